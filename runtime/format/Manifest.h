@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The manifest of a bundle as plain structs: what the compiler fills in and
+// the loader follows. docs/bundle.md gives the meaning of every field.
+
+#ifndef FUSEC_RUNTIME_FORMAT_MANIFEST_H
+#define FUSEC_RUNTIME_FORMAT_MANIFEST_H
+
+#include "runtime/format/DType.h"
+#include "runtime/format/Expr.h"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace fusec::format {
+
+inline constexpr unsigned formatMajor = 0;
+inline constexpr unsigned formatMinor = 1;
+
+// Memory that a kernel gets a pointer to, by index into the plan's buffers or
+// weights or the model's inputs or outputs, plus a byte offset.
+struct Pointer {
+  enum class Kind : uint8_t { Buffer, Weight, Input, Output };
+  Kind kind = Kind::Buffer;
+  unsigned index = 0;
+  Expr offset;
+};
+
+// One term of a guard: a comparison of size expressions, or the alignment of a
+// user's tensor.
+struct Condition {
+  enum class Kind : uint8_t { Le, Lt, Ge, Gt, Eq, Ne, Aligned };
+  Kind kind = Kind::Eq;
+  Expr lhs, rhs;
+  // Aligned only: an input or output pointer and the bytes it must be a
+  // multiple of (a power of two).
+  Pointer::Kind pointerKind = Pointer::Kind::Input;
+  unsigned pointerIndex = 0;
+  unsigned bytes = 0;
+
+  static Condition compare(Kind kind, Expr lhs, Expr rhs);
+  static Condition aligned(Pointer::Kind pointer, unsigned index,
+                           unsigned bytes);
+};
+
+// Kernel parameters, packed in order, each at its natural alignment.
+struct SizeParam {
+  DType type = DType::I64; // I32 or I64
+  Expr value;
+};
+struct ScalarParam {
+  DType type = DType::F32; // I32, I64, F32 or F64
+  uint64_t bits = 0;       // the value's bits, in the low bytes
+};
+// Element types of tensor maps; the values are those of CUtensorMapDataType.
+enum class MapType : uint8_t {
+  U8 = 0,
+  U16 = 1,
+  U32 = 2,
+  I32 = 3,
+  U64 = 4,
+  I64 = 5,
+  F16 = 6,
+  F32 = 7,
+  F64 = 8,
+  BF16 = 9,
+  TF32 = 11
+};
+// A 128-byte CUtensorMap over `of`. Sizes and box run from the innermost
+// dimension outwards; strides are bytes and leave the innermost out.
+struct TensorMapParam {
+  Pointer of;
+  MapType dtype = MapType::F16;
+  std::vector<Expr> sizes;
+  std::vector<Expr> strides;
+  std::vector<unsigned> box;
+  unsigned swizzle = 0; // 0, 32, 64 or 128 bytes
+};
+// The address of the session's 64-bit fault counter.
+struct FaultParam {};
+
+using Param =
+    std::variant<Pointer, SizeParam, ScalarParam, TensorMapParam, FaultParam>;
+
+struct Launch {
+  unsigned section = 0; // a cubin, or PTX in the plan of target "ptx"
+  std::string symbol;
+  std::array<Expr, 3> grid = {Expr(1), Expr(1), Expr(1)};
+  std::array<unsigned, 3> block = {1, 1, 1};
+  std::array<unsigned, 3> cluster = {1, 1, 1};
+  unsigned smem = 0; // dynamic shared memory, bytes
+  bool pdl = false;  // may start before its predecessor in the stream has ended
+  std::vector<Param> params;
+};
+
+struct Variant {
+  std::vector<Condition> guard; // all must hold; the last variant's is empty
+  std::vector<Launch> launches;
+};
+
+struct Step {
+  std::string name;
+  std::vector<std::string> sources; // nodes of the ONNX model
+  std::vector<Variant> variants;    // the first whose guard holds is launched
+};
+
+struct Buffer {
+  std::string name;
+  unsigned slot = 0;
+  Expr offset;               // within the slot
+  Expr size;                 // bytes
+  std::string layout = "{}"; // JSON text of an object
+};
+
+struct Weight {
+  std::string name;
+  unsigned section = 0;
+  uint64_t offset = 0; // within the section
+  uint64_t size = 0;   // bytes as stored
+  unsigned alignment = 256;
+  DType dtype = DType::F32;
+  std::vector<int64_t> sizes; // logical
+  std::string layout = "{}";  // JSON text of an object
+  std::string pack = "[]";    // JSON text of an array
+  bool replaceable = false;
+};
+
+struct Plan {
+  std::string target;      // "sm_90a", "sm_80", ... or "ptx"
+  unsigned minDriver = 0;  // as cuDriverGetVersion says it, for example 12040
+  unsigned cluster = 1;    // the largest number of blocks of a cluster
+  unsigned smem = 0;       // the most dynamic shared memory of a launch
+  std::vector<Expr> slots; // bytes of each slot of the arena
+  std::vector<Buffer> buffers;
+  std::vector<Weight> weights;
+  std::vector<Step> steps;
+};
+
+struct TensorSpec {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<Expr> sizes;
+};
+
+// lhs and rhs must be equal when inputs are bound.
+struct Constraint {
+  Expr lhs, rhs;
+  std::string message; // names both dimensions
+};
+
+struct Manifest {
+  unsigned major = formatMajor;
+  unsigned minor = formatMinor;
+  std::string compiler; // "fusec 0.1.0"
+  std::string nvrtc;    // "13.0"
+  std::map<std::string, std::string> options;
+  std::vector<std::string> dims; // sorted, unique
+  std::vector<Constraint> constraints;
+  std::vector<TensorSpec> inputs;
+  std::vector<TensorSpec> outputs;
+  std::vector<Plan> plans;
+};
+
+// "buffer", "weight", "input", "output".
+std::string_view pointerKindName(Pointer::Kind kind);
+// "<=", "<", ..., "aligned".
+std::string_view conditionName(Condition::Kind kind);
+// "u8", ..., "f16", "tf32".
+std::string_view mapTypeName(MapType type);
+unsigned mapTypeSize(MapType type);
+
+// Bytes and alignment of a parameter in the kernel's parameter block.
+struct ParamLayout {
+  unsigned size, alignment;
+};
+ParamLayout paramLayout(const Param &param);
+inline constexpr unsigned maxParamBytes = 32764;
+
+// JSON text; the same manifest gives the same bytes.
+std::string writeManifest(const Manifest &manifest);
+
+// Reads JSON text and checks it as checkManifest does. On failure returns
+// false with `error` saying where, what was expected and what was found.
+bool parseManifest(std::string_view json, Manifest &manifest,
+                   std::string &error);
+
+// Checks everything that does not need the bundle's other sections, and
+// resolves the dimensions of every expression.
+bool checkManifest(Manifest &manifest, std::string &error);
+
+} // namespace fusec::format
+
+#endif
