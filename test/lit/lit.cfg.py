@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The lit suite: every .mlir and .test file below this folder."""
+
+import os
+import sys
+
+import lit.formats
+
+config.name = "fusec"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.fusecBuild, "test", "lit", "output")
+
+# Longer names first, and no match inside a path or a longer word: 'fusec' must
+# not be replaced within 'fusec-opt' or 'model.fusec'.
+for tool in ("fusec-translate", "fusec-opt", "fusec"):
+    config.substitutions.append(
+        (rf"(?<![\w./-]){tool}(?![\w./-])", os.path.join(config.fusecTools, tool)))
+for tool in ("FileCheck", "not", "count", "split-file"):
+    config.substitutions.append(
+        (rf"(?<![\w./%-]){tool}(?![\w./-])", os.path.join(config.llvmTools, tool)))
+config.substitutions += [
+    ("%python", config.fusecPython or sys.executable),
+    ("%models", os.path.join(config.fusecSource, "test", "models")),
+    ("%source", config.fusecSource),
+]
+config.environment["FILECHECK_OPTS"] = "-enable-var-scope --dump-input-filter=all"
+for name in ("FUSEC_NVRTC", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
