@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Everything that only the GPU compiler knows: function attributes, launch
+// coordinates, shuffles, cache hints and PTX. prelude_host.h gives the same
+// names to a C++17 compiler; all other headers are written on top of either.
+
+#ifndef FUSEC_DEVICE_PRELUDE_H
+#define FUSEC_DEVICE_PRELUDE_H
+
+#ifdef FUSEC_HOST
+#include "prelude_host.h"
+#else
+
+#define FUSEC_DEVICE __device__ __forceinline__
+#define FUSEC_KERNEL(threads) __global__ void __launch_bounds__(threads)
+#define FUSEC_KERNEL_RESIDENT(threads, blocks)                                 \
+  __global__ void __launch_bounds__(threads, blocks)
+#define FUSEC_SHARED __shared__
+#define FUSEC_UNROLL _Pragma("unroll")
+#define FUSEC_RESTRICT __restrict__
+
+#include "types.h"
+
+namespace fusec {
+
+namespace launch {
+FUSEC_DEVICE int thread() { return int(threadIdx.x); }
+FUSEC_DEVICE int threads() { return int(blockDim.x); }
+FUSEC_DEVICE int block() { return int(blockIdx.x); }
+FUSEC_DEVICE int blocks() { return int(gridDim.x); }
+FUSEC_DEVICE int blockY() { return int(blockIdx.y); }
+FUSEC_DEVICE int blocksY() { return int(gridDim.y); }
+FUSEC_DEVICE int blockZ() { return int(blockIdx.z); }
+FUSEC_DEVICE int blocksZ() { return int(gridDim.z); }
+FUSEC_DEVICE int lane() { return int(threadIdx.x & 31); }
+FUSEC_DEVICE int lanes() { return 32; }
+FUSEC_DEVICE int warp() { return int(threadIdx.x >> 5); }
+FUSEC_DEVICE int warps() { return int(blockDim.x >> 5); }
+FUSEC_DEVICE void barrier() { __syncthreads(); }
+FUSEC_DEVICE void warpBarrier() { __syncwarp(); }
+
+/// The dynamic shared memory of the launch, 1024-byte aligned as the widest
+/// swizzle needs.
+FUSEC_DEVICE unsigned char *sharedMemory() {
+  extern __shared__ __align__(1024) unsigned char fusecShared[];
+  return fusecShared;
+}
+} // namespace launch
+
+namespace primitive {
+
+FUSEC_DEVICE u32 bitsOf(float x) { return __float_as_uint(x); }
+FUSEC_DEVICE u64 bitsOf(double x) { return u64(__double_as_longlong(x)); }
+FUSEC_DEVICE float floatOf(u32 bits) { return __uint_as_float(bits); }
+
+FUSEC_DEVICE float toFloat(f16 x) {
+  float y;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x.bits));
+  return y;
+}
+FUSEC_DEVICE float toFloat(bf16 x) { return floatOf(u32(x.bits) << 16); }
+FUSEC_DEVICE f16 toF16(float x) {
+  f16 y;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
+  return y;
+}
+FUSEC_DEVICE bf16 toBf16(float x) {
+  bf16 y;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
+  return y;
+}
+
+FUSEC_DEVICE float maxNan(float a, float b) {
+  float c;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+  return c;
+}
+FUSEC_DEVICE float minNan(float a, float b) {
+  float c;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+  return c;
+}
+FUSEC_DEVICE float rsqrt(float x) { return ::rsqrtf(x); }
+FUSEC_DEVICE double rsqrt(double x) { return ::rsqrt(x); }
+
+// Approximations of about 11 bits (tanh) and 22 bits (the others).
+FUSEC_DEVICE float tanhApproximate(float x) {
+  float y;
+  asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+FUSEC_DEVICE float exp2Approximate(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+FUSEC_DEVICE float reciprocalApproximate(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/// The value of the lane whose number differs by the bits of `mask`.
+template <class T> FUSEC_DEVICE T shuffleXor(T value, int mask) {
+  if constexpr (sizeof(T) < 4)
+    return T(__shfl_xor_sync(0xffffffffu, int(value), mask));
+  else
+    return __shfl_xor_sync(0xffffffffu, value, mask);
+}
+template <class T> FUSEC_DEVICE T shuffle(T value, int lane) {
+  if constexpr (sizeof(T) < 4)
+    return T(__shfl_sync(0xffffffffu, int(value), lane));
+  else
+    return __shfl_sync(0xffffffffu, value, lane);
+}
+
+/// Memory words of 1 to 16 bytes, as registers.
+struct alignas(16) Word16 {
+  u32 x, y, z, w;
+};
+struct alignas(8) Word8 {
+  u32 x, y;
+};
+
+// Not volatile, so that loads of several rows may be in flight: what is read
+// this way is not written by the same kernel, except from the value read.
+FUSEC_DEVICE Word16 loadOnce(const Word16 *p) {
+  Word16 v;
+  asm("ld.global.L1::no_allocate.L2::128B.v4.u32 {%0,%1,%2,%3}, [%4];"
+      : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+      : "l"(p));
+  return v;
+}
+FUSEC_DEVICE Word8 loadOnce(const Word8 *p) {
+  Word8 v;
+  asm("ld.global.L1::no_allocate.v2.u32 {%0,%1}, [%2];"
+      : "=r"(v.x), "=r"(v.y)
+      : "l"(p));
+  return v;
+}
+FUSEC_DEVICE u32 loadOnce(const u32 *p) {
+  u32 v;
+  asm("ld.global.L1::no_allocate.u32 %0, [%1];" : "=r"(v) : "l"(p));
+  return v;
+}
+FUSEC_DEVICE void storeOnce(Word16 *p, Word16 v) {
+  asm volatile("st.global.cs.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(p), "r"(v.x),
+               "r"(v.y), "r"(v.z), "r"(v.w)
+               : "memory");
+}
+FUSEC_DEVICE void storeOnce(Word8 *p, Word8 v) {
+  asm volatile("st.global.cs.v2.u32 [%0], {%1,%2};" ::"l"(p), "r"(v.x), "r"(v.y)
+               : "memory");
+}
+FUSEC_DEVICE void storeOnce(u32 *p, u32 v) {
+  asm volatile("st.global.cs.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
+}
+
+/// Adds to a counter shared by all threads; used for faults only, never for
+/// results, so that runs repeat bit for bit.
+FUSEC_DEVICE void countAtomically(u32 *counter, u32 amount) {
+  atomicAdd(counter, amount);
+}
+
+} // namespace primitive
+} // namespace fusec
+
+#include "scalar.h"
+
+#endif // FUSEC_HOST
+#endif // FUSEC_DEVICE_PRELUDE_H

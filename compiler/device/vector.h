@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Vectors of storage elements, moved by the widest accesses that their size
+// allows (16 bytes at most; larger vectors take several). The caller
+// guarantees alignment to min(size, 16) bytes.
+
+#ifndef FUSEC_DEVICE_VECTOR_H
+#define FUSEC_DEVICE_VECTOR_H
+
+#include "prelude.h"
+
+namespace fusec {
+
+namespace detail {
+constexpr FUSEC_DEVICE int accessBytes(int bytes) {
+  return bytes % 16 == 0  ? 16
+         : bytes % 8 == 0 ? 8
+         : bytes % 4 == 0 ? 4
+         : bytes % 2 == 0 ? 2
+                          : 1;
+}
+template <int Bytes> struct WordOf;
+template <> struct WordOf<1> { typedef u8 Type; };
+template <> struct WordOf<2> { typedef u16 Type; };
+template <> struct WordOf<4> { typedef u32 Type; };
+template <> struct WordOf<8> { typedef primitive::Word8 Type; };
+template <> struct WordOf<16> { typedef primitive::Word16 Type; };
+} // namespace detail
+
+/// V elements of T in registers.
+template <class T, int V>
+struct alignas(detail::accessBytes(int(sizeof(T)) * V)) Vec {
+  T at[V];
+  FUSEC_DEVICE T &operator[](int i) { return at[i]; }
+  FUSEC_DEVICE const T &operator[](int i) const { return at[i]; }
+};
+
+namespace detail {
+template <class T, int V> union VecWords {
+  typedef typename WordOf<accessBytes(int(sizeof(T)) * V)>::Type Word;
+  static constexpr int count = int(sizeof(T)) * V / int(sizeof(Word));
+  Vec<T, V> vector;
+  Word words[count];
+  FUSEC_DEVICE VecWords() {}
+};
+} // namespace detail
+
+/// V elements from `p`.
+template <int V, class T> FUSEC_DEVICE Vec<T, V> load(const T *p) {
+  detail::VecWords<T, V> u;
+  auto *words = reinterpret_cast<const typename decltype(u)::Word *>(p);
+  FUSEC_UNROLL
+  for (int i = 0; i < u.count; ++i)
+    u.words[i] = words[i];
+  return u.vector;
+}
+
+/// The same, past L1: for data that is read once.
+template <int V, class T> FUSEC_DEVICE Vec<T, V> loadStream(const T *p) {
+  detail::VecWords<T, V> u;
+  typedef typename decltype(u)::Word Word;
+  auto *words = reinterpret_cast<const Word *>(p);
+  FUSEC_UNROLL
+  for (int i = 0; i < u.count; ++i) {
+    if constexpr (sizeof(Word) >= 4)
+      u.words[i] = primitive::loadOnce(words + i);
+    else
+      u.words[i] = words[i];
+  }
+  return u.vector;
+}
+
+template <int V, class T> FUSEC_DEVICE void store(T *p, Vec<T, V> value) {
+  detail::VecWords<T, V> u;
+  u.vector = value;
+  auto *words = reinterpret_cast<typename decltype(u)::Word *>(p);
+  FUSEC_UNROLL
+  for (int i = 0; i < u.count; ++i)
+    words[i] = u.words[i];
+}
+
+/// The same, marked for early eviction: for data that nobody reads soon.
+template <int V, class T> FUSEC_DEVICE void storeStream(T *p, Vec<T, V> value) {
+  detail::VecWords<T, V> u;
+  u.vector = value;
+  typedef typename decltype(u)::Word Word;
+  auto *words = reinterpret_cast<Word *>(p);
+  FUSEC_UNROLL
+  for (int i = 0; i < u.count; ++i) {
+    if constexpr (sizeof(Word) >= 4)
+      primitive::storeOnce(words + i, u.words[i]);
+    else
+      words[i] = u.words[i];
+  }
+}
+
+/// Element-wise cast<>.
+template <class To, class From, int V>
+FUSEC_DEVICE Vec<To, V> castVec(const Vec<From, V> &from) {
+  Vec<To, V> to;
+  FUSEC_UNROLL
+  for (int i = 0; i < V; ++i)
+    to[i] = cast<To>(from[i]);
+  return to;
+}
+
+/// The largest of `Most`, Most/2, ..., 1 elements of T whose bytes divide
+/// `alignment`: the access width that a guaranteed alignment allows.
+template <class T>
+constexpr FUSEC_DEVICE int vectorOf(int alignment, int most) {
+  int v = most;
+  while (v > 1 &&
+         alignment % (v * int(sizeof(T)) < 16 ? v * int(sizeof(T)) : 16))
+    v /= 2;
+  return v;
+}
+
+/// Calls body(i) for each of `count` items, spread over the whole grid:
+/// neighbours go to neighbouring threads. The index type is the type of count.
+template <class Index, class Body>
+FUSEC_DEVICE void forEach(Index count, Body body) {
+  Index step = Index(launch::blocks()) * Index(launch::threads());
+  for (Index i = Index(launch::block()) * Index(launch::threads()) +
+                 Index(launch::thread());
+       i < count; i += step)
+    body(i);
+}
+
+/// Calls body(base, tag) for vectors of V items and, where `count` is not a
+/// multiple of V, body(i, tag) for each item of the tail; decltype(tag)::value
+/// is the width, V or 1.
+template <int N> struct Width { static constexpr int value = N; };
+template <int V, class Index, class Body>
+FUSEC_DEVICE void forEachVector(Index count, Body body) {
+  Index whole = count / V;
+  forEach(whole, [&](Index i) { body(i * V, Width<V>()); });
+  if constexpr (V > 1)
+    forEach(count - whole * V,
+            [&](Index i) { body(whole * V + i, Width<1>()); });
+}
+
+} // namespace fusec
+
+#endif // FUSEC_DEVICE_VECTOR_H
