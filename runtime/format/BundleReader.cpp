@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reading a bundle: every byte of the file is either checked here or covered
+// by a hash.
+
+#include "runtime/format/BundleLayout.h"
+#include "runtime/format/Where.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <system_error>
+#include <thread>
+
+namespace fusec::format {
+
+namespace {
+constexpr unsigned maxHashThreads = 8;
+
+std::string text(uint64_t number) { return std::to_string(number); }
+
+[[noreturn]] void fail(const std::string &what) { throw ReadError{"bundle: " + what}; }
+
+bool isZero(const uint8_t *bytes, uint64_t size) {
+  return size == 0 || (bytes[0] == 0 && std::memcmp(bytes, bytes + 1, size - 1) == 0);
+}
+
+// Hashes chunks on a few threads: weights can be large.
+Digest hashWeights(ByteSpan bytes) {
+  size_t count = (bytes.size + weightsChunk - 1) / weightsChunk;
+  std::vector<Digest> digests(count);
+  std::atomic<size_t> next{0};
+  auto work = [&] {
+    for (size_t i = next++; i < count; i = next++) {
+      size_t offset = i * weightsChunk;
+      digests[i] =
+          Sha256::hash(bytes.data + offset, std::min<size_t>(weightsChunk, bytes.size - offset));
+    }
+  };
+  std::vector<std::thread> threads;
+  size_t helpers = std::min<size_t>({count, maxHashThreads, std::thread::hardware_concurrency()});
+  try {
+    for (size_t i = 1; i < helpers; ++i)
+      threads.emplace_back(work);
+  } catch (const std::system_error &) {
+    // No more threads to be had: those there are, and this one, do the work.
+  }
+  work();
+  for (std::thread &thread : threads)
+    thread.join();
+  return Sha256::hash(digests.data(), count * sizeof(Digest));
+}
+
+void checkHeader(ByteSpan file) {
+  if (file.size < headerSize)
+    fail("expected a header of " + text(headerSize) + " bytes, found " + text(file.size));
+  if (std::memcmp(file.data, magic, 8) != 0)
+    fail("expected the magic 'FUSECBDL' at offset 0: this is not a fusec bundle");
+  uint32_t major = loadLittle<uint32_t>(file.data + 8);
+  uint32_t minor = loadLittle<uint32_t>(file.data + 12);
+  if (major != formatMajor || minor > formatMinor || minor + 1 < formatMinor)
+    fail("expected format " + text(formatMajor) + "." + text(formatMinor) +
+         " or the minor version before it, found " + text(major) + "." + text(minor) +
+         "; compile the model again with this version of fusec");
+  uint64_t size = loadLittle<uint64_t>(file.data + 16);
+  if (size != file.size)
+    fail("expected " + text(size) + " bytes as the header says, found " + text(file.size) +
+         ": the file is truncated or damaged");
+  uint32_t count = loadLittle<uint32_t>(file.data + 24);
+  if (count < 1 || count > maxSections)
+    fail("expected 1 to " + text(maxSections) + " sections, found " + text(count));
+  if (count > (file.size - headerSize) / entrySize)
+    fail("expected a table of " + text(count) + " sections, found the end of the file");
+  Digest digest = headerDigest(file.data, file.data + headerSize, count * entrySize);
+  if (std::memcmp(digest.data(), file.data + digestOffset, digest.size()) != 0)
+    fail("header and section table do not match their hash: the file is damaged");
+  if (loadLittle<uint32_t>(file.data + 28) != 0)
+    fail("expected 0 at offset 28");
+}
+
+Section readEntry(ByteSpan file, size_t index, uint64_t &end) {
+  const uint8_t *entry = file.data + headerSize + index * entrySize;
+  std::string name = "section " + text(index);
+  uint32_t kind = loadLittle<uint32_t>(entry);
+  if (kind < 1 || kind > unsigned(SectionKind::Samples))
+    fail(name + ": expected a kind of 1 to 5, found " + text(kind));
+  if ((index == 0) != (SectionKind(kind) == SectionKind::Manifest))
+    fail(name + ": expected the manifest as section 0 and nowhere else");
+  if (uint32_t flags = loadLittle<uint32_t>(entry + 4))
+    fail(name + ": expected flags 0, found " + text(flags));
+  uint64_t offset = loadLittle<uint64_t>(entry + 8);
+  uint64_t size = loadLittle<uint64_t>(entry + 16);
+  if (offset % sectionAlignment != 0)
+    fail(name + ": expected an offset that is a multiple of " + text(sectionAlignment) +
+         ", found " + text(offset));
+  if (offset > file.size || size > file.size - offset)
+    fail(name + ": expected a range within the file's " + text(file.size) + " bytes, found " +
+         text(size) + " bytes at offset " + text(offset));
+  if (offset < end)
+    fail(name + ": offset " + text(offset) + " lies before the end " + text(end) +
+         " of what precedes it");
+  if (!isZero(file.data + end, offset - end))
+    fail(name + ": expected zeros between offset " + text(end) + " and " + text(offset));
+  end = offset + size;
+  Section section{SectionKind(kind), {file.data + offset, size_t(size)}, {}};
+  std::memcpy(section.digest.data(), entry + 24, section.digest.size());
+  return section;
+}
+
+std::vector<Section> readTable(ByteSpan file) {
+  size_t count = loadLittle<uint32_t>(file.data + 24);
+  uint64_t end = headerSize + count * entrySize;
+  std::vector<Section> sections;
+  for (size_t i = 0; i != count; ++i)
+    sections.push_back(readEntry(file, i, end));
+  if (end != file.size)
+    fail("expected the last section to end at " + text(file.size) + ", found " + text(end));
+  return sections;
+}
+
+void checkHashes(const std::vector<Section> &sections, HashWeights hash) {
+  uint64_t weights = 0;
+  for (const Section &section : sections)
+    weights += section.kind == SectionKind::Weights ? section.bytes.size : 0;
+  bool skipWeights = hash == HashWeights::Never ||
+                     (hash == HashWeights::Auto && weights > weightsHashedByDefault);
+  for (size_t i = 0; i != sections.size(); ++i) {
+    const Section &section = sections[i];
+    bool isWeights = section.kind == SectionKind::Weights;
+    if (isWeights && skipWeights)
+      continue;
+    Digest digest = isWeights ? hashWeights(section.bytes)
+                              : Sha256::hash(section.bytes.data, section.bytes.size);
+    if (digest != section.digest)
+      fail("section " + text(i) + " (" + sectionKindName(section.kind) +
+           "): expected SHA-256 " + toHex(section.digest) + ", found " + toHex(digest) +
+           ": the file is damaged");
+  }
+}
+} // namespace
+
+const char *sectionKindName(SectionKind kind) {
+  constexpr const char *names[] = {"", "manifest", "cubin", "ptx", "weights", "samples"};
+  return names[unsigned(kind)];
+}
+
+bool Bundle::open(ByteSpan file, HashWeights hash, Bundle &bundle, std::string &error) {
+  Bundle opened;
+  try {
+    checkHeader(file);
+    opened.theSections = readTable(file);
+    checkHashes(opened.theSections, hash);
+  } catch (const ReadError &failure) {
+    error = failure.message;
+    return false;
+  }
+  ByteSpan manifest = opened.theSections.front().bytes;
+  std::string_view json(reinterpret_cast<const char *>(manifest.data), manifest.size);
+  std::vector<SectionShape> shapes;
+  for (const Section &section : opened.theSections)
+    shapes.push_back({section.kind, section.bytes.size});
+  if (!parseManifest(json, opened.theManifest, error) ||
+      !checkReferences(opened.theManifest, shapes, error)) {
+    error = "bundle: " + error;
+    return false;
+  }
+  if (opened.theManifest.minor != loadLittle<uint32_t>(file.data + 12)) {
+    error = "bundle: header and manifest name different format versions";
+    return false;
+  }
+  bundle = std::move(opened);
+  return true;
+}
+
+ByteSpan Bundle::weightBytes(const Weight &weight) const {
+  return {theSections[weight.section].bytes.data + weight.offset, size_t(weight.size)};
+}
+
+} // namespace fusec::format

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What steps, launches and their parameters must satisfy.
+
+#include "runtime/format/ManifestChecker.h"
+
+namespace fusec::format {
+
+namespace {
+constexpr unsigned maxThreads = 1024;
+constexpr unsigned maxBlockDepth = 64;
+// The largest cluster that every device with clusters accepts.
+constexpr unsigned maxCluster = 8;
+constexpr unsigned clusterCapability = 90;
+constexpr unsigned maxPointerAlignment = 4096;
+constexpr size_t maxSymbol = 1024;
+constexpr size_t maxMapRank = 5;
+constexpr unsigned maxMapBox = 256;
+
+std::string text(uint64_t number) { return std::to_string(number); }
+
+bool isSymbol(const std::string &name) {
+  if (name.empty() || name.size() > maxSymbol)
+    return false;
+  for (char c : name) {
+    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!letter && !(c >= '0' && c <= '9') && c != '_' && c != '$' && c != '.')
+      return false;
+  }
+  return true;
+}
+
+// Checks that each extent is at least 1 and returns their product.
+uint64_t volume(const std::array<unsigned, 3> &extents, uint64_t limit, const Where &where) {
+  uint64_t product = 1;
+  for (size_t i = 0; i != extents.size(); ++i) {
+    if (extents[i] < 1 || extents[i] > limit)
+      where.at(i).fail("expected 1 to " + text(limit) + ", found " + text(extents[i]));
+    product *= extents[i];
+  }
+  if (product > limit)
+    where.fail("expected a product of at most " + text(limit) + ", found " + text(product));
+  return product;
+}
+} // namespace
+
+void ManifestChecker::checkPointer(const Plan &plan, Pointer &pointer, const Where &where) {
+  const size_t counts[] = {plan.buffers.size(), plan.weights.size(), manifest.inputs.size(),
+                           manifest.outputs.size()};
+  size_t count = counts[unsigned(pointer.kind)];
+  if (pointer.index >= count)
+    where.member("index").fail("expected an index below the number of " +
+                               std::string(pointerKindName(pointer.kind)) + "s, " + text(count) +
+                               ", found " + text(pointer.index));
+  checkSize(pointer.offset, where.member("offset"));
+  if (pointer.kind == Pointer::Kind::Weight && pointer.offset.isConstant() &&
+      uint64_t(pointer.offset.value) > plan.weights[pointer.index].size)
+    where.member("offset").fail("expected at most the size of weight '" +
+                                plan.weights[pointer.index].name + "', " +
+                                text(plan.weights[pointer.index].size) + ", found " +
+                                text(uint64_t(pointer.offset.value)));
+}
+
+void ManifestChecker::checkTensorMap(const Plan &plan, const Target &target, TensorMapParam &map,
+                                     const Where &where) {
+  if (target.ptx || target.capability < clusterCapability)
+    where.fail("tensor maps need a target of sm_90 or later, found '" + plan.target + "'");
+  checkPointer(plan, map.of, where.member("of"));
+  size_t rank = map.sizes.size();
+  if (rank < 1 || rank > maxMapRank)
+    where.member("sizes").fail("expected 1 to 5 sizes, found " + text(rank));
+  if (map.strides.size() != rank - 1)
+    where.member("strides").fail("expected " + text(rank - 1) + " strides, found " +
+                                 text(map.strides.size()));
+  if (map.box.size() != rank)
+    where.member("box").fail("expected " + text(rank) + " sizes, found " + text(map.box.size()));
+  for (size_t i = 0; i != rank; ++i) {
+    checkSize(map.sizes[i], where.member("sizes").at(i));
+    if (i + 1 != rank)
+      checkSize(map.strides[i], where.member("strides").at(i));
+    if (map.box[i] < 1 || map.box[i] > maxMapBox)
+      where.member("box").at(i).fail("expected 1 to 256, found " + text(map.box[i]));
+  }
+  if (map.swizzle != 0 && map.swizzle != 32 && map.swizzle != 64 && map.swizzle != 128)
+    where.member("swizzle").fail("expected 0, 32, 64 or 128, found " + text(map.swizzle));
+  unsigned inner = map.box[0] * mapTypeSize(map.dtype);
+  if (inner % 16 != 0 || (map.swizzle != 0 && inner > map.swizzle))
+    where.member("box").at(0).fail("expected a multiple of 16 bytes within the swizzle, found " +
+                                   text(inner) + " bytes");
+}
+
+void ManifestChecker::checkParam(const Plan &plan, const Target &target, Param &param,
+                                 const Where &where) {
+  if (auto *pointer = std::get_if<Pointer>(&param)) {
+    checkPointer(plan, *pointer, where);
+  } else if (auto *size = std::get_if<SizeParam>(&param)) {
+    if (size->type != DType::I32 && size->type != DType::I64)
+      where.member("type").fail("expected 'i32' or 'i64', found '" +
+                                std::string(dtypeName(size->type)) + "'");
+    checkExpr(size->value, where.member("value"));
+  } else if (auto *scalar = std::get_if<ScalarParam>(&param)) {
+    bool known = scalar->type == DType::I32 || scalar->type == DType::I64 ||
+                 scalar->type == DType::F32 || scalar->type == DType::F64;
+    if (!known)
+      where.member("type").fail("expected 'i32', 'i64', 'f32' or 'f64', found '" +
+                                std::string(dtypeName(scalar->type)) + "'");
+    if (dtypeSize(scalar->type) == 4 && scalar->bits > UINT32_MAX)
+      where.member("bits").fail("expected at most 32 bits, found " + text(scalar->bits));
+  } else if (auto *map = std::get_if<TensorMapParam>(&param)) {
+    checkTensorMap(plan, target, *map, where);
+  }
+}
+
+void ManifestChecker::checkLaunch(Plan &plan, const Target &target, Launch &launch,
+                                  const Where &where) {
+  if (!isSymbol(launch.symbol))
+    where.member("symbol").fail("expected letters, digits, '_', '$' and '.', found '" +
+                                launch.symbol.substr(0, 60) + "'");
+  for (size_t i = 0; i != 3; ++i)
+    checkSize(launch.grid[i], where.member("grid").at(i));
+  volume(launch.block, maxThreads, where.member("block"));
+  if (launch.block[2] > maxBlockDepth)
+    where.member("block").at(2).fail("expected at most " + text(maxBlockDepth) + ", found " +
+                                     text(launch.block[2]));
+  uint64_t cluster = volume(launch.cluster, maxCluster, where.member("cluster"));
+  if (cluster > 1 && (target.ptx || target.capability < clusterCapability))
+    where.member("cluster").fail("clusters need a target of sm_90 or later, found '" +
+                                 plan.target + "'");
+  if (cluster > plan.cluster)
+    where.member("cluster").fail("expected at most the plan's cluster of " + text(plan.cluster) +
+                                 " blocks, found " + text(cluster));
+  if (launch.smem > plan.smem)
+    where.member("smem").fail("expected at most the plan's " + text(plan.smem) +
+                              " bytes, found " + text(launch.smem));
+  uint64_t bytes = 0;
+  for (size_t i = 0; i != launch.params.size(); ++i) {
+    checkParam(plan, target, launch.params[i], where.member("params").at(i));
+    ParamLayout layout = paramLayout(launch.params[i]);
+    bytes = (bytes + layout.alignment - 1) / layout.alignment * layout.alignment + layout.size;
+  }
+  if (bytes > maxParamBytes)
+    where.member("params").fail("expected at most " + text(maxParamBytes) +
+                                " bytes in all, found " + text(bytes));
+}
+
+void ManifestChecker::checkCondition(Condition &condition, const Where &where) {
+  if (condition.kind != Condition::Kind::Aligned) {
+    checkExpr(condition.lhs, where.member("lhs"));
+    checkExpr(condition.rhs, where.member("rhs"));
+    return;
+  }
+  Where pointer = where.member("pointer");
+  bool input = condition.pointerKind == Pointer::Kind::Input;
+  if (!input && condition.pointerKind != Pointer::Kind::Output)
+    pointer.member("kind").fail("expected 'input' or 'output', found '" +
+                                std::string(pointerKindName(condition.pointerKind)) + "'");
+  size_t count = input ? manifest.inputs.size() : manifest.outputs.size();
+  if (condition.pointerIndex >= count)
+    pointer.member("index").fail("expected an index below " + text(count) + ", found " +
+                                 text(condition.pointerIndex));
+  bool powerOfTwo = condition.bytes != 0 && (condition.bytes & (condition.bytes - 1)) == 0;
+  if (!powerOfTwo || condition.bytes > maxPointerAlignment)
+    where.member("bytes").fail("expected a power of two of at most " + text(maxPointerAlignment) +
+                               ", found " + text(condition.bytes));
+}
+
+void ManifestChecker::checkStep(Plan &plan, const Target &target, Step &step, const Where &where) {
+  Where variants = where.member("variants");
+  if (step.variants.empty())
+    variants.fail("expected at least one variant, found none");
+  for (size_t i = 0; i != step.variants.size(); ++i) {
+    Variant &variant = step.variants[i];
+    bool last = i + 1 == step.variants.size();
+    if (variant.guard.empty() != last)
+      variants.at(i).member("guard").fail(
+          last ? "expected no condition in the last variant, found " + text(variant.guard.size())
+               : "expected a condition in every variant but the last, found none");
+    for (size_t c = 0; c != variant.guard.size(); ++c)
+      checkCondition(variant.guard[c], variants.at(i).member("guard").at(c));
+    for (size_t l = 0; l != variant.launches.size(); ++l)
+      checkLaunch(plan, target, variant.launches[l], variants.at(i).member("launches").at(l));
+  }
+}
+
+} // namespace fusec::format
