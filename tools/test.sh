@@ -23,4 +23,5 @@ build "$preset"
 cd "$root/build/$preset"
 # Listed before the run, so that ctest's summary is the last thing shown.
 ctest -N -L gpu | sed -n 's/^ *Test *#[0-9]*: \(.*\)/skipped, needs a GPU (tools\/gpu-test.sh): \1/p'
+python3 "$root/test/gpu/report.py" check "$PWD" || true
 ctest -LE gpu --output-on-failure --parallel "$(nproc)" "$@"

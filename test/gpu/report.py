@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs the tests labelled gpu and records what the device gave.
+
+  report.py run FOLDER     runs all of FOLDER/gpu-tests.txt, writes report.json
+  report.py pack FOLDER TO copies from the build folder what `run` needs to TO
+  report.py check FOLDER   is report.json of these sources, whole and passed?
+
+A line of gpu-tests.txt is NAME<tab>PROGRAM<tab>ARGUMENT...; the programs print
+JSON lines {"test", "result": "pass" | "fail" | "skip", "error", "bound", "arch"}
+with error and bound in any one measure of the test. Needs Python alone.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+REPORT = HERE / "report.json"
+NO_DEVICE = 77
+LIMIT_S = 540  # One test; a program that hangs must not take the report along.
+
+
+def readTests(folder):
+    tests = []
+    for line in (folder / "gpu-tests.txt").read_text().splitlines():
+        name, *command = [part for part in line.split("\t") if part]
+        tests.append((name, command))
+    return tests
+
+
+def readSkips():
+    """name -> reason, from lines 'NAME: reason'."""
+    lines = (HERE / "skips.txt").read_text().splitlines()
+    pairs = [line.split(":", 1) for line in lines if line and not line.startswith("#")]
+    return {name.strip(): reason.strip() for name, reason in pairs}
+
+
+def sourceHash():
+    return subprocess.run([ROOT / "tools" / "source-hash.sh"], check=True,
+                          stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+def queryDevice():
+    """Name, driver and compute capability of device 0; None without one."""
+    try:
+        text = subprocess.run(
+            ["nvidia-smi", "--query-gpu=name,driver_version,compute_cap",
+             "--format=csv,noheader", "--id=0"],
+            check=True, stdout=subprocess.PIPE, text=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    name, driver, capability = (part.strip() for part in text.split(","))
+    return {"device": name, "driver": driver, "sm": "sm_" + capability.replace(".", "")}
+
+
+def parseLines(text):
+    results = []
+    for line in text.splitlines():
+        if line.startswith("{"):
+            try:
+                record = json.loads(line)
+            except json.JSONDecodeError:
+                continue
+            if "result" in record:
+                results.append(record)
+    return results
+
+
+def ratio(record):
+    error, bound = record.get("error") or 0.0, record.get("bound") or 0.0
+    return error / bound if bound else (float("inf") if error else 0.0)
+
+
+def summarise(name, status, lines, device, seconds):
+    """One entry: the worst line stands for the test."""
+    failed = [r for r in lines if r["result"] not in ("pass", "skip", "refused")]
+    skipped = status == NO_DEVICE or (lines and all(r["result"] == "skip" for r in lines))
+    result = "skip" if skipped else "pass" if status == 0 and not failed else "fail"
+    entry = {"name": name, "result": result, "arch": device["sm"], "checks": len(lines),
+             "seconds": round(seconds, 1)}
+    measured = [r for r in lines if "error" in r]
+    if measured:
+        worst = max(measured, key=ratio)
+        entry.update(error=worst["error"], bound=worst.get("bound"), worst=worst["test"],
+                     arch=worst.get("arch", device["sm"]))
+    if result == "fail":
+        entry["failed"] = [r["test"] for r in failed][:20] or [f"exit status {status}"]
+    return entry
+
+
+def runTest(name, command, folder, device):
+    words = [w.replace("@BUILD@", str(folder)).replace("@SOURCE@", str(ROOT))
+             for w in command]
+    started = time.monotonic()
+    try:
+        process = subprocess.run(words, cwd=ROOT, timeout=LIMIT_S, text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                 check=False)
+        status, text = process.returncode, process.stdout
+    except subprocess.TimeoutExpired as expired:
+        status, text = 124, (expired.stdout or b"").decode(errors="replace")
+    entry = summarise(name, status, parseLines(text), device, time.monotonic() - started)
+    if entry["result"] == "fail":
+        plain = [line for line in text.splitlines() if '"result": "pass"' not in line]
+        print("\n".join(plain[-30:]), file=sys.stderr)
+    print(f"{entry['result']:4} {name} ({entry['checks']} checks, {entry['seconds']} s)",
+          flush=True)
+    return entry
+
+
+def isGood(entry, skips):
+    return entry["result"] == "pass" or (entry["result"] == "skip" and
+                                         entry["name"] in skips)
+
+
+def runAll(folder):
+    device = queryDevice()
+    if not device:
+        raise SystemExit("expected a GPU that nvidia-smi shows, found none")
+    tests, skips = readTests(folder), readSkips()
+    if not tests:
+        raise SystemExit(f"{folder}/gpu-tests.txt names no test")
+    entries = [runTest(name, command, folder, device) for name, command in tests]
+    report = {"device": device["device"], "driver": device["driver"],
+              "source_hash": sourceHash(), "tests": entries}
+    REPORT.write_text(json.dumps(report, indent=1) + "\n")
+    good = sum(isGood(entry, skips) for entry in entries)
+    print(f"{good} of {len(entries)} gpu tests are good on {device['device']}, "
+          f"driver {device['driver']}")
+    return 0 if good == len(entries) else 1
+
+
+def copyInto(source, target):
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, target, dirs_exist_ok=True)
+    else:
+        shutil.copy2(source, target)
+        if os.access(source, os.X_OK):
+            subprocess.run(["strip", target], check=False, stderr=subprocess.DEVNULL)
+
+
+def pack(folder, to):
+    """The programs, and every path under @BUILD@ that an argument names."""
+    shutil.rmtree(to, ignore_errors=True)
+    copyInto(folder / "gpu-tests.txt", to / "gpu-tests.txt")
+    for _, command in readTests(folder):
+        for word in command:
+            _, found, path = word.partition("@BUILD@/")
+            if found and not (to / path).exists():
+                copyInto(folder / path, to / path)
+    return 0
+
+
+def check(folder):
+    if not REPORT.exists():
+        print("test/gpu/report.json: none yet (tools/gpu-test.sh on a machine with a GPU)")
+        return 1
+    report, skips = json.loads(REPORT.read_text()), readSkips()
+    problems = [] if report["source_hash"] == sourceHash() else ["of older sources"]
+    entries = {entry["name"]: entry for entry in report["tests"]}
+    for name, _ in readTests(folder):
+        if name not in entries:
+            problems.append(f"{name} is missing")
+        elif not isGood(entries[name], skips):
+            problems.append(f"{name}: {entries[name]['result']}")
+    print(f"test/gpu/report.json ({report['device']}): "
+          + ("; ".join(problems) or f"all {len(entries)} tests good, of these sources"))
+    return 1 if problems else 0
+
+
+def main(arguments):
+    commands = {("run", 1): runAll, ("pack", 2): pack, ("check", 1): check}
+    command = commands.get((arguments[0], len(arguments) - 1)) if arguments else None
+    if not command:
+        raise SystemExit(__doc__)
+    return command(*(pathlib.Path(path).resolve() for path in arguments[1:]))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
