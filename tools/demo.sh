@@ -3,6 +3,7 @@
 # Installs what is missing, builds fusec, and takes a DLRM exported by PyTorch
 # from ONNX to predictions. Without a GPU the reference evaluator predicts.
 set -euo pipefail
+# shellcheck source=tools/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 setup
@@ -36,7 +37,6 @@ show explain "$model"
 
 inputs=(--input "dense_features=$out/dense.npy" --input "sparse_features=$out/sparse.npy"
   --output "squeeze=$out/prob.npy")
-# The driver's library decides: a GPU without it cannot be used.
 if nvidia-smi -L >/dev/null 2>&1; then
   say "running on $(nvidia-smi -L | head -n 1 | sed 's/ (UUID.*//')"
   show run "$out/dlrm.fusec" --device=cuda "${inputs[@]}"

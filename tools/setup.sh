@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# shellcheck shell=bash
 # Sourced by the scripts beside it: brings a Debian 12 machine to where the
 # project builds. Each step checks first, so that a second run takes seconds.
 # Afterwards: PYTHON, FUSEC_NVRTC, and ccache as the compiler launcher.

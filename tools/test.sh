@@ -5,6 +5,7 @@
 #   tools/test.sh --sanitize         the same under ASan and UBSan (build/sanitize)
 #   tools/test.sh -- -R onnx         what follows -- goes to ctest
 set -euo pipefail
+# shellcheck source=tools/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 preset=release
