@@ -61,7 +61,7 @@ struct KernelCompilerOptions {
 /// NVRTC behind the cache. The library is loaded by the first miss only.
 class KernelCompiler {
 public:
-  /// Called after each kernel, from the calling thread's pool, one at a time.
+  /// Called after each kernel, by one thread at a time (not always the same).
   using Progress =
       std::function<void(size_t done, size_t total, const CompiledKernel &)>;
 
@@ -73,9 +73,6 @@ public:
   llvm::Expected<const NvrtcIdentity &> getIdentity();
   /// The library's file.
   llvm::Expected<std::string> getFile();
-  /// Loads the library in the background; useful as soon as a cold
-  /// compilation is likely. Does nothing where the cache knows the library.
-  void prefetch();
 
   /// Results in the order of `requests`. Every request is compiled; failures
   /// come back joined, in that order.
