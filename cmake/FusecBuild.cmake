@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Compiler settings that every target shares, and the two helpers that define
+# libraries and unit tests.
+
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+# The same sources must give the same binary wherever they lie.
+add_compile_options(-Wall -Wextra -Wno-unused-parameter -ffunction-sections -fdata-sections
+                    -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
+find_program(FUSEC_LLD ld.lld)
+if(FUSEC_LLD)
+  add_link_options(-fuse-ld=lld)
+endif()
+add_link_options(-Wl,--gc-sections)
+if(FUSEC_SANITIZE)
+  add_compile_options(-fsanitize=${FUSEC_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined -g1)
+  add_link_options(-fsanitize=${FUSEC_SANITIZE})
+endif()
+
+# fusec_add_library(name SOURCES a.cpp ... LIBS x y ...)
+# A static library of the compiler; includes are relative to the project root.
+function(fusec_add_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+  target_link_libraries(${name} PUBLIC ${ARG_LIBS})
+endfunction()
+
+# fusec_add_unittest(name SOURCES a.cpp ... LIBS x y ...)
+# A GoogleTest program, registered with CTest under its own name.
+function(fusec_add_unittest name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  find_package(GTest REQUIRED)
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gtest GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+endfunction()

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "ir/FusecAttributes.h"
+#include "ir/FusecDialect.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace fusec;
+
+#include "ir/FusecEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "ir/FusecAttributes.cpp.inc"
+
+void FusecDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "ir/FusecAttributes.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Expression syntax
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Recursive descent over `+ -`, then `* floordiv ceildiv mod`, then atoms.
+class ExprParser {
+public:
+  explicit ExprParser(AsmParser &parser)
+      : parser(parser), context(parser.getContext()) {}
+
+  FailureOr<Expr> parseSum() {
+    if (++depth > maxExprDepth)
+      return fail("expression nests deeper than " + Twine(maxExprDepth));
+    FailureOr<Expr> result = parseProduct();
+    while (succeeded(result)) {
+      bool minus = false;
+      if (failed(parser.parseOptionalPlus())) {
+        if (failed(parser.parseOptionalMinus()))
+          break;
+        minus = true;
+      }
+      FailureOr<Expr> next = parseProduct();
+      if (failed(next))
+        return failure();
+      result = minus ? *result - *next : *result + *next;
+    }
+    --depth;
+    return result;
+  }
+
+private:
+  FailureOr<Expr> fail(const Twine &message) {
+    parser.emitError(parser.getCurrentLocation(), message);
+    return failure();
+  }
+
+  FailureOr<Expr> parseProduct() {
+    FailureOr<Expr> result = parseAtom();
+    while (succeeded(result)) {
+      enum { Times, Floor, Ceil, Mod } kind;
+      if (succeeded(parser.parseOptionalStar()))
+        kind = Times;
+      else if (succeeded(parser.parseOptionalKeyword("floordiv")))
+        kind = Floor;
+      else if (succeeded(parser.parseOptionalKeyword("ceildiv")))
+        kind = Ceil;
+      else if (succeeded(parser.parseOptionalKeyword("mod")))
+        kind = Mod;
+      else
+        break;
+      FailureOr<Expr> next = parseAtom();
+      if (failed(next))
+        return failure();
+      result = kind == Times   ? *result * *next
+               : kind == Floor ? result->floorDiv(*next)
+               : kind == Ceil  ? result->ceilDiv(*next)
+                               : result->mod(*next);
+    }
+    return result;
+  }
+
+  FailureOr<Expr> parseAtom() {
+    if (succeeded(parser.parseOptionalLParen())) {
+      FailureOr<Expr> inner = parseSum();
+      if (failed(inner) || failed(parser.parseRParen()))
+        return failure();
+      return inner;
+    }
+    int64_t value;
+    OptionalParseResult integer = parser.parseOptionalInteger(value);
+    if (integer.has_value()) {
+      if (failed(*integer))
+        return failure();
+      return Expr::constant(context, value);
+    }
+    std::string quoted;
+    if (succeeded(parser.parseOptionalString(&quoted)))
+      return Expr::symbol(context, quoted);
+    StringRef word;
+    if (failed(parser.parseOptionalKeyword(&word)))
+      return fail("expected an integer, a dimension's name or '('");
+    if (word == "min" || word == "max") {
+      if (failed(parser.parseLParen()))
+        return failure();
+      FailureOr<Expr> a = parseSum();
+      if (failed(a) || failed(parser.parseComma()))
+        return failure();
+      FailureOr<Expr> b = parseSum();
+      if (failed(b) || failed(parser.parseRParen()))
+        return failure();
+      return word == "min" ? Expr::min(*a, *b) : Expr::max(*a, *b);
+    }
+    unsigned index;
+    if (word.size() > 1 && !word.drop_front().getAsInteger(10, index)) {
+      if (word[0] == 'd')
+        return Expr::dim(context, index);
+      if (word[0] == 'i')
+        return Expr::indirect(context, index);
+    }
+    return Expr::symbol(context, word);
+  }
+
+  AsmParser &parser;
+  MLIRContext *context;
+  unsigned depth = 0;
+};
+} // namespace
+
+Attribute ExprAttr::parse(AsmParser &parser, Type) {
+  if (parser.parseLess())
+    return {};
+  FailureOr<Expr> expr = ExprParser(parser).parseSum();
+  if (failed(expr) || parser.parseGreater())
+    return {};
+  return expr->getAttr();
+}
+
+void ExprAttr::print(AsmPrinter &printer) const {
+  printer << "<" << Expr(*this).str() << ">";
+}
+
+Attribute SizesAttr::parse(AsmParser &parser, Type) {
+  SmallVector<Expr> sizes;
+  if (parser.parseLess() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                     [&]() -> ParseResult {
+                                       auto size = ExprParser(parser).parseSum();
+                                       if (failed(size))
+                                         return failure();
+                                       sizes.push_back(*size);
+                                       return success();
+                                     }) ||
+      parser.parseGreater())
+    return {};
+  return get(parser.getContext(), sizes);
+}
+
+void SizesAttr::print(AsmPrinter &printer) const {
+  printer << "<[";
+  llvm::interleaveComma(getSizes(), printer,
+                        [&](Expr size) { printer << size.str(); });
+  printer << "]>";
+}
+
+LogicalResult
+SizesAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
+                          llvm::function_ref<InFlightDiagnostic()> emitError) const {
+  if (shape.size() != getSizes().size())
+    return emitError() << "expected one size a dimension, got "
+                       << getSizes().size() << " for rank " << shape.size();
+  bool dynamic = false;
+  for (auto [i, size] : llvm::enumerate(getSizes())) {
+    auto constant = size.getConstant();
+    dynamic |= !constant;
+    if (constant ? *constant != shape[i] : !ShapedType::isDynamic(shape[i]))
+      return emitError() << "size " << i << " is " << size.str()
+                         << ", which does not agree with the type's shape";
+  }
+  if (!dynamic)
+    return emitError() << "expected a dynamic size; a static type has no sizes";
+  return success();
+}
+
+Attribute ConstraintAttr::parse(AsmParser &parser, Type) {
+  std::string reason;
+  if (parser.parseLess())
+    return {};
+  auto lhs = ExprParser(parser).parseSum();
+  if (failed(lhs) || parser.parseEqual())
+    return {};
+  auto rhs = ExprParser(parser).parseSum();
+  if (failed(rhs) || parser.parseComma() || parser.parseString(&reason) ||
+      parser.parseGreater())
+    return {};
+  return get(parser.getContext(), *lhs, *rhs, reason);
+}
+
+void ConstraintAttr::print(AsmPrinter &printer) const {
+  printer << "<" << getLhs().str() << " = " << getRhs().str() << ", ";
+  printer.printString(getReason());
+  printer << ">";
+}
+
+//===----------------------------------------------------------------------===//
+// Tensor types
+//===----------------------------------------------------------------------===//
+
+SmallVector<Expr> fusec::getSizes(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  if (auto sizes = dyn_cast_if_present<SizesAttr>(tensor.getEncoding()))
+    return llvm::to_vector(sizes.getSizes());
+  return llvm::map_to_vector(tensor.getShape(), [&](int64_t size) {
+    return Expr::constant(type.getContext(), size);
+  });
+}
+SmallVector<Expr> fusec::getSizes(Value value) {
+  return getSizes(value.getType());
+}
+unsigned fusec::getRank(Value value) {
+  return cast<RankedTensorType>(value.getType()).getRank();
+}
+Type fusec::getElementType(Value value) {
+  return cast<RankedTensorType>(value.getType()).getElementType();
+}
+
+RankedTensorType fusec::getTensorType(ArrayRef<Expr> sizes, Type elementType) {
+  SmallVector<int64_t> shape;
+  bool dynamic = false;
+  for (Expr size : sizes) {
+    auto constant = size.getConstant();
+    shape.push_back(constant.value_or(ShapedType::kDynamic));
+    dynamic |= !constant;
+  }
+  Attribute encoding;
+  if (dynamic)
+    encoding = SizesAttr::get(elementType.getContext(), sizes);
+  return RankedTensorType::get(shape, elementType, encoding);
+}
+
+Expr fusec::getElementCount(ArrayRef<Expr> sizes, MLIRContext *context) {
+  Expr count = Expr::constant(context, 1);
+  for (Expr size : sizes)
+    count = count * size;
+  return count;
+}
+
+int64_t fusec::getElementBytes(Type elementType) {
+  return (elementType.getIntOrFloatBitWidth() + 7) / 8;
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How each op besides the pointwise ones reads its operands.
+
+#include "ir/FusecTensorOps.h"
+#include "ir/ShapeRules.h"
+
+using namespace mlir;
+using namespace fusec;
+
+static Expr dimOf(Operation *op, unsigned index) {
+  return Expr::dim(op->getContext(), index);
+}
+static Expr zeroOf(Operation *op) { return Expr::constant(op->getContext(), 0); }
+static SmallVector<Expr> resultSizes(Operation *op) {
+  return getSizes(op->getResult(0));
+}
+
+// Verified ops only: their reassociation is known to be well formed.
+static SmallVector<SmallVector<int64_t>> groupsOf(ArrayAttr attr, unsigned rank) {
+  return *getReassociation(attr, rank, [](const Twine &) {});
+}
+
+#define FUSEC_RESULT_ITERATION(Op, Kind)                                       \
+  FusionKind Op::getFusionKind() { return FusionKind::Kind; }                  \
+  SmallVector<Expr> Op::getIterationSizes() { return resultSizes(*this); }
+
+// Generated values have no operands.
+FUSEC_RESULT_ITERATION(SplatOp, Pointwise)
+IndexMap SplatOp::getOperandMap(unsigned) { return {}; }
+FUSEC_RESULT_ITERATION(IotaOp, Pointwise)
+IndexMap IotaOp::getOperandMap(unsigned) { return {}; }
+FUSEC_RESULT_ITERATION(SizeValueOp, Pointwise)
+IndexMap SizeValueOp::getOperandMap(unsigned) { return {}; }
+
+FUSEC_RESULT_ITERATION(CollapseOp, View)
+IndexMap CollapseOp::getOperandMap(unsigned) {
+  // Split each joined index, the last dimension fastest.
+  IndexMap map;
+  SmallVector<Expr> sizes = getSizes(getOperand());
+  auto groups = groupsOf(getReassociation(), sizes.size());
+  for (auto [i, group] : llvm::enumerate(groups)) {
+    Expr rest = dimOf(*this, i);
+    SmallVector<Expr> indices;
+    for (size_t k = group.size(); k-- > 0;) {
+      Expr size = sizes[group[k]];
+      indices.push_back(k == 0 ? rest : rest.mod(size));
+      if (k != 0)
+        rest = rest.floorDiv(size);
+    }
+    map.results.append(indices.rbegin(), indices.rend());
+  }
+  return map;
+}
+
+FUSEC_RESULT_ITERATION(ExpandOp, View)
+IndexMap ExpandOp::getOperandMap(unsigned) {
+  IndexMap map;
+  SmallVector<Expr> sizes = resultSizes(*this);
+  for (ArrayRef<int64_t> group : groupsOf(getReassociation(), sizes.size())) {
+    Expr index = zeroOf(*this);
+    for (int64_t d : group)
+      index = index * sizes[d] + dimOf(*this, d);
+    map.results.push_back(index);
+  }
+  return map;
+}
+
+FUSEC_RESULT_ITERATION(TransposeOp, View)
+IndexMap TransposeOp::getOperandMap(unsigned) {
+  IndexMap map;
+  map.results.resize(getPermutation().size());
+  for (auto [i, p] : llvm::enumerate(getPermutation()))
+    map.results[p] = dimOf(*this, i);
+  return map;
+}
+
+FUSEC_RESULT_ITERATION(SliceOp, View)
+IndexMap SliceOp::getOperandMap(unsigned) {
+  IndexMap map;
+  for (auto [i, offset, step] :
+       llvm::enumerate(getOffsets().getAsRange<ExprAttr>(), getSteps()))
+    map.results.push_back(Expr(offset) + dimOf(*this, i) * step);
+  return map;
+}
+
+FUSEC_RESULT_ITERATION(BroadcastOp, View)
+IndexMap BroadcastOp::getOperandMap(unsigned) {
+  IndexMap map;
+  SmallVector<Expr> sizes = getSizes(getOperand()), result = resultSizes(*this);
+  for (auto [i, d] : llvm::enumerate(getDimensions()))
+    map.results.push_back(sizes[i].isConstant(1) && sizes[i] != result[d]
+                              ? zeroOf(*this)
+                              : dimOf(*this, d));
+  return map;
+}
+
+FUSEC_RESULT_ITERATION(ConcatOp, View)
+IndexMap ConcatOp::getOperandMap(unsigned index) {
+  IndexMap map = IndexMap::identity(getContext(), getRank(getResult()));
+  unsigned axis = getAxis();
+  Expr start = zeroOf(*this);
+  for (unsigned i = 0; i < index; ++i)
+    start = start + getSizes(getValues()[i])[axis];
+  Expr size = getSizes(getValues()[index])[axis];
+  map.results[axis] = map.results[axis] - start;
+  map.conditions.push_back({dimOf(*this, axis), start, start + size});
+  return map;
+}
+
+FUSEC_RESULT_ITERATION(GatherOp, Gather)
+IndexMap GatherOp::getOperandMap(unsigned index) {
+  if (index > 0)
+    return IndexMap::identity(getContext(), getRank(getResult()));
+  IndexMap map;
+  for (int64_t position : getPositions())
+    map.results.push_back(position >= 0
+                              ? dimOf(*this, position)
+                              : Expr::indirect(getContext(), -1 - position));
+  return map;
+}
+
+FUSEC_RESULT_ITERATION(LookupOp, Gather)
+IndexMap LookupOp::getOperandMap(unsigned index) {
+  IndexMap map;
+  unsigned tables = getTables().size();
+  if (index == tables) {
+    map.results = {dimOf(*this, 0), dimOf(*this, 1)};
+    return map;
+  }
+  map.results = {Expr::indirect(getContext(), 0), dimOf(*this, 2)};
+  Expr table = Expr::constant(getContext(), index);
+  map.conditions.push_back({dimOf(*this, 1), table, table + 1});
+  return map;
+}
+
+/// Result dimensions in order, reduced axes after them.
+static IndexMap reductionMap(Operation *op, unsigned rank, ArrayRef<int64_t> axes) {
+  IndexMap map;
+  unsigned kept = 0, reduced = rank - axes.size();
+  // Reduced dimensions are numbered in ascending order of their axes.
+  for (unsigned i = 0; i < rank; ++i)
+    map.results.push_back(dimOf(op, llvm::is_contained(axes, i) ? reduced++ : kept++));
+  return map;
+}
+
+FusionKind ReduceOp::getFusionKind() { return FusionKind::Reduce; }
+SmallVector<Expr> ReduceOp::getIterationSizes() {
+  SmallVector<Expr> sizes = resultSizes(*this), operand = getSizes(getOperand());
+  for (unsigned i = 0; i < operand.size(); ++i)
+    if (llvm::is_contained(getAxes(), i))
+      sizes.push_back(operand[i]);
+  return sizes;
+}
+IndexMap ReduceOp::getOperandMap(unsigned) {
+  return reductionMap(*this, getRank(getOperand()), getAxes());
+}
+
+FusionKind ArgReduceOp::getFusionKind() { return FusionKind::ArgReduce; }
+SmallVector<Expr> ArgReduceOp::getIterationSizes() {
+  SmallVector<Expr> sizes = resultSizes(*this);
+  sizes.push_back(getSizes(getOperand())[getAxis()]);
+  return sizes;
+}
+IndexMap ArgReduceOp::getOperandMap(unsigned) {
+  int64_t axis = getAxis();
+  return reductionMap(*this, getRank(getOperand()), axis);
+}
+
+FusionKind MatmulOp::getFusionKind() { return FusionKind::Matmul; }
+SmallVector<Expr> MatmulOp::getIterationSizes() {
+  SmallVector<Expr> sizes = resultSizes(*this), lhs = getSizes(getLhs());
+  sizes.push_back(lhs[lhs.size() - (getTransposeLhs() ? 2 : 1)]);
+  return sizes;
+}
+IndexMap MatmulOp::getOperandMap(unsigned index) {
+  unsigned rank = getRank(getResult());
+  IndexMap map = IndexMap::identity(getContext(), rank - 2);
+  Expr row = dimOf(*this, rank - 2), column = dimOf(*this, rank - 1),
+       inner = dimOf(*this, rank);
+  Expr first = index == 0 ? row : inner, second = index == 0 ? inner : column;
+  if (index == 0 ? getTransposeLhs() : getTransposeRhs())
+    std::swap(first, second);
+  map.results.push_back(first);
+  map.results.push_back(second);
+  return map;
+}

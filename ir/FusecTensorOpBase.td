@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef FUSEC_TENSOR_OP_BASE_TD
+#define FUSEC_TENSOR_OP_BASE_TD
+
+include "ir/FusecBase.td"
+include "ir/FusecAttributes.td"
+include "ir/FusecInterfaces.td"
+
+class Fusec_TensorOp<string mnemonic, list<Trait> traits = []>
+    : Op<Fusec_Dialect, mnemonic, !listconcat(traits, [Pure, Fusec_TensorLevel])>;
+
+#endif // FUSEC_TENSOR_OP_BASE_TD

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef FUSEC_IR_FUSECTENSOROPS_H
+#define FUSEC_IR_FUSECTENSOROPS_H
+
+#include "ir/FusecAttributes.h"
+#include "ir/FusecDialect.h"
+#include "ir/FusecInterfaces.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#define GET_OP_CLASSES
+#include "ir/FusecTensorOps.h.inc"
+
+#endif // FUSEC_IR_FUSECTENSOROPS_H
