@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What all matmul templates share: the root acc[j] = sum over segments of
+// A . B[j], its matrices, the order of tiles, and the host's plain version,
+// by which emitted kernels run and are tested without a GPU.
+
+#ifndef FUSEC_DEVICE_GEMM_H
+#define FUSEC_DEVICE_GEMM_H
+
+#include "epilogue.h"
+#include "gemm_config.h"
+
+namespace fusec {
+
+/// Which axis of a matrix has stride 1: the contracted one, the other one
+/// ("outer": rows of A, columns of B), or neither.
+enum class Major { K, Outer, Strided };
+
+/// An operand. Element (outer, k) lies at outer * stride + k (Major::K),
+/// k * stride + outer (Major::Outer), or outer * stride + k * kStride.
+/// `Alignment` bytes are guaranteed for pointer, stride and batch offsets.
+/// A null pointer is a matrix of zeros.
+template <class T, Major Order = Major::K, int Alignment = sizeof(T),
+          class Batch = Unbatched>
+struct Matrix {
+  typedef T Element;
+  static constexpr Major major = Order;
+  static constexpr int alignment = Alignment;
+  const T *pointer;
+  i64 stride;
+  Batch batch = {};
+  i64 kStride = 1;
+
+  FUSEC_DEVICE i64 offset(i64 outer, i64 k) const {
+    if constexpr (Order == Major::K)
+      return outer * stride + k;
+    else if constexpr (Order == Major::Outer)
+      return k * stride + outer;
+    else
+      return outer * stride + k * kStride;
+  }
+  FUSEC_DEVICE const T *at(i64 batchIndex) const {
+    return pointer ? pointer + batch.offset(batchIndex) : pointer;
+  }
+};
+
+/// One K-segment: A (M x k) times B[j] (k x N) for each accumulator j.
+template <class MatrixA, class MatrixB, int J = 1> struct Segment {
+  typedef MatrixA A;
+  typedef MatrixB B;
+  static constexpr int accumulators = J;
+  MatrixA a;
+  MatrixB b[J];
+  int k;
+};
+
+struct Shape {
+  int m, n, batch;
+};
+
+/// a * b + c in the accumulator's type; integers wrap.
+template <class T> FUSEC_DEVICE T accumulate(T a, T b, T c) {
+  if constexpr (isInteger<T>)
+    return intAdd(intMul(a, b), c);
+  else
+    return multiplyAdd(a, b, c);
+}
+
+#ifdef FUSEC_HOST
+namespace detail {
+template <class Acc, int J, class SegmentType>
+void hostSegment(const SegmentType &s, i64 batch, int row, int column,
+                 Acc (&acc)[J]) {
+  static_assert(SegmentType::accumulators == J, "one B an accumulator");
+  for (int j = 0; j < J; ++j) {
+    if (!s.a.pointer || !s.b[j].pointer)
+      continue;
+    for (int k = 0; k < s.k; ++k)
+      acc[j] = accumulate(cast<Acc>(s.a.at(batch)[s.a.offset(row, k)]),
+                          cast<Acc>(s.b[j].at(batch)[s.b[j].offset(column, k)]),
+                          acc[j]);
+  }
+}
+} // namespace detail
+
+/// The tile of this block, element by element.
+template <class Config, class Epilogue, class... Segments>
+void hostGemm(const Shape &shape, const Epilogue &epilogue,
+              const Segments &...segments) {
+  constexpr int J = Epilogue::accumulators;
+  constexpr int V = epilogueVector<Epilogue>;
+  typedef typename Epilogue::Accumulator Acc;
+  TilePlace tile = tileOf(launch::block(), tilesOf(shape.m, Config::tileM),
+                          tilesOf(shape.n, Config::tileN));
+  int rowEnd = min((tile.m + 1) * Config::tileM, shape.m);
+  int columnEnd = min((tile.n + 1) * Config::tileN, shape.n);
+  for (int row = tile.m * Config::tileM; row < rowEnd; ++row)
+    for (int column = tile.n * Config::tileN; column < columnEnd; column += V) {
+      Acc runs[J][V] = {};
+      for (int v = 0; v < V && column + v < columnEnd; ++v) {
+        Acc acc[J] = {};
+        (detail::hostSegment(segments, tile.batch, row, column + v, acc), ...);
+        for (int j = 0; j < J; ++j)
+          runs[j][v] = acc[j];
+      }
+      evaluateRun(epilogue, tile.batch, row, column, columnEnd, runs);
+    }
+}
+#endif // FUSEC_HOST
+
+} // namespace fusec
+
+#endif // FUSEC_DEVICE_GEMM_H

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The constants of a matmul tile and the formulas of its launch. Plain C++
+// arithmetic: generated kernels, the scheduler and the host tests share it.
+
+#ifndef FUSEC_DEVICE_GEMM_CONFIG_H
+#define FUSEC_DEVICE_GEMM_CONFIG_H
+
+#ifndef FUSEC_DEVICE
+#define FUSEC_DEVICE inline
+#define FUSEC_DEVICE_PLAIN
+#endif
+
+namespace fusec {
+
+/// Tiles of M that are walked together, so that a wave of blocks shares its
+/// rows of A and columns of B in L2.
+constexpr int tileBand = 8;
+
+struct TilePlace {
+  int batch, m, n;
+};
+
+constexpr FUSEC_DEVICE int tilesOf(int size, int tile) {
+  return size / tile + (size % tile != 0);
+}
+
+/// The tile of a block; blocks number tilesM * tilesN * batch.
+constexpr FUSEC_DEVICE TilePlace tileOf(int block, int tilesM, int tilesN) {
+  int perBatch = tilesM * tilesN;
+  int id = block % perBatch;
+  int band = id / (tileBand * tilesN);
+  int first = band * tileBand;
+  int rows = tilesM - first < tileBand ? tilesM - first : tileBand;
+  int inBand = id - first * tilesN;
+  return TilePlace{block / perBatch, first + inBand % rows, inBand / rows};
+}
+
+/// Register-blocked FMA tiles for every type. A block is
+/// (tileM / threadM) * (tileN / threadN) threads.
+template <int TileM, int TileN, int TileK, int ThreadM, int ThreadN>
+struct SimtConfig {
+  static constexpr int tileM = TileM, tileN = TileN, tileK = TileK;
+  static constexpr int threadM = ThreadM, threadN = ThreadN;
+  static constexpr int threads = (TileM / ThreadM) * (TileN / ThreadN);
+  static_assert(threads % 32 == 0 && threads <= 1024, "whole warps");
+};
+
+/// Words of padding behind each row of a SIMT tile, against bank conflicts.
+constexpr int simtPadding = 4;
+
+/// Dynamic shared memory of gemmSimt: two buffers of A and of J times B.
+constexpr FUSEC_DEVICE int simtSharedBytes(int tileM, int tileN, int tileK,
+                                           int accumulators,
+                                           int accumulatorBytes) {
+  return 2 * tileK *
+         (tileM + simtPadding + accumulators * (tileN + simtPadding)) *
+         accumulatorBytes;
+}
+
+/// Tensor-core tiles of mma.sync: warpsM x warpsN warps, each a part of the
+/// tile; `tileN` counts the columns of one accumulator.
+template <int TileM, int TileN, int TileK, int WarpsM, int WarpsN, int Stages>
+struct MmaConfig {
+  static constexpr int tileM = TileM, tileN = TileN, tileK = TileK;
+  static constexpr int warpsM = WarpsM, warpsN = WarpsN, stages = Stages;
+  static constexpr int warpM = TileM / WarpsM, warpN = TileN / WarpsN;
+  static constexpr int threads = 32 * WarpsM * WarpsN;
+  static_assert(warpM % 16 == 0 && warpN % 16 == 0, "whole fragments");
+  static_assert(Stages >= 2, "a stage to read and one to fill");
+};
+
+/// Floats of padding behind each staged row of accumulators.
+constexpr int stagingPadding = 8;
+
+/// Dynamic shared memory of gemmMma: the ring of stages, which the epilogue
+/// reuses to stage 16 rows of accumulators a warp.
+constexpr FUSEC_DEVICE int mmaSharedBytes(int tileM, int tileN, int tileK,
+                                          int warpsM, int warpsN, int stages,
+                                          int accumulators, int elementBytes) {
+  int ring = stages * (tileM + accumulators * tileN) * tileK * elementBytes;
+  int staging = warpsM * warpsN * accumulators * 16 *
+                (tileN / warpsN + stagingPadding) * 4;
+  return ring > staging ? ring : staging;
+}
+
+/// Vector kernels for one narrow side of at most `Small` rows or columns.
+template <int Small, int Threads> struct GemvConfig {
+  static constexpr int small = Small, threads = Threads;
+  static constexpr int warps = Threads / 32;
+  static_assert(Threads % 32 == 0 && Small >= 1 && Small <= 8, "a narrow side");
+};
+
+} // namespace fusec
+
+#ifdef FUSEC_DEVICE_PLAIN
+#undef FUSEC_DEVICE
+#undef FUSEC_DEVICE_PLAIN
+#endif
+
+#endif // FUSEC_DEVICE_GEMM_CONFIG_H
