@@ -6,7 +6,7 @@
 
 OUT/<test>/ holds model.onnx, in_<i>.npy, out_<i>.npy, model_symbolic.onnx where
 it has a meaning, and case.json:
-  {"name", "expect": "pass" | "refused", "reason", "operators",
+  {"name", "expect": "pass" | "refused", "reason", "operators", "model": path,
    "inputs":  [{"name", "file", "const": bool}],
    "outputs": [{"name", "file", "rtol", "atol"}],
    "symbolic": {"model": "model_symbolic.onnx"} | {"reason"}}
@@ -95,7 +95,7 @@ def writeCase(folder, case):
     folder.mkdir()
     record = {"name": case.name, "expect": "pass", "reason": "",
               "operators": sorted({node.op_type for node in case.model.graph.node}),
-              "inputs": [], "outputs": [], "symbolic": {"reason": "refused"}}
+              "model": "model.onnx", "inputs": [], "outputs": [], "symbolic": {"reason": "refused"}}
     try:
         model = membership.prepare(case.model)
         writeData(folder, case, model, record)
