@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "ir/FusecDialect.h"
-#include "ir/FusecTensorOps.h"
+#include "ir/FusecOps.h"
 
 using namespace mlir;
 using namespace fusec;

@@ -3,7 +3,7 @@
 // Folds that need no arithmetic: ops that change nothing. Arithmetic on
 // constants is done by the reference (ir/reference), as a pass.
 
-#include "ir/FusecTensorOps.h"
+#include "ir/FusecOps.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;

@@ -2,7 +2,7 @@
 //
 // How each op besides the pointwise ones reads its operands.
 
-#include "ir/FusecTensorOps.h"
+#include "ir/FusecOps.h"
 #include "ir/ShapeRules.h"
 
 using namespace mlir;

@@ -2,7 +2,7 @@
 //
 // Verifiers of the tensor level.
 
-#include "ir/FusecTensorOps.h"
+#include "ir/FusecOps.h"
 #include "ir/ReferenceScalars.h"
 #include "ir/ShapeRules.h"
 #include "mlir/IR/Builders.h"
@@ -14,12 +14,12 @@ using namespace fusec;
 #include "ir/FusecInterfaces.cpp.inc"
 
 #define GET_OP_CLASSES
-#include "ir/FusecTensorOps.cpp.inc"
+#include "ir/FusecOps.cpp.inc"
 
 void FusecDialect::registerTensorOps() {
   addOperations<
 #define GET_OP_LIST
-#include "ir/FusecTensorOps.cpp.inc"
+#include "ir/FusecOps.cpp.inc"
       >();
 }
 

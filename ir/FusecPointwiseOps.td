@@ -97,7 +97,7 @@ class Fusec_FloatFunction<string mnemonic, string function, string reference, st
 def Fusec_AddOp : Fusec_BinaryOp<"add", Fusec_NumberTensor, [Commutative]> {
   let summary = "sum; integers wrap";
   let cudaFloat = "{0} + {1}";
-  let cudaSigned = "fusec::wrapAdd({0}, {1})";
+  let cudaSigned = "fusec::intAdd({0}, {1})";
   let cudaUnsigned = "{0} + {1}";
   let refFloat = "x[0] + x[1]";
   let refSigned = "int64_t(uint64_t(x[0]) + uint64_t(x[1]))";
@@ -106,7 +106,7 @@ def Fusec_AddOp : Fusec_BinaryOp<"add", Fusec_NumberTensor, [Commutative]> {
 def Fusec_SubOp : Fusec_BinaryOp<"sub"> {
   let summary = "difference; integers wrap";
   let cudaFloat = "{0} - {1}";
-  let cudaSigned = "fusec::wrapSub({0}, {1})";
+  let cudaSigned = "fusec::intSub({0}, {1})";
   let cudaUnsigned = "{0} - {1}";
   let refFloat = "x[0] - x[1]";
   let refSigned = "int64_t(uint64_t(x[0]) - uint64_t(x[1]))";
@@ -115,7 +115,7 @@ def Fusec_SubOp : Fusec_BinaryOp<"sub"> {
 def Fusec_MulOp : Fusec_BinaryOp<"mul", Fusec_NumberTensor, [Commutative]> {
   let summary = "product; integers wrap";
   let cudaFloat = "{0} * {1}";
-  let cudaSigned = "fusec::wrapMul({0}, {1})";
+  let cudaSigned = "fusec::intMul({0}, {1})";
   let cudaUnsigned = "{0} * {1}";
   let refFloat = "x[0] * x[1]";
   let refSigned = "int64_t(uint64_t(x[0]) * uint64_t(x[1]))";
@@ -172,7 +172,7 @@ def Fusec_MinOp : Fusec_BinaryOp<"min", Fusec_NumberTensor, [Commutative]> {
 def Fusec_NegOp : Fusec_UnaryOp<"neg", Fusec_NumberTensor> {
   let summary = "negation; integers wrap";
   let cudaFloat = "-{0}";
-  let cudaSigned = "fusec::wrapSub(decltype({0})(0), {0})";
+  let cudaSigned = "fusec::intNeg({0})";
   let cudaUnsigned = "0 - {0}";
   let refFloat = "-x[0]";
   let refSigned = "int64_t(-uint64_t(x[0]))";
@@ -236,8 +236,11 @@ def Fusec_TanhOp : Fusec_FloatFunction<"tanh", "fusec::tanh", "std::tanh(x[0])",
 
 def Fusec_SigmoidOp : Fusec_FloatFunction<"sigmoid", "fusec::sigmoid",
     "T(1) / (T(1) + std::exp(-x[0]))", "1 / (1 + exp(-x))">;
-def Fusec_SiluOp : Fusec_FloatFunction<"silu", "fusec::silu",
-    "x[0] / (T(1) + std::exp(-x[0]))", "x sigmoid(x)">;
+def Fusec_SiluOp : Fusec_UnaryOp<"silu"> {
+  let summary = "x sigmoid(x)";
+  let cudaFloat = "{0} * fusec::sigmoid({0})";
+  let refFloat = "x[0] / (T(1) + std::exp(-x[0]))";
+}
 def Fusec_SoftplusOp : Fusec_FloatFunction<"softplus", "fusec::softplus",
     "x[0] != x[0] ? x[0] : (x[0] > 0 ? x[0] : T(0)) + std::log1p(std::exp(-std::fabs(x[0])))",
     "log(1 + exp(x)), without overflow">;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef FUSEC_IR_FUSECTENSOROPS_H
-#define FUSEC_IR_FUSECTENSOROPS_H
+#ifndef FUSEC_IR_FUSECOPS_H
+#define FUSEC_IR_FUSECOPS_H
 
 #include "ir/FusecAttributes.h"
 #include "ir/FusecDialect.h"
@@ -15,6 +15,6 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #define GET_OP_CLASSES
-#include "ir/FusecTensorOps.h.inc"
+#include "ir/FusecOps.h.inc"
 
-#endif // FUSEC_IR_FUSECTENSOROPS_H
+#endif // FUSEC_IR_FUSECOPS_H

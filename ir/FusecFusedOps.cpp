@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Verifiers of the fused and the planned level.
+
+#include "ir/FusecOps.h"
+#include "ir/ShapeRules.h"
+
+using namespace mlir;
+using namespace fusec;
+
+//===----------------------------------------------------------------------===//
+// Contraction
+//===----------------------------------------------------------------------===//
+
+LogicalResult ContractionOp::verify() {
+  unsigned segments = getNumSegments(), accumulators = getNumAccumulators();
+  if (segments == 0 || accumulators == 0 ||
+      getRhs().size() != segments * accumulators)
+    return emitOpError("expected a right operand for each of ")
+           << segments << " segments and " << accumulators
+           << " accumulators, got " << getRhs().size();
+  for (unsigned s = 0; s < segments; ++s)
+    for (unsigned j = 0; j < accumulators; ++j) {
+      auto sizes = inferMatmulSizes(
+          getSizes(getLhs()[s]), getSizes(getRhs(s, j)), false, false,
+          [&](const Twine &message) {
+            emitOpError(message) << " (segment " << s << ", accumulator " << j << ")";
+          });
+      if (failed(sizes))
+        return failure();
+      Type type = getTensorType(*sizes, getElementType(getLhs()[s]));
+      if (getElementType(getRhs(s, j)) != getElementType(getLhs()[s]) ||
+          type != getAccumulators()[j].getType())
+        return emitOpError("expected operands and results of one element type and accumulators of type ")
+               << type;
+    }
+  return success();
+}
+
+FusionKind ContractionOp::getFusionKind() { return FusionKind::Matmul; }
+SmallVector<Expr> ContractionOp::getIterationSizes() {
+  // K of the first segment; each segment has its own.
+  SmallVector<Expr> sizes = getSizes(getAccumulators()[0]);
+  sizes.push_back(getSizes(getLhs()[0]).back());
+  return sizes;
+}
+IndexMap ContractionOp::getOperandMap(unsigned index) {
+  unsigned rank = getRank(getAccumulators()[0]);
+  IndexMap map = IndexMap::identity(getContext(), rank - 2);
+  Expr inner = Expr::dim(getContext(), rank);
+  bool left = index < getNumSegments();
+  map.results.push_back(left ? Expr::dim(getContext(), rank - 2) : inner);
+  map.results.push_back(left ? inner : Expr::dim(getContext(), rank - 1));
+  return map;
+}
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyRegion(Operation *op, Region &region,
+                                  TypeRange inputs, TypeRange outputs) {
+  Block &block = region.front();
+  if (block.getArgumentTypes() != inputs)
+    return op->emitOpError("expected block arguments of the inputs' types");
+  auto yield = dyn_cast_or_null<YieldOp>(block.empty() ? nullptr : &block.back());
+  if (!yield)
+    return op->emitOpError("expected 'fusec.yield' at the end of the region");
+  if (yield.getOperandTypes() != outputs)
+    return op->emitOpError("expected 'fusec.yield' of the outputs' types");
+  for (Operation &nested : block.without_terminator())
+    if (!isa<IndexedOpInterface>(nested))
+      return op->emitOpError("holds an op that no kernel can compute")
+                 .attachNote(nested.getLoc())
+             << "this op";
+  return success();
+}
+
+LogicalResult FusionOp::verify() {
+  return verifyRegion(*this, getBody(), getInputs().getTypes(), getResultTypes());
+}
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+LogicalResult PlanOp::verify() {
+  for (Operation &op : getBody().front())
+    if (!isa<BufferOp, StepOp>(op))
+      return emitOpError("expected buffers and steps only").attachNote(op.getLoc())
+             << "found this op";
+  return success();
+}
+
+LogicalResult BufferOp::verify() {
+  auto type = cast<RankedTensorType>(getType());
+  if (getStrides().size() != static_cast<size_t>(type.getRank()))
+    return emitOpError("expected ") << type.getRank() << " strides, got "
+           << getStrides().size();
+  if ((getKind() == BufferKind::Weight) != getValue().has_value())
+    return emitOpError("expected a value on weights and on nothing else");
+  if (getKind() == BufferKind::Slot) {
+    auto plan = cast<PlanOp>((*this)->getParentOp());
+    if (getIndex() >= plan.getSlots().size())
+      return emitOpError("expected a slot below ")
+             << plan.getSlots().size() << ", got " << getIndex();
+  }
+  return success();
+}
+
+LogicalResult StepOp::verify() {
+  SmallVector<Type> types[2];
+  for (auto [i, refs] : llvm::enumerate(ArrayRef<ArrayAttr>{getInputs(), getOutputs()}))
+    for (auto ref : refs.getAsRange<FlatSymbolRefAttr>()) {
+      auto buffer = SymbolTable::lookupNearestSymbolFrom<BufferOp>(*this, ref);
+      if (!buffer)
+        return emitOpError("refers to ") << ref << ", which is no buffer of the plan";
+      types[i].push_back(buffer.getType());
+    }
+  auto variants = getVariants().getAsRange<VariantAttr>();
+  if (getVariants().empty() || !(*std::prev(variants.end())).getGuards().empty())
+    return emitOpError("expected a last variant without guards");
+  return verifyRegion(*this, getBody(), types[0], types[1]);
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How a kernel does its work: one attribute a family. A guard tells when the
+// variant that carries it may run.
+
+#ifndef FUSEC_SCHEDULE_ATTRIBUTES_TD
+#define FUSEC_SCHEDULE_ATTRIBUTES_TD
+
+include "ir/FusecAttributes.td"
+
+def Fusec_PointwiseScheduleAttr : Fusec_Attr<"PointwiseSchedule", "pointwise_schedule"> {
+  let summary = "threads a block, elements a thread along the innermost dimension, index width";
+  let parameters = (ins "int64_t":$threads, "int64_t":$vector, "int64_t":$indexBits);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Fusec_ReduceScope : Fusec_Enum<"ReduceScope", "who reduces a row together", ["Thread", "Warp", "Block"]>;
+
+def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
+  let summary = "who reduces a row, threads a block, index width";
+  let parameters = (ins EnumParameter<Fusec_ReduceScope>:$scope, "int64_t":$threads, "int64_t":$indexBits);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Fusec_GemmUnit : Fusec_Enum<"GemmUnit", "what multiplies",
+    ["Simt", "Mma", "GemvM", "GemvN", "Wgmma"]>;
+
+def Fusec_GemmScheduleAttr : Fusec_Attr<"GemmSchedule", "gemm_schedule"> {
+  let summary = "tile of a block, its division, stages of the shared-memory ring";
+  let description = [{
+    `divideM` and `divideN` are warps (mma), elements a thread (simt) or unused.
+    `fp32` chooses how fp32 operands multiply: exactly (ieee) or as tf32.
+  }];
+  let parameters = (ins EnumParameter<Fusec_GemmUnit>:$unit,
+      "int64_t":$tileM, "int64_t":$tileN, "int64_t":$tileK,
+      "int64_t":$divideM, "int64_t":$divideN, "int64_t":$stages);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Fusec_GuardKind : Fusec_Enum<"GuardKind", "a comparison, or the alignment of a buffer",
+    ["Le", "Lt", "Ge", "Gt", "Eq", "Ne", "Aligned"]>;
+
+def Fusec_GuardAttr : Fusec_Attr<"Guard", "guard"> {
+  let summary = "a condition on sizes, or on the address of a user's tensor";
+  let description = [{
+    `Aligned`: the address of `buffer` is a multiple of `rhs`; `lhs` is then 0.
+  }];
+  let parameters = (ins EnumParameter<Fusec_GuardKind>:$kind, "::fusec::ExprAttr":$lhs, "::fusec::ExprAttr":$rhs,
+      OptionalParameter<"::mlir::FlatSymbolRefAttr">:$buffer);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Fusec_VariantAttr : Fusec_Attr<"Variant", "variant"> {
+  let summary = "a schedule and when it may be used";
+  let parameters = (ins OptionalArrayRefParameter<"::fusec::GuardAttr">:$guards, "::mlir::Attribute":$schedule);
+  let assemblyFormat = "`<` `[` (`]`) : ($guards^ `]`)? `,` $schedule `>`";
+}
+
+#endif // FUSEC_SCHEDULE_ATTRIBUTES_TD
