@@ -88,8 +88,22 @@ constexpr FUSEC_DEVICE int mmaSharedBytes(int tileM, int tileN, int tileK,
 template <int Small, int Threads> struct GemvConfig {
   static constexpr int small = Small, threads = Threads;
   static constexpr int warps = Threads / 32;
-  static_assert(Threads % 32 == 0 && Small >= 1 && Small <= 8, "a narrow side");
+  static_assert(Threads >= 64 && Threads % 32 == 0 && Small >= 1 && Small <= 8,
+                "a narrow side, and a thread for each outer index of a block");
 };
+
+/// Which side of the result is narrow: columns or rows.
+enum class Narrow { N, M };
+
+/// Outer indices (of the wide operand: rows of A, columns of B) of one block.
+/// `wideAlongK`: the first segment's wide operand is Major::K.
+constexpr FUSEC_DEVICE int gemvOuters(bool wideAlongK, int threads) {
+  return wideAlongK ? threads / 32 : 64;
+}
+constexpr FUSEC_DEVICE int gemvBlocks(int outers, int batch, bool wideAlongK,
+                                      int threads) {
+  return tilesOf(outers, gemvOuters(wideAlongK, threads)) * batch;
+}
 
 } // namespace fusec
 

@@ -16,7 +16,9 @@
 #define FUSEC_KERNEL_RESIDENT(threads, blocks)                                 \
   __global__ void __launch_bounds__(threads, blocks)
 #define FUSEC_SHARED __shared__
+#define FUSEC_PRAGMA(text) _Pragma(#text)
 #define FUSEC_UNROLL _Pragma("unroll")
+#define FUSEC_UNROLL_BY(times) FUSEC_PRAGMA(unroll times)
 #define FUSEC_RESTRICT __restrict__
 
 #include "types.h"

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Matmul by plain multiply-add: every type, any strides, exact fp32. Tiles are
+// stored K by K in shared memory, double buffered; each thread holds a
+// threadM x threadN block of every accumulator in registers.
+
+#ifndef FUSEC_DEVICE_GEMM_SIMT_H
+#define FUSEC_DEVICE_GEMM_SIMT_H
+
+#include "gemm.h"
+
+namespace fusec {
+
+#ifdef FUSEC_HOST
+template <class Config, class Epilogue, class... Segments>
+void gemmSimt(const Shape &shape, const Epilogue &epilogue,
+              const Segments &...segments) {
+  hostGemm<Config>(shape, epilogue, segments...);
+}
+#else
+
+namespace detail {
+
+/// One thread's share of a tile of an operand, on its way from global to
+/// shared memory. Threads walk the contiguous axis first.
+template <class MatrixType, class Acc, int Tile, int TileK, int Threads>
+struct SimtCopy {
+  typedef typename MatrixType::Element T;
+  static constexpr bool alongK = MatrixType::major == Major::K;
+  static constexpr int most =
+      Tile * TileK / Threads < 4 ? Tile * TileK / Threads : 4;
+  static constexpr int width = MatrixType::major == Major::Strided || most < 1
+                                   ? 1
+                                   : vectorOf<T>(MatrixType::alignment, most);
+  static constexpr int fast = (alongK ? TileK : Tile) / width;
+  static constexpr int chunks = Tile * TileK / width;
+  static constexpr int count = (chunks + Threads - 1) / Threads;
+  static constexpr int pitch = Tile + simtPadding;
+
+  Vec<T, width> held[count];
+
+  static FUSEC_DEVICE void place(int i, int &outer, int &k) {
+    int id = launch::thread() + i * Threads;
+    int fastIndex = id % fast * width, slowIndex = id / fast;
+    outer = alongK ? slowIndex : fastIndex;
+    k = alongK ? fastIndex : slowIndex;
+  }
+
+  FUSEC_DEVICE void read(const MatrixType &matrix, const T *base,
+                         int firstOuter, int firstK, int outers, int ks) {
+    FUSEC_UNROLL
+    for (int i = 0; i < count; ++i) {
+      int outer, k;
+      place(i, outer, k);
+      outer += firstOuter;
+      k += firstK;
+      FUSEC_UNROLL
+      for (int w = 0; w < width; ++w)
+        held[i][w] = cast<T>(0);
+      int inside = alongK ? ks - k : outers - outer;
+      if (base == nullptr || inside <= 0 ||
+          (alongK ? outer >= outers : k >= ks))
+        continue;
+      const T *p = base + matrix.offset(outer, k);
+      if (inside >= width) {
+        held[i] = load<width>(p);
+      } else {
+        FUSEC_UNROLL
+        for (int w = 0; w < width; ++w)
+          if (w < inside)
+            held[i][w] = p[w];
+      }
+    }
+  }
+
+  FUSEC_DEVICE void write(Acc *tile) const {
+    FUSEC_UNROLL
+    for (int i = 0; i < count; ++i) {
+      int outer, k;
+      place(i, outer, k);
+      if (chunks % Threads != 0 && launch::thread() + i * Threads >= chunks)
+        continue;
+      FUSEC_UNROLL
+      for (int w = 0; w < width; ++w)
+        tile[(k + (alongK ? w : 0)) * pitch + outer + (alongK ? 0 : w)] =
+            cast<Acc>(held[i][w]);
+    }
+  }
+};
+
+/// Rows of a thread come in groups of neighbours, so that shared memory is read
+/// by vectors without bank conflicts.
+template <int PerThread>
+constexpr int simtGroup = PerThread < 4 ? PerThread : 4;
+
+template <class Acc, int PerThread, int Tile>
+FUSEC_DEVICE void readSimtFragment(const Acc *row, int id,
+                                   Acc (&out)[PerThread]) {
+  constexpr int group = simtGroup<PerThread>;
+  FUSEC_UNROLL
+  for (int g = 0; g < PerThread / group; ++g) {
+    Vec<Acc, group> v =
+        load<group>(row + g * (Tile / (PerThread / group)) + id * group);
+    FUSEC_UNROLL
+    for (int i = 0; i < group; ++i)
+      out[g * group + i] = v[i];
+  }
+}
+
+template <class Config, class Acc, int J, class SegmentType>
+FUSEC_DEVICE void simtSegment(const SegmentType &segment, const Shape &shape,
+                              TilePlace tile,
+                              Acc (&acc)[J][Config::threadM][Config::threadN]) {
+  static_assert(SegmentType::accumulators == J, "one B an accumulator");
+  constexpr int tileK = Config::tileK;
+  typedef SimtCopy<typename SegmentType::A, Acc, Config::tileM, tileK,
+                   Config::threads>
+      CopyA;
+  typedef SimtCopy<typename SegmentType::B, Acc, Config::tileN, tileK,
+                   Config::threads>
+      CopyB;
+  constexpr int bufferA = tileK * CopyA::pitch, bufferB = tileK * CopyB::pitch;
+  constexpr int buffer = bufferA + J * bufferB;
+  Acc *shared = reinterpret_cast<Acc *>(launch::sharedMemory());
+  constexpr int threadsN = Config::tileN / Config::threadN;
+  int idN = launch::thread() % threadsN, idM = launch::thread() / threadsN;
+  int firstM = tile.m * Config::tileM, firstN = tile.n * Config::tileN;
+
+  CopyA copyA;
+  CopyB copyB[J];
+  auto readTile = [&](int k) {
+    copyA.read(segment.a, segment.a.at(tile.batch), firstM, k, shape.m,
+               segment.k);
+    FUSEC_UNROLL
+    for (int j = 0; j < J; ++j)
+      copyB[j].read(segment.b[j], segment.b[j].at(tile.batch), firstN, k,
+                    shape.n, segment.k);
+  };
+  auto writeTile = [&](Acc *to) {
+    copyA.write(to);
+    FUSEC_UNROLL
+    for (int j = 0; j < J; ++j)
+      copyB[j].write(to + bufferA + j * bufferB);
+  };
+
+  if (segment.k <= 0)
+    return;
+  launch::barrier(); // A previous segment has been read by everybody.
+  readTile(0);
+  writeTile(shared);
+  launch::barrier();
+  Acc *current = shared, *next = shared + buffer;
+  for (int k = 0; k < segment.k; k += tileK) {
+    bool more = k + tileK < segment.k;
+    if (more)
+      readTile(k + tileK);
+    FUSEC_UNROLL
+    for (int kk = 0; kk < tileK; ++kk) {
+      Acc a[Config::threadM];
+      readSimtFragment<Acc, Config::threadM, Config::tileM>(
+          current + kk * CopyA::pitch, idM, a);
+      FUSEC_UNROLL
+      for (int j = 0; j < J; ++j) {
+        Acc b[Config::threadN];
+        readSimtFragment<Acc, Config::threadN, Config::tileN>(
+            current + bufferA + j * bufferB + kk * CopyB::pitch, idN, b);
+        FUSEC_UNROLL
+        for (int m = 0; m < Config::threadM; ++m)
+          FUSEC_UNROLL
+        for (int n = 0; n < Config::threadN; ++n)
+          acc[j][m][n] = accumulate(a[m], b[n], acc[j][m][n]);
+      }
+    }
+    if (more)
+      writeTile(next);
+    launch::barrier();
+    Acc *swap = current;
+    current = next;
+    next = swap;
+  }
+}
+
+} // namespace detail
+
+template <class Config, class Epilogue, class... Segments>
+FUSEC_DEVICE void gemmSimt(const Shape &shape, const Epilogue &epilogue,
+                           const Segments &...segments) {
+  constexpr int J = Epilogue::accumulators;
+  typedef typename Epilogue::Accumulator Acc;
+  TilePlace tile = tileOf(launch::block(), tilesOf(shape.m, Config::tileM),
+                          tilesOf(shape.n, Config::tileN));
+  Acc acc[J][Config::threadM][Config::threadN] = {};
+  (detail::simtSegment<Config>(segments, shape, tile, acc), ...);
+
+  constexpr int threadsN = Config::tileN / Config::threadN;
+  constexpr int groupM = detail::simtGroup<Config::threadM>;
+  constexpr int groupN = detail::simtGroup<Config::threadN>;
+  constexpr int stepM = Config::tileM / (Config::threadM / groupM);
+  constexpr int stepN = Config::tileN / (Config::threadN / groupN);
+  int idN = launch::thread() % threadsN, idM = launch::thread() / threadsN;
+  FUSEC_UNROLL
+  for (int m = 0; m < Config::threadM; ++m) {
+    i64 row = i64(tile.m) * Config::tileM + m / groupM * stepM + idM * groupM +
+              m % groupM;
+    FUSEC_UNROLL
+    for (int g = 0; g < Config::threadN / groupN; ++g) {
+      Acc run[J][groupN];
+      FUSEC_UNROLL
+      for (int j = 0; j < J; ++j)
+        FUSEC_UNROLL
+      for (int i = 0; i < groupN; ++i)
+        run[j][i] = acc[j][m][g * groupN + i];
+      i64 column = i64(tile.n) * Config::tileN + g * stepN + idN * groupN;
+      if (row < shape.m)
+        evaluateRun(epilogue, tile.batch, row, column, shape.n, run);
+    }
+  }
+}
+
+#endif // FUSEC_HOST
+
+} // namespace fusec
+
+#endif // FUSEC_DEVICE_GEMM_SIMT_H
