@@ -124,6 +124,7 @@ build() {
   local preset=$1
   shift
   export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
+  export CCACHE_BASEDIR=$root # Another clone finds the same objects.
   quietly cmake -S "$root" --preset "$preset"
   say "configured: build/$preset"
   local targets=()

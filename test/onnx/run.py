@@ -9,8 +9,9 @@ BINARY runs all cases in one process: `BINARY CASES --device=D --mode=M
 [--filter=R]`, one JSON line a result on stdout, in the order it runs them:
   {"test": name, "mode": "static" | "symbolic",
    "result": "pass" | "fail" | "refused", "message": text}
-A test with no symbolic form gives no line in symbolic mode. Exit status: 0 all
-as expected, 1 some difference, 77 the binary found no device (its own 77).
+A test with no symbolic form gives no line in symbolic mode. BINARY exits with 0
+when all is as each case.json expects, 77 when it finds no device, else with 1;
+this program with the same, by expected.txt.
 """
 
 import argparse
