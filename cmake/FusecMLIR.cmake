@@ -58,3 +58,5 @@ set_target_properties(LLVMSupport PROPERTIES INTERFACE_LINK_LIBRARIES "${interfa
 include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 separate_arguments(FUSEC_LLVM_DEFINITIONS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 add_definitions(${FUSEC_LLVM_DEFINITIONS})
+
+include(FusecTool)
