@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The C interface of the library that loads and runs bundles.
+ *
+ * Every function that can fail returns a status and writes a message, cut to
+ * `capacity` bytes and always terminated, to the caller's buffer (which may be
+ * null). Nothing throws, nothing aborts. Structs begin with struct_size, which
+ * the caller sets to sizeof the struct it was compiled with, so that later
+ * versions can append members.
+ *
+ * A model is immutable and may be used from any number of threads. A session
+ * belongs to one thread at a time and has one run in flight.
+ */
+
+#ifndef FUSEC_FUSEC_H
+#define FUSEC_FUSEC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define FUSEC_API __attribute__((visibility("default")))
+#else
+#define FUSEC_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of this header: 1000 * major + minor. */
+#define FUSEC_API_VERSION 1
+/* That of the library in use. */
+FUSEC_API uint32_t fusec_api_version(void);
+
+typedef int32_t fusec_status;
+enum {
+  FUSEC_OK = 0,
+  FUSEC_INVALID_ARGUMENT = 1, /* what the caller passed or bound is wrong */
+  FUSEC_UNREADABLE = 2,       /* the file cannot be read */
+  FUSEC_MALFORMED = 3,        /* it is not a bundle, or a damaged one */
+  FUSEC_UNSUPPORTED = 4,      /* no plan of the bundle fits the device */
+  FUSEC_DRIVER_ERROR = 5,     /* no driver, or a call of it failed */
+  FUSEC_OUT_OF_MEMORY = 6,    /* of the device or the host */
+  FUSEC_NOT_READY = 7,        /* something is not bound or not prepared */
+  FUSEC_INTERNAL_ERROR = 70
+};
+/* "ok", "invalid argument", ... */
+FUSEC_API const char *fusec_status_name(fusec_status status);
+
+typedef int32_t fusec_dtype;
+enum {
+  FUSEC_BOOL = 0,
+  FUSEC_I8 = 1,
+  FUSEC_I16 = 2,
+  FUSEC_I32 = 3,
+  FUSEC_I64 = 4,
+  FUSEC_U8 = 5,
+  FUSEC_U16 = 6,
+  FUSEC_U32 = 7,
+  FUSEC_U64 = 8,
+  FUSEC_F16 = 9,
+  FUSEC_BF16 = 10,
+  FUSEC_F32 = 11,
+  FUSEC_F64 = 12
+};
+/* "f32"; null for a number that is none of them. */
+FUSEC_API const char *fusec_dtype_name(fusec_dtype dtype);
+/* Bytes of an element; 0 for a number that is none of them. */
+FUSEC_API size_t fusec_dtype_size(fusec_dtype dtype);
+
+/* The numbers of DLPack's DLDeviceType. */
+typedef int32_t fusec_device_type;
+enum {
+  FUSEC_DEVICE_CPU = 1,
+  FUSEC_DEVICE_CUDA = 2,
+  FUSEC_DEVICE_CUDA_HOST = 3,
+  FUSEC_DEVICE_CUDA_MANAGED = 13
+};
+
+typedef struct fusec_tensor {
+  size_t struct_size;
+  fusec_dtype dtype;
+  fusec_device_type device_type;
+  int32_t device_id;
+  int32_t rank;
+  const int64_t *sizes;
+  const int64_t *strides; /* in elements; null: dense, row-major */
+  void *data;
+  uint64_t byte_offset; /* of the first element from data */
+} fusec_tensor;
+
+typedef struct fusec_dim {
+  const char *name;
+  int64_t size;
+} fusec_dim;
+
+typedef struct fusec_model fusec_model;
+typedef struct fusec_session fusec_session;
+
+/* ---- models ---- */
+
+enum {
+  FUSEC_HASH_WEIGHTS_AUTO = 0,   /* up to 256 MiB of weights */
+  FUSEC_HASH_WEIGHTS_ALWAYS = 1,
+  FUSEC_HASH_WEIGHTS_NEVER = 2
+};
+
+typedef struct fusec_load_options {
+  size_t struct_size;
+  int32_t device;       /* the driver's ordinal */
+  int32_t hash_weights;
+  const char *driver;   /* null: $FUSEC_DRIVER, else libcuda.so.1 */
+} fusec_load_options;
+
+/* Loads a bundle: checks all of it, picks the plan for the device, uploads its
+ * weights. `options` may be null: device 0. */
+FUSEC_API fusec_status fusec_model_load(const char *path, const fusec_load_options *options,
+                                        fusec_model **model, char *message, size_t capacity);
+/* The same from memory, which may be freed afterwards. */
+FUSEC_API fusec_status fusec_model_load_memory(const void *data, size_t size,
+                                               const fusec_load_options *options,
+                                               fusec_model **model, char *message,
+                                               size_t capacity);
+/* Sessions keep what they need of their model: it may be freed before them. */
+FUSEC_API void fusec_model_free(fusec_model *model);
+
+/* The target of the plan in use: "sm_90a", "sm_80", ..., "ptx". */
+FUSEC_API const char *fusec_model_target(const fusec_model *model);
+FUSEC_API int32_t fusec_model_device(const fusec_model *model);
+
+/* What a model takes and gives. The pointers live as long as the model. */
+typedef struct fusec_tensor_info {
+  size_t struct_size;
+  const char *name;
+  fusec_dtype dtype;
+  int32_t rank;
+  const int64_t *sizes;           /* -1 where it depends on dimensions */
+  const char *const *expressions; /* each size as text: "batch", "2 * n" */
+} fusec_tensor_info;
+
+FUSEC_API uint32_t fusec_model_input_count(const fusec_model *model);
+FUSEC_API uint32_t fusec_model_output_count(const fusec_model *model);
+/* `info->struct_size` must be set. */
+FUSEC_API fusec_status fusec_model_input_info(const fusec_model *model, uint32_t index,
+                                              fusec_tensor_info *info, char *message,
+                                              size_t capacity);
+FUSEC_API fusec_status fusec_model_output_info(const fusec_model *model, uint32_t index,
+                                               fusec_tensor_info *info, char *message,
+                                               size_t capacity);
+FUSEC_API uint32_t fusec_model_dim_count(const fusec_model *model);
+/* Null where index is not below the count. */
+FUSEC_API const char *fusec_model_dim_name(const fusec_model *model, uint32_t index);
+
+/* Sizes of an output, and bytes of the arena, for given dimensions: nothing is
+ * allocated. Every dimension that the result depends on must be given. */
+FUSEC_API fusec_status fusec_model_output_sizes(const fusec_model *model, uint32_t index,
+                                                const fusec_dim *dims, size_t dim_count,
+                                                int64_t *sizes, int32_t rank, char *message,
+                                                size_t capacity);
+FUSEC_API fusec_status fusec_model_arena_size(const fusec_model *model, const fusec_dim *dims,
+                                              size_t dim_count, uint64_t *bytes, char *message,
+                                              size_t capacity);
+
+/* ---- sessions ---- */
+
+FUSEC_API fusec_status fusec_session_create(const fusec_model *model, fusec_session **session,
+                                            char *message, size_t capacity);
+/* The caller has synchronised the streams of its runs. */
+FUSEC_API void fusec_session_free(fusec_session *session);
+
+/* Binds device memory. Checked at once: element type, rank, fixed sizes,
+ * strides, alignment to the element, device; at prepare and run: the sizes that
+ * depend on dimensions, and that no output overlaps another tensor. */
+FUSEC_API fusec_status fusec_session_bind_input(fusec_session *session, uint32_t index,
+                                                const fusec_tensor *tensor, char *message,
+                                                size_t capacity);
+FUSEC_API fusec_status fusec_session_bind_output(fusec_session *session, uint32_t index,
+                                                 const fusec_tensor *tensor, char *message,
+                                                 size_t capacity);
+/* An input or output by its name; refused where both have it. */
+FUSEC_API fusec_status fusec_session_bind(fusec_session *session, const char *name,
+                                          const fusec_tensor *tensor, char *message,
+                                          size_t capacity);
+
+typedef struct fusec_prepare_options {
+  size_t struct_size;
+  const fusec_dim *dims; /* those not given follow from the bound inputs */
+  size_t dim_count;
+  void *arena;           /* device memory, 256-byte aligned; null: the session's own */
+  uint64_t arena_size;
+} fusec_prepare_options;
+
+/* Fixes the dimensions of the runs that follow. May allocate. `options` may be
+ * null. */
+FUSEC_API fusec_status fusec_session_prepare(fusec_session *session,
+                                             const fusec_prepare_options *options, char *message,
+                                             size_t capacity);
+/* Sizes of an output for the prepared dimensions. */
+FUSEC_API fusec_status fusec_session_output_sizes(const fusec_session *session, uint32_t index,
+                                                  int64_t *sizes, int32_t rank, char *message,
+                                                  size_t capacity);
+/* Enqueues one run on a stream (a CUstream or cudaStream_t; null: the default
+ * stream). Allocates nothing and synchronises nothing; may be captured. */
+FUSEC_API fusec_status fusec_session_run(fusec_session *session, void *stream, char *message,
+                                         size_t capacity);
+/* Kernels that the last run launched. */
+FUSEC_API uint32_t fusec_session_launch_count(const fusec_session *session);
+/* Out-of-range indices since the session was made, as far as its runs have
+ * ended: the caller has synchronised them. */
+FUSEC_API fusec_status fusec_session_faults(fusec_session *session, uint64_t *faults,
+                                            char *message, size_t capacity);
+
+/* ---- DLPack (version 1.x; the struct of dlpack.h) ---- */
+
+struct DLManagedTensorVersioned;
+
+/* A view of a DLPack tensor, which stays the caller's and must outlive it. */
+FUSEC_API fusec_status fusec_tensor_from_dlpack(const struct DLManagedTensorVersioned *managed,
+                                                fusec_tensor *tensor, char *message,
+                                                size_t capacity);
+/* A DLPack tensor of the same memory. Its consumer calls its deleter, which
+ * calls release(context) once if release is not null. */
+FUSEC_API fusec_status fusec_tensor_to_dlpack(const fusec_tensor *tensor,
+                                              void (*release)(void *context), void *context,
+                                              struct DLManagedTensorVersioned **managed,
+                                              char *message, size_t capacity);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

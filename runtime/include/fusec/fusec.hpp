@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// C++17 over the C interface: owning handles, and exceptions in place of
+// statuses. Header only, so that the library's binary interface stays C.
+//
+//   auto model = fusec::Model::load("model.fusec", 0); // shared by threads
+//   auto session = model.session();                    // one a thread
+//   session.bind("dense", fusec::Tensor(pointer, FUSEC_F32, {2048, 13}));
+//   session.bind("prob", fusec::Tensor(result, FUSEC_F32, {2048, 1}));
+//   session.prepare();                                 // sizes from the inputs
+//   session.run(stream);                               // enqueues, allocates nothing
+
+#ifndef FUSEC_FUSEC_HPP
+#define FUSEC_FUSEC_HPP
+
+#include "fusec/fusec.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fusec {
+
+class Error : public std::runtime_error {
+public:
+  Error(fusec_status status, const std::string &message)
+      : std::runtime_error(message), theStatus(status) {}
+  fusec_status status() const noexcept { return theStatus; }
+
+private:
+  fusec_status theStatus;
+};
+
+namespace detail {
+// Calls a C function with a buffer for its message.
+template <typename Function> void call(Function function) {
+  char message[2048];
+  fusec_status status = function(message, sizeof(message));
+  if (status != FUSEC_OK)
+    throw Error(status, message);
+}
+} // namespace detail
+
+// A named dimension and its size.
+using Dims = std::vector<std::pair<std::string, int64_t>>;
+
+// Device memory of the caller: dense and row-major, or with strides in elements
+// that say so.
+class Tensor {
+public:
+  Tensor(void *data, fusec_dtype dtype, std::vector<int64_t> sizes, int device = 0)
+      : data(data), dtype(dtype), device(device), sizes(std::move(sizes)) {}
+
+  Tensor &setStrides(std::vector<int64_t> values) {
+    strides = std::move(values);
+    return *this;
+  }
+  Tensor &setByteOffset(uint64_t value) {
+    byteOffset = value;
+    return *this;
+  }
+  Tensor &setDeviceType(fusec_device_type value) {
+    deviceType = value;
+    return *this;
+  }
+  // Valid while this object is.
+  fusec_tensor view() const {
+    fusec_tensor tensor = {};
+    tensor.struct_size = sizeof(tensor);
+    tensor.dtype = dtype;
+    tensor.device_type = deviceType;
+    tensor.device_id = device;
+    tensor.rank = static_cast<int32_t>(sizes.size());
+    tensor.sizes = sizes.data();
+    tensor.strides = strides.empty() ? nullptr : strides.data();
+    tensor.data = data;
+    tensor.byte_offset = byteOffset;
+    return tensor;
+  }
+
+private:
+  void *data;
+  fusec_dtype dtype;
+  fusec_device_type deviceType = FUSEC_DEVICE_CUDA;
+  int device;
+  std::vector<int64_t> sizes, strides;
+  uint64_t byteOffset = 0;
+};
+
+// An input or output of a model.
+struct TensorInfo {
+  std::string name;
+  fusec_dtype dtype;
+  std::vector<int64_t> sizes;           // -1 where it depends on dimensions
+  std::vector<std::string> expressions; // "batch", "2 * n"
+};
+
+struct LoadOptions {
+  int device = 0;
+  int hashWeights = FUSEC_HASH_WEIGHTS_AUTO;
+  std::string driver; // empty: $FUSEC_DRIVER, else libcuda.so.1
+};
+
+class Session;
+
+// A loaded bundle: immutable, cheap to copy, shared by threads.
+class Model {
+public:
+  static Model load(const std::string &path, int device = 0) {
+    LoadOptions options;
+    options.device = device;
+    return load(path, options);
+  }
+  static Model load(const std::string &path, const LoadOptions &options) {
+    fusec_load_options native = toNative(options);
+    fusec_model *model = nullptr;
+    detail::call([&](char *message, size_t capacity) {
+      return fusec_model_load(path.c_str(), &native, &model, message, capacity);
+    });
+    return Model(model);
+  }
+  static Model load(const void *data, size_t size, const LoadOptions &options = {}) {
+    fusec_load_options native = toNative(options);
+    fusec_model *model = nullptr;
+    detail::call([&](char *message, size_t capacity) {
+      return fusec_model_load_memory(data, size, &native, &model, message, capacity);
+    });
+    return Model(model);
+  }
+
+  Session session() const;
+
+  std::string target() const { return fusec_model_target(handle()); }
+  int device() const { return fusec_model_device(handle()); }
+  std::vector<TensorInfo> inputs() const {
+    return infos(fusec_model_input_count(handle()), fusec_model_input_info);
+  }
+  std::vector<TensorInfo> outputs() const {
+    return infos(fusec_model_output_count(handle()), fusec_model_output_info);
+  }
+  std::vector<std::string> dims() const {
+    std::vector<std::string> names;
+    for (uint32_t i = 0; i != fusec_model_dim_count(handle()); ++i)
+      names.push_back(fusec_model_dim_name(handle(), i));
+    return names;
+  }
+  // For given dimensions; nothing is allocated on the device.
+  std::vector<int64_t> outputSizes(uint32_t index, const Dims &dims) const;
+  uint64_t arenaSize(const Dims &dims) const;
+
+  fusec_model *handle() const { return model.get(); }
+
+private:
+  explicit Model(fusec_model *model) : model(model, fusec_model_free) {}
+
+  static fusec_load_options toNative(const LoadOptions &options) {
+    fusec_load_options native = {};
+    native.struct_size = sizeof(native);
+    native.device = options.device;
+    native.hash_weights = options.hashWeights;
+    native.driver = options.driver.empty() ? nullptr : options.driver.c_str();
+    return native;
+  }
+
+  template <typename Query> std::vector<TensorInfo> infos(uint32_t count, Query query) const {
+    std::vector<TensorInfo> all;
+    for (uint32_t i = 0; i != count; ++i) {
+      fusec_tensor_info info = {};
+      info.struct_size = sizeof(info);
+      detail::call([&](char *message, size_t capacity) {
+        return query(handle(), i, &info, message, capacity);
+      });
+      all.push_back({info.name, info.dtype, std::vector<int64_t>(info.sizes, info.sizes + info.rank),
+                     std::vector<std::string>(info.expressions, info.expressions + info.rank)});
+    }
+    return all;
+  }
+
+  std::shared_ptr<fusec_model> model;
+};
+
+namespace detail {
+inline std::vector<fusec_dim> toNative(const Dims &dims) {
+  std::vector<fusec_dim> native;
+  for (const auto &dim : dims)
+    native.push_back({dim.first.c_str(), dim.second});
+  return native;
+}
+} // namespace detail
+
+// Runs of a model, one at a time. Synchronise the streams of its runs before it
+// goes.
+class Session {
+public:
+  explicit Session(const Model &model) {
+    fusec_session *created = nullptr;
+    detail::call([&](char *message, size_t capacity) {
+      return fusec_session_create(model.handle(), &created, message, capacity);
+    });
+    session.reset(created);
+  }
+
+  void bind(const std::string &name, const fusec_tensor &tensor) {
+    detail::call([&](char *message, size_t capacity) {
+      return fusec_session_bind(handle(), name.c_str(), &tensor, message, capacity);
+    });
+  }
+  void bind(const std::string &name, const Tensor &tensor) { bind(name, tensor.view()); }
+  void bindInput(uint32_t index, const fusec_tensor &tensor) {
+    detail::call([&](char *message, size_t capacity) {
+      return fusec_session_bind_input(handle(), index, &tensor, message, capacity);
+    });
+  }
+  void bindInput(uint32_t index, const Tensor &tensor) { bindInput(index, tensor.view()); }
+  void bindOutput(uint32_t index, const fusec_tensor &tensor) {
+    detail::call([&](char *message, size_t capacity) {
+      return fusec_session_bind_output(handle(), index, &tensor, message, capacity);
+    });
+  }
+  void bindOutput(uint32_t index, const Tensor &tensor) { bindOutput(index, tensor.view()); }
+
+  // Dimensions that are not given follow from the bound inputs. The arena is
+  // the session's own unless one is given: device memory, 256-byte aligned.
+  void prepare(const Dims &dims = {}, void *arena = nullptr, uint64_t arenaSize = 0) {
+    std::vector<fusec_dim> native = detail::toNative(dims);
+    fusec_prepare_options options = {};
+    options.struct_size = sizeof(options);
+    options.dims = native.data();
+    options.dim_count = native.size();
+    options.arena = arena;
+    options.arena_size = arenaSize;
+    detail::call([&](char *message, size_t capacity) {
+      return fusec_session_prepare(handle(), &options, message, capacity);
+    });
+  }
+  // Sizes of an output of this rank for the prepared dimensions.
+  std::vector<int64_t> outputSizes(uint32_t index, size_t rank) const {
+    std::vector<int64_t> sizes(rank);
+    detail::call([&](char *message, size_t capacity) {
+      return fusec_session_output_sizes(handle(), index, sizes.data(), static_cast<int32_t>(rank),
+                                        message, capacity);
+    });
+    return sizes;
+  }
+  // `stream` is a CUstream or cudaStream_t; null is the default stream.
+  void run(void *stream = nullptr) {
+    detail::call([&](char *message, size_t capacity) {
+      return fusec_session_run(handle(), stream, message, capacity);
+    });
+  }
+  uint32_t launchCount() const { return fusec_session_launch_count(handle()); }
+  // Out-of-range indices so far; synchronise the runs first.
+  uint64_t faults() const {
+    uint64_t count = 0;
+    detail::call([&](char *message, size_t capacity) {
+      return fusec_session_faults(handle(), &count, message, capacity);
+    });
+    return count;
+  }
+
+  fusec_session *handle() const { return session.get(); }
+
+private:
+  struct Deleter {
+    void operator()(fusec_session *session) const { fusec_session_free(session); }
+  };
+  std::unique_ptr<fusec_session, Deleter> session;
+};
+
+inline Session Model::session() const { return Session(*this); }
+
+inline std::vector<int64_t> Model::outputSizes(uint32_t index, const Dims &dims) const {
+  std::vector<TensorInfo> all = outputs();
+  std::vector<int64_t> sizes(index < all.size() ? all[index].sizes.size() : 0);
+  std::vector<fusec_dim> native = detail::toNative(dims);
+  detail::call([&](char *message, size_t capacity) {
+    return fusec_model_output_sizes(handle(), index, native.data(), native.size(), sizes.data(),
+                                    static_cast<int32_t>(sizes.size()), message, capacity);
+  });
+  return sizes;
+}
+
+inline uint64_t Model::arenaSize(const Dims &dims) const {
+  std::vector<fusec_dim> native = detail::toNative(dims);
+  uint64_t bytes = 0;
+  detail::call([&](char *message, size_t capacity) {
+    return fusec_model_arena_size(handle(), native.data(), native.size(), &bytes, message,
+                                  capacity);
+  });
+  return bytes;
+}
+
+} // namespace fusec
+
+#endif

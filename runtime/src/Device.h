@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A device with its primary context retained, and memory on it.
+
+#ifndef FUSEC_RUNTIME_SRC_DEVICE_H
+#define FUSEC_RUNTIME_SRC_DEVICE_H
+
+#include "runtime/src/Driver.h"
+
+#include <string>
+
+namespace fusec::rt {
+
+class Device {
+public:
+  // Throws Failure where there is no driver or no such device.
+  Device(const char *driverPath, int ordinal);
+  ~Device();
+  Device(const Device &) = delete;
+  Device &operator=(const Device &) = delete;
+
+  const cuda::Driver &driver() const { return theDriver; }
+  int ordinal() const { return theOrdinal; }
+  const std::string &name() const { return theName; }
+  unsigned capability() const { return theCapability; } // 10 * major + minor
+  unsigned maxSharedMemory() const { return theMaxSharedMemory; }
+  // "device 0, NVIDIA H200 (sm_90), driver 13.0"
+  std::string describe() const;
+
+private:
+  friend class ContextScope;
+  cuda::Driver theDriver;
+  int theOrdinal;
+  cuda::Device device = 0;
+  cuda::Context context = nullptr;
+  std::string theName;
+  unsigned theCapability = 0;
+  unsigned theMaxSharedMemory = 0;
+};
+
+// Makes the device's context current while it lives.
+class ContextScope {
+public:
+  explicit ContextScope(const Device &device);
+  ~ContextScope();
+  ContextScope(const ContextScope &) = delete;
+  ContextScope &operator=(const ContextScope &) = delete;
+
+private:
+  const Device &device;
+};
+
+// Device memory; needs a ContextScope to allocate, none to free.
+class DeviceMemory {
+public:
+  DeviceMemory() = default;
+  // Throws Failure naming `purpose` and the bytes. Zero bytes allocate nothing.
+  DeviceMemory(const Device &device, uint64_t bytes, const char *purpose);
+  DeviceMemory(DeviceMemory &&other) noexcept { swap(other); }
+  DeviceMemory &operator=(DeviceMemory &&other) noexcept;
+  ~DeviceMemory();
+
+  cuda::DevicePointer pointer() const { return thePointer; }
+  uint64_t size() const { return bytes; }
+
+private:
+  void swap(DeviceMemory &other) noexcept;
+
+  const Device *device = nullptr;
+  cuda::DevicePointer thePointer = 0;
+  uint64_t bytes = 0;
+};
+
+// "13.0" of 13000.
+std::string driverVersionText(unsigned version);
+
+} // namespace fusec::rt
+
+#endif

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The part of the CUDA driver API that fusec uses, loaded at run time. Types
+// and numbers are those of the driver's stable binary interface, so that no
+// CUDA header is needed to build.
+
+#ifndef FUSEC_RUNTIME_SRC_DRIVER_H
+#define FUSEC_RUNTIME_SRC_DRIVER_H
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace fusec::rt::cuda {
+
+using Result = int;
+using Device = int;
+using DevicePointer = uint64_t;
+using Context = struct CUctx_st *;
+using Module = struct CUmod_st *;
+using Function = struct CUfunc_st *;
+using Stream = struct CUstream_st *;
+using Event = struct CUevent_st *;
+
+inline constexpr Result success = 0;
+inline constexpr Result outOfMemory = 2;
+
+enum DeviceAttribute : int {
+  AttributeCapabilityMajor = 75,
+  AttributeCapabilityMinor = 76,
+  AttributeMaxSharedMemoryOptin = 97
+};
+enum FunctionAttribute : int { FunctionMaxDynamicSharedSize = 8 };
+enum JitOption : int { JitErrorLog = 5, JitErrorLogSize = 6 };
+enum LaunchAttributeId : int { LaunchClusterDimension = 4, LaunchProgrammaticSerialization = 6 };
+
+union LaunchAttributeValue {
+  char pad[64];
+  unsigned clusterDim[3];
+  int programmaticSerializationAllowed;
+};
+struct LaunchAttribute {
+  int id;
+  char pad[4];
+  LaunchAttributeValue value;
+};
+struct LaunchConfig {
+  unsigned grid[3];
+  unsigned block[3];
+  unsigned sharedBytes;
+  Stream stream;
+  LaunchAttribute *attributes;
+  unsigned numAttributes;
+};
+struct alignas(64) TensorMap {
+  uint64_t opaque[16];
+};
+static_assert(sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfig) == 56);
+
+// Marks of the `extra` argument of a launch.
+inline void *paramEnd() { return nullptr; }
+inline void *paramBufferPointer() { return reinterpret_cast<void *>(1); }
+inline void *paramBufferSize() { return reinterpret_cast<void *>(2); }
+
+// clang-format off
+// member, symbol, parameters: what every driver since 12.0 has.
+#define FUSEC_DRIVER_FUNCTIONS(X)                                                                  \
+  X(init, "cuInit", (unsigned flags))                                                              \
+  X(driverVersion, "cuDriverGetVersion", (int *version))                                           \
+  X(errorName, "cuGetErrorName", (Result error, const char **name))                                \
+  X(errorString, "cuGetErrorString", (Result error, const char **text))                            \
+  X(deviceCount, "cuDeviceGetCount", (int *count))                                                 \
+  X(deviceGet, "cuDeviceGet", (Device *device, int ordinal))                                       \
+  X(deviceName, "cuDeviceGetName", (char *name, int size, Device device))                          \
+  X(deviceAttribute, "cuDeviceGetAttribute", (int *value, int attribute, Device device))           \
+  X(primaryRetain, "cuDevicePrimaryCtxRetain", (Context *context, Device device))                  \
+  X(primaryRelease, "cuDevicePrimaryCtxRelease_v2", (Device device))                               \
+  X(contextPush, "cuCtxPushCurrent_v2", (Context context))                                         \
+  X(contextPop, "cuCtxPopCurrent_v2", (Context *context))                                          \
+  X(contextSynchronize, "cuCtxSynchronize", ())                                                    \
+  X(moduleLoad, "cuModuleLoadDataEx", (Module *module, const void *image, unsigned count,          \
+                                       int *options, void **values))                               \
+  X(moduleUnload, "cuModuleUnload", (Module module))                                               \
+  X(moduleFunction, "cuModuleGetFunction", (Function *function, Module module, const char *name))  \
+  X(functionSetAttribute, "cuFuncSetAttribute", (Function function, int attribute, int value))     \
+  X(memAlloc, "cuMemAlloc_v2", (DevicePointer *pointer, size_t size))                              \
+  X(memFree, "cuMemFree_v2", (DevicePointer pointer))                                              \
+  X(memGetInfo, "cuMemGetInfo_v2", (size_t *free, size_t *total))                                  \
+  X(copyToDevice, "cuMemcpyHtoD_v2", (DevicePointer to, const void *from, size_t size))            \
+  X(copyToHost, "cuMemcpyDtoH_v2", (void *to, DevicePointer from, size_t size))                    \
+  X(copyToDeviceAsync, "cuMemcpyHtoDAsync_v2", (DevicePointer to, const void *from, size_t size,   \
+                                                Stream stream))                                    \
+  X(copyToHostAsync, "cuMemcpyDtoHAsync_v2", (void *to, DevicePointer from, size_t size,           \
+                                              Stream stream))                                      \
+  X(setBytesAsync, "cuMemsetD8Async", (DevicePointer to, unsigned char byte, size_t size,          \
+                                       Stream stream))                                             \
+  X(streamCreate, "cuStreamCreate", (Stream *stream, unsigned flags))                              \
+  X(streamDestroy, "cuStreamDestroy_v2", (Stream stream))                                          \
+  X(streamSynchronize, "cuStreamSynchronize", (Stream stream))                                     \
+  X(eventCreate, "cuEventCreate", (Event *event, unsigned flags))                                  \
+  X(eventRecord, "cuEventRecord", (Event event, Stream stream))                                    \
+  X(eventSynchronize, "cuEventSynchronize", (Event event))                                         \
+  X(eventElapsed, "cuEventElapsedTime", (float *milliseconds, Event start, Event end))             \
+  X(eventDestroy, "cuEventDestroy_v2", (Event event))                                              \
+  X(launchKernel, "cuLaunchKernelEx", (const LaunchConfig *config, Function function,              \
+                                       void **params, void **extra))                               \
+  X(tensorMapEncode, "cuTensorMapEncodeTiled", (TensorMap *map, int dtype, unsigned rank,          \
+       void *address, const uint64_t *sizes, const uint64_t *strides, const unsigned *box,         \
+       const unsigned *elementStrides, int interleave, int swizzle, int promotion, int oob))
+// clang-format on
+
+struct Driver {
+#define FUSEC_MEMBER(member, symbol, parameters) Result(*member) parameters = nullptr;
+  FUSEC_DRIVER_FUNCTIONS(FUSEC_MEMBER)
+#undef FUSEC_MEMBER
+
+  // As cuDriverGetVersion says it: 13000 for 13.0.
+  int version = 0;
+
+  // Loads and initialises the driver: `path`, or where it is null or empty
+  // $FUSEC_DRIVER, else libcuda.so.1. The library is never unloaded, since the
+  // driver keeps threads of its own. False with `error` saying why.
+  bool open(const char *path, std::string &error);
+
+  // "cuMemAlloc of 4096 bytes: CUDA_ERROR_OUT_OF_MEMORY (out of memory)"
+  std::string describe(const std::string &call, Result result) const;
+  // Throws Failure unless the result is success; `what` names the call.
+  void check(Result result, const char *what) const;
+  void check(Result result, const std::string &what) const;
+};
+
+} // namespace fusec::rt::cuda
+
+#endif

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The launches of a plan for known dimensions and a known arena. What is left
+// for a run: alignment guards and the addresses of bound tensors.
+
+#ifndef FUSEC_RUNTIME_SRC_LAUNCHES_H
+#define FUSEC_RUNTIME_SRC_LAUNCHES_H
+
+#include "runtime/src/Model.h"
+#include "runtime/src/Tensor.h"
+
+#include <array>
+
+namespace fusec::rt {
+
+// An address within a bound tensor, to be written into a parameter block.
+struct TensorPatch {
+  bool input;
+  unsigned index;
+  uint64_t offset;     // bytes from the tensor's first element
+  size_t blockOffset;  // of the pointer or tensor map in the block
+};
+struct MapPatch {
+  TensorPatch where;
+  MapShape shape;
+  uint64_t address = 0; // that the block's map was encoded for
+};
+
+struct ReadyLaunch {
+  const format::Launch *launch;
+  const format::Step *step;
+  cuda::Function function;
+  std::array<unsigned, 3> grid;
+  std::vector<cuda::TensorMap> block; // the parameter block, in units of 64-byte alignment
+  size_t blockBytes = 0;
+  std::vector<TensorPatch> pointers;
+  std::vector<MapPatch> maps;
+
+  bool empty() const { return grid[0] == 0 || grid[1] == 0 || grid[2] == 0; }
+};
+
+// The alignment conditions that a variant still needs.
+struct AlignmentGuard {
+  bool input;
+  unsigned index;
+  unsigned bytes;
+};
+struct ReadyVariant {
+  std::vector<AlignmentGuard> guards;
+  std::vector<ReadyLaunch> launches;
+};
+// The last variant has no guards.
+using ReadyStep = std::vector<ReadyVariant>;
+
+struct LaunchAddresses {
+  uint64_t arena;
+  uint64_t faultCounter;
+};
+
+// Throws Failure where an expression, a range or a grid is wrong for these
+// dimensions. Needs a ContextScope.
+std::vector<ReadyStep> readyLaunches(const Model &model, const DimValues &dims,
+                                     const ArenaLayout &arena, const LaunchAddresses &addresses);
+
+// Writes the bound tensors' addresses and launches. Returns whether there was
+// anything to launch. Allocates nothing unless it fails.
+bool launchKernel(const Model &model, ReadyLaunch &ready, const std::vector<BoundTensor> &inputs,
+                  const std::vector<BoundTensor> &outputs, cuda::Stream stream);
+
+} // namespace fusec::rt
+
+#endif

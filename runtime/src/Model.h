@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A loaded bundle on a device: the chosen plan, its code and its weights.
+// Immutable once made, so that any number of threads may read it.
+
+#ifndef FUSEC_RUNTIME_SRC_MODEL_H
+#define FUSEC_RUNTIME_SRC_MODEL_H
+
+#include "runtime/format/Bundle.h"
+#include "runtime/src/Device.h"
+#include "runtime/src/Failure.h"
+#include "runtime/src/TensorMaps.h"
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace fusec::rt {
+
+// The text form of a model's inputs or outputs, for the C interface.
+struct TensorTexts {
+  std::vector<int64_t> sizes; // -1 where dynamic
+  std::vector<std::string> expressions;
+  std::vector<const char *> pointers;
+};
+
+class Model {
+public:
+  // Throws Failure. The bundle is needed during the call only.
+  Model(const format::Bundle &bundle, const char *driverPath, int device);
+  Model(const Model &) = delete;
+  Model &operator=(const Model &) = delete;
+
+  const Device &device() const { return theDevice; }
+  const format::Manifest &manifest() const { return theManifest; }
+  const format::Plan &plan() const { return *thePlan; }
+  cuda::Function function(const format::Launch &launch) const { return functions.at(&launch); }
+  cuda::DevicePointer weight(size_t index) const { return weightPointers[index]; }
+  // The map of a weight that does not depend on dimensions; else null.
+  const cuda::TensorMap *weightMap(const format::TensorMapParam &param) const;
+  const TensorTexts &inputTexts(size_t index) const { return inputs[index]; }
+  const TensorTexts &outputTexts(size_t index) const { return outputs[index]; }
+
+private:
+  void loadCode(const format::Bundle &bundle);
+  void uploadWeights(const format::Bundle &bundle);
+  void encodeWeightMaps();
+
+  Device theDevice;
+  format::Manifest theManifest;
+  const format::Plan *thePlan = nullptr;
+  // Unloads its modules when the model ends or its making fails.
+  struct Modules {
+    explicit Modules(const Device &device) : device(device) {}
+    ~Modules();
+    const Device &device;
+    std::unordered_map<unsigned, cuda::Module> bySection;
+  } modules;
+  std::unordered_map<const format::Launch *, cuda::Function> functions;
+  DeviceMemory weights;
+  std::vector<cuda::DevicePointer> weightPointers;
+  std::unordered_map<const format::TensorMapParam *, cuda::TensorMap> weightMaps;
+  std::vector<TensorTexts> inputs, outputs;
+};
+
+} // namespace fusec::rt
+
+#endif

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The C functions of models, and those that need neither model nor session.
+
+#include "runtime/src/Handles.h"
+
+using namespace fusec;
+using namespace fusec::rt;
+
+namespace {
+format::HashWeights hashMode(int32_t mode) {
+  switch (mode) {
+  case FUSEC_HASH_WEIGHTS_AUTO:
+    return format::HashWeights::Auto;
+  case FUSEC_HASH_WEIGHTS_ALWAYS:
+    return format::HashWeights::Always;
+  case FUSEC_HASH_WEIGHTS_NEVER:
+    return format::HashWeights::Never;
+  }
+  fail(FUSEC_INVALID_ARGUMENT, "hash_weights: expected 0, 1 or 2, found " + std::to_string(mode));
+}
+
+fusec_model *load(format::ByteSpan file, const fusec_load_options *given,
+                  const std::string &origin) {
+  fusec_load_options options =
+      readStruct(given, sizeof(fusec_load_options), "fusec_load_options");
+  format::Bundle bundle;
+  std::string error;
+  if (!format::Bundle::open(file, hashMode(options.hash_weights), bundle, error))
+    fail(FUSEC_MALFORMED, origin + error);
+  return new fusec_model{std::make_shared<Model>(bundle, options.driver, options.device)};
+}
+
+void describe(const std::vector<format::TensorSpec> &specs, bool input, const Model &model,
+              uint32_t index, fusec_tensor_info *info) {
+  requireResult(info, "info");
+  if (index >= specs.size())
+    fail(FUSEC_INVALID_ARGUMENT, "expected an index below " + std::to_string(specs.size()) +
+                                     ", found " + std::to_string(index));
+  if (info->struct_size < sizeof(fusec_tensor_info))
+    fail(FUSEC_INVALID_ARGUMENT, "fusec_tensor_info: expected a struct_size of at least " +
+                                     std::to_string(sizeof(fusec_tensor_info)) + ", found " +
+                                     std::to_string(info->struct_size));
+  const TensorTexts &texts = input ? model.inputTexts(index) : model.outputTexts(index);
+  info->name = specs[index].name.c_str();
+  info->dtype = int32_t(specs[index].dtype);
+  info->rank = int32_t(specs[index].sizes.size());
+  info->sizes = texts.sizes.data();
+  info->expressions = texts.pointers.data();
+}
+} // namespace
+
+uint32_t fusec_api_version(void) { return FUSEC_API_VERSION; }
+
+const char *fusec_status_name(fusec_status status) {
+  switch (status) {
+  case FUSEC_OK:
+    return "ok";
+  case FUSEC_INVALID_ARGUMENT:
+    return "invalid argument";
+  case FUSEC_UNREADABLE:
+    return "unreadable file";
+  case FUSEC_MALFORMED:
+    return "malformed bundle";
+  case FUSEC_UNSUPPORTED:
+    return "unsupported device";
+  case FUSEC_DRIVER_ERROR:
+    return "driver error";
+  case FUSEC_OUT_OF_MEMORY:
+    return "out of memory";
+  case FUSEC_NOT_READY:
+    return "not ready";
+  case FUSEC_INTERNAL_ERROR:
+    return "internal error";
+  }
+  return "unknown status";
+}
+
+const char *fusec_dtype_name(fusec_dtype dtype) {
+  // The names are literals, and so end with a zero.
+  bool known = dtype >= 0 && uint32_t(dtype) < format::numDTypes;
+  return known ? format::dtypeName(format::DType(dtype)).data() : nullptr;
+}
+
+size_t fusec_dtype_size(fusec_dtype dtype) {
+  bool known = dtype >= 0 && uint32_t(dtype) < format::numDTypes;
+  return known ? format::dtypeSize(format::DType(dtype)) : 0;
+}
+
+fusec_status fusec_model_load(const char *path, const fusec_load_options *options,
+                              fusec_model **model, char *message, size_t capacity) {
+  return guard(message, capacity, [&] {
+    requireResult(path, "path");
+    requireResult(model, "model");
+    format::MappedFile file;
+    std::string error;
+    if (!file.open(path, error))
+      fail(FUSEC_UNREADABLE, error);
+    *model = load(file.bytes(), options, std::string(path) + ": ");
+  });
+}
+
+fusec_status fusec_model_load_memory(const void *data, size_t size,
+                                     const fusec_load_options *options, fusec_model **model,
+                                     char *message, size_t capacity) {
+  return guard(message, capacity, [&] {
+    requireResult(data, "data");
+    requireResult(model, "model");
+    *model = load({static_cast<const uint8_t *>(data), size}, options, "");
+  });
+}
+
+void fusec_model_free(fusec_model *model) { delete model; }
+
+const char *fusec_model_target(const fusec_model *model) {
+  return model->model->plan().target.c_str();
+}
+
+int32_t fusec_model_device(const fusec_model *model) { return model->model->device().ordinal(); }
+
+uint32_t fusec_model_input_count(const fusec_model *model) {
+  return uint32_t(model->model->manifest().inputs.size());
+}
+
+uint32_t fusec_model_output_count(const fusec_model *model) {
+  return uint32_t(model->model->manifest().outputs.size());
+}
+
+fusec_status fusec_model_input_info(const fusec_model *model, uint32_t index,
+                                    fusec_tensor_info *info, char *message, size_t capacity) {
+  return guard(message, capacity, [&] {
+    requireResult(model, "model");
+    describe(model->model->manifest().inputs, true, *model->model, index, info);
+  });
+}
+
+fusec_status fusec_model_output_info(const fusec_model *model, uint32_t index,
+                                     fusec_tensor_info *info, char *message, size_t capacity) {
+  return guard(message, capacity, [&] {
+    requireResult(model, "model");
+    describe(model->model->manifest().outputs, false, *model->model, index, info);
+  });
+}
+
+uint32_t fusec_model_dim_count(const fusec_model *model) {
+  return uint32_t(model->model->manifest().dims.size());
+}
+
+const char *fusec_model_dim_name(const fusec_model *model, uint32_t index) {
+  const std::vector<std::string> &dims = model->model->manifest().dims;
+  return index < dims.size() ? dims[index].c_str() : nullptr;
+}
+
+fusec_status fusec_model_output_sizes(const fusec_model *model, uint32_t index,
+                                      const fusec_dim *dims, size_t dimCount, int64_t *sizes,
+                                      int32_t rank, char *message, size_t capacity) {
+  return guard(message, capacity, [&] {
+    requireResult(model, "model");
+    const format::Manifest &manifest = model->model->manifest();
+    checkOutput(manifest, index, sizes, rank);
+    const format::TensorSpec &spec = manifest.outputs[index];
+    std::vector<int64_t> values = computeSizes(manifest, spec, lookUpDims(manifest, dims, dimCount),
+                                               tensorText(false, spec.name));
+    std::copy(values.begin(), values.end(), sizes);
+  });
+}
+
+fusec_status fusec_model_arena_size(const fusec_model *model, const fusec_dim *dims,
+                                    size_t dimCount, uint64_t *bytes, char *message,
+                                    size_t capacity) {
+  return guard(message, capacity, [&] {
+    requireResult(model, "model");
+    requireResult(bytes, "bytes");
+    const format::Manifest &manifest = model->model->manifest();
+    *bytes =
+        layOutArena(manifest, model->model->plan(), lookUpDims(manifest, dims, dimCount)).total;
+  });
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Binding, preparing, running.
+
+#include "runtime/src/Session.h"
+
+#include <algorithm>
+
+namespace fusec::rt {
+
+Session::Session(std::shared_ptr<const Model> model)
+    : theModel(std::move(model)), inputs(theModel->manifest().inputs.size()),
+      outputs(theModel->manifest().outputs.size()) {
+  const Device &device = theModel->device();
+  ContextScope scope(device);
+  const uint64_t zero = 0;
+  faultCounter = DeviceMemory(device, sizeof(zero), "the fault counter");
+  const cuda::Driver &driver = device.driver();
+  driver.check(driver.copyToDevice(faultCounter.pointer(), &zero, sizeof(zero)),
+               "clearing the fault counter");
+  // Streams that do not wait for the default stream must see it cleared.
+  driver.check(driver.streamSynchronize(nullptr), "clearing the fault counter");
+}
+
+void Session::bind(bool input, size_t index, const fusec_tensor *tensor) {
+  const auto &specs = input ? model().manifest().inputs : model().manifest().outputs;
+  if (index >= specs.size())
+    fail(FUSEC_INVALID_ARGUMENT, std::string("expected an index below the number of ") +
+                                     (input ? "inputs, " : "outputs, ") +
+                                     std::to_string(specs.size()) + ", found " +
+                                     std::to_string(index));
+  BoundTensor bound = checkTensor(tensor, specs[index], model().device().ordinal(),
+                                  tensorText(input, specs[index].name));
+  (input ? inputs : outputs)[index] = std::move(bound);
+  checked = false;
+}
+
+void Session::bind(const char *name, const fusec_tensor *tensor) {
+  if (!name)
+    fail(FUSEC_INVALID_ARGUMENT, "expected a name, found a null pointer");
+  auto find = [&](const std::vector<format::TensorSpec> &specs) {
+    return std::find_if(specs.begin(), specs.end(),
+                        [&](const format::TensorSpec &spec) { return spec.name == name; });
+  };
+  const auto &ins = model().manifest().inputs;
+  const auto &outs = model().manifest().outputs;
+  auto in = find(ins), out = find(outs);
+  if (in != ins.end() && out != outs.end())
+    fail(FUSEC_INVALID_ARGUMENT, std::string("'") + name +
+                                     "' is both an input and an output: bind it by its index");
+  if (in != ins.end())
+    return bind(true, size_t(in - ins.begin()), tensor);
+  if (out != outs.end())
+    return bind(false, size_t(out - outs.begin()), tensor);
+  std::string known;
+  for (const auto *specs : {&ins, &outs})
+    for (const format::TensorSpec &spec : *specs)
+      known += (known.empty() ? "'" : ", '") + spec.name + "'";
+  fail(FUSEC_INVALID_ARGUMENT,
+       std::string("no input or output is named '") + name + "'; the model has " + known);
+}
+
+void Session::inferDims(DimValues &dims, const char *givenBy) const {
+  const format::Manifest &manifest = model().manifest();
+  std::vector<std::string> origin(dims.size(), givenBy);
+  for (size_t i = 0; i != inputs.size(); ++i) {
+    const format::TensorSpec &spec = manifest.inputs[i];
+    for (size_t d = 0; inputs[i].bound && d != spec.sizes.size(); ++d) {
+      if (spec.sizes[d].op != format::Expr::Op::Dim)
+        continue;
+      size_t dim = size_t(spec.sizes[d].value);
+      std::string here = "size " + std::to_string(d) + " of " + tensorText(true, spec.name);
+      int64_t found = inputs[i].sizes[d];
+      if (dims[dim] == unknownDim) {
+        dims[dim] = found;
+        origin[dim] = here;
+      } else if (dims[dim] != found) {
+        fail(FUSEC_INVALID_ARGUMENT, here + ": expected " + std::to_string(dims[dim]) +
+                                         ", the dimension '" + manifest.dims[dim] + "' as " +
+                                         origin[dim] + " has it, found " + std::to_string(found));
+      }
+    }
+  }
+}
+
+void Session::checkBound(bool input, size_t index, const std::vector<int64_t> &expected) const {
+  const BoundTensor &tensor = (input ? inputs : outputs)[index];
+  if (tensor.sizes == expected)
+    return;
+  const format::Manifest &manifest = model().manifest();
+  const format::TensorSpec &spec = (input ? manifest.inputs : manifest.outputs)[index];
+  size_t d = 0;
+  while (tensor.sizes[d] == expected[d])
+    ++d;
+  fail(FUSEC_INVALID_ARGUMENT, tensorText(input, spec.name) + ": size " + std::to_string(d) +
+                                   ": expected " + std::to_string(expected[d]) + " = " +
+                                   format::toString(spec.sizes[d]) + ", found " +
+                                   std::to_string(tensor.sizes[d]));
+}
+
+void Session::checkOverlaps() const {
+  // The arena comes last, after the inputs and the outputs.
+  size_t count = inputs.size() + outputs.size() + 1;
+  auto range = [&](size_t i) {
+    if (i + 1 == count)
+      return std::pair(arena, arena + arenaBytes);
+    const BoundTensor &tensor = i < inputs.size() ? inputs[i] : outputs[i - inputs.size()];
+    return std::pair(tensor.address, tensor.address + tensor.bytes);
+  };
+  auto text = [&](size_t i) {
+    const format::Manifest &manifest = model().manifest();
+    if (i + 1 == count)
+      return std::string("the arena");
+    return i < inputs.size() ? tensorText(true, manifest.inputs[i].name)
+                             : tensorText(false, manifest.outputs[i - inputs.size()].name);
+  };
+  for (size_t i = inputs.size(); i != count; ++i) {
+    auto [begin, end] = range(i);
+    for (size_t j = 0; j != count; ++j) {
+      auto [otherBegin, otherEnd] = range(j);
+      bool empty = begin == end || otherBegin == otherEnd;
+      if (i != j && !empty && begin < otherEnd && otherBegin < end)
+        fail(FUSEC_INVALID_ARGUMENT,
+             text(i) + " overlaps " + text(j) + ": expected memory of its own");
+    }
+  }
+}
+
+void Session::prepare(const DimValues &given, uint64_t userArena, uint64_t userArenaSize) {
+  const format::Manifest &manifest = model().manifest();
+  DimValues values = given;
+  inferDims(values, "prepare()");
+  checkConstraints(manifest, values);
+  auto sizesOf = [&](bool input) {
+    std::vector<std::vector<int64_t>> sizes;
+    for (const format::TensorSpec &spec : input ? manifest.inputs : manifest.outputs)
+      sizes.push_back(computeSizes(manifest, spec, values, tensorText(input, spec.name)));
+    return sizes;
+  };
+  std::vector<std::vector<int64_t>> newInputSizes = sizesOf(true), newOutputSizes = sizesOf(false);
+  for (size_t i = 0; i != inputs.size(); ++i)
+    if (inputs[i].bound)
+      checkBound(true, i, newInputSizes[i]);
+  ArenaLayout layout = layOutArena(manifest, model().plan(), values);
+  if (userArena != 0 && (userArena % arenaAlignment != 0 || userArenaSize < layout.total))
+    fail(FUSEC_INVALID_ARGUMENT, "arena: expected " + std::to_string(layout.total) +
+                                     " bytes aligned to " + std::to_string(arenaAlignment) +
+                                     ", found " + std::to_string(userArenaSize) +
+                                     " bytes that are " +
+                                     std::to_string(userArena % arenaAlignment) + " beyond");
+
+  bool sameArena = arena == (userArena != 0 ? userArena : ownArena.pointer());
+  if (prepared && sameArena && values == dims)
+    return;
+
+  ContextScope scope(model().device());
+  prepared = checked = false;
+  steps.clear();
+  if (userArena == 0 && ownArena.size() < layout.total) {
+    // The old arena goes first: both together may not fit.
+    ownArena = DeviceMemory();
+    ownArena = DeviceMemory(model().device(), layout.total, "the arena");
+  }
+  arena = userArena != 0 ? userArena : ownArena.pointer();
+  arenaBytes = layout.total;
+  steps = readyLaunches(model(), values, layout, {arena, faultCounter.pointer()});
+  dims = std::move(values);
+  inputSizes = std::move(newInputSizes);
+  theOutputSizes = std::move(newOutputSizes);
+  prepared = true;
+}
+
+const std::vector<int64_t> &Session::outputSizes(size_t index) const {
+  if (!prepared)
+    fail(FUSEC_NOT_READY, "expected prepare() before the sizes of outputs are asked for");
+  return theOutputSizes[index];
+}
+
+void Session::checkReady() {
+  const format::Manifest &manifest = model().manifest();
+  if (!prepared)
+    fail(FUSEC_NOT_READY, "expected prepare() before run()");
+  for (bool input : {true, false}) {
+    const auto &tensors = input ? inputs : outputs;
+    const auto &specs = input ? manifest.inputs : manifest.outputs;
+    for (size_t i = 0; i != tensors.size(); ++i) {
+      if (!tensors[i].bound)
+        fail(FUSEC_NOT_READY, tensorText(input, specs[i].name) + " is not bound");
+      checkBound(input, i, (input ? inputSizes : theOutputSizes)[i]);
+    }
+  }
+  checkOverlaps();
+  checked = true;
+}
+
+void Session::run(cuda::Stream stream) {
+  if (!checked)
+    checkReady();
+  ContextScope scope(model().device());
+  launched = 0;
+  for (ReadyStep &step : steps) {
+    auto aligned = [&](const AlignmentGuard &guard) {
+      return (guard.input ? inputs : outputs)[guard.index].address % guard.bytes == 0;
+    };
+    for (ReadyVariant &variant : step) {
+      if (!std::all_of(variant.guards.begin(), variant.guards.end(), aligned))
+        continue;
+      for (ReadyLaunch &launch : variant.launches)
+        launched += launchKernel(model(), launch, inputs, outputs, stream) ? 1 : 0;
+      break;
+    }
+  }
+}
+
+uint64_t Session::faults() const {
+  ContextScope scope(model().device());
+  const cuda::Driver &driver = model().device().driver();
+  uint64_t count = 0;
+  driver.check(driver.copyToHost(&count, faultCounter.pointer(), sizeof(count)),
+               "reading the fault counter");
+  return count;
+}
+
+} // namespace fusec::rt

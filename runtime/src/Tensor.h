@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A caller's tensor, checked against what the model expects.
+
+#ifndef FUSEC_RUNTIME_SRC_TENSOR_H
+#define FUSEC_RUNTIME_SRC_TENSOR_H
+
+#include "runtime/format/Manifest.h"
+#include "runtime/src/Failure.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace fusec::rt {
+
+struct BoundTensor {
+  bool bound = false;
+  uint64_t address = 0;
+  uint64_t bytes = 0;
+  std::vector<int64_t> sizes;
+};
+
+// "input 'x'"
+std::string tensorText(bool input, const std::string &name);
+
+// Checks a caller's struct and reads it. Throws Failure saying what was
+// expected; `what` is the tensor's text.
+BoundTensor checkTensor(const fusec_tensor *tensor, const format::TensorSpec &spec, int device,
+                        const std::string &what);
+
+// Copies the members that the caller's version of the struct has, and leaves
+// the rest zero.
+fusec_tensor readTensorStruct(const fusec_tensor *tensor, const std::string &what);
+
+} // namespace fusec::rt
+
+#endif
