@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every pass of the compiler; Passes.td describes them with their IR before
+// and after.
+
+#ifndef FUSEC_COMPILER_PASSES_H
+#define FUSEC_COMPILER_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace fusec {
+
+#define GEN_PASS_DECL
+#include "compiler/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "compiler/Passes.h.inc"
+
+} // namespace fusec
+
+#endif // FUSEC_COMPILER_PASSES_H
