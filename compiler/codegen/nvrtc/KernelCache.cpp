@@ -123,18 +123,13 @@ static void writeFile(const std::string &path, StringRef payload) {
 }
 
 std::string defaultCacheDirectory() {
-  auto under = [](const char *variable, StringRef a,
-                  StringRef b) -> std::string {
+  auto under = [](const char *variable, StringRef folder) -> std::string {
     const char *value = std::getenv(variable);
-    if (!value || !*value)
-      return {};
-    SmallString<256> path(value);
-    sys::path::append(path, a, b);
-    return std::string(path);
+    return value && *value ? (Twine(value) + folder).str() : std::string();
   };
   for (std::string path :
-       {under("FUSEC_CACHE_DIR", "", ""), under("XDG_CACHE_HOME", "fusec", ""),
-        under("HOME", ".cache", "fusec")})
+       {under("FUSEC_CACHE_DIR", ""), under("XDG_CACHE_HOME", "/fusec"),
+        under("HOME", "/.cache/fusec")})
     if (!path.empty())
       return path;
   return {};

@@ -91,17 +91,16 @@ public:
   enum class Kind { notFound, unsupportedTarget, compilation, internal };
   static char ID;
 
-  NvrtcError(Kind kind, std::string message)
-      : kind(kind), message(std::move(message)) {}
+  NvrtcError(Kind kind, std::string text) : kind(kind), text(std::move(text)) {}
   Kind getKind() const { return kind; }
-  void log(llvm::raw_ostream &os) const override { os << message; }
+  void log(llvm::raw_ostream &os) const override { os << text; }
   std::error_code convertToErrorCode() const override {
     return llvm::inconvertibleErrorCode();
   }
 
 private:
   Kind kind;
-  std::string message;
+  std::string text;
 };
 
 /// What a library file is known to be: recorded beside the kernel cache, so

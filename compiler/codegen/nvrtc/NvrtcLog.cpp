@@ -147,19 +147,34 @@ std::string explainErrors(StringRef log, const CompileRequest &request) {
   std::string result;
   raw_string_ostream os(result);
   unsigned explained = 0;
-  eachLine(log, [&](StringRef line) {
-    os << line << "\n";
-    StringRef file;
-    unsigned number = 0;
-    if (explained == maxExplained || !parseLocation(line, file, number))
-      return;
-    ++explained;
+  StringRef file;
+  unsigned number = 0;
+  // The compiler ends a message, with its own line and caret, by an empty
+  // line: the context follows there.
+  auto printPending = [&] {
+    StringRef text;
     if (file == request.name + ".cu")
-      return printContext(os, request.source, number);
+      text = request.source;
     for (const KernelHeader &header : request.headers)
       if (file == header.name)
-        return printContext(os, header.text, number);
+        text = header.text;
+    if (!text.empty() && explained++ < maxExplained)
+      printContext(os, text, number);
+    file = {};
+  };
+  eachLine(log, [&](StringRef line) {
+    StringRef nextFile;
+    unsigned nextNumber = 0;
+    bool starts = parseLocation(line, nextFile, nextNumber);
+    if (starts || line.empty())
+      printPending();
+    os << line << "\n";
+    if (starts) {
+      file = nextFile;
+      number = nextNumber;
+    }
   });
+  printPending();
   return result;
 }
 
