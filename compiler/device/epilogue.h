@@ -75,7 +75,7 @@ FUSEC_DEVICE void fillRun(Value value, Value (&out)[V]) {
 template <class T, class Batch = Unbatched> struct ScalarOperand {
   typedef Compute<T> Value;
   const T *pointer;
-  Batch batch;
+  Batch batch = {};
   template <int V>
   FUSEC_DEVICE void read(const Place &at, Value (&out)[V]) const {
     detail::fillRun(cast<Value>(pointer[batch.offset(at.batch)]), out);
@@ -98,8 +98,8 @@ template <class T, class Columns = Contiguous, int Alignment = sizeof(T),
 struct RowOperand {
   typedef Compute<T> Value;
   const T *pointer;
-  Columns columns;
-  Batch batch;
+  Columns columns = {};
+  Batch batch = {};
   template <int V>
   FUSEC_DEVICE void read(const Place &at, Value (&out)[V]) const {
     const T *p = pointer + batch.offset(at.batch);
@@ -115,8 +115,8 @@ template <class T, class Rows = Contiguous, class Batch = Unbatched>
 struct ColumnOperand {
   typedef Compute<T> Value;
   const T *pointer;
-  Rows rows;
-  Batch batch;
+  Rows rows = {};
+  Batch batch = {};
   template <int V>
   FUSEC_DEVICE void read(const Place &at, Value (&out)[V]) const {
     detail::fillRun(
@@ -132,8 +132,8 @@ struct FullOperand {
   typedef Compute<T> Value;
   const T *pointer;
   Rows rows;
-  Columns columns;
-  Batch batch;
+  Columns columns = {};
+  Batch batch = {};
   template <int V>
   FUSEC_DEVICE void read(const Place &at, Value (&out)[V]) const {
     const T *p = pointer + batch.offset(at.batch) + rows.offset(at.row);
@@ -166,8 +166,8 @@ struct FullResult {
   typedef Compute<T> Value;
   T *pointer;
   Rows rows;
-  Columns columns;
-  Batch batch;
+  Columns columns = {};
+  Batch batch = {};
   template <int V>
   FUSEC_DEVICE void write(const Place &at, const Value (&in)[V]) const {
     T *p = pointer + batch.offset(at.batch) + rows.offset(at.row);

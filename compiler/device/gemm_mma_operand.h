@@ -53,18 +53,29 @@ template <class MatrixType, int Tile, int TileK, int Threads> struct MmaCopy {
 
   /// Starts the copies of a tile of K and moves on to the next.
   FUSEC_DEVICE void copy(u32 stage) {
-    int tileRow = launch::thread() / Layout::chunksPerRow;
-    int chunk = launch::thread() % Layout::chunksPerRow;
-    FUSEC_UNROLL
-    for (int i = 0; i < count; ++i) {
-      if (chunks % Threads != 0 && tileRow + i * rowStep >= Layout::rows)
-        break;
-      int valid = row + i * rowStep < rowLimit ? columnLimit - column : 0;
-      copyChunk(stage + Layout::offset(tileRow + i * rowStep, chunk),
-                pointer + i * rowPointer, valid);
+    // Narrow copies are many instructions a chunk: unrolled, their addresses
+    // alone would not fit in registers.
+    if constexpr (copyBytes == 16) {
+      FUSEC_UNROLL
+      for (int i = 0; i < count; ++i)
+        copyRow(stage, i);
+    } else {
+      FUSEC_UNROLL_BY(1)
+      for (int i = 0; i < count; ++i)
+        copyRow(stage, i);
     }
     pointer += advance;
     (alongK ? column : row) += TileK;
+  }
+
+  FUSEC_DEVICE void copyRow(u32 stage, int i) const {
+    int tileRow = launch::thread() / Layout::chunksPerRow + i * rowStep;
+    if (chunks % Threads != 0 && tileRow >= Layout::rows)
+      return;
+    int valid = row + i * rowStep < rowLimit ? columnLimit - column : 0;
+    copyChunk(stage + Layout::offset(tileRow,
+                                     launch::thread() % Layout::chunksPerRow),
+              pointer + i * rowPointer, valid);
   }
 
   /// A chunk with its first `valid` elements; the others become zero.

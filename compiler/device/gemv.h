@@ -132,7 +132,7 @@ FUSEC_DEVICE void gemvAcross(const SegmentType &segment, i64 batch, i64 outer,
   if (outer >= outers)
     return;
   bool both = outer + 1 < outers;
-  FUSEC_UNROLL_BY(4)
+  FUSEC_UNROLL_BY(2)
   for (int k = launch::warp(); k < segment.k; k += Config::warps) {
     Acc wide[View::wides][2];
     FUSEC_UNROLL
