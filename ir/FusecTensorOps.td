@@ -50,7 +50,8 @@ def Fusec_ModelOp : Op<Fusec_Dialect, "model", [IsolatedFromAbove, Symbol,
 def Fusec_OutputOp : Op<Fusec_Dialect, "output", [Pure, Terminator, HasParent<"ModelOp">]> {
   let summary = "the model's outputs";
   let arguments = (ins Variadic<Fusec_Tensor>:$values);
-  let builders = [OpBuilder<(ins), [{}]>];
+  // What a model without outputs ends with.
+  let builders = [OpBuilder<(ins), [{ (void)$_state; }]>];
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
 }
 
