@@ -110,7 +110,8 @@ LogicalResult BufferOp::verify() {
 
 LogicalResult StepOp::verify() {
   SmallVector<Type> types[2];
-  for (auto [i, refs] : llvm::enumerate(ArrayRef<ArrayAttr>{getInputs(), getOutputs()}))
+  const ArrayAttr sides[2] = {getInputs(), getOutputs()};
+  for (auto [i, refs] : llvm::enumerate(sides))
     for (auto ref : refs.getAsRange<FlatSymbolRefAttr>()) {
       auto buffer = SymbolTable::lookupNearestSymbolFrom<BufferOp>(*this, ref);
       if (!buffer)
