@@ -124,7 +124,8 @@ public:
     });
     return Model(model);
   }
-  static Model load(const void *data, size_t size, const LoadOptions &options = {}) {
+  // From memory, which may be freed afterwards.
+  static Model loadMemory(const void *data, size_t size, const LoadOptions &options = {}) {
     fusec_load_options native = toNative(options);
     fusec_model *model = nullptr;
     detail::call([&](char *message, size_t capacity) {

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The file: written the same every time, read back whole, refused when any of
+// its bits is wrong.
+
+#include "test/unit/runtime/TestBundle.h"
+
+#include <cstdio>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace fusec::format;
+using namespace fusec::test;
+
+namespace {
+std::string openError(const std::vector<uint8_t> &file) {
+  Bundle bundle;
+  std::string error;
+  EXPECT_FALSE(Bundle::open(spanOf(file), HashWeights::Always, bundle, error));
+  EXPECT_FALSE(error.empty());
+  return error;
+}
+} // namespace
+
+TEST(Bundle, RoundTrip) {
+  std::vector<uint8_t> file = makeBundle();
+  EXPECT_EQ(makeBundle(), file);
+  Bundle bundle;
+  std::string error;
+  ASSERT_TRUE(Bundle::open(spanOf(file), HashWeights::Auto, bundle, error)) << error;
+  ASSERT_EQ(bundle.sections().size(), 4u);
+  EXPECT_EQ(bundle.sections()[2].kind, SectionKind::Ptx);
+  ByteSpan weight = bundle.weightBytes(bundle.manifest().plans[0].weights[1]);
+  ASSERT_EQ(weight.size, 8u);
+  EXPECT_EQ(weight.data[0], uint8_t(257));
+  for (const Section &section : bundle.sections())
+    EXPECT_EQ(uint64_t(section.bytes.data - file.data()) % sectionAlignment, 0u);
+}
+
+TEST(Bundle, EveryTruncationIsRefused) {
+  std::vector<uint8_t> file = makeBundle();
+  for (size_t size = 0; size < file.size(); size += size < 512 ? 1 : 7)
+    openError(std::vector<uint8_t>(file.begin(), file.begin() + long(size)));
+  file.push_back(0);
+  EXPECT_NE(openError(file).find("as the header says"), std::string::npos);
+}
+
+TEST(Bundle, EveryFlippedBitIsRefused) {
+  std::vector<uint8_t> file = makeBundle();
+  std::mt19937 random(1);
+  for (size_t i = 0; i != file.size(); ++i) {
+    bool header = i < 64 + 4 * 56;
+    for (unsigned bit = header ? 0 : random() % 8, last = header ? 8 : bit + 1; bit != last;
+         ++bit) {
+      file[i] ^= uint8_t(1u << bit);
+      Bundle bundle;
+      std::string error;
+      EXPECT_FALSE(Bundle::open(spanOf(file), HashWeights::Always, bundle, error))
+          << "byte " << i << " bit " << bit;
+      file[i] ^= uint8_t(1u << bit);
+    }
+  }
+}
+
+TEST(Bundle, UnhashedWeightsLoad) {
+  std::vector<uint8_t> file = makeBundle();
+  file.back() ^= 1;
+  Bundle bundle;
+  std::string error;
+  EXPECT_FALSE(Bundle::open(spanOf(file), HashWeights::Auto, bundle, error));
+  EXPECT_NE(error.find("section 3 (weights)"), std::string::npos) << error;
+  EXPECT_TRUE(Bundle::open(spanOf(file), HashWeights::Never, bundle, error)) << error;
+}
+
+TEST(Bundle, ReferencesToSections) {
+  Manifest manifest = makeManifest();
+  std::string error;
+  std::vector<SectionShape> shapes = {{SectionKind::Manifest, 0},
+                                      {SectionKind::Cubin, 10},
+                                      {SectionKind::Ptx, 10},
+                                      {SectionKind::Weights, 264}};
+  EXPECT_TRUE(checkReferences(manifest, shapes, error)) << error;
+  shapes[3].size = 260;
+  EXPECT_FALSE(checkReferences(manifest, shapes, error));
+  EXPECT_EQ(error, "plans[0].weights[1]: expected a range within the 260 bytes of section 3, found "
+                   "8 bytes at offset 256");
+  shapes[3].size = 264;
+  manifest.plans[0].steps[0].variants[0].launches[0].section = 2;
+  EXPECT_FALSE(checkReferences(manifest, shapes, error));
+  EXPECT_EQ(error, "plans[0].steps[0].variants[0].launches[0].section: expected a section of kind "
+                   "'cubin', found section 2 of kind 'ptx'");
+  manifest.plans[0].steps[0].variants[0].launches[0].section = 9;
+  EXPECT_FALSE(checkReferences(manifest, shapes, error));
+  EXPECT_NE(error.find("expected a section below 4, found 9"), std::string::npos);
+}
+
+// A sealed bundle whose manifest was changed must load or be refused, and the
+// bytes of a manifest that loads must be those of its own text.
+TEST(Bundle, MutatedManifests) {
+  std::string json = writeManifest(makeManifest());
+  std::mt19937 random(2);
+  const std::string alphabet = "0123456789-[]{},:\"\\.eE tfnabx\x80\xff";
+  unsigned accepted = 0;
+  for (unsigned round = 0; round != 4000; ++round) {
+    std::string text = json;
+    for (unsigned edits = 1 + random() % 3; edits != 0; --edits) {
+      size_t place = random() % text.size();
+      char letter = alphabet[random() % alphabet.size()];
+      switch (random() % 3) {
+      case 0:
+        text[place] = letter;
+        break;
+      case 1:
+        text.insert(place, 1, letter);
+        break;
+      default:
+        text.erase(place, 1 + random() % 8);
+      }
+    }
+    Manifest manifest;
+    std::string error;
+    if (parseManifest(text, manifest, error)) {
+      ++accepted;
+      Manifest again;
+      EXPECT_TRUE(parseManifest(writeManifest(manifest), again, error)) << error;
+      EXPECT_EQ(writeManifest(again), writeManifest(manifest));
+    } else {
+      EXPECT_FALSE(error.empty());
+    }
+  }
+  EXPECT_GT(accepted, 0u);
+  EXPECT_LT(accepted, 4000u);
+}
+
+TEST(Bundle, SealedManifestIsRead) {
+  std::vector<uint8_t> same = replaceManifest(writeManifest(makeManifest()));
+  EXPECT_EQ(same, makeBundle());
+  EXPECT_NE(openError(replaceManifest("{}")).find("is missing"), std::string::npos);
+  EXPECT_NE(openError(replaceManifest("")).find("not valid JSON"), std::string::npos);
+}
+
+TEST(Bundle, WriterRefusesWhatWouldNotLoad) {
+  BundleWriter writer;
+  std::string error;
+  EXPECT_FALSE(writer.write(makeManifest(), [](ByteSpan) { return true; }, error));
+  EXPECT_NE(error.find("expected a section below 1, found"), std::string::npos) << error;
+}
+
+TEST(Bundle, FilesAreMappedAndReplacedWhole) {
+  std::string path = testing::TempDir() + "bundle-test.fusec";
+  BundleWriter writer;
+  Manifest manifest = makeManifest();
+  for (Plan &plan : manifest.plans) {
+    plan.steps.clear();
+    plan.weights.clear();
+  }
+  std::string error;
+  ASSERT_TRUE(writer.writeFile(manifest, path, error)) << error;
+  MappedFile file;
+  ASSERT_TRUE(file.open(path, error)) << error;
+  Bundle bundle;
+  EXPECT_TRUE(Bundle::open(file.bytes(), HashWeights::Always, bundle, error)) << error;
+  EXPECT_FALSE(writer.writeFile(manifest, testing::TempDir() + "no/such/folder", error));
+  EXPECT_NE(error.find("cannot be created"), std::string::npos) << error;
+  EXPECT_FALSE(file.open(testing::TempDir() + "no-such-file", error));
+  EXPECT_FALSE(file.open(testing::TempDir(), error));
+  EXPECT_NE(error.find("not a regular file"), std::string::npos) << error;
+  std::remove(path.c_str());
+}
+
+// The chunked hash is the same whether written in pieces or read whole.
+TEST(Bundle, WeightsOfSeveralChunks) {
+  std::vector<uint8_t> weights(2 * weightsChunk + 12345);
+  for (size_t i = 0; i != weights.size(); i += 4096)
+    weights[i] = uint8_t(i >> 12);
+  BundleWriter writer;
+  writer.addSection(SectionKind::Weights, {{0, {weights.data(), 1000}},
+                                           {4096, {weights.data() + 4096, weights.size() - 4096}}},
+                    weights.size());
+  Manifest manifest = makeManifest();
+  manifest.plans.resize(1);
+  manifest.plans[0].steps.clear();
+  manifest.plans[0].weights.clear();
+  std::vector<uint8_t> file;
+  std::string error;
+  ASSERT_TRUE(writer.write(
+      manifest,
+      [&](ByteSpan bytes) {
+        file.insert(file.end(), bytes.data, bytes.data + bytes.size);
+        return true;
+      },
+      error))
+      << error;
+  Bundle bundle;
+  ASSERT_TRUE(Bundle::open(spanOf(file), HashWeights::Auto, bundle, error)) << error;
+  EXPECT_EQ(std::vector<uint8_t>(file.end() - long(weights.size()), file.end()), weights);
+  file[file.size() - weightsChunk] ^= 4;
+  EXPECT_FALSE(Bundle::open(spanOf(file), HashWeights::Auto, bundle, error));
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The CUDA driver's entry points on host memory.
+
+#include "test/unit/runtime/FakeDriver.h"
+
+#include "runtime/src/Driver.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+using namespace fusec::rt::cuda;
+
+namespace {
+constexpr Result invalidValue = 1, invalidContext = 201, invalidImage = 200, notFound = 500;
+
+FakeState &state() { return *fusecFakeState(); }
+
+struct FakeModule {
+  std::string image;
+};
+struct FakeFunction {
+  std::string symbol;
+};
+
+// Functions live as long as the process, as handles that tests may compare.
+std::vector<std::unique_ptr<FakeFunction>> &functions() {
+  static std::vector<std::unique_ptr<FakeFunction>> all;
+  return all;
+}
+
+thread_local int depth = 0;
+
+// Counts a call and says what it is to return. Calls that work on the device
+// need a current context.
+Result enter(const char *name, bool needsContext) {
+  std::lock_guard<std::mutex> lock(state().mutex);
+  ++state().calls[name];
+  if (state().failCall == name && state().failAt > 0 && --state().failAt == 0)
+    return state().failCode;
+  return needsContext && depth == 0 ? invalidContext : success;
+}
+} // namespace
+
+#define ENTER(name, needsContext)                                                                  \
+  if (Result entered = enter(name, needsContext))                                                  \
+    return entered;
+
+extern "C" {
+FakeState *fusecFakeState() {
+  static FakeState state;
+  return &state;
+}
+
+Result cuInit(unsigned) {
+  ENTER("cuInit", false)
+  return success;
+}
+Result cuDriverGetVersion(int *version) {
+  ENTER("cuDriverGetVersion", false)
+  *version = state().driverVersion;
+  return success;
+}
+Result cuGetErrorName(Result error, const char **name) {
+  *name = error == outOfMemory    ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : error == invalidImage ? "CUDA_ERROR_INVALID_IMAGE"
+          : error == notFound     ? "CUDA_ERROR_NOT_FOUND"
+                                  : nullptr;
+  return *name ? success : invalidValue;
+}
+Result cuGetErrorString(Result error, const char **text) {
+  *text = error == outOfMemory ? "out of memory" : nullptr;
+  return *text ? success : invalidValue;
+}
+Result cuDeviceGetCount(int *count) {
+  ENTER("cuDeviceGetCount", false)
+  *count = 1;
+  return success;
+}
+Result cuDeviceGet(Device *device, int ordinal) {
+  ENTER("cuDeviceGet", false)
+  *device = 100 + ordinal;
+  return success;
+}
+Result cuDeviceGetName(char *name, int size, Device) {
+  ENTER("cuDeviceGetName", false)
+  std::strncpy(name, "Fake device", size_t(size));
+  return success;
+}
+Result cuDeviceGetAttribute(int *value, int attribute, Device) {
+  ENTER("cuDeviceGetAttribute", false)
+  *value = attribute == AttributeCapabilityMajor   ? state().capabilityMajor
+           : attribute == AttributeCapabilityMinor ? state().capabilityMinor
+                                                   : state().maxSharedMemory;
+  return success;
+}
+Result cuDevicePrimaryCtxRetain(Context *context, Device) {
+  ENTER("cuDevicePrimaryCtxRetain", false)
+  std::lock_guard<std::mutex> lock(state().mutex);
+  ++state().liveContexts;
+  *context = reinterpret_cast<Context>(0x1000);
+  return success;
+}
+Result cuDevicePrimaryCtxRelease_v2(Device) {
+  std::lock_guard<std::mutex> lock(state().mutex);
+  --state().liveContexts;
+  return success;
+}
+Result cuCtxPushCurrent_v2(Context) {
+  ENTER("cuCtxPushCurrent", false)
+  std::lock_guard<std::mutex> lock(state().mutex);
+  ++depth;
+  ++state().pushedContexts;
+  return success;
+}
+Result cuCtxPopCurrent_v2(Context *) {
+  std::lock_guard<std::mutex> lock(state().mutex);
+  --depth;
+  --state().pushedContexts;
+  return success;
+}
+Result cuCtxSynchronize() {
+  ENTER("cuCtxSynchronize", true)
+  return success;
+}
+Result cuModuleLoadDataEx(Module *module, const void *image, unsigned count, int *, void **values) {
+  ENTER("cuModuleLoadDataEx", true)
+  std::string text = static_cast<const char *>(image);
+  if (text.rfind("FAKECUBIN", 0) != 0 && text.rfind(".version", 0) != 0) {
+    if (count != 0)
+      std::strcpy(static_cast<char *>(values[0]), "no kernel image");
+    return invalidImage;
+  }
+  *module = reinterpret_cast<Module>(new FakeModule{text});
+  std::lock_guard<std::mutex> lock(state().mutex);
+  ++state().liveModules;
+  return success;
+}
+Result cuModuleUnload(Module module) {
+  delete reinterpret_cast<FakeModule *>(module);
+  std::lock_guard<std::mutex> lock(state().mutex);
+  --state().liveModules;
+  return success;
+}
+Result cuModuleGetFunction(Function *function, Module module, const char *name) {
+  ENTER("cuModuleGetFunction", true)
+  if (reinterpret_cast<FakeModule *>(module)->image.find(name) == std::string::npos)
+    return notFound;
+  std::lock_guard<std::mutex> lock(state().mutex);
+  functions().push_back(std::make_unique<FakeFunction>(FakeFunction{name}));
+  *function = reinterpret_cast<Function>(functions().back().get());
+  return success;
+}
+Result cuFuncSetAttribute(Function, int, int value) {
+  ENTER("cuFuncSetAttribute", true)
+  return value > state().maxSharedMemory ? invalidValue : success;
+}
+Result cuMemAlloc_v2(DevicePointer *pointer, size_t size) {
+  ENTER("cuMemAlloc", true)
+  void *memory = std::aligned_alloc(256, (size + 255) / 256 * 256);
+  if (!memory)
+    return outOfMemory;
+  std::memset(memory, 0xcd, size);
+  *pointer = reinterpret_cast<DevicePointer>(memory);
+  std::lock_guard<std::mutex> lock(state().mutex);
+  ++state().liveAllocations;
+  return success;
+}
+Result cuMemFree_v2(DevicePointer pointer) {
+  std::free(reinterpret_cast<void *>(pointer));
+  std::lock_guard<std::mutex> lock(state().mutex);
+  --state().liveAllocations;
+  return success;
+}
+Result cuMemGetInfo_v2(size_t *free, size_t *total) {
+  *free = *total = size_t(1) << 30;
+  return success;
+}
+Result cuMemcpyHtoD_v2(DevicePointer to, const void *from, size_t size) {
+  ENTER("cuMemcpyHtoD", true)
+  std::memcpy(reinterpret_cast<void *>(to), from, size);
+  return success;
+}
+Result cuMemcpyDtoH_v2(void *to, DevicePointer from, size_t size) {
+  ENTER("cuMemcpyDtoH", true)
+  std::memcpy(to, reinterpret_cast<void *>(from), size);
+  return success;
+}
+Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void *from, size_t size, Stream) {
+  return cuMemcpyHtoD_v2(to, from, size);
+}
+Result cuMemcpyDtoHAsync_v2(void *to, DevicePointer from, size_t size, Stream) {
+  return cuMemcpyDtoH_v2(to, from, size);
+}
+Result cuMemsetD8Async(DevicePointer to, unsigned char byte, size_t size, Stream) {
+  std::memset(reinterpret_cast<void *>(to), byte, size);
+  return success;
+}
+Result cuStreamCreate(Stream *stream, unsigned) {
+  *stream = reinterpret_cast<Stream>(0x2000);
+  return success;
+}
+Result cuStreamDestroy_v2(Stream) { return success; }
+Result cuStreamSynchronize(Stream) {
+  ENTER("cuStreamSynchronize", true)
+  return success;
+}
+Result cuEventCreate(Event *event, unsigned) {
+  *event = reinterpret_cast<Event>(0x3000);
+  return success;
+}
+Result cuEventRecord(Event, Stream) { return success; }
+Result cuEventSynchronize(Event) { return success; }
+Result cuEventElapsedTime(float *milliseconds, Event, Event) {
+  *milliseconds = 1;
+  return success;
+}
+Result cuEventDestroy_v2(Event) { return success; }
+
+Result cuLaunchKernelEx(const LaunchConfig *config, Function function, void **params,
+                        void **extra) {
+  ENTER("cuLaunchKernelEx", true)
+  bool packed = !params && extra && extra[0] == paramBufferPointer() &&
+                extra[2] == paramBufferSize() && extra[4] == paramEnd();
+  if (!packed || config->grid[0] == 0 || config->grid[1] == 0 || config->grid[2] == 0)
+    return invalidValue;
+  const uint8_t *block = static_cast<const uint8_t *>(extra[1]);
+  FakeLaunch launch = {reinterpret_cast<FakeFunction *>(function)->symbol,
+                       {config->grid[0], config->grid[1], config->grid[2]},
+                       {config->block[0], config->block[1], config->block[2]},
+                       {1, 1, 1},
+                       config->sharedBytes,
+                       false,
+                       config->stream,
+                       std::vector<uint8_t>(block, block + *static_cast<size_t *>(extra[3]))};
+  for (unsigned i = 0; i != config->numAttributes; ++i) {
+    const LaunchAttribute &attribute = config->attributes[i];
+    if (attribute.id == LaunchClusterDimension)
+      std::memcpy(launch.cluster.data(), attribute.value.clusterDim, sizeof(launch.cluster));
+    if (attribute.id == LaunchProgrammaticSerialization)
+      launch.pdl = attribute.value.programmaticSerializationAllowed != 0;
+  }
+  if (launch.symbol == "fake_double" && launch.params.size() == 24) {
+    uint64_t words[3];
+    std::memcpy(words, block, sizeof(words));
+    for (uint64_t i = 0; i != words[2]; ++i)
+      reinterpret_cast<float *>(words[1])[i] = 2 * reinterpret_cast<float *>(words[0])[i];
+  }
+  std::lock_guard<std::mutex> lock(state().mutex);
+  state().launches.push_back(std::move(launch));
+  return success;
+}
+
+Result cuTensorMapEncodeTiled(TensorMap *map, int dtype, unsigned rank, void *address,
+                              const uint64_t *sizes, const uint64_t *strides, const unsigned *box,
+                              const unsigned *, int interleave, int swizzle, int, int) {
+  ENTER("cuTensorMapEncodeTiled", false)
+  uint64_t start = reinterpret_cast<uint64_t>(address);
+  if (start % 16 != 0 || rank < 1 || rank > 5 || interleave != 0)
+    return invalidValue;
+  FakeMap made = {dtype,
+                  rank,
+                  start,
+                  {sizes, sizes + rank},
+                  {strides, strides + rank - 1},
+                  {box, box + rank},
+                  swizzle};
+  std::memset(map, 0xee, sizeof(*map));
+  map->opaque[0] = start;
+  std::lock_guard<std::mutex> lock(state().mutex);
+  state().maps.push_back(std::move(made));
+  return success;
+}
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The state of the fake driver, a library with the entry points of the CUDA
+// driver on host memory: what tests set, and what they look at afterwards.
+//
+// An image is text: "FAKECUBIN" or ".version", then the names of its kernels.
+// The kernel fake_double (in, out, n: three 8-byte parameters) doubles n floats
+// when launched; all others do nothing.
+
+#ifndef FUSEC_TEST_UNIT_RUNTIME_FAKEDRIVER_H
+#define FUSEC_TEST_UNIT_RUNTIME_FAKEDRIVER_H
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+struct FakeLaunch {
+  std::string symbol;
+  std::array<unsigned, 3> grid, block, cluster;
+  unsigned smem;
+  bool pdl;
+  void *stream;
+  std::vector<uint8_t> params;
+};
+
+struct FakeMap {
+  int dtype;
+  unsigned rank;
+  uint64_t address;
+  std::vector<uint64_t> sizes, strides;
+  std::vector<unsigned> box;
+  int swizzle;
+};
+
+struct FakeState {
+  std::mutex mutex;
+  int driverVersion = 13000;
+  int capabilityMajor = 9, capabilityMinor = 0;
+  int maxSharedMemory = 232448;
+  // The failAt-th call from now (1: the next) of the named entry point returns
+  // failCode.
+  std::string failCall;
+  int failAt = 0;
+  int failCode = 0;
+
+  std::map<std::string, int> calls;
+  std::vector<FakeLaunch> launches;
+  std::vector<FakeMap> maps;
+  int liveAllocations = 0, liveModules = 0, liveContexts = 0, pushedContexts = 0;
+};
+
+extern "C" FakeState *fusecFakeState();
+
+#endif

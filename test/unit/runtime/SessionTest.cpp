@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Binding, preparing and running, and every way they can fail.
+
+#include "test/unit/runtime/LibraryTest.h"
+
+using namespace fusec;
+using namespace fusec::test;
+
+namespace {
+class SessionTest : public LibraryTest {
+protected:
+  std::string bindError(const char *name, const Tensor &tensor) {
+    return messageOf(FUSEC_INVALID_ARGUMENT, [&] { session().bind(name, tensor); });
+  }
+  Session &session() {
+    if (!made)
+      made = std::make_unique<Session>(load());
+    return *made;
+  }
+  void TearDown() override {
+    made.reset();
+    LibraryTest::TearDown();
+  }
+  std::unique_ptr<Session> made;
+  Tensors tensors;
+};
+} // namespace
+
+TEST_F(SessionTest, RunsLaunchesInOrder) {
+  session().prepare({{"batch", 100}, {"n", 4}});
+  EXPECT_EQ(session().outputSizes(0, 2), (std::vector<int64_t>{200, 4}));
+  tensors.bind(session(), 100);
+  tensors.x[0] = 1.5f;
+  fake->calls.clear();
+  session().run(reinterpret_cast<void *>(0x77));
+  EXPECT_EQ(fake->calls.count("cuMemAlloc"), 0u);
+  EXPECT_EQ(fake->calls.count("cuStreamSynchronize"), 0u);
+  EXPECT_EQ(fake->calls.count("cuCtxSynchronize"), 0u);
+  EXPECT_EQ(session().launchCount(), 2u);
+  EXPECT_EQ(tensors.z[0], 3.0f);
+  ASSERT_EQ(fake->launches.size(), 2u);
+
+  const FakeLaunch &scale = fake->launches[0];
+  EXPECT_EQ(scale.symbol, "fake_double");
+  EXPECT_EQ(scale.grid, (std::array<unsigned, 3>{4, 1, 1}));
+  EXPECT_EQ(scale.block, (std::array<unsigned, 3>{128, 1, 1}));
+  EXPECT_EQ(scale.smem, 1024u);
+  EXPECT_EQ(scale.stream, reinterpret_cast<void *>(0x77));
+  EXPECT_FALSE(scale.pdl);
+  ASSERT_EQ(scale.params.size(), 24u);
+  EXPECT_EQ(wordAt<float *>(scale, 0), tensors.x);
+  EXPECT_EQ(wordAt<float *>(scale, 8), tensors.z);
+  EXPECT_EQ(wordAt<int64_t>(scale, 16), 400);
+
+  const FakeLaunch &mix = fake->launches[1];
+  EXPECT_EQ(mix.symbol, "fake_vector");
+  EXPECT_EQ(mix.grid[0], 8u);
+  EXPECT_EQ(mix.cluster, (std::array<unsigned, 3>{2, 1, 1}));
+  EXPECT_TRUE(mix.pdl);
+  ASSERT_EQ(mix.params.size(), 448u);
+  EXPECT_EQ(wordAt<uint64_t>(mix, 0) % 256, 0u);
+  EXPECT_EQ(wordAt<char *>(mix, 8), reinterpret_cast<char *>(tensors.z) + 1600);
+  // The maps, each encoded for its address: weight, input, arena.
+  EXPECT_EQ(wordAt<float *>(mix, 192), tensors.x);
+  EXPECT_EQ(wordAt<uint64_t>(mix, 320), wordAt<uint64_t>(mix, 0));
+  const FakeMap &input = fake->maps.back();
+  EXPECT_EQ(input.sizes, (std::vector<uint64_t>{4, 100}));
+  EXPECT_EQ(input.strides, (std::vector<uint64_t>{16}));
+  EXPECT_EQ(input.box, (std::vector<unsigned>{4, 64}));
+}
+
+TEST_F(SessionTest, GuardsChooseVariants) {
+  tensors.bind(session(), 10);
+  session().bind("x", Tensor(tensors.x, FUSEC_F32, {10, 4}).setByteOffset(4));
+  session().prepare();
+  session().run();
+  ASSERT_EQ(fake->launches.size(), 2u);
+  const FakeLaunch &small = fake->launches[0];
+  EXPECT_EQ(small.symbol, "fake_small");
+  ASSERT_EQ(small.params.size(), 40u);
+  EXPECT_EQ(wordAt<int32_t>(small, 0), 10);
+  EXPECT_EQ(*wordAt<uint8_t *>(small, 8), 5) << "a weight at offset 4";
+  EXPECT_EQ(wordAt<uint32_t>(small, 16), 0x3f800000u);
+  EXPECT_EQ(wordAt<uint64_t>(small, 24), 7u);
+  EXPECT_EQ(*wordAt<uint64_t *>(small, 32), 0u) << "the fault counter";
+  EXPECT_EQ(fake->launches[1].symbol, "fake_scalar");
+  // Struct parameters have tail padding: 12 bytes become 16.
+  EXPECT_EQ(fake->launches[1].params.size(), 16u);
+  EXPECT_EQ(wordAt<char *>(fake->launches[1], 0), reinterpret_cast<char *>(tensors.x) + 4);
+
+  // The same session, an aligned tensor: nothing to prepare again.
+  session().bind("x", Tensor(tensors.x, FUSEC_F32, {10, 4}));
+  session().run();
+  EXPECT_EQ(fake->launches[3].symbol, "fake_vector");
+  EXPECT_EQ(wordAt<float *>(fake->launches[3], 192), tensors.x);
+}
+
+TEST_F(SessionTest, EmptyBatchLaunchesNothing) {
+  session().bind("x", Tensor(nullptr, FUSEC_F32, {0, 4}));
+  session().bind("y", Tensor(nullptr, FUSEC_F32, {0, 4}));
+  session().bind("z", Tensor(nullptr, FUSEC_F32, {0, 4}));
+  session().prepare();
+  session().run();
+  EXPECT_EQ(session().launchCount(), 0u);
+  EXPECT_TRUE(fake->launches.empty());
+}
+
+TEST_F(SessionTest, Faults) {
+  tensors.bind(session(), 10);
+  session().prepare();
+  session().run();
+  EXPECT_EQ(session().faults(), 0u);
+  *wordAt<uint64_t *>(fake->launches[0], 32) += 3;
+  EXPECT_EQ(session().faults(), 3u);
+}
+
+TEST_F(SessionTest, TensorsAreChecked) {
+  EXPECT_EQ(bindError("x", Tensor(tensors.x, FUSEC_F16, {10, 4})),
+            "input 'x': expected element type f32, found f16");
+  EXPECT_EQ(bindError("x", Tensor(tensors.x, 99, {10, 4})),
+            "input 'x': expected element type f32, found 99");
+  EXPECT_EQ(bindError("x", Tensor(tensors.x, FUSEC_F32, {10})),
+            "input 'x': expected rank 2, found 1");
+  EXPECT_EQ(bindError("x", Tensor(tensors.x, FUSEC_F32, {10, 5})),
+            "input 'x': size 1: expected 4, found 5");
+  EXPECT_EQ(bindError("x", Tensor(tensors.x, FUSEC_F32, {-1, 4})),
+            "input 'x': size 0: expected batch, found -1");
+  EXPECT_EQ(bindError("x", Tensor(tensors.x, FUSEC_F32, {10, 4}, 1)),
+            "input 'x': expected memory of cuda:0, found cuda:1");
+  EXPECT_EQ(bindError("x", Tensor(tensors.x, FUSEC_F32, {10, 4}).setDeviceType(FUSEC_DEVICE_CPU)),
+            "input 'x': expected memory of cuda:0, found cpu:0");
+  EXPECT_EQ(bindError("x", Tensor(tensors.x, FUSEC_F32, {10, 4}).setStrides({8, 1})),
+            "input 'x': expected dense row-major strides [4, 1], found [8, 1]; copy the tensor to "
+            "a dense one first");
+  EXPECT_EQ(bindError("x", Tensor(nullptr, FUSEC_F32, {10, 4})),
+            "input 'x': expected 160 bytes, found a null pointer");
+  EXPECT_EQ(bindError("x", Tensor(tensors.x, FUSEC_F32, {10, 4}).setByteOffset(2)),
+            "input 'x': expected an address aligned to its element, 4 bytes, found one that is 2 "
+            "beyond");
+  EXPECT_NE(bindError("x", Tensor(tensors.x, FUSEC_F32, {INT64_MAX, 4})).find("exceed 2^63"),
+            std::string::npos);
+  EXPECT_EQ(bindError("w", Tensor(tensors.x, FUSEC_F32, {10, 4})),
+            "no input or output is named 'w'; the model has 'x', 'y', 'z'");
+  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT,
+                      [&] { session().bindOutput(1, Tensor(tensors.x, FUSEC_F32, {10, 4})); }),
+            "expected an index below the number of outputs, 1, found 1");
+  fusec_tensor old = Tensor(tensors.x, FUSEC_F32, {10, 4}).view();
+  old.struct_size = 16;
+  EXPECT_NE(messageOf(FUSEC_INVALID_ARGUMENT, [&] { session().bind("x", old); }).find("struct_size"),
+            std::string::npos);
+}
+
+TEST_F(SessionTest, StridesOfUnitSizesDoNotMatter) {
+  session().bind("x", Tensor(tensors.x, FUSEC_F32, {1, 4}).setStrides({77, 1}));
+  session().bind("x", Tensor(nullptr, FUSEC_F32, {0, 4}).setStrides({9, 9}));
+  session().bind("x", Tensor(tensors.x, FUSEC_F32, {3, 4}).setStrides({4, 1}));
+  session().bind("x",
+                 Tensor(tensors.x, FUSEC_F32, {3, 4}).setDeviceType(FUSEC_DEVICE_CUDA_MANAGED));
+}
+
+TEST_F(SessionTest, DimensionsMustAgree) {
+  session().bind("x", Tensor(tensors.x, FUSEC_F32, {10, 4}));
+  session().bind("y", Tensor(tensors.y, FUSEC_F32, {11, 4}));
+  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT, [&] { session().prepare(); }),
+            "size 0 of input 'y': expected 10, the dimension 'batch' as size 0 of input 'x' has "
+            "it, found 11");
+  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT, [&] { session().prepare({{"batch", 12}}); }),
+            "size 0 of input 'x': expected 12, the dimension 'batch' as prepare() has it, found "
+            "10");
+  session().bind("y", Tensor(tensors.y, FUSEC_F32, {10, 5}));
+  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT, [&] { session().prepare(); }),
+            "dimension 'n' of input 'y' must equal dimension 1 of input 'x': n is 5, 4 is 4");
+  Session unbound(load());
+  EXPECT_NE(messageOf(FUSEC_INVALID_ARGUMENT, [&] { unbound.prepare({{"n", 4}}); })
+                .find("depends on dimension 'batch'"),
+            std::string::npos);
+}
+
+TEST_F(SessionTest, NotReady) {
+  EXPECT_EQ(messageOf(FUSEC_NOT_READY, [&] { session().run(); }),
+            "expected prepare() before run()");
+  EXPECT_NE(messageOf(FUSEC_NOT_READY, [&] { session().outputSizes(0, 2); }).find("prepare()"),
+            std::string::npos);
+  session().prepare({{"batch", 10}, {"n", 4}});
+  EXPECT_EQ(messageOf(FUSEC_NOT_READY, [&] { session().run(); }), "input 'x' is not bound");
+  tensors.bind(session(), 10);
+  session().run();
+  session().bind("z", Tensor(tensors.z, FUSEC_F32, {10, 4}));
+  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT, [&] { session().run(); }),
+            "output 'z': size 0: expected 20 = 2 * batch, found 10");
+  tensors.bind(session(), 11);
+  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT, [&] { session().run(); }),
+            "input 'x': size 0: expected 10 = batch, found 11");
+}
+
+TEST_F(SessionTest, OverlapsAreRefused) {
+  tensors.bind(session(), 10);
+  session().prepare();
+  session().bind("z", Tensor(tensors.x + 36, FUSEC_F32, {20, 4}));
+  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT, [&] { session().run(); }),
+            "output 'z' overlaps input 'x': expected memory of its own");
+  session().bind("z", Tensor(tensors.x + 40, FUSEC_F32, {20, 4}));
+  session().run();
+  // Inputs may share memory.
+  session().bind("y", Tensor(tensors.x, FUSEC_F32, {10, 4}));
+  session().run();
+}
+
+TEST_F(SessionTest, CallersArena) {
+  alignas(256) static char arena[1024];
+  session().prepare({{"batch", 10}, {"n", 4}}, arena, sizeof(arena));
+  tensors.bind(session(), 10);
+  session().run();
+  EXPECT_EQ(wordAt<char *>(fake->launches[1], 0), arena);
+  EXPECT_EQ(fake->calls["cuMemAlloc"], 2) << "weights and fault counter";
+  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT,
+                      [&] { session().prepare({{"batch", 100}}, arena, sizeof(arena)); }),
+            "size 0 of input 'x': expected 100, the dimension 'batch' as prepare() has it, found "
+            "10");
+  tensors.bind(session(), 100);
+  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT, [&] { session().prepare({}, arena, sizeof(arena)); }),
+            "arena: expected 2048 bytes aligned to 256, found 1024 bytes that are 0 beyond");
+  EXPECT_NE(messageOf(FUSEC_INVALID_ARGUMENT, [&] { session().prepare({}, arena + 8, 4096); })
+                .find("that are 8 beyond"),
+            std::string::npos);
+  // What was prepared before is still good.
+  tensors.bind(session(), 10);
+  session().bind("z", Tensor(arena, FUSEC_F32, {20, 4}));
+  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT, [&] { session().run(); }),
+            "output 'z' overlaps the arena: expected memory of its own");
+}
+
+TEST_F(SessionTest, PreparesAgain) {
+  for (int64_t batch : {10, 200, 10, 200}) {
+    tensors.bind(session(), batch);
+    session().prepare();
+    session().run();
+  }
+  EXPECT_EQ(fake->launches.size(), 8u);
+  EXPECT_EQ(fake->calls["cuMemAlloc"], 4) << "weights, fault counter, two arenas";
+}
+
+TEST_F(SessionTest, EveryCallThatFails) {
+  Model model = load();
+  auto whole = [&] {
+    Session fresh(model);
+    tensors.bind(fresh, 100);
+    fresh.prepare();
+    fresh.run();
+    fresh.faults();
+  };
+  fake->calls.clear();
+  whole();
+  std::map<std::string, int> calls = fake->calls;
+  for (const auto &[name, count] : calls)
+    for (int at = 1; at <= count; ++at) {
+      // Freeing after a failure needs the context too: it must not fail then.
+      failNext(name, name == "cuMemAlloc" ? 2 : 719, at);
+      try {
+        whole();
+        EXPECT_EQ(name, "cuCtxPushCurrent") << "freeing carries on";
+      } catch (const Error &error) {
+        EXPECT_EQ(error.status(), name == "cuMemAlloc" ? FUSEC_OUT_OF_MEMORY : FUSEC_DRIVER_ERROR);
+        EXPECT_GT(std::string(error.what()).size(), 10u);
+      }
+      EXPECT_EQ(fake->pushedContexts, 0);
+    }
+  failNext("cuLaunchKernelEx", 719);
+  EXPECT_EQ(messageOf(FUSEC_DRIVER_ERROR, whole),
+            "launching kernel 'fake_double' of step 'scale' with a grid of [4, 1, 1] blocks of "
+            "[128, 1, 1] threads: CUDA error 719");
+  failNext("cuMemAlloc", 2, 2);
+  EXPECT_EQ(messageOf(FUSEC_OUT_OF_MEMORY, whole),
+            "allocating 2048 bytes for the arena: CUDA_ERROR_OUT_OF_MEMORY (out of memory)");
+  // A context that cannot be pushed cannot be used to free.
+  fake->liveAllocations = fake->liveAllocations > 1 ? 1 : fake->liveAllocations;
+}
+
+TEST_F(SessionTest, WrongExpressionsAreFoundAtPrepare) {
+  auto prepareWith = [&](fusec_status status, const Edit &edit, int64_t batch) {
+    Session edited(load(edit));
+    return messageOf(status, [&] { edited.prepare({{"batch", batch}, {"n", 4}}); });
+  };
+  using format::Expr;
+  EXPECT_EQ(prepareWith(
+                FUSEC_MALFORMED,
+                [](format::Manifest &m) { m.plans[1].buffers[1].size = Expr(37); }, 10),
+            "buffer 'u': expected a range within the 100 bytes of its slot, found 37 bytes at "
+            "offset 64");
+  auto launchOf = [](format::Manifest &m) -> format::Launch & {
+    return m.plans[1].steps[1].variants[0].launches[0];
+  };
+  EXPECT_EQ(prepareWith(
+                FUSEC_MALFORMED, [&](format::Manifest &m) { launchOf(m).grid[0] = Expr(3); }, 10),
+            "kernel 'fake_vector' of step 'mix': expected a grid that is a multiple of the "
+            "cluster, 2, in dimension 0, found 3");
+  EXPECT_EQ(prepareWith(
+                FUSEC_INVALID_ARGUMENT,
+                [&](format::Manifest &m) { launchOf(m).grid[1] = Expr::dim("batch"); }, 70000),
+            "kernel 'fake_vector' of step 'mix': expected a grid of at most 65535 blocks in "
+            "dimension 1, found 70000");
+  EXPECT_EQ(prepareWith(
+                FUSEC_INVALID_ARGUMENT,
+                [&](format::Manifest &m) {
+                  launchOf(m).params[0] = format::SizeParam{
+                      format::DType::I32, Expr::mul(Expr::dim("batch"), Expr(1 << 30))};
+                },
+                10),
+            "kernel 'fake_vector' of step 'mix': batch * 1073741824 is 10737418240, which exceeds "
+            "32 bits");
+  EXPECT_EQ(prepareWith(
+                FUSEC_MALFORMED,
+                [&](format::Manifest &m) {
+                  launchOf(m).params[0] =
+                      format::Pointer{format::Pointer::Kind::Input, 0, Expr(161)};
+                },
+                10),
+            "kernel 'fake_vector' of step 'mix': expected an offset within the 160 bytes of input "
+            "0, found 161");
+}
+
+TEST_F(SessionTest, NameOfAnInputAndAnOutput) {
+  Session session(load([](format::Manifest &m) { m.outputs[0].name = "x"; }));
+  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT,
+                      [&] { session.bind("x", Tensor(tensors.x, FUSEC_F32, {10, 4})); }),
+            "'x' is both an input and an output: bind it by its index");
+  session.bindInput(0, Tensor(tensors.x, FUSEC_F32, {10, 4}));
+  session.bindOutput(0, Tensor(tensors.z, FUSEC_F32, {20, 4}));
+}
+
+TEST_F(SessionTest, OutlivesItsModel) {
+  fusec_session *session = nullptr;
+  {
+    Model model = load();
+    ASSERT_EQ(fusec_session_create(model.handle(), &session, nullptr, 0), FUSEC_OK);
+  }
+  EXPECT_EQ(fusec_session_run(session, nullptr, nullptr, 0), FUSEC_NOT_READY);
+  fusec_session_free(session);
+}

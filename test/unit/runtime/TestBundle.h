@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A bundle small enough to read that uses every part of the manifest.
+
+#ifndef FUSEC_TEST_UNIT_RUNTIME_TESTBUNDLE_H
+#define FUSEC_TEST_UNIT_RUNTIME_TESTBUNDLE_H
+
+#include "runtime/format/Bundle.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace fusec::test {
+
+// z = f(x, y) with x [batch, 4], y [batch, n] (n must be 4), z [2 * batch, 4]:
+//   step "scale": fake_double from x to z if batch > 64, else fake_small
+//   step "mix": fake_vector if x is aligned to 16 bytes, else fake_scalar
+// Plans for sm_90a (with a cluster and tensor maps), sm_80 and ptx.
+format::Manifest makeManifest();
+
+// Edits the manifest before it is written.
+using Edit = std::function<void(format::Manifest &)>;
+
+// The bytes of the bundle; fails the test if it cannot be written.
+std::vector<uint8_t> makeBundle(const Edit &edit = nullptr);
+
+inline format::ByteSpan spanOf(const std::vector<uint8_t> &bytes) {
+  return {bytes.data(), bytes.size()};
+}
+
+// Puts another manifest text into a bundle, with right hashes.
+std::vector<uint8_t> replaceManifest(const std::string &json);
+
+} // namespace fusec::test
+
+#endif
