@@ -119,6 +119,8 @@ std::vector<std::string> nvrtcOptions(const CompileRequest &request) {
   options.push_back("--gpu-architecture=" +
                     (ptx ? "compute_80" : request.target));
   options.push_back("--std=c++17");
+  // Lambdas and constexpr functions carry no execution space.
+  options.push_back("--device-as-default-execution-space");
   // Headers come from the request alone, never from the working directory.
   options.push_back("--no-source-include");
   if (!ptx)

@@ -107,13 +107,40 @@ TEST_F(NvrtcTest, ReportsSpillsAndSharedMemory) {
   EXPECT_EQ(kernel->find("other"), nullptr);
 }
 
+TEST_F(NvrtcTest, ReportsSerializedMma) {
+  CompileRequest r;
+  r.name = "serial";
+  r.target = "sm_90a";
+  if (Error error = checkTarget(r.target, nvrtc->getIdentity()))
+    GTEST_SKIP() << toString(std::move(error));
+  // Accumulators are read while a group of wgmma is in flight.
+  std::string head = R"(
+extern "C" __global__ void serial(unsigned long long a, unsigned long long b, float *x) {
+  float d0 = 0, d1 = 0, d2 = 0, d3 = 0;
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+  for (int i = 0; i < 4; ++i) {
+    asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;"
+                 : "+f"(d0), "+f"(d1), "+f"(d2), "+f"(d3) : "l"(a + i), "l"(b + i));)",
+              tail = R"(
+  }
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+  x[threadIdx.x] = d0 + d1 + d2 + d3;
+})";
+  for (bool serial : {false, true}) {
+    r.source = head + (serial ? "\n    d0 += x[i];" : "") + tail;
+    Expected<CompiledKernel> kernel = nvrtc->compile(r);
+    ASSERT_TRUE(bool(kernel)) << toString(kernel.takeError());
+    EXPECT_EQ(kernel->serializedMma, serial) << kernel->log;
+  }
+}
+
 TEST_F(NvrtcTest, UsesHeadersAndOptions) {
   CompileRequest r = request("useful", "  *x = value() * FACTOR;");
   r.source = "#include \"outer.h\"\n" + r.source;
-  r.headers = {
-      {"inner.h", "__device__ inline float value() { return 3.0f; }\n"},
-      {"outer.h", "#include \"inner.h\"\n"},
-      {"broken.h", "#error never included\n"}};
+  r.headers = {{"inner.h", "constexpr float value() { return 3.0f; }\n"},
+               {"outer.h", "#include \"inner.h\"\n"},
+               {"broken.h", "#error never included\n"}};
   r.options = {"-DFACTOR=2.0f"};
   Expected<CompiledKernel> kernel = nvrtc->compile(r);
   ASSERT_TRUE(bool(kernel)) << toString(kernel.takeError());
