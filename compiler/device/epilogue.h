@@ -87,7 +87,7 @@ template <class T> struct ValueOperand {
   typedef Compute<T> Value;
   Value value;
   template <int V>
-  FUSEC_DEVICE void read(const Place &at, Value (&out)[V]) const {
+  FUSEC_DEVICE void read(const Place &, Value (&out)[V]) const {
     detail::fillRun(value, out);
   }
 };

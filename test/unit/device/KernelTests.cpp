@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels in the form that the emitter writes, compiled as C++ and run on the
+// host: pointwise, reductions in each scope, a lookup.
+
+#include "gather.h"
+#include "reduce.h"
+#include "vector.h"
+
+#include "gtest/gtest.h"
+
+#include <thread>
+#include <vector>
+
+extern "C" FUSEC_KERNEL(256)
+    addMulSigmoid(const float *x, const fusec::f16 *scale, fusec::bf16 *y,
+                  fusec::boolean *positive, fusec::i64 n) {
+  fusec::forEachVector<8>(n, [&](fusec::i64 base, auto width) {
+    constexpr int V = decltype(width)::value;
+    auto a = fusec::loadStream<V>(x + base);
+    auto s = fusec::load<V>(scale + base);
+    fusec::Vec<fusec::bf16, V> out;
+    fusec::Vec<fusec::boolean, V> flag;
+    FUSEC_UNROLL
+    for (int v = 0; v < V; ++v) {
+      float value = fusec::sigmoid(a[v] * fusec::cast<float>(s[v]) + 1.0f);
+      out[v] = fusec::cast<fusec::bf16>(value);
+      flag[v] = a[v] > 0.0f;
+    }
+    fusec::storeStream<V>(y + base, out);
+    fusec::store<V>(positive + base, flag);
+  });
+}
+FUSEC_HOST_ENTRY(addMulSigmoid)
+
+template <class Scope>
+FUSEC_DEVICE void softmax(const float *x, float *y, fusec::i64 rows, int n) {
+  fusec::forEachRow<Scope>(rows, [&](fusec::i64 r) {
+    fusec::Row<Scope, float, 4> row;
+    row.fill(n, [&](int i, float(&v)[1]) { v[0] = x[r * n + i]; });
+    float max = row.template reduce<fusec::Max<float>>(
+        n, [](int, float v) { return v; });
+    float sum = row.template reduce<fusec::Sum<float>>(
+        n, [&](int, float v) { return fusec::exp(v - max); });
+    row.forEach(n, [&](int i, float(&v)[1]) {
+      y[r * n + i] = fusec::exp(v[0] - max) / sum;
+    });
+  });
+}
+extern "C" FUSEC_KERNEL(64)
+    softmaxBlock(const float *x, float *y, fusec::i64 rows, int n) {
+  softmax<fusec::BlockScope<64>>(x, y, rows, n);
+}
+extern "C" FUSEC_KERNEL(256)
+    softmaxWarp(const float *x, float *y, fusec::i64 rows, int n) {
+  softmax<fusec::WarpScope>(x, y, rows, n);
+}
+
+extern "C" FUSEC_KERNEL(256) arg(const double *x, fusec::i64 *first,
+                                 fusec::i64 *last, fusec::i64 rows, int n) {
+  typedef fusec::WarpScope Scope;
+  fusec::forEachRow<Scope>(rows, [&](fusec::i64 r) {
+    auto at = [&](int i) { return fusec::Indexed<double>{x[r * n + i], i}; };
+    auto a = fusec::reduceRow<Scope, fusec::ArgMax<double>>(n, at);
+    auto b = fusec::reduceRow<Scope, fusec::ArgMin<double, true>>(n, at);
+    if (Scope::rank() == 0) {
+      first[r] = a.index;
+      last[r] = b.index;
+    }
+  });
+}
+
+extern "C" FUSEC_KERNEL(256)
+    lookup(const float *table, const fusec::i64 *ids, float *y,
+           fusec::i64 count, fusec::i64 size, int width, fusec::u32 *faults) {
+  fusec::forEach(count * width, [&](fusec::i64 i) {
+    fusec::i64 row;
+    bool inside = fusec::gatherRowShared<fusec::GatherPolicy::Flag>(
+        ids[i / width], size, row, faults, i % width == 0);
+    y[i] = inside ? table[row * width + i % width] : 0.0f;
+  });
+}
+
+namespace {
+
+/// Runs a grid of blocks on two threads.
+template <class... Params>
+void launch(void (*kernel)(Params...), int blocks, Params... params) {
+  void *pointers[] = {&params...};
+  const int grid[3] = {blocks, 1, 1};
+  std::thread other(
+      [&] { fusec::launch::runBlocks(kernel, pointers, grid, 0, blocks / 2); });
+  fusec::launch::runBlocks(kernel, pointers, grid, blocks / 2, blocks);
+  other.join();
+}
+
+TEST(Kernel, PointwiseWithTail) {
+  for (fusec::i64 n : {0, 1, 7, 8, 100, 1001}) {
+    std::vector<float> x(n + 8);
+    std::vector<fusec::f16> scale(n + 8);
+    std::vector<fusec::bf16> y(n + 8, fusec::bf16{0xffff});
+    std::vector<fusec::boolean> positive(n + 8, fusec::boolean(false));
+    for (fusec::i64 i = 0; i < n; ++i) {
+      x[i] = float(i % 13) - 6;
+      scale[i] = fusec::cast<fusec::f16>(float(i % 5));
+    }
+    const float *xs = x.data();
+    const fusec::f16 *ss = scale.data();
+    launch(addMulSigmoid, 3, xs, ss, y.data(), positive.data(), n);
+    for (fusec::i64 i = 0; i < n; ++i) {
+      float want = 1 / (1 + std::exp(-(x[i] * float(i % 5) + 1)));
+      EXPECT_NEAR(fusec::cast<float>(y[i]), want, want / 128);
+      EXPECT_EQ(bool(positive[i]), x[i] > 0);
+    }
+    EXPECT_EQ(y[n].bits, 0xffff);
+  }
+}
+
+TEST(Kernel, HostEntry) {
+  float x = 0;
+  fusec::f16 scale{0};
+  fusec::bf16 y{0};
+  fusec::boolean positive(true);
+  const float *xs = &x;
+  const fusec::f16 *ss = &scale;
+  fusec::bf16 *ys = &y;
+  fusec::boolean *ps = &positive;
+  fusec::i64 n = 1;
+  void *params[] = {&xs, &ss, &ys, &ps, &n};
+  const int grid[3] = {1, 1, 1};
+  addMulSigmoid_host(params, grid, 0, 1);
+  EXPECT_NEAR(fusec::cast<float>(y), 0.731f, 0.004f);
+  EXPECT_FALSE(positive);
+}
+
+TEST(Kernel, SoftmaxInBlockAndWarp) {
+  fusec::i64 rows = 5;
+  int n = 100;
+  std::vector<float> x(rows * n), y(rows * n), z(rows * n);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = float(i * 7919 % 1000) / 100;
+  const float *xs = x.data();
+  launch(softmaxBlock, 2, xs, y.data(), rows, n);
+  launch(softmaxWarp, 2, xs, z.data(), rows, n);
+  for (fusec::i64 r = 0; r < rows; ++r) {
+    double sum = 0;
+    for (int i = 0; i < n; ++i)
+      sum += std::exp(double(x[r * n + i]));
+    for (int i = 0; i < n; ++i) {
+      EXPECT_NEAR(y[r * n + i], std::exp(double(x[r * n + i])) / sum, 1e-6);
+      EXPECT_EQ(y[r * n + i], z[r * n + i]);
+    }
+  }
+}
+
+TEST(Kernel, ArgReductions) {
+  double nan = std::nan("");
+  std::vector<double> x = {1, 3, 3, 0, 0, 2, 1, nan, 9, nan, 5, 5};
+  std::vector<fusec::i64> first(2), last(2);
+  const double *xs = x.data();
+  launch(arg, 1, xs, first.data(), last.data(), fusec::i64(2), 6);
+  EXPECT_EQ(first[0], 1);
+  EXPECT_EQ(last[0], 4);
+  EXPECT_EQ(first[1], 1);
+  EXPECT_EQ(last[1], 3);
+}
+
+TEST(Kernel, EmptyRowsGiveTheIdentity) {
+  typedef fusec::ThreadScope Scope;
+  auto none = [](int) { return 1.0f; };
+  EXPECT_EQ((fusec::reduceRow<Scope, fusec::Sum<float>>(0, none)), 0.0f);
+  EXPECT_EQ((fusec::reduceRow<Scope, fusec::Product<float>>(0, none)), 1.0f);
+  EXPECT_EQ((fusec::reduceRow<Scope, fusec::Max<float>>(0, none)), -HUGE_VALF);
+  EXPECT_EQ((fusec::reduceRow<Scope, fusec::Min<fusec::i8>>(
+                0, [](int) { return fusec::i8(1); })),
+            127);
+  EXPECT_EQ((fusec::reduceRow<Scope, fusec::Max<fusec::i64>>(
+                0, [](int) { return fusec::i64(1); })),
+            fusec::Limits<fusec::i64>::lowest);
+}
+
+TEST(Kernel, OnlineSoftmaxTerms) {
+  typedef fusec::MaxExpSum<float> Op;
+  auto a = fusec::reduceRow<fusec::ThreadScope, Op>(
+      4, [](int i) { return Op::of(float(i) * 100); });
+  EXPECT_EQ(a.max, 300.0f);
+  EXPECT_EQ(a.sum, 1.0f);
+  auto none = fusec::reduceRow<fusec::ThreadScope, Op>(
+      3, [](int) { return Op::of(-HUGE_VALF); });
+  EXPECT_EQ(none.max, -HUGE_VALF);
+  EXPECT_EQ(none.sum, 3.0f);
+}
+
+TEST(Kernel, LookupChecksEveryIndex) {
+  std::vector<float> table = {1, 2, 3, 4, 5, 6};
+  std::vector<fusec::i64> ids = {0, 2,  -1,
+                                 3, -4, fusec::Limits<fusec::i64>::lowest};
+  std::vector<float> y(12);
+  fusec::u32 faults = 0;
+  const float *ts = table.data();
+  const fusec::i64 *is = ids.data();
+  launch(lookup, 2, ts, is, y.data(), fusec::i64(6), fusec::i64(3), 2, &faults);
+  EXPECT_EQ(y, (std::vector<float>{1, 2, 5, 6, 5, 6, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(faults, 3u);
+  fusec::i64 row;
+  EXPECT_TRUE(
+      fusec::gatherRow<fusec::GatherPolicy::Clamp>(-9, 3, row, nullptr));
+  EXPECT_EQ(row, 0);
+  EXPECT_TRUE(fusec::gatherRow<fusec::GatherPolicy::Clamp>(9, 3, row, nullptr));
+  EXPECT_EQ(row, 2);
+  EXPECT_FALSE(
+      fusec::gatherRow<fusec::GatherPolicy::Clamp>(0, 0, row, nullptr));
+  EXPECT_FALSE(fusec::gatherRow<fusec::GatherPolicy::Zero>(3, 3, row, nullptr));
+}
+
+} // namespace

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every template compiled by the real NVRTC for every target, with one epilogue
+// text for all of them: no spill, no local memory, no warning.
+
+#include "compiler/codegen/nvrtc/Nvrtc.h"
+
+#include "gtest/gtest.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+using namespace fusec;
+
+namespace {
+
+/// The text of every device header, by the name it is included by.
+struct DeviceHeaders {
+  std::vector<std::string> texts;
+  std::vector<KernelHeader> headers;
+  DeviceHeaders() {
+    std::vector<std::filesystem::path> files;
+    for (const auto &entry :
+         std::filesystem::directory_iterator(FUSEC_DEVICE_DIR))
+      if (entry.path().extension() == ".h" &&
+          entry.path().filename() != "prelude_host.h")
+        files.push_back(entry.path());
+    texts.reserve(files.size());
+    for (const auto &file : files) {
+      std::stringstream text;
+      text << std::ifstream(file).rdbuf();
+      texts.push_back(text.str());
+      headers.push_back({file.filename().string(), texts.back()});
+    }
+  }
+};
+
+const char *const epilogues = R"(
+#include "gemm_mma.h"
+#include "gemm_simt.h"
+#include "gemv.h"
+struct Rows {
+  FUSEC_DEVICE fusec::i64 offset(fusec::i64 m) const { return m / 7 * 100 + m % 7; }
+};
+/// One text for every template and accumulator type.
+template <class Acc, int J, class Out> struct Gate {
+  typedef Acc Accumulator;
+  static constexpr int accumulators = J;
+  typedef fusec::Pack<fusec::RowOperand<Acc, fusec::Contiguous, 16>, fusec::ColumnOperand<Acc>,
+                      fusec::FullOperand<Out, fusec::Stride, fusec::Contiguous, 16>> Operands;
+  typedef fusec::Pack<fusec::FullResult<Out, fusec::Stride, fusec::Contiguous, 16>,
+                      fusec::FullResult<fusec::boolean, Rows, fusec::Stride>> Results;
+  Operands operands;
+  Results results;
+  FUSEC_DEVICE static void apply(const Acc (&acc)[J], Acc bias, Acc scale,
+                                 fusec::Compute<Out> residual, fusec::Compute<Out> &y, bool &z) {
+    Acc value = acc[0];
+    if constexpr (fusec::isFloating<Acc>)
+      value = fusec::gelu(value + bias);
+    for (int j = 1; j < J; ++j)
+      value = value * acc[j];
+    y = value * scale + residual;
+    z = value > scale;
+  }
+};
+#define ENTRY(name, call, Config, T, Acc, Out, MajorA, MajorB, Align, J)                       \
+  extern "C" FUSEC_KERNEL(Config::threads)                                                     \
+  name(const T *a, const T *b, const T *c, const Acc *bias, const Acc *scale, const Out *r,    \
+       Out *y, fusec::boolean *z, int m, int n, int k, int batch, int lda, int ldb) {          \
+    typedef fusec::Segment<fusec::Matrix<T, fusec::Major::MajorA, Align>,                      \
+                           fusec::Matrix<T, fusec::Major::MajorB, Align>, J> Main;             \
+    Gate<Acc, J, Out> epilogue{{{bias}, {scale}, {r, {n}}}, {{y, {n}}, {z, {}, {n}}}};         \
+    Main main{{a, lda, {}, 3}, {}, k};                                                         \
+    for (int j = 0; j < J; ++j)                                                                \
+      main.b[j] = {j ? c : b, ldb, {}, 3};                                                     \
+    call({m, n, batch}, epilogue, main);                                                       \
+  }
+)";
+
+const char *const mmaKernels = R"(
+namespace f = fusec;
+typedef fusec::MmaConfig<128, 256, 64, 2, 4, 3> M256;
+typedef fusec::MmaConfig<128, 128, 64, 2, 4, 3> M128;
+typedef fusec::MmaConfig<64, 64, 64, 2, 2, 3> M64;
+typedef fusec::MmaConfig<16, 128, 64, 1, 4, 4> M16;
+typedef fusec::MmaConfig<128, 128, 32, 2, 4, 3> T128;
+typedef fusec::MmaConfig<64, 64, 32, 2, 2, 3> T64;
+ENTRY(m256, fusec::gemmMma<M256>, M256, f::f16, float, f::f16, K, Outer, 16, 1)
+ENTRY(m128, fusec::gemmMma<M128>, M128, f::bf16, float, f::bf16, K, K, 16, 2)
+ENTRY(m128o, fusec::gemmMma<M128>, M128, f::f16, float, float, Outer, Outer, 8, 1)
+ENTRY(m64, fusec::gemmMma<M64>, M64, f::f16, float, f::f16, K, Outer, 4, 2)
+ENTRY(m64u, fusec::gemmMma<M64>, M64, f::bf16, float, float, Outer, K, 2, 1)
+ENTRY(m64s, fusec::gemmMma<M64>, M64, f::f16, float, float, Strided, Strided, 2, 1)
+ENTRY(m16, fusec::gemmMma<M16>, M16, f::f16, float, f::f16, K, Outer, 16, 1)
+ENTRY(t128, fusec::gemmMma<T128>, T128, float, float, float, K, Outer, 16, 1)
+ENTRY(t64, fusec::gemmMma<T64>, T64, float, float, float, Outer, K, 4, 2)
+)";
+
+const char *const otherKernels = R"(
+namespace f = fusec;
+typedef fusec::SimtConfig<128, 128, 8, 8, 8> S128;
+typedef fusec::SimtConfig<128, 64, 16, 8, 4> S128n64;
+typedef fusec::SimtConfig<64, 64, 16, 4, 4> S64;
+typedef fusec::SimtConfig<32, 32, 16, 2, 2> S32;
+typedef fusec::GemvConfig<8, 256> V8;
+typedef fusec::GemvConfig<1, 256> V1;
+ENTRY(s128, fusec::gemmSimt<S128>, S128, float, float, float, K, Outer, 16, 1)
+ENTRY(s128n64, fusec::gemmSimt<S128n64>, S128n64, float, float, f::f16, Outer, K, 4, 2)
+ENTRY(s64, fusec::gemmSimt<S64>, S64, double, double, double, K, K, 16, 1)
+ENTRY(s32, fusec::gemmSimt<S32>, S32, f::i64, f::i64, f::i64, Strided, Outer, 8, 1)
+ENTRY(s32i, fusec::gemmSimt<S32>, S32, int, int, int, K, Outer, 4, 2)
+ENTRY(s64h, fusec::gemmSimt<S64>, S64, f::f16, float, f::f16, K, Outer, 2, 1)
+#define NARROW_N fusec::gemv<V8, fusec::Narrow::N>
+#define NARROW_M fusec::gemv<V1, fusec::Narrow::M>
+ENTRY(vn, NARROW_N, V8, f::f16, float, f::f16, K, Outer, 16, 1)
+ENTRY(vm, NARROW_M, V1, float, float, float, K, Outer, 4, 2)
+)";
+
+const char *const memoryKernels = R"(
+#include "gather.h"
+#include "reduce.h"
+#include "vector.h"
+extern "C" FUSEC_KERNEL(256) pointwise(const float *x, fusec::bf16 *y, fusec::i64 n) {
+  fusec::forEachVector<8>(n, [&](fusec::i64 base, auto width) {
+    constexpr int V = decltype(width)::value;
+    auto a = fusec::loadStream<V>(x + base);
+    fusec::Vec<fusec::bf16, V> out;
+    FUSEC_UNROLL
+    for (int v = 0; v < V; ++v)
+      out[v] = fusec::cast<fusec::bf16>(fusec::tanh(a[v]) + fusec::fast::sigmoid(a[v]));
+    fusec::storeStream<V>(y + base, out);
+  });
+}
+extern "C" FUSEC_KERNEL(256) rmsNorm(const float *x, float *y, fusec::i64 rows, int n) {
+  typedef fusec::BlockScope<256> Scope;
+  fusec::forEachRow<Scope>(rows, [&](fusec::i64 r) {
+    fusec::Row<Scope, float, 4, 4> row;
+    row.fill(n, [&](int i, float (&v)[4]) {
+      auto a = fusec::load<4>(x + r * n + i);
+      FUSEC_UNROLL
+      for (int k = 0; k < 4; ++k)
+        v[k] = a[k];
+    });
+    float sum = row.reduce<fusec::Sum<float>>(n, [](int, float v) { return v * v; });
+    row.forEach(n, [&](int i, float (&v)[4]) {
+      fusec::Vec<float, 4> out;
+      FUSEC_UNROLL
+      for (int k = 0; k < 4; ++k)
+        out[k] = v[k] * fusec::rsqrt(sum / n);
+      fusec::store<4>(y + r * n + i, out);
+    });
+  });
+}
+extern "C" FUSEC_KERNEL(256) arg(const double *x, fusec::i64 *y, fusec::i64 rows, fusec::i64 n) {
+  typedef fusec::WarpScope Scope;
+  fusec::forEachRow<Scope>(rows, [&](fusec::i64 r) {
+    auto a = fusec::reduceRow<Scope, fusec::ArgMax<double>>(
+        n, [&](fusec::i64 i) { return fusec::Indexed<double>{x[r * n + i], i}; });
+    if (Scope::rank() == 0)
+      y[r] = a.index;
+  });
+}
+extern "C" FUSEC_KERNEL(256) lookup(const fusec::f16 *table, const fusec::i64 *ids, fusec::f16 *y,
+                                    fusec::i64 count, fusec::i64 size, fusec::u32 *faults) {
+  fusec::forEach(count * 4, [&](fusec::i64 i) {
+    fusec::i64 row;
+    bool inside = fusec::gatherRowShared<fusec::GatherPolicy::Flag>(ids[i / 4], size, row, faults,
+                                                                    i % 4 == 0);
+    fusec::Vec<fusec::f16, 8> v = {};
+    if (inside)
+      v = fusec::load<8>(table + (row * 4 + i % 4) * 8);
+    fusec::store<8>(y + i * 8, v);
+  });
+}
+template <class T> FUSEC_DEVICE void integers(T *p) {
+  p[0] = fusec::intDiv(p[1], p[2]);
+  p[3] = fusec::intMod(p[1], p[2]);
+  p[4] = fusec::intPow(p[1], p[2]);
+  p[5] = fusec::absolute(p[5]) + fusec::sign(p[6]);
+  p[7] = fusec::cast<T>(1.5f * p[7]);
+}
+extern "C" FUSEC_KERNEL(32) scalars(fusec::i8 *a, fusec::u16 *b, int *c, fusec::u64 *d,
+                                    fusec::f16 *e, double *f) {
+  integers(a);
+  integers(b);
+  integers(c);
+  integers(d);
+  e[0] = fusec::cast<fusec::f16>(f[0]);
+  e[1] = fusec::cast<fusec::f16>(d[0]);
+  f[1] = fusec::softplus(f[2]) + fusec::maxNan(f[3], f[4]) + fusec::floorMod(f[5], f[6]);
+}
+)";
+
+class DeviceTargets : public testing::TestWithParam<const char *> {};
+
+TEST_P(DeviceTargets, EveryTemplateCompilesCleanly) {
+  llvm::Expected<std::string> file = findNvrtc();
+  if (!file) {
+    GTEST_SKIP() << "no NVRTC: " << llvm::toString(file.takeError());
+  }
+  llvm::Expected<std::unique_ptr<Nvrtc>> nvrtc = Nvrtc::load(*file);
+  ASSERT_TRUE(bool(nvrtc)) << llvm::toString(nvrtc.takeError());
+  std::string target = GetParam();
+  if (llvm::Error error = checkTarget(target, (*nvrtc)->getIdentity()))
+    GTEST_SKIP() << llvm::toString(std::move(error));
+
+  DeviceHeaders device;
+  std::vector<std::pair<std::string, std::string>> programs = {
+      {"mma", std::string(epilogues) + mmaKernels},
+      {"other", std::string(epilogues) + otherKernels},
+      {"memory", memoryKernels}};
+  for (auto &[name, source] : programs) {
+    llvm::Expected<CompiledKernel> compiled =
+        (*nvrtc)->compile({name, source, device.headers, target, {}});
+    ASSERT_TRUE(bool(compiled)) << llvm::toString(compiled.takeError());
+    EXPECT_EQ(compiled->isPtx, target == "ptx");
+    EXPECT_EQ(compiled->log.find("warning"), std::string::npos)
+        << compiled->log;
+    for (const KernelUsage &kernel : compiled->kernels) {
+      EXPECT_EQ(kernel.spillBytes, 0u) << target << ' ' << kernel.symbol;
+      EXPECT_EQ(kernel.stackBytes, 0u) << target << ' ' << kernel.symbol;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, DeviceTargets,
+                         testing::Values("sm_80", "sm_86", "sm_89", "sm_90a",
+                                         "sm_120", "ptx"));
+
+} // namespace
