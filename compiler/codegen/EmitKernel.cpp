@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/codegen/Emitters.h"
+
+using namespace mlir;
+using namespace fusec;
+
+std::string fusec::storageValue(Type type, const Twine &text) {
+  if (type.isInteger(1))
+    return ("fusec::boolean(" + text + ")").str();
+  if (type.isF16() || type.isBF16())
+    return ("fusec::cast<" + storageType(type) + ">(" + text + ")").str();
+  return text.str();
+}
+
+FailureOr<KernelSource> fusec::emitKernel(StepOp step, VariantAttr variant, StringRef symbol) {
+  switch (step.getFamily()) {
+  case Family::Pointwise:
+    return emitPointwise(step, variant, symbol);
+  case Family::Reduce:
+    return emitReduce(step, variant, symbol);
+  case Family::Gemm:
+    return emitGemm(step, variant, symbol);
+  }
+  return failure();
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One emitter a kernel family, and what they share.
+
+#ifndef FUSEC_COMPILER_CODEGEN_EMITTERS_H
+#define FUSEC_COMPILER_CODEGEN_EMITTERS_H
+
+#include "compiler/codegen/ScalarEmitter.h"
+
+namespace fusec {
+
+/// Loops stride over the grid beyond this many blocks: enough to fill any GPU
+/// many times over, and within every limit.
+constexpr int64_t maxGridBlocks = 1 << 20;
+
+mlir::FailureOr<KernelSource> emitPointwise(StepOp step, VariantAttr variant, llvm::StringRef symbol);
+mlir::FailureOr<KernelSource> emitReduce(StepOp step, VariantAttr variant, llvm::StringRef symbol);
+mlir::FailureOr<KernelSource> emitGemm(StepOp step, VariantAttr variant, llvm::StringRef symbol);
+
+/// Loads from the buffers of the step's inputs.
+ScalarEmitter::Sources getRegionSources(KernelWriter &writer, VariantAttr variant);
+
+/// A value in compute type as it is stored.
+std::string storageValue(mlir::Type type, const llvm::Twine &text);
+
+} // namespace fusec
+
+#endif // FUSEC_COMPILER_CODEGEN_EMITTERS_H

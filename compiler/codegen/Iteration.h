@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The iteration space of a region: which points are computed, and what each
+// point stores. A pointwise region iterates over the coarsest space in which
+// all of its accesses are still affine: dims that some access divides are
+// split, neighbours that every access walks through together are joined.
+
+#ifndef FUSEC_COMPILER_CODEGEN_ITERATION_H
+#define FUSEC_COMPILER_CODEGEN_ITERATION_H
+
+#include "compiler/codegen/ScalarProgram.h"
+
+namespace fusec {
+
+struct PointwiseStore {
+  unsigned node;   // of the program
+  unsigned output; // which result of the region
+  Expr offset;     // in elements
+};
+
+struct PointwiseIteration {
+  ScalarProgram program;
+  llvm::SmallVector<PointwiseStore> stores;
+};
+
+/// Strides of an input value and of the i-th output.
+using InputStrides = llvm::function_ref<llvm::SmallVector<Expr>(mlir::Value)>;
+using OutputStrides = llvm::function_ref<llvm::SmallVector<Expr>(unsigned)>;
+
+/// Fails where the outputs do not share one iteration space.
+mlir::FailureOr<PointwiseIteration>
+analyzePointwise(llvm::ArrayRef<mlir::Value> outputs, ScalarProgram::Inside isInside,
+                 InputStrides inputStrides, OutputStrides outputStrides);
+/// The same for a region whose arguments are its inputs.
+mlir::FailureOr<PointwiseIteration>
+analyzePointwise(mlir::Block &block, InputStrides inputStrides, OutputStrides outputStrides);
+
+/// One reduction of a row kernel: its operand at (row, k).
+struct RowReduction {
+  mlir::Operation *op; // ReduceOp or ArgReduceOp
+  unsigned operand;
+};
+struct RowStore {
+  unsigned node;
+  unsigned output;
+  Expr offset;
+  bool isFull; // at every (row, k), else once a row
+};
+/// A reduction over rows: dim 0 is the row, dim 1 runs along it. All reductions
+/// of the region share both.
+struct RowIteration {
+  ScalarProgram program;
+  llvm::SmallVector<RowReduction> reductions; // in order of dependence
+  llvm::SmallVector<RowStore> stores;
+};
+mlir::FailureOr<RowIteration>
+analyzeRows(llvm::ArrayRef<mlir::Value> outputs, ScalarProgram::Inside isInside,
+            OutputStrides outputStrides);
+
+/// Where a matmul root's operand lies: offset = batch + outer * outerStride +
+/// k * kStride, in elements; `batch` is an expression in the batch dims.
+struct MatrixAccess {
+  mlir::Value value;
+  Expr outerStride, kStride, batch;
+};
+/// The offset of an epilogue's operand or result; strides of 0 do not vary.
+struct TileAccess {
+  Expr rowStride, columnStride, batch;
+};
+struct TileOperand {
+  unsigned node;
+  mlir::Value value;
+  TileAccess access;
+};
+struct TileStore {
+  unsigned node;
+  unsigned output;
+  TileAccess access;
+};
+/// A matmul root and its epilogue, over dims [batch.., m, n].
+struct MatmulIteration {
+  ContractionOp root;
+  llvm::SmallVector<Expr> batchSizes;
+  Expr m, n;
+  llvm::SmallVector<Expr> k;                                // a segment
+  llvm::SmallVector<MatrixAccess> lhs;                      // a segment
+  llvm::SmallVector<llvm::SmallVector<MatrixAccess>> rhs;   // [segment][accumulator]
+  ScalarProgram epilogue;
+  llvm::SmallVector<TileOperand> operands;
+  llvm::SmallVector<TileStore> stores;
+};
+/// Fails where an operand is not a plain matrix or the epilogue reads anything
+/// but scalars, rows, columns and tiles.
+mlir::FailureOr<MatmulIteration>
+analyzeMatmul(llvm::ArrayRef<mlir::Value> outputs, ScalarProgram::Inside isInside,
+              InputStrides inputStrides, OutputStrides outputStrides);
+
+/// Whether a value at [batch.., outer, k] is a plain matrix in memory.
+mlir::FailureOr<MatrixAccess> analyzeMatrix(mlir::Value value, ScalarProgram::Inside isInside,
+                                            InputStrides inputStrides);
+
+/// The ops inside that the outputs depend on, in order.
+llvm::SmallVector<mlir::Operation *>
+collectInside(llvm::ArrayRef<mlir::Value> outputs, ScalarProgram::Inside isInside);
+
+} // namespace fusec
+
+#endif // FUSEC_COMPILER_CODEGEN_ITERATION_H

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One emitted kernel: its CUDA C text, and how to launch it.
+
+#ifndef FUSEC_COMPILER_CODEGEN_KERNELSOURCE_H
+#define FUSEC_COMPILER_CODEGEN_KERNELSOURCE_H
+
+#include "ir/FusecOps.h"
+#include <array>
+#include <string>
+
+namespace fusec {
+
+/// A kernel parameter, in the order of the kernel's signature.
+struct KernelParam {
+  enum class Kind { Buffer, Size, Fault } kind;
+  std::string buffer;  // symbol of the plan's buffer
+  Expr size;           // of a Size
+  unsigned bits = 64;  // of a Size: 32 or 64
+  /// Whether it lies in the same struct parameter as the one before.
+  bool continues = false;
+};
+
+struct KernelSource {
+  std::string symbol; // of the __global__ function, without "extern"
+  std::string text;
+  std::array<Expr, 3> grid;
+  unsigned block = 1;
+  unsigned sharedBytes = 0; // dynamic
+  std::vector<KernelParam> params;
+};
+
+/// A name that is safe in comments, symbols and paths: [A-Za-z0-9_.], at most
+/// 64 characters; and one that is a C identifier.
+std::string sanitizeName(llvm::StringRef name);
+std::string sanitizeIdentifier(llvm::StringRef name);
+
+/// The name of the model's node that an op comes from, or nothing.
+std::string getNodeName(mlir::Location loc);
+
+/// Emits the kernel of a step under one of its variants. The IR is not changed.
+/// Fails with a diagnostic where the region is not one that the family's
+/// emitter prints: a bug of the passes before.
+mlir::FailureOr<KernelSource> emitKernel(StepOp step, VariantAttr variant,
+                                         llvm::StringRef symbol);
+
+/// The texts of compiler/device/, by the names kernels include them by.
+llvm::ArrayRef<std::pair<llvm::StringRef, llvm::StringRef>> getDeviceHeaders();
+
+} // namespace fusec
+
+#endif // FUSEC_COMPILER_CODEGEN_KERNELSOURCE_H

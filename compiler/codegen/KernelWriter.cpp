@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/codegen/KernelWriter.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+
+using namespace mlir;
+using namespace fusec;
+
+//===----------------------------------------------------------------------===//
+// Names and types
+//===----------------------------------------------------------------------===//
+
+std::string fusec::sanitizeName(StringRef name) {
+  std::string result;
+  for (char c : name.take_front(64))
+    result += llvm::isAlnum(c) || c == '_' || c == '.' ? c : '_';
+  return result;
+}
+
+std::string fusec::sanitizeIdentifier(StringRef name) {
+  std::string result;
+  for (char c : name.take_front(64))
+    result += llvm::isAlnum(c) || c == '_' ? c : '_';
+  if (result.empty() || llvm::isDigit(result[0]))
+    result = "_" + result;
+  return result;
+}
+
+std::string fusec::getNodeName(Location loc) {
+  if (auto name = dyn_cast<NameLoc>(loc))
+    return name.getName().str();
+  if (auto fused = dyn_cast<FusedLoc>(loc))
+    for (Location part : fused.getLocations())
+      if (std::string name = getNodeName(part); !name.empty())
+        return name;
+  return "";
+}
+
+std::string fusec::storageType(Type type) {
+  if (type.isF32())
+    return "float";
+  if (type.isF64())
+    return "double";
+  if (type.isF16())
+    return "fusec::f16";
+  if (type.isBF16())
+    return "fusec::bf16";
+  if (type.isInteger(1))
+    return "fusec::boolean";
+  return (type.isUnsignedInteger() ? "fusec::u" : "fusec::i") +
+         std::to_string(type.getIntOrFloatBitWidth());
+}
+
+std::string fusec::computeType(Type type) {
+  if (type.isF16() || type.isBF16())
+    return "float";
+  if (type.isInteger(1))
+    return "bool";
+  return storageType(type);
+}
+
+std::string fusec::literal(TypedAttr value) {
+  Type type = value.getType();
+  if (auto real = dyn_cast<FloatAttr>(value)) {
+    bool isDouble = type.isF64();
+    APFloat exact = real.getValue();
+    bool lost;
+    exact.convert(isDouble ? APFloat::IEEEdouble() : APFloat::IEEEsingle(),
+                  APFloat::rmNearestTiesToEven, &lost);
+    if (!exact.isFinite()) {
+      std::string bits = "0x" + llvm::utohexstr(exact.bitcastToAPInt().getZExtValue());
+      return isDouble ? "fusec::primitive::doubleOf(" + bits + "ull)"
+                      : "fusec::primitive::floatOf(" + bits + "u)";
+    }
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    if (isDouble)
+      os << llvm::format("%.17g", exact.convertToDouble());
+    else
+      os << llvm::format("%.9g", exact.convertToFloat());
+    if (text.find_first_of(".e") == std::string::npos)
+      text += ".0";
+    return isDouble ? text : text + "f";
+  }
+  APInt integer = cast<IntegerAttr>(value).getValue();
+  if (type.isInteger(1))
+    return integer.isZero() ? "false" : "true";
+  // Casts keep the most negative value from being a negated positive one.
+  std::string text = llvm::utostr(integer.isNegative() && !type.isUnsignedInteger()
+                                      ? static_cast<uint64_t>(integer.sext(64).getZExtValue())
+                                      : integer.getZExtValue());
+  return storageType(type) + "(" + text + "ull)";
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+KernelWriter::KernelWriter(StepOp step, StringRef symbol, unsigned indexBits)
+    : step(step), symbol(symbol), indexBits(indexBits),
+      declarationStream(declarationText) {
+  for (StringRef reserved : {"V", "lane", "width", "base", "count", "row", "k",
+                             "fusec", "batch", "m", "n", "float", "double", "int",
+                             "bool", "const", "auto"})
+    names.insert(reserved);
+  names.insert(symbol);
+}
+
+static BufferOp lookupBuffer(StepOp step, Attribute ref) {
+  return SymbolTable::lookupNearestSymbolFrom<BufferOp>(step, cast<FlatSymbolRefAttr>(ref));
+}
+
+BufferOp KernelWriter::getInputBuffer(Value argument) const {
+  return lookupBuffer(step, step.getInputs()[cast<BlockArgument>(argument).getArgNumber()]);
+}
+BufferOp KernelWriter::getOutputBuffer(unsigned result) const {
+  return lookupBuffer(step, step.getOutputs()[result]);
+}
+
+SmallVector<Expr> KernelWriter::getStrides(BufferOp buffer) {
+  return llvm::map_to_vector(buffer.getStrides().getAsRange<ExprAttr>(),
+                             [](ExprAttr attr) { return Expr(attr); });
+}
+
+unsigned KernelWriter::getAlignment(BufferOp buffer, VariantAttr variant) const {
+  unsigned element = getElementBytes(cast<RankedTensorType>(buffer.getType()).getElementType());
+  unsigned known = 256;
+  if (buffer.getKind() == BufferKind::Input || buffer.getKind() == BufferKind::Output) {
+    known = element;
+    for (GuardAttr guard : variant.getGuards())
+      if (guard.getKind() == GuardKind::Aligned && guard.getBuffer().getValue() == buffer.getSymName())
+        known = std::max<unsigned>(known, Expr(guard.getRhs()).getConstant().value_or(element));
+  }
+  // A slice of a slot or of an output is as aligned as its offset.
+  for (Expr term : getTerms(Expr(buffer.getOffset()))) {
+    int64_t coefficient = splitCoefficient(term).first;
+    known = std::min<int64_t>(known, coefficient & -coefficient);
+  }
+  return std::max(known, 1u);
+}
+
+std::string KernelWriter::uniqueName(StringRef base) {
+  std::string clean = sanitizeIdentifier(base), name = clean;
+  for (unsigned i = 2; !names.insert(name).second; ++i)
+    name = clean + "_" + std::to_string(i);
+  return name;
+}
+
+std::string KernelWriter::pointer(BufferOp buffer, bool isConst) {
+  std::string &name = pointers[buffer.getSymName().str()];
+  if (!name.empty())
+    return name;
+  name = uniqueName(buffer.getSymName());
+  Type type = cast<RankedTensorType>(buffer.getType()).getElementType();
+  signature.push_back({(isConst ? "const " : "") + storageType(type) + " *", name});
+  params.push_back({KernelParam::Kind::Buffer, buffer.getSymName().str()});
+  return name;
+}
+
+std::string KernelWriter::pointerTable(ArrayRef<BufferOp> buffers, StringRef base) {
+  std::string name = uniqueName(base), type = uniqueName("Tables");
+  std::string element = storageType(
+      cast<RankedTensorType>(BufferOp(buffers[0]).getType()).getElementType());
+  declarations() << "struct " << type << " {\n  const " << element << " *at["
+                 << buffers.size() << "];\n  fusec::i64 rows[" << buffers.size()
+                 << "];\n};\n\n";
+  signature.push_back({"const " + type + " ", name});
+  for (BufferOp buffer : buffers) {
+    params.push_back({KernelParam::Kind::Buffer, buffer.getSymName().str()});
+    params.back().continues = buffer != buffers[0];
+  }
+  for (BufferOp buffer : buffers) {
+    KernelParam param{KernelParam::Kind::Size};
+    param.size = getSizes(buffer.getType())[0];
+    param.continues = true;
+    params.push_back(param);
+  }
+  return name;
+}
+
+std::string KernelWriter::faultCounter() {
+  if (fault.empty()) {
+    fault = uniqueName("faults");
+    signature.push_back({"fusec::u32 *", fault});
+    params.push_back({KernelParam::Kind::Fault});
+  }
+  return fault;
+}
+
+std::string KernelWriter::symbolParam(Expr symbol) {
+  std::string &name = symbols[symbol.getName().str()];
+  if (!name.empty())
+    return name;
+  name = uniqueName(symbol.getName());
+  signature.push_back({indexType() + " ", name});
+  KernelParam param{KernelParam::Kind::Size};
+  param.size = symbol;
+  param.bits = indexBits;
+  params.push_back(param);
+  return name;
+}
+
+//===----------------------------------------------------------------------===//
+// Expressions
+//===----------------------------------------------------------------------===//
+
+std::string KernelWriter::print(Expr expr, ArrayRef<std::string> dims) {
+  auto nested = [&](Expr operand) {
+    std::string text = print(operand, dims);
+    return operand.getOperands().empty() ? text : "(" + text + ")";
+  };
+  switch (expr.getKind()) {
+  case ExprKind::Constant: {
+    int64_t value = expr.getValue();
+    bool wide = value > INT32_MAX || value < INT32_MIN;
+    return std::to_string(value) + (wide ? "ll" : "");
+  }
+  case ExprKind::Symbol:
+    return symbolParam(expr);
+  case ExprKind::Dim:
+    return dims[expr.getIndex()];
+  case ExprKind::Indirect:
+    return "row" + std::to_string(expr.getIndex());
+  case ExprKind::Add: {
+    std::string text;
+    for (Expr term : expr.getOperands()) {
+      auto [coefficient, rest] = splitCoefficient(term);
+      bool minus = !text.empty() && coefficient < 0;
+      if (!text.empty())
+        text += minus ? " - " : " + ";
+      text += print(minus ? term * -1 : term, dims);
+    }
+    return text;
+  }
+  case ExprKind::Mul: {
+    ArrayRef<Expr> factors = expr.getOperands();
+    std::string text;
+    for (Expr factor : factors.drop_front(factors[0].isConstant()))
+      text += (text.empty() ? "" : " * ") + nested(factor);
+    return factors[0].isConstant() ? text + " * " + print(factors[0], dims) : text;
+  }
+  case ExprKind::FloorDiv:
+    // Indices that kernels evaluate are not negative, so that C's division is
+    // the floor.
+    return nested(expr.getOperands()[0]) + " / " + nested(expr.getOperands()[1]);
+  case ExprKind::Min:
+  case ExprKind::Max:
+    return std::string(expr.getKind() == ExprKind::Min ? "fusec::min" : "fusec::max") +
+           "(" + indexType() + "(" + print(expr.getOperands()[0], dims) + "), " +
+           indexType() + "(" + print(expr.getOperands()[1], dims) + "))";
+  }
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+void KernelWriter::line(const Twine &text) {
+  body.append(2 * depth, ' ');
+  body += text.str();
+  body += '\n';
+}
+void KernelWriter::open(const Twine &text) {
+  line(text);
+  ++depth;
+}
+void KernelWriter::close(const Twine &text) {
+  --depth;
+  line(text);
+}
+
+std::string KernelWriter::capture(unsigned atDepth, llvm::function_ref<void()> emit) {
+  std::string outer = std::exchange(body, "");
+  unsigned outerDepth = std::exchange(depth, atDepth);
+  emit();
+  depth = outerDepth;
+  return std::exchange(body, std::move(outer));
+}
+
+KernelSource KernelWriter::finish(std::array<Expr, 3> grid, unsigned block,
+                                  unsigned sharedBytes, StringRef attribute) {
+  KernelSource kernel;
+  kernel.symbol = symbol;
+  kernel.grid = grid;
+  kernel.block = block;
+  kernel.sharedBytes = sharedBytes;
+  kernel.params = params;
+  llvm::raw_string_ostream os(kernel.text);
+  os << "// " << sanitizeName(step.getName());
+  if (!step.getSources().empty()) {
+    os << ": ";
+    llvm::interleaveComma(step.getSources().getAsRange<StringAttr>(), os,
+                          [&](StringAttr s) { os << sanitizeName(s.getValue()); });
+  }
+  os << "\n";
+  for (const std::string &header : headers)
+    os << "#include \"" << header << "\"\n";
+  os << "\n" << declarationText << "extern \"C\" " << attribute << ' ' << symbol << '(';
+  llvm::interleave(
+      signature, os, [&](auto &param) { os << param.first << param.second; },
+      ",\n    ");
+  os << ") {\n" << body << "}\n";
+  return kernel;
+}

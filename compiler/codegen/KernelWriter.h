@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What all emitters share: the kernel's parameters, names, types and the text
+// under construction.
+
+#ifndef FUSEC_COMPILER_CODEGEN_KERNELWRITER_H
+#define FUSEC_COMPILER_CODEGEN_KERNELWRITER_H
+
+#include "compiler/codegen/KernelSource.h"
+#include "compiler/codegen/ScalarProgram.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace fusec {
+
+/// Storage type in memory and the type that values of it are computed in.
+std::string storageType(mlir::Type elementType);
+std::string computeType(mlir::Type elementType);
+/// A literal of the compute type.
+std::string literal(mlir::TypedAttr value);
+
+class KernelWriter {
+public:
+  KernelWriter(StepOp step, llvm::StringRef symbol, unsigned indexBits);
+
+  StepOp getStep() const { return step; }
+  mlir::MLIRContext *getContext() const { return step->getContext(); }
+  std::string indexType() const { return indexBits == 32 ? "int" : "fusec::i64"; }
+
+  /// The buffer behind a block argument of the region, or an output.
+  BufferOp getInputBuffer(mlir::Value argument) const;
+  BufferOp getOutputBuffer(unsigned result) const;
+  static llvm::SmallVector<Expr> getStrides(BufferOp buffer);
+  /// Bytes to which every address of the buffer is known to be aligned under
+  /// the variant's guards.
+  unsigned getAlignment(BufferOp buffer, VariantAttr variant) const;
+
+  /// The pointer parameter of a buffer, added at its first use.
+  std::string pointer(BufferOp buffer, bool isConst);
+  /// A struct of pointers and row counts: `name.at[i]`, `name.rows[i]`.
+  std::string pointerTable(llvm::ArrayRef<BufferOp> buffers, llvm::StringRef name);
+  std::string faultCounter();
+  /// The parameter that holds a named dimension.
+  std::string symbolParam(Expr symbol);
+  /// C text of an expression; dims print as `dims[i]`, rows as `row<n>`.
+  std::string print(Expr expr, llvm::ArrayRef<std::string> dims);
+
+  std::string uniqueName(llvm::StringRef base);
+  void addHeader(llvm::StringRef name) { headers.insert(name.str()); }
+  /// Text before the kernel: functions, structs.
+  llvm::raw_ostream &declarations() { return declarationStream; }
+
+  /// Writes a line of the kernel's body at the current depth.
+  void line(const llvm::Twine &text);
+  void open(const llvm::Twine &text);
+  void close(const llvm::Twine &text = "}");
+  /// What `emit` writes, apart from the kernel's body.
+  std::string capture(unsigned atDepth, llvm::function_ref<void()> emit);
+
+  KernelSource finish(std::array<Expr, 3> grid, unsigned block,
+                      unsigned sharedBytes, llvm::StringRef attribute);
+
+private:
+  StepOp step;
+  std::string symbol;
+  unsigned indexBits;
+  std::vector<std::pair<std::string, std::string>> signature; // type, name
+  std::vector<KernelParam> params;
+  std::map<std::string, std::string> pointers, symbols;
+  llvm::StringSet<> names;
+  std::set<std::string> headers;
+  std::string declarationText, body;
+  llvm::raw_string_ostream declarationStream;
+  unsigned depth = 1;
+  std::string fault;
+};
+
+} // namespace fusec
+
+#endif // FUSEC_COMPILER_CODEGEN_KERNELWRITER_H

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/codegen/ScalarEmitter.h"
+
+using namespace mlir;
+using namespace fusec;
+using Kind = ScalarNode::Kind;
+
+ScalarEmitter::ScalarEmitter(KernelWriter &writer, const ScalarProgram &program,
+                             std::vector<std::string> dims,
+                             std::optional<Lanes> lanes, Sources sources)
+    : writer(writer), program(program), dims(std::move(dims)), lanes(lanes),
+      sources(std::move(sources)) {
+  if (lanes)
+    baseDim = this->dims[lanes->dim];
+  pushScope();
+}
+
+//===----------------------------------------------------------------------===//
+// Queries
+//===----------------------------------------------------------------------===//
+
+bool ScalarEmitter::isVectorAccess(Expr offset, unsigned dim, int64_t width,
+                                   int64_t bytes, unsigned alignment) {
+  int64_t needed = std::min<int64_t>(16, width * bytes);
+  if (alignment % needed != 0)
+    return false;
+  auto coefficient = getDimCoefficient(offset, dim);
+  if (!coefficient || !coefficient->isConstant(1))
+    return false;
+  // The vectorised dim's base is a multiple of the width.
+  for (Expr term : getTerms(offset))
+    if (!usesDim(term, dim) && splitCoefficient(term).first * bytes % needed != 0)
+      return false;
+  return true;
+}
+
+bool ScalarEmitter::variesByLane(unsigned node) const {
+  return lanes && program.varies(node, lanes->dim);
+}
+
+const ScalarEmitter::Name *ScalarEmitter::find(unsigned node) const {
+  for (const Scope &scope : llvm::reverse(scopes))
+    if (auto it = scope.find(node); it != scope.end())
+      return &it->second;
+  return nullptr;
+}
+
+std::string ScalarEmitter::print(Expr expr) { return writer.print(expr, dims); }
+
+Expr ScalarEmitter::getLoadOffset(const ScalarNode &node, const Access &access) const {
+  return program.getRanges().simplify(
+      getOffset(node.indices, access.strides, program.getContext()));
+}
+
+//===----------------------------------------------------------------------===//
+// Declarations
+//===----------------------------------------------------------------------===//
+
+std::string ScalarEmitter::declare(unsigned id, StringRef base, const Twine &value) {
+  std::string name = writer.uniqueName(base);
+  writer.line("const " + computeType(program[id].type) + " " + name + " = " + value + ";");
+  scopes.back()[id] = {name, false};
+  return name;
+}
+
+std::string ScalarEmitter::declareVector(unsigned id, StringRef base) {
+  std::string name = writer.uniqueName(base);
+  writer.line("fusec::Vec<" + storageType(program[id].type) + ", V> " + name + " = {};");
+  scopes.back()[id] = {name, true};
+  return name;
+}
+
+/// A value in memory as its compute type, and back.
+static std::string toCompute(Type type, const Twine &text) {
+  if (type.isInteger(1))
+    return ("bool(" + text + ")").str();
+  if (type.isF16() || type.isBF16())
+    return ("fusec::cast<float>(" + text + ")").str();
+  return text.str();
+}
+static std::string toStorage(Type type, const Twine &text) {
+  if (type.isInteger(1))
+    return ("fusec::boolean(" + text + ")").str();
+  if (type.isF16() || type.isBF16())
+    return ("fusec::cast<" + storageType(type) + ">(" + text + ")").str();
+  return text.str();
+}
+
+//===----------------------------------------------------------------------===//
+// One value
+//===----------------------------------------------------------------------===//
+
+std::string ScalarEmitter::emit(unsigned id) {
+  if (const Name *name = find(id)) {
+    if (!name->isVector)
+      return name->text;
+    Type type = program[id].type;
+    std::string element = toCompute(type, name->text + "[lane]");
+    return element == name->text + "[lane]" ? element : declare(id, name->text, element);
+  }
+  return emitScalar(id);
+}
+
+std::string ScalarEmitter::emitScalar(unsigned id) {
+  const ScalarNode &node = program[id];
+  switch (node.kind) {
+  case Kind::Load:
+    return emitLoad(id);
+  case Kind::Root:
+    return sources.root(node.value);
+  case Kind::Splat:
+    return literal(node.constant);
+  case Kind::Index:
+    return declare(id, "index", computeType(node.type) + "(" + print(node.expr) + ")");
+  case Kind::Compute:
+    return emitCompute(id);
+  case Kind::Piecewise:
+    return emitPiecewise(id);
+  case Kind::GatherRow:
+    emitRow(id);
+    return "row" + std::to_string(id);
+  case Kind::Gather:
+    return emitGather(id);
+  case Kind::Lookup:
+    return emitLookup(id);
+  }
+  return "";
+}
+
+std::string ScalarEmitter::emitLoad(unsigned id) {
+  const ScalarNode &node = program[id];
+  Access access = sources.load(node.value);
+  std::string offset = print(getLoadOffset(node, access));
+  return declare(id, access.pointer + "_at",
+                 toCompute(node.type, access.pointer + "[" + offset + "]"));
+}
+
+std::string ScalarEmitter::emitCompute(unsigned id) {
+  const ScalarNode &node = program[id];
+  SmallVector<std::string> operands;
+  for (unsigned operand : node.operands)
+    operands.push_back(emit(operand));
+  std::string value;
+  Type type = node.type;
+  if (isa<CastOp>(node.op)) {
+    Type from = program[node.operands[0]].type;
+    std::string operand = from.isInteger(1) ? "fusec::boolean(" + operands[0] + ")" : operands[0];
+    value = toCompute(type, "fusec::cast<" + storageType(type) + ">(" + operand + ")");
+  } else {
+    Type operandType = program[node.operands.back()].type;
+    StringRef spelling = cast<PointwiseOpInterface>(node.op).getCudaSpelling(getTypeClass(operandType));
+    for (size_t i = 0; i < spelling.size(); ++i) {
+      if (spelling[i] == '{') {
+        value += operands[spelling[i + 1] - '0'];
+        i += 2;
+      } else {
+        value += spelling[i];
+      }
+    }
+    // An op computes in its own type: 16-bit results are rounded, and narrow
+    // integers wrap instead of being promoted.
+    if (type.isF16() || type.isBF16())
+      value = toCompute(type, toStorage(type, value));
+    else if (isa<IntegerType>(type) && !type.isInteger(1) && !isa<SelectOp>(node.op))
+      value = storageType(type) + "(" + value + ")";
+  }
+  StringRef mnemonic = node.op->getName().stripDialect();
+  std::string source = sanitizeName(getNodeName(node.op->getLoc()));
+  std::string name = writer.uniqueName(mnemonic.str() + "_v");
+  writer.line("const " + computeType(type) + " " + name + " = " + value + ";" +
+              (source.empty() ? "" : " // " + source));
+  scopes.back()[id] = {name, false};
+  return name;
+}
+
+std::string ScalarEmitter::condition(const IndexCondition &c) {
+  ExprRanges ranges = program.getRanges();
+  std::string value = print(c.value), text;
+  if (!ranges.isNonNegative(c.value - c.lower))
+    text = value + " >= " + print(c.lower);
+  if (!ranges.isLess(c.value, c.upper))
+    text += (text.empty() ? "" : " && ") + value + " < " + print(c.upper);
+  return text.empty() ? "true" : text;
+}
+
+std::string ScalarEmitter::emitPiecewise(unsigned id) {
+  const ScalarNode &node = program[id];
+  std::string name = writer.uniqueName("piece");
+  writer.line(computeType(node.type) + " " + name + " = {};");
+  for (auto [i, operand] : llvm::enumerate(node.operands)) {
+    writer.open((i ? "else if (" : "if (") + condition(node.conditions[i]) + ") {");
+    pushScope();
+    std::string value = emit(operand);
+    writer.line(name + " = " + value + ";");
+    popScope();
+    writer.close();
+  }
+  scopes.back()[id] = {name, false};
+  return name;
+}
+
+//===----------------------------------------------------------------------===//
+// Reads through indices
+//===----------------------------------------------------------------------===//
+
+static StringRef policyName(IndexPolicy policy) {
+  return policy == IndexPolicy::Flag    ? "fusec::GatherPolicy::Flag"
+         : policy == IndexPolicy::Clamp ? "fusec::GatherPolicy::Clamp"
+                                        : "fusec::GatherPolicy::Zero";
+}
+
+/// Of all the points that share an index, the one that counts its fault.
+std::string ScalarEmitter::owner(unsigned id) {
+  std::string text;
+  for (auto [i, name] : llvm::enumerate(dims)) {
+    if (program.varies(id, i) || program.getSizes()[i].isConstant(1))
+      continue;
+    text += (text.empty() ? "" : " && ") + name + " == 0";
+  }
+  return text.empty() ? "true" : text;
+}
+
+void ScalarEmitter::emitRow(unsigned id) {
+  if (find(id))
+    return;
+  const ScalarNode &node = program[id];
+  writer.addHeader("gather.h");
+  std::string index = emit(node.operands[0]), n = std::to_string(id);
+  bool flag = node.policy == IndexPolicy::Flag;
+  writer.line("fusec::i64 row" + n + ";");
+  writer.line("const bool valid" + n + " = fusec::gatherRowShared<" +
+              policyName(node.policy) + ">(" + index + ", " + print(node.expr) +
+              ", row" + n + ", " + (flag ? writer.faultCounter() : "nullptr") +
+              ", " + (flag ? owner(id) : "true") + ");");
+  scopes.back()[id] = {"row" + n, false};
+}
+
+static std::string allValid(ArrayRef<unsigned> rows) {
+  std::string text;
+  for (unsigned row : rows)
+    text += (text.empty() ? "valid" : " && valid") + std::to_string(row);
+  return text.empty() ? "true" : text;
+}
+
+std::string ScalarEmitter::emitGather(unsigned id) {
+  const ScalarNode &node = program[id];
+  for (unsigned row : node.rows)
+    emitRow(row);
+  std::string name = writer.uniqueName("gathered");
+  writer.line(computeType(node.type) + " " + name + " = {};");
+  writer.open("if (" + allValid(node.rows) + ") {");
+  pushScope();
+  std::string value = emit(node.operands[0]);
+  writer.line(name + " = " + value + ";");
+  popScope();
+  writer.close();
+  scopes.back()[id] = {name, false};
+  return name;
+}
+
+std::string ScalarEmitter::emitLookup(unsigned id) {
+  const ScalarNode &node = program[id];
+  auto op = cast<LookupOp>(node.op);
+  writer.addHeader("gather.h");
+  std::string index = emit(node.operands[0]), n = std::to_string(id);
+  std::string tables = sources.tables(op), table = print(node.expr);
+  bool flag = node.policy == IndexPolicy::Flag;
+  // All columns of a row share its index.
+  std::string first = print(node.indices[0]) + " == 0";
+  writer.line("fusec::i64 row" + n + ";");
+  writer.line("const bool valid" + n + " = fusec::gatherRowShared<" + policyName(node.policy) +
+              ">(" + index + ", " + tables + ".rows[" + table + "], row" + n + ", " +
+              (flag ? writer.faultCounter() : "nullptr") + ", " + (flag ? first : "true") + ");");
+  std::string address = tables + ".at[" + table + "] + row" + n + " * " +
+                        print(getSizes(op.getResult())[2]) + " + " + print(node.indices[0]);
+  if (variesByLane(id) && !inLanes) {
+    std::string name = declareVector(id, "looked");
+    writer.line("if (valid" + n + ")");
+    writer.line("  " + name + " = fusec::load<V>(" + address + ");");
+    return name;
+  }
+  std::string name = writer.uniqueName("looked");
+  writer.line(computeType(node.type) + " " + name + " = {};");
+  writer.line("if (valid" + n + ")");
+  writer.line("  " + name + " = " + toCompute(node.type, "*(" + address + ")") + ";");
+  scopes.back()[id] = {name, false};
+  return name;
+}
+
+//===----------------------------------------------------------------------===//
+// Lanes
+//===----------------------------------------------------------------------===//
+
+bool ScalarEmitter::prepareVectorLoad(unsigned id) {
+  const ScalarNode &node = program[id];
+  Access access = sources.load(node.value);
+  Expr offset = getLoadOffset(node, access);
+  if (!isVectorAccess(offset, lanes->dim, lanes->width, getElementBytes(node.type),
+                      access.alignment))
+    return false;
+  std::string name = writer.uniqueName(access.pointer + "_at");
+  writer.line("const auto " + name + " = fusec::load<V>(" + access.pointer + " + " +
+              print(offset) + ");");
+  scopes.back()[id] = {name, true};
+  return true;
+}
+
+void ScalarEmitter::prepare(unsigned id) {
+  if (find(id))
+    return;
+  const ScalarNode &node = program[id];
+  if (!variesByLane(id)) {
+    emitScalar(id);
+    return;
+  }
+  auto conditionVaries = [&](const IndexCondition &c) {
+    return usesDim(c.value, lanes->dim) ||
+           usesIndirect(c.value); // rows are rare here, and may vary
+  };
+  switch (node.kind) {
+  case Kind::Load:
+    prepareVectorLoad(id);
+    break;
+  case Kind::Compute:
+    for (unsigned operand : node.operands)
+      prepare(operand);
+    break;
+  case Kind::Gather:
+    for (unsigned row : node.rows)
+      prepare(program[row].operands[0]);
+    if (llvm::none_of(node.rows, [&](unsigned row) { return variesByLane(row); }))
+      prepareGuarded(id);
+    break;
+  case Kind::Lookup: {
+    prepare(node.operands[0]);
+    Expr width = getSizes(node.op->getResult(0))[2];
+    bool whole = !variesByLane(node.operands[0]) && !usesDim(node.expr, lanes->dim) &&
+                 isVectorAccess(node.indices[0] + Expr::dim(program.getContext(), dims.size()) * width,
+                                lanes->dim, lanes->width, getElementBytes(node.type), 16);
+    if (whole)
+      emitLookup(id);
+    break;
+  }
+  case Kind::Piecewise:
+    if (llvm::none_of(node.conditions, conditionVaries))
+      prepareGuarded(id);
+    break;
+  default:
+    break;
+  }
+}
+
+void ScalarEmitter::hoist(unsigned id, unsigned dim) {
+  if (find(id))
+    return;
+  if (!program.varies(id, dim)) {
+    emitScalar(id);
+    return;
+  }
+  if (program[id].kind == Kind::Compute)
+    for (unsigned operand : program[id].operands)
+      hoist(operand, dim);
+}
+
+void ScalarEmitter::bind(unsigned id, StringRef name) {
+  scopes.back()[id] = {name.str(), false};
+}
+
+void ScalarEmitter::fillVector(unsigned id, StringRef vector, Type type) {
+  prepare(id);
+  const Name *name = find(id);
+  if (name && name->isVector) {
+    writer.line(vector + " = " + name->text + ";");
+    return;
+  }
+  forEachLane(id, [&](unsigned, StringRef value) {
+    writer.line(vector + "[lane] = " + toStorage(type, value) + ";");
+  });
+}
+
+void ScalarEmitter::prepareGuarded(unsigned id) {
+  const ScalarNode &node = program[id];
+  if (node.kind == Kind::Gather)
+    for (unsigned row : node.rows)
+      emitRow(row);
+  std::string name = declareVector(id, node.kind == Kind::Gather ? "gathered" : "piece");
+  for (auto [i, operand] : llvm::enumerate(node.operands)) {
+    std::string guard = node.kind == Kind::Gather ? allValid(node.rows)
+                                                  : condition(node.conditions[i]);
+    writer.open((i ? "else if (" : "if (") + guard + ") {");
+    pushScope();
+    fillVector(operand, name, node.type);
+    popScope();
+    writer.close();
+  }
+}
+
+void ScalarEmitter::forEachLane(ArrayRef<unsigned> nodes,
+                                llvm::function_ref<void(unsigned, StringRef)> use) {
+  for (unsigned node : nodes)
+    prepare(node);
+  if (!lanes) {
+    for (auto [i, node] : llvm::enumerate(nodes))
+      use(i, emit(node));
+    return;
+  }
+  writer.line("FUSEC_UNROLL");
+  writer.open("for (int lane = 0; lane < V; ++lane) {");
+  pushScope();
+  inLanes = true;
+  dims[lanes->dim] = "(" + baseDim + " + lane)";
+  for (auto [i, node] : llvm::enumerate(nodes))
+    use(i, emit(node));
+  dims[lanes->dim] = baseDim;
+  inLanes = false;
+  popScope();
+  writer.close();
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Prints a ScalarProgram. Values are emitted where they are first needed; what
+// does not vary along the vectorised dim is emitted once for all lanes, loads
+// that lie one after another along it become vector loads, and the rest is
+// computed lane by lane. The pieces of a concat and guarded rows are read only
+// where their condition holds.
+
+#ifndef FUSEC_COMPILER_CODEGEN_SCALAREMITTER_H
+#define FUSEC_COMPILER_CODEGEN_SCALAREMITTER_H
+
+#include "compiler/codegen/KernelWriter.h"
+
+namespace fusec {
+
+class ScalarEmitter {
+public:
+  struct Access {
+    std::string pointer;              // the buffer's parameter
+    llvm::SmallVector<Expr> strides;  // in elements
+    unsigned alignment = 1;           // bytes
+  };
+  /// Gives the buffer behind a loaded value, and the name of a root's value in
+  /// compute type.
+  struct Sources {
+    std::function<Access(mlir::Value)> load;
+    std::function<std::string(mlir::Value)> root;
+    std::function<std::string(LookupOp)> tables;
+  };
+
+  /// Lanes 0..V-1 lie along the dim; V is `width`, or 1 in a tail.
+  struct Lanes {
+    unsigned dim;
+    int64_t width;
+  };
+  /// `dims` are the names of the iteration's indices.
+  ScalarEmitter(KernelWriter &writer, const ScalarProgram &program,
+                std::vector<std::string> dims, std::optional<Lanes> lanes,
+                Sources sources);
+
+  /// Emits what the node needs outside the loop over lanes.
+  void prepare(unsigned node);
+  /// Emits the nodes, in a loop over the lanes where there are any, and calls
+  /// back for each with its name.
+  void forEachLane(llvm::ArrayRef<unsigned> nodes,
+                   llvm::function_ref<void(unsigned i, llvm::StringRef name)> use);
+  /// Emits the node for the current lane (or, where nothing is vectorised, at
+  /// once) and returns its name, in compute type.
+  std::string emit(unsigned node);
+  /// Emits at once what does not vary along the dim and is needed for certain.
+  void hoist(unsigned node, unsigned dim);
+  /// Gives the node a name instead of emitting it.
+  void bind(unsigned node, llvm::StringRef name);
+  /// What is emitted between is known to later code of the same scope only.
+  void pushScope() { scopes.emplace_back(); }
+  void popScope() { scopes.pop_back(); }
+
+  std::string print(Expr expr);
+  /// Whether offsets with this expression can be accessed by vectors of
+  /// `width` elements of `bytes` bytes: consecutive lanes adjacent, each vector
+  /// aligned.
+  static bool isVectorAccess(Expr offset, unsigned dim, int64_t width,
+                             int64_t bytes, unsigned alignment);
+
+private:
+  struct Name {
+    std::string text;
+    bool isVector;
+  };
+  using Scope = std::map<unsigned, Name>;
+
+  bool variesByLane(unsigned node) const;
+  const Name *find(unsigned node) const;
+  std::string emitScalar(unsigned node);
+  std::string emitCompute(unsigned id);
+  std::string emitLoad(unsigned id);
+  std::string emitLookup(unsigned id);
+  std::string emitGather(unsigned id);
+  std::string emitPiecewise(unsigned id);
+  void emitRow(unsigned id);
+  bool prepareVectorLoad(unsigned id);
+  void prepareGuarded(unsigned id);
+  void fillVector(unsigned node, llvm::StringRef vector, mlir::Type type);
+  std::string condition(const IndexCondition &c);
+  std::string declare(unsigned id, llvm::StringRef base, const llvm::Twine &value);
+  std::string declareVector(unsigned id, llvm::StringRef base);
+  std::string owner(unsigned id);
+  Expr getLoadOffset(const ScalarNode &node, const Access &access) const;
+
+  KernelWriter &writer;
+  const ScalarProgram &program;
+  std::vector<std::string> dims;
+  std::optional<Lanes> lanes;
+  Sources sources;
+  std::vector<Scope> scopes;
+  std::string baseDim; // name of the vectorised dim outside lanes
+  bool inLanes = false;
+};
+
+} // namespace fusec
+
+#endif // FUSEC_COMPILER_CODEGEN_SCALAREMITTER_H
