@@ -206,7 +206,7 @@ TEST(Npy, NamesFilesThatCannotBeUsed) {
                 .error()
                 .find("/nonexistent/a.npy: No such file"),
             std::string::npos);
-  EXPECT_NE(readNpy("/tmp").error().find("regular file"), std::string::npos);
+  EXPECT_NE(readNpy("/").error().find("regular file"), std::string::npos);
   EXPECT_NE(readNpy("/dev/null").error().find("regular file"),
             std::string::npos);
   float value = 0;
