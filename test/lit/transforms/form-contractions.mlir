@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: fusec-opt --fusec-form-contractions --split-input-file %s | FileCheck %s
+// RUN: fusec-opt --fusec-form-contractions --remarks-filter=rewrite --split-input-file %s 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+
+#rows = #fusec.sizes<[batch, 4]>
+#columns = #fusec.sizes<[batch, 6]>
+
+// Transposes become views.
+// CHECK-LABEL: fusec.model @transposed
+fusec.model @transposed inputs ["x", "w"] outputs ["y"] {
+^bb0(%x: tensor<?x4xf32, #rows>, %w: tensor<6x4xf32>):
+  // CHECK: %[[T:.+]] = fusec.transpose %[[W:.+]] [1, 0] : tensor<6x4xf32> to tensor<4x6xf32>
+  // CHECK: %[[Y:.+]] = fusec.contraction(%{{.+}}) by(%[[T]]) : (tensor<?x4xf32, #fusec.sizes<[batch, 4]>>), (tensor<4x6xf32>) -> tensor<?x6xf32, #fusec.sizes<[batch, 6]>>
+  // CHECK: fusec.output %[[Y]]
+  %y = fusec.matmul %x, %w transposed : tensor<?x4xf32, #rows>, tensor<6x4xf32> to tensor<?x6xf32, #columns>
+  fusec.output %y : tensor<?x6xf32, #columns>
+}
+
+// -----
+
+// x x^T of columns is pointwise.
+// CHECK-LABEL: fusec.model @outer
+// REMARK: outer-product-to-mul
+fusec.model @outer inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<?x8x1xf32, #fusec.sizes<[batch, 8, 1]>>):
+  // CHECK-DAG: fusec.broadcast %{{.+}} [0, 1] : tensor<?x8xf32, #fusec.sizes<[batch, 8]>> to tensor<?x8x8xf32, #fusec.sizes<[batch, 8, 8]>>
+  // CHECK-DAG: fusec.broadcast %{{.+}} [0, 2] : tensor<?x8xf32, #fusec.sizes<[batch, 8]>> to tensor<?x8x8xf32, #fusec.sizes<[batch, 8, 8]>>
+  // CHECK: %[[Y:.+]] = fusec.mul
+  // CHECK: fusec.output %[[Y]]
+  %y = fusec.matmul %x, %x transposed : tensor<?x8x1xf32, #fusec.sizes<[batch, 8, 1]>>, tensor<?x8x1xf32, #fusec.sizes<[batch, 8, 1]>>
+    to tensor<?x8x8xf32, #fusec.sizes<[batch, 8, 8]>>
+  fusec.output %y : tensor<?x8x8xf32, #fusec.sizes<[batch, 8, 8]>>
+}
+
+// -----
+
+// A matrix that all batches share.
+// CHECK-LABEL: fusec.model @shared
+fusec.model @shared inputs ["x", "w"] outputs ["y"] {
+^bb0(%x: tensor<2x3x4xf32>, %w: tensor<4x6xf32>):
+  // CHECK: %[[X:.+]] = fusec.collapse %{{.+}} {{\[\[}}0, 1], [2]] : tensor<2x3x4xf32> to tensor<6x4xf32>
+  // CHECK: %[[P:.+]] = fusec.contraction(%[[X]]) by(%{{.+}}) : (tensor<6x4xf32>), (tensor<4x6xf32>) -> tensor<6x6xf32>
+  // CHECK: fusec.expand %[[P]] {{\[\[}}0, 1], [2]] : tensor<6x6xf32> to tensor<2x3x6xf32>
+  %b = fusec.broadcast %w [1, 2] : tensor<4x6xf32> to tensor<2x4x6xf32>
+  %y = fusec.matmul %x, %b : tensor<2x3x4xf32>, tensor<2x4x6xf32> to tensor<2x3x6xf32>
+  fusec.output %y : tensor<2x3x6xf32>
+}
+
+// -----
+
+// A batch of matrices stays one.
+// CHECK-LABEL: fusec.model @batched
+fusec.model @batched inputs ["x", "w"] outputs ["y"] {
+^bb0(%x: tensor<2x3x4xf32>, %w: tensor<2x4x6xf32>):
+  // CHECK: fusec.contraction(%{{.+}}) by(%{{.+}}) : (tensor<2x3x4xf32>), (tensor<2x4x6xf32>) -> tensor<2x3x6xf32>
+  %y = fusec.matmul %x, %w : tensor<2x3x4xf32>, tensor<2x4x6xf32> to tensor<2x3x6xf32>
+  fusec.output %y : tensor<2x3x6xf32>
+}
+
+// -----
+
+// A low-rank update: x W + b + 0.5 (x A) B.
+// CHECK-LABEL: fusec.model @lora
+// REMARK: merge-summed-products
+fusec.model @lora inputs ["x", "w", "a", "b", "bias"] outputs ["y"] {
+// CHECK-NEXT: ^bb0(%[[X:.+]]: tensor<7x16xf32>, %[[W:.+]]: tensor<16x8xf32>, %[[A:.+]]: tensor<16x5xf32>, %[[B:.+]]: tensor<5x8xf32>, %[[BIAS:.+]]: tensor<8xf32>):
+^bb0(%x: tensor<7x16xf32>, %w: tensor<16x8xf32>, %a: tensor<16x5xf32>, %b: tensor<5x8xf32>, %bias: tensor<8xf32>):
+  // CHECK-DAG: %[[T:.+]] = fusec.contraction(%[[X]]) by(%[[A]])
+  // CHECK-DAG: %[[HALF:.+]] = fusec.splat 5.000000e-01 : f32 : tensor<7x5xf32>
+  // CHECK: %[[S:.+]] = fusec.mul %[[T]], %[[HALF]] : tensor<7x5xf32>
+  // CHECK: %[[P:.+]] = fusec.contraction(%[[X]], %[[S]]) by(%[[W]], %[[B]]) : (tensor<7x16xf32>, tensor<7x5xf32>), (tensor<16x8xf32>, tensor<5x8xf32>) -> tensor<7x8xf32>
+  // CHECK: %[[Y:.+]] = fusec.add %[[P]], %{{.+}} : tensor<7x8xf32>
+  // CHECK-NEXT: fusec.output %[[Y]]
+  %0 = fusec.matmul %x, %a : tensor<7x16xf32>, tensor<16x5xf32> to tensor<7x5xf32>
+  %1 = fusec.matmul %0, %b : tensor<7x5xf32>, tensor<5x8xf32> to tensor<7x8xf32>
+  %2 = fusec.constant dense<0.5> : tensor<f32>
+  %3 = fusec.broadcast %2 [] : tensor<f32> to tensor<7x8xf32>
+  %4 = fusec.mul %1, %3 : tensor<7x8xf32>
+  %5 = fusec.matmul %x, %w : tensor<7x16xf32>, tensor<16x8xf32> to tensor<7x8xf32>
+  %6 = fusec.broadcast %bias [1] : tensor<8xf32> to tensor<7x8xf32>
+  %7 = fusec.add %5, %6 : tensor<7x8xf32>
+  %8 = fusec.add %7, %4 : tensor<7x8xf32>
+  fusec.output %8 : tensor<7x8xf32>
+}
+
+// -----
+
+// A product that is needed by itself stays; so does one whose scale would need
+// a kernel of its own.
+// CHECK-LABEL: fusec.model @not_merged
+fusec.model @not_merged inputs ["x", "w", "v"] outputs ["y", "z"] {
+^bb0(%x: tensor<7x4xf32>, %w: tensor<4x8xf32>, %v: tensor<4x8xf32>):
+  // CHECK-COUNT-2: fusec.contraction(%{{.+}}) by(%{{[a-z0-9]+}}) :
+  %0 = fusec.matmul %x, %w : tensor<7x4xf32>, tensor<4x8xf32> to tensor<7x8xf32>
+  %1 = fusec.matmul %x, %v : tensor<7x4xf32>, tensor<4x8xf32> to tensor<7x8xf32>
+  %2 = fusec.transpose %1 [1, 0] : tensor<7x8xf32> to tensor<8x7xf32>
+  fusec.output %0, %2 : tensor<7x8xf32>, tensor<8x7xf32>
+}
+
+// -----
+
+// Gating: the results meet in a product.
+// CHECK-LABEL: fusec.model @gating
+// REMARK: group-products
+fusec.model @gating inputs ["x", "w1", "b1", "w2"] outputs ["y"] {
+// CHECK-NEXT: ^bb0(%[[X:.+]]: tensor<16x4xf32>, %[[W1:.+]]: tensor<4x8xf32>, %{{.+}}: tensor<8xf32>, %[[W2:.+]]: tensor<4x8xf32>):
+^bb0(%x: tensor<16x4xf32>, %w1: tensor<4x8xf32>, %b1: tensor<8xf32>, %w2: tensor<4x8xf32>):
+  // CHECK: %[[P:.+]]:2 = fusec.contraction(%[[X]]) by(%[[W1]], %[[W2]])
+  // CHECK: %[[A:.+]] = fusec.add %[[P]]#0
+  // CHECK: %[[G:.+]] = fusec.sigmoid %[[A]]
+  // CHECK: fusec.mul %[[G]], %[[P]]#1
+  %0 = fusec.matmul %x, %w1 : tensor<16x4xf32>, tensor<4x8xf32> to tensor<16x8xf32>
+  %1 = fusec.broadcast %b1 [1] : tensor<8xf32> to tensor<16x8xf32>
+  %2 = fusec.add %0, %1 : tensor<16x8xf32>
+  %3 = fusec.sigmoid %2 : tensor<16x8xf32>
+  %4 = fusec.matmul %x, %w2 : tensor<16x4xf32>, tensor<4x8xf32> to tensor<16x8xf32>
+  %5 = fusec.mul %3, %4 : tensor<16x8xf32>
+  fusec.output %5 : tensor<16x8xf32>
+}
+
+// -----
+
+// The second product needs the first one's result: they cannot be one kernel.
+// CHECK-LABEL: fusec.model @dependent
+fusec.model @dependent inputs ["x", "w"] outputs ["y"] {
+^bb0(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>):
+  // CHECK: %[[A:.+]] = fusec.contraction(%[[X:.+]]) by(%{{.+}})
+  // CHECK: %[[B:.+]] = fusec.contraction(%[[X]]) by(%[[A]])
+  // REMARK: depends on the other's result
+  %0 = fusec.matmul %x, %w : tensor<4x4xf32>, tensor<4x4xf32> to tensor<4x4xf32>
+  %1 = fusec.matmul %x, %0 : tensor<4x4xf32>, tensor<4x4xf32> to tensor<4x4xf32>
+  %2 = fusec.mul %0, %1 : tensor<4x4xf32>
+  fusec.output %2 : tensor<4x4xf32>
+}
+
+// -----
+
+// Two views of one operand are one left operand.
+// CHECK-LABEL: fusec.model @transposed_gating
+fusec.model @transposed_gating inputs ["x", "w", "v"] outputs ["y"] {
+^bb0(%x: tensor<4x3xf32>, %w: tensor<4x6xf32>, %v: tensor<4x6xf32>):
+  // CHECK: %[[X:.+]] = fusec.transpose
+  // CHECK-NEXT: %{{.+}}:2 = fusec.contraction(%[[X]]) by(%{{.+}}, %{{.+}}) : (tensor<3x4xf32>)
+  %0 = fusec.matmul %x transposed, %w : tensor<4x3xf32>, tensor<4x6xf32> to tensor<3x6xf32>
+  %1 = fusec.matmul %x transposed, %v : tensor<4x3xf32>, tensor<4x6xf32> to tensor<3x6xf32>
+  %2 = fusec.mul %0, %1 : tensor<3x6xf32>
+  fusec.output %2 : tensor<3x6xf32>
+}
