@@ -12,7 +12,7 @@
 #else
 
 #define FUSEC_DEVICE __device__ __forceinline__
-#define FUSEC_KERNEL(threads) __global__ void __launch_bounds__(threads)
+#define FUSEC_KERNEL(threads) __global__ void __launch_bounds__(threads, 1)
 #define FUSEC_KERNEL_RESIDENT(threads, blocks)                                 \
   __global__ void __launch_bounds__(threads, blocks)
 #define FUSEC_SHARED __shared__
