@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reads at indices that tensors hold.
+
+#include "ir/reference/Elements.h"
+#include "ir/reference/Families.h"
+#include <cstring>
+
+using namespace mlir;
+
+namespace fusec::reference {
+
+/// The index that is read in a dimension of this size; nothing where the
+/// element reads as zero.
+static std::optional<int64_t> resolve(int64_t index, int64_t size, IndexPolicy policy,
+                                      int64_t &faults) {
+  if (index < 0)
+    index += size;
+  if (index >= 0 && index < size)
+    return index;
+  if (policy == IndexPolicy::Clamp && size > 0)
+    return index < 0 ? 0 : size - 1;
+  if (policy == IndexPolicy::Flag)
+    ++faults;
+  return std::nullopt;
+}
+
+TensorOr evaluateGather(GatherOp op, Operands operands, Environment &env) {
+  auto result = env.allocate(op->getOpResult(0));
+  if (failed(result))
+    return failure();
+  const Tensor &source = operands[0];
+  std::vector<std::vector<int64_t>> indices;
+  for (const Tensor &tensor : operands.drop_front())
+    indices.push_back(loadAll<int64_t>(tensor));
+  SmallVector<int64_t> strides = getDenseStrides(source.getSizes());
+
+  // Where a dimension of the result addresses the source directly.
+  SmallVector<int64_t> direct(result->getRank(), 0);
+  for (auto [d, position] : llvm::enumerate(op.getPositions()))
+    if (position >= 0)
+      direct[position] += strides[d];
+
+  size_t width = result->getElementBytes();
+  int64_t element = 0;
+  forEachOffset(result->getSizes(), direct, 0, [&](int64_t offset) {
+    bool inside = source.getElementCount() != 0;
+    for (auto [d, position] : llvm::enumerate(op.getPositions())) {
+      if (position >= 0)
+        continue;
+      auto index = resolve(indices[-1 - position][element], source.getSizes()[d],
+                           op.getPolicy(), env.faults);
+      inside &= index.has_value();
+      offset += index.value_or(0) * strides[d];
+    }
+    if (inside)
+      std::memcpy(result->getMutableData() + element * width,
+                  source.getBytes().data() + offset * width, width);
+    ++element;
+  });
+  return result;
+}
+
+TensorOr evaluateLookup(LookupOp op, Operands operands, Environment &env) {
+  auto result = env.allocate(op->getOpResult(0));
+  if (failed(result))
+    return failure();
+  auto tables = operands.drop_back();
+  std::vector<int64_t> indices = loadAll<int64_t>(operands.back());
+  size_t rowBytes = result->getSizes()[2] * result->getElementBytes();
+  if (rowBytes == 0)
+    return result;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const Tensor &table = tables[i % tables.size()];
+    if (auto row = resolve(indices[i], table.getSizes()[0], op.getPolicy(), env.faults))
+      std::memcpy(result->getMutableData() + i * rowBytes,
+                  table.getBytes().data() + *row * rowBytes, rowBytes);
+  }
+  return result;
+}
+
+} // namespace fusec::reference

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reductions visit the operand once, in row-major order, which fixes the order
+// in which each result accumulates.
+
+#include "ir/reference/Elements.h"
+#include "ir/reference/Families.h"
+#include "llvm/Support/MathExtras.h"
+#include <limits>
+#include <memory>
+
+using namespace mlir;
+
+namespace fusec::reference {
+
+template <typename T> static bool isNan(T value) { return value != value; }
+
+template <typename T> static T getLowest(Type type) {
+  if constexpr (std::is_floating_point_v<T>)
+    return -std::numeric_limits<T>::infinity();
+  else if constexpr (std::is_same_v<T, int64_t>)
+    return llvm::minIntN(type.getIntOrFloatBitWidth());
+  else
+    return 0;
+}
+template <typename T> static T getHighest(Type type) {
+  if constexpr (std::is_floating_point_v<T>)
+    return std::numeric_limits<T>::infinity();
+  else if constexpr (std::is_same_v<T, int64_t>)
+    return llvm::maxIntN(type.getIntOrFloatBitWidth());
+  else if constexpr (std::is_same_v<T, uint64_t>)
+    return llvm::maxUIntN(type.getIntOrFloatBitWidth());
+  else
+    return true;
+}
+
+template <typename T> static T getIdentity(ReduceKind kind, Type type) {
+  switch (kind) {
+  case ReduceKind::Sum:
+    return T(0);
+  case ReduceKind::Prod:
+    return T(1);
+  case ReduceKind::Max:
+    return getLowest<T>(type);
+  case ReduceKind::Min:
+    break;
+  }
+  return getHighest<T>(type);
+}
+
+template <typename T> static T combine(ReduceKind kind, T a, T b) {
+  // Signed integers wrap.
+  using Wrapping = std::conditional_t<std::is_same_v<T, int64_t>, uint64_t, T>;
+  switch (kind) {
+  case ReduceKind::Sum:
+    return static_cast<T>(static_cast<Wrapping>(a) + static_cast<Wrapping>(b));
+  case ReduceKind::Prod:
+    return static_cast<T>(static_cast<Wrapping>(a) * static_cast<Wrapping>(b));
+  case ReduceKind::Max:
+    return isNan(a) || a > b ? a : b;
+  case ReduceKind::Min:
+    break;
+  }
+  return isNan(a) || a < b ? a : b;
+}
+
+/// Strides of the result by dimension of the operand: zero where it is reduced.
+static SmallVector<int64_t> getResultStrides(const Tensor &operand, const Tensor &result,
+                                             ArrayRef<int64_t> axes) {
+  SmallVector<int64_t> dense = getDenseStrides(result.getSizes()), strides;
+  size_t kept = 0;
+  for (int64_t d = 0; d < operand.getRank(); ++d)
+    strides.push_back(llvm::is_contained(axes, d) ? 0 : dense[kept++]);
+  return strides;
+}
+
+/// Accumulates in Sum what elements of compute type T hold.
+template <typename T, typename Sum>
+static void reduce(const Tensor &operand, Tensor &result, ReduceKind kind,
+                   ArrayRef<int64_t> axes) {
+  // Not a std::vector, which packs bools.
+  size_t inCount = operand.getElementCount(), outCount = result.getElementCount();
+  std::unique_ptr<T[]> in(new T[inCount]);
+  std::unique_ptr<Sum[]> sums(new Sum[outCount]);
+  load<T>(operand, 0, {in.get(), inCount});
+  std::fill_n(sums.get(), outCount, getIdentity<Sum>(kind, operand.getElementType()));
+  const T *next = in.get();
+  forEachOffset(operand.getSizes(), getResultStrides(operand, result, axes), 0,
+                [&](int64_t offset) {
+                  sums[offset] = combine<Sum>(kind, sums[offset], *next++);
+                });
+  store<Sum>(result, 0, ArrayRef<Sum>(sums.get(), outCount));
+}
+
+TensorOr evaluateReduce(ReduceOp op, const Tensor &operand, Environment &env) {
+  auto result = env.allocate(op->getOpResult(0));
+  if (failed(result))
+    return failure();
+  withComputeType(operand.getElementType(), [&](auto x) {
+    using T = decltype(x);
+    if (std::is_same_v<T, float> && env.options.precise)
+      return reduce<T, std::conditional_t<std::is_same_v<T, float>, double, T>>(
+          operand, *result, op.getKind(), op.getAxes());
+    reduce<T, T>(operand, *result, op.getKind(), op.getAxes());
+  });
+  return result;
+}
+
+/// Whether `candidate`, which comes later, takes the place of `best`. A NaN is
+/// more extreme than every number.
+template <typename T>
+static bool isBetter(ArgKind kind, bool last, T best, T candidate) {
+  if (isNan(best) || isNan(candidate))
+    return isNan(candidate) && (last || !isNan(best));
+  if (best == candidate)
+    return last;
+  return kind == ArgKind::Max ? best < candidate : candidate < best;
+}
+
+TensorOr evaluateArgReduce(ArgReduceOp op, const Tensor &operand, Environment &env) {
+  auto result = env.allocate(op->getOpResult(0));
+  if (failed(result))
+    return failure();
+  int64_t axis = op.getAxis(), size = operand.getSizes()[axis];
+  SmallVector<int64_t> strides = getDenseStrides(operand.getSizes()), outer, kept;
+  for (int64_t d = 0; d < operand.getRank(); ++d)
+    if (d != axis) {
+      outer.push_back(operand.getSizes()[d]);
+      kept.push_back(strides[d]);
+    }
+  // Over nothing the result is 0, the identity of its zeroed memory.
+  if (size == 0)
+    return result;
+  withComputeType(operand.getElementType(), [&](auto x) {
+    using T = decltype(x);
+    size_t count = operand.getElementCount();
+    std::unique_ptr<T[]> in(new T[count]);
+    load<T>(operand, 0, {in.get(), count});
+    int64_t *to = result->getMutableElements<int64_t>().data();
+    forEachOffset(outer, kept, 0, [&](int64_t offset) {
+      int64_t best = 0;
+      for (int64_t i = 1; i < size; ++i)
+        if (isBetter<T>(op.getKind(), op.getLast(), in[offset + best * strides[axis]],
+                        in[offset + i * strides[axis]]))
+          best = i;
+      *to++ = best;
+    });
+  });
+  return result;
+}
+
+} // namespace fusec::reference
