@@ -172,7 +172,7 @@ TEST(Bundle, FilesAreMappedAndReplacedWhole) {
 // The chunked hash is the same whether written in pieces or read whole.
 TEST(Bundle, WeightsOfSeveralChunks) {
   std::vector<uint8_t> weights(2 * weightsChunk + 12345);
-  for (size_t i = 0; i != weights.size(); i += 4096)
+  for (size_t i = 0; i < weights.size(); i += 4096)
     weights[i] = uint8_t(i >> 12);
   BundleWriter writer;
   writer.addSection(SectionKind::Weights, {{0, {weights.data(), 1000}},

@@ -13,6 +13,7 @@
 using namespace fusec::rt::cuda;
 
 namespace {
+constexpr size_t memoryBytes = size_t(16) << 20;
 constexpr Result invalidValue = 1, invalidContext = 201, invalidImage = 200, notFound = 500;
 
 FakeState &state() { return *fusecFakeState(); }
@@ -158,6 +159,8 @@ Result cuFuncSetAttribute(Function, int, int value) {
 }
 Result cuMemAlloc_v2(DevicePointer *pointer, size_t size) {
   ENTER("cuMemAlloc", true)
+  if (size > memoryBytes)
+    return outOfMemory;
   void *memory = std::aligned_alloc(256, (size + 255) / 256 * 256);
   if (!memory)
     return outOfMemory;
@@ -174,7 +177,7 @@ Result cuMemFree_v2(DevicePointer pointer) {
   return success;
 }
 Result cuMemGetInfo_v2(size_t *free, size_t *total) {
-  *free = *total = size_t(1) << 30;
+  *free = *total = memoryBytes;
   return success;
 }
 Result cuMemcpyHtoD_v2(DevicePointer to, const void *from, size_t size) {
