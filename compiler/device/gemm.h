@@ -69,13 +69,13 @@ template <class T> FUSEC_DEVICE T accumulate(T a, T b, T c) {
 #ifdef FUSEC_HOST
 namespace detail {
 template <class Acc, int J, class SegmentType>
-void hostSegment(const SegmentType &s, i64 batch, int row, int column,
-                 Acc (&acc)[J]) {
+void hostSegment(const SegmentType &s, KRange range, i64 batch, int row,
+                 int column, Acc (&acc)[J]) {
   static_assert(SegmentType::accumulators == J, "one B an accumulator");
   for (int j = 0; j < J; ++j) {
     if (!s.a.pointer || !s.b[j].pointer)
       continue;
-    for (int k = 0; k < s.k; ++k)
+    for (int k = range.first; k < range.last; ++k)
       acc[j] = accumulate(cast<Acc>(s.a.at(batch)[s.a.offset(row, k)]),
                           cast<Acc>(s.b[j].at(batch)[s.b[j].offset(column, k)]),
                           acc[j]);
@@ -85,13 +85,14 @@ void hostSegment(const SegmentType &s, i64 batch, int row, int column,
 
 /// The tile of this block, element by element.
 template <class Config, class Epilogue, class... Segments>
-void hostGemm(const Shape &shape, const Epilogue &epilogue,
+void hostGemm(const Shape &shape, int splits, const Epilogue &epilogue,
               const Segments &...segments) {
   constexpr int J = Epilogue::accumulators;
   constexpr int V = epilogueVector<Epilogue>;
   typedef typename Epilogue::Accumulator Acc;
   TilePlace tile = tileOf(launch::block(), tilesOf(shape.m, Config::tileM),
                           tilesOf(shape.n, Config::tileN));
+  Split split{tile.batch % splits, splits};
   int rowEnd = min((tile.m + 1) * Config::tileM, shape.m);
   int columnEnd = min((tile.n + 1) * Config::tileN, shape.n);
   for (int row = tile.m * Config::tileM; row < rowEnd; ++row)
@@ -99,7 +100,10 @@ void hostGemm(const Shape &shape, const Epilogue &epilogue,
       Acc runs[J][V] = {};
       for (int v = 0; v < V && column + v < columnEnd; ++v) {
         Acc acc[J] = {};
-        (detail::hostSegment(segments, tile.batch, row, column + v, acc), ...);
+        (detail::hostSegment(segments,
+                             rangeOf(segments.k, Config::tileK, split),
+                             tile.batch / splits, row, column + v, acc),
+         ...);
         for (int j = 0; j < J; ++j)
           runs[j][v] = acc[j];
       }

@@ -36,6 +36,30 @@ constexpr FUSEC_DEVICE TilePlace tileOf(int block, int tilesM, int tilesN) {
   return TilePlace{block / perBatch, first + inBand % rows, inBand / rows};
 }
 
+/// Where K is split over blocks: block `index` of `count`.
+struct Split {
+  int index, count;
+};
+
+/// The part [first, last) of a segment's k that a split contracts, in whole
+/// tiles; possibly empty.
+struct KRange {
+  int first, last;
+};
+constexpr FUSEC_DEVICE KRange rangeOf(int k, int tileK, Split split) {
+  int tiles = tilesOf(k > 0 ? k : 0, tileK);
+  int first = int((long long)tiles * split.index / split.count);
+  int last = int((long long)tiles * (split.index + 1) / split.count);
+  // The last tile may end past k, and past the range of int.
+  return KRange{first * tileK, last == tiles ? (k > 0 ? k : 0) : last * tileK};
+}
+
+/// Elements (of the accumulator's type) of the partial sums of a split root.
+constexpr FUSEC_DEVICE long long partialElements(int m, int n, int batch,
+                                                 int accumulators, int splits) {
+  return (long long)m * n * batch * accumulators * splits;
+}
+
 /// Register-blocked FMA tiles for every type. A block is
 /// (tileM / threadM) * (tileN / threadN) threads.
 template <int TileM, int TileN, int TileK, int ThreadM, int ThreadN>

@@ -8,6 +8,7 @@
 #define FUSEC_DEVICE_GEMM_MMA_H
 
 #include "gemm_layout.h"
+#include "gemm_split.h"
 
 #ifndef FUSEC_HOST
 #include "gemm_mma_operand.h"
@@ -16,11 +17,13 @@
 namespace fusec {
 
 #ifdef FUSEC_HOST
+namespace detail {
 template <class Config, class Epilogue, class... Segments>
-void gemmMma(const Shape &shape, const Epilogue &epilogue,
-             const Segments &...segments) {
-  hostGemm<Config>(shape, epilogue, segments...);
+void gemmMmaTile(const Shape &shape, int splits, const Epilogue &epilogue,
+                 const Segments &...segments) {
+  hostGemm<Config>(shape, splits, epilogue, segments...);
 }
+} // namespace detail
 #else
 
 namespace detail {
@@ -32,7 +35,8 @@ using MmaAccumulators = float[J][Config::warpM / 16][Config::warpN / 8][4];
 
 template <class Config, int J, class SegmentType>
 FUSEC_DEVICE void mmaSegment(const SegmentType &segment, const Shape &shape,
-                             TilePlace tile, MmaAccumulators<Config, J> &acc) {
+                             TilePlace tile, KRange range,
+                             MmaAccumulators<Config, J> &acc) {
   static_assert(SegmentType::accumulators == J, "one B an accumulator");
   typedef typename SegmentType::A A;
   typedef typename SegmentType::B B;
@@ -53,17 +57,16 @@ FUSEC_DEVICE void mmaSegment(const SegmentType &segment, const Shape &shape,
   constexpr u32 stageBytes = LayoutA::bytes + J * LayoutB::bytes;
   constexpr u32 ringBytes = Config::stages * stageBytes;
 
-  int tilesK = tilesOf(segment.k, Config::tileK);
+  int tilesK = tilesOf(range.last - range.first, Config::tileK);
   if (tilesK <= 0)
     return;
   CopyA copyA;
   CopyB copyB[J];
-  copyA.start(segment.a, tile.batch, tile.m * Config::tileM, shape.m,
-              segment.k);
+  copyA.start(segment.a, tile.batch, tile.m * Config::tileM, shape.m, range);
   FUSEC_UNROLL
   for (int j = 0; j < J; ++j)
     copyB[j].start(segment.b[j], tile.batch, tile.n * Config::tileN, shape.n,
-                   segment.k);
+                   range);
   auto fill = [&](u32 stage) {
     copyA.copy(stage);
     FUSEC_UNROLL
@@ -187,22 +190,43 @@ FUSEC_DEVICE void mmaEpilogue(const Epilogue &epilogue, const Shape &shape,
   }
 }
 
-} // namespace detail
-
 template <class Config, class Epilogue, class... Segments>
-FUSEC_DEVICE void gemmMma(const Shape &shape, const Epilogue &epilogue,
-                          const Segments &...segments) {
+FUSEC_DEVICE void gemmMmaTile(const Shape &shape, int splits,
+                              const Epilogue &epilogue,
+                              const Segments &...segments) {
   constexpr int J = Epilogue::accumulators;
   static_assert(isSame<typename Epilogue::Accumulator, float>,
                 "tensor cores accumulate in float");
   TilePlace tile = tileOf(launch::block(), tilesOf(shape.m, Config::tileM),
                           tilesOf(shape.n, Config::tileN));
-  detail::MmaAccumulators<Config, J> acc = {};
-  (detail::mmaSegment<Config, J>(segments, shape, tile, acc), ...);
-  detail::mmaEpilogue<Config, Epilogue, J>(epilogue, shape, tile, acc);
+  TilePlace operands{tile.batch / splits, tile.m, tile.n};
+  Split split{tile.batch % splits, splits};
+  MmaAccumulators<Config, J> acc = {};
+  (mmaSegment<Config, J>(segments, shape, operands,
+                         rangeOf(segments.k, Config::tileK, split), acc),
+   ...);
+  mmaEpilogue<Config, Epilogue, J>(epilogue, shape, tile, acc);
 }
 
+} // namespace detail
 #endif // FUSEC_HOST
+
+/// One block's tile of the root.
+template <class Config, class Epilogue, class... Segments>
+FUSEC_DEVICE void gemmMma(const Shape &shape, const Epilogue &epilogue,
+                          const Segments &...segments) {
+  detail::gemmMmaTile<Config>(shape, 1, epilogue, segments...);
+}
+
+/// One block's tile of one split of K; gemmCombine adds the partial sums.
+template <class Config, class First, class... Rest>
+FUSEC_DEVICE void gemmMmaSplit(const Shape &shape, int splits, float *partials,
+                               const First &first, const Rest &...rest) {
+  detail::gemmMmaTile<Config>(
+      shape, splits,
+      detail::partialEpilogue<float, First::accumulators>(shape, partials),
+      first, rest...);
+}
 
 } // namespace fusec
 

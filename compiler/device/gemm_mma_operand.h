@@ -37,13 +37,14 @@ template <class MatrixType, int Tile, int TileK, int Threads> struct MmaCopy {
   int rowLimit, columnLimit;
 
   FUSEC_DEVICE void start(const MatrixType &matrix, i64 batch, int firstOuter,
-                          int outers, int ks) {
+                          int outers, KRange range) {
     const T *base = matrix.at(batch);
-    row = launch::thread() / Layout::chunksPerRow + (alongK ? firstOuter : 0);
+    row = launch::thread() / Layout::chunksPerRow +
+          (alongK ? firstOuter : range.first);
     column = launch::thread() % Layout::chunksPerRow * Layout::chunkElements +
-             (alongK ? 0 : firstOuter);
-    rowLimit = alongK ? outers : ks;
-    columnLimit = base == nullptr ? 0 : (alongK ? ks : outers);
+             (alongK ? range.first : firstOuter);
+    rowLimit = alongK ? outers : range.last;
+    columnLimit = base == nullptr ? 0 : (alongK ? range.last : outers);
     pointer = base + (alongK ? matrix.offset(row, column)
                              : matrix.offset(column, row));
     rowPointer = rowStep * matrix.stride;

@@ -7,16 +7,18 @@
 #ifndef FUSEC_DEVICE_GEMM_SIMT_H
 #define FUSEC_DEVICE_GEMM_SIMT_H
 
-#include "gemm.h"
+#include "gemm_split.h"
 
 namespace fusec {
 
 #ifdef FUSEC_HOST
+namespace detail {
 template <class Config, class Epilogue, class... Segments>
-void gemmSimt(const Shape &shape, const Epilogue &epilogue,
-              const Segments &...segments) {
-  hostGemm<Config>(shape, epilogue, segments...);
+void gemmSimtTile(const Shape &shape, int splits, const Epilogue &epilogue,
+                  const Segments &...segments) {
+  hostGemm<Config>(shape, splits, epilogue, segments...);
 }
+} // namespace detail
 #else
 
 namespace detail {
@@ -109,7 +111,7 @@ FUSEC_DEVICE void readSimtFragment(const Acc *row, int id,
 
 template <class Config, class Acc, int J, class SegmentType>
 FUSEC_DEVICE void simtSegment(const SegmentType &segment, const Shape &shape,
-                              TilePlace tile,
+                              TilePlace tile, KRange range,
                               Acc (&acc)[J][Config::threadM][Config::threadN]) {
   static_assert(SegmentType::accumulators == J, "one B an accumulator");
   constexpr int tileK = Config::tileK;
@@ -130,11 +132,11 @@ FUSEC_DEVICE void simtSegment(const SegmentType &segment, const Shape &shape,
   CopyB copyB[J];
   auto readTile = [&](int k) {
     copyA.read(segment.a, segment.a.at(tile.batch), firstM, k, shape.m,
-               segment.k);
+               range.last);
     FUSEC_UNROLL
     for (int j = 0; j < J; ++j)
       copyB[j].read(segment.b[j], segment.b[j].at(tile.batch), firstN, k,
-                    shape.n, segment.k);
+                    shape.n, range.last);
   };
   auto writeTile = [&](Acc *to) {
     copyA.write(to);
@@ -143,15 +145,15 @@ FUSEC_DEVICE void simtSegment(const SegmentType &segment, const Shape &shape,
       copyB[j].write(to + bufferA + j * bufferB);
   };
 
-  if (segment.k <= 0)
+  if (range.first >= range.last)
     return;
   launch::barrier(); // A previous segment has been read by everybody.
-  readTile(0);
+  readTile(range.first);
   writeTile(shared);
   launch::barrier();
   Acc *current = shared, *next = shared + buffer;
-  for (int k = 0; k < segment.k; k += tileK) {
-    bool more = k + tileK < segment.k;
+  for (int k = range.first; k < range.last; k += tileK) {
+    bool more = range.last - k > tileK;
     if (more)
       readTile(k + tileK);
     FUSEC_UNROLL
@@ -180,21 +182,24 @@ FUSEC_DEVICE void simtSegment(const SegmentType &segment, const Shape &shape,
   }
 }
 
-} // namespace detail
-
 template <class Config, class Epilogue, class... Segments>
-FUSEC_DEVICE void gemmSimt(const Shape &shape, const Epilogue &epilogue,
-                           const Segments &...segments) {
+FUSEC_DEVICE void gemmSimtTile(const Shape &shape, int splits,
+                               const Epilogue &epilogue,
+                               const Segments &...segments) {
   constexpr int J = Epilogue::accumulators;
   typedef typename Epilogue::Accumulator Acc;
   TilePlace tile = tileOf(launch::block(), tilesOf(shape.m, Config::tileM),
                           tilesOf(shape.n, Config::tileN));
   Acc acc[J][Config::threadM][Config::threadN] = {};
-  (detail::simtSegment<Config>(segments, shape, tile, acc), ...);
+  TilePlace operands{tile.batch / splits, tile.m, tile.n};
+  Split split{tile.batch % splits, splits};
+  (simtSegment<Config>(segments, shape, operands,
+                       rangeOf(segments.k, Config::tileK, split), acc),
+   ...);
 
   constexpr int threadsN = Config::tileN / Config::threadN;
-  constexpr int groupM = detail::simtGroup<Config::threadM>;
-  constexpr int groupN = detail::simtGroup<Config::threadN>;
+  constexpr int groupM = simtGroup<Config::threadM>;
+  constexpr int groupN = simtGroup<Config::threadN>;
   constexpr int stepM = Config::tileM / (Config::threadM / groupM);
   constexpr int stepN = Config::tileN / (Config::threadN / groupN);
   int idN = launch::thread() % threadsN, idM = launch::thread() / threadsN;
@@ -217,7 +222,25 @@ FUSEC_DEVICE void gemmSimt(const Shape &shape, const Epilogue &epilogue,
   }
 }
 
+} // namespace detail
 #endif // FUSEC_HOST
+
+/// One block's tile of the root.
+template <class Config, class Epilogue, class... Segments>
+FUSEC_DEVICE void gemmSimt(const Shape &shape, const Epilogue &epilogue,
+                           const Segments &...segments) {
+  detail::gemmSimtTile<Config>(shape, 1, epilogue, segments...);
+}
+
+/// One block's tile of one split of K; gemmCombine adds the partial sums.
+template <class Config, class Acc, class First, class... Rest>
+FUSEC_DEVICE void gemmSimtSplit(const Shape &shape, int splits, Acc *partials,
+                                const First &first, const Rest &...rest) {
+  detail::gemmSimtTile<Config>(
+      shape, splits,
+      detail::partialEpilogue<Acc, First::accumulators>(shape, partials), first,
+      rest...);
+}
 
 } // namespace fusec
 

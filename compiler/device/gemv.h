@@ -20,6 +20,7 @@ template <class Config, Narrow Side, class Wide> struct HostGemvTiles {
       gemvOuters(Wide::major == Major::K, Config::threads);
   static constexpr int tileM = Side == Narrow::N ? outers : Config::small;
   static constexpr int tileN = Side == Narrow::N ? Config::small : outers;
+  static constexpr int tileK = 1; // K is not split.
 };
 } // namespace detail
 
@@ -28,7 +29,7 @@ void gemv(const Shape &shape, const Epilogue &epilogue, const First &first,
           const Rest &...rest) {
   typedef typename Conditional<Side == Narrow::N, typename First::A,
                                typename First::B>::Type Wide;
-  hostGemm<detail::HostGemvTiles<Config, Side, Wide>>(shape, epilogue, first,
+  hostGemm<detail::HostGemvTiles<Config, Side, Wide>>(shape, 1, epilogue, first,
                                                       rest...);
 }
 #else
@@ -90,6 +91,7 @@ FUSEC_DEVICE void gemvAlongK(const SegmentType &segment, i64 batch, i64 outer,
   typedef GemvView<Side, SegmentType> View;
   View view{segment};
   typedef typename View::Wide Wide;
+  typedef typename View::Thin Thin;
   constexpr int width = Wide::major == Major::K ? gemvWidth<Wide> : 1;
   for (int k = launch::lane() * width; k < segment.k; k += 32 * width) {
     Acc wide[View::wides][width];
@@ -109,13 +111,24 @@ FUSEC_DEVICE void gemvAlongK(const SegmentType &segment, i64 batch, i64 outer,
       if (p == nullptr)
         continue;
       FUSEC_UNROLL
-      for (int s = 0; s < Config::small; ++s)
+      for (int s = 0; s < Config::small; ++s) {
+        if (s >= thins)
+          continue;
+        Acc thin[width];
+        if constexpr (Thin::major == Major::K && gemvWidth<Thin> >= width) {
+          readWide<width>(p + view.thin(j).offset(s, k), segment.k - k, thin);
+        } else {
+          FUSEC_UNROLL
+          for (int i = 0; i < width; ++i)
+            thin[i] = k + i < segment.k
+                          ? cast<Acc>(p[view.thin(j).offset(s, k + i)])
+                          : Acc(0);
+        }
         FUSEC_UNROLL
-      for (int i = 0; i < width; ++i)
-        if (s < thins && k + i < segment.k)
-          acc[j][s] = accumulate(wide[View::wideIsA ? 0 : j][i],
-                                 cast<Acc>(p[view.thin(j).offset(s, k + i)]),
-                                 acc[j][s]);
+        for (int i = 0; i < width; ++i)
+          acc[j][s] =
+              accumulate(wide[View::wideIsA ? 0 : j][i], thin[i], acc[j][s]);
+      }
     }
   }
 }
@@ -132,7 +145,8 @@ FUSEC_DEVICE void gemvAcross(const SegmentType &segment, i64 batch, i64 outer,
   if (outer >= outers)
     return;
   bool both = outer + 1 < outers;
-  FUSEC_UNROLL_BY(2)
+  constexpr int inFlight = Config::small * J <= 2 ? 8 : 2;
+  FUSEC_UNROLL_BY(inFlight)
   for (int k = launch::warp(); k < segment.k; k += Config::warps) {
     Acc wide[View::wides][2];
     FUSEC_UNROLL
