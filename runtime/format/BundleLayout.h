@@ -31,7 +31,8 @@ template <typename T> void storeLittle(uint8_t *bytes, T value) {
     bytes[i] = uint8_t(value >> (8 * i));
 }
 
-inline Digest headerDigest(const uint8_t *header, const uint8_t *table, size_t tableSize) {
+inline Digest headerDigest(const uint8_t *header, const uint8_t *table,
+                           size_t tableSize) {
   Sha256 sha;
   sha.update(header, digestOffset);
   sha.update(table, tableSize);

@@ -19,10 +19,13 @@ constexpr unsigned maxHashThreads = 8;
 
 std::string text(uint64_t number) { return std::to_string(number); }
 
-[[noreturn]] void fail(const std::string &what) { throw ReadError{"bundle: " + what}; }
+[[noreturn]] void fail(const std::string &what) {
+  throw ReadError{"bundle: " + what};
+}
 
 bool isZero(const uint8_t *bytes, uint64_t size) {
-  return size == 0 || (bytes[0] == 0 && std::memcmp(bytes, bytes + 1, size - 1) == 0);
+  return size == 0 ||
+         (bytes[0] == 0 && std::memcmp(bytes, bytes + 1, size - 1) == 0);
 }
 
 // Hashes chunks on a few threads: weights can be large.
@@ -34,11 +37,13 @@ Digest hashWeights(ByteSpan bytes) {
     for (size_t i = next++; i < count; i = next++) {
       size_t offset = i * weightsChunk;
       digests[i] =
-          Sha256::hash(bytes.data + offset, std::min<size_t>(weightsChunk, bytes.size - offset));
+          Sha256::hash(bytes.data + offset,
+                       std::min<size_t>(weightsChunk, bytes.size - offset));
     }
   };
   std::vector<std::thread> threads;
-  size_t helpers = std::min<size_t>({count, maxHashThreads, std::thread::hardware_concurrency()});
+  size_t helpers = std::min<size_t>(
+      {count, maxHashThreads, std::thread::hardware_concurrency()});
   try {
     for (size_t i = 1; i < helpers; ++i)
       threads.emplace_back(work);
@@ -53,27 +58,33 @@ Digest hashWeights(ByteSpan bytes) {
 
 void checkHeader(ByteSpan file) {
   if (file.size < headerSize)
-    fail("expected a header of " + text(headerSize) + " bytes, found " + text(file.size));
+    fail("expected a header of " + text(headerSize) + " bytes, found " +
+         text(file.size));
   if (std::memcmp(file.data, magic, 8) != 0)
-    fail("expected the magic 'FUSECBDL' at offset 0: this is not a fusec bundle");
+    fail("expected the magic 'FUSECBDL' at offset 0: this is not a fusec "
+         "bundle");
   uint32_t major = loadLittle<uint32_t>(file.data + 8);
   uint32_t minor = loadLittle<uint32_t>(file.data + 12);
   if (major != formatMajor || minor > formatMinor || minor + 1 < formatMinor)
     fail("expected format " + text(formatMajor) + "." + text(formatMinor) +
-         " or the minor version before it, found " + text(major) + "." + text(minor) +
-         "; compile the model again with this version of fusec");
+         " or the minor version before it, found " + text(major) + "." +
+         text(minor) + "; compile the model again with this version of fusec");
   uint64_t size = loadLittle<uint64_t>(file.data + 16);
   if (size != file.size)
-    fail("expected " + text(size) + " bytes as the header says, found " + text(file.size) +
-         ": the file is truncated or damaged");
+    fail("expected " + text(size) + " bytes as the header says, found " +
+         text(file.size) + ": the file is truncated or damaged");
   uint32_t count = loadLittle<uint32_t>(file.data + 24);
   if (count < 1 || count > maxSections)
-    fail("expected 1 to " + text(maxSections) + " sections, found " + text(count));
+    fail("expected 1 to " + text(maxSections) + " sections, found " +
+         text(count));
   if (count > (file.size - headerSize) / entrySize)
-    fail("expected a table of " + text(count) + " sections, found the end of the file");
-  Digest digest = headerDigest(file.data, file.data + headerSize, count * entrySize);
+    fail("expected a table of " + text(count) +
+         " sections, found the end of the file");
+  Digest digest =
+      headerDigest(file.data, file.data + headerSize, count * entrySize);
   if (std::memcmp(digest.data(), file.data + digestOffset, digest.size()) != 0)
-    fail("header and section table do not match their hash: the file is damaged");
+    fail("header and section table do not match their hash: the file is "
+         "damaged");
   if (loadLittle<uint32_t>(file.data + 28) != 0)
     fail("expected 0 at offset 28");
 }
@@ -91,16 +102,17 @@ Section readEntry(ByteSpan file, size_t index, uint64_t &end) {
   uint64_t offset = loadLittle<uint64_t>(entry + 8);
   uint64_t size = loadLittle<uint64_t>(entry + 16);
   if (offset % sectionAlignment != 0)
-    fail(name + ": expected an offset that is a multiple of " + text(sectionAlignment) +
-         ", found " + text(offset));
+    fail(name + ": expected an offset that is a multiple of " +
+         text(sectionAlignment) + ", found " + text(offset));
   if (offset > file.size || size > file.size - offset)
-    fail(name + ": expected a range within the file's " + text(file.size) + " bytes, found " +
-         text(size) + " bytes at offset " + text(offset));
+    fail(name + ": expected a range within the file's " + text(file.size) +
+         " bytes, found " + text(size) + " bytes at offset " + text(offset));
   if (offset < end)
-    fail(name + ": offset " + text(offset) + " lies before the end " + text(end) +
-         " of what precedes it");
+    fail(name + ": offset " + text(offset) + " lies before the end " +
+         text(end) + " of what precedes it");
   if (!isZero(file.data + end, offset - end))
-    fail(name + ": expected zeros between offset " + text(end) + " and " + text(offset));
+    fail(name + ": expected zeros between offset " + text(end) + " and " +
+         text(offset));
   end = offset + size;
   Section section{SectionKind(kind), {file.data + offset, size_t(size)}, {}};
   std::memcpy(section.digest.data(), entry + 24, section.digest.size());
@@ -114,7 +126,8 @@ std::vector<Section> readTable(ByteSpan file) {
   for (size_t i = 0; i != count; ++i)
     sections.push_back(readEntry(file, i, end));
   if (end != file.size)
-    fail("expected the last section to end at " + text(file.size) + ", found " + text(end));
+    fail("expected the last section to end at " + text(file.size) + ", found " +
+         text(end));
   return sections;
 }
 
@@ -122,29 +135,33 @@ void checkHashes(const std::vector<Section> &sections, HashWeights hash) {
   uint64_t weights = 0;
   for (const Section &section : sections)
     weights += section.kind == SectionKind::Weights ? section.bytes.size : 0;
-  bool skipWeights = hash == HashWeights::Never ||
-                     (hash == HashWeights::Auto && weights > weightsHashedByDefault);
+  bool skipWeights =
+      hash == HashWeights::Never ||
+      (hash == HashWeights::Auto && weights > weightsHashedByDefault);
   for (size_t i = 0; i != sections.size(); ++i) {
     const Section &section = sections[i];
     bool isWeights = section.kind == SectionKind::Weights;
     if (isWeights && skipWeights)
       continue;
-    Digest digest = isWeights ? hashWeights(section.bytes)
-                              : Sha256::hash(section.bytes.data, section.bytes.size);
+    Digest digest = isWeights
+                        ? hashWeights(section.bytes)
+                        : Sha256::hash(section.bytes.data, section.bytes.size);
     if (digest != section.digest)
       fail("section " + text(i) + " (" + sectionKindName(section.kind) +
-           "): expected SHA-256 " + toHex(section.digest) + ", found " + toHex(digest) +
-           ": the file is damaged");
+           "): expected SHA-256 " + toHex(section.digest) + ", found " +
+           toHex(digest) + ": the file is damaged");
   }
 }
 } // namespace
 
 const char *sectionKindName(SectionKind kind) {
-  constexpr const char *names[] = {"", "manifest", "cubin", "ptx", "weights", "samples"};
+  constexpr const char *names[] = {"",    "manifest", "cubin",
+                                   "ptx", "weights",  "samples"};
   return names[unsigned(kind)];
 }
 
-bool Bundle::open(ByteSpan file, HashWeights hash, Bundle &bundle, std::string &error) {
+bool Bundle::open(ByteSpan file, HashWeights hash, Bundle &bundle,
+                  std::string &error) {
   Bundle opened;
   try {
     checkHeader(file);
@@ -155,7 +172,8 @@ bool Bundle::open(ByteSpan file, HashWeights hash, Bundle &bundle, std::string &
     return false;
   }
   ByteSpan manifest = opened.theSections.front().bytes;
-  std::string_view json(reinterpret_cast<const char *>(manifest.data), manifest.size);
+  std::string_view json(reinterpret_cast<const char *>(manifest.data),
+                        manifest.size);
   std::vector<SectionShape> shapes;
   for (const Section &section : opened.theSections)
     shapes.push_back({section.kind, section.bytes.size});
@@ -173,7 +191,8 @@ bool Bundle::open(ByteSpan file, HashWeights hash, Bundle &bundle, std::string &
 }
 
 ByteSpan Bundle::weightBytes(const Weight &weight) const {
-  return {theSections[weight.section].bytes.data + weight.offset, size_t(weight.size)};
+  return {theSections[weight.section].bytes.data + weight.offset,
+          size_t(weight.size)};
 }
 
 } // namespace fusec::format

@@ -23,14 +23,16 @@ uint64_t alignUp(uint64_t value) {
 // Hands `count` zero bytes to `emit`.
 template <typename Emit> bool emitZeros(uint64_t count, Emit emit) {
   for (; count != 0; count -= std::min<uint64_t>(count, sizeof(zeros)))
-    if (!emit(ByteSpan{zeros, size_t(std::min<uint64_t>(count, sizeof(zeros)))}))
+    if (!emit(
+            ByteSpan{zeros, size_t(std::min<uint64_t>(count, sizeof(zeros)))}))
       return false;
   return true;
 }
 
 // Hands all bytes of a section to `emit`, in order.
 template <typename Emit>
-bool emitSection(const std::vector<BundleWriter::Piece> &pieces, uint64_t size, Emit emit) {
+bool emitSection(const std::vector<BundleWriter::Piece> &pieces, uint64_t size,
+                 Emit emit) {
   uint64_t position = 0;
   for (const BundleWriter::Piece &piece : pieces) {
     if (!emitZeros(piece.offset - position, emit) || !emit(piece.bytes))
@@ -43,7 +45,8 @@ bool emitSection(const std::vector<BundleWriter::Piece> &pieces, uint64_t size, 
 // The hash of a section: plain, or for weights the hash of chunk hashes.
 class SectionHash {
 public:
-  explicit SectionHash(SectionKind kind) : chunked(kind == SectionKind::Weights) {}
+  explicit SectionHash(SectionKind kind)
+      : chunked(kind == SectionKind::Weights) {}
 
   bool operator()(ByteSpan bytes) {
     while (bytes.size != 0) {
@@ -84,26 +87,29 @@ unsigned BundleWriter::addSection(SectionKind kind, ByteSpan bytes) {
   return addSection(kind, {Piece{0, bytes}}, bytes.size);
 }
 
-unsigned BundleWriter::addSection(SectionKind kind, std::vector<Piece> pieces, uint64_t size) {
+unsigned BundleWriter::addSection(SectionKind kind, std::vector<Piece> pieces,
+                                  uint64_t size) {
   entries.push_back({kind, std::move(pieces), size});
   return unsigned(entries.size());
 }
 
-bool BundleWriter::write(const Manifest &manifest, const Sink &sink, std::string &error) const {
+bool BundleWriter::write(const Manifest &manifest, const Sink &sink,
+                         std::string &error) const {
   auto fail = [&](const std::string &what) {
     error = "bundle: " + what;
     return false;
   };
   if (entries.size() + 1 > maxSections)
-    return fail("expected at most " + std::to_string(maxSections) + " sections, found " +
-                std::to_string(entries.size() + 1));
+    return fail("expected at most " + std::to_string(maxSections) +
+                " sections, found " + std::to_string(entries.size() + 1));
   for (size_t i = 0; i != entries.size(); ++i) {
     uint64_t position = 0;
     for (const Piece &piece : entries[i].pieces) {
       if (piece.offset < position || piece.offset > entries[i].size ||
           piece.bytes.size > entries[i].size - piece.offset)
         return fail("section " + std::to_string(i + 1) + ": piece at offset " +
-                    std::to_string(piece.offset) + " overlaps another or exceeds the section");
+                    std::to_string(piece.offset) +
+                    " overlaps another or exceeds the section");
       position = piece.offset + piece.bytes.size;
     }
   }
@@ -111,12 +117,14 @@ bool BundleWriter::write(const Manifest &manifest, const Sink &sink, std::string
   std::vector<SectionShape> shapes = {{SectionKind::Manifest, 0}};
   for (const Entry &entry : entries)
     shapes.push_back({entry.kind, entry.size});
-  if (!checkManifest(checked, error) || !checkReferences(checked, shapes, error))
+  if (!checkManifest(checked, error) ||
+      !checkReferences(checked, shapes, error))
     return fail(error);
 
   std::string json = writeManifest(manifest);
   ByteSpan text = {reinterpret_cast<const uint8_t *>(json.data()), json.size()};
-  std::vector<Entry> all = {{SectionKind::Manifest, {Piece{0, text}}, json.size()}};
+  std::vector<Entry> all = {
+      {SectionKind::Manifest, {Piece{0, text}}, json.size()}};
   all.insert(all.end(), entries.begin(), entries.end());
 
   std::vector<uint8_t> head(headerSize + all.size() * entrySize);
@@ -124,7 +132,8 @@ bool BundleWriter::write(const Manifest &manifest, const Sink &sink, std::string
   for (size_t i = 0; i != all.size(); ++i) {
     uint8_t *entry = head.data() + headerSize + i * entrySize;
     SectionHash hash(all[i].kind);
-    emitSection(all[i].pieces, all[i].size, [&](ByteSpan bytes) { return hash(bytes); });
+    emitSection(all[i].pieces, all[i].size,
+                [&](ByteSpan bytes) { return hash(bytes); });
     Digest digest = hash.finish();
     storeLittle<uint32_t>(entry, uint32_t(all[i].kind));
     storeLittle<uint64_t>(entry + 8, alignUp(end));
@@ -137,8 +146,8 @@ bool BundleWriter::write(const Manifest &manifest, const Sink &sink, std::string
   storeLittle<uint32_t>(head.data() + 12, formatMinor);
   storeLittle<uint64_t>(head.data() + 16, end);
   storeLittle<uint32_t>(head.data() + 24, uint32_t(all.size()));
-  Digest digest =
-      headerDigest(head.data(), head.data() + headerSize, head.size() - headerSize);
+  Digest digest = headerDigest(head.data(), head.data() + headerSize,
+                               head.size() - headerSize);
   std::copy(digest.begin(), digest.end(), head.data() + digestOffset);
 
   bool written = sink({head.data(), head.size()});
@@ -160,7 +169,8 @@ bool BundleWriter::writeFile(const Manifest &manifest, const std::string &path,
     return false;
   }
   auto sink = [&](ByteSpan bytes) {
-    return bytes.size == 0 || std::fwrite(bytes.data, 1, bytes.size, file) == bytes.size;
+    return bytes.size == 0 ||
+           std::fwrite(bytes.data, 1, bytes.size, file) == bytes.size;
   };
   bool written = write(manifest, sink, error);
   bool failed = std::ferror(file) != 0;
@@ -169,7 +179,8 @@ bool BundleWriter::writeFile(const Manifest &manifest, const std::string &path,
   if (written && closed && std::rename(partial.c_str(), path.c_str()) == 0)
     return true;
   if (written || failed)
-    error = path + ": cannot be written: " + std::strerror(written ? errno : reason);
+    error = path +
+            ": cannot be written: " + std::strerror(written ? errno : reason);
   std::remove(partial.c_str());
   return false;
 }

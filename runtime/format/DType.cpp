@@ -11,9 +11,10 @@ struct Row {
   std::string_view name;
   unsigned size;
 };
-constexpr Row rows[numDTypes] = {{"bool", 1}, {"i8", 1},  {"i16", 2}, {"i32", 4},  {"i64", 8},
-                                 {"u8", 1},   {"u16", 2}, {"u32", 4}, {"u64", 8},  {"f16", 2},
-                                 {"bf16", 2}, {"f32", 4}, {"f64", 8}};
+constexpr Row rows[numDTypes] = {
+    {"bool", 1}, {"i8", 1},  {"i16", 2}, {"i32", 4}, {"i64", 8},
+    {"u8", 1},   {"u16", 2}, {"u32", 4}, {"u64", 8}, {"f16", 2},
+    {"bf16", 2}, {"f32", 4}, {"f64", 8}};
 } // namespace
 
 std::string_view dtypeName(DType type) { return rows[unsigned(type)].name; }

@@ -12,13 +12,15 @@ namespace {
 constexpr struct {
   Expr::Op op;
   const char *name;
-} opNames[] = {{Expr::Op::Add, "+"},        {Expr::Op::Sub, "-"},
-               {Expr::Op::Mul, "*"},        {Expr::Op::FloorDiv, "floordiv"},
+} opNames[] = {{Expr::Op::Add, "+"},           {Expr::Op::Sub, "-"},
+               {Expr::Op::Mul, "*"},           {Expr::Op::FloorDiv, "floordiv"},
                {Expr::Op::CeilDiv, "ceildiv"}, {Expr::Op::Mod, "mod"},
-               {Expr::Op::Min, "min"},      {Expr::Op::Max, "max"}};
+               {Expr::Op::Min, "min"},         {Expr::Op::Max, "max"}};
 
 // Rounds towards minus infinity; the divisor is positive.
-int64_t floorDivide(int64_t lhs, int64_t rhs) { return lhs / rhs - (lhs % rhs < 0 ? 1 : 0); }
+int64_t floorDivide(int64_t lhs, int64_t rhs) {
+  return lhs / rhs - (lhs % rhs < 0 ? 1 : 0);
+}
 
 std::optional<int64_t> apply(Expr::Op op, int64_t lhs, int64_t rhs) {
   int64_t result = 0;
@@ -71,8 +73,12 @@ Expr Expr::make(Op op, std::vector<Expr> operands) {
   return expr;
 }
 
-Expr Expr::add(Expr lhs, Expr rhs) { return make(Op::Add, {std::move(lhs), std::move(rhs)}); }
-Expr Expr::mul(Expr lhs, Expr rhs) { return make(Op::Mul, {std::move(lhs), std::move(rhs)}); }
+Expr Expr::add(Expr lhs, Expr rhs) {
+  return make(Op::Add, {std::move(lhs), std::move(rhs)});
+}
+Expr Expr::mul(Expr lhs, Expr rhs) {
+  return make(Op::Mul, {std::move(lhs), std::move(rhs)});
+}
 
 const char *exprOpName(Expr::Op op) {
   for (const auto &row : opNames)
@@ -94,7 +100,8 @@ std::string toString(const Expr &expr) {
   if (expr.op == Expr::Op::Dim)
     return expr.dimName;
   bool infix = isInfix(expr.op);
-  std::string separator = infix ? std::string(" ") + exprOpName(expr.op) + " " : ", ";
+  std::string separator =
+      infix ? std::string(" ") + exprOpName(expr.op) + " " : ", ";
   std::string text;
   for (const Expr &operand : expr.operands) {
     if (!text.empty())
@@ -105,7 +112,8 @@ std::string toString(const Expr &expr) {
   return infix ? text : exprOpName(expr.op) + ("(" + text + ")");
 }
 
-bool resolveDims(Expr &expr, const std::vector<std::string> &dims, std::string &unknown) {
+bool resolveDims(Expr &expr, const std::vector<std::string> &dims,
+                 std::string &unknown) {
   if (expr.op == Expr::Op::Dim) {
     auto found = std::find(dims.begin(), dims.end(), expr.dimName);
     if (found == dims.end()) {
@@ -124,7 +132,8 @@ std::optional<int64_t> evaluate(const Expr &expr, const int64_t *dims) {
   if (expr.op == Expr::Op::Constant)
     return expr.value;
   if (expr.op == Expr::Op::Dim)
-    return expr.value < 0 ? std::nullopt : std::optional<int64_t>(dims[expr.value]);
+    return expr.value < 0 ? std::nullopt
+                          : std::optional<int64_t>(dims[expr.value]);
   std::optional<int64_t> result;
   for (const Expr &operand : expr.operands) {
     std::optional<int64_t> next = evaluate(operand, dims);

@@ -19,7 +19,8 @@ public:
   using Json = nlohmann::json;
 
   // The whole text; its members' paths begin with their own names.
-  explicit JsonReader(const Json &value) : value(value), where("manifest"), root(true) {}
+  explicit JsonReader(const Json &value)
+      : value(value), where("manifest"), root(true) {}
 
   [[noreturn]] void fail(const std::string &what) const { where.fail(what); }
 
@@ -72,7 +73,8 @@ public:
   }
   int64_t int64() const {
     expect(value.is_number_integer(), "an integer");
-    if (value.is_number_unsigned() && value.get<uint64_t>() > uint64_t(INT64_MAX))
+    if (value.is_number_unsigned() &&
+        value.get<uint64_t>() > uint64_t(INT64_MAX))
       fail("expected an integer of at most 2^63 - 1, found " + found());
     return value.get<int64_t>();
   }
@@ -88,7 +90,8 @@ public:
   }
   // The text of a value whose structure is free.
   std::string text(bool wantArray) const {
-    expect(wantArray ? value.is_array() : value.is_object(), wantArray ? "an array" : "an object");
+    expect(wantArray ? value.is_array() : value.is_object(),
+           wantArray ? "an array" : "an object");
     return value.dump(-1, ' ', false, Json::error_handler_t::replace);
   }
   const Json &json() const { return value; }

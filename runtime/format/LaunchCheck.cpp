@@ -31,66 +31,78 @@ bool isSymbol(const std::string &name) {
 }
 
 // Checks that each extent is at least 1 and returns their product.
-uint64_t volume(const std::array<unsigned, 3> &extents, uint64_t limit, const Where &where) {
+uint64_t volume(const std::array<unsigned, 3> &extents, uint64_t limit,
+                const Where &where) {
   uint64_t product = 1;
   for (size_t i = 0; i != extents.size(); ++i) {
     if (extents[i] < 1 || extents[i] > limit)
-      where.at(i).fail("expected 1 to " + text(limit) + ", found " + text(extents[i]));
+      where.at(i).fail("expected 1 to " + text(limit) + ", found " +
+                       text(extents[i]));
     product *= extents[i];
   }
   if (product > limit)
-    where.fail("expected a product of at most " + text(limit) + ", found " + text(product));
+    where.fail("expected a product of at most " + text(limit) + ", found " +
+               text(product));
   return product;
 }
 } // namespace
 
-void ManifestChecker::checkPointer(const Plan &plan, Pointer &pointer, const Where &where) {
-  const size_t counts[] = {plan.buffers.size(), plan.weights.size(), manifest.inputs.size(),
-                           manifest.outputs.size()};
+void ManifestChecker::checkPointer(const Plan &plan, Pointer &pointer,
+                                   const Where &where) {
+  const size_t counts[] = {plan.buffers.size(), plan.weights.size(),
+                           manifest.inputs.size(), manifest.outputs.size()};
   size_t count = counts[unsigned(pointer.kind)];
   if (pointer.index >= count)
     where.member("index").fail("expected an index below the number of " +
-                               std::string(pointerKindName(pointer.kind)) + "s, " + text(count) +
-                               ", found " + text(pointer.index));
+                               std::string(pointerKindName(pointer.kind)) +
+                               "s, " + text(count) + ", found " +
+                               text(pointer.index));
   checkSize(pointer.offset, where.member("offset"));
   if (pointer.kind == Pointer::Kind::Weight && pointer.offset.isConstant() &&
       uint64_t(pointer.offset.value) > plan.weights[pointer.index].size)
     where.member("offset").fail("expected at most the size of weight '" +
                                 plan.weights[pointer.index].name + "', " +
-                                text(plan.weights[pointer.index].size) + ", found " +
+                                text(plan.weights[pointer.index].size) +
+                                ", found " +
                                 text(uint64_t(pointer.offset.value)));
 }
 
-void ManifestChecker::checkTensorMap(const Plan &plan, const Target &target, TensorMapParam &map,
-                                     const Where &where) {
+void ManifestChecker::checkTensorMap(const Plan &plan, const Target &target,
+                                     TensorMapParam &map, const Where &where) {
   if (target.ptx || target.capability < clusterCapability)
-    where.fail("tensor maps need a target of sm_90 or later, found '" + plan.target + "'");
+    where.fail("tensor maps need a target of sm_90 or later, found '" +
+               plan.target + "'");
   checkPointer(plan, map.of, where.member("of"));
   size_t rank = map.sizes.size();
   if (rank < 1 || rank > maxMapRank)
     where.member("sizes").fail("expected 1 to 5 sizes, found " + text(rank));
   if (map.strides.size() != rank - 1)
-    where.member("strides").fail("expected " + text(rank - 1) + " strides, found " +
-                                 text(map.strides.size()));
+    where.member("strides").fail("expected " + text(rank - 1) +
+                                 " strides, found " + text(map.strides.size()));
   if (map.box.size() != rank)
-    where.member("box").fail("expected " + text(rank) + " sizes, found " + text(map.box.size()));
+    where.member("box").fail("expected " + text(rank) + " sizes, found " +
+                             text(map.box.size()));
   for (size_t i = 0; i != rank; ++i) {
     checkSize(map.sizes[i], where.member("sizes").at(i));
     if (i + 1 != rank)
       checkSize(map.strides[i], where.member("strides").at(i));
     if (map.box[i] < 1 || map.box[i] > maxMapBox)
-      where.member("box").at(i).fail("expected 1 to 256, found " + text(map.box[i]));
+      where.member("box").at(i).fail("expected 1 to 256, found " +
+                                     text(map.box[i]));
   }
-  if (map.swizzle != 0 && map.swizzle != 32 && map.swizzle != 64 && map.swizzle != 128)
-    where.member("swizzle").fail("expected 0, 32, 64 or 128, found " + text(map.swizzle));
+  if (map.swizzle != 0 && map.swizzle != 32 && map.swizzle != 64 &&
+      map.swizzle != 128)
+    where.member("swizzle").fail("expected 0, 32, 64 or 128, found " +
+                                 text(map.swizzle));
   unsigned inner = map.box[0] * mapTypeSize(map.dtype);
   if (inner % 16 != 0 || (map.swizzle != 0 && inner > map.swizzle))
-    where.member("box").at(0).fail("expected a multiple of 16 bytes within the swizzle, found " +
-                                   text(inner) + " bytes");
+    where.member("box").at(0).fail(
+        "expected a multiple of 16 bytes within the swizzle, found " +
+        text(inner) + " bytes");
 }
 
-void ManifestChecker::checkParam(const Plan &plan, const Target &target, Param &param,
-                                 const Where &where) {
+void ManifestChecker::checkParam(const Plan &plan, const Target &target,
+                                 Param &param, const Where &where) {
   if (auto *pointer = std::get_if<Pointer>(&param)) {
     checkPointer(plan, *pointer, where);
   } else if (auto *size = std::get_if<SizeParam>(&param)) {
@@ -102,33 +114,39 @@ void ManifestChecker::checkParam(const Plan &plan, const Target &target, Param &
     bool known = scalar->type == DType::I32 || scalar->type == DType::I64 ||
                  scalar->type == DType::F32 || scalar->type == DType::F64;
     if (!known)
-      where.member("type").fail("expected 'i32', 'i64', 'f32' or 'f64', found '" +
-                                std::string(dtypeName(scalar->type)) + "'");
+      where.member("type").fail(
+          "expected 'i32', 'i64', 'f32' or 'f64', found '" +
+          std::string(dtypeName(scalar->type)) + "'");
     if (dtypeSize(scalar->type) == 4 && scalar->bits > UINT32_MAX)
-      where.member("bits").fail("expected at most 32 bits, found " + text(scalar->bits));
+      where.member("bits").fail("expected at most 32 bits, found " +
+                                text(scalar->bits));
   } else if (auto *map = std::get_if<TensorMapParam>(&param)) {
     checkTensorMap(plan, target, *map, where);
   }
 }
 
-void ManifestChecker::checkLaunch(Plan &plan, const Target &target, Launch &launch,
-                                  const Where &where) {
+void ManifestChecker::checkLaunch(Plan &plan, const Target &target,
+                                  Launch &launch, const Where &where) {
   if (!isSymbol(launch.symbol))
-    where.member("symbol").fail("expected letters, digits, '_', '$' and '.', found '" +
-                                launch.symbol.substr(0, 60) + "'");
+    where.member("symbol").fail(
+        "expected letters, digits, '_', '$' and '.', found '" +
+        launch.symbol.substr(0, 60) + "'");
   for (size_t i = 0; i != 3; ++i)
     checkSize(launch.grid[i], where.member("grid").at(i));
   volume(launch.block, maxThreads, where.member("block"));
   if (launch.block[2] > maxBlockDepth)
-    where.member("block").at(2).fail("expected at most " + text(maxBlockDepth) + ", found " +
-                                     text(launch.block[2]));
-  uint64_t cluster = volume(launch.cluster, maxCluster, where.member("cluster"));
+    where.member("block").at(2).fail("expected at most " + text(maxBlockDepth) +
+                                     ", found " + text(launch.block[2]));
+  uint64_t cluster =
+      volume(launch.cluster, maxCluster, where.member("cluster"));
   if (cluster > 1 && (target.ptx || target.capability < clusterCapability))
-    where.member("cluster").fail("clusters need a target of sm_90 or later, found '" +
-                                 plan.target + "'");
+    where.member("cluster").fail(
+        "clusters need a target of sm_90 or later, found '" + plan.target +
+        "'");
   if (cluster > plan.cluster)
-    where.member("cluster").fail("expected at most the plan's cluster of " + text(plan.cluster) +
-                                 " blocks, found " + text(cluster));
+    where.member("cluster").fail("expected at most the plan's cluster of " +
+                                 text(plan.cluster) + " blocks, found " +
+                                 text(cluster));
   if (launch.smem > plan.smem)
     where.member("smem").fail("expected at most the plan's " + text(plan.smem) +
                               " bytes, found " + text(launch.smem));
@@ -136,7 +154,9 @@ void ManifestChecker::checkLaunch(Plan &plan, const Target &target, Launch &laun
   for (size_t i = 0; i != launch.params.size(); ++i) {
     checkParam(plan, target, launch.params[i], where.member("params").at(i));
     ParamLayout layout = paramLayout(launch.params[i]);
-    bytes = (bytes + layout.alignment - 1) / layout.alignment * layout.alignment + layout.size;
+    bytes =
+        (bytes + layout.alignment - 1) / layout.alignment * layout.alignment +
+        layout.size;
   }
   if (bytes > maxParamBytes)
     where.member("params").fail("expected at most " + text(maxParamBytes) +
@@ -152,19 +172,23 @@ void ManifestChecker::checkCondition(Condition &condition, const Where &where) {
   Where pointer = where.member("pointer");
   bool input = condition.pointerKind == Pointer::Kind::Input;
   if (!input && condition.pointerKind != Pointer::Kind::Output)
-    pointer.member("kind").fail("expected 'input' or 'output', found '" +
-                                std::string(pointerKindName(condition.pointerKind)) + "'");
+    pointer.member("kind").fail(
+        "expected 'input' or 'output', found '" +
+        std::string(pointerKindName(condition.pointerKind)) + "'");
   size_t count = input ? manifest.inputs.size() : manifest.outputs.size();
   if (condition.pointerIndex >= count)
-    pointer.member("index").fail("expected an index below " + text(count) + ", found " +
-                                 text(condition.pointerIndex));
-  bool powerOfTwo = condition.bytes != 0 && (condition.bytes & (condition.bytes - 1)) == 0;
+    pointer.member("index").fail("expected an index below " + text(count) +
+                                 ", found " + text(condition.pointerIndex));
+  bool powerOfTwo =
+      condition.bytes != 0 && (condition.bytes & (condition.bytes - 1)) == 0;
   if (!powerOfTwo || condition.bytes > maxPointerAlignment)
-    where.member("bytes").fail("expected a power of two of at most " + text(maxPointerAlignment) +
-                               ", found " + text(condition.bytes));
+    where.member("bytes").fail("expected a power of two of at most " +
+                               text(maxPointerAlignment) + ", found " +
+                               text(condition.bytes));
 }
 
-void ManifestChecker::checkStep(Plan &plan, const Target &target, Step &step, const Where &where) {
+void ManifestChecker::checkStep(Plan &plan, const Target &target, Step &step,
+                                const Where &where) {
   Where variants = where.member("variants");
   if (step.variants.empty())
     variants.fail("expected at least one variant, found none");
@@ -173,12 +197,15 @@ void ManifestChecker::checkStep(Plan &plan, const Target &target, Step &step, co
     bool last = i + 1 == step.variants.size();
     if (variant.guard.empty() != last)
       variants.at(i).member("guard").fail(
-          last ? "expected no condition in the last variant, found " + text(variant.guard.size())
-               : "expected a condition in every variant but the last, found none");
+          last ? "expected no condition in the last variant, found " +
+                     text(variant.guard.size())
+               : "expected a condition in every variant but the last, found "
+                 "none");
     for (size_t c = 0; c != variant.guard.size(); ++c)
       checkCondition(variant.guard[c], variants.at(i).member("guard").at(c));
     for (size_t l = 0; l != variant.launches.size(); ++l)
-      checkLaunch(plan, target, variant.launches[l], variants.at(i).member("launches").at(l));
+      checkLaunch(plan, target, variant.launches[l],
+                  variants.at(i).member("launches").at(l));
   }
 }
 

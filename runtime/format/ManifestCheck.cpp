@@ -18,18 +18,23 @@ constexpr unsigned maxExprNodes = 4096;
 constexpr unsigned maxPlanSharedMemory = 1u << 20;
 constexpr unsigned maxWeightAlignment = 4096;
 
-void checkShape(const Expr &expr, const Where &where, unsigned depth, unsigned &nodes) {
+void checkShape(const Expr &expr, const Where &where, unsigned depth,
+                unsigned &nodes) {
   if (depth > maxExprDepth || ++nodes > maxExprNodes)
-    where.fail("expected an expression of at most " + std::to_string(maxExprNodes) +
-               " terms nested at most " + std::to_string(maxExprDepth) + " deep");
+    where.fail("expected an expression of at most " +
+               std::to_string(maxExprNodes) + " terms nested at most " +
+               std::to_string(maxExprDepth) + " deep");
   bool leaf = expr.op == Expr::Op::Constant || expr.op == Expr::Op::Dim;
-  bool nary = expr.op == Expr::Op::Add || expr.op == Expr::Op::Mul || expr.op == Expr::Op::Min ||
-              expr.op == Expr::Op::Max;
+  bool nary = expr.op == Expr::Op::Add || expr.op == Expr::Op::Mul ||
+              expr.op == Expr::Op::Min || expr.op == Expr::Op::Max;
   size_t count = expr.operands.size();
   if (leaf ? count != 0 : nary ? count == 0 : count != 2)
-    where.fail("operator '" + std::string(leaf ? "leaf" : exprOpName(expr.op)) + "' expects " +
-               (leaf ? "no operands" : nary ? "at least one operand" : "two operands") + ", found " +
-               std::to_string(count));
+    where.fail("operator '" + std::string(leaf ? "leaf" : exprOpName(expr.op)) +
+               "' expects " +
+               (leaf   ? "no operands"
+                : nary ? "at least one operand"
+                       : "two operands") +
+               ", found " + std::to_string(count));
   for (const Expr &operand : expr.operands)
     checkShape(operand, where, depth + 1, nodes);
 }
@@ -51,17 +56,20 @@ void checkOverlaps(const std::vector<Weight> &weights, const Where &where) {
     order[i] = i;
   std::sort(order.begin(), order.end(), [&](size_t lhs, size_t rhs) {
     const Weight &a = weights[lhs], &b = weights[rhs];
-    return std::tie(a.section, a.offset, a.size, lhs) < std::tie(b.section, b.offset, b.size, rhs);
+    return std::tie(a.section, a.offset, a.size, lhs) <
+           std::tie(b.section, b.offset, b.size, rhs);
   });
   const Weight *last = nullptr;
   for (size_t index : order) {
     const Weight &weight = weights[index];
     if (weight.size == 0)
       continue;
-    if (last && last->section == weight.section && weight.offset < last->offset + last->size) {
+    if (last && last->section == weight.section &&
+        weight.offset < last->offset + last->size) {
       bool same = last->offset == weight.offset && last->size == weight.size;
       if (!same || last->replaceable || weight.replaceable)
-        where.at(index).fail("weight '" + weight.name + "' overlaps weight '" + last->name + "'");
+        where.at(index).fail("weight '" + weight.name + "' overlaps weight '" +
+                             last->name + "'");
     }
     last = &weight;
   }
@@ -79,7 +87,8 @@ void ManifestChecker::checkExpr(Expr &expr, const Where &where) {
 void ManifestChecker::checkSize(Expr &expr, const Where &where) {
   checkExpr(expr, where);
   if (expr.isConstant() && expr.value < 0)
-    where.fail("expected a size of at least 0, found " + std::to_string(expr.value));
+    where.fail("expected a size of at least 0, found " +
+               std::to_string(expr.value));
 }
 
 void ManifestChecker::checkDims() {
@@ -88,12 +97,14 @@ void ManifestChecker::checkDims() {
     if (manifest.dims[i].empty())
       where.at(i).fail("expected a name, found ''");
     if (i != 0 && !(manifest.dims[i - 1] < manifest.dims[i]))
-      where.at(i).fail("expected names in ascending order, found '" + manifest.dims[i] +
-                       "' after '" + manifest.dims[i - 1] + "'");
+      where.at(i).fail("expected names in ascending order, found '" +
+                       manifest.dims[i] + "' after '" + manifest.dims[i - 1] +
+                       "'");
   }
 }
 
-void ManifestChecker::checkTensors(std::vector<TensorSpec> &tensors, const char *key) {
+void ManifestChecker::checkTensors(std::vector<TensorSpec> &tensors,
+                                   const char *key) {
   Where list(key);
   for (size_t i = 0; i != tensors.size(); ++i) {
     Where where = list.at(i);
@@ -101,8 +112,8 @@ void ManifestChecker::checkTensors(std::vector<TensorSpec> &tensors, const char 
       where.fail("expected a name, found ''");
     Where sizes = where.member("sizes");
     if (tensors[i].sizes.size() > maxRank)
-      sizes.fail("expected a rank of at most " + std::to_string(maxRank) + ", found " +
-                 std::to_string(tensors[i].sizes.size()));
+      sizes.fail("expected a rank of at most " + std::to_string(maxRank) +
+                 ", found " + std::to_string(tensors[i].sizes.size()));
     for (size_t d = 0; d != tensors[i].sizes.size(); ++d)
       checkSize(tensors[i].sizes[d], sizes.at(d));
   }
@@ -112,11 +123,13 @@ void ManifestChecker::checkTensors(std::vector<TensorSpec> &tensors, const char 
 void ManifestChecker::checkWeight(const Weight &weight, const Where &where) {
   if (weight.name.empty())
     where.fail("expected a name, found ''");
-  bool powerOfTwo = weight.alignment != 0 && (weight.alignment & (weight.alignment - 1)) == 0;
+  bool powerOfTwo =
+      weight.alignment != 0 && (weight.alignment & (weight.alignment - 1)) == 0;
   if (!powerOfTwo || weight.alignment > maxWeightAlignment)
     where.member("alignment")
-        .fail("expected a power of two of at most " + std::to_string(maxWeightAlignment) +
-              ", found " + std::to_string(weight.alignment));
+        .fail("expected a power of two of at most " +
+              std::to_string(maxWeightAlignment) + ", found " +
+              std::to_string(weight.alignment));
   if (weight.offset % weight.alignment != 0)
     where.member("offset").fail("expected a multiple of the alignment " +
                                 std::to_string(weight.alignment) + ", found " +
@@ -135,10 +148,12 @@ void ManifestChecker::checkWeight(const Weight &weight, const Where &where) {
     where.member("pack").fail("expected JSON text");
 }
 
-void ManifestChecker::checkBuffer(Plan &plan, Buffer &buffer, const Where &where) {
+void ManifestChecker::checkBuffer(Plan &plan, Buffer &buffer,
+                                  const Where &where) {
   if (buffer.slot >= plan.slots.size())
-    where.member("slot").fail("expected an index below " + std::to_string(plan.slots.size()) +
-                              ", found " + std::to_string(buffer.slot));
+    where.member("slot").fail("expected an index below " +
+                              std::to_string(plan.slots.size()) + ", found " +
+                              std::to_string(buffer.slot));
   checkSize(buffer.offset, where.member("offset"));
   checkSize(buffer.size, where.member("size"));
   if (!nlohmann::json::accept(buffer.layout))
@@ -148,10 +163,12 @@ void ManifestChecker::checkBuffer(Plan &plan, Buffer &buffer, const Where &where
 void ManifestChecker::checkPlan(Plan &plan, const Where &where) {
   std::optional<Target> target = parseTarget(plan.target);
   if (!target)
-    where.member("target").fail("expected a name such as 'sm_80', 'sm_90a' or 'ptx', found '" +
-                                plan.target + "'");
+    where.member("target").fail(
+        "expected a name such as 'sm_80', 'sm_90a' or 'ptx', found '" +
+        plan.target + "'");
   if (plan.smem > maxPlanSharedMemory)
-    where.member("smem").fail("expected at most " + std::to_string(maxPlanSharedMemory) +
+    where.member("smem").fail("expected at most " +
+                              std::to_string(maxPlanSharedMemory) +
                               " bytes, found " + std::to_string(plan.smem));
   for (size_t i = 0; i != plan.slots.size(); ++i)
     checkSize(plan.slots[i], where.member("slots").at(i));
@@ -170,8 +187,10 @@ void ManifestChecker::check() {
                manifest.minor + 1 >= formatMinor;
   if (!known)
     format.fail("expected version " + std::to_string(formatMajor) + "." +
-                std::to_string(formatMinor) + " or the minor version before it, found " +
-                std::to_string(manifest.major) + "." + std::to_string(manifest.minor));
+                std::to_string(formatMinor) +
+                " or the minor version before it, found " +
+                std::to_string(manifest.major) + "." +
+                std::to_string(manifest.minor));
   checkDims();
   checkTensors(manifest.inputs, "inputs");
   checkTensors(manifest.outputs, "outputs");
@@ -187,7 +206,8 @@ void ManifestChecker::check() {
   for (size_t i = 0; i != manifest.plans.size(); ++i) {
     for (size_t j = 0; j != i; ++j)
       if (manifest.plans[i].target == manifest.plans[j].target)
-        plans.at(i).fail("target '" + manifest.plans[i].target + "' occurs twice");
+        plans.at(i).fail("target '" + manifest.plans[i].target +
+                         "' occurs twice");
     checkPlan(manifest.plans[i], plans.at(i));
   }
 }

@@ -27,13 +27,16 @@ private:
   void checkBuffer(Plan &plan, Buffer &buffer, const Where &where);
   void checkPlan(Plan &plan, const Where &where);
 
-  void checkStep(Plan &plan, const Target &target, Step &step, const Where &where);
+  void checkStep(Plan &plan, const Target &target, Step &step,
+                 const Where &where);
   void checkCondition(Condition &condition, const Where &where);
-  void checkLaunch(Plan &plan, const Target &target, Launch &launch, const Where &where);
-  void checkParam(const Plan &plan, const Target &target, Param &param, const Where &where);
+  void checkLaunch(Plan &plan, const Target &target, Launch &launch,
+                   const Where &where);
+  void checkParam(const Plan &plan, const Target &target, Param &param,
+                  const Where &where);
   void checkPointer(const Plan &plan, Pointer &pointer, const Where &where);
-  void checkTensorMap(const Plan &plan, const Target &target, TensorMapParam &map,
-                      const Where &where);
+  void checkTensorMap(const Plan &plan, const Target &target,
+                      TensorMapParam &map, const Where &where);
 
   Manifest &manifest;
 };

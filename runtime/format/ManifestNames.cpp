@@ -14,7 +14,8 @@ Condition Condition::compare(Kind kind, Expr lhs, Expr rhs) {
   return condition;
 }
 
-Condition Condition::aligned(Pointer::Kind pointer, unsigned index, unsigned bytes) {
+Condition Condition::aligned(Pointer::Kind pointer, unsigned index,
+                             unsigned bytes) {
   Condition condition;
   condition.kind = Kind::Aligned;
   condition.pointerKind = pointer;
@@ -29,13 +30,15 @@ std::string_view pointerKindName(Pointer::Kind kind) {
 }
 
 std::string_view conditionName(Condition::Kind kind) {
-  constexpr std::string_view names[] = {"<=", "<", ">=", ">", "==", "!=", "aligned"};
+  constexpr std::string_view names[] = {"<=", "<",  ">=",     ">",
+                                        "==", "!=", "aligned"};
   return names[unsigned(kind)];
 }
 
 std::string_view mapTypeName(MapType type) {
-  constexpr std::string_view names[] = {"u8",  "u16", "u32", "i32",  "u64", "i64",
-                                        "f16", "f32", "f64", "bf16", "",    "tf32"};
+  constexpr std::string_view names[] = {"u8",  "u16",  "u32", "i32",
+                                        "u64", "i64",  "f16", "f32",
+                                        "f64", "bf16", "",    "tf32"};
   return names[unsigned(type)];
 }
 

@@ -13,7 +13,8 @@ namespace {
 // and free-form text.
 constexpr int maxJsonDepth = 64;
 
-template <typename T, typename Read> std::vector<T> readList(const JsonReader &json, Read read) {
+template <typename T, typename Read>
+std::vector<T> readList(const JsonReader &json, Read read) {
   std::vector<T> list;
   json.forEach([&](const JsonReader &item) { list.push_back(read(item)); });
   return list;
@@ -27,14 +28,16 @@ Expr readExpr(const JsonReader &json) {
   if (json.isString())
     return Expr::dim(json.string());
   if (!json.json().is_array())
-    json.fail("expected an integer, a dimension's name or [operator, operands...], found " +
+    json.fail("expected an integer, a dimension's name or [operator, "
+              "operands...], found " +
               json.found());
   size_t size = json.arraySize();
   std::optional<Expr::Op> op;
   if (size != 0 && json.element(0).isString())
     op = parseExprOp(json.element(0).string());
   if (!op)
-    json.fail("expected an operator among + - * floordiv ceildiv mod min max first, found " +
+    json.fail("expected an operator among + - * floordiv ceildiv mod min max "
+              "first, found " +
               json.found());
   std::vector<Expr> operands;
   for (size_t i = 1; i < size; ++i)
@@ -42,7 +45,9 @@ Expr readExpr(const JsonReader &json) {
   return Expr::make(*op, std::move(operands));
 }
 
-std::vector<Expr> readExprs(const JsonReader &json) { return readList<Expr>(json, readExpr); }
+std::vector<Expr> readExprs(const JsonReader &json) {
+  return readList<Expr>(json, readExpr);
+}
 
 DType readDType(const JsonReader &json) {
   std::optional<DType> type = parseDType(json.string());
@@ -54,14 +59,16 @@ DType readDType(const JsonReader &json) {
 std::array<unsigned, 3> readTriple(const JsonReader &json) {
   if (json.arraySize() != 3)
     json.fail("expected three integers, found " + json.found());
-  return {json.element(0).uint32(), json.element(1).uint32(), json.element(2).uint32()};
+  return {json.element(0).uint32(), json.element(1).uint32(),
+          json.element(2).uint32()};
 }
 
 Pointer::Kind readPointerKind(const JsonReader &json) {
   for (unsigned i = 0; i != 4; ++i)
     if (json.string() == pointerKindName(Pointer::Kind(i)))
       return Pointer::Kind(i);
-  json.fail("expected 'buffer', 'weight', 'input' or 'output', found " + json.found());
+  json.fail("expected 'buffer', 'weight', 'input' or 'output', found " +
+            json.found());
 }
 
 Pointer readPointer(const JsonReader &json) {
@@ -80,19 +87,21 @@ Condition readCondition(const JsonReader &json) {
     if (op.string() != conditionName(Condition::Kind(i)))
       continue;
     json.expectObject({"op", "lhs", "rhs"});
-    return Condition::compare(Condition::Kind(i), readExpr(json["lhs"]), readExpr(json["rhs"]));
+    return Condition::compare(Condition::Kind(i), readExpr(json["lhs"]),
+                              readExpr(json["rhs"]));
   }
   if (op.string() != "aligned")
     op.fail("expected a comparison or 'aligned', found " + op.found());
   json.expectObject({"op", "pointer", "bytes"});
   JsonReader pointer = json["pointer"];
   pointer.expectObject({"kind", "index"});
-  return Condition::aligned(readPointerKind(pointer["kind"]), pointer["index"].uint32(),
-                            json["bytes"].uint32());
+  return Condition::aligned(readPointerKind(pointer["kind"]),
+                            pointer["index"].uint32(), json["bytes"].uint32());
 }
 
 Param readTensorMap(const JsonReader &json) {
-  json.expectObject({"kind", "of", "dtype", "sizes", "strides", "box", "swizzle", "oob"});
+  json.expectObject(
+      {"kind", "of", "dtype", "sizes", "strides", "box", "swizzle", "oob"});
   TensorMapParam map;
   map.of = readPointer(json["of"]);
   JsonReader dtype = json["dtype"];
@@ -104,10 +113,12 @@ Param readTensorMap(const JsonReader &json) {
     }
   }
   if (!known)
-    dtype.fail("expected an element type of tensor maps such as 'f16', found " + dtype.found());
+    dtype.fail("expected an element type of tensor maps such as 'f16', found " +
+               dtype.found());
   map.sizes = readExprs(json["sizes"]);
   map.strides = readExprs(json["strides"]);
-  map.box = readList<unsigned>(json["box"], [](const JsonReader &item) { return item.uint32(); });
+  map.box = readList<unsigned>(
+      json["box"], [](const JsonReader &item) { return item.uint32(); });
   map.swizzle = json["swizzle"].uint32();
   if (json["oob"].string() != "zero")
     json["oob"].fail("expected 'zero', found " + json["oob"].found());
@@ -134,13 +145,15 @@ Param readParam(const JsonReader &json) {
 }
 
 Launch readLaunch(const JsonReader &json) {
-  json.expectObject({"section", "symbol", "grid", "block", "cluster", "smem", "pdl", "params"});
+  json.expectObject({"section", "symbol", "grid", "block", "cluster", "smem",
+                     "pdl", "params"});
   Launch launch;
   launch.section = json["section"].uint32();
   launch.symbol = json["symbol"].string();
   std::vector<Expr> grid = readExprs(json["grid"]);
   if (grid.size() != 3)
-    json["grid"].fail("expected three expressions, found " + json["grid"].found());
+    json["grid"].fail("expected three expressions, found " +
+                      json["grid"].found());
   std::move(grid.begin(), grid.end(), launch.grid.begin());
   launch.block = readTriple(json["block"]);
   launch.cluster = readTriple(json["cluster"]);
@@ -158,7 +171,8 @@ Variant readVariant(const JsonReader &json) {
 
 Step readStep(const JsonReader &json) {
   json.expectObject({"name", "sources", "variants"});
-  return {json["name"].string(), readList<std::string>(json["sources"], readString),
+  return {json["name"].string(),
+          readList<std::string>(json["sources"], readString),
           readList<Variant>(json["variants"], readVariant)};
 }
 
@@ -175,8 +189,8 @@ Buffer readBuffer(const JsonReader &json) {
 }
 
 Weight readWeight(const JsonReader &json) {
-  json.expectObject({"name", "section", "offset", "size", "alignment", "dtype", "sizes", "layout",
-                     "pack", "replaceable"});
+  json.expectObject({"name", "section", "offset", "size", "alignment", "dtype",
+                     "sizes", "layout", "pack", "replaceable"});
   Weight weight;
   weight.name = json["name"].string();
   weight.section = json["section"].uint32();
@@ -184,8 +198,8 @@ Weight readWeight(const JsonReader &json) {
   weight.size = json["size"].uint64();
   weight.alignment = json["alignment"].uint32();
   weight.dtype = readDType(json["dtype"]);
-  weight.sizes =
-      readList<int64_t>(json["sizes"], [](const JsonReader &item) { return item.int64(); });
+  weight.sizes = readList<int64_t>(
+      json["sizes"], [](const JsonReader &item) { return item.int64(); });
   weight.layout = json["layout"].text(false);
   weight.pack = json["pack"].text(true);
   weight.replaceable = json["replaceable"].boolean();
@@ -193,8 +207,8 @@ Weight readWeight(const JsonReader &json) {
 }
 
 Plan readPlan(const JsonReader &json) {
-  json.expectObject(
-      {"target", "min_driver", "cluster", "smem", "slots", "buffers", "weights", "steps"});
+  json.expectObject({"target", "min_driver", "cluster", "smem", "slots",
+                     "buffers", "weights", "steps"});
   Plan plan;
   plan.target = json["target"].string();
   plan.minDriver = json["min_driver"].uint32();
@@ -209,17 +223,19 @@ Plan readPlan(const JsonReader &json) {
 
 TensorSpec readTensor(const JsonReader &json) {
   json.expectObject({"name", "dtype", "sizes"});
-  return {json["name"].string(), readDType(json["dtype"]), readExprs(json["sizes"])};
+  return {json["name"].string(), readDType(json["dtype"]),
+          readExprs(json["sizes"])};
 }
 
 Constraint readConstraint(const JsonReader &json) {
   json.expectObject({"lhs", "rhs", "message"});
-  return {readExpr(json["lhs"]), readExpr(json["rhs"]), json["message"].string()};
+  return {readExpr(json["lhs"]), readExpr(json["rhs"]),
+          json["message"].string()};
 }
 
 Manifest readManifest(const JsonReader &json) {
-  json.expectObject({"format", "compiler", "nvrtc", "options", "dims", "constraints", "inputs",
-                     "outputs", "plans"});
+  json.expectObject({"format", "compiler", "nvrtc", "options", "dims",
+                     "constraints", "inputs", "outputs", "plans"});
   Manifest manifest;
   JsonReader format = json["format"];
   format.expectObject({"major", "minor"});
@@ -233,7 +249,8 @@ Manifest readManifest(const JsonReader &json) {
   for (const auto &item : options.json().items())
     manifest.options[item.key()] = options[item.key().c_str()].string();
   manifest.dims = readList<std::string>(json["dims"], readString);
-  manifest.constraints = readList<Constraint>(json["constraints"], readConstraint);
+  manifest.constraints =
+      readList<Constraint>(json["constraints"], readConstraint);
   manifest.inputs = readList<TensorSpec>(json["inputs"], readTensor);
   manifest.outputs = readList<TensorSpec>(json["outputs"], readTensor);
   manifest.plans = readList<Plan>(json["plans"], readPlan);
@@ -241,16 +258,19 @@ Manifest readManifest(const JsonReader &json) {
 }
 } // namespace
 
-bool parseManifest(std::string_view text, Manifest &manifest, std::string &error) {
+bool parseManifest(std::string_view text, Manifest &manifest,
+                   std::string &error) {
   try {
     // The callback sees the depth before a value is stored.
-    auto checkDepth = [](int depth, nlohmann::json::parse_event_t, nlohmann::json &) {
+    auto checkDepth = [](int depth, nlohmann::json::parse_event_t,
+                         nlohmann::json &) {
       if (depth > maxJsonDepth)
-        throw ReadError{"manifest: expected at most " + std::to_string(maxJsonDepth) +
-                        " nested values"};
+        throw ReadError{"manifest: expected at most " +
+                        std::to_string(maxJsonDepth) + " nested values"};
       return true;
     };
-    nlohmann::json json = nlohmann::json::parse(text.begin(), text.end(), checkDepth);
+    nlohmann::json json =
+        nlohmann::json::parse(text.begin(), text.end(), checkDepth);
     manifest = readManifest(JsonReader(json));
   } catch (const ReadError &failure) {
     error = failure.message;

@@ -55,54 +55,70 @@ Json toJson(const Condition &condition) {
 }
 
 Json toJson(const Pointer &pointer) {
-  Json json = Json::object({{"kind", pointerKindName(pointer.kind)}, {"index", pointer.index}});
+  Json json = Json::object(
+      {{"kind", pointerKindName(pointer.kind)}, {"index", pointer.index}});
   if (!pointer.offset.isConstant() || pointer.offset.value != 0)
     json["offset"] = toJson(pointer.offset);
   return json;
 }
 
 Json toJson(const SizeParam &param) {
-  return Json::object({{"kind", "size"}, {"type", dtypeName(param.type)}, {"value", toJson(param.value)}});
+  return Json::object({{"kind", "size"},
+                       {"type", dtypeName(param.type)},
+                       {"value", toJson(param.value)}});
 }
 
 Json toJson(const ScalarParam &param) {
-  return Json::object({{"kind", "scalar"}, {"type", dtypeName(param.type)}, {"bits", param.bits}});
+  return Json::object({{"kind", "scalar"},
+                       {"type", dtypeName(param.type)},
+                       {"bits", param.bits}});
 }
 
 Json toJson(const TensorMapParam &param) {
   return Json::object({{"kind", "tensor_map"},
-          {"of", toJson(param.of)},
-          {"dtype", mapTypeName(param.dtype)},
-          {"sizes", toJsonList(param.sizes)},
-          {"strides", toJsonList(param.strides)},
-          {"box", param.box},
-          {"swizzle", param.swizzle},
-          {"oob", "zero"}});
+                       {"of", toJson(param.of)},
+                       {"dtype", mapTypeName(param.dtype)},
+                       {"sizes", toJsonList(param.sizes)},
+                       {"strides", toJsonList(param.strides)},
+                       {"box", param.box},
+                       {"swizzle", param.swizzle},
+                       {"oob", "zero"}});
 }
 
 Json toJson(const FaultParam &) { return Json::object({{"kind", "fault"}}); }
 
 Json toJson(const Param &param) {
-  return std::visit([](const auto &alternative) { return toJson(alternative); }, param);
+  return std::visit([](const auto &alternative) { return toJson(alternative); },
+                    param);
 }
 
 Json toJson(const Launch &launch) {
-  return Json::object({{"section", launch.section}, {"symbol", launch.symbol}, {"grid", toJsonList(launch.grid)},
-          {"block", launch.block},     {"cluster", launch.cluster}, {"smem", launch.smem},
-          {"pdl", launch.pdl},         {"params", toJsonList(launch.params)}});
+  return Json::object({{"section", launch.section},
+                       {"symbol", launch.symbol},
+                       {"grid", toJsonList(launch.grid)},
+                       {"block", launch.block},
+                       {"cluster", launch.cluster},
+                       {"smem", launch.smem},
+                       {"pdl", launch.pdl},
+                       {"params", toJsonList(launch.params)}});
 }
 
 Json toJson(const Variant &variant) {
-  return Json::object({{"guard", toJsonList(variant.guard)}, {"launches", toJsonList(variant.launches)}});
+  return Json::object({{"guard", toJsonList(variant.guard)},
+                       {"launches", toJsonList(variant.launches)}});
 }
 
 Json toJson(const Step &step) {
-  return Json::object({{"name", step.name}, {"sources", step.sources}, {"variants", toJsonList(step.variants)}});
+  return Json::object({{"name", step.name},
+                       {"sources", step.sources},
+                       {"variants", toJsonList(step.variants)}});
 }
 
 // Free-form text that the compiler wrote; text that is not JSON becomes null,
 // which the check of the manifest refuses beforehand.
-Json parseText(const std::string &text) { return Json::parse(text, nullptr, false); }
+Json parseText(const std::string &text) {
+  return Json::parse(text, nullptr, false);
+}
 
 Json toJson(const Buffer &buffer) {
   Json json = Json::object({{"name", buffer.name}, {"slot", buffer.slot}});
@@ -115,51 +131,52 @@ Json toJson(const Buffer &buffer) {
 
 Json toJson(const Weight &weight) {
   return Json::object({{"name", weight.name},
-          {"section", weight.section},
-          {"offset", weight.offset},
-          {"size", weight.size},
-          {"alignment", weight.alignment},
-          {"dtype", dtypeName(weight.dtype)},
-          {"sizes", weight.sizes},
-          {"layout", parseText(weight.layout)},
-          {"pack", parseText(weight.pack)},
-          {"replaceable", weight.replaceable}});
+                       {"section", weight.section},
+                       {"offset", weight.offset},
+                       {"size", weight.size},
+                       {"alignment", weight.alignment},
+                       {"dtype", dtypeName(weight.dtype)},
+                       {"sizes", weight.sizes},
+                       {"layout", parseText(weight.layout)},
+                       {"pack", parseText(weight.pack)},
+                       {"replaceable", weight.replaceable}});
 }
 
 Json toJson(const Plan &plan) {
   return Json::object({{"target", plan.target},
-          {"min_driver", plan.minDriver},
-          {"cluster", plan.cluster},
-          {"smem", plan.smem},
-          {"slots", toJsonList(plan.slots)},
-          {"buffers", toJsonList(plan.buffers)},
-          {"weights", toJsonList(plan.weights)},
-          {"steps", toJsonList(plan.steps)}});
+                       {"min_driver", plan.minDriver},
+                       {"cluster", plan.cluster},
+                       {"smem", plan.smem},
+                       {"slots", toJsonList(plan.slots)},
+                       {"buffers", toJsonList(plan.buffers)},
+                       {"weights", toJsonList(plan.weights)},
+                       {"steps", toJsonList(plan.steps)}});
 }
 
 Json toJson(const TensorSpec &tensor) {
   return Json::object({{"name", tensor.name},
-          {"dtype", dtypeName(tensor.dtype)},
-          {"sizes", toJsonList(tensor.sizes)}});
+                       {"dtype", dtypeName(tensor.dtype)},
+                       {"sizes", toJsonList(tensor.sizes)}});
 }
 
 Json toJson(const Constraint &constraint) {
   return Json::object({{"lhs", toJson(constraint.lhs)},
-          {"rhs", toJson(constraint.rhs)},
-          {"message", constraint.message}});
+                       {"rhs", toJson(constraint.rhs)},
+                       {"message", constraint.message}});
 }
 } // namespace
 
 std::string writeManifest(const Manifest &manifest) {
-  Json json = Json::object({{"format", {{"major", manifest.major}, {"minor", manifest.minor}}},
-               {"compiler", manifest.compiler},
-               {"nvrtc", manifest.nvrtc},
-               {"options", Json::object()},
-               {"dims", manifest.dims},
-               {"constraints", toJsonList(manifest.constraints)},
-               {"inputs", toJsonList(manifest.inputs)},
-               {"outputs", toJsonList(manifest.outputs)},
-               {"plans", toJsonList(manifest.plans)}});
+  Json json = Json::object(
+      {{"format", {{"major", manifest.major}, {"minor", manifest.minor}}},
+       {"compiler", manifest.compiler},
+       {"nvrtc", manifest.nvrtc},
+       {"options", Json::object()},
+       {"dims", manifest.dims},
+       {"constraints", toJsonList(manifest.constraints)},
+       {"inputs", toJsonList(manifest.inputs)},
+       {"outputs", toJsonList(manifest.outputs)},
+       {"plans", toJsonList(manifest.plans)}});
   for (const auto &[key, value] : manifest.options)
     json["options"][key] = value;
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);

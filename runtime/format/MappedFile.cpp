@@ -37,7 +37,8 @@ bool MappedFile::open(const std::string &path, std::string &error) {
     close(file);
     return fail(regular ? "is empty" : "is not a regular file");
   }
-  void *data = mmap(nullptr, size_t(status.st_size), PROT_READ, MAP_PRIVATE, file, 0);
+  void *data =
+      mmap(nullptr, size_t(status.st_size), PROT_READ, MAP_PRIVATE, file, 0);
   int reason = errno;
   close(file);
   if (data == MAP_FAILED)

@@ -8,30 +8,34 @@
 namespace fusec::format {
 
 namespace {
-void checkSection(const std::vector<SectionShape> &sections, unsigned index, SectionKind kind,
-                  const Where &where) {
+void checkSection(const std::vector<SectionShape> &sections, unsigned index,
+                  SectionKind kind, const Where &where) {
   if (index >= sections.size())
-    where.fail("expected a section below " + std::to_string(sections.size()) + ", found " +
-               std::to_string(index));
+    where.fail("expected a section below " + std::to_string(sections.size()) +
+               ", found " + std::to_string(index));
   if (sections[index].kind != kind)
-    where.fail(std::string("expected a section of kind '") + sectionKindName(kind) +
-               "', found section " + std::to_string(index) + " of kind '" +
+    where.fail(std::string("expected a section of kind '") +
+               sectionKindName(kind) + "', found section " +
+               std::to_string(index) + " of kind '" +
                sectionKindName(sections[index].kind) + "'");
 }
 
-void checkPlan(const Plan &plan, const std::vector<SectionShape> &sections, const Where &where) {
+void checkPlan(const Plan &plan, const std::vector<SectionShape> &sections,
+               const Where &where) {
   Where weights = where.member("weights");
   for (size_t i = 0; i != plan.weights.size(); ++i) {
     const Weight &weight = plan.weights[i];
-    checkSection(sections, weight.section, SectionKind::Weights, weights.at(i).member("section"));
+    checkSection(sections, weight.section, SectionKind::Weights,
+                 weights.at(i).member("section"));
     uint64_t size = sections[weight.section].size;
     if (weight.offset > size || weight.size > size - weight.offset)
       weights.at(i).fail("expected a range within the " + std::to_string(size) +
-                         " bytes of section " + std::to_string(weight.section) + ", found " +
-                         std::to_string(weight.size) + " bytes at offset " +
-                         std::to_string(weight.offset));
+                         " bytes of section " + std::to_string(weight.section) +
+                         ", found " + std::to_string(weight.size) +
+                         " bytes at offset " + std::to_string(weight.offset));
   }
-  SectionKind code = plan.target == "ptx" ? SectionKind::Ptx : SectionKind::Cubin;
+  SectionKind code =
+      plan.target == "ptx" ? SectionKind::Ptx : SectionKind::Cubin;
   Where steps = where.member("steps");
   for (size_t s = 0; s != plan.steps.size(); ++s) {
     Where step = steps.at(s);
@@ -41,13 +45,15 @@ void checkPlan(const Plan &plan, const std::vector<SectionShape> &sections, cons
       Where variant = variants.at(v);
       Where list = variant.member("launches");
       for (size_t l = 0; l != launches.size(); ++l)
-        checkSection(sections, launches[l].section, code, list.at(l).member("section"));
+        checkSection(sections, launches[l].section, code,
+                     list.at(l).member("section"));
     }
   }
 }
 } // namespace
 
-bool checkReferences(const Manifest &manifest, const std::vector<SectionShape> &sections,
+bool checkReferences(const Manifest &manifest,
+                     const std::vector<SectionShape> &sections,
                      std::string &error) {
   try {
     Where plans("plans");

@@ -17,24 +17,30 @@ namespace fusec::format {
 
 namespace {
 alignas(64) constexpr uint32_t roundConstants[64] = {
-    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
-    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
-    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
-    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
-    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
-    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
-    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
-    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1,
+    0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3,
+    0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786,
+    0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147,
+    0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13,
+    0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b,
+    0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a,
+    0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
+    0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
 constexpr size_t blockSize = 64;
 
-uint32_t rotateRight(uint32_t word, unsigned bits) { return word >> bits | word << (32 - bits); }
+uint32_t rotateRight(uint32_t word, unsigned bits) {
+  return word >> bits | word << (32 - bits);
+}
 
 void compressPortable(uint32_t *state, const uint8_t *blocks, size_t count) {
   for (; count != 0; --count, blocks += blockSize) {
     uint32_t schedule[64];
     for (unsigned i = 0; i != 16; ++i)
-      schedule[i] = uint32_t(blocks[4 * i]) << 24 | uint32_t(blocks[4 * i + 1]) << 16 |
+      schedule[i] = uint32_t(blocks[4 * i]) << 24 |
+                    uint32_t(blocks[4 * i + 1]) << 16 |
                     uint32_t(blocks[4 * i + 2]) << 8 | blocks[4 * i + 3];
     for (unsigned i = 16; i != 64; ++i) {
       uint32_t a = schedule[i - 15], b = schedule[i - 2];
@@ -45,10 +51,12 @@ void compressPortable(uint32_t *state, const uint8_t *blocks, size_t count) {
     uint32_t v[8];
     std::copy(state, state + 8, v);
     for (unsigned i = 0; i != 64; ++i) {
-      uint32_t s1 = rotateRight(v[4], 6) ^ rotateRight(v[4], 11) ^ rotateRight(v[4], 25);
+      uint32_t s1 =
+          rotateRight(v[4], 6) ^ rotateRight(v[4], 11) ^ rotateRight(v[4], 25);
       uint32_t choice = (v[4] & v[5]) ^ (~v[4] & v[6]);
       uint32_t t1 = v[7] + s1 + choice + roundConstants[i] + schedule[i];
-      uint32_t s0 = rotateRight(v[0], 2) ^ rotateRight(v[0], 13) ^ rotateRight(v[0], 22);
+      uint32_t s0 =
+          rotateRight(v[0], 2) ^ rotateRight(v[0], 13) ^ rotateRight(v[0], 22);
       uint32_t majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
       std::copy_backward(v, v + 7, v + 8);
       v[4] += t1;
@@ -62,11 +70,14 @@ void compressPortable(uint32_t *state, const uint8_t *blocks, size_t count) {
 #if defined(__x86_64__)
 // The instructions keep the state as the words {A,B,E,F} and {C,D,G,H}, and do
 // two rounds at a time on message words in groups of four.
-__attribute__((target("sha,sse4.1"))) void compressNative(uint32_t *state, const uint8_t *blocks,
-                                                          size_t count) {
-  const __m128i bigEndian = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
-  __m128i badc = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)state), 0xb1);
-  __m128i hgfe = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)(state + 4)), 0x1b);
+__attribute__((target("sha,sse4.1"))) void
+compressNative(uint32_t *state, const uint8_t *blocks, size_t count) {
+  const __m128i bigEndian =
+      _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+  __m128i badc =
+      _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)state), 0xb1);
+  __m128i hgfe =
+      _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)(state + 4)), 0x1b);
   __m128i abef = _mm_alignr_epi8(badc, hgfe, 8);
   __m128i cdgh = _mm_blend_epi16(hgfe, badc, 0xf0);
   for (; count != 0; --count, blocks += blockSize) {
@@ -75,15 +86,17 @@ __attribute__((target("sha,sse4.1"))) void compressNative(uint32_t *state, const
     for (unsigned i = 0; i != 16; ++i) {
       __m128i &word = words[i % 4];
       if (i < 4) {
-        word = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(blocks + 16 * i)), bigEndian);
+        word = _mm_shuffle_epi8(
+            _mm_loadu_si128((const __m128i *)(blocks + 16 * i)), bigEndian);
       } else {
         const __m128i &before = words[(i + 3) % 4];
         __m128i sum = _mm_sha256msg1_epu32(word, words[(i + 1) % 4]);
-        sum = _mm_add_epi32(sum, _mm_alignr_epi8(before, words[(i + 2) % 4], 4));
+        sum =
+            _mm_add_epi32(sum, _mm_alignr_epi8(before, words[(i + 2) % 4], 4));
         word = _mm_sha256msg2_epu32(sum, before);
       }
-      __m128i keyed =
-          _mm_add_epi32(word, _mm_load_si128((const __m128i *)(roundConstants + 4 * i)));
+      __m128i keyed = _mm_add_epi32(
+          word, _mm_load_si128((const __m128i *)(roundConstants + 4 * i)));
       cdgh = _mm_sha256rnds2_epu32(cdgh, abef, keyed);
       abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(keyed, 0x0e));
     }
@@ -143,7 +156,8 @@ Digest Sha256::finish() {
   uint64_t bits = length * 8;
   uint8_t padding[blockSize + 8] = {0x80};
   size_t held = length % blockSize;
-  size_t fill = (held < blockSize - 8 ? blockSize - 8 : 2 * blockSize - 8) - held;
+  size_t fill =
+      (held < blockSize - 8 ? blockSize - 8 : 2 * blockSize - 8) - held;
   for (unsigned i = 0; i != 8; ++i)
     padding[fill + i] = uint8_t(bits >> (56 - 8 * i));
   update(padding, fill + 8);

@@ -14,7 +14,7 @@ namespace fusec::format {
 inline constexpr unsigned ptxCapability = 80;
 
 struct Target {
-  unsigned capability = 0; // 10 * major + minor
+  unsigned capability = 0;   // 10 * major + minor
   bool archSpecific = false; // the "a" suffix: this capability only
   bool ptx = false;
 

@@ -31,7 +31,9 @@ public:
     return before.empty() ? key : before + "." + key;
   }
 
-  [[noreturn]] void fail(const std::string &what) const { throw ReadError{path() + ": " + what}; }
+  [[noreturn]] void fail(const std::string &what) const {
+    throw ReadError{path() + ": " + what};
+  }
 
 private:
   Where(const Where *parent, const char *key, size_t index)

@@ -13,13 +13,15 @@ namespace fusec::rt {
 namespace {
 unsigned attribute(const cuda::Driver &driver, cuda::Device device, int which) {
   int value = 0;
-  driver.check(driver.deviceAttribute(&value, which, device), "cuDeviceGetAttribute");
+  driver.check(driver.deviceAttribute(&value, which, device),
+               "cuDeviceGetAttribute");
   return unsigned(value);
 }
 } // namespace
 
 std::string driverVersionText(unsigned version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+  return std::to_string(version / 1000) + "." +
+         std::to_string(version % 1000 / 10);
 }
 
 Device::Device(const char *driverPath, int ordinal) : theOrdinal(ordinal) {
@@ -29,16 +31,21 @@ Device::Device(const char *driverPath, int ordinal) : theOrdinal(ordinal) {
   int count = 0;
   theDriver.check(theDriver.deviceCount(&count), "cuDeviceGetCount");
   if (ordinal < 0 || ordinal >= count)
-    fail(FUSEC_INVALID_ARGUMENT, "expected a device below " + std::to_string(count) +
-                                     ", the number of devices, found " + std::to_string(ordinal));
+    fail(FUSEC_INVALID_ARGUMENT,
+         "expected a device below " + std::to_string(count) +
+             ", the number of devices, found " + std::to_string(ordinal));
   theDriver.check(theDriver.deviceGet(&device, ordinal), "cuDeviceGet");
   char text[256] = {};
-  theDriver.check(theDriver.deviceName(text, sizeof(text) - 1, device), "cuDeviceGetName");
+  theDriver.check(theDriver.deviceName(text, sizeof(text) - 1, device),
+                  "cuDeviceGetName");
   theName = text;
-  theCapability = 10 * attribute(theDriver, device, cuda::AttributeCapabilityMajor) +
-                  attribute(theDriver, device, cuda::AttributeCapabilityMinor);
-  theMaxSharedMemory = attribute(theDriver, device, cuda::AttributeMaxSharedMemoryOptin);
-  theDriver.check(theDriver.primaryRetain(&context, device), "cuDevicePrimaryCtxRetain");
+  theCapability =
+      10 * attribute(theDriver, device, cuda::AttributeCapabilityMajor) +
+      attribute(theDriver, device, cuda::AttributeCapabilityMinor);
+  theMaxSharedMemory =
+      attribute(theDriver, device, cuda::AttributeMaxSharedMemoryOptin);
+  theDriver.check(theDriver.primaryRetain(&context, device),
+                  "cuDevicePrimaryCtxRetain");
 }
 
 Device::~Device() { theDriver.primaryRelease(device); }
@@ -50,7 +57,8 @@ std::string Device::describe() const {
 }
 
 ContextScope::ContextScope(const Device &device) : device(device) {
-  device.driver().check(device.driver().contextPush(device.context), "cuCtxPushCurrent");
+  device.driver().check(device.driver().contextPush(device.context),
+                        "cuCtxPushCurrent");
 }
 
 ContextScope::~ContextScope() {
@@ -58,11 +66,13 @@ ContextScope::~ContextScope() {
   device.driver().contextPop(&popped);
 }
 
-DeviceMemory::DeviceMemory(const Device &device, uint64_t bytes, const char *purpose) {
+DeviceMemory::DeviceMemory(const Device &device, uint64_t bytes,
+                           const char *purpose) {
   if (bytes == 0)
     return;
   device.driver().check(device.driver().memAlloc(&thePointer, bytes),
-                        "allocating " + std::to_string(bytes) + " bytes for " + purpose);
+                        "allocating " + std::to_string(bytes) + " bytes for " +
+                            purpose);
   this->device = &device;
   this->bytes = bytes;
 }

@@ -20,7 +20,8 @@ inline constexpr int64_t unknownDim = -1;
 
 // Looks up the caller's dimensions. Throws Failure on an unknown name, a
 // negative size, or a name that is given twice with different sizes.
-DimValues lookUpDims(const format::Manifest &manifest, const fusec_dim *dims, size_t count);
+DimValues lookUpDims(const format::Manifest &manifest, const fusec_dim *dims,
+                     size_t count);
 
 // The value of an expression. Throws Failure, naming `what`, where a dimension
 // in it is not known or the arithmetic overflows.
@@ -32,7 +33,8 @@ int64_t computeSize(const format::Manifest &manifest, const format::Expr &expr,
 
 // Sizes of an input or output; "input 'x'" is `what`.
 std::vector<int64_t> computeSizes(const format::Manifest &manifest,
-                                  const format::TensorSpec &tensor, const DimValues &dims,
+                                  const format::TensorSpec &tensor,
+                                  const DimValues &dims,
                                   const std::string &what);
 
 // The product of sizes and the element's bytes; throws Failure on overflow.
@@ -45,11 +47,12 @@ struct ArenaLayout {
   std::vector<uint64_t> sizes;
   uint64_t total = 0;
 };
-ArenaLayout layOutArena(const format::Manifest &manifest, const format::Plan &plan,
-                        const DimValues &dims);
+ArenaLayout layOutArena(const format::Manifest &manifest,
+                        const format::Plan &plan, const DimValues &dims);
 inline constexpr uint64_t arenaAlignment = 256;
 
-// Throws Failure with the constraint's message and both values where they differ.
+// Throws Failure with the constraint's message and both values where they
+// differ.
 void checkConstraints(const format::Manifest &manifest, const DimValues &dims);
 
 // "[2, 3]"

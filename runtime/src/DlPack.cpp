@@ -44,10 +44,11 @@ struct TypeRow {
   uint8_t bits;
 };
 constexpr TypeRow typeRows[] = {
-    {FUSEC_BOOL, Bool, 8},  {FUSEC_I8, Int, 8},      {FUSEC_I16, Int, 16},  {FUSEC_I32, Int, 32},
-    {FUSEC_I64, Int, 64},   {FUSEC_U8, UInt, 8},     {FUSEC_U16, UInt, 16}, {FUSEC_U32, UInt, 32},
-    {FUSEC_U64, UInt, 64},  {FUSEC_F16, Float, 16},  {FUSEC_BF16, BFloat, 16},
-    {FUSEC_F32, Float, 32}, {FUSEC_F64, Float, 64}};
+    {FUSEC_BOOL, Bool, 8},  {FUSEC_I8, Int, 8},       {FUSEC_I16, Int, 16},
+    {FUSEC_I32, Int, 32},   {FUSEC_I64, Int, 64},     {FUSEC_U8, UInt, 8},
+    {FUSEC_U16, UInt, 16},  {FUSEC_U32, UInt, 32},    {FUSEC_U64, UInt, 64},
+    {FUSEC_F16, Float, 16}, {FUSEC_BF16, BFloat, 16}, {FUSEC_F32, Float, 32},
+    {FUSEC_F64, Float, 64}};
 
 // What a tensor that we hand out owns.
 struct Owned {
@@ -65,22 +66,26 @@ void destroy(DLManagedTensorVersioned *managed) {
 
 fusec_tensor fromDlPack(const DLManagedTensorVersioned *managed) {
   if (!managed)
-    fail(FUSEC_INVALID_ARGUMENT, "expected a DLPack tensor, found a null pointer");
+    fail(FUSEC_INVALID_ARGUMENT,
+         "expected a DLPack tensor, found a null pointer");
   if (managed->version.major != dlMajor)
-    fail(FUSEC_INVALID_ARGUMENT, "expected a tensor of DLPack version 1, found version " +
-                                     std::to_string(managed->version.major));
+    fail(FUSEC_INVALID_ARGUMENT,
+         "expected a tensor of DLPack version 1, found version " +
+             std::to_string(managed->version.major));
   const FusecDlTensor &from = managed->tensor;
   fusec_tensor tensor = {};
   tensor.struct_size = sizeof(tensor);
   tensor.dtype = -1;
   for (const TypeRow &row : typeRows)
-    if (row.code == from.typeCode && row.bits == from.typeBits && from.typeLanes == 1)
+    if (row.code == from.typeCode && row.bits == from.typeBits &&
+        from.typeLanes == 1)
       tensor.dtype = row.dtype;
   if (tensor.dtype < 0)
-    fail(FUSEC_INVALID_ARGUMENT, "DLPack type code " + std::to_string(from.typeCode) + " with " +
-                                     std::to_string(from.typeBits) + " bits and " +
-                                     std::to_string(from.typeLanes) +
-                                     " lanes is none of fusec's element types");
+    fail(FUSEC_INVALID_ARGUMENT,
+         "DLPack type code " + std::to_string(from.typeCode) + " with " +
+             std::to_string(from.typeBits) + " bits and " +
+             std::to_string(from.typeLanes) +
+             " lanes is none of fusec's element types");
   tensor.device_type = from.deviceType;
   tensor.device_id = from.deviceId;
   tensor.rank = from.rank;
@@ -91,8 +96,8 @@ fusec_tensor fromDlPack(const DLManagedTensorVersioned *managed) {
   return tensor;
 }
 
-DLManagedTensorVersioned *toDlPack(const fusec_tensor &tensor, void (*release)(void *),
-                                   void *context) {
+DLManagedTensorVersioned *toDlPack(const fusec_tensor &tensor,
+                                   void (*release)(void *), void *context) {
   const TypeRow *type = nullptr;
   for (const TypeRow &row : typeRows)
     if (row.dtype == tensor.dtype)
@@ -136,15 +141,17 @@ DLManagedTensorVersioned *toDlPack(const fusec_tensor &tensor, void (*release)(v
 using namespace fusec::rt;
 
 fusec_status fusec_tensor_from_dlpack(const DLManagedTensorVersioned *managed,
-                                      fusec_tensor *tensor, char *message, size_t capacity) {
+                                      fusec_tensor *tensor, char *message,
+                                      size_t capacity) {
   return guard(message, capacity, [&] {
     requireResult(tensor, "tensor");
     *tensor = fromDlPack(managed);
   });
 }
 
-fusec_status fusec_tensor_to_dlpack(const fusec_tensor *tensor, void (*release)(void *),
-                                    void *context, DLManagedTensorVersioned **managed,
+fusec_status fusec_tensor_to_dlpack(const fusec_tensor *tensor,
+                                    void (*release)(void *), void *context,
+                                    DLManagedTensorVersioned **managed,
                                     char *message, size_t capacity) {
   return guard(message, capacity, [&] {
     requireResult(managed, "managed");

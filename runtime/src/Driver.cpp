@@ -20,15 +20,17 @@ bool Driver::open(const char *path, std::string &error) {
   void *library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char *reason = dlerror();
-    error = "the CUDA driver cannot be loaded: " + std::string(reason ? reason : name.c_str()) +
+    error = "the CUDA driver cannot be loaded: " +
+            std::string(reason ? reason : name.c_str()) +
             "; install NVIDIA's driver, or name its library in FUSEC_DRIVER";
     return false;
   }
-#define FUSEC_LOAD(member, symbol, parameters)                                                     \
-  member = reinterpret_cast<decltype(member)>(dlsym(library, symbol));                             \
-  if (!member) {                                                                                   \
-    error = "the CUDA driver '" + name + "' has no " symbol "; fusec needs driver 12.0 or later";  \
-    return false;                                                                                  \
+#define FUSEC_LOAD(member, symbol, parameters)                                 \
+  member = reinterpret_cast<decltype(member)>(dlsym(library, symbol));         \
+  if (!member) {                                                               \
+    error = "the CUDA driver '" + name +                                       \
+            "' has no " symbol "; fusec needs driver 12.0 or later";           \
+    return false;                                                              \
   }
   FUSEC_DRIVER_FUNCTIONS(FUSEC_LOAD)
 #undef FUSEC_LOAD
@@ -61,7 +63,8 @@ void Driver::check(Result result, const char *what) const {
 
 void Driver::check(Result result, const std::string &what) const {
   if (result != success)
-    fail(result == outOfMemory ? FUSEC_OUT_OF_MEMORY : FUSEC_DRIVER_ERROR, describe(what, result));
+    fail(result == outOfMemory ? FUSEC_OUT_OF_MEMORY : FUSEC_DRIVER_ERROR,
+         describe(what, result));
 }
 
 } // namespace fusec::rt::cuda

@@ -32,7 +32,10 @@ enum DeviceAttribute : int {
 };
 enum FunctionAttribute : int { FunctionMaxDynamicSharedSize = 8 };
 enum JitOption : int { JitErrorLog = 5, JitErrorLogSize = 6 };
-enum LaunchAttributeId : int { LaunchClusterDimension = 4, LaunchProgrammaticSerialization = 6 };
+enum LaunchAttributeId : int {
+  LaunchClusterDimension = 4,
+  LaunchProgrammaticSerialization = 6
+};
 
 union LaunchAttributeValue {
   char pad[64];
@@ -110,7 +113,8 @@ inline void *paramBufferSize() { return reinterpret_cast<void *>(2); }
 // clang-format on
 
 struct Driver {
-#define FUSEC_MEMBER(member, symbol, parameters) Result(*member) parameters = nullptr;
+#define FUSEC_MEMBER(member, symbol, parameters)                               \
+  Result(*member) parameters = nullptr;
   FUSEC_DRIVER_FUNCTIONS(FUSEC_MEMBER)
 #undef FUSEC_MEMBER
 

@@ -46,19 +46,22 @@ fusec_status guard(char *message, size_t capacity, Function function) noexcept {
 
 inline void requireResult(const void *pointer, const char *name) {
   if (!pointer)
-    fail(FUSEC_INVALID_ARGUMENT,
-         "expected a pointer for '" + std::string(name) + "', found a null pointer");
+    fail(FUSEC_INVALID_ARGUMENT, "expected a pointer for '" +
+                                     std::string(name) +
+                                     "', found a null pointer");
 }
 
 // Reads a caller's struct of `size` bytes, leaving what its version lacks zero.
 // `size` must cover `least` bytes, those of the first version.
-template <typename T> T readStruct(const T *given, size_t least, const char *name) {
+template <typename T>
+T readStruct(const T *given, size_t least, const char *name) {
   T value = {};
   value.struct_size = sizeof(T);
   if (!given)
     return value;
   if (given->struct_size < least)
-    fail(FUSEC_INVALID_ARGUMENT, std::string(name) + ": expected a struct_size of at least " +
+    fail(FUSEC_INVALID_ARGUMENT, std::string(name) +
+                                     ": expected a struct_size of at least " +
                                      std::to_string(least) + ", found " +
                                      std::to_string(given->struct_size));
   std::memcpy(&value, given, std::min(given->struct_size, sizeof(T)));

@@ -19,17 +19,18 @@ struct fusec_session {
 namespace fusec::rt {
 
 // Checks a request for the sizes of an output.
-inline void checkOutput(const format::Manifest &manifest, uint32_t index, const int64_t *sizes,
-                        int32_t rank) {
+inline void checkOutput(const format::Manifest &manifest, uint32_t index,
+                        const int64_t *sizes, int32_t rank) {
   if (index >= manifest.outputs.size())
-    fail(FUSEC_INVALID_ARGUMENT, "expected an index below the number of outputs, " +
-                                     std::to_string(manifest.outputs.size()) + ", found " +
-                                     std::to_string(index));
+    fail(FUSEC_INVALID_ARGUMENT,
+         "expected an index below the number of outputs, " +
+             std::to_string(manifest.outputs.size()) + ", found " +
+             std::to_string(index));
   size_t expected = manifest.outputs[index].sizes.size();
   if (rank < 0 || size_t(rank) != expected)
-    fail(FUSEC_INVALID_ARGUMENT, tensorText(false, manifest.outputs[index].name) +
-                                     ": expected rank " + std::to_string(expected) + ", found " +
-                                     std::to_string(rank));
+    fail(FUSEC_INVALID_ARGUMENT,
+         tensorText(false, manifest.outputs[index].name) + ": expected rank " +
+             std::to_string(expected) + ", found " + std::to_string(rank));
   if (expected != 0)
     requireResult(sizes, "sizes");
 }

@@ -37,7 +37,8 @@ class Packer {
 public:
   Packer(const Model &model, const DimValues &dims, const ArenaLayout &arena,
          const LaunchAddresses &addresses)
-      : model(model), manifest(model.manifest()), dims(dims), arena(arena), addresses(addresses) {}
+      : model(model), manifest(model.manifest()), dims(dims), arena(arena),
+        addresses(addresses) {}
 
   std::vector<ReadyStep> pack() {
     layOutBuffers();
@@ -57,25 +58,31 @@ private:
   void layOutBuffers() {
     for (const format::Buffer &buffer : model.plan().buffers) {
       std::string what = "buffer '" + buffer.name + "'";
-      uint64_t offset = uint64_t(computeSize(manifest, buffer.offset, dims, what));
+      uint64_t offset =
+          uint64_t(computeSize(manifest, buffer.offset, dims, what));
       uint64_t size = uint64_t(computeSize(manifest, buffer.size, dims, what));
       uint64_t slot = arena.sizes[buffer.slot];
       if (offset > slot || size > slot - offset)
-        fail(FUSEC_MALFORMED, what + ": expected a range within the " + std::to_string(slot) +
-                                  " bytes of its slot, found " + std::to_string(size) +
-                                  " bytes at offset " + std::to_string(offset));
-      buffers.push_back({addresses.arena + arena.offsets[buffer.slot] + offset, size});
+        fail(FUSEC_MALFORMED,
+             what + ": expected a range within the " + std::to_string(slot) +
+                 " bytes of its slot, found " + std::to_string(size) +
+                 " bytes at offset " + std::to_string(offset));
+      buffers.push_back(
+          {addresses.arena + arena.offsets[buffer.slot] + offset, size});
     }
     for (const format::TensorSpec &input : manifest.inputs)
       inputs.push_back({0, tensorBytes(input, tensorText(true, input.name))});
     for (const format::TensorSpec &output : manifest.outputs)
-      outputs.push_back({0, tensorBytes(output, tensorText(false, output.name))});
+      outputs.push_back(
+          {0, tensorBytes(output, tensorText(false, output.name))});
     for (size_t i = 0; i != model.plan().weights.size(); ++i)
       weights.push_back({model.weight(i), model.plan().weights[i].size});
   }
 
-  uint64_t tensorBytes(const format::TensorSpec &tensor, const std::string &what) {
-    return computeBytes(computeSizes(manifest, tensor, dims, what), tensor.dtype, what);
+  uint64_t tensorBytes(const format::TensorSpec &tensor,
+                       const std::string &what) {
+    return computeBytes(computeSizes(manifest, tensor, dims, what),
+                        tensor.dtype, what);
   }
 
   ReadyStep packStep(const format::Step &step) {
@@ -86,8 +93,9 @@ private:
       bool possible = true;
       for (const format::Condition &condition : variant.guard) {
         if (condition.kind == format::Condition::Kind::Aligned)
-          candidate.guards.push_back({condition.pointerKind == format::Pointer::Kind::Input,
-                                      condition.pointerIndex, condition.bytes});
+          candidate.guards.push_back(
+              {condition.pointerKind == format::Pointer::Kind::Input,
+               condition.pointerIndex, condition.bytes});
         else
           possible = possible && holds(manifest, condition, dims, what);
       }
@@ -102,22 +110,27 @@ private:
     return ready;
   }
 
-  ReadyLaunch packLaunch(const format::Step &step, const format::Launch &launch) {
-    std::string what = "kernel '" + launch.symbol + "' of step '" + step.name + "'";
+  ReadyLaunch packLaunch(const format::Step &step,
+                         const format::Launch &launch) {
+    std::string what =
+        "kernel '" + launch.symbol + "' of step '" + step.name + "'";
     ReadyLaunch ready;
     ready.launch = &launch;
     ready.step = &step;
     ready.function = model.function(launch);
     for (size_t i = 0; i != 3; ++i) {
-      uint64_t extent = uint64_t(computeSize(manifest, launch.grid[i], dims, what + ": grid"));
+      uint64_t extent = uint64_t(
+          computeSize(manifest, launch.grid[i], dims, what + ": grid"));
       if (extent > maxGrid[i])
-        fail(FUSEC_INVALID_ARGUMENT, what + ": expected a grid of at most " +
-                                         std::to_string(maxGrid[i]) + " blocks in dimension " +
-                                         std::to_string(i) + ", found " + std::to_string(extent));
+        fail(FUSEC_INVALID_ARGUMENT,
+             what + ": expected a grid of at most " +
+                 std::to_string(maxGrid[i]) + " blocks in dimension " +
+                 std::to_string(i) + ", found " + std::to_string(extent));
       if (extent % launch.cluster[i] != 0)
-        fail(FUSEC_MALFORMED, what + ": expected a grid that is a multiple of the cluster, " +
-                                  std::to_string(launch.cluster[i]) + ", in dimension " +
-                                  std::to_string(i) + ", found " + std::to_string(extent));
+        fail(FUSEC_MALFORMED,
+             what + ": expected a grid that is a multiple of the cluster, " +
+                 std::to_string(launch.cluster[i]) + ", in dimension " +
+                 std::to_string(i) + ", found " + std::to_string(extent));
       ready.grid[i] = unsigned(extent);
     }
     if (ready.empty())
@@ -141,8 +154,10 @@ private:
     return (value + alignment - 1) / alignment * alignment;
   }
 
-  template <typename T> void store(ReadyLaunch &ready, size_t offset, const T &value) {
-    std::memcpy(reinterpret_cast<char *>(ready.block.data()) + offset, &value, sizeof(value));
+  template <typename T>
+  void store(ReadyLaunch &ready, size_t offset, const T &value) {
+    std::memcpy(reinterpret_cast<char *>(ready.block.data()) + offset, &value,
+                sizeof(value));
   }
 
   void packParam(ReadyLaunch &ready, const format::Param &param, size_t offset,
@@ -160,8 +175,9 @@ private:
       } else if (value == int32_t(value)) {
         store(ready, offset, int32_t(value));
       } else {
-        fail(FUSEC_INVALID_ARGUMENT, what + ": " + format::toString(size->value) + " is " +
-                                         std::to_string(value) + ", which exceeds 32 bits");
+        fail(FUSEC_INVALID_ARGUMENT,
+             what + ": " + format::toString(size->value) + " is " +
+                 std::to_string(value) + ", which exceeds 32 bits");
       }
     } else if (const auto *scalar = std::get_if<format::ScalarParam>(&param)) {
       if (format::dtypeSize(scalar->type) == 4)
@@ -175,8 +191,8 @@ private:
     }
   }
 
-  void packMap(ReadyLaunch &ready, const format::TensorMapParam &map, size_t offset,
-               const std::string &what) {
+  void packMap(ReadyLaunch &ready, const format::TensorMapParam &map,
+               size_t offset, const std::string &what) {
     if (const cuda::TensorMap *encoded = model.weightMap(map)) {
       store(ready, offset, *encoded);
       return;
@@ -199,21 +215,26 @@ private:
            pointer.kind == format::Pointer::Kind::Output;
   }
 
-  static TensorPatch patch(const format::Pointer &pointer, uint64_t offset, size_t blockOffset) {
-    return {pointer.kind == format::Pointer::Kind::Input, pointer.index, offset, blockOffset};
+  static TensorPatch patch(const format::Pointer &pointer, uint64_t offset,
+                           size_t blockOffset) {
+    return {pointer.kind == format::Pointer::Kind::Input, pointer.index, offset,
+            blockOffset};
   }
 
   // The address, or for a bound tensor the offset, checked against its bytes.
   uint64_t resolve(const format::Pointer &pointer, const std::string &what) {
-    const std::vector<Range> *tables[] = {&buffers, &weights, &inputs, &outputs};
+    const std::vector<Range> *tables[] = {&buffers, &weights, &inputs,
+                                          &outputs};
     const Range &range = (*tables[unsigned(pointer.kind)])[pointer.index];
-    uint64_t offset = uint64_t(computeSize(manifest, pointer.offset, dims, what));
+    uint64_t offset =
+        uint64_t(computeSize(manifest, pointer.offset, dims, what));
     if (offset > range.size)
-      fail(FUSEC_MALFORMED, what + ": expected an offset within the " +
-                                std::to_string(range.size) + " bytes of " +
-                                std::string(format::pointerKindName(pointer.kind)) + " " +
-                                std::to_string(pointer.index) + ", found " +
-                                std::to_string(offset));
+      fail(FUSEC_MALFORMED,
+           what + ": expected an offset within the " +
+               std::to_string(range.size) + " bytes of " +
+               std::string(format::pointerKindName(pointer.kind)) + " " +
+               std::to_string(pointer.index) + ", found " +
+               std::to_string(offset));
     return range.address + offset;
   }
 
@@ -225,7 +246,8 @@ private:
   std::vector<Range> buffers, weights, inputs, outputs;
 };
 
-uint64_t addressOf(const TensorPatch &patch, const std::vector<BoundTensor> &inputs,
+uint64_t addressOf(const TensorPatch &patch,
+                   const std::vector<BoundTensor> &inputs,
                    const std::vector<BoundTensor> &outputs) {
   const BoundTensor &tensor = (patch.input ? inputs : outputs)[patch.index];
   return tensor.address + patch.offset;
@@ -233,12 +255,15 @@ uint64_t addressOf(const TensorPatch &patch, const std::vector<BoundTensor> &inp
 } // namespace
 
 std::vector<ReadyStep> readyLaunches(const Model &model, const DimValues &dims,
-                                     const ArenaLayout &arena, const LaunchAddresses &addresses) {
+                                     const ArenaLayout &arena,
+                                     const LaunchAddresses &addresses) {
   return Packer(model, dims, arena, addresses).pack();
 }
 
-bool launchKernel(const Model &model, ReadyLaunch &ready, const std::vector<BoundTensor> &inputs,
-                  const std::vector<BoundTensor> &outputs, cuda::Stream stream) {
+bool launchKernel(const Model &model, ReadyLaunch &ready,
+                  const std::vector<BoundTensor> &inputs,
+                  const std::vector<BoundTensor> &outputs,
+                  cuda::Stream stream) {
   if (ready.empty())
     return false;
   const cuda::Driver &driver = model.device().driver();
@@ -263,30 +288,35 @@ bool launchKernel(const Model &model, ReadyLaunch &ready, const std::vector<Boun
   if (launch.cluster[0] * launch.cluster[1] * launch.cluster[2] > 1) {
     cuda::LaunchAttribute &attribute = attributes[numAttributes++];
     attribute.id = cuda::LaunchClusterDimension;
-    std::memcpy(attribute.value.clusterDim, launch.cluster.data(), sizeof(launch.cluster));
+    std::memcpy(attribute.value.clusterDim, launch.cluster.data(),
+                sizeof(launch.cluster));
   }
   if (launch.pdl && model.device().capability() >= 90) {
     cuda::LaunchAttribute &attribute = attributes[numAttributes++];
     attribute.id = cuda::LaunchProgrammaticSerialization;
     attribute.value.programmaticSerializationAllowed = 1;
   }
-  cuda::LaunchConfig config = {{ready.grid[0], ready.grid[1], ready.grid[2]},
-                               {launch.block[0], launch.block[1], launch.block[2]},
-                               launch.smem,
-                               stream,
-                               numAttributes ? attributes : nullptr,
-                               numAttributes};
+  cuda::LaunchConfig config = {
+      {ready.grid[0], ready.grid[1], ready.grid[2]},
+      {launch.block[0], launch.block[1], launch.block[2]},
+      launch.smem,
+      stream,
+      numAttributes ? attributes : nullptr,
+      numAttributes};
   size_t bytes = ready.blockBytes;
-  void *extra[] = {cuda::paramBufferPointer(), block, cuda::paramBufferSize(), &bytes,
-                   cuda::paramEnd()};
-  cuda::Result result = driver.launchKernel(&config, ready.function, nullptr, extra);
+  void *extra[] = {cuda::paramBufferPointer(), block, cuda::paramBufferSize(),
+                   &bytes, cuda::paramEnd()};
+  cuda::Result result =
+      driver.launchKernel(&config, ready.function, nullptr, extra);
   if (result != cuda::success)
-    driver.check(result, "launching kernel '" + launch.symbol + "' of step '" +
-                             ready.step->name + "' with a grid of " +
-                             sizesText({ready.grid[0], ready.grid[1], ready.grid[2]}) +
-                             " blocks of " +
-                             sizesText({launch.block[0], launch.block[1], launch.block[2]}) +
-                             " threads");
+    driver.check(
+        result,
+        "launching kernel '" + launch.symbol + "' of step '" +
+            ready.step->name + "' with a grid of " +
+            sizesText({ready.grid[0], ready.grid[1], ready.grid[2]}) +
+            " blocks of " +
+            sizesText({launch.block[0], launch.block[1], launch.block[2]}) +
+            " threads");
   return true;
 }
 

@@ -17,8 +17,8 @@ namespace fusec::rt {
 struct TensorPatch {
   bool input;
   unsigned index;
-  uint64_t offset;     // bytes from the tensor's first element
-  size_t blockOffset;  // of the pointer or tensor map in the block
+  uint64_t offset;    // bytes from the tensor's first element
+  size_t blockOffset; // of the pointer or tensor map in the block
 };
 struct MapPatch {
   TensorPatch where;
@@ -31,7 +31,8 @@ struct ReadyLaunch {
   const format::Step *step;
   cuda::Function function;
   std::array<unsigned, 3> grid;
-  std::vector<cuda::TensorMap> block; // the parameter block, in units of 64-byte alignment
+  std::vector<cuda::TensorMap>
+      block; // the parameter block, in units of 64-byte alignment
   size_t blockBytes = 0;
   std::vector<TensorPatch> pointers;
   std::vector<MapPatch> maps;
@@ -60,11 +61,13 @@ struct LaunchAddresses {
 // Throws Failure where an expression, a range or a grid is wrong for these
 // dimensions. Needs a ContextScope.
 std::vector<ReadyStep> readyLaunches(const Model &model, const DimValues &dims,
-                                     const ArenaLayout &arena, const LaunchAddresses &addresses);
+                                     const ArenaLayout &arena,
+                                     const LaunchAddresses &addresses);
 
 // Writes the bound tensors' addresses and launches. Returns whether there was
 // anything to launch. Allocates nothing unless it fails.
-bool launchKernel(const Model &model, ReadyLaunch &ready, const std::vector<BoundTensor> &inputs,
+bool launchKernel(const Model &model, ReadyLaunch &ready,
+                  const std::vector<BoundTensor> &inputs,
                   const std::vector<BoundTensor> &outputs, cuda::Stream stream);
 
 } // namespace fusec::rt

@@ -18,14 +18,16 @@ constexpr unsigned smallParamBytes = 4096;
 constexpr int largeParamDriver = 12010;
 constexpr size_t jitLogBytes = 8192;
 
-template <typename Visit> void forEachLaunch(const format::Plan &plan, Visit visit) {
+template <typename Visit>
+void forEachLaunch(const format::Plan &plan, Visit visit) {
   for (const format::Step &step : plan.steps)
     for (const format::Variant &variant : step.variants)
       for (const format::Launch &launch : variant.launches)
         visit(step, launch);
 }
 
-std::vector<TensorTexts> describeTensors(const std::vector<format::TensorSpec> &tensors) {
+std::vector<TensorTexts>
+describeTensors(const std::vector<format::TensorSpec> &tensors) {
   std::vector<TensorTexts> all(tensors.size());
   for (size_t i = 0; i != tensors.size(); ++i) {
     for (const format::Expr &size : tensors[i].sizes) {
@@ -38,13 +40,15 @@ std::vector<TensorTexts> describeTensors(const std::vector<format::TensorSpec> &
   return all;
 }
 
-cuda::Module loadModule(const cuda::Driver &driver, const format::Section &section,
+cuda::Module loadModule(const cuda::Driver &driver,
+                        const format::Section &section,
                         const std::string &step) {
   // PTX is text and must end with a zero; a cubin knows its own size.
   std::string text;
   const void *image = section.bytes.data;
   if (section.kind == format::SectionKind::Ptx) {
-    text.assign(reinterpret_cast<const char *>(section.bytes.data), section.bytes.size);
+    text.assign(reinterpret_cast<const char *>(section.bytes.data),
+                section.bytes.size);
     image = text.c_str();
   }
   std::vector<char> log(jitLogBytes, 0);
@@ -53,8 +57,9 @@ cuda::Module loadModule(const cuda::Driver &driver, const format::Section &secti
   cuda::Module module = nullptr;
   cuda::Result result = driver.moduleLoad(&module, image, 2, options, values);
   if (result != cuda::success)
-    driver.check(result, "loading the code of step '" + step + "' " +
-                             (log[0] ? "(" + std::string(log.data()) + ")" : ""));
+    driver.check(result,
+                 "loading the code of step '" + step + "' " +
+                     (log[0] ? "(" + std::string(log.data()) + ")" : ""));
   return module;
 }
 } // namespace
@@ -72,16 +77,18 @@ Model::Modules::~Modules() {
 }
 
 Model::Model(const format::Bundle &bundle, const char *driverPath, int device)
-    : theDevice(driverPath, device), theManifest(bundle.manifest()), modules(theDevice) {
+    : theDevice(driverPath, device), theManifest(bundle.manifest()),
+      modules(theDevice) {
   DeviceLimits limits = {theDevice.capability(), theDevice.maxSharedMemory(),
                          unsigned(theDevice.driver().version)};
   std::string reasons;
   std::optional<size_t> choice = choosePlan(theManifest, limits, reasons);
   if (!choice)
-    fail(FUSEC_UNSUPPORTED,
-         "no plan of this bundle fits " + theDevice.describe() + ": " + reasons +
-             "; compile the model again: fusec compile MODEL.onnx -o MODEL.fusec --arch=" +
-             archFor(theDevice.capability()));
+    fail(FUSEC_UNSUPPORTED, "no plan of this bundle fits " +
+                                theDevice.describe() + ": " + reasons +
+                                "; compile the model again: fusec compile "
+                                "MODEL.onnx -o MODEL.fusec --arch=" +
+                                archFor(theDevice.capability()));
   thePlan = &theManifest.plans[*choice];
   inputs = describeTensors(theManifest.inputs);
   outputs = describeTensors(theManifest.outputs);
@@ -95,35 +102,42 @@ Model::Model(const format::Bundle &bundle, const char *driverPath, int device)
 void Model::loadCode(const format::Bundle &bundle) {
   const cuda::Driver &driver = theDevice.driver();
   std::unordered_map<cuda::Function, unsigned> sharedMemory;
-  forEachLaunch(*thePlan, [&](const format::Step &step, const format::Launch &launch) {
+  forEachLaunch(*thePlan, [&](const format::Step &step,
+                              const format::Launch &launch) {
     cuda::Module &module = modules.bySection[launch.section];
     if (!module) {
       modules.bySection.erase(launch.section);
-      cuda::Module loaded = loadModule(driver, bundle.sections()[launch.section], step.name);
+      cuda::Module loaded =
+          loadModule(driver, bundle.sections()[launch.section], step.name);
       modules.bySection[launch.section] = loaded;
     }
     cuda::Function function = nullptr;
-    driver.check(driver.moduleFunction(&function, modules.bySection[launch.section],
-                                       launch.symbol.c_str()),
-                 "finding kernel '" + launch.symbol + "' of step '" + step.name + "'");
+    driver.check(
+        driver.moduleFunction(&function, modules.bySection[launch.section],
+                              launch.symbol.c_str()),
+        "finding kernel '" + launch.symbol + "' of step '" + step.name + "'");
     functions[&launch] = function;
     unsigned &most = sharedMemory[function];
     most = std::max(most, launch.smem);
     unsigned bytes = 0;
     for (const format::Param &param : launch.params) {
       format::ParamLayout layout = format::paramLayout(param);
-      bytes = (bytes + layout.alignment - 1) / layout.alignment * layout.alignment + layout.size;
+      bytes =
+          (bytes + layout.alignment - 1) / layout.alignment * layout.alignment +
+          layout.size;
     }
     if (bytes > smallParamBytes && driver.version < largeParamDriver)
-      fail(FUSEC_UNSUPPORTED, "kernel '" + launch.symbol + "' has " + std::to_string(bytes) +
-                                  " bytes of parameters, which needs driver 12.1, found " +
-                                  driverVersionText(unsigned(driver.version)));
+      fail(FUSEC_UNSUPPORTED,
+           "kernel '" + launch.symbol + "' has " + std::to_string(bytes) +
+               " bytes of parameters, which needs driver 12.1, found " +
+               driverVersionText(unsigned(driver.version)));
   });
   // Also makes the driver load code it would otherwise load in the first run.
   for (const auto &[function, bytes] : sharedMemory)
-    driver.check(
-        driver.functionSetAttribute(function, cuda::FunctionMaxDynamicSharedSize, int(bytes)),
-        "setting " + std::to_string(bytes) + " bytes of shared memory");
+    driver.check(driver.functionSetAttribute(
+                     function, cuda::FunctionMaxDynamicSharedSize, int(bytes)),
+                 "setting " + std::to_string(bytes) +
+                     " bytes of shared memory");
 }
 
 void Model::uploadWeights(const format::Bundle &bundle) {
@@ -142,12 +156,14 @@ void Model::uploadWeights(const format::Bundle &bundle) {
   const cuda::Driver &driver = theDevice.driver();
   for (size_t i = 0; i != thePlan->weights.size(); ++i) {
     const format::Weight &weight = thePlan->weights[i];
-    weightPointers.push_back(weights.pointer() +
-                             offsets.at({weight.section, weight.offset, weight.size}));
+    weightPointers.push_back(
+        weights.pointer() +
+        offsets.at({weight.section, weight.offset, weight.size}));
     format::ByteSpan bytes = bundle.weightBytes(weight);
     if (bytes.size != 0 && first[i])
-      driver.check(driver.copyToDevice(weightPointers.back(), bytes.data, bytes.size),
-                   "copying weight '" + weight.name + "'");
+      driver.check(
+          driver.copyToDevice(weightPointers.back(), bytes.data, bytes.size),
+          "copying weight '" + weight.name + "'");
   }
   // Copies from pageable memory may still be under way, and other streams do
   // not wait for them.
@@ -156,28 +172,37 @@ void Model::uploadWeights(const format::Bundle &bundle) {
 
 void Model::encodeWeightMaps() {
   const DimValues noDims(theManifest.dims.size(), unknownDim);
-  forEachLaunch(*thePlan, [&](const format::Step &step, const format::Launch &launch) {
-    for (const format::Param &param : launch.params) {
-      const auto *map = std::get_if<format::TensorMapParam>(&param);
-      bool fixed = map && map->of.kind == format::Pointer::Kind::Weight &&
-                   map->of.offset.isConstant() &&
-                   std::all_of(map->sizes.begin(), map->sizes.end(),
-                               [](const format::Expr &size) { return size.isConstant(); }) &&
-                   std::all_of(map->strides.begin(), map->strides.end(),
-                               [](const format::Expr &stride) { return stride.isConstant(); });
-      if (!fixed)
-        continue;
-      MapShape shape = shapeMap(theManifest, *map, noDims, "step '" + step.name + "'");
-      cuda::TensorMap &encoded = weightMaps[map];
-      encoded = {};
-      if (!shape.empty())
-        encodeMap(theDevice.driver(), shape,
-                  weightPointers[map->of.index] + uint64_t(map->of.offset.value), encoded);
-    }
-  });
+  forEachLaunch(
+      *thePlan, [&](const format::Step &step, const format::Launch &launch) {
+        for (const format::Param &param : launch.params) {
+          const auto *map = std::get_if<format::TensorMapParam>(&param);
+          bool fixed = map && map->of.kind == format::Pointer::Kind::Weight &&
+                       map->of.offset.isConstant() &&
+                       std::all_of(map->sizes.begin(), map->sizes.end(),
+                                   [](const format::Expr &size) {
+                                     return size.isConstant();
+                                   }) &&
+                       std::all_of(map->strides.begin(), map->strides.end(),
+                                   [](const format::Expr &stride) {
+                                     return stride.isConstant();
+                                   });
+          if (!fixed)
+            continue;
+          MapShape shape =
+              shapeMap(theManifest, *map, noDims, "step '" + step.name + "'");
+          cuda::TensorMap &encoded = weightMaps[map];
+          encoded = {};
+          if (!shape.empty())
+            encodeMap(theDevice.driver(), shape,
+                      weightPointers[map->of.index] +
+                          uint64_t(map->of.offset.value),
+                      encoded);
+        }
+      });
 }
 
-const cuda::TensorMap *Model::weightMap(const format::TensorMapParam &param) const {
+const cuda::TensorMap *
+Model::weightMap(const format::TensorMapParam &param) const {
   auto found = weightMaps.find(&param);
   return found == weightMaps.end() ? nullptr : &found->second;
 }

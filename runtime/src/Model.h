@@ -34,8 +34,12 @@ public:
   const Device &device() const { return theDevice; }
   const format::Manifest &manifest() const { return theManifest; }
   const format::Plan &plan() const { return *thePlan; }
-  cuda::Function function(const format::Launch &launch) const { return functions.at(&launch); }
-  cuda::DevicePointer weight(size_t index) const { return weightPointers[index]; }
+  cuda::Function function(const format::Launch &launch) const {
+    return functions.at(&launch);
+  }
+  cuda::DevicePointer weight(size_t index) const {
+    return weightPointers[index];
+  }
   // The map of a weight that does not depend on dimensions; else null.
   const cuda::TensorMap *weightMap(const format::TensorMapParam &param) const;
   const TensorTexts &inputTexts(size_t index) const { return inputs[index]; }
@@ -59,7 +63,8 @@ private:
   std::unordered_map<const format::Launch *, cuda::Function> functions;
   DeviceMemory weights;
   std::vector<cuda::DevicePointer> weightPointers;
-  std::unordered_map<const format::TensorMapParam *, cuda::TensorMap> weightMaps;
+  std::unordered_map<const format::TensorMapParam *, cuda::TensorMap>
+      weightMaps;
   std::vector<TensorTexts> inputs, outputs;
 };
 

@@ -17,7 +17,8 @@ format::HashWeights hashMode(int32_t mode) {
   case FUSEC_HASH_WEIGHTS_NEVER:
     return format::HashWeights::Never;
   }
-  fail(FUSEC_INVALID_ARGUMENT, "hash_weights: expected 0, 1 or 2, found " + std::to_string(mode));
+  fail(FUSEC_INVALID_ARGUMENT,
+       "hash_weights: expected 0, 1 or 2, found " + std::to_string(mode));
 }
 
 fusec_model *load(format::ByteSpan file, const fusec_load_options *given,
@@ -26,22 +27,27 @@ fusec_model *load(format::ByteSpan file, const fusec_load_options *given,
       readStruct(given, sizeof(fusec_load_options), "fusec_load_options");
   format::Bundle bundle;
   std::string error;
-  if (!format::Bundle::open(file, hashMode(options.hash_weights), bundle, error))
+  if (!format::Bundle::open(file, hashMode(options.hash_weights), bundle,
+                            error))
     fail(FUSEC_MALFORMED, origin + error);
-  return new fusec_model{std::make_shared<Model>(bundle, options.driver, options.device)};
+  return new fusec_model{
+      std::make_shared<Model>(bundle, options.driver, options.device)};
 }
 
-void describe(const std::vector<format::TensorSpec> &specs, bool input, const Model &model,
-              uint32_t index, fusec_tensor_info *info) {
+void describe(const std::vector<format::TensorSpec> &specs, bool input,
+              const Model &model, uint32_t index, fusec_tensor_info *info) {
   requireResult(info, "info");
   if (index >= specs.size())
-    fail(FUSEC_INVALID_ARGUMENT, "expected an index below " + std::to_string(specs.size()) +
-                                     ", found " + std::to_string(index));
+    fail(FUSEC_INVALID_ARGUMENT, "expected an index below " +
+                                     std::to_string(specs.size()) + ", found " +
+                                     std::to_string(index));
   if (info->struct_size < sizeof(fusec_tensor_info))
-    fail(FUSEC_INVALID_ARGUMENT, "fusec_tensor_info: expected a struct_size of at least " +
-                                     std::to_string(sizeof(fusec_tensor_info)) + ", found " +
-                                     std::to_string(info->struct_size));
-  const TensorTexts &texts = input ? model.inputTexts(index) : model.outputTexts(index);
+    fail(FUSEC_INVALID_ARGUMENT,
+         "fusec_tensor_info: expected a struct_size of at least " +
+             std::to_string(sizeof(fusec_tensor_info)) + ", found " +
+             std::to_string(info->struct_size));
+  const TensorTexts &texts =
+      input ? model.inputTexts(index) : model.outputTexts(index);
   info->name = specs[index].name.c_str();
   info->dtype = int32_t(specs[index].dtype);
   info->rank = int32_t(specs[index].sizes.size());
@@ -87,8 +93,10 @@ size_t fusec_dtype_size(fusec_dtype dtype) {
   return known ? format::dtypeSize(format::DType(dtype)) : 0;
 }
 
-fusec_status fusec_model_load(const char *path, const fusec_load_options *options,
-                              fusec_model **model, char *message, size_t capacity) {
+fusec_status fusec_model_load(const char *path,
+                              const fusec_load_options *options,
+                              fusec_model **model, char *message,
+                              size_t capacity) {
   return guard(message, capacity, [&] {
     requireResult(path, "path");
     requireResult(model, "model");
@@ -101,8 +109,9 @@ fusec_status fusec_model_load(const char *path, const fusec_load_options *option
 }
 
 fusec_status fusec_model_load_memory(const void *data, size_t size,
-                                     const fusec_load_options *options, fusec_model **model,
-                                     char *message, size_t capacity) {
+                                     const fusec_load_options *options,
+                                     fusec_model **model, char *message,
+                                     size_t capacity) {
   return guard(message, capacity, [&] {
     requireResult(data, "data");
     requireResult(model, "model");
@@ -116,7 +125,9 @@ const char *fusec_model_target(const fusec_model *model) {
   return model->model->plan().target.c_str();
 }
 
-int32_t fusec_model_device(const fusec_model *model) { return model->model->device().ordinal(); }
+int32_t fusec_model_device(const fusec_model *model) {
+  return model->model->device().ordinal();
+}
 
 uint32_t fusec_model_input_count(const fusec_model *model) {
   return uint32_t(model->model->manifest().inputs.size());
@@ -127,7 +138,8 @@ uint32_t fusec_model_output_count(const fusec_model *model) {
 }
 
 fusec_status fusec_model_input_info(const fusec_model *model, uint32_t index,
-                                    fusec_tensor_info *info, char *message, size_t capacity) {
+                                    fusec_tensor_info *info, char *message,
+                                    size_t capacity) {
   return guard(message, capacity, [&] {
     requireResult(model, "model");
     describe(model->model->manifest().inputs, true, *model->model, index, info);
@@ -135,10 +147,12 @@ fusec_status fusec_model_input_info(const fusec_model *model, uint32_t index,
 }
 
 fusec_status fusec_model_output_info(const fusec_model *model, uint32_t index,
-                                     fusec_tensor_info *info, char *message, size_t capacity) {
+                                     fusec_tensor_info *info, char *message,
+                                     size_t capacity) {
   return guard(message, capacity, [&] {
     requireResult(model, "model");
-    describe(model->model->manifest().outputs, false, *model->model, index, info);
+    describe(model->model->manifest().outputs, false, *model->model, index,
+             info);
   });
 }
 
@@ -152,27 +166,31 @@ const char *fusec_model_dim_name(const fusec_model *model, uint32_t index) {
 }
 
 fusec_status fusec_model_output_sizes(const fusec_model *model, uint32_t index,
-                                      const fusec_dim *dims, size_t dimCount, int64_t *sizes,
-                                      int32_t rank, char *message, size_t capacity) {
+                                      const fusec_dim *dims, size_t dimCount,
+                                      int64_t *sizes, int32_t rank,
+                                      char *message, size_t capacity) {
   return guard(message, capacity, [&] {
     requireResult(model, "model");
     const format::Manifest &manifest = model->model->manifest();
     checkOutput(manifest, index, sizes, rank);
     const format::TensorSpec &spec = manifest.outputs[index];
-    std::vector<int64_t> values = computeSizes(manifest, spec, lookUpDims(manifest, dims, dimCount),
-                                               tensorText(false, spec.name));
+    std::vector<int64_t> values =
+        computeSizes(manifest, spec, lookUpDims(manifest, dims, dimCount),
+                     tensorText(false, spec.name));
     std::copy(values.begin(), values.end(), sizes);
   });
 }
 
-fusec_status fusec_model_arena_size(const fusec_model *model, const fusec_dim *dims,
-                                    size_t dimCount, uint64_t *bytes, char *message,
+fusec_status fusec_model_arena_size(const fusec_model *model,
+                                    const fusec_dim *dims, size_t dimCount,
+                                    uint64_t *bytes, char *message,
                                     size_t capacity) {
   return guard(message, capacity, [&] {
     requireResult(model, "model");
     requireResult(bytes, "bytes");
     const format::Manifest &manifest = model->model->manifest();
-    *bytes =
-        layOutArena(manifest, model->model->plan(), lookUpDims(manifest, dims, dimCount)).total;
+    *bytes = layOutArena(manifest, model->model->plan(),
+                         lookUpDims(manifest, dims, dimCount))
+                 .total;
   });
 }

@@ -19,13 +19,15 @@ std::string whyNot(const format::Plan &plan, const format::Target &target,
   if (target.archSpecific && target.capability != limits.capability)
     return "runs on sm_" + std::to_string(target.capability) + " only";
   if (!target.ptx && !sameMajor)
-    return "runs on devices of major version " + std::to_string(target.major()) + " only";
+    return "runs on devices of major version " +
+           std::to_string(target.major()) + " only";
   if (target.capability > limits.capability)
     return "needs sm_" + std::to_string(target.capability) + " or later";
   if (plan.minDriver > limits.driver)
     return "needs driver " + driverVersionText(plan.minDriver);
   if (plan.smem > limits.maxSharedMemory)
-    return "needs " + std::to_string(plan.smem) + " bytes of shared memory, the device has " +
+    return "needs " + std::to_string(plan.smem) +
+           " bytes of shared memory, the device has " +
            std::to_string(limits.maxSharedMemory);
   if (plan.cluster > 1 && limits.capability < clusterCapability)
     return "needs clusters of blocks";
@@ -38,7 +40,8 @@ unsigned preference(const format::Target &target) {
 }
 } // namespace
 
-std::optional<size_t> choosePlan(const format::Manifest &manifest, const DeviceLimits &limits,
+std::optional<size_t> choosePlan(const format::Manifest &manifest,
+                                 const DeviceLimits &limits,
                                  std::string &reasons) {
   std::optional<size_t> best;
   unsigned bestPreference = 0;

@@ -21,7 +21,8 @@ struct DeviceLimits {
 // The index of the best plan that fits: the device's own "a" target, else the
 // highest of its major version that is not above it, else PTX. Nothing where
 // none fits, with `reasons` saying why, plan by plan.
-std::optional<size_t> choosePlan(const format::Manifest &manifest, const DeviceLimits &limits,
+std::optional<size_t> choosePlan(const format::Manifest &manifest,
+                                 const DeviceLimits &limits,
                                  std::string &reasons);
 
 // The --arch value that compiles for a device of this capability.

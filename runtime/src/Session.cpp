@@ -23,14 +23,16 @@ Session::Session(std::shared_ptr<const Model> model)
 }
 
 void Session::bind(bool input, size_t index, const fusec_tensor *tensor) {
-  const auto &specs = input ? model().manifest().inputs : model().manifest().outputs;
+  const auto &specs =
+      input ? model().manifest().inputs : model().manifest().outputs;
   if (index >= specs.size())
-    fail(FUSEC_INVALID_ARGUMENT, std::string("expected an index below the number of ") +
-                                     (input ? "inputs, " : "outputs, ") +
-                                     std::to_string(specs.size()) + ", found " +
-                                     std::to_string(index));
-  BoundTensor bound = checkTensor(tensor, specs[index], model().device().ordinal(),
-                                  tensorText(input, specs[index].name));
+    fail(FUSEC_INVALID_ARGUMENT,
+         std::string("expected an index below the number of ") +
+             (input ? "inputs, " : "outputs, ") + std::to_string(specs.size()) +
+             ", found " + std::to_string(index));
+  BoundTensor bound =
+      checkTensor(tensor, specs[index], model().device().ordinal(),
+                  tensorText(input, specs[index].name));
   (input ? inputs : outputs)[index] = std::move(bound);
   checked = false;
 }
@@ -39,15 +41,17 @@ void Session::bind(const char *name, const fusec_tensor *tensor) {
   if (!name)
     fail(FUSEC_INVALID_ARGUMENT, "expected a name, found a null pointer");
   auto find = [&](const std::vector<format::TensorSpec> &specs) {
-    return std::find_if(specs.begin(), specs.end(),
-                        [&](const format::TensorSpec &spec) { return spec.name == name; });
+    return std::find_if(
+        specs.begin(), specs.end(),
+        [&](const format::TensorSpec &spec) { return spec.name == name; });
   };
   const auto &ins = model().manifest().inputs;
   const auto &outs = model().manifest().outputs;
   auto in = find(ins), out = find(outs);
   if (in != ins.end() && out != outs.end())
-    fail(FUSEC_INVALID_ARGUMENT, std::string("'") + name +
-                                     "' is both an input and an output: bind it by its index");
+    fail(FUSEC_INVALID_ARGUMENT,
+         std::string("'") + name +
+             "' is both an input and an output: bind it by its index");
   if (in != ins.end())
     return bind(true, size_t(in - ins.begin()), tensor);
   if (out != outs.end())
@@ -56,8 +60,8 @@ void Session::bind(const char *name, const fusec_tensor *tensor) {
   for (const auto *specs : {&ins, &outs})
     for (const format::TensorSpec &spec : *specs)
       known += (known.empty() ? "'" : ", '") + spec.name + "'";
-  fail(FUSEC_INVALID_ARGUMENT,
-       std::string("no input or output is named '") + name + "'; the model has " + known);
+  fail(FUSEC_INVALID_ARGUMENT, std::string("no input or output is named '") +
+                                   name + "'; the model has " + known);
 }
 
 void Session::inferDims(DimValues &dims, const char *givenBy) const {
@@ -69,33 +73,38 @@ void Session::inferDims(DimValues &dims, const char *givenBy) const {
       if (spec.sizes[d].op != format::Expr::Op::Dim)
         continue;
       size_t dim = size_t(spec.sizes[d].value);
-      std::string here = "size " + std::to_string(d) + " of " + tensorText(true, spec.name);
+      std::string here =
+          "size " + std::to_string(d) + " of " + tensorText(true, spec.name);
       int64_t found = inputs[i].sizes[d];
       if (dims[dim] == unknownDim) {
         dims[dim] = found;
         origin[dim] = here;
       } else if (dims[dim] != found) {
-        fail(FUSEC_INVALID_ARGUMENT, here + ": expected " + std::to_string(dims[dim]) +
-                                         ", the dimension '" + manifest.dims[dim] + "' as " +
-                                         origin[dim] + " has it, found " + std::to_string(found));
+        fail(FUSEC_INVALID_ARGUMENT,
+             here + ": expected " + std::to_string(dims[dim]) +
+                 ", the dimension '" + manifest.dims[dim] + "' as " +
+                 origin[dim] + " has it, found " + std::to_string(found));
       }
     }
   }
 }
 
-void Session::checkBound(bool input, size_t index, const std::vector<int64_t> &expected) const {
+void Session::checkBound(bool input, size_t index,
+                         const std::vector<int64_t> &expected) const {
   const BoundTensor &tensor = (input ? inputs : outputs)[index];
   if (tensor.sizes == expected)
     return;
   const format::Manifest &manifest = model().manifest();
-  const format::TensorSpec &spec = (input ? manifest.inputs : manifest.outputs)[index];
+  const format::TensorSpec &spec =
+      (input ? manifest.inputs : manifest.outputs)[index];
   size_t d = 0;
   while (tensor.sizes[d] == expected[d])
     ++d;
-  fail(FUSEC_INVALID_ARGUMENT, tensorText(input, spec.name) + ": size " + std::to_string(d) +
-                                   ": expected " + std::to_string(expected[d]) + " = " +
-                                   format::toString(spec.sizes[d]) + ", found " +
-                                   std::to_string(tensor.sizes[d]));
+  fail(FUSEC_INVALID_ARGUMENT,
+       tensorText(input, spec.name) + ": size " + std::to_string(d) +
+           ": expected " + std::to_string(expected[d]) + " = " +
+           format::toString(spec.sizes[d]) + ", found " +
+           std::to_string(tensor.sizes[d]));
 }
 
 void Session::checkOverlaps() const {
@@ -104,15 +113,17 @@ void Session::checkOverlaps() const {
   auto range = [&](size_t i) {
     if (i + 1 == count)
       return std::pair(arena, arena + arenaBytes);
-    const BoundTensor &tensor = i < inputs.size() ? inputs[i] : outputs[i - inputs.size()];
+    const BoundTensor &tensor =
+        i < inputs.size() ? inputs[i] : outputs[i - inputs.size()];
     return std::pair(tensor.address, tensor.address + tensor.bytes);
   };
   auto text = [&](size_t i) {
     const format::Manifest &manifest = model().manifest();
     if (i + 1 == count)
       return std::string("the arena");
-    return i < inputs.size() ? tensorText(true, manifest.inputs[i].name)
-                             : tensorText(false, manifest.outputs[i - inputs.size()].name);
+    return i < inputs.size()
+               ? tensorText(true, manifest.inputs[i].name)
+               : tensorText(false, manifest.outputs[i - inputs.size()].name);
   };
   for (size_t i = inputs.size(); i != count; ++i) {
     auto [begin, end] = range(i);
@@ -126,28 +137,33 @@ void Session::checkOverlaps() const {
   }
 }
 
-void Session::prepare(const DimValues &given, uint64_t userArena, uint64_t userArenaSize) {
+void Session::prepare(const DimValues &given, uint64_t userArena,
+                      uint64_t userArenaSize) {
   const format::Manifest &manifest = model().manifest();
   DimValues values = given;
   inferDims(values, "prepare()");
   checkConstraints(manifest, values);
   auto sizesOf = [&](bool input) {
     std::vector<std::vector<int64_t>> sizes;
-    for (const format::TensorSpec &spec : input ? manifest.inputs : manifest.outputs)
-      sizes.push_back(computeSizes(manifest, spec, values, tensorText(input, spec.name)));
+    for (const format::TensorSpec &spec :
+         input ? manifest.inputs : manifest.outputs)
+      sizes.push_back(
+          computeSizes(manifest, spec, values, tensorText(input, spec.name)));
     return sizes;
   };
-  std::vector<std::vector<int64_t>> newInputSizes = sizesOf(true), newOutputSizes = sizesOf(false);
+  std::vector<std::vector<int64_t>> newInputSizes = sizesOf(true),
+                                    newOutputSizes = sizesOf(false);
   for (size_t i = 0; i != inputs.size(); ++i)
     if (inputs[i].bound)
       checkBound(true, i, newInputSizes[i]);
   ArenaLayout layout = layOutArena(manifest, model().plan(), values);
-  if (userArena != 0 && (userArena % arenaAlignment != 0 || userArenaSize < layout.total))
-    fail(FUSEC_INVALID_ARGUMENT, "arena: expected " + std::to_string(layout.total) +
-                                     " bytes aligned to " + std::to_string(arenaAlignment) +
-                                     ", found " + std::to_string(userArenaSize) +
-                                     " bytes that are " +
-                                     std::to_string(userArena % arenaAlignment) + " beyond");
+  if (userArena != 0 &&
+      (userArena % arenaAlignment != 0 || userArenaSize < layout.total))
+    fail(FUSEC_INVALID_ARGUMENT,
+         "arena: expected " + std::to_string(layout.total) +
+             " bytes aligned to " + std::to_string(arenaAlignment) +
+             ", found " + std::to_string(userArenaSize) + " bytes that are " +
+             std::to_string(userArena % arenaAlignment) + " beyond");
 
   bool sameArena = arena == (userArena != 0 ? userArena : ownArena.pointer());
   if (prepared && sameArena && values == dims)
@@ -163,7 +179,8 @@ void Session::prepare(const DimValues &given, uint64_t userArena, uint64_t userA
   }
   arena = userArena != 0 ? userArena : ownArena.pointer();
   arenaBytes = layout.total;
-  steps = readyLaunches(model(), values, layout, {arena, faultCounter.pointer()});
+  steps =
+      readyLaunches(model(), values, layout, {arena, faultCounter.pointer()});
   dims = std::move(values);
   inputSizes = std::move(newInputSizes);
   theOutputSizes = std::move(newOutputSizes);
@@ -172,7 +189,8 @@ void Session::prepare(const DimValues &given, uint64_t userArena, uint64_t userA
 
 const std::vector<int64_t> &Session::outputSizes(size_t index) const {
   if (!prepared)
-    fail(FUSEC_NOT_READY, "expected prepare() before the sizes of outputs are asked for");
+    fail(FUSEC_NOT_READY,
+         "expected prepare() before the sizes of outputs are asked for");
   return theOutputSizes[index];
 }
 
@@ -185,7 +203,8 @@ void Session::checkReady() {
     const auto &specs = input ? manifest.inputs : manifest.outputs;
     for (size_t i = 0; i != tensors.size(); ++i) {
       if (!tensors[i].bound)
-        fail(FUSEC_NOT_READY, tensorText(input, specs[i].name) + " is not bound");
+        fail(FUSEC_NOT_READY,
+             tensorText(input, specs[i].name) + " is not bound");
       checkBound(input, i, (input ? inputSizes : theOutputSizes)[i]);
     }
   }
@@ -200,13 +219,16 @@ void Session::run(cuda::Stream stream) {
   launched = 0;
   for (ReadyStep &step : steps) {
     auto aligned = [&](const AlignmentGuard &guard) {
-      return (guard.input ? inputs : outputs)[guard.index].address % guard.bytes == 0;
+      return (guard.input ? inputs : outputs)[guard.index].address %
+                 guard.bytes ==
+             0;
     };
     for (ReadyVariant &variant : step) {
       if (!std::all_of(variant.guards.begin(), variant.guards.end(), aligned))
         continue;
       for (ReadyLaunch &launch : variant.launches)
-        launched += launchKernel(model(), launch, inputs, outputs, stream) ? 1 : 0;
+        launched +=
+            launchKernel(model(), launch, inputs, outputs, stream) ? 1 : 0;
       break;
     }
   }

@@ -31,7 +31,8 @@ private:
   // Adds to `dims` what follows from the bound inputs; throws Failure where
   // two sources differ.
   void inferDims(DimValues &dims, const char *givenBy) const;
-  void checkBound(bool input, size_t index, const std::vector<int64_t> &expected) const;
+  void checkBound(bool input, size_t index,
+                  const std::vector<int64_t> &expected) const;
   void checkOverlaps() const;
   void checkReady();
 
@@ -44,7 +45,8 @@ private:
   bool prepared = false;
   bool checked = false; // the bound tensors agree with the prepared dimensions
   DimValues dims;
-  std::vector<std::vector<int64_t>> inputSizes, theOutputSizes; // for these dimensions
+  std::vector<std::vector<int64_t>> inputSizes,
+      theOutputSizes; // for these dimensions
   std::vector<ReadyStep> steps;
   uint32_t launched = 0;
 };

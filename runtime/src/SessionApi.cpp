@@ -7,8 +7,9 @@
 using namespace fusec;
 using namespace fusec::rt;
 
-fusec_status fusec_session_create(const fusec_model *model, fusec_session **session,
-                                  char *message, size_t capacity) {
+fusec_status fusec_session_create(const fusec_model *model,
+                                  fusec_session **session, char *message,
+                                  size_t capacity) {
   return guard(message, capacity, [&] {
     requireResult(model, "model");
     requireResult(session, "session");
@@ -28,8 +29,8 @@ fusec_status fusec_session_bind_input(fusec_session *session, uint32_t index,
 }
 
 fusec_status fusec_session_bind_output(fusec_session *session, uint32_t index,
-                                       const fusec_tensor *tensor, char *message,
-                                       size_t capacity) {
+                                       const fusec_tensor *tensor,
+                                       char *message, size_t capacity) {
   return guard(message, capacity, [&] {
     requireResult(session, "session");
     session->session.bind(false, index, tensor);
@@ -37,28 +38,32 @@ fusec_status fusec_session_bind_output(fusec_session *session, uint32_t index,
 }
 
 fusec_status fusec_session_bind(fusec_session *session, const char *name,
-                                const fusec_tensor *tensor, char *message, size_t capacity) {
+                                const fusec_tensor *tensor, char *message,
+                                size_t capacity) {
   return guard(message, capacity, [&] {
     requireResult(session, "session");
     session->session.bind(name, tensor);
   });
 }
 
-fusec_status fusec_session_prepare(fusec_session *session, const fusec_prepare_options *given,
+fusec_status fusec_session_prepare(fusec_session *session,
+                                   const fusec_prepare_options *given,
                                    char *message, size_t capacity) {
   return guard(message, capacity, [&] {
     requireResult(session, "session");
-    fusec_prepare_options options =
-        readStruct(given, sizeof(fusec_prepare_options), "fusec_prepare_options");
+    fusec_prepare_options options = readStruct(
+        given, sizeof(fusec_prepare_options), "fusec_prepare_options");
     const format::Manifest &manifest = session->session.model().manifest();
-    session->session.prepare(lookUpDims(manifest, options.dims, options.dim_count),
-                             uint64_t(reinterpret_cast<uintptr_t>(options.arena)),
-                             options.arena_size);
+    session->session.prepare(
+        lookUpDims(manifest, options.dims, options.dim_count),
+        uint64_t(reinterpret_cast<uintptr_t>(options.arena)),
+        options.arena_size);
   });
 }
 
-fusec_status fusec_session_output_sizes(const fusec_session *session, uint32_t index,
-                                        int64_t *sizes, int32_t rank, char *message,
+fusec_status fusec_session_output_sizes(const fusec_session *session,
+                                        uint32_t index, int64_t *sizes,
+                                        int32_t rank, char *message,
                                         size_t capacity) {
   return guard(message, capacity, [&] {
     requireResult(session, "session");
@@ -68,8 +73,8 @@ fusec_status fusec_session_output_sizes(const fusec_session *session, uint32_t i
   });
 }
 
-fusec_status fusec_session_run(fusec_session *session, void *stream, char *message,
-                               size_t capacity) {
+fusec_status fusec_session_run(fusec_session *session, void *stream,
+                               char *message, size_t capacity) {
   return guard(message, capacity, [&] {
     requireResult(session, "session");
     session->session.run(static_cast<cuda::Stream>(stream));
@@ -80,8 +85,8 @@ uint32_t fusec_session_launch_count(const fusec_session *session) {
   return session->session.launchCount();
 }
 
-fusec_status fusec_session_faults(fusec_session *session, uint64_t *faults, char *message,
-                                  size_t capacity) {
+fusec_status fusec_session_faults(fusec_session *session, uint64_t *faults,
+                                  char *message, size_t capacity) {
   return guard(message, capacity, [&] {
     requireResult(session, "session");
     requireResult(faults, "faults");

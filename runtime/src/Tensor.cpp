@@ -17,7 +17,8 @@ std::string deviceText(int32_t type, int32_t id) {
                      : type == FUSEC_DEVICE_CUDA_HOST    ? "cuda_host"
                      : type == FUSEC_DEVICE_CUDA_MANAGED ? "cuda_managed"
                                                          : nullptr;
-  return (name ? name : "device type " + std::to_string(type)) + ":" + std::to_string(id);
+  return (name ? name : "device type " + std::to_string(type)) + ":" +
+         std::to_string(id);
 }
 
 // Dense row-major strides; what dimensions of size 0 or 1 have is of no
@@ -36,8 +37,9 @@ void checkStrides(const fusec_tensor &tensor, const std::vector<int64_t> &sizes,
     if (sizes[d] == 1 || tensor.strides[d] == dense[d])
       continue;
     std::vector<int64_t> found(tensor.strides, tensor.strides + sizes.size());
-    fail(FUSEC_INVALID_ARGUMENT, what + ": expected dense row-major strides " + sizesText(dense) +
-                                     ", found " + sizesText(found) +
+    fail(FUSEC_INVALID_ARGUMENT, what + ": expected dense row-major strides " +
+                                     sizesText(dense) + ", found " +
+                                     sizesText(found) +
                                      "; copy the tensor to a dense one first");
   }
 }
@@ -47,64 +49,78 @@ std::string tensorText(bool input, const std::string &name) {
   return (input ? "input '" : "output '") + name + "'";
 }
 
-fusec_tensor readTensorStruct(const fusec_tensor *tensor, const std::string &what) {
+fusec_tensor readTensorStruct(const fusec_tensor *tensor,
+                              const std::string &what) {
   if (!tensor)
-    fail(FUSEC_INVALID_ARGUMENT, what + ": expected a tensor, found a null pointer");
+    fail(FUSEC_INVALID_ARGUMENT,
+         what + ": expected a tensor, found a null pointer");
   if (tensor->struct_size < sizeof(fusec_tensor))
-    fail(FUSEC_INVALID_ARGUMENT, what + ": expected a struct_size of at least " +
-                                     std::to_string(sizeof(fusec_tensor)) + ", found " +
-                                     std::to_string(tensor->struct_size));
+    fail(FUSEC_INVALID_ARGUMENT,
+         what + ": expected a struct_size of at least " +
+             std::to_string(sizeof(fusec_tensor)) + ", found " +
+             std::to_string(tensor->struct_size));
   return *tensor;
 }
 
-BoundTensor checkTensor(const fusec_tensor *given, const format::TensorSpec &spec, int device,
+BoundTensor checkTensor(const fusec_tensor *given,
+                        const format::TensorSpec &spec, int device,
                         const std::string &what) {
   fusec_tensor tensor = readTensorStruct(given, what);
   if (tensor.dtype != int32_t(spec.dtype)) {
     const char *name = fusec_dtype_name(tensor.dtype);
     fail(FUSEC_INVALID_ARGUMENT,
-         what + ": expected element type " + std::string(format::dtypeName(spec.dtype)) +
-             ", found " + (name ? name : std::to_string(tensor.dtype)));
+         what + ": expected element type " +
+             std::string(format::dtypeName(spec.dtype)) + ", found " +
+             (name ? name : std::to_string(tensor.dtype)));
   }
-  bool onDevice = (tensor.device_type == FUSEC_DEVICE_CUDA && tensor.device_id == device) ||
-                  tensor.device_type == FUSEC_DEVICE_CUDA_MANAGED;
+  bool onDevice =
+      (tensor.device_type == FUSEC_DEVICE_CUDA && tensor.device_id == device) ||
+      tensor.device_type == FUSEC_DEVICE_CUDA_MANAGED;
   if (!onDevice)
-    fail(FUSEC_INVALID_ARGUMENT, what + ": expected memory of " +
-                                     deviceText(FUSEC_DEVICE_CUDA, device) + ", found " +
-                                     deviceText(tensor.device_type, tensor.device_id));
+    fail(FUSEC_INVALID_ARGUMENT,
+         what + ": expected memory of " +
+             deviceText(FUSEC_DEVICE_CUDA, device) + ", found " +
+             deviceText(tensor.device_type, tensor.device_id));
   if (tensor.rank < 0 || size_t(tensor.rank) != spec.sizes.size())
-    fail(FUSEC_INVALID_ARGUMENT, what + ": expected rank " + std::to_string(spec.sizes.size()) +
+    fail(FUSEC_INVALID_ARGUMENT, what + ": expected rank " +
+                                     std::to_string(spec.sizes.size()) +
                                      ", found " + std::to_string(tensor.rank));
   if (tensor.rank != 0 && !tensor.sizes)
-    fail(FUSEC_INVALID_ARGUMENT, what + ": expected sizes, found a null pointer");
+    fail(FUSEC_INVALID_ARGUMENT,
+         what + ": expected sizes, found a null pointer");
 
   BoundTensor bound;
   bound.bound = true;
   for (size_t d = 0; d != spec.sizes.size(); ++d) {
     bound.sizes.push_back(tensor.sizes[d]);
     const format::Expr &size = spec.sizes[d];
-    if (tensor.sizes[d] < 0 || (size.isConstant() && size.value != tensor.sizes[d]))
-      fail(FUSEC_INVALID_ARGUMENT, what + ": size " + std::to_string(d) + ": expected " +
-                                       format::toString(size) + ", found " +
+    if (tensor.sizes[d] < 0 ||
+        (size.isConstant() && size.value != tensor.sizes[d]))
+      fail(FUSEC_INVALID_ARGUMENT, what + ": size " + std::to_string(d) +
+                                       ": expected " + format::toString(size) +
+                                       ", found " +
                                        std::to_string(tensor.sizes[d]));
   }
   bound.bytes = computeBytes(bound.sizes, spec.dtype, what);
   if (tensor.strides)
     checkStrides(tensor, bound.sizes, what);
   if (bound.bytes != 0 && !tensor.data)
-    fail(FUSEC_INVALID_ARGUMENT, what + ": expected " + std::to_string(bound.bytes) +
+    fail(FUSEC_INVALID_ARGUMENT, what + ": expected " +
+                                     std::to_string(bound.bytes) +
                                      " bytes, found a null pointer");
   uint64_t end = 0;
   if (__builtin_add_overflow(uint64_t(reinterpret_cast<uintptr_t>(tensor.data)),
                              tensor.byte_offset, &bound.address) ||
       __builtin_add_overflow(bound.address, bound.bytes, &end))
-    fail(FUSEC_INVALID_ARGUMENT, what + ": byte offset " + std::to_string(tensor.byte_offset) +
+    fail(FUSEC_INVALID_ARGUMENT, what + ": byte offset " +
+                                     std::to_string(tensor.byte_offset) +
                                      " leaves the address space");
   unsigned alignment = format::dtypeSize(spec.dtype);
   if (bound.bytes != 0 && bound.address % alignment != 0)
-    fail(FUSEC_INVALID_ARGUMENT, what + ": expected an address aligned to its element, " +
-                                     std::to_string(alignment) + " bytes, found one that is " +
-                                     std::to_string(bound.address % alignment) + " beyond");
+    fail(FUSEC_INVALID_ARGUMENT,
+         what + ": expected an address aligned to its element, " +
+             std::to_string(alignment) + " bytes, found one that is " +
+             std::to_string(bound.address % alignment) + " beyond");
   return bound;
 }
 

@@ -25,12 +25,14 @@ std::string tensorText(bool input, const std::string &name);
 
 // Checks a caller's struct and reads it. Throws Failure saying what was
 // expected; `what` is the tensor's text.
-BoundTensor checkTensor(const fusec_tensor *tensor, const format::TensorSpec &spec, int device,
+BoundTensor checkTensor(const fusec_tensor *tensor,
+                        const format::TensorSpec &spec, int device,
                         const std::string &what);
 
 // Copies the members that the caller's version of the struct has, and leaves
 // the rest zero.
-fusec_tensor readTensorStruct(const fusec_tensor *tensor, const std::string &what);
+fusec_tensor readTensorStruct(const fusec_tensor *tensor,
+                              const std::string &what);
 
 } // namespace fusec::rt
 

@@ -23,8 +23,9 @@ bool MapShape::empty() const {
   return false;
 }
 
-MapShape shapeMap(const format::Manifest &manifest, const format::TensorMapParam &map,
-                  const DimValues &dims, const std::string &what) {
+MapShape shapeMap(const format::Manifest &manifest,
+                  const format::TensorMapParam &map, const DimValues &dims,
+                  const std::string &what) {
   MapShape shape;
   shape.rank = unsigned(map.sizes.size());
   shape.dtype = int(map.dtype);
@@ -34,17 +35,19 @@ MapShape shapeMap(const format::Manifest &manifest, const format::TensorMapParam
     shape.box[i] = map.box[i];
   }
   for (size_t i = 0; i != map.strides.size(); ++i)
-    shape.strides[i] = uint64_t(computeSize(manifest, map.strides[i], dims, what));
+    shape.strides[i] =
+        uint64_t(computeSize(manifest, map.strides[i], dims, what));
   return shape;
 }
 
-void encodeMap(const cuda::Driver &driver, const MapShape &shape, cuda::DevicePointer address,
-               cuda::TensorMap &map) {
+void encodeMap(const cuda::Driver &driver, const MapShape &shape,
+               cuda::DevicePointer address, cuda::TensorMap &map) {
   const unsigned elementStrides[5] = {1, 1, 1, 1, 1};
   cuda::Result result = driver.tensorMapEncode(
-      &map, shape.dtype, shape.rank, reinterpret_cast<void *>(address), shape.sizes.data(),
-      shape.strides.data(), shape.box.data(), elementStrides, interleaveNone, shape.swizzle,
-      promotion128Bytes, outOfBoundsZero);
+      &map, shape.dtype, shape.rank, reinterpret_cast<void *>(address),
+      shape.sizes.data(), shape.strides.data(), shape.box.data(),
+      elementStrides, interleaveNone, shape.swizzle, promotion128Bytes,
+      outOfBoundsZero);
   driver.check(result, "cuTensorMapEncodeTiled");
 }
 

@@ -26,13 +26,14 @@ struct MapShape {
   bool empty() const;
 };
 
-MapShape shapeMap(const format::Manifest &manifest, const format::TensorMapParam &map,
-                  const DimValues &dims, const std::string &what);
+MapShape shapeMap(const format::Manifest &manifest,
+                  const format::TensorMapParam &map, const DimValues &dims,
+                  const std::string &what);
 
 // Writes the 128 bytes of a map, without allocating. Throws Failure where the
 // driver refuses it.
-void encodeMap(const cuda::Driver &driver, const MapShape &shape, cuda::DevicePointer address,
-               cuda::TensorMap &map);
+void encodeMap(const cuda::Driver &driver, const MapShape &shape,
+               cuda::DevicePointer address, cuda::TensorMap &map);
 
 } // namespace fusec::rt
 

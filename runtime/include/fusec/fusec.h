@@ -101,27 +101,28 @@ typedef struct fusec_session fusec_session;
 /* ---- models ---- */
 
 enum {
-  FUSEC_HASH_WEIGHTS_AUTO = 0,   /* up to 256 MiB of weights */
+  FUSEC_HASH_WEIGHTS_AUTO = 0, /* up to 256 MiB of weights */
   FUSEC_HASH_WEIGHTS_ALWAYS = 1,
   FUSEC_HASH_WEIGHTS_NEVER = 2
 };
 
 typedef struct fusec_load_options {
   size_t struct_size;
-  int32_t device;       /* the driver's ordinal */
+  int32_t device; /* the driver's ordinal */
   int32_t hash_weights;
-  const char *driver;   /* null: $FUSEC_DRIVER, else libcuda.so.1 */
+  const char *driver; /* null: $FUSEC_DRIVER, else libcuda.so.1 */
 } fusec_load_options;
 
 /* Loads a bundle: checks all of it, picks the plan for the device, uploads its
  * weights. `options` may be null: device 0. */
-FUSEC_API fusec_status fusec_model_load(const char *path, const fusec_load_options *options,
-                                        fusec_model **model, char *message, size_t capacity);
+FUSEC_API fusec_status fusec_model_load(const char *path,
+                                        const fusec_load_options *options,
+                                        fusec_model **model, char *message,
+                                        size_t capacity);
 /* The same from memory, which may be freed afterwards. */
-FUSEC_API fusec_status fusec_model_load_memory(const void *data, size_t size,
-                                               const fusec_load_options *options,
-                                               fusec_model **model, char *message,
-                                               size_t capacity);
+FUSEC_API fusec_status fusec_model_load_memory(
+    const void *data, size_t size, const fusec_load_options *options,
+    fusec_model **model, char *message, size_t capacity);
 /* Sessions keep what they need of their model: it may be freed before them. */
 FUSEC_API void fusec_model_free(fusec_model *model);
 
@@ -142,29 +143,36 @@ typedef struct fusec_tensor_info {
 FUSEC_API uint32_t fusec_model_input_count(const fusec_model *model);
 FUSEC_API uint32_t fusec_model_output_count(const fusec_model *model);
 /* `info->struct_size` must be set. */
-FUSEC_API fusec_status fusec_model_input_info(const fusec_model *model, uint32_t index,
-                                              fusec_tensor_info *info, char *message,
-                                              size_t capacity);
-FUSEC_API fusec_status fusec_model_output_info(const fusec_model *model, uint32_t index,
-                                               fusec_tensor_info *info, char *message,
-                                               size_t capacity);
+FUSEC_API fusec_status fusec_model_input_info(const fusec_model *model,
+                                              uint32_t index,
+                                              fusec_tensor_info *info,
+                                              char *message, size_t capacity);
+FUSEC_API fusec_status fusec_model_output_info(const fusec_model *model,
+                                               uint32_t index,
+                                               fusec_tensor_info *info,
+                                               char *message, size_t capacity);
 FUSEC_API uint32_t fusec_model_dim_count(const fusec_model *model);
 /* Null where index is not below the count. */
-FUSEC_API const char *fusec_model_dim_name(const fusec_model *model, uint32_t index);
+FUSEC_API const char *fusec_model_dim_name(const fusec_model *model,
+                                           uint32_t index);
 
 /* Sizes of an output, and bytes of the arena, for given dimensions: nothing is
  * allocated. Every dimension that the result depends on must be given. */
-FUSEC_API fusec_status fusec_model_output_sizes(const fusec_model *model, uint32_t index,
-                                                const fusec_dim *dims, size_t dim_count,
-                                                int64_t *sizes, int32_t rank, char *message,
-                                                size_t capacity);
-FUSEC_API fusec_status fusec_model_arena_size(const fusec_model *model, const fusec_dim *dims,
-                                              size_t dim_count, uint64_t *bytes, char *message,
-                                              size_t capacity);
+FUSEC_API fusec_status fusec_model_output_sizes(const fusec_model *model,
+                                                uint32_t index,
+                                                const fusec_dim *dims,
+                                                size_t dim_count,
+                                                int64_t *sizes, int32_t rank,
+                                                char *message, size_t capacity);
+FUSEC_API fusec_status fusec_model_arena_size(const fusec_model *model,
+                                              const fusec_dim *dims,
+                                              size_t dim_count, uint64_t *bytes,
+                                              char *message, size_t capacity);
 
 /* ---- sessions ---- */
 
-FUSEC_API fusec_status fusec_session_create(const fusec_model *model, fusec_session **session,
+FUSEC_API fusec_status fusec_session_create(const fusec_model *model,
+                                            fusec_session **session,
                                             char *message, size_t capacity);
 /* The caller has synchronised the streams of its runs. */
 FUSEC_API void fusec_session_free(fusec_session *session);
@@ -172,59 +180,65 @@ FUSEC_API void fusec_session_free(fusec_session *session);
 /* Binds device memory. Checked at once: element type, rank, fixed sizes,
  * strides, alignment to the element, device; at prepare and run: the sizes that
  * depend on dimensions, and that no output overlaps another tensor. */
-FUSEC_API fusec_status fusec_session_bind_input(fusec_session *session, uint32_t index,
-                                                const fusec_tensor *tensor, char *message,
-                                                size_t capacity);
-FUSEC_API fusec_status fusec_session_bind_output(fusec_session *session, uint32_t index,
-                                                 const fusec_tensor *tensor, char *message,
+FUSEC_API fusec_status fusec_session_bind_input(fusec_session *session,
+                                                uint32_t index,
+                                                const fusec_tensor *tensor,
+                                                char *message, size_t capacity);
+FUSEC_API fusec_status fusec_session_bind_output(fusec_session *session,
+                                                 uint32_t index,
+                                                 const fusec_tensor *tensor,
+                                                 char *message,
                                                  size_t capacity);
 /* An input or output by its name; refused where both have it. */
-FUSEC_API fusec_status fusec_session_bind(fusec_session *session, const char *name,
-                                          const fusec_tensor *tensor, char *message,
-                                          size_t capacity);
+FUSEC_API fusec_status fusec_session_bind(fusec_session *session,
+                                          const char *name,
+                                          const fusec_tensor *tensor,
+                                          char *message, size_t capacity);
 
 typedef struct fusec_prepare_options {
   size_t struct_size;
   const fusec_dim *dims; /* those not given follow from the bound inputs */
   size_t dim_count;
-  void *arena;           /* device memory, 256-byte aligned; null: the session's own */
+  void *arena; /* device memory, 256-byte aligned; null: the session's own */
   uint64_t arena_size;
 } fusec_prepare_options;
 
 /* Fixes the dimensions of the runs that follow. May allocate. `options` may be
  * null. */
-FUSEC_API fusec_status fusec_session_prepare(fusec_session *session,
-                                             const fusec_prepare_options *options, char *message,
-                                             size_t capacity);
+FUSEC_API fusec_status fusec_session_prepare(
+    fusec_session *session, const fusec_prepare_options *options, char *message,
+    size_t capacity);
 /* Sizes of an output for the prepared dimensions. */
-FUSEC_API fusec_status fusec_session_output_sizes(const fusec_session *session, uint32_t index,
-                                                  int64_t *sizes, int32_t rank, char *message,
+FUSEC_API fusec_status fusec_session_output_sizes(const fusec_session *session,
+                                                  uint32_t index,
+                                                  int64_t *sizes, int32_t rank,
+                                                  char *message,
                                                   size_t capacity);
 /* Enqueues one run on a stream (a CUstream or cudaStream_t; null: the default
  * stream). Allocates nothing and synchronises nothing; may be captured. */
-FUSEC_API fusec_status fusec_session_run(fusec_session *session, void *stream, char *message,
-                                         size_t capacity);
+FUSEC_API fusec_status fusec_session_run(fusec_session *session, void *stream,
+                                         char *message, size_t capacity);
 /* Kernels that the last run launched. */
 FUSEC_API uint32_t fusec_session_launch_count(const fusec_session *session);
 /* Out-of-range indices since the session was made, as far as its runs have
  * ended: the caller has synchronised them. */
-FUSEC_API fusec_status fusec_session_faults(fusec_session *session, uint64_t *faults,
-                                            char *message, size_t capacity);
+FUSEC_API fusec_status fusec_session_faults(fusec_session *session,
+                                            uint64_t *faults, char *message,
+                                            size_t capacity);
 
 /* ---- DLPack (version 1.x; the struct of dlpack.h) ---- */
 
 struct DLManagedTensorVersioned;
 
 /* A view of a DLPack tensor, which stays the caller's and must outlive it. */
-FUSEC_API fusec_status fusec_tensor_from_dlpack(const struct DLManagedTensorVersioned *managed,
-                                                fusec_tensor *tensor, char *message,
-                                                size_t capacity);
+FUSEC_API fusec_status
+fusec_tensor_from_dlpack(const struct DLManagedTensorVersioned *managed,
+                         fusec_tensor *tensor, char *message, size_t capacity);
 /* A DLPack tensor of the same memory. Its consumer calls its deleter, which
  * calls release(context) once if release is not null. */
-FUSEC_API fusec_status fusec_tensor_to_dlpack(const fusec_tensor *tensor,
-                                              void (*release)(void *context), void *context,
-                                              struct DLManagedTensorVersioned **managed,
-                                              char *message, size_t capacity);
+FUSEC_API fusec_status fusec_tensor_to_dlpack(
+    const fusec_tensor *tensor, void (*release)(void *context), void *context,
+    struct DLManagedTensorVersioned **managed, char *message, size_t capacity);
 
 #ifdef __cplusplus
 }

@@ -8,7 +8,8 @@
 //   session.bind("dense", fusec::Tensor(pointer, FUSEC_F32, {2048, 13}));
 //   session.bind("prob", fusec::Tensor(result, FUSEC_F32, {2048, 1}));
 //   session.prepare();                                 // sizes from the inputs
-//   session.run(stream);                               // enqueues, allocates nothing
+//   session.run(stream);                               // enqueues, allocates
+//   nothing
 
 #ifndef FUSEC_FUSEC_HPP
 #define FUSEC_FUSEC_HPP
@@ -53,7 +54,8 @@ using Dims = std::vector<std::pair<std::string, int64_t>>;
 // that say so.
 class Tensor {
 public:
-  Tensor(void *data, fusec_dtype dtype, std::vector<int64_t> sizes, int device = 0)
+  Tensor(void *data, fusec_dtype dtype, std::vector<int64_t> sizes,
+         int device = 0)
       : data(data), dtype(dtype), device(device), sizes(std::move(sizes)) {}
 
   Tensor &setStrides(std::vector<int64_t> values) {
@@ -125,11 +127,13 @@ public:
     return Model(model);
   }
   // From memory, which may be freed afterwards.
-  static Model loadMemory(const void *data, size_t size, const LoadOptions &options = {}) {
+  static Model loadMemory(const void *data, size_t size,
+                          const LoadOptions &options = {}) {
     fusec_load_options native = toNative(options);
     fusec_model *model = nullptr;
     detail::call([&](char *message, size_t capacity) {
-      return fusec_model_load_memory(data, size, &native, &model, message, capacity);
+      return fusec_model_load_memory(data, size, &native, &model, message,
+                                     capacity);
     });
     return Model(model);
   }
@@ -168,7 +172,8 @@ private:
     return native;
   }
 
-  template <typename Query> std::vector<TensorInfo> infos(uint32_t count, Query query) const {
+  template <typename Query>
+  std::vector<TensorInfo> infos(uint32_t count, Query query) const {
     std::vector<TensorInfo> all;
     for (uint32_t i = 0; i != count; ++i) {
       fusec_tensor_info info = {};
@@ -176,8 +181,10 @@ private:
       detail::call([&](char *message, size_t capacity) {
         return query(handle(), i, &info, message, capacity);
       });
-      all.push_back({info.name, info.dtype, std::vector<int64_t>(info.sizes, info.sizes + info.rank),
-                     std::vector<std::string>(info.expressions, info.expressions + info.rank)});
+      all.push_back({info.name, info.dtype,
+                     std::vector<int64_t>(info.sizes, info.sizes + info.rank),
+                     std::vector<std::string>(info.expressions,
+                                              info.expressions + info.rank)});
     }
     return all;
   }
@@ -208,26 +215,36 @@ public:
 
   void bind(const std::string &name, const fusec_tensor &tensor) {
     detail::call([&](char *message, size_t capacity) {
-      return fusec_session_bind(handle(), name.c_str(), &tensor, message, capacity);
+      return fusec_session_bind(handle(), name.c_str(), &tensor, message,
+                                capacity);
     });
   }
-  void bind(const std::string &name, const Tensor &tensor) { bind(name, tensor.view()); }
+  void bind(const std::string &name, const Tensor &tensor) {
+    bind(name, tensor.view());
+  }
   void bindInput(uint32_t index, const fusec_tensor &tensor) {
     detail::call([&](char *message, size_t capacity) {
-      return fusec_session_bind_input(handle(), index, &tensor, message, capacity);
+      return fusec_session_bind_input(handle(), index, &tensor, message,
+                                      capacity);
     });
   }
-  void bindInput(uint32_t index, const Tensor &tensor) { bindInput(index, tensor.view()); }
+  void bindInput(uint32_t index, const Tensor &tensor) {
+    bindInput(index, tensor.view());
+  }
   void bindOutput(uint32_t index, const fusec_tensor &tensor) {
     detail::call([&](char *message, size_t capacity) {
-      return fusec_session_bind_output(handle(), index, &tensor, message, capacity);
+      return fusec_session_bind_output(handle(), index, &tensor, message,
+                                       capacity);
     });
   }
-  void bindOutput(uint32_t index, const Tensor &tensor) { bindOutput(index, tensor.view()); }
+  void bindOutput(uint32_t index, const Tensor &tensor) {
+    bindOutput(index, tensor.view());
+  }
 
   // Dimensions that are not given follow from the bound inputs. The arena is
   // the session's own unless one is given: device memory, 256-byte aligned.
-  void prepare(const Dims &dims = {}, void *arena = nullptr, uint64_t arenaSize = 0) {
+  void prepare(const Dims &dims = {}, void *arena = nullptr,
+               uint64_t arenaSize = 0) {
     std::vector<fusec_dim> native = detail::toNative(dims);
     fusec_prepare_options options = {};
     options.struct_size = sizeof(options);
@@ -243,8 +260,9 @@ public:
   std::vector<int64_t> outputSizes(uint32_t index, size_t rank) const {
     std::vector<int64_t> sizes(rank);
     detail::call([&](char *message, size_t capacity) {
-      return fusec_session_output_sizes(handle(), index, sizes.data(), static_cast<int32_t>(rank),
-                                        message, capacity);
+      return fusec_session_output_sizes(handle(), index, sizes.data(),
+                                        static_cast<int32_t>(rank), message,
+                                        capacity);
     });
     return sizes;
   }
@@ -268,20 +286,24 @@ public:
 
 private:
   struct Deleter {
-    void operator()(fusec_session *session) const { fusec_session_free(session); }
+    void operator()(fusec_session *session) const {
+      fusec_session_free(session);
+    }
   };
   std::unique_ptr<fusec_session, Deleter> session;
 };
 
 inline Session Model::session() const { return Session(*this); }
 
-inline std::vector<int64_t> Model::outputSizes(uint32_t index, const Dims &dims) const {
+inline std::vector<int64_t> Model::outputSizes(uint32_t index,
+                                               const Dims &dims) const {
   std::vector<TensorInfo> all = outputs();
   std::vector<int64_t> sizes(index < all.size() ? all[index].sizes.size() : 0);
   std::vector<fusec_dim> native = detail::toNative(dims);
   detail::call([&](char *message, size_t capacity) {
-    return fusec_model_output_sizes(handle(), index, native.data(), native.size(), sizes.data(),
-                                    static_cast<int32_t>(sizes.size()), message, capacity);
+    return fusec_model_output_sizes(
+        handle(), index, native.data(), native.size(), sizes.data(),
+        static_cast<int32_t>(sizes.size()), message, capacity);
   });
   return sizes;
 }
@@ -290,8 +312,8 @@ inline uint64_t Model::arenaSize(const Dims &dims) const {
   std::vector<fusec_dim> native = detail::toNative(dims);
   uint64_t bytes = 0;
   detail::call([&](char *message, size_t capacity) {
-    return fusec_model_arena_size(handle(), native.data(), native.size(), &bytes, message,
-                                  capacity);
+    return fusec_model_arena_size(handle(), native.data(), native.size(),
+                                  &bytes, message, capacity);
   });
   return bytes;
 }

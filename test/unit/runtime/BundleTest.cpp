@@ -28,14 +28,16 @@ TEST(Bundle, RoundTrip) {
   EXPECT_EQ(makeBundle(), file);
   Bundle bundle;
   std::string error;
-  ASSERT_TRUE(Bundle::open(spanOf(file), HashWeights::Auto, bundle, error)) << error;
+  ASSERT_TRUE(Bundle::open(spanOf(file), HashWeights::Auto, bundle, error))
+      << error;
   ASSERT_EQ(bundle.sections().size(), 4u);
   EXPECT_EQ(bundle.sections()[2].kind, SectionKind::Ptx);
   ByteSpan weight = bundle.weightBytes(bundle.manifest().plans[0].weights[1]);
   ASSERT_EQ(weight.size, 8u);
   EXPECT_EQ(weight.data[0], uint8_t(257));
   for (const Section &section : bundle.sections())
-    EXPECT_EQ(uint64_t(section.bytes.data - file.data()) % sectionAlignment, 0u);
+    EXPECT_EQ(uint64_t(section.bytes.data - file.data()) % sectionAlignment,
+              0u);
 }
 
 TEST(Bundle, EveryTruncationIsRefused) {
@@ -51,12 +53,13 @@ TEST(Bundle, EveryFlippedBitIsRefused) {
   std::mt19937 random(1);
   for (size_t i = 0; i != file.size(); ++i) {
     bool header = i < 64 + 4 * 56;
-    for (unsigned bit = header ? 0 : random() % 8, last = header ? 8 : bit + 1; bit != last;
-         ++bit) {
+    for (unsigned bit = header ? 0 : random() % 8, last = header ? 8 : bit + 1;
+         bit != last; ++bit) {
       file[i] ^= uint8_t(1u << bit);
       Bundle bundle;
       std::string error;
-      EXPECT_FALSE(Bundle::open(spanOf(file), HashWeights::Always, bundle, error))
+      EXPECT_FALSE(
+          Bundle::open(spanOf(file), HashWeights::Always, bundle, error))
           << "byte " << i << " bit " << bit;
       file[i] ^= uint8_t(1u << bit);
     }
@@ -70,7 +73,8 @@ TEST(Bundle, UnhashedWeightsLoad) {
   std::string error;
   EXPECT_FALSE(Bundle::open(spanOf(file), HashWeights::Auto, bundle, error));
   EXPECT_NE(error.find("section 3 (weights)"), std::string::npos) << error;
-  EXPECT_TRUE(Bundle::open(spanOf(file), HashWeights::Never, bundle, error)) << error;
+  EXPECT_TRUE(Bundle::open(spanOf(file), HashWeights::Never, bundle, error))
+      << error;
 }
 
 TEST(Bundle, ReferencesToSections) {
@@ -83,16 +87,19 @@ TEST(Bundle, ReferencesToSections) {
   EXPECT_TRUE(checkReferences(manifest, shapes, error)) << error;
   shapes[3].size = 260;
   EXPECT_FALSE(checkReferences(manifest, shapes, error));
-  EXPECT_EQ(error, "plans[0].weights[1]: expected a range within the 260 bytes of section 3, found "
+  EXPECT_EQ(error, "plans[0].weights[1]: expected a range within the 260 bytes "
+                   "of section 3, found "
                    "8 bytes at offset 256");
   shapes[3].size = 264;
   manifest.plans[0].steps[0].variants[0].launches[0].section = 2;
   EXPECT_FALSE(checkReferences(manifest, shapes, error));
-  EXPECT_EQ(error, "plans[0].steps[0].variants[0].launches[0].section: expected a section of kind "
+  EXPECT_EQ(error, "plans[0].steps[0].variants[0].launches[0].section: "
+                   "expected a section of kind "
                    "'cubin', found section 2 of kind 'ptx'");
   manifest.plans[0].steps[0].variants[0].launches[0].section = 9;
   EXPECT_FALSE(checkReferences(manifest, shapes, error));
-  EXPECT_NE(error.find("expected a section below 4, found 9"), std::string::npos);
+  EXPECT_NE(error.find("expected a section below 4, found 9"),
+            std::string::npos);
 }
 
 // A sealed bundle whose manifest was changed must load or be refused, and the
@@ -123,7 +130,8 @@ TEST(Bundle, MutatedManifests) {
     if (parseManifest(text, manifest, error)) {
       ++accepted;
       Manifest again;
-      EXPECT_TRUE(parseManifest(writeManifest(manifest), again, error)) << error;
+      EXPECT_TRUE(parseManifest(writeManifest(manifest), again, error))
+          << error;
       EXPECT_EQ(writeManifest(again), writeManifest(manifest));
     } else {
       EXPECT_FALSE(error.empty());
@@ -136,15 +144,19 @@ TEST(Bundle, MutatedManifests) {
 TEST(Bundle, SealedManifestIsRead) {
   std::vector<uint8_t> same = replaceManifest(writeManifest(makeManifest()));
   EXPECT_EQ(same, makeBundle());
-  EXPECT_NE(openError(replaceManifest("{}")).find("is missing"), std::string::npos);
-  EXPECT_NE(openError(replaceManifest("")).find("not valid JSON"), std::string::npos);
+  EXPECT_NE(openError(replaceManifest("{}")).find("is missing"),
+            std::string::npos);
+  EXPECT_NE(openError(replaceManifest("")).find("not valid JSON"),
+            std::string::npos);
 }
 
 TEST(Bundle, WriterRefusesWhatWouldNotLoad) {
   BundleWriter writer;
   std::string error;
-  EXPECT_FALSE(writer.write(makeManifest(), [](ByteSpan) { return true; }, error));
-  EXPECT_NE(error.find("expected a section below 1, found"), std::string::npos) << error;
+  EXPECT_FALSE(writer.write(
+      makeManifest(), [](ByteSpan) { return true; }, error));
+  EXPECT_NE(error.find("expected a section below 1, found"), std::string::npos)
+      << error;
 }
 
 TEST(Bundle, FilesAreMappedAndReplacedWhole) {
@@ -160,8 +172,10 @@ TEST(Bundle, FilesAreMappedAndReplacedWhole) {
   MappedFile file;
   ASSERT_TRUE(file.open(path, error)) << error;
   Bundle bundle;
-  EXPECT_TRUE(Bundle::open(file.bytes(), HashWeights::Always, bundle, error)) << error;
-  EXPECT_FALSE(writer.writeFile(manifest, testing::TempDir() + "no/such/folder", error));
+  EXPECT_TRUE(Bundle::open(file.bytes(), HashWeights::Always, bundle, error))
+      << error;
+  EXPECT_FALSE(
+      writer.writeFile(manifest, testing::TempDir() + "no/such/folder", error));
   EXPECT_NE(error.find("cannot be created"), std::string::npos) << error;
   EXPECT_FALSE(file.open(testing::TempDir() + "no-such-file", error));
   EXPECT_FALSE(file.open(testing::TempDir(), error));
@@ -175,8 +189,9 @@ TEST(Bundle, WeightsOfSeveralChunks) {
   for (size_t i = 0; i < weights.size(); i += 4096)
     weights[i] = uint8_t(i >> 12);
   BundleWriter writer;
-  writer.addSection(SectionKind::Weights, {{0, {weights.data(), 1000}},
-                                           {4096, {weights.data() + 4096, weights.size() - 4096}}},
+  writer.addSection(SectionKind::Weights,
+                    {{0, {weights.data(), 1000}},
+                     {4096, {weights.data() + 4096, weights.size() - 4096}}},
                     weights.size());
   Manifest manifest = makeManifest();
   manifest.plans.resize(1);
@@ -193,8 +208,10 @@ TEST(Bundle, WeightsOfSeveralChunks) {
       error))
       << error;
   Bundle bundle;
-  ASSERT_TRUE(Bundle::open(spanOf(file), HashWeights::Auto, bundle, error)) << error;
-  EXPECT_EQ(std::vector<uint8_t>(file.end() - long(weights.size()), file.end()), weights);
+  ASSERT_TRUE(Bundle::open(spanOf(file), HashWeights::Auto, bundle, error))
+      << error;
+  EXPECT_EQ(std::vector<uint8_t>(file.end() - long(weights.size()), file.end()),
+            weights);
   file[file.size() - weightsChunk] ^= 4;
   EXPECT_FALSE(Bundle::open(spanOf(file), HashWeights::Auto, bundle, error));
 }

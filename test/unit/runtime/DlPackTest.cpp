@@ -37,7 +37,9 @@ TEST_F(DlPackTest, ThereAndBack) {
     int released = 0;
     DLManagedTensorVersioned *managed = nullptr;
     char message[256];
-    ASSERT_EQ(fusec_tensor_to_dlpack(&view, count, &released, &managed, message, 256), FUSEC_OK)
+    ASSERT_EQ(
+        fusec_tensor_to_dlpack(&view, count, &released, &managed, message, 256),
+        FUSEC_OK)
         << message;
     EXPECT_EQ(managed->major, 1u);
     EXPECT_EQ(managed->bits, 8 * fusec_dtype_size(dtype));
@@ -45,7 +47,8 @@ TEST_F(DlPackTest, ThereAndBack) {
     EXPECT_EQ(managed->shape[2], 4);
     EXPECT_EQ(managed->strides[0], 12);
     fusec_tensor back;
-    ASSERT_EQ(fusec_tensor_from_dlpack(managed, &back, message, 256), FUSEC_OK) << message;
+    ASSERT_EQ(fusec_tensor_from_dlpack(managed, &back, message, 256), FUSEC_OK)
+        << message;
     EXPECT_EQ(back.dtype, dtype);
     EXPECT_EQ(back.rank, 3);
     EXPECT_EQ(back.data, data);
@@ -60,8 +63,9 @@ TEST_F(DlPackTest, ThereAndBack) {
 TEST_F(DlPackTest, BindsAfterConversion) {
   Tensors tensors;
   int64_t sizes[] = {10, 4};
-  DLManagedTensorVersioned managed = {1, 1, nullptr, nullptr, 0, tensors.x, 2, 0,
-                                      2, 2, 32, 1, sizes, nullptr, 0};
+  DLManagedTensorVersioned managed = {1,         1, nullptr, nullptr, 0,
+                                      tensors.x, 2, 0,       2,       2,
+                                      32,        1, sizes,   nullptr, 0};
   fusec_tensor view;
   ASSERT_EQ(fusec_tensor_from_dlpack(&managed, &view, nullptr, 0), FUSEC_OK);
   Session session(load());
@@ -73,18 +77,25 @@ TEST_F(DlPackTest, Refusals) {
   fusec_tensor view;
   DLManagedTensorVersioned managed = {};
   managed.major = 2;
-  EXPECT_EQ(fusec_tensor_from_dlpack(&managed, &view, message, 256), FUSEC_INVALID_ARGUMENT);
-  EXPECT_STREQ(message, "expected a tensor of DLPack version 1, found version 2");
+  EXPECT_EQ(fusec_tensor_from_dlpack(&managed, &view, message, 256),
+            FUSEC_INVALID_ARGUMENT);
+  EXPECT_STREQ(message,
+               "expected a tensor of DLPack version 1, found version 2");
   managed.major = 1;
   managed.code = 5;
   managed.bits = 64;
   managed.lanes = 1;
-  EXPECT_EQ(fusec_tensor_from_dlpack(&managed, &view, message, 256), FUSEC_INVALID_ARGUMENT);
-  EXPECT_STREQ(message, "DLPack type code 5 with 64 bits and 1 lanes is none of fusec's element "
-                        "types");
-  EXPECT_EQ(fusec_tensor_from_dlpack(nullptr, &view, message, 256), FUSEC_INVALID_ARGUMENT);
+  EXPECT_EQ(fusec_tensor_from_dlpack(&managed, &view, message, 256),
+            FUSEC_INVALID_ARGUMENT);
+  EXPECT_STREQ(
+      message,
+      "DLPack type code 5 with 64 bits and 1 lanes is none of fusec's element "
+      "types");
+  EXPECT_EQ(fusec_tensor_from_dlpack(nullptr, &view, message, 256),
+            FUSEC_INVALID_ARGUMENT);
   DLManagedTensorVersioned *made = nullptr;
   fusec_tensor wrong = Tensor(nullptr, 77, {1}).view();
-  EXPECT_EQ(fusec_tensor_to_dlpack(&wrong, nullptr, nullptr, &made, message, 256),
-            FUSEC_INVALID_ARGUMENT);
+  EXPECT_EQ(
+      fusec_tensor_to_dlpack(&wrong, nullptr, nullptr, &made, message, 256),
+      FUSEC_INVALID_ARGUMENT);
 }

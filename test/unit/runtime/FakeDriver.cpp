@@ -14,7 +14,8 @@ using namespace fusec::rt::cuda;
 
 namespace {
 constexpr size_t memoryBytes = size_t(16) << 20;
-constexpr Result invalidValue = 1, invalidContext = 201, invalidImage = 200, notFound = 500;
+constexpr Result invalidValue = 1, invalidContext = 201, invalidImage = 200,
+                 notFound = 500;
 
 FakeState &state() { return *fusecFakeState(); }
 
@@ -44,8 +45,8 @@ Result enter(const char *name, bool needsContext) {
 }
 } // namespace
 
-#define ENTER(name, needsContext)                                                                  \
-  if (Result entered = enter(name, needsContext))                                                  \
+#define ENTER(name, needsContext)                                              \
+  if (Result entered = enter(name, needsContext))                              \
     return entered;
 
 extern "C" {
@@ -125,7 +126,8 @@ Result cuCtxSynchronize() {
   ENTER("cuCtxSynchronize", true)
   return success;
 }
-Result cuModuleLoadDataEx(Module *module, const void *image, unsigned count, int *, void **values) {
+Result cuModuleLoadDataEx(Module *module, const void *image, unsigned count,
+                          int *, void **values) {
   ENTER("cuModuleLoadDataEx", true)
   std::string text = static_cast<const char *>(image);
   if (text.rfind("FAKECUBIN", 0) != 0 && text.rfind(".version", 0) != 0) {
@@ -144,9 +146,11 @@ Result cuModuleUnload(Module module) {
   --state().liveModules;
   return success;
 }
-Result cuModuleGetFunction(Function *function, Module module, const char *name) {
+Result cuModuleGetFunction(Function *function, Module module,
+                           const char *name) {
   ENTER("cuModuleGetFunction", true)
-  if (reinterpret_cast<FakeModule *>(module)->image.find(name) == std::string::npos)
+  if (reinterpret_cast<FakeModule *>(module)->image.find(name) ==
+      std::string::npos)
     return notFound;
   std::lock_guard<std::mutex> lock(state().mutex);
   functions().push_back(std::make_unique<FakeFunction>(FakeFunction{name}));
@@ -190,13 +194,15 @@ Result cuMemcpyDtoH_v2(void *to, DevicePointer from, size_t size) {
   std::memcpy(to, reinterpret_cast<void *>(from), size);
   return success;
 }
-Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void *from, size_t size, Stream) {
+Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void *from, size_t size,
+                            Stream) {
   return cuMemcpyHtoD_v2(to, from, size);
 }
 Result cuMemcpyDtoHAsync_v2(void *to, DevicePointer from, size_t size, Stream) {
   return cuMemcpyDtoH_v2(to, from, size);
 }
-Result cuMemsetD8Async(DevicePointer to, unsigned char byte, size_t size, Stream) {
+Result cuMemsetD8Async(DevicePointer to, unsigned char byte, size_t size,
+                       Stream) {
   std::memset(reinterpret_cast<void *>(to), byte, size);
   return success;
 }
@@ -221,26 +227,29 @@ Result cuEventElapsedTime(float *milliseconds, Event, Event) {
 }
 Result cuEventDestroy_v2(Event) { return success; }
 
-Result cuLaunchKernelEx(const LaunchConfig *config, Function function, void **params,
-                        void **extra) {
+Result cuLaunchKernelEx(const LaunchConfig *config, Function function,
+                        void **params, void **extra) {
   ENTER("cuLaunchKernelEx", true)
   bool packed = !params && extra && extra[0] == paramBufferPointer() &&
                 extra[2] == paramBufferSize() && extra[4] == paramEnd();
-  if (!packed || config->grid[0] == 0 || config->grid[1] == 0 || config->grid[2] == 0)
+  if (!packed || config->grid[0] == 0 || config->grid[1] == 0 ||
+      config->grid[2] == 0)
     return invalidValue;
   const uint8_t *block = static_cast<const uint8_t *>(extra[1]);
-  FakeLaunch launch = {reinterpret_cast<FakeFunction *>(function)->symbol,
-                       {config->grid[0], config->grid[1], config->grid[2]},
-                       {config->block[0], config->block[1], config->block[2]},
-                       {1, 1, 1},
-                       config->sharedBytes,
-                       false,
-                       config->stream,
-                       std::vector<uint8_t>(block, block + *static_cast<size_t *>(extra[3]))};
+  FakeLaunch launch = {
+      reinterpret_cast<FakeFunction *>(function)->symbol,
+      {config->grid[0], config->grid[1], config->grid[2]},
+      {config->block[0], config->block[1], config->block[2]},
+      {1, 1, 1},
+      config->sharedBytes,
+      false,
+      config->stream,
+      std::vector<uint8_t>(block, block + *static_cast<size_t *>(extra[3]))};
   for (unsigned i = 0; i != config->numAttributes; ++i) {
     const LaunchAttribute &attribute = config->attributes[i];
     if (attribute.id == LaunchClusterDimension)
-      std::memcpy(launch.cluster.data(), attribute.value.clusterDim, sizeof(launch.cluster));
+      std::memcpy(launch.cluster.data(), attribute.value.clusterDim,
+                  sizeof(launch.cluster));
     if (attribute.id == LaunchProgrammaticSerialization)
       launch.pdl = attribute.value.programmaticSerializationAllowed != 0;
   }
@@ -248,16 +257,19 @@ Result cuLaunchKernelEx(const LaunchConfig *config, Function function, void **pa
     uint64_t words[3];
     std::memcpy(words, block, sizeof(words));
     for (uint64_t i = 0; i != words[2]; ++i)
-      reinterpret_cast<float *>(words[1])[i] = 2 * reinterpret_cast<float *>(words[0])[i];
+      reinterpret_cast<float *>(words[1])[i] =
+          2 * reinterpret_cast<float *>(words[0])[i];
   }
   std::lock_guard<std::mutex> lock(state().mutex);
   state().launches.push_back(std::move(launch));
   return success;
 }
 
-Result cuTensorMapEncodeTiled(TensorMap *map, int dtype, unsigned rank, void *address,
-                              const uint64_t *sizes, const uint64_t *strides, const unsigned *box,
-                              const unsigned *, int interleave, int swizzle, int, int) {
+Result cuTensorMapEncodeTiled(TensorMap *map, int dtype, unsigned rank,
+                              void *address, const uint64_t *sizes,
+                              const uint64_t *strides, const unsigned *box,
+                              const unsigned *, int interleave, int swizzle,
+                              int, int) {
   ENTER("cuTensorMapEncodeTiled", false)
   uint64_t start = reinterpret_cast<uint64_t>(address);
   if (start % 16 != 0 || rank < 1 || rank > 5 || interleave != 0)

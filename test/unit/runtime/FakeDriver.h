@@ -49,7 +49,8 @@ struct FakeState {
   std::map<std::string, int> calls;
   std::vector<FakeLaunch> launches;
   std::vector<FakeMap> maps;
-  int liveAllocations = 0, liveModules = 0, liveContexts = 0, pushedContexts = 0;
+  int liveAllocations = 0, liveModules = 0, liveContexts = 0,
+      pushedContexts = 0;
 };
 
 extern "C" FakeState *fusecFakeState();

@@ -11,18 +11,24 @@
 using namespace fusec::format;
 
 namespace {
-std::string hashOf(const std::string &text) { return toHex(Sha256::hash(text.data(), text.size())); }
+std::string hashOf(const std::string &text) {
+  return toHex(Sha256::hash(text.data(), text.size()));
+}
 
 Expr make(Expr::Op op, int64_t lhs, int64_t rhs) {
   return Expr::make(op, {Expr(lhs), Expr(rhs)});
 }
-int64_t value(const Expr &expr) { return evaluate(expr, nullptr).value_or(INT64_MIN); }
+int64_t value(const Expr &expr) {
+  return evaluate(expr, nullptr).value_or(INT64_MIN);
+}
 } // namespace
 
 // The examples of FIPS 180-4.
 TEST(Sha256, KnownMessages) {
-  EXPECT_EQ(hashOf(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-  EXPECT_EQ(hashOf("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(hashOf(""),
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(hashOf("abc"),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(hashOf("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
   EXPECT_EQ(hashOf(std::string(1000000, 'a')),
@@ -63,8 +69,9 @@ TEST(Expr, ErrorsAreNoValue) {
 }
 
 TEST(Expr, DimsAndText) {
-  Expr expr = Expr::mul(Expr::make(Expr::Op::CeilDiv, {Expr::dim("batch"), Expr(128)}),
-                        Expr::add(Expr::dim("n"), Expr(1)));
+  Expr expr =
+      Expr::mul(Expr::make(Expr::Op::CeilDiv, {Expr::dim("batch"), Expr(128)}),
+                Expr::add(Expr::dim("n"), Expr(1)));
   EXPECT_EQ(toString(expr), "ceildiv(batch, 128) * (n + 1)");
   std::string unknown;
   EXPECT_FALSE(resolveDims(expr, {"batch"}, unknown));
@@ -79,6 +86,7 @@ TEST(Target, Names) {
   EXPECT_TRUE(parseTarget("sm_90a")->archSpecific);
   EXPECT_EQ(parseTarget("sm_120")->major(), 12u);
   EXPECT_TRUE(parseTarget("ptx")->ptx);
-  for (const char *name : {"", "sm_", "sm_9", "sm_09", "sm_1234", "sm_90b", "sm_a", "SM_90", "ptx2"})
+  for (const char *name : {"", "sm_", "sm_9", "sm_09", "sm_1234", "sm_90b",
+                           "sm_a", "SM_90", "ptx2"})
     EXPECT_FALSE(parseTarget(name)) << name;
 }

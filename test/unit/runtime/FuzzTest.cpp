@@ -37,8 +37,19 @@ TEST_F(FuzzTest, FlippedAndTruncatedBundlesAreRefused) {
 TEST_F(FuzzTest, ChangedNumbersAreRefusedOrHarmless) {
   std::string json = format::writeManifest(makeManifest());
   std::mt19937 random(4);
-  const char *numbers[] = {"0",  "1", "2", "3", "16", "100", "255", "4294967295",
-                           "-1", "9223372036854775807", "18446744073709551615", "\"batch\"", "\"n\""};
+  const char *numbers[] = {"0",
+                           "1",
+                           "2",
+                           "3",
+                           "16",
+                           "100",
+                           "255",
+                           "4294967295",
+                           "-1",
+                           "9223372036854775807",
+                           "18446744073709551615",
+                           "\"batch\"",
+                           "\"n\""};
   unsigned ran = 0, refused = 0;
   auto tensors = std::make_unique<Tensors>();
   for (int round = 0; round != 4000; ++round) {

@@ -21,7 +21,8 @@ protected:
   void SetUp() override {
     void *library = dlopen(FUSEC_FAKE_DRIVER, RTLD_NOW | RTLD_LOCAL);
     ASSERT_TRUE(library) << dlerror();
-    auto get = reinterpret_cast<FakeState *(*)()>(dlsym(library, "fusecFakeState"));
+    auto get =
+        reinterpret_cast<FakeState *(*)()>(dlsym(library, "fusecFakeState"));
     ASSERT_TRUE(get);
     fake = get();
     reset();
@@ -60,7 +61,8 @@ protected:
   }
 
   // The status and message of a call that must fail.
-  template <typename Function> static std::string messageOf(fusec_status status, Function function) {
+  template <typename Function>
+  static std::string messageOf(fusec_status status, Function function) {
     try {
       function();
     } catch (const Error &error) {

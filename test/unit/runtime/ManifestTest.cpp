@@ -63,38 +63,52 @@ TEST(Manifest, KeepsLargeNumbers) {
   Manifest parsed;
   std::string error;
   ASSERT_TRUE(parseManifest(writeManifest(manifest), parsed, error)) << error;
-  const Param &param = parsed.plans[0].steps[0].variants[1].launches[0].params[0];
+  const Param &param =
+      parsed.plans[0].steps[0].variants[1].launches[0].params[0];
   EXPECT_EQ(std::get<ScalarParam>(param).bits, UINT64_MAX);
 }
 
 TEST(Manifest, TextErrors) {
-  EXPECT_NE(textRefusal("{\"format\"", "{format").find("not valid JSON"), std::string::npos);
+  EXPECT_NE(textRefusal("{\"format\"", "{format").find("not valid JSON"),
+            std::string::npos);
   EXPECT_EQ(textRefusal("\"compiler\":\"fusec 0.1.0\"", "\"compiler\":3"),
             "compiler: expected a string, found 3");
-  EXPECT_EQ(textRefusal("\"nvrtc\"", "\"nvrtx\""), "manifest: unknown member 'nvrtx'");
-  EXPECT_EQ(textRefusal("\"nvrtc\":\"13.0\",", ""), "manifest: member 'nvrtc' is missing");
-  EXPECT_EQ(textRefusal("\"dtype\":\"f32\"", "\"dtype\":\"f31\""),
-            "inputs[0].dtype: expected an element type such as 'f32', found \"f31\"");
+  EXPECT_EQ(textRefusal("\"nvrtc\"", "\"nvrtx\""),
+            "manifest: unknown member 'nvrtx'");
+  EXPECT_EQ(textRefusal("\"nvrtc\":\"13.0\",", ""),
+            "manifest: member 'nvrtc' is missing");
+  EXPECT_EQ(
+      textRefusal("\"dtype\":\"f32\"", "\"dtype\":\"f31\""),
+      "inputs[0].dtype: expected an element type such as 'f32', found \"f31\"");
   EXPECT_EQ(textRefusal("\"block\":[128,1,1]", "\"block\":[128,1]"),
-            "plans[0].steps[0].variants[0].launches[0].block: expected three integers, found "
+            "plans[0].steps[0].variants[0].launches[0].block: expected three "
+            "integers, found "
             "[128,1]");
   EXPECT_EQ(textRefusal("\"smem\":1024", "\"smem\":-1"),
-            "plans[0].steps[0].variants[0].launches[0].smem: expected an integer of at least 0, "
+            "plans[0].steps[0].variants[0].launches[0].smem: expected an "
+            "integer of at least 0, "
             "found -1");
-  EXPECT_NE(textRefusal("\"ceildiv\"", "\"shr\"").find("grid[0]: expected an operator"),
+  EXPECT_NE(textRefusal("\"ceildiv\"", "\"shr\"")
+                .find("grid[0]: expected an operator"),
             std::string::npos);
-  EXPECT_NE(textRefusal("\"minor\":1", "\"minor\":2").find("expected version 0.1"),
-            std::string::npos);
+  EXPECT_NE(
+      textRefusal("\"minor\":1", "\"minor\":2").find("expected version 0.1"),
+      std::string::npos);
   std::string deep = std::string(100000, '[');
-  EXPECT_NE(textRefusal("[\"batch\",\"n\"]", deep).find("nested"), std::string::npos);
+  EXPECT_NE(textRefusal("[\"batch\",\"n\"]", deep).find("nested"),
+            std::string::npos);
 }
 
 TEST(Manifest, Values) {
-  EXPECT_EQ(refusal([](Manifest &m) { m.dims = {"n", "batch"}; }),
-            "dims[1]: expected names in ascending order, found 'batch' after 'n'");
+  EXPECT_EQ(
+      refusal([](Manifest &m) {
+        m.dims = {"n", "batch"};
+      }),
+      "dims[1]: expected names in ascending order, found 'batch' after 'n'");
   EXPECT_EQ(refusal([](Manifest &m) { m.dims = {"batch"}; }),
             "inputs[1].sizes[1]: unknown dimension 'n'");
-  EXPECT_EQ(refusal([](Manifest &m) { m.inputs[1].name = "x"; }), "inputs: name 'x' occurs twice");
+  EXPECT_EQ(refusal([](Manifest &m) { m.inputs[1].name = "x"; }),
+            "inputs: name 'x' occurs twice");
   EXPECT_EQ(refusal([](Manifest &m) { m.inputs[0].sizes[1] = Expr(-4); }),
             "inputs[0].sizes[1]: expected a size of at least 0, found -4");
   EXPECT_EQ(refusal([](Manifest &m) { m.plans.clear(); }),
@@ -102,62 +116,90 @@ TEST(Manifest, Values) {
   EXPECT_EQ(refusal([](Manifest &m) { m.plans[2].target = "sm_80"; }),
             "plans[2]: target 'sm_80' occurs twice");
   EXPECT_EQ(refusal([](Manifest &m) { m.plans[2].target = "gfx90a"; }),
-            "plans[2].target: expected a name such as 'sm_80', 'sm_90a' or 'ptx', found 'gfx90a'");
+            "plans[2].target: expected a name such as 'sm_80', 'sm_90a' or "
+            "'ptx', found 'gfx90a'");
   EXPECT_EQ(refusal([](Manifest &m) { hopper(m).buffers[1].slot = 2; }),
             "plans[1].buffers[1].slot: expected an index below 2, found 2");
 }
 
 TEST(Manifest, Weights) {
   EXPECT_EQ(refusal([](Manifest &m) { hopper(m).weights[1].alignment = 48; }),
-            "plans[1].weights[1].alignment: expected a power of two of at most 4096, found 48");
+            "plans[1].weights[1].alignment: expected a power of two of at most "
+            "4096, found 48");
   EXPECT_EQ(refusal([](Manifest &m) { hopper(m).weights[1].offset = 8; }),
-            "plans[1].weights[1].offset: expected a multiple of the alignment 256, found 8");
+            "plans[1].weights[1].offset: expected a multiple of the alignment "
+            "256, found 8");
   EXPECT_EQ(refusal([](Manifest &m) { hopper(m).weights[1].offset = 0; }),
             "plans[1].weights[0]: weight 'w' overlaps weight 'v'");
-  EXPECT_NE(refusal([](Manifest &m) { hopper(m).weights[1].size = UINT64_MAX; })
-                .find("exceeds 64 bits"),
+  EXPECT_NE(refusal([](Manifest &m) {
+              hopper(m).weights[1].size = UINT64_MAX;
+            }).find("exceeds 64 bits"),
             std::string::npos);
 }
 
 TEST(Manifest, Steps) {
-  EXPECT_EQ(refusal([](Manifest &m) { hopper(m).steps[0].variants.clear(); }),
-            "plans[1].steps[0].variants: expected at least one variant, found none");
-  EXPECT_EQ(refusal([](Manifest &m) { hopper(m).steps[0].variants[0].guard.clear(); }),
-            "plans[1].steps[0].variants[0].guard: expected a condition in every variant but the "
+  EXPECT_EQ(
+      refusal([](Manifest &m) { hopper(m).steps[0].variants.clear(); }),
+      "plans[1].steps[0].variants: expected at least one variant, found none");
+  EXPECT_EQ(refusal([](Manifest &m) {
+              hopper(m).steps[0].variants[0].guard.clear();
+            }),
+            "plans[1].steps[0].variants[0].guard: expected a condition in "
+            "every variant but the "
             "last, found none");
-  EXPECT_EQ(refusal([](Manifest &m) { hopper(m).steps[0].variants.pop_back(); }),
-            "plans[1].steps[0].variants[0].guard: expected no condition in the last variant, "
-            "found 1");
-  EXPECT_EQ(refusal([](Manifest &m) { hopper(m).steps[1].variants[0].guard[0].bytes = 24; }),
-            "plans[1].steps[1].variants[0].guard[0].bytes: expected a power of two of at most "
+  EXPECT_EQ(
+      refusal([](Manifest &m) { hopper(m).steps[0].variants.pop_back(); }),
+      "plans[1].steps[0].variants[0].guard: expected no condition in the last "
+      "variant, "
+      "found 1");
+  EXPECT_EQ(refusal([](Manifest &m) {
+              hopper(m).steps[1].variants[0].guard[0].bytes = 24;
+            }),
+            "plans[1].steps[1].variants[0].guard[0].bytes: expected a power of "
+            "two of at most "
             "4096, found 24");
 }
 
 TEST(Manifest, Launches) {
   std::string launch = "plans[1].steps[1].variants[0].launches[0].";
-  EXPECT_EQ(refusal([](Manifest &m) { vectorLaunch(m).block = {1024, 2, 1}; }),
+  EXPECT_EQ(refusal([](Manifest &m) {
+              vectorLaunch(m).block = {1024, 2, 1};
+            }),
             launch + "block: expected a product of at most 1024, found 2048");
   EXPECT_EQ(refusal([](Manifest &m) { vectorLaunch(m).block[1] = 0; }),
             launch + "block[1]: expected 1 to 1024, found 0");
-  EXPECT_EQ(refusal([](Manifest &m) { vectorLaunch(m).cluster = {4, 1, 1}; }),
-            launch + "cluster: expected at most the plan's cluster of 2 blocks, found 4");
+  EXPECT_EQ(
+      refusal([](Manifest &m) {
+        vectorLaunch(m).cluster = {4, 1, 1};
+      }),
+      launch +
+          "cluster: expected at most the plan's cluster of 2 blocks, found 4");
   EXPECT_EQ(refusal([](Manifest &m) { vectorLaunch(m).smem = 4097; }),
-            launch + "smem: expected at most the plan's 4096 bytes, found 4097");
-  EXPECT_EQ(refusal([](Manifest &m) { vectorLaunch(m).symbol = "a b"; }),
-            launch + "symbol: expected letters, digits, '_', '$' and '.', found 'a b'");
-  EXPECT_EQ(refusal([](Manifest &m) { std::get<Pointer>(vectorLaunch(m).params[0]).index = 7; }),
-            launch + "params[0].index: expected an index below the number of buffers, 2, found 7");
+            launch +
+                "smem: expected at most the plan's 4096 bytes, found 4097");
+  EXPECT_EQ(
+      refusal([](Manifest &m) { vectorLaunch(m).symbol = "a b"; }),
+      launch +
+          "symbol: expected letters, digits, '_', '$' and '.', found 'a b'");
+  EXPECT_EQ(refusal([](Manifest &m) {
+              std::get<Pointer>(vectorLaunch(m).params[0]).index = 7;
+            }),
+            launch + "params[0].index: expected an index below the number of "
+                     "buffers, 2, found 7");
   EXPECT_EQ(refusal([](Manifest &m) {
               vectorLaunch(m).params[0] = SizeParam{DType::F32, Expr(1)};
             }),
             launch + "params[0].type: expected 'i32' or 'i64', found 'f32'");
-  EXPECT_NE(refusal([](Manifest &m) { vectorLaunch(m).params.resize(5000); }).find("bytes in all"),
+  EXPECT_NE(refusal([](Manifest &m) {
+              vectorLaunch(m).params.resize(5000);
+            }).find("bytes in all"),
             std::string::npos);
   EXPECT_EQ(refusal([](Manifest &m) {
               m.plans[0].cluster = 2;
               m.plans[0].steps[0].variants[0].launches[0].cluster = {2, 1, 1};
             }),
-            "plans[0].steps[0].variants[0].launches[0].cluster: clusters need a target of sm_90 "
+            "plans[0].steps[0].variants[0].launches[0].cluster: clusters need "
+            "a target of sm_90 "
             "or later, found 'sm_80'");
 }
 
@@ -170,5 +212,6 @@ TEST(Manifest, TensorMaps) {
   EXPECT_EQ(refusal([](Manifest &m) { tensorMap(m).swizzle = 48; }),
             map + "swizzle: expected 0, 32, 64 or 128, found 48");
   EXPECT_EQ(refusal([](Manifest &m) { tensorMap(m).box[0] = 3; }),
-            map + "box[0]: expected a multiple of 16 bytes within the swizzle, found 12 bytes");
+            map + "box[0]: expected a multiple of 16 bytes within the swizzle, "
+                  "found 12 bytes");
 }

@@ -28,7 +28,8 @@ TEST_F(ModelTest, DescribesItself) {
   EXPECT_EQ(inputs[0].sizes, (std::vector<int64_t>{-1, 4}));
   EXPECT_EQ(inputs[1].expressions, (std::vector<std::string>{"batch", "n"}));
   EXPECT_EQ(model.outputs()[0].expressions[0], "2 * batch");
-  EXPECT_EQ(model.outputSizes(0, {{"batch", 7}}), (std::vector<int64_t>{14, 4}));
+  EXPECT_EQ(model.outputSizes(0, {{"batch", 7}}),
+            (std::vector<int64_t>{14, 4}));
   // Slots of 16 * 7 and 100 bytes, each rounded up to 256.
   EXPECT_EQ(model.arenaSize({{"batch", 7}}), 512u);
   EXPECT_EQ(model.arenaSize({{"batch", 17}}), 768u);
@@ -38,7 +39,8 @@ TEST_F(ModelTest, UploadsWeightsAndEncodesTheirMaps) {
   Model model = load();
   ASSERT_EQ(fake->maps.size(), 1u);
   EXPECT_EQ(fake->maps[0].rank, 1u);
-  const uint8_t *weight = reinterpret_cast<const uint8_t *>(fake->maps[0].address);
+  const uint8_t *weight =
+      reinterpret_cast<const uint8_t *>(fake->maps[0].address);
   EXPECT_EQ(weight[0], 1);
   EXPECT_EQ(weight[15], 16);
   EXPECT_EQ(weight[256], uint8_t(257));
@@ -54,7 +56,8 @@ TEST_F(ModelTest, LoadsFromAFile) {
   EXPECT_EQ(Model::load(path).target(), "sm_90a");
   unsetenv("FUSEC_DRIVER");
   std::remove(path.c_str());
-  EXPECT_NE(messageOf(FUSEC_UNREADABLE, [&] { Model::load(path, options()); }).find("cannot be opened"),
+  EXPECT_NE(messageOf(FUSEC_UNREADABLE, [&] { Model::load(path, options()); })
+                .find("cannot be opened"),
             std::string::npos);
 }
 
@@ -68,14 +71,18 @@ TEST_F(ModelTest, ChoosesThePlanOfTheDevice) {
   fake->capabilityMajor = 7;
   fake->capabilityMinor = 5;
   EXPECT_EQ(messageOf(FUSEC_UNSUPPORTED, [&] { load(); }),
-            "no plan of this bundle fits device 0, Fake device (sm_75), driver 13.0: sm_80 runs on "
-            "devices of major version 8 only; sm_90a runs on sm_90 only; ptx needs sm_80 or later; "
-            "compile the model again: fusec compile MODEL.onnx -o MODEL.fusec --arch=sm_75");
+            "no plan of this bundle fits device 0, Fake device (sm_75), driver "
+            "13.0: sm_80 runs on "
+            "devices of major version 8 only; sm_90a runs on sm_90 only; ptx "
+            "needs sm_80 or later; "
+            "compile the model again: fusec compile MODEL.onnx -o MODEL.fusec "
+            "--arch=sm_75");
 }
 
 TEST_F(ModelTest, OldDriver) {
   fake->driverVersion = 12030;
-  EXPECT_NE(messageOf(FUSEC_UNSUPPORTED, [&] { load(); }).find("sm_90a needs driver 12.4"),
+  EXPECT_NE(messageOf(FUSEC_UNSUPPORTED, [&] { load(); })
+                .find("sm_90a needs driver 12.4"),
             std::string::npos);
 }
 
@@ -83,34 +90,38 @@ TEST_F(ModelTest, NoDriver) {
   LoadOptions missing;
   missing.driver = "no-such-driver.so";
   std::vector<uint8_t> file = makeBundle();
-  EXPECT_NE(messageOf(FUSEC_DRIVER_ERROR,
-                      [&] { Model::loadMemory(file.data(), file.size(), missing); })
-                .find("the CUDA driver cannot be loaded"),
-            std::string::npos);
+  EXPECT_NE(
+      messageOf(FUSEC_DRIVER_ERROR,
+                [&] { Model::loadMemory(file.data(), file.size(), missing); })
+          .find("the CUDA driver cannot be loaded"),
+      std::string::npos);
   missing.driver = "libm.so.6";
-  EXPECT_NE(messageOf(FUSEC_DRIVER_ERROR,
-                      [&] { Model::loadMemory(file.data(), file.size(), missing); })
-                .find("has no cuInit"),
-            std::string::npos);
+  EXPECT_NE(
+      messageOf(FUSEC_DRIVER_ERROR,
+                [&] { Model::loadMemory(file.data(), file.size(), missing); })
+          .find("has no cuInit"),
+      std::string::npos);
 }
 
 TEST_F(ModelTest, DeviceOutOfRange) {
   LoadOptions second = options();
   second.device = 1;
   std::vector<uint8_t> file = makeBundle();
-  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT,
-                      [&] { Model::loadMemory(file.data(), file.size(), second); }),
-            "expected a device below 1, the number of devices, found 1");
+  EXPECT_EQ(
+      messageOf(FUSEC_INVALID_ARGUMENT,
+                [&] { Model::loadMemory(file.data(), file.size(), second); }),
+      "expected a device below 1, the number of devices, found 1");
 }
 
 TEST_F(ModelTest, MalformedBundleNeedsNoDriver) {
   LoadOptions missing;
   missing.driver = "no-such-driver.so";
   std::vector<uint8_t> file(100, 1);
-  EXPECT_NE(messageOf(FUSEC_MALFORMED,
-                      [&] { Model::loadMemory(file.data(), file.size(), missing); })
-                .find("not a fusec bundle"),
-            std::string::npos);
+  EXPECT_NE(
+      messageOf(FUSEC_MALFORMED,
+                [&] { Model::loadMemory(file.data(), file.size(), missing); })
+          .find("not a fusec bundle"),
+      std::string::npos);
 }
 
 TEST_F(ModelTest, MissingKernel) {
@@ -132,31 +143,38 @@ TEST_F(ModelTest, EveryCallThatFailsWhileLoading) {
   for (const auto &[name, count] : calls) {
     for (int at = 1; at <= count; ++at) {
       failNext(name, name == "cuMemAlloc" ? 2 : 999, at);
-      std::string message = messageOf(
-          name == "cuMemAlloc" ? FUSEC_OUT_OF_MEMORY : FUSEC_DRIVER_ERROR, [&] { load(); });
+      std::string message = messageOf(name == "cuMemAlloc" ? FUSEC_OUT_OF_MEMORY
+                                                           : FUSEC_DRIVER_ERROR,
+                                      [&] { load(); });
       EXPECT_FALSE(message.empty());
-      EXPECT_EQ(fake->liveAllocations + fake->liveModules + fake->liveContexts, 0) << name;
+      EXPECT_EQ(fake->liveAllocations + fake->liveModules + fake->liveContexts,
+                0)
+          << name;
     }
   }
   failNext("cuMemAlloc", 2);
   EXPECT_EQ(messageOf(FUSEC_OUT_OF_MEMORY, [&] { load(); }),
-            "allocating 264 bytes for weights: CUDA_ERROR_OUT_OF_MEMORY (out of memory)");
+            "allocating 264 bytes for weights: CUDA_ERROR_OUT_OF_MEMORY (out "
+            "of memory)");
 }
 
 TEST_F(ModelTest, CallersBuffer) {
   fusec_model *model = nullptr;
   char small[8];
-  EXPECT_EQ(fusec_model_load("/no/such/file", nullptr, &model, small, sizeof(small)),
-            FUSEC_UNREADABLE);
+  EXPECT_EQ(
+      fusec_model_load("/no/such/file", nullptr, &model, small, sizeof(small)),
+      FUSEC_UNREADABLE);
   EXPECT_STREQ(small, "/no/suc");
-  EXPECT_EQ(fusec_model_load("/no/such/file", nullptr, &model, nullptr, 0), FUSEC_UNREADABLE);
+  EXPECT_EQ(fusec_model_load("/no/such/file", nullptr, &model, nullptr, 0),
+            FUSEC_UNREADABLE);
   EXPECT_EQ(fusec_model_load(nullptr, nullptr, &model, small, sizeof(small)),
             FUSEC_INVALID_ARGUMENT);
   fusec_load_options old = {};
   old.struct_size = 4;
   char message[256];
-  EXPECT_EQ(fusec_model_load_memory("x", 1, &old, &model, message, sizeof(message)),
-            FUSEC_INVALID_ARGUMENT);
+  EXPECT_EQ(
+      fusec_model_load_memory("x", 1, &old, &model, message, sizeof(message)),
+      FUSEC_INVALID_ARGUMENT);
   EXPECT_NE(std::string(message).find("struct_size"), std::string::npos);
   fusec_model_free(nullptr);
   EXPECT_EQ(fusec_api_version(), uint32_t(FUSEC_API_VERSION));
@@ -169,17 +187,29 @@ TEST_F(ModelTest, CallersBuffer) {
 TEST_F(ModelTest, DimensionsAreChecked) {
   Model model = load();
   EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT, [&] { model.arenaSize({}); }),
-            "arena slot 0 depends on dimension 'batch', which is not known: give it, or bind an "
+            "arena slot 0 depends on dimension 'batch', which is not known: "
+            "give it, or bind an "
             "input that has it");
-  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT, [&] { model.arenaSize({{"rows", 1}}); }),
+  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT,
+                      [&] {
+                        model.arenaSize({{"rows", 1}});
+                      }),
             "unknown dimension 'rows'; the model has batch, n");
-  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT, [&] { model.arenaSize({{"batch", -1}}); }),
+  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT,
+                      [&] {
+                        model.arenaSize({{"batch", -1}});
+                      }),
             "dimension 'batch': expected at least 0, found -1");
-  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT, [&] { model.arenaSize({{"batch", INT64_MAX}}); }),
-            "arena slot 0: batch * 16 overflows 64 bits or divides by zero with batch = "
+  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT,
+                      [&] {
+                        model.arenaSize({{"batch", INT64_MAX}});
+                      }),
+            "arena slot 0: batch * 16 overflows 64 bits or divides by zero "
+            "with batch = "
             "9223372036854775807");
-  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT, [&] { model.outputSizes(3, {}); }),
-            "expected an index below the number of outputs, 1, found 3");
+  EXPECT_EQ(
+      messageOf(FUSEC_INVALID_ARGUMENT, [&] { model.outputSizes(3, {}); }),
+      "expected an index below the number of outputs, 1, found 3");
 }
 
 TEST_F(ModelTest, ThreadsLoadAndRun) {

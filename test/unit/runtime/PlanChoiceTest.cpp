@@ -21,16 +21,18 @@ format::Manifest withTargets(const std::vector<std::string> &targets) {
   return manifest;
 }
 
-std::string chosen(const format::Manifest &manifest, unsigned capability, unsigned driver = 13000,
-                   unsigned shared = 101376) {
+std::string chosen(const format::Manifest &manifest, unsigned capability,
+                   unsigned driver = 13000, unsigned shared = 101376) {
   std::string reasons;
-  std::optional<size_t> plan = choosePlan(manifest, {capability, shared, driver}, reasons);
+  std::optional<size_t> plan =
+      choosePlan(manifest, {capability, shared, driver}, reasons);
   return plan ? manifest.plans[*plan].target : "none: " + reasons;
 }
 } // namespace
 
 TEST(PlanChoice, ExactThenSameMajorThenPtx) {
-  format::Manifest all = withTargets({"ptx", "sm_80", "sm_86", "sm_90a", "sm_120"});
+  format::Manifest all =
+      withTargets({"ptx", "sm_80", "sm_86", "sm_90a", "sm_120"});
   EXPECT_EQ(chosen(all, 80), "sm_80");
   EXPECT_EQ(chosen(all, 86), "sm_86");
   EXPECT_EQ(chosen(all, 87), "sm_86");
@@ -43,13 +45,16 @@ TEST(PlanChoice, ExactThenSameMajorThenPtx) {
 
 TEST(PlanChoice, LimitsAreReasons) {
   format::Manifest manifest = withTargets({"sm_90a", "sm_80"});
-  EXPECT_EQ(chosen(manifest, 100), "none: sm_90a runs on sm_90 only; sm_80 runs on devices of "
-                                   "major version 8 only");
+  EXPECT_EQ(chosen(manifest, 100),
+            "none: sm_90a runs on sm_90 only; sm_80 runs on devices of "
+            "major version 8 only");
   EXPECT_EQ(chosen(manifest, 90, 12030),
-            "none: sm_90a needs driver 12.4; sm_80 runs on devices of major version 8 only");
+            "none: sm_90a needs driver 12.4; sm_80 runs on devices of major "
+            "version 8 only");
   manifest.plans[1].smem = 200000;
-  EXPECT_EQ(chosen(manifest, 86), "none: sm_90a runs on sm_90 only; sm_80 needs 200000 bytes of "
-                                  "shared memory, the device has 101376");
+  EXPECT_EQ(chosen(manifest, 86),
+            "none: sm_90a runs on sm_90 only; sm_80 needs 200000 bytes of "
+            "shared memory, the device has 101376");
   manifest.plans[1].smem = 0;
   manifest.plans[1].cluster = 2;
   EXPECT_NE(chosen(manifest, 86).find("needs clusters"), std::string::npos);

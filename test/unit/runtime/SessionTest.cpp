@@ -11,7 +11,8 @@ namespace {
 class SessionTest : public LibraryTest {
 protected:
   std::string bindError(const char *name, const Tensor &tensor) {
-    return messageOf(FUSEC_INVALID_ARGUMENT, [&] { session().bind(name, tensor); });
+    return messageOf(FUSEC_INVALID_ARGUMENT,
+                     [&] { session().bind(name, tensor); });
   }
   Session &session() {
     if (!made)
@@ -87,7 +88,8 @@ TEST_F(SessionTest, GuardsChooseVariants) {
   EXPECT_EQ(fake->launches[1].symbol, "fake_scalar");
   // Struct parameters have tail padding: 12 bytes become 16.
   EXPECT_EQ(fake->launches[1].params.size(), 16u);
-  EXPECT_EQ(wordAt<char *>(fake->launches[1], 0), reinterpret_cast<char *>(tensors.x) + 4);
+  EXPECT_EQ(wordAt<char *>(fake->launches[1], 0),
+            reinterpret_cast<char *>(tensors.x) + 4);
 
   // The same session, an aligned tensor: nothing to prepare again.
   session().bind("x", Tensor(tensors.x, FUSEC_F32, {10, 4}));
@@ -128,26 +130,37 @@ TEST_F(SessionTest, TensorsAreChecked) {
             "input 'x': size 0: expected batch, found -1");
   EXPECT_EQ(bindError("x", Tensor(tensors.x, FUSEC_F32, {10, 4}, 1)),
             "input 'x': expected memory of cuda:0, found cuda:1");
-  EXPECT_EQ(bindError("x", Tensor(tensors.x, FUSEC_F32, {10, 4}).setDeviceType(FUSEC_DEVICE_CPU)),
+  EXPECT_EQ(bindError("x", Tensor(tensors.x, FUSEC_F32, {10, 4})
+                               .setDeviceType(FUSEC_DEVICE_CPU)),
             "input 'x': expected memory of cuda:0, found cpu:0");
-  EXPECT_EQ(bindError("x", Tensor(tensors.x, FUSEC_F32, {10, 4}).setStrides({8, 1})),
-            "input 'x': expected dense row-major strides [4, 1], found [8, 1]; copy the tensor to "
-            "a dense one first");
+  EXPECT_EQ(
+      bindError("x", Tensor(tensors.x, FUSEC_F32, {10, 4}).setStrides({8, 1})),
+      "input 'x': expected dense row-major strides [4, 1], found [8, 1]; copy "
+      "the tensor to "
+      "a dense one first");
   EXPECT_EQ(bindError("x", Tensor(nullptr, FUSEC_F32, {10, 4})),
             "input 'x': expected 160 bytes, found a null pointer");
-  EXPECT_EQ(bindError("x", Tensor(tensors.x, FUSEC_F32, {10, 4}).setByteOffset(2)),
-            "input 'x': expected an address aligned to its element, 4 bytes, found one that is 2 "
-            "beyond");
-  EXPECT_NE(bindError("x", Tensor(tensors.x, FUSEC_F32, {INT64_MAX, 4})).find("exceed 2^63"),
+  EXPECT_EQ(
+      bindError("x", Tensor(tensors.x, FUSEC_F32, {10, 4}).setByteOffset(2)),
+      "input 'x': expected an address aligned to its element, 4 bytes, found "
+      "one that is 2 "
+      "beyond");
+  EXPECT_NE(bindError("x", Tensor(tensors.x, FUSEC_F32, {INT64_MAX, 4}))
+                .find("exceed 2^63"),
             std::string::npos);
   EXPECT_EQ(bindError("w", Tensor(tensors.x, FUSEC_F32, {10, 4})),
             "no input or output is named 'w'; the model has 'x', 'y', 'z'");
-  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT,
-                      [&] { session().bindOutput(1, Tensor(tensors.x, FUSEC_F32, {10, 4})); }),
-            "expected an index below the number of outputs, 1, found 1");
+  EXPECT_EQ(
+      messageOf(
+          FUSEC_INVALID_ARGUMENT,
+          [&] {
+            session().bindOutput(1, Tensor(tensors.x, FUSEC_F32, {10, 4}));
+          }),
+      "expected an index below the number of outputs, 1, found 1");
   fusec_tensor old = Tensor(tensors.x, FUSEC_F32, {10, 4}).view();
   old.struct_size = 16;
-  EXPECT_NE(messageOf(FUSEC_INVALID_ARGUMENT, [&] { session().bind("x", old); }).find("struct_size"),
+  EXPECT_NE(messageOf(FUSEC_INVALID_ARGUMENT, [&] { session().bind("x", old); })
+                .find("struct_size"),
             std::string::npos);
 }
 
@@ -155,24 +168,33 @@ TEST_F(SessionTest, StridesOfUnitSizesDoNotMatter) {
   session().bind("x", Tensor(tensors.x, FUSEC_F32, {1, 4}).setStrides({77, 1}));
   session().bind("x", Tensor(nullptr, FUSEC_F32, {0, 4}).setStrides({9, 9}));
   session().bind("x", Tensor(tensors.x, FUSEC_F32, {3, 4}).setStrides({4, 1}));
-  session().bind("x",
-                 Tensor(tensors.x, FUSEC_F32, {3, 4}).setDeviceType(FUSEC_DEVICE_CUDA_MANAGED));
+  session().bind("x", Tensor(tensors.x, FUSEC_F32, {3, 4})
+                          .setDeviceType(FUSEC_DEVICE_CUDA_MANAGED));
 }
 
 TEST_F(SessionTest, DimensionsMustAgree) {
   session().bind("x", Tensor(tensors.x, FUSEC_F32, {10, 4}));
   session().bind("y", Tensor(tensors.y, FUSEC_F32, {11, 4}));
   EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT, [&] { session().prepare(); }),
-            "size 0 of input 'y': expected 10, the dimension 'batch' as size 0 of input 'x' has "
+            "size 0 of input 'y': expected 10, the dimension 'batch' as size 0 "
+            "of input 'x' has "
             "it, found 11");
-  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT, [&] { session().prepare({{"batch", 12}}); }),
-            "size 0 of input 'x': expected 12, the dimension 'batch' as prepare() has it, found "
+  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT,
+                      [&] {
+                        session().prepare({{"batch", 12}});
+                      }),
+            "size 0 of input 'x': expected 12, the dimension 'batch' as "
+            "prepare() has it, found "
             "10");
   session().bind("y", Tensor(tensors.y, FUSEC_F32, {10, 5}));
   EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT, [&] { session().prepare(); }),
-            "dimension 'n' of input 'y' must equal dimension 1 of input 'x': n is 5, 4 is 4");
+            "dimension 'n' of input 'y' must equal dimension 1 of input 'x': n "
+            "is 5, 4 is 4");
   Session unbound(load());
-  EXPECT_NE(messageOf(FUSEC_INVALID_ARGUMENT, [&] { unbound.prepare({{"n", 4}}); })
+  EXPECT_NE(messageOf(FUSEC_INVALID_ARGUMENT,
+                      [&] {
+                        unbound.prepare({{"n", 4}});
+                      })
                 .find("depends on dimension 'batch'"),
             std::string::npos);
 }
@@ -180,10 +202,12 @@ TEST_F(SessionTest, DimensionsMustAgree) {
 TEST_F(SessionTest, NotReady) {
   EXPECT_EQ(messageOf(FUSEC_NOT_READY, [&] { session().run(); }),
             "expected prepare() before run()");
-  EXPECT_NE(messageOf(FUSEC_NOT_READY, [&] { session().outputSizes(0, 2); }).find("prepare()"),
+  EXPECT_NE(messageOf(FUSEC_NOT_READY, [&] { session().outputSizes(0, 2); })
+                .find("prepare()"),
             std::string::npos);
   session().prepare({{"batch", 10}, {"n", 4}});
-  EXPECT_EQ(messageOf(FUSEC_NOT_READY, [&] { session().run(); }), "input 'x' is not bound");
+  EXPECT_EQ(messageOf(FUSEC_NOT_READY, [&] { session().run(); }),
+            "input 'x' is not bound");
   tensors.bind(session(), 10);
   session().run();
   session().bind("z", Tensor(tensors.z, FUSEC_F32, {10, 4}));
@@ -214,14 +238,21 @@ TEST_F(SessionTest, CallersArena) {
   session().run();
   EXPECT_EQ(wordAt<char *>(fake->launches[1], 0), arena);
   EXPECT_EQ(fake->calls["cuMemAlloc"], 2) << "weights and fault counter";
-  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT,
-                      [&] { session().prepare({{"batch", 100}}, arena, sizeof(arena)); }),
-            "size 0 of input 'x': expected 100, the dimension 'batch' as prepare() has it, found "
-            "10");
+  EXPECT_EQ(
+      messageOf(FUSEC_INVALID_ARGUMENT,
+                [&] {
+                  session().prepare({{"batch", 100}}, arena, sizeof(arena));
+                }),
+      "size 0 of input 'x': expected 100, the dimension 'batch' as prepare() "
+      "has it, found "
+      "10");
   tensors.bind(session(), 100);
-  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT, [&] { session().prepare({}, arena, sizeof(arena)); }),
-            "arena: expected 2048 bytes aligned to 256, found 1024 bytes that are 0 beyond");
-  EXPECT_NE(messageOf(FUSEC_INVALID_ARGUMENT, [&] { session().prepare({}, arena + 8, 4096); })
+  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT,
+                      [&] { session().prepare({}, arena, sizeof(arena)); }),
+            "arena: expected 2048 bytes aligned to 256, found 1024 bytes that "
+            "are 0 beyond");
+  EXPECT_NE(messageOf(FUSEC_INVALID_ARGUMENT,
+                      [&] { session().prepare({}, arena + 8, 4096); })
                 .find("that are 8 beyond"),
             std::string::npos);
   // What was prepared before is still good.
@@ -238,7 +269,8 @@ TEST_F(SessionTest, PreparesAgain) {
     session().run();
   }
   EXPECT_EQ(fake->launches.size(), 8u);
-  EXPECT_EQ(fake->calls["cuMemAlloc"], 4) << "weights, fault counter, two arenas";
+  EXPECT_EQ(fake->calls["cuMemAlloc"], 4)
+      << "weights, fault counter, two arenas";
 }
 
 TEST_F(SessionTest, EveryCallThatFails) {
@@ -260,68 +292,90 @@ TEST_F(SessionTest, EveryCallThatFails) {
     for (int at = 1; at <= count; ++at) {
       bool memory = name == "cuMemAlloc";
       failNext(name, memory ? 2 : 719, at);
-      std::string message = messageOf(memory ? FUSEC_OUT_OF_MEMORY : FUSEC_DRIVER_ERROR, whole);
+      std::string message =
+          messageOf(memory ? FUSEC_OUT_OF_MEMORY : FUSEC_DRIVER_ERROR, whole);
       EXPECT_GT(message.size(), 10u) << name;
       EXPECT_EQ(fake->pushedContexts, 0);
-      EXPECT_EQ(fake->liveAllocations, 1) << name << ": the model's weights only";
+      EXPECT_EQ(fake->liveAllocations, 1)
+          << name << ": the model's weights only";
     }
   failNext("cuLaunchKernelEx", 719);
   EXPECT_EQ(messageOf(FUSEC_DRIVER_ERROR, whole),
-            "launching kernel 'fake_double' of step 'scale' with a grid of [4, 1, 1] blocks of "
+            "launching kernel 'fake_double' of step 'scale' with a grid of [4, "
+            "1, 1] blocks of "
             "[128, 1, 1] threads: CUDA error 719");
   failNext("cuMemAlloc", 2, 2);
   EXPECT_EQ(messageOf(FUSEC_OUT_OF_MEMORY, whole),
-            "allocating 2048 bytes for the arena: CUDA_ERROR_OUT_OF_MEMORY (out of memory)");
+            "allocating 2048 bytes for the arena: CUDA_ERROR_OUT_OF_MEMORY "
+            "(out of memory)");
 }
 
 TEST_F(SessionTest, WrongExpressionsAreFoundAtPrepare) {
   auto prepareWith = [&](fusec_status status, const Edit &edit, int64_t batch) {
     Session edited(load(edit));
-    return messageOf(status, [&] { edited.prepare({{"batch", batch}, {"n", 4}}); });
+    return messageOf(status, [&] {
+      edited.prepare({{"batch", batch}, {"n", 4}});
+    });
   };
   using format::Expr;
-  EXPECT_EQ(prepareWith(
-                FUSEC_MALFORMED,
-                [](format::Manifest &m) { m.plans[1].buffers[1].size = Expr(37); }, 10),
-            "buffer 'u': expected a range within the 100 bytes of its slot, found 37 bytes at "
-            "offset 64");
+  EXPECT_EQ(
+      prepareWith(
+          FUSEC_MALFORMED,
+          [](format::Manifest &m) { m.plans[1].buffers[1].size = Expr(37); },
+          10),
+      "buffer 'u': expected a range within the 100 bytes of its slot, found 37 "
+      "bytes at "
+      "offset 64");
   auto launchOf = [](format::Manifest &m) -> format::Launch & {
     return m.plans[1].steps[1].variants[0].launches[0];
   };
   EXPECT_EQ(prepareWith(
-                FUSEC_MALFORMED, [&](format::Manifest &m) { launchOf(m).grid[0] = Expr(3); }, 10),
-            "kernel 'fake_vector' of step 'mix': expected a grid that is a multiple of the "
+                FUSEC_MALFORMED,
+                [&](format::Manifest &m) { launchOf(m).grid[0] = Expr(3); },
+                10),
+            "kernel 'fake_vector' of step 'mix': expected a grid that is a "
+            "multiple of the "
             "cluster, 2, in dimension 0, found 3");
   EXPECT_EQ(prepareWith(
                 FUSEC_INVALID_ARGUMENT,
-                [&](format::Manifest &m) { launchOf(m).grid[1] = Expr::dim("batch"); }, 70000),
-            "kernel 'fake_vector' of step 'mix': expected a grid of at most 65535 blocks in "
+                [&](format::Manifest &m) {
+                  launchOf(m).grid[1] = Expr::dim("batch");
+                },
+                70000),
+            "kernel 'fake_vector' of step 'mix': expected a grid of at most "
+            "65535 blocks in "
             "dimension 1, found 70000");
   EXPECT_EQ(prepareWith(
                 FUSEC_INVALID_ARGUMENT,
                 [&](format::Manifest &m) {
                   launchOf(m).params[0] = format::SizeParam{
-                      format::DType::I32, Expr::mul(Expr::dim("batch"), Expr(1 << 30))};
+                      format::DType::I32,
+                      Expr::mul(Expr::dim("batch"), Expr(1 << 30))};
                 },
                 10),
-            "kernel 'fake_vector' of step 'mix': batch * 1073741824 is 10737418240, which exceeds "
+            "kernel 'fake_vector' of step 'mix': batch * 1073741824 is "
+            "10737418240, which exceeds "
             "32 bits");
   EXPECT_EQ(prepareWith(
                 FUSEC_MALFORMED,
                 [&](format::Manifest &m) {
-                  launchOf(m).params[0] =
-                      format::Pointer{format::Pointer::Kind::Input, 0, Expr(161)};
+                  launchOf(m).params[0] = format::Pointer{
+                      format::Pointer::Kind::Input, 0, Expr(161)};
                 },
                 10),
-            "kernel 'fake_vector' of step 'mix': expected an offset within the 160 bytes of input "
+            "kernel 'fake_vector' of step 'mix': expected an offset within the "
+            "160 bytes of input "
             "0, found 161");
 }
 
 TEST_F(SessionTest, NameOfAnInputAndAnOutput) {
   Session session(load([](format::Manifest &m) { m.outputs[0].name = "x"; }));
-  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT,
-                      [&] { session.bind("x", Tensor(tensors.x, FUSEC_F32, {10, 4})); }),
-            "'x' is both an input and an output: bind it by its index");
+  EXPECT_EQ(
+      messageOf(FUSEC_INVALID_ARGUMENT,
+                [&] {
+                  session.bind("x", Tensor(tensors.x, FUSEC_F32, {10, 4}));
+                }),
+      "'x' is both an input and an output: bind it by its index");
   session.bindInput(0, Tensor(tensors.x, FUSEC_F32, {10, 4}));
   session.bindOutput(0, Tensor(tensors.z, FUSEC_F32, {20, 4}));
 }
@@ -330,7 +384,8 @@ TEST_F(SessionTest, OutlivesItsModel) {
   fusec_session *session = nullptr;
   {
     Model model = load();
-    ASSERT_EQ(fusec_session_create(model.handle(), &session, nullptr, 0), FUSEC_OK);
+    ASSERT_EQ(fusec_session_create(model.handle(), &session, nullptr, 0),
+              FUSEC_OK);
   }
   EXPECT_EQ(fusec_session_run(session, nullptr, nullptr, 0), FUSEC_NOT_READY);
   fusec_session_free(session);

@@ -16,7 +16,8 @@ using namespace format;
 namespace {
 constexpr unsigned cubinSection = 1, ptxSection = 2, weightsSection = 3;
 const char cubin[] = "FAKECUBIN fake_double fake_small fake_vector fake_scalar";
-const char ptx[] = ".version 8.0 fake_double fake_small fake_vector fake_scalar\n";
+const char ptx[] =
+    ".version 8.0 fake_double fake_small fake_vector fake_scalar\n";
 
 Expr batch() { return Expr::dim("batch"); }
 
@@ -52,20 +53,25 @@ Plan makePlan(const char *target, unsigned section) {
   second.sizes = {2};
   plan.weights = {weight, second};
 
-  Pointer x{Pointer::Kind::Input, 0, Expr()}, z{Pointer::Kind::Output, 0, Expr()};
-  Pointer t{Pointer::Kind::Buffer, 0, Expr()}, w{Pointer::Kind::Weight, 0, Expr(4)};
+  Pointer x{Pointer::Kind::Input, 0, Expr()},
+      z{Pointer::Kind::Output, 0, Expr()};
+  Pointer t{Pointer::Kind::Buffer, 0, Expr()},
+      w{Pointer::Kind::Weight, 0, Expr(4)};
   Launch scale = makeLaunch(section, "fake_double");
   scale.params = {x, z, SizeParam{DType::I64, Expr::mul(batch(), Expr(4))}};
   Launch small = makeLaunch(section, "fake_small");
-  small.params = {SizeParam{DType::I32, batch()}, w, ScalarParam{DType::F32, 0x3f800000},
+  small.params = {SizeParam{DType::I32, batch()}, w,
+                  ScalarParam{DType::F32, 0x3f800000},
                   ScalarParam{DType::F64, 7}, FaultParam()};
-  plan.steps.push_back({"scale",
-                        {"node_a", "node_b"},
-                        {{{Condition::compare(Condition::Kind::Gt, batch(), Expr(64))}, {scale}},
-                         {{}, {small}}}});
+  plan.steps.push_back(
+      {"scale",
+       {"node_a", "node_b"},
+       {{{Condition::compare(Condition::Kind::Gt, batch(), Expr(64))}, {scale}},
+        {{}, {small}}}});
 
   Launch vector = makeLaunch(section, "fake_vector");
-  vector.params = {t, Pointer{Pointer::Kind::Output, 0, Expr::mul(batch(), Expr(16))}};
+  vector.params = {
+      t, Pointer{Pointer::Kind::Output, 0, Expr::mul(batch(), Expr(16))}};
   if (hopper) {
     vector.grid[0] = Expr::mul(vector.grid[0], Expr(2));
     vector.cluster = {2, 1, 1};
@@ -86,10 +92,11 @@ Plan makePlan(const char *target, unsigned section) {
   }
   Launch scalar = makeLaunch(section, "fake_scalar");
   scalar.params = {x, SizeParam{DType::I32, batch()}};
-  plan.steps.push_back({"mix",
-                        {},
-                        {{{Condition::aligned(Pointer::Kind::Input, 0, 16)}, {vector}},
-                         {{}, {scalar}}}});
+  plan.steps.push_back(
+      {"mix",
+       {},
+       {{{Condition::aligned(Pointer::Kind::Input, 0, 16)}, {vector}},
+        {{}, {scalar}}}});
   return plan;
 }
 
@@ -105,10 +112,13 @@ const std::vector<uint8_t> &weightBytes() {
 
 BundleWriter makeWriter() {
   BundleWriter writer;
-  writer.addSection(SectionKind::Cubin, {reinterpret_cast<const uint8_t *>(cubin), sizeof(cubin)});
-  writer.addSection(SectionKind::Ptx, {reinterpret_cast<const uint8_t *>(ptx), sizeof(ptx) - 1});
+  writer.addSection(SectionKind::Cubin,
+                    {reinterpret_cast<const uint8_t *>(cubin), sizeof(cubin)});
+  writer.addSection(SectionKind::Ptx,
+                    {reinterpret_cast<const uint8_t *>(ptx), sizeof(ptx) - 1});
   const uint8_t *weights = weightBytes().data();
-  writer.addSection(SectionKind::Weights, {{0, {weights, 16}}, {256, {weights + 256, 8}}}, 264);
+  writer.addSection(SectionKind::Weights,
+                    {{0, {weights, 16}}, {256, {weights + 256, 8}}}, 264);
   return writer;
 }
 } // namespace
@@ -120,11 +130,14 @@ Manifest makeManifest() {
   manifest.options = {{"precision", "ieee"}, {"arch", "sm_80,sm_90a,ptx"}};
   manifest.dims = {"batch", "n"};
   manifest.constraints = {
-      {Expr::dim("n"), Expr(4), "dimension 'n' of input 'y' must equal dimension 1 of input 'x'"}};
+      {Expr::dim("n"), Expr(4),
+       "dimension 'n' of input 'y' must equal dimension 1 of input 'x'"}};
   manifest.inputs = {{"x", DType::F32, {batch(), Expr(4)}},
                      {"y", DType::F32, {batch(), Expr::dim("n")}}};
-  manifest.outputs = {{"z", DType::F32, {Expr::mul(Expr(2), batch()), Expr(4)}}};
-  manifest.plans = {makePlan("sm_80", cubinSection), makePlan("sm_90a", cubinSection),
+  manifest.outputs = {
+      {"z", DType::F32, {Expr::mul(Expr(2), batch()), Expr(4)}}};
+  manifest.plans = {makePlan("sm_80", cubinSection),
+                    makePlan("sm_90a", cubinSection),
                     makePlan("ptx", ptxSection)};
   return manifest;
 }
@@ -147,7 +160,8 @@ std::vector<uint8_t> replaceManifest(const std::string &json) {
   std::vector<uint8_t> before = makeBundle();
   size_t count = loadLittle<uint32_t>(before.data() + 24);
   size_t tableSize = count * entrySize;
-  std::vector<uint8_t> file(before.begin(), before.begin() + long(headerSize + tableSize));
+  std::vector<uint8_t> file(before.begin(),
+                            before.begin() + long(headerSize + tableSize));
   for (size_t i = 0; i != count; ++i) {
     const uint8_t *old = before.data() + headerSize + i * entrySize;
     const uint8_t *data = before.data() + loadLittle<uint64_t>(old + 8);
@@ -156,7 +170,8 @@ std::vector<uint8_t> replaceManifest(const std::string &json) {
       data = reinterpret_cast<const uint8_t *>(json.data());
       size = json.size();
     }
-    file.resize((file.size() + sectionAlignment - 1) / sectionAlignment * sectionAlignment);
+    file.resize((file.size() + sectionAlignment - 1) / sectionAlignment *
+                sectionAlignment);
     uint8_t *entry = file.data() + headerSize + i * entrySize;
     storeLittle<uint64_t>(entry + 8, file.size());
     storeLittle<uint64_t>(entry + 16, size);
@@ -167,7 +182,8 @@ std::vector<uint8_t> replaceManifest(const std::string &json) {
     file.insert(file.end(), data, data + size);
   }
   storeLittle<uint64_t>(file.data() + 16, file.size());
-  Digest digest = headerDigest(file.data(), file.data() + headerSize, tableSize);
+  Digest digest =
+      headerDigest(file.data(), file.data() + headerSize, tableSize);
   std::memcpy(file.data() + digestOffset, digest.data(), digest.size());
   return file;
 }

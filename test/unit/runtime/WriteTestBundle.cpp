@@ -11,6 +11,7 @@ int main(int argc, char **argv) {
     return 2;
   std::vector<uint8_t> file = fusec::test::makeBundle();
   std::ofstream stream(argv[1], std::ios::binary);
-  stream.write(reinterpret_cast<const char *>(file.data()), std::streamsize(file.size()));
+  stream.write(reinterpret_cast<const char *>(file.data()),
+               std::streamsize(file.size()));
   return stream.flush() ? 0 : 1;
 }

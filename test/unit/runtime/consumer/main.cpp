@@ -21,11 +21,12 @@ int main(int argc, char **argv) {
     session.bind("z", fusec::Tensor(z.data(), FUSEC_F32, {2 * batch, 4}));
     session.prepare();
     session.run();
-    std::printf("%s: %u launches, z[0] = %g\n", model.target().c_str(), session.launchCount(),
-                z[0]);
+    std::printf("%s: %u launches, z[0] = %g\n", model.target().c_str(),
+                session.launchCount(), z[0]);
     return z[0] == 3.0f ? 0 : 1;
   } catch (const fusec::Error &error) {
-    std::fprintf(stderr, "%s: %s\n", fusec_status_name(error.status()), error.what());
+    std::fprintf(stderr, "%s: %s\n", fusec_status_name(error.status()),
+                 error.what());
     return 1;
   }
 }
