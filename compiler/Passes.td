@@ -25,6 +25,31 @@ def VerifyLevel : Pass<"fusec-verify-level"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Tensor rewrites
+//===----------------------------------------------------------------------===//
+
+def SimplifyViews : Pass<"fusec-simplify-views", "::fusec::ModelOp"> {
+  let summary = "canonical forms of views, so that few remain";
+  let description = [{
+    Any chain of reshapes is at most one collapse and one expand after it.
+    Transposes, broadcasts and slices of their own kind merge; a transpose that
+    moves only dimensions of size 1 is a reshape; a view of a splat is a splat.
+    A slice within one operand of a concat reads that operand, neighbouring
+    slices of one tensor are one slice, and a gather at constant indices is a
+    slice. Transposed matrices become flags of their matmul.
+
+    ```mlir
+    %u = fusec.expand %x [[0], [1, 2]] : tensor<?x8xf32, ..> to tensor<?x8x1xf32, ..>
+    %t = fusec.transpose %u [0, 2, 1] : .. to tensor<?x1x8xf32, ..>
+    ```
+    becomes
+    ```mlir
+    %t = fusec.expand %x [[0], [1, 2]] : tensor<?x8xf32, ..> to tensor<?x1x8xf32, ..>
+    ```
+  }];
+}
+
+//===----------------------------------------------------------------------===//
 // From the tensor to the fused level
 //===----------------------------------------------------------------------===//
 
@@ -59,6 +84,33 @@ def FormContractions : Pass<"fusec-form-contractions", "::fusec::ModelOp"> {
     %r = fusec.mul %g, %b
     ```
   }];
+}
+
+//===----------------------------------------------------------------------===//
+// Fusion
+//===----------------------------------------------------------------------===//
+
+def FormFusions : Pass<"fusec-form-fusions", "::fusec::ModelOp"> {
+  let summary = "groups of ops become kernels";
+  let description = [{
+    Every op that computes starts as a group of its own; the merge that saves
+    the most bytes of memory traffic is made first, until no legal one is left.
+    Views and generated values are copied into each group that reads them. A
+    concat whose operands come from matmuls, reductions or lookups stays between
+    the fusions: each of them stores into its slice.
+
+    ```mlir
+    %0 = fusec.add %x, %y             %1 = fusec.fusion pointwise "add_sigmoid" (%x, %y) {
+    %1 = fusec.sigmoid %0      ->     ^bb0(%a, %b):
+                                        %2 = fusec.add %a, %b
+                                        %3 = fusec.sigmoid %2
+                                        fusec.yield %3
+                                      }
+    ```
+  }];
+  let options = [
+    Option<"fuse", "fuse", "bool", /*default=*/"true",
+           "off: every op is a kernel of its own">];
 }
 
 #endif // FUSEC_COMPILER_PASSES_TD

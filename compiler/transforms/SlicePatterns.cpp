@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Slices and concats that undo or contain each other, and gathers whose indices
+// are constants.
+
+#include "compiler/Remarks.h"
+#include "compiler/transforms/Rewrites.h"
+#include "compiler/transforms/ViewPatterns.h"
+
+using namespace mlir;
+using namespace fusec;
+
+static SmallVector<Expr> getOffsets(SliceOp op) {
+  return llvm::map_to_vector(op.getOffsets().getAsRange<ExprAttr>(),
+                             [](ExprAttr attr) { return Expr(attr); });
+}
+
+namespace {
+struct MergeSlices : OpRewritePattern<SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(SliceOp op,
+                                PatternRewriter &rewriter) const override {
+    auto inner = op.getOperand().getDefiningOp<SliceOp>();
+    if (!inner)
+      return rewriter.notifyMatchFailure(op, "follows no other slice");
+    SmallVector<Expr> offsets = getOffsets(inner);
+    auto steps = llvm::to_vector(inner.getSteps());
+    for (auto [i, offset] : llvm::enumerate(getOffsets(op))) {
+      offsets[i] = offsets[i] + offset * steps[i];
+      if (llvm::MulOverflow(steps[i], op.getSteps()[i], steps[i]))
+        return rewriter.notifyMatchFailure(op, "the step overflows");
+    }
+    rewriter.replaceOp(op, createSlice(rewriter, op.getLoc(), inner.getOperand(), offsets,
+                                       getSizes(op.getResult()), steps));
+    return success();
+  }
+};
+
+/// A slice within one operand of a concat needs that operand only.
+struct SliceOfConcat : OpRewritePattern<SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(SliceOp op,
+                                PatternRewriter &rewriter) const override {
+    auto concat = op.getOperand().getDefiningOp<ConcatOp>();
+    if (!concat)
+      return rewriter.notifyMatchFailure(op, "follows no concat");
+    unsigned axis = concat.getAxis();
+    SmallVector<Expr> offsets = getOffsets(op);
+    int64_t step = op.getSteps()[axis];
+    Expr first = offsets[axis];
+    Expr last = first + (getSizes(op.getResult())[axis] - 1) * step;
+    if (step < 0)
+      std::swap(first, last);
+    ExprRanges ranges({});
+    Expr start = Expr::constant(getContext(), 0);
+    for (Value value : concat.getValues()) {
+      Expr end = start + getSizes(value)[axis];
+      if (ranges.isNonNegative(first - start) && ranges.isNonNegative(end - last - 1)) {
+        offsets[axis] = offsets[axis] - start;
+        rewriter.replaceOp(op, createSlice(rewriter, op.getLoc(), value, offsets,
+                                           getSizes(op.getResult()), op.getSteps()));
+        return success();
+      }
+      start = end;
+    }
+    return rewriter.notifyMatchFailure(op, "reads more than one operand of the concat");
+  }
+};
+
+/// Slicing a repeated dimension repeats less.
+struct SliceOfBroadcast : OpRewritePattern<SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(SliceOp op,
+                                PatternRewriter &rewriter) const override {
+    auto broadcast = op.getOperand().getDefiningOp<BroadcastOp>();
+    if (!broadcast)
+      return rewriter.notifyMatchFailure(op, "follows no broadcast");
+    Sizes source = getSizes(broadcast.getOperand()), full = getSizes(op.getOperand());
+    Sizes result = getSizes(op.getResult()), sizes;
+    SmallVector<Expr> all = getOffsets(op), offsets;
+    SmallVector<int64_t> steps;
+    for (auto [i, d] : llvm::enumerate(broadcast.getDimensions())) {
+      bool carries = source[i] == full[d] && !source[i].isConstant(1);
+      offsets.push_back(carries ? all[d] : Expr::constant(getContext(), 0));
+      sizes.push_back(carries ? result[d] : source[i]);
+      steps.push_back(carries ? op.getSteps()[d] : 1);
+    }
+    Value operand = createSlice(rewriter, op.getLoc(), broadcast.getOperand(), offsets, sizes, steps);
+    rewriter.replaceOp(op, createBroadcast(rewriter, op.getLoc(), operand, result,
+                                           broadcast.getDimensions()));
+    return success();
+  }
+};
+
+/// Concats of one axis inside each other are one; empty operands go.
+struct FlattenConcat : OpRewritePattern<ConcatOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ConcatOp op,
+                                PatternRewriter &rewriter) const override {
+    SmallVector<Value> values;
+    for (Value value : op.getValues()) {
+      auto inner = value.getDefiningOp<ConcatOp>();
+      if (inner && inner.getAxis() == op.getAxis())
+        llvm::append_range(values, inner.getValues());
+      else if (!getSizes(value)[op.getAxis()].isConstant(0))
+        values.push_back(value);
+    }
+    if (values.size() == op.getValues().size() || values.empty())
+      return rewriter.notifyMatchFailure(op, "no operand is a concat or empty");
+    rewriter.replaceOpWithNewOp<ConcatOp>(op, op.getType(), values, op.getAxisAttr());
+    return success();
+  }
+};
+
+/// Neighbouring parts of one tensor are one slice of it.
+struct ConcatOfSlices : OpRewritePattern<ConcatOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ConcatOp op,
+                                PatternRewriter &rewriter) const override {
+    unsigned axis = op.getAxis();
+    SmallVector<Value> values;
+    for (Value value : op.getValues()) {
+      if (!values.empty())
+        if (Value joined = join(values.back(), value, axis, rewriter)) {
+          values.back() = joined;
+          continue;
+        }
+      values.push_back(value);
+    }
+    if (values.size() == op.getValues().size())
+      return rewriter.notifyMatchFailure(op, "no operands are neighbours in one tensor");
+    if (values.size() == 1)
+      rewriter.replaceOp(op, values[0]);
+    else
+      rewriter.replaceOpWithNewOp<ConcatOp>(op, op.getType(), values, op.getAxisAttr());
+    return success();
+  }
+
+private:
+  static Value join(Value before, Value after, unsigned axis, PatternRewriter &rewriter) {
+    auto a = before.getDefiningOp<SliceOp>(), b = after.getDefiningOp<SliceOp>();
+    if (!a || !b || a.getOperand() != b.getOperand() || a.getSteps() != b.getSteps())
+      return {};
+    SmallVector<Expr> offsets = getOffsets(a), next = getOffsets(b);
+    Sizes sizes = getSizes(before);
+    for (unsigned i = 0; i < sizes.size(); ++i)
+      if (next[i] != (i == axis ? offsets[i] + sizes[i] * a.getSteps()[i] : offsets[i]))
+        return {};
+    sizes[axis] = sizes[axis] + getSizes(after)[axis];
+    return createSlice(rewriter, rewriter.getFusedLoc({a.getLoc(), b.getLoc()}), a.getOperand(),
+                       offsets, sizes, a.getSteps());
+  }
+};
+
+/// A gather at constant indices, each the same everywhere, is a slice.
+struct ConstantGatherToSlice : OpRewritePattern<GatherOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(GatherOp op,
+                                PatternRewriter &rewriter) const override {
+    Sizes source = getSizes(op.getSource()), result = getSizes(op.getResult());
+    SmallVector<Expr> offsets;
+    SmallVector<int64_t> dims;
+    Sizes sizes;
+    for (auto [i, position] : llvm::enumerate(op.getPositions())) {
+      if (position >= 0) {
+        if (!dims.empty() && position <= dims.back())
+          return rewriter.notifyMatchFailure(op, "transposes the source");
+        dims.push_back(position);
+        offsets.push_back(Expr::constant(getContext(), 0));
+        sizes.push_back(source[i]);
+        continue;
+      }
+      auto index = dyn_cast_if_present<IntegerAttr>(getSplatValue(op.getIndices()[-1 - position]));
+      auto size = source[i].getConstant();
+      if (!index || !size)
+        return rewriter.notifyMatchFailure(op, "an index or the size it counts in is not known");
+      int64_t at = index.getValue().getSExtValue();
+      if (at < 0)
+        at += *size;
+      if (at < 0 || at >= *size)
+        return rewriter.notifyMatchFailure(op, "an index is out of range");
+      offsets.push_back(Expr::constant(getContext(), at));
+      sizes.push_back(Expr::constant(getContext(), 1));
+    }
+    Value value = createSlice(rewriter, op.getLoc(), op.getSource(), offsets, sizes,
+                              SmallVector<int64_t>(source.size(), 1));
+    for (size_t i = source.size(); i-- > 0;)
+      if (op.getPositions()[i] < 0)
+        value = dropUnitDim(rewriter, op.getLoc(), value, i);
+    remarkPassed(RemarkTopic::Rewrite, "gather-to-slice", op.getLoc())
+        << "a gather at constant indices is a slice";
+    rewriter.replaceOp(op, createBroadcast(rewriter, op.getLoc(), value, result, dims));
+    return success();
+  }
+};
+} // namespace
+
+void fusec::populateSlicePatterns(RewritePatternSet &patterns) {
+  patterns.add<MergeSlices, SliceOfConcat, SliceOfBroadcast, FlattenConcat, ConcatOfSlices,
+               ConstantGatherToSlice>(patterns.getContext());
+}
