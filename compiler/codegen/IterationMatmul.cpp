@@ -89,15 +89,17 @@ FailureOr<MatmulIteration> fusec::analyzeMatmul(ArrayRef<Value> outputs, ScalarP
                          ScalarProgram(sizes, context), {}, {}};
   result.batchSizes.assign(sizes.begin(), sizes.begin() + batchRank);
 
+  // A matrix is in memory, even where its elements are all the same.
+  auto isView = [&](Operation *op) { return isInside(op) && !isa<ConstantOp>(op); };
   for (unsigned s = 0; s < root.getNumSegments(); ++s) {
-    auto lhs = analyzeMatrix(root.getLhs()[s], isInside, inputStrides);
+    auto lhs = analyzeMatrix(root.getLhs()[s], isView, inputStrides);
     if (failed(lhs))
       return failure();
     result.lhs.push_back(*lhs);
     result.k.push_back(getSizes(root.getLhs()[s]).back());
     result.rhs.emplace_back();
     for (unsigned j = 0; j < root.getNumAccumulators(); ++j) {
-      auto rhs = analyzeMatrix(root.getRhs(s, j), isInside, inputStrides);
+      auto rhs = analyzeMatrix(root.getRhs(s, j), isView, inputStrides);
       if (failed(rhs))
         return failure();
       std::swap(rhs->outerStride, rhs->kStride); // B is [k, n]

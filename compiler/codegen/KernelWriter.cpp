@@ -111,10 +111,10 @@ static BufferOp lookupBuffer(StepOp step, Attribute ref) {
   return SymbolTable::lookupNearestSymbolFrom<BufferOp>(step, cast<FlatSymbolRefAttr>(ref));
 }
 
-BufferOp KernelWriter::getInputBuffer(Value argument) const {
+BufferOp KernelWriter::getInputBuffer(Value argument) {
   return lookupBuffer(step, step.getInputs()[cast<BlockArgument>(argument).getArgNumber()]);
 }
-BufferOp KernelWriter::getOutputBuffer(unsigned result) const {
+BufferOp KernelWriter::getOutputBuffer(unsigned result) {
   return lookupBuffer(step, step.getOutputs()[result]);
 }
 

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Greedy fusion: of all legal merges the one that saves most memory traffic
+// first, until none is left. Then every group becomes a `fusec.fusion`.
+
+#include "compiler/Passes.h"
+#include "compiler/Remarks.h"
+#include "compiler/codegen/Iteration.h"
+#include "compiler/codegen/KernelSource.h"
+#include "compiler/transforms/FusionGroups.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace fusec {
+#define GEN_PASS_DEF_FORMFUSIONS
+#include "compiler/Passes.h.inc"
+} // namespace fusec
+
+using namespace fusec;
+
+//===----------------------------------------------------------------------===//
+// Policy
+//===----------------------------------------------------------------------===//
+
+/// What a size is taken to be where only its name is known.
+static constexpr int64_t typicalSize = 1024;
+
+static int64_t getBytes(Value value) {
+  Expr count = getElementCount(getSizes(value), value.getContext());
+  auto elements = count.evaluate([](Expr) { return std::optional<int64_t>(typicalSize); });
+  return elements.value_or(INT64_MAX / 64) * getElementBytes(getElementType(value));
+}
+
+static std::string describe(const FusionGroup &group) {
+  std::string name;
+  for (Operation *op : group.ops)
+    if (std::string node = getNodeName(op->getLoc()); !node.empty())
+      name = node;
+  if (name.empty())
+    name = group.ops.back()->getName().stripDialect().str();
+  return "'" + name + "'";
+}
+
+namespace {
+/// Merges greedily; refusals are remembered until one of the groups changes.
+class GreedyFusion {
+public:
+  explicit GreedyFusion(FusionGroups &groups) : groups(groups) {}
+  void run();
+  void remarkRefusals();
+
+private:
+  using Key = std::tuple<unsigned, unsigned, unsigned, unsigned>;
+  Key key(const FusionEdge &e) const {
+    return {e.producer, groups.getGroups()[e.producer].version, e.consumer,
+            groups.getGroups()[e.consumer].version};
+  }
+  bool mergeBest();
+
+  FusionGroups &groups;
+  std::map<Key, std::string> refused;
+};
+} // namespace
+
+bool GreedyFusion::mergeBest() {
+  SmallVector<FusionEdge> edges = groups.getEdges();
+  llvm::stable_sort(edges, [](const FusionEdge &a, const FusionEdge &b) {
+    return getBytes(a.value) > getBytes(b.value);
+  });
+  for (const FusionEdge &edge : edges) {
+    if (refused.count(key(edge)))
+      continue;
+    FusionVerdict verdict = checkFusion(groups, edge.producer, edge.consumer);
+    if (!verdict.family) {
+      refused[key(edge)] = verdict.reason;
+      continue;
+    }
+    remarkPassed(RemarkTopic::Fusion, "merge", edge.value.getLoc())
+        << describe(groups.getGroups()[edge.producer]) << " into "
+        << describe(groups.getGroups()[edge.consumer]) << ": saves "
+        << std::to_string(2 * getBytes(edge.value)) << " bytes";
+    groups.merge(edge.producer, edge.consumer, *verdict.family);
+    return true;
+  }
+  return false;
+}
+
+void GreedyFusion::run() {
+  while (mergeBest())
+    ;
+}
+
+void GreedyFusion::remarkRefusals() {
+  for (const FusionEdge &edge : groups.getEdges())
+    if (auto it = refused.find(key(edge)); it != refused.end())
+      remarkMissed(RemarkTopic::Fusion, "merge", edge.value.getLoc())
+          << describe(groups.getGroups()[edge.producer]) << " into "
+          << describe(groups.getGroups()[edge.consumer]) << ": " << it->second;
+}
+
+/// The value behind views that only regroup dimensions.
+static Value stripReshapes(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<CollapseOp, ExpandOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+/// Concats of values that kernels with a root compute are assembled in place:
+/// each kernel stores into its slice. A value can be stored in one place only.
+static void assembleConcats(FusionGroups &groups) {
+  llvm::DenseSet<Value> owned;
+  for (unsigned id = 0; id < groups.getGroups().size(); ++id) {
+    FusionGroup &group = groups.getGroup(id);
+    auto concat = group.ops.size() == 1 ? dyn_cast<ConcatOp>(group.ops[0]) : nullptr;
+    if (!concat)
+      continue;
+    llvm::SetVector<Value> values;
+    bool assembles = llvm::all_of(concat.getValues(), [&](Value operand) {
+      Value value = stripReshapes(operand);
+      Operation *producer = value.getDefiningOp();
+      auto from = producer ? groups.getGroupOf(producer) : std::nullopt;
+      if (!from || owned.contains(value) || !values.insert(value))
+        return false;
+      const FusionGroup &source = groups.getGroups()[*from];
+      return !source.isAssembled &&
+             (source.family != Family::Pointwise ||
+              llvm::any_of(source.ops, [](Operation *op) { return isa<LookupOp>(op); }));
+    });
+    std::string why = "its operands come from kernels of their own";
+    if (assembles) {
+      group.isAssembled = true;
+      owned.insert(values.begin(), values.end());
+      remarkPassed(RemarkTopic::Fusion, "assemble-concat", concat.getLoc())
+          << "the concat is stored slice by slice by the kernels that compute its operands";
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Mechanics
+//===----------------------------------------------------------------------===//
+
+/// "matmul_add_relu": the ops of the group, each once.
+static std::string nameOf(const FusionGroup &group) {
+  std::string name;
+  llvm::SetVector<StringRef> words;
+  for (Operation *op : group.ops)
+    words.insert(isa<ContractionOp>(op) ? "matmul" : op->getName().stripDialect());
+  for (StringRef word : words)
+    if (name.size() + word.size() < 48)
+      name += (name.empty() ? "" : "_") + word.str();
+  return name;
+}
+
+namespace {
+/// Writes one group as a region.
+class FusionBuilder {
+public:
+  FusionBuilder(const FusionGroups &groups, unsigned id, const IRMapping &outer, OpBuilder &builder)
+      : groups(groups), id(id), outer(outer), builder(builder) {}
+
+  FusionOp build(ArrayRef<Value> outputs);
+
+private:
+  void cloneInto(Block &block, ArrayRef<Value> outputs);
+  Value input(Value value);
+
+  const FusionGroups &groups;
+  unsigned id;
+  const IRMapping &outer;
+  OpBuilder &builder;
+  IRMapping inner;
+  llvm::SetVector<Value> inputs; // of the original model
+};
+} // namespace
+
+FusionOp FusionBuilder::build(ArrayRef<Value> outputs) {
+  const FusionGroup &group = groups.getGroups()[id];
+  auto isInside = [&](Operation *op) { return groups.isInside(id, op); };
+  SmallVector<Operation *> ops = collectInside(outputs, isInside);
+
+  // A splat constant that a contraction or a lookup reads is a matrix in memory.
+  llvm::DenseSet<Value> inMemory;
+  for (Operation *op : ops) {
+    if (isa<ContractionOp>(op))
+      for (Value operand : op->getOperands()) {
+        while (operand.getDefiningOp() && groups.isFree(operand.getDefiningOp()) &&
+               operand.getDefiningOp()->getNumOperands() == 1)
+          operand = operand.getDefiningOp()->getOperand(0);
+        inMemory.insert(operand);
+      }
+    if (auto lookup = dyn_cast<LookupOp>(op))
+      inMemory.insert(lookup.getTables().begin(), lookup.getTables().end());
+  }
+
+  auto isCloned = [&](Operation *op) {
+    return isInside(op) && !(isa<ConstantOp>(op) && inMemory.contains(op->getResult(0)));
+  };
+  for (Operation *op : ops)
+    if (isCloned(op))
+      for (Value operand : op->getOperands())
+        if (!operand.getDefiningOp() || !isCloned(operand.getDefiningOp()))
+          inputs.insert(operand);
+
+  SmallVector<Value> operands;
+  SmallVector<Location> locations;
+  for (Value value : inputs)
+    operands.push_back(outer.lookup(value));
+  for (Operation *op : group.ops)
+    locations.push_back(op->getLoc());
+  SmallVector<Type> types = llvm::map_to_vector(outputs, [](Value v) { return v.getType(); });
+  auto fusion = FusionOp::create(builder, builder.getFusedLoc(locations), types, group.family,
+                                 nameOf(group), operands);
+  Block &block = fusion.getBody().emplaceBlock();
+  for (Value value : inputs)
+    inner.map(value, block.addArgument(value.getType(), value.getLoc()));
+  OpBuilder inside = OpBuilder::atBlockBegin(&block);
+  for (Operation *op : ops) {
+    if (!isCloned(op))
+      continue;
+    if (auto constant = dyn_cast<ConstantOp>(op)) {
+      auto value = cast<DenseElementsAttr>(constant.getValue()).getSplatValue<TypedAttr>();
+      inner.map(constant.getResult(), SplatOp::create(inside, op->getLoc(), constant.getType(), value));
+      continue;
+    }
+    inside.clone(*op, inner);
+  }
+  SmallVector<Value> yielded = llvm::map_to_vector(outputs, [&](Value v) { return inner.lookup(v); });
+  YieldOp::create(inside, fusion.getLoc(), yielded);
+  return fusion;
+}
+
+/// Outputs that are inputs, constants or one another get an op of their own, so
+/// that every output is computed by a kernel that stores it.
+static void copyPlainOutputs(ModelOp model) {
+  Operation *output = model.getBody().front().getTerminator();
+  OpBuilder builder(output);
+  llvm::DenseSet<Value> seen;
+  for (OpOperand &operand : output->getOpOperands()) {
+    Value value = operand.get();
+    bool plain = !value.getDefiningOp() || isa<ConstantOp>(value.getDefiningOp());
+    if (!plain && seen.insert(value).second)
+      continue;
+    SmallVector<int64_t> dimensions(getRank(value));
+    std::iota(dimensions.begin(), dimensions.end(), 0);
+    operand.set(BroadcastOp::create(builder, output->getLoc(), value.getType(), value,
+                                    builder.getDenseI64ArrayAttr(dimensions)));
+  }
+}
+
+namespace {
+struct FormFusions : fusec::impl::FormFusionsBase<FormFusions> {
+  using FormFusionsBase::FormFusionsBase;
+
+  void runOnOperation() override {
+    ModelOp model = getOperation();
+    copyPlainOutputs(model);
+    FusionGroups groups(model);
+    if (fuse) {
+      // Concats wait: whether they are assembled depends on who computes their
+      // operands.
+      GreedyFusion greedy(groups);
+      for (unsigned id = 0; id < groups.getGroups().size(); ++id)
+        if (isa<ConcatOp>(groups.getGroups()[id].ops[0]))
+          groups.getGroup(id).isAssembled = true;
+      greedy.run();
+      for (unsigned id = 0; id < groups.getGroups().size(); ++id)
+        if (FusionGroup &group = groups.getGroup(id); group.isAssembled) {
+          group.isAssembled = false;
+          ++group.version;
+        }
+      assembleConcats(groups);
+      greedy.run();
+      greedy.remarkRefusals();
+    }
+
+    Operation *output = model.getBody().front().getTerminator();
+    OpBuilder builder(output);
+    IRMapping mapping;
+    for (BlockArgument argument : model.getBody().getArguments())
+      mapping.map(argument, argument);
+    for (auto constant : model.getBody().getOps<ConstantOp>())
+      mapping.map(constant.getResult(), constant.getResult());
+    SmallVector<Operation *> old;
+    for (Operation &op : model.getBody().front().without_terminator())
+      if (!isa<ConstantOp>(op))
+        old.push_back(&op);
+    for (unsigned id : groups.getOrder()) {
+      const FusionGroup &group = groups.getGroups()[id];
+      SmallVector<Value> outputs = groups.getOutputs(group.ops);
+      if (group.isAssembled) {
+        buildAssembled(cast<ConcatOp>(group.ops[0]), mapping, builder);
+        continue;
+      }
+      if (outputs.empty())
+        continue; // dead
+      FusionOp fusion = FusionBuilder(groups, id, mapping, builder).build(outputs);
+      for (auto [value, result] : llvm::zip_equal(outputs, fusion.getResults()))
+        mapping.map(value, result);
+    }
+    for (OpOperand &operand : output->getOpOperands())
+      operand.set(mapping.lookup(operand.get()));
+    for (Operation *op : llvm::reverse(old)) {
+      op->dropAllUses();
+      op->erase();
+    }
+    for (auto constant : llvm::make_early_inc_range(model.getBody().getOps<ConstantOp>()))
+      if (constant->use_empty())
+        constant.erase();
+  }
+
+  /// The concat stays between fusions, with the regrouping views of its operands.
+  void buildAssembled(ConcatOp concat, IRMapping &mapping, OpBuilder &builder) {
+    std::function<void(Value)> cloneViews = [&](Value value) {
+      if (mapping.contains(value))
+        return;
+      Operation *view = value.getDefiningOp();
+      cloneViews(view->getOperand(0));
+      builder.clone(*view, mapping);
+    };
+    for (Value operand : concat.getValues())
+      cloneViews(operand);
+    builder.clone(*concat, mapping);
+  }
+};
+} // namespace
