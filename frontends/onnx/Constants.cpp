@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "frontends/onnx/Constants.h"
+#include "frontends/onnx/Importer.h"
+#include "frontends/onnx/Problems.h"
+#include "ir/Constants.h"
+#include "llvm/Support/MathExtras.h"
+#include <cstring>
+
+using namespace mlir;
+
+namespace fusec::onnx {
+
+using ::onnx::TensorProto;
+
+bool areValidSizes(ArrayRef<int64_t> sizes, int64_t elementBytes,
+                   std::string &error) {
+  if (sizes.size() > maxRank) {
+    error = "expected a rank of at most " + std::to_string(maxRank) + ", got " +
+            std::to_string(sizes.size());
+    return false;
+  }
+  int64_t bytes = elementBytes;
+  bool overflow = false, empty = false;
+  for (int64_t size : sizes) {
+    if (size < 0) {
+      error =
+          "expected sizes that are not negative, got " + std::to_string(size);
+      return false;
+    }
+    empty |= size == 0;
+    overflow |= llvm::MulOverflow(bytes, size, bytes);
+  }
+  if (overflow && !empty) {
+    error = "the product of the sizes does not fit in 64 bits";
+    return false;
+  }
+  return true;
+}
+
+ElementsAttr Constants::read(const TensorProto &tensor, std::string &error) {
+  ElementsAttr &entry = known[&tensor];
+  if (!entry)
+    entry = readNew(tensor, error);
+  return entry;
+}
+
+bool Constants::findExternal(const TensorProto &tensor, uint64_t byteCount,
+                             ArrayRef<char> &bytes,
+                             std::shared_ptr<const void> &owner,
+                             std::string &error) {
+  StringRef location;
+  uint64_t offset = 0, length = 0;
+  bool hasLength = false;
+  for (const auto &entry : tensor.external_data()) {
+    StringRef key = entry.key(), value = entry.value();
+    bool valid = true;
+    if (key == "location")
+      location = value;
+    else if (key == "offset")
+      valid = !value.getAsInteger(10, offset);
+    else if (key == "length")
+      valid = !value.getAsInteger(10, length), hasLength = true;
+    if (!valid) {
+      error = "external data: expected " + key.str() +
+              " to be a number that is not negative, got " + quoted(value);
+      return false;
+    }
+  }
+  auto file = external.open(location, error);
+  if (!file) {
+    error = "external data: " + error;
+    return false;
+  }
+  uint64_t size = file->getBytes().size();
+  if (offset > size || (hasLength ? length : byteCount) > size - offset) {
+    error = "external data: expected the range from " + std::to_string(offset) +
+            " of " + std::to_string(hasLength ? length : byteCount) +
+            " bytes to lie in " + quoted(location) + ", which has " +
+            std::to_string(size);
+    return false;
+  }
+  if (hasLength && length != byteCount) {
+    error = "external data: expected a length of " + std::to_string(byteCount) +
+            " bytes for the tensor's sizes, got " + std::to_string(length);
+    return false;
+  }
+  bytes = file->getBytes().slice(offset, byteCount);
+  owner = file;
+  return true;
+}
+
+/// Writes the elements of a typed field in the element's own width.
+template <typename Stored, typename Field>
+static bool copyField(const Field &field, int64_t count,
+                      std::vector<char> &bytes, std::string &error) {
+  if (field.size() != count) {
+    error = "expected " + std::to_string(count) +
+            " elements for the sizes, got " + std::to_string(field.size());
+    return false;
+  }
+  bytes.resize(count * sizeof(Stored));
+  for (int64_t i = 0; i < count; ++i) {
+    Stored value = static_cast<Stored>(field.Get(i));
+    std::memcpy(bytes.data() + i * sizeof(Stored), &value, sizeof(Stored));
+  }
+  return true;
+}
+
+static bool copyTyped(const TensorProto &tensor, int64_t count,
+                      std::vector<char> &bytes, std::string &error) {
+  switch (tensor.data_type()) {
+  case TensorProto::FLOAT:
+    return copyField<float>(tensor.float_data(), count, bytes, error);
+  case TensorProto::DOUBLE:
+    return copyField<double>(tensor.double_data(), count, bytes, error);
+  case TensorProto::INT64:
+    return copyField<int64_t>(tensor.int64_data(), count, bytes, error);
+  case TensorProto::UINT64:
+    return copyField<uint64_t>(tensor.uint64_data(), count, bytes, error);
+  case TensorProto::UINT32:
+    return copyField<uint32_t>(tensor.uint64_data(), count, bytes, error);
+  case TensorProto::INT32:
+    return copyField<int32_t>(tensor.int32_data(), count, bytes, error);
+  case TensorProto::INT16:
+  case TensorProto::UINT16:
+  case TensorProto::FLOAT16: // the bits of the value
+  case TensorProto::BFLOAT16:
+    return copyField<uint16_t>(tensor.int32_data(), count, bytes, error);
+  case TensorProto::BOOL:
+    return copyField<bool>(tensor.int32_data(), count, bytes, error);
+  default:
+    return copyField<uint8_t>(tensor.int32_data(), count, bytes, error);
+  }
+}
+
+ElementsAttr Constants::readNew(const TensorProto &tensor, std::string &error) {
+  Type elementType = getElementType(tensor.data_type(), &context);
+  if (!elementType) {
+    error = "elements of type " +
+            (TensorProto::DataType_IsValid(tensor.data_type())
+                 ? TensorProto::DataType_Name(
+                       static_cast<TensorProto::DataType>(tensor.data_type()))
+                 : std::to_string(tensor.data_type())) +
+            " are not supported";
+    return {};
+  }
+  if (tensor.has_segment()) {
+    error = "tensors in segments are not supported";
+    return {};
+  }
+  SmallVector<int64_t> sizes(tensor.dims().begin(), tensor.dims().end());
+  int64_t width = getElementBytes(elementType);
+  if (!areValidSizes(sizes, width, error))
+    return {};
+  auto type = RankedTensorType::get(sizes, elementType);
+  int64_t count = type.getNumElements();
+  ArrayRef<char> bytes;
+  std::shared_ptr<const void> owner = storage;
+  if (tensor.data_location() == TensorProto::EXTERNAL) {
+    if (!findExternal(tensor, count * width, bytes, owner, error))
+      return {};
+  } else if (tensor.has_raw_data()) {
+    bytes = ArrayRef(tensor.raw_data().data(), tensor.raw_data().size());
+    if (bytes.size() != static_cast<uint64_t>(count * width)) {
+      error = "expected " + std::to_string(count * width) +
+              " bytes of data for the sizes, got " +
+              std::to_string(bytes.size());
+      return {};
+    }
+  } else {
+    auto copy = std::make_shared<std::vector<char>>();
+    if (!copyTyped(tensor, count, *copy, error))
+      return {};
+    bytes = *copy;
+    owner = copy;
+  }
+  StringRef name = tensor.name();
+  return makeConstant(type, bytes, name.empty() ? "constant" : name, owner);
+}
+
+} // namespace fusec::onnx

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What surrounds the nodes of a graph: initializers, inputs, outputs, and the
+// module that they end up in.
+
+#include "frontends/onnx/GraphImporter.h"
+#include "ir/Constants.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace fusec::onnx {
+
+using ::onnx::TensorProto;
+using ::onnx::TensorShapeProto;
+using ::onnx::TypeProto;
+using ::onnx::ValueInfoProto;
+
+GraphImporter::GraphImporter(const ::onnx::ModelProto &model,
+                             const ImportOptions &options, MLIRContext &context,
+                             Constants &constants, SizeAgreement &agreement,
+                             Problems &problems)
+    : model(model), options(options), context(context), constants(constants),
+      agreement(agreement), problems(problems),
+      module(ModuleOp::create(UnknownLoc::get(&context))), op([&] {
+        OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
+        auto none = builder.getArrayAttr({});
+        return ModelOp::create(builder, builder.getUnknownLoc(),
+                               builder.getStringAttr(options.modelName), none,
+                               none, none);
+      }()),
+      body(&op.getBody().emplaceBlock()), known(*body) {}
+
+void GraphImporter::addInitializers(Scope &scope) {
+  for (const TensorProto &tensor : model.graph().initializer()) {
+    std::string error;
+    Entry entry;
+    entry.constant = constants.read(tensor, error);
+    if (tensor.name().empty())
+      error = "expected every initializer to have a name";
+    if (!error.empty())
+      (void)problems.add(
+          entry.constant || onnx::getElementType(tensor.data_type(), &context)
+              ? ProblemKind::Malformed
+              : ProblemKind::Unsupported,
+          "initializer " + quoted(tensor.name()) + ": " + error);
+    initializers.insert(tensor.name());
+    if (!scope.entries.try_emplace(tensor.name(), entry).second)
+      (void)problems.add(ProblemKind::Malformed, "initializer " +
+                                                     quoted(tensor.name()) +
+                                                     " is given twice");
+  }
+  if (model.graph().sparse_initializer_size())
+    (void)problems.add(ProblemKind::Unsupported,
+                       "sparse initializers are not supported",
+                       "store them dense");
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+static StringRef getTypeKind(const TypeProto &type) {
+  switch (type.value_case()) {
+  case TypeProto::kTensorType:
+    return "tensor";
+  case TypeProto::kSequenceType:
+    return "sequence";
+  case TypeProto::kMapType:
+    return "map";
+  case TypeProto::kOptionalType:
+    return "optional";
+  case TypeProto::kSparseTensorType:
+    return "sparse tensor";
+  default:
+    return "no";
+  }
+}
+
+static std::string getDtypeName(int32_t dtype) {
+  if (TensorProto::DataType_IsValid(dtype))
+    return TensorProto::DataType_Name(
+        static_cast<TensorProto::DataType>(dtype));
+  return std::to_string(dtype);
+}
+
+std::optional<Sizes> GraphImporter::readInputSizes(const ValueInfoProto &input,
+                                                   Type elementType) {
+  std::string what = "input " + quoted(input.name()) + ": ";
+  auto fail = [&](ProblemKind kind, const Twine &message,
+                  const Twine &note = "") {
+    (void)problems.add(kind, what + message, note);
+    return std::nullopt;
+  };
+  if (!input.type().tensor_type().has_shape())
+    return fail(
+        ProblemKind::Unsupported, "expected a shape, got none",
+        "export the model with the rank of its inputs, or give --const");
+  const TensorShapeProto &shape = input.type().tensor_type().shape();
+  Sizes sizes;
+  SmallVector<int64_t> constants;
+  for (auto [i, dim] : llvm::enumerate(shape.dim())) {
+    if (dim.has_dim_value()) {
+      constants.push_back(dim.dim_value());
+      sizes.push_back(Expr::constant(&context, dim.dim_value()));
+      continue;
+    }
+    std::string name = dim.dim_param();
+    if (name.empty()) {
+      name = input.name() + "_dim" + std::to_string(i);
+      while (symbols.contains(name))
+        name += "_";
+    }
+    symbols.insert(name);
+    if (auto it = options.dims.find(name); it != options.dims.end()) {
+      constants.push_back(it->second);
+      sizes.push_back(Expr::constant(&context, it->second));
+    } else {
+      sizes.push_back(agreement.apply(Expr::symbol(&context, name)));
+      if (auto size = sizes.back().getConstant())
+        constants.push_back(*size);
+    }
+  }
+  if (sizes.size() > maxRank)
+    return fail(ProblemKind::Unsupported, "expected a rank of at most " +
+                                              Twine(maxRank) + ", got " +
+                                              Twine(sizes.size()));
+  std::string error;
+  if (!areValidSizes(constants, getElementBytes(elementType), error))
+    return fail(ProblemKind::Malformed, error);
+  return sizes;
+}
+
+void GraphImporter::addConstantInput(Scope &scope, const ValueInfoProto &input,
+                                     Type type, ArrayRef<Expr> sizes,
+                                     const ConstantInput &constant) {
+  std::string what = "input " + quoted(input.name()) + ": ";
+  auto fail = [&](const Twine &message) {
+    (void)problems.add(ProblemKind::Malformed, what + message,
+                       "check the file given by --const");
+  };
+  Type given = onnx::getElementType(constant.dtype, &context);
+  if (given != type)
+    return fail("expected constant elements of type " + toString(type) +
+                ", got " +
+                (given ? toString(given) : getDtypeName(constant.dtype)));
+  if (constant.sizes.size() != sizes.size())
+    return fail("expected a constant of rank " + Twine(sizes.size()) +
+                ", got rank " + Twine(constant.sizes.size()));
+  std::string error;
+  if (!areValidSizes(constant.sizes, getElementBytes(type), error))
+    return fail(error);
+  for (auto [size, number] : llvm::zip_equal(sizes, constant.sizes))
+    if (!agreement.agree(size, Expr::constant(&context, number),
+                         what + "size of the constant given"))
+      return fail("expected a constant of sizes " + fusec::toString(sizes) +
+                  ", got size " + Twine(number));
+  auto tensorType = RankedTensorType::get(constant.sizes, type);
+  if (constant.bytes.size() !=
+      static_cast<size_t>(tensorType.getNumElements() * getElementBytes(type)))
+    return fail("expected " +
+                Twine(tensorType.getNumElements() * getElementBytes(type)) +
+                " bytes, got " + Twine(constant.bytes.size()));
+  auto copy = std::make_shared<std::vector<char>>(constant.bytes);
+  scope.entries[input.name()].constant =
+      makeConstant(tensorType, *copy, input.name(), copy);
+}
+
+void GraphImporter::addInput(Scope &scope, const ValueInfoProto &input) {
+  const std::string &name = input.name();
+  // Before IR version 4 every initializer was listed as an input, too.
+  if (initializers.contains(name))
+    return;
+  auto [it, inserted] = scope.entries.try_emplace(name, Entry());
+  if (name.empty() || !inserted) {
+    (void)problems.add(ProblemKind::Malformed,
+                       name.empty()
+                           ? "expected every input to have a name"
+                           : "input " + quoted(name) + " is given twice");
+    return;
+  }
+  if (!input.type().has_tensor_type()) {
+    (void)problems.add(ProblemKind::Unsupported,
+                       "input " + quoted(name) + ": expected a tensor, got " +
+                           getTypeKind(input.type()) + " type");
+    return;
+  }
+  int32_t dtype = input.type().tensor_type().elem_type();
+  Type type = onnx::getElementType(dtype, &context);
+  if (!type) {
+    (void)problems.add(ProblemKind::Unsupported,
+                       "input " + quoted(name) + ": elements of type " +
+                           getDtypeName(dtype) + " are not supported");
+    return;
+  }
+  auto sizes = readInputSizes(input, type);
+  if (!sizes)
+    return;
+  for (const ConstantInput &constant : options.constants)
+    if (constant.name == name) {
+      usedConstants.insert(name);
+      return addConstantInput(scope, input, type, *sizes, constant);
+    }
+  inputNames.push_back(name);
+  it->second.value =
+      body->addArgument(getTensorType(*sizes, type),
+                        NameLoc::get(StringAttr::get(&context, name)));
+}
+
+void GraphImporter::addInputs(Scope &scope) {
+  // Names from the model come before names made up.
+  for (const ValueInfoProto &input : model.graph().input())
+    for (const auto &dim : input.type().tensor_type().shape().dim())
+      if (!dim.dim_param().empty())
+        symbols.insert(dim.dim_param());
+  for (const ValueInfoProto &input : model.graph().input())
+    addInput(scope, input);
+}
+
+void GraphImporter::checkOptions() {
+  for (const auto &[name, size] : options.dims) {
+    if (size < 0)
+      (void)problems.add(ProblemKind::Unsupported,
+                         "--dim " + name +
+                             ": expected a size that is not negative, got " +
+                             Twine(size));
+    if (symbols.contains(name))
+      continue;
+    std::vector<std::string> names;
+    for (const auto &symbol : symbols)
+      names.push_back(symbol.getKey().str());
+    llvm::sort(names);
+    (void)problems.add(
+        ProblemKind::Unsupported,
+        "--dim " + name + ": the model has no dimension of this name",
+        names.empty() ? "all sizes of its inputs are numbers"
+                      : "its dimensions are " + llvm::join(names, ", "));
+  }
+  for (const ConstantInput &constant : options.constants)
+    if (!usedConstants.contains(constant.name))
+      (void)problems.add(ProblemKind::Unsupported,
+                         "--const " + constant.name +
+                             ": the model has no input of this name");
+}
+
+//===----------------------------------------------------------------------===//
+// Outputs
+//===----------------------------------------------------------------------===//
+
+void GraphImporter::addOutputs(Scope &scope) {
+  SmallVector<Value> values;
+  SmallVector<Attribute> names;
+  llvm::StringSet<> seen;
+  for (const ValueInfoProto &output : model.graph().output()) {
+    const std::string &name = output.name();
+    std::string what = "output " + quoted(name) + ": ";
+    auto it = scope.entries.find(name);
+    if (it == scope.entries.end() || name.empty()) {
+      (void)problems.add(ProblemKind::Malformed,
+                         what + "expected a value, got none",
+                         "no node, input or initializer defines it");
+      continue;
+    }
+    if (!seen.insert(name).second)
+      (void)problems.add(ProblemKind::Malformed, what + "is given twice");
+    Value value = materialize(it->second, name);
+    if (!value)
+      continue;
+    int32_t dtype = output.type().tensor_type().elem_type();
+    Type declared = onnx::getElementType(dtype, &context);
+    if (dtype != 0 && declared != fusec::getElementType(value))
+      (void)problems.add(ProblemKind::Malformed,
+                         what + "expected elements of type " +
+                             getDtypeName(dtype) + " as declared, got " +
+                             toString(fusec::getElementType(value)));
+    values.push_back(value);
+    names.push_back(StringAttr::get(&context, name));
+  }
+  if (model.graph().output_size() == 0)
+    (void)problems.add(ProblemKind::Malformed,
+                       "expected at least one output, got none");
+  OpBuilder builder = OpBuilder::atBlockEnd(body);
+  OutputOp::create(builder, builder.getUnknownLoc(), values);
+  op.setOutputNamesAttr(builder.getArrayAttr(names));
+  op.setConstraintsAttr(builder.getArrayAttr(agreement.getConstraints()));
+  op.setInputNamesAttr(
+      builder.getStrArrayAttr(llvm::to_vector_of<StringRef>(inputNames)));
+}
+
+static void eraseDeadOps(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+FailureOr<OwningOpRef<ModuleOp>> GraphImporter::run() {
+  Scope scope;
+  if (failed(readOpsets(model.opset_import(), scope, "")))
+    return failure();
+  declareFunctions();
+  addInitializers(scope);
+  addInputs(scope);
+  checkOptions();
+  for (const ::onnx::NodeProto &node : model.graph().node()) {
+    importNode(scope, node);
+    if (problems.any() && problems.size() > model.graph().node_size() + 100u)
+      break;
+  }
+  addOutputs(scope);
+  if (problems.any())
+    return failure();
+  eraseDeadOps(*body);
+  std::string message;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (message.empty()) {
+      llvm::raw_string_ostream os(message);
+      os << diagnostic.getLocation() << ": " << diagnostic;
+    }
+    return success();
+  });
+  if (failed(verify(*module)))
+    return problems.add(ProblemKind::Unsupported,
+                        "the imported program is not valid: " + message,
+                        "this is a fault of the importer; please report it");
+  return std::move(module);
+}
+
+} // namespace fusec::onnx

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Bytes to a ModelProto, and the passes over it: a pass that finds names of
+// dimensions to be equal is followed by another with the names replaced.
+
+#include "frontends/onnx/Importer.h"
+#include "frontends/onnx/GraphImporter.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/stubs/logging.h>
+
+using namespace mlir;
+
+namespace fusec::onnx {
+
+// Subgraphs, the only recursion of the format besides types, are refused
+// anyway.
+constexpr int maxMessageDepth = 64;
+// After so many passes, what is still to be replaced becomes constraints.
+constexpr int maxPasses = 8;
+
+static bool parse(StringRef bytes, ::onnx::ModelProto &model) {
+  google::protobuf::LogSilencer silencer;
+  google::protobuf::io::CodedInputStream stream(
+      reinterpret_cast<const uint8_t *>(bytes.data()),
+      static_cast<int>(bytes.size()));
+  stream.SetRecursionLimit(maxMessageDepth);
+  return model.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage();
+}
+
+FailureOr<OwningOpRef<ModuleOp>> importOnnx(StringRef bytes,
+                                            const ImportOptions &options,
+                                            MLIRContext &context,
+                                            ProblemList &list) {
+  Problems problems(list);
+  if (bytes.size() > INT_MAX)
+    return problems.add(ProblemKind::Malformed,
+                        "expected a model of at most 2 GiB, got " +
+                            Twine(bytes.size()) + " bytes",
+                        "store the weights as external data");
+  auto storage = std::make_shared<ModelStorage>();
+  if (!parse(bytes, storage->model) || !storage->model.has_graph())
+    return problems.add(ProblemKind::Malformed,
+                        "expected an ONNX model, got bytes that are none",
+                        "check that the file is complete");
+  context.loadDialect<FusecDialect>();
+  Constants constants(context, options.dataFolder, storage);
+  SizeAgreement agreement;
+  for (int pass = 1;; ++pass) {
+    auto before = agreement.getReplacements();
+    if (pass == maxPasses)
+      agreement.freeze();
+    agreement.clearConstraints();
+    auto module = GraphImporter(storage->model, options, context, constants,
+                                agreement, problems)
+                      .run();
+    if (failed(module) || agreement.isFrozen() ||
+        before == agreement.getReplacements())
+      return module;
+  }
+}
+
+FailureOr<OwningOpRef<ModuleOp>> importOnnxFile(StringRef path,
+                                                const ImportOptions &options,
+                                                MLIRContext &context,
+                                                ProblemList &list) {
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                          /*RequiresNullTerminator=*/false);
+  if (!file) {
+    (void)Problems(list).add(ProblemKind::IO, "cannot read " + quoted(path) +
+                                                  ": " +
+                                                  file.getError().message());
+    return failure();
+  }
+  ImportOptions inFolder = options;
+  inFolder.dataFolder = llvm::sys::path::parent_path(path).str();
+  return importOnnx((*file)->getBuffer(), inFolder, context, list);
+}
+
+} // namespace fusec::onnx

@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "frontends/onnx/KnownValues.h"
+#include "frontends/onnx/SizeAgreement.h"
+#include "ir/Constants.h"
+#include "ir/ReferenceScalars.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+#include <cstring>
+
+using namespace mlir;
+
+namespace fusec::onnx {
+
+using Elements = llvm::SmallVector<Expr>;
+
+// Shape operands have a few elements each; index tensors of models have many
+// and are data.
+constexpr int64_t maxElements = 1024;
+constexpr size_t maxTotal = 1 << 20;
+
+/// Number of elements of an integer or bool tensor that may be worth knowing.
+static std::optional<int64_t> getCount(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  Type element = type.getElementType();
+  if (!element.isSignlessInteger() || !type.hasStaticShape())
+    return std::nullopt;
+  int64_t count = 1;
+  for (int64_t size : type.getShape())
+    if (llvm::MulOverflow(count, size, count) || count > maxElements)
+      return std::nullopt;
+  return count;
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic on elements
+//===----------------------------------------------------------------------===//
+
+std::optional<Expr> divideTruncating(Expr a, Expr b) {
+  auto x = a.getConstant(), y = b.getConstant();
+  if (x && y)
+    return Expr::constant(a.getContext(), reference::intDiv(*x, *y));
+  Expr quotient = a.floorDiv(b);
+  bool exact = !b.isConstant(0) && quotient * b == a;
+  ExprRanges ranges({});
+  bool positive = ranges.isNonNegative(a) && y && *y > 0;
+  if (exact || positive)
+    return quotient;
+  return std::nullopt;
+}
+
+/// The value if it is one of the element type; wrapped numbers are not sizes.
+static std::optional<Expr> fitting(std::optional<Expr> value, Type type) {
+  if (!value || isTooLarge(*value))
+    return std::nullopt;
+  if (auto constant = value->getConstant())
+    if (!type.isInteger(1) &&
+        !llvm::isIntN(type.getIntOrFloatBitWidth(), *constant))
+      return std::nullopt;
+  return value;
+}
+
+static std::optional<Expr> applyBinary(Operation *op, Expr a, Expr b) {
+  auto x = a.getConstant(), y = b.getConstant();
+  MLIRContext *context = a.getContext();
+  auto checked = [&](auto overflows, auto symbolic) -> std::optional<Expr> {
+    int64_t result;
+    if (!x || !y)
+      return symbolic();
+    if (overflows(*x, *y, result))
+      return std::nullopt;
+    return Expr::constant(context, result);
+  };
+  auto truth = [&](bool value) { return Expr::constant(context, value); };
+  ExprRanges ranges({});
+  using Result = std::optional<Expr>;
+  return llvm::TypeSwitch<Operation *, Result>(op)
+      .Case<AddOp>([&](auto) {
+        return checked(
+            [](auto p, auto q, auto &r) { return llvm::AddOverflow(p, q, r); },
+            [&] { return Result(a + b); });
+      })
+      .Case<SubOp>([&](auto) {
+        return checked(
+            [](auto p, auto q, auto &r) { return llvm::SubOverflow(p, q, r); },
+            [&] { return Result(a - b); });
+      })
+      .Case<MulOp>([&](auto) {
+        return checked(
+            [](auto p, auto q, auto &r) { return llvm::MulOverflow(p, q, r); },
+            [&]() -> Result {
+              if (countTerms(a) * countTerms(b) > maxExprDepth)
+                return std::nullopt;
+              return a * b;
+            });
+      })
+      .Case<DivOp>([&](auto) { return divideTruncating(a, b); })
+      .Case<ModOp, RemainderOp>([&](Operation *) -> Result {
+        if (x && y)
+          return Expr::constant(context, isa<ModOp>(op)
+                                             ? reference::intFloorMod(*x, *y)
+                                             : reference::intRemainder(*x, *y));
+        if (y && *y > 0 && ranges.isNonNegative(a))
+          return a.mod(b);
+        return std::nullopt;
+      })
+      .Case<PowOp>([&](auto) -> Result {
+        if (x && y)
+          return Expr::constant(context, reference::intPow(*x, *y));
+        return std::nullopt;
+      })
+      .Case<MaxOp>([&](auto) { return Result(Expr::max(a, b)); })
+      .Case<MinOp>([&](auto) { return Result(Expr::min(a, b)); })
+      .Case<EqualOp>([&](auto) -> Result {
+        if (a == b)
+          return truth(true);
+        auto lower = ranges.lowerBound(a - b), upper = ranges.upperBound(a - b);
+        if ((lower && *lower > 0) || (upper && *upper < 0))
+          return truth(false);
+        return std::nullopt;
+      })
+      .Case<LessOp, LessOrEqualOp>([&](Operation *) -> Result {
+        Expr difference = a - b + (isa<LessOp>(op) ? 1 : 0); // true if <= 0
+        auto lower = ranges.lowerBound(difference),
+             upper = ranges.upperBound(difference);
+        if (upper && *upper <= 0)
+          return truth(true);
+        if (lower && *lower > 0)
+          return truth(false);
+        return std::nullopt;
+      })
+      .Case<AndOp>(
+          [&](auto) { return x && y ? Result(truth(*x && *y)) : Result(); })
+      .Case<OrOp>(
+          [&](auto) { return x && y ? Result(truth(*x || *y)) : Result(); })
+      .Case<XorOp>(
+          [&](auto) { return x && y ? Result(truth(*x != *y)) : Result(); })
+      .Default([](auto) { return Result(); });
+}
+
+static std::optional<Expr> applyUnary(Operation *op, Expr a) {
+  auto x = a.getConstant();
+  bool nonNegative = ExprRanges({}).isNonNegative(a);
+  using Result = std::optional<Expr>;
+  return llvm::TypeSwitch<Operation *, Result>(op)
+      .Case<NegOp>([&](auto) { return Result(a * -1); })
+      .Case<AbsOp, ReluOp>([&](Operation *) -> Result {
+        if (nonNegative)
+          return a;
+        if (isa<ReluOp>(op))
+          return Expr::max(a, Expr::constant(a.getContext(), 0));
+        return Expr::max(a, a * -1);
+      })
+      .Case<NotOp>([&](auto) -> Result {
+        return x ? Result(Expr::constant(a.getContext(), !*x)) : Result();
+      })
+      .Case<CastOp>([&](CastOp cast) -> Result {
+        if (!getElementType(cast.getResult()).isInteger(1))
+          return a;
+        return x ? Result(Expr::constant(a.getContext(), *x != 0)) : Result();
+      })
+      .Default([](auto) { return Result(); });
+}
+
+//===----------------------------------------------------------------------===//
+// Elements of an op
+//===----------------------------------------------------------------------===//
+
+/// Calls back with each index of a static shape, in row-major order, until the
+/// callback gives false.
+static bool forEachIndex(ArrayRef<Expr> sizes,
+                         llvm::function_ref<bool(ArrayRef<Expr>)> callback) {
+  SmallVector<int64_t> index(sizes.size(), 0);
+  SmallVector<Expr> exprs;
+  for (Expr size : sizes) {
+    if (size.getValue() == 0)
+      return true;
+    exprs.push_back(size - size);
+  }
+  while (true) {
+    if (!callback(exprs))
+      return false;
+    size_t d = sizes.size();
+    while (d > 0 && ++index[d - 1] == sizes[d - 1].getValue())
+      index[--d] = 0;
+    if (d == 0)
+      return true;
+    for (size_t i = d - 1; i < sizes.size(); ++i)
+      exprs[i] = Expr::constant(sizes[i].getContext(), index[i]);
+  }
+}
+
+/// Position of the element that the map reads at an iteration index.
+static std::optional<int64_t> locate(const IndexMap &map, ArrayRef<Expr> index,
+                                     ArrayRef<Expr> sizes) {
+  for (const IndexCondition &condition : map.conditions) {
+    auto value = condition.value.replaceDims(index).getConstant();
+    auto lower = condition.lower.getConstant(),
+         upper = condition.upper.getConstant();
+    if (!value || !lower || !upper || *value < *lower || *value >= *upper)
+      return std::nullopt;
+  }
+  int64_t position = 0;
+  for (auto [result, size] : llvm::zip_equal(map.results, sizes)) {
+    auto value = result.replaceDims(index).getConstant();
+    if (!value || !size.isConstant() || *value < 0 || *value >= size.getValue())
+      return std::nullopt;
+    position = position * size.getValue() + *value;
+  }
+  return position;
+}
+
+static std::optional<Elements> readConstant(ConstantOp op) {
+  std::string error;
+  auto data = getConstantData(op.getValue(), error);
+  if (failed(data))
+    return std::nullopt;
+  Elements elements;
+  Type type = getElementType(op.getResult());
+  size_t width = getElementBytes(type);
+  for (size_t i = 0; i < data->bytes.size(); i += width) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, data->bytes.data() + i, width);
+    int64_t value = type.isInteger(1) ? static_cast<int64_t>(bits)
+                                      : llvm::SignExtend64(bits, 8 * width);
+    elements.push_back(Expr::constant(op.getContext(), value));
+  }
+  return elements;
+}
+
+namespace {
+/// Evaluates one op whose operands are known.
+class OpEvaluator {
+public:
+  OpEvaluator(Operation *op, int64_t count,
+              const llvm::DenseMap<Value, Elements> &known)
+      : op(op), count(count), known(known) {}
+
+  std::optional<Elements> run() {
+    if (auto constant = dyn_cast<ConstantOp>(op))
+      return readConstant(constant);
+    if (auto splat = dyn_cast<SplatOp>(op))
+      return repeat(cast<IntegerAttr>(splat.getValue()).getValue());
+    if (auto size = dyn_cast<SizeValueOp>(op))
+      return Elements{Expr(size.getValue())};
+    if (isa<IotaOp>(op))
+      return runIota();
+    for (Value operand : op->getOperands())
+      if (!known.contains(operand))
+        return std::nullopt;
+    if (isa<GatherOp>(op))
+      return runGather();
+    if (isa<ReduceOp>(op))
+      return runReduce();
+    if (isa<PointwiseOpInterface>(op))
+      return runPointwise();
+    if (cast<IndexedOpInterface>(op).getFusionKind() == FusionKind::View)
+      return runView();
+    return std::nullopt;
+  }
+
+private:
+  ArrayRef<Expr> of(unsigned operand) {
+    return known.find(op->getOperand(operand))->second;
+  }
+  Type resultType() { return getElementType(op->getResult(0)); }
+
+  std::optional<Elements> repeat(const llvm::APInt &value) {
+    int64_t number =
+        value.getBitWidth() == 1 ? value.getZExtValue() : value.getSExtValue();
+    return Elements(count, Expr::constant(op->getContext(), number));
+  }
+
+  std::optional<Elements> runIota() {
+    Elements elements;
+    unsigned axis = cast<IotaOp>(op).getAxis();
+    forEachIndex(getSizes(op->getResult(0)), [&](ArrayRef<Expr> index) {
+      elements.push_back(index[axis]);
+      return true;
+    });
+    return elements;
+  }
+
+  std::optional<Elements> runPointwise() {
+    Elements elements;
+    Type type = resultType();
+    for (int64_t i = 0; i < count; ++i) {
+      std::optional<Expr> value;
+      if (isa<SelectOp>(op)) {
+        auto condition = of(0)[i].getConstant();
+        if (of(1)[i] == of(2)[i])
+          value = of(1)[i];
+        else if (condition)
+          value = *condition ? of(1)[i] : of(2)[i];
+      } else if (op->getNumOperands() == 2) {
+        value = applyBinary(op, of(0)[i], of(1)[i]);
+      } else {
+        value = applyUnary(op, of(0)[i]);
+      }
+      value = fitting(value, type);
+      if (!value)
+        return std::nullopt;
+      elements.push_back(*value);
+    }
+    return elements;
+  }
+
+  std::optional<Elements> runView() {
+    auto indexed = cast<IndexedOpInterface>(op);
+    SmallVector<IndexMap> maps;
+    for (unsigned i = 0; i < op->getNumOperands(); ++i)
+      maps.push_back(indexed.getOperandMap(i));
+    Elements elements;
+    bool complete =
+        forEachIndex(getSizes(op->getResult(0)), [&](ArrayRef<Expr> index) {
+          for (auto [i, map] : llvm::enumerate(maps))
+            if (auto position =
+                    locate(map, index, getSizes(op->getOperand(i)))) {
+              elements.push_back(of(i)[*position]);
+              return true;
+            }
+          return false;
+        });
+    return complete ? std::optional(elements) : std::nullopt;
+  }
+
+  std::optional<Elements> runGather() {
+    auto gather = cast<GatherOp>(op);
+    SmallVector<Expr> sizes = getSizes(gather.getSource());
+    Elements elements;
+    int64_t at = 0;
+    bool complete =
+        forEachIndex(getSizes(op->getResult(0)), [&](ArrayRef<Expr> index) {
+          int64_t position = 0;
+          for (auto [d, p] : llvm::enumerate(gather.getPositions())) {
+            auto value = (p >= 0 ? index[p] : of(-p)[at]).getConstant();
+            int64_t size = sizes[d].getValue();
+            if (value && *value < 0)
+              *value += size;
+            if (!value || *value < 0 || *value >= size)
+              return false;
+            position = position * size + *value;
+          }
+          ++at;
+          elements.push_back(of(0)[position]);
+          return true;
+        });
+    return complete ? std::optional(elements) : std::nullopt;
+  }
+
+  std::optional<Elements> runReduce() {
+    auto reduce = cast<ReduceOp>(op);
+    if (resultType().isInteger(1))
+      return std::nullopt;
+    SmallVector<Expr> operand = getSizes(reduce.getOperand()),
+                      result = getSizes(op->getResult(0));
+    SmallVector<std::optional<Expr>> values(count);
+    int64_t at = 0;
+    bool complete = forEachIndex(operand, [&](ArrayRef<Expr> index) {
+      int64_t position = 0, r = 0;
+      for (size_t d = 0; d < operand.size(); ++d)
+        if (!llvm::is_contained(reduce.getAxes(), static_cast<int64_t>(d)))
+          position = position * result[r++].getValue() + index[d].getValue();
+      std::optional<Expr> &value = values[position];
+      value = fitting(value ? combine(reduce.getKind(), *value, of(0)[at])
+                            : of(0)[at],
+                      resultType());
+      ++at;
+      return value.has_value();
+    });
+    if (!complete)
+      return std::nullopt;
+    Elements elements;
+    bool isProduct = reduce.getKind() == ReduceKind::Prod;
+    for (std::optional<Expr> value : values) {
+      if (!value && !isProduct && reduce.getKind() != ReduceKind::Sum)
+        return std::nullopt;
+      elements.push_back(value ? *value
+                               : Expr::constant(op->getContext(), isProduct));
+    }
+    return elements;
+  }
+
+  static std::optional<Expr> combine(ReduceKind kind, Expr a, Expr b) {
+    switch (kind) {
+    case ReduceKind::Sum:
+      return a + b;
+    case ReduceKind::Prod:
+      if (countTerms(a) * countTerms(b) > maxExprDepth)
+        return std::nullopt;
+      return a * b;
+    case ReduceKind::Max:
+      return Expr::max(a, b);
+    case ReduceKind::Min:
+      return Expr::min(a, b);
+    }
+    return std::nullopt;
+  }
+
+  Operation *op;
+  int64_t count;
+  const llvm::DenseMap<Value, Elements> &known;
+};
+} // namespace
+
+void KnownValues::evaluate(Operation *op) {
+  if (op->getNumResults() != 1 || !isa<IndexedOpInterface, ConstantOp>(op))
+    return;
+  auto count = getCount(op->getResult(0));
+  if (!count || total + *count > maxTotal)
+    return;
+  auto elements = OpEvaluator(op, *count, known).run();
+  if (!elements)
+    return;
+  total += *count;
+  known[op->getResult(0)] = std::move(*elements);
+}
+
+void KnownValues::catchUp() {
+  Operation *op = last            ? last->getNextNode()
+                  : block.empty() ? nullptr
+                                  : &block.front();
+  for (; op; op = op->getNextNode()) {
+    evaluate(op);
+    last = op;
+  }
+}
+
+std::optional<Elements> KnownValues::get(Value value) {
+  catchUp();
+  auto it = known.find(value);
+  if (it == known.end())
+    return std::nullopt;
+  return it->second;
+}
+
+} // namespace fusec::onnx

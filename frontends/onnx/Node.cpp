@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "frontends/onnx/Node.h"
+#include "frontends/onnx/GraphImporter.h"
+
+using namespace mlir;
+
+namespace fusec::onnx {
+
+using ::onnx::AttributeProto;
+
+Node::Node(GraphImporter &graph, const ::onnx::NodeProto &proto, int64_t opset,
+           TensorBuilder &b)
+    : b(b), proto(proto), opset(opset), graph(graph),
+      outputs(proto.output_size()) {}
+
+IndexPolicy Node::getGatherPolicy() const { return graph.options.gatherPolicy; }
+
+//===----------------------------------------------------------------------===//
+// Problems
+//===----------------------------------------------------------------------===//
+
+static std::string getLabel(const ::onnx::NodeProto &proto) {
+  if (!proto.name().empty() || proto.output_size() == 0)
+    return proto.name();
+  return proto.output(0);
+}
+
+LogicalResult Node::malformed(const Twine &message, const Twine &note) {
+  faults = true;
+  return graph.problems.add(ProblemKind::Malformed, message, note,
+                            getLabel(proto),
+                            GraphImporter::getQualifiedType(proto));
+}
+LogicalResult Node::unsupported(const Twine &message, const Twine &note) {
+  faults = true;
+  return graph.problems.add(ProblemKind::Unsupported, message, note,
+                            getLabel(proto),
+                            GraphImporter::getQualifiedType(proto));
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+std::optional<SmallVector<Expr>> Node::getKnown(Value value) {
+  return graph.known.get(value);
+}
+
+FailureOr<SmallVector<Expr>> Node::getShapeInput(unsigned i, StringRef what) {
+  Type type = getInputType(i);
+  if (!type.isSignlessInteger(64) && !type.isSignlessInteger(32))
+    return malformed("expected " + what + " of type int64, got " +
+                     toString(type));
+  if (getInputRank(i) > 1)
+    return malformed("expected " + what + " of rank 0 or 1, got rank " +
+                     Twine(getInputRank(i)));
+  if (auto elements = getKnown(getInput(i))) {
+    if (elements->size() > 2 * maxRank)
+      return malformed("expected at most " + Twine(2 * maxRank) +
+                       " elements in " + what + ", got " +
+                       Twine(elements->size()));
+    return *elements;
+  }
+  std::string name = quoted(proto.input(i));
+  return unsupported(
+      "expected " + what + " (" + name +
+          ") to be known when compiling, got values that are "
+          "computed at run time",
+      isa<BlockArgument>(getInput(i))
+          ? "give the input's value: --const " + proto.input(i) + "=FILE.npy"
+          : "sizes may only depend on constants, on sizes of inputs and on "
+            "inputs given by --const");
+}
+
+FailureOr<SmallVector<int64_t>> Node::getIntsInput(unsigned i, StringRef what) {
+  auto elements = getShapeInput(i, what);
+  if (failed(elements))
+    return failure();
+  SmallVector<int64_t> values;
+  for (Expr element : *elements) {
+    if (!element.isConstant())
+      return unsupported("expected " + what + " to be numbers, got " +
+                             element.str(),
+                         "give the dimension a size: --dim NAME=SIZE");
+    values.push_back(element.getValue());
+  }
+  return values;
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+bool Node::hasAttr(StringRef name) const {
+  return llvm::any_of(proto.attribute(), [&](const AttributeProto &attr) {
+    return attr.name() == name;
+  });
+}
+
+const AttributeProto *Node::find(StringRef name,
+                                 AttributeProto::AttributeType type) {
+  used.insert(name);
+  for (const AttributeProto &attr : proto.attribute()) {
+    if (attr.name() != name)
+      continue;
+    if (attr.type() == type)
+      return &attr;
+    (void)malformed("expected attribute " + quoted(name) + " of type " +
+                    AttributeProto::AttributeType_Name(type) + ", got " +
+                    AttributeProto::AttributeType_Name(attr.type()));
+    return nullptr;
+  }
+  return nullptr;
+}
+
+int64_t Node::getInt(StringRef name, int64_t defaultValue) {
+  const AttributeProto *attr = find(name, AttributeProto::INT);
+  return attr ? attr->i() : defaultValue;
+}
+bool Node::getBool(StringRef name, bool defaultValue) {
+  return getInt(name, defaultValue) != 0;
+}
+double Node::getFloat(StringRef name, float defaultValue) {
+  const AttributeProto *attr = find(name, AttributeProto::FLOAT);
+  return attr ? attr->f() : defaultValue;
+}
+std::string Node::getString(StringRef name, StringRef defaultValue) {
+  const AttributeProto *attr = find(name, AttributeProto::STRING);
+  return attr ? attr->s() : defaultValue.str();
+}
+std::optional<SmallVector<int64_t>> Node::getInts(StringRef name) {
+  const AttributeProto *attr = find(name, AttributeProto::INTS);
+  if (!attr)
+    return std::nullopt;
+  return SmallVector<int64_t>(attr->ints().begin(), attr->ints().end());
+}
+std::optional<SmallVector<float>> Node::getFloats(StringRef name) {
+  const AttributeProto *attr = find(name, AttributeProto::FLOATS);
+  if (!attr)
+    return std::nullopt;
+  return SmallVector<float>(attr->floats().begin(), attr->floats().end());
+}
+ElementsAttr Node::getTensor(StringRef name) {
+  const AttributeProto *attr = find(name, AttributeProto::TENSOR);
+  if (!attr)
+    return {};
+  std::string error;
+  ElementsAttr elements = graph.constants.read(attr->t(), error);
+  if (!elements)
+    (void)unsupported("attribute " + quoted(name) + ": " + error);
+  return elements;
+}
+void Node::ignoreAttr(StringRef name) { used.insert(name); }
+
+Type Node::getTypeAttr(StringRef name, int64_t defaultValue) {
+  int64_t number = getInt(name, defaultValue);
+  Type type =
+      number == static_cast<int32_t>(number)
+          ? onnx::getElementType(static_cast<int32_t>(number), b.getContext())
+          : Type();
+  if (!type)
+    (void)unsupported("expected attribute " + quoted(name) +
+                      " to be a supported element type, got number " +
+                      Twine(number));
+  return type;
+}
+
+LogicalResult Node::checkAttributesUsed() {
+  LogicalResult result = success();
+  llvm::StringSet<> seen;
+  for (const AttributeProto &attr : proto.attribute()) {
+    if (!seen.insert(attr.name()).second)
+      result =
+          malformed("attribute " + quoted(attr.name()) + " is given twice");
+    if (!used.contains(attr.name()))
+      result =
+          malformed("attribute " + quoted(attr.name()) + " is not one of " +
+                    getOpType() + " at opset " + Twine(opset));
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+FailureOr<int64_t> Node::getAxis(int64_t axis, int64_t rank) {
+  if (axis < -rank || axis >= rank)
+    return malformed("expected an axis from " + Twine(-rank) + " to " +
+                     Twine(rank - 1) + ", got " + Twine(axis));
+  return axis < 0 ? axis + rank : axis;
+}
+
+FailureOr<SmallVector<int64_t>> Node::getAxes(ArrayRef<int64_t> axes,
+                                              int64_t rank) {
+  SmallVector<int64_t> result;
+  for (int64_t axis : axes) {
+    auto valid = getAxis(axis, rank);
+    if (failed(valid))
+      return failure();
+    if (llvm::is_contained(result, *valid))
+      return malformed("expected distinct axes, got " + Twine(*valid) +
+                       " twice");
+    result.push_back(*valid);
+  }
+  llvm::sort(result);
+  return result;
+}
+
+LogicalResult Node::checkTypes(unsigned input, Types allowed) {
+  if (contains(allowed, getInputType(input)))
+    return success();
+  return unsupported("expected input " + Twine(input) +
+                     " to have elements of " + toString(allowed) + ", got " +
+                     toString(getInputType(input)));
+}
+
+LogicalResult Node::checkSameTypes(ArrayRef<unsigned> indices) {
+  std::optional<unsigned> first;
+  for (unsigned i : indices) {
+    if (!hasInput(i))
+      continue;
+    if (!first)
+      first = i;
+    if (getInputType(i) != getInputType(*first))
+      return malformed("expected input " + Twine(i) + " to have input " +
+                       Twine(*first) + "'s element type " +
+                       toString(getInputType(*first)) + ", got " +
+                       toString(getInputType(i)));
+  }
+  return success();
+}
+
+LogicalResult Node::checkRank(unsigned input, int64_t least) {
+  if (getInputRank(input) >= least)
+    return success();
+  return malformed("expected input " + Twine(input) + " to have rank " +
+                   Twine(least) + " or more, got " +
+                   Twine(getInputRank(input)));
+}
+
+FailureOr<SmallVector<Value>>
+Node::broadcastInputs(ArrayRef<unsigned> indices) {
+  SmallVector<Value> values;
+  for (unsigned i : indices)
+    values.push_back(getInput(i));
+  std::string sizes;
+  for (Value value : values)
+    sizes += (sizes.empty() ? "" : " and ") + fusec::toString(getSizes(value));
+  if (failed(b.broadcastAll(values)))
+    return malformed("expected sizes that broadcast together, got " + sizes);
+  return values;
+}
+
+FailureOr<Value> Node::broadcastInput(unsigned input, ArrayRef<Expr> sizes) {
+  Sizes from = getInputSizes(input);
+  bool valid = from.size() <= sizes.size();
+  size_t skipped = valid ? sizes.size() - from.size() : 0;
+  for (size_t i = 0; valid && i < from.size(); ++i)
+    valid = from[i].isConstant(1) ||
+            b.agreement.agree(sizes[skipped + i], from[i],
+                              getOpType() + ": broadcast sizes");
+  if (!valid)
+    return malformed("expected input " + Twine(input) +
+                     " to broadcast to sizes " + fusec::toString(sizes) +
+                     ", got " + fusec::toString(from));
+  // What the sizes of the result stay is the other operand's business.
+  return b.broadcastTo(getInput(input), sizes);
+}
+
+FailureOr<Expr> Node::agree(Expr x, Expr y, StringRef reason) {
+  if (auto common = b.agreement.agree(x, y, getOpType() + ": " + reason))
+    return *common;
+  return malformed(reason + ": expected equal sizes, got " + x.str() + " and " +
+                   y.str());
+}
+
+//===----------------------------------------------------------------------===//
+// Outputs
+//===----------------------------------------------------------------------===//
+
+bool Node::wantsOutput(unsigned i) const {
+  return i < getNumOutputs() && !proto.output(i).empty();
+}
+
+LogicalResult Node::setOutput(unsigned i, Value value) {
+  if (i >= outputs.size())
+    return success();
+  Sizes sizes = getSizes(value);
+  if (sizes.size() > maxRank)
+    return unsupported("expected results of rank " + Twine(maxRank) +
+                       " at most, got rank " + Twine(sizes.size()));
+  SmallVector<int64_t> constants;
+  for (Expr size : sizes) {
+    if (isTooLarge(size))
+      return unsupported(
+          "the size of a result is too long an expression of dimensions");
+    if (auto constant = size.getConstant())
+      constants.push_back(*constant);
+    else if (auto upper = ExprRanges({}).upperBound(size); upper && *upper < 0)
+      return malformed("expected sizes that are not negative, got " +
+                       size.str());
+  }
+  std::string error;
+  if (!areValidSizes(constants, getElementBytes(fusec::getElementType(value)),
+                     error))
+    return malformed(error);
+  outputs[i] = value;
+  return success();
+}
+
+} // namespace fusec::onnx

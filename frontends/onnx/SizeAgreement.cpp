@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "frontends/onnx/SizeAgreement.h"
+
+using namespace mlir;
+
+namespace fusec::onnx {
+
+constexpr unsigned maxExprNodes = 512;
+
+static unsigned countNodes(Expr expr, unsigned depth, unsigned limit) {
+  if (depth > maxExprDepth)
+    return limit + 1;
+  unsigned count = 1;
+  for (Expr operand : expr.getOperands()) {
+    count += countNodes(operand, depth + 1, limit - std::min(limit, count));
+    if (count > limit)
+      break;
+  }
+  return count;
+}
+bool isTooLarge(Expr expr) {
+  return countNodes(expr, 1, maxExprNodes) > maxExprNodes;
+}
+size_t countTerms(Expr expr) {
+  return expr.getKind() == ExprKind::Add ? expr.getOperands().size() : 1;
+}
+
+Expr SizeAgreement::apply(Expr size) const {
+  return size.replace([&](Expr leaf) {
+    if (leaf.getKind() != ExprKind::Symbol)
+      return leaf;
+    auto it = replacements.find(leaf.getName().str());
+    return it == replacements.end() ? leaf : it->second;
+  });
+}
+
+bool SizeAgreement::replace(Expr name, Expr by) {
+  if (frozen || name.getKind() != ExprKind::Symbol ||
+      (by.getKind() != ExprKind::Symbol && !by.isConstant()))
+    return false;
+  // Another use in this pass may have replaced either already.
+  name = apply(name);
+  by = apply(by);
+  if (name == by)
+    return true;
+  if (name.getKind() != ExprKind::Symbol)
+    std::swap(name, by);
+  if (name.getKind() != ExprKind::Symbol)
+    return false;
+  replacements[name.getName().str()] = by;
+  // Values stay free of replaced names, so that one look-up is enough.
+  for (auto &entry : replacements)
+    entry.second = apply(entry.second);
+  return true;
+}
+
+std::optional<Expr> SizeAgreement::agree(Expr a, Expr b, const Twine &reason) {
+  if (a == b)
+    return a;
+  ExprRanges ranges({});
+  Expr difference = a - b;
+  auto lower = ranges.lowerBound(difference),
+       upper = ranges.upperBound(difference);
+  if ((lower && *lower > 0) || (upper && *upper < 0))
+    return std::nullopt;
+  // c * name = c * k is name = k.
+  auto [ca, ra] = splitCoefficient(a);
+  auto [cb, rb] = splitCoefficient(b);
+  Expr left = a, right = b;
+  if (ra.getKind() == ExprKind::Symbol && !b.isConstant() && ca == cb)
+    left = ra, right = rb;
+  else if (ra.getKind() == ExprKind::Symbol && b.isConstant() &&
+           b.getValue() % ca == 0)
+    left = ra, right = Expr::constant(a.getContext(), b.getValue() / ca);
+  else if (rb.getKind() == ExprKind::Symbol && a.isConstant() &&
+           a.getValue() % cb == 0)
+    left = rb, right = Expr::constant(a.getContext(), a.getValue() / cb);
+  // The name met last is replaced, which is mostly the right operand's.
+  bool replaced = left.isConstant() || right.isConstant()
+                      ? replace(left.isConstant() ? right : left,
+                                left.isConstant() ? left : right)
+                      : replace(right, left);
+  if (!replaced) {
+    auto constraint = ConstraintAttr::get(a.getContext(), a, b, reason.str());
+    bool known = llvm::any_of(constraints, [&](Attribute attr) {
+      auto other = cast<ConstraintAttr>(attr);
+      return other.getLhs() == a && other.getRhs() == b;
+    });
+    if (!known)
+      constraints.push_back(constraint);
+  }
+  return b.isConstant() ? b : a;
+}
+
+} // namespace fusec::onnx

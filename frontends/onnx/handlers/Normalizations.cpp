@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Softmax and the normalizations, by the formulas of their definitions; fusion
+// puts them together again.
+
+#include "frontends/onnx/handlers/Handlers.h"
+
+using namespace mlir;
+
+namespace fusec::onnx {
+
+//===----------------------------------------------------------------------===//
+// Softmax
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct ShiftedExp {
+  Value shifted, exp, sum;
+};
+} // namespace
+
+/// x - max(x), its exponential, and the sum of that, all of x's sizes.
+static FailureOr<ShiftedExp> computeShiftedExp(Node &node) {
+  if (failed(node.checkRank(0, 1)))
+    return failure();
+  auto axis = node.getAxis(node.getInt("axis", -1), node.getInputRank(0));
+  if (failed(axis))
+    return failure();
+  TensorBuilder &b = node.b;
+  Value x = node.getInput(0);
+  Sizes sizes = getSizes(x);
+  Value largest = b.reduce(ReduceKind::Max, x, *axis, /*keepDims=*/true);
+  Value shifted = b.binary<SubOp>(x, b.broadcastTo(largest, sizes));
+  Value exp = b.unary<ExpOp>(shifted);
+  Value sum = b.reduce(ReduceKind::Sum, exp, *axis, /*keepDims=*/true);
+  return ShiftedExp{shifted, exp, sum};
+}
+
+static LogicalResult importSoftmax(Node &node) {
+  auto parts = computeShiftedExp(node);
+  if (failed(parts))
+    return failure();
+  Value sum = node.b.broadcastTo(parts->sum, getSizes(parts->exp));
+  return node.setOutput(0, node.b.binary<DivOp>(parts->exp, sum));
+}
+
+static LogicalResult importLogSoftmax(Node &node) {
+  auto parts = computeShiftedExp(node);
+  if (failed(parts))
+    return failure();
+  Value log =
+      node.b.broadcastTo(node.b.unary<LogOp>(parts->sum), getSizes(parts->exp));
+  return node.setOutput(0, node.b.binary<SubOp>(parts->shifted, log));
+}
+
+//===----------------------------------------------------------------------===//
+// Layer and RMS normalization
+//===----------------------------------------------------------------------===//
+
+/// The axes from the attribute 'axis' on.
+static FailureOr<SmallVector<int64_t>> getTrailingAxes(Node &node) {
+  if (failed(node.checkRank(0, 1)))
+    return failure();
+  int64_t rank = node.getInputRank(0);
+  auto axis = node.getAxis(node.getInt("axis", -1), rank);
+  if (failed(axis))
+    return failure();
+  return llvm::to_vector(llvm::seq<int64_t>(*axis, rank));
+}
+
+static FailureOr<Type> getStashType(Node &node) {
+  Type type = node.getTypeAttr("stash_type", ::onnx::TensorProto::FLOAT);
+  if (!type)
+    return failure();
+  if (!isa<FloatType>(type))
+    return node.malformed(
+        "expected attribute 'stash_type' to be a float type, got " +
+        toString(type));
+  return type;
+}
+
+static LogicalResult importLayerNormalization(Node &node) {
+  auto axes = getTrailingAxes(node);
+  auto stash = getStashType(node);
+  if (failed(axes) || failed(stash) || failed(node.checkSameTypes({0, 1, 2})))
+    return failure();
+  TensorBuilder &b = node.b;
+  Sizes sizes = node.getInputSizes(0);
+  Value x = b.cast(node.getInput(0), *stash);
+  Value mean = b.mean(x, *axes, /*keepDims=*/true);
+  Value deviation = b.binary<SubOp>(x, b.broadcastTo(mean, sizes));
+  Value variance =
+      b.mean(b.binary<MulOp>(deviation, deviation), *axes, /*keepDims=*/true);
+  Value epsilon = b.splatLike(node.getFloat("epsilon", 1e-5f), variance);
+  Value standard = b.unary<SqrtOp>(b.binary<AddOp>(variance, epsilon));
+  Value inverse = b.unary<ReciprocalOp>(standard);
+  Value result = b.binary<MulOp>(deviation, b.broadcastTo(inverse, sizes));
+  result = b.cast(result, node.getInputType(0));
+  auto scale = node.broadcastInput(1, sizes);
+  if (failed(scale))
+    return failure();
+  result = b.binary<MulOp>(result, *scale);
+  if (node.hasInput(2)) {
+    auto bias = node.broadcastInput(2, sizes);
+    if (failed(bias))
+      return failure();
+    result = b.binary<AddOp>(result, *bias);
+  }
+  if (failed(node.setOutput(0, result)))
+    return failure();
+  if (node.wantsOutput(1) && failed(node.setOutput(1, mean)))
+    return failure();
+  return node.wantsOutput(2) ? node.setOutput(2, inverse) : success();
+}
+
+static LogicalResult importRMSNormalization(Node &node) {
+  auto axes = getTrailingAxes(node);
+  auto stash = getStashType(node);
+  if (failed(axes) || failed(stash) || failed(node.checkTypes(1, Types::Float)))
+    return failure();
+  TensorBuilder &b = node.b;
+  Sizes sizes = node.getInputSizes(0);
+  Value x = b.cast(node.getInput(0), *stash);
+  Value meanSquare = b.mean(b.binary<MulOp>(x, x), *axes, /*keepDims=*/true);
+  Value epsilon = b.splatLike(node.getFloat("epsilon", 1e-5f), meanSquare);
+  Value root = b.unary<SqrtOp>(b.binary<AddOp>(meanSquare, epsilon));
+  Value normalized = b.binary<DivOp>(x, b.broadcastTo(root, sizes));
+  // The result has the scale's type.
+  normalized =
+      b.cast(b.cast(normalized, node.getInputType(0)), node.getInputType(1));
+  auto scale = node.broadcastInput(1, sizes);
+  if (failed(scale))
+    return failure();
+  return node.setOutput(0, b.binary<MulOp>(normalized, *scale));
+}
+
+//===----------------------------------------------------------------------===//
+// Batch normalization
+//===----------------------------------------------------------------------===//
+
+/// The widest of the operands' types: before opset 15 all are the same.
+static Type getWidestType(Node &node) {
+  Type widest = node.getInputType(0);
+  for (unsigned i = 1; i < 5; ++i) {
+    Type type = node.getInputType(i);
+    if (type == widest)
+      continue;
+    unsigned width =
+        std::max(type.getIntOrFloatBitWidth(), widest.getIntOrFloatBitWidth());
+    widest = width == 64 ? node.b.getF64Type() : node.b.getF32Type();
+  }
+  return widest;
+}
+
+static LogicalResult importBatchNormalization(Node &node) {
+  node.ignoreAttr("momentum");
+  if (node.opset >= 14 && node.getBool("training_mode", false))
+    return node.unsupported("expected attribute 'training_mode' to be 0, got 1",
+                            "export the model for inference");
+  for (unsigned i = 1; i < node.getNumOutputs(); ++i)
+    if (node.wantsOutput(i))
+      return node.unsupported("outputs besides the first are those of training",
+                              "export the model for inference");
+  if (failed(node.checkRank(0, 1)))
+    return failure();
+  for (unsigned i = 1; i < 5; ++i)
+    if (failed(node.checkTypes(i, Types::Float)))
+      return failure();
+  TensorBuilder &b = node.b;
+  Sizes sizes = node.getInputSizes(0);
+  Type type = getWidestType(node);
+  SmallVector<Value> statistics; // scale, bias, mean, variance
+  for (unsigned i = 1; i < 5; ++i) {
+    Sizes vector = node.getInputSizes(i);
+    if (vector.size() != 1)
+      return node.malformed("expected input " + Twine(i) +
+                            " to have rank 1, got rank " +
+                            Twine(vector.size()));
+    // Data of one dimension have one channel.
+    Expr channels = sizes.size() > 1 ? sizes[1] : b.getExpr(1);
+    auto size = node.agree(channels, vector[0], "channels");
+    if (failed(size))
+      return failure();
+    statistics.push_back(b.cast(b.retarget(node.getInput(i), channels), type));
+  }
+  Value epsilon = b.splatLike(node.getFloat("epsilon", 1e-5f), statistics[3]);
+  Value deviation = b.unary<SqrtOp>(b.binary<AddOp>(statistics[3], epsilon));
+  auto spread = [&](Value vector) {
+    return sizes.size() > 1 ? b.broadcast(vector, sizes, 1)
+                            : b.broadcastTo(vector, sizes);
+  };
+  Value result = b.cast(node.getInput(0), type);
+  result = b.binary<SubOp>(result, spread(statistics[2]));
+  result = b.binary<DivOp>(result, spread(deviation));
+  result = b.binary<MulOp>(result, spread(statistics[0]));
+  result = b.binary<AddOp>(result, spread(statistics[1]));
+  return node.setOutput(0, b.cast(result, node.getInputType(0)));
+}
+
+llvm::ArrayRef<Handler> getNormalizationHandlers() {
+  static constexpr Handler handlers[] = {
+      {"BatchNormalization", 13, 5, 5, 5, Types::Float,
+       importBatchNormalization, "training mode"},
+      {"LayerNormalization", 17, 2, 3, 3, Types::Float,
+       importLayerNormalization},
+      {"LogSoftmax", 13, 1, 1, 1, Types::Float, importLogSoftmax},
+      {"RMSNormalization", 23, 2, 2, 1, Types::Float, importRMSNormalization},
+      {"Softmax", 13, 1, 1, 1, Types::Float, importSoftmax},
+  };
+  return handlers;
+}
+
+} // namespace fusec::onnx
