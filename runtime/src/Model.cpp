@@ -167,7 +167,7 @@ void Model::uploadWeights(const format::Bundle &bundle) {
   }
   // Copies from pageable memory may still be under way, and other streams do
   // not wait for them.
-  driver.check(driver.contextSynchronize(), "copying weights");
+  driver.check(driver.streamSynchronize(nullptr), "copying weights");
 }
 
 void Model::encodeWeightMaps() {

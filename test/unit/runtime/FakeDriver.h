@@ -46,6 +46,8 @@ struct FakeState {
   int failAt = 0;
   int failCode = 0;
 
+  // Whether calls, launches and maps are kept, which allocates.
+  bool record = true;
   std::map<std::string, int> calls;
   std::vector<FakeLaunch> launches;
   std::vector<FakeMap> maps;

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// run() allocates no host memory: this program's operator new counts what the
+// library asks for.
+
+#include "test/unit/runtime/LibraryTest.h"
+
+#include <cstdlib>
+#include <new>
+
+namespace {
+thread_local bool counting = false;
+thread_local int allocations = 0;
+
+void *allocate(std::size_t size, std::size_t alignment) {
+  allocations += counting ? 1 : 0;
+  void *memory = nullptr;
+  if (posix_memalign(&memory, alignment, size ? size : 1) != 0)
+    throw std::bad_alloc();
+  return memory;
+}
+} // namespace
+
+void *operator new(std::size_t size) { return allocate(size, 16); }
+void *operator new(std::size_t size, std::align_val_t alignment) {
+  return allocate(size, std::size_t(alignment));
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void *memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void *memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
+
+using namespace fusec;
+using namespace fusec::test;
+
+namespace {
+class AllocationTest : public LibraryTest {};
+
+int countIn(const std::function<void()> &work) {
+  allocations = 0;
+  counting = true;
+  work();
+  counting = false;
+  return allocations;
+}
+} // namespace
+
+TEST_F(AllocationTest, RunAllocatesNothing) {
+  Session session = load().session();
+  auto tensors = std::make_unique<Tensors>();
+  fake->record = false;
+  auto run = [&] {
+    ASSERT_EQ(fusec_session_run(session.handle(), nullptr, nullptr, 0),
+              FUSEC_OK);
+  };
+  tensors->bind(session, 100);
+  EXPECT_GT(countIn([&] { session.prepare(); }), 0) << "the count works";
+  EXPECT_EQ(countIn(run), 0) << "the first run";
+  EXPECT_EQ(session.launchCount(), 2u);
+  EXPECT_EQ(countIn(run), 0) << "the same again";
+  session.bind("x", Tensor(tensors->y, FUSEC_F32, {100, 4}));
+  EXPECT_EQ(countIn(run), 0) << "another address";
+  fake->record = true;
+}
