@@ -49,6 +49,28 @@ def SimplifyViews : Pass<"fusec-simplify-views", "::fusec::ModelOp"> {
   }];
 }
 
+def GroupLookups : Pass<"fusec-group-lookups", "::fusec::ModelOp"> {
+  let summary = "gathers by columns of one index tensor become one lookup";
+  let description = [{
+    Neighbouring operands of a concat along dimension 1 that gather rows by
+    columns of one tensor, ascending or descending by one step, from tables of
+    one width. Other operands stay beside the lookup. Runs after
+    `fusec-simplify-views`.
+
+    ```mlir
+    %0 = fusec.gather %t0 [-1, 1] (%column0) flag
+    %1 = fusec.gather %t1 [-1, 1] (%column1) flag
+    %r = fusec.concat %d, %0, %1 axis 1
+    ```
+    becomes
+    ```mlir
+    %l = fusec.lookup (%t0, %t1) at %ids flag   // [n, 2, width]
+    %c = fusec.collapse %l [[0], [1, 2]]        // [n, 2 * width]
+    %r = fusec.concat %d, %c axis 1
+    ```
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // From the tensor to the fused level
 //===----------------------------------------------------------------------===//
@@ -111,6 +133,44 @@ def FormFusions : Pass<"fusec-form-fusions", "::fusec::ModelOp"> {
   let options = [
     Option<"fuse", "fuse", "bool", /*default=*/"true",
            "off: every op is a kernel of its own">];
+}
+
+//===----------------------------------------------------------------------===//
+// Planning
+//===----------------------------------------------------------------------===//
+
+def BuildPlans : Pass<"fusec-build-plans", "::mlir::ModuleOp"> {
+  let summary = "one plan per target: buffers for values, steps for fusions";
+  let description = [{
+    Every buffer is dense and has a slot of its own, except the operands of an
+    assembled concat, which are slices of its buffer. Every step has the
+    plainest schedule of its family. The model stays: it holds the interface.
+
+    ```mlir
+    fusec.model @main ... {           fusec.plan @sm_90a of @main slots [] {
+    ^bb0(%x):                           fusec.buffer @x input 0 ...
+      %0 = fusec.fusion ... (%x)   ->   fusec.buffer @y output 0 ...
+      fusec.output %0                   fusec.step ... inputs [@x] outputs [@y] ...
+    }                                 }
+    ```
+  }];
+  let options = [ListOption<"targets", "targets", "std::string", "targets to plan for">];
+}
+
+def AssignStorage : Pass<"fusec-assign-storage", "::fusec::PlanOp"> {
+  let summary = "buffers whose lifetimes do not meet share a slot";
+  let description = [{
+    Steps run in order, so that a buffer lives from the step that first writes
+    it to the last one that touches it. The size of a shared slot is the `max`
+    of its buffers' sizes.
+  }];
+}
+
+def ChooseSchedules : Pass<"fusec-choose-schedules", "::fusec::PlanOp"> {
+  let summary = "variants of each step: vector widths, tiles, index widths, and their guards";
+  let options = [
+    Option<"precision", "precision", "std::string", /*default=*/"\"ieee\"",
+           "how fp32 matmuls multiply: ieee or tf32">];
 }
 
 #endif // FUSEC_COMPILER_PASSES_TD

@@ -124,14 +124,13 @@ static void assembleConcats(FusionGroups &groups) {
       Value value = stripReshapes(operand);
       Operation *producer = value.getDefiningOp();
       auto from = producer ? groups.getGroupOf(producer) : std::nullopt;
-      if (!from || owned.contains(value) || !values.insert(value))
+      if (!from || owned.contains(value) || groups.isModelOutput(value) || !values.insert(value))
         return false;
       const FusionGroup &source = groups.getGroups()[*from];
       return !source.isAssembled &&
              (source.family != Family::Pointwise ||
               llvm::any_of(source.ops, [](Operation *op) { return isa<LookupOp>(op); }));
     });
-    std::string why = "its operands come from kernels of their own";
     if (assembles) {
       group.isAssembled = true;
       owned.insert(values.begin(), values.end());

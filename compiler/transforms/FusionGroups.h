@@ -46,6 +46,7 @@ public:
   llvm::SmallVector<FusionEdge> getEdges() const;
   /// Values of the ops that are read outside of them.
   llvm::SmallVector<mlir::Value> getOutputs(llvm::ArrayRef<mlir::Operation *> ops) const;
+  bool isModelOutput(mlir::Value value) const { return modelOutputs.contains(value); }
   /// The ops of both, in program order.
   llvm::SmallVector<mlir::Operation *> getUnion(unsigned a, unsigned b) const;
   /// Whether `consumer` also depends on `producer` through a third group.

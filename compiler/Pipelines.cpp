@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Pipelines.h"
+#include "compiler/Passes.h"
+#include "ir/FusecOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace fusec;
+
+static std::unique_ptr<Pass> verifyLevel(StringRef level) {
+  VerifyLevelOptions options;
+  options.level = level.str();
+  return createVerifyLevel(options);
+}
+
+void fusec::buildTensorStage(PassManager &manager, const PipelineOptions &options) {
+  OpPassManager &model = manager.nest<ModelOp>();
+  // 1. What exporters leave behind: identities, duplicates, dead code.
+  model.addPass(createCanonicalizerPass());
+  model.addPass(createCSEPass());
+  manager.addPass(verifyLevel("tensor"));
+}
+
+void fusec::buildFusionStage(PassManager &manager, const PipelineOptions &options) {
+  OpPassManager &model = manager.nest<ModelOp>();
+  // 1. Matmuls take the form that all of their kernels have.
+  model.addPass(createFormContractions());
+  model.addPass(createCSEPass());
+  // 2. Regions.
+  FormFusionsOptions fusion;
+  fusion.fuse = options.fuse;
+  model.addPass(createFormFusions(fusion));
+  manager.addPass(verifyLevel("fused"));
+}
+
+void fusec::buildPlanStage(PassManager &manager, const PipelineOptions &options) {
+  // 1. Buffers and steps, once for each target.
+  BuildPlansOptions plans;
+  plans.targets.assign(options.targets.begin(), options.targets.end());
+  manager.addPass(createBuildPlans(plans));
+  // 2. Storage before schedules: whether a buffer is the user's or ours decides
+  //    what is known of its alignment.
+  OpPassManager &plan = manager.nest<PlanOp>();
+  plan.addPass(createAssignStorage());
+  ChooseSchedulesOptions schedules;
+  schedules.precision = options.precision;
+  plan.addPass(createChooseSchedules(schedules));
+  manager.addPass(verifyLevel("planned"));
+}
+
+static LogicalResult run(ModuleOp module, const PipelineOptions &options,
+                         void (*build)(PassManager &, const PipelineOptions &)) {
+  PassManager manager(module.getContext());
+  build(manager, options);
+  return manager.run(module);
+}
+
+LogicalResult fusec::runTensorStage(ModuleOp module, const PipelineOptions &options) {
+  return run(module, options, buildTensorStage);
+}
+LogicalResult fusec::runFusionStage(ModuleOp module, const PipelineOptions &options) {
+  return run(module, options, buildFusionStage);
+}
+LogicalResult fusec::runPlanStage(ModuleOp module, const PipelineOptions &options) {
+  return run(module, options, buildPlanStage);
+}

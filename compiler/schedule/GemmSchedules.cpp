@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/codegen/Iteration.h"
+#include "compiler/device/gemm_config.h"
+#include "compiler/schedule/Schedules.h"
+
+using namespace mlir;
+using namespace fusec;
+
+namespace {
+struct Tile {
+  int64_t m, n, k, divideM, divideN, stages;
+};
+} // namespace
+
+// Largest first; one that leaves multiprocessors idle gives way to the next.
+static const Tile mmaTiles[] = {
+    {128, 128, 64, 2, 4, 3}, {128, 64, 64, 4, 2, 3}, {64, 64, 64, 2, 2, 4}, {32, 32, 64, 2, 2, 4}};
+static const Tile mmaTiles32[] = { // tf32: half as many elements a row of shared memory
+    {128, 128, 32, 2, 4, 3}, {128, 64, 32, 4, 2, 3}, {64, 64, 32, 2, 2, 4}, {32, 32, 32, 2, 2, 4}};
+static const Tile simtTiles[] = {{128, 64, 16, 8, 4, 2}, {64, 64, 16, 4, 4, 2}, {32, 32, 16, 2, 2, 2}};
+
+static int64_t sharedBytes(GemmUnit unit, const Tile &tile, int64_t accumulators, int64_t bytes) {
+  if (unit == GemmUnit::Mma)
+    return mmaSharedBytes(tile.m, tile.n, tile.k, tile.divideM, tile.divideN, tile.stages, accumulators, bytes);
+  return simtSharedBytes(tile.m, tile.n, tile.k, accumulators, bytes);
+}
+
+/// Accumulator registers a thread may hold without spilling.
+static constexpr int64_t maxAccumulators = 128;
+
+static int64_t accumulatorsPerThread(GemmUnit unit, const Tile &tile, int64_t accumulators) {
+  int64_t perThread = unit == GemmUnit::Mma ? tile.m * tile.n / (32 * tile.divideM * tile.divideN)
+                                            : tile.divideM * tile.divideN;
+  return perThread * accumulators;
+}
+
+SmallVector<VariantAttr> fusec::chooseGemmVariants(StepOp step, const Target &target, Precision precision) {
+  MLIRContext *context = step.getContext();
+  Block &block = step.getBody().front();
+  auto iteration = analyzeMatmul(
+      llvm::to_vector(block.getTerminator()->getOperands()),
+      [&](Operation *op) { return op->getBlock() == &block; },
+      [&](Value v) { return getStrides(getInputBuffer(step, v)); },
+      [&](unsigned i) { return getStrides(getOutputBuffer(step, i)); });
+  if (failed(iteration))
+    return {VariantAttr::get(context, {}, getPlainSchedule(Family::Gemm, context))};
+
+  ContractionOp root = iteration->root;
+  Type type = getElementType(root.getLhs()[0]);
+  int64_t accumulators = root.getNumAccumulators(), bytes = getElementBytes(type);
+  bool tensorCores = type.isF16() || type.isBF16() || (type.isF32() && precision == Precision::Tf32);
+  int64_t m = getTypicalValue(iteration->m), n = getTypicalValue(iteration->n);
+  int64_t batch = getTypicalValue(getElementCount(iteration->batchSizes, context));
+
+  Attribute schedule;
+  auto narrow = [](int64_t size) { return size <= 1 ? 1 : size <= 2 ? 2 : size <= 4 ? 4 : 8; };
+  if (n <= 8 && iteration->n.isConstant()) {
+    schedule = GemmScheduleAttr::get(context, GemmUnit::GemvN, 0, narrow(n), 0, 128, 0, 0);
+  } else if (m <= 8 && iteration->m.isConstant()) {
+    schedule = GemmScheduleAttr::get(context, GemmUnit::GemvM, narrow(m), 0, 0, 128, 0, 0);
+  } else {
+    GemmUnit unit = tensorCores ? GemmUnit::Mma : GemmUnit::Simt;
+    ArrayRef<Tile> tiles = !tensorCores ? ArrayRef<Tile>(simtTiles)
+                           : bytes == 4 ? ArrayRef<Tile>(mmaTiles32)
+                                        : ArrayRef<Tile>(mmaTiles);
+    int64_t accumulatorBytes = tensorCores ? bytes : type.isF64() || type.isInteger(64) ? 8 : 4;
+    const Tile *chosen = &tiles.back();
+    for (const Tile &tile : tiles) {
+      if (sharedBytes(unit, tile, accumulators, accumulatorBytes) > target.sharedBytes ||
+          accumulatorsPerThread(unit, tile, accumulators) > maxAccumulators)
+        continue;
+      int64_t blocks = tilesOf(m, tile.m) * tilesOf(n, tile.n) * batch;
+      if (blocks >= target.multiprocessors) {
+        chosen = &tile;
+        break;
+      }
+    }
+    schedule = GemmScheduleAttr::get(context, unit, chosen->m, chosen->n, chosen->k, chosen->divideM,
+                                     chosen->divideN, chosen->stages);
+  }
+
+  // Wide copies need aligned matrices; the emitter picks the width from what
+  // the guards promise.
+  SmallVector<BufferOp> matrices;
+  for (const MatrixAccess &a : iteration->lhs)
+    matrices.push_back(getInputBuffer(step, a.value));
+  for (auto &segment : iteration->rhs)
+    for (const MatrixAccess &b : segment)
+      matrices.push_back(getInputBuffer(step, b.value));
+  for (const TileOperand &o : iteration->operands)
+    matrices.push_back(getInputBuffer(step, o.value));
+  for (const TileStore &s : iteration->stores)
+    matrices.push_back(getOutputBuffer(step, s.output));
+  SmallVector<GuardAttr> guards = getAlignmentGuards(matrices);
+  SmallVector<VariantAttr> variants;
+  if (!guards.empty())
+    variants.push_back(VariantAttr::get(context, guards, schedule));
+  variants.push_back(VariantAttr::get(context, {}, schedule));
+  return variants;
+}

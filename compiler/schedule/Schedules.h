@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The variants of a step on a target: the fastest schedule first, under the
+// guards that it needs, and one without guards last.
+
+#ifndef FUSEC_COMPILER_SCHEDULE_SCHEDULES_H
+#define FUSEC_COMPILER_SCHEDULE_SCHEDULES_H
+
+#include "compiler/schedule/Targets.h"
+#include "ir/FusecOps.h"
+
+namespace fusec {
+
+/// How fp32 matmuls multiply.
+enum class Precision { Ieee, Tf32 };
+
+/// The schedule that is always right: for steps that have no better one.
+mlir::Attribute getPlainSchedule(Family family, mlir::MLIRContext *context);
+
+llvm::SmallVector<VariantAttr> chooseVariants(StepOp step, const Target &target, Precision precision);
+
+// One function a family.
+llvm::SmallVector<VariantAttr> choosePointwiseVariants(StepOp step, const Target &target);
+llvm::SmallVector<VariantAttr> chooseReduceVariants(StepOp step, const Target &target);
+llvm::SmallVector<VariantAttr> chooseGemmVariants(StepOp step, const Target &target, Precision precision);
+
+/// What a size is taken to be where only its name is known.
+constexpr int64_t typicalSymbol = 1024;
+int64_t getTypicalValue(Expr expr);
+
+/// The guard under which every buffer of the step, and `count` threads, can be
+/// indexed with 32 bits; nothing where sizes already tell that they can.
+struct IndexWidth {
+  bool alwaysNarrow = false, neverNarrow = false;
+  llvm::SmallVector<GuardAttr> guards;
+};
+IndexWidth getIndexWidth(StepOp step);
+
+/// Guards that the buffers are 16-byte aligned, for those that a user binds.
+llvm::SmallVector<GuardAttr> getAlignmentGuards(llvm::ArrayRef<BufferOp> buffers);
+
+BufferOp getInputBuffer(StepOp step, mlir::Value argument);
+BufferOp getOutputBuffer(StepOp step, unsigned output);
+llvm::SmallVector<Expr> getStrides(BufferOp buffer);
+
+} // namespace fusec
+
+#endif // FUSEC_COMPILER_SCHEDULE_SCHEDULES_H
