@@ -320,7 +320,7 @@ std::optional<int64_t> Expr::evaluate(
       overflow = llvm::MulOverflow(*result, *value, next);
       break;
     case ExprKind::FloorDiv:
-      overflow = *value == 0;
+      overflow = *value == 0 || (*value == -1 && *result == INT64_MIN);
       if (!overflow)
         next = floorDivide(*result, *value);
       break;
