@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The compiler as a library: one model, taken from stage to stage. What stops
+// early (a look at the IR or at the kernels) and what compiles many models at
+// once use the same steps as `fusec compile`.
+
+#ifndef FUSEC_COMPILER_COMPILER_H
+#define FUSEC_COMPILER_COMPILER_H
+
+#include "compiler/CompileError.h"
+#include "compiler/Remarks.h"
+#include "compiler/bundle/ManifestBuilder.h"
+#include "compiler/codegen/nvrtc/KernelCache.h"
+
+namespace fusec {
+
+struct CompileOptions {
+  /// "sm_80", "sm_90a", "ptx", ...: a plan each.
+  std::vector<std::string> targets = {"sm_80", "sm_90a", "ptx"};
+  bool fuse = true;
+  /// "default", or "onnx": every 16-bit operation rounds, nothing contracts.
+  std::string numerics = "default";
+  /// How fp32 products multiply: "ieee", "tf32", "fp16" or "bf16".
+  std::string precision = "ieee";
+  IndexPolicy gatherPolicy = IndexPolicy::Flag;
+  /// Inputs that are known when compiling, and fixed dimensions.
+  std::vector<onnx::ConstantInput> constants;
+  std::map<std::string, int64_t> dims;
+  /// Whether a kernel that spills registers is an error, not a warning.
+  bool refuseSpills = false;
+  /// Keeps the remarks of all passes, for getRemarks().
+  bool wantRemarks = false;
+};
+
+enum class Stage { Imported, Tensor, Fused, Planned };
+
+class Compilation {
+public:
+  static llvm::Expected<std::unique_ptr<Compilation>> importFile(llvm::StringRef path,
+                                                                 CompileOptions options);
+  static llvm::Expected<std::unique_ptr<Compilation>> importBytes(llvm::StringRef model,
+                                                                  CompileOptions options);
+
+  /// Runs the passes up to a stage; earlier stages are not run again.
+  llvm::Error advance(Stage to);
+  /// After it the module has a plan for each target and kernels their text.
+  llvm::Error emit();
+
+  const CompileOptions &getOptions() const { return options; }
+  mlir::MLIRContext &getContext() { return context; }
+  mlir::ModuleOp getModule() { return *module; }
+  /// The model as it was after `Stage::Tensor`.
+  ModelOp getModel();
+  llvm::ArrayRef<CollectedRemark> getRemarks() const { return remarks; }
+  const KernelSet &getKernels() const { return kernels; }
+  std::vector<CompileRequest> getRequests() const;
+
+  /// The kernels as NVRTC compiled them, one for each request.
+  llvm::Error setImages(std::vector<CompiledKernel> images);
+  llvm::ArrayRef<CompiledKernel> getImages() const { return images; }
+  /// Emits, if that is still to be done, and compiles.
+  llvm::Error compile(KernelCompiler &compiler, const KernelCompiler::Progress &progress = nullptr);
+  /// Kernels that spill registers or whose wgmma instructions were serialised.
+  llvm::ArrayRef<std::string> getWarnings() const { return warnings; }
+
+  /// Build the bundle of what was compiled.
+  llvm::Error writeBundle(const std::string &path, const NvrtcVersion &nvrtc);
+  llvm::Expected<std::string> getBundle(const NvrtcVersion &nvrtc);
+
+private:
+  explicit Compilation(CompileOptions options);
+  llvm::Error import(llvm::function_ref<mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>(
+                         const onnx::ImportOptions &, onnx::ProblemList &)>
+                         importer);
+  llvm::Error build(const NvrtcVersion &nvrtc,
+                    llvm::function_ref<bool(ManifestBuilder &, std::string &)> write);
+
+  CompileOptions options;
+  mlir::MLIRContext context;
+  std::vector<CollectedRemark> remarks;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  Stage stage = Stage::Imported;
+  bool emitted = false;
+  KernelSet kernels;
+  std::vector<CompiledKernel> images;
+  std::vector<std::string> warnings;
+};
+
+} // namespace fusec
+
+#endif // FUSEC_COMPILER_COMPILER_H

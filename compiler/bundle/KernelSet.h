@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The kernels of a module's plans: emitted in order, equal ones once, under
+// names that are unique within a target.
+
+#ifndef FUSEC_COMPILER_BUNDLE_KERNELSET_H
+#define FUSEC_COMPILER_BUNDLE_KERNELSET_H
+
+#include "compiler/codegen/KernelSource.h"
+#include "compiler/codegen/nvrtc/Nvrtc.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <map>
+
+namespace fusec {
+
+struct EmittedKernel {
+  std::string target;
+  std::string symbol;
+  std::string text;
+};
+
+/// How a variant launches its kernel; `source.text` is empty, as the kernel
+/// holds it.
+struct EmittedLaunch {
+  size_t kernel;
+  KernelSource source;
+};
+
+struct EmittedPlan {
+  PlanOp plan;
+  /// By step, then by variant.
+  std::vector<std::vector<EmittedLaunch>> steps;
+};
+
+class KernelSet {
+public:
+  /// Emits every variant of every step. Fails with a diagnostic at the step.
+  mlir::LogicalResult emit(mlir::ModuleOp module);
+
+  llvm::ArrayRef<EmittedPlan> getPlans() const { return plans; }
+  llvm::ArrayRef<EmittedKernel> getKernels() const { return kernels; }
+
+  /// What NVRTC is asked for, one request a kernel.
+  std::vector<CompileRequest> getRequests(llvm::ArrayRef<std::string> options) const;
+
+private:
+  mlir::FailureOr<EmittedLaunch> emit(StepOp step, VariantAttr variant, llvm::StringRef target);
+
+  std::vector<EmittedPlan> plans;
+  std::vector<EmittedKernel> kernels;
+  /// (target, symbol) -> kernel.
+  std::map<std::pair<std::string, std::string>, size_t> bySymbol;
+};
+
+} // namespace fusec
+
+#endif // FUSEC_COMPILER_BUNDLE_KERNELSET_H

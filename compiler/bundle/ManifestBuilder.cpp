@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/bundle/ManifestBuilder.h"
+#include "runtime/format/Target.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+using namespace fusec;
+
+/// The oldest driver that loads what this NVRTC writes: cubins load on every
+/// driver of the same major version that knows the device, PTX on those that
+/// know its version of the language.
+static unsigned getMinDriver(StringRef target, const NvrtcVersion &nvrtc) {
+  if (target == "ptx")
+    return nvrtc.major * 1000 + nvrtc.minor * 10;
+  std::optional<format::Target> parsed = format::parseTarget(target.str());
+  unsigned ofDevice = !parsed                     ? 0
+                      : parsed->capability >= 100 ? 12080
+                                                  : 12000;
+  return std::max<unsigned>(nvrtc.major * 1000, ofDevice);
+}
+
+/// What a reader of the manifest needs to find an element.
+static std::string describeLayout(BufferOp buffer) {
+  llvm::json::Array strides, sizes;
+  for (auto stride : buffer.getStrides().getAsRange<ExprAttr>())
+    strides.push_back(Expr(stride).str());
+  for (Expr size : getSizes(buffer.getType()))
+    sizes.push_back(size.str());
+  std::optional<format::DType> dtype =
+      convertElementType(cast<RankedTensorType>(buffer.getType()).getElementType());
+  llvm::json::Object layout{{"sizes", std::move(sizes)}, {"strides", std::move(strides)}};
+  if (dtype)
+    layout["dtype"] = std::string(format::dtypeName(*dtype));
+  return llvm::formatv("{0}", llvm::json::Value(std::move(layout))).str();
+}
+
+//===----------------------------------------------------------------------===//
+// The interface
+//===----------------------------------------------------------------------===//
+
+FailureOr<std::vector<format::TensorSpec>>
+ManifestBuilder::getSpecs(ModelOp model, ArrayAttr names, TypeRange types) {
+  std::vector<format::TensorSpec> specs;
+  for (auto [name, type] : llvm::zip_equal(names.getAsRange<StringAttr>(), types)) {
+    std::optional<format::DType> dtype =
+        convertElementType(cast<RankedTensorType>(type).getElementType());
+    FailureOr<std::vector<format::Expr>> sizes = exprs.convert(getSizes(type));
+    if (!dtype || failed(sizes))
+      return model.emitOpError("expected ") << name << " to have a type that a bundle can name, got "
+             << type;
+    specs.push_back({name.str(), *dtype, std::move(*sizes)});
+  }
+  return specs;
+}
+
+LogicalResult ManifestBuilder::addInterface(ModelOp model) {
+  Block &body = model.getBody().front();
+  auto inputs = getSpecs(model, model.getInputNames(), body.getArgumentTypes());
+  auto outputs =
+      getSpecs(model, model.getOutputNames(), body.getTerminator()->getOperandTypes());
+  if (failed(inputs) || failed(outputs))
+    return failure();
+  manifest.inputs = std::move(*inputs);
+  manifest.outputs = std::move(*outputs);
+  for (auto constraint : model.getConstraints().getAsRange<ConstraintAttr>()) {
+    FailureOr<format::Expr> lhs = exprs.convert(constraint.getLhs());
+    FailureOr<format::Expr> rhs = exprs.convert(constraint.getRhs());
+    if (failed(lhs) || failed(rhs))
+      return model.emitOpError("has a constraint that is not about sizes: ") << constraint;
+    manifest.constraints.push_back({std::move(*lhs), std::move(*rhs),
+                                    constraint.getReason().str()});
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+LogicalResult ManifestBuilder::addBuffer(BufferOp buffer, format::Plan &plan, Places &places) {
+  Place place{format::Pointer::Kind::Buffer, static_cast<unsigned>(buffer.getIndex()), buffer};
+  std::string name = buffer.getSymName().str();
+  auto type = cast<RankedTensorType>(buffer.getType());
+  switch (buffer.getKind()) {
+  case BufferKind::Input:
+    place.kind = format::Pointer::Kind::Input;
+    break;
+  case BufferKind::Output:
+    place.kind = format::Pointer::Kind::Output;
+    break;
+  case BufferKind::Weight: {
+    std::string error;
+    FailureOr<WeightPool::Place> at = weights.add(*buffer.getValue(), error);
+    if (failed(at))
+      return buffer.emitOpError("expected a weight whose bytes are known: ") << error;
+    place.kind = format::Pointer::Kind::Weight;
+    place.index = plan.weights.size();
+    format::Weight weight;
+    weight.name = name;
+    weight.offset = at->offset;
+    weight.size = at->size;
+    weight.alignment = WeightPool::alignment;
+    weight.sizes.assign(type.getShape().begin(), type.getShape().end());
+    weight.layout = describeLayout(buffer);
+    if (std::optional<format::DType> dtype = convertElementType(type.getElementType()))
+      weight.dtype = *dtype;
+    plan.weights.push_back(std::move(weight));
+    break;
+  }
+  case BufferKind::Slot: {
+    // The range that the buffer's elements span: its last element's end.
+    Expr bytes = Expr::constant(buffer.getContext(), 1);
+    bool isEmpty = false;
+    for (auto [size, stride] :
+         llvm::zip_equal(getSizes(type), buffer.getStrides().getAsRange<ExprAttr>())) {
+      isEmpty |= size.isConstant(0);
+      bytes = bytes + (size - 1) * Expr(stride);
+    }
+    // A dynamic size of zero makes this negative, where the buffer is empty.
+    Expr zero = Expr::constant(buffer.getContext(), 0);
+    bytes = isEmpty ? zero : Expr::max(zero, bytes * getElementBytes(type.getElementType()));
+    FailureOr<format::Expr> offset = exprs.convert(buffer.getOffset());
+    FailureOr<format::Expr> size = exprs.convert(bytes);
+    if (failed(offset) || failed(size))
+      return buffer.emitOpError("expected a place that depends on sizes alone");
+    plan.buffers.push_back({name, place.index, std::move(*offset), std::move(*size),
+                            describeLayout(buffer)});
+    place.index = plan.buffers.size() - 1;
+    break;
+  }
+  }
+  places.try_emplace(name, place);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+static format::Condition::Kind getConditionKind(GuardKind kind) {
+  using To = format::Condition::Kind;
+  switch (kind) {
+  case GuardKind::Le:
+    return To::Le;
+  case GuardKind::Lt:
+    return To::Lt;
+  case GuardKind::Ge:
+    return To::Ge;
+  case GuardKind::Gt:
+    return To::Gt;
+  case GuardKind::Eq:
+    return To::Eq;
+  case GuardKind::Ne:
+    return To::Ne;
+  case GuardKind::Aligned:
+    break;
+  }
+  return To::Aligned;
+}
+
+LogicalResult ManifestBuilder::addGuard(GuardAttr guard, StepOp step, const Places &places,
+                                        std::vector<format::Condition> &conditions) {
+  if (guard.getKind() != GuardKind::Aligned) {
+    FailureOr<format::Expr> lhs = exprs.convert(guard.getLhs());
+    FailureOr<format::Expr> rhs = exprs.convert(guard.getRhs());
+    if (failed(lhs) || failed(rhs))
+      return step.emitOpError("has a guard that is not about sizes: ") << guard;
+    conditions.push_back(format::Condition::compare(getConditionKind(guard.getKind()),
+                                                    std::move(*lhs), std::move(*rhs)));
+    return success();
+  }
+  auto it = places.find(guard.getBuffer().getValue());
+  std::optional<int64_t> bytes = Expr(guard.getRhs()).getConstant();
+  if (it == places.end() || !bytes || *bytes <= 0)
+    return step.emitOpError("has a guard on the alignment of no buffer: ") << guard;
+  const Place &place = it->second;
+  // The start of a user's tensor is checked at run time, as all others are
+  // aligned to 256 bytes; the offset from it is an expression.
+  bool isUsers = place.kind == format::Pointer::Kind::Input ||
+                 place.kind == format::Pointer::Kind::Output;
+  if (isUsers)
+    conditions.push_back(format::Condition::aligned(place.kind, place.index, *bytes));
+  Expr rest = Expr(BufferOp(place.op).getOffset())
+                  .mod(Expr::constant(step.getContext(), *bytes));
+  if (rest.isConstant(0))
+    return success();
+  FailureOr<format::Expr> converted = exprs.convert(rest);
+  if (failed(converted))
+    return step.emitOpError("has a guard on a buffer without a known place: ") << guard;
+  conditions.push_back(format::Condition::compare(format::Condition::Kind::Eq,
+                                                  std::move(*converted), format::Expr(0)));
+  return success();
+}
+
+FailureOr<format::Param> ManifestBuilder::getParam(const KernelParam &param,
+                                                   const Places &places) {
+  switch (param.kind) {
+  case KernelParam::Kind::Fault:
+    return format::Param(format::FaultParam());
+  case KernelParam::Kind::Size: {
+    FailureOr<format::Expr> value = exprs.convert(param.size);
+    if (failed(value))
+      return failure();
+    return format::Param(format::SizeParam{
+        param.bits == 32 ? format::DType::I32 : format::DType::I64, std::move(*value)});
+  }
+  case KernelParam::Kind::Buffer:
+    break;
+  }
+  auto it = places.find(param.buffer);
+  if (it == places.end())
+    return failure();
+  format::Pointer pointer{it->second.kind, it->second.index, format::Expr(0)};
+  // A buffer of the arena carries its own offset.
+  if (pointer.kind != format::Pointer::Kind::Buffer) {
+    FailureOr<format::Expr> offset = exprs.convert(BufferOp(it->second.op).getOffset());
+    if (failed(offset))
+      return failure();
+    pointer.offset = std::move(*offset);
+  }
+  return format::Param(std::move(pointer));
+}
+
+FailureOr<format::Launch> ManifestBuilder::getLaunch(StepOp step, const EmittedLaunch &emitted,
+                                                     const Places &places) {
+  format::Launch launch;
+  launch.section = sections[emitted.kernel];
+  launch.symbol = kernels.getKernels()[emitted.kernel].symbol;
+  for (auto [to, from] : llvm::zip_equal(launch.grid, emitted.source.grid)) {
+    FailureOr<format::Expr> extent = exprs.convert(from);
+    if (failed(extent))
+      return step.emitOpError("has a grid that does not depend on sizes alone");
+    to = std::move(*extent);
+  }
+  launch.block = {emitted.source.block, 1, 1};
+  launch.smem = emitted.source.sharedBytes;
+  for (const KernelParam &param : emitted.source.params) {
+    FailureOr<format::Param> converted = getParam(param, places);
+    if (failed(converted))
+      return step.emitOpError("has a kernel parameter that the manifest cannot express");
+    launch.params.push_back(std::move(*converted));
+  }
+  return launch;
+}
+
+LogicalResult ManifestBuilder::addPlan(const EmittedPlan &emitted) {
+  PlanOp op = emitted.plan;
+  format::Plan plan;
+  plan.target = op.getSymName().str();
+  plan.minDriver = getMinDriver(op.getSymName(), nvrtc);
+  for (auto slot : op.getSlots().getAsRange<ExprAttr>()) {
+    FailureOr<format::Expr> size = exprs.convert(Expr(slot));
+    if (failed(size))
+      return op.emitOpError("has a slot whose size is not an expression of sizes");
+    plan.slots.push_back(std::move(*size));
+  }
+  // Constants that every reader folded into its kernel are not stored.
+  llvm::StringSet<> read;
+  for (StepOp step : op.getOps<StepOp>())
+    for (auto input : step.getInputs().getAsRange<FlatSymbolRefAttr>())
+      read.insert(input.getValue());
+  Places places;
+  for (BufferOp buffer : op.getOps<BufferOp>()) {
+    if (buffer.getKind() == BufferKind::Weight && !read.contains(buffer.getSymName()))
+      continue;
+    if (failed(addBuffer(buffer, plan, places)))
+      return failure();
+  }
+  for (auto [step, launches] : llvm::zip_equal(op.getOps<StepOp>(), emitted.steps)) {
+    format::Step to;
+    to.name = step.getName().str();
+    for (auto source : step.getSources().getAsRange<StringAttr>())
+      to.sources.push_back(source.str());
+    auto variants = step.getVariants().getAsRange<VariantAttr>();
+    for (auto [variant, launch] : llvm::zip_equal(variants, launches)) {
+      format::Variant &out = to.variants.emplace_back();
+      for (GuardAttr guard : variant.getGuards())
+        if (failed(addGuard(guard, step, places, out.guard)))
+          return failure();
+      FailureOr<format::Launch> converted = getLaunch(step, launch, places);
+      if (failed(converted))
+        return failure();
+      plan.smem = std::max(plan.smem, converted->smem);
+      out.launches.push_back(std::move(*converted));
+    }
+    plan.steps.push_back(std::move(to));
+  }
+  manifest.plans.push_back(std::move(plan));
+  return success();
+}
+
+LogicalResult ManifestBuilder::build(ModelOp model) {
+  if (failed(addInterface(model)))
+    return failure();
+  for (const CompiledKernel &image : images)
+    sections.push_back(writer.addSection(
+        image.isPtx ? format::SectionKind::Ptx : format::SectionKind::Cubin,
+        {reinterpret_cast<const uint8_t *>(image.image.data()), image.image.size()}));
+  for (const EmittedPlan &plan : kernels.getPlans())
+    if (failed(addPlan(plan)))
+      return failure();
+  bool hasWeights = llvm::any_of(manifest.plans, [](auto &plan) { return !plan.weights.empty(); });
+  if (hasWeights)
+    weightsSection = writer.addSection(format::SectionKind::Weights, weights.getPieces(),
+                                       weights.getSize());
+  for (format::Plan &plan : manifest.plans)
+    for (format::Weight &weight : plan.weights)
+      weight.section = weightsSection;
+  manifest.dims = exprs.getDims();
+  manifest.nvrtc = nvrtc.str();
+  return success();
+}
