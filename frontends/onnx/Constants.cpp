@@ -175,6 +175,15 @@ ElementsAttr Constants::readNew(const TensorProto &tensor, std::string &error) {
     bytes = *copy;
     owner = copy;
   }
+  if (elementType.isInteger(1) &&
+      llvm::any_of(bytes, [](char byte) { return byte & ~1; })) {
+    // Everywhere else a bool is 0 or 1.
+    auto copy = std::make_shared<std::vector<char>>(bytes.begin(), bytes.end());
+    for (char &byte : *copy)
+      byte = byte != 0;
+    bytes = *copy;
+    owner = copy;
+  }
   StringRef name = tensor.name();
   return makeConstant(type, bytes, name.empty() ? "constant" : name, owner);
 }

@@ -4,6 +4,7 @@
 #include "frontends/onnx/SizeAgreement.h"
 #include "ir/Constants.h"
 #include "ir/ReferenceScalars.h"
+#include "llvm/ADT/APSInt.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 #include <cstring>
@@ -17,17 +18,21 @@ using Elements = llvm::SmallVector<Expr>;
 // Shape operands have a few elements each; index tensors of models have many
 // and are data.
 constexpr int64_t maxElements = 1024;
+// Floats only matter as the bounds of a Range.
+constexpr int64_t maxFloatElements = 16;
 constexpr size_t maxTotal = 1 << 20;
 
-/// Number of elements of an integer or bool tensor that may be worth knowing.
+/// Number of elements of a tensor that may be worth knowing. Of floats, whole
+/// numbers are known.
 static std::optional<int64_t> getCount(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   Type element = type.getElementType();
-  if (!element.isSignlessInteger() || !type.hasStaticShape())
+  if (element.isUnsignedInteger() || !type.hasStaticShape())
     return std::nullopt;
+  int64_t most = isa<FloatType>(element) ? maxFloatElements : maxElements;
   int64_t count = 1;
   for (int64_t size : type.getShape())
-    if (llvm::MulOverflow(count, size, count) || count > maxElements)
+    if (llvm::MulOverflow(count, size, count) || count > most)
       return std::nullopt;
   return count;
 }
@@ -35,6 +40,12 @@ static std::optional<int64_t> getCount(Value value) {
 //===----------------------------------------------------------------------===//
 // Arithmetic on elements
 //===----------------------------------------------------------------------===//
+
+/// Whether the op means the same on whole floats as on integers.
+static bool isSameOnWholeFloats(Operation *op) {
+  return isa<AddOp, SubOp, MulOp, MaxOp, MinOp, NegOp, CastOp, FloorOp, CeilOp,
+             RoundOp>(op);
+}
 
 std::optional<Expr> divideTruncating(Expr a, Expr b) {
   auto x = a.getConstant(), y = b.getConstant();
@@ -53,10 +64,16 @@ std::optional<Expr> divideTruncating(Expr a, Expr b) {
 static std::optional<Expr> fitting(std::optional<Expr> value, Type type) {
   if (!value || isTooLarge(*value))
     return std::nullopt;
-  if (auto constant = value->getConstant())
-    if (!type.isInteger(1) &&
-        !llvm::isIntN(type.getIntOrFloatBitWidth(), *constant))
+  auto constant = value->getConstant();
+  if (auto floatType = dyn_cast<FloatType>(type)) {
+    // Every whole number below this is a float, so that no rounding happens.
+    int64_t limit = int64_t(1) << floatType.getFPMantissaWidth();
+    if (!constant || *constant < -limit || *constant > limit)
       return std::nullopt;
+  } else if (constant && !type.isInteger(1) &&
+             !llvm::isIntN(type.getIntOrFloatBitWidth(), *constant)) {
+    return std::nullopt;
+  }
   return value;
 }
 
@@ -151,6 +168,7 @@ static std::optional<Expr> applyUnary(Operation *op, Expr a) {
           return Expr::max(a, Expr::constant(a.getContext(), 0));
         return Expr::max(a, a * -1);
       })
+      .Case<FloorOp, CeilOp, RoundOp>([&](Operation *) { return Result(a); })
       .Case<NotOp>([&](auto) -> Result {
         return x ? Result(Expr::constant(a.getContext(), !*x)) : Result();
       })
@@ -210,7 +228,33 @@ static std::optional<int64_t> locate(const IndexMap &map, ArrayRef<Expr> index,
   return position;
 }
 
+/// The number, if it is a whole one of moderate size.
+static std::optional<int64_t> getWhole(llvm::APFloat value) {
+  llvm::APSInt integer(64, /*isUnsigned=*/false);
+  bool exact;
+  value.convertToInteger(integer, llvm::APFloat::rmTowardZero, &exact);
+  if (!exact)
+    return std::nullopt;
+  return integer.getSExtValue();
+}
+
+static std::optional<Elements> readFloats(ConstantOp op) {
+  auto attr = dyn_cast<DenseFPElementsAttr>(op.getValue());
+  if (!attr)
+    return std::nullopt;
+  Elements elements;
+  for (llvm::APFloat value : attr) {
+    auto number = getWhole(value);
+    if (!number)
+      return std::nullopt;
+    elements.push_back(Expr::constant(op.getContext(), *number));
+  }
+  return elements;
+}
+
 static std::optional<Elements> readConstant(ConstantOp op) {
+  if (isa<FloatType>(getElementType(op.getResult())))
+    return readFloats(op);
   std::string error;
   auto data = getConstantData(op.getValue(), error);
   if (failed(data))
@@ -240,7 +284,7 @@ public:
     if (auto constant = dyn_cast<ConstantOp>(op))
       return readConstant(constant);
     if (auto splat = dyn_cast<SplatOp>(op))
-      return repeat(cast<IntegerAttr>(splat.getValue()).getValue());
+      return runSplat(splat.getValue());
     if (auto size = dyn_cast<SizeValueOp>(op))
       return Elements{Expr(size.getValue())};
     if (isa<IotaOp>(op))
@@ -265,10 +309,18 @@ private:
   }
   Type resultType() { return getElementType(op->getResult(0)); }
 
-  std::optional<Elements> repeat(const llvm::APInt &value) {
-    int64_t number =
-        value.getBitWidth() == 1 ? value.getZExtValue() : value.getSExtValue();
-    return Elements(count, Expr::constant(op->getContext(), number));
+  std::optional<Elements> runSplat(Attribute attr) {
+    std::optional<int64_t> number;
+    if (auto real = dyn_cast<FloatAttr>(attr))
+      number = getWhole(real.getValue());
+    else if (llvm::APInt value = cast<IntegerAttr>(attr).getValue();
+             value.getBitWidth() == 1)
+      number = value.getZExtValue();
+    else
+      number = value.getSExtValue();
+    if (!number)
+      return std::nullopt;
+    return Elements(count, Expr::constant(op->getContext(), *number));
   }
 
   std::optional<Elements> runIota() {
@@ -284,6 +336,9 @@ private:
   std::optional<Elements> runPointwise() {
     Elements elements;
     Type type = resultType();
+    if (isa<FloatType>(getElementType(op->getOperand(0))) &&
+        !isSameOnWholeFloats(op))
+      return std::nullopt;
     for (int64_t i = 0; i < count; ++i) {
       std::optional<Expr> value;
       if (isa<SelectOp>(op)) {

@@ -321,8 +321,11 @@ Value TensorBuilder::mean(Value x, ArrayRef<int64_t> axes, bool keepDims) {
   for (int64_t axis : axes)
     count = count * getSizes(x)[axis];
   Value sum = reduce(ReduceKind::Sum, x, axes, keepDims);
-  Value divisor = sizeValue(count, fusec::getElementType(sum));
-  return binary<DivOp>(sum, broadcastTo(divisor, getSizes(sum)));
+  Type type = fusec::getElementType(sum);
+  auto number = count.getConstant();
+  Value divisor = number ? integerSplat(*number, getSizes(sum), type)
+                         : broadcastTo(sizeValue(count, type), getSizes(sum));
+  return binary<DivOp>(sum, divisor);
 }
 
 Value TensorBuilder::matmul(Value a, Value b, bool transposeA,

@@ -134,6 +134,9 @@ static LogicalResult importFloatRange(Node &node, ArrayRef<Value> scalars) {
   double numbers[3];
   for (int i = 0; i < 3; ++i) {
     auto number = getFloatConstant(scalars[i]);
+    if (auto whole = node.getKnown(scalars[i]);
+        whole && (*whole)[0].isConstant())
+      number = static_cast<double>((*whole)[0].getValue());
     if (!number)
       return node.unsupported(
           "expected input " + Twine(i) +
@@ -195,7 +198,8 @@ llvm::ArrayRef<Handler> getConstantHandlers() {
        "strings and sparse tensors"},
       {"ConstantOfShape", 13, 1, 1, 1, Types::Integer, importConstantOfShape},
       {"Range", 13, 3, 3, 1, Types::Number, importRange,
-       "float bounds that are not constants"},
+       "float bounds that are neither constants nor whole numbers known when "
+       "compiling"},
       {"Shape", 13, 1, 1, 1, Types::Any, importShape},
       {"Size", 13, 1, 1, 1, Types::Any, importSize},
   };

@@ -5,12 +5,14 @@
 namespace fusec::onnx {
 
 llvm::SmallVector<llvm::ArrayRef<Handler>> getHandlerFamilies() {
-  return {
-      getUnaryHandlers(),         getBinaryHandlers(),    getVariadicHandlers(),
-      getActivationHandlers(),    getCastHandlers(),      getConstantHandlers(),
-      getReshapeHandlers(),       getViewHandlers(),      getSliceHandlers(),
-      getGatherHandlers(),        getReductionHandlers(), getMatmulHandlers(),
-      getNormalizationHandlers(), getRotaryHandlers()};
+  return {getUnaryHandlers(),         getBinaryHandlers(),
+          getVariadicHandlers(),      getActivationHandlers(),
+          getCastHandlers(),          getConstantHandlers(),
+          getReshapeHandlers(),       getViewHandlers(),
+          getSliceHandlers(),         getGatherHandlers(),
+          getReductionHandlers(),     getMatmulHandlers(),
+          getNormalizationHandlers(), getBatchNormalizationHandlers(),
+          getRotaryHandlers()};
 }
 
 const Handler *findHandler(llvm::StringRef name, int64_t opset) {

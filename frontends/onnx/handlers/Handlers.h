@@ -37,6 +37,7 @@ llvm::ArrayRef<Handler> getGatherHandlers();
 llvm::ArrayRef<Handler> getReductionHandlers();
 llvm::ArrayRef<Handler> getMatmulHandlers();
 llvm::ArrayRef<Handler> getNormalizationHandlers();
+llvm::ArrayRef<Handler> getBatchNormalizationHandlers();
 llvm::ArrayRef<Handler> getRotaryHandlers();
 
 /// All families.

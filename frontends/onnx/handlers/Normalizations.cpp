@@ -134,73 +134,8 @@ static LogicalResult importRMSNormalization(Node &node) {
   return node.setOutput(0, b.binary<MulOp>(normalized, *scale));
 }
 
-//===----------------------------------------------------------------------===//
-// Batch normalization
-//===----------------------------------------------------------------------===//
-
-/// The widest of the operands' types: before opset 15 all are the same.
-static Type getWidestType(Node &node) {
-  Type widest = node.getInputType(0);
-  for (unsigned i = 1; i < 5; ++i) {
-    Type type = node.getInputType(i);
-    if (type == widest)
-      continue;
-    unsigned width =
-        std::max(type.getIntOrFloatBitWidth(), widest.getIntOrFloatBitWidth());
-    widest = width == 64 ? node.b.getF64Type() : node.b.getF32Type();
-  }
-  return widest;
-}
-
-static LogicalResult importBatchNormalization(Node &node) {
-  node.ignoreAttr("momentum");
-  if (node.opset >= 14 && node.getBool("training_mode", false))
-    return node.unsupported("expected attribute 'training_mode' to be 0, got 1",
-                            "export the model for inference");
-  for (unsigned i = 1; i < node.getNumOutputs(); ++i)
-    if (node.wantsOutput(i))
-      return node.unsupported("outputs besides the first are those of training",
-                              "export the model for inference");
-  if (failed(node.checkRank(0, 1)))
-    return failure();
-  for (unsigned i = 1; i < 5; ++i)
-    if (failed(node.checkTypes(i, Types::Float)))
-      return failure();
-  TensorBuilder &b = node.b;
-  Sizes sizes = node.getInputSizes(0);
-  Type type = getWidestType(node);
-  SmallVector<Value> statistics; // scale, bias, mean, variance
-  for (unsigned i = 1; i < 5; ++i) {
-    Sizes vector = node.getInputSizes(i);
-    if (vector.size() != 1)
-      return node.malformed("expected input " + Twine(i) +
-                            " to have rank 1, got rank " +
-                            Twine(vector.size()));
-    // Data of one dimension have one channel.
-    Expr channels = sizes.size() > 1 ? sizes[1] : b.getExpr(1);
-    auto size = node.agree(channels, vector[0], "channels");
-    if (failed(size))
-      return failure();
-    statistics.push_back(b.cast(b.retarget(node.getInput(i), channels), type));
-  }
-  Value epsilon = b.splatLike(node.getFloat("epsilon", 1e-5f), statistics[3]);
-  Value deviation = b.unary<SqrtOp>(b.binary<AddOp>(statistics[3], epsilon));
-  auto spread = [&](Value vector) {
-    return sizes.size() > 1 ? b.broadcast(vector, sizes, 1)
-                            : b.broadcastTo(vector, sizes);
-  };
-  Value result = b.cast(node.getInput(0), type);
-  result = b.binary<SubOp>(result, spread(statistics[2]));
-  result = b.binary<DivOp>(result, spread(deviation));
-  result = b.binary<MulOp>(result, spread(statistics[0]));
-  result = b.binary<AddOp>(result, spread(statistics[1]));
-  return node.setOutput(0, b.cast(result, node.getInputType(0)));
-}
-
 llvm::ArrayRef<Handler> getNormalizationHandlers() {
   static constexpr Handler handlers[] = {
-      {"BatchNormalization", 13, 5, 5, 5, Types::Float,
-       importBatchNormalization, "training mode"},
       {"LayerNormalization", 17, 2, 3, 3, Types::Float,
        importLayerNormalization},
       {"LogSoftmax", 13, 1, 1, 1, Types::Float, importLogSoftmax},
