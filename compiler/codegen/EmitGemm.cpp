@@ -80,8 +80,8 @@ Descriptor GemmEmitter::batchMap(Expr offset) {
   os << "struct " << name << " {\n";
   for (const std::string &member : members)
     os << "  fusec::i64 " << member << ";\n";
-  os << "  FUSEC_DEVICE fusec::i64 offset(fusec::i64 batch) const {\n    return "
-     << writer.print(linear, {std::string("batch")}) << ";\n  }\n};\n\n";
+  os << "  FUSEC_DEVICE fusec::i64 offset(fusec::i64 index) const {\n    return "
+     << writer.print(linear, {std::string("index")}) << ";\n  }\n};\n\n";
   return {name, "{" + llvm::join(members, ", ") + "}"};
 }
 
@@ -218,7 +218,7 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   ContractionOp root = iteration->root;
   unsigned accumulators = root.getNumAccumulators();
 
-  // Pointers in the order of a reader's interest: matrices, operands, results.
+  writer.declareBuffers();
   std::string arguments;
   for (unsigned s = 0; s < root.getNumSegments(); ++s) {
     Descriptor a = matrix(iteration->lhs[s], iteration->m);

@@ -30,6 +30,23 @@ ScalarEmitter::Sources fusec::getRegionSources(KernelWriter &writer, VariantAttr
   return sources;
 }
 
+/// Declares the index of each dim, from the linear one, and returns their names.
+static std::vector<std::string> declareDims(KernelWriter &writer, ArrayRef<Expr> sizes) {
+  if (sizes.size() == 1)
+    return {"base"};
+  std::vector<std::string> dims(sizes.size());
+  std::string rest = "base";
+  for (size_t i = sizes.size(); i-- > 0;) {
+    dims[i] = "d" + std::to_string(i);
+    std::string size = writer.print(sizes[i], {});
+    if (!sizes[i].getOperands().empty())
+      size = "(" + size + ")";
+    writer.line("const " + writer.indexType() + " " + dims[i] + " = " + rest + (i ? " % " + size : "") + ";");
+    rest += " / " + size;
+  }
+  return dims;
+}
+
 FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant, StringRef symbol) {
   auto schedule = cast<PointwiseScheduleAttr>(variant.getSchedule());
   KernelWriter writer(step, symbol, schedule.getIndexBits());
@@ -43,42 +60,20 @@ FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant, S
   ScalarProgram &program = iteration->program;
   ArrayRef<Expr> sizes = program.getSizes();
 
-  // Inputs first, in the region's order, then outputs: the signature reads as
-  // the region does.
+  writer.declareBuffers();
   auto sources = getRegionSources(writer, variant);
-  for (const PointwiseStore &store : iteration->stores)
-    writer.pointer(writer.getOutputBuffer(store.output), false);
 
   Expr count = getElementCount(sizes, context);
   writer.line("const " + writer.indexType() + " count = " + writer.print(count, {}) + ";");
   writer.open("fusec::forEachVector<" + Twine(schedule.getVector()) + ">(count, [&](" +
               writer.indexType() + " base, auto width) {");
   writer.line("constexpr int V = decltype(width)::value;");
-  std::vector<std::string> dims;
-  std::string rest = "base";
-  SmallVector<std::string> lines;
-  for (size_t i = sizes.size(); i-- > 0;) {
-    std::string name = sizes.size() == 1 ? "base" : "d" + std::to_string(i);
-    dims.insert(dims.begin(), name);
-    if (sizes.size() == 1)
-      break;
-    std::string size = writer.print(sizes[i], {});
-    if (sizes[i].isConstant(1))
-      lines.push_back("const " + writer.indexType() + " " + name + " = 0;");
-    else if (i == 0)
-      lines.push_back("const " + writer.indexType() + " " + name + " = " + rest + ";");
-    else {
-      lines.push_back("const " + writer.indexType() + " " + name + " = (" + rest + ") % (" + size + ");");
-      rest = rest == "base" ? "base / (" + size + ")" : rest + " / (" + size + ")";
-    }
-  }
-  for (const std::string &text : lines)
-    writer.line(text);
-
+  std::vector<std::string> dims = declareDims(writer, sizes);
   std::optional<ScalarEmitter::Lanes> lanes;
   if (!sizes.empty())
     lanes = ScalarEmitter::Lanes{static_cast<unsigned>(sizes.size() - 1), schedule.getVector()};
   ScalarEmitter emitter(writer, program, dims, lanes, sources);
+  emitter.nameLinearIndex("base");
 
   // Vector stores where the addresses allow, single elements elsewhere.
   SmallVector<std::string> vectors(iteration->stores.size());

@@ -57,8 +57,7 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant, Stri
   std::map<void *, std::string> results;
   auto sources = getRegionSources(writer, variant);
   sources.root = [&](Value value) { return results[value.getAsOpaquePointer()]; };
-  for (const RowStore &store : iteration->stores)
-    writer.pointer(writer.getOutputBuffer(store.output), false);
+  writer.declareBuffers();
 
   std::string index = writer.indexType();
   writer.line("typedef " + scopeType(schedule) + " Scope;");

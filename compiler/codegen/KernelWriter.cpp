@@ -100,9 +100,16 @@ std::string fusec::literal(TypedAttr value) {
 KernelWriter::KernelWriter(StepOp step, StringRef symbol, unsigned indexBits)
     : step(step), symbol(symbol), indexBits(indexBits),
       declarationStream(declarationText) {
-  for (StringRef reserved : {"V", "lane", "width", "base", "count", "row", "k",
-                             "fusec", "batch", "m", "n", "float", "double", "int",
-                             "bool", "const", "auto"})
+  // Words of the language, and names that the emitters use as they are.
+  for (StringRef reserved :
+       {"V", "lane", "width", "base", "count", "row", "k", "group", "length", "Scope", "Config",
+        "Epilogue", "epilogue", "fusec", "auto", "bool", "break", "case", "catch", "char", "class",
+        "const", "continue", "default", "delete", "do", "double", "else", "enum", "explicit",
+        "export", "extern", "false", "float", "for", "friend", "goto", "if", "inline", "int", "long",
+        "mutable", "namespace", "new", "operator", "private", "protected", "public", "register",
+        "return", "short", "signed", "sizeof", "static", "struct", "switch", "template", "this",
+        "throw", "true", "try", "typedef", "typename", "union", "unsigned", "using", "virtual",
+        "void", "volatile", "while", "and", "or", "not", "xor", "asm", "constant"})
     names.insert(reserved);
   names.insert(symbol);
 }
@@ -256,6 +263,18 @@ std::string KernelWriter::print(Expr expr, ArrayRef<std::string> dims) {
 //===----------------------------------------------------------------------===//
 // Text
 //===----------------------------------------------------------------------===//
+
+void KernelWriter::declareBuffers() {
+  llvm::DenseSet<Value> tables;
+  Block &block = step.getBody().front();
+  for (auto lookup : block.getOps<LookupOp>())
+    tables.insert(lookup.getTables().begin(), lookup.getTables().end());
+  for (BlockArgument argument : block.getArguments())
+    if (!tables.contains(argument))
+      pointer(getInputBuffer(argument), true);
+  for (unsigned i = 0; i < step.getOutputs().size(); ++i)
+    pointer(getOutputBuffer(i), false);
+}
 
 void KernelWriter::line(const Twine &text) {
   body.append(2 * depth, ' ');

@@ -38,6 +38,9 @@ public:
 
   /// The pointer parameter of a buffer, added at its first use.
   std::string pointer(BufferOp buffer, bool isConst);
+  /// Pointers to what the step reads, in its order, then to what it writes: the
+  /// signature reads as the region does.
+  void declareBuffers();
   /// A struct of pointers and row counts: `name.at[i]`, `name.rows[i]`.
   std::string pointerTable(llvm::ArrayRef<BufferOp> buffers, llvm::StringRef name);
   std::string faultCounter();

@@ -46,7 +46,19 @@ const ScalarEmitter::Name *ScalarEmitter::find(unsigned node) const {
   return nullptr;
 }
 
-std::string ScalarEmitter::print(Expr expr) { return writer.print(expr, dims); }
+std::string ScalarEmitter::print(Expr expr) {
+  ArrayRef<Expr> sizes = program.getSizes();
+  if (!linearIndex.empty() && !inLanes && sizes.size() > 1) {
+    // Dense accesses need no index of their own.
+    MLIRContext *context = program.getContext();
+    Expr linear = linearize(IndexMap::identity(context, sizes.size()).results, sizes, context);
+    if (expr == linear)
+      return linearIndex;
+    if (auto offset = (expr - linear).getConstant())
+      return linearIndex + (*offset < 0 ? " - " : " + ") + std::to_string(std::abs(*offset));
+  }
+  return writer.print(expr, dims);
+}
 
 Expr ScalarEmitter::getLoadOffset(const ScalarNode &node, const Access &access) const {
   return program.getRanges().simplify(

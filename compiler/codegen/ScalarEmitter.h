@@ -55,6 +55,8 @@ public:
   void pushScope() { scopes.emplace_back(); }
   void popScope() { scopes.pop_back(); }
 
+  /// The row-major index of the iteration has this name.
+  void nameLinearIndex(llvm::StringRef name) { linearIndex = name.str(); }
   std::string print(Expr expr);
   /// Whether offsets with this expression can be accessed by vectors of
   /// `width` elements of `bytes` bytes: consecutive lanes adjacent, each vector
@@ -93,6 +95,7 @@ private:
   std::optional<Lanes> lanes;
   Sources sources;
   std::vector<Scope> scopes;
+  std::string linearIndex;
   std::string baseDim; // name of the vectorised dim outside lanes
   bool inLanes = false;
 };

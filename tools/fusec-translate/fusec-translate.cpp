@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// fusec-translate: --import-onnx reads a model into the tensor level,
+// --fusec-to-cuda prints the kernels of a planned module.
+
+#include "compiler/codegen/KernelSource.h"
+#include "frontends/onnx/Importer.h"
+#include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
+#include "mlir/Tools/mlir-translate/Translation.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+using namespace fusec;
+
+static OwningOpRef<Operation *> importModel(llvm::SourceMgr &sources, MLIRContext *context) {
+  context->loadDialect<FusecDialect>();
+  onnx::ProblemList problems;
+  const llvm::MemoryBuffer *buffer = sources.getMemoryBuffer(sources.getMainFileID());
+  auto module = onnx::importOnnx(buffer->getBuffer(), {}, *context, problems);
+  for (const onnx::Problem &problem : problems)
+    emitError(UnknownLoc::get(context)) << problem.str();
+  if (failed(module))
+    return nullptr;
+  return OwningOpRef<Operation *>(module->release());
+}
+
+static LogicalResult printKernels(Operation *module, raw_ostream &os) {
+  unsigned number = 0;
+  WalkResult result = module->walk([&](StepOp step) {
+    for (auto [i, variant] : llvm::enumerate(step.getVariants().getAsRange<VariantAttr>())) {
+      std::string symbol = sanitizeIdentifier(step.getName()) + "_" + std::to_string(number) +
+                           (i ? "_v" + std::to_string(i) : "");
+      auto kernel = emitKernel(step, variant, symbol);
+      if (failed(kernel))
+        return WalkResult::interrupt();
+      os << kernel->text << "// launch: grid [" << kernel->grid[0] << ", " << kernel->grid[1] << ", "
+         << kernel->grid[2] << "], block " << kernel->block << ", shared " << kernel->sharedBytes << "\n\n";
+    }
+    ++number;
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+int main(int argc, char **argv) {
+  TranslateToMLIRRegistration importer(
+      "import-onnx", "read an ONNX model into the tensor level",
+      [](llvm::SourceMgr &sources, MLIRContext *context) { return importModel(sources, context); },
+      [](DialectRegistry &registry) { registry.insert<FusecDialect>(); });
+  TranslateFromMLIRRegistration printer(
+      "fusec-to-cuda", "print the CUDA C of a planned module",
+      [](Operation *op, raw_ostream &os) { return printKernels(op, os); },
+      [](DialectRegistry &registry) { registry.insert<FusecDialect>(); });
+  return failed(mlirTranslateMain(argc, argv, "fusec translation driver"));
+}
