@@ -28,6 +28,43 @@ def VerifyLevel : Pass<"fusec-verify-level"> {
 // Tensor rewrites
 //===----------------------------------------------------------------------===//
 
+def FoldConstants : Pass<"fusec-fold-constants", "::fusec::ModelOp"> {
+  let summary = "ops on constants become constants";
+  let description = [{
+    The reference computes them. What would take much more memory than its
+    operands, or too long, stays; so do broadcasts, which are smaller than
+    their values.
+
+    ```mlir
+    %0 = fusec.constant dense<[4.0, 9.0]> : tensor<2xf32>
+    %1 = fusec.sqrt %0 : tensor<2xf32>
+    ```
+    becomes
+    ```mlir
+    %1 = fusec.constant dense<[2.0, 3.0]> : tensor<2xf32>
+    ```
+  }];
+}
+
+def RecognizeActivations : Pass<"fusec-recognize-activations", "::fusec::ModelOp"> {
+  let summary = "named activations from their expansions";
+  let description = [{
+    Values may change by rounding, and where an expansion overflows. Constants
+    are compared within 1e-5 or one unit in the last place of a 16-bit float,
+    since exporters round them.
+
+    ```mlir
+    x * sigmoid(x), x / (1 + exp(-x))                    ->  fusec.silu
+    0.5 * x * (1 + erf(x / sqrt(2)))                     ->  fusec.gelu
+    0.5 * x * (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))  ->  fusec.gelu_tanh
+    1 / (1 + exp(-x))                                    ->  fusec.sigmoid
+    1 / sqrt(x)                                          ->  fusec.rsqrt
+    log(1 + exp(x)), log1p(exp(x))                       ->  fusec.softplus
+    max(x, 0)                                            ->  fusec.relu
+    ```
+  }];
+}
+
 def SimplifyViews : Pass<"fusec-simplify-views", "::fusec::ModelOp"> {
   let summary = "canonical forms of views, so that few remain";
   let description = [{

@@ -216,8 +216,11 @@ bool fusec::isSplatOf(Value value, double number) {
   return known && *known == number;
 }
 
-bool fusec::isSplatNear(Value value, double number, double tolerance) {
+bool fusec::isSplatNear(Value value, double number) {
   auto known = getSplatNumber(value);
+  Type type = getElementType(value);
+  // One unit in the last place of 16-bit floats; else five digits.
+  double tolerance = type.isF16() ? 0x1p-10 : type.isBF16() ? 0x1p-7 : 1e-5;
   return known && std::abs(*known - number) <= tolerance * std::abs(number);
 }
 

@@ -63,8 +63,8 @@ mlir::Value createReshape(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::TypedAttr getSplatValue(mlir::Value value);
 /// Whether all elements are this number; false where they are unknown.
 bool isSplatOf(mlir::Value value, double number);
-/// Same, within a relative tolerance, for constants that exporters round.
-bool isSplatNear(mlir::Value value, double number, double tolerance = 1e-5);
+/// Same, within what exporters and the element type round off.
+bool isSplatNear(mlir::Value value, double number);
 
 /// Where each element of `value` is read through its views: the tensor behind
 /// them and its index in terms of `value`'s. Stops at concats.

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Ops on constants become constants; the reference computes them, so that a
+// folded value is the one that would have been computed at run time.
+
+#include "ir/reference/FoldConstants.h"
+#include "compiler/Passes.h"
+#include "compiler/Remarks.h"
+#include "ir/FusecOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace fusec {
+#define GEN_PASS_DEF_FOLDCONSTANTS
+#include "compiler/Passes.h.inc"
+} // namespace fusec
+
+using namespace mlir;
+using namespace fusec;
+
+static bool hasConstantOperandsOnly(Operation *op) {
+  return op->getNumOperands() != 0 && llvm::all_of(op->getOperands(), [](Value operand) {
+           return operand.getDefiningOp<ConstantOp>() != nullptr;
+         });
+}
+
+static void fold(Operation *op) {
+  std::string reason;
+  auto values = reference::foldConstants(op, reason);
+  if (failed(values)) {
+    if (hasConstantOperandsOnly(op))
+      remarkMissed(RemarkTopic::Rewrite, "fold-constants", op->getLoc())
+          << "'" + op->getName().getStringRef().str() + "' of constants " + reason;
+    return;
+  }
+  OpBuilder builder(op);
+  for (auto [result, value] : llvm::zip_equal(op->getResults(), *values))
+    result.replaceAllUsesWith(ConstantOp::create(builder, op->getLoc(), result.getType(), value));
+  remarkPassed(RemarkTopic::Rewrite, "fold-constants", op->getLoc())
+      << "'" + op->getName().getStringRef().str() + "' of constants is a constant";
+}
+
+namespace {
+struct FoldConstants : fusec::impl::FoldConstantsBase<FoldConstants> {
+  void runOnOperation() override {
+    Block &block = getOperation().getBody().front();
+    // In order: an operand is a constant by the time its user is looked at.
+    for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
+      if (isa<IndexedOpInterface>(op) && !op.use_empty())
+        fold(&op);
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (isOpTriviallyDead(&op))
+        op.erase();
+  }
+};
+} // namespace

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: fusec-opt --fusec-fold-constants --split-input-file %s | FileCheck %s
+// RUN: fusec-opt --fusec-fold-constants --remarks-filter=rewrite --split-input-file %s 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+
+// A chain, through a broadcast that itself stays small.
+// CHECK-LABEL: fusec.model @chain
+// REMARK: 'fusec.sqrt' of constants is a constant
+fusec.model @chain inputs [] outputs ["a"] {
+  // CHECK-NEXT: %[[A:.+]] = fusec.constant dense<[2.500000e+00, 3.500000e+00]> : tensor<2xf32>
+  // CHECK-NEXT: fusec.output %[[A]]
+  %0 = fusec.constant dense<[4.0, 9.0]> : tensor<2xf32>
+  %1 = fusec.sqrt %0 : tensor<2xf32>
+  %2 = fusec.constant dense<0.5> : tensor<f32>
+  %3 = fusec.broadcast %2 [] : tensor<f32> to tensor<2xf32>
+  %4 = fusec.add %1, %3 : tensor<2xf32>
+  fusec.output %4 : tensor<2xf32>
+}
+
+// -----
+
+// What depends on an input stays; integer division by zero does not trap.
+// CHECK-LABEL: fusec.model @input
+fusec.model @input inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<2xi32>):
+  // CHECK: %[[C:.+]] = fusec.constant dense<[0, -2147483648]> : tensor<2xi32>
+  // CHECK-NEXT: fusec.add %{{.+}}, %[[C]]
+  %0 = fusec.constant dense<[4, -2147483648]> : tensor<2xi32>
+  %1 = fusec.constant dense<[0, -1]> : tensor<2xi32>
+  %2 = fusec.div %0, %1 : tensor<2xi32>
+  %3 = fusec.add %x, %2 : tensor<2xi32>
+  fusec.output %3 : tensor<2xi32>
+}
+
+// -----
+
+// An outer product of constants would only be more to load.
+// CHECK-LABEL: fusec.model @large
+// REMARK: fold-constants
+fusec.model @large inputs [] outputs ["y"] {
+  // CHECK: fusec.matmul
+  %0 = fusec.constant dense<1.0> : tensor<4096x1xf32>
+  %1 = fusec.constant dense<1.0> : tensor<1x4096xf32>
+  %2 = fusec.matmul %0, %1 : tensor<4096x1xf32>, tensor<1x4096xf32> to tensor<4096x4096xf32>
+  fusec.output %2 : tensor<4096x4096xf32>
+}
