@@ -3,6 +3,7 @@
 #include "ir/reference/Evaluate.h"
 #include "ir/reference/Elements.h"
 #include "ir/reference/Families.h"
+#include "ir/reference/Inputs.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -146,14 +147,13 @@ FailureOr<Tensors> evaluate(Block &block, ArrayRef<Tensor> arguments, Environmen
   return block.getParentOp()->emitOpError("expected a terminator");
 }
 
-FailureOr<Evaluation> evaluate(ModelOp model, ArrayRef<Tensor> inputs,
-                               const EvaluateOptions &options, Dims dims) {
+LogicalResult bindInputs(ModelOp model, ArrayRef<Tensor> inputs,
+                         const EvaluateOptions &options, Dims &dims) {
   Block &block = model.getBody().front();
   auto emit = [&](const Twine &message) { model.emitError(message); };
   if (inputs.size() != block.getNumArguments())
     return model.emitError("expected ")
            << block.getNumArguments() << " inputs, got " << inputs.size();
-  Tensors arguments;
   for (auto [argument, tensor, name] : llvm::zip_equal(
            block.getArguments(), inputs, model.getInputNames().getAsRange<StringAttr>())) {
     auto type = cast<RankedTensorType>(argument.getType());
@@ -166,15 +166,19 @@ FailureOr<Evaluation> evaluate(ModelOp model, ArrayRef<Tensor> inputs,
                                    << tensor.getElementType();
     if (failed(dims.bind(type, tensor.getSizes(), what, emit)))
       return failure();
-    arguments.push_back(tensor);
   }
-  if (failed(dims.check(model.getConstraints(), emit)))
-    return failure();
+  return dims.check(model.getConstraints(), emit);
+}
 
+FailureOr<Evaluation> evaluate(ModelOp model, ArrayRef<Tensor> inputs,
+                               const EvaluateOptions &options, Dims dims) {
+  if (failed(bindInputs(model, inputs, options, dims)))
+    return failure();
   Environment env{options, dims};
-  for (Tensor &argument : arguments)
-    argument = convert(argument, env.getStoredType(argument.getElementType()));
-  auto outputs = evaluate(block, arguments, env);
+  Tensors arguments;
+  for (const Tensor &input : inputs)
+    arguments.push_back(convert(input, env.getStoredType(input.getElementType())));
+  auto outputs = evaluate(model.getBody().front(), arguments, env);
   if (failed(outputs))
     return failure();
   return Evaluation{std::move(*outputs), env.faults};
