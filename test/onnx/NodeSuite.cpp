@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// fusec-node-suite: runs cases (a model, its inputs, the outputs that someone
+// else computed) in one process.
+//
+//   fusec-node-suite CASES --device=reference|cuda|compile
+//                    [--mode=static|symbolic|both] [--filter=REGEX] [--arch=T,T]
+//
+// CASES/<name>/case.json is as generate.py states it. One JSON line a result:
+//   {"test", "mode", "result": "pass"|"fail"|"refused", "message", "error",
+//    "bound", "arch"}
+// `reference` evaluates the model before and after fusion; `cuda` compiles it
+// for the device and runs it; `compile` compiles it for every target. Exits
+// with 0 when all is as the cases expect, 77 without a device, else with 1.
+
+#include "test/onnx/SuiteCase.h"
+#include "tools/fusec/Compare.h"
+#include "tools/fusec/DeviceRun.h"
+#include "tools/fusec/Failure.h"
+#include "tools/fusec/ReferenceRun.h"
+#include "runtime/src/Failure.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Regex.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace fusec;
+
+namespace {
+struct Options {
+  std::string cases, device = "reference", mode = "both", filter;
+  std::vector<std::string> targets;
+};
+
+/// Cases whose kernels are compiled together, so that all cores are busy.
+constexpr size_t batchSize = 128;
+
+struct Verdict {
+  std::string result, message;
+  double error = 0, bound = 0;
+  bool measured = false;
+};
+
+class Suite {
+public:
+  explicit Suite(Options options) : options(std::move(options)), compiler(KernelCompilerOptions()) {}
+  int run();
+
+private:
+  /// A case in one of its modes, on its way through the compiler.
+  struct Job {
+    const SuiteCase *testCase;
+    bool symbolic;
+    std::unique_ptr<Compilation> compilation;
+    size_t firstRequest = 0;
+    std::optional<Verdict> verdict;
+  };
+
+  bool readCases();
+  void runBatch(llvm::MutableArrayRef<Job> jobs);
+  void import(Job &job);
+  void compileAll(llvm::MutableArrayRef<Job> jobs);
+  Verdict execute(Job &job);
+  Verdict runOnReference(Job &job);
+  Verdict runOnDevice(Job &job);
+  Verdict judge(const SuiteCase &testCase, const std::vector<data::Tensor> &outputs);
+  void report(const Job &job);
+
+  Options options;
+  KernelCompiler compiler;
+  std::unique_ptr<rt::Device> device;
+  std::vector<SuiteCase> cases;
+  bool asExpected = true;
+};
+} // namespace
+
+static Verdict failed(std::string message) { return {"fail", std::move(message)}; }
+
+//===----------------------------------------------------------------------===//
+// Judging
+//===----------------------------------------------------------------------===//
+
+Verdict Suite::judge(const SuiteCase &testCase, const std::vector<data::Tensor> &outputs) {
+  if (outputs.size() != testCase.outputs.size())
+    return failed("expected " + std::to_string(testCase.outputs.size()) + " outputs, got " +
+                  std::to_string(outputs.size()));
+  Verdict verdict{"pass", ""};
+  verdict.measured = true;
+  double worst = -1;
+  for (size_t i = 0; i != outputs.size(); ++i) {
+    const SuiteOutput &expected = testCase.outputs[i];
+    data::Result<data::Tensor> values = data::readNpy(expected.file);
+    if (!values)
+      return failed(values.error());
+    Difference difference = compare(outputs[i], *values, expected.rtol, expected.atol);
+    std::string what = "output '" + expected.name + "': ";
+    if (!difference.mismatch.empty())
+      return failed(what + difference.mismatch);
+    double error = expected.norm ? difference.norm : difference.scaled;
+    double bound = expected.norm ? *expected.norm : 1;
+    if (error / bound > worst) {
+      worst = error / bound;
+      verdict.error = error;
+      verdict.bound = bound;
+    }
+    bool good = error <= bound && difference.notFinite == 0;
+    if (good || verdict.result == "fail")
+      continue;
+    uint64_t at = difference.where;
+    verdict.result = "fail";
+    verdict.message = what +
+                      llvm::formatv("error {0:e2} exceeds {1:e2}; the largest difference is at "
+                                    "element {2}: expected {3}, got {4}; {5} elements differ in "
+                                    "being finite",
+                                    error, bound, at,
+                                    outputs[i].elements() ? getElement(*values, at) : 0.0,
+                                    outputs[i].elements() ? getElement(outputs[i], at) : 0.0,
+                                    difference.notFinite)
+                          .str();
+  }
+  return verdict;
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+/// Refusals are the model's; everything else is a defect.
+static Verdict fromError(llvm::Error error) {
+  Verdict verdict;
+  llvm::handleAllErrors(
+      std::move(error),
+      [&](const CompileError &compileError) {
+        bool refused = compileError.getKind() == ErrorKind::Unsupported;
+        verdict = {refused ? "refused" : "fail", compileError.message()};
+      },
+      [&](const llvm::ErrorInfoBase &other) { verdict = failed(other.message()); });
+  return verdict;
+}
+
+void Suite::import(Job &job) {
+  CompileOptions compileOptions;
+  if (!options.targets.empty())
+    compileOptions.targets = options.targets;
+  compileOptions.refuseSpills = true;
+  for (const SuiteInput &input : job.testCase->inputs) {
+    if (!input.isConstant)
+      continue;
+    data::Result<data::Tensor> tensor = data::readNpy(input.file);
+    if (!tensor) {
+      job.verdict = failed(tensor.error());
+      return;
+    }
+    compileOptions.constants.push_back(getConstantInput(input.name, *tensor));
+  }
+  auto compilation = Compilation::importFile(
+      job.symbolic ? *job.testCase->symbolicModel : job.testCase->model, compileOptions);
+  if (!compilation) {
+    job.verdict = fromError(compilation.takeError());
+    return;
+  }
+  job.compilation = std::move(*compilation);
+  if (options.device != "reference")
+    if (llvm::Error error = job.compilation->emit())
+      job.verdict = fromError(std::move(error));
+}
+
+void Suite::compileAll(llvm::MutableArrayRef<Job> jobs) {
+  std::vector<CompileRequest> requests;
+  for (Job &job : jobs) {
+    if (job.verdict)
+      continue;
+    job.firstRequest = requests.size();
+    for (CompileRequest &request : job.compilation->getRequests())
+      requests.push_back(std::move(request));
+  }
+  llvm::Expected<std::vector<CompiledKernel>> images = compiler.compileAll(requests);
+  if (!images)
+    llvm::consumeError(images.takeError());
+  for (Job &job : jobs) {
+    if (job.verdict)
+      continue;
+    size_t count = job.compilation->getKernels().getKernels().size();
+    // A batch with a bad kernel is compiled again case by case, mostly from the
+    // cache, to tell whose it is.
+    llvm::Error error =
+        images ? job.compilation->setImages({images->begin() + job.firstRequest,
+                                             images->begin() + job.firstRequest + count})
+               : job.compilation->compile(compiler);
+    if (error)
+      job.verdict = fromError(std::move(error));
+  }
+}
+
+static std::vector<data::Tensor> readInputs(const SuiteCase &testCase, const Interface &interface) {
+  NamedTensors tensors;
+  for (const SuiteInput &input : testCase.inputs) {
+    if (input.isConstant)
+      continue;
+    data::Result<data::Tensor> tensor = data::readNpy(input.file);
+    if (!tensor)
+      fail(ExitCode::Input, tensor.error());
+    tensors[input.name] = std::move(*tensor);
+  }
+  return matchInputs(interface, std::move(tensors));
+}
+
+Verdict Suite::runOnReference(Job &job) {
+  ModelOp model = job.compilation->getModel();
+  std::vector<data::Tensor> inputs = readInputs(*job.testCase, getInterface(model));
+  Verdict verdict;
+  for (auto [stage, name] : {std::pair(Stage::Imported, "as imported"),
+                             std::pair(Stage::Tensor, "after the tensor stage"),
+                             std::pair(Stage::Fused, "after fusion")}) {
+    if (llvm::Error error = job.compilation->advance(stage))
+      return fromError(std::move(error));
+    verdict = judge(*job.testCase, runReference(job.compilation->getModel(), inputs));
+    if (verdict.result == "pass")
+      continue;
+    verdict.message = std::string(name) + ": " + verdict.message;
+    return verdict;
+  }
+  return verdict;
+}
+
+Verdict Suite::runOnDevice(Job &job) {
+  llvm::Expected<const NvrtcIdentity &> identity = compiler.getIdentity();
+  if (!identity)
+    return fromError(identity.takeError());
+  llvm::Expected<std::string> bundle = job.compilation->getBundle(identity->version);
+  if (!bundle)
+    return fromError(bundle.takeError());
+  if (!device)
+    return {"pass", ""};
+  std::vector<data::Tensor> inputs =
+      readInputs(*job.testCase, getInterface(job.compilation->getModel()));
+  DeviceRun run(DeviceRun::loadBytes(*bundle, device->ordinal()), *device);
+  return judge(*job.testCase, run.run(inputs));
+}
+
+Verdict Suite::execute(Job &job) {
+  try {
+    return options.device == "reference" ? runOnReference(job) : runOnDevice(job);
+  } catch (const fusec::Failure &failure) {
+    return failed(failure.message);
+  } catch (const rt::Failure &failure) {
+    return failed(failure.message);
+  } catch (const fusec::Error &error) {
+    return failed(error.what());
+  }
+}
+
+void Suite::report(const Job &job) {
+  const Verdict &verdict = *job.verdict;
+  bool good = verdict.result == (job.testCase->expectPass ? "pass" : "refused");
+  asExpected &= good;
+  llvm::json::Object line{{"test", job.testCase->name},
+                          {"mode", job.symbolic ? "symbolic" : "static"},
+                          {"result", verdict.result}};
+  if (!verdict.message.empty())
+    line["message"] = llvm::json::fixUTF8(verdict.message);
+  if (verdict.measured) {
+    line["error"] = std::isfinite(verdict.error) ? llvm::json::Value(verdict.error) : 1e300;
+    line["bound"] = verdict.bound;
+  }
+  if (device)
+    line["arch"] = options.targets.front();
+  llvm::outs() << llvm::json::Value(std::move(line)) << "\n";
+  llvm::outs().flush();
+}
+
+void Suite::runBatch(llvm::MutableArrayRef<Job> jobs) {
+  for (Job &job : jobs)
+    import(job);
+  if (options.device != "reference")
+    compileAll(jobs);
+  for (Job &job : jobs) {
+    if (!job.verdict)
+      job.verdict = execute(job);
+    report(job);
+    job.compilation.reset();
+  }
+}
+
+bool Suite::readCases() {
+  llvm::Regex filter(options.filter);
+  std::error_code code;
+  std::vector<std::string> folders;
+  for (llvm::sys::fs::directory_iterator it(options.cases, code), end; it != end && !code;
+       it.increment(code))
+    if (llvm::sys::fs::exists(it->path() + "/case.json"))
+      folders.push_back(it->path());
+  std::sort(folders.begin(), folders.end());
+  for (const std::string &folder : folders) {
+    std::string error;
+    std::optional<SuiteCase> testCase = readSuiteCase(folder, error);
+    if (!testCase) {
+      llvm::errs() << folder << "/case.json: " << error << "\n";
+      return false;
+    }
+    if (options.filter.empty() || filter.match(testCase->name))
+      cases.push_back(std::move(*testCase));
+  }
+  if (folders.empty())
+    llvm::errs() << options.cases << ": expected folders with a case.json, found none\n";
+  return !folders.empty();
+}
+
+int Suite::run() {
+  if (!readCases())
+    return 1;
+  if (options.device == "cuda") {
+    std::string reason;
+    std::optional<DeviceInfo> info = findDevice(0, reason);
+    if (!info) {
+      llvm::errs() << "no device: " << reason << "\n";
+      return 77;
+    }
+    options.targets = {info->target};
+    device = std::make_unique<rt::Device>(nullptr, 0);
+  }
+  std::vector<Job> jobs;
+  for (const SuiteCase &testCase : cases) {
+    if (options.mode != "symbolic")
+      jobs.push_back({&testCase, false, nullptr, 0, std::nullopt});
+    if (options.mode != "static" && testCase.symbolicModel)
+      jobs.push_back({&testCase, true, nullptr, 0, std::nullopt});
+  }
+  size_t step = options.device == "reference" ? 1 : batchSize;
+  for (size_t i = 0; i < jobs.size(); i += step)
+    runBatch(llvm::MutableArrayRef(jobs).slice(i, std::min(step, jobs.size() - i)));
+  return asExpected ? 0 : 1;
+}
+
+int main(int argc, char **argv) {
+  Options options;
+  bool good = true;
+  for (int i = 1; i != argc; ++i) {
+    llvm::StringRef argument(argv[i]);
+    if (argument.consume_front("--device="))
+      options.device = argument.str();
+    else if (argument.consume_front("--mode="))
+      options.mode = argument.str();
+    else if (argument.consume_front("--filter="))
+      options.filter = argument.str();
+    else if (argument.consume_front("--arch=")) {
+      llvm::SmallVector<llvm::StringRef> targets;
+      argument.split(targets, ',');
+      options.targets.assign(targets.begin(), targets.end());
+    } else if (options.cases.empty() && !argument.starts_with("-"))
+      options.cases = argument.str();
+    else
+      good = false;
+  }
+  auto oneOf = [](const std::string &value, std::initializer_list<const char *> values) {
+    return std::find(values.begin(), values.end(), value) != values.end();
+  };
+  good &= !options.cases.empty() && oneOf(options.device, {"reference", "cuda", "compile"}) &&
+          oneOf(options.mode, {"static", "symbolic", "both"});
+  if (!good) {
+    llvm::errs() << "usage: fusec-node-suite CASES --device=reference|cuda|compile "
+                    "[--mode=static|symbolic|both] [--filter=REGEX] [--arch=TARGET,...]\n";
+    return 2;
+  }
+  return Suite(std::move(options)).run();
+}

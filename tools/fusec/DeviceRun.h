@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Runs a bundle on a device, with tensors in host memory. Outputs are poisoned
+// and fenced before each run, so that what a kernel forgets to write, or writes
+// beside its tensor, is found.
+
+#ifndef FUSEC_TOOLS_FUSEC_DEVICERUN_H
+#define FUSEC_TOOLS_FUSEC_DEVICERUN_H
+
+#include "runtime/include/fusec/fusec.hpp"
+#include "runtime/src/Device.h"
+#include "tools/fusec/Arguments.h"
+
+#include <optional>
+
+namespace fusec {
+
+struct DeviceInfo {
+  std::string text; // "NVIDIA H200 (sm_90), driver 13.0"
+  /// What to compile for: a name of compiler/schedule/Targets.h.
+  std::string target;
+};
+/// Nothing where there is no driver or no such device, with `reason` set.
+std::optional<DeviceInfo> findDevice(int ordinal, std::string &reason);
+
+/// Device memory with fences on both sides.
+class FencedMemory {
+public:
+  FencedMemory(const rt::Device &device, uint64_t bytes, const char *purpose);
+  void *data() const { return reinterpret_cast<void *>(memory.pointer() + fence); }
+  uint64_t size() const { return bytes; }
+  void poison();
+  void upload(const void *from);
+  void download(void *to) const;
+  /// Whether the fences are as poison() left them.
+  bool isIntact() const;
+
+private:
+  static constexpr uint64_t fence = 256;
+  static constexpr unsigned char poisonByte = 0xFF;
+
+  const rt::Device &device;
+  uint64_t bytes;
+  rt::DeviceMemory memory;
+};
+
+class DeviceRun {
+public:
+  /// Throws Error of fusec.hpp.
+  static Model load(const std::string &path, int ordinal);
+  static Model loadBytes(const std::string &bytes, int ordinal);
+
+  DeviceRun(const Model &model, const rt::Device &device);
+
+  /// Inputs in the model's order. Throws Failure, Error.
+  std::vector<data::Tensor> run(const std::vector<data::Tensor> &inputs, const Dims &dims = {});
+  /// Of the last run.
+  unsigned getLaunches() const { return session.launchCount(); }
+  uint64_t getFaults() const { return session.faults(); }
+
+private:
+  Model model;
+  const rt::Device &device;
+  Session session;
+};
+
+} // namespace fusec
+
+#endif // FUSEC_TOOLS_FUSEC_DEVICERUN_H
