@@ -67,6 +67,8 @@ SmallVector<VariantAttr> fusec::chooseGemmVariants(StepOp step, const Target &ta
     int64_t accumulatorBytes = tensorCores ? bytes : type.isF64() || type.isInteger(64) ? 8 : 4;
     const Tile *chosen = &tiles.back();
     for (const Tile &tile : tiles) {
+      if (&tile != &tiles.back() && (tile.m >= 2 * m || tile.n >= 2 * n))
+        continue; // more than half of it would be padding
       if (sharedBytes(unit, tile, accumulators, accumulatorBytes) > target.sharedBytes ||
           accumulatorsPerThread(unit, tile, accumulators) > maxAccumulators)
         continue;
@@ -80,18 +82,28 @@ SmallVector<VariantAttr> fusec::chooseGemmVariants(StepOp step, const Target &ta
                                      chosen->divideN, chosen->stages);
   }
 
-  // Wide copies need aligned matrices; the emitter picks the width from what
-  // the guards promise.
+  // Wide copies need aligned addresses, of those matrices whose strides allow
+  // them; the emitter picks the width from what the guards promise.
   SmallVector<BufferOp> matrices;
+  auto addWide = [&](BufferOp buffer, ArrayRef<Expr> strides) {
+    int64_t bytes = getElementBytes(cast<RankedTensorType>(buffer.getType()).getElementType());
+    int64_t aligned = 16;
+    for (Expr stride : strides)
+      for (Expr term : getTerms(stride))
+        if (int64_t step = splitCoefficient(term).first * bytes; step != bytes)
+          aligned = std::min(aligned, step & -step);
+    if (aligned > bytes)
+      matrices.push_back(buffer);
+  };
   for (const MatrixAccess &a : iteration->lhs)
-    matrices.push_back(getInputBuffer(step, a.value));
+    addWide(getInputBuffer(step, a.value), {a.outerStride, a.kStride, a.batch});
   for (auto &segment : iteration->rhs)
     for (const MatrixAccess &b : segment)
-      matrices.push_back(getInputBuffer(step, b.value));
+      addWide(getInputBuffer(step, b.value), {b.outerStride, b.kStride, b.batch});
   for (const TileOperand &o : iteration->operands)
-    matrices.push_back(getInputBuffer(step, o.value));
-  for (const TileStore &s : iteration->stores)
-    matrices.push_back(getOutputBuffer(step, s.output));
+    addWide(getInputBuffer(step, o.value), {o.access.rowStride, o.access.columnStride, o.access.batch});
+  for (const TileStore &o : iteration->stores)
+    addWide(getOutputBuffer(step, o.output), {o.access.rowStride, o.access.columnStride, o.access.batch});
   SmallVector<GuardAttr> guards = getAlignmentGuards(matrices);
   SmallVector<VariantAttr> variants;
   if (!guards.empty())
