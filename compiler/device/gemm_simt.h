@@ -24,68 +24,79 @@ void gemmSimtTile(const Shape &shape, int splits, const Epilogue &epilogue,
 namespace detail {
 
 /// One thread's share of a tile of an operand, on its way from global to
-/// shared memory. Threads walk the contiguous axis first.
+/// shared memory. Threads walk the contiguous axis first; a thread's vectors
+/// are `slowStep` apart along the other one.
 template <class MatrixType, class Acc, int Tile, int TileK, int Threads>
 struct SimtCopy {
   typedef typename MatrixType::Element T;
   static constexpr bool alongK = MatrixType::major == Major::K;
-  static constexpr int most =
-      Tile * TileK / Threads < 4 ? Tile * TileK / Threads : 4;
-  static constexpr int width = MatrixType::major == Major::Strided || most < 1
-                                   ? 1
-                                   : vectorOf<T>(MatrixType::alignment, most);
+  static constexpr int share = Tile * TileK / Threads;
+  static constexpr int width =
+      MatrixType::major == Major::Strided || share < 1
+          ? 1
+          : vectorOf<T>(MatrixType::alignment, share < 4 ? share : 4);
   static constexpr int fast = (alongK ? TileK : Tile) / width;
   static constexpr int chunks = Tile * TileK / width;
   static constexpr int count = (chunks + Threads - 1) / Threads;
+  static constexpr int slowStep = Threads / fast;
   static constexpr int pitch = Tile + simtPadding;
+  static_assert(Threads % fast == 0, "one place along the fast axis a thread");
 
   Vec<T, width> held[count];
+  const T *pointer; // Of the first vector in the next tile of K.
+  i64 slowPointer;  // From one vector to the next, in elements.
+  i64 advance;      // From one tile of K to the next, in elements.
+  int outer, k;     // Of the first vector.
+  int outers, ks;
 
-  static FUSEC_DEVICE void place(int i, int &outer, int &k) {
-    int id = launch::thread() + i * Threads;
-    int fastIndex = id % fast * width, slowIndex = id / fast;
-    outer = alongK ? slowIndex : fastIndex;
-    k = alongK ? fastIndex : slowIndex;
+  static FUSEC_DEVICE int fastIndex() {
+    return launch::thread() % fast * width;
+  }
+  static FUSEC_DEVICE int slowIndex() { return launch::thread() / fast; }
+
+  FUSEC_DEVICE void start(const MatrixType &matrix, i64 batch, int firstOuter,
+                          int outerCount, KRange range) {
+    const T *base = matrix.at(batch);
+    outer = firstOuter + (alongK ? slowIndex() : fastIndex());
+    k = range.first + (alongK ? fastIndex() : slowIndex());
+    outers = base == nullptr ? 0 : outerCount;
+    ks = range.last;
+    pointer = base + matrix.offset(outer, k);
+    slowPointer = slowStep * matrix.offset(alongK ? 1 : 0, alongK ? 0 : 1);
+    advance = matrix.offset(0, TileK);
   }
 
-  FUSEC_DEVICE void read(const MatrixType &matrix, const T *base,
-                         int firstOuter, int firstK, int outers, int ks) {
+  /// Reads the next tile of K; what lies outside the matrix is zero.
+  FUSEC_DEVICE void read() {
+    int inside = alongK ? ks - k : outers - outer;
+    int slowLeft = alongK ? outers - outer : ks - k;
     FUSEC_UNROLL
     for (int i = 0; i < count; ++i) {
-      int outer, k;
-      place(i, outer, k);
-      outer += firstOuter;
-      k += firstK;
+      const T *p = pointer + i * slowPointer;
+      bool slowInside = i * slowStep < slowLeft;
+      if (slowInside && inside >= width) {
+        held[i] = load<width>(p);
+        continue;
+      }
       FUSEC_UNROLL
       for (int w = 0; w < width; ++w)
-        held[i][w] = cast<T>(0);
-      int inside = alongK ? ks - k : outers - outer;
-      if (base == nullptr || inside <= 0 ||
-          (alongK ? outer >= outers : k >= ks))
-        continue;
-      const T *p = base + matrix.offset(outer, k);
-      if (inside >= width) {
-        held[i] = load<width>(p);
-      } else {
-        FUSEC_UNROLL
-        for (int w = 0; w < width; ++w)
-          if (w < inside)
-            held[i][w] = p[w];
-      }
+        held[i][w] = slowInside && w < inside ? p[w] : T{};
     }
+    pointer += advance;
+    k += TileK;
   }
 
   FUSEC_DEVICE void write(Acc *tile) const {
+    int first = alongK ? fastIndex() * pitch + slowIndex()
+                       : slowIndex() * pitch + fastIndex();
     FUSEC_UNROLL
     for (int i = 0; i < count; ++i) {
-      int outer, k;
-      place(i, outer, k);
       if (chunks % Threads != 0 && launch::thread() + i * Threads >= chunks)
         continue;
       FUSEC_UNROLL
       for (int w = 0; w < width; ++w)
-        tile[(k + (alongK ? w : 0)) * pitch + outer + (alongK ? 0 : w)] =
-            cast<Acc>(held[i][w]);
+        tile[first + i * slowStep * (alongK ? 1 : pitch) +
+             w * (alongK ? pitch : 1)] = cast<Acc>(held[i][w]);
     }
   }
 };
@@ -126,17 +137,19 @@ FUSEC_DEVICE void simtSegment(const SegmentType &segment, const Shape &shape,
   Acc *shared = reinterpret_cast<Acc *>(launch::sharedMemory());
   constexpr int threadsN = Config::tileN / Config::threadN;
   int idN = launch::thread() % threadsN, idM = launch::thread() / threadsN;
-  int firstM = tile.m * Config::tileM, firstN = tile.n * Config::tileN;
 
   CopyA copyA;
   CopyB copyB[J];
-  auto readTile = [&](int k) {
-    copyA.read(segment.a, segment.a.at(tile.batch), firstM, k, shape.m,
-               range.last);
+  copyA.start(segment.a, tile.batch, tile.m * Config::tileM, shape.m, range);
+  FUSEC_UNROLL
+  for (int j = 0; j < J; ++j)
+    copyB[j].start(segment.b[j], tile.batch, tile.n * Config::tileN, shape.n,
+                   range);
+  auto readTile = [&] {
+    copyA.read();
     FUSEC_UNROLL
     for (int j = 0; j < J; ++j)
-      copyB[j].read(segment.b[j], segment.b[j].at(tile.batch), firstN, k,
-                    shape.n, range.last);
+      copyB[j].read();
   };
   auto writeTile = [&](Acc *to) {
     copyA.write(to);
@@ -148,14 +161,14 @@ FUSEC_DEVICE void simtSegment(const SegmentType &segment, const Shape &shape,
   if (range.first >= range.last)
     return;
   launch::barrier(); // A previous segment has been read by everybody.
-  readTile(range.first);
+  readTile();
   writeTile(shared);
   launch::barrier();
   Acc *current = shared, *next = shared + buffer;
   for (int k = range.first; k < range.last; k += tileK) {
     bool more = range.last - k > tileK;
     if (more)
-      readTile(k + tileK);
+      readTile();
     FUSEC_UNROLL
     for (int kk = 0; kk < tileK; ++kk) {
       Acc a[Config::threadM];

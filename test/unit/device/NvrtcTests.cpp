@@ -93,13 +93,16 @@ ENTRY(m64, fusec::gemmMma<M64>, M64, f::f16, float, f::f16, K, Outer, 4, 2)
 ENTRY(m64u, fusec::gemmMma<M64>, M64, f::bf16, float, float, Outer, K, 2, 1)
 ENTRY(m64s, fusec::gemmMma<M64>, M64, f::f16, float, float, Strided, Strided, 2, 1)
 ENTRY(m16, fusec::gemmMma<M16>, M16, f::f16, float, f::f16, K, Outer, 16, 1)
+ENTRY(m16g, fusec::gemmMma<M16>, M16, f::bf16, float, float, K, K, 4, 2)
+typedef fusec::MmaConfig<32, 64, 64, 1, 4, 4> M32;
+ENTRY(m32, fusec::gemmMma<M32>, M32, f::f16, float, f::f16, K, Outer, 16, 2)
 ENTRY(t128, fusec::gemmMma<T128>, T128, float, float, float, K, Outer, 16, 1)
 ENTRY(t64, fusec::gemmMma<T64>, T64, float, float, float, Outer, K, 4, 2)
 )";
 
 const char *const otherKernels = R"(
 namespace f = fusec;
-typedef fusec::SimtConfig<128, 128, 8, 8, 8> S128;
+typedef fusec::SimtConfig<128, 128, 16, 8, 8> S128;
 typedef fusec::SimtConfig<128, 64, 16, 8, 4> S128n64;
 typedef fusec::SimtConfig<64, 64, 16, 4, 4> S64;
 typedef fusec::SimtConfig<32, 32, 16, 2, 2> S32;
@@ -113,6 +116,9 @@ ENTRY(s32i, fusec::gemmSimt<S32>, S32, int, int, int, K, Outer, 4, 2)
 ENTRY(s64h, fusec::gemmSimt<S64>, S64, f::f16, float, f::f16, K, Outer, 2, 1)
 #define NARROW_N fusec::gemv<V8, fusec::Narrow::N>
 #define NARROW_M fusec::gemv<V1, fusec::Narrow::M>
+typedef fusec::GemvConfig<1, 1024> V1024;
+#define NARROW_1024 fusec::gemv<V1024, fusec::Narrow::M>
+ENTRY(vt, NARROW_1024, V1024, f::f16, float, f::f16, K, Outer, 16, 2)
 ENTRY(vn, NARROW_N, V8, f::f16, float, f::f16, K, Outer, 16, 1)
 ENTRY(vm, NARROW_M, V1, float, float, float, K, Outer, 4, 2)
 )";
@@ -192,6 +198,22 @@ extern "C" FUSEC_KERNEL(32) scalars(fusec::i8 *a, fusec::u16 *b, int *c, fusec::
 }
 )";
 
+const char *const splitKernels = R"(
+typedef fusec::MmaConfig<64, 64, 64, 2, 2, 3> Config;
+typedef fusec::Segment<fusec::Matrix<fusec::f16, fusec::Major::K, 16>,
+                       fusec::Matrix<fusec::f16, fusec::Major::Outer, 16>, 2> Main;
+extern "C" FUSEC_KERNEL(128)
+splitPart(const fusec::f16 *a, const fusec::f16 *b, float *partials, int m, int n, int k) {
+  fusec::gemmMmaSplit<Config>({m, n, 1}, 4, partials, Main{{a, k}, {{b, n}, {b + 8, n}}, k});
+}
+extern "C" FUSEC_KERNEL(256)
+splitSum(const float *partials, const float *bias, const float *scale, const fusec::f16 *r,
+         fusec::f16 *y, fusec::boolean *z, int m, int n) {
+  Gate<float, 2, fusec::f16> epilogue{{{bias}, {scale}, {r, {n}}}, {{y, {n}}, {z, {}, {n}}}};
+  fusec::gemmCombine({m, n, 1}, 4, epilogue, partials);
+}
+)";
+
 class DeviceTargets : public testing::TestWithParam<const char *> {};
 
 TEST_P(DeviceTargets, EveryTemplateCompilesCleanly) {
@@ -209,6 +231,7 @@ TEST_P(DeviceTargets, EveryTemplateCompilesCleanly) {
   std::vector<std::pair<std::string, std::string>> programs = {
       {"mma", std::string(epilogues) + mmaKernels},
       {"other", std::string(epilogues) + otherKernels},
+      {"split", std::string(epilogues) + splitKernels},
       {"memory", memoryKernels}};
   for (auto &[name, source] : programs) {
     llvm::Expected<CompiledKernel> compiled =

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs every matmul template on a GPU over odd sizes, layouts and alignments,
-// against a naive kernel in double; outputs are poisoned and their padding must
-// stay so. `gpu_check` tests, `gpu_check --bench` times large shapes.
-// Build: nvcc -std=c++17 -gencode arch=compute_90a,code=sm_90a
-//             -I compiler/device test/unit/device/gpu_check.cu -o gpu_check
+// One case of a matmul template on a GPU: operands surrounded by NaN, outputs
+// poisoned, results compared with a naive kernel in double.
+
+#ifndef FUSEC_TEST_GPU_MATMUL_CASE_H
+#define FUSEC_TEST_GPU_MATMUL_CASE_H
 
 #include "gemm_mma.h"
 #include "gemm_simt.h"
@@ -32,7 +32,8 @@ namespace {
   } while (0)
 
 /// Everything a test kernel gets. Strides are of outer and k, in elements.
-template <class T, class Acc, class Out> struct Problem {
+template <class T, class Acc_, class Out> struct Problem {
+  typedef Acc_ Acc;
   Shape shape;
   int k[2];
   const T *a[2], *b[2][2];
@@ -40,6 +41,7 @@ template <class T, class Acc, class Out> struct Problem {
   const Acc *bias, *scale;
   const Out *residual;
   Out *y;
+  Acc *partials;
   i64 ldy, yBatch;
 };
 
@@ -61,11 +63,23 @@ template <class Acc_, class Out, int J, int Align> struct TestEpilogue {
   }
 };
 
-enum class Family { Mma, Simt, GemvN, GemvM };
+/// Blocks an SM should hold of a kernel.
+template <class Config> constexpr int residentBlocks = 1;
+template <>
+inline constexpr int residentBlocks<SimtConfig<128, 128, 8, 8, 8>> = 2;
+
+enum class Family { Mma, Simt, MmaSplit, SimtSplit, GemvN, GemvM };
+constexpr bool isSplit(Family f) {
+  return f == Family::MmaSplit || f == Family::SimtSplit;
+}
+constexpr bool isGemv(Family f) {
+  return f == Family::GemvN || f == Family::GemvM;
+}
+const int splits = 3;
 
 template <Family F, class Config, class T, class Acc, class Out, Major MA,
           Major MB, int Align, int J, int S>
-__global__ void __launch_bounds__(Config::threads)
+__global__ void __launch_bounds__(Config::threads, residentBlocks<Config>)
     testKernel(Problem<T, Acc, Out> p) {
   typedef Matrix<T, MA, Align, Stride> A;
   typedef Matrix<T, MB, Align, Stride> B;
@@ -92,6 +106,10 @@ __global__ void __launch_bounds__(Config::threads)
       gemmMma<Config>(p.shape, e, s...);
     else if constexpr (F == Family::Simt)
       gemmSimt<Config>(p.shape, e, s...);
+    else if constexpr (F == Family::MmaSplit)
+      gemmMmaSplit<Config>(p.shape, splits, p.partials, s...);
+    else if constexpr (F == Family::SimtSplit)
+      gemmSimtSplit<Config>(p.shape, splits, p.partials, s...);
     else
       gemv<Config, F == Family::GemvN ? Narrow::N : Narrow::M>(p.shape, e,
                                                                s...);
@@ -100,6 +118,15 @@ __global__ void __launch_bounds__(Config::threads)
     call(segments[0], segments[1]);
   else
     call(segments[0]);
+}
+
+template <class T, class Acc, class Out, int Align, int J>
+__global__ void combineKernel(Problem<T, Acc, Out> p) {
+  constexpr int outAlign = Align == 16 ? 16 : int(sizeof(Out));
+  TestEpilogue<Acc, Out, J, outAlign> e{
+      {{p.bias}, {p.scale}, {p.residual, {p.ldy}, {}, {p.yBatch}}},
+      {{p.y, {p.ldy}, {}, {p.yBatch}}}};
+  gemmCombine(p.shape, splits, e, p.partials);
 }
 
 /// Value and sum of magnitudes of each element, in double.
@@ -255,15 +282,22 @@ void runCase(const char *name, Shape shape, int k0, int k1, bool nullB) {
   p.residual = residual.data;
   p.y = y.data;
 
+  constexpr int parts = isSplit(F) ? splits : 1;
+  Buffer<Acc> partials(
+      isSplit(F) ? partialElements(shape.m, shape.n, shape.batch, J, splits)
+                 : 0);
+  p.partials = partials.data;
+  partials.poison();
+  partials.up();
   int blocks, shared = 0;
-  if constexpr (F == Family::GemvN || F == Family::GemvM) {
+  if constexpr (isGemv(F)) {
     bool along = (F == Family::GemvN ? MA : MB) == Major::K;
     blocks = gemvBlocks(F == Family::GemvN ? shape.m : shape.n, shape.batch,
                         along, Config::threads);
   } else {
     blocks = tilesOf(shape.m, Config::tileM) * tilesOf(shape.n, Config::tileN) *
-             shape.batch;
-    if constexpr (F == Family::Mma)
+             shape.batch * parts;
+    if constexpr (F == Family::Mma || F == Family::MmaSplit)
       shared = mmaSharedBytes(Config::tileM, Config::tileN, Config::tileK,
                               Config::warpsM, Config::warpsN, Config::stages, J,
                               sizeof(T));
@@ -273,7 +307,12 @@ void runCase(const char *name, Shape shape, int k0, int k1, bool nullB) {
     CHECK(cudaFuncSetAttribute(
         kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
   }
-  kernel<<<blocks, Config::threads, shared>>>(p);
+  auto launchAll = [&] {
+    kernel<<<blocks, Config::threads, shared>>>(p);
+    if constexpr (isSplit(F))
+      combineKernel<T, Acc, Out, Align, J><<<264, 256>>>(p);
+  };
+  launchAll();
   CHECK(cudaGetLastError());
   CHECK(cudaDeviceSynchronize());
   ++runs;
@@ -283,7 +322,7 @@ void runCase(const char *name, Shape shape, int k0, int k1, bool nullB) {
       cudaEvent_t t0, t1;
       cudaEventCreate(&t0), cudaEventCreate(&t1);
       cudaEventRecord(t0);
-      kernel<<<blocks, Config::threads, shared>>>(p);
+      launchAll();
       cudaEventRecord(t1);
       CHECK(cudaEventSynchronize(t1));
       float ms;
@@ -307,10 +346,11 @@ void runCase(const char *name, Shape shape, int k0, int k1, bool nullB) {
     value.down();
     magnitude.down();
     y.down();
-    double eps = isSame<T, float> && F == Family::Mma ? 1.0 / 1024
-                 : isSame<Acc, double>                ? 1e-15
-                 : isInteger<Acc>                     ? 0
-                                                      : 1.0 / (1 << 22);
+    constexpr bool tensor = F == Family::Mma || F == Family::MmaSplit;
+    double eps = isSame<T, float> && tensor ? 1.0 / 1024
+                 : isSame<Acc, double>      ? 1e-15
+                 : isInteger<Acc>           ? 0
+                                            : 1.0 / (1 << 22);
     if (isSame<Out, f16>)
       eps += 1.0 / 2048;
     i64 wrong = 0, first = -1, touched = 0;
@@ -344,116 +384,7 @@ void runCase(const char *name, Shape shape, int k0, int k1, bool nullB) {
     delete buffer;
 }
 
-template <Family F, class Config, class T, class Acc, class Out, Major MA,
-          Major MB, int Align, int J = 2, int S = 2>
-void sweep(const char *name) {
-  static const int sizes[] = {1, 7, 13, 100, 127, 1000};
-  int before = failures;
-  for (int i = 0; i < 6; ++i)
-    for (int d = 0; d < 3; ++d) {
-      int m = sizes[i], n = sizes[(i + d * 2) % 6], k = sizes[(i * 5 + d) % 6];
-      if constexpr (F == Family::GemvN)
-        n = std::min(n, Config::small);
-      if constexpr (F == Family::GemvM)
-        m = std::min(m, Config::small);
-      runCase<F, Config, T, Acc, Out, MA, MB, Align, J, S>(
-          name, {m, n, d == 1 ? 3 : 1}, k, d * 16 + i, d == 2);
-    }
-  int m = 300, n = 200;
-  if constexpr (F == Family::GemvM)
-    m = Config::small;
-  if constexpr (F == Family::GemvN)
-    n = Config::small;
-  runCase<F, Config, T, Acc, Out, MA, MB, Align, J, S>(name, {m, n, 2}, 0, 0,
-                                                       false);
-  runCase<F, Config, T, Acc, Out, MA, MB, Align, J, S>(name, {m, n, 1}, 640, 0,
-                                                       false);
-  std::printf("%-28s %s\n", name, failures == before ? "ok" : "FAILED");
-}
-
-int check(int argc, char **argv) {
-  constexpr Major K = Major::K, O = Major::Outer, X = Major::Strided;
-  constexpr Family mma = Family::Mma, simt = Family::Simt;
-  typedef MmaConfig<128, 256, 64, 2, 4, 3> M256;
-  typedef MmaConfig<128, 128, 64, 2, 4, 3> M128;
-  typedef MmaConfig<128, 128, 64, 2, 2, 3> M128w4;
-  typedef MmaConfig<128, 128, 32, 2, 4, 4> M128k32;
-  typedef MmaConfig<64, 64, 64, 2, 2, 3> M64;
-  typedef MmaConfig<32, 64, 64, 1, 4, 4> M32;
-  typedef MmaConfig<16, 128, 64, 1, 4, 4> M16;
-  typedef MmaConfig<128, 256, 32, 2, 4, 4> T256;
-  typedef MmaConfig<128, 128, 32, 2, 4, 3> T128;
-  typedef MmaConfig<64, 64, 32, 2, 2, 3> T64;
-  typedef SimtConfig<128, 128, 16, 8, 8> S128;
-  typedef SimtConfig<128, 64, 16, 8, 4> S128n64;
-  typedef SimtConfig<64, 64, 16, 4, 4> S64;
-  typedef SimtConfig<32, 32, 16, 2, 2> S32;
-  bench = argc > 1 && !std::strcmp(argv[1], "--bench");
-  if (bench) {
-    Shape s{4096, 4096, 1};
-#define BENCH(F, C, T, O_, MA, MB, J, shape, k)                                \
-  runCase<F, C, T, float, O_, MA, MB, 16, J, 1>(                               \
-      #F " " #C " " #T " " #MA #MB " J" #J, shape, k, 0, false)
-    BENCH(mma, M256, f16, f16, K, O, 1, s, 4096);
-    BENCH(mma, M256, f16, f16, K, K, 1, s, 4096);
-    BENCH(mma, M128, f16, f16, K, O, 1, s, 4096);
-    BENCH(mma, M128w4, f16, f16, K, O, 1, s, 4096);
-    BENCH(mma, M128k32, f16, f16, K, O, 1, s, 4096);
-    BENCH(mma, M128, f16, f16, K, O, 2, s, 4096);
-    BENCH(mma, T256, float, float, K, O, 1, s, 4096);
-    BENCH(mma, T128, float, float, K, O, 1, s, 4096);
-    BENCH(mma, T128, float, float, K, K, 1, s, 4096);
-    BENCH(simt, S128, float, float, K, O, 1, s, 4096);
-    BENCH(simt, S128, float, float, K, K, 1, s, 4096);
-    BENCH(simt, S64, float, float, K, O, 1, s, 4096);
-    BENCH(mma, M16, f16, f16, K, O, 1, (Shape{16, 4096, 1}), 4096);
-    BENCH(mma, M16, f16, f16, K, K, 1, (Shape{16, 4096, 1}), 4096);
-    typedef GemvConfig<1, 256> V1;
-    typedef GemvConfig<8, 256> V8;
-    constexpr Family gemvM = Family::GemvM;
-    BENCH(gemvM, V1, f16, f16, K, K, 1, (Shape{1, 4096, 1}), 4096);
-    BENCH(gemvM, V1, f16, f16, K, O, 1, (Shape{1, 4096, 1}), 4096);
-    BENCH(gemvM, V8, f16, f16, K, K, 1, (Shape{8, 4096, 1}), 4096);
-    BENCH(gemvM, V8, f16, f16, K, O, 1, (Shape{8, 4096, 1}), 4096);
-    return 0;
-  }
-  sweep<mma, M256, f16, float, f16, K, O, 16, 1>("mma 256 f16 KO 16");
-  sweep<mma, M256, f16, float, float, O, K, 16, 1, 1>("mma 256 f16 OK 16");
-  sweep<mma, M128, f16, float, f16, K, O, 16>("mma 128 f16 KO 16");
-  sweep<mma, M128k32, bf16, float, float, O, K, 8>("mma 128k32 bf16 OK 8");
-  sweep<mma, M128w4, bf16, float, float, K, K, 4, 1>("mma 128w4 bf16 KK 4");
-  sweep<mma, M64, f16, float, f16, O, O, 2>("mma 64 f16 OO 2");
-  sweep<mma, M64, f16, float, float, X, X, 2>("mma 64 f16 XX 2");
-  sweep<mma, M32, f16, float, f16, K, O, 4>("mma 32 f16 KO 4");
-  sweep<mma, M16, bf16, float, float, K, O, 16>("mma 16 bf16 KO 16");
-  sweep<mma, T256, float, float, float, K, O, 16, 1>("mma 256 tf32 KO 16");
-  sweep<mma, T128, float, float, float, O, O, 16>("mma 128 tf32 OO 16");
-  sweep<mma, T64, float, float, f16, K, K, 8>("mma 64 tf32 KK 8");
-  sweep<mma, T64, float, float, float, O, K, 4>("mma 64 tf32 OK 4");
-  sweep<mma, T64, float, float, float, X, O, 4>("mma 64 tf32 XO 4");
-  sweep<simt, S128, float, float, float, K, O, 16>("simt 128 f32 KO 16");
-  sweep<simt, S128n64, float, float, f16, O, K, 8>("simt 128x64 f32 OK 8");
-  sweep<simt, S64, double, double, double, K, K, 16>("simt 64 f64 KK 16");
-  sweep<simt, S64, f16, float, f16, O, O, 2>("simt 64 f16 OO 2");
-  sweep<simt, S64, int, int, int, K, O, 4>("simt 64 i32 KO 4");
-  sweep<simt, S32, i64, i64, i64, X, X, 8>("simt 32 i64 XX 8");
-  sweep<Family::GemvN, GemvConfig<8, 256>, f16, float, f16, K, O, 16>(
-      "gemv N8 f16 KO 16");
-  sweep<Family::GemvN, GemvConfig<1, 128>, float, float, float, K, K, 4>(
-      "gemv N1 f32 KK 4");
-  sweep<Family::GemvN, GemvConfig<4, 256>, double, double, double, O, K, 8>(
-      "gemv N4 f64 OK 8");
-  sweep<Family::GemvM, GemvConfig<8, 256>, bf16, float, float, K, O, 16>(
-      "gemv M8 bf16 KO 16");
-  sweep<Family::GemvM, GemvConfig<1, 128>, f16, float, f16, K, K, 2>(
-      "gemv M1 f16 KK 2");
-  sweep<Family::GemvM, GemvConfig<4, 128>, int, int, int, O, X, 4>(
-      "gemv M4 i32 OX 4");
-  std::printf("%d runs, %d failures\n", runs, failures);
-  return failures != 0;
-}
-
 } // namespace
 } // namespace fusec
 
-int main(int argc, char **argv) { return fusec::check(argc, argv); }
+#endif // FUSEC_TEST_GPU_MATMUL_CASE_H
