@@ -55,7 +55,9 @@ struct LaunchConfig {
   LaunchAttribute *attributes;
   unsigned numAttributes;
 };
-struct alignas(64) TensorMap {
+// The driver of CUDA 13 declares it with this alignment, earlier ones with 64;
+// within a parameter block 64 is enough.
+struct alignas(128) TensorMap {
   uint64_t opaque[16];
 };
 static_assert(sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfig) == 56);

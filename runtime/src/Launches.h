@@ -31,8 +31,8 @@ struct ReadyLaunch {
   const format::Step *step;
   cuda::Function function;
   std::array<unsigned, 3> grid;
-  std::vector<cuda::TensorMap>
-      block; // the parameter block, in units of 64-byte alignment
+  // The parameter block; of this type for its alignment.
+  std::vector<cuda::TensorMap> block;
   size_t blockBytes = 0;
   std::vector<TensorPatch> pointers;
   std::vector<MapPatch> maps;

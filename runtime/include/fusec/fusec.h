@@ -24,6 +24,8 @@
 #define FUSEC_API
 #endif
 
+/* Names are C's, not LLVM's. NOLINTBEGIN(readability-identifier-naming) */
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -243,5 +245,7 @@ FUSEC_API fusec_status fusec_tensor_to_dlpack(
 #ifdef __cplusplus
 }
 #endif
+
+/* NOLINTEND(readability-identifier-naming) */
 
 #endif
