@@ -37,7 +37,7 @@ protected:
                 std::vector<T> values) {
     Tensor result = Tensor::allocate(type(elementType), sizes);
     EXPECT_EQ(result.getBytes().size(), values.size() * sizeof(T));
-    std::memcpy(result.getMutableData(), values.data(), result.getBytes().size());
+    llvm::copy(values, result.getMutableElements<T>().begin());
     return result;
   }
   Tensor f32(llvm::ArrayRef<int64_t> sizes, std::vector<float> values) {
