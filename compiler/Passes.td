@@ -65,6 +65,22 @@ def RecognizeActivations : Pass<"fusec-recognize-activations", "::fusec::ModelOp
   }];
 }
 
+def FoldScales : Pass<"fusec-fold-scales", "::fusec::ModelOp"> {
+  let summary = "constant scales and shifts around a product move into weights and bias";
+  let description = [{
+    Batch norm after a linear layer, the weight of a norm before one. New
+    weights are computed in fp64 and rounded once, and are refused where they
+    overflow. A scaled left operand is folded only if all its uses allow it.
+
+    ```mlir
+    %0 = fusec.matmul %x, %W
+    %1 = fusec.add %0, %b               %0 = fusec.matmul %x, %Ws
+    %2 = fusec.mul %1, %s         ->    %1 = fusec.add %0, %bs_plus_t
+    %3 = fusec.add %2, %t
+    ```
+  }];
+}
+
 def SimplifyViews : Pass<"fusec-simplify-views", "::fusec::ModelOp"> {
   let summary = "canonical forms of views, so that few remain";
   let description = [{
@@ -170,6 +186,24 @@ def FormFusions : Pass<"fusec-form-fusions", "::fusec::ModelOp"> {
   let options = [
     Option<"fuse", "fuse", "bool", /*default=*/"true",
            "off: every op is a kernel of its own">];
+}
+
+def WidenPointwise : Pass<"fusec-widen-pointwise", "::fusec::ModelOp"> {
+  let summary = "chains of 16-bit floats compute in fp32 inside a kernel";
+  let description = [{
+    The one pass that changes values beyond the tensor rewrites: a value is
+    rounded where it is stored instead of after each op, and a matmul's sum is
+    not rounded before its epilogue. Casts of the model stay.
+
+    ```mlir
+    %0 = fusec.add %a, %b : f16       %a32 = fusec.cast %a : f16 to f32
+    %1 = fusec.exp %0 : f16     ->    %b32 = fusec.cast %b : f16 to f32
+    fusec.yield %1                    %0 = fusec.add %a32, %b32 : f32
+                                      %1 = fusec.exp %0 : f32
+                                      %2 = fusec.cast %1 : f32 to f16
+                                      fusec.yield %2
+    ```
+  }];
 }
 
 //===----------------------------------------------------------------------===//

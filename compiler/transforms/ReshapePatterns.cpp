@@ -70,8 +70,47 @@ struct UnitTransposeToReshape : OpRewritePattern<TransposeOp> {
     auto groups = getReshapeGroups(source, target);
     if (!groups)
       return rewriter.notifyMatchFailure(op, "the sizes do not pair");
+    // Two reshapes in place of one transpose pay only where they merge.
+    if (countReshapeOps(*groups) > 1 &&
+        !isa_and_present<CollapseOp, ExpandOp>(op.getOperand().getDefiningOp()))
+      return rewriter.notifyMatchFailure(op, "would be two reshapes");
     rewriter.replaceOp(op, createReshape(rewriter, op.getLoc(), op.getOperand(),
                                          target, *groups));
+    return success();
+  }
+};
+
+/// Where a group's dimensions are neighbours before the transpose they join
+/// there, and fewer dimensions are transposed.
+struct CollapseOfTranspose : OpRewritePattern<CollapseOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(CollapseOp op,
+                                PatternRewriter &rewriter) const override {
+    auto transpose = op.getOperand().getDefiningOp<TransposeOp>();
+    if (!transpose)
+      return rewriter.notifyMatchFailure(op, "follows no transpose");
+    ArrayRef<int64_t> permutation = transpose.getPermutation();
+    Groups moved = getGroups(op);
+    for (SmallVector<int64_t> &group : moved) {
+      if (group.empty())
+        return rewriter.notifyMatchFailure(op, "adds a dimension");
+      for (int64_t &d : group)
+        d = permutation[d];
+      for (size_t k = 1; k < group.size(); ++k)
+        if (group[k] != group[k - 1] + 1)
+          return rewriter.notifyMatchFailure(op, "joins dimensions that are no neighbours");
+    }
+    auto order = llvm::to_vector(llvm::seq<int64_t>(0, moved.size()));
+    llvm::sort(order, [&](int64_t a, int64_t b) { return moved[a][0] < moved[b][0]; });
+    Groups sorted;
+    SmallVector<int64_t> place(order.size());
+    for (auto [i, from] : llvm::enumerate(order)) {
+      sorted.push_back(moved[from]);
+      place[from] = i;
+    }
+    Value joined = createCollapse(rewriter, op.getLoc(), transpose.getOperand(), sorted);
+    rewriter.replaceOp(op, createTranspose(rewriter, op.getLoc(), joined, place));
     return success();
   }
 };
@@ -260,7 +299,7 @@ struct MatmulOfTranspose : OpRewritePattern<MatmulOp> {
 
 void fusec::populateReshapePatterns(RewritePatternSet &patterns) {
   patterns.add<MergeReshapes<CollapseOp>, MergeReshapes<ExpandOp>, MergeTransposes,
-               UnitTransposeToReshape, MergeBroadcasts, UnitBroadcastToExpand,
+               UnitTransposeToReshape, CollapseOfTranspose, MergeBroadcasts, UnitBroadcastToExpand,
                BroadcastOfExpand, TransposeOfBroadcast, CollapseOfBroadcast,
                ViewOfSplat<CollapseOp>, ViewOfSplat<ExpandOp>, ViewOfSplat<TransposeOp>,
                ViewOfSplat<SliceOp>, ViewOfSplat<BroadcastOp>, MatmulOfTranspose>(

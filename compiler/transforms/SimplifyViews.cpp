@@ -20,6 +20,7 @@ struct SimplifyViews : fusec::impl::SimplifyViewsBase<SimplifyViews> {
     RewritePatternSet patterns(&getContext());
     fusec::populateReshapePatterns(patterns);
     fusec::populateSlicePatterns(patterns);
+    fusec::populateGatherPatterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Slices and concats that undo or contain each other, and gathers whose indices
-// are constants.
+// Slices and concats that undo or contain each other.
 
-#include "compiler/Remarks.h"
 #include "compiler/transforms/Rewrites.h"
 #include "compiler/transforms/ViewPatterns.h"
 
@@ -156,52 +154,8 @@ private:
                        offsets, sizes, a.getSteps());
   }
 };
-
-/// A gather at constant indices, each the same everywhere, is a slice.
-struct ConstantGatherToSlice : OpRewritePattern<GatherOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(GatherOp op,
-                                PatternRewriter &rewriter) const override {
-    Sizes source = getSizes(op.getSource()), result = getSizes(op.getResult());
-    SmallVector<Expr> offsets;
-    SmallVector<int64_t> dims;
-    Sizes sizes;
-    for (auto [i, position] : llvm::enumerate(op.getPositions())) {
-      if (position >= 0) {
-        if (!dims.empty() && position <= dims.back())
-          return rewriter.notifyMatchFailure(op, "transposes the source");
-        dims.push_back(position);
-        offsets.push_back(Expr::constant(getContext(), 0));
-        sizes.push_back(source[i]);
-        continue;
-      }
-      auto index = dyn_cast_if_present<IntegerAttr>(getSplatValue(op.getIndices()[-1 - position]));
-      auto size = source[i].getConstant();
-      if (!index || !size)
-        return rewriter.notifyMatchFailure(op, "an index or the size it counts in is not known");
-      int64_t at = index.getValue().getSExtValue();
-      if (at < 0)
-        at += *size;
-      if (at < 0 || at >= *size)
-        return rewriter.notifyMatchFailure(op, "an index is out of range");
-      offsets.push_back(Expr::constant(getContext(), at));
-      sizes.push_back(Expr::constant(getContext(), 1));
-    }
-    Value value = createSlice(rewriter, op.getLoc(), op.getSource(), offsets, sizes,
-                              SmallVector<int64_t>(source.size(), 1));
-    for (size_t i = source.size(); i-- > 0;)
-      if (op.getPositions()[i] < 0)
-        value = dropUnitDim(rewriter, op.getLoc(), value, i);
-    remarkPassed(RemarkTopic::Rewrite, "gather-to-slice", op.getLoc())
-        << "a gather at constant indices is a slice";
-    rewriter.replaceOp(op, createBroadcast(rewriter, op.getLoc(), value, result, dims));
-    return success();
-  }
-};
 } // namespace
 
 void fusec::populateSlicePatterns(RewritePatternSet &patterns) {
-  patterns.add<MergeSlices, SliceOfConcat, SliceOfBroadcast, FlattenConcat, ConcatOfSlices,
-               ConstantGatherToSlice>(patterns.getContext());
+  patterns.add<MergeSlices, SliceOfConcat, SliceOfBroadcast, FlattenConcat, ConcatOfSlices>(patterns.getContext());
 }

@@ -11,8 +11,10 @@ namespace fusec {
 
 /// Collapse, expand, transpose and broadcast.
 void populateReshapePatterns(mlir::RewritePatternSet &patterns);
-/// Slice, concat and gathers that are slices.
+/// Slice and concat.
 void populateSlicePatterns(mlir::RewritePatternSet &patterns);
+/// Gathers that are slices, or that read and write in another order.
+void populateGatherPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace fusec
 

@@ -187,3 +187,39 @@ fusec.model @matmul inputs ["x", "w"] outputs ["y"] {
   %2 = fusec.matmul %0, %1 : tensor<8x4xf32>, tensor<4x6xf32> to tensor<8x6xf32>
   fusec.output %2 : tensor<8x6xf32>
 }
+
+// -----
+
+// The triangular gather of pairwise dots, as exporters write it: transposes
+// around the gather, or around one of the joined dimensions.
+// CHECK-LABEL: fusec.model @triangle
+fusec.model @triangle inputs ["x", "i", "j"] outputs ["a", "b"] {
+// CHECK-NEXT: ^bb0(%[[X:.+]]: tensor<2x9x9xf32>, %[[I:.+]]: tensor<5xi64>, %[[J:.+]]: tensor<5xi64>):
+^bb0(%x: tensor<2x9x9xf32>, %i: tensor<5xi64>, %j: tensor<5xi64>):
+  // CHECK-DAG: %[[BI:.+]] = fusec.broadcast %[[I]] [1] : tensor<5xi64> to tensor<2x5xi64>
+  // CHECK-DAG: %[[BJ:.+]] = fusec.broadcast %[[J]] [1] : tensor<5xi64> to tensor<2x5xi64>
+  // CHECK-DAG: %[[A:.+]] = fusec.gather %[[X]] [0, -1, -2](%[[BI]], %[[BJ]])
+  %0 = fusec.transpose %x [1, 2, 0] : tensor<2x9x9xf32> to tensor<9x9x2xf32>
+  %1 = fusec.broadcast %i [0] : tensor<5xi64> to tensor<5x2xi64>
+  %2 = fusec.broadcast %j [0] : tensor<5xi64> to tensor<5x2xi64>
+  %3 = fusec.gather %0 [-1, -2, 1] (%1, %2) flag : (tensor<9x9x2xf32>, tensor<5x2xi64>, tensor<5x2xi64>) -> tensor<5x2xf32>
+  %a = fusec.transpose %3 [1, 0] : tensor<5x2xf32> to tensor<2x5xf32>
+  // CHECK-DAG: %[[C:.+]] = fusec.collapse %[[X]] {{\[\[}}0], [1, 2]] : tensor<2x9x9xf32> to tensor<2x81xf32>
+  // CHECK-DAG: %[[B:.+]] = fusec.gather %[[C]] [0, -1](%{{.+}})
+  %4 = fusec.collapse %0 [[0, 1], [2]] : tensor<9x9x2xf32> to tensor<81x2xf32>
+  %5 = fusec.gather %4 [-1, 1] (%1) flag : (tensor<81x2xf32>, tensor<5x2xi64>) -> tensor<5x2xf32>
+  %b = fusec.transpose %5 [1, 0] : tensor<5x2xf32> to tensor<2x5xf32>
+  // CHECK: fusec.output %[[A]], %[[B]]
+  fusec.output %a, %b : tensor<2x5xf32>, tensor<2x5xf32>
+}
+
+// -----
+
+// A transposed row is one transpose, not two reshapes.
+// CHECK-LABEL: fusec.model @row
+fusec.model @row inputs ["w"] outputs ["y"] {
+^bb0(%w: tensor<1x32xf32>):
+  // CHECK: fusec.transpose %{{.+}} [1, 0] : tensor<1x32xf32> to tensor<32x1xf32>
+  %0 = fusec.transpose %w [1, 0] : tensor<1x32xf32> to tensor<32x1xf32>
+  fusec.output %0 : tensor<32x1xf32>
+}
