@@ -20,6 +20,17 @@ void fusec::buildTensorStage(PassManager &manager, const PipelineOptions &option
   // 1. What exporters leave behind: identities, duplicates, dead code.
   model.addPass(createCanonicalizerPass());
   model.addPass(createCSEPass());
+  // 2. Everything that inputs do not change is computed here.
+  model.addPass(createFoldConstants());
+  // 3. Few views in canonical form: the patterns below then meet one spelling.
+  model.addPass(createSimplifyViews());
+  model.addPass(createCSEPass());
+  // 4. Operations found again in their expansions.
+  model.addPass(createRecognizeActivations());
+  model.addPass(createGroupLookups());
+  model.addPass(createSimplifyViews());
+  model.addPass(createCanonicalizerPass());
+  model.addPass(createCSEPass());
   manager.addPass(verifyLevel("tensor"));
 }
 
@@ -32,6 +43,9 @@ void fusec::buildFusionStage(PassManager &manager, const PipelineOptions &option
   FormFusionsOptions fusion;
   fusion.fuse = options.fuse;
   model.addPass(createFormFusions(fusion));
+  // 3. Precision inside regions, where rounding costs nothing but accuracy.
+  if (options.numerics != "onnx")
+    model.addPass(createWidenPointwise());
   manager.addPass(verifyLevel("fused"));
 }
 

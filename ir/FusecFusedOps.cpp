@@ -28,10 +28,17 @@ LogicalResult ContractionOp::verify() {
           });
       if (failed(sizes))
         return failure();
-      Type type = getTensorType(*sizes, getElementType(getLhs()[s]));
-      if (getElementType(getRhs(s, j)) != getElementType(getLhs()[s]) ||
-          type != getAccumulators()[j].getType())
-        return emitOpError("expected operands and results of one element type and accumulators of type ")
+      Type element = getElementType(getLhs()[s]);
+      Type type = getTensorType(*sizes, element);
+      // A 16-bit product may be kept as it was accumulated.
+      Type wide = element.isF16() || element.isBF16()
+                      ? getTensorType(*sizes, Float32Type::get(getContext()))
+                      : type;
+      Type accumulator = getAccumulators()[j].getType();
+      if (getElementType(getRhs(s, j)) != element ||
+          getElementType(getLhs()[0]) != element ||
+          (accumulator != type && accumulator != wide))
+        return emitOpError("expected operands of one element type and accumulators of type ")
                << type;
     }
   return success();

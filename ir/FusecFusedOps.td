@@ -21,7 +21,8 @@ def Fusec_ContractionOp : Op<Fusec_Dialect, "contraction", [Pure, Fusec_FusedLev
     concatenated K (low-rank updates). `rhs` lists the accumulators of the first
     segment, then of the second. Operands are [batch.., m, k] and
     [batch.., k, n]; transposed ones are views. The sum over all segments is
-    accumulated before it is rounded to the result's type.
+    accumulated before it is rounded to the result's type; of 16-bit operands it
+    may be kept in fp32.
 
     ```mlir
     %gate, %up = fusec.contraction (%x) by (%w1, %w2)
