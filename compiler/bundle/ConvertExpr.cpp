@@ -20,6 +20,20 @@ static format::Expr::Op getOp(ExprKind kind) {
   }
 }
 
+/// Operands of a minimum or maximum, whose operands are often such themselves:
+/// one flat list in the manifest.
+static SmallVector<Expr> getFlatOperands(Expr expr) {
+  ExprKind kind = expr.getKind();
+  if (kind != ExprKind::Min && kind != ExprKind::Max)
+    return SmallVector<Expr>(expr.getOperands());
+  SmallVector<Expr> operands;
+  for (Expr operand : expr.getOperands())
+    for (Expr part : operand.getKind() == kind ? getFlatOperands(operand) : SmallVector<Expr>{operand})
+      if (!llvm::is_contained(operands, part))
+        operands.push_back(part);
+  return operands;
+}
+
 FailureOr<format::Expr> ExprConverter::convert(Expr expr) {
   switch (expr.getKind()) {
   case ExprKind::Constant:
@@ -33,7 +47,7 @@ FailureOr<format::Expr> ExprConverter::convert(Expr expr) {
   default:
     break;
   }
-  FailureOr<std::vector<format::Expr>> operands = convert(expr.getOperands());
+  FailureOr<std::vector<format::Expr>> operands = convert(getFlatOperands(expr));
   if (failed(operands))
     return failure();
   return format::Expr::make(getOp(expr.getKind()), std::move(*operands));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/bundle/ManifestBuilder.h"
-#include "runtime/format/Target.h"
+#include "compiler/schedule/Targets.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
 
@@ -14,11 +14,8 @@ using namespace fusec;
 static unsigned getMinDriver(StringRef target, const NvrtcVersion &nvrtc) {
   if (target == "ptx")
     return nvrtc.major * 1000 + nvrtc.minor * 10;
-  std::optional<format::Target> parsed = format::parseTarget(target.str());
-  unsigned ofDevice = !parsed                     ? 0
-                      : parsed->capability >= 100 ? 12080
-                                                  : 12000;
-  return std::max<unsigned>(nvrtc.major * 1000, ofDevice);
+  const Target *known = findTarget(target);
+  return std::max<unsigned>(nvrtc.major * 1000, known ? known->minDriver : 0);
 }
 
 /// What a reader of the manifest needs to find an element.

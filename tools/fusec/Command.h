@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The commands of the tool, one file each.
+
+#ifndef FUSEC_TOOLS_FUSEC_COMMAND_H
+#define FUSEC_TOOLS_FUSEC_COMMAND_H
+
+#include "tools/fusec/Failure.h"
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
+
+namespace fusec {
+
+/// Adds a command to the tool. What parsing finds is kept by the callback,
+/// which runs the command and throws Failure.
+void addCompile(CLI::App &tool);
+void addRun(CLI::App &tool);
+void addVerify(CLI::App &tool);
+void addCheck(CLI::App &tool);
+void addExplain(CLI::App &tool);
+void addInspect(CLI::App &tool);
+void addBench(CLI::App &tool);
+
+/// A command whose help begins with examples. `Command` is a struct of options
+/// with `void addTo(CLI::App &)` and `void run()`.
+template <typename Command>
+void addCommand(CLI::App &tool, const char *name, const char *summary, const char *examples) {
+  CLI::App *app = tool.add_subcommand(name, summary);
+  auto command = std::make_shared<Command>();
+  command->addTo(*app);
+  app->description(std::string(examples) + "\n" + summary);
+  app->callback([command] { command->run(); });
+}
+
+} // namespace fusec
+
+#endif // FUSEC_TOOLS_FUSEC_COMMAND_H

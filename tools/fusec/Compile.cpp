@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// fusec compile: a model to a bundle, or to any form on the way.
+
+#include "tools/fusec/DumpCuda.h"
+#include "tools/fusec/ModelOptions.h"
+#include "tools/support/Table.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+#include <chrono>
+
+using namespace fusec;
+
+namespace {
+struct CompileCommand {
+  ModelOptions options;
+  std::string output, emit = "bundle", dumpFolder;
+  bool quiet = false;
+
+  void addTo(CLI::App &app);
+  void run();
+
+private:
+  void write(llvm::function_ref<void(llvm::raw_ostream &)> print) const;
+  void writeBundle(Compilation &compilation, KernelCompiler &compiler,
+                   std::chrono::steady_clock::time_point start) const;
+};
+} // namespace
+
+void CompileCommand::addTo(CLI::App &app) {
+  options.addTo(app, /*compilesKernels=*/true);
+  options.addArch(app);
+  app.add_option("-o,--output", output,
+                 "where to write; '-' is stdout. Default: MODEL.fusec for a bundle, else stdout")
+      ->type_name("FILE");
+  app.add_option("--emit", emit, "what to write: tensor, fused, planned, cuda, ptx or bundle")
+      ->check(CLI::IsMember({"tensor", "fused", "planned", "cuda", "ptx", "bundle"}));
+  app.add_option("--dump-cuda", dumpFolder,
+                 "also write one .cu a kernel, which nvcc compiles alone")
+      ->type_name("DIR");
+  app.add_flag("-q,--quiet", quiet, "no progress, no summary");
+}
+
+void CompileCommand::write(llvm::function_ref<void(llvm::raw_ostream &)> print) const {
+  std::error_code code;
+  llvm::raw_fd_ostream os(output.empty() ? "-" : output, code);
+  if (code)
+    fail(ExitCode::Input, output + ": cannot be written: " + code.message());
+  print(os);
+  os.close();
+  if (os.has_error()) {
+    os.clear_error();
+    fail(ExitCode::Input, output + ": cannot be written");
+  }
+}
+
+void CompileCommand::writeBundle(Compilation &compilation, KernelCompiler &compiler,
+                                 std::chrono::steady_clock::time_point start) const {
+  std::string path = output;
+  if (path.empty())
+    path = llvm::sys::path::stem(options.model).str() + ".fusec";
+  const NvrtcIdentity &nvrtc = getNvrtc(compiler);
+  if (path == "-") {
+    llvm::Expected<std::string> bytes = compilation.getBundle(nvrtc.version);
+    if (!bytes)
+      failFor(options.model, bytes.takeError());
+    llvm::outs() << *bytes;
+    return;
+  }
+  if (llvm::Error error = compilation.writeBundle(path, nvrtc.version))
+    failFor(options.model, std::move(error));
+  if (quiet)
+    return;
+  uint64_t size = 0;
+  (void)llvm::sys::fs::file_size(path, size);
+  std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  std::string plans;
+  for (const EmittedPlan &plan : compilation.getKernels().getPlans())
+    plans += (plans.empty() ? "" : ", ") + PlanOp(plan.plan).getSymName().str() + ": " +
+             std::to_string(plan.steps.size());
+  llvm::errs() << llvm::formatv("{0}: {1}, kernels a run: {2}; {3:f2} s, NVRTC {4}\n", path,
+                                formatBytes(size), plans, seconds.count(), nvrtc.version.str());
+}
+
+void CompileCommand::run() {
+  auto start = std::chrono::steady_clock::now();
+  CompileOptions compileOptions = options.getOptions();
+  if (emit == "ptx") {
+    if (options.hasArch() && compileOptions.targets != std::vector<std::string>{"ptx"})
+      fail(ExitCode::Usage, "--emit=ptx: expected no --arch but ptx");
+    compileOptions.targets = {"ptx"};
+  }
+  std::unique_ptr<Compilation> compilation = importModel(options.model, compileOptions);
+  Stage stage = emit == "tensor"  ? Stage::Tensor
+                : emit == "fused" ? Stage::Fused
+                                  : Stage::Planned;
+  advanceModel(options.model, *compilation, stage);
+  if (emit == "tensor" || emit == "fused" || emit == "planned") {
+    write([&](llvm::raw_ostream &os) { os << compilation->getModule() << "\n"; });
+    return;
+  }
+  if (llvm::Error error = compilation->emit())
+    failFor(options.model, std::move(error));
+  if (!dumpFolder.empty())
+    dumpCuda(compilation->getKernels().getKernels(), dumpFolder);
+  if (emit == "cuda") {
+    write([&](llvm::raw_ostream &os) {
+      for (const EmittedKernel &kernel : compilation->getKernels().getKernels())
+        os << "// " << kernel.symbol << " for " << kernel.target << "\n" << kernel.text << "\n";
+    });
+    return;
+  }
+  KernelCompiler compiler(options.getCompilerOptions());
+  compileModel(options.model, *compilation, compiler, quiet);
+  if (emit == "ptx") {
+    write([&](llvm::raw_ostream &os) {
+      for (const CompiledKernel &image : compilation->getImages())
+        os << image.image << "\n";
+    });
+    return;
+  }
+  writeBundle(*compilation, compiler, start);
+}
+
+void fusec::addCompile(CLI::App &tool) {
+  addCommand<CompileCommand>(tool, "compile", "Compiles a model into a bundle.",
+                             "  fusec compile model.onnx -o model.fusec\n"
+                             "  fusec compile model.onnx --arch=sm_90a,ptx --dim batch=2048\n"
+                             "  fusec compile model.onnx --emit=cuda -o -\n"
+                             "  fusec compile model.onnx -o model.fusec --dump-cuda=cuda/\n");
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tools/fusec/DumpCuda.h"
+#include "tools/fusec/Failure.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <set>
+
+using namespace fusec;
+
+static void writeFile(const std::string &path, llvm::StringRef first, llvm::StringRef text) {
+  std::error_code code;
+  llvm::raw_fd_ostream os(path, code);
+  if (!code) {
+    os << first << text;
+    os.close();
+    code = os.error();
+    os.clear_error();
+  }
+  if (code)
+    fail(ExitCode::Input, path + ": cannot be written: " + code.message());
+}
+
+void fusec::dumpCuda(llvm::ArrayRef<EmittedKernel> kernels, const std::string &folder) {
+  if (std::error_code code = llvm::sys::fs::create_directories(folder + "/fusec"))
+    fail(ExitCode::Input, folder + ": cannot be made: " + code.message());
+  for (auto [name, text] : getDeviceHeaders())
+    writeFile(folder + "/fusec/" + name.str(), "", text);
+  // symbol -> distinct texts.
+  std::map<std::string, std::set<std::string>> texts;
+  for (const EmittedKernel &kernel : kernels)
+    texts[kernel.symbol].insert(kernel.text);
+  std::set<std::string> written;
+  for (const EmittedKernel &kernel : kernels) {
+    std::string file = kernel.symbol;
+    if (texts[kernel.symbol].size() > 1)
+      file += "." + kernel.target;
+    if (!written.insert(file).second)
+      continue;
+    std::string arch = kernel.target == "ptx" ? "compute_80" : kernel.target;
+    writeFile(folder + "/" + file + ".cu",
+              "// nvcc -std=c++17 -arch=" + arch + " -Ifusec -" +
+                  (kernel.target == "ptx" ? "ptx" : "cubin") + " " + file + ".cu\n",
+              kernel.text);
+  }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// fusec explain: what became of a model, kernel by kernel, and why each
+// boundary between kernels is there.
+
+#include "compiler/schedule/Schedules.h"
+#include "tools/fusec/ModelOptions.h"
+#include "tools/fusec/StepBytes.h"
+#include "tools/support/Table.h"
+
+using namespace fusec;
+
+namespace {
+struct ExplainCommand {
+  ModelOptions options;
+  std::string target = "sm_90a";
+  bool all = false;
+
+  void addTo(CLI::App &app);
+  void run();
+
+private:
+  std::unique_ptr<Compilation> compile(bool fuse) const;
+  void printKernels(Compilation &compilation) const;
+  void printRemarks(Compilation &compilation) const;
+};
+} // namespace
+
+void ExplainCommand::addTo(CLI::App &app) {
+  options.addTo(app, /*compilesKernels=*/false);
+  app.add_option("--arch", target, "the target: sm_80, sm_86, sm_89, sm_90a, sm_120 or ptx");
+  app.add_flag("--all", all, "every merge and rewrite too, not only what was refused");
+}
+
+std::unique_ptr<Compilation> ExplainCommand::compile(bool fuse) const {
+  CompileOptions compileOptions = options.getOptions();
+  if (!findTarget(target))
+    fail(ExitCode::Usage, "--arch: there is no target '" + target + "'");
+  compileOptions.targets = {target};
+  compileOptions.fuse &= fuse;
+  compileOptions.wantRemarks = fuse;
+  // Sizes stay named, so that what is shown holds for all of them.
+  compileOptions.dims.clear();
+  std::unique_ptr<Compilation> compilation = importModel(options.model, compileOptions);
+  if (llvm::Error error = compilation->emit())
+    failFor(options.model, std::move(error));
+  return compilation;
+}
+
+static std::string scheduleText(VariantAttr variant) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << variant.getSchedule();
+  llvm::StringRef inner = text;
+  inner.consume_front("#fusec.");
+  return inner.str();
+}
+
+void ExplainCommand::printKernels(Compilation &compilation) const {
+  using Align = Table::Align;
+  Table table({{"", Align::Right}, {"kernel"}, {"family"}, {"reads", Align::Right},
+               {"writes", Align::Right}, {"variants", Align::Right}, {"nodes"}});
+  std::map<std::string, int64_t> dims = options.getDims();
+  const EmittedPlan &plan = compilation.getKernels().getPlans().front();
+  unsigned number = 0;
+  for (StepOp step : PlanOp(plan.plan).getOps<StepOp>()) {
+    StepBytes bytes = getStepBytes(step, dims);
+    std::string nodes;
+    for (auto source : step.getSources().getAsRange<mlir::StringAttr>())
+      nodes += (nodes.empty() ? "" : " ") + source.str();
+    table.row({std::to_string(++number), step.getName().str(),
+               stringifyFamily(step.getFamily()).str(), formatBytes(bytes.read),
+               formatBytes(bytes.written), std::to_string(step.getVariants().size()), nodes});
+  }
+  llvm::outs() << table.str() << "\nschedules, the first whose condition holds:\n";
+  number = 0;
+  for (StepOp step : PlanOp(plan.plan).getOps<StepOp>()) {
+    ++number;
+    for (auto variant : step.getVariants().getAsRange<VariantAttr>()) {
+      std::string guards;
+      llvm::raw_string_ostream os(guards);
+      for (GuardAttr guard : variant.getGuards()) {
+        os << (guards.empty() ? " if " : " and ");
+        if (guard.getKind() == GuardKind::Aligned)
+          os << guard.getBuffer().getValue() << " is aligned to " << Expr(guard.getRhs());
+        else
+          os << Expr(guard.getLhs()) << " " << stringifyGuardKind(guard.getKind()) << " "
+             << Expr(guard.getRhs());
+      }
+      llvm::outs() << llvm::formatv("  {0,2}  {1}{2}\n", number, scheduleText(variant), guards);
+    }
+  }
+}
+
+void ExplainCommand::printRemarks(Compilation &compilation) const {
+  auto print = [&](llvm::StringRef title, llvm::StringRef topic, bool passed) {
+    bool first = true;
+    for (const CollectedRemark &remark : compilation.getRemarks()) {
+      if (remark.topic != topic || remark.passed != passed)
+        continue;
+      if (first)
+        llvm::outs() << "\n" << title << ":\n";
+      first = false;
+      llvm::outs() << "  " << remark.name << ": " << remark.message;
+      std::vector<std::string> names = getSourceNames(remark.loc);
+      if (!names.empty())
+        llvm::outs() << "  [" << llvm::join(names, " ") << "]";
+      llvm::outs() << "\n";
+    }
+  };
+  print("boundaries between kernels, and why they are there", "fusion", false);
+  print("rewrites that were not made", "rewrite", false);
+  print("schedules that were not taken", "schedule", false);
+  print("rewrites", "rewrite", true);
+  if (all)
+    print("merges", "fusion", true);
+  print("storage", "storage", true);
+}
+
+void ExplainCommand::run() {
+  std::unique_ptr<Compilation> fused = compile(true), plain = compile(false);
+  std::map<std::string, int64_t> dims = options.getDims();
+  StepBytes after = getPlanBytes(fused->getKernels().getPlans().front().plan, dims);
+  StepBytes before = getPlanBytes(plain->getKernels().getPlans().front().plan, dims);
+  std::string sizes;
+  for (const std::string &name : getDimNames(fused->getModel())) {
+    auto it = dims.find(name);
+    sizes += ", " + name + " = " + std::to_string(it == dims.end() ? typicalSymbol : it->second);
+  }
+  llvm::outs() << options.model << " for " << target << sizes
+               << llvm::formatv("\nkernels {0}, without fusion {1}; memory traffic {2}, without "
+                                "fusion {3}\n\n",
+                                fused->getKernels().getPlans().front().steps.size(),
+                                plain->getKernels().getPlans().front().steps.size(),
+                                formatBytes(after.read + after.written),
+                                formatBytes(before.read + before.written));
+  printKernels(*fused);
+  printRemarks(*fused);
+}
+
+void fusec::addExplain(CLI::App &tool) {
+  addCommand<ExplainCommand>(tool, "explain",
+                             "Says what became of a model, and why kernels end where they do.",
+                             "  fusec explain model.onnx\n"
+                             "  fusec explain model.onnx --arch=sm_80 --dim batch=128 --all\n");
+}

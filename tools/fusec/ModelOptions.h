@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Options of every command that compiles, and errors of compilation as the
+// user sees them.
+
+#ifndef FUSEC_TOOLS_FUSEC_MODELOPTIONS_H
+#define FUSEC_TOOLS_FUSEC_MODELOPTIONS_H
+
+#include "compiler/Compiler.h"
+#include "tools/fusec/Command.h"
+
+namespace fusec {
+
+class ModelOptions {
+public:
+  /// Whether kernels are compiled too; without it no option of NVRTC is added.
+  void addTo(CLI::App &app, bool compilesKernels);
+  void addArch(CLI::App &app);
+
+  /// Reads the files of --const; throws Failure.
+  CompileOptions getOptions() const;
+  KernelCompilerOptions getCompilerOptions() const;
+  bool hasArch() const { return !arch.empty(); }
+
+  std::string model;
+  std::vector<std::string> arch;
+  std::map<std::string, int64_t> getDims() const;
+
+private:
+  std::vector<std::string> constants, dims, errors;
+  std::string numerics = "default", precision = "ieee", gather = "flag", nvrtc;
+  bool noFusion = false, noCache = false;
+};
+
+/// "name=value" of an option, split; throws Failure.
+std::pair<std::string, std::string> splitPair(const std::string &option, const std::string &text);
+std::map<std::string, int64_t> parseDims(const std::vector<std::string> &texts);
+
+/// Ends the command with the message `file: node 'name' (Op): ...` for each
+/// problem of the error.
+[[noreturn]] void failFor(const std::string &file, llvm::Error error);
+
+/// Imports, or ends the command.
+std::unique_ptr<Compilation> importModel(const std::string &file, CompileOptions options);
+void advanceModel(const std::string &file, Compilation &compilation, Stage stage);
+/// Compiles all kernels with progress and warnings on stderr.
+void compileModel(const std::string &file, Compilation &compilation, KernelCompiler &compiler,
+                  bool quiet);
+const NvrtcIdentity &getNvrtc(KernelCompiler &compiler);
+
+/// Whether the file is a bundle, by its first bytes.
+bool isBundle(const std::string &path);
+
+} // namespace fusec
+
+#endif // FUSEC_TOOLS_FUSEC_MODELOPTIONS_H

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// fusec run: a bundle or a model on inputs from files.
+
+#include "tools/fusec/ReferenceRun.h"
+#include "tools/fusec/TensorOptions.h"
+
+using namespace fusec;
+
+namespace {
+struct RunCommand {
+  ModelOptions options;
+  TensorOptions tensors;
+  std::string device = "auto";
+  int ordinal = 0;
+  bool quiet = false;
+
+  void addTo(CLI::App &app);
+  void run();
+
+private:
+  std::string chooseDevice() const;
+  void runOnReference();
+  void runOnDevice();
+};
+} // namespace
+
+void RunCommand::addTo(CLI::App &app) {
+  options.addTo(app, /*compilesKernels=*/true);
+  app.get_option("model")->description("a bundle, or an ONNX model");
+  tensors.addInputs(app);
+  tensors.addOutputs(app);
+  app.add_option("--device", device, "auto, cuda or reference (on the CPU; ONNX models only)")
+      ->check(CLI::IsMember({"auto", "cuda", "reference"}));
+  app.add_option("--gpu", ordinal, "which device")->type_name("N");
+  app.add_flag("-q,--quiet", quiet, "nothing on stderr but errors");
+}
+
+std::string RunCommand::chooseDevice() const {
+  bool bundle = isBundle(options.model);
+  if (device == "reference" && bundle)
+    fail(ExitCode::Usage, options.model + ": expected an ONNX model for --device=reference, got a "
+                                          "bundle, which holds code for GPUs alone");
+  if (device != "auto" || bundle)
+    return device == "auto" ? "cuda" : device;
+  std::string reason;
+  if (findDevice(ordinal, reason))
+    return "cuda";
+  if (!quiet)
+    llvm::errs() << reason << "; the reference evaluator runs the model\n";
+  return "reference";
+}
+
+void RunCommand::runOnReference() {
+  std::unique_ptr<Compilation> compilation = importModel(options.model, options.getOptions());
+  ModelOp model = compilation->getModel();
+  Interface interface = getInterface(model);
+  tensors.write(interface, runReference(model, tensors.read(interface), {}, options.getDims()));
+}
+
+void RunCommand::runOnDevice() {
+  LoadedModel loaded(options, ordinal, quiet);
+  Interface interface = loaded.getInterface();
+  std::vector<data::Tensor> inputs = tensors.read(interface);
+  DeviceRun deviceRun(loaded.getModel(), loaded.getDevice());
+  Dims dims;
+  if (!loaded.getCompilation())
+    for (const auto &[name, size] : options.getDims())
+      dims.emplace_back(name, size);
+  std::vector<data::Tensor> outputs = deviceRun.run(inputs, dims);
+  if (!quiet)
+    llvm::errs() << loaded.getDescription() << ", plan " << loaded.getModel().target() << ": "
+                 << deviceRun.getLaunches() << " kernels\n";
+  if (uint64_t faults = deviceRun.getFaults())
+    llvm::errs() << "warning: " << faults << " indices were out of range and read zeros\n";
+  tensors.write(interface, outputs);
+}
+
+void RunCommand::run() {
+  if (chooseDevice() == "cuda")
+    runOnDevice();
+  else
+    runOnReference();
+}
+
+void fusec::addRun(CLI::App &tool) {
+  addCommand<RunCommand>(tool, "run", "Runs a bundle or a model.",
+                         "  fusec run model.fusec --input dense=d.npy --output prob=p.npy\n"
+                         "  fusec run model.onnx --device=reference --input all.npz\n");
+}

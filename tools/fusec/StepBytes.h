@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How many bytes kernels read and write: each tensor once, of tables the rows
+// that are looked up.
+
+#ifndef FUSEC_TOOLS_FUSEC_STEPBYTES_H
+#define FUSEC_TOOLS_FUSEC_STEPBYTES_H
+
+#include "ir/FusecOps.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace fusec {
+
+struct StepBytes {
+  uint64_t read = 0, written = 0;
+};
+
+/// Dimensions that are not given take the size that schedules take them for.
+StepBytes getStepBytes(StepOp step, const std::map<std::string, int64_t> &dims);
+StepBytes getPlanBytes(PlanOp plan, const std::map<std::string, int64_t> &dims);
+
+/// The named dimensions of a model's inputs, in order of their first use.
+std::vector<std::string> getDimNames(ModelOp model);
+
+} // namespace fusec
+
+#endif // FUSEC_TOOLS_FUSEC_STEPBYTES_H

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tools/fusec/TensorOptions.h"
+#include "tools/fusec/Compare.h"
+#include "tools/support/Table.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fusec {
+
+void TensorOptions::addInputs(CLI::App &app) {
+  app.add_option("--input", inputs, "an input from a .npy file, or all of them from a .npz file")
+      ->type_name("[NAME=]FILE");
+}
+
+void TensorOptions::addOutputs(CLI::App &app) {
+  app.add_option("--output", outputs, "an output to a .npy file, or all of them to a .npz file")
+      ->type_name("[NAME=]FILE");
+}
+
+std::vector<data::Tensor> TensorOptions::read(const Interface &interface) const {
+  NamedTensors given;
+  auto add = [&](const std::string &name, data::Tensor tensor) {
+    if (!given.try_emplace(name, std::move(tensor)).second)
+      fail(ExitCode::Usage, "--input: '" + name + "' is given twice");
+  };
+  for (const std::string &text : inputs) {
+    bool named = text.find('=') != std::string::npos;
+    auto [name, file] = named ? splitPair("--input", text) : std::pair(std::string(), text);
+    data::Result<std::vector<data::NamedTensor>> arrays = data::readTensors(file);
+    if (!arrays)
+      fail(ExitCode::Input, arrays.error());
+    if (named) {
+      if (arrays->size() != 1)
+        fail(ExitCode::Input, file + ": expected one array for input '" + name + "', got " +
+                                  std::to_string(arrays->size()));
+      add(name, std::move(arrays->front().tensor));
+      continue;
+    }
+    if (arrays->size() == 1 && arrays->front().name.empty())
+      fail(ExitCode::Usage, "--input: expected NAME=" + file + ": a .npy file has no names");
+    for (auto &[key, tensor] : splitSample(interface, std::move(*arrays)).inputs)
+      add(key, std::move(tensor));
+  }
+  return matchInputs(interface, std::move(given));
+}
+
+static void printSummary(const Interface &interface, const std::vector<data::Tensor> &outputs) {
+  using Align = Table::Align;
+  Table table({{"output"}, {"type"}, {"min", Align::Right}, {"mean", Align::Right},
+               {"max", Align::Right}, {"first values"}});
+  for (size_t i = 0; i != outputs.size(); ++i) {
+    const data::Tensor &output = outputs[i];
+    double least = INFINITY, most = -INFINITY, sum = 0;
+    std::string first;
+    char number[32];
+    for (uint64_t e = 0; e != output.elements(); ++e) {
+      double value = getElement(output, e);
+      least = std::min(least, value);
+      most = std::max(most, value);
+      sum += value;
+      if (e < 4) {
+        snprintf(number, sizeof(number), "%s%.6g", e ? " " : "", value);
+        first += number;
+      }
+    }
+    std::vector<std::string> row = {interface.outputs[i].name,
+                                    data::tensorType(output.dtype, output.sizes)};
+    for (double value : {least, sum / output.elements(), most}) {
+      snprintf(number, sizeof(number), "%.6g", value);
+      row.push_back(output.elements() ? number : "");
+    }
+    row.push_back(first);
+    table.row(std::move(row));
+  }
+  llvm::outs() << table.str();
+}
+
+void TensorOptions::write(const Interface &interface,
+                          const std::vector<data::Tensor> &results) const {
+  if (outputs.empty())
+    printSummary(interface, results);
+  for (const std::string &text : outputs) {
+    std::optional<std::string> error;
+    if (text.find('=') == std::string::npos) {
+      std::vector<std::pair<std::string, data::TensorView>> members;
+      for (size_t i = 0; i != results.size(); ++i)
+        members.emplace_back(interface.outputs[i].name, results[i]);
+      error = data::writeNpz(text, members);
+    } else {
+      auto [name, file] = splitPair("--output", text);
+      size_t index = 0;
+      while (index != results.size() && interface.outputs[index].name != name)
+        ++index;
+      if (index == results.size())
+        fail(ExitCode::Usage, "--output: the model has no output '" + name + "'");
+      error = data::writeNpy(file, results[index]);
+    }
+    if (error)
+      fail(ExitCode::Input, *error);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Models on a device
+//===----------------------------------------------------------------------===//
+
+LoadedModel::LoadedModel(const ModelOptions &options, int ordinal, bool quiet) {
+  std::string reason;
+  std::optional<DeviceInfo> found = findDevice(ordinal, reason);
+  if (!found)
+    fail(ExitCode::Toolchain, reason + "\nnote: --device=reference runs an ONNX model without a GPU");
+  info = *found;
+  device = std::make_unique<rt::Device>(nullptr, ordinal);
+  if (isBundle(options.model)) {
+    model = DeviceRun::load(options.model, ordinal);
+    return;
+  }
+  CompileOptions compileOptions = options.getOptions();
+  compileOptions.targets = {info.target};
+  compilation = importModel(options.model, std::move(compileOptions));
+  KernelCompiler compiler(options.getCompilerOptions());
+  compileModel(options.model, *compilation, compiler, quiet);
+  llvm::Expected<std::string> bytes = compilation->getBundle(getNvrtc(compiler).version);
+  if (!bytes)
+    failFor(options.model, bytes.takeError());
+  model = DeviceRun::loadBytes(*bytes, ordinal);
+}
+
+static std::vector<TensorType> getTensorTypes(const std::vector<TensorInfo> &infos) {
+  std::vector<TensorType> types;
+  for (const TensorInfo &info : infos)
+    types.push_back({info.name, static_cast<format::DType>(info.dtype), info.sizes});
+  return types;
+}
+
+Interface LoadedModel::getInterface() const {
+  return {getTensorTypes(model->inputs()), getTensorTypes(model->outputs())};
+}
+
+} // namespace fusec

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// fusec verify: the GPU against the reference, both against expected outputs
+// where there are any.
+
+#include "ir/reference/Dims.h"
+#include "tools/fusec/Compare.h"
+#include "tools/fusec/RandomInputs.h"
+#include "tools/fusec/ReferenceRun.h"
+#include "tools/fusec/StepBytes.h"
+#include "tools/fusec/TensorOptions.h"
+#include "tools/support/Table.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace fusec;
+
+namespace {
+struct VerifyCommand {
+  ModelOptions options;
+  TensorOptions tensors;
+  std::string dataFile, device = "auto";
+  std::optional<double> tolerance;
+  bool everyTensor = false, quiet = false;
+  int ordinal = 0;
+  int64_t indexLimit = 1000;
+
+  void addTo(CLI::App &app);
+  void run();
+
+private:
+  struct Check {
+    std::string tensor, what;
+    Difference difference;
+    double bound;
+  };
+  std::vector<data::Tensor> getInputs(Compilation &compilation, NamedTensors &expected) const;
+  std::vector<data::Tensor> runOnDevice(Compilation &compilation, const DeviceInfo &info,
+                                        const std::vector<data::Tensor> &inputs) const;
+  void add(std::vector<Check> &checks, const std::string &name, const std::string &what,
+           const data::Tensor &got, const data::Tensor &expected) const;
+  void report(const std::vector<Check> &checks) const;
+};
+} // namespace
+
+void VerifyCommand::addTo(CLI::App &app) {
+  options.addTo(app, /*compilesKernels=*/true);
+  tensors.addInputs(app);
+  app.add_option("--data", dataFile, "inputs and expected outputs, by name")->type_name("FILE.npz");
+  app.add_flag("--every-tensor", everyTensor,
+               "compares every intermediate tensor: compiled as further outputs");
+  app.add_option("--tolerance", tolerance,
+                 "bound on |got - expected| / |expected| of a tensor; default by its type")
+      ->type_name("X");
+  app.add_option("--device", device, "auto, cuda or reference (with --data, without a GPU)")
+      ->check(CLI::IsMember({"auto", "cuda", "reference"}));
+  app.add_option("--gpu", ordinal, "which device")->type_name("N");
+  app.add_option("--index-limit", indexLimit, "random integers are below it")->type_name("N");
+  app.add_flag("-q,--quiet", quiet, "no progress");
+}
+
+/// Relative to the tensor's norm: some units in the last place, as rounding
+/// errors of long sums grow.
+static double getTolerance(format::DType dtype) {
+  switch (dtype) {
+  case format::DType::F64:
+    return 1e-12;
+  case format::DType::F32:
+    return 1e-5;
+  case format::DType::F16:
+    return 4e-3;
+  case format::DType::BF16:
+    return 3e-2;
+  default:
+    return 0;
+  }
+}
+
+void VerifyCommand::add(std::vector<Check> &checks, const std::string &name,
+                        const std::string &what, const data::Tensor &got,
+                        const data::Tensor &expected) const {
+  checks.push_back({name, what, compare(got, expected),
+                    tolerance ? *tolerance : getTolerance(expected.dtype)});
+}
+
+std::vector<data::Tensor> VerifyCommand::getInputs(Compilation &compilation,
+                                                   NamedTensors &expected) const {
+  ModelOp model = compilation.getModel();
+  Interface interface = getInterface(model);
+  if (!dataFile.empty()) {
+    data::Result<std::vector<data::NamedTensor>> arrays = data::readNpz(dataFile);
+    if (!arrays)
+      fail(ExitCode::Input, arrays.error());
+    Sample sample = splitSample(interface, std::move(*arrays));
+    expected = std::move(sample.outputs);
+    return matchInputs(interface, std::move(sample.inputs));
+  }
+  if (tensors.any())
+    return tensors.read(interface);
+  std::vector<std::string> names = getDimNames(model);
+  if (!names.empty())
+    fail(ExitCode::Usage, "expected --input, --data, or a size for every dimension for random "
+                          "inputs\nnote: --dim " + names.front() + "=N is missing");
+  std::vector<data::Tensor> inputs;
+  for (const TensorType &type : interface.inputs)
+    inputs.push_back(makeRandomTensor(type.dtype, type.sizes, inputs.size() + 1, indexLimit));
+  return inputs;
+}
+
+/// Adds the result of each computation to the model's outputs.
+static void exposeTensors(ModelOp model) {
+  mlir::Block &body = model.getBody().front();
+  mlir::Operation *output = body.getTerminator();
+  llvm::SmallVector<mlir::Value> values(output->getOperands());
+  llvm::SmallVector<mlir::Attribute> names(model.getOutputNames().getValue());
+  llvm::StringSet<> used;
+  for (mlir::Attribute name : names)
+    used.insert(llvm::cast<mlir::StringAttr>(name).getValue());
+  for (mlir::Operation &op : body.without_terminator()) {
+    auto indexed = llvm::dyn_cast<IndexedOpInterface>(op);
+    bool computes = indexed ? indexed.getFusionKind() != FusionKind::View &&
+                                  indexed.getFusionKind() != FusionKind::None
+                            : llvm::isa<PointwiseOpInterface>(op);
+    if (!computes)
+      continue;
+    for (mlir::Value result : op.getResults()) {
+      if (llvm::is_contained(values, result))
+        continue;
+      std::vector<std::string> sources = getSourceNames(op.getLoc());
+      std::string base = (sources.empty() ? "" : sources.front() + ":") +
+                         op.getName().stripDialect().str();
+      std::string name = base;
+      for (unsigned i = 2; !used.insert(name).second; ++i)
+        name = base + "_" + std::to_string(i);
+      values.push_back(result);
+      names.push_back(mlir::StringAttr::get(model.getContext(), name));
+    }
+  }
+  output->setOperands(values);
+  model.setOutputNamesAttr(mlir::ArrayAttr::get(model.getContext(), names));
+}
+
+std::vector<data::Tensor>
+VerifyCommand::runOnDevice(Compilation &compilation, const DeviceInfo &info,
+                           const std::vector<data::Tensor> &inputs) const {
+  KernelCompiler compiler(options.getCompilerOptions());
+  compileModel(options.model, compilation, compiler, quiet);
+  llvm::Expected<std::string> bytes = compilation.getBundle(getNvrtc(compiler).version);
+  if (!bytes)
+    failFor(options.model, bytes.takeError());
+  rt::Device rtDevice(nullptr, ordinal);
+  DeviceRun deviceRun(DeviceRun::loadBytes(*bytes, ordinal), rtDevice);
+  std::vector<data::Tensor> outputs = deviceRun.run(inputs);
+  if (!quiet)
+    llvm::errs() << info.text << ": " << deviceRun.getLaunches() << " kernels\n";
+  return outputs;
+}
+
+void VerifyCommand::report(const std::vector<Check> &checks) const {
+  using Align = Table::Align;
+  Table table({{"tensor"}, {"compared"}, {"error", Align::Right}, {"bound", Align::Right}, {""}});
+  unsigned failures = 0;
+  for (const Check &check : checks) {
+    const Difference &difference = check.difference;
+    bool good = difference.mismatch.empty() && difference.norm <= check.bound &&
+                difference.notFinite == 0;
+    failures += !good;
+    std::string remark = good ? "" : "FAILED";
+    if (!difference.mismatch.empty())
+      remark += ": " + difference.mismatch;
+    if (difference.notFinite)
+      remark += ": " + std::to_string(difference.notFinite) + " elements differ in being finite";
+    char error[16], bound[16];
+    snprintf(error, sizeof(error), "%.1e", difference.norm);
+    snprintf(bound, sizeof(bound), "%.1e", check.bound);
+    table.row({check.tensor, check.what, error, bound, remark});
+  }
+  llvm::outs() << table.str();
+  if (failures)
+    fail(ExitCode::VerificationFailed, std::to_string(failures) + " of " +
+                                           std::to_string(checks.size()) +
+                                           " comparisons are out of bounds");
+}
+
+void VerifyCommand::run() {
+  std::string reason;
+  std::optional<DeviceInfo> info;
+  if (device != "reference") {
+    info = findDevice(ordinal, reason);
+    if (!info)
+      fail(ExitCode::Toolchain,
+           reason + "\nnote: --device=reference compares the reference with --data");
+  } else if (dataFile.empty())
+    fail(ExitCode::Usage, "--device=reference: expected --data with outputs to compare with");
+  CompileOptions compileOptions = options.getOptions();
+  if (info)
+    compileOptions.targets = {info->target};
+  std::unique_ptr<Compilation> compilation = importModel(options.model, compileOptions);
+  NamedTensors expected;
+  std::vector<data::Tensor> inputs = getInputs(*compilation, expected);
+  if (everyTensor) {
+    advanceModel(options.model, *compilation, Stage::Tensor);
+    exposeTensors(compilation->getModel());
+  }
+  Interface interface = getInterface(compilation->getModel());
+  std::vector<data::Tensor> reference = runReference(compilation->getModel(), inputs);
+  std::vector<data::Tensor> results;
+  if (info)
+    results = runOnDevice(*compilation, *info, inputs);
+  std::vector<Check> checks;
+  for (size_t i = 0; i != reference.size(); ++i) {
+    const std::string &name = interface.outputs[i].name;
+    if (info)
+      add(checks, name, "GPU, reference", results[i], reference[i]);
+    auto it = expected.find(name);
+    if (it == expected.end())
+      continue;
+    if (info)
+      add(checks, name, "GPU, expected", results[i], it->second);
+    add(checks, name, "reference, expected", reference[i], it->second);
+  }
+  report(checks);
+}
+
+void fusec::addVerify(CLI::App &tool) {
+  addCommand<VerifyCommand>(tool, "verify",
+                            "Compares the GPU's results with the reference's, and with expected ones.",
+                            "  fusec verify model.onnx --data in_out.npz --every-tensor\n"
+                            "  fusec verify model.onnx --dim batch=128\n"
+                            "  fusec verify model.onnx --device=reference --data in_out.npz\n");
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// fusec: from an ONNX model to a bundle, and what one does with both.
+// Results go to stdout, everything else to stderr.
+
+#include "runtime/include/fusec/fusec.hpp"
+#include "runtime/src/Failure.h"
+#include "tools/fusec/Command.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace fusec;
+
+static ExitCode getExitCode(fusec_status status) {
+  switch (status) {
+  case FUSEC_INVALID_ARGUMENT:
+  case FUSEC_UNREADABLE:
+  case FUSEC_MALFORMED:
+    return ExitCode::Input;
+  case FUSEC_UNSUPPORTED:
+  case FUSEC_DRIVER_ERROR:
+  case FUSEC_OUT_OF_MEMORY:
+    return ExitCode::Toolchain;
+  default:
+    return ExitCode::Internal;
+  }
+}
+
+static int finish(ExitCode code, llvm::StringRef message) {
+  llvm::outs().flush();
+  // Each line of several problems says which it is.
+  llvm::SmallVector<llvm::StringRef> lines;
+  message.split(lines, '\n');
+  if (!message.empty())
+    for (llvm::StringRef line : lines)
+      llvm::errs() << (line.starts_with("note: ") || line.starts_with(" ") ? "" : "error: ")
+                   << line << "\n";
+  return static_cast<int>(code);
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  CLI::App tool("fusec compile model.onnx -o model.fusec\n"
+                "fusec run model.fusec --input x=x.npy --output y=y.npy\n\n"
+                "Compiles ONNX models into bundles of fused CUDA kernels.",
+                "fusec");
+  tool.set_version_flag("--version", "fusec " FUSEC_VERSION);
+  tool.require_subcommand(1);
+  tool.footer("fusec COMMAND --help says more. Exit status: 0 done, 1 model not supported,\n"
+              "2 usage, 3 unreadable or malformed input, 4 toolchain (NVRTC, driver, no device),\n"
+              "5 verification failed, 70 internal error.");
+  for (auto add :
+       {addCompile, addRun, addVerify, addCheck, addExplain, addInspect, addBench})
+    add(tool);
+  try {
+    tool.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    if (error.get_exit_code() == 0)
+      return tool.exit(error); // --help, --version
+    tool.exit(error);
+    return static_cast<int>(ExitCode::Usage);
+  } catch (const fusec::Failure &failure) {
+    return finish(failure.code, failure.message);
+  } catch (const fusec::Error &error) {
+    return finish(getExitCode(error.status()), error.what());
+  } catch (const rt::Failure &failure) {
+    return finish(getExitCode(failure.status), failure.message);
+  } catch (const std::exception &error) {
+    return finish(ExitCode::Internal, error.what());
+  }
+  llvm::outs().flush();
+  return 0;
+}
