@@ -302,11 +302,8 @@ FailureOr<OwningOpRef<ModuleOp>> GraphImporter::run() {
   addInitializers(scope);
   addInputs(scope);
   checkOptions();
-  for (const ::onnx::NodeProto &node : model.graph().node()) {
+  for (const ::onnx::NodeProto &node : model.graph().node())
     importNode(scope, node);
-    if (problems.any() && problems.size() > model.graph().node_size() + 100u)
-      break;
-  }
   addOutputs(scope);
   if (problems.any())
     return failure();

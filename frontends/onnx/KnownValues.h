@@ -28,11 +28,8 @@ private:
   mlir::Block &block;
   mlir::Operation *last = nullptr;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Expr>> known;
-  size_t total = 0;
+  int64_t work = 0;
 };
-
-/// a / b rounded towards zero, where that is an expression.
-std::optional<Expr> divideTruncating(Expr a, Expr b);
 
 } // namespace fusec::onnx
 

@@ -56,10 +56,6 @@ FailureOr<SmallVector<Expr>> Node::getShapeInput(unsigned i, StringRef what) {
     return malformed("expected " + what + " of rank 0 or 1, got rank " +
                      Twine(getInputRank(i)));
   if (auto elements = getKnown(getInput(i))) {
-    if (elements->size() > 2 * maxRank)
-      return malformed("expected at most " + Twine(2 * maxRank) +
-                       " elements in " + what + ", got " +
-                       Twine(elements->size()));
     return *elements;
   }
   std::string name = quoted(proto.input(i));
@@ -232,6 +228,17 @@ LogicalResult Node::checkSameTypes(ArrayRef<unsigned> indices) {
   return success();
 }
 
+LogicalResult Node::checkProduct(ArrayRef<Expr> sizes) {
+  if (sizes.size() > maxRank)
+    return unsupported("expected tensors of rank " + Twine(maxRank) +
+                       " at most, got rank " + Twine(sizes.size()));
+  if (!hasSmallProduct(sizes))
+    return unsupported(
+        "expected shorter expressions of dimensions as the sizes of a tensor",
+        "give dimensions a size: --dim NAME=SIZE");
+  return success();
+}
+
 LogicalResult Node::checkRank(unsigned input, int64_t least) {
   if (getInputRank(input) >= least)
     return success();
@@ -288,14 +295,10 @@ LogicalResult Node::setOutput(unsigned i, Value value) {
   if (i >= outputs.size())
     return success();
   Sizes sizes = getSizes(value);
-  if (sizes.size() > maxRank)
-    return unsupported("expected results of rank " + Twine(maxRank) +
-                       " at most, got rank " + Twine(sizes.size()));
+  if (failed(checkProduct(sizes)))
+    return failure();
   SmallVector<int64_t> constants;
   for (Expr size : sizes) {
-    if (isTooLarge(size))
-      return unsupported(
-          "the size of a result is too long an expression of dimensions");
     if (auto constant = size.getConstant())
       constants.push_back(*constant);
     else if (auto upper = ExprRanges({}).upperBound(size); upper && *upper < 0)

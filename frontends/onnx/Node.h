@@ -82,6 +82,8 @@ public:
   // Checks that several handlers share.
   LogicalResult checkTypes(unsigned input, Types allowed);
   LogicalResult checkSameTypes(ArrayRef<unsigned> inputs);
+  /// Before products of sizes that are computed values are formed.
+  LogicalResult checkProduct(ArrayRef<Expr> sizes);
   LogicalResult checkRank(unsigned input, int64_t least);
   /// Inputs as values of their common broadcast sizes.
   FailureOr<llvm::SmallVector<Value>>

@@ -26,6 +26,47 @@ size_t countTerms(Expr expr) {
   return expr.getKind() == ExprKind::Add ? expr.getOperands().size() : 1;
 }
 
+/// Something not above a positive multiple of `sum`, with one division by a
+/// number less; nothing where it has none.
+static std::optional<Expr> boundByDividend(Expr sum) {
+  for (Expr term : getTerms(sum)) {
+    auto [coefficient, factor] = splitCoefficient(term);
+    if (factor.getKind() != ExprKind::FloorDiv)
+      continue;
+    Expr dividend = factor.getOperands()[0];
+    auto divisor = factor.getOperands()[1].getConstant();
+    if (!divisor || *divisor <= 0 || *divisor > INT32_MAX)
+      continue;
+    // x - (c - 1) <= c * (x floordiv c) <= x
+    Expr bound = coefficient < 0 ? dividend : dividend - (*divisor - 1);
+    return (sum - term) * *divisor + bound * coefficient;
+  }
+  return std::nullopt;
+}
+
+bool isProvedNonNegative(Expr expr) {
+  std::optional<Expr> rest = expr;
+  for (int step = 0; rest && step < 4; ++step) {
+    auto lower = ExprRanges({}).lowerBound(*rest);
+    if (lower && *lower >= 0)
+      return true;
+    rest = boundByDividend(*rest);
+  }
+  return false;
+}
+
+bool hasSmallProduct(ArrayRef<Expr> sizes) {
+  size_t terms = 1;
+  for (Expr size : sizes) {
+    if (isTooLarge(size))
+      return false;
+    terms *= countTerms(size);
+    if (terms > maxTerms)
+      return false;
+  }
+  return true;
+}
+
 Expr SizeAgreement::apply(Expr size) const {
   return size.replace([&](Expr leaf) {
     if (leaf.getKind() != ExprKind::Symbol)

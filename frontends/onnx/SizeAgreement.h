@@ -40,13 +40,18 @@ private:
   bool frozen = false;
 };
 
-/// Whether the expression is small enough to work with: a hostile model can
-/// multiply sums until they fill the memory.
-bool isTooLarge(Expr expr);
+// A hostile model can multiply sums until they fill the memory: what grows is
+// measured before it is built.
 
-/// Products of sums grow with the product of their terms; this is what the
-/// product would have.
+/// The most terms of a sum that is worked with.
+constexpr size_t maxTerms = 64;
+bool isTooLarge(Expr expr);
 size_t countTerms(Expr expr);
+/// Proves 0 <= expr for all values of the names; divisions by numbers are
+/// bounded by what they divide.
+bool isProvedNonNegative(Expr expr);
+/// Whether the product of the sizes, and so that of any of them, stays small.
+bool hasSmallProduct(llvm::ArrayRef<Expr> sizes);
 
 } // namespace fusec::onnx
 

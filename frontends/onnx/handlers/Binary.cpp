@@ -48,7 +48,7 @@ static bool isExactInFloat(Node &node, Value value) {
   auto known = node.getKnown(value);
   return known && llvm::all_of(*known, [](Expr e) {
            auto number = e.getConstant();
-           return number && std::abs(*number) <= (1 << 24);
+           return number && *number >= -(1 << 24) && *number <= 1 << 24;
          });
 }
 

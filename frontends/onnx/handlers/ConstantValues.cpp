@@ -184,7 +184,7 @@ static LogicalResult importRange(Node &node) {
                              : *delta == INT64_MIN ? INT64_MAX
                                                    : -*delta);
   Expr count = distance.ceilDiv(step);
-  if (!ExprRanges({}).isNonNegative(count))
+  if (!isProvedNonNegative(count))
     count = Expr::max(count, node.b.getExpr(0));
   return node.setOutput(
       0, makeProgression(node.b, type, count,

@@ -58,6 +58,8 @@ static LogicalResult importReshape(Node &node) {
       return node.malformed("expected sizes from -1 on, got " + size.str());
     known.push_back(size);
   }
+  if (failed(node.checkProduct(known)))
+    return failure();
   Expr total = getElementCount(from, node.b.getContext());
   Sizes to = known;
   if (inferred) {
@@ -66,9 +68,9 @@ static LogicalResult importReshape(Node &node) {
       return failure();
     to.insert(to.begin() + *inferred, *size);
   }
+  if (failed(node.checkProduct(to)))
+    return failure();
   Expr count = getElementCount(to, node.b.getContext());
-  if (isTooLarge(total) || isTooLarge(count))
-    return node.unsupported("the sizes are too long expressions of dimensions");
   Value x = node.getInput(0);
   if (total != count) {
     if (failed(node.agree(total, count, "number of elements of a reshape")))

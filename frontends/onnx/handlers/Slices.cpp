@@ -13,10 +13,6 @@ namespace fusec::onnx {
 // Slice
 //===----------------------------------------------------------------------===//
 
-static bool isProvedNonNegative(Expr expr) {
-  auto lower = ExprRanges({}).lowerBound(expr);
-  return lower && *lower >= 0;
-}
 static Expr atLeast(Expr value, Expr bound) {
   if (isProvedNonNegative(value - bound))
     return value;
@@ -119,6 +115,9 @@ static LogicalResult importSlice(Node &node) {
                             " twice");
     if (steps[i] == 0)
       return node.malformed("expected steps other than 0");
+    if (isTooLarge((*starts)[i]) || isTooLarge((*ends)[i]))
+      return node.unsupported(
+          "the bounds are too long expressions of dimensions");
     auto bounds =
         computeBounds((*starts)[i], (*ends)[i], steps[i], sizes[*axis]);
     offsets[*axis] = bounds.offset;

@@ -88,6 +88,8 @@ static LogicalResult importTile(Node &node) {
     if (count.isConstant() && count.getValue() < 0)
       return node.malformed("expected repeats that are not negative, got " +
                             count.str());
+    if (countTerms(size) * countTerms(count) > maxTerms)
+      return node.checkProduct({size, count});
     joined.push_back(size * count);
     if (!count.isConstant(1)) {
       split.push_back(node.b.getExpr(1));
@@ -96,6 +98,8 @@ static LogicalResult importTile(Node &node) {
     split.push_back(size);
     repeated.push_back(size);
   }
+  if (failed(node.checkProduct(joined)))
+    return failure();
   Value x =
       node.b.broadcastTo(node.b.reshape(node.getInput(0), split), repeated);
   return node.setOutput(0, node.b.reshape(x, joined));

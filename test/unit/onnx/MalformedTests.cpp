@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is wrong with a model is said by name, all of it at once.
+
+#include "test/unit/onnx/TestModel.h"
+
+using namespace fusec::onnx;
+using namespace fusec::onnx::test;
+
+static void addRelu(TestModel &model) {
+  model.input("x", "float[2,3]").output("y");
+  model.node("Relu", {"x"}, {"y"});
+}
+
+TEST(Malformed, AllProblemsAtOnce) {
+  TestModel model;
+  model.input("x", "float[2,3]").output("y").output("z");
+  model.node("Conv", {"x", "x"}, {"a"});
+  model.node("Relu", {"a"},
+             {"b"}); // depends on the first: not a problem of its own
+  model.node("com.vendor.Thing", {"b"}, {"y"});
+  model.node("Softmax", {"x"}, {"z"}, "axis=7");
+  Imported imported = model.import();
+  ASSERT_EQ(imported.problems.size(), 3u) << imported.messages();
+  EXPECT_EQ(imported.problems[0].str(),
+            "node 'the_Conv' (Conv): operator 'Conv' is not supported");
+  EXPECT_EQ(imported.problems[1].opType, "com.vendor.Thing");
+  EXPECT_EQ(imported.problems[2].kind, ProblemKind::Malformed);
+  EXPECT_NE(imported.messages().find("expected an axis from -2 to 1, got 7"),
+            std::string::npos);
+}
+
+TEST(Malformed, Bytes) {
+  mlir::MLIRContext context;
+  for (llvm::StringRef bytes :
+       {"", "abc", "\x08\x01", "\x3a\xff\xff\xff\xff\x7f"}) {
+    ProblemList problems;
+    EXPECT_TRUE(failed(importOnnx(bytes, ImportOptions(), context, problems)));
+    ASSERT_EQ(problems.size(), 1u);
+    EXPECT_EQ(problems[0].kind, ProblemKind::Malformed);
+  }
+}
+
+TEST(Malformed, MissingFile) {
+  mlir::MLIRContext context;
+  ProblemList problems;
+  EXPECT_TRUE(failed(
+      importOnnxFile("no/such.onnx", ImportOptions(), context, problems)));
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].kind, ProblemKind::IO);
+}
+
+TEST(Malformed, Opset) {
+  for (int64_t opset : {12, 25}) {
+    TestModel model(opset);
+    addRelu(model);
+    expectProblem(model, ProblemKind::Unsupported,
+                  "expected opset 13 to 24, got " + std::to_string(opset));
+  }
+}
+
+TEST(Malformed, OperatorOfALaterOpset) {
+  TestModel model(17);
+  model.input("x", "float[2,3]").output("y");
+  model.node("Gelu", {"x"}, {"y"});
+  expectProblem(model, ProblemKind::Unsupported,
+                "operator 'Gelu' is not one of opset 17");
+}
+
+TEST(Malformed, Order) {
+  TestModel model;
+  model.input("x", "float[2,3]").output("y");
+  model.node("Relu", {"a"}, {"y"});
+  model.node("Relu", {"x"}, {"a"});
+  expectProblem(model, ProblemKind::Malformed,
+                "expected input 'a' to be defined before");
+}
+
+TEST(Malformed, ValuesDefinedTwice) {
+  TestModel model;
+  addRelu(model);
+  model.node("Abs", {"x"}, {"y"});
+  expectProblem(model, ProblemKind::Malformed,
+                "expected every value to be defined once");
+}
+
+TEST(Malformed, Arity) {
+  TestModel model;
+  model.input("x", "float[2,3]").output("y");
+  model.node("Add", {"x"}, {"y"});
+  expectProblem(model, ProblemKind::Malformed, "expected 2 inputs, got 1");
+}
+
+TEST(Malformed, Attributes) {
+  {
+    TestModel model;
+    addRelu(model);
+    setAttributes(*model.proto.mutable_graph()->mutable_node(0), "beta=1");
+    expectProblem(model, ProblemKind::Malformed,
+                  "attribute 'beta' is not one of Relu");
+  }
+  TestModel model;
+  model.input("x", "float[2,3]").output("y");
+  model.node("Softmax", {"x"}, {"y"}, "axis=1.5");
+  expectProblem(model, ProblemKind::Malformed,
+                "expected attribute 'axis' of type INT, got FLOAT");
+}
+
+TEST(Malformed, ElementTypes) {
+  {
+    TestModel model;
+    model.input("x", "int32[2,3]").output("y");
+    model.node("Exp", {"x"}, {"y"});
+    expectProblem(model, ProblemKind::Unsupported, "got int32");
+  }
+  {
+    TestModel model;
+    model.input("x", "string[2]").output("y");
+    model.node("Identity", {"x"}, {"y"});
+    expectProblem(model, ProblemKind::Unsupported,
+                  "elements of type STRING are not supported");
+  }
+  {
+    TestModel model;
+    model.input("x", "float[2]").input("z", "double[2]").output("y");
+    model.node("Add", {"x", "z"}, {"y"});
+    expectProblem(model, ProblemKind::Malformed,
+                  "input 0's element type float, got double");
+  }
+  TestModel model;
+  model.input("x", "float[2]").output("y", "double");
+  model.node("Relu", {"x"}, {"y"});
+  expectProblem(model, ProblemKind::Malformed,
+                "expected elements of type DOUBLE as declared");
+}
+
+TEST(Malformed, Sizes) {
+  {
+    TestModel model;
+    model.input("x", "float[2,-3]").output("y");
+    model.node("Relu", {"x"}, {"y"});
+    expectProblem(model, ProblemKind::Malformed, "got -3");
+  }
+  {
+    TestModel model;
+    model.input("x", "float[4294967296,4294967296]").output("y");
+    model.node("Relu", {"x"}, {"y"});
+    expectProblem(model, ProblemKind::Malformed, "does not fit in 64 bits");
+  }
+  TestModel model;
+  model.input("x", "float[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]").output("y");
+  model.node("Relu", {"x"}, {"y"});
+  expectProblem(model, ProblemKind::Unsupported,
+                "expected a rank of at most 16, got 17");
+}
+
+TEST(Malformed, InitializerData) {
+  {
+    TestModel model;
+    addRelu(model);
+    model.floats("w", {2, 2}, {1, 2, 3});
+    expectProblem(model, ProblemKind::Malformed,
+                  "expected 4 elements for the sizes, got 3");
+  }
+  {
+    TestModel model;
+    addRelu(model);
+    model.floats("w", {2, 2}, {}).set_raw_data("abc");
+    expectProblem(model, ProblemKind::Malformed,
+                  "expected 16 bytes of data for the sizes, got 3");
+  }
+  TestModel model;
+  addRelu(model);
+  model.floats("w", {1LL << 40, 1LL << 40}, {});
+  expectProblem(model, ProblemKind::Malformed, "does not fit in 64 bits");
+}
+
+TEST(Malformed, Outputs) {
+  TestModel model;
+  addRelu(model);
+  model.output("nothing");
+  expectProblem(model, ProblemKind::Malformed,
+                "output 'nothing': expected a value");
+}
+
+TEST(Malformed, NamesAreCutInMessages) {
+  TestModel model;
+  addRelu(model);
+  model.output(std::string(100000, 'a') + "\x1b[31m");
+  Imported imported = model.import();
+  ASSERT_EQ(imported.problems.size(), 1u);
+  EXPECT_LT(imported.problems[0].str().size(), 400u);
+}
+
+TEST(Malformed, NestedMessages) {
+  // A type of types of types...: deeper than any real one.
+  TestModel model;
+  addRelu(model);
+  auto *type = model.proto.mutable_graph()->mutable_input(0)->mutable_type();
+  for (int i = 0; i < 90; ++i)
+    type = type->mutable_sequence_type()->mutable_elem_type();
+  expectProblem(model, ProblemKind::Malformed, "expected an ONNX model");
+}
