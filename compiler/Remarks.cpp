@@ -57,7 +57,8 @@ private:
 LogicalResult fusec::collectRemarks(MLIRContext &context,
                                     std::vector<CollectedRemark> &remarks) {
   remark::RemarkCategories categories;
-  categories.all = ".*";
+  // `all` alone only widens the filters of kinds that have one.
+  categories.passed = categories.missed = ".*";
   return remark::enableOptimizationRemarks(
       context, std::make_unique<Collector>(remarks),
       std::make_unique<remark::RemarkEmittingPolicyAll>(), categories);

@@ -23,6 +23,18 @@ void addExplain(CLI::App &tool);
 void addInspect(CLI::App &tool);
 void addBench(CLI::App &tool);
 
+/// Help that begins with examples; lists of commands show the summary alone.
+class ExampleFormatter : public CLI::Formatter {
+public:
+  explicit ExampleFormatter(std::string examples) : examples(std::move(examples)) {}
+  std::string make_description(const CLI::App *app) const override {
+    return examples + "\n" + app->get_description() + "\n";
+  }
+
+private:
+  std::string examples;
+};
+
 /// A command whose help begins with examples. `Command` is a struct of options
 /// with `void addTo(CLI::App &)` and `void run()`.
 template <typename Command>
@@ -30,7 +42,7 @@ void addCommand(CLI::App &tool, const char *name, const char *summary, const cha
   CLI::App *app = tool.add_subcommand(name, summary);
   auto command = std::make_shared<Command>();
   command->addTo(*app);
-  app->description(std::string(examples) + "\n" + summary);
+  app->formatter(std::make_shared<ExampleFormatter>(examples));
   app->callback([command] { command->run(); });
 }
 
