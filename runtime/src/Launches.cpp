@@ -135,18 +135,16 @@ private:
     }
     if (ready.empty())
       return ready;
-    size_t alignment = 1;
     for (const format::Param &param : launch.params) {
       format::ParamLayout layout = format::paramLayout(param);
-      alignment = std::max<size_t>(alignment, layout.alignment);
       size_t offset = alignUp(ready.blockBytes, layout.alignment);
       ready.blockBytes = offset + layout.size;
       ready.block.resize((ready.blockBytes + sizeof(cuda::TensorMap) - 1) /
                          sizeof(cuda::TensorMap));
       packParam(ready, param, offset, what);
     }
-    // A kernel that takes one struct expects its tail padding too.
-    ready.blockBytes = alignUp(ready.blockBytes, alignment);
+    // The block ends with its last parameter: the driver refuses a size that is
+    // not the kernel's own, even one rounded up to the alignment.
     return ready;
   }
 

@@ -157,6 +157,10 @@ Nvrtc::Library::compile(const CompileRequest &request) const {
     names.push_back(header.name.c_str());
   }
   std::vector<std::string> optionTexts = nvrtcOptions(request);
+  // NVRTC 13 keeps a cache of its own, whose hits print no statistics; ours is
+  // in front of it.
+  if (identity.version.major >= 13)
+    options.push_back("--no-cache");
   for (const std::string &option : optionTexts)
     options.push_back(option.c_str());
 
