@@ -18,7 +18,8 @@ using namespace mlir;
 using namespace fusec;
 
 static bool hasConstantOperandsOnly(Operation *op) {
-  return op->getNumOperands() != 0 && llvm::all_of(op->getOperands(), [](Value operand) {
+  return op->getNumOperands() != 0 &&
+         llvm::all_of(op->getOperands(), [](Value operand) {
            return operand.getDefiningOp<ConstantOp>() != nullptr;
          });
 }
@@ -29,14 +30,17 @@ static void fold(Operation *op) {
   if (failed(values)) {
     if (hasConstantOperandsOnly(op))
       remarkMissed(RemarkTopic::Rewrite, "fold-constants", op->getLoc())
-          << "'" + op->getName().getStringRef().str() + "' of constants " + reason;
+          << "'" + op->getName().getStringRef().str() + "' of constants " +
+                 reason;
     return;
   }
   OpBuilder builder(op);
   for (auto [result, value] : llvm::zip_equal(op->getResults(), *values))
-    result.replaceAllUsesWith(ConstantOp::create(builder, op->getLoc(), result.getType(), value));
+    result.replaceAllUsesWith(
+        ConstantOp::create(builder, op->getLoc(), result.getType(), value));
   remarkPassed(RemarkTopic::Rewrite, "fold-constants", op->getLoc())
-      << "'" + op->getName().getStringRef().str() + "' of constants is a constant";
+      << "'" + op->getName().getStringRef().str() +
+             "' of constants is a constant";
 }
 
 namespace {

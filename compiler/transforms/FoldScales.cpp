@@ -59,7 +59,8 @@ static Value createConstant(OpBuilder &builder, Location loc, Type elementType,
                             ArrayRef<int64_t> sizes, const Vector &values) {
   auto tensor = reference::Tensor::allocate(elementType, sizes);
   reference::store<double>(tensor, 0, values);
-  for (auto [stored, exact] : llvm::zip_equal(reference::loadAll<double>(tensor), values))
+  for (auto [stored, exact] :
+       llvm::zip_equal(reference::loadAll<double>(tensor), values))
     if (!std::isfinite(stored) && std::isfinite(exact))
       return {};
   std::string name = "scaled";
@@ -70,7 +71,8 @@ static Value createConstant(OpBuilder &builder, Location loc, Type elementType,
 
 static bool isMatrix(Value value) { return getRank(value) == 2; }
 
-/// The product of rank 2 with constant weights that `value` is, used only there.
+/// The product of rank 2 with constant weights that `value` is, used only
+/// there.
 static MatmulOp getWeightedProduct(Value value) {
   auto matmul = value.getDefiningOp<MatmulOp>();
   return matmul && value.hasOneUse() && isMatrix(value) &&
@@ -90,7 +92,8 @@ static std::optional<Vector> getWeights(MatmulOp op) {
 }
 
 /// Weights times factors along K (`alongK`) or along N.
-static Value scaleWeights(OpBuilder &builder, MatmulOp op, const Vector &factors, bool alongK) {
+static Value scaleWeights(OpBuilder &builder, MatmulOp op,
+                          const Vector &factors, bool alongK) {
   auto weights = getWeights(op);
   if (!weights)
     return {};
@@ -100,7 +103,8 @@ static Value scaleWeights(OpBuilder &builder, MatmulOp op, const Vector &factors
   for (int64_t row = 0; row < sizes[0]; ++row)
     for (int64_t column = 0; column < sizes[1]; ++column)
       (*weights)[row * sizes[1] + column] *= factors[byRow ? row : column];
-  return createConstant(builder, op.getRhs().getLoc(), getElementType(op.getRhs()), sizes, *weights);
+  return createConstant(builder, op.getRhs().getLoc(),
+                        getElementType(op.getRhs()), sizes, *weights);
 }
 
 static void noteRewrite(StringRef name, Operation *op, const Twine &text) {
@@ -112,24 +116,29 @@ namespace {
 struct ScaleOfProduct : OpRewritePattern<MulOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(MulOp op, PatternRewriter &rewriter) const override {
-    for (auto [product, scale] : {std::pair<Value, Value>(op.getLhs(), op.getRhs()),
-                                  std::pair<Value, Value>(op.getRhs(), op.getLhs())}) {
+  LogicalResult matchAndRewrite(MulOp op,
+                                PatternRewriter &rewriter) const override {
+    for (auto [product, scale] :
+         {std::pair<Value, Value>(op.getLhs(), op.getRhs()),
+          std::pair<Value, Value>(op.getRhs(), op.getLhs())}) {
       MatmulOp matmul = getWeightedProduct(product);
       auto factors = matmul ? getConstantAlong(scale, 1) : std::nullopt;
       if (!factors)
         continue;
-      Value weights = scaleWeights(rewriter, matmul, *factors, /*alongK=*/false);
+      Value weights =
+          scaleWeights(rewriter, matmul, *factors, /*alongK=*/false);
       if (!weights)
         return rewriter.notifyMatchFailure(op, "the scaled weights overflow");
-      noteRewrite("fold-scale", op, "a scale by columns became part of the weights");
-      rewriter.replaceOpWithNewOp<MatmulOp>(op, op.getType(), matmul.getLhs(), weights,
-                                            matmul.getTransposeLhsAttr(),
-                                            matmul.getTransposeRhsAttr());
+      noteRewrite("fold-scale", op,
+                  "a scale by columns became part of the weights");
+      rewriter.replaceOpWithNewOp<MatmulOp>(
+          op, op.getType(), matmul.getLhs(), weights,
+          matmul.getTransposeLhsAttr(), matmul.getTransposeRhsAttr());
       return success();
     }
-    return rewriter.notifyMatchFailure(op, "no operand is a product with constant weights of one use, "
-                                           "or the other is no constant by columns");
+    return rewriter.notifyMatchFailure(
+        op, "no operand is a product with constant weights of one use, "
+            "or the other is no constant by columns");
   }
 };
 
@@ -137,16 +146,22 @@ struct ScaleOfProduct : OpRewritePattern<MulOp> {
 struct ScaleOfBiasedProduct : OpRewritePattern<MulOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(MulOp op, PatternRewriter &rewriter) const override {
-    for (auto [sum, scale] : {std::pair<Value, Value>(op.getLhs(), op.getRhs()),
-                              std::pair<Value, Value>(op.getRhs(), op.getLhs())}) {
+  LogicalResult matchAndRewrite(MulOp op,
+                                PatternRewriter &rewriter) const override {
+    for (auto [sum, scale] :
+         {std::pair<Value, Value>(op.getLhs(), op.getRhs()),
+          std::pair<Value, Value>(op.getRhs(), op.getLhs())}) {
       auto add = sum.getDefiningOp<AddOp>();
-      auto factors = add && sum.hasOneUse() && isMatrix(sum) ? getConstantAlong(scale, 1) : std::nullopt;
+      auto factors = add && sum.hasOneUse() && isMatrix(sum)
+                         ? getConstantAlong(scale, 1)
+                         : std::nullopt;
       if (!factors)
         continue;
-      for (auto [product, shift] : {std::pair<Value, Value>(add.getLhs(), add.getRhs()),
-                                    std::pair<Value, Value>(add.getRhs(), add.getLhs())}) {
-        auto bias = getWeightedProduct(product) ? getConstantAlong(shift, 1) : std::nullopt;
+      for (auto [product, shift] :
+           {std::pair<Value, Value>(add.getLhs(), add.getRhs()),
+            std::pair<Value, Value>(add.getRhs(), add.getLhs())}) {
+        auto bias = getWeightedProduct(product) ? getConstantAlong(shift, 1)
+                                                : std::nullopt;
         if (!bias)
           continue;
         for (size_t i = 0; i < bias->size(); ++i)
@@ -159,46 +174,55 @@ struct ScaleOfBiasedProduct : OpRewritePattern<MulOp> {
         return success();
       }
     }
-    return rewriter.notifyMatchFailure(op, "is no constant scale of a product and a constant bias");
+    return rewriter.notifyMatchFailure(
+        op, "is no constant scale of a product and a constant bias");
   }
 
   /// A row of constants, for each row of the op's result.
-  static Value createBias(OpBuilder &builder, Operation *op, const Vector &values) {
+  static Value createBias(OpBuilder &builder, Operation *op,
+                          const Vector &values) {
     Value result = op->getResult(0);
     Value row = createConstant(builder, op->getLoc(), getElementType(result),
                                {static_cast<int64_t>(values.size())}, values);
-    return row ? createBroadcast(builder, op->getLoc(), row, getSizes(result), {1}) : Value();
+    return row ? createBroadcast(builder, op->getLoc(), row, getSizes(result),
+                                 {1})
+               : Value();
   }
 };
 
 /// (x . W + b) + c and (x . W + b) - c  ->  x . W + (b + c).
-template <typename SumOp>
-struct SumOfBiases : OpRewritePattern<SumOp> {
+template <typename SumOp> struct SumOfBiases : OpRewritePattern<SumOp> {
   using OpRewritePattern<SumOp>::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(SumOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(SumOp op,
+                                PatternRewriter &rewriter) const override {
     double sign = std::is_same_v<SumOp, SubOp> ? -1 : 1;
     auto inner = op.getLhs().template getDefiningOp<AddOp>();
     auto second = inner && op.getLhs().hasOneUse() && isMatrix(op.getLhs())
                       ? getConstantAlong(op.getRhs(), 1)
                       : std::nullopt;
     if (!second)
-      return rewriter.notifyMatchFailure(op, "is no sum of a sum of one use and a constant by columns");
-    for (auto [product, shift] : {std::pair<Value, Value>(inner.getLhs(), inner.getRhs()),
-                                  std::pair<Value, Value>(inner.getRhs(), inner.getLhs())}) {
-      auto first = getWeightedProduct(product) ? getConstantAlong(shift, 1) : std::nullopt;
+      return rewriter.notifyMatchFailure(
+          op, "is no sum of a sum of one use and a constant by columns");
+    for (auto [product, shift] :
+         {std::pair<Value, Value>(inner.getLhs(), inner.getRhs()),
+          std::pair<Value, Value>(inner.getRhs(), inner.getLhs())}) {
+      auto first = getWeightedProduct(product) ? getConstantAlong(shift, 1)
+                                               : std::nullopt;
       if (!first)
         continue;
       for (size_t i = 0; i < first->size(); ++i)
         (*first)[i] += sign * (*second)[i];
       Value bias = ScaleOfBiasedProduct::createBias(rewriter, op, *first);
       if (!bias)
-        return rewriter.notifyMatchFailure(op, "the sum of the biases overflows");
+        return rewriter.notifyMatchFailure(op,
+                                           "the sum of the biases overflows");
       noteRewrite("fold-shift", op, "two constant biases became one");
       rewriter.replaceOpWithNewOp<AddOp>(op, product, bias);
       return success();
     }
-    return rewriter.notifyMatchFailure(op, "the inner sum has no constant bias");
+    return rewriter.notifyMatchFailure(op,
+                                       "the inner sum has no constant bias");
   }
 };
 
@@ -209,37 +233,45 @@ struct ScaleOfOperand : OpRewritePattern<MatmulOp> {
   static bool allows(OpOperand &use) {
     auto matmul = dyn_cast<MatmulOp>(use.getOwner());
     return matmul && use.getOperandNumber() == 0 && !matmul.getTransposeLhs() &&
-           isMatrix(matmul.getResult()) && matmul.getRhs().getDefiningOp<ConstantOp>();
+           isMatrix(matmul.getResult()) &&
+           matmul.getRhs().getDefiningOp<ConstantOp>();
   }
 
-  LogicalResult matchAndRewrite(MatmulOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(MatmulOp op,
+                                PatternRewriter &rewriter) const override {
     auto mul = op.getLhs().getDefiningOp<MulOp>();
     if (!mul || !isa<FloatType>(getElementType(op.getResult())))
-      return rewriter.notifyMatchFailure(op, "the left operand is no product of floats");
+      return rewriter.notifyMatchFailure(
+          op, "the left operand is no product of floats");
     if (!llvm::all_of(mul->getUses(), allows))
-      return rewriter.notifyMatchFailure(op, "the scaled operand is used elsewhere");
-    for (auto [x, scale] : {std::pair<Value, Value>(mul.getLhs(), mul.getRhs()),
-                            std::pair<Value, Value>(mul.getRhs(), mul.getLhs())}) {
+      return rewriter.notifyMatchFailure(
+          op, "the scaled operand is used elsewhere");
+    for (auto [x, scale] :
+         {std::pair<Value, Value>(mul.getLhs(), mul.getRhs()),
+          std::pair<Value, Value>(mul.getRhs(), mul.getLhs())}) {
       auto factors = getConstantAlong(scale, 1);
       if (!factors)
         continue;
       Value weights = scaleWeights(rewriter, op, *factors, /*alongK=*/true);
       if (!weights)
         return rewriter.notifyMatchFailure(op, "the scaled weights overflow");
-      noteRewrite("fold-scale", mul, "a scale of the left operand became part of the weights");
-      rewriter.replaceOpWithNewOp<MatmulOp>(op, op.getType(), x, weights, op.getTransposeLhsAttr(),
+      noteRewrite("fold-scale", mul,
+                  "a scale of the left operand became part of the weights");
+      rewriter.replaceOpWithNewOp<MatmulOp>(op, op.getType(), x, weights,
+                                            op.getTransposeLhsAttr(),
                                             op.getTransposeRhsAttr());
       return success();
     }
-    return rewriter.notifyMatchFailure(op, "the left operand has no constant scale along K");
+    return rewriter.notifyMatchFailure(
+        op, "the left operand has no constant scale along K");
   }
 };
 
 struct FoldScales : fusec::impl::FoldScalesBase<FoldScales> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<ScaleOfProduct, ScaleOfBiasedProduct, SumOfBiases<AddOp>, SumOfBiases<SubOp>,
-                 ScaleOfOperand>(&getContext());
+    patterns.add<ScaleOfProduct, ScaleOfBiasedProduct, SumOfBiases<AddOp>,
+                 SumOfBiases<SubOp>, ScaleOfOperand>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -63,21 +63,26 @@ struct FoldBatchIntoRows : OpRewritePattern<MatmulOp> {
     if (rank < 3)
       return rewriter.notifyMatchFailure(op, "there is no batch");
     if (op.getTransposeLhs())
-      return rewriter.notifyMatchFailure(op, "rows are not neighbours of the batch");
+      return rewriter.notifyMatchFailure(
+          op, "rows are not neighbours of the batch");
     auto broadcast = op.getRhs().getDefiningOp<BroadcastOp>();
     if (!broadcast)
-      return rewriter.notifyMatchFailure(op, "the right operand has its own batches");
+      return rewriter.notifyMatchFailure(
+          op, "the right operand has its own batches");
     Value matrix = broadcast.getOperand();
     ArrayRef<int64_t> dims = broadcast.getDimensions();
     Sizes sizes = getSizes(matrix), full = getSizes(op.getRhs());
     // The matrix itself must not be spread, and everything else must be.
     unsigned batch = dims.size() < 2 ? 0 : dims.size() - 2;
-    if (dims.size() < 2 || dims[batch] != rank - 2 || dims[batch + 1] != rank - 1 ||
-        sizes[batch] != full[rank - 2] || sizes[batch + 1] != full[rank - 1])
-      return rewriter.notifyMatchFailure(op, "the right operand is spread within a matrix");
+    if (dims.size() < 2 || dims[batch] != rank - 2 ||
+        dims[batch + 1] != rank - 1 || sizes[batch] != full[rank - 2] ||
+        sizes[batch + 1] != full[rank - 1])
+      return rewriter.notifyMatchFailure(
+          op, "the right operand is spread within a matrix");
     for (unsigned i = 0; i < batch; ++i)
       if (!sizes[i].isConstant(1))
-        return rewriter.notifyMatchFailure(op, "the right operand has its own batches");
+        return rewriter.notifyMatchFailure(
+            op, "the right operand has its own batches");
     for (unsigned i = 0; i < batch; ++i)
       matrix = dropUnitDim(rewriter, op.getLoc(), matrix, 0);
 
@@ -90,7 +95,8 @@ struct FoldBatchIntoRows : OpRewritePattern<MatmulOp> {
     Value product = MatmulOp::create(
         rewriter, op.getLoc(), getTensorType(flat, getElementType(lhs)), lhs,
         matrix, UnitAttr(), op.getTransposeRhsAttr());
-    rewriter.replaceOp(op, createExpand(rewriter, op.getLoc(), product, result, groups));
+    rewriter.replaceOp(
+        op, createExpand(rewriter, op.getLoc(), product, result, groups));
     return success();
   }
 };
@@ -105,7 +111,8 @@ struct MatmulToContraction : OpRewritePattern<MatmulOp> {
       lhs = createMatrixTranspose(rewriter, op.getLoc(), lhs);
     if (op.getTransposeRhs())
       rhs = createMatrixTranspose(rewriter, op.getLoc(), rhs);
-    rewriter.replaceOpWithNewOp<ContractionOp>(op, op->getResultTypes(), lhs, rhs);
+    rewriter.replaceOpWithNewOp<ContractionOp>(op, op->getResultTypes(), lhs,
+                                               rhs);
     return success();
   }
 };

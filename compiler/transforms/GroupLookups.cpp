@@ -37,14 +37,17 @@ static std::optional<std::pair<Value, int64_t>> matchColumn(Value index) {
   // An index along a dimension of size 1 is 0.
   auto [row, column] = std::pair(source.map.results[0], source.map.results[1]);
   auto isUnitDim = [&](Expr leaf) {
-    return leaf.getKind() == ExprKind::Dim && sizes[leaf.getIndex()].isConstant(1);
+    return leaf.getKind() == ExprKind::Dim &&
+           sizes[leaf.getIndex()].isConstant(1);
   };
   auto withoutUnits = [&](Expr expr) {
-    return expr.replace([&](Expr leaf) { return isUnitDim(leaf) ? zero : leaf; });
+    return expr.replace(
+        [&](Expr leaf) { return isUnitDim(leaf) ? zero : leaf; });
   };
   auto constant = withoutUnits(column).getConstant();
-  bool isRow = withoutUnits(row) == withoutUnits(Expr::dim(index.getContext(), 0)) &&
-               getSizes(source.value)[0] == sizes[0];
+  bool isRow =
+      withoutUnits(row) == withoutUnits(Expr::dim(index.getContext(), 0)) &&
+      getSizes(source.value)[0] == sizes[0];
   if (!constant || !isRow)
     return std::nullopt;
   return std::pair(source.value, *constant);
@@ -59,16 +62,18 @@ static std::optional<Column> matchOperand(Value value, int64_t axis) {
   if (auto expand = value.getDefiningOp<ExpandOp>())
     rows = expand.getOperand();
   auto gather = rows.getDefiningOp<GatherOp>();
-  if (!gather || !rows.hasOneUse() || rank > 3 || (rank == 3 && !getSizes(value)[1].isConstant(1)) ||
+  if (!gather || !rows.hasOneUse() || rank > 3 ||
+      (rank == 3 && !getSizes(value)[1].isConstant(1)) ||
       getRank(gather.getSource()) != 2)
     return std::nullopt;
   // Row by an index, all of the row: [n, width], with or without a 1 between.
   Sizes sizes = getSizes(value), gathered = getSizes(rows);
   ArrayRef<int64_t> positions = gather.getPositions();
-  if (positions[0] >= 0 || positions[1] != static_cast<int64_t>(gathered.size()) - 1 ||
+  if (positions[0] >= 0 ||
+      positions[1] != static_cast<int64_t>(gathered.size()) - 1 ||
       gathered.front() != sizes.front() || gathered.back() != sizes.back() ||
-      (gathered.size() == 3 && !gathered[1].isConstant(1)) || gathered.size() < 2 ||
-      gathered.size() > 3)
+      (gathered.size() == 3 && !gathered[1].isConstant(1)) ||
+      gathered.size() < 2 || gathered.size() > 3)
     return std::nullopt;
   auto column = matchColumn(gather.getIndices()[-1 - positions[0]]);
   if (!column)
@@ -97,15 +102,18 @@ static Value createLookup(ArrayRef<Column> run, PatternRewriter &rewriter) {
   MLIRContext *context = rewriter.getContext();
   Value ids = run[0].ids;
   Expr rows = getSizes(ids)[0], count = Expr::constant(context, tables.size());
-  ids = createSlice(rewriter, loc, ids,
-                    {Expr::constant(context, 0), Expr::constant(context, run[0].column)},
-                    {rows, count}, {1, run[1].column - run[0].column});
+  ids = createSlice(
+      rewriter, loc, ids,
+      {Expr::constant(context, 0), Expr::constant(context, run[0].column)},
+      {rows, count}, {1, run[1].column - run[0].column});
   GatherOp first = run[0].gather;
   Sizes sizes = {rows, count, getSizes(tables[0])[1]};
-  Value lookup = LookupOp::create(rewriter, loc, getTensorType(sizes, getElementType(tables[0])),
-                                  tables, ids, first.getPolicyAttr());
+  Value lookup = LookupOp::create(
+      rewriter, loc, getTensorType(sizes, getElementType(tables[0])), tables,
+      ids, first.getPolicyAttr());
   remarkPassed(RemarkTopic::Rewrite, "group-lookups", loc)
-      << std::to_string(tables.size()) + " gathers by columns of one index tensor became one lookup";
+      << std::to_string(tables.size()) +
+             " gathers by columns of one index tensor became one lookup";
   if (run[0].stacked)
     return lookup;
   Groups groups = {{0}, {1, 2}};
@@ -140,11 +148,13 @@ struct GroupConcatOperands : OpRewritePattern<ConcatOp> {
       }
     }
     if (values.size() == columns.size())
-      return rewriter.notifyMatchFailure(op, "no two neighbours gather by columns of one index tensor");
+      return rewriter.notifyMatchFailure(
+          op, "no two neighbours gather by columns of one index tensor");
     if (values.size() == 1)
       rewriter.replaceOp(op, values[0]);
     else
-      rewriter.replaceOpWithNewOp<ConcatOp>(op, op.getType(), values, op.getAxisAttr());
+      rewriter.replaceOpWithNewOp<ConcatOp>(op, op.getType(), values,
+                                            op.getAxisAttr());
     return success();
   }
 };

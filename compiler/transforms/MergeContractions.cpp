@@ -56,9 +56,8 @@ static void collectSummands(Value value, SmallVectorImpl<Summand> &summands) {
 /// A scale can move onto the left operand only where that is itself a product's
 /// result, whose epilogue then holds it; elsewhere it would cost a kernel.
 static bool canScaleLeft(Summand summand) {
-  return !summand.scale ||
-         (summand.product.getNumSegments() == 1 &&
-          getSingleUseProduct(summand.product.getLhs()[0]));
+  return !summand.scale || (summand.product.getNumSegments() == 1 &&
+                            getSingleUseProduct(summand.product.getLhs()[0]));
 }
 
 static void mergeSum(AddOp root) {
@@ -191,7 +190,8 @@ static void group(ArrayRef<ContractionOp> members) {
     locs.push_back(member.getLoc());
   }
   Location loc = builder.getFusedLoc(locs);
-  auto grouped = ContractionOp::create(builder, loc, types, first.getLhs(), rhs);
+  auto grouped =
+      ContractionOp::create(builder, loc, types, first.getLhs(), rhs);
   remarkPassed(RemarkTopic::Rewrite, "group-products", loc)
       << std::to_string(types.size()) +
              " products of one left operand became accumulators of one kernel";
@@ -216,7 +216,8 @@ void fusec::groupContractions(Block &block) {
             return dependsOn(candidate, member);
           })) {
         remarkMissed(RemarkTopic::Rewrite, "group-products", candidate.getLoc())
-            << "a product of the same left operand depends on the other's result";
+            << "a product of the same left operand depends on the other's "
+               "result";
         fits = false;
       }
       (fits ? members : rest).push_back(candidate);

@@ -37,8 +37,7 @@ static Value matchWithSplat(Value value, double number) {
   return isSplatNear(op.getLhs(), number) ? op.getRhs() : Value();
 }
 
-template <typename UnaryOp>
-static Value matchUnary(Value value) {
+template <typename UnaryOp> static Value matchUnary(Value value) {
   auto op = value ? value.getDefiningOp<UnaryOp>() : UnaryOp();
   return op ? op.getOperand() : Value();
 }
@@ -46,11 +45,13 @@ static Value matchUnary(Value value) {
 /// The x of 1 + exp(-x).
 static Value matchLogisticDenominator(Value value) {
   Value exponential = matchWithSplat<AddOp>(value, 1);
-  return exponential ? matchUnary<NegOp>(matchUnary<ExpOp>(exponential)) : Value();
+  return exponential ? matchUnary<NegOp>(matchUnary<ExpOp>(exponential))
+                     : Value();
 }
 
 /// Factors of a product, left to right; `stop` is not divided further.
-static void collectFactors(Value value, Value stop, SmallVectorImpl<Value> &factors) {
+static void collectFactors(Value value, Value stop,
+                           SmallVectorImpl<Value> &factors) {
   auto mul = value.getDefiningOp<MulOp>();
   if (value == stop || !mul || factors.size() > 4)
     return factors.push_back(value);
@@ -64,8 +65,9 @@ static Value matchTanhArgument(Value value) {
   auto add = sum ? sum.getDefiningOp<AddOp>() : AddOp();
   if (!add)
     return {};
-  for (auto [x, cubic] : {std::pair<Value, Value>(add.getLhs(), add.getRhs()),
-                          std::pair<Value, Value>(add.getRhs(), add.getLhs())}) {
+  for (auto [x, cubic] :
+       {std::pair<Value, Value>(add.getLhs(), add.getRhs()),
+        std::pair<Value, Value>(add.getRhs(), add.getLhs())}) {
     SmallVector<Value> factors;
     collectFactors(cubic, x, factors);
     unsigned power = 0, coefficients = 0, others = 0;
@@ -91,19 +93,22 @@ static Value matchErfArgument(Value value) {
   if (Value x = matchWithSplat<MulOp>(value, 0.7071067811865476))
     return x;
   auto div = value.getDefiningOp<DivOp>();
-  return div && isSplatNear(div.getRhs(), 1.4142135623730951) ? div.getLhs() : Value();
+  return div && isSplatNear(div.getRhs(), 1.4142135623730951) ? div.getLhs()
+                                                              : Value();
 }
 
 namespace {
 struct RecognizeSilu : OpRewritePattern<MulOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(MulOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(MulOp op,
+                                PatternRewriter &rewriter) const override {
     for (auto [x, gate] : {std::pair<Value, Value>(op.getLhs(), op.getRhs()),
                            std::pair<Value, Value>(op.getRhs(), op.getLhs())})
       if (matchUnary<SigmoidOp>(gate) == x)
         return replaceBy<SiluOp>(op, x, "recognize-silu", rewriter);
-    return rewriter.notifyMatchFailure(op, "no operand is the sigmoid of the other");
+    return rewriter.notifyMatchFailure(
+        op, "no operand is the sigmoid of the other");
   }
 };
 
@@ -111,21 +116,26 @@ struct RecognizeSilu : OpRewritePattern<MulOp> {
 struct RecognizeGelu : OpRewritePattern<MulOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(MulOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(MulOp op,
+                                PatternRewriter &rewriter) const override {
     SmallVector<Value> candidates;
     collectFactors(op, {}, candidates);
     for (Value candidate : candidates) {
       Value curve = matchWithSplat<AddOp>(candidate, 1);
       if (!curve)
         continue;
-      Value byErf = matchUnary<ErfOp>(curve), byTanh = matchUnary<TanhOp>(curve);
-      Value x = byErf ? matchErfArgument(byErf) : byTanh ? matchTanhArgument(byTanh) : Value();
+      Value byErf = matchUnary<ErfOp>(curve),
+            byTanh = matchUnary<TanhOp>(curve);
+      Value x = byErf    ? matchErfArgument(byErf)
+                : byTanh ? matchTanhArgument(byTanh)
+                         : Value();
       if (!x || !isHalfOf(op, x, candidate))
         continue;
       return byErf ? replaceBy<GeluOp>(op, x, "recognize-gelu", rewriter)
                    : replaceBy<GeluTanhOp>(op, x, "recognize-gelu", rewriter);
     }
-    return rewriter.notifyMatchFailure(op, "is no product of 0.5, x and 1 + erf or tanh of x");
+    return rewriter.notifyMatchFailure(
+        op, "is no product of 0.5, x and 1 + erf or tanh of x");
   }
 
 private:
@@ -135,7 +145,8 @@ private:
     collectFactors(product, x, factors);
     return factors.size() == 3 && llvm::is_contained(factors, x) &&
            llvm::is_contained(factors, curve) &&
-           llvm::any_of(factors, [](Value factor) { return isSplatNear(factor, 0.5); });
+           llvm::any_of(factors,
+                        [](Value factor) { return isSplatNear(factor, 0.5); });
   }
 };
 
@@ -143,7 +154,8 @@ private:
 struct RecognizeQuotient : OpRewritePattern<DivOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(DivOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(DivOp op,
+                                PatternRewriter &rewriter) const override {
     if (!isa<FloatType>(getElementType(op.getResult())))
       return rewriter.notifyMatchFailure(op, "is a quotient of integers");
     Value x = matchLogisticDenominator(op.getRhs());
@@ -155,19 +167,22 @@ struct RecognizeQuotient : OpRewritePattern<DivOp> {
       return replaceBy<SigmoidOp>(op, x, "recognize-sigmoid", rewriter);
     if (Value radicand = matchUnary<SqrtOp>(op.getRhs()))
       return replaceBy<RsqrtOp>(op, radicand, "recognize-rsqrt", rewriter);
-    return rewriter.notifyMatchFailure(op, "divides by neither a root nor 1 + exp(-x)");
+    return rewriter.notifyMatchFailure(
+        op, "divides by neither a root nor 1 + exp(-x)");
   }
 };
 
 struct RecognizeReciprocal : OpRewritePattern<ReciprocalOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(ReciprocalOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(ReciprocalOp op,
+                                PatternRewriter &rewriter) const override {
     if (Value radicand = matchUnary<SqrtOp>(op.getOperand()))
       return replaceBy<RsqrtOp>(op, radicand, "recognize-rsqrt", rewriter);
     if (Value x = matchLogisticDenominator(op.getOperand()))
       return replaceBy<SigmoidOp>(op, x, "recognize-sigmoid", rewriter);
-    return rewriter.notifyMatchFailure(op, "inverts neither a root nor 1 + exp(-x)");
+    return rewriter.notifyMatchFailure(
+        op, "inverts neither a root nor 1 + exp(-x)");
   }
 };
 
@@ -175,7 +190,8 @@ struct RecognizeReciprocal : OpRewritePattern<ReciprocalOp> {
 struct RecognizeSoftplus : OpRewritePattern<LogOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(LogOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(LogOp op,
+                                PatternRewriter &rewriter) const override {
     if (Value x = matchUnary<ExpOp>(matchWithSplat<AddOp>(op.getOperand(), 1)))
       return replaceBy<SoftplusOp>(op, x, "recognize-softplus", rewriter);
     return rewriter.notifyMatchFailure(op, "is not of 1 + exp(x)");
@@ -185,7 +201,8 @@ struct RecognizeSoftplus : OpRewritePattern<LogOp> {
 struct RecognizeSoftplusOfLog1p : OpRewritePattern<Log1pOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(Log1pOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(Log1pOp op,
+                                PatternRewriter &rewriter) const override {
     if (Value x = matchUnary<ExpOp>(op.getOperand()))
       return replaceBy<SoftplusOp>(op, x, "recognize-softplus", rewriter);
     return rewriter.notifyMatchFailure(op, "is not of exp(x)");
@@ -195,7 +212,8 @@ struct RecognizeSoftplusOfLog1p : OpRewritePattern<Log1pOp> {
 struct RecognizeRelu : OpRewritePattern<MaxOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(MaxOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(MaxOp op,
+                                PatternRewriter &rewriter) const override {
     for (auto [x, zero] : {std::pair<Value, Value>(op.getLhs(), op.getRhs()),
                            std::pair<Value, Value>(op.getRhs(), op.getLhs())})
       if (isSplatOf(zero, 0))
@@ -204,11 +222,13 @@ struct RecognizeRelu : OpRewritePattern<MaxOp> {
   }
 };
 
-struct RecognizeActivations : fusec::impl::RecognizeActivationsBase<RecognizeActivations> {
+struct RecognizeActivations
+    : fusec::impl::RecognizeActivationsBase<RecognizeActivations> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<RecognizeSilu, RecognizeGelu, RecognizeQuotient, RecognizeReciprocal,
-                 RecognizeSoftplus, RecognizeSoftplusOfLog1p, RecognizeRelu>(&getContext());
+    patterns.add<RecognizeSilu, RecognizeGelu, RecognizeQuotient,
+                 RecognizeReciprocal, RecognizeSoftplus,
+                 RecognizeSoftplusOfLog1p, RecognizeRelu>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -18,7 +18,8 @@ struct MergeReshapes : OpRewritePattern<ReshapeOp> {
                                 PatternRewriter &rewriter) const override {
     Value root = op.getOperand();
     unsigned length = 1;
-    for (; isa_and_present<CollapseOp, ExpandOp>(root.getDefiningOp()); ++length)
+    for (; isa_and_present<CollapseOp, ExpandOp>(root.getDefiningOp());
+         ++length)
       root = root.getDefiningOp()->getOperand(0);
     if (length == 1)
       return rewriter.notifyMatchFailure(op, "follows no other reshape");
@@ -26,7 +27,8 @@ struct MergeReshapes : OpRewritePattern<ReshapeOp> {
     if (!groups)
       return rewriter.notifyMatchFailure(op, "the sizes do not pair");
     // Of two ops, the canonical pair collapses first.
-    bool canonical = isa<ExpandOp>(op) && op.getOperand().template getDefiningOp<CollapseOp>();
+    bool canonical = isa<ExpandOp>(op) &&
+                     op.getOperand().template getDefiningOp<CollapseOp>();
     unsigned needed = countReshapeOps(*groups);
     if (needed > length || (needed == length && canonical))
       return rewriter.notifyMatchFailure(op, "the chain is as short as can be");
@@ -44,8 +46,9 @@ struct MergeTransposes : OpRewritePattern<TransposeOp> {
     auto inner = op.getOperand().getDefiningOp<TransposeOp>();
     if (!inner)
       return rewriter.notifyMatchFailure(op, "follows no other transpose");
-    auto permutation = llvm::map_to_vector(
-        op.getPermutation(), [&](int64_t p) { return inner.getPermutation()[p]; });
+    auto permutation = llvm::map_to_vector(op.getPermutation(), [&](int64_t p) {
+      return inner.getPermutation()[p];
+    });
     rewriter.replaceOp(op, createTranspose(rewriter, op.getLoc(),
                                            inner.getOperand(), permutation));
     return success();
@@ -64,7 +67,8 @@ struct UnitTransposeToReshape : OpRewritePattern<TransposeOp> {
       if (source[p].isConstant(1))
         continue;
       if (p < previous)
-        return rewriter.notifyMatchFailure(op, "moves a dimension that has a size");
+        return rewriter.notifyMatchFailure(op,
+                                           "moves a dimension that has a size");
       previous = p;
     }
     auto groups = getReshapeGroups(source, target);
@@ -99,18 +103,22 @@ struct CollapseOfTranspose : OpRewritePattern<CollapseOp> {
         d = permutation[d];
       for (size_t k = 1; k < group.size(); ++k)
         if (group[k] != group[k - 1] + 1)
-          return rewriter.notifyMatchFailure(op, "joins dimensions that are no neighbours");
+          return rewriter.notifyMatchFailure(
+              op, "joins dimensions that are no neighbours");
     }
     auto order = llvm::to_vector(llvm::seq<int64_t>(0, moved.size()));
-    llvm::sort(order, [&](int64_t a, int64_t b) { return moved[a][0] < moved[b][0]; });
+    llvm::sort(order,
+               [&](int64_t a, int64_t b) { return moved[a][0] < moved[b][0]; });
     Groups sorted;
     SmallVector<int64_t> place(order.size());
     for (auto [i, from] : llvm::enumerate(order)) {
       sorted.push_back(moved[from]);
       place[from] = i;
     }
-    Value joined = createCollapse(rewriter, op.getLoc(), transpose.getOperand(), sorted);
-    rewriter.replaceOp(op, createTranspose(rewriter, op.getLoc(), joined, place));
+    Value joined =
+        createCollapse(rewriter, op.getLoc(), transpose.getOperand(), sorted);
+    rewriter.replaceOp(op,
+                       createTranspose(rewriter, op.getLoc(), joined, place));
     return success();
   }
 };
@@ -126,7 +134,8 @@ struct MergeBroadcasts : OpRewritePattern<BroadcastOp> {
     auto dims = llvm::map_to_vector(inner.getDimensions(), [&](int64_t d) {
       return op.getDimensions()[d];
     });
-    rewriter.replaceOp(op, createBroadcast(rewriter, op.getLoc(), inner.getOperand(),
+    rewriter.replaceOp(op, createBroadcast(rewriter, op.getLoc(),
+                                           inner.getOperand(),
                                            getSizes(op.getResult()), dims));
     return success();
   }
@@ -139,7 +148,8 @@ struct UnitBroadcastToExpand : OpRewritePattern<BroadcastOp> {
   LogicalResult matchAndRewrite(BroadcastOp op,
                                 PatternRewriter &rewriter) const override {
     Sizes source = getSizes(op.getOperand()), target = getSizes(op.getResult());
-    if (getElementCount(source, getContext()) != getElementCount(target, getContext()))
+    if (getElementCount(source, getContext()) !=
+        getElementCount(target, getContext()))
       return rewriter.notifyMatchFailure(op, "repeats elements");
     auto groups = getReshapeGroups(source, target);
     if (!groups)
@@ -159,19 +169,23 @@ struct BroadcastOfExpand : OpRewritePattern<BroadcastOp> {
     auto expand = op.getOperand().getDefiningOp<ExpandOp>();
     if (!expand)
       return rewriter.notifyMatchFailure(op, "follows no expand");
-    Sizes source = getSizes(expand.getOperand()), middle = getSizes(expand.getResult());
+    Sizes source = getSizes(expand.getOperand()),
+          middle = getSizes(expand.getResult());
     SmallVector<int64_t> dims;
     for (auto [i, group] : llvm::enumerate(getGroups(expand))) {
       // The one dimension of the group that carries the operand's size.
-      auto carrier = llvm::find_if(group, [&, i = i](int64_t d) { return middle[d] == source[i]; });
-      bool others = carrier != group.end() && llvm::all_of(group, [&](int64_t d) {
-                      return d == *carrier || middle[d].isConstant(1);
-                    });
+      auto carrier = llvm::find_if(
+          group, [&, i = i](int64_t d) { return middle[d] == source[i]; });
+      bool others =
+          carrier != group.end() && llvm::all_of(group, [&](int64_t d) {
+            return d == *carrier || middle[d].isConstant(1);
+          });
       if (!others)
         return rewriter.notifyMatchFailure(op, "the expand splits a dimension");
       dims.push_back(op.getDimensions()[*carrier]);
     }
-    rewriter.replaceOp(op, createBroadcast(rewriter, op.getLoc(), expand.getOperand(),
+    rewriter.replaceOp(op, createBroadcast(rewriter, op.getLoc(),
+                                           expand.getOperand(),
                                            getSizes(op.getResult()), dims));
     return success();
   }
@@ -191,9 +205,13 @@ struct TransposeOfBroadcast : OpRewritePattern<TransposeOp> {
       place[p] = i;
     ArrayRef<int64_t> dims = broadcast.getDimensions();
     auto order = llvm::to_vector(llvm::seq<int64_t>(0, dims.size()));
-    llvm::sort(order, [&](int64_t a, int64_t b) { return place[dims[a]] < place[dims[b]]; });
-    auto placed = llvm::map_to_vector(order, [&](int64_t d) { return place[dims[d]]; });
-    Value operand = createTranspose(rewriter, op.getLoc(), broadcast.getOperand(), order);
+    llvm::sort(order, [&](int64_t a, int64_t b) {
+      return place[dims[a]] < place[dims[b]];
+    });
+    auto placed =
+        llvm::map_to_vector(order, [&](int64_t d) { return place[dims[d]]; });
+    Value operand =
+        createTranspose(rewriter, op.getLoc(), broadcast.getOperand(), order);
     rewriter.replaceOp(op, createBroadcast(rewriter, op.getLoc(), operand,
                                            getSizes(op.getResult()), placed));
     return success();
@@ -209,8 +227,10 @@ struct CollapseOfBroadcast : OpRewritePattern<CollapseOp> {
     auto broadcast = op.getOperand().getDefiningOp<BroadcastOp>();
     if (!broadcast)
       return rewriter.notifyMatchFailure(op, "follows no broadcast");
-    Sizes source = getSizes(broadcast.getOperand()), full = getSizes(op.getOperand());
-    SmallVector<int64_t> origin(full.size(), -1); // operand dimension, if it carries a size
+    Sizes source = getSizes(broadcast.getOperand()),
+          full = getSizes(op.getOperand());
+    SmallVector<int64_t> origin(full.size(),
+                                -1); // operand dimension, if it carries a size
     SmallVector<bool> carries(source.size());
     for (auto [i, d] : llvm::enumerate(broadcast.getDimensions()))
       if (source[i] == full[d] && !full[d].isConstant(1))
@@ -230,7 +250,8 @@ struct CollapseOfBroadcast : OpRewritePattern<CollapseOp> {
       if (kept.empty())
         continue;
       if (spread)
-        return rewriter.notifyMatchFailure(op, "joins a dimension with a repeated one");
+        return rewriter.notifyMatchFailure(
+            op, "joins a dimension with a repeated one");
       dims.push_back(i);
       // Dimensions of size 1 that are spread or dropped join their successor.
       joined.emplace_back();
@@ -244,7 +265,8 @@ struct CollapseOfBroadcast : OpRewritePattern<CollapseOp> {
     }
     Value operand = broadcast.getOperand();
     if (dims.empty()) // one element, repeated
-      operand = createExpand(rewriter, op.getLoc(), operand, {}, Groups(source.size()));
+      operand = createExpand(rewriter, op.getLoc(), operand, {},
+                             Groups(source.size()));
     else
       operand = createCollapse(rewriter, op.getLoc(), operand, joined);
     rewriter.replaceOp(op, createBroadcast(rewriter, op.getLoc(), operand,
@@ -254,15 +276,15 @@ struct CollapseOfBroadcast : OpRewritePattern<CollapseOp> {
 };
 
 /// A view of one value everywhere is that value everywhere.
-template <typename ViewOp>
-struct ViewOfSplat : OpRewritePattern<ViewOp> {
+template <typename ViewOp> struct ViewOfSplat : OpRewritePattern<ViewOp> {
   using OpRewritePattern<ViewOp>::OpRewritePattern;
 
   LogicalResult matchAndRewrite(ViewOp op,
                                 PatternRewriter &rewriter) const override {
     TypedAttr value = getSplatValue(op.getResult());
     if (!value)
-      return rewriter.notifyMatchFailure(op, "the elements are not known to be equal");
+      return rewriter.notifyMatchFailure(
+          op, "the elements are not known to be equal");
     rewriter.replaceOpWithNewOp<SplatOp>(op, op.getType(), value);
     return success();
   }
@@ -275,7 +297,8 @@ struct MatmulOfTranspose : OpRewritePattern<MatmulOp> {
   LogicalResult matchAndRewrite(MatmulOp op,
                                 PatternRewriter &rewriter) const override {
     bool changed = false;
-    auto absorb = [&](Value value, UnitAttr flag) -> std::pair<Value, UnitAttr> {
+    auto absorb = [&](Value value,
+                      UnitAttr flag) -> std::pair<Value, UnitAttr> {
       auto transpose = value.getDefiningOp<TransposeOp>();
       int64_t rank = getRank(value);
       if (!transpose || transpose.getPermutation()[rank - 1] != rank - 2 ||
@@ -285,23 +308,27 @@ struct MatmulOfTranspose : OpRewritePattern<MatmulOp> {
         if (transpose.getPermutation()[i] != i)
           return {value, flag};
       changed = true;
-      return {transpose.getOperand(), flag ? UnitAttr() : rewriter.getUnitAttr()};
+      return {transpose.getOperand(),
+              flag ? UnitAttr() : rewriter.getUnitAttr()};
     };
     auto [lhs, transposeLhs] = absorb(op.getLhs(), op.getTransposeLhsAttr());
     auto [rhs, transposeRhs] = absorb(op.getRhs(), op.getTransposeRhsAttr());
     if (!changed)
-      return rewriter.notifyMatchFailure(op, "no operand is a transposed matrix");
-    rewriter.replaceOpWithNewOp<MatmulOp>(op, op.getType(), lhs, rhs, transposeLhs, transposeRhs);
+      return rewriter.notifyMatchFailure(op,
+                                         "no operand is a transposed matrix");
+    rewriter.replaceOpWithNewOp<MatmulOp>(op, op.getType(), lhs, rhs,
+                                          transposeLhs, transposeRhs);
     return success();
   }
 };
 } // namespace
 
 void fusec::populateReshapePatterns(RewritePatternSet &patterns) {
-  patterns.add<MergeReshapes<CollapseOp>, MergeReshapes<ExpandOp>, MergeTransposes,
-               UnitTransposeToReshape, CollapseOfTranspose, MergeBroadcasts, UnitBroadcastToExpand,
-               BroadcastOfExpand, TransposeOfBroadcast, CollapseOfBroadcast,
-               ViewOfSplat<CollapseOp>, ViewOfSplat<ExpandOp>, ViewOfSplat<TransposeOp>,
-               ViewOfSplat<SliceOp>, ViewOfSplat<BroadcastOp>, MatmulOfTranspose>(
-      patterns.getContext());
+  patterns
+      .add<MergeReshapes<CollapseOp>, MergeReshapes<ExpandOp>, MergeTransposes,
+           UnitTransposeToReshape, CollapseOfTranspose, MergeBroadcasts,
+           UnitBroadcastToExpand, BroadcastOfExpand, TransposeOfBroadcast,
+           CollapseOfBroadcast, ViewOfSplat<CollapseOp>, ViewOfSplat<ExpandOp>,
+           ViewOfSplat<TransposeOp>, ViewOfSplat<SliceOp>,
+           ViewOfSplat<BroadcastOp>, MatmulOfTranspose>(patterns.getContext());
 }

@@ -33,8 +33,8 @@ Value fusec::createTranspose(OpBuilder &builder, Location loc, Value value,
                              ArrayRef<int64_t> permutation) {
   if (isIdentity(permutation))
     return value;
-  Sizes sizes = *inferTransposeSizes(getSizes(value), permutation,
-                                     [](const Twine &) {});
+  Sizes sizes =
+      *inferTransposeSizes(getSizes(value), permutation, [](const Twine &) {});
   return TransposeOp::create(builder, loc,
                              getTensorType(sizes, getElementType(value)), value,
                              builder.getDenseI64ArrayAttr(permutation));
@@ -74,9 +74,8 @@ Value fusec::createSlice(OpBuilder &builder, Location loc, Value value,
   bool plain = llvm::all_of(steps, [](int64_t step) { return step == 1; });
   if (plain && type == value.getType())
     return value;
-  auto attrs = llvm::map_to_vector(offsets, [](Expr offset) -> Attribute {
-    return offset.getAttr();
-  });
+  auto attrs = llvm::map_to_vector(
+      offsets, [](Expr offset) -> Attribute { return offset.getAttr(); });
   return SliceOp::create(builder, loc, type, value, builder.getArrayAttr(attrs),
                          builder.getDenseI64ArrayAttr(steps));
 }
@@ -165,7 +164,8 @@ std::optional<ReshapeGroups> fusec::getReshapeGroups(ArrayRef<Expr> source,
 }
 
 static bool isTrivial(const Groups &groups) {
-  return llvm::all_of(groups, [](ArrayRef<int64_t> g) { return g.size() == 1; });
+  return llvm::all_of(groups,
+                      [](ArrayRef<int64_t> g) { return g.size() == 1; });
 }
 
 unsigned fusec::countReshapeOps(const ReshapeGroups &groups) {

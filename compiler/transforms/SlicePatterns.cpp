@@ -29,8 +29,9 @@ struct MergeSlices : OpRewritePattern<SliceOp> {
       if (llvm::MulOverflow(steps[i], op.getSteps()[i], steps[i]))
         return rewriter.notifyMatchFailure(op, "the step overflows");
     }
-    rewriter.replaceOp(op, createSlice(rewriter, op.getLoc(), inner.getOperand(), offsets,
-                                       getSizes(op.getResult()), steps));
+    rewriter.replaceOp(op,
+                       createSlice(rewriter, op.getLoc(), inner.getOperand(),
+                                   offsets, getSizes(op.getResult()), steps));
     return success();
   }
 };
@@ -55,15 +56,18 @@ struct SliceOfConcat : OpRewritePattern<SliceOp> {
     Expr start = Expr::constant(getContext(), 0);
     for (Value value : concat.getValues()) {
       Expr end = start + getSizes(value)[axis];
-      if (ranges.isNonNegative(first - start) && ranges.isNonNegative(end - last - 1)) {
+      if (ranges.isNonNegative(first - start) &&
+          ranges.isNonNegative(end - last - 1)) {
         offsets[axis] = offsets[axis] - start;
-        rewriter.replaceOp(op, createSlice(rewriter, op.getLoc(), value, offsets,
-                                           getSizes(op.getResult()), op.getSteps()));
+        rewriter.replaceOp(op, createSlice(rewriter, op.getLoc(), value,
+                                           offsets, getSizes(op.getResult()),
+                                           op.getSteps()));
         return success();
       }
       start = end;
     }
-    return rewriter.notifyMatchFailure(op, "reads more than one operand of the concat");
+    return rewriter.notifyMatchFailure(
+        op, "reads more than one operand of the concat");
   }
 };
 
@@ -76,7 +80,8 @@ struct SliceOfBroadcast : OpRewritePattern<SliceOp> {
     auto broadcast = op.getOperand().getDefiningOp<BroadcastOp>();
     if (!broadcast)
       return rewriter.notifyMatchFailure(op, "follows no broadcast");
-    Sizes source = getSizes(broadcast.getOperand()), full = getSizes(op.getOperand());
+    Sizes source = getSizes(broadcast.getOperand()),
+          full = getSizes(op.getOperand());
     Sizes result = getSizes(op.getResult()), sizes;
     SmallVector<Expr> all = getOffsets(op), offsets;
     SmallVector<int64_t> steps;
@@ -86,9 +91,10 @@ struct SliceOfBroadcast : OpRewritePattern<SliceOp> {
       sizes.push_back(carries ? result[d] : source[i]);
       steps.push_back(carries ? op.getSteps()[d] : 1);
     }
-    Value operand = createSlice(rewriter, op.getLoc(), broadcast.getOperand(), offsets, sizes, steps);
-    rewriter.replaceOp(op, createBroadcast(rewriter, op.getLoc(), operand, result,
-                                           broadcast.getDimensions()));
+    Value operand = createSlice(rewriter, op.getLoc(), broadcast.getOperand(),
+                                offsets, sizes, steps);
+    rewriter.replaceOp(op, createBroadcast(rewriter, op.getLoc(), operand,
+                                           result, broadcast.getDimensions()));
     return success();
   }
 };
@@ -109,7 +115,8 @@ struct FlattenConcat : OpRewritePattern<ConcatOp> {
     }
     if (values.size() == op.getValues().size() || values.empty())
       return rewriter.notifyMatchFailure(op, "no operand is a concat or empty");
-    rewriter.replaceOpWithNewOp<ConcatOp>(op, op.getType(), values, op.getAxisAttr());
+    rewriter.replaceOpWithNewOp<ConcatOp>(op, op.getType(), values,
+                                          op.getAxisAttr());
     return success();
   }
 };
@@ -131,31 +138,38 @@ struct ConcatOfSlices : OpRewritePattern<ConcatOp> {
       values.push_back(value);
     }
     if (values.size() == op.getValues().size())
-      return rewriter.notifyMatchFailure(op, "no operands are neighbours in one tensor");
+      return rewriter.notifyMatchFailure(
+          op, "no operands are neighbours in one tensor");
     if (values.size() == 1)
       rewriter.replaceOp(op, values[0]);
     else
-      rewriter.replaceOpWithNewOp<ConcatOp>(op, op.getType(), values, op.getAxisAttr());
+      rewriter.replaceOpWithNewOp<ConcatOp>(op, op.getType(), values,
+                                            op.getAxisAttr());
     return success();
   }
 
 private:
-  static Value join(Value before, Value after, unsigned axis, PatternRewriter &rewriter) {
-    auto a = before.getDefiningOp<SliceOp>(), b = after.getDefiningOp<SliceOp>();
-    if (!a || !b || a.getOperand() != b.getOperand() || a.getSteps() != b.getSteps())
+  static Value join(Value before, Value after, unsigned axis,
+                    PatternRewriter &rewriter) {
+    auto a = before.getDefiningOp<SliceOp>(),
+         b = after.getDefiningOp<SliceOp>();
+    if (!a || !b || a.getOperand() != b.getOperand() ||
+        a.getSteps() != b.getSteps())
       return {};
     SmallVector<Expr> offsets = getOffsets(a), next = getOffsets(b);
     Sizes sizes = getSizes(before);
     for (unsigned i = 0; i < sizes.size(); ++i)
-      if (next[i] != (i == axis ? offsets[i] + sizes[i] * a.getSteps()[i] : offsets[i]))
+      if (next[i] !=
+          (i == axis ? offsets[i] + sizes[i] * a.getSteps()[i] : offsets[i]))
         return {};
     sizes[axis] = sizes[axis] + getSizes(after)[axis];
-    return createSlice(rewriter, rewriter.getFusedLoc({a.getLoc(), b.getLoc()}), a.getOperand(),
-                       offsets, sizes, a.getSteps());
+    return createSlice(rewriter, rewriter.getFusedLoc({a.getLoc(), b.getLoc()}),
+                       a.getOperand(), offsets, sizes, a.getSteps());
   }
 };
 } // namespace
 
 void fusec::populateSlicePatterns(RewritePatternSet &patterns) {
-  patterns.add<MergeSlices, SliceOfConcat, SliceOfBroadcast, FlattenConcat, ConcatOfSlices>(patterns.getContext());
+  patterns.add<MergeSlices, SliceOfConcat, SliceOfBroadcast, FlattenConcat,
+               ConcatOfSlices>(patterns.getContext());
 }

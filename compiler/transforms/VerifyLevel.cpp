@@ -15,22 +15,27 @@ using namespace fusec;
 
 static LogicalResult verifyTensorLevel(Operation *op) {
   if (op->hasTrait<FusedLevel>())
-    return op->emitOpError("belongs to the fused level; expected the tensor level only");
+    return op->emitOpError(
+        "belongs to the fused level; expected the tensor level only");
   if (op->hasTrait<PlannedLevel>())
-    return op->emitOpError("belongs to the planned level; expected the tensor level only");
+    return op->emitOpError(
+        "belongs to the planned level; expected the tensor level only");
   return success();
 }
 
 static LogicalResult verifyFusedLevel(Operation *op) {
   if (op->hasTrait<PlannedLevel>())
-    return op->emitOpError("belongs to the planned level; expected the tensor and the fused level only");
+    return op->emitOpError("belongs to the planned level; expected the tensor "
+                           "and the fused level only");
   if (isa<MatmulOp>(op))
-    return op->emitOpError("is not of the fused level; run 'fusec-form-contractions' first");
+    return op->emitOpError(
+        "is not of the fused level; run 'fusec-form-contractions' first");
   // What moves no data may stay between the kernels.
   auto indexed = dyn_cast<IndexedOpInterface>(op);
   if (indexed && isa<ModelOp>(op->getParentOp()) &&
       indexed.getFusionKind() != FusionKind::View)
-    return op->emitOpError("belongs to no fusion; run 'fusec-form-fusions' first");
+    return op->emitOpError(
+        "belongs to no fusion; run 'fusec-form-fusions' first");
   return success();
 }
 
@@ -38,9 +43,11 @@ static LogicalResult verifyPlannedLevel(Operation *op) {
   if (!op->getParentOfType<PlanOp>())
     return success();
   if (isa<FusionOp>(op))
-    return op->emitOpError("is not of the planned level; run 'fusec-form-plan' first");
+    return op->emitOpError(
+        "is not of the planned level; run 'fusec-build-plans' first");
   if (isa<MatmulOp>(op))
-    return op->emitOpError("is not of the fused level; run 'fusec-form-contractions' first");
+    return op->emitOpError(
+        "is not of the fused level; run 'fusec-form-contractions' first");
   return success();
 }
 
@@ -49,11 +56,11 @@ struct VerifyLevel : fusec::impl::VerifyLevelBase<VerifyLevel> {
   using VerifyLevelBase::VerifyLevelBase;
 
   void runOnOperation() override {
-    LogicalResult (*verify)(Operation *) =
-        level == "tensor"    ? verifyTensorLevel
-        : level == "fused"   ? verifyFusedLevel
-        : level == "planned" ? verifyPlannedLevel
-                             : nullptr;
+    LogicalResult (*verify)(Operation *) = level == "tensor" ? verifyTensorLevel
+                                           : level == "fused" ? verifyFusedLevel
+                                           : level == "planned"
+                                               ? verifyPlannedLevel
+                                               : nullptr;
     if (!verify) {
       emitError(getOperation()->getLoc())
           << "expected level 'tensor', 'fused' or 'planned', got '" << level

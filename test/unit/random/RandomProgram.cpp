@@ -15,21 +15,25 @@ constexpr int64_t maxElements = 600;
 static std::optional<int64_t> countElements(ArrayRef<Expr> sizes) {
   if (sizes.empty())
     return 1;
-  return getElementCount(sizes, sizes[0].getContext()).evaluate([](Expr) { return std::optional<int64_t>(2); });
+  return getElementCount(sizes, sizes[0].getContext()).evaluate([](Expr) {
+    return std::optional<int64_t>(2);
+  });
 }
 
 RandomProgram::RandomProgram(MLIRContext &context, uint64_t seed)
     : random(seed), builder(&context), loc(builder.getUnknownLoc()) {
   module = ModuleOp::create(loc);
   builder.setInsertionPointToEnd(module->getBody());
-  auto model = ModelOp::create(builder, loc, "main", builder.getStrArrayAttr({"x", "y", "ids"}),
-                               builder.getArrayAttr({}), builder.getArrayAttr({}));
+  auto model = ModelOp::create(
+      builder, loc, "main", builder.getStrArrayAttr({"x", "y", "ids"}),
+      builder.getArrayAttr({}), builder.getArrayAttr({}));
   Block &block = model.getBody().emplaceBlock();
   Expr n = Expr::symbol(&context, "n"), four = Expr::constant(&context, 4),
        three = Expr::constant(&context, 3);
   Type f32 = builder.getF32Type();
-  for (Type type : {getTensorType({n, four}, f32), getTensorType({three, four}, f32),
-                    getTensorType({n, three}, builder.getI64Type())})
+  for (Type type :
+       {getTensorType({n, four}, f32), getTensorType({three, four}, f32),
+        getTensorType({n, three}, builder.getI64Type())})
     block.addArgument(type, loc);
   builder.setInsertionPointToEnd(&block);
   floats = {block.getArgument(0), block.getArgument(1), createConstant({4}),
@@ -71,7 +75,9 @@ reference::Tensors RandomProgram::createInputs(int64_t size) {
 }
 
 int64_t RandomProgram::pick(int64_t below) {
-  return below <= 1 ? 0 : std::uniform_int_distribution<int64_t>(0, below - 1)(random);
+  return below <= 1
+             ? 0
+             : std::uniform_int_distribution<int64_t>(0, below - 1)(random);
 }
 
 Value RandomProgram::pickFloat() {
@@ -85,15 +91,18 @@ Value RandomProgram::createConstant(ArrayRef<int64_t> sizes) {
   for (int64_t i = 0, count = ShapedType::getNumElements(sizes); i < count; ++i)
     values.push_back((pick(17) - 8) / 4.0f);
   auto type = RankedTensorType::get(sizes, builder.getF32Type());
-  return ConstantOp::create(builder, loc, DenseElementsAttr::get(type, ArrayRef(values)));
+  return ConstantOp::create(builder, loc,
+                            DenseElementsAttr::get(type, ArrayRef(values)));
 }
 
 void RandomProgram::addOp() {
   Value (RandomProgram::*const makers[])() = {
-      &RandomProgram::addPointwise, &RandomProgram::addReshape, &RandomProgram::addReshape,
-      &RandomProgram::addBroadcast, &RandomProgram::addTranspose, &RandomProgram::addSlice,
-      &RandomProgram::addConcat, &RandomProgram::addGather, &RandomProgram::addReduce,
-      &RandomProgram::addMatmul, &RandomProgram::addPointwise};
+      &RandomProgram::addPointwise, &RandomProgram::addReshape,
+      &RandomProgram::addReshape,   &RandomProgram::addBroadcast,
+      &RandomProgram::addTranspose, &RandomProgram::addSlice,
+      &RandomProgram::addConcat,    &RandomProgram::addGather,
+      &RandomProgram::addReduce,    &RandomProgram::addMatmul,
+      &RandomProgram::addPointwise};
   Value value = (this->*makers[pick(std::size(makers))])();
   auto count = value ? countElements(getSizes(value)) : std::nullopt;
   if (count && *count <= maxElements && getRank(value) > 0)
@@ -117,7 +126,8 @@ Value RandomProgram::fit(Value value, ArrayRef<Expr> sizes) {
       return createBroadcast(builder, loc, value, sizes, dims);
   }
   double number = std::array{1.0, 0.5, -1.5, 0.0}[pick(4)];
-  return SplatOp::create(builder, loc, getTensorType(sizes, builder.getF32Type()),
+  return SplatOp::create(builder, loc,
+                         getTensorType(sizes, builder.getF32Type()),
                          builder.getF32FloatAttr(number));
 }
 
@@ -134,7 +144,8 @@ Value RandomProgram::addPointwise() {
   case 3:
     return SigmoidOp::create(builder, loc, type, x);
   case 4:
-    return MulOp::create(builder, loc, x, SigmoidOp::create(builder, loc, type, x));
+    return MulOp::create(builder, loc, x,
+                         SigmoidOp::create(builder, loc, type, x));
   case 5:
     return SubOp::create(builder, loc, x, fit(pickFloat(), getSizes(x)));
   case 6:
@@ -222,7 +233,8 @@ Value RandomProgram::addSlice() {
     if (auto known = size.getConstant(); known && *known > 0 && pick(2)) {
       offset = pick(*known);
       step = std::array{1, 2, -1}[pick(3)];
-      int64_t most = step > 0 ? (*known - offset + step - 1) / step : offset + 1;
+      int64_t most =
+          step > 0 ? (*known - offset + step - 1) / step : offset + 1;
       size = Expr::constant(context, 1 + pick(most));
     }
     offsets.push_back(Expr::constant(context, offset));
@@ -236,7 +248,9 @@ Value RandomProgram::addConcat() {
   int64_t axis = pick(getRank(x));
   SmallVector<Value> values = {x};
   SmallVector<Sizes> sizes = {getSizes(x)};
-  auto infer = [&] { return inferConcatSizes(sizes, axis, [](const Twine &) {}); };
+  auto infer = [&] {
+    return inferConcatSizes(sizes, axis, [](const Twine &) {});
+  };
   for (int i = 0; i < 3; ++i) {
     Value other = pickFloat();
     sizes.push_back(getSizes(other));
@@ -245,7 +259,9 @@ Value RandomProgram::addConcat() {
     else
       sizes.pop_back();
   }
-  return ConcatOp::create(builder, loc, getTensorType(*infer(), builder.getF32Type()), values, axis);
+  return ConcatOp::create(builder, loc,
+                          getTensorType(*infer(), builder.getF32Type()), values,
+                          axis);
 }
 
 /// Rows of a matrix by a column of the indices, two of them side by side, or a
@@ -260,27 +276,31 @@ Value RandomProgram::addGather() {
   if (!rows || pick(2)) {
     if (!sizes[1].getConstant())
       return {};
-    auto index = SplatOp::create(builder, loc, getTensorType(sizes[0], builder.getI64Type()),
+    auto index = SplatOp::create(builder, loc,
+                                 getTensorType(sizes[0], builder.getI64Type()),
                                  builder.getI64IntegerAttr(pick(5) - 2));
-    return GatherOp::create(builder, loc, getTensorType(sizes[0], builder.getF32Type()), x,
-                            builder.getDenseI64ArrayAttr({0, -1}), ValueRange{index}, policy);
+    return GatherOp::create(
+        builder, loc, getTensorType(sizes[0], builder.getF32Type()), x,
+        builder.getDenseI64ArrayAttr({0, -1}), ValueRange{index}, policy);
   }
   SmallVector<Value> columns;
   Expr n = getSizes(indices)[0], zero = Expr::constant(builder.getContext(), 0),
        one = Expr::constant(builder.getContext(), 1);
   Sizes result = {n, sizes[1]};
   for (int64_t column : {0, 1, 2}) {
-    Value ids = createSlice(builder, loc, indices, {zero, Expr::constant(builder.getContext(), column)},
-                            {n, one}, {1, 1});
+    Value ids = createSlice(
+        builder, loc, indices,
+        {zero, Expr::constant(builder.getContext(), column)}, {n, one}, {1, 1});
     Value spread = createBroadcast(builder, loc, ids, result, {0, 1});
-    columns.push_back(GatherOp::create(builder, loc, getTensorType(result, builder.getF32Type()), x,
-                                       builder.getDenseI64ArrayAttr({-1, 1}), ValueRange{spread},
-                                       policy));
+    columns.push_back(GatherOp::create(
+        builder, loc, getTensorType(result, builder.getF32Type()), x,
+        builder.getDenseI64ArrayAttr({-1, 1}), ValueRange{spread}, policy));
   }
   if (pick(3) == 0)
     return columns[pick(3)];
   result[1] = sizes[1] * 3;
-  return ConcatOp::create(builder, loc, getTensorType(result, builder.getF32Type()), columns, 1);
+  return ConcatOp::create(
+      builder, loc, getTensorType(result, builder.getF32Type()), columns, 1);
 }
 
 Value RandomProgram::addReduce() {
@@ -288,7 +308,8 @@ Value RandomProgram::addReduce() {
   int64_t axis = pick(getRank(x));
   auto sizes = inferReduceSizes(getSizes(x), axis, [](const Twine &) {});
   auto kind = pick(2) ? ReduceKind::Sum : ReduceKind::Max;
-  return ReduceOp::create(builder, loc, getTensorType(*sizes, builder.getF32Type()), kind, x,
+  return ReduceOp::create(builder, loc,
+                          getTensorType(*sizes, builder.getF32Type()), kind, x,
                           ArrayRef<int64_t>(axis));
 }
 
@@ -298,12 +319,15 @@ Value RandomProgram::addMatmul() {
   if (pick(2)) {
     if (getRank(a) != 2 || !getSizes(a)[1].isConstant(4))
       return {};
-    auto row = [&](int64_t size, Value of) { return fit(createConstant(size), getSizes(of)); };
+    auto row = [&](int64_t size, Value of) {
+      return fit(createConstant(size), getSizes(of));
+    };
     if (pick(2))
       a = MulOp::create(builder, loc, a, row(4, a));
     Sizes sizes = {getSizes(a)[0], Expr::constant(builder.getContext(), 3)};
-    Value result = MatmulOp::create(builder, loc, getTensorType(sizes, builder.getF32Type()), a,
-                                    createConstant({4, 3}), UnitAttr(), UnitAttr());
+    Value result = MatmulOp::create(
+        builder, loc, getTensorType(sizes, builder.getF32Type()), a,
+        createConstant({4, 3}), UnitAttr(), UnitAttr());
     if (pick(2))
       result = AddOp::create(builder, loc, result, row(3, result));
     if (pick(2))
@@ -315,10 +339,11 @@ Value RandomProgram::addMatmul() {
   for (int attempt = 0; attempt < 12; ++attempt) {
     Value b = pickFloat();
     bool transposeA = pick(3) == 0, transposeB = pick(2);
-    auto sizes = inferMatmulSizes(getSizes(a), getSizes(b), transposeA, transposeB,
-                                  [](const Twine &) {});
+    auto sizes = inferMatmulSizes(getSizes(a), getSizes(b), transposeA,
+                                  transposeB, [](const Twine &) {});
     if (succeeded(sizes))
-      return MatmulOp::create(builder, loc, getTensorType(*sizes, builder.getF32Type()), a, b,
+      return MatmulOp::create(builder, loc,
+                              getTensorType(*sizes, builder.getF32Type()), a, b,
                               transposeA ? builder.getUnitAttr() : UnitAttr(),
                               transposeB ? builder.getUnitAttr() : UnitAttr());
   }

@@ -37,20 +37,23 @@ std::string print(ModuleOp module) {
 }
 
 /// Empty where the outputs agree.
-std::string compare(const reference::Tensor &expected, const reference::Tensor &actual,
-                    double tolerance) {
+std::string compare(const reference::Tensor &expected,
+                    const reference::Tensor &actual, double tolerance) {
   if (expected.getSizes() != actual.getSizes())
     return "sizes differ";
-  auto wanted = reference::loadAll<double>(expected), got = reference::loadAll<double>(actual);
+  auto wanted = reference::loadAll<double>(expected),
+       got = reference::loadAll<double>(actual);
   double largest = 0;
   for (double value : wanted)
     if (std::isfinite(value))
       largest = std::max(largest, std::fabs(value));
   for (size_t i = 0; i < wanted.size(); ++i) {
-    bool same = wanted[i] == got[i] || (std::isnan(wanted[i]) && std::isnan(got[i]));
-    if (!same && !(std::fabs(wanted[i] - got[i]) <= tolerance * std::max(largest, 1.0)))
-      return "element " + std::to_string(i) + ": expected " + std::to_string(wanted[i]) + ", got " +
-             std::to_string(got[i]);
+    bool same =
+        wanted[i] == got[i] || (std::isnan(wanted[i]) && std::isnan(got[i]));
+    if (!same &&
+        !(std::fabs(wanted[i] - got[i]) <= tolerance * std::max(largest, 1.0)))
+      return "element " + std::to_string(i) + ": expected " +
+             std::to_string(wanted[i]) + ", got " + std::to_string(got[i]);
   }
   return "";
 }
@@ -85,7 +88,9 @@ TEST_P(RandomPrograms, KeepTheirValues) {
       folded = print(program.getModule());
       PassManager manager(&context);
       addPasses(manager.nest<ModelOp>());
-      ASSERT_TRUE(succeeded(manager.run(program.getModule()))) << "seed " << seed << "\n" << before;
+      ASSERT_TRUE(succeeded(manager.run(program.getModule())))
+          << "seed " << seed << "\n"
+          << before;
     }
     rewritten += print(program.getModule()) != folded;
     for (auto [input, outputs] : llvm::zip_equal(inputs, expected)) {
@@ -93,7 +98,8 @@ TEST_P(RandomPrograms, KeepTheirValues) {
       ASSERT_TRUE(succeeded(result)) << before << print(program.getModule());
       for (auto [wanted, got] : llvm::zip_equal(outputs, result->outputs))
         ASSERT_EQ(compare(wanted, got, rewrite.tolerance), "")
-            << "seed " << seed << "\n" << before << print(program.getModule());
+            << "seed " << seed << "\n"
+            << before << print(program.getModule());
     }
   }
   // A generator that never meets the patterns would test nothing.
@@ -104,12 +110,24 @@ INSTANTIATE_TEST_SUITE_P(
     Rewrites, RandomPrograms,
     ::testing::Values(
         Rewrite{"Nothing", [](OpPassManager &) {}, 0, 0},
-        Rewrite{"FoldConstants", [](OpPassManager &m) { m.addPass(createFoldConstants()); }, 0, 40},
-        Rewrite{"SimplifyViews", [](OpPassManager &m) { m.addPass(createSimplifyViews()); }, 0, 40},
-        Rewrite{"GroupLookups", [](OpPassManager &m) { m.addPass(createGroupLookups()); }, 0, 40},
-        Rewrite{"RecognizeActivations",
-                [](OpPassManager &m) { m.addPass(createRecognizeActivations()); }, 1e-5, 40},
-        Rewrite{"FoldScales", [](OpPassManager &m) { m.addPass(createFoldScales()); }, 1e-5, 40},
-        Rewrite{"FormContractions", [](OpPassManager &m) { m.addPass(createFormContractions()); }, 1e-5, 40}),
+        Rewrite{"FoldConstants",
+                [](OpPassManager &m) { m.addPass(createFoldConstants()); }, 0,
+                40},
+        Rewrite{"SimplifyViews",
+                [](OpPassManager &m) { m.addPass(createSimplifyViews()); }, 0,
+                40},
+        Rewrite{"GroupLookups",
+                [](OpPassManager &m) { m.addPass(createGroupLookups()); }, 0,
+                40},
+        Rewrite{
+            "RecognizeActivations",
+            [](OpPassManager &m) { m.addPass(createRecognizeActivations()); },
+            1e-5, 40},
+        Rewrite{"FoldScales",
+                [](OpPassManager &m) { m.addPass(createFoldScales()); }, 1e-5,
+                40},
+        Rewrite{"FormContractions",
+                [](OpPassManager &m) { m.addPass(createFormContractions()); },
+                1e-5, 40}),
     [](const auto &info) { return info.param.name; });
 } // namespace

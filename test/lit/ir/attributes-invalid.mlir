@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: fusec-opt --allow-unregistered-dialect --split-input-file --verify-diagnostics %s
+
+// expected-error @+1 {{expected an integer, a dimension's name or '('}}
+"test.op"() {e = #fusec.expr<n + >} : () -> ()
+
+// -----
+
+// expected-error @+1 {{expected ','}}
+"test.op"() {e = #fusec.expr<min(n)>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{expected ','}}
+"test.op"() {e = #fusec.constraint<n = m>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{size 1 is 9, which does not agree with the type's shape}}
+"test.op"() {t = tensor<?x8xf32, #fusec.sizes<[n, 9]>>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{size 0 is 4, which does not agree with the type's shape}}
+"test.op"() {t = tensor<?x8xf32, #fusec.sizes<[4, 8]>>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{expected one size a dimension, got 1 for rank 2}}
+"test.op"() {t = tensor<?x8xf32, #fusec.sizes<[n]>>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{expected a dynamic size; a static type has no sizes}}
+"test.op"() {t = tensor<8xf32, #fusec.sizes<[8]>>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{expression nests deeper than 64}}
+"test.op"() {e = #fusec.expr<((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((n))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))>} : () -> ()

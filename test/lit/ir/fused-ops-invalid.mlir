@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: fusec-opt --split-input-file --verify-diagnostics %s
+
+fusec.model @count inputs ["x", "w"] outputs [] {
+^bb0(%x: tensor<8x4xf32>, %w: tensor<4x6xf32>):
+  // expected-error @+1 {{expected a right operand for each of 2 segments and 1 accumulators, got 1}}
+  %0 = fusec.contraction (%x, %x) by (%w) : (tensor<8x4xf32>, tensor<8x4xf32>), (tensor<4x6xf32>) -> tensor<8x6xf32>
+}
+
+// -----
+
+fusec.model @inner inputs ["x", "w"] outputs [] {
+^bb0(%x: tensor<8x4xf32>, %w: tensor<5x6xf32>):
+  // expected-error @+1 {{expected equal inner sizes, got 4 and 5 (segment 0, accumulator 0)}}
+  %0 = fusec.contraction (%x) by (%w) : (tensor<8x4xf32>), (tensor<5x6xf32>) -> tensor<8x6xf32>
+}
+
+// -----
+
+fusec.model @result inputs ["x", "w"] outputs [] {
+^bb0(%x: tensor<8x4xf32>, %w: tensor<4x6xf32>):
+  // expected-error @+1 {{expected operands of one element type and accumulators of type 'tensor<8x6xf32>'}}
+  %0 = fusec.contraction (%x) by (%w) : (tensor<8x4xf32>), (tensor<4x6xf32>) -> tensor<8x6xf16>
+}
+
+// -----
+
+fusec.model @arguments inputs ["x"] outputs [] {
+^bb0(%x: tensor<8xf32>):
+  // expected-error @+1 {{expected block arguments of the inputs' types}}
+  %0 = fusec.fusion pointwise "f" (%x) : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<9xf32>):
+    fusec.yield %a : tensor<9xf32>
+  }
+}
+
+// -----
+
+fusec.model @no_yield inputs ["x"] outputs [] {
+^bb0(%x: tensor<8xf32>):
+  // expected-error @+1 {{expected 'fusec.yield' at the end of the region}}
+  %0 = fusec.fusion pointwise "f" (%x) : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    %1 = fusec.neg %a : tensor<8xf32>
+  }
+}
+
+// -----
+
+fusec.model @yield inputs ["x"] outputs [] {
+^bb0(%x: tensor<8xf32>):
+  // expected-error @+1 {{expected 'fusec.yield' of the outputs' types}}
+  %0 = fusec.fusion pointwise "f" (%x) : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    fusec.yield %a, %a : tensor<8xf32>, tensor<8xf32>
+  }
+}
+
+// -----
+
+fusec.model @nested inputs ["x"] outputs [] {
+^bb0(%x: tensor<8xf32>):
+  // expected-error @+1 {{holds an op that no kernel can compute}}
+  %0 = fusec.fusion pointwise "f" (%x) : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    // expected-note @+1 {{this op}}
+    %1 = fusec.fusion pointwise "g" (%a) : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%b: tensor<8xf32>):
+      fusec.yield %b : tensor<8xf32>
+    }
+    fusec.yield %1 : tensor<8xf32>
+  }
+}
