@@ -37,7 +37,7 @@ static Expr clampBound(Expr bound, Expr size, Expr low, Expr high) {
     if (*number >= farAway && !size.isConstant())
       return high;
     if (*number <= -farAway && !size.isConstant())
-      return low;
+      return atMost(low, high);
     // Not saturating by accident: the sum is clamped anyway.
     if (*number < 0)
       bound = size + std::max<int64_t>(*number, INT64_MIN / 2);
@@ -59,20 +59,34 @@ struct SliceBounds {
 };
 } // namespace
 
+/// Steps beyond every size select one element; this one computes without
+/// overflow.
+constexpr int64_t longestStep = int64_t(1) << 40;
+
 static SliceBounds computeBounds(Expr start, Expr end, int64_t step,
                                  Expr size) {
   Expr zero = size - size;
+  Expr first, last, distance;
   if (step > 0) {
-    Expr first = clampBound(start, size, zero, size);
-    Expr last = clampBound(end, size, zero, size);
-    Expr count = (last - first).ceilDiv(zero + step);
-    return {first, atLeast(count, zero)};
+    first = clampBound(start, size, zero, size);
+    last = clampBound(end, size, zero, size);
+    distance = last - first;
+  } else {
+    first = clampBound(start, size, zero, size - 1);
+    last = clampBound(end, size, zero - 1, size - 1);
+    distance = first - last;
   }
-  Expr first = clampBound(start, size, zero, size - 1);
-  Expr last = clampBound(end, size, zero - 1, size - 1);
-  Expr count =
-      (first - last).ceilDiv(zero - std::max<int64_t>(step, -INT64_MAX));
-  return {first, atLeast(count, zero)};
+  // A start at the end selects nothing, whatever the end is.
+  bool isEmpty = isProvedNonNegative(distance * -1) ||
+                 (step > 0 && isProvedNonNegative(first - size));
+  if (isEmpty)
+    return {first, zero};
+  Expr count = atLeast(distance.ceilDiv(zero + std::abs(step)), zero);
+  ExprRanges ranges({});
+  auto lower = ranges.lowerBound(count), upper = ranges.upperBound(count);
+  if (lower && upper && *lower == *upper)
+    count = zero + *lower;
+  return {first, count};
 }
 
 static LogicalResult importSlice(Node &node) {
@@ -115,6 +129,7 @@ static LogicalResult importSlice(Node &node) {
                             " twice");
     if (steps[i] == 0)
       return node.malformed("expected steps other than 0");
+    steps[i] = std::clamp(steps[i], -longestStep, longestStep);
     if (isTooLarge((*starts)[i]) || isTooLarge((*ends)[i]))
       return node.unsupported(
           "the bounds are too long expressions of dimensions");
@@ -122,7 +137,7 @@ static LogicalResult importSlice(Node &node) {
         computeBounds((*starts)[i], (*ends)[i], steps[i], sizes[*axis]);
     offsets[*axis] = bounds.offset;
     results[*axis] = bounds.size;
-    // The step of a single element has no meaning, but must not overflow.
+    // The step of a single element has no meaning.
     allSteps[*axis] =
         bounds.size.isConstant(0) || bounds.size.isConstant(1) ? 1 : steps[i];
     if (isTooLarge(bounds.offset) || isTooLarge(bounds.size))
