@@ -90,7 +90,7 @@ def Fusec_SizeValueOp : Fusec_IndexedOp<"size_value"> {
   let summary = "a size as a scalar tensor";
   let description = [{
     ```mlir
-    %n = fusec.size_value #fusec.expr<batch * 4> : tensor<i64>
+    %n = fusec.size_value <batch * 4> : tensor<i64>
     ```
   }];
   let arguments = (ins Fusec_ExprAttr:$value);
@@ -148,7 +148,7 @@ def Fusec_SliceOp : Fusec_ViewOp<"slice"> {
   let summary = "every steps[i]-th element from offsets[i] on; steps may be negative";
   let description = [{
     ```mlir
-    %r = fusec.slice %a offsets [0, 4] steps [1, 1] : tensor<8x8xf32> to tensor<8x4xf32>
+    %r = fusec.slice %a offsets [#fusec.expr<0>, #fusec.expr<4>] steps [1, 1] : tensor<8x8xf32> to tensor<8x4xf32>
     ```
   }];
   let arguments = (ins Fusec_Tensor:$operand,

@@ -54,6 +54,9 @@ namespace primitive {
 FUSEC_DEVICE u32 bitsOf(float x) { return __float_as_uint(x); }
 FUSEC_DEVICE u64 bitsOf(double x) { return u64(__double_as_longlong(x)); }
 FUSEC_DEVICE float floatOf(u32 bits) { return __uint_as_float(bits); }
+FUSEC_DEVICE double doubleOf(u64 bits) {
+  return __longlong_as_double(i64(bits));
+}
 
 FUSEC_DEVICE float toFloat(f16 x) {
   float y;

@@ -83,6 +83,7 @@ template <class To, class From> inline To copyBits(From from) {
 inline u32 bitsOf(float x) { return copyBits<u32>(x); }
 inline u64 bitsOf(double x) { return copyBits<u64>(x); }
 inline float floatOf(u32 bits) { return copyBits<float>(bits); }
+inline double doubleOf(u64 bits) { return copyBits<double>(bits); }
 
 inline float toFloat(bf16 x) { return floatOf(u32(x.bits) << 16); }
 inline float toFloat(f16 x) {
