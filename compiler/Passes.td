@@ -133,7 +133,8 @@ def FormContractions : Pass<"fusec-form-contractions", "::fusec::ModelOp"> {
   let description = [{
     Each matmul becomes a contraction; its transposes become views. Where K is 1
     the product is pointwise. A right operand that all batches share makes the
-    batches rows of M. Then contractions join:
+    batches rows of M, and pointwise ops that follow run over those rows too.
+    Then contractions join:
 
     Sums of products become segments along K, whatever the order of additions;
     a constant scale moves onto the left operand of its segment, where the

@@ -7,6 +7,7 @@
 #include "compiler/Remarks.h"
 #include "compiler/transforms/MergeContractions.h"
 #include "compiler/transforms/Rewrites.h"
+#include "compiler/transforms/ViewPatterns.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -123,6 +124,8 @@ struct FormContractions : fusec::impl::FormContractionsBase<FormContractions> {
     patterns.add<OuterProductToMul>(&getContext(), /*benefit=*/3);
     patterns.add<FoldBatchIntoRows>(&getContext(), /*benefit=*/2);
     patterns.add<MatmulToContraction>(&getContext(), /*benefit=*/1);
+    populateReshapePatterns(patterns);
+    populateSinkPatterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
     // Views made twice of one operand would hide that it is one.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Patterns of `fusec-simplify-views`, by the kind of view they remove.
+// Patterns that remove or move views, by the kind of view.
 
 #ifndef FUSEC_COMPILER_TRANSFORMS_VIEWPATTERNS_H
 #define FUSEC_COMPILER_TRANSFORMS_VIEWPATTERNS_H
@@ -15,6 +15,8 @@ void populateReshapePatterns(mlir::RewritePatternSet &patterns);
 void populateSlicePatterns(mlir::RewritePatternSet &patterns);
 /// Gathers that are slices, or that read and write in another order.
 void populateGatherPatterns(mlir::RewritePatternSet &patterns);
+/// Expands that follow a product move behind the pointwise ops that follow them.
+void populateSinkPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace fusec
 

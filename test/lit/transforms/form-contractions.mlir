@@ -147,3 +147,30 @@ fusec.model @transposed_gating inputs ["x", "w", "v"] outputs ["y"] {
   %2 = fusec.mul %0, %1 : tensor<3x6xf32>
   fusec.output %2 : tensor<3x6xf32>
 }
+
+// -----
+
+// Batches that share matrices: bias, gate and residual run over the joined rows.
+// CHECK-LABEL: fusec.model @batched_gating
+fusec.model @batched_gating inputs ["x", "w", "v", "b", "r"] outputs ["y"] {
+// CHECK-NEXT: ^bb0(%[[X:.+]]: tensor<?x3x4xf32, {{.*}}>, %[[W:.+]]: tensor<4x6xf32>, %[[V:.+]]: tensor<4x6xf32>, %[[B:.+]]: tensor<6xf32>, %[[R:.+]]: tensor<?x3x6xf32, {{.*}}>):
+^bb0(%x: tensor<?x3x4xf32, #fusec.sizes<[n, 3, 4]>>, %w: tensor<4x6xf32>, %v: tensor<4x6xf32>, %b: tensor<6xf32>, %r: tensor<?x3x6xf32, #fusec.sizes<[n, 3, 6]>>):
+  // CHECK-DAG: %[[ROWS:[0-9]+]] = fusec.collapse %[[X]] {{\[\[}}0, 1], [2]]
+  // CHECK-DAG: %[[BIAS:[0-9]+]] = fusec.broadcast %[[B]] [1] : tensor<6xf32> to tensor<?x6xf32, #fusec.sizes<[n * 3, 6]>>
+  // CHECK-DAG: %[[P:[0-9]+]]:2 = fusec.contraction(%[[ROWS]]) by(%[[W]], %[[V]])
+  // CHECK-DAG: %[[A:[0-9]+]] = fusec.add %[[P]]#0, %[[BIAS]]
+  // CHECK-DAG: %[[G:[0-9]+]] = fusec.mul %[[A]], %[[P]]#1
+  // CHECK-DAG: %[[RES:[0-9]+]] = fusec.collapse %[[R]] {{\[\[}}0, 1], [2]]
+  // CHECK-DAG: %[[S:[0-9]+]] = fusec.add %[[RES]], %[[G]] : tensor<?x6xf32
+  // CHECK: %[[Y:[0-9]+]] = fusec.expand %[[S]] {{\[\[}}0, 1], [2]]
+  // CHECK-NEXT: fusec.output %[[Y]]
+  %bw = fusec.broadcast %w [1, 2] : tensor<4x6xf32> to tensor<?x4x6xf32, #fusec.sizes<[n, 4, 6]>>
+  %bv = fusec.broadcast %v [1, 2] : tensor<4x6xf32> to tensor<?x4x6xf32, #fusec.sizes<[n, 4, 6]>>
+  %0 = fusec.matmul %x, %bw : tensor<?x3x4xf32, #fusec.sizes<[n, 3, 4]>>, tensor<?x4x6xf32, #fusec.sizes<[n, 4, 6]>> to tensor<?x3x6xf32, #fusec.sizes<[n, 3, 6]>>
+  %1 = fusec.matmul %x, %bv : tensor<?x3x4xf32, #fusec.sizes<[n, 3, 4]>>, tensor<?x4x6xf32, #fusec.sizes<[n, 4, 6]>> to tensor<?x3x6xf32, #fusec.sizes<[n, 3, 6]>>
+  %2 = fusec.broadcast %b [2] : tensor<6xf32> to tensor<?x3x6xf32, #fusec.sizes<[n, 3, 6]>>
+  %3 = fusec.add %0, %2 : tensor<?x3x6xf32, #fusec.sizes<[n, 3, 6]>>
+  %4 = fusec.mul %3, %1 : tensor<?x3x6xf32, #fusec.sizes<[n, 3, 6]>>
+  %5 = fusec.add %r, %4 : tensor<?x3x6xf32, #fusec.sizes<[n, 3, 6]>>
+  fusec.output %5 : tensor<?x3x6xf32, #fusec.sizes<[n, 3, 6]>>
+}

@@ -317,6 +317,13 @@ Value RandomProgram::addReduce() {
 Value RandomProgram::addMatmul() {
   Value a = pickFloat();
   if (pick(2)) {
+    if (getRank(a) == 3 && getSizes(a)[2].isConstant(4)) {
+      // A matrix that all batches share.
+      Sizes sizes = getSizes(a), matrix = getSizes(floats[4]);
+      matrix.insert(matrix.begin(), sizes[0]);
+      Value weights = createBroadcast(builder, loc, floats[4], matrix, {1, 2});
+      return MatmulOp::create(builder, loc, a.getType(), a, weights, UnitAttr(), UnitAttr());
+    }
     if (getRank(a) != 2 || !getSizes(a)[1].isConstant(4))
       return {};
     auto row = [&](int64_t size, Value of) {
