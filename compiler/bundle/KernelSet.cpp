@@ -18,8 +18,16 @@ static std::string withoutComments(StringRef text) {
   return result;
 }
 
+/// A name of one word may be the language's ("and") or its library's ("exp");
+/// of those with an underscore only "and_eq" and its like are.
+static std::string getSymbolBase(StringRef name) {
+  std::string base = sanitizeIdentifier(name);
+  bool isTaken = base.find('_') == std::string::npos || StringRef(base).ends_with("_eq");
+  return isTaken ? base + "_kernel" : base;
+}
+
 FailureOr<EmittedLaunch> KernelSet::emit(StepOp step, VariantAttr variant, StringRef target) {
-  std::string base = sanitizeIdentifier(step.getName());
+  std::string base = getSymbolBase(step.getName());
   for (unsigned number = 1;; ++number) {
     std::string symbol = number == 1 ? base : base + "_" + std::to_string(number);
     FailureOr<KernelSource> source = emitKernel(step, variant, symbol);

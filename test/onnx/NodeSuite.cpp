@@ -9,19 +9,16 @@
 // CASES/<name>/case.json is as generate.py states it. One JSON line a result:
 //   {"test", "mode", "result": "pass"|"fail"|"refused", "message", "error",
 //    "bound", "arch"}
-// `reference` evaluates the model before and after fusion; `cuda` compiles it
+// `reference` evaluates the model at every stage; `cuda` compiles it
 // for the device and runs it; `compile` compiles it for every target. Exits
 // with 0 when all is as the cases expect, 77 without a device, else with 1.
 
-#include "test/onnx/SuiteCase.h"
-#include "tools/fusec/Compare.h"
+#include "test/onnx/Verdict.h"
 #include "tools/fusec/DeviceRun.h"
 #include "tools/fusec/Failure.h"
 #include "tools/fusec/ReferenceRun.h"
 #include "runtime/src/Failure.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/Regex.h"
 
 #include <algorithm>
 #include <cmath>
@@ -36,12 +33,6 @@ struct Options {
 
 /// Cases whose kernels are compiled together, so that all cores are busy.
 constexpr size_t batchSize = 128;
-
-struct Verdict {
-  std::string result, message;
-  double error = 0, bound = 0;
-  bool measured = false;
-};
 
 class Suite {
 public:
@@ -58,14 +49,12 @@ private:
     std::optional<Verdict> verdict;
   };
 
-  bool readCases();
   void runBatch(llvm::MutableArrayRef<Job> jobs);
   void import(Job &job);
   void compileAll(llvm::MutableArrayRef<Job> jobs);
   Verdict execute(Job &job);
   Verdict runOnReference(Job &job);
   Verdict runOnDevice(Job &job);
-  Verdict judge(const SuiteCase &testCase, const std::vector<data::Tensor> &outputs);
   void report(const Job &job);
 
   Options options;
@@ -76,84 +65,18 @@ private:
 };
 } // namespace
 
-static Verdict failed(std::string message) { return {"fail", std::move(message)}; }
-
-//===----------------------------------------------------------------------===//
-// Judging
-//===----------------------------------------------------------------------===//
-
-Verdict Suite::judge(const SuiteCase &testCase, const std::vector<data::Tensor> &outputs) {
-  if (outputs.size() != testCase.outputs.size())
-    return failed("expected " + std::to_string(testCase.outputs.size()) + " outputs, got " +
-                  std::to_string(outputs.size()));
-  Verdict verdict{"pass", ""};
-  verdict.measured = true;
-  double worst = -1;
-  for (size_t i = 0; i != outputs.size(); ++i) {
-    const SuiteOutput &expected = testCase.outputs[i];
-    data::Result<data::Tensor> values = data::readNpy(expected.file);
-    if (!values)
-      return failed(values.error());
-    Difference difference = compare(outputs[i], *values, expected.rtol, expected.atol);
-    std::string what = "output '" + expected.name + "': ";
-    if (!difference.mismatch.empty())
-      return failed(what + difference.mismatch);
-    double error = expected.norm ? difference.norm : difference.scaled;
-    double bound = expected.norm ? *expected.norm : 1;
-    if (error / bound > worst) {
-      worst = error / bound;
-      verdict.error = error;
-      verdict.bound = bound;
-    }
-    bool good = error <= bound && difference.notFinite == 0;
-    if (good || verdict.result == "fail")
-      continue;
-    uint64_t at = difference.where;
-    verdict.result = "fail";
-    verdict.message = what +
-                      llvm::formatv("error {0:e2} exceeds {1:e2}; the largest difference is at "
-                                    "element {2}: expected {3}, got {4}; {5} elements differ in "
-                                    "being finite",
-                                    error, bound, at,
-                                    outputs[i].elements() ? getElement(*values, at) : 0.0,
-                                    outputs[i].elements() ? getElement(outputs[i], at) : 0.0,
-                                    difference.notFinite)
-                          .str();
-  }
-  return verdict;
-}
-
 //===----------------------------------------------------------------------===//
 // Running
 //===----------------------------------------------------------------------===//
-
-/// Refusals are the model's; everything else is a defect.
-static Verdict fromError(llvm::Error error) {
-  Verdict verdict;
-  llvm::handleAllErrors(
-      std::move(error),
-      [&](const CompileError &compileError) {
-        bool refused = compileError.getKind() == ErrorKind::Unsupported;
-        verdict = {refused ? "refused" : "fail", compileError.message()};
-      },
-      [&](const llvm::ErrorInfoBase &other) { verdict = failed(other.message()); });
-  return verdict;
-}
 
 void Suite::import(Job &job) {
   CompileOptions compileOptions;
   if (!options.targets.empty())
     compileOptions.targets = options.targets;
   compileOptions.refuseSpills = true;
-  for (const SuiteInput &input : job.testCase->inputs) {
-    if (!input.isConstant)
-      continue;
-    data::Result<data::Tensor> tensor = data::readNpy(input.file);
-    if (!tensor) {
-      job.verdict = failed(tensor.error());
-      return;
-    }
-    compileOptions.constants.push_back(getConstantInput(input.name, *tensor));
+  if (std::optional<Verdict> verdict = addConstants(*job.testCase, compileOptions)) {
+    job.verdict = std::move(*verdict);
+    return;
   }
   auto compilation = Compilation::importFile(
       job.symbolic ? *job.testCase->symbolicModel : job.testCase->model, compileOptions);
@@ -194,29 +117,21 @@ void Suite::compileAll(llvm::MutableArrayRef<Job> jobs) {
   }
 }
 
-static std::vector<data::Tensor> readInputs(const SuiteCase &testCase, const Interface &interface) {
-  NamedTensors tensors;
-  for (const SuiteInput &input : testCase.inputs) {
-    if (input.isConstant)
-      continue;
-    data::Result<data::Tensor> tensor = data::readNpy(input.file);
-    if (!tensor)
-      fail(ExitCode::Input, tensor.error());
-    tensors[input.name] = std::move(*tensor);
-  }
-  return matchInputs(interface, std::move(tensors));
-}
-
 Verdict Suite::runOnReference(Job &job) {
   ModelOp model = job.compilation->getModel();
   std::vector<data::Tensor> inputs = readInputs(*job.testCase, getInterface(model));
   Verdict verdict;
   for (auto [stage, name] : {std::pair(Stage::Imported, "as imported"),
                              std::pair(Stage::Tensor, "after the tensor stage"),
-                             std::pair(Stage::Fused, "after fusion")}) {
+                             std::pair(Stage::Fused, "after fusion"),
+                             std::pair(Stage::Planned, "as planned")}) {
     if (llvm::Error error = job.compilation->advance(stage))
       return fromError(std::move(error));
-    verdict = judge(*job.testCase, runReference(job.compilation->getModel(), inputs));
+    bool planned = stage == Stage::Planned;
+    verdict = judge(*job.testCase,
+                    planned ? runReference(*job.compilation->getModule().getOps<PlanOp>().begin(),
+                                           inputs)
+                            : runReference(job.compilation->getModel(), inputs));
     if (verdict.result == "pass")
       continue;
     verdict.message = std::string(name) + ": " + verdict.message;
@@ -284,33 +199,13 @@ void Suite::runBatch(llvm::MutableArrayRef<Job> jobs) {
   }
 }
 
-bool Suite::readCases() {
-  llvm::Regex filter(options.filter);
-  std::error_code code;
-  std::vector<std::string> folders;
-  for (llvm::sys::fs::directory_iterator it(options.cases, code), end; it != end && !code;
-       it.increment(code))
-    if (llvm::sys::fs::exists(it->path() + "/case.json"))
-      folders.push_back(it->path());
-  std::sort(folders.begin(), folders.end());
-  for (const std::string &folder : folders) {
-    std::string error;
-    std::optional<SuiteCase> testCase = readSuiteCase(folder, error);
-    if (!testCase) {
-      llvm::errs() << folder << "/case.json: " << error << "\n";
-      return false;
-    }
-    if (options.filter.empty() || filter.match(testCase->name))
-      cases.push_back(std::move(*testCase));
-  }
-  if (folders.empty())
-    llvm::errs() << options.cases << ": expected folders with a case.json, found none\n";
-  return !folders.empty();
-}
-
 int Suite::run() {
-  if (!readCases())
+  std::string error;
+  cases = readSuite(options.cases, options.filter, error);
+  if (!error.empty()) {
+    llvm::errs() << error << "\n";
     return 1;
+  }
   if (options.device == "cuda") {
     std::string reason;
     std::optional<DeviceInfo> info = findDevice(0, reason);
@@ -321,6 +216,9 @@ int Suite::run() {
     options.targets = {info->target};
     device = std::make_unique<rt::Device>(nullptr, 0);
   }
+  // One plan is enough for the reference: targets differ in schedules alone.
+  if (options.device == "reference" && options.targets.empty())
+    options.targets = {"sm_90a"};
   std::vector<Job> jobs;
   for (const SuiteCase &testCase : cases) {
     if (options.mode != "symbolic")

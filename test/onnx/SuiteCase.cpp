@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "test/onnx/SuiteCase.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Regex.h"
+
+#include <algorithm>
 
 namespace json = llvm::json;
 
@@ -65,6 +69,31 @@ std::optional<SuiteCase> readSuiteCase(const std::string &folder, std::string &e
   for (SuiteOutput &output : result->outputs)
     resolve(output.file);
   return std::move(*result);
+}
+
+std::vector<SuiteCase> readSuite(const std::string &folder, const std::string &filter,
+                                 std::string &error) {
+  llvm::Regex pattern(filter);
+  std::error_code code;
+  std::vector<std::string> folders;
+  for (llvm::sys::fs::directory_iterator it(folder, code), end; it != end && !code;
+       it.increment(code))
+    if (llvm::sys::fs::exists(it->path() + "/case.json"))
+      folders.push_back(it->path());
+  std::sort(folders.begin(), folders.end());
+  if (folders.empty())
+    error = folder + ": expected folders with a case.json, found none";
+  std::vector<SuiteCase> cases;
+  for (const std::string &path : folders) {
+    std::optional<SuiteCase> testCase = readSuiteCase(path, error);
+    if (!testCase) {
+      error = path + "/case.json: " + error;
+      return {};
+    }
+    if (filter.empty() || pattern.match(testCase->name))
+      cases.push_back(std::move(*testCase));
+  }
+  return cases;
 }
 
 } // namespace fusec

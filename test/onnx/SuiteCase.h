@@ -35,6 +35,11 @@ struct SuiteCase {
 /// `error` set, where it is not as expected.
 std::optional<SuiteCase> readSuiteCase(const std::string &folder, std::string &error);
 
+/// The cases of a folder of folders whose names match a regular expression, by
+/// name; `error` is set where one is malformed or there is none at all.
+std::vector<SuiteCase> readSuite(const std::string &folder, const std::string &filter,
+                                 std::string &error);
+
 } // namespace fusec
 
 #endif // FUSEC_TEST_ONNX_SUITECASE_H

@@ -7,34 +7,51 @@ using namespace mlir;
 
 namespace fusec {
 
-static reference::Tensor toReference(const data::Tensor &tensor, MLIRContext *context) {
+reference::Tensor toReference(const data::Tensor &tensor, MLIRContext *context) {
   return reference::Tensor::view(
       getElementType(tensor.dtype, context), tensor.sizes,
       {reinterpret_cast<const char *>(tensor.bytes.data()), tensor.bytes.size()});
 }
 
-std::vector<data::Tensor> runReference(ModelOp model, const std::vector<data::Tensor> &inputs,
-                                       const reference::EvaluateOptions &options,
-                                       std::map<std::string, int64_t> dims) {
-  MLIRContext *context = model.getContext();
+static std::vector<data::Tensor>
+run(Operation *program, const std::vector<data::Tensor> &inputs,
+    llvm::function_ref<FailureOr<reference::Evaluation>(ArrayRef<reference::Tensor>)> evaluate) {
+  MLIRContext *context = program->getContext();
   DiagnosticCollector diagnostics(*context);
   SmallVector<reference::Tensor> arguments;
   for (const data::Tensor &input : inputs)
     arguments.push_back(toReference(input, context));
-  FailureOr<reference::Evaluation> evaluation =
-      reference::evaluate(model, arguments, options, reference::Dims(std::move(dims)));
+  FailureOr<reference::Evaluation> evaluation = evaluate(arguments);
   if (failed(evaluation))
     fail(ExitCode::Input,
          llvm::toString(diagnostics.take(ErrorKind::Input, "evaluation by the reference")));
   std::vector<data::Tensor> outputs;
-  for (const reference::Tensor &output : evaluation->outputs) {
-    ArrayRef<int64_t> sizes = output.getSizes();
-    outputs.push_back(allocateTensor(*convertElementType(output.getElementType()),
-                                     {sizes.begin(), sizes.end()}));
-    if (!output.getBytes().empty())
-      memcpy(outputs.back().bytes.data(), output.getBytes().data(), output.getBytes().size());
-  }
+  for (const reference::Tensor &output : evaluation->outputs)
+    outputs.push_back(fromReference(output));
   return outputs;
+}
+
+data::Tensor fromReference(const reference::Tensor &tensor) {
+  ArrayRef<int64_t> sizes = tensor.getSizes();
+  data::Tensor result = allocateTensor(*convertElementType(tensor.getElementType()),
+                                       {sizes.begin(), sizes.end()});
+  if (!tensor.getBytes().empty())
+    memcpy(result.bytes.data(), tensor.getBytes().data(), tensor.getBytes().size());
+  return result;
+}
+
+std::vector<data::Tensor> runReference(ModelOp model, const std::vector<data::Tensor> &inputs,
+                                       const reference::EvaluateOptions &options,
+                                       std::map<std::string, int64_t> dims) {
+  return run(model, inputs, [&](ArrayRef<reference::Tensor> arguments) {
+    return reference::evaluate(model, arguments, options, reference::Dims(std::move(dims)));
+  });
+}
+
+std::vector<data::Tensor> runReference(PlanOp plan, const std::vector<data::Tensor> &inputs) {
+  return run(plan, inputs, [&](ArrayRef<reference::Tensor> arguments) {
+    return reference::evaluate(plan, arguments);
+  });
 }
 
 } // namespace fusec
