@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/host/HostPlan.h"
+#include "test/host/HostCall.h"
+#include "compiler/bundle/ConvertExpr.h"
+#include "ir/reference/Tensor.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+
+namespace fusec {
+
+/// A kernel that takes longer than this is taken for one that never ends.
+constexpr unsigned secondsPerKernel = 60;
+
+namespace {
+/// One run of a plan: its memory, and the launches in it.
+class Run {
+public:
+  Run(PlanOp plan, ModelOp model, const KernelLibrary &library, const reference::Dims &dims,
+      HostPlan::Round round)
+      : plan(plan), model(model), library(library), dims(dims), round(round) {}
+
+  bool layOut(const std::vector<data::Tensor> &tensors);
+  bool holds(VariantAttr variant);
+  bool launch(StepOp step, const HostVariant &variant);
+  bool checkFences(StepOp step);
+  void finish(HostPlan::Result &result);
+
+  std::string error;
+
+private:
+  bool fail(std::string message) {
+    error = std::move(message);
+    return false;
+  }
+  int64_t evaluate(Expr expr) {
+    std::optional<int64_t> value = dims.evaluate(expr);
+    if (!value && error.empty())
+      error = "cannot compute " + expr.str();
+    return value.value_or(0);
+  }
+  std::vector<char> packParams(ArrayRef<KernelParam> params, std::vector<size_t> &starts);
+
+  PlanOp plan;
+  ModelOp model;
+  const KernelLibrary &library;
+  const reference::Dims &dims;
+  HostPlan::Round round;
+
+  std::vector<HostMemory> slots, inputs, outputs, weights;
+  std::vector<data::Tensor> results;
+  llvm::StringMap<char *> pointers;
+  uint32_t faults = 0;
+};
+} // namespace
+
+bool Run::layOut(const std::vector<data::Tensor> &tensors) {
+  for (const data::Tensor &tensor : tensors) {
+    inputs.emplace_back(tensor.bytes.size(), round.placement, format::dtypeSize(tensor.dtype),
+                        round.poison);
+    if (tensor.bytes.size())
+      std::memcpy(inputs.back().data(), tensor.bytes.data(), tensor.bytes.size());
+    inputs.back().protect();
+  }
+  for (Value value : model.getBody().front().getTerminator()->getOperands()) {
+    auto type = cast<RankedTensorType>(value.getType());
+    auto sizes = dims.getSizes(type, [&](const Twine &message) { error = message.str(); });
+    if (failed(sizes))
+      return false;
+    data::Tensor &tensor = results.emplace_back();
+    tensor.dtype = *convertElementType(type.getElementType());
+    tensor.sizes.assign(sizes->begin(), sizes->end());
+    uint64_t bytes = data::tensorBytes(tensor.dtype, tensor.sizes).value_or(0);
+    std::optional<data::Buffer> buffer = data::Buffer::allocate(bytes);
+    if (!buffer)
+      return fail("no memory for an output");
+    tensor.bytes = std::move(*buffer);
+    outputs.emplace_back(bytes, round.placement, format::dtypeSize(tensor.dtype), round.poison);
+  }
+  for (auto slot : plan.getSlots().getAsRange<ExprAttr>())
+    slots.emplace_back(evaluate(slot), Placement::Aligned, 1, round.poison);
+  for (BufferOp buffer : plan.getBody().getOps<BufferOp>()) {
+    size_t index = buffer.getIndex();
+    char *base = nullptr;
+    switch (buffer.getKind()) {
+    case BufferKind::Input:
+      base = inputs.at(index).data();
+      break;
+    case BufferKind::Output:
+      base = outputs.at(index).data();
+      break;
+    case BufferKind::Slot:
+      base = slots.at(index).data();
+      break;
+    case BufferKind::Weight: {
+      auto tensor = reference::Tensor::fromConstant(*buffer.getValue(), error);
+      if (failed(tensor))
+        return false;
+      ArrayRef<char> bytes = tensor->getBytes();
+      weights.emplace_back(bytes.size(), Placement::Aligned, 1, round.poison);
+      if (!bytes.empty())
+        std::memcpy(weights.back().data(), bytes.data(), bytes.size());
+      weights.back().protect();
+      base = weights.back().data();
+      break;
+    }
+    }
+    pointers[buffer.getSymName()] = base + evaluate(buffer.getOffset());
+  }
+  return error.empty();
+}
+
+bool Run::holds(VariantAttr variant) {
+  for (GuardAttr guard : variant.getGuards()) {
+    int64_t lhs = evaluate(guard.getLhs()), rhs = evaluate(guard.getRhs());
+    bool good = false;
+    switch (guard.getKind()) {
+    case GuardKind::Le:
+      good = lhs <= rhs;
+      break;
+    case GuardKind::Lt:
+      good = lhs < rhs;
+      break;
+    case GuardKind::Ge:
+      good = lhs >= rhs;
+      break;
+    case GuardKind::Gt:
+      good = lhs > rhs;
+      break;
+    case GuardKind::Eq:
+      good = lhs == rhs;
+      break;
+    case GuardKind::Ne:
+      good = lhs != rhs;
+      break;
+    case GuardKind::Aligned:
+      good = reinterpret_cast<uintptr_t>(pointers.lookup(guard.getBuffer().getValue())) % rhs == 0;
+      break;
+    }
+    if (!good)
+      return false;
+  }
+  return true;
+}
+
+std::vector<char> Run::packParams(ArrayRef<KernelParam> params, std::vector<size_t> &starts) {
+  std::vector<char> bytes;
+  auto append = [&](const auto &value) {
+    const char *from = reinterpret_cast<const char *>(&value);
+    bytes.insert(bytes.end(), from, from + sizeof(value));
+  };
+  for (const KernelParam &param : params) {
+    if (!param.continues) {
+      bytes.resize(llvm::alignTo(bytes.size(), 8));
+      starts.push_back(bytes.size());
+    }
+    switch (param.kind) {
+    case KernelParam::Kind::Buffer:
+      append(pointers.lookup(param.buffer));
+      break;
+    case KernelParam::Kind::Size:
+      if (param.bits == 32)
+        append(static_cast<int32_t>(evaluate(param.size)));
+      else
+        append(evaluate(param.size));
+      break;
+    case KernelParam::Kind::Fault:
+      append(&faults);
+      break;
+    }
+  }
+  return bytes;
+}
+
+bool Run::launch(StepOp step, const HostVariant &variant) {
+  auto describe = [&](StringRef what) {
+    return llvm::formatv("step '{0}' {1}: {2}", step.getName(), variant.variant, what).str();
+  };
+  KernelLibrary::Entry entry = library.getEntry(variant.kernel);
+  if (!entry)
+    return fail(describe(library.getError(variant.kernel)));
+  std::vector<size_t> starts;
+  std::vector<char> bytes = packParams(variant.source.params, starts);
+  std::vector<void *> params;
+  for (size_t start : starts)
+    params.push_back(bytes.data() + start);
+  int grid[3];
+  for (int i = 0; i < 3; ++i) {
+    int64_t extent = evaluate(variant.source.grid[i]);
+    if (extent < 0 || extent > INT32_MAX)
+      return fail(describe("has a grid of " + std::to_string(extent) + " blocks"));
+    grid[i] = extent;
+  }
+  if (!error.empty())
+    return fail(describe(error));
+  long long blocks = static_cast<long long>(grid[0]) * grid[1] * grid[2];
+  std::string stopped =
+      callGuarded([&] { entry(params.data(), grid, 0, blocks); }, secondsPerKernel);
+  return stopped.empty() || fail(describe(stopped));
+}
+
+bool Run::checkFences(StepOp step) {
+  for (const auto *group : {&slots, &outputs})
+    for (auto [i, memory] : llvm::enumerate(*group))
+      if (!memory.isIntact())
+        return fail(llvm::formatv("step '{0}' writes beside {1} {2}", step.getName(),
+                                  group == &slots ? "slot" : "output", i)
+                        .str());
+  return true;
+}
+
+void Run::finish(HostPlan::Result &result) {
+  for (auto [tensor, memory] : llvm::zip_equal(results, outputs))
+    if (memory.size())
+      std::memcpy(tensor.bytes.data(), memory.data(), memory.size());
+  result.outputs = std::move(results);
+  result.faults = faults;
+}
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+LogicalResult HostPlan::emit(KernelLibrary &library) {
+  for (StepOp op : plan.getBody().getOps<StepOp>()) {
+    Step &step = steps.emplace_back();
+    step.op = op;
+    for (auto variant : op.getVariants().getAsRange<VariantAttr>()) {
+      FailureOr<KernelSource> source = emitKernel(op, variant, KernelLibrary::symbol);
+      if (failed(source))
+        return failure();
+      unsigned kernel = library.add(source->text);
+      source->text.clear();
+      step.variants.push_back({variant, std::move(*source), kernel});
+    }
+  }
+  return success();
+}
+
+std::optional<HostPlan::Result> HostPlan::run(const KernelLibrary &library,
+                                              const std::vector<data::Tensor> &inputs,
+                                              const reference::Dims &dims, Round round,
+                                              std::string &error) {
+  Run run(plan, model, library, dims, round);
+  Result result;
+  auto fail = [&] {
+    error = run.error;
+    return std::nullopt;
+  };
+  if (!run.layOut(inputs))
+    return fail();
+  for (Step &step : steps) {
+    SmallVector<HostVariant *> possible;
+    for (HostVariant &variant : step.variants)
+      if (run.holds(variant.variant))
+        possible.push_back(&variant);
+    if (possible.empty()) {
+      error = ("no variant of step '" + step.op.getName() + "' may run").str();
+      return std::nullopt;
+    }
+    result.choices = std::max<unsigned>(result.choices, possible.size());
+    HostVariant *chosen = possible[std::min<size_t>(round.choice, possible.size() - 1)];
+    if (!run.launch(step.op, *chosen) || !run.checkFences(step.op))
+      return fail();
+    chosen->wasRun = true;
+  }
+  run.finish(result);
+  return result;
+}
+
+std::vector<std::string> HostPlan::getUnused() const {
+  std::vector<std::string> names;
+  for (const Step &step : steps)
+    for (const HostVariant &variant : step.variants)
+      if (!variant.wasRun)
+        names.push_back(llvm::formatv("{0}: {1}", StepOp(step.op).getName(), variant.variant));
+  return names;
+}
+
+size_t HostPlan::countVariants() const {
+  size_t count = 0;
+  for (const Step &step : steps)
+    count += step.variants.size();
+  return count;
+}
+
+} // namespace fusec

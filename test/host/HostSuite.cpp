@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// fusec-host-suite: executes every emitted kernel on the CPU.
+//
+//   fusec-host-suite CASES... [--mode=static|symbolic|both] [--fusion=on|off|both]
+//                    [--filter=REGEX] [--arch=TARGET] [--compiler=C++] [--work=DIR]
+//                    [--jobs=N] [--unused]
+//
+// Cases are those of the node suite. The kernels of all variants of all steps
+// are compiled for the host and run in the memory that the plan describes: once
+// for each variant that may run, then with the user's tensors placed so that
+// wide accesses are not allowed, and so that reading past an end traps. Results
+// are compared with those of the case and with the reference's of the plan.
+//
+// One JSON line a failure, a summary at the end; --unused also names the
+// variants that no case chose. Exits with 0 when all is as expected, else 1.
+
+#include "test/host/HostPlan.h"
+#include "test/onnx/Verdict.h"
+#include "tools/fusec/Compare.h"
+#include "tools/fusec/Failure.h"
+#include "tools/fusec/ReferenceRun.h"
+#include "ir/reference/EvaluatePlan.h"
+#include "ir/reference/Inputs.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
+#include <cmath>
+#include <thread>
+
+using namespace fusec;
+
+namespace {
+struct Options {
+  std::vector<std::string> cases;
+  std::string mode = "both", fusion = "both", filter, target = "sm_90a", compiler = "c++",
+              work = "host-kernels";
+  unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
+  bool unused = false;
+};
+
+/// Cases whose kernels are compiled together.
+constexpr size_t batchSize = 256;
+
+/// A case in one of its forms.
+struct Job {
+  const SuiteCase *testCase;
+  bool symbolic, fuse;
+  std::unique_ptr<Compilation> compilation;
+  std::unique_ptr<HostPlan> plan;
+  std::optional<Verdict> verdict;
+};
+
+class Suite {
+public:
+  explicit Suite(Options options)
+      : options(std::move(options)),
+        library(this->options.compiler, this->options.work, this->options.jobs) {}
+  int run();
+
+private:
+  void prepare(Job &job);
+  Verdict execute(Job &job);
+  void report(const Job &job);
+
+  Options options;
+  KernelLibrary library;
+  std::vector<SuiteCase> cases;
+  size_t passes = 0, failures = 0, variants = 0, unused = 0;
+};
+} // namespace
+
+void Suite::prepare(Job &job) {
+  CompileOptions compileOptions;
+  compileOptions.targets = {options.target};
+  compileOptions.fuse = job.fuse;
+  if (std::optional<Verdict> verdict = addConstants(*job.testCase, compileOptions)) {
+    job.verdict = std::move(*verdict);
+    return;
+  }
+  auto compilation = Compilation::importFile(
+      job.symbolic ? *job.testCase->symbolicModel : job.testCase->model, compileOptions);
+  if (!compilation) {
+    job.verdict = fromError(compilation.takeError());
+    return;
+  }
+  job.compilation = std::move(*compilation);
+  if (llvm::Error error = job.compilation->advance(Stage::Planned)) {
+    job.verdict = fromError(std::move(error));
+    return;
+  }
+  DiagnosticCollector diagnostics(job.compilation->getContext());
+  job.plan = std::make_unique<HostPlan>(*job.compilation->getModule().getOps<PlanOp>().begin(),
+                                        job.compilation->getModel());
+  if (failed(job.plan->emit(library)))
+    job.verdict = fromError(diagnostics.take(ErrorKind::Internal, "emission"));
+}
+
+/// Sums in another order, and functions of another library, move a result by
+/// some units in its last place; what is not a float does not move.
+static std::string compareWithReference(const data::Tensor &got, const data::Tensor &expected) {
+  using format::DType;
+  double tolerance = 0;
+  switch (got.dtype) {
+  case DType::F16:
+    tolerance = 0x1p-9;
+    break;
+  case DType::BF16:
+    tolerance = 0x1p-6;
+    break;
+  case DType::F32:
+    tolerance = 0x1p-17;
+    break;
+  case DType::F64:
+    tolerance = 0x1p-46;
+    break;
+  default:
+    if (got.bytes.size() == expected.bytes.size() &&
+        std::equal(got.bytes.data(), got.bytes.data() + got.bytes.size(), expected.bytes.data()))
+      return "";
+    break;
+  }
+  double largest = 0;
+  for (uint64_t i = 0; i != expected.elements(); ++i)
+    if (double value = std::fabs(getElement(expected, i)); std::isfinite(value))
+      largest = std::max(largest, value);
+  Difference difference =
+      compare(got, expected, tolerance, std::max(tolerance * largest, 1e-300));
+  if (!difference.mismatch.empty())
+    return difference.mismatch;
+  if (tolerance && difference.scaled <= 1 && difference.notFinite == 0)
+    return "";
+  return llvm::formatv("element {0}: expected {1}, got {2}; {3} elements differ in being finite",
+                       difference.where, getElement(expected, difference.where),
+                       getElement(got, difference.where), difference.notFinite)
+      .str();
+}
+
+Verdict Suite::execute(Job &job) {
+  ModelOp model = job.compilation->getModel();
+  std::vector<data::Tensor> inputs = readInputs(*job.testCase, getInterface(model));
+  DiagnosticCollector diagnostics(job.compilation->getContext());
+  llvm::SmallVector<reference::Tensor> arguments;
+  for (const data::Tensor &input : inputs)
+    arguments.push_back(toReference(input, model.getContext()));
+  reference::Dims dims;
+  PlanOp plan = *job.compilation->getModule().getOps<PlanOp>().begin();
+  auto expected = reference::evaluate(plan, arguments);
+  if (failed(expected) || failed(reference::bindInputs(model, arguments, {}, dims)))
+    return fromError(diagnostics.take(ErrorKind::Input, "evaluation of the plan"));
+
+  unsigned choices = 1;
+  auto runRound = [&](HostPlan::Round round) -> Verdict {
+    std::string error;
+    auto result = job.plan->run(library, inputs, dims, round, error);
+    if (!result)
+      return failed(error);
+    choices = std::max(choices, result->choices);
+    for (auto [i, output] : llvm::enumerate(result->outputs)) {
+      std::string difference = compareWithReference(output, fromReference(expected->outputs[i]));
+      if (!difference.empty())
+        return failed("output '" + job.testCase->outputs[i].name +
+                      "' against the reference: " + difference);
+    }
+    if ((result->faults != 0) != (expected->faults != 0))
+      return failed(llvm::formatv("expected {0} indices out of range, got {1}", expected->faults,
+                                  result->faults)
+                        .str());
+    return judge(*job.testCase, result->outputs);
+  };
+  for (unsigned choice = 0; choice < choices; ++choice) {
+    Verdict verdict = runRound({Placement::Aligned, choice, 0xff});
+    if (verdict.result == "pass")
+      continue;
+    verdict.message = llvm::formatv("choice {0}: {1}", choice, verdict.message);
+    return verdict;
+  }
+  for (auto [placement, name] : {std::pair(Placement::Flush, "before the end of a page"),
+                                 std::pair(Placement::Shifted, "not aligned")}) {
+    Verdict verdict = runRound({placement, 0, 0xa5});
+    if (verdict.result == "pass")
+      continue;
+    verdict.message = "tensors " + std::string(name) + ": " + verdict.message;
+    return verdict;
+  }
+  return {"pass", ""};
+}
+
+void Suite::report(const Job &job) {
+  llvm::json::Object line{{"test", job.testCase->name},
+                          {"mode", job.symbolic ? "symbolic" : "static"},
+                          {"fusion", job.fuse}};
+  if (job.plan) {
+    std::vector<std::string> names = job.plan->getUnused();
+    variants += job.plan->countVariants();
+    unused += names.size();
+    if (options.unused && job.verdict->result == "pass" && !names.empty()) {
+      llvm::json::Object unusedLine = line;
+      unusedLine["unused"] = llvm::json::Array(names);
+      llvm::outs() << llvm::json::Value(std::move(unusedLine)) << "\n";
+    }
+  }
+  if (job.verdict->result == "pass") {
+    ++passes;
+    return;
+  }
+  ++failures;
+  line["result"] = job.verdict->result;
+  line["message"] = llvm::json::fixUTF8(job.verdict->message);
+  llvm::outs() << llvm::json::Value(std::move(line)) << "\n";
+  llvm::outs().flush();
+}
+
+int Suite::run() {
+  std::string error;
+  for (const std::string &folder : options.cases)
+    for (SuiteCase &testCase : readSuite(folder, options.filter, error))
+      if (testCase.expectPass)
+        cases.push_back(std::move(testCase));
+  if (!error.empty() || !library.prepare(error)) {
+    llvm::errs() << error << "\n";
+    return 1;
+  }
+  std::vector<Job> jobs;
+  for (const SuiteCase &testCase : cases)
+    for (bool symbolic : {false, true})
+      for (bool fuse : {true, false}) {
+        if (options.mode == (symbolic ? "static" : "symbolic") ||
+            options.fusion == (fuse ? "off" : "on") || (symbolic && !testCase.symbolicModel))
+          continue;
+        jobs.push_back({&testCase, symbolic, fuse, nullptr, nullptr, std::nullopt});
+      }
+  for (size_t first = 0; first < jobs.size(); first += batchSize) {
+    llvm::MutableArrayRef<Job> batch(&jobs[first], std::min(batchSize, jobs.size() - first));
+    for (Job &job : batch)
+      prepare(job);
+    library.build();
+    for (Job &job : batch) {
+      try {
+        if (!job.verdict)
+          job.verdict = execute(job);
+      } catch (const fusec::Failure &failure) {
+        job.verdict = failed(failure.message);
+      }
+      report(job);
+      job.plan.reset();
+      job.compilation.reset();
+    }
+  }
+  llvm::outs() << llvm::formatv(
+      "{0} passed, {1} failed; {2} kernels from {3} variants of steps, {4} of them never run\n",
+      passes, failures, library.size(), variants, unused);
+  return failures == 0 && passes != 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv) {
+  Options options;
+  bool good = true;
+  for (int i = 1; i != argc; ++i) {
+    llvm::StringRef argument(argv[i]);
+    if (argument.consume_front("--mode="))
+      options.mode = argument.str();
+    else if (argument.consume_front("--fusion="))
+      options.fusion = argument.str();
+    else if (argument.consume_front("--filter="))
+      options.filter = argument.str();
+    else if (argument.consume_front("--arch="))
+      options.target = argument.str();
+    else if (argument.consume_front("--compiler="))
+      options.compiler = argument.str();
+    else if (argument.consume_front("--work="))
+      options.work = argument.str();
+    else if (argument.consume_front("--jobs="))
+      good &= !argument.getAsInteger(10, options.jobs) && options.jobs > 0;
+    else if (argument == "--unused")
+      options.unused = true;
+    else if (!argument.starts_with("-"))
+      options.cases.push_back(argument.str());
+    else
+      good = false;
+  }
+  auto oneOf = [](const std::string &value, std::initializer_list<const char *> values) {
+    return std::find(values.begin(), values.end(), value) != values.end();
+  };
+  good &= !options.cases.empty() && oneOf(options.mode, {"static", "symbolic", "both"}) &&
+          oneOf(options.fusion, {"on", "off", "both"});
+  if (!good) {
+    llvm::errs() << "usage: fusec-host-suite CASES... [--mode=static|symbolic|both] "
+                    "[--fusion=on|off|both] [--filter=REGEX] [--arch=TARGET] [--compiler=C++] "
+                    "[--work=DIR] [--jobs=N] [--unused]\n";
+    return 2;
+  }
+  return Suite(std::move(options)).run();
+}
