@@ -27,6 +27,7 @@ void fusec::buildTensorStage(PassManager &manager, const PipelineOptions &option
   model.addPass(createCSEPass());
   // 4. Operations found again in their expansions.
   model.addPass(createRecognizeActivations());
+  model.addPass(createFoldScales());
   model.addPass(createGroupLookups());
   model.addPass(createSimplifyViews());
   model.addPass(createCanonicalizerPass());

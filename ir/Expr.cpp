@@ -273,11 +273,23 @@ Expr Expr::ceilDiv(Expr other) const {
 }
 Expr Expr::mod(Expr other) const { return *this - other * floorDiv(other); }
 
+/// Whether the expression is a sum of products of sizes with no minus sign.
+static bool isSumOfSizes(Expr expr) {
+  return llvm::all_of(getTerms(expr), [](Expr term) {
+    auto [coefficient, rest] = splitCoefficient(term);
+    return coefficient >= 0 && llvm::all_of(getFactors(rest), [](Expr factor) {
+      return factor.getKind() == ExprKind::Symbol;
+    });
+  });
+}
+
 static Expr makeExtreme(ExprKind kind, Expr a, Expr b) {
   if (a == b)
     return a;
-  if (auto difference = (a - b).getConstant())
-    return (*difference < 0) == (kind == ExprKind::Min) ? a : b;
+  if (isSumOfSizes(a - b))
+    return kind == ExprKind::Min ? b : a;
+  if (isSumOfSizes(b - a))
+    return kind == ExprKind::Min ? a : b;
   if (isBefore(b, a))
     std::swap(a, b);
   return make(a.getContext(), kind, 0, "", {a, b});

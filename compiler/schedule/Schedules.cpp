@@ -52,7 +52,7 @@ IndexWidth fusec::getIndexWidth(StepOp step) {
   MLIRContext *context = step.getContext();
   // Slack for the threads of the grid behind the last element, and for vectors.
   Expr limit = Expr::constant(context, (int64_t(1) << 31) - (int64_t(1) << 24));
-  SmallVector<Expr> extents; // few; equal ones do no harm
+  SmallVector<Expr> extents;
   auto addExtent = [&](BufferOp buffer) {
     SmallVector<Expr> sizes = getSizes(buffer.getType());
     Expr extent = Expr::constant(context, 1);

@@ -173,7 +173,7 @@ void PlanBuilder::addStep(FusionOp fusion) {
 }
 
 LogicalResult PlanBuilder::build() {
-  builder.setInsertionPointAfter(model);
+  builder.setInsertionPointToEnd(model->getBlock());
   plan = PlanOp::create(builder, model.getLoc(), target, model.getSymName(), builder.getArrayAttr({}));
   builder.setInsertionPointToStart(&plan.getBody().emplaceBlock());
 
@@ -216,7 +216,12 @@ struct BuildPlans : fusec::impl::BuildPlansBase<BuildPlans> {
   using BuildPlansBase::BuildPlansBase;
 
   void runOnOperation() override {
-    for (auto model : llvm::to_vector(getOperation().getOps<ModelOp>()))
+    SmallVector<ModelOp> models = llvm::to_vector(getOperation().getOps<ModelOp>());
+    if (models.size() > 1) {
+      models[1].emitError("is the second model: plans are named by their target, so that a module holds one model");
+      return signalPassFailure();
+    }
+    for (ModelOp model : models)
       for (const std::string &target : targets) {
         if (!findTarget(target)) {
           model.emitError("there is no target '") << target << "'";

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-assign-storage,fusec-choose-schedules))" %s | fusec-translate --split-input-file --fusec-to-cuda | FileCheck %s
+
+// Halves are read once, vectors of four, and stored into both slices.
+// CHECK-LABEL: FUSEC_KERNEL(256) sub_add_concat
+// CHECK: forEachVector<4>
+// CHECK-COUNT-2: fusec::load<V>(x
+// CHECK-NOT: fusec::load<V>(x
+// CHECK-COUNT-2: fusec::store<V>(y
+fusec.model @halves inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<6x8xf32>):
+  %a = fusec.slice %x offsets [#fusec.expr<0>, #fusec.expr<0>] steps [1, 1] : tensor<6x8xf32> to tensor<6x4xf32>
+  %b = fusec.slice %x offsets [#fusec.expr<0>, #fusec.expr<4>] steps [1, 1] : tensor<6x8xf32> to tensor<6x4xf32>
+  %0 = fusec.sub %a, %b : tensor<6x4xf32>
+  %1 = fusec.add %a, %b : tensor<6x4xf32>
+  %2 = fusec.concat %0, %1 axis 1 : tensor<6x4xf32>, tensor<6x4xf32> to tensor<6x8xf32>
+  fusec.output %2 : tensor<6x8xf32>
+}
+
+// -----
+
+// Reshapes vanish: one linear index for all accesses.
+// CHECK-LABEL: FUSEC_KERNEL(256) exp
+// CHECK: fusec::load<V>(x + base)
+// CHECK: fusec::store<V>(y + base
+fusec.model @reshaped inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<?x4x8xf32, #fusec.sizes<[batch, 4, 8]>>):
+  %0 = fusec.collapse %x [[0], [1, 2]] : tensor<?x4x8xf32, #fusec.sizes<[batch, 4, 8]>> to tensor<?x32xf32, #fusec.sizes<[batch, 32]>>
+  %1 = fusec.exp %0 : tensor<?x32xf32, #fusec.sizes<[batch, 32]>>
+  fusec.output %1 : tensor<?x32xf32, #fusec.sizes<[batch, 32]>>
+}
+
+// -----
+
+// A softmax reads its row three times and keeps what does not vary along it.
+// CHECK-LABEL: FUSEC_KERNEL(128) reduce_sub_exp_div
+// CHECK: typedef fusec::WarpScope Scope;
+// CHECK: fusec::reduceRow<Scope, fusec::Max<float>>
+// CHECK: fusec::reduceRow<Scope, fusec::Sum<float>>
+// CHECK: fusec::forEachIn<Scope>
+fusec.model @softmax inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<8x10xf32>):
+  %0 = fusec.reduce max %x axes [1] : tensor<8x10xf32> to tensor<8xf32>
+  %1 = fusec.broadcast %0 [0] : tensor<8xf32> to tensor<8x10xf32>
+  %2 = fusec.sub %x, %1 : tensor<8x10xf32>
+  %3 = fusec.exp %2 : tensor<8x10xf32>
+  %4 = fusec.reduce sum %3 axes [1] : tensor<8x10xf32> to tensor<8xf32>
+  %5 = fusec.broadcast %4 [0] : tensor<8xf32> to tensor<8x10xf32>
+  %6 = fusec.div %3, %5 : tensor<8x10xf32>
+  fusec.output %6 : tensor<8x10xf32>
+}
+
+// -----
+
+// The epilogue is a pure function; bias is a row, the residual a tile.
+// CHECK-LABEL: struct Epilogue
+// CHECK: fusec::RowOperand<float
+// CHECK: fusec::FullOperand<float
+// CHECK: static void apply(const float (&acc)[1], float b_at, float r_at, float &result)
+// CHECK: matmul_add
+// CHECK: fusec::gemmSimt<Config>
+fusec.model @linear inputs ["x", "w", "b", "r"] outputs ["y"] {
+^bb0(%x: tensor<64x32xf32>, %w: tensor<32x48xf32>, %b: tensor<48xf32>, %r: tensor<64x48xf32>):
+  %0 = fusec.matmul %x, %w : tensor<64x32xf32>, tensor<32x48xf32> to tensor<64x48xf32>
+  %1 = fusec.broadcast %b [1] : tensor<48xf32> to tensor<64x48xf32>
+  %2 = fusec.add %0, %1 : tensor<64x48xf32>
+  %3 = fusec.add %2, %r : tensor<64x48xf32>
+  fusec.output %3 : tensor<64x48xf32>
+}

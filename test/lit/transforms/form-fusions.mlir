@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: fusec-opt --fusec-form-contractions --fusec-form-fusions --split-input-file %s | FileCheck %s
+// RUN: fusec-opt --fusec-form-contractions --fusec-form-fusions=fuse=false --split-input-file %s | FileCheck %s --check-prefix=APART
+// RUN: fusec-opt --fusec-form-contractions --fusec-form-fusions --remarks-filter=fusion --split-input-file %s 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+
+// A chain of pointwise ops is one kernel; the bias is broadcast inside.
+// CHECK-LABEL: fusec.model @chain
+// CHECK: %[[R:.+]] = fusec.fusion pointwise "add_sigmoid"(%{{.+}}, %{{.+}}) : (tensor<10xf32>, tensor<8x10xf32>) -> tensor<8x10xf32>
+// CHECK: fusec.broadcast
+// CHECK: fusec.output %[[R]]
+// APART-LABEL: fusec.model @chain
+// APART-COUNT-2: fusec.fusion pointwise
+fusec.model @chain inputs ["x", "b"] outputs ["y"] {
+^bb0(%x: tensor<8x10xf32>, %b: tensor<10xf32>):
+  %0 = fusec.broadcast %b [1] : tensor<10xf32> to tensor<8x10xf32>
+  %1 = fusec.add %x, %0 : tensor<8x10xf32>
+  %2 = fusec.sigmoid %1 : tensor<8x10xf32>
+  fusec.output %2 : tensor<8x10xf32>
+}
+
+// -----
+
+// Gating: one root, two accumulators, everything after it in the epilogue.
+// CHECK-LABEL: fusec.model @gating
+// CHECK: fusec.fusion gemm "matmul_sigmoid_mul"
+// CHECK: %[[A:.+]]:2 = fusec.contraction
+// CHECK-NOT: fusec.fusion
+fusec.model @gating inputs ["x", "v", "w"] outputs ["y"] {
+^bb0(%x: tensor<8x4xf32>, %v: tensor<4x6xf32>, %w: tensor<4x6xf32>):
+  %0 = fusec.matmul %x, %v : tensor<8x4xf32>, tensor<4x6xf32> to tensor<8x6xf32>
+  %1 = fusec.sigmoid %0 : tensor<8x6xf32>
+  %2 = fusec.matmul %x, %w : tensor<8x4xf32>, tensor<4x6xf32> to tensor<8x6xf32>
+  %3 = fusec.mul %1, %2 : tensor<8x6xf32>
+  fusec.output %3 : tensor<8x6xf32>
+}
+
+// -----
+
+// A softmax: two reductions over the same rows and what is stored at each point.
+// CHECK-LABEL: fusec.model @softmax
+// CHECK: fusec.fusion reduce "reduce_sub_exp_div"
+// CHECK: fusec.reduce max
+// CHECK: fusec.reduce sum
+// CHECK-NOT: fusec.fusion
+fusec.model @softmax inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<8x10xf32>):
+  %0 = fusec.reduce max %x axes [1] : tensor<8x10xf32> to tensor<8xf32>
+  %1 = fusec.broadcast %0 [0] : tensor<8xf32> to tensor<8x10xf32>
+  %2 = fusec.sub %x, %1 : tensor<8x10xf32>
+  %3 = fusec.exp %2 : tensor<8x10xf32>
+  %4 = fusec.reduce sum %3 axes [1] : tensor<8x10xf32> to tensor<8xf32>
+  %5 = fusec.broadcast %4 [0] : tensor<8xf32> to tensor<8x10xf32>
+  %6 = fusec.div %3, %5 : tensor<8x10xf32>
+  fusec.output %6 : tensor<8x10xf32>
+}
+
+// -----
+
+// Two matmuls stay two kernels, and a remark says why.
+// CHECK-LABEL: fusec.model @chained
+// CHECK-COUNT-2: fusec.fusion gemm
+// REMARK: each kernel has one matmul root
+fusec.model @chained inputs ["x", "v", "w"] outputs ["y"] {
+^bb0(%x: tensor<8x4xf32>, %v: tensor<4x6xf32>, %w: tensor<6x5xf32>):
+  %0 = fusec.matmul %x, %v : tensor<8x4xf32>, tensor<4x6xf32> to tensor<8x6xf32>
+  %1 = fusec.matmul %0, %w : tensor<8x6xf32>, tensor<6x5xf32> to tensor<8x5xf32>
+  fusec.output %1 : tensor<8x5xf32>
+}
+
+// -----
+
+// A concat of matmuls is assembled by them; its consumer reads the whole.
+// CHECK-LABEL: fusec.model @assembled
+// CHECK: %[[A:.+]] = fusec.fusion gemm
+// CHECK: %[[B:.+]] = fusec.fusion gemm
+// CHECK: %[[C:.+]] = fusec.concat %[[A]], %[[B]] axis 1
+// CHECK: fusec.fusion pointwise "exp"(%[[C]])
+fusec.model @assembled inputs ["x", "v", "w"] outputs ["y"] {
+^bb0(%x: tensor<8x4xf32>, %v: tensor<4x6xf32>, %w: tensor<4x5xf32>):
+  %0 = fusec.matmul %x, %v : tensor<8x4xf32>, tensor<4x6xf32> to tensor<8x6xf32>
+  %1 = fusec.matmul %x, %w : tensor<8x4xf32>, tensor<4x5xf32> to tensor<8x5xf32>
+  %2 = fusec.concat %0, %1 axis 1 : tensor<8x6xf32>, tensor<8x5xf32> to tensor<8x11xf32>
+  %3 = fusec.exp %2 : tensor<8x11xf32>
+  fusec.output %3 : tensor<8x11xf32>
+}
+
+// -----
+
+// An output that is an input is a copy.
+// CHECK-LABEL: fusec.model @copy
+// CHECK: %[[R:.+]] = fusec.fusion pointwise "broadcast"
+// CHECK: fusec.output %[[R]]
+fusec.model @copy inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<8xf32>):
+  fusec.output %x : tensor<8xf32>
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: fusec-opt --fusec-widen-pointwise %s | FileCheck %s
+
+// One rounding, at the store; the cast of the model stays.
+// CHECK-LABEL: fusec.model @chain
+// CHECK: fusec.fusion
+// CHECK: ^bb0(%[[X:.+]]: tensor<8xf16>):
+// CHECK: %[[W:.+]] = fusec.cast %[[X]] : tensor<8xf16> to tensor<8xf32>
+// CHECK: %[[A:.+]] = fusec.add %[[W]], %[[W]] : tensor<8xf32>
+// CHECK: %[[E:.+]] = fusec.exp %[[A]] : tensor<8xf32>
+// CHECK: %[[N:.+]] = fusec.cast %[[E]] : tensor<8xf32> to tensor<8xf16>
+// CHECK: %[[M:.+]] = fusec.cast %[[N]] : tensor<8xf16> to tensor<8xi32>
+// CHECK: fusec.yield %[[N]], %[[M]]
+fusec.model @chain inputs ["x"] outputs ["y", "z"] {
+^bb0(%x: tensor<8xf16>):
+  %0:2 = fusec.fusion pointwise "add_exp" (%x) : (tensor<8xf16>) -> (tensor<8xf16>, tensor<8xi32>) {
+  ^bb0(%a: tensor<8xf16>):
+    %1 = fusec.add %a, %a : tensor<8xf16>
+    %2 = fusec.exp %1 : tensor<8xf16>
+    %3 = fusec.cast %2 : tensor<8xf16> to tensor<8xi32>
+    fusec.yield %2, %3 : tensor<8xf16>, tensor<8xi32>
+  }
+  fusec.output %0#0, %0#1 : tensor<8xf16>, tensor<8xi32>
+}
+
+// A matmul's sum reaches its epilogue as it was accumulated.
+// CHECK-LABEL: fusec.model @epilogue
+// CHECK: %[[C:.+]] = fusec.contraction({{.*}}) -> tensor<8x6xf32>
+// CHECK: %[[R:.+]] = fusec.relu %[[C]] : tensor<8x6xf32>
+// CHECK: fusec.cast %[[R]] : tensor<8x6xf32> to tensor<8x6xbf16>
+fusec.model @epilogue inputs ["x", "w"] outputs ["y"] {
+^bb0(%x: tensor<8x4xbf16>, %w: tensor<4x6xbf16>):
+  %0 = fusec.fusion gemm "matmul_relu" (%x, %w) : (tensor<8x4xbf16>, tensor<4x6xbf16>) -> tensor<8x6xbf16> {
+  ^bb0(%a: tensor<8x4xbf16>, %b: tensor<4x6xbf16>):
+    %1 = fusec.contraction (%a) by (%b) : (tensor<8x4xbf16>), (tensor<4x6xbf16>) -> tensor<8x6xbf16>
+    %2 = fusec.relu %1 : tensor<8x6xbf16>
+    fusec.yield %2 : tensor<8x6xbf16>
+  }
+  fusec.output %0 : tensor<8x6xbf16>
+}
