@@ -15,7 +15,8 @@ static std::unique_ptr<Pass> verifyLevel(StringRef level) {
   return createVerifyLevel(options);
 }
 
-void fusec::buildTensorStage(PassManager &manager, const PipelineOptions &options) {
+void fusec::buildTensorStage(PassManager &manager,
+                             const PipelineOptions &options) {
   OpPassManager &model = manager.nest<ModelOp>();
   // 1. What exporters leave behind: identities, duplicates, dead code.
   model.addPass(createCanonicalizerPass());
@@ -35,7 +36,8 @@ void fusec::buildTensorStage(PassManager &manager, const PipelineOptions &option
   manager.addPass(verifyLevel("tensor"));
 }
 
-void fusec::buildFusionStage(PassManager &manager, const PipelineOptions &options) {
+void fusec::buildFusionStage(PassManager &manager,
+                             const PipelineOptions &options) {
   OpPassManager &model = manager.nest<ModelOp>();
   // 1. Matmuls take the form that all of their kernels have.
   model.addPass(createFormContractions());
@@ -50,7 +52,8 @@ void fusec::buildFusionStage(PassManager &manager, const PipelineOptions &option
   manager.addPass(verifyLevel("fused"));
 }
 
-void fusec::buildPlanStage(PassManager &manager, const PipelineOptions &options) {
+void fusec::buildPlanStage(PassManager &manager,
+                           const PipelineOptions &options) {
   // 1. Buffers and steps, once for each target.
   BuildPlansOptions plans;
   plans.targets.assign(options.targets.begin(), options.targets.end());
@@ -66,18 +69,22 @@ void fusec::buildPlanStage(PassManager &manager, const PipelineOptions &options)
 }
 
 static LogicalResult run(ModuleOp module, const PipelineOptions &options,
-                         void (*build)(PassManager &, const PipelineOptions &)) {
+                         void (*build)(PassManager &,
+                                       const PipelineOptions &)) {
   PassManager manager(module.getContext());
   build(manager, options);
   return manager.run(module);
 }
 
-LogicalResult fusec::runTensorStage(ModuleOp module, const PipelineOptions &options) {
+LogicalResult fusec::runTensorStage(ModuleOp module,
+                                    const PipelineOptions &options) {
   return run(module, options, buildTensorStage);
 }
-LogicalResult fusec::runFusionStage(ModuleOp module, const PipelineOptions &options) {
+LogicalResult fusec::runFusionStage(ModuleOp module,
+                                    const PipelineOptions &options) {
   return run(module, options, buildFusionStage);
 }
-LogicalResult fusec::runPlanStage(ModuleOp module, const PipelineOptions &options) {
+LogicalResult fusec::runPlanStage(ModuleOp module,
+                                  const PipelineOptions &options) {
   return run(module, options, buildPlanStage);
 }

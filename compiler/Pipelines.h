@@ -29,15 +29,20 @@ struct PipelineOptions {
 };
 
 /// An imported model to its canonical form: still one op for each operation.
-void buildTensorStage(mlir::PassManager &manager, const PipelineOptions &options);
+void buildTensorStage(mlir::PassManager &manager,
+                      const PipelineOptions &options);
 /// Regions that become kernels.
-void buildFusionStage(mlir::PassManager &manager, const PipelineOptions &options);
+void buildFusionStage(mlir::PassManager &manager,
+                      const PipelineOptions &options);
 /// One plan per target: buffers, steps, schedules.
 void buildPlanStage(mlir::PassManager &manager, const PipelineOptions &options);
 
-mlir::LogicalResult runTensorStage(mlir::ModuleOp module, const PipelineOptions &options);
-mlir::LogicalResult runFusionStage(mlir::ModuleOp module, const PipelineOptions &options);
-mlir::LogicalResult runPlanStage(mlir::ModuleOp module, const PipelineOptions &options);
+mlir::LogicalResult runTensorStage(mlir::ModuleOp module,
+                                   const PipelineOptions &options);
+mlir::LogicalResult runFusionStage(mlir::ModuleOp module,
+                                   const PipelineOptions &options);
+mlir::LogicalResult runPlanStage(mlir::ModuleOp module,
+                                 const PipelineOptions &options);
 
 } // namespace fusec
 

@@ -36,13 +36,13 @@ static std::optional<int64_t> getByteCount(ShapedType type) {
 
 std::optional<ConstantData> getSplatData(ElementsAttr value) {
   auto dense = dyn_cast<DenseElementsAttr>(value);
-  if (!dense || !dense.isSplat() ||
-      !dense.getElementType().isIntOrFloat())
+  if (!dense || !dense.isSplat() || !dense.getElementType().isIntOrFloat())
     return std::nullopt;
   if (dense.getElementType().isInteger(1))
     return own({static_cast<char>(dense.getSplatValue<bool>())});
   return ConstantData{
-      dense.getRawData().take_front(getElementBytes(dense.getElementType())), nullptr};
+      dense.getRawData().take_front(getElementBytes(dense.getElementType())),
+      nullptr};
 }
 
 FailureOr<ConstantData> getConstantData(ElementsAttr value, std::string &error,
@@ -103,12 +103,14 @@ ElementsAttr makeConstant(RankedTensorType type, ArrayRef<char> bytes,
   if (count == 0)
     return DenseElementsAttr::get(type, ArrayRef<Attribute>());
   // Equal neighbours are an overlapping comparison with oneself.
-  bool equal = std::memcmp(bytes.data(), bytes.data() + width, bytes.size() - width) == 0;
+  bool equal = std::memcmp(bytes.data(), bytes.data() + width,
+                           bytes.size() - width) == 0;
   if (equal || count <= maxInlineElements) {
     ArrayRef<char> stored = equal ? bytes.take_front(width) : bytes;
     if (!type.getElementType().isInteger(1))
       return DenseElementsAttr::getFromRawBuffer(type, stored);
-    auto values = llvm::map_to_vector(stored, [](char byte) { return byte != 0; });
+    auto values =
+        llvm::map_to_vector(stored, [](char byte) { return byte != 0; });
     return DenseElementsAttr::get(type, values);
   }
   if (!owner || reinterpret_cast<uintptr_t>(bytes.data()) % width != 0) {
@@ -116,8 +118,9 @@ ElementsAttr makeConstant(RankedTensorType type, ArrayRef<char> bytes,
     bytes = copy.bytes;
     owner = std::move(copy.owner);
   }
-  AsmResourceBlob blob(bytes, width, [owner](void *, size_t, size_t) {},
-                       /*dataIsMutable=*/false);
+  AsmResourceBlob blob(
+      bytes, width, [owner](void *, size_t, size_t) {},
+      /*dataIsMutable=*/false);
   return DenseResourceElementsAttr::get(type, name.empty() ? "constant" : name,
                                         std::move(blob));
 }

@@ -27,9 +27,9 @@ constexpr int64_t maxConstantBytes = int64_t(1) << 36;
 /// All elements, splats expanded. Fails where the attribute is of an unknown
 /// kind, is a resource that is missing or has not the size of its type, or
 /// would take more than `maxBytes`; `error` then says which.
-mlir::FailureOr<ConstantData> getConstantData(mlir::ElementsAttr value,
-                                              std::string &error,
-                                              int64_t maxBytes = maxConstantBytes);
+mlir::FailureOr<ConstantData>
+getConstantData(mlir::ElementsAttr value, std::string &error,
+                int64_t maxBytes = maxConstantBytes);
 
 /// The one element that fills the constant, where the attribute says so.
 std::optional<ConstantData> getSplatData(mlir::ElementsAttr value);
@@ -37,7 +37,8 @@ std::optional<ConstantData> getSplatData(mlir::ElementsAttr value);
 /// A constant of a static type with these bytes, exactly as many as the type
 /// takes. Few or equal elements become part of the IR, where people read them;
 /// others become a resource called `name`, or `name_1` and so on where that is
-/// taken. With an owner the bytes are used where they lie, else they are copied.
+/// taken. With an owner the bytes are used where they lie, else they are
+/// copied.
 mlir::ElementsAttr makeConstant(mlir::RankedTensorType type,
                                 llvm::ArrayRef<char> bytes,
                                 llvm::StringRef name = "constant",

@@ -17,8 +17,8 @@ namespace fusec {
 // Arithmetic on constants
 //===----------------------------------------------------------------------===//
 
-// Saturation instead of wrap-around: a size of 2^63 - 1 fails every later check,
-// where a wrapped one could pass.
+// Saturation instead of wrap-around: a size of 2^63 - 1 fails every later
+// check, where a wrapped one could pass.
 static int64_t saturatingAdd(int64_t a, int64_t b) {
   int64_t result;
   if (!llvm::AddOverflow(a, b, result))
@@ -142,8 +142,8 @@ static Expr makeSum(MLIRContext *context, ArrayRef<Expr> terms) {
   SmallVector<std::pair<Expr, int64_t>> collected;
   for (Expr term : terms) {
     auto [coefficient, rest] = splitCoefficient(term);
-    auto it = llvm::find_if(collected,
-                            [&, rest = rest](auto &e) { return e.first == rest; });
+    auto it = llvm::find_if(
+        collected, [&, rest = rest](auto &e) { return e.first == rest; });
     if (it == collected.end())
       collected.push_back({rest, coefficient});
     else
@@ -278,8 +278,8 @@ static bool isSumOfSizes(Expr expr) {
   return llvm::all_of(getTerms(expr), [](Expr term) {
     auto [coefficient, rest] = splitCoefficient(term);
     return coefficient >= 0 && llvm::all_of(getFactors(rest), [](Expr factor) {
-      return factor.getKind() == ExprKind::Symbol;
-    });
+             return factor.getKind() == ExprKind::Symbol;
+           });
   });
 }
 
@@ -301,8 +301,8 @@ Expr Expr::max(Expr a, Expr b) { return makeExtreme(ExprKind::Max, a, b); }
 // Queries and substitution
 //===----------------------------------------------------------------------===//
 
-std::optional<int64_t> Expr::evaluate(
-    llvm::function_ref<std::optional<int64_t>(Expr)> bind) const {
+std::optional<int64_t>
+Expr::evaluate(llvm::function_ref<std::optional<int64_t>(Expr)> bind) const {
   switch (getKind()) {
   case ExprKind::Constant:
     return getValue();
@@ -590,7 +590,8 @@ Expr ExprRanges::simplify(Expr expr) const {
         continue;
       SmallVector<Expr> kept, dropped;
       for (Expr term : getTerms(numerator))
-        (splitCoefficient(term).first % g == 0 ? kept : dropped).push_back(term);
+        (splitCoefficient(term).first % g == 0 ? kept : dropped)
+            .push_back(term);
       if (dropped.empty())
         continue;
       Expr rest = makeSum(expr.getContext(), dropped);
@@ -607,7 +608,8 @@ Expr ExprRanges::simplify(Expr expr) const {
 //===----------------------------------------------------------------------===//
 
 static void printOperand(raw_ostream &os, Expr expr) {
-  bool atom = expr.getOperands().empty() && !(expr.isConstant() && expr.getValue() < 0);
+  bool atom =
+      expr.getOperands().empty() && !(expr.isConstant() && expr.getValue() < 0);
   if (atom)
     return expr.print(os);
   os << '(';
@@ -616,7 +618,8 @@ static void printOperand(raw_ostream &os, Expr expr) {
 }
 
 static bool isPlainName(StringRef name) {
-  if (name.empty() || !(isalpha(static_cast<unsigned char>(name[0])) || name[0] == '_'))
+  if (name.empty() ||
+      !(isalpha(static_cast<unsigned char>(name[0])) || name[0] == '_'))
     return false;
   if (!llvm::all_of(name, [](char c) {
         return isalnum(static_cast<unsigned char>(c)) || c == '_';

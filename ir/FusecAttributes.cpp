@@ -148,7 +148,8 @@ Attribute SizesAttr::parse(AsmParser &parser, Type) {
   if (parser.parseLess() ||
       parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
                                      [&]() -> ParseResult {
-                                       auto size = ExprParser(parser).parseSum();
+                                       auto size =
+                                           ExprParser(parser).parseSum();
                                        if (failed(size))
                                          return failure();
                                        sizes.push_back(*size);
@@ -166,9 +167,9 @@ void SizesAttr::print(AsmPrinter &printer) const {
   printer << "]>";
 }
 
-LogicalResult
-SizesAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
-                          llvm::function_ref<InFlightDiagnostic()> emitError) const {
+LogicalResult SizesAttr::verifyEncoding(
+    ArrayRef<int64_t> shape, Type,
+    llvm::function_ref<InFlightDiagnostic()> emitError) const {
   if (shape.size() != getSizes().size())
     return emitError() << "expected one size a dimension, got "
                        << getSizes().size() << " for rank " << shape.size();

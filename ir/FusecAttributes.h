@@ -7,8 +7,8 @@
 
 #include "ir/Expr.h"
 #include "mlir/IR/BuiltinAttributeInterfaces.h"
-#include "mlir/IR/TensorEncoding.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/TensorEncoding.h"
 #include "mlir/IR/Value.h"
 
 #include "ir/FusecEnums.h.inc"

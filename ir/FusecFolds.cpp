@@ -29,7 +29,8 @@ OpFoldResult ExpandOp::fold(FoldAdaptor) {
   return {};
 }
 OpFoldResult TransposeOp::fold(FoldAdaptor) {
-  return isIdentity(getPermutation()) ? OpFoldResult(getOperand()) : OpFoldResult();
+  return isIdentity(getPermutation()) ? OpFoldResult(getOperand())
+                                      : OpFoldResult();
 }
 OpFoldResult SliceOp::fold(FoldAdaptor) {
   if (getOperand().getType() == getType() &&
@@ -43,7 +44,8 @@ OpFoldResult BroadcastOp::fold(FoldAdaptor) {
   return {};
 }
 OpFoldResult ConcatOp::fold(FoldAdaptor) {
-  return getValues().size() == 1 ? OpFoldResult(getValues()[0]) : OpFoldResult();
+  return getValues().size() == 1 ? OpFoldResult(getValues()[0])
+                                 : OpFoldResult();
 }
 
 /// Whether the value is 1 everywhere. Multiplying or dividing by it changes no
@@ -55,7 +57,8 @@ static bool isOne(Value value) {
   if (auto splat = value.getDefiningOp<SplatOp>())
     attr = splat.getValue();
   else if (auto constant = value.getDefiningOp<ConstantOp>())
-    if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()); dense && dense.isSplat())
+    if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
+        dense && dense.isSplat())
       attr = dense.getSplatValue<Attribute>();
   if (auto integer = dyn_cast_or_null<IntegerAttr>(attr))
     return integer.getValue().isOne();

@@ -21,11 +21,13 @@ LogicalResult ContractionOp::verify() {
            << " accumulators, got " << getRhs().size();
   for (unsigned s = 0; s < segments; ++s)
     for (unsigned j = 0; j < accumulators; ++j) {
-      auto sizes = inferMatmulSizes(
-          getSizes(getLhs()[s]), getSizes(getRhs(s, j)), false, false,
-          [&](const Twine &message) {
-            emitOpError(message) << " (segment " << s << ", accumulator " << j << ")";
-          });
+      auto sizes =
+          inferMatmulSizes(getSizes(getLhs()[s]), getSizes(getRhs(s, j)), false,
+                           false, [&](const Twine &message) {
+                             emitOpError(message)
+                                 << " (segment " << s << ", accumulator " << j
+                                 << ")";
+                           });
       if (failed(sizes))
         return failure();
       Type element = getElementType(getLhs()[s]);
@@ -38,7 +40,8 @@ LogicalResult ContractionOp::verify() {
       if (getElementType(getRhs(s, j)) != element ||
           getElementType(getLhs()[0]) != element ||
           (accumulator != type && accumulator != wide))
-        return emitOpError("expected operands of one element type and accumulators of type ")
+        return emitOpError("expected operands of one element type and "
+                           "accumulators of type ")
                << type;
     }
   return success();
@@ -70,7 +73,8 @@ static LogicalResult verifyRegion(Operation *op, Region &region,
   Block &block = region.front();
   if (block.getArgumentTypes() != inputs)
     return op->emitOpError("expected block arguments of the inputs' types");
-  auto yield = dyn_cast_or_null<YieldOp>(block.empty() ? nullptr : &block.back());
+  auto yield =
+      dyn_cast_or_null<YieldOp>(block.empty() ? nullptr : &block.back());
   if (!yield)
     return op->emitOpError("expected 'fusec.yield' at the end of the region");
   if (yield.getOperandTypes() != outputs)
@@ -84,7 +88,8 @@ static LogicalResult verifyRegion(Operation *op, Region &region,
 }
 
 LogicalResult FusionOp::verify() {
-  return verifyRegion(*this, getBody(), getInputs().getTypes(), getResultTypes());
+  return verifyRegion(*this, getBody(), getInputs().getTypes(),
+                      getResultTypes());
 }
 
 //===----------------------------------------------------------------------===//
@@ -94,7 +99,8 @@ LogicalResult FusionOp::verify() {
 LogicalResult PlanOp::verify() {
   for (Operation &op : getBody().front())
     if (!isa<BufferOp, StepOp>(op))
-      return emitOpError("expected buffers and steps only").attachNote(op.getLoc())
+      return emitOpError("expected buffers and steps only")
+                 .attachNote(op.getLoc())
              << "found this op";
   return success();
 }
@@ -102,8 +108,8 @@ LogicalResult PlanOp::verify() {
 LogicalResult BufferOp::verify() {
   auto type = cast<RankedTensorType>(getType());
   if (getStrides().size() != static_cast<size_t>(type.getRank()))
-    return emitOpError("expected ") << type.getRank() << " strides, got "
-           << getStrides().size();
+    return emitOpError("expected ")
+           << type.getRank() << " strides, got " << getStrides().size();
   if ((getKind() == BufferKind::Weight) != getValue().has_value())
     return emitOpError("expected a value on weights and on nothing else");
   if (getKind() == BufferKind::Slot) {
@@ -122,11 +128,13 @@ LogicalResult StepOp::verify() {
     for (auto ref : refs.getAsRange<FlatSymbolRefAttr>()) {
       auto buffer = SymbolTable::lookupNearestSymbolFrom<BufferOp>(*this, ref);
       if (!buffer)
-        return emitOpError("refers to ") << ref << ", which is no buffer of the plan";
+        return emitOpError("refers to ")
+               << ref << ", which is no buffer of the plan";
       types[i].push_back(buffer.getType());
     }
   auto variants = getVariants().getAsRange<VariantAttr>();
-  if (getVariants().empty() || !(*std::prev(variants.end())).getGuards().empty())
+  if (getVariants().empty() ||
+      !(*std::prev(variants.end())).getGuards().empty())
     return emitOpError("expected a last variant without guards");
   return verifyRegion(*this, getBody(), types[0], types[1]);
 }

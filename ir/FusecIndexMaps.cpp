@@ -11,13 +11,16 @@ using namespace fusec;
 static Expr dimOf(Operation *op, unsigned index) {
   return Expr::dim(op->getContext(), index);
 }
-static Expr zeroOf(Operation *op) { return Expr::constant(op->getContext(), 0); }
+static Expr zeroOf(Operation *op) {
+  return Expr::constant(op->getContext(), 0);
+}
 static SmallVector<Expr> resultSizes(Operation *op) {
   return getSizes(op->getResult(0));
 }
 
 // Verified ops only: their reassociation is known to be well formed.
-static SmallVector<SmallVector<int64_t>> groupsOf(ArrayAttr attr, unsigned rank) {
+static SmallVector<SmallVector<int64_t>> groupsOf(ArrayAttr attr,
+                                                  unsigned rank) {
   return *getReassociation(attr, rank, [](const Twine &) {});
 }
 
@@ -135,18 +138,21 @@ IndexMap LookupOp::getOperandMap(unsigned index) {
 }
 
 /// Result dimensions in order, reduced axes after them.
-static IndexMap reductionMap(Operation *op, unsigned rank, ArrayRef<int64_t> axes) {
+static IndexMap reductionMap(Operation *op, unsigned rank,
+                             ArrayRef<int64_t> axes) {
   IndexMap map;
   unsigned kept = 0, reduced = rank - axes.size();
   // Reduced dimensions are numbered in ascending order of their axes.
   for (unsigned i = 0; i < rank; ++i)
-    map.results.push_back(dimOf(op, llvm::is_contained(axes, i) ? reduced++ : kept++));
+    map.results.push_back(
+        dimOf(op, llvm::is_contained(axes, i) ? reduced++ : kept++));
   return map;
 }
 
 FusionKind ReduceOp::getFusionKind() { return FusionKind::Reduce; }
 SmallVector<Expr> ReduceOp::getIterationSizes() {
-  SmallVector<Expr> sizes = resultSizes(*this), operand = getSizes(getOperand());
+  SmallVector<Expr> sizes = resultSizes(*this),
+                    operand = getSizes(getOperand());
   for (unsigned i = 0; i < operand.size(); ++i)
     if (llvm::is_contained(getAxes(), i))
       sizes.push_back(operand[i]);

@@ -55,11 +55,13 @@ LogicalResult ModelOp::verify() {
   if (!output)
     return emitOpError("expected 'fusec.output' at the end");
   if (getInputNames().size() != block.getNumArguments())
-    return emitOpError("expected ") << block.getNumArguments()
-           << " input names, got " << getInputNames().size();
+    return emitOpError("expected ")
+           << block.getNumArguments() << " input names, got "
+           << getInputNames().size();
   if (getOutputNames().size() != output.getNumOperands())
-    return emitOpError("expected ") << output.getNumOperands()
-           << " output names, got " << getOutputNames().size();
+    return emitOpError("expected ")
+           << output.getNumOperands() << " output names, got "
+           << getOutputNames().size();
   for (ArrayAttr names : {getInputNames(), getOutputNames()}) {
     llvm::StringSet<> seen;
     for (StringAttr name : names.getAsRange<StringAttr>())
@@ -92,7 +94,8 @@ LogicalResult IotaOp::verify() {
 
 LogicalResult SizeValueOp::verify() {
   if (getRank(getResult()) != 0)
-    return emitOpError("expected a scalar result, got ") << getResult().getType();
+    return emitOpError("expected a scalar result, got ")
+           << getResult().getType();
   return success();
 }
 
@@ -102,7 +105,8 @@ LogicalResult SizeValueOp::verify() {
 
 LogicalResult CollapseOp::verify() {
   SmallVector<Expr> sizes = getSizes(getOperand());
-  auto groups = ::fusec::getReassociation(getReassociation(), sizes.size(), FUSEC_EMIT);
+  auto groups =
+      ::fusec::getReassociation(getReassociation(), sizes.size(), FUSEC_EMIT);
   if (failed(groups))
     return failure();
   return expectResult(*this, collapseSizes(sizes, *groups, getContext()),
@@ -111,26 +115,30 @@ LogicalResult CollapseOp::verify() {
 
 LogicalResult ExpandOp::verify() {
   SmallVector<Expr> sizes = getSizes(getResult());
-  auto groups = ::fusec::getReassociation(getReassociation(), sizes.size(), FUSEC_EMIT);
+  auto groups =
+      ::fusec::getReassociation(getReassociation(), sizes.size(), FUSEC_EMIT);
   if (failed(groups))
     return failure();
   Sizes collapsed = collapseSizes(sizes, *groups, getContext());
-  if (getTensorType(collapsed, getElementType(getResult())) != getOperand().getType())
+  if (getTensorType(collapsed, getElementType(getResult())) !=
+      getOperand().getType())
     return emitOpError("expected an operand of sizes ")
            << toString(collapsed) << ", got " << getOperand().getType();
   return success();
 }
 
 LogicalResult TransposeOp::verify() {
-  return expectResult(*this,
-                      inferTransposeSizes(getSizes(getOperand()), getPermutation(), FUSEC_EMIT),
-                      getElementType(getOperand()));
+  return expectResult(
+      *this,
+      inferTransposeSizes(getSizes(getOperand()), getPermutation(), FUSEC_EMIT),
+      getElementType(getOperand()));
 }
 
 LogicalResult SliceOp::verify() {
-  SmallVector<Expr> operand = getSizes(getOperand()), result = getSizes(getResult());
-  if (getOffsets().size() != operand.size() || getSteps().size() != operand.size() ||
-      result.size() != operand.size())
+  SmallVector<Expr> operand = getSizes(getOperand()),
+                    result = getSizes(getResult());
+  if (getOffsets().size() != operand.size() ||
+      getSteps().size() != operand.size() || result.size() != operand.size())
     return emitOpError("expected an offset, a step and a size for each of ")
            << operand.size() << " dimensions";
   if (getElementType(getOperand()) != getElementType(getResult()))
@@ -149,18 +157,20 @@ LogicalResult SliceOp::verify() {
       auto upper = ranges.upperBound(end);
       auto aboveEnd = ranges.lowerBound(end - operand[i]);
       if ((upper && *upper < 0) || (aboveEnd && *aboveEnd >= 0))
-        return emitOpError("reads index ") << end.str() << " of dimension " << i
-               << ", whose size is " << operand[i].str();
+        return emitOpError("reads index ")
+               << end.str() << " of dimension " << i << ", whose size is "
+               << operand[i].str();
     }
   }
   return success();
 }
 
 LogicalResult BroadcastOp::verify() {
-  SmallVector<Expr> operand = getSizes(getOperand()), result = getSizes(getResult());
+  SmallVector<Expr> operand = getSizes(getOperand()),
+                    result = getSizes(getResult());
   if (getDimensions().size() != operand.size())
-    return emitOpError("expected ") << operand.size() << " dimensions, got "
-           << getDimensions().size();
+    return emitOpError("expected ")
+           << operand.size() << " dimensions, got " << getDimensions().size();
   if (getElementType(getOperand()) != getElementType(getResult()))
     return emitOpError("expected the operand's element type");
   int64_t previous = -1;
@@ -170,8 +180,9 @@ LogicalResult BroadcastOp::verify() {
              << result.size() << ", got " << d;
     previous = d;
     if (operand[i] != result[d] && !operand[i].isConstant(1))
-      return emitOpError("expected size 1 or ") << result[d].str()
-             << " in dimension " << i << ", got " << operand[i].str();
+      return emitOpError("expected size 1 or ")
+             << result[d].str() << " in dimension " << i << ", got "
+             << operand[i].str();
   }
   return success();
 }
@@ -192,20 +203,24 @@ LogicalResult ConcatOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult GatherOp::verify() {
-  SmallVector<Expr> source = getSizes(getSource()), result = getSizes(getResult());
+  SmallVector<Expr> source = getSizes(getSource()),
+                    result = getSizes(getResult());
   if (getPositions().size() != source.size())
-    return emitOpError("expected ") << source.size() << " positions, got "
-           << getPositions().size();
+    return emitOpError("expected ")
+           << source.size() << " positions, got " << getPositions().size();
   if (getElementType(getSource()) != getElementType(getResult()))
     return emitOpError("expected the source's element type");
   for (auto [i, position] : llvm::enumerate(getPositions())) {
-    bool valid = position >= 0
-                     ? position < static_cast<int64_t>(result.size()) &&
-                           result[position] == source[i]
-                     : -1 - position < static_cast<int64_t>(getIndices().size());
+    bool valid =
+        position >= 0
+            ? position < static_cast<int64_t>(result.size()) &&
+                  result[position] == source[i]
+            : -1 - position < static_cast<int64_t>(getIndices().size());
     if (!valid)
-      return emitOpError("position ") << position << " of source dimension " << i
-             << " is neither a result dimension of its size nor an index operand";
+      return emitOpError("position ")
+             << position << " of source dimension " << i
+             << " is neither a result dimension of its size nor an index "
+                "operand";
   }
   for (Value index : getIndices())
     if (getSizes(index) != result)
@@ -215,16 +230,18 @@ LogicalResult GatherOp::verify() {
 }
 
 LogicalResult LookupOp::verify() {
-  SmallVector<Expr> indices = getSizes(getIndices()), result = getSizes(getResult());
+  SmallVector<Expr> indices = getSizes(getIndices()),
+                    result = getSizes(getResult());
   if (indices.size() != 2 || result.size() != 3 || getTables().empty() ||
       indices[0] != result[0] || indices[1] != result[1] ||
       !indices[1].isConstant(getTables().size()))
-    return emitOpError("expected indices [n, tables] and a result [n, tables, width]");
+    return emitOpError(
+        "expected indices [n, tables] and a result [n, tables, width]");
   for (Value table : getTables())
     if (getRank(table) != 2 || getSizes(table)[1] != result[2] ||
         getElementType(table) != getElementType(getResult()))
-      return emitOpError("expected tables [rows, ") << result[2].str() << "], got "
-             << table.getType();
+      return emitOpError("expected tables [rows, ")
+             << result[2].str() << "], got " << table.getType();
   return success();
 }
 
@@ -232,14 +249,16 @@ LogicalResult ReduceOp::verify() {
   if (getElementType(getOperand()).isInteger(1) &&
       getKind() != ReduceKind::Max && getKind() != ReduceKind::Min)
     return emitOpError("expected max or min on bool");
-  return expectResult(*this, inferReduceSizes(getSizes(getOperand()), getAxes(), FUSEC_EMIT),
-                      getElementType(getOperand()));
+  return expectResult(
+      *this, inferReduceSizes(getSizes(getOperand()), getAxes(), FUSEC_EMIT),
+      getElementType(getOperand()));
 }
 
 LogicalResult ArgReduceOp::verify() {
   int64_t axis = getAxis();
-  return expectResult(*this, inferReduceSizes(getSizes(getOperand()), axis, FUSEC_EMIT),
-                      getElementType(getResult()));
+  return expectResult(
+      *this, inferReduceSizes(getSizes(getOperand()), axis, FUSEC_EMIT),
+      getElementType(getResult()));
 }
 
 LogicalResult MatmulOp::verify() {
@@ -248,7 +267,8 @@ LogicalResult MatmulOp::verify() {
     return emitOpError("expected operands of one element type");
   return expectResult(*this,
                       inferMatmulSizes(getSizes(getLhs()), getSizes(getRhs()),
-                                       getTransposeLhs(), getTransposeRhs(), FUSEC_EMIT),
+                                       getTransposeLhs(), getTransposeRhs(),
+                                       FUSEC_EMIT),
                       type);
 }
 
@@ -256,16 +276,17 @@ LogicalResult MatmulOp::verify() {
 // Pointwise
 //===----------------------------------------------------------------------===//
 
-static LogicalResult inferCompare(ValueRange operands, SmallVectorImpl<Type> &types) {
+static LogicalResult inferCompare(ValueRange operands,
+                                  SmallVectorImpl<Type> &types) {
   types.push_back(getTensorType(getSizes(operands[0]),
                                 IntegerType::get(operands[0].getContext(), 1)));
   return success();
 }
 #define FUSEC_INFER_COMPARE(Op)                                                \
-  LogicalResult Op::inferReturnTypes(                                          \
-      MLIRContext *, std::optional<Location>, ValueRange operands,             \
-      DictionaryAttr, OpaqueProperties, RegionRange,                           \
-      SmallVectorImpl<Type> &types) {                                          \
+  LogicalResult Op::inferReturnTypes(MLIRContext *, std::optional<Location>,   \
+                                     ValueRange operands, DictionaryAttr,      \
+                                     OpaqueProperties, RegionRange,            \
+                                     SmallVectorImpl<Type> &types) {           \
     return inferCompare(operands, types);                                      \
   }
 FUSEC_INFER_COMPARE(EqualOp)
@@ -282,7 +303,9 @@ LogicalResult fusec::verifyPointwise(Operation *op) {
   if (isa<CastOp>(op))
     return success();
   Type type = getElementType(op->getOperands().back());
-  if (cast<PointwiseOpInterface>(op).getCudaSpelling(getTypeClass(type)).empty())
+  if (cast<PointwiseOpInterface>(op)
+          .getCudaSpelling(getTypeClass(type))
+          .empty())
     return op->emitOpError("is not defined for elements of type ") << type;
   return success();
 }

@@ -31,7 +31,8 @@ IndexMap IndexMap::simplify(const ExprRanges &ranges) const {
   for (Expr result : results)
     map.results.push_back(ranges.simplify(result));
   for (const IndexCondition &c : conditions)
-    map.conditions.push_back({ranges.simplify(c.value), ranges.simplify(c.lower),
+    map.conditions.push_back({ranges.simplify(c.value),
+                              ranges.simplify(c.lower),
                               ranges.simplify(c.upper)});
   return map;
 }

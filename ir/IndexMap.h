@@ -24,8 +24,8 @@ enum class FusionKind : uint32_t {
   Gather,    // reads where an operand tells
   Reduce,    // a root: one pass over reduced dimensions
   ArgReduce,
-  Matmul,    // a root: tiles
-  None       // constants, terminators
+  Matmul, // a root: tiles
+  None    // constants, terminators
 };
 
 struct IndexMap {

@@ -40,8 +40,8 @@ inline uint64_t uintPow(uint64_t base, uint64_t exponent) {
 }
 inline int64_t intPow(int64_t base, int64_t exponent) {
   if (exponent >= 0)
-    return static_cast<int64_t>(uintPow(static_cast<uint64_t>(base),
-                                        static_cast<uint64_t>(exponent)));
+    return static_cast<int64_t>(
+        uintPow(static_cast<uint64_t>(base), static_cast<uint64_t>(exponent)));
   // 1 / base^n truncated towards zero.
   if (base == 1)
     return 1;

@@ -96,7 +96,8 @@ FailureOr<Sizes> inferTransposeSizes(ArrayRef<Expr> operand,
   llvm::SmallVector<bool> seen(operand.size());
   bool valid = permutation.size() == operand.size();
   for (int64_t p : permutation) {
-    valid = valid && p >= 0 && p < static_cast<int64_t>(operand.size()) && !seen[p];
+    valid =
+        valid && p >= 0 && p < static_cast<int64_t>(operand.size()) && !seen[p];
     if (!valid)
       break;
     seen[p] = true;
@@ -119,7 +120,8 @@ getReassociation(ArrayAttr attr, unsigned rank, EmitMessage emit) {
   for (Attribute group : attr) {
     auto indices = dyn_cast<ArrayAttr>(group);
     groups.emplace_back();
-    for (Attribute index : indices ? indices.getValue() : ArrayRef<Attribute>()) {
+    for (Attribute index :
+         indices ? indices.getValue() : ArrayRef<Attribute>()) {
       auto value = dyn_cast<IntegerAttr>(index);
       if (!value || value.getInt() != next) {
         emit("expected reassociation groups that list the dimensions in order");

@@ -29,8 +29,8 @@ mlir::FailureOr<Sizes> inferReduceSizes(llvm::ArrayRef<Expr> operand,
                                         llvm::ArrayRef<int64_t> axes,
                                         EmitMessage emit);
 
-mlir::FailureOr<Sizes>
-inferConcatSizes(llvm::ArrayRef<Sizes> operands, int64_t axis, EmitMessage emit);
+mlir::FailureOr<Sizes> inferConcatSizes(llvm::ArrayRef<Sizes> operands,
+                                        int64_t axis, EmitMessage emit);
 
 mlir::FailureOr<Sizes> inferTransposeSizes(llvm::ArrayRef<Expr> operand,
                                            llvm::ArrayRef<int64_t> permutation,

@@ -20,7 +20,8 @@ struct Descriptor {
 class GemmEmitter {
 public:
   GemmEmitter(StepOp step, VariantAttr variant, StringRef symbol)
-      : step(step), variant(variant), schedule(cast<GemmScheduleAttr>(variant.getSchedule())),
+      : step(step), variant(variant),
+        schedule(cast<GemmScheduleAttr>(variant.getSchedule())),
         writer(step, symbol, 64), context(step.getContext()) {}
 
   FailureOr<KernelSource> emit();
@@ -47,7 +48,8 @@ private:
 
 /// Bytes that divide every offset of the list, given the pointer's alignment.
 unsigned GemmEmitter::alignment(BufferOp buffer, ArrayRef<Expr> offsets) {
-  int64_t bytes = getElementBytes(cast<RankedTensorType>(buffer.getType()).getElementType());
+  int64_t bytes = getElementBytes(
+      cast<RankedTensorType>(buffer.getType()).getElementType());
   int64_t known = std::min(16u, writer.getAlignment(buffer, variant));
   for (Expr offset : offsets)
     for (Expr term : getTerms(offset)) {
@@ -65,7 +67,8 @@ Descriptor GemmEmitter::batchMap(Expr offset) {
   SmallVector<Expr> space = {getElementCount(sizes, context)};
   Expr linear = ExprRanges(space).simplify(
       offset.replaceDims(delinearize(Expr::dim(context, 0), sizes)));
-  if (auto stride = getDimCoefficient(linear, 0); stride && *stride * Expr::dim(context, 0) == linear)
+  if (auto stride = getDimCoefficient(linear, 0);
+      stride && *stride * Expr::dim(context, 0) == linear)
     return {"fusec::Stride", "{" + print(*stride) + "}"};
   std::string name = writer.uniqueName("BatchOffset");
   SmallVector<std::string> members;
@@ -80,12 +83,14 @@ Descriptor GemmEmitter::batchMap(Expr offset) {
   os << "struct " << name << " {\n";
   for (const std::string &member : members)
     os << "  fusec::i64 " << member << ";\n";
-  os << "  FUSEC_DEVICE fusec::i64 offset(fusec::i64 index) const {\n    return "
+  os << "  FUSEC_DEVICE fusec::i64 offset(fusec::i64 index) const {\n    "
+        "return "
      << writer.print(linear, {std::string("index")}) << ";\n  }\n};\n\n";
   return {name, "{" + llvm::join(members, ", ") + "}"};
 }
 
-Descriptor GemmEmitter::matrix(ArrayRef<MatrixAccess> accesses, Expr outerSize) {
+Descriptor GemmEmitter::matrix(ArrayRef<MatrixAccess> accesses,
+                               Expr outerSize) {
   const MatrixAccess &access = accesses[0];
   BufferOp buffer = writer.getInputBuffer(access.value);
   std::string element = storageType(getElementType(access.value));
@@ -96,7 +101,8 @@ Descriptor GemmEmitter::matrix(ArrayRef<MatrixAccess> accesses, Expr outerSize) 
     major = "K";
     strides = print(access.outerStride);
     offsets.push_back(access.outerStride);
-  } else if (access.outerStride.isConstant(1) || access.outerStride.isConstant(0)) {
+  } else if (access.outerStride.isConstant(1) ||
+             access.outerStride.isConstant(0)) {
     major = "Outer";
     strides = print(access.kStride);
     offsets.push_back(access.kStride);
@@ -106,16 +112,19 @@ Descriptor GemmEmitter::matrix(ArrayRef<MatrixAccess> accesses, Expr outerSize) 
   }
   unsigned bytes = getElementBytes(getElementType(access.value)), aligned = 16;
   for (const MatrixAccess &a : accesses)
-    aligned = std::min(aligned, alignment(writer.getInputBuffer(a.value), offsets));
+    aligned =
+        std::min(aligned, alignment(writer.getInputBuffer(a.value), offsets));
   if (major == "Strided")
     aligned = bytes;
-  std::string type = "fusec::Matrix<" + element + ", fusec::Major::" + major + ", " +
-                     std::to_string(aligned) + ", " + batch.type + ">";
+  std::string type = "fusec::Matrix<" + element + ", fusec::Major::" + major +
+                     ", " + std::to_string(aligned) + ", " + batch.type + ">";
   std::string value;
   for (const MatrixAccess &a : accesses) {
     std::string pointer = writer.pointer(writer.getInputBuffer(a.value), true);
-    value += (value.empty() ? "" : ", ") + ("{" + pointer + ", " + strides + ", " + batch.value);
-    value += (major == "Strided" ? ", " + print(a.kStride) : std::string()) + "}";
+    value += (value.empty() ? "" : ", ") +
+             ("{" + pointer + ", " + strides + ", " + batch.value);
+    value +=
+        (major == "Strided" ? ", " + print(a.kStride) : std::string()) + "}";
   }
   return {type, value};
 }
@@ -126,8 +135,10 @@ Descriptor GemmEmitter::operand(const TileOperand &operand) {
   std::string pointer = writer.pointer(buffer, true);
   Descriptor batch = batchMap(operand.access.batch);
   Expr row = operand.access.rowStride, column = operand.access.columnStride;
-  std::string columns = column.isConstant(1) ? "fusec::Contiguous" : "fusec::Stride";
-  std::string columnValue = column.isConstant(1) ? "{}" : "{" + print(column) + "}";
+  std::string columns =
+      column.isConstant(1) ? "fusec::Contiguous" : "fusec::Stride";
+  std::string columnValue =
+      column.isConstant(1) ? "{}" : "{" + print(column) + "}";
   if (row.isConstant(0) && column.isConstant(0))
     return {"fusec::ScalarOperand<" + element + ", " + batch.type + ">",
             "{" + pointer + ", " + batch.value + "}"};
@@ -135,15 +146,17 @@ Descriptor GemmEmitter::operand(const TileOperand &operand) {
                          ? alignment(buffer, {operand.access.batch, row})
                          : getElementBytes(getElementType(operand.value));
   if (row.isConstant(0))
-    return {"fusec::RowOperand<" + element + ", " + columns + ", " + std::to_string(aligned) +
-                ", " + batch.type + ">",
+    return {"fusec::RowOperand<" + element + ", " + columns + ", " +
+                std::to_string(aligned) + ", " + batch.type + ">",
             "{" + pointer + ", " + columnValue + ", " + batch.value + "}"};
   if (column.isConstant(0))
-    return {"fusec::ColumnOperand<" + element + ", fusec::Stride, " + batch.type + ">",
+    return {"fusec::ColumnOperand<" + element + ", fusec::Stride, " +
+                batch.type + ">",
             "{" + pointer + ", {" + print(row) + "}, " + batch.value + "}"};
-  return {"fusec::FullOperand<" + element + ", fusec::Stride, " + columns + ", " +
-              std::to_string(aligned) + ", " + batch.type + ">",
-          "{" + pointer + ", {" + print(row) + "}, " + columnValue + ", " + batch.value + "}"};
+  return {"fusec::FullOperand<" + element + ", fusec::Stride, " + columns +
+              ", " + std::to_string(aligned) + ", " + batch.type + ">",
+          "{" + pointer + ", {" + print(row) + "}, " + columnValue + ", " +
+              batch.value + "}"};
 }
 
 Descriptor GemmEmitter::result(const TileStore &store) {
@@ -153,12 +166,14 @@ Descriptor GemmEmitter::result(const TileStore &store) {
   Expr row = store.access.rowStride, column = store.access.columnStride;
   // A single column lies contiguously whatever its stride.
   bool contiguous = column.isConstant(1) || column.isConstant(0);
-  unsigned aligned = contiguous ? alignment(buffer, {store.access.batch, row}) : getElementBytes(type);
+  unsigned aligned = contiguous ? alignment(buffer, {store.access.batch, row})
+                                : getElementBytes(type);
   return {"fusec::FullResult<" + storageType(type) + ", fusec::Stride, " +
-              (contiguous ? "fusec::Contiguous" : "fusec::Stride") + ", " + std::to_string(aligned) +
-              ", " + batch.type + ">",
+              (contiguous ? "fusec::Contiguous" : "fusec::Stride") + ", " +
+              std::to_string(aligned) + ", " + batch.type + ">",
           "{" + writer.pointer(buffer, false) + ", {" + print(row) + "}, " +
-              (contiguous ? std::string("{}") : "{" + print(column) + "}") + ", " + batch.value + "}"};
+              (contiguous ? std::string("{}") : "{" + print(column) + "}") +
+              ", " + batch.value + "}"};
 }
 
 static std::string accumulatorType(Type type) {
@@ -178,16 +193,20 @@ std::string GemmEmitter::epilogueFunction() {
   ScalarEmitter::Sources sources;
   sources.root = [&](Value value) -> std::string {
     Type type = getElementType(value);
-    std::string acc = "acc[" + std::to_string(cast<OpResult>(value).getResultNumber()) + "]";
+    std::string acc =
+        "acc[" + std::to_string(cast<OpResult>(value).getResultNumber()) + "]";
     // A 16-bit product is rounded like the result of any op.
     if (type.isF16() || type.isBF16())
-      return "fusec::cast<float>(fusec::cast<" + storageType(type) + ">(" + acc + "))";
+      return "fusec::cast<float>(fusec::cast<" + storageType(type) + ">(" +
+             acc + "))";
     return isa<FloatType>(type) ? acc : storageType(type) + "(" + acc + ")";
   };
   ScalarEmitter emitter(writer, program, {}, std::nullopt, sources);
   for (const TileOperand &operand : iteration->operands) {
-    std::string name = writer.uniqueName(writer.getInputBuffer(operand.value).getSymName().str() + "_at");
-    parameters += ", " + computeType(getElementType(operand.value)) + " " + name;
+    std::string name = writer.uniqueName(
+        writer.getInputBuffer(operand.value).getSymName().str() + "_at");
+    parameters +=
+        ", " + computeType(getElementType(operand.value)) + " " + name;
     emitter.bind(operand.node, name);
   }
   SmallVector<std::string> results;
@@ -202,16 +221,22 @@ std::string GemmEmitter::epilogueFunction() {
       writer.line(name + " = " + value + ";");
     }
   });
-  return "  FUSEC_DEVICE static void apply(" + parameters + ") {\n" + body + "  }\n";
+  return "  FUSEC_DEVICE static void apply(" + parameters + ") {\n" + body +
+         "  }\n";
 }
 
 FailureOr<KernelSource> GemmEmitter::emit() {
   Block &block = step.getBody().front();
-  SmallVector<Value> outputs = llvm::to_vector(block.getTerminator()->getOperands());
+  SmallVector<Value> outputs =
+      llvm::to_vector(block.getTerminator()->getOperands());
   auto analyzed = analyzeMatmul(
       outputs, [&](Operation *op) { return op->getBlock() == &block; },
-      [&](Value v) { return KernelWriter::getStrides(writer.getInputBuffer(v)); },
-      [&](unsigned i) { return KernelWriter::getStrides(writer.getOutputBuffer(i)); });
+      [&](Value v) {
+        return KernelWriter::getStrides(writer.getInputBuffer(v));
+      },
+      [&](unsigned i) {
+        return KernelWriter::getStrides(writer.getOutputBuffer(i));
+      });
   if (failed(analyzed))
     return step.emitOpError("is not a matmul with an epilogue");
   iteration = &*analyzed;
@@ -224,10 +249,11 @@ FailureOr<KernelSource> GemmEmitter::emit() {
     Descriptor a = matrix(iteration->lhs[s], iteration->m);
     Descriptor b = matrix(iteration->rhs[s], iteration->n);
     std::string name = writer.uniqueName("Segment" + std::to_string(s));
-    writer.declarations() << "typedef fusec::Segment<" << a.type << ",\n    " << b.type << ", "
-                          << accumulators << "> " << name << ";\n";
-    arguments += ",\n      " + name + "{" + a.value + ", {" + b.value + "}, int(" +
-                 print(iteration->k[s]) + ")}";
+    writer.declarations() << "typedef fusec::Segment<" << a.type << ",\n    "
+                          << b.type << ", " << accumulators << "> " << name
+                          << ";\n";
+    arguments += ",\n      " + name + "{" + a.value + ", {" + b.value +
+                 "}, int(" + print(iteration->k[s]) + ")}";
   }
   writer.declarations() << "\n";
 
@@ -247,15 +273,17 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   }
   std::string accumulator = accumulatorType(getElementType(root.getLhs()[0]));
   std::string function = epilogueFunction();
-  writer.declarations() << "struct Epilogue {\n  typedef " << accumulator
-                        << " Accumulator;\n  static constexpr int accumulators = " << accumulators
-                        << ";\n  typedef fusec::Pack<" << operandTypes << "> Operands;\n"
-                        << "  typedef fusec::Pack<" << resultTypes << "> Results;\n"
-                        << "  Operands operands;\n  Results results;\n"
-                        << function << "};\n\n";
+  writer.declarations()
+      << "struct Epilogue {\n  typedef " << accumulator
+      << " Accumulator;\n  static constexpr int accumulators = " << accumulators
+      << ";\n  typedef fusec::Pack<" << operandTypes << "> Operands;\n"
+      << "  typedef fusec::Pack<" << resultTypes << "> Results;\n"
+      << "  Operands operands;\n  Results results;\n"
+      << function << "};\n\n";
 
   auto number = [](int64_t value) { return std::to_string(value); };
-  int64_t tileM = schedule.getTileM(), tileN = schedule.getTileN(), tileK = schedule.getTileK();
+  int64_t tileM = schedule.getTileM(), tileN = schedule.getTileN(),
+          tileK = schedule.getTileK();
   int64_t threads = 0, shared = 0;
   int64_t bytes = getElementBytes(getElementType(root.getLhs()[0]));
   Expr batch = getElementCount(iteration->batchSizes, context), blocks;
@@ -267,24 +295,28 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   switch (schedule.getUnit()) {
   case GemmUnit::Simt: {
     writer.addHeader("gemm_simt.h");
-    config = "fusec::SimtConfig<" + number(tileM) + ", " + number(tileN) + ", " + number(tileK) +
-             ", " + number(schedule.getDivideM()) + ", " + number(schedule.getDivideN()) + ">";
+    config = "fusec::SimtConfig<" + number(tileM) + ", " + number(tileN) +
+             ", " + number(tileK) + ", " + number(schedule.getDivideM()) +
+             ", " + number(schedule.getDivideN()) + ">";
     templateCall = "fusec::gemmSimt<Config>";
     threads = (tileM / schedule.getDivideM()) * (tileN / schedule.getDivideN());
-    int64_t wide = accumulator == "double" || accumulator == "long long" ? 8 : 4;
+    int64_t wide =
+        accumulator == "double" || accumulator == "long long" ? 8 : 4;
     shared = simtSharedBytes(tileM, tileN, tileK, accumulators, wide);
     blocks = tiles(tileM, tileN);
     break;
   }
   case GemmUnit::Mma:
     writer.addHeader("gemm_mma.h");
-    config = "fusec::MmaConfig<" + number(tileM) + ", " + number(tileN) + ", " + number(tileK) +
-             ", " + number(schedule.getDivideM()) + ", " + number(schedule.getDivideN()) + ", " +
+    config = "fusec::MmaConfig<" + number(tileM) + ", " + number(tileN) + ", " +
+             number(tileK) + ", " + number(schedule.getDivideM()) + ", " +
+             number(schedule.getDivideN()) + ", " +
              number(schedule.getStages()) + ">";
     templateCall = "fusec::gemmMma<Config>";
     threads = 32 * schedule.getDivideM() * schedule.getDivideN();
-    shared = mmaSharedBytes(tileM, tileN, tileK, schedule.getDivideM(), schedule.getDivideN(),
-                            schedule.getStages(), accumulators, bytes);
+    shared = mmaSharedBytes(tileM, tileN, tileK, schedule.getDivideM(),
+                            schedule.getDivideN(), schedule.getStages(),
+                            accumulators, bytes);
     blocks = tiles(tileM, tileN);
     break;
   case GemmUnit::GemvM:
@@ -292,26 +324,33 @@ FailureOr<KernelSource> GemmEmitter::emit() {
     writer.addHeader("gemv.h");
     bool narrowN = schedule.getUnit() == GemmUnit::GemvN;
     threads = schedule.getDivideM();
-    config = "fusec::GemvConfig<" + number(narrowN ? tileN : tileM) + ", " + number(threads) + ">";
-    templateCall = std::string("fusec::gemv<Config, fusec::Narrow::") + (narrowN ? "N>" : "M>");
-    const MatrixAccess &wide = narrowN ? iteration->lhs[0] : iteration->rhs[0][0];
+    config = "fusec::GemvConfig<" + number(narrowN ? tileN : tileM) + ", " +
+             number(threads) + ">";
+    templateCall = std::string("fusec::gemv<Config, fusec::Narrow::") +
+                   (narrowN ? "N>" : "M>");
+    const MatrixAccess &wide =
+        narrowN ? iteration->lhs[0] : iteration->rhs[0][0];
     bool alongK = wide.kStride.isConstant(1) || wide.kStride.isConstant(0);
-    blocks = (narrowN ? iteration->m : iteration->n)
-                 .ceilDiv(Expr::constant(context, gemvOuters(alongK, threads))) *
-             batch;
+    blocks =
+        (narrowN ? iteration->m : iteration->n)
+            .ceilDiv(Expr::constant(context, gemvOuters(alongK, threads))) *
+        batch;
     break;
   }
   case GemmUnit::Wgmma:
     return step.emitOpError("has a schedule that this emitter does not print");
   }
   writer.line("typedef " + config + " Config;");
-  writer.line("const Epilogue epilogue = {{" + operandValues + "},\n      {" + resultValues + "}};");
-  writer.line(templateCall + "({int(" + print(iteration->m) + "), int(" + print(iteration->n) +
-              "), int(" + print(batch) + ")}, epilogue" + arguments + ");");
+  writer.line("const Epilogue epilogue = {{" + operandValues + "},\n      {" +
+              resultValues + "}};");
+  writer.line(templateCall + "({int(" + print(iteration->m) + "), int(" +
+              print(iteration->n) + "), int(" + print(batch) + ")}, epilogue" +
+              arguments + ");");
   return writer.finish({blocks, one(), one()}, threads, shared,
                        "FUSEC_KERNEL(" + std::to_string(threads) + ")");
 }
 
-FailureOr<KernelSource> fusec::emitGemm(StepOp step, VariantAttr variant, StringRef symbol) {
+FailureOr<KernelSource> fusec::emitGemm(StepOp step, VariantAttr variant,
+                                        StringRef symbol) {
   return GemmEmitter(step, variant, symbol).emit();
 }

@@ -13,7 +13,8 @@ std::string fusec::storageValue(Type type, const Twine &text) {
   return text.str();
 }
 
-FailureOr<KernelSource> fusec::emitKernel(StepOp step, VariantAttr variant, StringRef symbol) {
+FailureOr<KernelSource> fusec::emitKernel(StepOp step, VariantAttr variant,
+                                          StringRef symbol) {
   switch (step.getFamily()) {
   case Family::Pointwise:
     return emitPointwise(step, variant, symbol);

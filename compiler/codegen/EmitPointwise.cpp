@@ -10,28 +10,34 @@
 using namespace mlir;
 using namespace fusec;
 
-ScalarEmitter::Sources fusec::getRegionSources(KernelWriter &writer, VariantAttr variant) {
+ScalarEmitter::Sources fusec::getRegionSources(KernelWriter &writer,
+                                               VariantAttr variant) {
   ScalarEmitter::Sources sources;
   sources.load = [&writer, variant](Value value) {
     BufferOp buffer = writer.getInputBuffer(value);
-    return ScalarEmitter::Access{writer.pointer(buffer, true), KernelWriter::getStrides(buffer),
+    return ScalarEmitter::Access{writer.pointer(buffer, true),
+                                 KernelWriter::getStrides(buffer),
                                  writer.getAlignment(buffer, variant)};
   };
-  sources.tables = [&writer, names = std::make_shared<std::map<Operation *, std::string>>()](LookupOp op) {
-    std::string &name = (*names)[op];
-    if (name.empty()) {
-      SmallVector<BufferOp> buffers;
-      for (Value table : op.getTables())
-        buffers.push_back(writer.getInputBuffer(table));
-      name = writer.pointerTable(buffers, "tables");
-    }
-    return name;
-  };
+  sources.tables =
+      [&writer, names = std::make_shared<std::map<Operation *, std::string>>()](
+          LookupOp op) {
+        std::string &name = (*names)[op];
+        if (name.empty()) {
+          SmallVector<BufferOp> buffers;
+          for (Value table : op.getTables())
+            buffers.push_back(writer.getInputBuffer(table));
+          name = writer.pointerTable(buffers, "tables");
+        }
+        return name;
+      };
   return sources;
 }
 
-/// Declares the index of each dim, from the linear one, and returns their names.
-static std::vector<std::string> declareDims(KernelWriter &writer, ArrayRef<Expr> sizes) {
+/// Declares the index of each dim, from the linear one, and returns their
+/// names.
+static std::vector<std::string> declareDims(KernelWriter &writer,
+                                            ArrayRef<Expr> sizes) {
   if (sizes.size() == 1)
     return {"base"};
   std::vector<std::string> dims(sizes.size());
@@ -41,20 +47,27 @@ static std::vector<std::string> declareDims(KernelWriter &writer, ArrayRef<Expr>
     std::string size = writer.print(sizes[i], {});
     if (!sizes[i].getOperands().empty())
       size = "(" + size + ")";
-    writer.line("const " + writer.indexType() + " " + dims[i] + " = " + rest + (i ? " % " + size : "") + ";");
+    writer.line("const " + writer.indexType() + " " + dims[i] + " = " + rest +
+                (i ? " % " + size : "") + ";");
     rest += " / " + size;
   }
   return dims;
 }
 
-FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant, StringRef symbol) {
+FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant,
+                                             StringRef symbol) {
   auto schedule = cast<PointwiseScheduleAttr>(variant.getSchedule());
   KernelWriter writer(step, symbol, schedule.getIndexBits());
   writer.addHeader("vector.h");
   MLIRContext *context = step.getContext();
   FailureOr<PointwiseIteration> iteration = analyzePointwise(
-      step.getBody().front(), [&](Value v) { return KernelWriter::getStrides(writer.getInputBuffer(v)); },
-      [&](unsigned i) { return KernelWriter::getStrides(writer.getOutputBuffer(i)); });
+      step.getBody().front(),
+      [&](Value v) {
+        return KernelWriter::getStrides(writer.getInputBuffer(v));
+      },
+      [&](unsigned i) {
+        return KernelWriter::getStrides(writer.getOutputBuffer(i));
+      });
   if (failed(iteration))
     return step.emitOpError("is not a pointwise region");
   ScalarProgram &program = iteration->program;
@@ -64,14 +77,16 @@ FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant, S
   auto sources = getRegionSources(writer, variant);
 
   Expr count = getElementCount(sizes, context);
-  writer.line("const " + writer.indexType() + " count = " + writer.print(count, {}) + ";");
-  writer.open("fusec::forEachVector<" + Twine(schedule.getVector()) + ">(count, [&](" +
-              writer.indexType() + " base, auto width) {");
+  writer.line("const " + writer.indexType() +
+              " count = " + writer.print(count, {}) + ";");
+  writer.open("fusec::forEachVector<" + Twine(schedule.getVector()) +
+              ">(count, [&](" + writer.indexType() + " base, auto width) {");
   writer.line("constexpr int V = decltype(width)::value;");
   std::vector<std::string> dims = declareDims(writer, sizes);
   std::optional<ScalarEmitter::Lanes> lanes;
   if (!sizes.empty())
-    lanes = ScalarEmitter::Lanes{static_cast<unsigned>(sizes.size() - 1), schedule.getVector()};
+    lanes = ScalarEmitter::Lanes{static_cast<unsigned>(sizes.size() - 1),
+                                 schedule.getVector()};
   ScalarEmitter emitter(writer, program, dims, lanes, sources);
   emitter.nameLinearIndex("base");
 
@@ -83,11 +98,13 @@ FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant, S
     emitter.prepare(store.node);
     BufferOp buffer = writer.getOutputBuffer(store.output);
     Type type = cast<RankedTensorType>(buffer.getType()).getElementType();
-    if (lanes && ScalarEmitter::isVectorAccess(store.offset, lanes->dim, lanes->width,
-                                               getElementBytes(type),
-                                               writer.getAlignment(buffer, variant))) {
+    if (lanes &&
+        ScalarEmitter::isVectorAccess(store.offset, lanes->dim, lanes->width,
+                                      getElementBytes(type),
+                                      writer.getAlignment(buffer, variant))) {
       vectors[i] = writer.uniqueName("result");
-      writer.line("fusec::Vec<" + storageType(type) + ", V> " + vectors[i] + ";");
+      writer.line("fusec::Vec<" + storageType(type) + ", V> " + vectors[i] +
+                  ";");
     }
   }
   emitter.forEachLane(nodes, [&](unsigned i, StringRef name) {
@@ -95,19 +112,25 @@ FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant, S
     BufferOp buffer = writer.getOutputBuffer(store.output);
     Type type = cast<RankedTensorType>(buffer.getType()).getElementType();
     std::string target = vectors[i].empty()
-                             ? writer.pointer(buffer, false) + "[" + emitter.print(store.offset) + "]"
+                             ? writer.pointer(buffer, false) + "[" +
+                                   emitter.print(store.offset) + "]"
                              : vectors[i] + "[lane]";
     writer.line(target + " = " + storageValue(type, name) + ";");
   });
   for (auto [i, store] : llvm::enumerate(iteration->stores))
     if (!vectors[i].empty())
-      writer.line("fusec::store<V>(" + writer.pointer(writer.getOutputBuffer(store.output), false) +
-                  " + " + emitter.print(store.offset) + ", " + vectors[i] + ");");
+      writer.line("fusec::store<V>(" +
+                  writer.pointer(writer.getOutputBuffer(store.output), false) +
+                  " + " + emitter.print(store.offset) + ", " + vectors[i] +
+                  ");");
   writer.close("});");
 
-  Expr perBlock = Expr::constant(context, schedule.getThreads() * schedule.getVector());
-  Expr blocks = Expr::min(count.ceilDiv(perBlock), Expr::constant(context, maxGridBlocks));
+  Expr perBlock =
+      Expr::constant(context, schedule.getThreads() * schedule.getVector());
+  Expr blocks = Expr::min(count.ceilDiv(perBlock),
+                          Expr::constant(context, maxGridBlocks));
   Expr one = Expr::constant(context, 1);
   return writer.finish({blocks, one, one}, schedule.getThreads(), 0,
-                       "FUSEC_KERNEL(" + std::to_string(schedule.getThreads()) + ")");
+                       "FUSEC_KERNEL(" + std::to_string(schedule.getThreads()) +
+                           ")");
 }

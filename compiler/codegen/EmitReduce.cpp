@@ -13,8 +13,9 @@ using namespace fusec;
 static std::string combiner(Operation *op) {
   std::string type = computeType(getElementType(op->getOperand(0)));
   if (auto arg = dyn_cast<ArgReduceOp>(op))
-    return std::string(arg.getKind() == ArgKind::Max ? "fusec::ArgMax<" : "fusec::ArgMin<") + type +
-           (arg.getLast() ? ", true>" : ">");
+    return std::string(arg.getKind() == ArgKind::Max ? "fusec::ArgMax<"
+                                                     : "fusec::ArgMin<") +
+           type + (arg.getLast() ? ", true>" : ">");
   switch (cast<ReduceOp>(op).getKind()) {
   case ReduceKind::Sum:
     return "fusec::Sum<" + type + ">";
@@ -40,29 +41,37 @@ static std::string scopeType(ReduceScheduleAttr schedule) {
   return "";
 }
 
-FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant, StringRef symbol) {
+FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
+                                          StringRef symbol) {
   auto schedule = cast<ReduceScheduleAttr>(variant.getSchedule());
   KernelWriter writer(step, symbol, schedule.getIndexBits());
   writer.addHeader("reduce.h");
   Block &block = step.getBody().front();
-  SmallVector<Value> outputs = llvm::to_vector(block.getTerminator()->getOperands());
-  FailureOr<RowIteration> iteration =
-      analyzeRows(outputs, [&](Operation *op) { return op->getBlock() == &block; },
-                  [&](unsigned i) { return KernelWriter::getStrides(writer.getOutputBuffer(i)); });
+  SmallVector<Value> outputs =
+      llvm::to_vector(block.getTerminator()->getOperands());
+  FailureOr<RowIteration> iteration = analyzeRows(
+      outputs, [&](Operation *op) { return op->getBlock() == &block; },
+      [&](unsigned i) {
+        return KernelWriter::getStrides(writer.getOutputBuffer(i));
+      });
   if (failed(iteration))
-    return step.emitOpError("is not a region of reductions over one set of rows");
+    return step.emitOpError(
+        "is not a region of reductions over one set of rows");
   ScalarProgram &program = iteration->program;
   Expr rows = program.getSizes()[0], length = program.getSizes()[1];
 
   std::map<void *, std::string> results;
   auto sources = getRegionSources(writer, variant);
-  sources.root = [&](Value value) { return results[value.getAsOpaquePointer()]; };
+  sources.root = [&](Value value) {
+    return results[value.getAsOpaquePointer()];
+  };
   writer.declareBuffers();
 
   std::string index = writer.indexType();
   writer.line("typedef " + scopeType(schedule) + " Scope;");
   writer.line("const " + index + " length = " + writer.print(length, {}) + ";");
-  writer.open("fusec::forEachRow<Scope>(" + writer.print(rows, {}) + ", [&](fusec::i64 group) {");
+  writer.open("fusec::forEachRow<Scope>(" + writer.print(rows, {}) +
+              ", [&](fusec::i64 group) {");
   writer.line("const " + index + " row = " + index + "(group);");
   ScalarEmitter emitter(writer, program, {"row", "k"}, std::nullopt, sources);
 
@@ -71,19 +80,23 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant, Stri
     Type type = getElementType(op->getOperand(0));
     std::string name = writer.uniqueName(op->getName().stripDialect());
     bool isArg = isa<ArgReduceOp>(op);
-    std::string value = isArg ? "fusec::Indexed<" + computeType(type) + ">" : computeType(type);
-    writer.open("const auto " + name + " = fusec::reduceRow<Scope, " + combiner(op) + ">(length, [&](" +
-                index + " k) -> " + value + " {");
+    std::string value =
+        isArg ? "fusec::Indexed<" + computeType(type) + ">" : computeType(type);
+    writer.open("const auto " + name + " = fusec::reduceRow<Scope, " +
+                combiner(op) + ">(length, [&](" + index + " k) -> " + value +
+                " {");
     emitter.pushScope();
     std::string element = emitter.emit(operand);
-    writer.line(isArg ? "return {" + element + ", k};" : "return " + element + ";");
+    writer.line(isArg ? "return {" + element + ", k};"
+                      : "return " + element + ";");
     emitter.popScope();
     writer.close("});");
     // A 16-bit result is rounded like that of any op.
     Type resultType = getElementType(op->getResult(0));
     std::string result = isArg ? name + ".index" : name;
     if (resultType.isF16() || resultType.isBF16())
-      result = "fusec::cast<float>(fusec::cast<" + storageType(resultType) + ">(" + name + "))";
+      result = "fusec::cast<float>(fusec::cast<" + storageType(resultType) +
+               ">(" + name + "))";
     results[op->getResult(0).getAsOpaquePointer()] = result;
   }
 
@@ -91,10 +104,12 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant, Stri
     std::string value = emitter.emit(store.node);
     BufferOp buffer = writer.getOutputBuffer(store.output);
     Type type = cast<RankedTensorType>(buffer.getType()).getElementType();
-    writer.line(writer.pointer(buffer, false) + "[" + emitter.print(store.offset) +
+    writer.line(writer.pointer(buffer, false) + "[" +
+                emitter.print(store.offset) +
                 "] = " + storageValue(type, value) + ";");
   };
-  auto full = llvm::make_filter_range(iteration->stores, [](const RowStore &s) { return s.isFull; });
+  auto full = llvm::make_filter_range(
+      iteration->stores, [](const RowStore &s) { return s.isFull; });
   if (!full.empty()) {
     for (const RowStore &s : full)
       emitter.hoist(s.node, 1);
@@ -105,7 +120,8 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant, Stri
     emitter.popScope();
     writer.close("});");
   }
-  auto once = llvm::make_filter_range(iteration->stores, [](const RowStore &s) { return !s.isFull; });
+  auto once = llvm::make_filter_range(
+      iteration->stores, [](const RowStore &s) { return !s.isFull; });
   if (!once.empty()) {
     writer.open("if (Scope::rank() == 0) {");
     emitter.pushScope();
@@ -117,12 +133,14 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant, Stri
   writer.close("});");
 
   MLIRContext *context = step.getContext();
-  int64_t rowsPerBlock = schedule.getScope() == ReduceScope::Thread ? schedule.getThreads()
-                         : schedule.getScope() == ReduceScope::Warp ? schedule.getThreads() / 32
-                                                                    : 1;
+  int64_t rowsPerBlock =
+      schedule.getScope() == ReduceScope::Thread ? schedule.getThreads()
+      : schedule.getScope() == ReduceScope::Warp ? schedule.getThreads() / 32
+                                                 : 1;
   Expr one = Expr::constant(context, 1);
   Expr blocks = Expr::min(rows.ceilDiv(Expr::constant(context, rowsPerBlock)),
                           Expr::constant(context, maxGridBlocks));
   return writer.finish({blocks, one, one}, schedule.getThreads(), 0,
-                       "FUSEC_KERNEL(" + std::to_string(schedule.getThreads()) + ")");
+                       "FUSEC_KERNEL(" + std::to_string(schedule.getThreads()) +
+                           ")");
 }

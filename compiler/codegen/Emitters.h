@@ -13,12 +13,16 @@ namespace fusec {
 /// many times over, and within every limit.
 constexpr int64_t maxGridBlocks = 1 << 20;
 
-mlir::FailureOr<KernelSource> emitPointwise(StepOp step, VariantAttr variant, llvm::StringRef symbol);
-mlir::FailureOr<KernelSource> emitReduce(StepOp step, VariantAttr variant, llvm::StringRef symbol);
-mlir::FailureOr<KernelSource> emitGemm(StepOp step, VariantAttr variant, llvm::StringRef symbol);
+mlir::FailureOr<KernelSource> emitPointwise(StepOp step, VariantAttr variant,
+                                            llvm::StringRef symbol);
+mlir::FailureOr<KernelSource> emitReduce(StepOp step, VariantAttr variant,
+                                         llvm::StringRef symbol);
+mlir::FailureOr<KernelSource> emitGemm(StepOp step, VariantAttr variant,
+                                       llvm::StringRef symbol);
 
 /// Loads from the buffers of the step's inputs.
-ScalarEmitter::Sources getRegionSources(KernelWriter &writer, VariantAttr variant);
+ScalarEmitter::Sources getRegionSources(KernelWriter &writer,
+                                        VariantAttr variant);
 
 /// A value in compute type as it is stored.
 std::string storageValue(mlir::Type type, const llvm::Twine &text);

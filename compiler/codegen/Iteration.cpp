@@ -16,7 +16,8 @@ struct Piece {
 } // namespace
 
 /// A concat of equally shaped values is several stores of one iteration.
-static SmallVector<Piece> splitOutputs(ArrayRef<Value> outputs, ScalarProgram::Inside isInside) {
+static SmallVector<Piece> splitOutputs(ArrayRef<Value> outputs,
+                                       ScalarProgram::Inside isInside) {
   SmallVector<Piece> pieces;
   for (auto [i, output] : llvm::enumerate(outputs)) {
     auto concat = output.getDefiningOp<ConcatOp>();
@@ -30,7 +31,8 @@ static SmallVector<Piece> splitOutputs(ArrayRef<Value> outputs, ScalarProgram::I
     }
     Expr start = Expr::constant(output.getContext(), 0);
     for (Value value : concat.getValues()) {
-      pieces.push_back({value, static_cast<unsigned>(i), static_cast<int64_t>(concat.getAxis()), start});
+      pieces.push_back({value, static_cast<unsigned>(i),
+                        static_cast<int64_t>(concat.getAxis()), start});
       start = start + getSizes(value)[concat.getAxis()];
     }
   }
@@ -52,7 +54,9 @@ static void refine(ScalarProgram &program, SmallVectorImpl<Expr> &offsets) {
             continue;
           auto size = program.getSizes()[term.getIndex()].getConstant();
           bool whole = size ? *size % *divisor == 0 && *size > *divisor
-                            : program.getSizes()[term.getIndex()].mod(Expr::constant(context, *divisor)).isConstant(0);
+                            : program.getSizes()[term.getIndex()]
+                                  .mod(Expr::constant(context, *divisor))
+                                  .isConstant(0);
           if (whole)
             split = {term.getIndex(), *divisor};
         }
@@ -84,7 +88,8 @@ static void refine(ScalarProgram &program, SmallVectorImpl<Expr> &offsets) {
 }
 
 /// Dims of one point carry nothing; without them the innermost one is real.
-static void dropUnitDims(ScalarProgram &program, SmallVectorImpl<Expr> &offsets) {
+static void dropUnitDims(ScalarProgram &program,
+                         SmallVectorImpl<Expr> &offsets) {
   MLIRContext *context = program.getContext();
   SmallVector<Expr> sizes, values;
   for (Expr size : program.getSizes()) {
@@ -108,17 +113,22 @@ static void coalesce(ScalarProgram &program, SmallVectorImpl<Expr> &offsets,
     Expr inner = program.getSizes()[i + 1];
     bool joins = true;
     auto check = [&](Expr expr) {
-      auto outerStep = getDimCoefficient(expr, i), innerStep = getDimCoefficient(expr, i + 1);
-      joins = joins && outerStep && innerStep && *outerStep == *innerStep * inner;
+      auto outerStep = getDimCoefficient(expr, i),
+           innerStep = getDimCoefficient(expr, i + 1);
+      joins =
+          joins && outerStep && innerStep && *outerStep == *innerStep * inner;
     };
     llvm::for_each(offsets, check);
     for (size_t n = 0; n < program.size() && joins; ++n) {
       const ScalarNode &node = program[n];
       if (node.kind == ScalarNode::Kind::Load) {
-        check(program.getRanges().simplify(getOffset(node.indices, inputStrides(node.value), context)));
+        check(program.getRanges().simplify(
+            getOffset(node.indices, inputStrides(node.value), context)));
         continue;
       }
-      auto unused = [&](Expr expr) { joins = joins && !usesDim(expr, i) && !usesDim(expr, i + 1); };
+      auto unused = [&](Expr expr) {
+        joins = joins && !usesDim(expr, i) && !usesDim(expr, i + 1);
+      };
       if (node.kind != ScalarNode::Kind::Root)
         llvm::for_each(node.indices, unused);
       if (node.expr)
@@ -152,7 +162,8 @@ static void coalesce(ScalarProgram &program, SmallVectorImpl<Expr> &offsets,
 
 FailureOr<PointwiseIteration>
 fusec::analyzePointwise(ArrayRef<Value> outputs, ScalarProgram::Inside isInside,
-                        InputStrides inputStrides, OutputStrides outputStrides) {
+                        InputStrides inputStrides,
+                        OutputStrides outputStrides) {
   if (outputs.empty())
     return failure();
   MLIRContext *context = outputs[0].getContext();
@@ -174,7 +185,8 @@ fusec::analyzePointwise(ArrayRef<Value> outputs, ScalarProgram::Inside isInside,
     unsigned node = program.build(piece.value, indices, isInside);
     if (piece.axis >= 0)
       indices[piece.axis] = indices[piece.axis] + piece.start;
-    offsets.push_back(program.getRanges().simplify(getOffset(indices, outputStrides(piece.output), context)));
+    offsets.push_back(program.getRanges().simplify(
+        getOffset(indices, outputStrides(piece.output), context)));
     result.stores.push_back({node, piece.output, Expr()});
   }
   refine(program, offsets);
@@ -185,9 +197,12 @@ fusec::analyzePointwise(ArrayRef<Value> outputs, ScalarProgram::Inside isInside,
   return result;
 }
 
-FailureOr<PointwiseIteration> fusec::analyzePointwise(Block &block, InputStrides inputStrides,
-                                                      OutputStrides outputStrides) {
-  SmallVector<Value> outputs = llvm::to_vector(block.getTerminator()->getOperands());
-  return analyzePointwise(outputs, [&](Operation *op) { return op->getBlock() == &block; },
-                          inputStrides, outputStrides);
+FailureOr<PointwiseIteration>
+fusec::analyzePointwise(Block &block, InputStrides inputStrides,
+                        OutputStrides outputStrides) {
+  SmallVector<Value> outputs =
+      llvm::to_vector(block.getTerminator()->getOperands());
+  return analyzePointwise(
+      outputs, [&](Operation *op) { return op->getBlock() == &block; },
+      inputStrides, outputStrides);
 }

@@ -29,11 +29,13 @@ using OutputStrides = llvm::function_ref<llvm::SmallVector<Expr>(unsigned)>;
 
 /// Fails where the outputs do not share one iteration space.
 mlir::FailureOr<PointwiseIteration>
-analyzePointwise(llvm::ArrayRef<mlir::Value> outputs, ScalarProgram::Inside isInside,
-                 InputStrides inputStrides, OutputStrides outputStrides);
+analyzePointwise(llvm::ArrayRef<mlir::Value> outputs,
+                 ScalarProgram::Inside isInside, InputStrides inputStrides,
+                 OutputStrides outputStrides);
 /// The same for a region whose arguments are its inputs.
 mlir::FailureOr<PointwiseIteration>
-analyzePointwise(mlir::Block &block, InputStrides inputStrides, OutputStrides outputStrides);
+analyzePointwise(mlir::Block &block, InputStrides inputStrides,
+                 OutputStrides outputStrides);
 
 /// One reduction of a row kernel: its operand at (row, k).
 struct RowReduction {
@@ -53,9 +55,9 @@ struct RowIteration {
   llvm::SmallVector<RowReduction> reductions; // in order of dependence
   llvm::SmallVector<RowStore> stores;
 };
-mlir::FailureOr<RowIteration>
-analyzeRows(llvm::ArrayRef<mlir::Value> outputs, ScalarProgram::Inside isInside,
-            OutputStrides outputStrides);
+mlir::FailureOr<RowIteration> analyzeRows(llvm::ArrayRef<mlir::Value> outputs,
+                                          ScalarProgram::Inside isInside,
+                                          OutputStrides outputStrides);
 
 /// Where a matmul root's operand lies: offset = batch + outer * outerStride +
 /// k * kStride, in elements; `batch` is an expression in the batch dims.
@@ -82,9 +84,10 @@ struct MatmulIteration {
   ContractionOp root;
   llvm::SmallVector<Expr> batchSizes;
   Expr m, n;
-  llvm::SmallVector<Expr> k;                                // a segment
-  llvm::SmallVector<MatrixAccess> lhs;                      // a segment
-  llvm::SmallVector<llvm::SmallVector<MatrixAccess>> rhs;   // [segment][accumulator]
+  llvm::SmallVector<Expr> k;           // a segment
+  llvm::SmallVector<MatrixAccess> lhs; // a segment
+  llvm::SmallVector<llvm::SmallVector<MatrixAccess>>
+      rhs; // [segment][accumulator]
   ScalarProgram epilogue;
   llvm::SmallVector<TileOperand> operands;
   llvm::SmallVector<TileStore> stores;
@@ -92,16 +95,19 @@ struct MatmulIteration {
 /// Fails where an operand is not a plain matrix or the epilogue reads anything
 /// but scalars, rows, columns and tiles.
 mlir::FailureOr<MatmulIteration>
-analyzeMatmul(llvm::ArrayRef<mlir::Value> outputs, ScalarProgram::Inside isInside,
-              InputStrides inputStrides, OutputStrides outputStrides);
+analyzeMatmul(llvm::ArrayRef<mlir::Value> outputs,
+              ScalarProgram::Inside isInside, InputStrides inputStrides,
+              OutputStrides outputStrides);
 
 /// Whether a value at [batch.., outer, k] is a plain matrix in memory.
-mlir::FailureOr<MatrixAccess> analyzeMatrix(mlir::Value value, ScalarProgram::Inside isInside,
+mlir::FailureOr<MatrixAccess> analyzeMatrix(mlir::Value value,
+                                            ScalarProgram::Inside isInside,
                                             InputStrides inputStrides);
 
 /// The ops inside that the outputs depend on, in order.
 llvm::SmallVector<mlir::Operation *>
-collectInside(llvm::ArrayRef<mlir::Value> outputs, ScalarProgram::Inside isInside);
+collectInside(llvm::ArrayRef<mlir::Value> outputs,
+              ScalarProgram::Inside isInside);
 
 } // namespace fusec
 

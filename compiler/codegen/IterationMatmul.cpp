@@ -9,41 +9,51 @@ using namespace fusec;
 using Kind = ScalarNode::Kind;
 
 /// Splits an offset into the strides along two dims and the rest.
-static FailureOr<TileAccess> splitOffset(Expr offset, unsigned first, unsigned second) {
-  auto a = getDimCoefficient(offset, first), b = getDimCoefficient(offset, second);
+static FailureOr<TileAccess> splitOffset(Expr offset, unsigned first,
+                                         unsigned second) {
+  auto a = getDimCoefficient(offset, first),
+       b = getDimCoefficient(offset, second);
   if (!a || !b || usesIndirect(offset))
     return failure();
   MLIRContext *context = offset.getContext();
-  Expr rest = offset - *a * Expr::dim(context, first) - *b * Expr::dim(context, second);
-  if (usesDim(rest, first) || usesDim(rest, second) || usesDim(*a, first) || usesDim(*b, second))
+  Expr rest =
+      offset - *a * Expr::dim(context, first) - *b * Expr::dim(context, second);
+  if (usesDim(rest, first) || usesDim(rest, second) || usesDim(*a, first) ||
+      usesDim(*b, second))
     return failure();
   bool plain = true; // strides that depend on sizes alone
   for (Expr stride : {*a, *b})
-    stride.walkLeaves([&](Expr leaf) { plain &= leaf.getKind() == ExprKind::Symbol; });
+    stride.walkLeaves(
+        [&](Expr leaf) { plain &= leaf.getKind() == ExprKind::Symbol; });
   if (!plain)
     return failure();
   return TileAccess{*a, *b, rest};
 }
 
-FailureOr<MatrixAccess> fusec::analyzeMatrix(Value value, ScalarProgram::Inside isInside,
+FailureOr<MatrixAccess> fusec::analyzeMatrix(Value value,
+                                             ScalarProgram::Inside isInside,
                                              InputStrides inputStrides) {
   SmallVector<Expr> sizes = getSizes(value);
   MLIRContext *context = value.getContext();
   ScalarProgram program(sizes, context);
-  const ScalarNode &node =
-      program[program.build(value, IndexMap::identity(context, sizes.size()).results, isInside)];
+  const ScalarNode &node = program[program.build(
+      value, IndexMap::identity(context, sizes.size()).results, isInside)];
   if (node.kind != Kind::Load)
     return failure();
-  Expr offset = program.getRanges().simplify(getOffset(node.indices, inputStrides(node.value), context));
+  Expr offset = program.getRanges().simplify(
+      getOffset(node.indices, inputStrides(node.value), context));
   auto access = splitOffset(offset, sizes.size() - 2, sizes.size() - 1);
   if (failed(access))
     return failure();
-  return MatrixAccess{node.value, access->rowStride, access->columnStride, access->batch};
+  return MatrixAccess{node.value, access->rowStride, access->columnStride,
+                      access->batch};
 }
 
 /// Leaves and structure that an epilogue may have.
-static LogicalResult collectOperands(const ScalarProgram &program, unsigned batchRank,
-                                     InputStrides inputStrides, SmallVectorImpl<TileOperand> &operands) {
+static LogicalResult collectOperands(const ScalarProgram &program,
+                                     unsigned batchRank,
+                                     InputStrides inputStrides,
+                                     SmallVectorImpl<TileOperand> &operands) {
   MLIRContext *context = program.getContext();
   for (size_t n = 0; n < program.size(); ++n) {
     const ScalarNode &node = program[n];
@@ -54,7 +64,8 @@ static LogicalResult collectOperands(const ScalarProgram &program, unsigned batc
           return failure();
       break;
     case Kind::Load: {
-      Expr offset = program.getRanges().simplify(getOffset(node.indices, inputStrides(node.value), context));
+      Expr offset = program.getRanges().simplify(
+          getOffset(node.indices, inputStrides(node.value), context));
       auto access = splitOffset(offset, batchRank, batchRank + 1);
       if (failed(access))
         return failure();
@@ -71,8 +82,10 @@ static LogicalResult collectOperands(const ScalarProgram &program, unsigned batc
   return success();
 }
 
-FailureOr<MatmulIteration> fusec::analyzeMatmul(ArrayRef<Value> outputs, ScalarProgram::Inside isInside,
-                                                InputStrides inputStrides, OutputStrides outputStrides) {
+FailureOr<MatmulIteration> fusec::analyzeMatmul(ArrayRef<Value> outputs,
+                                                ScalarProgram::Inside isInside,
+                                                InputStrides inputStrides,
+                                                OutputStrides outputStrides) {
   ContractionOp root;
   for (Operation *op : collectInside(outputs, isInside))
     if (auto contraction = dyn_cast<ContractionOp>(op)) {
@@ -85,12 +98,22 @@ FailureOr<MatmulIteration> fusec::analyzeMatmul(ArrayRef<Value> outputs, ScalarP
   MLIRContext *context = root.getContext();
   SmallVector<Expr> sizes = getSizes(root.getAccumulators()[0]);
   unsigned batchRank = sizes.size() - 2;
-  MatmulIteration result{root, {}, sizes[batchRank], sizes[batchRank + 1], {}, {}, {},
-                         ScalarProgram(sizes, context), {}, {}};
+  MatmulIteration result{root,
+                         {},
+                         sizes[batchRank],
+                         sizes[batchRank + 1],
+                         {},
+                         {},
+                         {},
+                         ScalarProgram(sizes, context),
+                         {},
+                         {}};
   result.batchSizes.assign(sizes.begin(), sizes.begin() + batchRank);
 
   // A matrix is in memory, even where its elements are all the same.
-  auto isView = [&](Operation *op) { return isInside(op) && !isa<ConstantOp>(op); };
+  auto isView = [&](Operation *op) {
+    return isInside(op) && !isa<ConstantOp>(op);
+  };
   for (unsigned s = 0; s < root.getNumSegments(); ++s) {
     auto lhs = analyzeMatrix(root.getLhs()[s], isView, inputStrides);
     if (failed(lhs))
@@ -103,9 +126,10 @@ FailureOr<MatmulIteration> fusec::analyzeMatmul(ArrayRef<Value> outputs, ScalarP
       if (failed(rhs))
         return failure();
       std::swap(rhs->outerStride, rhs->kStride); // B is [k, n]
-      const MatrixAccess &first = result.rhs[s].empty() ? *rhs : result.rhs[s][0];
-      if (first.outerStride != rhs->outerStride || first.kStride != rhs->kStride ||
-          first.batch != rhs->batch)
+      const MatrixAccess &first =
+          result.rhs[s].empty() ? *rhs : result.rhs[s][0];
+      if (first.outerStride != rhs->outerStride ||
+          first.kStride != rhs->kStride || first.batch != rhs->batch)
         return failure();
       result.rhs[s].push_back(*rhs);
     }
@@ -122,13 +146,15 @@ FailureOr<MatmulIteration> fusec::analyzeMatmul(ArrayRef<Value> outputs, ScalarP
       indices = delinearize(linearize(indices, sizes, context), own);
     }
     unsigned node = program.build(output, indices, isInside);
-    Expr offset = program.getRanges().simplify(getOffset(indices, outputStrides(i), context));
+    Expr offset = program.getRanges().simplify(
+        getOffset(indices, outputStrides(i), context));
     auto access = splitOffset(offset, batchRank, batchRank + 1);
     if (failed(access))
       return failure();
     result.stores.push_back({node, static_cast<unsigned>(i), *access});
   }
-  if (failed(collectOperands(program, batchRank, inputStrides, result.operands)))
+  if (failed(
+          collectOperands(program, batchRank, inputStrides, result.operands)))
     return failure();
   return result;
 }

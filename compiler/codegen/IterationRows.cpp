@@ -7,7 +7,8 @@
 using namespace mlir;
 using namespace fusec;
 
-SmallVector<Operation *> fusec::collectInside(ArrayRef<Value> outputs, ScalarProgram::Inside isInside) {
+SmallVector<Operation *> fusec::collectInside(ArrayRef<Value> outputs,
+                                              ScalarProgram::Inside isInside) {
   SmallVector<Operation *> ordered;
   llvm::SmallPtrSet<Operation *, 16> seen;
   // An explicit stack: chains in models can be longer than a thread's stack.
@@ -40,7 +41,8 @@ static SmallVector<int64_t> getAxes(Operation *op) {
   return {static_cast<int64_t>(cast<ArgReduceOp>(op).getAxis())};
 }
 
-FailureOr<RowIteration> fusec::analyzeRows(ArrayRef<Value> outputs, ScalarProgram::Inside isInside,
+FailureOr<RowIteration> fusec::analyzeRows(ArrayRef<Value> outputs,
+                                           ScalarProgram::Inside isInside,
                                            OutputStrides outputStrides) {
   SmallVector<Operation *> reduces;
   for (Operation *op : collectInside(outputs, isInside))
@@ -58,21 +60,26 @@ FailureOr<RowIteration> fusec::analyzeRows(ArrayRef<Value> outputs, ScalarProgra
   // Dim 0 is the row, dim 1 the position in it.
   SmallVector<Expr> kept, reduced;
   for (auto [i, size] : llvm::enumerate(sizes))
-    (llvm::is_contained(axes, static_cast<int64_t>(i)) ? reduced : kept).push_back(size);
-  Expr rows = getElementCount(kept, context), length = getElementCount(reduced, context);
+    (llvm::is_contained(axes, static_cast<int64_t>(i)) ? reduced : kept)
+        .push_back(size);
+  Expr rows = getElementCount(kept, context),
+       length = getElementCount(reduced, context);
   SmallVector<Expr> space = {rows, length};
   RowIteration result{ScalarProgram(space, context), {}, {}};
   ScalarProgram &program = result.program;
   ExprRanges ranges = program.getRanges();
   Expr row = Expr::dim(context, 0), k = Expr::dim(context, 1);
-  SmallVector<Expr> rowIndices = delinearize(row, kept), innerIndices = delinearize(k, reduced);
+  SmallVector<Expr> rowIndices = delinearize(row, kept),
+                    innerIndices = delinearize(k, reduced);
   SmallVector<Expr> full;
   size_t nextKept = 0, nextReduced = 0;
   for (size_t i = 0; i < sizes.size(); ++i)
-    full.push_back(llvm::is_contained(axes, static_cast<int64_t>(i)) ? innerIndices[nextReduced++]
-                                                                     : rowIndices[nextKept++]);
+    full.push_back(llvm::is_contained(axes, static_cast<int64_t>(i))
+                       ? innerIndices[nextReduced++]
+                       : rowIndices[nextKept++]);
   for (Operation *op : reduces)
-    result.reductions.push_back({op, program.build(op->getOperand(0), full, isInside)});
+    result.reductions.push_back(
+        {op, program.build(op->getOperand(0), full, isInside)});
 
   Expr count = getElementCount(sizes, context);
   for (auto [i, output] : llvm::enumerate(outputs)) {
@@ -90,7 +97,8 @@ FailureOr<RowIteration> fusec::analyzeRows(ArrayRef<Value> outputs, ScalarProgra
     } else
       return failure();
     unsigned node = program.build(output, indices, isInside);
-    Expr offset = ranges.simplify(getOffset(indices, outputStrides(i), context));
+    Expr offset =
+        ranges.simplify(getOffset(indices, outputStrides(i), context));
     if (!isFull && program.varies(node, 1))
       return failure();
     result.stores.push_back({node, static_cast<unsigned>(i), offset, isFull});

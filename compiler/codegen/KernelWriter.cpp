@@ -69,7 +69,8 @@ std::string fusec::literal(TypedAttr value) {
     exact.convert(isDouble ? APFloat::IEEEdouble() : APFloat::IEEEsingle(),
                   APFloat::rmNearestTiesToEven, &lost);
     if (!exact.isFinite()) {
-      std::string bits = "0x" + llvm::utohexstr(exact.bitcastToAPInt().getZExtValue());
+      std::string bits =
+          "0x" + llvm::utohexstr(exact.bitcastToAPInt().getZExtValue());
       return isDouble ? "fusec::primitive::doubleOf(" + bits + "ull)"
                       : "fusec::primitive::floatOf(" + bits + "u)";
     }
@@ -87,9 +88,10 @@ std::string fusec::literal(TypedAttr value) {
   if (type.isInteger(1))
     return integer.isZero() ? "false" : "true";
   // Casts keep the most negative value from being a negated positive one.
-  std::string text = llvm::utostr(integer.isNegative() && !type.isUnsignedInteger()
-                                      ? static_cast<uint64_t>(integer.sext(64).getZExtValue())
-                                      : integer.getZExtValue());
+  std::string text =
+      llvm::utostr(integer.isNegative() && !type.isUnsignedInteger()
+                       ? static_cast<uint64_t>(integer.sext(64).getZExtValue())
+                       : integer.getZExtValue());
   return storageType(type) + "(" + text + "ull)";
 }
 
@@ -102,24 +104,31 @@ KernelWriter::KernelWriter(StepOp step, StringRef symbol, unsigned indexBits)
       declarationStream(declarationText) {
   // Words of the language, and names that the emitters use as they are.
   for (StringRef reserved :
-       {"V", "lane", "width", "base", "count", "row", "k", "group", "length", "Scope", "Config",
-        "Epilogue", "epilogue", "fusec", "auto", "bool", "break", "case", "catch", "char", "class",
-        "const", "continue", "default", "delete", "do", "double", "else", "enum", "explicit",
-        "export", "extern", "false", "float", "for", "friend", "goto", "if", "inline", "int", "long",
-        "mutable", "namespace", "new", "operator", "private", "protected", "public", "register",
-        "return", "short", "signed", "sizeof", "static", "struct", "switch", "template", "this",
-        "throw", "true", "try", "typedef", "typename", "union", "unsigned", "using", "virtual",
-        "void", "volatile", "while", "and", "or", "not", "xor", "asm", "constant"})
+       {"V",         "lane",    "width",    "base",    "count",     "row",
+        "k",         "group",   "length",   "Scope",   "Config",    "Epilogue",
+        "epilogue",  "fusec",   "auto",     "bool",    "break",     "case",
+        "catch",     "char",    "class",    "const",   "continue",  "default",
+        "delete",    "do",      "double",   "else",    "enum",      "explicit",
+        "export",    "extern",  "false",    "float",   "for",       "friend",
+        "goto",      "if",      "inline",   "int",     "long",      "mutable",
+        "namespace", "new",     "operator", "private", "protected", "public",
+        "register",  "return",  "short",    "signed",  "sizeof",    "static",
+        "struct",    "switch",  "template", "this",    "throw",     "true",
+        "try",       "typedef", "typename", "union",   "unsigned",  "using",
+        "virtual",   "void",    "volatile", "while",   "and",       "or",
+        "not",       "xor",     "asm",      "constant"})
     names.insert(reserved);
   names.insert(symbol);
 }
 
 static BufferOp lookupBuffer(StepOp step, Attribute ref) {
-  return SymbolTable::lookupNearestSymbolFrom<BufferOp>(step, cast<FlatSymbolRefAttr>(ref));
+  return SymbolTable::lookupNearestSymbolFrom<BufferOp>(
+      step, cast<FlatSymbolRefAttr>(ref));
 }
 
 BufferOp KernelWriter::getInputBuffer(Value argument) {
-  return lookupBuffer(step, step.getInputs()[cast<BlockArgument>(argument).getArgNumber()]);
+  return lookupBuffer(
+      step, step.getInputs()[cast<BlockArgument>(argument).getArgNumber()]);
 }
 BufferOp KernelWriter::getOutputBuffer(unsigned result) {
   return lookupBuffer(step, step.getOutputs()[result]);
@@ -130,14 +139,19 @@ SmallVector<Expr> KernelWriter::getStrides(BufferOp buffer) {
                              [](ExprAttr attr) { return Expr(attr); });
 }
 
-unsigned KernelWriter::getAlignment(BufferOp buffer, VariantAttr variant) const {
-  unsigned element = getElementBytes(cast<RankedTensorType>(buffer.getType()).getElementType());
+unsigned KernelWriter::getAlignment(BufferOp buffer,
+                                    VariantAttr variant) const {
+  unsigned element = getElementBytes(
+      cast<RankedTensorType>(buffer.getType()).getElementType());
   unsigned known = 256;
-  if (buffer.getKind() == BufferKind::Input || buffer.getKind() == BufferKind::Output) {
+  if (buffer.getKind() == BufferKind::Input ||
+      buffer.getKind() == BufferKind::Output) {
     known = element;
     for (GuardAttr guard : variant.getGuards())
-      if (guard.getKind() == GuardKind::Aligned && guard.getBuffer().getValue() == buffer.getSymName())
-        known = std::max<unsigned>(known, Expr(guard.getRhs()).getConstant().value_or(element));
+      if (guard.getKind() == GuardKind::Aligned &&
+          guard.getBuffer().getValue() == buffer.getSymName())
+        known = std::max<unsigned>(
+            known, Expr(guard.getRhs()).getConstant().value_or(element));
   }
   // A slice of a slot or of an output is as aligned as its offset.
   for (Expr term : getTerms(Expr(buffer.getOffset()))) {
@@ -160,12 +174,14 @@ std::string KernelWriter::pointer(BufferOp buffer, bool isConst) {
     return name;
   name = uniqueName(buffer.getSymName());
   Type type = cast<RankedTensorType>(buffer.getType()).getElementType();
-  signature.push_back({(isConst ? "const " : "") + storageType(type) + " *", name});
+  signature.push_back(
+      {(isConst ? "const " : "") + storageType(type) + " *", name});
   params.push_back({KernelParam::Kind::Buffer, buffer.getSymName().str()});
   return name;
 }
 
-std::string KernelWriter::pointerTable(ArrayRef<BufferOp> buffers, StringRef base) {
+std::string KernelWriter::pointerTable(ArrayRef<BufferOp> buffers,
+                                       StringRef base) {
   std::string name = uniqueName(base), type = uniqueName("Tables");
   std::string element = storageType(
       cast<RankedTensorType>(BufferOp(buffers[0]).getType()).getElementType());
@@ -245,17 +261,21 @@ std::string KernelWriter::print(Expr expr, ArrayRef<std::string> dims) {
     std::string text;
     for (Expr factor : factors.drop_front(factors[0].isConstant()))
       text += (text.empty() ? "" : " * ") + nested(factor);
-    return factors[0].isConstant() ? text + " * " + print(factors[0], dims) : text;
+    return factors[0].isConstant() ? text + " * " + print(factors[0], dims)
+                                   : text;
   }
   case ExprKind::FloorDiv:
     // Indices that kernels evaluate are not negative, so that C's division is
     // the floor.
-    return nested(expr.getOperands()[0]) + " / " + nested(expr.getOperands()[1]);
+    return nested(expr.getOperands()[0]) + " / " +
+           nested(expr.getOperands()[1]);
   case ExprKind::Min:
   case ExprKind::Max:
-    return std::string(expr.getKind() == ExprKind::Min ? "fusec::min" : "fusec::max") +
-           "(" + indexType() + "(" + print(expr.getOperands()[0], dims) + "), " +
-           indexType() + "(" + print(expr.getOperands()[1], dims) + "))";
+    return std::string(expr.getKind() == ExprKind::Min ? "fusec::min"
+                                                       : "fusec::max") +
+           "(" + indexType() + "(" + print(expr.getOperands()[0], dims) +
+           "), " + indexType() + "(" + print(expr.getOperands()[1], dims) +
+           "))";
   }
   return "";
 }
@@ -290,7 +310,8 @@ void KernelWriter::close(const Twine &text) {
   line(text);
 }
 
-std::string KernelWriter::capture(unsigned atDepth, llvm::function_ref<void()> emit) {
+std::string KernelWriter::capture(unsigned atDepth,
+                                  llvm::function_ref<void()> emit) {
   std::string outer = std::exchange(body, "");
   unsigned outerDepth = std::exchange(depth, atDepth);
   emit();
@@ -310,13 +331,15 @@ KernelSource KernelWriter::finish(std::array<Expr, 3> grid, unsigned block,
   os << "// " << sanitizeName(step.getName());
   if (!step.getSources().empty()) {
     os << ": ";
-    llvm::interleaveComma(step.getSources().getAsRange<StringAttr>(), os,
-                          [&](StringAttr s) { os << sanitizeName(s.getValue()); });
+    llvm::interleaveComma(
+        step.getSources().getAsRange<StringAttr>(), os,
+        [&](StringAttr s) { os << sanitizeName(s.getValue()); });
   }
   os << "\n";
   for (const std::string &header : headers)
     os << "#include \"" << header << "\"\n";
-  os << "\n" << declarationText << "extern \"C\" " << attribute << ' ' << symbol << '(';
+  os << "\n"
+     << declarationText << "extern \"C\" " << attribute << ' ' << symbol << '(';
   llvm::interleave(
       signature, os, [&](auto &param) { os << param.first << param.second; },
       ",\n    ");

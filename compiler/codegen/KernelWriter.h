@@ -26,7 +26,9 @@ public:
 
   StepOp getStep() const { return step; }
   mlir::MLIRContext *getContext() const { return step->getContext(); }
-  std::string indexType() const { return indexBits == 32 ? "int" : "fusec::i64"; }
+  std::string indexType() const {
+    return indexBits == 32 ? "int" : "fusec::i64";
+  }
 
   /// The buffer behind a block argument of the region, or an output.
   BufferOp getInputBuffer(mlir::Value argument);
@@ -42,7 +44,8 @@ public:
   /// signature reads as the region does.
   void declareBuffers();
   /// A struct of pointers and row counts: `name.at[i]`, `name.rows[i]`.
-  std::string pointerTable(llvm::ArrayRef<BufferOp> buffers, llvm::StringRef name);
+  std::string pointerTable(llvm::ArrayRef<BufferOp> buffers,
+                           llvm::StringRef name);
   std::string faultCounter();
   /// The parameter that holds a named dimension.
   std::string symbolParam(Expr symbol);

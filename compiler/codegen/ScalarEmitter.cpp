@@ -30,7 +30,8 @@ bool ScalarEmitter::isVectorAccess(Expr offset, unsigned dim, int64_t width,
     return false;
   // The vectorised dim's base is a multiple of the width.
   for (Expr term : getTerms(offset))
-    if (!usesDim(term, dim) && splitCoefficient(term).first * bytes % needed != 0)
+    if (!usesDim(term, dim) &&
+        splitCoefficient(term).first * bytes % needed != 0)
       return false;
   return true;
 }
@@ -51,16 +52,19 @@ std::string ScalarEmitter::print(Expr expr) {
   if (!linearIndex.empty() && !inLanes && sizes.size() > 1) {
     // Dense accesses need no index of their own.
     MLIRContext *context = program.getContext();
-    Expr linear = linearize(IndexMap::identity(context, sizes.size()).results, sizes, context);
+    Expr linear = linearize(IndexMap::identity(context, sizes.size()).results,
+                            sizes, context);
     if (expr == linear)
       return linearIndex;
     if (auto offset = (expr - linear).getConstant())
-      return linearIndex + (*offset < 0 ? " - " : " + ") + std::to_string(std::abs(*offset));
+      return linearIndex + (*offset < 0 ? " - " : " + ") +
+             std::to_string(std::abs(*offset));
   }
   return writer.print(expr, dims);
 }
 
-Expr ScalarEmitter::getLoadOffset(const ScalarNode &node, const Access &access) const {
+Expr ScalarEmitter::getLoadOffset(const ScalarNode &node,
+                                  const Access &access) const {
   return program.getRanges().simplify(
       getOffset(node.indices, access.strides, program.getContext()));
 }
@@ -69,16 +73,19 @@ Expr ScalarEmitter::getLoadOffset(const ScalarNode &node, const Access &access) 
 // Declarations
 //===----------------------------------------------------------------------===//
 
-std::string ScalarEmitter::declare(unsigned id, StringRef base, const Twine &value) {
+std::string ScalarEmitter::declare(unsigned id, StringRef base,
+                                   const Twine &value) {
   std::string name = writer.uniqueName(base);
-  writer.line("const " + computeType(program[id].type) + " " + name + " = " + value + ";");
+  writer.line("const " + computeType(program[id].type) + " " + name + " = " +
+              value + ";");
   scopes.back()[id] = {name, false};
   return name;
 }
 
 std::string ScalarEmitter::declareVector(unsigned id, StringRef base) {
   std::string name = writer.uniqueName(base);
-  writer.line("fusec::Vec<" + storageType(program[id].type) + ", V> " + name + " = {};");
+  writer.line("fusec::Vec<" + storageType(program[id].type) + ", V> " + name +
+              " = {};");
   scopes.back()[id] = {name, true};
   return name;
 }
@@ -109,7 +116,8 @@ std::string ScalarEmitter::emit(unsigned id) {
       return name->text;
     Type type = program[id].type;
     std::string element = toCompute(type, name->text + "[lane]");
-    return element == name->text + "[lane]" ? element : declare(id, name->text, element);
+    return element == name->text + "[lane]" ? element
+                                            : declare(id, name->text, element);
   }
   return emitScalar(id);
 }
@@ -124,7 +132,8 @@ std::string ScalarEmitter::emitScalar(unsigned id) {
   case Kind::Splat:
     return literal(node.constant);
   case Kind::Index:
-    return declare(id, "index", computeType(node.type) + "(" + print(node.expr) + ")");
+    return declare(id, "index",
+                   computeType(node.type) + "(" + print(node.expr) + ")");
   case Kind::Compute:
     return emitCompute(id);
   case Kind::Piecewise:
@@ -157,11 +166,14 @@ std::string ScalarEmitter::emitCompute(unsigned id) {
   Type type = node.type;
   if (isa<CastOp>(node.op)) {
     Type from = program[node.operands[0]].type;
-    std::string operand = from.isInteger(1) ? "fusec::boolean(" + operands[0] + ")" : operands[0];
-    value = toCompute(type, "fusec::cast<" + storageType(type) + ">(" + operand + ")");
+    std::string operand =
+        from.isInteger(1) ? "fusec::boolean(" + operands[0] + ")" : operands[0];
+    value = toCompute(type, "fusec::cast<" + storageType(type) + ">(" +
+                                operand + ")");
   } else {
     Type operandType = program[node.operands.back()].type;
-    StringRef spelling = cast<PointwiseOpInterface>(node.op).getCudaSpelling(getTypeClass(operandType));
+    StringRef spelling = cast<PointwiseOpInterface>(node.op).getCudaSpelling(
+        getTypeClass(operandType));
     for (size_t i = 0; i < spelling.size(); ++i) {
       if (spelling[i] == '{') {
         value += operands[spelling[i + 1] - '0'];
@@ -174,7 +186,8 @@ std::string ScalarEmitter::emitCompute(unsigned id) {
     // integers wrap instead of being promoted.
     if (type.isF16() || type.isBF16())
       value = toCompute(type, toStorage(type, value));
-    else if (isa<IntegerType>(type) && !type.isInteger(1) && !isa<SelectOp>(node.op))
+    else if (isa<IntegerType>(type) && !type.isInteger(1) &&
+             !isa<SelectOp>(node.op))
       value = storageType(type) + "(" + value + ")";
   }
   StringRef mnemonic = node.op->getName().stripDialect();
@@ -201,7 +214,8 @@ std::string ScalarEmitter::emitPiecewise(unsigned id) {
   std::string name = writer.uniqueName("piece");
   writer.line(computeType(node.type) + " " + name + " = {};");
   for (auto [i, operand] : llvm::enumerate(node.operands)) {
-    writer.open((i ? "else if (" : "if (") + condition(node.conditions[i]) + ") {");
+    writer.open((i ? "else if (" : "if (") + condition(node.conditions[i]) +
+                ") {");
     pushScope();
     std::string value = emit(operand);
     writer.line(name + " = " + value + ";");
@@ -281,11 +295,14 @@ std::string ScalarEmitter::emitLookup(unsigned id) {
   // All columns of a row share its index.
   std::string first = print(node.indices[0]) + " == 0";
   writer.line("fusec::i64 row" + n + ";");
-  writer.line("const bool valid" + n + " = fusec::gatherRowShared<" + policyName(node.policy) +
-              ">(" + index + ", " + tables + ".rows[" + table + "], row" + n + ", " +
-              (flag ? writer.faultCounter() : "nullptr") + ", " + (flag ? first : "true") + ");");
+  writer.line("const bool valid" + n + " = fusec::gatherRowShared<" +
+              policyName(node.policy) + ">(" + index + ", " + tables +
+              ".rows[" + table + "], row" + n + ", " +
+              (flag ? writer.faultCounter() : "nullptr") + ", " +
+              (flag ? first : "true") + ");");
   std::string address = tables + ".at[" + table + "] + row" + n + " * " +
-                        print(getSizes(op.getResult())[2]) + " + " + print(node.indices[0]);
+                        print(getSizes(op.getResult())[2]) + " + " +
+                        print(node.indices[0]);
   if (variesByLane(id) && !inLanes) {
     std::string name = declareVector(id, "looked");
     writer.line("if (valid" + n + ")");
@@ -295,7 +312,8 @@ std::string ScalarEmitter::emitLookup(unsigned id) {
   std::string name = writer.uniqueName("looked");
   writer.line(computeType(node.type) + " " + name + " = {};");
   writer.line("if (valid" + n + ")");
-  writer.line("  " + name + " = " + toCompute(node.type, "*(" + address + ")") + ";");
+  writer.line("  " + name + " = " + toCompute(node.type, "*(" + address + ")") +
+              ";");
   scopes.back()[id] = {name, false};
   return name;
 }
@@ -308,12 +326,12 @@ bool ScalarEmitter::prepareVectorLoad(unsigned id) {
   const ScalarNode &node = program[id];
   Access access = sources.load(node.value);
   Expr offset = getLoadOffset(node, access);
-  if (!isVectorAccess(offset, lanes->dim, lanes->width, getElementBytes(node.type),
-                      access.alignment))
+  if (!isVectorAccess(offset, lanes->dim, lanes->width,
+                      getElementBytes(node.type), access.alignment))
     return false;
   std::string name = writer.uniqueName(access.pointer + "_at");
-  writer.line("const auto " + name + " = fusec::load<V>(" + access.pointer + " + " +
-              print(offset) + ");");
+  writer.line("const auto " + name + " = fusec::load<V>(" + access.pointer +
+              " + " + print(offset) + ");");
   scopes.back()[id] = {name, true};
   return true;
 }
@@ -341,15 +359,19 @@ void ScalarEmitter::prepare(unsigned id) {
   case Kind::Gather:
     for (unsigned row : node.rows)
       prepare(program[row].operands[0]);
-    if (llvm::none_of(node.rows, [&](unsigned row) { return variesByLane(row); }))
+    if (llvm::none_of(node.rows,
+                      [&](unsigned row) { return variesByLane(row); }))
       prepareGuarded(id);
     break;
   case Kind::Lookup: {
     prepare(node.operands[0]);
     Expr width = getSizes(node.op->getResult(0))[2];
-    bool whole = !variesByLane(node.operands[0]) && !usesDim(node.expr, lanes->dim) &&
-                 isVectorAccess(node.indices[0] + Expr::dim(program.getContext(), dims.size()) * width,
-                                lanes->dim, lanes->width, getElementBytes(node.type), 16);
+    bool whole =
+        !variesByLane(node.operands[0]) && !usesDim(node.expr, lanes->dim) &&
+        isVectorAccess(node.indices[0] +
+                           Expr::dim(program.getContext(), dims.size()) * width,
+                       lanes->dim, lanes->width, getElementBytes(node.type),
+                       16);
     if (whole)
       emitLookup(id);
     break;
@@ -396,10 +418,12 @@ void ScalarEmitter::prepareGuarded(unsigned id) {
   if (node.kind == Kind::Gather)
     for (unsigned row : node.rows)
       emitRow(row);
-  std::string name = declareVector(id, node.kind == Kind::Gather ? "gathered" : "piece");
+  std::string name =
+      declareVector(id, node.kind == Kind::Gather ? "gathered" : "piece");
   for (auto [i, operand] : llvm::enumerate(node.operands)) {
-    std::string guard = node.kind == Kind::Gather ? allValid(node.rows)
-                                                  : condition(node.conditions[i]);
+    std::string guard = node.kind == Kind::Gather
+                            ? allValid(node.rows)
+                            : condition(node.conditions[i]);
     writer.open((i ? "else if (" : "if (") + guard + ") {");
     pushScope();
     fillVector(operand, name, node.type);
@@ -408,8 +432,9 @@ void ScalarEmitter::prepareGuarded(unsigned id) {
   }
 }
 
-void ScalarEmitter::forEachLane(ArrayRef<unsigned> nodes,
-                                llvm::function_ref<void(unsigned, StringRef)> use) {
+void ScalarEmitter::forEachLane(
+    ArrayRef<unsigned> nodes,
+    llvm::function_ref<void(unsigned, StringRef)> use) {
   for (unsigned node : nodes)
     prepare(node);
   if (!lanes) {

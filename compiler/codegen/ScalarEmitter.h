@@ -16,9 +16,9 @@ namespace fusec {
 class ScalarEmitter {
 public:
   struct Access {
-    std::string pointer;              // the buffer's parameter
-    llvm::SmallVector<Expr> strides;  // in elements
-    unsigned alignment = 1;           // bytes
+    std::string pointer;             // the buffer's parameter
+    llvm::SmallVector<Expr> strides; // in elements
+    unsigned alignment = 1;          // bytes
   };
   /// Gives the buffer behind a loaded value, and the name of a root's value in
   /// compute type.
@@ -42,8 +42,9 @@ public:
   void prepare(unsigned node);
   /// Emits the nodes, in a loop over the lanes where there are any, and calls
   /// back for each with its name.
-  void forEachLane(llvm::ArrayRef<unsigned> nodes,
-                   llvm::function_ref<void(unsigned i, llvm::StringRef name)> use);
+  void
+  forEachLane(llvm::ArrayRef<unsigned> nodes,
+              llvm::function_ref<void(unsigned i, llvm::StringRef name)> use);
   /// Emits the node for the current lane (or, where nothing is vectorised, at
   /// once) and returns its name, in compute type.
   std::string emit(unsigned node);
@@ -84,7 +85,8 @@ private:
   void prepareGuarded(unsigned id);
   void fillVector(unsigned node, llvm::StringRef vector, mlir::Type type);
   std::string condition(const IndexCondition &c);
-  std::string declare(unsigned id, llvm::StringRef base, const llvm::Twine &value);
+  std::string declare(unsigned id, llvm::StringRef base,
+                      const llvm::Twine &value);
   std::string declareVector(unsigned id, llvm::StringRef base);
   std::string owner(unsigned id);
   Expr getLoadOffset(const ScalarNode &node, const Access &access) const;

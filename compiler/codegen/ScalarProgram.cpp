@@ -75,9 +75,11 @@ unsigned ScalarProgram::buildInside(Operation *op, Value value,
     node.constant = cast<TypedAttr>(splat.getValue());
     return add(std::move(node));
   }
-  if (auto constant = dyn_cast<ConstantOp>(op)) { // a splat, seen before cloning
+  if (auto constant =
+          dyn_cast<ConstantOp>(op)) { // a splat, seen before cloning
     node.kind = Kind::Splat;
-    node.constant = cast<DenseElementsAttr>(constant.getValue()).getSplatValue<TypedAttr>();
+    node.constant =
+        cast<DenseElementsAttr>(constant.getValue()).getSplatValue<TypedAttr>();
     return add(std::move(node));
   }
   if (auto iota = dyn_cast<IotaOp>(op)) {

@@ -73,9 +73,12 @@ private:
   unsigned add(ScalarNode node);
   unsigned buildInside(mlir::Operation *op, mlir::Value value,
                        llvm::ArrayRef<Expr> indices, Inside isInside);
-  unsigned buildConcat(ConcatOp op, llvm::ArrayRef<Expr> indices, Inside isInside);
-  unsigned buildGather(GatherOp op, llvm::ArrayRef<Expr> indices, Inside isInside);
-  unsigned buildLookup(LookupOp op, llvm::ArrayRef<Expr> indices, Inside isInside);
+  unsigned buildConcat(ConcatOp op, llvm::ArrayRef<Expr> indices,
+                       Inside isInside);
+  unsigned buildGather(GatherOp op, llvm::ArrayRef<Expr> indices,
+                       Inside isInside);
+  unsigned buildLookup(LookupOp op, llvm::ArrayRef<Expr> indices,
+                       Inside isInside);
   bool exprVaries(Expr expr, unsigned dim) const;
 
   llvm::SmallVector<Expr> sizes;

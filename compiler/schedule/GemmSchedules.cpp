@@ -14,28 +14,41 @@ struct Tile {
 } // namespace
 
 // Largest first; one that leaves multiprocessors idle gives way to the next.
-static const Tile mmaTiles[] = {
-    {128, 128, 64, 2, 4, 3}, {128, 64, 64, 4, 2, 3}, {64, 64, 64, 2, 2, 4}, {32, 32, 64, 2, 2, 4}};
-static const Tile mmaTiles32[] = { // tf32: half as many elements a row of shared memory
-    {128, 128, 32, 2, 4, 3}, {128, 64, 32, 4, 2, 3}, {64, 64, 32, 2, 2, 4}, {32, 32, 32, 2, 2, 4}};
-static const Tile simtTiles[] = {{128, 64, 16, 8, 4, 2}, {64, 64, 16, 4, 4, 2}, {32, 32, 16, 2, 2, 2}};
+static const Tile mmaTiles[] = {{128, 128, 64, 2, 4, 3},
+                                {128, 64, 64, 4, 2, 3},
+                                {64, 64, 64, 2, 2, 4},
+                                {32, 32, 64, 2, 2, 4}};
+static const Tile mmaTiles32[] =
+    { // tf32: half as many elements a row of shared memory
+        {128, 128, 32, 2, 4, 3},
+        {128, 64, 32, 4, 2, 3},
+        {64, 64, 32, 2, 2, 4},
+        {32, 32, 32, 2, 2, 4}};
+static const Tile simtTiles[] = {
+    {128, 64, 16, 8, 4, 2}, {64, 64, 16, 4, 4, 2}, {32, 32, 16, 2, 2, 2}};
 
-static int64_t sharedBytes(GemmUnit unit, const Tile &tile, int64_t accumulators, int64_t bytes) {
+static int64_t sharedBytes(GemmUnit unit, const Tile &tile,
+                           int64_t accumulators, int64_t bytes) {
   if (unit == GemmUnit::Mma)
-    return mmaSharedBytes(tile.m, tile.n, tile.k, tile.divideM, tile.divideN, tile.stages, accumulators, bytes);
+    return mmaSharedBytes(tile.m, tile.n, tile.k, tile.divideM, tile.divideN,
+                          tile.stages, accumulators, bytes);
   return simtSharedBytes(tile.m, tile.n, tile.k, accumulators, bytes);
 }
 
 /// Accumulator registers a thread may hold without spilling.
 static constexpr int64_t maxAccumulators = 128;
 
-static int64_t accumulatorsPerThread(GemmUnit unit, const Tile &tile, int64_t accumulators) {
-  int64_t perThread = unit == GemmUnit::Mma ? tile.m * tile.n / (32 * tile.divideM * tile.divideN)
-                                            : tile.divideM * tile.divideN;
+static int64_t accumulatorsPerThread(GemmUnit unit, const Tile &tile,
+                                     int64_t accumulators) {
+  int64_t perThread = unit == GemmUnit::Mma
+                          ? tile.m * tile.n / (32 * tile.divideM * tile.divideN)
+                          : tile.divideM * tile.divideN;
   return perThread * accumulators;
 }
 
-SmallVector<VariantAttr> fusec::chooseGemmVariants(StepOp step, const Target &target, Precision precision) {
+SmallVector<VariantAttr> fusec::chooseGemmVariants(StepOp step,
+                                                   const Target &target,
+                                                   Precision precision) {
   MLIRContext *context = step.getContext();
   Block &block = step.getBody().front();
   auto iteration = analyzeMatmul(
@@ -44,32 +57,43 @@ SmallVector<VariantAttr> fusec::chooseGemmVariants(StepOp step, const Target &ta
       [&](Value v) { return getStrides(getInputBuffer(step, v)); },
       [&](unsigned i) { return getStrides(getOutputBuffer(step, i)); });
   if (failed(iteration))
-    return {VariantAttr::get(context, {}, getPlainSchedule(Family::Gemm, context))};
+    return {
+        VariantAttr::get(context, {}, getPlainSchedule(Family::Gemm, context))};
 
   ContractionOp root = iteration->root;
   Type type = getElementType(root.getLhs()[0]);
-  int64_t accumulators = root.getNumAccumulators(), bytes = getElementBytes(type);
-  bool tensorCores = type.isF16() || type.isBF16() || (type.isF32() && precision == Precision::Tf32);
+  int64_t accumulators = root.getNumAccumulators(),
+          bytes = getElementBytes(type);
+  bool tensorCores = type.isF16() || type.isBF16() ||
+                     (type.isF32() && precision == Precision::Tf32);
   int64_t m = getTypicalValue(iteration->m), n = getTypicalValue(iteration->n);
-  int64_t batch = getTypicalValue(getElementCount(iteration->batchSizes, context));
+  int64_t batch =
+      getTypicalValue(getElementCount(iteration->batchSizes, context));
 
   Attribute schedule;
-  auto narrow = [](int64_t size) { return size <= 1 ? 1 : size <= 2 ? 2 : size <= 4 ? 4 : 8; };
+  auto narrow = [](int64_t size) {
+    return size <= 1 ? 1 : size <= 2 ? 2 : size <= 4 ? 4 : 8;
+  };
   if (n <= 8 && iteration->n.isConstant()) {
-    schedule = GemmScheduleAttr::get(context, GemmUnit::GemvN, 0, narrow(n), 0, 128, 0, 0);
+    schedule = GemmScheduleAttr::get(context, GemmUnit::GemvN, 0, narrow(n), 0,
+                                     128, 0, 0);
   } else if (m <= 8 && iteration->m.isConstant()) {
-    schedule = GemmScheduleAttr::get(context, GemmUnit::GemvM, narrow(m), 0, 0, 128, 0, 0);
+    schedule = GemmScheduleAttr::get(context, GemmUnit::GemvM, narrow(m), 0, 0,
+                                     128, 0, 0);
   } else {
     GemmUnit unit = tensorCores ? GemmUnit::Mma : GemmUnit::Simt;
     ArrayRef<Tile> tiles = !tensorCores ? ArrayRef<Tile>(simtTiles)
                            : bytes == 4 ? ArrayRef<Tile>(mmaTiles32)
                                         : ArrayRef<Tile>(mmaTiles);
-    int64_t accumulatorBytes = tensorCores ? bytes : type.isF64() || type.isInteger(64) ? 8 : 4;
+    int64_t accumulatorBytes = tensorCores                          ? bytes
+                               : type.isF64() || type.isInteger(64) ? 8
+                                                                    : 4;
     const Tile *chosen = &tiles.back();
     for (const Tile &tile : tiles) {
       if (&tile != &tiles.back() && (tile.m >= 2 * m || tile.n >= 2 * n))
         continue; // more than half of it would be padding
-      if (sharedBytes(unit, tile, accumulators, accumulatorBytes) > target.sharedBytes ||
+      if (sharedBytes(unit, tile, accumulators, accumulatorBytes) >
+              target.sharedBytes ||
           accumulatorsPerThread(unit, tile, accumulators) > maxAccumulators)
         continue;
       int64_t blocks = tilesOf(m, tile.m) * tilesOf(n, tile.n) * batch;
@@ -78,15 +102,17 @@ SmallVector<VariantAttr> fusec::chooseGemmVariants(StepOp step, const Target &ta
         break;
       }
     }
-    schedule = GemmScheduleAttr::get(context, unit, chosen->m, chosen->n, chosen->k, chosen->divideM,
-                                     chosen->divideN, chosen->stages);
+    schedule =
+        GemmScheduleAttr::get(context, unit, chosen->m, chosen->n, chosen->k,
+                              chosen->divideM, chosen->divideN, chosen->stages);
   }
 
   // Wide copies need aligned addresses, of those matrices whose strides allow
   // them; the emitter picks the width from what the guards promise.
   SmallVector<BufferOp> matrices;
   auto addWide = [&](BufferOp buffer, ArrayRef<Expr> strides) {
-    int64_t bytes = getElementBytes(cast<RankedTensorType>(buffer.getType()).getElementType());
+    int64_t bytes = getElementBytes(
+        cast<RankedTensorType>(buffer.getType()).getElementType());
     int64_t aligned = 16;
     for (Expr stride : strides)
       for (Expr term : getTerms(stride))
@@ -99,11 +125,14 @@ SmallVector<VariantAttr> fusec::chooseGemmVariants(StepOp step, const Target &ta
     addWide(getInputBuffer(step, a.value), {a.outerStride, a.kStride, a.batch});
   for (auto &segment : iteration->rhs)
     for (const MatrixAccess &b : segment)
-      addWide(getInputBuffer(step, b.value), {b.outerStride, b.kStride, b.batch});
+      addWide(getInputBuffer(step, b.value),
+              {b.outerStride, b.kStride, b.batch});
   for (const TileOperand &o : iteration->operands)
-    addWide(getInputBuffer(step, o.value), {o.access.rowStride, o.access.columnStride, o.access.batch});
+    addWide(getInputBuffer(step, o.value),
+            {o.access.rowStride, o.access.columnStride, o.access.batch});
   for (const TileStore &o : iteration->stores)
-    addWide(getOutputBuffer(step, o.output), {o.access.rowStride, o.access.columnStride, o.access.batch});
+    addWide(getOutputBuffer(step, o.output),
+            {o.access.rowStride, o.access.columnStride, o.access.batch});
   SmallVector<GuardAttr> guards = getAlignmentGuards(matrices);
   SmallVector<VariantAttr> variants;
   if (!guards.empty())

@@ -11,14 +11,17 @@ using Kind = ScalarNode::Kind;
 namespace {
 /// The accesses of a region along its innermost dim.
 struct Accesses {
-  int64_t vector = 1;              // elements that can be accessed together
+  int64_t vector = 1;               // elements that can be accessed together
   SmallVector<BufferOp> vectorized; // buffers that must be aligned for it
 };
 } // namespace
 
 /// Bytes to which an internal buffer is aligned, and a user's under the guard.
 static unsigned guardedAlignment(BufferOp buffer) {
-  int64_t known = buffer.getKind() == BufferKind::Input || buffer.getKind() == BufferKind::Output ? 16 : 256;
+  int64_t known = buffer.getKind() == BufferKind::Input ||
+                          buffer.getKind() == BufferKind::Output
+                      ? 16
+                      : 256;
   for (Expr term : getTerms(Expr(buffer.getOffset()))) {
     int64_t factor = splitCoefficient(term).first;
     known = std::min(known, factor & -factor);
@@ -26,7 +29,8 @@ static unsigned guardedAlignment(BufferOp buffer) {
   return known;
 }
 
-static Accesses analyzeAccesses(StepOp step, const PointwiseIteration &iteration) {
+static Accesses analyzeAccesses(StepOp step,
+                                const PointwiseIteration &iteration) {
   const ScalarProgram &program = iteration.program;
   ArrayRef<Expr> sizes = program.getSizes();
   Accesses result;
@@ -43,8 +47,11 @@ static Accesses analyzeAccesses(StepOp step, const PointwiseIteration &iteration
   SmallVector<Access> accesses;
   for (const PointwiseStore &store : iteration.stores) {
     BufferOp buffer = getOutputBuffer(step, store.output);
-    accesses.push_back({buffer, store.offset,
-                        getElementBytes(cast<RankedTensorType>(buffer.getType()).getElementType()), true});
+    accesses.push_back(
+        {buffer, store.offset,
+         getElementBytes(
+             cast<RankedTensorType>(buffer.getType()).getElementType()),
+         true});
   }
   int64_t smallest = accesses[0].bytes, largest = accesses[0].bytes;
   for (size_t n = 0; n < program.size(); ++n) {
@@ -52,7 +59,8 @@ static Accesses analyzeAccesses(StepOp step, const PointwiseIteration &iteration
     if (node.kind != Kind::Load)
       continue;
     BufferOp buffer = getInputBuffer(step, node.value);
-    Expr offset = program.getRanges().simplify(getOffset(node.indices, getStrides(buffer), step.getContext()));
+    Expr offset = program.getRanges().simplify(
+        getOffset(node.indices, getStrides(buffer), step.getContext()));
     if (!program.varies(n, inner))
       continue; // one element for all lanes
     accesses.push_back({buffer, offset, getElementBytes(node.type), false});
@@ -63,10 +71,14 @@ static Accesses analyzeAccesses(StepOp step, const PointwiseIteration &iteration
   // part.
   int64_t vector = std::min<int64_t>(16 / smallest, 32 / largest);
   for (; vector > 1; vector /= 2) {
-    bool fits = sizes.size() == 1 || sizes[inner].mod(Expr::constant(step.getContext(), vector)).isConstant(0);
+    bool fits =
+        sizes.size() == 1 || sizes[inner]
+                                 .mod(Expr::constant(step.getContext(), vector))
+                                 .isConstant(0);
     unsigned scalar = 0;
     for (const Access &a : accesses) {
-      bool wide = ScalarEmitter::isVectorAccess(a.offset, inner, vector, a.bytes, guardedAlignment(a.buffer));
+      bool wide = ScalarEmitter::isVectorAccess(
+          a.offset, inner, vector, a.bytes, guardedAlignment(a.buffer));
       fits = fits && (wide || !a.isStore);
       scalar += !wide;
     }
@@ -76,28 +88,34 @@ static Accesses analyzeAccesses(StepOp step, const PointwiseIteration &iteration
   result.vector = std::max<int64_t>(vector, 1);
   if (result.vector > 1)
     for (const Access &a : accesses)
-      if (ScalarEmitter::isVectorAccess(a.offset, inner, result.vector, a.bytes, guardedAlignment(a.buffer)))
+      if (ScalarEmitter::isVectorAccess(a.offset, inner, result.vector, a.bytes,
+                                        guardedAlignment(a.buffer)))
         result.vectorized.push_back(a.buffer);
   return result;
 }
 
-SmallVector<VariantAttr> fusec::choosePointwiseVariants(StepOp step, const Target &) {
+SmallVector<VariantAttr> fusec::choosePointwiseVariants(StepOp step,
+                                                        const Target &) {
   MLIRContext *context = step.getContext();
   auto plain = [&](int64_t bits) {
-    return VariantAttr::get(context, {}, PointwiseScheduleAttr::get(context, 256, 1, bits));
+    return VariantAttr::get(context, {},
+                            PointwiseScheduleAttr::get(context, 256, 1, bits));
   };
   auto iteration = analyzePointwise(
-      step.getBody().front(), [&](Value v) { return getStrides(getInputBuffer(step, v)); },
+      step.getBody().front(),
+      [&](Value v) { return getStrides(getInputBuffer(step, v)); },
       [&](unsigned i) { return getStrides(getOutputBuffer(step, i)); });
   if (failed(iteration))
     return {plain(64)};
   Accesses accesses = analyzeAccesses(step, *iteration);
   IndexWidth width = getIndexWidth(step);
-  int64_t fastBits = width.neverNarrow ? 64 : 32, safeBits = width.alwaysNarrow ? 32 : 64;
+  int64_t fastBits = width.neverNarrow ? 64 : 32,
+          safeBits = width.alwaysNarrow ? 32 : 64;
   SmallVector<GuardAttr> guards = getAlignmentGuards(accesses.vectorized);
   llvm::append_range(guards, width.guards);
   SmallVector<VariantAttr> variants = {VariantAttr::get(
-      context, guards, PointwiseScheduleAttr::get(context, 256, accesses.vector, fastBits))};
+      context, guards,
+      PointwiseScheduleAttr::get(context, 256, accesses.vector, fastBits))};
   if (!guards.empty())
     variants.push_back(plain(safeBits));
   return variants;

@@ -18,7 +18,8 @@ Attribute fusec::getPlainSchedule(Family family, MLIRContext *context) {
   return {};
 }
 
-SmallVector<VariantAttr> fusec::chooseVariants(StepOp step, const Target &target, Precision precision) {
+SmallVector<VariantAttr>
+fusec::chooseVariants(StepOp step, const Target &target, Precision precision) {
   switch (step.getFamily()) {
   case Family::Pointwise:
     return choosePointwiseVariants(step, target);
@@ -31,14 +32,18 @@ SmallVector<VariantAttr> fusec::chooseVariants(StepOp step, const Target &target
 }
 
 int64_t fusec::getTypicalValue(Expr expr) {
-  return expr.evaluate([](Expr) { return std::optional<int64_t>(typicalSymbol); }).value_or(INT64_MAX);
+  return expr
+      .evaluate([](Expr) { return std::optional<int64_t>(typicalSymbol); })
+      .value_or(INT64_MAX);
 }
 
 static BufferOp lookup(StepOp step, Attribute ref) {
-  return SymbolTable::lookupNearestSymbolFrom<BufferOp>(step, cast<FlatSymbolRefAttr>(ref));
+  return SymbolTable::lookupNearestSymbolFrom<BufferOp>(
+      step, cast<FlatSymbolRefAttr>(ref));
 }
 BufferOp fusec::getInputBuffer(StepOp step, Value argument) {
-  return lookup(step, step.getInputs()[cast<BlockArgument>(argument).getArgNumber()]);
+  return lookup(step,
+                step.getInputs()[cast<BlockArgument>(argument).getArgNumber()]);
 }
 BufferOp fusec::getOutputBuffer(StepOp step, unsigned output) {
   return lookup(step, step.getOutputs()[output]);
@@ -65,7 +70,8 @@ IndexWidth fusec::getIndexWidth(StepOp step) {
   for (Attribute ref : step.getOutputs())
     addExtent(lookup(step, ref));
   for (Operation &op : step.getBody().front().without_terminator())
-    extents.push_back(getElementCount(cast<IndexedOpInterface>(op).getIterationSizes(), context));
+    extents.push_back(getElementCount(
+        cast<IndexedOpInterface>(op).getIterationSizes(), context));
   IndexWidth width;
   width.alwaysNarrow = true;
   std::optional<Expr> largest;
@@ -78,8 +84,8 @@ IndexWidth fusec::getIndexWidth(StepOp step) {
   }
   width.alwaysNarrow = !width.neverNarrow && !largest;
   if (largest && !width.neverNarrow)
-    width.guards.push_back(
-        GuardAttr::get(context, GuardKind::Lt, largest->getAttr(), limit.getAttr(), nullptr));
+    width.guards.push_back(GuardAttr::get(
+        context, GuardKind::Lt, largest->getAttr(), limit.getAttr(), nullptr));
   return width;
 }
 
@@ -87,16 +93,18 @@ SmallVector<GuardAttr> fusec::getAlignmentGuards(ArrayRef<BufferOp> buffers) {
   SmallVector<GuardAttr> guards;
   llvm::SetVector<StringRef> seen;
   for (BufferOp buffer : buffers) {
-    if (buffer.getKind() != BufferKind::Input && buffer.getKind() != BufferKind::Output)
+    if (buffer.getKind() != BufferKind::Input &&
+        buffer.getKind() != BufferKind::Output)
       continue;
     // The guard is about the user's address; a slice of it is as aligned as its
     // offset, which the emitter knows.
     if (!seen.insert(buffer.getSymName()))
       continue;
     MLIRContext *context = buffer.getContext();
-    guards.push_back(GuardAttr::get(context, GuardKind::Aligned, Expr::constant(context, 0).getAttr(),
-                                    Expr::constant(context, 16).getAttr(),
-                                    FlatSymbolRefAttr::get(buffer.getSymNameAttr())));
+    guards.push_back(GuardAttr::get(
+        context, GuardKind::Aligned, Expr::constant(context, 0).getAttr(),
+        Expr::constant(context, 16).getAttr(),
+        FlatSymbolRefAttr::get(buffer.getSymNameAttr())));
   }
   return guards;
 }

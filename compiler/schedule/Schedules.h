@@ -17,12 +17,16 @@ enum class Precision { Ieee, Tf32 };
 /// The schedule that is always right: for steps that have no better one.
 mlir::Attribute getPlainSchedule(Family family, mlir::MLIRContext *context);
 
-llvm::SmallVector<VariantAttr> chooseVariants(StepOp step, const Target &target, Precision precision);
+llvm::SmallVector<VariantAttr> chooseVariants(StepOp step, const Target &target,
+                                              Precision precision);
 
 // One function a family.
-llvm::SmallVector<VariantAttr> choosePointwiseVariants(StepOp step, const Target &target);
-llvm::SmallVector<VariantAttr> chooseReduceVariants(StepOp step, const Target &target);
-llvm::SmallVector<VariantAttr> chooseGemmVariants(StepOp step, const Target &target, Precision precision);
+llvm::SmallVector<VariantAttr> choosePointwiseVariants(StepOp step,
+                                                       const Target &target);
+llvm::SmallVector<VariantAttr> chooseReduceVariants(StepOp step,
+                                                    const Target &target);
+llvm::SmallVector<VariantAttr>
+chooseGemmVariants(StepOp step, const Target &target, Precision precision);
 
 /// What a size is taken to be where only its name is known.
 constexpr int64_t typicalSymbol = 1024;
@@ -37,7 +41,8 @@ struct IndexWidth {
 IndexWidth getIndexWidth(StepOp step);
 
 /// Guards that the buffers are 16-byte aligned, for those that a user binds.
-llvm::SmallVector<GuardAttr> getAlignmentGuards(llvm::ArrayRef<BufferOp> buffers);
+llvm::SmallVector<GuardAttr>
+getAlignmentGuards(llvm::ArrayRef<BufferOp> buffers);
 
 BufferOp getInputBuffer(StepOp step, mlir::Value argument);
 BufferOp getOutputBuffer(StepOp step, unsigned output);

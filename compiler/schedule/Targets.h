@@ -12,10 +12,10 @@ namespace fusec {
 
 struct Target {
   llvm::StringRef name;
-  unsigned major, minor;   // compute capability
-  unsigned sharedBytes;    // dynamic shared memory a block may have
+  unsigned major, minor;    // compute capability
+  unsigned sharedBytes;     // dynamic shared memory a block may have
   unsigned multiprocessors; // of a typical device: what a schedule should fill
-  unsigned minDriver;      // as cuDriverGetVersion says it
+  unsigned minDriver;       // as cuDriverGetVersion says it
 };
 
 /// CUDA C Programming Guide, "Technical Specifications per Compute Capability".

@@ -52,10 +52,14 @@ struct AssignStorage : fusec::impl::AssignStorageBase<AssignStorage> {
     };
     SmallVector<Shared> shared;
     std::vector<unsigned> newIndex(lifetimes.size());
-    SmallVector<unsigned> order = llvm::to_vector(llvm::seq<unsigned>(0, lifetimes.size()));
-    llvm::stable_sort(order, [&](unsigned a, unsigned b) { return lifetimes[a].first < lifetimes[b].first; });
-    SmallVector<Expr> sizes = llvm::map_to_vector(
-        plan.getSlots().getAsRange<ExprAttr>(), [](ExprAttr attr) { return Expr(attr); });
+    SmallVector<unsigned> order =
+        llvm::to_vector(llvm::seq<unsigned>(0, lifetimes.size()));
+    llvm::stable_sort(order, [&](unsigned a, unsigned b) {
+      return lifetimes[a].first < lifetimes[b].first;
+    });
+    SmallVector<Expr> sizes =
+        llvm::map_to_vector(plan.getSlots().getAsRange<ExprAttr>(),
+                            [](ExprAttr attr) { return Expr(attr); });
     for (unsigned slot : order) {
       std::optional<unsigned> best;
       int64_t bestGrowth = 0;
@@ -64,7 +68,8 @@ struct AssignStorage : fusec::impl::AssignStorageBase<AssignStorage> {
         // another block has stored already.
         if (candidate.busyUntil >= lifetimes[slot].first)
           continue;
-        int64_t growth = std::abs(getTypicalValue(sizes[slot]) - getTypicalValue(candidate.size));
+        int64_t growth = std::abs(getTypicalValue(sizes[slot]) -
+                                  getTypicalValue(candidate.size));
         if (!best || growth < bestGrowth) {
           best = i;
           bestGrowth = growth;
@@ -82,12 +87,13 @@ struct AssignStorage : fusec::impl::AssignStorageBase<AssignStorage> {
     OpBuilder builder(&getContext());
     for (BufferOp buffer : buffers)
       buffer.setIndex(newIndex[buffer.getIndex()]);
-    SmallVector<Attribute> attrs =
-        llvm::map_to_vector(shared, [](const Shared &s) { return Attribute(s.size.getAttr()); });
+    SmallVector<Attribute> attrs = llvm::map_to_vector(
+        shared, [](const Shared &s) { return Attribute(s.size.getAttr()); });
     plan.setSlotsAttr(builder.getArrayAttr(attrs));
     if (!lifetimes.empty())
       remarkPassed(RemarkTopic::Storage, "share-slots", plan.getLoc())
-          << std::to_string(lifetimes.size()) << " buffers lie in " << std::to_string(shared.size()) << " slots";
+          << std::to_string(lifetimes.size()) << " buffers lie in "
+          << std::to_string(shared.size()) << " slots";
   }
 };
 } // namespace

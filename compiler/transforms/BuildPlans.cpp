@@ -31,7 +31,8 @@ struct Place {
 
 class PlanBuilder {
 public:
-  PlanBuilder(ModelOp model, StringRef target) : model(model), target(target), context(model.getContext()) {}
+  PlanBuilder(ModelOp model, StringRef target)
+      : model(model), target(target), context(model.getContext()) {}
   LogicalResult build();
 
 private:
@@ -40,8 +41,10 @@ private:
   Place dense(Value value, BufferKind kind, int64_t index);
   Place newSlot(Value value);
   LogicalResult placeConcat(ConcatOp concat);
-  std::optional<SmallVector<Expr>> stridesBehind(Operation *view, ArrayRef<Expr> strides);
-  void addBuffer(Value value, const Place &place, StringRef name, ElementsAttr elements = {});
+  std::optional<SmallVector<Expr>> stridesBehind(Operation *view,
+                                                 ArrayRef<Expr> strides);
+  void addBuffer(Value value, const Place &place, StringRef name,
+                 ElementsAttr elements = {});
   void addStep(FusionOp fusion);
 
   ModelOp model;
@@ -68,13 +71,15 @@ Place PlanBuilder::dense(Value value, BufferKind kind, int64_t index) {
 }
 
 Place PlanBuilder::newSlot(Value value) {
-  Expr bytes = getElementCount(getSizes(value), context) * getElementBytes(getElementType(value));
+  Expr bytes = getElementCount(getSizes(value), context) *
+               getElementBytes(getElementType(value));
   slots.push_back(bytes.getAttr());
   return dense(value, BufferKind::Slot, slots.size() - 1);
 }
 
 /// Strides of a regrouping view's operand from those of its result.
-std::optional<SmallVector<Expr>> PlanBuilder::stridesBehind(Operation *view, ArrayRef<Expr> strides) {
+std::optional<SmallVector<Expr>>
+PlanBuilder::stridesBehind(Operation *view, ArrayRef<Expr> strides) {
   Value source = view->getOperand(0);
   SmallVector<Expr> sizes = getSizes(source), result(sizes.size(), constant(1));
   if (auto collapse = dyn_cast<CollapseOp>(view)) {
@@ -131,7 +136,9 @@ LogicalResult PlanBuilder::placeConcat(ConcatOp concat) {
         break;
       auto strides = stridesBehind(view, slice.strides);
       if (!strides)
-        return concat.emitError("cannot be assembled in place: an operand is a view whose dimensions do not lie one after another");
+        return concat.emitError(
+            "cannot be assembled in place: an operand is a view whose "
+            "dimensions do not lie one after another");
       slice.strides = *strides;
       value = view->getOperand(0);
     }
@@ -144,14 +151,16 @@ LogicalResult PlanBuilder::placeConcat(ConcatOp concat) {
   return success();
 }
 
-void PlanBuilder::addBuffer(Value value, const Place &place, StringRef name, ElementsAttr elements) {
+void PlanBuilder::addBuffer(Value value, const Place &place, StringRef name,
+                            ElementsAttr elements) {
   names[value] = uniqueName(name);
-  SmallVector<Attribute> strides =
-      llvm::map_to_vector(place.strides, [](Expr e) { return Attribute(e.getAttr()); });
+  SmallVector<Attribute> strides = llvm::map_to_vector(
+      place.strides, [](Expr e) { return Attribute(e.getAttr()); });
   BufferOp::create(builder, value.getLoc(), builder.getStringAttr(names[value]),
-                   BufferKindAttr::get(context, place.kind), builder.getI64IntegerAttr(place.index),
-                   place.offset.getAttr(), builder.getArrayAttr(strides), TypeAttr::get(value.getType()),
-                   elements);
+                   BufferKindAttr::get(context, place.kind),
+                   builder.getI64IntegerAttr(place.index),
+                   place.offset.getAttr(), builder.getArrayAttr(strides),
+                   TypeAttr::get(value.getType()), elements);
 }
 
 void PlanBuilder::addStep(FusionOp fusion) {
@@ -161,38 +170,44 @@ void PlanBuilder::addStep(FusionOp fusion) {
       refs.push_back(FlatSymbolRefAttr::get(context, names.lookup(value)));
     return builder.getArrayAttr(refs);
   };
-  auto plain = VariantAttr::get(context, {}, getPlainSchedule(fusion.getFamily(), context));
+  auto plain = VariantAttr::get(context, {},
+                                getPlainSchedule(fusion.getFamily(), context));
   SmallVector<StringRef> sources;
   std::vector<std::string> sourceNames = getSourceNames(fusion.getLoc());
   sources.assign(sourceNames.begin(), sourceNames.end());
-  auto step = StepOp::create(builder, fusion.getLoc(), fusion.getNameAttr(), fusion.getFamilyAttr(),
-                             symbols(fusion.getInputs()), symbols(fusion.getResults()),
-                             builder.getArrayAttr({plain}), builder.getStrArrayAttr(sources));
+  auto step = StepOp::create(
+      builder, fusion.getLoc(), fusion.getNameAttr(), fusion.getFamilyAttr(),
+      symbols(fusion.getInputs()), symbols(fusion.getResults()),
+      builder.getArrayAttr({plain}), builder.getStrArrayAttr(sources));
   IRMapping mapping;
   fusion.getBody().cloneInto(&step.getBody(), mapping);
 }
 
 LogicalResult PlanBuilder::build() {
   builder.setInsertionPointToEnd(model->getBlock());
-  plan = PlanOp::create(builder, model.getLoc(), target, model.getSymName(), builder.getArrayAttr({}));
+  plan = PlanOp::create(builder, model.getLoc(), target, model.getSymName(),
+                        builder.getArrayAttr({}));
   builder.setInsertionPointToStart(&plan.getBody().emplaceBlock());
 
   Block &block = model.getBody().front();
   for (BlockArgument argument : block.getArguments()) {
     unsigned index = argument.getArgNumber();
     auto name = cast<StringAttr>(model.getInputNames()[index]);
-    addBuffer(argument, dense(argument, BufferKind::Input, index), name.getValue());
+    addBuffer(argument, dense(argument, BufferKind::Input, index),
+              name.getValue());
   }
   for (OpOperand &operand : block.getTerminator()->getOpOperands()) {
     Value value = operand.get();
-    auto name = cast<StringAttr>(model.getOutputNames()[operand.getOperandNumber()]);
-    places[value] = dense(value, BufferKind::Output, operand.getOperandNumber());
+    auto name =
+        cast<StringAttr>(model.getOutputNames()[operand.getOperandNumber()]);
+    places[value] =
+        dense(value, BufferKind::Output, operand.getOperandNumber());
     addBuffer(value, places[value], name.getValue());
   }
   for (auto constant : block.getOps<ConstantOp>()) {
     std::string node = getNodeName(constant.getLoc());
-    addBuffer(constant, dense(constant, BufferKind::Weight, 0), node.empty() ? "constant" : node,
-              constant.getValue());
+    addBuffer(constant, dense(constant, BufferKind::Weight, 0),
+              node.empty() ? "constant" : node, constant.getValue());
   }
   for (auto concat : block.getOps<ConcatOp>())
     if (failed(placeConcat(concat)))
@@ -216,9 +231,11 @@ struct BuildPlans : fusec::impl::BuildPlansBase<BuildPlans> {
   using BuildPlansBase::BuildPlansBase;
 
   void runOnOperation() override {
-    SmallVector<ModelOp> models = llvm::to_vector(getOperation().getOps<ModelOp>());
+    SmallVector<ModelOp> models =
+        llvm::to_vector(getOperation().getOps<ModelOp>());
     if (models.size() > 1) {
-      models[1].emitError("is the second model: plans are named by their target, so that a module holds one model");
+      models[1].emitError("is the second model: plans are named by their "
+                          "target, so that a module holds one model");
       return signalPassFailure();
     }
     for (ModelOp model : models)

@@ -21,7 +21,8 @@ struct ChooseSchedules : fusec::impl::ChooseSchedulesBase<ChooseSchedules> {
     PlanOp plan = getOperation();
     const Target *target = findTarget(plan.getSymName());
     if (!target || (precision != "ieee" && precision != "tf32")) {
-      plan.emitError("expected a known target and a precision of 'ieee' or 'tf32', got '")
+      plan.emitError(
+          "expected a known target and a precision of 'ieee' or 'tf32', got '")
           << plan.getSymName() << "' and '" << precision << "'";
       return signalPassFailure();
     }

@@ -29,8 +29,10 @@ static constexpr int64_t typicalSize = 1024;
 
 static int64_t getBytes(Value value) {
   Expr count = getElementCount(getSizes(value), value.getContext());
-  auto elements = count.evaluate([](Expr) { return std::optional<int64_t>(typicalSize); });
-  return elements.value_or(INT64_MAX / 64) * getElementBytes(getElementType(value));
+  auto elements =
+      count.evaluate([](Expr) { return std::optional<int64_t>(typicalSize); });
+  return elements.value_or(INT64_MAX / 64) *
+         getElementBytes(getElementType(value));
 }
 
 static std::string describe(const FusionGroup &group) {
@@ -116,7 +118,8 @@ static void assembleConcats(FusionGroups &groups) {
   llvm::DenseSet<Value> owned;
   for (unsigned id = 0; id < groups.getGroups().size(); ++id) {
     FusionGroup &group = groups.getGroup(id);
-    auto concat = group.ops.size() == 1 ? dyn_cast<ConcatOp>(group.ops[0]) : nullptr;
+    auto concat =
+        group.ops.size() == 1 ? dyn_cast<ConcatOp>(group.ops[0]) : nullptr;
     if (!concat)
       continue;
     llvm::SetVector<Value> values;
@@ -124,18 +127,21 @@ static void assembleConcats(FusionGroups &groups) {
       Value value = stripReshapes(operand);
       Operation *producer = value.getDefiningOp();
       auto from = producer ? groups.getGroupOf(producer) : std::nullopt;
-      if (!from || owned.contains(value) || groups.isModelOutput(value) || !values.insert(value))
+      if (!from || owned.contains(value) || groups.isModelOutput(value) ||
+          !values.insert(value))
         return false;
       const FusionGroup &source = groups.getGroups()[*from];
       return !source.isAssembled &&
              (source.family != Family::Pointwise ||
-              llvm::any_of(source.ops, [](Operation *op) { return isa<LookupOp>(op); }));
+              llvm::any_of(source.ops,
+                           [](Operation *op) { return isa<LookupOp>(op); }));
     });
     if (assembles) {
       group.isAssembled = true;
       owned.insert(values.begin(), values.end());
       remarkPassed(RemarkTopic::Fusion, "assemble-concat", concat.getLoc())
-          << "the concat is stored slice by slice by the kernels that compute its operands";
+          << "the concat is stored slice by slice by the kernels that compute "
+             "its operands";
     }
   }
 }
@@ -149,7 +155,8 @@ static std::string nameOf(const FusionGroup &group) {
   std::string name;
   llvm::SetVector<StringRef> words;
   for (Operation *op : group.ops)
-    words.insert(isa<ContractionOp>(op) ? "matmul" : op->getName().stripDialect());
+    words.insert(isa<ContractionOp>(op) ? "matmul"
+                                        : op->getName().stripDialect());
   for (StringRef word : words)
     if (name.size() + word.size() < 48)
       name += (name.empty() ? "" : "_") + word.str();
@@ -160,7 +167,8 @@ namespace {
 /// Writes one group as a region.
 class FusionBuilder {
 public:
-  FusionBuilder(const FusionGroups &groups, unsigned id, const IRMapping &outer, OpBuilder &builder)
+  FusionBuilder(const FusionGroups &groups, unsigned id, const IRMapping &outer,
+                OpBuilder &builder)
       : groups(groups), id(id), outer(outer), builder(builder) {}
 
   FusionOp build(ArrayRef<Value> outputs);
@@ -183,12 +191,14 @@ FusionOp FusionBuilder::build(ArrayRef<Value> outputs) {
   auto isInside = [&](Operation *op) { return groups.isInside(id, op); };
   SmallVector<Operation *> ops = collectInside(outputs, isInside);
 
-  // A splat constant that a contraction or a lookup reads is a matrix in memory.
+  // A splat constant that a contraction or a lookup reads is a matrix in
+  // memory.
   llvm::DenseSet<Value> inMemory;
   for (Operation *op : ops) {
     if (isa<ContractionOp>(op))
       for (Value operand : op->getOperands()) {
-        while (operand.getDefiningOp() && groups.isFree(operand.getDefiningOp()) &&
+        while (operand.getDefiningOp() &&
+               groups.isFree(operand.getDefiningOp()) &&
                operand.getDefiningOp()->getNumOperands() == 1)
           operand = operand.getDefiningOp()->getOperand(0);
         inMemory.insert(operand);
@@ -198,7 +208,8 @@ FusionOp FusionBuilder::build(ArrayRef<Value> outputs) {
   }
 
   auto isCloned = [&](Operation *op) {
-    return isInside(op) && !(isa<ConstantOp>(op) && inMemory.contains(op->getResult(0)));
+    return isInside(op) &&
+           !(isa<ConstantOp>(op) && inMemory.contains(op->getResult(0)));
   };
   for (Operation *op : ops)
     if (isCloned(op))
@@ -212,9 +223,10 @@ FusionOp FusionBuilder::build(ArrayRef<Value> outputs) {
     operands.push_back(outer.lookup(value));
   for (Operation *op : group.ops)
     locations.push_back(op->getLoc());
-  SmallVector<Type> types = llvm::map_to_vector(outputs, [](Value v) { return v.getType(); });
-  auto fusion = FusionOp::create(builder, builder.getFusedLoc(locations), types, group.family,
-                                 nameOf(group), operands);
+  SmallVector<Type> types =
+      llvm::map_to_vector(outputs, [](Value v) { return v.getType(); });
+  auto fusion = FusionOp::create(builder, builder.getFusedLoc(locations), types,
+                                 group.family, nameOf(group), operands);
   Block &block = fusion.getBody().emplaceBlock();
   for (Value value : inputs)
     inner.map(value, block.addArgument(value.getType(), value.getLoc()));
@@ -223,13 +235,17 @@ FusionOp FusionBuilder::build(ArrayRef<Value> outputs) {
     if (!isCloned(op))
       continue;
     if (auto constant = dyn_cast<ConstantOp>(op)) {
-      auto value = cast<DenseElementsAttr>(constant.getValue()).getSplatValue<TypedAttr>();
-      inner.map(constant.getResult(), SplatOp::create(inside, op->getLoc(), constant.getType(), value));
+      auto value = cast<DenseElementsAttr>(constant.getValue())
+                       .getSplatValue<TypedAttr>();
+      inner.map(
+          constant.getResult(),
+          SplatOp::create(inside, op->getLoc(), constant.getType(), value));
       continue;
     }
     inside.clone(*op, inner);
   }
-  SmallVector<Value> yielded = llvm::map_to_vector(outputs, [&](Value v) { return inner.lookup(v); });
+  SmallVector<Value> yielded =
+      llvm::map_to_vector(outputs, [&](Value v) { return inner.lookup(v); });
   YieldOp::create(inside, fusion.getLoc(), yielded);
   return fusion;
 }
@@ -242,12 +258,14 @@ static void copyPlainOutputs(ModelOp model) {
   llvm::DenseSet<Value> seen;
   for (OpOperand &operand : output->getOpOperands()) {
     Value value = operand.get();
-    bool plain = !value.getDefiningOp() || isa<ConstantOp>(value.getDefiningOp());
+    bool plain =
+        !value.getDefiningOp() || isa<ConstantOp>(value.getDefiningOp());
     if (!plain && seen.insert(value).second)
       continue;
     SmallVector<int64_t> dimensions(getRank(value));
     std::iota(dimensions.begin(), dimensions.end(), 0);
-    operand.set(BroadcastOp::create(builder, output->getLoc(), value.getType(), value,
+    operand.set(BroadcastOp::create(builder, output->getLoc(), value.getType(),
+                                    value,
                                     builder.getDenseI64ArrayAttr(dimensions)));
   }
 }
@@ -298,7 +316,8 @@ struct FormFusions : fusec::impl::FormFusionsBase<FormFusions> {
       }
       if (outputs.empty())
         continue; // dead
-      FusionOp fusion = FusionBuilder(groups, id, mapping, builder).build(outputs);
+      FusionOp fusion =
+          FusionBuilder(groups, id, mapping, builder).build(outputs);
       for (auto [value, result] : llvm::zip_equal(outputs, fusion.getResults()))
         mapping.map(value, result);
     }
@@ -308,12 +327,14 @@ struct FormFusions : fusec::impl::FormFusionsBase<FormFusions> {
       op->dropAllUses();
       op->erase();
     }
-    for (auto constant : llvm::make_early_inc_range(model.getBody().getOps<ConstantOp>()))
+    for (auto constant :
+         llvm::make_early_inc_range(model.getBody().getOps<ConstantOp>()))
       if (constant->use_empty())
         constant.erase();
   }
 
-  /// The concat stays between fusions, with the regrouping views of its operands.
+  /// The concat stays between fusions, with the regrouping views of its
+  /// operands.
   void buildAssembled(ConcatOp concat, IRMapping &mapping, OpBuilder &builder) {
     std::function<void(Value)> cloneViews = [&](Value value) {
       if (mapping.contains(value))

@@ -8,7 +8,8 @@ using namespace fusec;
 
 static bool isSplatConstant(Operation *op) {
   auto constant = dyn_cast<ConstantOp>(op);
-  auto dense = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : nullptr;
+  auto dense =
+      constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : nullptr;
   return dense && dense.isSplat();
 }
 
@@ -17,7 +18,8 @@ static bool isFreeKind(Operation *op) {
   if (isa<SplatOp, IotaOp, SizeValueOp>(op) || isSplatConstant(op))
     return true;
   auto indexed = dyn_cast<IndexedOpInterface>(op);
-  return indexed && indexed.getFusionKind() == FusionKind::View && !isa<ConcatOp>(op);
+  return indexed && indexed.getFusionKind() == FusionKind::View &&
+         !isa<ConcatOp>(op);
 }
 
 static Family getFamily(Operation *op) {
@@ -60,7 +62,8 @@ void FusionGroups::markCopies() {
     else if (auto lookup = dyn_cast<LookupOp>(op))
       llvm::append_range(inMemory, lookup.getTables());
     for (Value value : inMemory)
-      if (Operation *view = value.getDefiningOp(); view && isFreeKind(view) && !isa<ConstantOp>(view))
+      if (Operation *view = value.getDefiningOp();
+          view && isFreeKind(view) && !isa<ConstantOp>(view))
         copies.insert(view);
   }
   for (Value output : block.getTerminator()->getOperands())
@@ -81,7 +84,8 @@ bool FusionGroups::isInside(unsigned group, Operation *op) const {
 
 std::optional<unsigned> FusionGroups::getGroupOf(Operation *op) const {
   auto it = groupOf.find(op);
-  return it == groupOf.end() ? std::nullopt : std::optional<unsigned>(it->second);
+  return it == groupOf.end() ? std::nullopt
+                             : std::optional<unsigned>(it->second);
 }
 
 /// Values of other computing ops that the op reads, through free ops.
@@ -122,7 +126,8 @@ SmallVector<Value> FusionGroups::getOutputs(ArrayRef<Operation *> ops) const {
       auto it = readers.find(result);
       bool escapes = modelOutputs.contains(result);
       if (it != readers.end())
-        escapes |= llvm::any_of(it->second, [&](Operation *r) { return !members.contains(r); });
+        escapes |= llvm::any_of(
+            it->second, [&](Operation *r) { return !members.contains(r); });
       if (escapes)
         outputs.push_back(result);
     }
@@ -132,7 +137,9 @@ SmallVector<Value> FusionGroups::getOutputs(ArrayRef<Operation *> ops) const {
 SmallVector<Operation *> FusionGroups::getUnion(unsigned a, unsigned b) const {
   SmallVector<Operation *> ops = groups[a].ops;
   llvm::append_range(ops, groups[b].ops);
-  llvm::sort(ops, [&](Operation *x, Operation *y) { return position.lookup(x) < position.lookup(y); });
+  llvm::sort(ops, [&](Operation *x, Operation *y) {
+    return position.lookup(x) < position.lookup(y);
+  });
   return ops;
 }
 
@@ -188,7 +195,8 @@ SmallVector<unsigned> FusionGroups::getOrder() const {
     stack.push_back({id, true});
     for (Operation *op : groups[id].ops)
       for (Value source : sources.lookup(op))
-        if (unsigned from = groupOf.lookup(source.getDefiningOp()); !state[from])
+        if (unsigned from = groupOf.lookup(source.getDefiningOp());
+            !state[from])
           stack.push_back({from, false});
   }
   return order;

@@ -45,8 +45,11 @@ public:
   /// Values that the ops read from other groups, through free ops.
   llvm::SmallVector<FusionEdge> getEdges() const;
   /// Values of the ops that are read outside of them.
-  llvm::SmallVector<mlir::Value> getOutputs(llvm::ArrayRef<mlir::Operation *> ops) const;
-  bool isModelOutput(mlir::Value value) const { return modelOutputs.contains(value); }
+  llvm::SmallVector<mlir::Value>
+  getOutputs(llvm::ArrayRef<mlir::Operation *> ops) const;
+  bool isModelOutput(mlir::Value value) const {
+    return modelOutputs.contains(value);
+  }
   /// The ops of both, in program order.
   llvm::SmallVector<mlir::Operation *> getUnion(unsigned a, unsigned b) const;
   /// Whether `consumer` also depends on `producer` through a third group.
@@ -76,7 +79,8 @@ struct FusionVerdict {
   std::optional<Family> family;
   std::string reason;
 };
-FusionVerdict checkFusion(const FusionGroups &groups, unsigned producer, unsigned consumer);
+FusionVerdict checkFusion(const FusionGroups &groups, unsigned producer,
+                          unsigned consumer);
 
 /// Whether the contraction's operand is a plain matrix once views are read
 /// through.

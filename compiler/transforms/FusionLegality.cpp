@@ -17,36 +17,49 @@ static SmallVector<Expr> denseStrides(Value value) {
 bool fusec::isPlainMatrix(Value value) {
   auto isView = [](Operation *op) {
     auto indexed = dyn_cast<IndexedOpInterface>(op);
-    return indexed && indexed.getFusionKind() == FusionKind::View && !isa<ConcatOp>(op);
+    return indexed && indexed.getFusionKind() == FusionKind::View &&
+           !isa<ConcatOp>(op);
   };
   return succeeded(analyzeMatrix(value, isView, denseStrides));
 }
 
-static FusionVerdict refuse(const Twine &reason) { return {std::nullopt, reason.str()}; }
+static FusionVerdict refuse(const Twine &reason) {
+  return {std::nullopt, reason.str()};
+}
 
-FusionVerdict fusec::checkFusion(const FusionGroups &groups, unsigned producer, unsigned consumer) {
-  const FusionGroup &from = groups.getGroups()[producer], &to = groups.getGroups()[consumer];
+FusionVerdict fusec::checkFusion(const FusionGroups &groups, unsigned producer,
+                                 unsigned consumer) {
+  const FusionGroup &from = groups.getGroups()[producer],
+                    &to = groups.getGroups()[consumer];
   if (from.isAssembled || to.isAssembled)
-    return refuse("the concat is assembled in place: its operands are stored into slices");
+    return refuse("the concat is assembled in place: its operands are stored "
+                  "into slices");
   if (from.family == Family::Gemm && to.family == Family::Gemm)
     return refuse("each kernel has one matmul root");
   if ((from.family == Family::Gemm && to.family == Family::Reduce) ||
       (from.family == Family::Reduce && to.family == Family::Gemm))
-    return refuse("a tile of the matmul does not hold the rows of the reduction");
+    return refuse(
+        "a tile of the matmul does not hold the rows of the reduction");
   if (groups.hasOtherPath(producer, consumer))
-    return refuse("the consumer also depends on the producer through another kernel");
+    return refuse(
+        "the consumer also depends on the producer through another kernel");
 
   SmallVector<Operation *> ops = groups.getUnion(producer, consumer);
   SmallVector<Value> outputs = groups.getOutputs(ops);
   llvm::DenseSet<Operation *> members(ops.begin(), ops.end());
-  auto isInside = [&](Operation *op) { return members.contains(op) || groups.isFree(op); };
+  auto isInside = [&](Operation *op) {
+    return members.contains(op) || groups.isFree(op);
+  };
   auto outputStrides = [&](unsigned i) { return denseStrides(outputs[i]); };
 
   if (from.family == Family::Gemm || to.family == Family::Gemm) {
     if (failed(analyzeMatmul(outputs, isInside, denseStrides, outputStrides)))
       return refuse(to.family == Family::Gemm
-                        ? "the matmul reads its operands from memory, and its epilogue only scalars, rows, columns and tiles"
-                        : "not an epilogue: it is computed at other points than the matmul's result, or reads more than scalars, rows, columns and tiles");
+                        ? "the matmul reads its operands from memory, and its "
+                          "epilogue only scalars, rows, columns and tiles"
+                        : "not an epilogue: it is computed at other points "
+                          "than the matmul's result, or reads more than "
+                          "scalars, rows, columns and tiles");
     return {Family::Gemm, ""};
   }
   if (from.family == Family::Reduce || to.family == Family::Reduce) {

@@ -26,7 +26,8 @@ namespace {
 /// The fp32 versions of a region's 16-bit values.
 class RegionWidener {
 public:
-  explicit RegionWidener(Block &block) : block(block), builder(block.getParentOp()->getContext()) {}
+  explicit RegionWidener(Block &block)
+      : block(block), builder(block.getParentOp()->getContext()) {}
   void run();
 
 private:
@@ -42,8 +43,8 @@ private:
 };
 } // namespace
 
-/// Whether the op's fp32 form is the op with fp32 types. Casts of the model stay
-/// what they are.
+/// Whether the op's fp32 form is the op with fp32 types. Casts of the model
+/// stay what they are.
 bool RegionWidener::computesWide(Operation *op) const {
   if (isa<CastOp, YieldOp, GatherOp, LookupOp, ArgReduceOp>(op))
     return false;
@@ -55,7 +56,8 @@ bool RegionWidener::computesWide(Operation *op) const {
   auto indexed = cast<IndexedOpInterface>(op);
   // A view moves what is wide already.
   if (indexed.getFusionKind() == FusionKind::View)
-    return llvm::all_of(op->getOperands(), [&](Value v) { return wide.count(v); });
+    return llvm::all_of(op->getOperands(),
+                        [&](Value v) { return wide.count(v); });
   return true;
 }
 
@@ -71,12 +73,14 @@ Value RegionWidener::getWide(Value value, Location loc) {
 void RegionWidener::run() {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     builder.setInsertionPoint(&op);
-    if (auto splat = dyn_cast<SplatOp>(op); splat && isNarrow(splat.getType())) {
+    if (auto splat = dyn_cast<SplatOp>(op);
+        splat && isNarrow(splat.getType())) {
       APFloat value = cast<FloatAttr>(splat.getValue()).getValue();
       bool lost;
       value.convert(APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven, &lost);
-      wide[splat] = SplatOp::create(builder, op.getLoc(), widen(splat.getType()),
-                                    FloatAttr::get(builder.getF32Type(), value));
+      wide[splat] =
+          SplatOp::create(builder, op.getLoc(), widen(splat.getType()),
+                          FloatAttr::get(builder.getF32Type(), value));
       continue;
     }
     if (!computesWide(&op))
@@ -89,7 +93,8 @@ void RegionWidener::run() {
     Operation *clone = op.clone();
     builder.insert(clone);
     clone->setOperands(operands);
-    for (auto [result, old] : llvm::zip_equal(clone->getResults(), op.getResults())) {
+    for (auto [result, old] :
+         llvm::zip_equal(clone->getResults(), op.getResults())) {
       if (!isNarrow(old.getType()))
         continue;
       result.setType(widen(old.getType()));
@@ -97,10 +102,12 @@ void RegionWidener::run() {
     }
     // Other readers see the rounded value.
     builder.setInsertionPointAfter(clone);
-    for (auto [result, old] : llvm::zip_equal(clone->getResults(), op.getResults())) {
+    for (auto [result, old] :
+         llvm::zip_equal(clone->getResults(), op.getResults())) {
       Value replacement = result;
       if (isNarrow(old.getType())) {
-        replacement = CastOp::create(builder, op.getLoc(), old.getType(), result);
+        replacement =
+            CastOp::create(builder, op.getLoc(), old.getType(), result);
         wide[replacement] = result;
       }
       old.replaceAllUsesWith(replacement);
@@ -116,7 +123,8 @@ void RegionWidener::run() {
 namespace {
 struct WidenPointwise : fusec::impl::WidenPointwiseBase<WidenPointwise> {
   void runOnOperation() override {
-    getOperation().walk([](FusionOp fusion) { RegionWidener(fusion.getBody().front()).run(); });
+    getOperation().walk(
+        [](FusionOp fusion) { RegionWidener(fusion.getBody().front()).run(); });
   }
 };
 } // namespace

@@ -13,7 +13,8 @@ std::optional<int64_t> Dims::lookup(StringRef name) const {
 
 std::optional<int64_t> Dims::evaluate(Expr expr) const {
   return expr.evaluate([&](Expr leaf) -> std::optional<int64_t> {
-    return leaf.getKind() == ExprKind::Symbol ? lookup(leaf.getName()) : std::nullopt;
+    return leaf.getKind() == ExprKind::Symbol ? lookup(leaf.getName())
+                                              : std::nullopt;
   });
 }
 
@@ -40,8 +41,9 @@ bool Dims::solve(const Seen &seen) {
   auto zero = at(0), one = at(1);
   int64_t factor, rest, product;
   if (!zero || !one || llvm::SubOverflow(*one, *zero, factor) || factor == 0 ||
-      llvm::SubOverflow(seen.actual, *zero, rest) || (factor == -1 && rest == INT64_MIN) ||
-      rest % factor != 0 || rest / factor < 0)
+      llvm::SubOverflow(seen.actual, *zero, rest) ||
+      (factor == -1 && rest == INT64_MIN) || rest % factor != 0 ||
+      rest / factor < 0)
     return false;
   // Whether the guess holds, which it need not where the size is not linear.
   product = rest / factor;
@@ -75,7 +77,8 @@ LogicalResult Dims::bind(RankedTensorType type, ArrayRef<int64_t> actual,
         return failure();
       }
     } else if (size.isConstant() && size.getValue() != actual[i]) {
-      emit(where + ": expected " + Twine(size.getValue()) + ", got " + Twine(actual[i]));
+      emit(where + ": expected " + Twine(size.getValue()) + ", got " +
+           Twine(actual[i]));
       return failure();
     } else if (!size.isConstant()) {
       pending.push_back({size, actual[i], where});
@@ -103,14 +106,16 @@ LogicalResult Dims::check(ArrayAttr constraints, EmitMessage emit) const {
   if (!constraints)
     return success();
   for (auto constraint : constraints.getAsRange<ConstraintAttr>()) {
-    auto lhs = evaluate(constraint.getLhs()), rhs = evaluate(constraint.getRhs());
+    auto lhs = evaluate(constraint.getLhs()),
+         rhs = evaluate(constraint.getRhs());
     if (lhs && rhs && *lhs == *rhs)
       continue;
     auto text = [](std::optional<int64_t> value) {
       return value ? std::to_string(*value) : std::string("unknown");
     };
-    emit("expected " + constraint.getLhs().str() + " = " + constraint.getRhs().str() +
-         " (" + constraint.getReason() + "), got " + text(lhs) + " and " + text(rhs));
+    emit("expected " + constraint.getLhs().str() + " = " +
+         constraint.getRhs().str() + " (" + constraint.getReason() + "), got " +
+         text(lhs) + " and " + text(rhs));
     return failure();
   }
   return success();

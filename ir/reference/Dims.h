@@ -29,13 +29,14 @@ public:
 
   /// After the last `bind`: whether all sizes agree with their expressions, and
   /// both sides of each constraint with each other.
-  mlir::LogicalResult check(mlir::ArrayAttr constraints, EmitMessage emit) const;
+  mlir::LogicalResult check(mlir::ArrayAttr constraints,
+                            EmitMessage emit) const;
 
   /// Nothing where a name is unbound, on overflow and on division by zero.
   std::optional<int64_t> evaluate(Expr expr) const;
   /// The sizes of a type; none may be negative.
-  mlir::FailureOr<llvm::SmallVector<int64_t>> getSizes(mlir::RankedTensorType type,
-                                                       EmitMessage emit) const;
+  mlir::FailureOr<llvm::SmallVector<int64_t>>
+  getSizes(mlir::RankedTensorType type, EmitMessage emit) const;
 
 private:
   struct Seen {

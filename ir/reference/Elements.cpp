@@ -14,7 +14,8 @@ namespace fusec::reference {
 // 16-bit floats
 //===----------------------------------------------------------------------===//
 
-uint16_t roundToBits(double value, unsigned exponentBits, unsigned mantissaBits) {
+uint16_t roundToBits(double value, unsigned exponentBits,
+                     unsigned mantissaBits) {
   const int bias = (1 << (exponentBits - 1)) - 1;
   const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
   const uint16_t infinity = ((1 << exponentBits) - 1) << mantissaBits;
@@ -31,9 +32,11 @@ uint16_t roundToBits(double value, unsigned exponentBits, unsigned mantissaBits)
   int spacing = exponent - static_cast<int>(mantissaBits);
   // A double scaled by a power of two into [0, 2^(mantissaBits + 1)] is exact,
   // and nearbyint rounds halves to even.
-  auto units = static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, -spacing)));
+  auto units =
+      static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, -spacing)));
   // A carry out of the mantissa increments the exponent by itself.
-  uint32_t bits = (static_cast<uint32_t>(exponent + bias - 1) << mantissaBits) + units;
+  uint32_t bits =
+      (static_cast<uint32_t>(exponent + bias - 1) << mantissaBits) + units;
   return sign | static_cast<uint16_t>(std::min<uint32_t>(bits, infinity));
 }
 
@@ -58,10 +61,12 @@ static const float *getTable(bool half) {
   auto make = [](bool half) {
     auto table = std::make_unique<float[]>(1 << 16);
     for (uint32_t bits = 0; bits < 1 << 16; ++bits)
-      table[bits] = static_cast<float>(half ? fromHalf(bits) : fromBFloat(bits));
+      table[bits] =
+          static_cast<float>(half ? fromHalf(bits) : fromBFloat(bits));
     return table;
   };
-  static const std::unique_ptr<float[]> halves = make(true), bfloats = make(false);
+  static const std::unique_ptr<float[]> halves = make(true),
+                                        bfloats = make(false);
   return half ? halves.get() : bfloats.get();
 }
 
@@ -124,16 +129,20 @@ void load(const Tensor &tensor, int64_t start, MutableArrayRef<T> values) {
   } else if (type.isF16() || type.isBF16()) {
     const float *table = getTable(type.isF16());
     for (auto [to, from] : llvm::zip_equal(
-             values, tensor.getElements<uint16_t>().slice(start, values.size())))
+             values,
+             tensor.getElements<uint16_t>().slice(start, values.size())))
       to = table[from];
   } else if (type.isF32()) {
-    llvm::copy(tensor.getElements<float>().slice(start, values.size()), values.begin());
+    llvm::copy(tensor.getElements<float>().slice(start, values.size()),
+               values.begin());
   } else {
-    llvm::copy(tensor.getElements<double>().slice(start, values.size()), values.begin());
+    llvm::copy(tensor.getElements<double>().slice(start, values.size()),
+               values.begin());
   }
 }
 
-template <typename T> void store(Tensor &tensor, int64_t start, ArrayRef<T> values) {
+template <typename T>
+void store(Tensor &tensor, int64_t start, ArrayRef<T> values) {
   Type type = tensor.getElementType();
   if constexpr (std::is_same_v<T, bool>) {
     llvm::copy(values, tensor.getMutableElements<char>().begin() + start);
@@ -146,9 +155,9 @@ template <typename T> void store(Tensor &tensor, int64_t start, ArrayRef<T> valu
   } else if (type.isF16() || type.isBF16()) {
     auto *to = tensor.getMutableElements<uint16_t>().begin() + start;
     for (T value : values)
-      *to++ = type.isF16()                      ? toHalf(value)
+      *to++ = type.isF16()               ? toHalf(value)
               : std::is_same_v<T, float> ? floatToBFloat(value)
-                                                : toBFloat(value);
+                                         : toBFloat(value);
   } else if (type.isF32()) {
     auto *to = tensor.getMutableElements<float>().begin() + start;
     for (T value : values)
@@ -209,7 +218,8 @@ static void convertTo(const Tensor &tensor, Tensor &result) {
     } else if (isa<FloatType>(to)) {
       double values[chunk];
       for (int64_t i = 0; i < count; ++i) {
-        if constexpr (std::is_same_v<From, bool> || std::is_floating_point_v<From>)
+        if constexpr (std::is_same_v<From, bool> ||
+                      std::is_floating_point_v<From>)
           values[i] = from[i];
         else
           values[i] = to.isF64() ? static_cast<double>(from[i])

@@ -14,7 +14,8 @@ namespace fusec::reference {
 
 /// The IEEE-like bits of `value` with the given field widths, rounded once to
 /// nearest even; overflow gives infinity, NaN stays quiet.
-uint16_t roundToBits(double value, unsigned exponentBits, unsigned mantissaBits);
+uint16_t roundToBits(double value, unsigned exponentBits,
+                     unsigned mantissaBits);
 double expandBits(uint16_t bits, unsigned exponentBits, unsigned mantissaBits);
 
 inline uint16_t toHalf(double value) { return roundToBits(value, 5, 10); }

@@ -22,11 +22,13 @@ Type Environment::getStoredType(Type elementType) const {
 FailureOr<Tensor> Environment::allocate(OpResult result) const {
   Operation *op = result.getOwner();
   auto type = cast<RankedTensorType>(result.getType());
-  auto sizes = dims.getSizes(type, [&](const Twine &message) { op->emitOpError(message); });
+  auto sizes = dims.getSizes(
+      type, [&](const Twine &message) { op->emitOpError(message); });
   if (failed(sizes))
     return failure();
   Type stored = getStoredType(type.getElementType());
-  int64_t bytes = llvm::is_contained(*sizes, 0) ? 0 : fusec::getElementBytes(stored);
+  int64_t bytes =
+      llvm::is_contained(*sizes, 0) ? 0 : fusec::getElementBytes(stored);
   for (int64_t size : *sizes)
     if (bytes != 0 && llvm::MulOverflow(bytes, size, bytes))
       bytes = INT64_MAX;
@@ -39,10 +41,11 @@ FailureOr<Tensor> Environment::allocate(OpResult result) const {
   return Tensor::allocate(stored, *sizes);
 }
 
-LogicalResult checkOperands(Operation *op, Operands operands, Environment &env) {
+LogicalResult checkOperands(Operation *op, Operands operands,
+                            Environment &env) {
   if (operands.size() != op->getNumOperands())
-    return op->emitOpError("expected ") << op->getNumOperands() << " operands, got "
-                                        << operands.size();
+    return op->emitOpError("expected ")
+           << op->getNumOperands() << " operands, got " << operands.size();
   for (auto [i, tensor] : llvm::enumerate(operands)) {
     auto type = cast<RankedTensorType>(op->getOperand(i).getType());
     auto sizes = env.dims.getSizes(
@@ -53,7 +56,8 @@ LogicalResult checkOperands(Operation *op, Operands operands, Environment &env) 
         tensor.getElementType() != env.getStoredType(type.getElementType()))
       return op->emitOpError("expected operand ")
              << i << " to be of " << type << ", got "
-             << RankedTensorType::get(tensor.getSizes(), tensor.getElementType());
+             << RankedTensorType::get(tensor.getSizes(),
+                                      tensor.getElementType());
   }
   return success();
 }
@@ -64,27 +68,51 @@ static FailureOr<Tensors> single(TensorOr result) {
   return Tensors{std::move(*result)};
 }
 
-FailureOr<Tensors> evaluate(Operation *op, ArrayRef<Tensor> operands, Environment &env) {
+FailureOr<Tensors> evaluate(Operation *op, ArrayRef<Tensor> operands,
+                            Environment &env) {
   if (failed(checkOperands(op, operands, env)))
     return failure();
   return llvm::TypeSwitch<Operation *, FailureOr<Tensors>>(op)
-      .Case([&](PointwiseOpInterface op) { return single(evaluatePointwise(op, operands, env)); })
+      .Case([&](PointwiseOpInterface op) {
+        return single(evaluatePointwise(op, operands, env));
+      })
       .Case([&](ConstantOp op) { return single(evaluateConstant(op, env)); })
       .Case([&](SplatOp op) { return single(evaluateSplat(op, env)); })
       .Case([&](IotaOp op) { return single(evaluateIota(op, env)); })
       .Case([&](SizeValueOp op) { return single(evaluateSizeValue(op, env)); })
-      .Case<CollapseOp, ExpandOp>(
-          [&](auto op) { return single(evaluateReshape(op, operands[0], env)); })
-      .Case([&](TransposeOp op) { return single(evaluateTranspose(op, operands[0], env)); })
-      .Case([&](SliceOp op) { return single(evaluateSlice(op, operands[0], env)); })
-      .Case([&](BroadcastOp op) { return single(evaluateBroadcast(op, operands[0], env)); })
-      .Case([&](ConcatOp op) { return single(evaluateConcat(op, operands, env)); })
-      .Case([&](GatherOp op) { return single(evaluateGather(op, operands, env)); })
-      .Case([&](LookupOp op) { return single(evaluateLookup(op, operands, env)); })
-      .Case([&](ReduceOp op) { return single(evaluateReduce(op, operands[0], env)); })
-      .Case([&](ArgReduceOp op) { return single(evaluateArgReduce(op, operands[0], env)); })
-      .Case([&](MatmulOp op) { return single(evaluateMatmul(op, operands, env)); })
-      .Case([&](ContractionOp op) { return evaluateContraction(op, operands, env); })
+      .Case<CollapseOp, ExpandOp>([&](auto op) {
+        return single(evaluateReshape(op, operands[0], env));
+      })
+      .Case([&](TransposeOp op) {
+        return single(evaluateTranspose(op, operands[0], env));
+      })
+      .Case([&](SliceOp op) {
+        return single(evaluateSlice(op, operands[0], env));
+      })
+      .Case([&](BroadcastOp op) {
+        return single(evaluateBroadcast(op, operands[0], env));
+      })
+      .Case([&](ConcatOp op) {
+        return single(evaluateConcat(op, operands, env));
+      })
+      .Case([&](GatherOp op) {
+        return single(evaluateGather(op, operands, env));
+      })
+      .Case([&](LookupOp op) {
+        return single(evaluateLookup(op, operands, env));
+      })
+      .Case([&](ReduceOp op) {
+        return single(evaluateReduce(op, operands[0], env));
+      })
+      .Case([&](ArgReduceOp op) {
+        return single(evaluateArgReduce(op, operands[0], env));
+      })
+      .Case([&](MatmulOp op) {
+        return single(evaluateMatmul(op, operands, env));
+      })
+      .Case([&](ContractionOp op) {
+        return evaluateContraction(op, operands, env);
+      })
       .Case([&](FusionOp op) -> FailureOr<Tensors> {
         // The observer sees values between kernels; those inside are never
         // stored.
@@ -101,7 +129,8 @@ FailureOr<Tensors> evaluate(Operation *op, ArrayRef<Tensor> operands, Environmen
       });
 }
 
-FailureOr<Tensors> evaluate(Block &block, ArrayRef<Tensor> arguments, Environment &env) {
+FailureOr<Tensors> evaluate(Block &block, ArrayRef<Tensor> arguments,
+                            Environment &env) {
   if (arguments.size() != block.getNumArguments())
     return block.getParentOp()->emitOpError("expected ")
            << block.getNumArguments() << " arguments, got " << arguments.size();
@@ -154,16 +183,17 @@ LogicalResult bindInputs(ModelOp model, ArrayRef<Tensor> inputs,
   if (inputs.size() != block.getNumArguments())
     return model.emitError("expected ")
            << block.getNumArguments() << " inputs, got " << inputs.size();
-  for (auto [argument, tensor, name] : llvm::zip_equal(
-           block.getArguments(), inputs, model.getInputNames().getAsRange<StringAttr>())) {
+  for (auto [argument, tensor, name] :
+       llvm::zip_equal(block.getArguments(), inputs,
+                       model.getInputNames().getAsRange<StringAttr>())) {
     auto type = cast<RankedTensorType>(argument.getType());
     std::string what = ("input '" + name.getValue() + "'").str();
     bool exactFloat = options.exact && isa<FloatType>(type.getElementType()) &&
                       isa<FloatType>(tensor.getElementType());
     if (tensor.getElementType() != type.getElementType() && !exactFloat)
-      return model.emitError(what) << ": expected elements of type "
-                                   << type.getElementType() << ", got "
-                                   << tensor.getElementType();
+      return model.emitError(what)
+             << ": expected elements of type " << type.getElementType()
+             << ", got " << tensor.getElementType();
     if (failed(dims.bind(type, tensor.getSizes(), what, emit)))
       return failure();
   }
@@ -177,7 +207,8 @@ FailureOr<Evaluation> evaluate(ModelOp model, ArrayRef<Tensor> inputs,
   Environment env{options, dims};
   Tensors arguments;
   for (const Tensor &input : inputs)
-    arguments.push_back(convert(input, env.getStoredType(input.getElementType())));
+    arguments.push_back(
+        convert(input, env.getStoredType(input.getElementType())));
   auto outputs = evaluate(model.getBody().front(), arguments, env);
   if (failed(outputs))
     return failure();
@@ -189,7 +220,8 @@ FailureOr<Tensors> evaluateMagnitude(Operation *op, ArrayRef<Tensor> operands,
   auto absolute = [](const Tensor &tensor) {
     if (!isa<FloatType>(tensor.getElementType()))
       return tensor;
-    Tensor result = Tensor::allocate(tensor.getElementType(), tensor.getSizes());
+    Tensor result =
+        Tensor::allocate(tensor.getElementType(), tensor.getSizes());
     withComputeType(tensor.getElementType(), [&](auto x) {
       if constexpr (std::is_floating_point_v<decltype(x)>) {
         auto values = loadAll<decltype(x)>(tensor);
@@ -202,7 +234,8 @@ FailureOr<Tensors> evaluateMagnitude(Operation *op, ArrayRef<Tensor> operands,
   };
   auto reduce = dyn_cast<ReduceOp>(op);
   Tensors inputs(operands);
-  if (isa<MatmulOp, ContractionOp>(op) || (reduce && reduce.getKind() == ReduceKind::Sum))
+  if (isa<MatmulOp, ContractionOp>(op) ||
+      (reduce && reduce.getKind() == ReduceKind::Sum))
     for (Tensor &input : inputs)
       input = absolute(input);
   auto results = evaluate(op, inputs, env);

@@ -51,21 +51,24 @@ struct Evaluation {
 /// Evaluates a model. Inputs must have the types of its arguments (any float is
 /// taken for a float when `exact`); their sizes bind its dimensions, beyond
 /// those that `dims` gives. Errors are reported at the ops.
-mlir::FailureOr<Evaluation> evaluate(ModelOp model, llvm::ArrayRef<Tensor> inputs,
+mlir::FailureOr<Evaluation> evaluate(ModelOp model,
+                                     llvm::ArrayRef<Tensor> inputs,
                                      const EvaluateOptions &options = {},
                                      Dims dims = {});
 
 /// Evaluates the ops of a block; the results are the terminator's operands.
-mlir::FailureOr<Tensors> evaluate(mlir::Block &block, llvm::ArrayRef<Tensor> arguments,
+mlir::FailureOr<Tensors> evaluate(mlir::Block &block,
+                                  llvm::ArrayRef<Tensor> arguments,
                                   Environment &environment);
 
 /// Evaluates one op on given operands.
-mlir::FailureOr<Tensors> evaluate(mlir::Operation *op, llvm::ArrayRef<Tensor> operands,
+mlir::FailureOr<Tensors> evaluate(mlir::Operation *op,
+                                  llvm::ArrayRef<Tensor> operands,
                                   Environment &environment);
 
-/// For judging another implementation of the op: for sums of products the sum of
-/// their absolute values, for sums that of their terms, else the absolute value
-/// of the result. Operands and results are those of an exact evaluation.
+/// For judging another implementation of the op: for sums of products the sum
+/// of their absolute values, for sums that of their terms, else the absolute
+/// value of the result. Operands and results are those of an exact evaluation.
 mlir::FailureOr<Tensors> evaluateMagnitude(mlir::Operation *op,
                                            llvm::ArrayRef<Tensor> operands,
                                            Environment &environment);

@@ -35,9 +35,10 @@ struct Place {
 /// One run of a plan.
 class Run {
 public:
-  Run(PlanOp plan, ModelOp model, ArrayRef<Tensor> inputs, const EvaluateOptions &options,
-      const Dims &dims)
-      : plan(plan), model(model), inputs(inputs), options(options), dims(dims) {}
+  Run(PlanOp plan, ModelOp model, ArrayRef<Tensor> inputs,
+      const EvaluateOptions &options, const Dims &dims)
+      : plan(plan), model(model), inputs(inputs), options(options), dims(dims) {
+  }
 
   FailureOr<Evaluation> run();
 
@@ -76,9 +77,12 @@ FailureOr<int64_t> Run::evaluate(Operation *op, Expr expr) {
 
 LogicalResult Run::layOut() {
   int64_t end = 0;
-  auto reserve = [&](Operation *op, int64_t size) -> FailureOr<std::pair<int64_t, int64_t>> {
-    if (size < 0 || size > options.maxTensorBytes || end > options.maxTensorBytes) {
-      op->emitOpError("needs memory of ") << size << " bytes, expected 0 to " << options.maxTensorBytes;
+  auto reserve = [&](Operation *op,
+                     int64_t size) -> FailureOr<std::pair<int64_t, int64_t>> {
+    if (size < 0 || size > options.maxTensorBytes ||
+        end > options.maxTensorBytes) {
+      op->emitOpError("needs memory of ")
+          << size << " bytes, expected 0 to " << options.maxTensorBytes;
       return failure();
     }
     std::pair<int64_t, int64_t> place(end, size);
@@ -97,7 +101,8 @@ LogicalResult Run::layOut() {
   Operation *terminator = model.getBody().front().getTerminator();
   for (Value value : terminator->getOperands()) {
     auto type = cast<RankedTensorType>(value.getType());
-    auto sizes = dims.getSizes(type, [&](const Twine &message) { plan.emitOpError(message); });
+    auto sizes = dims.getSizes(
+        type, [&](const Twine &message) { plan.emitOpError(message); });
     if (failed(sizes))
       return failure();
     int64_t bytes = getElementBytes(type.getElementType());
@@ -121,7 +126,8 @@ LogicalResult Run::addBuffer(BufferOp op) {
   Place place;
   place.op = op;
   auto type = cast<RankedTensorType>(op.getType());
-  auto sizes = dims.getSizes(type, [&](const Twine &message) { op.emitOpError(message); });
+  auto sizes = dims.getSizes(
+      type, [&](const Twine &message) { op.emitOpError(message); });
   auto offset = evaluate(op, op.getOffset());
   if (failed(sizes) || failed(offset))
     return failure();
@@ -135,7 +141,8 @@ LogicalResult Run::addBuffer(BufferOp op) {
   }
 
   auto outOf = [&](size_t count, const char *what) {
-    return op.emitOpError("expected ") << what << " below " << count << ", got " << op.getIndex();
+    return op.emitOpError("expected ")
+           << what << " below " << count << ", got " << op.getIndex();
   };
   int64_t base = 0, size = 0;
   size_t index = op.getIndex();
@@ -166,18 +173,20 @@ LogicalResult Run::addBuffer(BufferOp op) {
   }
   if (place.tensor) {
     if (place.tensor.getElementBytes() != place.width)
-      return op.emitOpError("expected elements of ") << place.tensor.getElementType();
+      return op.emitOpError("expected elements of ")
+             << place.tensor.getElementType();
     size = place.tensor.getBytes().size();
   }
   // The first and the last byte; 128 bits hold every sum of products here.
   if (!llvm::is_contained(place.sizes, 0)) {
     __int128 first = *offset, last = *offset;
     for (auto [stride, count] : llvm::zip_equal(place.strides, place.sizes))
-      (stride < 0 ? first : last) += static_cast<__int128>(stride) * (count - 1) * place.width;
+      (stride < 0 ? first : last) +=
+          static_cast<__int128>(stride) * (count - 1) * place.width;
     if (first < 0 || last + place.width > size)
       return op.emitOpError("leaves its memory of ")
-             << size << " bytes: it lies from " << static_cast<int64_t>(first) << " to "
-             << static_cast<int64_t>(last + place.width);
+             << size << " bytes: it lies from " << static_cast<int64_t>(first)
+             << " to " << static_cast<int64_t>(last + place.width);
   }
   place.start = base + *offset;
   places[op.getSymName()] = place;
@@ -202,7 +211,8 @@ LogicalResult Run::findLifetimes() {
       for (auto ref : refs.getAsRange<FlatSymbolRefAttr>()) {
         const Place &place = places.find(ref.getValue())->second;
         if (how == 2 && !place.isWritable())
-          return step.emitOpError("writes '") << place.op.getSymName() << "', which is an input or a weight";
+          return step.emitOpError("writes '")
+                 << place.op.getSymName() << "', which is an input or a weight";
         if (!place.isWritable())
           continue;
         place.forEach([&](int64_t position) {
@@ -215,11 +225,13 @@ LogicalResult Run::findLifetimes() {
         });
         if (conflict)
           return step.emitOpError("writes bytes of '")
-                 << place.op.getSymName() << "' that it also reads or writes elsewhere";
+                 << place.op.getSymName()
+                 << "' that it also reads or writes elsewhere";
       }
       return success();
     };
-    if (failed(touch(step.getInputs(), 1)) || failed(touch(step.getOutputs(), 2)))
+    if (failed(touch(step.getInputs(), 1)) ||
+        failed(touch(step.getOutputs(), 2)))
       return failure();
     for (int64_t at : bytes) {
       if (!live[at])
@@ -231,12 +243,13 @@ LogicalResult Run::findLifetimes() {
   for (auto [i, output] : llvm::enumerate(outputs))
     for (int64_t at = output.first; at < output.first + output.second; ++at)
       if (live[at])
-        return plan.emitOpError("does not write byte ") << at - output.first << " of output " << i;
+        return plan.emitOpError("does not write byte ")
+               << at - output.first << " of output " << i;
   for (auto [i, slot] : llvm::enumerate(slots))
     for (int64_t at = slot.first; at < slot.first + slot.second; ++at)
       if (live[at])
-        return plan.emitOpError("reads byte ") << at - slot.first << " of slot " << i
-               << " before it is written";
+        return plan.emitOpError("reads byte ") << at - slot.first << " of slot "
+                                               << i << " before it is written";
   return success();
 }
 
@@ -246,7 +259,8 @@ LogicalResult Run::runStep(StepOp step, Environment &env) {
     const Place &place = places.find(ref.getValue())->second;
     Type type = cast<RankedTensorType>(place.op.getType()).getElementType();
     Tensor tensor = Tensor::allocate(type, place.sizes);
-    const char *from = place.isWritable() ? memory.data() : place.tensor.getBytes().data();
+    const char *from =
+        place.isWritable() ? memory.data() : place.tensor.getBytes().data();
     char *to = tensor.getMutableData();
     place.forEach([&](int64_t position) {
       std::memcpy(to, from + position, place.width);
@@ -282,17 +296,21 @@ FailureOr<Evaluation> Run::run() {
       memory[at] = poison;
   }
   for (auto [tensor, place] : llvm::zip_equal(results, outputs))
-    std::memcpy(tensor.getMutableData(), memory.data() + place.first, place.second);
+    std::memcpy(tensor.getMutableData(), memory.data() + place.first,
+                place.second);
   return Evaluation{results, env.faults};
 }
 
 FailureOr<Evaluation> evaluate(PlanOp plan, ArrayRef<Tensor> inputs,
                                const EvaluateOptions &options, Dims dims) {
-  auto model = SymbolTable::lookupNearestSymbolFrom<ModelOp>(plan->getParentOp(), plan.getModelAttr());
+  auto model = SymbolTable::lookupNearestSymbolFrom<ModelOp>(
+      plan->getParentOp(), plan.getModelAttr());
   if (!model)
-    return plan.emitOpError("expected the model ") << plan.getModelAttr() << " beside it";
+    return plan.emitOpError("expected the model ")
+           << plan.getModelAttr() << " beside it";
   if (options.exact)
-    return plan.emitOpError("has buffers of its own types; evaluate the model to get exact values");
+    return plan.emitOpError(
+        "has buffers of its own types; evaluate the model to get exact values");
   if (failed(bindInputs(model, inputs, options, dims)))
     return failure();
   return Run(plan, model, inputs, options, dims).run();

@@ -15,9 +15,10 @@ namespace fusec::reference {
 constexpr int64_t slotAlignment = 256;
 
 /// Evaluates a plan on the inputs of its model. The arena is poisoned at first,
-/// and each of its bytes again when nothing will read it any more. Fails where a
-/// buffer leaves its slot or its tensor, a step reads what no step has written,
-/// reads and writes the same bytes, or an output is not written entirely.
+/// and each of its bytes again when nothing will read it any more. Fails where
+/// a buffer leaves its slot or its tensor, a step reads what no step has
+/// written, reads and writes the same bytes, or an output is not written
+/// entirely.
 mlir::FailureOr<Evaluation> evaluate(PlanOp plan, llvm::ArrayRef<Tensor> inputs,
                                      const EvaluateOptions &options = {},
                                      Dims dims = {});

@@ -13,7 +13,8 @@ using Operands = llvm::ArrayRef<Tensor>;
 using TensorOr = mlir::FailureOr<Tensor>;
 
 // Pointwise.cpp
-TensorOr evaluatePointwise(mlir::Operation *op, Operands operands, Environment &env);
+TensorOr evaluatePointwise(mlir::Operation *op, Operands operands,
+                           Environment &env);
 
 // Generated.cpp
 TensorOr evaluateConstant(ConstantOp op, Environment &env);
@@ -22,10 +23,13 @@ TensorOr evaluateIota(IotaOp op, Environment &env);
 TensorOr evaluateSizeValue(SizeValueOp op, Environment &env);
 
 // Views.cpp
-TensorOr evaluateReshape(mlir::Operation *op, const Tensor &operand, Environment &env);
-TensorOr evaluateTranspose(TransposeOp op, const Tensor &operand, Environment &env);
+TensorOr evaluateReshape(mlir::Operation *op, const Tensor &operand,
+                         Environment &env);
+TensorOr evaluateTranspose(TransposeOp op, const Tensor &operand,
+                           Environment &env);
 TensorOr evaluateSlice(SliceOp op, const Tensor &operand, Environment &env);
-TensorOr evaluateBroadcast(BroadcastOp op, const Tensor &operand, Environment &env);
+TensorOr evaluateBroadcast(BroadcastOp op, const Tensor &operand,
+                           Environment &env);
 TensorOr evaluateConcat(ConcatOp op, Operands operands, Environment &env);
 
 // Gather.cpp
@@ -34,12 +38,13 @@ TensorOr evaluateLookup(LookupOp op, Operands operands, Environment &env);
 
 // Reduce.cpp
 TensorOr evaluateReduce(ReduceOp op, const Tensor &operand, Environment &env);
-TensorOr evaluateArgReduce(ArgReduceOp op, const Tensor &operand, Environment &env);
+TensorOr evaluateArgReduce(ArgReduceOp op, const Tensor &operand,
+                           Environment &env);
 
 // Matmul.cpp
 TensorOr evaluateMatmul(MatmulOp op, Operands operands, Environment &env);
-mlir::FailureOr<Tensors> evaluateContraction(ContractionOp op, Operands operands,
-                                             Environment &env);
+mlir::FailureOr<Tensors>
+evaluateContraction(ContractionOp op, Operands operands, Environment &env);
 
 /// Checks that an operand has the sizes that its type says. Sizes come from
 /// outside, and the loops below trust them.

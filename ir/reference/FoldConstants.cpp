@@ -15,7 +15,8 @@ constexpr unsigned maxChain = 8;
 /// Adds what the constants behind the value take; false where it is none.
 static bool addConstantBytes(Value value, int64_t &bytes, unsigned depth = 0) {
   Operation *op = value.getDefiningOp();
-  if (!op || depth > maxChain || !cast<RankedTensorType>(value.getType()).hasStaticShape())
+  if (!op || depth > maxChain ||
+      !cast<RankedTensorType>(value.getType()).hasStaticShape())
     return false;
   if (isa<SplatOp, IotaOp>(op))
     return true;
@@ -79,11 +80,13 @@ foldConstants(Operation *op, std::string &reason, const FoldLimits &limits) {
     reason = why.str();
     return failure();
   };
-  if (op->getNumOperands() == 0 || op->getNumRegions() != 0 || isa<BroadcastOp>(op))
+  if (op->getNumOperands() == 0 || op->getNumRegions() != 0 ||
+      isa<BroadcastOp>(op))
     return decline("is smaller than its value");
   int64_t operandBytes = 0;
   for (Value operand : op->getOperands())
-    if (!isa<RankedTensorType>(operand.getType()) || !addConstantBytes(operand, operandBytes))
+    if (!isa<RankedTensorType>(operand.getType()) ||
+        !addConstantBytes(operand, operandBytes))
       return decline("has an operand that is no constant");
   int64_t maxBytes;
   if (llvm::MulOverflow(operandBytes, limits.growth, maxBytes))
@@ -93,10 +96,11 @@ foldConstants(Operation *op, std::string &reason, const FoldLimits &limits) {
     return decline("would take more than " + Twine(limits.maxWork) + " steps");
 
   // What cannot be evaluated stays in the program, where it is diagnosed.
-  ScopedDiagnosticHandler capture(op->getContext(), [&](Diagnostic &diagnostic) {
-    reason = diagnostic.str();
-    return success();
-  });
+  ScopedDiagnosticHandler capture(op->getContext(),
+                                  [&](Diagnostic &diagnostic) {
+                                    reason = diagnostic.str();
+                                    return success();
+                                  });
   EvaluateOptions options;
   options.maxTensorBytes = maxBytes;
   Dims dims;

@@ -26,7 +26,8 @@ struct FoldLimits {
 /// operands and broadcasts are not folded themselves, since they are smaller
 /// than their values. On failure `reason` says why.
 mlir::FailureOr<llvm::SmallVector<mlir::ElementsAttr>>
-foldConstants(mlir::Operation *op, std::string &reason, const FoldLimits &limits = {});
+foldConstants(mlir::Operation *op, std::string &reason,
+              const FoldLimits &limits = {});
 
 } // namespace fusec::reference
 

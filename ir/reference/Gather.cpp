@@ -12,8 +12,8 @@ namespace fusec::reference {
 
 /// The index that is read in a dimension of this size; nothing where the
 /// element reads as zero.
-static std::optional<int64_t> resolve(int64_t index, int64_t size, IndexPolicy policy,
-                                      int64_t &faults) {
+static std::optional<int64_t> resolve(int64_t index, int64_t size,
+                                      IndexPolicy policy, int64_t &faults) {
   if (index < 0)
     index += size;
   if (index >= 0 && index < size)
@@ -48,8 +48,8 @@ TensorOr evaluateGather(GatherOp op, Operands operands, Environment &env) {
     for (auto [d, position] : llvm::enumerate(op.getPositions())) {
       if (position >= 0)
         continue;
-      auto index = resolve(indices[-1 - position][element], source.getSizes()[d],
-                           op.getPolicy(), env.faults);
+      auto index = resolve(indices[-1 - position][element],
+                           source.getSizes()[d], op.getPolicy(), env.faults);
       inside &= index.has_value();
       offset += index.value_or(0) * strides[d];
     }
@@ -72,7 +72,8 @@ TensorOr evaluateLookup(LookupOp op, Operands operands, Environment &env) {
     return result;
   for (size_t i = 0; i < indices.size(); ++i) {
     const Tensor &table = tables[i % tables.size()];
-    if (auto row = resolve(indices[i], table.getSizes()[0], op.getPolicy(), env.faults))
+    if (auto row = resolve(indices[i], table.getSizes()[0], op.getPolicy(),
+                           env.faults))
       std::memcpy(result->getMutableData() + i * rowBytes,
                   table.getBytes().data() + *row * rowBytes, rowBytes);
   }

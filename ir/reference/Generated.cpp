@@ -18,7 +18,8 @@ TensorOr evaluateConstant(ConstantOp op, Environment &env) {
   if (failed(data))
     return op.emitOpError(error);
   auto type = cast<RankedTensorType>(op.getType());
-  Tensor tensor = Tensor::view(type.getElementType(), type.getShape(), data->bytes, data->owner);
+  Tensor tensor = Tensor::view(type.getElementType(), type.getShape(),
+                               data->bytes, data->owner);
   return convert(tensor, env.getStoredType(type.getElementType()));
 }
 
@@ -36,7 +37,8 @@ TensorOr evaluateSplat(SplatOp op, Environment &env) {
   element = convert(element, result->getElementType());
   size_t width = result->getElementBytes();
   for (int64_t i = 0, count = result->getElementCount(); i < count; ++i)
-    std::memcpy(result->getMutableData() + i * width, element.getBytes().data(), width);
+    std::memcpy(result->getMutableData() + i * width, element.getBytes().data(),
+                width);
   return result;
 }
 
@@ -46,7 +48,8 @@ TensorOr evaluateIota(IotaOp op, Environment &env) {
     return failure();
   int64_t size = result->getSizes()[op.getAxis()];
   Type i64 = IntegerType::get(op.getContext(), 64);
-  Tensor indices = Tensor::allocate(i64, {result->getElementCount() ? size : 0});
+  Tensor indices =
+      Tensor::allocate(i64, {result->getElementCount() ? size : 0});
   for (auto [i, index] : llvm::enumerate(indices.getMutableElements<int64_t>()))
     index = i;
   Tensor row = convert(indices, result->getElementType());
@@ -67,7 +70,8 @@ TensorOr evaluateSizeValue(SizeValueOp op, Environment &env) {
     return failure();
   auto value = env.dims.evaluate(op.getValue());
   if (!value)
-    return op.emitOpError("cannot compute the size ") << Expr(op.getValue()).str();
+    return op.emitOpError("cannot compute the size ")
+           << Expr(op.getValue()).str();
   store<int64_t>(*result, 0, *value);
   return result;
 }

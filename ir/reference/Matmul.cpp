@@ -37,14 +37,15 @@ static std::vector<T> arrange(const Tensor &tensor, int64_t batch, int64_t rows,
   for (int64_t b = 0; b < batch; ++b)
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t c = 0; c < columns; ++c)
-        result[(b * rows + r) * columns + c] = values[(b * columns + c) * rows + r];
+        result[(b * rows + r) * columns + c] =
+            values[(b * columns + c) * rows + r];
   return result;
 }
 
 /// sums[b, i, j] += sum over l of lhs[b, i, l] * rhs[b, l, j].
 template <typename T>
-static void accumulate(std::vector<T> &sums, const Tensor &lhs, const Tensor &rhs,
-                       const Product &p) {
+static void accumulate(std::vector<T> &sums, const Tensor &lhs,
+                       const Tensor &rhs, const Product &p) {
   using Wrapping = std::conditional_t<std::is_same_v<T, int64_t>, uint64_t, T>;
   std::vector<T> a = arrange<T>(lhs, p.batch, p.m, p.k, p.transposeLhs);
   std::vector<T> b = arrange<T>(rhs, p.batch, p.k, p.n, p.transposeRhs);
@@ -68,8 +69,9 @@ static void accumulate(std::vector<T> &sums, const Tensor &lhs, const Tensor &rh
 }
 
 /// Adds up all products in the accumulator's type and rounds once.
-static void multiply(ArrayRef<std::pair<Tensor, Tensor>> segments, Tensor &result,
-                     bool transposeLhs, bool transposeRhs, bool precise) {
+static void multiply(ArrayRef<std::pair<Tensor, Tensor>> segments,
+                     Tensor &result, bool transposeLhs, bool transposeRhs,
+                     bool precise) {
   auto run = [&](auto zero) {
     using T = decltype(zero);
     if constexpr (!std::is_same_v<T, bool>) {
@@ -104,9 +106,11 @@ TensorOr evaluateMatmul(MatmulOp op, Operands operands, Environment &env) {
   return result;
 }
 
-FailureOr<Tensors> evaluateContraction(ContractionOp op, Operands operands, Environment &env) {
+FailureOr<Tensors> evaluateContraction(ContractionOp op, Operands operands,
+                                       Environment &env) {
   Tensors results;
-  unsigned segments = op.getNumSegments(), accumulators = op.getNumAccumulators();
+  unsigned segments = op.getNumSegments(),
+           accumulators = op.getNumAccumulators();
   for (unsigned j = 0; j < accumulators; ++j) {
     auto result = env.allocate(op->getOpResult(j));
     if (failed(result))

@@ -16,7 +16,8 @@ constexpr size_t maxOperands = 3;
 
 /// result[i] = function(operands[0][i], operands[1][i], ...).
 template <typename T, typename Result>
-static void apply(Operands operands, Tensor &result, Result (*function)(const T *)) {
+static void apply(Operands operands, Tensor &result,
+                  Result (*function)(const T *)) {
   T in[maxOperands][chunk];
   Result out[chunk];
   int64_t total = result.getElementCount();
@@ -36,8 +37,8 @@ static void apply(Operands operands, Tensor &result, Result (*function)(const T 
 
 /// Picks the function of the class, and that for tests where there is one.
 template <typename T>
-static bool applyEither(Operands operands, Tensor &result, T (*function)(const T *),
-                        bool (*test)(const T *)) {
+static bool applyEither(Operands operands, Tensor &result,
+                        T (*function)(const T *), bool (*test)(const T *)) {
   if (test)
     apply(operands, result, test);
   else if (function)
@@ -45,14 +46,15 @@ static bool applyEither(Operands operands, Tensor &result, T (*function)(const T
   return test || function;
 }
 
-static bool applyReference(const PointwiseReference &reference, Operands operands,
-                           Tensor &result) {
+static bool applyReference(const PointwiseReference &reference,
+                           Operands operands, Tensor &result) {
   Type type = operands[0].getElementType();
   switch (getTypeClass(type)) {
   case TypeClass::Float:
     return type.isF64()
                ? applyEither(operands, result, reference.f64, reference.testF64)
-               : applyEither(operands, result, reference.f32, reference.testF32);
+               : applyEither(operands, result, reference.f32,
+                             reference.testF32);
   case TypeClass::Signed:
     return applyEither(operands, result, reference.i64, reference.testI64);
   case TypeClass::Unsigned:
@@ -68,7 +70,8 @@ static void select(Operands operands, Tensor &result) {
   ArrayRef<char> condition = operands[0].getBytes();
   for (size_t i = 0; i < condition.size(); ++i)
     std::memcpy(result.getMutableData() + i * width,
-                operands[condition[i] ? 1 : 2].getBytes().data() + i * width, width);
+                operands[condition[i] ? 1 : 2].getBytes().data() + i * width,
+                width);
 }
 
 TensorOr evaluatePointwise(Operation *op, Operands operands, Environment &env) {
@@ -82,7 +85,8 @@ TensorOr evaluatePointwise(Operation *op, Operands operands, Environment &env) {
     return result;
   }
   if (operands.empty() || operands.size() > maxOperands ||
-      !applyReference(cast<PointwiseOpInterface>(op).getReference(), operands, *result))
+      !applyReference(cast<PointwiseOpInterface>(op).getReference(), operands,
+                      *result))
     return op->emitOpError("has no reference for elements of type ")
            << getElementType(op->getOperand(0));
   return result;

@@ -65,7 +65,8 @@ template <typename T> static T combine(ReduceKind kind, T a, T b) {
 }
 
 /// Strides of the result by dimension of the operand: zero where it is reduced.
-static SmallVector<int64_t> getResultStrides(const Tensor &operand, const Tensor &result,
+static SmallVector<int64_t> getResultStrides(const Tensor &operand,
+                                             const Tensor &result,
                                              ArrayRef<int64_t> axes) {
   SmallVector<int64_t> dense = getDenseStrides(result.getSizes()), strides;
   size_t kept = 0;
@@ -79,11 +80,13 @@ template <typename T, typename Sum>
 static void reduce(const Tensor &operand, Tensor &result, ReduceKind kind,
                    ArrayRef<int64_t> axes) {
   // Not a std::vector, which packs bools.
-  size_t inCount = operand.getElementCount(), outCount = result.getElementCount();
+  size_t inCount = operand.getElementCount(),
+         outCount = result.getElementCount();
   std::unique_ptr<T[]> in(new T[inCount]);
   std::unique_ptr<Sum[]> sums(new Sum[outCount]);
   load<T>(operand, 0, {in.get(), inCount});
-  std::fill_n(sums.get(), outCount, getIdentity<Sum>(kind, operand.getElementType()));
+  std::fill_n(sums.get(), outCount,
+              getIdentity<Sum>(kind, operand.getElementType()));
   const T *next = in.get();
   forEachOffset(operand.getSizes(), getResultStrides(operand, result, axes), 0,
                 [&](int64_t offset) {
@@ -117,12 +120,14 @@ static bool isBetter(ArgKind kind, bool last, T best, T candidate) {
   return kind == ArgKind::Max ? best < candidate : candidate < best;
 }
 
-TensorOr evaluateArgReduce(ArgReduceOp op, const Tensor &operand, Environment &env) {
+TensorOr evaluateArgReduce(ArgReduceOp op, const Tensor &operand,
+                           Environment &env) {
   auto result = env.allocate(op->getOpResult(0));
   if (failed(result))
     return failure();
   int64_t axis = op.getAxis(), size = operand.getSizes()[axis];
-  SmallVector<int64_t> strides = getDenseStrides(operand.getSizes()), outer, kept;
+  SmallVector<int64_t> strides = getDenseStrides(operand.getSizes()), outer,
+                       kept;
   for (int64_t d = 0; d < operand.getRank(); ++d)
     if (d != axis) {
       outer.push_back(operand.getSizes()[d]);
@@ -140,7 +145,8 @@ TensorOr evaluateArgReduce(ArgReduceOp op, const Tensor &operand, Environment &e
     forEachOffset(outer, kept, 0, [&](int64_t offset) {
       int64_t best = 0;
       for (int64_t i = 1; i < size; ++i)
-        if (isBetter<T>(op.getKind(), op.getLast(), in[offset + best * strides[axis]],
+        if (isBetter<T>(op.getKind(), op.getLast(),
+                        in[offset + best * strides[axis]],
                         in[offset + i * strides[axis]]))
           best = i;
       *to++ = best;

@@ -32,8 +32,8 @@ Tensor Tensor::allocate(Type elementType, ArrayRef<int64_t> sizes) {
   return tensor;
 }
 
-Tensor Tensor::view(Type elementType, ArrayRef<int64_t> sizes, ArrayRef<char> bytes,
-                    std::shared_ptr<const void> owner) {
+Tensor Tensor::view(Type elementType, ArrayRef<int64_t> sizes,
+                    ArrayRef<char> bytes, std::shared_ptr<const void> owner) {
   Tensor tensor;
   tensor.elementType = elementType;
   tensor.width = fusec::getElementBytes(elementType);
@@ -52,12 +52,13 @@ FailureOr<Tensor> Tensor::fromConstant(ElementsAttr value, std::string &error) {
   auto data = getConstantData(value, error);
   if (failed(data))
     return failure();
-  return view(value.getShapedType().getElementType(), value.getShapedType().getShape(),
-              data->bytes, data->owner);
+  return view(value.getShapedType().getElementType(),
+              value.getShapedType().getShape(), data->bytes, data->owner);
 }
 
 ElementsAttr Tensor::toConstant(StringRef name) const {
-  return makeConstant(RankedTensorType::get(sizes, elementType), bytes, name, owner);
+  return makeConstant(RankedTensorType::get(sizes, elementType), bytes, name,
+                      owner);
 }
 
 Tensor Tensor::reshape(ArrayRef<int64_t> newSizes) const {

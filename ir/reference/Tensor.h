@@ -45,7 +45,8 @@ public:
 
   /// The stored form of the elements: the C++ type must be as wide as they are.
   template <typename T> llvm::ArrayRef<T> getElements() const {
-    return {reinterpret_cast<const T *>(bytes.data()), bytes.size() / sizeof(T)};
+    return {reinterpret_cast<const T *>(bytes.data()),
+            bytes.size() / sizeof(T)};
   }
   template <typename T> llvm::MutableArrayRef<T> getMutableElements() {
     return {reinterpret_cast<T *>(mutableData), bytes.size() / sizeof(T)};
@@ -66,8 +67,9 @@ llvm::SmallVector<int64_t> getDenseStrides(llvm::ArrayRef<int64_t> sizes);
 /// Calls back for each index of a space in row-major order, with an offset that
 /// advances by `strides`.
 template <typename Callback>
-void forEachOffset(llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> strides,
-                   int64_t offset, Callback callback) {
+void forEachOffset(llvm::ArrayRef<int64_t> sizes,
+                   llvm::ArrayRef<int64_t> strides, int64_t offset,
+                   Callback callback) {
   if (llvm::is_contained(sizes, 0))
     return;
   llvm::SmallVector<int64_t> index(sizes.size(), 0);

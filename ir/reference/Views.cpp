@@ -25,20 +25,24 @@ static void copyStrided(const Tensor &operand, Tensor &result, int64_t offset,
   });
 }
 
-TensorOr evaluateReshape(Operation *op, const Tensor &operand, Environment &env) {
+TensorOr evaluateReshape(Operation *op, const Tensor &operand,
+                         Environment &env) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  auto sizes = env.dims.getSizes(type, [&](const Twine &message) { op->emitOpError(message); });
+  auto sizes = env.dims.getSizes(
+      type, [&](const Twine &message) { op->emitOpError(message); });
   if (failed(sizes))
     return failure();
   uint64_t product = 1;
   for (int64_t size : *sizes)
     product *= size;
   if (product != static_cast<uint64_t>(operand.getElementCount()))
-    return op->emitOpError("expected ") << operand.getElementCount() << " elements, got " << product;
+    return op->emitOpError("expected ")
+           << operand.getElementCount() << " elements, got " << product;
   return operand.reshape(*sizes);
 }
 
-TensorOr evaluateTranspose(TransposeOp op, const Tensor &operand, Environment &env) {
+TensorOr evaluateTranspose(TransposeOp op, const Tensor &operand,
+                           Environment &env) {
   auto result = env.allocate(op->getOpResult(0));
   if (failed(result))
     return failure();
@@ -57,7 +61,8 @@ TensorOr evaluateSlice(SliceOp op, const Tensor &operand, Environment &env) {
   int64_t start = 0;
   if (result->getElementCount() == 0)
     return result;
-  for (auto [i, attr] : llvm::enumerate(op.getOffsets().getAsRange<ExprAttr>())) {
+  for (auto [i, attr] :
+       llvm::enumerate(op.getOffsets().getAsRange<ExprAttr>())) {
     auto first = env.dims.evaluate(attr);
     int64_t step = op.getSteps()[i], size = operand.getSizes()[i], way, last;
     // Both ends inside means that all between them are.
@@ -67,8 +72,9 @@ TensorOr evaluateSlice(SliceOp op, const Tensor &operand, Environment &env) {
       return op.emitOpError("expected to read dimension ")
              << i << " inside its size of " << size << ", got "
              << result->getSizes()[i] << " elements from offset "
-             << Expr(attr).str() << (first ? " = " + std::to_string(*first) : "")
-             << " with step " << step;
+             << Expr(attr).str()
+             << (first ? " = " + std::to_string(*first) : "") << " with step "
+             << step;
     start += *first * strides[i];
     // The step may be anything where there is one element.
     strides[i] = result->getSizes()[i] == 1 ? 0 : strides[i] * step;
@@ -77,7 +83,8 @@ TensorOr evaluateSlice(SliceOp op, const Tensor &operand, Environment &env) {
   return result;
 }
 
-TensorOr evaluateBroadcast(BroadcastOp op, const Tensor &operand, Environment &env) {
+TensorOr evaluateBroadcast(BroadcastOp op, const Tensor &operand,
+                           Environment &env) {
   auto result = env.allocate(op->getOpResult(0));
   if (failed(result))
     return failure();

@@ -13,10 +13,12 @@
 using namespace mlir;
 using namespace fusec;
 
-static OwningOpRef<Operation *> importModel(llvm::SourceMgr &sources, MLIRContext *context) {
+static OwningOpRef<Operation *> importModel(llvm::SourceMgr &sources,
+                                            MLIRContext *context) {
   context->loadDialect<FusecDialect>();
   onnx::ProblemList problems;
-  const llvm::MemoryBuffer *buffer = sources.getMemoryBuffer(sources.getMainFileID());
+  const llvm::MemoryBuffer *buffer =
+      sources.getMemoryBuffer(sources.getMainFileID());
   auto module = onnx::importOnnx(buffer->getBuffer(), {}, *context, problems);
   for (const onnx::Problem &problem : problems)
     emitError(UnknownLoc::get(context)) << problem.str();
@@ -28,14 +30,17 @@ static OwningOpRef<Operation *> importModel(llvm::SourceMgr &sources, MLIRContex
 static LogicalResult printKernels(Operation *module, raw_ostream &os) {
   unsigned number = 0;
   WalkResult result = module->walk([&](StepOp step) {
-    for (auto [i, variant] : llvm::enumerate(step.getVariants().getAsRange<VariantAttr>())) {
-      std::string symbol = sanitizeIdentifier(step.getName()) + "_" + std::to_string(number) +
+    for (auto [i, variant] :
+         llvm::enumerate(step.getVariants().getAsRange<VariantAttr>())) {
+      std::string symbol = sanitizeIdentifier(step.getName()) + "_" +
+                           std::to_string(number) +
                            (i ? "_v" + std::to_string(i) : "");
       auto kernel = emitKernel(step, variant, symbol);
       if (failed(kernel))
         return WalkResult::interrupt();
-      os << kernel->text << "// launch: grid [" << kernel->grid[0] << ", " << kernel->grid[1] << ", "
-         << kernel->grid[2] << "], block " << kernel->block << ", shared " << kernel->sharedBytes << "\n\n";
+      os << kernel->text << "// launch: grid [" << kernel->grid[0] << ", "
+         << kernel->grid[1] << ", " << kernel->grid[2] << "], block "
+         << kernel->block << ", shared " << kernel->sharedBytes << "\n\n";
     }
     ++number;
     return WalkResult::advance();
@@ -46,7 +51,9 @@ static LogicalResult printKernels(Operation *module, raw_ostream &os) {
 int main(int argc, char **argv) {
   TranslateToMLIRRegistration importer(
       "import-onnx", "read an ONNX model into the tensor level",
-      [](llvm::SourceMgr &sources, MLIRContext *context) { return importModel(sources, context); },
+      [](llvm::SourceMgr &sources, MLIRContext *context) {
+        return importModel(sources, context);
+      },
       [](DialectRegistry &registry) { registry.insert<FusecDialect>(); });
   TranslateFromMLIRRegistration printer(
       "fusec-to-cuda", "print the CUDA C of a planned module",
