@@ -2,6 +2,7 @@
 
 #include "compiler/Compiler.h"
 #include "compiler/Pipelines.h"
+#include "mlir/Parser/Parser.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -61,6 +62,19 @@ llvm::Expected<std::unique_ptr<Compilation>> Compilation::importBytes(StringRef 
   });
   if (error)
     return error;
+  return compilation;
+}
+
+llvm::Expected<std::unique_ptr<Compilation>> Compilation::parse(StringRef text,
+                                                                CompileOptions options) {
+  std::unique_ptr<Compilation> compilation(new Compilation(std::move(options)));
+  DiagnosticCollector diagnostics(compilation->context);
+  compilation->module = parseSourceString<ModuleOp>(text, &compilation->context);
+  if (!compilation->module)
+    return diagnostics.take(ErrorKind::Input, "parsing");
+  auto models = compilation->module->getOps<ModelOp>();
+  if (std::distance(models.begin(), models.end()) != 1)
+    return llvm::make_error<CompileError>(ErrorKind::Input, "expected one fusec.model");
   return compilation;
 }
 

@@ -40,6 +40,9 @@ public:
                                                                  CompileOptions options);
   static llvm::Expected<std::unique_ptr<Compilation>> importBytes(llvm::StringRef model,
                                                                   CompileOptions options);
+  /// A model of the tensor level as text.
+  static llvm::Expected<std::unique_ptr<Compilation>> parse(llvm::StringRef text,
+                                                            CompileOptions options);
 
   /// Runs the passes up to a stage; earlier stages are not run again.
   llvm::Error advance(Stage to);

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/gpu/Harness.h"
+#include "runtime/src/Failure.h"
+#include "tools/fusec/Failure.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Regex.h"
+
+#include <cmath>
+
+namespace fusec {
+
+Harness::Harness(int argc, char **argv) : compiler(KernelCompilerOptions()) {
+  for (int i = 1; i != argc; ++i) {
+    llvm::StringRef argument(argv[i]);
+    if (argument.consume_front("--filter="))
+      filter = argument.str();
+    else if (argument.consume_front("--compile-only=")) {
+      target = argument.str();
+      compileOnly = true;
+    } else
+      arguments.push_back(argument.str());
+  }
+  if (compileOnly)
+    return;
+  std::string reason;
+  std::optional<DeviceInfo> info = findDevice(0, reason);
+  if (!info) {
+    llvm::errs() << "no device: " << reason << "\n";
+    return;
+  }
+  target = info->target;
+  device = std::make_unique<rt::Device>(nullptr, 0);
+}
+
+bool Harness::isWanted(const std::string &test) const {
+  return filter.empty() || llvm::Regex(filter).match(test);
+}
+
+void Harness::report(const std::string &test, const std::string &result,
+                     const std::string &message,
+                     std::optional<std::pair<double, double>> measured) {
+  good &= result != "fail";
+  llvm::json::Object line{{"test", test}, {"result", result}, {"arch", target}};
+  if (!message.empty())
+    line["message"] = llvm::json::fixUTF8(message);
+  if (measured) {
+    line["error"] = std::isfinite(measured->first) ? measured->first : 1e300;
+    line["bound"] = measured->second;
+  }
+  llvm::outs() << llvm::json::Value(std::move(line)) << "\n";
+  llvm::outs().flush();
+}
+
+std::unique_ptr<Harness::Compiled> Harness::compile(const std::string &test,
+                                                    const Import &import) {
+  if (!device && !compileOnly)
+    return nullptr;
+  CompileOptions options;
+  options.targets = {target};
+  options.refuseSpills = true;
+  auto fail = [&](llvm::Error error) {
+    report(test, "fail", llvm::toString(std::move(error)));
+    return nullptr;
+  };
+  auto compilation = import(options), original = import(options);
+  if (!compilation)
+    return fail(llvm::joinErrors(compilation.takeError(), original.takeError()));
+  if (!original)
+    return fail(original.takeError());
+  if (llvm::Error error = (*compilation)->compile(compiler))
+    return fail(std::move(error));
+  llvm::Expected<const NvrtcIdentity &> identity = compiler.getIdentity();
+  if (!identity)
+    return fail(identity.takeError());
+  llvm::Expected<std::string> bundle = (*compilation)->getBundle(identity->version);
+  if (!bundle)
+    return fail(bundle.takeError());
+  auto result = std::make_unique<Compiled>();
+  result->compilation = std::move(*compilation);
+  result->original = std::move(*original);
+  if (!device) {
+    report(test, "pass", "compiled");
+    return result;
+  }
+  try {
+    result->run =
+        std::make_unique<DeviceRun>(DeviceRun::loadBytes(*bundle, device->ordinal()), *device);
+  } catch (const Error &error) {
+    report(test, "fail", error.what());
+    return nullptr;
+  }
+  return result;
+}
+
+void Harness::check(const std::string &test,
+                    const std::function<std::pair<double, double>()> &check) {
+  try {
+    auto [error, bound] = check();
+    report(test, error <= bound ? "pass" : "fail", "", std::pair(error, bound));
+  } catch (const Failure &failure) {
+    report(test, "fail", failure.message);
+  } catch (const rt::Failure &failure) {
+    report(test, "fail", failure.message);
+  } catch (const Error &error) {
+    report(test, "fail", error.what());
+  }
+}
+
+int Harness::finish() const {
+  if (!device && !compileOnly)
+    return 77;
+  return good ? 0 : 1;
+}
+
+} // namespace fusec

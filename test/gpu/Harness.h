@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the programs of this folder share: models compiled for the device at
+// hand, and results judged against the reference.
+
+#ifndef FUSEC_TEST_GPU_HARNESS_H
+#define FUSEC_TEST_GPU_HARNESS_H
+
+#include "tools/fusec/DeviceRun.h"
+
+#include <functional>
+
+namespace fusec {
+
+class Harness {
+public:
+  /// Reads `--filter=REGEX` and `--compile-only=TARGET` (without a device: all
+  /// is compiled, nothing is run); the rest are positional.
+  Harness(int argc, char **argv);
+
+  const std::vector<std::string> &getArguments() const { return arguments; }
+  bool isWanted(const std::string &test) const;
+
+  /// A model with what is needed to run it. Null, after a failure was
+  /// reported for `test`, where it does not compile.
+  struct Compiled {
+    std::unique_ptr<Compilation> compilation;
+    std::unique_ptr<Compilation> original; // as imported, for the reference
+    std::unique_ptr<DeviceRun> run;        // null without a device
+  };
+  using Import = std::function<llvm::Expected<std::unique_ptr<Compilation>>(CompileOptions)>;
+  std::unique_ptr<Compiled> compile(const std::string &test, const Import &import);
+
+  /// Runs `check`, which returns error and bound in one measure, and reports.
+  /// Everything that it throws is a failure.
+  void check(const std::string &test, const std::function<std::pair<double, double>()> &check);
+
+  bool hasDevice() const { return device != nullptr; }
+  /// 0 all passed, 1 not, 77 no device.
+  int finish() const;
+
+private:
+  void report(const std::string &test, const std::string &result, const std::string &message,
+              std::optional<std::pair<double, double>> measured = std::nullopt);
+
+  std::vector<std::string> arguments;
+  std::string filter, target;
+  bool compileOnly = false, good = true;
+  std::unique_ptr<rt::Device> device;
+  KernelCompiler compiler;
+};
+
+} // namespace fusec
+
+#endif // FUSEC_TEST_GPU_HARNESS_H
