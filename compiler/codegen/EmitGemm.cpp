@@ -92,7 +92,6 @@ Descriptor GemmEmitter::batchMap(Expr offset) {
 Descriptor GemmEmitter::matrix(ArrayRef<MatrixAccess> accesses,
                                Expr outerSize) {
   const MatrixAccess &access = accesses[0];
-  BufferOp buffer = writer.getInputBuffer(access.value);
   std::string element = storageType(getElementType(access.value));
   Descriptor batch = batchMap(access.batch);
   std::string major, strides;

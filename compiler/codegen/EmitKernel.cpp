@@ -5,14 +5,6 @@
 using namespace mlir;
 using namespace fusec;
 
-std::string fusec::storageValue(Type type, const Twine &text) {
-  if (type.isInteger(1))
-    return ("fusec::boolean(" + text + ")").str();
-  if (type.isF16() || type.isBF16())
-    return ("fusec::cast<" + storageType(type) + ">(" + text + ")").str();
-  return text.str();
-}
-
 FailureOr<KernelSource> fusec::emitKernel(StepOp step, VariantAttr variant,
                                           StringRef symbol) {
   switch (step.getFamily()) {

@@ -115,7 +115,7 @@ FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant,
                              ? writer.pointer(buffer, false) + "[" +
                                    emitter.print(store.offset) + "]"
                              : vectors[i] + "[lane]";
-    writer.line(target + " = " + storageValue(type, name) + ";");
+    writer.line(target + " = " + toStorage(type, name) + ";");
   });
   for (auto [i, store] : llvm::enumerate(iteration->stores))
     if (!vectors[i].empty())

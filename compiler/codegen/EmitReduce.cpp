@@ -105,8 +105,8 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
     BufferOp buffer = writer.getOutputBuffer(store.output);
     Type type = cast<RankedTensorType>(buffer.getType()).getElementType();
     writer.line(writer.pointer(buffer, false) + "[" +
-                emitter.print(store.offset) +
-                "] = " + storageValue(type, value) + ";");
+                emitter.print(store.offset) + "] = " + toStorage(type, value) +
+                ";");
   };
   auto full = llvm::make_filter_range(
       iteration->stores, [](const RowStore &s) { return s.isFull; });

@@ -24,9 +24,6 @@ mlir::FailureOr<KernelSource> emitGemm(StepOp step, VariantAttr variant,
 ScalarEmitter::Sources getRegionSources(KernelWriter &writer,
                                         VariantAttr variant);
 
-/// A value in compute type as it is stored.
-std::string storageValue(mlir::Type type, const llvm::Twine &text);
-
 } // namespace fusec
 
 #endif // FUSEC_COMPILER_CODEGEN_EMITTERS_H

@@ -14,9 +14,9 @@ namespace fusec {
 /// A kernel parameter, in the order of the kernel's signature.
 struct KernelParam {
   enum class Kind { Buffer, Size, Fault } kind;
-  std::string buffer; // symbol of the plan's buffer
-  Expr size;          // of a Size
-  unsigned bits = 64; // of a Size: 32 or 64
+  std::string buffer = {}; // symbol of the plan's buffer
+  Expr size = {};          // of a Size
+  unsigned bits = 64;      // of a Size: 32 or 64
   /// Whether it lies in the same struct parameter as the one before.
   bool continues = false;
 };

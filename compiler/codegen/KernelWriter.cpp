@@ -60,6 +60,21 @@ std::string fusec::computeType(Type type) {
   return storageType(type);
 }
 
+std::string fusec::toCompute(Type type, const Twine &text) {
+  if (type.isInteger(1))
+    return ("bool(" + text + ")").str();
+  if (type.isF16() || type.isBF16())
+    return ("fusec::cast<float>(" + text + ")").str();
+  return text.str();
+}
+std::string fusec::toStorage(Type type, const Twine &text) {
+  if (type.isInteger(1))
+    return ("fusec::boolean(" + text + ")").str();
+  if (type.isF16() || type.isBF16())
+    return ("fusec::cast<" + storageType(type) + ">(" + text + ")").str();
+  return text.str();
+}
+
 std::string fusec::literal(TypedAttr value) {
   Type type = value.getType();
   if (auto real = dyn_cast<FloatAttr>(value)) {

@@ -17,6 +17,9 @@ namespace fusec {
 /// Storage type in memory and the type that values of it are computed in.
 std::string storageType(mlir::Type elementType);
 std::string computeType(mlir::Type elementType);
+/// A value in memory as its compute type, and back.
+std::string toCompute(mlir::Type elementType, const llvm::Twine &text);
+std::string toStorage(mlir::Type elementType, const llvm::Twine &text);
 /// A literal of the compute type.
 std::string literal(mlir::TypedAttr value);
 

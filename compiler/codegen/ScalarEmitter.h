@@ -102,6 +102,9 @@ private:
   bool inLanes = false;
 };
 
+/// "valid3 && valid7": that all of the checked rows exist.
+std::string getRowsCondition(llvm::ArrayRef<unsigned> rows);
+
 } // namespace fusec
 
 #endif // FUSEC_COMPILER_CODEGEN_SCALAREMITTER_H

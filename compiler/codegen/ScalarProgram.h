@@ -30,13 +30,13 @@ struct ScalarNode {
   Kind kind;
   mlir::Type type; // element type
   mlir::Operation *op = nullptr;
-  llvm::SmallVector<unsigned> operands;
-  mlir::Value value;
-  llvm::SmallVector<Expr> indices;
-  Expr expr;
-  mlir::TypedAttr constant;
-  llvm::SmallVector<IndexCondition> conditions;
-  llvm::SmallVector<unsigned> rows; // of a Gather: GatherRow nodes
+  llvm::SmallVector<unsigned> operands = {};
+  mlir::Value value = {};
+  llvm::SmallVector<Expr> indices = {};
+  Expr expr = {};
+  mlir::TypedAttr constant = {};
+  llvm::SmallVector<IndexCondition> conditions = {};
+  llvm::SmallVector<unsigned> rows = {}; // of a Gather: GatherRow nodes
   IndexPolicy policy = IndexPolicy::Flag;
 };
 

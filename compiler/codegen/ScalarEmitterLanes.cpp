@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The part of the scalar emitter that knows of vectors: what is emitted once
+// for all lanes, and the loop over them.
+
+#include "compiler/codegen/ScalarEmitter.h"
+
+using namespace mlir;
+using namespace fusec;
+using Kind = ScalarNode::Kind;
+
+bool ScalarEmitter::prepareVectorLoad(unsigned id) {
+  const ScalarNode &node = program[id];
+  Access access = sources.load(node.value);
+  Expr offset = getLoadOffset(node, access);
+  if (!isVectorAccess(offset, lanes->dim, lanes->width,
+                      getElementBytes(node.type), access.alignment))
+    return false;
+  std::string name = writer.uniqueName(access.pointer + "_at");
+  writer.line("const auto " + name + " = fusec::load<V>(" + access.pointer +
+              " + " + print(offset) + ");");
+  scopes.back()[id] = {name, true};
+  return true;
+}
+
+void ScalarEmitter::prepare(unsigned id) {
+  if (find(id))
+    return;
+  const ScalarNode &node = program[id];
+  if (!variesByLane(id)) {
+    emitScalar(id);
+    return;
+  }
+  auto conditionVaries = [&](const IndexCondition &c) {
+    return usesDim(c.value, lanes->dim) ||
+           usesIndirect(c.value); // rows are rare here, and may vary
+  };
+  switch (node.kind) {
+  case Kind::Load:
+    prepareVectorLoad(id);
+    break;
+  case Kind::Compute:
+    for (unsigned operand : node.operands)
+      prepare(operand);
+    break;
+  case Kind::Gather:
+    for (unsigned row : node.rows)
+      prepare(program[row].operands[0]);
+    if (llvm::none_of(node.rows,
+                      [&](unsigned row) { return variesByLane(row); }))
+      prepareGuarded(id);
+    break;
+  case Kind::Lookup: {
+    prepare(node.operands[0]);
+    Expr width = getSizes(node.op->getResult(0))[2];
+    bool whole =
+        !variesByLane(node.operands[0]) && !usesDim(node.expr, lanes->dim) &&
+        isVectorAccess(node.indices[0] +
+                           Expr::dim(program.getContext(), dims.size()) * width,
+                       lanes->dim, lanes->width, getElementBytes(node.type),
+                       16);
+    if (whole)
+      emitLookup(id);
+    break;
+  }
+  case Kind::Piecewise:
+    if (llvm::none_of(node.conditions, conditionVaries))
+      prepareGuarded(id);
+    break;
+  default:
+    break;
+  }
+}
+
+void ScalarEmitter::hoist(unsigned id, unsigned dim) {
+  if (find(id))
+    return;
+  if (!program.varies(id, dim)) {
+    emitScalar(id);
+    return;
+  }
+  if (program[id].kind == Kind::Compute)
+    for (unsigned operand : program[id].operands)
+      hoist(operand, dim);
+}
+
+void ScalarEmitter::bind(unsigned id, StringRef name) {
+  scopes.back()[id] = {name.str(), false};
+}
+
+void ScalarEmitter::fillVector(unsigned id, StringRef vector, Type type) {
+  prepare(id);
+  const Name *name = find(id);
+  if (name && name->isVector) {
+    writer.line(vector + " = " + name->text + ";");
+    return;
+  }
+  forEachLane(id, [&](unsigned, StringRef value) {
+    writer.line(vector + "[lane] = " + toStorage(type, value) + ";");
+  });
+}
+
+void ScalarEmitter::prepareGuarded(unsigned id) {
+  const ScalarNode &node = program[id];
+  if (node.kind == Kind::Gather)
+    for (unsigned row : node.rows)
+      emitRow(row);
+  std::string name =
+      declareVector(id, node.kind == Kind::Gather ? "gathered" : "piece");
+  for (auto [i, operand] : llvm::enumerate(node.operands)) {
+    std::string guard = node.kind == Kind::Gather
+                            ? getRowsCondition(node.rows)
+                            : condition(node.conditions[i]);
+    writer.open((i ? "else if (" : "if (") + guard + ") {");
+    pushScope();
+    fillVector(operand, name, node.type);
+    popScope();
+    writer.close();
+  }
+}
+
+void ScalarEmitter::forEachLane(
+    ArrayRef<unsigned> nodes,
+    llvm::function_ref<void(unsigned, StringRef)> use) {
+  for (unsigned node : nodes)
+    prepare(node);
+  if (!lanes) {
+    for (auto [i, node] : llvm::enumerate(nodes))
+      use(i, emit(node));
+    return;
+  }
+  writer.line("FUSEC_UNROLL");
+  writer.open("for (int lane = 0; lane < V; ++lane) {");
+  pushScope();
+  inLanes = true;
+  dims[lanes->dim] = "(" + baseDim + " + lane)";
+  for (auto [i, node] : llvm::enumerate(nodes))
+    use(i, emit(node));
+  dims[lanes->dim] = baseDim;
+  inLanes = false;
+  popScope();
+  writer.close();
+}
