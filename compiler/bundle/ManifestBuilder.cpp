@@ -204,20 +204,39 @@ FailureOr<format::Param> ManifestBuilder::getParam(const KernelParam &param,
         param.bits == 32 ? format::DType::I32 : format::DType::I64, std::move(*value)});
   }
   case KernelParam::Kind::Buffer:
+  case KernelParam::Kind::TensorMap:
     break;
   }
   auto it = places.find(param.buffer);
   if (it == places.end())
     return failure();
-  format::Pointer pointer{it->second.kind, it->second.index, format::Expr(0)};
+  BufferOp buffer = it->second.op;
+  bool isMap = param.kind == KernelParam::Kind::TensorMap;
+  Expr start = isMap ? param.map.offset : Expr::constant(buffer.getContext(), 0);
   // A buffer of the arena carries its own offset.
-  if (pointer.kind != format::Pointer::Kind::Buffer) {
-    FailureOr<format::Expr> offset = exprs.convert(BufferOp(it->second.op).getOffset());
-    if (failed(offset))
-      return failure();
-    pointer.offset = std::move(*offset);
-  }
-  return format::Param(std::move(pointer));
+  if (it->second.kind != format::Pointer::Kind::Buffer)
+    start = start + Expr(buffer.getOffset());
+  FailureOr<format::Expr> offset = exprs.convert(start);
+  if (failed(offset))
+    return failure();
+  format::Pointer pointer{it->second.kind, it->second.index, std::move(*offset)};
+  if (!isMap)
+    return format::Param(std::move(pointer));
+  Type element = param.map.element;
+  FailureOr<std::vector<format::Expr>> sizes = exprs.convert(param.map.sizes);
+  FailureOr<std::vector<format::Expr>> strides = exprs.convert(param.map.strides);
+  if (failed(sizes) || failed(strides))
+    return failure();
+  format::TensorMapParam map;
+  map.of = std::move(pointer);
+  map.dtype = element.isF16()    ? format::MapType::F16
+              : element.isBF16() ? format::MapType::BF16
+                                 : format::MapType::TF32;
+  map.sizes = std::move(*sizes);
+  map.strides = std::move(*strides);
+  map.box.assign(param.map.box.begin(), param.map.box.end());
+  map.swizzle = param.map.swizzle;
+  return format::Param(std::move(map));
 }
 
 FailureOr<format::Launch> ManifestBuilder::getLaunch(StepOp step, const EmittedLaunch &emitted,
@@ -232,6 +251,7 @@ FailureOr<format::Launch> ManifestBuilder::getLaunch(StepOp step, const EmittedL
     to = std::move(*extent);
   }
   launch.block = {emitted.source.block, 1, 1};
+  launch.cluster = {emitted.source.cluster, 1, 1};
   launch.smem = emitted.source.sharedBytes;
   for (const KernelParam &param : emitted.source.params) {
     FailureOr<format::Param> converted = getParam(param, places);
@@ -280,6 +300,7 @@ LogicalResult ManifestBuilder::addPlan(const EmittedPlan &emitted) {
       if (failed(converted))
         return failure();
       plan.smem = std::max(plan.smem, converted->smem);
+      plan.cluster = std::max(plan.cluster, converted->cluster[0]);
       out.launches.push_back(std::move(*converted));
     }
     plan.steps.push_back(std::move(to));

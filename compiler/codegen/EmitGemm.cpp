@@ -4,8 +4,8 @@
 // function for the epilogue, and a call into a template of compiler/device/.
 
 #include "compiler/codegen/Emitters.h"
-#include "compiler/codegen/Iteration.h"
-#include "compiler/device/gemm_config.h"
+#include "compiler/codegen/MappedMatrix.h"
+#include "compiler/device/gemm_wgmma_config.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -31,7 +31,10 @@ private:
   std::string print(Expr expr) { return writer.print(expr, {}); }
   /// How a batch index moves the pointer.
   Descriptor batchMap(Expr offset);
-  Descriptor matrix(ArrayRef<MatrixAccess> accesses, Expr outerSize);
+  Descriptor matrix(ArrayRef<MatrixAccess> accesses);
+  /// The same with its tensor maps, of boxes of `tile` along the outer axis.
+  FailureOr<Descriptor> mappedMatrix(ArrayRef<MatrixAccess> accesses,
+                                     Expr outerSize, Expr k, int64_t tile);
   Descriptor operand(const TileOperand &operand);
   Descriptor result(const TileStore &store);
   unsigned alignment(BufferOp buffer, ArrayRef<Expr> offsets);
@@ -89,8 +92,7 @@ Descriptor GemmEmitter::batchMap(Expr offset) {
   return {name, "{" + llvm::join(members, ", ") + "}"};
 }
 
-Descriptor GemmEmitter::matrix(ArrayRef<MatrixAccess> accesses,
-                               Expr outerSize) {
+Descriptor GemmEmitter::matrix(ArrayRef<MatrixAccess> accesses) {
   const MatrixAccess &access = accesses[0];
   std::string element = storageType(getElementType(access.value));
   Descriptor batch = batchMap(access.batch);
@@ -126,6 +128,26 @@ Descriptor GemmEmitter::matrix(ArrayRef<MatrixAccess> accesses,
         (major == "Strided" ? ", " + print(a.kStride) : std::string()) + "}";
   }
   return {type, value};
+}
+
+FailureOr<Descriptor> GemmEmitter::mappedMatrix(ArrayRef<MatrixAccess> accesses,
+                                                Expr outerSize, Expr k,
+                                                int64_t tile) {
+  std::string type, value;
+  for (const MatrixAccess &access : accesses) {
+    auto mapped = analyzeMapped(access, iteration->batchSizes);
+    if (failed(mapped))
+      return step.emitOpError("has a matrix that no tensor map describes");
+    BufferOp buffer = writer.getInputBuffer(access.value);
+    std::string map = writer.tensorMap(
+        buffer,
+        getMapShape(*mapped, getElementType(access.value), outerSize, k,
+                    getElementCount(iteration->batchSizes, context), tile));
+    Descriptor plain = matrix(access);
+    type = "fusec::Mapped<" + plain.type + ">";
+    value += (value.empty() ? "{" : ", {") + plain.value + ", &" + map + "}";
+  }
+  return Descriptor{type, value};
 }
 
 Descriptor GemmEmitter::operand(const TileOperand &operand) {
@@ -245,14 +267,24 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   writer.declareBuffers();
   std::string arguments;
   for (unsigned s = 0; s < root.getNumSegments(); ++s) {
-    Descriptor a = matrix(iteration->lhs[s], iteration->m);
-    Descriptor b = matrix(iteration->rhs[s], iteration->n);
+    FailureOr<Descriptor> first, second;
+    if (schedule.getUnit() == GemmUnit::Wgmma) {
+      first = mappedMatrix(iteration->lhs[s], iteration->m, iteration->k[s],
+                           schedule.getTileM());
+      second = mappedMatrix(iteration->rhs[s], iteration->n, iteration->k[s],
+                            schedule.getTileN() / schedule.getDivideM());
+      if (failed(first) || failed(second))
+        return failure();
+    } else {
+      first = matrix(iteration->lhs[s]);
+      second = matrix(iteration->rhs[s]);
+    }
     std::string name = writer.uniqueName("Segment" + std::to_string(s));
-    writer.declarations() << "typedef fusec::Segment<" << a.type << ",\n    "
-                          << b.type << ", " << accumulators << "> " << name
-                          << ";\n";
-    arguments += ",\n      " + name + "{" + a.value + ", {" + b.value +
-                 "}, int(" + print(iteration->k[s]) + ")}";
+    writer.declarations() << "typedef fusec::Segment<" << first->type
+                          << ",\n    " << second->type << ", " << accumulators
+                          << "> " << name << ";\n";
+    arguments += ",\n      " + name + "{" + first->value + ", {" +
+                 second->value + "}, int(" + print(iteration->k[s]) + ")}";
   }
   writer.declarations() << "\n";
 
@@ -283,7 +315,7 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   auto number = [](int64_t value) { return std::to_string(value); };
   int64_t tileM = schedule.getTileM(), tileN = schedule.getTileN(),
           tileK = schedule.getTileK();
-  int64_t threads = 0, shared = 0;
+  int64_t threads = 0, shared = 0, cluster = 1;
   int64_t bytes = getElementBytes(getElementType(root.getLhs()[0]));
   Expr batch = getElementCount(iteration->batchSizes, context), blocks;
   auto tiles = [&](int64_t m, int64_t n) {
@@ -336,8 +368,22 @@ FailureOr<KernelSource> GemmEmitter::emit() {
         batch;
     break;
   }
-  case GemmUnit::Wgmma:
-    return step.emitOpError("has a schedule that this emitter does not print");
+  case GemmUnit::Wgmma: {
+    writer.addHeader("gemm_wgmma.h");
+    cluster = schedule.getDivideM();
+    config = "fusec::WgmmaConfig<" + number(tileM) + ", " + number(tileN) +
+             ", " + number(tileK) + ", " + number(schedule.getStages()) + ", " +
+             number(cluster) + ">";
+    templateCall = "fusec::gemmWgmma<Config>";
+    threads = wgmmaThreads;
+    shared = wgmmaSharedBytes(tileM, tileN, schedule.getStages(), accumulators);
+    // Persistent: no more blocks than the device holds at once.
+    blocks =
+        Expr::min(tiles(tileM * cluster, tileN),
+                  Expr::constant(context, schedule.getDivideN() / cluster)) *
+        cluster;
+    break;
+  }
   }
   writer.line("typedef " + config + " Config;");
   writer.line("const Epilogue epilogue = {{" + operandValues + "},\n      {" +
@@ -345,8 +391,11 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   writer.line(templateCall + "({int(" + print(iteration->m) + "), int(" +
               print(iteration->n) + "), int(" + print(batch) + ")}, epilogue" +
               arguments + ");");
-  return writer.finish({blocks, one(), one()}, threads, shared,
-                       "FUSEC_KERNEL(" + std::to_string(threads) + ")");
+  KernelSource kernel =
+      writer.finish({blocks, one(), one()}, threads, shared,
+                    "FUSEC_KERNEL(" + std::to_string(threads) + ")");
+  kernel.cluster = cluster;
+  return kernel;
 }
 
 FailureOr<KernelSource> fusec::emitGemm(StepOp step, VariantAttr variant,

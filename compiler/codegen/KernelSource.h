@@ -11,14 +11,25 @@
 
 namespace fusec {
 
+/// What a tensor map shows of a buffer. Sizes and box run from the innermost
+/// dimension outwards; strides are bytes and leave the innermost out.
+struct TensorMapShape {
+  mlir::Type element; // f32 is copied as tf32
+  Expr offset = {};   // bytes from the buffer's start
+  llvm::SmallVector<Expr, 3> sizes, strides;
+  llvm::SmallVector<unsigned, 3> box;
+  unsigned swizzle = 0; // bytes
+};
+
 /// A kernel parameter, in the order of the kernel's signature.
 struct KernelParam {
-  enum class Kind { Buffer, Size, Fault } kind;
+  enum class Kind { Buffer, Size, Fault, TensorMap } kind;
   std::string buffer = {}; // symbol of the plan's buffer
   Expr size = {};          // of a Size
   unsigned bits = 64;      // of a Size: 32 or 64
   /// Whether it lies in the same struct parameter as the one before.
   bool continues = false;
+  TensorMapShape map = {}; // of a TensorMap, over `buffer`
 };
 
 struct KernelSource {
@@ -27,6 +38,7 @@ struct KernelSource {
   std::array<Expr, 3> grid;
   unsigned block = 1;
   unsigned sharedBytes = 0; // dynamic
+  unsigned cluster = 1;     // blocks of a cluster, along x
   std::vector<KernelParam> params;
 };
 

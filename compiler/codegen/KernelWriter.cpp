@@ -217,6 +217,15 @@ std::string KernelWriter::pointerTable(ArrayRef<BufferOp> buffers,
   return name;
 }
 
+std::string KernelWriter::tensorMap(BufferOp buffer, TensorMapShape shape) {
+  std::string name = uniqueName((buffer.getSymName() + "_map").str());
+  signature.push_back({"const FUSEC_GRID_CONSTANT fusec::TensorMap ", name});
+  KernelParam param{KernelParam::Kind::TensorMap, buffer.getSymName().str()};
+  param.map = std::move(shape);
+  params.push_back(std::move(param));
+  return name;
+}
+
 std::string KernelWriter::faultCounter() {
   if (fault.empty()) {
     fault = uniqueName("faults");

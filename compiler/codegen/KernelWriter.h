@@ -49,6 +49,8 @@ public:
   /// A struct of pointers and row counts: `name.at[i]`, `name.rows[i]`.
   std::string pointerTable(llvm::ArrayRef<BufferOp> buffers,
                            llvm::StringRef name);
+  /// A tensor map over a buffer: a parameter whose address the kernel uses.
+  std::string tensorMap(BufferOp buffer, TensorMapShape shape);
   std::string faultCounter();
   /// The parameter that holds a named dimension.
   std::string symbolParam(Expr symbol);

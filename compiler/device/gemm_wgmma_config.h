@@ -20,6 +20,7 @@ namespace fusec {
 /// outer-major matrix, are this many bytes.
 constexpr int wgmmaRowBytes = 128;
 constexpr int wgmmaConsumers = 2;
+constexpr int wgmmaThreads = 128 * (1 + wgmmaConsumers);
 
 /// A producer warpgroup and two consumers, each with half of the rows; `tileN`
 /// counts the columns of one accumulator. The blocks of a cluster (1 or 2) have
@@ -29,7 +30,7 @@ struct WgmmaConfig {
   static constexpr int tileM = TileM, tileN = TileN, tileK = TileK;
   static constexpr int stages = Stages, cluster = Cluster;
   static constexpr int blocksM = TileM / wgmmaConsumers / 64;
-  static constexpr int threads = 128 * (1 + wgmmaConsumers);
+  static constexpr int threads = wgmmaThreads;
   static_assert(TileM == 128 || TileM == 256, "64 or 128 rows a consumer");
   static_assert(TileN == 64 || TileN == 128 || TileN == 256,
                 "a shape of the instruction");

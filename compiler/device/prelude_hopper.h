@@ -18,10 +18,15 @@
 namespace fusec {
 
 /// What the driver encodes for the copy engine; a kernel parameter
-/// `const FUSEC_GRID_CONSTANT TensorMap`, used by its address.
+/// `const FUSEC_GRID_CONSTANT TensorMap`, used by its address. The host reads
+/// matrices by their pointers and passes nothing.
+#ifdef FUSEC_HOST
+struct TensorMap {};
+#else
 struct alignas(64) TensorMap {
   u64 words[16];
 };
+#endif
 
 #ifndef FUSEC_HOST
 namespace primitive {

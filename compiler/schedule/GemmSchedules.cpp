@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/codegen/Iteration.h"
-#include "compiler/device/gemm_config.h"
+#include "compiler/codegen/MappedMatrix.h"
+#include "compiler/device/gemm_wgmma_config.h"
 #include "compiler/schedule/Schedules.h"
 
 using namespace mlir;
@@ -33,6 +33,76 @@ static int64_t sharedBytes(GemmUnit unit, const Tile &tile,
     return mmaSharedBytes(tile.m, tile.n, tile.k, tile.divideM, tile.divideN,
                           tile.stages, accumulators, bytes);
   return simtSharedBytes(tile.m, tile.n, tile.k, accumulators, bytes);
+}
+
+// Of wgmma: rows, columns of one accumulator, blocks of a cluster along M.
+// Clusters first: they load B once for both of their blocks.
+static const struct WgmmaTile {
+  int64_t m, n, cluster;
+} wgmmaTiles[] = {{128, 256, 2}, {128, 128, 2}, {128, 128, 1}, {128, 64, 1}};
+
+/// Below these a 128-row tile with its pipeline is mostly padding.
+static constexpr int64_t wgmmaMinM = 64, wgmmaMinN = 64, wgmmaMinK = 64;
+
+/// Stages that hide the latency of a load; more help nothing.
+static constexpr int64_t wgmmaMaxStages = 8;
+
+/// The schedule by wgmma and the conditions on sizes that it adds, or null
+/// where the root does not suit it.
+static Attribute chooseWgmma(const MatmulIteration &iteration, StepOp step,
+                             const Target &target, Type type,
+                             SmallVectorImpl<GuardAttr> &guards) {
+  MLIRContext *context = step.getContext();
+  int64_t accumulators = iteration.root->getNumResults();
+  int64_t bytes = getElementBytes(type);
+  int64_t m = getTypicalValue(iteration.m), n = getTypicalValue(iteration.n);
+  int64_t batch =
+      getTypicalValue(getElementCount(iteration.batchSizes, context));
+  int64_t k = 0;
+  for (Expr size : iteration.k)
+    k += std::min(getTypicalValue(size), int64_t(1) << 31);
+  if (target.name != "sm_90a" || accumulators > wgmmaMaxAccumulators ||
+      m < wgmmaMinM || n < wgmmaMinN || k < wgmmaMinK)
+    return nullptr;
+
+  auto addMatrix = [&](const MatrixAccess &access) {
+    auto mapped = analyzeMapped(access, iteration.batchSizes);
+    return succeeded(mapped) && (mapped->alongK || bytes == 2) &&
+           succeeded(addMapGuards(*mapped, getInputBuffer(step, access.value),
+                                  guards));
+  };
+  SmallVector<BufferOp> users;
+  for (auto [lhs, rhs] : llvm::zip_equal(iteration.lhs, iteration.rhs)) {
+    if (!addMatrix(lhs) || !llvm::all_of(rhs, addMatrix))
+      return nullptr;
+    users.push_back(getInputBuffer(step, lhs.value));
+    for (const MatrixAccess &access : rhs)
+      users.push_back(getInputBuffer(step, access.value));
+  }
+  llvm::append_range(guards, getAlignmentGuards(users));
+
+  const WgmmaTile *chosen = nullptr;
+  int64_t stages = 0;
+  for (const WgmmaTile &tile : wgmmaTiles) {
+    if (accumulators * tile.n > 256)
+      continue; // registers of a consumer
+    bool isLast = &tile == std::end(wgmmaTiles) - 1;
+    if (!isLast && (tile.m * tile.cluster >= 2 * m || tile.n >= 2 * n))
+      continue; // more than half of it would be padding
+    int64_t fit = wgmmaMaxStages;
+    while (wgmmaSharedBytes(tile.m, tile.n, fit, accumulators) >
+           target.sharedBytes)
+      --fit;
+    chosen = &tile;
+    stages = fit;
+    int64_t blocks = tilesOf(m, tile.m) * int64_t(tilesOf(n, tile.n)) * batch;
+    if (blocks >= target.multiprocessors)
+      break;
+  }
+  int64_t grid = target.multiprocessors / chosen->cluster * chosen->cluster;
+  return GemmScheduleAttr::get(context, GemmUnit::Wgmma, chosen->m, chosen->n,
+                               wgmmaRowBytes / bytes, chosen->cluster, grid,
+                               stages);
 }
 
 /// Accumulator registers a thread may hold without spilling.
@@ -135,6 +205,17 @@ SmallVector<VariantAttr> fusec::chooseGemmVariants(StepOp step,
             {o.access.rowStride, o.access.columnStride, o.access.batch});
   SmallVector<GuardAttr> guards = getAlignmentGuards(matrices);
   SmallVector<VariantAttr> variants;
+  SmallVector<GuardAttr> mapGuards;
+  if (Attribute wgmma =
+          tensorCores ? chooseWgmma(*iteration, step, target, type, mapGuards)
+                      : nullptr) {
+    for (GuardAttr guard : guards)
+      if (!llvm::is_contained(mapGuards, guard))
+        mapGuards.push_back(guard);
+    variants.push_back(VariantAttr::get(context, mapGuards, wgmma));
+    if (mapGuards.empty())
+      return variants;
+  }
   if (!guards.empty())
     variants.push_back(VariantAttr::get(context, guards, schedule));
   variants.push_back(VariantAttr::get(context, {}, schedule));

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/codegen/MappedMatrix.h"
+#include "compiler/device/gemm_wgmma_config.h"
+
+using namespace mlir;
+using namespace fusec;
+
+/// Of bases and strides of tensor maps, in bytes.
+static constexpr int64_t mapAlignment = 16;
+
+static bool dependsOnSizesAlone(Expr expr) {
+  bool plain = true;
+  expr.walkLeaves(
+      [&](Expr leaf) { plain &= leaf.getKind() == ExprKind::Symbol; });
+  return plain;
+}
+
+FailureOr<MappedMatrix> fusec::analyzeMapped(const MatrixAccess &access,
+                                             ArrayRef<Expr> batchSizes) {
+  MLIRContext *context = access.outerStride.getContext();
+  MappedMatrix matrix;
+  if (access.kStride.isConstant(1)) {
+    matrix.alongK = true;
+    matrix.stride = access.outerStride;
+  } else if (access.outerStride.isConstant(1)) {
+    matrix.alongK = false;
+    matrix.stride = access.kStride;
+  } else {
+    return failure();
+  }
+  if (matrix.stride.isConstant(0))
+    return failure();
+
+  Expr count = getElementCount(batchSizes, context);
+  Expr batch = Expr::dim(context, 0);
+  Expr linear =
+      ExprRanges(ArrayRef<Expr>(count))
+          .simplify(access.batch.replaceDims(delinearize(batch, batchSizes)));
+  auto stride = getDimCoefficient(linear, 0);
+  if (!stride || !dependsOnSizesAlone(*stride))
+    return failure();
+  matrix.offset = linear - *stride * batch;
+  if (!dependsOnSizesAlone(matrix.offset))
+    return failure();
+  if (!stride->isConstant(0))
+    matrix.batchStride = *stride;
+  else if (!access.batch.isConstant(0)) {
+    // The kernel counts batches of whatever has an offset: one is fine.
+    if (!count.isConstant(1))
+      return failure();
+    matrix.batchStride = matrix.stride;
+  }
+  return matrix;
+}
+
+LogicalResult fusec::addMapGuards(const MappedMatrix &matrix, BufferOp buffer,
+                                  SmallVectorImpl<GuardAttr> &guards) {
+  MLIRContext *context = buffer.getContext();
+  int64_t bytes = getElementBytes(
+      cast<RankedTensorType>(buffer.getType()).getElementType());
+  SmallVector<Expr> multiples = {matrix.offset * bytes, matrix.stride * bytes};
+  if (matrix.batchStride)
+    multiples.push_back(*matrix.batchStride * bytes);
+  // That of a user's tensor is part of the guard on its address.
+  if (buffer.getKind() != BufferKind::Input &&
+      buffer.getKind() != BufferKind::Output)
+    multiples.push_back(buffer.getOffset());
+  for (Expr expr : multiples) {
+    bool always = llvm::all_of(getTerms(expr), [](Expr term) {
+      return splitCoefficient(term).first % mapAlignment == 0;
+    });
+    if (always)
+      continue;
+    if (expr.isConstant())
+      return failure();
+    Expr rest = expr.mod(Expr::constant(context, mapAlignment));
+    auto guard = GuardAttr::get(context, GuardKind::Eq, rest.getAttr(),
+                                Expr::constant(context, 0).getAttr(), nullptr);
+    if (!llvm::is_contained(guards, guard))
+      guards.push_back(guard);
+  }
+  return success();
+}
+
+TensorMapShape fusec::getMapShape(const MappedMatrix &matrix, Type element,
+                                  Expr outer, Expr k, Expr batch,
+                                  int64_t tile) {
+  int64_t bytes = getElementBytes(element);
+  TensorMapShape shape;
+  shape.element = element;
+  shape.offset = matrix.offset * bytes;
+  shape.sizes = {matrix.alongK ? k : outer, matrix.alongK ? outer : k};
+  shape.strides = {matrix.stride * bytes};
+  WgmmaBox box = wgmmaBox(matrix.alongK, tile, bytes);
+  shape.box = {unsigned(box.inner), unsigned(box.outer)};
+  if (matrix.batchStride) {
+    shape.sizes.push_back(batch);
+    shape.strides.push_back(*matrix.batchStride * bytes);
+    shape.box.push_back(1);
+  }
+  shape.swizzle = wgmmaRowBytes;
+  return shape;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Matrices as the copy engine of sm_90 reads them, by tensor map: which ones it
+// can read, under which guards, and what their maps say. The scheduler asks,
+// the emitter prints.
+
+#ifndef FUSEC_COMPILER_CODEGEN_MAPPEDMATRIX_H
+#define FUSEC_COMPILER_CODEGEN_MAPPEDMATRIX_H
+
+#include "compiler/codegen/Iteration.h"
+#include "compiler/codegen/KernelSource.h"
+
+namespace fusec {
+
+/// A matrix of rows that lie along K or along the outer axis. In elements.
+struct MappedMatrix {
+  bool alongK;
+  Expr offset, stride;
+  /// One stride over all batch dims; nothing where the offset varies with none
+  /// of them and there is nothing to add.
+  std::optional<Expr> batchStride;
+};
+
+/// Fails where strides are none that a tensor map can say, whatever the sizes.
+mlir::FailureOr<MappedMatrix> analyzeMapped(const MatrixAccess &access,
+                                            llvm::ArrayRef<Expr> batchSizes);
+
+/// Adds the conditions on sizes under which base and strides are multiples of
+/// 16 bytes; fails where they never are. The alignment of a user's tensor is a
+/// guard of its own.
+mlir::LogicalResult addMapGuards(const MappedMatrix &matrix, BufferOp buffer,
+                                 llvm::SmallVectorImpl<GuardAttr> &guards);
+
+/// The map of what a wgmma block loads at once: `tile` of the outer axis (of
+/// size `outer`) by 128 bytes of K (of size `k`).
+TensorMapShape getMapShape(const MappedMatrix &matrix, mlir::Type element,
+                           Expr outer, Expr k, Expr batch, int64_t tile);
+
+} // namespace fusec
+
+#endif // FUSEC_COMPILER_CODEGEN_MAPPEDMATRIX_H
