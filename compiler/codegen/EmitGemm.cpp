@@ -31,10 +31,10 @@ private:
   std::string print(Expr expr) { return writer.print(expr, {}); }
   /// How a batch index moves the pointer.
   Descriptor batchMap(Expr offset);
-  Descriptor matrix(ArrayRef<MatrixAccess> accesses);
-  /// The same with its tensor maps, of boxes of `tile` along the outer axis.
-  FailureOr<Descriptor> mappedMatrix(ArrayRef<MatrixAccess> accesses,
-                                     Expr outerSize, Expr k, int64_t tile);
+  /// `mapTile`: extent along the outer axis that a tensor map copies at once,
+  /// or 0 where the kernel reads the matrices by their pointers.
+  FailureOr<Descriptor> matrix(ArrayRef<MatrixAccess> accesses, Expr outerSize,
+                               Expr k, int64_t mapTile);
   Descriptor operand(const TileOperand &operand);
   Descriptor result(const TileStore &store);
   unsigned alignment(BufferOp buffer, ArrayRef<Expr> offsets);
@@ -92,7 +92,9 @@ Descriptor GemmEmitter::batchMap(Expr offset) {
   return {name, "{" + llvm::join(members, ", ") + "}"};
 }
 
-Descriptor GemmEmitter::matrix(ArrayRef<MatrixAccess> accesses) {
+FailureOr<Descriptor> GemmEmitter::matrix(ArrayRef<MatrixAccess> accesses,
+                                          Expr outerSize, Expr k,
+                                          int64_t mapTile) {
   const MatrixAccess &access = accesses[0];
   std::string element = storageType(getElementType(access.value));
   Descriptor batch = batchMap(access.batch);
@@ -119,33 +121,27 @@ Descriptor GemmEmitter::matrix(ArrayRef<MatrixAccess> accesses) {
     aligned = bytes;
   std::string type = "fusec::Matrix<" + element + ", fusec::Major::" + major +
                      ", " + std::to_string(aligned) + ", " + batch.type + ">";
+  if (mapTile)
+    type = "fusec::Mapped<" + type + ">";
   std::string value;
   for (const MatrixAccess &a : accesses) {
-    std::string pointer = writer.pointer(writer.getInputBuffer(a.value), true);
-    value += (value.empty() ? "" : ", ") +
-             ("{" + pointer + ", " + strides + ", " + batch.value);
-    value +=
+    BufferOp buffer = writer.getInputBuffer(a.value);
+    std::string item = "{" + writer.pointer(buffer, true) + ", " + strides +
+                       ", " + batch.value;
+    item +=
         (major == "Strided" ? ", " + print(a.kStride) : std::string()) + "}";
-  }
-  return {type, value};
-}
-
-FailureOr<Descriptor> GemmEmitter::mappedMatrix(ArrayRef<MatrixAccess> accesses,
-                                                Expr outerSize, Expr k,
-                                                int64_t tile) {
-  std::string type, value;
-  for (const MatrixAccess &access : accesses) {
-    auto mapped = analyzeMapped(access, iteration->batchSizes);
-    if (failed(mapped))
-      return step.emitOpError("has a matrix that no tensor map describes");
-    BufferOp buffer = writer.getInputBuffer(access.value);
-    std::string map = writer.tensorMap(
-        buffer,
-        getMapShape(*mapped, getElementType(access.value), outerSize, k,
-                    getElementCount(iteration->batchSizes, context), tile));
-    Descriptor plain = matrix(access);
-    type = "fusec::Mapped<" + plain.type + ">";
-    value += (value.empty() ? "{" : ", {") + plain.value + ", &" + map + "}";
+    if (mapTile) {
+      auto mapped = analyzeMapped(a, iteration->batchSizes);
+      if (failed(mapped))
+        return step.emitOpError("has a matrix that no tensor map describes");
+      Expr count = getElementCount(iteration->batchSizes, context);
+      item =
+          "{" + item + ", &" +
+          writer.tensorMap(buffer, getMapShape(*mapped, getElementType(a.value),
+                                               outerSize, k, count, mapTile)) +
+          "}";
+    }
+    value += (value.empty() ? "" : ", ") + item;
   }
   return Descriptor{type, value};
 }
@@ -265,26 +261,21 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   unsigned accumulators = root.getNumAccumulators();
 
   writer.declareBuffers();
+  bool isMapped = schedule.getUnit() == GemmUnit::Wgmma;
+  int64_t mapTileM = isMapped ? schedule.getTileM() : 0;
+  int64_t mapTileN = isMapped ? schedule.getTileN() / schedule.getDivideM() : 0;
   std::string arguments;
   for (unsigned s = 0; s < root.getNumSegments(); ++s) {
-    FailureOr<Descriptor> first, second;
-    if (schedule.getUnit() == GemmUnit::Wgmma) {
-      first = mappedMatrix(iteration->lhs[s], iteration->m, iteration->k[s],
-                           schedule.getTileM());
-      second = mappedMatrix(iteration->rhs[s], iteration->n, iteration->k[s],
-                            schedule.getTileN() / schedule.getDivideM());
-      if (failed(first) || failed(second))
-        return failure();
-    } else {
-      first = matrix(iteration->lhs[s]);
-      second = matrix(iteration->rhs[s]);
-    }
+    auto a = matrix(iteration->lhs[s], iteration->m, iteration->k[s], mapTileM);
+    auto b = matrix(iteration->rhs[s], iteration->n, iteration->k[s], mapTileN);
+    if (failed(a) || failed(b))
+      return failure();
     std::string name = writer.uniqueName("Segment" + std::to_string(s));
-    writer.declarations() << "typedef fusec::Segment<" << first->type
-                          << ",\n    " << second->type << ", " << accumulators
-                          << "> " << name << ";\n";
-    arguments += ",\n      " + name + "{" + first->value + ", {" +
-                 second->value + "}, int(" + print(iteration->k[s]) + ")}";
+    writer.declarations() << "typedef fusec::Segment<" << a->type << ",\n    "
+                          << b->type << ", " << accumulators << "> " << name
+                          << ";\n";
+    arguments += ",\n      " + name + "{" + a->value + ", {" + b->value +
+                 "}, int(" + print(iteration->k[s]) + ")}";
   }
   writer.declarations() << "\n";
 
@@ -378,10 +369,8 @@ FailureOr<KernelSource> GemmEmitter::emit() {
     threads = wgmmaThreads;
     shared = wgmmaSharedBytes(tileM, tileN, schedule.getStages(), accumulators);
     // Persistent: no more blocks than the device holds at once.
-    blocks =
-        Expr::min(tiles(tileM * cluster, tileN),
-                  Expr::constant(context, schedule.getDivideN() / cluster)) *
-        cluster;
+    Expr most = Expr::constant(context, schedule.getDivideN() / cluster);
+    blocks = Expr::min(tiles(tileM * cluster, tileN), most) * cluster;
     break;
   }
   }
