@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The arithmetic of the wgmma template: its shared memory, the banks of its
+// staging, and, on the host's plain loop, persistent blocks over all tiles.
+
+#include "gemm_wgmma.h"
+
+#include "gtest/gtest.h"
+
+#include <set>
+#include <vector>
+
+namespace {
+
+using namespace fusec;
+
+TEST(Wgmma, StagedUnitsAreEachTheirOwn) {
+  for (int columns : {64, 32, 16}) {
+    std::set<int> places;
+    for (int row = 0; row < 16; ++row)
+      for (int unit = 0; unit < columns / 4; ++unit)
+        places.insert(wgmmaStagedUnit(columns, row, unit));
+    EXPECT_EQ(places.size(), size_t(16 * columns / 4));
+    EXPECT_EQ(*places.begin(), 0);
+    EXPECT_EQ(*places.rbegin(), (16 * columns / 4 - 1) * 16);
+  }
+}
+
+/// 8-byte stores meet in no bank: half a warp writes 128 bytes.
+TEST(Wgmma, FragmentsAreStagedWithoutConflicts) {
+  for (int columns : {64, 32})
+    for (int n = 0; n < columns / 8; ++n)
+      for (int first : {0, 16}) {
+        std::set<int> banks;
+        for (int lane = first; lane < first + 16; ++lane)
+          banks.insert(
+              (wgmmaStagedUnit(columns, lane >> 2, n * 2 + (lane >> 1 & 1)) +
+               (lane & 1) * 8) %
+              128 / 8);
+        EXPECT_EQ(banks.size(), 16u) << columns << " " << n;
+      }
+}
+
+/// 16-byte loads of runs of eight columns: a quarter of a warp reads 128 bytes.
+TEST(Wgmma, RunsAreReadWithoutConflicts) {
+  for (int columns : {64, 32})
+    for (int first = 0; first < 32; first += 8)
+      for (int half : {0, 1}) {
+        std::set<int> banks;
+        for (int run = first; run < first + 8; ++run)
+          banks.insert(wgmmaStagedUnit(columns, run / (columns / 8),
+                                       run % (columns / 8) * 2 + half) %
+                       128 / 16);
+        EXPECT_EQ(banks.size(), 8u) << columns << " " << first;
+      }
+}
+
+TEST(Wgmma, TilesFitTheSharedMemoryOfABlock) {
+  const int limit = 227 * 1024;
+  EXPECT_LE(wgmmaSharedBytes(128, 256, 4, 1), limit);
+  EXPECT_LE(wgmmaSharedBytes(256, 128, 4, 1), limit);
+  EXPECT_LE(wgmmaSharedBytes(128, 128, 6, 1), limit);
+  EXPECT_LE(wgmmaSharedBytes(128, 128, 4, 2), limit);
+  EXPECT_LE(wgmmaSharedBytes(128, 64, 8, 1), limit);
+  // Swizzle atoms of 1024 bytes begin every part of every stage.
+  EXPECT_EQ(wgmmaStageBytes(128, 64, 3) % 1024, 0);
+}
+
+TEST(Wgmma, BoxesFillATile) {
+  for (int bytes : {2, 4})
+    for (int tile : {64, 128, 256}) {
+      WgmmaBox k = wgmmaBox(true, tile, bytes);
+      EXPECT_EQ(k.inner * bytes, wgmmaRowBytes);
+      EXPECT_EQ(k.outer * k.count, tile);
+    }
+  WgmmaBox outer = wgmmaBox(false, 256, 2);
+  EXPECT_EQ(outer.inner * outer.count, 256);
+  EXPECT_EQ(outer.outer, 64);
+}
+
+struct Sum2 {
+  typedef float Accumulator;
+  static constexpr int accumulators = 2;
+  typedef Pack<RowOperand<float>> Operands;
+  typedef Pack<FullResult<float>> Results;
+  Operands operands;
+  Results results;
+  FUSEC_DEVICE static void apply(const float (&acc)[2], float bias, float &y) {
+    y = acc[0] - acc[1] + bias;
+  }
+};
+
+/// Fewer blocks than tiles, two accumulators, two segments, odd sizes.
+TEST(Wgmma, PersistentBlocksCoverEveryTileOnce) {
+  const int m = 300, n = 200, k[] = {19, 5};
+  std::vector<f16> a[2], b[2][2];
+  auto fill = [](std::vector<f16> &v, int size, int salt) {
+    for (int i = 0; i < size; ++i)
+      v.push_back(cast<f16>(float((i + salt) * 31 % 17 - 8)));
+  };
+  for (int s = 0; s < 2; ++s) {
+    fill(a[s], m * k[s], s);
+    for (int j = 0; j < 2; ++j)
+      fill(b[s][j], n * k[s], 3 + s * 2 + j);
+  }
+  std::vector<float> bias(n, 0.5f), y(m * n, -1e30f);
+  typedef Mapped<Matrix<f16, Major::K, 2>> Rows;
+  typedef Mapped<Matrix<f16, Major::Outer, 2>> Columns;
+  typedef Segment<Rows, Columns, 2> Seg;
+  TensorMap map;
+  auto segment = [&](int s) {
+    return Seg{{{a[s].data(), k[s]}, &map},
+               {{{b[s][0].data(), n}, &map}, {{b[s][1].data(), n}, &map}},
+               k[s]};
+  };
+  Sum2 epilogue{{{bias.data()}}, {{y.data(), {n}}}};
+  typedef WgmmaConfig<128, 64, 64, 4> Config;
+  launch::coordinates.blocks[0] = 5;
+  for (int block = 0; block < 5; ++block) {
+    launch::coordinates.block[0] = block;
+    gemmWgmma<Config>({m, n, 1}, epilogue, segment(0), segment(1));
+    EXPECT_EQ(launch::block(), block);
+  }
+  for (int row = 0; row < m; ++row)
+    for (int column = 0; column < n; ++column) {
+      float want = 0.5f;
+      for (int s = 0; s < 2; ++s)
+        for (int i = 0; i < k[s]; ++i)
+          want += cast<float>(a[s][row * k[s] + i]) *
+                  (cast<float>(b[s][0][i * n + column]) -
+                   cast<float>(b[s][1][i * n + column]));
+      ASSERT_EQ(y[row * n + column], want) << row << " " << column;
+    }
+}
+
+} // namespace
