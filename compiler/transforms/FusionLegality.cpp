@@ -51,6 +51,11 @@ FusionVerdict fusec::checkFusion(const FusionGroups &groups, unsigned producer,
     return members.contains(op) || groups.isFree(op);
   };
   auto outputStrides = [&](unsigned i) { return denseStrides(outputs[i]); };
+  for (Operation *op : ops)
+    if (auto lookup = dyn_cast<LookupOp>(op))
+      for (Value table : lookup.getTables())
+        if (Operation *source = table.getDefiningOp(); source && members.contains(source))
+          return refuse("the lookup reads its tables from memory");
 
   if (from.family == Family::Gemm || to.family == Family::Gemm) {
     if (failed(analyzeMatmul(outputs, isInside, denseStrides, outputStrides)))
