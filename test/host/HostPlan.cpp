@@ -2,8 +2,6 @@
 
 #include "test/host/HostPlan.h"
 #include "test/host/HostCall.h"
-#include "compiler/bundle/ConvertExpr.h"
-#include "ir/reference/Tensor.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -22,7 +20,7 @@ public:
       HostPlan::Round round)
       : plan(plan), model(model), library(library), dims(dims), round(round) {}
 
-  bool layOut(const std::vector<data::Tensor> &tensors);
+  bool layOut(ArrayRef<reference::Tensor> tensors);
   bool holds(VariantAttr variant);
   bool launch(StepOp step, const HostVariant &variant);
   bool checkFences(StepOp step);
@@ -50,18 +48,18 @@ private:
   HostPlan::Round round;
 
   std::vector<HostMemory> slots, inputs, outputs, weights;
-  std::vector<data::Tensor> results;
+  reference::Tensors results;
   llvm::StringMap<char *> pointers;
   uint32_t faults = 0;
 };
 } // namespace
 
-bool Run::layOut(const std::vector<data::Tensor> &tensors) {
-  for (const data::Tensor &tensor : tensors) {
-    inputs.emplace_back(tensor.bytes.size(), round.placement, format::dtypeSize(tensor.dtype),
-                        round.poison);
-    if (tensor.bytes.size())
-      std::memcpy(inputs.back().data(), tensor.bytes.data(), tensor.bytes.size());
+bool Run::layOut(ArrayRef<reference::Tensor> tensors) {
+  for (const reference::Tensor &tensor : tensors) {
+    ArrayRef<char> bytes = tensor.getBytes();
+    inputs.emplace_back(bytes.size(), round.placement, tensor.getElementBytes(), round.poison);
+    if (!bytes.empty())
+      std::memcpy(inputs.back().data(), bytes.data(), bytes.size());
     inputs.back().protect();
   }
   for (Value value : model.getBody().front().getTerminator()->getOperands()) {
@@ -69,15 +67,9 @@ bool Run::layOut(const std::vector<data::Tensor> &tensors) {
     auto sizes = dims.getSizes(type, [&](const Twine &message) { error = message.str(); });
     if (failed(sizes))
       return false;
-    data::Tensor &tensor = results.emplace_back();
-    tensor.dtype = *convertElementType(type.getElementType());
-    tensor.sizes.assign(sizes->begin(), sizes->end());
-    uint64_t bytes = data::tensorBytes(tensor.dtype, tensor.sizes).value_or(0);
-    std::optional<data::Buffer> buffer = data::Buffer::allocate(bytes);
-    if (!buffer)
-      return fail("no memory for an output");
-    tensor.bytes = std::move(*buffer);
-    outputs.emplace_back(bytes, round.placement, format::dtypeSize(tensor.dtype), round.poison);
+    results.push_back(reference::Tensor::allocate(type.getElementType(), *sizes));
+    outputs.emplace_back(results.back().getBytes().size(), round.placement,
+                         results.back().getElementBytes(), round.poison);
   }
   for (auto slot : plan.getSlots().getAsRange<ExprAttr>())
     slots.emplace_back(evaluate(slot), Placement::Aligned, 1, round.poison);
@@ -156,20 +148,14 @@ std::vector<char> Run::packParams(ArrayRef<KernelParam> params, std::vector<size
       bytes.resize(llvm::alignTo(bytes.size(), 8));
       starts.push_back(bytes.size());
     }
-    switch (param.kind) {
-    case KernelParam::Kind::Buffer:
+    if (param.kind == KernelParam::Kind::Buffer)
       append(pointers.lookup(param.buffer));
-      break;
-    case KernelParam::Kind::Size:
-      if (param.bits == 32)
-        append(static_cast<int32_t>(evaluate(param.size)));
-      else
-        append(evaluate(param.size));
-      break;
-    case KernelParam::Kind::Fault:
+    else if (param.kind == KernelParam::Kind::Fault)
       append(&faults);
-      break;
-    }
+    else if (param.bits == 32)
+      append(static_cast<int32_t>(evaluate(param.size)));
+    else
+      append(evaluate(param.size));
   }
   return bytes;
 }
@@ -214,7 +200,7 @@ bool Run::checkFences(StepOp step) {
 void Run::finish(HostPlan::Result &result) {
   for (auto [tensor, memory] : llvm::zip_equal(results, outputs))
     if (memory.size())
-      std::memcpy(tensor.bytes.data(), memory.data(), memory.size());
+      std::memcpy(tensor.getMutableData(), memory.data(), memory.size());
   result.outputs = std::move(results);
   result.faults = faults;
 }
@@ -223,11 +209,20 @@ void Run::finish(HostPlan::Result &result) {
 // Plans
 //===----------------------------------------------------------------------===//
 
+/// A tensor map is the device's own: what reads through one runs there alone,
+/// and the other variants of the step share its epilogue.
+static bool isForDeviceOnly(VariantAttr variant) {
+  auto gemm = dyn_cast<GemmScheduleAttr>(variant.getSchedule());
+  return gemm && gemm.getUnit() == GemmUnit::Wgmma;
+}
+
 LogicalResult HostPlan::emit(KernelLibrary &library) {
   for (StepOp op : plan.getBody().getOps<StepOp>()) {
     Step &step = steps.emplace_back();
     step.op = op;
     for (auto variant : op.getVariants().getAsRange<VariantAttr>()) {
+      if (isForDeviceOnly(variant))
+        continue;
       FailureOr<KernelSource> source = emitKernel(op, variant, KernelLibrary::symbol);
       if (failed(source))
         return failure();
@@ -240,7 +235,7 @@ LogicalResult HostPlan::emit(KernelLibrary &library) {
 }
 
 std::optional<HostPlan::Result> HostPlan::run(const KernelLibrary &library,
-                                              const std::vector<data::Tensor> &inputs,
+                                              ArrayRef<reference::Tensor> inputs,
                                               const reference::Dims &dims, Round round,
                                               std::string &error) {
   Run run(plan, model, library, dims, round);

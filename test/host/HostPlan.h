@@ -6,10 +6,9 @@
 #define FUSEC_TEST_HOST_HOSTPLAN_H
 
 #include "compiler/codegen/KernelSource.h"
-#include "ir/reference/Dims.h"
+#include "ir/reference/Evaluate.h"
 #include "test/host/HostMemory.h"
 #include "test/host/KernelLibrary.h"
-#include "tools/data/Tensor.h"
 
 namespace fusec {
 
@@ -24,7 +23,7 @@ class HostPlan {
 public:
   HostPlan(PlanOp plan, ModelOp model) : plan(plan), model(model) {}
 
-  /// Emits every variant of every step. Errors are reported at the steps.
+  /// Emits every variant of every step that can run on a host. Errors are reported at the steps.
   mlir::LogicalResult emit(KernelLibrary &library);
 
   /// One execution.
@@ -35,15 +34,17 @@ public:
     unsigned char poison = 0xff;
   };
   struct Result {
-    std::vector<data::Tensor> outputs;
+    reference::Tensors outputs;
     uint32_t faults = 0;
     /// The most variants of one step that could have run.
     unsigned choices = 0;
   };
   /// Runs it; the message says which step failed, and how.
-  std::optional<Result> run(const KernelLibrary &library, const std::vector<data::Tensor> &inputs,
+  std::optional<Result> run(const KernelLibrary &library, llvm::ArrayRef<reference::Tensor> inputs,
                             const reference::Dims &dims, Round round, std::string &error);
 
+  PlanOp getPlan() const { return plan; }
+  ModelOp getModel() const { return model; }
   /// Variants that no run chose, as "step: variant".
   std::vector<std::string> getUnused() const;
   size_t countVariants() const;

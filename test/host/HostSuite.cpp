@@ -15,17 +15,13 @@
 // One JSON line a failure, a summary at the end; --unused also names the
 // variants that no case chose. Exits with 0 when all is as expected, else 1.
 
-#include "test/host/HostPlan.h"
+#include "test/host/HostCheck.h"
 #include "test/onnx/Verdict.h"
-#include "tools/fusec/Compare.h"
 #include "tools/fusec/Failure.h"
 #include "tools/fusec/ReferenceRun.h"
-#include "ir/reference/EvaluatePlan.h"
-#include "ir/reference/Inputs.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 
-#include <cmath>
 #include <thread>
 
 using namespace fusec;
@@ -96,94 +92,19 @@ void Suite::prepare(Job &job) {
     job.verdict = fromError(diagnostics.take(ErrorKind::Internal, "emission"));
 }
 
-/// Sums in another order, and functions of another library, move a result by
-/// some units in its last place; what is not a float does not move.
-static std::string compareWithReference(const data::Tensor &got, const data::Tensor &expected) {
-  using format::DType;
-  double tolerance = 0;
-  switch (got.dtype) {
-  case DType::F16:
-    tolerance = 0x1p-9;
-    break;
-  case DType::BF16:
-    tolerance = 0x1p-6;
-    break;
-  case DType::F32:
-    tolerance = 0x1p-17;
-    break;
-  case DType::F64:
-    tolerance = 0x1p-46;
-    break;
-  default:
-    if (got.bytes.size() == expected.bytes.size() &&
-        std::equal(got.bytes.data(), got.bytes.data() + got.bytes.size(), expected.bytes.data()))
-      return "";
-    break;
-  }
-  double largest = 0;
-  for (uint64_t i = 0; i != expected.elements(); ++i)
-    if (double value = std::fabs(getElement(expected, i)); std::isfinite(value))
-      largest = std::max(largest, value);
-  Difference difference =
-      compare(got, expected, tolerance, std::max(tolerance * largest, 1e-300));
-  if (!difference.mismatch.empty())
-    return difference.mismatch;
-  if (tolerance && difference.scaled <= 1 && difference.notFinite == 0)
-    return "";
-  return llvm::formatv("element {0}: expected {1}, got {2}; {3} elements differ in being finite",
-                       difference.where, getElement(expected, difference.where),
-                       getElement(got, difference.where), difference.notFinite)
-      .str();
-}
-
 Verdict Suite::execute(Job &job) {
   ModelOp model = job.compilation->getModel();
   std::vector<data::Tensor> inputs = readInputs(*job.testCase, getInterface(model));
-  DiagnosticCollector diagnostics(job.compilation->getContext());
   llvm::SmallVector<reference::Tensor> arguments;
   for (const data::Tensor &input : inputs)
     arguments.push_back(toReference(input, model.getContext()));
-  reference::Dims dims;
-  PlanOp plan = *job.compilation->getModule().getOps<PlanOp>().begin();
-  auto expected = reference::evaluate(plan, arguments);
-  if (failed(expected) || failed(reference::bindInputs(model, arguments, {}, dims)))
-    return fromError(diagnostics.take(ErrorKind::Input, "evaluation of the plan"));
-
-  unsigned choices = 1;
-  auto runRound = [&](HostPlan::Round round) -> Verdict {
-    std::string error;
-    auto result = job.plan->run(library, inputs, dims, round, error);
-    if (!result)
-      return failed(error);
-    choices = std::max(choices, result->choices);
-    for (auto [i, output] : llvm::enumerate(result->outputs)) {
-      std::string difference = compareWithReference(output, fromReference(expected->outputs[i]));
-      if (!difference.empty())
-        return failed("output '" + job.testCase->outputs[i].name +
-                      "' against the reference: " + difference);
-    }
-    if ((result->faults != 0) != (expected->faults != 0))
-      return failed(llvm::formatv("expected {0} indices out of range, got {1}", expected->faults,
-                                  result->faults)
-                        .str());
-    return judge(*job.testCase, result->outputs);
-  };
-  for (unsigned choice = 0; choice < choices; ++choice) {
-    Verdict verdict = runRound({Placement::Aligned, choice, 0xff});
-    if (verdict.result == "pass")
-      continue;
-    verdict.message = llvm::formatv("choice {0}: {1}", choice, verdict.message);
-    return verdict;
-  }
-  for (auto [placement, name] : {std::pair(Placement::Flush, "before the end of a page"),
-                                 std::pair(Placement::Shifted, "not aligned")}) {
-    Verdict verdict = runRound({placement, 0, 0xa5});
-    if (verdict.result == "pass")
-      continue;
-    verdict.message = "tensors " + std::string(name) + ": " + verdict.message;
-    return verdict;
-  }
-  return {"pass", ""};
+  std::string error = checkPlan(*job.plan, library, arguments, [&](const reference::Tensors &outputs) {
+    std::vector<data::Tensor> results;
+    for (const reference::Tensor &output : outputs)
+      results.push_back(fromReference(output));
+    return judge(*job.testCase, results).message;
+  });
+  return error.empty() ? Verdict{"pass", ""} : failed(error);
 }
 
 void Suite::report(const Job &job) {
