@@ -19,6 +19,13 @@ ScalarEmitter::Sources fusec::getRegionSources(KernelWriter &writer,
                                  KernelWriter::getStrides(buffer),
                                  writer.getAlignment(buffer, variant)};
   };
+  sources.tableAlignment = [&writer, variant](LookupOp op) {
+    unsigned known = 256;
+    for (Value table : op.getTables())
+      known = std::min(
+          known, writer.getAlignment(writer.getInputBuffer(table), variant));
+    return known;
+  };
   sources.tables =
       [&writer, names = std::make_shared<std::map<Operation *, std::string>>()](
           LookupOp op) {

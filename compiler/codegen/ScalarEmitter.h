@@ -26,6 +26,7 @@ public:
     std::function<Access(mlir::Value)> load;
     std::function<std::string(mlir::Value)> root;
     std::function<std::string(LookupOp)> tables;
+    std::function<unsigned(LookupOp)> tableAlignment; // of all of them, bytes
   };
 
   /// Lanes 0..V-1 lie along the dim; V is `width`, or 1 in a tail.

@@ -58,7 +58,7 @@ void ScalarEmitter::prepare(unsigned id) {
         isVectorAccess(node.indices[0] +
                            Expr::dim(program.getContext(), dims.size()) * width,
                        lanes->dim, lanes->width, getElementBytes(node.type),
-                       16);
+                       sources.tableAlignment(cast<LookupOp>(node.op)));
     if (whole)
       emitLookup(id);
     break;

@@ -91,6 +91,11 @@ static Accesses analyzeAccesses(StepOp step,
       if (ScalarEmitter::isVectorAccess(a.offset, inner, result.vector, a.bytes,
                                         guardedAlignment(a.buffer)))
         result.vectorized.push_back(a.buffer);
+  // Rows of tables are read by vectors where the columns are.
+  for (size_t n = 0; n < program.size() && result.vector > 1; ++n)
+    if (program[n].kind == ScalarNode::Kind::Lookup && program.varies(n, inner))
+      for (Value table : cast<LookupOp>(program[n].op).getTables())
+        result.vectorized.push_back(getInputBuffer(step, table));
   return result;
 }
 
