@@ -91,7 +91,7 @@ static Attribute chooseWgmma(const MatmulIteration &iteration, StepOp step,
       continue; // more than half of it would be padding
     int64_t fit = wgmmaMaxStages;
     while (wgmmaSharedBytes(tile.m, tile.n, fit, accumulators) >
-           target.sharedBytes)
+           int64_t(target.sharedBytes))
       --fit;
     chosen = &tile;
     stages = fit;
@@ -215,6 +215,9 @@ SmallVector<VariantAttr> fusec::chooseGemmVariants(StepOp step,
     variants.push_back(VariantAttr::get(context, mapGuards, wgmma));
     if (mapGuards.empty())
       return variants;
+    // Under equal guards the next variant would never run.
+    if (mapGuards.size() == guards.size())
+      guards.clear();
   }
   if (!guards.empty())
     variants.push_back(VariantAttr::get(context, guards, schedule));
