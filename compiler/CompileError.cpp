@@ -9,7 +9,9 @@ using namespace fusec;
 
 char CompileError::ID = 0;
 
-CompileError::CompileError(ErrorKind kind, std::string message, std::string note) : kind(kind) {
+CompileError::CompileError(ErrorKind kind, std::string message,
+                           std::string note)
+    : kind(kind) {
   onnx::Problem problem;
   problem.message = std::move(message);
   problem.note = std::move(note);
@@ -40,8 +42,9 @@ llvm::Error fusec::fromNvrtcError(llvm::Error error) {
   ErrorKind kind = ErrorKind::Toolchain;
   std::string text;
   llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase &info) {
-    if (info.isA<NvrtcError>() && static_cast<const NvrtcError &>(info).getKind() ==
-                                      NvrtcError::Kind::compilation)
+    if (info.isA<NvrtcError>() &&
+        static_cast<const NvrtcError &>(info).getKind() ==
+            NvrtcError::Kind::compilation)
       kind = ErrorKind::Internal;
     text += (text.empty() ? "" : "\n") + info.message();
   });
@@ -54,7 +57,8 @@ DiagnosticCollector::DiagnosticCollector(MLIRContext &context)
           return failure();
         onnx::Problem problem;
         problem.message = diagnostic.str();
-        std::vector<std::string> names = getSourceNames(diagnostic.getLocation());
+        std::vector<std::string> names =
+            getSourceNames(diagnostic.getLocation());
         if (!names.empty())
           problem.node = names.front();
         for (Diagnostic &note : diagnostic.getNotes())
@@ -65,6 +69,7 @@ DiagnosticCollector::DiagnosticCollector(MLIRContext &context)
 
 llvm::Error DiagnosticCollector::take(ErrorKind kind, StringRef what) {
   if (problems.empty())
-    return llvm::make_error<CompileError>(kind, (what + " failed without saying why").str());
+    return llvm::make_error<CompileError>(
+        kind, (what + " failed without saying why").str());
   return llvm::make_error<CompileError>(kind, std::move(problems));
 }

@@ -28,7 +28,9 @@ public:
   ErrorKind getKind() const { return kind; }
   llvm::ArrayRef<onnx::Problem> getProblems() const { return problems; }
   void log(llvm::raw_ostream &os) const override;
-  std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
+  std::error_code convertToErrorCode() const override {
+    return llvm::inconvertibleErrorCode();
+  }
 
 private:
   ErrorKind kind;

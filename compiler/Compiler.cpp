@@ -18,12 +18,13 @@ Compilation::Compilation(CompileOptions options)
 // Import
 //===----------------------------------------------------------------------===//
 
-llvm::Error Compilation::import(
-    llvm::function_ref<FailureOr<OwningOpRef<ModuleOp>>(const onnx::ImportOptions &,
-                                                        onnx::ProblemList &)>
-        importer) {
+llvm::Error
+Compilation::import(llvm::function_ref<FailureOr<OwningOpRef<ModuleOp>>(
+                        const onnx::ImportOptions &, onnx::ProblemList &)>
+                        importer) {
   if (options.wantRemarks && failed(collectRemarks(context, remarks)))
-    return llvm::make_error<CompileError>(ErrorKind::Internal, "remarks cannot be collected");
+    return llvm::make_error<CompileError>(ErrorKind::Internal,
+                                          "remarks cannot be collected");
   onnx::ImportOptions importOptions;
   importOptions.constants = options.constants;
   importOptions.dims = options.dims;
@@ -41,40 +42,46 @@ llvm::Error Compilation::import(
   return llvm::Error::success();
 }
 
-llvm::Expected<std::unique_ptr<Compilation>> Compilation::importFile(StringRef path,
-                                                                     CompileOptions options) {
+llvm::Expected<std::unique_ptr<Compilation>>
+Compilation::importFile(StringRef path, CompileOptions options) {
   std::unique_ptr<Compilation> compilation(new Compilation(std::move(options)));
-  llvm::Error error = compilation->import([&](const onnx::ImportOptions &importOptions,
-                                              onnx::ProblemList &problems) {
-    return onnx::importOnnxFile(path, importOptions, compilation->context, problems);
-  });
+  llvm::Error error =
+      compilation->import([&](const onnx::ImportOptions &importOptions,
+                              onnx::ProblemList &problems) {
+        return onnx::importOnnxFile(path, importOptions, compilation->context,
+                                    problems);
+      });
   if (error)
     return error;
   return compilation;
 }
 
-llvm::Expected<std::unique_ptr<Compilation>> Compilation::importBytes(StringRef model,
-                                                                      CompileOptions options) {
+llvm::Expected<std::unique_ptr<Compilation>>
+Compilation::importBytes(StringRef model, CompileOptions options) {
   std::unique_ptr<Compilation> compilation(new Compilation(std::move(options)));
-  llvm::Error error = compilation->import([&](const onnx::ImportOptions &importOptions,
-                                              onnx::ProblemList &problems) {
-    return onnx::importOnnx(model, importOptions, compilation->context, problems);
-  });
+  llvm::Error error =
+      compilation->import([&](const onnx::ImportOptions &importOptions,
+                              onnx::ProblemList &problems) {
+        return onnx::importOnnx(model, importOptions, compilation->context,
+                                problems);
+      });
   if (error)
     return error;
   return compilation;
 }
 
-llvm::Expected<std::unique_ptr<Compilation>> Compilation::parse(StringRef text,
-                                                                CompileOptions options) {
+llvm::Expected<std::unique_ptr<Compilation>>
+Compilation::parse(StringRef text, CompileOptions options) {
   std::unique_ptr<Compilation> compilation(new Compilation(std::move(options)));
   DiagnosticCollector diagnostics(compilation->context);
-  compilation->module = parseSourceString<ModuleOp>(text, &compilation->context);
+  compilation->module =
+      parseSourceString<ModuleOp>(text, &compilation->context);
   if (!compilation->module)
     return diagnostics.take(ErrorKind::Input, "parsing");
   auto models = compilation->module->getOps<ModelOp>();
   if (std::distance(models.begin(), models.end()) != 1)
-    return llvm::make_error<CompileError>(ErrorKind::Input, "expected one fusec.model");
+    return llvm::make_error<CompileError>(ErrorKind::Input,
+                                          "expected one fusec.model");
   return compilation;
 }
 
@@ -91,9 +98,10 @@ llvm::Error Compilation::advance(Stage to) {
   DiagnosticCollector diagnostics(context);
   while (stage < to) {
     Stage next = static_cast<Stage>(static_cast<int>(stage) + 1);
-    LogicalResult result = next == Stage::Tensor  ? runTensorStage(*module, pipeline)
-                           : next == Stage::Fused ? runFusionStage(*module, pipeline)
-                                                  : runPlanStage(*module, pipeline);
+    LogicalResult result =
+        next == Stage::Tensor  ? runTensorStage(*module, pipeline)
+        : next == Stage::Fused ? runFusionStage(*module, pipeline)
+                               : runPlanStage(*module, pipeline);
     if (failed(result))
       return diagnostics.take(ErrorKind::Internal, "compilation");
     stage = next;
@@ -132,7 +140,8 @@ llvm::Error Compilation::setImages(std::vector<CompiledKernel> compiled) {
     std::string where = "kernel " + image.name + " for " + image.target + ": ";
     for (const KernelUsage &usage : image.kernels)
       if (usage.spillBytes)
-        warnings.push_back(where + "spills " + std::to_string(usage.spillBytes) +
+        warnings.push_back(where + "spills " +
+                           std::to_string(usage.spillBytes) +
                            " bytes of registers to memory");
     if (image.serializedMma)
       warnings.push_back(where + "its wgmma instructions were serialised");
@@ -144,7 +153,8 @@ llvm::Error Compilation::setImages(std::vector<CompiledKernel> compiled) {
     onnx::Problem &problem = problems.emplace_back();
     problem.message = warning;
   }
-  return llvm::make_error<CompileError>(ErrorKind::Internal, std::move(problems));
+  return llvm::make_error<CompileError>(ErrorKind::Internal,
+                                        std::move(problems));
 }
 
 llvm::Error Compilation::compile(KernelCompiler &compiler,
@@ -162,19 +172,21 @@ llvm::Error Compilation::compile(KernelCompiler &compiler,
 // The bundle
 //===----------------------------------------------------------------------===//
 
-llvm::Error Compilation::build(const NvrtcVersion &nvrtc,
-                               llvm::function_ref<bool(ManifestBuilder &, std::string &)> write) {
+llvm::Error Compilation::build(
+    const NvrtcVersion &nvrtc,
+    llvm::function_ref<bool(ManifestBuilder &, std::string &)> write) {
   DiagnosticCollector diagnostics(context);
   ManifestBuilder builder(kernels, images, nvrtc);
   if (failed(builder.build(getModel())))
     return diagnostics.take(ErrorKind::Internal, "writing the bundle");
   format::Manifest &manifest = builder.getManifest();
   manifest.compiler = "fusec " FUSEC_VERSION;
-  manifest.options = {{"arch", llvm::join(options.targets, ",")},
-                      {"fusion", options.fuse ? "on" : "off"},
-                      {"gather", stringifyIndexPolicy(options.gatherPolicy).str()},
-                      {"numerics", options.numerics},
-                      {"precision", options.precision}};
+  manifest.options = {
+      {"arch", llvm::join(options.targets, ",")},
+      {"fusion", options.fuse ? "on" : "off"},
+      {"gather", stringifyIndexPolicy(options.gatherPolicy).str()},
+      {"numerics", options.numerics},
+      {"precision", options.precision}};
   for (const auto &[name, size] : options.dims)
     manifest.options["dim." + name] = std::to_string(size);
   std::string error;
@@ -183,7 +195,8 @@ llvm::Error Compilation::build(const NvrtcVersion &nvrtc,
   return llvm::Error::success();
 }
 
-llvm::Error Compilation::writeBundle(const std::string &path, const NvrtcVersion &nvrtc) {
+llvm::Error Compilation::writeBundle(const std::string &path,
+                                     const NvrtcVersion &nvrtc) {
   return build(nvrtc, [&](ManifestBuilder &builder, std::string &error) {
     return builder.getWriter().writeFile(builder.getManifest(), path, error);
   });
@@ -191,7 +204,8 @@ llvm::Error Compilation::writeBundle(const std::string &path, const NvrtcVersion
 
 llvm::Expected<std::string> Compilation::getBundle(const NvrtcVersion &nvrtc) {
   std::string bytes;
-  llvm::Error error = build(nvrtc, [&](ManifestBuilder &builder, std::string &message) {
+  llvm::Error error = build(nvrtc, [&](ManifestBuilder &builder,
+                                       std::string &message) {
     return builder.getWriter().write(
         builder.getManifest(),
         [&](format::ByteSpan span) {

@@ -36,13 +36,13 @@ enum class Stage { Imported, Tensor, Fused, Planned };
 
 class Compilation {
 public:
-  static llvm::Expected<std::unique_ptr<Compilation>> importFile(llvm::StringRef path,
-                                                                 CompileOptions options);
-  static llvm::Expected<std::unique_ptr<Compilation>> importBytes(llvm::StringRef model,
-                                                                  CompileOptions options);
+  static llvm::Expected<std::unique_ptr<Compilation>>
+  importFile(llvm::StringRef path, CompileOptions options);
+  static llvm::Expected<std::unique_ptr<Compilation>>
+  importBytes(llvm::StringRef model, CompileOptions options);
   /// A model of the tensor level as text.
-  static llvm::Expected<std::unique_ptr<Compilation>> parse(llvm::StringRef text,
-                                                            CompileOptions options);
+  static llvm::Expected<std::unique_ptr<Compilation>>
+  parse(llvm::StringRef text, CompileOptions options);
 
   /// Runs the passes up to a stage; earlier stages are not run again.
   llvm::Error advance(Stage to);
@@ -62,7 +62,8 @@ public:
   llvm::Error setImages(std::vector<CompiledKernel> images);
   llvm::ArrayRef<CompiledKernel> getImages() const { return images; }
   /// Emits, if that is still to be done, and compiles.
-  llvm::Error compile(KernelCompiler &compiler, const KernelCompiler::Progress &progress = nullptr);
+  llvm::Error compile(KernelCompiler &compiler,
+                      const KernelCompiler::Progress &progress = nullptr);
   /// Kernels that spill registers or whose wgmma instructions were serialised.
   llvm::ArrayRef<std::string> getWarnings() const { return warnings; }
 
@@ -72,11 +73,13 @@ public:
 
 private:
   explicit Compilation(CompileOptions options);
-  llvm::Error import(llvm::function_ref<mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>(
-                         const onnx::ImportOptions &, onnx::ProblemList &)>
-                         importer);
-  llvm::Error build(const NvrtcVersion &nvrtc,
-                    llvm::function_ref<bool(ManifestBuilder &, std::string &)> write);
+  llvm::Error
+  import(llvm::function_ref<mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>(
+             const onnx::ImportOptions &, onnx::ProblemList &)>
+             importer);
+  llvm::Error
+  build(const NvrtcVersion &nvrtc,
+        llvm::function_ref<bool(ManifestBuilder &, std::string &)> write);
 
   CompileOptions options;
   mlir::MLIRContext context;

@@ -28,7 +28,8 @@ static SmallVector<Expr> getFlatOperands(Expr expr) {
     return SmallVector<Expr>(expr.getOperands());
   SmallVector<Expr> operands;
   for (Expr operand : expr.getOperands())
-    for (Expr part : operand.getKind() == kind ? getFlatOperands(operand) : SmallVector<Expr>{operand})
+    for (Expr part : operand.getKind() == kind ? getFlatOperands(operand)
+                                               : SmallVector<Expr>{operand})
       if (!llvm::is_contained(operands, part))
         operands.push_back(part);
   return operands;
@@ -47,13 +48,15 @@ FailureOr<format::Expr> ExprConverter::convert(Expr expr) {
   default:
     break;
   }
-  FailureOr<std::vector<format::Expr>> operands = convert(getFlatOperands(expr));
+  FailureOr<std::vector<format::Expr>> operands =
+      convert(getFlatOperands(expr));
   if (failed(operands))
     return failure();
   return format::Expr::make(getOp(expr.getKind()), std::move(*operands));
 }
 
-FailureOr<std::vector<format::Expr>> ExprConverter::convert(ArrayRef<Expr> exprs) {
+FailureOr<std::vector<format::Expr>>
+ExprConverter::convert(ArrayRef<Expr> exprs) {
   std::vector<format::Expr> result;
   for (Expr expr : exprs) {
     FailureOr<format::Expr> converted = convert(expr);

@@ -17,10 +17,13 @@ public:
   /// Only sizes can be converted: the indices of an iteration mean nothing
   /// outside of a kernel, and fail.
   mlir::FailureOr<format::Expr> convert(Expr expr);
-  mlir::FailureOr<std::vector<format::Expr>> convert(llvm::ArrayRef<Expr> exprs);
+  mlir::FailureOr<std::vector<format::Expr>>
+  convert(llvm::ArrayRef<Expr> exprs);
 
   /// Sorted.
-  std::vector<std::string> getDims() const { return {dims.begin(), dims.end()}; }
+  std::vector<std::string> getDims() const {
+    return {dims.begin(), dims.end()};
+  }
 
 private:
   std::set<std::string> dims;

@@ -22,21 +22,26 @@ static std::string withoutComments(StringRef text) {
 /// of those with an underscore only "and_eq" and its like are.
 static std::string getSymbolBase(StringRef name) {
   std::string base = sanitizeIdentifier(name);
-  bool isTaken = base.find('_') == std::string::npos || StringRef(base).ends_with("_eq");
+  bool isTaken =
+      base.find('_') == std::string::npos || StringRef(base).ends_with("_eq");
   return isTaken ? base + "_kernel" : base;
 }
 
-FailureOr<EmittedLaunch> KernelSet::emit(StepOp step, VariantAttr variant, StringRef target) {
+FailureOr<EmittedLaunch> KernelSet::emit(StepOp step, VariantAttr variant,
+                                         StringRef target) {
   std::string base = getSymbolBase(step.getName());
   for (unsigned number = 1;; ++number) {
-    std::string symbol = number == 1 ? base : base + "_" + std::to_string(number);
+    std::string symbol =
+        number == 1 ? base : base + "_" + std::to_string(number);
     FailureOr<KernelSource> source = emitKernel(step, variant, symbol);
     if (failed(source))
       return failure();
-    auto [it, isNew] = bySymbol.try_emplace({target.str(), symbol}, kernels.size());
+    auto [it, isNew] =
+        bySymbol.try_emplace({target.str(), symbol}, kernels.size());
     if (isNew)
       kernels.push_back({target.str(), symbol, source->text});
-    else if (withoutComments(kernels[it->second].text) != withoutComments(source->text))
+    else if (withoutComments(kernels[it->second].text) !=
+             withoutComments(source->text))
       continue;
     source->text.clear();
     return EmittedLaunch{it->second, std::move(*source)};
@@ -50,7 +55,8 @@ LogicalResult KernelSet::emit(ModuleOp module) {
     for (StepOp step : plan.getOps<StepOp>()) {
       std::vector<EmittedLaunch> &variants = emitted.steps.emplace_back();
       for (auto variant : step.getVariants().getAsRange<VariantAttr>()) {
-        FailureOr<EmittedLaunch> launch = emit(step, variant, plan.getSymName());
+        FailureOr<EmittedLaunch> launch =
+            emit(step, variant, plan.getSymName());
         if (failed(launch))
           return failure();
         variants.push_back(std::move(*launch));
@@ -60,12 +66,14 @@ LogicalResult KernelSet::emit(ModuleOp module) {
   return success();
 }
 
-std::vector<CompileRequest> KernelSet::getRequests(ArrayRef<std::string> options) const {
+std::vector<CompileRequest>
+KernelSet::getRequests(ArrayRef<std::string> options) const {
   std::vector<KernelHeader> headers;
   for (auto [name, text] : getDeviceHeaders())
     headers.push_back({name.str(), text});
   std::vector<CompileRequest> requests;
   for (const EmittedKernel &kernel : kernels)
-    requests.push_back({kernel.symbol, kernel.text, headers, kernel.target, options.vec()});
+    requests.push_back(
+        {kernel.symbol, kernel.text, headers, kernel.target, options.vec()});
   return requests;
 }

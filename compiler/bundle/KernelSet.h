@@ -41,10 +41,12 @@ public:
   llvm::ArrayRef<EmittedKernel> getKernels() const { return kernels; }
 
   /// What NVRTC is asked for, one request a kernel.
-  std::vector<CompileRequest> getRequests(llvm::ArrayRef<std::string> options) const;
+  std::vector<CompileRequest>
+  getRequests(llvm::ArrayRef<std::string> options) const;
 
 private:
-  mlir::FailureOr<EmittedLaunch> emit(StepOp step, VariantAttr variant, llvm::StringRef target);
+  mlir::FailureOr<EmittedLaunch> emit(StepOp step, VariantAttr variant,
+                                      llvm::StringRef target);
 
   std::vector<EmittedPlan> plans;
   std::vector<EmittedKernel> kernels;

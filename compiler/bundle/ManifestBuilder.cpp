@@ -25,9 +25,10 @@ static std::string describeLayout(BufferOp buffer) {
     strides.push_back(Expr(stride).str());
   for (Expr size : getSizes(buffer.getType()))
     sizes.push_back(size.str());
-  std::optional<format::DType> dtype =
-      convertElementType(cast<RankedTensorType>(buffer.getType()).getElementType());
-  llvm::json::Object layout{{"sizes", std::move(sizes)}, {"strides", std::move(strides)}};
+  std::optional<format::DType> dtype = convertElementType(
+      cast<RankedTensorType>(buffer.getType()).getElementType());
+  llvm::json::Object layout{{"sizes", std::move(sizes)},
+                            {"strides", std::move(strides)}};
   if (dtype)
     layout["dtype"] = std::string(format::dtypeName(*dtype));
   return llvm::formatv("{0}", llvm::json::Value(std::move(layout))).str();
@@ -40,13 +41,14 @@ static std::string describeLayout(BufferOp buffer) {
 FailureOr<std::vector<format::TensorSpec>>
 ManifestBuilder::getSpecs(ModelOp model, ArrayAttr names, TypeRange types) {
   std::vector<format::TensorSpec> specs;
-  for (auto [name, type] : llvm::zip_equal(names.getAsRange<StringAttr>(), types)) {
+  for (auto [name, type] :
+       llvm::zip_equal(names.getAsRange<StringAttr>(), types)) {
     std::optional<format::DType> dtype =
         convertElementType(cast<RankedTensorType>(type).getElementType());
     FailureOr<std::vector<format::Expr>> sizes = exprs.convert(getSizes(type));
     if (!dtype || failed(sizes))
-      return model.emitOpError("expected ") << name << " to have a type that a bundle can name, got "
-             << type;
+      return model.emitOpError("expected ")
+             << name << " to have a type that a bundle can name, got " << type;
     specs.push_back({name.str(), *dtype, std::move(*sizes)});
   }
   return specs;
@@ -55,8 +57,8 @@ ManifestBuilder::getSpecs(ModelOp model, ArrayAttr names, TypeRange types) {
 LogicalResult ManifestBuilder::addInterface(ModelOp model) {
   Block &body = model.getBody().front();
   auto inputs = getSpecs(model, model.getInputNames(), body.getArgumentTypes());
-  auto outputs =
-      getSpecs(model, model.getOutputNames(), body.getTerminator()->getOperandTypes());
+  auto outputs = getSpecs(model, model.getOutputNames(),
+                          body.getTerminator()->getOperandTypes());
   if (failed(inputs) || failed(outputs))
     return failure();
   manifest.inputs = std::move(*inputs);
@@ -65,9 +67,10 @@ LogicalResult ManifestBuilder::addInterface(ModelOp model) {
     FailureOr<format::Expr> lhs = exprs.convert(constraint.getLhs());
     FailureOr<format::Expr> rhs = exprs.convert(constraint.getRhs());
     if (failed(lhs) || failed(rhs))
-      return model.emitOpError("has a constraint that is not about sizes: ") << constraint;
-    manifest.constraints.push_back({std::move(*lhs), std::move(*rhs),
-                                    constraint.getReason().str()});
+      return model.emitOpError("has a constraint that is not about sizes: ")
+             << constraint;
+    manifest.constraints.push_back(
+        {std::move(*lhs), std::move(*rhs), constraint.getReason().str()});
   }
   return success();
 }
@@ -76,8 +79,10 @@ LogicalResult ManifestBuilder::addInterface(ModelOp model) {
 // Buffers
 //===----------------------------------------------------------------------===//
 
-LogicalResult ManifestBuilder::addBuffer(BufferOp buffer, format::Plan &plan, Places &places) {
-  Place place{format::Pointer::Kind::Buffer, static_cast<unsigned>(buffer.getIndex()), buffer};
+LogicalResult ManifestBuilder::addBuffer(BufferOp buffer, format::Plan &plan,
+                                         Places &places) {
+  Place place{format::Pointer::Kind::Buffer,
+              static_cast<unsigned>(buffer.getIndex()), buffer};
   std::string name = buffer.getSymName().str();
   auto type = cast<RankedTensorType>(buffer.getType());
   switch (buffer.getKind()) {
@@ -91,7 +96,8 @@ LogicalResult ManifestBuilder::addBuffer(BufferOp buffer, format::Plan &plan, Pl
     std::string error;
     FailureOr<WeightPool::Place> at = weights.add(*buffer.getValue(), error);
     if (failed(at))
-      return buffer.emitOpError("expected a weight whose bytes are known: ") << error;
+      return buffer.emitOpError("expected a weight whose bytes are known: ")
+             << error;
     place.kind = format::Pointer::Kind::Weight;
     place.index = plan.weights.size();
     format::Weight weight;
@@ -101,7 +107,8 @@ LogicalResult ManifestBuilder::addBuffer(BufferOp buffer, format::Plan &plan, Pl
     weight.alignment = WeightPool::alignment;
     weight.sizes.assign(type.getShape().begin(), type.getShape().end());
     weight.layout = describeLayout(buffer);
-    if (std::optional<format::DType> dtype = convertElementType(type.getElementType()))
+    if (std::optional<format::DType> dtype =
+            convertElementType(type.getElementType()))
       weight.dtype = *dtype;
     plan.weights.push_back(std::move(weight));
     break;
@@ -110,20 +117,22 @@ LogicalResult ManifestBuilder::addBuffer(BufferOp buffer, format::Plan &plan, Pl
     // The range that the buffer's elements span: its last element's end.
     Expr bytes = Expr::constant(buffer.getContext(), 1);
     bool isEmpty = false;
-    for (auto [size, stride] :
-         llvm::zip_equal(getSizes(type), buffer.getStrides().getAsRange<ExprAttr>())) {
+    for (auto [size, stride] : llvm::zip_equal(
+             getSizes(type), buffer.getStrides().getAsRange<ExprAttr>())) {
       isEmpty |= size.isConstant(0);
       bytes = bytes + (size - 1) * Expr(stride);
     }
     // A dynamic size of zero makes this negative, where the buffer is empty.
     Expr zero = Expr::constant(buffer.getContext(), 0);
-    bytes = isEmpty ? zero : Expr::max(zero, bytes * getElementBytes(type.getElementType()));
+    bytes = isEmpty ? zero
+                    : Expr::max(zero,
+                                bytes * getElementBytes(type.getElementType()));
     FailureOr<format::Expr> offset = exprs.convert(buffer.getOffset());
     FailureOr<format::Expr> size = exprs.convert(bytes);
     if (failed(offset) || failed(size))
       return buffer.emitOpError("expected a place that depends on sizes alone");
-    plan.buffers.push_back({name, place.index, std::move(*offset), std::move(*size),
-                            describeLayout(buffer)});
+    plan.buffers.push_back({name, place.index, std::move(*offset),
+                            std::move(*size), describeLayout(buffer)});
     place.index = plan.buffers.size() - 1;
     break;
   }
@@ -157,37 +166,41 @@ static format::Condition::Kind getConditionKind(GuardKind kind) {
   return To::Aligned;
 }
 
-LogicalResult ManifestBuilder::addGuard(GuardAttr guard, StepOp step, const Places &places,
-                                        std::vector<format::Condition> &conditions) {
+LogicalResult
+ManifestBuilder::addGuard(GuardAttr guard, StepOp step, const Places &places,
+                          std::vector<format::Condition> &conditions) {
   if (guard.getKind() != GuardKind::Aligned) {
     FailureOr<format::Expr> lhs = exprs.convert(guard.getLhs());
     FailureOr<format::Expr> rhs = exprs.convert(guard.getRhs());
     if (failed(lhs) || failed(rhs))
       return step.emitOpError("has a guard that is not about sizes: ") << guard;
-    conditions.push_back(format::Condition::compare(getConditionKind(guard.getKind()),
-                                                    std::move(*lhs), std::move(*rhs)));
+    conditions.push_back(format::Condition::compare(
+        getConditionKind(guard.getKind()), std::move(*lhs), std::move(*rhs)));
     return success();
   }
   auto it = places.find(guard.getBuffer().getValue());
   std::optional<int64_t> bytes = Expr(guard.getRhs()).getConstant();
   if (it == places.end() || !bytes || *bytes <= 0)
-    return step.emitOpError("has a guard on the alignment of no buffer: ") << guard;
+    return step.emitOpError("has a guard on the alignment of no buffer: ")
+           << guard;
   const Place &place = it->second;
   // The start of a user's tensor is checked at run time, as all others are
   // aligned to 256 bytes; the offset from it is an expression.
   bool isUsers = place.kind == format::Pointer::Kind::Input ||
                  place.kind == format::Pointer::Kind::Output;
   if (isUsers)
-    conditions.push_back(format::Condition::aligned(place.kind, place.index, *bytes));
+    conditions.push_back(
+        format::Condition::aligned(place.kind, place.index, *bytes));
   Expr rest = Expr(BufferOp(place.op).getOffset())
                   .mod(Expr::constant(step.getContext(), *bytes));
   if (rest.isConstant(0))
     return success();
   FailureOr<format::Expr> converted = exprs.convert(rest);
   if (failed(converted))
-    return step.emitOpError("has a guard on a buffer without a known place: ") << guard;
-  conditions.push_back(format::Condition::compare(format::Condition::Kind::Eq,
-                                                  std::move(*converted), format::Expr(0)));
+    return step.emitOpError("has a guard on a buffer without a known place: ")
+           << guard;
+  conditions.push_back(format::Condition::compare(
+      format::Condition::Kind::Eq, std::move(*converted), format::Expr(0)));
   return success();
 }
 
@@ -201,7 +214,8 @@ FailureOr<format::Param> ManifestBuilder::getParam(const KernelParam &param,
     if (failed(value))
       return failure();
     return format::Param(format::SizeParam{
-        param.bits == 32 ? format::DType::I32 : format::DType::I64, std::move(*value)});
+        param.bits == 32 ? format::DType::I32 : format::DType::I64,
+        std::move(*value)});
   }
   case KernelParam::Kind::Buffer:
   case KernelParam::Kind::TensorMap:
@@ -212,19 +226,22 @@ FailureOr<format::Param> ManifestBuilder::getParam(const KernelParam &param,
     return failure();
   BufferOp buffer = it->second.op;
   bool isMap = param.kind == KernelParam::Kind::TensorMap;
-  Expr start = isMap ? param.map.offset : Expr::constant(buffer.getContext(), 0);
+  Expr start =
+      isMap ? param.map.offset : Expr::constant(buffer.getContext(), 0);
   // A buffer of the arena carries its own offset.
   if (it->second.kind != format::Pointer::Kind::Buffer)
     start = start + Expr(buffer.getOffset());
   FailureOr<format::Expr> offset = exprs.convert(start);
   if (failed(offset))
     return failure();
-  format::Pointer pointer{it->second.kind, it->second.index, std::move(*offset)};
+  format::Pointer pointer{it->second.kind, it->second.index,
+                          std::move(*offset)};
   if (!isMap)
     return format::Param(std::move(pointer));
   Type element = param.map.element;
   FailureOr<std::vector<format::Expr>> sizes = exprs.convert(param.map.sizes);
-  FailureOr<std::vector<format::Expr>> strides = exprs.convert(param.map.strides);
+  FailureOr<std::vector<format::Expr>> strides =
+      exprs.convert(param.map.strides);
   if (failed(sizes) || failed(strides))
     return failure();
   format::TensorMapParam map;
@@ -239,8 +256,9 @@ FailureOr<format::Param> ManifestBuilder::getParam(const KernelParam &param,
   return format::Param(std::move(map));
 }
 
-FailureOr<format::Launch> ManifestBuilder::getLaunch(StepOp step, const EmittedLaunch &emitted,
-                                                     const Places &places) {
+FailureOr<format::Launch>
+ManifestBuilder::getLaunch(StepOp step, const EmittedLaunch &emitted,
+                           const Places &places) {
   format::Launch launch;
   launch.section = sections[emitted.kernel];
   launch.symbol = kernels.getKernels()[emitted.kernel].symbol;
@@ -256,7 +274,8 @@ FailureOr<format::Launch> ManifestBuilder::getLaunch(StepOp step, const EmittedL
   for (const KernelParam &param : emitted.source.params) {
     FailureOr<format::Param> converted = getParam(param, places);
     if (failed(converted))
-      return step.emitOpError("has a kernel parameter that the manifest cannot express");
+      return step.emitOpError(
+          "has a kernel parameter that the manifest cannot express");
     launch.params.push_back(std::move(*converted));
   }
   return launch;
@@ -270,7 +289,8 @@ LogicalResult ManifestBuilder::addPlan(const EmittedPlan &emitted) {
   for (auto slot : op.getSlots().getAsRange<ExprAttr>()) {
     FailureOr<format::Expr> size = exprs.convert(Expr(slot));
     if (failed(size))
-      return op.emitOpError("has a slot whose size is not an expression of sizes");
+      return op.emitOpError(
+          "has a slot whose size is not an expression of sizes");
     plan.slots.push_back(std::move(*size));
   }
   // Constants that every reader folded into its kernel are not stored.
@@ -280,12 +300,14 @@ LogicalResult ManifestBuilder::addPlan(const EmittedPlan &emitted) {
       read.insert(input.getValue());
   Places places;
   for (BufferOp buffer : op.getOps<BufferOp>()) {
-    if (buffer.getKind() == BufferKind::Weight && !read.contains(buffer.getSymName()))
+    if (buffer.getKind() == BufferKind::Weight &&
+        !read.contains(buffer.getSymName()))
       continue;
     if (failed(addBuffer(buffer, plan, places)))
       return failure();
   }
-  for (auto [step, launches] : llvm::zip_equal(op.getOps<StepOp>(), emitted.steps)) {
+  for (auto [step, launches] :
+       llvm::zip_equal(op.getOps<StepOp>(), emitted.steps)) {
     format::Step to;
     to.name = step.getName().str();
     for (auto source : step.getSources().getAsRange<StringAttr>())
@@ -315,14 +337,16 @@ LogicalResult ManifestBuilder::build(ModelOp model) {
   for (const CompiledKernel &image : images)
     sections.push_back(writer.addSection(
         image.isPtx ? format::SectionKind::Ptx : format::SectionKind::Cubin,
-        {reinterpret_cast<const uint8_t *>(image.image.data()), image.image.size()}));
+        {reinterpret_cast<const uint8_t *>(image.image.data()),
+         image.image.size()}));
   for (const EmittedPlan &plan : kernels.getPlans())
     if (failed(addPlan(plan)))
       return failure();
-  bool hasWeights = llvm::any_of(manifest.plans, [](auto &plan) { return !plan.weights.empty(); });
+  bool hasWeights = llvm::any_of(
+      manifest.plans, [](auto &plan) { return !plan.weights.empty(); });
   if (hasWeights)
-    weightsSection = writer.addSection(format::SectionKind::Weights, weights.getPieces(),
-                                       weights.getSize());
+    weightsSection = writer.addSection(format::SectionKind::Weights,
+                                       weights.getPieces(), weights.getSize());
   for (format::Plan &plan : manifest.plans)
     for (format::Weight &weight : plan.weights)
       weight.section = weightsSection;

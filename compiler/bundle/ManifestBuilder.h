@@ -17,7 +17,8 @@ class ManifestBuilder {
 public:
   /// `images` has a compiled kernel for each of `kernels`. All of them must
   /// live until the bundle is written.
-  ManifestBuilder(const KernelSet &kernels, llvm::ArrayRef<CompiledKernel> images,
+  ManifestBuilder(const KernelSet &kernels,
+                  llvm::ArrayRef<CompiledKernel> images,
                   const NvrtcVersion &nvrtc)
       : kernels(kernels), images(images), nvrtc(nvrtc) {}
 
@@ -38,15 +39,18 @@ private:
   using Places = llvm::StringMap<Place>;
 
   mlir::LogicalResult addInterface(ModelOp model);
-  mlir::FailureOr<std::vector<format::TensorSpec>> getSpecs(ModelOp model, mlir::ArrayAttr names,
-                                                            mlir::TypeRange types);
+  mlir::FailureOr<std::vector<format::TensorSpec>>
+  getSpecs(ModelOp model, mlir::ArrayAttr names, mlir::TypeRange types);
   mlir::LogicalResult addPlan(const EmittedPlan &emitted);
-  mlir::LogicalResult addBuffer(BufferOp buffer, format::Plan &plan, Places &places);
-  mlir::LogicalResult addGuard(GuardAttr guard, StepOp step, const Places &places,
+  mlir::LogicalResult addBuffer(BufferOp buffer, format::Plan &plan,
+                                Places &places);
+  mlir::LogicalResult addGuard(GuardAttr guard, StepOp step,
+                               const Places &places,
                                std::vector<format::Condition> &conditions);
-  mlir::FailureOr<format::Launch> getLaunch(StepOp step, const EmittedLaunch &emitted,
-                                            const Places &places);
-  mlir::FailureOr<format::Param> getParam(const KernelParam &param, const Places &places);
+  mlir::FailureOr<format::Launch>
+  getLaunch(StepOp step, const EmittedLaunch &emitted, const Places &places);
+  mlir::FailureOr<format::Param> getParam(const KernelParam &param,
+                                          const Places &places);
 
   const KernelSet &kernels;
   llvm::ArrayRef<CompiledKernel> images;

@@ -11,18 +11,21 @@ static ArrayRef<uint8_t> getBytes(ArrayRef<char> bytes) {
   return {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()};
 }
 
-FailureOr<WeightPool::Place> WeightPool::add(ElementsAttr value, std::string &error) {
+FailureOr<WeightPool::Place> WeightPool::add(ElementsAttr value,
+                                             std::string &error) {
   if (auto it = byAttribute.find(value); it != byAttribute.end())
     return it->second;
   FailureOr<ConstantData> data = getConstantData(value, error);
   if (failed(data))
     return failure();
   ArrayRef<char> bytes = data->bytes;
-  std::pair<uint64_t, uint64_t> key(bytes.size(), llvm::xxh3_64bits(getBytes(bytes)));
+  std::pair<uint64_t, uint64_t> key(bytes.size(),
+                                    llvm::xxh3_64bits(getBytes(bytes)));
   auto [begin, end] = byContent.equal_range(key);
   for (auto it = begin; it != end; ++it)
     if (entries[it->second].data.bytes == bytes)
-      return byAttribute[value] = Place{entries[it->second].offset, bytes.size()};
+      return byAttribute[value] =
+                 Place{entries[it->second].offset, bytes.size()};
   Place place{llvm::alignTo(size, alignment), bytes.size()};
   byContent.emplace(key, entries.size());
   entries.push_back({std::move(*data), place.offset});

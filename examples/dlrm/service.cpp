@@ -84,7 +84,8 @@ template <typename T> struct Pair {
   explicit Pair(size_t count) {
     size_t bytes = count * sizeof(T);
     check(cudaMalloc(reinterpret_cast<void **>(&device), bytes), "cudaMalloc");
-    check(cudaMallocHost(reinterpret_cast<void **>(&host), bytes), "cudaMallocHost");
+    check(cudaMallocHost(reinterpret_cast<void **>(&host), bytes),
+          "cudaMallocHost");
   }
   ~Pair() {
     cudaFree(device);
@@ -92,11 +93,13 @@ template <typename T> struct Pair {
   }
   Pair(const Pair &) = delete;
   void upload(size_t count, cudaStream_t stream) {
-    check(cudaMemcpyAsync(device, host, count * sizeof(T), cudaMemcpyHostToDevice, stream),
+    check(cudaMemcpyAsync(device, host, count * sizeof(T),
+                          cudaMemcpyHostToDevice, stream),
           "upload");
   }
   void download(size_t count, cudaStream_t stream) {
-    check(cudaMemcpyAsync(host, device, count * sizeof(T), cudaMemcpyDeviceToHost, stream),
+    check(cudaMemcpyAsync(host, device, count * sizeof(T),
+                          cudaMemcpyDeviceToHost, stream),
           "download");
   }
   T *device = nullptr, *host = nullptr;
@@ -105,7 +108,8 @@ template <typename T> struct Pair {
 void work(const fusec::Model &model, Queue &queue) {
   fusec::Session session = model.session();
   cudaStream_t stream;
-  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
+        "cudaStreamCreate");
   Pair<float> dense(maxBatch * numDense), prob(maxBatch);
   Pair<int64_t> sparse(maxBatch * numSparse);
   // Memory for the largest batch, so that no batch allocates.
@@ -118,14 +122,18 @@ void work(const fusec::Model &model, Queue &queue) {
       break;
     int64_t rows = 0;
     for (const Request &request : batch) {
-      std::copy(request.dense.begin(), request.dense.end(), dense.host + rows * numDense);
-      std::copy(request.sparse.begin(), request.sparse.end(), sparse.host + rows * numSparse);
+      std::copy(request.dense.begin(), request.dense.end(),
+                dense.host + rows * numDense);
+      std::copy(request.sparse.begin(), request.sparse.end(),
+                sparse.host + rows * numSparse);
       rows += request.rows();
     }
     dense.upload(rows * numDense, stream);
     sparse.upload(rows * numSparse, stream);
-    session.bindInput(0, fusec::Tensor(dense.device, FUSEC_F32, {rows, numDense}));
-    session.bindInput(1, fusec::Tensor(sparse.device, FUSEC_I64, {rows, numSparse}));
+    session.bindInput(0,
+                      fusec::Tensor(dense.device, FUSEC_F32, {rows, numDense}));
+    session.bindInput(
+        1, fusec::Tensor(sparse.device, FUSEC_I64, {rows, numSparse}));
     session.bindOutput(0, fusec::Tensor(prob.device, FUSEC_F32, {rows}));
     session.prepare({{"batch", rows}}, arena.device, arenaSize);
     session.run(stream);
@@ -154,7 +162,9 @@ std::vector<double> ask(Queue &queue, unsigned seed, Clock::time_point end) {
       request.sparse.push_back(random() >> 24);
     Clock::time_point start = Clock::now();
     queue.push(std::move(request)).wait();
-    latencies.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+    latencies.push_back(
+        std::chrono::duration<double, std::milli>(Clock::now() - start)
+            .count());
   }
   return latencies;
 }
@@ -163,7 +173,9 @@ std::vector<double> ask(Queue &queue, unsigned seed, Clock::time_point end) {
 
 int main(int argc, char **argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: dlrm-service dlrm.fusec [WORKERS [CLIENTS [SECONDS]]]\n");
+    std::fprintf(
+        stderr,
+        "usage: dlrm-service dlrm.fusec [WORKERS [CLIENTS [SECONDS]]]\n");
     return 2;
   }
   int workers = argc > 2 ? std::atoi(argv[2]) : 2;
@@ -185,8 +197,8 @@ int main(int argc, char **argv) {
     Clock::time_point end = Clock::now() + std::chrono::seconds(seconds);
     std::vector<std::future<std::vector<double>>> asking;
     for (int i = 0; i != clients; ++i)
-      asking.push_back(
-          std::async(std::launch::async, [&queue, i, end] { return ask(queue, i, end); }));
+      asking.push_back(std::async(
+          std::launch::async, [&queue, i, end] { return ask(queue, i, end); }));
     std::vector<double> latencies;
     for (auto &client : asking)
       for (double latency : client.get())
@@ -197,8 +209,9 @@ int main(int argc, char **argv) {
     std::sort(latencies.begin(), latencies.end());
     if (latencies.empty())
       return 1;
-    std::printf("%zu requests in %d s; latency in ms: median %.3f, p99 %.3f\n", latencies.size(),
-                seconds, latencies[latencies.size() / 2], latencies[latencies.size() * 99 / 100]);
+    std::printf("%zu requests in %d s; latency in ms: median %.3f, p99 %.3f\n",
+                latencies.size(), seconds, latencies[latencies.size() / 2],
+                latencies[latencies.size() * 99 / 100]);
     return 0;
   } catch (const fusec::Error &error) {
     std::fprintf(stderr, "%s\n", error.what());

@@ -23,12 +23,15 @@ static std::vector<data::Tensor> makeInputs(ModelOp model, int64_t batch) {
   std::vector<data::Tensor> inputs;
   Interface interface = getInterface(model);
   mlir::Block &body = model.getBody().front();
-  for (auto [type, argument] : llvm::zip_equal(interface.inputs, body.getArguments())) {
+  for (auto [type, argument] :
+       llvm::zip_equal(interface.inputs, body.getArguments())) {
     std::vector<int64_t> sizes;
     for (Expr size : getSizes(argument))
       sizes.push_back(
-          size.evaluate([&](Expr) { return std::optional<int64_t>(batch); }).value_or(0));
-    inputs.push_back(makeRandomTensor(type.dtype, sizes, inputs.size() + batch + 1, indexLimit));
+          size.evaluate([&](Expr) { return std::optional<int64_t>(batch); })
+              .value_or(0));
+    inputs.push_back(makeRandomTensor(type.dtype, sizes,
+                                      inputs.size() + batch + 1, indexLimit));
   }
   return inputs;
 }
@@ -56,7 +59,8 @@ static void testModel(Harness &harness, const std::string &path) {
           fail(ExitCode::VerificationFailed, difference.mismatch);
         if (difference.notFinite)
           fail(ExitCode::VerificationFailed,
-               std::to_string(difference.notFinite) + " elements differ in being finite");
+               std::to_string(difference.notFinite) +
+                   " elements differ in being finite");
         worst = std::max(worst, difference.norm);
       }
       return std::pair(worst, bound);
@@ -67,18 +71,22 @@ static void testModel(Harness &harness, const std::string &path) {
 int main(int argc, char **argv) {
   Harness harness(argc, argv);
   if (harness.getArguments().size() != 1) {
-    llvm::errs() << "usage: fusec-gpu-batches MODELS [--filter=REGEX] [--compile-only=TARGET]\n";
+    llvm::errs() << "usage: fusec-gpu-batches MODELS [--filter=REGEX] "
+                    "[--compile-only=TARGET]\n";
     return 2;
   }
   std::vector<std::string> paths;
   std::error_code code;
-  for (llvm::sys::fs::directory_iterator it(harness.getArguments()[0], code), end;
+  for (llvm::sys::fs::directory_iterator it(harness.getArguments()[0], code),
+       end;
        it != end && !code; it.increment(code))
-    if (llvm::StringRef(it->path()).ends_with(".dynbatch.onnx") && harness.isWanted(it->path()))
+    if (llvm::StringRef(it->path()).ends_with(".dynbatch.onnx") &&
+        harness.isWanted(it->path()))
       paths.push_back(it->path());
   std::sort(paths.begin(), paths.end());
   if (paths.empty()) {
-    llvm::errs() << harness.getArguments()[0] << ": expected *.dynbatch.onnx, found none\n";
+    llvm::errs() << harness.getArguments()[0]
+                 << ": expected *.dynbatch.onnx, found none\n";
     return 1;
   }
   for (const std::string &path : paths)

@@ -65,7 +65,8 @@ std::unique_ptr<Harness::Compiled> Harness::compile(const std::string &test,
   };
   auto compilation = import(options), original = import(options);
   if (!compilation)
-    return fail(llvm::joinErrors(compilation.takeError(), original.takeError()));
+    return fail(
+        llvm::joinErrors(compilation.takeError(), original.takeError()));
   if (!original)
     return fail(original.takeError());
   if (llvm::Error error = (*compilation)->compile(compiler))
@@ -73,7 +74,8 @@ std::unique_ptr<Harness::Compiled> Harness::compile(const std::string &test,
   llvm::Expected<const NvrtcIdentity &> identity = compiler.getIdentity();
   if (!identity)
     return fail(identity.takeError());
-  llvm::Expected<std::string> bundle = (*compilation)->getBundle(identity->version);
+  llvm::Expected<std::string> bundle =
+      (*compilation)->getBundle(identity->version);
   if (!bundle)
     return fail(bundle.takeError());
   auto result = std::make_unique<Compiled>();
@@ -84,8 +86,8 @@ std::unique_ptr<Harness::Compiled> Harness::compile(const std::string &test,
     return result;
   }
   try {
-    result->run =
-        std::make_unique<DeviceRun>(DeviceRun::loadBytes(*bundle, device->ordinal()), *device);
+    result->run = std::make_unique<DeviceRun>(
+        DeviceRun::loadBytes(*bundle, device->ordinal()), *device);
   } catch (const Error &error) {
     report(test, "fail", error.what());
     return nullptr;

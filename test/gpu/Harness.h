@@ -28,19 +28,23 @@ public:
     std::unique_ptr<Compilation> original; // as imported, for the reference
     std::unique_ptr<DeviceRun> run;        // null without a device
   };
-  using Import = std::function<llvm::Expected<std::unique_ptr<Compilation>>(CompileOptions)>;
-  std::unique_ptr<Compiled> compile(const std::string &test, const Import &import);
+  using Import = std::function<llvm::Expected<std::unique_ptr<Compilation>>(
+      CompileOptions)>;
+  std::unique_ptr<Compiled> compile(const std::string &test,
+                                    const Import &import);
 
   /// Runs `check`, which returns error and bound in one measure, and reports.
   /// Everything that it throws is a failure.
-  void check(const std::string &test, const std::function<std::pair<double, double>()> &check);
+  void check(const std::string &test,
+             const std::function<std::pair<double, double>()> &check);
 
   bool hasDevice() const { return device != nullptr; }
   /// 0 all passed, 1 not, 77 no device.
   int finish() const;
 
 private:
-  void report(const std::string &test, const std::string &result, const std::string &message,
+  void report(const std::string &test, const std::string &result,
+              const std::string &message,
               std::optional<std::pair<double, double>> measured = std::nullopt);
 
   std::vector<std::string> arguments;

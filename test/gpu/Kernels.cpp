@@ -37,26 +37,38 @@ using Point = std::array<int64_t, 3>;
 static const std::vector<const char *> floats = {"f32", "f16", "bf16", "f64"};
 
 static const KernelCase cases[] = {
-    {"pointwise", floats, {{"m", "n", "T"}, {"m", "n", "T"}, {"n", "T"}},
-     R"(inputs ["x", "y", "b"] outputs ["r", "t"])", R"(
+    {"pointwise",
+     floats,
+     {{"m", "n", "T"}, {"m", "n", "T"}, {"n", "T"}},
+     R"(inputs ["x", "y", "b"] outputs ["r", "t"])",
+     R"(
   %a = fusec.mul %x, %y : $(m n T)
   %b = fusec.broadcast %z [1] : $(n T) to $(m n T)
   %c = fusec.add %a, %b : $(m n T)
   %d = fusec.sigmoid %c : $(m n T)
   %e = fusec.transpose %d [1, 0] : $(m n T) to $(n m T)
   fusec.output %d, %e : $(m n T), $(n m T))"},
-    {"integers", {"i32", "i64", "i8", "ui8"}, {{"m", "n", "T"}, {"m", "n", "T"}},
-     R"(inputs ["x", "y"] outputs ["r"])", R"(
+    {"integers",
+     {"i32", "i64", "i8", "ui8"},
+     {{"m", "n", "T"}, {"m", "n", "T"}},
+     R"(inputs ["x", "y"] outputs ["r"])",
+     R"(
   %a = fusec.mul %x, %y : $(m n T)
   %b = fusec.max %a, %y : $(m n T)
   fusec.output %b : $(m n T))"},
-    {"concat", {"f32", "f16", "i64"}, {{"m", "n", "T"}, {"m", "k", "T"}},
-     R"(inputs ["x", "y"] outputs ["r"])", R"(
+    {"concat",
+     {"f32", "f16", "i64"},
+     {{"m", "n", "T"}, {"m", "k", "T"}},
+     R"(inputs ["x", "y"] outputs ["r"])",
+     R"(
   %a = fusec.concat %x, %y axis 1 : $(m n T), $(m k T) to $(m n+k T)
   %b = fusec.add %a, %a : $(m n+k T)
   fusec.output %b : $(m n+k T))"},
-    {"gather", {"f32", "f16", "i8"}, {{"n", "24", "T"}, {"m", "i64"}},
-     R"(inputs ["table", "ids"] outputs ["r"])", R"(
+    {"gather",
+     {"f32", "f16", "i8"},
+     {{"n", "24", "T"}, {"m", "i64"}},
+     R"(inputs ["table", "ids"] outputs ["r"])",
+     R"(
   %a = fusec.broadcast %y [0] : $(m i64) to $(m 24 i64)
   %b = fusec.gather %x [-1, 1] (%a) flag : ($(n 24 T), $(m 24 i64)) -> $(m 24 T)
   fusec.output %b : $(m 24 T))"},
@@ -69,32 +81,50 @@ static const KernelCase cases[] = {
   %f = fusec.broadcast %e [0] : $(m T) to $(m n T)
   %g = fusec.div %d, %f : $(m n T)
   fusec.output %g : $(m n T))"},
-    {"columns", {"f32", "f64", "i32"}, {{"m", "n", "T"}},
-     R"(inputs ["x"] outputs ["sum", "least"])", R"(
+    {"columns",
+     {"f32", "f64", "i32"},
+     {{"m", "n", "T"}},
+     R"(inputs ["x"] outputs ["sum", "least"])",
+     R"(
   %a = fusec.reduce sum %x axes [0] : $(m n T) to $(n T)
   %b = fusec.reduce min %x axes [0, 1] : $(m n T) to $(T)
   fusec.output %a, %b : $(n T), $(T))"},
-    {"argmax", {"f32", "i64"}, {{"m", "n", "T"}}, R"(inputs ["x"] outputs ["r"])", R"(
+    {"argmax",
+     {"f32", "i64"},
+     {{"m", "n", "T"}},
+     R"(inputs ["x"] outputs ["r"])",
+     R"(
   %a = fusec.arg_reduce max %x axis 1 : $(m n T) to $(m i64)
   fusec.output %a : $(m i64))"},
-    {"gemm", {"f32", "f16", "bf16", "f64", "i32", "i64"},
+    {"gemm",
+     {"f32", "f16", "bf16", "f64", "i32", "i64"},
      {{"m", "k", "T"}, {"k", "n", "T"}, {"n", "T"}},
-     R"(inputs ["x", "w", "b"] outputs ["r"])", R"(
+     R"(inputs ["x", "w", "b"] outputs ["r"])",
+     R"(
   %a = fusec.matmul %x, %y : $(m k T), $(k n T) to $(m n T)
   %b = fusec.broadcast %z [1] : $(n T) to $(m n T)
   %c = fusec.add %a, %b : $(m n T)
   %d = fusec.relu %c : $(m n T)
   fusec.output %d : $(m n T))"},
-    {"transposed", {"f32", "f16", "bf16"}, {{"k", "m", "T"}, {"n", "k", "T"}},
-     R"(inputs ["x", "w"] outputs ["r"])", R"(
+    {"transposed",
+     {"f32", "f16", "bf16"},
+     {{"k", "m", "T"}, {"n", "k", "T"}},
+     R"(inputs ["x", "w"] outputs ["r"])",
+     R"(
   %a = fusec.matmul %x transposed, %y transposed : $(k m T), $(n k T) to $(m n T)
   fusec.output %a : $(m n T))"},
-    {"batched", {"f32", "f16", "i32"}, {{"3", "m", "k", "T"}, {"3", "k", "n", "T"}},
-     R"(inputs ["x", "w"] outputs ["r"])", R"(
+    {"batched",
+     {"f32", "f16", "i32"},
+     {{"3", "m", "k", "T"}, {"3", "k", "n", "T"}},
+     R"(inputs ["x", "w"] outputs ["r"])",
+     R"(
   %a = fusec.matmul %x, %y : $(3 m k T), $(3 k n T) to $(3 m n T)
   fusec.output %a : $(3 m n T))"},
-    {"gating", {"f32", "f16", "bf16"}, {{"m", "k", "T"}, {"k", "n", "T"}, {"k", "n", "T"}},
-     R"(inputs ["x", "v", "w"] outputs ["r"])", R"(
+    {"gating",
+     {"f32", "f16", "bf16"},
+     {{"m", "k", "T"}, {"k", "n", "T"}, {"k", "n", "T"}},
+     R"(inputs ["x", "v", "w"] outputs ["r"])",
+     R"(
   %a = fusec.matmul %x, %y : $(m k T), $(k n T) to $(m n T)
   %b = fusec.matmul %x, %z : $(m k T), $(k n T) to $(m n T)
   %c = fusec.sigmoid %a : $(m n T)
@@ -102,9 +132,10 @@ static const KernelCase cases[] = {
   fusec.output %d : $(m n T))"},
 };
 
-static const Point points[] = {{1, 1, 1},      {7, 13, 127},   {13, 127, 7}, {127, 1000, 13},
-                               {1000, 7, 1000}, {1000, 13, 1},  {1, 1000, 127}, {127, 127, 127},
-                               {1000, 1000, 7}, {0, 7, 13},     {7, 13, 0}};
+static const Point points[] = {
+    {1, 1, 1},       {7, 13, 127},  {13, 127, 7},   {127, 1000, 13},
+    {1000, 7, 1000}, {1000, 13, 1}, {1, 1000, 127}, {127, 127, 127},
+    {1000, 1000, 7}, {0, 7, 13},    {7, 13, 0}};
 /// Those that are compiled into the kernel, too.
 constexpr size_t numStatic = 4;
 
@@ -126,15 +157,17 @@ static int64_t getSize(llvm::StringRef text, const Point &point) {
 }
 
 /// The type of `$(words)`; sizes keep their names where there is no point.
-static std::string getType(llvm::ArrayRef<llvm::StringRef> words, llvm::StringRef element,
-                           const Point *point) {
+static std::string getType(llvm::ArrayRef<llvm::StringRef> words,
+                           llvm::StringRef element, const Point *point) {
   std::string shape, sizes;
   bool named = false;
   for (llvm::StringRef word : words.drop_back()) {
     int64_t number;
     bool isName = !point && word.getAsInteger(10, number);
     named |= isName;
-    std::string size = isName ? word.str() : std::to_string(getSize(word, point ? *point : Point()));
+    std::string size =
+        isName ? word.str()
+               : std::to_string(getSize(word, point ? *point : Point()));
     shape += (isName ? "?" : size) + "x";
     sizes += (sizes.empty() ? "" : ", ") + size;
   }
@@ -143,7 +176,8 @@ static std::string getType(llvm::ArrayRef<llvm::StringRef> words, llvm::StringRe
          (named ? ", #fusec.sizes<[" + sizes + "]>>" : std::string(">"));
 }
 
-static std::string expandTypes(llvm::StringRef text, llvm::StringRef element, const Point *point) {
+static std::string expandTypes(llvm::StringRef text, llvm::StringRef element,
+                               const Point *point) {
   std::string result;
   while (!text.empty()) {
     auto [before, rest] = text.split("$(");
@@ -161,10 +195,12 @@ static std::string expandTypes(llvm::StringRef text, llvm::StringRef element, co
 
 static std::string getProgram(const KernelCase &test, llvm::StringRef element,
                               const Point *point) {
-  std::string text = "fusec.model @main " + std::string(test.header) + " {\n^bb0(";
+  std::string text =
+      "fusec.model @main " + std::string(test.header) + " {\n^bb0(";
   for (auto [i, words] : llvm::enumerate(test.inputs)) {
     llvm::SmallVector<llvm::StringRef> parts(words.begin(), words.end());
-    text += (i ? ", %" : "%") + std::string(1, "xyz"[i]) + ": " + getType(parts, element, point);
+    text += (i ? ", %" : "%") + std::string(1, "xyz"[i]) + ": " +
+            getType(parts, element, point);
   }
   return text + "):" + expandTypes(test.body, element, point) + "\n}\n";
 }
@@ -201,16 +237,19 @@ static data::Tensor getMagnitude(const data::Tensor &tensor) {
   return result;
 }
 
-static std::pair<double, double> runPoint(Harness::Compiled &compiled, const KernelCase &test,
+static std::pair<double, double> runPoint(Harness::Compiled &compiled,
+                                          const KernelCase &test,
                                           const Point &point) {
   ModelOp model = compiled.original->getModel();
   std::vector<data::Tensor> inputs, magnitudes;
-  for (auto [words, type] : llvm::zip_equal(test.inputs, getInterface(model).inputs)) {
+  for (auto [words, type] :
+       llvm::zip_equal(test.inputs, getInterface(model).inputs)) {
     std::vector<int64_t> sizes;
     for (const char *word : llvm::ArrayRef(words).drop_back())
       sizes.push_back(getSize(word, point));
     // Some indices are out of range where tables have fewer rows.
-    inputs.push_back(makeRandomTensor(type.dtype, sizes, inputs.size() + 1, 150));
+    inputs.push_back(
+        makeRandomTensor(type.dtype, sizes, inputs.size() + 1, 150));
     magnitudes.push_back(getMagnitude(inputs.back()));
   }
   reference::EvaluateOptions exact;
@@ -224,8 +263,9 @@ static std::pair<double, double> runPoint(Harness::Compiled &compiled, const Ker
     double epsilon = getEpsilon(got[i].dtype);
     isExact &= epsilon == 0;
     if (got[i].sizes != expected[i].sizes)
-      fail(ExitCode::VerificationFailed, "expected other sizes than " +
-                                             data::tensorType(got[i].dtype, got[i].sizes));
+      fail(ExitCode::VerificationFailed,
+           "expected other sizes than " +
+               data::tensorType(got[i].dtype, got[i].sizes));
     for (uint64_t e = 0; e != got[i].elements(); ++e) {
       double a = getElement(got[i], e), b = getElement(expected[i], e);
       if (a == b || (std::isnan(a) && std::isnan(b)))
@@ -243,16 +283,19 @@ static std::string toText(const Point &point) {
          std::to_string(point[2]);
 }
 
-static void testCase(Harness &harness, const KernelCase &test, llvm::StringRef element) {
+static void testCase(Harness &harness, const KernelCase &test,
+                     llvm::StringRef element) {
   std::string name = std::string(test.name) + "." + element.str();
   auto compile = [&](const std::string &label, const Point *point) {
     return harness.compile(label, [&](CompileOptions options) {
-      return Compilation::parse(getProgram(test, element, point), std::move(options));
+      return Compilation::parse(getProgram(test, element, point),
+                                std::move(options));
     });
   };
   if (!harness.isWanted(name))
     return;
-  if (auto compiled = compile(name + ".named", nullptr); compiled && compiled->run)
+  if (auto compiled = compile(name + ".named", nullptr);
+      compiled && compiled->run)
     for (const Point &point : points)
       harness.check(name + ".named." + toText(point),
                     [&] { return runPoint(*compiled, test, point); });
@@ -266,7 +309,8 @@ static void testCase(Harness &harness, const KernelCase &test, llvm::StringRef e
 int main(int argc, char **argv) {
   Harness harness(argc, argv);
   if (!harness.getArguments().empty()) {
-    llvm::errs() << "usage: fusec-gpu-kernels [--filter=REGEX] [--compile-only=TARGET]\n";
+    llvm::errs() << "usage: fusec-gpu-kernels [--filter=REGEX] "
+                    "[--compile-only=TARGET]\n";
     return 2;
   }
   for (const KernelCase &test : cases)

@@ -4,7 +4,8 @@
 // else computed) in one process.
 //
 //   fusec-node-suite CASES --device=reference|cuda|compile
-//                    [--mode=static|symbolic|both] [--filter=REGEX] [--arch=T,T]
+//                    [--mode=static|symbolic|both] [--filter=REGEX]
+//                    [--arch=T,T]
 //
 // CASES/<name>/case.json is as generate.py states it. One JSON line a result:
 //   {"test", "mode", "result": "pass"|"fail"|"refused", "message", "error",
@@ -13,11 +14,11 @@
 // for the device and runs it; `compile` compiles it for every target. Exits
 // with 0 when all is as the cases expect, 77 without a device, else with 1.
 
+#include "runtime/src/Failure.h"
 #include "test/onnx/Verdict.h"
 #include "tools/fusec/DeviceRun.h"
 #include "tools/fusec/Failure.h"
 #include "tools/fusec/ReferenceRun.h"
-#include "runtime/src/Failure.h"
 #include "llvm/Support/JSON.h"
 
 #include <algorithm>
@@ -36,7 +37,8 @@ constexpr size_t batchSize = 128;
 
 class Suite {
 public:
-  explicit Suite(Options options) : options(std::move(options)), compiler(KernelCompilerOptions()) {}
+  explicit Suite(Options options)
+      : options(std::move(options)), compiler(KernelCompilerOptions()) {}
   int run();
 
 private:
@@ -74,12 +76,14 @@ void Suite::import(Job &job) {
   if (!options.targets.empty())
     compileOptions.targets = options.targets;
   compileOptions.refuseSpills = true;
-  if (std::optional<Verdict> verdict = addConstants(*job.testCase, compileOptions)) {
+  if (std::optional<Verdict> verdict =
+          addConstants(*job.testCase, compileOptions)) {
     job.verdict = std::move(*verdict);
     return;
   }
   auto compilation = Compilation::importFile(
-      job.symbolic ? *job.testCase->symbolicModel : job.testCase->model, compileOptions);
+      job.symbolic ? *job.testCase->symbolicModel : job.testCase->model,
+      compileOptions);
   if (!compilation) {
     job.verdict = fromError(compilation.takeError());
     return;
@@ -99,7 +103,8 @@ void Suite::compileAll(llvm::MutableArrayRef<Job> jobs) {
     for (CompileRequest &request : job.compilation->getRequests())
       requests.push_back(std::move(request));
   }
-  llvm::Expected<std::vector<CompiledKernel>> images = compiler.compileAll(requests);
+  llvm::Expected<std::vector<CompiledKernel>> images =
+      compiler.compileAll(requests);
   if (!images)
     llvm::consumeError(images.takeError());
   for (Job &job : jobs) {
@@ -108,10 +113,11 @@ void Suite::compileAll(llvm::MutableArrayRef<Job> jobs) {
     size_t count = job.compilation->getKernels().getKernels().size();
     // A batch with a bad kernel is compiled again case by case, mostly from the
     // cache, to tell whose it is.
-    llvm::Error error =
-        images ? job.compilation->setImages({images->begin() + job.firstRequest,
-                                             images->begin() + job.firstRequest + count})
-               : job.compilation->compile(compiler);
+    llvm::Error error = images
+                            ? job.compilation->setImages(
+                                  {images->begin() + job.firstRequest,
+                                   images->begin() + job.firstRequest + count})
+                            : job.compilation->compile(compiler);
     if (error)
       job.verdict = fromError(std::move(error));
   }
@@ -119,7 +125,8 @@ void Suite::compileAll(llvm::MutableArrayRef<Job> jobs) {
 
 Verdict Suite::runOnReference(Job &job) {
   ModelOp model = job.compilation->getModel();
-  std::vector<data::Tensor> inputs = readInputs(*job.testCase, getInterface(model));
+  std::vector<data::Tensor> inputs =
+      readInputs(*job.testCase, getInterface(model));
   Verdict verdict;
   for (auto [stage, name] : {std::pair(Stage::Imported, "as imported"),
                              std::pair(Stage::Tensor, "after the tensor stage"),
@@ -128,10 +135,12 @@ Verdict Suite::runOnReference(Job &job) {
     if (llvm::Error error = job.compilation->advance(stage))
       return fromError(std::move(error));
     bool planned = stage == Stage::Planned;
-    verdict = judge(*job.testCase,
-                    planned ? runReference(*job.compilation->getModule().getOps<PlanOp>().begin(),
-                                           inputs)
-                            : runReference(job.compilation->getModel(), inputs));
+    verdict = judge(
+        *job.testCase,
+        planned ? runReference(
+                      *job.compilation->getModule().getOps<PlanOp>().begin(),
+                      inputs)
+                : runReference(job.compilation->getModel(), inputs));
     if (verdict.result == "pass")
       continue;
     verdict.message = std::string(name) + ": " + verdict.message;
@@ -144,7 +153,8 @@ Verdict Suite::runOnDevice(Job &job) {
   llvm::Expected<const NvrtcIdentity &> identity = compiler.getIdentity();
   if (!identity)
     return fromError(identity.takeError());
-  llvm::Expected<std::string> bundle = job.compilation->getBundle(identity->version);
+  llvm::Expected<std::string> bundle =
+      job.compilation->getBundle(identity->version);
   if (!bundle)
     return fromError(bundle.takeError());
   if (!device)
@@ -157,7 +167,8 @@ Verdict Suite::runOnDevice(Job &job) {
 
 Verdict Suite::execute(Job &job) {
   try {
-    return options.device == "reference" ? runOnReference(job) : runOnDevice(job);
+    return options.device == "reference" ? runOnReference(job)
+                                         : runOnDevice(job);
   } catch (const fusec::Failure &failure) {
     return failed(failure.message);
   } catch (const rt::Failure &failure) {
@@ -177,7 +188,8 @@ void Suite::report(const Job &job) {
   if (!verdict.message.empty())
     line["message"] = llvm::json::fixUTF8(verdict.message);
   if (verdict.measured) {
-    line["error"] = std::isfinite(verdict.error) ? llvm::json::Value(verdict.error) : 1e300;
+    line["error"] =
+        std::isfinite(verdict.error) ? llvm::json::Value(verdict.error) : 1e300;
     line["bound"] = verdict.bound;
   }
   if (device)
@@ -228,7 +240,8 @@ int Suite::run() {
   }
   size_t step = options.device == "reference" ? 1 : batchSize;
   for (size_t i = 0; i < jobs.size(); i += step)
-    runBatch(llvm::MutableArrayRef(jobs).slice(i, std::min(step, jobs.size() - i)));
+    runBatch(
+        llvm::MutableArrayRef(jobs).slice(i, std::min(step, jobs.size() - i)));
   return asExpected ? 0 : 1;
 }
 
@@ -252,14 +265,18 @@ int main(int argc, char **argv) {
     else
       good = false;
   }
-  auto oneOf = [](const std::string &value, std::initializer_list<const char *> values) {
+  auto oneOf = [](const std::string &value,
+                  std::initializer_list<const char *> values) {
     return std::find(values.begin(), values.end(), value) != values.end();
   };
-  good &= !options.cases.empty() && oneOf(options.device, {"reference", "cuda", "compile"}) &&
+  good &= !options.cases.empty() &&
+          oneOf(options.device, {"reference", "cuda", "compile"}) &&
           oneOf(options.mode, {"static", "symbolic", "both"});
   if (!good) {
-    llvm::errs() << "usage: fusec-node-suite CASES --device=reference|cuda|compile "
-                    "[--mode=static|symbolic|both] [--filter=REGEX] [--arch=TARGET,...]\n";
+    llvm::errs()
+        << "usage: fusec-node-suite CASES --device=reference|cuda|compile "
+           "[--mode=static|symbolic|both] [--filter=REGEX] "
+           "[--arch=TARGET,...]\n";
     return 2;
   }
   return Suite(std::move(options)).run();

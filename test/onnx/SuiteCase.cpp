@@ -16,26 +16,30 @@ struct SymbolicForm {
 };
 bool fromJSON(const json::Value &value, SymbolicForm &form, json::Path path) {
   json::ObjectMapper map(value, path);
-  return map && map.mapOptional("model", form.model) && map.mapOptional("reason", form.reason);
+  return map && map.mapOptional("model", form.model) &&
+         map.mapOptional("reason", form.reason);
 }
 } // namespace
 
 namespace fusec {
 
-static bool fromJSON(const json::Value &value, SuiteInput &input, json::Path path) {
+static bool fromJSON(const json::Value &value, SuiteInput &input,
+                     json::Path path) {
   json::ObjectMapper map(value, path);
   return map && map.map("name", input.name) && map.map("file", input.file) &&
          map.map("const", input.isConstant);
 }
 
-static bool fromJSON(const json::Value &value, SuiteOutput &output, json::Path path) {
+static bool fromJSON(const json::Value &value, SuiteOutput &output,
+                     json::Path path) {
   json::ObjectMapper map(value, path);
   return map && map.map("name", output.name) && map.map("file", output.file) &&
-         map.mapOptional("rtol", output.rtol) && map.mapOptional("atol", output.atol) &&
-         map.map("norm", output.norm);
+         map.mapOptional("rtol", output.rtol) &&
+         map.mapOptional("atol", output.atol) && map.map("norm", output.norm);
 }
 
-static bool fromJSON(const json::Value &value, SuiteCase &result, json::Path path) {
+static bool fromJSON(const json::Value &value, SuiteCase &result,
+                     json::Path path) {
   json::ObjectMapper map(value, path);
   std::string expect;
   SymbolicForm symbolic;
@@ -49,13 +53,15 @@ static bool fromJSON(const json::Value &value, SuiteCase &result, json::Path pat
   return true;
 }
 
-std::optional<SuiteCase> readSuiteCase(const std::string &folder, std::string &error) {
+std::optional<SuiteCase> readSuiteCase(const std::string &folder,
+                                       std::string &error) {
   auto file = llvm::MemoryBuffer::getFile(folder + "/case.json");
   if (!file) {
     error = file.getError().message();
     return std::nullopt;
   }
-  llvm::Expected<SuiteCase> result = json::parse<SuiteCase>((*file)->getBuffer());
+  llvm::Expected<SuiteCase> result =
+      json::parse<SuiteCase>((*file)->getBuffer());
   if (!result) {
     error = llvm::toString(result.takeError());
     return std::nullopt;
@@ -71,13 +77,14 @@ std::optional<SuiteCase> readSuiteCase(const std::string &folder, std::string &e
   return std::move(*result);
 }
 
-std::vector<SuiteCase> readSuite(const std::string &folder, const std::string &filter,
+std::vector<SuiteCase> readSuite(const std::string &folder,
+                                 const std::string &filter,
                                  std::string &error) {
   llvm::Regex pattern(filter);
   std::error_code code;
   std::vector<std::string> folders;
-  for (llvm::sys::fs::directory_iterator it(folder, code), end; it != end && !code;
-       it.increment(code))
+  for (llvm::sys::fs::directory_iterator it(folder, code), end;
+       it != end && !code; it.increment(code))
     if (llvm::sys::fs::exists(it->path() + "/case.json"))
       folders.push_back(it->path());
   std::sort(folders.begin(), folders.end());

@@ -33,12 +33,13 @@ struct SuiteCase {
 
 /// Reads `folder`/case.json; paths in the result can be opened. Nothing, with
 /// `error` set, where it is not as expected.
-std::optional<SuiteCase> readSuiteCase(const std::string &folder, std::string &error);
+std::optional<SuiteCase> readSuiteCase(const std::string &folder,
+                                       std::string &error);
 
 /// The cases of a folder of folders whose names match a regular expression, by
 /// name; `error` is set where one is malformed or there is none at all.
-std::vector<SuiteCase> readSuite(const std::string &folder, const std::string &filter,
-                                 std::string &error);
+std::vector<SuiteCase> readSuite(const std::string &folder,
+                                 const std::string &filter, std::string &error);
 
 } // namespace fusec
 

@@ -9,10 +9,11 @@ namespace fusec {
 
 Verdict failed(std::string message) { return {"fail", std::move(message)}; }
 
-Verdict judge(const SuiteCase &testCase, const std::vector<data::Tensor> &outputs) {
+Verdict judge(const SuiteCase &testCase,
+              const std::vector<data::Tensor> &outputs) {
   if (outputs.size() != testCase.outputs.size())
-    return failed("expected " + std::to_string(testCase.outputs.size()) + " outputs, got " +
-                  std::to_string(outputs.size()));
+    return failed("expected " + std::to_string(testCase.outputs.size()) +
+                  " outputs, got " + std::to_string(outputs.size()));
   Verdict verdict{"pass", ""};
   verdict.measured = true;
   double worst = -1;
@@ -21,7 +22,8 @@ Verdict judge(const SuiteCase &testCase, const std::vector<data::Tensor> &output
     data::Result<data::Tensor> values = data::readNpy(expected.file);
     if (!values)
       return failed(values.error());
-    Difference difference = compare(outputs[i], *values, expected.rtol, expected.atol);
+    Difference difference =
+        compare(outputs[i], *values, expected.rtol, expected.atol);
     std::string what = "output '" + expected.name + "': ";
     if (!difference.mismatch.empty())
       return failed(what + difference.mismatch);
@@ -37,15 +39,16 @@ Verdict judge(const SuiteCase &testCase, const std::vector<data::Tensor> &output
       continue;
     uint64_t at = difference.where;
     verdict.result = "fail";
-    verdict.message = what +
-                      llvm::formatv("error {0:e2} exceeds {1:e2}; the largest difference is at "
-                                    "element {2}: expected {3}, got {4}; {5} elements differ in "
-                                    "being finite",
-                                    error, bound, at,
-                                    outputs[i].elements() ? getElement(*values, at) : 0.0,
-                                    outputs[i].elements() ? getElement(outputs[i], at) : 0.0,
-                                    difference.notFinite)
-                          .str();
+    verdict.message =
+        what + llvm::formatv(
+                   "error {0:e2} exceeds {1:e2}; the largest difference is at "
+                   "element {2}: expected {3}, got {4}; {5} elements differ in "
+                   "being finite",
+                   error, bound, at,
+                   outputs[i].elements() ? getElement(*values, at) : 0.0,
+                   outputs[i].elements() ? getElement(outputs[i], at) : 0.0,
+                   difference.notFinite)
+                   .str();
   }
   return verdict;
 }
@@ -58,11 +61,14 @@ Verdict fromError(llvm::Error error) {
         bool refused = compileError.getKind() == ErrorKind::Unsupported;
         verdict = {refused ? "refused" : "fail", compileError.message()};
       },
-      [&](const llvm::ErrorInfoBase &other) { verdict = failed(other.message()); });
+      [&](const llvm::ErrorInfoBase &other) {
+        verdict = failed(other.message());
+      });
   return verdict;
 }
 
-std::optional<Verdict> addConstants(const SuiteCase &testCase, CompileOptions &options) {
+std::optional<Verdict> addConstants(const SuiteCase &testCase,
+                                    CompileOptions &options) {
   for (const SuiteInput &input : testCase.inputs) {
     if (!input.isConstant)
       continue;
@@ -74,7 +80,8 @@ std::optional<Verdict> addConstants(const SuiteCase &testCase, CompileOptions &o
   return std::nullopt;
 }
 
-std::vector<data::Tensor> readInputs(const SuiteCase &testCase, const Interface &interface) {
+std::vector<data::Tensor> readInputs(const SuiteCase &testCase,
+                                     const Interface &interface) {
   NamedTensors tensors;
   for (const SuiteInput &input : testCase.inputs) {
     if (input.isConstant)

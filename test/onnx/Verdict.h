@@ -20,13 +20,16 @@ Verdict failed(std::string message);
 /// Refusals are the model's; everything else is a defect.
 Verdict fromError(llvm::Error error);
 /// Compares outputs with those of the case.
-Verdict judge(const SuiteCase &testCase, const std::vector<data::Tensor> &outputs);
+Verdict judge(const SuiteCase &testCase,
+              const std::vector<data::Tensor> &outputs);
 
 /// Gives the options the inputs that must be known to the compiler. Returns a
 /// verdict where they cannot be read.
-std::optional<Verdict> addConstants(const SuiteCase &testCase, CompileOptions &options);
+std::optional<Verdict> addConstants(const SuiteCase &testCase,
+                                    CompileOptions &options);
 /// The other inputs, in the model's order. Throws Failure.
-std::vector<data::Tensor> readInputs(const SuiteCase &testCase, const Interface &interface);
+std::vector<data::Tensor> readInputs(const SuiteCase &testCase,
+                                     const Interface &interface);
 
 } // namespace fusec
 

@@ -9,7 +9,8 @@ namespace fusec {
 
 static TensorType getTensorType(StringRef name, Type type) {
   auto tensor = cast<RankedTensorType>(type);
-  TensorType result{name.str(), *convertElementType(tensor.getElementType()), {}};
+  TensorType result{
+      name.str(), *convertElementType(tensor.getElementType()), {}};
   for (int64_t size : tensor.getShape())
     result.sizes.push_back(ShapedType::isDynamic(size) ? -1 : size);
   return result;
@@ -18,19 +19,24 @@ static TensorType getTensorType(StringRef name, Type type) {
 Interface getInterface(ModelOp model) {
   Interface interface;
   Block &body = model.getBody().front();
-  for (auto [name, argument] :
-       llvm::zip_equal(model.getInputNames().getAsRange<StringAttr>(), body.getArguments()))
-    interface.inputs.push_back(getTensorType(name.getValue(), argument.getType()));
-  for (auto [name, value] : llvm::zip_equal(model.getOutputNames().getAsRange<StringAttr>(),
-                                            body.getTerminator()->getOperands()))
-    interface.outputs.push_back(getTensorType(name.getValue(), value.getType()));
+  for (auto [name, argument] : llvm::zip_equal(
+           model.getInputNames().getAsRange<StringAttr>(), body.getArguments()))
+    interface.inputs.push_back(
+        getTensorType(name.getValue(), argument.getType()));
+  for (auto [name, value] :
+       llvm::zip_equal(model.getOutputNames().getAsRange<StringAttr>(),
+                       body.getTerminator()->getOperands()))
+    interface.outputs.push_back(
+        getTensorType(name.getValue(), value.getType()));
   return interface;
 }
 
-static std::vector<TensorType> getTensorTypes(const std::vector<format::TensorSpec> &specs) {
+static std::vector<TensorType>
+getTensorTypes(const std::vector<format::TensorSpec> &specs) {
   std::vector<TensorType> types;
   for (const format::TensorSpec &spec : specs) {
-    TensorType &type = types.emplace_back(TensorType{spec.name, spec.dtype, {}});
+    TensorType &type =
+        types.emplace_back(TensorType{spec.name, spec.dtype, {}});
     for (const format::Expr &size : spec.sizes)
       type.sizes.push_back(size.isConstant() ? size.value : -1);
   }
@@ -49,7 +55,8 @@ std::string toString(const TensorType &type) {
 }
 
 static bool matches(const TensorType &type, const data::Tensor &tensor) {
-  bool same = type.dtype == tensor.dtype && type.sizes.size() == tensor.sizes.size();
+  bool same =
+      type.dtype == tensor.dtype && type.sizes.size() == tensor.sizes.size();
   for (size_t d = 0; same && d != type.sizes.size(); ++d)
     same = type.sizes[d] < 0 || type.sizes[d] == tensor.sizes[d];
   return same;
@@ -58,35 +65,42 @@ static bool matches(const TensorType &type, const data::Tensor &tensor) {
 static std::string listNames(const std::vector<TensorType> &types) {
   std::string text;
   for (const TensorType &type : types)
-    text += (text.empty() ? "'" : ", '") + type.name + "' (" + toString(type) + ")";
+    text +=
+        (text.empty() ? "'" : ", '") + type.name + "' (" + toString(type) + ")";
   return text.empty() ? "none" : text;
 }
 
-std::vector<data::Tensor> matchInputs(const Interface &interface, NamedTensors given) {
+std::vector<data::Tensor> matchInputs(const Interface &interface,
+                                      NamedTensors given) {
   std::vector<data::Tensor> inputs;
   for (const TensorType &type : interface.inputs) {
     auto it = given.find(type.name);
     if (it == given.end())
-      fail(ExitCode::Input, "expected a value for input '" + type.name + "' (" + toString(type) +
-                                "), got none\nnote: give it with --input " + type.name +
-                                "=FILE.npy");
+      fail(ExitCode::Input, "expected a value for input '" + type.name + "' (" +
+                                toString(type) +
+                                "), got none\nnote: give it with --input " +
+                                type.name + "=FILE.npy");
     if (!matches(type, it->second))
-      fail(ExitCode::Input, "input '" + type.name + "': expected " + toString(type) + ", got " +
-                                data::tensorType(it->second.dtype, it->second.sizes));
+      fail(ExitCode::Input,
+           "input '" + type.name + "': expected " + toString(type) + ", got " +
+               data::tensorType(it->second.dtype, it->second.sizes));
     inputs.push_back(std::move(it->second));
     given.erase(it);
   }
   if (!given.empty())
     fail(ExitCode::Input, "there is no input '" + given.begin()->first +
-                              "'\nnote: the model's inputs are " + listNames(interface.inputs));
+                              "'\nnote: the model's inputs are " +
+                              listNames(interface.inputs));
   return inputs;
 }
 
-Sample splitSample(const Interface &interface, std::vector<data::NamedTensor> arrays) {
+Sample splitSample(const Interface &interface,
+                   std::vector<data::NamedTensor> arrays) {
   Sample sample;
   std::vector<data::NamedTensor> rest;
   auto has = [](const std::vector<TensorType> &types, const std::string &name) {
-    return llvm::any_of(types, [&](const TensorType &type) { return type.name == name; });
+    return llvm::any_of(
+        types, [&](const TensorType &type) { return type.name == name; });
   };
   for (data::NamedTensor &array : arrays) {
     StringRef number(array.name);
@@ -101,20 +115,23 @@ Sample splitSample(const Interface &interface, std::vector<data::NamedTensor> ar
     else
       rest.push_back(std::move(array));
   }
-  if (rest.size() == 1 && interface.outputs.size() == 1 && sample.outputs.empty())
+  if (rest.size() == 1 && interface.outputs.size() == 1 &&
+      sample.outputs.empty())
     sample.outputs[interface.outputs[0].name] = std::move(rest[0].tensor);
   else if (!rest.empty())
-    fail(ExitCode::Input, "array '" + rest[0].name + "' is no input or output of the model" +
-                              "\nnote: inputs are " + listNames(interface.inputs) +
-                              "; outputs are " + listNames(interface.outputs));
+    fail(ExitCode::Input,
+         "array '" + rest[0].name + "' is no input or output of the model" +
+             "\nnote: inputs are " + listNames(interface.inputs) +
+             "; outputs are " + listNames(interface.outputs));
   return sample;
 }
 
 /// TensorProto.DataType of each type, in the order of format::DType.
-static constexpr int32_t onnxTypes[format::numDTypes] = {9,  3,  5,  6,  7,  2, 4,
-                                                         12, 13, 10, 16, 1, 11};
+static constexpr int32_t onnxTypes[format::numDTypes] = {
+    9, 3, 5, 6, 7, 2, 4, 12, 13, 10, 16, 1, 11};
 
-onnx::ConstantInput getConstantInput(const std::string &name, const data::Tensor &tensor) {
+onnx::ConstantInput getConstantInput(const std::string &name,
+                                     const data::Tensor &tensor) {
   const char *bytes = reinterpret_cast<const char *>(tensor.bytes.data());
   return {name, onnxTypes[static_cast<unsigned>(tensor.dtype)], tensor.sizes,
           std::vector<char>(bytes, bytes + tensor.bytes.size())};
@@ -126,7 +143,8 @@ Type getElementType(format::DType dtype, MLIRContext *context) {
 
 data::Tensor allocateTensor(format::DType dtype, std::vector<int64_t> sizes) {
   std::optional<uint64_t> bytes = data::tensorBytes(dtype, sizes);
-  std::optional<data::Buffer> buffer = bytes ? data::Buffer::allocate(*bytes) : std::nullopt;
+  std::optional<data::Buffer> buffer =
+      bytes ? data::Buffer::allocate(*bytes) : std::nullopt;
   if (!buffer)
     fail(ExitCode::Input, "there is no memory for a tensor of type " +
                               data::tensorType(dtype, sizes));

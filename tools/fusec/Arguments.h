@@ -32,7 +32,8 @@ std::string toString(const TensorType &type);
 
 /// The given tensor for each input, in order. Throws Failure on one that is
 /// missing, unknown, or of another type.
-std::vector<data::Tensor> matchInputs(const Interface &interface, NamedTensors given);
+std::vector<data::Tensor> matchInputs(const Interface &interface,
+                                      NamedTensors given);
 
 /// Arrays of one file that holds inputs and expected outputs: by their names;
 /// "arr_N", as NumPy names what has none, is the N-th input; one array that is
@@ -40,10 +41,12 @@ std::vector<data::Tensor> matchInputs(const Interface &interface, NamedTensors g
 struct Sample {
   NamedTensors inputs, outputs;
 };
-Sample splitSample(const Interface &interface, std::vector<data::NamedTensor> arrays);
+Sample splitSample(const Interface &interface,
+                   std::vector<data::NamedTensor> arrays);
 
 /// For --const.
-onnx::ConstantInput getConstantInput(const std::string &name, const data::Tensor &tensor);
+onnx::ConstantInput getConstantInput(const std::string &name,
+                                     const data::Tensor &tensor);
 
 mlir::Type getElementType(format::DType dtype, mlir::MLIRContext *context);
 

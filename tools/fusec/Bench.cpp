@@ -49,7 +49,9 @@ public:
   void run(Session &session, unsigned count, Times *times);
 
 private:
-  void check(rt::cuda::Result result, const char *what) { device.driver().check(result, what); }
+  void check(rt::cuda::Result result, const char *what) {
+    device.driver().check(result, what);
+  }
 
   const rt::Device &device;
   rt::ContextScope scope;
@@ -59,7 +61,8 @@ private:
 };
 } // namespace
 
-Stopwatch::Stopwatch(const rt::Device &device, bool flush) : device(device), scope(device) {
+Stopwatch::Stopwatch(const rt::Device &device, bool flush)
+    : device(device), scope(device) {
   const rt::cuda::Driver &driver = device.driver();
   if (flush)
     flushed = rt::DeviceMemory(device, flushBytes, "what flushes the cache");
@@ -81,11 +84,13 @@ void Stopwatch::run(Session &session, unsigned count, Times *times) {
     // The flush keeps the device busy while the host enqueues the run, so that
     // what lies between the events is the device's time alone.
     if (flushed.size())
-      check(driver.setBytesAsync(flushed.pointer(), 0, flushed.size(), stream), "cuMemsetD8Async");
+      check(driver.setBytesAsync(flushed.pointer(), 0, flushed.size(), stream),
+            "cuMemsetD8Async");
     check(driver.eventRecord(events[2 * i], stream), "cuEventRecord");
     auto start = std::chrono::steady_clock::now();
     session.run(stream);
-    std::chrono::duration<double, std::milli> host = std::chrono::steady_clock::now() - start;
+    std::chrono::duration<double, std::milli> host =
+        std::chrono::steady_clock::now() - start;
     check(driver.eventRecord(events[2 * i + 1], stream), "cuEventRecord");
     if (times)
       times->host.push_back(host.count());
@@ -108,26 +113,30 @@ void BenchCommand::addTo(CLI::App &app) {
   app.add_option("--runs", maxRuns, "how many runs at most")->type_name("N");
   app.add_option("--warm-up", warmUp, "runs before measuring")->type_name("N");
   app.add_option("--gpu", ordinal, "which device")->type_name("N");
-  app.add_option("--index-limit", indexLimit, "random integers are below it")->type_name("N");
+  app.add_option("--index-limit", indexLimit, "random integers are below it")
+      ->type_name("N");
   app.add_flag("--no-flush", noFlush, "leave the last run's data in the cache");
   app.add_flag("-q,--quiet", quiet, "no progress");
 }
 
 /// In the manifest's order; throws Failure where one is missing.
-static std::vector<int64_t> getDimValues(const format::Manifest &manifest,
-                                         const std::map<std::string, int64_t> &given) {
+static std::vector<int64_t>
+getDimValues(const format::Manifest &manifest,
+             const std::map<std::string, int64_t> &given) {
   std::vector<int64_t> values;
   for (const std::string &name : manifest.dims) {
     auto it = given.find(name);
     if (it == given.end())
-      fail(ExitCode::Usage, "expected --dim " + name + "=N: the model's sizes depend on it");
+      fail(ExitCode::Usage,
+           "expected --dim " + name + "=N: the model's sizes depend on it");
     values.push_back(it->second);
   }
   return values;
 }
 
-std::vector<data::Tensor> BenchCommand::makeInputs(const format::Manifest &manifest,
-                                                   const std::vector<int64_t> &dims) const {
+std::vector<data::Tensor>
+BenchCommand::makeInputs(const format::Manifest &manifest,
+                         const std::vector<int64_t> &dims) const {
   if (tensors.any())
     return tensors.read(getInterface(manifest));
   std::vector<data::Tensor> inputs;
@@ -137,16 +146,19 @@ std::vector<data::Tensor> BenchCommand::makeInputs(const format::Manifest &manif
       std::optional<int64_t> value = format::evaluate(size, dims.data());
       if (!value || *value < 0)
         fail(ExitCode::Usage, "input '" + spec.name + "' would have the size " +
-                                  format::toString(size) + ", which these dimensions do not allow");
+                                  format::toString(size) +
+                                  ", which these dimensions do not allow");
       sizes.push_back(*value);
     }
-    inputs.push_back(makeRandomTensor(spec.dtype, sizes, inputs.size() + 1, indexLimit));
+    inputs.push_back(
+        makeRandomTensor(spec.dtype, sizes, inputs.size() + 1, indexLimit));
   }
   return inputs;
 }
 
 static double getPercentile(std::vector<double> values, double part) {
-  size_t index = std::min<size_t>(values.size() - 1, std::floor(part * values.size()));
+  size_t index =
+      std::min<size_t>(values.size() - 1, std::floor(part * values.size()));
   std::nth_element(values.begin(), values.begin() + index, values.end());
   return values[index];
 }
@@ -155,25 +167,32 @@ static double getMean(const std::vector<double> &values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / values.size();
 }
 
-static void addRow(Table &table, const char *name, const std::vector<double> &values) {
+static void addRow(Table &table, const char *name,
+                   const std::vector<double> &values) {
   std::vector<std::string> row = {name};
-  for (double value :
-       {*std::min_element(values.begin(), values.end()), getMean(values), getPercentile(values, 0.5),
-        getPercentile(values, 0.9), getPercentile(values, 0.99)})
+  for (double value : {*std::min_element(values.begin(), values.end()),
+                       getMean(values), getPercentile(values, 0.5),
+                       getPercentile(values, 0.9), getPercentile(values, 0.99)})
     row.push_back(llvm::formatv("{0:f4}", value).str());
   table.row(std::move(row));
 }
 
-static void printAdvice(const Times &times, unsigned launches, const format::Manifest &manifest) {
-  double onDevice = getPercentile(times.device, 0.5), onHost = getPercentile(times.host, 0.5);
+static void printAdvice(const Times &times, unsigned launches,
+                        const format::Manifest &manifest) {
+  double onDevice = getPercentile(times.device, 0.5),
+         onHost = getPercentile(times.host, 0.5);
   if (onHost > onDevice)
-    llvm::outs() << "advice: the host needs longer to enqueue a run than the device to execute "
-                    "it; use larger batches, or capture runs into a CUDA graph\n";
+    llvm::outs()
+        << "advice: the host needs longer to enqueue a run than the device to "
+           "execute "
+           "it; use larger batches, or capture runs into a CUDA graph\n";
   if (getPercentile(times.device, 0.99) > 1.3 * onDevice)
-    llvm::outs() << "advice: times vary by more than 30%; another process may use the device, or "
+    llvm::outs() << "advice: times vary by more than 30%; another process may "
+                    "use the device, or "
                     "its clocks change (nvidia-smi -lgc fixes them)\n";
   if (launches > 1 && onDevice < 0.005 * launches)
-    llvm::outs() << "advice: kernels are short; `fusec explain` says why they are not fewer\n";
+    llvm::outs() << "advice: kernels are short; `fusec explain` says why they "
+                    "are not fewer\n";
   auto fusion = manifest.options.find("fusion");
   if (fusion != manifest.options.end() && fusion->second == "off")
     llvm::outs() << "advice: the bundle was compiled with --no-fusion\n";
@@ -181,10 +200,11 @@ static void printAdvice(const Times &times, unsigned launches, const format::Man
 
 void BenchCommand::run() {
   LoadedModel loaded(options, ordinal, quiet);
-  const format::Manifest &manifest = loaded.getModel().handle()->model->manifest();
-  std::vector<int64_t> values =
-      getDimValues(manifest, loaded.getCompilation() ? std::map<std::string, int64_t>()
-                                                     : options.getDims());
+  const format::Manifest &manifest =
+      loaded.getModel().handle()->model->manifest();
+  std::vector<int64_t> values = getDimValues(
+      manifest, loaded.getCompilation() ? std::map<std::string, int64_t>()
+                                        : options.getDims());
   Dims dims;
   for (size_t i = 0; i != values.size(); ++i)
     dims.emplace_back(manifest.dims[i], values[i]);
@@ -192,15 +212,18 @@ void BenchCommand::run() {
 
   Session session(loaded.getModel());
   std::vector<FencedMemory> memory;
-  auto bind = [&](auto bindTo, uint32_t index, format::DType dtype, std::vector<int64_t> sizes) {
-    (session.*bindTo)(index, Tensor(memory.back().data(), static_cast<fusec_dtype>(dtype),
+  auto bind = [&](auto bindTo, uint32_t index, format::DType dtype,
+                  std::vector<int64_t> sizes) {
+    (session.*bindTo)(index, Tensor(memory.back().data(),
+                                    static_cast<fusec_dtype>(dtype),
                                     std::move(sizes), ordinal));
   };
   using Bind = void (Session::*)(uint32_t, const Tensor &);
   for (uint32_t i = 0; i != inputs.size(); ++i) {
     memory.emplace_back(loaded.getDevice(), inputs[i].bytes.size(), "an input");
     memory.back().upload(inputs[i].bytes.data());
-    bind(static_cast<Bind>(&Session::bindInput), i, inputs[i].dtype, inputs[i].sizes);
+    bind(static_cast<Bind>(&Session::bindInput), i, inputs[i].dtype,
+         inputs[i].sizes);
   }
   session.prepare(dims);
   for (uint32_t i = 0; i != manifest.outputs.size(); ++i) {
@@ -225,25 +248,32 @@ void BenchCommand::run() {
   if (times.device.empty())
     fail(ExitCode::Usage, "expected --runs and --seconds above zero");
 
-  llvm::outs() << loaded.getDescription() << ", plan " << loaded.getModel().target() << ", "
-               << session.launchCount() << " kernels, " << times.device.size() << " runs"
+  llvm::outs() << loaded.getDescription() << ", plan "
+               << loaded.getModel().target() << ", " << session.launchCount()
+               << " kernels, " << times.device.size() << " runs"
                << (noFlush ? "" : ", cache flushed before each") << "\n";
   using Align = Table::Align;
-  Table table({{"ms"}, {"min", Align::Right}, {"mean", Align::Right}, {"median", Align::Right},
-               {"p90", Align::Right}, {"p99", Align::Right}});
+  Table table({{"ms"},
+               {"min", Align::Right},
+               {"mean", Align::Right},
+               {"median", Align::Right},
+               {"p90", Align::Right},
+               {"p99", Align::Right}});
   addRow(table, "device", times.device);
   addRow(table, "enqueue", times.host);
   llvm::outs() << table.str();
   double perSecond = 1000 / getMean(times.device);
   llvm::outs() << llvm::formatv("throughput: {0:f1} runs/s", perSecond);
   if (!manifest.inputs.empty() && !inputs[0].sizes.empty())
-    llvm::outs() << llvm::formatv(", {0:f0} rows/s", perSecond * inputs[0].sizes[0]);
+    llvm::outs() << llvm::formatv(", {0:f0} rows/s",
+                                  perSecond * inputs[0].sizes[0]);
   llvm::outs() << "\n";
   printAdvice(times, session.launchCount(), manifest);
 }
 
 void fusec::addBench(CLI::App &tool) {
-  addCommand<BenchCommand>(tool, "bench", "Measures runs on the device.",
-                           "  fusec bench model.fusec --dim batch=2048\n"
-                           "  fusec bench model.onnx --dim batch=2048 --precision=tf32\n");
+  addCommand<BenchCommand>(
+      tool, "bench", "Measures runs on the device.",
+      "  fusec bench model.fusec --dim batch=2048\n"
+      "  fusec bench model.onnx --dim batch=2048 --precision=tf32\n");
 }

@@ -39,23 +39,26 @@ static llvm::StringRef getName(onnx::ProblemKind kind) {
 
 void CheckCommand::printJson(llvm::ArrayRef<onnx::Problem> problems) const {
   llvm::json::Array list;
-  auto text = [](const std::string &value) { return llvm::json::fixUTF8(value); };
+  auto text = [](const std::string &value) {
+    return llvm::json::fixUTF8(value);
+  };
   for (const onnx::Problem &problem : problems)
     list.push_back(llvm::json::Object{{"kind", getName(problem.kind)},
                                       {"node", text(problem.node)},
                                       {"operator", text(problem.opType)},
                                       {"message", text(problem.message)},
                                       {"note", text(problem.note)}});
-  llvm::outs() << llvm::formatv("{0:2}\n",
-                                llvm::json::Value(llvm::json::Object{
-                                    {"model", text(options.model)},
-                                    {"supported", problems.empty()},
-                                    {"problems", std::move(list)}}));
+  llvm::outs() << llvm::formatv("{0:2}\n", llvm::json::Value(llvm::json::Object{
+                                               {"model", text(options.model)},
+                                               {"supported", problems.empty()},
+                                               {"problems", std::move(list)}}));
 }
 
 void CheckCommand::run() {
-  auto compilation = Compilation::importFile(options.model, options.getOptions());
-  llvm::Error error = compilation ? (*compilation)->emit() : compilation.takeError();
+  auto compilation =
+      Compilation::importFile(options.model, options.getOptions());
+  llvm::Error error =
+      compilation ? (*compilation)->emit() : compilation.takeError();
   if (!error) {
     if (json)
       printJson({});
@@ -66,18 +69,22 @@ void CheckCommand::run() {
   if (!json)
     failFor(options.model, std::move(error));
   ExitCode code = ExitCode::Internal;
-  llvm::handleAllErrors(std::move(error), [&](const CompileError &compileError) {
-    printJson(compileError.getProblems());
-    code = compileError.getKind() == ErrorKind::Unsupported ? ExitCode::ModelNotSupported
-           : compileError.getKind() == ErrorKind::Input     ? ExitCode::Input
-                                                            : ExitCode::Internal;
-  });
+  llvm::handleAllErrors(
+      std::move(error), [&](const CompileError &compileError) {
+        printJson(compileError.getProblems());
+        code = compileError.getKind() == ErrorKind::Unsupported
+                   ? ExitCode::ModelNotSupported
+               : compileError.getKind() == ErrorKind::Input
+                   ? ExitCode::Input
+                   : ExitCode::Internal;
+      });
   fail(code, "");
 }
 
 void fusec::addCheck(CLI::App &tool) {
-  addCommand<CheckCommand>(tool, "check",
-                           "Says whether a model is supported, and all that stands against it.",
-                           "  fusec check model.onnx\n"
-                           "  fusec check model.onnx --json\n");
+  addCommand<CheckCommand>(
+      tool, "check",
+      "Says whether a model is supported, and all that stands against it.",
+      "  fusec check model.onnx\n"
+      "  fusec check model.onnx --json\n");
 }

@@ -26,7 +26,8 @@ void addBench(CLI::App &tool);
 /// Help that begins with examples; lists of commands show the summary alone.
 class ExampleFormatter : public CLI::Formatter {
 public:
-  explicit ExampleFormatter(std::string examples) : examples(std::move(examples)) {}
+  explicit ExampleFormatter(std::string examples)
+      : examples(std::move(examples)) {}
   std::string make_description(const CLI::App *app) const override {
     return examples + "\n" + app->get_description() + "\n";
   }
@@ -38,7 +39,8 @@ private:
 /// A command whose help begins with examples. `Command` is a struct of options
 /// with `void addTo(CLI::App &)` and `void run()`.
 template <typename Command>
-void addCommand(CLI::App &tool, const char *name, const char *summary, const char *examples) {
+void addCommand(CLI::App &tool, const char *name, const char *summary,
+                const char *examples) {
   CLI::App *app = tool.add_subcommand(name, summary);
   auto command = std::make_shared<Command>();
   command->addTo(*app);

@@ -7,7 +7,8 @@
 
 namespace fusec {
 
-template <typename T> static T load(const data::Tensor &tensor, uint64_t index) {
+template <typename T>
+static T load(const data::Tensor &tensor, uint64_t index) {
   T value;
   std::memcpy(&value, tensor.bytes.data() + index * sizeof(T), sizeof(T));
   return value;
@@ -62,11 +63,12 @@ double getElement(const data::Tensor &tensor, uint64_t index) {
   return NAN;
 }
 
-Difference compare(const data::Tensor &got, const data::Tensor &expected, double rtol,
-                   double atol) {
+Difference compare(const data::Tensor &got, const data::Tensor &expected,
+                   double rtol, double atol) {
   Difference difference;
   if (got.dtype != expected.dtype || got.sizes != expected.sizes) {
-    difference.mismatch = "expected " + data::tensorType(expected.dtype, expected.sizes) +
+    difference.mismatch = "expected " +
+                          data::tensorType(expected.dtype, expected.sizes) +
                           ", got " + data::tensorType(got.dtype, got.sizes);
     return difference;
   }
@@ -86,7 +88,8 @@ Difference compare(const data::Tensor &got, const data::Tensor &expected, double
     }
     double bound = atol + rtol * std::abs(b);
     if (error > 0)
-      difference.scaled = std::max(difference.scaled, bound > 0 ? error / bound : INFINITY);
+      difference.scaled =
+          std::max(difference.scaled, bound > 0 ? error / bound : INFINITY);
   }
   difference.norm = total > 0 ? std::sqrt(errors / total) : std::sqrt(errors);
   return difference;

@@ -27,8 +27,8 @@ struct Difference {
   std::string mismatch;
 };
 
-Difference compare(const data::Tensor &got, const data::Tensor &expected, double rtol = 0,
-                   double atol = 1);
+Difference compare(const data::Tensor &got, const data::Tensor &expected,
+                   double rtol = 0, double atol = 1);
 
 } // namespace fusec
 

@@ -32,17 +32,21 @@ void CompileCommand::addTo(CLI::App &app) {
   options.addTo(app, /*compilesKernels=*/true);
   options.addArch(app);
   app.add_option("-o,--output", output,
-                 "where to write; '-' is stdout. Default: MODEL.fusec for a bundle, else stdout")
+                 "where to write; '-' is stdout. Default: MODEL.fusec for a "
+                 "bundle, else stdout")
       ->type_name("FILE");
-  app.add_option("--emit", emit, "what to write: tensor, fused, planned, cuda, ptx or bundle")
-      ->check(CLI::IsMember({"tensor", "fused", "planned", "cuda", "ptx", "bundle"}));
+  app.add_option("--emit", emit,
+                 "what to write: tensor, fused, planned, cuda, ptx or bundle")
+      ->check(CLI::IsMember(
+          {"tensor", "fused", "planned", "cuda", "ptx", "bundle"}));
   app.add_option("--dump-cuda", dumpFolder,
                  "also write one .cu a kernel, which nvcc compiles alone")
       ->type_name("DIR");
   app.add_flag("-q,--quiet", quiet, "no progress, no summary");
 }
 
-void CompileCommand::write(llvm::function_ref<void(llvm::raw_ostream &)> print) const {
+void CompileCommand::write(
+    llvm::function_ref<void(llvm::raw_ostream &)> print) const {
   std::error_code code;
   llvm::raw_fd_ostream os(output.empty() ? "-" : output, code);
   if (code)
@@ -55,8 +59,9 @@ void CompileCommand::write(llvm::function_ref<void(llvm::raw_ostream &)> print) 
   }
 }
 
-void CompileCommand::writeBundle(Compilation &compilation, KernelCompiler &compiler,
-                                 std::chrono::steady_clock::time_point start) const {
+void CompileCommand::writeBundle(
+    Compilation &compilation, KernelCompiler &compiler,
+    std::chrono::steady_clock::time_point start) const {
   std::string path = output;
   if (path.empty())
     path = llvm::sys::path::stem(options.model).str() + ".fusec";
@@ -74,30 +79,36 @@ void CompileCommand::writeBundle(Compilation &compilation, KernelCompiler &compi
     return;
   uint64_t size = 0;
   (void)llvm::sys::fs::file_size(path, size);
-  std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  std::chrono::duration<double> seconds =
+      std::chrono::steady_clock::now() - start;
   std::string plans;
   for (const EmittedPlan &plan : compilation.getKernels().getPlans())
-    plans += (plans.empty() ? "" : ", ") + PlanOp(plan.plan).getSymName().str() + ": " +
+    plans += (plans.empty() ? "" : ", ") +
+             PlanOp(plan.plan).getSymName().str() + ": " +
              std::to_string(plan.steps.size());
-  llvm::errs() << llvm::formatv("{0}: {1}, kernels a run: {2}; {3:f2} s, NVRTC {4}\n", path,
-                                formatBytes(size), plans, seconds.count(), nvrtc.version.str());
+  llvm::errs() << llvm::formatv(
+      "{0}: {1}, kernels a run: {2}; {3:f2} s, NVRTC {4}\n", path,
+      formatBytes(size), plans, seconds.count(), nvrtc.version.str());
 }
 
 void CompileCommand::run() {
   auto start = std::chrono::steady_clock::now();
   CompileOptions compileOptions = options.getOptions();
   if (emit == "ptx") {
-    if (options.hasArch() && compileOptions.targets != std::vector<std::string>{"ptx"})
+    if (options.hasArch() &&
+        compileOptions.targets != std::vector<std::string>{"ptx"})
       fail(ExitCode::Usage, "--emit=ptx: expected no --arch but ptx");
     compileOptions.targets = {"ptx"};
   }
-  std::unique_ptr<Compilation> compilation = importModel(options.model, compileOptions);
+  std::unique_ptr<Compilation> compilation =
+      importModel(options.model, compileOptions);
   Stage stage = emit == "tensor"  ? Stage::Tensor
                 : emit == "fused" ? Stage::Fused
                                   : Stage::Planned;
   advanceModel(options.model, *compilation, stage);
   if (emit == "tensor" || emit == "fused" || emit == "planned") {
-    write([&](llvm::raw_ostream &os) { os << compilation->getModule() << "\n"; });
+    write(
+        [&](llvm::raw_ostream &os) { os << compilation->getModule() << "\n"; });
     return;
   }
   if (llvm::Error error = compilation->emit())
@@ -107,7 +118,8 @@ void CompileCommand::run() {
   if (emit == "cuda") {
     write([&](llvm::raw_ostream &os) {
       for (const EmittedKernel &kernel : compilation->getKernels().getKernels())
-        os << "// " << kernel.symbol << " for " << kernel.target << "\n" << kernel.text << "\n";
+        os << "// " << kernel.symbol << " for " << kernel.target << "\n"
+           << kernel.text << "\n";
     });
     return;
   }
@@ -124,9 +136,10 @@ void CompileCommand::run() {
 }
 
 void fusec::addCompile(CLI::App &tool) {
-  addCommand<CompileCommand>(tool, "compile", "Compiles a model into a bundle.",
-                             "  fusec compile model.onnx -o model.fusec\n"
-                             "  fusec compile model.onnx --arch=sm_90a,ptx --dim batch=2048\n"
-                             "  fusec compile model.onnx --emit=cuda -o -\n"
-                             "  fusec compile model.onnx -o model.fusec --dump-cuda=cuda/\n");
+  addCommand<CompileCommand>(
+      tool, "compile", "Compiles a model into a bundle.",
+      "  fusec compile model.onnx -o model.fusec\n"
+      "  fusec compile model.onnx --arch=sm_90a,ptx --dim batch=2048\n"
+      "  fusec compile model.onnx --emit=cuda -o -\n"
+      "  fusec compile model.onnx -o model.fusec --dump-cuda=cuda/\n");
 }

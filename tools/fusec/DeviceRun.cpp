@@ -19,7 +19,8 @@ static std::string chooseTarget(unsigned capability) {
   const Target *best = nullptr;
   for (const Target &target : getTargets()) {
     bool fits = target.name != "ptx" && !target.name.ends_with("a") &&
-                target.major == capability / 10 && target.minor <= capability % 10;
+                target.major == capability / 10 &&
+                target.minor <= capability % 10;
     if (fits && (!best || best->minor < target.minor))
       best = &target;
   }
@@ -40,7 +41,8 @@ std::optional<DeviceInfo> findDevice(int ordinal, std::string &reason) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-FencedMemory::FencedMemory(const rt::Device &device, uint64_t bytes, const char *purpose)
+FencedMemory::FencedMemory(const rt::Device &device, uint64_t bytes,
+                           const char *purpose)
     : device(device), bytes(bytes) {
   rt::ContextScope scope(device);
   memory = rt::DeviceMemory(device, bytes + 2 * fence, purpose);
@@ -49,7 +51,8 @@ FencedMemory::FencedMemory(const rt::Device &device, uint64_t bytes, const char 
 void FencedMemory::poison() {
   rt::ContextScope scope(device);
   const rt::cuda::Driver &driver = device.driver();
-  driver.check(driver.setBytesAsync(memory.pointer(), poisonByte, memory.size(), nullptr),
+  driver.check(driver.setBytesAsync(memory.pointer(), poisonByte, memory.size(),
+                                    nullptr),
                "cuMemsetD8Async");
   driver.check(driver.streamSynchronize(nullptr), "cuStreamSynchronize");
 }
@@ -59,7 +62,8 @@ void FencedMemory::upload(const void *from) {
     return;
   rt::ContextScope scope(device);
   const rt::cuda::Driver &driver = device.driver();
-  driver.check(driver.copyToDevice(memory.pointer() + fence, from, bytes), "cuMemcpyHtoD");
+  driver.check(driver.copyToDevice(memory.pointer() + fence, from, bytes),
+               "cuMemcpyHtoD");
 }
 
 void FencedMemory::download(void *to) const {
@@ -67,15 +71,18 @@ void FencedMemory::download(void *to) const {
     return;
   rt::ContextScope scope(device);
   const rt::cuda::Driver &driver = device.driver();
-  driver.check(driver.copyToHost(to, memory.pointer() + fence, bytes), "cuMemcpyDtoH");
+  driver.check(driver.copyToHost(to, memory.pointer() + fence, bytes),
+               "cuMemcpyDtoH");
 }
 
 bool FencedMemory::isIntact() const {
   rt::ContextScope scope(device);
   const rt::cuda::Driver &driver = device.driver();
   unsigned char fences[2 * fence];
-  driver.check(driver.copyToHost(fences, memory.pointer(), fence), "cuMemcpyDtoH");
-  driver.check(driver.copyToHost(fences + fence, memory.pointer() + fence + bytes, fence),
+  driver.check(driver.copyToHost(fences, memory.pointer(), fence),
+               "cuMemcpyDtoH");
+  driver.check(driver.copyToHost(fences + fence,
+                                 memory.pointer() + fence + bytes, fence),
                "cuMemcpyDtoH");
   return std::all_of(std::begin(fences), std::end(fences),
                      [](unsigned char byte) { return byte == poisonByte; });
@@ -85,7 +92,9 @@ bool FencedMemory::isIntact() const {
 // Runs
 //===----------------------------------------------------------------------===//
 
-Model DeviceRun::load(const std::string &path, int ordinal) { return Model::load(path, ordinal); }
+Model DeviceRun::load(const std::string &path, int ordinal) {
+  return Model::load(path, ordinal);
+}
 
 Model DeviceRun::loadBytes(const std::string &bytes, int ordinal) {
   LoadOptions options;
@@ -96,40 +105,45 @@ Model DeviceRun::loadBytes(const std::string &bytes, int ordinal) {
 DeviceRun::DeviceRun(const Model &model, const rt::Device &device)
     : model(model), device(device), session(model) {}
 
-static Tensor view(const FencedMemory &memory, format::DType dtype, std::vector<int64_t> sizes,
-                   int ordinal) {
-  return Tensor(memory.data(), static_cast<fusec_dtype>(dtype), std::move(sizes), ordinal);
+static Tensor view(const FencedMemory &memory, format::DType dtype,
+                   std::vector<int64_t> sizes, int ordinal) {
+  return Tensor(memory.data(), static_cast<fusec_dtype>(dtype),
+                std::move(sizes), ordinal);
 }
 
-std::vector<data::Tensor> DeviceRun::run(const std::vector<data::Tensor> &inputs,
-                                         const Dims &dims) {
+std::vector<data::Tensor>
+DeviceRun::run(const std::vector<data::Tensor> &inputs, const Dims &dims) {
   std::vector<FencedMemory> memory;
   for (uint32_t i = 0; i != inputs.size(); ++i) {
     memory.emplace_back(device, inputs[i].bytes.size(), "an input");
     memory.back().upload(inputs[i].bytes.data());
-    session.bindInput(i, view(memory.back(), inputs[i].dtype, inputs[i].sizes, device.ordinal()));
+    session.bindInput(i, view(memory.back(), inputs[i].dtype, inputs[i].sizes,
+                              device.ordinal()));
   }
   session.prepare(dims);
   std::vector<data::Tensor> outputs;
   std::vector<TensorInfo> infos = model.outputs();
   for (uint32_t i = 0; i != infos.size(); ++i) {
-    outputs.push_back(allocateTensor(static_cast<format::DType>(infos[i].dtype),
-                                     session.outputSizes(i, infos[i].sizes.size())));
+    outputs.push_back(
+        allocateTensor(static_cast<format::DType>(infos[i].dtype),
+                       session.outputSizes(i, infos[i].sizes.size())));
     memory.emplace_back(device, outputs[i].bytes.size(), "an output");
     memory.back().poison();
-    session.bindOutput(
-        i, view(memory.back(), outputs[i].dtype, outputs[i].sizes, device.ordinal()));
+    session.bindOutput(i, view(memory.back(), outputs[i].dtype,
+                               outputs[i].sizes, device.ordinal()));
   }
   session.run();
   {
     rt::ContextScope scope(device);
-    device.driver().check(device.driver().streamSynchronize(nullptr), "the run");
+    device.driver().check(device.driver().streamSynchronize(nullptr),
+                          "the run");
   }
   for (uint32_t i = 0; i != infos.size(); ++i) {
     const FencedMemory &output = memory[inputs.size() + i];
     output.download(outputs[i].bytes.data());
     if (!output.isIntact())
-      fail(ExitCode::Internal, "output '" + infos[i].name + "': a kernel wrote outside of it");
+      fail(ExitCode::Internal,
+           "output '" + infos[i].name + "': a kernel wrote outside of it");
   }
   return outputs;
 }

@@ -27,7 +27,9 @@ std::optional<DeviceInfo> findDevice(int ordinal, std::string &reason);
 class FencedMemory {
 public:
   FencedMemory(const rt::Device &device, uint64_t bytes, const char *purpose);
-  void *data() const { return reinterpret_cast<void *>(memory.pointer() + fence); }
+  void *data() const {
+    return reinterpret_cast<void *>(memory.pointer() + fence);
+  }
   uint64_t size() const { return bytes; }
   void poison();
   void upload(const void *from);
@@ -53,7 +55,8 @@ public:
   DeviceRun(const Model &model, const rt::Device &device);
 
   /// Inputs in the model's order. Throws Failure, Error.
-  std::vector<data::Tensor> run(const std::vector<data::Tensor> &inputs, const Dims &dims = {});
+  std::vector<data::Tensor> run(const std::vector<data::Tensor> &inputs,
+                                const Dims &dims = {});
   /// Of the last run.
   unsigned getLaunches() const { return session.launchCount(); }
   uint64_t getFaults() const { return session.faults(); }

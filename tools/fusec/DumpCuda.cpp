@@ -9,7 +9,8 @@
 
 using namespace fusec;
 
-static void writeFile(const std::string &path, llvm::StringRef first, llvm::StringRef text) {
+static void writeFile(const std::string &path, llvm::StringRef first,
+                      llvm::StringRef text) {
   std::error_code code;
   llvm::raw_fd_ostream os(path, code);
   if (!code) {
@@ -22,8 +23,10 @@ static void writeFile(const std::string &path, llvm::StringRef first, llvm::Stri
     fail(ExitCode::Input, path + ": cannot be written: " + code.message());
 }
 
-void fusec::dumpCuda(llvm::ArrayRef<EmittedKernel> kernels, const std::string &folder) {
-  if (std::error_code code = llvm::sys::fs::create_directories(folder + "/fusec"))
+void fusec::dumpCuda(llvm::ArrayRef<EmittedKernel> kernels,
+                     const std::string &folder) {
+  if (std::error_code code =
+          llvm::sys::fs::create_directories(folder + "/fusec"))
     fail(ExitCode::Input, folder + ": cannot be made: " + code.message());
   for (auto [name, text] : getDeviceHeaders())
     writeFile(folder + "/fusec/" + name.str(), "", text);
@@ -41,7 +44,8 @@ void fusec::dumpCuda(llvm::ArrayRef<EmittedKernel> kernels, const std::string &f
     std::string arch = kernel.target == "ptx" ? "compute_80" : kernel.target;
     writeFile(folder + "/" + file + ".cu",
               "// nvcc -std=c++17 -arch=" + arch + " -Ifusec -" +
-                  (kernel.target == "ptx" ? "ptx" : "cubin") + " " + file + ".cu\n",
+                  (kernel.target == "ptx" ? "ptx" : "cubin") + " " + file +
+                  ".cu\n",
               kernel.text);
   }
 }

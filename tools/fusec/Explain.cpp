@@ -28,8 +28,10 @@ private:
 
 void ExplainCommand::addTo(CLI::App &app) {
   options.addTo(app, /*compilesKernels=*/false);
-  app.add_option("--arch", target, "the target: sm_80, sm_86, sm_89, sm_90a, sm_120 or ptx");
-  app.add_flag("--all", all, "every merge and rewrite too, not only what was refused");
+  app.add_option("--arch", target,
+                 "the target: sm_80, sm_86, sm_89, sm_90a, sm_120 or ptx");
+  app.add_flag("--all", all,
+               "every merge and rewrite too, not only what was refused");
 }
 
 std::unique_ptr<Compilation> ExplainCommand::compile(bool fuse) const {
@@ -41,7 +43,8 @@ std::unique_ptr<Compilation> ExplainCommand::compile(bool fuse) const {
   compileOptions.wantRemarks = fuse;
   // Sizes stay named, so that what is shown holds for all of them.
   compileOptions.dims.clear();
-  std::unique_ptr<Compilation> compilation = importModel(options.model, compileOptions);
+  std::unique_ptr<Compilation> compilation =
+      importModel(options.model, compileOptions);
   if (llvm::Error error = compilation->emit())
     failFor(options.model, std::move(error));
   return compilation;
@@ -58,8 +61,13 @@ static std::string scheduleText(VariantAttr variant) {
 
 void ExplainCommand::printKernels(Compilation &compilation) const {
   using Align = Table::Align;
-  Table table({{"", Align::Right}, {"kernel"}, {"family"}, {"reads", Align::Right},
-               {"writes", Align::Right}, {"variants", Align::Right}, {"nodes"}});
+  Table table({{"", Align::Right},
+               {"kernel"},
+               {"family"},
+               {"reads", Align::Right},
+               {"writes", Align::Right},
+               {"variants", Align::Right},
+               {"nodes"}});
   std::map<std::string, int64_t> dims = options.getDims();
   const EmittedPlan &plan = compilation.getKernels().getPlans().front();
   unsigned number = 0;
@@ -70,9 +78,11 @@ void ExplainCommand::printKernels(Compilation &compilation) const {
       nodes += (nodes.empty() ? "" : " ") + source.str();
     table.row({std::to_string(++number), step.getName().str(),
                stringifyFamily(step.getFamily()).str(), formatBytes(bytes.read),
-               formatBytes(bytes.written), std::to_string(step.getVariants().size()), nodes});
+               formatBytes(bytes.written),
+               std::to_string(step.getVariants().size()), nodes});
   }
-  llvm::outs() << table.str() << "\nschedules, the first whose condition holds:\n";
+  llvm::outs() << table.str()
+               << "\nschedules, the first whose condition holds:\n";
   number = 0;
   for (StepOp step : PlanOp(plan.plan).getOps<StepOp>()) {
     ++number;
@@ -82,12 +92,15 @@ void ExplainCommand::printKernels(Compilation &compilation) const {
       for (GuardAttr guard : variant.getGuards()) {
         os << (guards.empty() ? " if " : " and ");
         if (guard.getKind() == GuardKind::Aligned)
-          os << guard.getBuffer().getValue() << " is aligned to " << Expr(guard.getRhs());
+          os << guard.getBuffer().getValue() << " is aligned to "
+             << Expr(guard.getRhs());
         else
-          os << Expr(guard.getLhs()) << " " << stringifyGuardKind(guard.getKind()) << " "
+          os << Expr(guard.getLhs()) << " "
+             << stringifyGuardKind(guard.getKind()) << " "
              << Expr(guard.getRhs());
       }
-      llvm::outs() << llvm::formatv("  {0,2}  {1}{2}\n", number, scheduleText(variant), guards);
+      llvm::outs() << llvm::formatv("  {0,2}  {1}{2}\n", number,
+                                    scheduleText(variant), guards);
     }
   }
 }
@@ -120,27 +133,33 @@ void ExplainCommand::printRemarks(Compilation &compilation) const {
 void ExplainCommand::run() {
   std::unique_ptr<Compilation> fused = compile(true), plain = compile(false);
   std::map<std::string, int64_t> dims = options.getDims();
-  StepBytes after = getPlanBytes(fused->getKernels().getPlans().front().plan, dims);
-  StepBytes before = getPlanBytes(plain->getKernels().getPlans().front().plan, dims);
+  StepBytes after =
+      getPlanBytes(fused->getKernels().getPlans().front().plan, dims);
+  StepBytes before =
+      getPlanBytes(plain->getKernels().getPlans().front().plan, dims);
   std::string sizes;
   for (const std::string &name : getDimNames(fused->getModel())) {
     auto it = dims.find(name);
-    sizes += ", " + name + " = " + std::to_string(it == dims.end() ? typicalSymbol : it->second);
+    sizes += ", " + name + " = " +
+             std::to_string(it == dims.end() ? typicalSymbol : it->second);
   }
-  llvm::outs() << options.model << " for " << target << sizes
-               << llvm::formatv("\nkernels {0}, without fusion {1}; memory traffic {2}, without "
-                                "fusion {3}\n\n",
-                                fused->getKernels().getPlans().front().steps.size(),
-                                plain->getKernels().getPlans().front().steps.size(),
-                                formatBytes(after.read + after.written),
-                                formatBytes(before.read + before.written));
+  llvm::outs()
+      << options.model << " for " << target << sizes
+      << llvm::formatv(
+             "\nkernels {0}, without fusion {1}; memory traffic {2}, without "
+             "fusion {3}\n\n",
+             fused->getKernels().getPlans().front().steps.size(),
+             plain->getKernels().getPlans().front().steps.size(),
+             formatBytes(after.read + after.written),
+             formatBytes(before.read + before.written));
   printKernels(*fused);
   printRemarks(*fused);
 }
 
 void fusec::addExplain(CLI::App &tool) {
-  addCommand<ExplainCommand>(tool, "explain",
-                             "Says what became of a model, and why kernels end where they do.",
-                             "  fusec explain model.onnx\n"
-                             "  fusec explain model.onnx --arch=sm_80 --dim batch=128 --all\n");
+  addCommand<ExplainCommand>(
+      tool, "explain",
+      "Says what became of a model, and why kernels end where they do.",
+      "  fusec explain model.onnx\n"
+      "  fusec explain model.onnx --arch=sm_80 --dim batch=128 --all\n");
 }

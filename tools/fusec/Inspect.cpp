@@ -36,7 +36,8 @@ static std::string typeText(const format::TensorSpec &spec) {
   return std::string(format::dtypeName(spec.dtype)) + "[" + text + "]";
 }
 
-static std::string join(const std::vector<std::string> &parts, const char *separator) {
+static std::string join(const std::vector<std::string> &parts,
+                        const char *separator) {
   std::string text;
   for (const std::string &part : parts)
     text += (text.empty() ? "" : separator) + part;
@@ -49,12 +50,15 @@ static std::string conditionText(const format::Manifest &manifest,
     return format::toString(condition.lhs) + " " +
            std::string(format::conditionName(condition.kind)) + " " +
            format::toString(condition.rhs);
-  const auto &tensors = condition.pointerKind == format::Pointer::Kind::Input ? manifest.inputs
-                                                                              : manifest.outputs;
-  return tensors[condition.pointerIndex].name + " aligned to " + std::to_string(condition.bytes);
+  const auto &tensors = condition.pointerKind == format::Pointer::Kind::Input
+                            ? manifest.inputs
+                            : manifest.outputs;
+  return tensors[condition.pointerIndex].name + " aligned to " +
+         std::to_string(condition.bytes);
 }
 
-static void printPlan(const format::Manifest &manifest, const format::Plan &plan) {
+static void printPlan(const format::Manifest &manifest,
+                      const format::Plan &plan) {
   auto &os = llvm::outs();
   uint64_t weights = 0;
   for (const format::Weight &weight : plan.weights)
@@ -62,12 +66,18 @@ static void printPlan(const format::Manifest &manifest, const format::Plan &plan
   std::vector<std::string> slots;
   for (const format::Expr &slot : plan.slots)
     slots.push_back(format::toString(slot));
-  os << "\nplan " << plan.target << ": " << plan.steps.size() << " steps, " << plan.weights.size()
-     << " weights (" << formatBytes(weights) << "), arena " << (slots.empty() ? "0" : join(slots, " + "))
-     << " bytes, driver " << plan.minDriver / 1000 << "." << plan.minDriver % 1000 / 10
-     << " or newer\n";
-  Table table({{"step"}, {"when"}, {"kernel"}, {"grid"}, {"block", Table::Align::Right},
-               {"shared", Table::Align::Right}, {"nodes"}});
+  os << "\nplan " << plan.target << ": " << plan.steps.size() << " steps, "
+     << plan.weights.size() << " weights (" << formatBytes(weights)
+     << "), arena " << (slots.empty() ? "0" : join(slots, " + "))
+     << " bytes, driver " << plan.minDriver / 1000 << "."
+     << plan.minDriver % 1000 / 10 << " or newer\n";
+  Table table({{"step"},
+               {"when"},
+               {"kernel"},
+               {"grid"},
+               {"block", Table::Align::Right},
+               {"shared", Table::Align::Right},
+               {"nodes"}});
   for (const format::Step &step : plan.steps)
     for (size_t v = 0; v != step.variants.size(); ++v)
       for (const format::Launch &launch : step.variants[v].launches) {
@@ -77,9 +87,10 @@ static void printPlan(const format::Manifest &manifest, const format::Plan &plan
         for (const format::Expr &extent : launch.grid)
           if (!extent.isConstant() || extent.value != 1 || grid.empty())
             grid.push_back(format::toString(extent));
-        table.row({v ? "" : step.name, guard.empty() ? "always" : join(guard, " and "),
-                   launch.symbol, join(grid, " x "), std::to_string(launch.block[0]),
-                   formatBytes(launch.smem),
+        table.row({v ? "" : step.name,
+                   guard.empty() ? "always" : join(guard, " and "),
+                   launch.symbol, join(grid, " x "),
+                   std::to_string(launch.block[0]), formatBytes(launch.smem),
                    v ? "" : join(step.sources, " ")});
       }
   os << table.str();
@@ -88,8 +99,8 @@ static void printPlan(const format::Manifest &manifest, const format::Plan &plan
 void InspectCommand::print(const format::Bundle &bundle, uint64_t size) const {
   const format::Manifest &manifest = bundle.manifest();
   auto &os = llvm::outs();
-  os << file << ": " << formatBytes(size) << ", by " << manifest.compiler << " with NVRTC "
-     << manifest.nvrtc << "\n";
+  os << file << ": " << formatBytes(size) << ", by " << manifest.compiler
+     << " with NVRTC " << manifest.nvrtc << "\n";
   std::vector<std::string> options;
   for (const auto &[name, value] : manifest.options)
     options.push_back(name + "=" + value);
@@ -102,7 +113,8 @@ void InspectCommand::print(const format::Bundle &bundle, uint64_t size) const {
   os << table.str();
   for (const format::Constraint &constraint : manifest.constraints)
     os << "requires " << format::toString(constraint.lhs) << " = "
-       << format::toString(constraint.rhs) << ": " << constraint.message << "\n";
+       << format::toString(constraint.rhs) << ": " << constraint.message
+       << "\n";
   std::map<std::string, std::pair<unsigned, uint64_t>> kinds;
   for (const format::Section &section : bundle.sections()) {
     auto &[count, bytes] = kinds[format::sectionKindName(section.kind)];
@@ -121,16 +133,18 @@ void InspectCommand::print(const format::Bundle &bundle, uint64_t size) const {
 void InspectCommand::printJson(const format::Bundle &bundle) const {
   llvm::json::Array sections;
   for (const format::Section &section : bundle.sections())
-    sections.push_back(llvm::json::Object{{"kind", format::sectionKindName(section.kind)},
-                                          {"size", static_cast<int64_t>(section.bytes.size)},
-                                          {"sha256", format::toHex(section.digest)}});
+    sections.push_back(
+        llvm::json::Object{{"kind", format::sectionKindName(section.kind)},
+                           {"size", static_cast<int64_t>(section.bytes.size)},
+                           {"sha256", format::toHex(section.digest)}});
   llvm::Expected<llvm::json::Value> manifest =
       llvm::json::parse(format::writeManifest(bundle.manifest()));
   if (!manifest)
     fail(ExitCode::Internal, llvm::toString(manifest.takeError()));
-  llvm::outs() << llvm::formatv("{0:2}\n", llvm::json::Value(llvm::json::Object{
-                                               {"sections", std::move(sections)},
-                                               {"manifest", std::move(*manifest)}}));
+  llvm::outs() << llvm::formatv(
+      "{0:2}\n", llvm::json::Value(
+                     llvm::json::Object{{"sections", std::move(sections)},
+                                        {"manifest", std::move(*manifest)}}));
 }
 
 void InspectCommand::run() {
@@ -138,7 +152,8 @@ void InspectCommand::run() {
   format::Bundle bundle;
   std::string error;
   if (!mapped.open(file, error) ||
-      !format::Bundle::open(mapped.bytes(), format::HashWeights::Always, bundle, error))
+      !format::Bundle::open(mapped.bytes(), format::HashWeights::Always, bundle,
+                            error))
     fail(ExitCode::Input, file + ": " + error);
   if (json)
     printJson(bundle);
@@ -147,7 +162,8 @@ void InspectCommand::run() {
 }
 
 void fusec::addInspect(CLI::App &tool) {
-  addCommand<InspectCommand>(tool, "inspect", "Shows what a bundle holds, after checking all of it.",
-                             "  fusec inspect model.fusec\n"
-                             "  fusec inspect model.fusec --json\n");
+  addCommand<InspectCommand>(
+      tool, "inspect", "Shows what a bundle holds, after checking all of it.",
+      "  fusec inspect model.fusec\n"
+      "  fusec inspect model.fusec --json\n");
 }

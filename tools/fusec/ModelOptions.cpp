@@ -11,51 +11,66 @@
 namespace fusec {
 
 void ModelOptions::addArch(CLI::App &app) {
-  app.add_option("--arch", arch, "targets: sm_80, sm_86, sm_89, sm_90a, sm_120, ptx")
+  app.add_option("--arch", arch,
+                 "targets: sm_80, sm_86, sm_89, sm_90a, sm_120, ptx")
       ->delimiter(',')
       ->type_name("T,...");
 }
 
 void ModelOptions::addTo(CLI::App &app, bool compilesKernels) {
-  app.add_option("model", model, "the model, an ONNX file")->required()->type_name("FILE");
-  app.add_option("--const", constants, "an input that is known when compiling, from a .npy file")
+  app.add_option("model", model, "the model, an ONNX file")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--const", constants,
+                 "an input that is known when compiling, from a .npy file")
       ->type_name("NAME=FILE");
-  app.add_option("--dim", dims, "a fixed size for a named dimension")->type_name("NAME=N");
-  app.add_flag("--no-fusion", noFusion, "every operation is a kernel of its own");
-  app.add_option("--numerics", numerics, "default; onnx: each 16-bit operation rounds")
+  app.add_option("--dim", dims, "a fixed size for a named dimension")
+      ->type_name("NAME=N");
+  app.add_flag("--no-fusion", noFusion,
+               "every operation is a kernel of its own");
+  app.add_option("--numerics", numerics,
+                 "default; onnx: each 16-bit operation rounds")
       ->check(CLI::IsMember({"default", "onnx"}));
-  app.add_option("--precision", precision, "how fp32 products multiply: ieee or tf32")
+  app.add_option("--precision", precision,
+                 "how fp32 products multiply: ieee or tf32")
       ->check(CLI::IsMember({"ieee", "tf32"}));
-  app.add_option("--gather", gather, "what an index out of range reads: flag, clamp or zero")
+  app.add_option("--gather", gather,
+                 "what an index out of range reads: flag, clamp or zero")
       ->check(CLI::IsMember({"flag", "clamp", "zero"}));
   if (!compilesKernels)
     return;
   app.add_option("--werror", errors, "what ends the compilation: spill")
       ->check(CLI::IsMember({"spill"}));
-  app.add_option("--nvrtc", nvrtc, "the NVRTC library, or its folder")->type_name("PATH");
+  app.add_option("--nvrtc", nvrtc, "the NVRTC library, or its folder")
+      ->type_name("PATH");
   app.add_flag("--no-cache", noCache, "compile every kernel anew");
 }
 
-std::pair<std::string, std::string> splitPair(const std::string &option, const std::string &text) {
+std::pair<std::string, std::string> splitPair(const std::string &option,
+                                              const std::string &text) {
   size_t at = text.rfind('=');
   if (at == std::string::npos || at == 0 || at + 1 == text.size())
     fail(ExitCode::Usage, option + ": expected NAME=VALUE, got '" + text + "'");
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
-std::map<std::string, int64_t> parseDims(const std::vector<std::string> &texts) {
+std::map<std::string, int64_t>
+parseDims(const std::vector<std::string> &texts) {
   std::map<std::string, int64_t> result;
   for (const std::string &text : texts) {
     auto [name, value] = splitPair("--dim", text);
     int64_t size;
     if (llvm::StringRef(value).getAsInteger(10, size) || size < 0)
-      fail(ExitCode::Usage, "--dim " + name + ": expected a size, got '" + value + "'");
+      fail(ExitCode::Usage,
+           "--dim " + name + ": expected a size, got '" + value + "'");
     result[name] = size;
   }
   return result;
 }
 
-std::map<std::string, int64_t> ModelOptions::getDims() const { return parseDims(dims); }
+std::map<std::string, int64_t> ModelOptions::getDims() const {
+  return parseDims(dims);
+}
 
 CompileOptions ModelOptions::getOptions() const {
   CompileOptions options;
@@ -67,7 +82,8 @@ CompileOptions ModelOptions::getOptions() const {
     for (const Target &entry : getTargets())
       known += (known.empty() ? "" : ", ") + entry.name.str();
     if (!findTarget(target))
-      fail(ExitCode::Usage, "--arch: expected targets among " + known + ", got '" + target + "'");
+      fail(ExitCode::Usage, "--arch: expected targets among " + known +
+                                ", got '" + target + "'");
     if (!seen.insert(target).second)
       fail(ExitCode::Usage, "--arch: '" + target + "' is given twice");
   }
@@ -125,20 +141,25 @@ void failFor(const std::string &file, llvm::Error error) {
             text += "\nnote: " + problem.note;
         }
         if (code == ExitCode::Internal)
-          text += "\nnote: this is a defect of fusec; please report it with the model";
+          text += "\nnote: this is a defect of fusec; please report it with "
+                  "the model";
       },
-      [&](const llvm::ErrorInfoBase &other) { text += file + ": " + other.message(); });
+      [&](const llvm::ErrorInfoBase &other) {
+        text += file + ": " + other.message();
+      });
   fail(code, text);
 }
 
-std::unique_ptr<Compilation> importModel(const std::string &file, CompileOptions options) {
+std::unique_ptr<Compilation> importModel(const std::string &file,
+                                         CompileOptions options) {
   auto compilation = Compilation::importFile(file, std::move(options));
   if (!compilation)
     failFor(file, compilation.takeError());
   return std::move(*compilation);
 }
 
-void advanceModel(const std::string &file, Compilation &compilation, Stage stage) {
+void advanceModel(const std::string &file, Compilation &compilation,
+                  Stage stage) {
   if (llvm::Error error = compilation.advance(stage))
     failFor(file, std::move(error));
 }
@@ -150,8 +171,8 @@ const NvrtcIdentity &getNvrtc(KernelCompiler &compiler) {
   return *identity;
 }
 
-void compileModel(const std::string &file, Compilation &compilation, KernelCompiler &compiler,
-                  bool quiet) {
+void compileModel(const std::string &file, Compilation &compilation,
+                  KernelCompiler &compiler, bool quiet) {
   if (llvm::Error error = compilation.emit())
     failFor(file, std::move(error));
   const NvrtcIdentity &nvrtc = getNvrtc(compiler);
@@ -161,8 +182,8 @@ void compileModel(const std::string &file, Compilation &compilation, KernelCompi
   size_t count = compilation.getKernels().getKernels().size();
   {
     Progress progress("compiling kernels", count, quiet);
-    llvm::Error error =
-        compilation.compile(compiler, [&](size_t, size_t, const CompiledKernel &kernel) {
+    llvm::Error error = compilation.compile(
+        compiler, [&](size_t, size_t, const CompiledKernel &kernel) {
           progress.step(kernel.name + " for " + kernel.target);
         });
     if (error)
@@ -176,7 +197,8 @@ bool isBundle(const std::string &path) {
   char magic[8] = {};
   std::ifstream file(path, std::ios::binary);
   if (!file)
-    fail(ExitCode::Input, path + ": expected a model or a bundle, but it cannot be read");
+    fail(ExitCode::Input,
+         path + ": expected a model or a bundle, but it cannot be read");
   file.read(magic, sizeof(magic));
   return llvm::StringRef(magic, sizeof(magic)) == "FUSECBDL";
 }

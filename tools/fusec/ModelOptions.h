@@ -33,7 +33,8 @@ private:
 };
 
 /// "name=value" of an option, split; throws Failure.
-std::pair<std::string, std::string> splitPair(const std::string &option, const std::string &text);
+std::pair<std::string, std::string> splitPair(const std::string &option,
+                                              const std::string &text);
 std::map<std::string, int64_t> parseDims(const std::vector<std::string> &texts);
 
 /// Ends the command with the message `file: node 'name' (Op): ...` for each
@@ -41,11 +42,13 @@ std::map<std::string, int64_t> parseDims(const std::vector<std::string> &texts);
 [[noreturn]] void failFor(const std::string &file, llvm::Error error);
 
 /// Imports, or ends the command.
-std::unique_ptr<Compilation> importModel(const std::string &file, CompileOptions options);
-void advanceModel(const std::string &file, Compilation &compilation, Stage stage);
+std::unique_ptr<Compilation> importModel(const std::string &file,
+                                         CompileOptions options);
+void advanceModel(const std::string &file, Compilation &compilation,
+                  Stage stage);
 /// Compiles all kernels with progress and warnings on stderr.
-void compileModel(const std::string &file, Compilation &compilation, KernelCompiler &compiler,
-                  bool quiet);
+void compileModel(const std::string &file, Compilation &compilation,
+                  KernelCompiler &compiler, bool quiet);
 const NvrtcIdentity &getNvrtc(KernelCompiler &compiler);
 
 /// Whether the file is a bundle, by its first bytes.

@@ -31,15 +31,18 @@ private:
 };
 } // namespace
 
-template <typename T, typename Draw> static void fill(data::Tensor &tensor, Draw draw) {
+template <typename T, typename Draw>
+static void fill(data::Tensor &tensor, Draw draw) {
   for (uint64_t i = 0; i != tensor.elements(); ++i) {
     T value = draw();
     std::memcpy(tensor.bytes.data() + i * sizeof(T), &value, sizeof(T));
   }
 }
 
-template <typename T> static void fillIntegers(data::Tensor &tensor, Random &random, int64_t limit) {
-  uint64_t most = std::min<uint64_t>(std::max<int64_t>(limit, 1) - 1, std::numeric_limits<T>::max());
+template <typename T>
+static void fillIntegers(data::Tensor &tensor, Random &random, int64_t limit) {
+  uint64_t most = std::min<uint64_t>(std::max<int64_t>(limit, 1) - 1,
+                                     std::numeric_limits<T>::max());
   fill<T>(tensor, [&] { return static_cast<T>(random.next() % (most + 1)); });
 }
 
@@ -62,15 +65,16 @@ static uint16_t toHalf(float value) {
   return sign + ((exponent + 13) << 10) + scaled;
 }
 
-data::Tensor makeRandomTensor(format::DType dtype, std::vector<int64_t> sizes, uint64_t seed,
-                              int64_t indexLimit) {
+data::Tensor makeRandomTensor(format::DType dtype, std::vector<int64_t> sizes,
+                              uint64_t seed, int64_t indexLimit) {
   using format::DType;
   data::Tensor tensor = allocateTensor(dtype, std::move(sizes));
   Random random(seed);
   auto normal = [&] { return static_cast<float>(random.normal()); };
   switch (dtype) {
   case DType::Bool:
-    fill<uint8_t>(tensor, [&] { return static_cast<uint8_t>(random.next() >> 63); });
+    fill<uint8_t>(tensor,
+                  [&] { return static_cast<uint8_t>(random.next() >> 63); });
     break;
   case DType::I8:
     fillIntegers<int8_t>(tensor, random, indexLimit);

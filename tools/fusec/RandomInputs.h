@@ -12,8 +12,8 @@ namespace fusec {
 /// Floats are standard normal, integers uniform in [0, indexLimit) (at most
 /// their type's largest value), bools fair coins. The same arguments give the
 /// same tensor on every machine. Throws Failure where there is no memory.
-data::Tensor makeRandomTensor(format::DType dtype, std::vector<int64_t> sizes, uint64_t seed,
-                              int64_t indexLimit);
+data::Tensor makeRandomTensor(format::DType dtype, std::vector<int64_t> sizes,
+                              uint64_t seed, int64_t indexLimit);
 
 } // namespace fusec
 

@@ -7,15 +7,19 @@ using namespace mlir;
 
 namespace fusec {
 
-reference::Tensor toReference(const data::Tensor &tensor, MLIRContext *context) {
+reference::Tensor toReference(const data::Tensor &tensor,
+                              MLIRContext *context) {
   return reference::Tensor::view(
       getElementType(tensor.dtype, context), tensor.sizes,
-      {reinterpret_cast<const char *>(tensor.bytes.data()), tensor.bytes.size()});
+      {reinterpret_cast<const char *>(tensor.bytes.data()),
+       tensor.bytes.size()});
 }
 
 static std::vector<data::Tensor>
 run(Operation *program, const std::vector<data::Tensor> &inputs,
-    llvm::function_ref<FailureOr<reference::Evaluation>(ArrayRef<reference::Tensor>)> evaluate) {
+    llvm::function_ref<
+        FailureOr<reference::Evaluation>(ArrayRef<reference::Tensor>)>
+        evaluate) {
   MLIRContext *context = program->getContext();
   DiagnosticCollector diagnostics(*context);
   SmallVector<reference::Tensor> arguments;
@@ -24,7 +28,8 @@ run(Operation *program, const std::vector<data::Tensor> &inputs,
   FailureOr<reference::Evaluation> evaluation = evaluate(arguments);
   if (failed(evaluation))
     fail(ExitCode::Input,
-         llvm::toString(diagnostics.take(ErrorKind::Input, "evaluation by the reference")));
+         llvm::toString(diagnostics.take(ErrorKind::Input,
+                                         "evaluation by the reference")));
   std::vector<data::Tensor> outputs;
   for (const reference::Tensor &output : evaluation->outputs)
     outputs.push_back(fromReference(output));
@@ -33,22 +38,27 @@ run(Operation *program, const std::vector<data::Tensor> &inputs,
 
 data::Tensor fromReference(const reference::Tensor &tensor) {
   ArrayRef<int64_t> sizes = tensor.getSizes();
-  data::Tensor result = allocateTensor(*convertElementType(tensor.getElementType()),
-                                       {sizes.begin(), sizes.end()});
+  data::Tensor result =
+      allocateTensor(*convertElementType(tensor.getElementType()),
+                     {sizes.begin(), sizes.end()});
   if (!tensor.getBytes().empty())
-    memcpy(result.bytes.data(), tensor.getBytes().data(), tensor.getBytes().size());
+    memcpy(result.bytes.data(), tensor.getBytes().data(),
+           tensor.getBytes().size());
   return result;
 }
 
-std::vector<data::Tensor> runReference(ModelOp model, const std::vector<data::Tensor> &inputs,
-                                       const reference::EvaluateOptions &options,
-                                       std::map<std::string, int64_t> dims) {
+std::vector<data::Tensor>
+runReference(ModelOp model, const std::vector<data::Tensor> &inputs,
+             const reference::EvaluateOptions &options,
+             std::map<std::string, int64_t> dims) {
   return run(model, inputs, [&](ArrayRef<reference::Tensor> arguments) {
-    return reference::evaluate(model, arguments, options, reference::Dims(std::move(dims)));
+    return reference::evaluate(model, arguments, options,
+                               reference::Dims(std::move(dims)));
   });
 }
 
-std::vector<data::Tensor> runReference(PlanOp plan, const std::vector<data::Tensor> &inputs) {
+std::vector<data::Tensor>
+runReference(PlanOp plan, const std::vector<data::Tensor> &inputs) {
   return run(plan, inputs, [&](ArrayRef<reference::Tensor> arguments) {
     return reference::evaluate(plan, arguments);
   });

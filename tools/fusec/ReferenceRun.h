@@ -11,18 +11,21 @@
 namespace fusec {
 
 /// The same elements; the result refers to the tensor's memory.
-reference::Tensor toReference(const data::Tensor &tensor, mlir::MLIRContext *context);
+reference::Tensor toReference(const data::Tensor &tensor,
+                              mlir::MLIRContext *context);
 /// A copy. Throws Failure.
 data::Tensor fromReference(const reference::Tensor &tensor);
 
 /// Evaluates the model as it now stands: any level that a `fusec.model` has.
 /// Inputs are in the model's order and outlive the call. Throws Failure.
-std::vector<data::Tensor> runReference(ModelOp model, const std::vector<data::Tensor> &inputs,
-                                       const reference::EvaluateOptions &options = {},
-                                       std::map<std::string, int64_t> dims = {});
+std::vector<data::Tensor>
+runReference(ModelOp model, const std::vector<data::Tensor> &inputs,
+             const reference::EvaluateOptions &options = {},
+             std::map<std::string, int64_t> dims = {});
 
 /// The same for a plan of the model, in a poisoned arena.
-std::vector<data::Tensor> runReference(PlanOp plan, const std::vector<data::Tensor> &inputs);
+std::vector<data::Tensor> runReference(PlanOp plan,
+                                       const std::vector<data::Tensor> &inputs);
 
 } // namespace fusec
 

@@ -30,7 +30,8 @@ void RunCommand::addTo(CLI::App &app) {
   app.get_option("model")->description("a bundle, or an ONNX model");
   tensors.addInputs(app);
   tensors.addOutputs(app);
-  app.add_option("--device", device, "auto, cuda or reference (on the CPU; ONNX models only)")
+  app.add_option("--device", device,
+                 "auto, cuda or reference (on the CPU; ONNX models only)")
       ->check(CLI::IsMember({"auto", "cuda", "reference"}));
   app.add_option("--gpu", ordinal, "which device")->type_name("N");
   app.add_flag("-q,--quiet", quiet, "nothing on stderr but errors");
@@ -39,8 +40,10 @@ void RunCommand::addTo(CLI::App &app) {
 std::string RunCommand::chooseDevice() const {
   bool bundle = isBundle(options.model);
   if (device == "reference" && bundle)
-    fail(ExitCode::Usage, options.model + ": expected an ONNX model for --device=reference, got a "
-                                          "bundle, which holds code for GPUs alone");
+    fail(ExitCode::Usage,
+         options.model +
+             ": expected an ONNX model for --device=reference, got a "
+             "bundle, which holds code for GPUs alone");
   if (device != "auto" || bundle)
     return device == "auto" ? "cuda" : device;
   std::string reason;
@@ -52,10 +55,12 @@ std::string RunCommand::chooseDevice() const {
 }
 
 void RunCommand::runOnReference() {
-  std::unique_ptr<Compilation> compilation = importModel(options.model, options.getOptions());
+  std::unique_ptr<Compilation> compilation =
+      importModel(options.model, options.getOptions());
   ModelOp model = compilation->getModel();
   Interface interface = getInterface(model);
-  tensors.write(interface, runReference(model, tensors.read(interface), {}, options.getDims()));
+  tensors.write(interface, runReference(model, tensors.read(interface), {},
+                                        options.getDims()));
 }
 
 void RunCommand::runOnDevice() {
@@ -69,10 +74,12 @@ void RunCommand::runOnDevice() {
       dims.emplace_back(name, size);
   std::vector<data::Tensor> outputs = deviceRun.run(inputs, dims);
   if (!quiet)
-    llvm::errs() << loaded.getDescription() << ", plan " << loaded.getModel().target() << ": "
+    llvm::errs() << loaded.getDescription() << ", plan "
+                 << loaded.getModel().target() << ": "
                  << deviceRun.getLaunches() << " kernels\n";
   if (uint64_t faults = deviceRun.getFaults())
-    llvm::errs() << "warning: " << faults << " indices were out of range and read zeros\n";
+    llvm::errs() << "warning: " << faults
+                 << " indices were out of range and read zeros\n";
   tensors.write(interface, outputs);
 }
 
@@ -84,7 +91,8 @@ void RunCommand::run() {
 }
 
 void fusec::addRun(CLI::App &tool) {
-  addCommand<RunCommand>(tool, "run", "Runs a bundle or a model.",
-                         "  fusec run model.fusec --input dense=d.npy --output prob=p.npy\n"
-                         "  fusec run model.onnx --device=reference --input all.npz\n");
+  addCommand<RunCommand>(
+      tool, "run", "Runs a bundle or a model.",
+      "  fusec run model.fusec --input dense=d.npy --output prob=p.npy\n"
+      "  fusec run model.onnx --device=reference --input all.npz\n");
 }

@@ -7,35 +7,41 @@ using namespace mlir;
 
 namespace fusec {
 
-static uint64_t getBytes(Type type, const std::map<std::string, int64_t> &dims) {
-  uint64_t bytes = getElementBytes(cast<RankedTensorType>(type).getElementType());
+static uint64_t getBytes(Type type,
+                         const std::map<std::string, int64_t> &dims) {
+  uint64_t bytes =
+      getElementBytes(cast<RankedTensorType>(type).getElementType());
   for (Expr size : getSizes(type)) {
-    std::optional<int64_t> value = size.evaluate([&](Expr leaf) -> std::optional<int64_t> {
-      if (leaf.getKind() != ExprKind::Symbol)
-        return std::nullopt;
-      auto it = dims.find(leaf.getName().str());
-      return it == dims.end() ? typicalSymbol : it->second;
-    });
+    std::optional<int64_t> value =
+        size.evaluate([&](Expr leaf) -> std::optional<int64_t> {
+          if (leaf.getKind() != ExprKind::Symbol)
+            return std::nullopt;
+          auto it = dims.find(leaf.getName().str());
+          return it == dims.end() ? typicalSymbol : it->second;
+        });
     bytes *= value ? std::max<int64_t>(*value, 0) : 0;
   }
   return bytes;
 }
 
 /// Of an operand, as far as this use goes.
-static uint64_t getUsedBytes(OpOperand &use, const std::map<std::string, int64_t> &dims) {
+static uint64_t getUsedBytes(OpOperand &use,
+                             const std::map<std::string, int64_t> &dims) {
   uint64_t whole = getBytes(use.get().getType(), dims);
   if (auto gather = dyn_cast<GatherOp>(use.getOwner()))
     if (gather.getSource() == use.get())
       return std::min(whole, getBytes(gather.getType(), dims));
   if (auto lookup = dyn_cast<LookupOp>(use.getOwner()))
     if (use.get() != lookup.getIndices())
-      return std::min(whole, getBytes(lookup.getType(), dims) / lookup.getTables().size());
+      return std::min(whole, getBytes(lookup.getType(), dims) /
+                                 lookup.getTables().size());
   if (auto slice = dyn_cast<SliceOp>(use.getOwner()))
     return std::min(whole, getBytes(slice.getType(), dims));
   return whole;
 }
 
-StepBytes getStepBytes(StepOp step, const std::map<std::string, int64_t> &dims) {
+StepBytes getStepBytes(StepOp step,
+                       const std::map<std::string, int64_t> &dims) {
   StepBytes bytes;
   Block &body = step.getBody().front();
   for (BlockArgument argument : body.getArguments()) {
@@ -49,7 +55,8 @@ StepBytes getStepBytes(StepOp step, const std::map<std::string, int64_t> &dims) 
   return bytes;
 }
 
-StepBytes getPlanBytes(PlanOp plan, const std::map<std::string, int64_t> &dims) {
+StepBytes getPlanBytes(PlanOp plan,
+                       const std::map<std::string, int64_t> &dims) {
   StepBytes total;
   for (StepOp step : plan.getOps<StepOp>()) {
     StepBytes bytes = getStepBytes(step, dims);
@@ -64,7 +71,8 @@ std::vector<std::string> getDimNames(ModelOp model) {
   for (Type type : model.getBody().front().getArgumentTypes())
     for (Expr size : getSizes(type))
       size.walkLeaves([&](Expr leaf) {
-        if (leaf.getKind() == ExprKind::Symbol && !llvm::is_contained(names, leaf.getName()))
+        if (leaf.getKind() == ExprKind::Symbol &&
+            !llvm::is_contained(names, leaf.getName()))
           names.push_back(leaf.getName().str());
       });
   return names;

@@ -10,16 +10,19 @@
 namespace fusec {
 
 void TensorOptions::addInputs(CLI::App &app) {
-  app.add_option("--input", inputs, "an input from a .npy file, or all of them from a .npz file")
+  app.add_option("--input", inputs,
+                 "an input from a .npy file, or all of them from a .npz file")
       ->type_name("[NAME=]FILE");
 }
 
 void TensorOptions::addOutputs(CLI::App &app) {
-  app.add_option("--output", outputs, "an output to a .npy file, or all of them to a .npz file")
+  app.add_option("--output", outputs,
+                 "an output to a .npy file, or all of them to a .npz file")
       ->type_name("[NAME=]FILE");
 }
 
-std::vector<data::Tensor> TensorOptions::read(const Interface &interface) const {
+std::vector<data::Tensor>
+TensorOptions::read(const Interface &interface) const {
   NamedTensors given;
   auto add = [&](const std::string &name, data::Tensor tensor) {
     if (!given.try_emplace(name, std::move(tensor)).second)
@@ -27,29 +30,38 @@ std::vector<data::Tensor> TensorOptions::read(const Interface &interface) const 
   };
   for (const std::string &text : inputs) {
     bool named = text.find('=') != std::string::npos;
-    auto [name, file] = named ? splitPair("--input", text) : std::pair(std::string(), text);
-    data::Result<std::vector<data::NamedTensor>> arrays = data::readTensors(file);
+    auto [name, file] =
+        named ? splitPair("--input", text) : std::pair(std::string(), text);
+    data::Result<std::vector<data::NamedTensor>> arrays =
+        data::readTensors(file);
     if (!arrays)
       fail(ExitCode::Input, arrays.error());
     if (named) {
       if (arrays->size() != 1)
-        fail(ExitCode::Input, file + ": expected one array for input '" + name + "', got " +
-                                  std::to_string(arrays->size()));
+        fail(ExitCode::Input, file + ": expected one array for input '" + name +
+                                  "', got " + std::to_string(arrays->size()));
       add(name, std::move(arrays->front().tensor));
       continue;
     }
     if (arrays->size() == 1 && arrays->front().name.empty())
-      fail(ExitCode::Usage, "--input: expected NAME=" + file + ": a .npy file has no names");
-    for (auto &[key, tensor] : splitSample(interface, std::move(*arrays)).inputs)
+      fail(ExitCode::Usage,
+           "--input: expected NAME=" + file + ": a .npy file has no names");
+    for (auto &[key, tensor] :
+         splitSample(interface, std::move(*arrays)).inputs)
       add(key, std::move(tensor));
   }
   return matchInputs(interface, std::move(given));
 }
 
-static void printSummary(const Interface &interface, const std::vector<data::Tensor> &outputs) {
+static void printSummary(const Interface &interface,
+                         const std::vector<data::Tensor> &outputs) {
   using Align = Table::Align;
-  Table table({{"output"}, {"type"}, {"min", Align::Right}, {"mean", Align::Right},
-               {"max", Align::Right}, {"first values"}});
+  Table table({{"output"},
+               {"type"},
+               {"min", Align::Right},
+               {"mean", Align::Right},
+               {"max", Align::Right},
+               {"first values"}});
   for (size_t i = 0; i != outputs.size(); ++i) {
     const data::Tensor &output = outputs[i];
     double least = INFINITY, most = -INFINITY, sum = 0;
@@ -65,8 +77,9 @@ static void printSummary(const Interface &interface, const std::vector<data::Ten
         first += number;
       }
     }
-    std::vector<std::string> row = {interface.outputs[i].name,
-                                    data::tensorType(output.dtype, output.sizes)};
+    std::vector<std::string> row = {
+        interface.outputs[i].name,
+        data::tensorType(output.dtype, output.sizes)};
     for (double value : {least, sum / output.elements(), most}) {
       snprintf(number, sizeof(number), "%.6g", value);
       row.push_back(output.elements() ? number : "");
@@ -94,7 +107,8 @@ void TensorOptions::write(const Interface &interface,
       while (index != results.size() && interface.outputs[index].name != name)
         ++index;
       if (index == results.size())
-        fail(ExitCode::Usage, "--output: the model has no output '" + name + "'");
+        fail(ExitCode::Usage,
+             "--output: the model has no output '" + name + "'");
       error = data::writeNpy(file, results[index]);
     }
     if (error)
@@ -110,7 +124,9 @@ LoadedModel::LoadedModel(const ModelOptions &options, int ordinal, bool quiet) {
   std::string reason;
   std::optional<DeviceInfo> found = findDevice(ordinal, reason);
   if (!found)
-    fail(ExitCode::Toolchain, reason + "\nnote: --device=reference runs an ONNX model without a GPU");
+    fail(ExitCode::Toolchain,
+         reason +
+             "\nnote: --device=reference runs an ONNX model without a GPU");
   info = *found;
   device = std::make_unique<rt::Device>(nullptr, ordinal);
   if (isBundle(options.model)) {
@@ -122,16 +138,19 @@ LoadedModel::LoadedModel(const ModelOptions &options, int ordinal, bool quiet) {
   compilation = importModel(options.model, std::move(compileOptions));
   KernelCompiler compiler(options.getCompilerOptions());
   compileModel(options.model, *compilation, compiler, quiet);
-  llvm::Expected<std::string> bytes = compilation->getBundle(getNvrtc(compiler).version);
+  llvm::Expected<std::string> bytes =
+      compilation->getBundle(getNvrtc(compiler).version);
   if (!bytes)
     failFor(options.model, bytes.takeError());
   model = DeviceRun::loadBytes(*bytes, ordinal);
 }
 
-static std::vector<TensorType> getTensorTypes(const std::vector<TensorInfo> &infos) {
+static std::vector<TensorType>
+getTensorTypes(const std::vector<TensorInfo> &infos) {
   std::vector<TensorType> types;
   for (const TensorInfo &info : infos)
-    types.push_back({info.name, static_cast<format::DType>(info.dtype), info.sizes});
+    types.push_back(
+        {info.name, static_cast<format::DType>(info.dtype), info.sizes});
   return types;
 }
 

@@ -21,7 +21,8 @@ public:
   std::vector<data::Tensor> read(const Interface &interface) const;
   /// Writes what --output asks for; prints a summary of all outputs where it
   /// asks for nothing.
-  void write(const Interface &interface, const std::vector<data::Tensor> &outputs) const;
+  void write(const Interface &interface,
+             const std::vector<data::Tensor> &outputs) const;
 
 private:
   std::vector<std::string> inputs, outputs;

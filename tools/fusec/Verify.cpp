@@ -33,11 +33,14 @@ private:
     Difference difference;
     double bound;
   };
-  std::vector<data::Tensor> getInputs(Compilation &compilation, NamedTensors &expected) const;
-  std::vector<data::Tensor> runOnDevice(Compilation &compilation, const DeviceInfo &info,
-                                        const std::vector<data::Tensor> &inputs) const;
-  void add(std::vector<Check> &checks, const std::string &name, const std::string &what,
-           const data::Tensor &got, const data::Tensor &expected) const;
+  std::vector<data::Tensor> getInputs(Compilation &compilation,
+                                      NamedTensors &expected) const;
+  std::vector<data::Tensor>
+  runOnDevice(Compilation &compilation, const DeviceInfo &info,
+              const std::vector<data::Tensor> &inputs) const;
+  void add(std::vector<Check> &checks, const std::string &name,
+           const std::string &what, const data::Tensor &got,
+           const data::Tensor &expected) const;
   void report(const std::vector<Check> &checks) const;
 };
 } // namespace
@@ -45,16 +48,21 @@ private:
 void VerifyCommand::addTo(CLI::App &app) {
   options.addTo(app, /*compilesKernels=*/true);
   tensors.addInputs(app);
-  app.add_option("--data", dataFile, "inputs and expected outputs, by name")->type_name("FILE.npz");
-  app.add_flag("--every-tensor", everyTensor,
-               "compares every intermediate tensor: compiled as further outputs");
+  app.add_option("--data", dataFile, "inputs and expected outputs, by name")
+      ->type_name("FILE.npz");
+  app.add_flag(
+      "--every-tensor", everyTensor,
+      "compares every intermediate tensor: compiled as further outputs");
   app.add_option("--tolerance", tolerance,
-                 "bound on |got - expected| / |expected| of a tensor; default by its type")
+                 "bound on |got - expected| / |expected| of a tensor; default "
+                 "by its type")
       ->type_name("X");
-  app.add_option("--device", device, "auto, cuda or reference (with --data, without a GPU)")
+  app.add_option("--device", device,
+                 "auto, cuda or reference (with --data, without a GPU)")
       ->check(CLI::IsMember({"auto", "cuda", "reference"}));
   app.add_option("--gpu", ordinal, "which device")->type_name("N");
-  app.add_option("--index-limit", indexLimit, "random integers are below it")->type_name("N");
+  app.add_option("--index-limit", indexLimit, "random integers are below it")
+      ->type_name("N");
   app.add_flag("-q,--quiet", quiet, "no progress");
 }
 
@@ -82,12 +90,14 @@ void VerifyCommand::add(std::vector<Check> &checks, const std::string &name,
                     tolerance ? *tolerance : getTolerance(expected.dtype)});
 }
 
-std::vector<data::Tensor> VerifyCommand::getInputs(Compilation &compilation,
-                                                   NamedTensors &expected) const {
+std::vector<data::Tensor>
+VerifyCommand::getInputs(Compilation &compilation,
+                         NamedTensors &expected) const {
   ModelOp model = compilation.getModel();
   Interface interface = getInterface(model);
   if (!dataFile.empty()) {
-    data::Result<std::vector<data::NamedTensor>> arrays = data::readNpz(dataFile);
+    data::Result<std::vector<data::NamedTensor>> arrays =
+        data::readNpz(dataFile);
     if (!arrays)
       fail(ExitCode::Input, arrays.error());
     Sample sample = splitSample(interface, std::move(*arrays));
@@ -98,11 +108,14 @@ std::vector<data::Tensor> VerifyCommand::getInputs(Compilation &compilation,
     return tensors.read(interface);
   std::vector<std::string> names = getDimNames(model);
   if (!names.empty())
-    fail(ExitCode::Usage, "expected --input, --data, or a size for every dimension for random "
-                          "inputs\nnote: --dim " + names.front() + "=N is missing");
+    fail(ExitCode::Usage,
+         "expected --input, --data, or a size for every dimension for random "
+         "inputs\nnote: --dim " +
+             names.front() + "=N is missing");
   std::vector<data::Tensor> inputs;
   for (const TensorType &type : interface.inputs)
-    inputs.push_back(makeRandomTensor(type.dtype, type.sizes, inputs.size() + 1, indexLimit));
+    inputs.push_back(makeRandomTensor(type.dtype, type.sizes, inputs.size() + 1,
+                                      indexLimit));
   return inputs;
 }
 
@@ -144,20 +157,26 @@ VerifyCommand::runOnDevice(Compilation &compilation, const DeviceInfo &info,
                            const std::vector<data::Tensor> &inputs) const {
   KernelCompiler compiler(options.getCompilerOptions());
   compileModel(options.model, compilation, compiler, quiet);
-  llvm::Expected<std::string> bytes = compilation.getBundle(getNvrtc(compiler).version);
+  llvm::Expected<std::string> bytes =
+      compilation.getBundle(getNvrtc(compiler).version);
   if (!bytes)
     failFor(options.model, bytes.takeError());
   rt::Device rtDevice(nullptr, ordinal);
   DeviceRun deviceRun(DeviceRun::loadBytes(*bytes, ordinal), rtDevice);
   std::vector<data::Tensor> outputs = deviceRun.run(inputs);
   if (!quiet)
-    llvm::errs() << info.text << ": " << deviceRun.getLaunches() << " kernels\n";
+    llvm::errs() << info.text << ": " << deviceRun.getLaunches()
+                 << " kernels\n";
   return outputs;
 }
 
 void VerifyCommand::report(const std::vector<Check> &checks) const {
   using Align = Table::Align;
-  Table table({{"tensor"}, {"compared"}, {"error", Align::Right}, {"bound", Align::Right}, {""}});
+  Table table({{"tensor"},
+               {"compared"},
+               {"error", Align::Right},
+               {"bound", Align::Right},
+               {""}});
   unsigned failures = 0;
   for (const Check &check : checks) {
     const Difference &difference = check.difference;
@@ -168,7 +187,8 @@ void VerifyCommand::report(const std::vector<Check> &checks) const {
     if (!difference.mismatch.empty())
       remark += ": " + difference.mismatch;
     if (difference.notFinite)
-      remark += ": " + std::to_string(difference.notFinite) + " elements differ in being finite";
+      remark += ": " + std::to_string(difference.notFinite) +
+                " elements differ in being finite";
     char error[16], bound[16];
     snprintf(error, sizeof(error), "%.1e", difference.norm);
     snprintf(bound, sizeof(bound), "%.1e", check.bound);
@@ -188,13 +208,16 @@ void VerifyCommand::run() {
     info = findDevice(ordinal, reason);
     if (!info)
       fail(ExitCode::Toolchain,
-           reason + "\nnote: --device=reference compares the reference with --data");
+           reason +
+               "\nnote: --device=reference compares the reference with --data");
   } else if (dataFile.empty())
-    fail(ExitCode::Usage, "--device=reference: expected --data with outputs to compare with");
+    fail(ExitCode::Usage,
+         "--device=reference: expected --data with outputs to compare with");
   CompileOptions compileOptions = options.getOptions();
   if (info)
     compileOptions.targets = {info->target};
-  std::unique_ptr<Compilation> compilation = importModel(options.model, compileOptions);
+  std::unique_ptr<Compilation> compilation =
+      importModel(options.model, compileOptions);
   NamedTensors expected;
   std::vector<data::Tensor> inputs = getInputs(*compilation, expected);
   if (everyTensor) {
@@ -202,7 +225,8 @@ void VerifyCommand::run() {
     exposeTensors(compilation->getModel());
   }
   Interface interface = getInterface(compilation->getModel());
-  std::vector<data::Tensor> reference = runReference(compilation->getModel(), inputs);
+  std::vector<data::Tensor> reference =
+      runReference(compilation->getModel(), inputs);
   std::vector<data::Tensor> results;
   if (info)
     results = runOnDevice(*compilation, *info, inputs);
@@ -222,9 +246,11 @@ void VerifyCommand::run() {
 }
 
 void fusec::addVerify(CLI::App &tool) {
-  addCommand<VerifyCommand>(tool, "verify",
-                            "Compares the GPU's results with the reference's, and with expected ones.",
-                            "  fusec verify model.onnx --data in_out.npz --every-tensor\n"
-                            "  fusec verify model.onnx --dim batch=128\n"
-                            "  fusec verify model.onnx --device=reference --data in_out.npz\n");
+  addCommand<VerifyCommand>(
+      tool, "verify",
+      "Compares the GPU's results with the reference's, and with expected "
+      "ones.",
+      "  fusec verify model.onnx --data in_out.npz --every-tensor\n"
+      "  fusec verify model.onnx --dim batch=128\n"
+      "  fusec verify model.onnx --device=reference --data in_out.npz\n");
 }

@@ -33,7 +33,9 @@ static int finish(ExitCode code, llvm::StringRef message) {
   message.split(lines, '\n');
   if (!message.empty())
     for (llvm::StringRef line : lines)
-      llvm::errs() << (line.starts_with("note: ") || line.starts_with(" ") ? "" : "error: ")
+      llvm::errs() << (line.starts_with("note: ") || line.starts_with(" ")
+                           ? ""
+                           : "error: ")
                    << line << "\n";
   return static_cast<int>(code);
 }
@@ -46,11 +48,13 @@ int main(int argc, char **argv) {
                 "fusec");
   tool.set_version_flag("--version", "fusec " FUSEC_VERSION);
   tool.require_subcommand(1);
-  tool.footer("fusec COMMAND --help says more. Exit status: 0 done, 1 model not supported,\n"
-              "2 usage, 3 unreadable or malformed input, 4 toolchain (NVRTC, driver, no device),\n"
+  tool.footer("fusec COMMAND --help says more. Exit status: 0 done, 1 model "
+              "not supported,\n"
+              "2 usage, 3 unreadable or malformed input, 4 toolchain (NVRTC, "
+              "driver, no device),\n"
               "5 verification failed, 70 internal error.");
-  for (auto add :
-       {addCompile, addRun, addVerify, addCheck, addExplain, addInspect, addBench})
+  for (auto add : {addCompile, addRun, addVerify, addCheck, addExplain,
+                   addInspect, addBench})
     add(tool);
   try {
     tool.parse(argc, argv);
