@@ -198,8 +198,8 @@ def Fusec_SignOp : Fusec_UnaryOp<"sign", Fusec_NumberTensor> {
 }
 def Fusec_ReluOp : Fusec_UnaryOp<"relu", Fusec_NumberTensor> {
   let summary = "max(x, 0); NaN propagates";
-  let cudaFloat = "fusec::maxNan({0}, decltype({0})(0))";
-  let cudaSigned = "fusec::max({0}, decltype({0})(0))";
+  let cudaFloat = "fusec::relu({0})";
+  let cudaSigned = "fusec::relu({0})";
   let cudaUnsigned = "{0}";
   let refFloat = "x[0] != x[0] ? x[0] : x[0] > 0 ? x[0] : T(0)";
   let refSigned = "x[0] > 0 ? x[0] : 0";

@@ -196,6 +196,8 @@ template <class Int> FUSEC_DEVICE Int min(Int a, Int b) {
 }
 template <class Int> FUSEC_DEVICE Int maxNan(Int a, Int b) { return max(a, b); }
 template <class Int> FUSEC_DEVICE Int minNan(Int a, Int b) { return min(a, b); }
+/// Any number; the operand may be an element of a vector.
+template <class T> FUSEC_DEVICE T relu(T x) { return maxNan(x, T(0)); }
 template <class Int> FUSEC_DEVICE Int clamp(Int x, Int low, Int high) {
   return minNan(high, maxNan(low, x));
 }
