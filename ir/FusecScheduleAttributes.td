@@ -28,8 +28,9 @@ def Fusec_GemmUnit : Fusec_Enum<"GemmUnit", "what multiplies",
 def Fusec_GemmScheduleAttr : Fusec_Attr<"GemmSchedule", "gemm_schedule"> {
   let summary = "tile of a block, its division, stages of the shared-memory ring";
   let description = [{
-    `divideM` and `divideN` are warps (mma), elements a thread (simt) or unused.
-    `fp32` chooses how fp32 operands multiply: exactly (ieee) or as tf32.
+    `divideM` and `divideN` are warps (mma), elements a thread (simt), threads a
+    block (gemv: on the wide side), or the blocks of a cluster along M and the
+    most blocks of the persistent grid (wgmma).
   }];
   let parameters = (ins EnumParameter<Fusec_GemmUnit>:$unit,
       "int64_t":$tileM, "int64_t":$tileN, "int64_t":$tileK,

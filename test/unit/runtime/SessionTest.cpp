@@ -86,8 +86,8 @@ TEST_F(SessionTest, GuardsChooseVariants) {
   EXPECT_EQ(wordAt<uint64_t>(small, 24), 7u);
   EXPECT_EQ(*wordAt<uint64_t *>(small, 32), 0u) << "the fault counter";
   EXPECT_EQ(fake->launches[1].symbol, "fake_scalar");
-  // Struct parameters have tail padding: 12 bytes become 16.
-  EXPECT_EQ(fake->launches[1].params.size(), 16u);
+  // The block ends with its last parameter: a pointer and four bytes.
+  EXPECT_EQ(fake->launches[1].params.size(), 12u);
   EXPECT_EQ(wordAt<char *>(fake->launches[1], 0),
             reinterpret_cast<char *>(tensors.x) + 4);
 
