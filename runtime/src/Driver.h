@@ -88,6 +88,8 @@ inline void *paramBufferSize() { return reinterpret_cast<void *>(2); }
   X(moduleUnload, "cuModuleUnload", (Module module))                                               \
   X(moduleFunction, "cuModuleGetFunction", (Function *function, Module module, const char *name))  \
   X(functionSetAttribute, "cuFuncSetAttribute", (Function function, int attribute, int value))     \
+  X(functionParamInfo, "cuFuncGetParamInfo", (Function function, size_t index, size_t *offset,       \
+                                              size_t *size))                                       \
   X(memAlloc, "cuMemAlloc_v2", (DevicePointer *pointer, size_t size))                              \
   X(memFree, "cuMemFree_v2", (DevicePointer pointer))                                              \
   X(memGetInfo, "cuMemGetInfo_v2", (size_t *free, size_t *total))                                  \

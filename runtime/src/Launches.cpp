@@ -62,7 +62,8 @@ private:
           uint64_t(computeSize(manifest, buffer.offset, dims, what));
       uint64_t size = uint64_t(computeSize(manifest, buffer.size, dims, what));
       uint64_t slot = arena.sizes[buffer.slot];
-      if (offset > slot || size > slot - offset)
+      // Nothing lies in an empty buffer, wherever its slice would begin.
+      if (size != 0 && (offset > slot || size > slot - offset))
         fail(FUSEC_MALFORMED,
              what + ": expected a range within the " + std::to_string(slot) +
                  " bytes of its slot, found " + std::to_string(size) +
@@ -135,9 +136,26 @@ private:
     }
     if (ready.empty())
       return ready;
-    for (const format::Param &param : launch.params) {
+    bool hasMap = false;
+    for (const format::Param &param : launch.params)
+      hasMap |= std::holds_alternative<format::TensorMapParam>(param);
+    for (size_t i = 0; i != launch.params.size(); ++i) {
+      const format::Param &param = launch.params[i];
       format::ParamLayout layout = format::paramLayout(param);
       size_t offset = alignUp(ready.blockBytes, layout.alignment);
+      // Tensor maps are aligned in the constant bank, behind words of the
+      // driver's own, so that only the driver knows their offsets. Kernels with
+      // maps take no structs: each parameter is one of the function's.
+      size_t actual = 0, size = 0;
+      if (hasMap && model.device().driver().functionParamInfo(
+                        ready.function, i, &actual, &size) == cuda::success) {
+        if (size != layout.size)
+          fail(FUSEC_MALFORMED, what + ": expected parameter " +
+                                    std::to_string(i) + " of " +
+                                    std::to_string(layout.size) +
+                                    " bytes, found " + std::to_string(size));
+        offset = actual;
+      }
       ready.blockBytes = offset + layout.size;
       ready.block.resize((ready.blockBytes + sizeof(cuda::TensorMap) - 1) /
                          sizeof(cuda::TensorMap));

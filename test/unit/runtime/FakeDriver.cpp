@@ -158,6 +158,11 @@ Result cuModuleGetFunction(Function *function, Module module,
   *function = reinterpret_cast<Function>(functions().back().get());
   return success;
 }
+// The fake kernels take their parameters at natural alignment, which is what
+// the library assumes of a driver that cannot tell.
+Result cuFuncGetParamInfo(Function, size_t, size_t *, size_t *) {
+  return invalidValue;
+}
 Result cuFuncSetAttribute(Function, int, int value) {
   ENTER("cuFuncSetAttribute", true)
   return value > state().maxSharedMemory ? invalidValue : success;
