@@ -288,11 +288,17 @@ std::string KernelWriter::print(Expr expr, ArrayRef<std::string> dims) {
     return factors[0].isConstant() ? text + " * " + print(factors[0], dims)
                                    : text;
   }
-  case ExprKind::FloorDiv:
-    // Indices that kernels evaluate are not negative, so that C's division is
+  case ExprKind::FloorDiv: {
+    Expr numerator = expr.getOperands()[0], divisor = expr.getOperands()[1];
+    // Leaves are not negative, so that without a minus sign C's division is
     // the floor.
-    return nested(expr.getOperands()[0]) + " / " +
-           nested(expr.getOperands()[1]);
+    if (llvm::all_of(getTerms(numerator), [](Expr term) {
+          return splitCoefficient(term).first >= 0;
+        }))
+      return nested(numerator) + " / " + nested(divisor);
+    return "fusec::floorDivide<" + indexType() + ">(" + print(numerator, dims) +
+           ", " + print(divisor, dims) + ")";
+  }
   case ExprKind::Min:
   case ExprKind::Max:
     return std::string(expr.getKind() == ExprKind::Min ? "fusec::min"

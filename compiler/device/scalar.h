@@ -216,6 +216,12 @@ template <class Int> FUSEC_DEVICE Int intNeg(Int a) {
   return intSub(Int(0), a);
 }
 
+/// The quotient rounded down, of a positive divisor: for indices.
+template <class T> FUSEC_DEVICE T floorDivide(T a, T b) {
+  T quotient = a / b;
+  return quotient - T(a % b < 0);
+}
+
 /// Truncating division; x/0 = 0, lowest/-1 = lowest.
 template <class Int> FUSEC_DEVICE Int intDiv(Int a, Int b) {
   if (b == Int(0))

@@ -54,7 +54,8 @@ FusionVerdict fusec::checkFusion(const FusionGroups &groups, unsigned producer,
   for (Operation *op : ops)
     if (auto lookup = dyn_cast<LookupOp>(op))
       for (Value table : lookup.getTables())
-        if (Operation *source = table.getDefiningOp(); source && members.contains(source))
+        if (Operation *source = table.getDefiningOp();
+            source && members.contains(source))
           return refuse("the lookup reads its tables from memory");
 
   if (from.family == Family::Gemm || to.family == Family::Gemm) {

@@ -31,7 +31,8 @@ static std::string describe(int number) {
 }
 
 std::string callGuarded(llvm::function_ref<void()> call, unsigned seconds) {
-  constexpr int watched[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGALRM, SIGABRT};
+  constexpr int watched[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
+                             SIGTRAP, SIGALRM, SIGABRT};
   constexpr size_t count = sizeof(watched) / sizeof(watched[0]);
   struct sigaction action = {}, before[count];
   action.sa_handler = onSignal;

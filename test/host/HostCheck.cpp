@@ -13,7 +13,8 @@ using namespace mlir;
 
 namespace fusec {
 
-/// Relative to the largest element: a sum that cancels is as exact as its terms.
+/// Relative to the largest element: a sum that cancels is as exact as its
+/// terms.
 static double getTolerance(Type type) {
   if (type.isF16())
     return 0x1p-9;
@@ -22,7 +23,8 @@ static double getTolerance(Type type) {
   return type.isF32() ? 0x1p-17 : 0x1p-46;
 }
 
-std::string compareWithReference(const reference::Tensor &expected, const reference::Tensor &got) {
+std::string compareWithReference(const reference::Tensor &expected,
+                                 const reference::Tensor &got) {
   if (expected.getSizes() != got.getSizes())
     return "sizes differ";
   Type type = expected.getElementType();
@@ -30,8 +32,11 @@ std::string compareWithReference(const reference::Tensor &expected, const refere
     ArrayRef<char> wanted = expected.getBytes(), bytes = got.getBytes();
     if (wanted == bytes)
       return "";
-    size_t at = std::mismatch(wanted.begin(), wanted.end(), bytes.begin()).first - wanted.begin();
-    return llvm::formatv("element {0} differs", at / expected.getElementBytes());
+    size_t at =
+        std::mismatch(wanted.begin(), wanted.end(), bytes.begin()).first -
+        wanted.begin();
+    return llvm::formatv("element {0} differs",
+                         at / expected.getElementBytes());
   }
   std::vector<double> wanted = reference::loadAll<double>(expected),
                       values = reference::loadAll<double>(got);
@@ -40,21 +45,26 @@ std::string compareWithReference(const reference::Tensor &expected, const refere
     if (std::isfinite(value))
       largest = std::max(largest, std::fabs(value));
   for (size_t i = 0; i < wanted.size(); ++i)
-    if (wanted[i] != values[i] && !(std::isnan(wanted[i]) && std::isnan(values[i])) &&
+    if (wanted[i] != values[i] &&
+        !(std::isnan(wanted[i]) && std::isnan(values[i])) &&
         !(std::fabs(wanted[i] - values[i]) <= getTolerance(type) * largest))
-      return llvm::formatv("element {0}: expected {1}, got {2}", i, wanted[i], values[i]);
+      return llvm::formatv("element {0}: expected {1}, got {2}", i, wanted[i],
+                           values[i]);
   return "";
 }
 
-std::string checkPlan(HostPlan &plan, const KernelLibrary &library,
-                      ArrayRef<reference::Tensor> inputs,
-                      llvm::function_ref<std::string(const reference::Tensors &outputs)> judge) {
+std::string checkPlan(
+    HostPlan &plan, const KernelLibrary &library,
+    ArrayRef<reference::Tensor> inputs,
+    llvm::function_ref<std::string(const reference::Tensors &outputs)> judge) {
   PlanOp op = plan.getPlan();
   DiagnosticCollector diagnostics(*op->getContext());
   reference::Dims dims;
   auto expected = reference::evaluate(op, inputs);
-  if (failed(expected) || failed(reference::bindInputs(plan.getModel(), inputs, {}, dims)))
-    return llvm::toString(diagnostics.take(ErrorKind::Internal, "evaluation of the plan"));
+  if (failed(expected) ||
+      failed(reference::bindInputs(plan.getModel(), inputs, {}, dims)))
+    return llvm::toString(
+        diagnostics.take(ErrorKind::Internal, "evaluation of the plan"));
 
   unsigned choices = 1;
   auto runRound = [&](HostPlan::Round round) -> std::string {
@@ -64,21 +74,25 @@ std::string checkPlan(HostPlan &plan, const KernelLibrary &library,
       return error;
     choices = std::max(choices, result->choices);
     for (auto [i, output] : llvm::enumerate(result->outputs)) {
-      std::string difference = compareWithReference(expected->outputs[i], output);
+      std::string difference =
+          compareWithReference(expected->outputs[i], output);
       if (!difference.empty())
-        return llvm::formatv("output {0} against the reference: {1}", i, difference);
+        return llvm::formatv("output {0} against the reference: {1}", i,
+                             difference);
     }
     if ((result->faults != 0) != (expected->faults != 0))
-      return llvm::formatv("expected {0} indices out of range, got {1}", expected->faults,
-                           result->faults);
+      return llvm::formatv("expected {0} indices out of range, got {1}",
+                           expected->faults, result->faults);
     return judge(result->outputs);
   };
   for (unsigned choice = 0; choice < choices; ++choice)
-    if (std::string error = runRound({Placement::Aligned, choice, 0xff}); !error.empty())
+    if (std::string error = runRound({Placement::Aligned, choice, 0xff});
+        !error.empty())
       return llvm::formatv("variant {0} of each step: {1}", choice, error);
   if (std::string error = runRound({Placement::Flush, 0, 0xa5}); !error.empty())
     return "tensors before the end of a page: " + error;
-  if (std::string error = runRound({Placement::Shifted, 0, 0xa5}); !error.empty())
+  if (std::string error = runRound({Placement::Shifted, 0, 0xa5});
+      !error.empty())
     return "tensors not aligned: " + error;
   return "";
 }

@@ -10,13 +10,16 @@ namespace fusec {
 
 constexpr uint64_t page = 4096;
 
-static uint64_t roundUp(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
+static uint64_t roundUp(uint64_t value, uint64_t to) {
+  return (value + to - 1) / to * to;
+}
 
-HostMemory::HostMemory(uint64_t bytes, Placement placement, uint64_t elementBytes,
-                       unsigned char poison)
+HostMemory::HostMemory(uint64_t bytes, Placement placement,
+                       uint64_t elementBytes, unsigned char poison)
     : bytes(bytes), poison(poison) {
   pageBytes = roundUp(bytes + 256, page);
-  void *all = mmap(nullptr, pageBytes + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void *all = mmap(nullptr, pageBytes + 2 * page, PROT_NONE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (all == MAP_FAILED)
     return;
   pages = static_cast<char *>(all) + page;
@@ -43,8 +46,11 @@ HostMemory::~HostMemory() {
 void HostMemory::protect() { mprotect(pages, pageBytes, PROT_READ); }
 
 bool HostMemory::isIntact() const {
-  auto isPoison = [&](char c) { return static_cast<unsigned char>(c) == poison; };
-  return std::all_of(static_cast<const char *>(pages), static_cast<const char *>(start), isPoison) &&
+  auto isPoison = [&](char c) {
+    return static_cast<unsigned char>(c) == poison;
+  };
+  return std::all_of(static_cast<const char *>(pages),
+                     static_cast<const char *>(start), isPoison) &&
          std::all_of(static_cast<const char *>(start + bytes),
                      static_cast<const char *>(pages + pageBytes), isPoison);
 }

@@ -6,14 +6,15 @@
 #ifndef FUSEC_TEST_HOST_HOSTMEMORY_H
 #define FUSEC_TEST_HOST_HOSTMEMORY_H
 
-#include <cstdint>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 namespace fusec {
 
 enum class Placement {
-  Aligned, // begins at a multiple of 256, as the library places everything of its own
+  Aligned, // begins at a multiple of 256, as the library places everything of
+           // its own
   Flush,   // ends where the last page does
   Shifted  // begins one element after a page does: aligned for the element only
 };
@@ -21,7 +22,8 @@ enum class Placement {
 class HostMemory {
 public:
   HostMemory() = default;
-  HostMemory(uint64_t bytes, Placement placement, uint64_t elementBytes, unsigned char poison);
+  HostMemory(uint64_t bytes, Placement placement, uint64_t elementBytes,
+             unsigned char poison);
   HostMemory(HostMemory &&other) noexcept { *this = std::move(other); }
   HostMemory &operator=(HostMemory &&other) noexcept {
     std::swap(pages, other.pages);

@@ -16,8 +16,8 @@ namespace {
 /// One run of a plan: its memory, and the launches in it.
 class Run {
 public:
-  Run(PlanOp plan, ModelOp model, const KernelLibrary &library, const reference::Dims &dims,
-      HostPlan::Round round)
+  Run(PlanOp plan, ModelOp model, const KernelLibrary &library,
+      const reference::Dims &dims, HostPlan::Round round)
       : plan(plan), model(model), library(library), dims(dims), round(round) {}
 
   bool layOut(ArrayRef<reference::Tensor> tensors);
@@ -39,7 +39,8 @@ private:
       error = "cannot compute " + expr.str();
     return value.value_or(0);
   }
-  std::vector<char> packParams(ArrayRef<KernelParam> params, std::vector<size_t> &starts);
+  std::vector<char> packParams(ArrayRef<KernelParam> params,
+                               std::vector<size_t> &starts);
 
   PlanOp plan;
   ModelOp model;
@@ -57,17 +58,20 @@ private:
 bool Run::layOut(ArrayRef<reference::Tensor> tensors) {
   for (const reference::Tensor &tensor : tensors) {
     ArrayRef<char> bytes = tensor.getBytes();
-    inputs.emplace_back(bytes.size(), round.placement, tensor.getElementBytes(), round.poison);
+    inputs.emplace_back(bytes.size(), round.placement, tensor.getElementBytes(),
+                        round.poison);
     if (!bytes.empty())
       std::memcpy(inputs.back().data(), bytes.data(), bytes.size());
     inputs.back().protect();
   }
   for (Value value : model.getBody().front().getTerminator()->getOperands()) {
     auto type = cast<RankedTensorType>(value.getType());
-    auto sizes = dims.getSizes(type, [&](const Twine &message) { error = message.str(); });
+    auto sizes = dims.getSizes(
+        type, [&](const Twine &message) { error = message.str(); });
     if (failed(sizes))
       return false;
-    results.push_back(reference::Tensor::allocate(type.getElementType(), *sizes));
+    results.push_back(
+        reference::Tensor::allocate(type.getElementType(), *sizes));
     outputs.emplace_back(results.back().getBytes().size(), round.placement,
                          results.back().getElementBytes(), round.poison);
   }
@@ -128,7 +132,10 @@ bool Run::holds(VariantAttr variant) {
       good = lhs != rhs;
       break;
     case GuardKind::Aligned:
-      good = reinterpret_cast<uintptr_t>(pointers.lookup(guard.getBuffer().getValue())) % rhs == 0;
+      good = reinterpret_cast<uintptr_t>(
+                 pointers.lookup(guard.getBuffer().getValue())) %
+                 rhs ==
+             0;
       break;
     }
     if (!good)
@@ -137,7 +144,8 @@ bool Run::holds(VariantAttr variant) {
   return true;
 }
 
-std::vector<char> Run::packParams(ArrayRef<KernelParam> params, std::vector<size_t> &starts) {
+std::vector<char> Run::packParams(ArrayRef<KernelParam> params,
+                                  std::vector<size_t> &starts) {
   std::vector<char> bytes;
   auto append = [&](const auto &value) {
     const char *from = reinterpret_cast<const char *>(&value);
@@ -162,7 +170,9 @@ std::vector<char> Run::packParams(ArrayRef<KernelParam> params, std::vector<size
 
 bool Run::launch(StepOp step, const HostVariant &variant) {
   auto describe = [&](StringRef what) {
-    return llvm::formatv("step '{0}' {1}: {2}", step.getName(), variant.variant, what).str();
+    return llvm::formatv("step '{0}' {1}: {2}", step.getName(), variant.variant,
+                         what)
+        .str();
   };
   KernelLibrary::Entry entry = library.getEntry(variant.kernel);
   if (!entry)
@@ -176,14 +186,15 @@ bool Run::launch(StepOp step, const HostVariant &variant) {
   for (int i = 0; i < 3; ++i) {
     int64_t extent = evaluate(variant.source.grid[i]);
     if (extent < 0 || extent > INT32_MAX)
-      return fail(describe("has a grid of " + std::to_string(extent) + " blocks"));
+      return fail(
+          describe("has a grid of " + std::to_string(extent) + " blocks"));
     grid[i] = extent;
   }
   if (!error.empty())
     return fail(describe(error));
   long long blocks = static_cast<long long>(grid[0]) * grid[1] * grid[2];
-  std::string stopped =
-      callGuarded([&] { entry(params.data(), grid, 0, blocks); }, secondsPerKernel);
+  std::string stopped = callGuarded(
+      [&] { entry(params.data(), grid, 0, blocks); }, secondsPerKernel);
   return stopped.empty() || fail(describe(stopped));
 }
 
@@ -191,7 +202,8 @@ bool Run::checkFences(StepOp step) {
   for (const auto *group : {&slots, &outputs})
     for (auto [i, memory] : llvm::enumerate(*group))
       if (!memory.isIntact())
-        return fail(llvm::formatv("step '{0}' writes beside {1} {2}", step.getName(),
+        return fail(llvm::formatv("step '{0}' writes beside {1} {2}",
+                                  step.getName(),
                                   group == &slots ? "slot" : "output", i)
                         .str());
   return true;
@@ -223,7 +235,8 @@ LogicalResult HostPlan::emit(KernelLibrary &library) {
     for (auto variant : op.getVariants().getAsRange<VariantAttr>()) {
       if (isForDeviceOnly(variant))
         continue;
-      FailureOr<KernelSource> source = emitKernel(op, variant, KernelLibrary::symbol);
+      FailureOr<KernelSource> source =
+          emitKernel(op, variant, KernelLibrary::symbol);
       if (failed(source))
         return failure();
       unsigned kernel = library.add(source->text);
@@ -234,10 +247,9 @@ LogicalResult HostPlan::emit(KernelLibrary &library) {
   return success();
 }
 
-std::optional<HostPlan::Result> HostPlan::run(const KernelLibrary &library,
-                                              ArrayRef<reference::Tensor> inputs,
-                                              const reference::Dims &dims, Round round,
-                                              std::string &error) {
+std::optional<HostPlan::Result>
+HostPlan::run(const KernelLibrary &library, ArrayRef<reference::Tensor> inputs,
+              const reference::Dims &dims, Round round, std::string &error) {
   Run run(plan, model, library, dims, round);
   Result result;
   auto fail = [&] {
@@ -256,7 +268,8 @@ std::optional<HostPlan::Result> HostPlan::run(const KernelLibrary &library,
       return std::nullopt;
     }
     result.choices = std::max<unsigned>(result.choices, possible.size());
-    HostVariant *chosen = possible[std::min<size_t>(round.choice, possible.size() - 1)];
+    HostVariant *chosen =
+        possible[std::min<size_t>(round.choice, possible.size() - 1)];
     if (!run.launch(step.op, *chosen) || !run.checkFences(step.op))
       return fail();
     chosen->wasRun = true;
@@ -270,7 +283,8 @@ std::vector<std::string> HostPlan::getUnused() const {
   for (const Step &step : steps)
     for (const HostVariant &variant : step.variants)
       if (!variant.wasRun)
-        names.push_back(llvm::formatv("{0}: {1}", StepOp(step.op).getName(), variant.variant));
+        names.push_back(llvm::formatv("{0}: {1}", StepOp(step.op).getName(),
+                                      variant.variant));
   return names;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Executes the kernels of a plan on the CPU, in memory laid out as the plan says.
+// Executes the kernels of a plan on the CPU, in memory laid out as the plan
+// says.
 
 #ifndef FUSEC_TEST_HOST_HOSTPLAN_H
 #define FUSEC_TEST_HOST_HOSTPLAN_H
@@ -23,7 +24,8 @@ class HostPlan {
 public:
   HostPlan(PlanOp plan, ModelOp model) : plan(plan), model(model) {}
 
-  /// Emits every variant of every step that can run on a host. Errors are reported at the steps.
+  /// Emits every variant of every step that can run on a host. Errors are
+  /// reported at the steps.
   mlir::LogicalResult emit(KernelLibrary &library);
 
   /// One execution.
@@ -40,8 +42,10 @@ public:
     unsigned choices = 0;
   };
   /// Runs it; the message says which step failed, and how.
-  std::optional<Result> run(const KernelLibrary &library, llvm::ArrayRef<reference::Tensor> inputs,
-                            const reference::Dims &dims, Round round, std::string &error);
+  std::optional<Result> run(const KernelLibrary &library,
+                            llvm::ArrayRef<reference::Tensor> inputs,
+                            const reference::Dims &dims, Round round,
+                            std::string &error);
 
   PlanOp getPlan() const { return plan; }
   ModelOp getModel() const { return model; }

@@ -2,8 +2,10 @@
 //
 // fusec-host-suite: executes every emitted kernel on the CPU.
 //
-//   fusec-host-suite CASES... [--mode=static|symbolic|both] [--fusion=on|off|both]
-//                    [--filter=REGEX] [--arch=TARGET] [--compiler=C++] [--work=DIR]
+//   fusec-host-suite CASES... [--mode=static|symbolic|both]
+//   [--fusion=on|off|both]
+//                    [--filter=REGEX] [--arch=TARGET] [--compiler=C++]
+//                    [--work=DIR]
 //                    [--jobs=N] [--unused]
 //
 // Cases are those of the node suite. The kernels of all variants of all steps
@@ -29,8 +31,8 @@ using namespace fusec;
 namespace {
 struct Options {
   std::vector<std::string> cases;
-  std::string mode = "both", fusion = "both", filter, target = "sm_90a", compiler = "c++",
-              work = "host-kernels";
+  std::string mode = "both", fusion = "both", filter, target = "sm_90a",
+              compiler = "c++", work = "host-kernels";
   unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
   bool unused = false;
 };
@@ -51,7 +53,8 @@ class Suite {
 public:
   explicit Suite(Options options)
       : options(std::move(options)),
-        library(this->options.compiler, this->options.work, this->options.jobs) {}
+        library(this->options.compiler, this->options.work,
+                this->options.jobs) {}
   int run();
 
 private:
@@ -70,12 +73,14 @@ void Suite::prepare(Job &job) {
   CompileOptions compileOptions;
   compileOptions.targets = {options.target};
   compileOptions.fuse = job.fuse;
-  if (std::optional<Verdict> verdict = addConstants(*job.testCase, compileOptions)) {
+  if (std::optional<Verdict> verdict =
+          addConstants(*job.testCase, compileOptions)) {
     job.verdict = std::move(*verdict);
     return;
   }
   auto compilation = Compilation::importFile(
-      job.symbolic ? *job.testCase->symbolicModel : job.testCase->model, compileOptions);
+      job.symbolic ? *job.testCase->symbolicModel : job.testCase->model,
+      compileOptions);
   if (!compilation) {
     job.verdict = fromError(compilation.takeError());
     return;
@@ -86,24 +91,27 @@ void Suite::prepare(Job &job) {
     return;
   }
   DiagnosticCollector diagnostics(job.compilation->getContext());
-  job.plan = std::make_unique<HostPlan>(*job.compilation->getModule().getOps<PlanOp>().begin(),
-                                        job.compilation->getModel());
+  job.plan = std::make_unique<HostPlan>(
+      *job.compilation->getModule().getOps<PlanOp>().begin(),
+      job.compilation->getModel());
   if (failed(job.plan->emit(library)))
     job.verdict = fromError(diagnostics.take(ErrorKind::Internal, "emission"));
 }
 
 Verdict Suite::execute(Job &job) {
   ModelOp model = job.compilation->getModel();
-  std::vector<data::Tensor> inputs = readInputs(*job.testCase, getInterface(model));
+  std::vector<data::Tensor> inputs =
+      readInputs(*job.testCase, getInterface(model));
   llvm::SmallVector<reference::Tensor> arguments;
   for (const data::Tensor &input : inputs)
     arguments.push_back(toReference(input, model.getContext()));
-  std::string error = checkPlan(*job.plan, library, arguments, [&](const reference::Tensors &outputs) {
-    std::vector<data::Tensor> results;
-    for (const reference::Tensor &output : outputs)
-      results.push_back(fromReference(output));
-    return judge(*job.testCase, results).message;
-  });
+  std::string error = checkPlan(
+      *job.plan, library, arguments, [&](const reference::Tensors &outputs) {
+        std::vector<data::Tensor> results;
+        for (const reference::Tensor &output : outputs)
+          results.push_back(fromReference(output));
+        return judge(*job.testCase, results).message;
+      });
   return error.empty() ? Verdict{"pass", ""} : failed(error);
 }
 
@@ -147,12 +155,15 @@ int Suite::run() {
     for (bool symbolic : {false, true})
       for (bool fuse : {true, false}) {
         if (options.mode == (symbolic ? "static" : "symbolic") ||
-            options.fusion == (fuse ? "off" : "on") || (symbolic && !testCase.symbolicModel))
+            options.fusion == (fuse ? "off" : "on") ||
+            (symbolic && !testCase.symbolicModel))
           continue;
-        jobs.push_back({&testCase, symbolic, fuse, nullptr, nullptr, std::nullopt});
+        jobs.push_back(
+            {&testCase, symbolic, fuse, nullptr, nullptr, std::nullopt});
       }
   for (size_t first = 0; first < jobs.size(); first += batchSize) {
-    llvm::MutableArrayRef<Job> batch(&jobs[first], std::min(batchSize, jobs.size() - first));
+    llvm::MutableArrayRef<Job> batch(&jobs[first],
+                                     std::min(batchSize, jobs.size() - first));
     for (Job &job : batch)
       prepare(job);
     library.build();
@@ -168,9 +179,10 @@ int Suite::run() {
       job.compilation.reset();
     }
   }
-  llvm::outs() << llvm::formatv(
-      "{0} passed, {1} failed; {2} kernels from {3} variants of steps, {4} of them never run\n",
-      passes, failures, library.size(), variants, unused);
+  llvm::outs() << llvm::formatv("{0} passed, {1} failed; {2} kernels from {3} "
+                                "variants of steps, {4} of them never run\n",
+                                passes, failures, library.size(), variants,
+                                unused);
   return failures == 0 && passes != 0 ? 0 : 1;
 }
 
@@ -200,15 +212,19 @@ int main(int argc, char **argv) {
     else
       good = false;
   }
-  auto oneOf = [](const std::string &value, std::initializer_list<const char *> values) {
+  auto oneOf = [](const std::string &value,
+                  std::initializer_list<const char *> values) {
     return std::find(values.begin(), values.end(), value) != values.end();
   };
-  good &= !options.cases.empty() && oneOf(options.mode, {"static", "symbolic", "both"}) &&
+  good &= !options.cases.empty() &&
+          oneOf(options.mode, {"static", "symbolic", "both"}) &&
           oneOf(options.fusion, {"on", "off", "both"});
   if (!good) {
-    llvm::errs() << "usage: fusec-host-suite CASES... [--mode=static|symbolic|both] "
-                    "[--fusion=on|off|both] [--filter=REGEX] [--arch=TARGET] [--compiler=C++] "
-                    "[--work=DIR] [--jobs=N] [--unused]\n";
+    llvm::errs()
+        << "usage: fusec-host-suite CASES... [--mode=static|symbolic|both] "
+           "[--fusion=on|off|both] [--filter=REGEX] [--arch=TARGET] "
+           "[--compiler=C++] "
+           "[--work=DIR] [--jobs=N] [--unused]\n";
     return 2;
   }
   return Suite(std::move(options)).run();

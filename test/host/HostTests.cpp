@@ -19,9 +19,9 @@ protected:
     std::string error;
     if (!library.prepare(error))
       return error;
-    unsigned kernel = library.add("#include \"vector.h\"\nextern \"C\" FUSEC_KERNEL(256) " +
-                                  KernelLibrary::symbol.str() + "(float *x, int n) {\n" + body +
-                                  "\n}\n");
+    unsigned kernel = library.add(
+        "#include \"vector.h\"\nextern \"C\" FUSEC_KERNEL(256) " +
+        KernelLibrary::symbol.str() + "(float *x, int n) {\n" + body + "\n}\n");
     library.build();
     KernelLibrary::Entry entry = library.getEntry(kernel);
     if (!entry)
@@ -32,7 +32,8 @@ protected:
   }
 };
 
-constexpr const char *wideStore = "fusec::store<4>(x, fusec::Vec<float, 4>{{1, 2, 3, 4}});";
+constexpr const char *wideStore =
+    "fusec::store<4>(x, fusec::Vec<float, 4>{{1, 2, 3, 4}});";
 
 TEST_F(HostExecution, RunsWhatIsRight) {
   HostMemory memory(16, Placement::Aligned, 4, 0xff);
@@ -48,12 +49,14 @@ TEST_F(HostExecution, FindsAlignmentThatIsAssumed) {
 TEST_F(HostExecution, FindsReadsPastTheEnd) {
   HostMemory memory(20, Placement::Flush, 4, 0xff);
   EXPECT_EQ(run("x[0] = x[n];", memory.data(), 4), "");
-  EXPECT_EQ(run("x[0] = x[n];", memory.data(), 5), "touches memory that is not its own");
+  EXPECT_EQ(run("x[0] = x[n];", memory.data(), 5),
+            "touches memory that is not its own");
 }
 TEST_F(HostExecution, FindsWritesToInputs) {
   HostMemory memory(16, Placement::Aligned, 4, 0xff);
   memory.protect();
-  EXPECT_EQ(run(wideStore, memory.data(), 4), "touches memory that is not its own");
+  EXPECT_EQ(run(wideStore, memory.data(), 4),
+            "touches memory that is not its own");
 }
 TEST_F(HostExecution, FindsWritesBesides) {
   HostMemory memory(16, Placement::Aligned, 4, 0xff);
@@ -65,9 +68,11 @@ TEST_F(HostExecution, FindsDivisionByZero) {
   EXPECT_EQ(run("x[0] = 3 / n;", memory.data(), 0), "divides by zero");
 }
 TEST_F(HostExecution, FindsLoopsWithoutEnd) {
-  EXPECT_EQ(run("for (volatile int i = 0; i <= n; i = 0);", nullptr, 0), "does not end");
+  EXPECT_EQ(run("for (volatile int i = 0; i <= n; i = 0);", nullptr, 0),
+            "does not end");
 }
 TEST_F(HostExecution, NamesTheKernelThatDoesNotCompile) {
-  EXPECT_NE(run("x[0] = y;", nullptr, 0).find("was not declared"), std::string::npos);
+  EXPECT_NE(run("x[0] = y;", nullptr, 0).find("was not declared"),
+            std::string::npos);
 }
 } // namespace

@@ -23,12 +23,22 @@ constexpr size_t kernelsPerUnit = 24;
 /// Division of kernels by templates makes optimising dearer than running: the
 /// cases are small. Accesses that are not as aligned as their type says would
 /// pass unseen on this machine; they trap.
-static const StringRef flags[] = {"-std=c++17", "-O0", "-g0", "-w", "-fPIC", "-shared",
-                                  "-fno-gnu-unique", "-ffp-contract=off", "-DFUSEC_HOST",
-                                  "-fsanitize=alignment", "-fsanitize-undefined-trap-on-error"};
+static const StringRef flags[] = {"-std=c++17",
+                                  "-O0",
+                                  "-g0",
+                                  "-w",
+                                  "-fPIC",
+                                  "-shared",
+                                  "-fno-gnu-unique",
+                                  "-ffp-contract=off",
+                                  "-DFUSEC_HOST",
+                                  "-fsanitize=alignment",
+                                  "-fsanitize-undefined-trap-on-error"};
 
 static std::string hash(StringRef text) {
-  return toHex(ArrayRef<uint8_t>(SHA256::hash(arrayRefFromStringRef(text))).take_front(12), true);
+  return toHex(ArrayRef<uint8_t>(SHA256::hash(arrayRefFromStringRef(text)))
+                   .take_front(12),
+               true);
 }
 
 static bool writeFile(const std::string &path, StringRef text) {
@@ -39,8 +49,10 @@ static bool writeFile(const std::string &path, StringRef text) {
   return !code && !os.has_error();
 }
 
-KernelLibrary::KernelLibrary(std::string compiler, std::string folder, unsigned jobs)
-    : compiler(std::move(compiler)), folder(std::move(folder)), jobs(std::max(jobs, 1u)) {}
+KernelLibrary::KernelLibrary(std::string compiler, std::string folder,
+                             unsigned jobs)
+    : compiler(std::move(compiler)), folder(std::move(folder)),
+      jobs(std::max(jobs, 1u)) {}
 
 bool KernelLibrary::prepare(std::string &error) {
   if (ErrorOr<std::string> found = sys::findProgramByName(compiler)) {
@@ -78,7 +90,9 @@ unsigned KernelLibrary::add(StringRef text) {
   return it->second;
 }
 
-static std::string getSymbol(unsigned kernel) { return "kernel_" + std::to_string(kernel); }
+static std::string getSymbol(unsigned kernel) {
+  return "kernel_" + std::to_string(kernel);
+}
 
 KernelLibrary::Unit KernelLibrary::write(std::vector<unsigned> members) const {
   std::set<StringRef> includes;
@@ -118,18 +132,21 @@ void KernelLibrary::compile(std::vector<Unit> &units) const {
     running.erase(running.begin());
     sys::ProcessInfo result = sys::Wait(process, std::nullopt);
     unit->isCompiled =
-        result.ReturnCode == 0 && !sys::fs::rename(unit->base + ".tmp", unit->base + ".so");
+        result.ReturnCode == 0 &&
+        !sys::fs::rename(unit->base + ".tmp", unit->base + ".so");
   };
   for (Unit &unit : units) {
     if (unit.isCompiled)
       continue;
-    std::string source = unit.base + ".cpp", object = unit.base + ".tmp", log = unit.base + ".log",
-                include = folder + "/include";
+    std::string source = unit.base + ".cpp", object = unit.base + ".tmp",
+                log = unit.base + ".log", include = folder + "/include";
     std::vector<StringRef> arguments = {compiler};
     arguments.insert(arguments.end(), std::begin(flags), std::end(flags));
     arguments.insert(arguments.end(), {"-I", include, source, "-o", object});
-    std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log), StringRef(log)};
-    running.push_back({&unit, sys::ExecuteNoWait(compiler, arguments, std::nullopt, redirects)});
+    std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),
+                                            StringRef(log)};
+    running.push_back({&unit, sys::ExecuteNoWait(compiler, arguments,
+                                                 std::nullopt, redirects)});
     if (running.size() == jobs)
       finishOne();
   }
@@ -153,8 +170,8 @@ void KernelLibrary::load(const Unit &unit) {
   for (unsigned number : unit.kernels) {
     Kernel &kernel = kernels[number];
     if (library)
-      kernel.entry =
-          reinterpret_cast<Entry>(dlsym(library, (getSymbol(number) + "_host").c_str()));
+      kernel.entry = reinterpret_cast<Entry>(
+          dlsym(library, (getSymbol(number) + "_host").c_str()));
     if (!kernel.entry)
       kernel.error = dlerror();
   }
@@ -163,7 +180,8 @@ void KernelLibrary::load(const Unit &unit) {
 void KernelLibrary::build() {
   std::vector<Unit> units;
   while (built < kernels.size()) {
-    std::vector<unsigned> members(std::min(kernelsPerUnit, kernels.size() - built));
+    std::vector<unsigned> members(
+        std::min(kernelsPerUnit, kernels.size() - built));
     std::iota(members.begin(), members.end(), built);
     built += members.size();
     units.push_back(write(std::move(members)));

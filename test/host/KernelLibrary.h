@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Emitted kernels, compiled for the host. Texts that differ only in comments
-// are compiled once; several dozen share a file, each in a namespace of its own,
-// since what a file costs is mostly its headers. What was compiled before from
-// the same text, by the same headers and flags, is loaded again.
+// are compiled once; several dozen share a file, each in a namespace of its
+// own, since what a file costs is mostly its headers. What was compiled before
+// from the same text, by the same headers and flags, is loaded again.
 
 #ifndef FUSEC_TEST_HOST_KERNELLIBRARY_H
 #define FUSEC_TEST_HOST_KERNELLIBRARY_H
@@ -20,7 +20,8 @@ public:
   /// The symbol that texts give their kernel.
   static constexpr llvm::StringLiteral symbol = "fusec_host_kernel";
   /// What FUSEC_HOST_ENTRY defines.
-  using Entry = void (*)(void **params, const int *grid, long long first, long long last);
+  using Entry = void (*)(void **params, const int *grid, long long first,
+                         long long last);
 
   KernelLibrary(std::string compiler, std::string folder, unsigned jobs);
 
@@ -33,7 +34,9 @@ public:
   void build();
 
   Entry getEntry(unsigned kernel) const { return kernels[kernel].entry; }
-  const std::string &getError(unsigned kernel) const { return kernels[kernel].error; }
+  const std::string &getError(unsigned kernel) const {
+    return kernels[kernel].error;
+  }
   size_t size() const { return kernels.size(); }
 
 private:

@@ -64,9 +64,11 @@ TEST_F(ExprTest, Extremes) {
 
 TEST_F(ExprTest, TextRoundTrip) {
   for (const char *text :
-       {"batch * 13 + 4", "(batch + 7) floordiv 8", "a * b + a * 2 - 1", "min(a, b)", "max(a, b) * 3",
-        "d0 * 4 + d1", "i0 + d2", "\"a.b\" + 1", "a * -1", "(a floordiv 2) * b", "(a floordiv b) * -1", "0", "-5",
-        "-9223372036854775807", "a - b", "a * b * -1 + 3", "((a + b) floordiv 3) floordiv b"}) {
+       {"batch * 13 + 4", "(batch + 7) floordiv 8", "a * b + a * 2 - 1",
+        "min(a, b)", "max(a, b) * 3", "d0 * 4 + d1", "i0 + d2", "\"a.b\" + 1",
+        "a * -1", "(a floordiv 2) * b", "(a floordiv b) * -1", "0", "-5",
+        "-9223372036854775807", "a - b", "a * b * -1 + 3",
+        "((a + b) floordiv 3) floordiv b"}) {
     Expr expr = parse(text);
     ASSERT_TRUE(expr) << text;
     EXPECT_EQ(parse(expr.str()), expr) << text << " prints as " << expr.str();
@@ -109,7 +111,8 @@ TEST_F(ExprTest, Ranges) {
 /// A random expression, and its value computed beside it without Expr.
 class Generator {
 public:
-  Generator(mlir::MLIRContext &context, unsigned seed) : context(context), random(seed) {}
+  Generator(mlir::MLIRContext &context, unsigned seed)
+      : context(context), random(seed) {}
 
   struct Point {
     llvm::SmallVector<int64_t> symbols, dims;
@@ -129,15 +132,18 @@ public:
       switch (pick(0, 2)) {
       case 0: {
         int64_t value = pick(-12, 12);
-        return {Expr::constant(&context, value), [=](const Point &) { return value; }};
+        return {Expr::constant(&context, value),
+                [=](const Point &) { return value; }};
       }
       case 1: {
         unsigned i = pick(0, symbols - 1);
-        return {Expr::symbol(&context, std::string(1, 'p' + i)), [=](const Point &p) { return p.symbols[i]; }};
+        return {Expr::symbol(&context, std::string(1, 'p' + i)),
+                [=](const Point &p) { return p.symbols[i]; }};
       }
       default: {
         unsigned i = pick(0, dims - 1);
-        return {Expr::dim(&context, i), [=](const Point &p) { return p.dims[i]; }};
+        return {Expr::dim(&context, i),
+                [=](const Point &p) { return p.dims[i]; }};
       }
       }
     }
@@ -145,29 +151,37 @@ public:
     switch (pick(0, 7)) {
     case 0:
     case 1:
-      return combine(a.expr + b.expr, a, b, [](int64_t x, int64_t y) { return x + y; });
+      return combine(a.expr + b.expr, a, b,
+                     [](int64_t x, int64_t y) { return x + y; });
     case 2:
-      return combine(a.expr - b.expr, a, b, [](int64_t x, int64_t y) { return x - y; });
+      return combine(a.expr - b.expr, a, b,
+                     [](int64_t x, int64_t y) { return x - y; });
     case 3:
-      return combine(a.expr * b.expr, a, b, [](int64_t x, int64_t y) { return x * y; });
+      return combine(a.expr * b.expr, a, b,
+                     [](int64_t x, int64_t y) { return x * y; });
     case 4: {
       // Divisors in maps are sizes: positive.
       int64_t divisor = pick(1, 9);
-      b = {Expr::constant(&context, divisor), [=](const Point &) { return divisor; }};
+      b = {Expr::constant(&context, divisor),
+           [=](const Point &) { return divisor; }};
       return combine(a.expr.floorDiv(b.expr), a, b, floorDivide);
     }
     case 5: {
       int64_t divisor = pick(1, 9);
-      b = {Expr::constant(&context, divisor), [=](const Point &) { return divisor; }};
-      return combine(a.expr.mod(b.expr), a, b,
-                     [](int64_t x, int64_t y) { return x - y * floorDivide(x, y); });
+      b = {Expr::constant(&context, divisor),
+           [=](const Point &) { return divisor; }};
+      return combine(a.expr.mod(b.expr), a, b, [](int64_t x, int64_t y) {
+        return x - y * floorDivide(x, y);
+      });
     }
     case 6:
-      return combine(Expr::min(a.expr, b.expr), a, b, [](int64_t x, int64_t y) { return std::min(x, y); });
+      return combine(Expr::min(a.expr, b.expr), a, b,
+                     [](int64_t x, int64_t y) { return std::min(x, y); });
     default: {
       // By a symbol, which may be any positive size here.
       unsigned i = pick(0, symbols - 1);
-      b = {Expr::symbol(&context, std::string(1, 'p' + i)), [=](const Point &p) { return p.symbols[i]; }};
+      b = {Expr::symbol(&context, std::string(1, 'p' + i)),
+           [=](const Point &p) { return p.symbols[i]; }};
       return combine(a.expr.floorDiv(b.expr), a, b, floorDivide);
     }
     }
@@ -178,8 +192,11 @@ private:
     int64_t q = a / b;
     return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
   }
-  template <typename F> Pair combine(Expr expr, const Pair &a, const Pair &b, F f) {
-    return {expr, [x = a.value, y = b.value, f](const Point &p) -> std::optional<int64_t> {
+  template <typename F>
+  Pair combine(Expr expr, const Pair &a, const Pair &b, F f) {
+    return {expr,
+            [x = a.value, y = b.value,
+             f](const Point &p) -> std::optional<int64_t> {
               auto u = x(p), v = y(p);
               if (!u || !v)
                 return std::nullopt;
@@ -204,7 +221,8 @@ TEST_F(ExprTest, RandomExpressionsKeepTheirValue) {
       Generator::Point point;
       for (unsigned n = 0; n < 2; ++n)
         point.symbols.push_back(generator.pick(1, 7));
-      for (int64_t size : {int64_t(5), int64_t(1), point.symbols[0], point.symbols[1] * 3})
+      for (int64_t size :
+           {int64_t(5), int64_t(1), point.symbols[0], point.symbols[1] * 3})
         point.dims.push_back(generator.pick(0, size - 1));
       auto bind = [&](Expr leaf) -> std::optional<int64_t> {
         if (leaf.getKind() == ExprKind::Dim)
@@ -214,9 +232,12 @@ TEST_F(ExprTest, RandomExpressionsKeepTheirValue) {
       auto expected = value(point);
       ASSERT_TRUE(expected);
       ASSERT_EQ(expr.evaluate(bind), expected) << expr.str();
-      ASSERT_EQ(simple.evaluate(bind), expected) << expr.str() << " became " << simple.str();
-      ASSERT_LE(*expected, ranges.upperBound(expr).value_or(INT64_MAX)) << expr.str();
-      ASSERT_GE(*expected, ranges.lowerBound(expr).value_or(INT64_MIN)) << expr.str();
+      ASSERT_EQ(simple.evaluate(bind), expected)
+          << expr.str() << " became " << simple.str();
+      ASSERT_LE(*expected, ranges.upperBound(expr).value_or(INT64_MAX))
+          << expr.str();
+      ASSERT_GE(*expected, ranges.lowerBound(expr).value_or(INT64_MIN))
+          << expr.str();
     }
   }
 }
@@ -235,9 +256,11 @@ TEST_F(ExprTest, RandomComparisonsAreSound) {
       Generator::Point point;
       for (unsigned n = 0; n < 2; ++n)
         point.symbols.push_back(generator.pick(1, 7));
-      for (int64_t size : {int64_t(5), int64_t(1), point.symbols[0], point.symbols[1] * 3})
+      for (int64_t size :
+           {int64_t(5), int64_t(1), point.symbols[0], point.symbols[1] * 3})
         point.dims.push_back(generator.pick(0, size - 1));
-      ASSERT_LT(*a.value(point), *b.value(point)) << a.expr.str() << " < " << b.expr.str();
+      ASSERT_LT(*a.value(point), *b.value(point))
+          << a.expr.str() << " < " << b.expr.str();
     }
   }
   EXPECT_GT(proved, 100u);

@@ -322,7 +322,8 @@ Value RandomProgram::addMatmul() {
       Sizes sizes = getSizes(a), matrix = getSizes(floats[4]);
       matrix.insert(matrix.begin(), sizes[0]);
       Value weights = createBroadcast(builder, loc, floats[4], matrix, {1, 2});
-      return MatmulOp::create(builder, loc, a.getType(), a, weights, UnitAttr(), UnitAttr());
+      return MatmulOp::create(builder, loc, a.getType(), a, weights, UnitAttr(),
+                              UnitAttr());
     }
     if (getRank(a) != 2 || !getSizes(a)[1].isConstant(4))
       return {};

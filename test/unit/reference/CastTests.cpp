@@ -11,28 +11,36 @@ using namespace fusec::reference;
 
 class Casts : public EvaluationTest {
 protected:
-  template <typename To> std::vector<To> castTo(const Tensor &tensor, const char *elementType) {
+  template <typename To>
+  std::vector<To> castTo(const Tensor &tensor, const char *elementType) {
     return elements<To>(convert(tensor, type(elementType)));
   }
 };
 
 TEST_F(Casts, FloatToIntegerTruncatesAndSaturates) {
   const float inf = std::numeric_limits<float>::infinity();
-  Tensor x = f32({8}, {1.9f, -1.9f, 300, -300, inf, -inf, std::nanf(""), 1e30f});
-  EXPECT_EQ(castTo<int8_t>(x, "i8"), (std::vector<int8_t>{1, -1, 127, -128, 127, -128, 0, 127}));
-  EXPECT_EQ(castTo<uint8_t>(x, "ui8"), (std::vector<uint8_t>{1, 0, 255, 0, 255, 0, 0, 255}));
+  Tensor x =
+      f32({8}, {1.9f, -1.9f, 300, -300, inf, -inf, std::nanf(""), 1e30f});
+  EXPECT_EQ(castTo<int8_t>(x, "i8"),
+            (std::vector<int8_t>{1, -1, 127, -128, 127, -128, 0, 127}));
+  EXPECT_EQ(castTo<uint8_t>(x, "ui8"),
+            (std::vector<uint8_t>{1, 0, 255, 0, 255, 0, 0, 255}));
   EXPECT_EQ(castTo<int32_t>(x, "i32"),
-            (std::vector<int32_t>{1, -1, 300, -300, INT32_MAX, INT32_MIN, 0, INT32_MAX}));
+            (std::vector<int32_t>{1, -1, 300, -300, INT32_MAX, INT32_MIN, 0,
+                                  INT32_MAX}));
   EXPECT_EQ(castTo<int64_t>(x, "i64"),
-            (std::vector<int64_t>{1, -1, 300, -300, INT64_MAX, INT64_MIN, 0, INT64_MAX}));
-  EXPECT_EQ(castTo<uint64_t>(x, "ui64"),
-            (std::vector<uint64_t>{1, 0, 300, 0, UINT64_MAX, 0, 0, UINT64_MAX}));
+            (std::vector<int64_t>{1, -1, 300, -300, INT64_MAX, INT64_MIN, 0,
+                                  INT64_MAX}));
+  EXPECT_EQ(
+      castTo<uint64_t>(x, "ui64"),
+      (std::vector<uint64_t>{1, 0, 300, 0, UINT64_MAX, 0, 0, UINT64_MAX}));
 }
 
 TEST_F(Casts, IntegersWrap) {
   Tensor x = i64({4}, {255, 256, -1, INT64_MIN});
   EXPECT_EQ(castTo<int8_t>(x, "i8"), (std::vector<int8_t>{-1, 0, -1, 0}));
-  EXPECT_EQ(castTo<uint16_t>(x, "ui16"), (std::vector<uint16_t>{255, 256, 65535, 0}));
+  EXPECT_EQ(castTo<uint16_t>(x, "ui16"),
+            (std::vector<uint16_t>{255, 256, 65535, 0}));
 }
 
 TEST_F(Casts, ToBool) {
@@ -52,10 +60,12 @@ TEST_F(Casts, LargeIntegersRoundOnce) {
   EXPECT_EQ(castTo<double>(i64({1}, {x}), "f64")[0], static_cast<double>(x));
   // And of bf16, whose mantissa has 8 bits.
   int64_t y = (int64_t(1) << 60) + (int64_t(1) << 52) + 1;
-  EXPECT_EQ(castTo<uint16_t>(i64({1}, {y}), "bf16")[0], toBFloat(std::ldexp(1.0, 60) + std::ldexp(1.0, 53)));
+  EXPECT_EQ(castTo<uint16_t>(i64({1}, {y}), "bf16")[0],
+            toBFloat(std::ldexp(1.0, 60) + std::ldexp(1.0, 53)));
 }
 
-static uint16_t roundByLibrary(double value, const llvm::fltSemantics &semantics) {
+static uint16_t roundByLibrary(double value,
+                               const llvm::fltSemantics &semantics) {
   llvm::APFloat x(value);
   bool lossy;
   x.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &lossy);
@@ -66,7 +76,8 @@ TEST_F(Casts, SixteenBitFloatsAgreeWithTheLibrary) {
   // All values of each format, all midpoints between neighbours, and a little
   // beyond either.
   for (bool half : {true, false}) {
-    const auto &semantics = half ? llvm::APFloat::IEEEhalf() : llvm::APFloat::BFloat();
+    const auto &semantics =
+        half ? llvm::APFloat::IEEEhalf() : llvm::APFloat::BFloat();
     auto round = half ? toHalf : toBFloat;
     auto expand = half ? fromHalf : fromBFloat;
     for (uint32_t bits = 0; bits < 0x8000; ++bits) {
@@ -80,8 +91,10 @@ TEST_F(Casts, SixteenBitFloatsAgreeWithTheLibrary) {
       if (std::isinf(value))
         continue;
       double next = expand(bits + 1);
-      double middle = std::isinf(next) ? value + (value - expand(bits - 1)) / 2 : (value + next) / 2;
-      for (double x : {middle, std::nextafter(middle, 0), std::nextafter(middle, 1e300)})
+      double middle = std::isinf(next) ? value + (value - expand(bits - 1)) / 2
+                                       : (value + next) / 2;
+      for (double x :
+           {middle, std::nextafter(middle, 0), std::nextafter(middle, 1e300)})
         ASSERT_EQ(round(x), roundByLibrary(x, semantics)) << x;
     }
   }

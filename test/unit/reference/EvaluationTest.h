@@ -9,10 +9,10 @@
 #include "ir/FusecOps.h"
 #include "ir/reference/Elements.h"
 #include "ir/reference/Evaluate.h"
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Parser/Parser.h"
 #include <cstring>
 #include <gtest/gtest.h>
@@ -24,7 +24,9 @@ protected:
   EvaluationTest() {
     context.loadDialect<FusecDialect>();
     context.getDiagEngine().registerHandler(
-        [this](mlir::Diagnostic &diagnostic) { messages += diagnostic.str() + "\n"; });
+        [this](mlir::Diagnostic &diagnostic) {
+          messages += diagnostic.str() + "\n";
+        });
   }
 
   mlir::Type type(llvm::StringRef text) {

@@ -12,12 +12,16 @@ using namespace fusec::reference;
 class Fold : public EvaluationTest {
 protected:
   /// Folds the op that makes %r.
-  mlir::FailureOr<llvm::SmallVector<mlir::ElementsAttr>> fold(const std::string &body, const std::string &resultType) {
-    ModelOp model = parse("fusec.model @m inputs [] outputs [\"r\"] {\n" + body + "\nfusec.output %r : " + resultType + "\n}");
+  mlir::FailureOr<llvm::SmallVector<mlir::ElementsAttr>>
+  fold(const std::string &body, const std::string &resultType) {
+    ModelOp model = parse("fusec.model @m inputs [] outputs [\"r\"] {\n" +
+                          body + "\nfusec.output %r : " + resultType + "\n}");
     EXPECT_TRUE(model) << messages;
     if (!model)
       return mlir::failure();
-    return foldConstants(model.getBody().front().getTerminator()->getOperand(0).getDefiningOp(), reason);
+    return foldConstants(
+        model.getBody().front().getTerminator()->getOperand(0).getDefiningOp(),
+        reason);
   }
   std::string reason;
 };
@@ -27,7 +31,8 @@ TEST_F(Fold, Arithmetic) {
     %a = fusec.constant dense<[1.0, 2.0]> : tensor<2xf32>
     %s = fusec.splat 3.0 : f32 : tensor<f32>
     %b = fusec.broadcast %s [] : tensor<f32> to tensor<2xf32>
-    %r = fusec.add %a, %b : tensor<2xf32>)", "tensor<2xf32>");
+    %r = fusec.add %a, %b : tensor<2xf32>)",
+                "tensor<2xf32>");
   ASSERT_TRUE(succeeded(r)) << reason;
   std::string error;
   auto tensor = Tensor::fromConstant((*r)[0], error);
@@ -39,27 +44,32 @@ TEST_F(Fold, NeverTraps) {
   auto r = fold(R"(
     %a = fusec.constant dense<[-9223372036854775808, 7]> : tensor<2xi64>
     %b = fusec.constant dense<[-1, 0]> : tensor<2xi64>
-    %r = fusec.div %a, %b : tensor<2xi64>)", "tensor<2xi64>");
+    %r = fusec.div %a, %b : tensor<2xi64>)",
+                "tensor<2xi64>");
   ASSERT_TRUE(succeeded(r)) << reason;
-  EXPECT_EQ(llvm::to_vector((*r)[0].getValues<int64_t>()), (llvm::SmallVector<int64_t>{INT64_MIN, 0}));
+  EXPECT_EQ(llvm::to_vector((*r)[0].getValues<int64_t>()),
+            (llvm::SmallVector<int64_t>{INT64_MIN, 0}));
 }
 
 TEST_F(Fold, DeclinesWhatGrows) {
   EXPECT_TRUE(failed(fold(R"(
     %a = fusec.constant dense<1.0> : tensor<1000x1xf32>
     %b = fusec.constant dense<1.0> : tensor<1x1000xf32>
-    %r = fusec.matmul %a, %b : tensor<1000x1xf32>, tensor<1x1000xf32> to tensor<1000x1000xf32>)", "tensor<1000x1000xf32>")));
+    %r = fusec.matmul %a, %b : tensor<1000x1xf32>, tensor<1x1000xf32> to tensor<1000x1000xf32>)",
+                          "tensor<1000x1000xf32>")));
   EXPECT_NE(reason.find("takes more than"), std::string::npos) << reason;
   EXPECT_EQ(messages, "") << "declining is no error";
   EXPECT_TRUE(failed(fold(R"(
     %a = fusec.constant dense<1.0> : tensor<f32>
-    %r = fusec.broadcast %a [] : tensor<f32> to tensor<8xf32>)", "tensor<8xf32>")));
+    %r = fusec.broadcast %a [] : tensor<f32> to tensor<8xf32>)",
+                          "tensor<8xf32>")));
 }
 
 TEST_F(Fold, DeclinesHugeWork) {
   EXPECT_TRUE(failed(fold(R"(
     %a = fusec.constant dense<1.0> : tensor<100000x100000xf32>
-    %r = fusec.matmul %a, %a : tensor<100000x100000xf32>, tensor<100000x100000xf32> to tensor<100000x100000xf32>)", "tensor<100000x100000xf32>")));
+    %r = fusec.matmul %a, %a : tensor<100000x100000xf32>, tensor<100000x100000xf32> to tensor<100000x100000xf32>)",
+                          "tensor<100000x100000xf32>")));
   EXPECT_NE(reason.find("steps"), std::string::npos) << reason;
 }
 
@@ -78,7 +88,9 @@ TEST_F(Fold, LargeResultsBecomeResources) {
   std::string values;
   for (int i = 0; i < 100; ++i)
     values += (i ? ", " : "") + std::to_string(i);
-  auto r = fold("%a = fusec.constant dense<[" + values + "]> : tensor<100xi32>\n%r = fusec.neg %a : tensor<100xi32>", "tensor<100xi32>");
+  auto r = fold("%a = fusec.constant dense<[" + values +
+                    "]> : tensor<100xi32>\n%r = fusec.neg %a : tensor<100xi32>",
+                "tensor<100xi32>");
   ASSERT_TRUE(succeeded(r)) << reason;
   EXPECT_TRUE(mlir::isa<mlir::DenseResourceElementsAttr>((*r)[0]));
   std::string error;

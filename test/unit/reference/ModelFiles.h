@@ -19,14 +19,16 @@ namespace fusec::reference {
 inline std::vector<std::string> findModels(const char *ending) {
   std::vector<std::string> paths;
   std::error_code error;
-  for (llvm::sys::fs::directory_iterator it(FUSEC_MODELS, error), end; it != end && !error; it.increment(error))
+  for (llvm::sys::fs::directory_iterator it(FUSEC_MODELS, error), end;
+       it != end && !error; it.increment(error))
     if (llvm::StringRef(it->path()).ends_with(ending))
       paths.push_back(it->path());
   std::sort(paths.begin(), paths.end());
   return paths;
 }
 
-inline std::string getTestName(const ::testing::TestParamInfo<std::string> &info) {
+inline std::string
+getTestName(const ::testing::TestParamInfo<std::string> &info) {
   std::string name = llvm::sys::path::stem(info.param).str();
   std::replace(name.begin(), name.end(), '.', '_');
   return name;
@@ -43,25 +45,32 @@ inline double getError(const Tensor &actual, const Tensor &expected) {
   return norm == 0 ? difference : std::sqrt(difference / norm);
 }
 
-class ModelFiles : public EvaluationTest, public ::testing::WithParamInterface<std::string> {
+class ModelFiles : public EvaluationTest,
+                   public ::testing::WithParamInterface<std::string> {
 protected:
   /// The arrays beside the model: "output", and inputs "arr_<position>".
   bool read(std::vector<Tensor> &inputs, Tensor &output) {
-    llvm::StringRef name = llvm::sys::path::filename(GetParam()).split('.').first;
-    auto arrays = data::readNpz(std::string(FUSEC_MODELS) + "/" + name.str() + ".npz");
+    llvm::StringRef name =
+        llvm::sys::path::filename(GetParam()).split('.').first;
+    auto arrays =
+        data::readNpz(std::string(FUSEC_MODELS) + "/" + name.str() + ".npz");
     if (!arrays) {
       ADD_FAILURE() << arrays.error();
       return false;
     }
     inputs.resize(arrays->size() - 1);
     for (const data::NamedTensor &array : *arrays) {
-      const char *element = array.tensor.dtype == data::DType::F32 ? "f32" : "i64";
+      const char *element =
+          array.tensor.dtype == data::DType::F32 ? "f32" : "i64";
       Tensor tensor = Tensor::allocate(type(element), array.tensor.sizes);
-      std::memcpy(tensor.getMutableData(), array.tensor.bytes.data(), tensor.getBytes().size());
+      std::memcpy(tensor.getMutableData(), array.tensor.bytes.data(),
+                  tensor.getBytes().size());
       unsigned position;
       if (array.name == "output")
         output = tensor;
-      else if (!llvm::StringRef(array.name).drop_front(4).getAsInteger(10, position))
+      else if (!llvm::StringRef(array.name)
+                    .drop_front(4)
+                    .getAsInteger(10, position))
         inputs.at(position) = tensor;
     }
     return true;
@@ -80,9 +89,11 @@ protected:
 
   /// The inputs for another batch: row i is row i modulo those that there are.
   /// Inputs without a named first size stay.
-  std::vector<Tensor> repeat(ModelOp model, llvm::ArrayRef<Tensor> inputs, int64_t batch) {
+  std::vector<Tensor> repeat(ModelOp model, llvm::ArrayRef<Tensor> inputs,
+                             int64_t batch) {
     std::vector<Tensor> repeated;
-    for (auto [input, argument] : llvm::zip_equal(inputs, model.getBody().getArgumentTypes())) {
+    for (auto [input, argument] :
+         llvm::zip_equal(inputs, model.getBody().getArgumentTypes())) {
       auto symbolic = fusec::getSizes(argument);
       if (symbolic.empty() || symbolic[0].getKind() != ExprKind::Symbol) {
         repeated.push_back(input);

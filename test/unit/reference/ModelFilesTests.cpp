@@ -30,7 +30,8 @@ TEST_P(ModelFiles, AgreesWithPyTorch) {
   exact.exact = true;
   auto doubles = evaluate(model, inputs, exact);
   ASSERT_TRUE(succeeded(doubles)) << messages;
-  EXPECT_LT(getError(convert(doubles->outputs[0], type("f32")), expected), 1e-5);
+  EXPECT_LT(getError(convert(doubles->outputs[0], type("f32")), expected),
+            1e-5);
 }
 
 TEST_P(BatchedFiles, OtherBatches) {
@@ -43,15 +44,21 @@ TEST_P(BatchedFiles, OtherBatches) {
     ASSERT_TRUE(succeeded(result)) << "batch " << batch << ": " << messages;
     const Tensor &actual = result->outputs[0];
     ASSERT_EQ(actual.getSizes()[0], batch);
-    int64_t rows = expected.getSizes()[0], width = expected.getElementCount() / rows;
+    int64_t rows = expected.getSizes()[0],
+            width = expected.getElementCount() / rows;
     for (int64_t i = 0; i < actual.getElementCount(); ++i)
-      ASSERT_NEAR(actual.getElements<float>()[i],
-                  expected.getElements<float>()[i / width % rows * width + i % width], 1e-4)
+      ASSERT_NEAR(
+          actual.getElements<float>()[i],
+          expected.getElements<float>()[i / width % rows * width + i % width],
+          1e-4)
           << "batch " << batch << ", element " << i;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Exports, ModelFiles, ::testing::ValuesIn(findModels(".onnx")), getTestName);
-INSTANTIATE_TEST_SUITE_P(Exports, BatchedFiles, ::testing::ValuesIn(findModels(".dynbatch.onnx")), getTestName);
+INSTANTIATE_TEST_SUITE_P(Exports, ModelFiles,
+                         ::testing::ValuesIn(findModels(".onnx")), getTestName);
+INSTANTIATE_TEST_SUITE_P(Exports, BatchedFiles,
+                         ::testing::ValuesIn(findModels(".dynbatch.onnx")),
+                         getTestName);
 
 } // namespace

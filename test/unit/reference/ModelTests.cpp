@@ -25,20 +25,32 @@ TEST_F(Models, NamedDimensions) {
 }
 
 TEST_F(Models, DisagreeingSizesNameBothInputs) {
-  EXPECT_TRUE(runModel(addSelf, {f32({1, 2}, {1, 2}), f32({2, 2}, {1, 2, 3, 4})}).empty());
-  EXPECT_NE(messages.find("input 'y', size 0: expected batch = 1, as in input 'x', size 0, got 2"), std::string::npos)
+  EXPECT_TRUE(
+      runModel(addSelf, {f32({1, 2}, {1, 2}), f32({2, 2}, {1, 2, 3, 4})})
+          .empty());
+  EXPECT_NE(messages.find("input 'y', size 0: expected batch = 1, as in input "
+                          "'x', size 0, got 2"),
+            std::string::npos)
       << messages;
   messages.clear();
-  EXPECT_TRUE(runModel(addSelf, {f32({1, 3}, {1, 2, 3}), f32({1, 2}, {1, 2})}).empty());
-  EXPECT_NE(messages.find("input 'x', size 1: expected 2, got 3"), std::string::npos) << messages;
+  EXPECT_TRUE(
+      runModel(addSelf, {f32({1, 3}, {1, 2, 3}), f32({1, 2}, {1, 2})}).empty());
+  EXPECT_NE(messages.find("input 'x', size 1: expected 2, got 3"),
+            std::string::npos)
+      << messages;
 }
 
 TEST_F(Models, WrongElementTypeOrCount) {
-  EXPECT_TRUE(runModel(addSelf, {i64({1, 2}, {1, 2}), f32({1, 2}, {1, 2})}).empty());
-  EXPECT_NE(messages.find("input 'x': expected elements of type 'f32', got 'i64'"), std::string::npos) << messages;
+  EXPECT_TRUE(
+      runModel(addSelf, {i64({1, 2}, {1, 2}), f32({1, 2}, {1, 2})}).empty());
+  EXPECT_NE(
+      messages.find("input 'x': expected elements of type 'f32', got 'i64'"),
+      std::string::npos)
+      << messages;
   messages.clear();
   EXPECT_TRUE(runModel(addSelf, {f32({1, 2}, {1, 2})}).empty());
-  EXPECT_NE(messages.find("expected 2 inputs, got 1"), std::string::npos) << messages;
+  EXPECT_NE(messages.find("expected 2 inputs, got 1"), std::string::npos)
+      << messages;
 }
 
 TEST_F(Models, SizesThatAreExpressions) {
@@ -54,7 +66,9 @@ fusec.model @m inputs ["x"] outputs ["n", "y"] {
   EXPECT_EQ(elements<int64_t>(out[0]), (std::vector<int64_t>{2}));
   EXPECT_EQ(elements<float>(out[1]), (std::vector<float>{2, 3}));
   EXPECT_TRUE(runModel(text, {f32({4}, {0, 1, 2, 3})}).empty());
-  EXPECT_NE(messages.find("input 'x', size 0: expected n * 2 + 1, got 4"), std::string::npos) << messages;
+  EXPECT_NE(messages.find("input 'x', size 0: expected n * 2 + 1, got 4"),
+            std::string::npos)
+      << messages;
 }
 
 TEST_F(Models, ConstraintsNameBothSides) {
@@ -63,9 +77,12 @@ fusec.model @m inputs ["x", "y"] outputs ["z"] where [#fusec.constraint<a = b, "
 ^bb0(%x: tensor<?xf32, #fusec.sizes<[a]>>, %y: tensor<?xf32, #fusec.sizes<[b]>>):
   fusec.output %x : tensor<?xf32, #fusec.sizes<[a]>>
 })";
-  EXPECT_EQ(runModel(text, {f32({1}, {1}), f32({1}, {1})}).size(), 1u) << messages;
+  EXPECT_EQ(runModel(text, {f32({1}, {1}), f32({1}, {1})}).size(), 1u)
+      << messages;
   EXPECT_TRUE(runModel(text, {f32({1}, {1}), f32({2}, {1, 2})}).empty());
-  EXPECT_NE(messages.find("expected a = b (node 'add' adds them), got 1 and 2"), std::string::npos) << messages;
+  EXPECT_NE(messages.find("expected a = b (node 'add' adds them), got 1 and 2"),
+            std::string::npos)
+      << messages;
 }
 
 TEST_F(Models, FusionsEvaluateTheirRegion) {
@@ -89,11 +106,13 @@ fusec.model @m inputs ["x"] outputs ["y"] {
 }
 
 TEST_F(Models, BudgetRefusesHugeResults) {
-  EXPECT_FALSE(run("%r = fusec.splat 0.0 : f32 : tensor<1099511627776x1048576xf32>", {},
-                   "tensor<1099511627776x1048576xf32>"));
+  EXPECT_FALSE(
+      run("%r = fusec.splat 0.0 : f32 : tensor<1099511627776x1048576xf32>", {},
+          "tensor<1099511627776x1048576xf32>"));
   EXPECT_NE(messages.find("takes more than"), std::string::npos) << messages;
   messages.clear();
-  EXPECT_FALSE(run("%r = fusec.constant dense<0.0> : tensor<1099511627776xf32>", {}, "tensor<1099511627776xf32>"));
+  EXPECT_FALSE(run("%r = fusec.constant dense<0.0> : tensor<1099511627776xf32>",
+                   {}, "tensor<1099511627776xf32>"));
   EXPECT_NE(messages.find("bytes"), std::string::npos) << messages;
 }
 
@@ -106,7 +125,9 @@ fusec.model @m inputs ["x"] outputs ["y"] {
 })";
   EXPECT_EQ(runModel(text, {f32({3}, {1, 2, 3})}).size(), 1u) << messages;
   EXPECT_TRUE(runModel(text, {f32({1}, {1})}).empty());
-  EXPECT_NE(messages.find("expected to read dimension 0 inside its size of 1"), std::string::npos) << messages;
+  EXPECT_NE(messages.find("expected to read dimension 0 inside its size of 1"),
+            std::string::npos)
+      << messages;
 }
 
 TEST_F(Models, Magnitude) {
@@ -121,7 +142,9 @@ fusec.model @m inputs ["a", "b"] outputs ["c"] {
   Dims dims;
   Environment env{options, dims};
   auto magnitude = evaluateMagnitude(&model.getBody().front().front(),
-                                     {tensor<double>("f64", {1, 2}, {1, -2}), tensor<double>("f64", {2, 1}, {-3, -4})}, env);
+                                     {tensor<double>("f64", {1, 2}, {1, -2}),
+                                      tensor<double>("f64", {2, 1}, {-3, -4})},
+                                     env);
   ASSERT_TRUE(succeeded(magnitude)) << messages;
   EXPECT_EQ(elements<double>((*magnitude)[0]), (std::vector<double>{11}));
 }

@@ -38,9 +38,11 @@ TEST_P(Stages, KeepValues) {
   auto compare = [&](const char *stage, auto level) {
     for (size_t i = 0; i < cases.size(); ++i) {
       auto result = evaluate(level, cases[i]);
-      ASSERT_TRUE(succeeded(result)) << stage << ", case " << i << ": " << messages;
+      ASSERT_TRUE(succeeded(result))
+          << stage << ", case " << i << ": " << messages;
       ASSERT_EQ(result->outputs[0].getSizes(), imported[i].getSizes()) << stage;
-      EXPECT_LE(getError(result->outputs[0], imported[i]), tolerance) << stage << ", case " << i;
+      EXPECT_LE(getError(result->outputs[0], imported[i]), tolerance)
+          << stage << ", case " << i;
     }
   };
   PipelineOptions options;
@@ -58,6 +60,7 @@ TEST_P(Stages, KeepValues) {
   EXPECT_EQ(plans, 2u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Exports, Stages, ::testing::ValuesIn(findModels(".onnx")), getTestName);
+INSTANTIATE_TEST_SUITE_P(Exports, Stages,
+                         ::testing::ValuesIn(findModels(".onnx")), getTestName);
 
 } // namespace
