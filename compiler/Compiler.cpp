@@ -116,10 +116,15 @@ llvm::Error Compilation::emit() {
     return error;
   if (emitted)
     return llvm::Error::success();
+  emitted = true;
+  return emitKernels();
+}
+
+llvm::Error Compilation::emitKernels() {
   DiagnosticCollector diagnostics(context);
+  kernels = KernelSet();
   if (failed(kernels.emit(*module)))
     return diagnostics.take(ErrorKind::Internal, "emission of kernels");
-  emitted = true;
   return llvm::Error::success();
 }
 
@@ -131,41 +136,107 @@ std::vector<CompileRequest> Compilation::getRequests() const {
   std::vector<std::string> nvrtcOptions;
   if (options.numerics == "onnx")
     nvrtcOptions.push_back("--fmad=false");
-  return kernels.getRequests(nvrtcOptions);
+  std::vector<CompileRequest> requests = kernels.getRequests(nvrtcOptions);
+  llvm::erase_if(requests, [&](const CompileRequest &request) {
+    return images.count({request.target, request.source});
+  });
+  return requests;
 }
 
-llvm::Error Compilation::setImages(std::vector<CompiledKernel> compiled) {
-  images = std::move(compiled);
-  for (const CompiledKernel &image : images) {
-    std::string where = "kernel " + image.name + " for " + image.target + ": ";
-    for (const KernelUsage &usage : image.kernels)
-      if (usage.spillBytes)
-        warnings.push_back(where + "spills " +
-                           std::to_string(usage.spillBytes) +
-                           " bytes of registers to memory");
-    if (image.serializedMma)
-      warnings.push_back(where + "its wgmma instructions were serialised");
+/// Why a kernel as compiled should not run, or nothing.
+static std::string getFault(const CompiledKernel &image) {
+  for (const KernelUsage &usage : image.kernels)
+    if (usage.spillBytes)
+      return "it spills " + std::to_string(usage.spillBytes) +
+             " bytes of registers to memory";
+  return image.serializedMma ? "its wgmma instructions were serialised" : "";
+}
+
+/// The step's variants without the schedules whose kernels `isFaulty` tells;
+/// null where none of them can be replaced.
+static ArrayAttr takeNextSchedules(StepOp step,
+                                   llvm::function_ref<bool(size_t)> isFaulty) {
+  SmallVector<Attribute> variants;
+  bool changed = false;
+  for (auto [i, variant] :
+       llvm::enumerate(step.getVariants().getAsRange<VariantAttr>())) {
+    VariantAttr kept = variant;
+    if (isFaulty(i)) {
+      VariantAttr next = variant.getNext();
+      bool isLast = i + 1 == step.getVariants().size();
+      // Without an alternative its case falls to the variants behind.
+      changed |= next || !isLast;
+      kept = next || !isLast ? next : variant;
+    }
+    if (kept)
+      variants.push_back(kept);
   }
-  if (!options.refuseSpills || warnings.empty())
+  return changed ? ArrayAttr::get(step.getContext(), variants) : nullptr;
+}
+
+llvm::Error Compilation::addImages(std::vector<CompiledKernel> answers) {
+  std::vector<CompileRequest> requests = getRequests();
+  if (answers.size() != requests.size())
+    return llvm::make_error<CompileError>(
+        ErrorKind::Internal, "expected an image for each requested kernel");
+  onnx::ProblemList refused;
+  for (auto [request, image] : llvm::zip_equal(requests, answers)) {
+    if (std::string fault = getFault(image); !fault.empty()) {
+      std::string text =
+          "kernel " + image.name + " for " + image.target + ": " + fault;
+      warnings.push_back(text);
+      refused.emplace_back().message = text;
+    }
+    images[{request.target, request.source}] = std::move(image);
+  }
+  if (refused.empty())
     return llvm::Error::success();
-  onnx::ProblemList problems;
-  for (const std::string &warning : warnings) {
-    onnx::Problem &problem = problems.emplace_back();
-    problem.message = warning;
+  if (options.refuseSpills)
+    return llvm::make_error<CompileError>(ErrorKind::Internal,
+                                          std::move(refused));
+  bool changed = false;
+  std::vector<const CompiledKernel *> compiled = getImages();
+  for (const EmittedPlan &emitted : kernels.getPlans())
+    for (auto [step, launches] : llvm::zip_equal(
+             PlanOp(emitted.plan).getOps<StepOp>(), emitted.steps)) {
+      ArrayAttr next =
+          takeNextSchedules(step, [&, &launches = launches](size_t i) {
+            return !getFault(*compiled[launches[i].kernel]).empty();
+          });
+      if (!next)
+        continue;
+      remarkMissed(RemarkTopic::Schedule, "spills", step.getLoc())
+          << "the compiler of '" << step.getName().str()
+          << "' ran out of registers; the next schedule is taken";
+      step.setVariantsAttr(next);
+      changed = true;
+    }
+  return changed ? emitKernels() : llvm::Error::success();
+}
+
+std::vector<const CompiledKernel *> Compilation::getImages() const {
+  std::vector<const CompiledKernel *> result;
+  for (const EmittedKernel &kernel : kernels.getKernels()) {
+    auto it = images.find({kernel.target, kernel.text});
+    result.push_back(it == images.end() ? nullptr : &it->second);
   }
-  return llvm::make_error<CompileError>(ErrorKind::Internal,
-                                        std::move(problems));
+  return result;
 }
 
 llvm::Error Compilation::compile(KernelCompiler &compiler,
                                  const KernelCompiler::Progress &progress) {
   if (llvm::Error error = emit())
     return error;
-  llvm::Expected<std::vector<CompiledKernel>> compiled =
-      compiler.compileAll(getRequests(), progress);
-  if (!compiled)
-    return fromNvrtcError(compiled.takeError());
-  return setImages(std::move(*compiled));
+  for (std::vector<CompileRequest> requests = getRequests(); !requests.empty();
+       requests = getRequests()) {
+    llvm::Expected<std::vector<CompiledKernel>> compiled =
+        compiler.compileAll(requests, progress);
+    if (!compiled)
+      return fromNvrtcError(compiled.takeError());
+    if (llvm::Error error = addImages(std::move(*compiled)))
+      return error;
+  }
+  return llvm::Error::success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -176,7 +247,7 @@ llvm::Error Compilation::build(
     const NvrtcVersion &nvrtc,
     llvm::function_ref<bool(ManifestBuilder &, std::string &)> write) {
   DiagnosticCollector diagnostics(context);
-  ManifestBuilder builder(kernels, images, nvrtc);
+  ManifestBuilder builder(kernels, getImages(), nvrtc);
   if (failed(builder.build(getModel())))
     return diagnostics.take(ErrorKind::Internal, "writing the bundle");
   format::Manifest &manifest = builder.getManifest();

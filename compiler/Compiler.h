@@ -26,7 +26,8 @@ struct CompileOptions {
   /// Inputs that are known when compiling, and fixed dimensions.
   std::vector<onnx::ConstantInput> constants;
   std::map<std::string, int64_t> dims;
-  /// Whether a kernel that spills registers is an error, not a warning.
+  /// Whether a schedule whose kernel spills registers is an error; else the
+  /// next one is taken.
   bool refuseSpills = false;
   /// Keeps the remarks of all passes, for getRemarks().
   bool wantRemarks = false;
@@ -56,15 +57,20 @@ public:
   ModelOp getModel();
   llvm::ArrayRef<CollectedRemark> getRemarks() const { return remarks; }
   const KernelSet &getKernels() const { return kernels; }
+  /// What NVRTC is still to be asked for.
   std::vector<CompileRequest> getRequests() const;
 
-  /// The kernels as NVRTC compiled them, one for each request.
-  llvm::Error setImages(std::vector<CompiledKernel> images);
-  llvm::ArrayRef<CompiledKernel> getImages() const { return images; }
+  /// Takes what NVRTC answered to all of getRequests(). Where a kernel spills
+  /// registers, or ptxas serialised its wgmma instructions, its variants take
+  /// their next schedule, if they have one; then there are requests again.
+  llvm::Error addImages(std::vector<CompiledKernel> answers);
+  /// One for each of the kernels.
+  std::vector<const CompiledKernel *> getImages() const;
   /// Emits, if that is still to be done, and compiles.
   llvm::Error compile(KernelCompiler &compiler,
                       const KernelCompiler::Progress &progress = nullptr);
-  /// Kernels that spill registers or whose wgmma instructions were serialised.
+  /// Schedules that were given up, and kernels that spill registers and have no
+  /// other schedule.
   llvm::ArrayRef<std::string> getWarnings() const { return warnings; }
 
   /// Build the bundle of what was compiled.
@@ -77,6 +83,7 @@ private:
   import(llvm::function_ref<mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>(
              const onnx::ImportOptions &, onnx::ProblemList &)>
              importer);
+  llvm::Error emitKernels();
   llvm::Error
   build(const NvrtcVersion &nvrtc,
         llvm::function_ref<bool(ManifestBuilder &, std::string &)> write);
@@ -88,7 +95,8 @@ private:
   Stage stage = Stage::Imported;
   bool emitted = false;
   KernelSet kernels;
-  std::vector<CompiledKernel> images;
+  /// By target and text: emitting again finds what it had.
+  std::map<std::pair<std::string, std::string>, CompiledKernel> images;
   std::vector<std::string> warnings;
 };
 

@@ -238,11 +238,26 @@ def AssignStorage : Pass<"fusec-assign-storage", "::fusec::PlanOp"> {
   }];
 }
 
+def NarrowProducts : Pass<"fusec-narrow-products", "::fusec::ModelOp"> {
+  let summary = "fp32 contractions multiply 16-bit operands";
+  let description = [{
+    For `--precision=fp16` and `bf16`. Sums and results stay fp32.
+
+    ```mlir
+    %r = fusec.contraction (%x) by (%w)        %x16 = fusec.cast %x
+      : (tensor<8x4xf32>), ...            =>   %w16 = fusec.cast %w
+                                               %r = fusec.contraction (%x16) by (%w16)
+                                                 : (tensor<8x4xf16>), ... -> tensor<8x6xf32>
+    ```
+  }];
+  let options = [Option<"type", "type", "std::string", /*default=*/"\"f16\"", "f16 or bf16">];
+}
+
 def ChooseSchedules : Pass<"fusec-choose-schedules", "::fusec::PlanOp"> {
   let summary = "variants of each step: vector widths, tiles, index widths, and their guards";
   let options = [
     Option<"precision", "precision", "std::string", /*default=*/"\"ieee\"",
-           "how fp32 matmuls multiply: ieee or tf32">];
+           "how fp32 matmuls multiply: ieee, or tf32 (others need no choice here)">];
 }
 
 #endif // FUSEC_COMPILER_PASSES_TD

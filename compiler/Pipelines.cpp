@@ -41,6 +41,12 @@ void fusec::buildFusionStage(PassManager &manager,
   OpPassManager &model = manager.nest<ModelOp>();
   // 1. Matmuls take the form that all of their kernels have.
   model.addPass(createFormContractions());
+  if (options.precision == "fp16" || options.precision == "bf16") {
+    NarrowProductsOptions narrow;
+    narrow.type = options.precision == "fp16" ? "f16" : "bf16";
+    model.addPass(createNarrowProducts(narrow));
+    model.addPass(createFoldConstants());
+  }
   model.addPass(createCSEPass());
   // 2. Regions.
   FormFusionsOptions fusion;
@@ -63,7 +69,7 @@ void fusec::buildPlanStage(PassManager &manager,
   OpPassManager &plan = manager.nest<PlanOp>();
   plan.addPass(createAssignStorage());
   ChooseSchedulesOptions schedules;
-  schedules.precision = options.precision;
+  schedules.precision = options.precision == "tf32" ? "tf32" : "ieee";
   plan.addPass(createChooseSchedules(schedules));
   manager.addPass(verifyLevel("planned"));
 }

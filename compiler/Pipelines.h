@@ -24,7 +24,7 @@ struct PipelineOptions {
   /// `onnx`: every op rounds its result to its own type, as the standard says;
   /// else chains of 16-bit ops compute in fp32 inside a kernel.
   std::string numerics = "default";
-  /// How fp32 matmuls multiply: `ieee` or `tf32`.
+  /// How fp32 matmuls multiply: `ieee`, `tf32`, `fp16` or `bf16`.
   std::string precision = "ieee";
 };
 

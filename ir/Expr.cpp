@@ -89,6 +89,13 @@ std::pair<int64_t, Expr> splitCoefficient(Expr term) {
   return {term.getOperands()[0].getValue(), rest};
 }
 
+int64_t getAlignment(Expr expr, int64_t limit, int64_t factor) {
+  for (Expr term : getTerms(expr))
+    if (int64_t step = splitCoefficient(term).first * factor)
+      limit = std::min(limit, step & -step);
+  return limit;
+}
+
 SmallVector<Expr> getFactors(Expr product) {
   if (product.getKind() == ExprKind::Mul)
     return llvm::to_vector(product.getOperands());

@@ -106,6 +106,10 @@ llvm::SmallVector<Expr> getTerms(Expr expr);
 /// (the constant 1 where the term is a constant).
 std::pair<int64_t, Expr> splitCoefficient(Expr term);
 
+/// The largest power of two, at most `limit` (one too), that divides the
+/// expression's value times `factor` whatever its leaves are.
+int64_t getAlignment(Expr expr, int64_t limit, int64_t factor = 1);
+
 /// What is known of the dims while simplifying: 0 <= Dim i < sizes[i].
 /// Every symbol is a size and so is not negative.
 class ExprRanges {

@@ -21,6 +21,14 @@ void FusecDialect::registerAttributes() {
       >();
 }
 
+VariantAttr VariantAttr::getNext() {
+  ArrayRef<CandidateAttr> rest = getAlternatives();
+  if (rest.empty())
+    return nullptr;
+  return get(getContext(), getGuards(), rest[0].getSchedule(),
+             rest[0].getEstimate(), rest.drop_front());
+}
+
 //===----------------------------------------------------------------------===//
 // Expression syntax
 //===----------------------------------------------------------------------===//

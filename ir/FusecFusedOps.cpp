@@ -121,6 +121,24 @@ LogicalResult BufferOp::verify() {
   return success();
 }
 
+SmallVector<Expr> BufferOp::getStrideExprs() {
+  return llvm::map_to_vector(getStrides().getAsRange<ExprAttr>(),
+                             [](ExprAttr attr) { return Expr(attr); });
+}
+Type BufferOp::getElementType() {
+  return cast<RankedTensorType>(getType()).getElementType();
+}
+
+BufferOp StepOp::getInputBuffer(Value argument) {
+  unsigned index = cast<BlockArgument>(argument).getArgNumber();
+  return SymbolTable::lookupNearestSymbolFrom<BufferOp>(
+      *this, cast<FlatSymbolRefAttr>(getInputs()[index]));
+}
+BufferOp StepOp::getOutputBuffer(unsigned output) {
+  return SymbolTable::lookupNearestSymbolFrom<BufferOp>(
+      *this, cast<FlatSymbolRefAttr>(getOutputs()[output]));
+}
+
 LogicalResult StepOp::verify() {
   SmallVector<Type> types[2];
   const ArrayAttr sides[2] = {getInputs(), getOutputs()};

@@ -46,6 +46,10 @@ def Fusec_BufferOp : Op<Fusec_Dialect, "buffer", [Symbol, Fusec_PlannedLevel, Ha
     $sym_name $kind $index `at` $offset `strides` $strides `:` $type (`=` $value^)? attr-dict
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::llvm::SmallVector<::fusec::Expr> getStrideExprs();
+    ::mlir::Type getElementType();
+  }];
 }
 
 def Fusec_StepOp : Op<Fusec_Dialect, "step", [IsolatedFromAbove, SingleBlock, Fusec_PlannedLevel,
@@ -66,6 +70,11 @@ def Fusec_StepOp : Op<Fusec_Dialect, "step", [IsolatedFromAbove, SingleBlock, Fu
     attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The buffer behind an argument of the region, or behind an output.
+    ::fusec::BufferOp getInputBuffer(::mlir::Value argument);
+    ::fusec::BufferOp getOutputBuffer(unsigned output);
+  }];
 }
 
 include "ir/FusecFusedOps.td"

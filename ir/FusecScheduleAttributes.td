@@ -51,10 +51,46 @@ def Fusec_GuardAttr : Fusec_Attr<"Guard", "guard"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Fusec_TimeBound : Fusec_Enum<"TimeBound", "what most of a kernel's time goes into",
+    ["Launch", "Memory", "L2", "Arithmetic", "Tensor", "Latency"]>;
+
+def Fusec_EstimateAttr : Fusec_Attr<"Estimate", "estimate"> {
+  let summary = "the cost model's time of a kernel, and what bounds it";
+  let description = [{
+    Where every named dimension is `dim`; see `compiler/schedule/CostModel.h`.
+  }];
+  let parameters = (ins "int64_t":$nanoseconds, EnumParameter<Fusec_TimeBound>:$bound, "int64_t":$dim);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Fusec_CandidateAttr : Fusec_Attr<"Candidate", "candidate"> {
+  let summary = "a schedule with its predicted time";
+  let parameters = (ins "::mlir::Attribute":$schedule, OptionalParameter<"::fusec::EstimateAttr">:$estimate);
+  let assemblyFormat = "`<` $schedule (`,` $estimate^)? `>`";
+}
+
 def Fusec_VariantAttr : Fusec_Attr<"Variant", "variant"> {
   let summary = "a schedule and when it may be used";
-  let parameters = (ins OptionalArrayRefParameter<"::fusec::GuardAttr">:$guards, "::mlir::Attribute":$schedule);
-  let assemblyFormat = "`<` `[` (`]`) : ($guards^ `]`)? `,` $schedule `>`";
+  let description = [{
+    `alternatives` may replace the schedule, under the same guards: where the
+    compiler of its kernel spills registers, the next one is taken.
+  }];
+  let parameters = (ins OptionalArrayRefParameter<"::fusec::GuardAttr">:$guards, "::mlir::Attribute":$schedule,
+      OptionalParameter<"::fusec::EstimateAttr">:$estimate,
+      OptionalArrayRefParameter<"::fusec::CandidateAttr">:$alternatives);
+  let builders = [
+    AttrBuilder<(ins "::llvm::ArrayRef<::fusec::GuardAttr>":$guards, "::mlir::Attribute":$schedule), [{
+      return $_get($_ctxt, guards, schedule, ::fusec::EstimateAttr(),
+                   ::llvm::ArrayRef<::fusec::CandidateAttr>());
+    }]>
+  ];
+  let assemblyFormat = [{
+    `<` `[` (`]`) : ($guards^ `]`)? `,` $schedule (`,` `takes` $estimate^)? (`,` `else` `[` $alternatives^ `]`)? `>`
+  }];
+  let extraClassDeclaration = [{
+    /// This variant with its first alternative; null where it has none.
+    ::fusec::VariantAttr getNext();
+  }];
 }
 
 #endif // FUSEC_SCHEDULE_ATTRIBUTES_TD

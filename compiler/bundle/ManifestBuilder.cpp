@@ -334,11 +334,11 @@ LogicalResult ManifestBuilder::addPlan(const EmittedPlan &emitted) {
 LogicalResult ManifestBuilder::build(ModelOp model) {
   if (failed(addInterface(model)))
     return failure();
-  for (const CompiledKernel &image : images)
+  for (const CompiledKernel *image : images)
     sections.push_back(writer.addSection(
-        image.isPtx ? format::SectionKind::Ptx : format::SectionKind::Cubin,
-        {reinterpret_cast<const uint8_t *>(image.image.data()),
-         image.image.size()}));
+        image->isPtx ? format::SectionKind::Ptx : format::SectionKind::Cubin,
+        {reinterpret_cast<const uint8_t *>(image->image.data()),
+         image->image.size()}));
   for (const EmittedPlan &plan : kernels.getPlans())
     if (failed(addPlan(plan)))
       return failure();

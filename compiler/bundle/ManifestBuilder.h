@@ -18,9 +18,9 @@ public:
   /// `images` has a compiled kernel for each of `kernels`. All of them must
   /// live until the bundle is written.
   ManifestBuilder(const KernelSet &kernels,
-                  llvm::ArrayRef<CompiledKernel> images,
+                  std::vector<const CompiledKernel *> images,
                   const NvrtcVersion &nvrtc)
-      : kernels(kernels), images(images), nvrtc(nvrtc) {}
+      : kernels(kernels), images(std::move(images)), nvrtc(nvrtc) {}
 
   /// `model` has the interface: names, types, constraints. Fails with a
   /// diagnostic. To be called once.
@@ -53,7 +53,7 @@ private:
                                           const Places &places);
 
   const KernelSet &kernels;
-  llvm::ArrayRef<CompiledKernel> images;
+  std::vector<const CompiledKernel *> images;
   const NvrtcVersion &nvrtc;
   format::Manifest manifest;
   format::BundleWriter writer;

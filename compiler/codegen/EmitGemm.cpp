@@ -52,13 +52,10 @@ private:
 /// Bytes that divide every offset of the list, given the pointer's alignment.
 unsigned GemmEmitter::alignment(BufferOp buffer, ArrayRef<Expr> offsets) {
   int64_t bytes = getElementBytes(
-      cast<RankedTensorType>(buffer.getType()).getElementType());
+      buffer.getElementType());
   int64_t known = std::min(16u, writer.getAlignment(buffer, variant));
   for (Expr offset : offsets)
-    for (Expr term : getTerms(offset)) {
-      int64_t step = splitCoefficient(term).first * bytes;
-      known = std::min(known, step & -step);
-    }
+    known = getAlignment(offset, known, bytes);
   return std::max<int64_t>(known, bytes);
 }
 
@@ -116,7 +113,7 @@ FailureOr<Descriptor> GemmEmitter::matrix(ArrayRef<MatrixAccess> accesses,
   unsigned bytes = getElementBytes(getElementType(access.value)), aligned = 16;
   for (const MatrixAccess &a : accesses)
     aligned =
-        std::min(aligned, alignment(writer.getInputBuffer(a.value), offsets));
+        std::min(aligned, alignment(step.getInputBuffer(a.value), offsets));
   if (major == "Strided")
     aligned = bytes;
   std::string type = "fusec::Matrix<" + element + ", fusec::Major::" + major +
@@ -125,7 +122,7 @@ FailureOr<Descriptor> GemmEmitter::matrix(ArrayRef<MatrixAccess> accesses,
     type = "fusec::Mapped<" + type + ">";
   std::string value;
   for (const MatrixAccess &a : accesses) {
-    BufferOp buffer = writer.getInputBuffer(a.value);
+    BufferOp buffer = step.getInputBuffer(a.value);
     std::string item = "{" + writer.pointer(buffer, true) + ", " + strides +
                        ", " + batch.value;
     item +=
@@ -147,7 +144,7 @@ FailureOr<Descriptor> GemmEmitter::matrix(ArrayRef<MatrixAccess> accesses,
 }
 
 Descriptor GemmEmitter::operand(const TileOperand &operand) {
-  BufferOp buffer = writer.getInputBuffer(operand.value);
+  BufferOp buffer = step.getInputBuffer(operand.value);
   std::string element = storageType(getElementType(operand.value));
   std::string pointer = writer.pointer(buffer, true);
   Descriptor batch = batchMap(operand.access.batch);
@@ -177,8 +174,8 @@ Descriptor GemmEmitter::operand(const TileOperand &operand) {
 }
 
 Descriptor GemmEmitter::result(const TileStore &store) {
-  BufferOp buffer = writer.getOutputBuffer(store.output);
-  Type type = cast<RankedTensorType>(buffer.getType()).getElementType();
+  BufferOp buffer = step.getOutputBuffer(store.output);
+  Type type = buffer.getElementType();
   Descriptor batch = batchMap(store.access.batch);
   Expr row = store.access.rowStride, column = store.access.columnStride;
   // A single column lies contiguously whatever its stride.
@@ -221,7 +218,7 @@ std::string GemmEmitter::epilogueFunction() {
   ScalarEmitter emitter(writer, program, {}, std::nullopt, sources);
   for (const TileOperand &operand : iteration->operands) {
     std::string name = writer.uniqueName(
-        writer.getInputBuffer(operand.value).getSymName().str() + "_at");
+        step.getInputBuffer(operand.value).getSymName().str() + "_at");
     parameters +=
         ", " + computeType(getElementType(operand.value)) + " " + name;
     emitter.bind(operand.node, name);
@@ -248,12 +245,8 @@ FailureOr<KernelSource> GemmEmitter::emit() {
       llvm::to_vector(block.getTerminator()->getOperands());
   auto analyzed = analyzeMatmul(
       outputs, [&](Operation *op) { return op->getBlock() == &block; },
-      [&](Value v) {
-        return KernelWriter::getStrides(writer.getInputBuffer(v));
-      },
-      [&](unsigned i) {
-        return KernelWriter::getStrides(writer.getOutputBuffer(i));
-      });
+      [&](Value v) { return step.getInputBuffer(v).getStrideExprs(); },
+      [&](unsigned i) { return step.getOutputBuffer(i).getStrideExprs(); });
   if (failed(analyzed))
     return step.emitOpError("is not a matmul with an epilogue");
   iteration = &*analyzed;

@@ -14,16 +14,16 @@ ScalarEmitter::Sources fusec::getRegionSources(KernelWriter &writer,
                                                VariantAttr variant) {
   ScalarEmitter::Sources sources;
   sources.load = [&writer, variant](Value value) {
-    BufferOp buffer = writer.getInputBuffer(value);
+    BufferOp buffer = writer.getStep().getInputBuffer(value);
     return ScalarEmitter::Access{writer.pointer(buffer, true),
-                                 KernelWriter::getStrides(buffer),
+                                 buffer.getStrideExprs(),
                                  writer.getAlignment(buffer, variant)};
   };
   sources.tableAlignment = [&writer, variant](LookupOp op) {
     unsigned known = 256;
     for (Value table : op.getTables())
       known = std::min(
-          known, writer.getAlignment(writer.getInputBuffer(table), variant));
+          known, writer.getAlignment(writer.getStep().getInputBuffer(table), variant));
     return known;
   };
   sources.tables =
@@ -33,7 +33,7 @@ ScalarEmitter::Sources fusec::getRegionSources(KernelWriter &writer,
         if (name.empty()) {
           SmallVector<BufferOp> buffers;
           for (Value table : op.getTables())
-            buffers.push_back(writer.getInputBuffer(table));
+            buffers.push_back(writer.getStep().getInputBuffer(table));
           name = writer.pointerTable(buffers, "tables");
         }
         return name;
@@ -69,12 +69,8 @@ FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant,
   MLIRContext *context = step.getContext();
   FailureOr<PointwiseIteration> iteration = analyzePointwise(
       step.getBody().front(),
-      [&](Value v) {
-        return KernelWriter::getStrides(writer.getInputBuffer(v));
-      },
-      [&](unsigned i) {
-        return KernelWriter::getStrides(writer.getOutputBuffer(i));
-      });
+      [&](Value v) { return step.getInputBuffer(v).getStrideExprs(); },
+      [&](unsigned i) { return step.getOutputBuffer(i).getStrideExprs(); });
   if (failed(iteration))
     return step.emitOpError("is not a pointwise region");
   ScalarProgram &program = iteration->program;
@@ -103,8 +99,8 @@ FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant,
   for (auto [i, store] : llvm::enumerate(iteration->stores)) {
     nodes.push_back(store.node);
     emitter.prepare(store.node);
-    BufferOp buffer = writer.getOutputBuffer(store.output);
-    Type type = cast<RankedTensorType>(buffer.getType()).getElementType();
+    BufferOp buffer = writer.getStep().getOutputBuffer(store.output);
+    Type type = buffer.getElementType();
     if (lanes &&
         ScalarEmitter::isVectorAccess(store.offset, lanes->dim, lanes->width,
                                       getElementBytes(type),
@@ -116,8 +112,8 @@ FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant,
   }
   emitter.forEachLane(nodes, [&](unsigned i, StringRef name) {
     const PointwiseStore &store = iteration->stores[i];
-    BufferOp buffer = writer.getOutputBuffer(store.output);
-    Type type = cast<RankedTensorType>(buffer.getType()).getElementType();
+    BufferOp buffer = writer.getStep().getOutputBuffer(store.output);
+    Type type = buffer.getElementType();
     std::string target = vectors[i].empty()
                              ? writer.pointer(buffer, false) + "[" +
                                    emitter.print(store.offset) + "]"
@@ -127,7 +123,7 @@ FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant,
   for (auto [i, store] : llvm::enumerate(iteration->stores))
     if (!vectors[i].empty())
       writer.line("fusec::store<V>(" +
-                  writer.pointer(writer.getOutputBuffer(store.output), false) +
+                  writer.pointer(writer.getStep().getOutputBuffer(store.output), false) +
                   " + " + emitter.print(store.offset) + ", " + vectors[i] +
                   ");");
   writer.close("});");

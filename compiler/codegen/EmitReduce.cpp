@@ -51,9 +51,7 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
       llvm::to_vector(block.getTerminator()->getOperands());
   FailureOr<RowIteration> iteration = analyzeRows(
       outputs, [&](Operation *op) { return op->getBlock() == &block; },
-      [&](unsigned i) {
-        return KernelWriter::getStrides(writer.getOutputBuffer(i));
-      });
+      [&](unsigned i) { return step.getOutputBuffer(i).getStrideExprs(); });
   if (failed(iteration))
     return step.emitOpError(
         "is not a region of reductions over one set of rows");
@@ -102,8 +100,8 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
 
   auto store = [&](const RowStore &store) {
     std::string value = emitter.emit(store.node);
-    BufferOp buffer = writer.getOutputBuffer(store.output);
-    Type type = cast<RankedTensorType>(buffer.getType()).getElementType();
+    BufferOp buffer = writer.getStep().getOutputBuffer(store.output);
+    Type type = buffer.getElementType();
     writer.line(writer.pointer(buffer, false) + "[" +
                 emitter.print(store.offset) + "] = " + toStorage(type, value) +
                 ";");

@@ -136,28 +136,9 @@ KernelWriter::KernelWriter(StepOp step, StringRef symbol, unsigned indexBits)
   names.insert(symbol);
 }
 
-static BufferOp lookupBuffer(StepOp step, Attribute ref) {
-  return SymbolTable::lookupNearestSymbolFrom<BufferOp>(
-      step, cast<FlatSymbolRefAttr>(ref));
-}
-
-BufferOp KernelWriter::getInputBuffer(Value argument) {
-  return lookupBuffer(
-      step, step.getInputs()[cast<BlockArgument>(argument).getArgNumber()]);
-}
-BufferOp KernelWriter::getOutputBuffer(unsigned result) {
-  return lookupBuffer(step, step.getOutputs()[result]);
-}
-
-SmallVector<Expr> KernelWriter::getStrides(BufferOp buffer) {
-  return llvm::map_to_vector(buffer.getStrides().getAsRange<ExprAttr>(),
-                             [](ExprAttr attr) { return Expr(attr); });
-}
-
 unsigned KernelWriter::getAlignment(BufferOp buffer,
                                     VariantAttr variant) const {
-  unsigned element = getElementBytes(
-      cast<RankedTensorType>(buffer.getType()).getElementType());
+  unsigned element = getElementBytes(buffer.getElementType());
   unsigned known = 256;
   if (buffer.getKind() == BufferKind::Input ||
       buffer.getKind() == BufferKind::Output) {
@@ -169,11 +150,7 @@ unsigned KernelWriter::getAlignment(BufferOp buffer,
             known, Expr(guard.getRhs()).getConstant().value_or(element));
   }
   // A slice of a slot or of an output is as aligned as its offset.
-  for (Expr term : getTerms(Expr(buffer.getOffset()))) {
-    int64_t coefficient = splitCoefficient(term).first;
-    known = std::min<int64_t>(known, coefficient & -coefficient);
-  }
-  return std::max(known, 1u);
+  return fusec::getAlignment(buffer.getOffset(), known);
 }
 
 std::string KernelWriter::uniqueName(StringRef base) {
@@ -321,9 +298,9 @@ void KernelWriter::declareBuffers() {
     tables.insert(lookup.getTables().begin(), lookup.getTables().end());
   for (BlockArgument argument : block.getArguments())
     if (!tables.contains(argument))
-      pointer(getInputBuffer(argument), true);
+      pointer(step.getInputBuffer(argument), true);
   for (unsigned i = 0; i < step.getOutputs().size(); ++i)
-    pointer(getOutputBuffer(i), false);
+    pointer(step.getOutputBuffer(i), false);
 }
 
 void KernelWriter::line(const Twine &text) {

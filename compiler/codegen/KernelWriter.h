@@ -33,10 +33,6 @@ public:
     return indexBits == 32 ? "int" : "fusec::i64";
   }
 
-  /// The buffer behind a block argument of the region, or an output.
-  BufferOp getInputBuffer(mlir::Value argument);
-  BufferOp getOutputBuffer(unsigned result);
-  static llvm::SmallVector<Expr> getStrides(BufferOp buffer);
   /// Bytes to which every address of the buffer is known to be aligned under
   /// the variant's guards.
   unsigned getAlignment(BufferOp buffer, VariantAttr variant) const;

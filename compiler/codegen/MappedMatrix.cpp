@@ -57,8 +57,7 @@ FailureOr<MappedMatrix> fusec::analyzeMapped(const MatrixAccess &access,
 LogicalResult fusec::addMapGuards(const MappedMatrix &matrix, BufferOp buffer,
                                   SmallVectorImpl<GuardAttr> &guards) {
   MLIRContext *context = buffer.getContext();
-  int64_t bytes = getElementBytes(
-      cast<RankedTensorType>(buffer.getType()).getElementType());
+  int64_t bytes = getElementBytes(buffer.getElementType());
   SmallVector<Expr> multiples = {matrix.offset * bytes, matrix.stride * bytes};
   if (matrix.batchStride)
     multiples.push_back(*matrix.batchStride * bytes);
@@ -67,10 +66,7 @@ LogicalResult fusec::addMapGuards(const MappedMatrix &matrix, BufferOp buffer,
       buffer.getKind() != BufferKind::Output)
     multiples.push_back(buffer.getOffset());
   for (Expr expr : multiples) {
-    bool always = llvm::all_of(getTerms(expr), [](Expr term) {
-      return splitCoefficient(term).first % mapAlignment == 0;
-    });
-    if (always)
+    if (getAlignment(expr, mapAlignment) == mapAlignment)
       continue;
     if (expr.isConstant())
       return failure();

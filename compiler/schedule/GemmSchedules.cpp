@@ -3,6 +3,7 @@
 #include "compiler/codegen/MappedMatrix.h"
 #include "compiler/device/gemm_wgmma_config.h"
 #include "compiler/schedule/Schedules.h"
+#include "compiler/schedule/StepBytes.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -13,214 +14,339 @@ struct Tile {
 };
 } // namespace
 
-// Largest first; one that leaves multiprocessors idle gives way to the next.
-static const Tile mmaTiles[] = {{128, 128, 64, 2, 4, 3},
-                                {128, 64, 64, 4, 2, 3},
-                                {64, 64, 64, 2, 2, 4},
-                                {32, 32, 64, 2, 2, 4}};
+// compiler/device/README.md lists what each reaches.
+static const Tile mmaTiles[] = {
+    {128, 256, 64, 2, 4, 3}, {128, 128, 64, 2, 4, 3}, {128, 64, 64, 4, 2, 3},
+    {64, 64, 64, 2, 2, 4},   {32, 64, 64, 1, 4, 4},   {16, 128, 64, 1, 4, 4},
+    {32, 32, 64, 2, 2, 4}};
 static const Tile mmaTiles32[] =
     { // tf32: half as many elements a row of shared memory
         {128, 128, 32, 2, 4, 3},
         {128, 64, 32, 4, 2, 3},
         {64, 64, 32, 2, 2, 4},
         {32, 32, 32, 2, 2, 4}};
-static const Tile simtTiles[] = {
-    {128, 64, 16, 8, 4, 2}, {64, 64, 16, 4, 4, 2}, {32, 32, 16, 2, 2, 2}};
-
-static int64_t sharedBytes(GemmUnit unit, const Tile &tile,
-                           int64_t accumulators, int64_t bytes) {
-  if (unit == GemmUnit::Mma)
-    return mmaSharedBytes(tile.m, tile.n, tile.k, tile.divideM, tile.divideN,
-                          tile.stages, accumulators, bytes);
-  return simtSharedBytes(tile.m, tile.n, tile.k, accumulators, bytes);
-}
+static const Tile simtTiles[] = {{128, 128, 16, 8, 8, 2},
+                                 {128, 64, 16, 8, 4, 2},
+                                 {64, 64, 16, 4, 4, 2},
+                                 {32, 32, 16, 2, 2, 2}};
 
 // Of wgmma: rows, columns of one accumulator, blocks of a cluster along M.
-// Clusters first: they load B once for both of their blocks.
 static const struct WgmmaTile {
   int64_t m, n, cluster;
-} wgmmaTiles[] = {{128, 256, 2}, {128, 128, 2}, {128, 128, 1}, {128, 64, 1}};
-
-/// Below these a 128-row tile with its pipeline is mostly padding.
-static constexpr int64_t wgmmaMinM = 64, wgmmaMinN = 64, wgmmaMinK = 64;
+} wgmmaTiles[] = {{128, 256, 2}, {128, 128, 2}, {128, 256, 1},
+                  {128, 128, 1}, {128, 64, 1}};
 
 /// Stages that hide the latency of a load; more help nothing.
 static constexpr int64_t wgmmaMaxStages = 8;
 
-/// The schedule by wgmma and the conditions on sizes that it adds, or null
-/// where the root does not suit it.
-static Attribute chooseWgmma(const MatmulIteration &iteration, StepOp step,
-                             const Target &target, Type type,
-                             SmallVectorImpl<GuardAttr> &guards) {
-  MLIRContext *context = step.getContext();
-  int64_t accumulators = iteration.root->getNumResults();
-  int64_t bytes = getElementBytes(type);
-  int64_t m = getTypicalValue(iteration.m), n = getTypicalValue(iteration.n);
-  int64_t batch =
-      getTypicalValue(getElementCount(iteration.batchSizes, context));
-  int64_t k = 0;
-  for (Expr size : iteration.k)
-    k += std::min(getTypicalValue(size), int64_t(1) << 31);
-  if (target.name != "sm_90a" || accumulators > wgmmaMaxAccumulators ||
-      m < wgmmaMinM || n < wgmmaMinN || k < wgmmaMinK)
-    return nullptr;
-
-  auto addMatrix = [&](const MatrixAccess &access) {
-    auto mapped = analyzeMapped(access, iteration.batchSizes);
-    return succeeded(mapped) && (mapped->alongK || bytes == 2) &&
-           succeeded(addMapGuards(*mapped, getInputBuffer(step, access.value),
-                                  guards));
-  };
-  SmallVector<BufferOp> users;
-  for (auto [lhs, rhs] : llvm::zip_equal(iteration.lhs, iteration.rhs)) {
-    if (!addMatrix(lhs) || !llvm::all_of(rhs, addMatrix))
-      return nullptr;
-    users.push_back(getInputBuffer(step, lhs.value));
-    for (const MatrixAccess &access : rhs)
-      users.push_back(getInputBuffer(step, access.value));
-  }
-  llvm::append_range(guards, getAlignmentGuards(users));
-
-  const WgmmaTile *chosen = nullptr;
-  int64_t stages = 0;
-  for (const WgmmaTile &tile : wgmmaTiles) {
-    if (accumulators * tile.n > 256)
-      continue; // registers of a consumer
-    bool isLast = &tile == std::end(wgmmaTiles) - 1;
-    if (!isLast && (tile.m * tile.cluster >= 2 * m || tile.n >= 2 * n))
-      continue; // more than half of it would be padding
-    int64_t fit = wgmmaMaxStages;
-    while (wgmmaSharedBytes(tile.m, tile.n, fit, accumulators) >
-           int64_t(target.sharedBytes))
-      --fit;
-    chosen = &tile;
-    stages = fit;
-    int64_t blocks = tilesOf(m, tile.m) * int64_t(tilesOf(n, tile.n)) * batch;
-    if (blocks >= target.multiprocessors)
-      break;
-  }
-  int64_t grid = target.multiprocessors / chosen->cluster * chosen->cluster;
-  return GemmScheduleAttr::get(context, GemmUnit::Wgmma, chosen->m, chosen->n,
-                               wgmmaRowBytes / bytes, chosen->cluster, grid,
-                               stages);
-}
-
 /// Accumulator registers a thread may hold without spilling.
 static constexpr int64_t maxAccumulators = 128;
 
-static int64_t accumulatorsPerThread(GemmUnit unit, const Tile &tile,
-                                     int64_t accumulators) {
-  int64_t perThread = unit == GemmUnit::Mma
-                          ? tile.m * tile.n / (32 * tile.divideM * tile.divideN)
-                          : tile.divideM * tile.divideN;
-  return perThread * accumulators;
+/// Sides up to which the vector kernels keep all of the narrow operand.
+static constexpr int64_t narrowest = 8;
+
+/// Where a batch is only named, schedules are chosen at these sizes of it.
+static constexpr int64_t sampledDims[] = {1, 8, 32, 128, 512, 2048, 8192, 65536};
+/// A schedule serves a sampled size too if it is this little slower there than
+/// that size's own.
+static constexpr double bucketTolerance = 1.2;
+
+namespace {
+class GemmChooser {
+public:
+  GemmChooser(StepOp step, const Target &target, Precision precision,
+              const MatmulIteration &iteration, ContractionOp root)
+      : step(step), target(target), iteration(iteration),
+        context(step.getContext()), type(getElementType(root.getLhs()[0])),
+        element(getElementBytes(type)),
+        accumulators(root.getNumAccumulators()),
+        tensorCores(type.isF16() || type.isBF16() ||
+                    (type.isF32() && precision == Precision::Tf32)) {}
+
+  SmallVector<VariantAttr> choose();
+
+private:
+  GemmSizes getSizesAt(int64_t dim) const;
+  void collectGuards();
+  bool collectMapGuards();
+  /// What may run under the guards, of which `mapped` adds the tensor maps'.
+  SmallVector<Candidate> getCandidates(int64_t dim, bool mapped) const;
+  void addGemv(const GemmSizes &sizes, SmallVectorImpl<Candidate> &to) const;
+  void addTiles(const GemmSizes &sizes, SmallVectorImpl<Candidate> &to) const;
+  void addWgmma(const GemmSizes &sizes, SmallVectorImpl<Candidate> &to) const;
+  void add(GemmScheduleAttr schedule, const GemmSizes &sizes,
+           SmallVectorImpl<Candidate> &to) const {
+    to.push_back({schedule, estimateGemm(target, sizes, schedule)});
+  }
+  void addBuckets(ArrayRef<GuardAttr> guards, bool mapped,
+                  SmallVectorImpl<VariantAttr> &variants) const;
+  bool isWideAlongK(bool narrowN) const {
+    const MatrixAccess &wide = narrowN ? iteration.lhs[0] : iteration.rhs[0][0];
+    return wide.kStride.isConstant(1) || wide.kStride.isConstant(0);
+  }
+
+  StepOp step;
+  const Target &target;
+  const MatmulIteration &iteration;
+  MLIRContext *context;
+  Type type;
+  int64_t element, accumulators;
+  bool tensorCores;
+  SmallVector<GuardAttr> guards, mapGuards;
+};
+} // namespace
+
+GemmSizes GemmChooser::getSizesAt(int64_t dim) const {
+  GemmSizes sizes;
+  auto bounded = [&](Expr size) {
+    return std::min(getTypicalValue(size, dim), int64_t(1) << 31);
+  };
+  sizes.m = bounded(iteration.m);
+  sizes.n = bounded(iteration.n);
+  sizes.batch = bounded(getElementCount(iteration.batchSizes, context));
+  for (Expr k : iteration.k)
+    sizes.k.push_back(bounded(k));
+  sizes.accumulators = accumulators;
+  sizes.element = element;
+  StepBytes bytes = getStepBytes(step, {}, dim);
+  sizes.bytes = bytes.read + bytes.written;
+  return sizes;
+}
+
+//===----------------------------------------------------------------------===//
+// Guards
+//===----------------------------------------------------------------------===//
+
+/// Wide copies need aligned addresses, of those matrices whose strides allow
+/// them; the emitter picks the width from what the guards promise.
+void GemmChooser::collectGuards() {
+  SmallVector<BufferOp> matrices;
+  auto addWide = [&](BufferOp buffer, ArrayRef<Expr> strides) {
+    int64_t bytes = getElementBytes(buffer.getElementType());
+    int64_t aligned = 16;
+    for (Expr stride : strides)
+      if (!stride.isConstant(1))
+        aligned = std::min(aligned, getAlignment(stride, 16, bytes));
+    if (aligned > bytes)
+      matrices.push_back(buffer);
+  };
+  for (const MatrixAccess &a : iteration.lhs)
+    addWide(step.getInputBuffer(a.value), {a.outerStride, a.kStride, a.batch});
+  for (auto &segment : iteration.rhs)
+    for (const MatrixAccess &b : segment)
+      addWide(step.getInputBuffer(b.value),
+              {b.outerStride, b.kStride, b.batch});
+  for (const TileOperand &o : iteration.operands)
+    addWide(step.getInputBuffer(o.value),
+            {o.access.rowStride, o.access.columnStride, o.access.batch});
+  for (const TileStore &o : iteration.stores)
+    addWide(step.getOutputBuffer(o.output),
+            {o.access.rowStride, o.access.columnStride, o.access.batch});
+  guards = getAlignmentGuards(matrices);
+}
+
+/// The guards under which every matrix has a tensor map; false where one never
+/// has.
+bool GemmChooser::collectMapGuards() {
+  SmallVector<BufferOp> buffers;
+  auto addMatrix = [&](const MatrixAccess &access) {
+    BufferOp buffer = step.getInputBuffer(access.value);
+    buffers.push_back(buffer);
+    auto mapped = analyzeMapped(access, iteration.batchSizes);
+    return succeeded(mapped) && (mapped->alongK || element == 2) &&
+           succeeded(addMapGuards(*mapped, buffer, mapGuards));
+  };
+  for (auto [lhs, rhs] : llvm::zip_equal(iteration.lhs, iteration.rhs))
+    if (!addMatrix(lhs) || !llvm::all_of(rhs, addMatrix))
+      return false;
+  llvm::append_range(mapGuards, getAlignmentGuards(buffers));
+  for (GuardAttr guard : guards)
+    if (!llvm::is_contained(mapGuards, guard))
+      mapGuards.push_back(guard);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+void GemmChooser::addGemv(const GemmSizes &sizes,
+                          SmallVectorImpl<Candidate> &to) const {
+  auto rounded = [](int64_t size) {
+    return size <= 1 ? 1 : size <= 2 ? 2 : size <= 4 ? 4 : 8;
+  };
+  // A kernel's narrow side is at most what it was built for, so that a side
+  // that is only named has no such kernel without a guard.
+  for (bool narrowN : {true, false}) {
+    Expr side = narrowN ? iteration.n : iteration.m;
+    if (!side.isConstant() || side.getValue() > narrowest)
+      continue;
+    GemmSizes own = sizes;
+    own.wideAlongK = isWideAlongK(narrowN);
+    int64_t width = rounded(side.getValue());
+    add(GemmScheduleAttr::get(
+            context, narrowN ? GemmUnit::GemvN : GemmUnit::GemvM,
+            narrowN ? 0 : width, narrowN ? width : 0, 0, 128, 0, 0),
+        own, to);
+  }
+}
+
+static int64_t getThreadAccumulators(GemmUnit unit, const Tile &tile) {
+  return unit == GemmUnit::Mma
+             ? tile.m * tile.n / (32 * tile.divideM * tile.divideN)
+             : tile.divideM * tile.divideN;
+}
+
+void GemmChooser::addTiles(const GemmSizes &sizes,
+                           SmallVectorImpl<Candidate> &to) const {
+  GemmUnit unit = tensorCores ? GemmUnit::Mma : GemmUnit::Simt;
+  ArrayRef<Tile> tiles = !tensorCores  ? ArrayRef<Tile>(simtTiles)
+                         : element == 4 ? ArrayRef<Tile>(mmaTiles32)
+                                        : ArrayRef<Tile>(mmaTiles);
+  int64_t bytes = tensorCores                                     ? element
+                  : type.isF64() || type.getIntOrFloatBitWidth() == 64 ? 8
+                                                                       : 4;
+  for (const Tile &tile : tiles) {
+    int64_t shared =
+        unit == GemmUnit::Mma
+            ? mmaSharedBytes(tile.m, tile.n, tile.k, tile.divideM, tile.divideN,
+                             tile.stages, accumulators, bytes)
+            : simtSharedBytes(tile.m, tile.n, tile.k, accumulators, bytes);
+    int64_t registers =
+        getThreadAccumulators(unit, tile) * accumulators * std::max(bytes / 4, int64_t(1));
+    bool fits = shared <= target.sharedBytes && registers <= maxAccumulators;
+    // The smallest is there for every target and number of accumulators.
+    if (fits || &tile == &tiles.back())
+      add(GemmScheduleAttr::get(context, unit, tile.m, tile.n, tile.k,
+                                tile.divideM, tile.divideN, tile.stages),
+          sizes, to);
+  }
+}
+
+void GemmChooser::addWgmma(const GemmSizes &sizes,
+                           SmallVectorImpl<Candidate> &to) const {
+  if (target.name != "sm_90a" || !tensorCores ||
+      accumulators > wgmmaMaxAccumulators)
+    return;
+  for (const WgmmaTile &tile : wgmmaTiles) {
+    if (accumulators * tile.n > 256)
+      continue; // registers of a consumer
+    int64_t stages = wgmmaMaxStages;
+    while (stages >= 2 &&
+           wgmmaSharedBytes(tile.m, tile.n, stages, accumulators) >
+               int64_t(target.sharedBytes))
+      --stages;
+    if (stages < 2)
+      continue;
+    int64_t grid = target.multiprocessors / tile.cluster * tile.cluster;
+    add(GemmScheduleAttr::get(context, GemmUnit::Wgmma, tile.m, tile.n,
+                              wgmmaRowBytes / element, tile.cluster, grid,
+                              stages),
+        sizes, to);
+  }
+}
+
+SmallVector<Candidate> GemmChooser::getCandidates(int64_t dim,
+                                                  bool mapped) const {
+  GemmSizes sizes = getSizesAt(dim);
+  SmallVector<Candidate> candidates;
+  addGemv(sizes, candidates);
+  addTiles(sizes, candidates);
+  if (mapped)
+    addWgmma(sizes, candidates);
+  return candidates;
+}
+
+//===----------------------------------------------------------------------===//
+// Variants
+//===----------------------------------------------------------------------===//
+
+static double getTime(ArrayRef<Candidate> candidates, Attribute schedule) {
+  for (const Candidate &candidate : candidates)
+    if (candidate.schedule == schedule)
+      return candidate.estimate.microseconds;
+  return INFINITY;
+}
+static Candidate getFastest(ArrayRef<Candidate> candidates) {
+  return *llvm::min_element(candidates, [](auto &a, auto &b) {
+    return a.estimate.microseconds < b.estimate.microseconds;
+  });
+}
+
+/// A variant for each range of M in which one schedule is about as fast as any,
+/// from the largest sizes down.
+void GemmChooser::addBuckets(ArrayRef<GuardAttr> under, bool mapped,
+                             SmallVectorImpl<VariantAttr> &variants) const {
+  if (iteration.m.isConstant()) {
+    variants.push_back(
+        makeVariant(context, under, getCandidates(typicalDim, mapped)));
+    return;
+  }
+  SmallVector<Candidate> current;
+  int64_t currentDim = 0; // what `current` was estimated for
+  auto finish = [&](std::optional<int64_t> above) {
+    SmallVector<GuardAttr> all(under);
+    if (above)
+      all.push_back(GuardAttr::get(
+          context, GuardKind::Gt, iteration.m.getAttr(),
+          Expr::constant(context, *above).getAttr(), nullptr));
+    variants.push_back(makeVariant(context, all, current, currentDim));
+  };
+  for (int64_t dim : llvm::reverse(sampledDims)) {
+    SmallVector<Candidate> here = getCandidates(dim, mapped);
+    if (!current.empty() &&
+        getTime(here, getFastest(current).schedule) >
+            bucketTolerance * getFastest(here).estimate.microseconds) {
+      finish(getTypicalValue(iteration.m, dim));
+      current.clear();
+    }
+    // What is said of a bucket is said of the size nearest to the typical one.
+    if (current.empty() || dim >= typicalDim) {
+      Candidate best = current.empty() ? getFastest(here) : getFastest(current);
+      // The bucket's schedule stays first.
+      llvm::erase_if(here, [&](const Candidate &c) {
+        return c.schedule != best.schedule &&
+               c.estimate.microseconds < getTime(here, best.schedule);
+      });
+      current = std::move(here);
+      currentDim = dim;
+    }
+  }
+  finish(std::nullopt);
+}
+
+SmallVector<VariantAttr> GemmChooser::choose() {
+  collectGuards();
+  SmallVector<VariantAttr> variants;
+  bool mapped = target.name == "sm_90a" && tensorCores && collectMapGuards();
+  if (mapped)
+    addBuckets(mapGuards, true, variants);
+  if (mapped && mapGuards.empty())
+    return variants;
+  // Under equal guards the next variants would never run.
+  if (!guards.empty() && !(mapped && mapGuards.size() == guards.size()))
+    addBuckets(guards, false, variants);
+  if (guards.empty())
+    addBuckets({}, false, variants);
+  else
+    variants.push_back(
+        makeVariant(context, {}, getCandidates(typicalDim, false)));
+  return variants;
 }
 
 SmallVector<VariantAttr> fusec::chooseGemmVariants(StepOp step,
                                                    const Target &target,
                                                    Precision precision) {
-  MLIRContext *context = step.getContext();
   Block &block = step.getBody().front();
   auto iteration = analyzeMatmul(
       llvm::to_vector(block.getTerminator()->getOperands()),
       [&](Operation *op) { return op->getBlock() == &block; },
-      [&](Value v) { return getStrides(getInputBuffer(step, v)); },
-      [&](unsigned i) { return getStrides(getOutputBuffer(step, i)); });
+      [&](Value v) { return step.getInputBuffer(v).getStrideExprs(); },
+      [&](unsigned i) { return step.getOutputBuffer(i).getStrideExprs(); });
   if (failed(iteration))
-    return {
-        VariantAttr::get(context, {}, getPlainSchedule(Family::Gemm, context))};
-
-  ContractionOp root = iteration->root;
-  Type type = getElementType(root.getLhs()[0]);
-  int64_t accumulators = root.getNumAccumulators(),
-          bytes = getElementBytes(type);
-  bool tensorCores = type.isF16() || type.isBF16() ||
-                     (type.isF32() && precision == Precision::Tf32);
-  int64_t m = getTypicalValue(iteration->m), n = getTypicalValue(iteration->n);
-  int64_t batch =
-      getTypicalValue(getElementCount(iteration->batchSizes, context));
-
-  Attribute schedule;
-  auto narrow = [](int64_t size) {
-    return size <= 1 ? 1 : size <= 2 ? 2 : size <= 4 ? 4 : 8;
-  };
-  if (n <= 8 && iteration->n.isConstant()) {
-    schedule = GemmScheduleAttr::get(context, GemmUnit::GemvN, 0, narrow(n), 0,
-                                     128, 0, 0);
-  } else if (m <= 8 && iteration->m.isConstant()) {
-    schedule = GemmScheduleAttr::get(context, GemmUnit::GemvM, narrow(m), 0, 0,
-                                     128, 0, 0);
-  } else {
-    GemmUnit unit = tensorCores ? GemmUnit::Mma : GemmUnit::Simt;
-    ArrayRef<Tile> tiles = !tensorCores ? ArrayRef<Tile>(simtTiles)
-                           : bytes == 4 ? ArrayRef<Tile>(mmaTiles32)
-                                        : ArrayRef<Tile>(mmaTiles);
-    int64_t accumulatorBytes = tensorCores                          ? bytes
-                               : type.isF64() || type.isInteger(64) ? 8
-                                                                    : 4;
-    const Tile *chosen = &tiles.back();
-    for (const Tile &tile : tiles) {
-      if (&tile != &tiles.back() && (tile.m >= 2 * m || tile.n >= 2 * n))
-        continue; // more than half of it would be padding
-      if (sharedBytes(unit, tile, accumulators, accumulatorBytes) >
-              target.sharedBytes ||
-          accumulatorsPerThread(unit, tile, accumulators) > maxAccumulators)
-        continue;
-      int64_t blocks = tilesOf(m, tile.m) * tilesOf(n, tile.n) * batch;
-      if (blocks >= target.multiprocessors) {
-        chosen = &tile;
-        break;
-      }
-    }
-    schedule =
-        GemmScheduleAttr::get(context, unit, chosen->m, chosen->n, chosen->k,
-                              chosen->divideM, chosen->divideN, chosen->stages);
-  }
-
-  // Wide copies need aligned addresses, of those matrices whose strides allow
-  // them; the emitter picks the width from what the guards promise.
-  SmallVector<BufferOp> matrices;
-  auto addWide = [&](BufferOp buffer, ArrayRef<Expr> strides) {
-    int64_t bytes = getElementBytes(
-        cast<RankedTensorType>(buffer.getType()).getElementType());
-    int64_t aligned = 16;
-    for (Expr stride : strides)
-      for (Expr term : getTerms(stride))
-        if (int64_t step = splitCoefficient(term).first * bytes; step != bytes)
-          aligned = std::min(aligned, step & -step);
-    if (aligned > bytes)
-      matrices.push_back(buffer);
-  };
-  for (const MatrixAccess &a : iteration->lhs)
-    addWide(getInputBuffer(step, a.value), {a.outerStride, a.kStride, a.batch});
-  for (auto &segment : iteration->rhs)
-    for (const MatrixAccess &b : segment)
-      addWide(getInputBuffer(step, b.value),
-              {b.outerStride, b.kStride, b.batch});
-  for (const TileOperand &o : iteration->operands)
-    addWide(getInputBuffer(step, o.value),
-            {o.access.rowStride, o.access.columnStride, o.access.batch});
-  for (const TileStore &o : iteration->stores)
-    addWide(getOutputBuffer(step, o.output),
-            {o.access.rowStride, o.access.columnStride, o.access.batch});
-  SmallVector<GuardAttr> guards = getAlignmentGuards(matrices);
-  SmallVector<VariantAttr> variants;
-  SmallVector<GuardAttr> mapGuards;
-  if (Attribute wgmma =
-          tensorCores ? chooseWgmma(*iteration, step, target, type, mapGuards)
-                      : nullptr) {
-    for (GuardAttr guard : guards)
-      if (!llvm::is_contained(mapGuards, guard))
-        mapGuards.push_back(guard);
-    variants.push_back(VariantAttr::get(context, mapGuards, wgmma));
-    if (mapGuards.empty())
-      return variants;
-    // Under equal guards the next variant would never run.
-    if (mapGuards.size() == guards.size())
-      guards.clear();
-  }
-  if (!guards.empty())
-    variants.push_back(VariantAttr::get(context, guards, schedule));
-  variants.push_back(VariantAttr::get(context, {}, schedule));
-  return variants;
+    return {VariantAttr::get(
+        step.getContext(), {},
+        getPlainSchedule(Family::Gemm, step.getContext()))};
+  return GemmChooser(step, target, precision, *iteration, iteration->root)
+      .choose();
 }

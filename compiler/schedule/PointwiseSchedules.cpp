@@ -3,6 +3,7 @@
 #include "compiler/codegen/Iteration.h"
 #include "compiler/codegen/ScalarEmitter.h"
 #include "compiler/schedule/Schedules.h"
+#include "compiler/schedule/StepBytes.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -18,15 +19,9 @@ struct Accesses {
 
 /// Bytes to which an internal buffer is aligned, and a user's under the guard.
 static unsigned guardedAlignment(BufferOp buffer) {
-  int64_t known = buffer.getKind() == BufferKind::Input ||
-                          buffer.getKind() == BufferKind::Output
-                      ? 16
-                      : 256;
-  for (Expr term : getTerms(Expr(buffer.getOffset()))) {
-    int64_t factor = splitCoefficient(term).first;
-    known = std::min(known, factor & -factor);
-  }
-  return known;
+  bool isUsers = buffer.getKind() == BufferKind::Input ||
+                 buffer.getKind() == BufferKind::Output;
+  return getAlignment(buffer.getOffset(), isUsers ? 16 : 256);
 }
 
 static Accesses analyzeAccesses(StepOp step,
@@ -46,21 +41,18 @@ static Accesses analyzeAccesses(StepOp step,
   };
   SmallVector<Access> accesses;
   for (const PointwiseStore &store : iteration.stores) {
-    BufferOp buffer = getOutputBuffer(step, store.output);
+    BufferOp buffer = step.getOutputBuffer(store.output);
     accesses.push_back(
-        {buffer, store.offset,
-         getElementBytes(
-             cast<RankedTensorType>(buffer.getType()).getElementType()),
-         true});
+        {buffer, store.offset, getElementBytes(buffer.getElementType()), true});
   }
   int64_t smallest = accesses[0].bytes, largest = accesses[0].bytes;
   for (size_t n = 0; n < program.size(); ++n) {
     const ScalarNode &node = program[n];
     if (node.kind != Kind::Load)
       continue;
-    BufferOp buffer = getInputBuffer(step, node.value);
+    BufferOp buffer = step.getInputBuffer(node.value);
     Expr offset = program.getRanges().simplify(
-        getOffset(node.indices, getStrides(buffer), step.getContext()));
+        getOffset(node.indices, buffer.getStrideExprs(), step.getContext()));
     if (!program.varies(n, inner))
       continue; // one element for all lanes
     accesses.push_back({buffer, offset, getElementBytes(node.type), false});
@@ -95,33 +87,43 @@ static Accesses analyzeAccesses(StepOp step,
   for (size_t n = 0; n < program.size() && result.vector > 1; ++n)
     if (program[n].kind == ScalarNode::Kind::Lookup && program.varies(n, inner))
       for (Value table : cast<LookupOp>(program[n].op).getTables())
-        result.vectorized.push_back(getInputBuffer(step, table));
+        result.vectorized.push_back(step.getInputBuffer(table));
   return result;
 }
 
-SmallVector<VariantAttr> fusec::choosePointwiseVariants(StepOp step,
-                                                        const Target &) {
+SmallVector<VariantAttr>
+fusec::choosePointwiseVariants(StepOp step, const Target &target) {
   MLIRContext *context = step.getContext();
-  auto plain = [&](int64_t bits) {
-    return VariantAttr::get(context, {},
-                            PointwiseScheduleAttr::get(context, 256, 1, bits));
+  StepBytes bytes = getStepBytes(step, {});
+  double elements = 0;
+  // The widest schedule first, narrower ones should its kernel spill.
+  auto variant = [&](ArrayRef<GuardAttr> guards, int64_t vector, int64_t bits) {
+    SmallVector<Candidate> candidates;
+    for (; vector >= 1; vector /= 2) {
+      auto schedule = PointwiseScheduleAttr::get(context, 256, vector, bits);
+      candidates.push_back(
+          {schedule, estimatePointwise(target, bytes.read + bytes.written,
+                                       elements, schedule)});
+    }
+    return makeVariant(context, guards, candidates);
   };
   auto iteration = analyzePointwise(
       step.getBody().front(),
-      [&](Value v) { return getStrides(getInputBuffer(step, v)); },
-      [&](unsigned i) { return getStrides(getOutputBuffer(step, i)); });
+      [&](Value v) { return step.getInputBuffer(v).getStrideExprs(); },
+      [&](unsigned i) { return step.getOutputBuffer(i).getStrideExprs(); });
   if (failed(iteration))
-    return {plain(64)};
+    return {variant({}, 1, 64)};
+  elements = getTypicalValue(
+      getElementCount(iteration->program.getSizes(), context));
   Accesses accesses = analyzeAccesses(step, *iteration);
   IndexWidth width = getIndexWidth(step);
   int64_t fastBits = width.neverNarrow ? 64 : 32,
           safeBits = width.alwaysNarrow ? 32 : 64;
   SmallVector<GuardAttr> guards = getAlignmentGuards(accesses.vectorized);
   llvm::append_range(guards, width.guards);
-  SmallVector<VariantAttr> variants = {VariantAttr::get(
-      context, guards,
-      PointwiseScheduleAttr::get(context, 256, accesses.vector, fastBits))};
+  SmallVector<VariantAttr> variants = {
+      variant(guards, accesses.vector, fastBits)};
   if (!guards.empty())
-    variants.push_back(plain(safeBits));
+    variants.push_back(variant({}, 1, safeBits));
   return variants;
 }

@@ -31,26 +31,33 @@ fusec::chooseVariants(StepOp step, const Target &target, Precision precision) {
   return {};
 }
 
-int64_t fusec::getTypicalValue(Expr expr) {
-  return expr
-      .evaluate([](Expr) { return std::optional<int64_t>(typicalSymbol); })
-      .value_or(INT64_MAX);
-}
-
-static BufferOp lookup(StepOp step, Attribute ref) {
-  return SymbolTable::lookupNearestSymbolFrom<BufferOp>(
-      step, cast<FlatSymbolRefAttr>(ref));
-}
-BufferOp fusec::getInputBuffer(StepOp step, Value argument) {
-  return lookup(step,
-                step.getInputs()[cast<BlockArgument>(argument).getArgNumber()]);
-}
-BufferOp fusec::getOutputBuffer(StepOp step, unsigned output) {
-  return lookup(step, step.getOutputs()[output]);
-}
-SmallVector<Expr> fusec::getStrides(BufferOp buffer) {
-  return llvm::map_to_vector(buffer.getStrides().getAsRange<ExprAttr>(),
-                             [](ExprAttr attr) { return Expr(attr); });
+VariantAttr fusec::makeVariant(MLIRContext *context, ArrayRef<GuardAttr> guards,
+                               SmallVector<Candidate> candidates,
+                               int64_t dim) {
+  if (candidates.empty())
+    return nullptr;
+  llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {
+    return a.estimate.microseconds < b.estimate.microseconds;
+  });
+  // Each alternative is a chance to compile without spilling: the nearest ones
+  // and, as the last, the smallest.
+  constexpr size_t most = 5;
+  if (candidates.size() > most) {
+    candidates[most - 1] = candidates.back();
+    candidates.resize(most);
+  }
+  SmallVector<CandidateAttr> all =
+      llvm::map_to_vector(candidates, [&](const Candidate &candidate) {
+        auto estimate = EstimateAttr::get(
+            context,
+            static_cast<int64_t>(
+                std::min(candidate.estimate.microseconds, 1e12) * 1000),
+            candidate.estimate.bound, dim);
+        return CandidateAttr::get(context, candidate.schedule, estimate);
+      });
+  return VariantAttr::get(context, guards, all[0].getSchedule(),
+                          all[0].getEstimate(),
+                          ArrayRef(all).drop_front());
 }
 
 IndexWidth fusec::getIndexWidth(StepOp step) {
@@ -61,14 +68,15 @@ IndexWidth fusec::getIndexWidth(StepOp step) {
   auto addExtent = [&](BufferOp buffer) {
     SmallVector<Expr> sizes = getSizes(buffer.getType());
     Expr extent = Expr::constant(context, 1);
-    for (auto [size, stride] : llvm::zip_equal(sizes, getStrides(buffer)))
+    for (auto [size, stride] :
+         llvm::zip_equal(sizes, buffer.getStrideExprs()))
       extent = extent + size * stride;
     extents.push_back(extent);
   };
-  for (Attribute ref : step.getInputs())
-    addExtent(lookup(step, ref));
-  for (Attribute ref : step.getOutputs())
-    addExtent(lookup(step, ref));
+  for (BlockArgument argument : step.getBody().getArguments())
+    addExtent(step.getInputBuffer(argument));
+  for (unsigned i = 0; i < step.getOutputs().size(); ++i)
+    addExtent(step.getOutputBuffer(i));
   for (Operation &op : step.getBody().front().without_terminator())
     extents.push_back(getElementCount(
         cast<IndexedOpInterface>(op).getIterationSizes(), context));

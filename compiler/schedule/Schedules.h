@@ -6,8 +6,8 @@
 #ifndef FUSEC_COMPILER_SCHEDULE_SCHEDULES_H
 #define FUSEC_COMPILER_SCHEDULE_SCHEDULES_H
 
-#include "compiler/schedule/Targets.h"
-#include "ir/FusecOps.h"
+#include "compiler/schedule/CostModel.h"
+#include "compiler/schedule/TypicalSizes.h"
 
 namespace fusec {
 
@@ -28,9 +28,17 @@ llvm::SmallVector<VariantAttr> chooseReduceVariants(StepOp step,
 llvm::SmallVector<VariantAttr>
 chooseGemmVariants(StepOp step, const Target &target, Precision precision);
 
-/// What a size is taken to be where only its name is known.
-constexpr int64_t typicalSymbol = 1024;
-int64_t getTypicalValue(Expr expr);
+/// A schedule that a variant may take.
+struct Candidate {
+  mlir::Attribute schedule;
+  Estimate estimate;
+};
+/// A variant of the fastest candidate, with the next ones behind it; null where
+/// there are none. `dim` is what named dimensions were taken for.
+VariantAttr makeVariant(mlir::MLIRContext *context,
+                        llvm::ArrayRef<GuardAttr> guards,
+                        llvm::SmallVector<Candidate> candidates,
+                        int64_t dim = typicalDim);
 
 /// The guard under which every buffer of the step, and `count` threads, can be
 /// indexed with 32 bits; nothing where sizes already tell that they can.
@@ -43,10 +51,6 @@ IndexWidth getIndexWidth(StepOp step);
 /// Guards that the buffers are 16-byte aligned, for those that a user binds.
 llvm::SmallVector<GuardAttr>
 getAlignmentGuards(llvm::ArrayRef<BufferOp> buffers);
-
-BufferOp getInputBuffer(StepOp step, mlir::Value argument);
-BufferOp getOutputBuffer(StepOp step, unsigned output);
-llvm::SmallVector<Expr> getStrides(BufferOp buffer);
 
 } // namespace fusec
 

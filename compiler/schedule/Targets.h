@@ -10,15 +10,29 @@
 
 namespace fusec {
 
+/// What a typical device of the target does in a second: the constants of the
+/// cost model.
+struct Rates {
+  double clock;  // GHz, under load
+  double memory; // GB/s, read and written together
+  double l2;     // bytes a clock that a multiprocessor gets from L2
+  double fma;    // fp32 flops a clock and multiprocessor
+  double tensor; // dense 16-bit flops a clock and multiprocessor; tf32: half
+  double launch; // microseconds from one kernel of a stream to the next
+};
+
 struct Target {
   llvm::StringRef name;
   unsigned major, minor;    // compute capability
   unsigned sharedBytes;     // dynamic shared memory a block may have
+  unsigned threads;         // of a multiprocessor
   unsigned multiprocessors; // of a typical device: what a schedule should fill
   unsigned minDriver;       // as cuDriverGetVersion says it
+  Rates rates;
 };
 
-/// CUDA C Programming Guide, "Technical Specifications per Compute Capability".
+/// CUDA C Programming Guide, "Technical Specifications per Compute Capability";
+/// rates from the vendor's data sheets, those of sm_90a measured on an H200.
 /// `ptx` is compute_80 with what every device since then has.
 llvm::ArrayRef<Target> getTargets();
 /// Null where there is no target of the name.

@@ -7,6 +7,7 @@
 #include "compiler/Remarks.h"
 #include "compiler/codegen/Iteration.h"
 #include "compiler/codegen/KernelSource.h"
+#include "compiler/schedule/TypicalSizes.h"
 #include "compiler/transforms/FusionGroups.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
@@ -24,14 +25,9 @@ using namespace fusec;
 // Policy
 //===----------------------------------------------------------------------===//
 
-/// What a size is taken to be where only its name is known.
-static constexpr int64_t typicalSize = 1024;
-
 static int64_t getBytes(Value value) {
   Expr count = getElementCount(getSizes(value), value.getContext());
-  auto elements =
-      count.evaluate([](Expr) { return std::optional<int64_t>(typicalSize); });
-  return elements.value_or(INT64_MAX / 64) *
+  return std::min(getTypicalValue(count), INT64_MAX / 64) *
          getElementBytes(getElementType(value));
 }
 

@@ -43,6 +43,19 @@ private:
 };
 } // namespace
 
+static bool isView(Operation *op) {
+  auto indexed = dyn_cast<IndexedOpInterface>(op);
+  return indexed && indexed.getFusionKind() == FusionKind::View;
+}
+
+/// Whether the value goes to memory and nowhere else.
+static bool isOnlyStored(Value value) {
+  return llvm::all_of(value.getUsers(), [](Operation *user) {
+    return isa<YieldOp>(user) ||
+           (isView(user) && isOnlyStored(user->getResult(0)));
+  });
+}
+
 /// Whether the op's fp32 form is the op with fp32 types. Casts of the model
 /// stay what they are.
 bool RegionWidener::computesWide(Operation *op) const {
@@ -53,10 +66,11 @@ bool RegionWidener::computesWide(Operation *op) const {
   auto narrowOperand = [](Value v) { return isNarrow(v.getType()); };
   if (llvm::none_of(op->getOperands(), narrowOperand))
     return false;
-  auto indexed = cast<IndexedOpInterface>(op);
-  // A view moves what is wide already.
-  if (indexed.getFusionKind() == FusionKind::View)
-    return llvm::all_of(op->getOperands(),
+  // A view moves what is wide already. One that is only stored moves what has
+  // been rounded: the store sees through it, slice by slice.
+  if (isView(op))
+    return !isOnlyStored(op->getResult(0)) &&
+           llvm::all_of(op->getOperands(),
                         [&](Value v) { return wide.count(v); });
   return true;
 }

@@ -3,12 +3,12 @@
 // fusec-gpu-batches MODELS: every export with a named batch, at batches from
 // none to many, against the reference; one bundle serves all of them.
 
+#include "compiler/schedule/StepBytes.h"
 #include "test/gpu/Harness.h"
 #include "tools/fusec/Compare.h"
 #include "tools/fusec/Failure.h"
 #include "tools/fusec/RandomInputs.h"
 #include "tools/fusec/ReferenceRun.h"
-#include "tools/fusec/StepBytes.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 

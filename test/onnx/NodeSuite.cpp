@@ -49,6 +49,7 @@ private:
     std::unique_ptr<Compilation> compilation;
     size_t firstRequest = 0;
     std::optional<Verdict> verdict;
+    size_t requests = 0;
   };
 
   void runBatch(llvm::MutableArrayRef<Job> jobs);
@@ -102,6 +103,7 @@ void Suite::compileAll(llvm::MutableArrayRef<Job> jobs) {
     job.firstRequest = requests.size();
     for (CompileRequest &request : job.compilation->getRequests())
       requests.push_back(std::move(request));
+    job.requests = requests.size() - job.firstRequest;
   }
   llvm::Expected<std::vector<CompiledKernel>> images =
       compiler.compileAll(requests);
@@ -110,13 +112,13 @@ void Suite::compileAll(llvm::MutableArrayRef<Job> jobs) {
   for (Job &job : jobs) {
     if (job.verdict)
       continue;
-    size_t count = job.compilation->getKernels().getKernels().size();
     // A batch with a bad kernel is compiled again case by case, mostly from the
     // cache, to tell whose it is.
     llvm::Error error = images
-                            ? job.compilation->setImages(
+                            ? job.compilation->addImages(
                                   {images->begin() + job.firstRequest,
-                                   images->begin() + job.firstRequest + count})
+                                   images->begin() + job.firstRequest +
+                                       job.requests})
                             : job.compilation->compile(compiler);
     if (error)
       job.verdict = fromError(std::move(error));

@@ -113,9 +113,12 @@ void CompileCommand::run() {
   }
   if (llvm::Error error = compilation->emit())
     failFor(options.model, std::move(error));
-  if (!dumpFolder.empty())
-    dumpCuda(compilation->getKernels().getKernels(), dumpFolder);
+  auto dump = [&] {
+    if (!dumpFolder.empty())
+      dumpCuda(compilation->getKernels().getKernels(), dumpFolder);
+  };
   if (emit == "cuda") {
+    dump();
     write([&](llvm::raw_ostream &os) {
       for (const EmittedKernel &kernel : compilation->getKernels().getKernels())
         os << "// " << kernel.symbol << " for " << kernel.target << "\n"
@@ -125,10 +128,11 @@ void CompileCommand::run() {
   }
   KernelCompiler compiler(options.getCompilerOptions());
   compileModel(options.model, *compilation, compiler, quiet);
+  dump();
   if (emit == "ptx") {
     write([&](llvm::raw_ostream &os) {
-      for (const CompiledKernel &image : compilation->getImages())
-        os << image.image << "\n";
+      for (const CompiledKernel *image : compilation->getImages())
+        os << image->image << "\n";
     });
     return;
   }

@@ -4,8 +4,8 @@
 // boundary between kernels is there.
 
 #include "compiler/schedule/Schedules.h"
+#include "compiler/schedule/StepBytes.h"
 #include "tools/fusec/ModelOptions.h"
-#include "tools/fusec/StepBytes.h"
 #include "tools/support/Table.h"
 
 using namespace fusec;
@@ -59,6 +59,17 @@ static std::string scheduleText(VariantAttr variant) {
   return inner.str();
 }
 
+/// ", 31.7 us at 1024 (tensor)".
+static std::string estimateText(VariantAttr variant) {
+  EstimateAttr estimate = variant.getEstimate();
+  if (!estimate)
+    return "";
+  return llvm::formatv(", {0:f1} us at {1} ({2})",
+                       double(estimate.getNanoseconds()) / 1000,
+                       estimate.getDim(),
+                       stringifyTimeBound(estimate.getBound()));
+}
+
 void ExplainCommand::printKernels(Compilation &compilation) const {
   using Align = Table::Align;
   Table table({{"", Align::Right},
@@ -82,7 +93,9 @@ void ExplainCommand::printKernels(Compilation &compilation) const {
                std::to_string(step.getVariants().size()), nodes});
   }
   llvm::outs() << table.str()
-               << "\nschedules, the first whose condition holds:\n";
+               << "\nschedules, the first whose condition holds, with the "
+                  "predicted time\nwhere every named dimension has the size "
+                  "shown, and what bounds it:\n";
   number = 0;
   for (StepOp step : PlanOp(plan.plan).getOps<StepOp>()) {
     ++number;
@@ -99,8 +112,9 @@ void ExplainCommand::printKernels(Compilation &compilation) const {
              << stringifyGuardKind(guard.getKind()) << " "
              << Expr(guard.getRhs());
       }
-      llvm::outs() << llvm::formatv("  {0,2}  {1}{2}\n", number,
-                                    scheduleText(variant), guards);
+      llvm::outs() << llvm::formatv("  {0,2}  {1}{2}{3}\n", number,
+                                    scheduleText(variant), estimateText(variant),
+                                    guards);
     }
   }
 }
@@ -141,7 +155,7 @@ void ExplainCommand::run() {
   for (const std::string &name : getDimNames(fused->getModel())) {
     auto it = dims.find(name);
     sizes += ", " + name + " = " +
-             std::to_string(it == dims.end() ? typicalSymbol : it->second);
+             std::to_string(it == dims.end() ? typicalDim : it->second);
   }
   llvm::outs()
       << options.model << " for " << target << sizes

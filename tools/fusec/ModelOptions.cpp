@@ -32,8 +32,8 @@ void ModelOptions::addTo(CLI::App &app, bool compilesKernels) {
                  "default; onnx: each 16-bit operation rounds")
       ->check(CLI::IsMember({"default", "onnx"}));
   app.add_option("--precision", precision,
-                 "how fp32 products multiply: ieee or tf32")
-      ->check(CLI::IsMember({"ieee", "tf32"}));
+                 "how fp32 products multiply: ieee, tf32, fp16 or bf16")
+      ->check(CLI::IsMember({"ieee", "tf32", "fp16", "bf16"}));
   app.add_option("--gather", gather,
                  "what an index out of range reads: flag, clamp or zero")
       ->check(CLI::IsMember({"flag", "clamp", "zero"}));

@@ -3,11 +3,11 @@
 // fusec verify: the GPU against the reference, both against expected outputs
 // where there are any.
 
+#include "compiler/schedule/StepBytes.h"
 #include "ir/reference/Dims.h"
 #include "tools/fusec/Compare.h"
 #include "tools/fusec/RandomInputs.h"
 #include "tools/fusec/ReferenceRun.h"
-#include "tools/fusec/StepBytes.h"
 #include "tools/fusec/TensorOptions.h"
 #include "tools/support/Table.h"
 #include "llvm/ADT/StringSet.h"

@@ -39,3 +39,21 @@ fusec.model @epilogue inputs ["x", "w"] outputs ["y"] {
   }
   fusec.output %0 : tensor<8x6xbf16>
 }
+
+// A concat that is only stored moves rounded values: the store sees its slices.
+// CHECK-LABEL: fusec.model @stored_concat
+fusec.model @stored_concat inputs ["x", "y"] outputs ["z"] {
+^bb0(%x: tensor<8xf16>, %y: tensor<8xf16>):
+  // CHECK: %[[A:.+]] = fusec.cast %{{.+}} : tensor<8xf32> to tensor<8xf16>
+  // CHECK: %[[B:.+]] = fusec.cast %{{.+}} : tensor<8xf32> to tensor<8xf16>
+  // CHECK: %[[C:.+]] = fusec.concat %[[A]], %[[B]] axis 0
+  // CHECK: fusec.yield %[[C]]
+  %z = fusec.fusion pointwise "f" (%x, %y) : (tensor<8xf16>, tensor<8xf16>) -> tensor<16xf16> {
+  ^bb0(%a: tensor<8xf16>, %b: tensor<8xf16>):
+    %0 = fusec.exp %a : tensor<8xf16>
+    %1 = fusec.tanh %b : tensor<8xf16>
+    %2 = fusec.concat %0, %1 axis 0 : tensor<8xf16>, tensor<8xf16> to tensor<16xf16>
+    fusec.yield %2 : tensor<16xf16>
+  }
+  fusec.output %z : tensor<16xf16>
+}

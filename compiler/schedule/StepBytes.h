@@ -3,9 +3,10 @@
 // How many bytes kernels read and write: each tensor once, of tables the rows
 // that are looked up.
 
-#ifndef FUSEC_TOOLS_FUSEC_STEPBYTES_H
-#define FUSEC_TOOLS_FUSEC_STEPBYTES_H
+#ifndef FUSEC_COMPILER_SCHEDULE_STEPBYTES_H
+#define FUSEC_COMPILER_SCHEDULE_STEPBYTES_H
 
+#include "compiler/schedule/TypicalSizes.h"
 #include "ir/FusecOps.h"
 
 #include <map>
@@ -18,8 +19,9 @@ struct StepBytes {
   uint64_t read = 0, written = 0;
 };
 
-/// Dimensions that are not given take the size that schedules take them for.
-StepBytes getStepBytes(StepOp step, const std::map<std::string, int64_t> &dims);
+/// Dimensions that are not given are `other`.
+StepBytes getStepBytes(StepOp step, const std::map<std::string, int64_t> &dims,
+                       int64_t other = typicalDim);
 StepBytes getPlanBytes(PlanOp plan, const std::map<std::string, int64_t> &dims);
 
 /// The named dimensions of a model's inputs, in order of their first use.
@@ -27,4 +29,4 @@ std::vector<std::string> getDimNames(ModelOp model);
 
 } // namespace fusec
 
-#endif // FUSEC_TOOLS_FUSEC_STEPBYTES_H
+#endif // FUSEC_COMPILER_SCHEDULE_STEPBYTES_H

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tools/fusec/StepBytes.h"
-#include "compiler/schedule/Schedules.h"
+#include "compiler/schedule/StepBytes.h"
 
 using namespace mlir;
 
 namespace fusec {
 
-static uint64_t getBytes(Type type,
-                         const std::map<std::string, int64_t> &dims) {
+namespace {
+struct DimSizes {
+  const std::map<std::string, int64_t> &given;
+  int64_t other;
+};
+} // namespace
+
+static uint64_t getBytes(Type type, const DimSizes &dims) {
   uint64_t bytes =
       getElementBytes(cast<RankedTensorType>(type).getElementType());
   for (Expr size : getSizes(type)) {
@@ -16,8 +21,8 @@ static uint64_t getBytes(Type type,
         size.evaluate([&](Expr leaf) -> std::optional<int64_t> {
           if (leaf.getKind() != ExprKind::Symbol)
             return std::nullopt;
-          auto it = dims.find(leaf.getName().str());
-          return it == dims.end() ? typicalSymbol : it->second;
+          auto it = dims.given.find(leaf.getName().str());
+          return it == dims.given.end() ? dims.other : it->second;
         });
     bytes *= value ? std::max<int64_t>(*value, 0) : 0;
   }
@@ -25,8 +30,7 @@ static uint64_t getBytes(Type type,
 }
 
 /// Of an operand, as far as this use goes.
-static uint64_t getUsedBytes(OpOperand &use,
-                             const std::map<std::string, int64_t> &dims) {
+static uint64_t getUsedBytes(OpOperand &use, const DimSizes &dims) {
   uint64_t whole = getBytes(use.get().getType(), dims);
   if (auto gather = dyn_cast<GatherOp>(use.getOwner()))
     if (gather.getSource() == use.get())
@@ -40,8 +44,9 @@ static uint64_t getUsedBytes(OpOperand &use,
   return whole;
 }
 
-StepBytes getStepBytes(StepOp step,
-                       const std::map<std::string, int64_t> &dims) {
+StepBytes getStepBytes(StepOp step, const std::map<std::string, int64_t> &given,
+                       int64_t other) {
+  DimSizes dims{given, other};
   StepBytes bytes;
   Block &body = step.getBody().front();
   for (BlockArgument argument : body.getArguments()) {

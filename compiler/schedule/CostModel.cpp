@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/schedule/CostModel.h"
+#include "compiler/device/gemm_wgmma_config.h"
+#include <cmath>
+
+using namespace fusec;
+
+namespace {
+/// Parts of a kernel that overlap: the longest is what it takes, after what
+/// nothing can hide.
+class Overlap {
+public:
+  explicit Overlap(const Target &target)
+      : exposed(target.rates.launch), clocksPerMicrosecond(target.rates.clock *
+                                                           1e3) {}
+  void add(TimeBound bound, double microseconds) {
+    if (microseconds > longest.microseconds)
+      longest = {microseconds, bound};
+  }
+  void addClocks(TimeBound bound, double clocks) {
+    add(bound, clocks / clocksPerMicrosecond);
+  }
+  void exposeClocks(double clocks) { exposed += clocks / clocksPerMicrosecond; }
+  Estimate get() const {
+    return {exposed + longest.microseconds,
+            exposed > longest.microseconds ? TimeBound::Launch : longest.bound};
+  }
+
+private:
+  double exposed, clocksPerMicrosecond;
+  Estimate longest = {0, TimeBound::Launch};
+};
+} // namespace
+
+/// Clocks from a load to its value: from memory, and from L2.
+static constexpr double memoryLatency = 900, l2Latency = 500;
+
+/// Bytes a second, of `vector` elements an access: narrow accesses leave fewer
+/// bytes in flight.
+static double streamingRate(const Target &target, double accessBytes) {
+  return target.rates.memory * 1e3 * std::min(1.0, 0.55 + accessBytes / 32);
+}
+
+Estimate fusec::estimatePointwise(const Target &target, double bytes,
+                                  double elements,
+                                  PointwiseScheduleAttr schedule) {
+  Overlap time(target);
+  time.exposeClocks(memoryLatency);
+  double perElement = elements ? bytes / elements : 0;
+  time.add(TimeBound::Memory,
+           bytes / streamingRate(target, std::min(16.0, perElement / 2 *
+                                                            schedule.getVector())));
+  // An index, its bounds and a little arithmetic an access.
+  double threads = elements / schedule.getVector();
+  time.addClocks(TimeBound::Arithmetic,
+                 threads * 40 / 128 / target.multiprocessors);
+  return time.get();
+}
+
+Estimate fusec::estimateReduce(const Target &target, const RowSizes &sizes,
+                               ReduceScheduleAttr schedule) {
+  Overlap time(target);
+  double threads = schedule.getScope() == ReduceScope::Thread ? 1
+                   : schedule.getScope() == ReduceScope::Warp
+                       ? 32
+                       : schedule.getThreads();
+  double resident = double(target.multiprocessors) * target.threads / threads;
+  double waves = std::ceil(sizes.rows / resident);
+  double steps = std::ceil(sizes.length / threads);
+  // Loads of four steps are in flight together; partial results meet in a tree.
+  double tree = std::log2(threads) * 30 +
+                (schedule.getScope() == ReduceScope::Block ? 100 : 0);
+  double walk = std::ceil(steps / 4) * memoryLatency + tree;
+  time.addClocks(TimeBound::Latency, waves * sizes.passes * walk);
+  // Threads that walk rows of their own touch a sector of 32 bytes each.
+  bool scattered = (schedule.getScope() == ReduceScope::Thread) ==
+                   (sizes.alongRow && sizes.length > 1);
+  double waste =
+      scattered ? std::min(32.0 / sizes.element, std::max(sizes.length, 1.0))
+                : 1;
+  // Later passes mostly hit L2, which is about twice as fast.
+  double traffic = sizes.bytes * (1 + 0.5 * (sizes.passes - 1)) *
+                   (scattered ? std::max(1.0, waste / 4) : 1);
+  time.add(TimeBound::Memory, traffic / streamingRate(target, 4));
+  return time.get();
+}
+
+//===----------------------------------------------------------------------===//
+// Matmul
+//===----------------------------------------------------------------------===//
+
+/// The part of the unit's peak that the inner loop of a tile reaches; fitted to
+/// 4096 cubed.
+static double getEfficiency(GemmScheduleAttr schedule, const GemmSizes &sizes) {
+  double columns = double(schedule.getTileN()) * sizes.accumulators;
+  double area = schedule.getTileM() * columns;
+  switch (schedule.getUnit()) {
+  case GemmUnit::Wgmma:
+    // Each instruction reads its rows of A again: narrow tiles wait for shared
+    // memory.
+    return columns >= 256 ? 0.86 : columns >= 128 ? 0.72 : 0.5;
+  case GemmUnit::Mma:
+    return area >= 128 * 256   ? 0.48
+           : area >= 128 * 128 ? 0.37
+           : area >= 128 * 64  ? 0.3
+           : area >= 64 * 64   ? 0.22
+                               : 0.1;
+  default:
+    // Loads from shared memory an FMA.
+    return schedule.getDivideM() * schedule.getDivideN() >= 64   ? 0.72
+           : schedule.getDivideM() * schedule.getDivideN() >= 32 ? 0.65
+           : schedule.getDivideM() * schedule.getDivideN() >= 16 ? 0.52
+                                                                 : 0.22;
+  }
+}
+
+static Estimate estimateGemv(const Target &target, const GemmSizes &sizes,
+                             GemmScheduleAttr schedule) {
+  Overlap time(target);
+  bool narrowN = schedule.getUnit() == GemmUnit::GemvN;
+  double outers = double(narrowN ? sizes.m : sizes.n) * sizes.batch;
+  double narrow = narrowN ? sizes.n : sizes.m, k = 0;
+  for (int64_t segment : sizes.k)
+    k += segment;
+  time.exposeClocks(memoryLatency);
+  // Measured: half of the memory's rate along K, a fifth across.
+  time.add(TimeBound::Memory, sizes.bytes / (target.rates.memory * 1e3 *
+                                             (sizes.wideAlongK ? 0.5 : 0.2)));
+  double warps = schedule.getDivideM() / 32;
+  // Along K a warp takes one outer index, its lanes 16 bytes each; across, 64
+  // outer indices a block and the warps split K.
+  double steps =
+      sizes.wideAlongK
+          ? std::ceil(k * sizes.element / 512) *
+                std::ceil(outers / (target.multiprocessors * 64.0))
+          : std::ceil(k / (warps * 4)) *
+                std::ceil(outers / 64 / (target.multiprocessors * 2.0));
+  time.addClocks(TimeBound::Latency, steps * memoryLatency / 2);
+  time.addClocks(TimeBound::Arithmetic,
+                 2 * outers * narrow * k * sizes.accumulators /
+                     (target.rates.fma * 0.4 * target.multiprocessors));
+  return time.get();
+}
+
+Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
+                             GemmScheduleAttr schedule) {
+  GemmUnit unit = schedule.getUnit();
+  if (unit == GemmUnit::GemvM || unit == GemmUnit::GemvN)
+    return estimateGemv(target, sizes, schedule);
+  double tileM = schedule.getTileM(), tileN = schedule.getTileN(),
+         tileK = schedule.getTileK(), accumulators = sizes.accumulators;
+  double cluster = unit == GemmUnit::Wgmma ? schedule.getDivideM() : 1;
+  double tiles = std::ceil(std::ceil(sizes.m / tileM) / cluster) * cluster *
+                 std::ceil(sizes.n / tileN) * sizes.batch;
+  double stepsK = 0;
+  for (int64_t k : sizes.k)
+    stepsK += std::ceil(k / tileK);
+
+  double threads = 0, shared = 0, registers = 0;
+  switch (unit) {
+  case GemmUnit::Mma:
+    threads = 32 * schedule.getDivideM() * schedule.getDivideN();
+    shared = mmaSharedBytes(tileM, tileN, tileK, schedule.getDivideM(),
+                            schedule.getDivideN(), schedule.getStages(),
+                            accumulators, sizes.element);
+    registers = tileM * tileN * accumulators / threads + 70;
+    break;
+  case GemmUnit::Wgmma:
+    threads = wgmmaThreads;
+    shared = target.sharedBytes;
+    registers = 168;
+    break;
+  default:
+    threads = tileM / schedule.getDivideM() * (tileN / schedule.getDivideN());
+    shared = simtSharedBytes(tileM, tileN, tileK, accumulators,
+                             std::max(4u, sizes.element));
+    registers =
+        schedule.getDivideM() * schedule.getDivideN() * accumulators + 40;
+    break;
+  }
+  double resident = std::max(
+      1.0, std::floor(std::min({target.sharedBytes / std::max(shared, 1.0),
+                                target.threads / threads,
+                                65536 / (registers * threads)})));
+
+  double area = tileM * tileN * accumulators;
+  double peak =
+      unit == GemmUnit::Simt ? target.rates.fma : target.rates.tensor;
+  if (unit != GemmUnit::Simt && sizes.element == 4)
+    peak /= 2;
+  if (unit == GemmUnit::Simt && sizes.element == 8)
+    peak /= target.major == 9 || target.name == "sm_80" ? 2 : 32;
+  double math = 2 * area * tileK * stepsK / (peak * getEfficiency(schedule, sizes));
+  double l2 = (tileM + accumulators * tileN / cluster) * tileK * sizes.element *
+              stepsK / target.rates.l2;
+  // What a block waits for where nothing else runs beside it.
+  double stages = std::max<double>(schedule.getStages(), 2);
+  double chain = stepsK * std::max(l2Latency / (stages - 1), 60.0);
+
+  // The busiest multiprocessor's tiles.
+  double units = unit == GemmUnit::Wgmma ? schedule.getDivideN()
+                                         : target.multiprocessors;
+  double perUnit = std::ceil(tiles / units);
+  double together = std::min(resident, perUnit);
+  Overlap time(target);
+  time.addClocks(unit == GemmUnit::Simt ? TimeBound::Arithmetic
+                                        : TimeBound::Tensor,
+                 perUnit * math);
+  time.addClocks(TimeBound::L2, perUnit * l2);
+  time.addClocks(TimeBound::Latency, std::ceil(perUnit / together) * chain);
+  time.add(TimeBound::Memory, sizes.bytes / (target.rates.memory * 1e3 * 0.85));
+  // The first loads, and the epilogue that no other block hides.
+  double epilogue = area / threads * 12;
+  bool overlaps = unit == GemmUnit::Wgmma && perUnit > 1;
+  time.exposeClocks(memoryLatency + l2Latency + epilogue);
+  if (!overlaps || unit == GemmUnit::Wgmma)
+    time.exposeClocks((std::ceil(perUnit / together) - 1) * epilogue);
+  return time.get();
+}

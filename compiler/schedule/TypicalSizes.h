@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a named dimension is taken to be where a decision needs a number.
+
+#ifndef FUSEC_COMPILER_SCHEDULE_TYPICALSIZES_H
+#define FUSEC_COMPILER_SCHEDULE_TYPICALSIZES_H
+
+#include "ir/Expr.h"
+
+namespace fusec {
+
+constexpr int64_t typicalDim = 1024;
+
+/// The expression's value where every named dimension is `dim`; the largest
+/// number where it overflows.
+int64_t getTypicalValue(Expr expr, int64_t dim = typicalDim);
+
+} // namespace fusec
+
+#endif // FUSEC_COMPILER_SCHEDULE_TYPICALSIZES_H

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// fp32 products of 16-bit operands, where the user asked for them: operands are
+// rounded, weights when compiling and activations by the kernel that computes
+// them; sums and results stay fp32.
+
+#include "compiler/Passes.h"
+#include "compiler/Remarks.h"
+#include "ir/FusecOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace fusec {
+#define GEN_PASS_DEF_NARROWPRODUCTS
+#include "compiler/Passes.h.inc"
+} // namespace fusec
+
+using namespace mlir;
+using namespace fusec;
+
+namespace {
+struct NarrowProducts : fusec::impl::NarrowProductsBase<NarrowProducts> {
+  using NarrowProductsBase::NarrowProductsBase;
+
+  void runOnOperation() override {
+    Builder builder(&getContext());
+    Type element = type == "f16"    ? Type(builder.getF16Type())
+                   : type == "bf16" ? Type(builder.getBF16Type())
+                                    : Type();
+    if (!element) {
+      getOperation().emitError("expected a type of 'f16' or 'bf16', got '")
+          << type << "'";
+      return signalPassFailure();
+    }
+    llvm::MapVector<Value, Value> narrowed;
+    for (auto product : getOperation().getBody().getOps<ContractionOp>()) {
+      if (!getElementType(product.getLhs()[0]).isF32())
+        continue;
+      for (OpOperand &operand : product->getOpOperands())
+        operand.set(narrow(operand.get(), element, narrowed));
+      remarkPassed(RemarkTopic::Rewrite, "narrow-products", product.getLoc())
+          << "the operands are rounded to " << type;
+    }
+  }
+
+  /// The value in `element`: rounded before views, so that a constant behind
+  /// them is rounded when compiling.
+  Value narrow(Value value, Type element,
+               llvm::MapVector<Value, Value> &narrowed) {
+    if (Value known = narrowed.lookup(value))
+      return known;
+    OpBuilder builder(&getContext());
+    builder.setInsertionPointAfterValue(value);
+    Type result = getTensorType(getSizes(value), element);
+    auto view = value.getDefiningOp<IndexedOpInterface>();
+    if (view && view.getFusionKind() == FusionKind::View &&
+        view->getNumOperands() == 1) {
+      IRMapping mapping;
+      mapping.map(view->getOperand(0),
+                  narrow(view->getOperand(0), element, narrowed));
+      Operation *clone = builder.clone(*view, mapping);
+      clone->getResult(0).setType(cast<RankedTensorType>(result));
+      return narrowed[value] = clone->getResult(0);
+    }
+    return narrowed[value] =
+               CastOp::create(builder, value.getLoc(), result, value);
+  }
+};
+} // namespace

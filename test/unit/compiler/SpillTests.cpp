@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A schedule whose kernel spills gives way to the next one.
+
+#include "compiler/Compiler.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace fusec;
+
+static constexpr llvm::StringLiteral model = R"(
+fusec.model @main inputs ["x", "w"] outputs ["y"] {
+^bb0(%x: tensor<256x256xf32>, %w: tensor<256x256xf32>):
+  %y = fusec.matmul %x, %w : tensor<256x256xf32>, tensor<256x256xf32> to tensor<256x256xf32>
+  fusec.output %y : tensor<256x256xf32>
+}
+)";
+
+namespace {
+struct SpillTest : testing::Test {
+  void SetUp() override {
+    KernelCompilerOptions compilerOptions;
+    compilerOptions.useCache = false;
+    compiler = std::make_unique<KernelCompiler>(compilerOptions);
+    if (auto identity = compiler->getIdentity(); !identity) {
+      llvm::consumeError(identity.takeError());
+      GTEST_SKIP() << "there is no NVRTC";
+    }
+    options.targets = {"sm_80"};
+  }
+
+  /// The model with one variant: 256 accumulators a thread, which cannot stay
+  /// in registers, then `alternatives`.
+  std::unique_ptr<Compilation>
+  plan(llvm::function_ref<llvm::SmallVector<CandidateAttr>(MLIRContext *)>
+           alternatives) {
+    auto compilation = llvm::cantFail(Compilation::parse(model, options));
+    llvm::cantFail(compilation->advance(Stage::Planned));
+    MLIRContext *context = &compilation->getContext();
+    getStep(*compilation)
+        .setVariantsAttr(ArrayAttr::get(
+            context,
+            {VariantAttr::get(context, {}, getSimt(context, 256, 16), nullptr,
+                              alternatives(context))}));
+    return compilation;
+  }
+  static Attribute getSimt(MLIRContext *context, int64_t tile, int64_t each) {
+    return GemmScheduleAttr::get(context, GemmUnit::Simt, tile, tile / 2, 16,
+                                 each, each, 2);
+  }
+  static StepOp getStep(Compilation &compilation) {
+    PlanOp plan = *compilation.getModule().getOps<PlanOp>().begin();
+    return *plan.getOps<StepOp>().begin();
+  }
+
+  CompileOptions options;
+  std::unique_ptr<KernelCompiler> compiler;
+};
+} // namespace
+
+TEST_F(SpillTest, takesTheNextSchedule) {
+  auto compilation = plan([](MLIRContext *context) {
+    return llvm::SmallVector<CandidateAttr>{CandidateAttr::get(
+        context, getSimt(context, 64, 4), EstimateAttr())};
+  });
+  llvm::cantFail(compilation->compile(*compiler));
+  auto variant = cast<VariantAttr>(getStep(*compilation).getVariants()[0]);
+  EXPECT_EQ(variant.getSchedule(),
+            getSimt(&compilation->getContext(), 64, 4));
+  EXPECT_EQ(compilation->getWarnings().size(), 1u);
+  ASSERT_EQ(compilation->getImages().size(), 1u);
+  EXPECT_FALSE(compilation->getImages()[0]->spills());
+  EXPECT_TRUE(compilation->getRequests().empty());
+}
+
+TEST_F(SpillTest, keepsTheLastSchedule) {
+  auto compilation =
+      plan([](MLIRContext *) { return llvm::SmallVector<CandidateAttr>(); });
+  llvm::cantFail(compilation->compile(*compiler));
+  ASSERT_EQ(compilation->getWarnings().size(), 1u);
+  EXPECT_NE(compilation->getWarnings()[0].find("spills"), std::string::npos);
+  EXPECT_TRUE(compilation->getImages()[0]->spills());
+}
+
+TEST_F(SpillTest, isAnErrorWhereAsked) {
+  options.refuseSpills = true;
+  auto compilation = plan([](MLIRContext *context) {
+    return llvm::SmallVector<CandidateAttr>{CandidateAttr::get(
+        context, getSimt(context, 64, 4), EstimateAttr())};
+  });
+  llvm::Error error = compilation->compile(*compiler);
+  ASSERT_TRUE(bool(error));
+  EXPECT_NE(llvm::toString(std::move(error)).find("spills"),
+            std::string::npos);
+}
