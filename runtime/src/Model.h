@@ -24,10 +24,19 @@ struct TensorTexts {
   std::vector<const char *> pointers;
 };
 
+// Where the time of loading went, in milliseconds.
+struct LoadTimes {
+  double check = 0; // mapping, hashing and parsing the bundle
+  double code = 0;
+  double weights = 0; // and their tensor maps
+};
+
 class Model {
 public:
-  // Throws Failure. The bundle is needed during the call only.
-  Model(const format::Bundle &bundle, const char *driverPath, int device);
+  // Throws Failure. The bundle is needed during the call only; `checkTime` is
+  // how long opening it took.
+  Model(const format::Bundle &bundle, const char *driverPath, int device,
+        double checkTime);
   Model(const Model &) = delete;
   Model &operator=(const Model &) = delete;
 
@@ -42,6 +51,7 @@ public:
   }
   // The map of a weight that does not depend on dimensions; else null.
   const cuda::TensorMap *weightMap(const format::TensorMapParam &param) const;
+  const LoadTimes &loadTimes() const { return times; }
   const TensorTexts &inputTexts(size_t index) const { return inputs[index]; }
   const TensorTexts &outputTexts(size_t index) const { return outputs[index]; }
 
@@ -50,6 +60,7 @@ private:
   void uploadWeights(const format::Bundle &bundle);
   void encodeWeightMaps();
 
+  LoadTimes times;
   Device theDevice;
   format::Manifest theManifest;
   const format::Plan *thePlan = nullptr;

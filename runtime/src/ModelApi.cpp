@@ -3,6 +3,7 @@
 // The C functions of models, and those that need neither model nor session.
 
 #include "runtime/src/Handles.h"
+#include "runtime/src/Lap.h"
 
 using namespace fusec;
 using namespace fusec::rt;
@@ -22,7 +23,7 @@ format::HashWeights hashMode(int32_t mode) {
 }
 
 fusec_model *load(format::ByteSpan file, const fusec_load_options *given,
-                  const std::string &origin) {
+                  const std::string &origin, Lap lap) {
   fusec_load_options options =
       readStruct(given, sizeof(fusec_load_options), "fusec_load_options");
   format::Bundle bundle;
@@ -30,8 +31,8 @@ fusec_model *load(format::ByteSpan file, const fusec_load_options *given,
   if (!format::Bundle::open(file, hashMode(options.hash_weights), bundle,
                             error))
     fail(FUSEC_MALFORMED, origin + error);
-  return new fusec_model{
-      std::make_shared<Model>(bundle, options.driver, options.device)};
+  return new fusec_model{std::make_shared<Model>(bundle, options.driver,
+                                                 options.device, lap.next())};
 }
 
 void describe(const std::vector<format::TensorSpec> &specs, bool input,
@@ -100,11 +101,12 @@ fusec_status fusec_model_load(const char *path,
   return guard(message, capacity, [&] {
     requireResult(path, "path");
     requireResult(model, "model");
+    Lap lap;
     format::MappedFile file;
     std::string error;
     if (!file.open(path, error))
       fail(FUSEC_UNREADABLE, error);
-    *model = load(file.bytes(), options, std::string(path) + ": ");
+    *model = load(file.bytes(), options, std::string(path) + ": ", lap);
   });
 }
 
@@ -115,7 +117,8 @@ fusec_status fusec_model_load_memory(const void *data, size_t size,
   return guard(message, capacity, [&] {
     requireResult(data, "data");
     requireResult(model, "model");
-    *model = load({static_cast<const uint8_t *>(data), size}, options, "");
+    *model =
+        load({static_cast<const uint8_t *>(data), size}, options, "", Lap());
   });
 }
 

@@ -32,6 +32,18 @@ std::vector<std::unique_ptr<FakeFunction>> &functions() {
   return all;
 }
 
+struct FakeNode {
+  FakeLaunch launch;
+  Function function;
+};
+struct FakeGraph {
+  std::vector<std::unique_ptr<FakeNode>> nodes;
+};
+struct FakeExec {
+  FakeGraph *graph;
+  std::map<const FakeNode *, FakeLaunch> changed; // what it launches
+};
+
 thread_local int depth = 0;
 
 // Counts a call and says what it is to return. Calls that work on the device
@@ -43,6 +55,41 @@ Result enter(const char *name, bool needsContext) {
   if (state().failCall == name && state().failAt > 0 && --state().failAt == 0)
     return state().failCode;
   return needsContext && depth == 0 ? invalidContext : success;
+}
+
+// Checks and copies what a launch or a node is given.
+Result readLaunch(const unsigned *grid, const unsigned *block,
+                  unsigned sharedBytes, Function function, void **params,
+                  void **extra, FakeLaunch &launch) {
+  bool packed = !params && extra && extra[0] == paramBufferPointer() &&
+                extra[2] == paramBufferSize() && extra[4] == paramEnd();
+  if (!packed || grid[0] == 0 || grid[1] == 0 || grid[2] == 0)
+    return invalidValue;
+  if (!state().record)
+    return success;
+  const uint8_t *bytes = static_cast<const uint8_t *>(extra[1]);
+  launch.symbol = reinterpret_cast<FakeFunction *>(function)->symbol;
+  launch.grid = {grid[0], grid[1], grid[2]};
+  launch.block = {block[0], block[1], block[2]};
+  launch.cluster = {1, 1, 1};
+  launch.smem = sharedBytes;
+  launch.pdl = false;
+  launch.params.assign(bytes, bytes + *static_cast<size_t *>(extra[3]));
+  return success;
+}
+
+void execute(FakeLaunch launch) {
+  if (!state().record)
+    return;
+  if (launch.symbol == "fake_double" && launch.params.size() == 24) {
+    uint64_t words[3];
+    std::memcpy(words, launch.params.data(), sizeof(words));
+    for (uint64_t i = 0; i != words[2]; ++i)
+      reinterpret_cast<float *>(words[1])[i] =
+          2 * reinterpret_cast<float *>(words[0])[i];
+  }
+  std::lock_guard<std::mutex> lock(state().mutex);
+  state().launches.push_back(std::move(launch));
 }
 } // namespace
 
@@ -213,10 +260,17 @@ Result cuMemsetD8Async(DevicePointer to, unsigned char byte, size_t size,
   return success;
 }
 Result cuStreamCreate(Stream *stream, unsigned) {
+  ENTER("cuStreamCreate", true)
   *stream = reinterpret_cast<Stream>(0x2000);
+  std::lock_guard<std::mutex> lock(state().mutex);
+  ++state().liveStreams;
   return success;
 }
-Result cuStreamDestroy_v2(Stream) { return success; }
+Result cuStreamDestroy_v2(Stream) {
+  std::lock_guard<std::mutex> lock(state().mutex);
+  --state().liveStreams;
+  return success;
+}
 Result cuStreamSynchronize(Stream) {
   ENTER("cuStreamSynchronize", true)
   return success;
@@ -236,23 +290,11 @@ Result cuEventDestroy_v2(Event) { return success; }
 Result cuLaunchKernelEx(const LaunchConfig *config, Function function,
                         void **params, void **extra) {
   ENTER("cuLaunchKernelEx", true)
-  bool packed = !params && extra && extra[0] == paramBufferPointer() &&
-                extra[2] == paramBufferSize() && extra[4] == paramEnd();
-  if (packed && !state().record)
-    return success;
-  if (!packed || config->grid[0] == 0 || config->grid[1] == 0 ||
-      config->grid[2] == 0)
-    return invalidValue;
-  const uint8_t *block = static_cast<const uint8_t *>(extra[1]);
-  FakeLaunch launch = {
-      reinterpret_cast<FakeFunction *>(function)->symbol,
-      {config->grid[0], config->grid[1], config->grid[2]},
-      {config->block[0], config->block[1], config->block[2]},
-      {1, 1, 1},
-      config->sharedBytes,
-      false,
-      config->stream,
-      std::vector<uint8_t>(block, block + *static_cast<size_t *>(extra[3]))};
+  FakeLaunch launch;
+  if (Result bad = readLaunch(config->grid, config->block, config->sharedBytes,
+                              function, params, extra, launch))
+    return bad;
+  launch.stream = config->stream;
   for (unsigned i = 0; i != config->numAttributes; ++i) {
     const LaunchAttribute &attribute = config->attributes[i];
     if (attribute.id == LaunchClusterDimension)
@@ -261,17 +303,107 @@ Result cuLaunchKernelEx(const LaunchConfig *config, Function function,
     if (attribute.id == LaunchProgrammaticSerialization)
       launch.pdl = attribute.value.programmaticSerializationAllowed != 0;
   }
-  if (launch.symbol == "fake_double" && launch.params.size() == 24) {
-    uint64_t words[3];
-    std::memcpy(words, block, sizeof(words));
-    for (uint64_t i = 0; i != words[2]; ++i)
-      reinterpret_cast<float *>(words[1])[i] =
-          2 * reinterpret_cast<float *>(words[0])[i];
-  }
-  std::lock_guard<std::mutex> lock(state().mutex);
-  state().launches.push_back(std::move(launch));
+  execute(std::move(launch));
   return success;
 }
+
+// A driver that lacks them is built too.
+#ifndef FUSEC_FAKE_WITHOUT_GRAPHS
+Result cuStreamIsCapturing(Stream stream, int *status) {
+  ENTER("cuStreamIsCapturing", true)
+  *status = stream && stream == state().capturing ? 1 : CaptureNone;
+  return success;
+}
+Result cuGraphCreate(Graph *graph, unsigned) {
+  ENTER("cuGraphCreate", false)
+  *graph = reinterpret_cast<Graph>(new FakeGraph);
+  std::lock_guard<std::mutex> lock(state().mutex);
+  ++state().liveGraphs;
+  return success;
+}
+Result cuGraphDestroy(Graph graph) {
+  delete reinterpret_cast<FakeGraph *>(graph);
+  std::lock_guard<std::mutex> lock(state().mutex);
+  --state().liveGraphs;
+  return success;
+}
+// Only chains: a node depends on the one added before it.
+Result cuGraphAddKernelNode_v2(GraphNode *node, Graph graph,
+                               const GraphNode *dependencies, size_t count,
+                               const KernelNodeParams *params) {
+  ENTER("cuGraphAddKernelNode", true)
+  auto &nodes = reinterpret_cast<FakeGraph *>(graph)->nodes;
+  bool chained = nodes.empty()
+                     ? count == 0
+                     : count == 1 && reinterpret_cast<FakeNode *>(
+                                         dependencies[0]) == nodes.back().get();
+  auto made = std::make_unique<FakeNode>();
+  if (!chained ||
+      readLaunch(params->grid, params->block, params->sharedBytes,
+                 params->function, params->params, params->extra, made->launch))
+    return invalidValue;
+  made->function = params->function;
+  *node = reinterpret_cast<GraphNode>(made.get());
+  nodes.push_back(std::move(made));
+  return success;
+}
+Result cuGraphKernelNodeSetAttribute(GraphNode node, int attribute,
+                                     const LaunchAttributeValue *value) {
+  ENTER("cuGraphKernelNodeSetAttribute", true)
+  if (attribute != LaunchClusterDimension)
+    return invalidValue;
+  FakeLaunch &launch = reinterpret_cast<FakeNode *>(node)->launch;
+  std::memcpy(launch.cluster.data(), value->clusterDim, sizeof(launch.cluster));
+  return success;
+}
+Result cuGraphInstantiateWithFlags(GraphExec *exec, Graph graph,
+                                   unsigned long long) {
+  ENTER("cuGraphInstantiate", true)
+  auto made = std::make_unique<FakeExec>();
+  made->graph = reinterpret_cast<FakeGraph *>(graph);
+  for (const auto &node : made->graph->nodes)
+    made->changed[node.get()] = node->launch;
+  *exec = reinterpret_cast<GraphExec>(made.release());
+  std::lock_guard<std::mutex> lock(state().mutex);
+  ++state().liveGraphExecs;
+  return success;
+}
+Result cuGraphExecDestroy(GraphExec exec) {
+  delete reinterpret_cast<FakeExec *>(exec);
+  std::lock_guard<std::mutex> lock(state().mutex);
+  --state().liveGraphExecs;
+  return success;
+}
+// Attributes are the node's: an update leaves them.
+Result cuGraphExecKernelNodeSetParams_v2(GraphExec exec, GraphNode node,
+                                         const KernelNodeParams *params) {
+  ENTER("cuGraphExecKernelNodeSetParams", true)
+  const FakeNode *updated = reinterpret_cast<FakeNode *>(node);
+  if (params->function != updated->function)
+    return invalidValue;
+  FakeLaunch &launch = reinterpret_cast<FakeExec *>(exec)->changed.at(updated);
+  const void *block = params->extra[1];
+  std::memcpy(launch.params.data(), block, launch.params.size());
+  return success;
+}
+Result cuGraphUpload(GraphExec, Stream) {
+  ENTER("cuGraphUpload", true)
+  return success;
+}
+Result cuGraphLaunch(GraphExec handle, Stream stream) {
+  ENTER("cuGraphLaunch", true)
+  if (!state().record)
+    return success;
+  FakeExec *exec = reinterpret_cast<FakeExec *>(handle);
+  for (const auto &node : exec->graph->nodes) {
+    FakeLaunch launch = exec->changed.at(node.get());
+    launch.stream = stream;
+    launch.replayed = true;
+    execute(std::move(launch));
+  }
+  return success;
+}
+#endif
 
 Result cuTensorMapEncodeTiled(TensorMap *map, int dtype, unsigned rank,
                               void *address, const uint64_t *sizes,
