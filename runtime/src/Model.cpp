@@ -78,7 +78,7 @@ Model::Modules::~Modules() {
 }
 
 Model::Model(const format::Bundle &bundle, const char *driverPath, int device,
-             double checkTime)
+             LoadTimes &times)
     : theDevice(driverPath, device), theManifest(bundle.manifest()),
       modules(theDevice) {
   DeviceLimits limits = {theDevice.capability(), theDevice.maxSharedMemory(),
@@ -96,7 +96,6 @@ Model::Model(const format::Bundle &bundle, const char *driverPath, int device,
   outputs = describeTensors(theManifest.outputs);
 
   ContextScope scope(theDevice);
-  times.check = checkTime;
   Lap lap;
   loadCode(bundle);
   times.code = lap.next();

@@ -24,19 +24,20 @@ struct TensorTexts {
   std::vector<const char *> pointers;
 };
 
-// Where the time of loading went, in milliseconds.
+// Where the time of loading went, in milliseconds. Weights are hashed beside
+// code and weights, if there are many.
 struct LoadTimes {
-  double check = 0; // mapping, hashing and parsing the bundle
+  double check = 0; // reading, hashing and parsing the bundle
   double code = 0;
   double weights = 0; // and their tensor maps
+  double hash = 0;    // waiting for the weights' hash
 };
 
 class Model {
 public:
-  // Throws Failure. The bundle is needed during the call only; `checkTime` is
-  // how long opening it took.
+  // Throws Failure. The bundle is needed during the call only.
   Model(const format::Bundle &bundle, const char *driverPath, int device,
-        double checkTime);
+        LoadTimes &times);
   Model(const Model &) = delete;
   Model &operator=(const Model &) = delete;
 
@@ -51,7 +52,6 @@ public:
   }
   // The map of a weight that does not depend on dimensions; else null.
   const cuda::TensorMap *weightMap(const format::TensorMapParam &param) const;
-  const LoadTimes &loadTimes() const { return times; }
   const TensorTexts &inputTexts(size_t index) const { return inputs[index]; }
   const TensorTexts &outputTexts(size_t index) const { return outputs[index]; }
 
@@ -60,7 +60,6 @@ private:
   void uploadWeights(const format::Bundle &bundle);
   void encodeWeightMaps();
 
-  LoadTimes times;
   Device theDevice;
   format::Manifest theManifest;
   const format::Plan *thePlan = nullptr;
