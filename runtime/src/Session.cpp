@@ -171,10 +171,10 @@ void Session::prepare(const DimValues &given, uint64_t userArena,
   PreparedRun &run =
       findOrMake(std::move(values), layout,
                  userArena != 0 ? userArena : ownArena.pointer());
-  makeGraph(run, mode);
-  graphMode = mode;
   checked = checked && current == &run;
   current = &run;
+  graphMode = mode;
+  makeGraph(run, mode);
 }
 
 void Session::growArena(uint64_t bytes) {

@@ -203,8 +203,8 @@ enum {
   FUSEC_GRAPH_AUTO = 0, /* where a run has two launches or more; where the
                          * driver refuses a graph, runs launch directly */
   FUSEC_GRAPH_OFF = 1,  /* runs launch directly */
-  FUSEC_GRAPH_ON = 2    /* where a run has a launch; fails where the driver
-                         * refuses */
+  FUSEC_GRAPH_ON = 2    /* where a run has a launch; prepare fails where the
+                         * driver refuses, and runs launch directly */
 };
 
 typedef struct fusec_prepare_options {

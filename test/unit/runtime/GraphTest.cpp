@@ -284,6 +284,21 @@ TEST_F(GraphTest, RefusedByTheDriver) {
       "1] blocks of [128, 1, 1] threads to a graph: CUDA error 801");
 }
 
+// Each failure takes a place among the runs that are kept.
+TEST_F(GraphTest, RefusedAgainAndAgain) {
+  Session session = load().session();
+  session.prepare({{"batch", 200}, {"n", 4}});
+  for (int64_t batch = 100; batch != 120; ++batch) {
+    failNext("cuGraphInstantiate", 801);
+    messageOf(FUSEC_DRIVER_ERROR, [&] {
+      session.prepare({{"batch", batch}, {"n", 4}}, nullptr, 0, FUSEC_GRAPH_ON);
+    });
+  }
+  tensors.bind(session, 119);
+  session.run();
+  EXPECT_EQ(launched(), "fake_double, fake_vector");
+}
+
 TEST_F(GraphTest, DriverWithoutGraphs) {
   LoadOptions old;
   old.driver = FUSEC_FAKE_DRIVER_WITHOUT_GRAPHS;
