@@ -2,9 +2,7 @@
 //
 // The CUDA driver's entry points on host memory.
 
-#include "test/unit/runtime/FakeDriver.h"
-
-#include "runtime/src/Driver.h"
+#include "test/unit/runtime/FakeDriverParts.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -14,16 +12,10 @@ using namespace fusec::rt::cuda;
 
 namespace {
 constexpr size_t memoryBytes = size_t(16) << 20;
-constexpr Result invalidValue = 1, invalidContext = 201, invalidImage = 200,
-                 notFound = 500;
-
-FakeState &state() { return *fusecFakeState(); }
+constexpr Result invalidContext = 201, invalidImage = 200, notFound = 500;
 
 struct FakeModule {
   std::string image;
-};
-struct FakeFunction {
-  std::string symbol;
 };
 
 // Functions live as long as the process, as handles that tests may compare.
@@ -32,22 +24,9 @@ std::vector<std::unique_ptr<FakeFunction>> &functions() {
   return all;
 }
 
-struct FakeNode {
-  FakeLaunch launch;
-  Function function;
-};
-struct FakeGraph {
-  std::vector<std::unique_ptr<FakeNode>> nodes;
-};
-struct FakeExec {
-  FakeGraph *graph;
-  std::map<const FakeNode *, FakeLaunch> changed; // what it launches
-};
-
 thread_local int depth = 0;
+} // namespace
 
-// Counts a call and says what it is to return. Calls that work on the device
-// need a current context.
 Result enter(const char *name, bool needsContext) {
   std::lock_guard<std::mutex> lock(state().mutex);
   if (state().record)
@@ -57,7 +36,6 @@ Result enter(const char *name, bool needsContext) {
   return needsContext && depth == 0 ? invalidContext : success;
 }
 
-// Checks and copies what a launch or a node is given.
 Result readLaunch(const unsigned *grid, const unsigned *block,
                   unsigned sharedBytes, Function function, void **params,
                   void **extra, FakeLaunch &launch) {
@@ -91,11 +69,6 @@ void execute(FakeLaunch launch) {
   std::lock_guard<std::mutex> lock(state().mutex);
   state().launches.push_back(std::move(launch));
 }
-} // namespace
-
-#define ENTER(name, needsContext)                                              \
-  if (Result entered = enter(name, needsContext))                              \
-    return entered;
 
 extern "C" {
 FakeState *fusecFakeState() {
@@ -306,104 +279,6 @@ Result cuLaunchKernelEx(const LaunchConfig *config, Function function,
   execute(std::move(launch));
   return success;
 }
-
-// A driver that lacks them is built too.
-#ifndef FUSEC_FAKE_WITHOUT_GRAPHS
-Result cuStreamIsCapturing(Stream stream, int *status) {
-  ENTER("cuStreamIsCapturing", true)
-  *status = stream && stream == state().capturing ? 1 : CaptureNone;
-  return success;
-}
-Result cuGraphCreate(Graph *graph, unsigned) {
-  ENTER("cuGraphCreate", false)
-  *graph = reinterpret_cast<Graph>(new FakeGraph);
-  std::lock_guard<std::mutex> lock(state().mutex);
-  ++state().liveGraphs;
-  return success;
-}
-Result cuGraphDestroy(Graph graph) {
-  delete reinterpret_cast<FakeGraph *>(graph);
-  std::lock_guard<std::mutex> lock(state().mutex);
-  --state().liveGraphs;
-  return success;
-}
-// Only chains: a node depends on the one added before it.
-Result cuGraphAddKernelNode_v2(GraphNode *node, Graph graph,
-                               const GraphNode *dependencies, size_t count,
-                               const KernelNodeParams *params) {
-  ENTER("cuGraphAddKernelNode", true)
-  auto &nodes = reinterpret_cast<FakeGraph *>(graph)->nodes;
-  bool chained = nodes.empty()
-                     ? count == 0
-                     : count == 1 && reinterpret_cast<FakeNode *>(
-                                         dependencies[0]) == nodes.back().get();
-  auto made = std::make_unique<FakeNode>();
-  if (!chained ||
-      readLaunch(params->grid, params->block, params->sharedBytes,
-                 params->function, params->params, params->extra, made->launch))
-    return invalidValue;
-  made->function = params->function;
-  *node = reinterpret_cast<GraphNode>(made.get());
-  nodes.push_back(std::move(made));
-  return success;
-}
-Result cuGraphKernelNodeSetAttribute(GraphNode node, int attribute,
-                                     const LaunchAttributeValue *value) {
-  ENTER("cuGraphKernelNodeSetAttribute", true)
-  if (attribute != LaunchClusterDimension)
-    return invalidValue;
-  FakeLaunch &launch = reinterpret_cast<FakeNode *>(node)->launch;
-  std::memcpy(launch.cluster.data(), value->clusterDim, sizeof(launch.cluster));
-  return success;
-}
-Result cuGraphInstantiateWithFlags(GraphExec *exec, Graph graph,
-                                   unsigned long long) {
-  ENTER("cuGraphInstantiate", true)
-  auto made = std::make_unique<FakeExec>();
-  made->graph = reinterpret_cast<FakeGraph *>(graph);
-  for (const auto &node : made->graph->nodes)
-    made->changed[node.get()] = node->launch;
-  *exec = reinterpret_cast<GraphExec>(made.release());
-  std::lock_guard<std::mutex> lock(state().mutex);
-  ++state().liveGraphExecs;
-  return success;
-}
-Result cuGraphExecDestroy(GraphExec exec) {
-  delete reinterpret_cast<FakeExec *>(exec);
-  std::lock_guard<std::mutex> lock(state().mutex);
-  --state().liveGraphExecs;
-  return success;
-}
-// Attributes are the node's: an update leaves them.
-Result cuGraphExecKernelNodeSetParams_v2(GraphExec exec, GraphNode node,
-                                         const KernelNodeParams *params) {
-  ENTER("cuGraphExecKernelNodeSetParams", true)
-  const FakeNode *updated = reinterpret_cast<FakeNode *>(node);
-  if (params->function != updated->function)
-    return invalidValue;
-  FakeLaunch &launch = reinterpret_cast<FakeExec *>(exec)->changed.at(updated);
-  const void *block = params->extra[1];
-  std::memcpy(launch.params.data(), block, launch.params.size());
-  return success;
-}
-Result cuGraphUpload(GraphExec, Stream) {
-  ENTER("cuGraphUpload", true)
-  return success;
-}
-Result cuGraphLaunch(GraphExec handle, Stream stream) {
-  ENTER("cuGraphLaunch", true)
-  if (!state().record)
-    return success;
-  FakeExec *exec = reinterpret_cast<FakeExec *>(handle);
-  for (const auto &node : exec->graph->nodes) {
-    FakeLaunch launch = exec->changed.at(node.get());
-    launch.stream = stream;
-    launch.replayed = true;
-    execute(std::move(launch));
-  }
-  return success;
-}
-#endif
 
 Result cuTensorMapEncodeTiled(TensorMap *map, int dtype, unsigned rank,
                               void *address, const uint64_t *sizes,

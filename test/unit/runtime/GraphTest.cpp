@@ -96,7 +96,6 @@ TEST_F(GraphTest, UpdatesWhatHasChanged) {
   EXPECT_EQ(tensors.z[1], 10);
   EXPECT_EQ(wordAt<float *>(fake->launches.back(), 192), tensors.y);
 
-  // The second kernel alone has the output's end; the first its beginning.
   session.bind("x", Tensor(tensors.x, FUSEC_F32, {100, 4}));
   session.run();
   EXPECT_EQ(tensors.z[1], 4);
