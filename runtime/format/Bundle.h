@@ -52,11 +52,15 @@ public:
   // the manifest and checks its references to sections.
   static bool open(ByteSpan file, HashWeights hash, Bundle &bundle,
                    std::string &error);
+  // The hashes of weights alone: what open() leaves out if told Never.
+  bool checkWeights(HashWeights hash, std::string &error) const;
 
   const Manifest &manifest() const { return theManifest; }
   const std::vector<Section> &sections() const { return theSections; }
   // The bytes of a weight of one of the manifest's plans.
   ByteSpan weightBytes(const Weight &weight) const;
+  // Bytes of all weights sections.
+  uint64_t weightsSize() const;
 
 private:
   Manifest theManifest;
@@ -109,9 +113,12 @@ bool checkReferences(const Manifest &manifest,
                      const std::vector<SectionShape> &sections,
                      std::string &error);
 
-// A file mapped read-only.
+// A file in memory, read-only. Small ones are read. Larger ones are mapped:
+// whoever shortens one of those while it is in use raises SIGBUS.
 class MappedFile {
 public:
+  static constexpr uint64_t mostRead = uint64_t(16) << 20;
+
   MappedFile() = default;
   MappedFile(MappedFile &&other) noexcept : span(other.span) {
     other.span = {};

@@ -131,26 +131,15 @@ std::vector<Section> readTable(ByteSpan file) {
   return sections;
 }
 
-void checkHashes(const std::vector<Section> &sections, HashWeights hash) {
-  uint64_t weights = 0;
-  for (const Section &section : sections)
-    weights += section.kind == SectionKind::Weights ? section.bytes.size : 0;
-  bool skipWeights =
-      hash == HashWeights::Never ||
-      (hash == HashWeights::Auto && weights > weightsHashedByDefault);
-  for (size_t i = 0; i != sections.size(); ++i) {
-    const Section &section = sections[i];
-    bool isWeights = section.kind == SectionKind::Weights;
-    if (isWeights && skipWeights)
-      continue;
-    Digest digest = isWeights
-                        ? hashWeights(section.bytes)
-                        : Sha256::hash(section.bytes.data, section.bytes.size);
-    if (digest != section.digest)
-      fail("section " + text(i) + " (" + sectionKindName(section.kind) +
-           "): expected SHA-256 " + toHex(section.digest) + ", found " +
-           toHex(digest) + ": the file is damaged");
-  }
+void checkHash(const std::vector<Section> &sections, size_t index) {
+  const Section &section = sections[index];
+  Digest digest = section.kind == SectionKind::Weights
+                      ? hashWeights(section.bytes)
+                      : Sha256::hash(section.bytes.data, section.bytes.size);
+  if (digest != section.digest)
+    fail("section " + text(index) + " (" + sectionKindName(section.kind) +
+         "): expected SHA-256 " + toHex(section.digest) + ", found " +
+         toHex(digest) + ": the file is damaged");
 }
 } // namespace
 
@@ -166,7 +155,9 @@ bool Bundle::open(ByteSpan file, HashWeights hash, Bundle &bundle,
   try {
     checkHeader(file);
     opened.theSections = readTable(file);
-    checkHashes(opened.theSections, hash);
+    for (size_t i = 0; i != opened.theSections.size(); ++i)
+      if (opened.theSections[i].kind != SectionKind::Weights)
+        checkHash(opened.theSections, i);
   } catch (const ReadError &failure) {
     error = failure.message;
     return false;
@@ -186,7 +177,31 @@ bool Bundle::open(ByteSpan file, HashWeights hash, Bundle &bundle,
     error = "bundle: header and manifest name different format versions";
     return false;
   }
+  if (!opened.checkWeights(hash, error))
+    return false;
   bundle = std::move(opened);
+  return true;
+}
+
+uint64_t Bundle::weightsSize() const {
+  uint64_t bytes = 0;
+  for (const Section &section : theSections)
+    bytes += section.kind == SectionKind::Weights ? section.bytes.size : 0;
+  return bytes;
+}
+
+bool Bundle::checkWeights(HashWeights hash, std::string &error) const {
+  if (hash == HashWeights::Never ||
+      (hash == HashWeights::Auto && weightsSize() > weightsHashedByDefault))
+    return true;
+  try {
+    for (size_t i = 0; i != theSections.size(); ++i)
+      if (theSections[i].kind == SectionKind::Weights)
+        checkHash(theSections, i);
+  } catch (const ReadError &failure) {
+    error = failure.message;
+    return false;
+  }
   return true;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Mapping a file into memory.
+// Reading a file, or mapping it.
 
 #include "runtime/format/Bundle.h"
 
@@ -23,28 +23,53 @@ MappedFile::~MappedFile() {
     munmap(const_cast<uint8_t *>(span.data), span.size);
 }
 
+// Fills anonymous memory; false with `reason` set where the file is shorter
+// than it was.
+static bool readWhole(int file, uint8_t *data, size_t size,
+                      std::string &reason) {
+  for (size_t done = 0; done != size;) {
+    ssize_t count = pread(file, data + done, size - done, off_t(done));
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count <= 0) {
+      reason = count < 0 ? std::string("cannot be read: ") + strerror(errno)
+                         : "became shorter while it was read";
+      return false;
+    }
+    done += size_t(count);
+  }
+  return true;
+}
+
 bool MappedFile::open(const std::string &path, std::string &error) {
   auto fail = [&](const std::string &what) {
     error = path + ": " + what;
     return false;
   };
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0)
+  struct File {
+    ~File() { close(number); }
+    int number;
+  } file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.number < 0)
     return fail(std::string("cannot be opened: ") + std::strerror(errno));
   struct stat status;
-  bool regular = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
-  if (!regular || status.st_size == 0) {
-    close(file);
-    return fail(regular ? "is empty" : "is not a regular file");
-  }
-  void *data =
-      mmap(nullptr, size_t(status.st_size), PROT_READ, MAP_PRIVATE, file, 0);
-  int reason = errno;
-  close(file);
+  if (fstat(file.number, &status) != 0 || !S_ISREG(status.st_mode))
+    return fail("is not a regular file");
+  size_t size = size_t(status.st_size);
+  if (size == 0)
+    return fail("is empty");
+  bool reads = size <= mostRead;
+  void *data = mmap(nullptr, size, reads ? PROT_READ | PROT_WRITE : PROT_READ,
+                    MAP_PRIVATE | (reads ? MAP_ANONYMOUS : 0),
+                    reads ? -1 : file.number, 0);
   if (data == MAP_FAILED)
-    return fail(std::string("cannot be mapped: ") + std::strerror(reason));
+    return fail(std::string("cannot be mapped: ") + std::strerror(errno));
   MappedFile mapped;
-  mapped.span = {static_cast<const uint8_t *>(data), size_t(status.st_size)};
+  mapped.span = {static_cast<const uint8_t *>(data), size};
+  std::string reason;
+  if (reads &&
+      !readWhole(file.number, static_cast<uint8_t *>(data), size, reason))
+    return fail(reason);
   *this = std::move(mapped);
   return true;
 }

@@ -24,7 +24,8 @@ std::string driverVersionText(unsigned version) {
          std::to_string(version % 1000 / 10);
 }
 
-Device::Device(const char *driverPath, int ordinal) : theOrdinal(ordinal) {
+DeviceIdentity::DeviceIdentity(const char *driverPath, int ordinal)
+    : theOrdinal(ordinal) {
   std::string error;
   if (!theDriver.open(driverPath, error))
     fail(FUSEC_DRIVER_ERROR, error);
@@ -44,13 +45,17 @@ Device::Device(const char *driverPath, int ordinal) : theOrdinal(ordinal) {
       attribute(theDriver, device, cuda::AttributeCapabilityMinor);
   theMaxSharedMemory =
       attribute(theDriver, device, cuda::AttributeMaxSharedMemoryOptin);
+}
+
+Device::Device(const char *driverPath, int ordinal)
+    : DeviceIdentity(driverPath, ordinal) {
   theDriver.check(theDriver.primaryRetain(&context, device),
                   "cuDevicePrimaryCtxRetain");
 }
 
 Device::~Device() { theDriver.primaryRelease(device); }
 
-std::string Device::describe() const {
+std::string DeviceIdentity::describe() const {
   return "device " + std::to_string(theOrdinal) + ", " + theName + " (sm_" +
          std::to_string(theCapability) + "), driver " +
          driverVersionText(unsigned(theDriver.version));
@@ -96,6 +101,21 @@ DeviceMemory::~DeviceMemory() {
     device->driver().memFree(thePointer);
   } catch (const Failure &) {
     // The context is gone, and its memory with it.
+  }
+}
+
+OwnStream::OwnStream(const Device &device) : device(device) {
+  device.driver().check(
+      device.driver().streamCreate(&theStream, cuda::StreamNonBlocking),
+      "cuStreamCreate");
+}
+
+OwnStream::~OwnStream() {
+  try {
+    ContextScope scope(device);
+    device.driver().streamDestroy(theStream);
+  } catch (const Failure &) {
+    // The context is gone, and its streams with it.
   }
 }
 

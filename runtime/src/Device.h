@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A device with its primary context retained, and memory on it.
+// A device, with or without its primary context retained, and memory on it.
 
 #ifndef FUSEC_RUNTIME_SRC_DEVICE_H
 #define FUSEC_RUNTIME_SRC_DEVICE_H
@@ -11,13 +11,11 @@
 
 namespace fusec::rt {
 
-class Device {
+// What the driver says of a device. Makes no context, which takes long.
+class DeviceIdentity {
 public:
   // Throws Failure where there is no driver or no such device.
-  Device(const char *driverPath, int ordinal);
-  ~Device();
-  Device(const Device &) = delete;
-  Device &operator=(const Device &) = delete;
+  DeviceIdentity(const char *driverPath, int ordinal);
 
   const cuda::Driver &driver() const { return theDriver; }
   int ordinal() const { return theOrdinal; }
@@ -27,15 +25,27 @@ public:
   // "device 0, NVIDIA H200 (sm_90), driver 13.0"
   std::string describe() const;
 
-private:
-  friend class ContextScope;
+protected:
   cuda::Driver theDriver;
   int theOrdinal;
   cuda::Device device = 0;
-  cuda::Context context = nullptr;
   std::string theName;
   unsigned theCapability = 0;
   unsigned theMaxSharedMemory = 0;
+};
+
+// A device whose primary context is retained. Releasing it for the last time
+// destroys it.
+class Device : public DeviceIdentity {
+public:
+  Device(const char *driverPath, int ordinal);
+  ~Device();
+  Device(const Device &) = delete;
+  Device &operator=(const Device &) = delete;
+
+private:
+  friend class ContextScope;
+  cuda::Context context = nullptr;
 };
 
 // Makes the device's context current while it lives.
@@ -69,6 +79,21 @@ private:
   const Device *device = nullptr;
   cuda::DevicePointer thePointer = 0;
   uint64_t bytes = 0;
+};
+
+// A stream of its own, which no other waits for; needs a ContextScope to make.
+class OwnStream {
+public:
+  explicit OwnStream(const Device &device);
+  ~OwnStream();
+  OwnStream(const OwnStream &) = delete;
+  OwnStream &operator=(const OwnStream &) = delete;
+
+  cuda::Stream stream() const { return theStream; }
+
+private:
+  const Device &device;
+  cuda::Stream theStream = nullptr;
 };
 
 // "13.0" of 13000.

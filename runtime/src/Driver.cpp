@@ -34,6 +34,12 @@ bool Driver::open(const char *path, std::string &error) {
   }
   FUSEC_DRIVER_FUNCTIONS(FUSEC_LOAD)
 #undef FUSEC_LOAD
+  hasGraphs = true;
+#define FUSEC_LOAD(member, symbol, parameters)                                 \
+  member = reinterpret_cast<decltype(member)>(dlsym(library, symbol));         \
+  hasGraphs = hasGraphs && member;
+  FUSEC_DRIVER_GRAPH_FUNCTIONS(FUSEC_LOAD)
+#undef FUSEC_LOAD
   Result result = init(0);
   if (result != success) {
     error = describe("cuInit", result);

@@ -21,6 +21,9 @@ using Module = struct CUmod_st *;
 using Function = struct CUfunc_st *;
 using Stream = struct CUstream_st *;
 using Event = struct CUevent_st *;
+using Graph = struct CUgraph_st *;
+using GraphNode = struct CUgraphNode_st *;
+using GraphExec = struct CUgraphExec_st *;
 
 inline constexpr Result success = 0;
 inline constexpr Result outOfMemory = 2;
@@ -32,6 +35,8 @@ enum DeviceAttribute : int {
 };
 enum FunctionAttribute : int { FunctionMaxDynamicSharedSize = 8 };
 enum JitOption : int { JitErrorLog = 5, JitErrorLogSize = 6 };
+enum StreamFlag : unsigned { StreamNonBlocking = 1 };
+enum CaptureStatus : int { CaptureNone = 0 };
 enum LaunchAttributeId : int {
   LaunchClusterDimension = 4,
   LaunchProgrammaticSerialization = 6
@@ -55,12 +60,23 @@ struct LaunchConfig {
   LaunchAttribute *attributes;
   unsigned numAttributes;
 };
+struct KernelNodeParams {
+  Function function;
+  unsigned grid[3];
+  unsigned block[3];
+  unsigned sharedBytes;
+  void **params;
+  void **extra;
+  void *kernel;    // null: `function` says it
+  Context context; // null: the current one
+};
 // The driver of CUDA 13 declares it with this alignment, earlier ones with 64;
 // within a parameter block 64 is enough.
 struct alignas(128) TensorMap {
   uint64_t opaque[16];
 };
-static_assert(sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfig) == 56);
+static_assert(sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfig) == 56 &&
+              sizeof(KernelNodeParams) == 72);
 
 // Marks of the `extra` argument of a launch.
 inline void *paramEnd() { return nullptr; }
@@ -114,14 +130,34 @@ inline void *paramBufferSize() { return reinterpret_cast<void *>(2); }
   X(tensorMapEncode, "cuTensorMapEncodeTiled", (TensorMap *map, int dtype, unsigned rank,          \
        void *address, const uint64_t *sizes, const uint64_t *strides, const unsigned *box,         \
        const unsigned *elementStrides, int interleave, int swizzle, int promotion, int oob))
+
+// Those of CUDA graphs, without which launches are enqueued one by one.
+#define FUSEC_DRIVER_GRAPH_FUNCTIONS(X)                                                            \
+  X(streamIsCapturing, "cuStreamIsCapturing", (Stream stream, int *status))                        \
+  X(graphCreate, "cuGraphCreate", (Graph *graph, unsigned flags))                                  \
+  X(graphDestroy, "cuGraphDestroy", (Graph graph))                                                 \
+  X(graphAddKernelNode, "cuGraphAddKernelNode_v2", (GraphNode *node, Graph graph,                  \
+       const GraphNode *dependencies, size_t count, const KernelNodeParams *params))               \
+  X(graphKernelNodeSetAttribute, "cuGraphKernelNodeSetAttribute", (GraphNode node, int attribute,  \
+       const LaunchAttributeValue *value))                                                         \
+  X(graphInstantiate, "cuGraphInstantiateWithFlags", (GraphExec *exec, Graph graph,                \
+                                                      unsigned long long flags))                   \
+  X(graphExecDestroy, "cuGraphExecDestroy", (GraphExec exec))                                      \
+  X(graphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams_v2", (GraphExec exec,            \
+       GraphNode node, const KernelNodeParams *params))                                            \
+  X(graphUpload, "cuGraphUpload", (GraphExec exec, Stream stream))                                 \
+  X(graphLaunch, "cuGraphLaunch", (GraphExec exec, Stream stream))
 // clang-format on
 
 struct Driver {
 #define FUSEC_MEMBER(member, symbol, parameters)                               \
   Result(*member) parameters = nullptr;
   FUSEC_DRIVER_FUNCTIONS(FUSEC_MEMBER)
+  FUSEC_DRIVER_GRAPH_FUNCTIONS(FUSEC_MEMBER)
 #undef FUSEC_MEMBER
 
+  // Whether all functions of graphs were found.
+  bool hasGraphs = false;
   // As cuDriverGetVersion says it: 13000 for 13.0.
   int version = 0;
 

@@ -10,6 +10,7 @@
 
 struct fusec_model {
   std::shared_ptr<const fusec::rt::Model> model;
+  fusec::rt::LoadTimes times;
 };
 
 struct fusec_session {

@@ -261,79 +261,12 @@ private:
   const LaunchAddresses &addresses;
   std::vector<Range> buffers, weights, inputs, outputs;
 };
-
-uint64_t addressOf(const TensorPatch &patch,
-                   const std::vector<BoundTensor> &inputs,
-                   const std::vector<BoundTensor> &outputs) {
-  const BoundTensor &tensor = (patch.input ? inputs : outputs)[patch.index];
-  return tensor.address + patch.offset;
-}
 } // namespace
 
 std::vector<ReadyStep> readyLaunches(const Model &model, const DimValues &dims,
                                      const ArenaLayout &arena,
                                      const LaunchAddresses &addresses) {
   return Packer(model, dims, arena, addresses).pack();
-}
-
-bool launchKernel(const Model &model, ReadyLaunch &ready,
-                  const std::vector<BoundTensor> &inputs,
-                  const std::vector<BoundTensor> &outputs,
-                  cuda::Stream stream) {
-  if (ready.empty())
-    return false;
-  const cuda::Driver &driver = model.device().driver();
-  char *block = reinterpret_cast<char *>(ready.block.data());
-  for (const TensorPatch &patch : ready.pointers) {
-    uint64_t address = addressOf(patch, inputs, outputs);
-    std::memcpy(block + patch.blockOffset, &address, sizeof(address));
-  }
-  for (MapPatch &patch : ready.maps) {
-    uint64_t address = addressOf(patch.where, inputs, outputs);
-    if (address == patch.address)
-      continue;
-    cuda::TensorMap map{};
-    encodeMap(driver, patch.shape, address, map);
-    std::memcpy(block + patch.where.blockOffset, &map, sizeof(map));
-    patch.address = address;
-  }
-
-  const format::Launch &launch = *ready.launch;
-  cuda::LaunchAttribute attributes[2] = {};
-  unsigned numAttributes = 0;
-  if (launch.cluster[0] * launch.cluster[1] * launch.cluster[2] > 1) {
-    cuda::LaunchAttribute &attribute = attributes[numAttributes++];
-    attribute.id = cuda::LaunchClusterDimension;
-    std::memcpy(attribute.value.clusterDim, launch.cluster.data(),
-                sizeof(launch.cluster));
-  }
-  if (launch.pdl && model.device().capability() >= 90) {
-    cuda::LaunchAttribute &attribute = attributes[numAttributes++];
-    attribute.id = cuda::LaunchProgrammaticSerialization;
-    attribute.value.programmaticSerializationAllowed = 1;
-  }
-  cuda::LaunchConfig config = {
-      {ready.grid[0], ready.grid[1], ready.grid[2]},
-      {launch.block[0], launch.block[1], launch.block[2]},
-      launch.smem,
-      stream,
-      numAttributes ? attributes : nullptr,
-      numAttributes};
-  size_t bytes = ready.blockBytes;
-  void *extra[] = {cuda::paramBufferPointer(), block, cuda::paramBufferSize(),
-                   &bytes, cuda::paramEnd()};
-  cuda::Result result =
-      driver.launchKernel(&config, ready.function, nullptr, extra);
-  if (result != cuda::success)
-    driver.check(
-        result,
-        "launching kernel '" + launch.symbol + "' of step '" +
-            ready.step->name + "' with a grid of " +
-            sizesText({ready.grid[0], ready.grid[1], ready.grid[2]}) +
-            " blocks of " +
-            sizesText({launch.block[0], launch.block[1], launch.block[2]}) +
-            " threads");
-  return true;
 }
 
 } // namespace fusec::rt

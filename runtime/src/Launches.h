@@ -36,8 +36,27 @@ struct ReadyLaunch {
   size_t blockBytes = 0;
   std::vector<TensorPatch> pointers;
   std::vector<MapPatch> maps;
+  // The block has changed since a graph's node was given it.
+  bool stale = false;
 
   bool empty() const { return grid[0] == 0 || grid[1] == 0 || grid[2] == 0; }
+  bool hasCluster() const {
+    return launch->cluster[0] * launch->cluster[1] * launch->cluster[2] > 1;
+  }
+};
+
+// The `extra` argument by which the driver takes a launch's parameter block.
+struct ParamBlock {
+  explicit ParamBlock(ReadyLaunch &ready)
+      : bytes(ready.blockBytes), extra{cuda::paramBufferPointer(),
+                                       ready.block.data(),
+                                       cuda::paramBufferSize(), &bytes,
+                                       cuda::paramEnd()} {}
+  ParamBlock(const ParamBlock &) = delete;
+  ParamBlock &operator=(const ParamBlock &) = delete;
+
+  size_t bytes;
+  void *extra[5];
 };
 
 // The alignment conditions that a variant still needs.
@@ -64,11 +83,25 @@ std::vector<ReadyStep> readyLaunches(const Model &model, const DimValues &dims,
                                      const ArenaLayout &arena,
                                      const LaunchAddresses &addresses);
 
-// Writes the bound tensors' addresses and launches. Returns whether there was
-// anything to launch. Allocates nothing unless it fails.
-bool launchKernel(const Model &model, ReadyLaunch &ready,
-                  const std::vector<BoundTensor> &inputs,
-                  const std::vector<BoundTensor> &outputs, cuda::Stream stream);
+// The place in `step` of the variant that runs: the first whose guards hold.
+// Tensors that are not bound yet count as aligned.
+size_t chooseVariant(const ReadyStep &step,
+                     const std::vector<BoundTensor> &inputs,
+                     const std::vector<BoundTensor> &outputs);
+
+// Writes the bound tensors' addresses into the parameter block. Allocates
+// nothing unless it fails.
+void patchAddresses(const Model &model, ReadyLaunch &ready,
+                    const std::vector<BoundTensor> &inputs,
+                    const std::vector<BoundTensor> &outputs);
+
+// Launches a kernel whose addresses are patched and whose grid is not empty.
+// Allocates nothing unless it fails.
+void launchKernel(const Model &model, ReadyLaunch &ready, cuda::Stream stream);
+
+// "kernel 'k' of step 's' with a grid of [4, 1, 1] blocks of [128, 1, 1]
+// threads"
+std::string launchText(const ReadyLaunch &ready);
 
 } // namespace fusec::rt
 

@@ -4,6 +4,7 @@
 
 #include "runtime/src/Model.h"
 
+#include "runtime/src/Lap.h"
 #include "runtime/src/PlanChoice.h"
 
 #include <algorithm>
@@ -76,7 +77,8 @@ Model::Modules::~Modules() {
   }
 }
 
-Model::Model(const format::Bundle &bundle, const char *driverPath, int device)
+Model::Model(const format::Bundle &bundle, const char *driverPath, int device,
+             LoadTimes &times)
     : theDevice(driverPath, device), theManifest(bundle.manifest()),
       modules(theDevice) {
   DeviceLimits limits = {theDevice.capability(), theDevice.maxSharedMemory(),
@@ -94,9 +96,12 @@ Model::Model(const format::Bundle &bundle, const char *driverPath, int device)
   outputs = describeTensors(theManifest.outputs);
 
   ContextScope scope(theDevice);
+  Lap lap;
   loadCode(bundle);
+  times.code = lap.next();
   uploadWeights(bundle);
   encodeWeightMaps();
+  times.weights = lap.next();
 }
 
 void Model::loadCode(const format::Bundle &bundle) {

@@ -24,10 +24,20 @@ struct TensorTexts {
   std::vector<const char *> pointers;
 };
 
+// Where the time of loading went, in milliseconds. Weights are hashed beside
+// code and weights, if there are many.
+struct LoadTimes {
+  double check = 0; // reading, hashing and parsing the bundle
+  double code = 0;
+  double weights = 0; // and their tensor maps
+  double hash = 0;    // waiting for the weights' hash
+};
+
 class Model {
 public:
   // Throws Failure. The bundle is needed during the call only.
-  Model(const format::Bundle &bundle, const char *driverPath, int device);
+  Model(const format::Bundle &bundle, const char *driverPath, int device,
+        LoadTimes &times);
   Model(const Model &) = delete;
   Model &operator=(const Model &) = delete;
 

@@ -3,6 +3,10 @@
 // The C functions of models, and those that need neither model nor session.
 
 #include "runtime/src/Handles.h"
+#include "runtime/src/Lap.h"
+
+#include <system_error>
+#include <thread>
 
 using namespace fusec;
 using namespace fusec::rt;
@@ -21,17 +25,72 @@ format::HashWeights hashMode(int32_t mode) {
        "hash_weights: expected 0, 1 or 2, found " + std::to_string(mode));
 }
 
+// Hashes a bundle's weights, beside what else loading does if they are many:
+// the one takes about as long as uploading them.
+class WeightsCheck {
+public:
+  WeightsCheck(const format::Bundle &bundle, format::HashWeights mode) {
+    auto check = [this, &bundle, mode] {
+      good = bundle.checkWeights(mode, error);
+    };
+    try {
+      if (bundle.weightsSize() >= leastForThread)
+        thread = std::thread(check);
+    } catch (const std::system_error &) {
+      // No thread is to be had: this one does it.
+    }
+    if (!thread.joinable())
+      check();
+  }
+  ~WeightsCheck() { join(); }
+  WeightsCheck(const WeightsCheck &) = delete;
+  WeightsCheck &operator=(const WeightsCheck &) = delete;
+
+  // Throws Failure where a hash is wrong.
+  void finish(const std::string &origin) {
+    join();
+    if (!good)
+      fail(FUSEC_MALFORMED, origin + error);
+  }
+
+private:
+  // Bytes that take ten times as long to hash as a thread to start.
+  static constexpr uint64_t leastForThread = uint64_t(1) << 20;
+
+  void join() {
+    if (thread.joinable())
+      thread.join();
+  }
+
+  bool good = false;
+  std::string error;
+  std::thread thread;
+};
+
 fusec_model *load(format::ByteSpan file, const fusec_load_options *given,
-                  const std::string &origin) {
+                  const std::string &origin, Lap lap) {
   fusec_load_options options =
       readStruct(given, sizeof(fusec_load_options), "fusec_load_options");
+  format::HashWeights mode = hashMode(options.hash_weights);
   format::Bundle bundle;
   std::string error;
-  if (!format::Bundle::open(file, hashMode(options.hash_weights), bundle,
-                            error))
+  if (!format::Bundle::open(file, format::HashWeights::Never, bundle, error))
     fail(FUSEC_MALFORMED, origin + error);
-  return new fusec_model{
-      std::make_shared<Model>(bundle, options.driver, options.device)};
+  WeightsCheck weights(bundle, mode);
+  auto made = std::make_unique<fusec_model>();
+  made->times.check = lap.next();
+  try {
+    made->model = std::make_shared<Model>(bundle, options.driver,
+                                          options.device, made->times);
+  } catch (...) {
+    // That the file is damaged says more than what came of it.
+    weights.finish(origin);
+    throw;
+  }
+  lap.next();
+  weights.finish(origin);
+  made->times.hash = lap.next();
+  return made.release();
 }
 
 void describe(const std::vector<format::TensorSpec> &specs, bool input,
@@ -100,11 +159,12 @@ fusec_status fusec_model_load(const char *path,
   return guard(message, capacity, [&] {
     requireResult(path, "path");
     requireResult(model, "model");
+    Lap lap;
     format::MappedFile file;
     std::string error;
     if (!file.open(path, error))
       fail(FUSEC_UNREADABLE, error);
-    *model = load(file.bytes(), options, std::string(path) + ": ");
+    *model = load(file.bytes(), options, std::string(path) + ": ", lap);
   });
 }
 
@@ -115,7 +175,8 @@ fusec_status fusec_model_load_memory(const void *data, size_t size,
   return guard(message, capacity, [&] {
     requireResult(data, "data");
     requireResult(model, "model");
-    *model = load({static_cast<const uint8_t *>(data), size}, options, "");
+    *model =
+        load({static_cast<const uint8_t *>(data), size}, options, "", Lap());
   });
 }
 

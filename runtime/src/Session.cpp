@@ -8,6 +8,11 @@
 
 namespace fusec::rt {
 
+namespace {
+// Fewer are not worth a graph that nobody asked for.
+constexpr size_t leastGraphLaunches = 2;
+} // namespace
+
 Session::Session(std::shared_ptr<const Model> model)
     : theModel(std::move(model)), inputs(theModel->manifest().inputs.size()),
       outputs(theModel->manifest().outputs.size()) {
@@ -112,7 +117,7 @@ void Session::checkOverlaps() const {
   size_t count = inputs.size() + outputs.size() + 1;
   auto range = [&](size_t i) {
     if (i + 1 == count)
-      return std::pair(arena, arena + arenaBytes);
+      return std::pair(current->arena, current->arena + current->arenaBytes);
     const BoundTensor &tensor =
         i < inputs.size() ? inputs[i] : outputs[i - inputs.size()];
     return std::pair(tensor.address, tensor.address + tensor.bytes);
@@ -138,24 +143,19 @@ void Session::checkOverlaps() const {
 }
 
 void Session::prepare(const DimValues &given, uint64_t userArena,
-                      uint64_t userArenaSize) {
+                      uint64_t userArenaSize, int32_t mode) {
+  if (mode < FUSEC_GRAPH_AUTO || mode > FUSEC_GRAPH_ON)
+    fail(FUSEC_INVALID_ARGUMENT,
+         "graph: expected 0, 1 or 2, found " + std::to_string(mode));
   const format::Manifest &manifest = model().manifest();
   DimValues values = given;
   inferDims(values, "prepare()");
   checkConstraints(manifest, values);
-  auto sizesOf = [&](bool input) {
-    std::vector<std::vector<int64_t>> sizes;
-    for (const format::TensorSpec &spec :
-         input ? manifest.inputs : manifest.outputs)
-      sizes.push_back(
-          computeSizes(manifest, spec, values, tensorText(input, spec.name)));
-    return sizes;
-  };
-  std::vector<std::vector<int64_t>> newInputSizes = sizesOf(true),
-                                    newOutputSizes = sizesOf(false);
   for (size_t i = 0; i != inputs.size(); ++i)
     if (inputs[i].bound)
-      checkBound(true, i, newInputSizes[i]);
+      checkBound(true, i,
+                 computeSizes(manifest, manifest.inputs[i], values,
+                              tensorText(true, manifest.inputs[i].name)));
   ArenaLayout layout = layOutArena(manifest, model().plan(), values);
   if (userArena != 0 &&
       (userArena % arenaAlignment != 0 || userArenaSize < layout.total))
@@ -165,38 +165,87 @@ void Session::prepare(const DimValues &given, uint64_t userArena,
              ", found " + std::to_string(userArenaSize) + " bytes that are " +
              std::to_string(userArena % arenaAlignment) + " beyond");
 
-  bool sameArena = arena == (userArena != 0 ? userArena : ownArena.pointer());
-  if (prepared && sameArena && values == dims)
-    return;
-
   ContextScope scope(model().device());
-  prepared = checked = false;
-  steps.clear();
-  if (userArena == 0 && ownArena.size() < layout.total) {
-    // The old arena goes first: both together may not fit.
-    ownArena = DeviceMemory();
-    ownArena = DeviceMemory(model().device(), layout.total, "the arena");
+  if (userArena == 0)
+    growArena(layout.total);
+  PreparedRun &run =
+      findOrMake(std::move(values), layout,
+                 userArena != 0 ? userArena : ownArena.pointer());
+  checked = checked && current == &run;
+  current = &run;
+  graphMode = mode;
+  makeGraph(run, mode);
+}
+
+void Session::growArena(uint64_t bytes) {
+  if (ownArena.size() >= bytes)
+    return;
+  // The old arena goes first: both together may not fit.
+  if (current && current->arena == ownArena.pointer())
+    current = nullptr;
+  runs.drop(ownArena.pointer());
+  ownArena = DeviceMemory();
+  ownArena = DeviceMemory(model().device(), bytes, "the arena");
+}
+
+PreparedRun &Session::findOrMake(DimValues values, const ArenaLayout &layout,
+                                 uint64_t address) {
+  if (PreparedRun *found = runs.find(values, address))
+    return *found;
+  const format::Manifest &manifest = model().manifest();
+  PreparedRun made;
+  for (const format::TensorSpec &spec : manifest.inputs)
+    made.inputSizes.push_back(
+        computeSizes(manifest, spec, values, tensorText(true, spec.name)));
+  for (const format::TensorSpec &spec : manifest.outputs)
+    made.outputSizes.push_back(
+        computeSizes(manifest, spec, values, tensorText(false, spec.name)));
+  made.steps =
+      readyLaunches(model(), values, layout, {address, faultCounter.pointer()});
+  made.dims = std::move(values);
+  made.arena = address;
+  made.arenaBytes = layout.total;
+  return runs.add(std::move(made));
+}
+
+void Session::makeGraph(PreparedRun &run, int32_t mode) {
+  bool required = mode == FUSEC_GRAPH_ON;
+  if (mode == FUSEC_GRAPH_OFF || (run.graphRefused && !required))
+    return;
+  std::vector<ReadyLaunch *> launches;
+  run.forEachLaunch(inputs, outputs,
+                    [&](ReadyLaunch &launch) { launches.push_back(&launch); });
+  if (launches.size() < (required ? 1 : leastGraphLaunches))
+    return;
+  if (run.graph && !run.graphRefused && run.graph->launches() == launches)
+    return;
+  run.graph.reset();
+  try {
+    if (!model().device().driver().hasGraphs)
+      fail(FUSEC_UNSUPPORTED, "the driver has no CUDA graphs: expected "
+                              "FUSEC_GRAPH_AUTO or FUSEC_GRAPH_OFF");
+    if (!uploads)
+      uploads = std::make_unique<OwnStream>(model().device());
+    run.graph = std::make_unique<Graph>(model(), std::move(launches),
+                                        uploads->stream());
+    run.graphRefused = false;
+  } catch (const Failure &) {
+    run.graphRefused = true;
+    if (required)
+      throw;
   }
-  arena = userArena != 0 ? userArena : ownArena.pointer();
-  arenaBytes = layout.total;
-  steps =
-      readyLaunches(model(), values, layout, {arena, faultCounter.pointer()});
-  dims = std::move(values);
-  inputSizes = std::move(newInputSizes);
-  theOutputSizes = std::move(newOutputSizes);
-  prepared = true;
 }
 
 const std::vector<int64_t> &Session::outputSizes(size_t index) const {
-  if (!prepared)
+  if (!current)
     fail(FUSEC_NOT_READY,
          "expected prepare() before the sizes of outputs are asked for");
-  return theOutputSizes[index];
+  return current->outputSizes[index];
 }
 
 void Session::checkReady() {
   const format::Manifest &manifest = model().manifest();
-  if (!prepared)
+  if (!current)
     fail(FUSEC_NOT_READY, "expected prepare() before run()");
   for (bool input : {true, false}) {
     const auto &tensors = input ? inputs : outputs;
@@ -205,7 +254,8 @@ void Session::checkReady() {
       if (!tensors[i].bound)
         fail(FUSEC_NOT_READY,
              tensorText(input, specs[i].name) + " is not bound");
-      checkBound(input, i, (input ? inputSizes : theOutputSizes)[i]);
+      checkBound(input, i,
+                 (input ? current->inputSizes : current->outputSizes)[i]);
     }
   }
   checkOverlaps();
@@ -213,25 +263,55 @@ void Session::checkReady() {
 }
 
 void Session::run(cuda::Stream stream) {
-  if (!checked)
+  if (!checked || !current)
     checkReady();
   ContextScope scope(model().device());
   launched = 0;
-  for (ReadyStep &step : steps) {
-    auto aligned = [&](const AlignmentGuard &guard) {
-      return (guard.input ? inputs : outputs)[guard.index].address %
-                 guard.bytes ==
-             0;
-    };
-    for (ReadyVariant &variant : step) {
-      if (!std::all_of(variant.guards.begin(), variant.guards.end(), aligned))
-        continue;
-      for (ReadyLaunch &launch : variant.launches)
-        launched +=
-            launchKernel(model(), launch, inputs, outputs, stream) ? 1 : 0;
-      break;
-    }
+  theReplayed = replay(stream);
+  if (!theReplayed)
+    launchDirectly(stream);
+}
+
+void Session::launchDirectly(cuda::Stream stream) {
+  current->forEachLaunch(inputs, outputs, [&](ReadyLaunch &launch) {
+    patchAddresses(model(), launch, inputs, outputs);
+    launchKernel(model(), launch, stream);
+    ++launched;
+  });
+}
+
+bool Session::replay(cuda::Stream stream) {
+  Graph *graph = current->graph.get();
+  if (!graph || current->graphRefused || graphMode == FUSEC_GRAPH_OFF)
+    return false;
+  // Tensors of another alignment may choose other kernels than the graph has.
+  const std::vector<ReadyLaunch *> &launches = graph->launches();
+  size_t count = 0;
+  bool same = true;
+  current->forEachLaunch(inputs, outputs, [&](ReadyLaunch &launch) {
+    same = same && count < launches.size() && launches[count] == &launch;
+    ++count;
+  });
+  if (!same || count != launches.size())
+    return false;
+  const cuda::Driver &driver = model().device().driver();
+  int capture = cuda::CaptureNone;
+  driver.check(driver.streamIsCapturing(stream, &capture),
+               "cuStreamIsCapturing");
+  if (capture != cuda::CaptureNone)
+    return false;
+  for (ReadyLaunch *launch : launches)
+    patchAddresses(model(), *launch, inputs, outputs);
+  if (cuda::Result result = graph->update()) {
+    if (graphMode == FUSEC_GRAPH_ON)
+      driver.check(result, "cuGraphExecKernelNodeSetParams");
+    // Nothing is enqueued yet; some nodes may have the new addresses.
+    current->graphRefused = true;
+    return false;
   }
+  graph->enqueue(stream);
+  launched = uint32_t(count);
+  return true;
 }
 
 uint64_t Session::faults() const {

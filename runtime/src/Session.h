@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs of a model: bound tensors, an arena, and launches that are ready but
-// for the addresses of the bound tensors.
+// Runs of a model: bound tensors, an arena, and prepared runs, which lack the
+// addresses of the bound tensors only.
 
 #ifndef FUSEC_RUNTIME_SRC_SESSION_H
 #define FUSEC_RUNTIME_SRC_SESSION_H
 
-#include "runtime/src/Launches.h"
-#include "runtime/src/Model.h"
-#include "runtime/src/Tensor.h"
+#include "runtime/src/PreparedRun.h"
 
 #include <memory>
 
@@ -21,10 +19,13 @@ public:
   const Model &model() const { return *theModel; }
   void bind(bool input, size_t index, const fusec_tensor *tensor);
   void bind(const char *name, const fusec_tensor *tensor);
-  void prepare(const DimValues &given, uint64_t arena, uint64_t arenaSize);
+  // `graph` is FUSEC_GRAPH_AUTO, FUSEC_GRAPH_OFF or FUSEC_GRAPH_ON.
+  void prepare(const DimValues &given, uint64_t arena, uint64_t arenaSize,
+               int32_t graph);
   const std::vector<int64_t> &outputSizes(size_t index) const;
   void run(cuda::Stream stream);
   uint32_t launchCount() const { return launched; }
+  bool replayed() const { return theReplayed; }
   uint64_t faults() const;
 
 private:
@@ -35,19 +36,24 @@ private:
                   const std::vector<int64_t> &expected) const;
   void checkOverlaps() const;
   void checkReady();
+  void growArena(uint64_t bytes);
+  PreparedRun &findOrMake(DimValues values, const ArenaLayout &layout,
+                          uint64_t address);
+  void makeGraph(PreparedRun &run, int32_t mode);
+  void launchDirectly(cuda::Stream stream);
+  // Whether the run is enqueued; false where it must be launched directly.
+  bool replay(cuda::Stream stream);
 
   std::shared_ptr<const Model> theModel;
   std::vector<BoundTensor> inputs, outputs;
   DeviceMemory faultCounter;
   DeviceMemory ownArena;
-  uint64_t arena = 0;      // address in use
-  uint64_t arenaBytes = 0; // bytes in use
-  bool prepared = false;
+  std::unique_ptr<OwnStream> uploads; // of graphs; made when there is one
+  PreparedRuns runs;
+  PreparedRun *current = nullptr; // one of `runs`; null: not prepared
+  int32_t graphMode = FUSEC_GRAPH_AUTO;
   bool checked = false; // the bound tensors agree with the prepared dimensions
-  DimValues dims;
-  std::vector<std::vector<int64_t>> inputSizes,
-      theOutputSizes; // for these dimensions
-  std::vector<ReadyStep> steps;
+  bool theReplayed = false;
   uint32_t launched = 0;
 };
 

@@ -51,13 +51,14 @@ fusec_status fusec_session_prepare(fusec_session *session,
                                    char *message, size_t capacity) {
   return guard(message, capacity, [&] {
     requireResult(session, "session");
+    // The first version ended before the member `graph`.
     fusec_prepare_options options = readStruct(
-        given, sizeof(fusec_prepare_options), "fusec_prepare_options");
+        given, offsetof(fusec_prepare_options, graph), "fusec_prepare_options");
     const format::Manifest &manifest = session->session.model().manifest();
     session->session.prepare(
         lookUpDims(manifest, options.dims, options.dim_count),
         uint64_t(reinterpret_cast<uintptr_t>(options.arena)),
-        options.arena_size);
+        options.arena_size, options.graph);
   });
 }
 
@@ -83,6 +84,10 @@ fusec_status fusec_session_run(fusec_session *session, void *stream,
 
 uint32_t fusec_session_launch_count(const fusec_session *session) {
   return session->session.launchCount();
+}
+
+int32_t fusec_session_replayed(const fusec_session *session) {
+  return session->session.replayed() ? 1 : 0;
 }
 
 fusec_status fusec_session_faults(fusec_session *session, uint64_t *faults,

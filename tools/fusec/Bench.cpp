@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// fusec bench: how long a run takes on the device, and on the host.
+// fusec bench: how long a run takes on the device, and on the host, and how
+// long it takes to get there.
 
 #include "runtime/src/Handles.h"
+#include "runtime/src/Lap.h"
 #include "tools/fusec/RandomInputs.h"
 #include "tools/fusec/TensorOptions.h"
 #include "tools/support/Table.h"
@@ -27,6 +29,7 @@ struct BenchCommand {
   unsigned maxRuns = 100000, warmUp = 20;
   int ordinal = 0;
   int64_t indexLimit = 1000;
+  std::string graph;
   bool noFlush = false, quiet = false;
 
   void addTo(CLI::App &app);
@@ -35,6 +38,17 @@ struct BenchCommand {
 private:
   std::vector<data::Tensor> makeInputs(const format::Manifest &manifest,
                                        const std::vector<int64_t> &dims) const;
+  int32_t getGraphMode() const;
+};
+
+/// What a process does once, in milliseconds.
+struct StartTimes {
+  double driver = 0; // loading the library, cuInit
+  double context = 0;
+  rt::LoadTimes load;
+  double prepare = 0, firstRun = 0;
+
+  void print() const;
 };
 
 /// A run's times in milliseconds.
@@ -115,8 +129,18 @@ void BenchCommand::addTo(CLI::App &app) {
   app.add_option("--gpu", ordinal, "which device")->type_name("N");
   app.add_option("--index-limit", indexLimit, "random integers are below it")
       ->type_name("N");
+  app.add_option("--graph", graph,
+                 "whether runs replay a CUDA graph; default: where a run has "
+                 "two launches or more")
+      ->check(CLI::IsMember({"on", "off"}));
   app.add_flag("--no-flush", noFlush, "leave the last run's data in the cache");
   app.add_flag("-q,--quiet", quiet, "no progress");
+}
+
+static void synchronize(const rt::Device &device) {
+  rt::ContextScope scope(device);
+  device.driver().check(device.driver().streamSynchronize(nullptr),
+                        "cuStreamSynchronize");
 }
 
 /// In the manifest's order; throws Failure where one is missing.
@@ -156,6 +180,32 @@ BenchCommand::makeInputs(const format::Manifest &manifest,
   return inputs;
 }
 
+int32_t BenchCommand::getGraphMode() const {
+  return graph == "on"    ? FUSEC_GRAPH_ON
+         : graph == "off" ? FUSEC_GRAPH_OFF
+                          : FUSEC_GRAPH_AUTO;
+}
+
+void StartTimes::print() const {
+  Table table({{"once"}, {"ms", Table::Align::Right}});
+  auto add = [&](const char *name, double value) {
+    table.row({name, llvm::formatv("{0:f2}", value).str()});
+  };
+  add("driver: its library, cuInit", driver);
+  add("context", context);
+  add("load: check the bundle", load.check);
+  add("load: code", load.code);
+  add("load: weights", load.weights);
+  add("load: the rest of the weights' hash", load.hash);
+  add("session, prepare", prepare);
+  add("first run", firstRun);
+  llvm::outs() << table.str()
+               << llvm::formatv("load and first run beyond the driver's own "
+                                "initialisation: {0:f2} ms\n",
+                                load.check + load.code + load.weights +
+                                    load.hash + prepare + firstRun);
+}
+
 static double getPercentile(std::vector<double> values, double part) {
   size_t index =
       std::min<size_t>(values.size() - 1, std::floor(part * values.size()));
@@ -177,15 +227,16 @@ static void addRow(Table &table, const char *name,
   table.row(std::move(row));
 }
 
-static void printAdvice(const Times &times, unsigned launches,
+static void printAdvice(const Times &times, const Session &session,
                         const format::Manifest &manifest) {
+  unsigned launches = session.launchCount();
   double onDevice = getPercentile(times.device, 0.5),
          onHost = getPercentile(times.host, 0.5);
   if (onHost > onDevice)
     llvm::outs()
         << "advice: the host needs longer to enqueue a run than the device to "
-           "execute "
-           "it; use larger batches, or capture runs into a CUDA graph\n";
+           "execute it; use larger batches"
+        << (session.replayed() ? "" : ", or --graph=on") << "\n";
   if (getPercentile(times.device, 0.99) > 1.3 * onDevice)
     llvm::outs() << "advice: times vary by more than 30%; another process may "
                     "use the device, or "
@@ -199,6 +250,13 @@ static void printAdvice(const Times &times, unsigned launches,
 }
 
 void BenchCommand::run() {
+  StartTimes once;
+  rt::Lap lap;
+  rt::DeviceIdentity identity(nullptr, ordinal);
+  once.driver = lap.next();
+  // Kept to the end, so that loading the model finds the context made.
+  rt::Device device(nullptr, ordinal);
+  once.context = lap.next();
   LoadedModel loaded(options, ordinal, quiet);
   const format::Manifest &manifest =
       loaded.getModel().handle()->model->manifest();
@@ -210,7 +268,10 @@ void BenchCommand::run() {
     dims.emplace_back(manifest.dims[i], values[i]);
   std::vector<data::Tensor> inputs = makeInputs(manifest, values);
 
+  once.load = loaded.getModel().handle()->times;
+  lap.next();
   Session session(loaded.getModel());
+  once.prepare = lap.next();
   std::vector<FencedMemory> memory;
   auto bind = [&](auto bindTo, uint32_t index, format::DType dtype,
                   std::vector<int64_t> sizes) {
@@ -225,7 +286,9 @@ void BenchCommand::run() {
     bind(static_cast<Bind>(&Session::bindInput), i, inputs[i].dtype,
          inputs[i].sizes);
   }
-  session.prepare(dims);
+  lap.next();
+  session.prepare(dims, nullptr, 0, getGraphMode());
+  once.prepare += lap.next();
   for (uint32_t i = 0; i != manifest.outputs.size(); ++i) {
     const format::TensorSpec &spec = manifest.outputs[i];
     std::vector<int64_t> sizes = session.outputSizes(i, spec.sizes.size());
@@ -234,23 +297,31 @@ void BenchCommand::run() {
     bind(static_cast<Bind>(&Session::bindOutput), i, spec.dtype, sizes);
   }
 
+  lap.next();
+  session.run();
+  synchronize(loaded.getDevice());
+  once.firstRun = lap.next();
+
   Stopwatch watch(loaded.getDevice(), !noFlush);
   for (unsigned done = 0; done < warmUp; done += batchRuns)
     watch.run(session, std::min(batchRuns, warmUp - done), nullptr);
   Times times;
-  auto start = std::chrono::steady_clock::now();
+  auto begin = std::chrono::steady_clock::now();
   std::chrono::duration<double> elapsed{};
   while (times.device.size() < maxRuns && elapsed.count() < seconds) {
     unsigned count = std::min<size_t>(batchRuns, maxRuns - times.device.size());
     watch.run(session, count, &times);
-    elapsed = std::chrono::steady_clock::now() - start;
+    elapsed = std::chrono::steady_clock::now() - begin;
   }
   if (times.device.empty())
     fail(ExitCode::Usage, "expected --runs and --seconds above zero");
 
   llvm::outs() << loaded.getDescription() << ", plan "
                << loaded.getModel().target() << ", " << session.launchCount()
-               << " kernels, " << times.device.size() << " runs"
+               << " kernels "
+               << (session.replayed() ? "in a CUDA graph, "
+                                      : "launched one by one, ")
+               << times.device.size() << " runs"
                << (noFlush ? "" : ", cache flushed before each") << "\n";
   using Align = Table::Align;
   Table table({{"ms"},
@@ -268,12 +339,14 @@ void BenchCommand::run() {
     llvm::outs() << llvm::formatv(", {0:f0} rows/s",
                                   perSecond * inputs[0].sizes[0]);
   llvm::outs() << "\n";
-  printAdvice(times, session.launchCount(), manifest);
+  once.print();
+  printAdvice(times, session, manifest);
 }
 
 void fusec::addBench(CLI::App &tool) {
   addCommand<BenchCommand>(
       tool, "bench", "Measures runs on the device.",
       "  fusec bench model.fusec --dim batch=2048\n"
+      "  fusec bench model.fusec --dim batch=1 --graph=off\n"
       "  fusec bench model.onnx --dim batch=2048 --precision=tf32\n");
 }

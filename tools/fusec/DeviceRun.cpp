@@ -29,7 +29,7 @@ static std::string chooseTarget(unsigned capability) {
 
 std::optional<DeviceInfo> findDevice(int ordinal, std::string &reason) {
   try {
-    rt::Device device(nullptr, ordinal);
+    rt::DeviceIdentity device(nullptr, ordinal);
     return DeviceInfo{device.describe(), chooseTarget(device.capability())};
   } catch (const rt::Failure &failure) {
     reason = failure.message;

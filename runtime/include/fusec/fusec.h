@@ -31,7 +31,7 @@ extern "C" {
 #endif
 
 /* The version of this header: 1000 * major + minor. */
-#define FUSEC_API_VERSION 1
+#define FUSEC_API_VERSION 2
 /* That of the library in use. */
 FUSEC_API uint32_t fusec_api_version(void);
 
@@ -197,16 +197,31 @@ FUSEC_API fusec_status fusec_session_bind(fusec_session *session,
                                           const fusec_tensor *tensor,
                                           char *message, size_t capacity);
 
+/* Whether runs replay a CUDA graph. On a stream that is being captured they
+ * launch into the capture, whichever it is. */
+enum {
+  FUSEC_GRAPH_AUTO = 0, /* where a run has two launches or more; where the
+                         * driver refuses a graph, runs launch directly */
+  FUSEC_GRAPH_OFF = 1,  /* runs launch directly */
+  FUSEC_GRAPH_ON = 2    /* where a run has a launch; prepare fails where the
+                         * driver refuses, and runs launch directly */
+};
+
 typedef struct fusec_prepare_options {
   size_t struct_size;
   const fusec_dim *dims; /* those not given follow from the bound inputs */
   size_t dim_count;
   void *arena; /* device memory, 256-byte aligned; null: the session's own */
   uint64_t arena_size;
+  int32_t graph; /* since version 2 */
 } fusec_prepare_options;
 
-/* Fixes the dimensions of the runs that follow. May allocate. `options` may be
- * null. */
+/* Fixes the dimensions of the runs that follow. May allocate, and makes the
+ * graph. What was made for the last 16 pairs of dimensions and arena is kept.
+ * The graph has the kernels that the alignment of the tensors bound now
+ * chooses, tensors not bound counting as aligned; runs whose tensors choose
+ * others launch directly, until prepare is called with them bound. `options`
+ * may be null. */
 FUSEC_API fusec_status fusec_session_prepare(
     fusec_session *session, const fusec_prepare_options *options, char *message,
     size_t capacity);
@@ -217,11 +232,14 @@ FUSEC_API fusec_status fusec_session_output_sizes(const fusec_session *session,
                                                   char *message,
                                                   size_t capacity);
 /* Enqueues one run on a stream (a CUstream or cudaStream_t; null: the default
- * stream). Allocates nothing and synchronises nothing; may be captured. */
+ * stream): the launches, or the graph with the addresses that are bound now.
+ * Allocates nothing and synchronises nothing; may be captured. */
 FUSEC_API fusec_status fusec_session_run(fusec_session *session, void *stream,
                                          char *message, size_t capacity);
 /* Kernels that the last run launched. */
 FUSEC_API uint32_t fusec_session_launch_count(const fusec_session *session);
+/* 1 if the last run replayed a graph, else 0. */
+FUSEC_API int32_t fusec_session_replayed(const fusec_session *session);
 /* Out-of-range indices since the session was made, as far as its runs have
  * ended: the caller has synchronised them. */
 FUSEC_API fusec_status fusec_session_faults(fusec_session *session,

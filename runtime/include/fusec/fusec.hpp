@@ -8,8 +8,7 @@
 //   session.bind("dense", fusec::Tensor(pointer, FUSEC_F32, {2048, 13}));
 //   session.bind("prob", fusec::Tensor(result, FUSEC_F32, {2048, 1}));
 //   session.prepare();                                 // sizes from the inputs
-//   session.run(stream);                               // enqueues, allocates
-//   nothing
+//   session.run(stream);                               // allocates nothing
 
 #ifndef FUSEC_FUSEC_HPP
 #define FUSEC_FUSEC_HPP
@@ -243,8 +242,9 @@ public:
 
   // Dimensions that are not given follow from the bound inputs. The arena is
   // the session's own unless one is given: device memory, 256-byte aligned.
+  // `graph` is FUSEC_GRAPH_AUTO, FUSEC_GRAPH_OFF or FUSEC_GRAPH_ON.
   void prepare(const Dims &dims = {}, void *arena = nullptr,
-               uint64_t arenaSize = 0) {
+               uint64_t arenaSize = 0, int32_t graph = FUSEC_GRAPH_AUTO) {
     std::vector<fusec_dim> native = detail::toNative(dims);
     fusec_prepare_options options = {};
     options.struct_size = sizeof(options);
@@ -252,6 +252,7 @@ public:
     options.dim_count = native.size();
     options.arena = arena;
     options.arena_size = arenaSize;
+    options.graph = graph;
     detail::call([&](char *message, size_t capacity) {
       return fusec_session_prepare(handle(), &options, message, capacity);
     });
@@ -273,6 +274,8 @@ public:
     });
   }
   uint32_t launchCount() const { return fusec_session_launch_count(handle()); }
+  // Whether the last run replayed a graph.
+  bool replayed() const { return fusec_session_replayed(handle()) != 0; }
   // Out-of-range indices so far; synchronise the runs first.
   uint64_t faults() const {
     uint64_t count = 0;

@@ -50,19 +50,26 @@ int countIn(const std::function<void()> &work) {
 } // namespace
 
 TEST_F(AllocationTest, RunAllocatesNothing) {
-  Session session = load().session();
-  auto tensors = std::make_unique<Tensors>();
-  fake->record = false;
-  auto run = [&] {
-    ASSERT_EQ(fusec_session_run(session.handle(), nullptr, nullptr, 0),
-              FUSEC_OK);
-  };
-  tensors->bind(session, 100);
-  EXPECT_GT(countIn([&] { session.prepare(); }), 0) << "the count works";
-  EXPECT_EQ(countIn(run), 0) << "the first run";
-  EXPECT_EQ(session.launchCount(), 2u);
-  EXPECT_EQ(countIn(run), 0) << "the same again";
-  session.bind("x", Tensor(tensors->y, FUSEC_F32, {100, 4}));
-  EXPECT_EQ(countIn(run), 0) << "another address";
-  fake->record = true;
+  for (int32_t graph : {FUSEC_GRAPH_OFF, FUSEC_GRAPH_ON}) {
+    Session session = load().session();
+    auto tensors = std::make_unique<Tensors>();
+    auto run = [&] {
+      ASSERT_EQ(fusec_session_run(session.handle(), nullptr, nullptr, 0),
+                FUSEC_OK);
+    };
+    tensors->bind(session, 100);
+    EXPECT_GT(countIn([&] { session.prepare({}, nullptr, 0, graph); }), 0)
+        << "the count works";
+    fake->record = false;
+    EXPECT_EQ(countIn(run), 0) << "the first run";
+    EXPECT_EQ(session.launchCount(), 2u);
+    EXPECT_EQ(session.replayed(), graph == FUSEC_GRAPH_ON);
+    EXPECT_EQ(countIn(run), 0) << "the same again";
+    session.bind("x", Tensor(tensors->y, FUSEC_F32, {100, 4}));
+    EXPECT_EQ(countIn(run), 0) << "another address";
+    session.bind("x", Tensor(tensors->y + 1, FUSEC_F32, {100, 4}));
+    EXPECT_EQ(countIn(run), 0) << "another alignment";
+    EXPECT_FALSE(session.replayed());
+    fake->record = true;
+  }
 }

@@ -2,9 +2,7 @@
 //
 // The CUDA driver's entry points on host memory.
 
-#include "test/unit/runtime/FakeDriver.h"
-
-#include "runtime/src/Driver.h"
+#include "test/unit/runtime/FakeDriverParts.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -14,16 +12,10 @@ using namespace fusec::rt::cuda;
 
 namespace {
 constexpr size_t memoryBytes = size_t(16) << 20;
-constexpr Result invalidValue = 1, invalidContext = 201, invalidImage = 200,
-                 notFound = 500;
-
-FakeState &state() { return *fusecFakeState(); }
+constexpr Result invalidContext = 201, invalidImage = 200, notFound = 500;
 
 struct FakeModule {
   std::string image;
-};
-struct FakeFunction {
-  std::string symbol;
 };
 
 // Functions live as long as the process, as handles that tests may compare.
@@ -33,9 +25,8 @@ std::vector<std::unique_ptr<FakeFunction>> &functions() {
 }
 
 thread_local int depth = 0;
+} // namespace
 
-// Counts a call and says what it is to return. Calls that work on the device
-// need a current context.
 Result enter(const char *name, bool needsContext) {
   std::lock_guard<std::mutex> lock(state().mutex);
   if (state().record)
@@ -44,11 +35,40 @@ Result enter(const char *name, bool needsContext) {
     return state().failCode;
   return needsContext && depth == 0 ? invalidContext : success;
 }
-} // namespace
 
-#define ENTER(name, needsContext)                                              \
-  if (Result entered = enter(name, needsContext))                              \
-    return entered;
+Result readLaunch(const unsigned *grid, const unsigned *block,
+                  unsigned sharedBytes, Function function, void **params,
+                  void **extra, FakeLaunch &launch) {
+  bool packed = !params && extra && extra[0] == paramBufferPointer() &&
+                extra[2] == paramBufferSize() && extra[4] == paramEnd();
+  if (!packed || grid[0] == 0 || grid[1] == 0 || grid[2] == 0)
+    return invalidValue;
+  if (!state().record)
+    return success;
+  const uint8_t *bytes = static_cast<const uint8_t *>(extra[1]);
+  launch.symbol = reinterpret_cast<FakeFunction *>(function)->symbol;
+  launch.grid = {grid[0], grid[1], grid[2]};
+  launch.block = {block[0], block[1], block[2]};
+  launch.cluster = {1, 1, 1};
+  launch.smem = sharedBytes;
+  launch.pdl = false;
+  launch.params.assign(bytes, bytes + *static_cast<size_t *>(extra[3]));
+  return success;
+}
+
+void execute(FakeLaunch launch) {
+  if (!state().record)
+    return;
+  if (launch.symbol == "fake_double" && launch.params.size() == 24) {
+    uint64_t words[3];
+    std::memcpy(words, launch.params.data(), sizeof(words));
+    for (uint64_t i = 0; i != words[2]; ++i)
+      reinterpret_cast<float *>(words[1])[i] =
+          2 * reinterpret_cast<float *>(words[0])[i];
+  }
+  std::lock_guard<std::mutex> lock(state().mutex);
+  state().launches.push_back(std::move(launch));
+}
 
 extern "C" {
 FakeState *fusecFakeState() {
@@ -213,10 +233,17 @@ Result cuMemsetD8Async(DevicePointer to, unsigned char byte, size_t size,
   return success;
 }
 Result cuStreamCreate(Stream *stream, unsigned) {
+  ENTER("cuStreamCreate", true)
   *stream = reinterpret_cast<Stream>(0x2000);
+  std::lock_guard<std::mutex> lock(state().mutex);
+  ++state().liveStreams;
   return success;
 }
-Result cuStreamDestroy_v2(Stream) { return success; }
+Result cuStreamDestroy_v2(Stream) {
+  std::lock_guard<std::mutex> lock(state().mutex);
+  --state().liveStreams;
+  return success;
+}
 Result cuStreamSynchronize(Stream) {
   ENTER("cuStreamSynchronize", true)
   return success;
@@ -236,23 +263,11 @@ Result cuEventDestroy_v2(Event) { return success; }
 Result cuLaunchKernelEx(const LaunchConfig *config, Function function,
                         void **params, void **extra) {
   ENTER("cuLaunchKernelEx", true)
-  bool packed = !params && extra && extra[0] == paramBufferPointer() &&
-                extra[2] == paramBufferSize() && extra[4] == paramEnd();
-  if (packed && !state().record)
-    return success;
-  if (!packed || config->grid[0] == 0 || config->grid[1] == 0 ||
-      config->grid[2] == 0)
-    return invalidValue;
-  const uint8_t *block = static_cast<const uint8_t *>(extra[1]);
-  FakeLaunch launch = {
-      reinterpret_cast<FakeFunction *>(function)->symbol,
-      {config->grid[0], config->grid[1], config->grid[2]},
-      {config->block[0], config->block[1], config->block[2]},
-      {1, 1, 1},
-      config->sharedBytes,
-      false,
-      config->stream,
-      std::vector<uint8_t>(block, block + *static_cast<size_t *>(extra[3]))};
+  FakeLaunch launch;
+  if (Result bad = readLaunch(config->grid, config->block, config->sharedBytes,
+                              function, params, extra, launch))
+    return bad;
+  launch.stream = config->stream;
   for (unsigned i = 0; i != config->numAttributes; ++i) {
     const LaunchAttribute &attribute = config->attributes[i];
     if (attribute.id == LaunchClusterDimension)
@@ -261,15 +276,7 @@ Result cuLaunchKernelEx(const LaunchConfig *config, Function function,
     if (attribute.id == LaunchProgrammaticSerialization)
       launch.pdl = attribute.value.programmaticSerializationAllowed != 0;
   }
-  if (launch.symbol == "fake_double" && launch.params.size() == 24) {
-    uint64_t words[3];
-    std::memcpy(words, block, sizeof(words));
-    for (uint64_t i = 0; i != words[2]; ++i)
-      reinterpret_cast<float *>(words[1])[i] =
-          2 * reinterpret_cast<float *>(words[0])[i];
-  }
-  std::lock_guard<std::mutex> lock(state().mutex);
-  state().launches.push_back(std::move(launch));
+  execute(std::move(launch));
   return success;
 }
 

@@ -24,6 +24,7 @@ struct FakeLaunch {
   bool pdl;
   void *stream;
   std::vector<uint8_t> params;
+  bool replayed = false; // by a graph
 };
 
 struct FakeMap {
@@ -46,6 +47,9 @@ struct FakeState {
   int failAt = 0;
   int failCode = 0;
 
+  // A stream that is being captured.
+  void *capturing = nullptr;
+
   // Whether calls, launches and maps are kept, which allocates.
   bool record = true;
   std::map<std::string, int> calls;
@@ -53,6 +57,7 @@ struct FakeState {
   std::vector<FakeMap> maps;
   int liveAllocations = 0, liveModules = 0, liveContexts = 0,
       pushedContexts = 0;
+  int liveStreams = 0, liveGraphs = 0, liveGraphExecs = 0;
 };
 
 extern "C" FakeState *fusecFakeState();

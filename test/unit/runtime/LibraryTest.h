@@ -32,6 +32,9 @@ protected:
     EXPECT_EQ(fake->liveModules, 0);
     EXPECT_EQ(fake->liveContexts, 0);
     EXPECT_EQ(fake->pushedContexts, 0);
+    EXPECT_EQ(fake->liveStreams, 0);
+    EXPECT_EQ(fake->liveGraphs, 0);
+    EXPECT_EQ(fake->liveGraphExecs, 0);
   }
   void reset() {
     fake->driverVersion = 13000;
@@ -40,6 +43,7 @@ protected:
     fake->maxSharedMemory = 232448;
     fake->failCall.clear();
     fake->failAt = 0;
+    fake->capturing = nullptr;
     fake->calls.clear();
     fake->launches.clear();
     fake->maps.clear();

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <thread>
+#include <unistd.h>
 
 using namespace fusec;
 using namespace fusec::test;
@@ -122,6 +123,43 @@ TEST_F(ModelTest, MalformedBundleNeedsNoDriver) {
                 [&] { Model::loadMemory(file.data(), file.size(), missing); })
           .find("not a fusec bundle"),
       std::string::npos);
+}
+
+// Large weights are hashed on a thread, while they are uploaded.
+TEST_F(ModelTest, DamagedLargeWeights) {
+  std::vector<uint8_t> file = makeBundle(nullptr, 3 << 20);
+  auto loadFile = [&] {
+    return Model::loadMemory(file.data(), file.size(), options());
+  };
+  EXPECT_EQ(loadFile().target(), "sm_90a");
+  file.back() ^= 1;
+  EXPECT_NE(messageOf(FUSEC_MALFORMED, loadFile)
+                .find("section 3 (weights): expected SHA-256"),
+            std::string::npos);
+  failNext("cuMemAlloc", 2);
+  EXPECT_NE(messageOf(FUSEC_MALFORMED, loadFile).find("the file is damaged"),
+            std::string::npos);
+  LoadOptions unhashed = options();
+  unhashed.hashWeights = FUSEC_HASH_WEIGHTS_NEVER;
+  EXPECT_EQ(Model::loadMemory(file.data(), file.size(), unhashed).target(),
+            "sm_90a");
+}
+
+// What is in memory does not change when the file is cut short.
+TEST_F(ModelTest, FilesMayGoOnceRead) {
+  std::vector<uint8_t> file = makeBundle();
+  std::string path = testing::TempDir() + "short-test.fusec";
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char *>(file.data()), long(file.size()));
+  format::MappedFile mapped;
+  std::string error;
+  ASSERT_TRUE(mapped.open(path, error)) << error;
+  ASSERT_EQ(truncate(path.c_str(), 1), 0);
+  EXPECT_EQ(mapped.bytes().size, file.size());
+  EXPECT_EQ(mapped.bytes().data[file.size() - 1], file.back());
+  EXPECT_EQ(messageOf(FUSEC_MALFORMED, [&] { Model::load(path, options()); }),
+            path + ": bundle: expected a header of 64 bytes, found 1");
+  std::remove(path.c_str());
 }
 
 TEST_F(ModelTest, MissingKernel) {

@@ -29,7 +29,7 @@ protected:
 } // namespace
 
 TEST_F(SessionTest, RunsLaunchesInOrder) {
-  session().prepare({{"batch", 100}, {"n", 4}});
+  session().prepare({{"batch", 100}, {"n", 4}}, nullptr, 0, FUSEC_GRAPH_OFF);
   EXPECT_EQ(session().outputSizes(0, 2), (std::vector<int64_t>{200, 4}));
   tensors.bind(session(), 100);
   tensors.x[0] = 1.5f;
@@ -278,7 +278,7 @@ TEST_F(SessionTest, EveryCallThatFails) {
   auto whole = [&] {
     Session fresh(model);
     tensors.bind(fresh, 100);
-    fresh.prepare();
+    fresh.prepare({}, nullptr, 0, FUSEC_GRAPH_OFF);
     fresh.run();
     fresh.faults();
   };

@@ -110,7 +110,7 @@ const std::vector<uint8_t> &weightBytes() {
   return bytes;
 }
 
-BundleWriter makeWriter() {
+BundleWriter makeWriter(uint64_t weightsSize) {
   BundleWriter writer;
   writer.addSection(SectionKind::Cubin,
                     {reinterpret_cast<const uint8_t *>(cubin), sizeof(cubin)});
@@ -118,7 +118,8 @@ BundleWriter makeWriter() {
                     {reinterpret_cast<const uint8_t *>(ptx), sizeof(ptx) - 1});
   const uint8_t *weights = weightBytes().data();
   writer.addSection(SectionKind::Weights,
-                    {{0, {weights, 16}}, {256, {weights + 256, 8}}}, 264);
+                    {{0, {weights, 16}}, {256, {weights + 256, 8}}},
+                    weightsSize);
   return writer;
 }
 } // namespace
@@ -142,7 +143,7 @@ Manifest makeManifest() {
   return manifest;
 }
 
-std::vector<uint8_t> makeBundle(const Edit &edit) {
+std::vector<uint8_t> makeBundle(const Edit &edit, uint64_t weightsSize) {
   Manifest manifest = makeManifest();
   if (edit)
     edit(manifest);
@@ -152,7 +153,7 @@ std::vector<uint8_t> makeBundle(const Edit &edit) {
     file.insert(file.end(), bytes.data, bytes.data + bytes.size);
     return true;
   };
-  EXPECT_TRUE(makeWriter().write(manifest, sink, error)) << error;
+  EXPECT_TRUE(makeWriter(weightsSize).write(manifest, sink, error)) << error;
   return file;
 }
 

@@ -22,8 +22,10 @@ format::Manifest makeManifest();
 // Edits the manifest before it is written.
 using Edit = std::function<void(format::Manifest &)>;
 
-// The bytes of the bundle; fails the test if it cannot be written.
-std::vector<uint8_t> makeBundle(const Edit &edit = nullptr);
+// The bytes of the bundle, with zeros behind the weights where they are to be
+// more; fails the test if it cannot be written.
+std::vector<uint8_t> makeBundle(const Edit &edit = nullptr,
+                                uint64_t weightsSize = 264);
 
 inline format::ByteSpan spanOf(const std::vector<uint8_t> &bytes) {
   return {bytes.data(), bytes.size()};

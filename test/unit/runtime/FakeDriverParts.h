@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the files of the fake driver share.
+
+#ifndef FUSEC_TEST_UNIT_RUNTIME_FAKEDRIVERPARTS_H
+#define FUSEC_TEST_UNIT_RUNTIME_FAKEDRIVERPARTS_H
+
+#include "runtime/src/Driver.h"
+#include "test/unit/runtime/FakeDriver.h"
+
+struct FakeFunction {
+  std::string symbol;
+};
+
+inline constexpr fusec::rt::cuda::Result invalidValue = 1;
+
+inline FakeState &state() { return *fusecFakeState(); }
+
+// Counts a call and says what it is to return. Calls that work on the device
+// need a current context.
+fusec::rt::cuda::Result enter(const char *name, bool needsContext);
+
+#define ENTER(name, needsContext)                                              \
+  if (fusec::rt::cuda::Result entered = enter(name, needsContext))             \
+    return entered;
+
+// Checks and copies what a launch or a node is given.
+fusec::rt::cuda::Result readLaunch(const unsigned *grid, const unsigned *block,
+                                   unsigned sharedBytes,
+                                   fusec::rt::cuda::Function function,
+                                   void **params, void **extra,
+                                   FakeLaunch &launch);
+// Records a launch, and does what fake_double does.
+void execute(FakeLaunch launch);
+
+#endif
