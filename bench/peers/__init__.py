@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The contenders. Each name has a function (Setting) -> Contender; it may raise,
+which is recorded, or return None where it has nothing for the workload."""
+
+import dataclasses
+import importlib
+import typing
+
+
+@dataclasses.dataclass
+class Contender:
+    run: typing.Callable  # () -> the output; enqueues on torch's current stream
+    facts: dict = dataclasses.field(default_factory=dict)
+    # Milliseconds of a flushed run where events on torch's stream cannot tell.
+    sample: typing.Optional[typing.Callable] = None
+    # Prepares the check: fills what the run will write with NaN.
+    poison: typing.Callable = lambda: None
+
+
+@dataclasses.dataclass
+class Setting:
+    """What a contender is made from; all get the same module and inputs."""
+    workload: typing.Any
+    module: typing.Any
+    inputs: tuple
+    options: typing.Any
+    folder: typing.Any  # scratch space of this workload
+    made: dict = dataclasses.field(default_factory=dict)  # contenders so far, by name
+    onnx: typing.Any = None
+
+
+# name -> (module, function, seconds it may take before it counts as hung)
+CONTENDERS = {
+    "eager": ("peers.pytorch", "makeEager", 60),
+    "eager_graph": ("peers.pytorch", "makeEagerGraph", 60),
+    "compile": ("peers.pytorch", "makeCompiled", 180),
+    "compile_graph": ("peers.pytorch", "makeCompiledGraph", 60),
+    "autotune": ("peers.pytorch", "makeAutotuned", 400),
+    "cublaslt": ("peers.cublaslt", "makeCublasLt", 60),
+    "triton": ("peers.handwritten", "makeTriton", 180),
+    "library": ("peers.handwritten", "makeLibrary", 60),
+    "xla": ("peers.xla", "makeXla", 240),
+    "fusec": ("peers.own", "makeFusec", 150),
+    "fusec_graph": ("peers.own", "makeFusecGraph", 60),
+}
+# A graph replays the contender it is made from.
+NEEDS = {"eager_graph": "eager", "compile_graph": "compile", "fusec_graph": "fusec"}
+
+
+def make(name, setting):
+    module, function, _ = CONTENDERS[name]
+    return getattr(importlib.import_module(module), function)(setting)

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""XLA through JAX, in this process, on PyTorch's tensors without a copy.
+
+JAX runs on streams of its own, which PyTorch's events do not see. A sample is
+therefore the wall time of n pairs (flush, run) minus that of n flushes, over n:
+both enqueued at once by compiled functions, so that the flush hides the host's
+work before each run as it does for the others.
+"""
+
+import math
+import time
+
+import torch
+import jax
+import jax.numpy as jnp
+import numpy
+
+import workloads
+from peers import Contender
+
+FLUSH_BYTES = 256 << 20
+SAMPLE_MS, LEAST_RUNS, MOST_RUNS = 4, 3, 100
+
+jax.config.update("jax_enable_x64", True)  # indices have 64 bits
+
+
+def applyLayers(state, prefix, count, x, last):
+    for i in range(count):
+        x = x @ state[f"{prefix}.{2 * i}.weight"].T + state[f"{prefix}.{2 * i}.bias"]
+        x = jax.nn.relu(x) if i < count - 1 else last(x)
+    return x
+
+
+def lookUp(state, ids):
+    return [state[f"tables.{i}.weight"].at[ids[:, i]].get(mode="promise_in_bounds")
+            for i in range(len(workloads.TABLE_ROWS))]
+
+
+def outerDlrm(state, dense, sparse, bottom, top, **_):
+    ids = (sparse + 1) % state["rows"]
+    x = applyLayers(state, "bottom", len(bottom) + 1, dense, lambda z: z)
+    x = jnp.concatenate([x, *lookUp(state, ids)], -1)
+    products = (x[:, :, None] * x[:, None, :]).reshape(x.shape[0], -1)
+    return applyLayers(state, "top", len(top) + 1, products, jax.nn.sigmoid)[:, 0]
+
+
+def dotDlrm(state, dense, sparse, bottom, top, **_):
+    ids = sparse % state["rows"]
+    x = applyLayers(state, "bottom", len(bottom) + 1, dense, jax.nn.relu)
+    vectors = jnp.stack([x, *lookUp(state, ids)], 1)
+    i, j = numpy.tril_indices(workloads.VECTORS, -1)
+    dots = jnp.einsum("bie,bje->bij", vectors, vectors)[:, i, j]
+    features = jnp.concatenate([x, dots], 1)
+    return applyLayers(state, "top", len(top) + 1, features, jax.nn.sigmoid)[:, 0]
+
+
+def loraLinear(state, prefix, x):
+    plain = x @ state[f"{prefix}.linear.weight"].T + state[f"{prefix}.linear.bias"]
+    return plain + 0.5 * (x @ state[f"{prefix}.a"] @ state[f"{prefix}.b"])
+
+
+def lora(state, x, **_):
+    return jax.nn.sigmoid(loraLinear(state, "second", jax.nn.relu(loraLinear(state, "first", x))))
+
+
+def gating(state, x, **_):
+    return jax.nn.sigmoid(x @ state["w1"] + state["b1"]) * (x @ state["w2"] + state["b2"])
+
+
+def swiGlu(state, x, **_):
+    return jax.nn.silu(x @ state["gate.weight"].T) * (x @ state["up.weight"].T)
+
+
+def linear(state, x, activation, **_):
+    y = x @ state["linear.weight"].T + state["linear.bias"]
+    return jax.nn.relu(y) if activation == "relu" else jax.nn.gelu(y, approximate=True)
+
+
+def rmsNormLinear(state, x, **_):
+    wide = x.astype(jnp.float32)
+    scale = jax.lax.rsqrt((wide * wide).mean(-1, keepdims=True) + 1e-6).astype(x.dtype)
+    return (x * scale * state["weight"]) @ state["linear.weight"].T
+
+
+def addMulSigmoid(state, x, y, bias, **_):
+    del state
+    return jax.nn.sigmoid(x + 0.5 * y + bias)
+
+
+def rope(state, x, angles, sign=1, **_):
+    del state
+    cos, sin = jnp.cos(angles)[None, :, None, :], sign * jnp.sin(angles)[None, :, None, :]
+    a, b = jnp.split(x, 2, -1)
+    return jnp.concatenate([a * cos - b * sin, b * cos + a * sin], -1)
+
+
+def ropeBackward(state, dy, angles, **_):
+    return rope(state, dy, angles, sign=-1)
+
+
+KINDS = {"outer_dlrm": outerDlrm, "dot_dlrm": dotDlrm, "lora": lora, "gating": gating,
+         "swiglu": swiGlu, "linear": linear, "rmsnorm_linear": rmsNormLinear,
+         "add_mul_sigmoid": addMulSigmoid, "rope": rope, "rope_backward": ropeBackward}
+
+
+def compileFunction(workload, state, inputs):
+    """(state, *inputs) -> output, compiled for these shapes."""
+    precision = "tensorfloat32" if workload.dtype == "fp32" else None
+    jax.config.update("jax_default_matmul_precision", precision)
+
+    def run(state, *inputs):
+        return KINDS[workload.kind](state, *inputs, **dict(workload.sizes))
+
+    function = jax.jit(run)
+    function(state, *inputs).block_until_ready()
+    return function
+
+
+class Flush:
+    def __init__(self):
+        self.step = jax.jit(lambda x: x + jnp.uint8(1), donate_argnums=0)
+        self.buffer = self.step(jnp.zeros(FLUSH_BYTES, jnp.uint8)).block_until_ready()
+
+    def enqueue(self):
+        self.buffer = self.step(self.buffer)
+
+
+def wallMs(enqueue, count, flush):
+    start = time.perf_counter()
+    last = None
+    for _ in range(count):
+        flush.enqueue()
+        last = enqueue()
+    flush.buffer.block_until_ready()
+    if last is not None:
+        last.block_until_ready()
+    return (time.perf_counter() - start) * 1e3
+
+
+def makeXla(setting):
+    def share(tensor):
+        return jax.dlpack.from_dlpack(tensor.detach().contiguous())
+
+    state = {name: share(tensor) for name, tensor in setting.module.state_dict().items()}
+    inputs = [share(tensor) for tensor in setting.inputs]
+    torch.cuda.synchronize()
+    start = time.monotonic()
+    function = compileFunction(setting.workload, state, inputs)
+    seconds = time.monotonic() - start
+    flush = Flush()
+
+    def enqueue():
+        return function(state, *inputs)
+
+    def once(count):
+        return (wallMs(enqueue, count, flush) - wallMs(lambda: None, count, flush)) / count
+
+    once(3)
+    count = math.ceil(SAMPLE_MS / max(once(5), 1e-3))
+    count = min(max(count, LEAST_RUNS), MOST_RUNS)
+    return Contender(lambda: torch.from_dlpack(enqueue().block_until_ready()),
+                     {"compile_s": seconds, "runs_a_sample": count}, sample=lambda: once(count))

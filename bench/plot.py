@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A plot of results as SVG: per workload the speed-up over the best peer with its
+95% interval, and how far the floor is. Needs Python alone."""
+
+import html
+import math
+
+ROW, LEFT, PANEL, GAP, TOP, BOTTOM = 22, 270, 300, 70, 74, 34
+# Follows the viewer's colour scheme, where that supports it.
+STYLE = """
+  text { font: 12px system-ui, sans-serif; fill: #24292f }
+  .title { font-size: 15px; font-weight: 600 } .dim { fill: #656d76 }
+  .grid { stroke: #d0d7de } .one { stroke: #57606a; stroke-width: 1.5 }
+  .win { fill: #1a7f5a } .lose { fill: #b35900 } .floor { fill: #3b6fb6 }
+  .bar { stroke: #24292f; stroke-width: 1.2 } .paper { fill: #ffffff }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #e6edf3 } .dim { fill: #9198a1 } .grid { stroke: #30363d }
+    .one { stroke: #9198a1 } .win { fill: #3fb27f } .lose { fill: #e08e3c }
+    .floor { fill: #6ea8fe } .bar { stroke: #e6edf3 } .paper { fill: #0d1117 }
+  }"""
+
+
+class Axis:
+    """Logarithmic, from `low` to `high`, in a panel that begins at x = left."""
+
+    def __init__(self, left, low, high):
+        self.left, self.low, self.high = left, low, high
+
+    def at(self, value):
+        value = min(max(value, self.low), self.high)
+        part = math.log(value / self.low) / math.log(self.high / self.low)
+        return self.left + part * PANEL
+
+    def ticks(self):
+        steps = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
+        return [step for step in steps if self.low <= step <= self.high]
+
+
+def makeAxis(left, values, low):
+    """Values beyond a factor of 20 end at the panel's edge; their number is written."""
+    return Axis(left, min([low, *values]) * 0.95, min(max([2.0, *values]), 20) * 1.05)
+
+
+def drawText(x, y, text, kind="", anchor="start"):
+    return f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}">' \
+           f'{html.escape(text)}</text>'
+
+
+def drawLine(x1, y1, x2, y2, kind):
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"/>'
+
+
+def drawAxis(axis, title, bottom):
+    parts = [drawText(axis.left, TOP - 22, title, "dim")]
+    for tick in axis.ticks():
+        x = axis.at(tick)
+        parts.append(drawLine(x, TOP - 4, x, bottom, "one" if tick == 1 else "grid"))
+        parts.append(drawText(x, bottom + 16, f"{tick:g}", "dim", "middle"))
+    return parts
+
+
+def drawBar(axis, value, y, kind):
+    x, one = axis.at(value), axis.at(1)
+    return f'<rect x="{min(x, one):.1f}" y="{y - 6:.1f}" width="{max(abs(x - one), 1):.1f}" ' \
+           f'height="12" rx="2" class="{kind}"/>'
+
+
+def drawRow(name, row, y, speed, floor):
+    parts = [drawText(LEFT - 12, y + 4, name, "", "end")]
+    ratio = row.get("speedup")
+    if ratio:
+        value = ratio["ratio"]
+        parts += [f"<g><title>{html.escape(name)}: {value:.3f} over {row['best_peer']}</title>",
+                  drawBar(speed, value, y, "win" if value >= 1 else "lose"),
+                  drawLine(speed.at(ratio["low"]), y, speed.at(ratio["high"]), y, "bar"), "</g>",
+                  drawText(speed.left + PANEL + 6, y + 4, f"{value:.2f}", "dim")]
+    else:
+        entry = row["contenders"].get("fusec", {})
+        why = "wrong result" if entry.get("wrong") else "not measured" \
+            if "failure" not in entry else "does not compile or run"
+        parts.append(drawText(speed.at(1) + 6, y + 4, why, "dim"))
+    if "over_floor" in row:
+        parts += [drawBar(floor, row["over_floor"], y, "floor"),
+                  drawText(floor.left + PANEL + 6, y + 4, f"{row['over_floor']:.2f}", "dim")]
+    return parts
+
+
+def render(results):
+    rows = results["workloads"]
+    speedups = [part for row in rows.values() if "speedup" in row
+                for part in (row["speedup"]["low"], row["speedup"]["high"])]
+    overFloor = [row["over_floor"] for row in rows.values() if "over_floor" in row]
+    speed = makeAxis(LEFT, speedups, 0.5)
+    floor = makeAxis(LEFT + PANEL + GAP, overFloor, 0.9)
+    bottom = TOP + ROW * len(rows)
+    width, height = LEFT + 2 * (PANEL + GAP), bottom + BOTTOM
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+             f'viewBox="0 0 {width} {height}">', f"<style>{STYLE}\n</style>",
+             f'<rect width="{width}" height="{height}" class="paper"/>',
+             drawText(16, 26, f"fusec on {results['machine']['device']}", "title")]
+    parts += drawAxis(speed, "speed-up over the fastest peer, 95% interval", bottom)
+    parts += drawAxis(floor, "time over the floor (least flops and bytes)", bottom)
+    for index, (name, row) in enumerate(rows.items()):
+        parts += drawRow(name, row, TOP + ROW * index + ROW / 2, speed, floor)
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def write(results, path):
+    path.write_text(render(results))

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Measures workloads in one process; compare.py starts it and reads its lines.
+
+Each line of stdout is a JSON object: {"at": [workload, step], "limit_s": n} before
+a step that may hang or crash, {"workload", "row", "samples"} after a workload.
+A step named as a contender makes and checks it. Exit status 70: the device is
+unusable after the last step named.
+"""
+
+import argparse
+import functools
+import gc
+import json
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+
+import torch
+
+import modules
+import peers
+import summary
+from workloads import WORKLOADS
+
+FLUSH_BYTES = 256 << 20  # more than any second-level cache so far
+WARM_ROUNDS = 3
+ENQUEUE_RUNS = 10
+WAIT_FACTOR, WAIT_A_CONTENDER_MS = 1.5, 0.05  # the flush and two events
+WAIT_LEAST_MS, WAIT_MOST_MS = 0.2, 20
+CYCLES_A_MS = 2e6  # of torch.cuda._sleep, at about 2 GHz
+TIMING_LIMIT_S = 300
+DEVICE_LOST = 70
+
+
+class Worker:
+    def __init__(self, options, lines):
+        self.options, self.lines = options, lines
+        self.flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
+
+    def tell(self, **record):
+        self.lines.write(json.dumps(record) + "\n")
+        self.lines.flush()
+
+    def say(self, text):
+        print(text, file=sys.stderr, flush=True)
+
+    def endIfDeviceLost(self):
+        try:
+            torch.cuda.synchronize()
+        except Exception:  # pylint: disable=broad-except
+            self.say("the device is unusable; the process ends")
+            os._exit(DEVICE_LOST)
+
+    def measure(self, workload, excluded):
+        self.tell(at=[workload.name, "build"], limit_s=120)
+        torch._dynamo.reset()
+        torch.manual_seed(self.options.seed)
+        with torch.no_grad(), torch.device("cuda"):
+            module, inputs = modules.build(workload)
+        flops, size = workload.leastWork()
+        row = {"dtype": workload.dtype, "rows": workload.rows, "flops": flops, "bytes": size,
+               "contenders": {}}
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="fusec-bench-"))
+        setting = peers.Setting(workload, module, inputs, self.options, folder)
+        try:
+            with torch.inference_mode():
+                reference = modules.computeReference(module, inputs)
+                norm = torch.linalg.vector_norm(reference - reference.mean()).item()
+                for name in self.options.peers:
+                    if name in excluded:
+                        row["contenders"][name] = {"failure": excluded[name]}
+                    else:
+                        self.prepare(name, setting, reference, norm, row["contenders"])
+                del reference
+                samples = self.time(setting, row["contenders"])
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        self.tell(workload=workload.name, row=row, samples=samples)
+
+    def prepare(self, name, setting, reference, norm, entries):
+        """Makes a contender and checks what it computes."""
+        if peers.NEEDS.get(name, "eager") not in setting.made and name != "eager":
+            return
+        self.tell(at=[setting.workload.name, name], limit_s=peers.CONTENDERS[name][2])
+        try:
+            contender = peers.make(name, setting)
+            if contender is None:
+                return
+            contender.poison()
+            output = contender.run()
+            torch.cuda.synchronize()
+            error = torch.linalg.vector_norm(output - reference).item() / norm
+            del output
+        except Exception as failure:  # pylint: disable=broad-except
+            if self.options.verbose:
+                traceback.print_exc()
+            text = " ".join(str(failure).split())
+            entries[name] = {"failure": f"{type(failure).__name__}: {text[:700]}"}
+            self.say(f"  {name}: {entries[name]['failure']}")
+            self.endIfDeviceLost()
+            return
+        eager = entries.get("eager", {}).get("error", error)
+        wrong = summary.isWrong(error, eager, setting.workload.dtype)
+        entries[name] = {**contender.facts, "error": error, **({"wrong": True} if wrong else {})}
+        self.say(f"  {name}: error {error:.1e}{', WRONG' if wrong else ''}")
+        setting.made[name] = contender
+
+    def time(self, setting, entries):
+        """Rounds of one run of each contender, the first of them another one
+        each round; name -> milliseconds."""
+        self.tell(at=[setting.workload.name, "timing"], limit_s=TIMING_LIMIT_S)
+        wait = self.measureEnqueue(setting.made, entries)
+        timed = [name for name, c in setting.made.items() if not c.sample]
+        sampled = [name for name, c in setting.made.items() if c.sample]
+        samples = {name: [] for name in setting.made}
+        gc.collect()
+        gc.disable()
+        for index in range(-WARM_ROUNDS, self.options.rounds):
+            at = index % max(1, len(timed))
+            order = timed[at:] + timed[:at]
+            times = self.timeInTurn([setting.made[name].run for name in order], wait)
+            for name, elapsed in zip(order, times):
+                samples[name].append(elapsed)
+            for name in sampled:
+                samples[name].append(setting.made[name].sample())
+        gc.enable()
+        samples = {name: times[WARM_ROUNDS:] for name, times in samples.items()}
+        for name, times in samples.items():
+            entries[name].update(summary.summarise(times))
+        return samples
+
+    def timeInTurn(self, runs, wait):
+        """Milliseconds of one run of each, the cache flushed before it. The device
+        waits until the host has enqueued them all: what lies between two events is
+        the device's time alone, and it works without a pause."""
+        pairs = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in runs]
+        torch.cuda._sleep(int(wait * CYCLES_A_MS))
+        for run, (before, after) in zip(runs, pairs):
+            self.flush.zero_()
+            before.record()
+            run()
+            after.record()
+        torch.cuda.synchronize()
+        return [before.elapsed_time(after) for before, after in pairs]
+
+    def measureEnqueue(self, contenders, entries):
+        """Records what a run costs the host; returns the wait in milliseconds that
+        hides a round of them."""
+        wait = WAIT_LEAST_MS
+        for name, contender in contenders.items():
+            if contender.sample:
+                continue
+            times = []
+            for _ in range(ENQUEUE_RUNS):
+                torch.cuda.synchronize()
+                start = time.perf_counter()
+                contender.run()
+                times.append((time.perf_counter() - start) * 1e3)
+            entries[name]["enqueue_ms"] = summary.quantile(times, 0.5)
+            wait += WAIT_FACTOR * summary.quantile(times, 0.8) + WAIT_A_CONTENDER_MS
+        torch.cuda.synchronize()
+        return min(wait, WAIT_MOST_MS)
+
+    def timeOfNothing(self):
+        """What the method itself shows for an empty region, ms."""
+        return summary.quantile(self.timeInTurn([lambda: None] * 50, 5), 0.5)
+
+    def measureCeilings(self):
+        """Copy and matmul rates of this device in this run, on random data."""
+        x = torch.randn(1 << 29, device="cuda")
+        y = torch.empty_like(x)
+
+        def medianMs(run):
+            return summary.quantile(self.timeInTurn([run] * 20, 1), 0.5)
+
+        found = {"copy_GBps": 2 * x.nbytes / medianMs(lambda: y.copy_(x)) * 1e-6}
+        del x, y
+        for name, dtype in modules.DTYPES.items():
+            a, b = (torch.randn(8192, 8192, device="cuda", dtype=dtype) for _ in range(2))
+            product = functools.partial(torch.mm, a, b)
+            found[name] = 2 * 8192 ** 3 / medianMs(product) * 1e-9
+        return found
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("options", help="JSON")
+    options = argparse.Namespace(**json.loads(parser.parse_args().options))
+    lines = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what libraries print is no line of the protocol
+    torch.set_float32_matmul_precision("high")
+    torch._dynamo.config.recompile_limit = 64
+    worker = Worker(options, lines)
+    worker.tell(at=["", "start"], limit_s=120)
+    if "compile" in options.peers:  # starts what the compiler starts once a process
+        torch.compile(lambda x: x + 1)(torch.zeros(16, device="cuda"))
+    with torch.inference_mode():
+        worker.tell(machine={
+            "device": torch.cuda.get_device_name(), "torch": torch.__version__,
+            "cuda": torch.version.cuda, "ceilings": worker.measureCeilings(),
+            "empty_ms": worker.timeOfNothing()})
+    for name in options.workloads:
+        worker.say(f"{name}")
+        worker.measure(WORKLOADS[name], options.excluded.get(name, {}))
+        gc.collect()
+        torch.cuda.empty_cache()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
