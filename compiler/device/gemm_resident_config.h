@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The constants of tall roots whose weights stay in shared memory, and the
+// layout of that memory. Plain C++ arithmetic: generated kernels, the
+// scheduler, the emitter and the host tests share it.
+
+#ifndef FUSEC_DEVICE_GEMM_RESIDENT_CONFIG_H
+#define FUSEC_DEVICE_GEMM_RESIDENT_CONFIG_H
+
+#include "gemm_wgmma_config.h"
+
+#ifndef FUSEC_DEVICE
+#define FUSEC_DEVICE inline
+#define FUSEC_DEVICE_PLAIN
+#endif
+
+namespace fusec {
+
+/// Rows of a tile: one instruction's. A stage is these rows by 128 bytes of K.
+constexpr int residentRows = 64;
+constexpr int residentStageBytes = residentRows * wgmmaRowBytes;
+/// Rows of the box of a mapped result: those of one warp, 128 bytes wide.
+constexpr int residentResultRows = 16;
+
+/// A producer warpgroup and `Consumers` that each evaluate whole tiles. `TileN`
+/// counts the columns of one accumulator and is at least n; where it is n,
+/// `WholeColumns` saves the masks. `Streamed`: A and the mapped results leave
+/// L2 first, for when nothing that follows finds them there.
+template <int TileN, int Consumers, int Stages, bool WholeColumns = false,
+          bool Streamed = true>
+struct ResidentConfig {
+  static constexpr int tileM = residentRows, tileN = TileN, tileK = 1;
+  static constexpr int consumers = Consumers, stages = Stages;
+  static constexpr bool wholeColumns = WholeColumns, streamed = Streamed;
+  static constexpr int threads = 128 * (1 + Consumers);
+  static_assert(TileN % 16 == 0 && TileN >= 16 && TileN <= 256,
+                "fragments of 16 columns");
+  static_assert(Consumers == 2 || Consumers == 3,
+                "registers of 240 or 160 a consumer's thread");
+  static_assert(Stages >= 2, "a stage to read and one to fill");
+};
+
+/// Columns of one instruction of a narrow root (also of tokens, in
+/// gemm_skinny.h).
+constexpr FUSEC_DEVICE bool isNarrowWidth(int columns) {
+  return (columns % 8 == 0 && columns >= 8 && columns <= 64) || columns == 96 ||
+         columns == 128 || columns == 192 || columns == 256;
+}
+
+/// Consumers of a tile: accumulators of up to 64 registers leave three of them
+/// enough for an epilogue.
+constexpr FUSEC_DEVICE int residentConsumers(int tileN, int accumulators) {
+  return tileN * accumulators <= 128 ? 3 : 2;
+}
+
+/// Blocks of K (128 bytes each) of one segment.
+constexpr FUSEC_DEVICE int residentBlocksK(int k, int elementBytes) {
+  return tilesOf(k > 0 ? k : 0, wgmmaRowBytes / elementBytes);
+}
+
+/// Shared memory that a warp stages one mapped result in.
+constexpr FUSEC_DEVICE int residentStagedBytes(int tileN, int elementBytes) {
+  return residentResultRows * wgmmaRowBytes *
+         tilesOf(tileN * elementBytes, wgmmaRowBytes);
+}
+
+/// Where the parts of the dynamic shared memory begin: the ring at 0, then the
+/// staging (`staged`: the sum of residentStagedBytes over the mapped results),
+/// the weights (`blocksK`: the sum over segments), the barriers.
+constexpr FUSEC_DEVICE int residentStagingOffset(int stages) {
+  return stages * residentStageBytes;
+}
+constexpr FUSEC_DEVICE int residentWeightsOffset(int stages, int consumers,
+                                                 int staged) {
+  return residentStagingOffset(stages) + 4 * consumers * staged;
+}
+constexpr FUSEC_DEVICE int residentBarrierOffset(int tileN, int accumulators,
+                                                 int stages, int consumers,
+                                                 int staged, int blocksK) {
+  return residentWeightsOffset(stages, consumers, staged) +
+         blocksK * accumulators * tileN * wgmmaRowBytes;
+}
+constexpr FUSEC_DEVICE int residentSharedBytes(int tileN, int accumulators,
+                                               int stages, int consumers,
+                                               int staged, int blocksK) {
+  return residentBarrierOffset(tileN, accumulators, stages, consumers, staged,
+                               blocksK) +
+         16 * stages + 16;
+}
+
+/// The stages that fit beside the rest, at most `most`; under 4 the template
+/// does not pay.
+constexpr FUSEC_DEVICE int residentStages(int tileN, int accumulators,
+                                          int consumers, int staged,
+                                          int blocksK, int most = 24,
+                                          int limit = 227 * 1024) {
+  int fixed = residentSharedBytes(tileN, accumulators, 0, consumers, staged,
+                                  blocksK);
+  int stages = (limit - fixed) / (residentStageBytes + 16);
+  return stages < 0 ? 0 : stages < most ? stages : most;
+}
+
+/// What the template takes. Besides, A is mapped (16-bit types: either major;
+/// float: K-major), no operand has a batch, and n <= tileN.
+constexpr FUSEC_DEVICE bool isResidentLegal(int tileN, int accumulators,
+                                            bool weightsAlongK,
+                                            int elementBytes) {
+  return tileN % 16 == 0 && isNarrowWidth(tileN) &&
+         tileN * accumulators <= 256 && (elementBytes == 2 || weightsAlongK) &&
+         (elementBytes == 2 || elementBytes == 4) &&
+         (weightsAlongK || tileN % 64 == 0);
+}
+
+/// A persistent grid: at most a block a multiprocessor.
+constexpr FUSEC_DEVICE int residentGrid(int m, int multiprocessors) {
+  int tiles = tilesOf(m, residentRows);
+  return tiles < multiprocessors ? tiles : multiprocessors;
+}
+
+} // namespace fusec
+
+#ifdef FUSEC_DEVICE_PLAIN
+#undef FUSEC_DEVICE
+#undef FUSEC_DEVICE_PLAIN
+#endif
+
+#endif // FUSEC_DEVICE_GEMM_RESIDENT_CONFIG_H
