@@ -59,26 +59,29 @@ template <class Config, class Epilogue> struct ResidentMemory {
   static constexpr int staged =
       Staged<Config::tileN, typename Epilogue::Results>::bytes;
   static constexpr u32 weightBytes = J * Config::tileN * wgmmaRowBytes;
-  u32 base, weights, barriers;
+  u32 base, weights, staging, barriers;
 
   explicit FUSEC_DEVICE ResidentMemory(int blocksK) {
     base = primitive::sharedAddress(launch::sharedMemory());
-    weights =
-        base + residentWeightsOffset(Config::stages, Config::consumers, staged);
-    barriers = weights + blocksK * weightBytes;
+    weights = base + residentWeightsOffset(Config::stages, Config::consumers);
+    staging = weights + blocksK * weightBytes;
+    barriers = staging + 4 * Config::consumers * staged;
+  }
+  /// A consumer's stages are neighbours.
+  FUSEC_DEVICE u32 stage(int consumer, u32 at) const {
+    return consumer * Config::stages + at % Config::stages;
   }
   FUSEC_DEVICE u32 full(u32 stage) const { return barriers + stage * 16; }
-  FUSEC_DEVICE u32 empty(u32 stage) const { return barriers + stage * 16 + 8; }
-  FUSEC_DEVICE u32 loaded() const { return full(Config::stages); }
-  FUSEC_DEVICE u32 stage(u32 stage) const {
-    return base + stage * residentStageBytes;
+  FUSEC_DEVICE u32 empty(u32 stage) const { return full(stage) + 8; }
+  FUSEC_DEVICE u32 loaded() const {
+    return full(Config::consumers * Config::stages);
   }
-  FUSEC_DEVICE u32 staging(int warp) const {
-    return base + residentStagingOffset(Config::stages) + warp * staged;
+  FUSEC_DEVICE u32 rows(u32 stage) const {
+    return base + stage * residentStageBytes;
   }
   FUSEC_DEVICE void start() const {
     if (launch::thread() == 0) {
-      for (u32 s = 0; s < Config::stages; ++s) {
+      for (u32 s = 0; s < Config::consumers * Config::stages; ++s) {
         primitive::initBarrier(full(s), 1);
         primitive::initBarrier(empty(s), 4);
       }
@@ -134,17 +137,20 @@ FUSEC_DEVICE void residentLoadWeights(const SegmentType &segment,
   }
 }
 
+/// Loads one segment of a tile. `at` counts the blocks of K that the tile's
+/// consumer has had.
 template <class Config, class Memory, class SegmentType>
 FUSEC_DEVICE void residentProduce(const SegmentType &segment, int tile,
-                                  u64 policy, const Memory &memory, u32 &at) {
+                                  int consumer, u64 policy,
+                                  const Memory &memory, u32 &at) {
   typedef ResidentOperand<typename SegmentType::A, residentRows> A;
   int blocks =
       residentBlocksK(segment.k, sizeof(typename SegmentType::A::Element));
   for (int block = 0; block < blocks; ++block, ++at) {
-    u32 stage = at % Config::stages, round = at / Config::stages;
-    primitive::waitBarrier(memory.empty(stage), (round & 1) ^ 1);
+    u32 stage = memory.stage(consumer, at);
+    primitive::waitBarrier(memory.empty(stage), (at / Config::stages & 1) ^ 1);
     primitive::arriveExpecting(memory.full(stage), residentStageBytes);
-    A::copy(segment.a, Config::streamed, policy, memory.stage(stage),
+    A::copy(segment.a, Config::streamed, policy, memory.rows(stage),
             memory.full(stage), tile * residentRows, block);
   }
 }
@@ -154,10 +160,10 @@ template <class Config, int J> struct ResidentAccumulators {
   float at[J * each];
 };
 
-/// Contracts one segment of a tile. `at` counts stages, `block` blocks of K of
-/// all segments.
+/// Contracts one segment of a tile. `at` counts the blocks of K that this
+/// consumer has had, `block` those of the tile.
 template <class Config, int J, class Memory, class SegmentType>
-FUSEC_DEVICE void residentContract(const SegmentType &segment,
+FUSEC_DEVICE void residentContract(const SegmentType &segment, int consumer,
                                    const Memory &memory, u32 &at, int &block,
                                    ResidentAccumulators<Config, J> &acc) {
   typedef typename SegmentType::A::Element T;
@@ -171,9 +177,9 @@ FUSEC_DEVICE void residentContract(const SegmentType &segment,
   constexpr int width = joined ? J * Config::tileN : Config::tileN;
   int blocks = residentBlocksK(segment.k, sizeof(T));
   for (int i = 0; i < blocks; ++i, ++at, ++block) {
-    u32 stage = at % Config::stages;
+    u32 stage = memory.stage(consumer, at);
     primitive::waitBarrier(memory.full(stage), at / Config::stages & 1);
-    u64 a = primitive::tileDescriptor(memory.stage(stage), A::boxBytes);
+    u64 a = primitive::tileDescriptor(memory.rows(stage), A::boxBytes);
     u64 b = primitive::tileDescriptor(
         memory.weights + block * Memory::weightBytes, B::boxBytes);
     primitive::fenceWgmma();
@@ -184,7 +190,7 @@ FUSEC_DEVICE void residentContract(const SegmentType &segment,
       primitive::NarrowWgmma<T, width>::template run<!A::alongK, !B::alongK>(
           acc.at + j * acc.each, a + step * A::step,
           b + step * B::step + j * (Config::tileN * wgmmaRowBytes / 16),
-          step > 0 || block > 0);
+          1);
     primitive::commitWgmma();
   }
 }
@@ -305,8 +311,10 @@ FUSEC_DEVICE void residentEpilogue(const Epilogue &epilogue,
       int row = warpRow + (lane >> 2) + half * 8;
       int column = first + n * 8 + (lane & 3) * 2;
       int count = 2;
-      if constexpr (!Config::wholeColumns)
-        count = max(0, min(shape.n - column, 2));
+      if (Config::columns == 0 || first + 16 > Config::columns)
+        count = max(
+            0, min((Config::columns > 0 ? Config::columns : shape.n) - column,
+                   2));
       // Rows past the end read the last one: nothing of theirs is stored.
       places[n][half] = {0, min(row, shape.m - 1), column, count};
       readPack(epilogue.operands, places[n][half], operands[n][half]);
@@ -362,28 +370,40 @@ FUSEC_DEVICE void gemmResident(const Shape &shape, const Epilogue &epilogue,
   int group = launch::thread() / 128;
   if (group == 0) {
     primitive::giveRegisters<Config::consumers == 3 ? 32 : 24>();
-    if (launch::thread() == 0) {
+    // The rows do not wait for the weights to be asked for.
+    if (launch::thread() == 32) {
       primitive::arriveExpecting(memory.loaded(),
                                  blocksK * memory.weightBytes);
-      u32 to = memory.weights, at = 0;
+      u32 to = memory.weights;
       (detail::residentLoadWeights<Config, J>(segments, memory, to), ...);
-      for (int tile = launch::block(); tile < tiles; tile += launch::blocks())
-        (detail::residentProduce<Config>(segments, tile, policy, memory, at),
+    }
+    if (launch::thread() == 0) {
+      int consumer = 0;
+      u32 at = 0;
+      for (i64 tile = launch::block(); tile < tiles; tile += launch::blocks()) {
+        u32 next = at;
+        (detail::residentProduce<Config>(segments, int(tile), consumer, policy,
+                                         memory, next),
          ...);
+        if (++consumer == Config::consumers) {
+          consumer = 0;
+          at = next;
+        }
+      }
     }
   } else {
     primitive::takeRegisters<Config::consumers == 3 ? 160 : 240>();
-    int warp = launch::warp() - 4, consumer = group - 1;
+    int consumer = group - 1;
+    u32 staging = memory.staging + (launch::warp() - 4) * memory.staged;
     primitive::waitBarrier(memory.loaded(), 0);
-    u32 at = consumer * blocksK;
+    u32 at = 0;
     for (i64 tile = launch::block() + i64(consumer) * launch::blocks();
          tile < tiles; tile += i64(Config::consumers) * launch::blocks()) {
-      detail::ResidentAccumulators<Config, J> acc;
-      if (blocksK == 0)
-        acc = {};
+      detail::ResidentAccumulators<Config, J> acc = {};
       u32 first = at;
       int block = 0;
-      (detail::residentContract<Config, J>(segments, memory, at, block, acc),
+      (detail::residentContract<Config, J>(segments, consumer, memory, at,
+                                           block, acc),
        ...);
       primitive::waitWgmma<0>();
       FUSEC_UNROLL
@@ -391,10 +411,9 @@ FUSEC_DEVICE void gemmResident(const Shape &shape, const Epilogue &epilogue,
         primitive::pin(acc.at[i]);
       if (launch::lane() == 0)
         for (; first != at; ++first)
-          primitive::arrive(memory.empty(first % Config::stages));
-      at += (Config::consumers - 1) * blocksK;
-      detail::residentEpilogue<Config, Epilogue, J>(
-          epilogue, shape, int(tile), memory.staging(warp), policy, acc);
+          primitive::arrive(memory.empty(memory.stage(consumer, first)));
+      detail::residentEpilogue<Config, Epilogue, J>(epilogue, shape, int(tile),
+                                                    staging, policy, acc);
     }
     if (launch::lane() == 0)
       primitive::waitStores();

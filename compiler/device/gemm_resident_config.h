@@ -22,22 +22,26 @@ constexpr int residentStageBytes = residentRows * wgmmaRowBytes;
 /// Rows of the box of a mapped result: those of one warp, 128 bytes wide.
 constexpr int residentResultRows = 16;
 
-/// A producer warpgroup and `Consumers` that each evaluate whole tiles. `TileN`
-/// counts the columns of one accumulator and is at least n; where it is n,
-/// `WholeColumns` saves the masks. `Streamed`: A and the mapped results leave
-/// L2 first, for when nothing that follows finds them there.
-template <int TileN, int Consumers, int Stages, bool WholeColumns = false,
+/// A producer warpgroup and `Consumers` that each evaluate whole tiles, each
+/// with a ring of `Stages` of its own: a ring for all would let a consumer meet
+/// a barrier two phases ahead, which it cannot tell from done. `TileN` counts
+/// the columns of one accumulator and is at least n; `Columns` is n where it is
+/// known, else 0 (all columns are masked). `Streamed`: A and the mapped results
+/// leave L2 first, for when nothing that follows finds them there.
+template <int TileN, int Consumers, int Stages, int Columns = 0,
           bool Streamed = true>
 struct ResidentConfig {
   static constexpr int tileM = residentRows, tileN = TileN, tileK = 1;
   static constexpr int consumers = Consumers, stages = Stages;
-  static constexpr bool wholeColumns = WholeColumns, streamed = Streamed;
+  static constexpr int columns = Columns;
+  static constexpr bool streamed = Streamed;
   static constexpr int threads = 128 * (1 + Consumers);
   static_assert(TileN % 16 == 0 && TileN >= 16 && TileN <= 256,
                 "fragments of 16 columns");
+  static_assert(Columns >= 0 && Columns <= TileN, "one tile of columns");
   static_assert(Consumers == 2 || Consumers == 3,
                 "registers of 240 or 160 a consumer's thread");
-  static_assert(Stages >= 2, "a stage to read and one to fill");
+  static_assert(Stages >= 1, "a stage");
 };
 
 /// Columns of one instruction of a narrow root (also of tokens, in
@@ -64,40 +68,33 @@ constexpr FUSEC_DEVICE int residentStagedBytes(int tileN, int elementBytes) {
          tilesOf(tileN * elementBytes, wgmmaRowBytes);
 }
 
-/// Where the parts of the dynamic shared memory begin: the ring at 0, then the
-/// staging (`staged`: the sum of residentStagedBytes over the mapped results),
-/// the weights (`blocksK`: the sum over segments), the barriers.
-constexpr FUSEC_DEVICE int residentStagingOffset(int stages) {
-  return stages * residentStageBytes;
-}
-constexpr FUSEC_DEVICE int residentWeightsOffset(int stages, int consumers,
-                                                 int staged) {
-  return residentStagingOffset(stages) + 4 * consumers * staged;
-}
-constexpr FUSEC_DEVICE int residentBarrierOffset(int tileN, int accumulators,
-                                                 int stages, int consumers,
-                                                 int staged, int blocksK) {
-  return residentWeightsOffset(stages, consumers, staged) +
-         blocksK * accumulators * tileN * wgmmaRowBytes;
+/// Where the parts of the dynamic shared memory begin: the rings at 0, then the
+/// weights (`blocksK`: the sum over segments), the staging (`staged`: the sum
+/// of residentStagedBytes over the mapped results), the barriers. `stages`
+/// counts those of one consumer, and is at least blocksK.
+constexpr FUSEC_DEVICE int residentWeightsOffset(int stages, int consumers) {
+  return consumers * stages * residentStageBytes;
 }
 constexpr FUSEC_DEVICE int residentSharedBytes(int tileN, int accumulators,
                                                int stages, int consumers,
                                                int staged, int blocksK) {
-  return residentBarrierOffset(tileN, accumulators, stages, consumers, staged,
-                               blocksK) +
-         16 * stages + 16;
+  return residentWeightsOffset(stages, consumers) +
+         blocksK * accumulators * tileN * wgmmaRowBytes +
+         4 * consumers * staged + 16 * consumers * stages + 16;
 }
 
-/// The stages that fit beside the rest, at most `most`; under 4 the template
-/// does not pay.
+/// The stages a consumer that fit beside the rest, at most `most` in all; fewer
+/// than 2 * blocksK do not pay, fewer than blocksK do not run.
 constexpr FUSEC_DEVICE int residentStages(int tileN, int accumulators,
                                           int consumers, int staged,
                                           int blocksK, int most = 24,
                                           int limit = 227 * 1024) {
   int fixed = residentSharedBytes(tileN, accumulators, 0, consumers, staged,
                                   blocksK);
-  int stages = (limit - fixed) / (residentStageBytes + 16);
-  return stages < 0 ? 0 : stages < most ? stages : most;
+  int stages = (limit - fixed) / (consumers * (residentStageBytes + 16));
+  return stages < 0                   ? 0
+         : stages * consumers < most ? stages
+                                      : most / consumers;
 }
 
 /// What the template takes. Besides, A is mapped (16-bit types: either major;
@@ -109,6 +106,14 @@ constexpr FUSEC_DEVICE bool isResidentLegal(int tileN, int accumulators,
          tileN * accumulators <= 256 && (elementBytes == 2 || weightsAlongK) &&
          (elementBytes == 2 || elementBytes == 4) &&
          (weightsAlongK || tileN % 64 == 0);
+}
+
+/// Whether a result may be mapped: the copy engine stores whole units of 16
+/// bytes, so what lies behind a row's last unit must be nobody's.
+constexpr FUSEC_DEVICE bool isResidentMappable(long long n, long long pitch,
+                                               int elementBytes) {
+  return (elementBytes == 2 || elementBytes == 4) &&
+         n * elementBytes % 16 == 0 && pitch * elementBytes % 16 == 0;
 }
 
 /// A persistent grid: at most a block a multiprocessor.

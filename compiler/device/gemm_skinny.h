@@ -15,6 +15,22 @@
 
 namespace fusec {
 
+/// Weights that the compiler has packed (skinnyPackedOffset), 128-byte aligned;
+/// floats are rounded to tf32. `blocksK` counts blocks of 128 bytes of K.
+template <class T> struct Packed {
+  typedef T Element;
+  static constexpr Major major = Major::K;
+  const T *pointer;
+  int blocksK;
+  Unbatched batch = {};
+
+  FUSEC_DEVICE i64 offset(i64 column, i64 k) const {
+    return skinnyPackedOffset(int(column), int(k), blocksK, sizeof(T)) /
+           i64(sizeof(T));
+  }
+  FUSEC_DEVICE const T *at(i64) const { return pointer; }
+};
+
 #ifdef FUSEC_HOST
 
 /// The first block of a cluster does its tile; K is not split.
@@ -78,23 +94,64 @@ template <class MatrixType, int Tile> struct SkinnyOperand {
   /// What a step of 32 bytes of K adds to the descriptor.
   static constexpr u64 step = (alongK ? 32 : 16 * wgmmaRowBytes) / 16;
 
-  static FUSEC_DEVICE void copy(const MatrixType &matrix, u32 to, u32 barrier,
-                                int outer, int k, int batch) {
+  static FUSEC_DEVICE void prefetch(const MatrixType &matrix) {
+    if constexpr (!isSame<MatrixType, Packed<T>>)
+      primitive::prefetchMap(matrix.map);
+  }
+  template <bool Streamed>
+  static FUSEC_DEVICE void copy(const MatrixType &matrix, u64 policy, u32 to,
+                                u32 barrier, int outer, int k, int batch) {
+    if constexpr (isSame<MatrixType, Packed<T>>) {
+      const T *from = matrix.pointer + matrix.offset(outer, k);
+      FUSEC_UNROLL
+      for (int i = 0; i < Tile / 64; ++i) {
+        if constexpr (Streamed)
+          primitive::copyBytesAs(policy, to + i * skinnyBlockBytes, from,
+                                 skinnyBlockBytes, barrier);
+        else
+          primitive::copyBytes(to + i * skinnyBlockBytes, from,
+                               skinnyBlockBytes, barrier);
+        from += i64(matrix.blocksK) * (skinnyBlockBytes / int(sizeof(T)));
+      }
+      return;
+    } else {
+      copyBoxes<Streamed>(matrix, policy, to, barrier, outer, k, batch);
+    }
+  }
+  template <bool Streamed>
+  static FUSEC_DEVICE void copyBoxes(const MatrixType &matrix, u64 policy,
+                                     u32 to, u32 barrier, int outer, int k,
+                                     int batch) {
     FUSEC_UNROLL
     for (int i = 0; i < box.count; ++i) {
       int x = alongK ? k : outer + i * box.inner, y = alongK ? outer : k;
-      if constexpr (isSame<decltype(matrix.batch), Unbatched>)
-        primitive::copyBox<1>(to + i * boxBytes, matrix.map, barrier, x, y);
+      u32 at = to + i * boxBytes;
+      constexpr bool batched = !isSame<decltype(matrix.batch), Unbatched>;
+      if constexpr (batched && Streamed)
+        primitive::copyBoxAs(policy, at, matrix.map, barrier, x, y, batch);
+      else if constexpr (batched)
+        primitive::copyBox<1>(at, matrix.map, barrier, x, y, batch);
+      else if constexpr (Streamed)
+        primitive::copyBoxAs(policy, at, matrix.map, barrier, x, y);
       else
-        primitive::copyBox<1>(to + i * boxBytes, matrix.map, barrier, x, y,
-                              batch);
+        primitive::copyBox<1>(at, matrix.map, barrier, x, y);
     }
   }
 };
 
+/// The first copies do not wait for their maps one after the other.
+template <class Config, int J, class SegmentType>
+FUSEC_DEVICE void skinnyPrefetch(const SegmentType &segment) {
+  FUSEC_UNROLL
+  for (int j = 0; j < J; ++j)
+    SkinnyOperand<typename SegmentType::B, Config::tileN>::prefetch(
+        segment.b[j]);
+  SkinnyOperand<typename SegmentType::A, Config::tokens>::prefetch(segment.a);
+}
+
 template <class Config, int J, class SegmentType>
 FUSEC_DEVICE void skinnyProduce(const SegmentType &segment, TilePlace tile,
-                                Split split,
+                                Split split, u64 policy,
                                 const SkinnyMemory<Config, J> &memory,
                                 u32 &at) {
   typedef SkinnyOperand<typename SegmentType::A, Config::tokens> A;
@@ -108,15 +165,27 @@ FUSEC_DEVICE void skinnyProduce(const SegmentType &segment, TilePlace tile,
     primitive::arriveExpecting(full, memory.stageBytes);
     FUSEC_UNROLL
     for (int j = 0; j < J; ++j)
-      B::copy(segment.b[j], to + j * memory.weightBytes, full,
-              tile.n * Config::tileN, k, tile.batch);
-    A::copy(segment.a, to + J * memory.weightBytes, full,
-            tile.m * Config::tokens, k, tile.batch);
+      B::template copy<Config::streamed>(
+          segment.b[j], policy, to + j * memory.weightBytes, full,
+          tile.n * Config::tileN, k, tile.batch);
+    A::template copy<false>(segment.a, policy, to + J * memory.weightBytes,
+                            full, tile.m * Config::tokens, k, tile.batch);
   }
 }
 
 template <class Config, int J>
 using SkinnyAccumulators = float[J][Config::blocks][Config::tokens / 2];
+
+template <class Config, int J>
+FUSEC_DEVICE void skinnyPin(SkinnyAccumulators<Config, J> &acc) {
+  FUSEC_UNROLL
+  for (int j = 0; j < J; ++j)
+    FUSEC_UNROLL
+  for (int b = 0; b < Config::blocks; ++b)
+    FUSEC_UNROLL
+  for (int i = 0; i < Config::tokens / 2; ++i)
+    primitive::pin(acc[j][b][i]);
+}
 
 template <class Config, int J, class SegmentType>
 FUSEC_DEVICE void skinnyConsume(const SegmentType &segment, Split split,
@@ -160,13 +229,7 @@ FUSEC_DEVICE void skinnyConsume(const SegmentType &segment, Split split,
     last = stage;
   }
   primitive::waitWgmma<0>();
-  FUSEC_UNROLL
-  for (int j = 0; j < J; ++j)
-    FUSEC_UNROLL
-  for (int b = 0; b < Config::blocks; ++b)
-    FUSEC_UNROLL
-  for (int i = 0; i < Config::tokens / 2; ++i)
-    primitive::pin(acc[j][b][i]);
+  skinnyPin<Config, J>(acc);
   if (tiles > 0 && launch::lane() == 0)
     primitive::arrive(memory.empty(last));
 }
@@ -283,6 +346,8 @@ FUSEC_DEVICE void gemmSkinny(const Shape &shape, const Epilogue &epilogue,
                 "accumulators that fit the registers");
   constexpr int cluster = Config::cluster;
   detail::SkinnyMemory<Config, J> memory;
+  if (launch::thread() == 128)
+    (detail::skinnyPrefetch<Config, J>(segments), ...);
   memory.start();
   // Nobody writes to a block that has not started.
   if constexpr (cluster > 1)
@@ -296,7 +361,8 @@ FUSEC_DEVICE void gemmSkinny(const Shape &shape, const Epilogue &epilogue,
   u32 at = 0;
   if (launch::warp() == 4) {
     if (launch::lane() == 0)
-      (detail::skinnyProduce<Config, J>(segments, tile, split, memory, at),
+      (detail::skinnyProduce<Config, J>(segments, tile, split,
+                                        primitive::streamPolicy(), memory, at),
        ...);
     launch::warpBarrier();
     if constexpr (cluster > 1) {
@@ -311,6 +377,7 @@ FUSEC_DEVICE void gemmSkinny(const Shape &shape, const Epilogue &epilogue,
   detail::SkinnyFinish<Config, Epilogue, J> finish{epilogue, shape, tile, rank};
   finish.readAhead();
   detail::SkinnyAccumulators<Config, J> acc = {};
+  detail::skinnyPin<Config, J>(acc);
   (detail::skinnyConsume<Config, J>(segments, split, memory, at, acc), ...);
   if constexpr (cluster > 1)
     primitive::waitForCluster();

@@ -20,13 +20,17 @@ namespace fusec {
 /// `Tokens` rows of A (8 to 64, a multiple of 8). A tile is 64 * Blocks
 /// columns of one accumulator; the `Cluster` blocks of a cluster (1, 2, 4 or 8)
 /// contract a part of K each and finish a slice of its columns each.
-template <int Tokens, int Blocks, int TileK, int Stages, int Cluster>
+/// `Streamed`: weights leave L2 first, for when the next run does not find them
+/// there; what the previous kernel left then stays.
+template <int Tokens, int Blocks, int TileK, int Stages, int Cluster,
+          bool Streamed = true>
 struct SkinnyConfig {
   static constexpr int tokens = Tokens, blocks = Blocks;
   static constexpr int tileM = Tokens, tileN = 64 * Blocks, tileK = TileK;
   static constexpr int stages = Stages, cluster = Cluster;
   static constexpr int slice = tileN / Cluster;
   static constexpr int threads = 128 + 32;
+  static constexpr bool streamed = Streamed;
   static_assert(Tokens % 8 == 0 && Tokens >= 8 && Tokens <= 64,
                 "a width of the instruction");
   static_assert(Blocks == 1 || Blocks == 2 || Blocks == 4,
@@ -35,6 +39,26 @@ struct SkinnyConfig {
                 "a portable cluster");
   static_assert(Stages >= 2, "a stage to read and one to fill");
 };
+
+/// Packed weights: blocks of 64 columns by 128 bytes of K as they lie in shared
+/// memory, all blocks of K of the first 64 columns, then the next ones; zeros
+/// fill up both, the columns to whole tiles. One contiguous copy a block, and no
+/// tensor map to fetch first.
+constexpr int skinnyBlockBytes = 64 * wgmmaRowBytes;
+constexpr FUSEC_DEVICE long long skinnyPackedOffset(int column, int k,
+                                                    int blocksK,
+                                                    int elementBytes) {
+  int perRow = wgmmaRowBytes / elementBytes;
+  int byte = k % perRow * elementBytes;
+  long long block = (long long)(column / 64) * blocksK + k / perRow;
+  return block * skinnyBlockBytes + column % 64 * wgmmaRowBytes +
+         ((byte / 16) ^ (column & 7)) * 16 + byte % 16;
+}
+constexpr FUSEC_DEVICE long long skinnyPackedBytes(int n, int k, int blocks,
+                                                   int elementBytes) {
+  return (long long)tilesOf(n, 64 * blocks) * blocks *
+         tilesOf(k, wgmmaRowBytes / elementBytes) * skinnyBlockBytes;
+}
 
 constexpr FUSEC_DEVICE int skinnyTokens(int m) {
   return m > 64 ? 64 : m <= 8 ? 8 : tilesOf(m, 8) * 8;

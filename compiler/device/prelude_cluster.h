@@ -83,6 +83,22 @@ FUSEC_DEVICE void copyBoxAs(u64 policy, u32 to, const TensorMap *map,
                : "memory");
 }
 
+/// Copies contiguous bytes, a multiple of 16.
+FUSEC_DEVICE void copyBytes(u32 to, const void *from, u32 bytes, u32 barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::"
+               "complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+               "l"(from), "r"(bytes), "r"(barrier)
+               : "memory");
+}
+FUSEC_DEVICE void copyBytesAs(u64 policy, u32 to, const void *from, u32 bytes,
+                              u32 barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::"
+               "complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;"
+               ::"r"(to),
+               "l"(from), "r"(bytes), "r"(barrier), "l"(policy)
+               : "memory");
+}
+
 /// Copies a box from shared memory; what lies outside of the tensor is dropped.
 FUSEC_DEVICE void storeBox(const TensorMap *map, u32 from, int x, int y) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group"

@@ -129,19 +129,25 @@ template <class Out, int J> struct Linear {
 
 template <class T> struct LinearProblem {
   int m, n, k;
-  const T *x, *w[2], *bias;
+  const T *x, *w[2], *packed[2], *bias;
   T *y;
 };
 
-template <class Config, class T, Major MB, int J, int Together>
+template <class Config, class T, Major MB, int J, int Together, bool Pack>
 __global__ void __launch_bounds__(Config::threads, Together)
     linearKernel(const __grid_constant__ Maps maps, LinearProblem<T> p) {
-  typedef Segment<Mapped<Matrix<T, Major::K, 16>>, Mapped<Matrix<T, MB, 16>>, J>
-      Main;
+  typedef Mapped<Matrix<T, MB, 16>> Plain;
+  typedef typename Conditional<Pack, Packed<T>, Plain>::Type B;
+  typedef Segment<Mapped<Matrix<T, Major::K, 16>>, B, J> Main;
   Main main = {};
   main.a.map = &maps.a[0];
   for (int j = 0; j < J; ++j)
-    main.b[j].map = &maps.b[0][j];
+    if constexpr (Pack) {
+      main.b[j].pointer = p.packed[j];
+      main.b[j].blocksK = tilesOf(p.k, Config::tileK);
+    } else {
+      main.b[j].map = &maps.b[0][j];
+    }
   main.k = p.k;
   gemmSkinny<Config>({p.m, p.n, 1}, Linear<T, J>{{{p.bias}}, {{p.y, {p.n}}}},
                      main);
@@ -162,6 +168,36 @@ __global__ void __launch_bounds__(Config::threads, 1)
 }
 
 __global__ void emptyKernel() {}
+
+/// Whole vectors, eight in flight a thread: the time that reading takes.
+__global__ void __launch_bounds__(512) readAll(const float4 *p, int count,
+                                               float *out) {
+  float sum = 0;
+  int step = gridDim.x * blockDim.x;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += 8 * step)
+    for (int j = 0; j < 8; ++j)
+      if (i + j * step < count)
+        sum += __ldcs(p + i + j * step).x;
+  if (sum == 1.2345f)
+    *out = sum;
+}
+
+template <class T>
+__global__ void packKernel(const T *from, T *to, bool alongK, int n, int k,
+                           int columns, int padded) {
+  int blocksK = padded / (128 / int(sizeof(T)));
+  for (i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x;
+       i < i64(columns) * padded; i += i64(gridDim.x) * blockDim.x) {
+    int c = int(i / padded), kk = int(i % padded);
+    T value = {};
+    if (c < n && kk < k)
+      value = from[alongK ? i64(c) * k + kk : i64(kk) * n + c];
+    if constexpr (sizeof(T) == 4)
+      value = primitive::floatOf(
+          primitive::toTf32(primitive::bitsOf(float(value))));
+    to[skinnyPackedOffset(c, kk, blocksK, sizeof(T)) / sizeof(T)] = value;
+  }
+}
 
 struct Blas {
   cublasHandle_t handle = nullptr;
@@ -206,9 +242,17 @@ template <class T, Major MB, int J, int Tokens> struct LinearBench {
   std::vector<T> want;
 
   LinearBench(int m, int n, int k) {
-    p = {m, n, k, filled<T>(i64(m) * k, 1, 5), {}, filled<T>(n, 1, 3), nullptr};
-    for (int j = 0; j < J; ++j)
+    p = {m,  n,  k, filled<T>(i64(m) * k, 1, 5), {}, {}, filled<T>(n, 1, 3),
+         nullptr};
+    int columns = tilesOf(n, 256) * 256, perRow = 128 / int(sizeof(T));
+    for (int j = 0; j < J; ++j) {
       p.w[j] = filled<T>(i64(n) * k, 0.1f, 1000 + j * 77777);
+      T *packed;
+      CHECK(cudaMalloc(&packed, skinnyPackedBytes(n, k, 4, sizeof(T))));
+      packKernel<<<1024, 256>>>(p.w[j], packed, MB == Major::K, n, k, columns,
+                                tilesOf(k, perRow) * perRow);
+      p.packed[j] = packed;
+    }
     CHECK(cudaMalloc(&p.y, i64(m) * n * sizeof(T)));
     std::printf("linear, m %d n %d k %d, %d bytes, %s, %d accumulators: floor "
                 "%.5f ms\n",
@@ -219,8 +263,10 @@ template <class T, Major MB, int J, int Tokens> struct LinearBench {
     cudaFree(const_cast<T *>(p.x));
     cudaFree(const_cast<T *>(p.bias));
     cudaFree(p.y);
-    for (int j = 0; j < J; ++j)
+    for (int j = 0; j < J; ++j) {
       cudaFree(const_cast<T *>(p.w[j]));
+      cudaFree(const_cast<T *>(p.packed[j]));
+    }
   }
   /// Differences between kernels: all must agree with the first one.
   void verify(const std::string &name) {
@@ -252,11 +298,13 @@ template <class T, Major MB, int J, int Tokens> struct LinearBench {
       std::printf("  %s differs: %g of %g\n", name.c_str(), worst, largest),
           ++failures;
   }
-  template <int Blocks, int Cluster, int Together> void skinny() {
+  template <int Blocks, int Cluster, int Together, bool Pack = false,
+            bool Streamed = true>
+  void skinny() {
     constexpr int stages = skinnyStages(Tokens, Blocks, Cluster, J, Together);
     if constexpr (stages >= 2) {
       typedef SkinnyConfig<Tokens, Blocks, 128 / int(sizeof(T)), stages,
-                           Cluster>
+                           Cluster, Streamed>
           Config;
       Maps maps = {};
       WgmmaBox box = wgmmaBox(true, Tokens, sizeof(T));
@@ -268,12 +316,13 @@ template <class T, Major MB, int J, int Tokens> struct LinearBench {
                 ? mapOf(p.w[j], p.k, p.n, p.k, box.inner, box.outer)
                 : mapOf(p.w[j], p.n, p.k, p.n, box.inner, box.outer);
       char name[80];
-      std::snprintf(name, sizeof name, "skinny n%d cluster %d, %d an SM, %d stages",
-                    64 * Blocks, Cluster, Together, stages);
+      std::snprintf(name, sizeof name, "n%d cluster %d, %d an SM, %d stages%s%s",
+                    64 * Blocks, Cluster, Together, stages,
+                    Pack ? ", packed" : "", Streamed ? "" : ", no hint");
       LinearProblem<T> q = p;
       bodies.push_back({name, [=] {
                           launchClusters(
-                              linearKernel<Config, T, MB, J, Together>,
+                              linearKernel<Config, T, MB, J, Together, Pack>,
                               skinnyGrid(q.m, q.n, 1, Tokens, Blocks, Cluster),
                               Config::threads,
                               skinnySharedBytes(Tokens, Blocks, stages, Cluster,
@@ -312,7 +361,19 @@ template <class T, Major MB, int J, int Tokens> struct LinearBench {
       bodies.push_back({"cublasGemmEx (no bias, no relu)",
                         [=, &blas] { runBlas<T, MB>(blas, q); }});
     }
+    LinearProblem<T> q = p;
+    float *out = reinterpret_cast<float *>(p.y);
+    bodies.push_back({"reading the weights", [=] {
+                        for (int j = 0; j < J; ++j)
+                          readAll<<<132 * 4, 512>>>(
+                              reinterpret_cast<const float4 *>(q.w[j]),
+                              int(i64(q.n) * q.k * sizeof(T) / 16), out);
+                      }});
     bodies.push_back({"empty kernel", [] { emptyKernel<<<132, 160>>>(); }});
+    if (cleanToo)
+      bodies.push_back({"empty kernel, clusters of 2", [] {
+                          launchClusters(emptyKernel, 128, 160, 200 << 10, 2);
+                        }});
     timeInTurn(bodies, true);
     if (cleanToo) {
       std::printf("  (L2 flushed by reading)\n");
@@ -325,18 +386,19 @@ template <class T, Major MB, int J, int Tokens>
 void benchLinear(const Blas &blas, int m, int n, int k, bool full) {
   LinearBench<T, MB, J, Tokens> bench(m, n, k);
   bench.template skinny<1, 2, 1>();
-  bench.template skinny<2, 4, 1>();
-  bench.template skinny<4, 8, 1>();
-  bench.template skinny<1, 4, 2>();
-  bench.template skinny<2, 8, 2>();
+  bench.template skinny<1, 2, 2>();
+  bench.template skinny<2, 4, 2>();
+  bench.template skinny<1, 2, 1, true>();
+  bench.template skinny<2, 4, 2, true>();
   if (full) {
-    bench.template skinny<1, 1, 2>();
-    bench.template skinny<1, 2, 2>();
-    bench.template skinny<2, 2, 1>();
+    bench.template skinny<1, 2, 1, false, false>();
+    bench.template skinny<1, 4, 2>();
+    bench.template skinny<1, 4, 4>();
     bench.template skinny<2, 2, 2>();
-    bench.template skinny<1, 8, 4>();
-    bench.template skinny<2, 4, 2>();
-    bench.template skinny<4, 4, 1>();
+    bench.template skinny<4, 8, 2>();
+    bench.template skinny<1, 2, 2, true>();
+    bench.template skinny<1, 4, 2, true>();
+    bench.template skinny<1, 1, 2, true>();
   }
   if constexpr (sizeof(T) == 2)
     bench.template mma<MmaConfig<16, 128, 64, 1, 4, 4>>("gemmMma 16x128");
