@@ -189,8 +189,7 @@ FUSEC_DEVICE void residentContract(const SegmentType &segment, int consumer,
     for (int j = 0; j < (joined ? 1 : J); ++j)
       primitive::NarrowWgmma<T, width>::template run<!A::alongK, !B::alongK>(
           acc.at + j * acc.each, a + step * A::step,
-          b + step * B::step + j * (Config::tileN * wgmmaRowBytes / 16),
-          1);
+          b + step * B::step + j * (Config::tileN * wgmmaRowBytes / 16), 1);
     primitive::commitWgmma();
   }
 }
@@ -286,9 +285,8 @@ FUSEC_DEVICE void storeStaged(const Pack<First, Rest...> &results, u32 staging,
 /// Evaluates a warp's 16 rows straight from the accumulators: only the warp
 /// itself waits.
 template <class Config, class Epilogue, int J>
-FUSEC_DEVICE void residentEpilogue(const Epilogue &epilogue,
-                                   const Shape &shape, int tile, u32 staging,
-                                   u64 policy,
+FUSEC_DEVICE void residentEpilogue(const Epilogue &epilogue, const Shape &shape,
+                                   int tile, u32 staging, u64 policy,
                                    const ResidentAccumulators<Config, J> &acc) {
   typedef typename Epilogue::Results Results;
   constexpr bool stages = Staged<Config::tileN, Results>::bytes > 0;
@@ -313,8 +311,8 @@ FUSEC_DEVICE void residentEpilogue(const Epilogue &epilogue,
       int count = 2;
       if (Config::columns == 0 || first + 16 > Config::columns)
         count = max(
-            0, min((Config::columns > 0 ? Config::columns : shape.n) - column,
-                   2));
+            0,
+            min((Config::columns > 0 ? Config::columns : shape.n) - column, 2));
       // Rows past the end read the last one: nothing of theirs is stored.
       places[n][half] = {0, min(row, shape.m - 1), column, count};
       readPack(epilogue.operands, places[n][half], operands[n][half]);
@@ -333,11 +331,10 @@ FUSEC_DEVICE void residentEpilogue(const Epilogue &epilogue,
         values[j] = acc.at[j * acc.each + (first / 8 + n) * 4 + half * 2 + i];
       applyAt<Epilogue>(i, values, operands[n][half], results[n][half]);
     }
-    finishFragment<Config>(
-        epilogue.results, staging, first, places,
-        [&](int n, int half) -> const Values<2, Results> & {
-          return results[n][half];
-        });
+    finishFragment<Config>(epilogue.results, staging, first, places,
+                           [&](int n, int half) -> const Values<2, Results> & {
+                             return results[n][half];
+                           });
   }
   if (stages) {
     primitive::fenceForCopies();
@@ -372,8 +369,7 @@ FUSEC_DEVICE void gemmResident(const Shape &shape, const Epilogue &epilogue,
     primitive::giveRegisters<Config::consumers == 3 ? 32 : 24>();
     // The rows do not wait for the weights to be asked for.
     if (launch::thread() == 32) {
-      primitive::arriveExpecting(memory.loaded(),
-                                 blocksK * memory.weightBytes);
+      primitive::arriveExpecting(memory.loaded(), blocksK * memory.weightBytes);
       u32 to = memory.weights;
       (detail::residentLoadWeights<Config, J>(segments, memory, to), ...);
     }

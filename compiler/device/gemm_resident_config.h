@@ -89,12 +89,10 @@ constexpr FUSEC_DEVICE int residentStages(int tileN, int accumulators,
                                           int consumers, int staged,
                                           int blocksK, int most = 24,
                                           int limit = 227 * 1024) {
-  int fixed = residentSharedBytes(tileN, accumulators, 0, consumers, staged,
-                                  blocksK);
+  int fixed =
+      residentSharedBytes(tileN, accumulators, 0, consumers, staged, blocksK);
   int stages = (limit - fixed) / (consumers * (residentStageBytes + 16));
-  return stages < 0                   ? 0
-         : stages * consumers < most ? stages
-                                      : most / consumers;
+  return stages < 0 ? 0 : stages * consumers < most ? stages : most / consumers;
 }
 
 /// What the template takes. Besides, A is mapped (16-bit types: either major;

@@ -150,10 +150,9 @@ FUSEC_DEVICE void skinnyPrefetch(const SegmentType &segment) {
 }
 
 template <class Config, int J, class SegmentType>
-FUSEC_DEVICE void skinnyProduce(const SegmentType &segment, TilePlace tile,
-                                Split split, u64 policy,
-                                const SkinnyMemory<Config, J> &memory,
-                                u32 &at) {
+FUSEC_DEVICE void
+skinnyProduce(const SegmentType &segment, TilePlace tile, Split split,
+              u64 policy, const SkinnyMemory<Config, J> &memory, u32 &at) {
   typedef SkinnyOperand<typename SegmentType::A, Config::tokens> A;
   typedef SkinnyOperand<typename SegmentType::B, Config::tileN> B;
   static_assert(A::alongK, "rows of A are K-major");
@@ -165,9 +164,9 @@ FUSEC_DEVICE void skinnyProduce(const SegmentType &segment, TilePlace tile,
     primitive::arriveExpecting(full, memory.stageBytes);
     FUSEC_UNROLL
     for (int j = 0; j < J; ++j)
-      B::template copy<Config::streamed>(
-          segment.b[j], policy, to + j * memory.weightBytes, full,
-          tile.n * Config::tileN, k, tile.batch);
+      B::template copy<Config::streamed>(segment.b[j], policy,
+                                         to + j * memory.weightBytes, full,
+                                         tile.n * Config::tileN, k, tile.batch);
     A::template copy<false>(segment.a, policy, to + J * memory.weightBytes,
                             full, tile.m * Config::tokens, k, tile.batch);
   }

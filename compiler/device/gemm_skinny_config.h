@@ -42,12 +42,11 @@ struct SkinnyConfig {
 
 /// Packed weights: blocks of 64 columns by 128 bytes of K as they lie in shared
 /// memory, all blocks of K of the first 64 columns, then the next ones; zeros
-/// fill up both, the columns to whole tiles. One contiguous copy a block, and no
-/// tensor map to fetch first.
+/// fill up both, the columns to whole tiles. One contiguous copy a block, and
+/// no tensor map to fetch first.
 constexpr int skinnyBlockBytes = 64 * wgmmaRowBytes;
-constexpr FUSEC_DEVICE long long skinnyPackedOffset(int column, int k,
-                                                    int blocksK,
-                                                    int elementBytes) {
+constexpr FUSEC_DEVICE long long
+skinnyPackedOffset(int column, int k, int blocksK, int elementBytes) {
   int perRow = wgmmaRowBytes / elementBytes;
   int byte = k % perRow * elementBytes;
   long long block = (long long)(column / 64) * blocksK + k / perRow;

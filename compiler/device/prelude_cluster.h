@@ -92,11 +92,11 @@ FUSEC_DEVICE void copyBytes(u32 to, const void *from, u32 bytes, u32 barrier) {
 }
 FUSEC_DEVICE void copyBytesAs(u64 policy, u32 to, const void *from, u32 bytes,
                               u32 barrier) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::"
-               "complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;"
-               ::"r"(to),
-               "l"(from), "r"(bytes), "r"(barrier), "l"(policy)
-               : "memory");
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::"
+      "complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(to),
+      "l"(from), "r"(bytes), "r"(barrier), "l"(policy)
+      : "memory");
 }
 
 /// Copies a box from shared memory; what lies outside of the tensor is dropped.
@@ -145,8 +145,7 @@ template <class T, int N> struct NarrowWgmma {
   static constexpr bool exists = false;
 };
 
-#define FUSEC_D4(i)                                                            \
-  "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
+#define FUSEC_D4(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
 #define FUSEC_D8(i) FUSEC_D4(i), FUSEC_D4(i + 4)
 #define FUSEC_D12(i) FUSEC_D8(i), FUSEC_D4(i + 8)
 #define FUSEC_D16(i) FUSEC_D8(i), FUSEC_D8(i + 8)
@@ -190,14 +189,13 @@ template <class T, int N> struct NarrowWgmma {
     static constexpr bool exists = true;                                       \
     template <bool TransposedA, bool TransposedB>                              \
     static FUSEC_DEVICE void run(float *d, u64 first, u64 second, u32 add) {   \
-      asm volatile(                                                            \
-          "{\n.reg .pred p;\nsetp.ne.b32 p, %" #add_ ", 0;\n"                  \
-          "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." type "." type      \
-          " {" FUSEC_R##R "}, %" #a ", %" #b ", p, 1, 1, %" #ta ", %" #tb      \
-          ";\n}"                                                               \
-          : FUSEC_D##R(0)                                                      \
-          : "l"(first), "l"(second), "r"(add), "n"(int(TransposedA)),          \
-            "n"(int(TransposedB)));                                            \
+      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #add_ ", 0;\n"         \
+                   "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." type      \
+                   "." type " {" FUSEC_R##R                                    \
+                   "}, %" #a ", %" #b ", p, 1, 1, %" #ta ", %" #tb ";\n}"      \
+                   : FUSEC_D##R(0)                                             \
+                   : "l"(first), "l"(second), "r"(add), "n"(int(TransposedA)), \
+                     "n"(int(TransposedB)));                                   \
     }                                                                          \
   };
 #define FUSEC_NARROW_TF32(N, R, a, b, add_)                                    \
@@ -206,12 +204,11 @@ template <class T, int N> struct NarrowWgmma {
     template <bool TransposedA, bool TransposedB>                              \
     static FUSEC_DEVICE void run(float *d, u64 first, u64 second, u32 add) {   \
       static_assert(!TransposedA && !TransposedB, "tf32 is K-major");          \
-      asm volatile(                                                            \
-          "{\n.reg .pred p;\nsetp.ne.b32 p, %" #add_ ", 0;\n"                  \
-          "wgmma.mma_async.sync.aligned.m64n" #N "k8.f32.tf32.tf32"            \
-          " {" FUSEC_R##R "}, %" #a ", %" #b ", p, 1, 1;\n}"                   \
-          : FUSEC_D##R(0)                                                      \
-          : "l"(first), "l"(second), "r"(add));                                \
+      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #add_ ", 0;\n"         \
+                   "wgmma.mma_async.sync.aligned.m64n" #N "k8.f32.tf32.tf32"   \
+                   " {" FUSEC_R##R "}, %" #a ", %" #b ", p, 1, 1;\n}"          \
+                   : FUSEC_D##R(0)                                             \
+                   : "l"(first), "l"(second), "r"(add));                       \
     }                                                                          \
   };
 #define FUSEC_NARROW(N, R, a, b, add, ta, tb)                                  \

@@ -46,16 +46,15 @@ TensorMap mapOf(const T *base, i64 inner, i64 outer, i64 ld, int boxInner,
   cuuint64_t strides[] = {ld * sizeof(T), batchStride * sizeof(T)};
   cuuint32_t boxes[] = {cuuint32_t(boxInner), cuuint32_t(boxOuter), 1};
   cuuint32_t ones[] = {1, 1, 1};
-  CUtensorMapDataType type =
-      isSame<T, f16>    ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
-      : isSame<T, bf16> ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
-      : read            ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32
-                        : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
-  CUresult result =
-      encode(&map, type, batches > 1 ? 3 : 2, const_cast<T *>(base), sizes,
-             strides, boxes, ones, CU_TENSOR_MAP_INTERLEAVE_NONE,
-             CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  CUtensorMapDataType type = isSame<T, f16> ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
+                             : isSame<T, bf16>
+                                 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+                             : read ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32
+                                    : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+  CUresult result = encode(
+      &map, type, batches > 1 ? 3 : 2, const_cast<T *>(base), sizes, strides,
+      boxes, ones, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS) {
     std::printf("cuTensorMapEncodeTiled: %d (inner %lld outer %lld ld %lld)\n",
                 int(result), inner, outer, ld);
@@ -72,9 +71,7 @@ template <class T> __host__ __device__ inline double uniformAt(u64 index) {
   x ^= x >> 13;
   return double(int(x >> 8)) / double(1 << 23) - 1.0;
 }
-template <class T> T valueAt(u64 index) {
-  return make<T>(uniformAt<T>(index));
-}
+template <class T> T valueAt(u64 index) { return make<T>(uniformAt<T>(index)); }
 /// The same on the device, scaled.
 template <class T>
 __global__ void fillKernel(T *p, i64 count, float scale, u64 salt) {

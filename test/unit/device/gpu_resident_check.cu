@@ -146,10 +146,10 @@ void sweep(const char *name, int mostK = 256) {
       if ((m > 1000 && k != mostK && k != 100) || (smallOnly && m > 1000))
         continue;
       int step = Map ? 16 / int(sizeof(Out)) : 3;
-      int columns = Config::columns    ? Config::columns
-                    : index % 3 == 0   ? n
-                    : index % 3 == 1   ? n - step
-                                       : (n > 2 * step ? n - 2 * step : 1);
+      int columns = Config::columns  ? Config::columns
+                    : index % 3 == 0 ? n
+                    : index % 3 == 1 ? n - step
+                                     : (n > 2 * step ? n - 2 * step : 1);
       runResident<Config, T, Out, MA, MB, J, S, Map>(
           name, {m, columns, 1}, k, S == 2 ? (index % 4 == 0 ? 0 : 16) : 0);
     }
@@ -172,10 +172,10 @@ template <Form Which> struct Gate {
   FUSEC_DEVICE static void apply(const float (&acc)[2], float b1, float b2,
                                  float &y) {
     float gate = acc[0] + b1;
-    float open = Which == Form::Exact  ? sigmoid(gate)
-                 : Which == Form::Tanh ? fast::sigmoid(gate)
-                                       : fast::reciprocal(1.0f +
-                                                          fast::exp(-gate));
+    float open = Which == Form::Exact ? sigmoid(gate)
+                 : Which == Form::Tanh
+                     ? fast::sigmoid(gate)
+                     : fast::reciprocal(1.0f + fast::exp(-gate));
     y = open * (acc[1] + b2);
   }
 };
@@ -209,8 +209,8 @@ __global__ void gateError(const f16 *x, const f16 *w1, const f16 *w2,
         t += cast<double>(x[row * k + i]) * cast<double>(w2[i * n + c]);
       }
       double want = t / (1 + ::exp(-s));
-      double off = ::fabs(cast<double>(y[row * n + c]) - want) /
-                   (::fabs(want) + 0.01);
+      double off =
+          ::fabs(cast<double>(y[row * n + c]) - want) / (::fabs(want) + 0.01);
       most = most > off || off != off ? most : off;
       if (off != off)
         most = 1e9;
@@ -240,13 +240,13 @@ void benchGates(i64 m) {
   CHECK(cudaMalloc(&worst, 8));
   auto add = [&](auto config, auto form, const char *name) {
     typedef decltype(config) Config;
-    int shared = residentSharedBytes(Config::tileN, 2, Config::stages,
-                                     Config::consumers,
-                                     residentStagedBytes(64, 2), 2);
+    int shared =
+        residentSharedBytes(Config::tileN, 2, Config::stages, Config::consumers,
+                            residentStagedBytes(64, 2), 2);
     auto body = [=] {
       launchClusters(gateKernel<Config, Form(decltype(form)::value)>,
-                     residentGrid(int(m), 132),
-                     Config::threads, shared, 1, maps, b1, b2, y, int(m), n, k);
+                     residentGrid(int(m), 132), Config::threads, shared, 1,
+                     maps, b1, b2, y, int(m), n, k);
     };
     CHECK(cudaMemset(y, 0xff, m * n * 2));
     CHECK(cudaMemset(worst, 0, 8));
@@ -271,10 +271,10 @@ void benchGates(i64 m) {
   add(ResidentConfig<64, 3, 6>(), approximate,
       "3 x 6 stages, approximate, n unknown");
   i64 half = m * (n + k);
-  bodies.push_back({"copy of as many bytes", [=] {
-                      CHECK(cudaMemcpyAsync(copy, x, half,
-                                            cudaMemcpyDeviceToDevice));
-                    }});
+  bodies.push_back(
+      {"copy of as many bytes", [=] {
+         CHECK(cudaMemcpyAsync(copy, x, half, cudaMemcpyDeviceToDevice));
+       }});
   timeInTurn(bodies, true);
   std::printf("  (L2 flushed by reading)\n");
   timeInTurn(bodies, false);
@@ -307,8 +307,7 @@ int check(int argc, char **argv) {
   sweep<ResidentConfig<128, 2, 3, 0, false>, bf16, float, K, K, 2>(
       "128 bf16 KK J2", 128);
   sweep<ResidentConfig<256, 2, 2>, f16, f16, K, O>("256 f16 KO", 128);
-  sweep<ResidentConfig<48, 3, 4>, f16, f16, K, K, 2, 2>("48 f16 KK J2 S2",
-                                                        160);
+  sweep<ResidentConfig<48, 3, 4>, f16, f16, K, K, 2, 2>("48 f16 KK J2 S2", 160);
   sweep<ResidentConfig<16, 3, 4>, bf16, bf16, O, K>("16 bf16 OK");
   sweep<ResidentConfig<64, 3, 5>, f16, float, K, O, 1, 2>("64 f16 KO S2");
   sweep<ResidentConfig<64, 3, 4>, float, float, K, K>("64 tf32 KK", 128);

@@ -170,8 +170,8 @@ __global__ void __launch_bounds__(Config::threads, 1)
 __global__ void emptyKernel() {}
 
 /// Whole vectors, eight in flight a thread: the time that reading takes.
-__global__ void __launch_bounds__(512) readAll(const float4 *p, int count,
-                                               float *out) {
+__global__ void __launch_bounds__(512)
+    readAll(const float4 *p, int count, float *out) {
   float sum = 0;
   int step = gridDim.x * blockDim.x;
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += 8 * step)
@@ -214,8 +214,7 @@ struct Blas {
     }
     auto create = reinterpret_cast<cublasStatus_t (*)(cublasHandle_t *)>(
         dlsym(library, "cublasCreate_v2"));
-    gemm =
-        reinterpret_cast<decltype(gemm)>(dlsym(library, "cublasGemmEx"));
+    gemm = reinterpret_cast<decltype(gemm)>(dlsym(library, "cublasGemmEx"));
     if (!create || !gemm || create(&handle) != CUBLAS_STATUS_SUCCESS)
       gemm = nullptr;
   }
@@ -242,7 +241,7 @@ template <class T, Major MB, int J, int Tokens> struct LinearBench {
   std::vector<T> want;
 
   LinearBench(int m, int n, int k) {
-    p = {m,  n,  k, filled<T>(i64(m) * k, 1, 5), {}, {}, filled<T>(n, 1, 3),
+    p = {m,      n, k, filled<T>(i64(m) * k, 1, 5), {}, {}, filled<T>(n, 1, 3),
          nullptr};
     int columns = tilesOf(n, 256) * 256, perRow = 128 / int(sizeof(T));
     for (int j = 0; j < J; ++j) {
@@ -256,8 +255,9 @@ template <class T, Major MB, int J, int Tokens> struct LinearBench {
     CHECK(cudaMalloc(&p.y, i64(m) * n * sizeof(T)));
     std::printf("linear, m %d n %d k %d, %d bytes, %s, %d accumulators: floor "
                 "%.5f ms\n",
-                m, n, k, int(sizeof(T)), MB == Major::K ? "K-major" : "row-major",
-                J, double(sizeof(T)) * n * k * J / 4.26e9);
+                m, n, k, int(sizeof(T)),
+                MB == Major::K ? "K-major" : "row-major", J,
+                double(sizeof(T)) * n * k * J / 4.26e9);
   }
   ~LinearBench() {
     cudaFree(const_cast<T *>(p.x));
@@ -311,24 +311,24 @@ template <class T, Major MB, int J, int Tokens> struct LinearBench {
       maps.a[0] = mapOf(p.x, p.k, p.m, p.k, box.inner, box.outer);
       box = wgmmaBox(MB == Major::K, Config::tileN, sizeof(T));
       for (int j = 0; j < J; ++j)
-        maps.b[0][j] =
-            MB == Major::K
-                ? mapOf(p.w[j], p.k, p.n, p.k, box.inner, box.outer)
-                : mapOf(p.w[j], p.n, p.k, p.n, box.inner, box.outer);
+        maps.b[0][j] = MB == Major::K
+                           ? mapOf(p.w[j], p.k, p.n, p.k, box.inner, box.outer)
+                           : mapOf(p.w[j], p.n, p.k, p.n, box.inner, box.outer);
       char name[80];
-      std::snprintf(name, sizeof name, "n%d cluster %d, %d an SM, %d stages%s%s",
-                    64 * Blocks, Cluster, Together, stages,
-                    Pack ? ", packed" : "", Streamed ? "" : ", no hint");
+      std::snprintf(name, sizeof name,
+                    "n%d cluster %d, %d an SM, %d stages%s%s", 64 * Blocks,
+                    Cluster, Together, stages, Pack ? ", packed" : "",
+                    Streamed ? "" : ", no hint");
       LinearProblem<T> q = p;
-      bodies.push_back({name, [=] {
-                          launchClusters(
-                              linearKernel<Config, T, MB, J, Together, Pack>,
-                              skinnyGrid(q.m, q.n, 1, Tokens, Blocks, Cluster),
-                              Config::threads,
-                              skinnySharedBytes(Tokens, Blocks, stages, Cluster,
-                                                J),
-                              Cluster, maps, q);
-                        }});
+      bodies.push_back(
+          {name, [=] {
+             launchClusters(
+                 linearKernel<Config, T, MB, J, Together, Pack>,
+                 skinnyGrid(q.m, q.n, 1, Tokens, Blocks, Cluster),
+                 Config::threads,
+                 skinnySharedBytes(Tokens, Blocks, stages, Cluster, J), Cluster,
+                 maps, q);
+           }});
     }
   }
   template <class Config> void mma(const char *name) {
