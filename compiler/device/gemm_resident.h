@@ -123,6 +123,15 @@ template <class MatrixType, int Tile> struct ResidentOperand {
   }
 };
 
+/// The first copies do not wait for their maps one after the other.
+template <class SegmentType>
+FUSEC_DEVICE void residentPrefetch(const SegmentType &segment) {
+  primitive::prefetchMap(segment.a.map);
+  FUSEC_UNROLL
+  for (int j = 0; j < SegmentType::accumulators; ++j)
+    primitive::prefetchMap(segment.b[j].map);
+}
+
 template <class Config, int J, class Memory, class SegmentType>
 FUSEC_DEVICE void residentLoadWeights(const SegmentType &segment,
                                       const Memory &memory, u32 &at) {
@@ -150,7 +159,7 @@ FUSEC_DEVICE void residentProduce(const SegmentType &segment, int tile,
     u32 stage = memory.stage(consumer, at);
     primitive::waitBarrier(memory.empty(stage), (at / Config::stages & 1) ^ 1);
     primitive::arriveExpecting(memory.full(stage), residentStageBytes);
-    A::copy(segment.a, Config::streamed, policy, memory.rows(stage),
+    A::copy(segment.a, Config::streamedRows, policy, memory.rows(stage),
             memory.full(stage), tile * residentRows, block);
   }
 }
@@ -272,7 +281,7 @@ FUSEC_DEVICE void storeStaged(const Pack<First, Rest...> &results, u32 staging,
     for (int i = 0; i < boxes; ++i) {
       u32 from = staging + i * (residentResultRows * wgmmaRowBytes);
       int column = i * (wgmmaRowBytes / bytes);
-      if (Config::streamed)
+      if (Config::streamedResults)
         primitive::storeBoxAs(policy, results.first.map, from, column, row);
       else
         primitive::storeBox(results.first.map, from, column, row);
@@ -309,10 +318,8 @@ FUSEC_DEVICE void residentEpilogue(const Epilogue &epilogue, const Shape &shape,
       int row = warpRow + (lane >> 2) + half * 8;
       int column = first + n * 8 + (lane & 3) * 2;
       int count = 2;
-      if (Config::columns == 0 || first + 16 > Config::columns)
-        count = max(
-            0,
-            min((Config::columns > 0 ? Config::columns : shape.n) - column, 2));
+      if (first + 16 > Config::columns) // Zero or below past the last column.
+        count = min(Config::columns - column, 2);
       // Rows past the end read the last one: nothing of theirs is stored.
       places[n][half] = {0, min(row, shape.m - 1), column, count};
       readPack(epilogue.operands, places[n][half], operands[n][half]);
@@ -361,6 +368,8 @@ FUSEC_DEVICE void gemmResident(const Shape &shape, const Epilogue &epilogue,
       (0 + ... +
        residentBlocksK(segments.k, sizeof(typename Segments::A::Element)));
   detail::ResidentMemory<Config, Epilogue> memory(blocksK);
+  if (launch::thread() == 32)
+    (detail::residentPrefetch(segments), ...);
   memory.start();
   u64 policy = primitive::streamPolicy();
   int tiles = tilesOf(shape.m, residentRows);

@@ -24,21 +24,19 @@ constexpr int residentResultRows = 16;
 
 /// A producer warpgroup and `Consumers` that each evaluate whole tiles, each
 /// with a ring of `Stages` of its own: a ring for all would let a consumer meet
-/// a barrier two phases ahead, which it cannot tell from done. `TileN` counts
-/// the columns of one accumulator and is at least n; `Columns` is n where it is
-/// known, else 0 (all columns are masked). `Streamed`: A and the mapped results
-/// leave L2 first, for when nothing that follows finds them there.
-template <int TileN, int Consumers, int Stages, int Columns = 0,
-          bool Streamed = true>
+/// a barrier two phases ahead, which it cannot tell from done. `Columns` is n,
+/// of one accumulator, and `TileN` what the instruction and the boxes make of
+/// it. `Hints`: 1 lets A leave L2 first, 2 the mapped results.
+template <int Columns, int TileN, int Consumers, int Stages, int Hints = 0>
 struct ResidentConfig {
   static constexpr int tileM = residentRows, tileN = TileN, tileK = 1;
-  static constexpr int consumers = Consumers, stages = Stages;
   static constexpr int columns = Columns;
-  static constexpr bool streamed = Streamed;
+  static constexpr int consumers = Consumers, stages = Stages;
+  static constexpr bool streamedRows = Hints & 1, streamedResults = Hints & 2;
   static constexpr int threads = 128 * (1 + Consumers);
   static_assert(TileN % 16 == 0 && TileN >= 16 && TileN <= 256,
                 "fragments of 16 columns");
-  static_assert(Columns >= 0 && Columns <= TileN, "one tile of columns");
+  static_assert(Columns > 0 && Columns <= TileN, "one tile of columns");
   static_assert(Consumers == 2 || Consumers == 3,
                 "registers of 240 or 160 a consumer's thread");
   static_assert(Stages >= 1, "a stage");
@@ -49,6 +47,18 @@ struct ResidentConfig {
 constexpr FUSEC_DEVICE bool isNarrowWidth(int columns) {
   return (columns % 8 == 0 && columns >= 8 && columns <= 64) || columns == 96 ||
          columns == 128 || columns == 192 || columns == 256;
+}
+
+/// The columns of a tile: of an instruction and, of row-major weights, of whole
+/// boxes. Over 256, with its accumulators, there is none.
+constexpr FUSEC_DEVICE int residentTileN(int n, bool weightsAlongK) {
+  int tile = weightsAlongK ? tilesOf(n, 16) * 16 : tilesOf(n, 64) * 64;
+  return tile <= 64    ? tile
+         : tile <= 96  ? (weightsAlongK ? 96 : 128)
+         : tile <= 128 ? 128
+         : tile <= 192 ? 192
+         : tile <= 256 ? 256
+                       : tile;
 }
 
 /// Consumers of a tile: accumulators of up to 64 registers leave three of them

@@ -284,8 +284,7 @@ template <class Config, class Epilogue, int J> struct SkinnyFinish {
     int column = tile.n * Config::tileN + rank * Config::slice +
                  run % Runs::perToken * 4;
     bool inside = run < Runs::count && row < shape.m;
-    return {tile.batch, row, column,
-            inside ? max(0, min(shape.n - column, 4)) : 0};
+    return {tile.batch, row, column, inside ? min(shape.n - column, 4) : 0};
   }
   FUSEC_DEVICE void readAhead() {
     FUSEC_UNROLL

@@ -105,6 +105,12 @@ TEST(Resident, StagesFillTheSharedMemory) {
 }
 
 TEST(Resident, ShapesThatTheTemplateTakes) {
+  EXPECT_EQ(residentTileN(1, true), 16);
+  EXPECT_EQ(residentTileN(1, false), 64);
+  EXPECT_EQ(residentTileN(65, true), 96);
+  EXPECT_EQ(residentTileN(65, false), 128);
+  EXPECT_EQ(residentTileN(129, true), 192);
+  EXPECT_EQ(residentTileN(200, true), 256);
   EXPECT_TRUE(isResidentLegal(64, 2, false, 2));
   EXPECT_TRUE(isResidentLegal(48, 2, true, 2));
   EXPECT_FALSE(isResidentLegal(48, 2, false, 2)); // A box is 64 columns.
@@ -174,8 +180,8 @@ TEST(Resident, PersistentBlocksCoverEveryTileOnce) {
   launch::coordinates.blocks[0] = 3;
   for (int block = 0; block < 3; ++block) {
     launch::coordinates.block[0] = block;
-    gemmResident<ResidentConfig<64, 3, 4>>({c.m, c.n, 1}, c.epilogue(),
-                                           segment);
+    gemmResident<ResidentConfig<60, 64, 3, 4>>({c.m, c.n, 1}, c.epilogue(),
+                                               segment);
     EXPECT_EQ(launch::block(), block);
   }
   c.expectResult();

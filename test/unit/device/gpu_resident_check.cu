@@ -139,19 +139,15 @@ template <class Config, class T, class Out, Major MA, Major MB, int J = 1,
           int S = 1, bool Map = true>
 void sweep(const char *name, int mostK = 256) {
   int before = failures, index = 0;
-  int n = Config::tileN;
   for (int m : {1, 7, 16, 33, 64, 65, 200, 1000, 4096, 30000, 64 * 132 * 7 + 5})
     for (int k : {mostK, 64, 100, 13, 1, 0}) {
       ++index;
-      if ((m > 1000 && k != mostK && k != 100) || (smallOnly && m > 1000))
+      if ((m > 1000 && k != mostK && k != 100) ||
+          (smallOnly && (m > 200 || m == 16 || k == 64 || k == 1)))
         continue;
-      int step = Map ? 16 / int(sizeof(Out)) : 3;
-      int columns = Config::columns  ? Config::columns
-                    : index % 3 == 0 ? n
-                    : index % 3 == 1 ? n - step
-                                     : (n > 2 * step ? n - 2 * step : 1);
       runResident<Config, T, Out, MA, MB, J, S, Map>(
-          name, {m, columns, 1}, k, S == 2 ? (index % 4 == 0 ? 0 : 16) : 0);
+          name, {m, Config::columns, 1}, k,
+          S == 2 ? (index % 4 == 0 ? 0 : 16) : 0);
     }
   std::printf("%-36s %s\n", name, failures == before ? "ok" : "FAILED");
   std::fflush(stdout);
@@ -260,16 +256,20 @@ void benchGates(i64 m) {
   Width<int(Form::Exact)> exact;
   Width<int(Form::Tanh)> tanh;
   Width<int(Form::Approximate)> approximate;
-  add(ResidentConfig<64, 3, 6, 64>(), exact, "3 x 6 stages, exact");
-  add(ResidentConfig<64, 3, 6, 64>(), tanh, "3 x 6 stages, tanh");
-  add(ResidentConfig<64, 3, 6, 64>(), approximate, "3 x 6 stages, approximate");
-  add(ResidentConfig<64, 3, 6, 64, false>(), approximate,
-      "3 x 6 stages, approximate, no hints");
-  add(ResidentConfig<64, 3, 4, 64>(), approximate, "3 x 4 stages, approximate");
-  add(ResidentConfig<64, 2, 10, 64>(), approximate,
+  add(ResidentConfig<64, 64, 3, 6>(), exact, "3 x 6 stages, exact");
+  add(ResidentConfig<64, 64, 3, 6>(), tanh, "3 x 6 stages, tanh");
+  add(ResidentConfig<64, 64, 3, 6>(), approximate, "3 x 6 stages, approximate");
+  add(ResidentConfig<64, 64, 3, 6, 1>(), approximate,
+      "3 x 6 stages, rows first out");
+  add(ResidentConfig<64, 64, 3, 6, 2>(), approximate,
+      "3 x 6 stages, results first out");
+  add(ResidentConfig<64, 64, 3, 6, 3>(), approximate, "3 x 6 stages, both");
+  add(ResidentConfig<64, 64, 3, 2>(), approximate, "3 x 2 stages, approximate");
+  add(ResidentConfig<64, 64, 3, 3>(), approximate, "3 x 3 stages, approximate");
+  add(ResidentConfig<64, 64, 3, 4>(), approximate, "3 x 4 stages, approximate");
+  add(ResidentConfig<64, 64, 2, 4>(), approximate, "2 x 4 stages, approximate");
+  add(ResidentConfig<64, 64, 2, 10>(), approximate,
       "2 x 10 stages, approximate");
-  add(ResidentConfig<64, 3, 6>(), approximate,
-      "3 x 6 stages, approximate, n unknown");
   i64 half = m * (n + k);
   bodies.push_back(
       {"copy of as many bytes", [=] {
@@ -297,22 +297,24 @@ int check(int argc, char **argv) {
     return 0;
   }
   smallOnly = has("--small");
-  sweep<ResidentConfig<64, 3, 5>, f16, f16, K, O, 2>("64 f16 KO J2", 128);
-  sweep<ResidentConfig<64, 3, 2, 64>, f16, f16, K, O, 2, 1, false>(
-      "64 f16 KO J2 n 64, direct", 128);
-  sweep<ResidentConfig<64, 3, 2, 63>, f16, float, K, O, 2, 1, false>(
-      "64 f16 KO J2 n 63, direct", 128);
-  sweep<ResidentConfig<64, 3, 4, 56, false>, f16, f16, K, O, 2>(
-      "64 f16 KO J2 n 56", 128);
-  sweep<ResidentConfig<128, 2, 3, 0, false>, bf16, float, K, K, 2>(
-      "128 bf16 KK J2", 128);
-  sweep<ResidentConfig<256, 2, 2>, f16, f16, K, O>("256 f16 KO", 128);
-  sweep<ResidentConfig<48, 3, 4>, f16, f16, K, K, 2, 2>("48 f16 KK J2 S2", 160);
-  sweep<ResidentConfig<16, 3, 4>, bf16, bf16, O, K>("16 bf16 OK");
-  sweep<ResidentConfig<64, 3, 5>, f16, float, K, O, 1, 2>("64 f16 KO S2");
-  sweep<ResidentConfig<64, 3, 4>, float, float, K, K>("64 tf32 KK", 128);
-  sweep<ResidentConfig<32, 2, 4>, float, f16, K, K, 2, 1, false>(
-      "32 tf32 KK J2 direct", 128);
+  sweep<ResidentConfig<64, 64, 3, 5>, f16, f16, K, O, 2>("64 f16 KO J2", 128);
+  sweep<ResidentConfig<64, 64, 3, 2>, f16, f16, K, O, 2, 1, false>(
+      "64 f16 KO J2 direct", 128);
+  sweep<ResidentConfig<61, 64, 3, 2>, f16, float, K, O, 2, 1, false>(
+      "61 f16 KO J2 direct", 128);
+  sweep<ResidentConfig<8, 64, 3, 4, 3>, f16, f16, K, O, 2>("8 f16 KO J2", 128);
+  sweep<ResidentConfig<124, 128, 2, 3, 1>, bf16, float, K, K, 2>(
+      "124 bf16 KK J2", 128);
+  sweep<ResidentConfig<248, 256, 2, 2, 2>, f16, f16, K, O>("248 f16 KO", 128);
+  sweep<ResidentConfig<40, 48, 3, 4>, f16, f16, K, K, 2, 2>("40 f16 KK J2 S2",
+                                                            160);
+  sweep<ResidentConfig<16, 16, 3, 4>, bf16, bf16, O, K>("16 bf16 OK");
+  sweep<ResidentConfig<1, 16, 3, 4>, bf16, bf16, O, K, 1, 1, false>(
+      "1 bf16 OK direct");
+  sweep<ResidentConfig<64, 64, 3, 5>, f16, float, K, O, 1, 2>("64 f16 KO S2");
+  sweep<ResidentConfig<60, 64, 3, 4>, float, float, K, K>("60 tf32 KK", 128);
+  sweep<ResidentConfig<29, 32, 2, 4>, float, f16, K, K, 2, 1, false>(
+      "29 tf32 KK J2 direct", 128);
   std::printf("%d runs, %d failures\n", runs, failures);
   return failures != 0;
 }

@@ -387,18 +387,17 @@ void benchLinear(const Blas &blas, int m, int n, int k, bool full) {
   LinearBench<T, MB, J, Tokens> bench(m, n, k);
   bench.template skinny<1, 2, 1>();
   bench.template skinny<1, 2, 2>();
-  bench.template skinny<2, 4, 2>();
-  bench.template skinny<1, 2, 1, true>();
-  bench.template skinny<2, 4, 2, true>();
+  bench.template skinny<1, 2, 2, false, false>();
+  bench.template skinny<1, 2, 2, true>();
+  if (full || n < 4096 || k < 4096) {
+    bench.template skinny<1, 1, 2>();
+    bench.template skinny<2, 4, 2>();
+    bench.template skinny<1, 4, 4>();
+    bench.template skinny<1, 8, 4>();
+  }
   if (full) {
     bench.template skinny<1, 2, 1, false, false>();
-    bench.template skinny<1, 4, 2>();
-    bench.template skinny<1, 4, 4>();
-    bench.template skinny<2, 2, 2>();
-    bench.template skinny<4, 8, 2>();
-    bench.template skinny<1, 2, 2, true>();
-    bench.template skinny<1, 4, 2, true>();
-    bench.template skinny<1, 1, 2, true>();
+    bench.template skinny<1, 2, 1, true>();
   }
   if constexpr (sizeof(T) == 2)
     bench.template mma<MmaConfig<16, 128, 64, 1, 4, 4>>("gemmMma 16x128");
@@ -421,15 +420,39 @@ int check(int argc, char **argv) {
   };
   if (has("--bench")) {
     Blas blas;
+    for (int cluster : {1, 2, 4, 8})
+      for (int shared : {100, 200}) {
+        cudaLaunchConfig_t config = {};
+        cudaLaunchAttribute attribute = {};
+        attribute.id = cudaLaunchAttributeClusterDimension;
+        attribute.val.clusterDim = {unsigned(cluster), 1, 1};
+        config.gridDim = dim3(1024);
+        config.blockDim = dim3(160);
+        config.dynamicSmemBytes = shared << 10;
+        config.attrs = &attribute;
+        config.numAttrs = 1;
+        CHECK(cudaFuncSetAttribute(emptyKernel,
+                                   cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   shared << 10));
+        int count = 0;
+        CHECK(cudaOccupancyMaxActiveClusters(&count, emptyKernel, &config));
+        std::printf("clusters of %d, %d KB a block: %d at once\n", cluster,
+                    shared, count);
+      }
     benchLinear<f16, O, 1, 16>(blas, 16, 4096, 4096, true);
     benchLinear<f16, K, 1, 16>(blas, 16, 4096, 4096, true);
-    for (int m : {1, 2, 4, 8})
+    for (int m : {1, 8}) {
       benchLinear<f16, O, 1, 8>(blas, m, 4096, 4096, false);
-    for (int m : {1, 4, 8})
       benchLinear<f16, K, 1, 8>(blas, m, 4096, 4096, false);
+      benchLinear<f16, K, 1, 8>(blas, m, 1024, 1024, false);
+    }
     benchLinear<f16, O, 1, 32>(blas, 32, 4096, 4096, false);
     benchLinear<f16, O, 1, 64>(blas, 64, 4096, 4096, false);
     benchLinear<bf16, K, 2, 16>(blas, 16, 11008, 4096, false);
+    benchLinear<f16, O, 1, 16>(blas, 16, 28672, 8192, false);
+    benchLinear<f16, O, 1, 16>(blas, 16, 1024, 1024, false);
+    benchLinear<f16, O, 1, 16>(blas, 16, 4096, 1024, false);
+    benchLinear<f16, O, 1, 16>(blas, 16, 1024, 8192, false);
     benchLinear<float, K, 1, 16>(blas, 16, 4096, 4096, false);
     return failures != 0;
   }
