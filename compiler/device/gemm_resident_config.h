@@ -93,16 +93,18 @@ constexpr FUSEC_DEVICE int residentSharedBytes(int tileN, int accumulators,
          4 * consumers * staged + 16 * consumers * stages + 16;
 }
 
-/// The stages a consumer that fit beside the rest, at most `most` in all; fewer
-/// than 2 * blocksK do not pay, fewer than blocksK do not run.
+/// The stages a consumer that pay, as far as they fit: 72 KiB in flight hide
+/// the memory's latency, one tile and a half the consumer's; what is deeper is
+/// only drained when memory has no more to give. Fewer than blocksK do not run.
 constexpr FUSEC_DEVICE int residentStages(int tileN, int accumulators,
                                           int consumers, int staged,
-                                          int blocksK, int most = 24,
-                                          int limit = 227 * 1024) {
+                                          int blocksK, int limit = 227 * 1024) {
   int fixed =
       residentSharedBytes(tileN, accumulators, 0, consumers, staged, blocksK);
-  int stages = (limit - fixed) / (consumers * (residentStageBytes + 16));
-  return stages < 0 ? 0 : stages * consumers < most ? stages : most / consumers;
+  int fit = (limit - fixed) / (consumers * (residentStageBytes + 16));
+  int inFlight = tilesOf(9, consumers), tiles = tilesOf(3 * blocksK, 2);
+  int most = inFlight > tiles ? inFlight : tiles;
+  return fit < 0 ? 0 : fit < most ? fit : most;
 }
 
 /// What the template takes. Besides, A is mapped (16-bit types: either major;

@@ -32,6 +32,9 @@ static void findEncode() {
   encode = reinterpret_cast<Encode>(entry);
 }
 
+/// Bytes that a miss of the copies brings into L2.
+static int promotion = 128;
+
 /// The map of `outer` rows of `inner` elements, a pitch of `ld`, in boxes
 /// swizzled by 128 bytes. `read`: tf32 matrices are rounded as they are copied.
 template <class T>
@@ -54,7 +57,9 @@ TensorMap mapOf(const T *base, i64 inner, i64 outer, i64 ld, int boxInner,
   CUresult result = encode(
       &map, type, batches > 1 ? 3 : 2, const_cast<T *>(base), sizes, strides,
       boxes, ones, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+      promotion == 256 ? CU_TENSOR_MAP_L2_PROMOTION_L2_256B
+                       : CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS) {
     std::printf("cuTensorMapEncodeTiled: %d (inner %lld outer %lld ld %lld)\n",
                 int(result), inner, outer, ld);

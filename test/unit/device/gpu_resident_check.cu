@@ -225,16 +225,11 @@ void benchGates(i64 m) {
   CHECK(cudaMalloc(&y, m * n * 2));
   CHECK(cudaMalloc(&copy, m * (n + k)));
   Maps maps = {};
-  WgmmaBox box = wgmmaBox(false, 64, 2);
-  maps.a[0] = mapOf(x, k, m, k, 64, residentRows);
-  maps.b[0][0] = mapOf(w1, n, k, n, box.inner, box.outer);
-  maps.b[0][1] = mapOf(w2, n, k, n, box.inner, box.outer);
-  maps.y = mapOf(y, n, m, n, 64, residentResultRows, false);
   std::vector<Timed> bodies;
   std::printf("gate, %lld rows, 128 to 64, f16\n", m);
   double *worst;
   CHECK(cudaMalloc(&worst, 8));
-  auto add = [&](auto config, auto form, const char *name) {
+  auto add = [&](auto config, auto form, std::string name) {
     typedef decltype(config) Config;
     int shared =
         residentSharedBytes(Config::tileN, 2, Config::stages, Config::consumers,
@@ -250,35 +245,111 @@ void benchGates(i64 m) {
     gateError<<<512, 64>>>(x, w1, w2, b1, b2, y, m, n, k, 37, worst);
     double off;
     CHECK(cudaMemcpy(&off, worst, 8, cudaMemcpyDeviceToHost));
-    std::printf("  %-46s worst relative error %.2e\n", name, off);
+    std::printf("  %-46s worst relative error %.2e\n", name.c_str(), off);
     bodies.push_back({name, body});
   };
   Width<int(Form::Exact)> exact;
   Width<int(Form::Tanh)> tanh;
   Width<int(Form::Approximate)> approximate;
-  add(ResidentConfig<64, 64, 3, 6>(), exact, "3 x 6 stages, exact");
-  add(ResidentConfig<64, 64, 3, 6>(), tanh, "3 x 6 stages, tanh");
-  add(ResidentConfig<64, 64, 3, 6>(), approximate, "3 x 6 stages, approximate");
-  add(ResidentConfig<64, 64, 3, 6, 1>(), approximate,
-      "3 x 6 stages, rows first out");
-  add(ResidentConfig<64, 64, 3, 6, 2>(), approximate,
-      "3 x 6 stages, results first out");
-  add(ResidentConfig<64, 64, 3, 6, 3>(), approximate, "3 x 6 stages, both");
-  add(ResidentConfig<64, 64, 3, 2>(), approximate, "3 x 2 stages, approximate");
-  add(ResidentConfig<64, 64, 3, 3>(), approximate, "3 x 3 stages, approximate");
-  add(ResidentConfig<64, 64, 3, 4>(), approximate, "3 x 4 stages, approximate");
-  add(ResidentConfig<64, 64, 2, 4>(), approximate, "2 x 4 stages, approximate");
-  add(ResidentConfig<64, 64, 2, 10>(), approximate,
-      "2 x 10 stages, approximate");
+  for (int bytes : {128, 256}) {
+    promotion = bytes;
+    WgmmaBox box = wgmmaBox(false, 64, 2);
+    maps.a[0] = mapOf(x, k, m, k, 64, residentRows);
+    maps.b[0][0] = mapOf(w1, n, k, n, box.inner, box.outer);
+    maps.b[0][1] = mapOf(w2, n, k, n, box.inner, box.outer);
+    maps.y = mapOf(y, n, m, n, 64, residentResultRows, false);
+    std::string suffix = bytes == 256 ? ", 256 B a miss" : "";
+    if (bytes == 128) {
+      add(ResidentConfig<64, 64, 3, 3>(), exact, "3 x 3 stages, exact");
+      add(ResidentConfig<64, 64, 3, 3>(), tanh, "3 x 3 stages, tanh");
+      add(ResidentConfig<64, 64, 2, 4>(), approximate,
+          "2 x 4 stages, approximate");
+    }
+    add(ResidentConfig<64, 64, 3, 3>(), approximate,
+        "3 x 3 stages, approximate" + suffix);
+    add(ResidentConfig<64, 64, 3, 4>(), approximate,
+        "3 x 4 stages, approximate" + suffix);
+    add(ResidentConfig<64, 64, 3, 6>(), approximate,
+        "3 x 6 stages, approximate" + suffix);
+    add(ResidentConfig<64, 64, 3, 3, 1>(), approximate,
+        "3 x 3 stages, rows first out" + suffix);
+    add(ResidentConfig<64, 64, 3, 3, 3>(), approximate,
+        "3 x 3 stages, both first out" + suffix);
+  }
+  promotion = 128;
   i64 half = m * (n + k);
   bodies.push_back(
       {"copy of as many bytes", [=] {
          CHECK(cudaMemcpyAsync(copy, x, half, cudaMemcpyDeviceToDevice));
        }});
-  timeInTurn(bodies, true);
+  timeInTurn(bodies, true, 30);
   std::printf("  (L2 flushed by reading)\n");
-  timeInTurn(bodies, false);
+  timeInTurn(bodies, false, 30);
   for (void *p : {x, w1, w2, b1, b2, y, copy})
+    CHECK(cudaFree(p));
+}
+
+/// y = relu(x W + b), all of one type.
+template <class T> struct Linear {
+  typedef float Accumulator;
+  static constexpr int accumulators = 1;
+  typedef Pack<RowOperand<T, Contiguous, 16>> Operands;
+  typedef Pack<Mapped<FullResult<T, Stride, Contiguous, 16>>> Results;
+  Operands operands;
+  Results results;
+  FUSEC_DEVICE static void apply(const float (&acc)[1], float bias, float &y) {
+    y = relu(acc[0] + bias);
+  }
+};
+
+template <class Config, class T>
+__global__ void __launch_bounds__(Config::threads, 1)
+    linearKernel(const __grid_constant__ Maps maps, const T *b, T *y, int m,
+                 int k) {
+  constexpr int n = Config::columns;
+  typedef Segment<Mapped<Matrix<T, Major::K, 16>>,
+                  Mapped<Matrix<T, Major::K, 16>>>
+      Main;
+  Main main = {};
+  main.a.map = &maps.a[0];
+  main.b[0].map = &maps.b[0][0];
+  main.k = k;
+  gemmResident<Config>({m, n, 1}, Linear<T>{{{b}}, {{{y, {n}}, &maps.y}}},
+                       main);
+}
+
+template <class T, int N, int K> void benchLinear(i64 m) {
+  constexpr int consumers = residentConsumers(N, 1);
+  constexpr int staged = residentStagedBytes(N, sizeof(T));
+  constexpr int blocksK = residentBlocksK(K, sizeof(T));
+  constexpr int stages = residentStages(N, 1, consumers, staged, blocksK);
+  typedef ResidentConfig<N, N, consumers, stages> Config;
+  T *x = filled<T>(m * K, 1.0f, 1), *w = filled<T>(N * K, 0.1f, 7),
+    *b = filled<T>(N, 0.5f, 3), *y, *copy;
+  CHECK(cudaMalloc(&y, m * N * sizeof(T)));
+  i64 half = m * (N + K) * sizeof(T) / 2;
+  CHECK(cudaMalloc(&copy, half));
+  constexpr int perRow = wgmmaRowBytes / int(sizeof(T));
+  Maps maps = {};
+  maps.a[0] = mapOf(x, K, m, K, perRow, residentRows);
+  maps.b[0][0] = mapOf(w, K, N, K, perRow, N);
+  maps.y = mapOf(y, N, m, N, perRow, residentResultRows, false);
+  std::printf("linear, %lld rows, %d to %d, %d bytes, %d x %d stages\n", m, K,
+              N, int(sizeof(T)), consumers, stages);
+  int shared = residentSharedBytes(N, 1, stages, consumers, staged, blocksK);
+  timeInTurn({{"resident",
+               [=] {
+                 launchClusters(linearKernel<Config, T>,
+                                residentGrid(int(m), 132), Config::threads,
+                                shared, 1, maps, b, y, int(m), K);
+               }},
+              {"copy of as many bytes",
+               [=] {
+                 CHECK(cudaMemcpyAsync(copy, N < K ? (void *)x : (void *)y,
+                                       half, cudaMemcpyDeviceToDevice));
+               }}},
+             true, 30);
+  for (void *p : {x, w, b, y, copy})
     CHECK(cudaFree(p));
 }
 
@@ -294,6 +365,12 @@ int check(int argc, char **argv) {
   if (has("--bench")) {
     benchGates(4 * 256 * 256);
     benchGates(4 << 20);
+    benchLinear<f16, 64, 64>(2 << 20);
+    benchLinear<f16, 128, 128>(2 << 20);
+    benchLinear<f16, 256, 128>(1 << 20);
+    benchLinear<bf16, 128, 256>(1 << 20);
+    benchLinear<float, 64, 128>(1 << 20);
+    benchLinear<float, 128, 64>(1 << 20);
     return 0;
   }
   smallOnly = has("--small");

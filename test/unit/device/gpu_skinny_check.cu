@@ -315,10 +315,10 @@ template <class T, Major MB, int J, int Tokens> struct LinearBench {
                            ? mapOf(p.w[j], p.k, p.n, p.k, box.inner, box.outer)
                            : mapOf(p.w[j], p.n, p.k, p.n, box.inner, box.outer);
       char name[80];
-      std::snprintf(name, sizeof name,
-                    "n%d cluster %d, %d an SM, %d stages%s%s", 64 * Blocks,
-                    Cluster, Together, stages, Pack ? ", packed" : "",
-                    Streamed ? "" : ", no hint");
+      std::snprintf(
+          name, sizeof name, "n%d cluster %d, %d an SM, %d stages%s%s%s",
+          64 * Blocks, Cluster, Together, stages, Pack ? ", packed" : "",
+          Streamed ? "" : ", no hint", promotion == 256 ? ", 256 B" : "");
       LinearProblem<T> q = p;
       bodies.push_back(
           {name, [=] {
@@ -385,19 +385,30 @@ template <class T, Major MB, int J, int Tokens> struct LinearBench {
 template <class T, Major MB, int J, int Tokens>
 void benchLinear(const Blas &blas, int m, int n, int k, bool full) {
   LinearBench<T, MB, J, Tokens> bench(m, n, k);
-  bench.template skinny<1, 2, 1>();
-  bench.template skinny<1, 2, 2>();
-  bench.template skinny<1, 2, 2, false, false>();
+  bool large = i64(n) * k * J > 64 << 20;
+  for (int bytes : {128, 256}) {
+    promotion = bytes;
+    bench.template skinny<1, 2, 2>();
+    bench.template skinny<1, 2, 2, false, false>();
+    if (large) {
+      bench.template skinny<1, 1, 2>();
+      bench.template skinny<1, 1, 2, false, false>();
+      bench.template skinny<2, 1, 2, false, false>();
+      bench.template skinny<2, 1, 1, false, false>();
+      bench.template skinny<4, 1, 1, false, false>();
+      bench.template skinny<4, 2, 1, false, false>();
+    } else {
+      bench.template skinny<1, 2, 1>();
+      bench.template skinny<1, 1, 2>();
+    }
+  }
+  promotion = 128;
   bench.template skinny<1, 2, 2, true>();
-  if (full || n < 4096 || k < 4096) {
-    bench.template skinny<1, 1, 2>();
-    bench.template skinny<2, 4, 2>();
+  bench.template skinny<1, 2, 2, true, false>();
+  bench.template skinny<1, 1, 2, true, false>();
+  if (full) {
     bench.template skinny<1, 4, 4>();
     bench.template skinny<1, 8, 4>();
-  }
-  if (full) {
-    bench.template skinny<1, 2, 1, false, false>();
-    bench.template skinny<1, 2, 1, true>();
   }
   if constexpr (sizeof(T) == 2)
     bench.template mma<MmaConfig<16, 128, 64, 1, 4, 4>>("gemmMma 16x128");
@@ -441,18 +452,12 @@ int check(int argc, char **argv) {
       }
     benchLinear<f16, O, 1, 16>(blas, 16, 4096, 4096, true);
     benchLinear<f16, K, 1, 16>(blas, 16, 4096, 4096, true);
-    for (int m : {1, 8}) {
-      benchLinear<f16, O, 1, 8>(blas, m, 4096, 4096, false);
-      benchLinear<f16, K, 1, 8>(blas, m, 4096, 4096, false);
-      benchLinear<f16, K, 1, 8>(blas, m, 1024, 1024, false);
-    }
-    benchLinear<f16, O, 1, 32>(blas, 32, 4096, 4096, false);
+    benchLinear<f16, K, 1, 8>(blas, 1, 4096, 4096, false);
     benchLinear<f16, O, 1, 64>(blas, 64, 4096, 4096, false);
     benchLinear<bf16, K, 2, 16>(blas, 16, 11008, 4096, false);
     benchLinear<f16, O, 1, 16>(blas, 16, 28672, 8192, false);
-    benchLinear<f16, O, 1, 16>(blas, 16, 1024, 1024, false);
-    benchLinear<f16, O, 1, 16>(blas, 16, 4096, 1024, false);
-    benchLinear<f16, O, 1, 16>(blas, 16, 1024, 8192, false);
+    benchLinear<f16, O, 1, 16>(blas, 16, 11008, 4096, false);
+    benchLinear<f16, O, 1, 16>(blas, 16, 4096, 11008, false);
     benchLinear<float, K, 1, 16>(blas, 16, 4096, 4096, false);
     return failures != 0;
   }
