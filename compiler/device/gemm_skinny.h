@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Roots with few rows on sm_90a, which the weights' bytes bound: the weights
+// are the 64-row side of wgmma and the rows of A its narrow side. The blocks of
+// a cluster contract a part of K each, write their partial sums to each
+// other's shared memory, and each adds, in the order of the blocks, and
+// evaluates a slice of the columns.
+
+#ifndef FUSEC_DEVICE_GEMM_SKINNY_H
+#define FUSEC_DEVICE_GEMM_SKINNY_H
+
+#include "gemm_skinny_config.h"
+#include "gemm_wgmma.h"
+#include "prelude_cluster.h"
+
+namespace fusec {
+
+/// Weights that the compiler has packed (skinnyPackedOffset), 128-byte aligned;
+/// floats are rounded to tf32. `blocksK` counts blocks of 128 bytes of K.
+template <class T> struct Packed {
+  typedef T Element;
+  static constexpr Major major = Major::K;
+  const T *pointer;
+  int blocksK;
+  Unbatched batch = {};
+
+  FUSEC_DEVICE i64 offset(i64 column, i64 k) const {
+    return skinnyPackedOffset(int(column), int(k), blocksK, sizeof(T)) /
+           i64(sizeof(T));
+  }
+  FUSEC_DEVICE const T *at(i64) const { return pointer; }
+};
+
+#ifdef FUSEC_HOST
+
+/// The first block of a cluster does its tile; K is not split.
+template <class Config, class Epilogue, class... Segments>
+void gemmSkinny(const Shape &shape, const Epilogue &epilogue,
+                const Segments &...segments) {
+  int &block = launch::coordinates.block[0];
+  int own = block;
+  if (own % Config::cluster == 0) {
+    block = own / Config::cluster;
+    hostGemm<Config>(shape, 1, epilogue, segments...);
+  }
+  block = own;
+}
+
+#else
+namespace detail {
+
+template <class Config, int J> struct SkinnyMemory {
+  static constexpr u32 stageBytes =
+      skinnyStageBytes(Config::tokens, Config::blocks, J);
+  static constexpr u32 weightBytes = Config::tileN * wgmmaRowBytes;
+  u32 base, barriers;
+
+  FUSEC_DEVICE SkinnyMemory() {
+    base = primitive::sharedAddress(launch::sharedMemory());
+    barriers = base + skinnyBarrierOffset(Config::tokens, Config::blocks,
+                                          Config::stages, Config::cluster, J);
+  }
+  FUSEC_DEVICE u32 full(u32 stage) const { return barriers + stage * 16; }
+  FUSEC_DEVICE u32 empty(u32 stage) const { return barriers + stage * 16 + 8; }
+  FUSEC_DEVICE u32 stage(u32 stage) const { return base + stage * stageBytes; }
+  /// Where the partial sums of one block for one token of one accumulator lie.
+  static FUSEC_DEVICE u32 received(int from, int j, int token) {
+    return skinnyReceivedOffset(Config::tokens, Config::blocks, Config::stages,
+                                J) +
+           ((from * J + j) * Config::tokens + token) *
+               (skinnyPitch(Config::blocks, Config::cluster) * 4);
+  }
+  FUSEC_DEVICE void start() const {
+    if (launch::thread() == 0) {
+      for (u32 s = 0; s < Config::stages; ++s) {
+        primitive::initBarrier(full(s), 1);
+        primitive::initBarrier(empty(s), 4);
+      }
+      primitive::fenceBarriers();
+    }
+    launch::barrier();
+  }
+};
+
+/// How the tile of a matrix lies in a stage.
+template <class MatrixType, int Tile> struct SkinnyOperand {
+  typedef typename MatrixType::Element T;
+  static constexpr bool alongK = MatrixType::major == Major::K;
+  static_assert(MatrixType::major != Major::Strided &&
+                    (alongK || (sizeof(T) == 2 && Tile % 64 == 0)),
+                "a matrix that the tensor cores read from shared memory");
+  static constexpr WgmmaBox box = wgmmaBox(alongK, Tile, sizeof(T));
+  static constexpr u32 boxBytes = box.inner * box.outer * sizeof(T);
+  /// What a step of 32 bytes of K adds to the descriptor.
+  static constexpr u64 step = (alongK ? 32 : 16 * wgmmaRowBytes) / 16;
+
+  static FUSEC_DEVICE void prefetch(const MatrixType &matrix) {
+    if constexpr (!isSame<MatrixType, Packed<T>>)
+      primitive::prefetchMap(matrix.map);
+  }
+  template <bool Streamed>
+  static FUSEC_DEVICE void copy(const MatrixType &matrix, u64 policy, u32 to,
+                                u32 barrier, int outer, int k, int batch) {
+    if constexpr (isSame<MatrixType, Packed<T>>) {
+      const T *from = matrix.pointer + matrix.offset(outer, k);
+      FUSEC_UNROLL
+      for (int i = 0; i < Tile / 64; ++i) {
+        if constexpr (Streamed)
+          primitive::copyBytesAs(policy, to + i * skinnyBlockBytes, from,
+                                 skinnyBlockBytes, barrier);
+        else
+          primitive::copyBytes(to + i * skinnyBlockBytes, from,
+                               skinnyBlockBytes, barrier);
+        from += i64(matrix.blocksK) * (skinnyBlockBytes / int(sizeof(T)));
+      }
+      return;
+    } else {
+      copyBoxes<Streamed>(matrix, policy, to, barrier, outer, k, batch);
+    }
+  }
+  template <bool Streamed>
+  static FUSEC_DEVICE void copyBoxes(const MatrixType &matrix, u64 policy,
+                                     u32 to, u32 barrier, int outer, int k,
+                                     int batch) {
+    FUSEC_UNROLL
+    for (int i = 0; i < box.count; ++i) {
+      int x = alongK ? k : outer + i * box.inner, y = alongK ? outer : k;
+      u32 at = to + i * boxBytes;
+      constexpr bool batched = !isSame<decltype(matrix.batch), Unbatched>;
+      if constexpr (batched && Streamed)
+        primitive::copyBoxAs(policy, at, matrix.map, barrier, x, y, batch);
+      else if constexpr (batched)
+        primitive::copyBox<1>(at, matrix.map, barrier, x, y, batch);
+      else if constexpr (Streamed)
+        primitive::copyBoxAs(policy, at, matrix.map, barrier, x, y);
+      else
+        primitive::copyBox<1>(at, matrix.map, barrier, x, y);
+    }
+  }
+};
+
+/// The first copies do not wait for their maps one after the other.
+template <class Config, int J, class SegmentType>
+FUSEC_DEVICE void skinnyPrefetch(const SegmentType &segment) {
+  FUSEC_UNROLL
+  for (int j = 0; j < J; ++j)
+    SkinnyOperand<typename SegmentType::B, Config::tileN>::prefetch(
+        segment.b[j]);
+  SkinnyOperand<typename SegmentType::A, Config::tokens>::prefetch(segment.a);
+}
+
+template <class Config, int J, class SegmentType>
+FUSEC_DEVICE void
+skinnyProduce(const SegmentType &segment, TilePlace tile, Split split,
+              u64 policy, const SkinnyMemory<Config, J> &memory, u32 &at) {
+  typedef SkinnyOperand<typename SegmentType::A, Config::tokens> A;
+  typedef SkinnyOperand<typename SegmentType::B, Config::tileN> B;
+  static_assert(A::alongK, "rows of A are K-major");
+  KRange range = rangeOf(segment.k, Config::tileK, split);
+  for (int k = range.first; k < range.last; k += Config::tileK, ++at) {
+    u32 stage = at % Config::stages, round = at / Config::stages;
+    u32 to = memory.stage(stage), full = memory.full(stage);
+    primitive::waitBarrier(memory.empty(stage), (round & 1) ^ 1);
+    primitive::arriveExpecting(full, memory.stageBytes);
+    FUSEC_UNROLL
+    for (int j = 0; j < J; ++j)
+      B::template copy<Config::streamed>(segment.b[j], policy,
+                                         to + j * memory.weightBytes, full,
+                                         tile.n * Config::tileN, k, tile.batch);
+    A::template copy<false>(segment.a, policy, to + J * memory.weightBytes,
+                            full, tile.m * Config::tokens, k, tile.batch);
+  }
+}
+
+template <class Config, int J>
+using SkinnyAccumulators = float[J][Config::blocks][Config::tokens / 2];
+
+template <class Config, int J>
+FUSEC_DEVICE void skinnyPin(SkinnyAccumulators<Config, J> &acc) {
+  FUSEC_UNROLL
+  for (int j = 0; j < J; ++j)
+    FUSEC_UNROLL
+  for (int b = 0; b < Config::blocks; ++b)
+    FUSEC_UNROLL
+  for (int i = 0; i < Config::tokens / 2; ++i)
+    primitive::pin(acc[j][b][i]);
+}
+
+template <class Config, int J, class SegmentType>
+FUSEC_DEVICE void skinnyConsume(const SegmentType &segment, Split split,
+                                const SkinnyMemory<Config, J> &memory, u32 &at,
+                                SkinnyAccumulators<Config, J> &acc) {
+  typedef typename SegmentType::A::Element T;
+  static_assert(SegmentType::accumulators == J, "one B an accumulator");
+  static_assert(isSame<T, typename SegmentType::B::Element>,
+                "operands of one type");
+  static_assert(Config::tileK * int(sizeof(T)) == wgmmaRowBytes,
+                "a tile's K is a row of the swizzle");
+  typedef SkinnyOperand<typename SegmentType::A, Config::tokens> A;
+  typedef SkinnyOperand<typename SegmentType::B, Config::tileN> B;
+  KRange range = rangeOf(segment.k, Config::tileK, split);
+  int tiles = tilesOf(range.last - range.first, Config::tileK);
+  u32 last = 0;
+  for (int t = 0; t < tiles; ++t, ++at) {
+    u32 stage = at % Config::stages;
+    primitive::waitBarrier(memory.full(stage), at / Config::stages & 1);
+    u64 w = primitive::tileDescriptor(memory.stage(stage), B::boxBytes);
+    u64 x = primitive::tileDescriptor(
+        memory.stage(stage) + J * memory.weightBytes, A::boxBytes);
+    primitive::fenceWgmma();
+    FUSEC_UNROLL
+    for (int step = 0; step < wgmmaRowBytes / 32; ++step)
+      FUSEC_UNROLL
+    for (int j = 0; j < J; ++j)
+      FUSEC_UNROLL
+    for (int b = 0; b < Config::blocks; ++b)
+      primitive::NarrowWgmma<T, Config::tokens>::template run<!B::alongK,
+                                                              false>(
+          acc[j][b],
+          w + step * B::step +
+              (j * Config::blocks + b) * (64 * wgmmaRowBytes / 16),
+          x + step * A::step, 1);
+    primitive::commitWgmma();
+    // The previous stage has been read when only this one is under way.
+    primitive::waitWgmma<1>();
+    if (t > 0 && launch::lane() == 0)
+      primitive::arrive(memory.empty(last));
+    last = stage;
+  }
+  primitive::waitWgmma<0>();
+  skinnyPin<Config, J>(acc);
+  if (tiles > 0 && launch::lane() == 0)
+    primitive::arrive(memory.empty(last));
+}
+
+/// Writes each slice of the accumulators to the block that finishes it.
+template <class Config, int J>
+FUSEC_DEVICE void skinnySend(int rank, const SkinnyMemory<Config, J> &memory,
+                             const SkinnyAccumulators<Config, J> &acc) {
+  int lane = launch::lane();
+  FUSEC_UNROLL
+  for (int b = 0; b < Config::blocks; ++b)
+    FUSEC_UNROLL
+  for (int half = 0; half < 2; ++half) {
+    // Eight neighbouring columns a warp: never of two slices.
+    int column = b * 64 + (launch::warp() & 3) * 16 + half * 8;
+    int owner = column / Config::slice;
+    u32 to = memory.base + memory.received(rank, 0, (lane & 3) * 2) +
+             (column % Config::slice + (lane >> 2)) * 4;
+    if constexpr (Config::cluster > 1)
+      to = primitive::addressInCluster(to, owner);
+    FUSEC_UNROLL
+    for (int j = 0; j < J; ++j)
+      FUSEC_UNROLL
+    for (int i = 0; i < Config::tokens / 2; i += 4)
+      FUSEC_UNROLL
+    for (int e = 0; e < 2; ++e)
+      primitive::storeInCluster(to + memory.received(0, j, i * 2 + e) -
+                                    memory.received(0, 0, 0),
+                                acc[j][b][i + half * 2 + e]);
+  }
+}
+
+/// A thread's runs of four columns of one token.
+template <class Config> struct SkinnyRuns {
+  static constexpr int perToken = Config::slice / 4;
+  static constexpr int count = Config::tokens * perToken;
+  static constexpr int perThread = (count + 127) / 128;
+  /// Runs whose operands are read before the sums are there.
+  static constexpr int ahead = perThread < 2 ? perThread : 2;
+};
+
+template <class Config, class Epilogue, int J> struct SkinnyFinish {
+  typedef SkinnyRuns<Config> Runs;
+  const Epilogue &epilogue;
+  const Shape &shape;
+  TilePlace tile;
+  int rank;
+  Values<4, typename Epilogue::Operands> operands[Runs::ahead];
+
+  FUSEC_DEVICE Place place(int i) const {
+    int run = i * 128 + launch::thread();
+    int row = tile.m * Config::tokens + run / Runs::perToken;
+    int column = tile.n * Config::tileN + rank * Config::slice +
+                 run % Runs::perToken * 4;
+    bool inside = run < Runs::count && row < shape.m;
+    return {tile.batch, row, column, inside ? min(shape.n - column, 4) : 0};
+  }
+  FUSEC_DEVICE void readAhead() {
+    FUSEC_UNROLL
+    for (int i = 0; i < Runs::ahead; ++i) {
+      Place at = place(i);
+      if (at.count > 0)
+        readPack(epilogue.operands, at, operands[i]);
+    }
+  }
+  FUSEC_DEVICE void run() {
+    FUSEC_UNROLL
+    for (int i = 0; i < Runs::perThread; ++i) {
+      Place at = place(i);
+      if (at.count <= 0)
+        continue;
+      if (i >= Runs::ahead)
+        readPack(epilogue.operands, at, operands[i % Runs::ahead]);
+      int run = i * 128 + launch::thread();
+      float sums[J][4] = {};
+      FUSEC_UNROLL
+      for (int from = 0; from < Config::cluster; ++from)
+        FUSEC_UNROLL
+      for (int j = 0; j < J; ++j) {
+        const unsigned char *p =
+            launch::sharedMemory() +
+            SkinnyMemory<Config, J>::received(from, j, run / Runs::perToken) +
+            run % Runs::perToken * 16;
+        Vec<float, 4> part = load<4>(reinterpret_cast<const float *>(p));
+        FUSEC_UNROLL
+        for (int c = 0; c < 4; ++c)
+          sums[j][c] = from == 0 ? part[c] : sums[j][c] + part[c];
+      }
+      Values<4, typename Epilogue::Results> results;
+      FUSEC_UNROLL
+      for (int c = 0; c < 4; ++c) {
+        float values[J];
+        FUSEC_UNROLL
+        for (int j = 0; j < J; ++j)
+          values[j] = sums[j][c];
+        applyAt<Epilogue>(c, values, operands[i % Runs::ahead], results);
+      }
+      writePack(epilogue.results, at, results);
+    }
+  }
+};
+
+} // namespace detail
+
+/// One tile a cluster: skinnyGrid() blocks.
+template <class Config, class Epilogue, class... Segments>
+FUSEC_DEVICE void gemmSkinny(const Shape &shape, const Epilogue &epilogue,
+                             const Segments &...segments) {
+  constexpr int J = Epilogue::accumulators;
+  static_assert(isSame<typename Epilogue::Accumulator, float>,
+                "tensor cores accumulate in float");
+  static_assert(skinnyRegisters(Config::tokens, Config::blocks, J) <= 128,
+                "accumulators that fit the registers");
+  constexpr int cluster = Config::cluster;
+  detail::SkinnyMemory<Config, J> memory;
+  if (launch::thread() == 128)
+    (detail::skinnyPrefetch<Config, J>(segments), ...);
+  memory.start();
+  // Nobody writes to a block that has not started.
+  if constexpr (cluster > 1)
+    primitive::arriveInCluster();
+  int rank = launch::block() % cluster;
+  // Neighbouring clusters read neighbouring columns.
+  TilePlace tile =
+      tileOf(launch::block() / cluster, tilesOf(shape.m, Config::tokens),
+             tilesOf(shape.n, Config::tileN));
+  Split split{rank, cluster};
+  u32 at = 0;
+  if (launch::warp() == 4) {
+    if (launch::lane() == 0)
+      (detail::skinnyProduce<Config, J>(segments, tile, split,
+                                        primitive::streamPolicy(), memory, at),
+       ...);
+    launch::warpBarrier();
+    if constexpr (cluster > 1) {
+      primitive::waitForCluster();
+      primitive::arriveInCluster();
+      primitive::waitForCluster();
+    } else {
+      launch::barrier();
+    }
+    return;
+  }
+  detail::SkinnyFinish<Config, Epilogue, J> finish{epilogue, shape, tile, rank};
+  finish.readAhead();
+  detail::SkinnyAccumulators<Config, J> acc = {};
+  detail::skinnyPin<Config, J>(acc);
+  (detail::skinnyConsume<Config, J>(segments, split, memory, at, acc), ...);
+  if constexpr (cluster > 1)
+    primitive::waitForCluster();
+  detail::skinnySend<Config, J>(rank, memory, acc);
+  if constexpr (cluster > 1) {
+    primitive::arriveInCluster();
+    primitive::waitForCluster();
+  } else {
+    launch::barrier();
+  }
+  finish.run();
+}
+
+#endif // FUSEC_HOST
+
+} // namespace fusec
+
+#endif // FUSEC_DEVICE_GEMM_SKINNY_H

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The constants of roots with few rows, whose K is split over the blocks of a
+// cluster, and the layout of their shared memory. Plain C++ arithmetic:
+// generated kernels, the scheduler, the emitter and the host tests share it.
+
+#ifndef FUSEC_DEVICE_GEMM_SKINNY_CONFIG_H
+#define FUSEC_DEVICE_GEMM_SKINNY_CONFIG_H
+
+#include "gemm_wgmma_config.h"
+
+#ifndef FUSEC_DEVICE
+#define FUSEC_DEVICE inline
+#define FUSEC_DEVICE_PLAIN
+#endif
+
+namespace fusec {
+
+/// The instruction's 64-row side takes columns of the weights, its narrow side
+/// `Tokens` rows of A (8 to 64, a multiple of 8). A tile is 64 * Blocks
+/// columns of one accumulator; the `Cluster` blocks of a cluster (1, 2, 4 or 8)
+/// contract a part of K each and finish a slice of its columns each.
+/// `Streamed`: weights leave L2 first, for when the next run does not find them
+/// there; what the previous kernel left then stays.
+template <int Tokens, int Blocks, int TileK, int Stages, int Cluster,
+          bool Streamed = true>
+struct SkinnyConfig {
+  static constexpr int tokens = Tokens, blocks = Blocks;
+  static constexpr int tileM = Tokens, tileN = 64 * Blocks, tileK = TileK;
+  static constexpr int stages = Stages, cluster = Cluster;
+  static constexpr int slice = tileN / Cluster;
+  static constexpr int threads = 128 + 32;
+  static constexpr bool streamed = Streamed;
+  static_assert(Tokens % 8 == 0 && Tokens >= 8 && Tokens <= 64,
+                "a width of the instruction");
+  static_assert(Blocks == 1 || Blocks == 2 || Blocks == 4,
+                "slices of whole fragments");
+  static_assert(Cluster == 1 || Cluster == 2 || Cluster == 4 || Cluster == 8,
+                "a portable cluster");
+  static_assert(Stages >= 2, "a stage to read and one to fill");
+};
+
+/// Packed weights: blocks of 64 columns by 128 bytes of K as they lie in shared
+/// memory, all blocks of K of the first 64 columns, then the next ones; zeros
+/// fill up both, the columns to whole tiles. One contiguous copy a block, and
+/// no tensor map to fetch first.
+constexpr int skinnyBlockBytes = 64 * wgmmaRowBytes;
+constexpr FUSEC_DEVICE long long
+skinnyPackedOffset(int column, int k, int blocksK, int elementBytes) {
+  int perRow = wgmmaRowBytes / elementBytes;
+  int byte = k % perRow * elementBytes;
+  long long block = (long long)(column / 64) * blocksK + k / perRow;
+  return block * skinnyBlockBytes + column % 64 * wgmmaRowBytes +
+         ((byte / 16) ^ (column & 7)) * 16 + byte % 16;
+}
+constexpr FUSEC_DEVICE long long skinnyPackedBytes(int n, int k, int blocks,
+                                                   int elementBytes) {
+  return (long long)tilesOf(n, 64 * blocks) * blocks *
+         tilesOf(k, wgmmaRowBytes / elementBytes) * skinnyBlockBytes;
+}
+
+constexpr FUSEC_DEVICE int skinnyTokens(int m) {
+  return m > 64 ? 64 : m <= 8 ? 8 : tilesOf(m, 8) * 8;
+}
+
+/// A thread's accumulators, at most 128.
+constexpr FUSEC_DEVICE int skinnyRegisters(int tokens, int blocks,
+                                           int accumulators) {
+  return tokens / 2 * blocks * accumulators;
+}
+
+constexpr FUSEC_DEVICE int skinnyStageBytes(int tokens, int blocks,
+                                            int accumulators) {
+  return (accumulators * 64 * blocks + tokens) * wgmmaRowBytes;
+}
+
+/// Floats between the tokens of a received slice; the padding keeps the
+/// fragments' stores from meeting in a bank.
+constexpr FUSEC_DEVICE int skinnyPitch(int blocks, int cluster) {
+  return 64 * blocks / cluster + 4;
+}
+/// The partial sums of all blocks of the cluster for this block's slice.
+constexpr FUSEC_DEVICE int skinnyReceivedBytes(int tokens, int blocks,
+                                               int cluster, int accumulators) {
+  return cluster * accumulators * tokens * skinnyPitch(blocks, cluster) * 4;
+}
+
+/// Where the parts of the dynamic shared memory begin: the ring at 0, then what
+/// is received, then the barriers.
+constexpr FUSEC_DEVICE int skinnyReceivedOffset(int tokens, int blocks,
+                                                int stages, int accumulators) {
+  return stages * skinnyStageBytes(tokens, blocks, accumulators);
+}
+constexpr FUSEC_DEVICE int skinnyBarrierOffset(int tokens, int blocks,
+                                               int stages, int cluster,
+                                               int accumulators) {
+  return skinnyReceivedOffset(tokens, blocks, stages, accumulators) +
+         skinnyReceivedBytes(tokens, blocks, cluster, accumulators);
+}
+constexpr FUSEC_DEVICE int skinnySharedBytes(int tokens, int blocks, int stages,
+                                             int cluster, int accumulators) {
+  return skinnyBarrierOffset(tokens, blocks, stages, cluster, accumulators) +
+         16 * stages;
+}
+
+/// The stages that fit a share of 1 / `together` of a multiprocessor.
+constexpr FUSEC_DEVICE int skinnyStages(int tokens, int blocks, int cluster,
+                                        int accumulators, int together,
+                                        int most = 16) {
+  int limit = 227 * 1024 / together - (together > 1 ? 1024 : 0);
+  int stages =
+      (limit - skinnyReceivedBytes(tokens, blocks, cluster, accumulators)) /
+      (skinnyStageBytes(tokens, blocks, accumulators) + 16);
+  return stages < 0 ? 0 : stages < most ? stages : most;
+}
+
+/// What the template takes. Besides, A is K-major, and both are mapped.
+constexpr FUSEC_DEVICE bool isSkinnyLegal(int tokens, int blocks, int stages,
+                                          int cluster, int accumulators,
+                                          bool weightsAlongK,
+                                          int elementBytes) {
+  return skinnyRegisters(tokens, blocks, accumulators) <= 128 && stages >= 2 &&
+         skinnySharedBytes(tokens, blocks, stages, cluster, accumulators) <=
+             227 * 1024 &&
+         (elementBytes == 2 || (elementBytes == 4 && weightsAlongK));
+}
+
+/// Exactly sized; the launch has clusters of `cluster` blocks.
+constexpr FUSEC_DEVICE int skinnyGrid(int m, int n, int batch, int tokens,
+                                      int blocks, int cluster) {
+  return tilesOf(m, tokens) * tilesOf(n, 64 * blocks) * batch * cluster;
+}
+
+} // namespace fusec
+
+#ifdef FUSEC_DEVICE_PLAIN
+#undef FUSEC_DEVICE
+#undef FUSEC_DEVICE_PLAIN
+#endif
+
+#endif // FUSEC_DEVICE_GEMM_SKINNY_CONFIG_H
