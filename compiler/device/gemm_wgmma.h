@@ -243,7 +243,7 @@ FUSEC_DEVICE void wgmmaConsumer(WgmmaRing<Config, Epilogue::accumulators> ring,
   constexpr int staging =
       wgmmaStagingOffset(Config::tileM, Config::tileN, Config::stages, J);
   int warp = launch::warp() - 4;
-  Store store(epilogue, shape, staging + warp * wgmmaStagingBytes);
+  Store store(epilogue, shape, warp);
   int firstBlock = Config::pingPong ? 0 : consumer * Config::blocksM;
   int stages = 0;
   ((stages += WgmmaSegment<Config, J, Segments>::tiles(segments)), ...);
@@ -254,6 +254,8 @@ FUSEC_DEVICE void wgmmaConsumer(WgmmaRing<Config, Epilogue::accumulators> ring,
   forEachWgmmaTile<Config>(shape, [&](TilePlace tile, int, int index) {
     if (Config::pingPong && (index & 1) != consumer)
       return;
+    store.place(tile,
+                tile.m * Config::tileM + firstBlock * 64 + (warp & 3) * 16);
     WgmmaAccumulators<Config, J> acc = {};
     // Parities tell a stage of this round from the last one only once all
     // stages before it have been filled.
@@ -269,8 +271,7 @@ FUSEC_DEVICE void wgmmaConsumer(WgmmaRing<Config, Epilogue::accumulators> ring,
         primitive::arrive(ring.turn(consumer ^ 1));
       ring.skip(stages);
     }
-    store.begin(tile,
-                tile.m * Config::tileM + firstBlock * 64 + (warp & 3) * 16);
+    store.begin();
     wgmmaFinish(ring, acc);
     store.run(acc);
   });

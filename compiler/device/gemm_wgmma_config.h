@@ -172,8 +172,9 @@ constexpr FUSEC_DEVICE int wgmmaResultColumns(int tileN, int bytes) {
     columns /= 2;
   return columns >= 16 ? columns : 0;
 }
-/// The box of a result's tensor map, and its swizzle in bytes: the width of the
-/// box. `bytes` is the sum over all results.
+/// The box of the tensor map of a result, or of an operand that varies with row
+/// and column, and its swizzle in bytes: the width of the box. `bytes` is the
+/// sum over all results, or over all such operands if that is more.
 struct WgmmaResultBox {
   int inner, outer, swizzle;
 };
@@ -195,18 +196,33 @@ constexpr FUSEC_DEVICE int wgmmaBarrierOffset(int tileM, int tileN, int stages,
   return wgmmaStagingOffset(tileM, tileN, stages, accumulators) +
          4 * wgmmaConsumers(tileM) * wgmmaStagingBytes;
 }
+/// Where the tiles of mapped operands of the epilogue begin: two buffers of a
+/// warp, like those of results; behind those of all warps two barriers each.
+constexpr FUSEC_DEVICE int wgmmaOperandOffset(int tileM, int tileN, int stages,
+                                              int accumulators) {
+  return tilesOf(wgmmaBarrierOffset(tileM, tileN, stages, accumulators) +
+                     16 * stages + 16,
+                 1024) *
+         1024;
+}
 constexpr FUSEC_DEVICE int wgmmaSharedBytes(int tileM, int tileN, int stages,
-                                            int accumulators) {
-  return wgmmaBarrierOffset(tileM, tileN, stages, accumulators) + 16 * stages +
-         16;
+                                            int accumulators,
+                                            bool hasMappedOperands = false) {
+  int warps = 4 * wgmmaConsumers(tileM);
+  return hasMappedOperands
+             ? wgmmaOperandOffset(tileM, tileN, stages, accumulators) +
+                   warps * (wgmmaStagingBytes + 16)
+             : wgmmaBarrierOffset(tileM, tileN, stages, accumulators) +
+                   16 * stages + 16;
 }
 /// The most stages, at most `limit`, whose memory `bytes` hold; fewer than two
 /// do not run.
 constexpr FUSEC_DEVICE int wgmmaStagesIn(int bytes, int tileM, int tileN,
-                                         int accumulators, int limit) {
+                                         int accumulators, int limit,
+                                         bool hasMappedOperands = false) {
   int stages = limit;
-  while (stages > 0 &&
-         wgmmaSharedBytes(tileM, tileN, stages, accumulators) > bytes)
+  while (stages > 0 && wgmmaSharedBytes(tileM, tileN, stages, accumulators,
+                                        hasMappedOperands) > bytes)
     --stages;
   return stages;
 }
@@ -218,7 +234,8 @@ constexpr int wgmmaOtherRegisters = 32;
 /// Whether a schedule runs: the widths of the instruction, whole parts of a
 /// cluster, accumulators without spills, shared memory of a block.
 constexpr FUSEC_DEVICE bool wgmmaFits(const WgmmaTiling &tiling,
-                                      int accumulators, int sharedBytes) {
+                                      int accumulators, int sharedBytes,
+                                      bool hasMappedOperands = false) {
   bool pingPong = tiling.schedule == WgmmaSchedule::PingPong;
   int m = tiling.tileM, n = tiling.tileN;
   bool rows = m == 128 || (pingPong ? m == 64 : m == 192 || m == 256);
@@ -232,7 +249,8 @@ constexpr FUSEC_DEVICE bool wgmmaFits(const WgmmaTiling &tiling,
          wgmmaAccumulatorRegisters(m, n, tiling.schedule, accumulators) +
                  wgmmaOtherRegisters <=
              wgmmaConsumerRegisters(m) &&
-         wgmmaSharedBytes(m, n, tiling.stages, accumulators) <= sharedBytes;
+         wgmmaSharedBytes(m, n, tiling.stages, accumulators,
+                          hasMappedOperands) <= sharedBytes;
 }
 
 /// Byte offset of four floats in a warp's staging of one accumulator: `unit`

@@ -70,14 +70,18 @@ template <class Config, class Epilogue> struct WgmmaStagedStore {
   int firstRow;
 
   FUSEC_DEVICE WgmmaStagedStore(const Epilogue &epilogue, const Shape &shape,
-                                u32 staging)
+                                int warp)
       : epilogue(epilogue), shape(shape),
-        staged(launch::sharedMemory() + staging) {}
+        staged(launch::sharedMemory() +
+               wgmmaStagingOffset(Config::tileM, Config::tileN, Config::stages,
+                                  J) +
+               warp * wgmmaStagingBytes) {}
 
-  FUSEC_DEVICE void begin(TilePlace at, int row) {
+  FUSEC_DEVICE void place(TilePlace at, int row) {
     tile = at;
     firstRow = row;
   }
+  FUSEC_DEVICE void begin() {}
   FUSEC_DEVICE void run(const WgmmaAccumulators<Config, J> &acc) {
     FUSEC_UNROLL
     for (int m = 0; m < Config::blocksM; ++m)

@@ -168,6 +168,13 @@ FUSEC_DEVICE void storeShared(u32 address, u32 first, u32 second) {
                "r"(second));
 }
 
+FUSEC_DEVICE void loadShared(u32 (&words)[2], u32 address) {
+  asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];"
+               : "=r"(words[0]), "=r"(words[1])
+               : "r"(address)
+               : "memory");
+}
+
 /// Two elements in a word, the first in its low half.
 FUSEC_DEVICE u32 packPair(f16, float first, float second) {
   u32 pair;

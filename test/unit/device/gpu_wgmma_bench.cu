@@ -42,7 +42,7 @@ template <class T, int J> struct LinearEpilogue<Kind::Residual, T, J> {
   typedef float Accumulator;
   static constexpr int accumulators = J;
   typedef Pack<RowOperand<T, Contiguous, 16>,
-               FullOperand<T, Stride, Contiguous, 16>>
+               Mapped<FullOperand<T, Stride, Contiguous, 16>>>
       Operands;
   typedef Pack<Mapped<FullResult<T, Stride, Contiguous, 16>>> Results;
   Operands operands;
@@ -54,7 +54,7 @@ template <class T, int J> struct LinearEpilogue<Kind::Residual, T, J> {
 };
 
 struct BenchMaps {
-  TensorMap a, b[4], y;
+  TensorMap a, b[4], y, residual;
 };
 template <class Config, class T, Major MB, int J, Kind Which>
 __global__ void __launch_bounds__(Config::threads, 1)
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(Config::threads, 1)
   auto epilogue = [&] {
     typedef LinearEpilogue<Which, T, J> Epilogue;
     if constexpr (Which == Kind::Residual)
-      return Epilogue{{{bias}, {residual, {shape.n}}},
+      return Epilogue{{{bias}, {{residual, {shape.n}}, &maps.residual}},
                       {{{y, {shape.n}}, &maps.y}}};
     else
       return Epilogue{{{bias}}, {{{y, {shape.n}}, &maps.y}}};
@@ -102,16 +102,20 @@ void add(std::vector<Candidate> &to, const Data<T> &data) {
                              Config::tileN / Config::clusterM, n, k,
                              MB == K ? k : n, 1, 0);
   maps.y = makeResultMap(data.y, Config::tileN, sizeof(T), m, n, n, 1, 0);
+  maps.residual =
+      makeResultMap(data.residual, Config::tileN, sizeof(T), m, n, n, 1, 0);
   auto run = [=] {
     cudaLaunchAttribute attribute = {};
-    cudaLaunchConfig_t launch = launchOf<Config>(data.shape, J, attribute);
+    cudaLaunchConfig_t launch =
+        launchOf<Config>(data.shape, J, attribute, Which == Kind::Residual);
     CHECK(cudaLaunchKernelEx(
         &launch, kernel, maps, static_cast<const T *>(data.bias),
         static_cast<const T *>(data.residual), data.y, data.shape, k));
   };
   CHECK(cudaFuncSetAttribute(
       kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-      wgmmaSharedBytes(Config::tileM, Config::tileN, Config::stages, J)));
+      wgmmaSharedBytes(Config::tileM, Config::tileN, Config::stages, J,
+                       Which == Kind::Residual)));
   char fields[128];
   std::snprintf(fields, sizeof(fields), "%d,%d,%d,%d,%d,%s,%d", Config::tileM,
                 Config::tileN, Config::stages, Config::clusterM,
@@ -339,10 +343,17 @@ void measure(int m, int n, int k, AddAll addAll) {
 /// As many stages as fit, at most eight.
 template <class T, int M, int N, int J, int ClusterM = 1,
           WgmmaSchedule Schedule = Co, int ClusterN = 1, int Band = 16>
-using Fitted = WgmmaConfig<M, N, wgmmaRowBytes / int(sizeof(T)),
-                           wgmmaStagesIn(sharedLimit, M, N, J, 8), ClusterM,
-                           Schedule, ClusterN, Band>;
-#define ADD(J, ...) add<T, Fitted<T, __VA_ARGS__>, MB, J, Which>(all, data)
+struct Fitted {
+  template <bool Loads>
+  using Config = WgmmaConfig<M, N, wgmmaRowBytes / int(sizeof(T)),
+                             wgmmaStagesIn(sharedLimit, M, N, J, 8, Loads),
+                             ClusterM, Schedule, ClusterN, Band>;
+};
+#define ADD(J, ...)                                                            \
+  add<T,                                                                       \
+      typename Fitted<T,                                                       \
+                      __VA_ARGS__>::template Config<Which == Kind::Residual>,  \
+      MB, J, Which>(all, data)
 
 template <class T, Major MB, Kind Which>
 void addWide(std::vector<Candidate> &all, const Data<T> &data) {

@@ -117,7 +117,8 @@ __global__ void fillMatrixKernel(T *to, int outers, int k, int batches,
 /// Persistent blocks of a config.
 template <class Config>
 cudaLaunchConfig_t launchOf(Shape shape, int accumulators,
-                            cudaLaunchAttribute &attribute) {
+                            cudaLaunchAttribute &attribute,
+                            bool hasMappedOperands = false) {
   WgmmaTiling tiling{Config::tileM,    Config::tileN,    Config::stages,
                      Config::clusterM, Config::clusterN, Config::schedule};
   int most = 132 / Config::cluster * Config::cluster;
@@ -125,8 +126,9 @@ cudaLaunchConfig_t launchOf(Shape shape, int accumulators,
   launch.gridDim = dim3(unsigned(std::min<long long>(
       wgmmaBlocks(tiling, shape.m, shape.n, shape.batch), most)));
   launch.blockDim = dim3(Config::threads);
-  launch.dynamicSmemBytes = wgmmaSharedBytes(Config::tileM, Config::tileN,
-                                             Config::stages, accumulators);
+  launch.dynamicSmemBytes =
+      wgmmaSharedBytes(Config::tileM, Config::tileN, Config::stages,
+                       accumulators, hasMappedOperands);
   attribute.id = cudaLaunchAttributeClusterDimension;
   attribute.val.clusterDim = {unsigned(Config::cluster), 1, 1};
   launch.attrs = &attribute;

@@ -12,18 +12,20 @@ namespace fusec {
 namespace {
 
 struct Maps {
-  TensorMap a[2], b[2][4], y, z;
+  TensorMap a[2], b[2][4], y, z, residual;
 };
 
-/// Bias, scale and residual stored through registers or shared memory; or
-/// everything at once: a second result, positions and scalars.
-enum class Stores { Mapped, Staged, Two };
+/// Bias, scale and residual stored through registers or shared memory; or with
+/// a second result, positions and scalars; or with a residual by tensor map.
+enum class Stores { Mapped, Staged, Two, Loaded };
 
 template <Stores How, class Out, int J, class Batch> struct CheckEpilogue {
   typedef float Accumulator;
   static constexpr int accumulators = J;
+  typedef FullOperand<Out, Stride, Contiguous, 16, Batch> Residual;
   typedef Pack<RowOperand<float>, ColumnOperand<float>,
-               FullOperand<Out, Stride, Contiguous, 16, Stride>>
+               typename Conditional<How == Stores::Loaded, Mapped<Residual>,
+                                    Residual>::Type>
       Operands;
   typedef FullResult<Out, Stride, Contiguous, 16, Batch> Plain;
   typedef Pack<
@@ -44,7 +46,7 @@ struct CheckEpilogue<Stores::Two, Out, J, Batch> {
   typedef float Accumulator;
   static constexpr int accumulators = J;
   typedef Pack<RowOperand<float, Contiguous, 16>, ColumnOperand<float>,
-               FullOperand<Out, Stride, Contiguous, 16, Stride>,
+               FullOperand<Out, Stride, Contiguous, 16, Batch>,
                ValueOperand<float>, IndexOperand<Axis::Row>,
                IndexOperand<Axis::Column>, ScalarOperand<float>>
       Operands;
@@ -75,16 +77,19 @@ __global__ void __launch_bounds__(Config::threads, 1)
   typedef Segment<A, B, J> Seg;
   typedef CheckEpilogue<How, Out, J, Batch> Epilogue;
   auto epilogue = [&] {
-    FullOperand<Out, Stride, Contiguous, 16, Stride> residual{
-        p.residual, {p.ldy}, {}, {p.yBatch}};
+    FullOperand<Out, Stride, Contiguous, 16, Batch> residual{
+        p.residual, {p.ldy}, {}, {}};
     FullResult<Out, Stride, Contiguous, 16, Batch> y{p.y, {p.ldy}, {}, {}};
     FullResult<float, Stride, Contiguous, 16, Batch> z{
         p.partials, {p.ldy}, {}, {}};
     if constexpr (Batched)
-      y.batch = z.batch = {p.yBatch};
+      y.batch = z.batch = residual.batch = {p.yBatch};
     if constexpr (How == Stores::Two)
       return Epilogue{{{p.bias}, {p.scale}, residual, {0.0f}, {}, {}, {p.bias}},
                       {{y, &maps.y}, {z, &maps.z}}};
+    else if constexpr (How == Stores::Loaded)
+      return Epilogue{{{p.bias}, {p.scale}, {residual, &maps.residual}},
+                      {{y, &maps.y}}};
     else if constexpr (How == Stores::Mapped)
       return Epilogue{{{p.bias}, {p.scale}, residual}, {{y, &maps.y}}};
     else
@@ -208,12 +213,15 @@ void runWgmma(const char *name, Shape shape, int k0, int k1) {
   int batches = Batched ? std::max(shape.batch, 2) : 1;
   maps.y = makeResultMap(y.data, Config::tileN, bytes, shape.m, shape.n, p.ldy,
                          batches, p.yBatch);
+  maps.residual = makeResultMap(residual.data, Config::tileN, bytes, shape.m,
+                                shape.n, p.ldy, batches, p.yBatch);
   if (How == Stores::Two)
     maps.z = makeResultMap(z.data, Config::tileN, bytes, shape.m, shape.n,
                            p.ldy, batches, p.yBatch);
 
   cudaLaunchAttribute attribute = {};
-  cudaLaunchConfig_t launch = launchOf<Config>(shape, J, attribute);
+  cudaLaunchConfig_t launch =
+      launchOf<Config>(shape, J, attribute, How == Stores::Loaded);
   CHECK(cudaFuncSetAttribute(kernel,
                              cudaFuncAttributeMaxDynamicSharedMemorySize,
                              int(launch.dynamicSmemBytes)));
@@ -294,6 +302,10 @@ int check() {
   SWEEP(f16, f16, K, O, 1, 1, Mapped, 128, 256, 64, 4, 2);
   SWEEP(f16, f16, K, O, 1, 2, Mapped, 128, 128, 64, 6, 2, PP);
   SWEEP(bf16, float, K, K, 1, 1, Mapped, 128, 256, 64, 4, 1, Co, 2);
+  SWEEP(f16, f16, K, O, 1, 1, Loaded, 128, 128, 64, 5, 2, PP);
+  SWEEP(bf16, float, K, K, 1, 1, Loaded, 128, 256, 64, 3, 2);
+  SWEEP(float, float, K, K, 1, 2, Loaded, 128, 208, 32, 3, 2);
+  SWEEP(f16, f16, K, O, 2, 1, Loaded, 128, 96, 64, 3, 1, PP);
   SWEEP(f16, f16, K, O, 1, 2, Staged, 128, 256, 64, 4, 2);
   SWEEP(bf16, float, O, K, 1, 1, Staged, 128, 256, 64, 4, 2);
   SWEEP(f16, f16, K, O, 1, 1, Two, 128, 192, 64, 4, 2);
