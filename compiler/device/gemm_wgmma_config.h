@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The constants of a wgmma tile, the boxes of its tensor maps and the layout of
-// its shared memory. Plain C++ arithmetic: generated kernels, the scheduler,
-// the emitter and the host tests share it.
+// The constants of a wgmma tile, the boxes of its tensor maps, the layout of
+// its shared memory and what fits. Plain C++ arithmetic: generated kernels, the
+// scheduler, the emitter and the host tests share it.
 
 #ifndef FUSEC_DEVICE_GEMM_WGMMA_CONFIG_H
 #define FUSEC_DEVICE_GEMM_WGMMA_CONFIG_H
@@ -16,63 +16,177 @@
 
 namespace fusec {
 
+/// How the consumer warpgroups share the tiles of a block. Cooperative: all on
+/// one tile, a part of its rows each. PingPong: whole tiles in turn, the
+/// epilogue of one under the matmul of the next.
+enum class WgmmaSchedule { Cooperative, PingPong };
+
 /// One row of a swizzle atom: a tile's extent along K, and the widest box of an
 /// outer-major matrix, are this many bytes.
 constexpr int wgmmaRowBytes = 128;
-constexpr int wgmmaConsumers = 2;
-constexpr int wgmmaThreads = 128 * (1 + wgmmaConsumers);
+constexpr int wgmmaMaxAccumulators = 4;
 
-/// A producer warpgroup and two consumers, each with half of the rows; `tileN`
-/// counts the columns of one accumulator. The blocks of a cluster (1 or 2) have
-/// neighbouring tiles along M, and each loads its share of their B for all.
-template <int TileM, int TileN, int TileK, int Stages, int Cluster = 1>
+/// Consumer warpgroups of a block, 64 or 128 rows each. One producer warpgroup
+/// comes on top.
+constexpr FUSEC_DEVICE int wgmmaConsumers(int tileM) {
+  return tileM == 192 ? 3 : 2;
+}
+constexpr FUSEC_DEVICE int wgmmaThreadsOf(int tileM) {
+  return 128 * (1 + wgmmaConsumers(tileM));
+}
+/// Of every tile but those of 192 rows.
+constexpr int wgmmaThreads = 384;
+
+/// Registers of a thread of the producer and of the consumers: what 65,536 are
+/// enough for, in steps of eight.
+constexpr int wgmmaProducerRegisters = 24;
+constexpr FUSEC_DEVICE int wgmmaConsumerRegisters(int tileM) {
+  return tileM == 192 ? 160 : 240;
+}
+
+/// A schedule as the host chooses it. `tileN` counts the columns of one
+/// accumulator. The blocks of a cluster have neighbouring tiles along M, and
+/// each loads its share of their B for all; or along N, and share A.
+struct WgmmaTiling {
+  int tileM, tileN, stages;
+  int clusterM = 1, clusterN = 1;
+  WgmmaSchedule schedule = WgmmaSchedule::Cooperative;
+};
+
+/// Blocks of 64 rows that a consumer accumulates.
+constexpr FUSEC_DEVICE int wgmmaBlocksM(int tileM, WgmmaSchedule schedule) {
+  return schedule == WgmmaSchedule::PingPong
+             ? tileM / 64
+             : tileM / 64 / wgmmaConsumers(tileM);
+}
+/// Registers of a consumer thread that hold accumulators.
+constexpr FUSEC_DEVICE int wgmmaAccumulatorRegisters(int tileM, int tileN,
+                                                     WgmmaSchedule schedule,
+                                                     int accumulators) {
+  return accumulators * wgmmaBlocksM(tileM, schedule) * tileN / 2;
+}
+
+/// Whether the blocks of a cluster can share the load of so many rows or
+/// columns: at least a box for each.
+constexpr FUSEC_DEVICE bool wgmmaShares(int tile, int cluster) {
+  return cluster == 1 || (cluster == 2 && tile > 64);
+}
+
+/// `Band` rows of tiles are walked together, so that a wave of blocks shares
+/// its rows of A and columns of B in L2.
+template <int TileM, int TileN, int TileK, int Stages, int ClusterM = 1,
+          WgmmaSchedule Schedule = WgmmaSchedule::Cooperative, int ClusterN = 1,
+          int Band = 16>
 struct WgmmaConfig {
   static constexpr int tileM = TileM, tileN = TileN, tileK = TileK;
-  static constexpr int stages = Stages, cluster = Cluster;
-  static constexpr int blocksM = TileM / wgmmaConsumers / 64;
-  static constexpr int threads = wgmmaThreads;
-  static_assert(TileM == 128 || TileM == 256, "64 or 128 rows a consumer");
-  static_assert(TileN == 64 || TileN == 128 || TileN == 256,
+  static constexpr int stages = Stages;
+  static constexpr int clusterM = ClusterM, clusterN = ClusterN;
+  static constexpr int cluster = ClusterM * ClusterN;
+  static constexpr int band = Band / ClusterM;
+  static constexpr WgmmaSchedule schedule = Schedule;
+  static constexpr bool pingPong = Schedule == WgmmaSchedule::PingPong;
+  static constexpr int consumers = wgmmaConsumers(TileM);
+  static constexpr int blocksM = wgmmaBlocksM(TileM, Schedule);
+  static constexpr int threads = wgmmaThreadsOf(TileM);
+  static_assert(blocksM == 1 || blocksM == 2, "64 or 128 rows a consumer");
+  static_assert(!pingPong || TileM <= 128, "a tile in one consumer");
+  static_assert(TileN == 64 || TileN == 96 || TileN == 128 || TileN == 160 ||
+                    TileN == 192 || TileN == 208 || TileN == 224 ||
+                    TileN == 256,
                 "a shape of the instruction");
-  static_assert(Cluster == 1 || (Cluster == 2 && TileN >= 128),
-                "shares of whole boxes");
+  static_assert(wgmmaShares(TileN, ClusterM) && wgmmaShares(TileM, ClusterN) &&
+                    cluster <= 2,
+                "one block, or a pair that shares whole boxes");
   static_assert(Stages >= 2, "a stage to read and one to fill");
 };
 
-/// Tiles of all blocks of a cluster along M. A grid is any multiple of the
-/// cluster, at best as many clusters as there are such tiles or
+/// Tiles of all blocks of a cluster along M (or N). A grid is any multiple of
+/// the cluster, at best as many clusters as there are such tiles or
 /// multiprocessors.
 constexpr FUSEC_DEVICE int wgmmaTilesM(int m, int tileM, int cluster) {
   return tilesOf(tilesOf(m, tileM), cluster);
 }
+/// Blocks that have work; a grid needs no more.
+constexpr FUSEC_DEVICE long long wgmmaBlocks(const WgmmaTiling &tiling, int m,
+                                             int n, int batch) {
+  return (long long)wgmmaTilesM(m, tiling.tileM, tiling.clusterM) *
+         wgmmaTilesM(n, tiling.tileN, tiling.clusterN) * batch *
+         tiling.clusterM * tiling.clusterN;
+}
 
-/// Sizes of the box of a matrix's tensor map, innermost first, for what one
-/// block loads of a tile (of B: tileN / cluster). Major::K: a
-/// tile in one box. Major::Outer: as many boxes as fill `tile`.
+/// The place of a cluster's tiles, in tiles of a cluster: `band` rows at a
+/// time, down before across.
+constexpr FUSEC_DEVICE TilePlace wgmmaTileOf(int id, int tilesM, int tilesN,
+                                             int band) {
+  int perBatch = tilesM * tilesN;
+  int inBatch = id % perBatch;
+  int first = inBatch / (band * tilesN) * band;
+  int rows = tilesM - first < band ? tilesM - first : band;
+  int inBand = inBatch - first * tilesN;
+  return TilePlace{id / perBatch, first + inBand % rows, inBand / rows};
+}
+
+/// Sizes of the box of a matrix's tensor map, innermost first, with a swizzle
+/// of 128 bytes. `tile` is what one block loads: tileM / clusterN rows of A,
+/// tileN / clusterM columns of B. Major::K: one box. Major::Outer: as many
+/// boxes as cover it.
 struct WgmmaBox {
   int inner, outer, count;
 };
 constexpr FUSEC_DEVICE WgmmaBox wgmmaBox(bool alongK, int tile,
                                          int elementBytes) {
   int row = wgmmaRowBytes / elementBytes;
-  return alongK ? WgmmaBox{row, tile, 1} : WgmmaBox{row, row, tile / row};
+  return alongK ? WgmmaBox{row, tile, 1}
+                : WgmmaBox{row, row, tilesOf(tile, row)};
 }
 
+/// The columns of B in a stage: whole boxes of the outer-major kind.
+constexpr FUSEC_DEVICE int wgmmaStageColumns(int tileN) {
+  return tilesOf(tileN, 64) * 64;
+}
 constexpr FUSEC_DEVICE int wgmmaStageBytes(int tileM, int tileN,
                                            int accumulators) {
-  return (tileM + accumulators * tileN) * wgmmaRowBytes;
+  return (tileM + accumulators * wgmmaStageColumns(tileN)) * wgmmaRowBytes;
 }
 
-/// Columns of one accumulator that a warp stages at once for its epilogue: 16
-/// rows of all accumulators in 4 KiB.
-constexpr FUSEC_DEVICE int wgmmaStagedColumns(int accumulators) {
-  return accumulators == 1 ? 64 : accumulators == 2 ? 32 : 16;
-}
+/// A warp's part of the staging: 16 rows of accumulators, or two buffers of 16
+/// rows of results.
 constexpr int wgmmaStagingBytes = 4096;
-constexpr int wgmmaMaxAccumulators = 4;
+
+/// Columns of one accumulator that a warp stages at once where its results are
+/// not stored by tensor map: 16 rows of all accumulators in 4 KiB.
+constexpr FUSEC_DEVICE int wgmmaStagedColumns(int accumulators,
+                                              int tileN = 64) {
+  int columns = accumulators == 1 ? 64 : accumulators == 2 ? 32 : 16;
+  while (tileN % columns != 0)
+    columns /= 2;
+  return columns;
+}
+
+/// Columns that a warp stores at once by the tensor maps of its results, whose
+/// elements (2 or 4 bytes) take `bytes` together; 0 if a buffer holds too few.
+constexpr FUSEC_DEVICE int wgmmaResultColumns(int tileN, int bytes) {
+  int columns = 64;
+  while (columns >= 16 &&
+         (tileN % columns != 0 || columns * bytes > wgmmaRowBytes))
+    columns /= 2;
+  return columns >= 16 ? columns : 0;
+}
+/// The box of the tensor map of a result, or of an operand that varies with row
+/// and column, and its swizzle in bytes: the width of the box. `bytes` is the
+/// sum over all results, or over all such operands if that is more.
+struct WgmmaResultBox {
+  int inner, outer, swizzle;
+};
+constexpr FUSEC_DEVICE WgmmaResultBox wgmmaResultBox(int tileN, int bytes,
+                                                     int elementBytes) {
+  int columns = wgmmaResultColumns(tileN, bytes);
+  return WgmmaResultBox{columns, 16, columns * elementBytes};
+}
 
 /// Where the parts of the dynamic shared memory begin: the ring at 0, then the
-/// staging of each consumer warp, then the barriers.
+/// staging of each consumer warp, then the barriers of the stages and the two
+/// that order a ping-pong.
 constexpr FUSEC_DEVICE int wgmmaStagingOffset(int tileM, int tileN, int stages,
                                               int accumulators) {
   return stages * wgmmaStageBytes(tileM, tileN, accumulators);
@@ -80,11 +194,63 @@ constexpr FUSEC_DEVICE int wgmmaStagingOffset(int tileM, int tileN, int stages,
 constexpr FUSEC_DEVICE int wgmmaBarrierOffset(int tileM, int tileN, int stages,
                                               int accumulators) {
   return wgmmaStagingOffset(tileM, tileN, stages, accumulators) +
-         4 * wgmmaConsumers * wgmmaStagingBytes;
+         4 * wgmmaConsumers(tileM) * wgmmaStagingBytes;
+}
+/// Where the tiles of mapped operands of the epilogue begin: two buffers of a
+/// warp, like those of results; behind those of all warps two barriers each.
+constexpr FUSEC_DEVICE int wgmmaOperandOffset(int tileM, int tileN, int stages,
+                                              int accumulators) {
+  return tilesOf(wgmmaBarrierOffset(tileM, tileN, stages, accumulators) +
+                     16 * stages + 16,
+                 1024) *
+         1024;
 }
 constexpr FUSEC_DEVICE int wgmmaSharedBytes(int tileM, int tileN, int stages,
-                                            int accumulators) {
-  return wgmmaBarrierOffset(tileM, tileN, stages, accumulators) + 16 * stages;
+                                            int accumulators,
+                                            bool hasMappedOperands = false) {
+  int warps = 4 * wgmmaConsumers(tileM);
+  return hasMappedOperands
+             ? wgmmaOperandOffset(tileM, tileN, stages, accumulators) +
+                   warps * (wgmmaStagingBytes + 16)
+             : wgmmaBarrierOffset(tileM, tileN, stages, accumulators) +
+                   16 * stages + 16;
+}
+/// The most stages, at most `limit`, whose memory `bytes` hold; fewer than two
+/// do not run.
+constexpr FUSEC_DEVICE int wgmmaStagesIn(int bytes, int tileM, int tileN,
+                                         int accumulators, int limit,
+                                         bool hasMappedOperands = false) {
+  int stages = limit;
+  while (stages > 0 && wgmmaSharedBytes(tileM, tileN, stages, accumulators,
+                                        hasMappedOperands) > bytes)
+    --stages;
+  return stages;
+}
+
+/// Registers that a consumer needs beside its accumulators, with a row operand
+/// and an activation; more operands read at once need more.
+constexpr int wgmmaOtherRegisters = 32;
+
+/// Whether a schedule runs: the widths of the instruction, whole parts of a
+/// cluster, accumulators without spills, shared memory of a block.
+constexpr FUSEC_DEVICE bool wgmmaFits(const WgmmaTiling &tiling,
+                                      int accumulators, int sharedBytes,
+                                      bool hasMappedOperands = false) {
+  bool pingPong = tiling.schedule == WgmmaSchedule::PingPong;
+  int m = tiling.tileM, n = tiling.tileN;
+  bool rows = m == 128 || (pingPong ? m == 64 : m == 192 || m == 256);
+  bool columns = n == 64 || n == 96 || n == 128 || n == 160 || n == 192 ||
+                 n == 208 || n == 224 || n == 256;
+  int cluster = tiling.clusterM * tiling.clusterN;
+  return rows && columns && accumulators >= 1 &&
+         accumulators <= wgmmaMaxAccumulators && cluster <= 2 &&
+         wgmmaShares(n, tiling.clusterM) && wgmmaShares(m, tiling.clusterN) &&
+         tiling.stages >= 2 &&
+         wgmmaAccumulatorRegisters(m, n, tiling.schedule, accumulators) +
+                 wgmmaOtherRegisters <=
+             wgmmaConsumerRegisters(m) &&
+         wgmmaSharedBytes(m, n, tiling.stages, accumulators,
+                          hasMappedOperands) <= sharedBytes;
 }
 
 /// Byte offset of four floats in a warp's staging of one accumulator: `unit`
@@ -94,6 +260,13 @@ constexpr FUSEC_DEVICE int wgmmaStagedUnit(int columns, int row, int unit) {
   int flip = columns == 64 ? unit >> 3 & 1 : row & 1;
   int pairs = columns / 8 < 4 ? columns / 8 : 4;
   return (row * (columns / 4) + (unit ^ (row & (pairs - 1)) * 2 ^ flip)) * 16;
+}
+
+/// Byte offset of 16 bytes in a tile that the copy engine reads with a swizzle
+/// of its row's width (32, 64 or 128 bytes).
+constexpr FUSEC_DEVICE int wgmmaSwizzledUnit(int rowBytes, int row, int unit) {
+  return row * rowBytes +
+         (unit ^ (row * rowBytes / 128 & (rowBytes / 16 - 1))) * 16;
 }
 
 } // namespace fusec

@@ -122,6 +122,71 @@ FUSEC_DEVICE void copyBox(u32 to, const TensorMap *map, u32 barrier, int x,
                  : "memory");
 }
 
+/// Fetches a map that the copy engine is going to read.
+FUSEC_DEVICE void prefetchMap(const TensorMap *map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
+/// Copies shared memory to the map's box at the coordinates; what lies outside
+/// of the tensor is left out. A group of stores ends by commitStores().
+FUSEC_DEVICE void storeBox(const TensorMap *map, u32 from, int x, int y) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group"
+               " [%0, {%2, %3}], [%1];" ::"l"(map),
+               "r"(from), "r"(x), "r"(y)
+               : "memory");
+}
+FUSEC_DEVICE void storeBox(const TensorMap *map, u32 from, int x, int y,
+                           int z) {
+  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group"
+               " [%0, {%2, %3, %4}], [%1];" ::"l"(map),
+               "r"(from), "r"(x), "r"(y), "r"(z)
+               : "memory");
+}
+FUSEC_DEVICE void commitStores() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+/// Waits until the shared memory of all but the `Pending` youngest groups of
+/// this thread has been read.
+template <int Pending> FUSEC_DEVICE void waitStoresRead() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(Pending) : "memory");
+}
+/// Shows this thread's writes of shared memory to the copy engine, after the
+/// next barrier.
+FUSEC_DEVICE void fenceCopies() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+/// Four 8 x 8 matrices of 16-bit elements, as accumulators hold them; lane i
+/// gives the address of row i % 8 of matrix i / 8.
+FUSEC_DEVICE void storeMatrix4(u32 address, u32 m0, u32 m1, u32 m2, u32 m3) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], "
+               "{%1, %2, %3, %4};" ::"r"(address),
+               "r"(m0), "r"(m1), "r"(m2), "r"(m3));
+}
+FUSEC_DEVICE void storeShared(u32 address, u32 first, u32 second) {
+  asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(address), "r"(first),
+               "r"(second));
+}
+
+FUSEC_DEVICE void loadShared(u32 (&words)[2], u32 address) {
+  asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];"
+               : "=r"(words[0]), "=r"(words[1])
+               : "r"(address)
+               : "memory");
+}
+
+/// Two elements in a word, the first in its low half.
+FUSEC_DEVICE u32 packPair(f16, float first, float second) {
+  u32 pair;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+  return pair;
+}
+FUSEC_DEVICE u32 packPair(bf16, float first, float second) {
+  u32 pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+  return pair;
+}
+
 // The whole warpgroup changes its registers a thread, on one path.
 template <int Registers> FUSEC_DEVICE void takeRegisters() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers));
@@ -149,34 +214,47 @@ template <class T, int N> struct Wgmma;
 
 #define FUSEC_ACC4(d, i)                                                       \
   "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
-#define FUSEC_ACC16(d, i)                                                      \
-  FUSEC_ACC4(d, i), FUSEC_ACC4(d, i + 4), FUSEC_ACC4(d, i + 8),                \
-      FUSEC_ACC4(d, i + 12)
-#define FUSEC_ACC32(d, i) FUSEC_ACC16(d, i), FUSEC_ACC16(d, i + 16)
-#define FUSEC_ACC64(d, i) FUSEC_ACC32(d, i), FUSEC_ACC32(d, i + 32)
-#define FUSEC_ACC128(d, i) FUSEC_ACC64(d, i), FUSEC_ACC64(d, i + 64)
-
+#define FUSEC_ACC8(d, i) FUSEC_ACC4(d, i), FUSEC_ACC4(d, i + 4)
+#define FUSEC_ACC16(d, i) FUSEC_ACC8(d, i), FUSEC_ACC8(d, i + 8)
+#define FUSEC_ACC32(d) FUSEC_ACC16(d, 0), FUSEC_ACC16(d, 16)
+#define FUSEC_ACC48(d) FUSEC_ACC32(d), FUSEC_ACC16(d, 32)
+#define FUSEC_ACC64(d) FUSEC_ACC48(d), FUSEC_ACC16(d, 48)
+#define FUSEC_ACC80(d) FUSEC_ACC64(d), FUSEC_ACC16(d, 64)
+#define FUSEC_ACC96(d) FUSEC_ACC80(d), FUSEC_ACC16(d, 80)
+#define FUSEC_ACC104(d) FUSEC_ACC96(d), FUSEC_ACC8(d, 96)
+#define FUSEC_ACC112(d) FUSEC_ACC104(d), FUSEC_ACC8(d, 104)
+#define FUSEC_ACC128(d) FUSEC_ACC112(d), FUSEC_ACC16(d, 112)
 #define FUSEC_REGISTERS32                                                      \
   "%0,%1,%2,%3,%4,%5,%6,%7,"                                                   \
   "%8,%9,%10,%11,%12,%13,%14,%15,"                                             \
   "%16,%17,%18,%19,%20,%21,%22,%23,"                                           \
   "%24,%25,%26,%27,%28,%29,%30,%31"
-#define FUSEC_REGISTERS64                                                      \
+#define FUSEC_REGISTERS48                                                      \
   FUSEC_REGISTERS32 ","                                                        \
                     "%32,%33,%34,%35,%36,%37,%38,%39,"                         \
-                    "%40,%41,%42,%43,%44,%45,%46,%47,"                         \
+                    "%40,%41,%42,%43,%44,%45,%46,%47"
+#define FUSEC_REGISTERS64                                                      \
+  FUSEC_REGISTERS48 ","                                                        \
                     "%48,%49,%50,%51,%52,%53,%54,%55,"                         \
                     "%56,%57,%58,%59,%60,%61,%62,%63"
-#define FUSEC_REGISTERS128                                                     \
+#define FUSEC_REGISTERS80                                                      \
   FUSEC_REGISTERS64 ","                                                        \
                     "%64,%65,%66,%67,%68,%69,%70,%71,"                         \
-                    "%72,%73,%74,%75,%76,%77,%78,%79,"                         \
+                    "%72,%73,%74,%75,%76,%77,%78,%79"
+#define FUSEC_REGISTERS96                                                      \
+  FUSEC_REGISTERS80 ","                                                        \
                     "%80,%81,%82,%83,%84,%85,%86,%87,"                         \
-                    "%88,%89,%90,%91,%92,%93,%94,%95,"                         \
-                    "%96,%97,%98,%99,%100,%101,%102,%103,"                     \
-                    "%104,%105,%106,%107,%108,%109,%110,%111,"                 \
-                    "%112,%113,%114,%115,%116,%117,%118,%119,"                 \
-                    "%120,%121,%122,%123,%124,%125,%126,%127"
+                    "%88,%89,%90,%91,%92,%93,%94,%95"
+#define FUSEC_REGISTERS104                                                     \
+  FUSEC_REGISTERS96 ","                                                        \
+                    "%96,%97,%98,%99,%100,%101,%102,%103"
+#define FUSEC_REGISTERS112                                                     \
+  FUSEC_REGISTERS104 ","                                                       \
+                     "%104,%105,%106,%107,%108,%109,%110,%111"
+#define FUSEC_REGISTERS128                                                     \
+  FUSEC_REGISTERS112 ","                                                       \
+                     "%112,%113,%114,%115,%116,%117,%118,%119,"                \
+                     "%120,%121,%122,%123,%124,%125,%126,%127"
 
 // `a`, `b`, `ta`, `tb` are the numbers of the asm's operands.
 #define FUSEC_WGMMA_HALF(T, type, N, R, a, b, ta, tb)                          \
@@ -186,12 +264,14 @@ template <class T, int N> struct Wgmma;
       asm volatile("wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." type      \
                    "." type " {" FUSEC_REGISTERS##R                            \
                    "}, %" #a ", %" #b ", 1, 1, 1, %" #ta ", %" #tb ";"         \
-                   : FUSEC_ACC##R(d, 0)                                        \
+                   : FUSEC_ACC##R(d)                                           \
                    : "l"(first), "l"(second), "n"(int(TransposedA)),           \
                      "n"(int(TransposedB)));                                   \
     }                                                                          \
   };
-#define FUSEC_WGMMA_TF32(N, R, a, b)                                           \
+#define FUSEC_WGMMA(N, R, a, b, ta, tb)                                        \
+  FUSEC_WGMMA_HALF(f16, "f16", N, R, a, b, ta, tb)                             \
+  FUSEC_WGMMA_HALF(bf16, "bf16", N, R, a, b, ta, tb)                           \
   template <> struct Wgmma<float, N> {                                         \
     template <bool TransposedA, bool TransposedB>                              \
     static FUSEC_DEVICE void run(float (&d)[R], u64 first, u64 second) {       \
@@ -199,29 +279,39 @@ template <class T, int N> struct Wgmma;
       asm volatile("wgmma.mma_async.sync.aligned.m64n" #N                      \
                    "k8.f32.tf32.tf32 {" FUSEC_REGISTERS##R "}, %" #a ", %" #b  \
                                                            ", 1, 1, 1;"        \
-                   : FUSEC_ACC##R(d, 0)                                        \
+                   : FUSEC_ACC##R(d)                                           \
                    : "l"(first), "l"(second));                                 \
     }                                                                          \
   };
-FUSEC_WGMMA_HALF(f16, "f16", 64, 32, 32, 33, 34, 35)
-FUSEC_WGMMA_HALF(bf16, "bf16", 64, 32, 32, 33, 34, 35)
-FUSEC_WGMMA_TF32(64, 32, 32, 33)
-FUSEC_WGMMA_HALF(f16, "f16", 128, 64, 64, 65, 66, 67)
-FUSEC_WGMMA_HALF(bf16, "bf16", 128, 64, 64, 65, 66, 67)
-FUSEC_WGMMA_TF32(128, 64, 64, 65)
-FUSEC_WGMMA_HALF(f16, "f16", 256, 128, 128, 129, 130, 131)
-FUSEC_WGMMA_HALF(bf16, "bf16", 256, 128, 128, 129, 130, 131)
-FUSEC_WGMMA_TF32(256, 128, 128, 129)
+FUSEC_WGMMA(64, 32, 32, 33, 34, 35)
+FUSEC_WGMMA(96, 48, 48, 49, 50, 51)
+FUSEC_WGMMA(128, 64, 64, 65, 66, 67)
+FUSEC_WGMMA(160, 80, 80, 81, 82, 83)
+FUSEC_WGMMA(192, 96, 96, 97, 98, 99)
+FUSEC_WGMMA(208, 104, 104, 105, 106, 107)
+FUSEC_WGMMA(224, 112, 112, 113, 114, 115)
+FUSEC_WGMMA(256, 128, 128, 129, 130, 131)
 
+#undef FUSEC_WGMMA
 #undef FUSEC_WGMMA_HALF
-#undef FUSEC_WGMMA_TF32
 #undef FUSEC_REGISTERS32
+#undef FUSEC_REGISTERS48
 #undef FUSEC_REGISTERS64
+#undef FUSEC_REGISTERS80
+#undef FUSEC_REGISTERS96
+#undef FUSEC_REGISTERS104
+#undef FUSEC_REGISTERS112
 #undef FUSEC_REGISTERS128
 #undef FUSEC_ACC4
+#undef FUSEC_ACC8
 #undef FUSEC_ACC16
 #undef FUSEC_ACC32
+#undef FUSEC_ACC48
 #undef FUSEC_ACC64
+#undef FUSEC_ACC80
+#undef FUSEC_ACC96
+#undef FUSEC_ACC104
+#undef FUSEC_ACC112
 #undef FUSEC_ACC128
 
 } // namespace primitive

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The epilogue of a wgmma tile where all results have tensor maps: evaluated on
+// the accumulators as they lie in registers, packed into a swizzled buffer and
+// stored by the copy engine, a warp's 16 rows at a time. No warp waits for
+// another.
+
+#ifndef FUSEC_DEVICE_GEMM_WGMMA_EPILOGUE_H
+#define FUSEC_DEVICE_GEMM_WGMMA_EPILOGUE_H
+
+#include "gemm_wgmma_fragment.h"
+
+#ifndef FUSEC_HOST
+namespace fusec {
+namespace detail {
+
+/// The epilogue of a consumer thread over all of its tiles.
+template <class Config, class Epilogue> struct WgmmaMappedStore {
+  typedef typename Epilogue::Operands Operands;
+  typedef typename Epilogue::Results Results;
+  static constexpr int J = Epilogue::accumulators;
+  static constexpr int operandBytes = OperandMaps<Operands>::bytes,
+                       resultBytes = ResultMaps<Results>::bytes;
+  static constexpr bool loads = operandBytes > 0;
+  static constexpr int columns = wgmmaResultColumns(
+      Config::tileN, operandBytes > resultBytes ? operandBytes : resultBytes);
+  static constexpr bool suits =
+      Epilogue::Results::size > 0 && ResultMaps<Results>::all &&columns > 0;
+  static constexpr int groups = suits ? columns / 8 : 2;
+
+  /// Registers for operands beside the accumulators.
+  static constexpr int spare =
+      wgmmaConsumerRegisters(Config::tileM) - wgmmaOtherRegisters -
+      wgmmaAccumulatorRegisters(Config::tileM, Config::tileN, Config::schedule,
+                                J);
+  /// Groups whose operands are read together, if possible one step ahead.
+  static constexpr int groupsRead() {
+    int most = groups;
+    while (most > 2 &&
+           2 * Fragments<Operands, 1, groups>::values * most > spare)
+      most /= 2;
+    return most;
+  }
+  static constexpr int step = groupsRead();
+  static constexpr bool ahead =
+      2 * Fragments<Operands, 1, groups>::values * step <= spare;
+  static constexpr int stepsPerBuffer = groups / step;
+  static constexpr int stepsPerBlock = Config::tileN / (step * 8);
+  static constexpr int steps = Config::blocksM * stepsPerBlock;
+  static constexpr int buffers = Config::blocksM * Config::tileN / columns;
+  typedef Fragments<Operands, step, groups> Read;
+
+  const Epilogue &epilogue;
+  const Shape &shape;
+  u32 staging, buffer = 0;
+  /// Of loaded operands: memory, barriers, buffers that have been read.
+  u32 loaded, barriers, readBuffers = 0;
+  int batch, firstRow, firstColumn;
+  bool inside;
+  Read first;
+
+  FUSEC_DEVICE WgmmaMappedStore(const Epilogue &epilogue, const Shape &shape,
+                                int warp)
+      : epilogue(epilogue), shape(shape) {
+    u32 base = primitive::sharedAddress(launch::sharedMemory());
+    staging =
+        base +
+        wgmmaStagingOffset(Config::tileM, Config::tileN, Config::stages, J) +
+        warp * wgmmaStagingBytes;
+    if (launch::lane() == 0)
+      ResultFragments<Results, groups>::prefetch(epilogue.results);
+    if constexpr (loads) {
+      base +=
+          wgmmaOperandOffset(Config::tileM, Config::tileN, Config::stages, J);
+      loaded = base + warp * wgmmaStagingBytes;
+      barriers = base + 4 * Config::consumers * wgmmaStagingBytes + warp * 16;
+      if (launch::lane() == 0) {
+        Read::prefetch(epilogue.operands);
+        primitive::initBarrier(barriers, 1);
+        primitive::initBarrier(barriers + 8, 1);
+        primitive::fenceBarriers();
+      }
+      launch::warpBarrier();
+    }
+  }
+
+  /// Loads the operands of a buffer of this tile; one thread calls.
+  FUSEC_DEVICE void load(int index) const {
+    constexpr int perBlock = Config::tileN / columns;
+    u32 slot = (readBuffers + index) & 1;
+    primitive::arriveExpecting(barriers + slot * 8, Read::loadedBytes);
+    Read::load(epilogue.operands, loaded + slot * (wgmmaStagingBytes / 2),
+               barriers + slot * 8, firstColumn + index % perBlock * columns,
+               firstRow + index / perBlock * 64, batch);
+  }
+  FUSEC_DEVICE void read(Read &to, int s) const {
+    int lane = launch::lane();
+    int row = firstRow + s / stepsPerBlock * 64 + (lane >> 2);
+    int column = firstColumn + s % stepsPerBlock * step * 8 + (lane & 3) * 2;
+    int last = shape.m - 1;
+    WgmmaPlace place{
+        batch,  {row < last ? row : last, row + 8 < last ? row + 8 : last},
+        column, shape.n - column,
+        0,      s % stepsPerBuffer * step};
+    if constexpr (loads) {
+      u32 index = readBuffers + s / stepsPerBuffer;
+      place.buffer = loaded + (index & 1) * (wgmmaStagingBytes / 2);
+      if (s % stepsPerBuffer == 0)
+        primitive::waitBarrier(barriers + (index & 1) * 8, index >> 1 & 1);
+    }
+    if (inside)
+      to.template read<true>(epilogue.operands, place);
+    else
+      to.template read<false>(epilogue.operands, place);
+  }
+  /// The next tile, whose first row is `row`.
+  FUSEC_DEVICE void place(TilePlace tile, int row) {
+    batch = tile.batch;
+    firstRow = row;
+    firstColumn = tile.n * Config::tileN;
+    inside = firstColumn + Config::tileN <= shape.n;
+    if constexpr (loads) {
+      launch::warpBarrier();
+      if (launch::lane() == 0) {
+        load(0);
+        if (buffers > 1)
+          load(1);
+      }
+    }
+  }
+  /// Reads ahead while the accumulators are not there yet.
+  FUSEC_DEVICE void begin() {
+    if (ahead)
+      read(first, 0);
+  }
+  FUSEC_DEVICE void run(const WgmmaAccumulators<Config, J> &acc) {
+    Read current = first;
+    ResultFragments<Results, groups> results;
+    FUSEC_UNROLL
+    for (int s = 0; s < steps; ++s) {
+      Read next;
+      if (!ahead)
+        read(current, s);
+      else if (s + 1 < steps)
+        read(next, s + 1);
+      int block = s / stepsPerBlock, inBlock = s % stepsPerBlock;
+      int inBuffer = inBlock % stepsPerBuffer;
+      FUSEC_UNROLL
+      for (int g = 0; g < step; ++g)
+        FUSEC_UNROLL
+      for (int half = 0; half < 2; ++half) {
+        Values<2, Operands> operands;
+        Values<2, Results> values;
+        FUSEC_UNROLL
+        for (int i = 0; i < 2; ++i) {
+          float sums[J];
+          FUSEC_UNROLL
+          for (int j = 0; j < J; ++j)
+            sums[j] = acc[j][block][(inBlock * step + g) * 4 + half * 2 + i];
+          current.get(half, g, i, operands);
+          applyAt<Epilogue>(i, sums, operands, values);
+        }
+        results.put(inBuffer * step + g, half, values);
+      }
+      if (inBuffer == stepsPerBuffer - 1)
+        store(results, s / stepsPerBuffer);
+      if (ahead)
+        current = next;
+    }
+    readBuffers += buffers;
+  }
+  FUSEC_DEVICE void store(const ResultFragments<Results, groups> &results,
+                          int index) {
+    constexpr int perBlock = Config::tileN / columns;
+    int row = firstRow + index / perBlock * 64;
+    int column = firstColumn + index % perBlock * columns;
+    bool issues = launch::lane() == 0;
+    if (issues)
+      primitive::waitStoresRead<1>();
+    launch::warpBarrier();
+    results.stage(staging + buffer);
+    primitive::fenceCopies();
+    launch::warpBarrier();
+    if (issues) {
+      if (row < shape.m && column < shape.n)
+        results.store(epilogue.results, staging + buffer, column, row, batch);
+      primitive::commitStores();
+      if (loads && index + 2 < buffers)
+        load(index + 2);
+    }
+    buffer ^= wgmmaStagingBytes / 2;
+  }
+  /// The block's memory outlives the copies from it.
+  FUSEC_DEVICE void finish() {
+    if (launch::lane() == 0)
+      primitive::waitStoresRead<0>();
+  }
+};
+
+} // namespace detail
+} // namespace fusec
+#endif // FUSEC_HOST
+
+#endif // FUSEC_DEVICE_GEMM_WGMMA_EPILOGUE_H

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a thread holds of the epilogue's operands and results where they lie as
+// wgmma leaves its accumulators: reads from memory or from what the copy engine
+// has loaded, and writes to the swizzled buffers that it stores.
+
+#ifndef FUSEC_DEVICE_GEMM_WGMMA_FRAGMENT_H
+#define FUSEC_DEVICE_GEMM_WGMMA_FRAGMENT_H
+
+#include "gemm_wgmma_operand.h"
+
+#ifndef FUSEC_HOST
+namespace fusec {
+namespace detail {
+
+/// Accumulators of a consumer thread. Of a block of 64 rows and a group of
+/// eight columns it has two rows (`half`, eight apart) of two columns.
+template <class Config, int J>
+using WgmmaAccumulators = float[J][Config::blocksM][Config::tileN / 2];
+
+/// Where some groups of a thread's columns stand: rows inside of the matrix,
+/// the first column, the columns from there to the matrix's end. What the copy
+/// engine has loaded for them lies at `buffer`, from group `firstGroup` on.
+struct WgmmaPlace {
+  i64 batch, row[2], column;
+  int left;
+  u32 buffer;
+  int firstGroup;
+  template <bool Inside> FUSEC_DEVICE Place at(int half, int group) const {
+    int count = left - group * 8;
+    return {batch, row[half], column + group * 8,
+            Inside || count > 2 ? 2
+            : count > 0         ? count
+                                : 0};
+  }
+};
+
+/// What a thread holds of an operand; by default of one that varies with row
+/// and column.
+template <class Operand, int Groups, int Width> struct Fragment {
+  typedef typename Operand::Value Value;
+  static constexpr int values = 4 * Groups, loadedBytes = 0;
+  Value held[2][Groups][2];
+  template <bool Inside>
+  FUSEC_DEVICE void read(const Operand &operand, const WgmmaPlace &place) {
+    FUSEC_UNROLL
+    for (int half = 0; half < 2; ++half)
+      FUSEC_UNROLL
+    for (int g = 0; g < Groups; ++g)
+      operand.read(place.at<Inside>(half, g), held[half][g]);
+  }
+  FUSEC_DEVICE Value get(int half, int group, int i) const {
+    return held[half][group][i];
+  }
+};
+template <class T, class Columns, int Alignment, class Batch, int Groups,
+          int Width>
+struct Fragment<RowOperand<T, Columns, Alignment, Batch>, Groups, Width> {
+  typedef RowOperand<T, Columns, Alignment, Batch> Operand;
+  typedef typename Operand::Value Value;
+  static constexpr int values = 2 * Groups, loadedBytes = 0;
+  Value held[Groups][2];
+  template <bool Inside>
+  FUSEC_DEVICE void read(const Operand &operand, const WgmmaPlace &place) {
+    FUSEC_UNROLL
+    for (int g = 0; g < Groups; ++g)
+      operand.read(place.at<Inside>(0, g), held[g]);
+  }
+  FUSEC_DEVICE Value get(int, int group, int i) const { return held[group][i]; }
+};
+template <class T, class Rows, class Batch, int Groups, int Width>
+struct Fragment<ColumnOperand<T, Rows, Batch>, Groups, Width> {
+  typedef ColumnOperand<T, Rows, Batch> Operand;
+  typedef typename Operand::Value Value;
+  static constexpr int values = 2, loadedBytes = 0;
+  Value held[2][1];
+  template <bool Inside>
+  FUSEC_DEVICE void read(const Operand &operand, const WgmmaPlace &place) {
+    operand.read(place.at<Inside>(0, 0), held[0]);
+    operand.read(place.at<Inside>(1, 0), held[1]);
+  }
+  FUSEC_DEVICE Value get(int half, int, int) const { return held[half][0]; }
+};
+/// One value for all.
+template <class Operand> struct FragmentValue {
+  typedef typename Operand::Value Value;
+  static constexpr int values = 1, loadedBytes = 0;
+  Value held[1];
+  template <bool Inside>
+  FUSEC_DEVICE void read(const Operand &operand, const WgmmaPlace &place) {
+    operand.read(place.at<Inside>(0, 0), held);
+  }
+  FUSEC_DEVICE Value get(int, int, int) const { return held[0]; }
+};
+template <class T, class Batch, int Groups, int Width>
+struct Fragment<ScalarOperand<T, Batch>, Groups, Width>
+    : FragmentValue<ScalarOperand<T, Batch>> {};
+template <class T, int Groups, int Width>
+struct Fragment<ValueOperand<T>, Groups, Width>
+    : FragmentValue<ValueOperand<T>> {};
+template <Axis Which, int Groups, int Width>
+struct Fragment<IndexOperand<Which>, Groups, Width> {
+  typedef IndexOperand<Which> Operand;
+  static constexpr int values = 4, loadedBytes = 0;
+  WgmmaPlace held;
+  template <bool Inside>
+  FUSEC_DEVICE void read(const Operand &, const WgmmaPlace &place) {
+    held = place;
+  }
+  FUSEC_DEVICE i64 get(int half, int group, int i) const {
+    return Which == Axis::Batch ? held.batch
+           : Which == Axis::Row ? held.row[half]
+                                : held.column + group * 8 + i;
+  }
+};
+
+/// Of an operand that the copy engine has loaded: words of two 16-bit elements,
+/// or two words. `Width` groups are a row of the buffer.
+template <class T, class Rows, class Columns, int Alignment, class Batch,
+          int Groups, int Width>
+struct Fragment<Mapped<FullOperand<T, Rows, Columns, Alignment, Batch>>, Groups,
+                Width> {
+  typedef Mapped<FullOperand<T, Rows, Columns, Alignment, Batch>> Operand;
+  typedef typename Operand::Value Value;
+  static constexpr int words = int(sizeof(T)) / 2;
+  static_assert(words == 1 || words == 2, "an element of 2 or 4 bytes");
+  static constexpr int values = 2 * Groups * words;
+  static constexpr int rowBytes = Width * 8 * int(sizeof(T));
+  static constexpr int loadedBytes = 16 * rowBytes;
+  u32 held[Groups][2][words];
+
+  static FUSEC_DEVICE void load(const Operand &operand, u32 to, u32 barrier,
+                                int column, int row, int batch) {
+    if constexpr (isSame<Batch, Unbatched>)
+      primitive::copyBox<1>(to, operand.map, barrier, column, row);
+    else
+      primitive::copyBox<1>(to, operand.map, barrier, column, row, batch);
+  }
+  template <bool Inside>
+  FUSEC_DEVICE void read(const Operand &, const WgmmaPlace &place) {
+    int lane = launch::lane();
+    if constexpr (words == 1) {
+      FUSEC_UNROLL
+      for (int g = 0; g < Groups; g += 2) {
+        u32 m[4];
+        primitive::loadMatrix4(
+            m, place.buffer +
+                   wgmmaSwizzledUnit(rowBytes, lane & 15,
+                                     (place.firstGroup + g) ^ lane >> 4));
+        held[g][0][0] = m[0];
+        held[g][1][0] = m[1];
+        held[g + 1][0][0] = m[2];
+        held[g + 1][1][0] = m[3];
+      }
+    } else {
+      FUSEC_UNROLL
+      for (int g = 0; g < Groups; ++g)
+        FUSEC_UNROLL
+      for (int half = 0; half < 2; ++half)
+        primitive::loadShared(held[g][half],
+                              place.buffer +
+                                  wgmmaSwizzledUnit(rowBytes,
+                                                    (lane >> 2) + half * 8,
+                                                    (place.firstGroup + g) * 2 +
+                                                        (lane >> 1 & 1)) +
+                                  (lane & 1) * 8);
+    }
+  }
+  FUSEC_DEVICE Value get(int half, int group, int i) const {
+    if constexpr (isHalf<T>)
+      return cast<Value>(T{u16(held[group][half][0] >> 16 * i)});
+    else if constexpr (words == 1)
+      return Value(T(u16(held[group][half][0] >> 16 * i)));
+    else if constexpr (isSame<T, float>)
+      return primitive::floatOf(held[group][half][i]);
+    else
+      return Value(held[group][half][i]);
+  }
+};
+
+/// The fragments of a pack of operands. Loaded ones lie behind each other.
+template <class PackType, int Groups, int Width> struct Fragments {
+  static constexpr int values = 0, loadedBytes = 0;
+  static FUSEC_DEVICE void load(const PackType &, u32, u32, int, int, int) {}
+  static FUSEC_DEVICE void prefetch(const PackType &) {}
+  template <bool Inside>
+  FUSEC_DEVICE void read(const PackType &, const WgmmaPlace &) {}
+  template <int V>
+  FUSEC_DEVICE void get(int, int, int, Values<V, PackType> &) const {}
+};
+template <class First, class... Rest, int Groups, int Width>
+struct Fragments<Pack<First, Rest...>, Groups, Width> {
+  typedef Pack<First, Rest...> PackType;
+  typedef Fragment<First, Groups, Width> Own;
+  typedef Fragments<Pack<Rest...>, Groups, Width> Others;
+  static constexpr int values = Own::values + Others::values;
+  static constexpr int loadedBytes = Own::loadedBytes + Others::loadedBytes;
+  Own first;
+  Others rest;
+
+  static FUSEC_DEVICE void load(const PackType &pack, u32 to, u32 barrier,
+                                int column, int row, int batch) {
+    if constexpr (Own::loadedBytes > 0)
+      Own::load(pack.first, to, barrier, column, row, batch);
+    Others::load(pack.rest, to + Own::loadedBytes, barrier, column, row, batch);
+  }
+  static FUSEC_DEVICE void prefetch(const PackType &pack) {
+    if constexpr (Own::loadedBytes > 0)
+      primitive::prefetchMap(pack.first.map);
+    Others::prefetch(pack.rest);
+  }
+  template <bool Inside>
+  FUSEC_DEVICE void read(const PackType &pack, WgmmaPlace place) {
+    first.template read<Inside>(pack.first, place);
+    place.buffer += Own::loadedBytes;
+    rest.template read<Inside>(pack.rest, place);
+  }
+  template <int V>
+  FUSEC_DEVICE void get(int half, int group, int i,
+                        Values<V, PackType> &to) const {
+    to.first[i] = first.get(half, group, i);
+    rest.get(half, group, i, to.rest);
+  }
+};
+
+/// A buffer's results as a thread holds them: a word of two 16-bit elements, or
+/// two words.
+template <class T, int Groups> struct ResultFragment {
+  static constexpr int words = int(sizeof(T)) / 2;
+  static constexpr int rowBytes = Groups * 8 * int(sizeof(T));
+  u32 held[Groups][2][words];
+
+  static FUSEC_DEVICE u32 bitsOf(Compute<T> value) {
+    if constexpr (isSame<T, float>)
+      return primitive::bitsOf(value);
+    else
+      return u32(Unsigned<T>(value));
+  }
+  FUSEC_DEVICE void put(int group, int half, const Compute<T> (&pair)[2]) {
+    if constexpr (isHalf<T>) {
+      held[group][half][0] = primitive::packPair(T(), pair[0], pair[1]);
+    } else if constexpr (words == 1) {
+      held[group][half][0] = bitsOf(pair[0]) | bitsOf(pair[1]) << 16;
+    } else {
+      held[group][half][0] = bitsOf(pair[0]);
+      held[group][half][1] = bitsOf(pair[1]);
+    }
+  }
+  FUSEC_DEVICE void stage(u32 to) const {
+    int lane = launch::lane();
+    if constexpr (words == 1) {
+      FUSEC_UNROLL
+      for (int g = 0; g < Groups; g += 2)
+        primitive::storeMatrix4(
+            to + wgmmaSwizzledUnit(rowBytes, lane & 15, g ^ lane >> 4),
+            held[g][0][0], held[g][1][0], held[g + 1][0][0], held[g + 1][1][0]);
+    } else {
+      // Every other line writes its second half first, so that the stores of
+      // half a warp meet in no bank.
+      constexpr int apart = Groups / 2;
+      int row = lane >> 2;
+      bool late = row & (wgmmaRowBytes / rowBytes);
+      FUSEC_UNROLL
+      for (int g = 0; g < apart; ++g)
+        FUSEC_UNROLL
+      for (int half = 0; half < 2; ++half) {
+        const u32(&a)[words] = held[g][half],
+              (&b)[words] = held[g + apart][half];
+        auto place = [&](int group) {
+          return to +
+                 wgmmaSwizzledUnit(rowBytes, row + half * 8,
+                                   group * 2 + (lane >> 1 & 1)) +
+                 (lane & 1) * 8;
+        };
+        primitive::storeShared(place(late ? g + apart : g), late ? b[0] : a[0],
+                               late ? b[1] : a[1]);
+        primitive::storeShared(place(late ? g : g + apart), late ? a[0] : b[0],
+                               late ? a[1] : b[1]);
+      }
+    }
+  }
+};
+
+/// What an element of each mapped operand takes together.
+template <class PackType> struct OperandMaps {
+  static constexpr int bytes = 0;
+};
+template <class First, class... Rest> struct OperandMaps<Pack<First, Rest...>> {
+  static constexpr int bytes = OperandMaps<Pack<Rest...>>::bytes;
+};
+template <class T, class Rows, class Columns, int Alignment, class Batch,
+          class... Rest>
+struct OperandMaps<
+    Pack<Mapped<FullOperand<T, Rows, Columns, Alignment, Batch>>, Rest...>> {
+  static constexpr int bytes =
+      int(sizeof(T)) + OperandMaps<Pack<Rest...>>::bytes;
+};
+
+/// Whether every result has a tensor map, and what their elements take.
+template <class PackType> struct ResultMaps {
+  static constexpr bool all = true;
+  static constexpr int bytes = 0;
+};
+template <class First, class... Rest> struct ResultMaps<Pack<First, Rest...>> {
+  static constexpr bool all = false;
+  static constexpr int bytes = 0;
+};
+template <class Described, class... Rest>
+struct ResultMaps<Pack<Mapped<Described>, Rest...>> {
+  static constexpr int own = int(sizeof(typename Described::Element));
+  static constexpr bool all =
+      (own == 2 || own == 4) && ResultMaps<Pack<Rest...>>::all;
+  static constexpr int bytes = own + ResultMaps<Pack<Rest...>>::bytes;
+};
+
+/// The results of a pack, one buffer of 16 rows behind the other.
+template <class PackType, int Groups> struct ResultFragments {
+  template <int V>
+  FUSEC_DEVICE void put(int, int, const Values<V, PackType> &) {}
+  FUSEC_DEVICE void stage(u32) const {}
+  static FUSEC_DEVICE void store(const PackType &, u32, int, int, int) {}
+  static FUSEC_DEVICE void prefetch(const PackType &) {}
+};
+template <class First, class... Rest, int Groups>
+struct ResultFragments<Pack<First, Rest...>, Groups> {
+  typedef Pack<First, Rest...> PackType;
+  typedef typename First::Element T;
+  static constexpr int bytes = 16 * Groups * 8 * int(sizeof(T));
+  ResultFragment<T, Groups> first;
+  ResultFragments<Pack<Rest...>, Groups> rest;
+  template <int V>
+  FUSEC_DEVICE void put(int group, int half, const Values<V, PackType> &from) {
+    first.put(group, half, from.first);
+    rest.put(group, half, from.rest);
+  }
+  FUSEC_DEVICE void stage(u32 to) const {
+    first.stage(to);
+    rest.stage(to + bytes);
+  }
+  static FUSEC_DEVICE void prefetch(const PackType &pack) {
+    primitive::prefetchMap(pack.first.map);
+    ResultFragments<Pack<Rest...>, Groups>::prefetch(pack.rest);
+  }
+  static FUSEC_DEVICE void store(const PackType &pack, u32 from, int column,
+                                 int row, int batch) {
+    if constexpr (isSame<decltype(pack.first.batch), Unbatched>)
+      primitive::storeBox(pack.first.map, from, column, row);
+    else
+      primitive::storeBox(pack.first.map, from, column, row, batch);
+    ResultFragments<Pack<Rest...>, Groups>::store(pack.rest, from + bytes,
+                                                  column, row, batch);
+  }
+};
+
+} // namespace detail
+} // namespace fusec
+#endif // FUSEC_HOST
+
+#endif // FUSEC_DEVICE_GEMM_WGMMA_FRAGMENT_H

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Matrices and results that the copy engine moves: how a tile lies in shared
+// memory, and its descriptor for wgmma.
+
+#ifndef FUSEC_DEVICE_GEMM_WGMMA_OPERAND_H
+#define FUSEC_DEVICE_GEMM_WGMMA_OPERAND_H
+
+#include "gemm.h"
+#include "gemm_wgmma_config.h"
+#include "prelude_hopper.h"
+
+namespace fusec {
+
+/// A matrix, or a result, with its tensor map: sizes and strides of (inner,
+/// outer) or (inner, outer, batch), the box of wgmmaBox or wgmmaResultBox. The
+/// pointer is what the host uses; it is never null.
+template <class Described> struct Mapped : Described { const TensorMap *map; };
+
+#ifndef FUSEC_HOST
+namespace detail {
+
+/// How a tile of a matrix lies in a stage. It is loaded in boxes; block i of
+/// the `Parts` that share it copies each Parts-th of them to all.
+template <class MatrixType, int Tile, int Parts> struct WgmmaOperand {
+  typedef typename MatrixType::Element T;
+  static constexpr bool alongK = MatrixType::major == Major::K;
+  static_assert(MatrixType::major != Major::Strided &&
+                    (alongK || sizeof(T) == 2),
+                "a matrix that the tensor cores read from shared memory");
+  static constexpr WgmmaBox box =
+      wgmmaBox(alongK, alongK ? Tile / Parts : Tile, sizeof(T));
+  static constexpr int boxes = alongK ? Parts : box.count;
+  static constexpr int outers = alongK ? box.outer : box.inner;
+  static constexpr u32 boxBytes = box.inner * box.outer * sizeof(T);
+  static constexpr u32 bytes = boxes * boxBytes;
+  static_assert(boxBytes % 1024 == 0 && boxes >= Parts,
+                "whole swizzle atoms, and a box for each block");
+
+  /// Copies this block's boxes of the tile at (outer, k) to shared memory.
+  static FUSEC_DEVICE void copy(const MatrixType &matrix, u32 to, u32 barrier,
+                                int outer, int k, int batch, int block) {
+    FUSEC_UNROLL
+    for (int i = 0; i < tilesOf(boxes, Parts); ++i) {
+      int id = i * Parts + (Parts > 1 ? block : 0);
+      if (boxes % Parts != 0 && id >= boxes)
+        break;
+      int at = outer + id * outers;
+      int x = alongK ? k : at, y = alongK ? at : k;
+      if constexpr (isSame<decltype(matrix.batch), Unbatched>)
+        primitive::copyBox<Parts>(to + id * boxBytes, matrix.map, barrier, x,
+                                  y);
+      else
+        primitive::copyBox<Parts>(to + id * boxBytes, matrix.map, barrier, x, y,
+                                  batch);
+    }
+  }
+  /// Start address, distance of boxes (outer-major: leading dimension),
+  /// distance of groups of eight rows (1024 bytes), swizzle of 128 bytes; in
+  /// units of 16.
+  static FUSEC_DEVICE u64 descriptor(u32 address) {
+    constexpr u64 fixed =
+        u64(boxBytes / 16) << 16 | u64(1024 / 16) << 32 | u64(1) << 62;
+    return fixed | (address & 0x3ffff) >> 4;
+  }
+  /// What a step of 32 bytes of K adds to the descriptor.
+  static constexpr u64 step = (alongK ? 32 : 16 * wgmmaRowBytes) / 16;
+};
+
+} // namespace detail
+#endif // FUSEC_HOST
+
+} // namespace fusec
+
+#endif // FUSEC_DEVICE_GEMM_WGMMA_OPERAND_H
