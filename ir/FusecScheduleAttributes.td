@@ -23,19 +23,33 @@ def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
 }
 
 def Fusec_GemmUnit : Fusec_Enum<"GemmUnit", "what multiplies",
-    ["Simt", "Mma", "GemvM", "GemvN", "Wgmma"]>;
+    ["Simt", "Mma", "GemvM", "GemvN", "Wgmma", "PingPong", "Skinny", "Resident"]>;
 
 def Fusec_GemmScheduleAttr : Fusec_Attr<"GemmSchedule", "gemm_schedule"> {
   let summary = "tile of a block, its division, stages of the shared-memory ring";
   let description = [{
     `divideM` and `divideN` are warps (mma), elements a thread (simt), threads a
-    block (gemv: on the wide side), or the blocks of a cluster along M and the
-    most blocks of the persistent grid (wgmma).
+    block (gemv: on the wide side), consumer warpgroups (resident). Wgmma and
+    its ping-pong: clusters of blocks along M or N. Skinny: `tileM` rows of A
+    and `clusterM` blocks that split K. `blocks` is the most that a persistent
+    grid has.
   }];
   let parameters = (ins EnumParameter<Fusec_GemmUnit>:$unit,
       "int64_t":$tileM, "int64_t":$tileN, "int64_t":$tileK,
-      "int64_t":$divideM, "int64_t":$divideN, "int64_t":$stages);
+      "int64_t":$divideM, "int64_t":$divideN, "int64_t":$stages,
+      DefaultValuedParameter<"int64_t", "1">:$clusterM, DefaultValuedParameter<"int64_t", "1">:$clusterN,
+      DefaultValuedParameter<"int64_t", "0">:$blocks);
+  let builders = [
+    AttrBuilder<(ins "::fusec::GemmUnit":$unit, "int64_t":$tileM, "int64_t":$tileN, "int64_t":$tileK,
+                     "int64_t":$divideM, "int64_t":$divideN, "int64_t":$stages), [{
+      return $_get($_ctxt, unit, tileM, tileN, tileK, divideM, divideN, stages, 1, 1, 0);
+    }]>
+  ];
   let assemblyFormat = "`<` struct(params) `>`";
+  let extraClassDeclaration = [{
+    /// Whether its kernels read matrices through tensor maps.
+    bool usesTensorMaps() { return getUnit() >= ::fusec::GemmUnit::Wgmma; }
+  }];
 }
 
 def Fusec_GuardKind : Fusec_Enum<"GuardKind", "a comparison, or the alignment of a buffer",

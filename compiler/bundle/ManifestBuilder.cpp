@@ -248,7 +248,8 @@ FailureOr<format::Param> ManifestBuilder::getParam(const KernelParam &param,
   map.of = std::move(pointer);
   map.dtype = element.isF16()    ? format::MapType::F16
               : element.isBF16() ? format::MapType::BF16
-                                 : format::MapType::TF32;
+              : param.map.rounds ? format::MapType::TF32
+                                 : format::MapType::F32;
   map.sizes = std::move(*sizes);
   map.strides = std::move(*strides);
   map.box.assign(param.map.box.begin(), param.map.box.end());

@@ -5,7 +5,8 @@
 
 #include "compiler/codegen/Emitters.h"
 #include "compiler/codegen/MappedMatrix.h"
-#include "compiler/device/gemm_wgmma_config.h"
+#include "compiler/device/gemm_resident_config.h"
+#include "compiler/device/gemm_skinny_config.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -37,6 +38,12 @@ private:
                                Expr k, int64_t mapTile);
   Descriptor operand(const TileOperand &operand);
   Descriptor result(const TileStore &store);
+  /// The tile as the copy engine moves it, if it can.
+  FailureOr<MappedMatrix> mappedTile(BufferOp buffer, const TileAccess &access);
+  /// Wraps the descriptor of a tile that moves through a tensor map.
+  void addMap(Descriptor &descriptor, BufferOp buffer,
+              const MappedMatrix &tile, const WgmmaResultBox &box);
+  void chooseMaps();
   unsigned alignment(BufferOp buffer, ArrayRef<Expr> offsets);
   std::string epilogueFunction();
 
@@ -46,6 +53,9 @@ private:
   KernelWriter writer;
   MLIRContext *context;
   MatmulIteration *iteration = nullptr;
+  /// Boxes of the epilogue's tiles; unset ones are read and written by pointer.
+  std::map<const TileOperand *, WgmmaResultBox> operandBoxes;
+  std::map<const TileStore *, WgmmaResultBox> resultBoxes;
 };
 } // namespace
 
@@ -190,6 +200,73 @@ Descriptor GemmEmitter::result(const TileStore &store) {
               ", " + batch.value + "}"};
 }
 
+FailureOr<MappedMatrix> GemmEmitter::mappedTile(BufferOp buffer,
+                                                const TileAccess &access) {
+  return analyzeMappedTile(access, buffer.getElementType(), iteration->n,
+                           iteration->batchSizes,
+                           alignment(buffer, {access.batch, access.rowStride}));
+}
+
+void GemmEmitter::addMap(Descriptor &descriptor, BufferOp buffer,
+                         const MappedMatrix &tile, const WgmmaResultBox &box) {
+  Expr batch = getElementCount(iteration->batchSizes, context);
+  TensorMapShape shape = getTileMapShape(tile, buffer.getElementType(),
+                                         iteration->m, iteration->n, batch, box);
+  descriptor.type = "fusec::Mapped<" + descriptor.type + ">";
+  descriptor.value =
+      "{" + descriptor.value + ", &" + writer.tensorMap(buffer, shape) + "}";
+}
+
+/// Which tiles of the epilogue move through tensor maps: of wgmma's tiles all
+/// results or none, and then operands as far as they can; of resident weights'
+/// each result that can.
+void GemmEmitter::chooseMaps() {
+  int64_t tileN = schedule.getTileN();
+  auto bytesOf = [](BufferOp buffer) {
+    return getElementBytes(buffer.getElementType());
+  };
+  if (schedule.getUnit() == GemmUnit::Resident) {
+    for (const TileStore &store : iteration->stores) {
+      BufferOp buffer = step.getOutputBuffer(store.output);
+      int row = wgmmaRowBytes / bytesOf(buffer);
+      if (succeeded(mappedTile(buffer, store.access)))
+        resultBoxes[&store] = {row, residentResultRows, wgmmaRowBytes};
+    }
+    return;
+  }
+  if (schedule.getUnit() != GemmUnit::Wgmma &&
+      schedule.getUnit() != GemmUnit::PingPong)
+    return;
+  int64_t results = 0, operands = 0;
+  for (const TileStore &store : iteration->stores) {
+    BufferOp buffer = step.getOutputBuffer(store.output);
+    if (failed(mappedTile(buffer, store.access)))
+      return;
+    results += bytesOf(buffer);
+  }
+  SmallVector<const TileOperand *> mapped;
+  for (const TileOperand &operand : iteration->operands) {
+    BufferOp buffer = step.getInputBuffer(operand.value);
+    if (failed(mappedTile(buffer, operand.access)))
+      continue;
+    mapped.push_back(&operand);
+    operands += bytesOf(buffer);
+  }
+  if (!wgmmaResultColumns(tileN, std::max(results, operands))) {
+    mapped.clear();
+    operands = 0;
+  }
+  int64_t bytes = std::max(results, operands);
+  if (!wgmmaResultColumns(tileN, bytes))
+    return;
+  for (const TileStore &store : iteration->stores)
+    resultBoxes[&store] = wgmmaResultBox(
+        tileN, bytes, bytesOf(step.getOutputBuffer(store.output)));
+  for (const TileOperand *operand : mapped)
+    operandBoxes[operand] = wgmmaResultBox(
+        tileN, bytes, bytesOf(step.getInputBuffer(operand->value)));
+}
+
 static std::string accumulatorType(Type type) {
   if (type.isF64())
     return "double";
@@ -254,9 +331,19 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   unsigned accumulators = root.getNumAccumulators();
 
   writer.declareBuffers();
-  bool isMapped = schedule.getUnit() == GemmUnit::Wgmma;
-  int64_t mapTileM = isMapped ? schedule.getTileM() : 0;
-  int64_t mapTileN = isMapped ? schedule.getTileN() / schedule.getDivideM() : 0;
+  // Blocks of a cluster along one axis share the load of the other matrix;
+  // those of skinny tiles split K.
+  bool isMapped = schedule.usesTensorMaps();
+  bool sharesLoads = schedule.getUnit() != GemmUnit::Skinny;
+  int64_t mapTileM = !isMapped ? 0
+                     : sharesLoads
+                         ? schedule.getTileM() / schedule.getClusterN()
+                         : schedule.getTileM();
+  int64_t mapTileN = !isMapped ? 0
+                     : sharesLoads
+                         ? schedule.getTileN() / schedule.getClusterM()
+                         : schedule.getTileN();
+  chooseMaps();
   std::string arguments;
   for (unsigned s = 0; s < root.getNumSegments(); ++s) {
     auto a = matrix(iteration->lhs[s], iteration->m, iteration->k[s], mapTileM);
@@ -278,11 +365,19 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   };
   for (const TileOperand &o : iteration->operands) {
     Descriptor d = operand(o);
+    if (auto it = operandBoxes.find(&o); it != operandBoxes.end()) {
+      BufferOp buffer = step.getInputBuffer(o.value);
+      addMap(d, buffer, *mappedTile(buffer, o.access), it->second);
+    }
     append(operandTypes, d.type);
     append(operandValues, d.value);
   }
   for (const TileStore &s : iteration->stores) {
     Descriptor d = result(s);
+    if (auto it = resultBoxes.find(&s); it != resultBoxes.end()) {
+      BufferOp buffer = step.getOutputBuffer(s.output);
+      addMap(d, buffer, *mappedTile(buffer, s.access), it->second);
+    }
     append(resultTypes, d.type);
     append(resultValues, d.value);
   }
@@ -352,18 +447,55 @@ FailureOr<KernelSource> GemmEmitter::emit() {
         batch;
     break;
   }
-  case GemmUnit::Wgmma: {
+  case GemmUnit::Wgmma:
+  case GemmUnit::PingPong: {
     writer.addHeader("gemm_wgmma.h");
-    cluster = schedule.getDivideM();
+    int64_t clusterM = schedule.getClusterM(), clusterN = schedule.getClusterN();
+    cluster = clusterM * clusterN;
     config = "fusec::WgmmaConfig<" + number(tileM) + ", " + number(tileN) +
              ", " + number(tileK) + ", " + number(schedule.getStages()) + ", " +
-             number(cluster) + ">";
+             number(clusterM) + ", fusec::WgmmaSchedule::" +
+             (schedule.getUnit() == GemmUnit::PingPong ? "PingPong"
+                                                       : "Cooperative") +
+             ", " + number(clusterN) + ">";
     templateCall = "fusec::gemmWgmma<Config>";
-    threads = wgmmaThreads;
-    shared = wgmmaSharedBytes(tileM, tileN, schedule.getStages(), accumulators);
+    threads = wgmmaThreadsOf(tileM);
+    shared = wgmmaSharedBytes(tileM, tileN, schedule.getStages(), accumulators,
+                              !operandBoxes.empty());
     // Persistent: no more blocks than the device holds at once.
-    Expr most = Expr::constant(context, schedule.getDivideN() / cluster);
-    blocks = Expr::min(tiles(tileM * cluster, tileN), most) * cluster;
+    Expr most = Expr::constant(context, schedule.getBlocks() / cluster);
+    blocks =
+        Expr::min(tiles(tileM * clusterM, tileN * clusterN), most) * cluster;
+    break;
+  }
+  case GemmUnit::Skinny:
+    writer.addHeader("gemm_skinny.h");
+    cluster = schedule.getClusterM();
+    config = "fusec::SkinnyConfig<" + number(tileM) + ", " +
+             number(tileN / 64) + ", " + number(tileK) + ", " +
+             number(schedule.getStages()) + ", " + number(cluster) + ">";
+    templateCall = "fusec::gemmSkinny<Config>";
+    threads = 160;
+    shared = skinnySharedBytes(tileM, tileN / 64, schedule.getStages(), cluster,
+                               accumulators);
+    blocks = tiles(tileM, tileN) * cluster;
+    break;
+  case GemmUnit::Resident: {
+    writer.addHeader("gemm_resident.h");
+    int64_t consumers = schedule.getDivideM(), blocksK = 0, staged = 0;
+    config = "fusec::ResidentConfig<" + print(iteration->n) + ", " +
+             number(tileN) + ", " + number(consumers) + ", " +
+             number(schedule.getStages()) + ">";
+    templateCall = "fusec::gemmResident<Config>";
+    threads = 128 * (1 + consumers);
+    for (Expr k : iteration->k)
+      blocksK += residentBlocksK(k.getValue(), bytes);
+    for (auto &[store, box] : resultBoxes)
+      staged += residentStagedBytes(tileN, wgmmaRowBytes / box.inner);
+    shared = residentSharedBytes(tileN, accumulators, schedule.getStages(),
+                                 consumers, staged, blocksK);
+    blocks = Expr::min(tiles(residentRows, tileN),
+                       Expr::constant(context, schedule.getBlocks()));
     break;
   }
   }

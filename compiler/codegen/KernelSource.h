@@ -14,7 +14,8 @@ namespace fusec {
 /// What a tensor map shows of a buffer. Sizes and box run from the innermost
 /// dimension outwards; strides are bytes and leave the innermost out.
 struct TensorMapShape {
-  mlir::Type element; // f32 is copied as tf32
+  mlir::Type element;
+  bool rounds = false; // f32 is copied as tf32
   Expr offset = {};   // bytes from the buffer's start
   llvm::SmallVector<Expr, 3> sizes, strides;
   llvm::SmallVector<unsigned, 3> box;

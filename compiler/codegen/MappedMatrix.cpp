@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/codegen/MappedMatrix.h"
-#include "compiler/device/gemm_wgmma_config.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -79,22 +78,55 @@ LogicalResult fusec::addMapGuards(const MappedMatrix &matrix, BufferOp buffer,
   return success();
 }
 
-TensorMapShape fusec::getMapShape(const MappedMatrix &matrix, Type element,
-                                  Expr outer, Expr k, Expr batch,
-                                  int64_t tile) {
+/// `inner` is the size of the dimension of stride 1.
+static TensorMapShape makeShape(const MappedMatrix &matrix, Type element,
+                                Expr inner, Expr outer, Expr batch,
+                                unsigned boxInner, unsigned boxOuter) {
   int64_t bytes = getElementBytes(element);
   TensorMapShape shape;
   shape.element = element;
   shape.offset = matrix.offset * bytes;
-  shape.sizes = {matrix.alongK ? k : outer, matrix.alongK ? outer : k};
+  shape.sizes = {inner, outer};
   shape.strides = {matrix.stride * bytes};
-  WgmmaBox box = wgmmaBox(matrix.alongK, tile, bytes);
-  shape.box = {unsigned(box.inner), unsigned(box.outer)};
+  shape.box = {boxInner, boxOuter};
   if (matrix.batchStride) {
     shape.sizes.push_back(batch);
     shape.strides.push_back(*matrix.batchStride * bytes);
     shape.box.push_back(1);
   }
+  return shape;
+}
+
+TensorMapShape fusec::getMapShape(const MappedMatrix &matrix, Type element,
+                                  Expr outer, Expr k, Expr batch,
+                                  int64_t tile) {
+  WgmmaBox box = wgmmaBox(matrix.alongK, tile, getElementBytes(element));
+  TensorMapShape shape =
+      makeShape(matrix, element, matrix.alongK ? k : outer,
+                matrix.alongK ? outer : k, batch, box.inner, box.outer);
+  shape.rounds = true;
   shape.swizzle = wgmmaRowBytes;
+  return shape;
+}
+
+FailureOr<MappedMatrix>
+fusec::analyzeMappedTile(const TileAccess &access, Type element, Expr n,
+                         ArrayRef<Expr> batchSizes, int64_t alignment) {
+  if (!element.isF16() && !element.isBF16() && !element.isF32())
+    return failure();
+  int64_t bytes = getElementBytes(element);
+  if (alignment < mapAlignment || !access.columnStride.isConstant(1) ||
+      getAlignment(n, mapAlignment, bytes) < mapAlignment)
+    return failure();
+  return analyzeMapped({{}, access.rowStride, access.columnStride, access.batch},
+                       batchSizes);
+}
+
+TensorMapShape fusec::getTileMapShape(const MappedMatrix &tile, Type element,
+                                      Expr m, Expr n, Expr batch,
+                                      const WgmmaResultBox &box) {
+  TensorMapShape shape =
+      makeShape(tile, element, n, m, batch, box.inner, box.outer);
+  shape.swizzle = box.swizzle;
   return shape;
 }

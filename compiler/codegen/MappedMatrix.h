@@ -9,6 +9,7 @@
 
 #include "compiler/codegen/Iteration.h"
 #include "compiler/codegen/KernelSource.h"
+#include "compiler/device/gemm_wgmma_config.h"
 
 namespace fusec {
 
@@ -35,6 +36,17 @@ mlir::LogicalResult addMapGuards(const MappedMatrix &matrix, BufferOp buffer,
 /// size `outer`) by 128 bytes of K (of size `k`).
 TensorMapShape getMapShape(const MappedMatrix &matrix, mlir::Type element,
                            Expr outer, Expr k, Expr batch, int64_t tile);
+
+/// A tile of the epilogue, an operand or a result, whose rows of `n` elements
+/// are known to begin at multiples of `alignment` bytes. Fails where the copy
+/// engine cannot move it: it moves whole units of 16 bytes.
+mlir::FailureOr<MappedMatrix> analyzeMappedTile(const TileAccess &access,
+                                                mlir::Type element, Expr n,
+                                                llvm::ArrayRef<Expr> batchSizes,
+                                                int64_t alignment);
+TensorMapShape getTileMapShape(const MappedMatrix &tile, mlir::Type element,
+                               Expr m, Expr n, Expr batch,
+                               const WgmmaResultBox &box);
 
 } // namespace fusec
 

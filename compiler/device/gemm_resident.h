@@ -221,8 +221,8 @@ FUSEC_DEVICE void stageResult(const Result &, u32 staging, int first, Get get) {
       FUSEC_UNROLL
     for (int half = 0; half < 2; ++half)
       words[n][half] =
-          primitive::packHalves<T>(get(n, half)[0], get(n, half)[1]);
-    primitive::stageMatrix4(to, words[0][0], words[0][1], words[1][0],
+          primitive::packPair(T(), get(n, half)[0], get(n, half)[1]);
+    primitive::storeMatrix4(to, words[0][0], words[0][1], words[1][0],
                             words[1][1]);
   } else {
     FUSEC_UNROLL
@@ -234,7 +234,7 @@ FUSEC_DEVICE void stageResult(const Result &, u32 staging, int first, Get get) {
       u32 to = staging + (chunk / 8) * (residentResultRows * wgmmaRowBytes) +
                row * wgmmaRowBytes + ((chunk & 7) ^ (row & 7)) * 16 +
                (lane & 1) * 8;
-      primitive::stageWord8(to, primitive::bitsOf(get(n, half)[0]),
+      primitive::storeShared(to, primitive::bitsOf(get(n, half)[0]),
                             primitive::bitsOf(get(n, half)[1]));
     }
   }
@@ -303,7 +303,7 @@ FUSEC_DEVICE void residentEpilogue(const Epilogue &epilogue, const Shape &shape,
   int warpRow = tile * residentRows + (launch::warp() & 3) * residentResultRows;
   if (stages) {
     if (lane == 0)
-      primitive::waitStoresRead();
+      primitive::waitStoresRead<0>();
     launch::warpBarrier();
   }
   FUSEC_UNROLL
@@ -344,7 +344,7 @@ FUSEC_DEVICE void residentEpilogue(const Epilogue &epilogue, const Shape &shape,
                            });
   }
   if (stages) {
-    primitive::fenceForCopies();
+    primitive::fenceCopies();
     launch::warpBarrier();
     if (lane == 0 && warpRow < shape.m) {
       storeStaged<Config>(epilogue.results, staging, warpRow, policy);

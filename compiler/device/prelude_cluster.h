@@ -36,23 +36,6 @@ FUSEC_DEVICE void storeInCluster(u32 address, float value) {
                : "memory");
 }
 
-// Shared memory that only the copy engine reads, after fenceForCopies(): no
-// clobber, so that loads of memory may move across.
-FUSEC_DEVICE void stageMatrix4(u32 address, u32 a, u32 b, u32 c, u32 d) {
-  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], "
-               "{%1,%2,%3,%4};" ::"r"(address),
-               "r"(a), "r"(b), "r"(c), "r"(d));
-}
-FUSEC_DEVICE void stageWord8(u32 address, u32 a, u32 b) {
-  asm volatile("st.shared.v2.u32 [%0], {%1,%2};" ::"r"(address), "r"(a),
-               "r"(b));
-}
-/// Orders this thread's writes of shared memory before copies that start after
-/// a barrier.
-FUSEC_DEVICE void fenceForCopies() {
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
-
 /// What L2 does with copied lines: those of streams go first.
 FUSEC_DEVICE u64 streamPolicy() {
   u64 policy;
@@ -99,13 +82,7 @@ FUSEC_DEVICE void copyBytesAs(u64 policy, u32 to, const void *from, u32 bytes,
       : "memory");
 }
 
-/// Copies a box from shared memory; what lies outside of the tensor is dropped.
-FUSEC_DEVICE void storeBox(const TensorMap *map, u32 from, int x, int y) {
-  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group"
-               " [%0, {%2, %3}], [%1];" ::"l"(map),
-               "r"(from), "r"(x), "r"(y)
-               : "memory");
-}
+/// storeBox() with a cache policy.
 FUSEC_DEVICE void storeBoxAs(u64 policy, const TensorMap *map, u32 from, int x,
                              int y) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group"
@@ -113,30 +90,9 @@ FUSEC_DEVICE void storeBoxAs(u64 policy, const TensorMap *map, u32 from, int x,
                "r"(from), "r"(x), "r"(y), "l"(policy)
                : "memory");
 }
-FUSEC_DEVICE void commitStores() {
-  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-}
-/// Waits until this thread's stores have read their shared memory.
-FUSEC_DEVICE void waitStoresRead() {
-  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
-}
+/// Waits until this thread's stores are in memory.
 FUSEC_DEVICE void waitStores() {
   asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
-}
-
-/// Fetches a tensor map ahead of the first copy that uses it.
-FUSEC_DEVICE void prefetchMap(const TensorMap *map) {
-  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
-}
-
-/// Two values as the halves of a word, the first one low.
-template <class T> FUSEC_DEVICE u32 packHalves(float low, float high) {
-  u32 word;
-  if constexpr (isSame<T, f16>)
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
-  else
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
-  return word;
 }
 
 /// d = (add ? d : 0) + a . b, one warpgroup: 64 x N accumulators, 32 bytes of

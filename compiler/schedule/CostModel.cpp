@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/schedule/CostModel.h"
-#include "compiler/device/gemm_wgmma_config.h"
+#include "compiler/device/gemm_resident_config.h"
+#include "compiler/device/gemm_skinny_config.h"
 #include <cmath>
 
 using namespace fusec;
@@ -97,9 +98,10 @@ static double getEfficiency(GemmScheduleAttr schedule, const GemmSizes &sizes) {
   double area = schedule.getTileM() * columns;
   switch (schedule.getUnit()) {
   case GemmUnit::Wgmma:
+  case GemmUnit::PingPong:
     // Each instruction reads its rows of A again: narrow tiles wait for shared
     // memory.
-    return columns >= 256 ? 0.86 : columns >= 128 ? 0.72 : 0.5;
+    return area >= 128 * 256 ? 0.86 : area >= 128 * 192 ? 0.84 : columns >= 128 ? 0.72 : 0.5;
   case GemmUnit::Mma:
     return area >= 128 * 256   ? 0.48
            : area >= 128 * 128 ? 0.37
@@ -143,16 +145,72 @@ static Estimate estimateGemv(const Target &target, const GemmSizes &sizes,
   return time.get();
 }
 
+static Estimate estimateSkinny(const Target &target, const GemmSizes &sizes,
+                               GemmScheduleAttr schedule) {
+  Overlap time(target);
+  double tiles = std::ceil(double(sizes.m) / schedule.getTileM()) *
+                 std::ceil(double(sizes.n) / schedule.getTileN()) * sizes.batch;
+  double cluster = schedule.getClusterM(), stepsK = 0;
+  for (int64_t k : sizes.k)
+    stepsK += std::ceil(double(k) / schedule.getTileK() / cluster);
+  double stage = skinnyStageBytes(schedule.getTileM(), schedule.getTileN() / 64,
+                                  sizes.accumulators);
+  double shared =
+      skinnySharedBytes(schedule.getTileM(), schedule.getTileN() / 64,
+                        schedule.getStages(), cluster, sizes.accumulators);
+  double resident = std::max(1.0, std::floor(target.sharedBytes / shared));
+  double perUnit = std::ceil(tiles * cluster / target.multiprocessors);
+  double together = std::min(resident, perUnit);
+  // A multiprocessor's share of the memory, and what its stages keep in flight.
+  double share = target.rates.memory * 0.85 / target.multiprocessors /
+                 target.rates.clock;
+  double step = std::max(stage / share, memoryLatency / schedule.getStages() /
+                                            together);
+  time.addClocks(TimeBound::Memory, perUnit * stepsK * step);
+  time.add(TimeBound::Memory, sizes.bytes / (target.rates.memory * 1e3 * 0.85));
+  // First loads; sums that meet in a cluster.
+  time.exposeClocks(memoryLatency + l2Latency +
+                    (cluster > 1 ? 700 + 60 * cluster : 200) *
+                        std::ceil(perUnit / together));
+  return time.get();
+}
+
+static Estimate estimateResident(const Target &target, const GemmSizes &sizes,
+                                 GemmScheduleAttr schedule) {
+  Overlap time(target);
+  double stepsK = 0;
+  for (int64_t k : sizes.k)
+    stepsK += std::ceil(double(k) / schedule.getTileK());
+  double perUnit =
+      std::ceil(std::ceil(double(sizes.m) / residentRows) / schedule.getBlocks());
+  double area =
+      double(residentRows) * schedule.getTileN() * sizes.accumulators;
+  double peak = target.rates.tensor / (sizes.element == 4 ? 2 : 1);
+  time.addClocks(TimeBound::Tensor,
+                 perUnit * 2 * area * schedule.getTileK() * stepsK / (peak * 0.6));
+  time.addClocks(TimeBound::Arithmetic, perUnit * area * 12 / 128);
+  time.add(TimeBound::Memory, sizes.bytes / (target.rates.memory * 1e3 * 0.93));
+  // The weights, and the first rows.
+  time.exposeClocks(2 * memoryLatency + l2Latency);
+  return time.get();
+}
+
 Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
                              GemmScheduleAttr schedule) {
   GemmUnit unit = schedule.getUnit();
   if (unit == GemmUnit::GemvM || unit == GemmUnit::GemvN)
     return estimateGemv(target, sizes, schedule);
+  if (unit == GemmUnit::Skinny)
+    return estimateSkinny(target, sizes, schedule);
+  if (unit == GemmUnit::Resident)
+    return estimateResident(target, sizes, schedule);
+  bool isWgmma = unit == GemmUnit::Wgmma || unit == GemmUnit::PingPong;
   double tileM = schedule.getTileM(), tileN = schedule.getTileN(),
          tileK = schedule.getTileK(), accumulators = sizes.accumulators;
-  double cluster = unit == GemmUnit::Wgmma ? schedule.getDivideM() : 1;
-  double tiles = std::ceil(std::ceil(sizes.m / tileM) / cluster) * cluster *
-                 std::ceil(sizes.n / tileN) * sizes.batch;
+  double clusterM = schedule.getClusterM(), clusterN = schedule.getClusterN();
+  double tiles = std::ceil(std::ceil(sizes.m / tileM) / clusterM) * clusterM *
+                 std::ceil(std::ceil(sizes.n / tileN) / clusterN) * clusterN *
+                 sizes.batch;
   double stepsK = 0;
   for (int64_t k : sizes.k)
     stepsK += std::ceil(k / tileK);
@@ -167,7 +225,8 @@ Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
     registers = tileM * tileN * accumulators / threads + 70;
     break;
   case GemmUnit::Wgmma:
-    threads = wgmmaThreads;
+  case GemmUnit::PingPong:
+    threads = wgmmaThreadsOf(tileM);
     shared = target.sharedBytes;
     registers = 168;
     break;
@@ -192,15 +251,14 @@ Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
   if (unit == GemmUnit::Simt && sizes.element == 8)
     peak /= target.major == 9 || target.name == "sm_80" ? 2 : 32;
   double math = 2 * area * tileK * stepsK / (peak * getEfficiency(schedule, sizes));
-  double l2 = (tileM + accumulators * tileN / cluster) * tileK * sizes.element *
+  double l2 = (tileM / clusterN + accumulators * tileN / clusterM) * tileK * sizes.element *
               stepsK / target.rates.l2;
   // What a block waits for where nothing else runs beside it.
   double stages = std::max<double>(schedule.getStages(), 2);
   double chain = stepsK * std::max(l2Latency / (stages - 1), 60.0);
 
   // The busiest multiprocessor's tiles.
-  double units = unit == GemmUnit::Wgmma ? schedule.getDivideN()
-                                         : target.multiprocessors;
+  double units = isWgmma ? schedule.getBlocks() : target.multiprocessors;
   double perUnit = std::ceil(tiles / units);
   double together = std::min(resident, perUnit);
   Overlap time(target);
@@ -212,9 +270,9 @@ Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
   time.add(TimeBound::Memory, sizes.bytes / (target.rates.memory * 1e3 * 0.85));
   // The first loads, and the epilogue that no other block hides.
   double epilogue = area / threads * 12;
-  bool overlaps = unit == GemmUnit::Wgmma && perUnit > 1;
   time.exposeClocks(memoryLatency + l2Latency + epilogue);
-  if (!overlaps || unit == GemmUnit::Wgmma)
+  // The tiles of a ping-pong hide each other's.
+  if (unit != GemmUnit::PingPong)
     time.exposeClocks((std::ceil(perUnit / together) - 1) * epilogue);
   return time.get();
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/codegen/MappedMatrix.h"
-#include "compiler/device/gemm_wgmma_config.h"
+#include "compiler/device/gemm_resident_config.h"
+#include "compiler/device/gemm_skinny_config.h"
 #include "compiler/schedule/Schedules.h"
 #include "compiler/schedule/StepBytes.h"
 
@@ -30,11 +31,22 @@ static const Tile simtTiles[] = {{128, 128, 16, 8, 8, 2},
                                  {64, 64, 16, 4, 4, 2},
                                  {32, 32, 16, 2, 2, 2}};
 
-// Of wgmma: rows, columns of one accumulator, blocks of a cluster along M.
-static const struct WgmmaTile {
-  int64_t m, n, cluster;
-} wgmmaTiles[] = {{128, 256, 2}, {128, 128, 2}, {128, 256, 1},
-                  {128, 128, 1}, {128, 64, 1}};
+// Of wgmma: stages and the number of blocks follow from the target.
+static const WgmmaTiling wgmmaTilings[] = {
+    {128, 256, 0, 2, 1, WgmmaSchedule::Cooperative},
+    {128, 256, 0, 1, 2, WgmmaSchedule::Cooperative},
+    {256, 128, 0, 1, 2, WgmmaSchedule::Cooperative},
+    {256, 128, 0, 2, 1, WgmmaSchedule::Cooperative},
+    {128, 192, 0, 2, 1, WgmmaSchedule::Cooperative},
+    {128, 192, 0, 2, 1, WgmmaSchedule::PingPong},
+    {128, 128, 0, 2, 1, WgmmaSchedule::Cooperative},
+    {128, 128, 0, 2, 1, WgmmaSchedule::PingPong},
+    {64, 256, 0, 2, 1, WgmmaSchedule::PingPong},
+    {128, 128, 0, 1, 1, WgmmaSchedule::PingPong},
+    {128, 128, 0, 1, 1, WgmmaSchedule::Cooperative},
+    {64, 128, 0, 1, 1, WgmmaSchedule::PingPong},
+    {128, 64, 0, 1, 1, WgmmaSchedule::PingPong},
+    {64, 64, 0, 1, 1, WgmmaSchedule::PingPong}};
 
 /// Stages that hide the latency of a load; more help nothing.
 static constexpr int64_t wgmmaMaxStages = 8;
@@ -44,6 +56,9 @@ static constexpr int64_t maxAccumulators = 128;
 
 /// Sides up to which the vector kernels keep all of the narrow operand.
 static constexpr int64_t narrowest = 8;
+
+/// Rows up to which the weights' bytes bound a product.
+static constexpr int64_t skinnyMaxRows = 128;
 
 /// Where a batch is only named, schedules are chosen at these sizes of it.
 static constexpr int64_t sampledDims[] = {1, 8, 32, 128, 512, 2048, 8192, 65536};
@@ -74,9 +89,15 @@ private:
   void addGemv(const GemmSizes &sizes, SmallVectorImpl<Candidate> &to) const;
   void addTiles(const GemmSizes &sizes, SmallVectorImpl<Candidate> &to) const;
   void addWgmma(const GemmSizes &sizes, SmallVectorImpl<Candidate> &to) const;
+  void addSkinny(const GemmSizes &sizes, SmallVectorImpl<Candidate> &to) const;
+  void addResident(const GemmSizes &sizes,
+                   SmallVectorImpl<Candidate> &to) const;
   void add(GemmScheduleAttr schedule, const GemmSizes &sizes,
            SmallVectorImpl<Candidate> &to) const {
     to.push_back({schedule, estimateGemm(target, sizes, schedule)});
+  }
+  static bool isAlongK(const MatrixAccess &access) {
+    return access.kStride.isConstant(1);
   }
   void addBuckets(ArrayRef<GuardAttr> guards, bool mapped,
                   SmallVectorImpl<VariantAttr> &variants) const;
@@ -225,25 +246,85 @@ void GemmChooser::addTiles(const GemmSizes &sizes,
 
 void GemmChooser::addWgmma(const GemmSizes &sizes,
                            SmallVectorImpl<Candidate> &to) const {
-  if (target.name != "sm_90a" || !tensorCores ||
-      accumulators > wgmmaMaxAccumulators)
+  if (accumulators > wgmmaMaxAccumulators)
     return;
-  for (const WgmmaTile &tile : wgmmaTiles) {
-    if (accumulators * tile.n > 256)
-      continue; // registers of a consumer
-    int64_t stages = wgmmaMaxStages;
-    while (stages >= 2 &&
-           wgmmaSharedBytes(tile.m, tile.n, stages, accumulators) >
-               int64_t(target.sharedBytes))
-      --stages;
-    if (stages < 2)
+  bool readsTiles = llvm::any_of(iteration.operands, [](const TileOperand &o) {
+    return !o.access.rowStride.isConstant(0) &&
+           !o.access.columnStride.isConstant(0);
+  });
+  for (WgmmaTiling tiling : wgmmaTilings) {
+    tiling.stages =
+        wgmmaStagesIn(target.sharedBytes, tiling.tileM, tiling.tileN,
+                      accumulators, wgmmaMaxStages, readsTiles);
+    if (!wgmmaFits(tiling, accumulators, target.sharedBytes, readsTiles))
       continue;
-    int64_t grid = target.multiprocessors / tile.cluster * tile.cluster;
-    add(GemmScheduleAttr::get(context, GemmUnit::Wgmma, tile.m, tile.n,
-                              wgmmaRowBytes / element, tile.cluster, grid,
-                              stages),
+    int64_t cluster = tiling.clusterM * tiling.clusterN;
+    int64_t grid = target.multiprocessors / cluster * cluster;
+    GemmUnit unit = tiling.schedule == WgmmaSchedule::PingPong
+                        ? GemmUnit::PingPong
+                        : GemmUnit::Wgmma;
+    add(GemmScheduleAttr::get(context, unit, tiling.tileM, tiling.tileN,
+                              wgmmaRowBytes / element, 0, 0, tiling.stages,
+                              tiling.clusterM, tiling.clusterN, grid),
         sizes, to);
   }
+}
+
+void GemmChooser::addSkinny(const GemmSizes &sizes,
+                            SmallVectorImpl<Candidate> &to) const {
+  if (sizes.m > skinnyMaxRows ||
+      !llvm::all_of(iteration.lhs, [](auto &a) { return isAlongK(a); }))
+    return;
+  bool weightsAlongK =
+      llvm::all_of(iteration.rhs, [](auto &b) { return isAlongK(b[0]); });
+  int64_t tokens = skinnyTokens(sizes.m);
+  for (int64_t blocks : {1, 2, 4})
+    for (int64_t cluster : {1, 2, 4, 8})
+      for (int64_t together : {2, 1}) {
+        int64_t stages =
+            skinnyStages(tokens, blocks, cluster, accumulators, together);
+        if (isSkinnyLegal(tokens, blocks, stages, cluster, accumulators,
+                          weightsAlongK, element))
+          add(GemmScheduleAttr::get(context, GemmUnit::Skinny, tokens,
+                                    64 * blocks, wgmmaRowBytes / element, 0, 0,
+                                    stages, cluster, 1, 0),
+              sizes, to);
+      }
+}
+
+void GemmChooser::addResident(const GemmSizes &sizes,
+                              SmallVectorImpl<Candidate> &to) const {
+  if (!iteration.n.isConstant() || sizes.batch != 1 || sizes.n > 256 ||
+      !llvm::all_of(iteration.k, [](Expr k) { return k.isConstant(); }))
+    return;
+  auto isUnbatched = [](const MatrixAccess &access) {
+    return access.batch.isConstant(0);
+  };
+  bool weightsAlongK = isAlongK(iteration.rhs[0][0]);
+  for (auto [lhs, rhs] : llvm::zip_equal(iteration.lhs, iteration.rhs))
+    if (!isUnbatched(lhs) || !llvm::all_of(rhs, isUnbatched) ||
+        isAlongK(rhs[0]) != weightsAlongK)
+      return;
+  int64_t tileN = residentTileN(sizes.n, weightsAlongK), blocksK = 0,
+          staged = 0;
+  if (!isResidentLegal(tileN, accumulators, weightsAlongK, element))
+    return;
+  for (int64_t k : sizes.k)
+    blocksK += residentBlocksK(std::min<int64_t>(k, 1 << 20), element);
+  // As many as may be mapped.
+  for (Type result : step.getBody().front().getTerminator()->getOperandTypes())
+    staged += residentStagedBytes(
+        tileN,
+        getElementBytes(cast<RankedTensorType>(result).getElementType()));
+  int64_t consumers = residentConsumers(tileN, accumulators);
+  int64_t stages = residentStages(tileN, accumulators, consumers, staged,
+                                  blocksK, target.sharedBytes);
+  if (stages < std::max<int64_t>(blocksK, 1))
+    return;
+  add(GemmScheduleAttr::get(context, GemmUnit::Resident, residentRows, tileN,
+                            wgmmaRowBytes / element, consumers, 0, stages, 1, 1,
+                            target.multiprocessors),
+      sizes, to);
 }
 
 SmallVector<Candidate> GemmChooser::getCandidates(int64_t dim,
@@ -252,8 +333,11 @@ SmallVector<Candidate> GemmChooser::getCandidates(int64_t dim,
   SmallVector<Candidate> candidates;
   addGemv(sizes, candidates);
   addTiles(sizes, candidates);
-  if (mapped)
+  if (mapped) {
     addWgmma(sizes, candidates);
+    addSkinny(sizes, candidates);
+    addResident(sizes, candidates);
+  }
   return candidates;
 }
 

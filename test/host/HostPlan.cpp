@@ -225,7 +225,7 @@ void Run::finish(HostPlan::Result &result) {
 /// and the other variants of the step share its epilogue.
 static bool isForDeviceOnly(VariantAttr variant) {
   auto gemm = dyn_cast<GemmScheduleAttr>(variant.getSchedule());
-  return gemm && gemm.getUnit() == GemmUnit::Wgmma;
+  return gemm && gemm.usesTensorMaps();
 }
 
 LogicalResult HostPlan::emit(KernelLibrary &library) {
