@@ -75,6 +75,9 @@ TEST(Skinny, StagesFillTheirShare) {
   EXPECT_EQ(skinnyTokens(17), 24);
   EXPECT_EQ(skinnyTokens(100), 64);
   EXPECT_EQ(skinnyGrid(16, 4096, 1, 16, 1, 2), 128);
+  EXPECT_EQ(skinnyCluster(1024, 1, 132), 8);
+  EXPECT_EQ(skinnyCluster(4096, 1, 132), 2);
+  EXPECT_EQ(skinnyCluster(11008, 1, 132), 1);
 }
 
 TEST(Resident, StagesFillTheSharedMemory) {
