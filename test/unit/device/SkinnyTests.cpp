@@ -96,10 +96,11 @@ TEST(Resident, StagesFillTheSharedMemory) {
         int perResult = residentStagedBytes(tile, bytes);
         int consumers = residentConsumers(tile, 1);
         int fit = residentStages(tile, 1, consumers, perResult, blocksK);
-        if (fit > 0)
+        if (fit > 0) {
           EXPECT_LE(
               residentSharedBytes(tile, 1, fit, consumers, perResult, blocksK),
               limit);
+        }
         EXPECT_EQ(perResult % 1024, 0);
       }
   EXPECT_EQ(residentStages(256, 1, 2, residentStagedBytes(256, 4),
