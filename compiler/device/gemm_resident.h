@@ -9,9 +9,7 @@
 #ifndef FUSEC_DEVICE_GEMM_RESIDENT_H
 #define FUSEC_DEVICE_GEMM_RESIDENT_H
 
-#include "gemm_resident_config.h"
-#include "gemm_wgmma.h"
-#include "prelude_cluster.h"
+#include "gemm_resident_epilogue.h"
 
 namespace fusec {
 
@@ -30,29 +28,6 @@ void gemmResident(const Shape &shape, const Epilogue &epilogue,
 
 #else
 namespace detail {
-
-template <class Result> struct ResultMap {
-  static constexpr bool mapped = false;
-};
-template <class Result> struct ResultMap<Mapped<Result>> {
-  static constexpr bool mapped = true;
-  static_assert(sizeof(typename Result::Element) == 2 ||
-                    isSame<typename Result::Element, float>,
-                "a mapped result is a 16-bit float or a float");
-};
-
-/// Bytes that a warp stages of all mapped results of a pack.
-template <int TileN, class PackType> struct Staged {
-  static constexpr int bytes = 0;
-};
-template <int TileN, class First, class... Rest>
-struct Staged<TileN, Pack<First, Rest...>> {
-  static constexpr int own =
-      ResultMap<First>::mapped
-          ? residentStagedBytes(TileN, sizeof(typename First::Element))
-          : 0;
-  static constexpr int bytes = own + Staged<TileN, Pack<Rest...>>::bytes;
-};
 
 template <class Config, class Epilogue> struct ResidentMemory {
   static constexpr int J = Epilogue::accumulators;
@@ -164,11 +139,6 @@ FUSEC_DEVICE void residentProduce(const SegmentType &segment, int tile,
   }
 }
 
-template <class Config, int J> struct ResidentAccumulators {
-  static constexpr int each = Config::tileN / 2;
-  float at[J * each];
-};
-
 /// Contracts one segment of a tile. `at` counts the blocks of K that this
 /// consumer has had, `block` those of the tile.
 template <class Config, int J, class Memory, class SegmentType>
@@ -198,158 +168,8 @@ FUSEC_DEVICE void residentContract(const SegmentType &segment, int consumer,
     for (int j = 0; j < (joined ? 1 : J); ++j)
       primitive::NarrowWgmma<T, width>::template run<!A::alongK, !B::alongK>(
           acc.at + j * acc.each, a + step * A::step,
-          b + step * B::step + j * (Config::tileN * wgmmaRowBytes / 16), 1);
+          b + step * B::step + j * (Config::tileN * wgmmaRowBytes / 16));
     primitive::commitWgmma();
-  }
-}
-
-/// Results of 16 rows by 16 columns, as the fragments hold them: eight columns,
-/// then half of the rows.
-template <class Results> using ResidentValues = Values<2, Results>[2][2];
-
-template <class Result, class Get>
-FUSEC_DEVICE void stageResult(const Result &, u32 staging, int first, Get get) {
-  typedef typename Result::Element T;
-  int lane = launch::lane();
-  if constexpr (sizeof(T) == 2) {
-    int row = lane & 15, chunk = first / 8 + (lane >> 4);
-    u32 to = staging + (chunk / 8) * (residentResultRows * wgmmaRowBytes) +
-             row * wgmmaRowBytes + ((chunk & 7) ^ (row & 7)) * 16;
-    u32 words[2][2];
-    FUSEC_UNROLL
-    for (int n = 0; n < 2; ++n)
-      FUSEC_UNROLL
-    for (int half = 0; half < 2; ++half)
-      words[n][half] =
-          primitive::packPair(T(), get(n, half)[0], get(n, half)[1]);
-    primitive::storeMatrix4(to, words[0][0], words[0][1], words[1][0],
-                            words[1][1]);
-  } else {
-    FUSEC_UNROLL
-    for (int n = 0; n < 2; ++n)
-      FUSEC_UNROLL
-    for (int half = 0; half < 2; ++half) {
-      int row = (lane >> 2) + half * 8;
-      int chunk = first / 4 + n * 2 + (lane >> 1 & 1);
-      u32 to = staging + (chunk / 8) * (residentResultRows * wgmmaRowBytes) +
-               row * wgmmaRowBytes + ((chunk & 7) ^ (row & 7)) * 16 +
-               (lane & 1) * 8;
-      primitive::storeShared(to, primitive::bitsOf(get(n, half)[0]),
-                            primitive::bitsOf(get(n, half)[1]));
-    }
-  }
-}
-
-/// Stages the mapped results of a fragment and writes the others. `get` leads
-/// to the rest of the values of one place.
-template <class Config, class Get>
-FUSEC_DEVICE void finishFragment(const Pack<> &, u32, int,
-                                 const Place (&)[2][2], Get) {}
-template <class Config, class First, class... Rest, class Get>
-FUSEC_DEVICE void finishFragment(const Pack<First, Rest...> &results,
-                                 u32 staging, int first,
-                                 const Place (&places)[2][2], Get get) {
-  if constexpr (ResultMap<First>::mapped) {
-    stageResult(results.first, staging, first,
-                [&](int n, int half) { return get(n, half).first; });
-    staging +=
-        residentStagedBytes(Config::tileN, sizeof(typename First::Element));
-  } else {
-    FUSEC_UNROLL
-    for (int n = 0; n < 2; ++n)
-      FUSEC_UNROLL
-    for (int half = 0; half < 2; ++half)
-      results.first.write(places[n][half], get(n, half).first);
-  }
-  finishFragment<Config>(
-      results.rest, staging, first, places,
-      [&](int n, int half) -> const Values<2, Pack<Rest...>> & {
-        return get(n, half).rest;
-      });
-}
-
-/// One thread stores what its warp has staged.
-template <class Config>
-FUSEC_DEVICE void storeStaged(const Pack<> &, u32, int, u64) {}
-template <class Config, class First, class... Rest>
-FUSEC_DEVICE void storeStaged(const Pack<First, Rest...> &results, u32 staging,
-                              int row, u64 policy) {
-  if constexpr (ResultMap<First>::mapped) {
-    constexpr int bytes = sizeof(typename First::Element);
-    constexpr int boxes = tilesOf(Config::tileN * bytes, wgmmaRowBytes);
-    FUSEC_UNROLL
-    for (int i = 0; i < boxes; ++i) {
-      u32 from = staging + i * (residentResultRows * wgmmaRowBytes);
-      int column = i * (wgmmaRowBytes / bytes);
-      if (Config::streamedResults)
-        primitive::storeBoxAs(policy, results.first.map, from, column, row);
-      else
-        primitive::storeBox(results.first.map, from, column, row);
-    }
-    staging += residentStagedBytes(Config::tileN, bytes);
-  }
-  storeStaged<Config>(results.rest, staging, row, policy);
-}
-
-/// Evaluates a warp's 16 rows straight from the accumulators: only the warp
-/// itself waits.
-template <class Config, class Epilogue, int J>
-FUSEC_DEVICE void residentEpilogue(const Epilogue &epilogue, const Shape &shape,
-                                   int tile, u32 staging, u64 policy,
-                                   const ResidentAccumulators<Config, J> &acc) {
-  typedef typename Epilogue::Results Results;
-  constexpr bool stages = Staged<Config::tileN, Results>::bytes > 0;
-  int lane = launch::lane();
-  int warpRow = tile * residentRows + (launch::warp() & 3) * residentResultRows;
-  if (stages) {
-    if (lane == 0)
-      primitive::waitStoresRead<0>();
-    launch::warpBarrier();
-  }
-  FUSEC_UNROLL
-  for (int first = 0; first < Config::tileN; first += 16) {
-    Place places[2][2];
-    Values<2, typename Epilogue::Operands> operands[2][2];
-    Values<2, Results> results[2][2];
-    FUSEC_UNROLL
-    for (int n = 0; n < 2; ++n)
-      FUSEC_UNROLL
-    for (int half = 0; half < 2; ++half) {
-      int row = warpRow + (lane >> 2) + half * 8;
-      int column = first + n * 8 + (lane & 3) * 2;
-      int count = 2;
-      if (first + 16 > Config::columns) // Zero or below past the last column.
-        count = min(Config::columns - column, 2);
-      // Rows past the end read the last one: nothing of theirs is stored.
-      places[n][half] = {0, min(row, shape.m - 1), column, count};
-      readPack(epilogue.operands, places[n][half], operands[n][half]);
-      places[n][half].row = row;
-      places[n][half].count = row < shape.m ? count : 0;
-    }
-    FUSEC_UNROLL
-    for (int n = 0; n < 2; ++n)
-      FUSEC_UNROLL
-    for (int half = 0; half < 2; ++half)
-      FUSEC_UNROLL
-    for (int i = 0; i < 2; ++i) {
-      float values[J];
-      FUSEC_UNROLL
-      for (int j = 0; j < J; ++j)
-        values[j] = acc.at[j * acc.each + (first / 8 + n) * 4 + half * 2 + i];
-      applyAt<Epilogue>(i, values, operands[n][half], results[n][half]);
-    }
-    finishFragment<Config>(epilogue.results, staging, first, places,
-                           [&](int n, int half) -> const Values<2, Results> & {
-                             return results[n][half];
-                           });
-  }
-  if (stages) {
-    primitive::fenceCopies();
-    launch::warpBarrier();
-    if (lane == 0 && warpRow < shape.m) {
-      storeStaged<Config>(epilogue.results, staging, warpRow, policy);
-      primitive::commitStores();
-    }
   }
 }
 

@@ -9,6 +9,7 @@
 #ifndef FUSEC_DEVICE_GEMM_SKINNY_H
 #define FUSEC_DEVICE_GEMM_SKINNY_H
 
+#include "gemm.h"
 #include "gemm_skinny_config.h"
 #include "gemm_wgmma.h"
 #include "prelude_cluster.h"
@@ -219,7 +220,7 @@ FUSEC_DEVICE void skinnyConsume(const SegmentType &segment, Split split,
           acc[j][b],
           w + step * B::step +
               (j * Config::blocks + b) * (64 * wgmmaRowBytes / 16),
-          x + step * A::step, 1);
+          x + step * A::step);
     primitive::commitWgmma();
     // The previous stage has been read when only this one is under way.
     primitive::waitWgmma<1>();

@@ -125,6 +125,16 @@ constexpr FUSEC_DEVICE bool isSkinnyLegal(int tokens, int blocks, int stages,
          (elementBytes == 2 || (elementBytes == 4 && weightsAlongK));
 }
 
+/// The smallest cluster that gives most multiprocessors a block.
+constexpr FUSEC_DEVICE int skinnyCluster(int n, int blocks,
+                                         int multiprocessors) {
+  int cluster = 1;
+  while (cluster < 8 &&
+         4 * cluster * tilesOf(n, 64 * blocks) < 3 * multiprocessors)
+    cluster *= 2;
+  return cluster;
+}
+
 /// Exactly sized; the launch has clusters of `cluster` blocks.
 constexpr FUSEC_DEVICE int skinnyGrid(int m, int n, int batch, int tokens,
                                       int blocks, int cluster) {

@@ -42,11 +42,6 @@ FUSEC_DEVICE u64 streamPolicy() {
   asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
   return policy;
 }
-FUSEC_DEVICE u64 keepPolicy() {
-  u64 policy;
-  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
-  return policy;
-}
 
 /// copyBox() with a cache policy.
 FUSEC_DEVICE void copyBoxAs(u64 policy, u32 to, const TensorMap *map,
@@ -90,13 +85,13 @@ FUSEC_DEVICE void storeBoxAs(u64 policy, const TensorMap *map, u32 from, int x,
                "r"(from), "r"(x), "r"(y), "l"(policy)
                : "memory");
 }
-/// Waits until this thread's stores are in memory.
 FUSEC_DEVICE void waitStores() {
   asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
-/// d = (add ? d : 0) + a . b, one warpgroup: 64 x N accumulators, 32 bytes of
-/// K, both operands in shared memory by descriptor.
+/// d += a . b, one warpgroup: 64 x N accumulators, 32 bytes of K, both operands
+/// in shared memory by descriptor. Accumulators that were set by anything but
+/// wgmma are pinned before, lest ptxas serialises them (C7515).
 template <class T, int N> struct NarrowWgmma {
   static constexpr bool exists = false;
 };
@@ -139,50 +134,49 @@ template <class T, int N> struct NarrowWgmma {
             "%112,%113,%114,%115,%116,%117,%118,%119,"                         \
             "%120,%121,%122,%123,%124,%125,%126,%127"
 
-// R: accumulators a thread; a to tb: the numbers of the asm's inputs.
-#define FUSEC_NARROW_HALF(T, type, N, R, a, b, add_, ta, tb)                   \
+// R: accumulators a thread; a, b, ta, tb: the numbers of the asm's inputs.
+#define FUSEC_NARROW_HALF(T, type, N, R, a, b, ta, tb)                         \
   template <> struct NarrowWgmma<T, N> {                                       \
     static constexpr bool exists = true;                                       \
     template <bool TransposedA, bool TransposedB>                              \
-    static FUSEC_DEVICE void run(float *d, u64 first, u64 second, u32 add) {   \
-      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #add_ ", 0;\n"         \
-                   "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." type      \
-                   "." type " {" FUSEC_R##R                                    \
-                   "}, %" #a ", %" #b ", p, 1, 1, %" #ta ", %" #tb ";\n}"      \
+    static FUSEC_DEVICE void run(float *d, u64 first, u64 second) {            \
+      asm volatile("wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." type      \
+                   "." type " {" FUSEC_R##R "}, %" #a ", %" #b                 \
+                                            ", 1, 1, 1, %" #ta ", %" #tb ";"   \
                    : FUSEC_D##R(0)                                             \
-                   : "l"(first), "l"(second), "r"(add), "n"(int(TransposedA)), \
+                   : "l"(first), "l"(second), "n"(int(TransposedA)),           \
                      "n"(int(TransposedB)));                                   \
     }                                                                          \
   };
-#define FUSEC_NARROW_TF32(N, R, a, b, add_)                                    \
+#define FUSEC_NARROW_TF32(N, R, a, b)                                          \
   template <> struct NarrowWgmma<float, N> {                                   \
     static constexpr bool exists = true;                                       \
     template <bool TransposedA, bool TransposedB>                              \
-    static FUSEC_DEVICE void run(float *d, u64 first, u64 second, u32 add) {   \
+    static FUSEC_DEVICE void run(float *d, u64 first, u64 second) {            \
       static_assert(!TransposedA && !TransposedB, "tf32 is K-major");          \
-      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #add_ ", 0;\n"         \
-                   "wgmma.mma_async.sync.aligned.m64n" #N "k8.f32.tf32.tf32"   \
-                   " {" FUSEC_R##R "}, %" #a ", %" #b ", p, 1, 1;\n}"          \
+      asm volatile("wgmma.mma_async.sync.aligned.m64n" #N                      \
+                   "k8.f32.tf32.tf32 {" FUSEC_R##R "}, %" #a ", %" #b          \
+                                                   ", 1, 1, 1;"                \
                    : FUSEC_D##R(0)                                             \
-                   : "l"(first), "l"(second), "r"(add));                       \
+                   : "l"(first), "l"(second));                                 \
     }                                                                          \
   };
-#define FUSEC_NARROW(N, R, a, b, add, ta, tb)                                  \
-  FUSEC_NARROW_HALF(f16, "f16", N, R, a, b, add, ta, tb)                       \
-  FUSEC_NARROW_HALF(bf16, "bf16", N, R, a, b, add, ta, tb)                     \
-  FUSEC_NARROW_TF32(N, R, a, b, add)
-FUSEC_NARROW(8, 4, 4, 5, 6, 7, 8)
-FUSEC_NARROW(16, 8, 8, 9, 10, 11, 12)
-FUSEC_NARROW(24, 12, 12, 13, 14, 15, 16)
-FUSEC_NARROW(32, 16, 16, 17, 18, 19, 20)
-FUSEC_NARROW(40, 20, 20, 21, 22, 23, 24)
-FUSEC_NARROW(48, 24, 24, 25, 26, 27, 28)
-FUSEC_NARROW(56, 28, 28, 29, 30, 31, 32)
-FUSEC_NARROW(64, 32, 32, 33, 34, 35, 36)
-FUSEC_NARROW(96, 48, 48, 49, 50, 51, 52)
-FUSEC_NARROW(128, 64, 64, 65, 66, 67, 68)
-FUSEC_NARROW(192, 96, 96, 97, 98, 99, 100)
-FUSEC_NARROW(256, 128, 128, 129, 130, 131, 132)
+#define FUSEC_NARROW(N, R, a, b, ta, tb)                                       \
+  FUSEC_NARROW_HALF(f16, "f16", N, R, a, b, ta, tb)                            \
+  FUSEC_NARROW_HALF(bf16, "bf16", N, R, a, b, ta, tb)                          \
+  FUSEC_NARROW_TF32(N, R, a, b)
+FUSEC_NARROW(8, 4, 4, 5, 6, 7)
+FUSEC_NARROW(16, 8, 8, 9, 10, 11)
+FUSEC_NARROW(24, 12, 12, 13, 14, 15)
+FUSEC_NARROW(32, 16, 16, 17, 18, 19)
+FUSEC_NARROW(40, 20, 20, 21, 22, 23)
+FUSEC_NARROW(48, 24, 24, 25, 26, 27)
+FUSEC_NARROW(56, 28, 28, 29, 30, 31)
+FUSEC_NARROW(64, 32, 32, 33, 34, 35)
+FUSEC_NARROW(96, 48, 48, 49, 50, 51)
+FUSEC_NARROW(128, 64, 64, 65, 66, 67)
+FUSEC_NARROW(192, 96, 96, 97, 98, 99)
+FUSEC_NARROW(256, 128, 128, 129, 130, 131)
 
 #undef FUSEC_NARROW
 #undef FUSEC_NARROW_HALF

@@ -75,6 +75,9 @@ TEST(Skinny, StagesFillTheirShare) {
   EXPECT_EQ(skinnyTokens(17), 24);
   EXPECT_EQ(skinnyTokens(100), 64);
   EXPECT_EQ(skinnyGrid(16, 4096, 1, 16, 1, 2), 128);
+  EXPECT_EQ(skinnyCluster(1024, 1, 132), 8);
+  EXPECT_EQ(skinnyCluster(4096, 1, 132), 2);
+  EXPECT_EQ(skinnyCluster(11008, 1, 132), 1);
 }
 
 TEST(Resident, StagesFillTheSharedMemory) {
@@ -93,10 +96,11 @@ TEST(Resident, StagesFillTheSharedMemory) {
         int perResult = residentStagedBytes(tile, bytes);
         int consumers = residentConsumers(tile, 1);
         int fit = residentStages(tile, 1, consumers, perResult, blocksK);
-        if (fit > 0)
+        if (fit > 0) {
           EXPECT_LE(
               residentSharedBytes(tile, 1, fit, consumers, perResult, blocksK),
               limit);
+        }
         EXPECT_EQ(perResult % 1024, 0);
       }
   EXPECT_EQ(residentStages(256, 1, 2, residentStagedBytes(256, 4),

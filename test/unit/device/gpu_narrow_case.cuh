@@ -33,7 +33,7 @@ static void findEncode() {
 }
 
 /// Bytes that a miss of the copies brings into L2.
-static int promotion = 128;
+static int promotion = 256;
 
 /// The map of `outer` rows of `inner` elements, a pitch of `ld`, in boxes
 /// swizzled by 128 bytes. `read`: tf32 matrices are rounded as they are copied.
