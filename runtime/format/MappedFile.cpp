@@ -28,7 +28,8 @@ bool MappedFile::open(const std::string &path, std::string &error) {
     error = path + ": " + what;
     return false;
   };
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // A pipe must not block the open.
+  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0)
     return fail(std::string("cannot be opened: ") + std::strerror(errno));
   struct stat status;
