@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Compiler settings that every target shares, and the two helpers that define
+# Compiler settings that every target shares, and the helpers that define
 # libraries and unit tests.
 
 set(CMAKE_CXX_STANDARD 17)
@@ -18,10 +18,7 @@ if(FUSEC_LLD)
   add_link_options(-fuse-ld=lld)
 endif()
 add_link_options(-Wl,--gc-sections)
-if(FUSEC_SANITIZE)
-  add_compile_options(-fsanitize=${FUSEC_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined -g1)
-  add_link_options(-fsanitize=${FUSEC_SANITIZE})
-endif()
+include(FusecSanitize)
 
 # fusec_add_library(name SOURCES a.cpp ... LIBS x y ...)
 # A static library of the compiler; includes are relative to the project root.
@@ -40,5 +37,6 @@ function(fusec_add_unittest name)
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gtest GTest::gtest_main)
+  fusec_set_sanitizer_options(${name})
   add_test(NAME ${name} COMMAND ${name})
 endfunction()

@@ -14,6 +14,7 @@ function(fusec_add_tool name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS})
   target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc)
+  fusec_set_sanitizer_options(${name})
   # Without a shared library of its own around, a search path would only name
   # the machine that built it.
   set_target_properties(${name} PROPERTIES SKIP_BUILD_RPATH ON)

@@ -11,18 +11,6 @@
 using namespace mlir;
 using namespace fusec;
 
-#include "ir/FusecInterfaces.cpp.inc"
-
-#define GET_OP_CLASSES
-#include "ir/FusecOps.cpp.inc"
-
-void FusecDialect::registerTensorOps() {
-  addOperations<
-#define GET_OP_LIST
-#include "ir/FusecOps.cpp.inc"
-      >();
-}
-
 TypeClass fusec::getTypeClass(Type type) {
   if (isa<FloatType>(type))
     return TypeClass::Float;

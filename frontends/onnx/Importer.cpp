@@ -5,6 +5,7 @@
 
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/GraphImporter.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include <google/protobuf/io/coded_stream.h>
@@ -65,6 +66,14 @@ FailureOr<OwningOpRef<ModuleOp>> importOnnxFile(StringRef path,
                                                 const ImportOptions &options,
                                                 MLIRContext &context,
                                                 ProblemList &list) {
+  // A device or a pipe may have no end.
+  llvm::sys::fs::file_status status;
+  if (!llvm::sys::fs::status(path, status) &&
+      !llvm::sys::fs::is_regular_file(status)) {
+    (void)Problems(list).add(ProblemKind::IO, "cannot read " + quoted(path) +
+                                                  ": expected a regular file");
+    return failure();
+  }
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                           /*RequiresNullTerminator=*/false);
   if (!file) {

@@ -49,7 +49,8 @@ bool MappedFile::open(const std::string &path, std::string &error) {
   struct File {
     ~File() { close(number); }
     int number;
-  } file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    // A pipe must not block the open.
+  } file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.number < 0)
     return fail(std::string("cannot be opened: ") + std::strerror(errno));
   struct stat status;

@@ -87,8 +87,29 @@ TEST_F(ExternalDataTest, RefusesPathsOutside) {
   expectRefused("expected a path inside the model's folder");
   prepare((root / "outside.bin").string(), "", "");
   expectRefused("got the absolute");
+  prepare("./sub/../weights.bin", "", ""); // though it would lie inside
+  expectRefused("expected a path inside the model's folder");
+  prepare("..", "", "");
+  expectRefused("expected a path inside the model's folder");
   prepare("", "", "");
   expectRefused("expected a relative path");
+  prepare("./.", "", "");
+  expectRefused("expected the path of a file");
+  // The system would see what is before the zero.
+  prepare(llvm::StringRef("weights.bin\0x", 13), "", "");
+  expectRefused("expected a relative path");
+}
+
+TEST_F(ExternalDataTest, RefusesOverlongPaths) {
+  prepare(std::string(100000, 'a'), "", "");
+  expectRefused("cannot open");
+  std::string deep;
+  for (int i = 0; i < 10000; ++i)
+    deep += "./";
+  prepare(deep + "weights.bin", "", "");
+  EXPECT_TRUE(model->import());
+  prepare(deep + "../outside.bin", "", "");
+  expectRefused("expected a path inside the model's folder");
 }
 
 TEST_F(ExternalDataTest, RefusesSymbolicLinks) {
@@ -97,6 +118,10 @@ TEST_F(ExternalDataTest, RefusesSymbolicLinks) {
   expectRefused("expected no symbolic link");
   fs::create_directory_symlink(root, root / "model" / "up");
   prepare("up/outside.bin", "", "");
+  expectRefused("expected no symbolic link");
+  // One inside the folder may point elsewhere a moment later.
+  fs::create_symlink("weights.bin", root / "model" / "same.bin");
+  prepare("same.bin", "", "");
   expectRefused("expected no symbolic link");
 }
 
@@ -126,4 +151,28 @@ TEST_F(ExternalDataTest, RefusesRangesOutside) {
   expectRefused("expected a length of 400 bytes");
   prepare("weights.bin", "0", "0x190");
   expectRefused("expected length to be a number");
+  // Their sum is small again in 64 bits.
+  prepare("weights.bin", "400", "18446744073709551615");
+  expectRefused("which has 4000");
+  prepare("weights.bin", "18446744073709551216", "400");
+  expectRefused("which has 4000");
+  prepare("weights.bin", "99999999999999999999", "400");
+  expectRefused("expected offset to be a number");
+  prepare("weights.bin", "0", "99999999999999999999");
+  expectRefused("expected length to be a number");
+  prepare("weights.bin", "4000", "400");
+  expectRefused("which has 4000");
+  std::ofstream(root / "model" / "empty.bin");
+  prepare("empty.bin", "", "");
+  expectRefused("which has 0");
+}
+
+// The range that the sizes ask for, where the entry names none.
+TEST_F(ExternalDataTest, RefusesSizesPastTheEnd) {
+  prepare("weights.bin", "", "", 1001);
+  expectRefused("which has 4000");
+  prepare("weights.bin", "4", "", 1000);
+  expectRefused("which has 4000");
+  prepare("weights.bin", "", "", int64_t(1) << 40);
+  expectRefused("which has 4000");
 }

@@ -3,6 +3,8 @@
 // What is wrong with a model is said by name, all of it at once.
 
 #include "test/unit/onnx/TestModel.h"
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace fusec::onnx;
 using namespace fusec::onnx::test;
@@ -48,6 +50,26 @@ TEST(Malformed, MissingFile) {
       importOnnxFile("no/such.onnx", ImportOptions(), context, problems)));
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].kind, ProblemKind::IO);
+}
+
+// The first has no end, the second would keep the program waiting.
+TEST(Malformed, FilesThatAreNotRegular) {
+  std::string pipe =
+      testing::TempDir() + "fusec-pipe-" + std::to_string(getpid()) + ".onnx";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string &path :
+       {std::string("/dev/zero"), pipe, std::string(testing::TempDir())}) {
+    mlir::MLIRContext context;
+    ProblemList problems;
+    EXPECT_TRUE(
+        failed(importOnnxFile(path, ImportOptions(), context, problems)));
+    ASSERT_EQ(problems.size(), 1u);
+    EXPECT_EQ(problems[0].kind, ProblemKind::IO);
+    EXPECT_NE(problems[0].message.find("expected a regular file"),
+              std::string::npos)
+        << problems[0].message;
+  }
+  unlink(pipe.c_str());
 }
 
 TEST(Malformed, Opset) {

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <random>
+#include <sys/stat.h>
 
 using namespace fusec::format;
 using namespace fusec::test;
@@ -179,6 +180,10 @@ TEST(Bundle, FilesAreMappedAndReplacedWhole) {
   EXPECT_NE(error.find("cannot be created"), std::string::npos) << error;
   EXPECT_FALSE(file.open(testing::TempDir() + "no-such-file", error));
   EXPECT_FALSE(file.open(testing::TempDir(), error));
+  EXPECT_NE(error.find("not a regular file"), std::string::npos) << error;
+  std::remove(path.c_str());
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_FALSE(file.open(path, error)); // and does not wait for a writer
   EXPECT_NE(error.find("not a regular file"), std::string::npos) << error;
   std::remove(path.c_str());
 }

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/unit/damaged/WireMessage.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace fusec::test {
+
+//===----------------------------------------------------------------------===//
+// Reading and writing
+//===----------------------------------------------------------------------===//
+
+static bool readVarint(std::string_view &bytes, uint64_t &value) {
+  value = 0;
+  for (unsigned shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
+    unsigned char byte = static_cast<unsigned char>(bytes.front());
+    bytes.remove_prefix(1);
+    value |= uint64_t(byte & 0x7f) << shift;
+    if (byte < 0x80)
+      return true;
+  }
+  return false;
+}
+
+static void writeVarint(uint64_t value, std::string &bytes) {
+  for (; value >= 0x80; value >>= 7)
+    bytes.push_back(char(value | 0x80));
+  bytes.push_back(char(value));
+}
+
+std::optional<WireMessage> parseWire(std::string_view bytes) {
+  WireMessage message;
+  while (!bytes.empty()) {
+    WireField &field = message.emplace_back();
+    uint64_t tag;
+    if (!readVarint(bytes, tag) || tag < 8 || tag >> 3 > 1000)
+      return std::nullopt;
+    field.number = uint32_t(tag >> 3);
+    field.type = unsigned(tag & 7);
+    size_t width = field.type == 1 ? 8 : field.type == 5 ? 4 : 0;
+    if (field.type == 0) {
+      if (!readVarint(bytes, field.value))
+        return std::nullopt;
+    } else if (width) {
+      if (bytes.size() < width)
+        return std::nullopt;
+      for (size_t i = width; i-- > 0;)
+        field.value = field.value << 8 | static_cast<unsigned char>(bytes[i]);
+      bytes.remove_prefix(width);
+    } else if (field.type == 2) {
+      uint64_t length;
+      if (!readVarint(bytes, length) || length > bytes.size())
+        return std::nullopt;
+      std::string_view content = bytes.substr(0, length);
+      bytes.remove_prefix(length);
+      field.bytes = content;
+      if (auto nested = parseWire(content); nested && length > 0) {
+        field.isMessage = true;
+        field.fields = std::move(*nested);
+      }
+    } else {
+      return std::nullopt;
+    }
+  }
+  return message;
+}
+
+std::string writeWire(const WireMessage &message) {
+  std::string bytes;
+  for (const WireField &field : message) {
+    writeVarint(uint64_t(field.number) << 3 | field.type, bytes);
+    if (field.type == 0) {
+      writeVarint(field.value, bytes);
+    } else if (field.type == 2) {
+      std::string content =
+          field.isMessage ? writeWire(field.fields) : field.bytes;
+      writeVarint(content.size(), bytes);
+      bytes += content;
+    } else {
+      for (int i = 0; i < (field.type == 1 ? 8 : 4); ++i)
+        bytes.push_back(char(field.value >> (8 * i)));
+    }
+  }
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Damage
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Place {
+  WireMessage *parent;
+  size_t index;
+  WireField &field() const { return (*parent)[index]; }
+};
+} // namespace
+
+static void collect(WireMessage &message, std::vector<Place> &places) {
+  for (size_t i = 0; i < message.size(); ++i) {
+    places.push_back({&message, i});
+    collect(message[i].fields, places);
+  }
+}
+
+static const uint64_t numbers[] = {0,
+                                   1,
+                                   2,
+                                   7,
+                                   16,
+                                   127,
+                                   uint64_t(1) << 31,
+                                   (uint64_t(1) << 32) - 1,
+                                   uint64_t(1) << 40,
+                                   (uint64_t(1) << 63) - 1,
+                                   uint64_t(1) << 63,
+                                   ~uint64_t(0),
+                                   ~uint64_t(0) - 1};
+
+void damage(WireMessage &message, WireMessage &donor, std::mt19937 &random) {
+  std::vector<Place> places, donors;
+  collect(message, places);
+  if (places.empty())
+    return;
+  Place place = places[random() % places.size()];
+  WireField &field = place.field();
+  WireMessage &parent = *place.parent;
+  switch (random() % 6) {
+  case 0:
+    parent.erase(parent.begin() + long(place.index));
+    return;
+  case 1:
+    parent.insert(parent.begin() + long(random() % parent.size()),
+                  WireField(field));
+    return;
+  case 2:
+    std::swap(field, parent[random() % parent.size()]);
+    return;
+  case 3:
+    collect(donor, donors);
+    donors.erase(std::remove_if(donors.begin(), donors.end(),
+                                [&](const Place &other) {
+                                  return other.field().number != field.number ||
+                                         other.field().type != field.type;
+                                }),
+                 donors.end());
+    if (!donors.empty())
+      field = WireField(donors[random() % donors.size()].field());
+    return;
+  case 4:
+    field.number = 1 + random() % 16;
+    return;
+  default:
+    if (field.type != 2)
+      field.value = numbers[random() % std::size(numbers)];
+    else if (!field.isMessage && !field.bytes.empty())
+      field.bytes[random() % field.bytes.size()] ^= char(1u << random() % 8);
+    else if (!field.fields.empty())
+      field.fields.resize(random() % field.fields.size());
+  }
+}
+
+} // namespace fusec::test
