@@ -36,6 +36,9 @@ def Fusec_PointwiseOpInterface : OpInterface<"PointwiseOpInterface"> {
         CUDA expression over {0}, {1}, {2} in the compute type of the class;
         empty where the op is not defined for it.
       }], "::llvm::StringRef", "getCudaSpelling", (ins "::fusec::TypeClass":$typeClass)>,
+    InterfaceMethod<[{
+        The same for an fp32 value that is going to be rounded to 16 bits.
+      }], "::llvm::StringRef", "getFastCudaSpelling">,
     InterfaceMethod<"The scalar functions of the reference.",
       "const ::fusec::PointwiseReference &", "getReference">
   ];

@@ -17,6 +17,9 @@ class Fusec_PointwiseOp<string mnemonic, list<Trait> traits = []>
         DeclareOpInterfaceMethods<Fusec_IndexedOpInterface>,
         DeclareOpInterfaceMethods<Fusec_PointwiseOpInterface>, Fusec_PointwiseShape])> {
   string cudaFloat = "";
+  // For an fp32 value that is going to be rounded to 16 bits: its error is a
+  // few units of fp32.
+  string cudaFast = cudaFloat;
   string cudaSigned = "";
   string cudaUnsigned = cudaSigned;
   string cudaBool = "";
@@ -44,6 +47,7 @@ class Fusec_PointwiseOp<string mnemonic, list<Trait> traits = []>
       }
       return "";
     }
+    ::llvm::StringRef $cppClass::getFastCudaSpelling() { return "}], cudaFast, [{"; }
     const ::fusec::PointwiseReference &$cppClass::getReference() {
       using namespace ::fusec::reference;
       static const ::fusec::PointwiseReference table = [] {
@@ -217,7 +221,9 @@ def Fusec_RoundOp : Fusec_FloatFunction<"round", "fusec::roundEven", "std::nearb
 def Fusec_SqrtOp : Fusec_FloatFunction<"sqrt", "fusec::sqrt", "std::sqrt(x[0])", "square root">;
 def Fusec_RsqrtOp : Fusec_FloatFunction<"rsqrt", "fusec::rsqrt", "T(1) / std::sqrt(x[0])", "reciprocal square root">;
 def Fusec_ReciprocalOp : Fusec_FloatFunction<"reciprocal", "fusec::reciprocal", "T(1) / x[0]", "1 / x">;
-def Fusec_ExpOp : Fusec_FloatFunction<"exp", "fusec::exp", "std::exp(x[0])", "exponential">;
+def Fusec_ExpOp : Fusec_FloatFunction<"exp", "fusec::exp", "std::exp(x[0])", "exponential"> {
+  let cudaFast = "fusec::fast::exp({0})";
+}
 def Fusec_Expm1Op : Fusec_FloatFunction<"expm1", "fusec::expm1", "std::expm1(x[0])", "exp(x) - 1, exact near 0">;
 def Fusec_LogOp : Fusec_FloatFunction<"log", "fusec::log", "std::log(x[0])", "natural logarithm">;
 def Fusec_Log1pOp : Fusec_FloatFunction<"log1p", "fusec::log1p", "std::log1p(x[0])", "log(1 + x), exact near 0">;
@@ -235,10 +241,13 @@ def Fusec_TanhOp : Fusec_FloatFunction<"tanh", "fusec::tanh", "std::tanh(x[0])",
 // Activations that have a better form than their expansion.
 
 def Fusec_SigmoidOp : Fusec_FloatFunction<"sigmoid", "fusec::sigmoid",
-    "T(1) / (T(1) + std::exp(-x[0]))", "1 / (1 + exp(-x))">;
+    "T(1) / (T(1) + std::exp(-x[0]))", "1 / (1 + exp(-x))"> {
+  let cudaFast = "fusec::fast::sigmoid({0})";
+}
 def Fusec_SiluOp : Fusec_UnaryOp<"silu"> {
   let summary = "x sigmoid(x)";
   let cudaFloat = "{0} * fusec::sigmoid({0})";
+  let cudaFast = "{0} * fusec::fast::sigmoid({0})";
   let refFloat = "x[0] / (T(1) + std::exp(-x[0]))";
 }
 def Fusec_SoftplusOp : Fusec_FloatFunction<"softplus", "fusec::softplus",
@@ -248,7 +257,9 @@ def Fusec_GeluOp : Fusec_FloatFunction<"gelu", "fusec::gelu",
     "T(0.5) * x[0] * (T(1) + std::erf(x[0] * T(0.70710678118654752440)))", "x Phi(x), by erf">;
 def Fusec_GeluTanhOp : Fusec_FloatFunction<"gelu_tanh", "fusec::geluTanh",
     "T(0.5) * x[0] * (T(1) + std::tanh(T(0.79788456080286535588) * (x[0] + T(0.044715) * x[0] * x[0] * x[0])))",
-    "x Phi(x), by the tanh approximation">;
+    "x Phi(x), by the tanh approximation"> {
+  let cudaFast = "fusec::fast::geluTanh({0})";
+}
 
 // Logic.
 

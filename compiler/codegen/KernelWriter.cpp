@@ -134,6 +134,11 @@ KernelWriter::KernelWriter(StepOp step, StringRef symbol, unsigned indexBits)
         "not",       "xor",     "asm",      "constant"})
     names.insert(reserved);
   names.insert(symbol);
+  halvesOnly = llvm::all_of(
+      step.getBody().front().getTerminator()->getOperandTypes(), [](Type type) {
+        Type element = cast<RankedTensorType>(type).getElementType();
+        return element.isF16() || element.isBF16();
+      });
 }
 
 unsigned KernelWriter::getAlignment(BufferOp buffer,

@@ -33,6 +33,8 @@ public:
     return indexBits == 32 ? "int" : "fusec::i64";
   }
 
+  /// Whether every result is rounded to a 16-bit float.
+  bool storesHalvesOnly() { return halvesOnly; }
   /// Bytes to which every address of the buffer is known to be aligned under
   /// the variant's guards.
   unsigned getAlignment(BufferOp buffer, VariantAttr variant) const;
@@ -80,6 +82,7 @@ private:
   std::string declarationText, body;
   llvm::raw_string_ostream declarationStream;
   unsigned depth = 1;
+  bool halvesOnly;
   std::string fault;
 };
 

@@ -156,8 +156,10 @@ std::string ScalarEmitter::emitCompute(unsigned id) {
                                 operand + ")");
   } else {
     Type operandType = program[node.operands.back()].type;
-    StringRef spelling = cast<PointwiseOpInterface>(node.op).getCudaSpelling(
-        getTypeClass(operandType));
+    auto op = cast<PointwiseOpInterface>(node.op);
+    bool isFast = operandType.isF32() && writer.storesHalvesOnly();
+    StringRef spelling = isFast ? op.getFastCudaSpelling()
+                                : op.getCudaSpelling(getTypeClass(operandType));
     for (size_t i = 0; i < spelling.size(); ++i) {
       if (spelling[i] == '{') {
         value += operands[spelling[i + 1] - '0'];

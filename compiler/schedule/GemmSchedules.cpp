@@ -312,10 +312,9 @@ void GemmChooser::addResident(const GemmSizes &sizes,
   for (int64_t k : sizes.k)
     blocksK += residentBlocksK(std::min<int64_t>(k, 1 << 20), element);
   // As many as may be mapped.
-  for (Type result : step.getBody().front().getTerminator()->getOperandTypes())
+  for (const TileStore &store : iteration.stores)
     staged += residentStagedBytes(
-        tileN,
-        getElementBytes(cast<RankedTensorType>(result).getElementType()));
+        tileN, getElementBytes(iteration.epilogue[store.node].type));
   int64_t consumers = residentConsumers(tileN, accumulators);
   int64_t stages = residentStages(tileN, accumulators, consumers, staged,
                                   blocksK, target.sharedBytes);

@@ -15,10 +15,12 @@ static SmallVector<Expr> denseStrides(Value value) {
 }
 
 bool fusec::isPlainMatrix(Value value) {
+  // What is behind a splat is nowhere in memory.
   auto isView = [](Operation *op) {
     auto indexed = dyn_cast<IndexedOpInterface>(op);
-    return indexed && indexed.getFusionKind() == FusionKind::View &&
-           !isa<ConcatOp>(op);
+    return isa<SplatOp>(op) ||
+           (indexed && indexed.getFusionKind() == FusionKind::View &&
+            !isa<ConcatOp>(op));
   };
   return succeeded(analyzeMatrix(value, isView, denseStrides));
 }

@@ -95,3 +95,16 @@ fusec.model @copy inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<8xf32>):
   fusec.output %x : tensor<8xf32>
 }
+
+// -----
+
+// A matrix of equal elements is written to memory first: products read memory.
+// CHECK-LABEL: fusec.model @splat_matrix
+// CHECK: %[[W:.+]] = fusec.fusion pointwise
+// CHECK: fusec.fusion gemm "matmul"(%{{.+}}, %[[W]])
+fusec.model @splat_matrix inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<8x4xf32>):
+  %w = fusec.splat 0.5 : f32 : tensor<4x6xf32>
+  %y = fusec.contraction (%x) by (%w) : (tensor<8x4xf32>), (tensor<4x6xf32>) -> tensor<8x6xf32>
+  fusec.output %y : tensor<8x6xf32>
+}
