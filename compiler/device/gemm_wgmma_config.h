@@ -227,14 +227,17 @@ constexpr FUSEC_DEVICE int wgmmaStagesIn(int bytes, int tileM, int tileN,
   return stages;
 }
 
-/// Registers that a consumer needs beside its accumulators, with a row operand
-/// and an activation; more operands read at once need more.
-constexpr int wgmmaOtherRegisters = 32;
+/// Registers that a consumer needs beside its accumulators, by the number of
+/// the epilogue's operands that vary; measured, with an activation.
+constexpr FUSEC_DEVICE int wgmmaOtherRegisters(int operands) {
+  return operands <= 1 ? 32 : 64;
+}
 
 /// Whether a schedule runs: the widths of the instruction, whole parts of a
 /// cluster, accumulators without spills, shared memory of a block.
 constexpr FUSEC_DEVICE bool wgmmaFits(const WgmmaTiling &tiling,
-                                      int accumulators, int sharedBytes,
+                                      int accumulators, int operands,
+                                      int sharedBytes,
                                       bool hasMappedOperands = false) {
   bool pingPong = tiling.schedule == WgmmaSchedule::PingPong;
   int m = tiling.tileM, n = tiling.tileN;
@@ -242,13 +245,13 @@ constexpr FUSEC_DEVICE bool wgmmaFits(const WgmmaTiling &tiling,
   bool columns = n == 64 || n == 96 || n == 128 || n == 160 || n == 192 ||
                  n == 208 || n == 224 || n == 256;
   int cluster = tiling.clusterM * tiling.clusterN;
+  int registers =
+      wgmmaAccumulatorRegisters(m, n, tiling.schedule, accumulators) +
+      wgmmaOtherRegisters(operands);
   return rows && columns && accumulators >= 1 &&
          accumulators <= wgmmaMaxAccumulators && cluster <= 2 &&
          wgmmaShares(n, tiling.clusterM) && wgmmaShares(m, tiling.clusterN) &&
-         tiling.stages >= 2 &&
-         wgmmaAccumulatorRegisters(m, n, tiling.schedule, accumulators) +
-                 wgmmaOtherRegisters <=
-             wgmmaConsumerRegisters(m) &&
+         tiling.stages >= 2 && registers <= wgmmaConsumerRegisters(m) &&
          wgmmaSharedBytes(m, n, tiling.stages, accumulators,
                           hasMappedOperands) <= sharedBytes;
 }

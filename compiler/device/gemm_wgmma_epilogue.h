@@ -30,11 +30,11 @@ template <class Config, class Epilogue> struct WgmmaMappedStore {
 
   /// Registers for operands beside the accumulators.
   static constexpr int spare =
-      wgmmaConsumerRegisters(Config::tileM) - wgmmaOtherRegisters -
+      wgmmaConsumerRegisters(Config::tileM) - wgmmaOtherRegisters(1) -
       wgmmaAccumulatorRegisters(Config::tileM, Config::tileN, Config::schedule,
                                 J);
   /// Groups whose operands are read together, if possible one step ahead.
-  static constexpr int groupsRead() {
+  static constexpr FUSEC_DEVICE int groupsRead() {
     int most = groups;
     while (most > 2 &&
            2 * Fragments<Operands, 1, groups>::values * most > spare)
@@ -100,7 +100,7 @@ template <class Config, class Epilogue> struct WgmmaMappedStore {
     int last = shape.m - 1;
     WgmmaPlace place{
         batch,  {row < last ? row : last, row + 8 < last ? row + 8 : last},
-        column, shape.n - column,
+        column, shape.n - 1,
         0,      s % stepsPerBuffer * step};
     if constexpr (loads) {
       u32 index = readBuffers + s / stepsPerBuffer;
@@ -108,10 +108,13 @@ template <class Config, class Epilogue> struct WgmmaMappedStore {
       if (s % stepsPerBuffer == 0)
         primitive::waitBarrier(barriers + (index & 1) * 8, index >> 1 & 1);
     }
-    if (inside)
+    if (inside) {
       to.template read<true>(epilogue.operands, place);
-    else
+    } else {
+      // Addresses at the edge are worth less than the registers to keep them.
+      primitive::pin(place.column);
       to.template read<false>(epilogue.operands, place);
+    }
   }
   /// The next tile, whose first row is `row`.
   FUSEC_DEVICE void place(TilePlace tile, int row) {

@@ -19,19 +19,35 @@ template <class Config, int J>
 using WgmmaAccumulators = float[J][Config::blocksM][Config::tileN / 2];
 
 /// Where some groups of a thread's columns stand: rows inside of the matrix,
-/// the first column, the columns from there to the matrix's end. What the copy
-/// engine has loaded for them lies at `buffer`, from group `firstGroup` on.
+/// the first column, the last column of the matrix. What the copy engine has
+/// loaded for them lies at `buffer`, from group `firstGroup` on.
 struct WgmmaPlace {
-  i64 batch, row[2], column;
-  int left;
+  i64 batch, row[2];
+  int column, last;
   u32 buffer;
   int firstGroup;
-  template <bool Inside> FUSEC_DEVICE Place at(int half, int group) const {
-    int count = left - group * 8;
-    return {batch, row[half], column + group * 8,
-            Inside || count > 2 ? 2
-            : count > 0         ? count
-                                : 0};
+
+  /// A group's two values. At the edge they are read one by one, and what lies
+  /// past it is that of the last column: nobody stores it.
+  template <bool Inside, class Operand>
+  FUSEC_DEVICE void read(const Operand &operand, int half, int group,
+                         typename Operand::Value (&out)[2]) const {
+    int first = column + group * 8;
+    if constexpr (Inside) {
+      operand.read(Place{batch, row[half], first, 2}, out);
+    } else {
+      FUSEC_UNROLL
+      for (int i = 0; i < 2; ++i) {
+        typename Operand::Value one[1];
+        operand.read(
+            Place{batch, row[half], first + i < last ? first + i : last, 1},
+            one);
+        out[i] = one[0];
+      }
+    }
+  }
+  FUSEC_DEVICE Place at(int half) const {
+    return {batch, row[half], column < last ? column : last, 1};
   }
 };
 
@@ -47,7 +63,7 @@ template <class Operand, int Groups, int Width> struct Fragment {
     for (int half = 0; half < 2; ++half)
       FUSEC_UNROLL
     for (int g = 0; g < Groups; ++g)
-      operand.read(place.at<Inside>(half, g), held[half][g]);
+      place.read<Inside>(operand, half, g, held[half][g]);
   }
   FUSEC_DEVICE Value get(int half, int group, int i) const {
     return held[half][group][i];
@@ -64,7 +80,7 @@ struct Fragment<RowOperand<T, Columns, Alignment, Batch>, Groups, Width> {
   FUSEC_DEVICE void read(const Operand &operand, const WgmmaPlace &place) {
     FUSEC_UNROLL
     for (int g = 0; g < Groups; ++g)
-      operand.read(place.at<Inside>(0, g), held[g]);
+      place.read<Inside>(operand, 0, g, held[g]);
   }
   FUSEC_DEVICE Value get(int, int group, int i) const { return held[group][i]; }
 };
@@ -76,8 +92,8 @@ struct Fragment<ColumnOperand<T, Rows, Batch>, Groups, Width> {
   Value held[2][1];
   template <bool Inside>
   FUSEC_DEVICE void read(const Operand &operand, const WgmmaPlace &place) {
-    operand.read(place.at<Inside>(0, 0), held[0]);
-    operand.read(place.at<Inside>(1, 0), held[1]);
+    operand.read(place.at(0), held[0]);
+    operand.read(place.at(1), held[1]);
   }
   FUSEC_DEVICE Value get(int half, int, int) const { return held[half][0]; }
 };
@@ -88,7 +104,7 @@ template <class Operand> struct FragmentValue {
   Value held[1];
   template <bool Inside>
   FUSEC_DEVICE void read(const Operand &operand, const WgmmaPlace &place) {
-    operand.read(place.at<Inside>(0, 0), held);
+    operand.read(place.at(0), held);
   }
   FUSEC_DEVICE Value get(int, int, int) const { return held[0]; }
 };
@@ -110,7 +126,7 @@ struct Fragment<IndexOperand<Which>, Groups, Width> {
   FUSEC_DEVICE i64 get(int half, int group, int i) const {
     return Which == Axis::Batch ? held.batch
            : Which == Axis::Row ? held.row[half]
-                                : held.column + group * 8 + i;
+                                : i64(held.column + group * 8 + i);
   }
 };
 

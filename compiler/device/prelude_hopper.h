@@ -208,6 +208,9 @@ template <int Pending> FUSEC_DEVICE void waitWgmma() {
 /// Keeps the compiler from moving accesses of an accumulator across.
 FUSEC_DEVICE void pin(float &x) { asm volatile("" : "+f"(x)::"memory"); }
 
+/// Hides where a value comes from: what follows from it is computed anew.
+FUSEC_DEVICE void pin(int &x) { asm volatile("" : "+r"(x)); }
+
 /// d += a . b, one warpgroup: 64 x N accumulators, 32 bytes of K, operands in
 /// shared memory by descriptor. An outer-major operand is read transposed.
 template <class T, int N> struct Wgmma;

@@ -66,6 +66,98 @@ TEST(Wgmma, TilesFitTheSharedMemoryOfABlock) {
   EXPECT_EQ(wgmmaStageBytes(128, 64, 3) % 1024, 0);
 }
 
+/// Rows of eight consecutive threads, one unit of 16 bytes each: stmatrix and
+/// ldmatrix meet in no bank, and units keep apart.
+TEST(Wgmma, SwizzledRowsMeetInNoBank) {
+  for (int rowBytes : {32, 64, 128}) {
+    std::set<int> places;
+    for (int unit = 0; unit < rowBytes / 16; ++unit)
+      for (int first : {0, 8}) {
+        std::set<int> banks;
+        for (int row = first; row < first + 8; ++row) {
+          int at = wgmmaSwizzledUnit(rowBytes, row, unit);
+          places.insert(at);
+          banks.insert(at % 128 / 16);
+        }
+        EXPECT_EQ(banks.size(), 8u) << rowBytes << " " << unit;
+      }
+    EXPECT_EQ(places.size(), size_t(rowBytes));
+    EXPECT_EQ(*places.rbegin(), 15 * rowBytes + rowBytes - 16);
+  }
+}
+
+/// The order in which threads with 4-byte results write halves of a row.
+TEST(Wgmma, WideResultsAreStagedWithoutConflicts) {
+  for (int rowBytes : {64, 128}) {
+    int apart = rowBytes / 64;
+    for (int g = 0; g < apart; ++g)
+      for (int first : {0, 16}) {
+        std::set<int> banks;
+        for (int lane = first; lane < first + 16; ++lane) {
+          int row = lane >> 2;
+          bool late = row & (wgmmaRowBytes / rowBytes);
+          int unit = (late ? g + apart : g) * 2 + (lane >> 1 & 1);
+          banks.insert(
+              (wgmmaSwizzledUnit(rowBytes, row, unit) + (lane & 1) * 8) % 128 /
+              8);
+        }
+        EXPECT_EQ(banks.size(), 16u) << rowBytes << " " << g;
+      }
+  }
+}
+
+TEST(Wgmma, ResultBoxesDivideATile) {
+  for (int n : {64, 96, 128, 160, 192, 208, 224, 256}) {
+    EXPECT_EQ(n % wgmmaResultColumns(n, 2), 0);
+    EXPECT_EQ(n % wgmmaResultColumns(n, 4), 0);
+  }
+  EXPECT_EQ(wgmmaResultColumns(256, 2), 64);
+  EXPECT_EQ(wgmmaResultColumns(256, 4), 32);
+  EXPECT_EQ(wgmmaResultColumns(256, 2 + 4), 16);
+  EXPECT_EQ(wgmmaResultColumns(208, 2), 16);
+  EXPECT_EQ(wgmmaResultColumns(256, 12), 0);
+  WgmmaResultBox box = wgmmaResultBox(256, 2 + 4, 4);
+  EXPECT_EQ(box.inner * 4, box.swizzle);
+  EXPECT_EQ(box.outer, 16);
+}
+
+/// Each tile once, for every group of rows and every shape.
+TEST(Wgmma, TilesAreEachVisitedOnce) {
+  for (int band : {8, 16})
+    for (int tilesM : {1, 7, 16, 37})
+      for (int tilesN : {1, 5, 16}) {
+        std::set<std::vector<int>> places;
+        for (int id = 0; id < tilesM * tilesN * 2; ++id) {
+          TilePlace place = wgmmaTileOf(id, tilesM, tilesN, band);
+          EXPECT_LT(place.m, tilesM);
+          EXPECT_LT(place.n, tilesN);
+          places.insert({place.batch, place.m, place.n});
+        }
+        EXPECT_EQ(places.size(), size_t(tilesM * tilesN * 2));
+      }
+}
+
+TEST(Wgmma, SchedulesThatFit) {
+  const int limit = 227 * 1024;
+  const WgmmaSchedule pingPong = WgmmaSchedule::PingPong;
+  EXPECT_TRUE(wgmmaFits({128, 256, 4, 2}, 1, 1, limit));
+  EXPECT_FALSE(wgmmaFits({128, 256, 5, 2}, 1, 1, limit)); // memory
+  EXPECT_TRUE(wgmmaFits({128, 128, 4, 2}, 2, 1, limit));
+  EXPECT_TRUE(wgmmaFits({128, 208, 4, 1, 1, pingPong}, 1, 1, limit));
+  EXPECT_FALSE(wgmmaFits({128, 224, 4, 1, 1, pingPong}, 1, 1, limit));
+  EXPECT_FALSE(wgmmaFits({128, 208, 4, 1, 1, pingPong}, 1, 2, limit));
+  EXPECT_FALSE(wgmmaFits({64, 128, 4}, 1, 1, limit)); // one consumer's rows
+  EXPECT_TRUE(wgmmaFits({64, 128, 4, 1, 1, pingPong}, 1, 1, limit));
+  EXPECT_FALSE(wgmmaFits({128, 64, 4, 2}, 1, 1, limit)); // one box for two
+  EXPECT_TRUE(wgmmaFits({192, 160, 3, 1, 2}, 1, 1, limit));
+  EXPECT_FALSE(wgmmaFits({128, 256, 4, 2}, 1, 2, limit, true));
+  EXPECT_EQ(wgmmaStagesIn(limit, 128, 256, 1, 8), 4);
+  EXPECT_EQ(wgmmaStagesIn(limit, 128, 256, 1, 8, true), 3);
+  EXPECT_EQ(wgmmaStagesIn(limit, 128, 128, 1, 8), 6);
+  EXPECT_EQ(wgmmaBlocks({128, 256, 4, 2}, 4096, 4096, 1), 512);
+  EXPECT_EQ(wgmmaBlocks({128, 256, 4, 2}, 129, 1, 3), 6);
+}
+
 TEST(Wgmma, BoxesFillATile) {
   for (int bytes : {2, 4})
     for (int tile : {64, 128, 256}) {
@@ -82,7 +174,7 @@ struct Sum2 {
   typedef float Accumulator;
   static constexpr int accumulators = 2;
   typedef Pack<RowOperand<float>> Operands;
-  typedef Pack<FullResult<float>> Results;
+  typedef Pack<Mapped<FullResult<float>>> Results;
   Operands operands;
   Results results;
   FUSEC_DEVICE static void apply(const float (&acc)[2], float bias, float &y) {
@@ -113,8 +205,8 @@ TEST(Wgmma, PersistentBlocksCoverEveryTileOnce) {
                {{{b[s][0].data(), n}, &map}, {{b[s][1].data(), n}, &map}},
                k[s]};
   };
-  Sum2 epilogue{{{bias.data()}}, {{y.data(), {n}}}};
-  typedef WgmmaConfig<128, 64, 64, 4> Config;
+  Sum2 epilogue{{{bias.data()}}, {{{y.data(), {n}}, &map}}};
+  typedef WgmmaConfig<128, 64, 64, 4, 1, WgmmaSchedule::PingPong> Config;
   launch::coordinates.blocks[0] = 5;
   for (int block = 0; block < 5; ++block) {
     launch::coordinates.block[0] = block;

@@ -92,36 +92,45 @@ struct Candidate {
 
 template <class T, class Config, Major MB, int J, Kind Which>
 void add(std::vector<Candidate> &to, const Data<T> &data) {
-  auto kernel = benchKernel<Config, T, MB, J, Which>;
-  int m = data.shape.m, n = data.shape.n, k = data.k;
-  BenchMaps maps;
-  maps.a =
-      makeInputMap(data.a, K, Config::tileM / Config::clusterN, m, k, k, 1, 0);
-  for (int j = 0; j < J; ++j)
-    maps.b[j] = makeInputMap(data.b + i64(j) * n * k, MB,
-                             Config::tileN / Config::clusterM, n, k,
-                             MB == K ? k : n, 1, 0);
-  maps.y = makeResultMap(data.y, Config::tileN, sizeof(T), m, n, n, 1, 0);
-  maps.residual =
-      makeResultMap(data.residual, Config::tileN, sizeof(T), m, n, n, 1, 0);
-  auto run = [=] {
-    cudaLaunchAttribute attribute = {};
-    cudaLaunchConfig_t launch =
-        launchOf<Config>(data.shape, J, attribute, Which == Kind::Residual);
-    CHECK(cudaLaunchKernelEx(
-        &launch, kernel, maps, static_cast<const T *>(data.bias),
-        static_cast<const T *>(data.residual), data.y, data.shape, k));
-  };
-  CHECK(cudaFuncSetAttribute(
-      kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-      wgmmaSharedBytes(Config::tileM, Config::tileN, Config::stages, J,
-                       Which == Kind::Residual)));
-  char fields[128];
-  std::snprintf(fields, sizeof(fields), "%d,%d,%d,%d,%d,%s,%d", Config::tileM,
-                Config::tileN, Config::stages, Config::clusterM,
-                Config::clusterN, Config::pingPong ? "pingpong" : "cooperative",
-                Config::band * Config::clusterM);
-  to.push_back({fields, run, {}, {}, {}});
+  constexpr WgmmaTiling tiling{Config::tileM,    Config::tileN,
+                               Config::stages,   Config::clusterM,
+                               Config::clusterN, Config::schedule};
+  constexpr bool loads = Which == Kind::Residual;
+  if constexpr (!wgmmaFits(tiling, J, loads ? 2 : 1, sharedLimit, loads)) {
+    return;
+  } else {
+    auto kernel = benchKernel<Config, T, MB, J, Which>;
+    int m = data.shape.m, n = data.shape.n, k = data.k;
+    BenchMaps maps;
+    maps.a = makeInputMap(data.a, K, Config::tileM / Config::clusterN, m, k, k,
+                          1, 0);
+    for (int j = 0; j < J; ++j)
+      maps.b[j] = makeInputMap(data.b + i64(j) * n * k, MB,
+                               Config::tileN / Config::clusterM, n, k,
+                               MB == K ? k : n, 1, 0);
+    maps.y = makeResultMap(data.y, Config::tileN, sizeof(T), m, n, n, 1, 0);
+    maps.residual =
+        makeResultMap(data.residual, Config::tileN, sizeof(T), m, n, n, 1, 0);
+    auto run = [=] {
+      cudaLaunchAttribute attribute = {};
+      cudaLaunchConfig_t launch =
+          launchOf<Config>(data.shape, J, attribute, Which == Kind::Residual);
+      CHECK(cudaLaunchKernelEx(
+          &launch, kernel, maps, static_cast<const T *>(data.bias),
+          static_cast<const T *>(data.residual), data.y, data.shape, k));
+    };
+    CHECK(cudaFuncSetAttribute(
+        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+        wgmmaSharedBytes(Config::tileM, Config::tileN, Config::stages, J,
+                         Which == Kind::Residual)));
+    char fields[128];
+    std::snprintf(fields, sizeof(fields), "%d,%d,%d,%d,%d,%s,%d", Config::tileM,
+                  Config::tileN, Config::stages, Config::clusterM,
+                  Config::clusterN,
+                  Config::pingPong ? "pingpong" : "cooperative",
+                  Config::band * Config::clusterM);
+    to.push_back({fields, run, {}, {}, {}});
+  }
 }
 
 template <class T>
