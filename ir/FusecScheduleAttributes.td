@@ -29,9 +29,9 @@ def Fusec_GemmScheduleAttr : Fusec_Attr<"GemmSchedule", "gemm_schedule"> {
   let summary = "tile of a block, its division, stages of the shared-memory ring";
   let description = [{
     `divideM` and `divideN` are warps (mma), elements a thread (simt), threads a
-    block (gemv: on the wide side), consumer warpgroups (resident). Wgmma and
-    its ping-pong: clusters of blocks along M or N. Skinny: `tileM` rows of A
-    and `clusterM` blocks that split K. `blocks` is the most that a persistent
+    block (gemv: on the wide side), consumer warpgroups (resident), blocks beside
+    each other (skinny). Wgmma and its ping-pong: clusters of blocks along M or
+    N. Skinny: `tileM` rows of A and `clusterM` blocks that split K. `blocks` is the most that a persistent
     grid has.
   }];
   let parameters = (ins EnumParameter<Fusec_GemmUnit>:$unit,

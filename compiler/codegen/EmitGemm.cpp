@@ -505,9 +505,14 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   writer.line(templateCall + "({int(" + print(iteration->m) + "), int(" +
               print(iteration->n) + "), int(" + print(batch) + ")}, epilogue" +
               arguments + ");");
-  KernelSource kernel =
-      writer.finish({blocks, one(), one()}, threads, shared,
-                    "FUSEC_KERNEL(" + std::to_string(threads) + ")");
+  std::string bounds = number(threads);
+  if (schedule.getUnit() == GemmUnit::Skinny && schedule.getDivideM() > 1)
+    bounds += ", " + number(schedule.getDivideM());
+  KernelSource kernel = writer.finish(
+      {blocks, one(), one()}, threads, shared,
+      (bounds.find(',') == std::string::npos ? "FUSEC_KERNEL("
+                                             : "FUSEC_KERNEL_RESIDENT(") +
+          bounds + ")");
   kernel.cluster = cluster;
   return kernel;
 }

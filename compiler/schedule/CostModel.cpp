@@ -22,6 +22,7 @@ public:
   void addClocks(TimeBound bound, double clocks) {
     add(bound, clocks / clocksPerMicrosecond);
   }
+  void expose(double microseconds) { exposed += microseconds; }
   void exposeClocks(double clocks) { exposed += clocks / clocksPerMicrosecond; }
   Estimate get() const {
     return {exposed + longest.microseconds,
@@ -98,10 +99,15 @@ static double getEfficiency(GemmScheduleAttr schedule, const GemmSizes &sizes) {
   double area = schedule.getTileM() * columns;
   switch (schedule.getUnit()) {
   case GemmUnit::Wgmma:
-  case GemmUnit::PingPong:
-    // Each instruction reads its rows of A again: narrow tiles wait for shared
-    // memory.
-    return area >= 128 * 256 ? 0.86 : area >= 128 * 192 ? 0.84 : columns >= 128 ? 0.72 : 0.5;
+  case GemmUnit::PingPong: {
+    // Narrow tiles, and single blocks of 64 rows, wait for shared memory.
+    double reached = schedule.getTileM() == 64
+                         ? (schedule.getTileN() >= 128 ? 0.735 : 0.51)
+                     : schedule.getTileN() <= 64 ? 0.57
+                     : schedule.getTileN() <= 96 ? 0.766
+                                                 : 0.83;
+    return sizes.element == 4 ? reached * 1.05 : reached;
+  }
   case GemmUnit::Mma:
     return area >= 128 * 256   ? 0.48
            : area >= 128 * 128 ? 0.37
@@ -145,53 +151,32 @@ static Estimate estimateGemv(const Target &target, const GemmSizes &sizes,
   return time.get();
 }
 
+/// Fitted over weights of 2 to 180 MB: reading them, and the rows of A again for
+/// every 64 columns.
 static Estimate estimateSkinny(const Target &target, const GemmSizes &sizes,
                                GemmScheduleAttr schedule) {
   Overlap time(target);
-  double tiles = std::ceil(double(sizes.m) / schedule.getTileM()) *
-                 std::ceil(double(sizes.n) / schedule.getTileN()) * sizes.batch;
-  double cluster = schedule.getClusterM(), stepsK = 0;
-  for (int64_t k : sizes.k)
-    stepsK += std::ceil(double(k) / schedule.getTileK() / cluster);
-  double stage = skinnyStageBytes(schedule.getTileM(), schedule.getTileN() / 64,
-                                  sizes.accumulators);
-  double shared =
-      skinnySharedBytes(schedule.getTileM(), schedule.getTileN() / 64,
-                        schedule.getStages(), cluster, sizes.accumulators);
-  double resident = std::max(1.0, std::floor(target.sharedBytes / shared));
-  double perUnit = std::ceil(tiles * cluster / target.multiprocessors);
-  double together = std::min(resident, perUnit);
-  // A multiprocessor's share of the memory, and what its stages keep in flight.
-  double share = target.rates.memory * 0.85 / target.multiprocessors /
-                 target.rates.clock;
-  double step = std::max(stage / share, memoryLatency / schedule.getStages() /
-                                            together);
-  time.addClocks(TimeBound::Memory, perUnit * stepsK * step);
-  time.add(TimeBound::Memory, sizes.bytes / (target.rates.memory * 1e3 * 0.85));
-  // First loads; sums that meet in a cluster.
-  time.exposeClocks(memoryLatency + l2Latency +
-                    (cluster > 1 ? 700 + 60 * cluster : 200) *
-                        std::ceil(perUnit / together));
+  double tokens = schedule.getTileM();
+  double rounds = std::ceil(sizes.m / tokens);
+  time.add(TimeBound::Memory,
+           sizes.bytes * rounds / (target.rates.memory * 1e3) *
+               (1.13 + tokens / 64 * 0.25));
+  time.expose(2.6);
   return time.get();
 }
 
+/// Fitted over streams of 0.05 to 1.6 GB.
 static Estimate estimateResident(const Target &target, const GemmSizes &sizes,
                                  GemmScheduleAttr schedule) {
   Overlap time(target);
-  double stepsK = 0;
-  for (int64_t k : sizes.k)
-    stepsK += std::ceil(double(k) / schedule.getTileK());
-  double perUnit =
-      std::ceil(std::ceil(double(sizes.m) / residentRows) / schedule.getBlocks());
   double area =
       double(residentRows) * schedule.getTileN() * sizes.accumulators;
-  double peak = target.rates.tensor / (sizes.element == 4 ? 2 : 1);
-  time.addClocks(TimeBound::Tensor,
-                 perUnit * 2 * area * schedule.getTileK() * stepsK / (peak * 0.6));
+  double perUnit = std::ceil(std::ceil(double(sizes.m) / residentRows) /
+                             schedule.getBlocks());
   time.addClocks(TimeBound::Arithmetic, perUnit * area * 12 / 128);
-  time.add(TimeBound::Memory, sizes.bytes / (target.rates.memory * 1e3 * 0.93));
-  // The weights, and the first rows.
-  time.exposeClocks(2 * memoryLatency + l2Latency);
+  time.add(TimeBound::Memory, (sizes.bytes + 0.5 * sizes.written) /
+                                  (target.rates.memory * 1e3 * 1.1));
+  time.expose(2.6);
   return time.get();
 }
 
@@ -255,7 +240,7 @@ Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
               stepsK / target.rates.l2;
   // What a block waits for where nothing else runs beside it.
   double stages = std::max<double>(schedule.getStages(), 2);
-  double chain = stepsK * std::max(l2Latency / (stages - 1), 60.0);
+  double chain = stepsK * std::max(1.5 * memoryLatency / (stages - 1), 60.0);
 
   // The busiest multiprocessor's tiles.
   double units = isWgmma ? schedule.getBlocks() : target.multiprocessors;
@@ -268,11 +253,17 @@ Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
   time.addClocks(TimeBound::L2, perUnit * l2);
   time.addClocks(TimeBound::Latency, std::ceil(perUnit / together) * chain);
   time.add(TimeBound::Memory, sizes.bytes / (target.rates.memory * 1e3 * 0.85));
-  // The first loads, and the epilogue that no other block hides.
-  double epilogue = area / threads * 12;
-  time.exposeClocks(memoryLatency + l2Latency + epilogue);
-  // The tiles of a ping-pong hide each other's.
-  if (unit != GemmUnit::PingPong)
-    time.exposeClocks((std::ceil(perUnit / together) - 1) * epilogue);
+  // The first loads, and epilogues that nothing hides.
+  time.exposeClocks(memoryLatency + l2Latency);
+  if (isWgmma) {
+    // A ping-pong hides most of them and starts and ends later.
+    bool pingPong = unit == GemmUnit::PingPong;
+    double stored = area / accumulators * sizes.element * 0.05;
+    time.exposeClocks(perUnit * stored * (pingPong ? 0.36 : 1));
+    if (pingPong)
+      time.expose(2.4);
+  } else {
+    time.exposeClocks(std::ceil(perUnit / together) * area / threads * 12);
+  }
   return time.get();
 }

@@ -41,6 +41,7 @@ struct GemmSizes {
   int64_t accumulators;
   unsigned element; // bytes of an operand's element
   double bytes;     // read and written by the kernel
+  double written;   // of these
   bool wideAlongK;  // gemv: whether the wide operand's rows lie along K
 };
 Estimate estimateGemm(const Target &target, const GemmSizes &sizes,

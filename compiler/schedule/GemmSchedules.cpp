@@ -12,41 +12,42 @@ using namespace fusec;
 namespace {
 struct Tile {
   int64_t m, n, k, divideM, divideN, stages;
+  /// Of mma: whether copies of single elements leave enough registers.
+  bool anyAlignment = false;
 };
 } // namespace
 
 // compiler/device/README.md lists what each reaches.
 static const Tile mmaTiles[] = {
     {128, 256, 64, 2, 4, 3}, {128, 128, 64, 2, 4, 3}, {128, 64, 64, 4, 2, 3},
-    {64, 64, 64, 2, 2, 4},   {32, 64, 64, 1, 4, 4},   {16, 128, 64, 1, 4, 4},
-    {32, 32, 64, 2, 2, 4}};
+    {32, 64, 64, 1, 4, 4},   {16, 128, 64, 1, 4, 4},  {64, 64, 64, 2, 2, 3, true},
+    {32, 32, 64, 2, 2, 4, true}};
 static const Tile mmaTiles32[] =
     { // tf32: half as many elements a row of shared memory
         {128, 128, 32, 2, 4, 3},
         {128, 64, 32, 4, 2, 3},
-        {64, 64, 32, 2, 2, 4},
-        {32, 32, 32, 2, 2, 4}};
+        {64, 64, 32, 2, 2, 3, true},
+        {32, 32, 32, 2, 2, 4, true}};
 static const Tile simtTiles[] = {{128, 128, 16, 8, 8, 2},
                                  {128, 64, 16, 8, 4, 2},
                                  {64, 64, 16, 4, 4, 2},
                                  {32, 32, 16, 2, 2, 2}};
 
 // Of wgmma: stages and the number of blocks follow from the target.
+// Those that were fastest somewhere on a grid of shapes.
 static const WgmmaTiling wgmmaTilings[] = {
-    {128, 256, 0, 2, 1, WgmmaSchedule::Cooperative},
-    {128, 256, 0, 1, 2, WgmmaSchedule::Cooperative},
-    {256, 128, 0, 1, 2, WgmmaSchedule::Cooperative},
-    {256, 128, 0, 2, 1, WgmmaSchedule::Cooperative},
-    {128, 192, 0, 2, 1, WgmmaSchedule::Cooperative},
-    {128, 192, 0, 2, 1, WgmmaSchedule::PingPong},
-    {128, 128, 0, 2, 1, WgmmaSchedule::Cooperative},
-    {128, 128, 0, 2, 1, WgmmaSchedule::PingPong},
-    {64, 256, 0, 2, 1, WgmmaSchedule::PingPong},
     {128, 128, 0, 1, 1, WgmmaSchedule::PingPong},
-    {128, 128, 0, 1, 1, WgmmaSchedule::Cooperative},
+    {128, 192, 0, 2, 1, WgmmaSchedule::PingPong},
+    {128, 160, 0, 2, 1, WgmmaSchedule::PingPong},
+    {128, 96, 0, 2, 1, WgmmaSchedule::PingPong},
+    {64, 256, 0, 2, 1, WgmmaSchedule::PingPong},
     {64, 128, 0, 1, 1, WgmmaSchedule::PingPong},
-    {128, 64, 0, 1, 1, WgmmaSchedule::PingPong},
-    {64, 64, 0, 1, 1, WgmmaSchedule::PingPong}};
+    {64, 64, 0, 1, 1, WgmmaSchedule::PingPong},
+    {128, 256, 0, 1, 1, WgmmaSchedule::Cooperative},
+    {128, 256, 0, 2, 1, WgmmaSchedule::Cooperative},
+    {128, 128, 0, 1, 1, WgmmaSchedule::Cooperative},
+    {128, 128, 0, 2, 1, WgmmaSchedule::Cooperative},
+    {128, 64, 0, 1, 1, WgmmaSchedule::Cooperative}};
 
 /// Stages that hide the latency of a load; more help nothing.
 static constexpr int64_t wgmmaMaxStages = 8;
@@ -84,10 +85,12 @@ private:
   GemmSizes getSizesAt(int64_t dim) const;
   void collectGuards();
   bool collectMapGuards();
-  /// What may run under the guards, of which `mapped` adds the tensor maps'.
-  SmallVector<Candidate> getCandidates(int64_t dim, bool mapped) const;
+  /// What may run where matrices have tensor maps, or are at least aligned.
+  SmallVector<Candidate> getCandidates(int64_t dim, bool mapped,
+                                       bool aligned) const;
   void addGemv(const GemmSizes &sizes, SmallVectorImpl<Candidate> &to) const;
-  void addTiles(const GemmSizes &sizes, SmallVectorImpl<Candidate> &to) const;
+  void addTiles(const GemmSizes &sizes, bool aligned,
+                SmallVectorImpl<Candidate> &to) const;
   void addWgmma(const GemmSizes &sizes, SmallVectorImpl<Candidate> &to) const;
   void addSkinny(const GemmSizes &sizes, SmallVectorImpl<Candidate> &to) const;
   void addResident(const GemmSizes &sizes,
@@ -99,7 +102,7 @@ private:
   static bool isAlongK(const MatrixAccess &access) {
     return access.kStride.isConstant(1);
   }
-  void addBuckets(ArrayRef<GuardAttr> guards, bool mapped,
+  void addBuckets(ArrayRef<GuardAttr> guards, bool mapped, bool aligned,
                   SmallVectorImpl<VariantAttr> &variants) const;
   bool isWideAlongK(bool narrowN) const {
     const MatrixAccess &wide = narrowN ? iteration.lhs[0] : iteration.rhs[0][0];
@@ -114,6 +117,8 @@ private:
   int64_t element, accumulators;
   bool tensorCores;
   SmallVector<GuardAttr> guards, mapGuards;
+  /// Whether the matrices' strides are, under the guards, multiples of 16 bytes.
+  bool matricesAligned = true;
 };
 } // namespace
 
@@ -131,6 +136,7 @@ GemmSizes GemmChooser::getSizesAt(int64_t dim) const {
   sizes.element = element;
   StepBytes bytes = getStepBytes(step, {}, dim);
   sizes.bytes = bytes.read + bytes.written;
+  sizes.written = bytes.written;
   return sizes;
 }
 
@@ -150,12 +156,13 @@ void GemmChooser::collectGuards() {
         aligned = std::min(aligned, getAlignment(stride, 16, bytes));
     if (aligned > bytes)
       matrices.push_back(buffer);
+    return aligned == 16;
   };
   for (const MatrixAccess &a : iteration.lhs)
-    addWide(step.getInputBuffer(a.value), {a.outerStride, a.kStride, a.batch});
+    matricesAligned &= addWide(step.getInputBuffer(a.value), {a.outerStride, a.kStride, a.batch});
   for (auto &segment : iteration.rhs)
     for (const MatrixAccess &b : segment)
-      addWide(step.getInputBuffer(b.value),
+      matricesAligned &= addWide(step.getInputBuffer(b.value),
               {b.outerStride, b.kStride, b.batch});
   for (const TileOperand &o : iteration.operands)
     addWide(step.getInputBuffer(o.value),
@@ -218,7 +225,7 @@ static int64_t getThreadAccumulators(GemmUnit unit, const Tile &tile) {
              : tile.divideM * tile.divideN;
 }
 
-void GemmChooser::addTiles(const GemmSizes &sizes,
+void GemmChooser::addTiles(const GemmSizes &sizes, bool aligned,
                            SmallVectorImpl<Candidate> &to) const {
   GemmUnit unit = tensorCores ? GemmUnit::Mma : GemmUnit::Simt;
   ArrayRef<Tile> tiles = !tensorCores  ? ArrayRef<Tile>(simtTiles)
@@ -235,7 +242,8 @@ void GemmChooser::addTiles(const GemmSizes &sizes,
             : simtSharedBytes(tile.m, tile.n, tile.k, accumulators, bytes);
     int64_t registers =
         getThreadAccumulators(unit, tile) * accumulators * std::max(bytes / 4, int64_t(1));
-    bool fits = shared <= target.sharedBytes && registers <= maxAccumulators;
+    bool fits = shared <= target.sharedBytes && registers <= maxAccumulators &&
+                (aligned || tile.anyAlignment || unit == GemmUnit::Simt);
     // The smallest is there for every target and number of accumulators.
     if (fits || &tile == &tiles.back())
       add(GemmScheduleAttr::get(context, unit, tile.m, tile.n, tile.k,
@@ -256,7 +264,8 @@ void GemmChooser::addWgmma(const GemmSizes &sizes,
     tiling.stages =
         wgmmaStagesIn(target.sharedBytes, tiling.tileM, tiling.tileN,
                       accumulators, wgmmaMaxStages, readsTiles);
-    if (!wgmmaFits(tiling, accumulators, target.sharedBytes, readsTiles))
+    if (!wgmmaFits(tiling, accumulators, iteration.operands.size(),
+                   target.sharedBytes, readsTiles))
       continue;
     int64_t cluster = tiling.clusterM * tiling.clusterN;
     int64_t grid = target.multiprocessors / cluster * cluster;
@@ -277,19 +286,17 @@ void GemmChooser::addSkinny(const GemmSizes &sizes,
     return;
   bool weightsAlongK =
       llvm::all_of(iteration.rhs, [](auto &b) { return isAlongK(b[0]); });
-  int64_t tokens = skinnyTokens(sizes.m);
-  for (int64_t blocks : {1, 2, 4})
-    for (int64_t cluster : {1, 2, 4, 8})
-      for (int64_t together : {2, 1}) {
-        int64_t stages =
-            skinnyStages(tokens, blocks, cluster, accumulators, together);
-        if (isSkinnyLegal(tokens, blocks, stages, cluster, accumulators,
-                          weightsAlongK, element))
-          add(GemmScheduleAttr::get(context, GemmUnit::Skinny, tokens,
-                                    64 * blocks, wgmmaRowBytes / element, 0, 0,
-                                    stages, cluster, 1, 0),
-              sizes, to);
-      }
+  // One block of columns a tile and two blocks a multiprocessor read weights
+  // fastest; many tokens leave room for one.
+  int64_t tokens = skinnyTokens(sizes.m), together = tokens >= 48 ? 1 : 2;
+  int64_t cluster = skinnyCluster(sizes.n, 1, target.multiprocessors);
+  int64_t stages = skinnyStages(tokens, 1, cluster, accumulators, together);
+  if (isSkinnyLegal(tokens, 1, stages, cluster, accumulators, weightsAlongK,
+                    element))
+    add(GemmScheduleAttr::get(context, GemmUnit::Skinny, tokens, 64,
+                              wgmmaRowBytes / element, together, 0, stages,
+                              cluster, 1, 0),
+        sizes, to);
 }
 
 void GemmChooser::addResident(const GemmSizes &sizes,
@@ -326,12 +333,12 @@ void GemmChooser::addResident(const GemmSizes &sizes,
       sizes, to);
 }
 
-SmallVector<Candidate> GemmChooser::getCandidates(int64_t dim,
-                                                  bool mapped) const {
+SmallVector<Candidate> GemmChooser::getCandidates(int64_t dim, bool mapped,
+                                                  bool aligned) const {
   GemmSizes sizes = getSizesAt(dim);
   SmallVector<Candidate> candidates;
   addGemv(sizes, candidates);
-  addTiles(sizes, candidates);
+  addTiles(sizes, aligned, candidates);
   if (mapped) {
     addWgmma(sizes, candidates);
     addSkinny(sizes, candidates);
@@ -359,10 +366,11 @@ static Candidate getFastest(ArrayRef<Candidate> candidates) {
 /// A variant for each range of M in which one schedule is about as fast as any,
 /// from the largest sizes down.
 void GemmChooser::addBuckets(ArrayRef<GuardAttr> under, bool mapped,
+                             bool aligned,
                              SmallVectorImpl<VariantAttr> &variants) const {
   if (iteration.m.isConstant()) {
     variants.push_back(
-        makeVariant(context, under, getCandidates(typicalDim, mapped)));
+        makeVariant(context, under, getCandidates(typicalDim, mapped, aligned)));
     return;
   }
   SmallVector<Candidate> current;
@@ -376,7 +384,7 @@ void GemmChooser::addBuckets(ArrayRef<GuardAttr> under, bool mapped,
     variants.push_back(makeVariant(context, all, current, currentDim));
   };
   for (int64_t dim : llvm::reverse(sampledDims)) {
-    SmallVector<Candidate> here = getCandidates(dim, mapped);
+    SmallVector<Candidate> here = getCandidates(dim, mapped, aligned);
     if (!current.empty() &&
         getTime(here, getFastest(current).schedule) >
             bucketTolerance * getFastest(here).estimate.microseconds) {
@@ -403,17 +411,17 @@ SmallVector<VariantAttr> GemmChooser::choose() {
   SmallVector<VariantAttr> variants;
   bool mapped = target.name == "sm_90a" && tensorCores && collectMapGuards();
   if (mapped)
-    addBuckets(mapGuards, true, variants);
+    addBuckets(mapGuards, true, true, variants);
   if (mapped && mapGuards.empty())
     return variants;
   // Under equal guards the next variants would never run.
   if (!guards.empty() && !(mapped && mapGuards.size() == guards.size()))
-    addBuckets(guards, false, variants);
+    addBuckets(guards, false, matricesAligned, variants);
   if (guards.empty())
-    addBuckets({}, false, variants);
+    addBuckets({}, false, matricesAligned, variants);
   else
     variants.push_back(
-        makeVariant(context, {}, getCandidates(typicalDim, false)));
+        makeVariant(context, {}, getCandidates(typicalDim, false, false)));
   return variants;
 }
 

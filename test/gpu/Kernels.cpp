@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // fusec-gpu-kernels: each kernel family at sizes that no tile divides, with
-// sizes known when compiling and without, against the reference in fp64.
+// sizes known when compiling and without, against the reference in fp64; of
+// matmuls every schedule that the compiler may take.
 //
 // The error of an element is measured in units in the last place of its type,
 // relative to what it would be if nothing cancelled (the same program on the
@@ -28,6 +29,8 @@ struct KernelCase {
   std::vector<const char *> types;
   std::vector<std::vector<const char *>> inputs; // sizes, then the element type
   const char *header, *body;
+  /// Whether it has a matmul root, whose schedules are all run.
+  bool isMatmul = false;
 };
 
 /// Sizes m, n and k.
@@ -105,21 +108,24 @@ static const KernelCase cases[] = {
   %b = fusec.broadcast %z [1] : $(n T) to $(m n T)
   %c = fusec.add %a, %b : $(m n T)
   %d = fusec.relu %c : $(m n T)
-  fusec.output %d : $(m n T))"},
+  fusec.output %d : $(m n T))",
+     true},
     {"transposed",
      {"f32", "f16", "bf16"},
      {{"k", "m", "T"}, {"n", "k", "T"}},
      R"(inputs ["x", "w"] outputs ["r"])",
      R"(
   %a = fusec.matmul %x transposed, %y transposed : $(k m T), $(n k T) to $(m n T)
-  fusec.output %a : $(m n T))"},
+  fusec.output %a : $(m n T))",
+     true},
     {"batched",
      {"f32", "f16", "i32"},
      {{"3", "m", "k", "T"}, {"3", "k", "n", "T"}},
      R"(inputs ["x", "w"] outputs ["r"])",
      R"(
   %a = fusec.matmul %x, %y : $(3 m k T), $(3 k n T) to $(3 m n T)
-  fusec.output %a : $(3 m n T))"},
+  fusec.output %a : $(3 m n T))",
+     true},
     {"gating",
      {"f32", "f16", "bf16"},
      {{"m", "k", "T"}, {"k", "n", "T"}, {"k", "n", "T"}},
@@ -129,7 +135,28 @@ static const KernelCase cases[] = {
   %b = fusec.matmul %x, %z : $(m k T), $(k n T) to $(m n T)
   %c = fusec.sigmoid %a : $(m n T)
   %d = fusec.mul %c, %b : $(m n T)
-  fusec.output %d : $(m n T))"},
+  fusec.output %d : $(m n T))",
+     true},
+    {"residual",
+     {"f32", "f16"},
+     {{"m", "k", "T"}, {"n", "k", "T"}, {"m", "n", "T"}},
+     R"(inputs ["x", "w", "z"] outputs ["r", "s"])",
+     R"(
+  %a = fusec.matmul %x, %y transposed : $(m k T), $(n k T) to $(m n T)
+  %b = fusec.add %a, %z : $(m n T)
+  %c = fusec.relu %b : $(m n T)
+  fusec.output %b, %c : $(m n T), $(m n T))",
+     true},
+    {"segments",
+     {"f32", "bf16"},
+     {{"m", "k", "T"}, {"n", "k", "T"}, {"m", "k", "T"}},
+     R"(inputs ["x", "w", "z"] outputs ["r"])",
+     R"(
+  %a = fusec.matmul %x, %y transposed : $(m k T), $(n k T) to $(m n T)
+  %b = fusec.matmul %z, %y transposed : $(m k T), $(n k T) to $(m n T)
+  %c = fusec.add %a, %b : $(m n T)
+  fusec.output %c : $(m n T))",
+     true},
 };
 
 static const Point points[] = {
@@ -138,6 +165,10 @@ static const Point points[] = {
     {1000, 1000, 7}, {0, 7, 13},    {7, 13, 0}};
 /// Those that are compiled into the kernel, too.
 constexpr size_t numStatic = 4;
+
+/// Sizes whose matrices have tensor maps.
+static const Point mappedPoints[] = {
+    {1, 64, 64}, {13, 1000, 1024}, {1000, 136, 520}, {4097, 64, 128}};
 
 /// A bound of every family, in units in the last place. Sums of 1000 terms
 /// decide it: in fp64 the reference adds them one after another, and errs by
@@ -238,10 +269,15 @@ static data::Tensor getMagnitude(const data::Tensor &tensor) {
   return result;
 }
 
-static std::pair<double, double> runPoint(Harness::Compiled &compiled,
-                                          const KernelCase &test,
-                                          const Point &point) {
-  ModelOp model = compiled.original->getModel();
+namespace {
+/// What a case is given, and what follows: results, and sums of magnitudes.
+struct Expectation {
+  std::vector<data::Tensor> inputs, results, scales;
+};
+} // namespace
+
+static Expectation getExpectation(ModelOp model, const KernelCase &test,
+                                  const Point &point) {
   std::vector<data::Tensor> inputs, magnitudes;
   for (auto [words, type] :
        llvm::zip_equal(test.inputs, getInterface(model).inputs)) {
@@ -255,13 +291,25 @@ static std::pair<double, double> runPoint(Harness::Compiled &compiled,
   }
   reference::EvaluateOptions exact;
   exact.exact = true;
-  std::vector<data::Tensor> got = compiled.run->run(inputs);
-  std::vector<data::Tensor> expected = runReference(model, inputs, exact);
-  std::vector<data::Tensor> scale = runReference(model, magnitudes, exact);
+  Expectation expectation;
+  expectation.results = runReference(model, inputs, exact);
+  expectation.scales = runReference(model, magnitudes, exact);
+  expectation.inputs = std::move(inputs);
+  return expectation;
+}
+
+/// `rounded` is the unit of fp32 results, of which tf32 loses more.
+static std::pair<double, double> compare(const std::vector<data::Tensor> &got,
+                                         const Expectation &expectation,
+                                         double rounded = 0x1p-24) {
+  const std::vector<data::Tensor> &expected = expectation.results,
+                                  &scale = expectation.scales;
   double worst = 0;
   bool isExact = true;
   for (size_t i = 0; i != got.size(); ++i) {
-    double epsilon = getEpsilon(got[i].dtype);
+    double epsilon = got[i].dtype == format::DType::F32
+                         ? rounded
+                         : getEpsilon(got[i].dtype);
     isExact &= epsilon == 0;
     if (got[i].sizes != expected[i].sizes)
       fail(ExitCode::VerificationFailed,
@@ -277,6 +325,14 @@ static std::pair<double, double> runPoint(Harness::Compiled &compiled,
     }
   }
   return {worst, isExact ? 0 : bound};
+}
+
+static std::pair<double, double> runPoint(Harness::Compiled &compiled,
+                                          const KernelCase &test,
+                                          const Point &point) {
+  Expectation expectation =
+      getExpectation(compiled.original->getModel(), test, point);
+  return compare(compiled.run->run(expectation.inputs), expectation);
 }
 
 static std::string toText(const Point &point) {
@@ -307,6 +363,70 @@ static void testCase(Harness &harness, const KernelCase &test,
   }
 }
 
+/// The schedule of the plan's last step; earlier ones prepare its operands.
+static StepOp getRoot(Compilation &compilation) {
+  StepOp root;
+  for (StepOp step : compilation.getModule()
+                         .getOps<PlanOp>()
+                         .begin()
+                         ->getOps<StepOp>())
+    root = step;
+  return root;
+}
+
+/// Each schedule that the step's first variant may take.
+static void testSchedules(Harness &harness, const KernelCase &test,
+                          llvm::StringRef element, const Point &point) {
+  bool isTf32 = element == "f32";
+  std::string name = std::string(test.name) + "." + element.str() +
+                     ".schedules." + toText(point);
+  if (!harness.isWanted(name))
+    return;
+  auto parse = [&](CompileOptions options) {
+    options.precision = isTf32 ? "tf32" : "ieee";
+    return Compilation::parse(getProgram(test, element, &point),
+                              std::move(options));
+  };
+  std::optional<Expectation> expectation;
+  size_t count = 1;
+  for (size_t i = 0; i < count; ++i) {
+    std::string label = name + "." + std::to_string(i);
+    // The first import is compiled, the second stays as it is.
+    bool isFirst = true;
+    auto compiled = harness.compile(
+        label,
+        [&](CompileOptions options)
+            -> llvm::Expected<std::unique_ptr<Compilation>> {
+          auto compilation = parse(std::move(options));
+          if (!compilation || !std::exchange(isFirst, false))
+            return compilation;
+          if (llvm::Error error = (*compilation)->advance(Stage::Planned))
+            return error;
+          StepOp step = getRoot(**compilation);
+          llvm::SmallVector<mlir::Attribute> variants(
+              step.getVariants().begin(), step.getVariants().end());
+          auto first = llvm::cast<VariantAttr>(variants[0]);
+          count = 1 + first.getAlternatives().size();
+          for (size_t skipped = 0; skipped < i; ++skipped)
+            first = first.getNext();
+          variants[0] = VariantAttr::get(step.getContext(), first.getGuards(),
+                                         first.getSchedule());
+          step.setVariantsAttr(
+              mlir::ArrayAttr::get(step.getContext(), variants));
+          return compilation;
+        });
+    if (!compiled || !compiled->run)
+      continue;
+    harness.check(label, [&] {
+      if (!expectation)
+        expectation =
+            getExpectation(compiled->original->getModel(), test, point);
+      return compare(compiled->run->run(expectation->inputs), *expectation,
+                     isTf32 ? 0x1p-11 : 0x1p-24);
+    });
+  }
+}
+
 int main(int argc, char **argv) {
   Harness harness(argc, argv);
   if (!harness.getArguments().empty()) {
@@ -317,5 +437,11 @@ int main(int argc, char **argv) {
   for (const KernelCase &test : cases)
     for (const char *element : test.types)
       testCase(harness, test, element);
+  for (const KernelCase &test : cases)
+    for (llvm::StringRef element : test.types)
+      for (const Point &point : mappedPoints)
+        if (test.isMatmul && (element == "f32" || element == "f16" ||
+                              element == "bf16"))
+          testSchedules(harness, test, element, point);
   return harness.finish();
 }
