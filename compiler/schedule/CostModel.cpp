@@ -161,6 +161,11 @@ static Estimate estimateSkinny(const Target &target, const GemmSizes &sizes,
   time.add(TimeBound::Memory,
            sizes.bytes * rounds / (target.rates.memory * 1e3) *
                (1.13 + tokens / 64 * 0.25));
+  // A block's ring keeps about 60 bytes a clock on their way.
+  double tiles = rounds * std::ceil(double(sizes.n) / schedule.getTileN()) *
+                 sizes.batch;
+  time.addClocks(TimeBound::Latency,
+                 sizes.bytes / (tiles * schedule.getClusterM() * 60));
   time.expose(2.6);
   return time.get();
 }

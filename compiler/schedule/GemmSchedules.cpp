@@ -338,12 +338,12 @@ SmallVector<Candidate> GemmChooser::getCandidates(int64_t dim, bool mapped,
   GemmSizes sizes = getSizesAt(dim);
   SmallVector<Candidate> candidates;
   addGemv(sizes, candidates);
-  addTiles(sizes, aligned, candidates);
   if (mapped) {
     addWgmma(sizes, candidates);
     addSkinny(sizes, candidates);
     addResident(sizes, candidates);
   }
+  addTiles(sizes, aligned, candidates);
   return candidates;
 }
 

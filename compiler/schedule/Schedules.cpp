@@ -36,16 +36,21 @@ VariantAttr fusec::makeVariant(MLIRContext *context, ArrayRef<GuardAttr> guards,
                                int64_t dim) {
   if (candidates.empty())
     return nullptr;
+  // Each alternative is a chance to compile without spilling: the nearest ones
+  // and, at the end, the smallest.
+  constexpr size_t most = 5;
+  Attribute smallest = candidates.back().schedule;
   llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {
     return a.estimate.microseconds < b.estimate.microseconds;
   });
-  // Each alternative is a chance to compile without spilling: the nearest ones
-  // and, as the last, the smallest.
-  constexpr size_t most = 5;
-  if (candidates.size() > most) {
-    candidates[most - 1] = candidates.back();
-    candidates.resize(most);
+  auto isSmallest = [&](const Candidate &c) { return c.schedule == smallest; };
+  while (candidates.size() > most) {
+    auto last = std::prev(candidates.end());
+    candidates.erase(isSmallest(*last) ? std::prev(last) : last);
   }
+  auto small = llvm::find_if(candidates, isSmallest);
+  if (small != candidates.begin())
+    std::rotate(small, std::next(small), candidates.end());
   SmallVector<CandidateAttr> all =
       llvm::map_to_vector(candidates, [&](const Candidate &candidate) {
         auto estimate = EstimateAttr::get(

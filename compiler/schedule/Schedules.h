@@ -34,7 +34,7 @@ struct Candidate {
   Estimate estimate;
 };
 /// A variant of the fastest candidate, with the next ones behind it; null where
-/// there are none. `dim` is what named dimensions were taken for.
+/// there are none. The last of `candidates`, the smallest, stays the last. `dim` is what named dimensions were taken for.
 VariantAttr makeVariant(mlir::MLIRContext *context,
                         llvm::ArrayRef<GuardAttr> guards,
                         llvm::SmallVector<Candidate> candidates,

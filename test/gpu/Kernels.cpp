@@ -365,11 +365,9 @@ static void testCase(Harness &harness, const KernelCase &test,
 
 /// The schedule of the plan's last step; earlier ones prepare its operands.
 static StepOp getRoot(Compilation &compilation) {
+  PlanOp plan = *compilation.getModule().getOps<PlanOp>().begin();
   StepOp root;
-  for (StepOp step : compilation.getModule()
-                         .getOps<PlanOp>()
-                         .begin()
-                         ->getOps<StepOp>())
+  for (StepOp step : plan.getOps<StepOp>())
     root = step;
   return root;
 }

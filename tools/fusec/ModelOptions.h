@@ -25,6 +25,7 @@ public:
   std::string model;
   std::vector<std::string> arch;
   std::map<std::string, int64_t> getDims() const;
+  const std::string &getPrecision() const { return precision; }
 
 private:
   std::vector<std::string> constants, dims, errors;

@@ -55,7 +55,7 @@ void VerifyCommand::addTo(CLI::App &app) {
       "compares every intermediate tensor: compiled as further outputs");
   app.add_option("--tolerance", tolerance,
                  "bound on |got - expected| / |expected| of a tensor; default "
-                 "by its type")
+                 "by its type and --precision")
       ->type_name("X");
   app.add_option("--device", device,
                  "auto, cuda or reference (with --data, without a GPU)")
@@ -67,13 +67,13 @@ void VerifyCommand::addTo(CLI::App &app) {
 }
 
 /// Relative to the tensor's norm: some units in the last place, as rounding
-/// errors of long sums grow.
-static double getTolerance(format::DType dtype) {
+/// errors of long sums grow; of fp32 those of the operands of its products.
+static double getTolerance(format::DType dtype, llvm::StringRef precision) {
   switch (dtype) {
   case format::DType::F64:
     return 1e-12;
   case format::DType::F32:
-    return 1e-5;
+    return precision == "ieee" ? 1e-5 : precision == "bf16" ? 2e-2 : 2e-3;
   case format::DType::F16:
     return 4e-3;
   case format::DType::BF16:
@@ -87,7 +87,9 @@ void VerifyCommand::add(std::vector<Check> &checks, const std::string &name,
                         const std::string &what, const data::Tensor &got,
                         const data::Tensor &expected) const {
   checks.push_back({name, what, compare(got, expected),
-                    tolerance ? *tolerance : getTolerance(expected.dtype)});
+                    tolerance ? *tolerance
+                              : getTolerance(expected.dtype,
+                                             options.getPrecision())});
 }
 
 std::vector<data::Tensor>

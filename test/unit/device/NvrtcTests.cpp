@@ -198,6 +198,43 @@ extern "C" FUSEC_KERNEL(32) scalars(fusec::i8 *a, fusec::u16 *b, int *c, fusec::
 }
 )";
 
+// Those that read matrices through tensor maps, for sm_90a alone.
+const char *const mappedKernels = R"(
+#include "gemm_wgmma.h"
+#include "gemm_skinny.h"
+#include "gemm_resident.h"
+namespace f = fusec;
+#define MAPPED(name, call, Threads, T, Out, MajorB, J)                                         \
+  extern "C" FUSEC_KERNEL(Threads)                                                             \
+  name(const FUSEC_GRID_CONSTANT f::TensorMap a, const FUSEC_GRID_CONSTANT f::TensorMap b,     \
+       const FUSEC_GRID_CONSTANT f::TensorMap c, const float *bias, const float *scale,        \
+       const Out *r, Out *y, f::boolean *z, int m, int n, int k) {                             \
+    typedef f::Segment<f::Mapped<f::Matrix<T, f::Major::K, 16>>,                               \
+                       f::Mapped<f::Matrix<T, f::Major::MajorB, 16>>, J> Main;                 \
+    Gate<float, J, Out> epilogue{{{bias}, {scale}, {r, {n}}}, {{y, {n}}, {z, {}, {n}}}};       \
+    Main main{{{nullptr, k}, &a}, {}, k};                                                      \
+    for (int j = 0; j < J; ++j)                                                                \
+      main.b[j] = {{nullptr, k}, j ? &c : &b};                                                 \
+    call({m, n, 1}, epilogue, main);                                                           \
+  }
+typedef f::WgmmaConfig<128, 128, 64, 4> C128;
+typedef f::WgmmaConfig<64, 128, 64, 4, 1, f::WgmmaSchedule::PingPong> P64;
+typedef f::WgmmaConfig<128, 64, 32, 4, 1, f::WgmmaSchedule::PingPong> PT64;
+typedef f::WgmmaConfig<128, 128, 64, 4, 2> C128c2;
+typedef f::SkinnyConfig<16, 1, 64, 4, 2> S16;
+typedef f::SkinnyConfig<64, 1, 32, 4, 8> ST64;
+typedef f::ResidentConfig<60, 64, 3, 3> R64;
+typedef f::ResidentConfig<64, 64, 3, 4> RT64;
+MAPPED(c128, f::gemmWgmma<C128>, C128::threads, f::f16, f::f16, K, 1)
+MAPPED(p64, f::gemmWgmma<P64>, P64::threads, f::bf16, f::bf16, Outer, 1)
+MAPPED(pt64, f::gemmWgmma<PT64>, PT64::threads, float, float, K, 1)
+MAPPED(c128c2, f::gemmWgmma<C128c2>, C128c2::threads, f::f16, float, K, 1)
+MAPPED(s16, f::gemmSkinny<S16>, S16::threads, f::f16, f::f16, Outer, 2)
+MAPPED(st64, f::gemmSkinny<ST64>, ST64::threads, float, float, K, 1)
+MAPPED(r64, f::gemmResident<R64>, R64::threads, f::bf16, f::bf16, Outer, 2)
+MAPPED(rt64, f::gemmResident<RT64>, RT64::threads, float, float, K, 1)
+)";
+
 const char *const splitKernels = R"(
 typedef fusec::MmaConfig<64, 64, 64, 2, 2, 3> Config;
 typedef fusec::Segment<fusec::Matrix<fusec::f16, fusec::Major::K, 16>,
@@ -233,6 +270,8 @@ TEST_P(DeviceTargets, EveryTemplateCompilesCleanly) {
       {"other", std::string(epilogues) + otherKernels},
       {"split", std::string(epilogues) + splitKernels},
       {"memory", memoryKernels}};
+  if (target == "sm_90a")
+    programs.push_back({"mapped", std::string(epilogues) + mappedKernels});
   for (auto &[name, source] : programs) {
     llvm::Expected<CompiledKernel> compiled =
         (*nvrtc)->compile({name, source, device.headers, target, {}});

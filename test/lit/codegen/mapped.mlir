@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Matmuls of sm_90a whose matrices have tensor maps.
+
+// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-assign-storage,fusec-choose-schedules))" %s | fusec-translate --split-input-file --fusec-to-cuda | FileCheck %s
+
+// Large: wgmma; matrices, the residual and the result move through maps.
+// CHECK-LABEL: #include "gemm_wgmma.h"
+// CHECK: Segment<fusec::Mapped<fusec::Matrix<fusec::f16, fusec::Major::K, 16
+// CHECK: Pack<fusec::Mapped<fusec::FullOperand<fusec::f16
+// CHECK: Pack<fusec::Mapped<fusec::FullResult<fusec::f16
+// CHECK: const FUSEC_GRID_CONSTANT fusec::TensorMap x_map
+// CHECK: WgmmaConfig<128, {{[0-9]+}}, 64
+fusec.model @linear inputs ["x", "w", "r"] outputs ["y"] {
+^bb0(%x: tensor<4096x4096xf16>, %w: tensor<4096x4096xf16>, %r: tensor<4096x4096xf16>):
+  %0 = fusec.matmul %x, %w : tensor<4096x4096xf16>, tensor<4096x4096xf16> to tensor<4096x4096xf16>
+  %1 = fusec.add %0, %r : tensor<4096x4096xf16>
+  fusec.output %1 : tensor<4096x4096xf16>
+}
+
+// -----
+
+// Rows of 4093 results begin anywhere: the copy engine cannot store them.
+// CHECK-LABEL: #include "gemm_wgmma.h"
+// CHECK-NOT: Mapped<fusec::FullResult
+// CHECK: fusec::FullResult<fusec::f16
+fusec.model @odd inputs ["x", "w"] outputs ["y"] {
+^bb0(%x: tensor<4096x4096xf16>, %w: tensor<4093x4096xf16>):
+  %0 = fusec.matmul %x, %w transposed : tensor<4096x4096xf16>, tensor<4093x4096xf16> to tensor<4096x4093xf16>
+  fusec.output %0 : tensor<4096x4093xf16>
+}
+
+// -----
+
+// Few rows: the weights' bytes bound, K is split over a cluster.
+// CHECK-LABEL: #include "gemm_skinny.h"
+// CHECK: FUSEC_KERNEL_RESIDENT(160, 2)
+// CHECK: SkinnyConfig<16, 1, 64
+fusec.model @few_rows inputs ["x", "w"] outputs ["y"] {
+^bb0(%x: tensor<16x4096xf16>, %w: tensor<4096x4096xf16>):
+  %0 = fusec.matmul %x, %w : tensor<16x4096xf16>, tensor<4096x4096xf16> to tensor<16x4096xf16>
+  fusec.output %0 : tensor<16x4096xf16>
+}
+
+// -----
+
+// Tall and narrow: both weights stay in shared memory.
+// CHECK-LABEL: #include "gemm_resident.h"
+// CHECK: ResidentConfig<64, 64, 3
+fusec.model @gating inputs ["x", "v", "w"] outputs ["y"] {
+^bb0(%x: tensor<1048576x128xf16>, %v: tensor<128x64xf16>, %w: tensor<128x64xf16>):
+  %0 = fusec.matmul %x, %v : tensor<1048576x128xf16>, tensor<128x64xf16> to tensor<1048576x64xf16>
+  %1 = fusec.matmul %x, %w : tensor<1048576x128xf16>, tensor<128x64xf16> to tensor<1048576x64xf16>
+  %2 = fusec.sigmoid %0 : tensor<1048576x64xf16>
+  %3 = fusec.mul %2, %1 : tensor<1048576x64xf16>
+  fusec.output %3 : tensor<1048576x64xf16>
+}
