@@ -159,6 +159,16 @@ def FormContractions : Pass<"fusec-form-contractions", "::fusec::ModelOp"> {
     %g = fusec.sigmoid %a             %r = fusec.mul %g, %b
     %r = fusec.mul %g, %b
     ```
+
+    A scale by rows of the left operand, as a norm before a linear layer has,
+    moves behind the product, whose epilogue applies it; of 16-bit operands the
+    product is fp32 until then.
+
+    ```mlir
+    %s = fusec.broadcast %r [0]       %p = fusec.contraction (%x) by (%W)
+    %y = fusec.mul %x, %s        ->   %s = fusec.broadcast %r [0]
+    %p = fusec.matmul %y, %W          %q = fusec.mul %p, %s
+    ```
   }];
 }
 

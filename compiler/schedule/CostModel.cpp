@@ -166,7 +166,11 @@ static Estimate estimateSkinny(const Target &target, const GemmSizes &sizes,
                  sizes.batch;
   time.addClocks(TimeBound::Latency,
                  sizes.bytes / (tiles * schedule.getClusterM() * 60));
-  time.expose(2.6);
+  // Each block starts, fills its ring and meets its cluster.
+  double beside =
+      target.multiprocessors * std::max<int64_t>(schedule.getDivideM(), 1);
+  double waves = std::ceil(tiles * schedule.getClusterM() / beside);
+  time.expose(2.6 * waves);
   return time.get();
 }
 

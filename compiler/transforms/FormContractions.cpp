@@ -7,6 +7,7 @@
 #include "compiler/Remarks.h"
 #include "compiler/transforms/MergeContractions.h"
 #include "compiler/transforms/Rewrites.h"
+#include "compiler/transforms/RowScales.h"
 #include "compiler/transforms/ViewPatterns.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/CSE.h"
@@ -135,6 +136,7 @@ struct FormContractions : fusec::impl::FormContractionsBase<FormContractions> {
     Block &block = getOperation().getBody().front();
     mergeSummedContractions(block);
     groupContractions(block);
+    moveRowScales(block);
   }
 };
 } // namespace

@@ -174,3 +174,21 @@ fusec.model @batched_gating inputs ["x", "w", "v", "b", "r"] outputs ["y"] {
   %5 = fusec.add %r, %4 : tensor<?x3x6xf32, #fusec.sizes<[n, 3, 6]>>
   fusec.output %5 : tensor<?x3x6xf32, #fusec.sizes<[n, 3, 6]>>
 }
+
+// -----
+
+// A norm's scale by rows moves behind the product, in fp32.
+// CHECK-LABEL: fusec.model @row_scale
+// REMARK: move-row-scale
+fusec.model @row_scale inputs ["x", "r", "w"] outputs ["y"] {
+^bb0(%x: tensor<8x4xf16>, %r: tensor<8x1xf16>, %w: tensor<4x6xf16>):
+  // CHECK: %[[P:.+]] = fusec.contraction(%[[X:.+]]) by(%{{.+}}) : (tensor<8x4xf16>), (tensor<4x6xf16>) -> tensor<8x6xf32>
+  // CHECK: %[[R:.+]] = fusec.cast %{{.+}} : tensor<8x1xf16> to tensor<8x1xf32>
+  // CHECK: %[[S:.+]] = fusec.broadcast %[[R]] [0, 1] : tensor<8x1xf32> to tensor<8x6xf32>
+  // CHECK: %[[Q:.+]] = fusec.mul %[[P]], %[[S]] : tensor<8x6xf32>
+  // CHECK: fusec.cast %[[Q]] : tensor<8x6xf32> to tensor<8x6xf16>
+  %s = fusec.broadcast %r [0, 1] : tensor<8x1xf16> to tensor<8x4xf16>
+  %n = fusec.mul %x, %s : tensor<8x4xf16>
+  %y = fusec.matmul %n, %w : tensor<8x4xf16>, tensor<4x6xf16> to tensor<8x6xf16>
+  fusec.output %y : tensor<8x6xf16>
+}
