@@ -231,8 +231,12 @@ def Fusec_ErfOp : Fusec_FloatFunction<"erf", "fusec::erf", "std::erf(x[0])", "er
 
 // Trigonometric and hyperbolic functions.
 
-def Fusec_SinOp : Fusec_FloatFunction<"sin", "fusec::sin", "std::sin(x[0])", "sine of radians">;
-def Fusec_CosOp : Fusec_FloatFunction<"cos", "fusec::cos", "std::cos(x[0])", "cosine of radians">;
+def Fusec_SinOp : Fusec_FloatFunction<"sin", "fusec::sin", "std::sin(x[0])", "sine of radians"> {
+  let cudaFast = "fusec::fast::sin({0})";
+}
+def Fusec_CosOp : Fusec_FloatFunction<"cos", "fusec::cos", "std::cos(x[0])", "cosine of radians"> {
+  let cudaFast = "fusec::fast::cos({0})";
+}
 def Fusec_TanOp : Fusec_FloatFunction<"tan", "fusec::tan", "std::tan(x[0])", "tangent of radians">;
 def Fusec_SinhOp : Fusec_FloatFunction<"sinh", "fusec::sinh", "std::sinh(x[0])", "hyperbolic sine">;
 def Fusec_CoshOp : Fusec_FloatFunction<"cosh", "fusec::cosh", "std::cosh(x[0])", "hyperbolic cosine">;

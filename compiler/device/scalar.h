@@ -294,6 +294,35 @@ FUSEC_DEVICE float reciprocal(float x) {
 FUSEC_DEVICE float geluTanh(float x) {
   return x * sigmoid(1.59576912160573071176f * (x + 0.044715f * x * x * x));
 }
+
+/// sin(x + quarter * pi / 2) for |x| <= largestAngle, to 2^-22: the nearest
+/// multiple of pi / 2 is subtracted in two parts, and what is left has short
+/// series (coefficients of Cephes' sinf and cosf). Sine and cosine of one angle
+/// share all but the last choice.
+constexpr float largestAngle = 65536.0f;
+FUSEC_DEVICE float sinQuarters(float x, int quarter) {
+  float nearest = roundEven(x * 0.636619772367581343f);
+  float r = multiplyAdd(nearest, -1.57079637050628662109375f, x);
+  r = multiplyAdd(nearest, 4.37113900018624283e-8f, r);
+  float square = r * r;
+  float sine = multiplyAdd(square, -1.9515295891e-4f, 8.3321608736e-3f);
+  sine = multiplyAdd(square, sine, -1.6666654611e-1f);
+  sine = multiplyAdd(square * r, sine, r);
+  float cosine =
+      multiplyAdd(square, 2.443315711809948e-5f, -1.388731625493765e-3f);
+  cosine = multiplyAdd(square, cosine, 4.166664568298827e-2f);
+  cosine = multiplyAdd(square * square, cosine,
+                       multiplyAdd(square, -0.5f, 1.0f));
+  int turn = int(nearest) + quarter;
+  float value = turn & 1 ? cosine : sine;
+  return turn & 2 ? -value : value;
+}
+FUSEC_DEVICE float sin(float x) {
+  return absolute(x) <= largestAngle ? sinQuarters(x, 0) : fusec::sin(x);
+}
+FUSEC_DEVICE float cos(float x) {
+  return absolute(x) <= largestAngle ? sinQuarters(x, 1) : fusec::cos(x);
+}
 } // namespace fast
 
 } // namespace fusec

@@ -170,4 +170,30 @@ TEST(Scalar, IntegersWrapAndNeverTrap) {
   EXPECT_EQ(fusec::shiftRight(u8(128), u8(7)), 1);
 }
 
+TEST(FastScalars, SineAndCosineAreCloseEverywhere) {
+  for (double x = -70000; x <= 70000; x += 0.37) {
+    float at = float(x);
+    EXPECT_NEAR(fusec::fast::sin(at), std::sin(double(at)), 0x1p-22) << at;
+    EXPECT_NEAR(fusec::fast::cos(at), std::cos(double(at)), 0x1p-22) << at;
+  }
+  // Small angles keep their digits.
+  for (double x = 1e-6; x < 0.7; x *= 1.1)
+    EXPECT_NEAR(fusec::fast::sin(float(x)) / std::sin(double(float(x))), 1,
+                0x1p-22);
+  EXPECT_TRUE(std::isnan(fusec::fast::sin(infinity)));
+  EXPECT_TRUE(std::isnan(fusec::fast::cos(nan)));
+}
+
+TEST(FastScalars, ActivationsAreCloseAndKeepTheirLimits) {
+  for (double x = -80; x <= 80; x += 0.013) {
+    float at = float(x);
+    double sigmoid = 1 / (1 + std::exp(-double(at)));
+    EXPECT_NEAR(fusec::fast::sigmoid(at) / sigmoid, 1, 1e-5) << at;
+    EXPECT_NEAR(fusec::fast::exp(at) / std::exp(double(at)), 1, 1e-5) << at;
+  }
+  EXPECT_EQ(fusec::fast::sigmoid(-infinity), 0);
+  EXPECT_EQ(fusec::fast::sigmoid(infinity), 1);
+  EXPECT_TRUE(std::isnan(fusec::fast::sigmoid(nan)));
+}
+
 } // namespace
