@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/schedule/Schedules.h"
+#include "compiler/schedule/TunedSchedules.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -18,8 +19,8 @@ Attribute fusec::getPlainSchedule(Family family, MLIRContext *context) {
   return {};
 }
 
-SmallVector<VariantAttr>
-fusec::chooseVariants(StepOp step, const Target &target, Precision precision) {
+static SmallVector<VariantAttr>
+chooseAll(StepOp step, const Target &target, Precision precision) {
   switch (step.getFamily()) {
   case Family::Pointwise:
     return choosePointwiseVariants(step, target);
@@ -31,21 +32,43 @@ fusec::chooseVariants(StepOp step, const Target &target, Precision precision) {
   return {};
 }
 
+/// The nearest schedules and, as the last, the smallest.
+static VariantAttr keepNearest(VariantAttr variant, size_t limit) {
+  ArrayRef<CandidateAttr> all = variant.getAlternatives();
+  if (limit == 0 || all.size() < limit)
+    return variant;
+  SmallVector<CandidateAttr> kept(all.take_front(limit - 1));
+  if (!kept.empty())
+    kept.back() = all.back();
+  return VariantAttr::get(variant.getContext(), variant.getGuards(),
+                          variant.getSchedule(), variant.getEstimate(), kept,
+                          variant.getMeasured());
+}
+
+SmallVector<VariantAttr> fusec::chooseVariants(StepOp step,
+                                               const Target &target,
+                                               const ChoiceOptions &options) {
+  SmallVector<VariantAttr> variants =
+      chooseAll(step, target, options.precision);
+  if (options.tuning)
+    takeTunedSchedules(step, target, options.precision, *options.tuning,
+                       variants);
+  for (VariantAttr &variant : variants)
+    variant = keepNearest(variant, options.limit);
+  return variants;
+}
+
 VariantAttr fusec::makeVariant(MLIRContext *context, ArrayRef<GuardAttr> guards,
-                               SmallVector<Candidate> candidates,
-                               int64_t dim) {
+                               SmallVector<Candidate> candidates, int64_t dim,
+                               Attribute first) {
   if (candidates.empty())
     return nullptr;
   llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {
     return a.estimate.microseconds < b.estimate.microseconds;
   });
-  // Each alternative is a chance to compile without spilling: the nearest ones
-  // and, as the last, the smallest.
-  constexpr size_t most = 5;
-  if (candidates.size() > most) {
-    candidates[most - 1] = candidates.back();
-    candidates.resize(most);
-  }
+  auto isFirst = [&](const Candidate &c) { return c.schedule == first; };
+  if (auto it = llvm::find_if(candidates, isFirst); it != candidates.end())
+    std::rotate(candidates.begin(), it, it + 1);
   SmallVector<CandidateAttr> all =
       llvm::map_to_vector(candidates, [&](const Candidate &candidate) {
         auto estimate = EstimateAttr::get(
