@@ -50,9 +50,8 @@ static double getDistance(VariantAttr variant, const Sizes &dims) {
   if (EstimateAttr estimate = variant.getEstimate())
     for (const auto &[name, size] : dims)
       distance = std::max(
-          distance,
-          std::abs(std::log(std::max<double>(size, 1) /
-                            std::max<double>(estimate.getDim(), 1))));
+          distance, std::abs(std::log(std::max<double>(size, 1) /
+                                      std::max<double>(estimate.getDim(), 1))));
   return distance;
 }
 

@@ -15,8 +15,8 @@ namespace fusec {
 ///
 /// Where sizes are named, a measured one is for the first variant whose guards
 /// hold at its sizes, with tensors aligned: the launch that would have run.
-/// Several may be for one variant; the one nearest, as a ratio, to the size that
-/// the variant was estimated at wins, of two as near the larger.
+/// Several may be for one variant; the one nearest, as a ratio, to the size
+/// that the variant was estimated at wins, of two as near the larger.
 void takeTunedSchedules(StepOp step, const Target &target, Precision precision,
                         const TuningFile &tuning,
                         llvm::MutableArrayRef<VariantAttr> variants);

@@ -67,14 +67,11 @@ static json::Value toJson(const TuningEntry &entry) {
   json::Object sizes;
   for (const auto &[name, size] : entry.sizes)
     sizes[name] = size;
-  return json::Object{{"family", entry.key.family},
-                      {"kernel", entry.kernel},
-                      {"model", toJson(entry.model)},
-                      {"operands", entry.key.operands},
-                      {"precision", entry.key.precision},
-                      {"region", entry.key.region},
-                      {"sizes", std::move(sizes)},
-                      {"tuned", toJson(entry.tuned)}};
+  return json::Object{
+      {"family", entry.key.family},       {"kernel", entry.kernel},
+      {"model", toJson(entry.model)},     {"operands", entry.key.operands},
+      {"precision", entry.key.precision}, {"region", entry.key.region},
+      {"sizes", std::move(sizes)},        {"tuned", toJson(entry.tuned)}};
 }
 
 std::string TuningFile::print() const {

@@ -59,10 +59,10 @@ static std::string getLayout(BufferOp buffer) {
   llvm::raw_string_ostream os(text);
   os << buffer.getElementType() << ":";
   for (Expr stride : buffer.getStrideExprs())
-    os << (stride.isConstant(1)                     ? '1'
-           : stride.isConstant(0)                   ? '0'
+    os << (stride.isConstant(1)                    ? '1'
+           : stride.isConstant(0)                  ? '0'
            : getAlignment(stride, 16, bytes) == 16 ? 'a'
-                                                    : 'u');
+                                                   : 'u');
   return text;
 }
 
@@ -74,7 +74,9 @@ static std::string getLayout(BufferOp buffer) {
 static std::map<std::string, Expr> getNamedSizes(StepOp step) {
   MLIRContext *context = step.getContext();
   Block &block = step.getBody().front();
-  auto inputs = [&](Value v) { return step.getInputBuffer(v).getStrideExprs(); };
+  auto inputs = [&](Value v) {
+    return step.getInputBuffer(v).getStrideExprs();
+  };
   auto outputs = [&](unsigned i) {
     return step.getOutputBuffer(i).getStrideExprs();
   };

@@ -28,8 +28,8 @@ struct TuningKey {
   /// stride: 1, 0, `a` for a multiple of 16 bytes, `u` for others.
   /// "f16:a1 f16:a1 f16:1 -> f16:a1".
   std::string operands;
-  /// The first 16 digits of SHA-256 of the region's ops, their attributes, their
-  /// operands and the ranks of their results.
+  /// The first 16 digits of SHA-256 of the region's ops, their attributes,
+  /// their operands and the ranks of their results.
   std::string region;
 
   bool operator==(const TuningKey &other) const {

@@ -12,9 +12,9 @@
 
 namespace fusec {
 
-/// A model of the fused level with one fusion. Its inputs, "in0" and on, are all
-/// that the step reads, weights included; its outputs are "out0" and on. All are
-/// dense, also where the step's are slices of larger buffers.
+/// A model of the fused level with one fusion. Its inputs, "in0" and on, are
+/// all that the step reads, weights included; its outputs are "out0" and on.
+/// All are dense, also where the step's are slices of larger buffers.
 mlir::OwningOpRef<mlir::ModuleOp> isolateStep(StepOp step);
 
 } // namespace fusec

@@ -55,7 +55,8 @@ void StepTimer::setOperands(const Model &model) {
   copyBytes = 0;
   for (bool isInput : {true, false})
     for (TensorInfo &info : isInput ? model.inputs() : model.outputs()) {
-      uint64_t bytes = format::dtypeSize(static_cast<format::DType>(info.dtype));
+      uint64_t bytes =
+          format::dtypeSize(static_cast<format::DType>(info.dtype));
       for (int64_t size : info.sizes)
         bytes *= size;
       operands.push_back({info.dtype, info.sizes, copyBytes, bytes, isInput});
@@ -107,8 +108,8 @@ double StepTimer::time(Session &session, unsigned launches) {
   driver.check(driver.streamSynchronize(stream.stream()),
                "cuStreamSynchronize");
   // A flush takes 50 microseconds or more.
-  flushes = std::clamp<unsigned>(std::ceil(host.count() * 1.5 / 50), flushes,
-                                 32);
+  flushes =
+      std::clamp<unsigned>(std::ceil(host.count() * 1.5 / 50), flushes, 32);
   float milliseconds = 0;
   driver.check(driver.eventElapsed(&milliseconds, start, stop),
                "cuEventElapsedTime");
@@ -137,8 +138,8 @@ std::vector<double> StepTimer::measure(const std::vector<Session *> &sessions,
   for (unsigned round = 0; round != rounds; ++round)
     for (size_t i = 0; i != sessions.size(); ++i) {
       // Each is first, and after each other, about as often.
-      size_t at = (i * (round % 2 ? sessions.size() - 1 : 1) + round) %
-                  sessions.size();
+      size_t at =
+          (i * (round % 2 ? sessions.size() - 1 : 1) + round) % sessions.size();
       if (Plan &plan = plans[at]; round < plan.rounds)
         plan.times.push_back(time(*sessions[at], plan.launches) /
                              plan.launches);

@@ -28,9 +28,7 @@ struct Contender {
   /// Why it does not run; empty where it does.
   std::string refusal;
 
-  std::string getSchedule() {
-    return getScheduleText(variant.getSchedule());
-  }
+  std::string getSchedule() { return getScheduleText(variant.getSchedule()); }
 };
 
 /// The steps of one problem. The first contender that runs is what would have
@@ -117,8 +115,8 @@ static StepOp getOnlyStep(Compilation &compilation) {
 /// Contenders of a step whose problem is not among the contests yet.
 void TuneCommand::addContest(StepOp step, const CompileOptions &compileOptions,
                              std::vector<Contest> &contests) const {
-  Precision precision = compileOptions.precision == "tf32" ? Precision::Tf32
-                                                           : Precision::Ieee;
+  Precision precision =
+      compileOptions.precision == "tf32" ? Precision::Tf32 : Precision::Ieee;
   std::optional<TuningProblem> problem = getTuningProblem(step, precision);
   if (!problem)
     return;

@@ -236,8 +236,7 @@ TEST(TunedSchedules, serveTheBucketOfTheirSize) {
   options.tuning = tune(2048, &schedule);
   auto named = plan(getModel("batch", "relu"), options);
   unsigned count = 0;
-  for (auto variant :
-       getStep(*named).getVariants().getAsRange<VariantAttr>()) {
+  for (auto variant : getStep(*named).getVariants().getAsRange<VariantAttr>()) {
     if (!variant.getMeasured())
       continue;
     ++count;
