@@ -139,7 +139,7 @@ void TuneCommand::addContest(StepOp step, const CompileOptions &compileOptions,
   CompileOptions alone = compileOptions;
   alone.dims.clear();
   alone.constants.clear();
-  alone.refuseSpills = true;
+  alone.refuseSpills = false;
   alone.candidates = limit;
   for (size_t i = 0, count = 1; i != count; ++i) {
     auto compilation = Compilation::parse(text, alone, Stage::Fused);
@@ -158,8 +158,12 @@ void TuneCommand::addContest(StepOp step, const CompileOptions &compileOptions,
                          variant.getSchedule(), variant.getEstimate(), {});
     if (EstimateAttr estimate = variant.getEstimate())
       contender.predicted = estimate.getNanoseconds() / 1000.0;
-    only.setVariantsAttr(
-        mlir::ArrayAttr::get(only.getContext(), {contender.variant}));
+    // A bundle's last variant has no guards; operands that are aligned never
+    // run it.
+    llvm::SmallVector<mlir::Attribute> variants = {contender.variant};
+    if (!variant.getGuards().empty())
+      variants.push_back(only.getVariants().getValue().back());
+    only.setVariantsAttr(mlir::ArrayAttr::get(only.getContext(), variants));
     contender.compilation = std::move(*compilation);
     if (llvm::Error error = contender.compilation->emit())
       failFor(step.getName().str(), std::move(error));
@@ -168,13 +172,32 @@ void TuneCommand::addContest(StepOp step, const CompileOptions &compileOptions,
   contests.push_back(std::move(contest));
 }
 
-/// All kernels together, which keeps all cores busy.
+/// Why the contender's own kernel should not run, or nothing. Compilation drops
+/// a variant whose kernel spills where another stands in.
+static std::string getRefusal(Contender &contender) {
+  Compilation &compilation = *contender.compilation;
+  size_t kernel = compilation.getKernels().getPlans()[0].steps[0][0].kernel;
+  const CompiledKernel *image = compilation.getImages()[kernel];
+  bool isOwn = getOnlyStep(compilation).getVariants()[0] == contender.variant;
+  if (isOwn && !image->spills() && !image->serializedMma)
+    return "";
+  return llvm::join(compilation.getWarnings(), "; ");
+}
+
+/// All kernels together, which keeps all cores busy, and again those that stand
+/// in for others.
 void TuneCommand::compile(std::vector<Contest> &contests,
                           KernelCompiler &compiler) const {
   std::vector<CompileRequest> requests;
   for (Contest &contest : contests)
     for (Contender &contender : contest.contenders)
       llvm::append_range(requests, contender.compilation->getRequests());
+  if (requests.empty()) {
+    for (Contest &contest : contests)
+      for (Contender &contender : contest.contenders)
+        contender.refusal = getRefusal(contender);
+    return;
+  }
   Progress progress("compiling kernels", requests.size(), quiet);
   llvm::Expected<std::vector<CompiledKernel>> answers = compiler.compileAll(
       requests, [&](size_t, size_t, const CompiledKernel &kernel) {
@@ -191,8 +214,9 @@ void TuneCommand::compile(std::vector<Contest> &contests,
           std::make_move_iterator(answers->begin() + at + count));
       at += count;
       if (llvm::Error error = contender.compilation->addImages(std::move(own)))
-        contender.refusal = llvm::toString(std::move(error));
+        failFor(contest.entry.kernel, std::move(error));
     }
+  compile(contests, compiler);
 }
 
 //===----------------------------------------------------------------------===//
