@@ -71,7 +71,7 @@ Compilation::importBytes(StringRef model, CompileOptions options) {
 }
 
 llvm::Expected<std::unique_ptr<Compilation>>
-Compilation::parse(StringRef text, CompileOptions options) {
+Compilation::parse(StringRef text, CompileOptions options, Stage stage) {
   std::unique_ptr<Compilation> compilation(new Compilation(std::move(options)));
   DiagnosticCollector diagnostics(compilation->context);
   compilation->module =
@@ -82,6 +82,7 @@ Compilation::parse(StringRef text, CompileOptions options) {
   if (std::distance(models.begin(), models.end()) != 1)
     return llvm::make_error<CompileError>(ErrorKind::Input,
                                           "expected one fusec.model");
+  compilation->stage = stage;
   return compilation;
 }
 
@@ -95,6 +96,8 @@ llvm::Error Compilation::advance(Stage to) {
   pipeline.fuse = options.fuse;
   pipeline.numerics = options.numerics;
   pipeline.precision = options.precision;
+  pipeline.candidates = options.candidates;
+  pipeline.tuning = options.tuning;
   DiagnosticCollector diagnostics(context);
   while (stage < to) {
     Stage next = static_cast<Stage>(static_cast<int>(stage) + 1);
@@ -258,6 +261,8 @@ llvm::Error Compilation::build(
       {"gather", stringifyIndexPolicy(options.gatherPolicy).str()},
       {"numerics", options.numerics},
       {"precision", options.precision}};
+  if (options.tuning)
+    manifest.options["tuning"] = options.tuning->digest;
   for (const auto &[name, size] : options.dims)
     manifest.options["dim." + name] = std::to_string(size);
   std::string error;

@@ -11,6 +11,7 @@
 #include "compiler/Remarks.h"
 #include "compiler/bundle/ManifestBuilder.h"
 #include "compiler/codegen/nvrtc/KernelCache.h"
+#include "compiler/schedule/TuningFile.h"
 
 namespace fusec {
 
@@ -31,6 +32,10 @@ struct CompileOptions {
   bool refuseSpills = false;
   /// Keeps the remarks of all passes, for getRemarks().
   bool wantRemarks = false;
+  /// Schedules that a variant keeps; 0: all.
+  unsigned candidates = 5;
+  /// Measured schedules; null: none.
+  std::shared_ptr<const TuningFile> tuning;
 };
 
 enum class Stage { Imported, Tensor, Fused, Planned };
@@ -41,9 +46,10 @@ public:
   importFile(llvm::StringRef path, CompileOptions options);
   static llvm::Expected<std::unique_ptr<Compilation>>
   importBytes(llvm::StringRef model, CompileOptions options);
-  /// A model of the tensor level as text.
+  /// A model as text, of the level that it has after `stage`.
   static llvm::Expected<std::unique_ptr<Compilation>>
-  parse(llvm::StringRef text, CompileOptions options);
+  parse(llvm::StringRef text, CompileOptions options,
+        Stage stage = Stage::Imported);
 
   /// Runs the passes up to a stage; earlier stages are not run again.
   llvm::Error advance(Stage to);

@@ -10,8 +10,15 @@
 
 namespace fusec {
 
+struct TuningFile;
+
 #define GEN_PASS_DECL
 #include "compiler/Passes.h.inc"
+
+/// With measured schedules, where `tuning` is not null.
+std::unique_ptr<mlir::Pass>
+createChooseSchedules(const ChooseSchedulesOptions &options,
+                      std::shared_ptr<const TuningFile> tuning);
 
 #define GEN_PASS_REGISTRATION
 #include "compiler/Passes.h.inc"

@@ -70,7 +70,8 @@ void fusec::buildPlanStage(PassManager &manager,
   plan.addPass(createAssignStorage());
   ChooseSchedulesOptions schedules;
   schedules.precision = options.precision == "tf32" ? "tf32" : "ieee";
-  plan.addPass(createChooseSchedules(schedules));
+  schedules.candidates = options.candidates;
+  plan.addPass(createChooseSchedules(schedules, options.tuning));
   manager.addPass(verifyLevel("planned"));
 }
 

@@ -6,8 +6,10 @@
 #ifndef FUSEC_COMPILER_PIPELINES_H
 #define FUSEC_COMPILER_PIPELINES_H
 
+#include "compiler/schedule/TuningFile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SmallVector.h"
+#include <memory>
 #include <string>
 
 namespace mlir {
@@ -26,6 +28,10 @@ struct PipelineOptions {
   std::string numerics = "default";
   /// How fp32 matmuls multiply: `ieee`, `tf32`, `fp16` or `bf16`.
   std::string precision = "ieee";
+  /// Schedules that a variant keeps; 0: all.
+  unsigned candidates = 5;
+  /// Measured schedules; null: none.
+  std::shared_ptr<const TuningFile> tuning;
 };
 
 /// An imported model to its canonical form: still one op for each operation.

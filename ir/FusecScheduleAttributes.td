@@ -87,19 +87,26 @@ def Fusec_VariantAttr : Fusec_Attr<"Variant", "variant"> {
   let summary = "a schedule and when it may be used";
   let description = [{
     `alternatives` may replace the schedule, under the same guards: where the
-    compiler of its kernel spills registers, the next one is taken.
+    compiler of its kernel spills registers, the next one is taken. `measured`
+    is the time in nanoseconds for which `fusec tune` preferred the schedule; 0
+    where the cost model chose it.
   }];
   let parameters = (ins OptionalArrayRefParameter<"::fusec::GuardAttr">:$guards, "::mlir::Attribute":$schedule,
       OptionalParameter<"::fusec::EstimateAttr">:$estimate,
-      OptionalArrayRefParameter<"::fusec::CandidateAttr">:$alternatives);
+      OptionalArrayRefParameter<"::fusec::CandidateAttr">:$alternatives,
+      DefaultValuedParameter<"int64_t", "0">:$measured);
   let builders = [
+    AttrBuilder<(ins "::llvm::ArrayRef<::fusec::GuardAttr>":$guards, "::mlir::Attribute":$schedule,
+                     "::fusec::EstimateAttr":$estimate, "::llvm::ArrayRef<::fusec::CandidateAttr>":$alternatives), [{
+      return $_get($_ctxt, guards, schedule, estimate, alternatives, 0);
+    }]>,
     AttrBuilder<(ins "::llvm::ArrayRef<::fusec::GuardAttr>":$guards, "::mlir::Attribute":$schedule), [{
       return $_get($_ctxt, guards, schedule, ::fusec::EstimateAttr(),
-                   ::llvm::ArrayRef<::fusec::CandidateAttr>());
+                   ::llvm::ArrayRef<::fusec::CandidateAttr>(), 0);
     }]>
   ];
   let assemblyFormat = [{
-    `<` `[` (`]`) : ($guards^ `]`)? `,` $schedule (`,` `takes` $estimate^)? (`,` `else` `[` $alternatives^ `]`)? `>`
+    `<` `[` (`]`) : ($guards^ `]`)? `,` $schedule (`measured` $measured^)? (`,` `takes` $estimate^)? (`,` `else` `[` $alternatives^ `]`)? `>`
   }];
   let extraClassDeclaration = [{
     /// This variant with its first alternative; null where it has none.

@@ -374,6 +374,7 @@ void GemmChooser::addBuckets(ArrayRef<GuardAttr> under, bool mapped,
     return;
   }
   SmallVector<Candidate> current;
+  Attribute chosen;       // the bucket's schedule
   int64_t currentDim = 0; // what `current` was estimated for
   auto finish = [&](std::optional<int64_t> above) {
     SmallVector<GuardAttr> all(under);
@@ -381,24 +382,19 @@ void GemmChooser::addBuckets(ArrayRef<GuardAttr> under, bool mapped,
       all.push_back(GuardAttr::get(
           context, GuardKind::Gt, iteration.m.getAttr(),
           Expr::constant(context, *above).getAttr(), nullptr));
-    variants.push_back(makeVariant(context, all, current, currentDim));
+    variants.push_back(makeVariant(context, all, current, currentDim, chosen));
   };
   for (int64_t dim : llvm::reverse(sampledDims)) {
     SmallVector<Candidate> here = getCandidates(dim, mapped, aligned);
-    if (!current.empty() &&
-        getTime(here, getFastest(current).schedule) >
-            bucketTolerance * getFastest(here).estimate.microseconds) {
+    if (chosen && getTime(here, chosen) >
+                      bucketTolerance * getFastest(here).estimate.microseconds) {
       finish(getTypicalValue(iteration.m, dim));
-      current.clear();
+      chosen = {};
     }
     // What is said of a bucket is said of the size nearest to the typical one.
-    if (current.empty() || dim >= typicalDim) {
-      Candidate best = current.empty() ? getFastest(here) : getFastest(current);
-      // The bucket's schedule stays first.
-      llvm::erase_if(here, [&](const Candidate &c) {
-        return c.schedule != best.schedule &&
-               c.estimate.microseconds < getTime(here, best.schedule);
-      });
+    if (!chosen || dim >= typicalDim) {
+      if (!chosen)
+        chosen = getFastest(here).schedule;
       current = std::move(here);
       currentDim = dim;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/schedule/Schedules.h"
+#include "compiler/schedule/TunedSchedules.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -18,8 +19,8 @@ Attribute fusec::getPlainSchedule(Family family, MLIRContext *context) {
   return {};
 }
 
-SmallVector<VariantAttr>
-fusec::chooseVariants(StepOp step, const Target &target, Precision precision) {
+static SmallVector<VariantAttr>
+chooseAll(StepOp step, const Target &target, Precision precision) {
   switch (step.getFamily()) {
   case Family::Pointwise:
     return choosePointwiseVariants(step, target);
@@ -31,23 +32,46 @@ fusec::chooseVariants(StepOp step, const Target &target, Precision precision) {
   return {};
 }
 
+/// Each alternative is a chance to compile without spilling: the nearest ones
+/// and, at the end, the smallest.
+static VariantAttr keepNearest(VariantAttr variant, size_t limit) {
+  ArrayRef<CandidateAttr> all = variant.getAlternatives();
+  if (limit == 0 || all.size() < limit)
+    return variant;
+  SmallVector<CandidateAttr> kept(all.take_front(limit - 1));
+  if (!kept.empty())
+    kept.back() = all.back();
+  return VariantAttr::get(variant.getContext(), variant.getGuards(),
+                          variant.getSchedule(), variant.getEstimate(), kept,
+                          variant.getMeasured());
+}
+
+SmallVector<VariantAttr> fusec::chooseVariants(StepOp step,
+                                               const Target &target,
+                                               const ChoiceOptions &options) {
+  SmallVector<VariantAttr> variants =
+      chooseAll(step, target, options.precision);
+  if (options.tuning)
+    takeTunedSchedules(step, target, options.precision, *options.tuning,
+                       variants);
+  for (VariantAttr &variant : variants)
+    variant = keepNearest(variant, options.limit);
+  return variants;
+}
+
 VariantAttr fusec::makeVariant(MLIRContext *context, ArrayRef<GuardAttr> guards,
-                               SmallVector<Candidate> candidates,
-                               int64_t dim) {
+                               SmallVector<Candidate> candidates, int64_t dim,
+                               Attribute first) {
   if (candidates.empty())
     return nullptr;
-  // Each alternative is a chance to compile without spilling: the nearest ones
-  // and, at the end, the smallest.
-  constexpr size_t most = 5;
   Attribute smallest = candidates.back().schedule;
   llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {
     return a.estimate.microseconds < b.estimate.microseconds;
   });
+  auto isFirst = [&](const Candidate &c) { return c.schedule == first; };
+  if (auto it = llvm::find_if(candidates, isFirst); it != candidates.end())
+    std::rotate(candidates.begin(), it, it + 1);
   auto isSmallest = [&](const Candidate &c) { return c.schedule == smallest; };
-  while (candidates.size() > most) {
-    auto last = std::prev(candidates.end());
-    candidates.erase(isSmallest(*last) ? std::prev(last) : last);
-  }
   auto small = llvm::find_if(candidates, isSmallest);
   if (small != candidates.begin())
     std::rotate(small, std::next(small), candidates.end());

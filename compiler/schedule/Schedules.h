@@ -7,6 +7,7 @@
 #define FUSEC_COMPILER_SCHEDULE_SCHEDULES_H
 
 #include "compiler/schedule/CostModel.h"
+#include "compiler/schedule/TuningFile.h"
 #include "compiler/schedule/TypicalSizes.h"
 
 namespace fusec {
@@ -17,10 +18,18 @@ enum class Precision { Ieee, Tf32 };
 /// The schedule that is always right: for steps that have no better one.
 mlir::Attribute getPlainSchedule(Family family, mlir::MLIRContext *context);
 
+struct ChoiceOptions {
+  Precision precision = Precision::Ieee;
+  /// Schedules that a variant keeps: the fastest, and as the last the smallest,
+  /// each a chance to compile without spilling. 0: every candidate.
+  unsigned limit = 5;
+  /// Measured schedules, which go before the cost model's.
+  const TuningFile *tuning = nullptr;
+};
 llvm::SmallVector<VariantAttr> chooseVariants(StepOp step, const Target &target,
-                                              Precision precision);
+                                              const ChoiceOptions &options);
 
-// One function a family.
+// One function a family; variants hold all candidates.
 llvm::SmallVector<VariantAttr> choosePointwiseVariants(StepOp step,
                                                        const Target &target);
 llvm::SmallVector<VariantAttr> chooseReduceVariants(StepOp step,
@@ -33,12 +42,14 @@ struct Candidate {
   mlir::Attribute schedule;
   Estimate estimate;
 };
-/// A variant of the fastest candidate, with the next ones behind it; null where
-/// there are none. The last of `candidates`, the smallest, stays the last. `dim` is what named dimensions were taken for.
+/// A variant of the candidate whose schedule is `first`, else of the fastest,
+/// with the others behind it by time and the last of `candidates`, the
+/// smallest, at the end; null where there are none. `dim` is what named
+/// dimensions were taken for.
 VariantAttr makeVariant(mlir::MLIRContext *context,
                         llvm::ArrayRef<GuardAttr> guards,
                         llvm::SmallVector<Candidate> candidates,
-                        int64_t dim = typicalDim);
+                        int64_t dim = typicalDim, mlir::Attribute first = {});
 
 /// The guard under which every buffer of the step, and `count` threads, can be
 /// indexed with 32 bits; nothing where sizes already tell that they can.

@@ -16,6 +16,9 @@ using namespace fusec;
 namespace {
 struct ChooseSchedules : fusec::impl::ChooseSchedulesBase<ChooseSchedules> {
   using ChooseSchedulesBase::ChooseSchedulesBase;
+  ChooseSchedules(const ChooseSchedulesOptions &options,
+                  std::shared_ptr<const TuningFile> tuning)
+      : ChooseSchedulesBase(options), tuning(std::move(tuning)) {}
 
   void runOnOperation() override {
     PlanOp plan = getOperation();
@@ -26,13 +29,24 @@ struct ChooseSchedules : fusec::impl::ChooseSchedulesBase<ChooseSchedules> {
           << plan.getSymName() << "' and '" << precision << "'";
       return signalPassFailure();
     }
-    Precision chosen = precision == "tf32" ? Precision::Tf32 : Precision::Ieee;
+    ChoiceOptions choice;
+    choice.precision = precision == "tf32" ? Precision::Tf32 : Precision::Ieee;
+    choice.limit = candidates;
+    choice.tuning = tuning.get();
     for (auto step : plan.getBody().getOps<StepOp>()) {
       SmallVector<Attribute> variants;
-      for (VariantAttr variant : chooseVariants(step, *target, chosen))
+      for (VariantAttr variant : chooseVariants(step, *target, choice))
         variants.push_back(variant);
       step.setVariantsAttr(ArrayAttr::get(&getContext(), variants));
     }
   }
+
+  std::shared_ptr<const TuningFile> tuning;
 };
 } // namespace
+
+std::unique_ptr<Pass>
+fusec::createChooseSchedules(const ChooseSchedulesOptions &options,
+                             std::shared_ptr<const TuningFile> tuning) {
+  return std::make_unique<ChooseSchedules>(options, std::move(tuning));
+}

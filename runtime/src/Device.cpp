@@ -47,6 +47,10 @@ DeviceIdentity::DeviceIdentity(const char *driverPath, int ordinal)
       attribute(theDriver, device, cuda::AttributeMaxSharedMemoryOptin);
 }
 
+unsigned DeviceIdentity::multiprocessors() const {
+  return attribute(theDriver, device, cuda::AttributeMultiprocessors);
+}
+
 Device::Device(const char *driverPath, int ordinal)
     : DeviceIdentity(driverPath, ordinal) {
   theDriver.check(theDriver.primaryRetain(&context, device),

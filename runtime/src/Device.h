@@ -22,6 +22,7 @@ public:
   const std::string &name() const { return theName; }
   unsigned capability() const { return theCapability; } // 10 * major + minor
   unsigned maxSharedMemory() const { return theMaxSharedMemory; }
+  unsigned multiprocessors() const; // asks the driver
   // "device 0, NVIDIA H200 (sm_90), driver 13.0"
   std::string describe() const;
 

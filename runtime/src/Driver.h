@@ -29,6 +29,7 @@ inline constexpr Result success = 0;
 inline constexpr Result outOfMemory = 2;
 
 enum DeviceAttribute : int {
+  AttributeMultiprocessors = 16,
   AttributeCapabilityMajor = 75,
   AttributeCapabilityMinor = 76,
   AttributeMaxSharedMemoryOptin = 97

@@ -122,6 +122,7 @@ void BenchCommand::addTo(CLI::App &app) {
   options.addTo(app, /*compilesKernels=*/true);
   app.get_option("model")->description("a bundle, or an ONNX model");
   app.get_option("--dim")->description("the size of a named dimension");
+  options.addTuning(app);
   tensors.addInputs(app);
   app.add_option("--seconds", seconds, "how long to measure")->type_name("S");
   app.add_option("--runs", maxRuns, "how many runs at most")->type_name("N");

@@ -22,6 +22,7 @@ void addCheck(CLI::App &tool);
 void addExplain(CLI::App &tool);
 void addInspect(CLI::App &tool);
 void addBench(CLI::App &tool);
+void addTune(CLI::App &tool);
 
 /// Help that begins with examples; lists of commands show the summary alone.
 class ExampleFormatter : public CLI::Formatter {

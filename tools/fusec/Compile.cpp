@@ -31,6 +31,7 @@ private:
 void CompileCommand::addTo(CLI::App &app) {
   options.addTo(app, /*compilesKernels=*/true);
   options.addArch(app);
+  options.addTuning(app);
   app.add_option("-o,--output", output,
                  "where to write; '-' is stdout. Default: MODEL.fusec for a "
                  "bundle, else stdout")
@@ -106,6 +107,8 @@ void CompileCommand::run() {
                 : emit == "fused" ? Stage::Fused
                                   : Stage::Planned;
   advanceModel(options.model, *compilation, stage);
+  if (stage == Stage::Planned)
+    noteTuning(options.tuning, *compilation);
   if (emit == "tensor" || emit == "fused" || emit == "planned") {
     write(
         [&](llvm::raw_ostream &os) { os << compilation->getModule() << "\n"; });
@@ -144,6 +147,7 @@ void fusec::addCompile(CLI::App &tool) {
       tool, "compile", "Compiles a model into a bundle.",
       "  fusec compile model.onnx -o model.fusec\n"
       "  fusec compile model.onnx --arch=sm_90a,ptx --dim batch=2048\n"
+      "  fusec compile model.onnx --tuning=tuning.json\n"
       "  fusec compile model.onnx --emit=cuda -o -\n"
       "  fusec compile model.onnx -o model.fusec --dump-cuda=cuda/\n");
 }

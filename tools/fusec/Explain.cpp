@@ -3,8 +3,8 @@
 // fusec explain: what became of a model, kernel by kernel, and why each
 // boundary between kernels is there.
 
-#include "compiler/schedule/Schedules.h"
 #include "compiler/schedule/StepBytes.h"
+#include "compiler/schedule/Targets.h"
 #include "tools/fusec/ModelOptions.h"
 #include "tools/support/Table.h"
 
@@ -28,6 +28,7 @@ private:
 
 void ExplainCommand::addTo(CLI::App &app) {
   options.addTo(app, /*compilesKernels=*/false);
+  options.addTuning(app);
   app.add_option("--arch", target,
                  "the target: sm_80, sm_86, sm_89, sm_90a, sm_120 or ptx");
   app.add_flag("--all", all,
@@ -50,13 +51,12 @@ std::unique_ptr<Compilation> ExplainCommand::compile(bool fuse) const {
   return compilation;
 }
 
-static std::string scheduleText(VariantAttr variant) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << variant.getSchedule();
-  llvm::StringRef inner = text;
-  inner.consume_front("#fusec.");
-  return inner.str();
+/// ", tuned: 31.7 us measured".
+static std::string tunedText(VariantAttr variant) {
+  if (!variant.getMeasured())
+    return "";
+  return llvm::formatv(", tuned: {0:f1} us measured",
+                       double(variant.getMeasured()) / 1000);
 }
 
 /// ", 31.7 us at 1024 (tensor)".
@@ -112,8 +112,9 @@ void ExplainCommand::printKernels(Compilation &compilation) const {
              << stringifyGuardKind(guard.getKind()) << " "
              << Expr(guard.getRhs());
       }
-      llvm::outs() << llvm::formatv("  {0,2}  {1}{2}{3}\n", number,
-                                    scheduleText(variant), estimateText(variant),
+      llvm::outs() << llvm::formatv("  {0,2}  {1}{2}{3}{4}\n", number,
+                                    getScheduleText(variant.getSchedule()),
+                                    tunedText(variant), estimateText(variant),
                                     guards);
     }
   }
@@ -166,6 +167,7 @@ void ExplainCommand::run() {
              plain->getKernels().getPlans().front().steps.size(),
              formatBytes(after.read + after.written),
              formatBytes(before.read + before.written));
+  noteTuning(options.tuning, *fused);
   printKernels(*fused);
   printRemarks(*fused);
 }

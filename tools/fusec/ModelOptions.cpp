@@ -5,6 +5,7 @@
 #include "tools/fusec/Arguments.h"
 #include "tools/support/Progress.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 #include <fstream>
 
@@ -15,6 +16,12 @@ void ModelOptions::addArch(CLI::App &app) {
                  "targets: sm_80, sm_86, sm_89, sm_90a, sm_120, ptx")
       ->delimiter(',')
       ->type_name("T,...");
+}
+
+void ModelOptions::addTuning(CLI::App &app) {
+  app.add_option("--tuning", tuning,
+                 "schedules that `fusec tune` measured, before the cost model's")
+      ->type_name("FILE");
 }
 
 void ModelOptions::addTo(CLI::App &app, bool compilesKernels) {
@@ -93,6 +100,8 @@ CompileOptions ModelOptions::getOptions() const {
   options.gatherPolicy = *symbolizeIndexPolicy(gather);
   options.refuseSpills = !errors.empty();
   options.dims = parseDims(dims);
+  if (!tuning.empty())
+    options.tuning = std::make_shared<TuningFile>(readTuning(tuning));
   for (const std::string &text : constants) {
     auto [name, file] = splitPair("--const", text);
     data::Result<data::Tensor> tensor = data::readNpy(file);
@@ -101,6 +110,48 @@ CompileOptions ModelOptions::getOptions() const {
     options.constants.push_back(getConstantInput(name, *tensor));
   }
   return options;
+}
+
+TuningFile readTuning(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    fail(ExitCode::Input,
+         path + ": cannot be read: " + buffer.getError().message());
+  llvm::Expected<TuningFile> file = TuningFile::parse((*buffer)->getBuffer());
+  if (!file)
+    fail(ExitCode::Input, path + ": " + llvm::toString(file.takeError()));
+  return std::move(*file);
+}
+
+void noteTuning(const std::string &path, Compilation &compilation) {
+  if (!compilation.getOptions().tuning)
+    return;
+  auto note = [&](const TuningDevice &device, const std::string &text) {
+    llvm::errs() << "note: " << path << ": times of " << device.name << " for "
+                 << device.target << " " << text << "\n";
+  };
+  for (const TuningDevice &device : compilation.getOptions().tuning->devices) {
+    if (device.keyVersion != tuningKeyVersion) {
+      note(device, "are ignored: expected keys of version " +
+                       std::to_string(tuningKeyVersion) + ", got " +
+                       std::to_string(device.keyVersion) +
+                       "; run `fusec tune` again");
+      continue;
+    }
+    bool isTarget = false, isUsed = false;
+    for (PlanOp plan : compilation.getModule().getOps<PlanOp>()) {
+      if (plan.getSymName() != device.target)
+        continue;
+      isTarget = true;
+      for (StepOp step : plan.getOps<StepOp>())
+        for (auto variant : step.getVariants().getAsRange<VariantAttr>())
+          isUsed |= variant.getMeasured() != 0;
+    }
+    if (!isTarget)
+      note(device, "are ignored: it is not a target of this compilation");
+    else if (!isUsed)
+      note(device, "fit no kernel of this model");
+  }
 }
 
 KernelCompilerOptions ModelOptions::getCompilerOptions() const {

@@ -16,6 +16,7 @@ public:
   /// Whether kernels are compiled too; without it no option of NVRTC is added.
   void addTo(CLI::App &app, bool compilesKernels);
   void addArch(CLI::App &app);
+  void addTuning(CLI::App &app);
 
   /// Reads the files of --const; throws Failure.
   CompileOptions getOptions() const;
@@ -24,6 +25,7 @@ public:
 
   std::string model;
   std::vector<std::string> arch;
+  std::string tuning;
   std::map<std::string, int64_t> getDims() const;
   const std::string &getPrecision() const { return precision; }
 
@@ -32,6 +34,11 @@ private:
   std::string numerics = "default", precision = "ieee", gather = "flag", nvrtc;
   bool noFusion = false, noCache = false;
 };
+
+/// A tuning file that is there; throws Failure where it is not, or is malformed.
+TuningFile readTuning(const std::string &path);
+/// Says on stderr what of the tuning file was of no use to the compiled plans.
+void noteTuning(const std::string &path, Compilation &compilation);
 
 /// "name=value" of an option, split; throws Failure.
 std::pair<std::string, std::string> splitPair(const std::string &option,

@@ -27,6 +27,7 @@ private:
 
 void RunCommand::addTo(CLI::App &app) {
   options.addTo(app, /*compilesKernels=*/true);
+  options.addTuning(app);
   app.get_option("model")->description("a bundle, or an ONNX model");
   tensors.addInputs(app);
   tensors.addOutputs(app);

@@ -136,6 +136,8 @@ LoadedModel::LoadedModel(const ModelOptions &options, int ordinal, bool quiet) {
   CompileOptions compileOptions = options.getOptions();
   compileOptions.targets = {info.target};
   compilation = importModel(options.model, std::move(compileOptions));
+  advanceModel(options.model, *compilation, Stage::Planned);
+  noteTuning(options.tuning, *compilation);
   KernelCompiler compiler(options.getCompilerOptions());
   compileModel(options.model, *compilation, compiler, quiet);
   llvm::Expected<std::string> bytes =

@@ -54,7 +54,7 @@ int main(int argc, char **argv) {
               "driver, no device),\n"
               "5 verification failed, 70 internal error.");
   for (auto add : {addCompile, addRun, addVerify, addCheck, addExplain,
-                   addInspect, addBench})
+                   addInspect, addBench, addTune})
     add(tool);
   try {
     tool.parse(argc, argv);

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/schedule/TuningProblem.h"
+#include "compiler/codegen/Iteration.h"
+#include "compiler/schedule/Schedules.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/SHA256.h"
+
+using namespace mlir;
+using namespace fusec;
+
+//===----------------------------------------------------------------------===//
+// The region
+//===----------------------------------------------------------------------===//
+
+static std::string toText(Type type) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto tensor = cast<RankedTensorType>(type);
+  os << tensor.getElementType() << "x" << tensor.getRank();
+  return text;
+}
+
+static std::string getRegionText(StepOp step) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  DenseMap<Value, unsigned> numbers;
+  Block &block = step.getBody().front();
+  for (BlockArgument argument : block.getArguments()) {
+    numbers.try_emplace(argument, numbers.size());
+    os << toText(argument.getType()) << " ";
+  }
+  for (Operation &op : block) {
+    os << "\n" << op.getName();
+    for (NamedAttribute attribute : op.getAttrDictionary()) {
+      os << " " << attribute.getName().getValue() << "=";
+      // The text of a constant has its shape.
+      if (auto elements = dyn_cast<DenseElementsAttr>(attribute.getValue())) {
+        ArrayRef<char> raw = elements.getRawData();
+        os << llvm::toHex(llvm::SHA256::hash(ArrayRef(
+            reinterpret_cast<const uint8_t *>(raw.data()), raw.size())));
+      } else {
+        os << attribute.getValue();
+      }
+    }
+    for (Value operand : op.getOperands())
+      os << " %" << numbers.lookup(operand);
+    for (Value result : op.getResults()) {
+      numbers.try_emplace(result, numbers.size());
+      os << " " << toText(result.getType());
+    }
+  }
+  return text;
+}
+
+static std::string getLayout(BufferOp buffer) {
+  int64_t bytes = getElementBytes(buffer.getElementType());
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << buffer.getElementType() << ":";
+  for (Expr stride : buffer.getStrideExprs())
+    os << (stride.isConstant(1)                    ? '1'
+           : stride.isConstant(0)                  ? '0'
+           : getAlignment(stride, 16, bytes) == 16 ? 'a'
+                                                   : 'u');
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+/// Empty where the region is not of its family's form: it has one schedule.
+static std::map<std::string, Expr> getNamedSizes(StepOp step) {
+  MLIRContext *context = step.getContext();
+  Block &block = step.getBody().front();
+  auto inputs = [&](Value v) {
+    return step.getInputBuffer(v).getStrideExprs();
+  };
+  auto outputs = [&](unsigned i) {
+    return step.getOutputBuffer(i).getStrideExprs();
+  };
+  auto isInside = [&](Operation *op) { return op->getBlock() == &block; };
+  SmallVector<Value> results(block.getTerminator()->getOperands());
+  std::map<std::string, Expr> sizes;
+  switch (step.getFamily()) {
+  case Family::Pointwise:
+    if (auto iteration = analyzePointwise(block, inputs, outputs);
+        succeeded(iteration))
+      for (auto [i, size] : llvm::enumerate(iteration->program.getSizes()))
+        sizes["size" + std::to_string(i)] = size;
+    break;
+  case Family::Reduce:
+    if (auto iteration = analyzeRows(results, isInside, outputs);
+        succeeded(iteration)) {
+      sizes["rows"] = iteration->program.getSizes()[0];
+      sizes["length"] = iteration->program.getSizes()[1];
+    }
+    break;
+  case Family::Gemm:
+    if (auto iteration = analyzeMatmul(results, isInside, inputs, outputs);
+        succeeded(iteration)) {
+      sizes["m"] = iteration->m;
+      sizes["n"] = iteration->n;
+      sizes["batch"] = getElementCount(iteration->batchSizes, context);
+      for (auto [i, k] : llvm::enumerate(iteration->k))
+        sizes[i ? "k" + std::to_string(i + 1) : "k"] = k;
+    }
+    break;
+  }
+  return sizes;
+}
+
+std::optional<TuningProblem> fusec::getTuningProblem(StepOp step,
+                                                     Precision precision) {
+  TuningProblem problem;
+  problem.sizes = getNamedSizes(step);
+  if (problem.sizes.empty())
+    return std::nullopt;
+  problem.key.family = stringifyFamily(step.getFamily()).str();
+  std::string &operands = problem.key.operands;
+  bool hasProductsOf32 = false;
+  for (BlockArgument argument : step.getBody().getArguments()) {
+    BufferOp buffer = step.getInputBuffer(argument);
+    operands += getLayout(buffer) + " ";
+    hasProductsOf32 |= buffer.getElementType().isF32();
+  }
+  operands += "->";
+  for (unsigned i = 0; i != step.getOutputs().size(); ++i)
+    operands += " " + getLayout(step.getOutputBuffer(i));
+  bool isTf32 = precision == Precision::Tf32 && hasProductsOf32 &&
+                step.getFamily() == Family::Gemm;
+  problem.key.precision = isTf32 ? "tf32" : "ieee";
+  std::string text = getRegionText(step);
+  problem.key.region =
+      llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)),
+                  /*LowerCase=*/true)
+          .substr(0, 16);
+  return problem;
+}
+
+/// The one dimension that is not known, if there is only one and the size is a
+/// multiple of it plus what is known.
+static std::optional<std::string>
+getUnknown(Expr size, const std::map<std::string, int64_t> &known) {
+  std::optional<std::string> unknown;
+  unsigned count = 0;
+  size.walkLeaves([&](Expr leaf) {
+    if (leaf.getKind() == ExprKind::Symbol &&
+        !known.count(leaf.getName().str())) {
+      unknown = leaf.getName().str();
+      ++count;
+    }
+  });
+  return count == 1 ? unknown : std::nullopt;
+}
+
+std::optional<std::map<std::string, int64_t>>
+fusec::solveSizes(const TuningProblem &problem,
+                  const std::map<std::string, int64_t> &sizes) {
+  if (problem.sizes.size() != sizes.size())
+    return std::nullopt;
+  std::map<std::string, int64_t> dims;
+  auto evaluate = [&](Expr size, StringRef name, int64_t value) {
+    return size.evaluate([&](Expr leaf) -> std::optional<int64_t> {
+      if (leaf.getKind() != ExprKind::Symbol)
+        return std::nullopt;
+      if (leaf.getName() == name)
+        return value;
+      auto it = dims.find(leaf.getName().str());
+      return it == dims.end() ? std::nullopt : std::optional(it->second);
+    });
+  };
+  for (size_t before = SIZE_MAX; before != dims.size();) {
+    before = dims.size();
+    for (const auto &[name, size] : problem.sizes) {
+      auto it = sizes.find(name);
+      if (it == sizes.end())
+        return std::nullopt;
+      std::optional<std::string> unknown = getUnknown(size, dims);
+      if (!unknown)
+        continue;
+      // Two points say what a straight line is; the last check says whether it
+      // is one.
+      std::optional<int64_t> at0 = evaluate(size, *unknown, 0),
+                             at1 = evaluate(size, *unknown, 1);
+      if (!at0 || !at1 || *at0 == *at1 || it->second < *at0 ||
+          (it->second - *at0) % (*at1 - *at0))
+        continue;
+      dims[*unknown] = (it->second - *at0) / (*at1 - *at0);
+    }
+  }
+  for (const auto &[name, size] : problem.sizes)
+    if (evaluate(size, "", 0) != std::optional(sizes.at(name)))
+      return std::nullopt;
+  return dims;
+}
