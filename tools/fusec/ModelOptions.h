@@ -16,6 +16,8 @@ public:
   /// Whether kernels are compiled too; without it no option of NVRTC is added.
   void addTo(CLI::App &app, bool compilesKernels);
   void addArch(CLI::App &app);
+  /// Those that mark low-rank updates as replaceable.
+  void addAdapters(CLI::App &app);
 
   /// Reads the files of --const; throws Failure.
   CompileOptions getOptions() const;
@@ -27,7 +29,10 @@ public:
   std::map<std::string, int64_t> getDims() const;
 
 private:
-  std::vector<std::string> constants, dims, errors;
+  std::vector<AdapterRequest> getAdapters() const;
+
+  std::vector<std::string> constants, dims, errors, adapters;
+  int64_t maxRank = 0;
   std::string numerics = "default", precision = "ieee", gather = "flag", nvrtc;
   bool noFusion = false, noCache = false;
 };
