@@ -234,7 +234,7 @@ struct Update {
 struct UpdateFile {
   std::string name, path;
   double scale = 1; // lora_alpha / r
-  std::string layer;
+  std::string layer = {};
 };
 
 // Values for all adapters of a model: immutable, cheap to copy, shared by

@@ -11,6 +11,6 @@ fusec.model @main inputs [] outputs ["y"] {
 
 fusec.model @main inputs [] outputs ["y"] {
   // expected-error @+1 {{expected a matrix, got rank 1}}
-  %a = fusec.replaceable <"up", b_transposed> dense<1.0> : tensor<8xf32>
+  %a = fusec.replaceable <"up", btransposed> dense<1.0> : tensor<8xf32>
   fusec.output %a : tensor<8xf32>
 }

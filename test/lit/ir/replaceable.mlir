@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: fusec-opt %s | FileCheck %s
-// RUN: fusec-opt %s --canonicalize --cse --pass-pipeline='builtin.module(fusec.model(canonicalize,cse,fusec-fold-constants,fusec-fold-scales))' | FileCheck %s
+// RUN: fusec-opt %s --pass-pipeline='builtin.module(fusec.model(canonicalize,cse,fusec-fold-constants,fusec-fold-scales))' | FileCheck %s
 
 // Nothing folds a replaceable constant, and equal ones stay apart.
 // CHECK-LABEL: @main
