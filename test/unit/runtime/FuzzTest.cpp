@@ -51,7 +51,7 @@ protected:
         session.setAdapter(Adapter::create(model, {}));
       }
       tensors->bind(session, 100);
-      bool graph = round % 2 == 0;
+      bool graph = (ran + refused) % 2 == 0;
       session.prepare({}, nullptr, 0, graph ? FUSEC_GRAPH_ON : FUSEC_GRAPH_OFF);
       fake->launches.clear();
       // Kernels with other parameters must not be executed by the fake driver.
