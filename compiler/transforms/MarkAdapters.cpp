@@ -61,6 +61,7 @@ private:
   bool connect();
   bool checkScale();
   bool checkSizes(int64_t maxRank);
+  bool checkRange();
 
   ModelOp model;
   const AdapterRequest &request;
@@ -178,13 +179,33 @@ bool Resolver::checkSizes(int64_t maxRank) {
   return true;
 }
 
+/// Whether the scale has room in B.
+bool Resolver::checkRange() {
+  std::string error;
+  auto b = reference::Tensor::fromConstant(update.b.constant.getValue(), error);
+  if (failed(b))
+    return fail("'" + Twine(request.b) + "': " + error);
+  auto scaled = reference::Tensor::allocate(b->getElementType(), {1});
+  for (float value : reference::loadAll<float>(*b)) {
+    reference::store<float>(scaled, 0,
+                            {static_cast<float>(value * update.scale)});
+    if (std::isfinite(value) &&
+        !std::isfinite(reference::loadAll<float>(scaled)[0]))
+      return fail("the scale " + llvm::formatv("{0}", update.scale).str() +
+                  " times an element of '" + request.b +
+                  "' exceeds its type");
+  }
+  auto a = reference::Tensor::fromConstant(update.a.constant.getValue(), error);
+  return succeeded(a) || fail("'" + Twine(request.a) + "': " + error);
+}
+
 std::optional<LowRankUpdate> Resolver::resolve(int64_t maxRank) {
   if (!findFactor(request.a, update.a) || !findFactor(request.b, update.b))
     return std::nullopt;
   if (!connect())
     return std::nullopt;
   followForward(update);
-  if (!checkScale() || !checkSizes(maxRank))
+  if (!checkScale() || !checkSizes(maxRank) || !checkRange())
     return std::nullopt;
   return std::move(update);
 }
