@@ -230,3 +230,52 @@ TEST(Adapters, SharedConstantsAreRefused) {
             std::string::npos)
       << text;
 }
+
+/// A layer whose rank is already that of the kernels. Elements do not matter.
+static std::string makeLayer(const std::string &element) {
+  std::string text = R"(fusec.model @main inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<?x256xf16, #fusec.sizes<[batch, 256]>>):
+  %w = fusec.constant dense<0.5> : tensor<256x256xf16> loc("w")
+  %a = fusec.constant dense<0.25> : tensor<256x16xf16> loc("a")
+  %b = fusec.constant dense<0.125> : tensor<16x256xf16> loc("b")
+  %p = fusec.matmul %x, %w : tensor<?x256xf16, #fusec.sizes<[batch, 256]>>, tensor<256x256xf16> to tensor<?x256xf16, #fusec.sizes<[batch, 256]>>
+  %t = fusec.matmul %x, %a : tensor<?x256xf16, #fusec.sizes<[batch, 256]>>, tensor<256x16xf16> to tensor<?x16xf16, #fusec.sizes<[batch, 16]>>
+  %u = fusec.matmul %t, %b : tensor<?x16xf16, #fusec.sizes<[batch, 16]>>, tensor<16x256xf16> to tensor<?x256xf16, #fusec.sizes<[batch, 256]>>
+  %s = fusec.splat 2.0 : f16 : tensor<?x256xf16, #fusec.sizes<[batch, 256]>>
+  %v = fusec.mul %u, %s : tensor<?x256xf16, #fusec.sizes<[batch, 256]>>
+  %q = fusec.add %p, %v : tensor<?x256xf16, #fusec.sizes<[batch, 256]>>
+  %r = fusec.relu %q : tensor<?x256xf16, #fusec.sizes<[batch, 256]>>
+  fusec.output %r : tensor<?x256xf16, #fusec.sizes<[batch, 256]>>
+})";
+  for (size_t at = 0; (at = text.find("f16", at)) != std::string::npos;)
+    text.replace(at, 3, element), at += element.size();
+  return text;
+}
+
+/// Runs are as fast as with the weights compiled in because they are the same
+/// kernels under the same conditions.
+TEST(Adapters, KernelsAreThoseOfTheModelWithoutThem) {
+  for (const char *element : {"f16", "bf16", "f32"}) {
+    auto marked = compile(makeLayer(element), 16),
+         baked = compile(makeLayer(element), 0);
+    llvm::cantFail(marked->emit());
+    llvm::cantFail(baked->emit());
+    for (auto [a, b] : llvm::zip_equal(marked->getKernels().getPlans(),
+                                       baked->getKernels().getPlans())) {
+      SmallVector<StepOp> steps(PlanOp(a.plan).getOps<StepOp>()),
+          others(PlanOp(b.plan).getOps<StepOp>());
+      ASSERT_EQ(steps.size(), others.size());
+      for (auto [step, other] : llvm::zip_equal(steps, others)) {
+        std::string text, expected;
+        llvm::raw_string_ostream(text) << step.getVariants();
+        llvm::raw_string_ostream(expected) << other.getVariants();
+        EXPECT_EQ(text, expected) << element;
+      }
+    }
+    auto kernels = marked->getKernels().getKernels();
+    auto others = baked->getKernels().getKernels();
+    ASSERT_EQ(kernels.size(), others.size());
+    for (auto [kernel, other] : llvm::zip_equal(kernels, others))
+      EXPECT_EQ(kernel.text, other.text) << element << " " << kernel.target;
+  }
+}
