@@ -16,7 +16,7 @@ import ctypes
 from ctypes import POINTER, Structure, byref, c_char_p, c_int32, c_int64, c_size_t, c_uint32
 from ctypes import c_uint64, c_void_p
 
-API_VERSION = 2
+API_VERSION = 3
 DTYPES = {"bool": 0, "i8": 1, "i16": 2, "i32": 3, "i64": 4, "u8": 5, "u16": 6, "u32": 7,
           "u64": 8, "f16": 9, "bf16": 10, "f32": 11, "f64": 12}
 DEVICE_CUDA = 2

@@ -39,7 +39,23 @@ Compilation::import(llvm::function_ref<FailureOr<OwningOpRef<ModuleOp>>(
     return llvm::make_error<CompileError>(kind, std::move(problems));
   }
   module = std::move(*imported);
-  return llvm::Error::success();
+  return markAdapters();
+}
+
+/// Before any pass: afterwards constants of equal values are one, and some have
+/// become others.
+llvm::Error Compilation::markAdapters() {
+  onnx::ProblemList problems;
+  for (AdapterProblem &found : fusec::markAdapters(
+           getModel(), options.adapters, options.maxRank)) {
+    onnx::Problem &problem = problems.emplace_back();
+    problem.message = std::move(found.message);
+    problem.note = std::move(found.note);
+  }
+  if (problems.empty())
+    return llvm::Error::success();
+  return llvm::make_error<CompileError>(ErrorKind::Unsupported,
+                                        std::move(problems));
 }
 
 llvm::Expected<std::unique_ptr<Compilation>>
@@ -83,6 +99,8 @@ Compilation::parse(StringRef text, CompileOptions options, Stage stage) {
     return llvm::make_error<CompileError>(ErrorKind::Input,
                                           "expected one fusec.model");
   compilation->stage = stage;
+  if (llvm::Error error = compilation->markAdapters())
+    return error;
   return compilation;
 }
 
@@ -265,6 +283,8 @@ llvm::Error Compilation::build(
     manifest.options["tuning"] = options.tuning->digest;
   for (const auto &[name, size] : options.dims)
     manifest.options["dim." + name] = std::to_string(size);
+  for (const AdapterRequest &adapter : options.adapters)
+    manifest.options["adapter." + adapter.name] = adapter.a + "," + adapter.b;
   std::string error;
   if (!write(builder, error))
     return llvm::make_error<CompileError>(ErrorKind::Input, std::move(error));

@@ -12,6 +12,7 @@
 #include "compiler/bundle/ManifestBuilder.h"
 #include "compiler/codegen/nvrtc/KernelCache.h"
 #include "compiler/schedule/TuningFile.h"
+#include "compiler/transforms/MarkAdapters.h"
 
 namespace fusec {
 
@@ -27,6 +28,9 @@ struct CompileOptions {
   /// Inputs that are known when compiling, and fixed dimensions.
   std::vector<onnx::ConstantInput> constants;
   std::map<std::string, int64_t> dims;
+  /// Low-rank updates that sessions can replace, up to a rank (0: their own).
+  std::vector<AdapterRequest> adapters;
+  int64_t maxRank = 0;
   /// Whether a schedule whose kernel spills registers is an error; else the
   /// next one is taken.
   bool refuseSpills = false;
@@ -89,6 +93,7 @@ private:
   import(llvm::function_ref<mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>(
              const onnx::ImportOptions &, onnx::ProblemList &)>
              importer);
+  llvm::Error markAdapters();
   llvm::Error emitKernels();
   llvm::Error
   build(const NvrtcVersion &nvrtc,

@@ -52,6 +52,17 @@ class Fusec_Enum<string name, string summary, list<string> cases>
 class Fusec_EnumAttr<EnumAttrInfo info, string attrMnemonic>
     : EnumAttr<Fusec_Dialect, info, attrMnemonic>;
 
+def Fusec_AdapterPart : Fusec_Enum<"AdapterPart",
+    "a factor of a low-rank update x A B as it is stored: [k, r], [r, n], or their transposes",
+    ["A", "B", "ATransposed", "BTransposed"]>;
+
+def Fusec_ReplaceableAttr : Fusec_Attr<"Replaceable", "replaceable"> {
+  let summary = "which factor of which update a replaceable constant is";
+  let parameters = (ins StringRefParameter<"the adapter's name">:$name,
+      EnumParameter<Fusec_AdapterPart>:$part);
+  let assemblyFormat = "`<` $name `,` $part `>`";
+}
+
 def Fusec_ReduceKind : Fusec_Enum<"ReduceKind", "what a reduction computes",
     ["Sum", "Prod", "Max", "Min"]>;
 def Fusec_ReduceKindAttr : Fusec_EnumAttr<Fusec_ReduceKind, "reduce_kind">;

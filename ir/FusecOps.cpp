@@ -37,6 +37,14 @@ static LogicalResult expectResult(Operation *op, FailureOr<Sizes> expected,
 // The model
 //===----------------------------------------------------------------------===//
 
+LogicalResult ReplaceableOp::verify() {
+  if (getSlot().getName().empty())
+    return emitOpError("expected an adapter's name, got ''");
+  if (getRank(getResult()) != 2)
+    return emitOpError("expected a matrix, got rank ") << getRank(getResult());
+  return success();
+}
+
 LogicalResult ModelOp::verify() {
   Block &block = getBody().front();
   auto output = dyn_cast<OutputOp>(block.getTerminator());

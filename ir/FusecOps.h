@@ -17,4 +17,11 @@
 #define GET_OP_CLASSES
 #include "ir/FusecOps.h.inc"
 
+namespace fusec {
+/// Whether the op is a constant, or one that sessions may replace.
+inline bool isWeight(mlir::Operation *op) {
+  return mlir::isa<ConstantOp, ReplaceableOp>(op);
+}
+} // namespace fusec
+
 #endif // FUSEC_IR_FUSECOPS_H

@@ -37,13 +37,16 @@ def Fusec_BufferOp : Op<Fusec_Dialect, "buffer", [Symbol, Fusec_PlannedLevel, Ha
   let summary = "a tensor in memory";
   let description = [{
     `index` is the number of the model's input or output, or of the slot.
-    `offset` is in bytes, `strides` are in elements. A weight holds its value.
+    `offset` is in bytes, `strides` are in elements. A weight holds its value;
+    of a replaceable one each session has a copy of its own.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Fusec_BufferKindAttr:$kind, I64Attr:$index,
       Fusec_ExprAttr:$offset, TypedArrayAttrBase<Fusec_ExprAttr, "expressions">:$strides,
-      TypeAttrOf<Fusec_Tensor>:$type, OptionalAttr<ElementsAttr>:$value);
+      TypeAttrOf<Fusec_Tensor>:$type, OptionalAttr<ElementsAttr>:$value,
+      OptionalAttr<Fusec_ReplaceableAttr>:$replaceable);
   let assemblyFormat = [{
-    $sym_name $kind $index `at` $offset `strides` $strides `:` $type (`=` $value^)? attr-dict
+    $sym_name $kind $index `at` $offset `strides` $strides `:` $type (`=` $value^)?
+    (`replaceable` $replaceable^)? attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -70,6 +70,23 @@ def Fusec_ConstantOp : Fusec_TensorOp<"constant", [ConstantLike, AllTypesMatch<[
   let hasFolder = 1;
 }
 
+def Fusec_ReplaceableOp : Fusec_TensorOp<"replaceable", [AllTypesMatch<["value", "result"]>]> {
+  let summary = "a constant that a session may replace";
+  let description = [{
+    A factor of a low-rank update. Nothing may depend on its elements when
+    compiling: it is no constant to folds and patterns, and two of equal values
+    stay two. `value` is what a session begins with.
+
+    ```mlir
+    %a = fusec.replaceable <"up", a> dense<0.0> : tensor<4096x16xf16>
+    ```
+  }];
+  let arguments = (ins Fusec_ReplaceableAttr:$slot, ElementsAttr:$value);
+  let results = (outs Fusec_Tensor:$result);
+  let assemblyFormat = "$slot attr-dict $value";
+  let hasVerifier = 1;
+}
+
 def Fusec_SplatOp : Fusec_IndexedOp<"splat"> {
   let summary = "one value everywhere";
   let arguments = (ins TypedAttrInterface:$value);

@@ -79,6 +79,17 @@ LogicalResult ManifestBuilder::addInterface(ModelOp model) {
 // Buffers
 //===----------------------------------------------------------------------===//
 
+static void markReplaceable(format::Weight &weight, ReplaceableAttr slot) {
+  AdapterPart part = slot.getPart();
+  bool isA = part == AdapterPart::A || part == AdapterPart::ATransposed;
+  weight.replaceable = true;
+  weight.adapter = slot.getName().str();
+  weight.part = isA ? format::AdapterPart::A : format::AdapterPart::B;
+  weight.isTransposed = part == AdapterPart::ATransposed ||
+                        part == AdapterPart::BTransposed;
+  weight.pack = isA ? R"(["cast","pad"])" : R"(["scale","cast","pad"])";
+}
+
 LogicalResult ManifestBuilder::addBuffer(BufferOp buffer, format::Plan &plan,
                                          Places &places) {
   Place place{format::Pointer::Kind::Buffer,
@@ -94,7 +105,9 @@ LogicalResult ManifestBuilder::addBuffer(BufferOp buffer, format::Plan &plan,
     break;
   case BufferKind::Weight: {
     std::string error;
-    FailureOr<WeightPool::Place> at = weights.add(*buffer.getValue(), error);
+    ReplaceableAttr slot = buffer.getReplaceableAttr();
+    FailureOr<WeightPool::Place> at =
+        weights.add(*buffer.getValue(), error, slot);
     if (failed(at))
       return buffer.emitOpError("expected a weight whose bytes are known: ")
              << error;
@@ -110,6 +123,8 @@ LogicalResult ManifestBuilder::addBuffer(BufferOp buffer, format::Plan &plan,
     if (std::optional<format::DType> dtype =
             convertElementType(type.getElementType()))
       weight.dtype = *dtype;
+    if (slot)
+      markReplaceable(weight, slot);
     plan.weights.push_back(std::move(weight));
     break;
   }

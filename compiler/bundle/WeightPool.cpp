@@ -12,8 +12,10 @@ static ArrayRef<uint8_t> getBytes(ArrayRef<char> bytes) {
 }
 
 FailureOr<WeightPool::Place> WeightPool::add(ElementsAttr value,
-                                             std::string &error) {
-  if (auto it = byAttribute.find(value); it != byAttribute.end())
+                                             std::string &error,
+                                             Attribute owner) {
+  std::pair<Attribute, Attribute> attribute(value, owner);
+  if (auto it = byAttribute.find(attribute); it != byAttribute.end())
     return it->second;
   FailureOr<ConstantData> data = getConstantData(value, error);
   if (failed(data))
@@ -22,15 +24,16 @@ FailureOr<WeightPool::Place> WeightPool::add(ElementsAttr value,
   std::pair<uint64_t, uint64_t> key(bytes.size(),
                                     llvm::xxh3_64bits(getBytes(bytes)));
   auto [begin, end] = byContent.equal_range(key);
-  for (auto it = begin; it != end; ++it)
+  for (auto it = begin; it != end && !owner; ++it)
     if (entries[it->second].data.bytes == bytes)
-      return byAttribute[value] =
+      return byAttribute[attribute] =
                  Place{entries[it->second].offset, bytes.size()};
   Place place{llvm::alignTo(size, alignment), bytes.size()};
-  byContent.emplace(key, entries.size());
+  if (!owner)
+    byContent.emplace(key, entries.size());
   entries.push_back({std::move(*data), place.offset});
   size = place.offset + place.size;
-  return byAttribute[value] = place;
+  return byAttribute[attribute] = place;
 }
 
 std::vector<format::BundleWriter::Piece> WeightPool::getPieces() const {

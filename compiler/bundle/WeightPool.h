@@ -22,8 +22,10 @@ public:
   struct Place {
     uint64_t offset, size;
   };
-  /// Fails with `error` set where the constant has no bytes.
-  mlir::FailureOr<Place> add(mlir::ElementsAttr value, std::string &error);
+  /// Fails with `error` set where the constant has no bytes. One with an owner
+  /// shares its bytes with the same owner's only, in other plans.
+  mlir::FailureOr<Place> add(mlir::ElementsAttr value, std::string &error,
+                             mlir::Attribute owner = {});
 
   /// In ascending order; they live as long as the pool.
   std::vector<format::BundleWriter::Piece> getPieces() const;
@@ -35,7 +37,8 @@ private:
     uint64_t offset;
   };
   std::vector<Entry> entries;
-  llvm::DenseMap<mlir::Attribute, Place> byAttribute;
+  llvm::DenseMap<std::pair<mlir::Attribute, mlir::Attribute>, Place>
+      byAttribute; // with its owner
   /// By size and hash of the contents.
   std::multimap<std::pair<uint64_t, uint64_t>, size_t> byContent;
   uint64_t size = 0;

@@ -44,7 +44,9 @@ private:
   std::optional<SmallVector<Expr>> stridesBehind(Operation *view,
                                                  ArrayRef<Expr> strides);
   void addBuffer(Value value, const Place &place, StringRef name,
-                 ElementsAttr elements = {});
+                 ElementsAttr elements = {}, ReplaceableAttr slot = {});
+  void addWeight(Operation *op, ElementsAttr elements,
+                 ReplaceableAttr slot = {});
   void addStep(FusionOp fusion);
 
   ModelOp model;
@@ -152,7 +154,7 @@ LogicalResult PlanBuilder::placeConcat(ConcatOp concat) {
 }
 
 void PlanBuilder::addBuffer(Value value, const Place &place, StringRef name,
-                            ElementsAttr elements) {
+                            ElementsAttr elements, ReplaceableAttr slot) {
   names[value] = uniqueName(name);
   SmallVector<Attribute> strides = llvm::map_to_vector(
       place.strides, [](Expr e) { return Attribute(e.getAttr()); });
@@ -160,7 +162,15 @@ void PlanBuilder::addBuffer(Value value, const Place &place, StringRef name,
                    BufferKindAttr::get(context, place.kind),
                    builder.getI64IntegerAttr(place.index),
                    place.offset.getAttr(), builder.getArrayAttr(strides),
-                   TypeAttr::get(value.getType()), elements);
+                   TypeAttr::get(value.getType()), elements, slot);
+}
+
+void PlanBuilder::addWeight(Operation *op, ElementsAttr elements,
+                            ReplaceableAttr slot) {
+  Value value = op->getResult(0);
+  std::string node = getNodeName(op->getLoc());
+  addBuffer(value, dense(value, BufferKind::Weight, 0),
+            node.empty() ? "constant" : node, elements, slot);
 }
 
 void PlanBuilder::addStep(FusionOp fusion) {
@@ -204,11 +214,10 @@ LogicalResult PlanBuilder::build() {
         dense(value, BufferKind::Output, operand.getOperandNumber());
     addBuffer(value, places[value], name.getValue());
   }
-  for (auto constant : block.getOps<ConstantOp>()) {
-    std::string node = getNodeName(constant.getLoc());
-    addBuffer(constant, dense(constant, BufferKind::Weight, 0),
-              node.empty() ? "constant" : node, constant.getValue());
-  }
+  for (auto constant : block.getOps<ConstantOp>())
+    addWeight(constant, constant.getValue());
+  for (auto factor : block.getOps<ReplaceableOp>())
+    addWeight(factor, factor.getValue(), factor.getSlot());
   for (auto concat : block.getOps<ConcatOp>())
     if (failed(placeConcat(concat)))
       return failure();

@@ -255,7 +255,7 @@ static void copyPlainOutputs(ModelOp model) {
   for (OpOperand &operand : output->getOpOperands()) {
     Value value = operand.get();
     bool plain =
-        !value.getDefiningOp() || isa<ConstantOp>(value.getDefiningOp());
+        !value.getDefiningOp() || isWeight(value.getDefiningOp());
     if (!plain && seen.insert(value).second)
       continue;
     SmallVector<int64_t> dimensions(getRank(value));
@@ -297,12 +297,11 @@ struct FormFusions : fusec::impl::FormFusionsBase<FormFusions> {
     IRMapping mapping;
     for (BlockArgument argument : model.getBody().getArguments())
       mapping.map(argument, argument);
-    for (auto constant : model.getBody().getOps<ConstantOp>())
-      mapping.map(constant.getResult(), constant.getResult());
-    SmallVector<Operation *> old;
+    SmallVector<Operation *> old, weights;
     for (Operation &op : model.getBody().front().without_terminator())
-      if (!isa<ConstantOp>(op))
-        old.push_back(&op);
+      (isWeight(&op) ? weights : old).push_back(&op);
+    for (Operation *weight : weights)
+      mapping.map(weight->getResult(0), weight->getResult(0));
     for (unsigned id : groups.getOrder()) {
       const FusionGroup &group = groups.getGroups()[id];
       SmallVector<Value> outputs = groups.getOutputs(group.ops);
@@ -323,10 +322,9 @@ struct FormFusions : fusec::impl::FormFusionsBase<FormFusions> {
       op->dropAllUses();
       op->erase();
     }
-    for (auto constant :
-         llvm::make_early_inc_range(model.getBody().getOps<ConstantOp>()))
-      if (constant->use_empty())
-        constant.erase();
+    for (Operation *weight : weights)
+      if (weight->use_empty())
+        weight->erase();
   }
 
   /// The concat stays between fusions, with the regrouping views of its

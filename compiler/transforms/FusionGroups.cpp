@@ -40,7 +40,7 @@ FusionGroups::FusionGroups(ModelOp model) : model(model) {
   unsigned index = 0;
   for (Operation &op : block.without_terminator()) {
     position[&op] = index++;
-    if (isFree(&op) || isa<ConstantOp>(op))
+    if (isFree(&op) || isWeight(&op))
       continue;
     groupOf[&op] = groups.size();
     groups.push_back({getFamily(&op), {&op}});
@@ -99,7 +99,7 @@ SmallVector<Value> FusionGroups::getSources(Operation *op) const {
     if (!producer || !seen.insert(value).second)
       continue;
     if (!isFree(producer)) {
-      if (!isa<ConstantOp>(producer))
+      if (!isWeight(producer))
         found.insert(value);
       continue;
     }

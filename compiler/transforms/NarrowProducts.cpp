@@ -6,7 +6,9 @@
 
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
+#include "compiler/codegen/KernelSource.h"
 #include "ir/FusecOps.h"
+#include "ir/reference/Elements.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -61,6 +63,16 @@ struct NarrowProducts : fusec::impl::NarrowProductsBase<NarrowProducts> {
       Operation *clone = builder.clone(*view, mapping);
       clone->getResult(0).setType(cast<RankedTensorType>(result));
       return narrowed[value] = clone->getResult(0);
+    }
+    // No fold rounds what sessions replace, and their copies should be narrow.
+    if (auto factor = value.getDefiningOp<ReplaceableOp>()) {
+      std::string error;
+      auto tensor = reference::Tensor::fromConstant(factor.getValue(), error);
+      if (succeeded(tensor))
+        return narrowed[value] = ReplaceableOp::create(
+                   builder, value.getLoc(), result, factor.getSlot(),
+                   reference::convert(*tensor, element)
+                       .toConstant(getNodeName(value.getLoc())));
     }
     return narrowed[value] =
                CastOp::create(builder, value.getLoc(), result, value);

@@ -76,7 +76,9 @@ FailureOr<Tensors> evaluate(Operation *op, ArrayRef<Tensor> operands,
       .Case([&](PointwiseOpInterface op) {
         return single(evaluatePointwise(op, operands, env));
       })
-      .Case([&](ConstantOp op) { return single(evaluateConstant(op, env)); })
+      .Case<ConstantOp, ReplaceableOp>([&](auto op) {
+        return single(evaluateConstant(op, op.getValue(), env));
+      })
       .Case([&](SplatOp op) { return single(evaluateSplat(op, env)); })
       .Case([&](IotaOp op) { return single(evaluateIota(op, env)); })
       .Case([&](SizeValueOp op) { return single(evaluateSizeValue(op, env)); })

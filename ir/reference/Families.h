@@ -17,7 +17,9 @@ TensorOr evaluatePointwise(mlir::Operation *op, Operands operands,
                            Environment &env);
 
 // Generated.cpp
-TensorOr evaluateConstant(ConstantOp op, Environment &env);
+/// `value` is the op's: of a constant, or of a replaceable one.
+TensorOr evaluateConstant(mlir::Operation *op, mlir::ElementsAttr value,
+                          Environment &env);
 TensorOr evaluateSplat(SplatOp op, Environment &env);
 TensorOr evaluateIota(IotaOp op, Environment &env);
 TensorOr evaluateSizeValue(SizeValueOp op, Environment &env);

@@ -11,13 +11,14 @@ using namespace mlir;
 
 namespace fusec::reference {
 
-TensorOr evaluateConstant(ConstantOp op, Environment &env) {
+TensorOr evaluateConstant(Operation *op, ElementsAttr value,
+                          Environment &env) {
   // The budget is checked before a splat is expanded.
   std::string error;
-  auto data = getConstantData(op.getValue(), error, env.options.maxTensorBytes);
+  auto data = getConstantData(value, error, env.options.maxTensorBytes);
   if (failed(data))
-    return op.emitOpError(error);
-  auto type = cast<RankedTensorType>(op.getType());
+    return op->emitOpError(error);
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
   Tensor tensor = Tensor::view(type.getElementType(), type.getShape(),
                                data->bytes, data->owner);
   return convert(tensor, env.getStoredType(type.getElementType()));

@@ -20,7 +20,7 @@
 namespace fusec::format {
 
 inline constexpr unsigned formatMajor = 0;
-inline constexpr unsigned formatMinor = 1;
+inline constexpr unsigned formatMinor = 2;
 
 // Memory that a kernel gets a pointer to, by index into the plan's buffers or
 // weights or the model's inputs or outputs, plus a byte offset.
@@ -117,6 +117,9 @@ struct Buffer {
   std::string layout = "{}"; // JSON text of an object
 };
 
+// A factor of a low-rank update x A B: A is [k, rank], B is [rank, n].
+enum class AdapterPart : uint8_t { A, B };
+
 struct Weight {
   std::string name;
   unsigned section = 0;
@@ -128,6 +131,19 @@ struct Weight {
   std::string layout = "{}";  // JSON text of an object
   std::string pack = "[]";    // JSON text of an array
   bool replaceable = false;
+  // Of a factor of an adapter, dense and row-major; else no name.
+  std::string adapter;
+  AdapterPart part = AdapterPart::A;
+  bool isTransposed = false; // stored as [rank, k] or [n, rank]
+
+  // Of a factor; the manifest is checked.
+  int64_t rank() const {
+    return sizes[(part == AdapterPart::A) != isTransposed];
+  }
+  // k of A, n of B.
+  int64_t width() const {
+    return sizes[(part == AdapterPart::A) == isTransposed];
+  }
 };
 
 struct Plan {

@@ -6,6 +6,7 @@
 #include "runtime/format/ManifestChecker.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -17,6 +18,7 @@ constexpr unsigned maxExprDepth = 48;
 constexpr unsigned maxExprNodes = 4096;
 constexpr unsigned maxPlanSharedMemory = 1u << 20;
 constexpr unsigned maxWeightAlignment = 4096;
+constexpr unsigned adapterMinor = 2; // the first that has adapters
 
 void checkShape(const Expr &expr, const Where &where, unsigned depth,
                 unsigned &nodes) {
@@ -146,6 +148,62 @@ void ManifestChecker::checkWeight(const Weight &weight, const Where &where) {
     where.member("layout").fail("expected JSON text");
   if (!nlohmann::json::accept(weight.pack))
     where.member("pack").fail("expected JSON text");
+  if (!weight.adapter.empty())
+    checkFactor(weight, where);
+}
+
+void ManifestChecker::checkFactor(const Weight &weight, const Where &where) {
+  if (manifest.minor < adapterMinor)
+    where.member("adapter").fail("expected format " +
+                                 std::to_string(manifest.major) + "." +
+                                 std::to_string(adapterMinor) + " or later");
+  if (!weight.replaceable)
+    where.member("replaceable").fail("expected true, as of every adapter");
+  if (weight.dtype != DType::F16 && weight.dtype != DType::BF16 &&
+      weight.dtype != DType::F32)
+    where.member("dtype").fail("expected f16, bf16 or f32, found " +
+                               std::string(dtypeName(weight.dtype)));
+  if (weight.sizes.size() != 2)
+    where.member("sizes").fail("expected two sizes, found " +
+                               std::to_string(weight.sizes.size()));
+  uint64_t bytes = 0;
+  bool overflows =
+      __builtin_mul_overflow(uint64_t(weight.sizes[0]),
+                             uint64_t(weight.sizes[1]), &bytes) ||
+      __builtin_mul_overflow(bytes, dtypeSize(weight.dtype), &bytes);
+  if (overflows || bytes != weight.size)
+    where.member("size").fail("expected the bytes of all elements, found " +
+                              std::to_string(weight.size));
+}
+
+// Each adapter has one A and one B, which multiply.
+void ManifestChecker::checkAdapters(const Plan &plan, const Where &where) {
+  std::map<std::string_view, std::array<const Weight *, 2>> adapters;
+  for (size_t i = 0; i != plan.weights.size(); ++i) {
+    const Weight &weight = plan.weights[i];
+    if (weight.adapter.empty())
+      continue;
+    const Weight *&place =
+        adapters[weight.adapter][weight.part == AdapterPart::B];
+    if (place)
+      where.at(i).member("adapter").fail(
+          "adapter '" + weight.adapter +
+          "' has this part already, in weight '" + place->name + "'");
+    place = &weight;
+  }
+  for (const auto &[name, parts] : adapters) {
+    if (!parts[0] || !parts[1])
+      where.fail("adapter '" + std::string(name) +
+                 "': expected a part a and a part b, found one of them");
+    if (parts[0]->rank() != parts[1]->rank() ||
+        parts[0]->dtype != parts[1]->dtype)
+      where.fail("adapter '" + std::string(name) +
+                 "': expected parts of one rank and type, found " +
+                 std::to_string(parts[0]->rank()) + " and " +
+                 std::to_string(parts[1]->rank()) + ", " +
+                 std::string(dtypeName(parts[0]->dtype)) + " and " +
+                 std::string(dtypeName(parts[1]->dtype)));
+  }
 }
 
 void ManifestChecker::checkBuffer(Plan &plan, Buffer &buffer,
@@ -177,6 +235,7 @@ void ManifestChecker::checkPlan(Plan &plan, const Where &where) {
   for (size_t i = 0; i != plan.weights.size(); ++i)
     checkWeight(plan.weights[i], where.member("weights").at(i));
   checkOverlaps(plan.weights, where.member("weights"));
+  checkAdapters(plan, where.member("weights"));
   for (size_t i = 0; i != plan.steps.size(); ++i)
     checkStep(plan, *target, plan.steps[i], where.member("steps").at(i));
 }

@@ -24,6 +24,8 @@ private:
   void checkDims();
   void checkTensors(std::vector<TensorSpec> &tensors, const char *key);
   void checkWeight(const Weight &weight, const Where &where);
+  void checkFactor(const Weight &weight, const Where &where);
+  void checkAdapters(const Plan &plan, const Where &where);
   void checkBuffer(Plan &plan, Buffer &buffer, const Where &where);
   void checkPlan(Plan &plan, const Where &where);
 

@@ -188,9 +188,21 @@ Buffer readBuffer(const JsonReader &json) {
   return buffer;
 }
 
+void readAdapter(const JsonReader &json, Weight &weight) {
+  json.expectObject({"name", "part", "transposed"});
+  weight.adapter = json["name"].string();
+  if (weight.adapter.empty())
+    json["name"].fail("expected a name, found ''");
+  const std::string &part = json["part"].string();
+  if (part != "a" && part != "b")
+    json["part"].fail("expected 'a' or 'b', found " + json["part"].found());
+  weight.part = part == "a" ? AdapterPart::A : AdapterPart::B;
+  weight.isTransposed = json["transposed"].boolean();
+}
+
 Weight readWeight(const JsonReader &json) {
   json.expectObject({"name", "section", "offset", "size", "alignment", "dtype",
-                     "sizes", "layout", "pack", "replaceable"});
+                     "sizes", "layout", "pack", "replaceable", "adapter"});
   Weight weight;
   weight.name = json["name"].string();
   weight.section = json["section"].uint32();
@@ -203,6 +215,8 @@ Weight readWeight(const JsonReader &json) {
   weight.layout = json["layout"].text(false);
   weight.pack = json["pack"].text(true);
   weight.replaceable = json["replaceable"].boolean();
+  if (json.has("adapter"))
+    readAdapter(json["adapter"], weight);
   return weight;
 }
 

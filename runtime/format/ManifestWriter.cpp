@@ -130,7 +130,8 @@ Json toJson(const Buffer &buffer) {
 }
 
 Json toJson(const Weight &weight) {
-  return Json::object({{"name", weight.name},
+  Json json =
+      Json::object({{"name", weight.name},
                        {"section", weight.section},
                        {"offset", weight.offset},
                        {"size", weight.size},
@@ -140,6 +141,12 @@ Json toJson(const Weight &weight) {
                        {"layout", parseText(weight.layout)},
                        {"pack", parseText(weight.pack)},
                        {"replaceable", weight.replaceable}});
+  if (!weight.adapter.empty())
+    json["adapter"] = Json::object(
+        {{"name", weight.adapter},
+         {"part", weight.part == AdapterPart::A ? "a" : "b"},
+         {"transposed", weight.isTransposed}});
+  return json;
 }
 
 Json toJson(const Plan &plan) {

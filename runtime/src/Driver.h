@@ -116,6 +116,8 @@ inline void *paramBufferSize() { return reinterpret_cast<void *>(2); }
                                                 Stream stream))                                    \
   X(copyToHostAsync, "cuMemcpyDtoHAsync_v2", (void *to, DevicePointer from, size_t size,           \
                                               Stream stream))                                      \
+  X(copyOnDeviceAsync, "cuMemcpyDtoDAsync_v2", (DevicePointer to, DevicePointer from, size_t size,   \
+                                                 Stream stream))                                   \
   X(setBytesAsync, "cuMemsetD8Async", (DevicePointer to, unsigned char byte, size_t size,          \
                                        Stream stream))                                             \
   X(streamCreate, "cuStreamCreate", (Stream *stream, unsigned flags))                              \

@@ -17,6 +17,10 @@ struct fusec_session {
   fusec::rt::Session session;
 };
 
+struct fusec_adapter {
+  fusec::rt::Adapter adapter;
+};
+
 namespace fusec::rt {
 
 // Checks a request for the sizes of an output.

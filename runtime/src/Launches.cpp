@@ -76,8 +76,11 @@ private:
     for (const format::TensorSpec &output : manifest.outputs)
       outputs.push_back(
           {0, tensorBytes(output, tensorText(false, output.name))});
-    for (size_t i = 0; i != model.plan().weights.size(); ++i)
-      weights.push_back({model.weight(i), model.plan().weights[i].size});
+    for (size_t i = 0; i != model.plan().weights.size(); ++i) {
+      std::optional<uint64_t> offset = model.adapterOffset(i);
+      weights.push_back({offset ? addresses.adapters + *offset : model.weight(i),
+                         model.plan().weights[i].size});
+    }
   }
 
   uint64_t tensorBytes(const format::TensorSpec &tensor,

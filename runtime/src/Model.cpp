@@ -18,6 +18,7 @@ namespace {
 constexpr unsigned smallParamBytes = 4096;
 constexpr int largeParamDriver = 12010;
 constexpr size_t jitLogBytes = 8192;
+constexpr uint64_t maxWeightAlignment = 4096; // as the manifest is checked for
 
 template <typename Visit>
 void forEachLaunch(const format::Plan &plan, Visit visit) {
@@ -94,6 +95,7 @@ Model::Model(const format::Bundle &bundle, const char *driverPath, int device,
   thePlan = &theManifest.plans[*choice];
   inputs = describeTensors(theManifest.inputs);
   outputs = describeTensors(theManifest.outputs);
+  findAdapters();
 
   ContextScope scope(theDevice);
   Lap lap;
@@ -145,19 +147,45 @@ void Model::loadCode(const format::Bundle &bundle) {
                      " bytes of shared memory");
 }
 
+void Model::findAdapters() {
+  std::map<std::string, AdapterSite> byName;
+  for (size_t i = 0; i != thePlan->weights.size(); ++i) {
+    const format::Weight &weight = thePlan->weights[i];
+    if (weight.adapter.empty())
+      continue;
+    AdapterSite &site = byName[weight.adapter];
+    site.name = weight.adapter;
+    (weight.part == format::AdapterPart::A ? site.a : site.b) = i;
+  }
+  for (auto &[name, site] : byName)
+    sites.push_back(std::move(site));
+}
+
 void Model::uploadWeights(const format::Bundle &bundle) {
   // Weights of equal content share their bytes on the device as in the file.
   std::map<std::tuple<unsigned, uint64_t, uint64_t>, uint64_t> offsets;
-  std::vector<bool> first;
-  uint64_t total = 0;
-  for (const format::Weight &weight : thePlan->weights) {
-    uint64_t alignment = std::max<uint64_t>(weight.alignment, arenaAlignment);
-    total = (total + alignment - 1) / alignment * alignment;
-    std::tuple range(weight.section, weight.offset, weight.size);
-    first.push_back(offsets.emplace(range, total).second);
-    total += first.back() ? weight.size : 0;
+  std::vector<bool> first(thePlan->weights.size());
+  uint64_t total = 0, beginFactors = 0;
+  for (bool isFactor : {false, true}) {
+    if (isFactor && !sites.empty())
+      total = (total + maxWeightAlignment - 1) / maxWeightAlignment *
+              maxWeightAlignment;
+    if (isFactor)
+      beginFactors = total;
+    for (size_t i = 0; i != thePlan->weights.size(); ++i) {
+      const format::Weight &weight = thePlan->weights[i];
+      if (weight.adapter.empty() == isFactor)
+        continue;
+      uint64_t alignment = std::max<uint64_t>(weight.alignment, arenaAlignment);
+      total = (total + alignment - 1) / alignment * alignment;
+      std::tuple range(weight.section, weight.offset, weight.size);
+      first[i] = offsets.emplace(range, total).second;
+      total += first[i] ? weight.size : 0;
+    }
   }
+  factorBytes = total - beginFactors;
   weights = DeviceMemory(theDevice, total, "weights");
+  factors = weights.pointer() + beginFactors;
   const cuda::Driver &driver = theDevice.driver();
   for (size_t i = 0; i != thePlan->weights.size(); ++i) {
     const format::Weight &weight = thePlan->weights[i];
@@ -182,6 +210,7 @@ void Model::encodeWeightMaps() {
         for (const format::Param &param : launch.params) {
           const auto *map = std::get_if<format::TensorMapParam>(&param);
           bool fixed = map && map->of.kind == format::Pointer::Kind::Weight &&
+                       !adapterOffset(map->of.index) &&
                        map->of.offset.isConstant() &&
                        std::all_of(map->sizes.begin(), map->sizes.end(),
                                    [](const format::Expr &size) {

@@ -12,6 +12,7 @@
 #include "runtime/src/TensorMaps.h"
 
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -22,6 +23,12 @@ struct TensorTexts {
   std::vector<int64_t> sizes; // -1 where dynamic
   std::vector<std::string> expressions;
   std::vector<const char *> pointers;
+};
+
+// A low-rank update whose factors sessions replace.
+struct AdapterSite {
+  std::string name;
+  size_t a = 0, b = 0; // indices of weights
 };
 
 // Where the time of loading went, in milliseconds. Weights are hashed beside
@@ -50,13 +57,26 @@ public:
   cuda::DevicePointer weight(size_t index) const {
     return weightPointers[index];
   }
-  // The map of a weight that does not depend on dimensions; else null.
+  // The factors of all adapters lie in one range, of which each session has a
+  // copy: an offset in it, or nothing for other weights.
+  const std::vector<AdapterSite> &adapters() const { return sites; }
+  uint64_t adapterBytes() const { return factorBytes; }
+  std::optional<uint64_t> adapterOffset(size_t weight) const {
+    if (thePlan->weights[weight].adapter.empty())
+      return std::nullopt;
+    return weightPointers[weight] - factors;
+  }
+  // The range with the values of the bundle.
+  cuda::DevicePointer ownAdapter() const { return factors; }
+  // The map of a weight that does not depend on dimensions, and is no
+  // adapter's; else null.
   const cuda::TensorMap *weightMap(const format::TensorMapParam &param) const;
   const TensorTexts &inputTexts(size_t index) const { return inputs[index]; }
   const TensorTexts &outputTexts(size_t index) const { return outputs[index]; }
 
 private:
   void loadCode(const format::Bundle &bundle);
+  void findAdapters();
   void uploadWeights(const format::Bundle &bundle);
   void encodeWeightMaps();
 
@@ -75,6 +95,9 @@ private:
   std::vector<cuda::DevicePointer> weightPointers;
   std::unordered_map<const format::TensorMapParam *, cuda::TensorMap>
       weightMaps;
+  std::vector<AdapterSite> sites; // by name
+  cuda::DevicePointer factors = 0;
+  uint64_t factorBytes = 0;
   std::vector<TensorTexts> inputs, outputs;
 };
 

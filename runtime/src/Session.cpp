@@ -20,7 +20,13 @@ Session::Session(std::shared_ptr<const Model> model)
   ContextScope scope(device);
   const uint64_t zero = 0;
   faultCounter = DeviceMemory(device, sizeof(zero), "the fault counter");
+  adapters = DeviceMemory(device, theModel->adapterBytes(), "adapters");
   const cuda::Driver &driver = device.driver();
+  if (adapters.size() != 0)
+    driver.check(driver.copyOnDeviceAsync(adapters.pointer(),
+                                          theModel->ownAdapter(),
+                                          adapters.size(), nullptr),
+                 "copying the model's adapters");
   driver.check(driver.copyToDevice(faultCounter.pointer(), &zero, sizeof(zero)),
                "clearing the fault counter");
   // Streams that do not wait for the default stream must see it cleared.
@@ -201,7 +207,9 @@ PreparedRun &Session::findOrMake(DimValues values, const ArenaLayout &layout,
     made.outputSizes.push_back(
         computeSizes(manifest, spec, values, tensorText(false, spec.name)));
   made.steps =
-      readyLaunches(model(), values, layout, {address, faultCounter.pointer()});
+      readyLaunches(
+      model(), values, layout,
+      {address, faultCounter.pointer(), adapters.pointer()});
   made.dims = std::move(values);
   made.arena = address;
   made.arenaBytes = layout.total;
@@ -312,6 +320,26 @@ bool Session::replay(cuda::Stream stream) {
   graph->enqueue(stream);
   launched = uint32_t(count);
   return true;
+}
+
+void Session::setAdapter(const Adapter *adapter, cuda::Stream stream) {
+  if (adapters.size() == 0)
+    fail(FUSEC_INVALID_ARGUMENT,
+         "the model has no adapters: compile it with --adapter");
+  if (adapter && &adapter->model() != &model())
+    fail(FUSEC_INVALID_ARGUMENT,
+         "expected an adapter that was made for this session's model");
+  ContextScope scope(model().device());
+  const cuda::Driver &driver = model().device().driver();
+  if (adapter)
+    driver.check(driver.copyOnDeviceAsync(adapters.pointer(),
+                                          adapter->pointer(), adapters.size(),
+                                          stream),
+                 "copying an adapter");
+  else
+    driver.check(
+        driver.setBytesAsync(adapters.pointer(), 0, adapters.size(), stream),
+        "clearing the adapters");
 }
 
 uint64_t Session::faults() const {

@@ -6,6 +6,7 @@
 #ifndef FUSEC_RUNTIME_SRC_SESSION_H
 #define FUSEC_RUNTIME_SRC_SESSION_H
 
+#include "runtime/src/Adapter.h"
 #include "runtime/src/PreparedRun.h"
 
 #include <memory>
@@ -27,6 +28,8 @@ public:
   uint32_t launchCount() const { return launched; }
   bool replayed() const { return theReplayed; }
   uint64_t faults() const;
+  // Enqueues one copy into the session's own factors, or zeros for null.
+  void setAdapter(const Adapter *adapter, cuda::Stream stream);
 
 private:
   // Adds to `dims` what follows from the bound inputs; throws Failure where
@@ -47,6 +50,8 @@ private:
   std::shared_ptr<const Model> theModel;
   std::vector<BoundTensor> inputs, outputs;
   DeviceMemory faultCounter;
+  // At one address for the session's life: prepared runs and graphs have it.
+  DeviceMemory adapters;
   DeviceMemory ownArena;
   std::unique_ptr<OwnStream> uploads; // of graphs; made when there is one
   PreparedRuns runs;

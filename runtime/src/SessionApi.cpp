@@ -82,6 +82,17 @@ fusec_status fusec_session_run(fusec_session *session, void *stream,
   });
 }
 
+fusec_status fusec_session_set_adapter(fusec_session *session,
+                                       const fusec_adapter *adapter,
+                                       void *stream, char *message,
+                                       size_t capacity) {
+  return guard(message, capacity, [&] {
+    requireResult(session, "session");
+    session->session.setAdapter(adapter ? &adapter->adapter : nullptr,
+                                static_cast<cuda::Stream>(stream));
+  });
+}
+
 uint32_t fusec_session_launch_count(const fusec_session *session) {
   return session->session.launchCount();
 }

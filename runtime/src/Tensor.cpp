@@ -64,7 +64,7 @@ fusec_tensor readTensorStruct(const fusec_tensor *tensor,
 
 BoundTensor checkTensor(const fusec_tensor *given,
                         const format::TensorSpec &spec, int device,
-                        const std::string &what) {
+                        const std::string &what, Memory memory) {
   fusec_tensor tensor = readTensorStruct(given, what);
   if (tensor.dtype != int32_t(spec.dtype)) {
     const char *name = fusec_dtype_name(tensor.dtype);
@@ -76,9 +76,13 @@ BoundTensor checkTensor(const fusec_tensor *given,
   bool onDevice =
       (tensor.device_type == FUSEC_DEVICE_CUDA && tensor.device_id == device) ||
       tensor.device_type == FUSEC_DEVICE_CUDA_MANAGED;
-  if (!onDevice)
+  bool onHost = memory == Memory::DeviceOrHost &&
+                (tensor.device_type == FUSEC_DEVICE_CPU ||
+                 tensor.device_type == FUSEC_DEVICE_CUDA_HOST);
+  if (!onDevice && !onHost)
     fail(FUSEC_INVALID_ARGUMENT,
          what + ": expected memory of " +
+             (memory == Memory::DeviceOrHost ? "the host or of " : "") +
              deviceText(FUSEC_DEVICE_CUDA, device) + ", found " +
              deviceText(tensor.device_type, tensor.device_id));
   if (tensor.rank < 0 || size_t(tensor.rank) != spec.sizes.size())
@@ -91,6 +95,7 @@ BoundTensor checkTensor(const fusec_tensor *given,
 
   BoundTensor bound;
   bound.bound = true;
+  bound.onHost = onHost;
   for (size_t d = 0; d != spec.sizes.size(); ++d) {
     bound.sizes.push_back(tensor.sizes[d]);
     const format::Expr &size = spec.sizes[d];

@@ -17,6 +17,7 @@ struct BoundTensor {
   bool bound = false;
   uint64_t address = 0;
   uint64_t bytes = 0;
+  bool onHost = false; // the host reads it at its address
   std::vector<int64_t> sizes;
 };
 
@@ -25,9 +26,11 @@ std::string tensorText(bool input, const std::string &name);
 
 // Checks a caller's struct and reads it. Throws Failure saying what was
 // expected; `what` is the tensor's text.
+enum class Memory { Device, DeviceOrHost };
 BoundTensor checkTensor(const fusec_tensor *tensor,
                         const format::TensorSpec &spec, int device,
-                        const std::string &what);
+                        const std::string &what,
+                        Memory memory = Memory::Device);
 
 // Copies the members that the caller's version of the struct has, and leaves
 // the rest zero.

@@ -39,6 +39,8 @@ public:
              const std::function<std::pair<double, double>()> &check);
 
   bool hasDevice() const { return device != nullptr; }
+  /// Only where there is one.
+  const rt::Device &getDevice() const { return *device; }
   /// 0 all passed, 1 not, 77 no device.
   int finish() const;
 

@@ -32,6 +32,7 @@ void CompileCommand::addTo(CLI::App &app) {
   options.addTo(app, /*compilesKernels=*/true);
   options.addArch(app);
   options.addTuning(app);
+  options.addAdapters(app);
   app.add_option("-o,--output", output,
                  "where to write; '-' is stdout. Default: MODEL.fusec for a "
                  "bundle, else stdout")
@@ -149,5 +150,6 @@ void fusec::addCompile(CLI::App &tool) {
       "  fusec compile model.onnx --arch=sm_90a,ptx --dim batch=2048\n"
       "  fusec compile model.onnx --tuning=tuning.json\n"
       "  fusec compile model.onnx --emit=cuda -o -\n"
+      "  fusec compile model.onnx --adapter up=lora_A,lora_B --max-rank=16\n"
       "  fusec compile model.onnx -o model.fusec --dump-cuda=cuda/\n");
 }

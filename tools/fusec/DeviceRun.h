@@ -57,6 +57,9 @@ public:
   /// Inputs in the model's order. Throws Failure, Error.
   std::vector<data::Tensor> run(const std::vector<data::Tensor> &inputs,
                                 const Dims &dims = {});
+  const Model &getModel() const { return model; }
+  /// For the runs that follow. Throws Error.
+  void setAdapter(const Adapter &adapter) { session.setAdapter(adapter); }
   /// Of the last run.
   unsigned getLaunches() const { return session.launchCount(); }
   uint64_t getFaults() const { return session.faults(); }

@@ -23,12 +23,14 @@ private:
   std::unique_ptr<Compilation> compile(bool fuse) const;
   void printKernels(Compilation &compilation) const;
   void printRemarks(Compilation &compilation) const;
+  void printUpdates() const;
 };
 } // namespace
 
 void ExplainCommand::addTo(CLI::App &app) {
   options.addTo(app, /*compilesKernels=*/false);
   options.addTuning(app);
+  options.addAdapters(app);
   app.add_option("--arch", target,
                  "the target: sm_80, sm_86, sm_89, sm_90a, sm_120 or ptx");
   app.add_flag("--all", all,
@@ -145,6 +147,29 @@ void ExplainCommand::printRemarks(Compilation &compilation) const {
   print("storage", "storage", true);
 }
 
+/// Low-rank updates that are not marked, as options to copy.
+void ExplainCommand::printUpdates() const {
+  std::unique_ptr<Compilation> imported =
+      importModel(options.model, options.getOptions());
+  std::vector<std::string> names;
+  for (const LowRankUpdate &update :
+       findLowRankUpdates(imported->getModel())) {
+    if (names.empty())
+      llvm::outs() << "\nlow-rank updates, which these options of 'fusec "
+                      "compile' make replaceable at run time:\n";
+    names.push_back(suggestAdapterName(update, names));
+    llvm::outs() << "  --adapter " << names.back() << "="
+                 << update.a.getName() << "," << update.b.getName()
+                 << "  (rank " << update.getRank() << " of "
+                 << update.a.getRows() << " x " << update.b.getColumns();
+    if (!update.scales.empty())
+      llvm::outs() << llvm::formatv(", scale {0}", update.scale);
+    llvm::outs() << ")\n";
+  }
+  if (!names.empty())
+    llvm::outs() << "  --max-rank=R  (for adapters of a higher rank)\n";
+}
+
 void ExplainCommand::run() {
   std::unique_ptr<Compilation> fused = compile(true), plain = compile(false);
   std::map<std::string, int64_t> dims = options.getDims();
@@ -170,6 +195,7 @@ void ExplainCommand::run() {
   noteTuning(options.tuning, *fused);
   printKernels(*fused);
   printRemarks(*fused);
+  printUpdates();
 }
 
 void fusec::addExplain(CLI::App &tool) {

@@ -24,6 +24,39 @@ void ModelOptions::addTuning(CLI::App &app) {
       ->type_name("FILE");
 }
 
+void ModelOptions::addAdapters(CLI::App &app) {
+  app.add_option("--adapter", adapters,
+                 "a low-rank update that sessions can replace, by its two "
+                 "weights; 'fusec explain' lists them")
+      ->type_name("NAME=A,B[,SCALE]");
+  app.add_option("--max-rank", maxRank,
+                 "the highest rank of adapters, rounded up to 32 bytes; "
+                 "default: that of the model's weights")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("R");
+}
+
+/// NAME=A,B or NAME=A,B,SCALE.
+std::vector<AdapterRequest> ModelOptions::getAdapters() const {
+  std::vector<AdapterRequest> requests;
+  for (const std::string &text : adapters) {
+    auto [name, rest] = llvm::StringRef(text).split('=');
+    llvm::SmallVector<llvm::StringRef> parts;
+    rest.split(parts, ',');
+    bool good = !name.empty() && (parts.size() == 2 || parts.size() == 3) &&
+                llvm::none_of(parts, [](auto part) { return part.empty(); });
+    if (!good)
+      fail(ExitCode::Usage,
+           "--adapter: expected NAME=A,B or NAME=A,B,SCALE, got '" + text +
+               "'");
+    requests.push_back({name.str(), parts[0].str(), parts[1].str(),
+                        parts.size() == 3 ? parts[2].str() : ""});
+  }
+  if (maxRank && requests.empty())
+    fail(ExitCode::Usage, "--max-rank: expected an --adapter with it");
+  return requests;
+}
+
 void ModelOptions::addTo(CLI::App &app, bool compilesKernels) {
   app.add_option("model", model, "the model, an ONNX file")
       ->required()
@@ -102,6 +135,8 @@ CompileOptions ModelOptions::getOptions() const {
   options.dims = parseDims(dims);
   if (!tuning.empty())
     options.tuning = std::make_shared<TuningFile>(readTuning(tuning));
+  options.adapters = getAdapters();
+  options.maxRank = maxRank;
   for (const std::string &text : constants) {
     auto [name, file] = splitPair("--const", text);
     data::Result<data::Tensor> tensor = data::readNpy(file);

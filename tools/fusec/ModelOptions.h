@@ -17,6 +17,8 @@ public:
   void addTo(CLI::App &app, bool compilesKernels);
   void addArch(CLI::App &app);
   void addTuning(CLI::App &app);
+  /// Those that mark low-rank updates as replaceable.
+  void addAdapters(CLI::App &app);
 
   /// Reads the files of --const; throws Failure.
   CompileOptions getOptions() const;
@@ -30,7 +32,10 @@ public:
   const std::string &getPrecision() const { return precision; }
 
 private:
-  std::vector<std::string> constants, dims, errors;
+  std::vector<AdapterRequest> getAdapters() const;
+
+  std::vector<std::string> constants, dims, errors, adapters;
+  int64_t maxRank = 0;
   std::string numerics = "default", precision = "ieee", gather = "flag", nvrtc;
   bool noFusion = false, noCache = false;
 };

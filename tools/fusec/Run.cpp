@@ -11,6 +11,7 @@ namespace {
 struct RunCommand {
   ModelOptions options;
   TensorOptions tensors;
+  std::vector<std::string> adapters;
   std::string device = "auto";
   int ordinal = 0;
   bool quiet = false;
@@ -20,8 +21,9 @@ struct RunCommand {
 
 private:
   std::string chooseDevice() const;
+  std::vector<UpdateFile> getAdapters() const;
   void runOnReference();
-  void runOnDevice();
+  void runOnDevice(const std::vector<UpdateFile> &files);
 };
 } // namespace
 
@@ -34,6 +36,10 @@ void RunCommand::addTo(CLI::App &app) {
   app.add_option("--device", device,
                  "auto, cuda or reference (on the CPU; ONNX models only)")
       ->check(CLI::IsMember({"auto", "cuda", "reference"}));
+  app.add_option("--adapter", adapters,
+                 "values for an adapter of the bundle, from a safetensors file "
+                 "with lora_A and lora_B of one layer; others are then zero")
+      ->type_name("NAME=FILE[,SCALE]");
   app.add_option("--gpu", ordinal, "which device")->type_name("N");
   app.add_flag("-q,--quiet", quiet, "nothing on stderr but errors");
 }
@@ -55,6 +61,30 @@ std::string RunCommand::chooseDevice() const {
   return "reference";
 }
 
+std::vector<UpdateFile> RunCommand::getAdapters() const {
+  std::vector<UpdateFile> files;
+  for (const std::string &text : adapters) {
+    auto [name, rest] = llvm::StringRef(text).split('=');
+    auto [file, scaleText] = rest.rsplit(',');
+    UpdateFile update;
+    // A file's name may have a comma of its own.
+    if (scaleText.empty() || scaleText.getAsDouble(update.scale))
+      file = rest;
+    if (name.empty() || file.empty())
+      fail(ExitCode::Usage, "--adapter: expected NAME=FILE or "
+                            "NAME=FILE,SCALE, got '" +
+                                text + "'");
+    update.name = name.str();
+    update.path = file.str();
+    files.push_back(std::move(update));
+  }
+  if (!files.empty() && !isBundle(options.model))
+    fail(ExitCode::Usage,
+         options.model + ": expected a bundle for --adapter, got a model; "
+                         "compile it with --adapter=NAME=A,B first");
+  return files;
+}
+
 void RunCommand::runOnReference() {
   std::unique_ptr<Compilation> compilation =
       importModel(options.model, options.getOptions());
@@ -64,11 +94,13 @@ void RunCommand::runOnReference() {
                                         options.getDims()));
 }
 
-void RunCommand::runOnDevice() {
+void RunCommand::runOnDevice(const std::vector<UpdateFile> &files) {
   LoadedModel loaded(options, ordinal, quiet);
   Interface interface = loaded.getInterface();
   std::vector<data::Tensor> inputs = tensors.read(interface);
   DeviceRun deviceRun(loaded.getModel(), loaded.getDevice());
+  if (!files.empty())
+    deviceRun.setAdapter(Adapter::load(loaded.getModel(), files));
   Dims dims;
   if (!loaded.getCompilation())
     for (const auto &[name, size] : options.getDims())
@@ -85,8 +117,9 @@ void RunCommand::runOnDevice() {
 }
 
 void RunCommand::run() {
+  std::vector<UpdateFile> files = getAdapters();
   if (chooseDevice() == "cuda")
-    runOnDevice();
+    runOnDevice(files);
   else
     runOnReference();
 }
@@ -95,5 +128,7 @@ void fusec::addRun(CLI::App &tool) {
   addCommand<RunCommand>(
       tool, "run", "Runs a bundle or a model.",
       "  fusec run model.fusec --input dense=d.npy --output prob=p.npy\n"
+      "  fusec run model.fusec --adapter up=lora.safetensors,0.5 --input "
+      "x=x.npy\n"
       "  fusec run model.onnx --device=reference --input all.npz\n");
 }

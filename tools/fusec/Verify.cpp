@@ -47,6 +47,7 @@ private:
 
 void VerifyCommand::addTo(CLI::App &app) {
   options.addTo(app, /*compilesKernels=*/true);
+  options.addAdapters(app);
   tensors.addInputs(app);
   app.add_option("--data", dataFile, "inputs and expected outputs, by name")
       ->type_name("FILE.npz");

@@ -31,7 +31,7 @@ extern "C" {
 #endif
 
 /* The version of this header: 1000 * major + minor. */
-#define FUSEC_API_VERSION 2
+#define FUSEC_API_VERSION 3
 /* That of the library in use. */
 FUSEC_API uint32_t fusec_api_version(void);
 
@@ -99,6 +99,7 @@ typedef struct fusec_dim {
 
 typedef struct fusec_model fusec_model;
 typedef struct fusec_session fusec_session;
+typedef struct fusec_adapter fusec_adapter;
 
 /* ---- models ---- */
 
@@ -171,6 +172,72 @@ FUSEC_API fusec_status fusec_model_arena_size(const fusec_model *model,
                                               size_t dim_count, uint64_t *bytes,
                                               char *message, size_t capacity);
 
+/* ---- adapters (since version 3) ---- */
+
+/* A low-rank update `x w + (x a) b` of the model whose factors were marked as
+ * replaceable when it was compiled. The pointer lives as long as the model. */
+typedef struct fusec_adapter_info {
+  size_t struct_size;
+  const char *name;
+  fusec_dtype dtype; /* of the factors as they are kept */
+  int32_t reserved;
+  int64_t rank; /* the most that an adapter may have */
+  int64_t k;    /* a is [k, r] */
+  int64_t n;    /* b is [r, n] */
+} fusec_adapter_info;
+
+FUSEC_API uint32_t fusec_model_adapter_count(const fusec_model *model);
+/* In ascending order of names. `info->struct_size` must be set. */
+FUSEC_API fusec_status fusec_model_adapter_info(const fusec_model *model,
+                                                uint32_t index,
+                                                fusec_adapter_info *info,
+                                                char *message, size_t capacity);
+
+/* Values for one of them: `scale * (x a) b`. The tensors are dense, in memory
+ * of the host or of the model's device, in fp16, bf16 or fp32, and are read
+ * during the call; writes to device memory have ended. The scale becomes part
+ * of b: each product is rounded to fp32, then to the kept type. */
+typedef struct fusec_update {
+  size_t struct_size;
+  const char *name;
+  const fusec_tensor *a;
+  const fusec_tensor *b;
+  double scale;
+  int32_t transposed; /* 0: a is [k, r], b is [r, n]; 1: a is [r, k], b is
+                       * [n, r], as weights of linear layers are */
+} fusec_update;
+
+/* The same from a safetensors file as PEFT writes it: the tensors
+ * `<layer>.lora_A.weight` [r, k] and `<layer>.lora_B.weight` [n, r]. */
+typedef struct fusec_update_file {
+  size_t struct_size;
+  const char *name;
+  const char *path;
+  const char *layer; /* all of the layer's name, or what follows a dot in it;
+                      * null: as `name`, else the only layer of the file */
+  double scale;      /* lora_alpha / r, which is not in the file */
+} fusec_update_file;
+
+/* An adapter is one set of values for all adapters of a model, packed in device
+ * memory, immutable, and usable from any number of threads. Adapters that no
+ * update names are zero. The elements of `updates` are as far apart as the
+ * first one's struct_size says. */
+FUSEC_API fusec_status fusec_adapter_create(const fusec_model *model,
+                                            const fusec_update *updates,
+                                            size_t count,
+                                            fusec_adapter **adapter,
+                                            char *message, size_t capacity);
+FUSEC_API fusec_status fusec_adapter_load(const fusec_model *model,
+                                          const fusec_update_file *files,
+                                          size_t count, fusec_adapter **adapter,
+                                          char *message, size_t capacity);
+/* The values that the model was compiled with, which sessions begin with. */
+FUSEC_API fusec_status fusec_adapter_own(const fusec_model *model,
+                                         fusec_adapter **adapter, char *message,
+                                         size_t capacity);
+/* The copies that sessions enqueued from it have ended. */
+FUSEC_API void fusec_adapter_free(fusec_adapter *adapter);
+
 /* ---- sessions ---- */
 
 FUSEC_API fusec_status fusec_session_create(const fusec_model *model,
@@ -236,6 +303,14 @@ FUSEC_API fusec_status fusec_session_output_sizes(const fusec_session *session,
  * Allocates nothing and synchronises nothing; may be captured. */
 FUSEC_API fusec_status fusec_session_run(fusec_session *session, void *stream,
                                          char *message, size_t capacity);
+/* Enqueues one copy of the adapter's values into the session's own; runs that
+ * are enqueued on the stream afterwards use them. Null: zeros, so that updates
+ * add nothing. Allocates nothing and synchronises nothing; prepared runs and
+ * graphs stay as they are. */
+FUSEC_API fusec_status fusec_session_set_adapter(fusec_session *session,
+                                                 const fusec_adapter *adapter,
+                                                 void *stream, char *message,
+                                                 size_t capacity);
 /* Kernels that the last run launched. */
 FUSEC_API uint32_t fusec_session_launch_count(const fusec_session *session);
 /* 1 if the last run replayed a graph, else 0. */

@@ -107,6 +107,13 @@ struct LoadOptions {
   std::string driver; // empty: $FUSEC_DRIVER, else libcuda.so.1
 };
 
+// A low-rank update of a model that sessions can replace.
+struct AdapterInfo {
+  std::string name;
+  fusec_dtype dtype;
+  int64_t rank, k, n;
+};
+
 class Session;
 
 // A loaded bundle: immutable, cheap to copy, shared by threads.
@@ -157,6 +164,19 @@ public:
   std::vector<int64_t> outputSizes(uint32_t index, const Dims &dims) const;
   uint64_t arenaSize(const Dims &dims) const;
 
+  std::vector<AdapterInfo> adapters() const {
+    std::vector<AdapterInfo> all;
+    for (uint32_t i = 0; i != fusec_model_adapter_count(handle()); ++i) {
+      fusec_adapter_info info = {};
+      info.struct_size = sizeof(info);
+      detail::call([&](char *message, size_t capacity) {
+        return fusec_model_adapter_info(handle(), i, &info, message, capacity);
+      });
+      all.push_back({info.name, info.dtype, info.rank, info.k, info.n});
+    }
+    return all;
+  }
+
   fusec_model *handle() const { return model.get(); }
 
 private:
@@ -199,6 +219,90 @@ inline std::vector<fusec_dim> toNative(const Dims &dims) {
   return native;
 }
 } // namespace detail
+
+// Values for one low-rank update: `scale * (x a) b`, a [k, r] and b [r, n], or
+// where they are weights of linear layers a [r, k] and b [n, r].
+struct Update {
+  std::string name;
+  Tensor a, b;
+  double scale = 1;
+  bool transposed = false;
+};
+
+// The same from a safetensors file as PEFT writes it. `layer` is a layer's name
+// or its end; empty: as `name`, else the only layer of the file.
+struct UpdateFile {
+  std::string name, path;
+  double scale = 1; // lora_alpha / r
+  std::string layer = {};
+};
+
+// Values for all adapters of a model: immutable, cheap to copy, shared by
+// threads. Synchronise the streams of its copies before the last one goes.
+class Adapter {
+public:
+  // Adapters that no update names are zero.
+  static Adapter create(const Model &model,
+                        const std::vector<Update> &updates) {
+    std::vector<fusec_tensor> tensors;
+    for (const Update &update : updates) {
+      tensors.push_back(update.a.view());
+      tensors.push_back(update.b.view());
+    }
+    std::vector<fusec_update> native;
+    for (size_t i = 0; i != updates.size(); ++i) {
+      fusec_update update = {};
+      update.struct_size = sizeof(update);
+      update.name = updates[i].name.c_str();
+      update.a = &tensors[2 * i];
+      update.b = &tensors[2 * i + 1];
+      update.scale = updates[i].scale;
+      update.transposed = updates[i].transposed ? 1 : 0;
+      native.push_back(update);
+    }
+    fusec_adapter *made = nullptr;
+    detail::call([&](char *message, size_t capacity) {
+      return fusec_adapter_create(model.handle(), native.data(), native.size(),
+                                  &made, message, capacity);
+    });
+    return Adapter(made);
+  }
+  static Adapter load(const Model &model,
+                      const std::vector<UpdateFile> &files) {
+    std::vector<fusec_update_file> native;
+    for (const UpdateFile &file : files) {
+      fusec_update_file update = {};
+      update.struct_size = sizeof(update);
+      update.name = file.name.c_str();
+      update.path = file.path.c_str();
+      update.layer = file.layer.empty() ? nullptr : file.layer.c_str();
+      update.scale = file.scale;
+      native.push_back(update);
+    }
+    fusec_adapter *made = nullptr;
+    detail::call([&](char *message, size_t capacity) {
+      return fusec_adapter_load(model.handle(), native.data(), native.size(),
+                                &made, message, capacity);
+    });
+    return Adapter(made);
+  }
+  // The values that the model was compiled with.
+  static Adapter own(const Model &model) {
+    fusec_adapter *made = nullptr;
+    detail::call([&](char *message, size_t capacity) {
+      return fusec_adapter_own(model.handle(), &made, message, capacity);
+    });
+    return Adapter(made);
+  }
+
+  fusec_adapter *handle() const { return adapter.get(); }
+
+private:
+  explicit Adapter(fusec_adapter *adapter)
+      : adapter(adapter, fusec_adapter_free) {}
+
+  std::shared_ptr<fusec_adapter> adapter;
+};
 
 // Runs of a model, one at a time. Synchronise the streams of its runs before it
 // goes.
@@ -271,6 +375,20 @@ public:
   void run(void *stream = nullptr) {
     detail::call([&](char *message, size_t capacity) {
       return fusec_session_run(handle(), stream, message, capacity);
+    });
+  }
+  // Enqueues one copy; runs enqueued on the stream afterwards use the adapter.
+  void setAdapter(const Adapter &adapter, void *stream = nullptr) {
+    detail::call([&](char *message, size_t capacity) {
+      return fusec_session_set_adapter(handle(), adapter.handle(), stream,
+                                       message, capacity);
+    });
+  }
+  // The same with zeros: updates add nothing.
+  void clearAdapter(void *stream = nullptr) {
+    detail::call([&](char *message, size_t capacity) {
+      return fusec_session_set_adapter(handle(), nullptr, stream, message,
+                                       capacity);
     });
   }
   uint32_t launchCount() const { return fusec_session_launch_count(handle()); }

@@ -73,3 +73,18 @@ TEST_F(AllocationTest, RunAllocatesNothing) {
     fake->record = true;
   }
 }
+
+TEST_F(AllocationTest, SetAdapterAllocatesNothing) {
+  Model model = load(addAdapter);
+  Session session(model);
+  Adapter own = Adapter::own(model);
+  fake->record = false;
+  for (const fusec_adapter *adapter : {own.handle(), (fusec_adapter *)nullptr})
+    EXPECT_EQ(countIn([&] {
+                ASSERT_EQ(fusec_session_set_adapter(session.handle(), adapter,
+                                                    nullptr, nullptr, 0),
+                          FUSEC_OK);
+              }),
+              0);
+  fake->record = true;
+}

@@ -70,6 +70,12 @@ void execute(FakeLaunch launch) {
   state().launches.push_back(std::move(launch));
 }
 
+static void recordCopy(FakeCopy copy) {
+  std::lock_guard<std::mutex> lock(state().mutex);
+  if (state().record)
+    state().copies.push_back(copy);
+}
+
 extern "C" {
 FakeState *fusecFakeState() {
   static FakeState state;
@@ -227,8 +233,18 @@ Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void *from, size_t size,
 Result cuMemcpyDtoHAsync_v2(void *to, DevicePointer from, size_t size, Stream) {
   return cuMemcpyDtoH_v2(to, from, size);
 }
+Result cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t size,
+                            Stream stream) {
+  ENTER("cuMemcpyDtoDAsync", true)
+  recordCopy({to, from, size, stream});
+  std::memcpy(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from),
+              size);
+  return success;
+}
 Result cuMemsetD8Async(DevicePointer to, unsigned char byte, size_t size,
-                       Stream) {
+                       Stream stream) {
+  ENTER("cuMemsetD8Async", true)
+  recordCopy({to, 0, size, stream});
   std::memset(reinterpret_cast<void *>(to), byte, size);
   return success;
 }

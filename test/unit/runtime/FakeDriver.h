@@ -36,6 +36,13 @@ struct FakeMap {
   int swizzle;
 };
 
+// A copy from device to device, or (from 0) memory that is set.
+struct FakeCopy {
+  uint64_t to, from;
+  size_t size;
+  void *stream;
+};
+
 struct FakeState {
   std::mutex mutex;
   int driverVersion = 13000;
@@ -55,6 +62,7 @@ struct FakeState {
   std::map<std::string, int> calls;
   std::vector<FakeLaunch> launches;
   std::vector<FakeMap> maps;
+  std::vector<FakeCopy> copies;
   int liveAllocations = 0, liveModules = 0, liveContexts = 0,
       pushedContexts = 0;
   int liveStreams = 0, liveGraphs = 0, liveGraphExecs = 0;

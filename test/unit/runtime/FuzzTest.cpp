@@ -44,7 +44,12 @@ protected:
     TimeLimit limit(text);
     std::vector<uint8_t> file = replaceManifest(text);
     try {
-      Session session(Model::loadMemory(file.data(), file.size(), options()));
+      Model model = Model::loadMemory(file.data(), file.size(), options());
+      Session session(model);
+      if (!model.adapters().empty()) {
+        session.setAdapter(Adapter::own(model));
+        session.setAdapter(Adapter::create(model, {}));
+      }
       tensors->bind(session, 100);
       bool graph = (ran + refused) % 2 == 0;
       session.prepare({}, nullptr, 0, graph ? FUSEC_GRAPH_ON : FUSEC_GRAPH_OFF);
@@ -61,6 +66,12 @@ protected:
           message.find("launching") == 0 || message.find("cuGraphLaunch") == 0;
       ++(launched ? ran : refused);
     }
+  }
+
+  static std::string adapterManifest() {
+    format::Manifest manifest = makeManifest();
+    addAdapter(manifest);
+    return format::writeManifest(manifest);
   }
 
   std::string json = format::writeManifest(makeManifest());
@@ -84,8 +95,8 @@ TEST_F(ManifestFuzzTest, ChangedNumbersAreRefusedOrHarmless) {
                            "18446744073709551615",
                            "\"batch\"",
                            "\"n\""};
-  for (int round = 0; round != 2000; ++round) {
-    std::string text = json;
+  for (int round = 0; round != 3000; ++round) {
+    std::string text = round < 2000 ? json : adapterManifest();
     size_t start = random() % text.size();
     start = text.find_first_of("0123456789", start);
     if (start == std::string::npos)

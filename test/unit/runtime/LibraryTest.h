@@ -47,6 +47,7 @@ protected:
     fake->calls.clear();
     fake->launches.clear();
     fake->maps.clear();
+    fake->copies.clear();
   }
   void failNext(const std::string &call, int code, int at = 1) {
     fake->failCall = call;

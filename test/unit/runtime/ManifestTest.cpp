@@ -92,7 +92,7 @@ TEST(Manifest, TextErrors) {
                 .find("grid[0]: expected an operator"),
             std::string::npos);
   EXPECT_NE(
-      textRefusal("\"minor\":1", "\"minor\":2").find("expected version 0.1"),
+      textRefusal("\"minor\":2", "\"minor\":3").find("expected version 0.2"),
       std::string::npos);
   std::string deep = std::string(100000, '[');
   EXPECT_NE(textRefusal("[\"batch\",\"n\"]", deep).find("nested"),
@@ -135,6 +135,62 @@ TEST(Manifest, Weights) {
               hopper(m).weights[1].size = UINT64_MAX;
             }).find("exceeds 64 bits"),
             std::string::npos);
+}
+
+TEST(Manifest, Adapters) {
+  auto refuse = [](const Edit &edit) {
+    return refusal([&](Manifest &m) {
+      addAdapter(m);
+      edit(m);
+    });
+  };
+  EXPECT_EQ(refuse([](Manifest &m) { hopper(m).weights[1].adapter = ""; }),
+            "plans[1].weights: adapter 'up': expected a part a and a part b, "
+            "found one of them");
+  EXPECT_EQ(refuse([](Manifest &m) {
+              hopper(m).weights[1].part = AdapterPart::A;
+            }),
+            "plans[1].weights[1].adapter: adapter 'up' has this part already, "
+            "in weight 'w'");
+  EXPECT_EQ(refuse([](Manifest &m) { hopper(m).weights[1].sizes = {1, 2}; }),
+            "plans[1].weights: adapter 'up': expected parts of one rank and "
+            "type, found 2 and 1, f32 and f32");
+  EXPECT_EQ(refuse([](Manifest &m) { hopper(m).weights[0].sizes = {2, 3}; }),
+            "plans[1].weights[0].size: expected the bytes of all elements, "
+            "found 16");
+  EXPECT_EQ(refuse([](Manifest &m) {
+              hopper(m).weights[0].sizes = {INT64_MAX, INT64_MAX};
+            }),
+            "plans[1].weights[0].size: expected the bytes of all elements, "
+            "found 16");
+  EXPECT_EQ(refuse([](Manifest &m) { hopper(m).weights[0].sizes = {4}; }),
+            "plans[1].weights[0].sizes: expected two sizes, found 1");
+  EXPECT_EQ(refuse([](Manifest &m) {
+              hopper(m).weights[0].dtype = DType::I32;
+            }),
+            "plans[1].weights[0].dtype: expected f16, bf16 or f32, found i32");
+  EXPECT_EQ(refuse([](Manifest &m) { hopper(m).weights[0].replaceable = false; }),
+            "plans[1].weights[0].replaceable: expected true, as of every "
+            "adapter");
+  EXPECT_EQ(refuse([](Manifest &m) { m.minor = 1; }),
+            "plans[0].weights[0].adapter: expected format 0.2 or later");
+  Manifest good = makeManifest();
+  addAdapter(good);
+  Manifest parsed;
+  std::string error;
+  ASSERT_TRUE(parseManifest(writeManifest(good), parsed, error)) << error;
+  EXPECT_EQ(parsed.plans[1].weights[1].adapter, "up");
+  EXPECT_EQ(parsed.plans[1].weights[1].part, AdapterPart::B);
+  EXPECT_EQ(parsed.plans[1].weights[1].rank(), 2);
+  EXPECT_EQ(parsed.plans[1].weights[1].width(), 1);
+}
+
+TEST(Manifest, PreviousMinorVersion) {
+  Manifest manifest = makeManifest();
+  manifest.minor = formatMinor - 1;
+  Manifest parsed;
+  std::string error;
+  EXPECT_TRUE(parseManifest(writeManifest(manifest), parsed, error)) << error;
 }
 
 TEST(Manifest, Steps) {

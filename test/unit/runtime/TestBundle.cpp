@@ -143,6 +143,17 @@ Manifest makeManifest() {
   return manifest;
 }
 
+void addAdapter(Manifest &manifest) {
+  for (Plan &plan : manifest.plans)
+    for (size_t i : {0, 1}) {
+      Weight &weight = plan.weights[i];
+      weight.replaceable = true;
+      weight.adapter = "up";
+      weight.part = i == 0 ? AdapterPart::A : AdapterPart::B;
+      weight.sizes = {2, i == 0 ? 2 : 1};
+    }
+}
+
 std::vector<uint8_t> makeBundle(const Edit &edit, uint64_t weightsSize) {
   Manifest manifest = makeManifest();
   if (edit)

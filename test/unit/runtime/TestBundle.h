@@ -22,6 +22,10 @@ format::Manifest makeManifest();
 // Edits the manifest before it is written.
 using Edit = std::function<void(format::Manifest &)>;
 
+// Makes the weights w and v the factors of an adapter "up": a is [2, 2] and b
+// is [2, 1], of which the rank is the common 2.
+void addAdapter(format::Manifest &manifest);
+
 // The bytes of the bundle, with zeros behind the weights where they are to be
 // more; fails the test if it cannot be written.
 std::vector<uint8_t> makeBundle(const Edit &edit = nullptr,
