@@ -114,12 +114,11 @@ void Suite::compileAll(llvm::MutableArrayRef<Job> jobs) {
       continue;
     // A batch with a bad kernel is compiled again case by case, mostly from the
     // cache, to tell whose it is.
-    llvm::Error error = images
-                            ? job.compilation->addImages(
-                                  {images->begin() + job.firstRequest,
-                                   images->begin() + job.firstRequest +
-                                       job.requests})
-                            : job.compilation->compile(compiler);
+    llvm::Error error =
+        images ? job.compilation->addImages(
+                     {images->begin() + job.firstRequest,
+                      images->begin() + job.firstRequest + job.requests})
+               : job.compilation->compile(compiler);
     if (error)
       job.verdict = fromError(std::move(error));
   }

@@ -97,8 +97,8 @@ std::unique_ptr<Compilation> compile(const std::string &program,
 }
 
 std::vector<float> evaluate(Operation *op) {
-  reference::Tensor x = reference::Tensor::allocate(
-      Float32Type::get(op->getContext()), {2, 8});
+  reference::Tensor x =
+      reference::Tensor::allocate(Float32Type::get(op->getContext()), {2, 8});
   std::vector<float> inputs(16);
   for (size_t i = 0; i != inputs.size(); ++i)
     inputs[i] = (i * 7 % 16) / 4.0f - 2;
@@ -106,9 +106,8 @@ std::vector<float> evaluate(Operation *op) {
   auto result = isa<PlanOp>(op) ? reference::evaluate(cast<PlanOp>(op), {x})
                                 : reference::evaluate(cast<ModelOp>(op), {x});
   EXPECT_TRUE(succeeded(result));
-  return succeeded(result)
-             ? reference::loadAll<float>(result->outputs[0])
-             : std::vector<float>();
+  return succeeded(result) ? reference::loadAll<float>(result->outputs[0])
+                           : std::vector<float>();
 }
 
 class AdapterForms
@@ -119,8 +118,7 @@ TEST_P(AdapterForms, ReplacedValuesAreThoseOfTheModelWithThem) {
   auto program = GetParam();
   // Rank 3 of the model, 5 of the adapter; both are padded to 8.
   auto marked = compile(program(3, 3), 8), other = compile(program(7, 5), 8);
-  std::vector<float> expected =
-      evaluate(compile(program(7, 5), 0)->getModel());
+  std::vector<float> expected = evaluate(compile(program(7, 5), 0)->getModel());
   EXPECT_EQ(evaluate(other->getModel()), expected);
   EXPECT_EQ(evaluate(marked->getModel()),
             evaluate(compile(program(3, 3), 0)->getModel()));

@@ -39,9 +39,8 @@ struct SpillTest : testing::Test {
     MLIRContext *context = &compilation->getContext();
     getStep(*compilation)
         .setVariantsAttr(ArrayAttr::get(
-            context,
-            {VariantAttr::get(context, {}, getSimt(context, 256, 16), nullptr,
-                              alternatives(context))}));
+            context, {VariantAttr::get(context, {}, getSimt(context, 256, 16),
+                                       nullptr, alternatives(context))}));
     return compilation;
   }
   static Attribute getSimt(MLIRContext *context, int64_t tile, int64_t each) {
@@ -60,13 +59,12 @@ struct SpillTest : testing::Test {
 
 TEST_F(SpillTest, takesTheNextSchedule) {
   auto compilation = plan([](MLIRContext *context) {
-    return llvm::SmallVector<CandidateAttr>{CandidateAttr::get(
-        context, getSimt(context, 64, 4), EstimateAttr())};
+    return llvm::SmallVector<CandidateAttr>{
+        CandidateAttr::get(context, getSimt(context, 64, 4), EstimateAttr())};
   });
   llvm::cantFail(compilation->compile(*compiler));
   auto variant = cast<VariantAttr>(getStep(*compilation).getVariants()[0]);
-  EXPECT_EQ(variant.getSchedule(),
-            getSimt(&compilation->getContext(), 64, 4));
+  EXPECT_EQ(variant.getSchedule(), getSimt(&compilation->getContext(), 64, 4));
   EXPECT_EQ(compilation->getWarnings().size(), 1u);
   ASSERT_EQ(compilation->getImages().size(), 1u);
   EXPECT_FALSE(compilation->getImages()[0]->spills());
@@ -85,11 +83,10 @@ TEST_F(SpillTest, keepsTheLastSchedule) {
 TEST_F(SpillTest, isAnErrorWhereAsked) {
   options.refuseSpills = true;
   auto compilation = plan([](MLIRContext *context) {
-    return llvm::SmallVector<CandidateAttr>{CandidateAttr::get(
-        context, getSimt(context, 64, 4), EstimateAttr())};
+    return llvm::SmallVector<CandidateAttr>{
+        CandidateAttr::get(context, getSimt(context, 64, 4), EstimateAttr())};
   });
   llvm::Error error = compilation->compile(*compiler);
   ASSERT_TRUE(bool(error));
-  EXPECT_NE(llvm::toString(std::move(error)).find("spills"),
-            std::string::npos);
+  EXPECT_NE(llvm::toString(std::move(error)).find("spills"), std::string::npos);
 }

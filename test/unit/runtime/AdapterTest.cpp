@@ -16,7 +16,8 @@ namespace {
 // tensor map of a.
 class AdapterTest : public LibraryTest {
 protected:
-  static Tensor host(void *data, fusec_dtype dtype, std::vector<int64_t> sizes) {
+  static Tensor host(void *data, fusec_dtype dtype,
+                     std::vector<int64_t> sizes) {
     return Tensor(data, dtype, std::move(sizes))
         .setDeviceType(FUSEC_DEVICE_CPU);
   }
@@ -202,27 +203,28 @@ TEST_F(AdapterTest, Errors) {
   EXPECT_EQ(createError(model, {{"up", host(a, FUSEC_I32, {2, 2}), goodB}}),
             "adapter 'up': a: expected element type f16, bf16 or f32, found "
             "i32");
-  EXPECT_EQ(createError(model, {{"up", host(nullptr, FUSEC_F32, {2, 2}),
-                                 goodB}}),
-            "adapter 'up': a: expected 16 bytes, found a null pointer");
+  EXPECT_EQ(
+      createError(model, {{"up", host(nullptr, FUSEC_F32, {2, 2}), goodB}}),
+      "adapter 'up': a: expected 16 bytes, found a null pointer");
   EXPECT_EQ(createError(model, {{"up", good, goodB, NAN}}),
             "adapter 'up': expected a finite scale");
-  EXPECT_EQ(createError(model,
-                        {{"up", Tensor(a, FUSEC_F32, {2, 2}, 1), goodB}}),
-            "adapter 'up': a: expected memory of the host or of cuda:0, found "
-            "cuda:1");
+  EXPECT_EQ(
+      createError(model, {{"up", Tensor(a, FUSEC_F32, {2, 2}, 1), goodB}}),
+      "adapter 'up': a: expected memory of the host or of cuda:0, found "
+      "cuda:1");
 
   Session session(model);
   Adapter foreign = Adapter::own(other);
-  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT,
-                      [&] { session.setAdapter(foreign); }),
-            "expected an adapter that was made for this session's model");
+  EXPECT_EQ(
+      messageOf(FUSEC_INVALID_ARGUMENT, [&] { session.setAdapter(foreign); }),
+      "expected an adapter that was made for this session's model");
   Session without(plain);
   EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT, [&] { without.clearAdapter(); }),
             "the model has no adapters: compile it with --adapter");
   messageOf(FUSEC_INVALID_ARGUMENT, [&] { Adapter::own(plain); });
   failNext("cuMemcpyDtoDAsync", 719);
-  messageOf(FUSEC_DRIVER_ERROR, [&] { session.setAdapter(Adapter::own(model)); });
+  messageOf(FUSEC_DRIVER_ERROR,
+            [&] { session.setAdapter(Adapter::own(model)); });
   failNext("cuMemAlloc", 2);
   messageOf(FUSEC_OUT_OF_MEMORY, [&] { Adapter::create(model, {}); });
 

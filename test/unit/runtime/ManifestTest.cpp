@@ -147,15 +147,18 @@ TEST(Manifest, Adapters) {
   EXPECT_EQ(refuse([](Manifest &m) { hopper(m).weights[1].adapter = ""; }),
             "plans[1].weights: adapter 'up': expected a part a and a part b, "
             "found one of them");
+  EXPECT_EQ(
+      refuse([](Manifest &m) { hopper(m).weights[1].part = AdapterPart::A; }),
+      "plans[1].weights[1].adapter: adapter 'up' has this part already, "
+      "in weight 'w'");
   EXPECT_EQ(refuse([](Manifest &m) {
-              hopper(m).weights[1].part = AdapterPart::A;
+              hopper(m).weights[1].sizes = {1, 2};
             }),
-            "plans[1].weights[1].adapter: adapter 'up' has this part already, "
-            "in weight 'w'");
-  EXPECT_EQ(refuse([](Manifest &m) { hopper(m).weights[1].sizes = {1, 2}; }),
             "plans[1].weights: adapter 'up': expected parts of one rank and "
             "type, found 2 and 1, f32 and f32");
-  EXPECT_EQ(refuse([](Manifest &m) { hopper(m).weights[0].sizes = {2, 3}; }),
+  EXPECT_EQ(refuse([](Manifest &m) {
+              hopper(m).weights[0].sizes = {2, 3};
+            }),
             "plans[1].weights[0].size: expected the bytes of all elements, "
             "found 16");
   EXPECT_EQ(refuse([](Manifest &m) {
@@ -165,13 +168,13 @@ TEST(Manifest, Adapters) {
             "found 16");
   EXPECT_EQ(refuse([](Manifest &m) { hopper(m).weights[0].sizes = {4}; }),
             "plans[1].weights[0].sizes: expected two sizes, found 1");
-  EXPECT_EQ(refuse([](Manifest &m) {
-              hopper(m).weights[0].dtype = DType::I32;
-            }),
-            "plans[1].weights[0].dtype: expected f16, bf16 or f32, found i32");
-  EXPECT_EQ(refuse([](Manifest &m) { hopper(m).weights[0].replaceable = false; }),
-            "plans[1].weights[0].replaceable: expected true, as of every "
-            "adapter");
+  EXPECT_EQ(
+      refuse([](Manifest &m) { hopper(m).weights[0].dtype = DType::I32; }),
+      "plans[1].weights[0].dtype: expected f16, bf16 or f32, found i32");
+  EXPECT_EQ(
+      refuse([](Manifest &m) { hopper(m).weights[0].replaceable = false; }),
+      "plans[1].weights[0].replaceable: expected true, as of every "
+      "adapter");
   EXPECT_EQ(refuse([](Manifest &m) { m.minor = 1; }),
             "plans[0].weights[0].adapter: expected format 0.2 or later");
   Manifest good = makeManifest();

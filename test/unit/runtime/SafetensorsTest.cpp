@@ -57,8 +57,9 @@ protected:
                         fusec_status status = FUSEC_MALFORMED,
                         const std::string &layer = "") {
     write(bytes);
-    std::string message = messageOf(
-        status, [&] { Adapter::load(model, {{"up", path, 1, layer}}); });
+    std::string message = messageOf(status, [&] {
+      Adapter::load(model, {{"up", path, 1, layer}});
+    });
     EXPECT_EQ(message.find(path + ": "), 0u) << message;
     return message.substr(std::min(message.size(), path.size() + 2));
   }
@@ -110,13 +111,13 @@ TEST_F(SafetensorsTest, ChoosesTheLayer) {
   EXPECT_EQ(loadError(model, makeFile("{}", ""), FUSEC_INVALID_ARGUMENT),
             "adapter 'up': expected tensors named '<layer>.lora_A.weight', "
             "found none");
-  EXPECT_EQ(loadError(model,
-                      makeFile("{" + entry("q.lora_A.weight", "[2,2]", 0, 16) +
-                                   "}",
-                               std::string(16, 0)),
-                      FUSEC_INVALID_ARGUMENT),
-            "adapter 'up': there is 'q.lora_A.weight', but no "
-            "'q.lora_B.weight'");
+  EXPECT_EQ(
+      loadError(model,
+                makeFile("{" + entry("q.lora_A.weight", "[2,2]", 0, 16) + "}",
+                         std::string(16, 0)),
+                FUSEC_INVALID_ARGUMENT),
+      "adapter 'up': there is 'q.lora_A.weight', but no "
+      "'q.lora_B.weight'");
   EXPECT_EQ(
       loadError(model,
                 makeFile("{" + entry("q.lora_A.weight", "[2]", 0, 16, "I64") +
@@ -147,8 +148,9 @@ TEST_F(SafetensorsTest, MalformedFiles) {
   EXPECT_EQ(headerError(model, std::string(1000000, '['))
                 .find("the header: expected at most 8 nested values"),
             0u);
-  EXPECT_EQ(headerError(model, "{" + entry("t", "[1]", 0, 4) + "," +
-                                   entry("t", "[1]", 0, 4) + "}",
+  EXPECT_EQ(headerError(model,
+                        "{" + entry("t", "[1]", 0, 4) + "," +
+                            entry("t", "[1]", 0, 4) + "}",
                         "1234"),
             "the header: 't' occurs twice");
   EXPECT_EQ(headerError(model, "{\"t\":3}"),
@@ -159,9 +161,8 @@ TEST_F(SafetensorsTest, MalformedFiles) {
             "tensor 't': shape: expected an integer of at least 0, found -1");
   EXPECT_EQ(headerError(model, "{" + entry("t", "[1.5]", 0, 4) + "}"),
             "tensor 't': shape: expected an integer of at least 0, found 1.5");
-  EXPECT_EQ(headerError(model, "{" + entry("t",
-                                           "[4294967296,4294967296]", 0, 4) +
-                                   "}"),
+  EXPECT_EQ(headerError(
+                model, "{" + entry("t", "[4294967296,4294967296]", 0, 4) + "}"),
             "tensor 't': its bytes exceed 64 bits");
   EXPECT_EQ(headerError(model, "{" + entry("t", "[1]", 0, 4) + "}"),
             "tensor 't': data_offsets: expected a range within the file's 0 "
@@ -171,11 +172,11 @@ TEST_F(SafetensorsTest, MalformedFiles) {
             "bytes of data, found [4, 0]");
   EXPECT_EQ(headerError(model, "{" + entry("t", "[2]", 0, 4) + "}", "1234"),
             "tensor 't': expected 8 bytes by its dtype and shape, found 4");
-  EXPECT_EQ(headerError(model, "{" + entry("t", "[1]", 0, 4) + "}",
-                        "12345678"),
+  EXPECT_EQ(headerError(model, "{" + entry("t", "[1]", 0, 4) + "}", "12345678"),
             "no tensor has the bytes from 4");
-  EXPECT_EQ(headerError(model, "{" + entry("t", "[1]", 0, 4) + "," +
-                                   entry("u", "[1]", 2, 6) + "}",
+  EXPECT_EQ(headerError(model,
+                        "{" + entry("t", "[1]", 0, 4) + "," +
+                            entry("u", "[1]", 2, 6) + "}",
                         "123456"),
             "tensors overlap at byte 2");
 }
