@@ -46,8 +46,8 @@ Compilation::import(llvm::function_ref<FailureOr<OwningOpRef<ModuleOp>>(
 /// become others.
 llvm::Error Compilation::markAdapters() {
   onnx::ProblemList problems;
-  for (AdapterProblem &found : fusec::markAdapters(
-           getModel(), options.adapters, options.maxRank)) {
+  for (AdapterProblem &found :
+       fusec::markAdapters(getModel(), options.adapters, options.maxRank)) {
     onnx::Problem &problem = problems.emplace_back();
     problem.message = std::move(found.message);
     problem.note = std::move(found.note);

@@ -85,8 +85,8 @@ static void markReplaceable(format::Weight &weight, ReplaceableAttr slot) {
   weight.replaceable = true;
   weight.adapter = slot.getName().str();
   weight.part = isA ? format::AdapterPart::A : format::AdapterPart::B;
-  weight.isTransposed = part == AdapterPart::ATransposed ||
-                        part == AdapterPart::BTransposed;
+  weight.isTransposed =
+      part == AdapterPart::ATransposed || part == AdapterPart::BTransposed;
   weight.pack = isA ? R"(["cast","pad"])" : R"(["scale","cast","pad"])";
 }
 

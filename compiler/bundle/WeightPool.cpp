@@ -11,9 +11,8 @@ static ArrayRef<uint8_t> getBytes(ArrayRef<char> bytes) {
   return {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()};
 }
 
-FailureOr<WeightPool::Place> WeightPool::add(ElementsAttr value,
-                                             std::string &error,
-                                             Attribute owner) {
+FailureOr<WeightPool::Place>
+WeightPool::add(ElementsAttr value, std::string &error, Attribute owner) {
   std::pair<Attribute, Attribute> attribute(value, owner);
   if (auto it = byAttribute.find(attribute); it != byAttribute.end())
     return it->second;

@@ -41,8 +41,8 @@ private:
   /// The tile as the copy engine moves it, if it can.
   FailureOr<MappedMatrix> mappedTile(BufferOp buffer, const TileAccess &access);
   /// Wraps the descriptor of a tile that moves through a tensor map.
-  void addMap(Descriptor &descriptor, BufferOp buffer,
-              const MappedMatrix &tile, const WgmmaResultBox &box);
+  void addMap(Descriptor &descriptor, BufferOp buffer, const MappedMatrix &tile,
+              const WgmmaResultBox &box);
   void chooseMaps();
   unsigned alignment(BufferOp buffer, ArrayRef<Expr> offsets);
   std::string epilogueFunction();
@@ -61,8 +61,7 @@ private:
 
 /// Bytes that divide every offset of the list, given the pointer's alignment.
 unsigned GemmEmitter::alignment(BufferOp buffer, ArrayRef<Expr> offsets) {
-  int64_t bytes = getElementBytes(
-      buffer.getElementType());
+  int64_t bytes = getElementBytes(buffer.getElementType());
   int64_t known = std::min(16u, writer.getAlignment(buffer, variant));
   for (Expr offset : offsets)
     known = getAlignment(offset, known, bytes);
@@ -210,8 +209,8 @@ FailureOr<MappedMatrix> GemmEmitter::mappedTile(BufferOp buffer,
 void GemmEmitter::addMap(Descriptor &descriptor, BufferOp buffer,
                          const MappedMatrix &tile, const WgmmaResultBox &box) {
   Expr batch = getElementCount(iteration->batchSizes, context);
-  TensorMapShape shape = getTileMapShape(tile, buffer.getElementType(),
-                                         iteration->m, iteration->n, batch, box);
+  TensorMapShape shape = getTileMapShape(
+      tile, buffer.getElementType(), iteration->m, iteration->n, batch, box);
   descriptor.type = "fusec::Mapped<" + descriptor.type + ">";
   descriptor.value =
       "{" + descriptor.value + ", &" + writer.tensorMap(buffer, shape) + "}";
@@ -450,7 +449,8 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   case GemmUnit::Wgmma:
   case GemmUnit::PingPong: {
     writer.addHeader("gemm_wgmma.h");
-    int64_t clusterM = schedule.getClusterM(), clusterN = schedule.getClusterN();
+    int64_t clusterM = schedule.getClusterM(),
+            clusterN = schedule.getClusterN();
     cluster = clusterM * clusterN;
     config = "fusec::WgmmaConfig<" + number(tileM) + ", " + number(tileN) +
              ", " + number(tileK) + ", " + number(schedule.getStages()) + ", " +
@@ -508,11 +508,11 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   std::string bounds = number(threads);
   if (schedule.getUnit() == GemmUnit::Skinny && schedule.getDivideM() > 1)
     bounds += ", " + number(schedule.getDivideM());
-  KernelSource kernel = writer.finish(
-      {blocks, one(), one()}, threads, shared,
-      (bounds.find(',') == std::string::npos ? "FUSEC_KERNEL("
-                                             : "FUSEC_KERNEL_RESIDENT(") +
-          bounds + ")");
+  KernelSource kernel = writer.finish({blocks, one(), one()}, threads, shared,
+                                      (bounds.find(',') == std::string::npos
+                                           ? "FUSEC_KERNEL("
+                                           : "FUSEC_KERNEL_RESIDENT(") +
+                                          bounds + ")");
   kernel.cluster = cluster;
   return kernel;
 }

@@ -23,7 +23,8 @@ ScalarEmitter::Sources fusec::getRegionSources(KernelWriter &writer,
     unsigned known = 256;
     for (Value table : op.getTables())
       known = std::min(
-          known, writer.getAlignment(writer.getStep().getInputBuffer(table), variant));
+          known,
+          writer.getAlignment(writer.getStep().getInputBuffer(table), variant));
     return known;
   };
   sources.tables =
@@ -123,7 +124,8 @@ FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant,
   for (auto [i, store] : llvm::enumerate(iteration->stores))
     if (!vectors[i].empty())
       writer.line("fusec::store<V>(" +
-                  writer.pointer(writer.getStep().getOutputBuffer(store.output), false) +
+                  writer.pointer(writer.getStep().getOutputBuffer(store.output),
+                                 false) +
                   " + " + emitter.print(store.offset) + ", " + vectors[i] +
                   ");");
   writer.close("});");

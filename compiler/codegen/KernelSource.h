@@ -16,7 +16,7 @@ namespace fusec {
 struct TensorMapShape {
   mlir::Type element;
   bool rounds = false; // f32 is copied as tf32
-  Expr offset = {};   // bytes from the buffer's start
+  Expr offset = {};    // bytes from the buffer's start
   llvm::SmallVector<Expr, 3> sizes, strides;
   llvm::SmallVector<unsigned, 3> box;
   unsigned swizzle = 0; // bytes

@@ -109,17 +109,18 @@ TensorMapShape fusec::getMapShape(const MappedMatrix &matrix, Type element,
   return shape;
 }
 
-FailureOr<MappedMatrix>
-fusec::analyzeMappedTile(const TileAccess &access, Type element, Expr n,
-                         ArrayRef<Expr> batchSizes, int64_t alignment) {
+FailureOr<MappedMatrix> fusec::analyzeMappedTile(const TileAccess &access,
+                                                 Type element, Expr n,
+                                                 ArrayRef<Expr> batchSizes,
+                                                 int64_t alignment) {
   if (!element.isF16() && !element.isBF16() && !element.isF32())
     return failure();
   int64_t bytes = getElementBytes(element);
   if (alignment < mapAlignment || !access.columnStride.isConstant(1) ||
       getAlignment(n, mapAlignment, bytes) < mapAlignment)
     return failure();
-  return analyzeMapped({{}, access.rowStride, access.columnStride, access.batch},
-                       batchSizes);
+  return analyzeMapped(
+      {{}, access.rowStride, access.columnStride, access.batch}, batchSizes);
 }
 
 TensorMapShape fusec::getTileMapShape(const MappedMatrix &tile, Type element,

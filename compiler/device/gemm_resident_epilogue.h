@@ -77,7 +77,7 @@ FUSEC_DEVICE void stageResult(const Result &, u32 staging, int first, Get get) {
                row * wgmmaRowBytes + ((chunk & 7) ^ (row & 7)) * 16 +
                (lane & 1) * 8;
       primitive::storeShared(to, primitive::bitsOf(get(n, half)[0]),
-                            primitive::bitsOf(get(n, half)[1]));
+                             primitive::bitsOf(get(n, half)[1]));
     }
   }
 }

@@ -13,7 +13,9 @@
 namespace fusec {
 namespace detail {
 
-template <class Acc, int J> struct PartialValue { Acc at[J]; };
+template <class Acc, int J> struct PartialValue {
+  Acc at[J];
+};
 
 /// Stores all accumulators: partials[batch * splits + split][j][m][n]. The
 /// base is aligned to 16 bytes.

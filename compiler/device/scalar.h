@@ -311,8 +311,8 @@ FUSEC_DEVICE float sinQuarters(float x, int quarter) {
   float cosine =
       multiplyAdd(square, 2.443315711809948e-5f, -1.388731625493765e-3f);
   cosine = multiplyAdd(square, cosine, 4.166664568298827e-2f);
-  cosine = multiplyAdd(square * square, cosine,
-                       multiplyAdd(square, -0.5f, 1.0f));
+  cosine =
+      multiplyAdd(square * square, cosine, multiplyAdd(square, -0.5f, 1.0f));
   int turn = int(nearest) + quarter;
   float value = turn & 1 ? cosine : sine;
   return turn & 2 ? -value : value;

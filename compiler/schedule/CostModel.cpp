@@ -13,8 +13,8 @@ namespace {
 class Overlap {
 public:
   explicit Overlap(const Target &target)
-      : exposed(target.rates.launch), clocksPerMicrosecond(target.rates.clock *
-                                                           1e3) {}
+      : exposed(target.rates.launch),
+        clocksPerMicrosecond(target.rates.clock * 1e3) {}
   void add(TimeBound bound, double microseconds) {
     if (microseconds > longest.microseconds)
       longest = {microseconds, bound};
@@ -51,8 +51,9 @@ Estimate fusec::estimatePointwise(const Target &target, double bytes,
   time.exposeClocks(memoryLatency);
   double perElement = elements ? bytes / elements : 0;
   time.add(TimeBound::Memory,
-           bytes / streamingRate(target, std::min(16.0, perElement / 2 *
-                                                            schedule.getVector())));
+           bytes / streamingRate(
+                       target,
+                       std::min(16.0, perElement / 2 * schedule.getVector())));
   // An index, its bounds and a little arithmetic an access.
   double threads = elements / schedule.getVector();
   time.addClocks(TimeBound::Arithmetic,
@@ -151,19 +152,19 @@ static Estimate estimateGemv(const Target &target, const GemmSizes &sizes,
   return time.get();
 }
 
-/// Fitted over weights of 2 to 180 MB: reading them, and the rows of A again for
-/// every 64 columns.
+/// Fitted over weights of 2 to 180 MB: reading them, and the rows of A again
+/// for every 64 columns.
 static Estimate estimateSkinny(const Target &target, const GemmSizes &sizes,
                                GemmScheduleAttr schedule) {
   Overlap time(target);
   double tokens = schedule.getTileM();
   double rounds = std::ceil(sizes.m / tokens);
-  time.add(TimeBound::Memory,
-           sizes.bytes * rounds / (target.rates.memory * 1e3) *
-               (1.13 + tokens / 64 * 0.25));
+  time.add(TimeBound::Memory, sizes.bytes * rounds /
+                                  (target.rates.memory * 1e3) *
+                                  (1.13 + tokens / 64 * 0.25));
   // A block's ring keeps about 60 bytes a clock on their way.
-  double tiles = rounds * std::ceil(double(sizes.n) / schedule.getTileN()) *
-                 sizes.batch;
+  double tiles =
+      rounds * std::ceil(double(sizes.n) / schedule.getTileN()) * sizes.batch;
   time.addClocks(TimeBound::Latency,
                  sizes.bytes / (tiles * schedule.getClusterM() * 60));
   // Each block starts, fills its ring and meets its cluster.
@@ -178,8 +179,7 @@ static Estimate estimateSkinny(const Target &target, const GemmSizes &sizes,
 static Estimate estimateResident(const Target &target, const GemmSizes &sizes,
                                  GemmScheduleAttr schedule) {
   Overlap time(target);
-  double area =
-      double(residentRows) * schedule.getTileN() * sizes.accumulators;
+  double area = double(residentRows) * schedule.getTileN() * sizes.accumulators;
   double perUnit = std::ceil(std::ceil(double(sizes.m) / residentRows) /
                              schedule.getBlocks());
   time.addClocks(TimeBound::Arithmetic, perUnit * area * 12 / 128);
@@ -238,15 +238,15 @@ Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
                                 65536 / (registers * threads)})));
 
   double area = tileM * tileN * accumulators;
-  double peak =
-      unit == GemmUnit::Simt ? target.rates.fma : target.rates.tensor;
+  double peak = unit == GemmUnit::Simt ? target.rates.fma : target.rates.tensor;
   if (unit != GemmUnit::Simt && sizes.element == 4)
     peak /= 2;
   if (unit == GemmUnit::Simt && sizes.element == 8)
     peak /= target.major == 9 || target.name == "sm_80" ? 2 : 32;
-  double math = 2 * area * tileK * stepsK / (peak * getEfficiency(schedule, sizes));
-  double l2 = (tileM / clusterN + accumulators * tileN / clusterM) * tileK * sizes.element *
-              stepsK / target.rates.l2;
+  double math =
+      2 * area * tileK * stepsK / (peak * getEfficiency(schedule, sizes));
+  double l2 = (tileM / clusterN + accumulators * tileN / clusterM) * tileK *
+              sizes.element * stepsK / target.rates.l2;
   // What a block waits for where nothing else runs beside it.
   double stages = std::max<double>(schedule.getStages(), 2);
   double chain = stepsK * std::max(1.5 * memoryLatency / (stages - 1), 60.0);

@@ -19,15 +19,16 @@ struct Tile {
 
 // compiler/device/README.md lists what each reaches.
 static const Tile mmaTiles[] = {
-    {128, 256, 64, 2, 4, 3}, {128, 128, 64, 2, 4, 3}, {128, 64, 64, 4, 2, 3},
-    {32, 64, 64, 1, 4, 4},   {16, 128, 64, 1, 4, 4},  {64, 64, 64, 2, 2, 3, true},
+    {128, 256, 64, 2, 4, 3},    {128, 128, 64, 2, 4, 3},
+    {128, 64, 64, 4, 2, 3},     {32, 64, 64, 1, 4, 4},
+    {16, 128, 64, 1, 4, 4},     {64, 64, 64, 2, 2, 3, true},
     {32, 32, 64, 2, 2, 4, true}};
-static const Tile mmaTiles32[] =
-    { // tf32: half as many elements a row of shared memory
-        {128, 128, 32, 2, 4, 3},
-        {128, 64, 32, 4, 2, 3},
-        {64, 64, 32, 2, 2, 3, true},
-        {32, 32, 32, 2, 2, 4, true}};
+static const Tile mmaTiles32[] = {
+    // tf32: half as many elements a row of shared memory
+    {128, 128, 32, 2, 4, 3},
+    {128, 64, 32, 4, 2, 3},
+    {64, 64, 32, 2, 2, 3, true},
+    {32, 32, 32, 2, 2, 4, true}};
 static const Tile simtTiles[] = {{128, 128, 16, 8, 8, 2},
                                  {128, 64, 16, 8, 4, 2},
                                  {64, 64, 16, 4, 4, 2},
@@ -62,7 +63,8 @@ static constexpr int64_t narrowest = 8;
 static constexpr int64_t skinnyMaxRows = 128;
 
 /// Where a batch is only named, schedules are chosen at these sizes of it.
-static constexpr int64_t sampledDims[] = {1, 8, 32, 128, 512, 2048, 8192, 65536};
+static constexpr int64_t sampledDims[] = {1,   8,    32,   128,
+                                          512, 2048, 8192, 65536};
 /// A schedule serves a sampled size too if it is this little slower there than
 /// that size's own.
 static constexpr double bucketTolerance = 1.2;
@@ -74,8 +76,7 @@ public:
               const MatmulIteration &iteration, ContractionOp root)
       : step(step), target(target), iteration(iteration),
         context(step.getContext()), type(getElementType(root.getLhs()[0])),
-        element(getElementBytes(type)),
-        accumulators(root.getNumAccumulators()),
+        element(getElementBytes(type)), accumulators(root.getNumAccumulators()),
         tensorCores(type.isF16() || type.isBF16() ||
                     (type.isF32() && precision == Precision::Tf32)) {}
 
@@ -117,7 +118,8 @@ private:
   int64_t element, accumulators;
   bool tensorCores;
   SmallVector<GuardAttr> guards, mapGuards;
-  /// Whether the matrices' strides are, under the guards, multiples of 16 bytes.
+  /// Whether the matrices' strides are, under the guards, multiples of 16
+  /// bytes.
   bool matricesAligned = true;
 };
 } // namespace
@@ -159,11 +161,12 @@ void GemmChooser::collectGuards() {
     return aligned == 16;
   };
   for (const MatrixAccess &a : iteration.lhs)
-    matricesAligned &= addWide(step.getInputBuffer(a.value), {a.outerStride, a.kStride, a.batch});
+    matricesAligned &= addWide(step.getInputBuffer(a.value),
+                               {a.outerStride, a.kStride, a.batch});
   for (auto &segment : iteration.rhs)
     for (const MatrixAccess &b : segment)
       matricesAligned &= addWide(step.getInputBuffer(b.value),
-              {b.outerStride, b.kStride, b.batch});
+                                 {b.outerStride, b.kStride, b.batch});
   for (const TileOperand &o : iteration.operands)
     addWide(step.getInputBuffer(o.value),
             {o.access.rowStride, o.access.columnStride, o.access.batch});
@@ -228,10 +231,10 @@ static int64_t getThreadAccumulators(GemmUnit unit, const Tile &tile) {
 void GemmChooser::addTiles(const GemmSizes &sizes, bool aligned,
                            SmallVectorImpl<Candidate> &to) const {
   GemmUnit unit = tensorCores ? GemmUnit::Mma : GemmUnit::Simt;
-  ArrayRef<Tile> tiles = !tensorCores  ? ArrayRef<Tile>(simtTiles)
+  ArrayRef<Tile> tiles = !tensorCores   ? ArrayRef<Tile>(simtTiles)
                          : element == 4 ? ArrayRef<Tile>(mmaTiles32)
                                         : ArrayRef<Tile>(mmaTiles);
-  int64_t bytes = tensorCores                                     ? element
+  int64_t bytes = tensorCores                                          ? element
                   : type.isF64() || type.getIntOrFloatBitWidth() == 64 ? 8
                                                                        : 4;
   for (const Tile &tile : tiles) {
@@ -240,8 +243,8 @@ void GemmChooser::addTiles(const GemmSizes &sizes, bool aligned,
             ? mmaSharedBytes(tile.m, tile.n, tile.k, tile.divideM, tile.divideN,
                              tile.stages, accumulators, bytes)
             : simtSharedBytes(tile.m, tile.n, tile.k, accumulators, bytes);
-    int64_t registers =
-        getThreadAccumulators(unit, tile) * accumulators * std::max(bytes / 4, int64_t(1));
+    int64_t registers = getThreadAccumulators(unit, tile) * accumulators *
+                        std::max(bytes / 4, int64_t(1));
     bool fits = shared <= target.sharedBytes && registers <= maxAccumulators &&
                 (aligned || tile.anyAlignment || unit == GemmUnit::Simt);
     // The smallest is there for every target and number of accumulators.
@@ -369,8 +372,8 @@ void GemmChooser::addBuckets(ArrayRef<GuardAttr> under, bool mapped,
                              bool aligned,
                              SmallVectorImpl<VariantAttr> &variants) const {
   if (iteration.m.isConstant()) {
-    variants.push_back(
-        makeVariant(context, under, getCandidates(typicalDim, mapped, aligned)));
+    variants.push_back(makeVariant(context, under,
+                                   getCandidates(typicalDim, mapped, aligned)));
     return;
   }
   SmallVector<Candidate> current;
@@ -379,15 +382,16 @@ void GemmChooser::addBuckets(ArrayRef<GuardAttr> under, bool mapped,
   auto finish = [&](std::optional<int64_t> above) {
     SmallVector<GuardAttr> all(under);
     if (above)
-      all.push_back(GuardAttr::get(
-          context, GuardKind::Gt, iteration.m.getAttr(),
-          Expr::constant(context, *above).getAttr(), nullptr));
+      all.push_back(
+          GuardAttr::get(context, GuardKind::Gt, iteration.m.getAttr(),
+                         Expr::constant(context, *above).getAttr(), nullptr));
     variants.push_back(makeVariant(context, all, current, currentDim, chosen));
   };
   for (int64_t dim : llvm::reverse(sampledDims)) {
     SmallVector<Candidate> here = getCandidates(dim, mapped, aligned);
-    if (chosen && getTime(here, chosen) >
-                      bucketTolerance * getFastest(here).estimate.microseconds) {
+    if (chosen &&
+        getTime(here, chosen) >
+            bucketTolerance * getFastest(here).estimate.microseconds) {
       finish(getTypicalValue(iteration.m, dim));
       chosen = {};
     }
@@ -431,9 +435,9 @@ SmallVector<VariantAttr> fusec::chooseGemmVariants(StepOp step,
       [&](Value v) { return step.getInputBuffer(v).getStrideExprs(); },
       [&](unsigned i) { return step.getOutputBuffer(i).getStrideExprs(); });
   if (failed(iteration))
-    return {VariantAttr::get(
-        step.getContext(), {},
-        getPlainSchedule(Family::Gemm, step.getContext()))};
+    return {
+        VariantAttr::get(step.getContext(), {},
+                         getPlainSchedule(Family::Gemm, step.getContext()))};
   return GemmChooser(step, target, precision, *iteration, iteration->root)
       .choose();
 }

@@ -91,8 +91,8 @@ static Accesses analyzeAccesses(StepOp step,
   return result;
 }
 
-SmallVector<VariantAttr>
-fusec::choosePointwiseVariants(StepOp step, const Target &target) {
+SmallVector<VariantAttr> fusec::choosePointwiseVariants(StepOp step,
+                                                        const Target &target) {
   MLIRContext *context = step.getContext();
   StepBytes bytes = getStepBytes(step, {});
   double elements = 0;
@@ -113,8 +113,8 @@ fusec::choosePointwiseVariants(StepOp step, const Target &target) {
       [&](unsigned i) { return step.getOutputBuffer(i).getStrideExprs(); });
   if (failed(iteration))
     return {variant({}, 1, 64)};
-  elements = getTypicalValue(
-      getElementCount(iteration->program.getSizes(), context));
+  elements =
+      getTypicalValue(getElementCount(iteration->program.getSizes(), context));
   Accesses accesses = analyzeAccesses(step, *iteration);
   IndexWidth width = getIndexWidth(step);
   int64_t fastBits = width.neverNarrow ? 64 : 32,

@@ -31,8 +31,8 @@ SmallVector<VariantAttr> fusec::chooseReduceVariants(StepOp step,
       continue;
     element = std::max(element, getElementBytes(node.type));
     Expr offset = program.getRanges().simplify(
-        getOffset(node.indices, step.getInputBuffer(node.value).getStrideExprs(),
-                  context));
+        getOffset(node.indices,
+                  step.getInputBuffer(node.value).getStrideExprs(), context));
     auto row = getDimCoefficient(offset, 0), k = getDimCoefficient(offset, 1);
     if (k && k->isConstant(1))
       ++alongRow;
@@ -40,8 +40,8 @@ SmallVector<VariantAttr> fusec::chooseReduceVariants(StepOp step,
       ++acrossRows;
   }
   StepBytes bytes = getStepBytes(step, {});
-  bool stores =
-      llvm::any_of(iteration->stores, [](const RowStore &s) { return s.isFull; });
+  bool stores = llvm::any_of(iteration->stores,
+                             [](const RowStore &s) { return s.isFull; });
   RowSizes sizes{double(getTypicalValue(program.getSizes()[0])),
                  double(getTypicalValue(program.getSizes()[1])),
                  double(bytes.read + bytes.written),
@@ -51,9 +51,9 @@ SmallVector<VariantAttr> fusec::chooseReduceVariants(StepOp step,
   IndexWidth width = getIndexWidth(step);
   auto variant = [&](ArrayRef<GuardAttr> guards, int64_t bits) {
     SmallVector<Candidate> candidates;
-    for (auto [scope, threads] : {std::pair(ReduceScope::Block, 256),
-                                  std::pair(ReduceScope::Warp, 128),
-                                  std::pair(ReduceScope::Thread, 128)}) {
+    for (auto [scope, threads] :
+         {std::pair(ReduceScope::Block, 256), std::pair(ReduceScope::Warp, 128),
+          std::pair(ReduceScope::Thread, 128)}) {
       auto schedule = ReduceScheduleAttr::get(context, scope, threads, bits);
       candidates.push_back({schedule, estimateReduce(target, sizes, schedule)});
     }

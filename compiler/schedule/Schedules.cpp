@@ -19,8 +19,8 @@ Attribute fusec::getPlainSchedule(Family family, MLIRContext *context) {
   return {};
 }
 
-static SmallVector<VariantAttr>
-chooseAll(StepOp step, const Target &target, Precision precision) {
+static SmallVector<VariantAttr> chooseAll(StepOp step, const Target &target,
+                                          Precision precision) {
   switch (step.getFamily()) {
   case Family::Pointwise:
     return choosePointwiseVariants(step, target);
@@ -85,8 +85,7 @@ VariantAttr fusec::makeVariant(MLIRContext *context, ArrayRef<GuardAttr> guards,
         return CandidateAttr::get(context, candidate.schedule, estimate);
       });
   return VariantAttr::get(context, guards, all[0].getSchedule(),
-                          all[0].getEstimate(),
-                          ArrayRef(all).drop_front());
+                          all[0].getEstimate(), ArrayRef(all).drop_front());
 }
 
 IndexWidth fusec::getIndexWidth(StepOp step) {
@@ -97,8 +96,7 @@ IndexWidth fusec::getIndexWidth(StepOp step) {
   auto addExtent = [&](BufferOp buffer) {
     SmallVector<Expr> sizes = getSizes(buffer.getType());
     Expr extent = Expr::constant(context, 1);
-    for (auto [size, stride] :
-         llvm::zip_equal(sizes, buffer.getStrideExprs()))
+    for (auto [size, stride] : llvm::zip_equal(sizes, buffer.getStrideExprs()))
       extent = extent + size * stride;
     extents.push_back(extent);
   };

@@ -79,8 +79,8 @@ Value fusec::followBack(Operation *op, LowRankUpdate &update) {
     return scale->second;
   }
   if (auto expand = dyn_cast<ExpandOp>(op);
-      expand && keepsColumns(op, expand.getReassociation(),
-                             getRank(expand.getOperand())))
+      expand &&
+      keepsColumns(op, expand.getReassociation(), getRank(expand.getOperand())))
     return expand.getOperand();
   if (auto collapse = dyn_cast<CollapseOp>(op);
       collapse && keepsColumns(op, collapse.getReassociation(),
@@ -156,8 +156,8 @@ std::vector<LowRankUpdate> fusec::findLowRankUpdates(ModelOp model) {
         !update->b.constant->hasOneUse())
       continue;
     Operation *last = update->behind.empty() ? second : update->behind.back();
-    auto add = last->hasOneUse() ? dyn_cast<AddOp>(*last->user_begin())
-                                 : AddOp();
+    auto add =
+        last->hasOneUse() ? dyn_cast<AddOp>(*last->user_begin()) : AddOp();
     if (!add)
       continue;
     Value other =

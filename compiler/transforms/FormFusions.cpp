@@ -254,8 +254,7 @@ static void copyPlainOutputs(ModelOp model) {
   llvm::DenseSet<Value> seen;
   for (OpOperand &operand : output->getOpOperands()) {
     Value value = operand.get();
-    bool plain =
-        !value.getDefiningOp() || isWeight(value.getDefiningOp());
+    bool plain = !value.getDefiningOp() || isWeight(value.getDefiningOp());
     if (!plain && seen.insert(value).second)
       continue;
     SmallVector<int64_t> dimensions(getRank(value));

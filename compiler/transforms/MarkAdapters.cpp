@@ -16,9 +16,7 @@ int64_t fusec::getRankMultiple(Type elementType) {
   return 32 / getElementBytes(elementType);
 }
 
-static std::string sizesText(Value value) {
-  return toString(getSizes(value));
-}
+static std::string sizesText(Value value) { return toString(getSizes(value)); }
 
 /// What can be marked, for messages.
 static std::string listUpdates(ModelOp model) {
@@ -89,8 +87,7 @@ bool Resolver::findFactor(StringRef name, LowRankFactor &factor) {
     user = uses == 1 ? *transpose->user_begin() : nullptr;
   }
   if (uses != 1)
-    return fail("expected " + quoted + " to have one use, found " +
-                    Twine(uses),
+    return fail("expected " + quoted + " to have one use, found " + Twine(uses),
                 "a constant that other parts of the model read too cannot be "
                 "replaced; export the model with a copy of it");
   auto product = dyn_cast<MatmulOp>(user);
@@ -121,13 +118,12 @@ bool Resolver::connect() {
                      ? followBack(op, update)
                      : Value();
     if (!next)
-      return fail(
-          "expected the left operand of the product with '" +
-              Twine(request.b) + "' to be the product with '" + request.a +
-              "', scaled at most, found " +
-              (op ? "'" + op->getName().getStringRef().str() + "'"
-                  : std::string("an input of the model")),
-          listUpdates(model));
+      return fail("expected the left operand of the product with '" +
+                      Twine(request.b) + "' to be the product with '" +
+                      request.a + "', scaled at most, found " +
+                      (op ? "'" + op->getName().getStringRef().str() + "'"
+                          : std::string("an input of the model")),
+                  listUpdates(model));
     update.between.insert(update.between.begin(), op);
     value = next;
   }
@@ -192,8 +188,7 @@ bool Resolver::checkRange() {
     if (std::isfinite(value) &&
         !std::isfinite(reference::loadAll<float>(scaled)[0]))
       return fail("the scale " + llvm::formatv("{0}", update.scale).str() +
-                  " times an element of '" + request.b +
-                  "' exceeds its type");
+                  " times an element of '" + request.b + "' exceeds its type");
   }
   auto a = reference::Tensor::fromConstant(update.a.constant.getValue(), error);
   return succeeded(a) || fail("'" + Twine(request.a) + "': " + error);
@@ -242,10 +237,9 @@ static Value createReplaceable(OpBuilder &builder, StringRef adapter, bool isA,
     for (auto [column, value] : llvm::enumerate(scaled))
       reference::store<float>(to, column * padded[1] + row, value);
   }
-  AdapterPart part = isA ? (isTransposed ? AdapterPart::ATransposed
-                                         : AdapterPart::A)
-                         : (isTransposed ? AdapterPart::BTransposed
-                                         : AdapterPart::B);
+  AdapterPart part =
+      isA ? (isTransposed ? AdapterPart::ATransposed : AdapterPart::A)
+          : (isTransposed ? AdapterPart::BTransposed : AdapterPart::B);
   auto slot = ReplaceableAttr::get(builder.getContext(), adapter, part);
   auto type = RankedTensorType::get(padded, from->getElementType());
   return ReplaceableOp::create(builder, constant.getLoc(), type, slot,
@@ -273,8 +267,8 @@ static void markUpdate(const AdapterRequest &request, LowRankUpdate &update,
     builder.setInsertionPoint(op);
     Operation *clone = builder.clone(*op);
     clone->setOperand(0, value);
-    clone->getResult(0).setType(cast<RankedTensorType>(
-        withColumns(op->getResult(0).getType(), rank)));
+    clone->getResult(0).setType(
+        cast<RankedTensorType>(withColumns(op->getResult(0).getType(), rank)));
     value = clone->getResult(0);
   }
   builder.setInsertionPoint(second);
@@ -284,8 +278,8 @@ static void markUpdate(const AdapterRequest &request, LowRankUpdate &update,
                            UnitAttr(), second.getTransposeRhsAttr());
   remarkPassed(RemarkTopic::Rewrite, "mark-adapter", first.getLoc())
       << "the update '" + request.name + "' of rank " +
-             std::to_string(update.getRank()) +
-             " is replaceable up to rank " + std::to_string(rank);
+             std::to_string(update.getRank()) + " is replaceable up to rank " +
+             std::to_string(rank);
   second.getResult().replaceAllUsesWith(value);
   for (Operation *op : update.behind)
     if (isa<MulOp>(op)) {

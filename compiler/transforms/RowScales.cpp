@@ -41,9 +41,10 @@ static void moveScale(ContractionOp product, Value x, BroadcastOp scale) {
   Location loc = product.getLoc();
   Type element = getElementType(x);
   Type wide = element.isF64() ? element : Type(builder.getF32Type());
-  SmallVector<Type> types = llvm::map_to_vector(
-      product.getResults(),
-      [&](Value v) { return Type(getTensorType(getSizes(v), wide)); });
+  SmallVector<Type> types =
+      llvm::map_to_vector(product.getResults(), [&](Value v) {
+        return Type(getTensorType(getSizes(v), wide));
+      });
   auto unscaled =
       ContractionOp::create(builder, loc, types, x, product.getRhs());
   Value rows = convert(builder, loc, scale.getOperand(), wide);
@@ -58,7 +59,8 @@ static void moveScale(ContractionOp product, Value x, BroadcastOp scale) {
 }
 
 void fusec::moveRowScales(Block &block) {
-  for (auto product : llvm::make_early_inc_range(block.getOps<ContractionOp>())) {
+  for (auto product :
+       llvm::make_early_inc_range(block.getOps<ContractionOp>())) {
     auto mul = product.getLhs()[0].getDefiningOp<MulOp>();
     if (!mul || !isa<FloatType>(getElementType(mul)) ||
         product.getNumSegments() != 1 || !isOnlyLeftOperand(mul))

@@ -11,8 +11,7 @@ using namespace mlir;
 
 namespace fusec::reference {
 
-TensorOr evaluateConstant(Operation *op, ElementsAttr value,
-                          Environment &env) {
+TensorOr evaluateConstant(Operation *op, ElementsAttr value, Environment &env) {
   // The budget is checked before a splat is expanded.
   std::string error;
   auto data = getConstantData(value, error, env.options.maxTensorBytes);

@@ -130,22 +130,21 @@ Json toJson(const Buffer &buffer) {
 }
 
 Json toJson(const Weight &weight) {
-  Json json =
-      Json::object({{"name", weight.name},
-                       {"section", weight.section},
-                       {"offset", weight.offset},
-                       {"size", weight.size},
-                       {"alignment", weight.alignment},
-                       {"dtype", dtypeName(weight.dtype)},
-                       {"sizes", weight.sizes},
-                       {"layout", parseText(weight.layout)},
-                       {"pack", parseText(weight.pack)},
-                       {"replaceable", weight.replaceable}});
+  Json json = Json::object({{"name", weight.name},
+                            {"section", weight.section},
+                            {"offset", weight.offset},
+                            {"size", weight.size},
+                            {"alignment", weight.alignment},
+                            {"dtype", dtypeName(weight.dtype)},
+                            {"sizes", weight.sizes},
+                            {"layout", parseText(weight.layout)},
+                            {"pack", parseText(weight.pack)},
+                            {"replaceable", weight.replaceable}});
   if (!weight.adapter.empty())
-    json["adapter"] = Json::object(
-        {{"name", weight.adapter},
-         {"part", weight.part == AdapterPart::A ? "a" : "b"},
-         {"transposed", weight.isTransposed}});
+    json["adapter"] =
+        Json::object({{"name", weight.adapter},
+                      {"part", weight.part == AdapterPart::A ? "a" : "b"},
+                      {"transposed", weight.isTransposed}});
   return json;
 }
 

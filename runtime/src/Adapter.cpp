@@ -14,8 +14,7 @@ namespace fusec::rt {
 
 namespace {
 float loadElement(const HostMatrix &matrix, uint64_t index) {
-  const uint8_t *at =
-      matrix.bytes + index * format::dtypeSize(matrix.dtype);
+  const uint8_t *at = matrix.bytes + index * format::dtypeSize(matrix.dtype);
   if (matrix.dtype == format::DType::F32) {
     float value;
     std::memcpy(&value, at, sizeof(value));
@@ -23,8 +22,7 @@ float loadElement(const HostMatrix &matrix, uint64_t index) {
   }
   uint16_t bits;
   std::memcpy(&bits, at, sizeof(bits));
-  return matrix.dtype == format::DType::F16 ? fromHalf(bits)
-                                            : fromBFloat(bits);
+  return matrix.dtype == format::DType::F16 ? fromHalf(bits) : fromBFloat(bits);
 }
 
 // False where a finite value does not fit.
@@ -73,8 +71,7 @@ public:
           fail(FUSEC_INVALID_ARGUMENT,
                what + ": element " + shapeText(i, j) + ", " +
                    std::to_string(exact) + " times " + std::to_string(scale) +
-                   ", exceeds " +
-                   std::string(format::dtypeName(weight.dtype)));
+                   ", exceeds " + std::string(format::dtypeName(weight.dtype)));
       }
   }
 
@@ -102,8 +99,8 @@ private:
     fail(FUSEC_INVALID_ARGUMENT,
          what + ": expected sizes [" + (widthFirst ? expected : rankText) +
              ", " + (widthFirst ? rankText : expected) +
-             "] with a rank r of at most " + std::to_string(most) +
-             ", found " + shapeText(matrix.rows, matrix.columns));
+             "] with a rank r of at most " + std::to_string(most) + ", found " +
+             shapeText(matrix.rows, matrix.columns));
   }
 
   const HostUpdate &update;
@@ -152,10 +149,10 @@ Adapter::Adapter(std::shared_ptr<const Model> model,
     a.pack(image.data() + *theModel->adapterOffset(site.a));
     b.pack(image.data() + *theModel->adapterOffset(site.b));
     if (a.rank() != b.rank())
-      fail(FUSEC_INVALID_ARGUMENT,
-           "adapter '" + update.name + "': expected a and b of one rank, " +
-               "found " + std::to_string(a.rank()) + " and " +
-               std::to_string(b.rank()));
+      fail(FUSEC_INVALID_ARGUMENT, "adapter '" + update.name +
+                                       "': expected a and b of one rank, " +
+                                       "found " + std::to_string(a.rank()) +
+                                       " and " + std::to_string(b.rank()));
   }
   const Device &device = theModel->device();
   ContextScope scope(device);

@@ -19,8 +19,8 @@ T readElement(const T *array, size_t index, const char *name) {
                     name);
 }
 
-template <typename T> void requireArray(const T *array, size_t count,
-                                        const char *name) {
+template <typename T>
+void requireArray(const T *array, size_t count, const char *name) {
   if (count == 0)
     return;
   requireResult(array, name);
@@ -50,9 +50,9 @@ HostMatrix readMatrix(const Model &model, const fusec_tensor *given,
                                   : format::Expr(size));
   BoundTensor bound = checkTensor(&tensor, spec, model.device().ordinal(), what,
                                   Memory::DeviceOrHost);
-  HostMatrix matrix{spec.dtype, bound.sizes[0], bound.sizes[1],
-                    reinterpret_cast<const uint8_t *>(
-                        static_cast<uintptr_t>(bound.address))};
+  HostMatrix matrix{
+      spec.dtype, bound.sizes[0], bound.sizes[1],
+      reinterpret_cast<const uint8_t *>(static_cast<uintptr_t>(bound.address))};
   if (!bound.onHost) {
     copy.resize(bound.bytes);
     ContextScope scope(model.device());

@@ -78,8 +78,9 @@ private:
           {0, tensorBytes(output, tensorText(false, output.name))});
     for (size_t i = 0; i != model.plan().weights.size(); ++i) {
       std::optional<uint64_t> offset = model.adapterOffset(i);
-      weights.push_back({offset ? addresses.adapters + *offset : model.weight(i),
-                         model.plan().weights[i].size});
+      weights.push_back(
+          {offset ? addresses.adapters + *offset : model.weight(i),
+           model.plan().weights[i].size});
     }
   }
 

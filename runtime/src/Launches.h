@@ -48,10 +48,9 @@ struct ReadyLaunch {
 // The `extra` argument by which the driver takes a launch's parameter block.
 struct ParamBlock {
   explicit ParamBlock(ReadyLaunch &ready)
-      : bytes(ready.blockBytes), extra{cuda::paramBufferPointer(),
-                                       ready.block.data(),
-                                       cuda::paramBufferSize(), &bytes,
-                                       cuda::paramEnd()} {}
+      : bytes(ready.blockBytes),
+        extra{cuda::paramBufferPointer(), ready.block.data(),
+              cuda::paramBufferSize(), &bytes, cuda::paramEnd()} {}
   ParamBlock(const ParamBlock &) = delete;
   ParamBlock &operator=(const ParamBlock &) = delete;
 

@@ -29,10 +29,10 @@ uint64_t elementBits(const std::string &dtype) {
   static constexpr struct {
     const char *name;
     uint64_t bits;
-  } known[] = {{"BOOL", 8},     {"U8", 8},       {"I8", 8},   {"F8_E5M2", 8},
-               {"F8_E4M3", 8},  {"I16", 16},     {"U16", 16}, {"F16", 16},
-               {"BF16", 16},    {"I32", 32},     {"U32", 32}, {"F32", 32},
-               {"F64", 64},     {"I64", 64},     {"U64", 64}};
+  } known[] = {{"BOOL", 8},    {"U8", 8},   {"I8", 8},   {"F8_E5M2", 8},
+               {"F8_E4M3", 8}, {"I16", 16}, {"U16", 16}, {"F16", 16},
+               {"BF16", 16},   {"I32", 32}, {"U32", 32}, {"F32", 32},
+               {"F64", 64},    {"I64", 64}, {"U64", 64}};
   for (const auto &entry : known)
     if (dtype == entry.name)
       return entry.bits;
@@ -50,9 +50,8 @@ uint64_t readInteger(const Json &json, const std::string &what) {
 StoredTensor readTensor(const std::string &name, const Json &json,
                         format::ByteSpan data) {
   std::string what = "tensor '" + shorten(name) + "'";
-  if (!json.is_object() || !json.contains("dtype") ||
-      !json.contains("shape") || !json.contains("data_offsets") ||
-      json.size() != 3)
+  if (!json.is_object() || !json.contains("dtype") || !json.contains("shape") ||
+      !json.contains("data_offsets") || json.size() != 3)
     failFile(what + ": expected the members dtype, shape and data_offsets");
   const Json &dtype = json["dtype"], &shape = json["shape"],
              &offsets = json["data_offsets"];
@@ -123,9 +122,9 @@ void checkCoverage(const StoredTensors &tensors, format::ByteSpan data) {
   uint64_t end = 0;
   for (auto [begin, size] : ranges) {
     if (begin != end)
-      failFile(begin < end ? "tensors overlap at byte " + std::to_string(begin)
-                           : "no tensor has the bytes from " +
-                                 std::to_string(end));
+      failFile(begin < end
+                   ? "tensors overlap at byte " + std::to_string(begin)
+                   : "no tensor has the bytes from " + std::to_string(end));
     end += size;
   }
   if (end != data.size)
@@ -170,16 +169,15 @@ std::string layerOf(const std::string &name) {
 
 StoredTensors readSafetensors(format::ByteSpan file) {
   if (file.size < lengthBytes)
-    failFile("expected a safetensors file, found " +
-             std::to_string(file.size) + " bytes");
+    failFile("expected a safetensors file, found " + std::to_string(file.size) +
+             " bytes");
   uint64_t length = 0;
   for (unsigned i = 0; i != lengthBytes; ++i)
     length |= uint64_t(file.data[i]) << (8 * i);
   if (length > maxHeaderBytes || length > file.size - lengthBytes)
     failFile("expected a header within the file, found one of " +
              std::to_string(length) + " bytes");
-  const char *header =
-      reinterpret_cast<const char *>(file.data + lengthBytes);
+  const char *header = reinterpret_cast<const char *>(file.data + lengthBytes);
   Json json = parseHeader(header, header + length);
   format::ByteSpan data{file.data + lengthBytes + length,
                         file.size - lengthBytes - length};
@@ -191,8 +189,8 @@ StoredTensors readSafetensors(format::ByteSpan file) {
   return tensors;
 }
 
-HostUpdate findPeftUpdate(const StoredTensors &tensors,
-                          const std::string &name, const char *layer) {
+HostUpdate findPeftUpdate(const StoredTensors &tensors, const std::string &name,
+                          const char *layer) {
   std::string wanted = layer ? layer : name, known;
   std::vector<const std::string *> all, fitting;
   for (const auto &[key, tensor] : tensors) {
@@ -213,9 +211,9 @@ HostUpdate findPeftUpdate(const StoredTensors &tensors,
              "': expected tensors named '<layer>.lora_A.weight', found none");
   if (fitting.size() != 1)
     fail(FUSEC_INVALID_ARGUMENT,
-         "adapter '" + name + "': expected one layer '" + wanted +
-             "', found " + std::to_string(fitting.size()) +
-             " in a file of " + std::to_string(all.size()) + ": " + known);
+         "adapter '" + name + "': expected one layer '" + wanted + "', found " +
+             std::to_string(fitting.size()) + " in a file of " +
+             std::to_string(all.size()) + ": " + known);
   const std::string &a = *fitting[0];
   std::string b = a;
   b[a.rfind("lora_A") + 5] = 'B';

@@ -29,8 +29,8 @@ StoredTensors readSafetensors(format::ByteSpan file);
 // and `<layer>.lora_B.weight` [n, r]. The layer is `layer`, or one whose name
 // ends with "." and `layer`; the file's only one where `layer` is null and no
 // name fits `name`. Throws Failure where there is none, or there are several.
-HostUpdate findPeftUpdate(const StoredTensors &tensors,
-                          const std::string &name, const char *layer);
+HostUpdate findPeftUpdate(const StoredTensors &tensors, const std::string &name,
+                          const char *layer);
 
 } // namespace fusec::rt
 

@@ -207,9 +207,8 @@ PreparedRun &Session::findOrMake(DimValues values, const ArenaLayout &layout,
     made.outputSizes.push_back(
         computeSizes(manifest, spec, values, tensorText(false, spec.name)));
   made.steps =
-      readyLaunches(
-      model(), values, layout,
-      {address, faultCounter.pointer(), adapters.pointer()});
+      readyLaunches(model(), values, layout,
+                    {address, faultCounter.pointer(), adapters.pointer()});
   made.dims = std::move(values);
   made.arena = address;
   made.arenaBytes = layout.total;

@@ -38,8 +38,7 @@ inline uint16_t roundToBits(float value, int exponentBits, int mantissaBits) {
     ++rounded;
   // A carry out of the mantissa raises the exponent, as it should.
   uint32_t result =
-      field < 1 ? rounded
-                : (uint32_t(field - 1) << mantissaBits) + rounded;
+      field < 1 ? rounded : (uint32_t(field - 1) << mantissaBits) + rounded;
   return uint16_t(sign | (result < infinity ? result : infinity));
 }
 

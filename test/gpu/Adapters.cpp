@@ -146,23 +146,26 @@ static std::string getProgram(const char *type, int64_t k, int64_t n,
   std::string x = sized(in), y = sized(out), t = sized(rank);
   return "fusec.model @main inputs [\"x\"] outputs [\"y\"] {\n^bb0(%x: " + x +
          "):\n  %w = fusec.constant dense<" + weights +
-         "> : " + matrix(in, out) + " loc(\"w\")\n  %a = fusec.constant dense<" +
-         getElements(values.a) + "> : " + matrix(in, rank) +
+         "> : " + matrix(in, out) +
+         " loc(\"w\")\n  %a = fusec.constant dense<" + getElements(values.a) +
+         "> : " + matrix(in, rank) +
          " loc(\"a\")\n  %b = fusec.constant dense<" + getElements(values.b) +
-         "> : " + matrix(rank, out) + " loc(\"b\")\n  %p = fusec.matmul %x, %w : " +
-         x + ", " + matrix(in, out) + " to " + y +
-         "\n  %t = fusec.matmul %x, %a : " + x + ", " + matrix(in, rank) +
-         " to " + t + "\n  %u = fusec.matmul %t, %b : " + t + ", " +
-         matrix(rank, out) + " to " + y + "\n  %s = fusec.splat " +
+         "> : " + matrix(rank, out) +
+         " loc(\"b\")\n  %p = fusec.matmul %x, %w : " + x + ", " +
+         matrix(in, out) + " to " + y + "\n  %t = fusec.matmul %x, %a : " + x +
+         ", " + matrix(in, rank) + " to " + t +
+         "\n  %u = fusec.matmul %t, %b : " + t + ", " + matrix(rank, out) +
+         " to " + y + "\n  %s = fusec.splat " +
          llvm::formatv("{0:e} : {1}", scale, type).str() + " : " + y +
-         "\n  %v = fusec.mul %u, %s : " + y + "\n  %q = fusec.add %p, %v : " +
-         y + "\n  %r = fusec.relu %q : " + y + "\n  fusec.output %r : " + y +
-         "\n}\n";
+         "\n  %v = fusec.mul %u, %s : " + y +
+         "\n  %q = fusec.add %p, %v : " + y + "\n  %r = fusec.relu %q : " + y +
+         "\n  fusec.output %r : " + y + "\n}\n";
 }
 
-static std::unique_ptr<Harness::Compiled>
-compile(Harness &harness, const std::string &test, const std::string &program,
-        int64_t maxRank) {
+static std::unique_ptr<Harness::Compiled> compile(Harness &harness,
+                                                  const std::string &test,
+                                                  const std::string &program,
+                                                  int64_t maxRank) {
   return harness.compile(test, [&](CompileOptions options) {
     // What is slow is no concern here; the next schedule is taken.
     options.refuseSpills = false;
@@ -192,9 +195,9 @@ static Adapter makeAdapter(const Model &model, Values &values) {
 /// The number of elements whose bits differ, for bounds of zero.
 static std::pair<double, double> compareBits(const data::Tensor &got,
                                              const data::Tensor &expected) {
-  bool same = got.bytes.size() == expected.bytes.size() &&
-              !std::memcmp(got.bytes.data(), expected.bytes.data(),
-                           got.bytes.size());
+  bool same =
+      got.bytes.size() == expected.bytes.size() &&
+      !std::memcmp(got.bytes.data(), expected.bytes.data(), got.bytes.size());
   return {same ? 0 : 1, 0};
 }
 
@@ -208,10 +211,8 @@ static void testCase(Harness &harness, const Case &test) {
   auto program = [&](const Values &values) {
     return getProgram(test.type, wide, wide, weights, values);
   };
-  auto marked =
-      compile(harness, test.name, program(own), test.maxRank);
-  auto markedP =
-      compile(harness, test.name + ".p", program(p), test.maxRank);
+  auto marked = compile(harness, test.name, program(own), test.maxRank);
+  auto markedP = compile(harness, test.name + ".p", program(p), test.maxRank);
   auto bakedP = compile(harness, test.name + ".baked", program(p), 0);
   if (!marked || !markedP || !bakedP || !marked->run)
     return;

@@ -307,9 +307,8 @@ static std::pair<double, double> compare(const std::vector<data::Tensor> &got,
   double worst = 0;
   bool isExact = true;
   for (size_t i = 0; i != got.size(); ++i) {
-    double epsilon = got[i].dtype == format::DType::F32
-                         ? rounded
-                         : getEpsilon(got[i].dtype);
+    double epsilon =
+        got[i].dtype == format::DType::F32 ? rounded : getEpsilon(got[i].dtype);
     isExact &= epsilon == 0;
     if (got[i].sizes != expected[i].sizes)
       fail(ExitCode::VerificationFailed,
@@ -440,8 +439,8 @@ int main(int argc, char **argv) {
   for (const KernelCase &test : cases)
     for (llvm::StringRef element : test.types)
       for (const Point &point : mappedPoints)
-        if (test.isMatmul && (element == "f32" || element == "f16" ||
-                              element == "bf16"))
+        if (test.isMatmul &&
+            (element == "f32" || element == "f16" || element == "bf16"))
           testSchedules(harness, test, element, point);
   return harness.finish();
 }

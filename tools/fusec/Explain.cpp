@@ -66,10 +66,9 @@ static std::string estimateText(VariantAttr variant) {
   EstimateAttr estimate = variant.getEstimate();
   if (!estimate)
     return "";
-  return llvm::formatv(", {0:f1} us at {1} ({2})",
-                       double(estimate.getNanoseconds()) / 1000,
-                       estimate.getDim(),
-                       stringifyTimeBound(estimate.getBound()));
+  return llvm::formatv(
+      ", {0:f1} us at {1} ({2})", double(estimate.getNanoseconds()) / 1000,
+      estimate.getDim(), stringifyTimeBound(estimate.getBound()));
 }
 
 void ExplainCommand::printKernels(Compilation &compilation) const {
@@ -152,16 +151,15 @@ void ExplainCommand::printUpdates() const {
   std::unique_ptr<Compilation> imported =
       importModel(options.model, options.getOptions());
   std::vector<std::string> names;
-  for (const LowRankUpdate &update :
-       findLowRankUpdates(imported->getModel())) {
+  for (const LowRankUpdate &update : findLowRankUpdates(imported->getModel())) {
     if (names.empty())
       llvm::outs() << "\nlow-rank updates, which these options of 'fusec "
                       "compile' make replaceable at run time:\n";
     names.push_back(suggestAdapterName(update, names));
-    llvm::outs() << "  --adapter " << names.back() << "="
-                 << update.a.getName() << "," << update.b.getName()
-                 << "  (rank " << update.getRank() << " of "
-                 << update.a.getRows() << " x " << update.b.getColumns();
+    llvm::outs() << "  --adapter " << names.back() << "=" << update.a.getName()
+                 << "," << update.b.getName() << "  (rank " << update.getRank()
+                 << " of " << update.a.getRows() << " x "
+                 << update.b.getColumns();
     if (!update.scales.empty())
       llvm::outs() << llvm::formatv(", scale {0}", update.scale);
     llvm::outs() << ")\n";

@@ -113,13 +113,13 @@ void InspectCommand::print(const format::Bundle &bundle, uint64_t size) const {
   // Plans differ in how they keep them only.
   for (const format::Weight &weight : manifest.plans.front().weights)
     if (!weight.adapter.empty())
-      table.row({weight.part == format::AdapterPart::A ? "adapter a"
-                                                       : "adapter b",
-                 weight.adapter,
-                 std::string(format::dtypeName(weight.dtype)) + "[" +
-                     std::to_string(weight.sizes[0]) + ", " +
-                     std::to_string(weight.sizes[1]) + "], rank " +
-                     std::to_string(weight.rank())});
+      table.row(
+          {weight.part == format::AdapterPart::A ? "adapter a" : "adapter b",
+           weight.adapter,
+           std::string(format::dtypeName(weight.dtype)) + "[" +
+               std::to_string(weight.sizes[0]) + ", " +
+               std::to_string(weight.sizes[1]) + "], rank " +
+               std::to_string(weight.rank())});
   os << table.str();
   for (const format::Constraint &constraint : manifest.constraints)
     os << "requires " << format::toString(constraint.lhs) << " = "

@@ -19,8 +19,9 @@ void ModelOptions::addArch(CLI::App &app) {
 }
 
 void ModelOptions::addTuning(CLI::App &app) {
-  app.add_option("--tuning", tuning,
-                 "schedules that `fusec tune` measured, before the cost model's")
+  app.add_option(
+         "--tuning", tuning,
+         "schedules that `fusec tune` measured, before the cost model's")
       ->type_name("FILE");
 }
 

@@ -40,7 +40,8 @@ private:
   bool noFusion = false, noCache = false;
 };
 
-/// A tuning file that is there; throws Failure where it is not, or is malformed.
+/// A tuning file that is there; throws Failure where it is not, or is
+/// malformed.
 TuningFile readTuning(const std::string &path);
 /// Says on stderr what of the tuning file was of no use to the compiled plans.
 void noteTuning(const std::string &path, Compilation &compilation);

@@ -79,9 +79,9 @@ std::vector<UpdateFile> RunCommand::getAdapters() const {
     files.push_back(std::move(update));
   }
   if (!files.empty() && !isBundle(options.model))
-    fail(ExitCode::Usage,
-         options.model + ": expected a bundle for --adapter, got a model; "
-                         "compile it with --adapter=NAME=A,B first");
+    fail(ExitCode::Usage, options.model +
+                              ": expected a bundle for --adapter, got a model; "
+                              "compile it with --adapter=NAME=A,B first");
   return files;
 }
 

@@ -87,10 +87,10 @@ static double getTolerance(format::DType dtype, llvm::StringRef precision) {
 void VerifyCommand::add(std::vector<Check> &checks, const std::string &name,
                         const std::string &what, const data::Tensor &got,
                         const data::Tensor &expected) const {
-  checks.push_back({name, what, compare(got, expected),
-                    tolerance ? *tolerance
-                              : getTolerance(expected.dtype,
-                                             options.getPrecision())});
+  checks.push_back(
+      {name, what, compare(got, expected),
+       tolerance ? *tolerance
+                 : getTolerance(expected.dtype, options.getPrecision())});
 }
 
 std::vector<data::Tensor>
