@@ -17,8 +17,9 @@ def Fusec_PointwiseScheduleAttr : Fusec_Attr<"PointwiseSchedule", "pointwise_sch
 def Fusec_ReduceScope : Fusec_Enum<"ReduceScope", "who reduces a row together", ["Thread", "Warp", "Block"]>;
 
 def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
-  let summary = "who reduces a row, threads a block, index width";
-  let parameters = (ins EnumParameter<Fusec_ReduceScope>:$scope, "int64_t":$threads, "int64_t":$indexBits);
+  let summary = "who reduces a row, threads a block, index width, elements an access along the row";
+  let parameters = (ins EnumParameter<Fusec_ReduceScope>:$scope, "int64_t":$threads, "int64_t":$indexBits,
+      DefaultValuedParameter<"int64_t", "1">:$vector);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

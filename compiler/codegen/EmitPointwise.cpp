@@ -62,6 +62,51 @@ static std::vector<std::string> declareDims(KernelWriter &writer,
   return dims;
 }
 
+void fusec::emitStores(KernelWriter &writer, ScalarEmitter &emitter,
+                       VariantAttr variant, ArrayRef<RegionStore> stores,
+                       std::optional<ScalarEmitter::Lanes> lanes) {
+  auto getBuffer = [&](const RegionStore &store) {
+    return writer.getStep().getOutputBuffer(store.output);
+  };
+  auto getElement = [&](const RegionStore &store) {
+    return writer.pointer(getBuffer(store), false) + "[" +
+           emitter.print(store.offset) + "]";
+  };
+  if (!lanes) {
+    for (const RegionStore &store : stores) {
+      std::string value = emitter.emit(store.node);
+      writer.line(getElement(store) + " = " +
+                  toStorage(getBuffer(store).getElementType(), value) + ";");
+    }
+    return;
+  }
+  SmallVector<std::string> vectors(stores.size());
+  SmallVector<unsigned> nodes;
+  for (auto [i, store] : llvm::enumerate(stores)) {
+    nodes.push_back(store.node);
+    emitter.prepare(store.node);
+    BufferOp buffer = getBuffer(store);
+    Type type = buffer.getElementType();
+    if (ScalarEmitter::isVectorAccess(store.offset, lanes->dim, lanes->width,
+                                      getElementBytes(type),
+                                      writer.getAlignment(buffer, variant))) {
+      vectors[i] = writer.uniqueName("result");
+      writer.line("fusec::Vec<" + storageType(type) + ", V> " + vectors[i] +
+                  ";");
+    }
+  }
+  emitter.forEachLane(nodes, [&](unsigned i, StringRef name) {
+    writer.line(
+        (vectors[i].empty() ? getElement(stores[i]) : vectors[i] + "[lane]") +
+        " = " + toStorage(getBuffer(stores[i]).getElementType(), name) + ";");
+  });
+  for (auto [i, store] : llvm::enumerate(stores))
+    if (!vectors[i].empty())
+      writer.line("fusec::store<V>(" + writer.pointer(getBuffer(store), false) +
+                  " + " + emitter.print(store.offset) + ", " + vectors[i] +
+                  ");");
+}
+
 FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant,
                                              StringRef symbol) {
   auto schedule = cast<PointwiseScheduleAttr>(variant.getSchedule());
@@ -94,40 +139,7 @@ FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant,
   ScalarEmitter emitter(writer, program, dims, lanes, sources);
   emitter.nameLinearIndex("base");
 
-  // Vector stores where the addresses allow, single elements elsewhere.
-  SmallVector<std::string> vectors(iteration->stores.size());
-  SmallVector<unsigned> nodes;
-  for (auto [i, store] : llvm::enumerate(iteration->stores)) {
-    nodes.push_back(store.node);
-    emitter.prepare(store.node);
-    BufferOp buffer = writer.getStep().getOutputBuffer(store.output);
-    Type type = buffer.getElementType();
-    if (lanes &&
-        ScalarEmitter::isVectorAccess(store.offset, lanes->dim, lanes->width,
-                                      getElementBytes(type),
-                                      writer.getAlignment(buffer, variant))) {
-      vectors[i] = writer.uniqueName("result");
-      writer.line("fusec::Vec<" + storageType(type) + ", V> " + vectors[i] +
-                  ";");
-    }
-  }
-  emitter.forEachLane(nodes, [&](unsigned i, StringRef name) {
-    const PointwiseStore &store = iteration->stores[i];
-    BufferOp buffer = writer.getStep().getOutputBuffer(store.output);
-    Type type = buffer.getElementType();
-    std::string target = vectors[i].empty()
-                             ? writer.pointer(buffer, false) + "[" +
-                                   emitter.print(store.offset) + "]"
-                             : vectors[i] + "[lane]";
-    writer.line(target + " = " + toStorage(type, name) + ";");
-  });
-  for (auto [i, store] : llvm::enumerate(iteration->stores))
-    if (!vectors[i].empty())
-      writer.line("fusec::store<V>(" +
-                  writer.pointer(writer.getStep().getOutputBuffer(store.output),
-                                 false) +
-                  " + " + emitter.print(store.offset) + ", " + vectors[i] +
-                  ");");
+  emitStores(writer, emitter, variant, iteration->stores, lanes);
   writer.close("});");
 
   Expr perBlock =

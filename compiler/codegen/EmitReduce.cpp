@@ -71,7 +71,11 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
   writer.open("fusec::forEachRow<Scope>(" + writer.print(rows, {}) +
               ", [&](fusec::i64 group) {");
   writer.line("const " + index + " row = " + index + "(group);");
-  ScalarEmitter emitter(writer, program, {"row", "k"}, std::nullopt, sources);
+  const int64_t vector = schedule.getVector();
+  std::optional<ScalarEmitter::Lanes> lanes;
+  if (vector > 1)
+    lanes = ScalarEmitter::Lanes{1, vector};
+  ScalarEmitter emitter(writer, program, {"row", "k"}, lanes, sources);
 
   for (auto [op, operand] : iteration->reductions) {
     emitter.hoist(operand, 1);
@@ -80,13 +84,23 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
     bool isArg = isa<ArgReduceOp>(op);
     std::string value =
         isArg ? "fusec::Indexed<" + computeType(type) + ">" : computeType(type);
-    writer.open("const auto " + name + " = fusec::reduceRow<Scope, " +
-                combiner(op) + ">(length, [&](" + index + " k) -> " + value +
-                " {");
+    auto item = [&](StringRef element) {
+      return isArg ? "{" + element.str() + (lanes ? ", k + lane}" : ", k}")
+                   : element.str();
+    };
+    writer.open(
+        "const auto " + name + " = fusec::reduceRow" +
+        (lanes ? "Vectors" : "") + "<Scope, " + combiner(op) +
+        (lanes ? ", " + std::to_string(vector) : "") + ">(length, [&](" +
+        index +
+        (lanes ? " k, auto width, auto add) {" : " k) -> " + value + " {"));
     emitter.pushScope();
-    std::string element = emitter.emit(operand);
-    writer.line(isArg ? "return {" + element + ", k};"
-                      : "return " + element + ";");
+    if (lanes)
+      writer.line("constexpr int V = decltype(width)::value;");
+    emitter.forEachLane(operand, [&](unsigned, StringRef element) {
+      writer.line(lanes ? "add(" + item(element) + ");"
+                        : "return " + item(element) + ";");
+    });
     emitter.popScope();
     writer.close("});");
     // A 16-bit result is rounded like that of any op.
@@ -98,33 +112,27 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
     results[op->getResult(0).getAsOpaquePointer()] = result;
   }
 
-  auto store = [&](const RowStore &store) {
-    std::string value = emitter.emit(store.node);
-    BufferOp buffer = writer.getStep().getOutputBuffer(store.output);
-    Type type = buffer.getElementType();
-    writer.line(writer.pointer(buffer, false) + "[" +
-                emitter.print(store.offset) + "] = " + toStorage(type, value) +
-                ";");
-  };
-  auto full = llvm::make_filter_range(
-      iteration->stores, [](const RowStore &s) { return s.isFull; });
+  SmallVector<RegionStore> full, once;
+  for (const RowStore &s : iteration->stores)
+    (s.isFull ? full : once).push_back(s);
   if (!full.empty()) {
-    for (const RowStore &s : full)
+    for (const RegionStore &s : full)
       emitter.hoist(s.node, 1);
-    writer.open("fusec::forEachIn<Scope>(length, [&](" + index + " k) {");
+    writer.open(
+        lanes ? "fusec::forEachVectorIn<Scope, " + std::to_string(vector) +
+                    ">(length, [&](" + index + " k, auto width) {"
+              : "fusec::forEachIn<Scope>(length, [&](" + index + " k) {");
     emitter.pushScope();
-    for (const RowStore &s : full)
-      store(s);
+    if (lanes)
+      writer.line("constexpr int V = decltype(width)::value;");
+    emitStores(writer, emitter, variant, full, lanes);
     emitter.popScope();
     writer.close("});");
   }
-  auto once = llvm::make_filter_range(
-      iteration->stores, [](const RowStore &s) { return !s.isFull; });
   if (!once.empty()) {
     writer.open("if (Scope::rank() == 0) {");
     emitter.pushScope();
-    for (const RowStore &s : once)
-      store(s);
+    emitStores(writer, emitter, variant, once, std::nullopt);
     emitter.popScope();
     writer.close();
   }

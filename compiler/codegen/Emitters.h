@@ -5,6 +5,7 @@
 #ifndef FUSEC_COMPILER_CODEGEN_EMITTERS_H
 #define FUSEC_COMPILER_CODEGEN_EMITTERS_H
 
+#include "compiler/codegen/Iteration.h"
 #include "compiler/codegen/ScalarEmitter.h"
 
 namespace fusec {
@@ -23,6 +24,12 @@ mlir::FailureOr<KernelSource> emitGemm(StepOp step, VariantAttr variant,
 /// Loads from the buffers of the step's inputs.
 ScalarEmitter::Sources getRegionSources(KernelWriter &writer,
                                         VariantAttr variant);
+
+/// Stores the values of the current point, or of the emitter's lanes: by
+/// vectors where the addresses allow, else element by element.
+void emitStores(KernelWriter &writer, ScalarEmitter &emitter,
+                VariantAttr variant, llvm::ArrayRef<RegionStore> stores,
+                std::optional<ScalarEmitter::Lanes> lanes);
 
 } // namespace fusec
 

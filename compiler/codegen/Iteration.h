@@ -12,7 +12,7 @@
 
 namespace fusec {
 
-struct PointwiseStore {
+struct RegionStore {
   unsigned node;   // of the program
   unsigned output; // which result of the region
   Expr offset;     // in elements
@@ -20,7 +20,7 @@ struct PointwiseStore {
 
 struct PointwiseIteration {
   ScalarProgram program;
-  llvm::SmallVector<PointwiseStore> stores;
+  llvm::SmallVector<RegionStore> stores;
 };
 
 /// Strides of an input value and of the i-th output.
@@ -42,10 +42,7 @@ struct RowReduction {
   mlir::Operation *op; // ReduceOp or ArgReduceOp
   unsigned operand;
 };
-struct RowStore {
-  unsigned node;
-  unsigned output;
-  Expr offset;
+struct RowStore : RegionStore {
   bool isFull; // at every (row, k), else once a row
 };
 /// A reduction over rows: dim 0 is the row, dim 1 runs along it. All reductions

@@ -101,7 +101,7 @@ FailureOr<RowIteration> fusec::analyzeRows(ArrayRef<Value> outputs,
         ranges.simplify(getOffset(indices, outputStrides(i), context));
     if (!isFull && program.varies(node, 1))
       return failure();
-    result.stores.push_back({node, static_cast<unsigned>(i), offset, isFull});
+    result.stores.push_back({{node, static_cast<unsigned>(i), offset}, isFull});
   }
   // Every reduction is asked for at its own row.
   for (size_t n = 0; n < program.size(); ++n) {

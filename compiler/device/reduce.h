@@ -7,7 +7,7 @@
 #ifndef FUSEC_DEVICE_REDUCE_H
 #define FUSEC_DEVICE_REDUCE_H
 
-#include "prelude.h"
+#include "vector.h"
 
 namespace fusec {
 
@@ -224,6 +224,18 @@ FUSEC_DEVICE void forEachIn(Index count, Body body) {
     body(i);
 }
 
+/// The same by vectors: calls body(base, width) for V neighbours and, where
+/// `count` is not a multiple of V, for single items of the tail;
+/// decltype(width)::value is V or 1.
+template <class Scope, int V, class Index, class Body>
+FUSEC_DEVICE void forEachVectorIn(Index count, Body body) {
+  Index whole = count / V;
+  forEachIn<Scope>(whole, [&](Index i) { body(i * V, Width<V>()); });
+  if constexpr (V > 1)
+    forEachIn<Scope>(count - whole * V,
+                     [&](Index i) { body(whole * V + i, Width<1>()); });
+}
+
 /// Combines value(i) over [0, count); every worker gets the result. An empty
 /// row gives the identity.
 template <class Scope, class Op, class Index, class Value>
@@ -231,6 +243,19 @@ FUSEC_DEVICE typename Op::Value reduceRow(Index count, Value value) {
   typename Op::Value total = Op::identity();
   forEachIn<Scope>(count,
                    [&](Index i) { total = Op::combine(total, value(i)); });
+  return Scope::template reduce<Op>(total);
+}
+
+/// The same by vectors: body(base, width, add) calls add(value) for each of
+/// the items that forEachVectorIn gives it.
+template <class Scope, class Op, int V, class Index, class Body>
+FUSEC_DEVICE typename Op::Value reduceRowVectors(Index count, Body body) {
+  typename Op::Value total = Op::identity();
+  auto add = [&](typename Op::Value value) {
+    total = Op::combine(total, value);
+  };
+  forEachVectorIn<Scope, V>(
+      count, [&](Index base, auto width) { body(base, width, add); });
   return Scope::template reduce<Op>(total);
 }
 

@@ -70,7 +70,8 @@ Estimate fusec::estimateReduce(const Target &target, const RowSizes &sizes,
                        : schedule.getThreads();
   double resident = double(target.multiprocessors) * target.threads / threads;
   double waves = std::ceil(sizes.rows / resident);
-  double steps = std::ceil(sizes.length / threads);
+  double vector = schedule.getVector();
+  double steps = std::ceil(sizes.length / (threads * vector));
   // Loads of four steps are in flight together; partial results meet in a tree.
   double tree = std::log2(threads) * 30 +
                 (schedule.getScope() == ReduceScope::Block ? 100 : 0);
@@ -85,7 +86,9 @@ Estimate fusec::estimateReduce(const Target &target, const RowSizes &sizes,
   // Later passes mostly hit L2, which is about twice as fast.
   double traffic = sizes.bytes * (1 + 0.5 * (sizes.passes - 1)) *
                    (scattered ? std::max(1.0, waste / 4) : 1);
-  time.add(TimeBound::Memory, traffic / streamingRate(target, 4));
+  time.add(TimeBound::Memory,
+           traffic /
+               streamingRate(target, std::min(16.0, sizes.element * vector)));
   return time.get();
 }
 

@@ -3,6 +3,7 @@
 #include "compiler/codegen/Iteration.h"
 #include "compiler/schedule/Schedules.h"
 #include "compiler/schedule/StepBytes.h"
+#include "compiler/schedule/VectorAccesses.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -39,29 +40,38 @@ SmallVector<VariantAttr> fusec::chooseReduceVariants(StepOp step,
     else if (row && row->isConstant(1))
       ++acrossRows;
   }
+  SmallVector<RegionStore> full;
+  for (const RowStore &store : iteration->stores)
+    if (store.isFull)
+      full.push_back(store);
   StepBytes bytes = getStepBytes(step, {});
-  bool stores = llvm::any_of(iteration->stores,
-                             [](const RowStore &s) { return s.isFull; });
   RowSizes sizes{double(getTypicalValue(program.getSizes()[0])),
                  double(getTypicalValue(program.getSizes()[1])),
                  double(bytes.read + bytes.written),
-                 unsigned(iteration->reductions.size() + stores),
+                 unsigned(iteration->reductions.size() + !full.empty()),
                  alongRow >= acrossRows,
                  unsigned(element)};
-  IndexWidth width = getIndexWidth(step);
-  auto variant = [&](ArrayRef<GuardAttr> guards, int64_t bits) {
+  VectorAccesses accesses =
+      analyzeVectorAccesses(step, program, full, 1, /*hasTail=*/true);
+  auto variant = [&](ArrayRef<GuardAttr> guards, int64_t vector, int64_t bits) {
     SmallVector<Candidate> candidates;
     for (auto [scope, threads] :
          {std::pair(ReduceScope::Block, 256), std::pair(ReduceScope::Warp, 128),
           std::pair(ReduceScope::Thread, 128)}) {
-      auto schedule = ReduceScheduleAttr::get(context, scope, threads, bits);
+      auto schedule =
+          ReduceScheduleAttr::get(context, scope, threads, bits, vector);
       candidates.push_back({schedule, estimateReduce(target, sizes, schedule)});
     }
     return makeVariant(context, guards, candidates);
   };
-  if (width.alwaysNarrow)
-    return {variant({}, 32)};
-  if (width.neverNarrow)
-    return {variant({}, 64)};
-  return {variant(width.guards, 32), variant({}, 64)};
+  IndexWidth width = getIndexWidth(step);
+  int64_t fastBits = width.neverNarrow ? 64 : 32,
+          safeBits = width.alwaysNarrow ? 32 : 64;
+  SmallVector<GuardAttr> guards = getAlignmentGuards(accesses.aligned);
+  llvm::append_range(guards, width.guards);
+  SmallVector<VariantAttr> variants = {
+      variant(guards, accesses.width, fastBits)};
+  if (!guards.empty())
+    variants.push_back(variant({}, 1, safeBits));
+  return variants;
 }
