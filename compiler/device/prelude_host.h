@@ -130,6 +130,7 @@ inline float minNan(float a, float b) {
 }
 inline float rsqrt(float x) { return 1.0f / ::sqrtf(x); }
 inline double rsqrt(double x) { return 1.0 / ::sqrt(x); }
+inline float sinApproximate(float x) { return ::sinf(x); }
 inline float tanhApproximate(float x) { return ::tanhf(x); }
 inline float exp2Approximate(float x) { return ::exp2f(x); }
 inline float reciprocalApproximate(float x) { return 1.0f / x; }

@@ -295,33 +295,28 @@ FUSEC_DEVICE float geluTanh(float x) {
   return x * sigmoid(1.59576912160573071176f * (x + 0.044715f * x * x * x));
 }
 
-/// sin(x + quarter * pi / 2) for |x| <= largestAngle, to 2^-22: the nearest
-/// multiple of pi / 2 is subtracted in two parts, and what is left has short
-/// series (coefficients of Cephes' sinf and cosf). Sine and cosine of one angle
-/// share all but the last choice.
+/// Beyond it the steps of halfTurn lose the angle.
 constexpr float largestAngle = 65536.0f;
-FUSEC_DEVICE float sinQuarters(float x, int quarter) {
-  float nearest = roundEven(x * 0.636619772367581343f);
-  float r = multiplyAdd(nearest, -1.57079637050628662109375f, x);
-  r = multiplyAdd(nearest, 4.37113900018624283e-8f, r);
-  float square = r * r;
-  float sine = multiplyAdd(square, -1.9515295891e-4f, 8.3321608736e-3f);
-  sine = multiplyAdd(square, sine, -1.6666654611e-1f);
-  sine = multiplyAdd(square * r, sine, r);
-  float cosine =
-      multiplyAdd(square, 2.443315711809948e-5f, -1.388731625493765e-3f);
-  cosine = multiplyAdd(square, cosine, 4.166664568298827e-2f);
-  cosine =
-      multiplyAdd(square * square, cosine, multiplyAdd(square, -0.5f, 1.0f));
-  int turn = int(nearest) + quarter;
-  float value = turn & 1 ? cosine : sine;
-  return turn & 2 ? -value : value;
+/// sin(x - half * pi) for the nearest multiple, at most a quarter turn away; pi
+/// in two parts. The special-function unit errs by 2^-20.5 at most, so that
+/// small angles take their series instead and keep their digits.
+FUSEC_DEVICE float halfTurn(float x, float half, bool isOdd) {
+  float r = multiplyAdd(half, -3.1415927410125732421875f, x);
+  r = multiplyAdd(half, 8.74227765734758577e-8f, r);
+  float near = multiplyAdd(r * r, r * -0.16666667f, r);
+  float sine = absolute(r) < 0.125f ? near : primitive::sinApproximate(r);
+  return isOdd ? -sine : sine;
 }
 FUSEC_DEVICE float sin(float x) {
-  return absolute(x) <= largestAngle ? sinQuarters(x, 0) : fusec::sin(x);
+  float turns = roundEven(x * 0.318309886183790671538f);
+  return absolute(x) <= largestAngle ? halfTurn(x, turns, int(turns) & 1)
+                                     : fusec::sin(x);
 }
+/// cos(x) = sin(x + pi / 2).
 FUSEC_DEVICE float cos(float x) {
-  return absolute(x) <= largestAngle ? sinQuarters(x, 1) : fusec::cos(x);
+  float turns = roundEven(multiplyAdd(x, 0.318309886183790671538f, 0.5f));
+  return absolute(x) <= largestAngle ? halfTurn(x, turns - 0.5f, int(turns) & 1)
+                                     : fusec::cos(x);
 }
 } // namespace fast
 
