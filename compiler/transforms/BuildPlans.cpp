@@ -7,6 +7,7 @@
 #include "compiler/Remarks.h"
 #include "compiler/codegen/KernelSource.h"
 #include "compiler/schedule/Schedules.h"
+#include "compiler/transforms/RowPitch.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringSet.h"
@@ -39,14 +40,16 @@ private:
   Expr constant(int64_t value) { return Expr::constant(context, value); }
   std::string uniqueName(StringRef base);
   Place dense(Value value, BufferKind kind, int64_t index);
-  Place newSlot(Value value);
+  Place newSlot(Value value, bool isPitched = true);
   LogicalResult placeConcat(ConcatOp concat);
+  std::optional<SmallVector<Place>> placeOperands(ConcatOp concat,
+                                                  const Place &whole);
   std::optional<SmallVector<Expr>> stridesBehind(Operation *view,
                                                  ArrayRef<Expr> strides);
   void addBuffer(Value value, const Place &place, StringRef name,
                  ElementsAttr elements = {}, ReplaceableAttr slot = {});
-  void addWeight(Operation *op, ElementsAttr elements,
-                 ReplaceableAttr slot = {});
+  LogicalResult addConstant(ConstantOp constant);
+  void addReplaceable(ReplaceableOp factor);
   void addStep(FusionOp fusion);
 
   ModelOp model;
@@ -72,11 +75,17 @@ Place PlanBuilder::dense(Value value, BufferKind kind, int64_t index) {
   return {kind, index, constant(0), getDenseStrides(getSizes(value), context)};
 }
 
-Place PlanBuilder::newSlot(Value value) {
-  Expr bytes = getElementCount(getSizes(value), context) *
-               getElementBytes(getElementType(value));
-  slots.push_back(bytes.getAttr());
-  return dense(value, BufferKind::Slot, slots.size() - 1);
+Place PlanBuilder::newSlot(Value value, bool isPitched) {
+  Place place = dense(value, BufferKind::Slot, slots.size());
+  SmallVector<Expr> sizes = getSizes(value);
+  if (std::optional<int64_t> pitch = getRowPitch(value); pitch && isPitched) {
+    place.strides = getPitchedStrides(sizes, *pitch, context);
+    sizes.back() = constant(*pitch);
+  }
+  slots.push_back(
+      (getElementCount(sizes, context) * getElementBytes(getElementType(value)))
+          .getAttr());
+  return place;
 }
 
 /// Strides of a regrouping view's operand from those of its result.
@@ -117,33 +126,54 @@ PlanBuilder::stridesBehind(Operation *view, ArrayRef<Expr> strides) {
   return result;
 }
 
-/// The operands of an assembled concat become slices of its buffer.
-LogicalResult PlanBuilder::placeConcat(ConcatOp concat) {
-  if (!places.count(concat.getResult())) {
-    Place place = newSlot(concat.getResult());
-    places[concat.getResult()] = place;
-    addBuffer(concat.getResult(), place, "concat");
-  }
-  Place whole = places[concat.getResult()];
+/// Where the operands of an assembled concat lie in its buffer; nothing where
+/// one is a view whose dimensions would not lie one after another.
+std::optional<SmallVector<Place>>
+PlanBuilder::placeOperands(ConcatOp concat, const Place &whole) {
   int64_t bytes = getElementBytes(getElementType(concat.getResult()));
   Expr start = constant(0);
   unsigned axis = concat.getAxis();
+  SmallVector<Place> slices;
   for (Value operand : concat.getValues()) {
-    Place slice = whole;
+    Place &slice = slices.emplace_back(whole);
     slice.offset = whole.offset + start * whole.strides[axis] * bytes;
     start = start + getSizes(operand)[axis];
-    Value value = operand;
-    while (Operation *view = value.getDefiningOp()) {
-      if (!isa<CollapseOp, ExpandOp>(view))
-        break;
+    for (Operation *view = operand.getDefiningOp();
+         isa_and_nonnull<CollapseOp, ExpandOp>(view);
+         view = view->getOperand(0).getDefiningOp()) {
       auto strides = stridesBehind(view, slice.strides);
       if (!strides)
-        return concat.emitError(
-            "cannot be assembled in place: an operand is a view whose "
-            "dimensions do not lie one after another");
+        return std::nullopt;
       slice.strides = *strides;
-      value = view->getOperand(0);
     }
+  }
+  return slices;
+}
+
+/// The operands of an assembled concat become slices of its buffer.
+LogicalResult PlanBuilder::placeConcat(ConcatOp concat) {
+  bool isPlaced = places.count(concat.getResult());
+  Place whole =
+      isPlaced ? places[concat.getResult()] : newSlot(concat.getResult());
+  auto slices = placeOperands(concat, whole);
+  if (!slices && !isPlaced) {
+    // Operands that join rows rule out a pitch.
+    slots.pop_back();
+    whole = newSlot(concat.getResult(), /*isPitched=*/false);
+    slices = placeOperands(concat, whole);
+  }
+  if (!slices)
+    return concat.emitError("cannot be assembled in place: an operand is a "
+                            "view whose dimensions do not lie one after "
+                            "another");
+  if (!isPlaced) {
+    places[concat.getResult()] = whole;
+    addBuffer(concat.getResult(), whole, "concat");
+  }
+  for (auto [operand, slice] : llvm::zip_equal(concat.getValues(), *slices)) {
+    Value value = operand;
+    while (isa_and_nonnull<CollapseOp, ExpandOp>(value.getDefiningOp()))
+      value = value.getDefiningOp()->getOperand(0);
     places[value] = slice;
     std::string name;
     if (auto fusion = value.getDefiningOp<FusionOp>())
@@ -165,12 +195,30 @@ void PlanBuilder::addBuffer(Value value, const Place &place, StringRef name,
                    TypeAttr::get(value.getType()), elements, slot);
 }
 
-void PlanBuilder::addWeight(Operation *op, ElementsAttr elements,
-                            ReplaceableAttr slot) {
-  Value value = op->getResult(0);
+static std::string getWeightName(Operation *op) {
   std::string node = getNodeName(op->getLoc());
-  addBuffer(value, dense(value, BufferKind::Weight, 0),
-            node.empty() ? "constant" : node, elements, slot);
+  return node.empty() ? "constant" : node;
+}
+
+LogicalResult PlanBuilder::addConstant(ConstantOp constant) {
+  Place place = dense(constant, BufferKind::Weight, 0);
+  ElementsAttr elements = constant.getValue();
+  if (std::optional<int64_t> pitch = getRowPitch(constant)) {
+    std::string error;
+    FailureOr<ElementsAttr> padded = padRows(elements, *pitch, error);
+    if (failed(padded))
+      return constant.emitOpError(error);
+    elements = *padded;
+    place.strides = getPitchedStrides(getSizes(constant), *pitch, context);
+  }
+  addBuffer(constant, place, getWeightName(constant), elements);
+  return success();
+}
+
+/// Dense: who replaces the value packs it so.
+void PlanBuilder::addReplaceable(ReplaceableOp factor) {
+  addBuffer(factor, dense(factor, BufferKind::Weight, 0), getWeightName(factor),
+            factor.getValue(), factor.getSlot());
 }
 
 void PlanBuilder::addStep(FusionOp fusion) {
@@ -215,9 +263,10 @@ LogicalResult PlanBuilder::build() {
     addBuffer(value, places[value], name.getValue());
   }
   for (auto constant : block.getOps<ConstantOp>())
-    addWeight(constant, constant.getValue());
+    if (failed(addConstant(constant)))
+      return failure();
   for (auto factor : block.getOps<ReplaceableOp>())
-    addWeight(factor, factor.getValue(), factor.getSlot());
+    addReplaceable(factor);
   for (auto concat : block.getOps<ConcatOp>())
     if (failed(placeConcat(concat)))
       return failure();

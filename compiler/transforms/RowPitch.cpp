@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/transforms/RowPitch.h"
+#include "ir/Constants.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace fusec;
+
+static constexpr int64_t alignment = 16;
+
+/// Whether a contraction reads the value, maybe through views.
+static bool isMatrix(Value value) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (isa<ContractionOp>(user))
+      return true;
+    return isa<CollapseOp, ExpandOp, TransposeOp, SliceOp, BroadcastOp>(user) &&
+           isMatrix(user->getResult(0));
+  });
+}
+
+std::optional<int64_t> fusec::getRowPitch(Value value) {
+  SmallVector<Expr> sizes = getSizes(value);
+  if (sizes.size() < 2 || !sizes.back().isConstant())
+    return std::nullopt;
+  int64_t width = getElementBytes(getElementType(value)),
+          row = sizes.back().getValue() * width,
+          padded = llvm::alignTo(row, alignment);
+  if (padded == row || 4 * (padded - row) > row)
+    return std::nullopt;
+  bool isRead = llvm::any_of(value.getUses(), [&](OpOperand &use) {
+    auto fusion = dyn_cast<FusionOp>(use.getOwner());
+    return fusion && fusion.getFamily() == Family::Gemm &&
+           isMatrix(fusion.getBody().getArgument(use.getOperandNumber()));
+  });
+  if (!isRead)
+    return std::nullopt;
+  return padded / width;
+}
+
+SmallVector<Expr> fusec::getPitchedStrides(ArrayRef<Expr> sizes, int64_t pitch,
+                                           MLIRContext *context) {
+  SmallVector<Expr> padded(sizes);
+  padded.back() = Expr::constant(context, pitch);
+  return getDenseStrides(padded, context);
+}
+
+FailureOr<ElementsAttr> fusec::padRows(ElementsAttr value, int64_t pitch,
+                                       std::string &error) {
+  FailureOr<ConstantData> data = getConstantData(value, error);
+  if (failed(data))
+    return failure();
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  int64_t width = getElementBytes(type.getElementType()),
+          row = shape.back() * width, count = data->bytes.size() / row;
+  shape.back() = pitch;
+  std::vector<char> bytes(count * pitch * width);
+  for (int64_t i = 0; i != count; ++i)
+    llvm::copy(data->bytes.slice(i * row, row),
+               bytes.begin() + i * pitch * width);
+  return makeConstant(RankedTensorType::get(shape, type.getElementType()),
+                      bytes, "padded");
+}

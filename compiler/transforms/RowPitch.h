@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The layout of buffers that are ours and that matmuls read as matrices: rows
+// begin at multiples of 16 bytes, which is what wide copies and tensor maps
+// ask for. What lies between two rows is never read.
+
+#ifndef FUSEC_COMPILER_TRANSFORMS_ROWPITCH_H
+#define FUSEC_COMPILER_TRANSFORMS_ROWPITCH_H
+
+#include "ir/FusecOps.h"
+
+namespace fusec {
+
+/// Elements from one row of the value to the next, where they should not lie
+/// one after another: it is a matrix of some fusion, its rows are of constant
+/// size and no multiple of 16 bytes, and padding costs at most a quarter.
+std::optional<int64_t> getRowPitch(mlir::Value value);
+
+/// Row-major strides of the sizes, of which the last takes `pitch` elements.
+llvm::SmallVector<Expr> getPitchedStrides(llvm::ArrayRef<Expr> sizes,
+                                          int64_t pitch,
+                                          mlir::MLIRContext *context);
+
+/// The constant with rows of `pitch` elements, zeros behind each.
+mlir::FailureOr<mlir::ElementsAttr> padRows(mlir::ElementsAttr value,
+                                            int64_t pitch, std::string &error);
+
+} // namespace fusec
+
+#endif // FUSEC_COMPILER_TRANSFORMS_ROWPITCH_H
