@@ -346,6 +346,7 @@ SmallVector<Candidate> GemmChooser::getCandidates(int64_t dim, bool mapped,
     addSkinny(sizes, candidates);
     addResident(sizes, candidates);
   }
+  sizes.wideCopies = aligned;
   addTiles(sizes, aligned, candidates);
   return candidates;
 }
