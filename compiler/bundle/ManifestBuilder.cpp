@@ -302,6 +302,8 @@ LogicalResult ManifestBuilder::addPlan(const EmittedPlan &emitted) {
   format::Plan plan;
   plan.target = op.getSymName().str();
   plan.minDriver = getMinDriver(op.getSymName(), nvrtc);
+  // Kernels for sm_90 and later wait for their predecessor themselves.
+  bool startEarly = findTarget(plan.target)->major >= 9;
   for (auto slot : op.getSlots().getAsRange<ExprAttr>()) {
     FailureOr<format::Expr> size = exprs.convert(Expr(slot));
     if (failed(size))
@@ -337,6 +339,7 @@ LogicalResult ManifestBuilder::addPlan(const EmittedPlan &emitted) {
       FailureOr<format::Launch> converted = getLaunch(step, launch, places);
       if (failed(converted))
         return failure();
+      converted->pdl = startEarly && !plan.steps.empty();
       plan.smem = std::max(plan.smem, converted->smem);
       plan.cluster = std::max(plan.cluster, converted->cluster[0]);
       out.launches.push_back(std::move(*converted));

@@ -41,6 +41,17 @@ FUSEC_DEVICE int warps() { return int(blockDim.x >> 5); }
 FUSEC_DEVICE void barrier() { __syncthreads(); }
 FUSEC_DEVICE void warpBarrier() { __syncwarp(); }
 
+/// What every kernel begins with: lets the next kernel of the stream place its
+/// blocks where this one leaves room, and waits until what earlier kernels
+/// wrote can be read (programmatic dependent launch). All kernels wait, so that
+/// the end of one is the end of all before it.
+FUSEC_DEVICE void followPrevious() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 /// The dynamic shared memory of the launch, 1024-byte aligned as the widest
 /// swizzle needs.
 FUSEC_DEVICE unsigned char *sharedMemory() {
@@ -137,21 +148,21 @@ struct alignas(8) Word8 {
 // this way is not written by the same kernel, except from the value read.
 FUSEC_DEVICE Word16 loadOnce(const Word16 *p) {
   Word16 v;
-  asm("ld.global.L1::no_allocate.L2::128B.v4.u32 {%0,%1,%2,%3}, [%4];"
-      : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-      : "l"(p));
+  asm volatile("ld.global.L1::no_allocate.L2::128B.v4.u32 {%0,%1,%2,%3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(p));
   return v;
 }
 FUSEC_DEVICE Word8 loadOnce(const Word8 *p) {
   Word8 v;
-  asm("ld.global.L1::no_allocate.v2.u32 {%0,%1}, [%2];"
-      : "=r"(v.x), "=r"(v.y)
-      : "l"(p));
+  asm volatile("ld.global.L1::no_allocate.v2.u32 {%0,%1}, [%2];"
+               : "=r"(v.x), "=r"(v.y)
+               : "l"(p));
   return v;
 }
 FUSEC_DEVICE u32 loadOnce(const u32 *p) {
   u32 v;
-  asm("ld.global.L1::no_allocate.u32 %0, [%1];" : "=r"(v) : "l"(p));
+  asm volatile("ld.global.L1::no_allocate.u32 %0, [%1];" : "=r"(v) : "l"(p));
   return v;
 }
 FUSEC_DEVICE void storeOnce(Word16 *p, Word16 v) {

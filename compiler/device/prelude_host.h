@@ -49,6 +49,7 @@ inline int lanes() { return 1; }
 inline int warp() { return 0; }
 inline int warps() { return 1; }
 inline void barrier() {}
+inline void followPrevious() {}
 inline void warpBarrier() {}
 
 template <class... Params, std::size_t... I>

@@ -40,6 +40,10 @@ bool Driver::open(const char *path, std::string &error) {
   hasGraphs = hasGraphs && member;
   FUSEC_DRIVER_GRAPH_FUNCTIONS(FUSEC_LOAD)
 #undef FUSEC_LOAD
+#define FUSEC_LOAD(member, symbol, parameters)                                 \
+  member = reinterpret_cast<decltype(member)>(dlsym(library, symbol));
+  FUSEC_DRIVER_OPTIONAL_FUNCTIONS(FUSEC_LOAD)
+#undef FUSEC_LOAD
   Result result = init(0);
   if (result != success) {
     error = describe("cuInit", result);

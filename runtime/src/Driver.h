@@ -61,6 +61,12 @@ struct LaunchConfig {
   LaunchAttribute *attributes;
   unsigned numAttributes;
 };
+// What an edge of a graph waits for. From port 1: the kernel's blocks have all
+// let their dependents start, or have ended.
+struct GraphEdge {
+  unsigned char fromPort, toPort, type, reserved[5];
+};
+inline constexpr GraphEdge programmaticEdge = {1, 0, 1, {}};
 struct KernelNodeParams {
   Function function;
   unsigned grid[3];
@@ -77,7 +83,7 @@ struct alignas(128) TensorMap {
   uint64_t opaque[16];
 };
 static_assert(sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfig) == 56 &&
-              sizeof(KernelNodeParams) == 72);
+              sizeof(KernelNodeParams) == 72 && sizeof(GraphEdge) == 8);
 
 // Marks of the `extra` argument of a launch.
 inline void *paramEnd() { return nullptr; }
@@ -150,6 +156,11 @@ inline void *paramBufferSize() { return reinterpret_cast<void *>(2); }
        GraphNode node, const KernelNodeParams *params))                                            \
   X(graphUpload, "cuGraphUpload", (GraphExec exec, Stream stream))                                 \
   X(graphLaunch, "cuGraphLaunch", (GraphExec exec, Stream stream))
+
+// Since 12.3; without them every edge of a graph waits for a kernel's end.
+#define FUSEC_DRIVER_OPTIONAL_FUNCTIONS(X)                                                         \
+  X(graphAddDependencies, "cuGraphAddDependencies_v2", (Graph graph, const GraphNode *from,        \
+       const GraphNode *to, const GraphEdge *edges, size_t count))
 // clang-format on
 
 struct Driver {
@@ -157,6 +168,7 @@ struct Driver {
   Result(*member) parameters = nullptr;
   FUSEC_DRIVER_FUNCTIONS(FUSEC_MEMBER)
   FUSEC_DRIVER_GRAPH_FUNCTIONS(FUSEC_MEMBER)
+  FUSEC_DRIVER_OPTIONAL_FUNCTIONS(FUSEC_MEMBER)
 #undef FUSEC_MEMBER
 
   // Whether all functions of graphs were found.

@@ -56,7 +56,12 @@ void patchAddresses(const Model &model, ReadyLaunch &ready,
   }
 }
 
-void launchKernel(const Model &model, ReadyLaunch &ready, cuda::Stream stream) {
+bool startsEarly(const Model &model, const format::Launch &launch) {
+  return launch.pdl && model.device().capability() >= 90;
+}
+
+void launchKernel(const Model &model, ReadyLaunch &ready, bool isFirst,
+                  cuda::Stream stream) {
   const format::Launch &launch = *ready.launch;
   cuda::LaunchAttribute attributes[2] = {};
   unsigned numAttributes = 0;
@@ -66,7 +71,7 @@ void launchKernel(const Model &model, ReadyLaunch &ready, cuda::Stream stream) {
     std::memcpy(attribute.value.clusterDim, launch.cluster.data(),
                 sizeof(launch.cluster));
   }
-  if (launch.pdl && model.device().capability() >= 90) {
+  if (!isFirst && startsEarly(model, launch)) {
     cuda::LaunchAttribute &attribute = attributes[numAttributes++];
     attribute.id = cuda::LaunchProgrammaticSerialization;
     attribute.value.programmaticSerializationAllowed = 1;

@@ -48,8 +48,13 @@ void Graph::build() {
     cuda::KernelNodeParams params = nodeParams(*ready, block);
     cuda::GraphNode node = nullptr;
     const cuda::GraphNode *before = nodes.empty() ? nullptr : &nodes.back();
-    cuda::Result result = driver.graphAddKernelNode(&node, graph, before,
-                                                    before ? 1 : 0, &params);
+    bool isEarly = before && driver.graphAddDependencies &&
+                   startsEarly(model, *ready->launch);
+    cuda::Result result = driver.graphAddKernelNode(
+        &node, graph, isEarly ? nullptr : before, before && !isEarly, &params);
+    if (result == cuda::success && isEarly)
+      result = driver.graphAddDependencies(graph, before, &node,
+                                           &cuda::programmaticEdge, 1);
     if (result != cuda::success)
       driver.check(result, "adding " + launchText(*ready) + " to a graph");
     nodes.push_back(node);

@@ -95,9 +95,15 @@ void patchAddresses(const Model &model, ReadyLaunch &ready,
                     const std::vector<BoundTensor> &inputs,
                     const std::vector<BoundTensor> &outputs);
 
+// Whether the kernel may be placed before the one ahead of it, which must be of
+// the same run, has ended.
+bool startsEarly(const Model &model, const format::Launch &launch);
+
 // Launches a kernel whose addresses are patched and whose grid is not empty.
-// Allocates nothing unless it fails.
-void launchKernel(const Model &model, ReadyLaunch &ready, cuda::Stream stream);
+// The first of a run waits for whatever is ahead of it in the stream. Allocates
+// nothing unless it fails.
+void launchKernel(const Model &model, ReadyLaunch &ready, bool isFirst,
+                  cuda::Stream stream);
 
 // "kernel 'k' of step 's' with a grid of [4, 1, 1] blocks of [128, 1, 1]
 // threads"

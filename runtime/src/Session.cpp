@@ -282,7 +282,7 @@ void Session::run(cuda::Stream stream) {
 void Session::launchDirectly(cuda::Stream stream) {
   current->forEachLaunch(inputs, outputs, [&](ReadyLaunch &launch) {
     patchAddresses(model(), launch, inputs, outputs);
-    launchKernel(model(), launch, stream);
+    launchKernel(model(), launch, /*isFirst=*/launched == 0, stream);
     ++launched;
   });
 }

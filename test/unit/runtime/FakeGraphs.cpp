@@ -42,16 +42,18 @@ Result cuGraphDestroy(Graph graph) {
   --state().liveGraphs;
   return success;
 }
-// Only chains: a node depends on the one added before it.
+// Only chains: a node depends on the one added before it, or will be made to by
+// cuGraphAddDependencies.
 Result cuGraphAddKernelNode_v2(GraphNode *node, Graph graph,
                                const GraphNode *dependencies, size_t count,
                                const KernelNodeParams *params) {
   ENTER("cuGraphAddKernelNode", true)
   auto &nodes = reinterpret_cast<FakeGraph *>(graph)->nodes;
-  bool chained = nodes.empty()
-                     ? count == 0
-                     : count == 1 && reinterpret_cast<FakeNode *>(
-                                         dependencies[0]) == nodes.back().get();
+  bool chained = count == 0
+                     ? true
+                     : count == 1 && !nodes.empty() &&
+                           reinterpret_cast<FakeNode *>(dependencies[0]) ==
+                               nodes.back().get();
   auto made = std::make_unique<FakeNode>();
   if (!chained ||
       readLaunch(params->grid, params->block, params->sharedBytes,
@@ -60,6 +62,20 @@ Result cuGraphAddKernelNode_v2(GraphNode *node, Graph graph,
   made->function = params->function;
   *node = reinterpret_cast<GraphNode>(made.get());
   nodes.push_back(std::move(made));
+  return success;
+}
+Result cuGraphAddDependencies_v2(Graph graph, const GraphNode *from,
+                                 const GraphNode *to, const GraphEdge *edges,
+                                 size_t count) {
+  ENTER("cuGraphAddDependencies", true)
+  auto &nodes = reinterpret_cast<FakeGraph *>(graph)->nodes;
+  auto at = [&](size_t back) {
+    return reinterpret_cast<GraphNode>(nodes.end()[-long(back)].get());
+  };
+  if (count != 1 || nodes.size() < 2 || *from != at(2) || *to != at(1) ||
+      edges->fromPort != 1 || edges->toPort != 0 || edges->type != 1)
+    return invalidValue;
+  nodes.back()->launch.pdl = true;
   return success;
 }
 Result cuGraphKernelNodeSetAttribute(GraphNode node, int attribute,
