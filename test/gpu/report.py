@@ -3,6 +3,8 @@
 
   report.py run FOLDER     runs all of FOLDER/gpu-tests.txt, writes report.json
   report.py pack FOLDER TO copies from the build folder what `run` needs to TO
+  report.py sanitize FOLDER TOOL  runs all again under compute-sanitizer (memcheck,
+                           racecheck, ...) and writes what it found to report.json
   report.py check FOLDER   is report.json of these sources, whole and passed?
 
 A line of gpu-tests.txt is NAME<tab>PROGRAM<tab>ARGUMENT...; the programs print
@@ -10,9 +12,11 @@ JSON lines {"test", "result": "pass" | "fail" | "skip", "error", "bound", "arch"
 with error and bound in any one measure of the test. Needs Python alone.
 """
 
+import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -93,17 +97,22 @@ def summarise(name, status, lines, device, seconds):
     return entry
 
 
-def runTest(name, command, folder, device):
+def runProgram(command, folder, under=()):
+    """Exit status and output of a test's program."""
     words = [w.replace("@BUILD@", str(folder)).replace("@SOURCE@", str(ROOT))
              for w in command]
-    started = time.monotonic()
     try:
-        process = subprocess.run(words, cwd=ROOT, timeout=LIMIT_S, text=True,
+        process = subprocess.run([*under, *words], cwd=ROOT, timeout=LIMIT_S, text=True,
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                  check=False)
-        status, text = process.returncode, process.stdout
+        return process.returncode, process.stdout
     except subprocess.TimeoutExpired as expired:
-        status, text = 124, (expired.stdout or b"").decode(errors="replace")
+        return 124, (expired.stdout or b"").decode(errors="replace")
+
+
+def runTest(name, command, folder, device):
+    started = time.monotonic()
+    status, text = runProgram(command, folder)
     entry = summarise(name, status, parseLines(text), device, time.monotonic() - started)
     if entry["result"] == "fail":
         plain = [line for line in text.splitlines() if '"result": "pass"' not in line]
@@ -135,6 +144,39 @@ def runAll(folder):
     return 0 if good == len(entries) else 1
 
 
+def sanitizeTest(tool, command, folder):
+    """What the tool says of a test: "clean", or what went wrong. Its own limits
+    on time do not hold there; its checks must."""
+    status, text = runProgram(command, folder, ["compute-sanitizer", "--tool", tool])
+    found = re.findall(r"=+ (?:ERROR|RACECHECK) SUMMARY: (.*)", text)
+    failed = [r["test"] for r in parseLines(text)
+              if r["result"] == "fail" and not r["test"].startswith("times.")]
+    clean = found and all(re.match(r"0 (errors|hazards)", each) for each in found)
+    if clean and not failed:
+        return "clean"
+    print("\n".join([line for line in text.splitlines() if line.startswith("=====")][:60]),
+          file=sys.stderr)
+    return "; ".join(found + [f"{name} failed" for name in failed[:5]]) or \
+        f"exit status {status}"
+
+
+def sanitizeAll(folder, tool):
+    """All at once: most of the time goes into the host's part."""
+    report = json.loads(REPORT.read_text()) if REPORT.exists() else {}
+    if report.get("source_hash") != sourceHash():
+        raise SystemExit("test/gpu/report.json is not of these sources: run without "
+                         "--sanitize first, which also fills the kernel cache")
+    tests = readTests(folder)
+    with concurrent.futures.ThreadPoolExecutor(len(tests)) as pool:
+        jobs = {name: pool.submit(sanitizeTest, tool, command, folder)
+                for name, command in tests}
+    for entry in report["tests"]:
+        entry[tool] = jobs[entry["name"]].result()
+        print(f"{tool} {entry['name']}: {entry[tool]}")
+    REPORT.write_text(json.dumps(report, indent=1) + "\n")
+    return 0 if all(job.result() == "clean" for job in jobs.values()) else 1
+
+
 def copyInto(source, target):
     target.parent.mkdir(parents=True, exist_ok=True)
     if source.is_dir():
@@ -147,6 +189,7 @@ def copyInto(source, target):
 
 def pack(folder, to):
     """The programs, and every path under @BUILD@ that an argument names."""
+    to = pathlib.Path(to).resolve()
     shutil.rmtree(to, ignore_errors=True)
     copyInto(folder / "gpu-tests.txt", to / "gpu-tests.txt")
     for _, command in readTests(folder):
@@ -169,17 +212,20 @@ def check(folder):
             problems.append(f"{name} is missing")
         elif not isGood(entries[name], skips):
             problems.append(f"{name}: {entries[name]['result']}")
+        elif entries[name].get("memcheck") != "clean":
+            problems.append(f"{name}: memcheck {entries[name].get('memcheck', 'not run')}")
     print(f"test/gpu/report.json ({report['device']}): "
           + ("; ".join(problems) or f"all {len(entries)} tests good, of these sources"))
     return 1 if problems else 0
 
 
 def main(arguments):
-    commands = {("run", 1): runAll, ("pack", 2): pack, ("check", 1): check}
+    commands = {("run", 1): runAll, ("pack", 2): pack, ("check", 1): check,
+                ("sanitize", 2): sanitizeAll}
     command = commands.get((arguments[0], len(arguments) - 1)) if arguments else None
     if not command:
         raise SystemExit(__doc__)
-    return command(*(pathlib.Path(path).resolve() for path in arguments[1:]))
+    return command(pathlib.Path(arguments[1]).resolve(), *arguments[2:])
 
 
 if __name__ == "__main__":
