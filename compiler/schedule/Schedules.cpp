@@ -12,7 +12,7 @@ Attribute fusec::getPlainSchedule(Family family, MLIRContext *context) {
   case Family::Pointwise:
     return PointwiseScheduleAttr::get(context, 256, 1, 64);
   case Family::Reduce:
-    return ReduceScheduleAttr::get(context, ReduceScope::Block, 256, 64);
+    return ReduceScheduleAttr::get(context, ReduceScope::Block, 256, 64, 1);
   case Family::Gemm:
     return GemmScheduleAttr::get(context, GemmUnit::Simt, 32, 32, 16, 2, 2, 2);
   }
