@@ -9,13 +9,22 @@ using namespace fusec;
 
 static constexpr int64_t alignment = 16;
 
-/// Whether a contraction reads the value, maybe through views.
+/// Whether a contraction reads the value as a matrix, maybe transposed.
 static bool isMatrix(Value value) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    if (isa<ContractionOp>(user))
-      return true;
-    return isa<CollapseOp, ExpandOp, TransposeOp, SliceOp, BroadcastOp>(user) &&
-           isMatrix(user->getResult(0));
+    return isa<ContractionOp>(user) ||
+           (isa<TransposeOp>(user) && isMatrix(user->getResult(0)));
+  });
+}
+
+/// Whether dimensions of the value are joined or split, which takes rows that
+/// lie one after another. Matmuls are only formed where operands and results
+/// are matrices in memory.
+static bool isRegrouped(Value value) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    return isa<CollapseOp, ExpandOp>(user) ||
+           (isa<TransposeOp, SliceOp, BroadcastOp>(user) &&
+            isRegrouped(user->getResult(0)));
   });
 }
 
@@ -28,11 +37,25 @@ std::optional<int64_t> fusec::getRowPitch(Value value) {
           padded = llvm::alignTo(row, alignment);
   if (padded == row || 4 * (padded - row) > row)
     return std::nullopt;
-  bool isRead = llvm::any_of(value.getUses(), [&](OpOperand &use) {
+  auto isOfMatmul = [](FusionOp fusion) {
+    return fusion && fusion.getFamily() == Family::Gemm;
+  };
+  if (auto producer = value.getDefiningOp<FusionOp>(); isOfMatmul(producer)) {
+    Value yielded = producer.getBody().front().getTerminator()->getOperand(
+        cast<OpResult>(value).getResultNumber());
+    if (isa_and_nonnull<CollapseOp, ExpandOp>(yielded.getDefiningOp()))
+      return std::nullopt;
+  }
+  bool isRead = false;
+  for (OpOperand &use : value.getUses()) {
     auto fusion = dyn_cast<FusionOp>(use.getOwner());
-    return fusion && fusion.getFamily() == Family::Gemm &&
-           isMatrix(fusion.getBody().getArgument(use.getOperandNumber()));
-  });
+    if (!isOfMatmul(fusion))
+      continue;
+    Value inside = fusion.getBody().getArgument(use.getOperandNumber());
+    if (isRegrouped(inside))
+      return std::nullopt;
+    isRead |= isMatrix(inside);
+  }
   if (!isRead)
     return std::nullopt;
   return padded / width;
