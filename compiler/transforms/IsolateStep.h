@@ -13,8 +13,10 @@
 namespace fusec {
 
 /// A model of the fused level with one fusion. Its inputs, "in0" and on, are
-/// all that the step reads, weights included; its outputs are "out0" and on.
-/// All are dense, also where the step's are slices of larger buffers.
+/// all that the step reads, weights included except for integers, which index
+/// tables; its outputs are "out0" and on. Matrices whose rows lie apart come
+/// with what is between them; all else is dense, also where the step's is a
+/// slice of a larger buffer.
 mlir::OwningOpRef<mlir::ModuleOp> isolateStep(StepOp step);
 
 } // namespace fusec

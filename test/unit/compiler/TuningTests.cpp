@@ -190,6 +190,38 @@ TEST(TuningProblem, staysThatOfTheStepAlone) {
             getScheduleText(getVariant(*alone, 0).getSchedule()));
 }
 
+TEST(TuningProblem, keepsPaddedRowsAndIntegers) {
+  auto whole =
+      plan(R"(fusec.model @main inputs ["x", "ids"] outputs ["y", "r"] {
+^bb0(%x: tensor<2048x64xf16>, %ids: tensor<4xi64>):
+  %v = fusec.constant dense<0.5> : tensor<64x100xf16>
+  %w = fusec.constant dense<0.25> : tensor<100x128xf16>
+  %n = fusec.constant dense<[3, 5, 7, 9]> : tensor<4xi64>
+  %p = fusec.matmul %x, %v : tensor<2048x64xf16>, tensor<64x100xf16> to tensor<2048x100xf16>
+  %s = fusec.relu %p : tensor<2048x100xf16>
+  %y = fusec.matmul %s, %w : tensor<2048x100xf16>, tensor<100x128xf16> to tensor<2048x128xf16>
+  %r = fusec.mod %ids, %n : tensor<4xi64>
+  fusec.output %y, %r : tensor<2048x128xf16>, tensor<4xi64>
+})");
+  PlanOp planned = *whole->getModule().getOps<PlanOp>().begin();
+  bool isPadded = false;
+  for (StepOp step : planned.getOps<StepOp>()) {
+    std::string text;
+    llvm::raw_string_ostream(text) << *isolateStep(step);
+    if (step.getFamily() == Family::Pointwise)
+      EXPECT_NE(text.find("dense<[3, 5, 7, 9]>"), std::string::npos);
+    if (step.getFamily() != Family::Gemm)
+      continue;
+    auto alone = plan(text, {}, Stage::Fused);
+    TuningKey key = getTuningProblem(step, Precision::Ieee)->key;
+    isPadded |= key.operands == "f16:a1 f16:a1 -> f16:a1";
+    EXPECT_EQ(
+        getScheduleText(cast<VariantAttr>(step.getVariants()[0]).getSchedule()),
+        getScheduleText(getVariant(*alone, 0).getSchedule()));
+  }
+  EXPECT_TRUE(isPadded);
+}
+
 //===----------------------------------------------------------------------===//
 // Choices
 //===----------------------------------------------------------------------===//
