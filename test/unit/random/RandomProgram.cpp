@@ -313,6 +313,21 @@ Value RandomProgram::addReduce() {
                           ArrayRef<int64_t>(axis));
 }
 
+/// By a constant matrix of so many rows and columns.
+Value RandomProgram::multiply(Value a, int64_t rows, int64_t columns) {
+  Sizes sizes = {getSizes(a)[0], Expr::constant(builder.getContext(), columns)};
+  return MatmulOp::create(
+      builder, loc, getTensorType(sizes, builder.getF32Type()), a,
+      createConstant({rows, columns}), UnitAttr(), UnitAttr());
+}
+
+/// a W + (a A) B.
+Value RandomProgram::addLowRankUpdate(Value a, int64_t width) {
+  int64_t rank = 1 + pick(3), columns = 3 + pick(2);
+  Value update = multiply(multiply(a, width, rank), rank, columns);
+  return AddOp::create(builder, loc, multiply(a, width, columns), update);
+}
+
 /// Half of them by constant weights, with scales and shifts around them.
 Value RandomProgram::addMatmul() {
   Value a = pickFloat();
@@ -325,23 +340,24 @@ Value RandomProgram::addMatmul() {
       return MatmulOp::create(builder, loc, a.getType(), a, weights, UnitAttr(),
                               UnitAttr());
     }
-    if (getRank(a) != 2 || !getSizes(a)[1].isConstant(4))
+    auto width = getSizes(a).back().getConstant();
+    if (getRank(a) != 2 || !width || *width > 8 || *width < 2)
       return {};
+    if (pick(3) == 0)
+      return addLowRankUpdate(a, *width);
     auto row = [&](int64_t size, Value of) {
       return fit(createConstant(size), getSizes(of));
     };
     if (pick(2))
-      a = MulOp::create(builder, loc, a, row(4, a));
-    Sizes sizes = {getSizes(a)[0], Expr::constant(builder.getContext(), 3)};
-    Value result = MatmulOp::create(
-        builder, loc, getTensorType(sizes, builder.getF32Type()), a,
-        createConstant({4, 3}), UnitAttr(), UnitAttr());
+      a = MulOp::create(builder, loc, a, row(*width, a));
+    int64_t columns = 3 + pick(2);
+    Value result = multiply(a, *width, columns);
     if (pick(2))
-      result = AddOp::create(builder, loc, result, row(3, result));
+      result = AddOp::create(builder, loc, result, row(columns, result));
     if (pick(2))
-      result = MulOp::create(builder, loc, row(3, result), result);
+      result = MulOp::create(builder, loc, row(columns, result), result);
     if (pick(2))
-      result = SubOp::create(builder, loc, result, row(3, result));
+      result = SubOp::create(builder, loc, result, row(columns, result));
     return result;
   }
   for (int attempt = 0; attempt < 12; ++attempt) {
