@@ -166,7 +166,9 @@ template <int K, class A, class B, int J, class Acc, int PerThread>
 FUSEC_DEVICE void chainSum(const ChainSegment<K, A, B, J> &segment, int row,
                            int column, Acc (&acc)[PerThread][J][1]) {
   constexpr int whole = K / 4 * 4;
-  FUSEC_UNROLL_BY(4)
+  // Sixteen values of A in flight, however many rows they belong to.
+  [[maybe_unused]] constexpr int unrolled = PerThread < 4 ? 4 / PerThread : 1;
+  FUSEC_UNROLL_BY(unrolled)
   for (int k = 0; k < whole; k += 4)
     chainStep<4>(segment, row, column, k, acc);
   FUSEC_UNROLL

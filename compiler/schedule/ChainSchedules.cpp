@@ -33,8 +33,8 @@ private:
 static constexpr std::pair<int64_t, int64_t> rowTiles[] = {
     {32, 8}, {32, 4}, {32, 2}, {16, 4}, {16, 2}, {16, 1},
     {8, 4},  {8, 2},  {8, 1},  {4, 1},  {2, 1},  {1, 1}};
-/// Blocks that a multiprocessor has room for, however small.
-static constexpr int64_t maxResident = 8;
+/// Blocks that a multiprocessor has room for, however small, and its registers.
+static constexpr int64_t maxResident = 8, registersOfUnit = 65536;
 
 ChainSizes ChainChooser::getSizesAt(int64_t dim) const {
   ChainSizes sizes{};
@@ -64,13 +64,17 @@ SmallVector<Candidate> ChainChooser::getCandidates(int64_t dim) const {
   SmallVector<Candidate> candidates;
   for (auto [rows, perThread] : rowTiles) {
     int64_t shared = iteration.getSharedBytes(rows);
-    if (shared > target.sharedBytes)
+    // No tile of known rows is more than half empty.
+    bool isEmpty = iteration.rows.isConstant() && rows > 1 &&
+                   rows / 2 >= iteration.rows.getValue();
+    if (isEmpty || shared > target.sharedBytes)
       continue;
     // A thread a sum of the widest phase, if a block can have them.
     int64_t sums = rows / perThread * widest;
     int64_t threads = sums <= 128 ? 128 : sums <= 256 ? 256 : 512;
+    int64_t registers = 48 + 2 * perThread;
     int64_t resident =
-        std::min({maxResident,
+        std::min({maxResident, registersOfUnit / (registers * threads),
                   int64_t(target.sharedBytes / std::max<int64_t>(shared, 1)),
                   int64_t(target.threads / threads)});
     auto schedule = ChainScheduleAttr::get(context, rows, threads, perThread,

@@ -100,7 +100,7 @@ Estimate fusec::estimateChain(const Target &target, const ChainSizes &sizes,
   double together =
       std::min(resident, std::ceil(blocks / target.multiprocessors));
   // Of one tile: what its warps issue, and what one thread waits for.
-  double issued = 0, waited = 0;
+  double issued = 0, waited = 0, code = 0;
   for (const ChainPhaseSizes &phase : sizes.phases) {
     double sums = std::ceil(std::min(rows, sizes.rows) / perThread) * phase.n;
     double rounds = std::ceil(sums / threads), steps = phase.k / 4;
@@ -109,7 +109,10 @@ Estimate fusec::estimateChain(const Target &target, const ChainSizes &sizes,
     double loads = perThread + 4 * phase.accumulators;
     double math = perThread * phase.accumulators;
     issued += std::ceil(sums / 32) * steps * std::max(loads, math);
-    waited += rounds * (steps * std::max(4 * math, 12.0) + 150) + 40;
+    // The FMAs of one sum follow one another.
+    waited += rounds * (steps * (12 + 4 * math) + 150) + 40;
+    // Code is fetched once, like the weights; a thread's rows are unrolled.
+    code += 40 + 40 * perThread * phase.accumulators;
   }
   double perUnit = std::ceil(tiles / target.multiprocessors);
   Overlap time(target);
@@ -120,7 +123,7 @@ Estimate fusec::estimateChain(const Target &target, const ChainSizes &sizes,
                      (std::ceil(tiles / blocks) - 1) * memoryLatency);
   // One round trip before the first tile, and the weights of all blocks beside
   // each other.
-  time.exposeClocks(memoryLatency + l2Latency +
+  time.exposeClocks(memoryLatency + l2Latency + code +
                     together * sizes.copiedBytes / target.rates.l2);
   return time.get();
 }

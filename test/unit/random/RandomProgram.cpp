@@ -343,7 +343,7 @@ Value RandomProgram::addMatmul() {
     auto width = getSizes(a).back().getConstant();
     if (getRank(a) != 2 || !width || *width > 8 || *width < 2)
       return {};
-    if (pick(3) == 0)
+    if (pick(2))
       return addLowRankUpdate(a, *width);
     auto row = [&](int64_t size, Value of) {
       return fit(createConstant(size), getSizes(of));
@@ -358,6 +358,9 @@ Value RandomProgram::addMatmul() {
       result = MulOp::create(builder, loc, row(columns, result), result);
     if (pick(2))
       result = SubOp::create(builder, loc, result, row(columns, result));
+    if (pick(2)) // a second layer
+      result = multiply(ReluOp::create(builder, loc, result.getType(), result),
+                        columns, 2 + pick(4));
     return result;
   }
   for (int attempt = 0; attempt < 12; ++attempt) {
