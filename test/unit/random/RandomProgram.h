@@ -38,7 +38,8 @@ private:
   mlir::Value addReduce();
   mlir::Value addMatmul();
   mlir::Value multiply(mlir::Value a, int64_t rows, int64_t columns);
-  mlir::Value addLowRankUpdate(mlir::Value a, int64_t width);
+  mlir::Value addLayer(mlir::Value a);
+  void addLayers();
   mlir::Value fit(mlir::Value value, llvm::ArrayRef<Expr> sizes);
   mlir::Value createConstant(llvm::ArrayRef<int64_t> sizes);
 
