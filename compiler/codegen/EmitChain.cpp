@@ -21,6 +21,13 @@ public:
 
 private:
   std::string print(Expr expr) { return writer.print(expr, {}); }
+  /// Where the tile's first row lies.
+  std::string atFirstRow(const std::string &pointer, Expr stride) {
+    std::string text = print(stride);
+    if (!stride.getOperands().empty())
+      text = "(" + text + ")";
+    return pointer + " + " + firstName + " * " + text;
+  }
   int64_t getRows(const ChainTile &tile) const {
     return tile.perRow ? schedule.getRows() : tile.rows;
   }
@@ -81,7 +88,7 @@ void ChainEmitter::stage(unsigned index) {
     stride = print(tile.rowStride);
   }
   if (tile.perRow)
-    from += " + " + firstName + " * (" + stride + ")";
+    from = atFirstRow(from, tile.rowStride);
   bool contiguous = tile.columnStride.isConstant(1) || tile.columns == 1;
   std::string call = contiguous ? "fusec::stage<" +
                                       std::to_string(getOffsetAlignment(
@@ -124,8 +131,8 @@ Descriptor ChainEmitter::result(const TileStore &store, const ChainStore &to) {
   BufferOp buffer = step.getOutputBuffer(*to.output);
   std::string element = storageType(buffer.getElementType()),
               row = print(store.access.rowStride),
-              at = writer.pointer(buffer, false) + " + " + firstName + " * (" +
-                   row + ")";
+              at = atFirstRow(writer.pointer(buffer, false),
+                              store.access.rowStride);
   Expr column = store.access.columnStride;
   if (column.isConstant(1) || column.isConstant(0))
     return {"fusec::FullResult<" + element + ">",
