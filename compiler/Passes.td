@@ -239,6 +239,29 @@ def BuildPlans : Pass<"fusec-build-plans", "::mlir::ModuleOp"> {
   let options = [ListOption<"targets", "targets", "std::string", "targets to plan for">];
 }
 
+def FormChains : Pass<"fusec-form-chains", "::fusec::PlanOp"> {
+  let summary = "narrow products that follow one another become one kernel";
+  let description = [{
+    Two matmul steps, or a chain and one more, of the same rows join where the
+    later one contracts over results of the earlier one, weights and activations
+    fit into shared memory, and the cost model says that the one kernel is not
+    slower at any size of the named dimensions. It runs on steps, since limits
+    and costs are the target's.
+
+    ```mlir
+    fusec.step gemm "matmul_relu" inputs [@x, @w] outputs [@h] ...
+    fusec.step gemm "matmul_add" inputs [@h, @v, @b] outputs [@y] ...
+    ```
+    becomes
+    ```mlir
+    fusec.step chain "chain_matmul_relu_add" inputs [@x, @w, @v, @b] outputs [@y] ...
+    ```
+  }];
+  let options = [
+    Option<"precision", "precision", "std::string", /*default=*/"\"ieee\"",
+           "how fp32 matmuls multiply outside of chains: ieee, or tf32">];
+}
+
 def AssignStorage : Pass<"fusec-assign-storage", "::fusec::PlanOp"> {
   let summary = "buffers whose lifetimes do not meet share a slot";
   let description = [{

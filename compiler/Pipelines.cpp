@@ -64,12 +64,19 @@ void fusec::buildPlanStage(PassManager &manager,
   BuildPlansOptions plans;
   plans.targets.assign(options.targets.begin(), options.targets.end());
   manager.addPass(createBuildPlans(plans));
-  // 2. Storage before schedules: whether a buffer is the user's or ours decides
-  //    what is known of its alignment.
   OpPassManager &plan = manager.nest<PlanOp>();
+  std::string precision = options.precision == "tf32" ? "tf32" : "ieee";
+  // 2. Chains, which limits and costs of the target decide.
+  if (options.fuse) {
+    FormChainsOptions chains;
+    chains.precision = precision;
+    plan.addPass(createFormChains(chains));
+  }
+  // 3. Storage before schedules: whether a buffer is the user's or ours decides
+  //    what is known of its alignment.
   plan.addPass(createAssignStorage());
   ChooseSchedulesOptions schedules;
-  schedules.precision = options.precision == "tf32" ? "tf32" : "ieee";
+  schedules.precision = precision;
   schedules.candidates = options.candidates;
   plan.addPass(createChooseSchedules(schedules, options.tuning));
   manager.addPass(verifyLevel("planned"));

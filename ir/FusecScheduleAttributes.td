@@ -53,6 +53,16 @@ def Fusec_GemmScheduleAttr : Fusec_Attr<"GemmSchedule", "gemm_schedule"> {
   }];
 }
 
+def Fusec_ChainScheduleAttr : Fusec_Attr<"ChainSchedule", "chain_schedule"> {
+  let summary = "rows of a block's tile, threads a block, rows of a phase that a thread sums, blocks";
+  let description = [{
+    `blocks` is the most that the grid has: a block keeps its weights and walks
+    over tiles.
+  }];
+  let parameters = (ins "int64_t":$rows, "int64_t":$threads, "int64_t":$perThread, "int64_t":$blocks);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Fusec_GuardKind : Fusec_Enum<"GuardKind", "a comparison, or the alignment of a buffer",
     ["Le", "Lt", "Ge", "Gt", "Eq", "Ne", "Aligned"]>;
 

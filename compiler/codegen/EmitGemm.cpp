@@ -13,11 +13,6 @@ using namespace mlir;
 using namespace fusec;
 
 namespace {
-/// A descriptor as the text needs it: its type, and the initialiser.
-struct Descriptor {
-  std::string type, value;
-};
-
 class GemmEmitter {
 public:
   GemmEmitter(StepOp step, VariantAttr variant, StringRef symbol)
@@ -44,8 +39,9 @@ private:
   void addMap(Descriptor &descriptor, BufferOp buffer, const MappedMatrix &tile,
               const WgmmaResultBox &box);
   void chooseMaps();
-  unsigned alignment(BufferOp buffer, ArrayRef<Expr> offsets);
-  std::string epilogueFunction();
+  unsigned alignment(BufferOp buffer, ArrayRef<Expr> offsets) {
+    return getOffsetAlignment(writer, variant, buffer, offsets);
+  }
 
   StepOp step;
   VariantAttr variant;
@@ -58,15 +54,6 @@ private:
   std::map<const TileStore *, WgmmaResultBox> resultBoxes;
 };
 } // namespace
-
-/// Bytes that divide every offset of the list, given the pointer's alignment.
-unsigned GemmEmitter::alignment(BufferOp buffer, ArrayRef<Expr> offsets) {
-  int64_t bytes = getElementBytes(buffer.getElementType());
-  int64_t known = std::min(16u, writer.getAlignment(buffer, variant));
-  for (Expr offset : offsets)
-    known = getAlignment(offset, known, bytes);
-  return std::max<int64_t>(known, bytes);
-}
 
 Descriptor GemmEmitter::batchMap(Expr offset) {
   ArrayRef<Expr> sizes = iteration->batchSizes;
@@ -266,55 +253,6 @@ void GemmEmitter::chooseMaps() {
         tileN, bytes, bytesOf(step.getInputBuffer(operand->value)));
 }
 
-static std::string accumulatorType(Type type) {
-  if (type.isF64())
-    return "double";
-  if (isa<FloatType>(type))
-    return "float";
-  return type.getIntOrFloatBitWidth() == 64 ? "long long" : "int";
-}
-
-std::string GemmEmitter::epilogueFunction() {
-  const ScalarProgram &program = iteration->epilogue;
-  ContractionOp root = iteration->root;
-  std::string accumulator = accumulatorType(getElementType(root.getLhs()[0]));
-  std::string parameters = "const " + accumulator + " (&acc)[" +
-                           std::to_string(root.getNumAccumulators()) + "]";
-  ScalarEmitter::Sources sources;
-  sources.root = [&](Value value) -> std::string {
-    Type type = getElementType(value);
-    std::string acc =
-        "acc[" + std::to_string(cast<OpResult>(value).getResultNumber()) + "]";
-    // A 16-bit product is rounded like the result of any op.
-    if (type.isF16() || type.isBF16())
-      return "fusec::cast<float>(fusec::cast<" + storageType(type) + ">(" +
-             acc + "))";
-    return isa<FloatType>(type) ? acc : storageType(type) + "(" + acc + ")";
-  };
-  ScalarEmitter emitter(writer, program, {}, std::nullopt, sources);
-  for (const TileOperand &operand : iteration->operands) {
-    std::string name = writer.uniqueName(
-        step.getInputBuffer(operand.value).getSymName().str() + "_at");
-    parameters +=
-        ", " + computeType(getElementType(operand.value)) + " " + name;
-    emitter.bind(operand.node, name);
-  }
-  SmallVector<std::string> results;
-  for (size_t i = 0; i < iteration->stores.size(); ++i) {
-    Type type = program[iteration->stores[i].node].type;
-    results.push_back(writer.uniqueName("result"));
-    parameters += ", " + computeType(type) + " &" + results.back();
-  }
-  std::string body = writer.capture(2, [&] {
-    for (auto [store, name] : llvm::zip_equal(iteration->stores, results)) {
-      std::string value = emitter.emit(store.node);
-      writer.line(name + " = " + value + ";");
-    }
-  });
-  return "  FUSEC_DEVICE static void apply(" + parameters + ") {\n" + body +
-         "  }\n";
-}
-
 FailureOr<KernelSource> GemmEmitter::emit() {
   Block &block = step.getBody().front();
   SmallVector<Value> outputs =
@@ -358,37 +296,25 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   }
   writer.declarations() << "\n";
 
-  std::string operandTypes, operandValues, resultTypes, resultValues;
-  auto append = [](std::string &list, StringRef item) {
-    list += (list.empty() ? "" : ",\n      ") + item.str();
-  };
+  SmallVector<Descriptor> operands, results;
   for (const TileOperand &o : iteration->operands) {
-    Descriptor d = operand(o);
+    operands.push_back(operand(o));
     if (auto it = operandBoxes.find(&o); it != operandBoxes.end()) {
       BufferOp buffer = step.getInputBuffer(o.value);
-      addMap(d, buffer, *mappedTile(buffer, o.access), it->second);
+      addMap(operands.back(), buffer, *mappedTile(buffer, o.access),
+             it->second);
     }
-    append(operandTypes, d.type);
-    append(operandValues, d.value);
   }
   for (const TileStore &s : iteration->stores) {
-    Descriptor d = result(s);
+    results.push_back(result(s));
     if (auto it = resultBoxes.find(&s); it != resultBoxes.end()) {
       BufferOp buffer = step.getOutputBuffer(s.output);
-      addMap(d, buffer, *mappedTile(buffer, s.access), it->second);
+      addMap(results.back(), buffer, *mappedTile(buffer, s.access), it->second);
     }
-    append(resultTypes, d.type);
-    append(resultValues, d.value);
   }
-  std::string accumulator = accumulatorType(getElementType(root.getLhs()[0]));
-  std::string function = epilogueFunction();
-  writer.declarations()
-      << "struct Epilogue {\n  typedef " << accumulator
-      << " Accumulator;\n  static constexpr int accumulators = " << accumulators
-      << ";\n  typedef fusec::Pack<" << operandTypes << "> Operands;\n"
-      << "  typedef fusec::Pack<" << resultTypes << "> Results;\n"
-      << "  Operands operands;\n  Results results;\n"
-      << function << "};\n\n";
+  std::string accumulator = getAccumulatorType(*iteration);
+  std::string epilogue =
+      declareEpilogue(writer, "Epilogue", *iteration, operands, results);
 
   auto number = [](int64_t value) { return std::to_string(value); };
   int64_t tileM = schedule.getTileM(), tileN = schedule.getTileN(),
@@ -500,8 +426,7 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   }
   }
   writer.line("typedef " + config + " Config;");
-  writer.line("const Epilogue epilogue = {{" + operandValues + "},\n      {" +
-              resultValues + "}};");
+  writer.line("const Epilogue epilogue = " + epilogue + ";");
   writer.line(templateCall + "({int(" + print(iteration->m) + "), int(" +
               print(iteration->n) + "), int(" + print(batch) + ")}, epilogue" +
               arguments + ");");

@@ -14,6 +14,8 @@ FailureOr<KernelSource> fusec::emitKernel(StepOp step, VariantAttr variant,
     return emitReduce(step, variant, symbol);
   case Family::Gemm:
     return emitGemm(step, variant, symbol);
+  case Family::Chain:
+    return emitChain(step, variant, symbol);
   }
   return failure();
 }

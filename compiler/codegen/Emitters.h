@@ -20,6 +20,23 @@ mlir::FailureOr<KernelSource> emitReduce(StepOp step, VariantAttr variant,
                                          llvm::StringRef symbol);
 mlir::FailureOr<KernelSource> emitGemm(StepOp step, VariantAttr variant,
                                        llvm::StringRef symbol);
+mlir::FailureOr<KernelSource> emitChain(StepOp step, VariantAttr variant,
+                                        llvm::StringRef symbol);
+
+/// A descriptor as the text needs it: its type, and the initialiser.
+struct Descriptor {
+  std::string type, value;
+};
+std::string getAccumulatorType(const MatmulIteration &iteration);
+/// Declares the struct of a root's epilogue, whose operands and results have
+/// these descriptors, and returns its initialiser.
+std::string declareEpilogue(KernelWriter &writer, llvm::StringRef name,
+                            const MatmulIteration &iteration,
+                            llvm::ArrayRef<Descriptor> operands,
+                            llvm::ArrayRef<Descriptor> results);
+/// Bytes that divide the address at every sum of multiples of the offsets.
+unsigned getOffsetAlignment(const KernelWriter &writer, VariantAttr variant,
+                            BufferOp buffer, llvm::ArrayRef<Expr> offsets);
 
 /// Loads from the buffers of the step's inputs.
 ScalarEmitter::Sources getRegionSources(KernelWriter &writer,

@@ -101,6 +101,47 @@ mlir::FailureOr<MatrixAccess> analyzeMatrix(mlir::Value value,
                                             ScalarProgram::Inside isInside,
                                             InputStrides inputStrides);
 
+/// A block of shared memory of a chain: rows of the block's tile, or all of
+/// something that every row needs.
+struct ChainTile {
+  mlir::Value value; // that it holds
+  bool isHeld;       // computed by a phase, else copied from memory
+  bool perRow;
+  int64_t rows, columns; // `rows` where it is not `perRow`
+  /// Of copies: in memory, in elements.
+  Expr rowStride = {}, columnStride = {}, offset = {};
+};
+/// A matrix or an operand of a phase: a tile from one of its columns on.
+struct ChainOperand {
+  unsigned tile;
+  int64_t column = 0;
+  bool alongK = true; // of a matrix: whether the tile's rows lie along K
+};
+/// Where a result of a phase goes.
+struct ChainStore {
+  std::optional<unsigned> tile;   // of a held value
+  std::optional<unsigned> output; // of the region
+};
+struct ChainPhase {
+  MatmulIteration matmul;
+  llvm::SmallVector<ChainOperand> lhs;                    // a segment
+  llvm::SmallVector<llvm::SmallVector<ChainOperand>> rhs; // [segment][acc.]
+  llvm::SmallVector<ChainOperand> operands;
+  llvm::SmallVector<ChainStore> stores;
+};
+/// Matmul roots of the same rows, each contracting over values of earlier ones
+/// and over what is in memory.
+struct ChainIteration {
+  Expr rows;
+  llvm::SmallVector<ChainTile> tiles;
+  std::vector<ChainPhase> phases;
+  /// Of shared memory, for tiles of so many rows.
+  int64_t getSharedBytes(int64_t rows) const;
+};
+/// Fails, with the reason, where the step's region is no chain: widths must be
+/// constant, and no value of one row may be read by another.
+mlir::FailureOr<ChainIteration> analyzeChain(StepOp step, std::string &reason);
+
 /// The ops inside that the outputs depend on, in order.
 llvm::SmallVector<mlir::Operation *>
 collectInside(llvm::ArrayRef<mlir::Value> outputs,

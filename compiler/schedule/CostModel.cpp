@@ -94,6 +94,45 @@ Estimate fusec::estimateReduce(const Target &target, const RowSizes &sizes,
   return time.get();
 }
 
+Estimate fusec::estimateChain(const Target &target, const ChainSizes &sizes,
+                              ChainScheduleAttr schedule) {
+  double rows = schedule.getRows(), threads = schedule.getThreads(),
+         perThread = schedule.getPerThread();
+  double tiles = std::ceil(sizes.rows / rows);
+  double resident =
+      std::max(1.0, double(schedule.getBlocks()) / target.multiprocessors);
+  double blocks = std::min(tiles, double(schedule.getBlocks()));
+  double together =
+      std::min(resident, std::ceil(blocks / target.multiprocessors));
+  // Of one tile: what its warps issue, and what one thread waits for.
+  double issued = 0, waited = 0, code = 0;
+  for (const ChainPhaseSizes &phase : sizes.phases) {
+    double sums = std::ceil(std::min(rows, sizes.rows) / perThread) * phase.n;
+    double rounds = std::ceil(sums / threads), steps = phase.k / 4;
+    // A step of four ks: a vector of each row for all lanes, one of weights
+    // for each lane, and the FMAs on four units.
+    double loads = perThread + 4 * phase.accumulators;
+    double math = perThread * phase.accumulators;
+    issued += std::ceil(sums / 32) * steps * std::max(loads, math);
+    // The FMAs of one sum follow one another.
+    waited += rounds * (steps * (12 + 4 * math) + 150) + 40;
+    // Code is fetched once, like the weights; a thread's rows are unrolled.
+    code += 40 + 40 * perThread * phase.accumulators;
+  }
+  double perUnit = std::ceil(tiles / target.multiprocessors);
+  Overlap time(target);
+  time.add(TimeBound::Memory, sizes.bytes / (target.rates.memory * 1e3 * 0.8));
+  time.addClocks(TimeBound::Arithmetic, perUnit * issued);
+  time.addClocks(TimeBound::Latency,
+                 std::ceil(tiles / blocks) * waited +
+                     (std::ceil(tiles / blocks) - 1) * memoryLatency);
+  // One round trip before the first tile, and the weights of all blocks beside
+  // each other.
+  time.exposeClocks(memoryLatency + l2Latency + code +
+                    together * sizes.copiedBytes / target.rates.l2);
+  return time.get();
+}
+
 //===----------------------------------------------------------------------===//
 // Matmul
 //===----------------------------------------------------------------------===//

@@ -48,6 +48,20 @@ struct GemmSizes {
 Estimate estimateGemm(const Target &target, const GemmSizes &sizes,
                       GemmScheduleAttr schedule);
 
+/// Narrow products that follow one another within tiles of rows.
+struct ChainPhaseSizes {
+  double n, k; // k: of all segments
+  double accumulators;
+};
+struct ChainSizes {
+  double rows;
+  llvm::SmallVector<ChainPhaseSizes> phases;
+  double bytes;       // read and written by the kernel
+  double copiedBytes; // to shared memory once a block: weights
+};
+Estimate estimateChain(const Target &target, const ChainSizes &sizes,
+                       ChainScheduleAttr schedule);
+
 } // namespace fusec
 
 #endif // FUSEC_COMPILER_SCHEDULE_COSTMODEL_H

@@ -62,13 +62,6 @@ static constexpr int64_t narrowest = 8;
 /// Rows up to which the weights' bytes bound a product.
 static constexpr int64_t skinnyMaxRows = 128;
 
-/// Where a batch is only named, schedules are chosen at these sizes of it.
-static constexpr int64_t sampledDims[] = {1,   8,    32,   128,
-                                          512, 2048, 8192, 65536};
-/// A schedule serves a sampled size too if it is this little slower there than
-/// that size's own.
-static constexpr double bucketTolerance = 1.2;
-
 namespace {
 class GemmChooser {
 public:
@@ -81,11 +74,16 @@ public:
                     (type.isF32() && precision == Precision::Tf32)) {}
 
   SmallVector<VariantAttr> choose();
+  /// Of the fastest where all guards hold and named dimensions are `dim`.
+  Estimate estimateAt(int64_t dim);
 
 private:
   GemmSizes getSizesAt(int64_t dim) const;
   void collectGuards();
   bool collectMapGuards();
+  bool hasMaps() {
+    return target.name == "sm_90a" && tensorCores && collectMapGuards();
+  }
   /// What may run where matrices have tensor maps, or are at least aligned.
   SmallVector<Candidate> getCandidates(int64_t dim, bool mapped,
                                        bool aligned) const;
@@ -103,8 +101,13 @@ private:
   static bool isAlongK(const MatrixAccess &access) {
     return access.kStride.isConstant(1);
   }
-  void addBuckets(ArrayRef<GuardAttr> guards, bool mapped, bool aligned,
-                  SmallVectorImpl<VariantAttr> &variants) const;
+  void addBuckets(ArrayRef<GuardAttr> under, bool mapped, bool aligned,
+                  SmallVectorImpl<VariantAttr> &variants) const {
+    fusec::addBuckets(
+        iteration.m, under,
+        [&](int64_t dim) { return getCandidates(dim, mapped, aligned); },
+        variants);
+  }
   bool isWideAlongK(bool narrowN) const {
     const MatrixAccess &wide = narrowN ? iteration.lhs[0] : iteration.rhs[0][0];
     return wide.kStride.isConstant(1) || wide.kStride.isConstant(0);
@@ -355,62 +358,10 @@ SmallVector<Candidate> GemmChooser::getCandidates(int64_t dim, bool mapped,
 // Variants
 //===----------------------------------------------------------------------===//
 
-static double getTime(ArrayRef<Candidate> candidates, Attribute schedule) {
-  for (const Candidate &candidate : candidates)
-    if (candidate.schedule == schedule)
-      return candidate.estimate.microseconds;
-  return INFINITY;
-}
-static Candidate getFastest(ArrayRef<Candidate> candidates) {
-  return *llvm::min_element(candidates, [](auto &a, auto &b) {
-    return a.estimate.microseconds < b.estimate.microseconds;
-  });
-}
-
-/// A variant for each range of M in which one schedule is about as fast as any,
-/// from the largest sizes down.
-void GemmChooser::addBuckets(ArrayRef<GuardAttr> under, bool mapped,
-                             bool aligned,
-                             SmallVectorImpl<VariantAttr> &variants) const {
-  if (iteration.m.isConstant()) {
-    variants.push_back(makeVariant(context, under,
-                                   getCandidates(typicalDim, mapped, aligned)));
-    return;
-  }
-  SmallVector<Candidate> current;
-  Attribute chosen;       // the bucket's schedule
-  int64_t currentDim = 0; // what `current` was estimated for
-  auto finish = [&](std::optional<int64_t> above) {
-    SmallVector<GuardAttr> all(under);
-    if (above)
-      all.push_back(
-          GuardAttr::get(context, GuardKind::Gt, iteration.m.getAttr(),
-                         Expr::constant(context, *above).getAttr(), nullptr));
-    variants.push_back(makeVariant(context, all, current, currentDim, chosen));
-  };
-  for (int64_t dim : llvm::reverse(sampledDims)) {
-    SmallVector<Candidate> here = getCandidates(dim, mapped, aligned);
-    if (chosen &&
-        getTime(here, chosen) >
-            bucketTolerance * getFastest(here).estimate.microseconds) {
-      finish(getTypicalValue(iteration.m, dim));
-      chosen = {};
-    }
-    // What is said of a bucket is said of the size nearest to the typical one.
-    if (!chosen || dim >= typicalDim) {
-      if (!chosen)
-        chosen = getFastest(here).schedule;
-      current = std::move(here);
-      currentDim = dim;
-    }
-  }
-  finish(std::nullopt);
-}
-
 SmallVector<VariantAttr> GemmChooser::choose() {
   collectGuards();
   SmallVector<VariantAttr> variants;
-  bool mapped = target.name == "sm_90a" && tensorCores && collectMapGuards();
+  bool mapped = hasMaps();
   if (mapped)
     addBuckets(mapGuards, true, true, variants);
   if (mapped && mapGuards.empty())
@@ -426,15 +377,37 @@ SmallVector<VariantAttr> GemmChooser::choose() {
   return variants;
 }
 
-SmallVector<VariantAttr> fusec::chooseGemmVariants(StepOp step,
-                                                   const Target &target,
-                                                   Precision precision) {
+Estimate GemmChooser::estimateAt(int64_t dim) {
+  collectGuards();
+  bool mapped = hasMaps();
+  return getFastest(getCandidates(dim, mapped, mapped || matricesAligned))
+      .estimate;
+}
+
+static FailureOr<MatmulIteration> analyzeStep(StepOp step) {
   Block &block = step.getBody().front();
-  auto iteration = analyzeMatmul(
+  return analyzeMatmul(
       llvm::to_vector(block.getTerminator()->getOperands()),
       [&](Operation *op) { return op->getBlock() == &block; },
       [&](Value v) { return step.getInputBuffer(v).getStrideExprs(); },
       [&](unsigned i) { return step.getOutputBuffer(i).getStrideExprs(); });
+}
+
+std::optional<Estimate> fusec::estimateGemmStep(StepOp step,
+                                                const Target &target,
+                                                Precision precision,
+                                                int64_t dim) {
+  auto iteration = analyzeStep(step);
+  if (failed(iteration))
+    return std::nullopt;
+  return GemmChooser(step, target, precision, *iteration, iteration->root)
+      .estimateAt(dim);
+}
+
+SmallVector<VariantAttr> fusec::chooseGemmVariants(StepOp step,
+                                                   const Target &target,
+                                                   Precision precision) {
+  auto iteration = analyzeStep(step);
   if (failed(iteration))
     return {
         VariantAttr::get(step.getContext(), {},

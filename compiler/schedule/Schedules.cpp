@@ -3,6 +3,7 @@
 #include "compiler/schedule/Schedules.h"
 #include "compiler/schedule/TunedSchedules.h"
 #include "llvm/ADT/SetVector.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace fusec;
@@ -15,6 +16,8 @@ Attribute fusec::getPlainSchedule(Family family, MLIRContext *context) {
     return ReduceScheduleAttr::get(context, ReduceScope::Block, 256, 64, 1);
   case Family::Gemm:
     return GemmScheduleAttr::get(context, GemmUnit::Simt, 32, 32, 16, 2, 2, 2);
+  case Family::Chain:
+    return ChainScheduleAttr::get(context, 1, 128, 1, 64);
   }
   return {};
 }
@@ -28,6 +31,8 @@ static SmallVector<VariantAttr> chooseAll(StepOp step, const Target &target,
     return chooseReduceVariants(step, target);
   case Family::Gemm:
     return chooseGemmVariants(step, target, precision);
+  case Family::Chain:
+    return chooseChainVariants(step, target);
   }
   return {};
 }
@@ -86,6 +91,62 @@ VariantAttr fusec::makeVariant(MLIRContext *context, ArrayRef<GuardAttr> guards,
       });
   return VariantAttr::get(context, guards, all[0].getSchedule(),
                           all[0].getEstimate(), ArrayRef(all).drop_front());
+}
+
+/// A schedule serves a sampled size too if it is this little slower there than
+/// that size's own.
+static constexpr double bucketTolerance = 1.2;
+
+static double getTime(ArrayRef<Candidate> candidates, Attribute schedule) {
+  for (const Candidate &candidate : candidates)
+    if (candidate.schedule == schedule)
+      return candidate.estimate.microseconds;
+  return INFINITY;
+}
+
+Candidate fusec::getFastest(ArrayRef<Candidate> candidates) {
+  return *llvm::min_element(candidates, [](auto &a, auto &b) {
+    return a.estimate.microseconds < b.estimate.microseconds;
+  });
+}
+
+void fusec::addBuckets(
+    Expr size, ArrayRef<GuardAttr> under,
+    llvm::function_ref<SmallVector<Candidate>(int64_t dim)> candidatesAt,
+    SmallVectorImpl<VariantAttr> &variants) {
+  MLIRContext *context = size.getContext();
+  if (size.isConstant()) {
+    variants.push_back(makeVariant(context, under, candidatesAt(typicalDim)));
+    return;
+  }
+  SmallVector<Candidate> current;
+  Attribute chosen;       // the bucket's schedule
+  int64_t currentDim = 0; // what `current` was estimated for
+  auto finish = [&](std::optional<int64_t> above) {
+    SmallVector<GuardAttr> all(under);
+    if (above)
+      all.push_back(GuardAttr::get(context, GuardKind::Gt, size.getAttr(),
+                                   Expr::constant(context, *above).getAttr(),
+                                   nullptr));
+    variants.push_back(makeVariant(context, all, current, currentDim, chosen));
+  };
+  for (int64_t dim : llvm::reverse(sampledDims)) {
+    SmallVector<Candidate> here = candidatesAt(dim);
+    if (chosen &&
+        getTime(here, chosen) >
+            bucketTolerance * getFastest(here).estimate.microseconds) {
+      finish(getTypicalValue(size, dim));
+      chosen = {};
+    }
+    // What is said of a bucket is said of the size nearest to the typical one.
+    if (!chosen || dim >= typicalDim) {
+      if (!chosen)
+        chosen = getFastest(here).schedule;
+      current = std::move(here);
+      currentDim = dim;
+    }
+  }
+  finish(std::nullopt);
 }
 
 IndexWidth fusec::getIndexWidth(StepOp step) {

@@ -36,6 +36,15 @@ llvm::SmallVector<VariantAttr> chooseReduceVariants(StepOp step,
                                                     const Target &target);
 llvm::SmallVector<VariantAttr>
 chooseGemmVariants(StepOp step, const Target &target, Precision precision);
+llvm::SmallVector<VariantAttr> chooseChainVariants(StepOp step,
+                                                   const Target &target);
+
+/// The fastest schedule's time where named dimensions are `dim`; nothing where
+/// the region is not of the family's form, or fits on no block.
+std::optional<Estimate> estimateGemmStep(StepOp step, const Target &target,
+                                         Precision precision, int64_t dim);
+std::optional<Estimate> estimateChainStep(StepOp step, const Target &target,
+                                          int64_t dim);
 
 /// A schedule that a variant may take.
 struct Candidate {
@@ -50,6 +59,14 @@ VariantAttr makeVariant(mlir::MLIRContext *context,
                         llvm::ArrayRef<GuardAttr> guards,
                         llvm::SmallVector<Candidate> candidates,
                         int64_t dim = typicalDim, mlir::Attribute first = {});
+
+Candidate getFastest(llvm::ArrayRef<Candidate> candidates);
+/// A variant for each range of `size` in which one schedule is about as fast as
+/// any, from the largest sizes down; `under` holds for all of them.
+void addBuckets(
+    Expr size, llvm::ArrayRef<GuardAttr> under,
+    llvm::function_ref<llvm::SmallVector<Candidate>(int64_t dim)> candidatesAt,
+    llvm::SmallVectorImpl<VariantAttr> &variants);
 
 /// The guard under which every buffer of the step, and `count` threads, can be
 /// indexed with 32 bits; nothing where sizes already tell that they can.

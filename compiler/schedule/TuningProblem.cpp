@@ -107,6 +107,15 @@ static std::map<std::string, Expr> getNamedSizes(StepOp step) {
         sizes[i ? "k" + std::to_string(i + 1) : "k"] = k;
     }
     break;
+  case Family::Chain: {
+    std::string reason;
+    if (auto iteration = analyzeChain(step, reason); succeeded(iteration)) {
+      sizes["m"] = iteration->rows;
+      for (auto [i, phase] : llvm::enumerate(iteration->phases))
+        sizes["n" + std::to_string(i)] = phase.matmul.n;
+    }
+    break;
+  }
   }
   return sizes;
 }

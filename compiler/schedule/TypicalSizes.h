@@ -11,6 +11,9 @@ namespace fusec {
 
 constexpr int64_t typicalDim = 1024;
 
+/// Where a batch is only named, decisions look at these sizes of it.
+constexpr int64_t sampledDims[] = {1, 8, 32, 128, 512, 2048, 8192, 65536};
+
 /// The expression's value where every named dimension is `dim`; the largest
 /// number where it overflows.
 int64_t getTypicalValue(Expr expr, int64_t dim = typicalDim);

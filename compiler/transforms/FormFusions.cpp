@@ -91,8 +91,15 @@ void GreedyFusion::run() {
 }
 
 void GreedyFusion::remarkRefusals() {
+  // Products that follow one another may become a chain: that pass has the last
+  // word on them.
+  auto isProduct = [&](unsigned id) {
+    return groups.getGroups()[id].family == Family::Gemm;
+  };
   for (const FusionEdge &edge : groups.getEdges())
-    if (auto it = refused.find(key(edge)); it != refused.end())
+    if (auto it = refused.find(key(edge));
+        it != refused.end() &&
+        !(isProduct(edge.producer) && isProduct(edge.consumer)))
       remarkMissed(RemarkTopic::Fusion, "merge", edge.value.getLoc())
           << describe(groups.getGroups()[edge.producer]) << " into "
           << describe(groups.getGroups()[edge.consumer]) << ": " << it->second;

@@ -157,6 +157,20 @@ static const KernelCase cases[] = {
   %c = fusec.add %a, %b : $(m n T)
   fusec.output %c : $(m n T))",
      true},
+    {"chain",
+     {"f32", "f16", "bf16", "f64", "i32"},
+     {{"m", "19", "T"}, {"19", "12", "T"}, {"12", "12", "T"}},
+     R"(inputs ["x", "v", "w"] outputs ["r", "s"])",
+     R"(
+  %a = fusec.matmul %x, %y : $(m 19 T), $(19 12 T) to $(m 12 T)
+  %b = fusec.relu %a : $(m 12 T)
+  %c = fusec.matmul %b, %z : $(m 12 T), $(12 12 T) to $(m 12 T)
+  %d = fusec.matmul %b, %z transposed : $(m 12 T), $(12 12 T) to $(m 12 T)
+  %e = fusec.matmul %c, %z : $(m 12 T), $(12 12 T) to $(m 12 T)
+  %f = fusec.add %d, %e : $(m 12 T)
+  %g = fusec.add %f, %b : $(m 12 T)
+  fusec.output %g, %c : $(m 12 T), $(m 12 T))",
+     true},
 };
 
 static const Point points[] = {

@@ -57,10 +57,10 @@ fusec.model @softmax inputs ["x"] outputs ["y"] {
 
 // -----
 
-// Two matmuls stay two kernels, and a remark says why.
+// Two matmuls stay two kernels until fusec-form-chains.
 // CHECK-LABEL: fusec.model @chained
 // CHECK-COUNT-2: fusec.fusion gemm
-// REMARK: each kernel has one matmul root
+// REMARK-NOT: each kernel has one matmul root
 fusec.model @chained inputs ["x", "v", "w"] outputs ["y"] {
 ^bb0(%x: tensor<8x4xf32>, %v: tensor<4x6xf32>, %w: tensor<6x5xf32>):
   %0 = fusec.matmul %x, %v : tensor<8x4xf32>, tensor<4x6xf32> to tensor<8x6xf32>

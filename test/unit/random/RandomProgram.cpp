@@ -39,6 +39,8 @@ RandomProgram::RandomProgram(MLIRContext &context, uint64_t seed)
   floats = {block.getArgument(0), block.getArgument(1), createConstant({4}),
             createConstant({4, 3}), createConstant({4, 4})};
   indices = block.getArgument(2);
+  if (pick(4) == 0)
+    addLayers();
   for (int64_t i = 0, count = 4 + pick(20); i < count; ++i)
     addOp();
 
@@ -313,7 +315,54 @@ Value RandomProgram::addReduce() {
                           ArrayRef<int64_t>(axis));
 }
 
-/// Half of them by constant weights, with scales and shifts around them.
+/// By a constant matrix of so many rows and columns.
+Value RandomProgram::multiply(Value a, int64_t rows, int64_t columns) {
+  Sizes sizes = {getSizes(a)[0], Expr::constant(builder.getContext(), columns)};
+  return MatmulOp::create(
+      builder, loc, getTensorType(sizes, builder.getF32Type()), a,
+      createConstant({rows, columns}), UnitAttr(), UnitAttr());
+}
+
+/// a W, or a W + (a A) B, with scales and shifts around it.
+Value RandomProgram::addLayer(Value a) {
+  auto width = getSizes(a).back().getConstant();
+  if (getRank(a) != 2 || !width || *width > 12)
+    return {};
+  auto row = [&](int64_t size, Value of) {
+    return fit(createConstant(size), getSizes(of));
+  };
+  if (pick(3) == 0)
+    a = MulOp::create(builder, loc, a, row(*width, a));
+  int64_t columns = 2 + pick(6);
+  Value result = multiply(a, *width, columns);
+  if (pick(3) == 0) {
+    int64_t rank = 2 + pick(2);
+    Value update = multiply(multiply(a, *width, rank), rank, columns);
+    result = AddOp::create(builder, loc, result, update);
+  }
+  if (pick(2))
+    result = AddOp::create(builder, loc, result, row(columns, result));
+  if (pick(2))
+    result = MulOp::create(builder, loc, row(columns, result), result);
+  if (pick(2))
+    result = SubOp::create(builder, loc, result, row(columns, result));
+  return result;
+}
+
+/// A few layers on one value; what each gives may be used again.
+void RandomProgram::addLayers() {
+  Value value = floats[pick(2)];
+  for (int64_t i = 0, count = 2 + pick(3); i < count; ++i) {
+    value = addLayer(value);
+    if (pick(2))
+      value = ReluOp::create(builder, loc, value.getType(), value);
+    if (pick(3) == 0 && value.getType() == floats.back().getType())
+      value = AddOp::create(builder, loc, value, floats.back());
+    floats.push_back(value);
+  }
+}
+
+/// Half of them by constant weights.
 Value RandomProgram::addMatmul() {
   Value a = pickFloat();
   if (pick(2)) {
@@ -325,24 +374,7 @@ Value RandomProgram::addMatmul() {
       return MatmulOp::create(builder, loc, a.getType(), a, weights, UnitAttr(),
                               UnitAttr());
     }
-    if (getRank(a) != 2 || !getSizes(a)[1].isConstant(4))
-      return {};
-    auto row = [&](int64_t size, Value of) {
-      return fit(createConstant(size), getSizes(of));
-    };
-    if (pick(2))
-      a = MulOp::create(builder, loc, a, row(4, a));
-    Sizes sizes = {getSizes(a)[0], Expr::constant(builder.getContext(), 3)};
-    Value result = MatmulOp::create(
-        builder, loc, getTensorType(sizes, builder.getF32Type()), a,
-        createConstant({4, 3}), UnitAttr(), UnitAttr());
-    if (pick(2))
-      result = AddOp::create(builder, loc, result, row(3, result));
-    if (pick(2))
-      result = MulOp::create(builder, loc, row(3, result), result);
-    if (pick(2))
-      result = SubOp::create(builder, loc, result, row(3, result));
-    return result;
+    return addLayer(a);
   }
   for (int attempt = 0; attempt < 12; ++attempt) {
     Value b = pickFloat();

@@ -37,6 +37,9 @@ private:
   mlir::Value addGather();
   mlir::Value addReduce();
   mlir::Value addMatmul();
+  mlir::Value multiply(mlir::Value a, int64_t rows, int64_t columns);
+  mlir::Value addLayer(mlir::Value a);
+  void addLayers();
   mlir::Value fit(mlir::Value value, llvm::ArrayRef<Expr> sizes);
   mlir::Value createConstant(llvm::ArrayRef<int64_t> sizes);
 
