@@ -69,7 +69,9 @@ void fusec::buildPlanStage(PassManager &manager,
   OpPassManager &plan = manager.nest<PlanOp>();
   plan.addPass(createAssignStorage());
   ChooseSchedulesOptions schedules;
-  schedules.precision = options.precision == "tf32" ? "tf32" : "ieee";
+  schedules.precision = options.precision == "tf32"  ? "tf32"
+                        : options.numerics == "onnx" ? "fma"
+                                                     : "ieee";
   schedules.candidates = options.candidates;
   plan.addPass(createChooseSchedules(schedules, options.tuning));
   manager.addPass(verifyLevel("planned"));

@@ -107,12 +107,10 @@ typedef f::Tf32x3Config<128, 128, 32, 2, 4, 3> X128;
 typedef f::Tf32x3Config<128, 64, 32, 4, 2, 3> X128n64;
 typedef f::Tf32x3Config<64, 64, 32, 2, 2, 3> X64;
 typedef f::Tf32x3Config<32, 32, 32, 2, 2, 4> X32;
-ENTRY(x128w16, f::gemmMma<X128w16>, X128w16, float, float, float, K, Outer, 16, 1)
-ENTRY(x128w16o, f::gemmMma<X128w16>, X128w16, float, float, f::f16, Outer, Outer, 16, 1)
+ENTRY(x128w16, f::gemmMma<X128w16>, X128w16, float, float, f::f16, Outer, Outer, 16, 1)
 ENTRY(x128, f::gemmMma<X128>, X128, float, float, float, K, K, 16, 1)
 ENTRY(x128n64, f::gemmMma<X128n64>, X128n64, float, float, float, Outer, Outer, 16, 2)
 ENTRY(x64, f::gemmMma<X64>, X64, float, float, float, Strided, K, 4, 1)
-ENTRY(x64o, f::gemmMma<X64>, X64, float, float, float, Outer, K, 4, 2)
 ENTRY(x32, f::gemmMma<X32>, X32, float, float, float, K, Outer, 4, 3)
 )";
 
