@@ -20,7 +20,8 @@ struct CompileOptions {
   /// "sm_80", "sm_90a", "ptx", ...: a plan each.
   std::vector<std::string> targets = {"sm_80", "sm_90a", "ptx"};
   bool fuse = true;
-  /// "default", or "onnx": every 16-bit operation rounds, nothing contracts.
+  /// "default", or "onnx": every 16-bit operation rounds, nothing contracts,
+  /// fp32 multiplies by FMA alone.
   std::string numerics = "default";
   /// How fp32 products multiply: "ieee", "tf32", "fp16" or "bf16".
   std::string precision = "ieee";

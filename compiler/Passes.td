@@ -290,7 +290,7 @@ def ChooseSchedules : Pass<"fusec-choose-schedules", "::fusec::PlanOp"> {
   let summary = "variants of each step: vector widths, tiles, index widths, and their guards";
   let options = [
     Option<"precision", "precision", "std::string", /*default=*/"\"ieee\"",
-           "how fp32 matmuls multiply: ieee, or tf32 (others need no choice here)">,
+           "how fp32 matmuls multiply: fma, ieee (fma or 3xTF32), or tf32 (others need no choice here)">,
     Option<"candidates", "candidates", "unsigned", /*default=*/"5",
            "schedules that a variant keeps, the fastest first; 0: all">];
 }

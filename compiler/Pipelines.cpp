@@ -65,7 +65,9 @@ void fusec::buildPlanStage(PassManager &manager,
   plans.targets.assign(options.targets.begin(), options.targets.end());
   manager.addPass(createBuildPlans(plans));
   OpPassManager &plan = manager.nest<PlanOp>();
-  std::string precision = options.precision == "tf32" ? "tf32" : "ieee";
+  std::string precision = options.precision == "tf32"  ? "tf32"
+                          : options.numerics == "onnx" ? "fma"
+                                                       : "ieee";
   // 2. Chains, which limits and costs of the target decide.
   if (options.fuse) {
     FormChainsOptions chains;

@@ -24,13 +24,14 @@ def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
 }
 
 def Fusec_GemmUnit : Fusec_Enum<"GemmUnit", "what multiplies",
-    ["Simt", "Mma", "GemvM", "GemvN", "Wgmma", "PingPong", "Skinny", "Resident"]>;
+    ["Simt", "Mma", "Tf32x3", "GemvM", "GemvN", "Wgmma", "PingPong", "Skinny", "Resident"]>;
 
 def Fusec_GemmScheduleAttr : Fusec_Attr<"GemmSchedule", "gemm_schedule"> {
   let summary = "tile of a block, its division, stages of the shared-memory ring";
   let description = [{
-    `divideM` and `divideN` are warps (mma), elements a thread (simt), threads a
-    block (gemv: on the wide side), consumer warpgroups (resident), blocks beside
+    `divideM` and `divideN` are warps (mma, and tf32x3, which multiplies fp32 by
+    three products of tf32), elements a thread (simt), threads a block (gemv: on
+    the wide side), consumer warpgroups (resident), blocks beside
     each other (skinny). Wgmma and its ping-pong: clusters of blocks along M or
     N. Skinny: `tileM` rows of A and `clusterM` blocks that split K. `blocks` is the most that a persistent
     grid has.

@@ -342,9 +342,12 @@ FailureOr<KernelSource> GemmEmitter::emit() {
     break;
   }
   case GemmUnit::Mma:
+  case GemmUnit::Tf32x3:
     writer.addHeader("gemm_mma.h");
-    config = "fusec::MmaConfig<" + number(tileM) + ", " + number(tileN) + ", " +
-             number(tileK) + ", " + number(schedule.getDivideM()) + ", " +
+    config = (schedule.getUnit() == GemmUnit::Mma ? "fusec::MmaConfig<"
+                                                  : "fusec::Tf32x3Config<") +
+             number(tileM) + ", " + number(tileN) + ", " + number(tileK) +
+             ", " + number(schedule.getDivideM()) + ", " +
              number(schedule.getDivideN()) + ", " +
              number(schedule.getStages()) + ">";
     templateCall = "fusec::gemmMma<Config>";

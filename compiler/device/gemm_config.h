@@ -90,9 +90,20 @@ struct MmaConfig {
   static constexpr int warpsM = WarpsM, warpsN = WarpsN, stages = Stages;
   static constexpr int warpM = TileM / WarpsM, warpN = TileN / WarpsN;
   static constexpr int threads = 32 * WarpsM * WarpsN;
+  static constexpr bool splitsFactors = false;
   static_assert(warpM % 16 == 0 && warpN % 16 == 0, "whole fragments");
   static_assert(Stages >= 2, "a stage to read and one to fill");
 };
+
+/// The same for fp32 by 3xTF32, see gemm_tf32x3.h.
+template <int TileM, int TileN, int TileK, int WarpsM, int WarpsN, int Stages>
+struct Tf32x3Config : MmaConfig<TileM, TileN, TileK, WarpsM, WarpsN, Stages> {
+  static constexpr bool splitsFactors = true;
+};
+
+/// K below which 3xTF32 is not as good as FMA: its error of a single product is
+/// larger, that of a long sum smaller.
+constexpr int tf32x3MinK = 64;
 
 /// Floats of padding behind each staged row of accumulators.
 constexpr int stagingPadding = 8;

@@ -12,6 +12,7 @@
 
 #ifndef FUSEC_HOST
 #include "gemm_mma_operand.h"
+#include "gemm_tf32x3.h"
 #endif
 
 namespace fusec {
@@ -42,6 +43,7 @@ FUSEC_DEVICE void mmaSegment(const SegmentType &segment, const Shape &shape,
   typedef typename SegmentType::B B;
   typedef typename A::Element T;
   static_assert(isSame<T, typename B::Element>, "operands of one type");
+  static_assert(!Config::splitsFactors || isSame<T, float>, "fp32 is split");
   typedef MmaCopy<A, Config::tileM, Config::tileK, Config::threads> CopyA;
   typedef MmaCopy<B, Config::tileN, Config::tileK, Config::threads> CopyB;
   typedef typename CopyA::Layout LayoutA;
@@ -74,11 +76,11 @@ FUSEC_DEVICE void mmaSegment(const SegmentType &segment, const Shape &shape,
       copyB[j].copy(stage + LayoutA::bytes + j * LayoutB::bytes);
   };
 
-  MmaFragments<LayoutA, T, CopyA::alongK, true> readA;
-  MmaFragments<LayoutB, T, CopyB::alongK, false> readB;
+  constexpr bool rounds = isSame<T, float> && !Config::splitsFactors;
+  MmaFragments<LayoutA, T, CopyA::alongK, true, rounds> readA;
+  MmaFragments<LayoutB, T, CopyB::alongK, false, rounds> readB;
   readA.start(launch::warp() / Config::warpsN * Config::warpM);
   readB.start(launch::warp() % Config::warpsN * Config::warpN);
-  u32 a[2][fragmentsM][4], b[2][J][fragmentsN][4];
   auto readStep = [&](u32 stage, int step, u32(&toA)[fragmentsM][4],
                       u32(&toB)[J][fragmentsN][4]) {
     FUSEC_UNROLL
@@ -102,37 +104,62 @@ FUSEC_DEVICE void mmaSegment(const SegmentType &segment, const Shape &shape,
     primitive::commitCopies();
   }
   u32 readAt = 0, fillAt = (Config::stages - 1) * stageBytes;
-  primitive::waitCopies<Config::stages - 2>();
-  launch::barrier();
-  readStep(ring, 0, a[0], b[0]);
+  auto after = [](u32 stage) {
+    return stage + stageBytes == ringBytes ? 0 : stage + stageBytes;
+  };
+  auto fillNext = [&] {
+    if (filled < tilesK)
+      fill(ring + fillAt);
+    ++filled;
+    primitive::commitCopies();
+    fillAt = after(fillAt);
+  };
+  // The next tile of K has arrived, and nobody reads the last one any more.
+  auto waitForTile = [] {
+    primitive::waitCopies<Config::stages - 2>();
+    launch::barrier();
+  };
 
-  for (int t = 0; t < tilesK; ++t) {
-    FUSEC_UNROLL
-    for (int step = 0; step < steps; ++step) {
-      if (step == steps - 1) {
-        // The next tile of K has arrived, and nobody reads this one any more.
-        primitive::waitCopies<Config::stages - 2>();
-        launch::barrier();
-        readAt = readAt + stageBytes == ringBytes ? 0 : readAt + stageBytes;
+  if constexpr (Config::splitsFactors) {
+    // Products are three times as many, and the loads before them other warps'
+    // to hide. Unrolled, or with fragments in two buffers, ptxas starts more
+    // sums at once than there are registers for.
+    u32 a[fragmentsM][4], b[J][fragmentsN][4];
+    for (int t = 0; t < tilesK; ++t) {
+      waitForTile();
+      fillNext();
+      FUSEC_UNROLL_BY(1)
+      for (int step = 0; step < steps; ++step) {
+        readStep(ring + readAt, step, a, b);
+        multiplyTf32x3(a, b, acc);
       }
-      readStep(ring + readAt, (step + 1) % steps, a[(step + 1) & 1],
-               b[(step + 1) & 1]);
-      if (step == 0) {
-        if (filled < tilesK)
-          fill(ring + fillAt);
-        ++filled;
-        primitive::commitCopies();
-        fillAt = fillAt + stageBytes == ringBytes ? 0 : fillAt + stageBytes;
-      }
+      readAt = after(readAt);
+    }
+  } else {
+    u32 a[2][fragmentsM][4], b[2][J][fragmentsN][4];
+    waitForTile();
+    readStep(ring, 0, a[0], b[0]);
+    for (int t = 0; t < tilesK; ++t) {
       FUSEC_UNROLL
-      for (int j = 0; j < J; ++j)
+      for (int step = 0; step < steps; ++step) {
+        if (step == steps - 1) {
+          waitForTile();
+          readAt = after(readAt);
+        }
+        readStep(ring + readAt, (step + 1) % steps, a[(step + 1) & 1],
+                 b[(step + 1) & 1]);
+        if (step == 0)
+          fillNext();
         FUSEC_UNROLL
-      for (int m = 0; m < fragmentsM; ++m)
-        FUSEC_UNROLL
-      for (int n = 0; n < fragmentsN * 2; ++n)
-        primitive::Mma<T>::run(acc[j][m][n], a[step & 1][m],
-                               b[step & 1][j][n / 2][n % 2 * 2],
-                               b[step & 1][j][n / 2][n % 2 * 2 + 1]);
+        for (int j = 0; j < J; ++j)
+          FUSEC_UNROLL
+        for (int m = 0; m < fragmentsM; ++m)
+          FUSEC_UNROLL
+        for (int n = 0; n < fragmentsN * 2; ++n)
+          primitive::Mma<T>::run(acc[j][m][n], a[step & 1][m],
+                                 b[step & 1][j][n / 2][n % 2 * 2],
+                                 b[step & 1][j][n / 2][n % 2 * 2 + 1]);
+      }
     }
   }
   primitive::waitCopies<0>();
@@ -205,6 +232,8 @@ FUSEC_DEVICE void gemmMmaTile(const Shape &shape, int splits,
   (mmaSegment<Config, J>(segments, shape, operands,
                          rangeOf(segments.k, Config::tileK, split), acc),
    ...);
+  if constexpr (Config::splitsFactors)
+    replaceOutOfRange<Config>(shape, operands, split, acc, segments...);
   mmaEpilogue<Config, Epilogue, J>(epilogue, shape, tile, acc);
 }
 

@@ -102,8 +102,10 @@ template <class MatrixType, int Tile, int TileK, int Threads> struct MmaCopy {
 
 /// Reads 16 (outer) x 32 bytes (k) fragments of the part of a tile that starts
 /// at outer index `first`. Steps along k and outer change disjoint bits of the
-/// swizzled offset, so they are one XOR and one constant each.
-template <class Layout, class T, bool AlongK, bool IsA> struct MmaFragments {
+/// swizzled offset, so they are one XOR and one constant each. `Rounds`: floats
+/// become tf32.
+template <class Layout, class T, bool AlongK, bool IsA, bool Rounds>
+struct MmaFragments {
   static constexpr int rowBytes = Layout::chunksPerRow * 16;
   u32 lane; // Offset in the tile of this lane's part of fragment (0, 0).
 
@@ -138,7 +140,7 @@ template <class Layout, class T, bool AlongK, bool IsA> struct MmaFragments {
       primitive::loadMatrix4Transposed(out, stage + (lane ^ u32(i * 32)) +
                                                 k * 16 * rowBytes);
     }
-    if constexpr (sizeof(T) == 4) {
+    if constexpr (Rounds) {
       FUSEC_UNROLL
       for (int part = 0; part < 4; ++part)
         out[part] = primitive::toTf32(out[part]);

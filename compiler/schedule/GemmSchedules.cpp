@@ -5,6 +5,7 @@
 #include "compiler/device/gemm_skinny_config.h"
 #include "compiler/schedule/Schedules.h"
 #include "compiler/schedule/StepBytes.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace fusec;
@@ -29,6 +30,12 @@ static const Tile mmaTiles32[] = {
     {128, 64, 32, 4, 2, 3},
     {64, 64, 32, 2, 2, 3, true},
     {32, 32, 32, 2, 2, 4, true}};
+// fp32 as three products of tf32: what a thread holds allows 16 warps.
+static const Tile tf32x3Tiles[] = {{128, 128, 32, 4, 4, 3},
+                                   {128, 128, 32, 2, 4, 3},
+                                   {128, 64, 32, 4, 2, 3},
+                                   {64, 64, 32, 2, 2, 3, true},
+                                   {32, 32, 32, 2, 2, 4, true}};
 static const Tile simtTiles[] = {{128, 128, 16, 8, 8, 2},
                                  {128, 64, 16, 8, 4, 2},
                                  {64, 64, 16, 4, 4, 2},
@@ -55,6 +62,10 @@ static constexpr int64_t wgmmaMaxStages = 8;
 
 /// Accumulator registers a thread may hold without spilling.
 static constexpr int64_t maxAccumulators = 128;
+/// The same of tf32x3, whose split factors and sums of a step need as many
+/// again, and of all threads of a block.
+static constexpr int64_t maxTf32x3Accumulators = 64,
+                         maxBlockTf32x3Accumulators = 16384;
 
 /// Sides up to which the vector kernels keep all of the narrow operand.
 static constexpr int64_t narrowest = 8;
@@ -71,7 +82,8 @@ public:
         context(step.getContext()), type(getElementType(root.getLhs()[0])),
         element(getElementBytes(type)), accumulators(root.getNumAccumulators()),
         tensorCores(type.isF16() || type.isBF16() ||
-                    (type.isF32() && precision == Precision::Tf32)) {}
+                    (type.isF32() && precision == Precision::Tf32)),
+        mayUseTf32x3(type.isF32() && precision == Precision::Ieee) {}
 
   SmallVector<VariantAttr> choose();
   /// Of the fastest where all guards hold and named dimensions are `dim`.
@@ -90,6 +102,8 @@ private:
   void addGemv(const GemmSizes &sizes, SmallVectorImpl<Candidate> &to) const;
   void addTiles(const GemmSizes &sizes, bool aligned,
                 SmallVectorImpl<Candidate> &to) const;
+  void addTiles(GemmUnit unit, ArrayRef<Tile> tiles, const GemmSizes &sizes,
+                bool aligned, SmallVectorImpl<Candidate> &to) const;
   void addWgmma(const GemmSizes &sizes, SmallVectorImpl<Candidate> &to) const;
   void addSkinny(const GemmSizes &sizes, SmallVectorImpl<Candidate> &to) const;
   void addResident(const GemmSizes &sizes,
@@ -119,7 +133,7 @@ private:
   MLIRContext *context;
   Type type;
   int64_t element, accumulators;
-  bool tensorCores;
+  bool tensorCores, mayUseTf32x3;
   SmallVector<GuardAttr> guards, mapGuards;
   /// Whether the matrices' strides are, under the guards, multiples of 16
   /// bytes.
@@ -226,23 +240,32 @@ void GemmChooser::addGemv(const GemmSizes &sizes,
 }
 
 static int64_t getThreadAccumulators(GemmUnit unit, const Tile &tile) {
-  return unit == GemmUnit::Mma
+  return unit != GemmUnit::Simt
              ? tile.m * tile.n / (32 * tile.divideM * tile.divideN)
              : tile.divideM * tile.divideN;
 }
 
 void GemmChooser::addTiles(const GemmSizes &sizes, bool aligned,
                            SmallVectorImpl<Candidate> &to) const {
-  GemmUnit unit = tensorCores ? GemmUnit::Mma : GemmUnit::Simt;
-  ArrayRef<Tile> tiles = !tensorCores   ? ArrayRef<Tile>(simtTiles)
-                         : element == 4 ? ArrayRef<Tile>(mmaTiles32)
-                                        : ArrayRef<Tile>(mmaTiles);
-  int64_t bytes = tensorCores                                          ? element
-                  : type.isF64() || type.getIntOrFloatBitWidth() == 64 ? 8
-                                                                       : 4;
+  if (mayUseTf32x3 &&
+      std::accumulate(sizes.k.begin(), sizes.k.end(), int64_t(0)) >= tf32x3MinK)
+    addTiles(GemmUnit::Tf32x3, tf32x3Tiles, sizes, aligned, to);
+  if (tensorCores)
+    addTiles(GemmUnit::Mma, element == 4 ? ArrayRef(mmaTiles32) : mmaTiles,
+             sizes, aligned, to);
+  else
+    addTiles(GemmUnit::Simt, simtTiles, sizes, aligned, to);
+}
+
+void GemmChooser::addTiles(GemmUnit unit, ArrayRef<Tile> tiles,
+                           const GemmSizes &sizes, bool aligned,
+                           SmallVectorImpl<Candidate> &to) const {
+  // Of an operand in shared memory; plain FMA widens 16 bits as it stores them.
+  int64_t bytes =
+      unit == GemmUnit::Simt ? std::max<int64_t>(element, 4) : element;
   for (const Tile &tile : tiles) {
     int64_t shared =
-        unit == GemmUnit::Mma
+        unit != GemmUnit::Simt
             ? mmaSharedBytes(tile.m, tile.n, tile.k, tile.divideM, tile.divideN,
                              tile.stages, accumulators, bytes)
             : simtSharedBytes(tile.m, tile.n, tile.k, accumulators, bytes);
@@ -250,8 +273,11 @@ void GemmChooser::addTiles(const GemmSizes &sizes, bool aligned,
                         std::max(bytes / 4, int64_t(1));
     bool fits = shared <= target.sharedBytes && registers <= maxAccumulators &&
                 (aligned || tile.anyAlignment || unit == GemmUnit::Simt);
+    if (unit == GemmUnit::Tf32x3)
+      fits &= registers <= maxTf32x3Accumulators &&
+              tile.m * tile.n * accumulators <= maxBlockTf32x3Accumulators;
     // The smallest is there for every target and number of accumulators.
-    if (fits || &tile == &tiles.back())
+    if (fits || (&tile == &tiles.back() && unit != GemmUnit::Tf32x3))
       add(GemmScheduleAttr::get(context, unit, tile.m, tile.n, tile.k,
                                 tile.divideM, tile.divideN, tile.stages),
           sizes, to);

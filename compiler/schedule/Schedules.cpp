@@ -3,10 +3,19 @@
 #include "compiler/schedule/Schedules.h"
 #include "compiler/schedule/TunedSchedules.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSwitch.h"
 #include <cmath>
 
 using namespace mlir;
 using namespace fusec;
+
+std::optional<Precision> fusec::parsePrecision(StringRef name) {
+  return llvm::StringSwitch<std::optional<Precision>>(name)
+      .Case("fma", Precision::Fma)
+      .Case("ieee", Precision::Ieee)
+      .Case("tf32", Precision::Tf32)
+      .Default(std::nullopt);
+}
 
 Attribute fusec::getPlainSchedule(Family family, MLIRContext *context) {
   switch (family) {

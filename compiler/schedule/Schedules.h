@@ -12,8 +12,10 @@
 
 namespace fusec {
 
-/// How fp32 matmuls multiply.
-enum class Precision { Ieee, Tf32 };
+/// How fp32 matmuls multiply: by FMA alone, by FMA or 3xTF32, as tf32.
+enum class Precision { Fma, Ieee, Tf32 };
+/// Of "fma", "ieee" and "tf32".
+std::optional<Precision> parsePrecision(llvm::StringRef name);
 
 /// The schedule that is always right: for steps that have no better one.
 mlir::Attribute getPlainSchedule(Family family, mlir::MLIRContext *context);

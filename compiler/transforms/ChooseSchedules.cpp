@@ -23,14 +23,15 @@ struct ChooseSchedules : fusec::impl::ChooseSchedulesBase<ChooseSchedules> {
   void runOnOperation() override {
     PlanOp plan = getOperation();
     const Target *target = findTarget(plan.getSymName());
-    if (!target || (precision != "ieee" && precision != "tf32")) {
-      plan.emitError(
-          "expected a known target and a precision of 'ieee' or 'tf32', got '")
+    std::optional<Precision> products = parsePrecision(precision);
+    if (!target || !products) {
+      plan.emitError("expected a known target and a precision of 'fma', 'ieee' "
+                     "or 'tf32', got '")
           << plan.getSymName() << "' and '" << precision << "'";
       return signalPassFailure();
     }
     ChoiceOptions choice;
-    choice.precision = precision == "tf32" ? Precision::Tf32 : Precision::Ieee;
+    choice.precision = *products;
     choice.limit = candidates;
     choice.tuning = tuning.get();
     for (auto step : plan.getBody().getOps<StepOp>()) {

@@ -221,12 +221,14 @@ struct FormChains : fusec::impl::FormChainsBase<FormChains> {
   void runOnOperation() override {
     PlanOp plan = getOperation();
     target = findTarget(plan.getSymName());
-    if (!target || (precision != "ieee" && precision != "tf32")) {
-      plan.emitError(
-          "expected a known target and a precision of 'ieee' or 'tf32', got '")
+    std::optional<Precision> parsed = parsePrecision(precision);
+    if (!target || !parsed) {
+      plan.emitError("expected a known target and a precision of 'fma', 'ieee' "
+                     "or 'tf32', got '")
           << plan.getSymName() << "' and '" << precision << "'";
       return signalPassFailure();
     }
+    products = *parsed;
     bool changed = false;
     for (StepOp step : llvm::to_vector(plan.getOps<StepOp>()))
       if (isProduct(step))
@@ -268,9 +270,7 @@ struct FormChains : fusec::impl::FormChainsBase<FormChains> {
     StepOp chain = join(producer, consumer, place);
     reason = checkChain(chain, *target);
     if (reason.empty())
-      reason =
-          checkTime(chain, {producer, consumer}, *target,
-                    precision == "tf32" ? Precision::Tf32 : Precision::Ieee);
+      reason = checkTime(chain, {producer, consumer}, *target, products);
     if (!reason.empty()) {
       chain.erase();
       return {};
@@ -288,5 +288,6 @@ struct FormChains : fusec::impl::FormChainsBase<FormChains> {
   }
 
   const Target *target = nullptr;
+  Precision products = Precision::Ieee;
 };
 } // namespace

@@ -95,6 +95,32 @@ std::unique_ptr<Harness::Compiled> Harness::compile(const std::string &test,
   return result;
 }
 
+std::unique_ptr<Harness::Compiled> Harness::compileWith(const std::string &test,
+                                                        const Import &import,
+                                                        const Choice &choose) {
+  // The first import is compiled, the second stays as it is.
+  bool isFirst = true;
+  return compile(
+      test,
+      [&](CompileOptions options)
+          -> llvm::Expected<std::unique_ptr<Compilation>> {
+        auto compilation = import(std::move(options));
+        if (!compilation || !std::exchange(isFirst, false))
+          return compilation;
+        if (llvm::Error error = (*compilation)->advance(Stage::Planned))
+          return error;
+        PlanOp plan = *(*compilation)->getModule().getOps<PlanOp>().begin();
+        StepOp root;
+        for (StepOp step : plan.getOps<StepOp>())
+          root = step;
+        llvm::SmallVector<mlir::Attribute> variants(root.getVariants().begin(),
+                                                    root.getVariants().end());
+        variants[0] = choose(llvm::cast<VariantAttr>(variants[0]));
+        root.setVariantsAttr(mlir::ArrayAttr::get(root.getContext(), variants));
+        return compilation;
+      });
+}
+
 void Harness::check(const std::string &test,
                     const std::function<std::pair<double, double>()> &check) {
   try {

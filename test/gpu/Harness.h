@@ -33,6 +33,13 @@ public:
   std::unique_ptr<Compiled> compile(const std::string &test,
                                     const Import &import);
 
+  /// As compile(), with another first variant of the plan's last step (earlier
+  /// ones prepare its operands).
+  using Choice = std::function<VariantAttr(VariantAttr)>;
+  std::unique_ptr<Compiled> compileWith(const std::string &test,
+                                        const Import &import,
+                                        const Choice &choose);
+
   /// Runs `check`, which returns error and bound in one measure, and reports.
   /// Everything that it throws is a failure.
   void check(const std::string &test,

@@ -376,57 +376,34 @@ static void testCase(Harness &harness, const KernelCase &test,
   }
 }
 
-/// The schedule of the plan's last step; earlier ones prepare its operands.
-static StepOp getRoot(Compilation &compilation) {
-  PlanOp plan = *compilation.getModule().getOps<PlanOp>().begin();
-  StepOp root;
-  for (StepOp step : plan.getOps<StepOp>())
-    root = step;
-  return root;
-}
-
 /// Each schedule that the step's first variant may take. The one that is taken
 /// must not spill; the others give way to the next.
 static void testSchedules(Harness &harness, const KernelCase &test,
-                          llvm::StringRef element, const Point &point) {
-  bool isTf32 = element == "f32";
-  std::string name = std::string(test.name) + "." + element.str() +
-                     ".schedules." + toText(point);
+                          llvm::StringRef element, llvm::StringRef precision,
+                          const Point &point) {
+  bool isTf32 = precision == "tf32";
+  std::string name = std::string(test.name) + "." +
+                     (isTf32 ? precision : element).str() + ".schedules." +
+                     toText(point);
   if (!harness.isWanted(name))
     return;
-  size_t index = 0;
-  auto parse = [&](CompileOptions options) {
-    options.precision = isTf32 ? "tf32" : "ieee";
-    options.refuseSpills = index == 0;
-    return Compilation::parse(getProgram(test, element, &point),
-                              std::move(options));
-  };
   std::optional<Expectation> expectation;
   size_t count = 1;
-  for (; index < count; ++index) {
+  for (size_t index = 0; index < count; ++index) {
     std::string label = name + "." + std::to_string(index);
-    // The first import is compiled, the second stays as it is.
-    bool isFirst = true;
-    auto compiled = harness.compile(
+    auto compiled = harness.compileWith(
         label,
-        [&](CompileOptions options)
-            -> llvm::Expected<std::unique_ptr<Compilation>> {
-          auto compilation = parse(std::move(options));
-          if (!compilation || !std::exchange(isFirst, false))
-            return compilation;
-          if (llvm::Error error = (*compilation)->advance(Stage::Planned))
-            return error;
-          StepOp step = getRoot(**compilation);
-          llvm::SmallVector<mlir::Attribute> variants(
-              step.getVariants().begin(), step.getVariants().end());
-          auto first = llvm::cast<VariantAttr>(variants[0]);
-          count = 1 + first.getAlternatives().size();
+        [&](CompileOptions options) {
+          options.precision = precision.str();
+          options.refuseSpills = index == 0;
+          return Compilation::parse(getProgram(test, element, &point),
+                                    std::move(options));
+        },
+        [&](VariantAttr variant) {
+          count = 1 + variant.getAlternatives().size();
           for (size_t skipped = 0; skipped < index; ++skipped)
-            first = first.getNext();
-          variants[0] = first;
-          step.setVariantsAttr(
-              mlir::ArrayAttr::get(step.getContext(), variants));
-          return compilation;
+            variant = variant.getNext();
+          return variant;
         });
     if (!compiled || !compiled->run)
       continue;
@@ -454,7 +431,10 @@ int main(int argc, char **argv) {
     for (llvm::StringRef element : test.types)
       for (const Point &point : mappedPoints)
         if (test.isMatmul &&
-            (element == "f32" || element == "f16" || element == "bf16"))
-          testSchedules(harness, test, element, point);
+            (element == "f32" || element == "f16" || element == "bf16")) {
+          testSchedules(harness, test, element, "ieee", point);
+          if (element == "f32")
+            testSchedules(harness, test, element, "tf32", point);
+        }
   return harness.finish();
 }

@@ -70,7 +70,8 @@ void ModelOptions::addTo(CLI::App &app, bool compilesKernels) {
   app.add_flag("--no-fusion", noFusion,
                "every operation is a kernel of its own");
   app.add_option("--numerics", numerics,
-                 "default; onnx: each 16-bit operation rounds")
+                 "default; onnx: each 16-bit operation rounds, fp32 "
+                 "products are FMA's")
       ->check(CLI::IsMember({"default", "onnx"}));
   app.add_option("--precision", precision,
                  "how fp32 products multiply: ieee, tf32, fp16 or bf16")

@@ -68,3 +68,16 @@ fusec.model @linear inputs ["x", "w", "b", "r"] outputs ["y"] {
   %3 = fusec.add %2, %r : tensor<64x48xf32>
   fusec.output %3 : tensor<64x48xf32>
 }
+
+// -----
+
+// Enough of K, and of tiles: fp32 as three products of tf32.
+// CHECK-LABEL: #include "gemm_mma.h"
+// CHECK: FUSEC_KERNEL(512) matmul
+// CHECK: typedef fusec::Tf32x3Config<128, 128, 32, 4, 4, 3> Config;
+// CHECK: fusec::gemmMma<Config>
+fusec.model @large inputs ["x", "w"] outputs ["y"] {
+^bb0(%x: tensor<4096x4096xf32>, %w: tensor<4096x4096xf32>):
+  %0 = fusec.matmul %x, %w : tensor<4096x4096xf32>, tensor<4096x4096xf32> to tensor<4096x4096xf32>
+  fusec.output %0 : tensor<4096x4096xf32>
+}

@@ -100,6 +100,20 @@ ENTRY(t128, fusec::gemmMma<T128>, T128, float, float, float, K, Outer, 16, 1)
 ENTRY(t64, fusec::gemmMma<T64>, T64, float, float, float, Outer, K, 4, 2)
 )";
 
+const char *const tf32x3Kernels = R"(
+namespace f = fusec;
+typedef f::Tf32x3Config<128, 128, 32, 4, 4, 3> X128w16;
+typedef f::Tf32x3Config<128, 128, 32, 2, 4, 3> X128;
+typedef f::Tf32x3Config<128, 64, 32, 4, 2, 3> X128n64;
+typedef f::Tf32x3Config<64, 64, 32, 2, 2, 3> X64;
+typedef f::Tf32x3Config<32, 32, 32, 2, 2, 4> X32;
+ENTRY(x128w16, f::gemmMma<X128w16>, X128w16, float, float, f::f16, Outer, Outer, 16, 1)
+ENTRY(x128, f::gemmMma<X128>, X128, float, float, float, K, K, 16, 1)
+ENTRY(x128n64, f::gemmMma<X128n64>, X128n64, float, float, float, Outer, Outer, 16, 2)
+ENTRY(x64, f::gemmMma<X64>, X64, float, float, float, Strided, K, 4, 1)
+ENTRY(x32, f::gemmMma<X32>, X32, float, float, float, K, Outer, 4, 3)
+)";
+
 const char *const otherKernels = R"(
 namespace f = fusec;
 typedef fusec::SimtConfig<128, 128, 16, 8, 8> S128;
@@ -267,6 +281,7 @@ TEST_P(DeviceTargets, EveryTemplateCompilesCleanly) {
   DeviceHeaders device;
   std::vector<std::pair<std::string, std::string>> programs = {
       {"mma", std::string(epilogues) + mmaKernels},
+      {"tf32x3", std::string(epilogues) + tf32x3Kernels},
       {"other", std::string(epilogues) + otherKernels},
       {"split", std::string(epilogues) + splitKernels},
       {"memory", memoryKernels}};
