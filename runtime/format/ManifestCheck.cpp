@@ -18,7 +18,6 @@ constexpr unsigned maxExprDepth = 48;
 constexpr unsigned maxExprNodes = 4096;
 constexpr unsigned maxPlanSharedMemory = 1u << 20;
 constexpr unsigned maxWeightAlignment = 4096;
-constexpr unsigned adapterMinor = 2; // the first that has adapters
 
 void checkShape(const Expr &expr, const Where &where, unsigned depth,
                 unsigned &nodes) {
@@ -153,10 +152,6 @@ void ManifestChecker::checkWeight(const Weight &weight, const Where &where) {
 }
 
 void ManifestChecker::checkFactor(const Weight &weight, const Where &where) {
-  if (manifest.minor < adapterMinor)
-    where.member("adapter").fail("expected format " +
-                                 std::to_string(manifest.major) + "." +
-                                 std::to_string(adapterMinor) + " or later");
   if (!weight.replaceable)
     where.member("replaceable").fail("expected true, as of every adapter");
   if (weight.dtype != DType::F16 && weight.dtype != DType::BF16 &&
