@@ -180,6 +180,23 @@ TEST(Manifest, Adapters) {
   EXPECT_EQ(parsed.plans[1].weights[1].width(), 1);
 }
 
+TEST(Manifest, Replaceable) {
+  auto refuse = [](Edit edit) {
+    return refusal([&](Manifest &m) {
+      hopper(m).weights[0].replaceable = true;
+      edit(m);
+    });
+  };
+  EXPECT_EQ(refuse([](Manifest &m) { hopper(m).weights[0].sizes = {5}; }),
+            "plans[1].weights[0].size: expected the bytes of all elements, "
+            "found 16");
+  EXPECT_EQ(refuse([](Manifest &m) {
+              hopper(m).weights[1].replaceable = true;
+              hopper(m).weights[1].name = "w";
+            }),
+            "plans[1].weights[1]: name 'w' occurs twice");
+}
+
 TEST(Manifest, PreviousMinorVersion) {
   Manifest manifest = makeManifest();
   manifest.minor = formatMinor - 1;
