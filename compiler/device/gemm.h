@@ -110,6 +110,19 @@ void hostGemm(const Shape &shape, int splits, const Epilogue &epilogue,
       evaluateRun(epilogue, tile.batch, row, column, columnEnd, runs);
     }
 }
+
+/// The tiles first, first + step, ... of all.
+template <class Config, class Epilogue, class... Segments>
+void hostTiles(int first, int step, const Shape &shape,
+               const Epilogue &epilogue, const Segments &...segments) {
+  int tiles = tilesOf(shape.m, Config::tileM) *
+              tilesOf(shape.n, Config::tileN) * shape.batch;
+  int &block = launch::coordinates.block[0];
+  int own = block;
+  for (block = first; block < tiles; block += step)
+    hostGemm<Config>(shape, 1, epilogue, segments...);
+  block = own;
+}
 #endif // FUSEC_HOST
 
 } // namespace fusec

@@ -19,11 +19,8 @@ namespace fusec {
 template <class Config, class Epilogue, class... Segments>
 void gemmResident(const Shape &shape, const Epilogue &epilogue,
                   const Segments &...segments) {
-  int &block = launch::coordinates.block[0];
-  int own = block;
-  for (; block < tilesOf(shape.m, Config::tileM); block += launch::blocks())
-    hostGemm<Config>(shape, 1, epilogue, segments...);
-  block = own;
+  hostTiles<Config>(launch::block(), launch::blocks(), shape, epilogue,
+                    segments...);
 }
 
 #else
@@ -67,56 +64,29 @@ template <class Config, class Epilogue> struct ResidentMemory {
   }
 };
 
-/// How a matrix lies in shared memory, `Tile` outer indices by 128 bytes of K.
-template <class MatrixType, int Tile> struct ResidentOperand {
-  typedef typename MatrixType::Element T;
-  static constexpr bool alongK = MatrixType::major == Major::K;
-  static_assert(MatrixType::major != Major::Strided &&
-                    (alongK || (sizeof(T) == 2 && Tile % 64 == 0)),
-                "a matrix that the tensor cores read from shared memory");
-  static_assert(isSame<decltype(MatrixType::batch), Unbatched>,
-                "batches are rows of A");
-  static constexpr WgmmaBox box = wgmmaBox(alongK, Tile, sizeof(T));
-  static constexpr u32 boxBytes = box.inner * box.outer * sizeof(T);
-  static constexpr int elements = wgmmaRowBytes / sizeof(T);
-  /// What a step of 32 bytes of K adds to the descriptor.
-  static constexpr u64 step = (alongK ? 32 : 16 * wgmmaRowBytes) / 16;
-
-  static FUSEC_DEVICE void copy(const MatrixType &matrix, bool streamed,
-                                u64 policy, u32 to, u32 barrier, int outer,
-                                int block) {
-    FUSEC_UNROLL
-    for (int i = 0; i < box.count; ++i) {
-      int k = block * elements;
-      int x = alongK ? k : outer + i * box.inner, y = alongK ? outer : k;
-      if (streamed)
-        primitive::copyBoxAs(policy, to + i * boxBytes, matrix.map, barrier, x,
-                             y);
-      else
-        primitive::copyBox<1>(to + i * boxBytes, matrix.map, barrier, x, y);
-    }
-  }
-};
-
 /// The first copies do not wait for their maps one after the other.
-template <class SegmentType>
+template <class Config, class SegmentType>
 FUSEC_DEVICE void residentPrefetch(const SegmentType &segment) {
-  primitive::prefetchMap(segment.a.map);
+  typedef WgmmaOperand<typename SegmentType::B, Config::tileN> B;
+  WgmmaOperand<typename SegmentType::A, residentRows>::prefetch(segment.a);
   FUSEC_UNROLL
   for (int j = 0; j < SegmentType::accumulators; ++j)
-    primitive::prefetchMap(segment.b[j].map);
+    B::prefetch(segment.b[j]);
 }
 
 template <class Config, int J, class Memory, class SegmentType>
 FUSEC_DEVICE void residentLoadWeights(const SegmentType &segment,
                                       const Memory &memory, u32 &at) {
-  typedef ResidentOperand<typename SegmentType::B, Config::tileN> B;
-  int blocks =
-      residentBlocksK(segment.k, sizeof(typename SegmentType::B::Element));
+  typedef WgmmaOperand<typename SegmentType::B, Config::tileN> B;
+  static_assert(B::bytes == Config::tileN * wgmmaRowBytes, "whole boxes");
+  static_assert(isSame<decltype(segment.b[0].batch), Unbatched>,
+                "batches are rows of A");
+  constexpr int elements = wgmmaRowBytes / sizeof(typename B::T);
+  int blocks = residentBlocksK(segment.k, sizeof(typename B::T));
   for (int block = 0; block < blocks; ++block)
     FUSEC_UNROLL
   for (int j = 0; j < J; ++j) {
-    B::copy(segment.b[j], false, 0, at, memory.loaded(), 0, block);
+    B::copy(segment.b[j], at, memory.loaded(), 0, block * elements, 0);
     at += Config::tileN * wgmmaRowBytes;
   }
 }
@@ -127,15 +97,18 @@ template <class Config, class Memory, class SegmentType>
 FUSEC_DEVICE void residentProduce(const SegmentType &segment, int tile,
                                   int consumer, u64 policy,
                                   const Memory &memory, u32 &at) {
-  typedef ResidentOperand<typename SegmentType::A, residentRows> A;
-  int blocks =
-      residentBlocksK(segment.k, sizeof(typename SegmentType::A::Element));
+  typedef WgmmaOperand<typename SegmentType::A, residentRows> A;
+  static_assert(isSame<decltype(segment.a.batch), Unbatched>,
+                "batches are rows of A");
+  constexpr int elements = wgmmaRowBytes / sizeof(typename A::T);
+  int blocks = residentBlocksK(segment.k, sizeof(typename A::T));
   for (int block = 0; block < blocks; ++block, ++at) {
     u32 stage = memory.stage(consumer, at);
     primitive::waitBarrier(memory.empty(stage), (at / Config::stages & 1) ^ 1);
     primitive::arriveExpecting(memory.full(stage), residentStageBytes);
-    A::copy(segment.a, Config::streamedRows, policy, memory.rows(stage),
-            memory.full(stage), tile * residentRows, block);
+    A::template copy<Config::streamedRows>(
+        segment.a, memory.rows(stage), memory.full(stage), tile * residentRows,
+        block * elements, 0, 0, policy);
   }
 }
 
@@ -149,24 +122,23 @@ FUSEC_DEVICE void residentContract(const SegmentType &segment, int consumer,
   static_assert(SegmentType::accumulators == J, "one B an accumulator");
   static_assert(isSame<T, typename SegmentType::B::Element>,
                 "operands of one type");
-  typedef ResidentOperand<typename SegmentType::A, residentRows> A;
-  typedef ResidentOperand<typename SegmentType::B, Config::tileN> B;
+  typedef WgmmaOperand<typename SegmentType::A, residentRows> A;
+  typedef WgmmaOperand<typename SegmentType::B, Config::tileN> B;
   // All accumulators in one instruction, where there is such a width.
-  constexpr bool joined = primitive::NarrowWgmma<T, J * Config::tileN>::exists;
+  constexpr bool joined = isWgmmaWidth(J * Config::tileN);
   constexpr int width = joined ? J * Config::tileN : Config::tileN;
   int blocks = residentBlocksK(segment.k, sizeof(T));
   for (int i = 0; i < blocks; ++i, ++at, ++block) {
     u32 stage = memory.stage(consumer, at);
     primitive::waitBarrier(memory.full(stage), at / Config::stages & 1);
-    u64 a = primitive::tileDescriptor(memory.rows(stage), A::boxBytes);
-    u64 b = primitive::tileDescriptor(
-        memory.weights + block * Memory::weightBytes, B::boxBytes);
+    u64 a = A::descriptor(memory.rows(stage));
+    u64 b = B::descriptor(memory.weights + block * Memory::weightBytes);
     primitive::fenceWgmma();
     FUSEC_UNROLL
     for (int step = 0; step < wgmmaRowBytes / 32; ++step)
       FUSEC_UNROLL
     for (int j = 0; j < (joined ? 1 : J); ++j)
-      primitive::NarrowWgmma<T, width>::template run<!A::alongK, !B::alongK>(
+      primitive::Wgmma<T, width>::template run<!A::alongK, !B::alongK>(
           acc.at + j * acc.each, a + step * A::step,
           b + step * B::step + j * (Config::tileN * wgmmaRowBytes / 16));
     primitive::commitWgmma();
@@ -189,7 +161,7 @@ FUSEC_DEVICE void gemmResident(const Shape &shape, const Epilogue &epilogue,
        residentBlocksK(segments.k, sizeof(typename Segments::A::Element)));
   detail::ResidentMemory<Config, Epilogue> memory(blocksK);
   if (launch::thread() == 32)
-    (detail::residentPrefetch(segments), ...);
+    (detail::residentPrefetch<Config>(segments), ...);
   memory.start();
   u64 policy = primitive::streamPolicy();
   int tiles = tilesOf(shape.m, residentRows);

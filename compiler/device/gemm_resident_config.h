@@ -42,13 +42,6 @@ struct ResidentConfig {
   static_assert(Stages >= 1, "a stage");
 };
 
-/// Columns of one instruction of a narrow root (also of tokens, in
-/// gemm_skinny.h).
-constexpr FUSEC_DEVICE bool isNarrowWidth(int columns) {
-  return (columns % 8 == 0 && columns >= 8 && columns <= 64) || columns == 96 ||
-         columns == 128 || columns == 192 || columns == 256;
-}
-
 /// The columns of a tile: of an instruction and, of row-major weights, of whole
 /// boxes. Over 256, with its accumulators, there is none.
 constexpr FUSEC_DEVICE int residentTileN(int n, bool weightsAlongK) {
@@ -112,7 +105,7 @@ constexpr FUSEC_DEVICE int residentStages(int tileN, int accumulators,
 constexpr FUSEC_DEVICE bool isResidentLegal(int tileN, int accumulators,
                                             bool weightsAlongK,
                                             int elementBytes) {
-  return tileN % 16 == 0 && isNarrowWidth(tileN) &&
+  return tileN % 16 == 0 && isWgmmaWidth(tileN) &&
          tileN * accumulators <= 256 && (elementBytes == 2 || weightsAlongK) &&
          (elementBytes == 2 || elementBytes == 4) &&
          (weightsAlongK || tileN % 64 == 0);

@@ -11,7 +11,6 @@
 #include "gemm.h"
 #include "gemm_resident_config.h"
 #include "gemm_wgmma.h"
-#include "prelude_cluster.h"
 
 #ifndef FUSEC_HOST
 namespace fusec {

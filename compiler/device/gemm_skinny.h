@@ -38,13 +38,9 @@ template <class T> struct Packed {
 template <class Config, class Epilogue, class... Segments>
 void gemmSkinny(const Shape &shape, const Epilogue &epilogue,
                 const Segments &...segments) {
-  int &block = launch::coordinates.block[0];
-  int own = block;
-  if (own % Config::cluster == 0) {
-    block = own / Config::cluster;
-    hostGemm<Config>(shape, 1, epilogue, segments...);
-  }
-  block = own;
+  if (launch::block() % Config::cluster == 0)
+    hostTiles<Config>(launch::block() / Config::cluster, launch::blocks(),
+                      shape, epilogue, segments...);
 }
 
 #else
@@ -83,59 +79,23 @@ template <class Config, int J> struct SkinnyMemory {
   }
 };
 
-/// How the tile of a matrix lies in a stage.
-template <class MatrixType, int Tile> struct SkinnyOperand {
-  typedef typename MatrixType::Element T;
-  static constexpr bool alongK = MatrixType::major == Major::K;
-  static_assert(MatrixType::major != Major::Strided &&
-                    (alongK || (sizeof(T) == 2 && Tile % 64 == 0)),
-                "a matrix that the tensor cores read from shared memory");
-  static constexpr WgmmaBox box = wgmmaBox(alongK, Tile, sizeof(T));
-  static constexpr u32 boxBytes = box.inner * box.outer * sizeof(T);
-  /// What a step of 32 bytes of K adds to the descriptor.
-  static constexpr u64 step = (alongK ? 32 : 16 * wgmmaRowBytes) / 16;
-
-  static FUSEC_DEVICE void prefetch(const MatrixType &matrix) {
-    if constexpr (!isSame<MatrixType, Packed<T>>)
-      primitive::prefetchMap(matrix.map);
-  }
+/// Packed weights lie as a stage wants them.
+template <class T, int Tile>
+struct WgmmaOperand<Packed<T>, Tile> : WgmmaOperand<Matrix<T>, Tile> {
+  static FUSEC_DEVICE void prefetch(const Packed<T> &) {}
   template <bool Streamed>
-  static FUSEC_DEVICE void copy(const MatrixType &matrix, u64 policy, u32 to,
-                                u32 barrier, int outer, int k, int batch) {
-    if constexpr (isSame<MatrixType, Packed<T>>) {
-      const T *from = matrix.pointer + matrix.offset(outer, k);
-      FUSEC_UNROLL
-      for (int i = 0; i < Tile / 64; ++i) {
-        if constexpr (Streamed)
-          primitive::copyBytesAs(policy, to + i * skinnyBlockBytes, from,
-                                 skinnyBlockBytes, barrier);
-        else
-          primitive::copyBytes(to + i * skinnyBlockBytes, from,
-                               skinnyBlockBytes, barrier);
-        from += i64(matrix.blocksK) * (skinnyBlockBytes / int(sizeof(T)));
-      }
-      return;
-    } else {
-      copyBoxes<Streamed>(matrix, policy, to, barrier, outer, k, batch);
-    }
-  }
-  template <bool Streamed>
-  static FUSEC_DEVICE void copyBoxes(const MatrixType &matrix, u64 policy,
-                                     u32 to, u32 barrier, int outer, int k,
-                                     int batch) {
+  static FUSEC_DEVICE void copy(const Packed<T> &matrix, u32 to, u32 barrier,
+                                int outer, int k, int, int, u64 policy) {
+    const T *from = matrix.pointer + matrix.offset(outer, k);
     FUSEC_UNROLL
-    for (int i = 0; i < box.count; ++i) {
-      int x = alongK ? k : outer + i * box.inner, y = alongK ? outer : k;
-      u32 at = to + i * boxBytes;
-      constexpr bool batched = !isSame<decltype(matrix.batch), Unbatched>;
-      if constexpr (batched && Streamed)
-        primitive::copyBoxAs(policy, at, matrix.map, barrier, x, y, batch);
-      else if constexpr (batched)
-        primitive::copyBox<1>(at, matrix.map, barrier, x, y, batch);
-      else if constexpr (Streamed)
-        primitive::copyBoxAs(policy, at, matrix.map, barrier, x, y);
+    for (int i = 0; i < Tile / 64; ++i) {
+      if constexpr (Streamed)
+        primitive::copyBytesAs(policy, to + i * skinnyBlockBytes, from,
+                               skinnyBlockBytes, barrier);
       else
-        primitive::copyBox<1>(at, matrix.map, barrier, x, y);
+        primitive::copyBytes(to + i * skinnyBlockBytes, from, skinnyBlockBytes,
+                             barrier);
+      from += i64(matrix.blocksK) * (skinnyBlockBytes / int(sizeof(T)));
     }
   }
 };
@@ -145,17 +105,17 @@ template <class Config, int J, class SegmentType>
 FUSEC_DEVICE void skinnyPrefetch(const SegmentType &segment) {
   FUSEC_UNROLL
   for (int j = 0; j < J; ++j)
-    SkinnyOperand<typename SegmentType::B, Config::tileN>::prefetch(
+    WgmmaOperand<typename SegmentType::B, Config::tileN>::prefetch(
         segment.b[j]);
-  SkinnyOperand<typename SegmentType::A, Config::tokens>::prefetch(segment.a);
+  WgmmaOperand<typename SegmentType::A, Config::tokens>::prefetch(segment.a);
 }
 
 template <class Config, int J, class SegmentType>
 FUSEC_DEVICE void
 skinnyProduce(const SegmentType &segment, TilePlace tile, Split split,
               u64 policy, const SkinnyMemory<Config, J> &memory, u32 &at) {
-  typedef SkinnyOperand<typename SegmentType::A, Config::tokens> A;
-  typedef SkinnyOperand<typename SegmentType::B, Config::tileN> B;
+  typedef WgmmaOperand<typename SegmentType::A, Config::tokens> A;
+  typedef WgmmaOperand<typename SegmentType::B, Config::tileN> B;
   static_assert(A::alongK, "rows of A are K-major");
   KRange range = rangeOf(segment.k, Config::tileK, split);
   for (int k = range.first; k < range.last; k += Config::tileK, ++at) {
@@ -165,11 +125,11 @@ skinnyProduce(const SegmentType &segment, TilePlace tile, Split split,
     primitive::arriveExpecting(full, memory.stageBytes);
     FUSEC_UNROLL
     for (int j = 0; j < J; ++j)
-      B::template copy<Config::streamed>(segment.b[j], policy,
-                                         to + j * memory.weightBytes, full,
-                                         tile.n * Config::tileN, k, tile.batch);
-    A::template copy<false>(segment.a, policy, to + J * memory.weightBytes,
-                            full, tile.m * Config::tokens, k, tile.batch);
+      B::template copy<Config::streamed>(
+          segment.b[j], to + j * memory.weightBytes, full,
+          tile.n * Config::tileN, k, tile.batch, 0, policy);
+    A::copy(segment.a, to + J * memory.weightBytes, full,
+            tile.m * Config::tokens, k, tile.batch);
   }
 }
 
@@ -197,17 +157,16 @@ FUSEC_DEVICE void skinnyConsume(const SegmentType &segment, Split split,
                 "operands of one type");
   static_assert(Config::tileK * int(sizeof(T)) == wgmmaRowBytes,
                 "a tile's K is a row of the swizzle");
-  typedef SkinnyOperand<typename SegmentType::A, Config::tokens> A;
-  typedef SkinnyOperand<typename SegmentType::B, Config::tileN> B;
+  typedef WgmmaOperand<typename SegmentType::A, Config::tokens> A;
+  typedef WgmmaOperand<typename SegmentType::B, Config::tileN> B;
   KRange range = rangeOf(segment.k, Config::tileK, split);
   int tiles = tilesOf(range.last - range.first, Config::tileK);
   u32 last = 0;
   for (int t = 0; t < tiles; ++t, ++at) {
     u32 stage = at % Config::stages;
     primitive::waitBarrier(memory.full(stage), at / Config::stages & 1);
-    u64 w = primitive::tileDescriptor(memory.stage(stage), B::boxBytes);
-    u64 x = primitive::tileDescriptor(
-        memory.stage(stage) + J * memory.weightBytes, A::boxBytes);
+    u64 w = B::descriptor(memory.stage(stage));
+    u64 x = A::descriptor(memory.stage(stage) + J * memory.weightBytes);
     primitive::fenceWgmma();
     FUSEC_UNROLL
     for (int step = 0; step < wgmmaRowBytes / 32; ++step)
@@ -215,8 +174,7 @@ FUSEC_DEVICE void skinnyConsume(const SegmentType &segment, Split split,
     for (int j = 0; j < J; ++j)
       FUSEC_UNROLL
     for (int b = 0; b < Config::blocks; ++b)
-      primitive::NarrowWgmma<T, Config::tokens>::template run<!B::alongK,
-                                                              false>(
+      primitive::Wgmma<T, Config::tokens>::template run<!B::alongK, false>(
           acc[j][b],
           w + step * B::step +
               (j * Config::blocks + b) * (64 * wgmmaRowBytes / 16),

@@ -31,7 +31,7 @@ struct SkinnyConfig {
   static constexpr int slice = tileN / Cluster;
   static constexpr int threads = 128 + 32;
   static constexpr bool streamed = Streamed;
-  static_assert(Tokens % 8 == 0 && Tokens >= 8 && Tokens <= 64,
+  static_assert(isWgmmaWidth(Tokens) && Tokens <= 64,
                 "a width of the instruction");
   static_assert(Blocks == 1 || Blocks == 2 || Blocks == 4,
                 "slices of whole fragments");

@@ -12,6 +12,7 @@
 #include "gemm_wgmma_epilogue.h"
 #include "gemm_wgmma_operand.h"
 #include "gemm_wgmma_staged.h"
+#include "prelude_cluster.h"
 
 namespace fusec {
 
@@ -21,13 +22,8 @@ namespace fusec {
 template <class Config, class Epilogue, class... Segments>
 void gemmWgmma(const Shape &shape, const Epilogue &epilogue,
                const Segments &...segments) {
-  int tiles = tilesOf(shape.m, Config::tileM) *
-              tilesOf(shape.n, Config::tileN) * shape.batch;
-  int &block = launch::coordinates.block[0];
-  int own = block;
-  for (; block < tiles; block += launch::blocks())
-    hostGemm<Config>(shape, 1, epilogue, segments...);
-  block = own;
+  hostTiles<Config>(launch::block(), launch::blocks(), shape, epilogue,
+                    segments...);
 }
 
 #else
@@ -123,9 +119,9 @@ template <class Config, int J, class SegmentType> struct WgmmaSegment {
     return tilesOf(segment.k > 0 ? segment.k : 0, Config::tileK);
   }
   static FUSEC_DEVICE void prefetch(const SegmentType &segment) {
-    primitive::prefetchMap(segment.a.map);
+    A::prefetch(segment.a);
     for (int j = 0; j < J; ++j)
-      primitive::prefetchMap(segment.b[j].map);
+      B::prefetch(segment.b[j]);
   }
 
   static FUSEC_DEVICE void produce(const SegmentType &segment, TilePlace tile,

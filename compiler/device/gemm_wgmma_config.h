@@ -26,6 +26,14 @@ enum class WgmmaSchedule { Cooperative, PingPong };
 constexpr int wgmmaRowBytes = 128;
 constexpr int wgmmaMaxAccumulators = 4;
 
+/// Whether an instruction has so many columns, or rows of A where the weights
+/// are its 64-row side: those that primitive::Wgmma is written out for.
+constexpr FUSEC_DEVICE bool isWgmmaWidth(int columns) {
+  return (columns % 8 == 0 && columns >= 8 && columns <= 64) || columns == 96 ||
+         columns == 128 || columns == 160 || columns == 192 || columns == 208 ||
+         columns == 224 || columns == 256;
+}
+
 /// Consumer warpgroups of a block, 64 or 128 rows each. One producer warpgroup
 /// comes on top.
 constexpr FUSEC_DEVICE int wgmmaConsumers(int tileM) {
@@ -34,8 +42,6 @@ constexpr FUSEC_DEVICE int wgmmaConsumers(int tileM) {
 constexpr FUSEC_DEVICE int wgmmaThreadsOf(int tileM) {
   return 128 * (1 + wgmmaConsumers(tileM));
 }
-/// Of every tile but those of 192 rows.
-constexpr int wgmmaThreads = 384;
 
 /// Registers of a thread of the producer and of the consumers: what 65,536 are
 /// enough for, in steps of eight.
@@ -90,10 +96,8 @@ struct WgmmaConfig {
   static constexpr int threads = wgmmaThreadsOf(TileM);
   static_assert(blocksM == 1 || blocksM == 2, "64 or 128 rows a consumer");
   static_assert(!pingPong || TileM <= 128, "a tile in one consumer");
-  static_assert(TileN == 64 || TileN == 96 || TileN == 128 || TileN == 160 ||
-                    TileN == 192 || TileN == 208 || TileN == 224 ||
-                    TileN == 256,
-                "a shape of the instruction");
+  static_assert(TileN >= 64 && isWgmmaWidth(TileN),
+                "a width of the instruction");
   static_assert(wgmmaShares(TileN, ClusterM) && wgmmaShares(TileM, ClusterN) &&
                     cluster <= 2,
                 "one block, or a pair that shares whole boxes");
@@ -242,8 +246,7 @@ constexpr FUSEC_DEVICE bool wgmmaFits(const WgmmaTiling &tiling,
   bool pingPong = tiling.schedule == WgmmaSchedule::PingPong;
   int m = tiling.tileM, n = tiling.tileN;
   bool rows = m == 128 || (pingPong ? m == 64 : m == 192 || m == 256);
-  bool columns = n == 64 || n == 96 || n == 128 || n == 160 || n == 192 ||
-                 n == 208 || n == 224 || n == 256;
+  bool columns = n >= 64 && isWgmmaWidth(n);
   int cluster = tiling.clusterM * tiling.clusterN;
   int registers =
       wgmmaAccumulatorRegisters(m, n, tiling.schedule, accumulators) +

@@ -9,6 +9,7 @@
 #include "gemm.h"
 #include "gemm_wgmma_config.h"
 #include "prelude_hopper.h"
+#include "prelude_wgmma.h"
 
 namespace fusec {
 
@@ -22,9 +23,10 @@ template <class Described> struct Mapped : Described {
 #ifndef FUSEC_HOST
 namespace detail {
 
-/// How a tile of a matrix lies in a stage. It is loaded in boxes; block i of
-/// the `Parts` that share it copies each Parts-th of them to all.
-template <class MatrixType, int Tile, int Parts> struct WgmmaOperand {
+/// How a tile of a matrix, `Tile` outer indices by 128 bytes of K, lies in
+/// shared memory. It is loaded in boxes; block i of the `Parts` that share it
+/// copies each Parts-th of them to all.
+template <class MatrixType, int Tile, int Parts = 1> struct WgmmaOperand {
   typedef typename MatrixType::Element T;
   static constexpr bool alongK = MatrixType::major == Major::K;
   static_assert(MatrixType::major != Major::Strided &&
@@ -39,22 +41,35 @@ template <class MatrixType, int Tile, int Parts> struct WgmmaOperand {
   static_assert(boxBytes % 1024 == 0 && boxes >= Parts,
                 "whole swizzle atoms, and a box for each block");
 
-  /// Copies this block's boxes of the tile at (outer, k) to shared memory.
+  static FUSEC_DEVICE void prefetch(const MatrixType &matrix) {
+    primitive::prefetchMap(matrix.map);
+  }
+  /// Copies this block's boxes of the tile at (outer, k) to shared memory;
+  /// those of streams by the cache policy.
+  template <bool Streamed = false>
   static FUSEC_DEVICE void copy(const MatrixType &matrix, u32 to, u32 barrier,
-                                int outer, int k, int batch, int block) {
+                                int outer, int k, int batch, int block = 0,
+                                u64 policy = 0) {
+    static_assert(!Streamed || Parts == 1, "no policy of shared copies");
     FUSEC_UNROLL
     for (int i = 0; i < tilesOf(boxes, Parts); ++i) {
       int id = i * Parts + (Parts > 1 ? block : 0);
       if (boxes % Parts != 0 && id >= boxes)
         break;
+      auto copyAt = [&](auto... place) {
+        if constexpr (Streamed)
+          primitive::copyBoxAs(policy, to + id * boxBytes, matrix.map, barrier,
+                               place...);
+        else
+          primitive::copyBox<Parts>(to + id * boxBytes, matrix.map, barrier,
+                                    place...);
+      };
       int at = outer + id * outers;
       int x = alongK ? k : at, y = alongK ? at : k;
       if constexpr (isSame<decltype(matrix.batch), Unbatched>)
-        primitive::copyBox<Parts>(to + id * boxBytes, matrix.map, barrier, x,
-                                  y);
+        copyAt(x, y);
       else
-        primitive::copyBox<Parts>(to + id * boxBytes, matrix.map, barrier, x, y,
-                                  batch);
+        copyAt(x, y, batch);
     }
   }
   /// Start address, distance of boxes (outer-major: leading dimension),

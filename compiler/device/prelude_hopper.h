@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The PTX of the sm_90a tensor path: copies by tensor map, mbarriers, wgmma.
-// On the host only the kernel's parameter type remains.
+// The PTX of the sm_90a tensor path beside wgmma: copies by tensor map, with
+// and without a cache policy, and mbarriers. On the host only the kernel's
+// parameter type remains.
 
 #ifndef FUSEC_DEVICE_PRELUDE_HOPPER_H
 #define FUSEC_DEVICE_PRELUDE_HOPPER_H
@@ -45,26 +46,6 @@ FUSEC_DEVICE void fenceBarriers() {
 FUSEC_DEVICE void arrive(u32 barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier)
                : "memory");
-}
-/// Arrives at the barrier of the same place in another block of the cluster.
-FUSEC_DEVICE void arriveAt(u32 barrier, u32 blockInCluster) {
-  asm volatile(
-      "{\n.reg .b32 remote;\n"
-      "mapa.shared::cluster.u32 remote, %0, %1;\n"
-      "mbarrier.arrive.shared::cluster.b64 _, [remote];\n}" ::"r"(barrier),
-      "r"(blockInCluster)
-      : "memory");
-}
-FUSEC_DEVICE u32 blockInCluster() {
-  u32 rank;
-  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  return rank;
-}
-/// All threads of all blocks of the cluster.
-FUSEC_DEVICE void clusterBarrier() {
-  asm volatile("barrier.cluster.arrive.release;\n"
-               "barrier.cluster.wait.acquire;" ::
-                   : "memory");
 }
 /// Arrives, and lets the phase end only after `bytes` have been copied.
 FUSEC_DEVICE void arriveExpecting(u32 barrier, u32 bytes) {
@@ -122,6 +103,47 @@ FUSEC_DEVICE void copyBox(u32 to, const TensorMap *map, u32 barrier, int x,
                  : "memory");
 }
 
+/// What L2 does with copied lines: those of streams go first.
+FUSEC_DEVICE u64 streamPolicy() {
+  u64 policy;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+
+/// copyBox() with a cache policy.
+FUSEC_DEVICE void copyBoxAs(u64 policy, u32 to, const TensorMap *map,
+                            u32 barrier, int x, int y) {
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::"
+               "complete_tx::bytes.L2::cache_hint [%0], [%1, {%3, %4}], [%2],"
+               " %5;" ::"r"(to),
+               "l"(map), "r"(barrier), "r"(x), "r"(y), "l"(policy)
+               : "memory");
+}
+FUSEC_DEVICE void copyBoxAs(u64 policy, u32 to, const TensorMap *map,
+                            u32 barrier, int x, int y, int z) {
+  asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::"
+               "complete_tx::bytes.L2::cache_hint [%0], [%1, {%3, %4, %5}],"
+               " [%2], %6;" ::"r"(to),
+               "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z), "l"(policy)
+               : "memory");
+}
+
+/// Copies contiguous bytes, a multiple of 16.
+FUSEC_DEVICE void copyBytes(u32 to, const void *from, u32 bytes, u32 barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::"
+               "complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+               "l"(from), "r"(bytes), "r"(barrier)
+               : "memory");
+}
+FUSEC_DEVICE void copyBytesAs(u64 policy, u32 to, const void *from, u32 bytes,
+                              u32 barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::"
+      "complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(to),
+      "l"(from), "r"(bytes), "r"(barrier), "l"(policy)
+      : "memory");
+}
+
 /// Fetches a map that the copy engine is going to read.
 FUSEC_DEVICE void prefetchMap(const TensorMap *map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
@@ -142,6 +164,14 @@ FUSEC_DEVICE void storeBox(const TensorMap *map, u32 from, int x, int y,
                "r"(from), "r"(x), "r"(y), "r"(z)
                : "memory");
 }
+/// storeBox() with a cache policy.
+FUSEC_DEVICE void storeBoxAs(u64 policy, const TensorMap *map, u32 from, int x,
+                             int y) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group"
+               ".L2::cache_hint [%0, {%2, %3}], [%1], %4;" ::"l"(map),
+               "r"(from), "r"(x), "r"(y), "l"(policy)
+               : "memory");
+}
 FUSEC_DEVICE void commitStores() {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
@@ -149,6 +179,10 @@ FUSEC_DEVICE void commitStores() {
 /// this thread has been read.
 template <int Pending> FUSEC_DEVICE void waitStoresRead() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(Pending) : "memory");
+}
+/// Waits until all stores of this thread have been done.
+FUSEC_DEVICE void waitStores() {
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 /// Shows this thread's writes of shared memory to the copy engine, after the
 /// next barrier.
@@ -194,128 +228,6 @@ template <int Registers> FUSEC_DEVICE void takeRegisters() {
 template <int Registers> FUSEC_DEVICE void giveRegisters() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Registers));
 }
-
-/// Orders accesses of accumulators before the next wgmma.
-FUSEC_DEVICE void fenceWgmma() {
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-}
-FUSEC_DEVICE void commitWgmma() {
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-}
-template <int Pending> FUSEC_DEVICE void waitWgmma() {
-  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Pending) : "memory");
-}
-/// Keeps the compiler from moving accesses of an accumulator across.
-FUSEC_DEVICE void pin(float &x) { asm volatile("" : "+f"(x)::"memory"); }
-
-/// Hides where a value comes from: what follows from it is computed anew.
-FUSEC_DEVICE void pin(int &x) { asm volatile("" : "+r"(x)); }
-
-/// d += a . b, one warpgroup: 64 x N accumulators, 32 bytes of K, operands in
-/// shared memory by descriptor. An outer-major operand is read transposed.
-template <class T, int N> struct Wgmma;
-
-#define FUSEC_ACC4(d, i)                                                       \
-  "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
-#define FUSEC_ACC8(d, i) FUSEC_ACC4(d, i), FUSEC_ACC4(d, i + 4)
-#define FUSEC_ACC16(d, i) FUSEC_ACC8(d, i), FUSEC_ACC8(d, i + 8)
-#define FUSEC_ACC32(d) FUSEC_ACC16(d, 0), FUSEC_ACC16(d, 16)
-#define FUSEC_ACC48(d) FUSEC_ACC32(d), FUSEC_ACC16(d, 32)
-#define FUSEC_ACC64(d) FUSEC_ACC48(d), FUSEC_ACC16(d, 48)
-#define FUSEC_ACC80(d) FUSEC_ACC64(d), FUSEC_ACC16(d, 64)
-#define FUSEC_ACC96(d) FUSEC_ACC80(d), FUSEC_ACC16(d, 80)
-#define FUSEC_ACC104(d) FUSEC_ACC96(d), FUSEC_ACC8(d, 96)
-#define FUSEC_ACC112(d) FUSEC_ACC104(d), FUSEC_ACC8(d, 104)
-#define FUSEC_ACC128(d) FUSEC_ACC112(d), FUSEC_ACC16(d, 112)
-#define FUSEC_REGISTERS32                                                      \
-  "%0,%1,%2,%3,%4,%5,%6,%7,"                                                   \
-  "%8,%9,%10,%11,%12,%13,%14,%15,"                                             \
-  "%16,%17,%18,%19,%20,%21,%22,%23,"                                           \
-  "%24,%25,%26,%27,%28,%29,%30,%31"
-#define FUSEC_REGISTERS48                                                      \
-  FUSEC_REGISTERS32 ","                                                        \
-                    "%32,%33,%34,%35,%36,%37,%38,%39,"                         \
-                    "%40,%41,%42,%43,%44,%45,%46,%47"
-#define FUSEC_REGISTERS64                                                      \
-  FUSEC_REGISTERS48 ","                                                        \
-                    "%48,%49,%50,%51,%52,%53,%54,%55,"                         \
-                    "%56,%57,%58,%59,%60,%61,%62,%63"
-#define FUSEC_REGISTERS80                                                      \
-  FUSEC_REGISTERS64 ","                                                        \
-                    "%64,%65,%66,%67,%68,%69,%70,%71,"                         \
-                    "%72,%73,%74,%75,%76,%77,%78,%79"
-#define FUSEC_REGISTERS96                                                      \
-  FUSEC_REGISTERS80 ","                                                        \
-                    "%80,%81,%82,%83,%84,%85,%86,%87,"                         \
-                    "%88,%89,%90,%91,%92,%93,%94,%95"
-#define FUSEC_REGISTERS104                                                     \
-  FUSEC_REGISTERS96 ","                                                        \
-                    "%96,%97,%98,%99,%100,%101,%102,%103"
-#define FUSEC_REGISTERS112                                                     \
-  FUSEC_REGISTERS104 ","                                                       \
-                     "%104,%105,%106,%107,%108,%109,%110,%111"
-#define FUSEC_REGISTERS128                                                     \
-  FUSEC_REGISTERS112 ","                                                       \
-                     "%112,%113,%114,%115,%116,%117,%118,%119,"                \
-                     "%120,%121,%122,%123,%124,%125,%126,%127"
-
-// `a`, `b`, `ta`, `tb` are the numbers of the asm's operands.
-#define FUSEC_WGMMA_HALF(T, type, N, R, a, b, ta, tb)                          \
-  template <> struct Wgmma<T, N> {                                             \
-    template <bool TransposedA, bool TransposedB>                              \
-    static FUSEC_DEVICE void run(float (&d)[R], u64 first, u64 second) {       \
-      asm volatile("wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." type      \
-                   "." type " {" FUSEC_REGISTERS##R                            \
-                   "}, %" #a ", %" #b ", 1, 1, 1, %" #ta ", %" #tb ";"         \
-                   : FUSEC_ACC##R(d)                                           \
-                   : "l"(first), "l"(second), "n"(int(TransposedA)),           \
-                     "n"(int(TransposedB)));                                   \
-    }                                                                          \
-  };
-#define FUSEC_WGMMA(N, R, a, b, ta, tb)                                        \
-  FUSEC_WGMMA_HALF(f16, "f16", N, R, a, b, ta, tb)                             \
-  FUSEC_WGMMA_HALF(bf16, "bf16", N, R, a, b, ta, tb)                           \
-  template <> struct Wgmma<float, N> {                                         \
-    template <bool TransposedA, bool TransposedB>                              \
-    static FUSEC_DEVICE void run(float (&d)[R], u64 first, u64 second) {       \
-      static_assert(!TransposedA && !TransposedB, "tf32 is K-major");          \
-      asm volatile("wgmma.mma_async.sync.aligned.m64n" #N                      \
-                   "k8.f32.tf32.tf32 {" FUSEC_REGISTERS##R "}, %" #a ", %" #b  \
-                                                           ", 1, 1, 1;"        \
-                   : FUSEC_ACC##R(d)                                           \
-                   : "l"(first), "l"(second));                                 \
-    }                                                                          \
-  };
-FUSEC_WGMMA(64, 32, 32, 33, 34, 35)
-FUSEC_WGMMA(96, 48, 48, 49, 50, 51)
-FUSEC_WGMMA(128, 64, 64, 65, 66, 67)
-FUSEC_WGMMA(160, 80, 80, 81, 82, 83)
-FUSEC_WGMMA(192, 96, 96, 97, 98, 99)
-FUSEC_WGMMA(208, 104, 104, 105, 106, 107)
-FUSEC_WGMMA(224, 112, 112, 113, 114, 115)
-FUSEC_WGMMA(256, 128, 128, 129, 130, 131)
-
-#undef FUSEC_WGMMA
-#undef FUSEC_WGMMA_HALF
-#undef FUSEC_REGISTERS32
-#undef FUSEC_REGISTERS48
-#undef FUSEC_REGISTERS64
-#undef FUSEC_REGISTERS80
-#undef FUSEC_REGISTERS96
-#undef FUSEC_REGISTERS104
-#undef FUSEC_REGISTERS112
-#undef FUSEC_REGISTERS128
-#undef FUSEC_ACC4
-#undef FUSEC_ACC8
-#undef FUSEC_ACC16
-#undef FUSEC_ACC32
-#undef FUSEC_ACC48
-#undef FUSEC_ACC64
-#undef FUSEC_ACC80
-#undef FUSEC_ACC96
-#undef FUSEC_ACC104
-#undef FUSEC_ACC112
-#undef FUSEC_ACC128
 
 } // namespace primitive
 #endif // FUSEC_HOST

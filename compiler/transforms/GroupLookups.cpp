@@ -150,11 +150,7 @@ struct GroupConcatOperands : OpRewritePattern<ConcatOp> {
     if (values.size() == columns.size())
       return rewriter.notifyMatchFailure(
           op, "no two neighbours gather by columns of one index tensor");
-    if (values.size() == 1)
-      rewriter.replaceOp(op, values[0]);
-    else
-      rewriter.replaceOpWithNewOp<ConcatOp>(op, op.getType(), values,
-                                            op.getAxisAttr());
+    replaceConcat(rewriter, op, values);
     return success();
   }
 };

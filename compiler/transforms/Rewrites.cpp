@@ -80,6 +80,15 @@ Value fusec::createSlice(OpBuilder &builder, Location loc, Value value,
                          builder.getDenseI64ArrayAttr(steps));
 }
 
+void fusec::replaceConcat(PatternRewriter &rewriter, ConcatOp op,
+                          ArrayRef<Value> values) {
+  if (values.size() == 1)
+    rewriter.replaceOp(op, values[0]);
+  else
+    rewriter.replaceOpWithNewOp<ConcatOp>(op, op.getType(), values,
+                                          op.getAxisAttr());
+}
+
 Value fusec::createMatrixTranspose(OpBuilder &builder, Location loc,
                                    Value value) {
   auto permutation = llvm::to_vector(

@@ -36,6 +36,11 @@ mlir::Value createSlice(mlir::OpBuilder &builder, mlir::Location loc,
                         llvm::ArrayRef<Expr> sizes,
                         llvm::ArrayRef<int64_t> steps);
 
+/// Replaces the concat by that of other values along its axis, or by the only
+/// one.
+void replaceConcat(mlir::PatternRewriter &rewriter, ConcatOp op,
+                   llvm::ArrayRef<mlir::Value> values);
+
 /// Exchanges the last two dimensions.
 mlir::Value createMatrixTranspose(mlir::OpBuilder &builder, mlir::Location loc,
                                   mlir::Value value);

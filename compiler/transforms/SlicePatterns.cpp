@@ -140,11 +140,7 @@ struct ConcatOfSlices : OpRewritePattern<ConcatOp> {
     if (values.size() == op.getValues().size())
       return rewriter.notifyMatchFailure(
           op, "no operands are neighbours in one tensor");
-    if (values.size() == 1)
-      rewriter.replaceOp(op, values[0]);
-    else
-      rewriter.replaceOpWithNewOp<ConcatOp>(op, op.getType(), values,
-                                            op.getAxisAttr());
+    replaceConcat(rewriter, op, values);
     return success();
   }
 

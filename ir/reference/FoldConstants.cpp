@@ -52,19 +52,16 @@ static int64_t getWork(Operation *op) {
   return work;
 }
 
-static FailureOr<Tensor> evaluateOperand(Value value, Environment &env) {
-  Operation *op = value.getDefiningOp();
+static FailureOr<Tensors> evaluateWithOperands(Operation *op,
+                                               Environment &env) {
   Tensors operands;
   for (Value operand : op->getOperands()) {
-    auto tensor = evaluateOperand(operand, env);
-    if (failed(tensor))
+    auto results = evaluateWithOperands(operand.getDefiningOp(), env);
+    if (failed(results))
       return failure();
-    operands.push_back(std::move(*tensor));
+    operands.push_back(std::move(results->front()));
   }
-  auto results = evaluate(op, operands, env);
-  if (failed(results))
-    return failure();
-  return results->front();
+  return evaluate(op, operands, env);
 }
 
 /// Resources are called after the node whose value they hold.
@@ -105,14 +102,7 @@ foldConstants(Operation *op, std::string &reason, const FoldLimits &limits) {
   options.maxTensorBytes = maxBytes;
   Dims dims;
   Environment env{options, dims};
-  Tensors operands;
-  for (Value operand : op->getOperands()) {
-    auto tensor = evaluateOperand(operand, env);
-    if (failed(tensor))
-      return failure();
-    operands.push_back(std::move(*tensor));
-  }
-  auto results = evaluate(op, operands, env);
+  auto results = evaluateWithOperands(op, env);
   if (failed(results))
     return failure();
   if (env.faults != 0)

@@ -15,7 +15,7 @@
 namespace fusec::format {
 
 namespace {
-constexpr unsigned maxHashThreads = 8;
+constexpr unsigned maxHashThreads = 16;
 
 std::string text(uint64_t number) { return std::to_string(number); }
 
@@ -29,16 +29,15 @@ bool isZero(const uint8_t *bytes, uint64_t size) {
 }
 
 // Hashes chunks on a few threads: weights can be large.
-Digest hashWeights(ByteSpan bytes) {
-  size_t count = (bytes.size + weightsChunk - 1) / weightsChunk;
+Digest hashWeights(ByteSpan bytes, size_t chunk) {
+  size_t count = (bytes.size + chunk - 1) / chunk;
   std::vector<Digest> digests(count);
   std::atomic<size_t> next{0};
   auto work = [&] {
     for (size_t i = next++; i < count; i = next++) {
-      size_t offset = i * weightsChunk;
-      digests[i] =
-          Sha256::hash(bytes.data + offset,
-                       std::min<size_t>(weightsChunk, bytes.size - offset));
+      size_t offset = i * chunk;
+      digests[i] = Sha256::hash(bytes.data + offset,
+                                std::min(chunk, bytes.size - offset));
     }
   };
   std::vector<std::thread> threads;
@@ -131,10 +130,11 @@ std::vector<Section> readTable(ByteSpan file) {
   return sections;
 }
 
-void checkHash(const std::vector<Section> &sections, size_t index) {
+void checkHash(const std::vector<Section> &sections, size_t index,
+               unsigned minor) {
   const Section &section = sections[index];
   Digest digest = section.kind == SectionKind::Weights
-                      ? hashWeights(section.bytes)
+                      ? hashWeights(section.bytes, weightsChunk(minor))
                       : Sha256::hash(section.bytes.data, section.bytes.size);
   if (digest != section.digest)
     fail("section " + text(index) + " (" + sectionKindName(section.kind) +
@@ -157,7 +157,7 @@ bool Bundle::open(ByteSpan file, HashWeights hash, Bundle &bundle,
     opened.theSections = readTable(file);
     for (size_t i = 0; i != opened.theSections.size(); ++i)
       if (opened.theSections[i].kind != SectionKind::Weights)
-        checkHash(opened.theSections, i);
+        checkHash(opened.theSections, i, formatMinor);
   } catch (const ReadError &failure) {
     error = failure.message;
     return false;
@@ -197,7 +197,7 @@ bool Bundle::checkWeights(HashWeights hash, std::string &error) const {
   try {
     for (size_t i = 0; i != theSections.size(); ++i)
       if (theSections[i].kind == SectionKind::Weights)
-        checkHash(theSections, i);
+        checkHash(theSections, i, theManifest.minor);
   } catch (const ReadError &failure) {
     error = failure.message;
     return false;

@@ -45,18 +45,18 @@ bool emitSection(const std::vector<BundleWriter::Piece> &pieces, uint64_t size,
 // The hash of a section: plain, or for weights the hash of chunk hashes.
 class SectionHash {
 public:
-  explicit SectionHash(SectionKind kind)
-      : chunked(kind == SectionKind::Weights) {}
+  SectionHash(SectionKind kind, unsigned minor)
+      : chunked(kind == SectionKind::Weights), chunk(weightsChunk(minor)) {}
 
   bool operator()(ByteSpan bytes) {
     while (bytes.size != 0) {
       size_t taken = bytes.size;
       if (chunked)
-        taken = std::min<uint64_t>(taken, weightsChunk - held);
+        taken = std::min<uint64_t>(taken, chunk - held);
       sha.update(bytes.data, taken);
       held += taken;
       bytes = {bytes.data + taken, bytes.size - taken};
-      if (chunked && held == weightsChunk)
+      if (chunked && held == chunk)
         endChunk();
     }
     return true;
@@ -78,6 +78,7 @@ private:
   }
 
   bool chunked;
+  uint64_t chunk;
   Sha256 sha, outer;
   uint64_t held = 0;
 };
@@ -131,7 +132,7 @@ bool BundleWriter::write(const Manifest &manifest, const Sink &sink,
   uint64_t end = head.size();
   for (size_t i = 0; i != all.size(); ++i) {
     uint8_t *entry = head.data() + headerSize + i * entrySize;
-    SectionHash hash(all[i].kind);
+    SectionHash hash(all[i].kind, manifest.minor);
     emitSection(all[i].pieces, all[i].size,
                 [&](ByteSpan bytes) { return hash(bytes); });
     Digest digest = hash.finish();
@@ -142,8 +143,8 @@ bool BundleWriter::write(const Manifest &manifest, const Sink &sink,
     end = alignUp(end) + all[i].size;
   }
   std::memcpy(head.data(), magic, 8);
-  storeLittle<uint32_t>(head.data() + 8, formatMajor);
-  storeLittle<uint32_t>(head.data() + 12, formatMinor);
+  storeLittle<uint32_t>(head.data() + 8, manifest.major);
+  storeLittle<uint32_t>(head.data() + 12, manifest.minor);
   storeLittle<uint64_t>(head.data() + 16, end);
   storeLittle<uint32_t>(head.data() + 24, uint32_t(all.size()));
   Digest digest = headerDigest(head.data(), head.data() + headerSize,

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <tuple>
 
 namespace fusec::format {
@@ -18,7 +19,6 @@ constexpr unsigned maxExprDepth = 48;
 constexpr unsigned maxExprNodes = 4096;
 constexpr unsigned maxPlanSharedMemory = 1u << 20;
 constexpr unsigned maxWeightAlignment = 4096;
-constexpr unsigned adapterMinor = 2; // the first that has adapters
 
 void checkShape(const Expr &expr, const Where &where, unsigned depth,
                 unsigned &nodes) {
@@ -150,13 +150,22 @@ void ManifestChecker::checkWeight(const Weight &weight, const Where &where) {
     where.member("pack").fail("expected JSON text");
   if (!weight.adapter.empty())
     checkFactor(weight, where);
+  if (weight.replaceable)
+    checkDense(weight, where);
+}
+
+// What is replaced has the bytes of a dense tensor.
+void ManifestChecker::checkDense(const Weight &weight, const Where &where) {
+  uint64_t bytes = dtypeSize(weight.dtype);
+  bool overflows = false;
+  for (int64_t size : weight.sizes)
+    overflows |= __builtin_mul_overflow(bytes, uint64_t(size), &bytes);
+  if (overflows || bytes != weight.size)
+    where.member("size").fail("expected the bytes of all elements, found " +
+                              std::to_string(weight.size));
 }
 
 void ManifestChecker::checkFactor(const Weight &weight, const Where &where) {
-  if (manifest.minor < adapterMinor)
-    where.member("adapter").fail("expected format " +
-                                 std::to_string(manifest.major) + "." +
-                                 std::to_string(adapterMinor) + " or later");
   if (!weight.replaceable)
     where.member("replaceable").fail("expected true, as of every adapter");
   if (weight.dtype != DType::F16 && weight.dtype != DType::BF16 &&
@@ -166,14 +175,6 @@ void ManifestChecker::checkFactor(const Weight &weight, const Where &where) {
   if (weight.sizes.size() != 2)
     where.member("sizes").fail("expected two sizes, found " +
                                std::to_string(weight.sizes.size()));
-  uint64_t bytes = 0;
-  bool overflows =
-      __builtin_mul_overflow(uint64_t(weight.sizes[0]),
-                             uint64_t(weight.sizes[1]), &bytes) ||
-      __builtin_mul_overflow(bytes, dtypeSize(weight.dtype), &bytes);
-  if (overflows || bytes != weight.size)
-    where.member("size").fail("expected the bytes of all elements, found " +
-                              std::to_string(weight.size));
 }
 
 // Each adapter has one A and one B, which multiply.
@@ -203,6 +204,17 @@ void ManifestChecker::checkAdapters(const Plan &plan, const Where &where) {
                  std::to_string(parts[1]->rank()) + ", " +
                  std::string(dtypeName(parts[0]->dtype)) + " and " +
                  std::string(dtypeName(parts[1]->dtype)));
+  }
+}
+
+// Sessions replace weights by their names.
+void ManifestChecker::checkReplaceables(const Plan &plan, const Where &where) {
+  std::set<std::string_view> names;
+  for (size_t i = 0; i != plan.weights.size(); ++i) {
+    const Weight &weight = plan.weights[i];
+    if (weight.replaceable && weight.adapter.empty() &&
+        !names.insert(weight.name).second)
+      where.at(i).fail("name '" + weight.name + "' occurs twice");
   }
 }
 
@@ -236,6 +248,7 @@ void ManifestChecker::checkPlan(Plan &plan, const Where &where) {
     checkWeight(plan.weights[i], where.member("weights").at(i));
   checkOverlaps(plan.weights, where.member("weights"));
   checkAdapters(plan, where.member("weights"));
+  checkReplaceables(plan, where.member("weights"));
   for (size_t i = 0; i != plan.steps.size(); ++i)
     checkStep(plan, *target, plan.steps[i], where.member("steps").at(i));
 }

@@ -146,8 +146,8 @@ Adapter::Adapter(std::shared_ptr<const Model> model,
            "adapter '" + update.name + "': expected a finite scale");
     Packer a(update, theModel->plan().weights[site.a]);
     Packer b(update, theModel->plan().weights[site.b]);
-    a.pack(image.data() + *theModel->adapterOffset(site.a));
-    b.pack(image.data() + *theModel->adapterOffset(site.b));
+    a.pack(image.data() + *theModel->replaceableOffset(site.a));
+    b.pack(image.data() + *theModel->replaceableOffset(site.b));
     if (a.rank() != b.rank())
       fail(FUSEC_INVALID_ARGUMENT, "adapter '" + update.name +
                                        "': expected a and b of one rank, " +

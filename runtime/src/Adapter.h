@@ -38,7 +38,7 @@ public:
 
   const Model &model() const { return *theModel; }
   cuda::DevicePointer pointer() const {
-    return memory.size() ? memory.pointer() : theModel->ownAdapter();
+    return memory.size() ? memory.pointer() : theModel->ownReplaceable();
   }
 
 private:

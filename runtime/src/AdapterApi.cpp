@@ -76,18 +76,8 @@ fusec_status fusec_model_adapter_info(const fusec_model *model, uint32_t index,
                                       size_t capacity) {
   return guard(message, capacity, [&] {
     requireResult(model, "model");
-    requireResult(info, "info");
     const std::vector<AdapterSite> &sites = model->model->adapters();
-    if (index >= sites.size())
-      fail(FUSEC_INVALID_ARGUMENT,
-           "expected an index below the number of adapters, " +
-               std::to_string(sites.size()) + ", found " +
-               std::to_string(index));
-    if (info->struct_size < sizeof(fusec_adapter_info))
-      fail(FUSEC_INVALID_ARGUMENT,
-           "fusec_adapter_info: expected a struct_size of at least " +
-               std::to_string(sizeof(fusec_adapter_info)) + ", found " +
-               std::to_string(info->struct_size));
+    requireInfo(info, "fusec_adapter_info", index, sites.size());
     const format::Weight &a = model->model->plan().weights[sites[index].a];
     const format::Weight &b = model->model->plan().weights[sites[index].b];
     info->name = sites[index].name.c_str();

@@ -77,9 +77,9 @@ private:
       outputs.push_back(
           {0, tensorBytes(output, tensorText(false, output.name))});
     for (size_t i = 0; i != model.plan().weights.size(); ++i) {
-      std::optional<uint64_t> offset = model.adapterOffset(i);
+      std::optional<uint64_t> offset = model.replaceableOffset(i);
       weights.push_back(
-          {offset ? addresses.adapters + *offset : model.weight(i),
+          {offset ? addresses.replaceable + *offset : model.weight(i),
            model.plan().weights[i].size});
     }
   }

@@ -74,7 +74,7 @@ using ReadyStep = std::vector<ReadyVariant>;
 struct LaunchAddresses {
   uint64_t arena;
   uint64_t faultCounter;
-  uint64_t adapters; // the session's copy of Model::ownAdapter()
+  uint64_t replaceable; // the session's copy of Model::ownReplaceable()
 };
 
 // Throws Failure where an expression, a range or a grid is wrong for these

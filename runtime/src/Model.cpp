@@ -20,6 +20,14 @@ constexpr int largeParamDriver = 12010;
 constexpr size_t jitLogBytes = 8192;
 constexpr uint64_t maxWeightAlignment = 4096; // as the manifest is checked for
 
+// In the order that they lie in on the device.
+enum class Kind { Fixed, Factor, Whole };
+Kind kindOf(const format::Weight &weight) {
+  return !weight.replaceable       ? Kind::Fixed
+         : !weight.adapter.empty() ? Kind::Factor
+                                   : Kind::Whole;
+}
+
 template <typename Visit>
 void forEachLaunch(const format::Plan &plan, Visit visit) {
   for (const format::Step &step : plan.steps)
@@ -95,7 +103,7 @@ Model::Model(const format::Bundle &bundle, const char *driverPath, int device,
   thePlan = &theManifest.plans[*choice];
   inputs = describeTensors(theManifest.inputs);
   outputs = describeTensors(theManifest.outputs);
-  findAdapters();
+  findReplaceables();
 
   ContextScope scope(theDevice);
   Lap lap;
@@ -147,34 +155,49 @@ void Model::loadCode(const format::Bundle &bundle) {
                      " bytes of shared memory");
 }
 
-void Model::findAdapters() {
+void Model::findReplaceables() {
   std::map<std::string, AdapterSite> byName;
+  std::map<std::string, size_t> whole;
   for (size_t i = 0; i != thePlan->weights.size(); ++i) {
     const format::Weight &weight = thePlan->weights[i];
-    if (weight.adapter.empty())
+    if (!weight.replaceable)
       continue;
+    if (weight.adapter.empty()) {
+      whole[weight.name] = i;
+      continue;
+    }
     AdapterSite &site = byName[weight.adapter];
     site.name = weight.adapter;
     (weight.part == format::AdapterPart::A ? site.a : site.b) = i;
   }
   for (auto &[name, site] : byName)
     sites.push_back(std::move(site));
+  for (const auto &[name, index] : whole) {
+    const format::Weight &weight = thePlan->weights[index];
+    format::TensorSpec spec{name, weight.dtype, {}};
+    for (int64_t size : weight.sizes)
+      spec.sizes.push_back(format::Expr(size));
+    specs.push_back(std::move(spec));
+    specWeights.push_back(index);
+  }
+  specTexts = describeTensors(specs);
 }
 
 void Model::uploadWeights(const format::Bundle &bundle) {
   // Weights of equal content share their bytes on the device as in the file.
   std::map<std::tuple<unsigned, uint64_t, uint64_t>, uint64_t> offsets;
   std::vector<bool> first(thePlan->weights.size());
-  uint64_t total = 0, beginFactors = 0;
-  for (bool isFactor : {false, true}) {
-    if (isFactor && !sites.empty())
-      total = (total + maxWeightAlignment - 1) / maxWeightAlignment *
-              maxWeightAlignment;
-    if (isFactor)
-      beginFactors = total;
+  uint64_t total = 0, begin = 0;
+  for (Kind kind : {Kind::Fixed, Kind::Factor, Kind::Whole}) {
+    if (kind == Kind::Factor) {
+      if (!sites.empty() || !specs.empty())
+        total = (total + maxWeightAlignment - 1) / maxWeightAlignment *
+                maxWeightAlignment;
+      begin = total;
+    }
     for (size_t i = 0; i != thePlan->weights.size(); ++i) {
       const format::Weight &weight = thePlan->weights[i];
-      if (weight.adapter.empty() == isFactor)
+      if (kindOf(weight) != kind)
         continue;
       uint64_t alignment = std::max<uint64_t>(weight.alignment, arenaAlignment);
       total = (total + alignment - 1) / alignment * alignment;
@@ -182,10 +205,12 @@ void Model::uploadWeights(const format::Bundle &bundle) {
       first[i] = offsets.emplace(range, total).second;
       total += first[i] ? weight.size : 0;
     }
+    if (kind == Kind::Factor)
+      theAdapterBytes = total - begin;
   }
-  factorBytes = total - beginFactors;
+  theReplaceableBytes = total - begin;
   weights = DeviceMemory(theDevice, total, "weights");
-  factors = weights.pointer() + beginFactors;
+  replaceable = weights.pointer() + begin;
   const cuda::Driver &driver = theDevice.driver();
   for (size_t i = 0; i != thePlan->weights.size(); ++i) {
     const format::Weight &weight = thePlan->weights[i];
@@ -210,7 +235,7 @@ void Model::encodeWeightMaps() {
         for (const format::Param &param : launch.params) {
           const auto *map = std::get_if<format::TensorMapParam>(&param);
           bool fixed = map && map->of.kind == format::Pointer::Kind::Weight &&
-                       !adapterOffset(map->of.index) &&
+                       !replaceableOffset(map->of.index) &&
                        map->of.offset.isConstant() &&
                        std::all_of(map->sizes.begin(), map->sizes.end(),
                                    [](const format::Expr &size) {

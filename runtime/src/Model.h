@@ -57,26 +57,34 @@ public:
   cuda::DevicePointer weight(size_t index) const {
     return weightPointers[index];
   }
-  // The factors of all adapters lie in one range, of which each session has a
-  // copy: an offset in it, or nothing for other weights.
-  const std::vector<AdapterSite> &adapters() const { return sites; }
-  uint64_t adapterBytes() const { return factorBytes; }
-  std::optional<uint64_t> adapterOffset(size_t weight) const {
-    if (thePlan->weights[weight].adapter.empty())
+  // What sessions replace lies in one range, of which each has a copy: first
+  // the factors of all adapters, then whole weights.
+  uint64_t replaceableBytes() const { return theReplaceableBytes; }
+  // An offset in it, or nothing for other weights.
+  std::optional<uint64_t> replaceableOffset(size_t weight) const {
+    if (!thePlan->weights[weight].replaceable)
       return std::nullopt;
-    return weightPointers[weight] - factors;
+    return weightPointers[weight] - replaceable;
   }
   // The range with the values of the bundle.
-  cuda::DevicePointer ownAdapter() const { return factors; }
-  // The map of a weight that does not depend on dimensions, and is no
-  // adapter's; else null.
+  cuda::DevicePointer ownReplaceable() const { return replaceable; }
+  const std::vector<AdapterSite> &adapters() const { return sites; }
+  uint64_t adapterBytes() const { return theAdapterBytes; }
+  // Whole weights, by name, and their indices.
+  const std::vector<format::TensorSpec> &replaceables() const { return specs; }
+  size_t replaceableWeight(size_t index) const { return specWeights[index]; }
+  // The map of a weight that does not depend on dimensions, and is not
+  // replaceable; else null.
   const cuda::TensorMap *weightMap(const format::TensorMapParam &param) const;
   const TensorTexts &inputTexts(size_t index) const { return inputs[index]; }
   const TensorTexts &outputTexts(size_t index) const { return outputs[index]; }
+  const TensorTexts &replaceableTexts(size_t index) const {
+    return specTexts[index];
+  }
 
 private:
   void loadCode(const format::Bundle &bundle);
-  void findAdapters();
+  void findReplaceables();
   void uploadWeights(const format::Bundle &bundle);
   void encodeWeightMaps();
 
@@ -95,10 +103,12 @@ private:
   std::vector<cuda::DevicePointer> weightPointers;
   std::unordered_map<const format::TensorMapParam *, cuda::TensorMap>
       weightMaps;
-  std::vector<AdapterSite> sites; // by name
-  cuda::DevicePointer factors = 0;
-  uint64_t factorBytes = 0;
-  std::vector<TensorTexts> inputs, outputs;
+  std::vector<AdapterSite> sites;        // by name
+  std::vector<format::TensorSpec> specs; // by name
+  std::vector<size_t> specWeights;
+  cuda::DevicePointer replaceable = 0;
+  uint64_t theReplaceableBytes = 0, theAdapterBytes = 0;
+  std::vector<TensorTexts> inputs, outputs, specTexts;
 };
 
 } // namespace fusec::rt

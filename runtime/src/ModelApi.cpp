@@ -93,20 +93,11 @@ fusec_model *load(format::ByteSpan file, const fusec_load_options *given,
   return made.release();
 }
 
-void describe(const std::vector<format::TensorSpec> &specs, bool input,
+void describe(const std::vector<format::TensorSpec> &specs,
+              const TensorTexts &(Model::*textsOf)(size_t) const,
               const Model &model, uint32_t index, fusec_tensor_info *info) {
-  requireResult(info, "info");
-  if (index >= specs.size())
-    fail(FUSEC_INVALID_ARGUMENT, "expected an index below " +
-                                     std::to_string(specs.size()) + ", found " +
-                                     std::to_string(index));
-  if (info->struct_size < sizeof(fusec_tensor_info))
-    fail(FUSEC_INVALID_ARGUMENT,
-         "fusec_tensor_info: expected a struct_size of at least " +
-             std::to_string(sizeof(fusec_tensor_info)) + ", found " +
-             std::to_string(info->struct_size));
-  const TensorTexts &texts =
-      input ? model.inputTexts(index) : model.outputTexts(index);
+  requireInfo(info, "fusec_tensor_info", index, specs.size());
+  const TensorTexts &texts = (model.*textsOf)(index);
   info->name = specs[index].name.c_str();
   info->dtype = int32_t(specs[index].dtype);
   info->rank = int32_t(specs[index].sizes.size());
@@ -203,7 +194,8 @@ fusec_status fusec_model_input_info(const fusec_model *model, uint32_t index,
                                     size_t capacity) {
   return guard(message, capacity, [&] {
     requireResult(model, "model");
-    describe(model->model->manifest().inputs, true, *model->model, index, info);
+    describe(model->model->manifest().inputs, &Model::inputTexts, *model->model,
+             index, info);
   });
 }
 
@@ -212,8 +204,23 @@ fusec_status fusec_model_output_info(const fusec_model *model, uint32_t index,
                                      size_t capacity) {
   return guard(message, capacity, [&] {
     requireResult(model, "model");
-    describe(model->model->manifest().outputs, false, *model->model, index,
-             info);
+    describe(model->model->manifest().outputs, &Model::outputTexts,
+             *model->model, index, info);
+  });
+}
+
+uint32_t fusec_model_replaceable_count(const fusec_model *model) {
+  return uint32_t(model->model->replaceables().size());
+}
+
+fusec_status fusec_model_replaceable_info(const fusec_model *model,
+                                          uint32_t index,
+                                          fusec_tensor_info *info,
+                                          char *message, size_t capacity) {
+  return guard(message, capacity, [&] {
+    requireResult(model, "model");
+    describe(model->model->replaceables(), &Model::replaceableTexts,
+             *model->model, index, info);
   });
 }
 

@@ -20,13 +20,14 @@ Session::Session(std::shared_ptr<const Model> model)
   ContextScope scope(device);
   const uint64_t zero = 0;
   faultCounter = DeviceMemory(device, sizeof(zero), "the fault counter");
-  adapters = DeviceMemory(device, theModel->adapterBytes(), "adapters");
+  replaceable = DeviceMemory(device, theModel->replaceableBytes(),
+                             "what the session can replace");
   const cuda::Driver &driver = device.driver();
-  if (adapters.size() != 0)
-    driver.check(driver.copyOnDeviceAsync(adapters.pointer(),
-                                          theModel->ownAdapter(),
-                                          adapters.size(), nullptr),
-                 "copying the model's adapters");
+  if (replaceable.size() != 0)
+    driver.check(driver.copyOnDeviceAsync(replaceable.pointer(),
+                                          theModel->ownReplaceable(),
+                                          replaceable.size(), nullptr),
+                 "copying the model's replaceable weights");
   driver.check(driver.copyToDevice(faultCounter.pointer(), &zero, sizeof(zero)),
                "clearing the fault counter");
   // Streams that do not wait for the default stream must see it cleared.
@@ -208,7 +209,7 @@ PreparedRun &Session::findOrMake(DimValues values, const ArenaLayout &layout,
         computeSizes(manifest, spec, values, tensorText(false, spec.name)));
   made.steps =
       readyLaunches(model(), values, layout,
-                    {address, faultCounter.pointer(), adapters.pointer()});
+                    {address, faultCounter.pointer(), replaceable.pointer()});
   made.dims = std::move(values);
   made.arena = address;
   made.arenaBytes = layout.total;
@@ -322,7 +323,8 @@ bool Session::replay(cuda::Stream stream) {
 }
 
 void Session::setAdapter(const Adapter *adapter, cuda::Stream stream) {
-  if (adapters.size() == 0)
+  uint64_t bytes = model().adapterBytes();
+  if (bytes == 0)
     fail(FUSEC_INVALID_ARGUMENT,
          "the model has no adapters: compile it with --adapter");
   if (adapter && &adapter->model() != &model())
@@ -331,14 +333,52 @@ void Session::setAdapter(const Adapter *adapter, cuda::Stream stream) {
   ContextScope scope(model().device());
   const cuda::Driver &driver = model().device().driver();
   if (adapter)
-    driver.check(driver.copyOnDeviceAsync(adapters.pointer(),
-                                          adapter->pointer(), adapters.size(),
-                                          stream),
+    driver.check(driver.copyOnDeviceAsync(replaceable.pointer(),
+                                          adapter->pointer(), bytes, stream),
                  "copying an adapter");
   else
-    driver.check(
-        driver.setBytesAsync(adapters.pointer(), 0, adapters.size(), stream),
-        "clearing the adapters");
+    driver.check(driver.setBytesAsync(replaceable.pointer(), 0, bytes, stream),
+                 "clearing the adapters");
+}
+
+void Session::setWeight(const std::string &name, const fusec_tensor *tensor,
+                        cuda::Stream stream) {
+  const std::vector<format::TensorSpec> &specs = model().replaceables();
+  std::string known, what = "weight '" + name + "'";
+  size_t index = 0;
+  for (; index != specs.size() && specs[index].name != name; ++index)
+    known += (known.empty() ? "'" : ", '") + specs[index].name + "'";
+  if (index == specs.size())
+    fail(FUSEC_INVALID_ARGUMENT,
+         "the model has no replaceable " + what + "; " +
+             (known.empty() ? "it was compiled without --replaceable"
+                            : "it has " + known));
+  size_t weight = model().replaceableWeight(index);
+  uint64_t bytes = model().plan().weights[weight].size;
+  cuda::DevicePointer to =
+      replaceable.pointer() + *model().replaceableOffset(weight);
+  BoundTensor from;
+  if (tensor)
+    from = checkTensor(tensor, specs[index], model().device().ordinal(), what,
+                       Memory::DeviceOrHost);
+  else
+    from.address = model().weight(weight);
+  if (bytes == 0)
+    return;
+  ContextScope scope(model().device());
+  const cuda::Driver &driver = model().device().driver();
+  if (!from.onHost) {
+    driver.check(driver.copyOnDeviceAsync(to, from.address, bytes, stream),
+                 "copying " + what);
+    return;
+  }
+  driver.check(
+      driver.copyToDeviceAsync(
+          to,
+          reinterpret_cast<const void *>(static_cast<uintptr_t>(from.address)),
+          bytes, stream),
+      "copying " + what);
+  driver.check(driver.streamSynchronize(stream), "copying " + what);
 }
 
 uint64_t Session::faults() const {

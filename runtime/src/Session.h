@@ -30,6 +30,10 @@ public:
   uint64_t faults() const;
   // Enqueues one copy into the session's own factors, or zeros for null.
   void setAdapter(const Adapter *adapter, cuda::Stream stream);
+  // The same of one weight; null: what the bundle has. Tensors of the host are
+  // waited for.
+  void setWeight(const std::string &name, const fusec_tensor *tensor,
+                 cuda::Stream stream);
 
 private:
   // Adds to `dims` what follows from the bound inputs; throws Failure where
@@ -51,7 +55,7 @@ private:
   std::vector<BoundTensor> inputs, outputs;
   DeviceMemory faultCounter;
   // At one address for the session's life: prepared runs and graphs have it.
-  DeviceMemory adapters;
+  DeviceMemory replaceable;
   DeviceMemory ownArena;
   std::unique_ptr<OwnStream> uploads; // of graphs; made when there is one
   PreparedRuns runs;

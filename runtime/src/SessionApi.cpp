@@ -93,6 +93,16 @@ fusec_status fusec_session_set_adapter(fusec_session *session,
   });
 }
 
+fusec_status fusec_session_set_weight(fusec_session *session, const char *name,
+                                      const fusec_tensor *tensor, void *stream,
+                                      char *message, size_t capacity) {
+  return guard(message, capacity, [&] {
+    requireResult(session, "session");
+    requireResult(name, "name");
+    session->session.setWeight(name, tensor, static_cast<cuda::Stream>(stream));
+  });
+}
+
 uint32_t fusec_session_launch_count(const fusec_session *session) {
   return session->session.launchCount();
 }

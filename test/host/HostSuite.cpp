@@ -24,6 +24,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 
+#include <CLI/CLI.hpp>
 #include <thread>
 
 using namespace fusec;
@@ -188,44 +189,18 @@ int Suite::run() {
 
 int main(int argc, char **argv) {
   Options options;
-  bool good = true;
-  for (int i = 1; i != argc; ++i) {
-    llvm::StringRef argument(argv[i]);
-    if (argument.consume_front("--mode="))
-      options.mode = argument.str();
-    else if (argument.consume_front("--fusion="))
-      options.fusion = argument.str();
-    else if (argument.consume_front("--filter="))
-      options.filter = argument.str();
-    else if (argument.consume_front("--arch="))
-      options.target = argument.str();
-    else if (argument.consume_front("--compiler="))
-      options.compiler = argument.str();
-    else if (argument.consume_front("--work="))
-      options.work = argument.str();
-    else if (argument.consume_front("--jobs="))
-      good &= !argument.getAsInteger(10, options.jobs) && options.jobs > 0;
-    else if (argument == "--unused")
-      options.unused = true;
-    else if (!argument.starts_with("-"))
-      options.cases.push_back(argument.str());
-    else
-      good = false;
-  }
-  auto oneOf = [](const std::string &value,
-                  std::initializer_list<const char *> values) {
-    return std::find(values.begin(), values.end(), value) != values.end();
-  };
-  good &= !options.cases.empty() &&
-          oneOf(options.mode, {"static", "symbolic", "both"}) &&
-          oneOf(options.fusion, {"on", "off", "both"});
-  if (!good) {
-    llvm::errs()
-        << "usage: fusec-host-suite CASES... [--mode=static|symbolic|both] "
-           "[--fusion=on|off|both] [--filter=REGEX] [--arch=TARGET] "
-           "[--compiler=C++] "
-           "[--work=DIR] [--jobs=N] [--unused]\n";
-    return 2;
-  }
+  CLI::App app("executes every emitted kernel on the CPU");
+  app.add_option("cases", options.cases)->required();
+  app.add_option("--mode", options.mode)
+      ->check(CLI::IsMember({"static", "symbolic", "both"}));
+  app.add_option("--fusion", options.fusion)
+      ->check(CLI::IsMember({"on", "off", "both"}));
+  app.add_option("--filter", options.filter)->type_name("REGEX");
+  app.add_option("--arch", options.target);
+  app.add_option("--compiler", options.compiler);
+  app.add_option("--work", options.work);
+  app.add_option("--jobs", options.jobs)->check(CLI::PositiveNumber);
+  app.add_flag("--unused", options.unused);
+  CLI11_PARSE(app, argc, argv);
   return Suite(std::move(options)).run();
 }

@@ -21,6 +21,7 @@
 #include "tools/fusec/ReferenceRun.h"
 #include "llvm/Support/JSON.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 
@@ -248,37 +249,16 @@ int Suite::run() {
 
 int main(int argc, char **argv) {
   Options options;
-  bool good = true;
-  for (int i = 1; i != argc; ++i) {
-    llvm::StringRef argument(argv[i]);
-    if (argument.consume_front("--device="))
-      options.device = argument.str();
-    else if (argument.consume_front("--mode="))
-      options.mode = argument.str();
-    else if (argument.consume_front("--filter="))
-      options.filter = argument.str();
-    else if (argument.consume_front("--arch=")) {
-      llvm::SmallVector<llvm::StringRef> targets;
-      argument.split(targets, ',');
-      options.targets.assign(targets.begin(), targets.end());
-    } else if (options.cases.empty() && !argument.starts_with("-"))
-      options.cases = argument.str();
-    else
-      good = false;
-  }
-  auto oneOf = [](const std::string &value,
-                  std::initializer_list<const char *> values) {
-    return std::find(values.begin(), values.end(), value) != values.end();
-  };
-  good &= !options.cases.empty() &&
-          oneOf(options.device, {"reference", "cuda", "compile"}) &&
-          oneOf(options.mode, {"static", "symbolic", "both"});
-  if (!good) {
-    llvm::errs()
-        << "usage: fusec-node-suite CASES --device=reference|cuda|compile "
-           "[--mode=static|symbolic|both] [--filter=REGEX] "
-           "[--arch=TARGET,...]\n";
-    return 2;
-  }
+  CLI::App app("runs node cases by the reference, on a device, or compiles");
+  app.add_option("cases", options.cases)->required();
+  app.add_option("--device", options.device)
+      ->check(CLI::IsMember({"reference", "cuda", "compile"}));
+  app.add_option("--mode", options.mode)
+      ->check(CLI::IsMember({"static", "symbolic", "both"}));
+  app.add_option("--filter", options.filter)->type_name("REGEX");
+  app.add_option("--arch", options.targets)
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  CLI11_PARSE(app, argc, argv);
   return Suite(std::move(options)).run();
 }

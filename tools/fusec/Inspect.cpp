@@ -120,6 +120,12 @@ void InspectCommand::print(const format::Bundle &bundle, uint64_t size) const {
                std::to_string(weight.sizes[0]) + ", " +
                std::to_string(weight.sizes[1]) + "], rank " +
                std::to_string(weight.rank())});
+  for (const format::Weight &weight : manifest.plans.front().weights)
+    if (weight.replaceable && weight.adapter.empty()) {
+      format::TensorSpec spec{weight.name, weight.dtype, {}};
+      spec.sizes.assign(weight.sizes.begin(), weight.sizes.end());
+      table.row({"replaceable", weight.name, typeText(spec)});
+    }
   os << table.str();
   for (const format::Constraint &constraint : manifest.constraints)
     os << "requires " << format::toString(constraint.lhs) << " = "

@@ -5,6 +5,7 @@
 #include "tools/fusec/Arguments.h"
 #include "tools/support/Progress.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <fstream>
@@ -281,7 +282,34 @@ void compileModel(const std::string &file, Compilation &compilation,
     llvm::errs() << "warning: " << warning << "\n";
 }
 
+/// Opening anything else may wait for ever, and reading takes bytes away from
+/// whoever reads next.
+static void checkIsFile(const std::string &path) {
+  using Type = llvm::sys::fs::file_type;
+  const char *found = nullptr;
+  switch (llvm::sys::fs::get_file_type(path)) {
+  case Type::directory_file:
+    found = "a folder";
+    break;
+  case Type::fifo_file:
+    found = "a pipe";
+    break;
+  case Type::socket_file:
+    found = "a socket";
+    break;
+  case Type::character_file:
+  case Type::block_file:
+    found = "a device";
+    break;
+  default:
+    return;
+  }
+  fail(ExitCode::Input,
+       path + ": expected a file with a model or a bundle, found " + found);
+}
+
 bool isBundle(const std::string &path) {
+  checkIsFile(path);
   char magic[8] = {};
   std::ifstream file(path, std::ios::binary);
   if (!file)

@@ -65,7 +65,8 @@ void compileModel(const std::string &file, Compilation &compilation,
                   KernelCompiler &compiler, bool quiet);
 const NvrtcIdentity &getNvrtc(KernelCompiler &compiler);
 
-/// Whether the file is a bundle, by its first bytes.
+/// Whether the file is a bundle, by its first bytes; throws Failure where there
+/// is no regular file.
 bool isBundle(const std::string &path);
 
 } // namespace fusec

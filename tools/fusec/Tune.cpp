@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // fusec tune: the schedules that are fastest on this device, for files that
-// `fusec compile --tuning` reads. Each step of the plan becomes a model of its
-// own, with one variant, whose candidates run against each other.
+// `fusec compile --tuning` reads.
 
-#include "compiler/schedule/Schedules.h"
 #include "compiler/schedule/StepBytes.h"
-#include "compiler/transforms/IsolateStep.h"
-#include "tools/fusec/StepTimer.h"
 #include "tools/fusec/TensorOptions.h"
+#include "tools/fusec/TuneContest.h"
 #include "tools/support/Progress.h"
 #include "tools/support/Table.h"
 #include "llvm/Support/FileSystem.h"
@@ -21,29 +18,6 @@ using namespace fusec;
 static constexpr double leastGain = 0.02;
 
 namespace {
-struct Contender {
-  VariantAttr variant; // of the plan in `compilation`
-  double predicted = 0, measured = 0;
-  std::unique_ptr<Compilation> compilation;
-  /// Why it does not run; empty where it does.
-  std::string refusal;
-
-  std::string getSchedule() { return getScheduleText(variant.getSchedule()); }
-};
-
-/// The steps of one problem. The first contender that runs is what would have
-/// been compiled.
-struct Contest {
-  TuningEntry entry;
-  std::vector<Contender> contenders;
-  /// After the last rounds, in microseconds.
-  double model = 0, tuned = 0;
-  std::string modelSchedule, tunedSchedule;
-  double predicted = 0;
-
-  double getGain() const { return model / tuned - 1; }
-};
-
 struct TuneCommand {
   ModelOptions options;
   std::string output, probe;
@@ -57,11 +31,6 @@ struct TuneCommand {
 
 private:
   std::unique_ptr<Compilation> plan(const std::string &target) const;
-  void addContest(StepOp step, const CompileOptions &compileOptions,
-                  std::vector<Contest> &contests) const;
-  void compile(std::vector<Contest> &contests, KernelCompiler &compiler) const;
-  bool measure(Contest &contest, StepTimer &timer, const NvrtcVersion &nvrtc,
-               llvm::raw_ostream *csv) const;
   TuningFile readOutput(const TuningDevice &device) const;
   void write(const TuningFile &file) const;
   void print(llvm::ArrayRef<Contest> contests) const;
@@ -89,10 +58,6 @@ void TuneCommand::addTo(CLI::App &app) {
   app.add_flag("-q,--quiet", quiet, "no progress");
 }
 
-//===----------------------------------------------------------------------===//
-// Contests
-//===----------------------------------------------------------------------===//
-
 std::unique_ptr<Compilation>
 TuneCommand::plan(const std::string &target) const {
   CompileOptions compileOptions = options.getOptions();
@@ -106,122 +71,6 @@ TuneCommand::plan(const std::string &target) const {
                               "=N: times are of given sizes");
   return compilation;
 }
-
-static StepOp getOnlyStep(Compilation &compilation) {
-  PlanOp plan = *compilation.getModule().getOps<PlanOp>().begin();
-  return *plan.getOps<StepOp>().begin();
-}
-
-/// Contenders of a step whose problem is not among the contests yet.
-void TuneCommand::addContest(StepOp step, const CompileOptions &compileOptions,
-                             std::vector<Contest> &contests) const {
-  Precision precision =
-      compileOptions.precision == "tf32" ? Precision::Tf32 : Precision::Ieee;
-  std::optional<TuningProblem> problem = getTuningProblem(step, precision);
-  if (!problem)
-    return;
-  Contest contest;
-  contest.entry.key = problem->key;
-  contest.entry.kernel = step.getName().str();
-  for (const auto &[name, size] : problem->sizes) {
-    std::optional<int64_t> value = size.getConstant();
-    // Nothing is launched for empty tensors.
-    if (!value || *value == 0)
-      return;
-    contest.entry.sizes[name] = *value;
-  }
-  for (const Contest &other : contests)
-    if (other.entry.isSame(contest.entry))
-      return;
-  mlir::OwningOpRef<mlir::ModuleOp> isolated = isolateStep(step);
-  std::string text;
-  llvm::raw_string_ostream(text) << *isolated;
-  CompileOptions alone = compileOptions;
-  alone.dims.clear();
-  alone.constants.clear();
-  alone.refuseSpills = false;
-  alone.candidates = limit;
-  for (size_t i = 0, count = 1; i != count; ++i) {
-    auto compilation = Compilation::parse(text, alone, Stage::Fused);
-    if (!compilation)
-      failFor(step.getName().str(), compilation.takeError());
-    advanceModel(step.getName().str(), **compilation, Stage::Planned);
-    StepOp only = getOnlyStep(**compilation);
-    auto variant = llvm::cast<VariantAttr>(only.getVariants()[0]);
-    count = 1 + variant.getAlternatives().size();
-    for (size_t skipped = 0; skipped != i; ++skipped)
-      variant = variant.getNext();
-    // Without alternatives, so that what is measured is what was asked for.
-    Contender contender;
-    contender.variant =
-        VariantAttr::get(only.getContext(), variant.getGuards(),
-                         variant.getSchedule(), variant.getEstimate(), {});
-    if (EstimateAttr estimate = variant.getEstimate())
-      contender.predicted = estimate.getNanoseconds() / 1000.0;
-    // A bundle's last variant has no guards; operands that are aligned never
-    // run it.
-    llvm::SmallVector<mlir::Attribute> variants = {contender.variant};
-    if (!variant.getGuards().empty())
-      variants.push_back(only.getVariants().getValue().back());
-    only.setVariantsAttr(mlir::ArrayAttr::get(only.getContext(), variants));
-    contender.compilation = std::move(*compilation);
-    if (llvm::Error error = contender.compilation->emit())
-      failFor(step.getName().str(), std::move(error));
-    contest.contenders.push_back(std::move(contender));
-  }
-  contests.push_back(std::move(contest));
-}
-
-/// Why the contender's own kernel should not run, or nothing. Compilation drops
-/// a variant whose kernel spills where another stands in.
-static std::string getRefusal(Contender &contender) {
-  Compilation &compilation = *contender.compilation;
-  size_t kernel = compilation.getKernels().getPlans()[0].steps[0][0].kernel;
-  const CompiledKernel *image = compilation.getImages()[kernel];
-  bool isOwn = getOnlyStep(compilation).getVariants()[0] == contender.variant;
-  if (isOwn && !image->spills() && !image->serializedMma)
-    return "";
-  return llvm::join(compilation.getWarnings(), "; ");
-}
-
-/// All kernels together, which keeps all cores busy, and again those that stand
-/// in for others.
-void TuneCommand::compile(std::vector<Contest> &contests,
-                          KernelCompiler &compiler) const {
-  std::vector<CompileRequest> requests;
-  for (Contest &contest : contests)
-    for (Contender &contender : contest.contenders)
-      llvm::append_range(requests, contender.compilation->getRequests());
-  if (requests.empty()) {
-    for (Contest &contest : contests)
-      for (Contender &contender : contest.contenders)
-        contender.refusal = getRefusal(contender);
-    return;
-  }
-  Progress progress("compiling kernels", requests.size(), quiet);
-  llvm::Expected<std::vector<CompiledKernel>> answers = compiler.compileAll(
-      requests, [&](size_t, size_t, const CompiledKernel &kernel) {
-        progress.step(kernel.name);
-      });
-  if (!answers)
-    failFor(options.model, fromNvrtcError(answers.takeError()));
-  size_t at = 0;
-  for (Contest &contest : contests)
-    for (Contender &contender : contest.contenders) {
-      size_t count = contender.compilation->getRequests().size();
-      std::vector<CompiledKernel> own(
-          std::make_move_iterator(answers->begin() + at),
-          std::make_move_iterator(answers->begin() + at + count));
-      at += count;
-      if (llvm::Error error = contender.compilation->addImages(std::move(own)))
-        failFor(contest.entry.kernel, std::move(error));
-    }
-  compile(contests, compiler);
-}
-
-//===----------------------------------------------------------------------===//
-// Times
-//===----------------------------------------------------------------------===//
 
 static std::string getSizesText(const std::map<std::string, int64_t> &sizes) {
   std::string text;
@@ -247,63 +96,6 @@ static void writeProbes(const Contest &contest, llvm::raw_ostream &csv) {
   }
   csv.flush();
 }
-
-/// Whether there were two schedules to compare.
-bool TuneCommand::measure(Contest &contest, StepTimer &timer,
-                          const NvrtcVersion &nvrtc,
-                          llvm::raw_ostream *csv) const {
-  std::vector<Contender *> running;
-  std::vector<std::unique_ptr<Session>> sessions;
-  std::vector<Session *> pointers;
-  for (Contender &contender : contest.contenders) {
-    if (!contender.refusal.empty())
-      continue;
-    llvm::Expected<std::string> bundle =
-        contender.compilation->getBundle(nvrtc);
-    if (!bundle)
-      failFor(contest.entry.kernel, bundle.takeError());
-    try {
-      Model model = DeviceRun::loadBytes(*bundle, ordinal);
-      if (sessions.empty())
-        timer.setOperands(model);
-      sessions.push_back(std::make_unique<Session>(model));
-    } catch (const Error &error) {
-      contender.refusal = error.what();
-      continue;
-    }
-    pointers.push_back(sessions.back().get());
-    running.push_back(&contender);
-  }
-  if (running.size() >= 2) {
-    std::vector<double> times = timer.measure(pointers, rounds);
-    size_t best = 0;
-    for (size_t i = 0; i != times.size(); ++i) {
-      running[i]->measured = times[i];
-      if (times[i] < times[best])
-        best = i;
-    }
-    // The least of many medians is lucky: the two that matter run again.
-    contest.model = contest.tuned = times[0];
-    if (best != 0) {
-      times = timer.measure({pointers[0], pointers[best]}, 2 * rounds);
-      contest.model = times[0];
-      contest.tuned = std::min(times[0], times[1]);
-      if (times[0] < times[1])
-        best = 0;
-    }
-    contest.predicted = running[0]->predicted;
-    contest.modelSchedule = running[0]->getSchedule();
-    contest.tunedSchedule = running[best]->getSchedule();
-  }
-  timer.clear();
-  if (csv)
-    writeProbes(contest, *csv);
-  return running.size() >= 2;
-}
-
-//===----------------------------------------------------------------------===//
-// Results
-//===----------------------------------------------------------------------===//
 
 /// What is there already, or an empty file.
 TuningFile TuneCommand::readOutput(const TuningDevice &device) const {
@@ -401,12 +193,12 @@ void TuneCommand::run() {
   std::vector<Contest> contests;
   PlanOp planned = *compilation->getModule().getOps<PlanOp>().begin();
   for (StepOp step : planned.getOps<StepOp>())
-    addContest(step, compilation->getOptions(), contests);
+    addContest(step, compilation->getOptions(), limit, contests);
   KernelCompiler compiler(options.getCompilerOptions());
   const NvrtcIdentity &nvrtc = getNvrtc(compiler);
   if (llvm::Error error = checkTarget(own.target, nvrtc))
     failFor(options.model, fromNvrtcError(std::move(error)));
-  compile(contests, compiler);
+  compileContests(contests, compiler, options.model, quiet);
 
   std::unique_ptr<llvm::raw_fd_ostream> csv;
   if (!probe.empty()) {
@@ -421,7 +213,10 @@ void TuneCommand::run() {
   {
     Progress progress("measuring", contests.size(), quiet);
     llvm::erase_if(contests, [&](Contest &contest) {
-      bool isCompared = measure(contest, timer, nvrtc.version, csv.get());
+      bool isCompared =
+          measureContest(contest, timer, nvrtc.version, ordinal, rounds);
+      if (csv)
+        writeProbes(contest, *csv);
       progress.step(contest.entry.kernel);
       contest.contenders.clear();
       return !isCompared;

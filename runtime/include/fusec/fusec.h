@@ -31,7 +31,7 @@ extern "C" {
 #endif
 
 /* The version of this header: 1000 * major + minor. */
-#define FUSEC_API_VERSION 3
+#define FUSEC_API_VERSION 4
 /* That of the library in use. */
 FUSEC_API uint32_t fusec_api_version(void);
 
@@ -172,6 +172,17 @@ FUSEC_API fusec_status fusec_model_arena_size(const fusec_model *model,
                                               size_t dim_count, uint64_t *bytes,
                                               char *message, size_t capacity);
 
+/* ---- replaceable weights (since version 4) ---- */
+
+/* Weights that were marked as replaceable when the model was compiled, in
+ * ascending order of names. `info->struct_size` must be set. */
+FUSEC_API uint32_t fusec_model_replaceable_count(const fusec_model *model);
+FUSEC_API fusec_status fusec_model_replaceable_info(const fusec_model *model,
+                                                    uint32_t index,
+                                                    fusec_tensor_info *info,
+                                                    char *message,
+                                                    size_t capacity);
+
 /* ---- adapters (since version 3) ---- */
 
 /* A low-rank update `x w + (x a) b` of the model whose factors were marked as
@@ -311,6 +322,17 @@ FUSEC_API fusec_status fusec_session_set_adapter(fusec_session *session,
                                                  const fusec_adapter *adapter,
                                                  void *stream, char *message,
                                                  size_t capacity);
+/* Enqueues one copy of a tensor, dense and of the weight's type and sizes, into
+ * the session's own weight; runs that are enqueued on the stream afterwards use
+ * it. Null: the value that the model was compiled with. Device memory is copied
+ * on the stream and stays as it is until then; a tensor of the host has been
+ * read when the call returns, which waits for the stream. Prepared runs and
+ * graphs stay as they are. */
+FUSEC_API fusec_status fusec_session_set_weight(fusec_session *session,
+                                                const char *name,
+                                                const fusec_tensor *tensor,
+                                                void *stream, char *message,
+                                                size_t capacity);
 /* Kernels that the last run launched. */
 FUSEC_API uint32_t fusec_session_launch_count(const fusec_session *session);
 /* 1 if the last run replayed a graph, else 0. */

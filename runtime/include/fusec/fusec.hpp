@@ -93,7 +93,7 @@ private:
   uint64_t byteOffset = 0;
 };
 
-// An input or output of a model.
+// An input, an output or a replaceable weight of a model.
 struct TensorInfo {
   std::string name;
   fusec_dtype dtype;
@@ -153,6 +153,11 @@ public:
   }
   std::vector<TensorInfo> outputs() const {
     return infos(fusec_model_output_count(handle()), fusec_model_output_info);
+  }
+  // Weights that sessions can replace.
+  std::vector<TensorInfo> replaceables() const {
+    return infos(fusec_model_replaceable_count(handle()),
+                 fusec_model_replaceable_info);
   }
   std::vector<std::string> dims() const {
     std::vector<std::string> names;
@@ -389,6 +394,23 @@ public:
     detail::call([&](char *message, size_t capacity) {
       return fusec_session_set_adapter(handle(), nullptr, stream, message,
                                        capacity);
+    });
+  }
+  // Enqueues one copy into the session's own weight; runs enqueued on the
+  // stream afterwards use it. Memory of the host is waited for.
+  void setWeight(const std::string &name, const Tensor &tensor,
+                 void *stream = nullptr) {
+    fusec_tensor view = tensor.view();
+    detail::call([&](char *message, size_t capacity) {
+      return fusec_session_set_weight(handle(), name.c_str(), &view, stream,
+                                      message, capacity);
+    });
+  }
+  // The value that the model was compiled with.
+  void resetWeight(const std::string &name, void *stream = nullptr) {
+    detail::call([&](char *message, size_t capacity) {
+      return fusec_session_set_weight(handle(), name.c_str(), nullptr, stream,
+                                      message, capacity);
     });
   }
   uint32_t launchCount() const { return fusec_session_launch_count(handle()); }

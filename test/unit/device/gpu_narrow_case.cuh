@@ -1,88 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the checks of narrow roots share: tensor maps, operands of few bits,
+// What the programs of narrow roots share: operands surrounded by NaN,
 // comparison with the reference, and timing with the L2 flushed.
 
 #ifndef FUSEC_TEST_GPU_NARROW_CASE_H
 #define FUSEC_TEST_GPU_NARROW_CASE_H
 
+#include "gpu_hopper_case.cuh"
 #include "gpu_matmul_case.cuh"
-#include "prelude_hopper.h"
-
-#include <cuda.h>
 
 #include <functional>
 
 namespace fusec {
 namespace {
 
-typedef CUresult (*Encode)(CUtensorMap *, CUtensorMapDataType, cuuint32_t,
-                           void *, const cuuint64_t *, const cuuint64_t *,
-                           const cuuint32_t *, const cuuint32_t *,
-                           CUtensorMapInterleave, CUtensorMapSwizzle,
-                           CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
-static Encode encode;
-
-static void findEncode() {
-  CHECK(cudaFree(nullptr));
-  cudaDriverEntryPointQueryResult found;
-  void *entry = nullptr;
-  CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &entry,
-                                         12000, cudaEnableDefault, &found));
-  encode = reinterpret_cast<Encode>(entry);
-}
-
 /// Bytes that a miss of the copies brings into L2.
 static int promotion = 256;
 
-/// The map of `outer` rows of `inner` elements, a pitch of `ld`, in boxes
-/// swizzled by 128 bytes. `read`: tf32 matrices are rounded as they are copied.
+/// The map of a matrix, or of a result, in boxes swizzled by 128 bytes.
 template <class T>
 TensorMap mapOf(const T *base, i64 inner, i64 outer, i64 ld, int boxInner,
                 int boxOuter, bool read = true, int batches = 1,
                 i64 batchStride = 0) {
-  CUtensorMap map = {};
-  if (inner == 0 || outer == 0)
-    return reinterpret_cast<TensorMap &>(map);
-  cuuint64_t sizes[] = {cuuint64_t(inner), cuuint64_t(outer),
-                        cuuint64_t(batches)};
-  cuuint64_t strides[] = {ld * sizeof(T), batchStride * sizeof(T)};
-  cuuint32_t boxes[] = {cuuint32_t(boxInner), cuuint32_t(boxOuter), 1};
-  cuuint32_t ones[] = {1, 1, 1};
-  CUtensorMapDataType type = isSame<T, f16> ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
-                             : isSame<T, bf16>
-                                 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
-                             : read ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32
-                                    : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
-  CUresult result = encode(
-      &map, type, batches > 1 ? 3 : 2, const_cast<T *>(base), sizes, strides,
-      boxes, ones, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-      promotion == 256 ? CU_TENSOR_MAP_L2_PROMOTION_L2_256B
-                       : CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  if (result != CUDA_SUCCESS) {
-    std::printf("cuTensorMapEncodeTiled: %d (inner %lld outer %lld ld %lld)\n",
-                int(result), inner, outer, ld);
-    std::exit(1);
-  }
-  return reinterpret_cast<TensorMap &>(map);
+  return makeMap(base, inner, outer, ld, batches, batchStride, boxInner,
+                 boxOuter, 128, read, promotion);
 }
 
-/// Uniform values of few bits, the same for every run; cheap on large shapes.
-template <class T> __host__ __device__ inline double uniformAt(u64 index) {
-  u32 x = u32(index) * 2654435761u + u32(index >> 32) * 40503u + 12345u;
-  x ^= x >> 15;
-  x *= 2246822519u;
-  x ^= x >> 13;
-  return double(int(x >> 8)) / double(1 << 23) - 1.0;
+/// Uniform values, the same for every run; cheap on large shapes.
+__host__ __device__ inline double uniformAt(u64 index) {
+  return double(int(scrambled(index) >> 8)) / double(1 << 23) - 1.0;
 }
-template <class T> T valueAt(u64 index) { return make<T>(uniformAt<T>(index)); }
+template <class T> T valueAt(u64 index) { return make<T>(uniformAt(index)); }
 /// The same on the device, scaled.
 template <class T>
 __global__ void fillKernel(T *p, i64 count, float scale, u64 salt) {
   for (i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
        i += i64(gridDim.x) * blockDim.x)
-    p[i] = cast<T>(float(uniformAt<T>(salt + i)) * scale);
+    p[i] = cast<T>(float(uniformAt(salt + i)) * scale);
 }
 template <class T> T *filled(i64 count, float scale, u64 salt) {
   T *p;
@@ -142,24 +96,6 @@ static void timeInTurn(const std::vector<Timed> &bodies, bool dirty,
                 times[i][rounds * 9 / 10]);
   }
   std::fflush(stdout);
-}
-
-/// A launch of whole clusters, its shared memory allowed.
-template <class Kernel, class... Arguments>
-void launchClusters(Kernel kernel, int blocks, int threads, int shared,
-                    int cluster, const Arguments &...arguments) {
-  CHECK(cudaFuncSetAttribute(
-      kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
-  cudaLaunchAttribute attribute = {};
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim = {unsigned(cluster), 1, 1};
-  cudaLaunchConfig_t launch = {};
-  launch.gridDim = dim3(blocks);
-  launch.blockDim = dim3(threads);
-  launch.dynamicSmemBytes = shared;
-  launch.attrs = &attribute;
-  launch.numAttrs = cluster > 1;
-  CHECK(cudaLaunchKernelEx(&launch, kernel, arguments...));
 }
 
 /// Operands of a case: matrices in NaN, or -1, with bases of 16 bytes.

@@ -10,9 +10,7 @@
 // Run: gpu_wgmma_bench [rounds] [file]
 
 #include "gpu_wgmma_case.cuh"
-
-#include <cublasLt.h>
-#include <functional>
+#include "gpu_wgmma_peer.cuh"
 
 namespace fusec {
 namespace {
@@ -20,9 +18,6 @@ namespace {
 constexpr Major K = Major::K, O = Major::Outer;
 constexpr WgmmaSchedule Co = WgmmaSchedule::Cooperative,
                         PP = WgmmaSchedule::PingPong;
-
-/// relu(AB + bias), gelu(AB + bias) by tanh, relu(AB + bias + residual).
-enum class Kind { Relu, Gelu, Residual };
 
 template <Kind Which, class T, int J> struct LinearEpilogue {
   typedef float Accumulator;
@@ -76,12 +71,6 @@ __global__ void __launch_bounds__(Config::threads, 1)
   gemmWgmma<Config>(shape, epilogue, segment);
 }
 
-template <class T> struct Data {
-  T *a, *b, *bias, *y, *want, *residual;
-  Shape shape;
-  int k, accumulators;
-};
-
 /// Something to time, and its columns of the table.
 struct Candidate {
   std::string fields;
@@ -112,17 +101,10 @@ void add(std::vector<Candidate> &to, const Data<T> &data) {
     maps.residual =
         makeResultMap(data.residual, Config::tileN, sizeof(T), m, n, n, 1, 0);
     auto run = [=] {
-      cudaLaunchAttribute attribute = {};
-      cudaLaunchConfig_t launch =
-          launchOf<Config>(data.shape, J, attribute, Which == Kind::Residual);
-      CHECK(cudaLaunchKernelEx(
-          &launch, kernel, maps, static_cast<const T *>(data.bias),
-          static_cast<const T *>(data.residual), data.y, data.shape, k));
+      launchWgmma<Config>(
+          kernel, data.shape, J, loads, maps, static_cast<const T *>(data.bias),
+          static_cast<const T *>(data.residual), data.y, data.shape, k);
     };
-    CHECK(cudaFuncSetAttribute(
-        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-        wgmmaSharedBytes(Config::tileM, Config::tileN, Config::stages, J,
-                         Which == Kind::Residual)));
     char fields[128];
     std::snprintf(fields, sizeof(fields), "%d,%d,%d,%d,%d,%s,%d", Config::tileM,
                   Config::tileN, Config::stages, Config::clusterM,
@@ -161,95 +143,6 @@ static void readOtherData() {
     CHECK(cudaMemset(other, 0, bytes));
   }
   readKernel<<<528, 512>>>(other, bytes / 16, reinterpret_cast<float *>(other));
-}
-
-#define BLAS(call)                                                             \
-  do {                                                                         \
-    cublasStatus_t status = (call);                                            \
-    if (status != CUBLAS_STATUS_SUCCESS) {                                     \
-      std::printf("%s:%d: cublas %d\n", __FILE__, __LINE__, int(status));      \
-      std::exit(1);                                                            \
-    }                                                                          \
-  } while (0)
-
-static float timeOnce(const std::function<void()> &launch, int repeats) {
-  cudaEvent_t start, stop;
-  cudaEventCreate(&start), cudaEventCreate(&stop);
-  launch();
-  cudaEventRecord(start);
-  for (int i = 0; i < repeats; ++i)
-    launch();
-  cudaEventRecord(stop);
-  CHECK(cudaEventSynchronize(stop));
-  float ms;
-  cudaEventElapsedTime(&ms, start, stop);
-  cudaEventDestroy(start), cudaEventDestroy(stop);
-  return ms;
-}
-
-/// The fastest of cuBLASLt's own first choices. Several accumulators count as
-/// one matrix of as many times the columns.
-template <class T, Major MB, Kind Which>
-std::function<void()> blas(const Data<T> &data) {
-  static cublasLtHandle_t handle = nullptr;
-  static void *space = nullptr;
-  const size_t spaceBytes = size_t(64) << 20;
-  if (!handle) {
-    BLAS(cublasLtCreate(&handle));
-    CHECK(cudaMalloc(&space, spaceBytes));
-  }
-  cudaDataType_t type = isSame<T, f16>    ? CUDA_R_16F
-                        : isSame<T, bf16> ? CUDA_R_16BF
-                                          : CUDA_R_32F;
-  i64 m = data.shape.m, n = i64(data.shape.n) * data.accumulators, k = data.k;
-  cublasLtMatmulDesc_t operation;
-  BLAS(cublasLtMatmulDescCreate(&operation,
-                                isSame<T, float> ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                                 : CUBLAS_COMPUTE_32F,
-                                CUDA_R_32F));
-  cublasOperation_t first = MB == K ? CUBLAS_OP_T : CUBLAS_OP_N;
-  cublasLtEpilogue_t epilogue = Which == Kind::Gelu
-                                    ? CUBLASLT_EPILOGUE_GELU_BIAS
-                                    : CUBLASLT_EPILOGUE_RELU_BIAS;
-  BLAS(cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSA,
-                                      &first, sizeof(first)));
-  BLAS(cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_EPILOGUE,
-                                      &epilogue, sizeof(epilogue)));
-  BLAS(cublasLtMatmulDescSetAttribute(operation,
-                                      CUBLASLT_MATMUL_DESC_BIAS_POINTER,
-                                      &data.bias, sizeof(data.bias)));
-  cublasLtMatrixLayout_t a, b, y;
-  BLAS(cublasLtMatrixLayoutCreate(&a, type, MB == K ? k : n, MB == K ? n : k,
-                                  MB == K ? k : n));
-  BLAS(cublasLtMatrixLayoutCreate(&b, type, k, m, k));
-  BLAS(cublasLtMatrixLayoutCreate(&y, type, n, m, n));
-  cublasLtMatmulPreference_t preference;
-  BLAS(cublasLtMatmulPreferenceCreate(&preference));
-  BLAS(cublasLtMatmulPreferenceSetAttribute(
-      preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &spaceBytes,
-      sizeof(spaceBytes)));
-  const int most = 6;
-  cublasLtMatmulHeuristicResult_t results[most];
-  int found = 0;
-  BLAS(cublasLtMatmulAlgoGetHeuristic(handle, operation, a, b, y, y, preference,
-                                      most, results, &found));
-  std::function<void()> best;
-  float bestTime = 0;
-  for (int i = 0; i < found; ++i) {
-    cublasLtMatmulAlgo_t algorithm = results[i].algo;
-    auto run = [=] {
-      float one = 1, beta = Which == Kind::Residual ? 1 : 0;
-      BLAS(cublasLtMatmul(handle, operation, &one, data.b, a, data.a, b, &beta,
-                          beta ? data.residual : data.want, y, data.want, y,
-                          &algorithm, space, spaceBytes, nullptr));
-    };
-    float time = timeOnce(run, 10);
-    if (!best || time < bestTime) {
-      best = run;
-      bestTime = time;
-    }
-  }
-  return best;
 }
 
 static float medianOf(std::vector<float> v) {

@@ -219,13 +219,7 @@ void runWgmma(const char *name, Shape shape, int k0, int k1) {
     maps.z = makeResultMap(z.data, Config::tileN, bytes, shape.m, shape.n,
                            p.ldy, batches, p.yBatch);
 
-  cudaLaunchAttribute attribute = {};
-  cudaLaunchConfig_t launch =
-      launchOf<Config>(shape, J, attribute, How == Stores::Loaded);
-  CHECK(cudaFuncSetAttribute(kernel,
-                             cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             int(launch.dynamicSmemBytes)));
-  CHECK(cudaLaunchKernelEx(&launch, kernel, maps, p));
+  launchWgmma<Config>(kernel, shape, J, How == Stores::Loaded, maps, p);
   CHECK(cudaDeviceSynchronize());
   ++runs;
 

@@ -2,7 +2,6 @@
 //
 // Adapters: packing, the sessions' own factors, and what is refused.
 
-#include "runtime/format/BundleLayout.h"
 #include "test/unit/runtime/LibraryTest.h"
 
 #include <cmath>
@@ -248,15 +247,8 @@ TEST_F(AdapterTest, Errors) {
 }
 
 TEST_F(AdapterTest, BundlesOfThePreviousMinorVersionLoad) {
-  format::Manifest manifest = makeManifest();
-  manifest.minor = format::formatMinor - 1;
-  std::vector<uint8_t> file = replaceManifest(format::writeManifest(manifest));
-  using namespace fusec::format;
-  storeLittle<uint32_t>(file.data() + 12, formatMinor - 1);
-  size_t tableSize = loadLittle<uint32_t>(file.data() + 24) * entrySize;
-  Digest digest =
-      headerDigest(file.data(), file.data() + headerSize, tableSize);
-  std::memcpy(file.data() + digestOffset, digest.data(), digest.size());
+  std::vector<uint8_t> file = makeBundle(
+      [](format::Manifest &m) { m.minor = format::formatMinor - 1; });
   Model model = Model::loadMemory(file.data(), file.size(), options());
   Session session = prepared(model);
   session.run();

@@ -189,8 +189,9 @@ TEST(Bundle, FilesAreMappedAndReplacedWhole) {
 }
 
 // The chunked hash is the same whether written in pieces or read whole.
-TEST(Bundle, WeightsOfSeveralChunks) {
-  std::vector<uint8_t> weights(2 * weightsChunk + 12345);
+void checkChunks(unsigned minor) {
+  uint64_t chunk = weightsChunk(minor);
+  std::vector<uint8_t> weights(2 * chunk + 12345);
   for (size_t i = 0; i < weights.size(); i += 4096)
     weights[i] = uint8_t(i >> 12);
   BundleWriter writer;
@@ -199,6 +200,7 @@ TEST(Bundle, WeightsOfSeveralChunks) {
                      {4096, {weights.data() + 4096, weights.size() - 4096}}},
                     weights.size());
   Manifest manifest = makeManifest();
+  manifest.minor = minor;
   manifest.plans.resize(1);
   manifest.plans[0].steps.clear();
   manifest.plans[0].weights.clear();
@@ -217,6 +219,18 @@ TEST(Bundle, WeightsOfSeveralChunks) {
       << error;
   EXPECT_EQ(std::vector<uint8_t>(file.end() - long(weights.size()), file.end()),
             weights);
-  file[file.size() - weightsChunk] ^= 4;
+  std::vector<Digest> digests;
+  for (uint64_t at = 0; at < weights.size(); at += chunk)
+    digests.push_back(Sha256::hash(weights.data() + at,
+                                   std::min(chunk, weights.size() - at)));
+  EXPECT_EQ(bundle.sections()[1].digest,
+            Sha256::hash(digests.data(), digests.size() * sizeof(Digest)));
+  file[file.size() - chunk] ^= 4;
   EXPECT_FALSE(Bundle::open(spanOf(file), HashWeights::Auto, bundle, error));
+}
+
+TEST(Bundle, WeightsOfSeveralChunks) { checkChunks(formatMinor); }
+TEST(Bundle, WeightsOfThePreviousMinorVersion) {
+  EXPECT_NE(weightsChunk(formatMinor), weightsChunk(formatMinor - 1));
+  checkChunks(formatMinor - 1);
 }

@@ -60,8 +60,8 @@ protected:
     options.driver = FUSEC_FAKE_DRIVER;
     return options;
   }
-  static Model load(const Edit &edit = nullptr) {
-    std::vector<uint8_t> file = makeBundle(edit);
+  static Model load(const Edit &edit = nullptr, uint64_t weightsSize = 264) {
+    std::vector<uint8_t> file = makeBundle(edit, weightsSize);
     return Model::loadMemory(file.data(), file.size(), options());
   }
 

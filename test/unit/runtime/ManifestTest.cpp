@@ -92,7 +92,7 @@ TEST(Manifest, TextErrors) {
                 .find("grid[0]: expected an operator"),
             std::string::npos);
   EXPECT_NE(
-      textRefusal("\"minor\":2", "\"minor\":3").find("expected version 0.2"),
+      textRefusal("\"minor\":3", "\"minor\":4").find("expected version 0.3"),
       std::string::npos);
   std::string deep = std::string(100000, '[');
   EXPECT_NE(textRefusal("[\"batch\",\"n\"]", deep).find("nested"),
@@ -169,8 +169,6 @@ TEST(Manifest, Adapters) {
       refuse([](Manifest &m) { hopper(m).weights[0].replaceable = false; }),
       "plans[1].weights[0].replaceable: expected true, as of every "
       "adapter");
-  EXPECT_EQ(refuse([](Manifest &m) { m.minor = 1; }),
-            "plans[0].weights[0].adapter: expected format 0.2 or later");
   Manifest good = makeManifest();
   addAdapter(good);
   Manifest parsed;
@@ -180,6 +178,23 @@ TEST(Manifest, Adapters) {
   EXPECT_EQ(parsed.plans[1].weights[1].part, AdapterPart::B);
   EXPECT_EQ(parsed.plans[1].weights[1].rank(), 2);
   EXPECT_EQ(parsed.plans[1].weights[1].width(), 1);
+}
+
+TEST(Manifest, Replaceable) {
+  auto refuse = [](Edit edit) {
+    return refusal([&](Manifest &m) {
+      hopper(m).weights[0].replaceable = true;
+      edit(m);
+    });
+  };
+  EXPECT_EQ(refuse([](Manifest &m) { hopper(m).weights[0].sizes = {5}; }),
+            "plans[1].weights[0].size: expected the bytes of all elements, "
+            "found 16");
+  EXPECT_EQ(refuse([](Manifest &m) {
+              hopper(m).weights[1].replaceable = true;
+              hopper(m).weights[1].name = "w";
+            }),
+            "plans[1].weights[1]: name 'w' occurs twice");
 }
 
 TEST(Manifest, PreviousMinorVersion) {

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which tiles of a matmul root's epilogue move through tensor maps.
+
+#ifndef FUSEC_COMPILER_CODEGEN_EPILOGUEMAPS_H
+#define FUSEC_COMPILER_CODEGEN_EPILOGUEMAPS_H
+
+#include "compiler/codegen/MappedMatrix.h"
+
+namespace fusec {
+
+/// A tile, and the box that is copied at once.
+struct MappedTile {
+  MappedMatrix matrix;
+  WgmmaResultBox box;
+};
+/// What is missing is read and written by pointer.
+struct EpilogueMaps {
+  std::map<const TileOperand *, MappedTile> operands;
+  std::map<const TileStore *, MappedTile> results;
+};
+
+/// Of wgmma's tiles all results or none, and then operands as far as they can;
+/// of resident weights' each result that can. `alignment`: of the rows of a
+/// tile in a buffer, in bytes.
+EpilogueMaps chooseEpilogueMaps(
+    StepOp step, const MatmulIteration &iteration, GemmScheduleAttr schedule,
+    llvm::function_ref<unsigned(BufferOp, const TileAccess &)> alignment);
+
+} // namespace fusec
+
+#endif // FUSEC_COMPILER_CODEGEN_EPILOGUEMAPS_H

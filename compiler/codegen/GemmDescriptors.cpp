@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/codegen/GemmDescriptors.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace fusec;
+
+Descriptor GemmDescriptors::batchMap(Expr offset) {
+  ArrayRef<Expr> sizes = iteration.batchSizes;
+  if (offset.isConstant(0))
+    return {"fusec::Unbatched", "{}"};
+  // One stride where the batch dims lie one after another.
+  SmallVector<Expr> space = {getElementCount(sizes, context)};
+  Expr linear = ExprRanges(space).simplify(
+      offset.replaceDims(delinearize(Expr::dim(context, 0), sizes)));
+  if (auto stride = getDimCoefficient(linear, 0);
+      stride && *stride * Expr::dim(context, 0) == linear)
+    return {"fusec::Stride", "{" + print(*stride) + "}"};
+  std::string name = writer.uniqueName("BatchOffset");
+  SmallVector<std::string> members;
+  linear.walkLeaves([&](Expr leaf) {
+    if (leaf.getKind() == ExprKind::Symbol) {
+      std::string member = writer.symbolParam(leaf);
+      if (!llvm::is_contained(members, member))
+        members.push_back(member);
+    }
+  });
+  raw_ostream &os = writer.declarations();
+  os << "struct " << name << " {\n";
+  for (const std::string &member : members)
+    os << "  fusec::i64 " << member << ";\n";
+  os << "  FUSEC_DEVICE fusec::i64 offset(fusec::i64 index) const {\n    "
+        "return "
+     << writer.print(linear, {std::string("index")}) << ";\n  }\n};\n\n";
+  return {name, "{" + llvm::join(members, ", ") + "}"};
+}
+
+FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
+                                              Expr outerSize, Expr k,
+                                              int64_t mapTile) {
+  const MatrixAccess &access = accesses[0];
+  std::string element = storageType(getElementType(access.value));
+  Descriptor batch = batchMap(access.batch);
+  std::string major, strides;
+  SmallVector<Expr> offsets = {access.batch};
+  if (access.kStride.isConstant(1) || access.kStride.isConstant(0)) {
+    major = "K";
+    strides = print(access.outerStride);
+    offsets.push_back(access.outerStride);
+  } else if (access.outerStride.isConstant(1) ||
+             access.outerStride.isConstant(0)) {
+    major = "Outer";
+    strides = print(access.kStride);
+    offsets.push_back(access.kStride);
+  } else {
+    major = "Strided";
+    strides = print(access.outerStride);
+  }
+  unsigned bytes = getElementBytes(getElementType(access.value)), aligned = 16;
+  for (const MatrixAccess &a : accesses)
+    aligned =
+        std::min(aligned, alignment(step.getInputBuffer(a.value), offsets));
+  if (major == "Strided")
+    aligned = bytes;
+  std::string type = "fusec::Matrix<" + element + ", fusec::Major::" + major +
+                     ", " + std::to_string(aligned) + ", " + batch.type + ">";
+  if (mapTile)
+    type = "fusec::Mapped<" + type + ">";
+  std::string value;
+  for (const MatrixAccess &a : accesses) {
+    BufferOp buffer = step.getInputBuffer(a.value);
+    std::string item = "{" + writer.pointer(buffer, true) + ", " + strides +
+                       ", " + batch.value;
+    item +=
+        (major == "Strided" ? ", " + print(a.kStride) : std::string()) + "}";
+    if (mapTile) {
+      auto mapped = analyzeMapped(a, iteration.batchSizes);
+      if (failed(mapped))
+        return step.emitOpError("has a matrix that no tensor map describes");
+      Expr count = getElementCount(iteration.batchSizes, context);
+      item =
+          "{" + item + ", &" +
+          writer.tensorMap(buffer, getMapShape(*mapped, getElementType(a.value),
+                                               outerSize, k, count, mapTile)) +
+          "}";
+    }
+    value += (value.empty() ? "" : ", ") + item;
+  }
+  return Descriptor{type, value};
+}
+
+Descriptor GemmDescriptors::pointerOperand(const TileOperand &operand) {
+  BufferOp buffer = step.getInputBuffer(operand.value);
+  std::string element = storageType(getElementType(operand.value));
+  std::string pointer = writer.pointer(buffer, true);
+  Descriptor batch = batchMap(operand.access.batch);
+  Expr row = operand.access.rowStride, column = operand.access.columnStride;
+  std::string columns =
+      column.isConstant(1) ? "fusec::Contiguous" : "fusec::Stride";
+  std::string columnValue =
+      column.isConstant(1) ? "{}" : "{" + print(column) + "}";
+  if (row.isConstant(0) && column.isConstant(0))
+    return {"fusec::ScalarOperand<" + element + ", " + batch.type + ">",
+            "{" + pointer + ", " + batch.value + "}"};
+  unsigned aligned = column.isConstant(1)
+                         ? alignment(buffer, {operand.access.batch, row})
+                         : getElementBytes(getElementType(operand.value));
+  if (row.isConstant(0))
+    return {"fusec::RowOperand<" + element + ", " + columns + ", " +
+                std::to_string(aligned) + ", " + batch.type + ">",
+            "{" + pointer + ", " + columnValue + ", " + batch.value + "}"};
+  if (column.isConstant(0))
+    return {"fusec::ColumnOperand<" + element + ", fusec::Stride, " +
+                batch.type + ">",
+            "{" + pointer + ", {" + print(row) + "}, " + batch.value + "}"};
+  return {"fusec::FullOperand<" + element + ", fusec::Stride, " + columns +
+              ", " + std::to_string(aligned) + ", " + batch.type + ">",
+          "{" + pointer + ", {" + print(row) + "}, " + columnValue + ", " +
+              batch.value + "}"};
+}
+
+Descriptor GemmDescriptors::operand(const TileOperand &operand,
+                                    const EpilogueMaps &maps) {
+  Descriptor byPointer = pointerOperand(operand);
+  auto it = maps.operands.find(&operand);
+  return it == maps.operands.end()
+             ? byPointer
+             : mapped(byPointer, step.getInputBuffer(operand.value),
+                      it->second);
+}
+
+Descriptor GemmDescriptors::result(const TileStore &store,
+                                   const EpilogueMaps &maps) {
+  BufferOp buffer = step.getOutputBuffer(store.output);
+  Type type = buffer.getElementType();
+  Descriptor batch = batchMap(store.access.batch);
+  Expr row = store.access.rowStride, column = store.access.columnStride;
+  // A single column lies contiguously whatever its stride.
+  bool contiguous = column.isConstant(1) || column.isConstant(0);
+  unsigned aligned = contiguous ? alignment(buffer, {store.access.batch, row})
+                                : getElementBytes(type);
+  Descriptor byPointer = {
+      "fusec::FullResult<" + storageType(type) + ", fusec::Stride, " +
+          (contiguous ? "fusec::Contiguous" : "fusec::Stride") + ", " +
+          std::to_string(aligned) + ", " + batch.type + ">",
+      "{" + writer.pointer(buffer, false) + ", {" + print(row) + "}, " +
+          (contiguous ? std::string("{}") : "{" + print(column) + "}") + ", " +
+          batch.value + "}"};
+  auto it = maps.results.find(&store);
+  return it == maps.results.end() ? byPointer
+                                  : mapped(byPointer, buffer, it->second);
+}
+
+Descriptor GemmDescriptors::mapped(const Descriptor &descriptor,
+                                   BufferOp buffer, const MappedTile &tile) {
+  Expr batch = getElementCount(iteration.batchSizes, context);
+  TensorMapShape shape =
+      getTileMapShape(tile.matrix, buffer.getElementType(), iteration.m,
+                      iteration.n, batch, tile.box);
+  return {"fusec::Mapped<" + descriptor.type + ">",
+          "{" + descriptor.value + ", &" + writer.tensorMap(buffer, shape) +
+              "}"};
+}
