@@ -176,7 +176,8 @@ static const KernelCase cases[] = {
 static const Point points[] = {
     {1, 1, 1},       {7, 13, 127},  {13, 127, 7},   {127, 1000, 13},
     {1000, 7, 1000}, {1000, 13, 1}, {1, 1000, 127}, {127, 127, 127},
-    {1000, 1000, 7}, {0, 7, 13},    {7, 13, 0}};
+    {1000, 1000, 7}, {0, 7, 13},    {7, 13, 0},     {100, 1023, 13},
+    {13, 4097, 100}, {4097, 7, 100}};
 /// Those that are compiled into the kernel, too.
 constexpr size_t numStatic = 4;
 
@@ -367,8 +368,12 @@ static void testCase(Harness &harness, const KernelCase &test,
   if (auto compiled = compile(name + ".named", nullptr);
       compiled && compiled->run)
     for (const Point &point : points)
-      harness.check(name + ".named." + toText(point),
-                    [&] { return runPoint(*compiled, test, point); });
+      for (unsigned shift : {0, 1}) {
+        compiled->run->setShift(shift);
+        harness.check(name + ".named." + toText(point) +
+                          (shift ? ".unaligned" : ""),
+                      [&] { return runPoint(*compiled, test, point); });
+      }
   for (const Point &point : llvm::ArrayRef(points).take_front(numStatic)) {
     std::string label = name + "." + toText(point);
     if (auto compiled = compile(label, &point); compiled && compiled->run)

@@ -42,10 +42,10 @@ std::optional<DeviceInfo> findDevice(int ordinal, std::string &reason) {
 //===----------------------------------------------------------------------===//
 
 FencedMemory::FencedMemory(const rt::Device &device, uint64_t bytes,
-                           const char *purpose)
-    : device(device), bytes(bytes) {
+                           const char *purpose, uint64_t shift)
+    : device(device), bytes(bytes), shift(shift) {
   rt::ContextScope scope(device);
-  memory = rt::DeviceMemory(device, bytes + 2 * fence, purpose);
+  memory = rt::DeviceMemory(device, bytes + 2 * fence + shift, purpose);
 }
 
 void FencedMemory::poison() {
@@ -62,8 +62,7 @@ void FencedMemory::upload(const void *from) {
     return;
   rt::ContextScope scope(device);
   const rt::cuda::Driver &driver = device.driver();
-  driver.check(driver.copyToDevice(memory.pointer() + fence, from, bytes),
-               "cuMemcpyHtoD");
+  driver.check(driver.copyToDevice(begin(), from, bytes), "cuMemcpyHtoD");
 }
 
 void FencedMemory::download(void *to) const {
@@ -71,18 +70,16 @@ void FencedMemory::download(void *to) const {
     return;
   rt::ContextScope scope(device);
   const rt::cuda::Driver &driver = device.driver();
-  driver.check(driver.copyToHost(to, memory.pointer() + fence, bytes),
-               "cuMemcpyDtoH");
+  driver.check(driver.copyToHost(to, begin(), bytes), "cuMemcpyDtoH");
 }
 
 bool FencedMemory::isIntact() const {
   rt::ContextScope scope(device);
   const rt::cuda::Driver &driver = device.driver();
   unsigned char fences[2 * fence];
-  driver.check(driver.copyToHost(fences, memory.pointer(), fence),
+  driver.check(driver.copyToHost(fences, begin() - fence, fence),
                "cuMemcpyDtoH");
-  driver.check(driver.copyToHost(fences + fence,
-                                 memory.pointer() + fence + bytes, fence),
+  driver.check(driver.copyToHost(fences + fence, begin() + bytes, fence),
                "cuMemcpyDtoH");
   return std::all_of(std::begin(fences), std::end(fences),
                      [](unsigned char byte) { return byte == poisonByte; });
@@ -114,8 +111,12 @@ static Tensor view(const FencedMemory &memory, format::DType dtype,
 std::vector<data::Tensor>
 DeviceRun::run(const std::vector<data::Tensor> &inputs, const Dims &dims) {
   std::vector<FencedMemory> memory;
+  auto add = [&](const data::Tensor &tensor, const char *purpose) {
+    memory.emplace_back(device, tensor.bytes.size(), purpose,
+                        shift * format::dtypeSize(tensor.dtype));
+  };
   for (uint32_t i = 0; i != inputs.size(); ++i) {
-    memory.emplace_back(device, inputs[i].bytes.size(), "an input");
+    add(inputs[i], "an input");
     memory.back().upload(inputs[i].bytes.data());
     session.bindInput(i, view(memory.back(), inputs[i].dtype, inputs[i].sizes,
                               device.ordinal()));
@@ -127,7 +128,7 @@ DeviceRun::run(const std::vector<data::Tensor> &inputs, const Dims &dims) {
     outputs.push_back(
         allocateTensor(static_cast<format::DType>(infos[i].dtype),
                        session.outputSizes(i, infos[i].sizes.size())));
-    memory.emplace_back(device, outputs[i].bytes.size(), "an output");
+    add(outputs[i], "an output");
     memory.back().poison();
     session.bindOutput(i, view(memory.back(), outputs[i].dtype,
                                outputs[i].sizes, device.ordinal()));

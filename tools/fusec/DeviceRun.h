@@ -23,13 +23,13 @@ struct DeviceInfo {
 /// Nothing where there is no driver or no such device, with `reason` set.
 std::optional<DeviceInfo> findDevice(int ordinal, std::string &reason);
 
-/// Device memory with fences on both sides.
+/// Device memory with fences on both sides. It begins `shift` bytes behind an
+/// address that every access likes.
 class FencedMemory {
 public:
-  FencedMemory(const rt::Device &device, uint64_t bytes, const char *purpose);
-  void *data() const {
-    return reinterpret_cast<void *>(memory.pointer() + fence);
-  }
+  FencedMemory(const rt::Device &device, uint64_t bytes, const char *purpose,
+               uint64_t shift = 0);
+  void *data() const { return reinterpret_cast<void *>(begin()); }
   uint64_t size() const { return bytes; }
   void poison();
   void upload(const void *from);
@@ -41,8 +41,10 @@ private:
   static constexpr uint64_t fence = 256;
   static constexpr unsigned char poisonByte = 0xFF;
 
+  uint64_t begin() const { return memory.pointer() + shift + fence; }
+
   const rt::Device &device;
-  uint64_t bytes;
+  uint64_t bytes, shift;
   rt::DeviceMemory memory;
 };
 
@@ -58,6 +60,9 @@ public:
   std::vector<data::Tensor> run(const std::vector<data::Tensor> &inputs,
                                 const Dims &dims = {});
   const Model &getModel() const { return model; }
+  /// In the runs that follow tensors begin so many elements behind an aligned
+  /// address.
+  void setShift(unsigned elements) { shift = elements; }
   /// For the runs that follow. Throws Error.
   void setAdapter(const Adapter &adapter) { session.setAdapter(adapter); }
   /// Of the last run.
@@ -68,6 +73,7 @@ private:
   Model model;
   const rt::Device &device;
   Session session;
+  unsigned shift = 0;
 };
 
 } // namespace fusec
