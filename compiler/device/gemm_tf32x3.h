@@ -19,8 +19,8 @@ namespace fusec {
 /// `high` is x rounded to 11 bits, ties away; `low` the exact rest, of at most
 /// 12 bits, of which the tensor core reads 11. What is lost of a product, with
 /// low * low, is at most 2^-21 of it. Truncated instead of rounded, `high`
-/// would save no instruction and lose four times as much, always in one
-/// direction.
+/// would save one of three instructions and lose four times as much of
+/// low * low, always in one direction.
 struct Tf32Pair {
   u32 high, low;
 };
