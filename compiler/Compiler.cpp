@@ -27,6 +27,7 @@ Compilation::import(llvm::function_ref<FailureOr<OwningOpRef<ModuleOp>>(
                                           "remarks cannot be collected");
   onnx::ImportOptions importOptions;
   importOptions.constants = options.constants;
+  importOptions.replaceable = options.replaceable;
   importOptions.dims = options.dims;
   importOptions.gatherPolicy = options.gatherPolicy;
   DiagnosticCollector diagnostics(context);
@@ -283,6 +284,8 @@ llvm::Error Compilation::build(
     manifest.options["tuning"] = options.tuning->digest;
   for (const auto &[name, size] : options.dims)
     manifest.options["dim." + name] = std::to_string(size);
+  if (!options.replaceable.empty())
+    manifest.options["replaceable"] = llvm::join(options.replaceable, ",");
   for (const AdapterRequest &adapter : options.adapters)
     manifest.options["adapter." + adapter.name] = adapter.a + "," + adapter.b;
   std::string error;

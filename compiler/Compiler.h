@@ -32,6 +32,8 @@ struct CompileOptions {
   /// Low-rank updates that sessions can replace, up to a rank (0: their own).
   std::vector<AdapterRequest> adapters;
   int64_t maxRank = 0;
+  /// Patterns of names of weights that sessions can replace.
+  std::vector<std::string> replaceable;
   /// Whether a schedule whose kernel spills registers is an error; else the
   /// next one is taken.
   bool refuseSpills = false;

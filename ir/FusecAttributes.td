@@ -53,12 +53,12 @@ class Fusec_EnumAttr<EnumAttrInfo info, string attrMnemonic>
     : EnumAttr<Fusec_Dialect, info, attrMnemonic>;
 
 def Fusec_AdapterPart : Fusec_Enum<"AdapterPart",
-    "a factor of a low-rank update x A B as it is stored: [k, r], [r, n], or their transposes",
-    ["A", "B", "ATransposed", "BTransposed"]>;
+    "a factor of a low-rank update x A B as it is stored: [k, r], [r, n], or their transposes; or a whole weight",
+    ["A", "B", "ATransposed", "BTransposed", "Whole"]>;
 
 def Fusec_ReplaceableAttr : Fusec_Attr<"Replaceable", "replaceable"> {
-  let summary = "which factor of which update a replaceable constant is";
-  let parameters = (ins StringRefParameter<"the adapter's name">:$name,
+  let summary = "which factor of which update, or which weight, a replaceable constant is";
+  let parameters = (ins StringRefParameter<"the adapter's or the weight's name">:$name,
       EnumParameter<Fusec_AdapterPart>:$part);
   let assemblyFormat = "`<` $name `,` $part `>`";
 }

@@ -39,8 +39,8 @@ static LogicalResult expectResult(Operation *op, FailureOr<Sizes> expected,
 
 LogicalResult ReplaceableOp::verify() {
   if (getSlot().getName().empty())
-    return emitOpError("expected an adapter's name, got ''");
-  if (getRank(getResult()) != 2)
+    return emitOpError("expected a name, got ''");
+  if (getSlot().getPart() != AdapterPart::Whole && getRank(getResult()) != 2)
     return emitOpError("expected a matrix, got rank ") << getRank(getResult());
   return success();
 }

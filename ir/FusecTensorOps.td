@@ -73,12 +73,14 @@ def Fusec_ConstantOp : Fusec_TensorOp<"constant", [ConstantLike, AllTypesMatch<[
 def Fusec_ReplaceableOp : Fusec_TensorOp<"replaceable", [AllTypesMatch<["value", "result"]>]> {
   let summary = "a constant that a session may replace";
   let description = [{
-    A factor of a low-rank update. Nothing may depend on its elements when
-    compiling: it is no constant to folds and patterns, and two of equal values
-    stay two. `value` is what a session begins with.
+    A factor of a low-rank update, or a weight as it is in the model. Nothing
+    may depend on its elements when compiling: it is no constant to folds and
+    patterns, and two of equal values stay two. `value` is what a session begins
+    with.
 
     ```mlir
     %a = fusec.replaceable <"up", a> dense<0.0> : tensor<4096x16xf16>
+    %w = fusec.replaceable <"fc.weight", whole> dense<0.0> : tensor<8x4xf32>
     ```
   }];
   let arguments = (ins Fusec_ReplaceableAttr:$slot, ElementsAttr:$value);

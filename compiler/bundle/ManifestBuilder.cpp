@@ -81,8 +81,13 @@ LogicalResult ManifestBuilder::addInterface(ModelOp model) {
 
 static void markReplaceable(format::Weight &weight, ReplaceableAttr slot) {
   AdapterPart part = slot.getPart();
-  bool isA = part == AdapterPart::A || part == AdapterPart::ATransposed;
   weight.replaceable = true;
+  if (part == AdapterPart::Whole) {
+    // The buffer's name may have been taken by an input.
+    weight.name = slot.getName().str();
+    return;
+  }
+  bool isA = part == AdapterPart::A || part == AdapterPart::ATransposed;
   weight.adapter = slot.getName().str();
   weight.part = isA ? format::AdapterPart::A : format::AdapterPart::B;
   weight.isTransposed =

@@ -64,8 +64,10 @@ struct NarrowProducts : fusec::impl::NarrowProductsBase<NarrowProducts> {
       clone->getResult(0).setType(cast<RankedTensorType>(result));
       return narrowed[value] = clone->getResult(0);
     }
-    // No fold rounds what sessions replace, and their copies should be narrow.
-    if (auto factor = value.getDefiningOp<ReplaceableOp>()) {
+    // No fold rounds what sessions replace, and their copies should be narrow:
+    // adapters are given in any type, whole weights in that of the model.
+    if (auto factor = value.getDefiningOp<ReplaceableOp>();
+        factor && factor.getSlot().getPart() != AdapterPart::Whole) {
       std::string error;
       auto tensor = reference::Tensor::fromConstant(factor.getValue(), error);
       if (succeeded(tensor))

@@ -80,8 +80,14 @@ Value GraphImporter::materialize(Entry &entry, StringRef name) {
   if (!entry.value && entry.constant) {
     OpBuilder builder = OpBuilder::atBlockEnd(body);
     Location loc = NameLoc::get(StringAttr::get(&context, name));
-    entry.value = ConstantOp::create(builder, loc, entry.constant.getType(),
-                                     entry.constant);
+    if (entry.isReplaceable)
+      entry.value = ReplaceableOp::create(
+          builder, loc, entry.constant.getType(),
+          ReplaceableAttr::get(&context, name, AdapterPart::Whole),
+          entry.constant);
+    else
+      entry.value = ConstantOp::create(builder, loc, entry.constant.getType(),
+                                       entry.constant);
   }
   return entry.value;
 }

@@ -12,6 +12,7 @@
 #include "frontends/onnx/Node.h"
 #include "frontends/onnx/Problems.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/GlobPattern.h"
 
 namespace fusec::onnx {
 
@@ -40,6 +41,7 @@ private:
   struct Entry {
     mlir::Value value;
     mlir::ElementsAttr constant;
+    bool isReplaceable = false;
   };
   /// The names of the graph, or of one call of a function.
   struct Scope {
@@ -64,6 +66,8 @@ private:
                         mlir::Type type, llvm::ArrayRef<Expr> sizes,
                         const ConstantInput &constant);
   void checkOptions();
+  /// The patterns of options, or problems.
+  std::vector<llvm::GlobPattern> readPatterns();
   void addOutputs(Scope &scope);
 
   void importNode(Scope &scope, const ::onnx::NodeProto &proto);

@@ -32,11 +32,38 @@ GraphImporter::GraphImporter(const ::onnx::ModelProto &model,
       }()),
       body(&op.getBody().emplaceBlock()), known(*body) {}
 
+std::vector<llvm::GlobPattern> GraphImporter::readPatterns() {
+  std::vector<llvm::GlobPattern> patterns;
+  for (const std::string &text : options.replaceable) {
+    auto pattern = llvm::GlobPattern::create(text);
+    if (!pattern) {
+      (void)problems.add(ProblemKind::Unsupported,
+                         "--replaceable " + text + ": " +
+                             llvm::toString(pattern.takeError()));
+      continue;
+    }
+    if (llvm::none_of(model.graph().initializer(),
+                      [&](const TensorProto &tensor) {
+                        return pattern->match(tensor.name());
+                      }))
+      (void)problems.add(ProblemKind::Unsupported,
+                         "--replaceable " + text +
+                             ": the model has no initializer of such a name");
+    patterns.push_back(std::move(*pattern));
+  }
+  return patterns;
+}
+
 void GraphImporter::addInitializers(Scope &scope) {
+  std::vector<llvm::GlobPattern> patterns = readPatterns();
   for (const TensorProto &tensor : model.graph().initializer()) {
     std::string error;
     Entry entry;
     entry.constant = constants.read(tensor, error);
+    entry.isReplaceable =
+        llvm::any_of(patterns, [&](const llvm::GlobPattern &pattern) {
+          return pattern.match(tensor.name());
+        });
     if (tensor.name().empty())
       error = "expected every initializer to have a name";
     if (!error.empty())

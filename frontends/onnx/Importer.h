@@ -60,6 +60,8 @@ struct ImportOptions {
   /// Named dimensions that get a fixed size.
   std::map<std::string, int64_t> dims;
   IndexPolicy gatherPolicy = IndexPolicy::Flag;
+  /// Patterns of the names of initializers whose values nothing may depend on.
+  std::vector<std::string> replaceable;
 };
 
 /// A verified module that holds one `fusec.model`. On failure `problems` has at

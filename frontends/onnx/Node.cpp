@@ -65,6 +65,8 @@ FailureOr<SmallVector<Expr>> Node::getShapeInput(unsigned i, StringRef what) {
           "computed at run time",
       isa<BlockArgument>(getInput(i))
           ? "give the input's value: --const " + proto.input(i) + "=FILE.npy"
+      : isa_and_present<ReplaceableOp>(getInput(i).getDefiningOp())
+          ? "leave its initializer out of --replaceable"
           : "sizes may only depend on constants, on sizes of inputs and on "
             "inputs given by --const");
 }

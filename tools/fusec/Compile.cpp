@@ -32,7 +32,7 @@ void CompileCommand::addTo(CLI::App &app) {
   options.addTo(app, /*compilesKernels=*/true);
   options.addArch(app);
   options.addTuning(app);
-  options.addAdapters(app);
+  options.addReplaceable(app);
   app.add_option("-o,--output", output,
                  "where to write; '-' is stdout. Default: MODEL.fusec for a "
                  "bundle, else stdout")

@@ -30,7 +30,7 @@ private:
 void ExplainCommand::addTo(CLI::App &app) {
   options.addTo(app, /*compilesKernels=*/false);
   options.addTuning(app);
-  options.addAdapters(app);
+  options.addReplaceable(app);
   app.add_option("--arch", target,
                  "the target: sm_80, sm_86, sm_89, sm_90a, sm_120 or ptx");
   app.add_flag("--all", all,

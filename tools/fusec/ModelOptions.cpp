@@ -26,7 +26,11 @@ void ModelOptions::addTuning(CLI::App &app) {
       ->type_name("FILE");
 }
 
-void ModelOptions::addAdapters(CLI::App &app) {
+void ModelOptions::addReplaceable(CLI::App &app) {
+  app.add_option("--replaceable", replaceable,
+                 "weights that sessions can replace, by the names of "
+                 "initializers; * and ? stand for any characters")
+      ->type_name("GLOB");
   app.add_option("--adapter", adapters,
                  "a low-rank update that sessions can replace, by its two "
                  "weights; 'fusec explain' lists them")
@@ -140,6 +144,7 @@ CompileOptions ModelOptions::getOptions() const {
     options.tuning = std::make_shared<TuningFile>(readTuning(tuning));
   options.adapters = getAdapters();
   options.maxRank = maxRank;
+  options.replaceable = replaceable;
   for (const std::string &text : constants) {
     auto [name, file] = splitPair("--const", text);
     data::Result<data::Tensor> tensor = data::readNpy(file);

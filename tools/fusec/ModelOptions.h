@@ -17,8 +17,8 @@ public:
   void addTo(CLI::App &app, bool compilesKernels);
   void addArch(CLI::App &app);
   void addTuning(CLI::App &app);
-  /// Those that mark low-rank updates as replaceable.
-  void addAdapters(CLI::App &app);
+  /// Those that mark weights and low-rank updates as replaceable.
+  void addReplaceable(CLI::App &app);
 
   /// Reads the files of --const; throws Failure.
   CompileOptions getOptions() const;
@@ -34,7 +34,7 @@ public:
 private:
   std::vector<AdapterRequest> getAdapters() const;
 
-  std::vector<std::string> constants, dims, errors, adapters;
+  std::vector<std::string> constants, dims, errors, adapters, replaceable;
   int64_t maxRank = 0;
   std::string numerics = "default", precision = "ieee", gather = "flag", nvrtc;
   bool noFusion = false, noCache = false;

@@ -47,7 +47,7 @@ private:
 
 void VerifyCommand::addTo(CLI::App &app) {
   options.addTo(app, /*compilesKernels=*/true);
-  options.addAdapters(app);
+  options.addReplaceable(app);
   tensors.addInputs(app);
   app.add_option("--data", dataFile, "inputs and expected outputs, by name")
       ->type_name("FILE.npz");

@@ -2,7 +2,7 @@
 // RUN: fusec-opt %s -split-input-file -verify-diagnostics
 
 fusec.model @main inputs [] outputs ["y"] {
-  // expected-error @+1 {{expected an adapter's name, got ''}}
+  // expected-error @+1 {{expected a name, got ''}}
   %a = fusec.replaceable <"", a> dense<1.0> : tensor<8x8xf32>
   fusec.output %a : tensor<8x8xf32>
 }

@@ -20,3 +20,14 @@ fusec.model @main inputs ["x"] outputs ["y"] {
   %v = fusec.matmul %u, %b : tensor<4x8xf32>, tensor<8x8xf32> to tensor<4x8xf32>
   fusec.output %v : tensor<4x8xf32>
 }
+
+// Whole weights have any type and rank, and stay apart as well.
+// CHECK-LABEL: @whole
+fusec.model @whole inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<4x8xf32>):
+  // CHECK: %[[B:.+]] = fusec.replaceable <"bias", whole> dense<0.000000e+00> : tensor<4x8xf32>
+  %b = fusec.replaceable <"bias", whole> dense<0.0> : tensor<4x8xf32>
+  // CHECK: fusec.add %{{.+}}, %[[B]]
+  %y = fusec.add %x, %b : tensor<4x8xf32>
+  fusec.output %y : tensor<4x8xf32>
+}

@@ -170,6 +170,33 @@ TEST(Shapes, ConstOptionMustFitTheInput) {
   expectProblem(model, ProblemKind::Unsupported, "--const other");
 }
 
+TEST(Shapes, NothingDependsOnReplaceableValues) {
+  TestModel model;
+  model.input("x", "float[2,6]").output("y").ints("shape.a", {3, 4});
+  model.node("Reshape", {"x", "shape.a"}, {"y"});
+  ASSERT_TRUE(model.import());
+  model.options.replaceable = {"shape.?"};
+  expectProblem(model, ProblemKind::Unsupported, "to be known when compiling");
+  model.options.replaceable = {"other*"};
+  expectProblem(model, ProblemKind::Unsupported,
+                "--replaceable other*: the model has no initializer");
+  model.options.replaceable = {"[a"};
+  expectProblem(model, ProblemKind::Unsupported, "--replaceable [a: ");
+}
+
+TEST(Shapes, ReplaceableWeightsKeepTheirNames) {
+  TestModel model;
+  model.input("x", "int64[2]").output("y", "int64");
+  model.ints("w.1", {3, 4}).ints("w.2", {3, 4});
+  model.node("Add", {"x", "w.1"}, {"t"});
+  model.node("Add", {"t", "w.2"}, {"y"});
+  model.options.replaceable = {"w.*"};
+  Imported imported = model.import();
+  ASSERT_TRUE(imported) << imported.messages();
+  EXPECT_TRUE(contains(imported.print(), "fusec.replaceable <\"w.1\", whole>"));
+  EXPECT_TRUE(contains(imported.print(), "fusec.replaceable <\"w.2\", whole>"));
+}
+
 TEST(Shapes, SlicesOfNamedSizesAreClamped) {
   TestModel model;
   model.input("x", "float[n,4]").output("y");
