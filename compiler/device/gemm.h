@@ -85,14 +85,13 @@ void hostSegment(const SegmentType &s, KRange range, i64 batch, int row,
 
 /// The tile of this block, element by element.
 template <class Config, class Epilogue, class... Segments>
-void hostGemm(const Shape &shape, int splits, const Epilogue &epilogue,
+void hostGemm(const Shape &shape, const Epilogue &epilogue,
               const Segments &...segments) {
   constexpr int J = Epilogue::accumulators;
   constexpr int V = epilogueVector<Epilogue>;
   typedef typename Epilogue::Accumulator Acc;
   TilePlace tile = tileOf(launch::block(), tilesOf(shape.m, Config::tileM),
                           tilesOf(shape.n, Config::tileN));
-  Split split{tile.batch % splits, splits};
   int rowEnd = min((tile.m + 1) * Config::tileM, shape.m);
   int columnEnd = min((tile.n + 1) * Config::tileN, shape.n);
   for (int row = tile.m * Config::tileM; row < rowEnd; ++row)
@@ -100,9 +99,8 @@ void hostGemm(const Shape &shape, int splits, const Epilogue &epilogue,
       Acc runs[J][V] = {};
       for (int v = 0; v < V && column + v < columnEnd; ++v) {
         Acc acc[J] = {};
-        (detail::hostSegment(segments,
-                             rangeOf(segments.k, Config::tileK, split),
-                             tile.batch / splits, row, column + v, acc),
+        (detail::hostSegment(segments, wholeRange(segments.k), tile.batch, row,
+                             column + v, acc),
          ...);
         for (int j = 0; j < J; ++j)
           runs[j][v] = acc[j];
@@ -120,7 +118,7 @@ void hostTiles(int first, int step, const Shape &shape,
   int &block = launch::coordinates.block[0];
   int own = block;
   for (block = first; block < tiles; block += step)
-    hostGemm<Config>(shape, 1, epilogue, segments...);
+    hostGemm<Config>(shape, epilogue, segments...);
   block = own;
 }
 #endif // FUSEC_HOST

@@ -53,11 +53,8 @@ constexpr FUSEC_DEVICE KRange rangeOf(int k, int tileK, Split split) {
   // The last tile may end past k, and past the range of int.
   return KRange{first * tileK, last == tiles ? (k > 0 ? k : 0) : last * tileK};
 }
-
-/// Elements (of the accumulator's type) of the partial sums of a split root.
-constexpr FUSEC_DEVICE long long partialElements(int m, int n, int batch,
-                                                 int accumulators, int splits) {
-  return (long long)m * n * batch * accumulators * splits;
+constexpr FUSEC_DEVICE KRange wholeRange(int k) {
+  return KRange{0, k > 0 ? k : 0};
 }
 
 /// Register-blocked FMA tiles for every type. A block is

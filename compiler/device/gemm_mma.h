@@ -8,7 +8,6 @@
 #define FUSEC_DEVICE_GEMM_MMA_H
 
 #include "gemm_layout.h"
-#include "gemm_split.h"
 
 #ifndef FUSEC_HOST
 #include "gemm_mma_operand.h"
@@ -18,13 +17,11 @@
 namespace fusec {
 
 #ifdef FUSEC_HOST
-namespace detail {
 template <class Config, class Epilogue, class... Segments>
-void gemmMmaTile(const Shape &shape, int splits, const Epilogue &epilogue,
-                 const Segments &...segments) {
-  hostGemm<Config>(shape, splits, epilogue, segments...);
+void gemmMma(const Shape &shape, const Epilogue &epilogue,
+             const Segments &...segments) {
+  hostGemm<Config>(shape, epilogue, segments...);
 }
-} // namespace detail
 #else
 
 namespace detail {
@@ -217,45 +214,26 @@ FUSEC_DEVICE void mmaEpilogue(const Epilogue &epilogue, const Shape &shape,
   }
 }
 
-template <class Config, class Epilogue, class... Segments>
-FUSEC_DEVICE void gemmMmaTile(const Shape &shape, int splits,
-                              const Epilogue &epilogue,
-                              const Segments &...segments) {
-  constexpr int J = Epilogue::accumulators;
-  static_assert(isSame<typename Epilogue::Accumulator, float>,
-                "tensor cores accumulate in float");
-  TilePlace tile = tileOf(launch::block(), tilesOf(shape.m, Config::tileM),
-                          tilesOf(shape.n, Config::tileN));
-  TilePlace operands{tile.batch / splits, tile.m, tile.n};
-  Split split{tile.batch % splits, splits};
-  MmaAccumulators<Config, J> acc = {};
-  (mmaSegment<Config, J>(segments, shape, operands,
-                         rangeOf(segments.k, Config::tileK, split), acc),
-   ...);
-  if constexpr (Config::splitsFactors)
-    replaceOutOfRange<Config>(shape, operands, split, acc, segments...);
-  mmaEpilogue<Config, Epilogue, J>(epilogue, shape, tile, acc);
-}
-
 } // namespace detail
-#endif // FUSEC_HOST
 
 /// One block's tile of the root.
 template <class Config, class Epilogue, class... Segments>
 FUSEC_DEVICE void gemmMma(const Shape &shape, const Epilogue &epilogue,
                           const Segments &...segments) {
-  detail::gemmMmaTile<Config>(shape, 1, epilogue, segments...);
+  constexpr int J = Epilogue::accumulators;
+  static_assert(isSame<typename Epilogue::Accumulator, float>,
+                "tensor cores accumulate in float");
+  TilePlace tile = tileOf(launch::block(), tilesOf(shape.m, Config::tileM),
+                          tilesOf(shape.n, Config::tileN));
+  detail::MmaAccumulators<Config, J> acc = {};
+  (detail::mmaSegment<Config, J>(segments, shape, tile, wholeRange(segments.k),
+                                 acc),
+   ...);
+  if constexpr (Config::splitsFactors)
+    detail::replaceOutOfRange<Config>(shape, tile, acc, segments...);
+  detail::mmaEpilogue<Config, Epilogue, J>(epilogue, shape, tile, acc);
 }
-
-/// One block's tile of one split of K; gemmCombine adds the partial sums.
-template <class Config, class First, class... Rest>
-FUSEC_DEVICE void gemmMmaSplit(const Shape &shape, int splits, float *partials,
-                               const First &first, const Rest &...rest) {
-  detail::gemmMmaTile<Config>(
-      shape, splits,
-      detail::partialEpilogue<float, First::accumulators>(shape, partials),
-      first, rest...);
-}
+#endif // FUSEC_HOST
 
 } // namespace fusec
 

@@ -7,18 +7,16 @@
 #ifndef FUSEC_DEVICE_GEMM_SIMT_H
 #define FUSEC_DEVICE_GEMM_SIMT_H
 
-#include "gemm_split.h"
+#include "gemm.h"
 
 namespace fusec {
 
 #ifdef FUSEC_HOST
-namespace detail {
 template <class Config, class Epilogue, class... Segments>
-void gemmSimtTile(const Shape &shape, int splits, const Epilogue &epilogue,
-                  const Segments &...segments) {
-  hostGemm<Config>(shape, splits, epilogue, segments...);
+void gemmSimt(const Shape &shape, const Epilogue &epilogue,
+              const Segments &...segments) {
+  hostGemm<Config>(shape, epilogue, segments...);
 }
-} // namespace detail
 #else
 
 namespace detail {
@@ -195,24 +193,24 @@ FUSEC_DEVICE void simtSegment(const SegmentType &segment, const Shape &shape,
   }
 }
 
+} // namespace detail
+
+/// One block's tile of the root.
 template <class Config, class Epilogue, class... Segments>
-FUSEC_DEVICE void gemmSimtTile(const Shape &shape, int splits,
-                               const Epilogue &epilogue,
-                               const Segments &...segments) {
+FUSEC_DEVICE void gemmSimt(const Shape &shape, const Epilogue &epilogue,
+                           const Segments &...segments) {
   constexpr int J = Epilogue::accumulators;
   typedef typename Epilogue::Accumulator Acc;
   TilePlace tile = tileOf(launch::block(), tilesOf(shape.m, Config::tileM),
                           tilesOf(shape.n, Config::tileN));
   Acc acc[J][Config::threadM][Config::threadN] = {};
-  TilePlace operands{tile.batch / splits, tile.m, tile.n};
-  Split split{tile.batch % splits, splits};
-  (simtSegment<Config>(segments, shape, operands,
-                       rangeOf(segments.k, Config::tileK, split), acc),
+  (detail::simtSegment<Config>(segments, shape, tile, wholeRange(segments.k),
+                               acc),
    ...);
 
   constexpr int threadsN = Config::tileN / Config::threadN;
-  constexpr int groupM = simtGroup<Config::threadM>;
-  constexpr int groupN = simtGroup<Config::threadN>;
+  constexpr int groupM = detail::simtGroup<Config::threadM>;
+  constexpr int groupN = detail::simtGroup<Config::threadN>;
   constexpr int stepM = Config::tileM / (Config::threadM / groupM);
   constexpr int stepN = Config::tileN / (Config::threadN / groupN);
   int idN = launch::thread() % threadsN, idM = launch::thread() / threadsN;
@@ -235,25 +233,7 @@ FUSEC_DEVICE void gemmSimtTile(const Shape &shape, int splits,
   }
 }
 
-} // namespace detail
 #endif // FUSEC_HOST
-
-/// One block's tile of the root.
-template <class Config, class Epilogue, class... Segments>
-FUSEC_DEVICE void gemmSimt(const Shape &shape, const Epilogue &epilogue,
-                           const Segments &...segments) {
-  detail::gemmSimtTile<Config>(shape, 1, epilogue, segments...);
-}
-
-/// One block's tile of one split of K; gemmCombine adds the partial sums.
-template <class Config, class Acc, class First, class... Rest>
-FUSEC_DEVICE void gemmSimtSplit(const Shape &shape, int splits, Acc *partials,
-                                const First &first, const Rest &...rest) {
-  detail::gemmSimtTile<Config>(
-      shape, splits,
-      detail::partialEpilogue<Acc, First::accumulators>(shape, partials), first,
-      rest...);
-}
 
 } // namespace fusec
 

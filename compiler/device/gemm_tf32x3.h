@@ -119,7 +119,7 @@ FUSEC_DEVICE void multiplyTf32x3(const u32 (&a)[M][4], const u32 (&b)[J][N][4],
 /// Rare, so that it need not be fast.
 template <class Config, int J, int M, int N, class... Segments>
 FUSEC_DEVICE void replaceOutOfRange(const Shape &shape, TilePlace tile,
-                                    Split split, float (&acc)[J][M][N][4],
+                                    float (&acc)[J][M][N][4],
                                     const Segments &...segments) {
   int firstRow =
       tile.m * Config::tileM + launch::warp() / Config::warpsN * Config::warpM;
@@ -150,8 +150,8 @@ FUSEC_DEVICE void replaceOutOfRange(const Shape &shape, TilePlace tile,
                           accumulatorPlace(launch::lane(), 0).column,
                       shape.n - 1);
     float sum[2][2 * N] = {};
-    (addByFma(segments, j, tile.batch,
-              rangeOf(segments.k, Config::tileK, split), row, column, sum),
+    (addByFma(segments, j, tile.batch, wholeRange(segments.k), row, column,
+              sum),
      ...);
     FUSEC_UNROLL
     for (int n = 0; n < N; ++n)

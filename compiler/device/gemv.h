@@ -29,7 +29,7 @@ void gemv(const Shape &shape, const Epilogue &epilogue, const First &first,
           const Rest &...rest) {
   typedef typename Conditional<Side == Narrow::N, typename First::A,
                                typename First::B>::Type Wide;
-  hostGemm<detail::HostGemvTiles<Config, Side, Wide>>(shape, 1, epilogue, first,
+  hostGemm<detail::HostGemvTiles<Config, Side, Wide>>(shape, epilogue, first,
                                                       rest...);
 }
 #else

@@ -249,22 +249,6 @@ MAPPED(r64, f::gemmResident<R64>, R64::threads, f::bf16, f::bf16, Outer, 2)
 MAPPED(rt64, f::gemmResident<RT64>, RT64::threads, float, float, K, 1)
 )";
 
-const char *const splitKernels = R"(
-typedef fusec::MmaConfig<64, 64, 64, 2, 2, 3> Config;
-typedef fusec::Segment<fusec::Matrix<fusec::f16, fusec::Major::K, 16>,
-                       fusec::Matrix<fusec::f16, fusec::Major::Outer, 16>, 2> Main;
-extern "C" FUSEC_KERNEL(128)
-splitPart(const fusec::f16 *a, const fusec::f16 *b, float *partials, int m, int n, int k) {
-  fusec::gemmMmaSplit<Config>({m, n, 1}, 4, partials, Main{{a, k}, {{b, n}, {b + 8, n}}, k});
-}
-extern "C" FUSEC_KERNEL(256)
-splitSum(const float *partials, const float *bias, const float *scale, const fusec::f16 *r,
-         fusec::f16 *y, fusec::boolean *z, int m, int n) {
-  Gate<float, 2, fusec::f16> epilogue{{{bias}, {scale}, {r, {n}}}, {{y, {n}}, {z, {}, {n}}}};
-  fusec::gemmCombine({m, n, 1}, 4, epilogue, partials);
-}
-)";
-
 class DeviceTargets : public testing::TestWithParam<const char *> {};
 
 TEST_P(DeviceTargets, EveryTemplateCompilesCleanly) {
@@ -283,7 +267,6 @@ TEST_P(DeviceTargets, EveryTemplateCompilesCleanly) {
       {"mma", std::string(epilogues) + mmaKernels},
       {"tf32x3", std::string(epilogues) + tf32x3Kernels},
       {"other", std::string(epilogues) + otherKernels},
-      {"split", std::string(epilogues) + splitKernels},
       {"memory", memoryKernels}};
   if (target == "sm_90a")
     programs.push_back({"mapped", std::string(epilogues) + mappedKernels});

@@ -41,7 +41,7 @@ template <class T, class Acc_, class Out> struct Problem {
   const Acc *bias, *scale;
   const Out *residual;
   Out *y;
-  Acc *partials;
+  Acc *second;
   i64 ldy, yBatch;
 };
 
@@ -68,14 +68,10 @@ template <class Config> constexpr int residentBlocks = 1;
 template <>
 inline constexpr int residentBlocks<SimtConfig<128, 128, 8, 8, 8>> = 2;
 
-enum class Family { Mma, Simt, MmaSplit, SimtSplit, GemvN, GemvM };
-constexpr bool isSplit(Family f) {
-  return f == Family::MmaSplit || f == Family::SimtSplit;
-}
+enum class Family { Mma, Simt, GemvN, GemvM };
 constexpr bool isGemv(Family f) {
   return f == Family::GemvN || f == Family::GemvM;
 }
-const int splits = 3;
 
 template <Family F, class Config, class T, class Acc, class Out, Major MA,
           Major MB, int Align, int J, int S>
@@ -106,10 +102,6 @@ __global__ void __launch_bounds__(Config::threads, residentBlocks<Config>)
       gemmMma<Config>(p.shape, e, s...);
     else if constexpr (F == Family::Simt)
       gemmSimt<Config>(p.shape, e, s...);
-    else if constexpr (F == Family::MmaSplit)
-      gemmMmaSplit<Config>(p.shape, splits, p.partials, s...);
-    else if constexpr (F == Family::SimtSplit)
-      gemmSimtSplit<Config>(p.shape, splits, p.partials, s...);
     else
       gemv<Config, F == Family::GemvN ? Narrow::N : Narrow::M>(p.shape, e,
                                                                s...);
@@ -118,15 +110,6 @@ __global__ void __launch_bounds__(Config::threads, residentBlocks<Config>)
     call(segments[0], segments[1]);
   else
     call(segments[0]);
-}
-
-template <class T, class Acc, class Out, int Align, int J>
-__global__ void combineKernel(Problem<T, Acc, Out> p) {
-  constexpr int outAlign = Align == 16 ? 16 : int(sizeof(Out));
-  TestEpilogue<Acc, Out, J, outAlign> e{
-      {{p.bias}, {p.scale}, {p.residual, {p.ldy}, {}, {p.yBatch}}},
-      {{p.y, {p.ldy}, {}, {p.yBatch}}}};
-  gemmCombine(p.shape, splits, e, p.partials);
 }
 
 /// Value and sum of magnitudes of each element, in double.
@@ -282,13 +265,6 @@ void runCase(const char *name, Shape shape, int k0, int k1, bool nullB) {
   p.residual = residual.data;
   p.y = y.data;
 
-  constexpr int parts = isSplit(F) ? splits : 1;
-  Buffer<Acc> partials(
-      isSplit(F) ? partialElements(shape.m, shape.n, shape.batch, J, splits)
-                 : 0);
-  p.partials = partials.data;
-  partials.poison();
-  partials.up();
   int blocks, shared = 0;
   if constexpr (isGemv(F)) {
     bool along = (F == Family::GemvN ? MA : MB) == Major::K;
@@ -296,8 +272,8 @@ void runCase(const char *name, Shape shape, int k0, int k1, bool nullB) {
                         along, Config::threads);
   } else {
     blocks = tilesOf(shape.m, Config::tileM) * tilesOf(shape.n, Config::tileN) *
-             shape.batch * parts;
-    if constexpr (F == Family::Mma || F == Family::MmaSplit)
+             shape.batch;
+    if constexpr (F == Family::Mma)
       shared = mmaSharedBytes(Config::tileM, Config::tileN, Config::tileK,
                               Config::warpsM, Config::warpsN, Config::stages, J,
                               sizeof(T));
@@ -307,11 +283,7 @@ void runCase(const char *name, Shape shape, int k0, int k1, bool nullB) {
     CHECK(cudaFuncSetAttribute(
         kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
   }
-  auto launchAll = [&] {
-    kernel<<<blocks, Config::threads, shared>>>(p);
-    if constexpr (isSplit(F))
-      combineKernel<T, Acc, Out, Align, J><<<264, 256>>>(p);
-  };
+  auto launchAll = [&] { kernel<<<blocks, Config::threads, shared>>>(p); };
   launchAll();
   CHECK(cudaGetLastError());
   CHECK(cudaDeviceSynchronize());
@@ -346,7 +318,7 @@ void runCase(const char *name, Shape shape, int k0, int k1, bool nullB) {
     value.down();
     magnitude.down();
     y.down();
-    constexpr bool tensor = F == Family::Mma || F == Family::MmaSplit;
+    constexpr bool tensor = F == Family::Mma;
     double eps = isSame<T, float> && tensor ? 1.0 / 1024
                  : isSame<Acc, double>      ? 1e-15
                  : isInteger<Acc>           ? 0

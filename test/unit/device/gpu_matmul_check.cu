@@ -79,9 +79,6 @@ int check(int argc, char **argv) {
     BENCH(simt, S64, float, float, K, O, 1, s, 4096);
     BENCH(simt, S64w, float, float, K, O, 1, s, 4096);
     BENCH(simt, S128k8, float, float, K, O, 1, (Shape{128, 1024, 1}), 16384);
-    constexpr Family simtSplit = Family::SimtSplit;
-    BENCH(simtSplit, S128k8, float, float, K, O, 1, (Shape{128, 1024, 1}),
-          16384);
     BENCH(mma, M16, f16, f16, K, O, 1, (Shape{16, 4096, 1}), 4096);
     BENCH(mma, M16, f16, f16, K, K, 1, (Shape{16, 4096, 1}), 4096);
     typedef GemvConfig<1, 256> V1;
@@ -116,13 +113,6 @@ int check(int argc, char **argv) {
   sweep<simt, S64, f16, float, f16, O, O, 2>("simt 64 f16 OO 2");
   sweep<simt, S64, int, int, int, K, O, 4>("simt 64 i32 KO 4");
   sweep<simt, S32, i64, i64, i64, X, X, 8>("simt 32 i64 XX 8");
-  sweep<Family::MmaSplit, M128, f16, float, f16, K, O, 16>(
-      "mma split f16 KO 16");
-  sweep<Family::MmaSplit, T64, float, float, float, O, K, 4>(
-      "mma split tf32 OK 4");
-  sweep<Family::SimtSplit, S128k8, float, float, float, K, O, 16, 1>(
-      "simt split f32 KO 16");
-  sweep<Family::SimtSplit, S32, i64, i64, i64, K, K, 8>("simt split i64 KK 8");
   sweep<Family::GemvN, GemvConfig<8, 256>, f16, float, f16, K, O, 16>(
       "gemv N8 f16 KO 16");
   sweep<Family::GemvN, GemvConfig<1, 128>, float, float, float, K, K, 4>(

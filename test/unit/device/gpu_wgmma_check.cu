@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(Config::threads, 1)
         p.residual, {p.ldy}, {}, {}};
     FullResult<Out, Stride, Contiguous, 16, Batch> y{p.y, {p.ldy}, {}, {}};
     FullResult<float, Stride, Contiguous, 16, Batch> z{
-        p.partials, {p.ldy}, {}, {}};
+        p.second, {p.ldy}, {}, {}};
     if constexpr (Batched)
       y.batch = z.batch = residual.batch = {p.yBatch};
     if constexpr (How == Stores::Two)
@@ -208,7 +208,7 @@ void runWgmma(const char *name, Shape shape, int k0, int k1) {
   z.up();
   p.residual = residual.data;
   p.y = y.data;
-  p.partials = z.data;
+  p.second = z.data;
   constexpr int bytes = int(sizeof(Out)) + (How == Stores::Two ? 4 : 0);
   int batches = Batched ? std::max(shape.batch, 2) : 1;
   maps.y = makeResultMap(y.data, Config::tileN, bytes, shape.m, shape.n, p.ldy,
