@@ -130,8 +130,12 @@ static void assembleConcats(FusionGroups &groups) {
       Value value = stripReshapes(operand);
       Operation *producer = value.getDefiningOp();
       auto from = producer ? groups.getGroupOf(producer) : std::nullopt;
-      if (!from || owned.contains(value) || groups.isModelOutput(value) ||
-          !values.insert(value))
+      // Lookups read tables whose rows lie one after another.
+      bool isTable = llvm::any_of(value.getUsers(), [](Operation *user) {
+        return isa<LookupOp>(user);
+      });
+      if (!from || isTable || owned.contains(value) ||
+          groups.isModelOutput(value) || !values.insert(value))
         return false;
       const FusionGroup &source = groups.getGroups()[*from];
       return !source.isAssembled &&
