@@ -119,19 +119,19 @@ KernelWriter::KernelWriter(StepOp step, StringRef symbol, unsigned indexBits)
       declarationStream(declarationText) {
   // Words of the language, and names that the emitters use as they are.
   for (StringRef reserved :
-       {"V",         "lane",    "width",    "base",    "count",     "row",
-        "k",         "group",   "length",   "Scope",   "Config",    "Epilogue",
-        "epilogue",  "fusec",   "auto",     "bool",    "break",     "case",
-        "catch",     "char",    "class",    "const",   "continue",  "default",
-        "delete",    "do",      "double",   "else",    "enum",      "explicit",
-        "export",    "extern",  "false",    "float",   "for",       "friend",
-        "goto",      "if",      "inline",   "int",     "long",      "mutable",
-        "namespace", "new",     "operator", "private", "protected", "public",
-        "register",  "return",  "short",    "signed",  "sizeof",    "static",
-        "struct",    "switch",  "template", "this",    "throw",     "true",
-        "try",       "typedef", "typename", "union",   "unsigned",  "using",
-        "virtual",   "void",    "volatile", "while",   "and",       "or",
-        "not",       "xor",     "asm",      "constant"})
+       {"V",        "add",       "lane",    "width",    "base",    "count",
+        "row",      "k",         "group",   "length",   "Scope",   "Config",
+        "Epilogue", "epilogue",  "fusec",   "auto",     "bool",    "break",
+        "case",     "catch",     "char",    "class",    "const",   "continue",
+        "default",  "delete",    "do",      "double",   "else",    "enum",
+        "explicit", "export",    "extern",  "false",    "float",   "for",
+        "friend",   "goto",      "if",      "inline",   "int",     "long",
+        "mutable",  "namespace", "new",     "operator", "private", "protected",
+        "public",   "register",  "return",  "short",    "signed",  "sizeof",
+        "static",   "struct",    "switch",  "template", "this",    "throw",
+        "true",     "try",       "typedef", "typename", "union",   "unsigned",
+        "using",    "virtual",   "void",    "volatile", "while",   "and",
+        "or",       "not",       "xor",     "asm",      "constant"})
     names.insert(reserved);
   names.insert(symbol);
   halvesOnly = llvm::all_of(
