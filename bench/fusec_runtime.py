@@ -79,9 +79,10 @@ class Library:
             function.restype = c_int32 if result is None else result
             function.argtypes = arguments + ([c_char_p, c_size_t] if result is None else [])
         version = self.library.fusec_api_version()
-        if version != API_VERSION:
-            raise RuntimeError(f"{path}: expected version {API_VERSION} of the interface, "
-                               f"got {version}")
+        # Within a thousand, later versions only add.
+        if version < API_VERSION or version // 1000 != API_VERSION // 1000:
+            raise RuntimeError(f"{path}: expected version {API_VERSION} of the interface "
+                               f"or a later one that agrees with it, got {version}")
         self.message = ctypes.create_string_buffer(MESSAGE_BYTES)
 
     def call(self, name, *arguments):

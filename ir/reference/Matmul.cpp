@@ -51,7 +51,7 @@ static void accumulate(std::vector<T> &sums, const Tensor &lhs,
   std::vector<T> b = arrange<T>(rhs, p.batch, p.k, p.n, p.transposeRhs);
   // A block of columns stays in the first-level cache while k runs.
   constexpr int64_t block = 256;
-  llvm::parallelFor(0, p.batch * p.m, [&](size_t row) {
+  auto addRow = [&](size_t row) {
     const T *left = a.data() + row * p.k;
     const T *right = b.data() + row / p.m * p.k * p.n;
     for (int64_t start = 0; start < p.n; start += block) {
@@ -65,7 +65,14 @@ static void accumulate(std::vector<T> &sums, const Tensor &lhs,
                                   x * static_cast<Wrapping>(y[j]));
       }
     }
-  });
+  };
+  // Small products take less time than waking threads does.
+  constexpr double least = 1 << 20;
+  if (double(p.batch * p.m) * p.n * p.k >= least)
+    llvm::parallelFor(0, p.batch * p.m, addRow);
+  else
+    for (int64_t row = 0; row != p.batch * p.m; ++row)
+      addRow(row);
 }
 
 /// Adds up all products in the accumulator's type and rounds once.
