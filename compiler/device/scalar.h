@@ -295,6 +295,19 @@ FUSEC_DEVICE float geluTanh(float x) {
   return x * sigmoid(1.59576912160573071176f * (x + 0.044715f * x * x * x));
 }
 
+/// The tail 1 - Phi(|x|) by Abramowitz and Stegun 7.1.26, halved: to 8e-8, and
+/// to a few units where it is small.
+FUSEC_DEVICE float gelu(float x) {
+  float t = primitive::reciprocalApproximate(
+      multiplyAdd(absolute(x), 0.231641888f, 1.0f));
+  float tail = multiplyAdd(t, 0.5307027145f, -0.7265760135f);
+  tail = multiplyAdd(t, tail, 0.7107068705f);
+  tail = multiplyAdd(t, tail, -0.142248368f);
+  tail = multiplyAdd(t, tail, 0.127414796f);
+  tail *= t * exp(-0.5f * x * x);
+  return x * (x < 0.0f ? tail : 1.0f - tail);
+}
+
 /// Beyond it the steps of halfTurn lose the angle.
 constexpr float largestAngle = 65536.0f;
 /// sin(x - half * pi) for the nearest multiple, at most a quarter turn away; pi

@@ -113,9 +113,10 @@ Estimate fusec::estimateChain(const Target &target, const ChainSizes &sizes,
     // for each lane, and the FMAs on four units.
     double loads = perThread + 4 * phase.accumulators;
     double math = perThread * phase.accumulators;
-    issued += std::ceil(sums / 32) * steps * std::max(loads, math);
-    // The FMAs of one sum follow one another.
-    waited += rounds * (steps * (12 + 4 * math) + 150) + 40;
+    issued += std::ceil(sums / 32) * steps * (loads + math);
+    // The FMAs of one sum follow one another, behind loads and conversions;
+    // fitted to 2048 rows of 256 - 64 - 16 in fp16 (11 us).
+    waited += rounds * (steps * 3 * (12 + 4 * math) + 150) + 40;
     // Code is fetched once, like the weights; a thread's rows are unrolled.
     code += 40 + 40 * perThread * phase.accumulators;
   }
@@ -140,17 +141,17 @@ Estimate fusec::estimateChain(const Target &target, const ChainSizes &sizes,
 /// The part of the unit's peak that the inner loop of a tile reaches; fitted to
 /// 4096 cubed, mma in tf32 to 65536 x 512 x 256.
 static double getEfficiency(GemmScheduleAttr schedule, const GemmSizes &sizes) {
+  // Of all accumulators, which share what is read of A.
   double columns = double(schedule.getTileN()) * sizes.accumulators;
   double area = schedule.getTileM() * columns;
   switch (schedule.getUnit()) {
   case GemmUnit::Wgmma:
   case GemmUnit::PingPong: {
     // Narrow tiles, and single blocks of 64 rows, wait for shared memory.
-    double reached = schedule.getTileM() == 64
-                         ? (schedule.getTileN() >= 128 ? 0.735 : 0.51)
-                     : schedule.getTileN() <= 64 ? 0.57
-                     : schedule.getTileN() <= 96 ? 0.766
-                                                 : 0.83;
+    double reached = schedule.getTileM() == 64 ? (columns >= 128 ? 0.735 : 0.51)
+                     : columns <= 64           ? 0.57
+                     : columns <= 96           ? 0.766
+                                               : 0.83;
     return sizes.element == 4 ? reached * 1.05 : reached;
   }
   case GemmUnit::Mma:

@@ -2,6 +2,7 @@
 
 #include "compiler/transforms/IsolateStep.h"
 #include "compiler/transforms/Rewrites.h"
+#include "ir/Constants.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -19,9 +20,18 @@ static ArrayAttr makeNames(OpBuilder &builder, StringRef base, size_t count) {
 static ElementsAttr getKeptConstant(StepOp step, BlockArgument argument) {
   BufferOp buffer = step.getInputBuffer(argument);
   ElementsAttr value = buffer.getValue().value_or(ElementsAttr());
-  bool isKept = value && value.getType() == argument.getType() &&
-                isa<IntegerType>(getElementType(argument));
-  return isKept ? value : ElementsAttr();
+  Type type = getElementType(argument);
+  if (!value || value.getType() != argument.getType() ||
+      !isa<IntegerType>(type) || type.isInteger(1))
+    return {};
+  // Part of the text: the model alone may be printed and read again, and
+  // resources stay behind.
+  std::string error;
+  FailureOr<ConstantData> data = getConstantData(value, error);
+  if (failed(data))
+    return {};
+  return DenseElementsAttr::getFromRawBuffer(
+      cast<ShapedType>(argument.getType()), data->bytes);
 }
 
 /// The dense matrix whose first columns the argument is, where its rows lie

@@ -190,10 +190,14 @@ TEST(FastScalars, ActivationsAreCloseAndKeepTheirLimits) {
     double sigmoid = 1 / (1 + std::exp(-double(at)));
     EXPECT_NEAR(fusec::fast::sigmoid(at) / sigmoid, 1, 1e-5) << at;
     EXPECT_NEAR(fusec::fast::exp(at) / std::exp(double(at)), 1, 1e-5) << at;
+    double gelu = 0.5 * at * std::erfc(-at * std::sqrt(0.5));
+    EXPECT_NEAR(fusec::fast::gelu(at), gelu, 2e-7 * (1 + std::abs(at))) << at;
   }
   EXPECT_EQ(fusec::fast::sigmoid(-infinity), 0);
   EXPECT_EQ(fusec::fast::sigmoid(infinity), 1);
   EXPECT_TRUE(std::isnan(fusec::fast::sigmoid(nan)));
+  EXPECT_EQ(fusec::fast::gelu(infinity), infinity);
+  EXPECT_TRUE(std::isnan(fusec::fast::gelu(nan)));
 }
 
 } // namespace
