@@ -37,12 +37,12 @@ template <class Scope>
 FUSEC_DEVICE void softmax(const float *x, float *y, fusec::i64 rows, int n) {
   fusec::forEachRow<Scope>(rows, [&](fusec::i64 r) {
     fusec::Row<Scope, float, 4> row;
-    row.fill(n, [&](int i, float (&v)[1]) { v[0] = x[r * n + i]; });
+    row.fill(n, [&](int i, float(&v)[1]) { v[0] = x[r * n + i]; });
     float max = row.template reduce<fusec::Max<float>>(
         n, [](int, float v) { return v; });
     float sum = row.template reduce<fusec::Sum<float>>(
         n, [&](int, float v) { return fusec::exp(v - max); });
-    row.forEach(n, [&](int i, float (&v)[1]) {
+    row.forEach(n, [&](int i, float(&v)[1]) {
       y[r * n + i] = fusec::exp(v[0] - max) / sum;
     });
   });

@@ -72,13 +72,13 @@ __global__ void __launch_bounds__(256)
               int n) {
   forEachRow<Scope>(rows, [&](i64 r) {
     Row<Scope, float, Scope::maxSize == 1 ? 8 : 1024 / Scope::maxSize> row;
-    row.fill(n, [&](int i, float (&v)[1]) { v[0] = x[r * n + i]; });
+    row.fill(n, [&](int i, float(&v)[1]) { v[0] = x[r * n + i]; });
     float max =
         row.template reduce<Max<float>>(n, [](int, float v) { return v; });
     float sum = row.template reduce<Sum<float>>(
         n, [&](int, float v) { return exp(v - max); });
     row.forEach(
-        n, [&](int i, float (&v)[1]) { y[r * n + i] = exp(v[0] - max) / sum; });
+        n, [&](int i, float(&v)[1]) { y[r * n + i] = exp(v[0] - max) / sum; });
     auto pair = [&](int i) { return Indexed<float>{x[r * n + i], i}; };
     auto first = reduceRow<Scope, ArgMax<float>>(n, pair);
     auto last = reduceRow<Scope, ArgMax<float, true>>(n, pair);

@@ -316,7 +316,7 @@ int runAll(int argc, char **argv) {
   for (auto &s : shapes) {
 #define MEASURE(T, MB, J, Which, ...)                                          \
   measure<T, MB, J, Which>(s[0], s[1], s[2], [                                 \
-  ](std::vector<Candidate> &all, const Data<T> &data) __VA_ARGS__)
+  ](std::vector<Candidate> & all, const Data<T> &data) __VA_ARGS__)
     MEASURE(f16, O, 1, Kind::Relu, {
       (addWide<f16, O, Kind::Relu>(all, data));
       (addRest<f16, O, Kind::Relu>(all, data));

@@ -13,27 +13,12 @@ namespace {
 // The adapter "up" of the test bundle: a [2, 2], b [2, 1], fp32. Launches of
 // batch 10 read both: fake_small the address 4 bytes into a, fake_vector the
 // tensor map of a.
-class AdapterTest : public LibraryTest {
+class AdapterTest : public OwnWeightTest {
 protected:
   static Tensor host(void *data, fusec_dtype dtype,
                      std::vector<int64_t> sizes) {
     return Tensor(data, dtype, std::move(sizes))
         .setDeviceType(FUSEC_DEVICE_CPU);
-  }
-  Session prepared(const Model &model, int32_t graph = FUSEC_GRAPH_OFF) {
-    Session session(model);
-    tensors.bind(session, 10);
-    session.prepare({}, nullptr, 0, graph);
-    return session;
-  }
-  // The factor a that a run's kernels read.
-  float *factorA(Session &session) {
-    session.run();
-    return wordAt<float *>(fake->launches[fake->launches.size() - 2], 8) - 1;
-  }
-  std::vector<float> valuesOfA(Session &session) {
-    float *a = factorA(session);
-    return {a, a + 4};
   }
   std::string createError(const Model &model,
                           const std::vector<Update> &updates) {
@@ -41,7 +26,6 @@ protected:
                      [&] { Adapter::create(model, updates); });
   }
 
-  Tensors tensors;
   float a[4] = {1, 2, 3, 4}, b[2] = {5, 6};
 };
 } // namespace
@@ -61,14 +45,14 @@ TEST_F(AdapterTest, Infos) {
 TEST_F(AdapterTest, EachSessionHasItsOwnFactors) {
   Model model = load(addAdapter);
   Session first = prepared(model), second = prepared(model);
-  float *one = factorA(first), *two = factorA(second);
+  float *one = weightOf(first), *two = weightOf(second);
   EXPECT_NE(one, two);
-  EXPECT_EQ(valuesOfA(first), valuesOfA(second));
+  EXPECT_EQ(valuesOf(first), valuesOf(second));
   EXPECT_EQ(reinterpret_cast<uint8_t *>(one)[4], 5) << "what the bundle has";
   // Maps are of the session's factors too.
   EXPECT_EQ(wordAt<float *>(fake->launches.back(), 64), one);
 
-  std::vector<float> own = valuesOfA(first);
+  std::vector<float> own = valuesOf(first);
   Adapter adapter = Adapter::create(
       model, {{"up", host(a, FUSEC_F32, {2, 2}), host(b, FUSEC_F32, {2, 1})}});
   fake->calls.clear();
@@ -79,16 +63,16 @@ TEST_F(AdapterTest, EachSessionHasItsOwnFactors) {
   ASSERT_EQ(fake->copies.size(), 1u) << "one copy";
   EXPECT_EQ(fake->copies[0].stream, reinterpret_cast<void *>(0x77));
   EXPECT_EQ(fake->copies[0].to, reinterpret_cast<uint64_t>(one));
-  EXPECT_EQ(factorA(first), one) << "the address stays";
-  EXPECT_EQ(valuesOfA(first), (std::vector<float>{1, 2, 3, 4}));
-  EXPECT_EQ(valuesOfA(second), own);
+  EXPECT_EQ(weightOf(first), one) << "the address stays";
+  EXPECT_EQ(valuesOf(first), (std::vector<float>{1, 2, 3, 4}));
+  EXPECT_EQ(valuesOf(second), own);
 
   first.clearAdapter();
-  EXPECT_EQ(valuesOfA(first), (std::vector<float>{0, 0, 0, 0}));
+  EXPECT_EQ(valuesOf(first), (std::vector<float>{0, 0, 0, 0}));
   first.setAdapter(adapter);
-  EXPECT_EQ(valuesOfA(first), (std::vector<float>{1, 2, 3, 4}));
+  EXPECT_EQ(valuesOf(first), (std::vector<float>{1, 2, 3, 4}));
   first.setAdapter(Adapter::own(model));
-  EXPECT_EQ(valuesOfA(first), own);
+  EXPECT_EQ(valuesOf(first), own);
 }
 
 TEST_F(AdapterTest, GraphsStay) {
@@ -104,7 +88,7 @@ TEST_F(AdapterTest, GraphsStay) {
   EXPECT_TRUE(session.replayed());
   EXPECT_EQ(fake->calls.count("cuGraphExecKernelNodeSetParams"), 0u);
   EXPECT_EQ(fake->calls.count("cuGraphInstantiate"), 0u);
-  EXPECT_EQ(valuesOfA(session), (std::vector<float>{1, 2, 3, 4}));
+  EXPECT_EQ(valuesOf(session), (std::vector<float>{1, 2, 3, 4}));
 }
 
 TEST_F(AdapterTest, RanksArePaddedAndScalesAreInB) {
@@ -113,28 +97,28 @@ TEST_F(AdapterTest, RanksArePaddedAndScalesAreInB) {
   Update update{"up", host(a, FUSEC_F32, {2, 1}), host(b, FUSEC_F32, {1, 1}),
                 0.5};
   session.setAdapter(Adapter::create(model, {update}));
-  float *factors = factorA(session);
-  EXPECT_EQ(valuesOfA(session), (std::vector<float>{1, 0, 2, 0}));
+  float *factors = weightOf(session);
+  EXPECT_EQ(valuesOf(session), (std::vector<float>{1, 0, 2, 0}));
   EXPECT_EQ(factors[64], 2.5f) << "b lies 256 bytes behind a";
   EXPECT_EQ(factors[65], 0.0f);
 
   update = {"up", host(a, FUSEC_F32, {2, 2}), host(b, FUSEC_F32, {1, 2}), 2,
             true};
   session.setAdapter(Adapter::create(model, {update}));
-  EXPECT_EQ(valuesOfA(session), (std::vector<float>{1, 3, 2, 4}));
+  EXPECT_EQ(valuesOf(session), (std::vector<float>{1, 3, 2, 4}));
   EXPECT_EQ(factors[64], 10.0f);
   EXPECT_EQ(factors[65], 12.0f);
 
   // Memory of the device is read as well; an empty rank adds nothing.
   update = {"up", Tensor(a, FUSEC_F32, {2, 2}), Tensor(b, FUSEC_F32, {2, 1})};
   session.setAdapter(Adapter::create(model, {update}));
-  EXPECT_EQ(valuesOfA(session), (std::vector<float>{1, 2, 3, 4}));
+  EXPECT_EQ(valuesOf(session), (std::vector<float>{1, 2, 3, 4}));
   update = {"up", Tensor(nullptr, FUSEC_F32, {2, 0}),
             Tensor(nullptr, FUSEC_F32, {0, 1})};
   session.setAdapter(Adapter::create(model, {update}));
-  EXPECT_EQ(valuesOfA(session), (std::vector<float>{0, 0, 0, 0}));
+  EXPECT_EQ(valuesOf(session), (std::vector<float>{0, 0, 0, 0}));
   session.setAdapter(Adapter::create(model, {}));
-  EXPECT_EQ(valuesOfA(session), (std::vector<float>{0, 0, 0, 0}));
+  EXPECT_EQ(valuesOf(session), (std::vector<float>{0, 0, 0, 0}));
 }
 
 TEST_F(AdapterTest, SmallFloats) {
@@ -154,7 +138,7 @@ TEST_F(AdapterTest, SmallFloats) {
       model,
       {{"up", host(values, FUSEC_F32, {2, 2}), host(b, FUSEC_F32, {2, 1})}}));
   uint16_t stored[4];
-  std::memcpy(stored, factorA(session), sizeof(stored));
+  std::memcpy(stored, weightOf(session), sizeof(stored));
   EXPECT_EQ(stored[0], 0x3c00);
   EXPECT_EQ(stored[1], 0x3c02);
   EXPECT_EQ(stored[2], 0x0001);
@@ -164,7 +148,7 @@ TEST_F(AdapterTest, SmallFloats) {
   session.setAdapter(Adapter::create(
       model,
       {{"up", host(narrow, FUSEC_BF16, {2, 2}), host(b, FUSEC_F32, {2, 1})}}));
-  std::memcpy(stored, factorA(session), sizeof(stored));
+  std::memcpy(stored, weightOf(session), sizeof(stored));
   EXPECT_EQ(stored[0], 0x3c00);
   EXPECT_EQ(stored[1], 0xc000);
   EXPECT_EQ(stored[2], 0x4200);

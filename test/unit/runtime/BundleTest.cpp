@@ -154,8 +154,8 @@ TEST(Bundle, SealedManifestIsRead) {
 TEST(Bundle, WriterRefusesWhatWouldNotLoad) {
   BundleWriter writer;
   std::string error;
-  EXPECT_FALSE(
-      writer.write(makeManifest(), [](ByteSpan) { return true; }, error));
+  EXPECT_FALSE(writer.write(
+      makeManifest(), [](ByteSpan) { return true; }, error));
   EXPECT_NE(error.find("expected a section below 1, found"), std::string::npos)
       << error;
 }

@@ -101,6 +101,28 @@ template <typename T> T wordAt(const FakeLaunch &launch, size_t offset) {
   return value;
 }
 
+// Sessions of batch 10, whose launches read the first weight that a session has
+// of its own: fake_small the address 4 bytes into it, fake_vector its map.
+class OwnWeightTest : public LibraryTest {
+protected:
+  Session prepared(const Model &model, int32_t graph = FUSEC_GRAPH_OFF) {
+    Session session(model);
+    tensors.bind(session, 10);
+    session.prepare({}, nullptr, 0, graph);
+    return session;
+  }
+  float *weightOf(Session &session) {
+    session.run();
+    return wordAt<float *>(fake->launches[fake->launches.size() - 2], 8) - 1;
+  }
+  std::vector<float> valuesOf(Session &session) {
+    float *weight = weightOf(session);
+    return {weight, weight + 4};
+  }
+
+  Tensors tensors;
+};
+
 } // namespace fusec::test
 
 #endif

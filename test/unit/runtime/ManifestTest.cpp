@@ -101,7 +101,9 @@ TEST(Manifest, TextErrors) {
 
 TEST(Manifest, Values) {
   EXPECT_EQ(
-      refusal([](Manifest &m) { m.dims = {"n", "batch"}; }),
+      refusal([](Manifest &m) {
+        m.dims = {"n", "batch"};
+      }),
       "dims[1]: expected names in ascending order, found 'batch' after 'n'");
   EXPECT_EQ(refusal([](Manifest &m) { m.dims = {"batch"}; }),
             "inputs[1].sizes[1]: unknown dimension 'n'");
@@ -149,10 +151,14 @@ TEST(Manifest, Adapters) {
       refuse([](Manifest &m) { hopper(m).weights[1].part = AdapterPart::A; }),
       "plans[1].weights[1].adapter: adapter 'up' has this part already, "
       "in weight 'w'");
-  EXPECT_EQ(refuse([](Manifest &m) { hopper(m).weights[1].sizes = {1, 2}; }),
+  EXPECT_EQ(refuse([](Manifest &m) {
+              hopper(m).weights[1].sizes = {1, 2};
+            }),
             "plans[1].weights: adapter 'up': expected parts of one rank and "
             "type, found 2 and 1, f32 and f32");
-  EXPECT_EQ(refuse([](Manifest &m) { hopper(m).weights[0].sizes = {2, 3}; }),
+  EXPECT_EQ(refuse([](Manifest &m) {
+              hopper(m).weights[0].sizes = {2, 3};
+            }),
             "plans[1].weights[0].size: expected the bytes of all elements, "
             "found 16");
   EXPECT_EQ(refuse([](Manifest &m) {
@@ -230,12 +236,16 @@ TEST(Manifest, Steps) {
 
 TEST(Manifest, Launches) {
   std::string launch = "plans[1].steps[1].variants[0].launches[0].";
-  EXPECT_EQ(refusal([](Manifest &m) { vectorLaunch(m).block = {1024, 2, 1}; }),
+  EXPECT_EQ(refusal([](Manifest &m) {
+              vectorLaunch(m).block = {1024, 2, 1};
+            }),
             launch + "block: expected a product of at most 1024, found 2048");
   EXPECT_EQ(refusal([](Manifest &m) { vectorLaunch(m).block[1] = 0; }),
             launch + "block[1]: expected 1 to 1024, found 0");
   EXPECT_EQ(
-      refusal([](Manifest &m) { vectorLaunch(m).cluster = {4, 1, 1}; }),
+      refusal([](Manifest &m) {
+        vectorLaunch(m).cluster = {4, 1, 1};
+      }),
       launch +
           "cluster: expected at most the plan's cluster of 2 blocks, found 4");
   EXPECT_EQ(refusal([](Manifest &m) { vectorLaunch(m).smem = 4097; }),

@@ -229,13 +229,19 @@ TEST_F(ModelTest, DimensionsAreChecked) {
             "give it, or bind an "
             "input that has it");
   EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT,
-                      [&] { model.arenaSize({{"rows", 1}}); }),
+                      [&] {
+                        model.arenaSize({{"rows", 1}});
+                      }),
             "unknown dimension 'rows'; the model has batch, n");
   EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT,
-                      [&] { model.arenaSize({{"batch", -1}}); }),
+                      [&] {
+                        model.arenaSize({{"batch", -1}});
+                      }),
             "dimension 'batch': expected at least 0, found -1");
   EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT,
-                      [&] { model.arenaSize({{"batch", INT64_MAX}}); }),
+                      [&] {
+                        model.arenaSize({{"batch", INT64_MAX}});
+                      }),
             "arena slot 0: batch * 16 overflows 64 bits or divides by zero "
             "with batch = "
             "9223372036854775807");

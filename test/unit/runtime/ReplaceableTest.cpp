@@ -9,37 +9,20 @@ using namespace fusec;
 using namespace fusec::test;
 
 namespace {
-// The weight "w" of the test bundle is replaceable: four floats. Launches of
-// batch 10 read it: fake_small the address 4 bytes into it, fake_vector its
-// tensor map.
+// The weight "w" of the test bundle is replaceable: four floats.
 void markW(format::Manifest &manifest) {
   for (format::Plan &plan : manifest.plans)
     plan.weights[0].replaceable = true;
 }
 
-class ReplaceableTest : public LibraryTest {
+class ReplaceableTest : public OwnWeightTest {
 protected:
-  Session prepared(const Model &model, int32_t graph = FUSEC_GRAPH_OFF) {
-    Session session(model);
-    tensors.bind(session, 10);
-    session.prepare({}, nullptr, 0, graph);
-    return session;
-  }
-  float *weightOf(Session &session) {
-    session.run();
-    return wordAt<float *>(fake->launches[fake->launches.size() - 2], 8) - 1;
-  }
-  std::vector<float> valuesOf(Session &session) {
-    float *w = weightOf(session);
-    return {w, w + 4};
-  }
   std::string setError(Session &session, const std::string &name,
                        const Tensor &tensor) {
     return messageOf(FUSEC_INVALID_ARGUMENT,
                      [&] { session.setWeight(name, tensor); });
   }
 
-  Tensors tensors;
   float values[4] = {1, 2, 3, 4};
 };
 } // namespace

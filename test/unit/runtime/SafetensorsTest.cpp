@@ -57,8 +57,9 @@ protected:
                         fusec_status status = FUSEC_MALFORMED,
                         const std::string &layer = "") {
     write(bytes);
-    std::string message = messageOf(
-        status, [&] { Adapter::load(model, {{"up", path, 1, layer}}); });
+    std::string message = messageOf(status, [&] {
+      Adapter::load(model, {{"up", path, 1, layer}});
+    });
     EXPECT_EQ(message.find(path + ": "), 0u) << message;
     return message.substr(std::min(message.size(), path.size() + 2));
   }
@@ -130,7 +131,9 @@ TEST_F(SafetensorsTest, ChoosesTheLayer) {
 TEST_F(SafetensorsTest, MalformedFiles) {
   Model model = load(addAdapter);
   EXPECT_EQ(messageOf(FUSEC_UNREADABLE,
-                      [&] { Adapter::load(model, {{"up", path + ".not"}}); })
+                      [&] {
+                        Adapter::load(model, {{"up", path + ".not"}});
+                      })
                 .find(path + ".not"),
             0u);
   EXPECT_EQ(loadError(model, "1234567"),

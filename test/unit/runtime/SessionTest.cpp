@@ -150,12 +150,13 @@ TEST_F(SessionTest, TensorsAreChecked) {
             std::string::npos);
   EXPECT_EQ(bindError("w", Tensor(tensors.x, FUSEC_F32, {10, 4})),
             "no input or output is named 'w'; the model has 'x', 'y', 'z'");
-  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT,
-                      [&] {
-                        session().bindOutput(
-                            1, Tensor(tensors.x, FUSEC_F32, {10, 4}));
-                      }),
-            "expected an index below the number of outputs, 1, found 1");
+  EXPECT_EQ(
+      messageOf(
+          FUSEC_INVALID_ARGUMENT,
+          [&] {
+            session().bindOutput(1, Tensor(tensors.x, FUSEC_F32, {10, 4}));
+          }),
+      "expected an index below the number of outputs, 1, found 1");
   fusec_tensor old = Tensor(tensors.x, FUSEC_F32, {10, 4}).view();
   old.struct_size = 16;
   EXPECT_NE(messageOf(FUSEC_INVALID_ARGUMENT, [&] { session().bind("x", old); })
@@ -179,7 +180,9 @@ TEST_F(SessionTest, DimensionsMustAgree) {
             "of input 'x' has "
             "it, found 11");
   EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT,
-                      [&] { session().prepare({{"batch", 12}}); }),
+                      [&] {
+                        session().prepare({{"batch", 12}});
+                      }),
             "size 0 of input 'x': expected 12, the dimension 'batch' as "
             "prepare() has it, found "
             "10");
@@ -188,10 +191,12 @@ TEST_F(SessionTest, DimensionsMustAgree) {
             "dimension 'n' of input 'y' must equal dimension 1 of input 'x': n "
             "is 5, 4 is 4");
   Session unbound(load());
-  EXPECT_NE(
-      messageOf(FUSEC_INVALID_ARGUMENT, [&] { unbound.prepare({{"n", 4}}); })
-          .find("depends on dimension 'batch'"),
-      std::string::npos);
+  EXPECT_NE(messageOf(FUSEC_INVALID_ARGUMENT,
+                      [&] {
+                        unbound.prepare({{"n", 4}});
+                      })
+                .find("depends on dimension 'batch'"),
+            std::string::npos);
 }
 
 TEST_F(SessionTest, NotReady) {
@@ -234,9 +239,10 @@ TEST_F(SessionTest, CallersArena) {
   EXPECT_EQ(wordAt<char *>(fake->launches[1], 0), arena);
   EXPECT_EQ(fake->calls["cuMemAlloc"], 2) << "weights and fault counter";
   EXPECT_EQ(
-      messageOf(
-          FUSEC_INVALID_ARGUMENT,
-          [&] { session().prepare({{"batch", 100}}, arena, sizeof(arena)); }),
+      messageOf(FUSEC_INVALID_ARGUMENT,
+                [&] {
+                  session().prepare({{"batch", 100}}, arena, sizeof(arena));
+                }),
       "size 0 of input 'x': expected 100, the dimension 'batch' as prepare() "
       "has it, found "
       "10");
@@ -307,8 +313,9 @@ TEST_F(SessionTest, EveryCallThatFails) {
 TEST_F(SessionTest, WrongExpressionsAreFoundAtPrepare) {
   auto prepareWith = [&](fusec_status status, const Edit &edit, int64_t batch) {
     Session edited(load(edit));
-    return messageOf(status,
-                     [&] { edited.prepare({{"batch", batch}, {"n", 4}}); });
+    return messageOf(status, [&] {
+      edited.prepare({{"batch", batch}, {"n", 4}});
+    });
   };
   using format::Expr;
   EXPECT_EQ(
@@ -363,12 +370,12 @@ TEST_F(SessionTest, WrongExpressionsAreFoundAtPrepare) {
 
 TEST_F(SessionTest, NameOfAnInputAndAnOutput) {
   Session session(load([](format::Manifest &m) { m.outputs[0].name = "x"; }));
-  EXPECT_EQ(messageOf(FUSEC_INVALID_ARGUMENT,
-                      [&] {
-                        session.bind("x",
-                                     Tensor(tensors.x, FUSEC_F32, {10, 4}));
-                      }),
-            "'x' is both an input and an output: bind it by its index");
+  EXPECT_EQ(
+      messageOf(FUSEC_INVALID_ARGUMENT,
+                [&] {
+                  session.bind("x", Tensor(tensors.x, FUSEC_F32, {10, 4}));
+                }),
+      "'x' is both an input and an output: bind it by its index");
   session.bindInput(0, Tensor(tensors.x, FUSEC_F32, {10, 4}));
   session.bindOutput(0, Tensor(tensors.z, FUSEC_F32, {20, 4}));
 }
