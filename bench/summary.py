@@ -56,7 +56,8 @@ def compareWorkload(row, samples):
     """Adds to `row` fusec's better mode, the best peer and their paired ratio."""
     contenders = row["contenders"]
     own = pickBest(contenders, [name for name in contenders if name in FUSEC])
-    peer = pickBest(contenders, [name for name in contenders if name not in FUSEC])
+    peer = pickBest(contenders, [name for name, entry in contenders.items()
+                                 if name not in FUSEC and not entry.get("part")])
     row.update(best=own, best_peer=peer)
     if own:
         row["over_floor"] = contenders[own]["median_ms"] / row["floor_ms"]
@@ -71,11 +72,14 @@ def formatTime(entry):
         return f"WRONG {entry['error']:.1e}"
     if "failure" in entry:
         return "failed"
-    return f"{entry['median_ms']:.4f}" if "median_ms" in entry else ""
+    if "median_ms" not in entry:
+        return ""
+    return f"({entry['median_ms']:.4f})" if entry.get("part") else f"{entry['median_ms']:.4f}"
 
 
 def formatTable(rows):
-    """GitHub's Markdown; one line a workload, failures beneath."""
+    """GitHub's Markdown; one line a workload, failures beneath. Times of what
+    computes only a part are in parentheses."""
     names = []
     for row in rows.values():
         names += [name for name in row["contenders"] if name not in names]

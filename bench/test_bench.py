@@ -69,6 +69,13 @@ class SummaryTest(unittest.TestCase):
         self.assertAlmostEqual(found["speedup"]["ratio"], 4 / 1.5)
         self.assertEqual(found["over_floor"], 3)
 
+    def testPartsAreNoPeers(self):
+        found = row(eager=entry(4.0), cublas=entry(1.0, part=True), fusec=entry(2.0))
+        summary.compareWorkload(found, {"eager": [4.0] * 9, "cublas": [1.0] * 9,
+                                        "fusec": [2.0] * 9})
+        self.assertEqual(found["best_peer"], "eager")
+        self.assertIn("| (1.0000) |", summary.formatTable({"w": found}))
+
     def testTableShowsFailures(self):
         found = row(eager=entry(4.0), fusec={"failure": "not supported"})
         summary.compareWorkload(found, {"eager": [4.0] * 9})

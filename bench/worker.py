@@ -36,6 +36,12 @@ TIMING_LIMIT_S = 300
 DEVICE_LOST = 70
 
 
+def measureError(got, expected):
+    """Relative to the spread of what is expected."""
+    norm = torch.linalg.vector_norm
+    return (norm(got - expected) / norm(expected - expected.mean())).item()
+
+
 class Worker:
     def __init__(self, options, lines):
         self.options, self.lines = options, lines
@@ -69,19 +75,18 @@ class Worker:
         try:
             with torch.inference_mode():
                 reference = modules.computeReference(module, inputs)
-                norm = torch.linalg.vector_norm(reference - reference.mean()).item()
                 for name in self.options.peers:
                     if name in excluded:
                         row["contenders"][name] = {"failure": excluded[name]}
                     else:
-                        self.prepare(name, setting, reference, norm, row["contenders"])
+                        self.prepare(name, setting, reference, row["contenders"])
                 del reference
                 samples = self.time(setting, row["contenders"])
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         self.tell(workload=workload.name, row=row, samples=samples)
 
-    def prepare(self, name, setting, reference, norm, entries):
+    def prepare(self, name, setting, reference, entries):
         """Makes a contender and checks what it computes."""
         if peers.NEEDS.get(name, "eager") not in setting.made and name != "eager":
             return
@@ -93,7 +98,7 @@ class Worker:
             contender.poison()
             output = contender.run()
             torch.cuda.synchronize()
-            error = torch.linalg.vector_norm(output - reference).item() / norm
+            error = measureError(output, contender.part() if contender.part else reference)
             del output
         except Exception as failure:  # pylint: disable=broad-except
             if self.options.verbose:
@@ -105,7 +110,8 @@ class Worker:
             return
         eager = entries.get("eager", {}).get("error", error)
         wrong = summary.isWrong(error, eager, setting.workload.dtype)
-        entries[name] = {**contender.facts, "error": error, **({"wrong": True} if wrong else {})}
+        entries[name] = {**contender.facts, "error": error, **({"wrong": True} if wrong else {}),
+                         **({"part": True} if contender.part else {})}
         self.say(f"  {name}: error {error:.1e}{', WRONG' if wrong else ''}")
         setting.made[name] = contender
 

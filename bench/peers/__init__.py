@@ -15,6 +15,9 @@ class Contender:
     sample: typing.Optional[typing.Callable] = None
     # Prepares the check: fills what the run will write with NaN.
     poison: typing.Callable = lambda: None
+    # Where it computes only a part of the module: () -> that part in double
+    # precision. It is then compared with fusec and never the best peer.
+    part: typing.Optional[typing.Callable] = None
 
 
 @dataclasses.dataclass
@@ -36,6 +39,7 @@ CONTENDERS = {
     "compile": ("peers.pytorch", "makeCompiled", 180),
     "compile_graph": ("peers.pytorch", "makeCompiledGraph", 60),
     "autotune": ("peers.pytorch", "makeAutotuned", 400),
+    "cublas": ("peers.cublas", "makeCublas", 60),
     "cublaslt": ("peers.cublaslt", "makeCublasLt", 60),
     "triton": ("peers.handwritten", "makeTriton", 180),
     "library": ("peers.handwritten", "makeLibrary", 60),
