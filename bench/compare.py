@@ -36,7 +36,7 @@ import time
 import peers
 import plot
 import summary
-from workloads import CEILINGS, WORKLOADS
+from workloads import CEILINGS, GROUPS, WORKLOADS
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = HERE.parent / "build" / "release"
@@ -175,10 +175,15 @@ class WorkerProcess:
         return self.process.wait()
 
 
+class FormerError(ValueError):
+    """What --update names cannot be kept."""
+
+
 class Comparison:
     def __init__(self, options):
         self.options = options
         self.results = {"workloads": {}, "left_out": []}
+        self.former = {}  # rows of --out that are kept
         self.started = time.strftime("%Y-%m-%d %H:%M", time.gmtime())
         self.excluded = {}  # workload -> contender -> why it is not tried again
 
@@ -223,6 +228,7 @@ class Comparison:
                 at, limit = record["at"], record["limit_s"]
             elif "machine" in record:
                 self.results["machine"] = record["machine"]
+                self.readFormer()
             else:
                 remaining.remove(record["workload"])
                 self.store(record["workload"], record["row"], record["samples"])
@@ -245,18 +251,38 @@ class Comparison:
         device = re.sub(r"[^a-z0-9]+", "-", self.results["machine"]["device"].lower()).strip("-")
         return self.options.out or HERE / "results" / f"{device}.json"
 
+    def readFormer(self):
+        """Before anything is measured: one file holds what one kind of device did."""
+        path, device = self.path(), self.results["machine"]["device"]
+        if not self.options.update or not path.exists():
+            return
+        try:
+            former = json.loads(path.read_text())
+            self.former, formerDevice = former["workloads"], former["machine"]["device"]
+        except (ValueError, KeyError, TypeError) as failure:
+            raise FormerError(f"{path}: expected results of a former run: {failure}") from failure
+        if formerDevice != device:
+            raise FormerError(f"{path}: --update: expected results of {device}, got those of "
+                              f"{formerDevice}")
+
+    def rows(self):
+        """Of this run and of former ones."""
+        rows = {**self.former, **self.results["workloads"]}
+        return {name: rows[name] for name in dict.fromkeys([*WORKLOADS, *rows]) if name in rows}
+
     def write(self):
-        results = roundNumbers(self.results)
-        results["method"] = {"rounds": self.options.rounds, "seed": self.options.seed,
-                             "floor": self.ceilings()}
+        rows = roundNumbers(self.rows())
+        results = roundNumbers({
+            **self.results, "workloads": rows, "groups": summary.summariseGroups(rows, GROUPS),
+            "method": {"rounds": self.options.rounds, "seed": self.options.seed,
+                       "floor": self.ceilings()}})
         path = self.path()
-        if self.options.update and path.exists():
-            former = json.loads(path.read_text())["workloads"]
-            merged = {**former, **results["workloads"]}
-            results["workloads"] = {n: merged[n] for n in WORKLOADS if n in merged}
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(results, indent=1) + "\n")
+        part = path.with_suffix(".part")  # a run that is ended leaves a whole file
+        part.write_text(formatJson(results))
+        part.replace(path)
         plot.write(results, path.with_suffix(".svg"))
+        return results
 
 
 def roundNumbers(value):
@@ -265,6 +291,19 @@ def roundNumbers(value):
     if isinstance(value, dict):
         return {key: roundNumbers(entry) for key, entry in value.items()}
     return [roundNumbers(entry) for entry in value] if isinstance(value, list) else value
+
+
+def formatJson(value):
+    """An entry a line, but lists of numbers on one."""
+    text = json.dumps(value, indent=1)
+    return re.sub(r"\[[-+.\de,\s]+\]", lambda found: "[" + " ".join(found[0][1:-1].split()) + "]",
+                  text) + "\n"
+
+
+def printSummary(rows, groups):
+    print(summary.formatTable(rows))
+    if groups:
+        print("\n" + summary.formatGroups(groups))
 
 
 def judge(rows):
@@ -278,8 +317,9 @@ def judge(rows):
 def report(path):
     results = json.loads(path.read_text())
     plot.write(results, path.with_suffix(".svg"))
-    print(summary.formatTable(results["workloads"]))
-    return judge(results["workloads"])
+    rows = results["workloads"]
+    printSummary(rows, summary.summariseGroups(rows, GROUPS))
+    return judge(rows)
 
 
 def main(arguments=None):
@@ -296,16 +336,20 @@ def main(arguments=None):
         return TOOLCHAIN
     options.deadline = time.time() + min(options.budget_seconds, 1e9)
     comparison = Comparison(options)
-    if not comparison.run():
-        return TOOLCHAIN
+    try:
+        if not comparison.run():
+            return TOOLCHAIN
+    except FormerError as failure:
+        print(failure, file=sys.stderr)
+        return USAGE
     if not comparison.results["workloads"]:
         print("no workload was measured", file=sys.stderr)
         return TOOLCHAIN
-    comparison.write()
+    groups = comparison.write()["groups"]
     machine = comparison.results["machine"]
     print(f"{machine['device']}, PyTorch {machine['torch']}; ms, medians of {options.rounds} "
           f"rounds; an empty region reads {machine['empty_ms']:.4f}\n")
-    print(summary.formatTable(comparison.results["workloads"]))
+    printSummary(comparison.results["workloads"], groups)
     if comparison.results["left_out"]:
         print("\nleft out, no time: " + ", ".join(comparison.results["left_out"]))
     print(f"\nwrote {comparison.path()}", file=sys.stderr)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Statistics of interleaved rounds. Plain Python, so that it is tested anywhere."""
 
+import functools
 import math
 import random
 import statistics
@@ -11,6 +12,9 @@ RESAMPLES = 2000
 # TF32, which some contenders round and others cut off.
 ERROR_BOUNDS = {"fp32": 4e-3, "fp16": 3e-3, "bf16": 2e-2}
 FUSEC = ("fusec", "fusec_graph")
+# What the grids' statements compare with, besides the best peer.
+REFERENCES = ("cublas", "cublaslt", "library")
+LEAST_RATIO = 0.97  # of the medians of any one shape against cuBLAS
 
 
 def quantile(values, part):
@@ -31,13 +35,25 @@ def summarise(times):
             "even_over_odd": statistics.median(even) / statistics.median(odd)}
 
 
+def resampleMedians(ratios, seed):
+    """Medians of rounds drawn anew from these."""
+    draw = random.Random(seed)
+    return [statistics.median(draw.choices(ratios, k=len(ratios))) for _ in range(RESAMPLES)]
+
+
+def pairRounds(peer, own):
+    return [a / b for a, b in zip(peer, own)]
+
+
+def describeRatio(ratio, resampled):
+    """With its 95% bootstrap interval."""
+    return {"ratio": ratio, "low": quantile(resampled, 0.025), "high": quantile(resampled, 0.975)}
+
+
 def pairedRatio(peer, own):
-    """Median of peer / own round by round, with a 95% bootstrap interval."""
-    ratios = [a / b for a, b in zip(peer, own)]
-    draw = random.Random(0)
-    medians = [statistics.median(draw.choices(ratios, k=len(ratios))) for _ in range(RESAMPLES)]
-    return {"ratio": statistics.median(ratios), "low": quantile(medians, 0.025),
-            "high": quantile(medians, 0.975)}
+    """Median of peer / own round by round."""
+    ratios = pairRounds(peer, own)
+    return describeRatio(statistics.median(ratios), resampleMedians(ratios, 0))
 
 
 def isWrong(error, eagerError, dtype):
@@ -53,7 +69,8 @@ def pickBest(contenders, names):
 
 
 def compareWorkload(row, samples):
-    """Adds to `row` fusec's better mode, the best peer and their paired ratio."""
+    """Adds to `row` fusec's better mode, the best peer and their paired ratio; and
+    what summaries of several rows need of the peer and the references."""
     contenders = row["contenders"]
     own = pickBest(contenders, [name for name in contenders if name in FUSEC])
     peer = pickBest(contenders, [name for name, entry in contenders.items()
@@ -61,8 +78,55 @@ def compareWorkload(row, samples):
     row.update(best=own, best_peer=peer)
     if own:
         row["over_floor"] = contenders[own]["median_ms"] / row["floor_ms"]
+    row["against"] = {}
+    for name in dict.fromkeys([*REFERENCES, peer]):
+        if own and pickBest(contenders, [name]):
+            rounds = [round(ratio, 4) for ratio in pairRounds(samples[name], samples[own])]
+            row["against"][name] = {**pairedRatio(samples[name], samples[own]), "rounds": rounds}
     if own and peer:
-        row["speedup"] = pairedRatio(samples[peer], samples[own])
+        row["speedup"] = {key: row["against"][peer][key] for key in ("ratio", "low", "high")}
+
+
+@functools.lru_cache(maxsize=1024)  # a row counts to several groups
+def resampleLogs(workload, rounds):
+    """Other rounds are drawn for each workload: they were not measured together."""
+    return [math.log(median) for median in resampleMedians(rounds, workload)]
+
+
+def summariseGroup(rows, names, reference):
+    """The geometric mean, over workloads, of the median ratio reference / fusec;
+    its interval comes from resampling the rounds of each workload. None where no
+    row has tried the reference."""
+    medians, logs, tried = {}, [], False
+    for name in names:
+        row = rows.get(name, {"contenders": {}})
+        contender = row.get("best_peer") if reference == "best_peer" else reference
+        tried = tried or contender in row["contenders"]
+        rounds = row.get("against", {}).get(contender, {}).get("rounds")
+        if rounds:
+            medians[name] = statistics.median(rounds)
+            logs.append(resampleLogs(name, tuple(rounds)))
+    if not tried:
+        return None
+    found = {"of": len(names), "missing": [name for name in names if name not in medians]}
+    if medians:
+        worst = min(medians, key=medians.get)
+        found.update(describeRatio(statistics.geometric_mean(medians.values()),
+                                   [math.exp(statistics.fmean(each)) for each in zip(*logs)]),
+                     worst={"workload": worst, "ratio": medians[worst]},
+                     below_1=sum(median < 1 for median in medians.values()),
+                     below_least=sum(median < LEAST_RATIO for median in medians.values()))
+    return found
+
+
+def summariseGroups(rows, groups):
+    """group -> reference -> summary."""
+    found = {group: {reference: summariseGroup(rows, names, reference)
+                     for reference in (*REFERENCES, "best_peer")}
+             for group, names in groups.items()}
+    found = {group: {reference: entry for reference, entry in entries.items() if entry}
+             for group, entries in found.items()}
+    return {group: entries for group, entries in found.items() if entries}
 
 
 def formatTime(entry):
@@ -106,3 +170,21 @@ def formatTable(rows):
         if "failure" in row:
             notes.append(f"- {name}: {row['failure']}")
     return "\n".join(lines + ([""] + notes if notes else []))
+
+
+def formatGroups(groups):
+    """GitHub's Markdown; a line a group and reference."""
+    lines = ["| grid | against | shapes | geometric mean (95%) | worst | workload | below 1 | "
+             f"below {LEAST_RATIO} |", "|---" * 8 + "|"]
+    for group, entries in groups.items():
+        for reference, entry in entries.items():
+            shapes = f"{entry['of'] - len(entry['missing'])}/{entry['of']}"
+            shown = [group, reference.replace("_", " "), shapes]
+            if "ratio" in entry:
+                shown += ["{ratio:.3f} ({low:.3f}-{high:.3f})".format(**entry),
+                          f"{entry['worst']['ratio']:.3f}", entry["worst"]["workload"],
+                          str(entry["below_1"]), str(entry["below_least"])]
+            else:
+                shown += [""] * 5
+            lines.append("| " + " | ".join(shown) + " |")
+    return "\n".join(lines)

@@ -2,6 +2,7 @@
 """Tests of what needs neither a GPU nor PyTorch: python3 bench/test_bench.py"""
 
 import ctypes
+import json
 import os
 import pathlib
 import sys
@@ -15,7 +16,7 @@ import fusec_runtime
 import peers
 import plot
 import summary
-from workloads import CEILINGS, TABLE, WORKLOADS
+from workloads import CEILINGS, GROUPS, TABLE, WORKLOADS
 
 H200 = CEILINGS["NVIDIA H200"]
 BUILDS = pathlib.Path(__file__).resolve().parents[1] / "build"
@@ -86,7 +87,79 @@ class SummaryTest(unittest.TestCase):
         self.assertEqual(len(set(columns)), 1)
 
 
+class GroupTest(unittest.TestCase):
+    """The statement about a grid, from rows with known ratios."""
+
+    NAMES = ["a", "b", "c"]
+
+    def measure(self, ratio, name="cublas", spread=0.0):
+        """A row of 30 rounds whose ratios lie evenly in ratio * (1 -+ spread)."""
+        own = [1.0 + 0.01 * (i * 7 % 5) for i in range(30)]
+        peer = [t * ratio * (1 + spread * (2 * i / 29 - 1)) for i, t in enumerate(own)]
+        found = row(eager=entry(9.0), fusec=entry(1.0), **{name: entry(1.0, part=True)})
+        summary.compareWorkload(found, {"eager": [9 * t for t in own], "fusec": own, name: peer})
+        return found
+
+    def summarise(self, reference="cublas", **rows):
+        return summary.summariseGroups(rows, {"all": self.NAMES})["all"].get(reference)
+
+    def testMeanAndWorst(self):
+        found = self.summarise(a=self.measure(2.0), b=self.measure(0.5), c=self.measure(0.98))
+        for key in ("ratio", "low", "high"):
+            self.assertAlmostEqual(found[key], 0.98 ** (1 / 3), places=4)
+        self.assertEqual(found["worst"], {"workload": "b", "ratio": 0.5})
+        self.assertEqual((found["of"], found["missing"]), (3, []))
+        self.assertEqual((found["below_1"], found["below_least"]), (2, 1))
+
+    def testIntervalHoldsTheMeanAndNarrowsWithShapes(self):
+        one = self.summarise(a=self.measure(1.0, spread=0.1))
+        self.assertTrue(0.9 < one["low"] < one["ratio"] < one["high"] < 1.1)
+        # The standard error of the median of n evenly spread values is spread / sqrt(n).
+        self.assertAlmostEqual(one["high"] - one["low"], 2 * 1.96 * 0.1 / 30 ** 0.5, delta=0.02)
+        three = self.summarise(**{n: self.measure(1.0, spread=0.1) for n in self.NAMES})
+        self.assertAlmostEqual((three["high"] - three["low"]) / (one["high"] - one["low"]),
+                               3 ** -0.5, delta=0.12)
+
+    def testRoundsAreKeptAndSufficient(self):
+        rows = {n: self.measure(1.01, spread=0.05) for n in self.NAMES}
+        stored = json.loads(compare.formatJson(compare.roundNumbers(rows)))
+        self.assertEqual(self.summarise(**rows), self.summarise(**stored))
+
+    def testBestPeerIsNotThePart(self):
+        found = self.summarise("best_peer", a=self.measure(2.0))
+        self.assertAlmostEqual(found["ratio"], 9)
+
+    def testMissingAndFailedAreNamed(self):
+        failed = row(eager=entry(9.0), cublas={"failure": "gone"}, fusec=entry(1.0))
+        summary.compareWorkload(failed, {"eager": [9.0] * 30, "fusec": [1.0] * 30})
+        wrong = row(eager=entry(9.0), cublas=entry(1.0), fusec=entry(1.0, wrong=True))
+        summary.compareWorkload(wrong, {n: [1.0] * 30 for n in ("eager", "cublas", "fusec")})
+        found = self.summarise(a=self.measure(1.25), b=failed, c=wrong)
+        self.assertAlmostEqual(found["ratio"], 1.25)
+        self.assertEqual(found["missing"], ["b", "c"])
+        self.assertEqual(self.summarise(a=self.measure(1.25))["missing"], ["b", "c"])
+        self.assertNotIn("ratio", self.summarise(b=failed))
+
+    def testWhatWasNotTriedIsLeftOut(self):
+        self.assertIsNone(self.summarise("library", a=self.measure(1.0)))
+        self.assertEqual(summary.summariseGroups({}, {"all": self.NAMES}), {})
+
+    def testTable(self):
+        failed = row(eager=entry(9.0), fusec={"failure": "gone"})
+        summary.compareWorkload(failed, {"eager": [9.0] * 30})
+        text = summary.formatGroups(summary.summariseGroups(
+            {"a": self.measure(0.96), "d": failed}, {"one": self.NAMES, "two": ["d"]}))
+        self.assertIn("| one | cublas | 1/3 | 0.960 (0.960-0.960) | 0.960 | a | 1 | 1 |", text)
+        self.assertIn("| two | best peer | 0/1 |", text)
+        self.assertEqual(len({line.count("|") for line in text.splitlines()}), 1)
+
+
 class WorkloadTest(unittest.TestCase):
+    def testGroups(self):
+        self.assertEqual({name: len(members) for name, members in GROUPS.items()},
+                         {"linear 16-bit": 18, "linear fp16 relu": 9, "linear bf16 gelu": 9,
+                          "linear tf32": 9, "swiglu": 14, "gating": 14})
+
     def testFloors(self):
         for name, floor in (("gating_seed_4m", 0.378), ("linear_relu_4096", 0.196),
                             ("dlrm_outer_main_b2048", 0.564), ("rope_fwd", 0.252),
@@ -119,20 +192,27 @@ class PlotTest(unittest.TestCase):
 class WorkerTest(unittest.TestCase):
     """A worker that crashes or hangs loses one contender, not the run."""
 
-    def compareWith(self, script):
+    def compareWith(self, script, former=None):
+        """What the file holds; --update, where there is a former run."""
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "worker.py"
             path.write_text("import json, os, sys, time\n"
                             "def tell(**r): print(json.dumps(r), flush=True)\n"
                             "o = json.loads(sys.argv[1])\n"
                             "tell(machine={'device': 'NVIDIA H200'})\n" + script)
-            options = compare.parseArguments(["--only", "rope_fwd,rope_bwd", "--out",
-                                              str(pathlib.Path(folder) / "out.json")])
+            out = pathlib.Path(folder) / "out.json"
+            options = compare.parseArguments(["--only", "rope_fwd,rope_bwd", "--out", str(out)])
+            if former is not None:
+                out.write_text(former)
+                options.update = True
             options.deadline = time.time() + 1000
             options.worker = path
             comparison = compare.Comparison(options)
             self.assertTrue(comparison.run())
-            return comparison.results
+            comparison.write()
+            self.assertEqual(sorted(p.name for p in out.parent.iterdir()),
+                             ["out.json", "out.svg", "worker.py"])
+            return json.loads(out.read_text())
 
     LOOP = ("for name in o['workloads']:\n"
             "  gone = o['excluded'].get(name, {})\n"
@@ -143,6 +223,30 @@ class WorkerTest(unittest.TestCase):
             "  row = {'dtype': 'fp32', 'contenders': {'eager': {'median_ms': 1.0},\n"
             "         'fusec': {'failure': gone['fusec']} if gone else {'median_ms': 0.5}}}\n"
             "  tell(workload=name, row=row, samples={'eager': [1.0] * 9, 'fusec': [0.5] * 9})\n")
+
+    GRID_ROW = "grid_swiglu_bf16_64x64x64"
+
+    def formerRun(self, device="NVIDIA H200"):
+        """One row of a grid, one that this run replaces and one of a name that is gone."""
+        grid = row(eager=entry(2.0), library=entry(1.5), fusec=entry(1.0))
+        summary.compareWorkload(grid, {"eager": [2.0] * 9, "library": [1.5] * 9,
+                                       "fusec": [1.0] * 9})
+        return json.dumps({"machine": {"device": device}, "groups": {"stale": {}},
+                           "workloads": {"gone": grid, self.GRID_ROW: grid, "rope_fwd": grid}})
+
+    def testUpdateKeepsOtherRows(self):
+        found = self.compareWith(self.LOOP.replace("FAULT", "pass"), self.formerRun())
+        self.assertEqual(list(found["workloads"]),
+                         ["rope_fwd", "rope_bwd", self.GRID_ROW, "gone"])
+        self.assertEqual(found["workloads"]["rope_fwd"]["speedup"]["ratio"], 2)
+        self.assertEqual(list(found["groups"]), ["swiglu"])
+        self.assertEqual(found["groups"]["swiglu"]["library"]["ratio"], 1.5)
+        self.assertEqual(len(found["groups"]["swiglu"]["library"]["missing"]), 13)
+
+    def testUpdateRefusesWhatItCannotKeep(self):
+        for former in (self.formerRun("another"), "[]", "{"):
+            with self.assertRaises(compare.FormerError):
+                self.compareWith(self.LOOP.replace("FAULT", "pass"), former)
 
     def check(self, fault, why):
         rows = self.compareWith(self.LOOP.replace("FAULT", fault))["workloads"]

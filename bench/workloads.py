@@ -32,6 +32,14 @@ class Workload:
     sizes: dict
     rows: str = "table"  # or "grid"
 
+    def groups(self):
+        """The statements about grids that it belongs to."""
+        if self.rows != "grid" or self.kind != "linear":
+            return (self.kind,) if self.rows == "grid" else ()
+        if self.dtype == "fp32":
+            return ("linear tf32",)
+        return ("linear 16-bit", f"linear {self.dtype} {self.sizes['activation']}")
+
     def leastWork(self):
         """(flops, bytes): each input and weight read once, each output written
         once, products that repeat by symmetry counted once."""
@@ -169,6 +177,11 @@ GRID = [
     *(Workload(f"grid_{kind}_{dtype}_{m}x{k}x{n}", kind, dtype, gate(m, k, n), rows="grid")
       for kind, dtype in GATE_GRID_KINDS for m, k, n in GATE_GRID),
 ]
+
+GROUPS = {}  # name -> names of workloads
+for member in GRID:
+    for group in member.groups():
+        GROUPS.setdefault(group, []).append(member.name)
 
 WORKLOADS = {workload.name: workload for workload in [*TABLE, *GRID]}
 assert len(WORKLOADS) == len(TABLE) + len(GRID) and all(
