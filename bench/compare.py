@@ -139,7 +139,8 @@ class WorkerProcess:
                  "fusec": options.fusec and os.path.abspath(options.fusec),
                  "library": options.library and os.path.abspath(options.library),
                  "arch": options.arch}
-        self.caches = tempfile.TemporaryDirectory(prefix="fusec-bench-caches-")
+        self.caches = tempfile.TemporaryDirectory(prefix="fusec-bench-caches-",
+                                                  ignore_cleanup_errors=True)
         environment = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", **os.environ}
         for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"):  # compile times are cold
             environment[name] = os.path.join(self.caches.name, name.lower())
@@ -150,9 +151,12 @@ class WorkerProcess:
         threading.Thread(target=self.read, daemon=True).start()
 
     def read(self):
-        for line in self.process.stdout:
-            self.lines.put(json.loads(line))
-        self.lines.put(None)
+        try:
+            with self.process.stdout as lines:
+                for line in lines:
+                    self.lines.put(json.loads(line))
+        finally:  # a line may be cut short by a crash
+            self.lines.put(None)
 
     def next(self, limit):
         """A record; None at the end; TimeoutError after `limit` seconds."""
@@ -171,7 +175,7 @@ class WorkerProcess:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
-        shutil.rmtree(self.caches.name, ignore_errors=True)
+        self.caches.cleanup()
         return self.process.wait()
 
 
