@@ -1,39 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A plot of results as SVG: per workload the speed-up over the best peer with its
-95% interval, and how far the floor is. Needs Python alone."""
+95% interval, and how far the floor is; for grids also what their statements
+compare with, on a scale that shows hundredths. Needs Python alone."""
 
 import html
 import math
 
+from summary import LEAST_RATIO
+
 ROW, LEFT, PANEL, GAP, TOP, BOTTOM = 22, 270, 300, 70, 74, 34
+FACTORS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
+HUNDREDTHS = (0.9, 0.95, LEAST_RATIO, 1, 1.05, 1.1)
+# Of the grids' statements; a row has one of them.
+STATED = {"cublas": "bare cuBLAS", "library": "two matmuls and a kernel"}
 # Follows the viewer's colour scheme, where that supports it.
 STYLE = """
   text { font: 12px system-ui, sans-serif; fill: #24292f }
   .title { font-size: 15px; font-weight: 600 } .dim { fill: #656d76 }
   .grid { stroke: #d0d7de } .one { stroke: #57606a; stroke-width: 1.5 }
   .win { fill: #1a7f5a } .lose { fill: #b35900 } .floor { fill: #3b6fb6 }
+  .below { fill: #c0262d }
   .bar { stroke: #24292f; stroke-width: 1.2 } .paper { fill: #ffffff }
   @media (prefers-color-scheme: dark) {
     text { fill: #e6edf3 } .dim { fill: #9198a1 } .grid { stroke: #30363d }
     .one { stroke: #9198a1 } .win { fill: #3fb27f } .lose { fill: #e08e3c }
-    .floor { fill: #6ea8fe } .bar { stroke: #e6edf3 } .paper { fill: #0d1117 }
+    .floor { fill: #6ea8fe } .below { fill: #ff6b6b }
+    .bar { stroke: #e6edf3 } .paper { fill: #0d1117 }
   }"""
 
 
 class Axis:
     """Logarithmic, from `low` to `high`, in a panel that begins at x = left."""
 
-    def __init__(self, left, low, high):
+    def __init__(self, left, low, high, steps=FACTORS):
         self.left, self.low, self.high = left, low, high
+        self.ticks = [step for step in steps if low <= step <= high]
 
     def at(self, value):
         value = min(max(value, self.low), self.high)
         part = math.log(value / self.low) / math.log(self.high / self.low)
         return self.left + part * PANEL
-
-    def ticks(self):
-        steps = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
-        return [step for step in steps if self.low <= step <= self.high]
 
 
 def makeAxis(left, values, low):
@@ -52,9 +58,10 @@ def drawLine(x1, y1, x2, y2, kind):
 
 def drawAxis(axis, title, bottom):
     parts = [drawText(axis.left, TOP - 22, title, "dim")]
-    for tick in axis.ticks():
+    for tick in axis.ticks:
         x = axis.at(tick)
-        parts.append(drawLine(x, TOP - 4, x, bottom, "one" if tick == 1 else "grid"))
+        kind = "one" if tick in (1, LEAST_RATIO) else "grid"
+        parts.append(drawLine(x, TOP - 4, x, bottom, kind))
         parts.append(drawText(x, bottom + 16, f"{tick:g}", "dim", "middle"))
     return parts
 
@@ -63,6 +70,25 @@ def drawBar(axis, value, y, kind):
     x, one = axis.at(value), axis.at(1)
     return f'<rect x="{min(x, one):.1f}" y="{y - 6:.1f}" width="{max(abs(x - one), 1):.1f}" ' \
            f'height="12" rx="2" class="{kind}"/>'
+
+
+def getStated(row):
+    """(reference, ratio with interval) of a row of a grid, or None."""
+    found = row.get("against", {}) if row.get("rows") == "grid" else {}
+    return next(((name, found[name]) for name in STATED if name in found), None)
+
+
+def drawStated(name, row, y, axis):
+    stated = getStated(row)
+    if not stated:
+        return []
+    value, found = stated[1]["ratio"], stated[1]
+    kind = "win" if value >= 1 else "lose" if value >= LEAST_RATIO else "below"
+    title = f"{name}: {value:.3f} over {STATED[stated[0]]}"
+    return [f"<g><title>{html.escape(title)}</title>",
+            drawLine(axis.at(found["low"]), y, axis.at(found["high"]), y, "bar"),
+            f'<circle cx="{axis.at(value):.1f}" cy="{y:.1f}" r="5" class="{kind}"/>', "</g>",
+            drawText(axis.left + PANEL + 10, y + 4, f"{value:.3f}", kind if value < 1 else "dim")]
 
 
 def drawRow(name, row, y, speed, floor):
@@ -92,16 +118,22 @@ def render(results):
     overFloor = [row["over_floor"] for row in rows.values() if "over_floor" in row]
     speed = makeAxis(LEFT, speedups, 0.5)
     floor = makeAxis(LEFT + PANEL + GAP, overFloor, 0.9)
+    stated = Axis(floor.left + PANEL + GAP, HUNDREDTHS[0], HUNDREDTHS[-1], HUNDREDTHS) \
+        if any(map(getStated, rows.values())) else None
     bottom = TOP + ROW * len(rows)
-    width, height = LEFT + 2 * (PANEL + GAP), bottom + BOTTOM
+    width, height = (stated or floor).left + PANEL + GAP, bottom + BOTTOM
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
              f'viewBox="0 0 {width} {height}">', f"<style>{STYLE}\n</style>",
              f'<rect width="{width}" height="{height}" class="paper"/>',
              drawText(16, 26, f"fusec on {results['machine']['device']}", "title")]
     parts += drawAxis(speed, "speed-up over the fastest peer, 95% interval", bottom)
     parts += drawAxis(floor, "time over the floor (least flops and bytes)", bottom)
+    if stated:
+        parts += drawAxis(stated, "over " + ", or over ".join(STATED.values()), bottom)
     for index, (name, row) in enumerate(rows.items()):
-        parts += drawRow(name, row, TOP + ROW * index + ROW / 2, speed, floor)
+        y = TOP + ROW * index + ROW / 2
+        parts += drawRow(name, row, y, speed, floor)
+        parts += drawStated(name, row, y, stated) if stated else []
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 

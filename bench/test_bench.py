@@ -188,6 +188,20 @@ class PlotTest(unittest.TestCase):
         results = {"machine": {"device": "A & B"}, "workloads": {"good": good, "<bad>": failed}}
         xml.dom.minidom.parseString(plot.render(results))
 
+    def testGridsShowWhichShapesAreBelow(self):
+        rows = {}
+        for ratio in (0.96, 0.98, 1.02):
+            found = {**row(cublas=entry(1.0, part=True), fusec=entry(1.0)), "rows": "grid"}
+            summary.compareWorkload(found, {"cublas": [ratio] * 9, "fusec": [1.0] * 9})
+            rows[f"at_{ratio}"] = found
+        results = {"machine": {"device": "A"}, "workloads": rows}
+        circles = xml.dom.minidom.parseString(plot.render(results)).getElementsByTagName("circle")
+        self.assertEqual([circle.getAttribute("class") for circle in circles],
+                         ["below", "lose", "win"])
+        for found in rows.values():
+            found["rows"] = "table"
+        self.assertNotIn("<circle", plot.render(results))
+
 
 class WorkerTest(unittest.TestCase):
     """A worker that crashes or hangs loses one contender, not the run."""

@@ -13,11 +13,9 @@ from peers import Contender
 def makeCublas(setting):
     if setting.workload.kind != "linear":
         return None
-    preferred = torch.backends.cuda.preferred_blas_library()
-    if preferred != torch._C._BlasBackend.Cublas:
-        raise RuntimeError(f"torch.mm calls {preferred}, expected cuBLAS")
-    weight, (x,) = setting.module.linear.weight.detach(), setting.inputs
-    y = torch.empty(x.shape[0], weight.shape[0], device=x.device, dtype=x.dtype)
-    return Contender(lambda: torch.mm(x, weight.t(), out=y),
-                     poison=lambda: y.fill_(float("nan")),
-                     part=lambda: x.double() @ weight.double().t())
+    if torch.backends.cuda.preferred_blas_library() == torch._C._BlasBackend.Cublaslt:
+        raise RuntimeError("torch.mm prefers cuBLASLt here")
+    weight, (x,) = setting.module.linear.weight.detach().t(), setting.inputs
+    y = torch.empty(x.shape[0], weight.shape[1], device=x.device, dtype=x.dtype)
+    return Contender(lambda: torch.mm(x, weight, out=y), poison=lambda: y.fill_(float("nan")),
+                     part=lambda: x.double() @ weight.double())
