@@ -34,8 +34,10 @@ class Workload:
 
     def groups(self):
         """The statements about grids that it belongs to."""
-        if self.rows != "grid" or self.kind != "linear":
-            return (self.kind,) if self.rows == "grid" else ()
+        if self.rows != "grid":
+            return ()
+        if self.kind != "linear":
+            return (self.kind,)
         if self.dtype == "fp32":
             return ("linear tf32",)
         return ("linear 16-bit", f"linear {self.dtype} {self.sizes['activation']}")
@@ -178,10 +180,9 @@ GRID = [
       for kind, dtype in GATE_GRID_KINDS for m, k, n in GATE_GRID),
 ]
 
-GROUPS = {}  # name -> names of workloads
-for member in GRID:
-    for group in member.groups():
-        GROUPS.setdefault(group, []).append(member.name)
+# Names of workloads by group.
+GROUPS = {group: [workload.name for workload in GRID if group in workload.groups()]
+          for group in dict.fromkeys(group for workload in GRID for group in workload.groups())}
 
 WORKLOADS = {workload.name: workload for workload in [*TABLE, *GRID]}
 assert len(WORKLOADS) == len(TABLE) + len(GRID) and all(
