@@ -223,7 +223,8 @@ llvm::Error Compilation::addImages(std::vector<CompiledKernel> answers) {
              PlanOp(emitted.plan).getOps<StepOp>(), emitted.steps)) {
       ArrayAttr next =
           takeNextSchedules(step, [&, &launches = launches](size_t i) {
-            return !getFault(*compiled[launches[i].kernel]).empty();
+            return i < launches.size() &&
+                   !getFault(*compiled[launches[i].kernel]).empty();
           });
       if (!next)
         continue;

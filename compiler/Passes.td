@@ -295,4 +295,17 @@ def ChooseSchedules : Pass<"fusec-choose-schedules", "::fusec::PlanOp"> {
            "schedules that a variant keeps, the fastest first; 0: all">];
 }
 
+def LeadProducts : Pass<"fusec-lead-products", "::fusec::PlanOp"> {
+  let summary = "narrow products are computed first by the kernel that needs them last";
+  let description = [{
+    Of y = x W + t B, t = x A, the kernel of y computes t first, where its last,
+    incomplete wave of tiles has room for that, and reads it before its last
+    segment. Both remain steps: t's is launched where y's variant has no lead.
+    Only for sm_90a.
+  }];
+  let options = [
+    Option<"precision", "precision", "std::string", /*default=*/"\"ieee\"",
+           "how fp32 matmuls multiply: fma, ieee or tf32">];
+}
+
 #endif // FUSEC_COMPILER_PASSES_TD

@@ -81,6 +81,12 @@ void fusec::buildPlanStage(PassManager &manager,
   schedules.precision = precision;
   schedules.candidates = options.candidates;
   plan.addPass(createChooseSchedules(schedules, options.tuning));
+  // 4. Launches that hide in others.
+  if (options.fuse) {
+    LeadProductsOptions leads;
+    leads.precision = precision;
+    plan.addPass(createLeadProducts(leads));
+  }
   manager.addPass(verifyLevel("planned"));
 }
 

@@ -34,23 +34,31 @@ def Fusec_GemmScheduleAttr : Fusec_Attr<"GemmSchedule", "gemm_schedule"> {
     the wide side), consumer warpgroups (resident), blocks beside
     each other (skinny). Wgmma and its ping-pong: clusters of blocks along M or
     N. Skinny: `tileM` rows of A and `clusterM` blocks that split K. `blocks` is the most that a persistent
-    grid has.
+    grid has. `lead`: columns of the product that the last segment's A is, where
+    the same launch computes it first; 0 where A comes from an earlier step.
   }];
   let parameters = (ins EnumParameter<Fusec_GemmUnit>:$unit,
       "int64_t":$tileM, "int64_t":$tileN, "int64_t":$tileK,
       "int64_t":$divideM, "int64_t":$divideN, "int64_t":$stages,
       DefaultValuedParameter<"int64_t", "1">:$clusterM, DefaultValuedParameter<"int64_t", "1">:$clusterN,
-      DefaultValuedParameter<"int64_t", "0">:$blocks);
+      DefaultValuedParameter<"int64_t", "0">:$blocks, DefaultValuedParameter<"int64_t", "0">:$lead);
   let builders = [
     AttrBuilder<(ins "::fusec::GemmUnit":$unit, "int64_t":$tileM, "int64_t":$tileN, "int64_t":$tileK,
-                     "int64_t":$divideM, "int64_t":$divideN, "int64_t":$stages), [{
-      return $_get($_ctxt, unit, tileM, tileN, tileK, divideM, divideN, stages, 1, 1, 0);
+                     "int64_t":$divideM, "int64_t":$divideN, "int64_t":$stages,
+                     CArg<"int64_t", "1">:$clusterM, CArg<"int64_t", "1">:$clusterN,
+                     CArg<"int64_t", "0">:$blocks), [{
+      return $_get($_ctxt, unit, tileM, tileN, tileK, divideM, divideN, stages, clusterM, clusterN, blocks, 0);
     }]>
   ];
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{
     /// Whether its kernels read matrices through tensor maps.
     bool usesTensorMaps() { return getUnit() >= ::fusec::GemmUnit::Wgmma; }
+    /// The same schedule with a leading product of so many columns.
+    GemmScheduleAttr withLead(int64_t columns) {
+      return get(getContext(), getUnit(), getTileM(), getTileN(), getTileK(), getDivideM(), getDivideN(),
+                 getStages(), getClusterM(), getClusterN(), getBlocks(), columns);
+    }
   }];
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/bundle/KernelSet.h"
+#include "compiler/codegen/Leads.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -54,6 +55,8 @@ LogicalResult KernelSet::emit(ModuleOp module) {
     emitted.plan = plan;
     for (StepOp step : plan.getOps<StepOp>()) {
       std::vector<EmittedLaunch> &variants = emitted.steps.emplace_back();
+      if (isAlwaysLed(step))
+        continue;
       for (auto variant : step.getVariants().getAsRange<VariantAttr>()) {
         FailureOr<EmittedLaunch> launch =
             emit(step, variant, plan.getSymName());

@@ -28,7 +28,7 @@ struct EmittedLaunch {
 
 struct EmittedPlan {
   PlanOp plan;
-  /// By step, then by variant.
+  /// By step, then by variant; of steps that are never launched, none.
   std::vector<std::vector<EmittedLaunch>> steps;
 };
 

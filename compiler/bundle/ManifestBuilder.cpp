@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/bundle/ManifestBuilder.h"
+#include "compiler/codegen/Leads.h"
 #include "compiler/schedule/Targets.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
@@ -229,6 +230,8 @@ FailureOr<format::Param> ManifestBuilder::getParam(const KernelParam &param,
   switch (param.kind) {
   case KernelParam::Kind::Fault:
     return format::Param(format::FaultParam());
+  case KernelParam::Kind::Flags:
+    return format::Param(format::FlagsParam());
   case KernelParam::Kind::Size: {
     FailureOr<format::Expr> value = exprs.convert(param.size);
     if (failed(value))
@@ -292,6 +295,7 @@ ManifestBuilder::getLaunch(StepOp step, const EmittedLaunch &emitted,
   launch.block = {emitted.source.block, 1, 1};
   launch.cluster = {emitted.source.cluster, 1, 1};
   launch.smem = emitted.source.sharedBytes;
+  launch.cooperative = emitted.source.cooperative;
   for (const KernelParam &param : emitted.source.params) {
     FailureOr<format::Param> converted = getParam(param, places);
     if (failed(converted))
@@ -310,6 +314,36 @@ static bool gainsByEarlyStart(VariantAttr variant) {
   constexpr int64_t longest = 30000; // nanoseconds
   EstimateAttr estimate = variant.getEstimate();
   return !estimate || estimate.getNanoseconds() <= longest;
+}
+
+LogicalResult
+ManifestBuilder::addGuards(VariantAttr variant, StepOp step,
+                           const Places &places,
+                           std::vector<format::Condition> &conditions) {
+  for (GuardAttr guard : variant.getGuards())
+    if (failed(addGuard(guard, step, places, conditions)))
+      return failure();
+  return success();
+}
+
+LogicalResult
+ManifestBuilder::addLedVariants(StepOp led, const Places &places,
+                                const std::vector<format::Variant> &own,
+                                std::vector<format::Variant> &variants) {
+  for (auto variant : led.getVariants().getAsRange<VariantAttr>()) {
+    std::vector<format::Condition> guard;
+    if (failed(addGuards(variant, led, places, guard)))
+      return failure();
+    if (hasLead(variant)) {
+      variants.push_back({std::move(guard), {}});
+      continue;
+    }
+    for (const format::Variant &launched : own) {
+      variants.push_back({guard, launched.launches});
+      llvm::append_range(variants.back().guard, launched.guard);
+    }
+  }
+  return success();
 }
 
 LogicalResult ManifestBuilder::addPlan(const EmittedPlan &emitted) {
@@ -344,20 +378,26 @@ LogicalResult ManifestBuilder::addPlan(const EmittedPlan &emitted) {
     to.name = step.getName().str();
     for (auto source : step.getSources().getAsRange<StringAttr>())
       to.sources.push_back(source.str());
+    std::vector<format::Variant> own;
     auto variants = step.getVariants().getAsRange<VariantAttr>();
-    for (auto [variant, launch] : llvm::zip_equal(variants, launches)) {
-      format::Variant &out = to.variants.emplace_back();
-      for (GuardAttr guard : variant.getGuards())
-        if (failed(addGuard(guard, step, places, out.guard)))
-          return failure();
+    for (auto [variant, launch] : llvm::zip(variants, launches)) {
+      format::Variant &out = own.emplace_back();
+      if (failed(addGuards(variant, step, places, out.guard)))
+        return failure();
       FailureOr<format::Launch> converted = getLaunch(step, launch, places);
       if (failed(converted))
         return failure();
-      converted->pdl =
-          canStartEarly && !plan.steps.empty() && gainsByEarlyStart(variant);
+      converted->pdl = canStartEarly && !plan.steps.empty() &&
+                       !converted->cooperative && gainsByEarlyStart(variant);
       plan.smem = std::max(plan.smem, converted->smem);
       plan.cluster = std::max(plan.cluster, converted->cluster[0]);
       out.launches.push_back(std::move(*converted));
+    }
+    if (StepOp led = findLedStep(step)) {
+      if (failed(addLedVariants(led, places, own, to.variants)))
+        return failure();
+    } else {
+      to.variants = std::move(own);
     }
     plan.steps.push_back(std::move(to));
   }

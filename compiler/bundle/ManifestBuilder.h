@@ -44,6 +44,14 @@ private:
   mlir::LogicalResult addPlan(const EmittedPlan &emitted);
   mlir::LogicalResult addBuffer(BufferOp buffer, format::Plan &plan,
                                 Places &places);
+  mlir::LogicalResult addGuards(VariantAttr variant, StepOp step,
+                                const Places &places,
+                                std::vector<format::Condition> &conditions);
+  /// The variants of a step whose launches are `own` where the kernel of `led`
+  /// does not compute its result.
+  mlir::LogicalResult addLedVariants(StepOp led, const Places &places,
+                                     const std::vector<format::Variant> &own,
+                                     std::vector<format::Variant> &variants);
   mlir::LogicalResult addGuard(GuardAttr guard, StepOp step,
                                const Places &places,
                                std::vector<format::Condition> &conditions);

@@ -52,10 +52,12 @@ static std::string emitFunction(KernelWriter &writer,
   ScalarEmitter emitter(writer, program, {}, std::nullopt, sources);
   for (const TileOperand &operand : iteration.operands) {
     // What is no argument of the region is held from an earlier root.
-    std::string base =
-        isa<BlockArgument>(operand.value)
-            ? writer.getStep().getInputBuffer(operand.value).getSymName().str()
-            : "held";
+    std::string base = "held";
+    if (auto argument = dyn_cast<BlockArgument>(operand.value))
+      base = cast<StepOp>(argument.getOwner()->getParentOp())
+                 .getInputBuffer(argument)
+                 .getSymName()
+                 .str();
     std::string name = writer.uniqueName(base + "_at");
     parameters +=
         ", " + computeType(getElementType(operand.value)) + " " + name;

@@ -5,6 +5,7 @@
 
 #include "compiler/codegen/Emitters.h"
 #include "compiler/codegen/GemmDescriptors.h"
+#include "compiler/codegen/Leads.h"
 #include "compiler/device/gemm_resident_config.h"
 #include "compiler/device/gemm_skinny_config.h"
 
@@ -22,6 +23,8 @@ public:
   FailureOr<KernelSource> emit();
 
 private:
+  /// Declares the leading product's types and returns the template's argument.
+  FailureOr<std::string> emitLead();
   Expr one() { return Expr::constant(context, 1); }
   std::string print(Expr expr) { return writer.print(expr, {}); }
 
@@ -35,19 +38,15 @@ private:
 } // namespace
 
 FailureOr<KernelSource> GemmEmitter::emit() {
-  Block &block = step.getBody().front();
-  SmallVector<Value> outputs =
-      llvm::to_vector(block.getTerminator()->getOperands());
-  auto analyzed = analyzeMatmul(
-      outputs, [&](Operation *op) { return op->getBlock() == &block; },
-      [&](Value v) { return step.getInputBuffer(v).getStrideExprs(); },
-      [&](unsigned i) { return step.getOutputBuffer(i).getStrideExprs(); });
+  auto analyzed = analyzeMatmul(step);
   if (failed(analyzed))
     return step.emitOpError("is not a matmul with an epilogue");
   iteration = &*analyzed;
   ContractionOp root = iteration->root;
   unsigned accumulators = root.getNumAccumulators();
 
+  if (schedule.getLead())
+    writer.pointer(step.getInputBuffer(iteration->lhs.back().value), false);
   writer.declareBuffers();
   // Blocks of a cluster along one axis share the load of the other matrix;
   // those of skinny tiles split K.
@@ -61,7 +60,7 @@ FailureOr<KernelSource> GemmEmitter::emit() {
                      : sharesLoads
                          ? schedule.getTileN() / schedule.getClusterM()
                          : schedule.getTileN();
-  GemmDescriptors descriptors(writer, variant, *iteration);
+  GemmDescriptors descriptors(writer, step, variant, *iteration);
   EpilogueMaps maps =
       chooseEpilogueMaps(step, *iteration, schedule,
                          [&](BufferOp buffer, const TileAccess &access) {
@@ -164,7 +163,8 @@ FailureOr<KernelSource> GemmEmitter::emit() {
              (schedule.getUnit() == GemmUnit::PingPong ? "PingPong"
                                                        : "Cooperative") +
              ", " + number(clusterN) + ">";
-    templateCall = "fusec::gemmWgmma<Config>";
+    templateCall = schedule.getLead() ? "fusec::gemmWgmmaLed<Config>"
+                                      : "fusec::gemmWgmma<Config>";
     threads = wgmmaThreadsOf(tileM);
     shared = wgmmaSharedBytes(tileM, tileN, schedule.getStages(), accumulators,
                               !maps.operands.empty());
@@ -207,9 +207,15 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   }
   writer.line("typedef " + config + " Config;");
   writer.line("const Epilogue epilogue = " + epilogue + ";");
-  writer.line(templateCall + "({int(" + print(iteration->m) + "), int(" +
-              print(iteration->n) + "), int(" + print(batch) + ")}, epilogue" +
-              arguments + ");");
+  if (schedule.getLead()) {
+    auto lead = emitLead();
+    if (failed(lead))
+      return failure();
+    writer.line("const auto lead = " + *lead + ";");
+  }
+  writer.line(templateCall + (schedule.getLead() ? "(lead, {int(" : "({int(") +
+              print(iteration->m) + "), int(" + print(iteration->n) +
+              "), int(" + print(batch) + ")}, epilogue" + arguments + ");");
   std::string bounds = number(threads);
   if (schedule.getUnit() == GemmUnit::Skinny && schedule.getDivideM() > 1)
     bounds += ", " + number(schedule.getDivideM());
@@ -219,7 +225,40 @@ FailureOr<KernelSource> GemmEmitter::emit() {
                                            : "FUSEC_KERNEL_RESIDENT(") +
                                           bounds + ")");
   kernel.cluster = cluster;
+  kernel.cooperative = schedule.getLead() != 0;
   return kernel;
+}
+
+FailureOr<std::string> GemmEmitter::emitLead() {
+  StepOp leading = findLeadingStep(step);
+  if (!leading)
+    return step.emitOpError("has no leading product");
+  auto analyzed = analyzeMatmul(leading);
+  if (failed(analyzed))
+    return leading.emitOpError("is not a matmul with an epilogue");
+  GemmDescriptors descriptors(writer, leading, variant, *analyzed);
+  auto a = descriptors.matrix(analyzed->lhs[0], analyzed->m, analyzed->k[0],
+                              schedule.getTileM());
+  auto b = descriptors.matrix(analyzed->rhs[0], analyzed->n, analyzed->k[0],
+                              schedule.getLead());
+  if (failed(a) || failed(b))
+    return failure();
+  std::string segment = writer.uniqueName("LeadSegment"),
+              name = writer.uniqueName("LeadEpilogue");
+  writer.declarations() << "typedef fusec::Segment<" << a->type << ",\n    "
+                        << b->type << "> " << segment << ";\n\n";
+  SmallVector<Descriptor> operands, results;
+  for (const TileOperand &o : analyzed->operands)
+    operands.push_back(descriptors.operand(o, {}));
+  for (const TileStore &s : analyzed->stores)
+    results.push_back(descriptors.result(s, {}));
+  std::string epilogue =
+      declareEpilogue(writer, name, *analyzed, operands, results);
+  return "fusec::WgmmaLead<" + segment + ", " + name + ", " +
+         std::to_string(schedule.getLead()) + ">{\n      {" + a->value + ", {" +
+         b->value + "}, int(" + print(analyzed->k[0]) + ")},\n      " +
+         epilogue + ",\n      int(" + print(analyzed->n) + "), " +
+         writer.flags() + "}";
 }
 
 FailureOr<KernelSource> fusec::emitGemm(StepOp step, VariantAttr variant,

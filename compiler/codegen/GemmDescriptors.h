@@ -13,10 +13,11 @@ namespace fusec {
 
 class GemmDescriptors {
 public:
-  GemmDescriptors(KernelWriter &writer, VariantAttr variant,
+  /// `step`: whose region the iteration is of.
+  GemmDescriptors(KernelWriter &writer, StepOp step, VariantAttr variant,
                   const MatmulIteration &iteration)
-      : writer(writer), step(writer.getStep()), variant(variant),
-        iteration(iteration), context(writer.getContext()) {}
+      : writer(writer), step(step), variant(variant), iteration(iteration),
+        context(writer.getContext()) {}
 
   /// `mapTile`: extent along the outer axis that a tensor map copies at once,
   /// or 0 where the kernel reads the matrices by their pointers.

@@ -95,6 +95,8 @@ mlir::FailureOr<MatmulIteration>
 analyzeMatmul(llvm::ArrayRef<mlir::Value> outputs,
               ScalarProgram::Inside isInside, InputStrides inputStrides,
               OutputStrides outputStrides);
+/// The same for a step of the gemm family.
+mlir::FailureOr<MatmulIteration> analyzeMatmul(StepOp step);
 
 /// Whether a value at [batch.., outer, k] is a plain matrix in memory.
 mlir::FailureOr<MatrixAccess> analyzeMatrix(mlir::Value value,

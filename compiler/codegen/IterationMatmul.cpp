@@ -158,3 +158,12 @@ FailureOr<MatmulIteration> fusec::analyzeMatmul(ArrayRef<Value> outputs,
     return failure();
   return result;
 }
+
+FailureOr<MatmulIteration> fusec::analyzeMatmul(StepOp step) {
+  Block &block = step.getBody().front();
+  return analyzeMatmul(
+      llvm::to_vector(block.getTerminator()->getOperands()),
+      [&](Operation *op) { return op->getBlock() == &block; },
+      [&](Value v) { return step.getInputBuffer(v).getStrideExprs(); },
+      [&](unsigned i) { return step.getOutputBuffer(i).getStrideExprs(); });
+}

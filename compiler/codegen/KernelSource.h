@@ -24,7 +24,7 @@ struct TensorMapShape {
 
 /// A kernel parameter, in the order of the kernel's signature.
 struct KernelParam {
-  enum class Kind { Buffer, Size, Fault, TensorMap } kind;
+  enum class Kind { Buffer, Size, Fault, Flags, TensorMap } kind;
   std::string buffer = {}; // symbol of the plan's buffer
   Expr size = {};          // of a Size
   unsigned bits = 64;      // of a Size: 32 or 64
@@ -40,6 +40,8 @@ struct KernelSource {
   unsigned block = 1;
   unsigned sharedBytes = 0; // dynamic
   unsigned cluster = 1;     // blocks of a cluster, along x
+  /// Whether its blocks wait for one another: the grid is then the most.
+  bool cooperative = false;
   std::vector<KernelParam> params;
 };
 

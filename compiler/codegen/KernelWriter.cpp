@@ -217,6 +217,13 @@ std::string KernelWriter::faultCounter() {
   return fault;
 }
 
+std::string KernelWriter::flags() {
+  std::string name = uniqueName("flags");
+  signature.push_back({"fusec::u32 *", name});
+  params.push_back({KernelParam::Kind::Flags});
+  return name;
+}
+
 std::string KernelWriter::symbolParam(Expr symbol) {
   std::string &name = symbols[symbol.getName().str()];
   if (!name.empty())

@@ -50,6 +50,8 @@ public:
   /// A tensor map over a buffer: a parameter whose address the kernel uses.
   std::string tensorMap(BufferOp buffer, TensorMapShape shape);
   std::string faultCounter();
+  /// Words that are zero before and after the launch.
+  std::string flags();
   /// The parameter that holds a named dimension.
   std::string symbolParam(Expr symbol);
   /// C text of an expression; dims print as `dims[i]`, rows as `row<n>`.

@@ -44,10 +44,13 @@ constexpr FUSEC_DEVICE int wgmmaThreadsOf(int tileM) {
 }
 
 /// Registers of a thread of the producer and of the consumers: what 65,536 are
-/// enough for, in steps of eight.
-constexpr int wgmmaProducerRegisters = 24;
-constexpr FUSEC_DEVICE int wgmmaConsumerRegisters(int tileM) {
-  return tileM == 192 ? 160 : 240;
+/// enough for, in steps of eight. A producer of two products needs more.
+constexpr FUSEC_DEVICE int wgmmaProducerRegisters(bool leads = false) {
+  return leads ? 40 : 24;
+}
+constexpr FUSEC_DEVICE int wgmmaConsumerRegisters(int tileM,
+                                                  bool leads = false) {
+  return tileM == 192 ? 160 : leads ? 232 : 240;
 }
 
 /// A schedule as the host chooses it. `tileN` counts the columns of one

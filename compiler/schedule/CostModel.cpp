@@ -149,20 +149,31 @@ static double getEfficiency(GemmScheduleAttr schedule, const GemmSizes &sizes) {
   case GemmUnit::Wgmma:
   case GemmUnit::PingPong: {
     // Narrow tiles, and single blocks of 64 rows, wait for shared memory.
+    // So do cooperative ones of 128 columns, a little.
+    bool pingPong = schedule.getUnit() == GemmUnit::PingPong;
     double reached = schedule.getTileM() == 64 ? (columns >= 128 ? 0.735 : 0.51)
                      : columns <= 64           ? 0.57
                      : columns <= 96           ? 0.766
-                                               : 0.83;
+                     : columns <= 128 && !pingPong ? 0.81
+                                                   : 0.83;
     // In tf32 the widest tiles reach 0.92, in the probes of 4096 cubed and of
-    // K = 16384. There a ping-pong of 16 bits falls behind: it has two tiles
-    // under way and little to hide.
+    // K = 16384.
     if (sizes.element == 4)
       return columns >= 256 && schedule.getTileM() == 128 ? 0.92
                                                           : reached * 1.025;
+    // Of a long K a ping-pong has little to hide, and in long runs of tiles
+    // blocks lose step: L2 no longer has what another block read, unless
+    // clusters share it (16384 cubed; SwiGLU there).
     bool isLong =
         std::accumulate(sizes.k.begin(), sizes.k.end(), int64_t(0)) > 8192;
-    return schedule.getUnit() == GemmUnit::PingPong && isLong ? reached * 0.96
-                                                              : reached;
+    double waves = std::ceil(sizes.m / double(schedule.getTileM())) *
+                   std::ceil(sizes.n / double(schedule.getTileN())) *
+                   sizes.batch / schedule.getBlocks();
+    if (isLong && waves > 8)
+      return schedule.getClusterM() * schedule.getClusterN() > 1
+                 ? reached
+                 : reached * 0.94;
+    return pingPong && isLong ? reached * 0.96 : reached;
   }
   case GemmUnit::Mma:
     if (sizes.element == 4)
@@ -339,8 +350,9 @@ Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
     bool pingPong = unit == GemmUnit::PingPong;
     double stored = area / accumulators * sizes.element * 0.05;
     time.exposeClocks(perUnit * stored * (pingPong ? 0.36 : 1));
+    // The longer its tiles, the longer the second consumer waits for its first.
     if (pingPong)
-      time.expose(2.4);
+      time.expose(1.6 + 0.6 * stepsK * tileK / 1024);
   } else if (unit == GemmUnit::Mma) {
     // Instructions an element, of blocks that share the issue slots.
     time.exposeClocks(perUnit * area / accumulators * 34 / 128);
@@ -348,4 +360,38 @@ Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
     time.exposeClocks(std::ceil(perUnit / together) * area / threads * 12);
   }
   return time.get();
+}
+
+double fusec::estimateLead(const Target &target, const GemmSizes &sizes,
+                           const GemmSizes &lead, GemmScheduleAttr schedule) {
+  double clocks = target.rates.clock * 1e3; // a microsecond
+  double tileM = schedule.getTileM(), tileN = schedule.getTileN(),
+         clusterM = schedule.getClusterM();
+  // As WgmmaLeading has them.
+  double all = schedule.getBlocks() / clusterM;
+  double rows = std::ceil(std::ceil(lead.m / tileM) / clusterM);
+  double tiles = rows * std::ceil(sizes.n / tileN);
+  double spare = all - std::fmod(tiles, all);
+  double leading = rows <= 2 * spare ? spare : all;
+  // A tile of either waits for its loads, the leading ones all at once.
+  auto steps = [&](const GemmSizes &of) {
+    double count = 0;
+    for (int64_t k : of.k)
+      count += std::ceil(k / double(schedule.getTileK()));
+    return count;
+  };
+  double stages = std::max<double>(schedule.getStages(), 2);
+  double each =
+      steps(lead) * std::max(1.5 * memoryLatency / (stages - 1), 60.0);
+  double together = std::max(std::ceil(rows / leading) * each / clocks,
+                             lead.bytes / (target.rates.memory * 1e3 * 0.85));
+  double math = 2 * tileM * tileN * sizes.accumulators * schedule.getTileK() *
+                steps(sizes) /
+                (target.rates.tensor / (sizes.element == 4 ? 2 : 1) *
+                 getEfficiency(schedule, sizes)) /
+                clocks;
+  // Clusters with a tile less have the time of that; the others wait at the end
+  // of their first tile. Then a flag has to be seen.
+  constexpr double flag = 2;
+  return (leading == spare ? std::max(together - math, 0.0) : together) + flag;
 }

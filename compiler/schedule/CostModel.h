@@ -47,6 +47,9 @@ struct GemmSizes {
 };
 Estimate estimateGemm(const Target &target, const GemmSizes &sizes,
                       GemmScheduleAttr schedule);
+/// Microseconds by which a leading product makes the launch longer.
+double estimateLead(const Target &target, const GemmSizes &sizes,
+                    const GemmSizes &lead, GemmScheduleAttr schedule);
 
 /// Narrow products that follow one another within tiles of rows.
 struct ChainPhaseSizes {

@@ -45,6 +45,7 @@ static const Tile simtTiles[] = {{128, 128, 16, 8, 8, 2},
 // Those that were fastest somewhere on a grid of shapes.
 static const WgmmaTiling wgmmaTilings[] = {
     {128, 128, 0, 1, 1, WgmmaSchedule::PingPong},
+    {128, 128, 0, 2, 1, WgmmaSchedule::PingPong},
     {128, 192, 0, 2, 1, WgmmaSchedule::PingPong},
     {128, 160, 0, 2, 1, WgmmaSchedule::PingPong},
     {128, 96, 0, 2, 1, WgmmaSchedule::PingPong},
@@ -56,9 +57,6 @@ static const WgmmaTiling wgmmaTilings[] = {
     {128, 128, 0, 1, 1, WgmmaSchedule::Cooperative},
     {128, 128, 0, 2, 1, WgmmaSchedule::Cooperative},
     {128, 64, 0, 1, 1, WgmmaSchedule::Cooperative}};
-
-/// Stages that hide the latency of a load; more help nothing.
-static constexpr int64_t wgmmaMaxStages = 8;
 
 /// Accumulator registers a thread may hold without spilling.
 static constexpr int64_t maxAccumulators = 128;
@@ -90,7 +88,6 @@ public:
   Estimate estimateAt(int64_t dim);
 
 private:
-  GemmSizes getSizesAt(int64_t dim) const;
   void collectGuards();
   bool collectMapGuards();
   bool hasMaps() {
@@ -141,18 +138,21 @@ private:
 };
 } // namespace
 
-GemmSizes GemmChooser::getSizesAt(int64_t dim) const {
+GemmSizes fusec::getGemmSizes(StepOp step, const MatmulIteration &iteration,
+                              int64_t dim) {
   GemmSizes sizes;
   auto bounded = [&](Expr size) {
     return std::min(getTypicalValue(size, dim), int64_t(1) << 31);
   };
+  ContractionOp root = iteration.root;
   sizes.m = bounded(iteration.m);
   sizes.n = bounded(iteration.n);
-  sizes.batch = bounded(getElementCount(iteration.batchSizes, context));
+  sizes.batch =
+      bounded(getElementCount(iteration.batchSizes, step.getContext()));
   for (Expr k : iteration.k)
     sizes.k.push_back(bounded(k));
-  sizes.accumulators = accumulators;
-  sizes.element = element;
+  sizes.accumulators = root.getNumAccumulators();
+  sizes.element = getElementBytes(getElementType(root.getLhs()[0]));
   StepBytes bytes = getStepBytes(step, {}, dim);
   sizes.bytes = bytes.read + bytes.written;
   sizes.written = bytes.written;
@@ -367,7 +367,7 @@ void GemmChooser::addResident(const GemmSizes &sizes,
 
 SmallVector<Candidate> GemmChooser::getCandidates(int64_t dim, bool mapped,
                                                   bool aligned) const {
-  GemmSizes sizes = getSizesAt(dim);
+  GemmSizes sizes = getGemmSizes(step, iteration, dim);
   SmallVector<Candidate> candidates;
   addGemv(sizes, candidates);
   if (mapped) {
@@ -410,20 +410,11 @@ Estimate GemmChooser::estimateAt(int64_t dim) {
       .estimate;
 }
 
-static FailureOr<MatmulIteration> analyzeStep(StepOp step) {
-  Block &block = step.getBody().front();
-  return analyzeMatmul(
-      llvm::to_vector(block.getTerminator()->getOperands()),
-      [&](Operation *op) { return op->getBlock() == &block; },
-      [&](Value v) { return step.getInputBuffer(v).getStrideExprs(); },
-      [&](unsigned i) { return step.getOutputBuffer(i).getStrideExprs(); });
-}
-
 std::optional<Estimate> fusec::estimateGemmStep(StepOp step,
                                                 const Target &target,
                                                 Precision precision,
                                                 int64_t dim) {
-  auto iteration = analyzeStep(step);
+  auto iteration = analyzeMatmul(step);
   if (failed(iteration))
     return std::nullopt;
   return GemmChooser(step, target, precision, *iteration, iteration->root)
@@ -433,7 +424,7 @@ std::optional<Estimate> fusec::estimateGemmStep(StepOp step,
 SmallVector<VariantAttr> fusec::chooseGemmVariants(StepOp step,
                                                    const Target &target,
                                                    Precision precision) {
-  auto iteration = analyzeStep(step);
+  auto iteration = analyzeMatmul(step);
   if (failed(iteration))
     return {
         VariantAttr::get(step.getContext(), {},

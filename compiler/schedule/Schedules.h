@@ -6,6 +6,7 @@
 #ifndef FUSEC_COMPILER_SCHEDULE_SCHEDULES_H
 #define FUSEC_COMPILER_SCHEDULE_SCHEDULES_H
 
+#include "compiler/codegen/Iteration.h"
 #include "compiler/schedule/CostModel.h"
 #include "compiler/schedule/TuningFile.h"
 #include "compiler/schedule/TypicalSizes.h"
@@ -14,6 +15,9 @@ namespace fusec {
 
 /// How fp32 matmuls multiply: by FMA alone, by FMA or 3xTF32, as tf32.
 enum class Precision { Fma, Ieee, Tf32 };
+
+/// Of wgmma: stages that hide the latency of a load; more help nothing.
+constexpr int64_t wgmmaMaxStages = 8;
 /// Of "fma", "ieee" and "tf32".
 std::optional<Precision> parsePrecision(llvm::StringRef name);
 
@@ -48,6 +52,10 @@ std::optional<Estimate> estimateGemmStep(StepOp step, const Target &target,
 std::optional<Estimate> estimateChainStep(StepOp step, const Target &target,
                                           int64_t dim);
 
+/// What the cost model knows of a matmul step where named dimensions are `dim`.
+GemmSizes getGemmSizes(StepOp step, const MatmulIteration &iteration,
+                       int64_t dim);
+
 /// A schedule that a variant may take.
 struct Candidate {
   mlir::Attribute schedule;
@@ -61,6 +69,15 @@ VariantAttr makeVariant(mlir::MLIRContext *context,
                         llvm::ArrayRef<GuardAttr> guards,
                         llvm::SmallVector<Candidate> candidates,
                         int64_t dim = typicalDim, mlir::Attribute first = {});
+
+/// The variant of a matmul `step` with a schedule that computes `leading`, the
+/// A of its last segment, in the same launch; behind it, where that needs more
+/// guards, the variant itself. Only the latter where that is not possible or
+/// not faster.
+llvm::SmallVector<VariantAttr> leadVariant(StepOp leading, StepOp step,
+                                           VariantAttr variant,
+                                           const Target &target,
+                                           Precision precision);
 
 Candidate getFastest(llvm::ArrayRef<Candidate> candidates);
 /// A variant for each range of `size` in which one schedule is about as fast as

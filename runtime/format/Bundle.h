@@ -27,12 +27,9 @@ enum class SectionKind : uint32_t {
 const char *sectionKindName(SectionKind kind);
 
 inline constexpr uint64_t sectionAlignment = 4096;
-// Weights are hashed as the SHA-256 of the SHA-256s of chunks of this size, by
-// the format's minor version: small enough that a few MiB keep all threads
-// busy.
-constexpr uint64_t weightsChunk(unsigned minor) {
-  return uint64_t(minor < 3 ? 64 : 4) << 20;
-}
+// Weights are hashed as the SHA-256 of the SHA-256s of chunks of this size:
+// small enough that a few MiB keep all threads busy.
+inline constexpr uint64_t weightsChunk = uint64_t(4) << 20;
 // Weights beyond this many bytes in all are hashed on request only.
 inline constexpr uint64_t weightsHashedByDefault = uint64_t(256) << 20;
 

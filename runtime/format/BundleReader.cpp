@@ -130,11 +130,10 @@ std::vector<Section> readTable(ByteSpan file) {
   return sections;
 }
 
-void checkHash(const std::vector<Section> &sections, size_t index,
-               unsigned minor) {
+void checkHash(const std::vector<Section> &sections, size_t index) {
   const Section &section = sections[index];
   Digest digest = section.kind == SectionKind::Weights
-                      ? hashWeights(section.bytes, weightsChunk(minor))
+                      ? hashWeights(section.bytes, weightsChunk)
                       : Sha256::hash(section.bytes.data, section.bytes.size);
   if (digest != section.digest)
     fail("section " + text(index) + " (" + sectionKindName(section.kind) +
@@ -157,7 +156,7 @@ bool Bundle::open(ByteSpan file, HashWeights hash, Bundle &bundle,
     opened.theSections = readTable(file);
     for (size_t i = 0; i != opened.theSections.size(); ++i)
       if (opened.theSections[i].kind != SectionKind::Weights)
-        checkHash(opened.theSections, i, formatMinor);
+        checkHash(opened.theSections, i);
   } catch (const ReadError &failure) {
     error = failure.message;
     return false;
@@ -197,7 +196,7 @@ bool Bundle::checkWeights(HashWeights hash, std::string &error) const {
   try {
     for (size_t i = 0; i != theSections.size(); ++i)
       if (theSections[i].kind == SectionKind::Weights)
-        checkHash(theSections, i, theManifest.minor);
+        checkHash(theSections, i);
   } catch (const ReadError &failure) {
     error = failure.message;
     return false;

@@ -45,18 +45,18 @@ bool emitSection(const std::vector<BundleWriter::Piece> &pieces, uint64_t size,
 // The hash of a section: plain, or for weights the hash of chunk hashes.
 class SectionHash {
 public:
-  SectionHash(SectionKind kind, unsigned minor)
-      : chunked(kind == SectionKind::Weights), chunk(weightsChunk(minor)) {}
+  explicit SectionHash(SectionKind kind)
+      : chunked(kind == SectionKind::Weights) {}
 
   bool operator()(ByteSpan bytes) {
     while (bytes.size != 0) {
       size_t taken = bytes.size;
       if (chunked)
-        taken = std::min<uint64_t>(taken, chunk - held);
+        taken = std::min<uint64_t>(taken, weightsChunk - held);
       sha.update(bytes.data, taken);
       held += taken;
       bytes = {bytes.data + taken, bytes.size - taken};
-      if (chunked && held == chunk)
+      if (chunked && held == weightsChunk)
         endChunk();
     }
     return true;
@@ -78,7 +78,6 @@ private:
   }
 
   bool chunked;
-  uint64_t chunk;
   Sha256 sha, outer;
   uint64_t held = 0;
 };
@@ -132,7 +131,7 @@ bool BundleWriter::write(const Manifest &manifest, const Sink &sink,
   uint64_t end = head.size();
   for (size_t i = 0; i != all.size(); ++i) {
     uint8_t *entry = head.data() + headerSize + i * entrySize;
-    SectionHash hash(all[i].kind, manifest.minor);
+    SectionHash hash(all[i].kind);
     emitSection(all[i].pieces, all[i].size,
                 [&](ByteSpan bytes) { return hash(bytes); });
     Digest digest = hash.finish();

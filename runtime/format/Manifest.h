@@ -20,7 +20,7 @@
 namespace fusec::format {
 
 inline constexpr unsigned formatMajor = 0;
-inline constexpr unsigned formatMinor = 3;
+inline constexpr unsigned formatMinor = 4;
 
 // Memory that a kernel gets a pointer to, by index into the plan's buffers or
 // weights or the model's inputs or outputs, plus a byte offset.
@@ -83,9 +83,13 @@ struct TensorMapParam {
 };
 // The address of the session's 64-bit fault counter.
 struct FaultParam {};
+// The address of the session's flags, `flagWords` words of 32 bits by which the
+// blocks of a launch wait for one another: zero before it and after it.
+struct FlagsParam {};
+inline constexpr unsigned flagWords = 64;
 
-using Param =
-    std::variant<Pointer, SizeParam, ScalarParam, TensorMapParam, FaultParam>;
+using Param = std::variant<Pointer, SizeParam, ScalarParam, TensorMapParam,
+                           FaultParam, FlagsParam>;
 
 struct Launch {
   unsigned section = 0; // a cubin, or PTX in the plan of target "ptx"
@@ -95,6 +99,9 @@ struct Launch {
   std::array<unsigned, 3> cluster = {1, 1, 1};
   unsigned smem = 0; // dynamic shared memory, bytes
   bool pdl = false;  // may start before its predecessor in the stream has ended
+  // All blocks run at the same time: the grid's x is the most there are, the
+  // loader launches no more than the device holds.
+  bool cooperative = false;
   std::vector<Param> params;
 };
 

@@ -131,6 +131,10 @@ Param readParam(const JsonReader &json) {
     json.expectObject({"kind"});
     return FaultParam();
   }
+  if (kind.string() == "flags") {
+    json.expectObject({"kind"});
+    return FlagsParam();
+  }
   if (kind.string() == "size") {
     json.expectObject({"kind", "type", "value"});
     return SizeParam{readDType(json["type"]), readExpr(json["value"])};
@@ -146,7 +150,7 @@ Param readParam(const JsonReader &json) {
 
 Launch readLaunch(const JsonReader &json) {
   json.expectObject({"section", "symbol", "grid", "block", "cluster", "smem",
-                     "pdl", "params"});
+                     "pdl", "cooperative", "params"});
   Launch launch;
   launch.section = json["section"].uint32();
   launch.symbol = json["symbol"].string();
@@ -159,6 +163,8 @@ Launch readLaunch(const JsonReader &json) {
   launch.cluster = readTriple(json["cluster"]);
   launch.smem = json["smem"].uint32();
   launch.pdl = json["pdl"].boolean();
+  if (json.has("cooperative"))
+    launch.cooperative = json["cooperative"].boolean();
   launch.params = readList<Param>(json["params"], readParam);
   return launch;
 }

@@ -86,6 +86,7 @@ Json toJson(const TensorMapParam &param) {
 }
 
 Json toJson(const FaultParam &) { return Json::object({{"kind", "fault"}}); }
+Json toJson(const FlagsParam &) { return Json::object({{"kind", "flags"}}); }
 
 Json toJson(const Param &param) {
   return std::visit([](const auto &alternative) { return toJson(alternative); },
@@ -100,6 +101,7 @@ Json toJson(const Launch &launch) {
                        {"cluster", launch.cluster},
                        {"smem", launch.smem},
                        {"pdl", launch.pdl},
+                       {"cooperative", launch.cooperative},
                        {"params", toJsonList(launch.params)}});
 }
 

@@ -39,12 +39,14 @@ enum JitOption : int { JitErrorLog = 5, JitErrorLogSize = 6 };
 enum StreamFlag : unsigned { StreamNonBlocking = 1 };
 enum CaptureStatus : int { CaptureNone = 0 };
 enum LaunchAttributeId : int {
+  LaunchCooperative = 2,
   LaunchClusterDimension = 4,
   LaunchProgrammaticSerialization = 6
 };
 
 union LaunchAttributeValue {
   char pad[64];
+  int cooperative;
   unsigned clusterDim[3];
   int programmaticSerializationAllowed;
 };
@@ -113,6 +115,10 @@ inline void *paramBufferSize() { return reinterpret_cast<void *>(2); }
   X(functionSetAttribute, "cuFuncSetAttribute", (Function function, int attribute, int value))     \
   X(functionParamInfo, "cuFuncGetParamInfo", (Function function, size_t index, size_t *offset,       \
                                               size_t *size))                                       \
+  X(maxActiveBlocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor", (int *blocks,                  \
+       Function function, int threads, size_t sharedBytes))                                        \
+  X(maxActiveClusters, "cuOccupancyMaxActiveClusters", (int *clusters, Function function,          \
+                                                        const LaunchConfig *config))               \
   X(memAlloc, "cuMemAlloc_v2", (DevicePointer *pointer, size_t size))                              \
   X(memFree, "cuMemFree_v2", (DevicePointer pointer))                                              \
   X(memGetInfo, "cuMemGetInfo_v2", (size_t *free, size_t *total))                                  \

@@ -63,13 +63,18 @@ bool startsEarly(const Model &model, const format::Launch &launch) {
 void launchKernel(const Model &model, ReadyLaunch &ready, bool isFirst,
                   cuda::Stream stream) {
   const format::Launch &launch = *ready.launch;
-  cuda::LaunchAttribute attributes[2] = {};
+  cuda::LaunchAttribute attributes[3] = {};
   unsigned numAttributes = 0;
   if (ready.hasCluster()) {
     cuda::LaunchAttribute &attribute = attributes[numAttributes++];
     attribute.id = cuda::LaunchClusterDimension;
     std::memcpy(attribute.value.clusterDim, launch.cluster.data(),
                 sizeof(launch.cluster));
+  }
+  if (launch.cooperative) {
+    cuda::LaunchAttribute &attribute = attributes[numAttributes++];
+    attribute.id = cuda::LaunchCooperative;
+    attribute.value.cooperative = 1;
   }
   if (!isFirst && startsEarly(model, launch)) {
     cuda::LaunchAttribute &attribute = attributes[numAttributes++];
@@ -85,8 +90,8 @@ void launchKernel(const Model &model, ReadyLaunch &ready, bool isFirst,
       numAttributes};
   ParamBlock params(ready);
   const cuda::Driver &driver = model.device().driver();
-  cuda::Result result =
-      driver.launchKernel(&config, ready.function, nullptr, params.extra);
+  cuda::Result result = driver.launchKernel(&config, ready.function,
+                                            params.params, params.block());
   if (result != cuda::success)
     driver.check(result, "launching " + launchText(ready));
 }

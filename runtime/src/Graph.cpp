@@ -16,8 +16,8 @@ cuda::KernelNodeParams nodeParams(const ReadyLaunch &ready,
           {ready.grid[0], ready.grid[1], ready.grid[2]},
           {launch.block[0], launch.block[1], launch.block[2]},
           launch.smem,
-          nullptr,
-          params.extra,
+          params.params,
+          params.block(),
           nullptr,
           nullptr};
 }
@@ -64,6 +64,13 @@ void Graph::build() {
                   sizeof(ready->launch->cluster));
       driver.check(driver.graphKernelNodeSetAttribute(
                        node, cuda::LaunchClusterDimension, &value),
+                   "cuGraphKernelNodeSetAttribute");
+    }
+    if (ready->launch->cooperative) {
+      cuda::LaunchAttributeValue value = {};
+      value.cooperative = 1;
+      driver.check(driver.graphKernelNodeSetAttribute(
+                       node, cuda::LaunchCooperative, &value),
                    "cuGraphKernelNodeSetAttribute");
     }
     ready->stale = false;

@@ -140,6 +140,9 @@ private:
     }
     if (ready.empty())
       return ready;
+    if (launch.cooperative)
+      keepResident(ready, what);
+    std::vector<size_t> offsets;
     bool hasMap = false;
     for (const format::Param &param : launch.params)
       hasMap |= std::holds_alternative<format::TensorMapParam>(param);
@@ -164,10 +167,46 @@ private:
       ready.block.resize((ready.blockBytes + sizeof(cuda::TensorMap) - 1) /
                          sizeof(cuda::TensorMap));
       packParam(ready, param, offset, what);
+      offsets.push_back(offset);
     }
+    if (launch.cooperative)
+      for (size_t offset : offsets)
+        ready.params.push_back(reinterpret_cast<char *>(ready.block.data()) +
+                               offset);
     // The block ends with its last parameter: the driver refuses a size that is
     // not the kernel's own, even one rounded up to the alignment.
     return ready;
+  }
+
+  // No more blocks than run at the same time.
+  void keepResident(ReadyLaunch &ready, const std::string &what) {
+    const cuda::Driver &driver = model.device().driver();
+    const format::Launch &launch = *ready.launch;
+    unsigned cluster = launch.cluster[0];
+    int most = 0;
+    if (ready.hasCluster()) {
+      cuda::LaunchAttribute attribute = {};
+      attribute.id = cuda::LaunchClusterDimension;
+      std::memcpy(attribute.value.clusterDim, launch.cluster.data(),
+                  sizeof(launch.cluster));
+      cuda::LaunchConfig config = {
+          {ready.grid[0], ready.grid[1], ready.grid[2]},
+          {launch.block[0], launch.block[1], launch.block[2]},
+          launch.smem,
+          nullptr,
+          &attribute,
+          1};
+      driver.check(driver.maxActiveClusters(&most, ready.function, &config),
+                   "cuOccupancyMaxActiveClusters");
+    } else {
+      driver.check(driver.maxActiveBlocks(&most, ready.function,
+                                          int(launch.block[0]), launch.smem),
+                   "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+      most *= int(model.device().multiprocessors());
+    }
+    if (most < 1)
+      fail(FUSEC_UNSUPPORTED, what + ": the device has no room for its blocks");
+    ready.grid[0] = std::min(ready.grid[0], unsigned(most) * cluster);
   }
 
   static size_t alignUp(size_t value, size_t alignment) {
@@ -207,7 +246,10 @@ private:
     } else if (const auto *map = std::get_if<format::TensorMapParam>(&param)) {
       packMap(ready, *map, offset, what);
     } else {
-      store(ready, offset, addresses.faultCounter);
+      store(ready, offset,
+            std::holds_alternative<format::FaultParam>(param)
+                ? addresses.faultCounter
+                : addresses.flags);
     }
   }
 

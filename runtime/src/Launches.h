@@ -34,6 +34,9 @@ struct ReadyLaunch {
   // The parameter block; of this type for its alignment.
   std::vector<cuda::TensorMap> block;
   size_t blockBytes = 0;
+  // Of a cooperative launch, whose parameters are no members of structs: each
+  // one's place in the block. Nodes of graphs take no blocks for them.
+  std::vector<void *> params;
   std::vector<TensorPatch> pointers;
   std::vector<MapPatch> maps;
   // The block has changed since a graph's node was given it.
@@ -45,17 +48,23 @@ struct ReadyLaunch {
   }
 };
 
-// The `extra` argument by which the driver takes a launch's parameter block.
+// The arguments by which the driver takes a launch's parameters: as one block,
+// or one by one.
 struct ParamBlock {
   explicit ParamBlock(ReadyLaunch &ready)
-      : bytes(ready.blockBytes),
-        extra{cuda::paramBufferPointer(), ready.block.data(),
-              cuda::paramBufferSize(), &bytes, cuda::paramEnd()} {}
+      : bytes(ready.blockBytes), extra{cuda::paramBufferPointer(),
+                                       ready.block.data(),
+                                       cuda::paramBufferSize(), &bytes,
+                                       cuda::paramEnd()},
+        params(ready.params.empty() ? nullptr : ready.params.data()) {}
   ParamBlock(const ParamBlock &) = delete;
   ParamBlock &operator=(const ParamBlock &) = delete;
 
+  void **block() { return params ? nullptr : extra; }
+
   size_t bytes;
   void *extra[5];
+  void **params;
 };
 
 // The alignment conditions that a variant still needs.
@@ -74,6 +83,7 @@ using ReadyStep = std::vector<ReadyVariant>;
 struct LaunchAddresses {
   uint64_t arena;
   uint64_t faultCounter;
+  uint64_t flags;
   uint64_t replaceable; // the session's copy of Model::ownReplaceable()
 };
 

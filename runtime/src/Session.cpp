@@ -11,6 +11,10 @@ namespace fusec::rt {
 namespace {
 // Fewer are not worth a graph that nobody asked for.
 constexpr size_t leastGraphLaunches = 2;
+
+// Within the session's counters.
+constexpr uint64_t flagsOffset = 256;
+constexpr uint64_t counterBytes = flagsOffset + 4 * format::flagWords;
 } // namespace
 
 Session::Session(std::shared_ptr<const Model> model)
@@ -18,8 +22,7 @@ Session::Session(std::shared_ptr<const Model> model)
       outputs(theModel->manifest().outputs.size()) {
   const Device &device = theModel->device();
   ContextScope scope(device);
-  const uint64_t zero = 0;
-  faultCounter = DeviceMemory(device, sizeof(zero), "the fault counter");
+  counters = DeviceMemory(device, counterBytes, "the session's counters");
   replaceable = DeviceMemory(device, theModel->replaceableBytes(),
                              "what the session can replace");
   const cuda::Driver &driver = device.driver();
@@ -28,10 +31,12 @@ Session::Session(std::shared_ptr<const Model> model)
                                           theModel->ownReplaceable(),
                                           replaceable.size(), nullptr),
                  "copying the model's replaceable weights");
-  driver.check(driver.copyToDevice(faultCounter.pointer(), &zero, sizeof(zero)),
-               "clearing the fault counter");
-  // Streams that do not wait for the default stream must see it cleared.
-  driver.check(driver.streamSynchronize(nullptr), "clearing the fault counter");
+  driver.check(
+      driver.setBytesAsync(counters.pointer(), 0, counterBytes, nullptr),
+      "clearing the session's counters");
+  // Streams that do not wait for the default stream must see them cleared.
+  driver.check(driver.streamSynchronize(nullptr),
+               "clearing the session's counters");
 }
 
 void Session::bind(bool input, size_t index, const fusec_tensor *tensor) {
@@ -209,7 +214,8 @@ PreparedRun &Session::findOrMake(DimValues values, const ArenaLayout &layout,
         computeSizes(manifest, spec, values, tensorText(false, spec.name)));
   made.steps =
       readyLaunches(model(), values, layout,
-                    {address, faultCounter.pointer(), replaceable.pointer()});
+                    {address, counters.pointer(),
+                     counters.pointer() + flagsOffset, replaceable.pointer()});
   made.dims = std::move(values);
   made.arena = address;
   made.arenaBytes = layout.total;
@@ -385,7 +391,7 @@ uint64_t Session::faults() const {
   ContextScope scope(model().device());
   const cuda::Driver &driver = model().device().driver();
   uint64_t count = 0;
-  driver.check(driver.copyToHost(&count, faultCounter.pointer(), sizeof(count)),
+  driver.check(driver.copyToHost(&count, counters.pointer(), sizeof(count)),
                "reading the fault counter");
   return count;
 }

@@ -53,7 +53,8 @@ private:
 
   std::shared_ptr<const Model> theModel;
   std::vector<BoundTensor> inputs, outputs;
-  DeviceMemory faultCounter;
+  // The fault counter, and from `flagsOffset` on the flags.
+  DeviceMemory counters;
   // At one address for the session's life: prepared runs and graphs have it.
   DeviceMemory replaceable;
   DeviceMemory ownArena;

@@ -23,7 +23,7 @@ using namespace fusec;
 
 namespace {
 /// `$(m n T)` stands for the tensor type with these sizes and this element
-/// type; T is each of `types` in turn. Inputs are %x, %y and %z.
+/// type; T is each of `types` in turn. Inputs are %x, %y, %z and %w.
 struct KernelCase {
   const char *name;
   std::vector<const char *> types;
@@ -157,6 +157,21 @@ static const KernelCase cases[] = {
   %c = fusec.add %a, %b : $(m n T)
   fusec.output %c : $(m n T))",
      true},
+    {"lead",
+     {"f16", "bf16"},
+     {{"m+m+m+m", "k", "T"},
+      {"n", "k", "T"},
+      {"k", "24", "T"},
+      {"24", "n", "T"}},
+     R"(inputs ["x", "v", "a", "b"] outputs ["r"])",
+     R"(
+  %a = fusec.matmul %x, %y transposed : $(m+m+m+m k T), $(n k T) to $(m+m+m+m n T)
+  %b = fusec.matmul %x, %z : $(m+m+m+m k T), $(k 24 T) to $(m+m+m+m 24 T)
+  %c = fusec.matmul %b, %w : $(m+m+m+m 24 T), $(24 n T) to $(m+m+m+m n T)
+  %d = fusec.add %a, %c : $(m+m+m+m n T)
+  %e = fusec.relu %d : $(m+m+m+m n T)
+  fusec.output %e : $(m+m+m+m n T))",
+     true},
     {"chain",
      {"f32", "f16", "bf16", "f64", "i32"},
      {{"m", "19", "T"}, {"19", "12", "T"}, {"12", "12", "T"}},
@@ -246,7 +261,7 @@ static std::string getProgram(const KernelCase &test, llvm::StringRef element,
       "fusec.model @main " + std::string(test.header) + " {\n^bb0(";
   for (auto [i, words] : llvm::enumerate(test.inputs)) {
     llvm::SmallVector<llvm::StringRef> parts(words.begin(), words.end());
-    text += (i ? ", %" : "%") + std::string(1, "xyz"[i]) + ": " +
+    text += (i ? ", %" : "%") + std::string(1, "xyzw"[i]) + ": " +
             getType(parts, element, point);
   }
   return text + "):" + expandTypes(test.body, element, point) + "\n}\n";

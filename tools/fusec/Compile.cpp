@@ -2,6 +2,7 @@
 //
 // fusec compile: a model to a bundle, or to any form on the way.
 
+#include "compiler/codegen/Leads.h"
 #include "tools/fusec/DumpCuda.h"
 #include "tools/fusec/ModelOptions.h"
 #include "tools/support/Table.h"
@@ -87,7 +88,7 @@ void CompileCommand::writeBundle(
   for (const EmittedPlan &plan : compilation.getKernels().getPlans())
     plans += (plans.empty() ? "" : ", ") +
              PlanOp(plan.plan).getSymName().str() + ": " +
-             std::to_string(plan.steps.size());
+             std::to_string(countKernels(plan.plan));
   llvm::errs() << llvm::formatv(
       "{0}: {1}, kernels a run: {2}; {3:f2} s, NVRTC {4}\n", path,
       formatBytes(size), plans, seconds.count(), nvrtc.version.str());

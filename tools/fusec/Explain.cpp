@@ -3,6 +3,7 @@
 // fusec explain: what became of a model, kernel by kernel, and why each
 // boundary between kernels is there.
 
+#include "compiler/codegen/Leads.h"
 #include "compiler/schedule/StepBytes.h"
 #include "compiler/schedule/Targets.h"
 #include "tools/fusec/ModelOptions.h"
@@ -100,6 +101,13 @@ void ExplainCommand::printKernels(Compilation &compilation) const {
   number = 0;
   for (StepOp step : PlanOp(plan.plan).getOps<StepOp>()) {
     ++number;
+    if (StepOp led = findLedStep(step)) {
+      llvm::outs() << llvm::formatv(
+          "  {0,2}  {1}computed first by the kernel of '{2}'\n", number,
+          isAlwaysLed(step) ? "" : "where that has a lead ", led.getName());
+      if (isAlwaysLed(step))
+        continue;
+    }
     for (auto variant : step.getVariants().getAsRange<VariantAttr>()) {
       std::string guards;
       llvm::raw_string_ostream os(guards);
@@ -186,8 +194,8 @@ void ExplainCommand::run() {
       << llvm::formatv(
              "\nkernels {0}, without fusion {1}; memory traffic {2}, without "
              "fusion {3}\n\n",
-             fused->getKernels().getPlans().front().steps.size(),
-             plain->getKernels().getPlans().front().steps.size(),
+             countKernels(fused->getKernels().getPlans().front().plan),
+             countKernels(plain->getKernels().getPlans().front().plan),
              formatBytes(after.read + after.written),
              formatBytes(before.read + before.written));
   noteTuning(options.tuning, *fused);

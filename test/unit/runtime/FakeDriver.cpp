@@ -41,18 +41,24 @@ Result readLaunch(const unsigned *grid, const unsigned *block,
                   void **extra, FakeLaunch &launch) {
   bool packed = !params && extra && extra[0] == paramBufferPointer() &&
                 extra[2] == paramBufferSize() && extra[4] == paramEnd();
-  if (!packed || grid[0] == 0 || grid[1] == 0 || grid[2] == 0)
+  bool single = params && params[0] && !extra;
+  if ((!packed && !single) || grid[0] == 0 || grid[1] == 0 || grid[2] == 0)
     return invalidValue;
   if (!state().record)
     return success;
-  const uint8_t *bytes = static_cast<const uint8_t *>(extra[1]);
+  // The parameters of fake_vector, the one kernel that takes them one by one.
+  size_t size = 456;
+  const void *start = single ? params[0] : extra[1];
+  if (packed)
+    size = *static_cast<size_t *>(extra[3]);
+  const uint8_t *bytes = static_cast<const uint8_t *>(start);
   launch.symbol = reinterpret_cast<FakeFunction *>(function)->symbol;
   launch.grid = {grid[0], grid[1], grid[2]};
   launch.block = {block[0], block[1], block[2]};
   launch.cluster = {1, 1, 1};
   launch.smem = sharedBytes;
-  launch.pdl = false;
-  launch.params.assign(bytes, bytes + *static_cast<size_t *>(extra[3]));
+  launch.pdl = launch.cooperative = false;
+  launch.params.assign(bytes, bytes + size);
   return success;
 }
 
@@ -193,6 +199,18 @@ Result cuFuncSetAttribute(Function, int, int value) {
   ENTER("cuFuncSetAttribute", true)
   return value > state().maxSharedMemory ? invalidValue : success;
 }
+Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Function, int,
+                                                   size_t) {
+  ENTER("cuOccupancyMaxActiveBlocksPerMultiprocessor", true)
+  *blocks = state().activeClusters;
+  return success;
+}
+Result cuOccupancyMaxActiveClusters(int *clusters, Function,
+                                    const LaunchConfig *) {
+  ENTER("cuOccupancyMaxActiveClusters", true)
+  *clusters = state().activeClusters;
+  return success;
+}
 Result cuMemAlloc_v2(DevicePointer *pointer, size_t size) {
   ENTER("cuMemAlloc", true)
   if (size > memoryBytes)
@@ -289,6 +307,8 @@ Result cuLaunchKernelEx(const LaunchConfig *config, Function function,
     if (attribute.id == LaunchClusterDimension)
       std::memcpy(launch.cluster.data(), attribute.value.clusterDim,
                   sizeof(launch.cluster));
+    if (attribute.id == LaunchCooperative)
+      launch.cooperative = attribute.value.cooperative != 0;
     if (attribute.id == LaunchProgrammaticSerialization)
       launch.pdl = attribute.value.programmaticSerializationAllowed != 0;
   }

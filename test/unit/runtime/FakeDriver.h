@@ -21,7 +21,7 @@ struct FakeLaunch {
   std::string symbol;
   std::array<unsigned, 3> grid, block, cluster;
   unsigned smem;
-  bool pdl;
+  bool pdl, cooperative;
   void *stream;
   std::vector<uint8_t> params;
   bool replayed = false; // by a graph
@@ -48,6 +48,8 @@ struct FakeState {
   int driverVersion = 13000;
   int capabilityMajor = 9, capabilityMinor = 0;
   int maxSharedMemory = 232448;
+  // Clusters, or blocks of a multiprocessor, that run at the same time.
+  int activeClusters = 1000;
   // The failAt-th call from now (1: the next) of the named entry point returns
   // failCode.
   std::string failCall;

@@ -81,10 +81,14 @@ Result cuGraphAddDependencies_v2(Graph graph, const GraphNode *from,
 Result cuGraphKernelNodeSetAttribute(GraphNode node, int attribute,
                                      const LaunchAttributeValue *value) {
   ENTER("cuGraphKernelNodeSetAttribute", true)
-  if (attribute != LaunchClusterDimension)
-    return invalidValue;
   FakeLaunch &launch = reinterpret_cast<FakeNode *>(node)->launch;
-  std::memcpy(launch.cluster.data(), value->clusterDim, sizeof(launch.cluster));
+  if (attribute == LaunchCooperative)
+    launch.cooperative = value->cooperative != 0;
+  else if (attribute == LaunchClusterDimension)
+    std::memcpy(launch.cluster.data(), value->clusterDim,
+                sizeof(launch.cluster));
+  else
+    return invalidValue;
   return success;
 }
 Result cuGraphInstantiateWithFlags(GraphExec *exec, Graph graph,
@@ -113,7 +117,7 @@ Result cuGraphExecKernelNodeSetParams_v2(GraphExec exec, GraphNode node,
   if (params->function != updated->function)
     return invalidValue;
   FakeLaunch &launch = reinterpret_cast<FakeExec *>(exec)->changed.at(updated);
-  const void *block = params->extra[1];
+  const void *block = params->extra ? params->extra[1] : params->params[0];
   std::memcpy(launch.params.data(), block, launch.params.size());
   return success;
 }

@@ -40,7 +40,8 @@ TEST_F(GraphTest, ReplaysTheLaunches) {
   tensors.bind(session, 100);
   session.prepare();
   EXPECT_EQ(calls("cuGraphAddKernelNode"), 2);
-  EXPECT_EQ(calls("cuGraphKernelNodeSetAttribute"), 1) << "the cluster";
+  EXPECT_EQ(calls("cuGraphKernelNodeSetAttribute"), 2)
+      << "the cluster, and that all blocks run at the same time";
   EXPECT_EQ(calls("cuGraphInstantiate"), 1);
   EXPECT_EQ(calls("cuGraphUpload"), 1);
   EXPECT_TRUE(fake->launches.empty());
@@ -73,6 +74,7 @@ TEST_F(GraphTest, ReplaysTheLaunches) {
     EXPECT_EQ(replayed[i].stream, direct.stream);
     EXPECT_EQ(replayed[i].params, direct.params);
     EXPECT_EQ(replayed[i].pdl, direct.pdl);
+    EXPECT_EQ(replayed[i].cooperative, direct.cooperative);
   }
   EXPECT_EQ(replayed[1].cluster, (std::array<unsigned, 3>{2, 1, 1}));
 }

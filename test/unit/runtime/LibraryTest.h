@@ -41,6 +41,7 @@ protected:
     fake->capabilityMajor = 9;
     fake->capabilityMinor = 0;
     fake->maxSharedMemory = 232448;
+    fake->activeClusters = 1000;
     fake->failCall.clear();
     fake->failAt = 0;
     fake->capturing = nullptr;

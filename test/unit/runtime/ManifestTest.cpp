@@ -92,7 +92,7 @@ TEST(Manifest, TextErrors) {
                 .find("grid[0]: expected an operator"),
             std::string::npos);
   EXPECT_NE(
-      textRefusal("\"minor\":3", "\"minor\":4").find("expected version 0.3"),
+      textRefusal("\"minor\":4", "\"minor\":5").find("expected version 0.4"),
       std::string::npos);
   std::string deep = std::string(100000, '[');
   EXPECT_NE(textRefusal("[\"batch\",\"n\"]", deep).find("nested"),

@@ -48,7 +48,7 @@ TEST_F(SessionTest, RunsLaunchesInOrder) {
   EXPECT_EQ(scale.block, (std::array<unsigned, 3>{128, 1, 1}));
   EXPECT_EQ(scale.smem, 1024u);
   EXPECT_EQ(scale.stream, reinterpret_cast<void *>(0x77));
-  EXPECT_FALSE(scale.pdl);
+  EXPECT_FALSE(scale.pdl || scale.cooperative);
   ASSERT_EQ(scale.params.size(), 24u);
   EXPECT_EQ(wordAt<float *>(scale, 0), tensors.x);
   EXPECT_EQ(wordAt<float *>(scale, 8), tensors.z);
@@ -58,8 +58,10 @@ TEST_F(SessionTest, RunsLaunchesInOrder) {
   EXPECT_EQ(mix.symbol, "fake_vector");
   EXPECT_EQ(mix.grid[0], 8u);
   EXPECT_EQ(mix.cluster, (std::array<unsigned, 3>{2, 1, 1}));
-  EXPECT_TRUE(mix.pdl);
-  ASSERT_EQ(mix.params.size(), 448u);
+  EXPECT_TRUE(mix.pdl && mix.cooperative);
+  ASSERT_EQ(mix.params.size(), 456u);
+  for (size_t i = 0; i != format::flagWords; ++i)
+    EXPECT_EQ(wordAt<uint32_t *>(mix, 448)[i], 0u);
   EXPECT_EQ(wordAt<uint64_t>(mix, 0) % 256, 0u);
   EXPECT_EQ(wordAt<char *>(mix, 8), reinterpret_cast<char *>(tensors.z) + 1600);
   // The maps, each encoded for its address: weight, input, arena.
@@ -69,6 +71,21 @@ TEST_F(SessionTest, RunsLaunchesInOrder) {
   EXPECT_EQ(input.sizes, (std::vector<uint64_t>{4, 100}));
   EXPECT_EQ(input.strides, (std::vector<uint64_t>{16}));
   EXPECT_EQ(input.box, (std::vector<unsigned>{4, 64}));
+}
+
+TEST_F(SessionTest, CooperativeGridsAreWhatTheDeviceHolds) {
+  fake->activeClusters = 3;
+  tensors.bind(session(), 100);
+  session().prepare();
+  session().run();
+  EXPECT_EQ(fake->launches[1].grid[0], 6u);
+
+  fake->activeClusters = 0;
+  Session other(load());
+  tensors.bind(other, 100);
+  EXPECT_EQ(messageOf(FUSEC_UNSUPPORTED, [&] { other.prepare(); }),
+            "kernel 'fake_vector' of step 'mix': the device has no room for "
+            "its blocks");
 }
 
 TEST_F(SessionTest, GuardsChooseVariants) {

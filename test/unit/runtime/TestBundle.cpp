@@ -75,7 +75,7 @@ Plan makePlan(const char *target, unsigned section) {
   if (hopper) {
     vector.grid[0] = Expr::mul(vector.grid[0], Expr(2));
     vector.cluster = {2, 1, 1};
-    vector.pdl = true;
+    vector.pdl = vector.cooperative = true;
     TensorMapParam map;
     map.of = {Pointer::Kind::Weight, 0, Expr()};
     map.dtype = MapType::F32;
@@ -89,6 +89,7 @@ Plan makePlan(const char *target, unsigned section) {
     vector.params.push_back(map);
     map.of = t;
     vector.params.push_back(map);
+    vector.params.push_back(FlagsParam());
   }
   Launch scalar = makeLaunch(section, "fake_scalar");
   scalar.params = {x, SizeParam{DType::I32, batch()}};

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The PTX by which blocks of one grid wait for one another, through flags in
+// global memory. Whoever waits needs the others to be running: the whole grid
+// is launched at once.
+
+#ifndef FUSEC_DEVICE_PRELUDE_GRID_H
+#define FUSEC_DEVICE_PRELUDE_GRID_H
+
+#include "prelude.h"
+
+#ifndef FUSEC_HOST
+namespace fusec {
+namespace primitive {
+
+/// Adds one, after everything that this thread, and those it has met at a
+/// barrier, wrote to global memory; the copy engine sees that too.
+FUSEC_DEVICE void signal(u32 *flag) {
+  asm volatile("fence.proxy.async.global;\n"
+               "fence.acq_rel.gpu;\n"
+               "red.relaxed.gpu.global.add.u32 [%0], 1;" ::"l"(flag)
+               : "memory");
+}
+/// Waits until the flag holds `count`. Then this thread, and what it makes the
+/// copy engine do, sees what was written before those signals.
+FUSEC_DEVICE void awaitSignals(const u32 *flag, u32 count) {
+  u32 value;
+  do {
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
+                 : "=r"(value)
+                 : "l"(flag)
+                 : "memory");
+  } while (value < count);
+  asm volatile("fence.proxy.async.global;" ::: "memory");
+}
+/// Adds one and returns what there was.
+FUSEC_DEVICE u32 countUp(u32 *flag) {
+  u32 before;
+  asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;"
+               : "=r"(before)
+               : "l"(flag)
+               : "memory");
+  return before;
+}
+
+} // namespace primitive
+} // namespace fusec
+#endif // FUSEC_HOST
+
+#endif // FUSEC_DEVICE_PRELUDE_GRID_H

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Passes.h"
+#include "compiler/Remarks.h"
+#include "compiler/codegen/Leads.h"
+#include "compiler/schedule/Schedules.h"
+
+using namespace mlir;
+
+namespace fusec {
+#define GEN_PASS_DEF_LEADPRODUCTS
+#include "compiler/Passes.h.inc"
+} // namespace fusec
+
+using namespace fusec;
+
+namespace {
+struct LeadProducts : fusec::impl::LeadProductsBase<LeadProducts> {
+  using LeadProductsBase::LeadProductsBase;
+
+  void runOnOperation() override {
+    PlanOp plan = getOperation();
+    const Target *target = findTarget(plan.getSymName());
+    std::optional<Precision> products = parsePrecision(precision);
+    if (!target || !products) {
+      plan.emitError("expected a known target and a precision of 'fma', 'ieee' "
+                     "or 'tf32', got '")
+          << plan.getSymName() << "' and '" << precision << "'";
+      return signalPassFailure();
+    }
+    if (target->name != "sm_90a")
+      return;
+    for (auto step : plan.getOps<StepOp>())
+      if (StepOp leading = findLeadingStep(step))
+        lead(leading, step, *target, *products);
+  }
+
+  void lead(StepOp leading, StepOp step, const Target &target,
+            Precision products) {
+    SmallVector<Attribute> variants;
+    for (auto variant : step.getVariants().getAsRange<VariantAttr>())
+      llvm::append_range(variants,
+                         leadVariant(leading, step, variant, target, products));
+    if (variants == step.getVariants().getValue())
+      return;
+    step.setVariantsAttr(ArrayAttr::get(&getContext(), variants));
+    remarkPassed(RemarkTopic::Fusion, "lead", step.getLoc())
+        << "'" << leading.getName() << "' is computed first by the kernel of '"
+        << step.getName() << "'";
+  }
+};
+} // namespace
