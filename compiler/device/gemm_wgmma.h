@@ -11,6 +11,7 @@
 
 #include "gemm_wgmma_epilogue.h"
 #include "gemm_wgmma_operand.h"
+#include "gemm_wgmma_rows.h"
 #include "gemm_wgmma_staged.h"
 #include "prelude_cluster.h"
 
@@ -234,8 +235,13 @@ FUSEC_DEVICE void wgmmaConsumer(WgmmaRing<Config, Epilogue::accumulators> ring,
                                 const Segments &...segments) {
   constexpr int J = Epilogue::accumulators;
   typedef WgmmaMappedStore<Config, Epilogue> MappedStore;
-  typedef typename Conditional<MappedStore::suits, MappedStore,
-                               WgmmaStagedStore<Config, Epilogue>>::Type Store;
+  typedef
+      typename Conditional<MappedStore::suits, MappedStore,
+                           WgmmaStagedStore<Config, Epilogue>>::Type PointStore;
+  typedef
+      typename Conditional<reducesRows<Epilogue>,
+                           WgmmaRowStore<Config, Epilogue>, PointStore>::Type
+          Store;
   constexpr int staging =
       wgmmaStagingOffset(Config::tileM, Config::tileN, Config::stages, J);
   int warp = launch::warp() - 4;

@@ -217,6 +217,16 @@ static Estimate estimateGemv(const Target &target, const GemmSizes &sizes,
   return time.get();
 }
 
+/// What the epilogue's reductions of rows take behind a tile of so many
+/// results: to bring the rows together, and of each reduction its function and
+/// its share of a tree.
+static void exposeReductions(Overlap &time, const GemmSizes &sizes,
+                             double results) {
+  if (sizes.reductions)
+    time.exposeClocks(results * (8 + 12.0 * sizes.reductions) / 128 +
+                      150.0 * sizes.reductions);
+}
+
 /// Fitted over weights of 2 to 180 MB: reading them, and the rows of A again
 /// for every 64 columns.
 static Estimate estimateSkinny(const Target &target, const GemmSizes &sizes,
@@ -232,6 +242,8 @@ static Estimate estimateSkinny(const Target &target, const GemmSizes &sizes,
       rounds * std::ceil(double(sizes.n) / schedule.getTileN()) * sizes.batch;
   time.addClocks(TimeBound::Latency,
                  sizes.bytes / (tiles * schedule.getClusterM() * 60));
+  exposeReductions(time, sizes,
+                   tokens * schedule.getTileN() / schedule.getClusterM());
   // Each block starts, fills its ring and meets its cluster.
   double beside =
       target.multiprocessors * std::max<int64_t>(schedule.getDivideM(), 1);
@@ -347,5 +359,7 @@ Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
   } else {
     time.exposeClocks(std::ceil(perUnit / together) * area / threads * 12);
   }
+  double hidden = unit == GemmUnit::PingPong ? 0.36 : 1;
+  exposeReductions(time, sizes, perUnit * area / accumulators * hidden);
   return time.get();
 }

@@ -41,6 +41,15 @@ static const Tile simtTiles[] = {{128, 128, 16, 8, 8, 2},
                                  {64, 64, 16, 4, 4, 2},
                                  {32, 32, 16, 2, 2, 2}};
 
+// Behind the others where rows are reduced: wide enough for the longest that a
+// tile holds, small enough for any alignment and two accumulators.
+static const Tile mmaRowTiles[] = {{16, 256, 64, 1, 8, 2, true},
+                                   {32, 128, 64, 1, 4, 2, true}},
+                  mmaRowTiles32[] = {{16, 256, 32, 1, 8, 2, true},
+                                     {32, 128, 32, 1, 4, 2, true}},
+                  simtRowTiles[] = {{32, 256, 16, 4, 8, 2},
+                                    {32, 128, 16, 4, 4, 2}};
+
 // Of wgmma: stages and the number of blocks follow from the target.
 // Those that were fastest somewhere on a grid of shapes.
 static const WgmmaTiling wgmmaTilings[] = {
@@ -86,8 +95,9 @@ public:
         mayUseTf32x3(type.isF32() && precision == Precision::Ieee) {}
 
   SmallVector<VariantAttr> choose();
-  /// Of the fastest where all guards hold and named dimensions are `dim`.
-  Estimate estimateAt(int64_t dim);
+  /// Of the fastest where all guards hold and named dimensions are `dim`;
+  /// nothing where there is no schedule without guards.
+  std::optional<Estimate> estimateAt(int64_t dim);
 
 private:
   GemmSizes getSizesAt(int64_t dim) const;
@@ -110,7 +120,18 @@ private:
                    SmallVectorImpl<Candidate> &to) const;
   void add(GemmScheduleAttr schedule, const GemmSizes &sizes,
            SmallVectorImpl<Candidate> &to) const {
-    to.push_back({schedule, estimateGemm(target, sizes, schedule)});
+    if (holdsRows(schedule))
+      to.push_back({schedule, estimateGemm(target, sizes, schedule)});
+  }
+  /// Whether the kernel can evaluate the epilogue: one that reduces rows needs
+  /// them in one tile.
+  bool holdsRows(GemmScheduleAttr schedule) const {
+    if (iteration.reductions.empty())
+      return true;
+    GemmUnit unit = schedule.getUnit();
+    return unit != GemmUnit::Resident && unit != GemmUnit::GemvM &&
+           iteration.n.isConstant() && iteration.n.getValue() > 0 &&
+           iteration.n.getValue() <= schedule.getTileN();
   }
   static bool isAlongK(const MatrixAccess &access) {
     return access.kStride.isConstant(1);
@@ -156,6 +177,7 @@ GemmSizes GemmChooser::getSizesAt(int64_t dim) const {
   StepBytes bytes = getStepBytes(step, {}, dim);
   sizes.bytes = bytes.read + bytes.written;
   sizes.written = bytes.written;
+  sizes.reductions = iteration.reductions.size();
   return sizes;
 }
 
@@ -250,11 +272,19 @@ void GemmChooser::addTiles(const GemmSizes &sizes, bool aligned,
   if (mayUseTf32x3 &&
       std::accumulate(sizes.k.begin(), sizes.k.end(), int64_t(0)) >= tf32x3MinK)
     addTiles(GemmUnit::Tf32x3, tf32x3Tiles, sizes, aligned, to);
-  if (tensorCores)
+  bool reducesRows = !iteration.reductions.empty();
+  if (tensorCores) {
+    if (reducesRows)
+      addTiles(GemmUnit::Mma,
+               element == 4 ? ArrayRef(mmaRowTiles32) : mmaRowTiles, sizes,
+               aligned, to);
     addTiles(GemmUnit::Mma, element == 4 ? ArrayRef(mmaTiles32) : mmaTiles,
              sizes, aligned, to);
-  else
+  } else {
+    if (reducesRows)
+      addTiles(GemmUnit::Simt, simtRowTiles, sizes, aligned, to);
     addTiles(GemmUnit::Simt, simtTiles, sizes, aligned, to);
+  }
 }
 
 void GemmChooser::addTiles(GemmUnit unit, ArrayRef<Tile> tiles,
@@ -277,7 +307,8 @@ void GemmChooser::addTiles(GemmUnit unit, ArrayRef<Tile> tiles,
       fits &= registers <= maxTf32x3Accumulators &&
               tile.m * tile.n * accumulators <= maxBlockTf32x3Accumulators;
     // The smallest is there for every target and number of accumulators.
-    if (fits || (&tile == &tiles.back() && unit != GemmUnit::Tf32x3))
+    bool isSmallest = unit != GemmUnit::Tf32x3 && iteration.reductions.empty();
+    if (fits || (&tile == &tiles.back() && isSmallest))
       add(GemmScheduleAttr::get(context, unit, tile.m, tile.n, tile.k,
                                 tile.divideM, tile.divideN, tile.stages),
           sizes, to);
@@ -321,11 +352,16 @@ void GemmChooser::addSkinny(const GemmSizes &sizes,
   // One block of columns a tile and two blocks a multiprocessor read weights
   // fastest; many tokens leave room for one.
   int64_t tokens = skinnyTokens(sizes.m), together = tokens >= 48 ? 1 : 2;
-  int64_t cluster = skinnyCluster(sizes.n, 1, target.multiprocessors);
-  int64_t stages = skinnyStages(tokens, 1, cluster, accumulators, together);
-  if (isSkinnyLegal(tokens, 1, stages, cluster, accumulators, weightsAlongK,
-                    element))
-    add(GemmScheduleAttr::get(context, GemmUnit::Skinny, tokens, 64,
+  // Unless rows are reduced, which takes as many as a row has.
+  int64_t blocks = iteration.reductions.empty() || sizes.n <= 64 ? 1
+                   : sizes.n <= 128                              ? 2
+                                                                 : 4;
+  int64_t cluster = skinnyCluster(sizes.n, blocks, target.multiprocessors);
+  int64_t stages =
+      skinnyStages(tokens, blocks, cluster, accumulators, together);
+  if (isSkinnyLegal(tokens, blocks, stages, cluster, accumulators,
+                    weightsAlongK, element))
+    add(GemmScheduleAttr::get(context, GemmUnit::Skinny, tokens, 64 * blocks,
                               wgmmaRowBytes / element, together, 0, stages,
                               cluster, 1, 0),
         sizes, to);
@@ -403,7 +439,9 @@ SmallVector<VariantAttr> GemmChooser::choose() {
   return variants;
 }
 
-Estimate GemmChooser::estimateAt(int64_t dim) {
+std::optional<Estimate> GemmChooser::estimateAt(int64_t dim) {
+  if (getCandidates(dim, /*mapped=*/false, /*aligned=*/false).empty())
+    return std::nullopt;
   collectGuards();
   bool mapped = hasMaps();
   return getFastest(getCandidates(dim, mapped, mapped || matricesAligned))
