@@ -139,12 +139,18 @@ FUSEC_DEVICE void evaluateRow(const Epilogue &epilogue, i64 batch, i64 row,
   }
 }
 
-/// How the lanes of a warp share rows of `Columns` columns that lie in shared
-/// memory: a row on as many as have a vector of it, a power of two.
-template <class Epilogue, int Columns> struct RowShare {
+/// How `Warps` warps share `Rows` rows of `Columns` columns that lie in shared
+/// memory.
+template <class Epilogue, int Columns, int Rows, int Warps> struct RowShare {
   static constexpr int V = epilogueVector<Epilogue>;
+  /// Of one row: eight, which access 128 bytes together and wait for short
+  /// trees only; more where warps would be idle, or a lane hold too much.
   static constexpr FUSEC_DEVICE int lanesOf() {
-    int lanes = 32;
+    constexpr int held = Epilogue::accumulators + Epilogue::Operands::size;
+    int lanes = 8;
+    while (lanes < 32 &&
+           (lanes * Rows < 32 * Warps || Columns / lanes * held > 64))
+      lanes *= 2;
     while (lanes > 1 && lanes * V > Columns)
       lanes /= 2;
     return lanes;
@@ -152,32 +158,27 @@ template <class Epilogue, int Columns> struct RowShare {
   static constexpr int lanes = lanesOf();
   static constexpr int slots = (Columns + lanes * V - 1) / (lanes * V);
   static constexpr int together = 32 / lanes;
-};
 
-/// Evaluates `rows` rows that lie in shared memory by `warps` warps, of which
-/// this is the `warp`th. `rowOf(i)` is the row of the matrix, and
-/// `read(i, column, acc)` gives its accumulators.
-template <int Columns, class Epilogue, class RowOf, class Read>
-FUSEC_DEVICE void evaluateRows(const Epilogue &epilogue, i64 batch, i64 m,
-                               int n, int warp, int warps, int rows,
-                               RowOf rowOf, Read read) {
-  typedef RowShare<Epilogue, Columns> Share;
-  int group = launch::lane() / Share::lanes,
-      lane = launch::lane() % Share::lanes;
-  FUSEC_UNROLL_BY(1)
-  for (int first = warp * Share::together; first < rows;
-       first += warps * Share::together) {
-    int i = first + group;
-    i64 row = i < rows ? i64(rowOf(i)) : m;
-    evaluateRow<Share::lanes, Share::V, Share::slots>(
-        epilogue, batch, row, row < m ? n : 0,
-        [&](int slot) { return (slot * Share::lanes + lane) * Share::V; },
-        [&](int column, typename Epilogue::Accumulator(
-                            &acc)[Epilogue::accumulators][Share::V]) {
-          read(i, column, acc);
-        });
+  /// Evaluates the rows; this is the `warp`th of the warps. `rowOf(i)` is the
+  /// row of the matrix, and `read(i, column, acc)` gives its accumulators.
+  template <class RowOf, class Read>
+  static FUSEC_DEVICE void evaluate(const Epilogue &epilogue, i64 batch, i64 m,
+                                    int n, int warp, RowOf rowOf, Read read) {
+    int group = launch::lane() / lanes, lane = launch::lane() % lanes;
+    FUSEC_UNROLL_BY(1)
+    for (int first = warp * together; first < Rows; first += Warps * together) {
+      int i = first + group;
+      i64 row = i < Rows ? i64(rowOf(i)) : m;
+      evaluateRow<lanes, V, slots>(
+          epilogue, batch, row, row < m ? n : 0,
+          [&](int slot) { return (slot * lanes + lane) * V; },
+          [&](int column,
+              typename Epilogue::Accumulator(&acc)[Epilogue::accumulators][V]) {
+            read(i, column, acc);
+          });
+    }
   }
-}
+};
 
 } // namespace fusec
 

@@ -220,7 +220,8 @@ template <class Config, class Epilogue, int J>
 FUSEC_DEVICE void mmaRowEpilogue(const Epilogue &epilogue, const Shape &shape,
                                  TilePlace tile,
                                  MmaAccumulators<Config, J> &acc) {
-  constexpr int V = RowShare<Epilogue, Config::tileN>::V;
+  typedef RowShare<Epilogue, Config::tileN, 16, Config::warpsN> Share;
+  constexpr int V = Share::V;
   constexpr int pitch = Config::tileN + stagingPadding;
   int warpM = launch::warp() / Config::warpsN,
       warpN = launch::warp() % Config::warpsN;
@@ -245,8 +246,8 @@ FUSEC_DEVICE void mmaRowEpilogue(const Epilogue &epilogue, const Shape &shape,
                pair);
     }
     launch::barrier();
-    evaluateRows<Config::tileN>(
-        epilogue, tile.batch, shape.m, shape.n, warpN, Config::warpsN, 16,
+    Share::evaluate(
+        epilogue, tile.batch, shape.m, shape.n, warpN,
         [&](int i) { return firstRow + m * 16 + i; },
         [&](int i, int column, float(&to)[J][V]) {
           FUSEC_UNROLL

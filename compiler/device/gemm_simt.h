@@ -243,8 +243,9 @@ FUSEC_DEVICE void
 simtRowEpilogue(const Epilogue &epilogue, const Shape &shape, TilePlace tile,
                 Acc (&acc)[J][Config::threadM][Config::threadN]) {
   typedef SimtPlaces<Config> Places;
-  constexpr int V = RowShare<Epilogue, Config::tileN>::V;
   constexpr int group = Places::groupN, rows = Config::tileM / Config::threadM;
+  typedef RowShare<Epilogue, Config::tileN, rows, Config::threads / 32> Share;
+  constexpr int V = Share::V;
   constexpr int pitch = Config::tileN + simtPadding;
   static_assert(rows <= 2 * Config::tileK, "staged rows in the tiles' memory");
   Acc *staged = reinterpret_cast<Acc *>(launch::sharedMemory());
@@ -263,9 +264,8 @@ simtRowEpilogue(const Epilogue &epilogue, const Shape &shape, TilePlace tile,
           staged + (j * rows + Places::idM()) * pitch + Places::column(g), run);
     }
     launch::barrier();
-    evaluateRows<Config::tileN>(
+    Share::evaluate(
         epilogue, tile.batch, shape.m, shape.n, launch::warp(),
-        Config::threads / 32, rows,
         [&](int i) { return i64(tile.m) * Config::tileM + Places::row(m, i); },
         [&](int i, int column, Acc(&to)[J][V]) {
           FUSEC_UNROLL

@@ -66,10 +66,11 @@ FUSEC_DEVICE void skinnyFinishRows(const Epilogue &epilogue, const Shape &shape,
                                    TilePlace tile, int rank) {
   constexpr int J = Epilogue::accumulators;
   typedef SkinnyRows<Config, J> Rows;
-  constexpr int V = RowShare<Epilogue, Config::tileN>::V;
+  typedef RowShare<Epilogue, Config::tileN, Rows::count, 4> Share;
+  constexpr int V = Share::V;
   int first = tile.m * Config::tokens + rank * Rows::count;
-  evaluateRows<Config::tileN>(
-      epilogue, tile.batch, shape.m, shape.n, launch::warp(), 4, Rows::count,
+  Share::evaluate(
+      epilogue, tile.batch, shape.m, shape.n, launch::warp(),
       [&](int i) { return first + i; },
       [&](int i, int column, float(&sums)[J][V]) {
         FUSEC_UNROLL

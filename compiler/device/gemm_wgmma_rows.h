@@ -86,10 +86,10 @@ template <class Config, class Epilogue> struct WgmmaRowStore {
     }
   }
   FUSEC_DEVICE void evaluate(i64 row) {
-    constexpr int V = RowShare<Epilogue, Config::tileN>::V;
-    evaluateRows<Config::tileN>(
-        epilogue, batch, shape.m, shape.n, 0, 1, rows,
-        [&](int i) { return row + i; },
+    typedef RowShare<Epilogue, Config::tileN, rows, 1> Share;
+    constexpr int V = Share::V;
+    Share::evaluate(
+        epilogue, batch, shape.m, shape.n, 0, [&](int i) { return row + i; },
         [&](int i, int column, float(&to)[J][V]) {
           FUSEC_UNROLL
           for (int j = 0; j < J; ++j)

@@ -41,14 +41,19 @@ static const Tile simtTiles[] = {{128, 128, 16, 8, 8, 2},
                                  {64, 64, 16, 4, 4, 2},
                                  {32, 32, 16, 2, 2, 2}};
 
-// Behind the others where rows are reduced: wide enough for the longest that a
-// tile holds, small enough for any alignment and two accumulators.
+// Beside the others where rows are reduced: few rows, each whole, for any
+// alignment and two accumulators.
 static const Tile mmaRowTiles[] = {{16, 256, 64, 1, 8, 2, true},
-                                   {32, 128, 64, 1, 4, 2, true}},
-                  mmaRowTiles32[] = {{16, 256, 32, 1, 8, 2, true},
-                                     {32, 128, 32, 1, 4, 2, true}},
-                  simtRowTiles[] = {{32, 256, 16, 4, 8, 2},
-                                    {32, 128, 16, 4, 4, 2}};
+                                   {16, 128, 64, 1, 8, 2, true},
+                                   {16, 64, 64, 1, 4, 4, true}};
+static const Tile mmaRowTiles32[] = {{16, 256, 32, 1, 8, 2, true},
+                                     {16, 128, 32, 1, 8, 2, true},
+                                     {16, 64, 32, 1, 4, 4, true}};
+static const Tile tf32x3RowTiles[] = {{16, 256, 32, 1, 16, 2, true},
+                                      {16, 128, 32, 1, 8, 3, true},
+                                      {16, 64, 32, 1, 4, 4, true}};
+static const Tile simtRowTiles[] = {
+    {32, 256, 16, 4, 8, 2}, {32, 128, 16, 4, 4, 2}, {32, 64, 16, 4, 4, 2}};
 
 // Of wgmma: stages and the number of blocks follow from the target.
 // Those that were fastest somewhere on a grid of shapes.
@@ -269,22 +274,21 @@ static int64_t getThreadAccumulators(GemmUnit unit, const Tile &tile) {
 
 void GemmChooser::addTiles(const GemmSizes &sizes, bool aligned,
                            SmallVectorImpl<Candidate> &to) const {
+  auto addBoth = [&](GemmUnit unit, ArrayRef<Tile> rowTiles,
+                     ArrayRef<Tile> tiles) {
+    if (!iteration.reductions.empty())
+      addTiles(unit, rowTiles, sizes, aligned, to);
+    addTiles(unit, tiles, sizes, aligned, to);
+  };
   if (mayUseTf32x3 &&
       std::accumulate(sizes.k.begin(), sizes.k.end(), int64_t(0)) >= tf32x3MinK)
-    addTiles(GemmUnit::Tf32x3, tf32x3Tiles, sizes, aligned, to);
-  bool reducesRows = !iteration.reductions.empty();
-  if (tensorCores) {
-    if (reducesRows)
-      addTiles(GemmUnit::Mma,
-               element == 4 ? ArrayRef(mmaRowTiles32) : mmaRowTiles, sizes,
-               aligned, to);
-    addTiles(GemmUnit::Mma, element == 4 ? ArrayRef(mmaTiles32) : mmaTiles,
-             sizes, aligned, to);
-  } else {
-    if (reducesRows)
-      addTiles(GemmUnit::Simt, simtRowTiles, sizes, aligned, to);
-    addTiles(GemmUnit::Simt, simtTiles, sizes, aligned, to);
-  }
+    addBoth(GemmUnit::Tf32x3, tf32x3RowTiles, tf32x3Tiles);
+  if (!tensorCores)
+    addBoth(GemmUnit::Simt, simtRowTiles, simtTiles);
+  else if (element == 4)
+    addBoth(GemmUnit::Mma, mmaRowTiles32, mmaTiles32);
+  else
+    addBoth(GemmUnit::Mma, mmaRowTiles, mmaTiles);
 }
 
 void GemmChooser::addTiles(GemmUnit unit, ArrayRef<Tile> tiles,
