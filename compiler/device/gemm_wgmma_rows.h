@@ -26,6 +26,8 @@ template <class Config, class Epilogue> struct WgmmaRowStore {
   }
   static constexpr int rows = rowsTogether();
   static_assert(J * rows * pitch * 4 <= wgmmaStagingBytes, "a row fits");
+  static_assert(Config::blocksM == 1,
+                "ptxas serialises the matmuls of more rows before this");
 
   const Epilogue &epilogue;
   const Shape &shape;
@@ -55,31 +57,29 @@ template <class Config, class Epilogue> struct WgmmaRowStore {
            (unit ^ (row & 3) * 2 ^ (unit >> 3 & 1)) * 4;
   }
   FUSEC_DEVICE void run(const WgmmaAccumulators<Config, J> &acc) {
-    FUSEC_UNROLL
-    for (int m = 0; m < Config::blocksM; ++m)
-      FUSEC_UNROLL
-    for (int half = 0; half < 2; ++half) {
-      FUSEC_UNROLL_BY(1)
-      for (int first = 0; first < 8; first += rows) {
-        int row = (launch::lane() >> 2) - first;
-        if (row >= 0 && row < rows)
-          stage(acc, m, half, row);
-        launch::warpBarrier();
-        evaluate(firstRow + m * 64 + half * 8 + first);
-        launch::warpBarrier();
-      }
+    FUSEC_UNROLL_BY(1)
+    for (int first = 0; first < 16; first += rows) {
+      int row = (launch::lane() >> 2) - (first & 7);
+      if (row >= 0 && row < rows)
+        stage(acc, first >= 8, row);
+      launch::warpBarrier();
+      evaluate(firstRow + first);
+      launch::warpBarrier();
     }
   }
-  FUSEC_DEVICE void stage(const WgmmaAccumulators<Config, J> &acc, int m,
-                          int half, int row) {
+  /// The upper or the lower half of 16 rows: a choice of values, so that there
+  /// is one copy of what follows.
+  FUSEC_DEVICE void stage(const WgmmaAccumulators<Config, J> &acc, bool lower,
+                          int row) {
     int lane = launch::lane();
     FUSEC_UNROLL
     for (int j = 0; j < J; ++j)
       FUSEC_UNROLL
     for (int n = 0; n < Config::tileN / 8; ++n) {
+      const float *from = acc[j][0] + n * 4;
       Vec<float, 2> pair;
-      pair[0] = acc[j][m][n * 4 + half * 2];
-      pair[1] = acc[j][m][n * 4 + half * 2 + 1];
+      pair[0] = lower ? from[2] : from[0];
+      pair[1] = lower ? from[3] : from[1];
       store<2>(staged + unitAt(j, row, n * 2 + (lane >> 1 & 1)) +
                    (lane & 1) * 2,
                pair);

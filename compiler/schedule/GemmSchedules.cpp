@@ -331,6 +331,10 @@ void GemmChooser::addWgmma(const GemmSizes &sizes,
     tiling.stages =
         wgmmaStagesIn(target.sharedBytes, tiling.tileM, tiling.tileN,
                       accumulators, wgmmaMaxStages, readsTiles);
+    // What reduces rows is built for consumers of 64 of them.
+    if (!iteration.reductions.empty() &&
+        wgmmaBlocksM(tiling.tileM, tiling.schedule) > 1)
+      continue;
     if (!wgmmaFits(tiling, accumulators, iteration.operands.size(),
                    target.sharedBytes, readsTiles))
       continue;
