@@ -39,6 +39,46 @@ using Point = std::array<int64_t, 3>;
 
 static const std::vector<const char *> floats = {"f32", "f16", "bf16", "f64"};
 
+/// A product, and what reduces its rows: widths that fill a tile, and not.
+#define SOFTMAX_OF_PRODUCT(N)                                                  \
+  {                                                                            \
+    "rows-softmax" #N, {"f32", "f16", "bf16", "f64"},                          \
+        {{"m", "k", "T"}, {"k", #N, "T"}, {#N, "T"}},                          \
+        "inputs [\"x\", \"w\", \"b\"] outputs [\"r\"]",                        \
+        "  %a = fusec.matmul %x, %y : $(m k T), $(k " #N " T) to $(m " #N      \
+        " T)\n"                                                                \
+        "  %b = fusec.broadcast %z [1] : $(" #N " T) to $(m " #N " T)\n"       \
+        "  %c = fusec.add %a, %b : $(m " #N " T)\n"                            \
+        "  %d = fusec.sigmoid %c : $(m " #N " T)\n"                            \
+        "  %e = fusec.reduce max %d axes [1] : $(m " #N " T) to $(m T)\n"      \
+        "  %f = fusec.broadcast %e [0] : $(m T) to $(m " #N " T)\n"            \
+        "  %g = fusec.sub %d, %f : $(m " #N " T)\n"                            \
+        "  %h = fusec.exp %g : $(m " #N " T)\n"                                \
+        "  %i = fusec.reduce sum %h axes [1] : $(m " #N " T) to $(m T)\n"      \
+        "  %j = fusec.broadcast %i [0] : $(m T) to $(m " #N " T)\n"            \
+        "  %k = fusec.div %h, %j : $(m " #N " T)\n"                            \
+        "  fusec.output %k : $(m " #N " T)",                                   \
+        true                                                                   \
+  }
+/// A transposed right operand, a residual that is stored as well, the root of
+/// the mean square.
+#define NORM_OF_PRODUCT(N)                                                     \
+  {                                                                            \
+    "rows-norm" #N, {"f32", "f16", "bf16"},                                    \
+        {{"m", "k", "T"}, {#N, "k", "T"}, {"m", #N, "T"}},                     \
+        "inputs [\"x\", \"w\", \"z\"] outputs [\"r\", \"s\"]",                 \
+        "  %a = fusec.matmul %x, %y transposed : $(m k T), $(" #N              \
+        " k T) to $(m " #N " T)\n"                                             \
+        "  %b = fusec.add %a, %z : $(m " #N " T)\n"                            \
+        "  %c = fusec.mul %b, %b : $(m " #N " T)\n"                            \
+        "  %d = fusec.reduce sum %c axes [1] : $(m " #N " T) to $(m T)\n"      \
+        "  %e = fusec.sqrt %d : $(m T)\n"                                      \
+        "  %f = fusec.broadcast %e [0] : $(m T) to $(m " #N " T)\n"            \
+        "  %g = fusec.div %b, %f : $(m " #N " T)\n"                            \
+        "  fusec.output %b, %g : $(m " #N " T), $(m " #N " T)",                \
+        true                                                                   \
+  }
+
 static const KernelCase cases[] = {
     {"pointwise",
      floats,
@@ -146,6 +186,49 @@ static const KernelCase cases[] = {
   %b = fusec.add %a, %z : $(m n T)
   %c = fusec.relu %b : $(m n T)
   fusec.output %b, %c : $(m n T), $(m n T))",
+     true},
+    SOFTMAX_OF_PRODUCT(7),
+    SOFTMAX_OF_PRODUCT(64),
+    SOFTMAX_OF_PRODUCT(100),
+    SOFTMAX_OF_PRODUCT(256),
+    NORM_OF_PRODUCT(13),
+    NORM_OF_PRODUCT(96),
+    NORM_OF_PRODUCT(128),
+    NORM_OF_PRODUCT(256),
+    {"rows-sums",
+     {"f32", "f16", "i32"},
+     {{"3", "m", "k", "T"}, {"3", "k", "48", "T"}},
+     R"(inputs ["x", "w"] outputs ["r", "s", "t"])",
+     R"(
+  %a = fusec.matmul %x, %y : $(3 m k T), $(3 k 48 T) to $(3 m 48 T)
+  %b = fusec.reduce sum %a axes [2] : $(3 m 48 T) to $(3 m T)
+  %c = fusec.reduce min %a axes [2] : $(3 m 48 T) to $(3 m T)
+  %d = fusec.broadcast %b [0, 1] : $(3 m T) to $(3 m 48 T)
+  %e = fusec.sub %d, %a : $(3 m 48 T)
+  fusec.output %b, %c, %e : $(3 m T), $(3 m T), $(3 m 48 T))",
+     true},
+    {"rows-gated",
+     {"f32", "f16"},
+     {{"m", "k", "T"}, {"k", "128", "T"}, {"k", "128", "T"}},
+     R"(inputs ["x", "v", "w"] outputs ["r", "s"])",
+     R"(
+  %a = fusec.matmul %x, %y : $(m k T), $(k 128 T) to $(m 128 T)
+  %b = fusec.matmul %x, %z : $(m k T), $(k 128 T) to $(m 128 T)
+  %c = fusec.sigmoid %a : $(m 128 T)
+  %d = fusec.mul %c, %b : $(m 128 T)
+  %e = fusec.reduce max %d axes [1] : $(m 128 T) to $(m T)
+  %f = fusec.broadcast %e [0] : $(m T) to $(m 128 T)
+  %g = fusec.sub %f, %d : $(m 128 T)
+  fusec.output %e, %g : $(m T), $(m 128 T))",
+     true},
+    {"rows-argmax",
+     {"i32", "i64"},
+     {{"m", "k", "T"}, {"k", "64", "T"}},
+     R"(inputs ["x", "w"] outputs ["r"])",
+     R"(
+  %a = fusec.matmul %x, %y : $(m k T), $(k 64 T) to $(m 64 T)
+  %b = fusec.arg_reduce max %a axis 1 : $(m 64 T) to $(m i64)
+  fusec.output %b : $(m i64))",
      true},
     {"segments",
      {"f32", "bf16"},
