@@ -149,7 +149,7 @@ template <class Epilogue, int Columns, int Rows, int Warps> struct RowShare {
     constexpr int held = Epilogue::accumulators + Epilogue::Operands::size;
     int lanes = 8;
     while (lanes < 32 &&
-           (lanes * Rows < 32 * Warps || Columns / lanes * held > 64))
+           (lanes * Rows < 32 * Warps || Columns / lanes * held > 48))
       lanes *= 2;
     while (lanes > 1 && lanes * V > Columns)
       lanes /= 2;

@@ -307,6 +307,9 @@ void GemmChooser::addTiles(GemmUnit unit, ArrayRef<Tile> tiles,
                         std::max(bytes / 4, int64_t(1));
     bool fits = shared <= target.sharedBytes && registers <= maxAccumulators &&
                 (aligned || tile.anyAlignment || unit == GemmUnit::Simt);
+    // Floats whose rows lie along M are read 32 at a time.
+    if (unit != GemmUnit::Simt && element == 4 && tile.m < 32)
+      fits &= llvm::all_of(iteration.lhs, [](auto &a) { return isAlongK(a); });
     if (unit == GemmUnit::Tf32x3)
       fits &= registers <= maxTf32x3Accumulators &&
               tile.m * tile.n * accumulators <= maxBlockTf32x3Accumulators;
