@@ -66,13 +66,10 @@ FUSEC_DEVICE void runPhase(const RowRuns<Epilogue, V, Slots> &runs,
                            typename Epilogue::Row &row) {
   typedef typename Phase::Combiner Combiner;
   typedef PhaseItem<typename Combiner::Value> Item;
-  struct Held {
-    typedef typename Item::Value Value;
-  };
   typename Combiner::Value total = Combiner::identity();
   FUSEC_UNROLL
   for (int s = 0; s < Slots; ++s) {
-    Values<V, Pack<Held>> values;
+    Values<V, Pack<Item>> values;
     FUSEC_UNROLL
     for (int i = 0; i < V; ++i) {
       if (i >= runs.places[s].count)

@@ -10,8 +10,16 @@
 #include "epilogue_rows.h"
 #include "gemm_wgmma_staged.h"
 
-#ifndef FUSEC_HOST
 namespace fusec {
+
+/// Where four columns of a row are staged, counted in fours from its start:
+/// neither the fragments' stores of 8 bytes, of four rows at once, nor the
+/// runs' loads of 16 meet in a bank.
+constexpr FUSEC_DEVICE int wgmmaRowUnit(int row, int unit) {
+  return unit ^ (row & 3) * 2 ^ (unit >> 3 & 1);
+}
+
+#ifndef FUSEC_HOST
 namespace detail {
 
 template <class Config, class Epilogue> struct WgmmaRowStore {
@@ -50,11 +58,8 @@ template <class Config, class Epilogue> struct WgmmaRowStore {
   FUSEC_DEVICE void begin() {}
   FUSEC_DEVICE void finish() {}
 
-  /// Where four columns of a row lie: neither the fragments' stores of 8 bytes,
-  /// of four rows at once, nor the runs' loads of 16 meet in a bank.
   static FUSEC_DEVICE int unitAt(int j, int row, int unit) {
-    return (j * rows + row) * pitch +
-           (unit ^ (row & 3) * 2 ^ (unit >> 3 & 1)) * 4;
+    return (j * rows + row) * pitch + wgmmaRowUnit(row, unit) * 4;
   }
   FUSEC_DEVICE void run(const WgmmaAccumulators<Config, J> &acc) {
     FUSEC_UNROLL_BY(1)
@@ -106,7 +111,8 @@ template <class Config, class Epilogue> struct WgmmaRowStore {
 };
 
 } // namespace detail
-} // namespace fusec
 #endif // FUSEC_HOST
+
+} // namespace fusec
 
 #endif // FUSEC_DEVICE_GEMM_WGMMA_ROWS_H

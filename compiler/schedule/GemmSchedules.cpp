@@ -41,15 +41,20 @@ static const Tile simtTiles[] = {{128, 128, 16, 8, 8, 2},
                                  {64, 64, 16, 4, 4, 2},
                                  {32, 32, 16, 2, 2, 2}};
 
-// Beside the others where rows are reduced: few rows, each whole, for any
-// alignment and two accumulators.
-static const Tile mmaRowTiles[] = {{16, 256, 64, 1, 8, 2, true},
+// Behind the others where rows are reduced: wide ones of fewer rows. The last
+// of a width are for any alignment and two accumulators.
+static const Tile mmaRowTiles[] = {{64, 256, 64, 2, 4, 2},
+                                   {64, 128, 64, 2, 4, 3},
+                                   {16, 256, 64, 1, 8, 2, true},
                                    {16, 128, 64, 1, 8, 2, true},
                                    {16, 64, 64, 1, 4, 4, true}};
-static const Tile mmaRowTiles32[] = {{16, 256, 32, 1, 8, 2, true},
+static const Tile mmaRowTiles32[] = {{64, 256, 32, 2, 4, 2},
+                                     {64, 128, 32, 2, 4, 3},
+                                     {16, 256, 32, 1, 8, 2, true},
                                      {16, 128, 32, 1, 8, 2, true},
                                      {16, 64, 32, 1, 4, 4, true}};
-static const Tile tf32x3RowTiles[] = {{16, 256, 32, 1, 16, 2, true},
+static const Tile tf32x3RowTiles[] = {{64, 128, 32, 2, 4, 3},
+                                      {16, 256, 32, 1, 16, 2, true},
                                       {16, 128, 32, 1, 8, 3, true},
                                       {16, 64, 32, 1, 4, 4, true}};
 static const Tile simtRowTiles[] = {
@@ -276,9 +281,9 @@ void GemmChooser::addTiles(const GemmSizes &sizes, bool aligned,
                            SmallVectorImpl<Candidate> &to) const {
   auto addBoth = [&](GemmUnit unit, ArrayRef<Tile> rowTiles,
                      ArrayRef<Tile> tiles) {
+    addTiles(unit, tiles, sizes, aligned, to);
     if (!iteration.reductions.empty())
       addTiles(unit, rowTiles, sizes, aligned, to);
-    addTiles(unit, tiles, sizes, aligned, to);
   };
   if (mayUseTf32x3 &&
       std::accumulate(sizes.k.begin(), sizes.k.end(), int64_t(0)) >= tf32x3MinK)

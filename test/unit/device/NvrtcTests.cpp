@@ -353,6 +353,16 @@ typedef f::GemvConfig<8, 256> V8;
 #define NARROW_N f::gemv<V8, f::Narrow::N>
 ROWS(m256, f::gemmMma<M256>, M256, f::f16, float, f::f16, K, Outer, 16, 1)
 ROWS(m128n64, f::gemmMma<M128n64>, M128n64, f::bf16, float, float, K, K, 16, 1)
+typedef f::MmaConfig<64, 256, 64, 2, 4, 2> M64n256;
+typedef f::MmaConfig<64, 128, 64, 2, 4, 3> M64n128;
+typedef f::MmaConfig<64, 256, 32, 2, 4, 2> T64n256;
+typedef f::MmaConfig<64, 128, 32, 2, 4, 3> T64n128;
+typedef f::Tf32x3Config<64, 128, 32, 2, 4, 3> X64n128;
+ROWS(m64n256, f::gemmMma<M64n256>, M64n256, f::f16, float, f::f16, K, K, 16, 1)
+ROWS(m64n128, f::gemmMma<M64n128>, M64n128, f::f16, float, f::f16, K, Outer, 16, 2)
+ROWS(t64n256, f::gemmMma<T64n256>, T64n256, float, float, float, Outer, K, 16, 1)
+ROWS(t64n128, f::gemmMma<T64n128>, T64n128, float, float, float, K, Outer, 16, 1)
+ROWS(x64n128, f::gemmMma<X64n128>, X64n128, float, float, float, K, K, 16, 1)
 ROWS(m16n256, f::gemmMma<M16n256>, M16n256, f::f16, float, f::f16, K, Outer, 2, 1)
 ROWS(m16n256g, f::gemmMma<M16n256>, M16n256, f::f16, float, float, K, K, 16, 2)
 ROWS(m16n128, f::gemmMma<M16n128>, M16n128, f::bf16, float, f::bf16, Outer, K, 2, 2)
