@@ -208,7 +208,9 @@ struct ColumnResult {
 };
 
 /// A list of descriptors.
-template <class... Items> struct Pack { static constexpr int size = 0; };
+template <class... Items> struct Pack {
+  static constexpr int size = 0;
+};
 template <class First, class... Rest> struct Pack<First, Rest...> {
   static constexpr int size = 1 + int(sizeof...(Rest));
   First first;

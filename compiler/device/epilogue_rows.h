@@ -25,7 +25,9 @@ template <class... Items> struct Phases {};
 
 namespace detail {
 
-template <class...> struct VoidOf { typedef void Type; };
+template <class...> struct VoidOf {
+  typedef void Type;
+};
 template <class Epilogue, class = void> struct HasPhases {
   static constexpr bool value = false;
 };

@@ -249,7 +249,7 @@ FUSEC_DEVICE void mmaRowEpilogue(const Epilogue &epilogue, const Shape &shape,
     Share::evaluate(
         epilogue, tile.batch, shape.m, shape.n, warpN,
         [&](int i) { return firstRow + m * 16 + i; },
-        [&](int i, int column, float(&to)[J][V]) {
+        [&](int i, int column, float (&to)[J][V]) {
           FUSEC_UNROLL
           for (int j = 0; j < J; ++j) {
             Vec<float, V> v = load<V>(staged + (j * 16 + i) * pitch + column);

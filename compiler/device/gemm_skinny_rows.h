@@ -72,7 +72,7 @@ FUSEC_DEVICE void skinnyFinishRows(const Epilogue &epilogue, const Shape &shape,
   Share::evaluate(
       epilogue, tile.batch, shape.m, shape.n, launch::warp(),
       [&](int i) { return first + i; },
-      [&](int i, int column, float(&sums)[J][V]) {
+      [&](int i, int column, float (&sums)[J][V]) {
         FUSEC_UNROLL
         for (int from = 0; from < Config::cluster; ++from)
           FUSEC_UNROLL

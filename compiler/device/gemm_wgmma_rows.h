@@ -95,7 +95,7 @@ template <class Config, class Epilogue> struct WgmmaRowStore {
     constexpr int V = Share::V;
     Share::evaluate(
         epilogue, batch, shape.m, shape.n, 0, [&](int i) { return row + i; },
-        [&](int i, int column, float(&to)[J][V]) {
+        [&](int i, int column, float (&to)[J][V]) {
           FUSEC_UNROLL
           for (int j = 0; j < J; ++j)
             FUSEC_UNROLL

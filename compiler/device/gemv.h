@@ -77,12 +77,12 @@ FUSEC_DEVICE void readWide(const T *p, int count, Acc (&out)[Width]) {
 }
 
 template <class MatrixType>
-constexpr int
-    gemvWidth = MatrixType::major == Major::Strided
-                    ? 1
-                    : vectorOf<typename MatrixType::Element>(
-                          MatrixType::alignment,
-                          16 / int(sizeof(typename MatrixType::Element)));
+constexpr int gemvWidth =
+    MatrixType::major == Major::Strided
+        ? 1
+        : vectorOf<typename MatrixType::Element>(
+              MatrixType::alignment,
+              16 / int(sizeof(typename MatrixType::Element)));
 
 /// One outer index a warp; lanes stride over K in vectors.
 template <class Config, Narrow Side, class Acc, int J, class SegmentType>
