@@ -262,6 +262,28 @@ def FormChains : Pass<"fusec-form-chains", "::fusec::PlanOp"> {
            "how fp32 matmuls multiply outside of chains: ieee, or tf32">];
 }
 
+def FormRowEpilogues : Pass<"fusec-form-row-epilogues", "::fusec::PlanOp"> {
+  let summary = "reductions over the rows of a product become part of its epilogue";
+  let description = [{
+    A matmul step and a reduce step that reads its results join where a tile
+    holds whole rows, and the cost model says that the one kernel is not slower
+    at any size of the named dimensions. It runs on steps, since tiles and costs
+    are the target's.
+
+    ```mlir
+    fusec.step gemm "matmul_add" inputs [@x, @w, @b] outputs [@h] ...
+    fusec.step reduce "reduce_sub_exp" inputs [@h] outputs [@y] ...
+    ```
+    becomes
+    ```mlir
+    fusec.step gemm "matmul_add_reduce_sub_exp" inputs [@x, @w, @b] outputs [@y] ...
+    ```
+  }];
+  let options = [
+    Option<"precision", "precision", "std::string", /*default=*/"\"ieee\"",
+           "how fp32 matmuls multiply: ieee, or tf32">];
+}
+
 def AssignStorage : Pass<"fusec-assign-storage", "::fusec::PlanOp"> {
   let summary = "buffers whose lifetimes do not meet share a slot";
   let description = [{

@@ -68,11 +68,15 @@ void fusec::buildPlanStage(PassManager &manager,
   std::string precision = options.precision == "tf32"  ? "tf32"
                           : options.numerics == "onnx" ? "fma"
                                                        : "ieee";
-  // 2. Chains, which limits and costs of the target decide.
+  // 2. Chains and epilogues that reduce rows, which limits and costs of the
+  //    target decide. A chain saves more, and its kernels reduce no rows.
   if (options.fuse) {
     FormChainsOptions chains;
     chains.precision = precision;
     plan.addPass(createFormChains(chains));
+    FormRowEpiloguesOptions rows;
+    rows.precision = precision;
+    plan.addPass(createFormRowEpilogues(rows));
   }
   // 3. Storage before schedules: whether a buffer is the user's or ours decides
   //    what is known of its alignment.

@@ -40,16 +40,38 @@ static std::string getRootValue(Value value) {
   return isa<FloatType>(type) ? acc : storageType(type) + "(" + acc + ")";
 }
 
-static std::string emitFunction(KernelWriter &writer,
-                                const MatmulIteration &iteration) {
-  const ScalarProgram &program = iteration.epilogue;
-  ContractionOp root = iteration.root;
-  std::string parameters = "const " + getAccumulatorType(iteration) +
-                           " (&acc)[" +
-                           std::to_string(root.getNumAccumulators()) + "]";
-  ScalarEmitter::Sources sources;
-  sources.root = getRootValue;
-  ScalarEmitter emitter(writer, program, {}, std::nullopt, sources);
+namespace {
+/// Writes the functions of an epilogue: that of the results, and of rows that
+/// are reduced one each. All see accumulators, row and operands by one name.
+class FunctionWriter {
+public:
+  FunctionWriter(KernelWriter &writer, const MatmulIteration &iteration);
+
+  /// The members of the struct behind its descriptors.
+  std::string write();
+
+private:
+  /// `apply` of the nodes' values, which are stored under these names.
+  std::string writeApply(ArrayRef<unsigned> nodes, StringRef base,
+                         unsigned indent);
+  std::string writePhases();
+  std::string rootValue(Value value) const;
+
+  KernelWriter &writer;
+  const MatmulIteration &iteration;
+  std::string accumulators, parameters;
+  SmallVector<std::string> operands;          // names of the iteration's
+  std::map<Operation *, std::string> members; // of Row
+};
+} // namespace
+
+FunctionWriter::FunctionWriter(KernelWriter &writer,
+                               const MatmulIteration &iteration)
+    : writer(writer), iteration(iteration),
+      accumulators(
+          "const " + getAccumulatorType(iteration) + " (&acc)[" +
+          std::to_string(ContractionOp(iteration.root).getNumAccumulators()) +
+          "]") {
   for (const TileOperand &operand : iteration.operands) {
     // What is no argument of the region is held from an earlier root.
     std::string base = "held";
@@ -58,25 +80,70 @@ static std::string emitFunction(KernelWriter &writer,
                  .getInputBuffer(argument)
                  .getSymName()
                  .str();
-    std::string name = writer.uniqueName(base + "_at");
-    parameters +=
-        ", " + computeType(getElementType(operand.value)) + " " + name;
+    operands.push_back(writer.uniqueName(base + "_at"));
+    parameters += ", " + computeType(getElementType(operand.value)) + " " +
+                  operands.back();
+  }
+  for (auto [op, node] : iteration.reductions)
+    members[op] = writer.uniqueName(op->getName().stripDialect());
+  if (!members.empty())
+    accumulators += ", const Row &row";
+}
+
+std::string FunctionWriter::rootValue(Value value) const {
+  auto it = members.find(value.getDefiningOp());
+  return it == members.end() ? getRootValue(value)
+                             : getReducedValue(it->first, "row." + it->second);
+}
+
+std::string FunctionWriter::writeApply(ArrayRef<unsigned> nodes, StringRef base,
+                                       unsigned indent) {
+  const ScalarProgram &program = iteration.epilogue;
+  ScalarEmitter::Sources sources;
+  sources.root = [&](Value value) { return rootValue(value); };
+  ScalarEmitter emitter(writer, program, {}, std::nullopt, sources);
+  for (auto [operand, name] : llvm::zip_equal(iteration.operands, operands))
     emitter.bind(operand.node, name);
-  }
+  std::string signature = accumulators + parameters;
   SmallVector<std::string> results;
-  for (const TileStore &store : iteration.stores) {
-    results.push_back(writer.uniqueName("result"));
-    parameters +=
-        ", " + computeType(program[store.node].type) + " &" + results.back();
+  for (unsigned node : nodes) {
+    results.push_back(writer.uniqueName(base));
+    signature += ", " + computeType(program[node].type) + " &" + results.back();
   }
-  std::string body = writer.capture(2, [&] {
-    for (auto [store, name] : llvm::zip_equal(iteration.stores, results)) {
-      std::string value = emitter.emit(store.node);
+  std::string body = writer.capture(indent + 1, [&] {
+    for (auto [node, name] : llvm::zip_equal(nodes, results)) {
+      std::string value = emitter.emit(node);
       writer.line(name + " = " + value + ";");
     }
   });
-  return "  FUSEC_DEVICE static void apply(" + parameters + ") {\n" + body +
-         "  }\n";
+  std::string margin(2 * indent, ' ');
+  return margin + "FUSEC_DEVICE static void apply(" + signature + ") {\n" +
+         body + margin + "}\n";
+}
+
+std::string FunctionWriter::writePhases() {
+  std::string row, phases, names;
+  for (auto [op, node] : iteration.reductions) {
+    const std::string &member = members[op];
+    std::string name = writer.uniqueName("Phase");
+    row += "    " + getCombiner(op) + "::Value " + member + ";\n";
+    names += (names.empty() ? "" : ", ") + name;
+    phases += "  struct " + name + " {\n    typedef " +
+              getAccumulatorType(iteration) + " Accumulator;\n    typedef " +
+              getCombiner(op) + " Combiner;\n    FUSEC_DEVICE static " +
+              "Combiner::Value &of(Row &row) { return row." + member + "; }\n" +
+              writeApply(node, "value", 2) + "  };\n";
+  }
+  return "  struct Row {\n" + row + "  };\n" + phases +
+         "  typedef fusec::Phases<" + names + "> Phases;\n";
+}
+
+std::string FunctionWriter::write() {
+  SmallVector<unsigned> nodes;
+  for (const TileStore &store : iteration.stores)
+    nodes.push_back(store.node);
+  std::string phases = members.empty() ? "" : writePhases();
+  return phases + writeApply(nodes, "result", 1);
 }
 
 std::string fusec::declareEpilogue(KernelWriter &writer, StringRef name,
@@ -90,7 +157,7 @@ std::string fusec::declareEpilogue(KernelWriter &writer, StringRef name,
     return text;
   };
   ContractionOp root = iteration.root;
-  std::string function = emitFunction(writer, iteration);
+  std::string functions = FunctionWriter(writer, iteration).write();
   writer.declarations()
       << "struct " << name << " {\n  typedef " << getAccumulatorType(iteration)
       << " Accumulator;\n  static constexpr int accumulators = "
@@ -98,7 +165,7 @@ std::string fusec::declareEpilogue(KernelWriter &writer, StringRef name,
       << join(operands, &Descriptor::type) << "> Operands;\n"
       << "  typedef fusec::Pack<" << join(results, &Descriptor::type)
       << "> Results;\n  Operands operands;\n  Results results;\n"
-      << function << "};\n\n";
+      << functions << "};\n\n";
   return "{{" + join(operands, &Descriptor::value) + "},\n      {" +
          join(results, &Descriptor::value) + "}}";
 }

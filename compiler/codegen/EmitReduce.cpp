@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace fusec;
 
-static std::string combiner(Operation *op) {
+std::string fusec::getCombiner(Operation *op) {
   std::string type = computeType(getElementType(op->getOperand(0)));
   if (auto arg = dyn_cast<ArgReduceOp>(op))
     return std::string(arg.getKind() == ArgKind::Max ? "fusec::ArgMax<"
@@ -27,6 +27,16 @@ static std::string combiner(Operation *op) {
     return "fusec::Min<" + type + ">";
   }
   return "";
+}
+
+std::string fusec::getReducedValue(Operation *op, StringRef name) {
+  Type type = getElementType(op->getResult(0));
+  if (isa<ArgReduceOp>(op))
+    return name.str() + ".index";
+  if (type.isF16() || type.isBF16())
+    return "fusec::cast<float>(fusec::cast<" + storageType(type) + ">(" +
+           name.str() + "))";
+  return name.str();
 }
 
 static std::string scopeType(ReduceScheduleAttr schedule) {
@@ -90,7 +100,7 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
     };
     writer.open(
         "const auto " + name + " = fusec::reduceRow" +
-        (lanes ? "Vectors" : "") + "<Scope, " + combiner(op) +
+        (lanes ? "Vectors" : "") + "<Scope, " + getCombiner(op) +
         (lanes ? ", " + std::to_string(vector) : "") + ">(length, [&](" +
         index +
         (lanes ? " k, auto width, auto add) {" : " k) -> " + value + " {"));
@@ -103,13 +113,7 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
     });
     emitter.popScope();
     writer.close("});");
-    // A 16-bit result is rounded like that of any op.
-    Type resultType = getElementType(op->getResult(0));
-    std::string result = isArg ? name + ".index" : name;
-    if (resultType.isF16() || resultType.isBF16())
-      result = "fusec::cast<float>(fusec::cast<" + storageType(resultType) +
-               ">(" + name + "))";
-    results[op->getResult(0).getAsOpaquePointer()] = result;
+    results[op->getResult(0).getAsOpaquePointer()] = getReducedValue(op, name);
   }
 
   SmallVector<RegionStore> full, once;

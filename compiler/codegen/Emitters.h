@@ -27,6 +27,12 @@ mlir::FailureOr<KernelSource> emitChain(StepOp step, VariantAttr variant,
 struct Descriptor {
   std::string type, value;
 };
+/// The combiner of compiler/device/reduce.h of a ReduceOp or ArgReduceOp.
+std::string getCombiner(mlir::Operation *op);
+/// What a combiner's result `name` is as the result of the op: rounded like
+/// that of any op, or the index that was found.
+std::string getReducedValue(mlir::Operation *op, llvm::StringRef name);
+
 std::string getAccumulatorType(const MatmulIteration &iteration);
 /// Declares the struct of a root's epilogue, whose operands and results have
 /// these descriptors, and returns its initialiser.

@@ -17,6 +17,9 @@ EpilogueMaps fusec::chooseEpilogueMaps(
     return analyzeMappedTile(access, buffer.getElementType(), iteration.n,
                              iteration.batchSizes, alignment(buffer, access));
   };
+  // What rows are reduced for is evaluated in runs of them.
+  if (!iteration.reductions.empty())
+    return {};
   EpilogueMaps maps;
   if (schedule.getUnit() == GemmUnit::Resident) {
     for (const TileStore &store : iteration.stores) {

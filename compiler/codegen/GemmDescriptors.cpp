@@ -136,6 +136,11 @@ Descriptor GemmDescriptors::result(const TileStore &store,
   Type type = buffer.getElementType();
   Descriptor batch = batchMap(store.access.batch);
   Expr row = store.access.rowStride, column = store.access.columnStride;
+  if (!store.isFull)
+    return {"fusec::ColumnResult<" + storageType(type) + ", fusec::Stride, " +
+                batch.type + ">",
+            "{" + writer.pointer(buffer, false) + ", {" + print(row) + "}, " +
+                batch.value + "}"};
   // A single column lies contiguously whatever its stride.
   bool contiguous = column.isConstant(1) || column.isConstant(0);
   unsigned aligned = contiguous ? alignment(buffer, {store.access.batch, row})

@@ -37,7 +37,7 @@ mlir::FailureOr<PointwiseIteration>
 analyzePointwise(mlir::Block &block, InputStrides inputStrides,
                  OutputStrides outputStrides);
 
-/// One reduction of a row kernel: its operand at (row, k).
+/// One reduction over rows: its operand at (row, k).
 struct RowReduction {
   mlir::Operation *op; // ReduceOp or ArgReduceOp
   unsigned operand;
@@ -75,8 +75,10 @@ struct TileStore {
   unsigned node;
   unsigned output;
   TileAccess access;
+  bool isFull = true; // at every (m, n), else once a row
 };
-/// A matmul root and its epilogue, over dims [batch.., m, n].
+/// A matmul root and its epilogue, over dims [batch.., m, n]. Its reductions
+/// are over n: their kernels' tiles hold whole rows.
 struct MatmulIteration {
   ContractionOp root;
   llvm::SmallVector<Expr> batchSizes;
@@ -88,6 +90,7 @@ struct MatmulIteration {
   ScalarProgram epilogue;
   llvm::SmallVector<TileOperand> operands;
   llvm::SmallVector<TileStore> stores;
+  llvm::SmallVector<RowReduction> reductions = {}; // in order of dependence
 };
 /// Fails where an operand is not a plain matrix or the epilogue reads anything
 /// but scalars, rows, columns and tiles.
@@ -143,6 +146,9 @@ struct ChainIteration {
 /// Fails, with the reason, where the step's region is no chain: widths must be
 /// constant, and no value of one row may be read by another.
 mlir::FailureOr<ChainIteration> analyzeChain(StepOp step, std::string &reason);
+
+/// The axes of a ReduceOp or ArgReduceOp, ascending.
+llvm::SmallVector<int64_t> getReducedAxes(mlir::Operation *op);
 
 /// The ops inside that the outputs depend on, in order.
 llvm::SmallVector<mlir::Operation *>

@@ -49,6 +49,62 @@ FailureOr<MatrixAccess> fusec::analyzeMatrix(Value value,
                       access->batch};
 }
 
+namespace {
+/// Where a reduction over the columns of the root's result reads and is: its
+/// operand at a point, and its result at a row.
+struct ReducedPoint {
+  SmallVector<Expr> operand, result;
+};
+} // namespace
+
+/// Fails where the reduction does not run over the last of `sizes`. Its operand
+/// may regroup dimensions; whether it is read where the root computes it is
+/// seen when it is built.
+static FailureOr<ReducedPoint> getReducedPoint(Operation *op,
+                                               ArrayRef<Expr> sizes) {
+  MLIRContext *context = op->getContext();
+  SmallVector<Expr> own = getSizes(op->getOperand(0)), kept, reduced;
+  SmallVector<int64_t> axes = getReducedAxes(op);
+  for (auto [i, size] : llvm::enumerate(own))
+    (llvm::is_contained(axes, static_cast<int64_t>(i)) ? reduced : kept)
+        .push_back(size);
+  SmallVector<Expr> point = IndexMap::identity(context, sizes.size()).results;
+  ArrayRef<Expr> rowSizes = sizes.drop_back(),
+                 row = ArrayRef(point).drop_back();
+  if (getElementCount(kept, context) != getElementCount(rowSizes, context) ||
+      getElementCount(reduced, context) != sizes.back())
+    return failure();
+  ReducedPoint result;
+  result.result = ArrayRef(kept) == rowSizes
+                      ? SmallVector<Expr>(row)
+                      : delinearize(linearize(row, rowSizes, context), kept);
+  SmallVector<Expr> inner = delinearize(point.back(), reduced);
+  size_t nextKept = 0, nextReduced = 0;
+  for (size_t i = 0; i < own.size(); ++i)
+    result.operand.push_back(llvm::is_contained(axes, static_cast<int64_t>(i))
+                                 ? inner[nextReduced++]
+                                 : result.result[nextKept++]);
+  return result;
+}
+
+/// Whether a root's or a reduction's value is asked for where it is computed.
+static bool isComputedAt(const ScalarProgram &program, const ScalarNode &node) {
+  ArrayRef<Expr> sizes = program.getSizes();
+  SmallVector<Expr> expected =
+      IndexMap::identity(program.getContext(), sizes.size()).results;
+  if (!isa<ContractionOp>(node.op)) {
+    auto point = getReducedPoint(node.op, sizes);
+    if (failed(point))
+      return false;
+    expected = point->result;
+  }
+  return llvm::all_of(llvm::zip_equal(node.indices, expected),
+                      [&](const auto &pair) {
+                        return std::get<0>(pair) ==
+                               program.getRanges().simplify(std::get<1>(pair));
+                      });
+}
+
 /// Leaves and structure that an epilogue may have.
 static LogicalResult collectOperands(const ScalarProgram &program,
                                      unsigned batchRank,
@@ -59,9 +115,8 @@ static LogicalResult collectOperands(const ScalarProgram &program,
     const ScalarNode &node = program[n];
     switch (node.kind) {
     case Kind::Root:
-      for (auto [i, index] : llvm::enumerate(node.indices))
-        if (index != program.getRanges().simplify(Expr::dim(context, i)))
-          return failure();
+      if (!isComputedAt(program, node))
+        return failure();
       break;
     case Kind::Load: {
       Expr offset = program.getRanges().simplify(
@@ -87,8 +142,11 @@ FailureOr<MatmulIteration> fusec::analyzeMatmul(ArrayRef<Value> outputs,
                                                 InputStrides inputStrides,
                                                 OutputStrides outputStrides) {
   ContractionOp root;
+  SmallVector<Operation *> reduces;
   for (Operation *op : collectInside(outputs, isInside))
-    if (auto contraction = dyn_cast<ContractionOp>(op)) {
+    if (isa<ReduceOp, ArgReduceOp>(op))
+      reduces.push_back(op);
+    else if (auto contraction = dyn_cast<ContractionOp>(op)) {
       if (root)
         return failure();
       root = contraction;
@@ -137,21 +195,34 @@ FailureOr<MatmulIteration> fusec::analyzeMatmul(ArrayRef<Value> outputs,
 
   ScalarProgram &program = result.epilogue;
   IndexMap identity = IndexMap::identity(context, sizes.size());
-  Expr count = getElementCount(sizes, context);
+  for (Operation *op : reduces) {
+    auto point = getReducedPoint(op, sizes);
+    if (failed(point))
+      return failure();
+    result.reductions.push_back(
+        {op, program.build(op->getOperand(0), point->operand, isInside)});
+  }
+  ArrayRef<Expr> rowSizes = ArrayRef(sizes).drop_back();
+  Expr count = getElementCount(sizes, context),
+       rows = getElementCount(rowSizes, context);
   for (auto [i, output] : llvm::enumerate(outputs)) {
     SmallVector<Expr> own = getSizes(output), indices = identity.results;
-    if (own != sizes) {
-      if (getElementCount(own, context) != count)
-        return failure();
+    Expr ownCount = getElementCount(own, context);
+    bool isFull = ownCount == count;
+    if (!isFull && (reduces.empty() || ownCount != rows))
+      return failure();
+    if (!isFull)
+      indices = delinearize(
+          linearize(ArrayRef(indices).drop_back(), rowSizes, context), own);
+    else if (own != sizes)
       indices = delinearize(linearize(indices, sizes, context), own);
-    }
     unsigned node = program.build(output, indices, isInside);
     Expr offset = program.getRanges().simplify(
         getOffset(indices, outputStrides(i), context));
     auto access = splitOffset(offset, batchRank, batchRank + 1);
-    if (failed(access))
+    if (failed(access) || (!isFull && program.varies(node, batchRank + 1)))
       return failure();
-    result.stores.push_back({node, static_cast<unsigned>(i), *access});
+    result.stores.push_back({node, static_cast<unsigned>(i), *access, isFull});
   }
   if (failed(
           collectOperands(program, batchRank, inputStrides, result.operands)))

@@ -32,7 +32,7 @@ SmallVector<Operation *> fusec::collectInside(ArrayRef<Value> outputs,
   return ordered;
 }
 
-static SmallVector<int64_t> getAxes(Operation *op) {
+SmallVector<int64_t> fusec::getReducedAxes(Operation *op) {
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
     SmallVector<int64_t> axes(reduce.getAxes());
     llvm::sort(axes);
@@ -52,9 +52,9 @@ FailureOr<RowIteration> fusec::analyzeRows(ArrayRef<Value> outputs,
     return failure();
   MLIRContext *context = reduces[0]->getContext();
   SmallVector<Expr> sizes = getSizes(reduces[0]->getOperand(0));
-  SmallVector<int64_t> axes = getAxes(reduces[0]);
+  SmallVector<int64_t> axes = getReducedAxes(reduces[0]);
   for (Operation *op : reduces)
-    if (getSizes(op->getOperand(0)) != sizes || getAxes(op) != axes)
+    if (getSizes(op->getOperand(0)) != sizes || getReducedAxes(op) != axes)
       return failure();
 
   // Dim 0 is the row, dim 1 the position in it.

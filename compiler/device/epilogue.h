@@ -191,10 +191,24 @@ struct FullResult {
   }
 };
 
-/// A list of descriptors.
-template <class... Items> struct Pack {
-  static constexpr int size = 0;
+/// Stored once a row, by whoever has its first column: a result of reductions
+/// over the row (epilogue_rows.h).
+template <class T, class Rows = Stride, class Batch = Unbatched>
+struct ColumnResult {
+  typedef T Element;
+  typedef Compute<T> Value;
+  T *pointer;
+  Rows rows;
+  Batch batch = {};
+  template <int V>
+  FUSEC_DEVICE void write(const Place &at, const Value (&in)[V]) const {
+    if (at.column == 0)
+      pointer[batch.offset(at.batch) + rows.offset(at.row)] = cast<T>(in[0]);
+  }
 };
+
+/// A list of descriptors.
+template <class... Items> struct Pack { static constexpr int size = 0; };
 template <class First, class... Rest> struct Pack<First, Rest...> {
   static constexpr int size = 1 + int(sizeof...(Rest));
   First first;

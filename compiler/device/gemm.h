@@ -7,7 +7,7 @@
 #ifndef FUSEC_DEVICE_GEMM_H
 #define FUSEC_DEVICE_GEMM_H
 
-#include "epilogue.h"
+#include "epilogue_rows.h"
 #include "gemm_config.h"
 
 namespace fusec {
@@ -94,19 +94,31 @@ void hostGemm(const Shape &shape, const Epilogue &epilogue,
                           tilesOf(shape.n, Config::tileN));
   int rowEnd = min((tile.m + 1) * Config::tileM, shape.m);
   int columnEnd = min((tile.n + 1) * Config::tileN, shape.n);
-  for (int row = tile.m * Config::tileM; row < rowEnd; ++row)
-    for (int column = tile.n * Config::tileN; column < columnEnd; column += V) {
-      Acc runs[J][V] = {};
-      for (int v = 0; v < V && column + v < columnEnd; ++v) {
-        Acc acc[J] = {};
+  auto readRun = [&](int row, int column, Acc(&runs)[J][V]) {
+    for (int v = 0; v < V; ++v) {
+      Acc acc[J] = {};
+      if (column + v < columnEnd)
         (detail::hostSegment(segments, wholeRange(segments.k), tile.batch, row,
                              column + v, acc),
          ...);
-        for (int j = 0; j < J; ++j)
-          runs[j][v] = acc[j];
-      }
-      evaluateRun(epilogue, tile.batch, row, column, columnEnd, runs);
+      for (int j = 0; j < J; ++j)
+        runs[j][v] = acc[j];
     }
+  };
+  for (int row = tile.m * Config::tileM; row < rowEnd; ++row) {
+    if constexpr (reducesRows<Epilogue>) {
+      evaluateRow<1, V, tilesOf(Config::tileN, V)>(
+          epilogue, tile.batch, row, shape.n, [](int slot) { return slot * V; },
+          [&](int column, Acc(&runs)[J][V]) { readRun(row, column, runs); });
+    } else {
+      for (int column = tile.n * Config::tileN; column < columnEnd;
+           column += V) {
+        Acc runs[J][V];
+        readRun(row, column, runs);
+        evaluateRun(epilogue, tile.batch, row, column, columnEnd, runs);
+      }
+    }
+  }
 }
 
 /// The tiles first, first + step, ... of all.

@@ -214,6 +214,53 @@ FUSEC_DEVICE void mmaEpilogue(const Epilogue &epilogue, const Shape &shape,
   }
 }
 
+/// Stages 16 rows of every warp's accumulators at a time. The warps that have
+/// columns of them evaluate a share of whole rows each.
+template <class Config, class Epilogue, int J>
+FUSEC_DEVICE void mmaRowEpilogue(const Epilogue &epilogue, const Shape &shape,
+                                 TilePlace tile,
+                                 MmaAccumulators<Config, J> &acc) {
+  typedef RowShare<Epilogue, Config::tileN, 16, Config::warpsN> Share;
+  constexpr int V = Share::V;
+  constexpr int pitch = Config::tileN + stagingPadding;
+  int warpM = launch::warp() / Config::warpsN,
+      warpN = launch::warp() % Config::warpsN;
+  float *staged = reinterpret_cast<float *>(launch::sharedMemory()) +
+                  warpM * (J * 16 * pitch);
+  i64 firstRow = i64(tile.m) * Config::tileM + warpM * Config::warpM;
+  FUSEC_UNROLL
+  for (int m = 0; m < Config::warpM / 16; ++m) {
+    launch::barrier(); // The ring, or the rows before, have been read.
+    FUSEC_UNROLL
+    for (int j = 0; j < J; ++j)
+      FUSEC_UNROLL
+    for (int n = 0; n < Config::warpN / 8; ++n)
+      FUSEC_UNROLL
+    for (int half = 0; half < 2; ++half) {
+      AccumulatorPlace at = accumulatorPlace(launch::lane(), half);
+      Vec<float, 2> pair;
+      pair[0] = acc[j][m][n][2 * half];
+      pair[1] = acc[j][m][n][2 * half + 1];
+      store<2>(staged + (j * 16 + at.row) * pitch + warpN * Config::warpN +
+                   n * 8 + at.column,
+               pair);
+    }
+    launch::barrier();
+    Share::evaluate(
+        epilogue, tile.batch, shape.m, shape.n, warpN,
+        [&](int i) { return firstRow + m * 16 + i; },
+        [&](int i, int column, float(&to)[J][V]) {
+          FUSEC_UNROLL
+          for (int j = 0; j < J; ++j) {
+            Vec<float, V> v = load<V>(staged + (j * 16 + i) * pitch + column);
+            FUSEC_UNROLL
+            for (int x = 0; x < V; ++x)
+              to[j][x] = v[x];
+          }
+        });
+  }
+}
+
 } // namespace detail
 
 /// One block's tile of the root.
@@ -231,7 +278,10 @@ FUSEC_DEVICE void gemmMma(const Shape &shape, const Epilogue &epilogue,
    ...);
   if constexpr (Config::splitsFactors)
     detail::replaceOutOfRange<Config>(shape, tile, acc, segments...);
-  detail::mmaEpilogue<Config, Epilogue, J>(epilogue, shape, tile, acc);
+  if constexpr (reducesRows<Epilogue>)
+    detail::mmaRowEpilogue<Config, Epilogue, J>(epilogue, shape, tile, acc);
+  else
+    detail::mmaEpilogue<Config, Epilogue, J>(epilogue, shape, tile, acc);
 }
 #endif // FUSEC_HOST
 

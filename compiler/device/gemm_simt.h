@@ -104,6 +104,24 @@ struct SimtCopy {
 template <int PerThread>
 constexpr int simtGroup = PerThread < 4 ? PerThread : 4;
 
+/// Where the accumulators of a thread lie in the tile.
+template <class Config> struct SimtPlaces {
+  static constexpr int groupM = simtGroup<Config::threadM>;
+  static constexpr int groupN = simtGroup<Config::threadN>;
+  static constexpr int threadsN = Config::tileN / Config::threadN;
+  static FUSEC_DEVICE int idM() { return launch::thread() / threadsN; }
+  static FUSEC_DEVICE int idN() { return launch::thread() % threadsN; }
+  /// The m-th row of the threads of one idM.
+  static FUSEC_DEVICE int row(int m, int idM) {
+    return m / groupM * (Config::tileM / (Config::threadM / groupM)) +
+           idM * groupM + m % groupM;
+  }
+  /// The first of the g-th group of neighbouring columns.
+  static FUSEC_DEVICE int column(int g) {
+    return g * (Config::tileN / (Config::threadN / groupN)) + idN() * groupN;
+  }
+};
+
 template <class Acc, int PerThread, int Tile>
 FUSEC_DEVICE void readSimtFragment(const Acc *row, int id,
                                    Acc (&out)[PerThread]) {
@@ -193,6 +211,74 @@ FUSEC_DEVICE void simtSegment(const SegmentType &segment, const Shape &shape,
   }
 }
 
+/// Evaluates runs of each thread's accumulators where they are.
+template <class Config, class Epilogue, class Acc, int J>
+FUSEC_DEVICE void
+simtEpilogue(const Epilogue &epilogue, const Shape &shape, TilePlace tile,
+             Acc (&acc)[J][Config::threadM][Config::threadN]) {
+  typedef SimtPlaces<Config> Places;
+  constexpr int group = Places::groupN;
+  FUSEC_UNROLL
+  for (int m = 0; m < Config::threadM; ++m) {
+    i64 row = i64(tile.m) * Config::tileM + Places::row(m, Places::idM());
+    FUSEC_UNROLL
+    for (int g = 0; g < Config::threadN / group; ++g) {
+      Acc run[J][group];
+      FUSEC_UNROLL
+      for (int j = 0; j < J; ++j)
+        FUSEC_UNROLL
+      for (int i = 0; i < group; ++i)
+        run[j][i] = acc[j][m][g * group + i];
+      i64 column = i64(tile.n) * Config::tileN + Places::column(g);
+      if (row < shape.m)
+        evaluateRun(epilogue, tile.batch, row, column, shape.n, run);
+    }
+  }
+}
+
+/// Stages one row of every thread at a time; the block's warps evaluate a share
+/// of whole rows each.
+template <class Config, class Epilogue, class Acc, int J>
+FUSEC_DEVICE void
+simtRowEpilogue(const Epilogue &epilogue, const Shape &shape, TilePlace tile,
+                Acc (&acc)[J][Config::threadM][Config::threadN]) {
+  typedef SimtPlaces<Config> Places;
+  constexpr int group = Places::groupN, rows = Config::tileM / Config::threadM;
+  typedef RowShare<Epilogue, Config::tileN, rows, Config::threads / 32> Share;
+  constexpr int V = Share::V;
+  constexpr int pitch = Config::tileN + simtPadding;
+  static_assert(rows <= 2 * Config::tileK, "staged rows in the tiles' memory");
+  Acc *staged = reinterpret_cast<Acc *>(launch::sharedMemory());
+  FUSEC_UNROLL
+  for (int m = 0; m < Config::threadM; ++m) {
+    launch::barrier(); // The tiles, or the rows before, have been read.
+    FUSEC_UNROLL
+    for (int j = 0; j < J; ++j)
+      FUSEC_UNROLL
+    for (int g = 0; g < Config::threadN / group; ++g) {
+      Vec<Acc, group> run;
+      FUSEC_UNROLL
+      for (int i = 0; i < group; ++i)
+        run[i] = acc[j][m][g * group + i];
+      store<group>(
+          staged + (j * rows + Places::idM()) * pitch + Places::column(g), run);
+    }
+    launch::barrier();
+    Share::evaluate(
+        epilogue, tile.batch, shape.m, shape.n, launch::warp(),
+        [&](int i) { return i64(tile.m) * Config::tileM + Places::row(m, i); },
+        [&](int i, int column, Acc(&to)[J][V]) {
+          FUSEC_UNROLL
+          for (int j = 0; j < J; ++j) {
+            Vec<Acc, V> v = load<V>(staged + (j * rows + i) * pitch + column);
+            FUSEC_UNROLL
+            for (int x = 0; x < V; ++x)
+              to[j][x] = v[x];
+          }
+        });
+  }
+}
+
 } // namespace detail
 
 /// One block's tile of the root.
@@ -207,30 +293,10 @@ FUSEC_DEVICE void gemmSimt(const Shape &shape, const Epilogue &epilogue,
   (detail::simtSegment<Config>(segments, shape, tile, wholeRange(segments.k),
                                acc),
    ...);
-
-  constexpr int threadsN = Config::tileN / Config::threadN;
-  constexpr int groupM = detail::simtGroup<Config::threadM>;
-  constexpr int groupN = detail::simtGroup<Config::threadN>;
-  constexpr int stepM = Config::tileM / (Config::threadM / groupM);
-  constexpr int stepN = Config::tileN / (Config::threadN / groupN);
-  int idN = launch::thread() % threadsN, idM = launch::thread() / threadsN;
-  FUSEC_UNROLL
-  for (int m = 0; m < Config::threadM; ++m) {
-    i64 row = i64(tile.m) * Config::tileM + m / groupM * stepM + idM * groupM +
-              m % groupM;
-    FUSEC_UNROLL
-    for (int g = 0; g < Config::threadN / groupN; ++g) {
-      Acc run[J][groupN];
-      FUSEC_UNROLL
-      for (int j = 0; j < J; ++j)
-        FUSEC_UNROLL
-      for (int i = 0; i < groupN; ++i)
-        run[j][i] = acc[j][m][g * groupN + i];
-      i64 column = i64(tile.n) * Config::tileN + g * stepN + idN * groupN;
-      if (row < shape.m)
-        evaluateRun(epilogue, tile.batch, row, column, shape.n, run);
-    }
-  }
+  if constexpr (reducesRows<Epilogue>)
+    detail::simtRowEpilogue<Config>(epilogue, shape, tile, acc);
+  else
+    detail::simtEpilogue<Config>(epilogue, shape, tile, acc);
 }
 
 #endif // FUSEC_HOST

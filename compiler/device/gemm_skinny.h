@@ -11,6 +11,7 @@
 
 #include "gemm.h"
 #include "gemm_skinny_config.h"
+#include "gemm_skinny_rows.h"
 #include "gemm_wgmma.h"
 #include "prelude_cluster.h"
 
@@ -332,20 +333,27 @@ FUSEC_DEVICE void gemmSkinny(const Shape &shape, const Epilogue &epilogue,
     return;
   }
   detail::SkinnyFinish<Config, Epilogue, J> finish{epilogue, shape, tile, rank};
-  finish.readAhead();
+  if constexpr (!reducesRows<Epilogue>)
+    finish.readAhead();
   detail::SkinnyAccumulators<Config, J> acc = {};
   detail::skinnyPin<Config, J>(acc);
   (detail::skinnyConsume<Config, J>(segments, split, memory, at, acc), ...);
   if constexpr (cluster > 1)
     primitive::waitForCluster();
-  detail::skinnySend<Config, J>(rank, memory, acc);
+  if constexpr (reducesRows<Epilogue>)
+    detail::skinnySendRows<Config, J>(rank, memory.base, acc);
+  else
+    detail::skinnySend<Config, J>(rank, memory, acc);
   if constexpr (cluster > 1) {
     primitive::arriveInCluster();
     primitive::waitForCluster();
   } else {
     launch::barrier();
   }
-  finish.run();
+  if constexpr (reducesRows<Epilogue>)
+    detail::skinnyFinishRows<Config>(epilogue, shape, tile, rank);
+  else
+    finish.run();
 }
 
 #endif // FUSEC_HOST

@@ -11,6 +11,7 @@
 
 #include "gemm_wgmma_epilogue.h"
 #include "gemm_wgmma_lead.h"
+#include "gemm_wgmma_rows.h"
 #include "gemm_wgmma_staged.h"
 
 namespace fusec {
@@ -98,8 +99,13 @@ FUSEC_DEVICE void wgmmaConsumer(WgmmaRing<Config, Epilogue::accumulators> ring,
                                 const Segments &...segments) {
   constexpr int J = Epilogue::accumulators;
   typedef WgmmaMappedStore<Config, Epilogue> MappedStore;
-  typedef typename Conditional<MappedStore::suits, MappedStore,
-                               WgmmaStagedStore<Config, Epilogue>>::Type Store;
+  typedef
+      typename Conditional<MappedStore::suits, MappedStore,
+                           WgmmaStagedStore<Config, Epilogue>>::Type PointStore;
+  typedef
+      typename Conditional<reducesRows<Epilogue>,
+                           WgmmaRowStore<Config, Epilogue>, PointStore>::Type
+          Store;
   int warp = launch::warp() - 4;
   int index = 0;
   if constexpr (Lead::exists)

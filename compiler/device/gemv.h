@@ -77,12 +77,12 @@ FUSEC_DEVICE void readWide(const T *p, int count, Acc (&out)[Width]) {
 }
 
 template <class MatrixType>
-constexpr int gemvWidth =
-    MatrixType::major == Major::Strided
-        ? 1
-        : vectorOf<typename MatrixType::Element>(
-              MatrixType::alignment,
-              16 / int(sizeof(typename MatrixType::Element)));
+constexpr int
+    gemvWidth = MatrixType::major == Major::Strided
+                    ? 1
+                    : vectorOf<typename MatrixType::Element>(
+                          MatrixType::alignment,
+                          16 / int(sizeof(typename MatrixType::Element)));
 
 /// One outer index a warp; lanes stride over K in vectors.
 template <class Config, Narrow Side, class Acc, int J, class SegmentType>
@@ -187,7 +187,18 @@ template <class Config, Narrow Side, class Epilogue, int J>
 FUSEC_DEVICE void
 gemvFinish(const Epilogue &epilogue, const Shape &shape, i64 batch, i64 outer,
            const typename Epilogue::Accumulator (&acc)[J][Config::small]) {
-  if constexpr (Side == Narrow::N) {
+  if constexpr (reducesRows<Epilogue>) {
+    static_assert(Side == Narrow::N, "a thread has whole rows");
+    evaluateRow<1, Config::small, 1>(
+        epilogue, batch, outer, shape.n, [](int) { return 0; },
+        [&](int, typename Epilogue::Accumulator(&to)[J][Config::small]) {
+          FUSEC_UNROLL
+          for (int j = 0; j < J; ++j)
+            FUSEC_UNROLL
+          for (int s = 0; s < Config::small; ++s)
+            to[j][s] = acc[j][s];
+        });
+  } else if constexpr (Side == Narrow::N) {
     evaluateRun(epilogue, batch, outer, 0, shape.n, acc);
   } else {
     FUSEC_UNROLL

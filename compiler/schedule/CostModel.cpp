@@ -190,6 +190,7 @@ static double getEfficiency(GemmScheduleAttr schedule, const GemmSizes &sizes) {
     return area >= 128 * 128  ? 0.55
            : area >= 128 * 64 ? 0.53
            : area >= 64 * 64  ? 0.47
+           : area >= 16 * 128 ? 0.35
                               : 0.2;
   default:
     // Loads from shared memory an FMA.
@@ -228,6 +229,16 @@ static Estimate estimateGemv(const Target &target, const GemmSizes &sizes,
   return time.get();
 }
 
+/// What the epilogue's reductions of rows take behind tiles of so many results:
+/// to bring the rows together, and of each reduction its function at every
+/// point; `rounds` times what a warp waits for.
+static void exposeReductions(Overlap &time, const GemmSizes &sizes,
+                             double tiles, double results, double rounds) {
+  if (sizes.reductions)
+    time.exposeClocks(tiles * results * (4 + 8.0 * sizes.reductions) / 128 +
+                      rounds * 300 * (1.0 + sizes.reductions));
+}
+
 /// Fitted over weights of 2 to 180 MB: reading them, and the rows of A again
 /// for every 64 columns.
 static Estimate estimateSkinny(const Target &target, const GemmSizes &sizes,
@@ -243,6 +254,8 @@ static Estimate estimateSkinny(const Target &target, const GemmSizes &sizes,
       rounds * std::ceil(double(sizes.n) / schedule.getTileN()) * sizes.batch;
   time.addClocks(TimeBound::Latency,
                  sizes.bytes / (tiles * schedule.getClusterM() * 60));
+  exposeReductions(time, sizes, 1,
+                   tokens * schedule.getTileN() / schedule.getClusterM(), 1);
   // Each block starts, fills its ring and meets its cluster.
   double beside =
       target.multiprocessors * std::max<int64_t>(schedule.getDivideM(), 1);
@@ -359,6 +372,9 @@ Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
   } else {
     time.exposeClocks(std::ceil(perUnit / together) * area / threads * 12);
   }
+  double hidden = unit == GemmUnit::PingPong ? 0.36 : 1;
+  exposeReductions(time, sizes, perUnit * hidden, area / accumulators,
+                   hidden * std::ceil(perUnit / together));
   return time.get();
 }
 

@@ -39,11 +39,12 @@ struct GemmSizes {
   int64_t m, n, batch;
   llvm::SmallVector<int64_t> k; // a segment
   int64_t accumulators;
-  unsigned element;       // bytes of an operand's element
-  double bytes;           // read and written by the kernel
-  double written;         // of these
-  bool wideAlongK;        // gemv: whether the wide operand's rows lie along K
-  bool wideCopies = true; // mma: whether matrices are read 16 bytes at a time
+  unsigned element;        // bytes of an operand's element
+  double bytes;            // read and written by the kernel
+  double written;          // of these
+  bool wideAlongK;         // gemv: whether the wide operand's rows lie along K
+  bool wideCopies = true;  // mma: whether matrices are read 16 bytes at a time
+  unsigned reductions = 0; // of rows, in the epilogue
 };
 Estimate estimateGemm(const Target &target, const GemmSizes &sizes,
                       GemmScheduleAttr schedule);

@@ -41,6 +41,25 @@ static const Tile simtTiles[] = {{128, 128, 16, 8, 8, 2},
                                  {64, 64, 16, 4, 4, 2},
                                  {32, 32, 16, 2, 2, 2}};
 
+// Behind the others where rows are reduced: wide ones of fewer rows. The last
+// of a width are for any alignment and two accumulators.
+static const Tile mmaRowTiles[] = {{64, 256, 64, 2, 4, 2},
+                                   {64, 128, 64, 2, 4, 3},
+                                   {16, 256, 64, 1, 8, 2, true},
+                                   {16, 128, 64, 1, 8, 2, true},
+                                   {16, 64, 64, 1, 4, 4, true}};
+static const Tile mmaRowTiles32[] = {{64, 256, 32, 2, 4, 2},
+                                     {64, 128, 32, 2, 4, 3},
+                                     {16, 256, 32, 1, 8, 2, true},
+                                     {16, 128, 32, 1, 8, 2, true},
+                                     {16, 64, 32, 1, 4, 4, true}};
+static const Tile tf32x3RowTiles[] = {{64, 128, 32, 2, 4, 3},
+                                      {16, 256, 32, 1, 16, 2, true},
+                                      {16, 128, 32, 1, 8, 3, true},
+                                      {16, 64, 32, 1, 4, 4, true}};
+static const Tile simtRowTiles[] = {
+    {32, 256, 16, 4, 8, 2}, {32, 128, 16, 4, 4, 2}, {32, 64, 16, 4, 4, 2}};
+
 // Of wgmma: stages and the number of blocks follow from the target.
 // Those that were fastest somewhere on a grid of shapes.
 static const WgmmaTiling wgmmaTilings[] = {
@@ -84,8 +103,9 @@ public:
         mayUseTf32x3(type.isF32() && precision == Precision::Ieee) {}
 
   SmallVector<VariantAttr> choose();
-  /// Of the fastest where all guards hold and named dimensions are `dim`.
-  Estimate estimateAt(int64_t dim);
+  /// Of the fastest where all guards hold and named dimensions are `dim`;
+  /// nothing where there is no schedule without guards.
+  std::optional<Estimate> estimateAt(int64_t dim);
 
 private:
   void collectGuards();
@@ -107,7 +127,18 @@ private:
                    SmallVectorImpl<Candidate> &to) const;
   void add(GemmScheduleAttr schedule, const GemmSizes &sizes,
            SmallVectorImpl<Candidate> &to) const {
-    to.push_back({schedule, estimateGemm(target, sizes, schedule)});
+    if (holdsRows(schedule))
+      to.push_back({schedule, estimateGemm(target, sizes, schedule)});
+  }
+  /// Whether the kernel can evaluate the epilogue: one that reduces rows needs
+  /// them in one tile.
+  bool holdsRows(GemmScheduleAttr schedule) const {
+    if (iteration.reductions.empty())
+      return true;
+    GemmUnit unit = schedule.getUnit();
+    return unit != GemmUnit::Resident && unit != GemmUnit::GemvM &&
+           iteration.n.isConstant() && iteration.n.getValue() > 0 &&
+           iteration.n.getValue() <= schedule.getTileN();
   }
   static bool isAlongK(const MatrixAccess &access) {
     return access.kStride.isConstant(1);
@@ -156,6 +187,7 @@ GemmSizes fusec::getGemmSizes(StepOp step, const MatmulIteration &iteration,
   StepBytes bytes = getStepBytes(step, {}, dim);
   sizes.bytes = bytes.read + bytes.written;
   sizes.written = bytes.written;
+  sizes.reductions = iteration.reductions.size();
   return sizes;
 }
 
@@ -247,14 +279,21 @@ static int64_t getThreadAccumulators(GemmUnit unit, const Tile &tile) {
 
 void GemmChooser::addTiles(const GemmSizes &sizes, bool aligned,
                            SmallVectorImpl<Candidate> &to) const {
+  auto addBoth = [&](GemmUnit unit, ArrayRef<Tile> rowTiles,
+                     ArrayRef<Tile> tiles) {
+    addTiles(unit, tiles, sizes, aligned, to);
+    if (!iteration.reductions.empty())
+      addTiles(unit, rowTiles, sizes, aligned, to);
+  };
   if (mayUseTf32x3 &&
       std::accumulate(sizes.k.begin(), sizes.k.end(), int64_t(0)) >= tf32x3MinK)
-    addTiles(GemmUnit::Tf32x3, tf32x3Tiles, sizes, aligned, to);
-  if (tensorCores)
-    addTiles(GemmUnit::Mma, element == 4 ? ArrayRef(mmaTiles32) : mmaTiles,
-             sizes, aligned, to);
+    addBoth(GemmUnit::Tf32x3, tf32x3RowTiles, tf32x3Tiles);
+  if (!tensorCores)
+    addBoth(GemmUnit::Simt, simtRowTiles, simtTiles);
+  else if (element == 4)
+    addBoth(GemmUnit::Mma, mmaRowTiles32, mmaTiles32);
   else
-    addTiles(GemmUnit::Simt, simtTiles, sizes, aligned, to);
+    addBoth(GemmUnit::Mma, mmaRowTiles, mmaTiles);
 }
 
 void GemmChooser::addTiles(GemmUnit unit, ArrayRef<Tile> tiles,
@@ -273,11 +312,15 @@ void GemmChooser::addTiles(GemmUnit unit, ArrayRef<Tile> tiles,
                         std::max(bytes / 4, int64_t(1));
     bool fits = shared <= target.sharedBytes && registers <= maxAccumulators &&
                 (aligned || tile.anyAlignment || unit == GemmUnit::Simt);
+    // Floats whose rows lie along M are read 32 at a time.
+    if (unit != GemmUnit::Simt && element == 4 && tile.m < 32)
+      fits &= llvm::all_of(iteration.lhs, [](auto &a) { return isAlongK(a); });
     if (unit == GemmUnit::Tf32x3)
       fits &= registers <= maxTf32x3Accumulators &&
               tile.m * tile.n * accumulators <= maxBlockTf32x3Accumulators;
     // The smallest is there for every target and number of accumulators.
-    if (fits || (&tile == &tiles.back() && unit != GemmUnit::Tf32x3))
+    bool isSmallest = unit != GemmUnit::Tf32x3 && iteration.reductions.empty();
+    if (fits || (&tile == &tiles.back() && isSmallest))
       add(GemmScheduleAttr::get(context, unit, tile.m, tile.n, tile.k,
                                 tile.divideM, tile.divideN, tile.stages),
           sizes, to);
@@ -296,6 +339,10 @@ void GemmChooser::addWgmma(const GemmSizes &sizes,
     tiling.stages =
         wgmmaStagesIn(target.sharedBytes, tiling.tileM, tiling.tileN,
                       accumulators, wgmmaMaxStages, readsTiles);
+    // What reduces rows is built for consumers of 64 of them.
+    if (!iteration.reductions.empty() &&
+        wgmmaBlocksM(tiling.tileM, tiling.schedule) > 1)
+      continue;
     if (!wgmmaFits(tiling, accumulators, iteration.operands.size(),
                    target.sharedBytes, readsTiles))
       continue;
@@ -321,11 +368,16 @@ void GemmChooser::addSkinny(const GemmSizes &sizes,
   // One block of columns a tile and two blocks a multiprocessor read weights
   // fastest; many tokens leave room for one.
   int64_t tokens = skinnyTokens(sizes.m), together = tokens >= 48 ? 1 : 2;
-  int64_t cluster = skinnyCluster(sizes.n, 1, target.multiprocessors);
-  int64_t stages = skinnyStages(tokens, 1, cluster, accumulators, together);
-  if (isSkinnyLegal(tokens, 1, stages, cluster, accumulators, weightsAlongK,
-                    element))
-    add(GemmScheduleAttr::get(context, GemmUnit::Skinny, tokens, 64,
+  // Unless rows are reduced, which takes as many as a row has.
+  int64_t blocks = iteration.reductions.empty() || sizes.n <= 64 ? 1
+                   : sizes.n <= 128                              ? 2
+                                                                 : 4;
+  int64_t cluster = skinnyCluster(sizes.n, blocks, target.multiprocessors);
+  int64_t stages =
+      skinnyStages(tokens, blocks, cluster, accumulators, together);
+  if (isSkinnyLegal(tokens, blocks, stages, cluster, accumulators,
+                    weightsAlongK, element))
+    add(GemmScheduleAttr::get(context, GemmUnit::Skinny, tokens, 64 * blocks,
                               wgmmaRowBytes / element, together, 0, stages,
                               cluster, 1, 0),
         sizes, to);
@@ -403,7 +455,9 @@ SmallVector<VariantAttr> GemmChooser::choose() {
   return variants;
 }
 
-Estimate GemmChooser::estimateAt(int64_t dim) {
+std::optional<Estimate> GemmChooser::estimateAt(int64_t dim) {
+  if (getCandidates(dim, /*mapped=*/false, /*aligned=*/false).empty())
+    return std::nullopt;
   collectGuards();
   bool mapped = hasMaps();
   return getFastest(getCandidates(dim, mapped, mapped || matricesAligned))

@@ -51,7 +51,8 @@ static int64_t getLead(StepOp leading, const MatmulIteration &first,
   auto isOne = [&](ArrayRef<Expr> sizes) {
     return getElementCount(sizes, context).isConstant(1);
   };
-  if (first.lhs.size() != 1 || root.getNumAccumulators() != 1 ||
+  if (!first.reductions.empty() || !second.reductions.empty() ||
+      first.lhs.size() != 1 || root.getNumAccumulators() != 1 ||
       first.stores.size() != 1 || !isOne(first.batchSizes) ||
       !isOne(second.batchSizes) || first.m != second.m ||
       first.n != second.k.back() || !first.n.isConstant() ||

@@ -9,17 +9,37 @@ using namespace mlir;
 using namespace fusec;
 using Kind = ScalarNode::Kind;
 
-SmallVector<VariantAttr> fusec::chooseReduceVariants(StepOp step,
-                                                     const Target &target) {
-  MLIRContext *context = step.getContext();
+namespace {
+/// What schedules of the family depend on.
+struct ReduceProblem {
+  RowIteration iteration;
+  bool alongRow;
+  int64_t element;
+  VectorAccesses accesses;
+
+  RowSizes getSizesAt(StepOp step, int64_t dim) const;
+  SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
+                                       int64_t vector, int64_t bits,
+                                       int64_t dim) const;
+};
+} // namespace
+
+static SmallVector<RegionStore> getFullStores(const RowIteration &iteration) {
+  SmallVector<RegionStore> full;
+  for (const RowStore &store : iteration.stores)
+    if (store.isFull)
+      full.push_back(store);
+  return full;
+}
+
+static FailureOr<ReduceProblem> analyzeProblem(StepOp step) {
   Block &block = step.getBody().front();
   auto iteration = analyzeRows(
       llvm::to_vector(block.getTerminator()->getOperands()),
       [&](Operation *op) { return op->getBlock() == &block; },
       [&](unsigned i) { return step.getOutputBuffer(i).getStrideExprs(); });
   if (failed(iteration))
-    return {VariantAttr::get(context, {},
-                             getPlainSchedule(Family::Reduce, context))};
+    return failure();
 
   // Neighbouring threads should read neighbouring elements: along the row where
   // it is contiguous, else across rows.
@@ -31,47 +51,78 @@ SmallVector<VariantAttr> fusec::chooseReduceVariants(StepOp step,
     if (node.kind != Kind::Load || !program.varies(n, 1))
       continue;
     element = std::max(element, getElementBytes(node.type));
-    Expr offset = program.getRanges().simplify(
-        getOffset(node.indices,
-                  step.getInputBuffer(node.value).getStrideExprs(), context));
+    Expr offset = program.getRanges().simplify(getOffset(
+        node.indices, step.getInputBuffer(node.value).getStrideExprs(),
+        step.getContext()));
     auto row = getDimCoefficient(offset, 0), k = getDimCoefficient(offset, 1);
     if (k && k->isConstant(1))
       ++alongRow;
     else if (row && row->isConstant(1))
       ++acrossRows;
   }
-  SmallVector<RegionStore> full;
-  for (const RowStore &store : iteration->stores)
-    if (store.isFull)
-      full.push_back(store);
-  StepBytes bytes = getStepBytes(step, {});
-  RowSizes sizes{double(getTypicalValue(program.getSizes()[0])),
-                 double(getTypicalValue(program.getSizes()[1])),
-                 double(bytes.read + bytes.written),
-                 unsigned(iteration->reductions.size() + !full.empty()),
-                 alongRow >= acrossRows,
-                 unsigned(element)};
-  VectorAccesses accesses =
-      analyzeVectorAccesses(step, program, full, 1, /*hasTail=*/true);
+  VectorAccesses accesses = analyzeVectorAccesses(
+      step, program, getFullStores(*iteration), 1, /*hasTail=*/true);
+  return ReduceProblem{std::move(*iteration), alongRow >= acrossRows, element,
+                       std::move(accesses)};
+}
+
+RowSizes ReduceProblem::getSizesAt(StepOp step, int64_t dim) const {
+  ArrayRef<Expr> space = iteration.program.getSizes();
+  StepBytes bytes = getStepBytes(step, {}, dim);
+  return {
+      double(getTypicalValue(space[0], dim)),
+      double(getTypicalValue(space[1], dim)),
+      double(bytes.read + bytes.written),
+      unsigned(iteration.reductions.size() + !getFullStores(iteration).empty()),
+      alongRow,
+      unsigned(element)};
+}
+
+SmallVector<Candidate>
+ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
+                             int64_t bits, int64_t dim) const {
+  RowSizes sizes = getSizesAt(step, dim);
+  SmallVector<Candidate> candidates;
+  for (auto [scope, threads] :
+       {std::pair(ReduceScope::Block, 256), std::pair(ReduceScope::Warp, 128),
+        std::pair(ReduceScope::Thread, 128)}) {
+    auto schedule = ReduceScheduleAttr::get(step.getContext(), scope, threads,
+                                            bits, vector);
+    candidates.push_back({schedule, estimateReduce(target, sizes, schedule)});
+  }
+  return candidates;
+}
+
+SmallVector<VariantAttr> fusec::chooseReduceVariants(StepOp step,
+                                                     const Target &target) {
+  MLIRContext *context = step.getContext();
+  auto problem = analyzeProblem(step);
+  if (failed(problem))
+    return {VariantAttr::get(context, {},
+                             getPlainSchedule(Family::Reduce, context))};
   auto variant = [&](ArrayRef<GuardAttr> guards, int64_t vector, int64_t bits) {
-    SmallVector<Candidate> candidates;
-    for (auto [scope, threads] :
-         {std::pair(ReduceScope::Block, 256), std::pair(ReduceScope::Warp, 128),
-          std::pair(ReduceScope::Thread, 128)}) {
-      auto schedule =
-          ReduceScheduleAttr::get(context, scope, threads, bits, vector);
-      candidates.push_back({schedule, estimateReduce(target, sizes, schedule)});
-    }
-    return makeVariant(context, guards, candidates);
+    return makeVariant(
+        context, guards,
+        problem->getCandidates(step, target, vector, bits, typicalDim));
   };
   IndexWidth width = getIndexWidth(step);
   int64_t fastBits = width.neverNarrow ? 64 : 32,
           safeBits = width.alwaysNarrow ? 32 : 64;
-  SmallVector<GuardAttr> guards = getAlignmentGuards(accesses.aligned);
+  SmallVector<GuardAttr> guards = getAlignmentGuards(problem->accesses.aligned);
   llvm::append_range(guards, width.guards);
   SmallVector<VariantAttr> variants = {
-      variant(guards, accesses.width, fastBits)};
+      variant(guards, problem->accesses.width, fastBits)};
   if (!guards.empty())
     variants.push_back(variant({}, 1, safeBits));
   return variants;
+}
+
+std::optional<Estimate>
+fusec::estimateReduceStep(StepOp step, const Target &target, int64_t dim) {
+  auto problem = analyzeProblem(step);
+  if (failed(problem))
+    return std::nullopt;
+  return getFastest(problem->getCandidates(step, target,
+                                           problem->accesses.width, 32, dim))
+      .estimate;
 }

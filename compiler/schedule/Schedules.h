@@ -49,6 +49,8 @@ llvm::SmallVector<VariantAttr> chooseChainVariants(StepOp step,
 /// the region is not of the family's form, or fits on no block.
 std::optional<Estimate> estimateGemmStep(StepOp step, const Target &target,
                                          Precision precision, int64_t dim);
+std::optional<Estimate> estimateReduceStep(StepOp step, const Target &target,
+                                           int64_t dim);
 std::optional<Estimate> estimateChainStep(StepOp step, const Target &target,
                                           int64_t dim);
 

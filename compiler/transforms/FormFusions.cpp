@@ -91,15 +91,16 @@ void GreedyFusion::run() {
 }
 
 void GreedyFusion::remarkRefusals() {
-  // Products that follow one another may become a chain: that pass has the last
-  // word on them.
-  auto isProduct = [&](unsigned id) {
-    return groups.getGroups()[id].family == Family::Gemm;
+  // Products that follow one another may become a chain, and a reduction part
+  // of a product's epilogue: those passes have the last word on them.
+  auto isLeftToPlans = [&](const FusionEdge &edge) {
+    Family from = groups.getGroups()[edge.producer].family,
+           to = groups.getGroups()[edge.consumer].family;
+    return from == Family::Gemm && (to == Family::Gemm || to == Family::Reduce);
   };
   for (const FusionEdge &edge : groups.getEdges())
     if (auto it = refused.find(key(edge));
-        it != refused.end() &&
-        !(isProduct(edge.producer) && isProduct(edge.consumer)))
+        it != refused.end() && !isLeftToPlans(edge))
       remarkMissed(RemarkTopic::Fusion, "merge", edge.value.getLoc())
           << describe(groups.getGroups()[edge.producer]) << " into "
           << describe(groups.getGroups()[edge.consumer]) << ": " << it->second;

@@ -38,10 +38,13 @@ FusionVerdict fusec::checkFusion(const FusionGroups &groups, unsigned producer,
                   "into slices");
   if (from.family == Family::Gemm && to.family == Family::Gemm)
     return refuse("each kernel has one matmul root");
-  if ((from.family == Family::Gemm && to.family == Family::Reduce) ||
-      (from.family == Family::Reduce && to.family == Family::Gemm))
-    return refuse(
-        "a tile of the matmul does not hold the rows of the reduction");
+  // Of a plan's target it is known whether a tile holds the rows.
+  if (from.family == Family::Gemm && to.family == Family::Reduce)
+    return refuse("rows of a matmul are reduced in its epilogue where a plan's "
+                  "target has tiles that hold them");
+  if (from.family == Family::Reduce && to.family == Family::Gemm)
+    return refuse("the matmul reads its operands from memory, and its epilogue "
+                  "reduces none but its own rows");
   if (groups.hasOtherPath(producer, consumer))
     return refuse(
         "the consumer also depends on the producer through another kernel");

@@ -9,6 +9,7 @@
 // inputs' absolute values): |got - exact| / (eps * (|exact| + |magnitude|)).
 
 #include "test/gpu/Harness.h"
+#include "test/gpu/KernelCases.h"
 #include "tools/fusec/Compare.h"
 #include "tools/fusec/Failure.h"
 #include "tools/fusec/RandomInputs.h"
@@ -22,171 +23,9 @@
 using namespace fusec;
 
 namespace {
-/// `$(m n T)` stands for the tensor type with these sizes and this element
-/// type; T is each of `types` in turn. Inputs are %x, %y, %z and %w.
-struct KernelCase {
-  const char *name;
-  std::vector<const char *> types;
-  std::vector<std::vector<const char *>> inputs; // sizes, then the element type
-  const char *header, *body;
-  /// Whether it has a matmul root, whose schedules are all run.
-  bool isMatmul = false;
-};
-
 /// Sizes m, n and k.
 using Point = std::array<int64_t, 3>;
 } // namespace
-
-static const std::vector<const char *> floats = {"f32", "f16", "bf16", "f64"};
-
-static const KernelCase cases[] = {
-    {"pointwise",
-     floats,
-     {{"m", "n", "T"}, {"m", "n", "T"}, {"n", "T"}},
-     R"(inputs ["x", "y", "b"] outputs ["r", "t"])",
-     R"(
-  %a = fusec.mul %x, %y : $(m n T)
-  %b = fusec.broadcast %z [1] : $(n T) to $(m n T)
-  %c = fusec.add %a, %b : $(m n T)
-  %d = fusec.sigmoid %c : $(m n T)
-  %e = fusec.transpose %d [1, 0] : $(m n T) to $(n m T)
-  fusec.output %d, %e : $(m n T), $(n m T))"},
-    {"integers",
-     {"i32", "i64", "i8", "ui8"},
-     {{"m", "n", "T"}, {"m", "n", "T"}},
-     R"(inputs ["x", "y"] outputs ["r"])",
-     R"(
-  %a = fusec.mul %x, %y : $(m n T)
-  %b = fusec.max %a, %y : $(m n T)
-  fusec.output %b : $(m n T))"},
-    {"concat",
-     {"f32", "f16", "i64"},
-     {{"m", "n", "T"}, {"m", "k", "T"}},
-     R"(inputs ["x", "y"] outputs ["r"])",
-     R"(
-  %a = fusec.concat %x, %y axis 1 : $(m n T), $(m k T) to $(m n+k T)
-  %b = fusec.add %a, %a : $(m n+k T)
-  fusec.output %b : $(m n+k T))"},
-    {"gather",
-     {"f32", "f16", "i8"},
-     {{"n", "24", "T"}, {"m", "i64"}},
-     R"(inputs ["table", "ids"] outputs ["r"])",
-     R"(
-  %a = fusec.broadcast %y [0] : $(m i64) to $(m 24 i64)
-  %b = fusec.gather %x [-1, 1] (%a) flag : ($(n 24 T), $(m 24 i64)) -> $(m 24 T)
-  fusec.output %b : $(m 24 T))"},
-    {"softmax", floats, {{"m", "n", "T"}}, R"(inputs ["x"] outputs ["r"])", R"(
-  %a = fusec.reduce max %x axes [1] : $(m n T) to $(m T)
-  %b = fusec.broadcast %a [0] : $(m T) to $(m n T)
-  %c = fusec.sub %x, %b : $(m n T)
-  %d = fusec.exp %c : $(m n T)
-  %e = fusec.reduce sum %d axes [1] : $(m n T) to $(m T)
-  %f = fusec.broadcast %e [0] : $(m T) to $(m n T)
-  %g = fusec.div %d, %f : $(m n T)
-  fusec.output %g : $(m n T))"},
-    {"columns",
-     {"f32", "f64", "i32"},
-     {{"m", "n", "T"}},
-     R"(inputs ["x"] outputs ["sum", "least"])",
-     R"(
-  %a = fusec.reduce sum %x axes [0] : $(m n T) to $(n T)
-  %b = fusec.reduce min %x axes [0, 1] : $(m n T) to $(T)
-  fusec.output %a, %b : $(n T), $(T))"},
-    {"argmax",
-     {"f32", "i64"},
-     {{"m", "n", "T"}},
-     R"(inputs ["x"] outputs ["r"])",
-     R"(
-  %a = fusec.arg_reduce max %x axis 1 : $(m n T) to $(m i64)
-  fusec.output %a : $(m i64))"},
-    {"gemm",
-     {"f32", "f16", "bf16", "f64", "i32", "i64"},
-     {{"m", "k", "T"}, {"k", "n", "T"}, {"n", "T"}},
-     R"(inputs ["x", "w", "b"] outputs ["r"])",
-     R"(
-  %a = fusec.matmul %x, %y : $(m k T), $(k n T) to $(m n T)
-  %b = fusec.broadcast %z [1] : $(n T) to $(m n T)
-  %c = fusec.add %a, %b : $(m n T)
-  %d = fusec.relu %c : $(m n T)
-  fusec.output %d : $(m n T))",
-     true},
-    {"transposed",
-     {"f32", "f16", "bf16"},
-     {{"k", "m", "T"}, {"n", "k", "T"}},
-     R"(inputs ["x", "w"] outputs ["r"])",
-     R"(
-  %a = fusec.matmul %x transposed, %y transposed : $(k m T), $(n k T) to $(m n T)
-  fusec.output %a : $(m n T))",
-     true},
-    {"batched",
-     {"f32", "f16", "i32"},
-     {{"3", "m", "k", "T"}, {"3", "k", "n", "T"}},
-     R"(inputs ["x", "w"] outputs ["r"])",
-     R"(
-  %a = fusec.matmul %x, %y : $(3 m k T), $(3 k n T) to $(3 m n T)
-  fusec.output %a : $(3 m n T))",
-     true},
-    {"gating",
-     {"f32", "f16", "bf16"},
-     {{"m", "k", "T"}, {"k", "n", "T"}, {"k", "n", "T"}},
-     R"(inputs ["x", "v", "w"] outputs ["r"])",
-     R"(
-  %a = fusec.matmul %x, %y : $(m k T), $(k n T) to $(m n T)
-  %b = fusec.matmul %x, %z : $(m k T), $(k n T) to $(m n T)
-  %c = fusec.sigmoid %a : $(m n T)
-  %d = fusec.mul %c, %b : $(m n T)
-  fusec.output %d : $(m n T))",
-     true},
-    {"residual",
-     {"f32", "f16"},
-     {{"m", "k", "T"}, {"n", "k", "T"}, {"m", "n", "T"}},
-     R"(inputs ["x", "w", "z"] outputs ["r", "s"])",
-     R"(
-  %a = fusec.matmul %x, %y transposed : $(m k T), $(n k T) to $(m n T)
-  %b = fusec.add %a, %z : $(m n T)
-  %c = fusec.relu %b : $(m n T)
-  fusec.output %b, %c : $(m n T), $(m n T))",
-     true},
-    {"segments",
-     {"f32", "bf16"},
-     {{"m", "k", "T"}, {"n", "k", "T"}, {"m", "k", "T"}},
-     R"(inputs ["x", "w", "z"] outputs ["r"])",
-     R"(
-  %a = fusec.matmul %x, %y transposed : $(m k T), $(n k T) to $(m n T)
-  %b = fusec.matmul %z, %y transposed : $(m k T), $(n k T) to $(m n T)
-  %c = fusec.add %a, %b : $(m n T)
-  fusec.output %c : $(m n T))",
-     true},
-    {"lead",
-     {"f16", "bf16"},
-     {{"m+m+m+m", "k", "T"},
-      {"n", "k", "T"},
-      {"k", "24", "T"},
-      {"24", "n", "T"}},
-     R"(inputs ["x", "v", "a", "b"] outputs ["r"])",
-     R"(
-  %a = fusec.matmul %x, %y transposed : $(m+m+m+m k T), $(n k T) to $(m+m+m+m n T)
-  %b = fusec.matmul %x, %z : $(m+m+m+m k T), $(k 24 T) to $(m+m+m+m 24 T)
-  %c = fusec.matmul %b, %w : $(m+m+m+m 24 T), $(24 n T) to $(m+m+m+m n T)
-  %d = fusec.add %a, %c : $(m+m+m+m n T)
-  %e = fusec.relu %d : $(m+m+m+m n T)
-  fusec.output %e : $(m+m+m+m n T))",
-     true},
-    {"chain",
-     {"f32", "f16", "bf16", "f64", "i32"},
-     {{"m", "19", "T"}, {"19", "12", "T"}, {"12", "12", "T"}},
-     R"(inputs ["x", "v", "w"] outputs ["r", "s"])",
-     R"(
-  %a = fusec.matmul %x, %y : $(m 19 T), $(19 12 T) to $(m 12 T)
-  %b = fusec.relu %a : $(m 12 T)
-  %c = fusec.matmul %b, %z : $(m 12 T), $(12 12 T) to $(m 12 T)
-  %d = fusec.matmul %b, %z transposed : $(m 12 T), $(12 12 T) to $(m 12 T)
-  %e = fusec.matmul %c, %z : $(m 12 T), $(12 12 T) to $(m 12 T)
-  %f = fusec.add %d, %e : $(m 12 T)
-  %g = fusec.add %f, %b : $(m 12 T)
-  fusec.output %g, %c : $(m 12 T), $(m 12 T))",
-     true},
-};
 
 static const Point points[] = {
     {1, 1, 1},       {7, 13, 127},  {13, 127, 7},   {127, 1000, 13},
@@ -444,10 +283,10 @@ int main(int argc, char **argv) {
                     "[--compile-only=TARGET]\n";
     return 2;
   }
-  for (const KernelCase &test : cases)
+  for (const KernelCase &test : getKernelCases())
     for (const char *element : test.types)
       testCase(harness, test, element);
-  for (const KernelCase &test : cases)
+  for (const KernelCase &test : getKernelCases())
     for (llvm::StringRef element : test.types)
       for (const Point &point : mappedPoints)
         if (test.isMatmul &&

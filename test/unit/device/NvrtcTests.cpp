@@ -64,6 +64,67 @@ template <class Acc, int J, class Out> struct Gate {
     z = value > scale;
   }
 };
+/// A softmax of each row, and its largest element's place.
+template <class Acc, int J, class Out> struct Softmax {
+  typedef Acc Accumulator;
+  static constexpr int accumulators = J;
+  typedef fusec::Pack<fusec::RowOperand<Acc, fusec::Contiguous, 16>, fusec::ColumnOperand<Acc>,
+                      fusec::FullOperand<Out, fusec::Stride, fusec::Contiguous, 16>> Operands;
+  typedef fusec::Pack<fusec::FullResult<Out, fusec::Stride, fusec::Contiguous, 16>,
+                      fusec::ColumnResult<fusec::boolean>> Results;
+  Operands operands;
+  Results results;
+  struct Row {
+    fusec::Indexed<Acc> largest;
+    Acc sum;
+  };
+  FUSEC_DEVICE static Acc logit(const Acc (&acc)[J], Acc bias, Acc scale,
+                                fusec::Compute<Out> residual) {
+    Acc value = acc[0] * scale + bias;
+    for (int j = 1; j < J; ++j)
+      value = value * acc[j];
+    return value + Acc(residual);
+  }
+  struct Largest {
+    typedef Acc Accumulator;
+    typedef fusec::ArgMax<Acc> Combiner;
+    FUSEC_DEVICE static fusec::Indexed<Acc> &of(Row &row) { return row.largest; }
+    FUSEC_DEVICE static void apply(const Acc (&acc)[J], const Row &, Acc bias, Acc scale,
+                                   fusec::Compute<Out> residual, Acc &value) {
+      value = logit(acc, bias, scale, residual);
+    }
+  };
+  struct Total {
+    typedef Acc Accumulator;
+    typedef fusec::Sum<Acc> Combiner;
+    FUSEC_DEVICE static Acc &of(Row &row) { return row.sum; }
+    FUSEC_DEVICE static void apply(const Acc (&acc)[J], const Row &row, Acc bias, Acc scale,
+                                   fusec::Compute<Out> residual, Acc &value) {
+      value = logit(acc, bias, scale, residual) - row.largest.value;
+      if constexpr (fusec::isFloating<Acc>)
+        value = fusec::exp(value);
+    }
+  };
+  typedef fusec::Phases<Largest, Total> Phases;
+  FUSEC_DEVICE static void apply(const Acc (&acc)[J], const Row &row, Acc bias, Acc scale,
+                                 fusec::Compute<Out> residual, fusec::Compute<Out> &y, bool &z) {
+    Total::apply(acc, row, bias, scale, residual, y);
+    y = y / row.sum;
+    z = row.largest.index > 3;
+  }
+};
+#define ROWS(name, call, Config, T, Acc, Out, MajorA, MajorB, Align, J)                        \
+  extern "C" FUSEC_KERNEL(Config::threads)                                                     \
+  name(const T *a, const T *b, const T *c, const Acc *bias, const Acc *scale, const Out *r,    \
+       Out *y, fusec::boolean *z, int m, int n, int k, int batch, int lda, int ldb) {          \
+    typedef fusec::Segment<fusec::Matrix<T, fusec::Major::MajorA, Align>,                      \
+                           fusec::Matrix<T, fusec::Major::MajorB, Align>, J> Main;             \
+    Softmax<Acc, J, Out> epilogue{{{bias}, {scale}, {r, {n}}}, {{y, {n}}, {z, {1}}}};          \
+    Main main{{a, lda, {}, 3}, {}, k};                                                         \
+    for (int j = 0; j < J; ++j)                                                                \
+      main.b[j] = {j ? c : b, ldb, {}, 3};                                                     \
+    call({m, n, batch}, epilogue, main);                                                       \
+  }
 #define ENTRY(name, call, Config, T, Acc, Out, MajorA, MajorB, Align, J)                       \
   extern "C" FUSEC_KERNEL(Config::threads)                                                     \
   name(const T *a, const T *b, const T *c, const Acc *bias, const Acc *scale, const Out *r,    \
@@ -219,13 +280,17 @@ const char *const mappedKernels = R"(
 #include "gemm_resident.h"
 namespace f = fusec;
 #define MAPPED(name, call, Threads, T, Out, MajorB, J)                                         \
+  MAPPED_AS(Gate, name, call, Threads, T, Out, MajorB, J, {z, {}, {n}})
+#define MAPPED_ROWS(name, call, Threads, T, Out, MajorB, J)                                    \
+  MAPPED_AS(Softmax, name, call, Threads, T, Out, MajorB, J, {z, {1}})
+#define MAPPED_AS(Kind, name, call, Threads, T, Out, MajorB, J, ...)                           \
   extern "C" FUSEC_KERNEL(Threads)                                                             \
   name(const FUSEC_GRID_CONSTANT f::TensorMap a, const FUSEC_GRID_CONSTANT f::TensorMap b,     \
        const FUSEC_GRID_CONSTANT f::TensorMap c, const float *bias, const float *scale,        \
        const Out *r, Out *y, f::boolean *z, int m, int n, int k) {                             \
     typedef f::Segment<f::Mapped<f::Matrix<T, f::Major::K, 16>>,                               \
                        f::Mapped<f::Matrix<T, f::Major::MajorB, 16>>, J> Main;                 \
-    Gate<float, J, Out> epilogue{{{bias}, {scale}, {r, {n}}}, {{y, {n}}, {z, {}, {n}}}};       \
+    Kind<float, J, Out> epilogue{{{bias}, {scale}, {r, {n}}}, {{y, {n}}, __VA_ARGS__}};           \
     Main main{{{nullptr, k}, &a}, {}, k};                                                      \
     for (int j = 0; j < J; ++j)                                                                \
       main.b[j] = {{nullptr, k}, j ? &c : &b};                                                 \
@@ -247,6 +312,73 @@ MAPPED(s16, f::gemmSkinny<S16>, S16::threads, f::f16, f::f16, Outer, 2)
 MAPPED(st64, f::gemmSkinny<ST64>, ST64::threads, float, float, K, 1)
 MAPPED(r64, f::gemmResident<R64>, R64::threads, f::bf16, f::bf16, Outer, 2)
 MAPPED(rt64, f::gemmResident<RT64>, RT64::threads, float, float, K, 1)
+typedef f::WgmmaConfig<128, 256, 64, 4> C256;
+typedef f::WgmmaConfig<128, 64, 64, 4> C64;
+typedef f::WgmmaConfig<64, 256, 64, 4, 2, f::WgmmaSchedule::PingPong> P256;
+typedef f::WgmmaConfig<64, 64, 32, 4, 1, f::WgmmaSchedule::PingPong> P64n64;
+typedef f::SkinnyConfig<8, 1, 64, 4, 8> S8;
+typedef f::SkinnyConfig<64, 4, 64, 2, 8> S64n256;
+typedef f::SkinnyConfig<24, 2, 32, 3, 1> S24;
+MAPPED_ROWS(rows256, f::gemmWgmma<C256>, C256::threads, f::f16, f::f16, Outer, 1)
+MAPPED_ROWS(rows128, f::gemmWgmma<C128>, C128::threads, f::bf16, float, K, 1)
+MAPPED_ROWS(rows64, f::gemmWgmma<C64>, C64::threads, f::f16, f::f16, K, 2)
+MAPPED_ROWS(turns256, f::gemmWgmma<P256>, P256::threads, f::f16, float, K, 1)
+MAPPED_ROWS(turns128, f::gemmWgmma<P64>, P64::threads, f::f16, f::f16, Outer, 2)
+MAPPED_ROWS(turns64, f::gemmWgmma<P64n64>, P64n64::threads, float, float, K, 1)
+MAPPED_ROWS(few64, f::gemmSkinny<S8>, S8::threads, f::f16, f::f16, Outer, 2)
+MAPPED_ROWS(few256, f::gemmSkinny<S64n256>, S64n256::threads, f::f16, f::f16, K, 1)
+MAPPED_ROWS(few128, f::gemmSkinny<S24>, S24::threads, float, float, K, 1)
+)";
+
+// Epilogues that reduce rows: the tiles that are there for them, and others.
+const char *const rowKernels = R"(
+namespace f = fusec;
+typedef f::MmaConfig<128, 256, 64, 2, 4, 3> M256;
+typedef f::MmaConfig<128, 64, 64, 4, 2, 3> M128n64;
+typedef f::MmaConfig<16, 256, 64, 1, 8, 2> M16n256;
+typedef f::MmaConfig<16, 128, 64, 1, 8, 2> M16n128;
+typedef f::MmaConfig<16, 64, 64, 1, 4, 4> M16n64;
+typedef f::MmaConfig<32, 32, 64, 2, 2, 4> M32;
+typedef f::MmaConfig<16, 256, 32, 1, 8, 2> T16n256;
+typedef f::MmaConfig<16, 64, 32, 1, 4, 4> T16n64;
+typedef f::Tf32x3Config<128, 128, 32, 4, 4, 3> X128w16;
+typedef f::Tf32x3Config<16, 256, 32, 1, 16, 2> X16n256;
+typedef f::Tf32x3Config<16, 128, 32, 1, 8, 3> X16n128;
+typedef f::Tf32x3Config<16, 64, 32, 1, 4, 4> X16n64;
+typedef f::SimtConfig<32, 256, 16, 4, 8> S32n256;
+typedef f::SimtConfig<32, 128, 16, 4, 4> S32n128;
+typedef f::SimtConfig<32, 64, 16, 4, 4> S32n64;
+typedef f::SimtConfig<32, 32, 16, 2, 2> S32;
+typedef f::GemvConfig<8, 256> V8;
+#define NARROW_N f::gemv<V8, f::Narrow::N>
+ROWS(m256, f::gemmMma<M256>, M256, f::f16, float, f::f16, K, Outer, 16, 1)
+ROWS(m128n64, f::gemmMma<M128n64>, M128n64, f::bf16, float, float, K, K, 16, 1)
+typedef f::MmaConfig<64, 256, 64, 2, 4, 2> M64n256;
+typedef f::MmaConfig<64, 128, 64, 2, 4, 3> M64n128;
+typedef f::MmaConfig<64, 256, 32, 2, 4, 2> T64n256;
+typedef f::MmaConfig<64, 128, 32, 2, 4, 3> T64n128;
+typedef f::Tf32x3Config<64, 128, 32, 2, 4, 3> X64n128;
+ROWS(m64n256, f::gemmMma<M64n256>, M64n256, f::f16, float, f::f16, K, K, 16, 1)
+ROWS(m64n128, f::gemmMma<M64n128>, M64n128, f::f16, float, f::f16, K, Outer, 16, 2)
+ROWS(t64n256, f::gemmMma<T64n256>, T64n256, float, float, float, Outer, K, 16, 1)
+ROWS(t64n128, f::gemmMma<T64n128>, T64n128, float, float, float, K, Outer, 16, 1)
+ROWS(x64n128, f::gemmMma<X64n128>, X64n128, float, float, float, K, K, 16, 1)
+ROWS(m16n256, f::gemmMma<M16n256>, M16n256, f::f16, float, f::f16, K, Outer, 2, 1)
+ROWS(m16n256g, f::gemmMma<M16n256>, M16n256, f::f16, float, float, K, K, 16, 2)
+ROWS(m16n128, f::gemmMma<M16n128>, M16n128, f::bf16, float, f::bf16, Outer, K, 2, 2)
+ROWS(m16n64, f::gemmMma<M16n64>, M16n64, f::f16, float, f::f16, Strided, Strided, 2, 1)
+ROWS(m32, f::gemmMma<M32>, M32, f::f16, float, f::f16, K, K, 2, 1)
+ROWS(t16n256, f::gemmMma<T16n256>, T16n256, float, float, float, K, Outer, 4, 1)
+ROWS(t16n64, f::gemmMma<T16n64>, T16n64, float, float, float, K, K, 4, 2)
+ROWS(x128w16, f::gemmMma<X128w16>, X128w16, float, float, float, K, Outer, 16, 1)
+ROWS(x16n256, f::gemmMma<X16n256>, X16n256, float, float, float, K, Outer, 4, 1)
+ROWS(x16n128, f::gemmMma<X16n128>, X16n128, float, float, f::f16, K, K, 4, 2)
+ROWS(x16n64, f::gemmMma<X16n64>, X16n64, float, float, float, K, K, 4, 1)
+ROWS(s32n256, f::gemmSimt<S32n256>, S32n256, double, double, double, K, Outer, 8, 1)
+ROWS(s32n128, f::gemmSimt<S32n128>, S32n128, float, float, float, K, K, 4, 2)
+ROWS(s32n64, f::gemmSimt<S32n64>, S32n64, f::i64, f::i64, f::i64, Strided, Outer, 8, 1)
+ROWS(s32, f::gemmSimt<S32>, S32, float, float, f::f16, K, Outer, 4, 1)
+ROWS(vn, NARROW_N, V8, f::f16, float, f::f16, K, Outer, 16, 1)
 )";
 
 class DeviceTargets : public testing::TestWithParam<const char *> {};
@@ -267,6 +399,7 @@ TEST_P(DeviceTargets, EveryTemplateCompilesCleanly) {
       {"mma", std::string(epilogues) + mmaKernels},
       {"tf32x3", std::string(epilogues) + tf32x3Kernels},
       {"other", std::string(epilogues) + otherKernels},
+      {"rows", std::string(epilogues) + rowKernels},
       {"memory", memoryKernels}};
   if (target == "sm_90a")
     programs.push_back({"mapped", std::string(epilogues) + mappedKernels});

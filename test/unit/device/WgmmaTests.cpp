@@ -55,6 +55,32 @@ TEST(Wgmma, RunsAreReadWithoutConflicts) {
       }
 }
 
+TEST(Wgmma, RowsAreStagedAndReadWithoutConflicts) {
+  for (int unit = 0; unit < 64; unit += 2)
+    for (int first = 0; first < 8; first += 4) {
+      // Half a warp: two units of each of four rows; rows are whole sweeps.
+      std::set<int> groups;
+      for (int row = first; row < first + 4; ++row)
+        for (int half = 0; half < 2; ++half)
+          groups.insert(wgmmaRowUnit(row, unit + half) % 8);
+      EXPECT_EQ(groups.size(), 8u);
+    }
+  for (int row = 0; row < 8; ++row) {
+    std::set<int> units;
+    for (int unit = 0; unit < 64; ++unit)
+      units.insert(wgmmaRowUnit(row, unit));
+    EXPECT_EQ(units.size(), 64u);
+    EXPECT_EQ(*units.rbegin(), 63);
+    // Eight lanes read neighbouring units, or every second one.
+    for (int step = 1; step <= 2; ++step) {
+      std::set<int> groups;
+      for (int lane = 0; lane < 8; ++lane)
+        groups.insert(wgmmaRowUnit(row, lane * step) % 8);
+      EXPECT_EQ(groups.size(), 8u);
+    }
+  }
+}
+
 TEST(Wgmma, TilesFitTheSharedMemoryOfABlock) {
   const int limit = 227 * 1024;
   EXPECT_LE(wgmmaSharedBytes(128, 256, 4, 1), limit);

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Matmul steps and the reductions over their rows become one step, where the
+// target has a kernel for every variant and its cost model says that it pays.
+//
+// This is no part of fusion, which runs once for all targets: a row fits a tile
+// only where the target has such a tile for these types, alignments and numbers
+// of accumulators, and giving up the tiles that do not hold a row may cost more
+// than a launch and a trip to memory.
+
+#include "compiler/Passes.h"
+#include "compiler/Remarks.h"
+#include "compiler/schedule/Schedules.h"
+#include "compiler/transforms/JoinSteps.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace fusec {
+#define GEN_PASS_DEF_FORMROWEPILOGUES
+#include "compiler/Passes.h.inc"
+} // namespace fusec
+
+using namespace fusec;
+
+/// How much slower one kernel may be at one size: about what the cost model
+/// errs by.
+static constexpr double tolerance = 1.1;
+
+/// The last of the matmul steps before it whose results it reads.
+static StepOp findProducer(StepOp consumer) {
+  for (Operation *op = consumer->getPrevNode(); op; op = op->getPrevNode())
+    if (auto step = dyn_cast<StepOp>(op);
+        step && step.getFamily() == Family::Gemm &&
+        llvm::any_of(step.getOutputs(), [&](Attribute ref) {
+          return llvm::is_contained(consumer.getInputs(), ref);
+        }))
+      return step;
+  return {};
+}
+
+static std::string describe(StepOp producer, StepOp consumer) {
+  return "'" + producer.getName().str() + "' and '" + consumer.getName().str() +
+         "'";
+}
+
+static std::string joinNames(StepOp producer, StepOp consumer) {
+  std::string name = (producer.getName() + "_" + consumer.getName()).str();
+  return name.size() < 48 ? name : (producer.getName() + "_reduce").str();
+}
+
+namespace {
+struct FormRowEpilogues : fusec::impl::FormRowEpiloguesBase<FormRowEpilogues> {
+  using FormRowEpiloguesBase::FormRowEpiloguesBase;
+
+  void runOnOperation() override {
+    PlanOp plan = getOperation();
+    target = findTarget(plan.getSymName());
+    std::optional<Precision> parsed = parsePrecision(precision);
+    if (!target || !parsed) {
+      plan.emitError("expected a known target and a precision of 'fma', 'ieee' "
+                     "or 'tf32', got '")
+          << plan.getSymName() << "' and '" << precision << "'";
+      return signalPassFailure();
+    }
+    products = *parsed;
+    bool changed = false;
+    for (StepOp step : llvm::to_vector(plan.getOps<StepOp>()))
+      if (step.getFamily() == Family::Reduce)
+        if (StepOp producer = findProducer(step))
+          changed |= tryJoin(producer, step);
+    if (changed)
+      eraseUnusedBuffers(plan);
+  }
+
+  bool tryJoin(StepOp producer, StepOp consumer) {
+    auto refuse = [&](const Twine &reason) {
+      remarkMissed(RemarkTopic::Fusion, "row-epilogue", consumer.getLoc())
+          << describe(producer, consumer) << ": " << reason.str();
+      return false;
+    };
+    StepOp place = findJoinPlace(producer, consumer);
+    if (!place)
+      return refuse(
+          "a kernel between them reads the one's results and computes "
+          "the other's operands");
+    StepOp joined = joinSteps(producer, consumer, place, Family::Gemm,
+                              joinNames(producer, consumer));
+    std::string reason = checkTime(joined, producer, consumer);
+    if (!reason.empty()) {
+      joined.erase();
+      return refuse(reason);
+    }
+    remarkPassed(RemarkTopic::Fusion, "row-epilogue", consumer.getLoc())
+        << describe(producer, consumer) << " are one kernel";
+    consumer.erase();
+    producer.erase();
+    return true;
+  }
+
+  /// Why the joined step has no kernel, or is slower than its parts at the
+  /// sizes of the named dimensions, or nothing. There is one plan for all of
+  /// them: a little may be lost at one to gain at others.
+  std::string checkTime(StepOp joined, StepOp producer, StepOp consumer) const {
+    double gained = 0;
+    for (int64_t dim : sampledDims) {
+      auto together = estimateGemmStep(joined, *target, products, dim);
+      if (!together)
+        return "no tile holds the rows of the reduction";
+      auto product = estimateGemmStep(producer, *target, products, dim);
+      auto reduction = estimateReduceStep(consumer, *target, dim);
+      if (!product || !reduction)
+        return "one of them is not of its family's form";
+      double apart = product->microseconds + reduction->microseconds;
+      if (together->microseconds > tolerance * apart)
+        return llvm::formatv("one kernel takes {0:f1} us where the two take "
+                             "{1:f1} us, at dimensions of {2}",
+                             together->microseconds, apart, dim);
+      gained += std::log(apart / together->microseconds);
+    }
+    return gained >= 0 ? "" : "one kernel takes longer than the two";
+  }
+
+  const Target *target = nullptr;
+  Precision products = Precision::Ieee;
+};
+} // namespace

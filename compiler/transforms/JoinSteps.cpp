@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/transforms/JoinSteps.h"
+#include "compiler/schedule/Schedules.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace fusec;
+
+static BufferOp lookUp(StepOp step, Attribute ref) {
+  return SymbolTable::lookupNearestSymbolFrom<BufferOp>(
+      step, cast<FlatSymbolRefAttr>(ref));
+}
+
+static bool mayOverlap(BufferOp a, BufferOp b) {
+  return a == b ||
+         (a.getKind() == b.getKind() && a.getKind() != BufferKind::Weight &&
+          a.getIndex() == b.getIndex());
+}
+
+static bool touches(StepOp step, ArrayAttr refs, BufferOp buffer) {
+  return llvm::any_of(refs, [&](Attribute ref) {
+    return mayOverlap(lookUp(step, ref), buffer);
+  });
+}
+
+StepOp fusec::findJoinPlace(StepOp producer, StepOp consumer) {
+  bool canMoveDown = true, canMoveUp = true;
+  for (Operation *op = producer->getNextNode(); op != consumer;
+       op = op->getNextNode()) {
+    auto between = dyn_cast<StepOp>(op);
+    if (!between)
+      continue;
+    for (Attribute ref : producer.getOutputs())
+      canMoveDown &=
+          !touches(between, between.getInputs(), lookUp(producer, ref));
+    for (Attribute ref : consumer.getInputs())
+      canMoveUp &=
+          !touches(between, between.getOutputs(), lookUp(consumer, ref));
+  }
+  return canMoveDown ? consumer : canMoveUp ? producer : StepOp();
+}
+
+/// Whether nobody but the two steps, the one writing and the other reading it,
+/// knows the buffer.
+static bool isBetween(BufferOp buffer, StepOp producer, StepOp consumer) {
+  if (buffer.getKind() != BufferKind::Slot)
+    return false;
+  for (auto step : cast<PlanOp>(buffer->getParentOp()).getOps<StepOp>())
+    for (ArrayAttr refs : {step.getInputs(), step.getOutputs()})
+      for (Attribute ref : refs) {
+        BufferOp other = lookUp(step, ref);
+        bool isOwn = other == buffer && (step == producer || step == consumer);
+        if (!isOwn && mayOverlap(other, buffer))
+          return false;
+      }
+  return true;
+}
+
+StepOp fusec::joinSteps(StepOp producer, StepOp consumer, StepOp place,
+                        Family family, StringRef name) {
+  OpBuilder builder(place);
+  llvm::SetVector<Attribute> inputs, outputs, sources;
+  for (Attribute ref : producer.getOutputs())
+    if (!isBetween(lookUp(producer, ref), producer, consumer))
+      outputs.insert(ref);
+  outputs.insert(consumer.getOutputs().begin(), consumer.getOutputs().end());
+  auto isComputed = [&](Attribute ref) {
+    return llvm::is_contained(producer.getOutputs(), ref);
+  };
+  inputs.insert(producer.getInputs().begin(), producer.getInputs().end());
+  for (Attribute ref : consumer.getInputs())
+    if (!isComputed(ref))
+      inputs.insert(ref);
+  for (StepOp part : {producer, consumer})
+    sources.insert(part.getSources().begin(), part.getSources().end());
+
+  MLIRContext *context = place.getContext();
+  auto plain = VariantAttr::get(context, {}, getPlainSchedule(family, context));
+  auto joined = StepOp::create(
+      builder, builder.getFusedLoc({producer.getLoc(), consumer.getLoc()}),
+      name, family, builder.getArrayAttr(inputs.getArrayRef()),
+      builder.getArrayAttr(outputs.getArrayRef()),
+      builder.getArrayAttr({plain}),
+      builder.getArrayAttr(sources.getArrayRef()));
+  Block &block = joined.getBody().emplaceBlock();
+  llvm::DenseMap<Attribute, Value> values; // of buffers
+  for (Attribute ref : inputs)
+    values[ref] = block.addArgument(lookUp(place, ref).getType(),
+                                    lookUp(place, ref).getLoc());
+  builder.setInsertionPointToEnd(&block);
+  for (StepOp part : {producer, consumer}) {
+    IRMapping mapping;
+    Block &body = part.getBody().front();
+    for (auto [argument, ref] :
+         llvm::zip_equal(body.getArguments(), part.getInputs()))
+      mapping.map(argument, values.lookup(ref));
+    for (Operation &op : body.without_terminator())
+      builder.clone(op, mapping);
+    for (auto [value, ref] : llvm::zip_equal(
+             body.getTerminator()->getOperands(), part.getOutputs()))
+      values[ref] = mapping.lookup(value);
+  }
+  SmallVector<Value> yielded;
+  for (Attribute ref : outputs)
+    yielded.push_back(values.lookup(ref));
+  YieldOp::create(builder, joined.getLoc(), yielded);
+  return joined;
+}
+
+void fusec::eraseUnusedBuffers(PlanOp plan) {
+  llvm::DenseSet<Operation *> touched;
+  for (auto step : plan.getOps<StepOp>())
+    for (ArrayAttr refs : {step.getInputs(), step.getOutputs()})
+      for (Attribute ref : refs)
+        touched.insert(lookUp(step, ref));
+  SmallVector<Attribute> slots;
+  llvm::DenseMap<uint64_t, unsigned> places;
+  for (auto buffer :
+       llvm::make_early_inc_range(plan.getBody().getOps<BufferOp>())) {
+    if (buffer.getKind() != BufferKind::Slot)
+      continue;
+    if (!touched.contains(buffer)) {
+      buffer.erase();
+      continue;
+    }
+    auto [it, isNew] = places.try_emplace(buffer.getIndex(), slots.size());
+    if (isNew)
+      slots.push_back(plan.getSlots()[buffer.getIndex()]);
+    buffer.setIndex(it->second);
+  }
+  plan.setSlotsAttr(ArrayAttr::get(plan.getContext(), slots));
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/gpu/KernelCases.h"
+
+using namespace fusec;
+
+static const std::vector<const char *> floats = {"f32", "f16", "bf16", "f64"};
+
+/// A product, and what reduces its rows: widths that fill a tile, and not.
+#define SOFTMAX_OF_PRODUCT(N)                                                  \
+  {                                                                            \
+    "rows-softmax" #N, {"f32", "f16", "bf16", "f64"},                          \
+        {{"m", "k", "T"}, {"k", #N, "T"}, {#N, "T"}},                          \
+        "inputs [\"x\", \"w\", \"b\"] outputs [\"r\"]",                        \
+        "  %a = fusec.matmul %x, %y : $(m k T), $(k " #N " T) to $(m " #N      \
+        " T)\n"                                                                \
+        "  %b = fusec.broadcast %z [1] : $(" #N " T) to $(m " #N " T)\n"       \
+        "  %c = fusec.add %a, %b : $(m " #N " T)\n"                            \
+        "  %d = fusec.sigmoid %c : $(m " #N " T)\n"                            \
+        "  %e = fusec.reduce max %d axes [1] : $(m " #N " T) to $(m T)\n"      \
+        "  %f = fusec.broadcast %e [0] : $(m T) to $(m " #N " T)\n"            \
+        "  %g = fusec.sub %d, %f : $(m " #N " T)\n"                            \
+        "  %h = fusec.exp %g : $(m " #N " T)\n"                                \
+        "  %i = fusec.reduce sum %h axes [1] : $(m " #N " T) to $(m T)\n"      \
+        "  %j = fusec.broadcast %i [0] : $(m T) to $(m " #N " T)\n"            \
+        "  %k = fusec.div %h, %j : $(m " #N " T)\n"                            \
+        "  fusec.output %k : $(m " #N " T)",                                   \
+        true                                                                   \
+  }
+/// A transposed right operand, a residual that is stored as well, the root of
+/// the mean square.
+#define NORM_OF_PRODUCT(N)                                                     \
+  {                                                                            \
+    "rows-norm" #N, {"f32", "f16", "bf16"},                                    \
+        {{"m", "k", "T"}, {#N, "k", "T"}, {"m", #N, "T"}},                     \
+        "inputs [\"x\", \"w\", \"z\"] outputs [\"r\", \"s\"]",                 \
+        "  %a = fusec.matmul %x, %y transposed : $(m k T), $(" #N              \
+        " k T) to $(m " #N " T)\n"                                             \
+        "  %b = fusec.add %a, %z : $(m " #N " T)\n"                            \
+        "  %c = fusec.mul %b, %b : $(m " #N " T)\n"                            \
+        "  %d = fusec.reduce sum %c axes [1] : $(m " #N " T) to $(m T)\n"      \
+        "  %e = fusec.sqrt %d : $(m T)\n"                                      \
+        "  %f = fusec.broadcast %e [0] : $(m T) to $(m " #N " T)\n"            \
+        "  %g = fusec.div %b, %f : $(m " #N " T)\n"                            \
+        "  fusec.output %b, %g : $(m " #N " T), $(m " #N " T)",                \
+        true                                                                   \
+  }
+
+static const KernelCase cases[] = {
+    {"pointwise",
+     floats,
+     {{"m", "n", "T"}, {"m", "n", "T"}, {"n", "T"}},
+     R"(inputs ["x", "y", "b"] outputs ["r", "t"])",
+     R"(
+  %a = fusec.mul %x, %y : $(m n T)
+  %b = fusec.broadcast %z [1] : $(n T) to $(m n T)
+  %c = fusec.add %a, %b : $(m n T)
+  %d = fusec.sigmoid %c : $(m n T)
+  %e = fusec.transpose %d [1, 0] : $(m n T) to $(n m T)
+  fusec.output %d, %e : $(m n T), $(n m T))"},
+    {"integers",
+     {"i32", "i64", "i8", "ui8"},
+     {{"m", "n", "T"}, {"m", "n", "T"}},
+     R"(inputs ["x", "y"] outputs ["r"])",
+     R"(
+  %a = fusec.mul %x, %y : $(m n T)
+  %b = fusec.max %a, %y : $(m n T)
+  fusec.output %b : $(m n T))"},
+    {"concat",
+     {"f32", "f16", "i64"},
+     {{"m", "n", "T"}, {"m", "k", "T"}},
+     R"(inputs ["x", "y"] outputs ["r"])",
+     R"(
+  %a = fusec.concat %x, %y axis 1 : $(m n T), $(m k T) to $(m n+k T)
+  %b = fusec.add %a, %a : $(m n+k T)
+  fusec.output %b : $(m n+k T))"},
+    {"gather",
+     {"f32", "f16", "i8"},
+     {{"n", "24", "T"}, {"m", "i64"}},
+     R"(inputs ["table", "ids"] outputs ["r"])",
+     R"(
+  %a = fusec.broadcast %y [0] : $(m i64) to $(m 24 i64)
+  %b = fusec.gather %x [-1, 1] (%a) flag : ($(n 24 T), $(m 24 i64)) -> $(m 24 T)
+  fusec.output %b : $(m 24 T))"},
+    {"softmax", floats, {{"m", "n", "T"}}, R"(inputs ["x"] outputs ["r"])", R"(
+  %a = fusec.reduce max %x axes [1] : $(m n T) to $(m T)
+  %b = fusec.broadcast %a [0] : $(m T) to $(m n T)
+  %c = fusec.sub %x, %b : $(m n T)
+  %d = fusec.exp %c : $(m n T)
+  %e = fusec.reduce sum %d axes [1] : $(m n T) to $(m T)
+  %f = fusec.broadcast %e [0] : $(m T) to $(m n T)
+  %g = fusec.div %d, %f : $(m n T)
+  fusec.output %g : $(m n T))"},
+    {"columns",
+     {"f32", "f64", "i32"},
+     {{"m", "n", "T"}},
+     R"(inputs ["x"] outputs ["sum", "least"])",
+     R"(
+  %a = fusec.reduce sum %x axes [0] : $(m n T) to $(n T)
+  %b = fusec.reduce min %x axes [0, 1] : $(m n T) to $(T)
+  fusec.output %a, %b : $(n T), $(T))"},
+    {"argmax",
+     {"f32", "i64"},
+     {{"m", "n", "T"}},
+     R"(inputs ["x"] outputs ["r"])",
+     R"(
+  %a = fusec.arg_reduce max %x axis 1 : $(m n T) to $(m i64)
+  fusec.output %a : $(m i64))"},
+    {"gemm",
+     {"f32", "f16", "bf16", "f64", "i32", "i64"},
+     {{"m", "k", "T"}, {"k", "n", "T"}, {"n", "T"}},
+     R"(inputs ["x", "w", "b"] outputs ["r"])",
+     R"(
+  %a = fusec.matmul %x, %y : $(m k T), $(k n T) to $(m n T)
+  %b = fusec.broadcast %z [1] : $(n T) to $(m n T)
+  %c = fusec.add %a, %b : $(m n T)
+  %d = fusec.relu %c : $(m n T)
+  fusec.output %d : $(m n T))",
+     true},
+    {"transposed",
+     {"f32", "f16", "bf16"},
+     {{"k", "m", "T"}, {"n", "k", "T"}},
+     R"(inputs ["x", "w"] outputs ["r"])",
+     R"(
+  %a = fusec.matmul %x transposed, %y transposed : $(k m T), $(n k T) to $(m n T)
+  fusec.output %a : $(m n T))",
+     true},
+    {"batched",
+     {"f32", "f16", "i32"},
+     {{"3", "m", "k", "T"}, {"3", "k", "n", "T"}},
+     R"(inputs ["x", "w"] outputs ["r"])",
+     R"(
+  %a = fusec.matmul %x, %y : $(3 m k T), $(3 k n T) to $(3 m n T)
+  fusec.output %a : $(3 m n T))",
+     true},
+    {"gating",
+     {"f32", "f16", "bf16"},
+     {{"m", "k", "T"}, {"k", "n", "T"}, {"k", "n", "T"}},
+     R"(inputs ["x", "v", "w"] outputs ["r"])",
+     R"(
+  %a = fusec.matmul %x, %y : $(m k T), $(k n T) to $(m n T)
+  %b = fusec.matmul %x, %z : $(m k T), $(k n T) to $(m n T)
+  %c = fusec.sigmoid %a : $(m n T)
+  %d = fusec.mul %c, %b : $(m n T)
+  fusec.output %d : $(m n T))",
+     true},
+    {"residual",
+     {"f32", "f16"},
+     {{"m", "k", "T"}, {"n", "k", "T"}, {"m", "n", "T"}},
+     R"(inputs ["x", "w", "z"] outputs ["r", "s"])",
+     R"(
+  %a = fusec.matmul %x, %y transposed : $(m k T), $(n k T) to $(m n T)
+  %b = fusec.add %a, %z : $(m n T)
+  %c = fusec.relu %b : $(m n T)
+  fusec.output %b, %c : $(m n T), $(m n T))",
+     true},
+    SOFTMAX_OF_PRODUCT(7),
+    SOFTMAX_OF_PRODUCT(64),
+    SOFTMAX_OF_PRODUCT(100),
+    SOFTMAX_OF_PRODUCT(256),
+    NORM_OF_PRODUCT(13),
+    NORM_OF_PRODUCT(96),
+    NORM_OF_PRODUCT(128),
+    NORM_OF_PRODUCT(256),
+    {"rows-sums",
+     {"f32", "f16", "i32"},
+     {{"3", "m", "k", "T"}, {"3", "k", "48", "T"}},
+     R"(inputs ["x", "w"] outputs ["r", "s", "t"])",
+     R"(
+  %a = fusec.matmul %x, %y : $(3 m k T), $(3 k 48 T) to $(3 m 48 T)
+  %b = fusec.reduce sum %a axes [2] : $(3 m 48 T) to $(3 m T)
+  %c = fusec.reduce min %a axes [2] : $(3 m 48 T) to $(3 m T)
+  %d = fusec.broadcast %b [0, 1] : $(3 m T) to $(3 m 48 T)
+  %e = fusec.sub %d, %a : $(3 m 48 T)
+  fusec.output %b, %c, %e : $(3 m T), $(3 m T), $(3 m 48 T))",
+     true},
+    {"rows-gated",
+     {"f32", "f16"},
+     {{"m", "k", "T"}, {"k", "128", "T"}, {"k", "128", "T"}},
+     R"(inputs ["x", "v", "w"] outputs ["r", "s"])",
+     R"(
+  %a = fusec.matmul %x, %y : $(m k T), $(k 128 T) to $(m 128 T)
+  %b = fusec.matmul %x, %z : $(m k T), $(k 128 T) to $(m 128 T)
+  %c = fusec.sigmoid %a : $(m 128 T)
+  %d = fusec.mul %c, %b : $(m 128 T)
+  %e = fusec.reduce max %d axes [1] : $(m 128 T) to $(m T)
+  %f = fusec.broadcast %e [0] : $(m T) to $(m 128 T)
+  %g = fusec.sub %f, %d : $(m 128 T)
+  fusec.output %e, %g : $(m T), $(m 128 T))",
+     true},
+    {"rows-argmax",
+     {"i32", "i64"},
+     {{"m", "k", "T"}, {"k", "64", "T"}},
+     R"(inputs ["x", "w"] outputs ["r"])",
+     R"(
+  %a = fusec.matmul %x, %y : $(m k T), $(k 64 T) to $(m 64 T)
+  %b = fusec.arg_reduce max %a axis 1 : $(m 64 T) to $(m i64)
+  fusec.output %b : $(m i64))",
+     true},
+    {"segments",
+     {"f32", "bf16"},
+     {{"m", "k", "T"}, {"n", "k", "T"}, {"m", "k", "T"}},
+     R"(inputs ["x", "w", "z"] outputs ["r"])",
+     R"(
+  %a = fusec.matmul %x, %y transposed : $(m k T), $(n k T) to $(m n T)
+  %b = fusec.matmul %z, %y transposed : $(m k T), $(n k T) to $(m n T)
+  %c = fusec.add %a, %b : $(m n T)
+  fusec.output %c : $(m n T))",
+     true},
+    {"lead",
+     {"f16", "bf16"},
+     {{"m+m+m+m", "k", "T"},
+      {"n", "k", "T"},
+      {"k", "24", "T"},
+      {"24", "n", "T"}},
+     R"(inputs ["x", "v", "a", "b"] outputs ["r"])",
+     R"(
+  %a = fusec.matmul %x, %y transposed : $(m+m+m+m k T), $(n k T) to $(m+m+m+m n T)
+  %b = fusec.matmul %x, %z : $(m+m+m+m k T), $(k 24 T) to $(m+m+m+m 24 T)
+  %c = fusec.matmul %b, %w : $(m+m+m+m 24 T), $(24 n T) to $(m+m+m+m n T)
+  %d = fusec.add %a, %c : $(m+m+m+m n T)
+  %e = fusec.relu %d : $(m+m+m+m n T)
+  fusec.output %e : $(m+m+m+m n T))",
+     true},
+    {"chain",
+     {"f32", "f16", "bf16", "f64", "i32"},
+     {{"m", "19", "T"}, {"19", "12", "T"}, {"12", "12", "T"}},
+     R"(inputs ["x", "v", "w"] outputs ["r", "s"])",
+     R"(
+  %a = fusec.matmul %x, %y : $(m 19 T), $(19 12 T) to $(m 12 T)
+  %b = fusec.relu %a : $(m 12 T)
+  %c = fusec.matmul %b, %z : $(m 12 T), $(12 12 T) to $(m 12 T)
+  %d = fusec.matmul %b, %z transposed : $(m 12 T), $(12 12 T) to $(m 12 T)
+  %e = fusec.matmul %c, %z : $(m 12 T), $(12 12 T) to $(m 12 T)
+  %f = fusec.add %d, %e : $(m 12 T)
+  %g = fusec.add %f, %b : $(m 12 T)
+  fusec.output %g, %c : $(m 12 T), $(m 12 T))",
+     true},
+};
+
+llvm::ArrayRef<KernelCase> fusec::getKernelCases() { return cases; }

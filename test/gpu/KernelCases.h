@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The programs of fusec-gpu-kernels: each kernel family, in text.
+
+#ifndef FUSEC_TEST_GPU_KERNELCASES_H
+#define FUSEC_TEST_GPU_KERNELCASES_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include <vector>
+
+namespace fusec {
+
+/// `$(m n T)` stands for the tensor type with these sizes and this element
+/// type; T is each of `types` in turn. Inputs are %x, %y, %z and %w.
+struct KernelCase {
+  const char *name;
+  std::vector<const char *> types;
+  std::vector<std::vector<const char *>> inputs; // sizes, then the element type
+  const char *header, *body;
+  /// Whether it has a matmul root, whose schedules are all run.
+  bool isMatmul = false;
+};
+
+llvm::ArrayRef<KernelCase> getKernelCases();
+
+} // namespace fusec
+
+#endif // FUSEC_TEST_GPU_KERNELCASES_H
