@@ -113,6 +113,7 @@ llvm::Error Compilation::advance(Stage to) {
   PipelineOptions pipeline;
   pipeline.targets.assign(options.targets.begin(), options.targets.end());
   pipeline.fuse = options.fuse;
+  pipeline.joinAlways = options.joinAlways;
   pipeline.numerics = options.numerics;
   pipeline.precision = options.precision;
   pipeline.candidates = options.candidates;

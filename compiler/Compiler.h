@@ -43,6 +43,8 @@ struct CompileOptions {
   unsigned candidates = 5;
   /// Measured schedules; null: none.
   std::shared_ptr<const TuningFile> tuning;
+  /// For tests: reductions join their products wherever there is a kernel.
+  bool joinAlways = false;
 };
 
 enum class Stage { Imported, Tensor, Fused, Planned };

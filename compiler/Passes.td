@@ -281,7 +281,9 @@ def FormRowEpilogues : Pass<"fusec-form-row-epilogues", "::fusec::PlanOp"> {
   }];
   let options = [
     Option<"precision", "precision", "std::string", /*default=*/"\"ieee\"",
-           "how fp32 matmuls multiply: ieee, or tf32">];
+           "how fp32 matmuls multiply: ieee, or tf32">,
+    Option<"always", "always", "bool", /*default=*/"false",
+           "join wherever the target has a kernel, whatever its time: for tests">];
 }
 
 def AssignStorage : Pass<"fusec-assign-storage", "::fusec::PlanOp"> {

@@ -76,6 +76,7 @@ void fusec::buildPlanStage(PassManager &manager,
     plan.addPass(createFormChains(chains));
     FormRowEpiloguesOptions rows;
     rows.precision = precision;
+    rows.always = options.joinAlways;
     plan.addPass(createFormRowEpilogues(rows));
   }
   // 3. Storage before schedules: whether a buffer is the user's or ours decides

@@ -32,6 +32,8 @@ struct PipelineOptions {
   unsigned candidates = 5;
   /// Measured schedules; null: none.
   std::shared_ptr<const TuningFile> tuning;
+  /// For tests: reductions join their products wherever there is a kernel.
+  bool joinAlways = false;
 };
 
 /// An imported model to its canonical form: still one op for each operation.

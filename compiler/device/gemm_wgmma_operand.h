@@ -16,9 +16,7 @@ namespace fusec {
 /// A matrix, or a result, with its tensor map: sizes and strides of (inner,
 /// outer) or (inner, outer, batch), the box of wgmmaBox or wgmmaResultBox. The
 /// pointer is what the host uses; it is never null.
-template <class Described> struct Mapped : Described {
-  const TensorMap *map;
-};
+template <class Described> struct Mapped : Described { const TensorMap *map; };
 
 #ifndef FUSEC_HOST
 namespace detail {

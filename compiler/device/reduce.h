@@ -96,9 +96,7 @@ template <class T, bool Last = false> using ArgMin = ArgExtreme<T, -1, Last>;
 
 /// Running maximum and sum of exp(x - maximum): softmax and log-sum-exp in one
 /// pass. of(x) makes the pair of one element.
-template <class T> struct MaxExpSumValue {
-  T max, sum;
-};
+template <class T> struct MaxExpSumValue { T max, sum; };
 template <class T> struct MaxExpSum {
   typedef MaxExpSumValue<T> Value;
   static FUSEC_DEVICE Value identity() {

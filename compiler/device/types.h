@@ -38,9 +38,7 @@ struct boolean {
 template <class A, class B> struct Same {
   static constexpr bool value = false;
 };
-template <class A> struct Same<A, A> {
-  static constexpr bool value = true;
-};
+template <class A> struct Same<A, A> { static constexpr bool value = true; };
 template <class A, class B> constexpr bool isSame = Same<A, B>::value;
 
 template <bool Condition, class Then, class Else> struct Conditional {

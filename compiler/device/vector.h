@@ -20,21 +20,11 @@ constexpr FUSEC_DEVICE int accessBytes(int bytes) {
                           : 1;
 }
 template <int Bytes> struct WordOf;
-template <> struct WordOf<1> {
-  typedef u8 Type;
-};
-template <> struct WordOf<2> {
-  typedef u16 Type;
-};
-template <> struct WordOf<4> {
-  typedef u32 Type;
-};
-template <> struct WordOf<8> {
-  typedef primitive::Word8 Type;
-};
-template <> struct WordOf<16> {
-  typedef primitive::Word16 Type;
-};
+template <> struct WordOf<1> { typedef u8 Type; };
+template <> struct WordOf<2> { typedef u16 Type; };
+template <> struct WordOf<4> { typedef u32 Type; };
+template <> struct WordOf<8> { typedef primitive::Word8 Type; };
+template <> struct WordOf<16> { typedef primitive::Word16 Type; };
 } // namespace detail
 
 /// V elements of T in registers.
@@ -139,9 +129,7 @@ FUSEC_DEVICE void forEach(Index count, Body body) {
 /// Calls body(base, tag) for vectors of V items and, where `count` is not a
 /// multiple of V, body(i, tag) for each item of the tail; decltype(tag)::value
 /// is the width, V or 1.
-template <int N> struct Width {
-  static constexpr int value = N;
-};
+template <int N> struct Width { static constexpr int value = N; };
 template <int V, class Index, class Body>
 FUSEC_DEVICE void forEachVector(Index count, Body body) {
   Index whole = count / V;

@@ -229,14 +229,14 @@ static Estimate estimateGemv(const Target &target, const GemmSizes &sizes,
   return time.get();
 }
 
-/// What the epilogue's reductions of rows take behind tiles of so many results:
-/// to bring the rows together, and of each reduction its function at every
-/// point; `rounds` times what a warp waits for.
+/// What an epilogue's reductions of rows take that nothing hides: `rounds`
+/// tiles one after another, of which a thread has `points`, and the code, which
+/// is fetched once; fitted to softmax of 64 columns and LayerNorm of 256.
 static void exposeReductions(Overlap &time, const GemmSizes &sizes,
-                             double tiles, double results, double rounds) {
+                             double rounds, double points,
+                             double codeClocks = 8000) {
   if (sizes.reductions)
-    time.exposeClocks(tiles * results * (4 + 8.0 * sizes.reductions) / 128 +
-                      rounds * 300 * (1.0 + sizes.reductions));
+    time.exposeClocks(rounds * points * 84 * sizes.reductions + codeClocks);
 }
 
 /// Fitted over weights of 2 to 180 MB: reading them, and the rows of A again
@@ -255,7 +255,8 @@ static Estimate estimateSkinny(const Target &target, const GemmSizes &sizes,
   time.addClocks(TimeBound::Latency,
                  sizes.bytes / (tiles * schedule.getClusterM() * 60));
   exposeReductions(time, sizes, 1,
-                   tokens * schedule.getTileN() / schedule.getClusterM(), 1);
+                   tokens * schedule.getTileN() / schedule.getClusterM() / 128,
+                   2000);
   // Each block starts, fills its ring and meets its cluster.
   double beside =
       target.multiprocessors * std::max<int64_t>(schedule.getDivideM(), 1);
@@ -372,9 +373,15 @@ Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
   } else {
     time.exposeClocks(std::ceil(perUnit / together) * area / threads * 12);
   }
-  double hidden = unit == GemmUnit::PingPong ? 0.36 : 1;
-  exposeReductions(time, sizes, perUnit * hidden, area / accumulators,
-                   hidden * std::ceil(perUnit / together));
+  // The consumers of a ping-pong have tiles of their own.
+  bool alone = unit == GemmUnit::PingPong;
+  exposeReductions(time, sizes,
+                   isWgmma ? std::ceil(perUnit / (alone ? 2 : 1))
+                           : std::ceil(perUnit / together),
+                   area / accumulators /
+                       (alone     ? 128
+                        : isWgmma ? threads - 128
+                                  : threads));
   return time.get();
 }
 

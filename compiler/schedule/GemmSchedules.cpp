@@ -3,79 +3,13 @@
 #include "compiler/codegen/MappedMatrix.h"
 #include "compiler/device/gemm_resident_config.h"
 #include "compiler/device/gemm_skinny_config.h"
+#include "compiler/schedule/GemmTiles.h"
 #include "compiler/schedule/Schedules.h"
 #include "compiler/schedule/StepBytes.h"
 #include <numeric>
 
 using namespace mlir;
 using namespace fusec;
-
-namespace {
-struct Tile {
-  int64_t m, n, k, divideM, divideN, stages;
-  /// Of mma: whether copies of single elements leave enough registers.
-  bool anyAlignment = false;
-};
-} // namespace
-
-// compiler/device/README.md lists what each reaches.
-static const Tile mmaTiles[] = {
-    {128, 256, 64, 2, 4, 3},    {128, 128, 64, 2, 4, 3},
-    {128, 64, 64, 4, 2, 3},     {32, 64, 64, 1, 4, 4},
-    {16, 128, 64, 1, 4, 4},     {64, 64, 64, 2, 2, 3, true},
-    {32, 32, 64, 2, 2, 4, true}};
-static const Tile mmaTiles32[] = {
-    // tf32: half as many elements a row of shared memory
-    {128, 128, 32, 2, 4, 3},
-    {128, 64, 32, 4, 2, 3},
-    {64, 64, 32, 2, 2, 3, true},
-    {32, 32, 32, 2, 2, 4, true}};
-// fp32 as three products of tf32: what a thread holds allows 16 warps.
-static const Tile tf32x3Tiles[] = {{128, 128, 32, 4, 4, 3},
-                                   {128, 128, 32, 2, 4, 3},
-                                   {128, 64, 32, 4, 2, 3},
-                                   {64, 64, 32, 2, 2, 3, true},
-                                   {32, 32, 32, 2, 2, 4, true}};
-static const Tile simtTiles[] = {{128, 128, 16, 8, 8, 2},
-                                 {128, 64, 16, 8, 4, 2},
-                                 {64, 64, 16, 4, 4, 2},
-                                 {32, 32, 16, 2, 2, 2}};
-
-// Behind the others where rows are reduced: wide ones of fewer rows. The last
-// of a width are for any alignment and two accumulators.
-static const Tile mmaRowTiles[] = {{64, 256, 64, 2, 4, 2},
-                                   {64, 128, 64, 2, 4, 3},
-                                   {16, 256, 64, 1, 8, 2, true},
-                                   {16, 128, 64, 1, 8, 2, true},
-                                   {16, 64, 64, 1, 4, 4, true}};
-static const Tile mmaRowTiles32[] = {{64, 256, 32, 2, 4, 2},
-                                     {64, 128, 32, 2, 4, 3},
-                                     {16, 256, 32, 1, 8, 2, true},
-                                     {16, 128, 32, 1, 8, 2, true},
-                                     {16, 64, 32, 1, 4, 4, true}};
-static const Tile tf32x3RowTiles[] = {{64, 128, 32, 2, 4, 3},
-                                      {16, 256, 32, 1, 16, 2, true},
-                                      {16, 128, 32, 1, 8, 3, true},
-                                      {16, 64, 32, 1, 4, 4, true}};
-static const Tile simtRowTiles[] = {
-    {32, 256, 16, 4, 8, 2}, {32, 128, 16, 4, 4, 2}, {32, 64, 16, 4, 4, 2}};
-
-// Of wgmma: stages and the number of blocks follow from the target.
-// Those that were fastest somewhere on a grid of shapes.
-static const WgmmaTiling wgmmaTilings[] = {
-    {128, 128, 0, 1, 1, WgmmaSchedule::PingPong},
-    {128, 128, 0, 2, 1, WgmmaSchedule::PingPong},
-    {128, 192, 0, 2, 1, WgmmaSchedule::PingPong},
-    {128, 160, 0, 2, 1, WgmmaSchedule::PingPong},
-    {128, 96, 0, 2, 1, WgmmaSchedule::PingPong},
-    {64, 256, 0, 2, 1, WgmmaSchedule::PingPong},
-    {64, 128, 0, 1, 1, WgmmaSchedule::PingPong},
-    {64, 64, 0, 1, 1, WgmmaSchedule::PingPong},
-    {128, 256, 0, 1, 1, WgmmaSchedule::Cooperative},
-    {128, 256, 0, 2, 1, WgmmaSchedule::Cooperative},
-    {128, 128, 0, 1, 1, WgmmaSchedule::Cooperative},
-    {128, 128, 0, 2, 1, WgmmaSchedule::Cooperative},
-    {128, 64, 0, 1, 1, WgmmaSchedule::Cooperative}};
 
 /// Accumulator registers a thread may hold without spilling.
 static constexpr int64_t maxAccumulators = 128;
@@ -119,7 +53,7 @@ private:
   void addGemv(const GemmSizes &sizes, SmallVectorImpl<Candidate> &to) const;
   void addTiles(const GemmSizes &sizes, bool aligned,
                 SmallVectorImpl<Candidate> &to) const;
-  void addTiles(GemmUnit unit, ArrayRef<Tile> tiles, const GemmSizes &sizes,
+  void addTiles(GemmUnit unit, ArrayRef<GemmTile> tiles, const GemmSizes &sizes,
                 bool aligned, SmallVectorImpl<Candidate> &to) const;
   void addWgmma(const GemmSizes &sizes, SmallVectorImpl<Candidate> &to) const;
   void addSkinny(const GemmSizes &sizes, SmallVectorImpl<Candidate> &to) const;
@@ -271,7 +205,7 @@ void GemmChooser::addGemv(const GemmSizes &sizes,
   }
 }
 
-static int64_t getThreadAccumulators(GemmUnit unit, const Tile &tile) {
+static int64_t getThreadAccumulators(GemmUnit unit, const GemmTile &tile) {
   return unit != GemmUnit::Simt
              ? tile.m * tile.n / (32 * tile.divideM * tile.divideN)
              : tile.divideM * tile.divideN;
@@ -279,8 +213,8 @@ static int64_t getThreadAccumulators(GemmUnit unit, const Tile &tile) {
 
 void GemmChooser::addTiles(const GemmSizes &sizes, bool aligned,
                            SmallVectorImpl<Candidate> &to) const {
-  auto addBoth = [&](GemmUnit unit, ArrayRef<Tile> rowTiles,
-                     ArrayRef<Tile> tiles) {
+  auto addBoth = [&](GemmUnit unit, ArrayRef<GemmTile> rowTiles,
+                     ArrayRef<GemmTile> tiles) {
     addTiles(unit, tiles, sizes, aligned, to);
     if (!iteration.reductions.empty())
       addTiles(unit, rowTiles, sizes, aligned, to);
@@ -296,13 +230,13 @@ void GemmChooser::addTiles(const GemmSizes &sizes, bool aligned,
     addBoth(GemmUnit::Mma, mmaRowTiles, mmaTiles);
 }
 
-void GemmChooser::addTiles(GemmUnit unit, ArrayRef<Tile> tiles,
+void GemmChooser::addTiles(GemmUnit unit, ArrayRef<GemmTile> tiles,
                            const GemmSizes &sizes, bool aligned,
                            SmallVectorImpl<Candidate> &to) const {
   // Of an operand in shared memory; plain FMA widens 16 bits as it stores them.
   int64_t bytes =
       unit == GemmUnit::Simt ? std::max<int64_t>(element, 4) : element;
-  for (const Tile &tile : tiles) {
+  for (const GemmTile &tile : tiles) {
     int64_t shared =
         unit != GemmUnit::Simt
             ? mmaSharedBytes(tile.m, tile.n, tile.k, tile.divideM, tile.divideN,

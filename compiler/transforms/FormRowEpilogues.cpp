@@ -108,6 +108,8 @@ struct FormRowEpilogues : fusec::impl::FormRowEpiloguesBase<FormRowEpilogues> {
       auto together = estimateGemmStep(joined, *target, products, dim);
       if (!together)
         return "no tile holds the rows of the reduction";
+      if (always)
+        continue;
       auto product = estimateGemmStep(producer, *target, products, dim);
       auto reduction = estimateReduceStep(consumer, *target, dim);
       if (!product || !reduction)

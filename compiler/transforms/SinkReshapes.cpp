@@ -25,9 +25,9 @@ static bool isFromProduct(Value value, unsigned depth = 0) {
   if (isa_and_present<ContractionOp, MatmulOp>(op))
     return true;
   return isPointwise(op) && depth < maxChain &&
-         llvm::any_of(
-             op->getOperands(),
-             [&](Value operand) { return isFromProduct(operand, depth + 1); });
+         llvm::any_of(op->getOperands(), [&](Value operand) {
+           return isFromProduct(operand, depth + 1);
+         });
 }
 
 namespace {

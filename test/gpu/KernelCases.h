@@ -17,8 +17,11 @@ struct KernelCase {
   std::vector<const char *> types;
   std::vector<std::vector<const char *>> inputs; // sizes, then the element type
   const char *header, *body;
-  /// Whether it has a matmul root, whose schedules are all run.
-  bool isMatmul = false;
+  /// Of one with a matmul root: at how many of the sizes whose matrices have
+  /// tensor maps, the last ones, all of its schedules are run.
+  unsigned mappedPoints = 0;
+  /// By what the functions behind sums multiply their errors.
+  double loss = 1;
 };
 
 llvm::ArrayRef<KernelCase> getKernelCases();
