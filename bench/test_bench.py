@@ -16,7 +16,7 @@ import fusec_runtime
 import peers
 import plot
 import summary
-from workloads import CEILINGS, GROUPS, TABLE, WORKLOADS
+from workloads import CEILINGS, GRID, GROUPS, TABLE, WORKLOADS
 
 H200 = CEILINGS["NVIDIA H200"]
 BUILDS = pathlib.Path(__file__).resolve().parents[1] / "build"
@@ -159,6 +159,11 @@ class WorkloadTest(unittest.TestCase):
         self.assertEqual({name: len(members) for name, members in GROUPS.items()},
                          {"linear 16-bit": 18, "linear fp16 relu": 9, "linear bf16 gelu": 9,
                           "linear tf32": 9, "swiglu": 14, "gating": 14})
+
+    def testNamesAreUniqueAndHaveWork(self):
+        self.assertEqual(len(WORKLOADS), len(TABLE) + len(GRID))
+        for name, workload in WORKLOADS.items():
+            self.assertTrue(all(work > 0 for work in workload.leastWork()), name)
 
     def testFloors(self):
         for name, floor in (("gating_seed_4m", 0.378), ("linear_relu_4096", 0.196),

@@ -6,7 +6,6 @@ the PyTorch form of each kind, peers/xla.py the JAX form.
 """
 
 import dataclasses
-import math
 
 ELEMENT_BYTES = {"fp32": 4, "fp16": 2, "bf16": 2}
 
@@ -185,5 +184,3 @@ GROUPS = {group: [workload.name for workload in GRID if group in workload.groups
           for group in dict.fromkeys(group for workload in GRID for group in workload.groups())}
 
 WORKLOADS = {workload.name: workload for workload in [*TABLE, *GRID]}
-assert len(WORKLOADS) == len(TABLE) + len(GRID) and all(
-    math.prod(workload.leastWork()) > 0 for workload in WORKLOADS.values())
