@@ -28,15 +28,11 @@ std::string fusec::getAccumulatorType(const MatmulIteration &iteration) {
   return type.getIntOrFloatBitWidth() == 64 ? "long long" : "int";
 }
 
-/// The root's value at a point, in compute type.
+/// The root's value at a point, in compute type; not yet rounded.
 static std::string getRootValue(Value value) {
   Type type = getElementType(value);
   std::string acc =
       "acc[" + std::to_string(cast<OpResult>(value).getResultNumber()) + "]";
-  // A 16-bit product is rounded like the result of any op.
-  if (type.isF16() || type.isBF16())
-    return "fusec::cast<float>(fusec::cast<" + storageType(type) + ">(" + acc +
-           "))";
   return isa<FloatType>(type) ? acc : storageType(type) + "(" + acc + ")";
 }
 
@@ -51,8 +47,9 @@ public:
   std::string write();
 
 private:
-  /// `apply` of the nodes' values, which are stored under these names.
-  std::string writeApply(ArrayRef<unsigned> nodes, StringRef base,
+  /// `apply` of the nodes' values, which go to parameters of this name: for the
+  /// results to store, or for a reduction.
+  std::string writeApply(ArrayRef<unsigned> nodes, StringRef base, bool stores,
                          unsigned indent);
   std::string writePhases();
   std::string rootValue(Value value) const;
@@ -97,13 +94,15 @@ std::string FunctionWriter::rootValue(Value value) const {
 }
 
 std::string FunctionWriter::writeApply(ArrayRef<unsigned> nodes, StringRef base,
-                                       unsigned indent) {
+                                       bool stores, unsigned indent) {
   const ScalarProgram &program = iteration.epilogue;
   ScalarEmitter::Sources sources;
   sources.root = [&](Value value) { return rootValue(value); };
   ScalarEmitter emitter(writer, program, {}, std::nullopt, sources);
   for (auto [operand, name] : llvm::zip_equal(iteration.operands, operands))
     emitter.bind(operand.node, name);
+  if (stores)
+    emitter.leaveRoundingToStores(nodes);
   std::string signature = accumulators + parameters;
   SmallVector<std::string> results;
   for (unsigned node : nodes) {
@@ -132,7 +131,7 @@ std::string FunctionWriter::writePhases() {
               getAccumulatorType(iteration) + " Accumulator;\n    typedef " +
               getCombiner(op) + " Combiner;\n    FUSEC_DEVICE static " +
               "Combiner::Value &of(Row &row) { return row." + member + "; }\n" +
-              writeApply(node, "value", 2) + "  };\n";
+              writeApply(node, "value", /*stores=*/false, 2) + "  };\n";
   }
   return "  struct Row {\n" + row + "  };\n" + phases +
          "  typedef fusec::Phases<" + names + "> Phases;\n";
@@ -143,7 +142,7 @@ std::string FunctionWriter::write() {
   for (const TileStore &store : iteration.stores)
     nodes.push_back(store.node);
   std::string phases = members.empty() ? "" : writePhases();
-  return phases + writeApply(nodes, "result", 1);
+  return phases + writeApply(nodes, "result", /*stores=*/true, 1);
 }
 
 std::string fusec::declareEpilogue(KernelWriter &writer, StringRef name,

@@ -72,6 +72,10 @@ void fusec::emitStores(KernelWriter &writer, ScalarEmitter &emitter,
     return writer.pointer(getBuffer(store), false) + "[" +
            emitter.print(store.offset) + "]";
   };
+  SmallVector<unsigned> nodes;
+  for (const RegionStore &store : stores)
+    nodes.push_back(store.node);
+  emitter.leaveRoundingToStores(nodes);
   if (!lanes) {
     for (const RegionStore &store : stores) {
       std::string value = emitter.emit(store.node);
@@ -81,9 +85,7 @@ void fusec::emitStores(KernelWriter &writer, ScalarEmitter &emitter,
     return;
   }
   SmallVector<std::string> vectors(stores.size());
-  SmallVector<unsigned> nodes;
   for (auto [i, store] : llvm::enumerate(stores)) {
-    nodes.push_back(store.node);
     emitter.prepare(store.node);
     BufferOp buffer = getBuffer(store);
     Type type = buffer.getElementType();

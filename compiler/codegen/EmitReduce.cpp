@@ -30,13 +30,7 @@ std::string fusec::getCombiner(Operation *op) {
 }
 
 std::string fusec::getReducedValue(Operation *op, StringRef name) {
-  Type type = getElementType(op->getResult(0));
-  if (isa<ArgReduceOp>(op))
-    return name.str() + ".index";
-  if (type.isF16() || type.isBF16())
-    return "fusec::cast<float>(fusec::cast<" + storageType(type) + ">(" +
-           name.str() + "))";
-  return name.str();
+  return isa<ArgReduceOp>(op) ? (name + ".index").str() : name.str();
 }
 
 static std::string scopeType(ReduceScheduleAttr schedule) {

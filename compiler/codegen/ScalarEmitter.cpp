@@ -112,7 +112,7 @@ std::string ScalarEmitter::emitScalar(unsigned id) {
   case Kind::Load:
     return emitLoad(id);
   case Kind::Root:
-    return sources.root(node.value);
+    return round(id, sources.root(node.value));
   case Kind::Splat:
     return literal(node.constant);
   case Kind::Index:
@@ -141,6 +141,22 @@ std::string ScalarEmitter::emitLoad(unsigned id) {
                  toCompute(node.type, access.pointer + "[" + offset + "]"));
 }
 
+void ScalarEmitter::leaveRoundingToStores(ArrayRef<unsigned> stored) {
+  roundedByStores.insert(stored.begin(), stored.end());
+  for (unsigned id = 0; id < program.size(); ++id)
+    for (unsigned operand : program[id].operands)
+      roundedByStores.erase(operand);
+}
+
+/// What is computed in more than the node's type, in its type.
+std::string ScalarEmitter::round(unsigned id, const std::string &value) const {
+  Type type = program[id].type;
+  bool isHalf = type.isF16() || type.isBF16();
+  return isHalf && !roundedByStores.contains(id)
+             ? toCompute(type, toStorage(type, value))
+             : value;
+}
+
 std::string ScalarEmitter::emitCompute(unsigned id) {
   const ScalarNode &node = program[id];
   SmallVector<std::string> operands;
@@ -152,8 +168,11 @@ std::string ScalarEmitter::emitCompute(unsigned id) {
     Type from = program[node.operands[0]].type;
     std::string operand =
         from.isInteger(1) ? "fusec::boolean(" + operands[0] + ")" : operands[0];
-    value = toCompute(type, "fusec::cast<" + storageType(type) + ">(" +
-                                operand + ")");
+    // What float holds exactly is rounded once, from float.
+    value = computeType(type) == "float" && computeType(from) == "float"
+                ? round(id, operand)
+                : toCompute(type, "fusec::cast<" + storageType(type) + ">(" +
+                                      operand + ")");
   } else {
     Type operandType = program[node.operands.back()].type;
     auto op = cast<PointwiseOpInterface>(node.op);
@@ -170,11 +189,13 @@ std::string ScalarEmitter::emitCompute(unsigned id) {
     }
     // An op computes in its own type: 16-bit results are rounded, and narrow
     // integers wrap instead of being promoted.
-    if (type.isF16() || type.isBF16())
-      value = toCompute(type, toStorage(type, value));
-    else if (isa<IntegerType>(type) && !type.isInteger(1) &&
-             !isa<SelectOp>(node.op))
+    value = round(id, value);
+    if (isa<IntegerType>(type) && !type.isInteger(1) && !isa<SelectOp>(node.op))
       value = storageType(type) + "(" + value + ")";
+  }
+  if (value == operands[0]) { // a cast within the compute type
+    scopes.back()[id] = {value, false};
+    return value;
   }
   StringRef mnemonic = node.op->getName().stripDialect();
   std::string source = sanitizeName(getNodeName(node.op->getLoc()));

@@ -20,8 +20,8 @@ public:
     llvm::SmallVector<Expr> strides; // in elements
     unsigned alignment = 1;          // bytes
   };
-  /// Gives the buffer behind a loaded value, and the name of a root's value in
-  /// compute type.
+  /// Gives the buffer behind a loaded value, and a root's value in compute
+  /// type, not yet rounded.
   struct Sources {
     std::function<Access(mlir::Value)> load;
     std::function<std::string(mlir::Value)> root;
@@ -51,6 +51,9 @@ public:
   std::string emit(unsigned node);
   /// Emits at once what does not vary along the dim and is needed for certain.
   void hoist(unsigned node, unsigned dim);
+  /// Of these nodes, those that are read by no other node are not rounded to 16
+  /// bits when they are emitted from now on: their stores do so.
+  void leaveRoundingToStores(llvm::ArrayRef<unsigned> stored);
   /// Gives the node a name instead of emitting it.
   void bind(unsigned node, llvm::StringRef name);
   /// What is emitted between is known to later code of the same scope only.
@@ -77,6 +80,7 @@ private:
   const Name *find(unsigned node) const;
   std::string emitScalar(unsigned node);
   std::string emitCompute(unsigned id);
+  std::string round(unsigned id, const std::string &value) const;
   std::string emitLoad(unsigned id);
   std::string emitLookup(unsigned id);
   std::string emitGather(unsigned id);
@@ -98,6 +102,7 @@ private:
   std::optional<Lanes> lanes;
   Sources sources;
   std::vector<Scope> scopes;
+  llvm::SmallDenseSet<unsigned> roundedByStores;
   std::string linearIndex;
   std::string baseDim; // name of the vectorised dim outside lanes
   bool inLanes = false;

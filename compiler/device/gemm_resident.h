@@ -165,16 +165,16 @@ FUSEC_DEVICE void gemmResident(const Shape &shape, const Epilogue &epilogue,
   memory.start();
   u64 policy = primitive::streamPolicy();
   int tiles = tilesOf(shape.m, residentRows);
-  int group = launch::thread() / 128;
+  int warp = primitive::uniform(launch::warp()), group = warp / 4;
   if (group == 0) {
     primitive::giveRegisters<Config::consumers == 3 ? 32 : 24>();
     // The rows do not wait for the weights to be asked for.
-    if (launch::thread() == 32) {
+    if (warp == 1 && primitive::elect()) {
       primitive::arriveExpecting(memory.loaded(), blocksK * memory.weightBytes);
       u32 to = memory.weights;
       (detail::residentLoadWeights<Config, J>(segments, memory, to), ...);
     }
-    if (launch::thread() == 0) {
+    if (warp == 0 && primitive::elect()) {
       int consumer = 0;
       u32 at = 0;
       for (i64 tile = launch::block(); tile < tiles; tile += launch::blocks()) {
@@ -191,7 +191,7 @@ FUSEC_DEVICE void gemmResident(const Shape &shape, const Epilogue &epilogue,
   } else {
     primitive::takeRegisters<Config::consumers == 3 ? 160 : 240>();
     int consumer = group - 1;
-    u32 staging = memory.staging + (launch::warp() - 4) * memory.staged;
+    u32 staging = memory.staging + (warp - 4) * memory.staged;
     primitive::waitBarrier(memory.loaded(), 0);
     u32 at = 0;
     for (i64 tile = launch::block() + i64(consumer) * launch::blocks();
@@ -210,9 +210,9 @@ FUSEC_DEVICE void gemmResident(const Shape &shape, const Epilogue &epilogue,
         for (; first != at; ++first)
           primitive::arrive(memory.empty(memory.stage(consumer, first)));
       detail::residentEpilogue<Config, Epilogue, J>(epilogue, shape, int(tile),
-                                                    staging, policy, acc);
+                                                    warp, staging, policy, acc);
     }
-    if (launch::lane() == 0)
+    if (primitive::elect())
       primitive::waitStores();
   }
 }

@@ -136,14 +136,14 @@ FUSEC_DEVICE void storeStaged(const Pack<First, Rest...> &results, u32 staging,
 /// itself waits.
 template <class Config, class Epilogue, int J>
 FUSEC_DEVICE void residentEpilogue(const Epilogue &epilogue, const Shape &shape,
-                                   int tile, u32 staging, u64 policy,
+                                   int tile, int warp, u32 staging, u64 policy,
                                    const ResidentAccumulators<Config, J> &acc) {
   typedef typename Epilogue::Results Results;
   constexpr bool stages = Staged<Config::tileN, Results>::bytes > 0;
   int lane = launch::lane();
-  int warpRow = tile * residentRows + (launch::warp() & 3) * residentResultRows;
+  int warpRow = tile * residentRows + (warp & 3) * residentResultRows;
   if (stages) {
-    if (lane == 0)
+    if (primitive::elect())
       primitive::waitStoresRead<0>();
     launch::warpBarrier();
   }
@@ -187,7 +187,7 @@ FUSEC_DEVICE void residentEpilogue(const Epilogue &epilogue, const Shape &shape,
   if (stages) {
     primitive::fenceCopies();
     launch::warpBarrier();
-    if (lane == 0 && warpRow < shape.m) {
+    if (warpRow < shape.m && primitive::elect()) {
       storeStaged<Config>(epilogue.results, staging, warpRow, policy);
       primitive::commitStores();
     }

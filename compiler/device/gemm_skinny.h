@@ -317,8 +317,8 @@ FUSEC_DEVICE void gemmSkinny(const Shape &shape, const Epilogue &epilogue,
              tilesOf(shape.n, Config::tileN));
   Split split{rank, cluster};
   u32 at = 0;
-  if (launch::warp() == 4) {
-    if (launch::lane() == 0)
+  if (primitive::uniform(launch::warp()) == 4) {
+    if (primitive::elect())
       (detail::skinnyProduce<Config, J>(segments, tile, split,
                                         primitive::streamPolicy(), memory, at),
        ...);

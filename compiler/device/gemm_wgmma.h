@@ -91,11 +91,12 @@ FUSEC_DEVICE void wgmmaProducer(WgmmaRing<Config, J> ring, const Lead &lead,
       lead.await(shape);
 }
 
-/// All tiles of a consumer warpgroup: stage by stage, then the epilogue.
+/// All tiles of a consumer warpgroup: stage by stage, then the epilogue. `warp`
+/// counts those of all consumers.
 template <class Config, class Lead, class Epilogue, class... Segments>
 FUSEC_DEVICE void wgmmaConsumer(WgmmaRing<Config, Epilogue::accumulators> ring,
-                                int consumer, const Lead &lead,
-                                const Shape &shape, const Epilogue &epilogue,
+                                int warp, const Lead &lead, const Shape &shape,
+                                const Epilogue &epilogue,
                                 const Segments &...segments) {
   constexpr int J = Epilogue::accumulators;
   typedef WgmmaMappedStore<Config, Epilogue> MappedStore;
@@ -106,7 +107,7 @@ FUSEC_DEVICE void wgmmaConsumer(WgmmaRing<Config, Epilogue::accumulators> ring,
       typename Conditional<reducesRows<Epilogue>,
                            WgmmaRowStore<Config, Epilogue>, PointStore>::Type
           Store;
-  int warp = launch::warp() - 4;
+  int consumer = warp / 4;
   int index = 0;
   if constexpr (Lead::exists)
     index = lead.consume(shape, consumer, ring);
@@ -149,15 +150,15 @@ FUSEC_DEVICE void gemmWgmma(const Lead &lead, const Shape &shape,
   if (launch::thread() == 0)
     (WgmmaSegment<Config, J, Segments>::prefetch(segments), ...);
   ring.start();
-  int group = launch::thread() / 128;
-  if (group == 0) {
+  int warp = primitive::uniform(launch::warp());
+  if (warp < 4) {
     primitive::giveRegisters<wgmmaProducerRegisters(Lead::exists)>();
-    if (launch::thread() == 0)
+    if (warp == 0 && primitive::elect())
       wgmmaProducer(ring, lead, shape, segments...);
   } else {
     primitive::takeRegisters<wgmmaConsumerRegisters(Config::tileM,
                                                     Lead::exists)>();
-    wgmmaConsumer(ring, group - 1, lead, shape, epilogue, segments...);
+    wgmmaConsumer(ring, warp - 4, lead, shape, epilogue, segments...);
   }
   if constexpr (Config::cluster > 1)
     ring.meet();

@@ -124,7 +124,7 @@ template <class Config, class Epilogue> struct WgmmaMappedStore {
     inside = firstColumn + Config::tileN <= shape.n;
     if constexpr (loads) {
       launch::warpBarrier();
-      if (launch::lane() == 0) {
+      if (primitive::elect()) {
         load(0);
         if (buffers > 1)
           load(1);
@@ -177,7 +177,7 @@ template <class Config, class Epilogue> struct WgmmaMappedStore {
     constexpr int perBlock = Config::tileN / columns;
     int row = firstRow + index / perBlock * 64;
     int column = firstColumn + index % perBlock * columns;
-    bool issues = launch::lane() == 0;
+    bool issues = primitive::elect();
     if (issues)
       primitive::waitStoresRead<1>();
     launch::warpBarrier();
@@ -195,7 +195,7 @@ template <class Config, class Epilogue> struct WgmmaMappedStore {
   }
   /// The block's memory outlives the copies from it.
   FUSEC_DEVICE void finish() {
-    if (launch::lane() == 0)
+    if (primitive::elect())
       primitive::waitStoresRead<0>();
   }
 };

@@ -25,7 +25,7 @@ template <class Config, int J> struct WgmmaRing {
   u32 stage = 0, parity = 0;
   u32 reading = none;
   /// Of the next turn; the first is that of consumer 0.
-  u32 turns = launch::thread() < 256 ? 1 : 0;
+  u32 turns = primitive::uniform(launch::thread() < 256);
 
   FUSEC_DEVICE WgmmaRing() {
     base = primitive::sharedAddress(launch::sharedMemory());
@@ -133,6 +133,8 @@ template <class Tile, int J, class SegmentType> struct WgmmaSegment {
   template <class Ring>
   static FUSEC_DEVICE void produce(const SegmentType &segment, TilePlace tile,
                                    int rank, Ring &ring) {
+    // Unrolled, it would not keep to the producer's few registers.
+    FUSEC_UNROLL_BY(1)
     for (int k = 0; k < segment.k; k += Tile::tileK) {
       primitive::waitBarrier(ring.empty(ring.stage), ring.parity ^ 1);
       u32 full = ring.full(ring.stage);
@@ -192,9 +194,10 @@ FUSEC_DEVICE void wgmmaFinish(Ring &ring, WgmmaAccumulators<Tile, J> &acc) {
   ring.reading = ring.none;
 }
 
-/// The number of a block within its cluster.
+/// The number of a block within its cluster, which lies along the grid. (The
+/// register that holds it is not known to be uniform.)
 template <class Config> FUSEC_DEVICE int wgmmaRank() {
-  return Config::cluster > 1 ? int(primitive::blockInCluster()) : 0;
+  return launch::block() % Config::cluster;
 }
 
 /// Calls body(tile, rank, index) for each tile of this block, by the order of

@@ -81,9 +81,11 @@ FUSEC_DEVICE f16 toF16(float x) {
   return y;
 }
 FUSEC_DEVICE bf16 toBf16(float x) {
-  bf16 y;
-  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
-  return y;
+  // In a pair: alone it is left to the special-function unit, a quarter as
+  // fast.
+  u32 pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(0.0f), "f"(x));
+  return bf16{u16(pair)};
 }
 
 FUSEC_DEVICE float maxNan(float a, float b) {
@@ -135,6 +137,10 @@ template <class T> FUSEC_DEVICE T shuffle(T value, int lane) {
   else
     return __shfl_sync(0xffffffffu, value, lane);
 }
+
+/// The same in all lanes of a warp. Told so, the compiler keeps what follows
+/// from it in uniform registers.
+FUSEC_DEVICE int uniform(int value) { return shuffle(value, 0); }
 
 /// Memory words of 1 to 16 bytes, as registers.
 struct alignas(16) Word16 {

@@ -32,6 +32,19 @@ struct alignas(64) TensorMap {
 #ifndef FUSEC_HOST
 namespace primitive {
 
+/// True in one lane of a warp, always the same one. The compiler knows that it
+/// is one: copies of more lanes would be issued in a loop.
+FUSEC_DEVICE bool elect() {
+  u32 elected;
+  asm volatile("{\n"
+               ".reg .pred p;\n"
+               "elect.sync _|p, 0xffffffff;\n"
+               "selp.u32 %0, 1, 0, p;\n"
+               "}"
+               : "=r"(elected));
+  return elected != 0;
+}
+
 FUSEC_DEVICE void initBarrier(u32 barrier, u32 arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier),
                "r"(arrivals)

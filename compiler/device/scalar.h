@@ -290,9 +290,10 @@ FUSEC_DEVICE float sigmoid(float x) {
 FUSEC_DEVICE float reciprocal(float x) {
   return primitive::reciprocalApproximate(x);
 }
-/// (1 + tanh(u)) / 2 is sigmoid(2 u).
+/// (1 + tanh(u)) / 2 is sigmoid(2 u); here -2 u / ln 2 is the power of 2.
 FUSEC_DEVICE float geluTanh(float x) {
-  return x * sigmoid(1.59576912160573071176f * (x + 0.044715f * x * x * x));
+  float power = x * multiplyAdd(x * x, -0.1029432396f, -2.302208198f);
+  return x * reciprocal(1.0f + primitive::exp2Approximate(power));
 }
 
 /// The tail 1 - Phi(|x|) by Abramowitz and Stegun 7.1.26, halved: to 8e-8, and
