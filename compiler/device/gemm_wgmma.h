@@ -120,7 +120,7 @@ FUSEC_DEVICE void wgmmaConsumer(WgmmaRing<Config, Epilogue::accumulators> ring,
       return;
     store.place(tile,
                 tile.m * Config::tileM + firstBlock * 64 + (warp & 3) * 16);
-    WgmmaAccumulators<Config, J> acc = {};
+    WgmmaAccumulators<Config, J> acc;
     ring.takeTurn(consumer);
     wgmmaConsume<Config, Lead, WgmmaSegment<Config, J, Segments>...>(
         firstBlock, ring, acc,

@@ -69,20 +69,36 @@ template <class Operand, int Groups, int Width> struct Fragment {
     return held[half][group][i];
   }
 };
+/// Of one that varies with the column: 16-bit floats stay in pairs as they lie
+/// in memory.
 template <class T, class Columns, int Alignment, class Batch, int Groups,
           int Width>
 struct Fragment<RowOperand<T, Columns, Alignment, Batch>, Groups, Width> {
   typedef RowOperand<T, Columns, Alignment, Batch> Operand;
   typedef typename Operand::Value Value;
-  static constexpr int values = 2 * Groups, loadedBytes = 0;
-  Value held[Groups][2];
+  static constexpr int values = (isHalf<T> ? 1 : 2) * Groups, loadedBytes = 0;
+  typename Conditional<isHalf<T>, u32, Value[2]>::Type held[Groups];
   template <bool Inside>
   FUSEC_DEVICE void read(const Operand &operand, const WgmmaPlace &place) {
     FUSEC_UNROLL
     for (int g = 0; g < Groups; ++g)
-      place.read<Inside>(operand, 0, g, held[g]);
+      if constexpr (isHalf<T>) {
+        RowOperand<u16, Columns, Alignment, Batch> bits{
+            reinterpret_cast<const u16 *>(operand.pointer), operand.columns,
+            operand.batch};
+        u16 pair[2];
+        place.read<Inside>(bits, 0, g, pair);
+        held[g] = pair[0] | u32(pair[1]) << 16;
+      } else {
+        place.read<Inside>(operand, 0, g, held[g]);
+      }
   }
-  FUSEC_DEVICE Value get(int, int group, int i) const { return held[group][i]; }
+  FUSEC_DEVICE Value get(int, int group, int i) const {
+    if constexpr (isHalf<T>)
+      return cast<Value>(T{u16(held[group] >> 16 * i)});
+    else
+      return held[group][i];
+  }
 };
 template <class T, class Rows, class Batch, int Groups, int Width>
 struct Fragment<ColumnOperand<T, Rows, Batch>, Groups, Width> {

@@ -99,7 +99,7 @@ struct WgmmaLeading {
     return forEach(shape, [&](TilePlace tile, int index) {
       if (ring.skips(index, consumer, count))
         return;
-      WgmmaAccumulators<Tile, 1> acc = {};
+      WgmmaAccumulators<Tile, 1> acc;
       ring.takeTurn(consumer);
       Leading::consume(count, firstBlock, ring, acc);
       ring.endTurn(consumer);

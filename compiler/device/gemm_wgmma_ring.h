@@ -24,6 +24,9 @@ template <class Config, int J> struct WgmmaRing {
   u32 base, barriers;
   u32 stage = 0, parity = 0;
   u32 reading = none;
+  /// 1 once the accumulators hold sums of this tile; 0: what they hold counts
+  /// for nothing.
+  u32 adds = 0;
   /// Of the next turn; the first is that of consumer 0.
   u32 turns = primitive::uniform(launch::thread() < 256);
 
@@ -168,7 +171,8 @@ template <class Tile, int J, class SegmentType> struct WgmmaSegment {
       for (int m = 0; m < Tile::blocksM; ++m)
         primitive::Wgmma<T, Tile::tileN>::template run<!A::alongK, !B::alongK>(
             acc[j][m], a + step * A::step + m * (64 * wgmmaRowBytes / 16),
-            b + step * B::step + j * (bytesB / 16));
+            b + step * B::step + j * (bytesB / 16), step > 0 || ring.adds != 0);
+      ring.adds = 1;
       primitive::commitWgmma();
       // The previous stage has been read when only this one is under way.
       primitive::waitWgmma<1>();
@@ -179,7 +183,7 @@ template <class Tile, int J, class SegmentType> struct WgmmaSegment {
   }
 };
 
-/// Waits for the accumulators.
+/// Waits for the accumulators; without any K they are zero.
 template <class Tile, int J, class Ring>
 FUSEC_DEVICE void wgmmaFinish(Ring &ring, WgmmaAccumulators<Tile, J> &acc) {
   primitive::waitWgmma<0>();
@@ -190,6 +194,15 @@ FUSEC_DEVICE void wgmmaFinish(Ring &ring, WgmmaAccumulators<Tile, J> &acc) {
     FUSEC_UNROLL
   for (int i = 0; i < Tile::tileN / 2; ++i)
     primitive::pin(acc[j][m][i]);
+  if (ring.adds == 0)
+    FUSEC_UNROLL
+  for (int j = 0; j < J; ++j)
+    FUSEC_UNROLL
+  for (int m = 0; m < Tile::blocksM; ++m)
+    FUSEC_UNROLL
+  for (int i = 0; i < Tile::tileN / 2; ++i)
+    primitive::clear(acc[j][m][i]);
+  ring.adds = 0;
   ring.release();
   ring.reading = ring.none;
 }
