@@ -28,27 +28,39 @@ template <class Config, class Epilogue> struct WgmmaMappedStore {
       Epilogue::Results::size > 0 && ResultMaps<Results>::all &&columns > 0;
   static constexpr int groups = suits ? columns / 8 : 2;
 
-  /// Registers for operands beside the accumulators.
+  /// Registers for operands beside the accumulators; 8 more keep results that
+  /// wait to be sent.
   static constexpr int spare =
-      wgmmaConsumerRegisters(Config::tileM) - wgmmaOtherRegisters(1) -
+      wgmmaConsumerRegisters(Config::tileM) - wgmmaOtherRegisters(1) - 8 -
       wgmmaAccumulatorRegisters(Config::tileM, Config::tileN, Config::schedule,
                                 J);
-  /// Groups whose operands are read together, if possible one step ahead.
+  /// What varies with the column only is read once a tile, before its matmul,
+  /// where it takes half of them at most.
+  template <Holds Which>
+  using OfTile = Fragments<Operands, Config::tileN / 8, groups, Which>;
+  static constexpr bool holdsColumns =
+      2 * OfTile<Holds::ByColumn>::values <= spare;
+  typedef OfTile<holdsColumns ? Holds::ByColumn : Holds::Nothing> ColumnValues;
+  template <int Groups>
+  using OfStep = Fragments<Operands, Groups, groups,
+                           holdsColumns ? Holds::Others : Holds::All>;
+  /// Groups whose other operands are read together, if possible one step ahead.
+  static constexpr FUSEC_DEVICE bool readsAhead(int groupsOfStep) {
+    return 2 * OfStep<1>::values * groupsOfStep + ColumnValues::values <= spare;
+  }
   static constexpr FUSEC_DEVICE int groupsRead() {
     int most = groups;
-    while (most > 2 &&
-           2 * Fragments<Operands, 1, groups>::values * most > spare)
+    while (most > 2 && !readsAhead(most))
       most /= 2;
     return most;
   }
   static constexpr int step = groupsRead();
-  static constexpr bool ahead =
-      2 * Fragments<Operands, 1, groups>::values * step <= spare;
+  static constexpr bool ahead = readsAhead(step);
   static constexpr int stepsPerBuffer = groups / step;
   static constexpr int stepsPerBlock = Config::tileN / (step * 8);
   static constexpr int steps = Config::blocksM * stepsPerBlock;
   static constexpr int buffers = Config::blocksM * Config::tileN / columns;
-  typedef Fragments<Operands, step, groups> Read;
+  typedef OfStep<step> Read;
 
   const Epilogue &epilogue;
   const Shape &shape;
@@ -57,6 +69,7 @@ template <class Config, class Epilogue> struct WgmmaMappedStore {
   u32 loaded, barriers, readBuffers = 0;
   int batch, firstRow, firstColumn;
   bool inside;
+  ColumnValues columnValues;
   Read first;
 
   FUSEC_DEVICE WgmmaMappedStore(const Epilogue &epilogue, const Shape &shape,
@@ -93,21 +106,9 @@ template <class Config, class Epilogue> struct WgmmaMappedStore {
                barriers + slot * 8, firstColumn + index % perBlock * columns,
                firstRow + index / perBlock * 64, batch);
   }
-  FUSEC_DEVICE void read(Read &to, int s) const {
-    int lane = launch::lane();
-    int row = firstRow + s / stepsPerBlock * 64 + (lane >> 2);
-    int column = firstColumn + s % stepsPerBlock * step * 8 + (lane & 3) * 2;
-    int last = shape.m - 1;
-    WgmmaPlace place{
-        batch,  {row < last ? row : last, row + 8 < last ? row + 8 : last},
-        column, shape.n - 1,
-        0,      s % stepsPerBuffer * step};
-    if constexpr (loads) {
-      u32 index = readBuffers + s / stepsPerBuffer;
-      place.buffer = loaded + (index & 1) * (wgmmaStagingBytes / 2);
-      if (s % stepsPerBuffer == 0)
-        primitive::waitBarrier(barriers + (index & 1) * 8, index >> 1 & 1);
-    }
+  /// Reads the operands of some of this tile's groups.
+  template <class Held>
+  FUSEC_DEVICE void readAt(Held &to, WgmmaPlace place) const {
     if (inside) {
       to.template read<true>(epilogue.operands, place);
     } else {
@@ -115,6 +116,27 @@ template <class Config, class Epilogue> struct WgmmaMappedStore {
       primitive::pin(place.column);
       to.template read<false>(epilogue.operands, place);
     }
+  }
+  FUSEC_DEVICE WgmmaPlace placeOf(int block, int group) const {
+    int lane = launch::lane();
+    int row = firstRow + block * 64 + (lane >> 2), last = shape.m - 1;
+    return {batch,
+            {row < last ? row : last, row + 8 < last ? row + 8 : last},
+            firstColumn + group * 8 + (lane & 3) * 2,
+            shape.n - 1,
+            0,
+            0};
+  }
+  FUSEC_DEVICE void read(Read &to, int s) const {
+    WgmmaPlace place = placeOf(s / stepsPerBlock, s % stepsPerBlock * step);
+    place.firstGroup = s % stepsPerBuffer * step;
+    if constexpr (loads) {
+      u32 index = readBuffers + s / stepsPerBuffer;
+      place.buffer = loaded + (index & 1) * (wgmmaStagingBytes / 2);
+      if (s % stepsPerBuffer == 0)
+        primitive::waitBarrier(barriers + (index & 1) * 8, index >> 1 & 1);
+    }
+    readAt(to, place);
   }
   /// The next tile, whose first row is `row`.
   FUSEC_DEVICE void place(TilePlace tile, int row) {
@@ -130,6 +152,7 @@ template <class Config, class Epilogue> struct WgmmaMappedStore {
           load(1);
       }
     }
+    readAt(columnValues, placeOf(0, 0));
   }
   /// Reads ahead while the accumulators are not there yet.
   FUSEC_DEVICE void begin() {
@@ -160,38 +183,48 @@ template <class Config, class Epilogue> struct WgmmaMappedStore {
           FUSEC_UNROLL
           for (int j = 0; j < J; ++j)
             sums[j] = acc[j][block][(inBlock * step + g) * 4 + half * 2 + i];
+          columnValues.get(half, inBlock * step + g, i, operands);
           current.get(half, g, i, operands);
           applyAt<Epilogue>(i, sums, operands, values);
         }
         results.put(inBuffer * step + g, half, values);
       }
       if (inBuffer == stepsPerBuffer - 1)
-        store(results, s / stepsPerBuffer);
+        stage(results, s / stepsPerBuffer);
       if (ahead)
         current = next;
     }
+    send(buffers - 1);
     readBuffers += buffers;
   }
-  FUSEC_DEVICE void store(const ResultFragments<Results, groups> &results,
+  /// Stages a buffer's results. The one before is sent only now: what was
+  /// written to it has arrived while this one was computed.
+  FUSEC_DEVICE void stage(const ResultFragments<Results, groups> &results,
                           int index) {
-    constexpr int perBlock = Config::tileN / columns;
-    int row = firstRow + index / perBlock * 64;
-    int column = firstColumn + index % perBlock * columns;
-    bool issues = primitive::elect();
-    if (issues)
+    if (index > 0)
+      send(index - 1);
+    if (primitive::elect())
       primitive::waitStoresRead<1>();
     launch::warpBarrier();
     results.stage(staging + buffer);
+    buffer ^= wgmmaStagingBytes / 2;
+    if (loads && index + 2 < buffers && primitive::elect())
+      load(index + 2);
+  }
+  /// Has the copy engine store the buffer that was staged last.
+  FUSEC_DEVICE void send(int index) {
+    constexpr int perBlock = Config::tileN / columns;
+    int row = firstRow + index / perBlock * 64;
+    int column = firstColumn + index % perBlock * columns;
     primitive::fenceCopies();
     launch::warpBarrier();
-    if (issues) {
+    if (primitive::elect()) {
       if (row < shape.m && column < shape.n)
-        results.store(epilogue.results, staging + buffer, column, row, batch);
+        ResultFragments<Results, groups>::store(
+            epilogue.results, staging + (buffer ^ wgmmaStagingBytes / 2),
+            column, row, batch);
       primitive::commitStores();
-      if (loads && index + 2 < buffers)
-        load(index + 2);
     }
-    buffer ^= wgmmaStagingBytes / 2;
   }
   /// The block's memory outlives the copies from it.
   FUSEC_DEVICE void finish() {

@@ -210,8 +210,23 @@ struct Fragment<Mapped<FullOperand<T, Rows, Columns, Alignment, Batch>>, Groups,
   }
 };
 
+/// Of an operand that others hold.
+template <class Operand> struct NoFragment {
+  static constexpr int values = 0, loadedBytes = 0;
+  template <bool Inside>
+  FUSEC_DEVICE void read(const Operand &, const WgmmaPlace &) {}
+};
+
+/// Which operands of a pack: what varies with the column only is the same for
+/// all rows of a tile.
+enum class Holds { All, Nothing, ByColumn, Others };
+template <class Operand> constexpr bool variesByColumn = false;
+template <class T, class Columns, int Alignment, class Batch>
+constexpr bool variesByColumn<RowOperand<T, Columns, Alignment, Batch>> = true;
+
 /// The fragments of a pack of operands. Loaded ones lie behind each other.
-template <class PackType, int Groups, int Width> struct Fragments {
+template <class PackType, int Groups, int Width, Holds Which = Holds::All>
+struct Fragments {
   static constexpr int values = 0, loadedBytes = 0;
   static FUSEC_DEVICE void load(const PackType &, u32, u32, int, int, int) {}
   static FUSEC_DEVICE void prefetch(const PackType &) {}
@@ -220,11 +235,15 @@ template <class PackType, int Groups, int Width> struct Fragments {
   template <int V>
   FUSEC_DEVICE void get(int, int, int, Values<V, PackType> &) const {}
 };
-template <class First, class... Rest, int Groups, int Width>
-struct Fragments<Pack<First, Rest...>, Groups, Width> {
+template <class First, class... Rest, int Groups, int Width, Holds Which>
+struct Fragments<Pack<First, Rest...>, Groups, Width, Which> {
   typedef Pack<First, Rest...> PackType;
-  typedef Fragment<First, Groups, Width> Own;
-  typedef Fragments<Pack<Rest...>, Groups, Width> Others;
+  static constexpr bool holds =
+      Which == Holds::All ||
+      Which == (variesByColumn<First> ? Holds::ByColumn : Holds::Others);
+  typedef typename Conditional<holds, Fragment<First, Groups, Width>,
+                               NoFragment<First>>::Type Own;
+  typedef Fragments<Pack<Rest...>, Groups, Width, Which> Others;
   static constexpr int values = Own::values + Others::values;
   static constexpr int loadedBytes = Own::loadedBytes + Others::loadedBytes;
   Own first;
@@ -250,7 +269,8 @@ struct Fragments<Pack<First, Rest...>, Groups, Width> {
   template <int V>
   FUSEC_DEVICE void get(int half, int group, int i,
                         Values<V, PackType> &to) const {
-    to.first[i] = first.get(half, group, i);
+    if constexpr (holds)
+      to.first[i] = first.get(half, group, i);
     rest.get(half, group, i, to.rest);
   }
 };
@@ -281,11 +301,13 @@ template <class T, int Groups> struct ResultFragment {
   FUSEC_DEVICE void stage(u32 to) const {
     int lane = launch::lane();
     if constexpr (words == 1) {
+      // Aligned rows: units differ by bits of the address, which one register
+      // holds for all of them.
+      u32 first = to + wgmmaSwizzledUnit(rowBytes, lane & 15, lane >> 4);
       FUSEC_UNROLL
       for (int g = 0; g < Groups; g += 2)
-        primitive::storeMatrix4(
-            to + wgmmaSwizzledUnit(rowBytes, lane & 15, g ^ lane >> 4),
-            held[g][0][0], held[g][1][0], held[g + 1][0][0], held[g + 1][1][0]);
+        primitive::storeMatrix4(first ^ g * 16, held[g][0][0], held[g][1][0],
+                                held[g + 1][0][0], held[g + 1][1][0]);
     } else {
       // Every other line writes its second half first, so that the stores of
       // half a warp meet in no bank.
