@@ -42,7 +42,7 @@ struct GemmSizes {
   unsigned element;        // bytes of an operand's element
   double bytes;            // read and written by the kernel
   double written;          // of these
-  bool wideAlongK;         // gemv: whether the wide operand's rows lie along K
+  bool wideAlongK = false; // gemv: whether the wide operand's rows lie along K
   bool wideCopies = true;  // mma: whether matrices are read 16 bytes at a time
   unsigned reductions = 0; // of rows, in the epilogue
 };

@@ -9,12 +9,18 @@
 using namespace mlir;
 using namespace fusec;
 
-std::optional<Precision> fusec::parsePrecision(StringRef name) {
-  return llvm::StringSwitch<std::optional<Precision>>(name)
-      .Case("fma", Precision::Fma)
-      .Case("ieee", Precision::Ieee)
-      .Case("tf32", Precision::Tf32)
-      .Default(std::nullopt);
+FailureOr<PlanTarget> fusec::getPlanTarget(PlanOp plan, StringRef precision) {
+  const Target *target = findTarget(plan.getSymName());
+  auto parsed = llvm::StringSwitch<std::optional<Precision>>(precision)
+                    .Case("fma", Precision::Fma)
+                    .Case("ieee", Precision::Ieee)
+                    .Case("tf32", Precision::Tf32)
+                    .Default(std::nullopt);
+  if (target && parsed)
+    return PlanTarget{target, *parsed};
+  return plan.emitError("expected a known target and a precision of 'fma', "
+                        "'ieee' or 'tf32', got '")
+         << plan.getSymName() << "' and '" << precision << "'";
 }
 
 Attribute fusec::getPlainSchedule(Family family, MLIRContext *context) {

@@ -18,8 +18,15 @@ enum class Precision { Fma, Ieee, Tf32 };
 
 /// Of wgmma: stages that hide the latency of a load; more help nothing.
 constexpr int64_t wgmmaMaxStages = 8;
-/// Of "fma", "ieee" and "tf32".
-std::optional<Precision> parsePrecision(llvm::StringRef name);
+/// What the steps of a plan are compiled for.
+struct PlanTarget {
+  const Target *target;
+  Precision precision;
+};
+/// The target that the plan is named after, and a precision of "fma", "ieee" or
+/// "tf32". An error at the plan where there is none of the name.
+mlir::FailureOr<PlanTarget> getPlanTarget(PlanOp plan,
+                                          llvm::StringRef precision);
 
 /// The schedule that is always right: for steps that have no better one.
 mlir::Attribute getPlainSchedule(Family family, mlir::MLIRContext *context);

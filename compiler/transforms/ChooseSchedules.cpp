@@ -22,21 +22,16 @@ struct ChooseSchedules : fusec::impl::ChooseSchedulesBase<ChooseSchedules> {
 
   void runOnOperation() override {
     PlanOp plan = getOperation();
-    const Target *target = findTarget(plan.getSymName());
-    std::optional<Precision> products = parsePrecision(precision);
-    if (!target || !products) {
-      plan.emitError("expected a known target and a precision of 'fma', 'ieee' "
-                     "or 'tf32', got '")
-          << plan.getSymName() << "' and '" << precision << "'";
+    FailureOr<PlanTarget> found = getPlanTarget(plan, precision);
+    if (failed(found))
       return signalPassFailure();
-    }
     ChoiceOptions choice;
-    choice.precision = *products;
+    choice.precision = found->precision;
     choice.limit = candidates;
     choice.tuning = tuning.get();
     for (auto step : plan.getBody().getOps<StepOp>()) {
       SmallVector<Attribute> variants;
-      for (VariantAttr variant : chooseVariants(step, *target, choice))
+      for (VariantAttr variant : chooseVariants(step, *found->target, choice))
         variants.push_back(variant);
       step.setVariantsAttr(ArrayAttr::get(&getContext(), variants));
     }

@@ -89,15 +89,11 @@ struct FormChains : fusec::impl::FormChainsBase<FormChains> {
 
   void runOnOperation() override {
     PlanOp plan = getOperation();
-    target = findTarget(plan.getSymName());
-    std::optional<Precision> parsed = parsePrecision(precision);
-    if (!target || !parsed) {
-      plan.emitError("expected a known target and a precision of 'fma', 'ieee' "
-                     "or 'tf32', got '")
-          << plan.getSymName() << "' and '" << precision << "'";
+    FailureOr<PlanTarget> found = getPlanTarget(plan, precision);
+    if (failed(found))
       return signalPassFailure();
-    }
-    products = *parsed;
+    target = found->target;
+    products = found->precision;
     bool changed = false;
     for (StepOp step : llvm::to_vector(plan.getOps<StepOp>()))
       if (isProduct(step))
@@ -125,36 +121,20 @@ struct FormChains : fusec::impl::FormChainsBase<FormChains> {
     }
     for (auto &[producer, reason] : refused)
       remarkMissed(RemarkTopic::Fusion, "chain", consumer.getLoc())
-          << describe(producer, consumer) << ": " << reason;
+          << nameBoth(producer, consumer) << ": " << reason;
     return {};
   }
 
   StepOp tryJoin(StepOp producer, StepOp consumer, std::string &reason) {
-    StepOp place = findJoinPlace(producer, consumer);
-    if (!place) {
-      reason = "a kernel between them reads the one's results and computes the "
-               "other's operands";
-      return {};
-    }
-    StepOp chain = joinSteps(producer, consumer, place, Family::Chain,
-                             joinNames(producer, consumer));
-    reason = checkChain(chain, *target);
-    if (reason.empty())
-      reason = checkTime(chain, {producer, consumer}, *target, products);
-    if (!reason.empty()) {
-      chain.erase();
-      return {};
-    }
-    remarkPassed(RemarkTopic::Fusion, "chain", consumer.getLoc())
-        << describe(producer, consumer) << " are one kernel";
-    consumer.erase();
-    producer.erase();
-    return chain;
-  }
-
-  static std::string describe(StepOp producer, StepOp consumer) {
-    return "'" + producer.getName().str() + "' and '" +
-           consumer.getName().str() + "'";
+    auto check = [&](StepOp chain) {
+      std::string illegal = checkChain(chain, *target);
+      return illegal.empty()
+                 ? checkTime(chain, {producer, consumer}, *target, products)
+                 : illegal;
+    };
+    return joinSteps(
+        producer, consumer,
+        {"chain", Family::Chain, joinNames(producer, consumer), check}, reason);
   }
 
   const Target *target = nullptr;

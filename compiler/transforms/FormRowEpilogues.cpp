@@ -40,11 +40,6 @@ static StepOp findProducer(StepOp consumer) {
   return {};
 }
 
-static std::string describe(StepOp producer, StepOp consumer) {
-  return "'" + producer.getName().str() + "' and '" + consumer.getName().str() +
-         "'";
-}
-
 static std::string joinNames(StepOp producer, StepOp consumer) {
   std::string name = (producer.getName() + "_" + consumer.getName()).str();
   return name.size() < 48 ? name : (producer.getName() + "_reduce").str();
@@ -56,15 +51,11 @@ struct FormRowEpilogues : fusec::impl::FormRowEpiloguesBase<FormRowEpilogues> {
 
   void runOnOperation() override {
     PlanOp plan = getOperation();
-    target = findTarget(plan.getSymName());
-    std::optional<Precision> parsed = parsePrecision(precision);
-    if (!target || !parsed) {
-      plan.emitError("expected a known target and a precision of 'fma', 'ieee' "
-                     "or 'tf32', got '")
-          << plan.getSymName() << "' and '" << precision << "'";
+    FailureOr<PlanTarget> found = getPlanTarget(plan, precision);
+    if (failed(found))
       return signalPassFailure();
-    }
-    products = *parsed;
+    target = found->target;
+    products = found->precision;
     bool changed = false;
     for (StepOp step : llvm::to_vector(plan.getOps<StepOp>()))
       if (step.getFamily() == Family::Reduce)
@@ -75,28 +66,18 @@ struct FormRowEpilogues : fusec::impl::FormRowEpiloguesBase<FormRowEpilogues> {
   }
 
   bool tryJoin(StepOp producer, StepOp consumer) {
-    auto refuse = [&](const Twine &reason) {
-      remarkMissed(RemarkTopic::Fusion, "row-epilogue", consumer.getLoc())
-          << describe(producer, consumer) << ": " << reason.str();
-      return false;
+    auto check = [&](StepOp joined) {
+      return checkTime(joined, producer, consumer);
     };
-    StepOp place = findJoinPlace(producer, consumer);
-    if (!place)
-      return refuse(
-          "a kernel between them reads the one's results and computes "
-          "the other's operands");
-    StepOp joined = joinSteps(producer, consumer, place, Family::Gemm,
-                              joinNames(producer, consumer));
-    std::string reason = checkTime(joined, producer, consumer);
-    if (!reason.empty()) {
-      joined.erase();
-      return refuse(reason);
-    }
-    remarkPassed(RemarkTopic::Fusion, "row-epilogue", consumer.getLoc())
-        << describe(producer, consumer) << " are one kernel";
-    consumer.erase();
-    producer.erase();
-    return true;
+    std::string reason;
+    if (joinSteps(producer, consumer,
+                  {"row-epilogue", Family::Gemm, joinNames(producer, consumer),
+                   check},
+                  reason))
+      return true;
+    remarkMissed(RemarkTopic::Fusion, "row-epilogue", consumer.getLoc())
+        << nameBoth(producer, consumer) << ": " << reason;
+    return false;
   }
 
   /// Why the joined step has no kernel, or is slower than its parts at the

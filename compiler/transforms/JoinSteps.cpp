@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/transforms/JoinSteps.h"
+#include "compiler/Remarks.h"
 #include "compiler/schedule/Schedules.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
@@ -25,7 +26,10 @@ static bool touches(StepOp step, ArrayAttr refs, BufferOp buffer) {
   });
 }
 
-StepOp fusec::findJoinPlace(StepOp producer, StepOp consumer) {
+/// The later of two steps is where both can run, unless a step between them
+/// needs the earlier one's results; then it is the earlier one, unless the
+/// later one needs that step's. Null where neither is.
+static StepOp findPlace(StepOp producer, StepOp consumer) {
   bool canMoveDown = true, canMoveUp = true;
   for (Operation *op = producer->getNextNode(); op != consumer;
        op = op->getNextNode()) {
@@ -58,8 +62,8 @@ static bool isBetween(BufferOp buffer, StepOp producer, StepOp consumer) {
   return true;
 }
 
-StepOp fusec::joinSteps(StepOp producer, StepOp consumer, StepOp place,
-                        Family family, StringRef name) {
+static StepOp buildJoined(StepOp producer, StepOp consumer, StepOp place,
+                          Family family, StringRef name) {
   OpBuilder builder(place);
   llvm::SetVector<Attribute> inputs, outputs, sources;
   for (Attribute ref : producer.getOutputs())
@@ -107,6 +111,33 @@ StepOp fusec::joinSteps(StepOp producer, StepOp consumer, StepOp place,
     yielded.push_back(values.lookup(ref));
   YieldOp::create(builder, joined.getLoc(), yielded);
   return joined;
+}
+
+std::string fusec::nameBoth(StepOp producer, StepOp consumer) {
+  return ("'" + producer.getName() + "' and '" + consumer.getName() + "'")
+      .str();
+}
+
+StepOp fusec::joinSteps(StepOp producer, StepOp consumer,
+                        const JoinedStep &joined, std::string &reason) {
+  StepOp place = findPlace(producer, consumer);
+  if (!place) {
+    reason = "a kernel between them reads the one's results and computes the "
+             "other's operands";
+    return {};
+  }
+  StepOp step =
+      buildJoined(producer, consumer, place, joined.family, joined.name);
+  reason = joined.check(step);
+  if (!reason.empty()) {
+    step.erase();
+    return {};
+  }
+  remarkPassed(RemarkTopic::Fusion, joined.rewrite, consumer.getLoc())
+      << nameBoth(producer, consumer) << " are one kernel";
+  consumer.erase();
+  producer.erase();
+  return step;
 }
 
 void fusec::eraseUnusedBuffers(PlanOp plan) {

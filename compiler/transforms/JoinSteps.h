@@ -10,15 +10,23 @@
 
 namespace fusec {
 
-/// The later of two steps is where both can run, unless a step between them
-/// needs the earlier one's results; then it is the earlier one, unless the
-/// later one needs that step's. Null where neither is.
-StepOp findJoinPlace(StepOp producer, StepOp consumer);
-
-/// A step of both regions at `place`, beside the two. Values that only pass
-/// from one to the other are no results of it.
-StepOp joinSteps(StepOp producer, StepOp consumer, StepOp place, Family family,
-                 llvm::StringRef name);
+/// What two steps become.
+struct JoinedStep {
+  llvm::StringRef rewrite; // that the remark names
+  Family family;
+  std::string name;
+  /// Why the new step, which then stands beside the two, is not wanted; or
+  /// nothing.
+  llvm::function_ref<std::string(StepOp)> check;
+};
+/// One step of both regions in place of the two, with a remark. Null, and the
+/// reason, where a step between them needs the one's results for the other's
+/// operands, or where it is not wanted. Values that only pass from one to the
+/// other are no results of it.
+StepOp joinSteps(StepOp producer, StepOp consumer, const JoinedStep &joined,
+                 std::string &reason);
+/// "'producer' and 'consumer'", as the remarks call them.
+std::string nameBoth(StepOp producer, StepOp consumer);
 
 /// Erases buffers and slots that no step is left to touch.
 void eraseUnusedBuffers(PlanOp plan);

@@ -20,19 +20,14 @@ struct LeadProducts : fusec::impl::LeadProductsBase<LeadProducts> {
 
   void runOnOperation() override {
     PlanOp plan = getOperation();
-    const Target *target = findTarget(plan.getSymName());
-    std::optional<Precision> products = parsePrecision(precision);
-    if (!target || !products) {
-      plan.emitError("expected a known target and a precision of 'fma', 'ieee' "
-                     "or 'tf32', got '")
-          << plan.getSymName() << "' and '" << precision << "'";
+    FailureOr<PlanTarget> found = getPlanTarget(plan, precision);
+    if (failed(found))
       return signalPassFailure();
-    }
-    if (target->name != "sm_90a")
+    if (found->target->name != "sm_90a")
       return;
     for (auto step : plan.getOps<StepOp>())
       if (StepOp leading = findLeadingStep(step))
-        lead(leading, step, *target, *products);
+        lead(leading, step, *found->target, found->precision);
   }
 
   void lead(StepOp leading, StepOp step, const Target &target,
