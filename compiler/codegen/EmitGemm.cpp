@@ -67,11 +67,18 @@ FailureOr<KernelSource> GemmEmitter::emit() {
                            return descriptors.tileAlignment(buffer, access);
                          });
   std::string arguments;
+  int64_t bytes = getElementBytes(getElementType(root.getLhs()[0]));
+  bool isWgmma = schedule.getUnit() == GemmUnit::Wgmma ||
+                 schedule.getUnit() == GemmUnit::PingPong;
   for (unsigned s = 0; s < root.getNumSegments(); ++s) {
-    auto a = descriptors.matrix(iteration->lhs[s], iteration->m,
-                                iteration->k[s], mapTileM);
-    auto b = descriptors.matrix(iteration->rhs[s], iteration->n,
-                                iteration->k[s], mapTileN);
+    Expr k = iteration->k[s];
+    int64_t kBytes = isWgmma && k.isConstant()
+                         ? wgmmaKBytes(k.getValue() * bytes)
+                         : wgmmaRowBytes;
+    auto a = descriptors.matrix(iteration->lhs[s], iteration->m, k, mapTileM,
+                                kBytes);
+    auto b = descriptors.matrix(iteration->rhs[s], iteration->n, k, mapTileN,
+                                kBytes);
     if (failed(a) || failed(b))
       return failure();
     std::string name = writer.uniqueName("Segment" + std::to_string(s));
@@ -79,7 +86,7 @@ FailureOr<KernelSource> GemmEmitter::emit() {
                           << b->type << ", " << accumulators << "> " << name
                           << ";\n";
     arguments += ",\n      " + name + "{" + a->value + ", {" + b->value +
-                 "}, int(" + print(iteration->k[s]) + ")}";
+                 "}, int(" + print(k) + ")}";
   }
   writer.declarations() << "\n";
 
@@ -96,7 +103,6 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   int64_t tileM = schedule.getTileM(), tileN = schedule.getTileN(),
           tileK = schedule.getTileK();
   int64_t threads = 0, shared = 0, cluster = 1;
-  int64_t bytes = getElementBytes(getElementType(root.getLhs()[0]));
   Expr batch = getElementCount(iteration->batchSizes, context), blocks;
   auto tiles = [&](int64_t m, int64_t n) {
     return iteration->m.ceilDiv(Expr::constant(context, m)) *

@@ -38,7 +38,7 @@ Descriptor GemmDescriptors::batchMap(Expr offset) {
 
 FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
                                               Expr outerSize, Expr k,
-                                              int64_t mapTile) {
+                                              int64_t mapTile, int64_t kBytes) {
   const MatrixAccess &access = accesses[0];
   std::string element = storageType(getElementType(access.value));
   Descriptor batch = batchMap(access.batch);
@@ -66,7 +66,9 @@ FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
   std::string type = "fusec::Matrix<" + element + ", fusec::Major::" + major +
                      ", " + std::to_string(aligned) + ", " + batch.type + ">";
   if (mapTile)
-    type = "fusec::Mapped<" + type + ">";
+    type =
+        "fusec::Mapped<" + type +
+        (kBytes == wgmmaRowBytes ? ">" : ", " + std::to_string(kBytes) + ">");
   std::string value;
   for (const MatrixAccess &a : accesses) {
     BufferOp buffer = step.getInputBuffer(a.value);
@@ -79,11 +81,11 @@ FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
       if (failed(mapped))
         return step.emitOpError("has a matrix that no tensor map describes");
       Expr count = getElementCount(iteration.batchSizes, context);
-      item =
-          "{" + item + ", &" +
-          writer.tensorMap(buffer, getMapShape(*mapped, getElementType(a.value),
-                                               outerSize, k, count, mapTile)) +
-          "}";
+      item = "{" + item + ", &" +
+             writer.tensorMap(
+                 buffer, getMapShape(*mapped, getElementType(a.value),
+                                     outerSize, k, count, mapTile, kBytes)) +
+             "}";
     }
     value += (value.empty() ? "" : ", ") + item;
   }

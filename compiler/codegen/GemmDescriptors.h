@@ -20,9 +20,11 @@ public:
         context(writer.getContext()) {}
 
   /// `mapTile`: extent along the outer axis that a tensor map copies at once,
-  /// or 0 where the kernel reads the matrices by their pointers.
+  /// by `kBytes` of K, or 0 where the kernel reads the matrices by their
+  /// pointers.
   mlir::FailureOr<Descriptor> matrix(llvm::ArrayRef<MatrixAccess> accesses,
-                                     Expr outerSize, Expr k, int64_t mapTile);
+                                     Expr outerSize, Expr k, int64_t mapTile,
+                                     int64_t kBytes = wgmmaRowBytes);
   Descriptor operand(const TileOperand &operand, const EpilogueMaps &maps);
   Descriptor result(const TileStore &store, const EpilogueMaps &maps);
 

@@ -33,9 +33,10 @@ mlir::LogicalResult addMapGuards(const MappedMatrix &matrix, BufferOp buffer,
                                  llvm::SmallVectorImpl<GuardAttr> &guards);
 
 /// The map of what a wgmma block loads at once: `tile` of the outer axis (of
-/// size `outer`) by 128 bytes of K (of size `k`).
+/// size `outer`) by `kBytes` of K (of size `k`).
 TensorMapShape getMapShape(const MappedMatrix &matrix, mlir::Type element,
-                           Expr outer, Expr k, Expr batch, int64_t tile);
+                           Expr outer, Expr k, Expr batch, int64_t tile,
+                           int64_t kBytes);
 
 /// A tile of the epilogue, an operand or a result, whose rows of `n` elements
 /// are known to begin at multiples of `alignment` bytes. Fails where the copy

@@ -42,7 +42,8 @@ namespace detail {
 /// Whether the stages of all segments look alike to the tensor cores.
 template <class First, class... Rest>
 constexpr bool wgmmaLayoutsAgree = ((First::A::alongK == Rest::A::alongK &&
-                                     First::B::alongK == Rest::B::alongK) &&
+                                     First::B::alongK == Rest::B::alongK &&
+                                     First::kBytes == Rest::kBytes) &&
                                     ...);
 
 /// All stages of a tile, first those of the first segment; of the last one the

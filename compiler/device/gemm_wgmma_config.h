@@ -133,18 +133,25 @@ constexpr FUSEC_DEVICE TilePlace wgmmaTileOf(int id, int tilesM, int tilesN,
   return TilePlace{id / perBatch, first + inBand % rows, inBand / rows};
 }
 
-/// Sizes of the box of a matrix's tensor map, innermost first, with a swizzle
-/// of 128 bytes. `tile` is what one block loads: tileM / clusterN rows of A,
-/// tileN / clusterM columns of B. Major::K: one box. Major::Outer: as many
-/// boxes as cover it.
+/// Bytes of K that the boxes of a segment hold: a row of the swizzle, or less
+/// where the whole segment is shorter. 32 are one step of the tensor cores.
+constexpr FUSEC_DEVICE int wgmmaKBytes(long long segmentBytes) {
+  return segmentBytes <= 32 ? 32 : segmentBytes <= 64 ? 64 : wgmmaRowBytes;
+}
+
+/// Sizes of the box of a matrix's tensor map, innermost first, and its swizzle
+/// in bytes. `tile` is what one block loads: tileM / clusterN rows of A, tileN
+/// / clusterM columns of B. Major::K: one box. Major::Outer: as many boxes as
+/// cover it.
 struct WgmmaBox {
-  int inner, outer, count;
+  int inner, outer, count, swizzle;
 };
 constexpr FUSEC_DEVICE WgmmaBox wgmmaBox(bool alongK, int tile,
-                                         int elementBytes) {
-  int row = wgmmaRowBytes / elementBytes;
-  return alongK ? WgmmaBox{row, tile, 1}
-                : WgmmaBox{row, row, tilesOf(tile, row)};
+                                         int elementBytes,
+                                         int kBytes = wgmmaRowBytes) {
+  int row = wgmmaRowBytes / elementBytes, k = kBytes / elementBytes;
+  return alongK ? WgmmaBox{k, tile, 1, kBytes}
+                : WgmmaBox{row, k, tilesOf(tile, row), wgmmaRowBytes};
 }
 
 /// The columns of B in a stage: whole boxes of the outer-major kind.

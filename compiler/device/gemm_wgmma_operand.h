@@ -15,13 +15,21 @@ namespace fusec {
 
 /// A matrix, or a result, with its tensor map: sizes and strides of (inner,
 /// outer) or (inner, outer, batch), the box of wgmmaBox or wgmmaResultBox. The
-/// pointer is what the host uses; it is never null.
-template <class Described> struct Mapped : Described { const TensorMap *map; };
+/// pointer is what the host uses; it is never null. `KBytes`, of a matrix: the
+/// wgmmaKBytes() of its segment.
+template <class Described, int KBytes = wgmmaRowBytes>
+struct Mapped : Described {
+  const TensorMap *map;
+};
 
 #ifndef FUSEC_HOST
 namespace detail {
 
-/// How a tile of a matrix, `Tile` outer indices by 128 bytes of K, lies in
+template <class MatrixType> constexpr int kBytesOf = wgmmaRowBytes;
+template <class Described, int KBytes>
+constexpr int kBytesOf<Mapped<Described, KBytes>> = KBytes;
+
+/// How a tile of a matrix, `Tile` outer indices by `kBytes` of K, lies in
 /// shared memory. It is loaded in boxes; block i of the `Parts` that share it
 /// copies each Parts-th of them to all.
 template <class MatrixType, int Tile, int Parts = 1> struct WgmmaOperand {
@@ -30,8 +38,9 @@ template <class MatrixType, int Tile, int Parts = 1> struct WgmmaOperand {
   static_assert(MatrixType::major != Major::Strided &&
                     (alongK || sizeof(T) == 2),
                 "a matrix that the tensor cores read from shared memory");
+  static constexpr int kBytes = kBytesOf<MatrixType>;
   static constexpr WgmmaBox box =
-      wgmmaBox(alongK, alongK ? Tile / Parts : Tile, sizeof(T));
+      wgmmaBox(alongK, alongK ? Tile / Parts : Tile, sizeof(T), kBytes);
   static constexpr int boxes = alongK ? Parts : box.count;
   static constexpr int outers = alongK ? box.outer : box.inner;
   static constexpr u32 boxBytes = box.inner * box.outer * sizeof(T);
@@ -71,13 +80,15 @@ template <class MatrixType, int Tile, int Parts = 1> struct WgmmaOperand {
     }
   }
   /// Start address, distance of boxes (outer-major: leading dimension),
-  /// distance of groups of eight rows (1024 bytes), swizzle of 128 bytes; in
-  /// units of 16.
+  /// distance of groups of eight rows, in units of 16; the swizzle.
   static FUSEC_DEVICE u64 descriptor(u32 address) {
-    constexpr u64 fixed =
-        u64(boxBytes / 16) << 16 | u64(1024 / 16) << 32 | u64(1) << 62;
+    constexpr u64 swizzle = box.swizzle == 128 ? 1 : box.swizzle == 64 ? 2 : 3;
+    constexpr u64 fixed = u64(boxBytes / 16) << 16 |
+                          u64(8 * box.swizzle / 16) << 32 | swizzle << 62;
     return fixed | (address & 0x3ffff) >> 4;
   }
+  /// Bytes from 64 outer indices to the next.
+  static constexpr u32 blockBytes = 64 * kBytes;
   /// What a step of 32 bytes of K adds to the descriptor.
   static constexpr u64 step = (alongK ? 32 : 16 * wgmmaRowBytes) / 16;
 };

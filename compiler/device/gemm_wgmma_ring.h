@@ -120,6 +120,8 @@ template <class Tile, int J, class SegmentType> struct WgmmaSegment {
                 "a tile's K is a row of the swizzle");
   typedef WgmmaOperand<typename SegmentType::A, Tile::tileM, Tile::clusterN> A;
   typedef WgmmaOperand<typename SegmentType::B, Tile::tileN, Tile::clusterM> B;
+  static constexpr int kBytes = A::kBytes;
+  static_assert(kBytes == B::kBytes, "boxes of the same K");
   static constexpr u32 loadedBytes = A::bytes + J * B::bytes;
   static constexpr u32 offsetB = Tile::tileM * wgmmaRowBytes;
   static constexpr u32 bytesB = wgmmaStageColumns(Tile::tileN) * wgmmaRowBytes;
@@ -154,13 +156,13 @@ template <class Tile, int J, class SegmentType> struct WgmmaSegment {
 
   /// Multiplies `Steps` times 32 bytes of K a stage. Leaves the matmul of the
   /// last of `stages` under way.
-  template <int Steps = wgmmaRowBytes / 32, class Ring>
+  template <int Steps = kBytes / 32, class Ring>
   static FUSEC_DEVICE void consume(int stages, int firstBlock, Ring &ring,
                                    WgmmaAccumulators<Tile, J> &acc) {
     for (; stages > 0; --stages) {
       primitive::waitBarrier(ring.full(ring.stage), ring.parity);
       u32 at = ring.base + ring.stage * ring.stageBytes;
-      u64 a = A::descriptor(at + firstBlock * 64 * wgmmaRowBytes);
+      u64 a = A::descriptor(at + firstBlock * A::blockBytes);
       u64 b = B::descriptor(at + offsetB);
       primitive::fenceWgmma();
       FUSEC_UNROLL
@@ -170,7 +172,7 @@ template <class Tile, int J, class SegmentType> struct WgmmaSegment {
         FUSEC_UNROLL
       for (int m = 0; m < Tile::blocksM; ++m)
         primitive::Wgmma<T, Tile::tileN>::template run<!A::alongK, !B::alongK>(
-            acc[j][m], a + step * A::step + m * (64 * wgmmaRowBytes / 16),
+            acc[j][m], a + step * A::step + m * (A::blockBytes / 16),
             b + step * B::step + j * (bytesB / 16), step > 0 || ring.adds != 0);
       ring.adds = 1;
       primitive::commitWgmma();

@@ -219,6 +219,31 @@ static const KernelCase cases[] = {
   %e = fusec.relu %d : $(m 136 T)
   fusec.output %e : $(m 136 T))",
      4},
+    // Segments in boxes of 32 and 64 bytes of K.
+    {"lead16",
+     {"f16"},
+     {{"m", "520", "T"},
+      {"136", "520", "T"},
+      {"520", "16", "T"},
+      {"16", "136", "T"}},
+     R"(inputs ["x", "v", "a", "b"] outputs ["r"])",
+     R"(
+  %a = fusec.matmul %x, %y transposed : $(m 520 T), $(136 520 T) to $(m 136 T)
+  %b = fusec.matmul %x, %z : $(m 520 T), $(520 16 T) to $(m 16 T)
+  %c = fusec.matmul %b, %w : $(m 16 T), $(16 136 T) to $(m 136 T)
+  %d = fusec.add %a, %c : $(m 136 T)
+  fusec.output %d : $(m 136 T))",
+     2},
+    {"short",
+     {"f16", "f32"},
+     {{"m", "k", "T"}, {"n", "k", "T"}, {"m", "16", "T"}, {"n", "16", "T"}},
+     R"(inputs ["x", "v", "z", "w"] outputs ["r"])",
+     R"(
+  %a = fusec.matmul %x, %y transposed : $(m k T), $(n k T) to $(m n T)
+  %b = fusec.matmul %z, %w transposed : $(m 16 T), $(n 16 T) to $(m n T)
+  %c = fusec.add %a, %b : $(m n T)
+  fusec.output %c : $(m n T))",
+     4},
     {"chain",
      {"f32", "f16", "bf16", "f64", "i32"},
      {{"m", "19", "T"}, {"19", "12", "T"}, {"12", "12", "T"}},

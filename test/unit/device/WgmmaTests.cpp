@@ -196,6 +196,21 @@ TEST(Wgmma, BoxesFillATile) {
   EXPECT_EQ(outer.outer, 64);
 }
 
+TEST(Wgmma, BoxesOfAShortSegmentHoldNoMore) {
+  EXPECT_EQ(wgmmaKBytes(2), 32);
+  EXPECT_EQ(wgmmaKBytes(48), 64);
+  EXPECT_EQ(wgmmaKBytes(66), wgmmaRowBytes);
+  WgmmaBox k = wgmmaBox(true, 128, 2, 32);
+  EXPECT_EQ(k.inner, 16);
+  EXPECT_EQ(k.outer, 128);
+  EXPECT_EQ(k.swizzle, 32);
+  // Its rows lie along the outer axis.
+  WgmmaBox outer = wgmmaBox(false, 128, 2, 32);
+  EXPECT_EQ(outer.inner * outer.count, 128);
+  EXPECT_EQ(outer.outer, 16);
+  EXPECT_EQ(outer.swizzle, wgmmaRowBytes);
+}
+
 struct Sum2 {
   typedef float Accumulator;
   static constexpr int accumulators = 2;
