@@ -364,9 +364,10 @@ Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
     bool pingPong = unit == GemmUnit::PingPong;
     double stored = area / accumulators * sizes.element * 0.05;
     time.exposeClocks(perUnit * stored * (pingPong ? 0.36 : 1));
-    // The longer its tiles, the longer the second consumer waits for its first.
+    // The longer its tiles, the longer the second consumer waits for its first,
+    // unless a block has no second tile.
     if (pingPong)
-      time.expose(1.6 + 0.6 * stepsK * tileK / 1024);
+      time.expose(perUnit > 1 ? 1.6 + 0.6 * stepsK * tileK / 1024 : 0.7);
   } else if (unit == GemmUnit::Mma) {
     // Instructions an element, of blocks that share the issue slots.
     time.exposeClocks(perUnit * area / accumulators * 34 / 128);
