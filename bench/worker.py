@@ -13,6 +13,7 @@ import gc
 import json
 import os
 import pathlib
+import random
 import shutil
 import sys
 import tempfile
@@ -116,8 +117,8 @@ class Worker:
         setting.made[name] = contender
 
     def time(self, setting, entries):
-        """Rounds of one run of each contender, the first of them another one
-        each round; name -> milliseconds."""
+        """Rounds of one run of each contender, each round in an order of its own,
+        so that nobody always follows the same one; name -> milliseconds."""
         self.tell(at=[setting.workload.name, "timing"], limit_s=TIMING_LIMIT_S)
         wait = self.measureEnqueue(setting.made, entries)
         timed = [name for name, c in setting.made.items() if not c.sample]
@@ -125,9 +126,9 @@ class Worker:
         samples = {name: [] for name in setting.made}
         gc.collect()
         gc.disable()
-        for index in range(-WARM_ROUNDS, self.options.rounds):
-            at = index % max(1, len(timed))
-            order = timed[at:] + timed[:at]
+        shuffle = random.Random(self.options.seed)
+        for _ in range(WARM_ROUNDS + self.options.rounds):
+            order = shuffle.sample(timed, len(timed))
             times = self.timeInTurn([setting.made[name].run for name in order], wait)
             for name, elapsed in zip(order, times):
                 samples[name].append(elapsed)

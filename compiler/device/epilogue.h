@@ -283,6 +283,20 @@ struct SmallestElement<Pack<First, Rest...>> {
   static constexpr int bytes = own < others ? own : others;
 };
 
+/// V neighbouring columns of a row of staged accumulators: `rows` rows of the
+/// first behind each other, `pitch` elements apart, then those of the next.
+template <class Acc, int J, int V>
+FUSEC_DEVICE void readStagedRun(const Acc *staged, int rows, int pitch, int row,
+                                int column, Acc (&to)[J][V]) {
+  FUSEC_UNROLL
+  for (int j = 0; j < J; ++j) {
+    Vec<Acc, V> run = load<V>(staged + (j * rows + row) * pitch + column);
+    FUSEC_UNROLL
+    for (int i = 0; i < V; ++i)
+      to[j][i] = run[i];
+  }
+}
+
 } // namespace detail
 
 /// How many columns a thread should evaluate at once, so that the narrowest

@@ -162,6 +162,25 @@ FUSEC_DEVICE void mmaSegment(const SegmentType &segment, const Shape &shape,
   primitive::waitCopies<0>();
 }
 
+/// Stages the m-th 16 rows of a warp's accumulators, those of one behind those
+/// of the other.
+template <class Config, int J>
+FUSEC_DEVICE void mmaStage(const MmaAccumulators<Config, J> &acc, int m,
+                           float *to, int pitch) {
+  FUSEC_UNROLL
+  for (int j = 0; j < J; ++j)
+    FUSEC_UNROLL
+  for (int n = 0; n < Config::warpN / 8; ++n)
+    FUSEC_UNROLL
+  for (int half = 0; half < 2; ++half) {
+    AccumulatorPlace at = accumulatorPlace(launch::lane(), half);
+    Vec<float, 2> pair;
+    pair[0] = acc[j][m][n][2 * half];
+    pair[1] = acc[j][m][n][2 * half + 1];
+    store<2>(to + (j * 16 + at.row) * pitch + n * 8 + at.column, pair);
+  }
+}
+
 /// Stages 16 rows of a warp's accumulators at a time and evaluates them in
 /// runs of a row.
 template <class Config, class Epilogue, int J>
@@ -180,31 +199,14 @@ FUSEC_DEVICE void mmaEpilogue(const Epilogue &epilogue, const Shape &shape,
   launch::barrier(); // The ring has been read by everybody.
   FUSEC_UNROLL
   for (int m = 0; m < Config::warpM / 16; ++m) {
-    FUSEC_UNROLL
-    for (int j = 0; j < J; ++j)
-      FUSEC_UNROLL
-    for (int n = 0; n < Config::warpN / 8; ++n)
-      FUSEC_UNROLL
-    for (int half = 0; half < 2; ++half) {
-      AccumulatorPlace at = accumulatorPlace(launch::lane(), half);
-      Vec<float, 2> pair;
-      pair[0] = acc[j][m][n][2 * half];
-      pair[1] = acc[j][m][n][2 * half + 1];
-      store<2>(staged + (j * 16 + at.row) * pitch + n * 8 + at.column, pair);
-    }
+    mmaStage<Config>(acc, m, staged, pitch);
     launch::warpBarrier();
     FUSEC_UNROLL_BY(2)
     for (int pass = 0; pass < passes; ++pass) {
       int run = pass * 32 + launch::lane();
       int row = run / runsPerRow, column = run % runsPerRow * V;
       float values[J][V];
-      FUSEC_UNROLL
-      for (int j = 0; j < J; ++j) {
-        Vec<float, V> v = load<V>(staged + (j * 16 + row) * pitch + column);
-        FUSEC_UNROLL
-        for (int i = 0; i < V; ++i)
-          values[j][i] = v[i];
-      }
+      readStagedRun(staged, 16, pitch, row, column, values);
       i64 outputRow = firstRow + m * 16 + row;
       if (outputRow < shape.m)
         evaluateRun(epilogue, tile.batch, outputRow, firstColumn + column,
@@ -231,32 +233,13 @@ FUSEC_DEVICE void mmaRowEpilogue(const Epilogue &epilogue, const Shape &shape,
   FUSEC_UNROLL
   for (int m = 0; m < Config::warpM / 16; ++m) {
     launch::barrier(); // The ring, or the rows before, have been read.
-    FUSEC_UNROLL
-    for (int j = 0; j < J; ++j)
-      FUSEC_UNROLL
-    for (int n = 0; n < Config::warpN / 8; ++n)
-      FUSEC_UNROLL
-    for (int half = 0; half < 2; ++half) {
-      AccumulatorPlace at = accumulatorPlace(launch::lane(), half);
-      Vec<float, 2> pair;
-      pair[0] = acc[j][m][n][2 * half];
-      pair[1] = acc[j][m][n][2 * half + 1];
-      store<2>(staged + (j * 16 + at.row) * pitch + warpN * Config::warpN +
-                   n * 8 + at.column,
-               pair);
-    }
+    mmaStage<Config>(acc, m, staged + warpN * Config::warpN, pitch);
     launch::barrier();
     Share::evaluate(
         epilogue, tile.batch, shape.m, shape.n, warpN,
         [&](int i) { return firstRow + m * 16 + i; },
         [&](int i, int column, float(&to)[J][V]) {
-          FUSEC_UNROLL
-          for (int j = 0; j < J; ++j) {
-            Vec<float, V> v = load<V>(staged + (j * 16 + i) * pitch + column);
-            FUSEC_UNROLL
-            for (int x = 0; x < V; ++x)
-              to[j][x] = v[x];
-          }
+          readStagedRun(staged, 16, pitch, i, column, to);
         });
   }
 }

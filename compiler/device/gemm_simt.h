@@ -268,13 +268,7 @@ simtRowEpilogue(const Epilogue &epilogue, const Shape &shape, TilePlace tile,
         epilogue, tile.batch, shape.m, shape.n, launch::warp(),
         [&](int i) { return i64(tile.m) * Config::tileM + Places::row(m, i); },
         [&](int i, int column, Acc(&to)[J][V]) {
-          FUSEC_UNROLL
-          for (int j = 0; j < J; ++j) {
-            Vec<Acc, V> v = load<V>(staged + (j * rows + i) * pitch + column);
-            FUSEC_UNROLL
-            for (int x = 0; x < V; ++x)
-              to[j][x] = v[x];
-          }
+          readStagedRun(staged, rows, pitch, i, column, to);
         });
   }
 }

@@ -66,26 +66,33 @@ FUSEC_DEVICE void wgmmaConsume(int firstBlock, WgmmaRing<Config, J> &ring,
   }
 }
 
+/// Copies a tile, segment by segment. The last one needs the lead, for which
+/// the block waits once.
+template <class Config, class Lead, int J, class First, class... Rest>
+FUSEC_DEVICE void wgmmaProduce(WgmmaRing<Config, J> &ring, const Lead &lead,
+                               const Shape &shape, bool &waits, TilePlace tile,
+                               int rank, const First &first,
+                               const Rest &...rest) {
+  if constexpr (Lead::exists && sizeof...(Rest) == 0)
+    if (waits) {
+      lead.await(shape);
+      waits = false;
+    }
+  WgmmaSegment<Config, J, First>::produce(first, tile, rank, ring);
+  if constexpr (sizeof...(Rest) > 0)
+    wgmmaProduce(ring, lead, shape, waits, tile, rank, rest...);
+}
+
 /// All copies of this block; one thread calls.
 template <class Config, class Lead, int J, class... Segments>
 FUSEC_DEVICE void wgmmaProducer(WgmmaRing<Config, J> ring, const Lead &lead,
                                 const Shape &shape,
                                 const Segments &...segments) {
-  int left = 0;
   if constexpr (Lead::exists)
     lead.produce(shape, ring);
   bool waits = Lead::exists;
   forEachWgmmaTile<Config>(shape, 0, [&](TilePlace tile, int rank, int) {
-    left = sizeof...(Segments);
-    auto produce = [&](const auto &segment, auto produced) {
-      if constexpr (Lead::exists)
-        if (--left == 0 && waits) {
-          lead.await(shape);
-          waits = false;
-        }
-      decltype(produced)::produce(segment, tile, rank, ring);
-    };
-    (produce(segments, WgmmaSegment<Config, J, Segments>()), ...);
+    wgmmaProduce(ring, lead, shape, waits, tile, rank, segments...);
   });
   if constexpr (Lead::exists)
     if (waits)

@@ -257,54 +257,6 @@ FUSEC_DEVICE typename Op::Value reduceRowVectors(Index count, Body body) {
   return Scope::template reduce<Op>(total);
 }
 
-/// A row of at most Slots * V * Scope::maxSize elements, read once and kept in
-/// registers. Element i is held by one worker, in vectors of V neighbours.
-/// `count` is a multiple of V.
-template <class Scope, class T, int Slots, int V = 1> struct Row {
-#ifdef FUSEC_HOST
-  static constexpr int slots = Slots * Scope::maxSize;
-#else
-  static constexpr int slots = Slots;
-#endif
-  T at[slots][V];
-
-  /// read(base, values) fills V values from element `base` on.
-  template <class Read> FUSEC_DEVICE void fill(int count, Read read) {
-    FUSEC_UNROLL
-    for (int s = 0; s < slots; ++s) {
-      int base = (s * Scope::size() + Scope::rank()) * V;
-      if (base < count)
-        read(base, at[s]);
-    }
-  }
-
-  /// Combines map(i, value) over the row; every worker gets the result.
-  template <class Op, class Map>
-  FUSEC_DEVICE typename Op::Value reduce(int count, Map map) const {
-    typename Op::Value total = Op::identity();
-    FUSEC_UNROLL
-    for (int s = 0; s < slots; ++s) {
-      int base = (s * Scope::size() + Scope::rank()) * V;
-      if (base < count) {
-        FUSEC_UNROLL
-        for (int v = 0; v < V; ++v)
-          total = Op::combine(total, map(base + v, at[s][v]));
-      }
-    }
-    return Scope::template reduce<Op>(total);
-  }
-
-  /// write(base, values) sees (and may change) V values from `base` on.
-  template <class Write> FUSEC_DEVICE void forEach(int count, Write write) {
-    FUSEC_UNROLL
-    for (int s = 0; s < slots; ++s) {
-      int base = (s * Scope::size() + Scope::rank()) * V;
-      if (base < count)
-        write(base, at[s]);
-    }
-  }
-};
-
 } // namespace fusec
 
 #endif // FUSEC_DEVICE_REDUCE_H

@@ -33,6 +33,21 @@ fusec.model @reshaped inputs ["x"] outputs ["y"] {
 
 // -----
 
+// A store rounds what it stores. What another op reads is rounded before.
+// CHECK-LABEL: FUSEC_KERNEL(256) exp_sqrt
+// CHECK: const float [[EXP:.*]] = fusec::cast<float>(fusec::cast<fusec::f16>(fusec::exp({{.*}})));
+// CHECK: = fusec::cast<fusec::f16>([[EXP]]);
+// CHECK: const float [[ROOT:.*]] = fusec::sqrt([[EXP]]);
+// CHECK: = fusec::cast<fusec::f16>([[ROOT]]);
+fusec.model @rounding inputs ["x"] outputs ["y", "z"] {
+^bb0(%x: tensor<6x8xf16>):
+  %0 = fusec.exp %x : tensor<6x8xf16>
+  %1 = fusec.sqrt %0 : tensor<6x8xf16>
+  fusec.output %0, %1 : tensor<6x8xf16>, tensor<6x8xf16>
+}
+
+// -----
+
 // A softmax reads its row three times and keeps what does not vary along it.
 // CHECK-LABEL: FUSEC_KERNEL(128) reduce_sub_exp_div
 // CHECK: typedef fusec::WarpScope Scope;

@@ -36,15 +36,13 @@ FUSEC_HOST_ENTRY(addMulSigmoid)
 template <class Scope>
 FUSEC_DEVICE void softmax(const float *x, float *y, fusec::i64 rows, int n) {
   fusec::forEachRow<Scope>(rows, [&](fusec::i64 r) {
-    fusec::Row<Scope, float, 4> row;
-    row.fill(n, [&](int i, float(&v)[1]) { v[0] = x[r * n + i]; });
-    float max = row.template reduce<fusec::Max<float>>(
-        n, [](int, float v) { return v; });
-    float sum = row.template reduce<fusec::Sum<float>>(
-        n, [&](int, float v) { return fusec::exp(v - max); });
-    row.forEach(n, [&](int i, float(&v)[1]) {
-      y[r * n + i] = fusec::exp(v[0] - max) / sum;
-    });
+    const float *row = x + r * n;
+    float max = fusec::reduceRow<Scope, fusec::Max<float>>(
+        n, [&](int i) { return row[i]; });
+    float sum = fusec::reduceRow<Scope, fusec::Sum<float>>(
+        n, [&](int i) { return fusec::exp(row[i] - max); });
+    fusec::forEachIn<Scope>(
+        n, [&](int i) { y[r * n + i] = fusec::exp(row[i] - max) / sum; });
   });
 }
 extern "C" FUSEC_KERNEL(64)
