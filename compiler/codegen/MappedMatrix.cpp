@@ -78,6 +78,23 @@ LogicalResult fusec::addMapGuards(const MappedMatrix &matrix, BufferOp buffer,
   return success();
 }
 
+LogicalResult fusec::addDepthGuard(ArrayRef<Expr> k,
+                                   SmallVectorImpl<GuardAttr> &guards) {
+  auto isPositive = [](Expr size) {
+    return size.isConstant() && size.getValue() > 0;
+  };
+  if (llvm::any_of(k, isPositive))
+    return success();
+  auto named = llvm::find_if(k, [](Expr size) { return !size.isConstant(); });
+  if (named == k.end())
+    return failure();
+  MLIRContext *context = named->getAttr().getContext();
+  guards.push_back(GuardAttr::get(context, GuardKind::Gt, named->getAttr(),
+                                  Expr::constant(context, 0).getAttr(),
+                                  nullptr));
+  return success();
+}
+
 /// `inner` is the size of the dimension of stride 1.
 static TensorMapShape makeShape(const MappedMatrix &matrix, Type element,
                                 Expr inner, Expr outer, Expr batch,

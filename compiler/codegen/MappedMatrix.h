@@ -32,6 +32,12 @@ mlir::FailureOr<MappedMatrix> analyzeMapped(const MatrixAccess &access,
 mlir::LogicalResult addMapGuards(const MappedMatrix &matrix, BufferOp buffer,
                                  llvm::SmallVectorImpl<GuardAttr> &guards);
 
+/// Adds the condition under which there is anything to sum over the segments of
+/// K; fails where there never is. The kernels that read by tensor map take it
+/// for granted: the first product of a tile overwrites the accumulators.
+mlir::LogicalResult addDepthGuard(llvm::ArrayRef<Expr> k,
+                                  llvm::SmallVectorImpl<GuardAttr> &guards);
+
 /// The map of what a wgmma block loads at once: `tile` of the outer axis (of
 /// size `outer`) by `kBytes` of K (of size `k`).
 TensorMapShape getMapShape(const MappedMatrix &matrix, mlir::Type element,

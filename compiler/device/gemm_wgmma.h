@@ -174,7 +174,8 @@ FUSEC_DEVICE void gemmWgmma(const Lead &lead, const Shape &shape,
 
 } // namespace detail
 
-/// The tiles of this block; any grid of whole clusters.
+/// The tiles of this block; any grid of whole clusters. Segments of no K are
+/// passed over, but one has some.
 template <class Config, class Epilogue, class... Segments>
 FUSEC_DEVICE void gemmWgmma(const Shape &shape, const Epilogue &epilogue,
                             const Segments &...segments) {

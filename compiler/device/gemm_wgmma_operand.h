@@ -45,7 +45,7 @@ template <class MatrixType, int Tile, int Parts = 1> struct WgmmaOperand {
   static constexpr int outers = alongK ? box.outer : box.inner;
   static constexpr u32 boxBytes = box.inner * box.outer * sizeof(T);
   static constexpr u32 bytes = boxes * boxBytes;
-  static_assert(boxBytes % 1024 == 0 && boxes >= Parts,
+  static_assert(boxBytes % (8 * box.swizzle) == 0 && boxes >= Parts,
                 "whole swizzle atoms, and a box for each block");
 
   static FUSEC_DEVICE void prefetch(const MatrixType &matrix) {

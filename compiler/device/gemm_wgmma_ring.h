@@ -185,7 +185,7 @@ template <class Tile, int J, class SegmentType> struct WgmmaSegment {
   }
 };
 
-/// Waits for the accumulators; without any K they are zero.
+/// Waits for the accumulators.
 template <class Tile, int J, class Ring>
 FUSEC_DEVICE void wgmmaFinish(Ring &ring, WgmmaAccumulators<Tile, J> &acc) {
   primitive::waitWgmma<0>();
@@ -196,14 +196,6 @@ FUSEC_DEVICE void wgmmaFinish(Ring &ring, WgmmaAccumulators<Tile, J> &acc) {
     FUSEC_UNROLL
   for (int i = 0; i < Tile::tileN / 2; ++i)
     primitive::pin(acc[j][m][i]);
-  if (ring.adds == 0)
-    FUSEC_UNROLL
-  for (int j = 0; j < J; ++j)
-    FUSEC_UNROLL
-  for (int m = 0; m < Tile::blocksM; ++m)
-    FUSEC_UNROLL
-  for (int i = 0; i < Tile::tileN / 2; ++i)
-    primitive::clear(acc[j][m][i]);
   ring.adds = 0;
   ring.release();
   ring.reading = ring.none;

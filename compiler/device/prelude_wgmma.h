@@ -24,11 +24,6 @@ template <int Pending> FUSEC_DEVICE void waitWgmma() {
 /// Keeps the compiler from moving accesses of an accumulator across.
 FUSEC_DEVICE void pin(float &x) { asm volatile("" : "+f"(x)::"memory"); }
 
-/// Zero. Unlike an assignment, which becomes a select, it stays in its branch.
-FUSEC_DEVICE void clear(float &x) {
-  asm volatile("mov.f32 %0, 0f00000000;" : "=f"(x));
-}
-
 /// Hides where a value comes from: what follows from it is computed anew.
 FUSEC_DEVICE void pin(int &x) { asm volatile("" : "+r"(x)); }
 

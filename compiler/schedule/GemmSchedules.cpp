@@ -173,6 +173,8 @@ bool GemmChooser::collectMapGuards() {
   for (auto [lhs, rhs] : llvm::zip_equal(iteration.lhs, iteration.rhs))
     if (!addMatrix(lhs) || !llvm::all_of(rhs, addMatrix))
       return false;
+  if (failed(addDepthGuard(iteration.k, mapGuards)))
+    return false;
   llvm::append_range(mapGuards, getAlignmentGuards(buffers));
   for (GuardAttr guard : guards)
     if (!llvm::is_contained(mapGuards, guard))

@@ -35,6 +35,8 @@ static bool collectGuards(StepOp leading, const MatmulIteration &iteration,
       return false;
     buffers.push_back(buffer);
   }
+  if (failed(addDepthGuard(iteration.k, needed)))
+    return false;
   llvm::append_range(needed, getAlignmentGuards(buffers));
   for (GuardAttr guard : needed)
     if (!llvm::is_contained(guards, guard))

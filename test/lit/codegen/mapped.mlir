@@ -32,6 +32,21 @@ fusec.model @odd inputs ["x", "w"] outputs ["y"] {
 
 // -----
 
+// A segment of 16 halves of K has boxes of 32 bytes.
+// CHECK-LABEL: #include "gemm_wgmma.h"
+// CHECK: Segment<fusec::Mapped<fusec::Matrix<fusec::f16, fusec::Major::K, 16, fusec::Unbatched>>,
+// CHECK: Segment<fusec::Mapped<fusec::Matrix<fusec::f16, fusec::Major::K, 16, fusec::Unbatched>, 32>,
+// CHECK-NEXT: fusec::Mapped<fusec::Matrix<fusec::f16, fusec::Major::Outer, 16, fusec::Unbatched>, 32>, 1> Segment1;
+fusec.model @low_rank inputs ["x", "w", "t", "b"] outputs ["y"] {
+^bb0(%x: tensor<4096x4096xf16>, %w: tensor<4096x4096xf16>, %t: tensor<4096x16xf16>, %b: tensor<16x4096xf16>):
+  %0 = fusec.matmul %x, %w : tensor<4096x4096xf16>, tensor<4096x4096xf16> to tensor<4096x4096xf16>
+  %1 = fusec.matmul %t, %b : tensor<4096x16xf16>, tensor<16x4096xf16> to tensor<4096x4096xf16>
+  %2 = fusec.add %0, %1 : tensor<4096x4096xf16>
+  fusec.output %2 : tensor<4096x4096xf16>
+}
+
+// -----
+
 // Few rows: the weights' bytes bound, K is split over a cluster.
 // CHECK-LABEL: #include "gemm_skinny.h"
 // CHECK: FUSEC_KERNEL_RESIDENT(160, 2)

@@ -216,20 +216,21 @@ extern "C" FUSEC_KERNEL(256) pointwise(const float *x, fusec::bf16 *y, fusec::i6
 extern "C" FUSEC_KERNEL(256) rmsNorm(const float *x, float *y, fusec::i64 rows, int n) {
   typedef fusec::BlockScope<256> Scope;
   fusec::forEachRow<Scope>(rows, [&](fusec::i64 r) {
-    fusec::Row<Scope, float, 4, 4> row;
-    row.fill(n, [&](int i, float (&v)[4]) {
-      auto a = fusec::load<4>(x + r * n + i);
+    float sum = fusec::reduceRowVectors<Scope, fusec::Sum<float>, 4>(
+        n, [&](int i, auto width, auto add) {
+          constexpr int V = decltype(width)::value;
+          auto a = fusec::load<V>(x + r * n + i);
+          FUSEC_UNROLL
+          for (int k = 0; k < V; ++k)
+            add(a[k] * a[k]);
+        });
+    fusec::forEachVectorIn<Scope, 4>(n, [&](int i, auto width) {
+      constexpr int V = decltype(width)::value;
+      auto out = fusec::load<V>(x + r * n + i);
       FUSEC_UNROLL
-      for (int k = 0; k < 4; ++k)
-        v[k] = a[k];
-    });
-    float sum = row.reduce<fusec::Sum<float>>(n, [](int, float v) { return v * v; });
-    row.forEach(n, [&](int i, float (&v)[4]) {
-      fusec::Vec<float, 4> out;
-      FUSEC_UNROLL
-      for (int k = 0; k < 4; ++k)
-        out[k] = v[k] * fusec::rsqrt(sum / n);
-      fusec::store<4>(y + r * n + i, out);
+      for (int k = 0; k < V; ++k)
+        out[k] = out[k] * fusec::rsqrt(sum / n);
+      fusec::store<V>(y + r * n + i, out);
     });
   });
 }
