@@ -164,16 +164,26 @@ static double getEfficiency(GemmScheduleAttr schedule, const GemmSizes &sizes) {
     // Of a long K a ping-pong has little to hide, and in long runs of tiles
     // blocks lose step: L2 no longer has what another block read, unless
     // clusters share it (16384 cubed; SwiGLU there).
-    bool isLong =
-        std::accumulate(sizes.k.begin(), sizes.k.end(), int64_t(0)) > 8192;
+    double k = std::accumulate(sizes.k.begin(), sizes.k.end(), int64_t(0));
+    bool isLong = k > 8192;
     double waves = std::ceil(sizes.m / double(schedule.getTileM())) *
                    std::ceil(sizes.n / double(schedule.getTileN())) *
                    sizes.batch / schedule.getBlocks();
+    bool clusters = schedule.getClusterM() * schedule.getClusterN() > 1;
     if (isLong && waves > 8)
-      return schedule.getClusterM() * schedule.getClusterN() > 1
-                 ? reached
-                 : reached * 0.94;
-    return pingPong && isLong ? reached * 0.96 : reached;
+      return clusters ? reached : reached * 0.94;
+    if (isLong)
+      return pingPong ? reached * 0.96 : reached;
+    if (sizes.accumulators > 1)
+      return reached;
+    // The same of shorter ones: narrow ping-pongs read most (K = 4096, 8 to 31
+    // tiles a block; runs by themselves, of a device that is not hot yet).
+    if (pingPong && columns <= 160)
+      return reached *
+             (clusters ? 0.97
+                       : 1 - 0.055 * std::clamp((waves - 4) / 8, 0.0, 1.0) *
+                                 std::clamp((k - 1024) / 3072, 0.0, 1.0));
+    return waves > 4 && !clusters ? reached * 0.99 : reached;
   }
   case GemmUnit::Mma:
     if (sizes.element == 4)
@@ -367,7 +377,11 @@ Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
     // The longer its tiles, the longer the second consumer waits for its first,
     // unless a block has no second tile.
     if (pingPong)
-      time.expose(perUnit > 1 ? 1.6 + 0.6 * stepsK * tileK / 1024 : 0.7);
+      time.expose(perUnit > 1 ? 0.6 + 0.3 * stepsK * tileK / 1024 * tileN *
+                                          accumulators / 128
+                              : 0.7);
+    if (clusterM * clusterN > 1)
+      time.expose(0.5);
   } else if (unit == GemmUnit::Mma) {
     // Instructions an element, of blocks that share the issue slots.
     time.exposeClocks(perUnit * area / accumulators * 34 / 128);
