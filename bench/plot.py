@@ -8,7 +8,7 @@ import math
 
 from summary import LEAST_RATIO
 
-ROW, LEFT, PANEL, GAP, TOP, BOTTOM = 22, 270, 300, 70, 74, 34
+ROW, LEFT, PANEL, GAP, TOP, BOTTOM = 22, 310, 300, 70, 74, 34
 FACTORS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 HUNDREDTHS = (0.9, 0.95, LEAST_RATIO, 1, 1.05, 1.1)
 # Of the grids' statements; a row has one of them.
