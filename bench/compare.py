@@ -76,7 +76,8 @@ def parseArguments(arguments):
     parser.add_argument("--samples", action="store_true", help="write every round's time too")
     parser.add_argument("--budget-seconds", type=float, default=float("inf"), metavar="S",
                         help="begin no workload after this")
-    parser.add_argument("--seed", type=int, default=0, help="of weights, inputs and the order of each round")
+    parser.add_argument("--seed", type=int, default=0,
+                        help="of weights, inputs and the order of each round")
     parser.add_argument("--verbose", action="store_true", help="tracebacks of failures")
     parser.add_argument("--list", action="store_true", help="list the workloads")
     parser.add_argument("--report", metavar="FILE", type=pathlib.Path,
