@@ -4,6 +4,7 @@
 #include "ir/reference/Inputs.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MathExtras.h"
+#include <algorithm>
 #include <cstring>
 
 using namespace mlir;
@@ -296,8 +297,8 @@ FailureOr<Evaluation> Run::run() {
       memory[at] = poison;
   }
   for (auto [tensor, place] : llvm::zip_equal(results, outputs))
-    std::memcpy(tensor.getMutableData(), memory.data() + place.first,
-                place.second);
+    std::copy_n(memory.data() + place.first, place.second,
+                static_cast<char *>(tensor.getMutableData()));
   return Evaluation{results, env.faults};
 }
 
