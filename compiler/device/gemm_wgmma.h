@@ -66,21 +66,18 @@ FUSEC_DEVICE void wgmmaConsume(int firstBlock, WgmmaRing<Config, J> &ring,
   }
 }
 
-/// Copies a tile, segment by segment. The last one needs the lead, for which
-/// the block waits once.
+/// Copies a tile, segment by segment. The last one needs the lead, of which the
+/// block has awaited some `rounds`.
 template <class Config, class Lead, int J, class First, class... Rest>
 FUSEC_DEVICE void wgmmaProduce(WgmmaRing<Config, J> &ring, const Lead &lead,
-                               const Shape &shape, bool &waits, TilePlace tile,
+                               const Shape &shape, int &rounds, TilePlace tile,
                                int rank, const First &first,
                                const Rest &...rest) {
   if constexpr (Lead::exists && sizeof...(Rest) == 0)
-    if (waits) {
-      lead.await(shape);
-      waits = false;
-    }
+    lead.await(shape, tile, rounds);
   WgmmaSegment<Config, J, First>::produce(first, tile, rank, ring);
   if constexpr (sizeof...(Rest) > 0)
-    wgmmaProduce(ring, lead, shape, waits, tile, rank, rest...);
+    wgmmaProduce(ring, lead, shape, rounds, tile, rank, rest...);
 }
 
 /// All copies of this block; one thread calls.
@@ -90,13 +87,12 @@ FUSEC_DEVICE void wgmmaProducer(WgmmaRing<Config, J> ring, const Lead &lead,
                                 const Segments &...segments) {
   if constexpr (Lead::exists)
     lead.produce(shape, ring);
-  bool waits = Lead::exists;
+  int rounds = 0;
   forEachWgmmaTile<Config>(shape, 0, [&](TilePlace tile, int rank, int) {
-    wgmmaProduce(ring, lead, shape, waits, tile, rank, segments...);
+    wgmmaProduce(ring, lead, shape, rounds, tile, rank, segments...);
   });
   if constexpr (Lead::exists)
-    if (waits)
-      lead.await(shape);
+    lead.finish(shape);
 }
 
 /// All tiles of a consumer warpgroup: stage by stage, then the epilogue. `warp`
@@ -130,12 +126,14 @@ FUSEC_DEVICE void wgmmaConsumer(WgmmaRing<Config, Epilogue::accumulators> ring,
                 tile.m * Config::tileM + firstBlock * 64 + (warp & 3) * 16);
     WgmmaAccumulators<Config, J> acc;
     ring.takeTurn(consumer);
+    ring.startTile(consumer, stages);
     wgmmaConsume<Config, Lead, WgmmaSegment<Config, J, Segments>...>(
         firstBlock, ring, acc,
         WgmmaSegment<Config, J, Segments>::tiles(segments)...);
     ring.endTurn(consumer);
+    ring.endTile(consumer);
     store.begin();
-    wgmmaFinish<Config>(ring, acc);
+    wgmmaFinish<Config, J>(ring, acc);
     store.run(acc);
   });
   store.finish();
@@ -192,8 +190,9 @@ gemmWgmmaLed(const WgmmaLead<Segment, LeadEpilogue, Columns> &lead,
              const Shape &shape, const Epilogue &epilogue,
              const Segments &...segments) {
   detail::gemmWgmma<Config>(
-      detail::WgmmaLeading<Config, Segment, LeadEpilogue, Columns>{lead}, shape,
-      epilogue, segments...);
+      detail::WgmmaLeading<Config, Epilogue::accumulators, Segment,
+                           LeadEpilogue, Columns>{lead},
+      shape, epilogue, segments...);
 }
 
 #endif // FUSEC_HOST

@@ -163,6 +163,18 @@ constexpr FUSEC_DEVICE int wgmmaStageBytes(int tileM, int tileN,
   return (tileM + accumulators * wgmmaStageColumns(tileN)) * wgmmaRowBytes;
 }
 
+/// Columns of a leading product, at most, how many steps of its K a stage
+/// holds, groups of its tiles that those of the matmul wait for apart, and the
+/// flags that takes.
+constexpr int wgmmaLeadColumns = 64;
+constexpr FUSEC_DEVICE int wgmmaLeadDepth(int tileM, int tileN,
+                                          int accumulators) {
+  return wgmmaStageBytes(tileM, tileN, accumulators) /
+         wgmmaStageBytes(tileM, wgmmaLeadColumns, 1);
+}
+constexpr int wgmmaLeadRounds = 8;
+constexpr int wgmmaLeadFlags = 1 + wgmmaLeadRounds;
+
 /// A warp's part of the staging: 16 rows of accumulators, or two buffers of 16
 /// rows of results.
 constexpr int wgmmaStagingBytes = 4096;

@@ -182,7 +182,10 @@ template <class Config, class Epilogue> struct WgmmaMappedStore {
           float sums[J];
           FUSEC_UNROLL
           for (int j = 0; j < J; ++j)
-            sums[j] = acc[j][block][(inBlock * step + g) * 4 + half * 2 + i];
+            sums[j] =
+                acc[block]
+                   [wgmmaAccumulatorAt<Config>(j, inBlock * step + g, half) +
+                    i];
           columnValues.get(half, inBlock * step + g, i, operands);
           current.get(half, g, i, operands);
           applyAt<Epilogue>(i, sums, operands, values);

@@ -14,9 +14,14 @@ namespace fusec {
 namespace detail {
 
 /// Accumulators of a consumer thread. Of a block of 64 rows and a group of
-/// eight columns it has two rows (`half`, eight apart) of two columns.
+/// eight columns it has two rows (`half`, eight apart) of two columns. Those of
+/// a block follow one another: wgmmaAccumulatorAt.
 template <class Config, int J>
-using WgmmaAccumulators = float[J][Config::blocksM][Config::tileN / 2];
+using WgmmaAccumulators = float[Config::blocksM][J * Config::tileN / 2];
+template <class Config>
+constexpr FUSEC_DEVICE int wgmmaAccumulatorAt(int j, int group, int half) {
+  return j * (Config::tileN / 2) + group * 4 + half * 2;
+}
 
 /// Where some groups of a thread's columns stand: rows inside of the matrix,
 /// the first column, the last column of the matrix. What the copy engine has

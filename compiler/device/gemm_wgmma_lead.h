@@ -16,7 +16,7 @@ namespace fusec {
 
 /// The leading product, M x n, and its epilogue, which stores it where the last
 /// segment reads it. `Columns`: n in whole instructions of the tensor cores.
-/// `flags`: two words that are zero before a launch and after it.
+/// `flags`: wgmmaLeadFlags words that are zero before a launch and after it.
 template <class SegmentType, class Epilogue, int Columns> struct WgmmaLead {
   static constexpr int columns = Columns;
   SegmentType segment;
@@ -33,16 +33,22 @@ struct WgmmaNoLead {
   static constexpr bool exists = false;
 };
 
-template <class Config, class SegmentType, class Epilogue, int Columns>
+template <class Config, int Accumulators, class SegmentType, class Epilogue,
+          int Columns>
 struct WgmmaLeading {
   static constexpr bool exists = true;
   /// The same rows and stages, other columns.
   struct Tile : Config {
     static constexpr int tileN = Columns, clusterM = 1;
   };
-  typedef WgmmaSegment<Tile, 1, SegmentType> Leading;
+  /// A leading tile waits for memory: it has as much on its way as the ring
+  /// holds.
+  typedef WgmmaSegment<Tile, 1, SegmentType,
+                       wgmmaLeadDepth(Config::tileM, Config::tileN,
+                                      Accumulators)>
+      Leading;
   static_assert(Config::clusterN == 1 && Epilogue::accumulators == 1 &&
-                    isWgmmaWidth(Columns) && Columns <= Config::tileN,
+                    isWgmmaWidth(Columns) && Columns <= wgmmaLeadColumns,
                 "a tile beside those of the matmul");
   /// Of the last segment, whose k is `Columns`: stages, and steps of the last.
   static constexpr int bytes =
@@ -81,13 +87,35 @@ struct WgmmaLeading {
       Leading::produce(lead.segment, tile, wgmmaRank<Config>(), ring);
     });
   }
-  /// Waits for all leading tiles; one thread of each block calls, once.
-  FUSEC_DEVICE void await(const Shape &shape) const {
-    u32 *done = lead.flags, *blocks = lead.flags + 1;
+  /// The first flag counts blocks that have ended; the others what the clusters
+  /// have stored of their first leading tile, of their second, and so on.
+  static FUSEC_DEVICE int roundOf(const Shape &shape, int t) {
+    int round = t / clusters(shape);
+    return round < wgmmaLeadRounds ? round : wgmmaLeadRounds - 1;
+  }
+  FUSEC_DEVICE u32 *flagOf(int round) const { return lead.flags + 1 + round; }
+  /// Waits for what a tile of the matmul reads, and all that comes before it;
+  /// one thread of each block calls, which has waited for `rounds` so far.
+  FUSEC_DEVICE void await(const Shape &shape, TilePlace tile,
+                          int &rounds) const {
     constexpr int warps = Config::pingPong ? 4 : 4 * Config::consumers;
-    primitive::awaitSignals(done, u32(tiles(shape)) * Config::cluster * warps);
-    if (primitive::countUp(blocks) + 1 == u32(launch::blocks()))
-      *done = *blocks = 0;
+    int needed = roundOf(shape, tile.m / Config::cluster) + 1;
+    FUSEC_UNROLL_BY(1)
+    for (; rounds < needed; ++rounds) {
+      int all = tiles(shape), each = clusters(shape),
+          left = all - rounds * each;
+      bool isLast = rounds + 1 == wgmmaLeadRounds || left < each;
+      primitive::awaitSignals(flagOf(rounds), u32(isLast ? left : each) *
+                                                  Config::cluster * warps);
+    }
+  }
+  /// One thread of each block calls, once, after all of its waits.
+  FUSEC_DEVICE void finish(const Shape &shape) const {
+    if (primitive::countUp(lead.flags) + 1 != u32(launch::blocks()))
+      return;
+    FUSEC_UNROLL_BY(1)
+    for (int word = roundOf(shape, tiles(shape) - 1) + 1; word >= 0; --word)
+      lead.flags[word] = 0;
   }
 
   /// The leading tiles of a consumer warpgroup; returns how many tiles the
@@ -103,11 +131,11 @@ struct WgmmaLeading {
       ring.takeTurn(consumer);
       Leading::consume(count, firstBlock, ring, acc);
       ring.endTurn(consumer);
-      wgmmaFinish<Tile>(ring, acc);
-      store(tile.m * Config::tileM + firstBlock * 64, shape.m, acc[0]);
+      wgmmaFinish<Tile, 1>(ring, acc);
+      store(tile.m * Config::tileM + firstBlock * 64, shape.m, acc);
       launch::warpBarrier();
       if (launch::lane() == 0)
-        primitive::signal(lead.flags);
+        primitive::signal(flagOf(roundOf(shape, tile.m / Config::cluster)));
     });
   }
   /// Stores a thread's pairs of columns, as its accumulators lie.

@@ -19,6 +19,7 @@ template <class Config, int J> struct WgmmaRing {
   static constexpr u32 stageBytes =
       wgmmaStageBytes(Config::tileM, Config::tileN, J);
   static constexpr u32 none = ~0u;
+  static constexpr int never = 0x7fffffff;
   /// Warps of a block that read a stage.
   static constexpr int readers = Config::pingPong ? 4 : 4 * Config::consumers;
   u32 base, barriers;
@@ -27,8 +28,12 @@ template <class Config, int J> struct WgmmaRing {
   /// 1 once the accumulators hold sums of this tile; 0: what they hold counts
   /// for nothing.
   u32 adds = 0;
-  /// Of the next turn; the first is that of consumer 0.
-  u32 turns = primitive::uniform(launch::thread() < 256);
+  /// Of the next turn; the first of a ping-pong is that of consumer 0.
+  u32 turns = primitive::uniform(Config::pingPong && launch::thread() < 256);
+  /// Stages left of this tile, how many there are when this consumer lets the
+  /// one before go first, and where it then waits.
+  int left = 0, yieldsAt = never;
+  u32 yieldsTo;
 
   FUSEC_DEVICE WgmmaRing() {
     base = primitive::sharedAddress(launch::sharedMemory());
@@ -37,7 +42,8 @@ template <class Config, int J> struct WgmmaRing {
   }
   FUSEC_DEVICE u32 full(u32 stage) const { return barriers + stage * 16; }
   FUSEC_DEVICE u32 empty(u32 stage) const { return barriers + stage * 16 + 8; }
-  /// Where a consumer of a ping-pong waits for its turn.
+  /// Where a consumer of a ping-pong waits for its turn, and the one behind a
+  /// cooperative one for that to end their tile.
   FUSEC_DEVICE u32 turn(u32 consumer) const {
     return barriers + Config::stages * 16 + consumer * 8;
   }
@@ -59,10 +65,8 @@ template <class Config, int J> struct WgmmaRing {
         primitive::initBarrier(full(s), 1);
         primitive::initBarrier(empty(s), readers * Config::cluster);
       }
-      if constexpr (Config::pingPong) {
-        primitive::initBarrier(turn(0), 4);
-        primitive::initBarrier(turn(1), 4);
-      }
+      primitive::initBarrier(turn(0), 4);
+      primitive::initBarrier(turn(1), 4);
       primitive::fenceBarriers();
     }
     meet();
@@ -95,6 +99,32 @@ template <class Config, int J> struct WgmmaRing {
     if (Config::pingPong && launch::lane() == 0)
       primitive::arrive(turn(consumer ^ 1));
   }
+  /// Consumers that share a tile end it one after another, so that the epilogue
+  /// of one is evaluated under the last matmuls of the next: as soon as all
+  /// that is left of the tile fits the ring, each lets the one before go first.
+  FUSEC_DEVICE void startTile(int consumer, int stages) {
+    if constexpr (!Config::pingPong) {
+      constexpr int most = Config::stages - 1;
+      left = stages;
+      yieldsAt = consumer == 0 ? never : stages < most ? stages : most;
+      yieldsTo = turn(consumer - 1);
+    }
+  }
+  /// Before each stage. What this consumer has read is free meanwhile.
+  FUSEC_DEVICE void yield() {
+    if (Config::pingPong || left-- != yieldsAt)
+      return;
+    primitive::waitWgmma<0>();
+    release();
+    reading = none;
+    primitive::waitBarrier(yieldsTo, turns);
+    turns ^= 1;
+  }
+  FUSEC_DEVICE void endTile(int consumer) {
+    if (!Config::pingPong && consumer + 1 < Config::consumers &&
+        launch::lane() == 0)
+      primitive::arrive(turn(consumer));
+  }
   /// This consumer warp reads the current stage next; it has read the one
   /// before, which all blocks of the cluster fill.
   FUSEC_DEVICE void release() {
@@ -110,8 +140,9 @@ template <class Config, int J> struct WgmmaRing {
 };
 
 /// A segment of a tile, which may have fewer columns than the ring was made
-/// for.
-template <class Tile, int J, class SegmentType> struct WgmmaSegment {
+/// for; then a stage holds `Depth` tiles of K.
+template <class Tile, int J, class SegmentType, int Depth = 1>
+struct WgmmaSegment {
   typedef typename SegmentType::A::Element T;
   static_assert(SegmentType::accumulators == J, "one B an accumulator");
   static_assert(isSame<T, typename SegmentType::B::Element>,
@@ -122,12 +153,17 @@ template <class Tile, int J, class SegmentType> struct WgmmaSegment {
   typedef WgmmaOperand<typename SegmentType::B, Tile::tileN, Tile::clusterM> B;
   static constexpr int kBytes = A::kBytes;
   static_assert(kBytes == B::kBytes, "boxes of the same K");
-  static constexpr u32 loadedBytes = A::bytes + J * B::bytes;
-  static constexpr u32 offsetB = Tile::tileM * wgmmaRowBytes;
-  static constexpr u32 bytesB = wgmmaStageColumns(Tile::tileN) * wgmmaRowBytes;
+  static constexpr u32 loadedBytes = Depth * (A::bytes + J * B::bytes);
+  static constexpr u32 offsetB = Depth * Tile::tileM * wgmmaRowBytes;
+  /// The B of all accumulators lie one behind the other, so that one
+  /// instruction may have the columns of all and reads A once. Columns that are
+  /// not whole boxes would not be neighbours.
+  static constexpr bool joined =
+      isWgmmaWidth(J * Tile::tileN) && (B::alongK || Tile::tileN % 64 == 0);
+  static constexpr int width = joined ? J * Tile::tileN : Tile::tileN;
 
   static FUSEC_DEVICE int tiles(const SegmentType &segment) {
-    return tilesOf(segment.k > 0 ? segment.k : 0, Tile::tileK);
+    return tilesOf(segment.k > 0 ? segment.k : 0, Depth * Tile::tileK);
   }
   static FUSEC_DEVICE void prefetch(const SegmentType &segment) {
     A::prefetch(segment.a);
@@ -140,16 +176,20 @@ template <class Tile, int J, class SegmentType> struct WgmmaSegment {
                                    int rank, Ring &ring) {
     // Unrolled, it would not keep to the producer's few registers.
     FUSEC_UNROLL_BY(1)
-    for (int k = 0; k < segment.k; k += Tile::tileK) {
+    for (int k = 0; k < segment.k; k += Depth * Tile::tileK) {
       primitive::waitBarrier(ring.empty(ring.stage), ring.parity ^ 1);
       u32 full = ring.full(ring.stage);
       u32 to = ring.base + ring.stage * ring.stageBytes;
       primitive::arriveExpecting(full, loadedBytes);
-      A::copy(segment.a, to, full, tile.m * Tile::tileM, k, tile.batch, rank);
       FUSEC_UNROLL
-      for (int j = 0; j < J; ++j)
-        B::copy(segment.b[j], to + offsetB + j * bytesB, full,
-                tile.n * Tile::tileN, k, tile.batch, rank);
+      for (int d = 0; d < Depth; ++d) {
+        A::copy(segment.a, to + d * A::bytes, full, tile.m * Tile::tileM,
+                k + d * Tile::tileK, tile.batch, rank);
+        FUSEC_UNROLL
+        for (int j = 0; j < J; ++j)
+          B::copy(segment.b[j], to + offsetB + (d * J + j) * B::bytes, full,
+                  tile.n * Tile::tileN, k + d * Tile::tileK, tile.batch, rank);
+      }
       ring.advance();
     }
   }
@@ -160,20 +200,26 @@ template <class Tile, int J, class SegmentType> struct WgmmaSegment {
   static FUSEC_DEVICE void consume(int stages, int firstBlock, Ring &ring,
                                    WgmmaAccumulators<Tile, J> &acc) {
     for (; stages > 0; --stages) {
+      ring.yield();
       primitive::waitBarrier(ring.full(ring.stage), ring.parity);
       u32 at = ring.base + ring.stage * ring.stageBytes;
       u64 a = A::descriptor(at + firstBlock * A::blockBytes);
       u64 b = B::descriptor(at + offsetB);
       primitive::fenceWgmma();
       FUSEC_UNROLL
+      for (int d = 0; d < Depth; ++d)
+        FUSEC_UNROLL
       for (int step = 0; step < Steps; ++step)
         FUSEC_UNROLL
-      for (int j = 0; j < J; ++j)
+      for (int column = 0; column < J * Tile::tileN; column += width)
         FUSEC_UNROLL
       for (int m = 0; m < Tile::blocksM; ++m)
-        primitive::Wgmma<T, Tile::tileN>::template run<!A::alongK, !B::alongK>(
-            acc[j][m], a + step * A::step + m * (A::blockBytes / 16),
-            b + step * B::step + j * (bytesB / 16), step > 0 || ring.adds != 0);
+        primitive::Wgmma<T, width>::template run<!A::alongK, !B::alongK>(
+            acc[m] + column / 2,
+            a + (d * A::bytes + m * A::blockBytes) / 16 + step * A::step,
+            b + (d * J + column / Tile::tileN) * (B::bytes / 16) +
+                step * B::step,
+            d + step > 0 || ring.adds != 0);
       ring.adds = 1;
       primitive::commitWgmma();
       // The previous stage has been read when only this one is under way.
@@ -190,12 +236,10 @@ template <class Tile, int J, class Ring>
 FUSEC_DEVICE void wgmmaFinish(Ring &ring, WgmmaAccumulators<Tile, J> &acc) {
   primitive::waitWgmma<0>();
   FUSEC_UNROLL
-  for (int j = 0; j < J; ++j)
-    FUSEC_UNROLL
   for (int m = 0; m < Tile::blocksM; ++m)
     FUSEC_UNROLL
-  for (int i = 0; i < Tile::tileN / 2; ++i)
-    primitive::pin(acc[j][m][i]);
+  for (int i = 0; i < J * Tile::tileN / 2; ++i)
+    primitive::pin(acc[m][i]);
   ring.adds = 0;
   ring.release();
   ring.reading = ring.none;

@@ -81,7 +81,7 @@ template <class Config, class Epilogue> struct WgmmaRowStore {
     for (int j = 0; j < J; ++j)
       FUSEC_UNROLL
     for (int n = 0; n < Config::tileN / 8; ++n) {
-      const float *from = acc[j][0] + n * 4;
+      const float *from = acc[0] + wgmmaAccumulatorAt<Config>(j, n, 0);
       Vec<float, 2> pair;
       pair[0] = lower ? from[2] : from[0];
       pair[1] = lower ? from[3] : from[1];

@@ -107,8 +107,8 @@ template <class Config, class Epilogue> struct WgmmaStagedStore {
     for (int n = 0; n < columns / 8; ++n)
       FUSEC_UNROLL
     for (int half = 0; half < 2; ++half) {
-      const float *from =
-          acc[j][m] + (chunk * (columns / 8) + n) * 4 + half * 2;
+      const float *from = acc[m] + wgmmaAccumulatorAt<Config>(
+                                       j, chunk * (columns / 8) + n, half);
       Vec<float, 2> pair;
       pair[0] = from[0];
       pair[1] = from[1];

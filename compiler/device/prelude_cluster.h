@@ -20,11 +20,6 @@ FUSEC_DEVICE void arriveAt(u32 barrier, u32 blockInCluster) {
       "r"(blockInCluster)
       : "memory");
 }
-FUSEC_DEVICE u32 blockInCluster() {
-  u32 rank;
-  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  return rank;
-}
 /// All threads of all blocks of the cluster.
 FUSEC_DEVICE void clusterBarrier() {
   asm volatile("barrier.cluster.arrive.release;\n"

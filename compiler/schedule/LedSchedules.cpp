@@ -17,9 +17,6 @@ static const WgmmaTiling ledTilings[] = {
     {128, 256, 0, 2, 1, WgmmaSchedule::Cooperative},
     {128, 128, 0, 2, 1, WgmmaSchedule::Cooperative}};
 
-/// Of the leading product, which is no wider than a stage or two.
-static constexpr int64_t widestLead = 64;
-
 /// Adds the guards under which every matrix of the leading product has a tensor
 /// map; false where one never has.
 static bool collectGuards(StepOp leading, const MatmulIteration &iteration,
@@ -58,7 +55,7 @@ static int64_t getLead(StepOp leading, const MatmulIteration &first,
       first.stores.size() != 1 || !isOne(first.batchSizes) ||
       !isOne(second.batchSizes) || first.m != second.m ||
       first.n != second.k.back() || !first.n.isConstant() ||
-      first.n.getValue() > widestLead)
+      first.n.getValue() > wgmmaLeadColumns)
     return 0;
   Type element = getElementType(second.lhs[0].value);
   for (const MatmulIteration *product : {&first, &second})

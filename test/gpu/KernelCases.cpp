@@ -204,20 +204,21 @@ static const KernelCase cases[] = {
   %c = fusec.add %a, %b : $(m n T)
   fusec.output %c : $(m n T))",
      4},
+    // 4097 rows: more leading tiles than the clusters that take them.
     {"lead",
      {"f16", "bf16"},
      {{"m", "520", "T"},
-      {"136", "520", "T"},
+      {"304", "520", "T"},
       {"520", "24", "T"},
-      {"24", "136", "T"}},
+      {"24", "304", "T"}},
      R"(inputs ["x", "v", "a", "b"] outputs ["r"])",
      R"(
-  %a = fusec.matmul %x, %y transposed : $(m 520 T), $(136 520 T) to $(m 136 T)
+  %a = fusec.matmul %x, %y transposed : $(m 520 T), $(304 520 T) to $(m 304 T)
   %b = fusec.matmul %x, %z : $(m 520 T), $(520 24 T) to $(m 24 T)
-  %c = fusec.matmul %b, %w : $(m 24 T), $(24 136 T) to $(m 136 T)
-  %d = fusec.add %a, %c : $(m 136 T)
-  %e = fusec.relu %d : $(m 136 T)
-  fusec.output %e : $(m 136 T))",
+  %c = fusec.matmul %b, %w : $(m 24 T), $(24 304 T) to $(m 304 T)
+  %d = fusec.add %a, %c : $(m 304 T)
+  %e = fusec.relu %d : $(m 304 T)
+  fusec.output %e : $(m 304 T))",
      4},
     // Segments in boxes of 32 and 64 bytes of K.
     {"lead16",
