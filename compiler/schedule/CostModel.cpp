@@ -156,15 +156,15 @@ static double getEfficiency(GemmScheduleAttr schedule, const GemmSizes &sizes) {
                      : columns <= 96           ? 0.766
                      : columns <= 128 && !pingPong ? 0.81
                                                    : 0.83;
-    // In tf32 the widest tiles reach 0.92, in the probes of 4096 cubed and of
-    // K = 16384.
+    double k = std::accumulate(sizes.k.begin(), sizes.k.end(), int64_t(0));
+    // In tf32 the widest tiles reach 0.92, in the probes of K from 2048 on.
     if (sizes.element == 4)
-      return columns >= 256 && schedule.getTileM() == 128 ? 0.92
-                                                          : reached * 1.025;
+      return columns >= 256 && schedule.getTileM() == 128 && k >= 2048
+                 ? 0.92
+                 : reached * 1.025;
     // Of a long K a ping-pong has little to hide, and in long runs of tiles
     // blocks lose step: L2 no longer has what another block read, unless
     // clusters share it (16384 cubed; SwiGLU there).
-    double k = std::accumulate(sizes.k.begin(), sizes.k.end(), int64_t(0));
     bool isLong = k > 8192;
     double waves = std::ceil(sizes.m / double(schedule.getTileM())) *
                    std::ceil(sizes.n / double(schedule.getTileN())) *
@@ -174,15 +174,16 @@ static double getEfficiency(GemmScheduleAttr schedule, const GemmSizes &sizes) {
       return clusters ? reached : reached * 0.94;
     if (isLong)
       return pingPong ? reached * 0.96 : reached;
-    if (sizes.accumulators > 1)
-      return reached;
-    // The same of shorter ones: narrow ping-pongs read most (K = 4096, 8 to 31
+    // The same of shorter ones: narrow ping-pongs read most (K = 4096, 8 to 41
     // tiles a block; runs by themselves, of a device that is not hot yet).
+    bool severalB = sizes.accumulators > 1;
+    if (pingPong && columns <= 160 && !clusters)
+      return reached * (1 - 0.055 * std::clamp((waves - 4) / 8, 0.0, 1.0) *
+                                std::clamp((k - 1024) / 3072, 0.0, 1.0));
+    if (severalB)
+      return reached;
     if (pingPong && columns <= 160)
-      return reached *
-             (clusters ? 0.97
-                       : 1 - 0.055 * std::clamp((waves - 4) / 8, 0.0, 1.0) *
-                                 std::clamp((k - 1024) / 3072, 0.0, 1.0));
+      return reached * 0.97;
     return waves > 4 && !clusters ? reached * 0.99 : reached;
   }
   case GemmUnit::Mma:
@@ -370,10 +371,12 @@ Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
   // The first loads, and epilogues that nothing hides.
   time.exposeClocks(memoryLatency + l2Latency);
   if (isWgmma) {
-    // A ping-pong hides most of them and starts and ends later.
+    // A ping-pong hides most of them and starts and ends later; cooperative
+    // consumers end one after another and hide some of all but the last.
     bool pingPong = unit == GemmUnit::PingPong;
     double stored = area / accumulators * sizes.element * 0.05;
-    time.exposeClocks(perUnit * stored * (pingPong ? 0.36 : 1));
+    time.exposeClocks(stored *
+                      (pingPong ? 0.36 * perUnit : 0.65 * (perUnit - 1) + 1));
     // The longer its tiles, the longer the second consumer waits for its first,
     // unless a block has no second tile.
     if (pingPong)
@@ -418,9 +421,11 @@ double fusec::estimateLead(const Target &target, const GemmSizes &sizes,
       count += std::ceil(k / double(schedule.getTileK()));
     return count;
   };
+  // Of 8192 x 4096 x 4096: what copies of 128 rows take, if nothing else.
   double stages = std::max<double>(schedule.getStages(), 2);
+  double depth = wgmmaLeadDepth(tileM, tileN, sizes.accumulators);
   double each =
-      steps(lead) * std::max(1.5 * memoryLatency / (stages - 1), 60.0);
+      steps(lead) * std::max(3 * memoryLatency / (stages - 1) / depth, 640.0);
   double together = std::max(std::ceil(rows / leading) * each / clocks,
                              lead.bytes / (target.rates.memory * 1e3 * 0.85));
   double math = 2 * tileM * tileN * sizes.accumulators * schedule.getTileK() *

@@ -69,6 +69,7 @@ inline constexpr WgmmaTiling wgmmaTilings[] = {
     {128, 96, 0, 2, 1, WgmmaSchedule::PingPong},
     {64, 256, 0, 2, 1, WgmmaSchedule::PingPong},
     {64, 128, 0, 1, 1, WgmmaSchedule::PingPong},
+    {128, 64, 0, 1, 1, WgmmaSchedule::PingPong},
     {64, 64, 0, 1, 1, WgmmaSchedule::PingPong},
     {128, 256, 0, 1, 1, WgmmaSchedule::Cooperative},
     {128, 256, 0, 2, 1, WgmmaSchedule::Cooperative},
