@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <thread>
 
 namespace fusec {
 
@@ -18,8 +19,10 @@ static constexpr unsigned maxLaunches = 20;
 static constexpr double roundMicroseconds = 200, allMicroseconds = 150e3;
 static constexpr unsigned leastRounds = 3;
 
-StepTimer::StepTimer(const rt::Device &device, int64_t indexLimit)
-    : device(device), scope(device), indexLimit(indexLimit), stream(device) {
+StepTimer::StepTimer(const rt::Device &device, int64_t indexLimit,
+                     unsigned duty)
+    : device(device), scope(device), indexLimit(indexLimit), duty(duty),
+      stream(device) {
   const rt::cuda::Driver &driver = device.driver();
   flushed = rt::DeviceMemory(device, flushBytes, "what flushes the cache");
   driver.check(driver.eventCreate(&start, 0), "cuEventCreate");
@@ -103,10 +106,14 @@ double StepTimer::time(Session &session, unsigned launches) {
     session.run(stream.stream());
   }
   driver.check(driver.eventRecord(stop, stream.stream()), "cuEventRecord");
-  std::chrono::duration<double, std::micro> host =
-      std::chrono::steady_clock::now() - begin;
+  using Elapsed = std::chrono::duration<double, std::micro>;
+  Elapsed host = std::chrono::steady_clock::now() - begin;
   driver.check(driver.streamSynchronize(stream.stream()),
                "cuStreamSynchronize");
+  if (duty < 100) {
+    Elapsed busy = std::chrono::steady_clock::now() - begin;
+    std::this_thread::sleep_for(busy * (100.0 / duty - 1));
+  }
   // A flush takes 50 microseconds or more.
   flushes =
       std::clamp<unsigned>(std::ceil(host.count() * 1.5 / 50), flushes, 32);

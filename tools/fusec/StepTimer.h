@@ -18,8 +18,10 @@ namespace fusec {
 
 class StepTimer {
 public:
-  /// Random integers are below `indexLimit`.
-  StepTimer(const rt::Device &device, int64_t indexLimit);
+  /// Random integers are below `indexLimit`. The device is busy for `duty`
+  /// percent of the time: one that always is runs at its power limit, where
+  /// other schedules win.
+  StepTimer(const rt::Device &device, int64_t indexLimit, unsigned duty = 100);
   ~StepTimer();
   StepTimer(const StepTimer &) = delete;
 
@@ -46,12 +48,13 @@ private:
 
   void fill(const Operand &operand, uint64_t address, uint64_t seed);
   void bind(Session &session);
-  /// Microseconds between the events around the launches.
+  /// Microseconds between the events around the launches. Idles after them.
   double time(Session &session, unsigned launches);
 
   const rt::Device &device;
   rt::ContextScope scope;
   int64_t indexLimit;
+  unsigned duty;
   rt::OwnStream stream;
   rt::cuda::Event start = nullptr, stop = nullptr;
   rt::DeviceMemory flushed, memory;

@@ -21,7 +21,7 @@ namespace {
 struct TuneCommand {
   ModelOptions options;
   std::string output, probe;
-  unsigned limit = 16, rounds = 15;
+  unsigned limit = 16, rounds = 15, duty = 100;
   int ordinal = 0;
   int64_t indexLimit = 1000;
   bool quiet = false;
@@ -49,6 +49,11 @@ void TuneCommand::addTo(CLI::App &app) {
   app.add_option("--rounds", rounds, "how often each is measured")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
+  app.add_option("--duty", duty,
+                 "percent of the time that the device is busy: 100 at its "
+                 "power limit, as under full load")
+      ->check(CLI::Range(1, 100))
+      ->type_name("PERCENT");
   app.add_option("--probe", probe,
                  "also write predicted and measured times of all candidates")
       ->type_name("CSV");
@@ -209,7 +214,7 @@ void TuneCommand::run() {
     *csv << "kernel,family,precision,operands,region,sizes,schedule,bound,"
             "predicted_us,measured_us,refused\n";
   }
-  StepTimer timer(device, indexLimit);
+  StepTimer timer(device, indexLimit, duty);
   {
     Progress progress("measuring", contests.size(), quiet);
     llvm::erase_if(contests, [&](Contest &contest) {
