@@ -91,6 +91,15 @@ class Lora(nn.Module):
         return torch.sigmoid(self.second(torch.relu(self.first(x))))
 
 
+class LoraLayer(nn.Module):
+    def __init__(self, k, n, rank):
+        super().__init__()
+        self.layer = LoraLinear(k, n, rank)
+
+    def forward(self, x):
+        return torch.relu(self.layer(x))
+
+
 class Gating(nn.Module):
     def __init__(self, k, n):
         super().__init__()
@@ -178,8 +187,8 @@ def build(workload):
         inputs = tuple(torch.randn(*shape, dtype=dtype) for shape in ((m, n), (m, n), (n,)))
     else:
         m = sizes.pop("m")
-        module = {"lora": Lora, "gating": Gating, "swiglu": SwiGlu, "linear": LinearActivation,
-                  "rmsnorm_linear": RmsNormLinear}[workload.kind](**sizes)
+        module = {"lora": Lora, "lora_layer": LoraLayer, "gating": Gating, "swiglu": SwiGlu,
+                  "linear": LinearActivation, "rmsnorm_linear": RmsNormLinear}[workload.kind](**sizes)
         inputs = (torch.randn(m, sizes.get("k", sizes.get("width")), dtype=dtype),)
     return module.to(dtype).eval(), inputs
 

@@ -82,6 +82,11 @@ def loraCost(m, width, rank):
     return 2 * m * (weights + adapters), m * (width + quarter) + weights + adapters, 0
 
 
+def loraLayerCost(m, k, n, rank):
+    weights = k * n + rank * (k + n)
+    return 2 * m * weights, m * (k + n) + weights + n, 0
+
+
 def linearCost(m, k, n, activation):
     del activation
     return 2 * m * k * n, m * k + k * n + n + m * n, 0
@@ -104,6 +109,7 @@ COSTS = {
     "outer_dlrm": outerCost,
     "dot_dlrm": dotCost,
     "lora": loraCost,
+    "lora_layer": loraLayerCost,
     "gating": gateCost(biases=2),
     "swiglu": gateCost(biases=0),
     "linear": linearCost,
@@ -121,6 +127,10 @@ ROPE = {"batch": 32, "sequence": 2048, "heads": 8, "size": 256}
 
 def gate(m, k, n):
     return {"m": m, "k": k, "n": n}
+
+
+def loraLayer(m, k, n, rank):
+    return {**gate(m, k, n), "rank": rank}
 
 
 def linear(m, k, n, activation):
@@ -143,6 +153,10 @@ TABLE = [
     Workload("dlrm_dot_mlperf_b65536", "dot_dlrm", "fp16", {"batch": 65536, **MLPERF}),
     Workload("lora_toy_b7", "lora", "fp32", {"m": 7, "width": 16, "rank": 5}),
     Workload("lora_4096_b8192", "lora", "fp16", {"m": 8192, "width": 4096, "rank": 16}),
+    # What rank 16 and 64 cost over the dense layer: the times of three rows.
+    Workload("linear_relu_8192_4096", "linear", "fp16", linear(8192, 4096, 4096, "relu")),
+    Workload("lora_r16_8192_4096", "lora_layer", "fp16", loraLayer(8192, 4096, 4096, 16)),
+    Workload("lora_r64_8192_4096", "lora_layer", "fp16", loraLayer(8192, 4096, 4096, 64)),
     Workload("gating_seed_4m", "gating", "fp16", gate(4 << 20, 128, 64)),
     Workload("gating_seed_size256", "gating", "fp16", gate(4 << 16, 128, 64)),
     Workload("swiglu_8192_4096_11008", "swiglu", "bf16", gate(8192, 4096, 11008)),

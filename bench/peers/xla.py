@@ -63,6 +63,10 @@ def lora(state, x, **_):
     return jax.nn.sigmoid(loraLinear(state, "second", jax.nn.relu(loraLinear(state, "first", x))))
 
 
+def loraLayer(state, x, **_):
+    return jax.nn.relu(loraLinear(state, "layer", x))
+
+
 def gating(state, x, **_):
     return jax.nn.sigmoid(x @ state["w1"] + state["b1"]) * (x @ state["w2"] + state["b2"])
 
@@ -98,8 +102,8 @@ def ropeBackward(state, dy, angles, **_):
     return rope(state, dy, angles, sign=-1)
 
 
-KINDS = {"outer_dlrm": outerDlrm, "dot_dlrm": dotDlrm, "lora": lora, "gating": gating,
-         "swiglu": swiGlu, "linear": linear, "rmsnorm_linear": rmsNormLinear,
+KINDS = {"outer_dlrm": outerDlrm, "dot_dlrm": dotDlrm, "lora": lora, "lora_layer": loraLayer,
+         "gating": gating, "swiglu": swiGlu, "linear": linear, "rmsnorm_linear": rmsNormLinear,
          "add_mul_sigmoid": addMulSigmoid, "rope": rope, "rope_backward": ropeBackward}
 
 
