@@ -184,6 +184,16 @@ TEST(Wgmma, SchedulesThatFit) {
   EXPECT_EQ(wgmmaBlocks({128, 256, 4, 2}, 129, 1, 3), 6);
 }
 
+TEST(Wgmma, LeadingTilesFillAStage) {
+  for (int tileN : {128, 192, 256}) {
+    int depth = wgmmaLeadDepth(128, tileN, 1);
+    EXPECT_GE(depth, 1);
+    EXPECT_LE(depth * wgmmaStageBytes(128, wgmmaLeadColumns, 1),
+              wgmmaStageBytes(128, tileN, 1));
+  }
+  EXPECT_EQ(wgmmaLeadDepth(128, 256, 1), 2);
+}
+
 TEST(Wgmma, BoxesFillATile) {
   for (int bytes : {2, 4})
     for (int tile : {64, 128, 256}) {
