@@ -188,7 +188,8 @@ def build(workload):
     else:
         m = sizes.pop("m")
         module = {"lora": Lora, "lora_layer": LoraLayer, "gating": Gating, "swiglu": SwiGlu,
-                  "linear": LinearActivation, "rmsnorm_linear": RmsNormLinear}[workload.kind](**sizes)
+                  "linear": LinearActivation,
+                  "rmsnorm_linear": RmsNormLinear}[workload.kind](**sizes)
         inputs = (torch.randn(m, sizes.get("k", sizes.get("width")), dtype=dtype),)
     return module.to(dtype).eval(), inputs
 
