@@ -46,6 +46,7 @@ private:
   KernelWriter writer;
   std::string sharedName, firstName, rowsName;
   SmallVector<std::string> tileNames; // as members of the shared memory
+  unsigned staged = 0;                // tiles so far
 };
 } // namespace
 
@@ -98,6 +99,8 @@ void ChainEmitter::stage(unsigned index) {
   call += tileNames[index] + ", " + from + ", " + stride;
   if (!contiguous)
     call += ", " + print(tile.columnStride);
+  // The warps take the tiles in turn.
+  call += ", " + std::to_string(staged++);
   if (tile.perRow)
     call += ", " + rowsName;
   writer.line(call + ");");

@@ -47,37 +47,61 @@ template <int V, class T> FUSEC_DEVICE void copyStaged(T *to, const T *from) {
     store<V>(to, load<V>(from));
 }
 
+/// Calls body(i) for each i below `count`, which is at most Most, in one of the
+/// block's threads, that of 0 being the first one of `warp`: small copies, one
+/// behind the other, are not all the same warp's.
+template <int Most, class Body>
+FUSEC_DEVICE void shareOut(int count, [[maybe_unused]] int warp, Body body) {
+#ifdef FUSEC_HOST
+  for (int i = 0; i < count; ++i)
+    body(i);
+#else
+  int i = launch::thread() - warp % (chainLeastThreads / 32) * 32;
+  if (i < 0)
+    i += launch::threads();
+  if constexpr (Most <= chainLeastThreads) {
+    if (i < count)
+      body(i);
+  } else {
+    // Nothing waits here; what counts is how little code there is to fetch.
+    FUSEC_UNROLL_BY(1)
+    for (; i < count; i += launch::threads())
+      body(i);
+  }
+#endif
+}
+
 template <int V, class Tile>
 FUSEC_DEVICE void stageVectors(Tile &tile, const typename Tile::Element *from,
-                               i64 rowStride, i64 columnStride, int rows) {
+                               i64 rowStride, i64 columnStride, int warp,
+                               int rows) {
   constexpr int perRow = Tile::columns / V;
-  // Nothing waits here; what counts is how little code there is to fetch.
-  FUSEC_UNROLL_BY(1)
-  for (int i = launch::thread(); i < rows * perRow; i += launch::threads()) {
+  shareOut<Tile::rows * perRow>(rows * perRow, warp, [&](int i) {
     const int row = i / perRow, column = i % perRow * V;
     copyStaged<V>(tile.at + row * Tile::stride + column,
                   from + row * rowStride + column * columnStride);
-  }
+  });
 }
 } // namespace detail
 
 /// Starts to copy the first `rows` rows of a tile from rows that lie
-/// contiguously. `Alignment` (bytes) is guaranteed for pointer and stride.
+/// contiguously; `warp` has the first vector. `Alignment` (bytes) is guaranteed
+/// for pointer and stride.
 template <int Alignment, class Tile>
 FUSEC_DEVICE void stage(Tile &tile, const typename Tile::Element *from,
-                        i64 stride, int rows = Tile::rows) {
+                        i64 stride, int warp = 0, int rows = Tile::rows) {
   typedef typename Tile::Element T;
   constexpr int size = int(sizeof(T));
   constexpr int V =
       vectorOf<T>(Tile::columns * size, vectorOf<T>(Alignment, 16 / size));
-  detail::stageVectors<V>(tile, from, stride, 1, rows);
+  detail::stageVectors<V>(tile, from, stride, 1, warp, rows);
 }
 /// The same of elements that lie anyhow.
 template <class Tile>
 FUSEC_DEVICE void stageEach(Tile &tile, const typename Tile::Element *from,
-                            i64 rowStride, i64 columnStride,
+                            i64 rowStride, i64 columnStride, int warp = 0,
                             int rows = Tile::rows) {
-  detail::stageVectors<1>(tile, from, rowStride, columnStride, rows);
+  detail::stageVectors<1>(tile, from, rowStride, columnStride, warp, rows);
 }
 
 FUSEC_DEVICE void waitStaged() {

@@ -13,6 +13,9 @@
 
 namespace fusec {
 
+/// A block has at least these.
+constexpr int chainLeastThreads = 128;
+
 /// Elements from one row of a tile to the next: an odd number of 16-byte units,
 /// so that vectors at one column of neighbouring rows lie in different banks.
 constexpr FUSEC_DEVICE int chainStride(int columns, int elementBytes) {

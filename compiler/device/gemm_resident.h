@@ -189,7 +189,10 @@ FUSEC_DEVICE void gemmResident(const Shape &shape, const Epilogue &epilogue,
       }
     }
   } else {
-    primitive::takeRegisters<Config::consumers == 3 ? 160 : 240>();
+    primitive::takeRegisters<Config::registers>();
+    typedef detail::ResidentOperands<Config, Epilogue> Operands;
+    typename Operands::Columns columns;
+    Operands::template read<Config::tileN>(epilogue, shape, 0, 0, columns);
     int consumer = group - 1;
     u32 staging = memory.staging + (warp - 4) * memory.staged;
     primitive::waitBarrier(memory.loaded(), 0);
@@ -209,8 +212,8 @@ FUSEC_DEVICE void gemmResident(const Shape &shape, const Epilogue &epilogue,
       if (launch::lane() == 0)
         for (; first != at; ++first)
           primitive::arrive(memory.empty(memory.stage(consumer, first)));
-      detail::residentEpilogue<Config, Epilogue, J>(epilogue, shape, int(tile),
-                                                    warp, staging, policy, acc);
+      detail::residentEpilogue<Config, Epilogue, J>(
+          epilogue, columns, shape, int(tile), warp, staging, policy, acc);
     }
     if (primitive::elect())
       primitive::waitStores();

@@ -34,6 +34,8 @@ struct ResidentConfig {
   static constexpr int consumers = Consumers, stages = Stages;
   static constexpr bool streamedRows = Hints & 1, streamedResults = Hints & 2;
   static constexpr int threads = 128 * (1 + Consumers);
+  /// Of a consumer's thread.
+  static constexpr int registers = Consumers == 3 ? 160 : 240;
   static_assert(TileN % 16 == 0 && TileN >= 16 && TileN <= 256,
                 "fragments of 16 columns");
   static_assert(Columns > 0 && Columns <= TileN, "one tile of columns");

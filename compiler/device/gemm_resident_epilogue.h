@@ -132,13 +132,50 @@ FUSEC_DEVICE void storeStaged(const Pack<First, Rest...> &results, u32 staging,
   storeStaged<Config>(results.rest, staging, row, policy);
 }
 
+/// What the epilogue's operands are read as: what varies with the column only,
+/// once for the kernel's life and while the first rows are on their way, behind
+/// which it would else queue, if the registers hold it; the others for each 16
+/// columns.
+template <class Config, class Epilogue> struct ResidentOperands {
+  typedef typename Epilogue::Operands Operands;
+  static constexpr int spare =
+      Config::registers - 64 - Epilogue::accumulators * Config::tileN / 2;
+  template <Holds Which>
+  using OfKernel = Fragments<Operands, Config::tileN / 8, 2, Which>;
+  static constexpr bool holdsColumns =
+      OfKernel<Holds::ByColumn>::values <= spare;
+  typedef OfKernel<holdsColumns ? Holds::ByColumn : Holds::Nothing> Columns;
+  typedef Fragments<Operands, 2, 2, holdsColumns ? Holds::Others : Holds::All>
+      OfStep;
+
+  /// Reads from the thread's columns of `first` on; rows past the end read the
+  /// last one, and nothing of theirs is stored.
+  template <int Width, class Held>
+  static FUSEC_DEVICE void read(const Epilogue &epilogue, const Shape &shape,
+                                int row, int first, Held &to) {
+    WgmmaPlace place{0,
+                     {min(row, shape.m - 1), min(row + 8, shape.m - 1)},
+                     first + (launch::lane() & 3) * 2,
+                     Config::columns - 1,
+                     0,
+                     0};
+    if (first + Width <= Config::columns)
+      to.template read<true>(epilogue.operands, place);
+    else
+      to.template read<false>(epilogue.operands, place);
+  }
+};
+
 /// Evaluates a warp's 16 rows straight from the accumulators: only the warp
 /// itself waits.
 template <class Config, class Epilogue, int J>
-FUSEC_DEVICE void residentEpilogue(const Epilogue &epilogue, const Shape &shape,
-                                   int tile, int warp, u32 staging, u64 policy,
-                                   const ResidentAccumulators<Config, J> &acc) {
+FUSEC_DEVICE void residentEpilogue(
+    const Epilogue &epilogue,
+    const typename ResidentOperands<Config, Epilogue>::Columns &columns,
+    const Shape &shape, int tile, int warp, u32 staging, u64 policy,
+    const ResidentAccumulators<Config, J> &acc) {
   typedef typename Epilogue::Results Results;
+  typedef ResidentOperands<Config, Epilogue> Operands;
   constexpr bool stages = Staged<Config::tileN, Results>::bytes > 0;
   int lane = launch::lane();
   int warpRow = tile * residentRows + (warp & 3) * residentResultRows;
@@ -150,8 +187,10 @@ FUSEC_DEVICE void residentEpilogue(const Epilogue &epilogue, const Shape &shape,
   FUSEC_UNROLL
   for (int first = 0; first < Config::tileN; first += 16) {
     Place places[2][2];
-    Values<2, typename Epilogue::Operands> operands[2][2];
     Values<2, Results> results[2][2];
+    typename Operands::OfStep current;
+    Operands::template read<16>(epilogue, shape, warpRow + (lane >> 2), first,
+                                current);
     FUSEC_UNROLL
     for (int n = 0; n < 2; ++n)
       FUSEC_UNROLL
@@ -161,11 +200,7 @@ FUSEC_DEVICE void residentEpilogue(const Epilogue &epilogue, const Shape &shape,
       int count = 2;
       if (first + 16 > Config::columns) // Zero or below past the last column.
         count = min(Config::columns - column, 2);
-      // Rows past the end read the last one: nothing of theirs is stored.
-      places[n][half] = {0, min(row, shape.m - 1), column, count};
-      readPack(epilogue.operands, places[n][half], operands[n][half]);
-      places[n][half].row = row;
-      places[n][half].count = row < shape.m ? count : 0;
+      places[n][half] = {0, row, column, row < shape.m ? count : 0};
     }
     FUSEC_UNROLL
     for (int n = 0; n < 2; ++n)
@@ -173,11 +208,14 @@ FUSEC_DEVICE void residentEpilogue(const Epilogue &epilogue, const Shape &shape,
     for (int half = 0; half < 2; ++half)
       FUSEC_UNROLL
     for (int i = 0; i < 2; ++i) {
+      Values<2, typename Epilogue::Operands> operands;
+      columns.get(half, first / 8 + n, i, operands);
+      current.get(half, n, i, operands);
       float values[J];
       FUSEC_UNROLL
       for (int j = 0; j < J; ++j)
         values[j] = acc.at[j * acc.each + (first / 8 + n) * 4 + half * 2 + i];
-      applyAt<Epilogue>(i, values, operands[n][half], results[n][half]);
+      applyAt<Epilogue>(i, values, operands, results[n][half]);
     }
     finishFragment<Config>(epilogue.results, staging, first, places,
                            [&](int n, int half) -> const Values<2, Results> & {

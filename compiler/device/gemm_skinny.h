@@ -17,22 +17,6 @@
 
 namespace fusec {
 
-/// Weights that the compiler has packed (skinnyPackedOffset), 128-byte aligned;
-/// floats are rounded to tf32. `blocksK` counts blocks of 128 bytes of K.
-template <class T> struct Packed {
-  typedef T Element;
-  static constexpr Major major = Major::K;
-  const T *pointer;
-  int blocksK;
-  Unbatched batch = {};
-
-  FUSEC_DEVICE i64 offset(i64 column, i64 k) const {
-    return skinnyPackedOffset(int(column), int(k), blocksK, sizeof(T)) /
-           i64(sizeof(T));
-  }
-  FUSEC_DEVICE const T *at(i64) const { return pointer; }
-};
-
 #ifdef FUSEC_HOST
 
 /// The first block of a cluster does its tile; K is not split.
@@ -61,6 +45,8 @@ template <class Config, int J> struct SkinnyMemory {
   FUSEC_DEVICE u32 full(u32 stage) const { return barriers + stage * 16; }
   FUSEC_DEVICE u32 empty(u32 stage) const { return barriers + stage * 16 + 8; }
   FUSEC_DEVICE u32 stage(u32 stage) const { return base + stage * stageBytes; }
+  /// Counts the partial sums that this block receives.
+  FUSEC_DEVICE u32 received() const { return full(Config::stages); }
   /// Where the partial sums of one block for one token of one accumulator lie.
   static FUSEC_DEVICE u32 received(int from, int j, int token) {
     return skinnyReceivedOffset(Config::tokens, Config::blocks, Config::stages,
@@ -74,30 +60,14 @@ template <class Config, int J> struct SkinnyMemory {
         primitive::initBarrier(full(s), 1);
         primitive::initBarrier(empty(s), 4);
       }
+      primitive::initBarrier(received(), Config::cluster > 1 ? 1 : 128);
       primitive::fenceBarriers();
+      if (Config::cluster > 1)
+        primitive::arriveExpecting(received(), Config::cluster * J *
+                                                   Config::tokens *
+                                                   Config::slice * 4);
     }
     launch::barrier();
-  }
-};
-
-/// Packed weights lie as a stage wants them.
-template <class T, int Tile>
-struct WgmmaOperand<Packed<T>, Tile> : WgmmaOperand<Matrix<T>, Tile> {
-  static FUSEC_DEVICE void prefetch(const Packed<T> &) {}
-  template <bool Streamed>
-  static FUSEC_DEVICE void copy(const Packed<T> &matrix, u32 to, u32 barrier,
-                                int outer, int k, int, int, u64 policy) {
-    const T *from = matrix.pointer + matrix.offset(outer, k);
-    FUSEC_UNROLL
-    for (int i = 0; i < Tile / 64; ++i) {
-      if constexpr (Streamed)
-        primitive::copyBytesAs(policy, to + i * skinnyBlockBytes, from,
-                               skinnyBlockBytes, barrier);
-      else
-        primitive::copyBytes(to + i * skinnyBlockBytes, from, skinnyBlockBytes,
-                             barrier);
-      from += i64(matrix.blocksK) * (skinnyBlockBytes / int(sizeof(T)));
-    }
   }
 };
 
@@ -205,19 +175,18 @@ FUSEC_DEVICE void skinnySend(int rank, const SkinnyMemory<Config, J> &memory,
     // Eight neighbouring columns a warp: never of two slices.
     int column = b * 64 + (launch::warp() & 3) * 16 + half * 8;
     int owner = column / Config::slice;
-    u32 to = memory.base + memory.received(rank, 0, (lane & 3) * 2) +
-             (column % Config::slice + (lane >> 2)) * 4;
-    if constexpr (Config::cluster > 1)
-      to = primitive::addressInCluster(to, owner);
+    SkinnyReceiver<Config> to(memory.base +
+                                  memory.received(rank, 0, (lane & 3) * 2) +
+                                  (column % Config::slice + (lane >> 2)) * 4,
+                              memory.received(), owner);
     FUSEC_UNROLL
     for (int j = 0; j < J; ++j)
       FUSEC_UNROLL
     for (int i = 0; i < Config::tokens / 2; i += 4)
       FUSEC_UNROLL
     for (int e = 0; e < 2; ++e)
-      primitive::storeInCluster(to + memory.received(0, j, i * 2 + e) -
-                                    memory.received(0, 0, 0),
-                                acc[j][b][i + half * 2 + e]);
+      to.write(memory.received(0, j, i * 2 + e) - memory.received(0, 0, 0),
+               acc[j][b][i + half * 2 + e]);
   }
 }
 
@@ -307,7 +276,6 @@ FUSEC_DEVICE void gemmSkinny(const Shape &shape, const Epilogue &epilogue,
   if (launch::thread() == 128)
     (detail::skinnyPrefetch<Config, J>(segments), ...);
   memory.start();
-  // Nobody writes to a block that has not started.
   if constexpr (cluster > 1)
     primitive::arriveInCluster();
   int rank = launch::block() % cluster;
@@ -322,14 +290,6 @@ FUSEC_DEVICE void gemmSkinny(const Shape &shape, const Epilogue &epilogue,
       (detail::skinnyProduce<Config, J>(segments, tile, split,
                                         primitive::streamPolicy(), memory, at),
        ...);
-    launch::warpBarrier();
-    if constexpr (cluster > 1) {
-      primitive::waitForCluster();
-      primitive::arriveInCluster();
-      primitive::waitForCluster();
-    } else {
-      launch::barrier();
-    }
     return;
   }
   detail::SkinnyFinish<Config, Epilogue, J> finish{epilogue, shape, tile, rank};
@@ -338,18 +298,18 @@ FUSEC_DEVICE void gemmSkinny(const Shape &shape, const Epilogue &epilogue,
   detail::SkinnyAccumulators<Config, J> acc = {};
   detail::skinnyPin<Config, J>(acc);
   (detail::skinnyConsume<Config, J>(segments, split, memory, at, acc), ...);
+  // Nobody writes to a block that has not started; none ends before it has
+  // received everything.
   if constexpr (cluster > 1)
     primitive::waitForCluster();
   if constexpr (reducesRows<Epilogue>)
-    detail::skinnySendRows<Config, J>(rank, memory.base, acc);
+    detail::skinnySendRows<Config, J>(rank, memory.base, memory.received(),
+                                      acc);
   else
     detail::skinnySend<Config, J>(rank, memory, acc);
-  if constexpr (cluster > 1) {
-    primitive::arriveInCluster();
-    primitive::waitForCluster();
-  } else {
-    launch::barrier();
-  }
+  if constexpr (cluster == 1)
+    primitive::arrive(memory.received());
+  primitive::waitBarrier(memory.received(), 0);
   if constexpr (reducesRows<Epilogue>)
     detail::skinnyFinishRows<Config>(epilogue, shape, tile, rank);
   else

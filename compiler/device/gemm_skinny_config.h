@@ -40,25 +40,6 @@ struct SkinnyConfig {
   static_assert(Stages >= 2, "a stage to read and one to fill");
 };
 
-/// Packed weights: blocks of 64 columns by 128 bytes of K as they lie in shared
-/// memory, all blocks of K of the first 64 columns, then the next ones; zeros
-/// fill up both, the columns to whole tiles. One contiguous copy a block, and
-/// no tensor map to fetch first.
-constexpr int skinnyBlockBytes = 64 * wgmmaRowBytes;
-constexpr FUSEC_DEVICE long long
-skinnyPackedOffset(int column, int k, int blocksK, int elementBytes) {
-  int perRow = wgmmaRowBytes / elementBytes;
-  int byte = k % perRow * elementBytes;
-  long long block = (long long)(column / 64) * blocksK + k / perRow;
-  return block * skinnyBlockBytes + column % 64 * wgmmaRowBytes +
-         ((byte / 16) ^ (column & 7)) * 16 + byte % 16;
-}
-constexpr FUSEC_DEVICE long long skinnyPackedBytes(int n, int k, int blocks,
-                                                   int elementBytes) {
-  return (long long)tilesOf(n, 64 * blocks) * blocks *
-         tilesOf(k, wgmmaRowBytes / elementBytes) * skinnyBlockBytes;
-}
-
 constexpr FUSEC_DEVICE int skinnyTokens(int m) {
   return m > 64 ? 64 : m <= 8 ? 8 : tilesOf(m, 8) * 8;
 }
@@ -100,7 +81,7 @@ constexpr FUSEC_DEVICE int skinnyBarrierOffset(int tokens, int blocks,
 constexpr FUSEC_DEVICE int skinnySharedBytes(int tokens, int blocks, int stages,
                                              int cluster, int accumulators) {
   return skinnyBarrierOffset(tokens, blocks, stages, cluster, accumulators) +
-         16 * stages;
+         16 * stages + 16;
 }
 
 /// The stages that fit a share of 1 / `together` of a multiprocessor.
@@ -108,9 +89,9 @@ constexpr FUSEC_DEVICE int skinnyStages(int tokens, int blocks, int cluster,
                                         int accumulators, int together,
                                         int most = 16) {
   int limit = 227 * 1024 / together - (together > 1 ? 1024 : 0);
-  int stages =
-      (limit - skinnyReceivedBytes(tokens, blocks, cluster, accumulators)) /
-      (skinnyStageBytes(tokens, blocks, accumulators) + 16);
+  int stages = (limit - 16 -
+                skinnyReceivedBytes(tokens, blocks, cluster, accumulators)) /
+               (skinnyStageBytes(tokens, blocks, accumulators) + 16);
   return stages < 0 ? 0 : stages < most ? stages : most;
 }
 

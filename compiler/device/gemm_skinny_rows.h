@@ -10,10 +10,31 @@
 #include "epilogue_rows.h"
 #include "gemm_skinny_config.h"
 #include "prelude_cluster.h"
+#include "prelude_hopper.h"
 
 #ifndef FUSEC_HOST
 namespace fusec {
 namespace detail {
+
+/// A place in the shared memory of the block of the cluster that finishes it,
+/// and the barrier there that counts what arrives; a block that is alone counts
+/// its threads.
+template <class Config> struct SkinnyReceiver {
+  u32 to, barrier;
+  FUSEC_DEVICE SkinnyReceiver(u32 to, u32 barrier, int owner)
+      : to(to), barrier(barrier) {
+    if constexpr (Config::cluster > 1) {
+      this->to = primitive::addressInCluster(to, owner);
+      this->barrier = primitive::addressInCluster(barrier, owner);
+    }
+  }
+  FUSEC_DEVICE void write(u32 offset, float value) const {
+    if constexpr (Config::cluster > 1)
+      primitive::sendInCluster(to + offset, barrier, value);
+    else
+      primitive::storeShared(to + offset, value);
+  }
+};
 
 /// What a block receives: of each block of the cluster and each accumulator the
 /// partial sums of its rows.
@@ -36,7 +57,7 @@ template <class Config, int J> struct SkinnyRows {
 
 template <class Config, int J>
 FUSEC_DEVICE void
-skinnySendRows(int rank, u32 memory,
+skinnySendRows(int rank, u32 memory, u32 received,
                const float (&acc)[J][Config::blocks][Config::tokens / 2]) {
   typedef SkinnyRows<Config, J> Rows;
   int lane = launch::lane();
@@ -48,15 +69,14 @@ skinnySendRows(int rank, u32 memory,
     int token = i * 2 + (lane & 3) * 2 + e;
     FUSEC_UNROLL
     for (int j = 0; j < J; ++j) {
-      u32 to = memory + Rows::at(rank, j, token % Rows::count) + column * 4;
-      if constexpr (Config::cluster > 1)
-        to = primitive::addressInCluster(to, token / Rows::count);
+      SkinnyReceiver<Config> to(
+          memory + Rows::at(rank, j, token % Rows::count) + column * 4,
+          received, token / Rows::count);
       FUSEC_UNROLL
       for (int b = 0; b < Config::blocks; ++b)
         FUSEC_UNROLL
       for (int half = 0; half < 2; ++half)
-        primitive::storeInCluster(to + (b * 64 + half * 8) * 4,
-                                  acc[j][b][i + half * 2 + e]);
+        to.write((b * 64 + half * 8) * 4, acc[j][b][i + half * 2 + e]);
     }
   }
 }

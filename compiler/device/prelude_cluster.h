@@ -20,16 +20,18 @@ FUSEC_DEVICE void arriveAt(u32 barrier, u32 blockInCluster) {
       "r"(blockInCluster)
       : "memory");
 }
-/// All threads of all blocks of the cluster.
+/// All threads of all blocks of the cluster; what they wrote and where they
+/// arrived before is done.
 FUSEC_DEVICE void clusterBarrier() {
   asm volatile("barrier.cluster.arrive.release;\n"
                "barrier.cluster.wait.acquire;" ::
                    : "memory");
 }
-// The two halves of clusterBarrier(): what was written before the arrival, to
-// any block's shared memory, is seen by all after the wait.
+// The two halves of a barrier that orders nothing but barriers' initialisation
+// (fenceBarriers): a release waits for all of a thread's writes, half a
+// microsecond, where all that counts is that blocks have started.
 FUSEC_DEVICE void arriveInCluster() {
-  asm volatile("barrier.cluster.arrive.release;" ::: "memory");
+  asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
 }
 FUSEC_DEVICE void waitForCluster() {
   asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
@@ -44,9 +46,13 @@ FUSEC_DEVICE u32 addressInCluster(u32 address, u32 block) {
       : "r"(address), "r"(block));
   return remote;
 }
-FUSEC_DEVICE void storeInCluster(u32 address, float value) {
-  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(address), "f"(value)
-               : "memory");
+/// Writes to another block; `barrier`, there, counts the bytes as copied.
+FUSEC_DEVICE void sendInCluster(u32 address, u32 barrier, float value) {
+  asm volatile(
+      "st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [%0], %1, "
+      "[%2];" ::"r"(address),
+      "f"(value), "r"(barrier)
+      : "memory");
 }
 
 } // namespace primitive

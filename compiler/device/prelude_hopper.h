@@ -141,22 +141,6 @@ FUSEC_DEVICE void copyBoxAs(u64 policy, u32 to, const TensorMap *map,
                : "memory");
 }
 
-/// Copies contiguous bytes, a multiple of 16.
-FUSEC_DEVICE void copyBytes(u32 to, const void *from, u32 bytes, u32 barrier) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::"
-               "complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
-               "l"(from), "r"(bytes), "r"(barrier)
-               : "memory");
-}
-FUSEC_DEVICE void copyBytesAs(u64 policy, u32 to, const void *from, u32 bytes,
-                              u32 barrier) {
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::"
-      "complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(to),
-      "l"(from), "r"(bytes), "r"(barrier), "l"(policy)
-      : "memory");
-}
-
 /// Fetches a map that the copy engine is going to read.
 FUSEC_DEVICE void prefetchMap(const TensorMap *map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
@@ -213,6 +197,10 @@ FUSEC_DEVICE void storeMatrix4(u32 address, u32 m0, u32 m1, u32 m2, u32 m3) {
 FUSEC_DEVICE void storeShared(u32 address, u32 first, u32 second) {
   asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(address), "r"(first),
                "r"(second));
+}
+
+FUSEC_DEVICE void storeShared(u32 address, float value) {
+  asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(value) : "memory");
 }
 
 FUSEC_DEVICE void loadShared(u32 (&words)[2], u32 address) {

@@ -21,10 +21,10 @@
 // CHECK: static void apply(const float (&acc)[1], float b_at, float r_at,
 // CHECK: FUSEC_KERNEL({{[0-9]+}}) chain_matmul_relu_matmul_add
 // CHECK: Shared &shared = fusec::chainShared<Shared>();
-// CHECK: fusec::stage<4>(shared.v_tile, v, 6);
-// CHECK: fusec::stage<4>(shared.w_tile, w, 6);
+// CHECK: fusec::stage<4>(shared.v_tile, v, 6, 0);
+// CHECK: fusec::stage<4>(shared.w_tile, w, 6, 1);
 // CHECK: fusec::forEachRowTile<[[R]]>(batch, [&](fusec::i64 first, int rows) {
-// CHECK: fusec::stage<4>(shared.x_tile, x + first * 12, 12, rows);
+// CHECK: fusec::stage<4>(shared.x_tile, x + first * 12, 12, 3, rows);
 // CHECK: fusec::waitStaged();
 // CHECK: fusec::chainPhase<{{[0-9]+}}, 6>(rows, phase,
 // CHECK-NEXT: fusec::chainSegment<12>(fusec::alongK(shared.x_tile), fusec::acrossK(shared.v_tile)));

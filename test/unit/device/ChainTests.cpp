@@ -66,8 +66,8 @@ template <int PerThread> void runChain(Arguments &a, int m) {
   stage<2>(shared.u, a.u.data(), H);
   stage<2>(shared.t, a.t.data(), N);
   forEachRowTile<R>(m, [&](i64 first, int rows) {
-    stageEach(shared.x, a.x.data() + first, 1, m, rows);
-    stage<4>(shared.scale, a.scale.data() + first, 1, rows);
+    stageEach(shared.x, a.x.data() + first, 1, m, 0, rows);
+    stage<4>(shared.scale, a.scale.data() + first, 1, 0, rows);
     waitStaged();
     const Hidden hidden = {{{shared.bias.at}},
                            {{shared.h.at, {shared.h.stride}}}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The arithmetic of the templates of narrow roots: shared memory, packed
-// weights, banks, and, on the host's plain loops, blocks over all tiles.
+// The arithmetic of the templates of narrow roots: shared memory, banks, and,
+// on the host's plain loops, blocks over all tiles.
 
 #include "gemm_resident.h"
 #include "gemm_skinny.h"
@@ -16,27 +16,6 @@ namespace {
 using namespace fusec;
 
 const int limit = 227 * 1024;
-
-/// Every byte of whole blocks once; rows of 128 bytes as the swizzle has them.
-TEST(Skinny, PackedWeightsFillTheirBlocks) {
-  for (int bytes : {2, 4}) {
-    const int columns = 128, k = 2 * 128 / bytes;
-    std::set<long long> places;
-    for (int c = 0; c < columns; ++c)
-      for (int i = 0; i < k; ++i) {
-        long long at = skinnyPackedOffset(c, i, 2, bytes);
-        EXPECT_EQ(at % bytes, 0);
-        EXPECT_EQ(at / skinnyBlockBytes, c / 64 * 2 + i * bytes / 128);
-        EXPECT_EQ(at % skinnyBlockBytes / 128, c % 64);
-        places.insert(at);
-      }
-    EXPECT_EQ(places.size(), size_t(columns * k));
-    EXPECT_EQ(skinnyPackedBytes(columns - 3, k - 1, 1, bytes),
-              columns * k * bytes);
-    EXPECT_EQ(skinnyPackedBytes(columns + 1, k, 4, bytes),
-              2 * columns * k * bytes);
-  }
-}
 
 /// A fragment's store: eight columns of four tokens that are two apart.
 TEST(Skinny, FragmentsAreReceivedWithoutConflicts) {
@@ -140,7 +119,7 @@ struct Gate {
 /// y of both templates on the host, from matrices of small integers.
 struct HostCase {
   int m, n, k;
-  std::vector<f16> a, b[2], packed[2];
+  std::vector<f16> a, b[2];
   std::vector<float> bias, y;
   TensorMap map;
 
@@ -149,14 +128,9 @@ struct HostCase {
     auto value = [](int i) { return cast<f16>(float(i * 31 % 17 - 8)); };
     for (int i = 0; i < m * k; ++i)
       a.push_back(value(i));
-    for (int j = 0; j < 2; ++j) {
-      packed[j].resize(skinnyPackedBytes(n, k, 1, 2) / 2);
-      for (int i = 0; i < k * n; ++i) {
+    for (int j = 0; j < 2; ++j)
+      for (int i = 0; i < k * n; ++i)
         b[j].push_back(value(i + 3 + j));
-        packed[j][skinnyPackedOffset(i % n, i / n, tilesOf(k, 64), 2) / 2] =
-            b[j].back();
-      }
-    }
   }
   Gate epilogue() { return {{{bias.data()}}, {{{y.data(), {n}}, &map}}}; }
   void expectResult() {
@@ -193,9 +167,9 @@ TEST(Resident, PersistentBlocksCoverEveryTileOnce) {
 
 TEST(Skinny, ClustersCoverEveryTileOnce) {
   HostCase c(7, 200, 100);
-  Segment<Rows, Packed<f16>, 2> segment{
+  Segment<Rows, Columns, 2> segment{
       {{c.a.data(), c.k}, &c.map},
-      {{c.packed[0].data(), 2}, {c.packed[1].data(), 2}},
+      {{{c.b[0].data(), c.n}, &c.map}, {{c.b[1].data(), c.n}, &c.map}},
       c.k};
   typedef SkinnyConfig<8, 1, 64, 4, 4> Config;
   int grid = skinnyGrid(c.m, c.n, 1, 8, 1, 4);
