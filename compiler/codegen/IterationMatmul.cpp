@@ -49,6 +49,16 @@ FailureOr<MatrixAccess> fusec::analyzeMatrix(Value value,
                       access->batch};
 }
 
+/// A single row, or column, is at no distance from others; one that tensor maps
+/// can express makes it a matrix like all.
+static void spreadSingle(MatrixAccess &access, Expr outers, Expr k) {
+  constexpr int64_t elements = 16; // a multiple of 16 bytes
+  if (outers.isConstant(1) && access.outerStride.isConstant(0) &&
+      access.kStride.isConstant(1))
+    access.outerStride =
+        k.ceilDiv(Expr::constant(k.getContext(), elements)) * elements;
+}
+
 namespace {
 /// Where a reduction over the columns of the root's result reads and is: its
 /// operand at a point, and its result at a row.
@@ -178,12 +188,14 @@ FailureOr<MatmulIteration> fusec::analyzeMatmul(ArrayRef<Value> outputs,
       return failure();
     result.lhs.push_back(*lhs);
     result.k.push_back(getSizes(root.getLhs()[s]).back());
+    spreadSingle(result.lhs[s], result.m, result.k[s]);
     result.rhs.emplace_back();
     for (unsigned j = 0; j < root.getNumAccumulators(); ++j) {
       auto rhs = analyzeMatrix(root.getRhs(s, j), isView, inputStrides);
       if (failed(rhs))
         return failure();
       std::swap(rhs->outerStride, rhs->kStride); // B is [k, n]
+      spreadSingle(*rhs, result.n, result.k[s]);
       const MatrixAccess &first =
           result.rhs[s].empty() ? *rhs : result.rhs[s][0];
       if (first.outerStride != rhs->outerStride ||

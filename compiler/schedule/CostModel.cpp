@@ -220,7 +220,10 @@ static Estimate estimateGemv(const Target &target, const GemmSizes &sizes,
   double narrow = narrowN ? sizes.n : sizes.m, k = 0;
   for (int64_t segment : sizes.k)
     k += segment;
+  // A warp that goes along K waits for each of its steps.
   time.exposeClocks(memoryLatency);
+  if (sizes.wideAlongK)
+    time.exposeClocks(std::ceil(k * sizes.element / 512) * memoryLatency / 2);
   // Measured: 0.8 of the memory's rate along K, a fifth across.
   time.add(TimeBound::Memory, sizes.bytes / (target.rates.memory * 1e3 *
                                              (sizes.wideAlongK ? 0.8 : 0.2)));
@@ -234,9 +237,13 @@ static Estimate estimateGemv(const Target &target, const GemmSizes &sizes,
           : std::ceil(k / (warps * 4)) *
                 std::ceil(outers / 64 / (target.multiprocessors * 2.0));
   time.addClocks(TimeBound::Latency, steps * memoryLatency / 2);
+  // Instructions a weight: fitted to 1 to 8 rows of weights of 8 to 134 MB.
   time.addClocks(TimeBound::Arithmetic,
-                 2 * outers * narrow * k * sizes.accumulators /
-                     (target.rates.fma * 0.4 * target.multiprocessors));
+                 sizes.wideAlongK
+                     ? outers * k * sizes.accumulators * (14 + 6.8 * narrow) /
+                           (128 * target.multiprocessors)
+                     : 2 * outers * narrow * k * sizes.accumulators /
+                           (target.rates.fma * 0.4 * target.multiprocessors));
   return time.get();
 }
 
@@ -250,8 +257,8 @@ static void exposeReductions(Overlap &time, const GemmSizes &sizes,
     time.exposeClocks(rounds * points * 84 * sizes.reductions + codeClocks);
 }
 
-/// Fitted over weights of 2 to 180 MB: reading them, and the rows of A again
-/// for every 64 columns.
+/// Fitted over 1 to 128 rows of weights of 4 to 134 MB: reading them, and the
+/// rows of A again for every 64 columns.
 static Estimate estimateSkinny(const Target &target, const GemmSizes &sizes,
                                GemmScheduleAttr schedule) {
   Overlap time(target);
@@ -259,7 +266,7 @@ static Estimate estimateSkinny(const Target &target, const GemmSizes &sizes,
   double rounds = std::ceil(sizes.m / tokens);
   time.add(TimeBound::Memory, sizes.bytes * rounds /
                                   (target.rates.memory * 1e3) *
-                                  (1.13 + tokens / 64 * 0.25));
+                                  (1.065 + tokens / 64 * 0.06));
   // A block's ring keeps about 60 bytes a clock on their way.
   double tiles =
       rounds * std::ceil(double(sizes.n) / schedule.getTileN()) * sizes.batch;
@@ -268,11 +275,18 @@ static Estimate estimateSkinny(const Target &target, const GemmSizes &sizes,
   exposeReductions(time, sizes, 1,
                    tokens * schedule.getTileN() / schedule.getClusterM() / 128,
                    2000);
-  // Each block starts, fills its ring and meets its cluster.
+  // Each block starts, fills its ring and sends its sums to its cluster.
   double beside =
       target.multiprocessors * std::max<int64_t>(schedule.getDivideM(), 1);
   double waves = std::ceil(tiles * schedule.getClusterM() / beside);
-  time.expose(2.6 * waves);
+  time.expose(1.5 * waves);
+  bool exchanges = schedule.getClusterM() > 1;
+  if (exchanges)
+    time.exposeClocks(waves * tokens * schedule.getTileN() *
+                      sizes.accumulators * 0.6);
+  // What one without another beside it hides nothing of.
+  if (schedule.getDivideM() <= 1)
+    time.expose(2 * (exchanges ? waves : waves - 1));
   return time.get();
 }
 
@@ -385,6 +399,12 @@ Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
                               : 0.7);
     if (clusterM * clusterN > 1)
       time.expose(0.5);
+    // Rows of a box outside of A are asked of L2 all the same, at one place and
+    // by all blocks at once. Fitted over 1 to 128 rows of weights of 4 to 134
+    // MB; columns of few weights (8192 x 4096 x 16) cost next to nothing.
+    double outside = std::max(tileM - sizes.m, 0.0);
+    time.exposeClocks(perUnit * stepsK * std::min(tiles, units) * outside *
+                      0.045);
   } else if (unit == GemmUnit::Mma) {
     // Instructions an element, of blocks that share the issue slots.
     time.exposeClocks(perUnit * area / accumulators * 34 / 128);
