@@ -7,18 +7,10 @@ set(FUSEC_SANITIZER_FLAGS -fno-omit-frame-pointer -fno-sanitize-recover=undefine
 if(FUSEC_SANITIZE)
   add_compile_options(-fsanitize=${FUSEC_SANITIZE} ${FUSEC_SANITIZER_FLAGS})
   add_link_options(-fsanitize=${FUSEC_SANITIZE})
-  # Tests load and close hundreds of libraries with thread-local storage, whose
-  # tables the loader moves as they grow: following them, LeakSanitizer's tracer
-  # crashes at the end of some; not following them, it takes what the loader
-  # and the threads' library allocated for leaks.
-  file(WRITE ${PROJECT_BINARY_DIR}/leaks.txt
-    "leak:ld-linux\nleak:rtld-malloc\nleak:pthread_setspecific\n")
-  file(WRITE ${PROJECT_BINARY_DIR}/CTestCustom.cmake
-    "set(ENV{LSAN_OPTIONS} use_tls=0:suppressions=${PROJECT_BINARY_DIR}/leaks.txt)\n")
 endif()
 
 # fusec_set_sanitizer_options(program)
-# Puts the defaults of ASan's options into a program of a sanitised build.
+# Puts the defaults of the sanitizers' options into a program of a sanitised build.
 function(fusec_set_sanitizer_options name)
   if(FUSEC_SANITIZE)
     target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tools/support/SanitizerOptions.cpp)

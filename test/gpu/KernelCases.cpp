@@ -46,6 +46,20 @@ static const std::vector<const char *> floats = {"f32", "f16", "bf16", "f64"};
         2                                                                      \
   }
 
+/// Few rows of many weights, of whose K each block of a cluster takes a part:
+/// as many columns as make clusters of one, two and four blocks.
+#define NARROW_PRODUCT(M, N, K)                                                \
+  {                                                                            \
+    "narrow" #N, {"f16"}, {{#M, #K, "T"}, {#N, #K, "T"}, {#N, "T"}},           \
+        "inputs [\"x\", \"w\", \"b\"] outputs [\"r\"]",                        \
+        "  %a = fusec.matmul %x, %y transposed : $(" #M " " #K " T), $(" #N    \
+        " " #K " T) to $(" #M " " #N " T)\n"                                   \
+        "  %b = fusec.broadcast %z [1] : $(" #N " T) to $(" #M " " #N " T)\n"  \
+        "  %c = fusec.add %a, %b : $(" #M " " #N " T)\n"                       \
+        "  fusec.output %c : $(" #M " " #N " T)",                              \
+        1, 1, "unit = skinny"                                                  \
+  }
+
 static const KernelCase cases[] = {
     {"pointwise",
      floats,
@@ -204,22 +218,29 @@ static const KernelCase cases[] = {
   %c = fusec.add %a, %b : $(m n T)
   fusec.output %c : $(m n T))",
      4},
-    // 4097 rows: more leading tiles than the clusters that take them.
+    NARROW_PRODUCT(1, 6400, 136),
+    NARROW_PRODUCT(16, 3208, 264),
+    NARROW_PRODUCT(24, 1608, 264),
+    // 4097 rows: 17 pairs of leading tiles. Of the 66 clusters of 132 blocks 13
+    // have no second tile of 128 x 128 of the product, and take them in two
+    // rounds.
     {"lead",
      {"f16", "bf16"},
-     {{"m", "520", "T"},
-      {"304", "520", "T"},
-      {"520", "24", "T"},
-      {"24", "304", "T"}},
+     {{"m", "200", "T"},
+      {"896", "200", "T"},
+      {"200", "24", "T"},
+      {"24", "896", "T"}},
      R"(inputs ["x", "v", "a", "b"] outputs ["r"])",
      R"(
-  %a = fusec.matmul %x, %y transposed : $(m 520 T), $(304 520 T) to $(m 304 T)
-  %b = fusec.matmul %x, %z : $(m 520 T), $(520 24 T) to $(m 24 T)
-  %c = fusec.matmul %b, %w : $(m 24 T), $(24 304 T) to $(m 304 T)
-  %d = fusec.add %a, %c : $(m 304 T)
-  %e = fusec.relu %d : $(m 304 T)
-  fusec.output %e : $(m 304 T))",
-     4},
+  %a = fusec.matmul %x, %y transposed : $(m 200 T), $(896 200 T) to $(m 896 T)
+  %b = fusec.matmul %x, %z : $(m 200 T), $(200 24 T) to $(m 24 T)
+  %c = fusec.matmul %b, %w : $(m 24 T), $(24 896 T) to $(m 896 T)
+  %d = fusec.add %a, %c : $(m 896 T)
+  %e = fusec.relu %d : $(m 896 T)
+  fusec.output %e : $(m 896 T))",
+     1,
+     1,
+     "lead = 32"},
     // Segments in boxes of 32 and 64 bytes of K.
     {"lead16",
      {"f16"},
@@ -234,7 +255,9 @@ static const KernelCase cases[] = {
   %c = fusec.matmul %b, %w : $(m 16 T), $(16 136 T) to $(m 136 T)
   %d = fusec.add %a, %c : $(m 136 T)
   fusec.output %d : $(m 136 T))",
-     2},
+     2,
+     1,
+     "lead = 16"},
     {"short",
      {"f16", "f32"},
      {{"m", "k", "T"}, {"n", "k", "T"}, {"m", "16", "T"}, {"n", "16", "T"}},

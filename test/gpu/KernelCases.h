@@ -22,6 +22,9 @@ struct KernelCase {
   unsigned mappedPoints = 0;
   /// By what the functions behind sums multiply their errors.
   double loss = 1;
+  /// What the text of one of these schedules has, so that a case that is there
+  /// for a kernel is known to run it.
+  const char *schedule = nullptr;
 };
 
 llvm::ArrayRef<KernelCase> getKernelCases();

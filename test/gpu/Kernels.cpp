@@ -249,6 +249,7 @@ static void testSchedules(Harness &harness, const KernelCase &test,
   if (!harness.isWanted(name))
     return;
   std::optional<Expectation> expectation;
+  bool isThere = !test.schedule;
   size_t count = 1;
   for (size_t index = 0; index < count; ++index) {
     std::string label = name + "." + std::to_string(index);
@@ -265,6 +266,9 @@ static void testSchedules(Harness &harness, const KernelCase &test,
           count = 1 + variant.getAlternatives().size();
           for (size_t skipped = 0; skipped < index; ++skipped)
             variant = variant.getNext();
+          std::string text;
+          llvm::raw_string_ostream(text) << variant.getSchedule();
+          isThere |= test.schedule && text.find(test.schedule) != text.npos;
           return variant;
         });
     if (!compiled || !compiled->run)
@@ -277,6 +281,12 @@ static void testSchedules(Harness &harness, const KernelCase &test,
                      test.loss, isTf32 ? 0x1p-11 : 0x1p-24);
     });
   }
+  if (!isThere)
+    harness.check(name, [&]() -> std::pair<double, double> {
+      throw Failure{ExitCode::VerificationFailed,
+                    std::string("expected a schedule with '") + test.schedule +
+                        "' among the " + std::to_string(count)};
+    });
 }
 
 int main(int argc, char **argv) {
