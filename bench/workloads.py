@@ -29,10 +29,12 @@ class Workload:
     kind: str
     dtype: str
     sizes: dict
-    rows: str = "table"  # or "grid"
+    rows: str = "table"  # or "grid", "narrow"
 
     def groups(self):
         """The statements about grids that it belongs to."""
+        if self.rows == "narrow":
+            return ("narrow linear",)
         if self.rows != "grid":
             return ()
         if self.kind != "linear":
@@ -193,8 +195,20 @@ GRID = [
       for kind, dtype in GATE_GRID_KINDS for m, k, n in GATE_GRID),
 ]
 
-# Names of workloads by group.
-GROUPS = {group: [workload.name for workload in GRID if group in workload.groups()]
-          for group in dict.fromkeys(group for workload in GRID for group in workload.groups())}
+# (k, n) of a transformer's linear layers, and the tokens it decodes at a time.
+NARROW_LAYERS = ((4096, 4096), (4096, 12288), (4096, 11008), (11008, 4096))
+NARROW_TOKENS = (1, 8, 16, 32, 64, 128)
 
-WORKLOADS = {workload.name: workload for workload in [*TABLE, *GRID]}
+NARROW = [
+    Workload(f"narrow_linear_relu_fp16_{m}x{k}x{n}", "linear", "fp16", linear(m, k, n, "relu"),
+             rows="narrow")
+    for k, n in NARROW_LAYERS for m in NARROW_TOKENS
+]
+
+GRIDS = [*GRID, *NARROW]
+
+# Names of workloads by group.
+GROUPS = {group: [workload.name for workload in GRIDS if group in workload.groups()]
+          for group in dict.fromkeys(group for workload in GRIDS for group in workload.groups())}
+
+WORKLOADS = {workload.name: workload for workload in [*TABLE, *GRIDS]}
