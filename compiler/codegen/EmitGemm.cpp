@@ -163,12 +163,14 @@ FailureOr<KernelSource> GemmEmitter::emit() {
     int64_t clusterM = schedule.getClusterM(),
             clusterN = schedule.getClusterN();
     cluster = clusterM * clusterN;
+    bool isStreamed = clusterM == 1 && iteration->m.isConstant() &&
+                      iteration->m.getValue() <= wgmmaStreamedRows * tileM;
     config = "fusec::WgmmaConfig<" + number(tileM) + ", " + number(tileN) +
              ", " + number(tileK) + ", " + number(schedule.getStages()) + ", " +
              number(clusterM) + ", fusec::WgmmaSchedule::" +
              (schedule.getUnit() == GemmUnit::PingPong ? "PingPong"
                                                        : "Cooperative") +
-             ", " + number(clusterN) + ">";
+             ", " + number(clusterN) + (isStreamed ? ", true>" : ">");
     templateCall = schedule.getLead() ? "fusec::gemmWgmmaLed<Config>"
                                       : "fusec::gemmWgmma<Config>";
     threads = wgmmaThreadsOf(tileM);

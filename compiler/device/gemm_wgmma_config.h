@@ -81,17 +81,24 @@ constexpr FUSEC_DEVICE bool wgmmaShares(int tile, int cluster) {
   return cluster == 1 || (cluster == 2 && tile > 64);
 }
 
-/// `Band` rows of tiles are walked together, so that a wave of blocks shares
-/// its rows of A and columns of B in L2.
+/// Rows of tiles, at most, whose blocks read a tile of B at about the same time
+/// and nobody after them.
+constexpr int wgmmaStreamedRows = 8;
+
+/// `Streamed`: B leaves L2 first, for wgmmaStreamedRows: what it replaces is
+/// then its own, not what waits to be written back.
 template <int TileM, int TileN, int TileK, int Stages, int ClusterM = 1,
           WgmmaSchedule Schedule = WgmmaSchedule::Cooperative, int ClusterN = 1,
-          int Band = 16>
+          bool Streamed = false>
 struct WgmmaConfig {
   static constexpr int tileM = TileM, tileN = TileN, tileK = TileK;
   static constexpr int stages = Stages;
   static constexpr int clusterM = ClusterM, clusterN = ClusterN;
   static constexpr int cluster = ClusterM * ClusterN;
-  static constexpr int band = Band / ClusterM;
+  /// Rows of tiles that are walked together, so that a wave of blocks shares
+  /// its rows of A and columns of B in L2.
+  static constexpr int band = 16 / ClusterM;
+  static constexpr bool streamed = Streamed;
   static constexpr WgmmaSchedule schedule = Schedule;
   static constexpr bool pingPong = Schedule == WgmmaSchedule::PingPong;
   static constexpr int consumers = wgmmaConsumers(TileM);
@@ -104,6 +111,7 @@ struct WgmmaConfig {
   static_assert(wgmmaShares(TileN, ClusterM) && wgmmaShares(TileM, ClusterN) &&
                     cluster <= 2,
                 "one block, or a pair that shares whole boxes");
+  static_assert(!Streamed || ClusterM == 1, "tiles that one block reads");
   static_assert(Stages >= 2, "a stage to read and one to fill");
 };
 

@@ -174,6 +174,7 @@ struct WgmmaSegment {
   template <class Ring>
   static FUSEC_DEVICE void produce(const SegmentType &segment, TilePlace tile,
                                    int rank, Ring &ring) {
+    u64 policy = Tile::streamed ? primitive::streamPolicy() : 0;
     // Unrolled, it would not keep to the producer's few registers.
     FUSEC_UNROLL_BY(1)
     for (int k = 0; k < segment.k; k += Depth * Tile::tileK) {
@@ -187,8 +188,10 @@ struct WgmmaSegment {
                 k + d * Tile::tileK, tile.batch, rank);
         FUSEC_UNROLL
         for (int j = 0; j < J; ++j)
-          B::copy(segment.b[j], to + offsetB + (d * J + j) * B::bytes, full,
-                  tile.n * Tile::tileN, k + d * Tile::tileK, tile.batch, rank);
+          B::template copy<Tile::streamed>(
+              segment.b[j], to + offsetB + (d * J + j) * B::bytes, full,
+              tile.n * Tile::tileN, k + d * Tile::tileK, tile.batch, rank,
+              policy);
       }
       ring.advance();
     }

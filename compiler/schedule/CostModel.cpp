@@ -280,13 +280,12 @@ static Estimate estimateSkinny(const Target &target, const GemmSizes &sizes,
       target.multiprocessors * std::max<int64_t>(schedule.getDivideM(), 1);
   double waves = std::ceil(tiles * schedule.getClusterM() / beside);
   time.expose(1.5 * waves);
-  bool exchanges = schedule.getClusterM() > 1;
-  if (exchanges)
+  if (schedule.getClusterM() > 1)
     time.exposeClocks(waves * tokens * schedule.getTileN() *
                       sizes.accumulators * 0.6);
   // What one without another beside it hides nothing of.
   if (schedule.getDivideM() <= 1)
-    time.expose(2 * (exchanges ? waves : waves - 1));
+    time.expose(2 * (schedule.getClusterM() > 2 ? waves : waves - 1));
   return time.get();
 }
 

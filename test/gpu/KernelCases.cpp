@@ -218,6 +218,17 @@ static const KernelCase cases[] = {
   %c = fusec.add %a, %b : $(m n T)
   fusec.output %c : $(m n T))",
      4},
+    // A single row, whose K ends within 16 bytes.
+    {"narrow-odd",
+     {"f16"},
+     {{"1", "1003", "T"}, {"1003", "1608", "T"}},
+     R"(inputs ["x", "w"] outputs ["r"])",
+     R"(
+  %a = fusec.matmul %x, %y : $(1 1003 T), $(1003 1608 T) to $(1 1608 T)
+  fusec.output %a : $(1 1608 T))",
+     1,
+     1,
+     "unit = skinny"},
     NARROW_PRODUCT(1, 6400, 136),
     NARROW_PRODUCT(16, 3208, 264),
     NARROW_PRODUCT(24, 1608, 264),
