@@ -163,8 +163,9 @@ FailureOr<KernelSource> GemmEmitter::emit() {
     int64_t clusterM = schedule.getClusterM(),
             clusterN = schedule.getClusterN();
     cluster = clusterM * clusterN;
-    bool isStreamed = clusterM == 1 && iteration->m.isConstant() &&
-                      iteration->m.getValue() <= wgmmaStreamedRows * tileM;
+    bool isStreamed =
+        clusterM == 1 && (!iteration->m.isConstant() ||
+                          iteration->m.getValue() <= wgmmaStreamedRows * tileM);
     config = "fusec::WgmmaConfig<" + number(tileM) + ", " + number(tileN) +
              ", " + number(tileK) + ", " + number(schedule.getStages()) + ", " +
              number(clusterM) + ", fusec::WgmmaSchedule::" +

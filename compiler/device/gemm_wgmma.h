@@ -85,6 +85,7 @@ template <class Config, class Lead, int J, class... Segments>
 FUSEC_DEVICE void wgmmaProducer(WgmmaRing<Config, J> ring, const Lead &lead,
                                 const Shape &shape,
                                 const Segments &...segments) {
+  ring.streams = shape.m <= wgmmaStreamedRows * Config::tileM;
   if constexpr (Lead::exists)
     lead.produce(shape, ring);
   int rounds = 0;

@@ -83,9 +83,9 @@ constexpr FUSEC_DEVICE bool wgmmaShares(int tile, int cluster) {
 
 /// Rows of tiles, at most, whose blocks read a tile of B at about the same time
 /// and nobody after them.
-constexpr int wgmmaStreamedRows = 8;
+constexpr int wgmmaStreamedRows = 4;
 
-/// `Streamed`: B leaves L2 first, for wgmmaStreamedRows: what it replaces is
+/// `Streamed`: up to wgmmaStreamedRows B leaves L2 first: what it replaces is
 /// then its own, not what waits to be written back.
 template <int TileM, int TileN, int TileK, int Stages, int ClusterM = 1,
           WgmmaSchedule Schedule = WgmmaSchedule::Cooperative, int ClusterN = 1,

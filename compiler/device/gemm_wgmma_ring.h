@@ -34,6 +34,8 @@ template <class Config, int J> struct WgmmaRing {
   /// one before go first, and where it then waits.
   int left = 0, yieldsAt = never;
   u32 yieldsTo;
+  /// Whether B leaves L2 first.
+  bool streams = false;
 
   FUSEC_DEVICE WgmmaRing() {
     base = primitive::sharedAddress(launch::sharedMemory());
@@ -171,10 +173,21 @@ struct WgmmaSegment {
       B::prefetch(segment.b[j]);
   }
 
+  /// Another policy than to stream is none: large problems take a third longer
+  /// with one that says that all is as usual.
+  template <class Matrix>
+  static FUSEC_DEVICE void copyB(const Matrix &b, u32 to, u32 full, int column,
+                                 int k, int batch, int rank, bool streams) {
+    if constexpr (Tile::streamed)
+      if (streams)
+        return B::template copy<true>(b, to, full, column, k, batch, rank,
+                                      primitive::streamPolicy());
+    B::copy(b, to, full, column, k, batch, rank);
+  }
+
   template <class Ring>
   static FUSEC_DEVICE void produce(const SegmentType &segment, TilePlace tile,
                                    int rank, Ring &ring) {
-    u64 policy = Tile::streamed ? primitive::streamPolicy() : 0;
     // Unrolled, it would not keep to the producer's few registers.
     FUSEC_UNROLL_BY(1)
     for (int k = 0; k < segment.k; k += Depth * Tile::tileK) {
@@ -188,10 +201,9 @@ struct WgmmaSegment {
                 k + d * Tile::tileK, tile.batch, rank);
         FUSEC_UNROLL
         for (int j = 0; j < J; ++j)
-          B::template copy<Tile::streamed>(
-              segment.b[j], to + offsetB + (d * J + j) * B::bytes, full,
-              tile.n * Tile::tileN, k + d * Tile::tileK, tile.batch, rank,
-              policy);
+          copyB(segment.b[j], to + offsetB + (d * J + j) * B::bytes, full,
+                tile.n * Tile::tileN, k + d * Tile::tileK, tile.batch, rank,
+                ring.streams);
       }
       ring.advance();
     }
