@@ -322,9 +322,9 @@ def ChooseSchedules : Pass<"fusec-choose-schedules", "::fusec::PlanOp"> {
 def LeadProducts : Pass<"fusec-lead-products", "::fusec::PlanOp"> {
   let summary = "narrow products are computed first by the kernel that needs them last";
   let description = [{
-    Of y = x W + t B, t = x A, the kernel of y computes t first, where its last,
-    incomplete wave of tiles has room for that, and reads it before its last
-    segment. Both remain steps: t's is launched where y's variant has no lead.
+    Of y = x W + t B, t = x A, the kernel of y computes t under the first segment
+    of its tiles, where that takes less than a launch, and reads it before their
+    last one. Both remain steps: t's is launched where y's variant has no lead.
     Only for sm_90a.
   }];
   let options = [

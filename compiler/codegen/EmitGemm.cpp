@@ -177,10 +177,12 @@ FailureOr<KernelSource> GemmEmitter::emit() {
     threads = wgmmaThreadsOf(tileM);
     shared = wgmmaSharedBytes(tileM, tileN, schedule.getStages(), accumulators,
                               !maps.operands.empty());
-    // Persistent: no more blocks than the device holds at once.
-    Expr most = Expr::constant(context, schedule.getBlocks() / cluster);
-    blocks =
-        Expr::min(tiles(tileM * clusterM, tileN * clusterN), most) * cluster;
+    // Persistent: no more blocks than the device holds at once, nor than there
+    // are tiles, unless those without one lead.
+    blocks = Expr::constant(context, schedule.getBlocks() / cluster);
+    if (!schedule.getLead())
+      blocks = Expr::min(tiles(tileM * clusterM, tileN * clusterN), blocks);
+    blocks = blocks * cluster;
     break;
   }
   case GemmUnit::Skinny:
@@ -247,7 +249,7 @@ FailureOr<std::string> GemmEmitter::emitLead() {
     return leading.emitOpError("is not a matmul with an epilogue");
   GemmDescriptors descriptors(writer, leading, variant, *analyzed);
   auto a = descriptors.matrix(analyzed->lhs[0], analyzed->m, analyzed->k[0],
-                              schedule.getTileM());
+                              wgmmaLeadRows);
   auto b = descriptors.matrix(analyzed->rhs[0], analyzed->n, analyzed->k[0],
                               schedule.getLead());
   if (failed(a) || failed(b))

@@ -138,8 +138,8 @@ FUSEC_DEVICE void storeStaged(const Pack<First, Rest...> &results, u32 staging,
 /// columns.
 template <class Config, class Epilogue> struct ResidentOperands {
   typedef typename Epilogue::Operands Operands;
-  static constexpr int spare =
-      Config::registers - 64 - Epilogue::accumulators * Config::tileN / 2;
+  static constexpr int spare = Config::registers - wgmmaOtherRegisters(2) -
+                               Epilogue::accumulators * Config::tileN / 2;
   template <Holds Which>
   using OfKernel = Fragments<Operands, Config::tileN / 8, 2, Which>;
   static constexpr bool holdsColumns =

@@ -46,63 +46,92 @@ constexpr bool wgmmaLayoutsAgree = ((First::A::alongK == Rest::A::alongK &&
                                      First::kBytes == Rest::kBytes) &&
                                     ...);
 
-/// All stages of a tile, first those of the first segment; of the last one the
-/// lead, if there is one, knows how much of a stage counts.
-template <class Config, class Lead, class First, class... Rest, int J,
-          class... Stages>
+/// All stages of a tile, first those of the first segment.
+template <class Config, class First, class... Rest, int J, class... Stages>
 FUSEC_DEVICE void wgmmaConsume(int firstBlock, WgmmaRing<Config, J> &ring,
                                WgmmaAccumulators<Config, J> &acc, int first,
                                Stages... stages) {
-  if constexpr (sizeof...(Rest) == 0 && Lead::exists) {
-    First::consume(first - 1, firstBlock, ring, acc);
-    First::template consume<Lead::lastSteps>(1, firstBlock, ring, acc);
-  } else if constexpr (sizeof...(Rest) == 0) {
-    First::consume(first, firstBlock, ring, acc);
-  } else if constexpr (!Lead::exists && wgmmaLayoutsAgree<First, Rest...>) {
+  if constexpr (wgmmaLayoutsAgree<First, Rest...>) {
     First::consume((first + ... + stages), firstBlock, ring, acc);
   } else {
     First::consume(first, firstBlock, ring, acc);
-    wgmmaConsume<Config, Lead, Rest...>(firstBlock, ring, acc, stages...);
+    wgmmaConsume<Config, Rest...>(firstBlock, ring, acc, stages...);
+  }
+}
+/// Of those that follow the first where there is a lead, which knows how much
+/// counts of a stage of the last.
+template <class Config, class Lead, class First, class... Rest, int J,
+          class... Stages>
+FUSEC_DEVICE void wgmmaConsumeLed(int firstBlock, WgmmaRing<Config, J> &ring,
+                                  WgmmaAccumulators<Config, J> &acc, int first,
+                                  Stages... stages) {
+  if constexpr (sizeof...(Rest) > 0) {
+    First::consume(first, firstBlock, ring, acc);
+    wgmmaConsumeLed<Config, Lead, Rest...>(firstBlock, ring, acc, stages...);
+  } else {
+    First::consume(first - 1, firstBlock, ring, acc);
+    First::template consume<Lead::lastSteps>(1, firstBlock, ring, acc);
   }
 }
 
-/// Copies a tile, segment by segment. The last one needs the lead, of which the
-/// block has awaited some `rounds`.
+/// Copies a tile, segment by segment.
+template <class Config, int J, class... Segments>
+FUSEC_DEVICE void wgmmaProduce(WgmmaRing<Config, J> &ring, TilePlace tile,
+                               int rank, const Segments &...segments) {
+  (WgmmaSegment<Config, J, Segments>::produce(
+       segments, tile, rank, ring, 0,
+       WgmmaSegment<Config, J, Segments>::tiles(segments)),
+   ...);
+}
+/// Those that follow the first where there is a lead: the last one needs it.
+/// Some of its `flags` the block has awaited.
 template <class Config, class Lead, int J, class First, class... Rest>
-FUSEC_DEVICE void wgmmaProduce(WgmmaRing<Config, J> &ring, const Lead &lead,
-                               const Shape &shape, int &rounds, TilePlace tile,
-                               int rank, const First &first,
-                               const Rest &...rest) {
-  if constexpr (Lead::exists && sizeof...(Rest) == 0)
-    lead.await(shape, tile, rounds);
-  WgmmaSegment<Config, J, First>::produce(first, tile, rank, ring);
+FUSEC_DEVICE void wgmmaProduceLed(WgmmaRing<Config, J> &ring, const Lead &lead,
+                                  int &flags, TilePlace tile, int rank,
+                                  const First &first, const Rest &...rest) {
+  if constexpr (sizeof...(Rest) == 0)
+    lead.await(tile, flags);
+  wgmmaProduce<Config, J>(ring, tile, rank, first);
   if constexpr (sizeof...(Rest) > 0)
-    wgmmaProduce(ring, lead, shape, rounds, tile, rank, rest...);
+    wgmmaProduceLed(ring, lead, flags, tile, rank, rest...);
 }
 
 /// All copies of this block; one thread calls.
-template <class Config, class Lead, int J, class... Segments>
+template <class Config, class Lead, int J, class First, class... Rest>
 FUSEC_DEVICE void wgmmaProducer(WgmmaRing<Config, J> ring, const Lead &lead,
-                                const Shape &shape,
-                                const Segments &...segments) {
+                                const Shape &shape, const First &first,
+                                const Rest &...rest) {
   ring.streams = shape.m <= wgmmaStreamedRows * Config::tileM;
-  if constexpr (Lead::exists)
-    lead.produce(shape, ring);
-  int rounds = 0;
-  forEachWgmmaTile<Config>(shape, 0, [&](TilePlace tile, int rank, int) {
-    wgmmaProduce(ring, lead, shape, rounds, tile, rank, segments...);
+  int flags = 0, had = 0;
+  if constexpr (Lead::exists) {
+    had = lead.unitsFirst();
+    lead.produce(0, had, 0, ring, [](int) {});
+  }
+  forEachWgmmaTile<Config>(shape, 0, [&](TilePlace tile, int rank, int index) {
+    if constexpr (Lead::exists) {
+      typedef WgmmaSegment<Config, J, First> Segment;
+      int units = lead.unitsUnder(index, had), next = 0;
+      lead.produce(had, units, Segment::tiles(first), ring, [&](int stages) {
+        Segment::produce(first, tile, rank, ring, next, stages);
+        next += stages;
+      });
+      had += units;
+      wgmmaProduceLed(ring, lead, flags, tile, rank, rest...);
+    } else {
+      wgmmaProduce<Config, J>(ring, tile, rank, first, rest...);
+    }
   });
   if constexpr (Lead::exists)
-    lead.finish(shape);
+    lead.reset();
 }
 
 /// All tiles of a consumer warpgroup: stage by stage, then the epilogue. `warp`
 /// counts those of all consumers.
-template <class Config, class Lead, class Epilogue, class... Segments>
+template <class Config, class Lead, class Epilogue, class First, class... Rest>
 FUSEC_DEVICE void wgmmaConsumer(WgmmaRing<Config, Epilogue::accumulators> ring,
                                 int warp, const Lead &lead, const Shape &shape,
-                                const Epilogue &epilogue,
-                                const Segments &...segments) {
+                                const Epilogue &epilogue, const First &first,
+                                const Rest &...rest) {
   constexpr int J = Epilogue::accumulators;
   typedef WgmmaMappedStore<Config, Epilogue> MappedStore;
   typedef
@@ -112,15 +141,23 @@ FUSEC_DEVICE void wgmmaConsumer(WgmmaRing<Config, Epilogue::accumulators> ring,
       typename Conditional<reducesRows<Epilogue>,
                            WgmmaRowStore<Config, Epilogue>, PointStore>::Type
           Store;
+  typedef WgmmaSegment<Config, J, First> FirstSegment;
   int consumer = warp / 4;
-  int index = 0;
-  if constexpr (Lead::exists)
-    index = lead.consume(shape, consumer, ring);
   Store store(epilogue, shape, warp);
   int firstBlock = Config::pingPong ? 0 : consumer * Config::blocksM;
-  int stages = 0;
-  ((stages += WgmmaSegment<Config, J, Segments>::tiles(segments)), ...);
-  forEachWgmmaTile<Config>(shape, index, [&](TilePlace tile, int, int index) {
+  int own = FirstSegment::tiles(first), had = 0, turns = 0;
+  ((own += WgmmaSegment<Config, J, Rest>::tiles(rest)), ...);
+  if constexpr (Lead::exists) {
+    had = lead.unitsFirst();
+    turns = lead.consumeFirst(had, consumer, ring);
+  }
+  forEachWgmmaTile<Config>(shape, turns, [&](TilePlace tile, int, int index) {
+    int stages = own, before = had, units = 0;
+    if constexpr (Lead::exists) {
+      units = lead.unitsUnder(index, had);
+      stages += lead.stagesOf(units);
+      had += units;
+    }
     if (ring.skips(index, consumer, stages))
       return;
     store.place(tile,
@@ -128,9 +165,18 @@ FUSEC_DEVICE void wgmmaConsumer(WgmmaRing<Config, Epilogue::accumulators> ring,
     WgmmaAccumulators<Config, J> acc;
     ring.takeTurn(consumer);
     ring.startTile(consumer, stages);
-    wgmmaConsume<Config, Lead, WgmmaSegment<Config, J, Segments>...>(
-        firstBlock, ring, acc,
-        WgmmaSegment<Config, J, Segments>::tiles(segments)...);
+    if constexpr (Lead::exists) {
+      lead.consume(before, units, FirstSegment::tiles(first), consumer, ring,
+                   [&](int stages) {
+                     FirstSegment::consume(stages, firstBlock, ring, acc);
+                   });
+      wgmmaConsumeLed<Config, Lead, WgmmaSegment<Config, J, Rest>...>(
+          firstBlock, ring, acc, WgmmaSegment<Config, J, Rest>::tiles(rest)...);
+    } else {
+      wgmmaConsume<Config, FirstSegment, WgmmaSegment<Config, J, Rest>...>(
+          firstBlock, ring, acc, FirstSegment::tiles(first),
+          WgmmaSegment<Config, J, Rest>::tiles(rest)...);
+    }
     ring.endTurn(consumer);
     ring.endTile(consumer);
     store.begin();
@@ -190,10 +236,10 @@ FUSEC_DEVICE void
 gemmWgmmaLed(const WgmmaLead<Segment, LeadEpilogue, Columns> &lead,
              const Shape &shape, const Epilogue &epilogue,
              const Segments &...segments) {
-  detail::gemmWgmma<Config>(
-      detail::WgmmaLeading<Config, Epilogue::accumulators, Segment,
-                           LeadEpilogue, Columns>{lead},
-      shape, epilogue, segments...);
+  typedef detail::WgmmaLeading<Config, Epilogue::accumulators, Segment,
+                               LeadEpilogue, Columns>
+      Leading;
+  detail::gemmWgmma<Config>(Leading(lead, shape), shape, epilogue, segments...);
 }
 
 #endif // FUSEC_HOST

@@ -150,16 +150,17 @@ constexpr FUSEC_DEVICE int wgmmaKBytes(long long segmentBytes) {
 /// Sizes of the box of a matrix's tensor map, innermost first, and its swizzle
 /// in bytes. `tile` is what one block loads: tileM / clusterN rows of A, tileN
 /// / clusterM columns of B. Major::K: one box. Major::Outer: as many boxes as
-/// cover it.
+/// cover it, no wider than it.
 struct WgmmaBox {
   int inner, outer, count, swizzle;
 };
 constexpr FUSEC_DEVICE WgmmaBox wgmmaBox(bool alongK, int tile,
                                          int elementBytes,
                                          int kBytes = wgmmaRowBytes) {
-  int row = wgmmaRowBytes / elementBytes, k = kBytes / elementBytes;
+  int width = wgmmaKBytes((long long)tile * elementBytes);
+  int row = width / elementBytes, k = kBytes / elementBytes;
   return alongK ? WgmmaBox{k, tile, 1, kBytes}
-                : WgmmaBox{row, k, tilesOf(tile, row), wgmmaRowBytes};
+                : WgmmaBox{row, k, tilesOf(tile, row), width};
 }
 
 /// The columns of B in a stage: whole boxes of the outer-major kind.
@@ -171,17 +172,87 @@ constexpr FUSEC_DEVICE int wgmmaStageBytes(int tileM, int tileN,
   return (tileM + accumulators * wgmmaStageColumns(tileN)) * wgmmaRowBytes;
 }
 
-/// Columns of a leading product, at most, how many steps of its K a stage
-/// holds, groups of its tiles that those of the matmul wait for apart, and the
-/// flags that takes.
+/// Rows that a block computes at once of a leading product, its columns at
+/// most, and how many steps of its K a stage holds.
+constexpr int wgmmaLeadRows = 64;
 constexpr int wgmmaLeadColumns = 64;
 constexpr FUSEC_DEVICE int wgmmaLeadDepth(int tileM, int tileN,
-                                          int accumulators) {
+                                          int accumulators, int columns) {
+  int boxColumns = columns <= 16 ? 16 : columns <= 32 ? 32 : 64;
   return wgmmaStageBytes(tileM, tileN, accumulators) /
-         wgmmaStageBytes(tileM, wgmmaLeadColumns, 1);
+         ((wgmmaLeadRows + boxColumns) * wgmmaRowBytes);
 }
-constexpr int wgmmaLeadRounds = 8;
-constexpr int wgmmaLeadFlags = 1 + wgmmaLeadRounds;
+/// Flags of a leading product: one counts blocks that have ended, each other
+/// one what is stored of a group of rows.
+constexpr int wgmmaLeadFlags = 64;
+
+/// The order of a leading product's tiles. A unit is one of them for each block
+/// of a cluster. Where the clusters with a tile of the matmul less than others
+/// have the time, they compute all units before their first tile. Otherwise all
+/// clusters do, under their tiles: each unit in the wave that is the first to
+/// need its group of rows, so that what both read is read once, and nobody
+/// waits for a wave to come.
+struct WgmmaLeadOrder {
+  bool isFirst;
+  /// Those that have units, from the `last` on.
+  int leading, last;
+  /// A group is a few bands of tiles, as many as the flags allow.
+  int units, clusters, tiles, groupTiles, groupUnits, unitsOfRow;
+
+  constexpr FUSEC_DEVICE WgmmaLeadOrder(int m, int tilesM, int tilesN,
+                                        int launched, int tileM, int tileN,
+                                        int cluster, int band)
+      : isFirst(false), leading(0), last(launched - 1),
+        units(tilesOf(m, wgmmaLeadRows * cluster)), clusters(launched),
+        tiles(tilesM * tilesN), groupTiles(0), groupUnits(0),
+        unitsOfRow(tileM / wgmmaLeadRows) {
+    int rows = tilesOf(tilesOf(tilesM, band), wgmmaLeadFlags - 1) * band;
+    groupTiles = rows * tilesN;
+    groupUnits = rows * unitsOfRow;
+    // Units take about a fourth of the time of a tile of 256 columns.
+    int spare = (launched - tiles % launched) % launched;
+    isFirst = units <= spare * (tileN / 64);
+    if (clusters > tiles)
+      clusters = tiles;
+    leading = isFirst ? spare : clusters;
+    last = (isFirst ? launched : clusters) - 1;
+  }
+
+  /// Units that are done when all clusters have ended their tile of this index.
+  constexpr FUSEC_DEVICE int unitsBy(int index) const {
+    // Not all clusters have a tile in the last wave.
+    if (isFirst || (index + 2) * clusters > tiles)
+      return units;
+    int lastTile = (index + 1) * clusters - 1;
+    return min((lastTile / groupTiles + 1) * groupUnits, units);
+  }
+  /// Of a cluster: the first of its units, which are `leading` apart, how many
+  /// come before its first tile, and how many it has had by the end of one.
+  constexpr FUSEC_DEVICE int firstUnit(int cluster) const {
+    return last - cluster;
+  }
+  constexpr FUSEC_DEVICE int unitsBy(int cluster, int index) const {
+    int first = firstUnit(cluster), all = unitsBy(index);
+    return first < leading && first < all ? tilesOf(all - first, leading) : 0;
+  }
+  constexpr FUSEC_DEVICE int unitsFirst(int cluster) const {
+    return isFirst ? unitsBy(cluster, 0) : 0;
+  }
+  /// The flag of a unit, and that of the last one that a row of tiles reads.
+  constexpr FUSEC_DEVICE int flagOf(int unit) const {
+    return unit / groupUnits;
+  }
+  constexpr FUSEC_DEVICE int flagOfRow(int row) const {
+    return flagOf(min((row + 1) * unitsOfRow, units) - 1);
+  }
+  /// Units that a flag counts.
+  constexpr FUSEC_DEVICE int counted(int flag) const {
+    return min(units - flag * groupUnits, groupUnits);
+  }
+
+private:
+  static constexpr FUSEC_DEVICE int min(int a, int b) { return a < b ? a : b; }
+};
 
 /// A warp's part of the staging: 16 rows of accumulators, or two buffers of 16
 /// rows of results.

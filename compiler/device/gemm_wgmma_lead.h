@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A narrow product that a wgmma matmul needs as the A of its last segment, as
-// in x W + (x A) B: tiles of x A come first in the order of the launch, in the
-// clusters that have fewer tiles of the matmul than others, and the other
-// clusters wait for them only before their last segment. What would be a launch
-// of its own hides in the last, incomplete wave.
+// in x W + (x A) B: blocks compute tiles of x A before their first tile of the
+// matmul or under it, and wait for those of others before their last segment.
+// What would be a launch of its own hides in the last, incomplete wave, or
+// under the matmul.
 
 #ifndef FUSEC_DEVICE_GEMM_WGMMA_LEAD_H
 #define FUSEC_DEVICE_GEMM_WGMMA_LEAD_H
@@ -37,15 +37,13 @@ template <class Config, int Accumulators, class SegmentType, class Epilogue,
           int Columns>
 struct WgmmaLeading {
   static constexpr bool exists = true;
-  /// The same rows and stages, other columns.
   struct Tile : Config {
-    static constexpr int tileN = Columns, clusterM = 1;
+    static constexpr int tileM = wgmmaLeadRows, tileN = Columns;
+    static constexpr int clusterM = 1, blocksM = 1;
   };
-  /// A leading tile waits for memory: it has as much on its way as the ring
-  /// holds.
   typedef WgmmaSegment<Tile, 1, SegmentType,
                        wgmmaLeadDepth(Config::tileM, Config::tileN,
-                                      Accumulators)>
+                                      Accumulators, Columns)>
       Leading;
   static_assert(Config::clusterN == 1 && Epilogue::accumulators == 1 &&
                     isWgmmaWidth(Columns) && Columns <= wgmmaLeadColumns,
@@ -58,103 +56,140 @@ struct WgmmaLeading {
       tilesOf(bytes - (stages - 1) * wgmmaRowBytes, 32);
 
   const WgmmaLead<SegmentType, Epilogue, Columns> &lead;
+  WgmmaLeadOrder order;
+  int rows, cluster;
 
-  static FUSEC_DEVICE int tiles(const Shape &shape) {
-    return wgmmaTilesM(shape.m, Config::tileM, Config::clusterM);
-  }
-  /// Clusters that have leading tiles, the last ones: those with fewer tiles of
-  /// the matmul than others, where two each are enough.
-  static FUSEC_DEVICE int clusters(const Shape &shape) {
-    int all = launch::blocks() / Config::cluster;
-    int spare = all - tiles(shape) * tilesOf(shape.n, Config::tileN) % all;
-    return tiles(shape) <= 2 * spare ? spare : all;
-  }
-  /// Calls body(tile, index) for each leading tile of this block.
-  template <class Body>
-  static FUSEC_DEVICE int forEach(const Shape &shape, Body body) {
-    constexpr int cluster = Config::cluster;
-    int all = launch::blocks() / cluster, leading = clusters(shape), index = 0;
-    int own = all - 1 - launch::block() / cluster;
-    if (own < leading)
-      for (int t = own; t < tiles(shape); t += leading)
-        body(TilePlace{0, t * cluster + wgmmaRank<Config>(), 0}, index++);
-    return index;
-  }
+  FUSEC_DEVICE
+  WgmmaLeading(const WgmmaLead<SegmentType, Epilogue, Columns> &lead,
+               const Shape &shape)
+      : lead(lead),
+        order(shape.m, wgmmaTilesM(shape.m, Config::tileM, Config::clusterM),
+              tilesOf(shape.n, Config::tileN),
+              launch::blocks() / Config::cluster, Config::tileM, Config::tileN,
+              Config::cluster, Config::band),
+        rows(shape.m), cluster(launch::block() / Config::cluster) {}
 
-  template <class Ring>
-  FUSEC_DEVICE void produce(const Shape &shape, Ring &ring) const {
-    forEach(shape, [&](TilePlace tile, int) {
-      Leading::produce(lead.segment, tile, wgmmaRank<Config>(), ring);
-    });
+  /// Units before this block's first tile, and under that of this index, which
+  /// follow the `had` of before.
+  FUSEC_DEVICE int unitsFirst() const { return order.unitsFirst(cluster); }
+  FUSEC_DEVICE int unitsUnder(int index, int had) const {
+    return order.unitsBy(cluster, index) - had;
   }
-  /// The first flag counts blocks that have ended; the others what the clusters
-  /// have stored of their first leading tile, of their second, and so on.
-  static FUSEC_DEVICE int roundOf(const Shape &shape, int t) {
-    int round = t / clusters(shape);
-    return round < wgmmaLeadRounds ? round : wgmmaLeadRounds - 1;
+  FUSEC_DEVICE int stagesOf(int units) const {
+    return units * Leading::tiles(lead.segment);
   }
-  FUSEC_DEVICE u32 *flagOf(int round) const { return lead.flags + 1 + round; }
-  /// Waits for what a tile of the matmul reads, and all that comes before it;
-  /// one thread of each block calls, which has waited for `rounds` so far.
-  FUSEC_DEVICE void await(const Shape &shape, TilePlace tile,
-                          int &rounds) const {
-    constexpr int warps = Config::pingPong ? 4 : 4 * Config::consumers;
-    int needed = roundOf(shape, tile.m / Config::cluster) + 1;
+  /// Calls leading(unit, tile, stage) and own(stages) for the stages of `units`
+  /// leading tiles and the `count` of the first segment, in turn. The last
+  /// quarter of the latter is for others to see the result of the former.
+  template <class LeadingStage, class OwnStages>
+  FUSEC_DEVICE void inTurn(int had, int units, int count, LeadingStage leading,
+                           OwnStages own) const {
+    int each = units > 0 ? (count - count / 4) / stagesOf(units) : 0;
+    int unit = order.firstUnit(cluster) + had * order.leading;
     FUSEC_UNROLL_BY(1)
-    for (; rounds < needed; ++rounds) {
-      int all = tiles(shape), each = clusters(shape),
-          left = all - rounds * each;
-      bool isLast = rounds + 1 == wgmmaLeadRounds || left < each;
-      primitive::awaitSignals(flagOf(rounds), u32(isLast ? left : each) *
-                                                  Config::cluster * warps);
+    for (; units > 0; --units, unit += order.leading) {
+      TilePlace tile{0, unit * Config::cluster + wgmmaRank<Config>(), 0};
+      FUSEC_UNROLL_BY(1)
+      for (int stage = 0; stage < stagesOf(1); ++stage) {
+        leading(unit, tile, stage);
+        own(each);
+        count -= each;
+      }
     }
+    own(count);
+  }
+
+  /// Copies the stages of `units`, in turn with own(stages).
+  template <class Ring, class OwnStages>
+  FUSEC_DEVICE void produce(int had, int units, int count, Ring &ring,
+                            OwnStages own) const {
+    inTurn(
+        had, units, count,
+        [&](int, TilePlace tile, int stage) {
+          Leading::produce(lead.segment, tile, 0, ring, stage, 1);
+        },
+        own);
+  }
+  /// Waits for what a tile of the matmul reads, and all that comes before it;
+  /// one thread of each block calls, which has waited for `flags` so far.
+  FUSEC_DEVICE void await(TilePlace tile, int &flags) const {
+    int needed = order.flagOfRow(tile.m / Config::cluster) + 1;
+    FUSEC_UNROLL_BY(1)
+    for (; flags < needed; ++flags)
+      primitive::awaitSignals(lead.flags + 1 + flags,
+                              u32(order.counted(flags)) * Config::cluster * 4);
   }
   /// One thread of each block calls, once, after all of its waits.
-  FUSEC_DEVICE void finish(const Shape &shape) const {
+  FUSEC_DEVICE void reset() const {
     if (primitive::countUp(lead.flags) + 1 != u32(launch::blocks()))
       return;
     FUSEC_UNROLL_BY(1)
-    for (int word = roundOf(shape, tiles(shape) - 1) + 1; word >= 0; --word)
+    for (int word = order.flagOf(order.units - 1) + 1; word >= 0; --word)
       lead.flags[word] = 0;
   }
 
-  /// The leading tiles of a consumer warpgroup; returns how many tiles the
-  /// block has had.
+  /// Multiplies the stages of `units`, in turn with own(stages): one consumer
+  /// warpgroup does and the others pass over them.
+  template <class Ring, class OwnStages>
+  FUSEC_DEVICE void consume(int had, int units, int count, int consumer,
+                            Ring &ring, OwnStages own) const {
+    if (Config::pingPong || consumer == 0) {
+      WgmmaAccumulators<Tile, 1> sums;
+      inTurn(
+          had, units, count,
+          [&](int unit, TilePlace tile, int stage) {
+            ring.enter();
+            Leading::multiply(ring, 0, stage > 0, sums);
+            ring.leave();
+            if (stage + 1 == stagesOf(1))
+              finish(unit, tile, ring, sums);
+          },
+          own);
+    } else {
+      inTurn(
+          had, units, count, [&](int, TilePlace, int) { ring.pass(); }, own);
+    }
+  }
+  /// Those before the first tile are a turn of their own; returns how many
+  /// turns that makes.
   template <class Ring>
-  FUSEC_DEVICE int consume(const Shape &shape, int consumer, Ring &ring) const {
-    int firstBlock = Config::pingPong ? 0 : consumer * Config::blocksM;
-    int count = Leading::tiles(lead.segment);
-    return forEach(shape, [&](TilePlace tile, int index) {
-      if (ring.skips(index, consumer, count))
-        return;
-      WgmmaAccumulators<Tile, 1> acc;
+  FUSEC_DEVICE int consumeFirst(int units, int consumer, Ring &ring) const {
+    if (units == 0)
+      return 0;
+    if (!ring.skips(0, consumer, stagesOf(units))) {
       ring.takeTurn(consumer);
-      Leading::consume(count, firstBlock, ring, acc);
+      consume(0, units, 0, consumer, ring, [](int) {});
+      ring.drain(); // as finish() has, which ptxas does not see
       ring.endTurn(consumer);
-      wgmmaFinish<Tile, 1>(ring, acc);
-      store(tile.m * Config::tileM + firstBlock * 64, shape.m, acc);
-      launch::warpBarrier();
-      if (launch::lane() == 0)
-        primitive::signal(flagOf(roundOf(shape, tile.m / Config::cluster)));
-    });
+    }
+    return 1;
+  }
+  /// Stores a tile's results and says so.
+  template <class Ring>
+  FUSEC_DEVICE void finish(int unit, TilePlace tile, Ring &ring,
+                           WgmmaAccumulators<Tile, 1> &sums) const {
+    ring.drain();
+    FUSEC_UNROLL
+    for (int i = 0; i < Columns / 2; ++i)
+      primitive::pin(sums[0][i]);
+    store(tile.m * wgmmaLeadRows, sums);
+    launch::warpBarrier();
+    if (launch::lane() == 0)
+      primitive::signal(lead.flags + 1 + order.flagOf(unit));
   }
   /// Stores a thread's pairs of columns, as its accumulators lie.
-  FUSEC_DEVICE void
-  store(int firstRow, int rows,
-        const float (&acc)[Config::blocksM][Columns / 2]) const {
+  FUSEC_DEVICE void store(int firstRow,
+                          const WgmmaAccumulators<Tile, 1> &sums) const {
     int lane = launch::lane();
     FUSEC_UNROLL
-    for (int m = 0; m < Config::blocksM; ++m)
-      FUSEC_UNROLL
     for (int half = 0; half < 2; ++half) {
-      int row = firstRow + m * 64 + (launch::warp() & 3) * 16 + (lane >> 2) +
-                half * 8;
+      int row = firstRow + (launch::warp() & 3) * 16 + (lane >> 2) + half * 8;
       if (row >= rows)
         continue;
       FUSEC_UNROLL
       for (int g = 0; g < Columns / 8; ++g) {
         const float pair[1][2] = {
-            {acc[m][g * 4 + half * 2], acc[m][g * 4 + half * 2 + 1]}};
+            {sums[0][g * 4 + half * 2], sums[0][g * 4 + half * 2 + 1]}};
         evaluateRun(lead.epilogue, 0, row, g * 8 + (lane & 3) * 2, lead.n,
                     pair);
       }

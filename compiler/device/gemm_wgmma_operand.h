@@ -90,7 +90,7 @@ template <class MatrixType, int Tile, int Parts = 1> struct WgmmaOperand {
   /// Bytes from 64 outer indices to the next.
   static constexpr u32 blockBytes = 64 * kBytes;
   /// What a step of 32 bytes of K adds to the descriptor.
-  static constexpr u64 step = (alongK ? 32 : 16 * wgmmaRowBytes) / 16;
+  static constexpr u64 step = (alongK ? 32 : 16 * box.swizzle) / 16;
 };
 
 } // namespace detail

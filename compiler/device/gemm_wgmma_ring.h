@@ -116,9 +116,7 @@ template <class Config, int J> struct WgmmaRing {
   FUSEC_DEVICE void yield() {
     if (Config::pingPong || left-- != yieldsAt)
       return;
-    primitive::waitWgmma<0>();
-    release();
-    reading = none;
+    drain();
     primitive::waitBarrier(yieldsTo, turns);
     turns ^= 1;
   }
@@ -127,16 +125,43 @@ template <class Config, int J> struct WgmmaRing {
         launch::lane() == 0)
       primitive::arrive(turn(consumer));
   }
-  /// This consumer warp reads the current stage next; it has read the one
-  /// before, which all blocks of the cluster fill.
+  /// Around what a consumer multiplies of the current stage.
+  FUSEC_DEVICE void enter() {
+    yield();
+    primitive::waitBarrier(full(stage), parity);
+  }
+  FUSEC_DEVICE void leave() {
+    primitive::commitWgmma();
+    // The previous stage has been read when only this one is under way.
+    primitive::waitWgmma<1>();
+    release();
+    reading = stage;
+    advance();
+  }
+  /// Waits for what is under way.
+  FUSEC_DEVICE void drain() {
+    primitive::waitWgmma<0>();
+    release();
+    reading = none;
+  }
+  /// Passes over the current stage, which another consumer multiplies.
+  FUSEC_DEVICE void pass() {
+    enter();
+    release(stage);
+    advance();
+  }
+  /// This consumer warp has read the stage that it was reading.
   FUSEC_DEVICE void release() {
-    if (reading == none)
-      return;
+    if (reading != none)
+      release(reading);
+  }
+  /// All blocks of the cluster fill it.
+  FUSEC_DEVICE void release(u32 stage) const {
     if constexpr (Config::cluster > 1) {
       if (launch::lane() < Config::cluster)
-        primitive::arriveAt(empty(reading), launch::lane());
+        primitive::arriveAt(empty(stage), launch::lane());
     } else if (launch::lane() == 0) {
-      primitive::arrive(empty(reading));
+      primitive::arrive(empty(stage));
     }
   }
 };
@@ -185,12 +210,15 @@ struct WgmmaSegment {
     B::copy(b, to, full, column, k, batch, rank);
   }
 
+  /// Copies `stages` of the tile's stages, from the `first` on.
   template <class Ring>
   static FUSEC_DEVICE void produce(const SegmentType &segment, TilePlace tile,
-                                   int rank, Ring &ring) {
+                                   int rank, Ring &ring, int first,
+                                   int stages) {
     // Unrolled, it would not keep to the producer's few registers.
     FUSEC_UNROLL_BY(1)
-    for (int k = 0; k < segment.k; k += Depth * Tile::tileK) {
+    for (int k = first * (Depth * Tile::tileK); stages > 0;
+         --stages, k += Depth * Tile::tileK) {
       primitive::waitBarrier(ring.empty(ring.stage), ring.parity ^ 1);
       u32 full = ring.full(ring.stage);
       u32 to = ring.base + ring.stage * ring.stageBytes;
@@ -209,39 +237,39 @@ struct WgmmaSegment {
     }
   }
 
-  /// Multiplies `Steps` times 32 bytes of K a stage. Leaves the matmul of the
-  /// last of `stages` under way.
+  /// Starts to multiply `Steps` times 32 bytes of K of the current stage; the
+  /// first product overwrites the accumulators unless `adds`.
+  template <int Steps = kBytes / 32, class Ring>
+  static FUSEC_DEVICE void multiply(const Ring &ring, int firstBlock, bool adds,
+                                    WgmmaAccumulators<Tile, J> &acc) {
+    u32 at = ring.base + ring.stage * ring.stageBytes;
+    u64 a = A::descriptor(at + firstBlock * A::blockBytes);
+    u64 b = B::descriptor(at + offsetB);
+    primitive::fenceWgmma();
+    FUSEC_UNROLL
+    for (int d = 0; d < Depth; ++d)
+      FUSEC_UNROLL
+    for (int step = 0; step < Steps; ++step)
+      FUSEC_UNROLL
+    for (int column = 0; column < J * Tile::tileN; column += width)
+      FUSEC_UNROLL
+    for (int m = 0; m < Tile::blocksM; ++m)
+      primitive::Wgmma<T, width>::template run<!A::alongK, !B::alongK>(
+          acc[m] + column / 2,
+          a + (d * A::bytes + m * A::blockBytes) / 16 + step * A::step,
+          b + (d * J + column / Tile::tileN) * (B::bytes / 16) + step * B::step,
+          d + step > 0 || adds);
+  }
+
+  /// Multiplies `stages` stages. Leaves the matmul of the last under way.
   template <int Steps = kBytes / 32, class Ring>
   static FUSEC_DEVICE void consume(int stages, int firstBlock, Ring &ring,
                                    WgmmaAccumulators<Tile, J> &acc) {
     for (; stages > 0; --stages) {
-      ring.yield();
-      primitive::waitBarrier(ring.full(ring.stage), ring.parity);
-      u32 at = ring.base + ring.stage * ring.stageBytes;
-      u64 a = A::descriptor(at + firstBlock * A::blockBytes);
-      u64 b = B::descriptor(at + offsetB);
-      primitive::fenceWgmma();
-      FUSEC_UNROLL
-      for (int d = 0; d < Depth; ++d)
-        FUSEC_UNROLL
-      for (int step = 0; step < Steps; ++step)
-        FUSEC_UNROLL
-      for (int column = 0; column < J * Tile::tileN; column += width)
-        FUSEC_UNROLL
-      for (int m = 0; m < Tile::blocksM; ++m)
-        primitive::Wgmma<T, width>::template run<!A::alongK, !B::alongK>(
-            acc[m] + column / 2,
-            a + (d * A::bytes + m * A::blockBytes) / 16 + step * A::step,
-            b + (d * J + column / Tile::tileN) * (B::bytes / 16) +
-                step * B::step,
-            d + step > 0 || ring.adds != 0);
+      ring.enter();
+      multiply<Steps>(ring, firstBlock, ring.adds != 0, acc);
       ring.adds = 1;
-      primitive::commitWgmma();
-      // The previous stage has been read when only this one is under way.
-      primitive::waitWgmma<1>();
-      ring.release();
-      ring.reading = ring.stage;
-      ring.advance();
+      ring.leave();
     }
   }
 };

@@ -232,23 +232,23 @@ static const KernelCase cases[] = {
     NARROW_PRODUCT(1, 6400, 136),
     NARROW_PRODUCT(16, 3208, 264),
     NARROW_PRODUCT(24, 1608, 264),
-    // 4097 rows: 17 pairs of leading tiles. Of the 66 clusters of 132 blocks 13
-    // have no second tile of 128 x 128 of the product, and take them in two
-    // rounds.
+    // 4097 rows: 33 pairs of leading tiles. In tiles of 128 x 256 of the product
+    // 30 of 66 clusters have one less and take one or two pairs first; in tiles
+    // of 128 x 128 11 have, too few, so that all take one under a tile.
     {"lead",
      {"f16", "bf16"},
      {{"m", "200", "T"},
-      {"896", "200", "T"},
+      {"1408", "200", "T"},
       {"200", "24", "T"},
-      {"24", "896", "T"}},
+      {"24", "1408", "T"}},
      R"(inputs ["x", "v", "a", "b"] outputs ["r"])",
      R"(
-  %a = fusec.matmul %x, %y transposed : $(m 200 T), $(896 200 T) to $(m 896 T)
+  %a = fusec.matmul %x, %y transposed : $(m 200 T), $(1408 200 T) to $(m 1408 T)
   %b = fusec.matmul %x, %z : $(m 200 T), $(200 24 T) to $(m 24 T)
-  %c = fusec.matmul %b, %w : $(m 24 T), $(24 896 T) to $(m 896 T)
-  %d = fusec.add %a, %c : $(m 896 T)
-  %e = fusec.relu %d : $(m 896 T)
-  fusec.output %e : $(m 896 T))",
+  %c = fusec.matmul %b, %w : $(m 24 T), $(24 1408 T) to $(m 1408 T)
+  %d = fusec.add %a, %c : $(m 1408 T)
+  %e = fusec.relu %d : $(m 1408 T)
+  fusec.output %e : $(m 1408 T))",
      1,
      1,
      "lead = 32"},
@@ -267,6 +267,23 @@ static const KernelCase cases[] = {
   %d = fusec.add %a, %c : $(m 136 T)
   fusec.output %d : $(m 136 T))",
      2,
+     1,
+     "lead = 16"},
+    // 71 pairs of leading tiles for 36 clusters, two under a tile.
+    {"leadtall",
+     {"bf16"},
+     {{"9001", "72", "T"},
+      {"72", "128", "T"},
+      {"72", "16", "T"},
+      {"16", "128", "T"}},
+     R"(inputs ["x", "v", "a", "b"] outputs ["r"])",
+     R"(
+  %a = fusec.matmul %x, %y : $(9001 72 T), $(72 128 T) to $(9001 128 T)
+  %b = fusec.matmul %x, %z : $(9001 72 T), $(72 16 T) to $(9001 16 T)
+  %c = fusec.matmul %b, %w : $(9001 16 T), $(16 128 T) to $(9001 128 T)
+  %d = fusec.add %a, %c : $(9001 128 T)
+  fusec.output %d : $(9001 128 T))",
+     1,
      1,
      "lead = 16"},
     {"short",

@@ -185,13 +185,73 @@ TEST(Wgmma, SchedulesThatFit) {
 }
 
 TEST(Wgmma, LeadingTilesFillAStage) {
-  for (int tileN : {128, 192, 256}) {
-    int depth = wgmmaLeadDepth(128, tileN, 1);
-    EXPECT_GE(depth, 1);
-    EXPECT_LE(depth * wgmmaStageBytes(128, wgmmaLeadColumns, 1),
-              wgmmaStageBytes(128, tileN, 1));
-  }
-  EXPECT_EQ(wgmmaLeadDepth(128, 256, 1), 2);
+  for (int tileN : {128, 192, 256})
+    for (int columns : {16, 32, 48, 64}) {
+      int depth = wgmmaLeadDepth(128, tileN, 1, columns);
+      WgmmaBox box = wgmmaBox(false, columns, 2);
+      EXPECT_GE(depth, 1);
+      EXPECT_LE(depth * (wgmmaLeadRows * wgmmaRowBytes +
+                         box.inner * box.outer * box.count * 2),
+                wgmmaStageBytes(128, tileN, 1));
+    }
+  EXPECT_EQ(wgmmaLeadDepth(128, 256, 1, 16), 4);
+}
+
+// Each leading tile is computed once, and under a tile of no later wave than
+// that of any tile that waits for it.
+TEST(Wgmma, LeadingTilesAreThereInTime) {
+  const int tileM = 128;
+  for (int m : {1, 64, 129, 520, 4097, 8192, 20000, 300000})
+    for (int tilesN : {1, 2, 3, 10, 16, 43})
+      for (int tileN : {128, 256})
+        for (int cluster : {1, 2})
+          for (int launched : {1, 7, 57, 66, 132}) {
+            int tilesM = wgmmaTilesM(m, tileM, cluster), band = 16 / cluster;
+            WgmmaLeadOrder order(m, tilesM, tilesN, launched, tileM, tileN,
+                                 cluster, band);
+            std::vector<int> waveOf(order.units, -1);
+            for (int c = 0; c < launched; ++c) {
+              int had = 0;
+              auto lead = [&](int until, int wave) {
+                for (; had < until; ++had) {
+                  int unit = order.firstUnit(c) + had * order.leading;
+                  ASSERT_LT(unit, order.units);
+                  ASSERT_EQ(waveOf[unit], -1);
+                  waveOf[unit] = wave;
+                }
+              };
+              lead(order.unitsFirst(c), 0);
+              for (int t = c; t < order.tiles; t += launched)
+                lead(order.unitsBy(c, t / launched), t / launched);
+            }
+            for (int wave : waveOf)
+              ASSERT_NE(wave, -1);
+            int counted = 0;
+            for (int flag = 0; flag <= order.flagOf(order.units - 1); ++flag)
+              counted += order.counted(flag);
+            ASSERT_EQ(counted, order.units);
+            ASSERT_LT(order.flagOf(order.units - 1), wgmmaLeadFlags - 1);
+            for (int t = 0; t < order.tiles; ++t) {
+              int row = wgmmaTileOf(t, tilesM, tilesN, band).m;
+              for (int unit = 0; unit < order.units &&
+                                 order.flagOf(unit) <= order.flagOfRow(row);
+                   ++unit)
+                ASSERT_LE(waveOf[unit], t / launched);
+            }
+          }
+}
+
+// Clusters with a tile less lead where they have the time.
+TEST(Wgmma, ClustersWithATileLessLead) {
+  auto leading = [](int m, int tilesN) {
+    WgmmaLeadOrder order(m, wgmmaTilesM(m, 128, 2), tilesN, 66, 128, 256, 2, 8);
+    return order.isFirst ? order.leading : 0;
+  };
+  EXPECT_EQ(leading(8192, 16), 16);
+  EXPECT_EQ(leading(4096, 16), 8);
+  EXPECT_EQ(leading(1024, 16), 2); // they have none
+  EXPECT_EQ(leading(8192, 8), 0);
+  EXPECT_EQ(leading(66 * 256, 4), 0); // all have as many
 }
 
 TEST(Wgmma, BoxesFillATile) {
@@ -204,6 +264,11 @@ TEST(Wgmma, BoxesFillATile) {
   WgmmaBox outer = wgmmaBox(false, 256, 2);
   EXPECT_EQ(outer.inner * outer.count, 256);
   EXPECT_EQ(outer.outer, 64);
+  // No wider than a narrow one.
+  WgmmaBox narrow = wgmmaBox(false, 16, 2);
+  EXPECT_EQ(narrow.inner, 16);
+  EXPECT_EQ(narrow.count, 1);
+  EXPECT_EQ(narrow.swizzle, 32);
 }
 
 TEST(Wgmma, BoxesOfAShortSegmentHoldNoMore) {

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Estimates of matmuls, by their units.
+
+#include "compiler/device/gemm_resident_config.h"
+#include "compiler/device/gemm_skinny_config.h"
+#include "compiler/schedule/Overlap.h"
+#include <cmath>
+#include <numeric>
+
+using namespace fusec;
+
+/// The part of the unit's peak that the inner loop of a tile reaches; fitted to
+/// 4096 cubed, mma in tf32 to 65536 x 512 x 256.
+static double getEfficiency(GemmScheduleAttr schedule, const GemmSizes &sizes) {
+  // Of all accumulators, which share what is read of A.
+  double columns = double(schedule.getTileN()) * sizes.accumulators;
+  double area = schedule.getTileM() * columns;
+  switch (schedule.getUnit()) {
+  case GemmUnit::Wgmma:
+  case GemmUnit::PingPong: {
+    // Narrow tiles, and single blocks of 64 rows, wait for shared memory.
+    // So do cooperative ones of 128 columns, a little.
+    bool pingPong = schedule.getUnit() == GemmUnit::PingPong;
+    double reached = schedule.getTileM() == 64 ? (columns >= 128 ? 0.735 : 0.51)
+                     : columns <= 64           ? 0.57
+                     : columns <= 96           ? 0.766
+                     : columns <= 128 && !pingPong ? 0.81
+                                                   : 0.83;
+    double k = std::accumulate(sizes.k.begin(), sizes.k.end(), int64_t(0));
+    // In tf32 the widest tiles reach 0.92, in the probes of K from 2048 on.
+    if (sizes.element == 4)
+      return columns >= 256 && schedule.getTileM() == 128 && k >= 2048
+                 ? 0.92
+                 : reached * 1.025;
+    // Of a long K a ping-pong has little to hide, and in long runs of tiles
+    // blocks lose step: L2 no longer has what another block read, unless
+    // clusters share it (16384 cubed; SwiGLU there).
+    bool isLong = k > 8192;
+    double waves = std::ceil(sizes.m / double(schedule.getTileM())) *
+                   std::ceil(sizes.n / double(schedule.getTileN())) *
+                   sizes.batch / schedule.getBlocks();
+    bool clusters = schedule.getClusterM() * schedule.getClusterN() > 1;
+    if (isLong && waves > 8)
+      return clusters ? reached : reached * 0.94;
+    if (isLong)
+      return pingPong ? reached * 0.96 : reached;
+    // The same of shorter ones: narrow ping-pongs read most (K = 4096, 8 to 41
+    // tiles a block; runs by themselves, of a device that is not hot yet).
+    bool severalB = sizes.accumulators > 1;
+    if (pingPong && columns <= 160 && !clusters)
+      return reached * (1 - 0.055 * std::clamp((waves - 4) / 8, 0.0, 1.0) *
+                                std::clamp((k - 1024) / 3072, 0.0, 1.0));
+    if (severalB)
+      return reached;
+    if (pingPong && columns <= 160)
+      return reached * 0.97;
+    return waves > 4 && !clusters ? reached * 0.99 : reached;
+  }
+  case GemmUnit::Mma:
+    if (sizes.element == 4)
+      return area >= 64 * 64 ? 0.24 : 0.15;
+    return area >= 128 * 256   ? 0.48
+           : area >= 128 * 128 ? 0.37
+           : area >= 128 * 64  ? 0.3
+           : area >= 64 * 64   ? 0.22
+                               : 0.1;
+  case GemmUnit::Tf32x3:
+    // mma.sync reaches 0.6 of sm_90a's peak; of four instructions issued three
+    // split and add, which leaves room for that, but little more. Tiles of one
+    // size of warp differ in what they copy.
+    return area >= 128 * 128  ? 0.55
+           : area >= 128 * 64 ? 0.53
+           : area >= 64 * 64  ? 0.47
+           : area >= 16 * 128 ? 0.35
+                              : 0.2;
+  default:
+    // Loads from shared memory an FMA.
+    return schedule.getDivideM() * schedule.getDivideN() >= 64   ? 0.72
+           : schedule.getDivideM() * schedule.getDivideN() >= 32 ? 0.65
+           : schedule.getDivideM() * schedule.getDivideN() >= 16 ? 0.52
+                                                                 : 0.22;
+  }
+}
+
+static Estimate estimateGemv(const Target &target, const GemmSizes &sizes,
+                             GemmScheduleAttr schedule) {
+  Overlap time(target);
+  bool narrowN = schedule.getUnit() == GemmUnit::GemvN;
+  double outers = double(narrowN ? sizes.m : sizes.n) * sizes.batch;
+  double narrow = narrowN ? sizes.n : sizes.m, k = 0;
+  for (int64_t segment : sizes.k)
+    k += segment;
+  // A warp that goes along K waits for each of its steps.
+  time.exposeClocks(memoryLatency);
+  if (sizes.wideAlongK)
+    time.exposeClocks(std::ceil(k * sizes.element / 512) * memoryLatency / 2);
+  // Measured: 0.8 of the memory's rate along K, a fifth across.
+  time.add(TimeBound::Memory, sizes.bytes / (target.rates.memory * 1e3 *
+                                             (sizes.wideAlongK ? 0.8 : 0.2)));
+  double warps = schedule.getDivideM() / 32;
+  // Along K a warp takes one outer index, its lanes 16 bytes each; across, 64
+  // outer indices a block and the warps split K.
+  double steps =
+      sizes.wideAlongK
+          ? std::ceil(k * sizes.element / 512) *
+                std::ceil(outers / (target.multiprocessors * 64.0))
+          : std::ceil(k / (warps * 4)) *
+                std::ceil(outers / 64 / (target.multiprocessors * 2.0));
+  time.addClocks(TimeBound::Latency, steps * memoryLatency / 2);
+  // Instructions a weight: fitted to 1 to 8 rows of weights of 8 to 134 MB.
+  time.addClocks(TimeBound::Arithmetic,
+                 sizes.wideAlongK
+                     ? outers * k * sizes.accumulators * (14 + 6.8 * narrow) /
+                           (128 * target.multiprocessors)
+                     : 2 * outers * narrow * k * sizes.accumulators /
+                           (target.rates.fma * 0.4 * target.multiprocessors));
+  return time.get();
+}
+
+/// What an epilogue's reductions of rows take that nothing hides: `rounds`
+/// tiles one after another, of which a thread has `points`, and the code, which
+/// is fetched once; fitted to softmax of 64 columns and LayerNorm of 256.
+static void exposeReductions(Overlap &time, const GemmSizes &sizes,
+                             double rounds, double points,
+                             double codeClocks = 8000) {
+  if (sizes.reductions)
+    time.exposeClocks(rounds * points * 84 * sizes.reductions + codeClocks);
+}
+
+/// Fitted over 1 to 128 rows of weights of 4 to 134 MB: reading them, and the
+/// rows of A again for every 64 columns.
+static Estimate estimateSkinny(const Target &target, const GemmSizes &sizes,
+                               GemmScheduleAttr schedule) {
+  Overlap time(target);
+  double tokens = schedule.getTileM();
+  double rounds = std::ceil(sizes.m / tokens);
+  time.add(TimeBound::Memory, sizes.bytes * rounds /
+                                  (target.rates.memory * 1e3) *
+                                  (1.065 + tokens / 64 * 0.06));
+  // A block's ring keeps about 60 bytes a clock on their way.
+  double tiles =
+      rounds * std::ceil(double(sizes.n) / schedule.getTileN()) * sizes.batch;
+  time.addClocks(TimeBound::Latency,
+                 sizes.bytes / (tiles * schedule.getClusterM() * 60));
+  exposeReductions(time, sizes, 1,
+                   tokens * schedule.getTileN() / schedule.getClusterM() / 128,
+                   2000);
+  // Each block starts, fills its ring and sends its sums to its cluster.
+  double beside =
+      target.multiprocessors * std::max<int64_t>(schedule.getDivideM(), 1);
+  double waves = std::ceil(tiles * schedule.getClusterM() / beside);
+  time.expose(1.5 * waves);
+  if (schedule.getClusterM() > 1)
+    time.exposeClocks(waves * tokens * schedule.getTileN() *
+                      sizes.accumulators * 0.6);
+  // What one without another beside it hides nothing of.
+  if (schedule.getDivideM() <= 1)
+    time.expose(2 * (schedule.getClusterM() > 2 ? waves : waves - 1));
+  return time.get();
+}
+
+/// Fitted over streams of 0.05 to 1.6 GB.
+static Estimate estimateResident(const Target &target, const GemmSizes &sizes,
+                                 GemmScheduleAttr schedule) {
+  Overlap time(target);
+  double area = double(residentRows) * schedule.getTileN() * sizes.accumulators;
+  double perUnit = std::ceil(std::ceil(double(sizes.m) / residentRows) /
+                             schedule.getBlocks());
+  time.addClocks(TimeBound::Arithmetic, perUnit * area * 12 / 128);
+  time.add(TimeBound::Memory, (sizes.bytes + 0.5 * sizes.written) /
+                                  (target.rates.memory * 1e3 * 1.1));
+  time.expose(2.6);
+  return time.get();
+}
+
+Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
+                             GemmScheduleAttr schedule) {
+  GemmUnit unit = schedule.getUnit();
+  if (unit == GemmUnit::GemvM || unit == GemmUnit::GemvN)
+    return estimateGemv(target, sizes, schedule);
+  if (unit == GemmUnit::Skinny)
+    return estimateSkinny(target, sizes, schedule);
+  if (unit == GemmUnit::Resident)
+    return estimateResident(target, sizes, schedule);
+  bool isWgmma = unit == GemmUnit::Wgmma || unit == GemmUnit::PingPong;
+  double tileM = schedule.getTileM(), tileN = schedule.getTileN(),
+         tileK = schedule.getTileK(), accumulators = sizes.accumulators;
+  double clusterM = schedule.getClusterM(), clusterN = schedule.getClusterN();
+  double tiles = std::ceil(std::ceil(sizes.m / tileM) / clusterM) * clusterM *
+                 std::ceil(std::ceil(sizes.n / tileN) / clusterN) * clusterN *
+                 sizes.batch;
+  double stepsK = 0;
+  for (int64_t k : sizes.k)
+    stepsK += std::ceil(k / tileK);
+
+  double threads = 0, shared = 0, registers = 0;
+  switch (unit) {
+  case GemmUnit::Mma:
+  case GemmUnit::Tf32x3:
+    threads = 32 * schedule.getDivideM() * schedule.getDivideN();
+    shared = mmaSharedBytes(tileM, tileN, tileK, schedule.getDivideM(),
+                            schedule.getDivideN(), schedule.getStages(),
+                            accumulators, sizes.element);
+    registers = tileM * tileN * accumulators / threads;
+    registers = unit == GemmUnit::Mma ? registers + 70 : 2 * registers + 50;
+    break;
+  case GemmUnit::Wgmma:
+  case GemmUnit::PingPong:
+    threads = wgmmaThreadsOf(tileM);
+    shared = target.sharedBytes;
+    registers = 168;
+    break;
+  default:
+    threads = tileM / schedule.getDivideM() * (tileN / schedule.getDivideN());
+    shared = simtSharedBytes(tileM, tileN, tileK, accumulators,
+                             std::max(4u, sizes.element));
+    registers =
+        schedule.getDivideM() * schedule.getDivideN() * accumulators + 40;
+    break;
+  }
+  double resident = std::max(
+      1.0, std::floor(std::min({target.sharedBytes / std::max(shared, 1.0),
+                                target.threads / threads,
+                                65536 / (registers * threads)})));
+
+  double area = tileM * tileN * accumulators;
+  double peak = unit == GemmUnit::Simt ? target.rates.fma : target.rates.tensor;
+  if (unit != GemmUnit::Simt && sizes.element == 4)
+    peak /= unit == GemmUnit::Tf32x3 ? 6 : 2;
+  if (unit == GemmUnit::Simt && sizes.element == 8)
+    peak /= target.major == 9 || target.name == "sm_80" ? 2 : 32;
+  double math =
+      2 * area * tileK * stepsK / (peak * getEfficiency(schedule, sizes));
+  // Copies of single elements take more instructions than the products.
+  if (unit == GemmUnit::Mma && !sizes.wideCopies)
+    math *= 2.3;
+  double l2 = (tileM / clusterN + accumulators * tileN / clusterM) * tileK *
+              sizes.element * stepsK / target.rates.l2;
+  // What a block waits for where nothing else runs beside it.
+  double stages = std::max<double>(schedule.getStages(), 2);
+  double chain = stepsK * std::max(1.5 * memoryLatency / (stages - 1), 60.0);
+
+  // The busiest multiprocessor's tiles.
+  double units = isWgmma ? schedule.getBlocks() : target.multiprocessors;
+  double perUnit = std::ceil(tiles / units);
+  double together = std::min(resident, perUnit);
+  Overlap time(target);
+  time.addClocks(unit == GemmUnit::Simt ? TimeBound::Arithmetic
+                                        : TimeBound::Tensor,
+                 perUnit * math);
+  time.addClocks(TimeBound::L2, perUnit * l2);
+  time.addClocks(TimeBound::Latency, std::ceil(perUnit / together) * chain);
+  time.add(TimeBound::Memory, sizes.bytes / (target.rates.memory * 1e3 * 0.85));
+  // The first loads, and epilogues that nothing hides.
+  time.exposeClocks(memoryLatency + l2Latency);
+  if (isWgmma) {
+    // A ping-pong hides most of them and starts and ends later; cooperative
+    // consumers end one after another and hide some of all but the last.
+    bool pingPong = unit == GemmUnit::PingPong;
+    double stored = area / accumulators * sizes.element * 0.05;
+    time.exposeClocks(stored *
+                      (pingPong ? 0.36 * perUnit : 0.65 * (perUnit - 1) + 1));
+    // The longer its tiles, the longer the second consumer waits for its first,
+    // unless a block has no second tile.
+    if (pingPong)
+      time.expose(perUnit > 1 ? 0.6 + 0.3 * stepsK * tileK / 1024 * tileN *
+                                          accumulators / 128
+                              : 0.7);
+    if (clusterM * clusterN > 1)
+      time.expose(0.5);
+    // Rows of a box outside of A are asked of L2 all the same, at one place and
+    // by all blocks at once. Fitted over 1 to 128 rows of weights of 4 to 134
+    // MB; columns of few weights (8192 x 4096 x 16) cost next to nothing.
+    double outside = std::max(tileM - sizes.m, 0.0);
+    time.exposeClocks(perUnit * stepsK * std::min(tiles, units) * outside *
+                      0.045);
+  } else if (unit == GemmUnit::Mma) {
+    // Instructions an element, of blocks that share the issue slots.
+    time.exposeClocks(perUnit * area / accumulators * 34 / 128);
+  } else {
+    time.exposeClocks(std::ceil(perUnit / together) * area / threads * 12);
+  }
+  // The consumers of a ping-pong have tiles of their own.
+  bool alone = unit == GemmUnit::PingPong;
+  exposeReductions(time, sizes,
+                   isWgmma ? std::ceil(perUnit / (alone ? 2 : 1))
+                           : std::ceil(perUnit / together),
+                   area / accumulators /
+                       (alone     ? 128
+                        : isWgmma ? threads - 128
+                                  : threads));
+  return time.get();
+}
+
+double fusec::estimateLead(const Target &target, const GemmSizes &sizes,
+                           const GemmSizes &lead, GemmScheduleAttr schedule) {
+  int tileM = schedule.getTileM(), tileN = schedule.getTileN(),
+      cluster = schedule.getClusterM();
+  WgmmaLeadOrder order(lead.m, wgmmaTilesM(lead.m, tileM, cluster),
+                       tilesOf(sizes.n, tileN), schedule.getBlocks() / cluster,
+                       tileM, tileN, cluster, 16 / cluster);
+  // A flag has to be seen; clusters with a tile less have the time for more.
+  constexpr double flag = 1.5;
+  if (order.isFirst)
+    return flag;
+  // Stages of the ring that the matmul lacks meanwhile; fitted to 512 to 8192
+  // rows of 4096 x 1024 to 4096.
+  double steps = std::ceil(lead.k[0] / double(schedule.getTileK()));
+  return flag + std::ceil(double(order.units) / order.clusters) * steps * 275 /
+                    (target.rates.clock * 1e3);
+}
