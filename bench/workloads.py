@@ -165,6 +165,7 @@ TABLE = [
     Workload("linear_relu_4096", "linear", "fp16", linear(4096, 4096, 4096, "relu")),
     Workload("linear_gelu_8192", "linear", "bf16", linear(8192, 8192, 8192, "gelu")),
     Workload("linear_relu_16_4096", "linear", "fp16", linear(16, 4096, 4096, "relu")),
+    Workload("lora_r16_16_4096", "lora_layer", "fp16", loraLayer(16, 4096, 4096, 16)),
     Workload("rmsnorm_linear_8192_4096", "rmsnorm_linear", "bf16", gate(8192, 4096, 4096)),
     Workload("add_mul_sigmoid_65536x512", "add_mul_sigmoid", "fp32", {"m": 65536, "n": 512}),
     Workload("rope_fwd", "rope", "fp32", ROPE),

@@ -306,16 +306,6 @@ ManifestBuilder::getLaunch(StepOp step, const EmittedLaunch &emitted,
   return launch;
 }
 
-/// Kernels for sm_90 and later wait for their predecessor themselves, so that
-/// their blocks may be placed while it drains: about 1.5 us less. Where that is
-/// little it is not worth it: measured, a matmul of 0.36 ms behind a norm lost
-/// 16 us, since its blocks then take their places one by one.
-static bool gainsByEarlyStart(VariantAttr variant) {
-  constexpr int64_t longest = 30000; // nanoseconds
-  EstimateAttr estimate = variant.getEstimate();
-  return !estimate || estimate.getNanoseconds() <= longest;
-}
-
 LogicalResult
 ManifestBuilder::addGuards(VariantAttr variant, StepOp step,
                            const Places &places,
@@ -387,8 +377,7 @@ LogicalResult ManifestBuilder::addPlan(const EmittedPlan &emitted) {
       FailureOr<format::Launch> converted = getLaunch(step, launch, places);
       if (failed(converted))
         return failure();
-      converted->pdl = canStartEarly && !plan.steps.empty() &&
-                       !converted->cooperative && gainsByEarlyStart(variant);
+      converted->pdl = canStartEarly && launch.source.startsEarly;
       plan.smem = std::max(plan.smem, converted->smem);
       plan.cluster = std::max(plan.cluster, converted->cluster[0]);
       out.launches.push_back(std::move(*converted));

@@ -108,6 +108,12 @@ FailureOr<KernelSource> GemmEmitter::emit() {
     return iteration->m.ceilDiv(Expr::constant(context, m)) *
            iteration->n.ceilDiv(Expr::constant(context, n)) * batch;
   };
+  // Constant weights need not wait for the kernel before.
+  bool isEarly =
+      gainsByEarlyStart(step, variant) && !schedule.getLead() &&
+      llvm::all_of(iteration->rhs[0], [&](const MatrixAccess &b) {
+        return step.getInputBuffer(b.value).getKind() == BufferKind::Weight;
+      });
   std::string config, templateCall;
   switch (schedule.getUnit()) {
   case GemmUnit::Simt: {
@@ -171,7 +177,10 @@ FailureOr<KernelSource> GemmEmitter::emit() {
              number(clusterM) + ", fusec::WgmmaSchedule::" +
              (schedule.getUnit() == GemmUnit::PingPong ? "PingPong"
                                                        : "Cooperative") +
-             ", " + number(clusterN) + (isStreamed ? ", true>" : ">");
+             ", " + number(clusterN) + (isStreamed ? ", true" : ", false") +
+             (isEarly ? ", true>" : ">");
+    if (isEarly)
+      writer.waitInTemplate();
     templateCall = schedule.getLead() ? "fusec::gemmWgmmaLed<Config>"
                                       : "fusec::gemmWgmma<Config>";
     threads = wgmmaThreadsOf(tileM);
@@ -185,18 +194,22 @@ FailureOr<KernelSource> GemmEmitter::emit() {
     blocks = blocks * cluster;
     break;
   }
-  case GemmUnit::Skinny:
+  case GemmUnit::Skinny: {
     writer.addHeader("gemm_skinny.h");
     cluster = schedule.getClusterM();
+    if (isEarly)
+      writer.waitInTemplate();
     config = "fusec::SkinnyConfig<" + number(tileM) + ", " +
              number(tileN / 64) + ", " + number(tileK) + ", " +
-             number(schedule.getStages()) + ", " + number(cluster) + ">";
+             number(schedule.getStages()) + ", " + number(cluster) +
+             (isEarly ? ", true, true>" : ">");
     templateCall = "fusec::gemmSkinny<Config>";
     threads = 160;
     shared = skinnySharedBytes(tileM, tileN / 64, schedule.getStages(), cluster,
                                accumulators);
     blocks = tiles(tileM, tileN) * cluster;
     break;
+  }
   case GemmUnit::Resident: {
     writer.addHeader("gemm_resident.h");
     int64_t consumers = schedule.getDivideM(), blocksK = 0, staged = 0;

@@ -42,6 +42,8 @@ struct KernelSource {
   unsigned cluster = 1;     // blocks of a cluster, along x
   /// Whether its blocks wait for one another: the grid is then the most.
   bool cooperative = false;
+  /// Whether its blocks may be placed while the kernel before drains.
+  bool startsEarly = false;
   std::vector<KernelParam> params;
 };
 

@@ -362,6 +362,6 @@ KernelSource KernelWriter::finish(std::array<Expr, 3> grid, unsigned block,
   llvm::interleave(
       signature, os, [&](auto &param) { os << param.first << param.second; },
       ",\n    ");
-  os << ") {\n  fusec::launch::followPrevious();\n" << body << "}\n";
+  os << ") {\n  " << first << "\n" << body << "}\n";
   return kernel;
 }

@@ -69,6 +69,8 @@ public:
   /// What `emit` writes, apart from the kernel's body.
   std::string capture(unsigned atDepth, llvm::function_ref<void()> emit);
 
+  /// The kernel's template waits for earlier kernels, not its first statement.
+  void waitInTemplate() { first = "fusec::launch::admitNext();"; }
   KernelSource finish(std::array<Expr, 3> grid, unsigned block,
                       unsigned sharedBytes, llvm::StringRef attribute);
 
@@ -82,6 +84,7 @@ private:
   llvm::StringSet<> names;
   std::set<std::string> headers;
   std::string declarationText, body;
+  llvm::StringRef first = "fusec::launch::followPrevious();";
   llvm::raw_string_ostream declarationStream;
   unsigned depth = 1;
   bool halvesOnly;

@@ -81,26 +81,51 @@ FUSEC_DEVICE void skinnyPrefetch(const SegmentType &segment) {
   WgmmaOperand<typename SegmentType::A, Config::tokens>::prefetch(segment.a);
 }
 
+/// Copies the weights of a stage.
 template <class Config, int J, class SegmentType>
 FUSEC_DEVICE void
-skinnyProduce(const SegmentType &segment, TilePlace tile, Split split,
-              u64 policy, const SkinnyMemory<Config, J> &memory, u32 &at) {
-  typedef WgmmaOperand<typename SegmentType::A, Config::tokens> A;
+skinnyCopyWeights(const SegmentType &segment, TilePlace tile, int k, u64 policy,
+                  const SkinnyMemory<Config, J> &memory, u32 stage) {
   typedef WgmmaOperand<typename SegmentType::B, Config::tileN> B;
+  primitive::arriveExpecting(memory.full(stage), memory.stageBytes);
+  FUSEC_UNROLL
+  for (int j = 0; j < J; ++j)
+    B::template copy<Config::streamed>(
+        segment.b[j], memory.stage(stage) + j * memory.weightBytes,
+        memory.full(stage), tile.n * Config::tileN, k, tile.batch, 0, policy);
+}
+
+/// Those of the first stages, as many as the ring holds; returns how many.
+template <class Config, int J, class First, class... Rest>
+FUSEC_DEVICE u32 skinnyCopyAhead(TilePlace tile, Split split, u64 policy,
+                                 const SkinnyMemory<Config, J> &memory,
+                                 const First &first, const Rest &...) {
+  KRange range = rangeOf(first.k, Config::tileK, split);
+  u32 stage = 0;
+  for (int k = range.first; k < range.last && stage < Config::stages;
+       k += Config::tileK, ++stage)
+    skinnyCopyWeights(first, tile, k, policy, memory, stage);
+  return stage;
+}
+
+/// Copies a segment's stages; the weights of those before `ahead` are on their
+/// way.
+template <class Config, int J, class SegmentType>
+FUSEC_DEVICE void skinnyProduce(const SegmentType &segment, TilePlace tile,
+                                Split split, u64 policy,
+                                const SkinnyMemory<Config, J> &memory,
+                                u32 ahead, u32 &at) {
+  typedef WgmmaOperand<typename SegmentType::A, Config::tokens> A;
   static_assert(A::alongK, "rows of A are K-major");
   KRange range = rangeOf(segment.k, Config::tileK, split);
   for (int k = range.first; k < range.last; k += Config::tileK, ++at) {
     u32 stage = at % Config::stages, round = at / Config::stages;
-    u32 to = memory.stage(stage), full = memory.full(stage);
-    primitive::waitBarrier(memory.empty(stage), (round & 1) ^ 1);
-    primitive::arriveExpecting(full, memory.stageBytes);
-    FUSEC_UNROLL
-    for (int j = 0; j < J; ++j)
-      B::template copy<Config::streamed>(
-          segment.b[j], to + j * memory.weightBytes, full,
-          tile.n * Config::tileN, k, tile.batch, 0, policy);
-    A::copy(segment.a, to + J * memory.weightBytes, full,
-            tile.m * Config::tokens, k, tile.batch);
+    if (at >= ahead) {
+      primitive::waitBarrier(memory.empty(stage), (round & 1) ^ 1);
+      skinnyCopyWeights(segment, tile, k, policy, memory, stage);
+    }
+    A::copy(segment.a, memory.stage(stage) + J * memory.weightBytes,
+            memory.full(stage), tile.m * Config::tokens, k, tile.batch);
   }
 }
 
@@ -286,12 +311,21 @@ FUSEC_DEVICE void gemmSkinny(const Shape &shape, const Epilogue &epilogue,
   Split split{rank, cluster};
   u32 at = 0;
   if (primitive::uniform(launch::warp()) == 4) {
-    if (primitive::elect())
-      (detail::skinnyProduce<Config, J>(segments, tile, split,
-                                        primitive::streamPolicy(), memory, at),
+    if (primitive::elect()) {
+      u64 policy = primitive::streamPolicy();
+      u32 ahead = 0;
+      if constexpr (Config::early) {
+        ahead =
+            detail::skinnyCopyAhead(tile, split, policy, memory, segments...);
+        launch::awaitPrevious();
+      }
+      (detail::skinnyProduce(segments, tile, split, policy, memory, ahead, at),
        ...);
+    }
     return;
   }
+  if constexpr (Config::early)
+    launch::awaitPrevious();
   detail::SkinnyFinish<Config, Epilogue, J> finish{epilogue, shape, tile, rank};
   if constexpr (!reducesRows<Epilogue>)
     finish.readAhead();

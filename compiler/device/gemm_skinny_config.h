@@ -21,16 +21,18 @@ namespace fusec {
 /// columns of one accumulator; the `Cluster` blocks of a cluster (1, 2, 4 or 8)
 /// contract a part of K each and finish a slice of its columns each.
 /// `Streamed`: weights leave L2 first, for when the next run does not find them
-/// there; what the previous kernel left then stays.
+/// there; what the previous kernel left then stays. `Early`: the weights of the
+/// first segment are constants; the first stages of them are on their way while
+/// the kernel still waits for earlier ones, with launch::awaitPrevious().
 template <int Tokens, int Blocks, int TileK, int Stages, int Cluster,
-          bool Streamed = true>
+          bool Streamed = true, bool Early = false>
 struct SkinnyConfig {
   static constexpr int tokens = Tokens, blocks = Blocks;
   static constexpr int tileM = Tokens, tileN = 64 * Blocks, tileK = TileK;
   static constexpr int stages = Stages, cluster = Cluster;
   static constexpr int slice = tileN / Cluster;
   static constexpr int threads = 128 + 32;
-  static constexpr bool streamed = Streamed;
+  static constexpr bool streamed = Streamed, early = Early;
   static_assert(isWgmmaWidth(Tokens) && Tokens <= 64,
                 "a width of the instruction");
   static_assert(Blocks == 1 || Blocks == 2 || Blocks == 4,

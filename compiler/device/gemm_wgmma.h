@@ -102,6 +102,14 @@ FUSEC_DEVICE void wgmmaProducer(WgmmaRing<Config, J> ring, const Lead &lead,
                                 const Shape &shape, const First &first,
                                 const Rest &...rest) {
   ring.streams = shape.m <= wgmmaStreamedRows * Config::tileM;
+  if constexpr (Config::early) {
+    static_assert(!Lead::exists, "a lead comes before the first segment");
+    int rank = wgmmaRank<Config>(), t = launch::block() / Config::cluster;
+    if (t < wgmmaTiles<Config>(shape))
+      WgmmaSegment<Config, J, First>::produceAhead(
+          first, wgmmaPlace<Config>(shape, t, rank), rank, ring);
+    launch::awaitPrevious();
+  }
   int flags = 0, had = 0;
   if constexpr (Lead::exists) {
     had = lead.unitsFirst();
@@ -211,6 +219,8 @@ FUSEC_DEVICE void gemmWgmma(const Lead &lead, const Shape &shape,
   } else {
     primitive::takeRegisters<wgmmaConsumerRegisters(Config::tileM,
                                                     Lead::exists)>();
+    if constexpr (Config::early)
+      launch::awaitPrevious();
     wgmmaConsumer(ring, warp - 4, lead, shape, epilogue, segments...);
   }
   if constexpr (Config::cluster > 1)

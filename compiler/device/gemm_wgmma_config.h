@@ -86,10 +86,12 @@ constexpr FUSEC_DEVICE bool wgmmaShares(int tile, int cluster) {
 constexpr int wgmmaStreamedRows = 4;
 
 /// `Streamed`: up to wgmmaStreamedRows B leaves L2 first: what it replaces is
-/// then its own, not what waits to be written back.
+/// then its own, not what waits to be written back. `Early`: the B of the first
+/// segment is constant; its first stages are on their way while the kernel
+/// still waits for earlier ones, with launch::awaitPrevious().
 template <int TileM, int TileN, int TileK, int Stages, int ClusterM = 1,
           WgmmaSchedule Schedule = WgmmaSchedule::Cooperative, int ClusterN = 1,
-          bool Streamed = false>
+          bool Streamed = false, bool Early = false>
 struct WgmmaConfig {
   static constexpr int tileM = TileM, tileN = TileN, tileK = TileK;
   static constexpr int stages = Stages;
@@ -98,7 +100,7 @@ struct WgmmaConfig {
   /// Rows of tiles that are walked together, so that a wave of blocks shares
   /// its rows of A and columns of B in L2.
   static constexpr int band = 16 / ClusterM;
-  static constexpr bool streamed = Streamed;
+  static constexpr bool streamed = Streamed, early = Early;
   static constexpr WgmmaSchedule schedule = Schedule;
   static constexpr bool pingPong = Schedule == WgmmaSchedule::PingPong;
   static constexpr int consumers = wgmmaConsumers(TileM);

@@ -143,7 +143,9 @@ template <class Config, class Epilogue> struct WgmmaMappedStore {
     batch = tile.batch;
     firstRow = row;
     firstColumn = tile.n * Config::tileN;
-    inside = firstColumn + Config::tileN <= shape.n;
+    // The first is known while compiling, or false.
+    inside =
+        shape.n % Config::tileN == 0 || firstColumn + Config::tileN <= shape.n;
     if constexpr (loads) {
       launch::warpBarrier();
       if (primitive::elect()) {

@@ -34,8 +34,9 @@ template <class Config, int J> struct WgmmaRing {
   /// one before go first, and where it then waits.
   int left = 0, yieldsAt = never;
   u32 yieldsTo;
-  /// Whether B leaves L2 first.
+  /// Whether B leaves L2 first; stages of which it is on its way already.
   bool streams = false;
+  int ahead = 0;
 
   FUSEC_DEVICE WgmmaRing() {
     base = primitive::sharedAddress(launch::sharedMemory());
@@ -210,6 +211,34 @@ struct WgmmaSegment {
     B::copy(b, to, full, column, k, batch, rank);
   }
 
+  /// Copies the B of a stage, whose barrier then expects its A, too.
+  template <class Ring>
+  static FUSEC_DEVICE void produceB(const SegmentType &segment, TilePlace tile,
+                                    int rank, const Ring &ring, u32 stage,
+                                    int k) {
+    u32 full = ring.full(stage);
+    primitive::arriveExpecting(full, loadedBytes);
+    FUSEC_UNROLL
+    for (int d = 0; d < Depth; ++d)
+      FUSEC_UNROLL
+    for (int j = 0; j < J; ++j)
+      copyB(segment.b[j],
+            ring.base + stage * ring.stageBytes + offsetB +
+                (d * J + j) * B::bytes,
+            full, tile.n * Tile::tileN, k + d * Tile::tileK, tile.batch, rank,
+            ring.streams);
+  }
+  /// Those of the first stages of a block's first tile, as many as the ring
+  /// holds.
+  template <class Ring>
+  static FUSEC_DEVICE void produceAhead(const SegmentType &segment,
+                                        TilePlace tile, int rank, Ring &ring) {
+    int stages = tiles(segment);
+    FUSEC_UNROLL_BY(1)
+    for (; ring.ahead < Tile::stages && ring.ahead < stages; ++ring.ahead)
+      produceB(segment, tile, rank, ring, ring.ahead,
+               ring.ahead * (Depth * Tile::tileK));
+  }
   /// Copies `stages` of the tile's stages, from the `first` on.
   template <class Ring>
   static FUSEC_DEVICE void produce(const SegmentType &segment, TilePlace tile,
@@ -219,20 +248,18 @@ struct WgmmaSegment {
     FUSEC_UNROLL_BY(1)
     for (int k = first * (Depth * Tile::tileK); stages > 0;
          --stages, k += Depth * Tile::tileK) {
-      primitive::waitBarrier(ring.empty(ring.stage), ring.parity ^ 1);
-      u32 full = ring.full(ring.stage);
-      u32 to = ring.base + ring.stage * ring.stageBytes;
-      primitive::arriveExpecting(full, loadedBytes);
-      FUSEC_UNROLL
-      for (int d = 0; d < Depth; ++d) {
-        A::copy(segment.a, to + d * A::bytes, full, tile.m * Tile::tileM,
-                k + d * Tile::tileK, tile.batch, rank);
-        FUSEC_UNROLL
-        for (int j = 0; j < J; ++j)
-          copyB(segment.b[j], to + offsetB + (d * J + j) * B::bytes, full,
-                tile.n * Tile::tileN, k + d * Tile::tileK, tile.batch, rank,
-                ring.streams);
+      if (Tile::early && ring.ahead > 0) {
+        --ring.ahead;
+      } else {
+        primitive::waitBarrier(ring.empty(ring.stage), ring.parity ^ 1);
+        produceB(segment, tile, rank, ring, ring.stage, k);
       }
+      FUSEC_UNROLL
+      for (int d = 0; d < Depth; ++d)
+        A::copy(segment.a,
+                ring.base + ring.stage * ring.stageBytes + d * A::bytes,
+                ring.full(ring.stage), tile.m * Tile::tileM,
+                k + d * Tile::tileK, tile.batch, rank);
       ring.advance();
     }
   }
@@ -294,21 +321,31 @@ template <class Config> FUSEC_DEVICE int wgmmaRank() {
   return launch::block() % Config::cluster;
 }
 
+/// The place of this block's tile when its cluster has the t-th.
+template <class Config>
+FUSEC_DEVICE TilePlace wgmmaPlace(const Shape &shape, int t, int rank) {
+  TilePlace tile = wgmmaTileOf(
+      t, wgmmaTilesM(shape.m, Config::tileM, Config::clusterM),
+      wgmmaTilesM(shape.n, Config::tileN, Config::clusterN), Config::band);
+  tile.m = tile.m * Config::clusterM + (Config::clusterM > 1 ? rank : 0);
+  tile.n = tile.n * Config::clusterN + (Config::clusterN > 1 ? rank : 0);
+  return tile;
+}
+
+/// Tiles of clusters.
+template <class Config> FUSEC_DEVICE int wgmmaTiles(const Shape &shape) {
+  return wgmmaTilesM(shape.m, Config::tileM, Config::clusterM) *
+         wgmmaTilesM(shape.n, Config::tileN, Config::clusterN) * shape.batch;
+}
+
 /// Calls body(tile, rank, index) for each tile of this block, by the order of
 /// its cluster; `index` counts from that of the first.
 template <class Config, class Body>
 FUSEC_DEVICE void forEachWgmmaTile(const Shape &shape, int index, Body body) {
-  constexpr int cluster = Config::cluster;
-  int rank = wgmmaRank<Config>();
-  int tilesM = wgmmaTilesM(shape.m, Config::tileM, Config::clusterM);
-  int tilesN = wgmmaTilesM(shape.n, Config::tileN, Config::clusterN);
-  for (int t = launch::block() / cluster; t < tilesM * tilesN * shape.batch;
-       t += launch::blocks() / cluster) {
-    TilePlace tile = wgmmaTileOf(t, tilesM, tilesN, Config::band);
-    tile.m = tile.m * Config::clusterM + (Config::clusterM > 1 ? rank : 0);
-    tile.n = tile.n * Config::clusterN + (Config::clusterN > 1 ? rank : 0);
-    body(tile, rank, index++);
-  }
+  int rank = wgmmaRank<Config>(), tiles = wgmmaTiles<Config>(shape);
+  for (int t = launch::block() / Config::cluster; t < tiles;
+       t += launch::blocks() / Config::cluster)
+    body(wgmmaPlace<Config>(shape, t, rank), rank, index++);
 }
 
 } // namespace detail

@@ -41,15 +41,24 @@ FUSEC_DEVICE int warps() { return int(blockDim.x >> 5); }
 FUSEC_DEVICE void barrier() { __syncthreads(); }
 FUSEC_DEVICE void warpBarrier() { __syncwarp(); }
 
-/// What every kernel begins with: lets the next kernel of the stream place its
-/// blocks where this one leaves room, and waits until what earlier kernels
-/// wrote can be read (programmatic dependent launch). All kernels wait, so that
-/// the end of one is the end of all before it.
-FUSEC_DEVICE void followPrevious() {
+/// Lets the next kernel of the stream place its blocks where this one leaves
+/// room (programmatic dependent launch).
+FUSEC_DEVICE void admitNext() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+/// Waits until what earlier kernels wrote can be read; constants can be before.
+/// All kernels wait, so that the end of one is the end of all before it.
+FUSEC_DEVICE void awaitPrevious() {
+#if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
+}
+/// What a kernel begins with unless its template waits.
+FUSEC_DEVICE void followPrevious() {
+  admitNext();
+  awaitPrevious();
 }
 
 /// The dynamic shared memory of the launch, 1024-byte aligned as the widest

@@ -49,6 +49,8 @@ inline int lanes() { return 1; }
 inline int warp() { return 0; }
 inline int warps() { return 1; }
 inline void barrier() {}
+inline void admitNext() {}
+inline void awaitPrevious() {}
 inline void followPrevious() {}
 inline void warpBarrier() {}
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // fusec-gpu-batches MODELS: every export with a named batch, at batches from
-// none to many, against the reference; one bundle serves all of them.
+// none to many, against the reference; one bundle serves all of them. Exactly,
+// and with tensor cores that round to tf32.
 
 #include "compiler/schedule/StepBytes.h"
 #include "test/gpu/Harness.h"
@@ -14,8 +15,13 @@
 
 using namespace fusec;
 
-/// Relative to the norm of the output.
-constexpr double bound = 1e-5;
+/// Bounds relative to the norm of the output.
+struct Rounding {
+  const char *precision, *suffix;
+  double bound;
+};
+static const Rounding roundings[] = {{"ieee", "", 1e-5},
+                                     {"tf32", ".tf32", 2e-3}};
 /// Below the number of rows of the smallest tables.
 constexpr int64_t indexLimit = 3;
 
@@ -36,9 +42,11 @@ static std::vector<data::Tensor> makeInputs(ModelOp model, int64_t batch) {
   return inputs;
 }
 
-static void testModel(Harness &harness, const std::string &path) {
-  std::string name = llvm::sys::path::stem(path).str();
+static void testModel(Harness &harness, const std::string &path,
+                      const Rounding &rounding) {
+  std::string name = llvm::sys::path::stem(path).str() + rounding.suffix;
   auto compiled = harness.compile(name, [&](CompileOptions options) {
+    options.precision = rounding.precision;
     return Compilation::importFile(path, std::move(options));
   });
   if (!compiled || !compiled->run)
@@ -63,7 +71,7 @@ static void testModel(Harness &harness, const std::string &path) {
                    " elements differ in being finite");
         worst = std::max(worst, difference.norm);
       }
-      return std::pair(worst, bound);
+      return std::pair(worst, rounding.bound);
     });
   }
 }
@@ -90,6 +98,7 @@ int main(int argc, char **argv) {
     return 1;
   }
   for (const std::string &path : paths)
-    testModel(harness, path);
+    for (const Rounding &rounding : roundings)
+      testModel(harness, path, rounding);
   return harness.finish();
 }

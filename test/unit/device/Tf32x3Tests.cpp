@@ -100,8 +100,9 @@ TEST(Tf32x3, PairsAddUp) {
     // the last of 24 bits.
     double unit = std::ldexp(1, std::max(std::ilogb(x), -126) - 10);
     ASSERT_LE(std::abs(low), unit / 2);
-    if (std::abs(low) >= FLT_MIN)
+    if (std::abs(low) >= FLT_MIN) {
       ASSERT_LE(std::abs(low - readTf32(pair.low)), unit * 0x1p-13);
+    }
   }
 }
 
