@@ -261,8 +261,11 @@ FailureOr<std::string> GemmEmitter::emitLead() {
   if (failed(analyzed))
     return leading.emitOpError("is not a matmul with an epilogue");
   GemmDescriptors descriptors(writer, leading, variant, *analyzed);
-  auto a = descriptors.matrix(analyzed->lhs[0], analyzed->m, analyzed->k[0],
-                              wgmmaLeadRows);
+  int rows = wgmmaLeadRows(schedule.getTileM(),
+                           schedule.getUnit() == GemmUnit::PingPong,
+                           schedule.getLead());
+  auto a =
+      descriptors.matrix(analyzed->lhs[0], analyzed->m, analyzed->k[0], rows);
   auto b = descriptors.matrix(analyzed->rhs[0], analyzed->n, analyzed->k[0],
                               schedule.getLead());
   if (failed(a) || failed(b))

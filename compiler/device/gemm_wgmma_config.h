@@ -174,15 +174,20 @@ constexpr FUSEC_DEVICE int wgmmaStageBytes(int tileM, int tileN,
   return (tileM + accumulators * wgmmaStageColumns(tileN)) * wgmmaRowBytes;
 }
 
-/// Rows that a block computes at once of a leading product, its columns at
-/// most, and how many steps of its K a stage holds.
-constexpr int wgmmaLeadRows = 64;
+/// Columns of a leading product, at most; rows that a block computes at once:
+/// for many columns as many as the consumers of a cooperative tile, so that B
+/// is loaded once for them, for few ones less, so that more blocks have some.
+/// Then the steps of its K that a stage holds.
 constexpr int wgmmaLeadColumns = 64;
-constexpr FUSEC_DEVICE int wgmmaLeadDepth(int tileM, int tileN,
-                                          int accumulators, int columns) {
+constexpr FUSEC_DEVICE int wgmmaLeadRows(int tileM, bool pingPong,
+                                         int columns) {
+  return pingPong || columns <= 32 ? 64 : 64 * wgmmaConsumers(tileM);
+}
+constexpr FUSEC_DEVICE int
+wgmmaLeadDepth(int tileM, int tileN, int accumulators, int rows, int columns) {
   int boxColumns = columns <= 16 ? 16 : columns <= 32 ? 32 : 64;
   return wgmmaStageBytes(tileM, tileN, accumulators) /
-         ((wgmmaLeadRows + boxColumns) * wgmmaRowBytes);
+         ((rows + boxColumns) * wgmmaRowBytes);
 }
 /// Flags of a leading product: one counts blocks that have ended, each other
 /// one what is stored of a group of rows.
@@ -203,17 +208,17 @@ struct WgmmaLeadOrder {
 
   constexpr FUSEC_DEVICE WgmmaLeadOrder(int m, int tilesM, int tilesN,
                                         int launched, int tileM, int tileN,
-                                        int cluster, int band)
+                                        int cluster, int band, int leadRows)
       : isFirst(false), leading(0), last(launched - 1),
-        units(tilesOf(m, wgmmaLeadRows * cluster)), clusters(launched),
+        units(tilesOf(m, leadRows * cluster)), clusters(launched),
         tiles(tilesM * tilesN), groupTiles(0), groupUnits(0),
-        unitsOfRow(tileM / wgmmaLeadRows) {
+        unitsOfRow(tileM / leadRows) {
     int rows = tilesOf(tilesOf(tilesM, band), wgmmaLeadFlags - 1) * band;
     groupTiles = rows * tilesN;
     groupUnits = rows * unitsOfRow;
-    // Units take about a fourth of the time of a tile of 256 columns.
+    // 64 rows take about a fourth of the time of a tile of 256 columns.
     int spare = (launched - tiles % launched) % launched;
-    isFirst = units <= spare * (tileN / 64);
+    isFirst = units * (leadRows / 64) <= spare * (tileN / 64);
     if (clusters > tiles)
       clusters = tiles;
     leading = isFirst ? spare : clusters;

@@ -38,12 +38,15 @@ template <class Config, int Accumulators, class SegmentType, class Epilogue,
 struct WgmmaLeading {
   static constexpr bool exists = true;
   struct Tile : Config {
-    static constexpr int tileM = wgmmaLeadRows, tileN = Columns;
-    static constexpr int clusterM = 1, blocksM = 1;
+    static constexpr int tileM =
+        wgmmaLeadRows(Config::tileM, Config::pingPong, Columns);
+    static constexpr int tileN = Columns, clusterM = 1, blocksM = 1;
   };
+  /// Consumers that compute a tile, 64 rows each.
+  static constexpr int consumers = Tile::tileM / 64;
   typedef WgmmaSegment<Tile, 1, SegmentType,
                        wgmmaLeadDepth(Config::tileM, Config::tileN,
-                                      Accumulators, Columns)>
+                                      Accumulators, Tile::tileM, Columns)>
       Leading;
   static_assert(Config::clusterN == 1 && Epilogue::accumulators == 1 &&
                     isWgmmaWidth(Columns) && Columns <= wgmmaLeadColumns,
@@ -66,7 +69,7 @@ struct WgmmaLeading {
         order(shape.m, wgmmaTilesM(shape.m, Config::tileM, Config::clusterM),
               tilesOf(shape.n, Config::tileN),
               launch::blocks() / Config::cluster, Config::tileM, Config::tileN,
-              Config::cluster, Config::band),
+              Config::cluster, Config::band, Tile::tileM),
         rows(shape.m), cluster(launch::block() / Config::cluster) {}
 
   /// Units before this block's first tile, and under that of this index, which
@@ -117,7 +120,8 @@ struct WgmmaLeading {
     FUSEC_UNROLL_BY(1)
     for (; flags < needed; ++flags)
       primitive::awaitSignals(lead.flags + 1 + flags,
-                              u32(order.counted(flags)) * Config::cluster * 4);
+                              u32(order.counted(flags)) * Config::cluster * 4 *
+                                  consumers);
   }
   /// One thread of each block calls, once, after all of its waits.
   FUSEC_DEVICE void reset() const {
@@ -128,21 +132,23 @@ struct WgmmaLeading {
       lead.flags[word] = 0;
   }
 
-  /// Multiplies the stages of `units`, in turn with own(stages): one consumer
-  /// warpgroup does and the others pass over them.
+  /// Multiplies the stages of `units`, in turn with own(stages); consumer
+  /// warpgroups without a part in them pass over them.
   template <class Ring, class OwnStages>
   FUSEC_DEVICE void consume(int had, int units, int count, int consumer,
                             Ring &ring, OwnStages own) const {
-    if (Config::pingPong || consumer == 0) {
+    if (Config::pingPong || consumers == Config::consumers ||
+        consumer < consumers) {
+      int block = Config::pingPong ? 0 : consumer;
       WgmmaAccumulators<Tile, 1> sums;
       inTurn(
           had, units, count,
           [&](int unit, TilePlace tile, int stage) {
             ring.enter();
-            Leading::multiply(ring, 0, stage > 0, sums);
+            Leading::multiply(ring, block, stage > 0, sums);
             ring.leave();
             if (stage + 1 == stagesOf(1))
-              finish(unit, tile, ring, sums);
+              finish(unit, tile.m * consumers + block, ring, sums);
           },
           own);
     } else {
@@ -164,15 +170,15 @@ struct WgmmaLeading {
     }
     return 1;
   }
-  /// Stores a tile's results and says so.
+  /// Stores the results of a block of 64 rows and says so.
   template <class Ring>
-  FUSEC_DEVICE void finish(int unit, TilePlace tile, Ring &ring,
+  FUSEC_DEVICE void finish(int unit, int block, Ring &ring,
                            WgmmaAccumulators<Tile, 1> &sums) const {
     ring.drain();
     FUSEC_UNROLL
     for (int i = 0; i < Columns / 2; ++i)
       primitive::pin(sums[0][i]);
-    store(tile.m * wgmmaLeadRows, sums);
+    store(block * 64, sums);
     launch::warpBarrier();
     if (launch::lane() == 0)
       primitive::signal(lead.flags + 1 + order.flagOf(unit));

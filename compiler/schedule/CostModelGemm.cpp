@@ -297,9 +297,11 @@ double fusec::estimateLead(const Target &target, const GemmSizes &sizes,
                            const GemmSizes &lead, GemmScheduleAttr schedule) {
   int tileM = schedule.getTileM(), tileN = schedule.getTileN(),
       cluster = schedule.getClusterM();
+  int rows = wgmmaLeadRows(tileM, schedule.getUnit() == GemmUnit::PingPong,
+                           schedule.getLead());
   WgmmaLeadOrder order(lead.m, wgmmaTilesM(lead.m, tileM, cluster),
                        tilesOf(sizes.n, tileN), schedule.getBlocks() / cluster,
-                       tileM, tileN, cluster, 16 / cluster);
+                       tileM, tileN, cluster, 16 / cluster, rows);
   // A flag has to be seen; clusters with a tile less have the time for more.
   constexpr double flag = 1.5;
   if (order.isFirst)
@@ -307,6 +309,7 @@ double fusec::estimateLead(const Target &target, const GemmSizes &sizes,
   // Stages of the ring that the matmul lacks meanwhile; fitted to 512 to 8192
   // rows of 4096 x 1024 to 4096.
   double steps = std::ceil(lead.k[0] / double(schedule.getTileK()));
-  return flag + std::ceil(double(order.units) / order.clusters) * steps * 275 /
+  double clocks = steps * (150 + 125 * rows / 64.0);
+  return flag + std::ceil(double(order.units) / order.clusters) * clocks /
                     (target.rates.clock * 1e3);
 }

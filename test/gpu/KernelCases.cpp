@@ -232,9 +232,10 @@ static const KernelCase cases[] = {
     NARROW_PRODUCT(1, 6400, 136),
     NARROW_PRODUCT(16, 3208, 264),
     NARROW_PRODUCT(24, 1608, 264),
-    // 4097 rows: 33 pairs of leading tiles. In tiles of 128 x 256 of the product
-    // 30 of 66 clusters have one less and take one or two pairs first; in tiles
-    // of 128 x 128 11 have, too few, so that all take one under a tile.
+    // 4097 rows: 33 pairs of leading tiles. In tiles of 128 x 256 of the
+    // product 30 of 66 clusters have one less and take one or two pairs first;
+    // in tiles of 128 x 128 11 have, too few, so that all take one under a
+    // tile.
     {"lead",
      {"f16", "bf16"},
      {{"m", "200", "T"},
@@ -269,6 +270,23 @@ static const KernelCase cases[] = {
      2,
      1,
      "lead = 16"},
+    // Leading tiles of 128 rows, one for both consumers.
+    {"lead48",
+     {"f16"},
+     {{"m", "264", "T"},
+      {"264", "136", "T"},
+      {"264", "40", "T"},
+      {"40", "136", "T"}},
+     R"(inputs ["x", "v", "a", "b"] outputs ["r"])",
+     R"(
+  %a = fusec.matmul %x, %y : $(m 264 T), $(264 136 T) to $(m 136 T)
+  %b = fusec.matmul %x, %z : $(m 264 T), $(264 40 T) to $(m 40 T)
+  %c = fusec.matmul %b, %w : $(m 40 T), $(40 136 T) to $(m 136 T)
+  %d = fusec.add %a, %c : $(m 136 T)
+  fusec.output %d : $(m 136 T))",
+     1,
+     1,
+     "lead = 48"},
     // 71 pairs of leading tiles for 36 clusters, two under a tile.
     {"leadtall",
      {"bf16"},

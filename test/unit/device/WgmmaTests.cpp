@@ -186,15 +186,21 @@ TEST(Wgmma, SchedulesThatFit) {
 
 TEST(Wgmma, LeadingTilesFillAStage) {
   for (int tileN : {128, 192, 256})
-    for (int columns : {16, 32, 48, 64}) {
-      int depth = wgmmaLeadDepth(128, tileN, 1, columns);
-      WgmmaBox box = wgmmaBox(false, columns, 2);
-      EXPECT_GE(depth, 1);
-      EXPECT_LE(depth * (wgmmaLeadRows * wgmmaRowBytes +
-                         box.inner * box.outer * box.count * 2),
-                wgmmaStageBytes(128, tileN, 1));
-    }
-  EXPECT_EQ(wgmmaLeadDepth(128, 256, 1, 16), 4);
+    for (int columns : {16, 32, 48, 64})
+      for (bool pingPong : {false, true}) {
+        int rows = wgmmaLeadRows(128, pingPong, columns);
+        int depth = wgmmaLeadDepth(128, tileN, 1, rows, columns);
+        WgmmaBox box = wgmmaBox(false, columns, 2);
+        EXPECT_GE(depth, 1);
+        EXPECT_EQ(128 % rows, 0);
+        EXPECT_LE(depth * (rows * wgmmaRowBytes +
+                           box.inner * box.outer * box.count * 2),
+                  wgmmaStageBytes(128, tileN, 1));
+      }
+  EXPECT_EQ(wgmmaLeadRows(128, false, 16), 64);
+  EXPECT_EQ(wgmmaLeadRows(128, false, 64), 128);
+  EXPECT_EQ(wgmmaLeadDepth(128, 256, 1, 64, 16), 4);
+  EXPECT_EQ(wgmmaLeadDepth(128, 256, 1, 128, 64), 2);
 }
 
 // Each leading tile is computed once, and under a tile of no later wave than
@@ -205,10 +211,15 @@ TEST(Wgmma, LeadingTilesAreThereInTime) {
     for (int tilesN : {1, 2, 3, 10, 16, 43})
       for (int tileN : {128, 256})
         for (int cluster : {1, 2})
-          for (int launched : {1, 7, 57, 66, 132}) {
+          for (auto [launched, rows] : {std::pair(1, 64),
+                                        {7, 128},
+                                        {57, 64},
+                                        {66, 64},
+                                        {66, 128},
+                                        {132, 64}}) {
             int tilesM = wgmmaTilesM(m, tileM, cluster), band = 16 / cluster;
             WgmmaLeadOrder order(m, tilesM, tilesN, launched, tileM, tileN,
-                                 cluster, band);
+                                 cluster, band, rows);
             std::vector<int> waveOf(order.units, -1);
             for (int c = 0; c < launched; ++c) {
               int had = 0;
@@ -244,7 +255,8 @@ TEST(Wgmma, LeadingTilesAreThereInTime) {
 // Clusters with a tile less lead where they have the time.
 TEST(Wgmma, ClustersWithATileLessLead) {
   auto leading = [](int m, int tilesN) {
-    WgmmaLeadOrder order(m, wgmmaTilesM(m, 128, 2), tilesN, 66, 128, 256, 2, 8);
+    WgmmaLeadOrder order(m, wgmmaTilesM(m, 128, 2), tilesN, 66, 128, 256, 2, 8,
+                         64);
     return order.isFirst ? order.leading : 0;
   };
   EXPECT_EQ(leading(8192, 16), 16);
