@@ -188,10 +188,11 @@ FailureOr<KernelSource> GemmEmitter::emit() {
                               !maps.operands.empty());
     // Persistent: no more blocks than the device holds at once, nor than there
     // are tiles, unless those without one lead.
-    blocks = Expr::constant(context, schedule.getBlocks() / cluster);
-    if (!schedule.getLead())
-      blocks = Expr::min(tiles(tileM * clusterM, tileN * clusterN), blocks);
-    blocks = blocks * cluster;
+    Expr clusters = Expr::constant(context, schedule.getBlocks() / cluster);
+    Expr withTiles = tiles(tileM * clusterM, tileN * clusterN);
+    clusters = schedule.getLead() ? clusters * Expr::min(withTiles, one())
+                                  : Expr::min(withTiles, clusters);
+    blocks = clusters * cluster;
     break;
   }
   case GemmUnit::Skinny: {

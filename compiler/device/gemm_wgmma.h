@@ -69,7 +69,8 @@ FUSEC_DEVICE void wgmmaConsumeLed(int firstBlock, WgmmaRing<Config, J> &ring,
     First::consume(first, firstBlock, ring, acc);
     wgmmaConsumeLed<Config, Lead, Rest...>(firstBlock, ring, acc, stages...);
   } else {
-    First::consume(first - 1, firstBlock, ring, acc);
+    if constexpr (Lead::stages > 1)
+      First::consume(Lead::stages - 1, firstBlock, ring, acc);
     First::template consume<Lead::lastSteps>(1, firstBlock, ring, acc);
   }
 }
@@ -111,20 +112,20 @@ FUSEC_DEVICE void wgmmaProducer(WgmmaRing<Config, J> ring, const Lead &lead,
     launch::awaitPrevious();
   }
   int flags = 0, had = 0;
-  if constexpr (Lead::exists) {
-    had = lead.unitsFirst();
-    lead.produce(0, had, 0, ring, [](int) {});
-  }
-  forEachWgmmaTile<Config>(shape, 0, [&](TilePlace tile, int rank, int index) {
+  forEachWgmmaTile<Config, Lead::exists>(shape, [&](TilePlace tile, int rank,
+                                                    int index) {
     if constexpr (Lead::exists) {
       typedef WgmmaSegment<Config, J, First> Segment;
+      bool isTile = tile.batch < shape.batch;
       int units = lead.unitsUnder(index, had), next = 0;
-      lead.produce(had, units, Segment::tiles(first), ring, [&](int stages) {
-        Segment::produce(first, tile, rank, ring, next, stages);
-        next += stages;
-      });
+      lead.produce(had, units, isTile ? Segment::tiles(first) : 0, ring,
+                   [&](int stages) {
+                     Segment::produce(first, tile, rank, ring, next, stages);
+                     next += stages;
+                   });
       had += units;
-      wgmmaProduceLed(ring, lead, flags, tile, rank, rest...);
+      if (isTile)
+        wgmmaProduceLed(ring, lead, flags, tile, rank, rest...);
     } else {
       wgmmaProduce<Config, J>(ring, tile, rank, first, rest...);
     }
@@ -153,14 +154,12 @@ FUSEC_DEVICE void wgmmaConsumer(WgmmaRing<Config, Epilogue::accumulators> ring,
   int consumer = warp / 4;
   Store store(epilogue, shape, warp);
   int firstBlock = Config::pingPong ? 0 : consumer * Config::blocksM;
-  int own = FirstSegment::tiles(first), had = 0, turns = 0;
+  int own = FirstSegment::tiles(first), had = 0;
   ((own += WgmmaSegment<Config, J, Rest>::tiles(rest)), ...);
-  if constexpr (Lead::exists) {
-    had = lead.unitsFirst();
-    turns = lead.consumeFirst(had, consumer, ring);
-  }
-  forEachWgmmaTile<Config>(shape, turns, [&](TilePlace tile, int, int index) {
-    int stages = own, before = had, units = 0;
+  forEachWgmmaTile<Config, Lead::exists>(shape, [&](TilePlace tile, int,
+                                                    int index) {
+    bool isTile = !Lead::exists || tile.batch < shape.batch;
+    int stages = isTile ? own : 0, before = had, units = 0;
     if constexpr (Lead::exists) {
       units = lead.unitsUnder(index, had);
       stages += lead.stagesOf(units);
@@ -168,16 +167,23 @@ FUSEC_DEVICE void wgmmaConsumer(WgmmaRing<Config, Epilogue::accumulators> ring,
     }
     if (ring.skips(index, consumer, stages))
       return;
-    store.place(tile,
-                tile.m * Config::tileM + firstBlock * 64 + (warp & 3) * 16);
+    if (isTile)
+      store.place(tile,
+                  tile.m * Config::tileM + firstBlock * 64 + (warp & 3) * 16);
     WgmmaAccumulators<Config, J> acc;
     ring.takeTurn(consumer);
     ring.startTile(consumer, stages);
     if constexpr (Lead::exists) {
-      lead.consume(before, units, FirstSegment::tiles(first), consumer, ring,
-                   [&](int stages) {
+      lead.consume(before, units, isTile ? FirstSegment::tiles(first) : 0,
+                   consumer, ring, [&](int stages) {
                      FirstSegment::consume(stages, firstBlock, ring, acc);
                    });
+      if (!isTile) {
+        ring.drain();
+        ring.endTurn(consumer);
+        ring.endTile(consumer);
+        return;
+      }
       wgmmaConsumeLed<Config, Lead, WgmmaSegment<Config, J, Rest>...>(
           firstBlock, ring, acc, WgmmaSegment<Config, J, Rest>::tiles(rest)...);
     } else {

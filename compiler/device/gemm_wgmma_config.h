@@ -185,9 +185,10 @@ constexpr FUSEC_DEVICE int wgmmaLeadRows(int tileM, bool pingPong,
 }
 constexpr FUSEC_DEVICE int
 wgmmaLeadDepth(int tileM, int tileN, int accumulators, int rows, int columns) {
-  int boxColumns = columns <= 16 ? 16 : columns <= 32 ? 32 : 64;
+  // Boxes of 16-bit elements are the widest.
+  WgmmaBox box = wgmmaBox(false, columns, 2);
   return wgmmaStageBytes(tileM, tileN, accumulators) /
-         ((rows + boxColumns) * wgmmaRowBytes);
+         ((rows + box.inner * box.count) * wgmmaRowBytes);
 }
 /// Flags of a leading product: one counts blocks that have ended, each other
 /// one what is stored of a group of rows.
@@ -233,17 +234,17 @@ struct WgmmaLeadOrder {
     int lastTile = (index + 1) * clusters - 1;
     return min((lastTile / groupTiles + 1) * groupUnits, units);
   }
-  /// Of a cluster: the first of its units, which are `leading` apart, how many
-  /// come before its first tile, and how many it has had by the end of one.
+  /// Of a cluster: the first of its units, which are `leading` apart, if that
+  /// is from 0 to `leading`; how many it has had by the end of its tile of this
+  /// index.
   constexpr FUSEC_DEVICE int firstUnit(int cluster) const {
     return last - cluster;
   }
   constexpr FUSEC_DEVICE int unitsBy(int cluster, int index) const {
     int first = firstUnit(cluster), all = unitsBy(index);
-    return first < leading && first < all ? tilesOf(all - first, leading) : 0;
-  }
-  constexpr FUSEC_DEVICE int unitsFirst(int cluster) const {
-    return isFirst ? unitsBy(cluster, 0) : 0;
+    return first >= 0 && first < leading && first < all
+               ? tilesOf(all - first, leading)
+               : 0;
   }
   /// The flag of a unit, and that of the last one that a row of tiles reads.
   constexpr FUSEC_DEVICE int flagOf(int unit) const {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A narrow product that a wgmma matmul needs as the A of its last segment, as
-// in x W + (x A) B: blocks compute tiles of x A before their first tile of the
-// matmul or under it, and wait for those of others before their last segment.
-// What would be a launch of its own hides in the last, incomplete wave, or
-// under the matmul.
+// in x W + (x A) B: blocks compute tiles of x A under their tiles of the
+// matmul, or before the first, and wait for those of others before their last
+// segment. What would be a launch of its own hides in the last, incomplete
+// wave, or under the matmul.
 
 #ifndef FUSEC_DEVICE_GEMM_WGMMA_LEAD_H
 #define FUSEC_DEVICE_GEMM_WGMMA_LEAD_H
@@ -72,9 +72,8 @@ struct WgmmaLeading {
               Config::cluster, Config::band, Tile::tileM),
         rows(shape.m), cluster(launch::block() / Config::cluster) {}
 
-  /// Units before this block's first tile, and under that of this index, which
-  /// follow the `had` of before.
-  FUSEC_DEVICE int unitsFirst() const { return order.unitsFirst(cluster); }
+  /// Units under this block's tile of this index, which follow the `had` of
+  /// before.
   FUSEC_DEVICE int unitsUnder(int index, int had) const {
     return order.unitsBy(cluster, index) - had;
   }
@@ -82,24 +81,30 @@ struct WgmmaLeading {
     return units * Leading::tiles(lead.segment);
   }
   /// Calls leading(unit, tile, stage) and own(stages) for the stages of `units`
-  /// leading tiles and the `count` of the first segment, in turn. The last
-  /// quarter of the latter is for others to see the result of the former.
+  /// leading tiles and the `count` of the first segment; in turn, unless the
+  /// former come first. The last quarter of the latter is for others to see the
+  /// result of the former.
   template <class LeadingStage, class OwnStages>
   FUSEC_DEVICE void inTurn(int had, int units, int count, LeadingStage leading,
                            OwnStages own) const {
-    int each = units > 0 ? (count - count / 4) / stagesOf(units) : 0;
-    int unit = order.firstUnit(cluster) + had * order.leading;
+    int left = stagesOf(units);
+    int each = left > 0 && !order.isFirst ? (count - count / 4) / left : 0;
+    int unit = order.firstUnit(cluster) + had * order.leading, stage = 0;
+    // One place calls own(): each is a main loop to compile.
     FUSEC_UNROLL_BY(1)
-    for (; units > 0; --units, unit += order.leading) {
-      TilePlace tile{0, unit * Config::cluster + wgmmaRank<Config>(), 0};
-      FUSEC_UNROLL_BY(1)
-      for (int stage = 0; stage < stagesOf(1); ++stage) {
-        leading(unit, tile, stage);
-        own(each);
-        count -= each;
+    for (int next = left > 0 ? 0 : count;; next = --left > 0 ? each : count) {
+      own(next);
+      count -= next;
+      if (left == 0)
+        break;
+      leading(unit,
+              TilePlace{0, unit * Config::cluster + wgmmaRank<Config>(), 0},
+              stage);
+      if (++stage == stagesOf(1)) {
+        stage = 0;
+        unit += order.leading;
       }
     }
-    own(count);
   }
 
   /// Copies the stages of `units`, in turn with own(stages).
@@ -155,20 +160,6 @@ struct WgmmaLeading {
       inTurn(
           had, units, count, [&](int, TilePlace, int) { ring.pass(); }, own);
     }
-  }
-  /// Those before the first tile are a turn of their own; returns how many
-  /// turns that makes.
-  template <class Ring>
-  FUSEC_DEVICE int consumeFirst(int units, int consumer, Ring &ring) const {
-    if (units == 0)
-      return 0;
-    if (!ring.skips(0, consumer, stagesOf(units))) {
-      ring.takeTurn(consumer);
-      consume(0, units, 0, consumer, ring, [](int) {});
-      ring.drain(); // as finish() has, which ptxas does not see
-      ring.endTurn(consumer);
-    }
-    return 1;
   }
   /// Stores the results of a block of 64 rows and says so.
   template <class Ring>

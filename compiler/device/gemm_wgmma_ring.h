@@ -339,11 +339,13 @@ template <class Config> FUSEC_DEVICE int wgmmaTiles(const Shape &shape) {
 }
 
 /// Calls body(tile, rank, index) for each tile of this block, by the order of
-/// its cluster; `index` counts from that of the first.
-template <class Config, class Body>
-FUSEC_DEVICE void forEachWgmmaTile(const Shape &shape, int index, Body body) {
+/// its cluster. If `Always`, a block without any has one turn all the same,
+/// which is told by a tile.batch that the shape does not have.
+template <class Config, bool Always, class Body>
+FUSEC_DEVICE void forEachWgmmaTile(const Shape &shape, Body body) {
   int rank = wgmmaRank<Config>(), tiles = wgmmaTiles<Config>(shape);
-  for (int t = launch::block() / Config::cluster; t < tiles;
+  int t = launch::block() / Config::cluster, index = 0;
+  for (; t < tiles || (Always && index == 0);
        t += launch::blocks() / Config::cluster)
     body(wgmmaPlace<Config>(shape, t, rank), rank, index++);
 }

@@ -60,6 +60,24 @@ static const std::vector<const char *> floats = {"f32", "f16", "bf16", "f64"};
         1, 1, "unit = skinny"                                                  \
   }
 
+// x v + (x a) b, M x K x N with R columns in between, of a kernel that computes
+// x a itself; its schedules are run at POINTS of the mapped sizes.
+#define LEAD_PRODUCT(NAME, TYPE, M, K, N, R, POINTS, SCHEDULE)                 \
+  {                                                                            \
+    NAME, {TYPE},                                                              \
+        {{#M, #K, "T"}, {#K, #N, "T"}, {#K, #R, "T"}, {#R, #N, "T"}},          \
+        "inputs [\"x\", \"v\", \"a\", \"b\"] outputs [\"r\"]",                 \
+        "  %a = fusec.matmul %x, %y : $(" #M " " #K " T), $(" #K " " #N        \
+        " T) to $(" #M " " #N " T)\n"                                          \
+        "  %b = fusec.matmul %x, %z : $(" #M " " #K " T), $(" #K " " #R        \
+        " T) to $(" #M " " #R " T)\n"                                          \
+        "  %c = fusec.matmul %b, %w : $(" #M " " #R " T), $(" #R " " #N        \
+        " T) to $(" #M " " #N " T)\n"                                          \
+        "  %d = fusec.add %a, %c : $(" #M " " #N " T)\n"                       \
+        "  fusec.output %d : $(" #M " " #N " T)",                              \
+        POINTS, 1, SCHEDULE                                                    \
+  }
+
 static const KernelCase cases[] = {
     {"pointwise",
      floats,
@@ -253,57 +271,12 @@ static const KernelCase cases[] = {
      1,
      1,
      "lead = 32"},
-    // Segments in boxes of 32 and 64 bytes of K.
-    {"lead16",
-     {"f16"},
-     {{"m", "520", "T"},
-      {"136", "520", "T"},
-      {"520", "16", "T"},
-      {"16", "136", "T"}},
-     R"(inputs ["x", "v", "a", "b"] outputs ["r"])",
-     R"(
-  %a = fusec.matmul %x, %y transposed : $(m 520 T), $(136 520 T) to $(m 136 T)
-  %b = fusec.matmul %x, %z : $(m 520 T), $(520 16 T) to $(m 16 T)
-  %c = fusec.matmul %b, %w : $(m 16 T), $(16 136 T) to $(m 136 T)
-  %d = fusec.add %a, %c : $(m 136 T)
-  fusec.output %d : $(m 136 T))",
-     2,
-     1,
-     "lead = 16"},
-    // Leading tiles of 128 rows, one for both consumers.
-    {"lead48",
-     {"f16"},
-     {{"m", "264", "T"},
-      {"264", "136", "T"},
-      {"264", "40", "T"},
-      {"40", "136", "T"}},
-     R"(inputs ["x", "v", "a", "b"] outputs ["r"])",
-     R"(
-  %a = fusec.matmul %x, %y : $(m 264 T), $(264 136 T) to $(m 136 T)
-  %b = fusec.matmul %x, %z : $(m 264 T), $(264 40 T) to $(m 40 T)
-  %c = fusec.matmul %b, %w : $(m 40 T), $(40 136 T) to $(m 136 T)
-  %d = fusec.add %a, %c : $(m 136 T)
-  fusec.output %d : $(m 136 T))",
-     1,
-     1,
-     "lead = 48"},
-    // 71 pairs of leading tiles for 36 clusters, two under a tile.
-    {"leadtall",
-     {"bf16"},
-     {{"9001", "72", "T"},
-      {"72", "128", "T"},
-      {"72", "16", "T"},
-      {"16", "128", "T"}},
-     R"(inputs ["x", "v", "a", "b"] outputs ["r"])",
-     R"(
-  %a = fusec.matmul %x, %y : $(9001 72 T), $(72 128 T) to $(9001 128 T)
-  %b = fusec.matmul %x, %z : $(9001 72 T), $(72 16 T) to $(9001 16 T)
-  %c = fusec.matmul %b, %w : $(9001 16 T), $(16 128 T) to $(9001 128 T)
-  %d = fusec.add %a, %c : $(9001 128 T)
-  fusec.output %d : $(9001 128 T))",
-     1,
-     1,
-     "lead = 16"},
+    // Segments in boxes of 32 bytes of K; leading tiles of 128 rows, one for
+    // both consumers; 71 pairs of leading tiles for 36 clusters, two under a
+    // tile.
+    LEAD_PRODUCT("lead16", "f16", m, 520, 136, 16, 2, "lead = 16"),
+    LEAD_PRODUCT("lead48", "f16", m, 264, 136, 40, 1, "lead = 48"),
+    LEAD_PRODUCT("leadtall", "bf16", 9001, 72, 128, 16, 1, "lead = 16"),
     {"short",
      {"f16", "f32"},
      {{"m", "k", "T"}, {"n", "k", "T"}, {"m", "16", "T"}, {"n", "16", "T"}},

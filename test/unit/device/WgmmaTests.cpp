@@ -231,7 +231,7 @@ TEST(Wgmma, LeadingTilesAreThereInTime) {
                   waveOf[unit] = wave;
                 }
               };
-              lead(order.unitsFirst(c), 0);
+              lead(order.unitsBy(c, 0), 0); // even without a tile
               for (int t = c; t < order.tiles; t += launched)
                 lead(order.unitsBy(c, t / launched), t / launched);
             }
