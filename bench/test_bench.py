@@ -16,7 +16,7 @@ import fusec_runtime
 import peers
 import plot
 import summary
-from workloads import CEILINGS, GRID, GROUPS, NARROW, TABLE, WORKLOADS
+from workloads import CEILINGS, EXACT, GRID, GROUPS, NARROW, TABLE, WORKLOADS
 
 H200 = CEILINGS["NVIDIA H200"]
 BUILDS = pathlib.Path(__file__).resolve().parents[1] / "build"
@@ -158,17 +158,19 @@ class WorkloadTest(unittest.TestCase):
     def testGroups(self):
         self.assertEqual({name: len(members) for name, members in GROUPS.items()},
                          {"linear 16-bit": 18, "linear fp16 relu": 9, "linear bf16 gelu": 9,
-                          "linear tf32": 9, "swiglu": 14, "gating": 14, "narrow linear": 24})
+                          "linear tf32": 9, "swiglu": 14, "gating": 14, "narrow linear": 24,
+                          "linear exact fp32": 14})
 
     def testNamesAreUniqueAndHaveWork(self):
-        self.assertEqual(len(WORKLOADS), len(TABLE) + len(GRID) + len(NARROW))
+        self.assertEqual(len(WORKLOADS), len(TABLE) + len(GRID) + len(NARROW) + len(EXACT))
         for name, workload in WORKLOADS.items():
             self.assertTrue(all(work > 0 for work in workload.leastWork()), name)
 
     def testFloors(self):
         for name, floor in (("gating_seed_4m", 0.378), ("linear_relu_4096", 0.196),
                             ("dlrm_outer_main_b2048", 0.564), ("rope_fwd", 0.252),
-                            ("lora_4096_b8192", 0.249), ("dlrm_dot_mlperf_b65536", 0.451)):
+                            ("lora_4096_b8192", 0.249), ("dlrm_dot_mlperf_b65536", 0.451),
+                            ("exact_linear_relu_fp32_4096x4096x4096", 1.178)):
             self.assertAlmostEqual(WORKLOADS[name].floorMs(H200), floor, places=3, msg=name)
 
     def testTableIsChosenByDefault(self):

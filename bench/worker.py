@@ -65,6 +65,7 @@ class Worker:
     def measure(self, workload, excluded):
         self.tell(at=[workload.name, "build"], limit_s=120)
         torch._dynamo.reset()
+        torch.set_float32_matmul_precision("highest" if workload.isExact else "high")
         torch.manual_seed(self.options.seed)
         with torch.no_grad(), torch.device("cuda"):
             module, inputs = modules.build(workload)
@@ -199,7 +200,6 @@ def main():
     options = argparse.Namespace(**json.loads(parser.parse_args().options))
     lines = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what libraries print is no line of the protocol
-    torch.set_float32_matmul_precision("high")
     torch._dynamo.config.recompile_limit = 64
     worker = Worker(options, lines)
     worker.tell(at=["", "start"], limit_s=120)

@@ -17,7 +17,8 @@ VECTORS = len(TABLE_ROWS) + 1
 PAIRS = VECTORS * (VECTORS - 1) // 2
 
 # What a device sustains, TFLOP/s and GB/s read + written; others are measured.
-# fp32 stands for products in TF32, which every contender may use.
+# fp32 stands for products in TF32, which every contender may use; one of full
+# precision takes three of them.
 CEILINGS = {"NVIDIA H200": {"fp16": 700, "bf16": 700, "fp32": 350, "copy_GBps": 4257}}
 
 LAUNCH_MS = 0.001  # a kernel that does nothing, in a graph
@@ -29,12 +30,19 @@ class Workload:
     kind: str
     dtype: str
     sizes: dict
-    rows: str = "table"  # or "grid", "narrow"
+    rows: str = "table"  # or "grid", "narrow", "exact"
+
+    @property
+    def isExact(self):
+        """Whether no contender may multiply fp32 in TF32."""
+        return self.rows == "exact"
 
     def groups(self):
         """The statements about grids that it belongs to."""
         if self.rows == "narrow":
             return ("narrow linear",)
+        if self.isExact:
+            return ("linear exact fp32",)
         if self.rows != "grid":
             return ()
         if self.kind != "linear":
@@ -51,7 +59,8 @@ class Workload:
 
     def floorMs(self, ceilings):
         flops, size = self.leastWork()
-        return max(flops / ceilings[self.dtype] * 1e-9, size / ceilings["copy_GBps"] * 1e-6,
+        products = 3 if self.isExact else 1
+        return max(products * flops / ceilings[self.dtype] * 1e-9, size / ceilings["copy_GBps"] * 1e-6,
                    LAUNCH_MS)
 
 
@@ -206,7 +215,16 @@ NARROW = [
     for k, n in NARROW_LAYERS for m in NARROW_TOKENS
 ]
 
-GRIDS = [*GRID, *NARROW]
+# fp32 as PyTorch multiplies it unless told otherwise.
+EXACT_SHAPES = [
+    *((tokens, 4096, 4096) for tokens in (1, 8, 16, 32, 64, 128, 256, 512)),
+    *((size, size, size) for size in (1024, 2048, 4096)),
+    (8192, 1024, 4096), (16, 4096, 11008), (128, 11008, 4096),
+]
+EXACT = [Workload(f"exact_linear_relu_fp32_{m}x{k}x{n}", "linear", "fp32",
+                  linear(m, k, n, "relu"), rows="exact") for m, k, n in EXACT_SHAPES]
+
+GRIDS = [*GRID, *NARROW, *EXACT]
 
 # Names of workloads by group.
 GROUPS = {group: [workload.name for workload in GRIDS if group in workload.groups()]

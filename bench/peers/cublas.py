@@ -2,7 +2,7 @@
 """The bare product of a linear layer, by cuBLAS's own choice of kernel.
 
 torch.mm asks cuBLASLt only where it is the preferred library; else it calls
-cublasGemmEx, and cublasSgemm with TF32 allowed for fp32.
+cublasGemmEx, and for fp32 cublasSgemm, with TF32 where the workload allows it.
 """
 
 import torch

@@ -61,13 +61,13 @@ def makeLayout(dtype, rows, columns):
 class Matmul:
     """y^T = act(w x^T + bias), all column-major: the row-major linear layer."""
 
-    def __init__(self, x, w, bias, activation):
+    def __init__(self, x, w, bias, activation, mayUseTf32):
         (m, k), n, dtype = x.shape, w.shape[0], x.dtype
         self.kept = (x, w, bias)
         self.y = torch.empty(m, n, device=x.device, dtype=dtype)
         self.workspace = torch.empty(WORKSPACE_BYTES, device=x.device, dtype=torch.uint8)
         self.handle = makeHandle("cublasLtCreate")
-        compute = COMPUTE_TF32 if dtype == torch.float32 else COMPUTE_F32
+        compute = COMPUTE_TF32 if dtype == torch.float32 and mayUseTf32 else COMPUTE_F32
         self.description = makeHandle("cublasLtMatmulDescCreate", c_int(compute), c_int(SCALE_F32))
         self.describe(TRANS_A, c_int32(TRANSPOSED))
         self.describe(EPILOGUE, c_int32(EPILOGUES[activation]))
@@ -123,7 +123,7 @@ def makeCublasLt(setting):
         return None
     layer, (x,) = setting.module.linear, setting.inputs
     matmul = Matmul(x, layer.weight.detach(), layer.bias.detach(),
-                    setting.workload.sizes["activation"])
+                    setting.workload.sizes["activation"], not setting.workload.isExact)
     proposals = matmul.propose()
     if not proposals:
         raise RuntimeError("no algorithm for this matmul")

@@ -49,15 +49,17 @@ def storeTile(target, m, n, y, BN: tl.constexpr, SPLIT: tl.constexpr, BM: tl.con
 
 @triton.jit
 def linearKernel(a, b, bias, c, M, N, K, SMS, BM: tl.constexpr, BN: tl.constexpr,
-                 BK: tl.constexpr, GROUP: tl.constexpr, SPLIT: tl.constexpr, KIND: tl.constexpr):
-    """c = KIND(a b^T + bias); a [M, K], b [N, K]."""
+                 BK: tl.constexpr, GROUP: tl.constexpr, SPLIT: tl.constexpr, KIND: tl.constexpr,
+                 PRECISION: tl.constexpr):
+    """c = KIND(a b^T + bias); a [M, K], b [N, K]. PRECISION: of fp32 products."""
     tilesM, tilesN = tl.cdiv(M, BM), tl.cdiv(N, BN)
     written = tl.program_id(0) - SMS
     for tile in tl.range(tl.program_id(0), tilesM * tilesN, SMS, flatten=True):
         i, j = placeTile(tile, tilesM, tilesN, GROUP)
         sums = tl.zeros((BM, BN), tl.float32)
         for step in range(tl.cdiv(K, BK)):
-            sums = tl.dot(a.load([i * BM, step * BK]), b.load([j * BN, step * BK]).T, sums)
+            sums = tl.dot(a.load([i * BM, step * BK]), b.load([j * BN, step * BK]).T, sums,
+                          input_precision=PRECISION)
         # Computed anew, so that the next tile's loads can begin before.
         written += SMS
         i, j = placeTile(written, tilesM, tilesN, GROUP)
@@ -199,7 +201,8 @@ def makeLinear(setting):
     y = torch.empty(m, n, device=x.device, dtype=x.dtype)
     configs = makeConfigs(LINEAR_SMALL if m <= SMALL_M else LINEAR_CONFIGS, x.element_size())
     arguments = {"a": describe(x), "b": describe(layer.weight.detach()),
-                 "bias": layer.bias.detach(), "c": describe(y), "KIND": sizes["activation"]}
+                 "bias": layer.bias.detach(), "c": describe(y), "KIND": sizes["activation"],
+                 "PRECISION": "tf32x3" if setting.workload.isExact else "tf32"}
     return launchPersistent(linearKernel, configs, arguments, m, n, k), y
 
 

@@ -49,7 +49,7 @@ def compileBundle(setting, model):
         environment.setdefault("FUSEC_NVRTC", str(library))
     command = [setting.options.fusec, "compile", str(model), "-o", str(bundle),
                "--arch=" + (setting.options.arch or getTarget())]
-    if setting.workload.dtype == "fp32":
+    if setting.workload.dtype == "fp32" and not setting.workload.isExact:
         command.append("--precision=tf32")
     start = time.monotonic()
     process = subprocess.run(command, env=environment, text=True, check=False, timeout=140,

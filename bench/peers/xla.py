@@ -109,7 +109,9 @@ KINDS = {"outer_dlrm": outerDlrm, "dot_dlrm": dotDlrm, "lora": lora, "lora_layer
 
 def compileFunction(workload, state, inputs):
     """(state, *inputs) -> output, compiled for these shapes."""
-    precision = "tensorfloat32" if workload.dtype == "fp32" else None
+    precision = None
+    if workload.dtype == "fp32":
+        precision = "float32" if workload.isExact else "tensorfloat32"
     jax.config.update("jax_default_matmul_precision", precision)
 
     def run(state, *inputs):
