@@ -310,6 +310,25 @@ def NarrowProducts : Pass<"fusec-narrow-products", "::fusec::ModelOp"> {
   let options = [Option<"type", "type", "std::string", /*default=*/"\"f16\"", "f16 or bf16">];
 }
 
+def LayOutWeights : Pass<"fusec-lay-out-weights", "::fusec::ModelOp"> {
+  let summary = "constant fp32 weights of matmuls lie along K";
+  let description = [{
+    The tensor cores of sm_90 read 32-bit elements from shared memory in no other
+    way, and vector kernels read whole rows. A constant that other ops use, too,
+    stays as it is.
+
+    ```mlir
+    %w = fusec.constant dense<...> : tensor<4x6xf32>
+    %r = fusec.matmul %x, %w : tensor<8x4xf32>, tensor<4x6xf32> to tensor<8x6xf32>
+    ```
+    becomes
+    ```mlir
+    %w = fusec.constant dense<...> : tensor<6x4xf32>
+    %r = fusec.matmul %x, %w transposed : tensor<8x4xf32>, tensor<6x4xf32> to tensor<8x6xf32>
+    ```
+  }];
+}
+
 def ChooseSchedules : Pass<"fusec-choose-schedules", "::fusec::PlanOp"> {
   let summary = "variants of each step: vector widths, tiles, index widths, and their guards";
   let options = [

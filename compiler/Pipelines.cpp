@@ -39,7 +39,10 @@ void fusec::buildTensorStage(PassManager &manager,
 void fusec::buildFusionStage(PassManager &manager,
                              const PipelineOptions &options) {
   OpPassManager &model = manager.nest<ModelOp>();
-  // 1. Matmuls take the form that all of their kernels have.
+  // 1. Weights as the targets read them; mma.sync likes rows along N better.
+  if (llvm::is_contained(options.targets, "sm_90a"))
+    model.addPass(createLayOutWeights());
+  // 2. Matmuls take the form that all of their kernels have.
   model.addPass(createFormContractions());
   if (options.precision == "fp16" || options.precision == "bf16") {
     NarrowProductsOptions narrow;
@@ -48,11 +51,11 @@ void fusec::buildFusionStage(PassManager &manager,
     model.addPass(createFoldConstants());
   }
   model.addPass(createCSEPass());
-  // 2. Regions.
+  // 3. Regions.
   FormFusionsOptions fusion;
   fusion.fuse = options.fuse;
   model.addPass(createFormFusions(fusion));
-  // 3. Precision inside regions, where rounding costs nothing but accuracy.
+  // 4. Precision inside regions, where rounding costs nothing but accuracy.
   if (options.numerics != "onnx")
     model.addPass(createWidenPointwise());
   manager.addPass(verifyLevel("fused"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "test/host/HostPlan.h"
+#include "compiler/schedule/Schedules.h"
 #include "test/host/HostCall.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -221,8 +222,7 @@ void Run::finish(HostPlan::Result &result) {
 // Plans
 //===----------------------------------------------------------------------===//
 
-/// A tensor map is the device's own: what reads through one runs there alone,
-/// and the other variants of the step share its epilogue.
+/// A tensor map is the device's own: what reads through one runs there alone.
 static bool isForDeviceOnly(VariantAttr variant) {
   auto gemm = dyn_cast<GemmScheduleAttr>(variant.getSchedule());
   return gemm && gemm.usesTensorMaps();
@@ -232,9 +232,16 @@ LogicalResult HostPlan::emit(KernelLibrary &library) {
   for (StepOp op : plan.getBody().getOps<StepOp>()) {
     Step &step = steps.emplace_back();
     step.op = op;
-    for (auto variant : op.getVariants().getAsRange<VariantAttr>()) {
-      if (isForDeviceOnly(variant))
-        continue;
+    auto variants = llvm::to_vector(op.getVariants().getAsRange<VariantAttr>());
+    llvm::erase_if(variants, isForDeviceOnly);
+    // Another schedule has the same epilogue.
+    if (llvm::all_of(variants, [](VariantAttr variant) {
+          return !variant.getGuards().empty();
+        }))
+      variants.push_back(
+          VariantAttr::get(op.getContext(), {},
+                           getPlainSchedule(Family::Gemm, op.getContext())));
+    for (VariantAttr variant : variants) {
       FailureOr<KernelSource> source =
           emitKernel(op, variant, KernelLibrary::symbol);
       if (failed(source))

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Constant fp32 weights lie along K, the only way the tensor cores of sm_90
+// read 32-bit elements from shared memory. Exporters leave them either way.
+
+#include "compiler/Passes.h"
+#include "compiler/Remarks.h"
+#include "ir/FusecOps.h"
+#include "ir/reference/FoldConstants.h"
+#include "llvm/ADT/Sequence.h"
+
+namespace fusec {
+#define GEN_PASS_DEF_LAYOUTWEIGHTS
+#include "compiler/Passes.h.inc"
+} // namespace fusec
+
+using namespace mlir;
+using namespace fusec;
+
+/// Whether an operand of a product is read across its rows.
+static bool isAcrossK(OpOperand &use) {
+  auto product = dyn_cast<MatmulOp>(use.getOwner());
+  return product && (use.getOperandNumber() == 0 ? product.getTransposeLhs()
+                                                 : !product.getTransposeRhs());
+}
+
+/// The constant with its last two dimensions exchanged; where it is not
+/// computed, `reason` says why.
+static FailureOr<ElementsAttr> transpose(ElementsAttr value, Location loc,
+                                         std::string &reason) {
+  auto type = cast<RankedTensorType>(value.getType());
+  int64_t rank = type.getRank();
+  auto order = llvm::to_vector(llvm::seq<int64_t>(rank));
+  std::swap(order[rank - 1], order[rank - 2]);
+  SmallVector<int64_t> shape(type.getShape());
+  std::swap(shape[rank - 1], shape[rank - 2]);
+  OpBuilder builder(type.getContext());
+  OwningOpRef<ConstantOp> constant =
+      ConstantOp::create(builder, loc, type, value);
+  OwningOpRef<TransposeOp> transposed = TransposeOp::create(
+      builder, loc, RankedTensorType::get(shape, type.getElementType()),
+      constant->getResult(), order);
+  auto values = reference::foldConstants(*transposed, reason);
+  transposed = {}; // before what it uses
+  if (failed(values))
+    return failure();
+  return values->front();
+}
+
+/// The factor of an update as it is then stored; nothing for whole weights,
+/// which sessions replace by such as the model has.
+static std::optional<ReplaceableAttr> transpose(ReplaceableAttr slot) {
+  AdapterPart part;
+  switch (slot.getPart()) {
+  case AdapterPart::A:
+    part = AdapterPart::ATransposed;
+    break;
+  case AdapterPart::B:
+    part = AdapterPart::BTransposed;
+    break;
+  case AdapterPart::ATransposed:
+    part = AdapterPart::A;
+    break;
+  case AdapterPart::BTransposed:
+    part = AdapterPart::B;
+    break;
+  case AdapterPart::Whole:
+    return std::nullopt;
+  }
+  return ReplaceableAttr::get(slot.getContext(), slot.getName(), part);
+}
+
+/// `weights`: a constant, or one that sessions replace.
+static void layOut(Operation *weights, ElementsAttr value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  // Where it is also used as it is, there would be two of it.
+  if (!type.getElementType().isF32() || type.getRank() < 2 ||
+      weights->use_empty() || !llvm::all_of(weights->getUses(), isAcrossK))
+    return;
+  auto replaceable = dyn_cast<ReplaceableOp>(weights);
+  // All elements equal: a view of it would be one of a value to compute.
+  if (!replaceable && value.isSplat())
+    return;
+  std::optional<ReplaceableAttr> slot;
+  if (replaceable && !(slot = transpose(replaceable.getSlot())))
+    return;
+  std::string reason;
+  FailureOr<ElementsAttr> along = transpose(value, weights->getLoc(), reason);
+  if (failed(along)) {
+    remarkMissed(RemarkTopic::Rewrite, "lay-out-weights", weights->getLoc())
+        << "the transpose of the weights " << reason;
+    return;
+  }
+  OpBuilder builder(weights);
+  Operation *laidOut =
+      slot ? ReplaceableOp::create(builder, weights->getLoc(), along->getType(),
+                                   *slot, *along)
+                 .getOperation()
+           : ConstantOp::create(builder, weights->getLoc(), along->getType(),
+                                *along);
+  for (OpOperand &use : llvm::make_early_inc_range(weights->getUses())) {
+    auto product = cast<MatmulOp>(use.getOwner());
+    if (use.getOperandNumber() == 0)
+      product.setTransposeLhs(false);
+    else
+      product.setTransposeRhs(true);
+    use.set(laidOut->getResult(0));
+  }
+  weights->erase();
+  remarkPassed(RemarkTopic::Rewrite, "lay-out-weights", laidOut->getLoc())
+      << "the weights lie along K";
+}
+
+namespace {
+struct LayOutWeights : fusec::impl::LayOutWeightsBase<LayOutWeights> {
+  void runOnOperation() override {
+    Block &block = getOperation().getBody().front();
+    for (Operation &op : llvm::make_early_inc_range(block))
+      if (auto constant = dyn_cast<ConstantOp>(op))
+        layOut(&op, constant.getValue());
+      else if (auto replaceable = dyn_cast<ReplaceableOp>(op))
+        layOut(&op, replaceable.getValue());
+  }
+};
+} // namespace

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: fusec-opt --fusec-lay-out-weights --split-input-file %s | FileCheck %s
+
+// Constants that products read across K are transposed, those along K stay.
+// CHECK-LABEL: fusec.model @across
+// CHECK-NOT: tensor<2x3xf32>
+// CHECK: %[[W:.*]] = fusec.constant dense<{{\[}}[1.000000e+00, 4.000000e+00], [2.000000e+00, 5.000000e+00], [3.000000e+00, 6.000000e+00]]> : tensor<3x2xf32>
+// CHECK: %[[P:.*]] = fusec.matmul %{{.*}}, %[[W]] transposed : tensor<4x2xf32>, tensor<3x2xf32> to tensor<4x3xf32>
+// CHECK: fusec.matmul %[[P]], %{{.*}} transposed : tensor<4x3xf32>, tensor<2x3xf32> to tensor<4x2xf32>
+fusec.model @across inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<4x2xf32>):
+  %w = fusec.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
+  %v = fusec.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
+  %p = fusec.matmul %x, %w : tensor<4x2xf32>, tensor<2x3xf32> to tensor<4x3xf32>
+  %q = fusec.matmul %p, %v transposed : tensor<4x3xf32>, tensor<2x3xf32> to tensor<4x2xf32>
+  fusec.output %q : tensor<4x2xf32>
+}
+
+// -----
+
+// The left operand, and batches.
+// CHECK-LABEL: fusec.model @left
+// CHECK: fusec.constant dense<{{\[\[}}[1.000000e+00, 3.000000e+00], [2.000000e+00, 4.000000e+00]], {{\[}}[5.000000e+00, 7.000000e+00], [6.000000e+00, 8.000000e+00]]]> : tensor<2x2x2xf32>
+// CHECK: fusec.matmul %{{[^ ]*}}, %{{[^ ]*}} : tensor<2x2x2xf32>, tensor<2x2x5xf32>
+fusec.model @left inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<2x2x5xf32>):
+  %w = fusec.constant dense<[[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]]> : tensor<2x2x2xf32>
+  %p = fusec.matmul %w transposed, %x : tensor<2x2x2xf32>, tensor<2x2x5xf32> to tensor<2x2x5xf32>
+  fusec.output %p : tensor<2x2x5xf32>
+}
+
+// -----
+
+// Factors of adapters are stored along K, too; whole weights, constants that
+// are used as they are, equal elements and 16 bits stay.
+// CHECK-LABEL: fusec.model @others
+// CHECK-DAG: fusec.replaceable <"up", atransposed> dense<{{\[}}[1.000000e+00, 3.000000e+00], [2.000000e+00, 4.000000e+00]]> : tensor<2x2xf32>
+// CHECK-DAG: fusec.replaceable <"w", whole> dense<{{\[}}[1.000000e+00, 2.000000e+00], [3.000000e+00, 4.000000e+00]]> : tensor<2x2xf32>
+// CHECK-DAG: fusec.constant dense<{{\[}}[5.000000e+00, 2.000000e+00], [3.000000e+00, 4.000000e+00]]> : tensor<2x2xf32>
+// CHECK-DAG: fusec.constant dense<7.000000e+00> : tensor<2x2xf32>
+// CHECK: fusec.matmul %{{[^ ]*}}, %{{[^ ]*}} transposed
+// CHECK-NOT: transposed
+// CHECK: fusec.output
+fusec.model @others inputs ["x"] outputs ["y", "z"] {
+^bb0(%x: tensor<2x2xf32>):
+  %a = fusec.replaceable <"up", a> dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %w = fusec.replaceable <"w", whole> dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %c = fusec.constant dense<[[5.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %e = fusec.constant dense<7.0> : tensor<2x2xf32>
+  %h = fusec.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf16>
+  %0 = fusec.matmul %x, %a : tensor<2x2xf32>, tensor<2x2xf32> to tensor<2x2xf32>
+  %1 = fusec.matmul %0, %w : tensor<2x2xf32>, tensor<2x2xf32> to tensor<2x2xf32>
+  %2 = fusec.matmul %1, %c : tensor<2x2xf32>, tensor<2x2xf32> to tensor<2x2xf32>
+  %3 = fusec.matmul %2, %e : tensor<2x2xf32>, tensor<2x2xf32> to tensor<2x2xf32>
+  %4 = fusec.add %3, %c : tensor<2x2xf32>
+  %5 = fusec.cast %4 : tensor<2x2xf32> to tensor<2x2xf16>
+  %6 = fusec.matmul %5, %h : tensor<2x2xf16>, tensor<2x2xf16> to tensor<2x2xf16>
+  fusec.output %4, %6 : tensor<2x2xf32>, tensor<2x2xf16>
+}
