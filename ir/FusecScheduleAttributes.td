@@ -24,13 +24,14 @@ def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
 }
 
 def Fusec_GemmUnit : Fusec_Enum<"GemmUnit", "what multiplies",
-    ["Simt", "Mma", "Tf32x3", "GemvM", "GemvN", "Wgmma", "PingPong", "Skinny", "Resident"]>;
+    ["Simt", "Mma", "Tf32x3", "GemvM", "GemvN", "Wgmma", "PingPong", "Skinny", "Resident",
+     "WgmmaTf32x3", "SkinnyTf32x3"]>;
 
 def Fusec_GemmScheduleAttr : Fusec_Attr<"GemmSchedule", "gemm_schedule"> {
   let summary = "tile of a block, its division, stages of the shared-memory ring";
   let description = [{
     `divideM` and `divideN` are warps (mma, and tf32x3, which multiplies fp32 by
-    three products of tf32), elements a thread (simt), threads a block (gemv: on
+    three products of tf32; so do wgmmatf32x3 and skinnytf32x3), elements a thread (simt), threads a block (gemv: on
     the wide side), consumer warpgroups (resident), blocks beside
     each other (skinny). Wgmma and its ping-pong: clusters of blocks along M or
     N. Skinny: `tileM` rows of A and `clusterM` blocks that split K. `blocks` is the most that a persistent
@@ -54,6 +55,17 @@ def Fusec_GemmScheduleAttr : Fusec_Attr<"GemmSchedule", "gemm_schedule"> {
   let extraClassDeclaration = [{
     /// Whether its kernels read matrices through tensor maps.
     bool usesTensorMaps() { return getUnit() >= ::fusec::GemmUnit::Wgmma; }
+    /// Whether fp32 factors are split, each into two of tf32.
+    bool splitsFactors() {
+      return getUnit() == ::fusec::GemmUnit::Tf32x3 || getUnit() >= ::fusec::GemmUnit::WgmmaTf32x3;
+    }
+    bool isWgmma() {
+      return getUnit() == ::fusec::GemmUnit::Wgmma || getUnit() == ::fusec::GemmUnit::PingPong ||
+             getUnit() == ::fusec::GemmUnit::WgmmaTf32x3;
+    }
+    bool isSkinny() {
+      return getUnit() == ::fusec::GemmUnit::Skinny || getUnit() == ::fusec::GemmUnit::SkinnyTf32x3;
+    }
     /// The same schedule with a leading product of so many columns.
     GemmScheduleAttr withLead(int64_t columns) {
       return get(getContext(), getUnit(), getTileM(), getTileN(), getTileK(), getDivideM(), getDivideN(),

@@ -51,7 +51,7 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   // Blocks of a cluster along one axis share the load of the other matrix;
   // those of skinny tiles split K.
   bool isMapped = schedule.usesTensorMaps();
-  bool sharesLoads = schedule.getUnit() != GemmUnit::Skinny;
+  bool sharesLoads = !schedule.isSkinny(), splits = schedule.splitsFactors();
   int64_t mapTileM = !isMapped ? 0
                      : sharesLoads
                          ? schedule.getTileM() / schedule.getClusterN()
@@ -68,17 +68,15 @@ FailureOr<KernelSource> GemmEmitter::emit() {
                          });
   std::string arguments;
   int64_t bytes = getElementBytes(getElementType(root.getLhs()[0]));
-  bool isWgmma = schedule.getUnit() == GemmUnit::Wgmma ||
-                 schedule.getUnit() == GemmUnit::PingPong;
   for (unsigned s = 0; s < root.getNumSegments(); ++s) {
     Expr k = iteration->k[s];
-    int64_t kBytes = isWgmma && k.isConstant()
+    int64_t kBytes = schedule.isWgmma() && k.isConstant()
                          ? wgmmaKBytes(k.getValue() * bytes)
                          : wgmmaRowBytes;
     auto a = descriptors.matrix(iteration->lhs[s], iteration->m, k, mapTileM,
-                                kBytes);
+                                kBytes, !splits);
     auto b = descriptors.matrix(iteration->rhs[s], iteration->n, k, mapTileN,
-                                kBytes);
+                                kBytes, !splits);
     if (failed(a) || failed(b))
       return failure();
     std::string name = writer.uniqueName("Segment" + std::to_string(s));
@@ -164,7 +162,8 @@ FailureOr<KernelSource> GemmEmitter::emit() {
     break;
   }
   case GemmUnit::Wgmma:
-  case GemmUnit::PingPong: {
+  case GemmUnit::PingPong:
+  case GemmUnit::WgmmaTf32x3: {
     writer.addHeader("gemm_wgmma.h");
     int64_t clusterM = schedule.getClusterM(),
             clusterN = schedule.getClusterN();
@@ -172,11 +171,13 @@ FailureOr<KernelSource> GemmEmitter::emit() {
     bool isStreamed =
         clusterM == 1 && (!iteration->m.isConstant() ||
                           iteration->m.getValue() <= wgmmaStreamedRows * tileM);
-    config = "fusec::WgmmaConfig<" + number(tileM) + ", " + number(tileN) +
-             ", " + number(tileK) + ", " + number(schedule.getStages()) + ", " +
-             number(clusterM) + ", fusec::WgmmaSchedule::" +
-             (schedule.getUnit() == GemmUnit::PingPong ? "PingPong"
-                                                       : "Cooperative") +
+    config = (splits ? "fusec::WgmmaTf32x3Config<" : "fusec::WgmmaConfig<") +
+             number(tileM) + ", " + number(tileN) + ", " + number(tileK) +
+             ", " + number(schedule.getStages()) + ", " + number(clusterM) +
+             (schedule.getUnit() == GemmUnit::Wgmma
+                  ? ", fusec::WgmmaSchedule::Cooperative"
+              : splits ? ""
+                       : ", fusec::WgmmaSchedule::PingPong") +
              ", " + number(clusterN) + (isStreamed ? ", true" : ", false") +
              (isEarly ? ", true>" : ">");
     if (isEarly)
@@ -184,7 +185,8 @@ FailureOr<KernelSource> GemmEmitter::emit() {
     templateCall = schedule.getLead() ? "fusec::gemmWgmmaLed<Config>"
                                       : "fusec::gemmWgmma<Config>";
     threads = wgmmaThreadsOf(tileM);
-    shared = wgmmaSharedBytes(tileM, tileN, schedule.getStages(), accumulators,
+    shared = wgmmaSharedBytes(tileM, tileN, schedule.getStages(),
+                              wgmmaStored(accumulators, splits),
                               !maps.operands.empty());
     // Persistent: no more blocks than the device holds at once, nor than there
     // are tiles, unless those without one lead.
@@ -195,19 +197,20 @@ FailureOr<KernelSource> GemmEmitter::emit() {
     blocks = clusters * cluster;
     break;
   }
-  case GemmUnit::Skinny: {
+  case GemmUnit::Skinny:
+  case GemmUnit::SkinnyTf32x3: {
     writer.addHeader("gemm_skinny.h");
     cluster = schedule.getClusterM();
     if (isEarly)
       writer.waitInTemplate();
-    config = "fusec::SkinnyConfig<" + number(tileM) + ", " +
-             number(tileN / 64) + ", " + number(tileK) + ", " +
-             number(schedule.getStages()) + ", " + number(cluster) +
+    config = (splits ? "fusec::SkinnyTf32x3Config<" : "fusec::SkinnyConfig<") +
+             number(tileM) + ", " + number(tileN / 64) + ", " + number(tileK) +
+             ", " + number(schedule.getStages()) + ", " + number(cluster) +
              (isEarly ? ", true, true>" : ">");
     templateCall = "fusec::gemmSkinny<Config>";
     threads = 160;
     shared = skinnySharedBytes(tileM, tileN / 64, schedule.getStages(), cluster,
-                               accumulators);
+                               accumulators, splits);
     blocks = tiles(tileM, tileN) * cluster;
     break;
   }
@@ -242,7 +245,7 @@ FailureOr<KernelSource> GemmEmitter::emit() {
               print(iteration->m) + "), int(" + print(iteration->n) +
               "), int(" + print(batch) + ")}, epilogue" + arguments + ");");
   std::string bounds = number(threads);
-  if (schedule.getUnit() == GemmUnit::Skinny && schedule.getDivideM() > 1)
+  if (schedule.isSkinny() && schedule.getDivideM() > 1)
     bounds += ", " + number(schedule.getDivideM());
   KernelSource kernel = writer.finish({blocks, one(), one()}, threads, shared,
                                       (bounds.find(',') == std::string::npos

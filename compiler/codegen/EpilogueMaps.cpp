@@ -31,8 +31,7 @@ EpilogueMaps fusec::chooseEpilogueMaps(
     }
     return maps;
   }
-  if (schedule.getUnit() != GemmUnit::Wgmma &&
-      schedule.getUnit() != GemmUnit::PingPong)
+  if (!schedule.isWgmma())
     return {};
   int64_t results = 0, operands = 0;
   for (const TileStore &store : iteration.stores) {

@@ -38,7 +38,8 @@ Descriptor GemmDescriptors::batchMap(Expr offset) {
 
 FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
                                               Expr outerSize, Expr k,
-                                              int64_t mapTile, int64_t kBytes) {
+                                              int64_t mapTile, int64_t kBytes,
+                                              bool rounds) {
   const MatrixAccess &access = accesses[0];
   std::string element = storageType(getElementType(access.value));
   Descriptor batch = batchMap(access.batch);
@@ -81,11 +82,12 @@ FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
       if (failed(mapped))
         return step.emitOpError("has a matrix that no tensor map describes");
       Expr count = getElementCount(iteration.batchSizes, context);
-      item = "{" + item + ", &" +
-             writer.tensorMap(
-                 buffer, getMapShape(*mapped, getElementType(a.value),
-                                     outerSize, k, count, mapTile, kBytes)) +
-             "}";
+      item =
+          "{" + item + ", &" +
+          writer.tensorMap(buffer, getMapShape(*mapped, getElementType(a.value),
+                                               outerSize, k, count, mapTile,
+                                               kBytes, rounds)) +
+          "}";
     }
     value += (value.empty() ? "" : ", ") + item;
   }

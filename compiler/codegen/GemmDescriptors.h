@@ -24,7 +24,8 @@ public:
   /// pointers.
   mlir::FailureOr<Descriptor> matrix(llvm::ArrayRef<MatrixAccess> accesses,
                                      Expr outerSize, Expr k, int64_t mapTile,
-                                     int64_t kBytes = wgmmaRowBytes);
+                                     int64_t kBytes = wgmmaRowBytes,
+                                     bool rounds = true);
   Descriptor operand(const TileOperand &operand, const EpilogueMaps &maps);
   Descriptor result(const TileStore &store, const EpilogueMaps &maps);
 

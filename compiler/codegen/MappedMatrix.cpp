@@ -116,13 +116,13 @@ static TensorMapShape makeShape(const MappedMatrix &matrix, Type element,
 
 TensorMapShape fusec::getMapShape(const MappedMatrix &matrix, Type element,
                                   Expr outer, Expr k, Expr batch, int64_t tile,
-                                  int64_t kBytes) {
+                                  int64_t kBytes, bool rounds) {
   WgmmaBox box =
       wgmmaBox(matrix.alongK, tile, getElementBytes(element), kBytes);
   TensorMapShape shape =
       makeShape(matrix, element, matrix.alongK ? k : outer,
                 matrix.alongK ? outer : k, batch, box.inner, box.outer);
-  shape.rounds = true;
+  shape.rounds = rounds;
   shape.swizzle = box.swizzle;
   return shape;
 }

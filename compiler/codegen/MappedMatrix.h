@@ -39,10 +39,10 @@ mlir::LogicalResult addDepthGuard(llvm::ArrayRef<Expr> k,
                                   llvm::SmallVectorImpl<GuardAttr> &guards);
 
 /// The map of what a wgmma block loads at once: `tile` of the outer axis (of
-/// size `outer`) by `kBytes` of K (of size `k`).
+/// size `outer`) by `kBytes` of K (of size `k`). `rounds`: floats, to tf32.
 TensorMapShape getMapShape(const MappedMatrix &matrix, mlir::Type element,
                            Expr outer, Expr k, Expr batch, int64_t tile,
-                           int64_t kBytes);
+                           int64_t kBytes, bool rounds);
 
 /// A tile of the epilogue, an operand or a result, whose rows of `n` elements
 /// are known to begin at multiples of `alignment` bytes. Fails where the copy

@@ -32,25 +32,32 @@ void gemmSkinny(const Shape &shape, const Epilogue &epilogue,
 namespace detail {
 
 template <class Config, int J> struct SkinnyMemory {
-  static constexpr u32 stageBytes =
+  static constexpr u32 loadedBytes =
       skinnyStageBytes(Config::tokens, Config::blocks, J);
+  static constexpr u32 stageBytes = skinnyStageBytes(
+      Config::tokens, Config::blocks, J, Config::splitsFactors);
   static constexpr u32 weightBytes = Config::tileN * wgmmaRowBytes;
   u32 base, barriers;
 
   FUSEC_DEVICE SkinnyMemory() {
     base = primitive::sharedAddress(launch::sharedMemory());
     barriers = base + skinnyBarrierOffset(Config::tokens, Config::blocks,
-                                          Config::stages, Config::cluster, J);
+                                          Config::stages, Config::cluster, J,
+                                          Config::splitsFactors);
   }
   FUSEC_DEVICE u32 full(u32 stage) const { return barriers + stage * 16; }
   FUSEC_DEVICE u32 empty(u32 stage) const { return barriers + stage * 16 + 8; }
   FUSEC_DEVICE u32 stage(u32 stage) const { return base + stage * stageBytes; }
   /// Counts the partial sums that this block receives.
   FUSEC_DEVICE u32 received() const { return full(Config::stages); }
+  /// Counts the warps that have split a share of the stage's tokens.
+  FUSEC_DEVICE u32 split(u32 stage) const {
+    return received() + 16 + stage * 8;
+  }
   /// Where the partial sums of one block for one token of one accumulator lie.
   static FUSEC_DEVICE u32 received(int from, int j, int token) {
     return skinnyReceivedOffset(Config::tokens, Config::blocks, Config::stages,
-                                J) +
+                                J, Config::splitsFactors) +
            ((from * J + j) * Config::tokens + token) *
                (skinnyPitch(Config::blocks, Config::cluster) * 4);
   }
@@ -59,6 +66,8 @@ template <class Config, int J> struct SkinnyMemory {
       for (u32 s = 0; s < Config::stages; ++s) {
         primitive::initBarrier(full(s), 1);
         primitive::initBarrier(empty(s), 4);
+        if (Config::splitsFactors)
+          primitive::initBarrier(split(s), 4);
       }
       primitive::initBarrier(received(), Config::cluster > 1 ? 1 : 128);
       primitive::fenceBarriers();
@@ -87,7 +96,7 @@ FUSEC_DEVICE void
 skinnyCopyWeights(const SegmentType &segment, TilePlace tile, int k, u64 policy,
                   const SkinnyMemory<Config, J> &memory, u32 stage) {
   typedef WgmmaOperand<typename SegmentType::B, Config::tileN> B;
-  primitive::arriveExpecting(memory.full(stage), memory.stageBytes);
+  primitive::arriveExpecting(memory.full(stage), memory.loadedBytes);
   FUSEC_UNROLL
   for (int j = 0; j < J; ++j)
     B::template copy<Config::streamed>(
@@ -188,6 +197,92 @@ FUSEC_DEVICE void skinnyConsume(const SegmentType &segment, Split split,
     primitive::arrive(memory.empty(last));
 }
 
+/// The stages of a segment with split factors. The next one's are split while
+/// this one's are multiplied.
+template <class Config, int J, class SegmentType> struct SkinnySplitStages {
+  typedef WgmmaOperand<typename SegmentType::A, Config::tokens> A;
+  typedef WgmmaSplitRows<wgmmaRowBytes> Weights[J][Config::blocks];
+  static constexpr int tokenBytes = Config::tokens * wgmmaRowBytes;
+  const SkinnyMemory<Config, J> &memory;
+  SkinnyAccumulators<Config, J> &acc;
+  SkinnyAccumulators<Config, J> sum;
+
+  static FUSEC_DEVICE u32 stageOf(u32 at) { return at % Config::stages; }
+  static FUSEC_DEVICE u32 parityOf(u32 at) { return at / Config::stages & 1; }
+  FUSEC_DEVICE u32 tokens(u32 at) const {
+    return memory.stage(stageOf(at)) + J * memory.weightBytes;
+  }
+  /// Splits a share of the tokens, and this warp's weights.
+  FUSEC_DEVICE void split(u32 at, Weights &weights) {
+    primitive::waitBarrier(memory.full(stageOf(at)), parityOf(at));
+    writeLowTf32<128, tokenBytes>(
+        launch::sharedMemory() + (tokens(at) - memory.base), launch::thread());
+    launch::warpBarrier();
+    if (launch::lane() == 0)
+      primitive::arrive(memory.split(stageOf(at)));
+    FUSEC_UNROLL
+    for (int j = 0; j < J; ++j)
+      FUSEC_UNROLL
+    for (int b = 0; b < Config::blocks; ++b)
+      weights[j][b].read(
+          memory.stage(stageOf(at)) +
+          ((j * Config::blocks + b) * 64 + (launch::warp() & 3) * 16) *
+              wgmmaRowBytes);
+  }
+  FUSEC_DEVICE void multiply(u32 at, const Weights &weights) {
+    primitive::waitBarrier(memory.split(stageOf(at)), parityOf(at));
+    u64 x = A::descriptor(tokens(at));
+    primitive::fenceWgmma();
+    FUSEC_UNROLL
+    for (int j = 0; j < J; ++j)
+      FUSEC_UNROLL
+    for (int b = 0; b < Config::blocks; ++b)
+      weights[j][b].template multiply<Config::tokens, A::step>(
+          x, x + tokenBytes / 16, sum[j][b]);
+    primitive::commitWgmma();
+  }
+  /// Sums of a stage start from zero, as those of wgmmaConsumeSplit().
+  FUSEC_DEVICE void finish(u32 at) {
+    primitive::waitWgmma<0>();
+    if (launch::lane() == 0)
+      primitive::arrive(memory.empty(stageOf(at)));
+    skinnyPin<Config, J>(sum);
+    FUSEC_UNROLL
+    for (int j = 0; j < J; ++j)
+      FUSEC_UNROLL
+    for (int b = 0; b < Config::blocks; ++b)
+      FUSEC_UNROLL
+    for (int i = 0; i < Config::tokens / 2; ++i)
+      acc[j][b][i] += sum[j][b][i];
+  }
+};
+
+template <class Config, int J, class SegmentType>
+FUSEC_DEVICE void skinnyConsumeSplit(const SegmentType &segment, Split split,
+                                     const SkinnyMemory<Config, J> &memory,
+                                     u32 &at,
+                                     SkinnyAccumulators<Config, J> &acc) {
+  typedef SkinnySplitStages<Config, J, SegmentType> Stages;
+  KRange range = rangeOf(segment.k, Config::tileK, split);
+  u32 end = at + tilesOf(range.last - range.first, Config::tileK);
+  Stages stages{memory, acc};
+  typename Stages::Weights weights[2];
+  if (at < end)
+    stages.split(at, weights[0]);
+  FUSEC_UNROLL_BY(1)
+  while (at < end) {
+    FUSEC_UNROLL
+    for (int i = 0; i < 2; ++i) {
+      stages.multiply(at, weights[i]);
+      if (at + 1 < end)
+        stages.split(at + 1, weights[i ^ 1]);
+      stages.finish(at);
+      if (++at == end)
+        break;
+    }
+  }
+}
+
 /// Writes each slice of the accumulators to the block that finishes it.
 template <class Config, int J>
 FUSEC_DEVICE void skinnySend(int rank, const SkinnyMemory<Config, J> &memory,
@@ -248,7 +343,31 @@ template <class Config, class Epilogue, int J> struct SkinnyFinish {
         readPack(epilogue.operands, at, operands[i]);
     }
   }
-  FUSEC_DEVICE void run() {
+  /// replaceOutOfRange() of four sums.
+  template <class... Segments>
+  FUSEC_DEVICE void replaceOutOfRange(Place at, float (&sums)[J][4],
+                                      const Segments &...segments) const {
+    int row[1] = {int(at.row)}, column[4];
+    FUSEC_UNROLL
+    for (int c = 0; c < 4; ++c)
+      column[c] = min(int(at.column) + c, shape.n - 1);
+    FUSEC_UNROLL
+    for (int j = 0; j < J; ++j) {
+      if (isInRange(sums[j][0]) && isInRange(sums[j][1]) &&
+          isInRange(sums[j][2]) && isInRange(sums[j][3]))
+        continue;
+      float byFma[1][4] = {};
+      (addByFma(segments, j, at.batch, wholeRange(segments.k), row, column,
+                byFma),
+       ...);
+      FUSEC_UNROLL
+      for (int c = 0; c < 4; ++c)
+        if (!isInRange(sums[j][c]))
+          sums[j][c] = byFma[0][c];
+    }
+  }
+  template <class... Segments>
+  FUSEC_DEVICE void run(const Segments &...segments) {
     FUSEC_UNROLL
     for (int i = 0; i < Runs::perThread; ++i) {
       Place at = place(i);
@@ -271,6 +390,8 @@ template <class Config, class Epilogue, int J> struct SkinnyFinish {
         for (int c = 0; c < 4; ++c)
           sums[j][c] = from == 0 ? part[c] : sums[j][c] + part[c];
       }
+      if constexpr (Config::splitsFactors)
+        replaceOutOfRange(at, sums, segments...);
       Values<4, typename Epilogue::Results> results;
       FUSEC_UNROLL
       for (int c = 0; c < 4; ++c) {
@@ -294,8 +415,12 @@ FUSEC_DEVICE void gemmSkinny(const Shape &shape, const Epilogue &epilogue,
   constexpr int J = Epilogue::accumulators;
   static_assert(isSame<typename Epilogue::Accumulator, float>,
                 "tensor cores accumulate in float");
-  static_assert(skinnyRegisters(Config::tokens, Config::blocks, J) <= 128,
+  static_assert(skinnyRegisters(Config::tokens, Config::blocks, J,
+                                Config::splitsFactors) <=
+                    skinnyMaxRegisters(Config::splitsFactors),
                 "accumulators that fit the registers");
+  static_assert(!Config::splitsFactors || !reducesRows<Epilogue>,
+                "sums that FMA replaces are those of a thread");
   constexpr int cluster = Config::cluster;
   detail::SkinnyMemory<Config, J> memory;
   if (launch::thread() == 128)
@@ -331,7 +456,11 @@ FUSEC_DEVICE void gemmSkinny(const Shape &shape, const Epilogue &epilogue,
     finish.readAhead();
   detail::SkinnyAccumulators<Config, J> acc = {};
   detail::skinnyPin<Config, J>(acc);
-  (detail::skinnyConsume<Config, J>(segments, split, memory, at, acc), ...);
+  if constexpr (Config::splitsFactors)
+    (detail::skinnyConsumeSplit<Config, J>(segments, split, memory, at, acc),
+     ...);
+  else
+    (detail::skinnyConsume<Config, J>(segments, split, memory, at, acc), ...);
   // Nobody writes to a block that has not started; none ends before it has
   // received everything.
   if constexpr (cluster > 1)
@@ -347,7 +476,7 @@ FUSEC_DEVICE void gemmSkinny(const Shape &shape, const Epilogue &epilogue,
   if constexpr (reducesRows<Epilogue>)
     detail::skinnyFinishRows<Config>(epilogue, shape, tile, rank);
   else
-    finish.run();
+    finish.run(segments...);
 }
 
 #endif // FUSEC_HOST

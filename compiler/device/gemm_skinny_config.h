@@ -33,6 +33,7 @@ struct SkinnyConfig {
   static constexpr int slice = tileN / Cluster;
   static constexpr int threads = 128 + 32;
   static constexpr bool streamed = Streamed, early = Early;
+  static constexpr bool splitsFactors = false;
   static_assert(isWgmmaWidth(Tokens) && Tokens <= 64,
                 "a width of the instruction");
   static_assert(Blocks == 1 || Blocks == 2 || Blocks == 4,
@@ -42,19 +43,37 @@ struct SkinnyConfig {
   static_assert(Stages >= 2, "a stage to read and one to fill");
 };
 
+/// The same for fp32 by 3xTF32, see gemm_tf32x3.h: weights are split in the
+/// registers that they are multiplied from, tokens in shared memory.
+template <int Tokens, int Blocks, int TileK, int Stages, int Cluster,
+          bool Streamed = true, bool Early = false>
+struct SkinnyTf32x3Config
+    : SkinnyConfig<Tokens, Blocks, TileK, Stages, Cluster, Streamed, Early> {
+  static constexpr bool splitsFactors = true;
+};
+
 constexpr FUSEC_DEVICE int skinnyTokens(int m) {
   return m > 64 ? 64 : m <= 8 ? 8 : tilesOf(m, 8) * 8;
 }
 
-/// A thread's accumulators, at most 128.
+/// A thread's accumulators; with split factors sums twice and both parts of its
+/// weights, of two stages.
 constexpr FUSEC_DEVICE int skinnyRegisters(int tokens, int blocks,
-                                           int accumulators) {
-  return tokens / 2 * blocks * accumulators;
+                                           int accumulators,
+                                           bool splitsFactors = false) {
+  return (splitsFactors ? tokens + 64 : tokens / 2) * blocks * accumulators;
 }
 
+constexpr FUSEC_DEVICE int skinnyMaxRegisters(bool splitsFactors) {
+  return splitsFactors ? 144 : 128;
+}
+
+/// Low parts of split tokens lie behind them.
 constexpr FUSEC_DEVICE int skinnyStageBytes(int tokens, int blocks,
-                                            int accumulators) {
-  return (accumulators * 64 * blocks + tokens) * wgmmaRowBytes;
+                                            int accumulators,
+                                            bool splitsFactors = false) {
+  return (accumulators * 64 * blocks + (splitsFactors ? 2 : 1) * tokens) *
+         wgmmaRowBytes;
 }
 
 /// Floats between the tokens of a received slice; the padding keeps the
@@ -69,42 +88,54 @@ constexpr FUSEC_DEVICE int skinnyReceivedBytes(int tokens, int blocks,
 }
 
 /// Where the parts of the dynamic shared memory begin: the ring at 0, then what
-/// is received, then the barriers.
+/// is received, then the barriers, three a stage with split factors.
 constexpr FUSEC_DEVICE int skinnyReceivedOffset(int tokens, int blocks,
-                                                int stages, int accumulators) {
-  return stages * skinnyStageBytes(tokens, blocks, accumulators);
+                                                int stages, int accumulators,
+                                                bool splitsFactors = false) {
+  return stages * skinnyStageBytes(tokens, blocks, accumulators, splitsFactors);
 }
 constexpr FUSEC_DEVICE int skinnyBarrierOffset(int tokens, int blocks,
                                                int stages, int cluster,
-                                               int accumulators) {
-  return skinnyReceivedOffset(tokens, blocks, stages, accumulators) +
+                                               int accumulators,
+                                               bool splitsFactors = false) {
+  return skinnyReceivedOffset(tokens, blocks, stages, accumulators,
+                              splitsFactors) +
          skinnyReceivedBytes(tokens, blocks, cluster, accumulators);
 }
+constexpr FUSEC_DEVICE int skinnyStageBarrierBytes(bool splitsFactors) {
+  return splitsFactors ? 24 : 16;
+}
 constexpr FUSEC_DEVICE int skinnySharedBytes(int tokens, int blocks, int stages,
-                                             int cluster, int accumulators) {
-  return skinnyBarrierOffset(tokens, blocks, stages, cluster, accumulators) +
-         16 * stages + 16;
+                                             int cluster, int accumulators,
+                                             bool splitsFactors = false) {
+  return skinnyBarrierOffset(tokens, blocks, stages, cluster, accumulators,
+                             splitsFactors) +
+         skinnyStageBarrierBytes(splitsFactors) * stages + 16;
 }
 
 /// The stages that fit a share of 1 / `together` of a multiprocessor.
 constexpr FUSEC_DEVICE int skinnyStages(int tokens, int blocks, int cluster,
                                         int accumulators, int together,
+                                        bool splitsFactors = false,
                                         int most = 16) {
   int limit = 227 * 1024 / together - (together > 1 ? 1024 : 0);
   int stages = (limit - 16 -
                 skinnyReceivedBytes(tokens, blocks, cluster, accumulators)) /
-               (skinnyStageBytes(tokens, blocks, accumulators) + 16);
+               (skinnyStageBytes(tokens, blocks, accumulators, splitsFactors) +
+                skinnyStageBarrierBytes(splitsFactors));
   return stages < 0 ? 0 : stages < most ? stages : most;
 }
 
 /// What the template takes. Besides, A is K-major, and both are mapped.
 constexpr FUSEC_DEVICE bool isSkinnyLegal(int tokens, int blocks, int stages,
                                           int cluster, int accumulators,
-                                          bool weightsAlongK,
-                                          int elementBytes) {
-  return skinnyRegisters(tokens, blocks, accumulators) <= 128 && stages >= 2 &&
-         skinnySharedBytes(tokens, blocks, stages, cluster, accumulators) <=
-             227 * 1024 &&
+                                          bool weightsAlongK, int elementBytes,
+                                          bool splitsFactors = false) {
+  return skinnyRegisters(tokens, blocks, accumulators, splitsFactors) <=
+             skinnyMaxRegisters(splitsFactors) &&
+         stages >= 2 &&
+         skinnySharedBytes(tokens, blocks, stages, cluster, accumulators,
+                           splitsFactors) <= 227 * 1024 &&
          (elementBytes == 2 || (elementBytes == 4 && weightsAlongK));
 }
 

@@ -32,6 +32,15 @@ FUSEC_DEVICE Tf32Pair splitTf32(float x) {
   return {high, primitive::bitsOf(x - primitive::floatOf(high))};
 }
 
+/// The low part of x for tensor cores that read x itself, and so the first 11
+/// bits of it, as the high one; rounded to what they read. Infinities and NaN
+/// are still such in x. Low parts have the sign of x, so that the other factor
+/// is split by splitTf32(): what is lost with low * low then has either sign.
+FUSEC_DEVICE u32 lowTf32(u32 x) {
+  float high = primitive::floatOf(x & 0xffffe000u);
+  return primitive::bitsOf(primitive::floatOf(x) - high) + 0x1000u;
+}
+
 /// Whether no infinity, NaN or overflow can have gone into a sum. Below 2^126,
 /// since a tensor core that truncates may make of an overflow the largest
 /// number.

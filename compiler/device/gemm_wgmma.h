@@ -13,6 +13,7 @@
 #include "gemm_wgmma_lead.h"
 #include "gemm_wgmma_rows.h"
 #include "gemm_wgmma_staged.h"
+#include "gemm_wgmma_tf32x3.h"
 
 namespace fusec {
 
@@ -186,6 +187,12 @@ FUSEC_DEVICE void wgmmaConsumer(WgmmaRing<Config, Epilogue::accumulators> ring,
       }
       wgmmaConsumeLed<Config, Lead, WgmmaSegment<Config, J, Rest>...>(
           firstBlock, ring, acc, WgmmaSegment<Config, J, Rest>::tiles(rest)...);
+    } else if constexpr (Config::splitsFactors) {
+      FUSEC_UNROLL
+      for (float &sum : acc[0])
+        sum = 0;
+      wgmmaConsumeSplit<Config, J>(first, firstBlock, ring, acc);
+      (wgmmaConsumeSplit<Config, J>(rest, firstBlock, ring, acc), ...);
     } else {
       wgmmaConsume<Config, FirstSegment, WgmmaSegment<Config, J, Rest>...>(
           firstBlock, ring, acc, FirstSegment::tiles(first),
@@ -195,6 +202,11 @@ FUSEC_DEVICE void wgmmaConsumer(WgmmaRing<Config, Epilogue::accumulators> ring,
     ring.endTile(consumer);
     store.begin();
     wgmmaFinish<Config, J>(ring, acc);
+    if constexpr (Config::splitsFactors)
+      wgmmaReplaceOutOfRange<Config, J>(shape, tile,
+                                        tile.m * Config::tileM +
+                                            firstBlock * 64 + (warp & 3) * 16,
+                                        acc, first, rest...);
     store.run(acc);
   });
   store.finish();
@@ -213,18 +225,22 @@ FUSEC_DEVICE void gemmWgmma(const Lead &lead, const Shape &shape,
                                               Config::schedule, J) <
                         wgmmaConsumerRegisters(Config::tileM),
                 "accumulators that fit the registers");
+  // Producers that do more than copy one product.
+  constexpr bool isFull = Lead::exists || Config::splitsFactors;
   WgmmaRing<Config, J> ring;
   if (launch::thread() == 0)
     (WgmmaSegment<Config, J, Segments>::prefetch(segments), ...);
   ring.start();
   int warp = primitive::uniform(launch::warp());
   if (warp < 4) {
-    primitive::giveRegisters<wgmmaProducerRegisters(Lead::exists)>();
+    primitive::giveRegisters<wgmmaProducerRegisters(isFull)>();
     if (warp == 0 && primitive::elect())
       wgmmaProducer(ring, lead, shape, segments...);
+    if constexpr (Config::splitsFactors)
+      if (warp > 0)
+        wgmmaSplitter(ring, warp - 1, shape, segments...);
   } else {
-    primitive::takeRegisters<wgmmaConsumerRegisters(Config::tileM,
-                                                    Lead::exists)>();
+    primitive::takeRegisters<wgmmaConsumerRegisters(Config::tileM, isFull)>();
     if constexpr (Config::early)
       launch::awaitPrevious();
     wgmmaConsumer(ring, warp - 4, lead, shape, epilogue, segments...);

@@ -44,13 +44,14 @@ constexpr FUSEC_DEVICE int wgmmaThreadsOf(int tileM) {
 }
 
 /// Registers of a thread of the producer and of the consumers: what 65,536 are
-/// enough for, in steps of eight. A producer of two products needs more.
-constexpr FUSEC_DEVICE int wgmmaProducerRegisters(bool leads = false) {
-  return leads ? 40 : 24;
+/// enough for, in steps of eight. A producer of two products needs more, and so
+/// does one whose warps split factors.
+constexpr FUSEC_DEVICE int wgmmaProducerRegisters(bool isFull = false) {
+  return isFull ? 40 : 24;
 }
 constexpr FUSEC_DEVICE int wgmmaConsumerRegisters(int tileM,
-                                                  bool leads = false) {
-  return tileM == 192 ? 160 : leads ? 232 : 240;
+                                                  bool isFull = false) {
+  return tileM == 192 ? 160 : isFull ? 232 : 240;
 }
 
 /// A schedule as the host chooses it. `tileN` counts the columns of one
@@ -101,6 +102,7 @@ struct WgmmaConfig {
   /// its rows of A and columns of B in L2.
   static constexpr int band = 16 / ClusterM;
   static constexpr bool streamed = Streamed, early = Early;
+  static constexpr bool splitsFactors = false;
   static constexpr WgmmaSchedule schedule = Schedule;
   static constexpr bool pingPong = Schedule == WgmmaSchedule::PingPong;
   static constexpr int consumers = wgmmaConsumers(TileM);
@@ -116,6 +118,20 @@ struct WgmmaConfig {
   static_assert(!Streamed || ClusterM == 1, "tiles that one block reads");
   static_assert(Stages >= 2, "a stage to read and one to fill");
 };
+
+/// The same for fp32 by 3xTF32, see gemm_wgmma_tf32x3.h.
+template <int TileM, int TileN, int TileK, int Stages, int ClusterM = 1,
+          int ClusterN = 1, bool Streamed = false, bool Early = false>
+struct WgmmaTf32x3Config
+    : WgmmaConfig<TileM, TileN, TileK, Stages, ClusterM,
+                  WgmmaSchedule::Cooperative, ClusterN, Streamed, Early> {
+  static constexpr bool splitsFactors = true;
+};
+/// What a stage holds of B, in tiles: with split factors their low parts, too.
+/// Takes the place of `accumulators` wherever memory is laid out.
+constexpr FUSEC_DEVICE int wgmmaStored(int accumulators, bool splitsFactors) {
+  return splitsFactors ? 2 * accumulators : accumulators;
+}
 
 /// Tiles of all blocks of a cluster along M (or N). A grid is any multiple of
 /// the cluster, at best as many clusters as there are such tiles or
@@ -262,6 +278,11 @@ private:
   static constexpr FUSEC_DEVICE int min(int a, int b) { return a < b ? a : b; }
 };
 
+/// Each stage has three barriers, and there are two that order consumers.
+constexpr FUSEC_DEVICE int wgmmaBarrierBytes(int stages) {
+  return 24 * stages + 16;
+}
+
 /// A warp's part of the staging: 16 rows of accumulators, or two buffers of 16
 /// rows of results.
 constexpr int wgmmaStagingBytes = 4096;
@@ -298,8 +319,7 @@ constexpr FUSEC_DEVICE WgmmaResultBox wgmmaResultBox(int tileN, int bytes,
 }
 
 /// Where the parts of the dynamic shared memory begin: the ring at 0, then the
-/// staging of each consumer warp, then the barriers of the stages and the two
-/// that order a ping-pong.
+/// staging of each consumer warp, then the barriers.
 constexpr FUSEC_DEVICE int wgmmaStagingOffset(int tileM, int tileN, int stages,
                                               int accumulators) {
   return stages * wgmmaStageBytes(tileM, tileN, accumulators);
@@ -314,7 +334,7 @@ constexpr FUSEC_DEVICE int wgmmaBarrierOffset(int tileM, int tileN, int stages,
 constexpr FUSEC_DEVICE int wgmmaOperandOffset(int tileM, int tileN, int stages,
                                               int accumulators) {
   return tilesOf(wgmmaBarrierOffset(tileM, tileN, stages, accumulators) +
-                     16 * stages + 16,
+                     wgmmaBarrierBytes(stages),
                  1024) *
          1024;
 }
@@ -326,7 +346,7 @@ constexpr FUSEC_DEVICE int wgmmaSharedBytes(int tileM, int tileN, int stages,
              ? wgmmaOperandOffset(tileM, tileN, stages, accumulators) +
                    warps * (wgmmaStagingBytes + 16)
              : wgmmaBarrierOffset(tileM, tileN, stages, accumulators) +
-                   16 * stages + 16;
+                   wgmmaBarrierBytes(stages);
 }
 /// The most stages, at most `limit`, whose memory `bytes` hold; fewer than two
 /// do not run.
@@ -366,6 +386,18 @@ constexpr FUSEC_DEVICE bool wgmmaFits(const WgmmaTiling &tiling,
          tiling.stages >= 2 && registers <= wgmmaConsumerRegisters(m) &&
          wgmmaSharedBytes(m, n, tiling.stages, accumulators,
                           hasMappedOperands) <= sharedBytes;
+}
+
+/// The same with split factors: cooperative tiles of 128 rows, whose consumers
+/// hold sums twice and 32 registers of A besides. B is K-major.
+constexpr FUSEC_DEVICE bool wgmmaTf32x3Fits(const WgmmaTiling &tiling,
+                                            int accumulators, int operands,
+                                            int sharedBytes,
+                                            bool hasMappedOperands = false) {
+  return tiling.tileM == 128 && tiling.schedule == WgmmaSchedule::Cooperative &&
+         accumulators * tiling.tileN <= 128 &&
+         wgmmaFits(tiling, wgmmaStored(accumulators, true), operands,
+                   sharedBytes, hasMappedOperands);
 }
 
 /// Byte offset of four floats in a warp's staging of one accumulator: `unit`

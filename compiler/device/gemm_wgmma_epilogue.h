@@ -76,15 +76,15 @@ template <class Config, class Epilogue> struct WgmmaMappedStore {
                                 int warp)
       : epilogue(epilogue), shape(shape) {
     u32 base = primitive::sharedAddress(launch::sharedMemory());
-    staging =
-        base +
-        wgmmaStagingOffset(Config::tileM, Config::tileN, Config::stages, J) +
-        warp * wgmmaStagingBytes;
+    staging = base +
+              wgmmaStagingOffset(Config::tileM, Config::tileN, Config::stages,
+                                 wgmmaStored(J, Config::splitsFactors)) +
+              warp * wgmmaStagingBytes;
     if (launch::lane() == 0)
       ResultFragments<Results, groups>::prefetch(epilogue.results);
     if constexpr (loads) {
-      base +=
-          wgmmaOperandOffset(Config::tileM, Config::tileN, Config::stages, J);
+      base += wgmmaOperandOffset(Config::tileM, Config::tileN, Config::stages,
+                                 wgmmaStored(J, Config::splitsFactors));
       loaded = base + warp * wgmmaStagingBytes;
       barriers = base + 4 * Config::consumers * wgmmaStagingBytes + warp * 16;
       if (launch::lane() == 0) {

@@ -16,12 +16,16 @@ namespace detail {
 
 /// The ring of stages and its barriers, by their places in shared memory.
 template <class Config, int J> struct WgmmaRing {
+  static constexpr int stored = wgmmaStored(J, Config::splitsFactors);
   static constexpr u32 stageBytes =
-      wgmmaStageBytes(Config::tileM, Config::tileN, J);
+      wgmmaStageBytes(Config::tileM, Config::tileN, stored);
   static constexpr u32 none = ~0u;
   static constexpr int never = 0x7fffffff;
   /// Warps of a block that read a stage.
   static constexpr int readers = Config::pingPong ? 4 : 4 * Config::consumers;
+  /// Warps of the producer's warpgroup that split B, beside the one that
+  /// copies.
+  static constexpr int splitters = 3;
   u32 base, barriers;
   u32 stage = 0, parity = 0;
   u32 reading = none;
@@ -41,7 +45,7 @@ template <class Config, int J> struct WgmmaRing {
   FUSEC_DEVICE WgmmaRing() {
     base = primitive::sharedAddress(launch::sharedMemory());
     barriers = base + wgmmaBarrierOffset(Config::tileM, Config::tileN,
-                                         Config::stages, J);
+                                         Config::stages, stored);
   }
   FUSEC_DEVICE u32 full(u32 stage) const { return barriers + stage * 16; }
   FUSEC_DEVICE u32 empty(u32 stage) const { return barriers + stage * 16 + 8; }
@@ -49,6 +53,10 @@ template <class Config, int J> struct WgmmaRing {
   /// cooperative one for that to end their tile.
   FUSEC_DEVICE u32 turn(u32 consumer) const {
     return barriers + Config::stages * 16 + consumer * 8;
+  }
+  /// Counts the warps that have split the stage's B.
+  FUSEC_DEVICE u32 split(u32 stage) const {
+    return barriers + Config::stages * 16 + 16 + stage * 8;
   }
   FUSEC_DEVICE void advance() {
     if (++stage == Config::stages) {
@@ -67,6 +75,7 @@ template <class Config, int J> struct WgmmaRing {
       for (u32 s = 0; s < Config::stages; ++s) {
         primitive::initBarrier(full(s), 1);
         primitive::initBarrier(empty(s), readers * Config::cluster);
+        primitive::initBarrier(split(s), splitters);
       }
       primitive::initBarrier(turn(0), 4);
       primitive::initBarrier(turn(1), 4);

@@ -45,11 +45,11 @@ template <class Config, class Epilogue> struct WgmmaRowStore {
   FUSEC_DEVICE WgmmaRowStore(const Epilogue &epilogue, const Shape &shape,
                              int warp)
       : epilogue(epilogue), shape(shape),
-        staged(reinterpret_cast<float *>(launch::sharedMemory() +
-                                         wgmmaStagingOffset(Config::tileM,
-                                                            Config::tileN,
-                                                            Config::stages, J) +
-                                         warp * wgmmaStagingBytes)) {}
+        staged(reinterpret_cast<float *>(
+            launch::sharedMemory() +
+            wgmmaStagingOffset(Config::tileM, Config::tileN, Config::stages,
+                               wgmmaStored(J, Config::splitsFactors)) +
+            warp * wgmmaStagingBytes)) {}
 
   FUSEC_DEVICE void place(TilePlace tile, int row) {
     batch = tile.batch;

@@ -14,11 +14,15 @@ namespace fusec {
 namespace detail {
 
 /// Runs whose operands a thread reads before it evaluates the first, so that it
-/// waits for memory once: as many as its registers hold.
-template <class Epilogue> constexpr FUSEC_DEVICE int runsTogether(int passes) {
+/// waits for memory once: as many as its registers hold, which are fewer where
+/// factors are split.
+template <class Config, class Epilogue>
+constexpr FUSEC_DEVICE int runsTogether(int passes) {
   int limit = Epilogue::Operands::size <= 3   ? 4
               : Epilogue::Operands::size <= 5 ? 2
                                               : 1;
+  if (Config::splitsFactors && limit > 2)
+    limit = 2;
   return passes < limit ? passes : limit;
 }
 
@@ -61,7 +65,7 @@ template <class Config, class Epilogue> struct WgmmaStagedStore {
   static constexpr int accumulatorBytes = 16 * columns * 4;
   static constexpr int runsPerRow = columns / V;
   static constexpr int passes = 16 * runsPerRow / 32;
-  static constexpr int together = runsTogether<Epilogue>(passes);
+  static constexpr int together = runsTogether<Config, Epilogue>(passes);
 
   const Epilogue &epilogue;
   const Shape &shape;
@@ -74,7 +78,7 @@ template <class Config, class Epilogue> struct WgmmaStagedStore {
       : epilogue(epilogue), shape(shape),
         staged(launch::sharedMemory() +
                wgmmaStagingOffset(Config::tileM, Config::tileN, Config::stages,
-                                  J) +
+                                  wgmmaStored(J, Config::splitsFactors)) +
                warp * wgmmaStagingBytes) {}
 
   FUSEC_DEVICE void place(TilePlace at, int row) {
@@ -98,9 +102,17 @@ template <class Config, class Epilogue> struct WgmmaStagedStore {
   }
   FUSEC_DEVICE void finish() {}
 
+  /// Where the matmul needs most registers, none keep addresses over it.
+  static FUSEC_DEVICE int lane() {
+    int lane = launch::lane();
+    if constexpr (Config::splitsFactors)
+      primitive::pin(lane);
+    return lane;
+  }
+
   FUSEC_DEVICE void stage(const WgmmaAccumulators<Config, J> &acc, int m,
                           int chunk) {
-    int lane = launch::lane();
+    int lane = this->lane();
     FUSEC_UNROLL
     for (int j = 0; j < J; ++j)
       FUSEC_UNROLL
@@ -121,7 +133,7 @@ template <class Config, class Epilogue> struct WgmmaStagedStore {
     }
   }
   FUSEC_DEVICE void evaluate(int first, i64 blockRow, i64 blockColumn) {
-    int lane = launch::lane();
+    int lane = this->lane();
     Place places[together];
     Values<V, typename Epilogue::Operands> operands[together];
     FUSEC_UNROLL

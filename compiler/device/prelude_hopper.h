@@ -181,8 +181,8 @@ template <int Pending> FUSEC_DEVICE void waitStoresRead() {
 FUSEC_DEVICE void waitStores() {
   asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
-/// Shows this thread's writes of shared memory to the copy engine, after the
-/// next barrier.
+/// Shows this thread's writes of shared memory to the copy engine and wgmma,
+/// after the next barrier.
 FUSEC_DEVICE void fenceCopies() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }

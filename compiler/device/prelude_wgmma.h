@@ -28,8 +28,9 @@ FUSEC_DEVICE void pin(float &x) { asm volatile("" : "+f"(x)::"memory"); }
 FUSEC_DEVICE void pin(int &x) { asm volatile("" : "+r"(x)); }
 
 /// d += a . b, or d = a . b unless it `adds`, one warpgroup: 64 x N
-/// accumulators, 32 bytes of K, both operands in shared memory by descriptor.
-/// An outer-major operand is read transposed. The widths are those of
+/// accumulators, 32 bytes of K, both operands in shared memory by descriptor,
+/// or a tf32 `first` in registers, which stay as they are until it is done. An
+/// outer-major operand is read transposed. The widths are those of
 /// isWgmmaWidth(). Accumulators that were set by anything but wgmma are pinned
 /// before, lest ptxas serialises them (C7515).
 template <class T, int N> struct Wgmma;
@@ -76,7 +77,8 @@ template <class T, int N> struct Wgmma;
   FUSEC_R112 ",%112,%113,%114,%115,%116,%117,%118,%119,"                       \
              "%120,%121,%122,%123,%124,%125,%126,%127"
 
-// R: accumulators a thread; a, b, c, ta, tb: the numbers of the asm's inputs.
+// R: accumulators a thread; a, b, c, ta, tb, f: the numbers of the asm's
+// inputs.
 #define FUSEC_WGMMA_HALF(T, type, N, R, a, b, c, ta, tb)                       \
   template <> struct Wgmma<T, N> {                                             \
     template <bool TransposedA, bool TransposedB>                              \
@@ -91,7 +93,7 @@ template <class T, int N> struct Wgmma;
                      "n"(int(TransposedA)), "n"(int(TransposedB)));            \
     }                                                                          \
   };
-#define FUSEC_WGMMA_TF32(N, R, a, b, c)                                        \
+#define FUSEC_WGMMA_TF32(N, R, a, b, c, ta, tb, f)                             \
   template <> struct Wgmma<float, N> {                                         \
     template <bool TransposedA, bool TransposedB>                              \
     static FUSEC_DEVICE void run(float *d, u64 first, u64 second,              \
@@ -104,26 +106,37 @@ template <class T, int N> struct Wgmma;
                    : FUSEC_D##R(0)                                             \
                    : "l"(first), "l"(second), "r"(int(adds)));                 \
     }                                                                          \
+    static FUSEC_DEVICE void run(float *d, const u32 (&first)[4], u64 second,  \
+                                 bool adds = true) {                           \
+      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #f ", 0;\n"            \
+                   "wgmma.mma_async.sync.aligned.m64n" #N                      \
+                   "k8.f32.tf32.tf32 {" FUSEC_R##R                             \
+                   "}, {%" #a ", %" #b ", %" #c ", %" #ta "}, %" #tb           \
+                   ", p, 1, 1;\n}"                                             \
+                   : FUSEC_D##R(0)                                             \
+                   : "r"(first[0]), "r"(first[1]), "r"(first[2]),              \
+                     "r"(first[3]), "l"(second), "r"(int(adds)));              \
+    }                                                                          \
   };
-#define FUSEC_WGMMA(N, R, a, b, c, ta, tb)                                     \
+#define FUSEC_WGMMA(N, R, a, b, c, ta, tb, f)                                  \
   FUSEC_WGMMA_HALF(f16, "f16", N, R, a, b, c, ta, tb)                          \
   FUSEC_WGMMA_HALF(bf16, "bf16", N, R, a, b, c, ta, tb)                        \
-  FUSEC_WGMMA_TF32(N, R, a, b, c)
-FUSEC_WGMMA(8, 4, 4, 5, 6, 7, 8)
-FUSEC_WGMMA(16, 8, 8, 9, 10, 11, 12)
-FUSEC_WGMMA(24, 12, 12, 13, 14, 15, 16)
-FUSEC_WGMMA(32, 16, 16, 17, 18, 19, 20)
-FUSEC_WGMMA(40, 20, 20, 21, 22, 23, 24)
-FUSEC_WGMMA(48, 24, 24, 25, 26, 27, 28)
-FUSEC_WGMMA(56, 28, 28, 29, 30, 31, 32)
-FUSEC_WGMMA(64, 32, 32, 33, 34, 35, 36)
-FUSEC_WGMMA(96, 48, 48, 49, 50, 51, 52)
-FUSEC_WGMMA(128, 64, 64, 65, 66, 67, 68)
-FUSEC_WGMMA(160, 80, 80, 81, 82, 83, 84)
-FUSEC_WGMMA(192, 96, 96, 97, 98, 99, 100)
-FUSEC_WGMMA(208, 104, 104, 105, 106, 107, 108)
-FUSEC_WGMMA(224, 112, 112, 113, 114, 115, 116)
-FUSEC_WGMMA(256, 128, 128, 129, 130, 131, 132)
+  FUSEC_WGMMA_TF32(N, R, a, b, c, ta, tb, f)
+FUSEC_WGMMA(8, 4, 4, 5, 6, 7, 8, 9)
+FUSEC_WGMMA(16, 8, 8, 9, 10, 11, 12, 13)
+FUSEC_WGMMA(24, 12, 12, 13, 14, 15, 16, 17)
+FUSEC_WGMMA(32, 16, 16, 17, 18, 19, 20, 21)
+FUSEC_WGMMA(40, 20, 20, 21, 22, 23, 24, 25)
+FUSEC_WGMMA(48, 24, 24, 25, 26, 27, 28, 29)
+FUSEC_WGMMA(56, 28, 28, 29, 30, 31, 32, 33)
+FUSEC_WGMMA(64, 32, 32, 33, 34, 35, 36, 37)
+FUSEC_WGMMA(96, 48, 48, 49, 50, 51, 52, 53)
+FUSEC_WGMMA(128, 64, 64, 65, 66, 67, 68, 69)
+FUSEC_WGMMA(160, 80, 80, 81, 82, 83, 84, 85)
+FUSEC_WGMMA(192, 96, 96, 97, 98, 99, 100, 101)
+FUSEC_WGMMA(208, 104, 104, 105, 106, 107, 108, 109)
+FUSEC_WGMMA(224, 112, 112, 113, 114, 115, 116, 117)
+FUSEC_WGMMA(256, 128, 128, 129, 130, 131, 132, 133)
 
 #undef FUSEC_WGMMA
 #undef FUSEC_WGMMA_HALF

@@ -65,6 +65,9 @@ static double getEfficiency(GemmScheduleAttr schedule, const GemmSizes &sizes) {
            : area >= 128 * 64  ? 0.3
            : area >= 64 * 64   ? 0.22
                                : 0.1;
+  case GemmUnit::WgmmaTf32x3:
+    // Of a third of the peak in tf32: 1024 to 4096 cubed, 8192 x 1024 x 4096.
+    return columns >= 128 ? 0.92 : 0.71;
   case GemmUnit::Tf32x3:
     // mma.sync reaches 0.6 of sm_90a's peak; of four instructions issued three
     // split and add, which leaves room for that, but little more. Tiles of one
@@ -143,6 +146,17 @@ static Estimate estimateSkinny(const Target &target, const GemmSizes &sizes,
       rounds * std::ceil(double(sizes.n) / schedule.getTileN()) * sizes.batch;
   time.addClocks(TimeBound::Latency,
                  sizes.bytes / (tiles * schedule.getClusterM() * 60));
+  // A block that is alone waits for each step of its own. Fitted to 8 to 128
+  // rows of 4096 x 1024 to 11008.
+  if (schedule.splitsFactors()) {
+    double steps = 0;
+    for (int64_t k : sizes.k)
+      steps += std::ceil(k / double(schedule.getTileK()));
+    double perUnit = tiles * schedule.getClusterM() / target.multiprocessors;
+    time.addClocks(TimeBound::Tensor,
+                   steps / schedule.getClusterM() * std::ceil(perUnit) *
+                       (perUnit > 1 ? 290 + 6.5 * tokens : 535 + 5.2 * tokens));
+  }
   exposeReductions(time, sizes, 1,
                    tokens * schedule.getTileN() / schedule.getClusterM() / 128,
                    2000);
@@ -179,11 +193,11 @@ Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
   GemmUnit unit = schedule.getUnit();
   if (unit == GemmUnit::GemvM || unit == GemmUnit::GemvN)
     return estimateGemv(target, sizes, schedule);
-  if (unit == GemmUnit::Skinny)
+  if (schedule.isSkinny())
     return estimateSkinny(target, sizes, schedule);
   if (unit == GemmUnit::Resident)
     return estimateResident(target, sizes, schedule);
-  bool isWgmma = unit == GemmUnit::Wgmma || unit == GemmUnit::PingPong;
+  bool isWgmma = schedule.isWgmma();
   double tileM = schedule.getTileM(), tileN = schedule.getTileN(),
          tileK = schedule.getTileK(), accumulators = sizes.accumulators;
   double clusterM = schedule.getClusterM(), clusterN = schedule.getClusterN();
@@ -207,6 +221,7 @@ Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
     break;
   case GemmUnit::Wgmma:
   case GemmUnit::PingPong:
+  case GemmUnit::WgmmaTf32x3:
     threads = wgmmaThreadsOf(tileM);
     shared = target.sharedBytes;
     registers = 168;
@@ -227,7 +242,7 @@ Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
   double area = tileM * tileN * accumulators;
   double peak = unit == GemmUnit::Simt ? target.rates.fma : target.rates.tensor;
   if (unit != GemmUnit::Simt && sizes.element == 4)
-    peak /= unit == GemmUnit::Tf32x3 ? 6 : 2;
+    peak /= schedule.splitsFactors() ? 6 : 2;
   if (unit == GemmUnit::Simt && sizes.element == 8)
     peak /= target.major == 9 || target.name == "sm_80" ? 2 : 32;
   double math =
@@ -245,6 +260,10 @@ Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
   double units = isWgmma ? schedule.getBlocks() : target.multiprocessors;
   double perUnit = std::ceil(tiles / units);
   double together = std::min(resident, perUnit);
+  // Splits and loads hide only behind other warps; 8 to 512 rows of 4096 x 4096
+  // left 4 to 16 of them.
+  if (unit == GemmUnit::Tf32x3)
+    math *= 1 + 0.24 * std::max(0.0, std::log2(1024 / (together * threads)));
   Overlap time(target);
   time.addClocks(unit == GemmUnit::Simt ? TimeBound::Arithmetic
                                         : TimeBound::Tensor,
@@ -309,7 +328,7 @@ double fusec::estimateLead(const Target &target, const GemmSizes &sizes,
   // Stages of the ring that the matmul lacks meanwhile; fitted to 512 to 8192
   // rows of 4096 x 1024 to 4096.
   double steps = std::ceil(lead.k[0] / double(schedule.getTileK()));
-  double clocks = steps * (150 + 125 * rows / 64.0);
+  double clocks = steps * 275;
   return flag + std::ceil(double(order.units) / order.clusters) * clocks /
                     (target.rates.clock * 1e3);
 }

@@ -45,11 +45,17 @@ private:
   void collectGuards();
   bool collectMapGuards();
   bool hasMaps() {
-    return target.name == "sm_90a" && tensorCores && collectMapGuards();
+    return target.name == "sm_90a" && (tensorCores || mayUseTf32x3) &&
+           collectMapGuards();
   }
   /// What may run where matrices have tensor maps, or are at least aligned.
   SmallVector<Candidate> getCandidates(int64_t dim, bool mapped,
                                        bool aligned) const;
+  /// Whether K is long enough for products of split factors.
+  bool usesTf32x3(const GemmSizes &sizes) const {
+    return mayUseTf32x3 && std::accumulate(sizes.k.begin(), sizes.k.end(),
+                                           int64_t(0)) >= tf32x3MinK;
+  }
   void addGemv(const GemmSizes &sizes, SmallVectorImpl<Candidate> &to) const;
   void addTiles(const GemmSizes &sizes, bool aligned,
                 SmallVectorImpl<Candidate> &to) const;
@@ -221,8 +227,7 @@ void GemmChooser::addTiles(const GemmSizes &sizes, bool aligned,
     if (!iteration.reductions.empty())
       addTiles(unit, rowTiles, sizes, aligned, to);
   };
-  if (mayUseTf32x3 &&
-      std::accumulate(sizes.k.begin(), sizes.k.end(), int64_t(0)) >= tf32x3MinK)
+  if (usesTf32x3(sizes))
     addBoth(GemmUnit::Tf32x3, tf32x3RowTiles, tf32x3Tiles);
   if (!tensorCores)
     addBoth(GemmUnit::Simt, simtRowTiles, simtTiles);
@@ -267,24 +272,30 @@ void GemmChooser::addWgmma(const GemmSizes &sizes,
                            SmallVectorImpl<Candidate> &to) const {
   if (accumulators > wgmmaMaxAccumulators)
     return;
+  ArrayRef<WgmmaTiling> tilings(wgmmaTilings);
+  if (mayUseTf32x3)
+    tilings = wgmmaTf32x3Tilings;
+  int64_t stored = wgmmaStored(accumulators, mayUseTf32x3);
+  auto fits = mayUseTf32x3 ? wgmmaTf32x3Fits : wgmmaFits;
   bool readsTiles = llvm::any_of(iteration.operands, [](const TileOperand &o) {
     return !o.access.rowStride.isConstant(0) &&
            !o.access.columnStride.isConstant(0);
   });
-  for (WgmmaTiling tiling : wgmmaTilings) {
+  for (WgmmaTiling tiling : tilings) {
     tiling.stages =
-        wgmmaStagesIn(target.sharedBytes, tiling.tileM, tiling.tileN,
-                      accumulators, wgmmaMaxStages, readsTiles);
+        wgmmaStagesIn(target.sharedBytes, tiling.tileM, tiling.tileN, stored,
+                      wgmmaMaxStages, readsTiles);
     // What reduces rows is built for consumers of 64 of them.
     if (!iteration.reductions.empty() &&
         wgmmaBlocksM(tiling.tileM, tiling.schedule) > 1)
       continue;
-    if (!wgmmaFits(tiling, accumulators, iteration.operands.size(),
-                   target.sharedBytes, readsTiles))
+    if (!fits(tiling, accumulators, iteration.operands.size(),
+              target.sharedBytes, readsTiles))
       continue;
     int64_t cluster = tiling.clusterM * tiling.clusterN;
     int64_t grid = target.multiprocessors / cluster * cluster;
-    GemmUnit unit = tiling.schedule == WgmmaSchedule::PingPong
+    GemmUnit unit = mayUseTf32x3 ? GemmUnit::WgmmaTf32x3
+                    : tiling.schedule == WgmmaSchedule::PingPong
                         ? GemmUnit::PingPong
                         : GemmUnit::Wgmma;
     add(GemmScheduleAttr::get(context, unit, tiling.tileM, tiling.tileN,
@@ -296,26 +307,31 @@ void GemmChooser::addWgmma(const GemmSizes &sizes,
 
 void GemmChooser::addSkinny(const GemmSizes &sizes,
                             SmallVectorImpl<Candidate> &to) const {
+  // Sums that reduce rows are not those that FMA would replace.
   if (sizes.m > skinnyMaxRows ||
+      (mayUseTf32x3 && !iteration.reductions.empty()) ||
       !llvm::all_of(iteration.lhs, [](auto &a) { return isAlongK(a); }))
     return;
   bool weightsAlongK =
       llvm::all_of(iteration.rhs, [](auto &b) { return isAlongK(b[0]); });
   // One block of columns a tile and two blocks a multiprocessor read weights
   // fastest; many tokens leave room for one.
-  int64_t tokens = skinnyTokens(sizes.m), together = tokens >= 48 ? 1 : 2;
+  // unless they are split, which another block hides.
+  int64_t tokens = skinnyTokens(sizes.m),
+          together = tokens >= 48 && !mayUseTf32x3 ? 1 : 2;
   // Unless rows are reduced, which takes as many as a row has.
   int64_t blocks = iteration.reductions.empty() || sizes.n <= 64 ? 1
                    : sizes.n <= 128                              ? 2
                                                                  : 4;
   int64_t cluster = skinnyCluster(sizes.n, blocks, target.multiprocessors);
-  int64_t stages =
-      skinnyStages(tokens, blocks, cluster, accumulators, together);
+  int64_t stages = skinnyStages(tokens, blocks, cluster, accumulators, together,
+                                mayUseTf32x3);
   if (isSkinnyLegal(tokens, blocks, stages, cluster, accumulators,
-                    weightsAlongK, element))
-    add(GemmScheduleAttr::get(context, GemmUnit::Skinny, tokens, 64 * blocks,
-                              wgmmaRowBytes / element, together, 0, stages,
-                              cluster, 1, 0),
+                    weightsAlongK, element, mayUseTf32x3))
+    add(GemmScheduleAttr::get(
+            context, mayUseTf32x3 ? GemmUnit::SkinnyTf32x3 : GemmUnit::Skinny,
+            tokens, 64 * blocks, wgmmaRowBytes / element, together, 0, stages,
+            cluster, 1, 0),
         sizes, to);
 }
 
@@ -358,11 +374,12 @@ SmallVector<Candidate> GemmChooser::getCandidates(int64_t dim, bool mapped,
   GemmSizes sizes = getGemmSizes(step, iteration, dim);
   SmallVector<Candidate> candidates;
   addGemv(sizes, candidates);
-  if (mapped) {
+  if (mapped && (tensorCores || usesTf32x3(sizes))) {
     addWgmma(sizes, candidates);
     addSkinny(sizes, candidates);
-    addResident(sizes, candidates);
   }
+  if (mapped && tensorCores)
+    addResident(sizes, candidates);
   sizes.wideCopies = aligned;
   addTiles(sizes, aligned, candidates);
   return candidates;

@@ -77,6 +77,10 @@ inline constexpr WgmmaTiling wgmmaTilings[] = {
     {128, 128, 0, 2, 1, WgmmaSchedule::Cooperative},
     {128, 64, 0, 1, 1, WgmmaSchedule::Cooperative}};
 
+// With split factors.
+inline constexpr WgmmaTiling wgmmaTf32x3Tilings[] = {
+    {128, 128, 0, 1, 1}, {128, 128, 0, 2, 1}, {128, 64, 0, 1, 1}};
+
 } // namespace fusec
 
 #endif // FUSEC_COMPILER_SCHEDULE_GEMMTILES_H

@@ -83,7 +83,8 @@ SmallVector<VariantAttr> fusec::leadVariant(StepOp leading, StepOp step,
                                             Precision precision) {
   auto schedule = dyn_cast<GemmScheduleAttr>(variant.getSchedule());
   EstimateAttr apart = variant.getEstimate();
-  if (!schedule || !apart || !schedule.usesTensorMaps())
+  if (!schedule || !apart || !schedule.usesTensorMaps() ||
+      schedule.splitsFactors())
     return {variant};
   auto first = analyzeMatmul(leading), second = analyzeMatmul(step);
   SmallVector<GuardAttr> guards(variant.getGuards());

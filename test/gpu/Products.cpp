@@ -28,18 +28,29 @@ struct Problem {
   std::vector<double> exact, magnitude;
 };
 
-/// Tiles as GemmSchedules.cpp has them: m, n, warps along each, stages.
+/// Tiles as GemmSchedules.cpp has them: m, n, its division, stages, cluster.
 struct Tile {
   const char *name;
-  int64_t m, n, warpsM, warpsN, stages;
+  GemmUnit unit;
+  int64_t m, n, divideM, divideN, stages, cluster = 1;
+
+  /// Those read by tensor map want B along K, and rows of whole units.
+  bool isMapped() const { return unit != GemmUnit::Tf32x3; }
+  bool takes(int64_t k) const { return !isMapped() || k % 4 == 0; }
 };
 } // namespace
 
-static const Tile tiles[] = {{"128x128w16", 128, 128, 4, 4, 3},
-                             {"128x128w8", 128, 128, 2, 4, 3},
-                             {"128x64", 128, 64, 4, 2, 3},
-                             {"64x64", 64, 64, 2, 2, 3},
-                             {"32x32", 32, 32, 2, 2, 4}};
+static const Tile tiles[] = {
+    {"128x128w16", GemmUnit::Tf32x3, 128, 128, 4, 4, 3},
+    {"128x128w8", GemmUnit::Tf32x3, 128, 128, 2, 4, 3},
+    {"128x64", GemmUnit::Tf32x3, 128, 64, 4, 2, 3},
+    {"64x64", GemmUnit::Tf32x3, 64, 64, 2, 2, 3},
+    {"32x32", GemmUnit::Tf32x3, 32, 32, 2, 2, 4},
+    {"wgmma128x128", GemmUnit::WgmmaTf32x3, 128, 128, 0, 0, 4},
+    {"wgmma128x128c2", GemmUnit::WgmmaTf32x3, 128, 128, 0, 0, 4, 2},
+    {"wgmma128x64", GemmUnit::WgmmaTf32x3, 128, 64, 0, 0, 6},
+    {"skinny8", GemmUnit::SkinnyTf32x3, 8, 64, 2, 0, 10},
+    {"skinny64c4", GemmUnit::SkinnyTf32x3, 64, 64, 2, 0, 3, 4}};
 
 /// What a product may lose of an operand, apart from a part of it: tensor cores
 /// need not keep subnormals.
@@ -116,17 +127,18 @@ static Problem makeSpecialProblem() {
 
 static std::unique_ptr<Harness::Compiled>
 compile(Harness &harness, const std::string &label, int64_t m, int64_t n,
-        int64_t k,
+        int64_t k, bool isMapped,
         const std::function<mlir::Attribute(mlir::MLIRContext *)> &schedule) {
   auto type = [](int64_t rows, int64_t columns) {
     return "tensor<" + std::to_string(rows) + "x" + std::to_string(columns) +
            "xf32>";
   };
-  std::string a = type(m, k), b = type(k, n), y = type(m, n);
+  std::string a = type(m, k), b = isMapped ? type(n, k) : type(k, n),
+              y = type(m, n);
   std::string program = "fusec.model @main inputs [\"a\", \"b\"] outputs "
                         "[\"y\"] {\n^bb0(%a: " +
-                        a + ", %b: " + b +
-                        "):\n  %y = fusec.matmul %a, %b : " + a + ", " + b +
+                        a + ", %b: " + b + "):\n  %y = fusec.matmul %a, %b" +
+                        (isMapped ? " transposed : " : " : ") + a + ", " + b +
                         " to " + y + "\n  fusec.output %y : " + y + "\n}\n";
   return harness.compileWith(
       label,
@@ -134,6 +146,10 @@ compile(Harness &harness, const std::string &label, int64_t m, int64_t n,
         return Compilation::parse(program, std::move(options));
       },
       [&](VariantAttr variant) {
+        // Variants for what has no tensor map stay as they are.
+        auto chosen = llvm::cast<GemmScheduleAttr>(variant.getSchedule());
+        if (isMapped && !chosen.usesTensorMaps())
+          return variant;
         return VariantAttr::get(variant.getContext(), variant.getGuards(),
                                 schedule(variant.getContext()));
       });
@@ -142,19 +158,24 @@ compile(Harness &harness, const std::string &label, int64_t m, int64_t n,
 static std::unique_ptr<Harness::Compiled>
 compileTile(Harness &harness, const std::string &label, int64_t m, int64_t n,
             int64_t k, const Tile &tile) {
-  return compile(harness, label, m, n, k, [&](mlir::MLIRContext *context) {
-    return GemmScheduleAttr::get(context, GemmUnit::Tf32x3, tile.m, tile.n, 32,
-                                 tile.warpsM, tile.warpsN, tile.stages);
-  });
+  return compile(harness, label, m, n, k, tile.isMapped(),
+                 [&](mlir::MLIRContext *context) {
+                   return GemmScheduleAttr::get(
+                       context, tile.unit, tile.m, tile.n, 32, tile.divideM,
+                       tile.divideN, tile.stages, tile.cluster, 1,
+                       tile.unit == GemmUnit::WgmmaTf32x3 ? 4 : 0);
+                 });
 }
 
 static std::unique_ptr<Harness::Compiled> compileFma(Harness &harness,
                                                      const std::string &label,
                                                      int64_t m, int64_t n,
                                                      int64_t k) {
-  return compile(harness, label, m, n, k, [&](mlir::MLIRContext *context) {
-    return GemmScheduleAttr::get(context, GemmUnit::Simt, 64, 64, 16, 4, 4, 2);
-  });
+  return compile(harness, label, m, n, k, false,
+                 [&](mlir::MLIRContext *context) {
+                   return GemmScheduleAttr::get(context, GemmUnit::Simt, 64, 64,
+                                                16, 4, 4, 2);
+                 });
 }
 
 static data::Tensor toTensor(const Matrix &matrix) {
@@ -164,10 +185,20 @@ static data::Tensor toTensor(const Matrix &matrix) {
   return tensor;
 }
 
-static data::Tensor run(Harness::Compiled &compiled, const Problem &problem) {
+static Matrix transpose(const Matrix &matrix) {
+  Matrix result{matrix.columns, matrix.rows,
+                std::vector<float>(matrix.values.size())};
+  for (int64_t i = 0; i != matrix.rows; ++i)
+    for (int64_t j = 0; j != matrix.columns; ++j)
+      result[j][i] = matrix[i][j];
+  return result;
+}
+
+static data::Tensor run(Harness::Compiled &compiled, const Problem &problem,
+                        bool isMapped = false) {
   std::vector<data::Tensor> inputs;
   inputs.push_back(toTensor(problem.a));
-  inputs.push_back(toTensor(problem.b));
+  inputs.push_back(toTensor(isMapped ? transpose(problem.b) : problem.b));
   return std::move(compiled.run->run(inputs)[0]);
 }
 
@@ -193,6 +224,8 @@ static void testError(Harness &harness, llvm::StringRef kind, int64_t k) {
   auto fma = compileFma(harness, name + ".fma", size, size, k);
   std::optional<double> ofFma;
   for (const Tile &tile : tiles) {
+    if (!tile.takes(k))
+      continue;
     std::string label = name + "." + tile.name;
     auto compiled = compileTile(harness, label, size, size, k, tile);
     if (!fma || !fma->run || !compiled || !compiled->run)
@@ -200,7 +233,8 @@ static void testError(Harness &harness, llvm::StringRef kind, int64_t k) {
     harness.check(label, [&] {
       if (!ofFma)
         ofFma = getError(run(*fma, *problem), *problem);
-      double error = getError(run(*compiled, *problem), *problem);
+      double error =
+          getError(run(*compiled, *problem, tile.isMapped()), *problem);
       return k < tf32x3MinK ? std::pair(error * 0x1p24, 12 + double(k) / 16)
                             : std::pair(error / *ofFma, 2.0);
     });
@@ -242,9 +276,9 @@ static void testSpecials(Harness &harness) {
     if (!fma || !fma->run || !compiled || !compiled->run)
       continue;
     harness.check(label, [&] {
-      return std::pair(
-          getSpecialError(run(*compiled, problem), run(*fma, problem), problem),
-          1.0);
+      return std::pair(getSpecialError(run(*compiled, problem, tile.isMapped()),
+                                       run(*fma, problem), problem),
+                       1.0);
     });
   }
 }
@@ -257,7 +291,7 @@ int main(int argc, char **argv) {
     return 2;
   }
   for (llvm::StringRef kind : {"uniform", "positive", "exponents"})
-    for (int64_t k : {13, 1024, 16384, 93528})
+    for (int64_t k : {13, 64, 1024, 16384, 93528})
       testError(harness, kind, k);
   testSpecials(harness);
   return harness.finish();

@@ -313,6 +313,15 @@ MAPPED(s16, f::gemmSkinny<S16>, S16::threads, f::f16, f::f16, Outer, 2)
 MAPPED(st64, f::gemmSkinny<ST64>, ST64::threads, float, float, K, 1)
 MAPPED(r64, f::gemmResident<R64>, R64::threads, f::bf16, f::bf16, Outer, 2)
 MAPPED(rt64, f::gemmResident<RT64>, RT64::threads, float, float, K, 1)
+typedef f::WgmmaTf32x3Config<128, 128, 32, 4, 2> X128;
+typedef f::WgmmaTf32x3Config<128, 64, 32, 4> X64;
+typedef f::SkinnyTf32x3Config<8, 1, 32, 8, 4> SX8;
+typedef f::SkinnyTf32x3Config<64, 1, 32, 3, 2> SX64;
+MAPPED(x128, f::gemmWgmma<X128>, X128::threads, float, float, K, 1)
+MAPPED(x64, f::gemmWgmma<X64>, X64::threads, float, float, K, 2)
+MAPPED(sx8, f::gemmSkinny<SX8>, SX8::threads, float, f::f16, K, 2)
+MAPPED(sx64, f::gemmSkinny<SX64>, SX64::threads, float, float, K, 1)
+MAPPED_ROWS(rowsx128, f::gemmWgmma<X128>, X128::threads, float, float, K, 1)
 typedef f::WgmmaConfig<128, 256, 64, 4> C256;
 typedef f::WgmmaConfig<128, 64, 64, 4> C64;
 typedef f::WgmmaConfig<64, 256, 64, 4, 2, f::WgmmaSchedule::PingPong> P256;

@@ -35,21 +35,24 @@ TEST(Skinny, StagesFillTheirShare) {
     for (int blocks : {1, 2, 4})
       for (int cluster : {1, 2, 4, 8})
         for (int accumulators : {1, 2})
-          for (int together : {1, 2}) {
-            int stages =
-                skinnyStages(tokens, blocks, cluster, accumulators, together);
-            if (stages < 2)
-              continue;
-            int bytes = skinnySharedBytes(tokens, blocks, stages, cluster,
-                                          accumulators);
-            EXPECT_LE(bytes, limit / together);
-            EXPECT_TRUE(stages == 16 ||
-                        skinnySharedBytes(tokens, blocks, stages + 1, cluster,
-                                          accumulators) >
-                            limit / together - 1024);
-            // Atoms of the swizzle begin every stage and every part of it.
-            EXPECT_EQ(skinnyStageBytes(tokens, blocks, accumulators) % 1024, 0);
-          }
+          for (int together : {1, 2})
+            for (bool splits : {false, true}) {
+              int stages = skinnyStages(tokens, blocks, cluster, accumulators,
+                                        together, splits);
+              if (stages < 2)
+                continue;
+              int bytes = skinnySharedBytes(tokens, blocks, stages, cluster,
+                                            accumulators, splits);
+              EXPECT_LE(bytes, limit / together);
+              EXPECT_TRUE(stages == 16 ||
+                          skinnySharedBytes(tokens, blocks, stages + 1, cluster,
+                                            accumulators,
+                                            splits) > limit / together - 1024);
+              // Atoms of the swizzle begin every stage and every part of it.
+              EXPECT_EQ(skinnyStageBytes(tokens, blocks, accumulators, splits) %
+                            1024,
+                        0);
+            }
   EXPECT_EQ(skinnyTokens(1), 8);
   EXPECT_EQ(skinnyTokens(17), 24);
   EXPECT_EQ(skinnyTokens(100), 64);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// 3xTF32 as gemm_tf32x3.h does it, with a tensor core made of doubles: what the
-// split keeps, the error against that of plain FMA, infinities and NaN.
+// 3xTF32 as gemm_tf32x3.h and gemm_wgmma_tf32x3.h do it, with a tensor core
+// made of doubles: what the split keeps, the error against that of plain FMA,
+// infinities and NaN.
 
 #include "gemm_tf32x3.h"
 
@@ -75,6 +76,27 @@ struct Product {
     return isInRange(acc) ? acc : byFma();
   }
 
+  /// On wgmma: sums of 32 ks, in which all small products come first.
+  float byWgmma() const {
+    float acc = 0;
+    for (size_t first = 0; first < a.size(); first += 32) {
+      u32 highA[32] = {}, lowA[32] = {}, highB[32] = {}, lowB[32] = {};
+      for (size_t i = 0; i < 32 && first + i < a.size(); ++i) {
+        Tf32Pair x = splitTf32(a[first + i]);
+        highA[i] = x.high, lowA[i] = x.low;
+        highB[i] = primitive::bitsOf(b[first + i]);
+        lowB[i] = lowTf32(highB[i]);
+      }
+      float sum = 0;
+      for (auto [x, y] :
+           {std::pair(lowA, highB), {highA, lowB}, {highA, highB}})
+        for (int step = 0; step < 32; step += 8)
+          sum = multiplyOnTensorCore(x + step, y + step, sum);
+      acc += sum;
+    }
+    return isInRange(acc) ? acc : byFma();
+  }
+
   /// Of `got`, in units of |a| . |b|.
   double getError(float got) const {
     double exact = 0, magnitude = 0;
@@ -104,6 +126,26 @@ TEST(Tf32x3, PairsAddUp) {
       ASSERT_LE(std::abs(low - readTf32(pair.low)), unit * 0x1p-13);
     }
   }
+}
+
+TEST(Tf32x3, LowPartsOfWhatIsReadAsItStands) {
+  std::mt19937 random(2);
+  for (int i = 0; i < 1000000; ++i) {
+    u32 x = random();
+    if (!std::isfinite(fromBits(x)))
+      continue;
+    float high = readTf32(x), low = readTf32(lowTf32(x));
+    double unit = std::ldexp(1, std::max(std::ilogb(fromBits(x)), -126) - 10);
+    ASSERT_LE(std::abs(low), unit);
+    // Of subnormal low parts fewer bits are read.
+    if (std::abs(fromBits(x)) >= 0x1p-100f) {
+      ASSERT_LE(std::abs(double(fromBits(x)) - high - low), unit * 0x1p-12);
+    }
+  }
+  // Infinities and NaN are still there, if not in the low part.
+  EXPECT_EQ(readTf32(primitive::bitsOf(infinity)), infinity);
+  for (u32 payload = 1; payload < 1u << 23; payload += payload < 20000 ? 1 : 97)
+    EXPECT_FALSE(std::isfinite(readTf32(0x7f800000u | payload)));
 }
 
 TEST(Tf32x3, PairsOfWhatIsNotFinite) {
@@ -137,7 +179,7 @@ TEST(Tf32x3, ErrsAtMostTwiceAsMuchAsFma) {
         return kind < 2 ? uniform(random)
                         : std::ldexp(normal(random), int(random() % 41) - 20);
       };
-      double worst = 0, worstFma = 0;
+      double worst = 0, worstWgmma = 0, worstFma = 0;
       for (int sample = 0; sample < std::max(100, 100000 / k); ++sample) {
         Product product;
         for (int i = 0; i < k; ++i) {
@@ -145,11 +187,15 @@ TEST(Tf32x3, ErrsAtMostTwiceAsMuchAsFma) {
           product.b.push_back(next());
         }
         worst = std::max(worst, product.getError(product.byTf32x3()));
+        worstWgmma = std::max(worstWgmma, product.getError(product.byWgmma()));
         worstFma = std::max(worstFma, product.getError(product.byFma()));
       }
       EXPECT_LE(worst, 2 * worstFma) << "kind " << kind << ", K = " << k;
-      RecordProperty("ratio." + std::to_string(kind) + "." + std::to_string(k),
-                     std::to_string(worst / worstFma));
+      EXPECT_LE(worstWgmma, 2 * worstFma) << "kind " << kind << ", K = " << k;
+      std::string at = std::to_string(kind) + "." + std::to_string(k);
+      RecordProperty("ratio." + at, std::to_string(worst / worstFma));
+      RecordProperty("ratio.wgmma." + at,
+                     std::to_string(worstWgmma / worstFma));
     }
 }
 
@@ -166,20 +212,23 @@ TEST(Tf32x3, WhatIsNotFiniteIsThatOfFma) {
                         std::vector<float>(20, -1.25f)};
         product.a[3] = x;
         product.b[at] = y;
-        float got = product.byTf32x3(), want = product.byFma();
-        if (std::isfinite(want)) {
-          ASSERT_TRUE(std::isfinite(got)) << x << " " << y << " " << at;
-          EXPECT_LE(product.getError(got), 16 * 0x1p-24);
-        } else {
-          EXPECT_TRUE(std::isnan(want) ? std::isnan(got) : got == want)
-              << x << " " << y << " " << at << ": " << got;
-        }
+        float want = product.byFma();
+        for (float got : {product.byTf32x3(), product.byWgmma()})
+          if (std::isfinite(want)) {
+            ASSERT_TRUE(std::isfinite(got)) << x << " " << y << " " << at;
+            EXPECT_LE(product.getError(got), 16 * 0x1p-24);
+          } else {
+            EXPECT_TRUE(std::isnan(want) ? std::isnan(got) : got == want)
+                << x << " " << y << " " << at << ": " << got;
+          }
       }
   // Sums whose parts overflow are those of FMA, and zeros are positive.
   Product huge{{FLT_MAX, FLT_MAX, -FLT_MAX, -FLT_MAX}, {.5f, .5f, .5f, .5f}};
   EXPECT_EQ(huge.byTf32x3(), 0.f);
+  EXPECT_EQ(huge.byWgmma(), 0.f);
   Product zeros{{-0.f, 0.f}, {1.f, -1.f}};
   EXPECT_FALSE(std::signbit(zeros.byTf32x3()));
+  EXPECT_FALSE(std::signbit(zeros.byWgmma()));
   EXPECT_FALSE(std::signbit(zeros.byFma()));
 }
 

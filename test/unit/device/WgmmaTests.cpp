@@ -177,6 +177,10 @@ TEST(Wgmma, SchedulesThatFit) {
   EXPECT_FALSE(wgmmaFits({128, 64, 4, 2}, 1, 1, limit)); // one box for two
   EXPECT_TRUE(wgmmaFits({192, 160, 3, 1, 2}, 1, 1, limit));
   EXPECT_FALSE(wgmmaFits({128, 256, 4, 2}, 1, 2, limit, true));
+  EXPECT_TRUE(wgmmaTf32x3Fits({128, 128, 4, 2}, 1, 1, limit));
+  EXPECT_TRUE(wgmmaTf32x3Fits({128, 64, 4}, 2, 1, limit));
+  EXPECT_FALSE(wgmmaTf32x3Fits({128, 128, 5}, 1, 1, limit)); // memory
+  EXPECT_FALSE(wgmmaTf32x3Fits({128, 128, 2}, 2, 1, limit)); // registers
   EXPECT_EQ(wgmmaStagesIn(limit, 128, 256, 1, 8), 4);
   EXPECT_EQ(wgmmaStagesIn(limit, 128, 256, 1, 8, true), 3);
   EXPECT_EQ(wgmmaStagesIn(limit, 128, 128, 1, 8), 6);

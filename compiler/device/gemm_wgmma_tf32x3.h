@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// fp32 products by 3xTF32 on wgmma: A is split in the registers that it is
+// multiplied from. Of B the high parts are what the tensor cores read of it as
+// it stands; the low ones lie behind it in the stage, written by warps that do
+// nothing else.
+
+#ifndef FUSEC_DEVICE_GEMM_WGMMA_TF32X3_H
+#define FUSEC_DEVICE_GEMM_WGMMA_TF32X3_H
+
+#include "gemm_tf32x3.h"
+#include "gemm_wgmma_ring.h"
+
+#ifndef FUSEC_HOST
+namespace fusec {
+namespace detail {
+
+/// Writes the low parts of `Bytes` of floats behind them; `Threads` share that,
+/// of which this is the `thread`-th. The tensor cores see them after the next
+/// barrier.
+template <int Threads, int Bytes>
+FUSEC_DEVICE void writeLowTf32(unsigned char *from, int thread) {
+  constexpr int pass = Threads * 16, passes = tilesOf(Bytes, pass);
+  constexpr int together = passes < 4 ? passes : 4; // loads on their way
+  constexpr bool isWhole = Bytes % (pass * together) == 0;
+  FUSEC_UNROLL_BY(1)
+  for (int first = thread * 16; first < passes * pass;
+       first += together * pass) {
+    primitive::Word16 words[together];
+    FUSEC_UNROLL
+    for (int i = 0; i < together; ++i)
+      if (int at = first + i * pass; isWhole || at < Bytes)
+        words[i] = *reinterpret_cast<const primitive::Word16 *>(from + at);
+    FUSEC_UNROLL
+    for (int i = 0; i < together; ++i)
+      if (int at = first + i * pass; isWhole || at < Bytes)
+        *reinterpret_cast<primitive::Word16 *>(from + Bytes + at) = {
+            lowTf32(words[i].x), lowTf32(words[i].y), lowTf32(words[i].z),
+            lowTf32(words[i].w)};
+  }
+  primitive::fenceCopies();
+}
+
+/// What a warp multiplies 32 ks of its 16 rows by: both parts of its fragments.
+/// A row has `kBytes` in shared memory, with a swizzle of that width.
+template <int KBytes> struct WgmmaSplitRows {
+  static constexpr int steps = KBytes / 32;
+  u32 high[steps][4], low[steps][4];
+
+  /// Of the warp's rows, which begin at `address`, a multiple of 1024.
+  FUSEC_DEVICE void read(u32 address) {
+    int row = launch::lane() & 15;
+    FUSEC_UNROLL
+    for (int step = 0; step < steps; ++step) {
+      u32 words[4];
+      primitive::loadMatrix4(
+          words, address + wgmmaSwizzledUnit(KBytes, row,
+                                             step * 2 + (launch::lane() >> 4)));
+      FUSEC_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        Tf32Pair pair = splitTf32(primitive::floatOf(words[i]));
+        high[step][i] = pair.high;
+        low[step][i] = pair.low;
+      }
+    }
+  }
+  /// Starts to compute sum = these rows . B, or adds to it; small products come
+  /// first. `highB` and `lowB`: descriptors, to which a step adds `StepB`.
+  template <int Columns, u64 StepB>
+  FUSEC_DEVICE void multiply(u64 highB, u64 lowB, float *sum) const {
+    typedef primitive::Wgmma<float, Columns> Wgmma;
+    FUSEC_UNROLL
+    for (int step = 0; step < steps; ++step)
+      Wgmma::run(sum, low[step], highB + step * StepB, step > 0);
+    FUSEC_UNROLL
+    for (int step = 0; step < steps; ++step)
+      Wgmma::run(sum, high[step], lowB + step * StepB);
+    FUSEC_UNROLL
+    for (int step = 0; step < steps; ++step)
+      Wgmma::run(sum, high[step], highB + step * StepB);
+  }
+};
+
+/// Splits the B of all stages of this block: one of the warps that do.
+template <class Config, int J, class... Segments>
+FUSEC_DEVICE void wgmmaSplitter(WgmmaRing<Config, J> ring, int warp,
+                                const Shape &shape,
+                                const Segments &...segments) {
+  constexpr int bytes = J * wgmmaStageColumns(Config::tileN) * wgmmaRowBytes;
+  constexpr int threads = 32 * WgmmaRing<Config, J>::splitters;
+  int stages = (WgmmaSegment<Config, J, Segments>::tiles(segments) + ...);
+  forEachWgmmaTile<Config, false>(shape, [&](TilePlace, int, int) {
+    FUSEC_UNROLL_BY(1)
+    for (int left = stages; left > 0; --left) {
+      primitive::waitBarrier(ring.full(ring.stage), ring.parity);
+      writeLowTf32<threads, bytes>(launch::sharedMemory() +
+                                       ring.stage * ring.stageBytes +
+                                       Config::tileM * wgmmaRowBytes,
+                                   warp * 32 + launch::lane());
+      launch::warpBarrier();
+      if (launch::lane() == 0)
+        primitive::arrive(ring.split(ring.stage));
+      ring.advance();
+    }
+  });
+}
+
+/// Multiplies the stages of a segment. Tensor cores cut off what does not fit
+/// when they add: the sums of a stage start from zero and are then added in
+/// fp32, rounded to nearest.
+template <class Config, int J, class SegmentType>
+FUSEC_DEVICE void wgmmaConsumeSplit(const SegmentType &segment, int firstBlock,
+                                    WgmmaRing<Config, J> &ring,
+                                    WgmmaAccumulators<Config, J> &acc) {
+  typedef WgmmaSegment<Config, J, SegmentType> Segment;
+  typedef typename Segment::B B;
+  static_assert(Config::blocksM == 1, "A in the registers of one consumer");
+  constexpr u64 low = J * wgmmaStageColumns(Config::tileN) * wgmmaRowBytes / 16;
+  u32 rows = firstBlock * Segment::A::blockBytes +
+             (launch::warp() & 3) * (Segment::A::blockBytes / 4);
+  FUSEC_UNROLL_BY(1)
+  for (int left = Segment::tiles(segment); left > 0; --left) {
+    ring.enter();
+    primitive::waitBarrier(ring.split(ring.stage), ring.parity);
+    u32 at = ring.base + ring.stage * ring.stageBytes;
+    u64 b = B::descriptor(at + Segment::offsetB);
+    WgmmaSplitRows<Segment::kBytes> a;
+    a.read(at + rows);
+    WgmmaAccumulators<Config, J> sum;
+    primitive::fenceWgmma();
+    FUSEC_UNROLL
+    for (int column = 0; column < J * Config::tileN; column += Segment::width)
+      a.template multiply<Segment::width, B::step>(
+          b + column / Config::tileN * (B::bytes / 16),
+          b + column / Config::tileN * (B::bytes / 16) + low,
+          sum[0] + column / 2);
+    primitive::commitWgmma();
+    ring.reading = ring.stage;
+    ring.drain();
+    ring.advance();
+    FUSEC_UNROLL
+    for (int i = 0; i < J * Config::tileN / 2; ++i) {
+      primitive::pin(sum[0][i]);
+      acc[0][i] += sum[0][i];
+    }
+  }
+}
+
+/// replaceOutOfRange() of a consumer's accumulators, a few columns at a time;
+/// `firstRow` is that of the warp.
+template <class Config, int J, class... Segments>
+FUSEC_DEVICE void wgmmaReplaceOutOfRange(const Shape &shape, TilePlace tile,
+                                         int firstRow,
+                                         WgmmaAccumulators<Config, J> &acc,
+                                         const Segments &...segments) {
+  constexpr int columns = 8, perThread = Config::tileN / 4;
+  static_assert(perThread % columns == 0, "whole groups of columns");
+  FUSEC_UNROLL
+  for (int first = 0; first < J * perThread; first += columns) {
+    bool inRange = true;
+    FUSEC_UNROLL
+    for (int i = 0; i < 2 * columns; ++i)
+      inRange &= isInRange(acc[0][2 * first + i]);
+    if (inRange)
+      continue;
+    // Places outside the result are computed like the last inside.
+    int row[2], column[columns];
+    FUSEC_UNROLL
+    for (int half = 0; half < 2; ++half)
+      row[half] = min(firstRow + half * 8 + (launch::lane() >> 2), shape.m - 1);
+    FUSEC_UNROLL
+    for (int c = 0; c < columns; ++c)
+      column[c] = min(tile.n * Config::tileN + (first % perThread + c) / 2 * 8 +
+                          (launch::lane() & 3) * 2 + c % 2,
+                      shape.n - 1);
+    float sum[2][columns] = {};
+    (addByFma(segments, first / perThread, tile.batch, wholeRange(segments.k),
+              row, column, sum),
+     ...);
+    FUSEC_UNROLL
+    for (int i = 0; i < 2 * columns; ++i)
+      if (float &value = acc[0][2 * first + i]; !isInRange(value))
+        value = sum[i / 2 % 2][i / 4 * 2 + i % 2];
+  }
+}
+
+} // namespace detail
+} // namespace fusec
+#endif // FUSEC_HOST
+
+#endif // FUSEC_DEVICE_GEMM_WGMMA_TF32X3_H
