@@ -208,7 +208,7 @@ FailureOr<KernelSource> GemmEmitter::emit() {
              ", " + number(schedule.getStages()) + ", " + number(cluster) +
              (isEarly ? ", true, true>" : ">");
     templateCall = "fusec::gemmSkinny<Config>";
-    threads = 160;
+    threads = skinnyThreads(tileM, splits);
     shared = skinnySharedBytes(tileM, tileN / 64, schedule.getStages(), cluster,
                                accumulators, splits);
     blocks = tiles(tileM, tileN) * cluster;

@@ -16,6 +16,16 @@
 
 namespace fusec {
 
+/// Whether a warp of its own splits tokens; more of them are too many for one,
+/// and those that multiply share them.
+constexpr FUSEC_DEVICE bool skinnySplitsApart(int tokens) {
+  return tokens <= 32;
+}
+/// Four warps that multiply, one that copies, one that splits tokens.
+constexpr FUSEC_DEVICE int skinnyThreads(int tokens, bool splitsFactors) {
+  return splitsFactors && skinnySplitsApart(tokens) ? 192 : 160;
+}
+
 /// The instruction's 64-row side takes columns of the weights, its narrow side
 /// `Tokens` rows of A (8 to 64, a multiple of 8). A tile is 64 * Blocks
 /// columns of one accumulator; the `Cluster` blocks of a cluster (1, 2, 4 or 8)
@@ -31,9 +41,9 @@ struct SkinnyConfig {
   static constexpr int tileM = Tokens, tileN = 64 * Blocks, tileK = TileK;
   static constexpr int stages = Stages, cluster = Cluster;
   static constexpr int slice = tileN / Cluster;
-  static constexpr int threads = 128 + 32;
+  static constexpr int threads = skinnyThreads(Tokens, false);
   static constexpr bool streamed = Streamed, early = Early;
-  static constexpr bool splitsFactors = false;
+  static constexpr bool splitsFactors = false, splitsApart = false;
   static_assert(isWgmmaWidth(Tokens) && Tokens <= 64,
                 "a width of the instruction");
   static_assert(Blocks == 1 || Blocks == 2 || Blocks == 4,
@@ -49,6 +59,8 @@ template <int Tokens, int Blocks, int TileK, int Stages, int Cluster,
           bool Streamed = true, bool Early = false>
 struct SkinnyTf32x3Config
     : SkinnyConfig<Tokens, Blocks, TileK, Stages, Cluster, Streamed, Early> {
+  static constexpr int threads = skinnyThreads(Tokens, true);
+  static constexpr bool splitsApart = skinnySplitsApart(Tokens);
   static constexpr bool splitsFactors = true;
 };
 

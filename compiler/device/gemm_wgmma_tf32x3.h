@@ -47,7 +47,7 @@ template <int KBytes> struct WgmmaSplitRows {
   static constexpr int steps = KBytes / 32;
   u32 high[steps][4], low[steps][4];
 
-  /// Of the warp's rows, which begin at `address`, a multiple of 1024.
+  /// Of the warp's rows, whole atoms of the swizzle that begin at `address`.
   FUSEC_DEVICE void read(u32 address) {
     int row = launch::lane() & 15;
     FUSEC_UNROLL

@@ -146,16 +146,17 @@ static Estimate estimateSkinny(const Target &target, const GemmSizes &sizes,
       rounds * std::ceil(double(sizes.n) / schedule.getTileN()) * sizes.batch;
   time.addClocks(TimeBound::Latency,
                  sizes.bytes / (tiles * schedule.getClusterM() * 60));
-  // A block that is alone waits for each step of its own. Fitted to 8 to 128
-  // rows of 4096 x 1024 to 11008.
+  // A step of a block, alone or beside another one. Fitted to 1 to 128 rows of
+  // 4096 x 1024 to 11008.
   if (schedule.splitsFactors()) {
     double steps = 0;
     for (int64_t k : sizes.k)
       steps += std::ceil(k / double(schedule.getTileK()));
     double perUnit = tiles * schedule.getClusterM() / target.multiprocessors;
-    time.addClocks(TimeBound::Tensor,
-                   steps / schedule.getClusterM() * std::ceil(perUnit) *
-                       (perUnit > 1 ? 290 + 6.5 * tokens : 535 + 5.2 * tokens));
+    double clocks =
+        perUnit > 1 ? 260 + 6 * tokens : std::max(490.0, 330 + 8.9 * tokens);
+    time.addClocks(TimeBound::Tensor, steps / schedule.getClusterM() *
+                                          std::ceil(perUnit) * clocks);
   }
   exposeReductions(time, sizes, 1,
                    tokens * schedule.getTileN() / schedule.getClusterM() / 128,

@@ -314,16 +314,18 @@ void GemmChooser::addSkinny(const GemmSizes &sizes,
     return;
   bool weightsAlongK =
       llvm::all_of(iteration.rhs, [](auto &b) { return isAlongK(b[0]); });
-  // One block of columns a tile and two blocks a multiprocessor read weights
-  // fastest; many tokens leave room for one.
-  // unless they are split, which another block hides.
-  int64_t tokens = skinnyTokens(sizes.m),
-          together = tokens >= 48 && !mayUseTf32x3 ? 1 : 2;
-  // Unless rows are reduced, which takes as many as a row has.
+  // One block of columns a tile, unless rows are reduced, which takes as many
+  // as a row has.
+  int64_t tokens = skinnyTokens(sizes.m);
   int64_t blocks = iteration.reductions.empty() || sizes.n <= 64 ? 1
                    : sizes.n <= 128                              ? 2
                                                                  : 4;
   int64_t cluster = skinnyCluster(sizes.n, blocks, target.multiprocessors);
+  // Two blocks a multiprocessor read weights fastest; many tokens leave room
+  // for one, and split factors need the whole ring where there is but one.
+  bool isSpread = skinnyGrid(sizes.m, sizes.n, 1, tokens, blocks, cluster) <=
+                  target.multiprocessors;
+  int64_t together = tokens >= 48 && (!mayUseTf32x3 || isSpread) ? 1 : 2;
   int64_t stages = skinnyStages(tokens, blocks, cluster, accumulators, together,
                                 mayUseTf32x3);
   if (isSkinnyLegal(tokens, blocks, stages, cluster, accumulators,
