@@ -146,41 +146,46 @@ FUSEC_DEVICE void wgmmaConsumeSplit(const SegmentType &segment, int firstBlock,
   }
 }
 
-/// replaceOutOfRange() of a consumer's accumulators, a few columns at a time;
-/// `firstRow` is that of the warp.
+/// replaceOutOfRange() of a consumer's accumulators; `firstRow` is that of the
+/// warp.
 template <class Config, int J, class... Segments>
 FUSEC_DEVICE void wgmmaReplaceOutOfRange(const Shape &shape, TilePlace tile,
                                          int firstRow,
                                          WgmmaAccumulators<Config, J> &acc,
                                          const Segments &...segments) {
-  constexpr int columns = 8, perThread = Config::tileN / 4;
-  static_assert(perThread % columns == 0, "whole groups of columns");
+  constexpr int count = Config::tileN / 2;
   FUSEC_UNROLL
-  for (int first = 0; first < J * perThread; first += columns) {
+  for (int j = 0; j < J; ++j) {
+    float *sums = acc[0] + j * count;
     bool inRange = true;
     FUSEC_UNROLL
-    for (int i = 0; i < 2 * columns; ++i)
-      inRange &= isInRange(acc[0][2 * first + i]);
+    for (int i = 0; i < count; ++i)
+      inRange &= isInRange(sums[i]);
     if (inRange)
       continue;
-    // Places outside the result are computed like the last inside.
-    int row[2], column[columns];
-    FUSEC_UNROLL
-    for (int half = 0; half < 2; ++half)
-      row[half] = min(firstRow + half * 8 + (launch::lane() >> 2), shape.m - 1);
-    FUSEC_UNROLL
-    for (int c = 0; c < columns; ++c)
-      column[c] = min(tile.n * Config::tileN + (first % perThread + c) / 2 * 8 +
-                          (launch::lane() & 3) * 2 + c % 2,
-                      shape.n - 1);
-    float sum[2][columns] = {};
-    (addByFma(segments, first / perThread, tile.batch, wholeRange(segments.k),
-              row, column, sum),
-     ...);
-    FUSEC_UNROLL
-    for (int i = 0; i < 2 * columns; ++i)
-      if (float &value = acc[0][2 * first + i]; !isInRange(value))
-        value = sum[i / 2 % 2][i / 4 * 2 + i % 2];
+    // One after another, in a loop: seldom run, but always compiled.
+    FUSEC_UNROLL_BY(1)
+    for (int at = 0; at < count; ++at) {
+      float sum = 0;
+      FUSEC_UNROLL
+      for (int i = 0; i < count; ++i)
+        sum = i == at ? sums[i] : sum;
+      if (isInRange(sum))
+        continue;
+      // Places outside the result are computed like the last inside.
+      const int row[1] = {
+          min(firstRow + at / 2 % 2 * 8 + (launch::lane() >> 2), shape.m - 1)};
+      const int column[1] = {min(tile.n * Config::tileN + at / 4 * 8 +
+                                     (launch::lane() & 3) * 2 + at % 2,
+                                 shape.n - 1)};
+      float byFma[1][1] = {};
+      (addByFma(segments, j, tile.batch, wholeRange(segments.k), row, column,
+                byFma),
+       ...);
+      FUSEC_UNROLL
+      for (int i = 0; i < count; ++i)
+        sums[i] = i == at ? byFma[0][0] : sums[i];
+    }
   }
 }
 
