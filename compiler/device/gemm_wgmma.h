@@ -206,7 +206,7 @@ FUSEC_DEVICE void wgmmaConsumer(WgmmaRing<Config, Epilogue::accumulators> ring,
       wgmmaReplaceOutOfRange<Config, J>(shape, tile,
                                         tile.m * Config::tileM +
                                             firstBlock * 64 + (warp & 3) * 16,
-                                        acc, first, rest...);
+                                        warp, acc, first, rest...);
     store.run(acc);
   });
   store.finish();

@@ -211,7 +211,11 @@ template <class Config, class Epilogue> struct WgmmaMappedStore {
     if (primitive::elect())
       primitive::waitStoresRead<1>();
     launch::warpBarrier();
-    results.stage(staging + buffer);
+    int lane = launch::lane();
+    // Where the matmul needs most registers, none keep addresses over it.
+    if constexpr (Config::splitsFactors)
+      primitive::pin(lane);
+    results.stage(staging + buffer, lane);
     buffer ^= wgmmaStagingBytes / 2;
     if (loads && index + 2 < buffers && primitive::elect())
       load(index + 2);

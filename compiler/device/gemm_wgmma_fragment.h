@@ -303,8 +303,7 @@ template <class T, int Groups> struct ResultFragment {
       held[group][half][1] = bitsOf(pair[1]);
     }
   }
-  FUSEC_DEVICE void stage(u32 to) const {
-    int lane = launch::lane();
+  FUSEC_DEVICE void stage(u32 to, int lane) const {
     if constexpr (words == 1) {
       // Aligned rows: units differ by bits of the address, which one register
       // holds for all of them.
@@ -376,7 +375,7 @@ struct ResultMaps<Pack<Mapped<Described>, Rest...>> {
 template <class PackType, int Groups> struct ResultFragments {
   template <int V>
   FUSEC_DEVICE void put(int, int, const Values<V, PackType> &) {}
-  FUSEC_DEVICE void stage(u32) const {}
+  FUSEC_DEVICE void stage(u32, int) const {}
   static FUSEC_DEVICE void store(const PackType &, u32, int, int, int) {}
   static FUSEC_DEVICE void prefetch(const PackType &) {}
 };
@@ -392,9 +391,9 @@ struct ResultFragments<Pack<First, Rest...>, Groups> {
     first.put(group, half, from.first);
     rest.put(group, half, from.rest);
   }
-  FUSEC_DEVICE void stage(u32 to) const {
-    first.stage(to);
-    rest.stage(to + bytes);
+  FUSEC_DEVICE void stage(u32 to, int lane) const {
+    first.stage(to, lane);
+    rest.stage(to + bytes, lane);
   }
   static FUSEC_DEVICE void prefetch(const PackType &pack) {
     primitive::prefetchMap(pack.first.map);

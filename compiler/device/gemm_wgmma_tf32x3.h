@@ -49,13 +49,13 @@ template <int KBytes> struct WgmmaSplitRows {
 
   /// Of the warp's rows, whole atoms of the swizzle that begin at `address`.
   FUSEC_DEVICE void read(u32 address) {
-    int row = launch::lane() & 15;
+    // A step changes bits of the place that the swizzle only inverts.
+    u32 first = address + wgmmaSwizzledUnit(KBytes, launch::lane() & 15,
+                                            launch::lane() >> 4);
     FUSEC_UNROLL
     for (int step = 0; step < steps; ++step) {
       u32 words[4];
-      primitive::loadMatrix4(
-          words, address + wgmmaSwizzledUnit(KBytes, row,
-                                             step * 2 + (launch::lane() >> 4)));
+      primitive::loadMatrix4(words, first ^ step * 32);
       FUSEC_UNROLL
       for (int i = 0; i < 4; ++i) {
         Tf32Pair pair = splitTf32(primitive::floatOf(words[i]));
@@ -147,45 +147,59 @@ FUSEC_DEVICE void wgmmaConsumeSplit(const SegmentType &segment, int firstBlock,
 }
 
 /// replaceOutOfRange() of a consumer's accumulators; `firstRow` is that of the
-/// warp.
+/// warp. Seldom run, but always compiled: a thread walks its sums in the memory
+/// that the epilogue stages results in, since registers have no index.
 template <class Config, int J, class... Segments>
 FUSEC_DEVICE void wgmmaReplaceOutOfRange(const Shape &shape, TilePlace tile,
-                                         int firstRow,
+                                         int firstRow, int warp,
                                          WgmmaAccumulators<Config, J> &acc,
                                          const Segments &...segments) {
-  constexpr int count = Config::tileN / 2;
+  constexpr int count = Config::tileN / 2, together = 32;
+  static_assert(together * 32 * 4 <= wgmmaStagingBytes && count % together == 0,
+                "the sums of a warp in its staging");
+  float *held = reinterpret_cast<float *>(
+      launch::sharedMemory() +
+      wgmmaStagingOffset(Config::tileM, Config::tileN, Config::stages,
+                         wgmmaStored(J, Config::splitsFactors)) +
+      warp * wgmmaStagingBytes);
   FUSEC_UNROLL
-  for (int j = 0; j < J; ++j) {
-    float *sums = acc[0] + j * count;
+  for (int j = 0; j < J; ++j)
+    FUSEC_UNROLL
+  for (int first = 0; first < count; first += together) {
+    float *sums = acc[0] + j * count + first;
     bool inRange = true;
     FUSEC_UNROLL
-    for (int i = 0; i < count; ++i)
+    for (int i = 0; i < together; ++i)
       inRange &= isInRange(sums[i]);
-    if (inRange)
+    if (primitive::inAllLanes(inRange))
       continue;
-    // One after another, in a loop: seldom run, but always compiled.
+    int lane = launch::lane();
+    primitive::pin(lane);
+    // Of earlier results; one of the lanes has sent them.
+    primitive::waitStoresRead<0>();
+    launch::warpBarrier();
+    FUSEC_UNROLL
+    for (int i = 0; i < together; ++i)
+      held[i * 32 + lane] = sums[i];
     FUSEC_UNROLL_BY(1)
-    for (int at = 0; at < count; ++at) {
-      float sum = 0;
-      FUSEC_UNROLL
-      for (int i = 0; i < count; ++i)
-        sum = i == at ? sums[i] : sum;
-      if (isInRange(sum))
+    for (int i = 0; i < together; ++i) {
+      if (isInRange(held[i * 32 + lane]))
         continue;
       // Places outside the result are computed like the last inside.
       const int row[1] = {
-          min(firstRow + at / 2 % 2 * 8 + (launch::lane() >> 2), shape.m - 1)};
-      const int column[1] = {min(tile.n * Config::tileN + at / 4 * 8 +
-                                     (launch::lane() & 3) * 2 + at % 2,
+          min(firstRow + i / 2 % 2 * 8 + (lane >> 2), shape.m - 1)};
+      const int column[1] = {min(tile.n * Config::tileN + (first + i) / 4 * 8 +
+                                     (lane & 3) * 2 + i % 2,
                                  shape.n - 1)};
       float byFma[1][1] = {};
       (addByFma(segments, j, tile.batch, wholeRange(segments.k), row, column,
                 byFma),
        ...);
-      FUSEC_UNROLL
-      for (int i = 0; i < count; ++i)
-        sums[i] = i == at ? byFma[0][0] : sums[i];
+      held[i * 32 + lane] = byFma[0][0];
     }
+    FUSEC_UNROLL
+    for (int i = 0; i < together; ++i)
+      sums[i] = held[i * 32 + lane];
   }
 }
 

@@ -140,6 +140,10 @@ template <class T> FUSEC_DEVICE T shuffleXor(T value, int mask) {
   else
     return __shfl_xor_sync(0xffffffffu, value, mask);
 }
+/// Whether it holds in all lanes of a warp.
+FUSEC_DEVICE bool inAllLanes(bool holds) {
+  return __all_sync(0xffffffffu, holds);
+}
 template <class T> FUSEC_DEVICE T shuffle(T value, int lane) {
   if constexpr (sizeof(T) < 4)
     return T(__shfl_sync(0xffffffffu, int(value), lane));
