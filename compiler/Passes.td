@@ -327,6 +327,9 @@ def LayOutWeights : Pass<"fusec-lay-out-weights", "::fusec::ModelOp"> {
     %r = fusec.matmul %x, %w transposed : tensor<8x4xf32>, tensor<6x4xf32> to tensor<8x6xf32>
     ```
   }];
+  let options = [
+    Option<"leastK", "least-k", "int64_t", /*default=*/"32",
+           "shorter rows along K would fill no step of those kernels">];
 }
 
 def ChooseSchedules : Pass<"fusec-choose-schedules", "::fusec::PlanOp"> {

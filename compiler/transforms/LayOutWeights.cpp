@@ -76,11 +76,14 @@ static std::optional<ReplaceableAttr> transpose(ReplaceableAttr slot) {
 }
 
 /// `weights`: a constant, or one that sessions replace.
-static void layOut(Operation *weights, ElementsAttr value) {
+static void layOut(Operation *weights, ElementsAttr value, int64_t leastK) {
   auto type = cast<RankedTensorType>(value.getType());
+  int64_t rank = type.getRank();
+  if (!type.getElementType().isF32() || rank < 2 ||
+      type.getDimSize(rank - 2) < leastK)
+    return;
   // Where it is also used as it is, there would be two of it.
-  if (!type.getElementType().isF32() || type.getRank() < 2 ||
-      weights->use_empty() || !llvm::all_of(weights->getUses(), isAcrossK))
+  if (weights->use_empty() || !llvm::all_of(weights->getUses(), isAcrossK))
     return;
   auto replaceable = dyn_cast<ReplaceableOp>(weights);
   // All elements equal: a view of it would be one of a value to compute.
@@ -118,13 +121,15 @@ static void layOut(Operation *weights, ElementsAttr value) {
 
 namespace {
 struct LayOutWeights : fusec::impl::LayOutWeightsBase<LayOutWeights> {
+  using LayOutWeightsBase::LayOutWeightsBase;
+
   void runOnOperation() override {
     Block &block = getOperation().getBody().front();
     for (Operation &op : llvm::make_early_inc_range(block))
       if (auto constant = dyn_cast<ConstantOp>(op))
-        layOut(&op, constant.getValue());
+        layOut(&op, constant.getValue(), leastK);
       else if (auto replaceable = dyn_cast<ReplaceableOp>(op))
-        layOut(&op, replaceable.getValue());
+        layOut(&op, replaceable.getValue(), leastK);
   }
 };
 } // namespace

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// RUN: fusec-opt --fusec-lay-out-weights --split-input-file %s | FileCheck %s
+// RUN: fusec-opt --fusec-lay-out-weights=least-k=0 --split-input-file %s | FileCheck %s
+// RUN: fusec-opt --fusec-lay-out-weights --split-input-file %s | FileCheck %s --check-prefix=SHORT
+// SHORT-NOT: tensor<3x2xf32>
+// SHORT-NOT: atransposed
 
 // Constants that products read across K are transposed, those along K stay.
 // CHECK-LABEL: fusec.model @across
