@@ -200,6 +200,7 @@ def main():
     options = argparse.Namespace(**json.loads(parser.parse_args().options))
     lines = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what libraries print is no line of the protocol
+    torch.set_float32_matmul_precision("high")  # as ceilings are meant
     torch._dynamo.config.recompile_limit = 64
     worker = Worker(options, lines)
     worker.tell(at=["", "start"], limit_s=120)

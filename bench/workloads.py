@@ -60,8 +60,8 @@ class Workload:
     def floorMs(self, ceilings):
         flops, size = self.leastWork()
         products = 3 if self.isExact else 1
-        return max(products * flops / ceilings[self.dtype] * 1e-9, size / ceilings["copy_GBps"] * 1e-6,
-                   LAUNCH_MS)
+        return max(products * flops / ceilings[self.dtype] * 1e-9,
+                   size / ceilings["copy_GBps"] * 1e-6, LAUNCH_MS)
 
 
 def layerCost(widths):

@@ -234,7 +234,7 @@ static std::string makeLayer(const std::string &element) {
   std::string text = R"(fusec.model @main inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<?x256xf16, #fusec.sizes<[batch, 256]>>):
   %w = fusec.constant dense<0.5> : tensor<256x256xf16> loc("w")
- %a = fusec.constant )" +
+  %a = fusec.constant )" +
                      values(256, 16, 1) +
                      R"( : tensor<256x16xf16> loc("a")
   %b = fusec.constant )" +
