@@ -6,7 +6,7 @@ compare with, on a scale that shows hundredths. Needs Python alone."""
 import html
 import math
 
-from summary import LEAST_RATIO
+from summary import LEAST_RATIO, TRAFFIC
 
 ROW, LEFT, PANEL, GAP, TOP, BOTTOM = 22, 310, 300, 70, 74, 34
 FACTORS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
@@ -108,6 +108,11 @@ def drawRow(name, row, y, speed, floor):
     if "over_floor" in row:
         parts += [drawBar(floor, row["over_floor"], y, "floor"),
                   drawText(floor.left + PANEL + 6, y + 4, f"{row['over_floor']:.2f}", "dim")]
+    traffic = row["contenders"].get(TRAFFIC, {}).get("median_ms")
+    if traffic:
+        x = floor.at(traffic / row["floor_ms"])
+        parts += [f"<g><title>{html.escape(name)}: {1e3 * traffic:.1f} us for its bytes</title>",
+                  drawLine(x, y - 8, x, y + 8, "bar"), "</g>"]
     return parts
 
 
@@ -127,7 +132,9 @@ def render(results):
              f'<rect width="{width}" height="{height}" class="paper"/>',
              drawText(16, 26, f"fusec on {results['machine']['device']}", "title")]
     parts += drawAxis(speed, "speed-up over the fastest peer, 95% interval", bottom)
-    parts += drawAxis(floor, "time over the floor (least flops and bytes)", bottom)
+    marked = any(TRAFFIC in row["contenders"] for row in rows.values())
+    parts += drawAxis(floor, "time over the floor (least flops and bytes" +
+                      ("; line: the bytes, measured)" if marked else ")"), bottom)
     if stated:
         parts += drawAxis(stated, "over " + ", or over ".join(STATED.values()), bottom)
     for index, (name, row) in enumerate(rows.items()):

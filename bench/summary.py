@@ -14,6 +14,7 @@ ERROR_BOUNDS = {"fp32": 4e-3, "fp16": 3e-3, "bf16": 2e-2}
 FUSEC = ("fusec", "fusec_graph")
 # What the grids' statements compare with, besides the best peer.
 REFERENCES = ("cublas", "cublaslt", "library")
+TRAFFIC = "traffic"  # what moving the least bytes takes
 LEAST_RATIO = 0.97  # of the medians of any one shape against cuBLAS
 
 
@@ -79,7 +80,7 @@ def compareWorkload(row, samples):
     if own:
         row["over_floor"] = contenders[own]["median_ms"] / row["floor_ms"]
     row["against"] = {}
-    for name in dict.fromkeys([*REFERENCES, peer]):
+    for name in dict.fromkeys([*REFERENCES, TRAFFIC, peer]):
         if own and pickBest(contenders, [name]):
             rounds = [round(ratio, 4) for ratio in pairRounds(samples[name], samples[own])]
             row["against"][name] = {**pairedRatio(samples[name], samples[own]), "rounds": rounds}

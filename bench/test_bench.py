@@ -195,6 +195,16 @@ class PlotTest(unittest.TestCase):
         results = {"machine": {"device": "A & B"}, "workloads": {"good": good, "<bad>": failed}}
         xml.dom.minidom.parseString(plot.render(results))
 
+    def testMarksWhatTheBytesTake(self):
+        found = row(eager=entry(4.0), fusec=entry(2.0))
+        summary.compareWorkload(found, {"eager": [4.0] * 9, "fusec": [2.0] * 9})
+        results = {"machine": {"device": "A"}, "workloads": {"w": found}}
+        self.assertNotIn("measured)", plot.render(results))
+        found["contenders"]["traffic"] = entry(1.5, part=True)
+        drawn = plot.render(results)
+        self.assertIn("w: 1500.0 us for its bytes", drawn)
+        self.assertIn("line: the bytes, measured)", drawn)
+
     def testGridsShowWhichShapesAreBelow(self):
         rows = {}
         for ratio in (0.96, 0.98, 1.02):

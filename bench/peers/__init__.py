@@ -15,8 +15,8 @@ class Contender:
     sample: typing.Optional[typing.Callable] = None
     # Prepares the check: fills what the run will write with NaN.
     poison: typing.Callable = lambda: None
-    # Where it computes only a part of the module: () -> that part in double
-    # precision. It is then compared with fusec and never the best peer.
+    # Where it does only a part of the module's work: () -> what it gives, in
+    # double precision. It is then compared with fusec and never the best peer.
     part: typing.Optional[typing.Callable] = None
 
 
@@ -43,6 +43,7 @@ CONTENDERS = {
     "cublaslt": ("peers.cublaslt", "makeCublasLt", 60),
     "triton": ("peers.handwritten", "makeTriton", 180),
     "library": ("peers.handwritten", "makeLibrary", 60),
+    "traffic": ("peers.traffic", "makeTraffic", 180),
     "xla": ("peers.xla", "makeXla", 240),
     "fusec": ("peers.own", "makeFusec", 150),
     "fusec_graph": ("peers.own", "makeFusecGraph", 60),

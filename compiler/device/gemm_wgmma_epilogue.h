@@ -14,6 +14,15 @@
 namespace fusec {
 namespace detail {
 
+/// The lane as an epilogue asks for it: anew where the matmul before needs most
+/// registers, so that none hold addresses over it.
+template <class Config> FUSEC_DEVICE int wgmmaEpilogueLane() {
+  int lane = launch::lane();
+  if constexpr (Config::splitsFactors)
+    primitive::pin(lane);
+  return lane;
+}
+
 /// The epilogue of a consumer thread over all of its tiles.
 template <class Config, class Epilogue> struct WgmmaMappedStore {
   typedef typename Epilogue::Operands Operands;
@@ -211,11 +220,7 @@ template <class Config, class Epilogue> struct WgmmaMappedStore {
     if (primitive::elect())
       primitive::waitStoresRead<1>();
     launch::warpBarrier();
-    int lane = launch::lane();
-    // Where the matmul needs most registers, none keep addresses over it.
-    if constexpr (Config::splitsFactors)
-      primitive::pin(lane);
-    results.stage(staging + buffer, lane);
+    results.stage(staging + buffer, wgmmaEpilogueLane<Config>());
     buffer ^= wgmmaStagingBytes / 2;
     if (loads && index + 2 < buffers && primitive::elect())
       load(index + 2);

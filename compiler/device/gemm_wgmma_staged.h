@@ -102,17 +102,9 @@ template <class Config, class Epilogue> struct WgmmaStagedStore {
   }
   FUSEC_DEVICE void finish() {}
 
-  /// Where the matmul needs most registers, none keep addresses over it.
-  static FUSEC_DEVICE int lane() {
-    int lane = launch::lane();
-    if constexpr (Config::splitsFactors)
-      primitive::pin(lane);
-    return lane;
-  }
-
   FUSEC_DEVICE void stage(const WgmmaAccumulators<Config, J> &acc, int m,
                           int chunk) {
-    int lane = this->lane();
+    int lane = wgmmaEpilogueLane<Config>();
     FUSEC_UNROLL
     for (int j = 0; j < J; ++j)
       FUSEC_UNROLL
@@ -133,7 +125,7 @@ template <class Config, class Epilogue> struct WgmmaStagedStore {
     }
   }
   FUSEC_DEVICE void evaluate(int first, i64 blockRow, i64 blockColumn) {
-    int lane = this->lane();
+    int lane = wgmmaEpilogueLane<Config>();
     Place places[together];
     Values<V, typename Epilogue::Operands> operands[together];
     FUSEC_UNROLL

@@ -45,7 +45,8 @@ private:
   void collectGuards();
   bool collectMapGuards();
   bool hasMaps() {
-    return target.name == "sm_90a" && (tensorCores || mayUseTf32x3) &&
+    return target.name == "sm_90a" &&
+           usesWgmma(getGemmSizes(step, iteration, typicalDim)) &&
            collectMapGuards();
   }
   /// What may run where matrices have tensor maps, or are at least aligned.
@@ -55,6 +56,9 @@ private:
   bool usesTf32x3(const GemmSizes &sizes) const {
     return mayUseTf32x3 && std::accumulate(sizes.k.begin(), sizes.k.end(),
                                            int64_t(0)) >= tf32x3MinK;
+  }
+  bool usesWgmma(const GemmSizes &sizes) const {
+    return tensorCores || usesTf32x3(sizes);
   }
   void addGemv(const GemmSizes &sizes, SmallVectorImpl<Candidate> &to) const;
   void addTiles(const GemmSizes &sizes, bool aligned,
@@ -376,7 +380,7 @@ SmallVector<Candidate> GemmChooser::getCandidates(int64_t dim, bool mapped,
   GemmSizes sizes = getGemmSizes(step, iteration, dim);
   SmallVector<Candidate> candidates;
   addGemv(sizes, candidates);
-  if (mapped && (tensorCores || usesTf32x3(sizes))) {
+  if (mapped && usesWgmma(sizes)) {
     addWgmma(sizes, candidates);
     addSkinny(sizes, candidates);
   }
