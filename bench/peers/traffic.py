@@ -13,14 +13,15 @@ from peers.handwritten import finish
 WORD = torch.int32
 # Words that are stored together: whole lines, evenly among those that are not.
 CHUNK = 1024
+EACH_ONCE = 1 << 20  # blocks of threads, so that none has a second one of words
 FLOPS_A_BYTE = 100  # with more, what bounds the workload is something else
 NEVER = 0x7fe1c0de  # no sum of words; where it is one, a word of the output is wrong
 
 
 @triton.autotune([triton.Config({"BLOCK": block, "BLOCKS_A_UNIT": blocks, "EVICT": evict},
                                 num_warps=warps, num_stages=1)
-                  for block, warps in ((2048, 4), (4096, 4), (4096, 8), (8192, 8))
-                  for blocks in (2, 4, 8) for evict in ("", "evict_first")],
+                  for block, warps in ((1024, 1), (1024, 2), (2048, 4), (4096, 4), (8192, 8))
+                  for blocks in (4, 8, EACH_ONCE) for evict in ("", "evict_first")],
                  key=["count", "written"])
 @triton.jit
 def trafficKernel(source, target, count, written, CHUNK: tl.constexpr, RATIO: tl.constexpr,

@@ -277,6 +277,7 @@ FailureOr<format::Param> ManifestBuilder::getParam(const KernelParam &param,
   map.strides = std::move(*strides);
   map.box.assign(param.map.box.begin(), param.map.box.end());
   map.swizzle = param.map.swizzle;
+  map.promotion = param.map.promotion;
   return format::Param(std::move(map));
 }
 

@@ -38,8 +38,7 @@ Descriptor GemmDescriptors::batchMap(Expr offset) {
 
 FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
                                               Expr outerSize, Expr k,
-                                              int64_t mapTile, int64_t kBytes,
-                                              bool rounds) {
+                                              const MatrixCopy &copy) {
   const MatrixAccess &access = accesses[0];
   std::string element = storageType(getElementType(access.value));
   Descriptor batch = batchMap(access.batch);
@@ -66,10 +65,11 @@ FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
     aligned = bytes;
   std::string type = "fusec::Matrix<" + element + ", fusec::Major::" + major +
                      ", " + std::to_string(aligned) + ", " + batch.type + ">";
-  if (mapTile)
-    type =
-        "fusec::Mapped<" + type +
-        (kBytes == wgmmaRowBytes ? ">" : ", " + std::to_string(kBytes) + ">");
+  if (copy.tile)
+    type = "fusec::Mapped<" + type +
+           (copy.kBytes == wgmmaRowBytes
+                ? ">"
+                : ", " + std::to_string(copy.kBytes) + ">");
   std::string value;
   for (const MatrixAccess &a : accesses) {
     BufferOp buffer = step.getInputBuffer(a.value);
@@ -77,7 +77,7 @@ FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
                        ", " + batch.value;
     item +=
         (major == "Strided" ? ", " + print(a.kStride) : std::string()) + "}";
-    if (mapTile) {
+    if (copy.tile) {
       auto mapped = analyzeMapped(a, iteration.batchSizes);
       if (failed(mapped))
         return step.emitOpError("has a matrix that no tensor map describes");
@@ -85,8 +85,7 @@ FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
       item =
           "{" + item + ", &" +
           writer.tensorMap(buffer, getMapShape(*mapped, getElementType(a.value),
-                                               outerSize, k, count, mapTile,
-                                               kBytes, rounds)) +
+                                               outerSize, k, count, copy)) +
           "}";
     }
     value += (value.empty() ? "" : ", ") + item;

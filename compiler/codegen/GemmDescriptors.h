@@ -19,13 +19,9 @@ public:
       : writer(writer), step(step), variant(variant), iteration(iteration),
         context(writer.getContext()) {}
 
-  /// `mapTile`: extent along the outer axis that a tensor map copies at once,
-  /// by `kBytes` of K, or 0 where the kernel reads the matrices by their
-  /// pointers.
   mlir::FailureOr<Descriptor> matrix(llvm::ArrayRef<MatrixAccess> accesses,
-                                     Expr outerSize, Expr k, int64_t mapTile,
-                                     int64_t kBytes = wgmmaRowBytes,
-                                     bool rounds = true);
+                                     Expr outerSize, Expr k,
+                                     const MatrixCopy &copy);
   Descriptor operand(const TileOperand &operand, const EpilogueMaps &maps);
   Descriptor result(const TileStore &store, const EpilogueMaps &maps);
 

@@ -19,7 +19,8 @@ struct TensorMapShape {
   Expr offset = {};    // bytes from the buffer's start
   llvm::SmallVector<Expr, 3> sizes, strides;
   llvm::SmallVector<unsigned, 3> box;
-  unsigned swizzle = 0; // bytes
+  unsigned swizzle = 0;     // bytes
+  unsigned promotion = 256; // bytes that a miss of the L2 cache fetches
 };
 
 /// A kernel parameter, in the order of the kernel's signature.

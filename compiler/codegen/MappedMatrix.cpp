@@ -115,14 +115,15 @@ static TensorMapShape makeShape(const MappedMatrix &matrix, Type element,
 }
 
 TensorMapShape fusec::getMapShape(const MappedMatrix &matrix, Type element,
-                                  Expr outer, Expr k, Expr batch, int64_t tile,
-                                  int64_t kBytes, bool rounds) {
+                                  Expr outer, Expr k, Expr batch,
+                                  const MatrixCopy &copy) {
   WgmmaBox box =
-      wgmmaBox(matrix.alongK, tile, getElementBytes(element), kBytes);
+      wgmmaBox(matrix.alongK, copy.tile, getElementBytes(element), copy.kBytes);
   TensorMapShape shape =
       makeShape(matrix, element, matrix.alongK ? k : outer,
                 matrix.alongK ? outer : k, batch, box.inner, box.outer);
-  shape.rounds = rounds;
+  shape.rounds = copy.rounds;
+  shape.promotion = copy.promotion;
   shape.swizzle = box.swizzle;
   return shape;
 }

@@ -38,11 +38,17 @@ mlir::LogicalResult addMapGuards(const MappedMatrix &matrix, BufferOp buffer,
 mlir::LogicalResult addDepthGuard(llvm::ArrayRef<Expr> k,
                                   llvm::SmallVectorImpl<GuardAttr> &guards);
 
-/// The map of what a wgmma block loads at once: `tile` of the outer axis (of
-/// size `outer`) by `kBytes` of K (of size `k`). `rounds`: floats, to tf32.
+/// What a tensor map copies of a matrix at once.
+struct MatrixCopy {
+  int64_t tile = 0; // along the outer axis; 0: the kernel reads by pointers
+  int64_t kBytes = wgmmaRowBytes; // along K
+  bool rounds = true;             // floats, to tf32
+  unsigned promotion = 256;       // bytes that a miss of the L2 cache fetches
+};
+/// The map of a matrix of `outer` by `k`.
 TensorMapShape getMapShape(const MappedMatrix &matrix, mlir::Type element,
-                           Expr outer, Expr k, Expr batch, int64_t tile,
-                           int64_t kBytes, bool rounds);
+                           Expr outer, Expr k, Expr batch,
+                           const MatrixCopy &copy);
 
 /// A tile of the epilogue, an operand or a result, whose rows of `n` elements
 /// are known to begin at multiples of `alignment` bytes. Fails where the copy

@@ -4,20 +4,24 @@
 // memory for the kernel's life, a producer thread streams rows of A through a
 // ring, and each consumer warpgroup contracts and evaluates 64 rows of its own,
 // so that one's epilogue hides under the others' copies. Results leave through
-// tensor maps.
+// tensor maps. Multiprocessors differ in how fast memory serves them, so that
+// after the first tiles each block takes the next one that nobody has.
 
 #ifndef FUSEC_DEVICE_GEMM_RESIDENT_H
 #define FUSEC_DEVICE_GEMM_RESIDENT_H
 
 #include "gemm_resident_epilogue.h"
+#ifndef FUSEC_HOST
+#include "prelude_grid.h"
+#endif
 
 namespace fusec {
 
 #ifdef FUSEC_HOST
 
-/// The tiles of this block.
+/// The tiles of this block, shared out by their number.
 template <class Config, class Epilogue, class... Segments>
-void gemmResident(const Shape &shape, const Epilogue &epilogue,
+void gemmResident(u32 *, const Shape &shape, const Epilogue &epilogue,
                   const Segments &...segments) {
   hostTiles<Config>(launch::block(), launch::blocks(), shape, epilogue,
                     segments...);
@@ -43,8 +47,12 @@ template <class Config, class Epilogue> struct ResidentMemory {
   FUSEC_DEVICE u32 stage(int consumer, u32 at) const {
     return consumer * Config::stages + at % Config::stages;
   }
-  FUSEC_DEVICE u32 full(u32 stage) const { return barriers + stage * 16; }
+  FUSEC_DEVICE u32 full(u32 stage) const {
+    return barriers + stage * residentStageSyncBytes;
+  }
   FUSEC_DEVICE u32 empty(u32 stage) const { return full(stage) + 8; }
+  /// The number of the tile whose first block of K the stage holds.
+  FUSEC_DEVICE u32 tile(u32 stage) const { return full(stage) + 16; }
   FUSEC_DEVICE u32 loaded() const {
     return full(Config::consumers * Config::stages);
   }
@@ -89,6 +97,24 @@ FUSEC_DEVICE void residentLoadWeights(const SegmentType &segment,
     B::copy(segment.b[j], at, memory.loaded(), 0, block * elements, 0);
     at += Config::tileN * wgmmaRowBytes;
   }
+}
+
+/// Tells a consumer its next tile, as soon as there is a stage for it; `at`
+/// counts the blocks of K that it has had.
+template <class Config, class Memory>
+FUSEC_DEVICE void residentAnnounce(const Memory &memory, int consumer, u32 at,
+                                   int tile) {
+  u32 stage = memory.stage(consumer, at);
+  primitive::waitBarrier(memory.empty(stage), (at / Config::stages & 1) ^ 1);
+  primitive::storeShared(memory.tile(stage), u32(tile));
+}
+
+/// The tile that the consumer has been told.
+template <class Config, class Memory>
+FUSEC_DEVICE int residentAwait(const Memory &memory, int consumer, u32 at) {
+  u32 stage = memory.stage(consumer, at);
+  primitive::waitBarrier(memory.full(stage), at / Config::stages & 1);
+  return primitive::uniform(int(primitive::loadShared(memory.tile(stage))));
 }
 
 /// Loads one segment of a tile. `at` counts the blocks of K that the tile's
@@ -145,11 +171,57 @@ FUSEC_DEVICE void residentContract(const SegmentType &segment, int consumer,
   }
 }
 
+/// The producer: loads tiles for one consumer after the other, until there are
+/// no more. The first of each consumer is given. The number of a later one is
+/// asked for while the tile before is loaded, that of the first before all
+/// loads, behind which the question would queue. Each block gets one number too
+/// many, so that `turn` ends as it began, at zero.
+template <class Config, class Memory, class... Segments>
+FUSEC_DEVICE void residentProduceAll(u32 *turn, int tiles, int blocksK,
+                                     const Memory &memory,
+                                     const Segments &...segments) {
+  constexpr int consumers = Config::consumers;
+  u64 policy = primitive::streamPolicy();
+  int blocks = launch::blocks(), given = consumers * blocks;
+  u32 lastTurn = max(tiles - given, 0) + blocks - 1;
+  auto ask = [&] { return given + int(primitive::takeTurn(turn, lastTurn)); };
+  int tile = launch::block(), consumer = 0;
+  u32 at = 0;
+  auto load = [&] {
+    residentAnnounce<Config>(memory, consumer, at, tile);
+    u32 to = at;
+    (residentProduce<Config>(segments, tile, consumer, policy, memory, to),
+     ...);
+    if (++consumer == consumers) {
+      consumer = 0;
+      at = to;
+    }
+  };
+  int next = ask();
+  FUSEC_UNROLL_BY(1)
+  for (; tile < min(tiles, given); tile += blocks)
+    load();
+  for (tile = next; tile < tiles; tile = next) {
+    next = ask();
+    load();
+  }
+  for (int told = 0; told < consumers; ++told) {
+    residentAnnounce<Config>(memory, consumer, at, tiles);
+    primitive::arrive(memory.full(memory.stage(consumer, at)));
+    if (++consumer == consumers) {
+      consumer = 0;
+      at += blocksK;
+    }
+  }
+}
+
 } // namespace detail
 
-/// The tiles of this block; any grid.
+/// Tiles of the launch, until it has no more; any grid. `turn` is zero before a
+/// launch and after it.
 template <class Config, class Epilogue, class... Segments>
-FUSEC_DEVICE void gemmResident(const Shape &shape, const Epilogue &epilogue,
+FUSEC_DEVICE void gemmResident(u32 *turn, const Shape &shape,
+                               const Epilogue &epilogue,
                                const Segments &...segments) {
   constexpr int J = Epilogue::accumulators;
   static_assert(isSame<typename Epilogue::Accumulator, float>,
@@ -163,7 +235,6 @@ FUSEC_DEVICE void gemmResident(const Shape &shape, const Epilogue &epilogue,
   if (launch::thread() == 32)
     (detail::residentPrefetch<Config>(segments), ...);
   memory.start();
-  u64 policy = primitive::streamPolicy();
   int tiles = tilesOf(shape.m, residentRows);
   int warp = primitive::uniform(launch::warp()), group = warp / 4;
   if (group == 0) {
@@ -174,31 +245,22 @@ FUSEC_DEVICE void gemmResident(const Shape &shape, const Epilogue &epilogue,
       u32 to = memory.weights;
       (detail::residentLoadWeights<Config, J>(segments, memory, to), ...);
     }
-    if (warp == 0 && primitive::elect()) {
-      int consumer = 0;
-      u32 at = 0;
-      for (i64 tile = launch::block(); tile < tiles; tile += launch::blocks()) {
-        u32 next = at;
-        (detail::residentProduce<Config>(segments, int(tile), consumer, policy,
-                                         memory, next),
-         ...);
-        if (++consumer == Config::consumers) {
-          consumer = 0;
-          at = next;
-        }
-      }
-    }
+    if (warp == 0 && primitive::elect())
+      detail::residentProduceAll<Config>(turn, tiles, blocksK, memory,
+                                         segments...);
   } else {
     primitive::takeRegisters<Config::registers>();
     typedef detail::ResidentOperands<Config, Epilogue> Operands;
     typename Operands::Columns columns;
     Operands::template read<Config::tileN>(epilogue, shape, 0, 0, columns);
+    u64 policy = primitive::streamPolicy();
     int consumer = group - 1;
     u32 staging = memory.staging + (warp - 4) * memory.staged;
     primitive::waitBarrier(memory.loaded(), 0);
-    u32 at = 0;
-    for (i64 tile = launch::block() + i64(consumer) * launch::blocks();
-         tile < tiles; tile += i64(Config::consumers) * launch::blocks()) {
+    for (u32 at = 0;;) {
+      int tile = detail::residentAwait<Config>(memory, consumer, at);
+      if (tile >= tiles)
+        break;
       detail::ResidentAccumulators<Config, J> acc = {};
       u32 first = at;
       int block = 0;
@@ -213,7 +275,7 @@ FUSEC_DEVICE void gemmResident(const Shape &shape, const Epilogue &epilogue,
         for (; first != at; ++first)
           primitive::arrive(memory.empty(memory.stage(consumer, first)));
       detail::residentEpilogue<Config, Epilogue, J>(
-          epilogue, columns, shape, int(tile), warp, staging, policy, acc);
+          epilogue, columns, shape, tile, warp, staging, policy, acc);
     }
     if (primitive::elect())
       primitive::waitStores();

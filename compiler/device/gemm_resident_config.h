@@ -19,6 +19,8 @@ namespace fusec {
 /// Rows of a tile: one instruction's. A stage is these rows by 128 bytes of K.
 constexpr int residentRows = 64;
 constexpr int residentStageBytes = residentRows * wgmmaRowBytes;
+/// Beside it: two barriers and the number of the tile it begins.
+constexpr int residentStageSyncBytes = 24;
 /// Rows of the box of a mapped result: those of one warp, 128 bytes wide.
 constexpr int residentResultRows = 16;
 
@@ -75,8 +77,9 @@ constexpr FUSEC_DEVICE int residentStagedBytes(int tileN, int elementBytes) {
 
 /// Where the parts of the dynamic shared memory begin: the rings at 0, then the
 /// weights (`blocksK`: the sum over segments), the staging (`staged`: the sum
-/// of residentStagedBytes over the mapped results), the barriers. `stages`
-/// counts those of one consumer, and is at least blocksK.
+/// of residentStagedBytes over the mapped results), what belongs to the stages,
+/// the weights' barrier. `stages` counts those of one consumer, and is at least
+/// blocksK, which is at least 1.
 constexpr FUSEC_DEVICE int residentWeightsOffset(int stages, int consumers) {
   return consumers * stages * residentStageBytes;
 }
@@ -85,10 +88,11 @@ constexpr FUSEC_DEVICE int residentSharedBytes(int tileN, int accumulators,
                                                int staged, int blocksK) {
   return residentWeightsOffset(stages, consumers) +
          blocksK * accumulators * tileN * wgmmaRowBytes +
-         4 * consumers * staged + 16 * consumers * stages + 16;
+         4 * consumers * staged + residentStageSyncBytes * consumers * stages +
+         16;
 }
 
-/// The stages a consumer that pay, as far as they fit: 72 KiB in flight hide
+/// The stages a consumer that pay, as far as they fit: 96 KiB in flight hide
 /// the memory's latency, one tile and a half the consumer's; what is deeper is
 /// only drained when memory has no more to give. Fewer than blocksK do not run.
 constexpr FUSEC_DEVICE int residentStages(int tileN, int accumulators,
@@ -96,8 +100,9 @@ constexpr FUSEC_DEVICE int residentStages(int tileN, int accumulators,
                                           int blocksK, int limit = 227 * 1024) {
   int fixed =
       residentSharedBytes(tileN, accumulators, 0, consumers, staged, blocksK);
-  int fit = (limit - fixed) / (consumers * (residentStageBytes + 16));
-  int inFlight = tilesOf(9, consumers), tiles = tilesOf(3 * blocksK, 2);
+  int fit = (limit - fixed) /
+            (consumers * (residentStageBytes + residentStageSyncBytes));
+  int inFlight = tilesOf(12, consumers), tiles = tilesOf(3 * blocksK, 2);
   int most = inFlight > tiles ? inFlight : tiles;
   return fit < 0 ? 0 : fit < most ? fit : most;
 }

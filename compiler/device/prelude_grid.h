@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The PTX by which blocks of one grid wait for one another, through flags in
-// global memory. Whoever waits needs the others to be running: the whole grid
-// is launched at once.
+// The PTX by which blocks of one grid wait for one another, or share out what
+// there is to do, through flags in global memory. Whoever waits needs the
+// others to be running: the whole grid is launched at once.
 
 #ifndef FUSEC_DEVICE_PRELUDE_GRID_H
 #define FUSEC_DEVICE_PRELUDE_GRID_H
@@ -39,6 +39,15 @@ FUSEC_DEVICE u32 countUp(u32 *flag) {
   asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;"
                : "=r"(before)
                : "l"(flag)
+               : "memory");
+  return before;
+}
+/// Returns what there was and adds one, or begins again at zero after `last`.
+FUSEC_DEVICE u32 takeTurn(u32 *flag, u32 last) {
+  u32 before;
+  asm volatile("atom.relaxed.gpu.global.inc.u32 %0, [%1], %2;"
+               : "=r"(before)
+               : "l"(flag), "r"(last)
                : "memory");
   return before;
 }

@@ -199,6 +199,9 @@ FUSEC_DEVICE void storeShared(u32 address, u32 first, u32 second) {
                "r"(second));
 }
 
+FUSEC_DEVICE void storeShared(u32 address, u32 value) {
+  asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
+}
 FUSEC_DEVICE void storeShared(u32 address, float value) {
   asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(value) : "memory");
 }

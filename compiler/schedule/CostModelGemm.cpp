@@ -183,7 +183,7 @@ static Estimate estimateResident(const Target &target, const GemmSizes &sizes,
   double perUnit = std::ceil(std::ceil(double(sizes.m) / residentRows) /
                              schedule.getBlocks());
   time.addClocks(TimeBound::Arithmetic, perUnit * area * 12 / 128);
-  time.add(TimeBound::Memory, (sizes.bytes + 0.5 * sizes.written) /
+  time.add(TimeBound::Memory, (sizes.bytes + 0.2 * sizes.written) /
                                   (target.rates.memory * 1e3 * 1.1));
   time.expose(2.6);
   return time.get();

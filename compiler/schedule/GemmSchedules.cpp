@@ -367,7 +367,7 @@ void GemmChooser::addResident(const GemmSizes &sizes,
   int64_t consumers = residentConsumers(tileN, accumulators);
   int64_t stages = residentStages(tileN, accumulators, consumers, staged,
                                   blocksK, target.sharedBytes);
-  if (stages < std::max<int64_t>(blocksK, 1))
+  if (blocksK == 0 || stages < blocksK)
     return;
   add(GemmScheduleAttr::get(context, GemmUnit::Resident, residentRows, tileN,
                             wgmmaRowBytes / element, consumers, 0, stages, 1, 1,

@@ -94,6 +94,10 @@ void ManifestChecker::checkTensorMap(const Plan &plan, const Target &target,
       map.swizzle != 128)
     where.member("swizzle").fail("expected 0, 32, 64 or 128, found " +
                                  text(map.swizzle));
+  if (map.promotion != 0 && map.promotion != 64 && map.promotion != 128 &&
+      map.promotion != 256)
+    where.member("promotion")
+        .fail("expected 0, 64, 128 or 256, found " + text(map.promotion));
   unsigned inner = map.box[0] * mapTypeSize(map.dtype);
   if (inner % 16 != 0 || (map.swizzle != 0 && inner > map.swizzle))
     where.member("box").at(0).fail(

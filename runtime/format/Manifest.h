@@ -20,7 +20,7 @@
 namespace fusec::format {
 
 inline constexpr unsigned formatMajor = 0;
-inline constexpr unsigned formatMinor = 4;
+inline constexpr unsigned formatMinor = 5;
 
 // Memory that a kernel gets a pointer to, by index into the plan's buffers or
 // weights or the model's inputs or outputs, plus a byte offset.
@@ -79,7 +79,8 @@ struct TensorMapParam {
   std::vector<Expr> sizes;
   std::vector<Expr> strides;
   std::vector<unsigned> box;
-  unsigned swizzle = 0; // 0, 32, 64 or 128 bytes
+  unsigned swizzle = 0;     // 0, 32, 64 or 128 bytes
+  unsigned promotion = 256; // what a miss fetches: 0, 64, 128 or 256 bytes
 };
 // The address of the session's 64-bit fault counter.
 struct FaultParam {};

@@ -100,8 +100,8 @@ Condition readCondition(const JsonReader &json) {
 }
 
 Param readTensorMap(const JsonReader &json) {
-  json.expectObject(
-      {"kind", "of", "dtype", "sizes", "strides", "box", "swizzle", "oob"});
+  json.expectObject({"kind", "of", "dtype", "sizes", "strides", "box",
+                     "swizzle", "promotion", "oob"});
   TensorMapParam map;
   map.of = readPointer(json["of"]);
   JsonReader dtype = json["dtype"];
@@ -120,6 +120,8 @@ Param readTensorMap(const JsonReader &json) {
   map.box = readList<unsigned>(
       json["box"], [](const JsonReader &item) { return item.uint32(); });
   map.swizzle = json["swizzle"].uint32();
+  if (json.has("promotion"))
+    map.promotion = json["promotion"].uint32();
   if (json["oob"].string() != "zero")
     json["oob"].fail("expected 'zero', found " + json["oob"].found());
   return map;

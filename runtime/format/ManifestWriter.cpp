@@ -82,6 +82,7 @@ Json toJson(const TensorMapParam &param) {
                        {"strides", toJsonList(param.strides)},
                        {"box", param.box},
                        {"swizzle", param.swizzle},
+                       {"promotion", param.promotion},
                        {"oob", "zero"}});
 }
 

@@ -8,13 +8,13 @@ namespace fusec::rt {
 
 namespace {
 constexpr int interleaveNone = 0;
-// What a miss of the second-level cache fetches: rows are read 128 bytes a box,
-// and the next 128 follow. Twice as much gains streams 2% and costs none.
-constexpr int promotion256Bytes = 3;
 constexpr int outOfBoundsZero = 0;
 
 int swizzleNumber(unsigned bytes) {
   return bytes == 128 ? 3 : bytes == 64 ? 2 : bytes == 32 ? 1 : 0;
+}
+int promotionNumber(unsigned bytes) {
+  return bytes == 256 ? 3 : bytes == 128 ? 2 : bytes == 64 ? 1 : 0;
 }
 } // namespace
 
@@ -32,6 +32,7 @@ MapShape shapeMap(const format::Manifest &manifest,
   shape.rank = unsigned(map.sizes.size());
   shape.dtype = int(map.dtype);
   shape.swizzle = swizzleNumber(map.swizzle);
+  shape.promotion = promotionNumber(map.promotion);
   for (size_t i = 0; i != map.sizes.size(); ++i) {
     shape.sizes[i] = uint64_t(computeSize(manifest, map.sizes[i], dims, what));
     shape.box[i] = map.box[i];
@@ -48,7 +49,7 @@ void encodeMap(const cuda::Driver &driver, const MapShape &shape,
   cuda::Result result = driver.tensorMapEncode(
       &map, shape.dtype, shape.rank, reinterpret_cast<void *>(address),
       shape.sizes.data(), shape.strides.data(), shape.box.data(),
-      elementStrides, interleaveNone, shape.swizzle, promotion256Bytes,
+      elementStrides, interleaveNone, shape.swizzle, shape.promotion,
       outOfBoundsZero);
   driver.check(result, "cuTensorMapEncodeTiled");
 }

@@ -17,7 +17,7 @@ namespace fusec::rt {
 struct MapShape {
   unsigned rank = 0;
   int dtype = 0;
-  int swizzle = 0;
+  int swizzle = 0, promotion = 0; // as the driver numbers them
   std::array<uint64_t, 5> sizes{};
   std::array<uint64_t, 4> strides{};
   std::array<unsigned, 5> box{};

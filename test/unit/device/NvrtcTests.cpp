@@ -303,6 +303,10 @@ typedef f::WgmmaConfig<128, 64, 32, 4, 1, f::WgmmaSchedule::PingPong> PT64;
 typedef f::WgmmaConfig<128, 128, 64, 4, 2> C128c2;
 typedef f::SkinnyConfig<16, 1, 64, 4, 2> S16;
 typedef f::SkinnyConfig<64, 1, 32, 4, 8> ST64;
+template <class Config, class... Rest>
+FUSEC_DEVICE void resident(const f::Shape &shape, const Rest &...rest) {
+  f::gemmResident<Config>(nullptr, shape, rest...);
+}
 typedef f::ResidentConfig<60, 64, 3, 3> R64;
 typedef f::ResidentConfig<64, 64, 3, 4> RT64;
 MAPPED(c128, f::gemmWgmma<C128>, C128::threads, f::f16, f::f16, K, 1)
@@ -311,8 +315,8 @@ MAPPED(pt64, f::gemmWgmma<PT64>, PT64::threads, float, float, K, 1)
 MAPPED(c128c2, f::gemmWgmma<C128c2>, C128c2::threads, f::f16, float, K, 1)
 MAPPED(s16, f::gemmSkinny<S16>, S16::threads, f::f16, f::f16, Outer, 2)
 MAPPED(st64, f::gemmSkinny<ST64>, ST64::threads, float, float, K, 1)
-MAPPED(r64, f::gemmResident<R64>, R64::threads, f::bf16, f::bf16, Outer, 2)
-MAPPED(rt64, f::gemmResident<RT64>, RT64::threads, float, float, K, 1)
+MAPPED(r64, resident<R64>, R64::threads, f::bf16, f::bf16, Outer, 2)
+MAPPED(rt64, resident<RT64>, RT64::threads, float, float, K, 1)
 typedef f::WgmmaTf32x3Config<128, 128, 32, 4, 2> X128;
 typedef f::WgmmaTf32x3Config<128, 64, 32, 4> X64;
 typedef f::SkinnyTf32x3Config<8, 1, 32, 8, 4> SX8;

@@ -69,7 +69,7 @@ TEST(Resident, StagesFillTheSharedMemory) {
   EXPECT_EQ(residentConsumers(64, 2), 3);
   EXPECT_EQ(residentConsumers(128, 2), 2);
   int stages = residentStages(64, 2, 3, staged, 2);
-  EXPECT_EQ(stages, 3);
+  EXPECT_EQ(stages, 4);
   EXPECT_LE(residentSharedBytes(64, 2, stages, 3, staged, 2), limit);
   for (int tile : {16, 48, 64, 128, 256})
     for (int bytes : {2, 4})
@@ -161,8 +161,8 @@ TEST(Resident, PersistentBlocksCoverEveryTileOnce) {
   launch::coordinates.blocks[0] = 3;
   for (int block = 0; block < 3; ++block) {
     launch::coordinates.block[0] = block;
-    gemmResident<ResidentConfig<60, 64, 3, 4>>({c.m, c.n, 1}, c.epilogue(),
-                                               segment);
+    gemmResident<ResidentConfig<60, 64, 3, 4>>(nullptr, {c.m, c.n, 1},
+                                               c.epilogue(), segment);
     EXPECT_EQ(launch::block(), block);
   }
   c.expectResult();

@@ -320,7 +320,7 @@ Result cuTensorMapEncodeTiled(TensorMap *map, int dtype, unsigned rank,
                               void *address, const uint64_t *sizes,
                               const uint64_t *strides, const unsigned *box,
                               const unsigned *, int interleave, int swizzle,
-                              int, int) {
+                              int promotion, int) {
   ENTER("cuTensorMapEncodeTiled", false)
   uint64_t start = reinterpret_cast<uint64_t>(address);
   if (start % 16 != 0 || rank < 1 || rank > 5 || interleave != 0)
@@ -333,7 +333,8 @@ Result cuTensorMapEncodeTiled(TensorMap *map, int dtype, unsigned rank,
                   {sizes, sizes + rank},
                   {strides, strides + rank - 1},
                   {box, box + rank},
-                  swizzle};
+                  swizzle,
+                  promotion};
   std::memset(map, 0xee, sizeof(*map));
   map->opaque[0] = start;
   std::lock_guard<std::mutex> lock(state().mutex);

@@ -33,7 +33,7 @@ struct FakeMap {
   uint64_t address;
   std::vector<uint64_t> sizes, strides;
   std::vector<unsigned> box;
-  int swizzle;
+  int swizzle, promotion;
 };
 
 // A copy from device to device, or (from 0) memory that is set.

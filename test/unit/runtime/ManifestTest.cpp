@@ -92,7 +92,7 @@ TEST(Manifest, TextErrors) {
                 .find("grid[0]: expected an operator"),
             std::string::npos);
   EXPECT_NE(
-      textRefusal("\"minor\":4", "\"minor\":5").find("expected version 0.4"),
+      textRefusal("\"minor\":5", "\"minor\":6").find("expected version 0.5"),
       std::string::npos);
   std::string deep = std::string(100000, '[');
   EXPECT_NE(textRefusal("[\"batch\",\"n\"]", deep).find("nested"),
@@ -285,6 +285,8 @@ TEST(Manifest, TensorMaps) {
             map + "box[1]: expected 1 to 256, found 257");
   EXPECT_EQ(refusal([](Manifest &m) { tensorMap(m).swizzle = 48; }),
             map + "swizzle: expected 0, 32, 64 or 128, found 48");
+  EXPECT_EQ(refusal([](Manifest &m) { tensorMap(m).promotion = 512; }),
+            map + "promotion: expected 0, 64, 128 or 256, found 512");
   EXPECT_EQ(refusal([](Manifest &m) { tensorMap(m).box[0] = 3; }),
             map + "box[0]: expected a multiple of 16 bytes within the swizzle, "
                   "found 12 bytes");

@@ -40,6 +40,7 @@ TEST_F(ModelTest, UploadsWeightsAndEncodesTheirMaps) {
   Model model = load();
   ASSERT_EQ(fake->maps.size(), 1u);
   EXPECT_EQ(fake->maps[0].rank, 1u);
+  EXPECT_EQ(fake->maps[0].promotion, 3) << "256 bytes unless a map says less";
   const uint8_t *weight =
       reinterpret_cast<const uint8_t *>(fake->maps[0].address);
   EXPECT_EQ(weight[0], 1);

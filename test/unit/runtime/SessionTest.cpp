@@ -71,6 +71,7 @@ TEST_F(SessionTest, RunsLaunchesInOrder) {
   EXPECT_EQ(input.sizes, (std::vector<uint64_t>{4, 100}));
   EXPECT_EQ(input.strides, (std::vector<uint64_t>{16}));
   EXPECT_EQ(input.box, (std::vector<unsigned>{4, 64}));
+  EXPECT_EQ(input.promotion, 2) << "as the driver numbers 128 bytes";
 }
 
 TEST_F(SessionTest, CooperativeGridsAreWhatTheDeviceHolds) {

@@ -86,6 +86,7 @@ Plan makePlan(const char *target, unsigned section) {
     map.sizes = {Expr(4), batch()};
     map.strides = {Expr(16)};
     map.box = {4, 64};
+    map.promotion = 128;
     vector.params.push_back(map);
     map.of = t;
     vector.params.push_back(map);
