@@ -311,25 +311,32 @@ FUSEC_DEVICE float gelu(float x) {
 
 /// Beyond it the steps of halfTurn lose the angle.
 constexpr float largestAngle = 65536.0f;
-/// sin(x - half * pi) for the nearest multiple, at most a quarter turn away; pi
-/// in two parts. The special-function unit errs by 2^-20.5 at most, so that
-/// small angles take their series instead and keep their digits.
-FUSEC_DEVICE float halfTurn(float x, float half, bool isOdd) {
+/// 2^23 + 2^22: a sum with it is rounded to an integer, the low bits of which
+/// are the sum's. Conversions would queue at the special-function unit.
+constexpr float roundingShift = 12582912.0f;
+/// sin(x - half * pi) where half is the integer in `shifted`, less `offset`,
+/// and at most a quarter turn away; pi in two parts. The special-function unit
+/// errs by 2^-20.5 at most, so that small angles take their series instead and
+/// keep their digits.
+FUSEC_DEVICE float halfTurn(float x, float shifted, float offset) {
+  float half = shifted - roundingShift - offset;
   float r = multiplyAdd(half, -3.1415927410125732421875f, x);
   r = multiplyAdd(half, 8.74227765734758577e-8f, r);
   float near = multiplyAdd(r * r, r * -0.16666667f, r);
   float sine = absolute(r) < 0.125f ? near : primitive::sinApproximate(r);
-  return isOdd ? -sine : sine;
+  u32 sign = primitive::bitsOf(shifted) << 31;
+  return primitive::floatOf(primitive::bitsOf(sine) ^ sign);
 }
 FUSEC_DEVICE float sin(float x) {
-  float turns = roundEven(x * 0.318309886183790671538f);
-  return absolute(x) <= largestAngle ? halfTurn(x, turns, int(turns) & 1)
+  float shifted = multiplyAdd(x, 0.318309886183790671538f, roundingShift);
+  return absolute(x) <= largestAngle ? halfTurn(x, shifted, 0.0f)
                                      : fusec::sin(x);
 }
 /// cos(x) = sin(x + pi / 2).
 FUSEC_DEVICE float cos(float x) {
-  float turns = roundEven(multiplyAdd(x, 0.318309886183790671538f, 0.5f));
-  return absolute(x) <= largestAngle ? halfTurn(x, turns - 0.5f, int(turns) & 1)
+  float shifted =
+      multiplyAdd(x, 0.318309886183790671538f, 0.5f) + roundingShift;
+  return absolute(x) <= largestAngle ? halfTurn(x, shifted, 0.5f)
                                      : fusec::cos(x);
 }
 } // namespace fast

@@ -3,7 +3,7 @@
 // RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-assign-storage,fusec-choose-schedules))" %s | fusec-translate --split-input-file --fusec-to-cuda | FileCheck %s
 
 // Halves are read once, vectors of four, and stored into both slices.
-// CHECK-LABEL: FUSEC_KERNEL(256) sub_add_concat
+// CHECK-LABEL: FUSEC_KERNEL(128) sub_add_concat
 // CHECK: forEachVector<4>
 // CHECK-COUNT-2: fusec::load<V>(x
 // CHECK-NOT: fusec::load<V>(x
@@ -21,7 +21,7 @@ fusec.model @halves inputs ["x"] outputs ["y"] {
 // -----
 
 // Reshapes vanish: one linear index for all accesses.
-// CHECK-LABEL: FUSEC_KERNEL(256) exp
+// CHECK-LABEL: FUSEC_KERNEL(128) exp
 // CHECK: fusec::load<V>(x + base)
 // CHECK: fusec::store<V>(y + base
 fusec.model @reshaped inputs ["x"] outputs ["y"] {
@@ -34,7 +34,7 @@ fusec.model @reshaped inputs ["x"] outputs ["y"] {
 // -----
 
 // A store rounds what it stores. What another op reads is rounded before.
-// CHECK-LABEL: FUSEC_KERNEL(256) exp_sqrt
+// CHECK-LABEL: FUSEC_KERNEL(128) exp_sqrt
 // CHECK: const float [[EXP:.*]] = fusec::cast<float>(fusec::cast<fusec::f16>(fusec::exp({{.*}})));
 // CHECK: = fusec::cast<fusec::f16>([[EXP]]);
 // CHECK: const float [[ROOT:.*]] = fusec::sqrt([[EXP]]);

@@ -59,9 +59,12 @@ fusec.model @few_rows inputs ["x", "w"] outputs ["y"] {
 
 // -----
 
-// Tall and narrow: both weights stay in shared memory.
+// Tall and narrow: both weights stay in shared memory, and the blocks take the
+// tiles in turn.
 // CHECK-LABEL: #include "gemm_resident.h"
-// CHECK: ResidentConfig<64, 64, 3
+// CHECK: fusec::u32 *flags) {
+// CHECK: ResidentConfig<64, 64, 3, 4>
+// CHECK: gemmResident<Config>(flags, {int(1048576), int(64), int(1)}, epilogue
 fusec.model @gating inputs ["x", "v", "w"] outputs ["y"] {
 ^bb0(%x: tensor<1048576x128xf16>, %v: tensor<128x64xf16>, %w: tensor<128x64xf16>):
   %0 = fusec.matmul %x, %v : tensor<1048576x128xf16>, tensor<128x64xf16> to tensor<1048576x64xf16>
