@@ -250,6 +250,20 @@ static const KernelCase cases[] = {
     NARROW_PRODUCT(1, 6400, 136),
     NARROW_PRODUCT(16, 3208, 264),
     NARROW_PRODUCT(24, 1608, 264),
+    // 1025 tiles of 64 rows, of which the blocks take 629 in turn.
+    {"tall",
+     {"f16"},
+     {{"65539", "72", "T"}, {"72", "40", "T"}, {"40", "T"}},
+     R"(inputs ["x", "w", "b"] outputs ["r"])",
+     R"(
+  %a = fusec.matmul %x, %y : $(65539 72 T), $(72 40 T) to $(65539 40 T)
+  %b = fusec.broadcast %z [1] : $(40 T) to $(65539 40 T)
+  %c = fusec.add %a, %b : $(65539 40 T)
+  %d = fusec.relu %c : $(65539 40 T)
+  fusec.output %d : $(65539 40 T))",
+     1,
+     1,
+     "unit = resident"},
     // 4097 rows: 33 pairs of leading tiles. In tiles of 128 x 256 of the
     // product 30 of 66 clusters have one less and take one or two pairs first;
     // in tiles of 128 x 128 11 have, too few, so that all take one under a
