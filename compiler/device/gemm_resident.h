@@ -109,12 +109,16 @@ FUSEC_DEVICE void residentAnnounce(const Memory &memory, int consumer, u32 at,
   primitive::storeShared(memory.tile(stage), u32(tile));
 }
 
-/// The tile that the consumer has been told.
+/// The tile that the consumer has been told. The lane that gives the stage back
+/// reads it, so that no other's read can come after the next number.
 template <class Config, class Memory>
 FUSEC_DEVICE int residentAwait(const Memory &memory, int consumer, u32 at) {
   u32 stage = memory.stage(consumer, at);
   primitive::waitBarrier(memory.full(stage), at / Config::stages & 1);
-  return primitive::uniform(int(primitive::loadShared(memory.tile(stage))));
+  int tile = 0;
+  if (launch::lane() == 0)
+    tile = int(primitive::loadShared(memory.tile(stage)));
+  return primitive::uniform(tile);
 }
 
 /// Loads one segment of a tile. `at` counts the blocks of K that the tile's
