@@ -77,6 +77,13 @@ class SummaryTest(unittest.TestCase):
         self.assertEqual(found["best_peer"], "eager")
         self.assertIn("| (1.0000) |", summary.formatTable({"w": found}))
 
+    def testWhatAnUpdateCostsIsPaired(self):
+        found = row(eager=entry(4.0), dense=entry(1.0, part=True), fusec=entry(1.02))
+        summary.compareWorkload(found, {"eager": [4.0] * 9, "dense": [1.0] * 9,
+                                        "fusec": [1.02] * 9})
+        self.assertEqual(found["best_peer"], "eager")
+        self.assertAlmostEqual(found["against"]["dense"]["ratio"], 1 / 1.02, places=3)
+
     def testTableShowsFailures(self):
         found = row(eager=entry(4.0), fusec={"failure": "not supported"})
         summary.compareWorkload(found, {"eager": [4.0] * 9})

@@ -164,7 +164,7 @@ TABLE = [
     Workload("dlrm_dot_mlperf_b65536", "dot_dlrm", "fp16", {"batch": 65536, **MLPERF}),
     Workload("lora_toy_b7", "lora", "fp32", {"m": 7, "width": 16, "rank": 5}),
     Workload("lora_4096_b8192", "lora", "fp16", {"m": 8192, "width": 4096, "rank": 16}),
-    # What rank 16 and 64 cost over the dense layer: the times of three rows.
+    # What rank 16 and 64 cost over the dense layer: by `dense` in the same rounds.
     Workload("linear_relu_8192_4096", "linear", "fp16", linear(8192, 4096, 4096, "relu")),
     Workload("lora_r16_8192_4096", "lora_layer", "fp16", loraLayer(8192, 4096, 4096, 16)),
     Workload("lora_r64_8192_4096", "lora_layer", "fp16", loraLayer(8192, 4096, 4096, 64)),

@@ -46,6 +46,7 @@ CONTENDERS = {
     "traffic": ("peers.traffic", "makeTraffic", 180),
     "xla": ("peers.xla", "makeXla", 240),
     "fusec": ("peers.own", "makeFusec", 150),
+    "dense": ("peers.own", "makeDense", 150),
     "fusec_graph": ("peers.own", "makeFusecGraph", 60),
 }
 # A graph replays the contender it is made from.

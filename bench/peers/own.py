@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """fusec: exported by PyTorch, compiled by `fusec compile`, run by the library
-in this process on PyTorch's tensors and stream."""
+in this process on PyTorch's tensors and stream. Also `dense`: fusec on a layer
+without its low-rank update."""
 
+import dataclasses
 import inspect
 import os
 import pathlib
@@ -88,3 +90,15 @@ def makeFusec(setting):
 
 def makeFusecGraph(setting):
     return capture(setting.made["fusec"])
+
+
+def makeDense(setting):
+    if setting.workload.kind != "lora_layer":
+        return None
+    layer, (x,) = torch.nn.Sequential(setting.module.layer.linear, torch.nn.ReLU()), setting.inputs
+    folder = setting.folder / "dense"
+    folder.mkdir()
+    contender = makeFusec(dataclasses.replace(setting, module=layer, folder=folder))
+    weight, bias = (tensor.detach().double() for tensor in layer[0].parameters())
+    contender.part = lambda: torch.relu(x.double() @ weight.t() + bias)
+    return contender
