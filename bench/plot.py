@@ -133,8 +133,8 @@ def render(results):
              drawText(16, 26, f"fusec on {results['machine']['device']}", "title")]
     parts += drawAxis(speed, "speed-up over the fastest peer, 95% interval", bottom)
     marked = any(TRAFFIC in row["contenders"] for row in rows.values())
-    parts += drawAxis(floor, "time over the floor (least flops and bytes" +
-                      ("; line: the bytes, measured)" if marked else ")"), bottom)
+    parts += drawAxis(floor, "time over the floor (" + ("line: moving the bytes)" if marked
+                      else "least flops and bytes)"), bottom)
     if stated:
         parts += drawAxis(stated, "over " + ", or over ".join(STATED.values()), bottom)
     for index, (name, row) in enumerate(rows.items()):

@@ -206,11 +206,11 @@ class PlotTest(unittest.TestCase):
         found = row(eager=entry(4.0), fusec=entry(2.0))
         summary.compareWorkload(found, {"eager": [4.0] * 9, "fusec": [2.0] * 9})
         results = {"machine": {"device": "A"}, "workloads": {"w": found}}
-        self.assertNotIn("measured)", plot.render(results))
+        self.assertNotIn("line:", plot.render(results))
         found["contenders"]["traffic"] = entry(1.5, part=True)
         drawn = plot.render(results)
         self.assertIn("w: 1500.0 us for its bytes", drawn)
-        self.assertIn("line: the bytes, measured)", drawn)
+        self.assertIn("line: moving the bytes)", drawn)
 
     def testGridsShowWhichShapesAreBelow(self):
         rows = {}
