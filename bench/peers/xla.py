@@ -19,7 +19,7 @@ import workloads
 from peers import Contender
 
 FLUSH_BYTES = 256 << 20
-SAMPLE_MS, LEAST_RUNS, MOST_RUNS = 4, 3, 100
+SAMPLE_MS, LEAST_RUNS, MOST_RUNS = 12, 5, 200
 
 jax.config.update("jax_enable_x64", True)  # indices have 64 bits
 
