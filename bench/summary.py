@@ -15,7 +15,7 @@ FUSEC = ("fusec", "fusec_graph")
 # What the grids' statements compare with, besides the best peer.
 REFERENCES = ("cublas", "cublaslt", "library")
 TRAFFIC = "traffic"  # what moving the least bytes takes
-LEAST = (TRAFFIC, "dense")  # do a part of the work only: what is added to it
+PAIRED = (*REFERENCES, TRAFFIC, "dense")  # each round of theirs with fusec's
 LEAST_RATIO = 0.97  # of the medians of any one shape against cuBLAS
 
 
@@ -81,7 +81,7 @@ def compareWorkload(row, samples):
     if own:
         row["over_floor"] = contenders[own]["median_ms"] / row["floor_ms"]
     row["against"] = {}
-    for name in dict.fromkeys([*REFERENCES, *LEAST, peer]):
+    for name in dict.fromkeys([*PAIRED, peer]):
         if own and pickBest(contenders, [name]):
             rounds = [round(ratio, 4) for ratio in pairRounds(samples[name], samples[own])]
             row["against"][name] = {**pairedRatio(samples[name], samples[own]), "rounds": rounds}
