@@ -51,7 +51,7 @@ template <class Config, class Epilogue> struct ResidentMemory {
     return barriers + stage * residentStageSyncBytes;
   }
   FUSEC_DEVICE u32 empty(u32 stage) const { return full(stage) + 8; }
-  /// The number of the tile whose first block of K the stage holds.
+  /// The number of the tile whose rows the stage holds.
   FUSEC_DEVICE u32 tile(u32 stage) const { return full(stage) + 16; }
   FUSEC_DEVICE u32 loaded() const {
     return full(Config::consumers * Config::stages);
@@ -99,17 +99,18 @@ FUSEC_DEVICE void residentLoadWeights(const SegmentType &segment,
   }
 }
 
-/// Tells a consumer its next tile, as soon as there is a stage for it; `at`
-/// counts the blocks of K that it has had.
+/// A stage of the consumer's for rows of this tile, as soon as one is free;
+/// `at` counts the blocks of K that it has had.
 template <class Config, class Memory>
-FUSEC_DEVICE void residentAnnounce(const Memory &memory, int consumer, u32 at,
-                                   int tile) {
+FUSEC_DEVICE u32 residentClaim(const Memory &memory, int consumer, u32 at,
+                               int tile) {
   u32 stage = memory.stage(consumer, at);
   primitive::waitBarrier(memory.empty(stage), (at / Config::stages & 1) ^ 1);
   primitive::storeShared(memory.tile(stage), u32(tile));
+  return stage;
 }
 
-/// The tile that the consumer has been told. The lane that gives the stage back
+/// The tile of the consumer's next stage. The lane that gives the stage back
 /// reads it, so that no other's read can come after the next number.
 template <class Config, class Memory>
 FUSEC_DEVICE int residentAwait(const Memory &memory, int consumer, u32 at) {
@@ -133,8 +134,7 @@ FUSEC_DEVICE void residentProduce(const SegmentType &segment, int tile,
   constexpr int elements = wgmmaRowBytes / sizeof(typename A::T);
   int blocks = residentBlocksK(segment.k, sizeof(typename A::T));
   for (int block = 0; block < blocks; ++block, ++at) {
-    u32 stage = memory.stage(consumer, at);
-    primitive::waitBarrier(memory.empty(stage), (at / Config::stages & 1) ^ 1);
+    u32 stage = residentClaim<Config>(memory, consumer, at, tile);
     primitive::arriveExpecting(memory.full(stage), residentStageBytes);
     A::template copy<Config::streamedRows>(
         segment.a, memory.rows(stage), memory.full(stage), tile * residentRows,
@@ -192,7 +192,6 @@ FUSEC_DEVICE void residentProduceAll(u32 *turn, int tiles, int blocksK,
   int tile = launch::block(), consumer = 0;
   u32 at = 0;
   auto load = [&] {
-    residentAnnounce<Config>(memory, consumer, at, tile);
     u32 to = at;
     (residentProduce<Config>(segments, tile, consumer, policy, memory, to),
      ...);
@@ -210,8 +209,8 @@ FUSEC_DEVICE void residentProduceAll(u32 *turn, int tiles, int blocksK,
     load();
   }
   for (int told = 0; told < consumers; ++told) {
-    residentAnnounce<Config>(memory, consumer, at, tiles);
-    primitive::arrive(memory.full(memory.stage(consumer, at)));
+    primitive::arrive(
+        memory.full(residentClaim<Config>(memory, consumer, at, tiles)));
     if (++consumer == consumers) {
       consumer = 0;
       at += blocksK;

@@ -19,7 +19,7 @@ namespace fusec {
 /// Rows of a tile: one instruction's. A stage is these rows by 128 bytes of K.
 constexpr int residentRows = 64;
 constexpr int residentStageBytes = residentRows * wgmmaRowBytes;
-/// Beside it: two barriers and the number of the tile it begins.
+/// Beside it: two barriers and the number of its tile.
 constexpr int residentStageSyncBytes = 24;
 /// Rows of the box of a mapped result: those of one warp, 128 bytes wide.
 constexpr int residentResultRows = 16;
@@ -102,7 +102,8 @@ constexpr FUSEC_DEVICE int residentStages(int tileN, int accumulators,
       residentSharedBytes(tileN, accumulators, 0, consumers, staged, blocksK);
   int fit = (limit - fixed) /
             (consumers * (residentStageBytes + residentStageSyncBytes));
-  int inFlight = tilesOf(12, consumers), tiles = tilesOf(3 * blocksK, 2);
+  int inFlight = tilesOf(96 * 1024 / residentStageBytes, consumers),
+      tiles = tilesOf(3 * blocksK, 2);
   int most = inFlight > tiles ? inFlight : tiles;
   return fit < 0 ? 0 : fit < most ? fit : most;
 }

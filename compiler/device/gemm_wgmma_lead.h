@@ -142,24 +142,23 @@ struct WgmmaLeading {
   template <class Ring, class OwnStages>
   FUSEC_DEVICE void consume(int had, int units, int count, int consumer,
                             Ring &ring, OwnStages own) const {
-    if (Config::pingPong || consumers == Config::consumers ||
-        consumer < consumers) {
-      int block = Config::pingPong ? 0 : consumer;
-      WgmmaAccumulators<Tile, 1> sums;
-      inTurn(
-          had, units, count,
-          [&](int unit, TilePlace tile, int stage) {
-            ring.enter();
-            Leading::multiply(ring, block, stage > 0, sums);
-            ring.leave();
-            if (stage + 1 == stagesOf(1))
-              finish(unit, tile.m * consumers + block, ring, sums);
-          },
-          own);
-    } else {
-      inTurn(
-          had, units, count, [&](int, TilePlace, int) { ring.pass(); }, own);
-    }
+    bool computes = Config::pingPong || consumer < consumers;
+    int block = Config::pingPong ? 0 : consumer;
+    WgmmaAccumulators<Tile, 1> sums;
+    inTurn(
+        had, units, count,
+        [&](int unit, TilePlace tile, int stage) {
+          if (!computes) {
+            ring.pass();
+            return;
+          }
+          ring.enter();
+          Leading::multiply(ring, block, stage > 0, sums);
+          ring.leave();
+          if (stage + 1 == stagesOf(1))
+            finish(unit, tile.m * consumers + block, ring, sums);
+        },
+        own);
   }
   /// Stores the results of a block of 64 rows and says so.
   template <class Ring>

@@ -165,8 +165,7 @@ Launch readLaunch(const JsonReader &json) {
   launch.cluster = readTriple(json["cluster"]);
   launch.smem = json["smem"].uint32();
   launch.pdl = json["pdl"].boolean();
-  if (json.has("cooperative"))
-    launch.cooperative = json["cooperative"].boolean();
+  launch.cooperative = json["cooperative"].boolean();
   launch.params = readList<Param>(json["params"], readParam);
   return launch;
 }
