@@ -39,6 +39,9 @@ def Fusec_PointwiseOpInterface : OpInterface<"PointwiseOpInterface"> {
     InterfaceMethod<[{
         The same for an fp32 value that is going to be rounded to 16 bits.
       }], "::llvm::StringRef", "getFastCudaSpelling">,
+    InterfaceMethod<[{
+        Whether that one is a function that also takes a vector and is faster so.
+      }], "bool", "isFasterOfVectors">,
     InterfaceMethod<"The scalar functions of the reference.",
       "const ::fusec::PointwiseReference &", "getReference">
   ];

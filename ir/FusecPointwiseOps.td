@@ -20,6 +20,7 @@ class Fusec_PointwiseOp<string mnemonic, list<Trait> traits = []>
   // For an fp32 value that is going to be rounded to 16 bits: its error is a
   // few units of fp32.
   string cudaFast = cudaFloat;
+  bit isFasterOfVectors = 0;
   string cudaSigned = "";
   string cudaUnsigned = cudaSigned;
   string cudaBool = "";
@@ -48,6 +49,7 @@ class Fusec_PointwiseOp<string mnemonic, list<Trait> traits = []>
       return "";
     }
     ::llvm::StringRef $cppClass::getFastCudaSpelling() { return "}], cudaFast, [{"; }
+    bool $cppClass::isFasterOfVectors() { return }], !if(isFasterOfVectors, "true", "false"), [{; }
     const ::fusec::PointwiseReference &$cppClass::getReference() {
       using namespace ::fusec::reference;
       static const ::fusec::PointwiseReference table = [] {
@@ -233,9 +235,11 @@ def Fusec_ErfOp : Fusec_FloatFunction<"erf", "fusec::erf", "std::erf(x[0])", "er
 
 def Fusec_SinOp : Fusec_FloatFunction<"sin", "fusec::sin", "std::sin(x[0])", "sine of radians"> {
   let cudaFast = "fusec::fast::sin({0})";
+  let isFasterOfVectors = 1;
 }
 def Fusec_CosOp : Fusec_FloatFunction<"cos", "fusec::cos", "std::cos(x[0])", "cosine of radians"> {
   let cudaFast = "fusec::fast::cos({0})";
+  let isFasterOfVectors = 1;
 }
 def Fusec_TanOp : Fusec_FloatFunction<"tan", "fusec::tan", "std::tan(x[0])", "tangent of radians">;
 def Fusec_SinhOp : Fusec_FloatFunction<"sinh", "fusec::sinh", "std::sinh(x[0])", "hyperbolic sine">;

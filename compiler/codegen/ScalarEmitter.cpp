@@ -157,6 +157,30 @@ std::string ScalarEmitter::round(unsigned id, const std::string &value) const {
              : value;
 }
 
+bool ScalarEmitter::isFast(const ScalarNode &node) const {
+  return isa<PointwiseOpInterface>(node.op) && !isa<CastOp>(node.op) &&
+         program[node.operands.back()].type.isF32() &&
+         writer.storesHalvesOnly();
+}
+
+std::string ScalarEmitter::spell(const ScalarNode &node,
+                                 ArrayRef<std::string> operands) const {
+  auto op = cast<PointwiseOpInterface>(node.op);
+  TypeClass typeClass = getTypeClass(program[node.operands.back()].type);
+  StringRef spelling =
+      isFast(node) ? op.getFastCudaSpelling() : op.getCudaSpelling(typeClass);
+  std::string text;
+  for (size_t i = 0; i < spelling.size(); ++i) {
+    if (spelling[i] == '{') {
+      text += operands[spelling[i + 1] - '0'];
+      i += 2;
+    } else {
+      text += spelling[i];
+    }
+  }
+  return text;
+}
+
 std::string ScalarEmitter::emitCompute(unsigned id) {
   const ScalarNode &node = program[id];
   SmallVector<std::string> operands;
@@ -174,22 +198,9 @@ std::string ScalarEmitter::emitCompute(unsigned id) {
                 : toCompute(type, "fusec::cast<" + storageType(type) + ">(" +
                                       operand + ")");
   } else {
-    Type operandType = program[node.operands.back()].type;
-    auto op = cast<PointwiseOpInterface>(node.op);
-    bool isFast = operandType.isF32() && writer.storesHalvesOnly();
-    StringRef spelling = isFast ? op.getFastCudaSpelling()
-                                : op.getCudaSpelling(getTypeClass(operandType));
-    for (size_t i = 0; i < spelling.size(); ++i) {
-      if (spelling[i] == '{') {
-        value += operands[spelling[i + 1] - '0'];
-        i += 2;
-      } else {
-        value += spelling[i];
-      }
-    }
     // An op computes in its own type: 16-bit results are rounded, and narrow
     // integers wrap instead of being promoted.
-    value = round(id, value);
+    value = round(id, spell(node, operands));
     if (isa<IntegerType>(type) && !type.isInteger(1) && !isa<SelectOp>(node.op))
       value = storageType(type) + "(" + value + ")";
   }
@@ -197,12 +208,19 @@ std::string ScalarEmitter::emitCompute(unsigned id) {
     scopes.back()[id] = {value, false};
     return value;
   }
-  StringRef mnemonic = node.op->getName().stripDialect();
-  std::string source = sanitizeName(getNodeName(node.op->getLoc()));
-  std::string name = writer.uniqueName(mnemonic.str() + "_v");
-  writer.line("const " + computeType(type) + " " + name + " = " + value + ";" +
+  return declareResult(id, computeType(type), value, /*isVector=*/false);
+}
+
+std::string ScalarEmitter::declareResult(unsigned id, const std::string &type,
+                                         const std::string &value,
+                                         bool isVector) {
+  Operation *op = program[id].op;
+  std::string source = sanitizeName(getNodeName(op->getLoc()));
+  std::string name =
+      writer.uniqueName(op->getName().stripDialect().str() + "_v");
+  writer.line("const " + type + " " + name + " = " + value + ";" +
               (source.empty() ? "" : " // " + source));
-  scopes.back()[id] = {name, false};
+  scopes.back()[id] = {name, isVector};
   return name;
 }
 

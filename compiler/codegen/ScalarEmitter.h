@@ -40,7 +40,10 @@ public:
                 Sources sources);
 
   /// Emits what the node needs outside the loop over lanes.
-  void prepare(unsigned node);
+  void prepare(unsigned node) {
+    Visited visited;
+    prepare(node, visited);
+  }
   /// Emits the nodes, in a loop over the lanes where there are any, and calls
   /// back for each with its name.
   void
@@ -50,7 +53,10 @@ public:
   /// once) and returns its name, in compute type.
   std::string emit(unsigned node);
   /// Emits at once what does not vary along the dim and is needed for certain.
-  void hoist(unsigned node, unsigned dim);
+  void hoist(unsigned node, unsigned dim) {
+    Visited visited;
+    hoist(node, dim, visited);
+  }
   /// Of these nodes, those that are read by no other node are not rounded to 16
   /// bits when they are emitted from now on: their stores do so.
   void leaveRoundingToStores(llvm::ArrayRef<unsigned> stored);
@@ -75,11 +81,18 @@ private:
     bool isVector;
   };
   using Scope = std::map<unsigned, Name>;
+  /// Nodes that a walk over operands has been to: many paths may lead to one.
+  using Visited = llvm::SmallDenseSet<unsigned>;
 
   bool variesByLane(unsigned node) const;
   const Name *find(unsigned node) const;
   std::string emitScalar(unsigned node);
+  bool isFast(const ScalarNode &node) const;
+  std::string spell(const ScalarNode &node,
+                    llvm::ArrayRef<std::string> operands) const;
   std::string emitCompute(unsigned id);
+  std::string declareResult(unsigned id, const std::string &type,
+                            const std::string &value, bool isVector);
   std::string round(unsigned id, const std::string &value) const;
   std::string emitLoad(unsigned id);
   std::string emitLookup(unsigned id);
@@ -88,6 +101,9 @@ private:
   void emitRow(unsigned id);
   bool prepareVectorLoad(unsigned id);
   void prepareGuarded(unsigned id);
+  void prepare(unsigned id, Visited &visited);
+  void prepareFunctions(unsigned id, Visited &visited);
+  void hoist(unsigned id, unsigned dim, Visited &visited);
   void fillVector(unsigned node, llvm::StringRef vector, mlir::Type type);
   std::string condition(const IndexCondition &c);
   std::string declare(unsigned id, llvm::StringRef base,

@@ -23,8 +23,8 @@ bool ScalarEmitter::prepareVectorLoad(unsigned id) {
   return true;
 }
 
-void ScalarEmitter::prepare(unsigned id) {
-  if (find(id))
+void ScalarEmitter::prepare(unsigned id, Visited &visited) {
+  if (find(id) || !visited.insert(id).second)
     return;
   const ScalarNode &node = program[id];
   if (!variesByLane(id)) {
@@ -41,17 +41,17 @@ void ScalarEmitter::prepare(unsigned id) {
     break;
   case Kind::Compute:
     for (unsigned operand : node.operands)
-      prepare(operand);
+      prepare(operand, visited);
     break;
   case Kind::Gather:
     for (unsigned row : node.rows)
-      prepare(program[row].operands[0]);
+      prepare(program[row].operands[0], visited);
     if (llvm::none_of(node.rows,
                       [&](unsigned row) { return variesByLane(row); }))
       prepareGuarded(id);
     break;
   case Kind::Lookup: {
-    prepare(node.operands[0]);
+    prepare(node.operands[0], visited);
     Expr width = getSizes(node.op->getResult(0))[2];
     bool whole =
         !variesByLane(node.operands[0]) && !usesDim(node.expr, lanes->dim) &&
@@ -72,8 +72,30 @@ void ScalarEmitter::prepare(unsigned id) {
   }
 }
 
-void ScalarEmitter::hoist(unsigned id, unsigned dim) {
-  if (find(id))
+void ScalarEmitter::prepareFunctions(unsigned id, Visited &visited) {
+  const ScalarNode &node = program[id];
+  if (node.kind != Kind::Compute || !variesByLane(id) || find(id) ||
+      !visited.insert(id).second)
+    return;
+  for (unsigned operand : node.operands)
+    prepareFunctions(operand, visited);
+  if (!isFast(node) || !cast<PointwiseOpInterface>(node.op).isFasterOfVectors())
+    return;
+  unsigned operand = node.operands[0];
+  if (!find(operand)) {
+    std::string vector = writer.uniqueName("operand");
+    writer.line("fusec::Vec<float, V> " + vector + ";");
+    forEachLane(operand, [&](unsigned, StringRef value) {
+      writer.line(vector + "[lane] = " + value.str() + ";");
+    });
+    scopes.back()[operand] = {vector, true};
+  }
+  declareResult(id, "auto", spell(node, find(operand)->text),
+                /*isVector=*/true);
+}
+
+void ScalarEmitter::hoist(unsigned id, unsigned dim, Visited &visited) {
+  if (find(id) || !visited.insert(id).second)
     return;
   if (!program.varies(id, dim)) {
     emitScalar(id);
@@ -81,7 +103,7 @@ void ScalarEmitter::hoist(unsigned id, unsigned dim) {
   }
   if (program[id].kind == Kind::Compute)
     for (unsigned operand : program[id].operands)
-      hoist(operand, dim);
+      hoist(operand, dim, visited);
 }
 
 void ScalarEmitter::bind(unsigned id, StringRef name) {
@@ -124,6 +146,10 @@ void ScalarEmitter::forEachLane(
     llvm::function_ref<void(unsigned, StringRef)> use) {
   for (unsigned node : nodes)
     prepare(node);
+  // All loads are on their way before the first of these.
+  Visited visited;
+  for (unsigned node : nodes)
+    prepareFunctions(node, visited);
   if (!lanes) {
     for (auto [i, node] : llvm::enumerate(nodes))
       use(i, emit(node));

@@ -184,6 +184,7 @@ void ScalarProgram::substitute(ArrayRef<Expr> newSizes, ArrayRef<Expr> values) {
       return ranges.simplify(expr.replaceDims(values));
     });
   known.clear();
+  variance.clear();
 }
 
 void ScalarProgram::walkExprs(llvm::function_ref<void(Expr)> callback) const {
@@ -210,15 +211,19 @@ bool ScalarProgram::exprVaries(Expr expr, unsigned dim) const {
 }
 
 bool ScalarProgram::varies(unsigned id, unsigned dim) const {
+  auto entry = std::make_pair(id, dim);
+  if (auto it = variance.find(entry); it != variance.end())
+    return it->second;
   const ScalarNode &node = nodes[id];
-  auto exprs = [&](ArrayRef<Expr> list) {
-    return llvm::any_of(list, [&](Expr e) { return exprVaries(e, dim); });
-  };
-  if (exprs(node.indices) || (node.expr && exprVaries(node.expr, dim)))
-    return true;
-  for (const IndexCondition &c : node.conditions)
-    if (exprVaries(c.value, dim))
-      return true;
-  auto nested = [&](unsigned operand) { return varies(operand, dim); };
-  return llvm::any_of(node.operands, nested) || llvm::any_of(node.rows, nested);
+  auto inExpr = [&](Expr expr) { return exprVaries(expr, dim); };
+  auto inNode = [&](unsigned operand) { return varies(operand, dim); };
+  bool result =
+      llvm::any_of(node.indices, inExpr) || (node.expr && inExpr(node.expr)) ||
+      llvm::any_of(node.conditions,
+                   [&](const IndexCondition &condition) {
+                     return inExpr(condition.value);
+                   }) ||
+      llvm::any_of(node.operands, inNode) || llvm::any_of(node.rows, inNode);
+  variance[entry] = result;
+  return result;
 }

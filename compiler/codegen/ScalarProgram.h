@@ -85,6 +85,8 @@ private:
   mlir::MLIRContext *context;
   std::vector<ScalarNode> nodes;
   std::map<std::pair<const void *, std::vector<const void *>>, unsigned> known;
+  // What varies() has found: many paths may lead to an operand.
+  mutable llvm::DenseMap<std::pair<unsigned, unsigned>, bool> variance;
 };
 
 /// Row-major linear index of `indices` within `sizes`.

@@ -327,17 +327,21 @@ FUSEC_DEVICE float halfTurn(float x, float shifted, float offset) {
   u32 sign = primitive::bitsOf(shifted) << 31;
   return primitive::floatOf(primitive::bitsOf(sine) ^ sign);
 }
-FUSEC_DEVICE float sin(float x) {
-  float shifted = multiplyAdd(x, 0.318309886183790671538f, roundingShift);
-  return absolute(x) <= largestAngle ? halfTurn(x, shifted, 0.0f)
-                                     : fusec::sin(x);
+FUSEC_DEVICE bool isNear(float x) { return absolute(x) <= largestAngle; }
+FUSEC_DEVICE float sinNear(float x) {
+  return halfTurn(x, multiplyAdd(x, 0.318309886183790671538f, roundingShift),
+                  0.0f);
 }
 /// cos(x) = sin(x + pi / 2).
+FUSEC_DEVICE float cosNear(float x) {
+  return halfTurn(
+      x, multiplyAdd(x, 0.318309886183790671538f, 0.5f) + roundingShift, 0.5f);
+}
+FUSEC_DEVICE float sin(float x) {
+  return isNear(x) ? sinNear(x) : fusec::sin(x);
+}
 FUSEC_DEVICE float cos(float x) {
-  float shifted =
-      multiplyAdd(x, 0.318309886183790671538f, 0.5f) + roundingShift;
-  return absolute(x) <= largestAngle ? halfTurn(x, shifted, 0.5f)
-                                     : fusec::cos(x);
+  return isNear(x) ? cosNear(x) : fusec::cos(x);
 }
 } // namespace fast
 

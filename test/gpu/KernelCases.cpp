@@ -90,6 +90,21 @@ static const KernelCase cases[] = {
   %d = fusec.sigmoid %c : $(m n T)
   %e = fusec.transpose %d [1, 0] : $(m n T) to $(n m T)
   fusec.output %d, %e : $(m n T), $(n m T))"},
+    // Angles of which some vectors hold some beyond 65536.
+    {"sines",
+     {"f16", "bf16"},
+     {{"m", "n", "T"}},
+     R"(inputs ["x"] outputs ["r", "t"])",
+     R"(
+  %a = fusec.cast %x : $(m n T) to $(m n f32)
+  %b = fusec.splat 5.000000e+04 : f32 : $(m n f32)
+  %c = fusec.mul %a, %b : $(m n f32)
+  %d = fusec.sin %c : $(m n f32)
+  %e = fusec.cos %c : $(m n f32)
+  %f = fusec.cast %d : $(m n f32) to $(m n T)
+  %g = fusec.mul %d, %e : $(m n f32)
+  %h = fusec.cast %g : $(m n f32) to $(m n T)
+  fusec.output %f, %h : $(m n T), $(m n T))"},
     {"integers",
      {"i32", "i64", "i8", "ui8"},
      {{"m", "n", "T"}, {"m", "n", "T"}},

@@ -48,6 +48,30 @@ fusec.model @rounding inputs ["x"] outputs ["y", "z"] {
 
 // -----
 
+// Sines whose results are rounded to 16 bits are computed of all lanes at once,
+// when all loads are on their way.
+// CHECK-LABEL: FUSEC_KERNEL(128) cast_sin_cos
+// CHECK: fusec::load<V>(x
+// CHECK: fusec::load<V>(z
+// CHECK: fusec::Vec<float, V> [[ANGLES:.*]];
+// CHECK: [[ANGLES]][lane] =
+// CHECK: const auto [[SINE:.*]] = fusec::fast::sin([[ANGLES]]);
+// CHECK: const auto [[COSINE:.*]] = fusec::fast::cos([[ANGLES]]);
+// CHECK: [[SINE]][lane] * [[COSINE]][lane]
+fusec.model @sines inputs ["x", "z"] outputs ["y"] {
+^bb0(%x: tensor<6x8xf16>, %z: tensor<6x8xf16>):
+  %0 = fusec.cast %x : tensor<6x8xf16> to tensor<6x8xf32>
+  %1 = fusec.sin %0 : tensor<6x8xf32>
+  %2 = fusec.cos %0 : tensor<6x8xf32>
+  %3 = fusec.mul %1, %2 : tensor<6x8xf32>
+  %4 = fusec.cast %z : tensor<6x8xf16> to tensor<6x8xf32>
+  %5 = fusec.add %3, %4 : tensor<6x8xf32>
+  %6 = fusec.cast %5 : tensor<6x8xf32> to tensor<6x8xf16>
+  fusec.output %6 : tensor<6x8xf16>
+}
+
+// -----
+
 // A softmax reads its row three times and keeps what does not vary along it.
 // CHECK-LABEL: FUSEC_KERNEL(128) reduce_sub_exp_div
 // CHECK: typedef fusec::WarpScope Scope;

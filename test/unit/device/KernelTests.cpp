@@ -114,6 +114,25 @@ TEST(Kernel, PointwiseWithTail) {
   }
 }
 
+TEST(Vector, SinesOfVectorsAreThoseOfTheirElements) {
+  fusec::Vec<float, 8> near, mixed;
+  for (int i = 0; i < 8; ++i) {
+    near[i] = 0.5f + 7000 * i;
+    mixed[i] = i % 3 ? near[i] : 1e5f * i + 7e4f;
+  }
+  mixed[7] = HUGE_VALF;
+  for (const auto &x : {near, mixed}) {
+    fusec::Vec<float, 8> sines = fusec::fast::sin(x),
+                         cosines = fusec::fast::cos(x);
+    for (int i = 0; i < 8; ++i) {
+      EXPECT_EQ(fusec::primitive::bitsOf(sines[i]),
+                fusec::primitive::bitsOf(fusec::fast::sin(x[i])));
+      EXPECT_EQ(fusec::primitive::bitsOf(cosines[i]),
+                fusec::primitive::bitsOf(fusec::fast::cos(x[i])));
+    }
+  }
+}
+
 TEST(Kernel, HostEntry) {
   float x = 0;
   fusec::f16 scale{0};
