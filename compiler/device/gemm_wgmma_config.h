@@ -212,10 +212,11 @@ constexpr int wgmmaLeadFlags = 64;
 
 /// The order of a leading product's tiles. A unit is one of them for each block
 /// of a cluster. Where the clusters with a tile of the matmul less than others
-/// have the time, they compute all units before their first tile. Otherwise all
-/// clusters do, under their tiles: each unit in the wave that is the first to
-/// need its group of rows, so that what both read is read once, and nobody
-/// waits for a wave to come.
+/// have the time, they compute the units before tiles of theirs; otherwise all
+/// clusters do, under their tiles. Either way each unit in the wave that is the
+/// first to need its group of rows: what both read is read once, others lose
+/// none of the memory's rate for what is not needed yet, and nobody waits for a
+/// wave to come.
 struct WgmmaLeadOrder {
   bool isFirst;
   /// Those that have units, from the `last` on.
@@ -245,7 +246,7 @@ struct WgmmaLeadOrder {
   /// Units that are done when all clusters have ended their tile of this index.
   constexpr FUSEC_DEVICE int unitsBy(int index) const {
     // Not all clusters have a tile in the last wave.
-    if (isFirst || (index + 2) * clusters > tiles)
+    if ((index + 2) * clusters > tiles)
       return units;
     int lastTile = (index + 1) * clusters - 1;
     return min((lastTile / groupTiles + 1) * groupUnits, units);

@@ -2,7 +2,7 @@
 //
 // A narrow product that a wgmma matmul needs as the A of its last segment, as
 // in x W + (x A) B: blocks compute tiles of x A under their tiles of the
-// matmul, or before the first, and wait for those of others before their last
+// matmul, or before them, and wait for those of others before their last
 // segment. What would be a launch of its own hides in the last, incomplete
 // wave, or under the matmul.
 

@@ -270,6 +270,15 @@ TEST(Wgmma, ClustersWithATileLessLead) {
   EXPECT_EQ(leading(66 * 256, 4), 0); // all have as many
 }
 
+// A wave's clusters have tiles of 8192 x 4096 in one band of four, or in two.
+TEST(Wgmma, LeadingTilesAreNotThereTooEarly) {
+  WgmmaLeadOrder order(8192, 32, 16, 66, 128, 256, 2, 8, 64);
+  ASSERT_TRUE(order.isFirst);
+  const int units[] = {16, 32, 32, 48, 48, 64, 64, 64};
+  for (int wave = 0; wave < 8; ++wave)
+    EXPECT_EQ(order.unitsBy(wave), units[wave]) << wave;
+}
+
 TEST(Wgmma, BoxesFillATile) {
   for (int bytes : {2, 4})
     for (int tile : {64, 128, 256}) {
