@@ -199,6 +199,30 @@ void ScalarProgram::walkExprs(llvm::function_ref<void(Expr)> callback) const {
   }
 }
 
+unsigned ScalarProgram::getMostPlaces(unsigned limit) const {
+  // The scopes of a node; 0 is the one that is no branch.
+  std::vector<llvm::SmallDenseSet<unsigned, 4>> scopes(nodes.size());
+  unsigned numScopes = 1, most = 0;
+  llvm::DenseMap<Operation *, unsigned> places;
+  // Operands come before the nodes that use them.
+  for (size_t i = nodes.size(); i-- > 0;) {
+    const ScalarNode &node = nodes[i];
+    if (scopes[i].empty())
+      scopes[i].insert(0);
+    if (node.op && !node.operands.empty())
+      most = std::max<unsigned>(most, places[node.op] += scopes[i].size());
+    if (most > limit)
+      break;
+    for (unsigned operand : node.operands)
+      for (unsigned scope : scopes[i])
+        scopes[operand].insert(node.kind == Kind::Piecewise ? numScopes++
+                                                            : scope);
+    for (unsigned row : node.rows)
+      scopes[row].insert(scopes[i].begin(), scopes[i].end());
+  }
+  return most;
+}
+
 bool ScalarProgram::exprVaries(Expr expr, unsigned dim) const {
   bool result = false;
   expr.walkLeaves([&](Expr leaf) {

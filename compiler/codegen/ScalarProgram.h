@@ -66,6 +66,11 @@ public:
   /// Every expression of the program that depends on the iteration.
   void walkExprs(llvm::function_ref<void(Expr)> callback) const;
 
+  /// In how many places the op is printed that is printed in most: one for each
+  /// index that it is needed at and each branch of a Piecewise that needs it.
+  /// Beyond `limit` they are not counted.
+  unsigned getMostPlaces(unsigned limit) const;
+
   /// Whether the node's value depends on the dim.
   bool varies(unsigned node, unsigned dim) const;
 

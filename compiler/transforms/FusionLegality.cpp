@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whether two groups can be one kernel: the predicate, and nothing of whether
-// it pays. The answer is that of the analysis by which the kernel would be
-// emitted, so that what is legal here can be printed.
+// Whether two groups can be one kernel: the predicate, and of whether it pays
+// only that the kernel does not grow without bounds. The answer is that of the
+// analysis by which the kernel would be emitted, so that what is legal here can
+// be printed.
 
 #include "compiler/codegen/Iteration.h"
 #include "compiler/transforms/FusionGroups.h"
@@ -27,6 +28,19 @@ bool fusec::isPlainMatrix(Value value) {
 
 static FusionVerdict refuse(const Twine &reason) {
   return {std::nullopt, reason.str()};
+}
+
+/// Where each of n ops reads its operand in several places (x + roll(x), the
+/// steps of a Hadamard transform), one kernel of them all has text, and reads,
+/// that grow exponentially. Three such steps are as much as pays: with more,
+/// what the first cache delivers takes longer than a trip to memory.
+constexpr unsigned mostPlaces = 32;
+
+static FusionVerdict accept(Family family, const ScalarProgram &program) {
+  if (program.getMostPlaces(mostPlaces) > mostPlaces)
+    return refuse("an op would be computed in more than " + Twine(mostPlaces) +
+                  " places of one kernel");
+  return {family, ""};
 }
 
 FusionVerdict fusec::checkFusion(const FusionGroups &groups, unsigned producer,
@@ -64,21 +78,25 @@ FusionVerdict fusec::checkFusion(const FusionGroups &groups, unsigned producer,
           return refuse("the lookup reads its tables from memory");
 
   if (from.family == Family::Gemm || to.family == Family::Gemm) {
-    if (failed(analyzeMatmul(outputs, isInside, denseStrides, outputStrides)))
+    auto matmul = analyzeMatmul(outputs, isInside, denseStrides, outputStrides);
+    if (failed(matmul))
       return refuse(to.family == Family::Gemm
                         ? "the matmul reads its operands from memory, and its "
                           "epilogue only scalars, rows, columns and tiles"
                         : "not an epilogue: it is computed at other points "
                           "than the matmul's result, or reads more than "
                           "scalars, rows, columns and tiles");
-    return {Family::Gemm, ""};
+    return accept(Family::Gemm, matmul->epilogue);
   }
   if (from.family == Family::Reduce || to.family == Family::Reduce) {
-    if (failed(analyzeRows(outputs, isInside, outputStrides)))
+    auto rows = analyzeRows(outputs, isInside, outputStrides);
+    if (failed(rows))
       return refuse("the reductions and results do not share one set of rows");
-    return {Family::Reduce, ""};
+    return accept(Family::Reduce, rows->program);
   }
-  if (failed(analyzePointwise(outputs, isInside, denseStrides, outputStrides)))
+  auto points =
+      analyzePointwise(outputs, isInside, denseStrides, outputStrides);
+  if (failed(points))
     return refuse("the results have different numbers of elements");
-  return {Family::Pointwise, ""};
+  return accept(Family::Pointwise, points->program);
 }

@@ -108,3 +108,36 @@ fusec.model @splat_matrix inputs ["x"] outputs ["y"] {
   %y = fusec.contraction (%x) by (%w) : (tensor<8x4xf32>), (tensor<4x6xf32>) -> tensor<8x6xf32>
   fusec.output %y : tensor<8x6xf32>
 }
+
+// -----
+
+// Each step reads its operand in three places of the text: five steps in one
+// kernel would have the first one 81 times.
+// CHECK-LABEL: fusec.model @steps
+// CHECK-COUNT-2: fusec.fusion pointwise
+// CHECK-NOT: fusec.fusion
+// REMARK: an op would be computed in more than 32 places of one kernel
+fusec.model @steps inputs ["x"] outputs ["y"] {
+^bb0(%r0: tensor<8x100xf32>):
+  %a0 = fusec.slice %r0 offsets [#fusec.expr<0>, #fusec.expr<3>] steps [1, 1] : tensor<8x100xf32> to tensor<8x97xf32>
+  %b0 = fusec.slice %r0 offsets [#fusec.expr<0>, #fusec.expr<0>] steps [1, 1] : tensor<8x100xf32> to tensor<8x3xf32>
+  %c0 = fusec.concat %a0, %b0 axis 1 : tensor<8x97xf32>, tensor<8x3xf32> to tensor<8x100xf32>
+  %r1 = fusec.add %r0, %c0 : tensor<8x100xf32>
+  %a1 = fusec.slice %r1 offsets [#fusec.expr<0>, #fusec.expr<7>] steps [1, 1] : tensor<8x100xf32> to tensor<8x93xf32>
+  %b1 = fusec.slice %r1 offsets [#fusec.expr<0>, #fusec.expr<0>] steps [1, 1] : tensor<8x100xf32> to tensor<8x7xf32>
+  %c1 = fusec.concat %a1, %b1 axis 1 : tensor<8x93xf32>, tensor<8x7xf32> to tensor<8x100xf32>
+  %r2 = fusec.add %r1, %c1 : tensor<8x100xf32>
+  %a2 = fusec.slice %r2 offsets [#fusec.expr<0>, #fusec.expr<11>] steps [1, 1] : tensor<8x100xf32> to tensor<8x89xf32>
+  %b2 = fusec.slice %r2 offsets [#fusec.expr<0>, #fusec.expr<0>] steps [1, 1] : tensor<8x100xf32> to tensor<8x11xf32>
+  %c2 = fusec.concat %a2, %b2 axis 1 : tensor<8x89xf32>, tensor<8x11xf32> to tensor<8x100xf32>
+  %r3 = fusec.add %r2, %c2 : tensor<8x100xf32>
+  %a3 = fusec.slice %r3 offsets [#fusec.expr<0>, #fusec.expr<20>] steps [1, 1] : tensor<8x100xf32> to tensor<8x80xf32>
+  %b3 = fusec.slice %r3 offsets [#fusec.expr<0>, #fusec.expr<0>] steps [1, 1] : tensor<8x100xf32> to tensor<8x20xf32>
+  %c3 = fusec.concat %a3, %b3 axis 1 : tensor<8x80xf32>, tensor<8x20xf32> to tensor<8x100xf32>
+  %r4 = fusec.add %r3, %c3 : tensor<8x100xf32>
+  %a4 = fusec.slice %r4 offsets [#fusec.expr<0>, #fusec.expr<40>] steps [1, 1] : tensor<8x100xf32> to tensor<8x60xf32>
+  %b4 = fusec.slice %r4 offsets [#fusec.expr<0>, #fusec.expr<0>] steps [1, 1] : tensor<8x100xf32> to tensor<8x40xf32>
+  %c4 = fusec.concat %a4, %b4 axis 1 : tensor<8x60xf32>, tensor<8x40xf32> to tensor<8x100xf32>
+  %r5 = fusec.add %r4, %c4 : tensor<8x100xf32>
+  fusec.output %r5 : tensor<8x100xf32>
+}
