@@ -2,21 +2,36 @@
 
 #include "compiler/bundle/KernelSet.h"
 #include "compiler/codegen/Leads.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace fusec;
 
-/// The text without lines of comment, which name the nodes a kernel is for:
-/// equal layers of a model share their code.
-static std::string withoutComments(StringRef text) {
-  std::string result;
+/// The text without comments, and with the names that it declares numbered as
+/// they appear: the same for kernels that differ in names alone, as those of
+/// equal layers do.
+static std::string getForm(const KernelSource &source) {
+  std::string form;
+  llvm::StringMap<size_t> numbers;
+  StringRef text = source.text;
   while (!text.empty()) {
-    auto [line, rest] = text.split('\n');
-    if (!line.ltrim().starts_with("//"))
-      result += (line + "\n").str();
-    text = rest;
+    if (text.starts_with("//")) {
+      text = text.drop_until([](char c) { return c == '\n'; });
+      continue;
+    }
+    StringRef word =
+        text.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; });
+    if (word.empty())
+      form += text.front();
+    else if (!source.names.contains(word))
+      form += word;
+    else
+      form +=
+          "$" + std::to_string(
+                    numbers.try_emplace(word, numbers.size()).first->second);
+    text = text.drop_front(std::max<size_t>(word.size(), 1));
   }
-  return result;
+  return form;
 }
 
 /// A name of one word may be the language's ("and") or its library's ("exp");
@@ -30,23 +45,22 @@ static std::string getSymbolBase(StringRef name) {
 
 FailureOr<EmittedLaunch> KernelSet::emit(StepOp step, VariantAttr variant,
                                          StringRef target) {
-  std::string base = getSymbolBase(step.getName());
-  for (unsigned number = 1;; ++number) {
-    std::string symbol =
-        number == 1 ? base : base + "_" + std::to_string(number);
-    FailureOr<KernelSource> source = emitKernel(step, variant, symbol);
-    if (failed(source))
-      return failure();
-    auto [it, isNew] =
-        bySymbol.try_emplace({target.str(), symbol}, kernels.size());
-    if (isNew)
-      kernels.push_back({target.str(), symbol, source->text});
-    else if (withoutComments(kernels[it->second].text) !=
-             withoutComments(source->text))
-      continue;
-    source->text.clear();
-    return EmittedLaunch{it->second, std::move(*source)};
+  std::string base = getSymbolBase(step.getName()), symbol = base;
+  FailureOr<KernelSource> source = emitKernel(step, variant, symbol);
+  if (failed(source))
+    return failure();
+  auto [it, isNew] =
+      byForm.try_emplace({target.str(), getForm(*source)}, kernels.size());
+  if (isNew) {
+    for (unsigned i = 2; !symbols.insert({target.str(), symbol}).second; ++i)
+      symbol = base + "_" + std::to_string(i);
+    if (symbol != base)
+      source = emitKernel(step, variant, symbol);
+    kernels.push_back({target.str(), symbol, std::move(source->text)});
   }
+  source->text.clear();
+  source->names.clear();
+  return EmittedLaunch{it->second, std::move(*source)};
 }
 
 LogicalResult KernelSet::emit(ModuleOp module) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The kernels of a module's plans: emitted in order, equal ones once, under
-// names that are unique within a target.
+// The kernels of a module's plans: emitted in order, those that differ in names
+// alone once, under symbols that are unique within a target.
 
 #ifndef FUSEC_COMPILER_BUNDLE_KERNELSET_H
 #define FUSEC_COMPILER_BUNDLE_KERNELSET_H
@@ -10,6 +10,7 @@
 #include "compiler/codegen/nvrtc/Nvrtc.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <map>
+#include <set>
 
 namespace fusec {
 
@@ -19,8 +20,8 @@ struct EmittedKernel {
   std::string text;
 };
 
-/// How a variant launches its kernel; `source.text` is empty, as the kernel
-/// holds it.
+/// How a variant launches its kernel; `source` has neither text nor names, as
+/// the kernel may be another step's.
 struct EmittedLaunch {
   size_t kernel;
   KernelSource source;
@@ -50,8 +51,9 @@ private:
 
   std::vector<EmittedPlan> plans;
   std::vector<EmittedKernel> kernels;
-  /// (target, symbol) -> kernel.
-  std::map<std::pair<std::string, std::string>, size_t> bySymbol;
+  /// (target, form) -> kernel; (target, symbol) of all kernels.
+  std::map<std::pair<std::string, std::string>, size_t> byForm;
+  std::set<std::pair<std::string, std::string>> symbols;
 };
 
 } // namespace fusec

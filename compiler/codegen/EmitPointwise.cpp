@@ -109,6 +109,11 @@ void fusec::emitStores(KernelWriter &writer, ScalarEmitter &emitter,
                   ");");
 }
 
+/// Results that are computed together: of the hundreds of pieces that a wide
+/// concat may have, registers would not hold what is loaded, and what several
+/// need is computed again sooner than kept.
+static constexpr size_t mostAtOnce = 32;
+
 FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant,
                                              StringRef symbol) {
   auto schedule = cast<PointwiseScheduleAttr>(variant.getSchedule());
@@ -141,7 +146,20 @@ FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant,
   ScalarEmitter emitter(writer, program, dims, lanes, sources);
   emitter.nameLinearIndex("base");
 
-  emitStores(writer, emitter, variant, iteration->stores, lanes);
+  ArrayRef<RegionStore> stores = iteration->stores;
+  if (stores.size() <= mostAtOnce) {
+    emitStores(writer, emitter, variant, stores, lanes);
+  } else {
+    for (; !stores.empty();
+         stores = stores.drop_front(std::min(mostAtOnce / 2, stores.size()))) {
+      writer.open("{");
+      emitter.pushScope();
+      emitStores(writer, emitter, variant, stores.take_front(mostAtOnce / 2),
+                 lanes);
+      emitter.popScope();
+      writer.close();
+    }
+  }
   writer.close("});");
 
   Expr perBlock =

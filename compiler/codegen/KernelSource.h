@@ -6,6 +6,7 @@
 #define FUSEC_COMPILER_CODEGEN_KERNELSOURCE_H
 
 #include "ir/FusecOps.h"
+#include "llvm/ADT/StringSet.h"
 #include <array>
 #include <string>
 
@@ -37,6 +38,8 @@ struct KernelParam {
 struct KernelSource {
   std::string symbol; // of the __global__ function, without "extern"
   std::string text;
+  /// Names that the text declares: the symbol, parameters, types, variables.
+  llvm::StringSet<> names;
   std::array<Expr, 3> grid;
   unsigned block = 1;
   unsigned sharedBytes = 0; // dynamic

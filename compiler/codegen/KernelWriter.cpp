@@ -114,25 +114,28 @@ std::string fusec::literal(TypedAttr value) {
 // Parameters
 //===----------------------------------------------------------------------===//
 
+/// Words of the language, and names that the emitters use as they are.
+static bool isReserved(StringRef name) {
+  static const llvm::StringSet<> reserved = {
+      "V",        "add",       "lane",    "width",    "base",    "count",
+      "row",      "k",         "group",   "length",   "Scope",   "Config",
+      "Epilogue", "epilogue",  "fusec",   "auto",     "bool",    "break",
+      "case",     "catch",     "char",    "class",    "const",   "continue",
+      "default",  "delete",    "do",      "double",   "else",    "enum",
+      "explicit", "export",    "extern",  "false",    "float",   "for",
+      "friend",   "goto",      "if",      "inline",   "int",     "long",
+      "mutable",  "namespace", "new",     "operator", "private", "protected",
+      "public",   "register",  "return",  "short",    "signed",  "sizeof",
+      "static",   "struct",    "switch",  "template", "this",    "throw",
+      "true",     "try",       "typedef", "typename", "union",   "unsigned",
+      "using",    "virtual",   "void",    "volatile", "while",   "and",
+      "or",       "not",       "xor",     "asm",      "constant"};
+  return reserved.contains(name);
+}
+
 KernelWriter::KernelWriter(StepOp step, StringRef symbol, unsigned indexBits)
     : step(step), symbol(symbol), indexBits(indexBits),
       declarationStream(declarationText) {
-  // Words of the language, and names that the emitters use as they are.
-  for (StringRef reserved :
-       {"V",        "add",       "lane",    "width",    "base",    "count",
-        "row",      "k",         "group",   "length",   "Scope",   "Config",
-        "Epilogue", "epilogue",  "fusec",   "auto",     "bool",    "break",
-        "case",     "catch",     "char",    "class",    "const",   "continue",
-        "default",  "delete",    "do",      "double",   "else",    "enum",
-        "explicit", "export",    "extern",  "false",    "float",   "for",
-        "friend",   "goto",      "if",      "inline",   "int",     "long",
-        "mutable",  "namespace", "new",     "operator", "private", "protected",
-        "public",   "register",  "return",  "short",    "signed",  "sizeof",
-        "static",   "struct",    "switch",  "template", "this",    "throw",
-        "true",     "try",       "typedef", "typename", "union",   "unsigned",
-        "using",    "virtual",   "void",    "volatile", "while",   "and",
-        "or",       "not",       "xor",     "asm",      "constant"})
-    names.insert(reserved);
   names.insert(symbol);
   halvesOnly = llvm::all_of(
       step.getBody().front().getTerminator()->getOperandTypes(), [](Type type) {
@@ -160,7 +163,7 @@ unsigned KernelWriter::getAlignment(BufferOp buffer,
 
 std::string KernelWriter::uniqueName(StringRef base) {
   std::string clean = sanitizeIdentifier(base), name = clean;
-  for (unsigned i = 2; !names.insert(name).second; ++i)
+  for (unsigned i = 2; isReserved(name) || !names.insert(name).second; ++i)
     name = clean + "_" + std::to_string(i);
   return name;
 }
@@ -342,6 +345,7 @@ KernelSource KernelWriter::finish(std::array<Expr, 3> grid, unsigned block,
                                   unsigned sharedBytes, StringRef attribute) {
   KernelSource kernel;
   kernel.symbol = symbol;
+  kernel.names = names;
   kernel.grid = grid;
   kernel.block = block;
   kernel.sharedBytes = sharedBytes;

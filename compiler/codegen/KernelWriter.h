@@ -9,7 +9,6 @@
 #include "compiler/codegen/KernelSource.h"
 #include "compiler/codegen/ScalarProgram.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace fusec {

@@ -36,6 +36,9 @@ static FusionVerdict refuse(const Twine &reason) {
 /// what the first cache delivers takes longer than a trip to memory.
 constexpr unsigned mostPlaces = 32;
 
+/// What an epilogue reads is in registers beside the accumulators.
+constexpr unsigned mostEpilogueOperands = 16;
+
 static FusionVerdict accept(Family family, const ScalarProgram &program) {
   if (program.getMostPlaces(mostPlaces) > mostPlaces)
     return refuse("an op would be computed in more than " + Twine(mostPlaces) +
@@ -86,6 +89,9 @@ FusionVerdict fusec::checkFusion(const FusionGroups &groups, unsigned producer,
                         : "not an epilogue: it is computed at other points "
                           "than the matmul's result, or reads more than "
                           "scalars, rows, columns and tiles");
+    if (matmul->operands.size() > mostEpilogueOperands)
+      return refuse("an epilogue reads at most " + Twine(mostEpilogueOperands) +
+                    " values, it would read " + Twine(matmul->operands.size()));
     return accept(Family::Gemm, matmul->epilogue);
   }
   if (from.family == Family::Reduce || to.family == Family::Reduce) {

@@ -2,6 +2,7 @@
 
 #include "compiler/transforms/MergeContractions.h"
 #include "compiler/Remarks.h"
+#include "compiler/device/gemm_wgmma_config.h"
 #include "compiler/transforms/Rewrites.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "llvm/ADT/SetVector.h"
@@ -207,8 +208,11 @@ void fusec::groupContractions(Block &block) {
   SmallVector<ContractionOp> pending(block.getOps<ContractionOp>());
   while (!pending.empty()) {
     SmallVector<ContractionOp> members = {pending.front()}, rest;
+    unsigned accumulators = members[0].getNumAccumulators();
     for (ContractionOp candidate : ArrayRef(pending).drop_front()) {
-      bool fits = haveEqualShapes(members[0], candidate) &&
+      bool fits = accumulators + candidate.getNumAccumulators() <=
+                      unsigned(wgmmaMaxAccumulators) &&
+                  haveEqualShapes(members[0], candidate) &&
                   llvm::any_of(members, [&](ContractionOp member) {
                     return meet(member, candidate);
                   });
@@ -221,6 +225,7 @@ void fusec::groupContractions(Block &block) {
         fits = false;
       }
       (fits ? members : rest).push_back(candidate);
+      accumulators += fits ? candidate.getNumAccumulators() : 0;
     }
     if (members.size() > 1)
       group(members);

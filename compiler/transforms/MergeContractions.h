@@ -15,7 +15,8 @@ namespace fusec {
 void mergeSummedContractions(mlir::Block &block);
 
 /// Products of one left operand whose results meet through pointwise ops
-/// become one contraction with several accumulators (gating).
+/// become contractions with several accumulators (gating), as many as one
+/// kernel has registers for.
 void groupContractions(mlir::Block &block);
 
 } // namespace fusec

@@ -192,3 +192,31 @@ fusec.model @row_scale inputs ["x", "r", "w"] outputs ["y"] {
   %y = fusec.matmul %n, %w : tensor<8x4xf16>, tensor<4x6xf16> to tensor<8x6xf16>
   fusec.output %y : tensor<8x6xf16>
 }
+
+// -----
+
+// More products than a kernel has accumulators for.
+// CHECK-LABEL: fusec.model @experts
+// CHECK: fusec.contraction(%{{.+}}) by(%{{[^,]+}}, %{{[^,]+}}, %{{[^,]+}}, %{{[^,]+}}) :
+// CHECK: fusec.contraction(%{{.+}}) by(%{{[^,]+}}, %{{[^,]+}}) :
+fusec.model @experts inputs ["x", "a", "b", "c", "d", "e", "f"] outputs ["y"] {
+^bb0(%x: tensor<8x4xf32>, %a: tensor<4x6xf32>, %b: tensor<4x6xf32>, %c: tensor<4x6xf32>, %d: tensor<4x6xf32>, %e: tensor<4x6xf32>, %f: tensor<4x6xf32>):
+  %a0 = fusec.matmul %x, %a : tensor<8x4xf32>, tensor<4x6xf32> to tensor<8x6xf32>
+  %a1 = fusec.relu %a0 : tensor<8x6xf32>
+  %b0 = fusec.matmul %x, %b : tensor<8x4xf32>, tensor<4x6xf32> to tensor<8x6xf32>
+  %b1 = fusec.relu %b0 : tensor<8x6xf32>
+  %c0 = fusec.matmul %x, %c : tensor<8x4xf32>, tensor<4x6xf32> to tensor<8x6xf32>
+  %c1 = fusec.relu %c0 : tensor<8x6xf32>
+  %d0 = fusec.matmul %x, %d : tensor<8x4xf32>, tensor<4x6xf32> to tensor<8x6xf32>
+  %d1 = fusec.relu %d0 : tensor<8x6xf32>
+  %e0 = fusec.matmul %x, %e : tensor<8x4xf32>, tensor<4x6xf32> to tensor<8x6xf32>
+  %e1 = fusec.relu %e0 : tensor<8x6xf32>
+  %f0 = fusec.matmul %x, %f : tensor<8x4xf32>, tensor<4x6xf32> to tensor<8x6xf32>
+  %f1 = fusec.relu %f0 : tensor<8x6xf32>
+  %b2 = fusec.add %a1, %b1 : tensor<8x6xf32>
+  %c2 = fusec.add %b2, %c1 : tensor<8x6xf32>
+  %d2 = fusec.add %c2, %d1 : tensor<8x6xf32>
+  %e2 = fusec.add %d2, %e1 : tensor<8x6xf32>
+  %f2 = fusec.add %e2, %f1 : tensor<8x6xf32>
+  fusec.output %f2 : tensor<8x6xf32>
+}
