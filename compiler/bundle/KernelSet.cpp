@@ -56,7 +56,7 @@ FailureOr<EmittedLaunch> KernelSet::emit(StepOp step, VariantAttr variant,
       symbol = base + "_" + std::to_string(i);
     if (symbol != base)
       source = emitKernel(step, variant, symbol);
-    kernels.push_back({target.str(), symbol, std::move(source->text)});
+    kernels.push_back({target.str(), symbol, std::move(source->text), 0});
   }
   source->text.clear();
   source->names.clear();
@@ -78,6 +78,10 @@ LogicalResult KernelSet::emit(ModuleOp module) {
           return failure();
         variants.push_back(std::move(*launch));
       }
+      std::set<size_t> launched;
+      for (const EmittedLaunch &launch : variants)
+        if (launched.insert(launch.kernel).second)
+          ++kernels[launch.kernel].steps;
     }
   }
   return success();

@@ -17,7 +17,8 @@ namespace fusec {
 struct EmittedKernel {
   std::string target;
   std::string symbol;
-  std::string text;
+  std::string text;   // with the names of the first step that launches it
+  unsigned steps = 0; // that launch it
 };
 
 /// How a variant launches its kernel; `source` has neither text nor names, as

@@ -249,8 +249,8 @@ FailureOr<format::Param> ManifestBuilder::getParam(const KernelParam &param,
     return failure();
   BufferOp buffer = it->second.op;
   bool isMap = param.kind == KernelParam::Kind::TensorMap;
-  Expr start =
-      isMap ? param.map.offset : Expr::constant(buffer.getContext(), 0);
+  Expr start = isMap ? param.map.offset
+                     : Expr::constant(buffer.getContext(), param.offset);
   // A buffer of the arena carries its own offset.
   if (it->second.kind != format::Pointer::Kind::Buffer)
     start = start + Expr(buffer.getOffset());

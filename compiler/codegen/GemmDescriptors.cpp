@@ -6,6 +6,15 @@
 using namespace mlir;
 using namespace fusec;
 
+GemmDescriptors::Address GemmDescriptors::address(BufferOp buffer, bool isConst,
+                                                  Expr offset) {
+  int64_t first = 0;
+  for (Expr term : getTerms(offset))
+    first += term.getConstant().value_or(0);
+  return {writer.pointer(buffer, isConst, first),
+          batchMap(offset - Expr::constant(context, first))};
+}
+
 Descriptor GemmDescriptors::batchMap(Expr offset) {
   ArrayRef<Expr> sizes = iteration.batchSizes;
   if (offset.isConstant(0))
@@ -41,40 +50,42 @@ FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
                                               const MatrixCopy &copy) {
   const MatrixAccess &access = accesses[0];
   std::string element = storageType(getElementType(access.value));
-  Descriptor batch = batchMap(access.batch);
   std::string major, strides;
-  SmallVector<Expr> offsets = {access.batch};
+  Expr stride = access.outerStride;
   if (access.kStride.isConstant(1) || access.kStride.isConstant(0)) {
     major = "K";
     strides = print(access.outerStride);
-    offsets.push_back(access.outerStride);
   } else if (access.outerStride.isConstant(1) ||
              access.outerStride.isConstant(0)) {
     major = "Outer";
     strides = print(access.kStride);
-    offsets.push_back(access.kStride);
+    stride = access.kStride;
   } else {
     major = "Strided";
     strides = print(access.outerStride);
   }
   unsigned bytes = getElementBytes(getElementType(access.value)), aligned = 16;
   for (const MatrixAccess &a : accesses)
-    aligned =
-        std::min(aligned, alignment(step.getInputBuffer(a.value), offsets));
+    aligned = std::min(
+        aligned, alignment(step.getInputBuffer(a.value), {a.batch, stride}));
   if (major == "Strided")
     aligned = bytes;
+  SmallVector<Address> addresses;
+  for (const MatrixAccess &a : accesses)
+    addresses.push_back(address(step.getInputBuffer(a.value), true, a.batch));
   std::string type = "fusec::Matrix<" + element + ", fusec::Major::" + major +
-                     ", " + std::to_string(aligned) + ", " + batch.type + ">";
+                     ", " + std::to_string(aligned) + ", " +
+                     addresses[0].batch.type + ">";
   if (copy.tile)
     type = "fusec::Mapped<" + type +
            (copy.kBytes == wgmmaRowBytes
                 ? ">"
                 : ", " + std::to_string(copy.kBytes) + ">");
   std::string value;
-  for (const MatrixAccess &a : accesses) {
+  for (auto [a, at] : llvm::zip_equal(accesses, addresses)) {
     BufferOp buffer = step.getInputBuffer(a.value);
-    std::string item = "{" + writer.pointer(buffer, true) + ", " + strides +
-                       ", " + batch.value;
+    std::string item =
+        "{" + at.pointer + ", " + strides + ", " + at.batch.value;
     item +=
         (major == "Strided" ? ", " + print(a.kStride) : std::string()) + "}";
     if (copy.tile) {
@@ -96,8 +107,7 @@ FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
 Descriptor GemmDescriptors::pointerOperand(const TileOperand &operand) {
   BufferOp buffer = step.getInputBuffer(operand.value);
   std::string element = storageType(getElementType(operand.value));
-  std::string pointer = writer.pointer(buffer, true);
-  Descriptor batch = batchMap(operand.access.batch);
+  auto [pointer, batch] = address(buffer, true, operand.access.batch);
   Expr row = operand.access.rowStride, column = operand.access.columnStride;
   std::string columns =
       column.isConstant(1) ? "fusec::Contiguous" : "fusec::Stride";
@@ -137,13 +147,12 @@ Descriptor GemmDescriptors::result(const TileStore &store,
                                    const EpilogueMaps &maps) {
   BufferOp buffer = step.getOutputBuffer(store.output);
   Type type = buffer.getElementType();
-  Descriptor batch = batchMap(store.access.batch);
+  auto [pointer, batch] = address(buffer, false, store.access.batch);
   Expr row = store.access.rowStride, column = store.access.columnStride;
   if (!store.isFull)
     return {"fusec::ColumnResult<" + storageType(type) + ", fusec::Stride, " +
                 batch.type + ">",
-            "{" + writer.pointer(buffer, false) + ", {" + print(row) + "}, " +
-                batch.value + "}"};
+            "{" + pointer + ", {" + print(row) + "}, " + batch.value + "}"};
   // A single column lies contiguously whatever its stride.
   bool contiguous = column.isConstant(1) || column.isConstant(0);
   unsigned aligned = contiguous ? alignment(buffer, {store.access.batch, row})
@@ -152,7 +161,7 @@ Descriptor GemmDescriptors::result(const TileStore &store,
       "fusec::FullResult<" + storageType(type) + ", fusec::Stride, " +
           (contiguous ? "fusec::Contiguous" : "fusec::Stride") + ", " +
           std::to_string(aligned) + ", " + batch.type + ">",
-      "{" + writer.pointer(buffer, false) + ", {" + print(row) + "}, " +
+      "{" + pointer + ", {" + print(row) + "}, " +
           (contiguous ? std::string("{}") : "{" + print(column) + "}") + ", " +
           batch.value + "}"};
   auto it = maps.results.find(&store);

@@ -35,7 +35,14 @@ private:
   unsigned alignment(BufferOp buffer, llvm::ArrayRef<Expr> offsets) {
     return getOffsetAlignment(writer, variant, buffer, offsets);
   }
-  /// How a batch index moves the pointer.
+  /// Where a tensor's first element is, the pointer, and how a batch index
+  /// moves it. The constant part of the offset is the pointer's: a slice needs
+  /// no text of its own.
+  struct Address {
+    std::string pointer;
+    Descriptor batch;
+  };
+  Address address(BufferOp buffer, bool isConst, Expr offset);
   Descriptor batchMap(Expr offset);
   Descriptor pointerOperand(const TileOperand &operand);
   /// The descriptor of a tile that moves through a tensor map.

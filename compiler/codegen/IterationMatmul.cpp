@@ -199,7 +199,8 @@ FailureOr<MatmulIteration> fusec::analyzeMatmul(ArrayRef<Value> outputs,
       const MatrixAccess &first =
           result.rhs[s].empty() ? *rhs : result.rhs[s][0];
       if (first.outerStride != rhs->outerStride ||
-          first.kStride != rhs->kStride || first.batch != rhs->batch)
+          first.kStride != rhs->kStride ||
+          !(first.batch - rhs->batch).isConstant())
         return failure();
       result.rhs[s].push_back(*rhs);
     }

@@ -28,6 +28,7 @@ struct TensorMapShape {
 struct KernelParam {
   enum class Kind { Buffer, Size, Fault, Flags, TensorMap } kind;
   std::string buffer = {}; // symbol of the plan's buffer
+  int64_t offset = 0;      // of a Buffer: bytes from its start
   Expr size = {};          // of a Size
   unsigned bits = 64;      // of a Size: 32 or 64
   /// Whether it lies in the same struct parameter as the one before.

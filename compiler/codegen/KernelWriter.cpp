@@ -168,15 +168,17 @@ std::string KernelWriter::uniqueName(StringRef base) {
   return name;
 }
 
-std::string KernelWriter::pointer(BufferOp buffer, bool isConst) {
-  std::string &name = pointers[buffer.getSymName().str()];
+std::string KernelWriter::pointer(BufferOp buffer, bool isConst,
+                                  int64_t first) {
+  std::string &name = pointers[{buffer.getSymName().str(), first}];
   if (!name.empty())
     return name;
   name = uniqueName(buffer.getSymName());
   Type type = cast<RankedTensorType>(buffer.getType()).getElementType();
   signature.push_back(
       {(isConst ? "const " : "") + storageType(type) + " *", name});
-  params.push_back({KernelParam::Kind::Buffer, buffer.getSymName().str()});
+  params.push_back({KernelParam::Kind::Buffer, buffer.getSymName().str(),
+                    first * getElementBytes(type)});
   return name;
 }
 

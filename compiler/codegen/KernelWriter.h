@@ -38,8 +38,9 @@ public:
   /// the variant's guards.
   unsigned getAlignment(BufferOp buffer, VariantAttr variant) const;
 
-  /// The pointer parameter of a buffer, added at its first use.
-  std::string pointer(BufferOp buffer, bool isConst);
+  /// The pointer parameter of a buffer from an element on, added at its first
+  /// use.
+  std::string pointer(BufferOp buffer, bool isConst, int64_t first = 0);
   /// Pointers to what the step reads, in its order, then to what it writes: the
   /// signature reads as the region does.
   void declareBuffers();
@@ -79,7 +80,8 @@ private:
   unsigned indexBits;
   std::vector<std::pair<std::string, std::string>> signature; // type, name
   std::vector<KernelParam> params;
-  std::map<std::string, std::string> pointers, symbols;
+  std::map<std::pair<std::string, int64_t>, std::string> pointers;
+  std::map<std::string, std::string> symbols;
   llvm::StringSet<> names;
   std::set<std::string> headers;
   std::string declarationText, body;

@@ -85,6 +85,9 @@ FusionVerdict checkFusion(const FusionGroups &groups, unsigned producer,
 /// Whether the contraction's operand is a plain matrix once views are read
 /// through.
 bool isPlainMatrix(mlir::Value value);
+/// Whether two such operands have the same strides, and offsets that differ by
+/// a constant, as accumulators of one kernel must.
+bool lieAlike(mlir::Value a, mlir::Value b);
 
 } // namespace fusec
 

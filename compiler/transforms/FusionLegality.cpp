@@ -15,7 +15,7 @@ static SmallVector<Expr> denseStrides(Value value) {
   return getDenseStrides(getSizes(value), value.getContext());
 }
 
-bool fusec::isPlainMatrix(Value value) {
+static FailureOr<MatrixAccess> analyzePlainMatrix(Value value) {
   // What is behind a splat is nowhere in memory.
   auto isView = [](Operation *op) {
     auto indexed = dyn_cast<IndexedOpInterface>(op);
@@ -23,7 +23,21 @@ bool fusec::isPlainMatrix(Value value) {
            (indexed && indexed.getFusionKind() == FusionKind::View &&
             !isa<ConcatOp>(op));
   };
-  return succeeded(analyzeMatrix(value, isView, denseStrides));
+  return analyzeMatrix(value, isView, denseStrides);
+}
+
+bool fusec::isPlainMatrix(Value value) {
+  return succeeded(analyzePlainMatrix(value));
+}
+
+bool fusec::lieAlike(Value a, Value b) {
+  auto first = analyzePlainMatrix(a), second = analyzePlainMatrix(b);
+  // Others are copied into plain ones.
+  if (failed(first) || failed(second))
+    return failed(first) && failed(second);
+  return first->outerStride == second->outerStride &&
+         first->kStride == second->kStride &&
+         (first->batch - second->batch).isConstant();
 }
 
 static FusionVerdict refuse(const Twine &reason) {

@@ -3,6 +3,7 @@
 #include "compiler/transforms/MergeContractions.h"
 #include "compiler/Remarks.h"
 #include "compiler/device/gemm_wgmma_config.h"
+#include "compiler/transforms/FusionGroups.h"
 #include "compiler/transforms/Rewrites.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "llvm/ADT/SetVector.h"
@@ -167,11 +168,12 @@ static bool dependsOn(Operation *op, Operation *producer) {
   return false;
 }
 
-static bool haveEqualShapes(ContractionOp a, ContractionOp b) {
+static bool canBeGrouped(ContractionOp a, ContractionOp b) {
   if (a.getLhs() != b.getLhs() || a.getRhs().empty())
     return false;
   for (unsigned s = 0; s < a.getNumSegments(); ++s)
-    if (a.getRhs(s, 0).getType() != b.getRhs(s, 0).getType())
+    if (a.getRhs(s, 0).getType() != b.getRhs(s, 0).getType() ||
+        !lieAlike(a.getRhs(s, 0), b.getRhs(s, 0)))
       return false;
   return true;
 }
@@ -212,7 +214,7 @@ void fusec::groupContractions(Block &block) {
     for (ContractionOp candidate : ArrayRef(pending).drop_front()) {
       bool fits = accumulators + candidate.getNumAccumulators() <=
                       unsigned(wgmmaMaxAccumulators) &&
-                  haveEqualShapes(members[0], candidate) &&
+                  canBeGrouped(members[0], candidate) &&
                   llvm::any_of(members, [&](ContractionOp member) {
                     return meet(member, candidate);
                   });

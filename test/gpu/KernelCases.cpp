@@ -121,6 +121,27 @@ static const KernelCase cases[] = {
   %a = fusec.concat %x, %y axis 1 : $(m n T), $(m k T) to $(m n+k T)
   %b = fusec.add %a, %a : $(m n+k T)
   fusec.output %b : $(m n+k T))"},
+    // More results at once than a kernel computes together.
+    {"pieces",
+     {"f32", "f16"},
+     {{"m", "4", "T"}, {"m", "4", "T"}},
+     R"(inputs ["x", "y"] outputs ["r"])",
+     R"(
+  %a = fusec.sigmoid %x : $(m 4 T)
+  %b = fusec.relu %y : $(m 4 T)
+  %c = fusec.mul %a, %b : $(m 4 T)
+  %d = fusec.concat %a, %b, %c, %a, %b, %c, %a, %b, %c, %a, %b, %c,
+      %a, %b, %c, %a, %b, %c, %a, %b, %c, %a, %b, %c,
+      %a, %b, %c, %a, %b, %c, %a, %b, %c, %a, %b, %c,
+      %a, %b, %c
+      axis 1 : $(m 4 T), $(m 4 T), $(m 4 T), $(m 4 T), $(m 4 T), $(m 4 T),
+      $(m 4 T), $(m 4 T), $(m 4 T), $(m 4 T), $(m 4 T), $(m 4 T),
+      $(m 4 T), $(m 4 T), $(m 4 T), $(m 4 T), $(m 4 T), $(m 4 T),
+      $(m 4 T), $(m 4 T), $(m 4 T), $(m 4 T), $(m 4 T), $(m 4 T),
+      $(m 4 T), $(m 4 T), $(m 4 T), $(m 4 T), $(m 4 T), $(m 4 T),
+      $(m 4 T), $(m 4 T), $(m 4 T), $(m 4 T), $(m 4 T), $(m 4 T),
+      $(m 4 T), $(m 4 T), $(m 4 T) to $(m 156 T)
+  fusec.output %d : $(m 156 T))"},
     {"gather",
      {"f32", "f16", "i8"},
      {{"n", "24", "T"}, {"m", "i64"}},

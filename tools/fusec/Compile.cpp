@@ -127,7 +127,7 @@ void CompileCommand::run() {
     write([&](llvm::raw_ostream &os) {
       for (const EmittedKernel &kernel : compilation->getKernels().getKernels())
         os << "// " << kernel.symbol << " for " << kernel.target << "\n"
-           << kernel.text << "\n";
+           << getText(kernel) << "\n";
     });
     return;
   }

@@ -23,6 +23,14 @@ static void writeFile(const std::string &path, llvm::StringRef first,
     fail(ExitCode::Input, path + ": cannot be written: " + code.message());
 }
 
+std::string fusec::getText(const EmittedKernel &kernel) {
+  std::string whose;
+  if (kernel.steps > 1)
+    whose = "// Of the first of " + std::to_string(kernel.steps) +
+             " steps that launch it and differ in names alone.\n";
+  return whose + kernel.text;
+}
+
 void fusec::dumpCuda(llvm::ArrayRef<EmittedKernel> kernels,
                      const std::string &folder) {
   if (std::error_code code =
@@ -46,6 +54,6 @@ void fusec::dumpCuda(llvm::ArrayRef<EmittedKernel> kernels,
               "// nvcc -std=c++17 -arch=" + arch + " -Ifusec -" +
                   (kernel.target == "ptx" ? "ptx" : "cubin") + " " + file +
                   ".cu\n",
-              kernel.text);
+              getText(kernel));
   }
 }

@@ -9,6 +9,9 @@
 
 namespace fusec {
 
+/// The kernel's text, and how many steps launch it where several do.
+std::string getText(const EmittedKernel &kernel);
+
 /// Writes `folder`/KERNEL.cu for each kernel, or KERNEL.TARGET.cu where its
 /// text depends on the target, and the headers they include into
 /// `folder`/fusec. Throws Failure.
