@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "ir/reference/Elements.h"
+#include "llvm/ADT/bit.h"
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -16,28 +17,31 @@ namespace fusec::reference {
 
 uint16_t roundToBits(double value, unsigned exponentBits,
                      unsigned mantissaBits) {
-  const int bias = (1 << (exponentBits - 1)) - 1;
+  constexpr int64_t doubleBias = 1023, doubleMantissa = 52;
+  const int64_t bias = (1 << (exponentBits - 1)) - 1;
+  const int64_t dropped = doubleMantissa - mantissaBits;
   const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  const uint16_t infinity = ((1 << exponentBits) - 1) << mantissaBits;
+  const uint64_t infinity = ((1 << exponentBits) - 1) << mantissaBits;
   if (std::isnan(value))
     return sign | infinity | (1 << (mantissaBits - 1));
-  if (std::isinf(value))
-    return sign | infinity;
   double magnitude = std::fabs(value);
-  if (magnitude == 0)
-    return sign;
-  // The spacing of representable values at this magnitude: that of the
-  // subnormals at least.
-  int exponent = std::max(std::ilogb(magnitude), 1 - bias);
-  int spacing = exponent - static_cast<int>(mantissaBits);
-  // A double scaled by a power of two into [0, 2^(mantissaBits + 1)] is exact,
-  // and nearbyint rounds halves to even.
-  auto units =
-      static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, -spacing)));
-  // A carry out of the mantissa increments the exponent by itself.
-  uint32_t bits =
-      (static_cast<uint32_t>(exponent + bias - 1) << mantissaBits) + units;
-  return sign | static_cast<uint16_t>(std::min<uint32_t>(bits, infinity));
+  // Below the least normal number the spacing is one: a double scaled by a
+  // power of two into [0, 2^mantissaBits] is exact.
+  uint64_t least = static_cast<uint64_t>(doubleBias + 1 - bias)
+                   << doubleMantissa;
+  if (magnitude < llvm::bit_cast<double>(least)) {
+    double perUnit = llvm::bit_cast<double>(
+        static_cast<uint64_t>(doubleBias + bias - 1 + mantissaBits)
+        << doubleMantissa);
+    return sign | static_cast<uint16_t>(std::nearbyint(magnitude * perUnit));
+  }
+  // Halves go to even; a carry out of the mantissa increments the exponent by
+  // itself.
+  uint64_t bits = llvm::bit_cast<uint64_t>(magnitude);
+  bits += (uint64_t(1) << (dropped - 1)) - 1 + (bits >> dropped & 1);
+  uint64_t rounded = (bits >> dropped) -
+                     (static_cast<uint64_t>(doubleBias - bias) << mantissaBits);
+  return sign | static_cast<uint16_t>(std::min(rounded, infinity));
 }
 
 double expandBits(uint16_t bits, unsigned exponentBits, unsigned mantissaBits) {
