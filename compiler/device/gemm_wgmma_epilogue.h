@@ -68,7 +68,8 @@ template <class Config, class Epilogue> struct WgmmaMappedStore {
   static constexpr int stepsPerBuffer = groups / step;
   static constexpr int stepsPerBlock = Config::tileN / (step * 8);
   static constexpr int steps = Config::blocksM * stepsPerBlock;
-  static constexpr int buffers = Config::blocksM * Config::tileN / columns;
+  static constexpr int buffersPerBlock = Config::tileN / columns;
+  static constexpr int buffers = Config::blocksM * buffersPerBlock;
   typedef OfStep<step> Read;
 
   const Epilogue &epilogue;
@@ -108,12 +109,10 @@ template <class Config, class Epilogue> struct WgmmaMappedStore {
 
   /// Loads the operands of a buffer of this tile; one thread calls.
   FUSEC_DEVICE void load(int index) const {
-    constexpr int perBlock = Config::tileN / columns;
     u32 slot = (readBuffers + index) & 1;
     primitive::arriveExpecting(barriers + slot * 8, Read::loadedBytes);
     Read::load(epilogue.operands, loaded + slot * (wgmmaStagingBytes / 2),
-               barriers + slot * 8, firstColumn + index % perBlock * columns,
-               firstRow + index / perBlock * 64, batch);
+               barriers + slot * 8, columnOf(index), rowOf(index), batch);
   }
   /// Reads the operands of some of this tile's groups.
   template <class Held>
@@ -180,36 +179,60 @@ template <class Config, class Epilogue> struct WgmmaMappedStore {
         read(current, s);
       else if (s + 1 < steps)
         read(next, s + 1);
-      int block = s / stepsPerBlock, inBlock = s % stepsPerBlock;
-      int inBuffer = inBlock % stepsPerBuffer;
-      FUSEC_UNROLL
-      for (int g = 0; g < step; ++g)
-        FUSEC_UNROLL
-      for (int half = 0; half < 2; ++half) {
-        Values<2, Operands> operands;
-        Values<2, Results> values;
-        FUSEC_UNROLL
-        for (int i = 0; i < 2; ++i) {
-          float sums[J];
-          FUSEC_UNROLL
-          for (int j = 0; j < J; ++j)
-            sums[j] =
-                acc[block]
-                   [wgmmaAccumulatorAt<Config>(j, inBlock * step + g, half) +
-                    i];
-          columnValues.get(half, inBlock * step + g, i, operands);
-          current.get(half, g, i, operands);
-          applyAt<Epilogue>(i, sums, operands, values);
-        }
-        results.put(inBuffer * step + g, half, values);
-      }
-      if (inBuffer == stepsPerBuffer - 1)
-        stage(results, s / stepsPerBuffer);
+      int index = s / stepsPerBuffer;
+      if (!staysBehindBranch(index) || isStored(index))
+        evaluate(acc, current, s, results);
+      if (s % stepsPerBuffer == stepsPerBuffer - 1)
+        stage(results, index);
       if (ahead)
         current = next;
     }
     send(buffers - 1);
     readBuffers += buffers;
+  }
+  /// Whether a buffer is evaluated behind a branch, over which the compiler
+  /// moves nothing up. Of the first one it would evaluate all before the last
+  /// stage of the tile is given back, for which the producer waits. Ping-pongs
+  /// hold most accumulators and have registers for one buffer at a time only;
+  /// where two warps share a scheduler it pays to begin with the next.
+  static constexpr FUSEC_DEVICE bool staysBehindBranch(int index) {
+    return index == 0 || Config::pingPong;
+  }
+  FUSEC_DEVICE int rowOf(int index) const {
+    return firstRow + index / buffersPerBlock * 64;
+  }
+  FUSEC_DEVICE int columnOf(int index) const {
+    return firstColumn + index % buffersPerBlock * columns;
+  }
+  /// Whether any of a buffer lies inside of the matrix.
+  FUSEC_DEVICE bool isStored(int index) const {
+    return rowOf(index) < shape.m && columnOf(index) < shape.n;
+  }
+  /// Step s of the tile.
+  FUSEC_DEVICE void evaluate(const WgmmaAccumulators<Config, J> &acc,
+                             const Read &read, int s,
+                             ResultFragments<Results, groups> &results) const {
+    int block = s / stepsPerBlock, firstGroup = s % stepsPerBlock * step;
+    FUSEC_UNROLL
+    for (int g = 0; g < step; ++g)
+      FUSEC_UNROLL
+    for (int half = 0; half < 2; ++half) {
+      Values<2, Operands> operands;
+      Values<2, Results> values;
+      FUSEC_UNROLL
+      for (int i = 0; i < 2; ++i) {
+        float sums[J];
+        FUSEC_UNROLL
+        for (int j = 0; j < J; ++j)
+          sums[j] =
+              acc[block]
+                 [wgmmaAccumulatorAt<Config>(j, firstGroup + g, half) + i];
+        columnValues.get(half, firstGroup + g, i, operands);
+        read.get(half, g, i, operands);
+        applyAt<Epilogue>(i, sums, operands, values);
+      }
+      results.put(s % stepsPerBuffer * step + g, half, values);
+    }
   }
   /// Stages a buffer's results. The one before is sent only now: what was
   /// written to it has arrived while this one was computed.
@@ -227,16 +250,13 @@ template <class Config, class Epilogue> struct WgmmaMappedStore {
   }
   /// Has the copy engine store the buffer that was staged last.
   FUSEC_DEVICE void send(int index) {
-    constexpr int perBlock = Config::tileN / columns;
-    int row = firstRow + index / perBlock * 64;
-    int column = firstColumn + index % perBlock * columns;
     primitive::fenceCopies();
     launch::warpBarrier();
     if (primitive::elect()) {
-      if (row < shape.m && column < shape.n)
+      if (isStored(index))
         ResultFragments<Results, groups>::store(
             epilogue.results, staging + (buffer ^ wgmmaStagingBytes / 2),
-            column, row, batch);
+            columnOf(index), rowOf(index), batch);
       primitive::commitStores();
     }
   }

@@ -45,12 +45,14 @@ static double getEfficiency(GemmScheduleAttr schedule, const GemmSizes &sizes) {
       return clusters ? reached : reached * 0.94;
     if (isLong)
       return pingPong ? reached * 0.96 : reached;
-    // The same of shorter ones: narrow ping-pongs read most (K = 4096, 8 to 41
-    // tiles a block; runs by themselves, of a device that is not hot yet).
+    // The same of shorter ones: narrow ping-pongs read most (K = 1024 to 4096,
+    // 1 to 41 tiles a block).
     bool severalB = sizes.accumulators > 1;
-    if (pingPong && columns <= 160 && !clusters)
-      return reached * (1 - 0.055 * std::clamp((waves - 4) / 8, 0.0, 1.0) *
-                                std::clamp((k - 1024) / 3072, 0.0, 1.0));
+    if (pingPong && columns <= 160 && !clusters) {
+      double lost = severalB ? 0.055 * std::clamp((waves - 4) / 8, 0.0, 1.0)
+                             : 0.09 * std::clamp((waves - 2) / 2, 0.0, 1.0);
+      return reached * (1 - lost * std::clamp((k - 1024) / 3072, 0.0, 1.0));
+    }
     if (severalB)
       return reached;
     if (pingPong && columns <= 160)
