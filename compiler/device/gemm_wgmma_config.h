@@ -362,7 +362,8 @@ constexpr FUSEC_DEVICE int wgmmaStagesIn(int bytes, int tileM, int tileN,
 }
 
 /// Registers that a consumer needs beside its accumulators, by the number of
-/// the epilogue's operands that vary; measured, with an activation.
+/// the epilogue's operands that vary, of 32 bits twice; measured, with an
+/// activation.
 constexpr FUSEC_DEVICE int wgmmaOtherRegisters(int operands) {
   return operands <= 1 ? 32 : 64;
 }
@@ -381,7 +382,10 @@ constexpr FUSEC_DEVICE bool wgmmaFits(const WgmmaTiling &tiling,
   int registers =
       wgmmaAccumulatorRegisters(m, n, tiling.schedule, accumulators) +
       wgmmaOtherRegisters(operands);
-  return rows && columns && accumulators >= 1 &&
+  // Those of one instruction have to fit what a thread starts with.
+  int width = isWgmmaWidth(accumulators * n) ? accumulators * n : n;
+  bool starts = width / 2 + 26 <= 65536 / wgmmaThreadsOf(m);
+  return rows && columns && starts && accumulators >= 1 &&
          accumulators <= wgmmaMaxAccumulators && cluster <= 2 &&
          wgmmaShares(n, tiling.clusterM) && wgmmaShares(m, tiling.clusterN) &&
          tiling.stages >= 2 && registers <= wgmmaConsumerRegisters(m) &&

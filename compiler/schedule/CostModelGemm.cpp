@@ -20,12 +20,15 @@ static double getEfficiency(GemmScheduleAttr schedule, const GemmSizes &sizes) {
   case GemmUnit::Wgmma:
   case GemmUnit::PingPong: {
     // Narrow tiles, and single blocks of 64 rows, wait for shared memory.
-    // So do cooperative ones of 128 columns, a little.
+    // So do cooperative ones of up to 192 columns, a little; the widest, of two
+    // accumulators, leave room for three stages.
     bool pingPong = schedule.getUnit() == GemmUnit::PingPong;
     double reached = schedule.getTileM() == 64 ? (columns >= 128 ? 0.735 : 0.51)
                      : columns <= 64           ? 0.57
                      : columns <= 96           ? 0.766
                      : columns <= 128 && !pingPong ? 0.81
+                     : columns <= 192 && !pingPong ? 0.817
+                     : columns > 256               ? 0.8
                                                    : 0.83;
     double k = std::accumulate(sizes.k.begin(), sizes.k.end(), int64_t(0));
     // In tf32 the widest tiles reach 0.92, in the probes of K from 2048 on.
@@ -33,13 +36,17 @@ static double getEfficiency(GemmScheduleAttr schedule, const GemmSizes &sizes) {
       return columns >= 256 && schedule.getTileM() == 128 && k >= 2048
                  ? 0.92
                  : reached * 1.025;
+    // A consumer that has the only tile of its block takes turns with nobody.
+    double waves = std::ceil(sizes.m / double(schedule.getTileM())) *
+                   std::ceil(sizes.n / double(schedule.getTileN())) *
+                   sizes.batch / schedule.getBlocks();
+    if (pingPong && schedule.getTileM() == 128 && sizes.accumulators == 1 &&
+        waves <= 1)
+      reached *= 0.97;
     // Of a long K a ping-pong has little to hide, and in long runs of tiles
     // blocks lose step: L2 no longer has what another block read, unless
     // clusters share it (16384 cubed; SwiGLU there).
     bool isLong = k > 8192;
-    double waves = std::ceil(sizes.m / double(schedule.getTileM())) *
-                   std::ceil(sizes.n / double(schedule.getTileN())) *
-                   sizes.batch / schedule.getBlocks();
     bool clusters = schedule.getClusterM() * schedule.getClusterN() > 1;
     if (isLong && waves > 8)
       return clusters ? reached : reached * 0.94;
@@ -54,7 +61,7 @@ static double getEfficiency(GemmScheduleAttr schedule, const GemmSizes &sizes) {
       return reached * (1 - lost * std::clamp((k - 1024) / 3072, 0.0, 1.0));
     }
     if (severalB)
-      return reached;
+      return waves > 4 && !clusters ? reached * 0.98 : reached;
     if (pingPong && columns <= 160)
       return reached * 0.97;
     return waves > 4 && !clusters ? reached * 0.99 : reached;
@@ -292,11 +299,13 @@ Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
     if (clusterM * clusterN > 1)
       time.expose(0.5);
     // Rows of a box outside of A are asked of L2 all the same, at one place and
-    // by all blocks at once. Fitted over 1 to 128 rows of weights of 4 to 134
-    // MB; columns of few weights (8192 x 4096 x 16) cost next to nothing.
-    double outside = std::max(tileM - sizes.m, 0.0);
-    time.exposeClocks(perUnit * stepsK * std::min(tiles, units) * outside *
-                      0.045);
+    // at once by all blocks that have the last tiles of a column. Fitted over 1
+    // to 384 rows of weights of 4 to 134 MB; columns of few weights (8192 x
+    // 4096 x 16) cost next to nothing.
+    double tilesM = std::ceil(sizes.m / tileM);
+    double outside = tilesM * tileM - sizes.m;
+    time.exposeClocks(std::max(perUnit / tilesM, 1.0) * stepsK *
+                      std::min(tiles, units) / tilesM * outside * 0.045);
   } else if (unit == GemmUnit::Mma) {
     // Instructions an element, of blocks that share the issue slots.
     time.exposeClocks(perUnit * area / accumulators * 34 / 128);

@@ -285,6 +285,10 @@ void GemmChooser::addWgmma(const GemmSizes &sizes,
     return !o.access.rowStride.isConstant(0) &&
            !o.access.columnStride.isConstant(0);
   });
+  // Registers beside the accumulators: those of 32 bits take two.
+  int64_t operands = 0;
+  for (const TileOperand &o : iteration.operands)
+    operands += getElementBytes(getElementType(o.value)) > 2 ? 2 : 1;
   for (WgmmaTiling tiling : tilings) {
     tiling.stages =
         wgmmaStagesIn(target.sharedBytes, tiling.tileM, tiling.tileN, stored,
@@ -293,8 +297,7 @@ void GemmChooser::addWgmma(const GemmSizes &sizes,
     if (!iteration.reductions.empty() &&
         wgmmaBlocksM(tiling.tileM, tiling.schedule) > 1)
       continue;
-    if (!fits(tiling, accumulators, iteration.operands.size(),
-              target.sharedBytes, readsTiles))
+    if (!fits(tiling, accumulators, operands, target.sharedBytes, readsTiles))
       continue;
     int64_t cluster = tiling.clusterM * tiling.clusterN;
     int64_t grid = target.multiprocessors / cluster * cluster;

@@ -64,18 +64,23 @@ inline constexpr GemmTile simtRowTiles[] = {
 inline constexpr WgmmaTiling wgmmaTilings[] = {
     {128, 128, 0, 1, 1, WgmmaSchedule::PingPong},
     {128, 128, 0, 2, 1, WgmmaSchedule::PingPong},
-    {128, 192, 0, 2, 1, WgmmaSchedule::PingPong},
     {128, 160, 0, 2, 1, WgmmaSchedule::PingPong},
+    {128, 96, 0, 1, 1, WgmmaSchedule::PingPong},
     {128, 96, 0, 2, 1, WgmmaSchedule::PingPong},
-    {64, 256, 0, 2, 1, WgmmaSchedule::PingPong},
-    {64, 128, 0, 1, 1, WgmmaSchedule::PingPong},
     {128, 64, 0, 1, 1, WgmmaSchedule::PingPong},
+    {64, 256, 0, 2, 1, WgmmaSchedule::PingPong},
+    {64, 160, 0, 1, 1, WgmmaSchedule::PingPong},
+    {64, 128, 0, 1, 1, WgmmaSchedule::PingPong},
+    {64, 96, 0, 1, 1, WgmmaSchedule::PingPong},
     {64, 64, 0, 1, 1, WgmmaSchedule::PingPong},
     {128, 256, 0, 1, 1, WgmmaSchedule::Cooperative},
     {128, 256, 0, 2, 1, WgmmaSchedule::Cooperative},
+    {128, 192, 0, 1, 1, WgmmaSchedule::Cooperative},
     {128, 128, 0, 1, 1, WgmmaSchedule::Cooperative},
     {128, 128, 0, 2, 1, WgmmaSchedule::Cooperative},
-    {128, 64, 0, 1, 1, WgmmaSchedule::Cooperative}};
+    {128, 96, 0, 1, 1, WgmmaSchedule::Cooperative},
+    {128, 64, 0, 1, 1, WgmmaSchedule::Cooperative},
+    {192, 128, 0, 1, 1, WgmmaSchedule::Cooperative}};
 
 // With split factors.
 inline constexpr WgmmaTiling wgmmaTf32x3Tilings[] = {

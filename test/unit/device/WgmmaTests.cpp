@@ -175,6 +175,8 @@ TEST(Wgmma, SchedulesThatFit) {
   EXPECT_FALSE(wgmmaFits({64, 128, 4}, 1, 1, limit)); // one consumer's rows
   EXPECT_TRUE(wgmmaFits({64, 128, 4, 1, 1, pingPong}, 1, 1, limit));
   EXPECT_FALSE(wgmmaFits({128, 64, 4, 2}, 1, 1, limit)); // one box for two
+  EXPECT_TRUE(wgmmaFits({192, 96, 3}, 2, 1, limit));
+  EXPECT_FALSE(wgmmaFits({192, 128, 3}, 2, 1, limit)); // one instruction's
   EXPECT_TRUE(wgmmaFits({192, 160, 3, 1, 2}, 1, 1, limit));
   EXPECT_FALSE(wgmmaFits({128, 256, 4, 2}, 1, 2, limit, true));
   EXPECT_TRUE(wgmmaTf32x3Fits({128, 128, 4, 2}, 1, 1, limit));
