@@ -55,9 +55,10 @@ def parseArguments(arguments):
     parser = Parser(formatter_class=argparse.RawDescriptionHelpFormatter, epilog=EPILOGUE,
                     usage="compare.py [options]; --help lists them")
     parser.add_argument("--only", metavar="PATTERN", help="workloads, shell patterns by comma")
-    parser.add_argument("--rows", choices=("table", "grid", "narrow", "exact", "all"),
+    parser.add_argument("--rows", choices=("table", "grid", "narrow", "prompt", "exact", "all"),
                         help="the named workloads, the grids of shapes, layers with few rows, "
-                        "layers in fp32 without TF32, or all; default: table, or all with --only")
+                        "with those of a short prompt, in fp32 without TF32, or all; default: "
+                        "table, or all with --only")
     parser.add_argument("--peers", default=",".join(peers.CONTENDERS), metavar="NAME,...",
                         help="of " + ", ".join(peers.CONTENDERS) + "; eager is always there")
     parser.add_argument("--skip", default="", metavar="NAME,...", help="contenders to leave out")

@@ -30,7 +30,7 @@ class Workload:
     kind: str
     dtype: str
     sizes: dict
-    rows: str = "table"  # or "grid", "narrow", "exact"
+    rows: str = "table"  # or "grid", "narrow", "prompt", "exact"
 
     @property
     def isExact(self):
@@ -39,8 +39,8 @@ class Workload:
 
     def groups(self):
         """The statements about grids that it belongs to."""
-        if self.rows == "narrow":
-            return ("narrow linear",)
+        if self.rows in ("narrow", "prompt"):
+            return (f"{self.rows} linear",)
         if self.isExact:
             return ("linear exact fp32",)
         if self.rows != "grid":
@@ -215,6 +215,16 @@ NARROW = [
     for k, n in NARROW_LAYERS for m in NARROW_TOKENS
 ]
 
+# The same with the rows of a short prompt, or of some users' together.
+PROMPT_LAYERS = ((4096, 4096), (4096, 12288), (11008, 4096))
+PROMPT_TOKENS = (160, 192, 256, 320, 384, 512, 768)
+
+PROMPT = [
+    Workload(f"prompt_linear_relu_fp16_{m}x{k}x{n}", "linear", "fp16", linear(m, k, n, "relu"),
+             rows="prompt")
+    for k, n in PROMPT_LAYERS for m in PROMPT_TOKENS
+]
+
 # fp32 as PyTorch multiplies it unless told otherwise.
 EXACT_SHAPES = [
     *((tokens, 4096, 4096) for tokens in (1, 8, 16, 32, 64, 128, 256, 512)),
@@ -224,7 +234,7 @@ EXACT_SHAPES = [
 EXACT = [Workload(f"exact_linear_relu_fp32_{m}x{k}x{n}", "linear", "fp32",
                   linear(m, k, n, "relu"), rows="exact") for m, k, n in EXACT_SHAPES]
 
-GRIDS = [*GRID, *NARROW, *EXACT]
+GRIDS = [*GRID, *NARROW, *PROMPT, *EXACT]
 
 # Names of workloads by group.
 GROUPS = {group: [workload.name for workload in GRIDS if group in workload.groups()]

@@ -227,6 +227,11 @@ FUSEC_DEVICE void gemmWgmma(const Lead &lead, const Shape &shape,
                 "accumulators that fit the registers");
   // Producers that do more than copy one product.
   constexpr bool isFull = Lead::exists || Config::splitsFactors;
+  static_assert(128 * (wgmmaProducerRegisters(isFull) +
+                       wgmmaConsumers(Config::tileM) *
+                           wgmmaConsumerRegisters(Config::tileM, isFull)) <=
+                    65536,
+                "registers that a multiprocessor has");
   WgmmaRing<Config, J> ring;
   if (launch::thread() == 0)
     (WgmmaSegment<Config, J, Segments>::prefetch(segments), ...);

@@ -51,7 +51,7 @@ constexpr FUSEC_DEVICE int wgmmaProducerRegisters(bool isFull = false) {
 }
 constexpr FUSEC_DEVICE int wgmmaConsumerRegisters(int tileM,
                                                   bool isFull = false) {
-  return tileM == 192 ? 160 : isFull ? 232 : 240;
+  return tileM == 192 ? (isFull ? 152 : 160) : isFull ? 232 : 240;
 }
 
 /// A schedule as the host chooses it. `tileN` counts the columns of one

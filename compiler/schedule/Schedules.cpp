@@ -145,7 +145,7 @@ void fusec::addBuckets(
                                    nullptr));
     variants.push_back(makeVariant(context, all, current, currentDim, chosen));
   };
-  for (int64_t dim : llvm::reverse(sampledDims)) {
+  for (int64_t dim : llvm::reverse(scheduledDims)) {
     SmallVector<Candidate> here = candidatesAt(dim);
     if (chosen &&
         getTime(here, chosen) >

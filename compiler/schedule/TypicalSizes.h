@@ -14,6 +14,11 @@ constexpr int64_t typicalDim = 1024;
 /// Where a batch is only named, decisions look at these sizes of it.
 constexpr int64_t sampledDims[] = {1, 8, 32, 128, 512, 2048, 8192, 65536};
 
+/// Schedules look at more of them: between these, how many tiles the last wave
+/// has makes the most difference.
+constexpr int64_t scheduledDims[] = {1,   8,    32,   128,  256,  384,  512,
+                                     768, 1024, 1536, 2048, 8192, 65536};
+
 /// The expression's value where every named dimension is `dim`; the largest
 /// number where it overflows.
 int64_t getTypicalValue(Expr expr, int64_t dim = typicalDim);
