@@ -285,6 +285,15 @@ void GemmChooser::addWgmma(const GemmSizes &sizes,
     return !o.access.rowStride.isConstant(0) &&
            !o.access.columnStride.isConstant(0);
   });
+  // Results without tensor maps are staged before they are evaluated, which
+  // takes registers.
+  StepOp writer = step;
+  bool storesRows = llvm::all_of(iteration.stores, [&](const TileStore &o) {
+    int64_t bytes =
+        getElementBytes(writer.getOutputBuffer(o.output).getElementType());
+    return o.access.columnStride.isConstant(1) &&
+           getAlignment(o.access.rowStride, 16, bytes) == 16;
+  });
   // Registers beside the accumulators: those of 32 bits take two.
   int64_t operands = 0;
   for (const TileOperand &o : iteration.operands)
@@ -298,6 +307,10 @@ void GemmChooser::addWgmma(const GemmSizes &sizes,
         wgmmaBlocksM(tiling.tileM, tiling.schedule) > 1)
       continue;
     if (!fits(tiling, accumulators, operands, target.sharedBytes, readsTiles))
+      continue;
+    if (!storesRows &&
+        wgmmaAccumulatorRegisters(tiling.tileM, tiling.tileN, tiling.schedule,
+                                  stored) > maxAccumulators)
       continue;
     int64_t cluster = tiling.clusterM * tiling.clusterN;
     int64_t grid = target.multiprocessors / cluster * cluster;
