@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A few hundred rows make a few waves of tiles: the tiles are those that leave
+// the least of the last wave idle, and where the rows are only named there are
+// several.
+
+// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-assign-storage,fusec-choose-schedules))" %s | FileCheck %s
+
+// 129 of 132 blocks have a tile, where 128 x 128 would leave 36 without one.
+// CHECK-LABEL: fusec.plan @sm_90a of @one_wave
+// CHECK: variants [#fusec.variant<{{[^#]*}}#fusec.gemm_schedule<unit = wgmma, tileM = 128, tileN = 96,
+fusec.model @one_wave inputs ["x", "w"] outputs ["y"] {
+^bb0(%x: tensor<384x4096xf16>, %w: tensor<4096x4096xf16>):
+  %0 = fusec.matmul %x, %w transposed : tensor<384x4096xf16>, tensor<4096x4096xf16> to tensor<384x4096xf16>
+  fusec.output %0 : tensor<384x4096xf16>
+}
+
+// -----
+
+// Tiles of 128 rows would be three quarters empty in the second row of them.
+// CHECK-LABEL: fusec.plan @sm_90a of @empty_rows
+// CHECK: variants [#fusec.variant<{{[^#]*}}#fusec.gemm_schedule<unit = pingpong, tileM = 64, tileN = 160,
+fusec.model @empty_rows inputs ["x", "w"] outputs ["y"] {
+^bb0(%x: tensor<160x4096xf16>, %w: tensor<12288x4096xf16>):
+  %0 = fusec.matmul %x, %w transposed : tensor<160x4096xf16>, tensor<12288x4096xf16> to tensor<160x12288xf16>
+  fusec.output %0 : tensor<160x12288xf16>
+}
+
+// -----
+
+// CHECK-LABEL: fusec.plan @sm_90a of @named
+// CHECK: <kind = gt, lhs = <m>, rhs = <384>>{{[^#]*}}#fusec.gemm_schedule<unit = wgmma, tileM = 128, tileN = 128,
+// CHECK: <kind = gt, lhs = <m>, rhs = <256>>{{[^#]*}}#fusec.gemm_schedule<unit = wgmma, tileM = 128, tileN = 96,
+// CHECK: <kind = gt, lhs = <m>, rhs = <128>>{{[^#]*}}#fusec.gemm_schedule<unit = pingpong, tileM = 64, tileN = 128,
+fusec.model @named inputs ["x", "w"] outputs ["y"] {
+^bb0(%x: tensor<?x4096xf16, #fusec.sizes<[m, 4096]>>, %w: tensor<4096x4096xf16>):
+  %0 = fusec.matmul %x, %w transposed : tensor<?x4096xf16, #fusec.sizes<[m, 4096]>>, tensor<4096x4096xf16> to tensor<?x4096xf16, #fusec.sizes<[m, 4096]>>
+  fusec.output %0 : tensor<?x4096xf16, #fusec.sizes<[m, 4096]>>
+}
