@@ -205,25 +205,19 @@ GRID = [
       for kind, dtype in GATE_GRID_KINDS for m, k, n in GATE_GRID),
 ]
 
-# (k, n) of a transformer's linear layers, and the tokens it decodes at a time.
-NARROW_LAYERS = ((4096, 4096), (4096, 12288), (4096, 11008), (11008, 4096))
-NARROW_TOKENS = (1, 8, 16, 32, 64, 128)
 
-NARROW = [
-    Workload(f"narrow_linear_relu_fp16_{m}x{k}x{n}", "linear", "fp16", linear(m, k, n, "relu"),
-             rows="narrow")
-    for k, n in NARROW_LAYERS for m in NARROW_TOKENS
-]
+def layers(rows, shapes, tokens):
+    """Linear layers of some (k, n), each with some numbers of tokens."""
+    return [Workload(f"{rows}_linear_relu_fp16_{m}x{k}x{n}", "linear", "fp16",
+                     linear(m, k, n, "relu"), rows=rows) for k, n in shapes for m in tokens]
 
-# The same with the rows of a short prompt, or of some users' together.
-PROMPT_LAYERS = ((4096, 4096), (4096, 12288), (11008, 4096))
-PROMPT_TOKENS = (160, 192, 256, 320, 384, 512, 768)
 
-PROMPT = [
-    Workload(f"prompt_linear_relu_fp16_{m}x{k}x{n}", "linear", "fp16", linear(m, k, n, "relu"),
-             rows="prompt")
-    for k, n in PROMPT_LAYERS for m in PROMPT_TOKENS
-]
+# A transformer's, with the tokens that it decodes at a time, and with those of a
+# short prompt.
+NARROW = layers("narrow", ((4096, 4096), (4096, 12288), (4096, 11008), (11008, 4096)),
+                (1, 8, 16, 32, 64, 128))
+PROMPT = layers("prompt", ((4096, 4096), (4096, 12288), (11008, 4096)),
+                (160, 192, 256, 320, 384, 512, 768))
 
 # fp32 as PyTorch multiplies it unless told otherwise.
 EXACT_SHAPES = [
