@@ -267,14 +267,27 @@ llvm::Error Compilation::compile(KernelCompiler &compiler,
 // The bundle
 //===----------------------------------------------------------------------===//
 
-llvm::Error Compilation::build(
-    const NvrtcVersion &nvrtc,
-    llvm::function_ref<bool(ManifestBuilder &, std::string &)> write) {
+llvm::Error Compilation::beginBundle(StringRef path) {
+  if (llvm::Error error = advance(Stage::Planned))
+    return error;
+  llvm::Expected<std::unique_ptr<BundleFile>> file = BundleFile::create(path);
+  if (!file)
+    return llvm::make_error<CompileError>(ErrorKind::Input,
+                                          llvm::toString(file.takeError()));
+  bundleFile = std::move(*file);
+  bundle = std::make_unique<BundleBuilder>(
+      [to = bundleFile.get()](uint64_t offset, format::ByteSpan bytes) {
+        return to->write(offset, bytes);
+      });
   DiagnosticCollector diagnostics(context);
-  ManifestBuilder builder(kernels, getImages(), nvrtc);
-  if (failed(builder.build(getModel())))
+  if (failed(bundle->begin(*module)))
     return diagnostics.take(ErrorKind::Internal, "writing the bundle");
-  format::Manifest &manifest = builder.getManifest();
+  return llvm::Error::success();
+}
+
+llvm::Error Compilation::finish(BundleBuilder &builder,
+                                const NvrtcVersion &nvrtc) {
+  format::Manifest manifest;
   manifest.compiler = "fusec " FUSEC_VERSION;
   manifest.options = {
       {"arch", llvm::join(options.targets, ",")},
@@ -290,32 +303,41 @@ llvm::Error Compilation::build(
     manifest.options["replaceable"] = llvm::join(options.replaceable, ",");
   for (const AdapterRequest &adapter : options.adapters)
     manifest.options["adapter." + adapter.name] = adapter.a + "," + adapter.b;
+  DiagnosticCollector diagnostics(context);
   std::string error;
-  if (!write(builder, error))
+  LogicalResult finished = builder.finish(getModel(), kernels, getImages(),
+                                          nvrtc, std::move(manifest), error);
+  if (!error.empty())
     return llvm::make_error<CompileError>(ErrorKind::Input, std::move(error));
+  if (failed(finished))
+    return diagnostics.take(ErrorKind::Internal, "writing the bundle");
   return llvm::Error::success();
 }
 
-llvm::Error Compilation::writeBundle(const std::string &path,
-                                     const NvrtcVersion &nvrtc) {
-  return build(nvrtc, [&](ManifestBuilder &builder, std::string &error) {
-    return builder.getWriter().writeFile(builder.getManifest(), path, error);
-  });
+llvm::Error Compilation::finishBundle(const NvrtcVersion &nvrtc) {
+  if (llvm::Error error = finish(*bundle, nvrtc)) {
+    if (!bundleFile->isRefused())
+      return error;
+    // Why the system refused says more than that it did.
+    llvm::consumeError(std::move(error));
+  }
+  if (llvm::Error error = bundleFile->keep())
+    return llvm::make_error<CompileError>(ErrorKind::Input,
+                                          llvm::toString(std::move(error)));
+  return llvm::Error::success();
 }
 
 llvm::Expected<std::string> Compilation::getBundle(const NvrtcVersion &nvrtc) {
   std::string bytes;
-  llvm::Error error = build(nvrtc, [&](ManifestBuilder &builder,
-                                       std::string &message) {
-    return builder.getWriter().write(
-        builder.getManifest(),
-        [&](format::ByteSpan span) {
-          bytes.append(reinterpret_cast<const char *>(span.data), span.size);
-          return true;
-        },
-        message);
+  BundleBuilder builder([&](uint64_t offset, format::ByteSpan span) {
+    bytes.resize(std::max<size_t>(bytes.size(), offset + span.size));
+    std::copy_n(span.data, span.size, bytes.begin() + ptrdiff_t(offset));
+    return true;
   });
-  if (error)
+  DiagnosticCollector diagnostics(context);
+  if (failed(builder.begin(*module)))
+    return diagnostics.take(ErrorKind::Internal, "writing the bundle");
+  if (llvm::Error error = finish(builder, nvrtc))
     return error;
   return bytes;
 }

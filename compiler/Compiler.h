@@ -9,7 +9,8 @@
 
 #include "compiler/CompileError.h"
 #include "compiler/Remarks.h"
-#include "compiler/bundle/ManifestBuilder.h"
+#include "compiler/bundle/BundleBuilder.h"
+#include "compiler/bundle/BundleFile.h"
 #include "compiler/codegen/nvrtc/KernelCache.h"
 #include "compiler/schedule/TuningFile.h"
 #include "compiler/transforms/MarkAdapters.h"
@@ -88,8 +89,12 @@ public:
   /// other schedule.
   llvm::ArrayRef<std::string> getWarnings() const { return warnings; }
 
-  /// Build the bundle of what was compiled.
-  llvm::Error writeBundle(const std::string &path, const NvrtcVersion &nvrtc);
+  /// Starts to write the bundle's weights to a file beside `path`, which may
+  /// take as long as kernels take to compile.
+  llvm::Error beginBundle(llvm::StringRef path);
+  /// Writes the rest of what was begun, once everything is compiled.
+  llvm::Error finishBundle(const NvrtcVersion &nvrtc);
+  /// The whole bundle of what was compiled.
   llvm::Expected<std::string> getBundle(const NvrtcVersion &nvrtc);
 
 private:
@@ -100,9 +105,7 @@ private:
              importer);
   llvm::Error markAdapters();
   llvm::Error emitKernels();
-  llvm::Error
-  build(const NvrtcVersion &nvrtc,
-        llvm::function_ref<bool(ManifestBuilder &, std::string &)> write);
+  llvm::Error finish(BundleBuilder &builder, const NvrtcVersion &nvrtc);
 
   CompileOptions options;
   mlir::MLIRContext context;
@@ -114,6 +117,9 @@ private:
   /// By target and text: emitting again finds what it had.
   std::map<std::pair<std::string, std::string>, CompiledKernel> images;
   std::vector<std::string> warnings;
+  /// The builder ends before the file that it writes to.
+  std::unique_ptr<BundleFile> bundleFile;
+  std::unique_ptr<BundleBuilder> bundle;
 };
 
 } // namespace fusec

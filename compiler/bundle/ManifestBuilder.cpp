@@ -3,7 +3,6 @@
 #include "compiler/bundle/ManifestBuilder.h"
 #include "compiler/codegen/Leads.h"
 #include "compiler/schedule/Targets.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
@@ -110,19 +109,15 @@ LogicalResult ManifestBuilder::addBuffer(BufferOp buffer, format::Plan &plan,
     place.kind = format::Pointer::Kind::Output;
     break;
   case BufferKind::Weight: {
-    std::string error;
     ReplaceableAttr slot = buffer.getReplaceableAttr();
-    FailureOr<WeightPool::Place> at =
-        weights.add(*buffer.getValue(), error, slot);
-    if (failed(at))
-      return buffer.emitOpError("expected a weight whose bytes are known: ")
-             << error;
+    WeightPool::Place at = weights.getPlace(buffer);
     place.kind = format::Pointer::Kind::Weight;
     place.index = plan.weights.size();
     format::Weight weight;
     weight.name = name;
-    weight.offset = at->offset;
-    weight.size = at->size;
+    weight.section = weightsSection;
+    weight.offset = at.offset;
+    weight.size = at.size;
     weight.alignment = WeightPool::alignment;
     weight.sizes.assign(type.getShape().begin(), type.getShape().end());
     weight.layout = describeLayout(buffer);
@@ -350,15 +345,11 @@ LogicalResult ManifestBuilder::addPlan(const EmittedPlan &emitted) {
           "has a slot whose size is not an expression of sizes");
     plan.slots.push_back(std::move(*size));
   }
-  // Constants that every reader folded into its kernel are not stored.
-  llvm::StringSet<> read;
-  for (StepOp step : op.getOps<StepOp>())
-    for (auto input : step.getInputs().getAsRange<FlatSymbolRefAttr>())
-      read.insert(input.getValue());
+  SmallVector<BufferOp> stored = getStoredWeights(op);
   Places places;
   for (BufferOp buffer : op.getOps<BufferOp>()) {
     if (buffer.getKind() == BufferKind::Weight &&
-        !read.contains(buffer.getSymName()))
+        !llvm::is_contained(stored, buffer))
       continue;
     if (failed(addBuffer(buffer, plan, places)))
       return failure();
@@ -398,22 +389,9 @@ LogicalResult ManifestBuilder::addPlan(const EmittedPlan &emitted) {
 LogicalResult ManifestBuilder::build(ModelOp model) {
   if (failed(addInterface(model)))
     return failure();
-  for (const CompiledKernel *image : images)
-    sections.push_back(writer.addSection(
-        image->isPtx ? format::SectionKind::Ptx : format::SectionKind::Cubin,
-        {reinterpret_cast<const uint8_t *>(image->image.data()),
-         image->image.size()}));
   for (const EmittedPlan &plan : kernels.getPlans())
     if (failed(addPlan(plan)))
       return failure();
-  bool hasWeights = llvm::any_of(
-      manifest.plans, [](auto &plan) { return !plan.weights.empty(); });
-  if (hasWeights)
-    weightsSection = writer.addSection(format::SectionKind::Weights,
-                                       weights.getPieces(), weights.getSize());
-  for (format::Plan &plan : manifest.plans)
-    for (format::Weight &weight : plan.weights)
-      weight.section = weightsSection;
   manifest.dims = exprs.getDims();
   manifest.nvrtc = nvrtc.str();
   return success();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From planned modules and compiled kernels to the manifest and the sections
-// that it refers to.
+// From planned modules to the manifest.
 
 #ifndef FUSEC_COMPILER_BUNDLE_MANIFESTBUILDER_H
 #define FUSEC_COMPILER_BUNDLE_MANIFESTBUILDER_H
@@ -15,19 +14,17 @@ namespace fusec {
 
 class ManifestBuilder {
 public:
-  /// `images` has a compiled kernel for each of `kernels`. All of them must
-  /// live until the bundle is written.
-  ManifestBuilder(const KernelSet &kernels,
-                  std::vector<const CompiledKernel *> images,
-                  const NvrtcVersion &nvrtc)
-      : kernels(kernels), images(std::move(images)), nvrtc(nvrtc) {}
+  /// `sections` has the section of each of `kernels`. `manifest` has what is
+  /// known beside plans and interface. All must live as long as the builder.
+  ManifestBuilder(const KernelSet &kernels, llvm::ArrayRef<unsigned> sections,
+                  const WeightPool &weights, unsigned weightsSection,
+                  const NvrtcVersion &nvrtc, format::Manifest &manifest)
+      : kernels(kernels), sections(sections), weights(weights),
+        weightsSection(weightsSection), nvrtc(nvrtc), manifest(manifest) {}
 
   /// `model` has the interface: names, types, constraints. Fails with a
   /// diagnostic. To be called once.
   mlir::LogicalResult build(ModelOp model);
-
-  format::Manifest &getManifest() { return manifest; }
-  const format::BundleWriter &getWriter() const { return writer; }
 
 private:
   /// What a buffer's symbol is called in the manifest.
@@ -61,14 +58,12 @@ private:
                                           const Places &places);
 
   const KernelSet &kernels;
-  std::vector<const CompiledKernel *> images;
+  llvm::ArrayRef<unsigned> sections;
+  const WeightPool &weights;
+  unsigned weightsSection;
   const NvrtcVersion &nvrtc;
-  format::Manifest manifest;
-  format::BundleWriter writer;
+  format::Manifest &manifest;
   ExprConverter exprs;
-  WeightPool weights;
-  std::vector<unsigned> sections; // of each kernel
-  unsigned weightsSection = 0;
 };
 
 } // namespace fusec

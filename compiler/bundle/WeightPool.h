@@ -7,6 +7,8 @@
 #define FUSEC_COMPILER_BUNDLE_WEIGHTPOOL_H
 
 #include "ir/Constants.h"
+#include "ir/FusecOps.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "runtime/format/Bundle.h"
 #include "llvm/ADT/DenseMap.h"
 #include <map>
@@ -22,27 +24,38 @@ public:
   struct Place {
     uint64_t offset, size;
   };
-  /// Fails with `error` set where the constant has no bytes. One with an owner
-  /// shares its bytes with the same owner's only, in other plans.
-  mlir::FailureOr<Place> add(mlir::ElementsAttr value, std::string &error,
-                             mlir::Attribute owner = {});
+  /// Adds the weights of all plans that a step reads; others were folded into
+  /// kernels. Fails with a diagnostic where one has no bytes.
+  mlir::LogicalResult addAll(mlir::ModuleOp module);
+  /// Of a weight that was added.
+  Place getPlace(BufferOp buffer) const;
 
   /// In ascending order; they live as long as the pool.
-  std::vector<format::BundleWriter::Piece> getPieces() const;
+  std::vector<format::Piece> getPieces() const;
   uint64_t getSize() const { return size; }
+  bool isEmpty() const { return entries.empty(); }
 
 private:
+  /// The value and, of weights that sessions replace, what they are called:
+  /// those share their bytes with the same one's only, in other plans.
+  using Key = std::pair<mlir::Attribute, mlir::Attribute>;
+  static Key getKey(BufferOp buffer);
+  mlir::FailureOr<Place> add(mlir::ElementsAttr value, bool shares,
+                             std::string &error);
+
   struct Entry {
     ConstantData data;
     uint64_t offset;
   };
   std::vector<Entry> entries;
-  llvm::DenseMap<std::pair<mlir::Attribute, mlir::Attribute>, Place>
-      byAttribute; // with its owner
-  /// By size and hash of the contents.
+  llvm::DenseMap<Key, Place> places;
+  /// By size and the hash of the first bytes, which tells most apart.
   std::multimap<std::pair<uint64_t, uint64_t>, size_t> byContent;
   uint64_t size = 0;
 };
+
+/// The weights of a plan that its steps read.
+llvm::SmallVector<BufferOp> getStoredWeights(PlanOp plan);
 
 } // namespace fusec
 

@@ -3,18 +3,16 @@
 #include "compiler/codegen/MappedMatrix.h"
 #include "compiler/device/gemm_resident_config.h"
 #include "compiler/device/gemm_skinny_config.h"
-#include "compiler/schedule/GemmTiles.h"
 #include "compiler/schedule/Schedules.h"
 #include "compiler/schedule/StepBytes.h"
+#include "compiler/schedule/WgmmaSchedules.h"
 #include <numeric>
 
 using namespace mlir;
 using namespace fusec;
 
-/// Accumulator registers a thread may hold without spilling.
-static constexpr int64_t maxAccumulators = 128;
-/// The same of tf32x3, whose split factors and sums of a step need as many
-/// again, and of all threads of a block.
+/// Accumulator registers of tf32x3, whose split factors and sums of a step need
+/// as many again: of a thread, and of all threads of a block.
 static constexpr int64_t maxTf32x3Accumulators = 64,
                          maxBlockTf32x3Accumulators = 16384;
 
@@ -255,7 +253,8 @@ void GemmChooser::addTiles(GemmUnit unit, ArrayRef<GemmTile> tiles,
             : simtSharedBytes(tile.m, tile.n, tile.k, accumulators, bytes);
     int64_t registers = getThreadAccumulators(unit, tile) * accumulators *
                         std::max(bytes / 4, int64_t(1));
-    bool fits = shared <= target.sharedBytes && registers <= maxAccumulators &&
+    bool fits = shared <= target.sharedBytes &&
+                registers <= maxThreadAccumulators &&
                 (aligned || tile.anyAlignment || unit == GemmUnit::Simt);
     // Floats whose rows lie along M are read 32 at a time.
     if (unit != GemmUnit::Simt && element == 4 && tile.m < 32)
@@ -274,55 +273,12 @@ void GemmChooser::addTiles(GemmUnit unit, ArrayRef<GemmTile> tiles,
 
 void GemmChooser::addWgmma(const GemmSizes &sizes,
                            SmallVectorImpl<Candidate> &to) const {
-  if (accumulators > wgmmaMaxAccumulators)
-    return;
   ArrayRef<WgmmaTiling> tilings(wgmmaTilings);
   if (mayUseTf32x3)
     tilings = wgmmaTf32x3Tilings;
-  int64_t stored = wgmmaStored(accumulators, mayUseTf32x3);
-  auto fits = mayUseTf32x3 ? wgmmaTf32x3Fits : wgmmaFits;
-  bool readsTiles = llvm::any_of(iteration.operands, [](const TileOperand &o) {
-    return !o.access.rowStride.isConstant(0) &&
-           !o.access.columnStride.isConstant(0);
-  });
-  // Results without tensor maps are staged before they are evaluated, which
-  // takes registers.
-  StepOp writer = step;
-  bool storesRows = llvm::all_of(iteration.stores, [&](const TileStore &o) {
-    int64_t bytes =
-        getElementBytes(writer.getOutputBuffer(o.output).getElementType());
-    return o.access.columnStride.isConstant(1) &&
-           getAlignment(o.access.rowStride, 16, bytes) == 16;
-  });
-  // Registers beside the accumulators: those of 32 bits take two.
-  int64_t operands = 0;
-  for (const TileOperand &o : iteration.operands)
-    operands += getElementBytes(getElementType(o.value)) > 2 ? 2 : 1;
-  for (WgmmaTiling tiling : tilings) {
-    tiling.stages =
-        wgmmaStagesIn(target.sharedBytes, tiling.tileM, tiling.tileN, stored,
-                      wgmmaMaxStages, readsTiles);
-    // What reduces rows is built for consumers of 64 of them.
-    if (!iteration.reductions.empty() &&
-        wgmmaBlocksM(tiling.tileM, tiling.schedule) > 1)
-      continue;
-    if (!fits(tiling, accumulators, operands, target.sharedBytes, readsTiles))
-      continue;
-    if (!storesRows &&
-        wgmmaAccumulatorRegisters(tiling.tileM, tiling.tileN, tiling.schedule,
-                                  stored) > maxAccumulators)
-      continue;
-    int64_t cluster = tiling.clusterM * tiling.clusterN;
-    int64_t grid = target.multiprocessors / cluster * cluster;
-    GemmUnit unit = mayUseTf32x3 ? GemmUnit::WgmmaTf32x3
-                    : tiling.schedule == WgmmaSchedule::PingPong
-                        ? GemmUnit::PingPong
-                        : GemmUnit::Wgmma;
-    add(GemmScheduleAttr::get(context, unit, tiling.tileM, tiling.tileN,
-                              wgmmaRowBytes / element, 0, 0, tiling.stages,
-                              tiling.clusterM, tiling.clusterN, grid),
-        sizes, to);
-  }
+  for (GemmScheduleAttr schedule :
+       getWgmmaSchedules(step, iteration, tilings, target, mayUseTf32x3))
+    add(schedule, sizes, to);
 }
 
 void GemmChooser::addSkinny(const GemmSizes &sizes,
@@ -343,8 +299,8 @@ void GemmChooser::addSkinny(const GemmSizes &sizes,
   int64_t cluster = skinnyCluster(sizes.n, blocks, target.multiprocessors);
   // Two blocks a multiprocessor read weights fastest; many tokens leave room
   // for one, and split factors need the whole ring where there is but one.
-  bool isSpread = skinnyGrid(sizes.m, sizes.n, 1, tokens, blocks, cluster) <=
-                  target.multiprocessors;
+  int64_t grid = skinnyGrid(sizes.m, sizes.n, 1, tokens, blocks, cluster);
+  bool isSpread = grid <= int64_t(target.multiprocessors);
   int64_t together = tokens >= 48 && (!mayUseTf32x3 || isSpread) ? 1 : 2;
   int64_t stages = skinnyStages(tokens, blocks, cluster, accumulators, together,
                                 mayUseTf32x3);

@@ -11,6 +11,9 @@
 
 namespace fusec {
 
+/// Accumulator registers a thread may hold without spilling.
+inline constexpr int64_t maxThreadAccumulators = 128;
+
 struct GemmTile {
   int64_t m, n, k, divideM, divideN, stages;
   /// Of mma: whether copies of single elements leave enough registers.

@@ -4,6 +4,7 @@
 
 #include "compiler/codegen/MappedMatrix.h"
 #include "compiler/schedule/Schedules.h"
+#include "compiler/schedule/WgmmaSchedules.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -98,28 +99,11 @@ SmallVector<VariantAttr> fusec::leadVariant(StepOp leading, StepOp step,
 
   GemmSizes sizes = getGemmSizes(step, *second, apart.getDim()),
             leadSizes = getGemmSizes(leading, *first, apart.getDim());
-  bool readsTiles = llvm::any_of(second->operands, [](const TileOperand &o) {
-    return !o.access.rowStride.isConstant(0) &&
-           !o.access.columnStride.isConstant(0);
-  });
   double before = double(apart.getNanoseconds()) / 1000 + own->microseconds;
   SmallVector<Candidate> candidates;
-  for (WgmmaTiling tiling : ledTilings) {
-    tiling.stages =
-        wgmmaStagesIn(target.sharedBytes, tiling.tileM, tiling.tileN,
-                      sizes.accumulators, wgmmaMaxStages, readsTiles);
-    if (!wgmmaFits(tiling, sizes.accumulators, second->operands.size(),
-                   target.sharedBytes, readsTiles))
-      continue;
-    auto led =
-        GemmScheduleAttr::get(
-            step.getContext(),
-            tiling.schedule == WgmmaSchedule::PingPong ? GemmUnit::PingPong
-                                                       : GemmUnit::Wgmma,
-            tiling.tileM, tiling.tileN, wgmmaRowBytes / sizes.element, 0, 0,
-            tiling.stages, tiling.clusterM, tiling.clusterN,
-            target.multiprocessors / 2 * 2)
-            .withLead(columns);
+  for (GemmScheduleAttr tiled :
+       getWgmmaSchedules(step, *second, ledTilings, target)) {
+    GemmScheduleAttr led = tiled.withLead(columns);
     Estimate estimate = estimateGemm(target, sizes, led);
     estimate.microseconds += estimateLead(target, sizes, leadSizes, led);
     if (estimate.microseconds < before)

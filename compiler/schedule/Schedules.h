@@ -16,8 +16,6 @@ namespace fusec {
 /// How fp32 matmuls multiply: by FMA alone, by FMA or 3xTF32, as tf32.
 enum class Precision { Fma, Ieee, Tf32 };
 
-/// Of wgmma: stages that hide the latency of a load; more help nothing.
-constexpr int64_t wgmmaMaxStages = 8;
 /// What the steps of a plan are compiled for.
 struct PlanTarget {
   const Target *target;

@@ -68,40 +68,55 @@ private:
   std::vector<Section> theSections;
 };
 
-// Collects the sections of a bundle and writes them in order of addition, the
-// manifest first. Spans must stay valid until the bundle is written.
+// Bytes at an offset of a section; what lies between pieces is zero.
+struct Piece {
+  uint64_t offset;
+  ByteSpan bytes;
+};
+
+// The hash of a section's content, of weights that of their chunks' hashes. The
+// pieces are in ascending order and do not overlap.
+Digest hashSection(SectionKind kind, const std::vector<Piece> &pieces,
+                   uint64_t size);
+
+// Writes a bundle a section at a time, so that what is known early is written
+// early; the manifest and the header come last.
 class BundleWriter {
 public:
-  // Bytes at an offset of a section; what lies between pieces is zero.
-  struct Piece {
-    uint64_t offset;
-    ByteSpan bytes;
-  };
-  using Sink = std::function<bool(ByteSpan)>;
+  // Puts bytes at an offset of the file, whose other bytes are zero. False ends
+  // the writing.
+  using Sink = std::function<bool(uint64_t offset, ByteSpan bytes)>;
+  // The table has room for this many sections beside the manifest.
+  BundleWriter(size_t mostSections, Sink sink);
 
-  // Return the section's index, for Launch::section and Weight::section.
+  // Hash and write a section and return its index, for Launch::section and
+  // Weight::section.
   unsigned addSection(SectionKind kind, ByteSpan bytes);
   // Pieces in ascending order that do not overlap, within `size` bytes.
-  unsigned addSection(SectionKind kind, std::vector<Piece> pieces,
+  unsigned addSection(SectionKind kind, const std::vector<Piece> &pieces,
                       uint64_t size);
 
-  // Checks the manifest and its references, then hands the file to `sink`
-  // piece by piece. False with `error` set where the bundle would not load or
+  // Checks the manifest and its references, then writes it and the header. To
+  // be called once. False with `error` set where the bundle would not load or
   // the sink returned false.
-  bool write(const Manifest &manifest, const Sink &sink,
-             std::string &error) const;
-  // Writes to a file beside `path` and renames it, so that a reader never sees
-  // half a bundle.
-  bool writeFile(const Manifest &manifest, const std::string &path,
-                 std::string &error) const;
+  bool finish(const Manifest &manifest, std::string &error);
 
 private:
   struct Entry {
     SectionKind kind;
-    std::vector<Piece> pieces;
-    uint64_t size;
+    uint64_t offset, size;
+    Digest digest;
   };
+  Entry writeSection(SectionKind kind, const std::vector<Piece> &pieces,
+                     uint64_t size);
+  void put(uint64_t offset, ByteSpan bytes);
+  void fail(const std::string &what);
+
+  size_t mostSections;
+  Sink sink;
   std::vector<Entry> entries;
+  uint64_t end;
+  std::string failure; // the first, or empty
 };
 
 // Checks the references of a checked manifest to sections of the given kinds

@@ -7,16 +7,12 @@
 #include "runtime/format/Where.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
-#include <system_error>
-#include <thread>
+#include <numeric>
 
 namespace fusec::format {
 
 namespace {
-constexpr unsigned maxHashThreads = 16;
-
 std::string text(uint64_t number) { return std::to_string(number); }
 
 [[noreturn]] void fail(const std::string &what) {
@@ -26,33 +22,6 @@ std::string text(uint64_t number) { return std::to_string(number); }
 bool isZero(const uint8_t *bytes, uint64_t size) {
   return size == 0 ||
          (bytes[0] == 0 && std::memcmp(bytes, bytes + 1, size - 1) == 0);
-}
-
-// Hashes chunks on a few threads: weights can be large.
-Digest hashWeights(ByteSpan bytes, size_t chunk) {
-  size_t count = (bytes.size + chunk - 1) / chunk;
-  std::vector<Digest> digests(count);
-  std::atomic<size_t> next{0};
-  auto work = [&] {
-    for (size_t i = next++; i < count; i = next++) {
-      size_t offset = i * chunk;
-      digests[i] = Sha256::hash(bytes.data + offset,
-                                std::min(chunk, bytes.size - offset));
-    }
-  };
-  std::vector<std::thread> threads;
-  size_t helpers = std::min<size_t>(
-      {count, maxHashThreads, std::thread::hardware_concurrency()});
-  try {
-    for (size_t i = 1; i < helpers; ++i)
-      threads.emplace_back(work);
-  } catch (const std::system_error &) {
-    // No more threads to be had: those there are, and this one, do the work.
-  }
-  work();
-  for (std::thread &thread : threads)
-    thread.join();
-  return Sha256::hash(digests.data(), count * sizeof(Digest));
 }
 
 void checkHeader(ByteSpan file) {
@@ -88,7 +57,7 @@ void checkHeader(ByteSpan file) {
     fail("expected 0 at offset 28");
 }
 
-Section readEntry(ByteSpan file, size_t index, uint64_t &end) {
+Section readEntry(ByteSpan file, size_t index) {
   const uint8_t *entry = file.data + headerSize + index * entrySize;
   std::string name = "section " + text(index);
   uint32_t kind = loadLittle<uint32_t>(entry);
@@ -106,35 +75,48 @@ Section readEntry(ByteSpan file, size_t index, uint64_t &end) {
   if (offset > file.size || size > file.size - offset)
     fail(name + ": expected a range within the file's " + text(file.size) +
          " bytes, found " + text(size) + " bytes at offset " + text(offset));
-  if (offset < end)
-    fail(name + ": offset " + text(offset) + " lies before the end " +
-         text(end) + " of what precedes it");
-  if (!isZero(file.data + end, offset - end))
-    fail(name + ": expected zeros between offset " + text(end) + " and " +
-         text(offset));
-  end = offset + size;
   Section section{SectionKind(kind), {file.data + offset, size_t(size)}, {}};
   std::memcpy(section.digest.data(), entry + 24, section.digest.size());
   return section;
 }
 
-std::vector<Section> readTable(ByteSpan file) {
-  size_t count = loadLittle<uint32_t>(file.data + 24);
-  uint64_t end = headerSize + count * entrySize;
-  std::vector<Section> sections;
-  for (size_t i = 0; i != count; ++i)
-    sections.push_back(readEntry(file, i, end));
+// Sections may lie in any order, but one behind the other, between zeros.
+void checkOrder(ByteSpan file, const std::vector<Section> &sections) {
+  std::vector<size_t> order(sections.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return sections[a].bytes.data < sections[b].bytes.data;
+  });
+  uint64_t end = headerSize + sections.size() * entrySize;
+  for (size_t index : order) {
+    uint64_t offset = uint64_t(sections[index].bytes.data - file.data);
+    std::string name = "section " + text(index);
+    if (offset < end)
+      fail(name + ": offset " + text(offset) + " lies before the end " +
+           text(end) + " of what precedes it");
+    if (!isZero(file.data + end, offset - end))
+      fail(name + ": expected zeros between offset " + text(end) + " and " +
+           text(offset));
+    end = offset + sections[index].bytes.size;
+  }
   if (end != file.size)
     fail("expected the last section to end at " + text(file.size) + ", found " +
          text(end));
+}
+
+std::vector<Section> readTable(ByteSpan file) {
+  size_t count = loadLittle<uint32_t>(file.data + 24);
+  std::vector<Section> sections;
+  for (size_t i = 0; i != count; ++i)
+    sections.push_back(readEntry(file, i));
+  checkOrder(file, sections);
   return sections;
 }
 
 void checkHash(const std::vector<Section> &sections, size_t index) {
   const Section &section = sections[index];
-  Digest digest = section.kind == SectionKind::Weights
-                      ? hashWeights(section.bytes, weightsChunk)
-                      : Sha256::hash(section.bytes.data, section.bytes.size);
+  Digest digest =
+      hashSection(section.kind, {{0, section.bytes}}, section.bytes.size);
   if (digest != section.digest)
     fail("section " + text(index) + " (" + sectionKindName(section.kind) +
          "): expected SHA-256 " + toHex(section.digest) + ", found " +

@@ -1,188 +1,108 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Writing a bundle: sections are hashed in a first pass over their pieces and
-// handed to the sink in a second, so that weights are never copied.
 
 #include "runtime/format/BundleLayout.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <unistd.h>
 
 namespace fusec::format {
 
-namespace {
-constexpr uint8_t zeros[sectionAlignment] = {};
-
-uint64_t alignUp(uint64_t value) {
+static uint64_t alignUp(uint64_t value) {
   return (value + sectionAlignment - 1) / sectionAlignment * sectionAlignment;
 }
 
-// Hands `count` zero bytes to `emit`.
-template <typename Emit> bool emitZeros(uint64_t count, Emit emit) {
-  for (; count != 0; count -= std::min<uint64_t>(count, sizeof(zeros)))
-    if (!emit(
-            ByteSpan{zeros, size_t(std::min<uint64_t>(count, sizeof(zeros)))}))
-      return false;
-  return true;
-}
-
-// Hands all bytes of a section to `emit`, in order.
-template <typename Emit>
-bool emitSection(const std::vector<BundleWriter::Piece> &pieces, uint64_t size,
-                 Emit emit) {
+static bool areOrdered(const std::vector<Piece> &pieces, uint64_t size) {
   uint64_t position = 0;
-  for (const BundleWriter::Piece &piece : pieces) {
-    if (!emitZeros(piece.offset - position, emit) || !emit(piece.bytes))
+  for (const Piece &piece : pieces) {
+    if (piece.offset < position || piece.offset > size ||
+        piece.bytes.size > size - piece.offset)
       return false;
     position = piece.offset + piece.bytes.size;
   }
-  return emitZeros(size - position, emit);
+  return true;
 }
 
-// The hash of a section: plain, or for weights the hash of chunk hashes.
-class SectionHash {
-public:
-  explicit SectionHash(SectionKind kind)
-      : chunked(kind == SectionKind::Weights) {}
+BundleWriter::BundleWriter(size_t mostSections, Sink sink)
+    : mostSections(mostSections), sink(std::move(sink)),
+      end(headerSize + (mostSections + 1) * entrySize) {}
 
-  bool operator()(ByteSpan bytes) {
-    while (bytes.size != 0) {
-      size_t taken = bytes.size;
-      if (chunked)
-        taken = std::min<uint64_t>(taken, weightsChunk - held);
-      sha.update(bytes.data, taken);
-      held += taken;
-      bytes = {bytes.data + taken, bytes.size - taken};
-      if (chunked && held == weightsChunk)
-        endChunk();
-    }
-    return true;
-  }
-  Digest finish() {
-    if (!chunked)
-      return sha.finish();
-    if (held != 0)
-      endChunk();
-    return outer.finish();
-  }
+void BundleWriter::fail(const std::string &what) {
+  if (failure.empty())
+    failure = "bundle: " + what;
+}
 
-private:
-  void endChunk() {
-    Digest digest = sha.finish();
-    outer.update(digest.data(), digest.size());
-    sha = Sha256();
-    held = 0;
-  }
+void BundleWriter::put(uint64_t offset, ByteSpan bytes) {
+  if (failure.empty() && !sink(offset, bytes))
+    fail("writing stopped early");
+}
 
-  bool chunked;
-  Sha256 sha, outer;
-  uint64_t held = 0;
-};
-} // namespace
+BundleWriter::Entry BundleWriter::writeSection(SectionKind kind,
+                                               const std::vector<Piece> &pieces,
+                                               uint64_t size) {
+  Entry entry{kind, alignUp(end), size, hashSection(kind, pieces, size)};
+  for (const Piece &piece : pieces)
+    put(entry.offset + piece.offset, piece.bytes);
+  end = entry.offset + size;
+  return entry;
+}
 
 unsigned BundleWriter::addSection(SectionKind kind, ByteSpan bytes) {
   return addSection(kind, {Piece{0, bytes}}, bytes.size);
 }
 
-unsigned BundleWriter::addSection(SectionKind kind, std::vector<Piece> pieces,
+unsigned BundleWriter::addSection(SectionKind kind,
+                                  const std::vector<Piece> &pieces,
                                   uint64_t size) {
-  entries.push_back({kind, std::move(pieces), size});
+  std::string name = "section " + std::to_string(entries.size() + 1);
+  if (entries.size() == mostSections)
+    fail(name + ": expected at most " + std::to_string(mostSections) +
+         " sections beside the manifest");
+  if (!areOrdered(pieces, size))
+    fail(name + ": pieces overlap or exceed the section");
+  if (failure.empty())
+    entries.push_back(writeSection(kind, pieces, size));
+  else
+    entries.push_back({kind, 0, size, {}});
   return unsigned(entries.size());
 }
 
-bool BundleWriter::write(const Manifest &manifest, const Sink &sink,
-                         std::string &error) const {
-  auto fail = [&](const std::string &what) {
-    error = "bundle: " + what;
-    return false;
-  };
-  if (entries.size() + 1 > maxSections)
-    return fail("expected at most " + std::to_string(maxSections) +
-                " sections, found " + std::to_string(entries.size() + 1));
-  for (size_t i = 0; i != entries.size(); ++i) {
-    uint64_t position = 0;
-    for (const Piece &piece : entries[i].pieces) {
-      if (piece.offset < position || piece.offset > entries[i].size ||
-          piece.bytes.size > entries[i].size - piece.offset)
-        return fail("section " + std::to_string(i + 1) + ": piece at offset " +
-                    std::to_string(piece.offset) +
-                    " overlaps another or exceeds the section");
-      position = piece.offset + piece.bytes.size;
-    }
-  }
+bool BundleWriter::finish(const Manifest &manifest, std::string &error) {
+  if (entries.size() >= maxSections)
+    fail("expected at most " + std::to_string(maxSections) +
+         " sections, found " + std::to_string(entries.size() + 1));
   Manifest checked = manifest;
   std::vector<SectionShape> shapes = {{SectionKind::Manifest, 0}};
   for (const Entry &entry : entries)
     shapes.push_back({entry.kind, entry.size});
   if (!checkManifest(checked, error) ||
       !checkReferences(checked, shapes, error))
-    return fail(error);
+    fail(error);
 
+  // The manifest ends the file; it is never empty.
   std::string json = writeManifest(manifest);
   ByteSpan text = {reinterpret_cast<const uint8_t *>(json.data()), json.size()};
-  std::vector<Entry> all = {
-      {SectionKind::Manifest, {Piece{0, text}}, json.size()}};
-  all.insert(all.end(), entries.begin(), entries.end());
+  entries.insert(entries.begin(), writeSection(SectionKind::Manifest,
+                                               {Piece{0, text}}, text.size));
 
-  std::vector<uint8_t> head(headerSize + all.size() * entrySize);
-  uint64_t end = head.size();
-  for (size_t i = 0; i != all.size(); ++i) {
+  std::vector<uint8_t> head(headerSize + entries.size() * entrySize);
+  for (size_t i = 0; i != entries.size(); ++i) {
     uint8_t *entry = head.data() + headerSize + i * entrySize;
-    SectionHash hash(all[i].kind);
-    emitSection(all[i].pieces, all[i].size,
-                [&](ByteSpan bytes) { return hash(bytes); });
-    Digest digest = hash.finish();
-    storeLittle<uint32_t>(entry, uint32_t(all[i].kind));
-    storeLittle<uint64_t>(entry + 8, alignUp(end));
-    storeLittle<uint64_t>(entry + 16, all[i].size);
-    std::copy(digest.begin(), digest.end(), entry + 24);
-    end = alignUp(end) + all[i].size;
+    storeLittle<uint32_t>(entry, uint32_t(entries[i].kind));
+    storeLittle<uint64_t>(entry + 8, entries[i].offset);
+    storeLittle<uint64_t>(entry + 16, entries[i].size);
+    std::copy(entries[i].digest.begin(), entries[i].digest.end(), entry + 24);
   }
   std::memcpy(head.data(), magic, 8);
   storeLittle<uint32_t>(head.data() + 8, manifest.major);
   storeLittle<uint32_t>(head.data() + 12, manifest.minor);
   storeLittle<uint64_t>(head.data() + 16, end);
-  storeLittle<uint32_t>(head.data() + 24, uint32_t(all.size()));
+  storeLittle<uint32_t>(head.data() + 24, uint32_t(entries.size()));
   Digest digest = headerDigest(head.data(), head.data() + headerSize,
                                head.size() - headerSize);
   std::copy(digest.begin(), digest.end(), head.data() + digestOffset);
-
-  bool written = sink({head.data(), head.size()});
-  uint64_t position = head.size();
-  for (size_t i = 0; written && i != all.size(); ++i) {
-    written = emitZeros(alignUp(position) - position, sink) &&
-              emitSection(all[i].pieces, all[i].size, sink);
-    position = alignUp(position) + all[i].size;
-  }
-  return written || fail("writing stopped early");
-}
-
-bool BundleWriter::writeFile(const Manifest &manifest, const std::string &path,
-                             std::string &error) const {
-  std::string partial = path + ".part" + std::to_string(getpid());
-  std::FILE *file = std::fopen(partial.c_str(), "wb");
-  if (!file) {
-    error = partial + ": cannot be created: " + std::strerror(errno);
-    return false;
-  }
-  auto sink = [&](ByteSpan bytes) {
-    return bytes.size == 0 ||
-           std::fwrite(bytes.data, 1, bytes.size, file) == bytes.size;
-  };
-  bool written = write(manifest, sink, error);
-  bool failed = std::ferror(file) != 0;
-  int reason = errno;
-  bool closed = std::fclose(file) == 0;
-  if (written && closed && std::rename(partial.c_str(), path.c_str()) == 0)
-    return true;
-  if (written || failed)
-    error = path +
-            ": cannot be written: " + std::strerror(written ? errno : reason);
-  std::remove(partial.c_str());
-  return false;
+  put(0, {head.data(), head.size()});
+  error = failure;
+  return failure.empty();
 }
 
 } // namespace fusec::format

@@ -20,7 +20,7 @@
 namespace fusec::format {
 
 inline constexpr unsigned formatMajor = 0;
-inline constexpr unsigned formatMinor = 5;
+inline constexpr unsigned formatMinor = 6;
 
 // Memory that a kernel gets a pointer to, by index into the plan's buffers or
 // weights or the model's inputs or outputs, plus a byte offset.

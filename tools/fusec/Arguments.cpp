@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/fusec/Arguments.h"
+#include "compiler/bundle/ConvertExpr.h"
 #include "tools/fusec/Failure.h"
 
 using namespace mlir;

@@ -24,8 +24,9 @@ struct CompileCommand {
 
 private:
   void write(llvm::function_ref<void(llvm::raw_ostream &)> print) const;
-  void writeBundle(Compilation &compilation, KernelCompiler &compiler,
-                   std::chrono::steady_clock::time_point start) const;
+  std::string getBundlePath() const;
+  void summarize(const Compilation &compilation, const NvrtcVersion &nvrtc,
+                 std::chrono::duration<double> time) const;
 };
 } // namespace
 
@@ -62,28 +63,17 @@ void CompileCommand::write(
   }
 }
 
-void CompileCommand::writeBundle(
-    Compilation &compilation, KernelCompiler &compiler,
-    std::chrono::steady_clock::time_point start) const {
-  std::string path = output;
-  if (path.empty())
-    path = llvm::sys::path::stem(options.model).str() + ".fusec";
-  const NvrtcIdentity &nvrtc = getNvrtc(compiler);
-  if (path == "-") {
-    llvm::Expected<std::string> bytes = compilation.getBundle(nvrtc.version);
-    if (!bytes)
-      failFor(options.model, bytes.takeError());
-    llvm::outs() << *bytes;
-    return;
-  }
-  if (llvm::Error error = compilation.writeBundle(path, nvrtc.version))
-    failFor(options.model, std::move(error));
-  if (quiet)
-    return;
+std::string CompileCommand::getBundlePath() const {
+  return output.empty() ? llvm::sys::path::stem(options.model).str() + ".fusec"
+                        : output;
+}
+
+void CompileCommand::summarize(const Compilation &compilation,
+                               const NvrtcVersion &nvrtc,
+                               std::chrono::duration<double> time) const {
+  std::string path = getBundlePath();
   uint64_t size = 0;
   (void)llvm::sys::fs::file_size(path, size);
-  std::chrono::duration<double> seconds =
-      std::chrono::steady_clock::now() - start;
   std::string plans;
   for (const EmittedPlan &plan : compilation.getKernels().getPlans())
     plans += (plans.empty() ? "" : ", ") +
@@ -91,7 +81,7 @@ void CompileCommand::writeBundle(
              std::to_string(countKernels(plan.plan));
   llvm::errs() << llvm::formatv(
       "{0}: {1}, kernels a run: {2}; {3:f2} s, NVRTC {4}\n", path,
-      formatBytes(size), plans, seconds.count(), nvrtc.version.str());
+      formatBytes(size), plans, time.count(), nvrtc.str());
 }
 
 void CompileCommand::run() {
@@ -131,6 +121,10 @@ void CompileCommand::run() {
     });
     return;
   }
+  bool isStream = output == "-";
+  if (emit == "bundle" && !isStream)
+    if (llvm::Error error = compilation->beginBundle(getBundlePath()))
+      failFor(options.model, std::move(error));
   KernelCompiler compiler(options.getCompilerOptions());
   compileModel(options.model, *compilation, compiler, quiet);
   dump();
@@ -141,7 +135,18 @@ void CompileCommand::run() {
     });
     return;
   }
-  writeBundle(*compilation, compiler, start);
+  const NvrtcVersion &nvrtc = getNvrtc(compiler).version;
+  if (isStream) {
+    llvm::Expected<std::string> bytes = compilation->getBundle(nvrtc);
+    if (!bytes)
+      failFor(options.model, bytes.takeError());
+    llvm::outs() << *bytes;
+    return;
+  }
+  if (llvm::Error error = compilation->finishBundle(nvrtc))
+    failFor(options.model, std::move(error));
+  if (!quiet)
+    summarize(*compilation, nvrtc, std::chrono::steady_clock::now() - start);
 }
 
 void fusec::addCompile(CLI::App &tool) {

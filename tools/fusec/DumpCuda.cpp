@@ -27,7 +27,7 @@ std::string fusec::getText(const EmittedKernel &kernel) {
   std::string whose;
   if (kernel.steps > 1)
     whose = "// Of the first of " + std::to_string(kernel.steps) +
-             " steps that launch it and differ in names alone.\n";
+            " steps that launch it and differ in names alone.\n";
   return whose + kernel.text;
 }
 

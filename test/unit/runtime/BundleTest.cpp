@@ -69,7 +69,7 @@ TEST(Bundle, EveryFlippedBitIsRefused) {
 
 TEST(Bundle, UnhashedWeightsLoad) {
   std::vector<uint8_t> file = makeBundle();
-  file.back() ^= 1;
+  lastByteOf(file, 3) ^= 1;
   Bundle bundle;
   std::string error;
   EXPECT_FALSE(Bundle::open(spanOf(file), HashWeights::Auto, bundle, error));
@@ -152,32 +152,77 @@ TEST(Bundle, SealedManifestIsRead) {
 }
 
 TEST(Bundle, WriterRefusesWhatWouldNotLoad) {
-  BundleWriter writer;
+  std::vector<uint8_t> file;
   std::string error;
-  EXPECT_FALSE(writer.write(
-      makeManifest(), [](ByteSpan) { return true; }, error));
+  BundleWriter empty(4, sinkTo(file));
+  EXPECT_FALSE(empty.finish(makeManifest(), error));
   EXPECT_NE(error.find("expected a section below 1, found"), std::string::npos)
+      << error;
+  uint8_t bytes[8] = {};
+  BundleWriter overlapping(4, sinkTo(file));
+  overlapping.addSection(SectionKind::Weights,
+                         {{0, {bytes, 8}}, {4, {bytes, 8}}}, 64);
+  EXPECT_FALSE(overlapping.finish(makeManifest(), error));
+  EXPECT_EQ(error, "bundle: section 1: pieces overlap or exceed the section");
+  BundleWriter exceeding(4, sinkTo(file));
+  exceeding.addSection(SectionKind::Weights, {{60, {bytes, 8}}}, 64);
+  EXPECT_FALSE(exceeding.finish(makeManifest(), error));
+  BundleWriter full(1, sinkTo(file));
+  full.addSection(SectionKind::Cubin, {bytes, 8});
+  full.addSection(SectionKind::Cubin, {bytes, 8});
+  EXPECT_FALSE(full.finish(makeManifest(), error));
+  EXPECT_NE(error.find("expected at most 1 sections"), std::string::npos)
       << error;
 }
 
-TEST(Bundle, FilesAreMappedAndReplacedWhole) {
-  std::string path = testing::TempDir() + "bundle-test.fusec";
-  BundleWriter writer;
-  Manifest manifest = makeManifest();
-  for (Plan &plan : manifest.plans) {
-    plan.steps.clear();
-    plan.weights.clear();
-  }
+TEST(Bundle, WritingEndsWhereTheSinkRefuses) {
+  unsigned calls = 0;
+  BundleWriter writer(4, [&](uint64_t, ByteSpan) {
+    ++calls;
+    return false;
+  });
+  uint8_t bytes[8] = {};
+  writer.addSection(SectionKind::Cubin, {bytes, 8});
+  writer.addSection(SectionKind::Cubin, {bytes, 8});
   std::string error;
-  ASSERT_TRUE(writer.writeFile(manifest, path, error)) << error;
+  EXPECT_FALSE(writer.finish(makeManifest(), error));
+  EXPECT_EQ(error, "bundle: writing stopped early");
+  EXPECT_EQ(calls, 1u);
+}
+
+// As they were written before the weights came first.
+TEST(Bundle, SectionsInTheOrderOfTheTable) {
+  std::vector<uint8_t> file = makeBundle();
+  Bundle bundle;
+  std::string error;
+  ASSERT_TRUE(Bundle::open(spanOf(file), HashWeights::Always, bundle, error));
+  std::vector<uint8_t> ordered = layOut(file, {0, 1, 2, 3});
+  EXPECT_NE(ordered, file);
+  Bundle again;
+  ASSERT_TRUE(Bundle::open(spanOf(ordered), HashWeights::Always, again, error))
+      << error;
+  for (size_t i = 0; i != 4; ++i)
+    EXPECT_EQ(again.sections()[i].digest, bundle.sections()[i].digest);
+  EXPECT_LT(again.sections()[0].bytes.data, again.sections()[3].bytes.data);
+}
+
+TEST(Bundle, SectionsThatOverlap) {
+  std::vector<uint8_t> file = layOut(makeBundle(), {3, 3, 1, 2, 0});
+  EXPECT_NE(openError(file).find("expected zeros between"), std::string::npos);
+}
+
+TEST(Bundle, FilesAreMapped) {
+  std::string path = testing::TempDir() + "bundle-test.fusec";
+  std::vector<uint8_t> bytes = makeBundle();
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char *>(bytes.data()),
+             std::streamsize(bytes.size()));
+  std::string error;
   MappedFile file;
   ASSERT_TRUE(file.open(path, error)) << error;
   Bundle bundle;
   EXPECT_TRUE(Bundle::open(file.bytes(), HashWeights::Always, bundle, error))
       << error;
-  EXPECT_FALSE(
-      writer.writeFile(manifest, testing::TempDir() + "no/such/folder", error));
-  EXPECT_NE(error.find("cannot be created"), std::string::npos) << error;
   EXPECT_FALSE(file.open(testing::TempDir() + "no-such-file", error));
   EXPECT_FALSE(file.open(testing::TempDir(), error));
   EXPECT_NE(error.find("not a regular file"), std::string::npos) << error;
@@ -194,7 +239,8 @@ TEST(Bundle, WeightsOfSeveralChunks) {
   std::vector<uint8_t> weights(2 * chunk + 12345);
   for (size_t i = 0; i < weights.size(); i += 4096)
     weights[i] = uint8_t(i >> 12);
-  BundleWriter writer;
+  std::vector<uint8_t> file;
+  BundleWriter writer(1, sinkTo(file));
   writer.addSection(SectionKind::Weights,
                     {{0, {weights.data(), 1000}},
                      {4096, {weights.data() + 4096, weights.size() - 4096}}},
@@ -203,20 +249,13 @@ TEST(Bundle, WeightsOfSeveralChunks) {
   manifest.plans.resize(1);
   manifest.plans[0].steps.clear();
   manifest.plans[0].weights.clear();
-  std::vector<uint8_t> file;
   std::string error;
-  ASSERT_TRUE(writer.write(
-      manifest,
-      [&](ByteSpan bytes) {
-        file.insert(file.end(), bytes.data, bytes.data + bytes.size);
-        return true;
-      },
-      error))
-      << error;
+  ASSERT_TRUE(writer.finish(manifest, error)) << error;
   Bundle bundle;
   ASSERT_TRUE(Bundle::open(spanOf(file), HashWeights::Auto, bundle, error))
       << error;
-  EXPECT_EQ(std::vector<uint8_t>(file.end() - long(weights.size()), file.end()),
+  ByteSpan written = bundle.sections()[1].bytes;
+  EXPECT_EQ(std::vector<uint8_t>(written.data, written.data + written.size),
             weights);
   std::vector<Digest> digests;
   for (uint64_t at = 0; at < weights.size(); at += chunk)
@@ -224,6 +263,6 @@ TEST(Bundle, WeightsOfSeveralChunks) {
                                    std::min(chunk, weights.size() - at)));
   EXPECT_EQ(bundle.sections()[1].digest,
             Sha256::hash(digests.data(), digests.size() * sizeof(Digest)));
-  file[file.size() - chunk] ^= 4;
+  lastByteOf(file, 1) ^= 4;
   EXPECT_FALSE(Bundle::open(spanOf(file), HashWeights::Auto, bundle, error));
 }

@@ -92,7 +92,7 @@ TEST(Manifest, TextErrors) {
                 .find("grid[0]: expected an operator"),
             std::string::npos);
   EXPECT_NE(
-      textRefusal("\"minor\":5", "\"minor\":6").find("expected version 0.5"),
+      textRefusal("\"minor\":6", "\"minor\":7").find("expected version 0.6"),
       std::string::npos);
   std::string deep = std::string(100000, '[');
   EXPECT_NE(textRefusal("[\"batch\",\"n\"]", deep).find("nested"),

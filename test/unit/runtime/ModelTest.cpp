@@ -133,7 +133,7 @@ TEST_F(ModelTest, DamagedLargeWeights) {
     return Model::loadMemory(file.data(), file.size(), options());
   };
   EXPECT_EQ(loadFile().target(), "sm_90a");
-  file.back() ^= 1;
+  lastByteOf(file, 3) ^= 1;
   EXPECT_NE(messageOf(FUSEC_MALFORMED, loadFile)
                 .find("section 3 (weights): expected SHA-256"),
             std::string::npos);

@@ -6,6 +6,7 @@
 
 #include "runtime/format/BundleLayout.h"
 
+#include <algorithm>
 #include <cstring>
 #include <gtest/gtest.h>
 
@@ -14,6 +15,8 @@ namespace fusec::test {
 using namespace format;
 
 namespace {
+// One more than there are.
+constexpr size_t sectionRoom = 4;
 constexpr unsigned cubinSection = 1, ptxSection = 2, weightsSection = 3;
 const char cubin[] = "FAKECUBIN fake_double fake_small fake_vector fake_scalar";
 const char ptx[] =
@@ -112,8 +115,7 @@ const std::vector<uint8_t> &weightBytes() {
   return bytes;
 }
 
-BundleWriter makeWriter(uint64_t weightsSize) {
-  BundleWriter writer;
+void addSections(BundleWriter &writer, uint64_t weightsSize) {
   writer.addSection(SectionKind::Cubin,
                     {reinterpret_cast<const uint8_t *>(cubin), sizeof(cubin)});
   writer.addSection(SectionKind::Ptx,
@@ -122,7 +124,6 @@ BundleWriter makeWriter(uint64_t weightsSize) {
   writer.addSection(SectionKind::Weights,
                     {{0, {weights, 16}}, {256, {weights + 256, 8}}},
                     weightsSize);
-  return writer;
 }
 } // namespace
 
@@ -162,43 +163,65 @@ std::vector<uint8_t> makeBundle(const Edit &edit, uint64_t weightsSize) {
     edit(manifest);
   std::vector<uint8_t> file;
   std::string error;
-  auto sink = [&](ByteSpan bytes) {
-    file.insert(file.end(), bytes.data, bytes.data + bytes.size);
-    return true;
-  };
-  EXPECT_TRUE(makeWriter(weightsSize).write(manifest, sink, error)) << error;
+  BundleWriter writer(sectionRoom, sinkTo(file));
+  addSections(writer, weightsSize);
+  EXPECT_TRUE(writer.finish(manifest, error)) << error;
   return file;
 }
 
-std::vector<uint8_t> replaceManifest(const std::string &json) {
-  std::vector<uint8_t> before = makeBundle();
-  size_t count = loadLittle<uint32_t>(before.data() + 24);
-  size_t tableSize = count * entrySize;
-  std::vector<uint8_t> file(before.begin(),
-                            before.begin() + long(headerSize + tableSize));
-  for (size_t i = 0; i != count; ++i) {
-    const uint8_t *old = before.data() + headerSize + i * entrySize;
-    const uint8_t *data = before.data() + loadLittle<uint64_t>(old + 8);
-    size_t size = loadLittle<uint64_t>(old + 16);
-    if (i == 0) {
-      data = reinterpret_cast<const uint8_t *>(json.data());
-      size = json.size();
-    }
-    file.resize((file.size() + sectionAlignment - 1) / sectionAlignment *
-                sectionAlignment);
-    uint8_t *entry = file.data() + headerSize + i * entrySize;
-    storeLittle<uint64_t>(entry + 8, file.size());
-    storeLittle<uint64_t>(entry + 16, size);
-    if (i == 0) {
-      Digest digest = Sha256::hash(data, size);
-      std::memcpy(entry + 24, digest.data(), digest.size());
-    }
-    file.insert(file.end(), data, data + size);
-  }
+BundleWriter::Sink sinkTo(std::vector<uint8_t> &file) {
+  return [&file](uint64_t offset, ByteSpan bytes) {
+    file.resize(std::max<size_t>(file.size(), offset + bytes.size));
+    std::copy_n(bytes.data, bytes.size, file.begin() + long(offset));
+    return true;
+  };
+}
+
+// The size and the hash in the header.
+static void seal(std::vector<uint8_t> &file) {
   storeLittle<uint64_t>(file.data() + 16, file.size());
+  size_t tableSize = loadLittle<uint32_t>(file.data() + 24) * entrySize;
   Digest digest =
       headerDigest(file.data(), file.data() + headerSize, tableSize);
   std::memcpy(file.data() + digestOffset, digest.data(), digest.size());
+}
+
+std::vector<uint8_t> replaceManifest(const std::string &json) {
+  std::vector<uint8_t> file = makeBundle();
+  // The manifest, section 0, is what the file ends with.
+  uint8_t *entry = file.data() + headerSize;
+  file.resize(loadLittle<uint64_t>(entry + 8));
+  file.insert(file.end(), json.begin(), json.end());
+  entry = file.data() + headerSize;
+  storeLittle<uint64_t>(entry + 16, json.size());
+  Digest digest = Sha256::hash(json.data(), json.size());
+  std::memcpy(entry + 24, digest.data(), digest.size());
+  seal(file);
+  return file;
+}
+
+uint8_t &lastByteOf(std::vector<uint8_t> &file, size_t section) {
+  const uint8_t *entry = file.data() + headerSize + section * entrySize;
+  return file[loadLittle<uint64_t>(entry + 8) +
+              loadLittle<uint64_t>(entry + 16) - 1];
+}
+
+std::vector<uint8_t> layOut(const std::vector<uint8_t> &bundle,
+                            const std::vector<size_t> &order) {
+  size_t count = loadLittle<uint32_t>(bundle.data() + 24);
+  size_t tableSize = count * entrySize;
+  std::vector<uint8_t> file(bundle.begin(),
+                            bundle.begin() + long(headerSize + tableSize));
+  for (size_t section : order) {
+    file.resize((file.size() + sectionAlignment - 1) / sectionAlignment *
+                sectionAlignment);
+    const uint8_t *from = bundle.data() + headerSize + section * entrySize;
+    const uint8_t *data = bundle.data() + loadLittle<uint64_t>(from + 8);
+    storeLittle<uint64_t>(file.data() + headerSize + section * entrySize + 8,
+                          file.size());
+    file.insert(file.end(), data, data + loadLittle<uint64_t>(from + 16));
+  }
+  seal(file);
   return file;
 }
 

@@ -31,9 +31,19 @@ void addAdapter(format::Manifest &manifest);
 std::vector<uint8_t> makeBundle(const Edit &edit = nullptr,
                                 uint64_t weightsSize = 264);
 
+// Writes to memory, which must live as long as the sink is used.
+format::BundleWriter::Sink sinkTo(std::vector<uint8_t> &file);
+
 inline format::ByteSpan spanOf(const std::vector<uint8_t> &bytes) {
   return {bytes.data(), bytes.size()};
 }
+
+// Of a section's content.
+uint8_t &lastByteOf(std::vector<uint8_t> &file, size_t section);
+
+// The sections one behind the other in this order, with right hashes.
+std::vector<uint8_t> layOut(const std::vector<uint8_t> &bundle,
+                            const std::vector<size_t> &order);
 
 // Puts another manifest text into a bundle, with right hashes.
 std::vector<uint8_t> replaceManifest(const std::string &json);

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/schedule/WgmmaSchedules.h"
+
+using namespace mlir;
+using namespace fusec;
+
+/// Stages that hide the latency of a load; more help nothing.
+static constexpr int64_t maxStages = 8;
+
+/// Whether an operand of the epilogue is a matrix, which is loaded in tiles.
+static bool readsTiles(const MatmulIteration &iteration) {
+  return llvm::any_of(iteration.operands, [](const TileOperand &o) {
+    return !o.access.rowStride.isConstant(0) &&
+           !o.access.columnStride.isConstant(0);
+  });
+}
+
+/// Whether every result has a tensor map.
+static bool storesRows(StepOp step, const MatmulIteration &iteration) {
+  return llvm::all_of(iteration.stores, [&](const TileStore &o) {
+    int64_t bytes =
+        getElementBytes(step.getOutputBuffer(o.output).getElementType());
+    return o.access.columnStride.isConstant(1) &&
+           getAlignment(o.access.rowStride, 16, bytes) == 16;
+  });
+}
+
+/// Registers of the epilogue's operands: those of 32 bits take two.
+static int64_t countOperands(const MatmulIteration &iteration) {
+  int64_t operands = 0;
+  for (const TileOperand &o : iteration.operands)
+    operands += getElementBytes(getElementType(o.value)) > 2 ? 2 : 1;
+  return operands;
+}
+
+SmallVector<GemmScheduleAttr>
+fusec::getWgmmaSchedules(StepOp step, const MatmulIteration &iteration,
+                         ArrayRef<WgmmaTiling> tilings, const Target &target,
+                         bool splitsFactors) {
+  ContractionOp root = iteration.root;
+  int64_t accumulators = root.getNumAccumulators();
+  int64_t element = getElementBytes(getElementType(root.getLhs()[0]));
+  int64_t stored = wgmmaStored(accumulators, splitsFactors);
+  int64_t operands = countOperands(iteration);
+  bool loads = readsTiles(iteration), isMapped = storesRows(step, iteration);
+  auto fits = [&](const WgmmaTiling &tiling) {
+    // What reduces rows is built for consumers of 64 of them.
+    if (!iteration.reductions.empty() &&
+        wgmmaBlocksM(tiling.tileM, tiling.schedule) > 1)
+      return false;
+    // Results without tensor maps are staged before they are evaluated, which
+    // takes registers.
+    if (!isMapped &&
+        wgmmaAccumulatorRegisters(tiling.tileM, tiling.tileN, tiling.schedule,
+                                  stored) > maxThreadAccumulators)
+      return false;
+    return splitsFactors ? wgmmaTf32x3Fits(tiling, accumulators, operands,
+                                           target.sharedBytes, loads)
+                         : wgmmaFits(tiling, accumulators, operands,
+                                     target.sharedBytes, loads);
+  };
+  SmallVector<GemmScheduleAttr> schedules;
+  for (WgmmaTiling tiling : tilings) {
+    tiling.stages = wgmmaStagesIn(target.sharedBytes, tiling.tileM,
+                                  tiling.tileN, stored, maxStages, loads);
+    if (!fits(tiling))
+      continue;
+    int64_t cluster = tiling.clusterM * tiling.clusterN;
+    int64_t grid = target.multiprocessors / cluster * cluster;
+    GemmUnit unit = splitsFactors ? GemmUnit::WgmmaTf32x3
+                    : tiling.schedule == WgmmaSchedule::PingPong
+                        ? GemmUnit::PingPong
+                        : GemmUnit::Wgmma;
+    schedules.push_back(GemmScheduleAttr::get(
+        step.getContext(), unit, tiling.tileM, tiling.tileN,
+        wgmmaRowBytes / element, 0, 0, tiling.stages, tiling.clusterM,
+        tiling.clusterN, grid));
+  }
+  return schedules;
+}

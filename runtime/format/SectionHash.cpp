@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Hashes of sections. Weights can be large: their chunks are hashed on a few
+// threads.
+
+#include "runtime/format/Bundle.h"
+
+#include <algorithm>
+#include <atomic>
+#include <system_error>
+#include <thread>
+
+namespace fusec::format {
+
+namespace {
+constexpr unsigned maxHashThreads = 16;
+
+void hashZeros(Sha256 &sha, uint64_t count) {
+  static constexpr uint8_t zeros[4096] = {};
+  for (; count != 0; count -= std::min<uint64_t>(count, sizeof(zeros)))
+    sha.update(zeros, std::min<uint64_t>(count, sizeof(zeros)));
+}
+
+// Of the bytes from `begin` to `end`.
+Digest hashRange(const std::vector<Piece> &pieces, uint64_t begin,
+                 uint64_t end) {
+  Sha256 sha;
+  auto piece = std::partition_point(
+      pieces.begin(), pieces.end(), [&](const Piece &before) {
+        return before.offset + before.bytes.size <= begin;
+      });
+  for (; piece != pieces.end() && piece->offset < end; ++piece) {
+    uint64_t first = std::max(begin, piece->offset);
+    uint64_t last = std::min(end, piece->offset + piece->bytes.size);
+    hashZeros(sha, first - begin);
+    sha.update(piece->bytes.data + (first - piece->offset), last - first);
+    begin = last;
+  }
+  hashZeros(sha, end - begin);
+  return sha.finish();
+}
+} // namespace
+
+Digest hashSection(SectionKind kind, const std::vector<Piece> &pieces,
+                   uint64_t size) {
+  if (kind != SectionKind::Weights)
+    return hashRange(pieces, 0, size);
+  size_t count = (size + weightsChunk - 1) / weightsChunk;
+  std::vector<Digest> digests(count);
+  std::atomic<size_t> next{0};
+  auto work = [&] {
+    for (size_t i = next++; i < count; i = next++)
+      digests[i] = hashRange(pieces, i * weightsChunk,
+                             std::min((i + 1) * weightsChunk, size));
+  };
+  std::vector<std::thread> threads;
+  size_t helpers = std::min<size_t>(
+      {count, maxHashThreads, std::thread::hardware_concurrency()});
+  try {
+    for (size_t i = 1; i < helpers; ++i)
+      threads.emplace_back(work);
+  } catch (const std::system_error &) {
+    // No more threads to be had: those there are, and this one, do the work.
+  }
+  work();
+  for (std::thread &thread : threads)
+    thread.join();
+  return Sha256::hash(digests.data(), count * sizeof(Digest));
+}
+
+} // namespace fusec::format
