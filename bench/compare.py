@@ -55,9 +55,11 @@ def parseArguments(arguments):
     parser = Parser(formatter_class=argparse.RawDescriptionHelpFormatter, epilog=EPILOGUE,
                     usage="compare.py [options]; --help lists them")
     parser.add_argument("--only", metavar="PATTERN", help="workloads, shell patterns by comma")
-    parser.add_argument("--rows", choices=("table", "grid", "narrow", "prompt", "exact", "all"),
+    parser.add_argument("--rows", choices=("table", "grid", "narrow", "prompt", "odd", "exact",
+                                           "all"),
                         help="the named workloads, the grids of shapes, layers with few rows, "
-                        "with those of a short prompt, in fp32 without TF32, or all; default: "
+                        "with those of a short prompt, with odd numbers of them, in fp32 without "
+                        "TF32, or all; default: "
                         "table, or all with --only")
     parser.add_argument("--peers", default=",".join(peers.CONTENDERS), metavar="NAME,...",
                         help="of " + ", ".join(peers.CONTENDERS) + "; eager is always there")

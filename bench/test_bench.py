@@ -16,7 +16,7 @@ import fusec_runtime
 import peers
 import plot
 import summary
-from workloads import CEILINGS, EXACT, GRID, GROUPS, NARROW, PROMPT, TABLE, WORKLOADS
+from workloads import CEILINGS, EXACT, GRID, GROUPS, NARROW, ODD, PROMPT, TABLE, WORKLOADS
 
 H200 = CEILINGS["NVIDIA H200"]
 BUILDS = pathlib.Path(__file__).resolve().parents[1] / "build"
@@ -166,11 +166,11 @@ class WorkloadTest(unittest.TestCase):
         self.assertEqual({name: len(members) for name, members in GROUPS.items()},
                          {"linear 16-bit": 18, "linear fp16 relu": 9, "linear bf16 gelu": 9,
                           "linear tf32": 9, "swiglu": 14, "gating": 14, "narrow linear": 24,
-                          "prompt linear": 21, "linear exact fp32": 14})
+                          "prompt linear": 21, "odd linear": 24, "linear exact fp32": 14})
 
     def testNamesAreUniqueAndHaveWork(self):
         self.assertEqual(len(WORKLOADS), len(TABLE) + len(GRID) + len(NARROW) + len(PROMPT) +
-                         len(EXACT))
+                         len(ODD) + len(EXACT))
         for name, workload in WORKLOADS.items():
             self.assertTrue(all(work > 0 for work in workload.leastWork()), name)
 

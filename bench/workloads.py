@@ -30,7 +30,7 @@ class Workload:
     kind: str
     dtype: str
     sizes: dict
-    rows: str = "table"  # or "grid", "narrow", "prompt", "exact"
+    rows: str = "table"  # or "grid", "narrow", "prompt", "odd", "exact"
 
     @property
     def isExact(self):
@@ -39,7 +39,7 @@ class Workload:
 
     def groups(self):
         """The statements about grids that it belongs to."""
-        if self.rows in ("narrow", "prompt"):
+        if self.rows in ("narrow", "prompt", "odd"):
             return (f"{self.rows} linear",)
         if self.isExact:
             return ("linear exact fp32",)
@@ -212,12 +212,14 @@ def layers(rows, shapes, tokens):
                      linear(m, k, n, "relu"), rows=rows) for k, n in shapes for m in tokens]
 
 
-# A transformer's, with the tokens that it decodes at a time, and with those of a
-# short prompt.
+# A transformer's, with the tokens that it decodes at a time, with those of a
+# short prompt, and with as many as there happen to be: primes.
 NARROW = layers("narrow", ((4096, 4096), (4096, 12288), (4096, 11008), (11008, 4096)),
                 (1, 8, 16, 32, 64, 128))
 PROMPT = layers("prompt", ((4096, 4096), (4096, 12288), (11008, 4096)),
                 (160, 192, 256, 320, 384, 512, 768))
+ODD = layers("odd", ((4096, 4096), (4096, 12288), (11008, 4096)),
+             (67, 101, 139, 211, 281, 353, 457, 691))
 
 # fp32 as PyTorch multiplies it unless told otherwise.
 EXACT_SHAPES = [
@@ -228,7 +230,7 @@ EXACT_SHAPES = [
 EXACT = [Workload(f"exact_linear_relu_fp32_{m}x{k}x{n}", "linear", "fp32",
                   linear(m, k, n, "relu"), rows="exact") for m, k, n in EXACT_SHAPES]
 
-GRIDS = [*GRID, *NARROW, *PROMPT, *EXACT]
+GRIDS = [*GRID, *NARROW, *PROMPT, *ODD, *EXACT]
 
 # Names of workloads by group.
 GROUPS = {group: [workload.name for workload in GRIDS if group in workload.groups()]

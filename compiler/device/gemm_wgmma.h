@@ -78,7 +78,7 @@ FUSEC_DEVICE void wgmmaConsumeLed(int firstBlock, WgmmaRing<Config, J> &ring,
 
 /// Copies a tile, segment by segment.
 template <class Config, int J, class... Segments>
-FUSEC_DEVICE void wgmmaProduce(WgmmaRing<Config, J> &ring, TilePlace tile,
+FUSEC_DEVICE void wgmmaProduce(WgmmaRing<Config, J> &ring, WgmmaTile tile,
                                int rank, const Segments &...segments) {
   (WgmmaSegment<Config, J, Segments>::produce(
        segments, tile, rank, ring, 0,
@@ -89,7 +89,7 @@ FUSEC_DEVICE void wgmmaProduce(WgmmaRing<Config, J> &ring, TilePlace tile,
 /// Some of its `flags` the block has awaited.
 template <class Config, class Lead, int J, class First, class... Rest>
 FUSEC_DEVICE void wgmmaProduceLed(WgmmaRing<Config, J> &ring, const Lead &lead,
-                                  int &flags, TilePlace tile, int rank,
+                                  int &flags, WgmmaTile tile, int rank,
                                   const First &first, const Rest &...rest) {
   if constexpr (sizeof...(Rest) == 0)
     lead.await(tile, flags);
@@ -113,7 +113,7 @@ FUSEC_DEVICE void wgmmaProducer(WgmmaRing<Config, J> ring, const Lead &lead,
     launch::awaitPrevious();
   }
   int flags = 0, had = 0;
-  forEachWgmmaTile<Config, Lead::exists>(shape, [&](TilePlace tile, int rank,
+  forEachWgmmaTile<Config, Lead::exists>(shape, [&](WgmmaTile tile, int rank,
                                                     int index) {
     if constexpr (Lead::exists) {
       typedef WgmmaSegment<Config, J, First> Segment;
@@ -157,7 +157,7 @@ FUSEC_DEVICE void wgmmaConsumer(WgmmaRing<Config, Epilogue::accumulators> ring,
   int firstBlock = Config::pingPong ? 0 : consumer * Config::blocksM;
   int own = FirstSegment::tiles(first), had = 0;
   ((own += WgmmaSegment<Config, J, Rest>::tiles(rest)), ...);
-  forEachWgmmaTile<Config, Lead::exists>(shape, [&](TilePlace tile, int,
+  forEachWgmmaTile<Config, Lead::exists>(shape, [&](WgmmaTile tile, int,
                                                     int index) {
     bool isTile = !Lead::exists || tile.batch < shape.batch;
     int stages = isTile ? own : 0, before = had, units = 0;
@@ -168,9 +168,10 @@ FUSEC_DEVICE void wgmmaConsumer(WgmmaRing<Config, Epilogue::accumulators> ring,
     }
     if (ring.skips(index, consumer, stages))
       return;
+    int row =
+        wgmmaStoredRow<Config>(shape, tile) + firstBlock * 64 + (warp & 3) * 16;
     if (isTile)
-      store.place(tile,
-                  tile.m * Config::tileM + firstBlock * 64 + (warp & 3) * 16);
+      store.place(tile, row);
     WgmmaAccumulators<Config, J> acc;
     ring.takeTurn(consumer);
     ring.startTile(consumer, stages);
@@ -203,10 +204,8 @@ FUSEC_DEVICE void wgmmaConsumer(WgmmaRing<Config, Epilogue::accumulators> ring,
     store.begin();
     wgmmaFinish<Config, J>(ring, acc);
     if constexpr (Config::splitsFactors)
-      wgmmaReplaceOutOfRange<Config, J>(shape, tile,
-                                        tile.m * Config::tileM +
-                                            firstBlock * 64 + (warp & 3) * 16,
-                                        warp, acc, first, rest...);
+      wgmmaReplaceOutOfRange<Config, J>(shape, tile, row, warp, acc, first,
+                                        rest...);
     store.run(acc);
   });
   store.finish();

@@ -84,7 +84,7 @@ constexpr FUSEC_DEVICE bool wgmmaShares(int tile, int cluster) {
 
 /// Rows of tiles, at most, whose blocks read a tile of B at about the same time
 /// and nobody after them.
-constexpr int wgmmaStreamedRows = 4;
+constexpr int wgmmaStreamedRows = 8;
 
 /// `Streamed`: up to wgmmaStreamedRows B leaves L2 first: what it replaces is
 /// then its own, not what waits to be written back. `Early`: the B of the first
@@ -157,6 +157,29 @@ constexpr FUSEC_DEVICE TilePlace wgmmaTileOf(int id, int tilesM, int tilesN,
   int rows = tilesM - first < band ? tilesM - first : band;
   int inBand = inBatch - first * tilesN;
   return TilePlace{id / perBatch, first + inBand % rows, inBand / rows};
+}
+
+/// A tile, its first row and its first column.
+struct WgmmaTile : TilePlace {
+  int row, column;
+};
+
+/// Where the index-th of the tiles that make up `size` begins: the last, and
+/// those that a cluster has too many, early enough to end inside, if there are
+/// as many elements as a tile has. The copy engine asks L2 for what lies
+/// outside of a matrix, too, and slowly. What two tiles compute they both
+/// store, bit by bit the same.
+constexpr FUSEC_DEVICE int wgmmaFirstOf(int index, int tile, int size) {
+  int first = index * tile, last = size > tile ? size - tile : 0;
+  return first < last ? first : last;
+}
+/// Whether tiles may end inside of so many columns, and all of them do: they
+/// are read and written in eights.
+constexpr FUSEC_DEVICE bool wgmmaMovesColumns(int size) {
+  return size % 8 == 0;
+}
+constexpr FUSEC_DEVICE bool wgmmaHasWholeTiles(int tile, int size) {
+  return wgmmaMovesColumns(size) && size >= tile;
 }
 
 /// Bytes of K that the boxes of a segment hold: a row of the swizzle, or less

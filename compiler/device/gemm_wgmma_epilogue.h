@@ -147,13 +147,13 @@ template <class Config, class Epilogue> struct WgmmaMappedStore {
     readAt(to, place);
   }
   /// The next tile, whose first row is `row`.
-  FUSEC_DEVICE void place(TilePlace tile, int row) {
+  FUSEC_DEVICE void place(WgmmaTile tile, int row) {
     batch = tile.batch;
     firstRow = row;
-    firstColumn = tile.n * Config::tileN;
+    firstColumn = tile.column;
     // The first is known while compiling, or false.
-    inside =
-        shape.n % Config::tileN == 0 || firstColumn + Config::tileN <= shape.n;
+    inside = wgmmaHasWholeTiles(Config::tileN, shape.n) ||
+             firstColumn + Config::tileN <= shape.n;
     if constexpr (loads) {
       launch::warpBarrier();
       if (primitive::elect()) {

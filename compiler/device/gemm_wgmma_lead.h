@@ -97,9 +97,8 @@ struct WgmmaLeading {
       count -= next;
       if (left == 0)
         break;
-      leading(unit,
-              TilePlace{0, unit * Config::cluster + wgmmaRank<Config>(), 0},
-              stage);
+      int m = unit * Config::cluster + wgmmaRank<Config>();
+      leading(unit, WgmmaTile{{0, m, 0}, m * Tile::tileM, 0}, stage);
       if (++stage == stagesOf(1)) {
         stage = 0;
         unit += order.leading;
@@ -113,7 +112,7 @@ struct WgmmaLeading {
                             OwnStages own) const {
     inTurn(
         had, units, count,
-        [&](int, TilePlace tile, int stage) {
+        [&](int, WgmmaTile tile, int stage) {
           Leading::produce(lead.segment, tile, 0, ring, stage, 1);
         },
         own);
@@ -147,7 +146,7 @@ struct WgmmaLeading {
     WgmmaAccumulators<Tile, 1> sums;
     inTurn(
         had, units, count,
-        [&](int unit, TilePlace tile, int stage) {
+        [&](int unit, WgmmaTile tile, int stage) {
           if (!computes) {
             ring.pass();
             return;

@@ -222,7 +222,7 @@ struct WgmmaSegment {
 
   /// Copies the B of a stage, whose barrier then expects its A, too.
   template <class Ring>
-  static FUSEC_DEVICE void produceB(const SegmentType &segment, TilePlace tile,
+  static FUSEC_DEVICE void produceB(const SegmentType &segment, WgmmaTile tile,
                                     int rank, const Ring &ring, u32 stage,
                                     int k) {
     u32 full = ring.full(stage);
@@ -234,14 +234,14 @@ struct WgmmaSegment {
       copyB(segment.b[j],
             ring.base + stage * ring.stageBytes + offsetB +
                 (d * J + j) * B::bytes,
-            full, tile.n * Tile::tileN, k + d * Tile::tileK, tile.batch, rank,
+            full, tile.column, k + d * Tile::tileK, tile.batch, rank,
             ring.streams);
   }
   /// Those of the first stages of a block's first tile, as many as the ring
   /// holds.
   template <class Ring>
   static FUSEC_DEVICE void produceAhead(const SegmentType &segment,
-                                        TilePlace tile, int rank, Ring &ring) {
+                                        WgmmaTile tile, int rank, Ring &ring) {
     int stages = tiles(segment);
     FUSEC_UNROLL_BY(1)
     for (; ring.ahead < Tile::stages && ring.ahead < stages; ++ring.ahead)
@@ -250,7 +250,7 @@ struct WgmmaSegment {
   }
   /// Copies `stages` of the tile's stages, from the `first` on.
   template <class Ring>
-  static FUSEC_DEVICE void produce(const SegmentType &segment, TilePlace tile,
+  static FUSEC_DEVICE void produce(const SegmentType &segment, WgmmaTile tile,
                                    int rank, Ring &ring, int first,
                                    int stages) {
     // Unrolled, it would not keep to the producer's few registers.
@@ -267,8 +267,8 @@ struct WgmmaSegment {
       for (int d = 0; d < Depth; ++d)
         A::copy(segment.a,
                 ring.base + ring.stage * ring.stageBytes + d * A::bytes,
-                ring.full(ring.stage), tile.m * Tile::tileM,
-                k + d * Tile::tileK, tile.batch, rank);
+                ring.full(ring.stage), tile.row, k + d * Tile::tileK,
+                tile.batch, rank);
       ring.advance();
     }
   }
@@ -332,13 +332,26 @@ template <class Config> FUSEC_DEVICE int wgmmaRank() {
 
 /// The place of this block's tile when its cluster has the t-th.
 template <class Config>
-FUSEC_DEVICE TilePlace wgmmaPlace(const Shape &shape, int t, int rank) {
+FUSEC_DEVICE WgmmaTile wgmmaPlace(const Shape &shape, int t, int rank) {
   TilePlace tile = wgmmaTileOf(
       t, wgmmaTilesM(shape.m, Config::tileM, Config::clusterM),
       wgmmaTilesM(shape.n, Config::tileN, Config::clusterN), Config::band);
   tile.m = tile.m * Config::clusterM + (Config::clusterM > 1 ? rank : 0);
   tile.n = tile.n * Config::clusterN + (Config::clusterN > 1 ? rank : 0);
-  return tile;
+  // What else would be computed once for all tiles, and take registers over
+  // their matmuls.
+  int zero = 0;
+  primitive::pin(zero);
+  return {tile, wgmmaFirstOf(tile.m, Config::tileM, shape.m + zero),
+          wgmmaMovesColumns(shape.n)
+              ? wgmmaFirstOf(tile.n, Config::tileN, shape.n + zero)
+              : tile.n * Config::tileN};
+}
+/// Its first row as the epilogue sees it: a cluster may have tiles too many.
+template <class Config>
+FUSEC_DEVICE int wgmmaStoredRow(const Shape &shape, WgmmaTile tile) {
+  return Config::clusterM == 1 || tile.m * Config::tileM < shape.m ? tile.row
+                                                                   : shape.m;
 }
 
 /// Tiles of clusters.

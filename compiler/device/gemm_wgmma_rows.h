@@ -51,7 +51,7 @@ template <class Config, class Epilogue> struct WgmmaRowStore {
                                wgmmaStored(J, Config::splitsFactors)) +
             warp * wgmmaStagingBytes)) {}
 
-  FUSEC_DEVICE void place(TilePlace tile, int row) {
+  FUSEC_DEVICE void place(WgmmaTile tile, int row) {
     batch = tile.batch;
     firstRow = row;
   }

@@ -70,8 +70,7 @@ template <class Config, class Epilogue> struct WgmmaStagedStore {
   const Epilogue &epilogue;
   const Shape &shape;
   unsigned char *staged;
-  TilePlace tile;
-  int firstRow;
+  int batch, firstRow, firstColumn;
 
   FUSEC_DEVICE WgmmaStagedStore(const Epilogue &epilogue, const Shape &shape,
                                 int warp)
@@ -81,9 +80,10 @@ template <class Config, class Epilogue> struct WgmmaStagedStore {
                                   wgmmaStored(J, Config::splitsFactors)) +
                warp * wgmmaStagingBytes) {}
 
-  FUSEC_DEVICE void place(TilePlace at, int row) {
-    tile = at;
+  FUSEC_DEVICE void place(WgmmaTile tile, int row) {
+    batch = tile.batch;
     firstRow = row;
+    firstColumn = tile.column;
   }
   FUSEC_DEVICE void begin() {}
   FUSEC_DEVICE void run(const WgmmaAccumulators<Config, J> &acc) {
@@ -95,8 +95,7 @@ template <class Config, class Epilogue> struct WgmmaStagedStore {
       launch::warpBarrier();
       FUSEC_UNROLL_BY(1)
       for (int first = 0; first < passes; first += together)
-        evaluate(first, firstRow + m * 64,
-                 i64(tile.n) * Config::tileN + chunk * columns);
+        evaluate(first, firstRow + m * 64, i64(firstColumn) + chunk * columns);
       launch::warpBarrier();
     }
   }
@@ -134,7 +133,7 @@ template <class Config, class Epilogue> struct WgmmaStagedStore {
       i64 row = blockRow + run / runsPerRow;
       i64 column = blockColumn + run % runsPerRow * V;
       i64 left = row < shape.m ? shape.n - column : 0;
-      places[p] = {tile.batch, row, column, left < V ? int(left) : V};
+      places[p] = {batch, row, column, left < V ? int(left) : V};
       if (places[p].count > 0)
         readPack(epilogue.operands, places[p], operands[p]);
     }

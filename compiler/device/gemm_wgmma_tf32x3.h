@@ -89,7 +89,7 @@ FUSEC_DEVICE void wgmmaSplitter(WgmmaRing<Config, J> ring, int warp,
   constexpr int bytes = J * wgmmaStageColumns(Config::tileN) * wgmmaRowBytes;
   constexpr int threads = 32 * WgmmaRing<Config, J>::splitters;
   int stages = (WgmmaSegment<Config, J, Segments>::tiles(segments) + ...);
-  forEachWgmmaTile<Config, false>(shape, [&](TilePlace, int, int) {
+  forEachWgmmaTile<Config, false>(shape, [&](WgmmaTile, int, int) {
     FUSEC_UNROLL_BY(1)
     for (int left = stages; left > 0; --left) {
       primitive::waitBarrier(ring.full(ring.stage), ring.parity);
@@ -150,7 +150,7 @@ FUSEC_DEVICE void wgmmaConsumeSplit(const SegmentType &segment, int firstBlock,
 /// warp. Seldom run, but always compiled: a thread walks its sums in the memory
 /// that the epilogue stages results in, since registers have no index.
 template <class Config, int J, class... Segments>
-FUSEC_DEVICE void wgmmaReplaceOutOfRange(const Shape &shape, TilePlace tile,
+FUSEC_DEVICE void wgmmaReplaceOutOfRange(const Shape &shape, WgmmaTile tile,
                                          int firstRow, int warp,
                                          WgmmaAccumulators<Config, J> &acc,
                                          const Segments &...segments) {
@@ -188,9 +188,9 @@ FUSEC_DEVICE void wgmmaReplaceOutOfRange(const Shape &shape, TilePlace tile,
       // Places outside the result are computed like the last inside.
       const int row[1] = {
           min(firstRow + i / 2 % 2 * 8 + (lane >> 2), shape.m - 1)};
-      const int column[1] = {min(tile.n * Config::tileN + (first + i) / 4 * 8 +
-                                     (lane & 3) * 2 + i % 2,
-                                 shape.n - 1)};
+      const int column[1] = {
+          min(tile.column + (first + i) / 4 * 8 + (lane & 3) * 2 + i % 2,
+              shape.n - 1)};
       float byFma[1][1] = {};
       (addByFma(segments, j, tile.batch, wholeRange(segments.k), row, column,
                 byFma),

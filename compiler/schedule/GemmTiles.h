@@ -67,6 +67,7 @@ inline constexpr GemmTile simtRowTiles[] = {
 inline constexpr WgmmaTiling wgmmaTilings[] = {
     {128, 128, 0, 1, 1, WgmmaSchedule::PingPong},
     {128, 128, 0, 2, 1, WgmmaSchedule::PingPong},
+    {128, 160, 0, 1, 1, WgmmaSchedule::PingPong},
     {128, 160, 0, 2, 1, WgmmaSchedule::PingPong},
     {128, 96, 0, 1, 1, WgmmaSchedule::PingPong},
     {128, 96, 0, 2, 1, WgmmaSchedule::PingPong},

@@ -7,7 +7,12 @@
 using namespace mlir;
 using namespace fusec;
 
+/// What wide copies and tensor maps ask for.
 static constexpr int64_t alignment = 16;
+/// What they are fastest with: a row of a tile then touches one line of L2
+/// instead of two. 2048 x 2000 x 2048 in fp16, rows of 15.6 lines, takes 30%
+/// longer than 2048 cubed.
+static constexpr int64_t line = 128;
 
 /// Whether a contraction reads the value as a matrix, maybe transposed.
 static bool isMatrix(Value value) {
@@ -28,14 +33,23 @@ static bool isRegrouped(Value value) {
   });
 }
 
+/// Bytes that a row should take: whole lines where they cost an eighth at most,
+/// else aligned where that costs a quarter at most.
+static int64_t getPaddedBytes(int64_t row) {
+  int64_t lines = llvm::alignTo(row, line),
+          aligned = llvm::alignTo(row, alignment);
+  return 8 * (lines - row) <= row     ? lines
+         : 4 * (aligned - row) <= row ? aligned
+                                      : row;
+}
+
 std::optional<int64_t> fusec::getRowPitch(Value value) {
   SmallVector<Expr> sizes = getSizes(value);
   if (sizes.size() < 2 || !sizes.back().isConstant())
     return std::nullopt;
   int64_t width = getElementBytes(getElementType(value)),
-          row = sizes.back().getValue() * width,
-          padded = llvm::alignTo(row, alignment);
-  if (padded == row || 4 * (padded - row) > row)
+          row = sizes.back().getValue() * width, padded = getPaddedBytes(row);
+  if (padded == row)
     return std::nullopt;
   auto isOfMatmul = [](FusionOp fusion) {
     return fusion && fusion.getFamily() == Family::Gemm;

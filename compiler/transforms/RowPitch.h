@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The layout of buffers that are ours and that matmuls read as matrices: rows
-// begin at multiples of 16 bytes, which is what wide copies and tensor maps
-// ask for. What lies between two rows is never read.
+// begin at lines of L2, or at least at multiples of 16 bytes, which is what
+// wide copies and tensor maps ask for. What lies between two rows is never
+// read.
 
 #ifndef FUSEC_COMPILER_TRANSFORMS_ROWPITCH_H
 #define FUSEC_COMPILER_TRANSFORMS_ROWPITCH_H
@@ -13,7 +14,7 @@ namespace fusec {
 
 /// Elements from one row of the value to the next, where they should not lie
 /// one after another: it is a matrix of some fusion, its rows are of constant
-/// size and no multiple of 16 bytes, and padding costs at most a quarter.
+/// size, and padding costs at most an eighth to lines, a quarter to 16 bytes.
 std::optional<int64_t> getRowPitch(mlir::Value value);
 
 /// Row-major strides of the sizes, of which the last takes `pitch` elements.

@@ -19,11 +19,23 @@ fusec.model @one_wave inputs ["x", "w"] outputs ["y"] {
 
 // Tiles of 128 rows would be three quarters empty in the second row of them.
 // CHECK-LABEL: fusec.plan @sm_90a of @empty_rows
-// CHECK: variants [#fusec.variant<{{[^#]*}}#fusec.gemm_schedule<unit = pingpong, tileM = 64, tileN = 160,
+// CHECK: variants [#fusec.variant<{{[^#]*}}#fusec.gemm_schedule<unit = pingpong, tileM = 64, tileN = 96,
 fusec.model @empty_rows inputs ["x", "w"] outputs ["y"] {
-^bb0(%x: tensor<160x4096xf16>, %w: tensor<12288x4096xf16>):
-  %0 = fusec.matmul %x, %w transposed : tensor<160x4096xf16>, tensor<12288x4096xf16> to tensor<160x12288xf16>
-  fusec.output %0 : tensor<160x12288xf16>
+^bb0(%x: tensor<160x4096xf16>, %w: tensor<4096x4096xf16>):
+  %0 = fusec.matmul %x, %w transposed : tensor<160x4096xf16>, tensor<4096x4096xf16> to tensor<160x4096xf16>
+  fusec.output %0 : tensor<160x4096xf16>
+}
+
+// -----
+
+// 130 tiles of 128 x 160, without the clusters that five rows of them would
+// leave a block of without work.
+// CHECK-LABEL: fusec.plan @sm_90a of @odd_rows_of_tiles
+// CHECK: variants [#fusec.variant<{{[^#]*}}#fusec.gemm_schedule<unit = pingpong, tileM = 128, tileN = 160, tileK = 64, divideM = 0, divideN = 0, stages = {{[0-9]+}}, blocks
+fusec.model @odd_rows_of_tiles inputs ["x", "w"] outputs ["y"] {
+^bb0(%x: tensor<640x4096xf16>, %w: tensor<4096x4096xf16>):
+  %0 = fusec.matmul %x, %w transposed : tensor<640x4096xf16>, tensor<4096x4096xf16> to tensor<640x4096xf16>
+  fusec.output %0 : tensor<640x4096xf16>
 }
 
 // -----

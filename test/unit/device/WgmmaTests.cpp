@@ -163,6 +163,24 @@ TEST(Wgmma, TilesAreEachVisitedOnce) {
       }
 }
 
+TEST(Wgmma, TilesEndInsideAndLeaveNothingOut) {
+  for (int tile : {64, 96, 128, 192})
+    for (int cluster : {1, 2})
+      for (int size :
+           {1, 7, 64, 96, 127, 128, 132, 192, 200, 384, 1000, 4104}) {
+        int rows = 0;
+        bool areWhole = wgmmaHasWholeTiles(tile, size);
+        for (int i = 0; i < wgmmaTilesM(size, tile, cluster) * cluster; ++i) {
+          int row = wgmmaFirstOf(i, tile, size);
+          EXPECT_LE(row, rows);
+          EXPECT_TRUE(size < tile || row + tile <= size);
+          EXPECT_TRUE(!areWhole || (row + tile <= size && row % 8 == 0));
+          rows = std::max(rows, row + tile);
+        }
+        EXPECT_GE(rows, size);
+      }
+}
+
 TEST(Wgmma, SchedulesThatFit) {
   const int limit = 227 * 1024;
   const WgmmaSchedule pingPong = WgmmaSchedule::PingPong;
