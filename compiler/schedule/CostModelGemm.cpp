@@ -298,10 +298,16 @@ Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
                               : 0.7);
     if (clusterM * clusterN > 1)
       time.expose(0.5);
+    // B of few rows of tiles leaves L2 first, unless blocks share it: then up
+    // to 32 MB of it take lines that have to be written back.
+    if (clusterM > 1 && sizes.m <= wgmmaStreamedRows * tileM)
+      time.expose(2 * std::min(sizes.n * stepsK * tileK * sizes.element *
+                                   accumulators / (32 << 20),
+                               1.0));
     // Rows of a box outside of A, which only tiles of more rows than A have,
     // are asked of L2 all the same, at one place and at once by all blocks; the
-    // first 32 hide. Fitted over 40 to 192 rows of 4096 x 4096 and 12288.
-    double outside = std::max(tileM - sizes.m - 32, 0.0);
+    // first 16 hide. Fitted over 40 to 192 rows of 4096 x 4096 and 12288.
+    double outside = std::max(tileM - sizes.m - 16, 0.0);
     time.exposeClocks(perUnit * stepsK * std::min(tiles, units) * outside *
                       0.06);
   } else if (unit == GemmUnit::Mma) {
