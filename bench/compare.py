@@ -59,8 +59,7 @@ def parseArguments(arguments):
                                            "all"),
                         help="the named workloads, the grids of shapes, layers with few rows, "
                         "with those of a short prompt, with odd numbers of them, in fp32 without "
-                        "TF32, or all; default: "
-                        "table, or all with --only")
+                        "TF32, or all; default: table, or all with --only")
     parser.add_argument("--peers", default=",".join(peers.CONTENDERS), metavar="NAME,...",
                         help="of " + ", ".join(peers.CONTENDERS) + "; eager is always there")
     parser.add_argument("--skip", default="", metavar="NAME,...", help="contenders to leave out")

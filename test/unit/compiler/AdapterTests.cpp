@@ -7,7 +7,7 @@
 #include "ir/Constants.h"
 #include "ir/reference/Elements.h"
 #include "ir/reference/EvaluatePlan.h"
-#include "runtime/format/Bundle.h"
+#include "test/unit/compiler/OpenBundle.h"
 #include "gtest/gtest.h"
 
 using namespace mlir;
@@ -156,12 +156,7 @@ TEST(Adapters, BundlesRecordThem) {
   auto compilation = compile(transposed(3, 3), 8);
   llvm::cantFail(compilation->compile(compiler));
   std::string bytes = llvm::cantFail(compilation->getBundle(identity->version));
-  format::Bundle bundle;
-  std::string error;
-  ASSERT_TRUE(format::Bundle::open(
-      {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()},
-      format::HashWeights::Always, bundle, error))
-      << error;
+  format::Bundle bundle = openBundle(bytes);
   ASSERT_EQ(bundle.manifest().plans.size(), 2u);
   for (const format::Plan &plan : bundle.manifest().plans) {
     unsigned factors = 0;

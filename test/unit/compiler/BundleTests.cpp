@@ -3,6 +3,7 @@
 // A bundle's file: what memory gets, whole or not at all.
 
 #include "compiler/Compiler.h"
+#include "test/unit/compiler/OpenBundle.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "gtest/gtest.h"
@@ -85,12 +86,7 @@ TEST_F(BundleTest, FilesHoldWhatMemoryDoes) {
   std::string bytes = llvm::cantFail(compilation->getBundle(version));
   EXPECT_TRUE(file->getBuffer() == bytes);
 
-  format::Bundle bundle;
-  std::string error;
-  ASSERT_TRUE(format::Bundle::open(
-      {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()},
-      format::HashWeights::Always, bundle, error))
-      << error;
+  format::Bundle bundle = openBundle(bytes);
   // 80,000 bytes and, aligned to 256, 80,000 more: equal ones are one.
   EXPECT_EQ(bundle.weightsSize(), 160128u);
 }

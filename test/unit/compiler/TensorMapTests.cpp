@@ -4,7 +4,7 @@
 // memory.
 
 #include "compiler/Compiler.h"
-#include "runtime/format/Bundle.h"
+#include "test/unit/compiler/OpenBundle.h"
 #include "gtest/gtest.h"
 
 using namespace fusec;
@@ -33,12 +33,7 @@ Parameters compileTall(KernelCompiler &compiler, int64_t columns) {
   llvm::cantFail(compilation->compile(compiler));
   NvrtcVersion version = llvm::cantFail(compiler.getIdentity()).version;
   std::string bytes = llvm::cantFail(compilation->getBundle(version));
-  format::Bundle bundle;
-  std::string error;
-  EXPECT_TRUE(format::Bundle::open(
-      {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()},
-      format::HashWeights::Always, bundle, error))
-      << error;
+  format::Bundle bundle = openBundle(bytes);
   const format::Step &step = bundle.manifest().plans.at(0).steps.at(0);
   Parameters found;
   for (const format::Param &param : step.variants.at(0).launches.at(0).params)

@@ -206,9 +206,18 @@ TEST(Bundle, SectionsInTheOrderOfTheTable) {
   EXPECT_LT(again.sections()[0].bytes.data, again.sections()[3].bytes.data);
 }
 
-TEST(Bundle, SectionsThatOverlap) {
+TEST(Bundle, BytesOfNoSection) {
+  // The table has the second of the two; the first is nobody's.
   std::vector<uint8_t> file = layOut(makeBundle(), {3, 3, 1, 2, 0});
   EXPECT_NE(openError(file).find("expected zeros between"), std::string::npos);
+}
+
+TEST(Bundle, SectionsThatOverlap) {
+  std::vector<uint8_t> file = makeBundle();
+  moveSection(file, 2, 1);
+  std::string error = openError(file);
+  EXPECT_NE(error.find("section 2: offset"), std::string::npos) << error;
+  EXPECT_NE(error.find("of what precedes it"), std::string::npos) << error;
 }
 
 TEST(Bundle, FilesAreMapped) {

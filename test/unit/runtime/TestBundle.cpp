@@ -206,6 +206,13 @@ uint8_t &lastByteOf(std::vector<uint8_t> &file, size_t section) {
               loadLittle<uint64_t>(entry + 16) - 1];
 }
 
+void moveSection(std::vector<uint8_t> &file, size_t section, size_t onto) {
+  uint8_t *entries = file.data() + headerSize;
+  storeLittle<uint64_t>(entries + section * entrySize + 8,
+                        loadLittle<uint64_t>(entries + onto * entrySize + 8));
+  seal(file);
+}
+
 std::vector<uint8_t> layOut(const std::vector<uint8_t> &bundle,
                             const std::vector<size_t> &order) {
   size_t count = loadLittle<uint32_t>(bundle.data() + 24);

@@ -45,6 +45,9 @@ uint8_t &lastByteOf(std::vector<uint8_t> &file, size_t section);
 std::vector<uint8_t> layOut(const std::vector<uint8_t> &bundle,
                             const std::vector<size_t> &order);
 
+// Says of a section that it begins where another does, with right hashes.
+void moveSection(std::vector<uint8_t> &file, size_t section, size_t onto);
+
 // Puts another manifest text into a bundle, with right hashes.
 std::vector<uint8_t> replaceManifest(const std::string &json);
 
