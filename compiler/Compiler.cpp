@@ -274,6 +274,7 @@ llvm::Error Compilation::beginBundle(StringRef path) {
   if (!file)
     return llvm::make_error<CompileError>(ErrorKind::Input,
                                           llvm::toString(file.takeError()));
+  bundle.reset();
   bundleFile = std::move(*file);
   bundle = std::make_unique<BundleBuilder>(
       [to = bundleFile.get()](uint64_t offset, format::ByteSpan bytes) {

@@ -90,7 +90,7 @@ public:
   llvm::ArrayRef<std::string> getWarnings() const { return warnings; }
 
   /// Starts to write the bundle's weights to a file beside `path`, which may
-  /// take as long as kernels take to compile.
+  /// take as long as kernels take to compile. What was begun before goes.
   llvm::Error beginBundle(llvm::StringRef path);
   /// Writes the rest of what was begun, once everything is compiled.
   llvm::Error finishBundle(const NvrtcVersion &nvrtc);

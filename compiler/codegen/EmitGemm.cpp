@@ -8,6 +8,7 @@
 #include "compiler/codegen/Leads.h"
 #include "compiler/device/gemm_resident_config.h"
 #include "compiler/device/gemm_skinny_config.h"
+#include "compiler/device/gemm_wgmma_lead_config.h"
 
 using namespace mlir;
 using namespace fusec;

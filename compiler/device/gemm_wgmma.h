@@ -143,7 +143,7 @@ FUSEC_DEVICE void wgmmaConsumer(WgmmaRing<Config, Epilogue::accumulators> ring,
                                 const Epilogue &epilogue, const First &first,
                                 const Rest &...rest) {
   constexpr int J = Epilogue::accumulators;
-  typedef WgmmaMappedStore<Config, Epilogue> MappedStore;
+  typedef WgmmaMappedStore<Config, Epilogue, Lead::isWide> MappedStore;
   typedef
       typename Conditional<MappedStore::suits, MappedStore,
                            WgmmaStagedStore<Config, Epilogue>>::Type PointStore;

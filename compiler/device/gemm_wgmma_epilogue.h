@@ -9,6 +9,7 @@
 #define FUSEC_DEVICE_GEMM_WGMMA_EPILOGUE_H
 
 #include "gemm_wgmma_fragment.h"
+#include "gemm_wgmma_tiles.h"
 
 #ifndef FUSEC_HOST
 namespace fusec {
@@ -23,8 +24,10 @@ template <class Config> FUSEC_DEVICE int wgmmaEpilogueLane() {
   return lane;
 }
 
-/// The epilogue of a consumer thread over all of its tiles.
-template <class Config, class Epilogue> struct WgmmaMappedStore {
+/// The epilogue of a consumer thread over all of its tiles. `Tight`: the matmul
+/// before has no register to spare for it.
+template <class Config, class Epilogue, bool Tight = false>
+struct WgmmaMappedStore {
   typedef typename Epilogue::Operands Operands;
   typedef typename Epilogue::Results Results;
   static constexpr int J = Epilogue::accumulators;
@@ -194,9 +197,10 @@ template <class Config, class Epilogue> struct WgmmaMappedStore {
   /// moves nothing up. Of the first one it would evaluate all before the last
   /// stage of the tile is given back, for which the producer waits. Ping-pongs
   /// hold most accumulators and have registers for one buffer at a time only;
-  /// where two warps share a scheduler it pays to begin with the next.
+  /// where two warps share a scheduler it pays to begin with the next. The
+  /// branch takes registers of the matmul before.
   static constexpr FUSEC_DEVICE bool staysBehindBranch(int index) {
-    return index == 0 || Config::pingPong;
+    return Config::pingPong || (index == 0 && !Tight);
   }
   FUSEC_DEVICE int rowOf(int index) const {
     return firstRow + index / buffersPerBlock * 64;

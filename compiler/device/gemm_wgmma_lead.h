@@ -9,6 +9,7 @@
 #ifndef FUSEC_DEVICE_GEMM_WGMMA_LEAD_H
 #define FUSEC_DEVICE_GEMM_WGMMA_LEAD_H
 
+#include "gemm_wgmma_lead_config.h"
 #include "gemm_wgmma_ring.h"
 #include "prelude_grid.h"
 
@@ -30,13 +31,13 @@ namespace detail {
 
 /// There is none.
 struct WgmmaNoLead {
-  static constexpr bool exists = false;
+  static constexpr bool exists = false, isWide = false;
 };
 
 template <class Config, int Accumulators, class SegmentType, class Epilogue,
           int Columns>
 struct WgmmaLeading {
-  static constexpr bool exists = true;
+  static constexpr bool exists = true, isWide = Columns == wgmmaLeadColumns;
   struct Tile : Config {
     static constexpr int tileM =
         wgmmaLeadRows(Config::tileM, Config::pingPong, Columns);

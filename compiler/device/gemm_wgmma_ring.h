@@ -8,6 +8,7 @@
 
 #include "gemm_wgmma_fragment.h"
 #include "gemm_wgmma_operand.h"
+#include "gemm_wgmma_tiles.h"
 #include "prelude_cluster.h"
 
 #ifndef FUSEC_HOST

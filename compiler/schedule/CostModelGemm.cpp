@@ -4,6 +4,7 @@
 
 #include "compiler/device/gemm_resident_config.h"
 #include "compiler/device/gemm_skinny_config.h"
+#include "compiler/device/gemm_wgmma_lead_config.h"
 #include "compiler/schedule/Overlap.h"
 #include <cmath>
 #include <numeric>

@@ -97,6 +97,15 @@ TEST_F(BundleTest, NothingIsLeftOfOneThatIsNotFinished) {
   EXPECT_TRUE(getFiles().empty());
 }
 
+TEST_F(BundleTest, TheLastThatIsBegunCounts) {
+  llvm::cantFail(compilation->beginBundle((folder + "/first").str()));
+  llvm::cantFail(compilation->beginBundle(path));
+  if (!compile())
+    GTEST_SKIP() << "there is no NVRTC";
+  llvm::cantFail(compilation->finishBundle(version));
+  EXPECT_EQ(getFiles(), std::vector<std::string>{"model.fusec"});
+}
+
 TEST_F(BundleTest, AnOlderOneStaysUntilThen) {
   std::error_code code;
   llvm::raw_fd_ostream(path, code) << "old";

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiles the layers that the benchmark measures, for sm_90a.
+
+No schedule that the cost model chose may spill registers or have ptxas put its
+wgmma instructions in turn: the next one then runs instead, right but slower,
+which no other test would see. Needs NVRTC and no device.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy
+import onnx
+from onnx import TensorProto, helper
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "bench"))
+import workloads  # noqa: E402
+
+TYPES = {"fp32": TensorProto.FLOAT, "fp16": TensorProto.FLOAT16, "bf16": TensorProto.BFLOAT16}
+WEIGHTS = "weights.bin"
+# Larger weights take the tiles of these and seconds to write.
+MOST_WEIGHTS = 8192 * 8192
+
+
+class Graph:
+    """A model of one input `x`; all of its weights lie at the start of one file."""
+
+    def __init__(self, dtype, m, k):
+        self.dtype, self.nodes, self.weights = TYPES[dtype], [], []
+        self.x = helper.make_tensor_value_info("x", self.dtype, [m, k])
+
+    def op(self, kind, *inputs, **attributes):
+        name = f"v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, list(inputs), [name], **attributes))
+        return name
+
+    def weight(self, *shape):
+        bits = 8 * helper.tensor_dtype_to_np_dtype(self.dtype).itemsize
+        tensor = TensorProto(name=f"w{len(self.weights)}", data_type=self.dtype, dims=shape,
+                             data_location=TensorProto.EXTERNAL)
+        # At places of their own: equal weights would be one.
+        places = {"location": WEIGHTS, "offset": 4096 * len(self.weights),
+                  "length": int(numpy.prod(shape)) * bits // 8}
+        for key, value in places.items():
+            tensor.external_data.add(key=key, value=str(value))
+        self.weights.append(tensor)
+        return tensor.name
+
+    def linear(self, x, k, n, bias=True):
+        """As PyTorch's linear layer, whose weight is N x K."""
+        return self.op("Gemm", x, self.weight(n, k), *([self.weight(n)] if bias else []), transB=1)
+
+    def save(self, path, y, n):
+        m = self.x.type.tensor_type.shape.dim[0].dim_value
+        y = self.op("Identity", y)
+        output = helper.make_tensor_value_info(y, self.dtype, [m, n])
+        graph = helper.make_graph(self.nodes, "layer", [self.x], [output], self.weights)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+        path.write_bytes(model.SerializeToString())
+
+
+def linear(graph, m, k, n, activation):
+    del m
+    y = graph.linear("x", k, n)
+    return graph.op("Relu", y) if activation == "relu" else graph.op("Gelu", y, approximate="tanh")
+
+
+def swiglu(graph, m, k, n):
+    del m
+    gate, up = graph.linear("x", k, n, bias=False), graph.linear("x", k, n, bias=False)
+    return graph.op("Mul", graph.op("Mul", gate, graph.op("Sigmoid", gate)), up)
+
+
+def gating(graph, m, k, n):
+    del m
+    first, second = (graph.op("Add", graph.op("MatMul", "x", graph.weight(k, n)), graph.weight(n))
+                     for _ in range(2))
+    return graph.op("Mul", graph.op("Sigmoid", first), second)
+
+
+def loraLayer(graph, m, k, n, rank):
+    del m
+    a, b = graph.weight(k, rank), graph.weight(rank, n)
+    update = graph.op("MatMul", graph.op("MatMul", "x", a), b)
+    return graph.op("Relu", graph.op("Add", graph.linear("x", k, n), update))
+
+
+KINDS = {"linear": linear, "swiglu": swiglu, "gating": gating, "lora_layer": loraLayer}
+
+
+def chooseLayers():
+    return [workload for workload in workloads.WORKLOADS.values() if workload.kind in KINDS and
+            workload.sizes["k"] * workload.sizes["n"] <= MOST_WEIGHTS]
+
+
+def compileLayer(fusec, folder, layer):
+    """Why a kernel of the layer is not the one that was chosen; else nothing."""
+    model, bundle = folder / f"{layer.name}.onnx", folder / f"{layer.name}.fusec"
+    graph = Graph(layer.dtype, layer.sizes["m"], layer.sizes["k"])
+    graph.save(model, KINDS[layer.kind](graph, **layer.sizes), layer.sizes["n"])
+    command = [fusec, "compile", model, "-o", bundle, "--arch=sm_90a", "--werror=spill", "--quiet"]
+    if layer.dtype == "fp32" and not layer.isExact:
+        command.append("--precision=tf32")
+    run = subprocess.run(command, capture_output=True, text=True)
+    bundle.unlink(missing_ok=True)
+    return run.stderr.strip() if run.returncode == 0 else f"status {run.returncode}: {run.stderr}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("fusec", help="the compiler")
+    parser.add_argument("--only", default="", help="layers whose name has this in it")
+    options = parser.parse_args()
+    layers = [layer for layer in chooseLayers() if options.only in layer.name]
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        # Pairs of them are finite as fp32, too.
+        values = numpy.random.default_rng(0).standard_normal(999983).astype(numpy.float16)
+        numpy.resize(values, 2 * MOST_WEIGHTS + (1 << 20)).tofile(folder / WEIGHTS)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            results = pool.map(lambda layer: compileLayer(options.fusec, folder, layer), layers)
+            failures = 0
+            for layer, problem in zip(layers, results):
+                print(f"{layer.name}: {problem or 'as chosen'}", flush=True)
+                failures += bool(problem)
+    print(f"{len(layers) - failures} of {len(layers)} layers as chosen")
+    return 1 if failures or not layers else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
