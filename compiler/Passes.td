@@ -311,11 +311,11 @@ def NarrowProducts : Pass<"fusec-narrow-products", "::fusec::ModelOp"> {
 }
 
 def LayOutWeights : Pass<"fusec-lay-out-weights", "::fusec::ModelOp"> {
-  let summary = "constant fp32 weights of matmuls lie along K";
+  let summary = "constant weights of matmuls lie along K";
   let description = [{
     The tensor cores of sm_90 read 32-bit elements from shared memory in no other
-    way, and vector kernels read whole rows. A constant that other ops use, too,
-    stays as it is.
+    way, and 16-bit ones in tiles of any width; vector kernels read whole rows. A
+    constant that other ops use, too, stays as it is.
 
     ```mlir
     %w = fusec.constant dense<...> : tensor<4x6xf32>

@@ -166,7 +166,7 @@ FailureOr<KernelSource> GemmEmitter::emit() {
                    (narrowN ? "N>" : "M>");
     const MatrixAccess &wide =
         narrowN ? iteration->lhs[0] : iteration->rhs[0][0];
-    bool alongK = wide.kStride.isConstant(1) || wide.kStride.isConstant(0);
+    bool alongK = wide.isAlongK() || wide.kStride.isConstant(0);
     blocks =
         (narrowN ? iteration->m : iteration->n)
             .ceilDiv(Expr::constant(context, gemvOuters(alongK, threads))) *

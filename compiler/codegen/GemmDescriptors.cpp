@@ -52,7 +52,7 @@ FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
   std::string element = storageType(getElementType(access.value));
   std::string major, strides;
   Expr stride = access.outerStride;
-  if (access.kStride.isConstant(1) || access.kStride.isConstant(0)) {
+  if (access.isAlongK() || access.kStride.isConstant(0)) {
     major = "K";
     strides = print(access.outerStride);
   } else if (access.outerStride.isConstant(1) ||

@@ -61,6 +61,8 @@ mlir::FailureOr<RowIteration> analyzeRows(llvm::ArrayRef<mlir::Value> outputs,
 struct MatrixAccess {
   mlir::Value value;
   Expr outerStride, kStride, batch;
+
+  bool isAlongK() const { return kStride.isConstant(1); }
 };
 /// The offset of an epilogue's operand or result; strides of 0 do not vary.
 struct TileAccess {

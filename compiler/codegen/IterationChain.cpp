@@ -152,7 +152,7 @@ LogicalResult ChainAnalysis::addMatrices(ChainPhase &phase) {
     for (const MatrixAccess &b : rhs) {
       if (getPhase(b.value))
         return fail("the right operand of a product is computed by another");
-      bool alongK = b.kStride.isConstant(1) || !b.outerStride.isConstant(1);
+      bool alongK = b.isAlongK() || !b.outerStride.isConstant(1);
       ChainTile tile = alongK
                            ? ChainTile{b.value,       false,     false,  n, k,
                                        b.outerStride, b.kStride, b.batch}

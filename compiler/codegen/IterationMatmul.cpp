@@ -54,7 +54,7 @@ FailureOr<MatrixAccess> fusec::analyzeMatrix(Value value,
 static void spreadSingle(MatrixAccess &access, Expr outers, Expr k) {
   constexpr int64_t elements = 16; // a multiple of 16 bytes
   if (outers.isConstant(1) && access.outerStride.isConstant(0) &&
-      access.kStride.isConstant(1))
+      access.isAlongK())
     access.outerStride =
         k.ceilDiv(Expr::constant(k.getContext(), elements)) * elements;
 }

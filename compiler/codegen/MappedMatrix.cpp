@@ -19,7 +19,7 @@ FailureOr<MappedMatrix> fusec::analyzeMapped(const MatrixAccess &access,
                                              ArrayRef<Expr> batchSizes) {
   MLIRContext *context = access.outerStride.getContext();
   MappedMatrix matrix;
-  if (access.kStride.isConstant(1)) {
+  if (access.isAlongK()) {
     matrix.alongK = true;
     matrix.stride = access.outerStride;
   } else if (access.outerStride.isConstant(1)) {

@@ -82,9 +82,6 @@ private:
            iteration.n.isConstant() && iteration.n.getValue() > 0 &&
            iteration.n.getValue() <= schedule.getTileN();
   }
-  static bool isAlongK(const MatrixAccess &access) {
-    return access.kStride.isConstant(1);
-  }
   void addBuckets(ArrayRef<GuardAttr> under, bool mapped, bool aligned,
                   SmallVectorImpl<VariantAttr> &variants) const {
     fusec::addBuckets(
@@ -94,7 +91,7 @@ private:
   }
   bool isWideAlongK(bool narrowN) const {
     const MatrixAccess &wide = narrowN ? iteration.lhs[0] : iteration.rhs[0][0];
-    return wide.kStride.isConstant(1) || wide.kStride.isConstant(0);
+    return wide.isAlongK() || wide.kStride.isConstant(0);
   }
 
   StepOp step;
@@ -258,7 +255,7 @@ void GemmChooser::addTiles(GemmUnit unit, ArrayRef<GemmTile> tiles,
                 (aligned || tile.anyAlignment || unit == GemmUnit::Simt);
     // Floats whose rows lie along M are read 32 at a time.
     if (unit != GemmUnit::Simt && element == 4 && tile.m < 32)
-      fits &= llvm::all_of(iteration.lhs, [](auto &a) { return isAlongK(a); });
+      fits &= llvm::all_of(iteration.lhs, [](auto &a) { return a.isAlongK(); });
     if (unit == GemmUnit::Tf32x3)
       fits &= registers <= maxTf32x3Accumulators &&
               tile.m * tile.n * accumulators <= maxBlockTf32x3Accumulators;
@@ -286,10 +283,10 @@ void GemmChooser::addSkinny(const GemmSizes &sizes,
   // Sums that reduce rows are not those that FMA would replace.
   if (sizes.m > skinnyMaxRows ||
       (mayUseTf32x3 && !iteration.reductions.empty()) ||
-      !llvm::all_of(iteration.lhs, [](auto &a) { return isAlongK(a); }))
+      !llvm::all_of(iteration.lhs, [](auto &a) { return a.isAlongK(); }))
     return;
   bool weightsAlongK =
-      llvm::all_of(iteration.rhs, [](auto &b) { return isAlongK(b[0]); });
+      llvm::all_of(iteration.rhs, [](auto &b) { return b[0].isAlongK(); });
   // One block of columns a tile, unless rows are reduced, which takes as many
   // as a row has.
   int64_t tokens = skinnyTokens(sizes.m);
@@ -321,10 +318,10 @@ void GemmChooser::addResident(const GemmSizes &sizes,
   auto isUnbatched = [](const MatrixAccess &access) {
     return access.batch.isConstant(0);
   };
-  bool weightsAlongK = isAlongK(iteration.rhs[0][0]);
+  bool weightsAlongK = iteration.rhs[0][0].isAlongK();
   for (auto [lhs, rhs] : llvm::zip_equal(iteration.lhs, iteration.rhs))
     if (!isUnbatched(lhs) || !llvm::all_of(rhs, isUnbatched) ||
-        isAlongK(rhs[0]) != weightsAlongK)
+        rhs[0].isAlongK() != weightsAlongK)
       return;
   int64_t tileN = residentTileN(sizes.n, weightsAlongK), blocksK = 0,
           staged = 0;

@@ -64,7 +64,7 @@ static int64_t getLead(StepOp leading, const MatmulIteration &first,
     for (const MatrixAccess &access : product->lhs)
       if (getElementType(access.value) != element)
         return 0;
-  if (!second.lhs.back().kStride.isConstant(1))
+  if (!second.lhs.back().isAlongK())
     return 0;
   // What it reads must not have been overwritten: it is computed later than
   // where its step stands.

@@ -44,7 +44,13 @@ fusec::getWgmmaSchedules(StepOp step, const MatmulIteration &iteration,
   int64_t stored = wgmmaStored(accumulators, splitsFactors);
   int64_t operands = countOperands(iteration);
   bool loads = readsTiles(iteration), isMapped = storesRows(step, iteration);
+  bool weightsAlongK = llvm::all_of(
+      iteration.rhs[0], [](const MatrixAccess &b) { return b.isAlongK(); });
   auto fits = [&](const WgmmaTiling &tiling) {
+    // Columns that lie along N are loaded 64 at a time, whole lines: fewer at a
+    // time take longer than what they save.
+    if (!weightsAlongK && tiling.tileN % 64 != 0)
+      return false;
     // What reduces rows is built for consumers of 64 of them.
     if (!iteration.reductions.empty() &&
         wgmmaBlocksM(tiling.tileM, tiling.schedule) > 1)

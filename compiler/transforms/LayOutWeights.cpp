@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Constant fp32 weights lie along K, the only way the tensor cores of sm_90
-// read 32-bit elements from shared memory. Exporters leave them either way.
+// Constant weights lie along K, the only way the tensor cores of sm_90 read
+// 32-bit elements from shared memory. Those of 16 bits can be read across K,
+// too, but a tile's columns are then loaded 64 at a time: tiles of 96 or 160,
+// which fit some shapes best, would load more than they have. Exporters leave
+// weights either way.
 
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
 #include "compiler/codegen/KernelSource.h"
 #include "ir/FusecOps.h"
 #include "ir/reference/Tensor.h"
+#include "llvm/Support/Parallel.h"
 
 namespace fusec {
 #define GEN_PASS_DEF_LAYOUTWEIGHTS
@@ -24,6 +28,25 @@ static bool isAcrossK(OpOperand &use) {
                                                  : !product.getTransposeRhs());
 }
 
+/// Of matrices one after another: each with its rows as columns.
+template <class T>
+static void transpose(ArrayRef<T> from, MutableArrayRef<T> to, int64_t rows,
+                      int64_t columns) {
+  // In blocks whose lines of both stay in the first cache.
+  constexpr int64_t block = 64 / sizeof(T);
+  int64_t blocks = llvm::divideCeil(rows, block);
+  int64_t batches = from.size() / (rows * columns);
+  llvm::parallelFor(0, batches * blocks, [&](size_t index) {
+    int64_t batch = index / blocks, firstRow = index % blocks * block;
+    int64_t lastRow = std::min(firstRow + block, rows);
+    const T *source = from.data() + batch * rows * columns;
+    T *target = to.data() + batch * rows * columns;
+    for (int64_t column = 0; column < columns; ++column)
+      for (int64_t row = firstRow; row < lastRow; ++row)
+        target[column * rows + row] = source[row * columns + column];
+  });
+}
+
 /// The constant with its last two dimensions exchanged; where its elements are
 /// not to be had, `reason` says why.
 static FailureOr<ElementsAttr> transpose(ElementsAttr value, Location loc,
@@ -33,22 +56,14 @@ static FailureOr<ElementsAttr> transpose(ElementsAttr value, Location loc,
     return failure();
   SmallVector<int64_t> sizes(from->getSizes());
   int64_t columns = sizes.pop_back_val(), rows = sizes.pop_back_val();
-  int64_t batches = llvm::product_of(sizes);
   sizes.append({columns, rows});
   auto to = reference::Tensor::allocate(from->getElementType(), sizes);
-  const float *source = from->getElements<float>().data();
-  float *target = to.getMutableElements<float>().data();
-  // In blocks whose lines of both stay in the first cache.
-  constexpr int64_t block = 16;
-  for (int64_t batch = 0; batch < batches; ++batch) {
-    for (int64_t firstRow = 0; firstRow < rows; firstRow += block)
-      for (int64_t column = 0; column < columns; ++column)
-        for (int64_t row = firstRow; row < std::min(firstRow + block, rows);
-             ++row)
-          target[column * rows + row] = source[row * columns + column];
-    source += rows * columns;
-    target += rows * columns;
-  }
+  if (from->getElementBytes() == 4)
+    transpose(from->getElements<uint32_t>(), to.getMutableElements<uint32_t>(),
+              rows, columns);
+  else
+    transpose(from->getElements<uint16_t>(), to.getMutableElements<uint16_t>(),
+              rows, columns);
   return to.toConstant(getNodeName(loc));
 }
 
@@ -79,8 +94,9 @@ static std::optional<ReplaceableAttr> transpose(ReplaceableAttr slot) {
 static void layOut(Operation *weights, ElementsAttr value, int64_t leastK) {
   auto type = cast<RankedTensorType>(value.getType());
   int64_t rank = type.getRank();
-  if (!type.getElementType().isF32() || rank < 2 ||
-      type.getDimSize(rank - 2) < leastK)
+  Type element = type.getElementType();
+  if (!(element.isF32() || element.isF16() || element.isBF16()) || rank < 2 ||
+      type.getDimSize(rank - 2) < leastK || type.getNumElements() == 0)
     return;
   // Where it is also used as it is, there would be two of it.
   if (weights->use_empty() || !llvm::all_of(weights->getUses(), isAcrossK))

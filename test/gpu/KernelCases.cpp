@@ -308,12 +308,12 @@ static const KernelCase cases[] = {
      {"f16", "bf16"},
      {{"m", "200", "T"},
       {"1408", "200", "T"},
-      {"200", "24", "T"},
+      {"24", "200", "T"},
       {"24", "1408", "T"}},
      R"(inputs ["x", "v", "a", "b"] outputs ["r"])",
      R"(
   %a = fusec.matmul %x, %y transposed : $(m 200 T), $(1408 200 T) to $(m 1408 T)
-  %b = fusec.matmul %x, %z : $(m 200 T), $(200 24 T) to $(m 24 T)
+  %b = fusec.matmul %x, %z transposed : $(m 200 T), $(24 200 T) to $(m 24 T)
   %c = fusec.matmul %b, %w : $(m 24 T), $(24 1408 T) to $(m 1408 T)
   %d = fusec.add %a, %c : $(m 1408 T)
   %e = fusec.relu %d : $(m 1408 T)

@@ -36,15 +36,17 @@ fusec.model @left inputs ["x"] outputs ["y"] {
 // -----
 
 // Factors of adapters are stored along K, too; whole weights, constants that
-// are used as they are, equal elements and 16 bits stay.
+// are used as they are and equal elements stay.
 // CHECK-LABEL: fusec.model @others
 // CHECK-DAG: fusec.replaceable <"up", atransposed> dense<{{\[}}[1.000000e+00, 3.000000e+00], [2.000000e+00, 4.000000e+00]]> : tensor<2x2xf32>
 // CHECK-DAG: fusec.replaceable <"w", whole> dense<{{\[}}[1.000000e+00, 2.000000e+00], [3.000000e+00, 4.000000e+00]]> : tensor<2x2xf32>
 // CHECK-DAG: fusec.constant dense<{{\[}}[5.000000e+00, 2.000000e+00], [3.000000e+00, 4.000000e+00]]> : tensor<2x2xf32>
 // CHECK-DAG: fusec.constant dense<7.000000e+00> : tensor<2x2xf32>
+// CHECK-DAG: %[[H:.*]] = fusec.constant dense<{{\[}}[1.000000e+00, 3.000000e+00], [2.000000e+00, 4.000000e+00]]> : tensor<2x2xf16>
 // CHECK: fusec.matmul %{{[^ ]*}}, %{{[^ ]*}} transposed
 // CHECK-NOT: transposed
-// CHECK: fusec.output
+// CHECK: fusec.cast
+// CHECK: fusec.matmul %{{[^ ]*}}, %[[H]] transposed : tensor<2x2xf16>
 fusec.model @others inputs ["x"] outputs ["y", "z"] {
 ^bb0(%x: tensor<2x2xf32>):
   %a = fusec.replaceable <"up", a> dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
