@@ -37,18 +37,21 @@ def Fusec_GemmScheduleAttr : Fusec_Attr<"GemmSchedule", "gemm_schedule"> {
     N. Skinny: `tileM` rows of A and `clusterM` blocks that split K. `blocks` is the most that a persistent
     grid has. `lead`: columns of the product that the last segment's A is, where
     the same launch computes it first; 0 where A comes from an earlier step.
+    `swapped`, of wgmma: the kernel multiplies B^T by A^T, so that M and N of its
+    tile are N and M of the product.
   }];
   let parameters = (ins EnumParameter<Fusec_GemmUnit>:$unit,
       "int64_t":$tileM, "int64_t":$tileN, "int64_t":$tileK,
       "int64_t":$divideM, "int64_t":$divideN, "int64_t":$stages,
       DefaultValuedParameter<"int64_t", "1">:$clusterM, DefaultValuedParameter<"int64_t", "1">:$clusterN,
-      DefaultValuedParameter<"int64_t", "0">:$blocks, DefaultValuedParameter<"int64_t", "0">:$lead);
+      DefaultValuedParameter<"int64_t", "0">:$blocks, DefaultValuedParameter<"int64_t", "0">:$lead,
+      DefaultValuedParameter<"bool", "false">:$swapped);
   let builders = [
     AttrBuilder<(ins "::fusec::GemmUnit":$unit, "int64_t":$tileM, "int64_t":$tileN, "int64_t":$tileK,
                      "int64_t":$divideM, "int64_t":$divideN, "int64_t":$stages,
                      CArg<"int64_t", "1">:$clusterM, CArg<"int64_t", "1">:$clusterN,
                      CArg<"int64_t", "0">:$blocks), [{
-      return $_get($_ctxt, unit, tileM, tileN, tileK, divideM, divideN, stages, clusterM, clusterN, blocks, 0);
+      return $_get($_ctxt, unit, tileM, tileN, tileK, divideM, divideN, stages, clusterM, clusterN, blocks, 0, false);
     }]>
   ];
   let assemblyFormat = "`<` struct(params) `>`";
@@ -69,7 +72,12 @@ def Fusec_GemmScheduleAttr : Fusec_Attr<"GemmSchedule", "gemm_schedule"> {
     /// The same schedule with a leading product of so many columns.
     GemmScheduleAttr withLead(int64_t columns) {
       return get(getContext(), getUnit(), getTileM(), getTileN(), getTileK(), getDivideM(), getDivideN(),
-                 getStages(), getClusterM(), getClusterN(), getBlocks(), columns);
+                 getStages(), getClusterM(), getClusterN(), getBlocks(), columns, getSwapped());
+    }
+    /// The same schedule of the transposed product.
+    GemmScheduleAttr asSwapped() {
+      return get(getContext(), getUnit(), getTileM(), getTileN(), getTileK(), getDivideM(), getDivideN(),
+                 getStages(), getClusterM(), getClusterN(), getBlocks(), getLead(), true);
     }
   }];
 }

@@ -53,6 +53,12 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   auto analyzed = analyzeMatmul(step);
   if (failed(analyzed))
     return step.emitOpError("is not a matmul with an epilogue");
+  if (schedule.getSwapped()) {
+    if (!schedule.isWgmma() || analyzed->root.getNumAccumulators() != 1 ||
+        !analyzed->reductions.empty())
+      return step.emitOpError("cannot be computed transposed");
+    *analyzed = swapOperands(std::move(*analyzed));
+  }
   iteration = &*analyzed;
   ContractionOp root = iteration->root;
   unsigned accumulators = root.getNumAccumulators();
@@ -121,9 +127,12 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   // Constant weights need not wait for the kernel before.
   bool isEarly =
       gainsByEarlyStart(step, variant) && !schedule.getLead() &&
-      llvm::all_of(iteration->rhs[0], [&](const MatrixAccess &b) {
-        return step.getInputBuffer(b.value).getKind() == BufferKind::Weight;
-      });
+      llvm::all_of(schedule.getSwapped() ? ArrayRef(iteration->lhs[0])
+                                         : ArrayRef(iteration->rhs[0]),
+                   [&](const MatrixAccess &weights) {
+                     return step.getInputBuffer(weights.value).getKind() ==
+                            BufferKind::Weight;
+                   });
   std::string config, templateCall;
   switch (schedule.getUnit()) {
   case GemmUnit::Simt: {
@@ -180,9 +189,12 @@ FailureOr<KernelSource> GemmEmitter::emit() {
     int64_t clusterM = schedule.getClusterM(),
             clusterN = schedule.getClusterN();
     cluster = clusterM * clusterN;
+    bool isSwapped = schedule.getSwapped();
+    Expr tokens = isSwapped ? iteration->n : iteration->m;
     bool isStreamed =
-        clusterM == 1 && (!iteration->m.isConstant() ||
-                          iteration->m.getValue() <= wgmmaStreamedRows * tileM);
+        (isSwapped ? clusterN : clusterM) == 1 &&
+        (!tokens.isConstant() ||
+         tokens.getValue() <= wgmmaStreamedRows * (isSwapped ? tileN : tileM));
     config = (splits ? "fusec::WgmmaTf32x3Config<" : "fusec::WgmmaConfig<") +
              number(tileM) + ", " + number(tileN) + ", " + number(tileK) +
              ", " + number(schedule.getStages()) + ", " + number(clusterM) +
@@ -191,7 +203,10 @@ FailureOr<KernelSource> GemmEmitter::emit() {
               : splits ? ""
                        : ", fusec::WgmmaSchedule::PingPong") +
              ", " + number(clusterN) + (isStreamed ? ", true" : ", false") +
-             (isEarly ? ", true>" : ">");
+             (isEarly     ? ", true"
+              : isSwapped ? ", false"
+                          : "") +
+             (isSwapped ? ", true>" : ">");
     if (isEarly)
       writer.waitInTemplate();
     templateCall = schedule.getLead() ? "fusec::gemmWgmmaLed<Config>"

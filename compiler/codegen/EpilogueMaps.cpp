@@ -14,8 +14,9 @@ EpilogueMaps fusec::chooseEpilogueMaps(
     StepOp step, const MatmulIteration &iteration, GemmScheduleAttr schedule,
     llvm::function_ref<unsigned(BufferOp, const TileAccess &)> alignment) {
   auto analyze = [&](BufferOp buffer, const TileAccess &access) {
-    return analyzeMappedTile(access, buffer.getElementType(), iteration.n,
-                             iteration.batchSizes, alignment(buffer, access));
+    return analyzeMappedTile(access, buffer.getElementType(), iteration.m,
+                             iteration.n, iteration.batchSizes,
+                             alignment(buffer, access));
   };
   // What rows are reduced for is evaluated in runs of them.
   if (!iteration.reductions.empty())
@@ -25,7 +26,8 @@ EpilogueMaps fusec::chooseEpilogueMaps(
     for (const TileStore &store : iteration.stores) {
       BufferOp buffer = step.getOutputBuffer(store.output);
       int row = wgmmaRowBytes / getBytes(buffer);
-      if (auto matrix = analyze(buffer, store.access); succeeded(matrix))
+      auto matrix = analyze(buffer, store.access);
+      if (succeeded(matrix) && matrix->alongK)
         maps.results[&store] = {*matrix,
                                 {row, residentResultRows, wgmmaRowBytes}};
     }
@@ -60,9 +62,11 @@ EpilogueMaps fusec::chooseEpilogueMaps(
     return {};
   for (auto &[store, tile] : maps.results)
     tile.box = wgmmaResultBox(tileN, bytes,
-                              getBytes(step.getOutputBuffer(store->output)));
+                              getBytes(step.getOutputBuffer(store->output)),
+                              !tile.matrix.alongK);
   for (auto &[operand, tile] : maps.operands)
     tile.box = wgmmaResultBox(tileN, bytes,
-                              getBytes(step.getInputBuffer(operand->value)));
+                              getBytes(step.getInputBuffer(operand->value)),
+                              !tile.matrix.alongK);
   return maps;
 }

@@ -104,6 +104,12 @@ FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
   return Descriptor{type, value};
 }
 
+Descriptor GemmDescriptors::rowStep(const TileAccess &access) {
+  if (access.liesAlongRows())
+    return {"fusec::Contiguous", "{}"};
+  return {"fusec::Stride", "{" + print(access.rowStride) + "}"};
+}
+
 Descriptor GemmDescriptors::pointerOperand(const TileOperand &operand) {
   BufferOp buffer = step.getInputBuffer(operand.value);
   std::string element = storageType(getElementType(operand.value));
@@ -116,7 +122,8 @@ Descriptor GemmDescriptors::pointerOperand(const TileOperand &operand) {
   if (row.isConstant(0) && column.isConstant(0))
     return {"fusec::ScalarOperand<" + element + ", " + batch.type + ">",
             "{" + pointer + ", " + batch.value + "}"};
-  unsigned aligned = column.isConstant(1)
+  // Tiles of swapped operands begin at any column.
+  unsigned aligned = column.isConstant(1) && !isSwapped
                          ? alignment(buffer, {operand.access.batch, row})
                          : getElementBytes(getElementType(operand.value));
   if (row.isConstant(0))
@@ -127,9 +134,10 @@ Descriptor GemmDescriptors::pointerOperand(const TileOperand &operand) {
     return {"fusec::ColumnOperand<" + element + ", fusec::Stride, " +
                 batch.type + ">",
             "{" + pointer + ", {" + print(row) + "}, " + batch.value + "}"};
-  return {"fusec::FullOperand<" + element + ", fusec::Stride, " + columns +
+  auto [rows, rowValue] = rowStep(operand.access);
+  return {"fusec::FullOperand<" + element + ", " + rows + ", " + columns +
               ", " + std::to_string(aligned) + ", " + batch.type + ">",
-          "{" + pointer + ", {" + print(row) + "}, " + columnValue + ", " +
+          "{" + pointer + ", " + rowValue + ", " + columnValue + ", " +
               batch.value + "}"};
 }
 
@@ -157,11 +165,12 @@ Descriptor GemmDescriptors::result(const TileStore &store,
   bool contiguous = column.isConstant(1) || column.isConstant(0);
   unsigned aligned = contiguous ? alignment(buffer, {store.access.batch, row})
                                 : getElementBytes(type);
+  auto [rows, rowValue] = rowStep(store.access);
   Descriptor byPointer = {
-      "fusec::FullResult<" + storageType(type) + ", fusec::Stride, " +
+      "fusec::FullResult<" + storageType(type) + ", " + rows + ", " +
           (contiguous ? "fusec::Contiguous" : "fusec::Stride") + ", " +
           std::to_string(aligned) + ", " + batch.type + ">",
-      "{" + pointer + ", {" + print(row) + "}, " +
+      "{" + pointer + ", " + rowValue + ", " +
           (contiguous ? std::string("{}") : "{" + print(column) + "}") + ", " +
           batch.value + "}"};
   auto it = maps.results.find(&store);

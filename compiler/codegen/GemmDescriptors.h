@@ -17,7 +17,10 @@ public:
   GemmDescriptors(KernelWriter &writer, StepOp step, VariantAttr variant,
                   const MatmulIteration &iteration)
       : writer(writer), step(step), variant(variant), iteration(iteration),
-        context(writer.getContext()) {}
+        context(writer.getContext()) {
+    if (auto gemm = llvm::dyn_cast<GemmScheduleAttr>(variant.getSchedule()))
+      isSwapped = gemm.getSwapped();
+  }
 
   mlir::FailureOr<Descriptor> matrix(llvm::ArrayRef<MatrixAccess> accesses,
                                      Expr outerSize, Expr k,
@@ -25,9 +28,12 @@ public:
   Descriptor operand(const TileOperand &operand, const EpilogueMaps &maps);
   Descriptor result(const TileStore &store, const EpilogueMaps &maps);
 
-  /// Bytes that divide the base, the rows' and the batches' offsets of a tile.
+  /// Bytes that divide the base, the batches' offsets and those of the rows of
+  /// a tile, or of its columns where it lies along rows.
   unsigned tileAlignment(BufferOp buffer, const TileAccess &access) {
-    return alignment(buffer, {access.batch, access.rowStride});
+    return alignment(buffer,
+                     {access.batch, access.liesAlongRows() ? access.columnStride
+                                                           : access.rowStride});
   }
 
 private:
@@ -44,6 +50,8 @@ private:
   };
   Address address(BufferOp buffer, bool isConst, Expr offset);
   Descriptor batchMap(Expr offset);
+  /// How a row index moves the place of an element.
+  Descriptor rowStep(const TileAccess &access);
   Descriptor pointerOperand(const TileOperand &operand);
   /// The descriptor of a tile that moves through a tensor map.
   Descriptor mapped(const Descriptor &descriptor, BufferOp buffer,
@@ -54,6 +62,7 @@ private:
   VariantAttr variant;
   const MatmulIteration &iteration;
   mlir::MLIRContext *context;
+  bool isSwapped = false;
 };
 
 } // namespace fusec

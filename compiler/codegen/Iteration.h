@@ -67,6 +67,13 @@ struct MatrixAccess {
 /// The offset of an epilogue's operand or result; strides of 0 do not vary.
 struct TileAccess {
   Expr rowStride, columnStride, batch;
+
+  /// Whether the elements of a column lie one after another, and those of a row
+  /// do not.
+  bool liesAlongRows() const {
+    return rowStride.isConstant(1) && !columnStride.isConstant(1) &&
+           !columnStride.isConstant(0);
+  }
 };
 struct TileOperand {
   unsigned node;
@@ -94,6 +101,10 @@ struct MatmulIteration {
   llvm::SmallVector<TileStore> stores;
   llvm::SmallVector<RowReduction> reductions = {}; // in order of dependence
 };
+/// The transposed product, B^T A^T, where there is one accumulator and rows are
+/// not reduced.
+MatmulIteration swapOperands(MatmulIteration iteration);
+
 /// Fails where an operand is not a plain matrix or the epilogue reads anything
 /// but scalars, rows, columns and tiles.
 mlir::FailureOr<MatmulIteration>

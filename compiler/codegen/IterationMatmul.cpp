@@ -251,3 +251,17 @@ FailureOr<MatmulIteration> fusec::analyzeMatmul(StepOp step) {
       [&](Value v) { return step.getInputBuffer(v).getStrideExprs(); },
       [&](unsigned i) { return step.getOutputBuffer(i).getStrideExprs(); });
 }
+
+MatmulIteration fusec::swapOperands(MatmulIteration iteration) {
+  std::swap(iteration.m, iteration.n);
+  for (auto [lhs, rhs] : llvm::zip_equal(iteration.lhs, iteration.rhs))
+    std::swap(lhs, rhs[0]);
+  auto swapAxes = [](TileAccess &access) {
+    std::swap(access.rowStride, access.columnStride);
+  };
+  for (TileOperand &operand : iteration.operands)
+    swapAxes(operand.access);
+  for (TileStore &store : iteration.stores)
+    swapAxes(store.access);
+  return iteration;
+}

@@ -129,14 +129,18 @@ TensorMapShape fusec::getMapShape(const MappedMatrix &matrix, Type element,
 }
 
 FailureOr<MappedMatrix> fusec::analyzeMappedTile(const TileAccess &access,
-                                                 Type element, Expr n,
+                                                 Type element, Expr m, Expr n,
                                                  ArrayRef<Expr> batchSizes,
                                                  int64_t alignment) {
   if (!element.isF16() && !element.isBF16() && !element.isF32())
     return failure();
   int64_t bytes = getElementBytes(element);
-  if (alignment < mapAlignment || !access.columnStride.isConstant(1) ||
-      getAlignment(n, mapAlignment, bytes) < mapAlignment)
+  bool alongRows = access.liesAlongRows();
+  // Columns are put together from matrices of 16-bit elements.
+  if (alongRows ? bytes != 2 : !access.columnStride.isConstant(1))
+    return failure();
+  if (alignment < mapAlignment ||
+      getAlignment(alongRows ? m : n, mapAlignment, bytes) < mapAlignment)
     return failure();
   return analyzeMapped(
       {{}, access.rowStride, access.columnStride, access.batch}, batchSizes);
@@ -146,7 +150,8 @@ TensorMapShape fusec::getTileMapShape(const MappedMatrix &tile, Type element,
                                       Expr m, Expr n, Expr batch,
                                       const WgmmaResultBox &box) {
   TensorMapShape shape =
-      makeShape(tile, element, n, m, batch, box.inner, box.outer);
+      makeShape(tile, element, tile.alongK ? n : m, tile.alongK ? m : n, batch,
+                box.inner, box.outer);
   shape.swizzle = box.swizzle;
   return shape;
 }

@@ -50,13 +50,13 @@ TensorMapShape getMapShape(const MappedMatrix &matrix, mlir::Type element,
                            Expr outer, Expr k, Expr batch,
                            const MatrixCopy &copy);
 
-/// A tile of the epilogue, an operand or a result, whose rows of `n` elements
-/// are known to begin at multiples of `alignment` bytes. Fails where the copy
-/// engine cannot move it: it moves whole units of 16 bytes.
-mlir::FailureOr<MappedMatrix> analyzeMappedTile(const TileAccess &access,
-                                                mlir::Type element, Expr n,
-                                                llvm::ArrayRef<Expr> batchSizes,
-                                                int64_t alignment);
+/// A tile of the epilogue, an operand or a result, of `m` by `n` elements,
+/// whose rows, or columns where it lies along rows, are known to begin at
+/// multiples of `alignment` bytes. Fails where the copy engine cannot move it:
+/// it moves whole units of 16 bytes.
+mlir::FailureOr<MappedMatrix>
+analyzeMappedTile(const TileAccess &access, mlir::Type element, Expr m, Expr n,
+                  llvm::ArrayRef<Expr> batchSizes, int64_t alignment);
 TensorMapShape getTileMapShape(const MappedMatrix &tile, mlir::Type element,
                                Expr m, Expr n, Expr batch,
                                const WgmmaResultBox &box);

@@ -103,7 +103,8 @@ template <class Config, class Lead, int J, class First, class... Rest>
 FUSEC_DEVICE void wgmmaProducer(WgmmaRing<Config, J> ring, const Lead &lead,
                                 const Shape &shape, const First &first,
                                 const Rest &...rest) {
-  ring.streams = shape.m <= wgmmaStreamedRows * Config::tileM;
+  ring.streams = Config::swapped ? shape.n <= wgmmaStreamedRows * Config::tileN
+                                 : shape.m <= wgmmaStreamedRows * Config::tileM;
   if constexpr (Config::early) {
     static_assert(!Lead::exists, "a lead comes before the first segment");
     int rank = wgmmaRank<Config>(), t = launch::block() / Config::cluster;

@@ -29,9 +29,8 @@ constexpr int wgmmaMaxAccumulators = 4;
 /// Whether an instruction has so many columns, or rows of A where the weights
 /// are its 64-row side: those that primitive::Wgmma is written out for.
 constexpr FUSEC_DEVICE bool isWgmmaWidth(int columns) {
-  return (columns % 8 == 0 && columns >= 8 && columns <= 64) || columns == 96 ||
-         columns == 128 || columns == 160 || columns == 192 || columns == 208 ||
-         columns == 224 || columns == 256;
+  return columns >= 8 && columns <= 256 &&
+         columns % (columns <= 64 ? 8 : 16) == 0;
 }
 
 /// Consumer warpgroups of a block, 64 or 128 rows each. One producer warpgroup
@@ -82,17 +81,19 @@ constexpr FUSEC_DEVICE bool wgmmaShares(int tile, int cluster) {
   return cluster == 1 || (cluster == 2 && tile > 64);
 }
 
-/// Rows of tiles, at most, whose blocks read a tile of B at about the same time
-/// and nobody after them.
+/// Tiles, at most, beside each other whose blocks read a tile of weights at
+/// about the same time and nobody after them.
 constexpr int wgmmaStreamedRows = 8;
 
-/// `Streamed`: up to wgmmaStreamedRows B leaves L2 first: what it replaces is
-/// then its own, not what waits to be written back. `Early`: the B of the first
-/// segment is constant; its first stages are on their way while the kernel
-/// still waits for earlier ones, with launch::awaitPrevious().
+/// `Swapped`: the product is another one's transposed, whose weights are A; of
+/// others they are B. `Streamed`: up to wgmmaStreamedRows weights leave L2
+/// first: what they replace is then their own, not what waits to be written
+/// back. `Early`: those of the first segment are constant; its first stages are
+/// on their way while the kernel still waits for earlier ones, with
+/// launch::awaitPrevious().
 template <int TileM, int TileN, int TileK, int Stages, int ClusterM = 1,
           WgmmaSchedule Schedule = WgmmaSchedule::Cooperative, int ClusterN = 1,
-          bool Streamed = false, bool Early = false>
+          bool Streamed = false, bool Early = false, bool Swapped = false>
 struct WgmmaConfig {
   static constexpr int tileM = TileM, tileN = TileN, tileK = TileK;
   static constexpr int stages = Stages;
@@ -101,7 +102,7 @@ struct WgmmaConfig {
   /// Rows of tiles that are walked together, so that a wave of blocks shares
   /// its rows of A and columns of B in L2.
   static constexpr int band = 16 / ClusterM;
-  static constexpr bool streamed = Streamed, early = Early;
+  static constexpr bool streamed = Streamed, early = Early, swapped = Swapped;
   static constexpr bool splitsFactors = false;
   static constexpr WgmmaSchedule schedule = Schedule;
   static constexpr bool pingPong = Schedule == WgmmaSchedule::PingPong;
@@ -115,7 +116,8 @@ struct WgmmaConfig {
   static_assert(wgmmaShares(TileN, ClusterM) && wgmmaShares(TileM, ClusterN) &&
                     cluster <= 2,
                 "one block, or a pair that shares whole boxes");
-  static_assert(!Streamed || ClusterM == 1, "tiles that one block reads");
+  static_assert(!Streamed || (Swapped ? ClusterN : ClusterM) == 1,
+                "weights that one block reads");
   static_assert(Stages >= 2, "a stage to read and one to fill");
 };
 
@@ -155,13 +157,9 @@ constexpr FUSEC_DEVICE WgmmaBox wgmmaBox(bool alongK, int tile,
                 : WgmmaBox{row, k, tilesOf(tile, row), width};
 }
 
-/// The columns of B in a stage: whole boxes of the outer-major kind.
-constexpr FUSEC_DEVICE int wgmmaStageColumns(int tileN) {
-  return tilesOf(tileN, 64) * 64;
-}
 constexpr FUSEC_DEVICE int wgmmaStageBytes(int tileM, int tileN,
                                            int accumulators) {
-  return (tileM + accumulators * wgmmaStageColumns(tileN)) * wgmmaRowBytes;
+  return (tileM + accumulators * tileN) * wgmmaRowBytes;
 }
 
 /// Each stage has three barriers, and there are two that order consumers.
@@ -195,13 +193,16 @@ constexpr FUSEC_DEVICE int wgmmaResultColumns(int tileN, int bytes) {
 /// The box of the tensor map of a result, or of an operand that varies with row
 /// and column, and its swizzle in bytes: the width of the box. `bytes` is the
 /// sum over all results, or over all such operands if that is more.
+/// `alongRows`: the elements of a column, of 16 bits, lie one after another.
 struct WgmmaResultBox {
   int inner, outer, swizzle;
 };
 constexpr FUSEC_DEVICE WgmmaResultBox wgmmaResultBox(int tileN, int bytes,
-                                                     int elementBytes) {
+                                                     int elementBytes,
+                                                     bool alongRows = false) {
   int columns = wgmmaResultColumns(tileN, bytes);
-  return WgmmaResultBox{columns, 16, columns * elementBytes};
+  return alongRows ? WgmmaResultBox{16, columns, 16 * elementBytes}
+                   : WgmmaResultBox{columns, 16, columns * elementBytes};
 }
 
 /// Where the parts of the dynamic shared memory begin: the ring at 0, then the

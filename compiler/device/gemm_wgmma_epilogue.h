@@ -155,7 +155,7 @@ struct WgmmaMappedStore {
     firstRow = row;
     firstColumn = tile.column;
     // The first is known while compiling, or false.
-    inside = wgmmaHasWholeTiles(Config::tileN, shape.n) ||
+    inside = wgmmaHasWholeTiles<Config>(shape.n) ||
              firstColumn + Config::tileN <= shape.n;
     if constexpr (loads) {
       launch::warpBarrier();

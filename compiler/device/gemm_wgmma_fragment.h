@@ -151,8 +151,17 @@ struct Fragment<IndexOperand<Which>, Groups, Width> {
   }
 };
 
+/// In a buffer of columns, 16 elements of 16 bits each, what a lane points
+/// stmatrix.x4.trans and ldmatrix.x4.trans to: a column of a group or the next
+/// one, its first or its last eight elements.
+constexpr int wgmmaColumnBytes = 32;
+FUSEC_DEVICE u32 wgmmaColumnUnit(int group, int lane) {
+  return wgmmaSwizzledUnit(
+      wgmmaColumnBytes, (group + (lane >> 4)) * 8 + (lane & 7), lane >> 3 & 1);
+}
+
 /// Of an operand that the copy engine has loaded: words of two 16-bit elements,
-/// or two words. `Width` groups are a row of the buffer.
+/// or two words. `Width` groups are a row of the buffer, or its columns.
 template <class T, class Rows, class Columns, int Alignment, class Batch,
           int Groups, int Width>
 struct Fragment<Mapped<FullOperand<T, Rows, Columns, Alignment, Batch>>, Groups,
@@ -160,7 +169,9 @@ struct Fragment<Mapped<FullOperand<T, Rows, Columns, Alignment, Batch>>, Groups,
   typedef Mapped<FullOperand<T, Rows, Columns, Alignment, Batch>> Operand;
   typedef typename Operand::Value Value;
   static constexpr int words = int(sizeof(T)) / 2;
-  static_assert(words == 1 || words == 2, "an element of 2 or 4 bytes");
+  static constexpr bool alongRows = isSame<Rows, Contiguous>;
+  static_assert(words == 1 || (words == 2 && !alongRows),
+                "an element of 2 bytes, or 4 along columns");
   static constexpr int values = 2 * Groups * words;
   static constexpr int rowBytes = Width * 8 * int(sizeof(T));
   static constexpr int loadedBytes = 16 * rowBytes;
@@ -168,10 +179,11 @@ struct Fragment<Mapped<FullOperand<T, Rows, Columns, Alignment, Batch>>, Groups,
 
   static FUSEC_DEVICE void load(const Operand &operand, u32 to, u32 barrier,
                                 int column, int row, int batch) {
+    int x = alongRows ? row : column, y = alongRows ? column : row;
     if constexpr (isSame<Batch, Unbatched>)
-      primitive::copyBox<1>(to, operand.map, barrier, column, row);
+      primitive::copyBox<1>(to, operand.map, barrier, x, y);
     else
-      primitive::copyBox<1>(to, operand.map, barrier, column, row, batch);
+      primitive::copyBox<1>(to, operand.map, barrier, x, y, batch);
   }
   template <bool Inside>
   FUSEC_DEVICE void read(const Operand &, const WgmmaPlace &place) {
@@ -180,10 +192,14 @@ struct Fragment<Mapped<FullOperand<T, Rows, Columns, Alignment, Batch>>, Groups,
       FUSEC_UNROLL
       for (int g = 0; g < Groups; g += 2) {
         u32 m[4];
-        primitive::loadMatrix4(
-            m, place.buffer +
-                   wgmmaSwizzledUnit(rowBytes, lane & 15,
-                                     (place.firstGroup + g) ^ lane >> 4));
+        if constexpr (alongRows)
+          primitive::loadMatrix4Transposed(
+              m, place.buffer + wgmmaColumnUnit(place.firstGroup + g, lane));
+        else
+          primitive::loadMatrix4(
+              m, place.buffer +
+                     wgmmaSwizzledUnit(rowBytes, lane & 15,
+                                       (place.firstGroup + g) ^ lane >> 4));
         held[g][0][0] = m[0];
         held[g][1][0] = m[1];
         held[g + 1][0][0] = m[2];
@@ -281,10 +297,11 @@ struct Fragments<Pack<First, Rest...>, Groups, Width, Which> {
 };
 
 /// A buffer's results as a thread holds them: a word of two 16-bit elements, or
-/// two words.
-template <class T, int Groups> struct ResultFragment {
+/// two words. `AlongRows`: staged column by column.
+template <class T, int Groups, bool AlongRows> struct ResultFragment {
   static constexpr int words = int(sizeof(T)) / 2;
   static constexpr int rowBytes = Groups * 8 * int(sizeof(T));
+  static_assert(words == 1 || !AlongRows, "matrices of 16-bit elements");
   u32 held[Groups][2][words];
 
   static FUSEC_DEVICE u32 bitsOf(Compute<T> value) {
@@ -304,7 +321,14 @@ template <class T, int Groups> struct ResultFragment {
     }
   }
   FUSEC_DEVICE void stage(u32 to, int lane) const {
-    if constexpr (words == 1) {
+    if constexpr (AlongRows) {
+      u32 first = to + wgmmaColumnUnit(0, lane);
+      FUSEC_UNROLL
+      for (int g = 0; g < Groups; g += 2)
+        primitive::storeMatrix4Transposed(first + g * 8 * wgmmaColumnBytes,
+                                          held[g][0][0], held[g][1][0],
+                                          held[g + 1][0][0], held[g + 1][1][0]);
+    } else if constexpr (words == 1) {
       // Aligned rows: units differ by bits of the address, which one register
       // holds for all of them.
       u32 first = to + wgmmaSwizzledUnit(rowBytes, lane & 15, lane >> 4);
@@ -338,6 +362,12 @@ template <class T, int Groups> struct ResultFragment {
     }
   }
 };
+
+/// Of a result: whether the elements of a column lie one after another.
+template <class Result> constexpr bool liesAlongRows = false;
+template <class T, class Columns, int Alignment, class Batch>
+constexpr bool liesAlongRows<
+    Mapped<FullResult<T, Contiguous, Columns, Alignment, Batch>>> = true;
 
 /// What an element of each mapped operand takes together.
 template <class PackType> struct OperandMaps {
@@ -384,7 +414,8 @@ struct ResultFragments<Pack<First, Rest...>, Groups> {
   typedef Pack<First, Rest...> PackType;
   typedef typename First::Element T;
   static constexpr int bytes = 16 * Groups * 8 * int(sizeof(T));
-  ResultFragment<T, Groups> first;
+  static constexpr bool alongRows = liesAlongRows<First>;
+  ResultFragment<T, Groups, alongRows> first;
   ResultFragments<Pack<Rest...>, Groups> rest;
   template <int V>
   FUSEC_DEVICE void put(int group, int half, const Values<V, PackType> &from) {
@@ -401,10 +432,11 @@ struct ResultFragments<Pack<First, Rest...>, Groups> {
   }
   static FUSEC_DEVICE void store(const PackType &pack, u32 from, int column,
                                  int row, int batch) {
+    int x = alongRows ? row : column, y = alongRows ? column : row;
     if constexpr (isSame<decltype(pack.first.batch), Unbatched>)
-      primitive::storeBox(pack.first.map, from, column, row);
+      primitive::storeBox(pack.first.map, from, x, y);
     else
-      primitive::storeBox(pack.first.map, from, column, row, batch);
+      primitive::storeBox(pack.first.map, from, x, y, batch);
     ResultFragments<Pack<Rest...>, Groups>::store(pack.rest, from + bytes,
                                                   column, row, batch);
   }

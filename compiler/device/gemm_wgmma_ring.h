@@ -39,7 +39,7 @@ template <class Config, int J> struct WgmmaRing {
   /// one before go first, and where it then waits.
   int left = 0, yieldsAt = never;
   u32 yieldsTo;
-  /// Whether B leaves L2 first; stages of which it is on its way already.
+  /// Whether weights leave L2 first; stages of which they are on their way.
   bool streams = false;
   int ahead = 0;
 
@@ -211,32 +211,44 @@ struct WgmmaSegment {
 
   /// Another policy than to stream is none: large problems take a third longer
   /// with one that says that all is as usual.
-  template <class Matrix>
-  static FUSEC_DEVICE void copyB(const Matrix &b, u32 to, u32 full, int column,
-                                 int k, int batch, int rank, bool streams) {
-    if constexpr (Tile::streamed)
+  template <bool Streamed, class Operand, class Matrix>
+  static FUSEC_DEVICE void copyTile(const Matrix &matrix, u32 to, u32 full,
+                                    int outer, int k, int batch, int rank,
+                                    bool streams) {
+    if constexpr (Streamed)
       if (streams)
-        return B::template copy<true>(b, to, full, column, k, batch, rank,
-                                      primitive::streamPolicy());
-    B::copy(b, to, full, column, k, batch, rank);
+        return Operand::template copy<true>(matrix, to, full, outer, k, batch,
+                                            rank, primitive::streamPolicy());
+    Operand::copy(matrix, to, full, outer, k, batch, rank);
   }
-
-  /// Copies the B of a stage, whose barrier then expects its A, too.
-  template <class Ring>
-  static FUSEC_DEVICE void produceB(const SegmentType &segment, WgmmaTile tile,
-                                    int rank, const Ring &ring, u32 stage,
-                                    int k) {
-    u32 full = ring.full(stage);
-    primitive::arriveExpecting(full, loadedBytes);
+  /// Copies the A of a stage, or its B.
+  template <bool IsA, class Ring>
+  static FUSEC_DEVICE void copy(const SegmentType &segment, WgmmaTile tile,
+                                int rank, const Ring &ring, u32 stage, int k) {
+    constexpr bool streamed = Tile::streamed && IsA == Tile::swapped;
+    u32 full = ring.full(stage), to = ring.base + stage * ring.stageBytes;
     FUSEC_UNROLL
-    for (int d = 0; d < Depth; ++d)
-      FUSEC_UNROLL
-    for (int j = 0; j < J; ++j)
-      copyB(segment.b[j],
-            ring.base + stage * ring.stageBytes + offsetB +
-                (d * J + j) * B::bytes,
-            full, tile.column, k + d * Tile::tileK, tile.batch, rank,
-            ring.streams);
+    for (int d = 0; d < Depth; ++d, k += Tile::tileK) {
+      if constexpr (IsA) {
+        copyTile<streamed, A>(segment.a, to + d * A::bytes, full, tile.row, k,
+                              tile.batch, rank, ring.streams);
+      } else {
+        FUSEC_UNROLL
+        for (int j = 0; j < J; ++j)
+          copyTile<streamed, B>(segment.b[j],
+                                to + offsetB + (d * J + j) * B::bytes, full,
+                                tile.column, k, tile.batch, rank, ring.streams);
+      }
+    }
+  }
+  /// Copies the weights of a stage, whose barrier then expects the rest, too.
+  template <class Ring>
+  static FUSEC_DEVICE void produceWeights(const SegmentType &segment,
+                                          WgmmaTile tile, int rank,
+                                          const Ring &ring, u32 stage, int k) {
+    static_assert(loadedBytes <= Ring::stageBytes, "tiles that a stage holds");
+    primitive::arriveExpecting(ring.full(stage), loadedBytes);
+    copy<Tile::swapped>(segment, tile, rank, ring, stage, k);
   }
   /// Those of the first stages of a block's first tile, as many as the ring
   /// holds.
@@ -246,8 +258,8 @@ struct WgmmaSegment {
     int stages = tiles(segment);
     FUSEC_UNROLL_BY(1)
     for (; ring.ahead < Tile::stages && ring.ahead < stages; ++ring.ahead)
-      produceB(segment, tile, rank, ring, ring.ahead,
-               ring.ahead * (Depth * Tile::tileK));
+      produceWeights(segment, tile, rank, ring, ring.ahead,
+                     ring.ahead * (Depth * Tile::tileK));
   }
   /// Copies `stages` of the tile's stages, from the `first` on.
   template <class Ring>
@@ -262,14 +274,9 @@ struct WgmmaSegment {
         --ring.ahead;
       } else {
         primitive::waitBarrier(ring.empty(ring.stage), ring.parity ^ 1);
-        produceB(segment, tile, rank, ring, ring.stage, k);
+        produceWeights(segment, tile, rank, ring, ring.stage, k);
       }
-      FUSEC_UNROLL
-      for (int d = 0; d < Depth; ++d)
-        A::copy(segment.a,
-                ring.base + ring.stage * ring.stageBytes + d * A::bytes,
-                ring.full(ring.stage), tile.row, k + d * Tile::tileK,
-                tile.batch, rank);
+      copy<!Tile::swapped>(segment, tile, rank, ring, ring.stage, k);
       ring.advance();
     }
   }
@@ -344,7 +351,7 @@ FUSEC_DEVICE WgmmaTile wgmmaPlace(const Shape &shape, int t, int rank) {
   int zero = 0;
   primitive::pin(zero);
   return {tile, wgmmaFirstOf(tile.m, Config::tileM, shape.m + zero),
-          wgmmaMovesColumns(shape.n)
+          wgmmaMovesColumns<Config>(shape.n)
               ? wgmmaFirstOf(tile.n, Config::tileN, shape.n + zero)
               : tile.n * Config::tileN};
 }

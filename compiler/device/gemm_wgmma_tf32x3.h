@@ -86,7 +86,7 @@ template <class Config, int J, class... Segments>
 FUSEC_DEVICE void wgmmaSplitter(WgmmaRing<Config, J> ring, int warp,
                                 const Shape &shape,
                                 const Segments &...segments) {
-  constexpr int bytes = J * wgmmaStageColumns(Config::tileN) * wgmmaRowBytes;
+  constexpr int bytes = J * Config::tileN * wgmmaRowBytes;
   constexpr int threads = 32 * WgmmaRing<Config, J>::splitters;
   int stages = (WgmmaSegment<Config, J, Segments>::tiles(segments) + ...);
   forEachWgmmaTile<Config, false>(shape, [&](WgmmaTile, int, int) {
@@ -115,7 +115,7 @@ FUSEC_DEVICE void wgmmaConsumeSplit(const SegmentType &segment, int firstBlock,
   typedef WgmmaSegment<Config, J, SegmentType> Segment;
   typedef typename Segment::B B;
   static_assert(Config::blocksM == 1, "A in the registers of one consumer");
-  constexpr u64 low = J * wgmmaStageColumns(Config::tileN) * wgmmaRowBytes / 16;
+  constexpr u64 low = J * Config::tileN * wgmmaRowBytes / 16;
   u32 rows = firstBlock * Segment::A::blockBytes +
              (launch::warp() & 3) * (Segment::A::blockBytes / 4);
   FUSEC_UNROLL_BY(1)

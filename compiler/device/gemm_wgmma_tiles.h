@@ -56,13 +56,15 @@ constexpr FUSEC_DEVICE int wgmmaFirstOf(int index, int tile, int size) {
   int first = index * tile, last = size > tile ? size - tile : 0;
   return first < last ? first : last;
 }
-/// Whether tiles may end inside of so many columns, and all of them do: they
-/// are read and written in eights.
+/// Whether tiles may end inside of so many columns, and all of them do: those
+/// that lie along a row are read and written in eights.
+template <class Config>
 constexpr FUSEC_DEVICE bool wgmmaMovesColumns(int size) {
-  return size % 8 == 0;
+  return Config::swapped || size % 8 == 0;
 }
-constexpr FUSEC_DEVICE bool wgmmaHasWholeTiles(int tile, int size) {
-  return wgmmaMovesColumns(size) && size >= tile;
+template <class Config>
+constexpr FUSEC_DEVICE bool wgmmaHasWholeTiles(int size) {
+  return wgmmaMovesColumns<Config>(size) && size >= Config::tileN;
 }
 
 } // namespace fusec

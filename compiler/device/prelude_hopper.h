@@ -194,6 +194,13 @@ FUSEC_DEVICE void storeMatrix4(u32 address, u32 m0, u32 m1, u32 m2, u32 m3) {
                "{%1, %2, %3, %4};" ::"r"(address),
                "r"(m0), "r"(m1), "r"(m2), "r"(m3));
 }
+/// The same of the matrices transposed: row i holds their column i.
+FUSEC_DEVICE void storeMatrix4Transposed(u32 address, u32 m0, u32 m1, u32 m2,
+                                         u32 m3) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], "
+               "{%1, %2, %3, %4};" ::"r"(address),
+               "r"(m0), "r"(m1), "r"(m2), "r"(m3));
+}
 FUSEC_DEVICE void storeShared(u32 address, u32 first, u32 second) {
   asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(address), "r"(first),
                "r"(second));

@@ -43,12 +43,17 @@ template <class T, int N> struct Wgmma;
 #define FUSEC_D24(i) FUSEC_D16(i), FUSEC_D8(i + 16)
 #define FUSEC_D28(i) FUSEC_D24(i), FUSEC_D4(i + 24)
 #define FUSEC_D32(i) FUSEC_D16(i), FUSEC_D16(i + 16)
+#define FUSEC_D40(i) FUSEC_D32(i), FUSEC_D8(i + 32)
 #define FUSEC_D48(i) FUSEC_D32(i), FUSEC_D16(i + 32)
+#define FUSEC_D56(i) FUSEC_D48(i), FUSEC_D8(i + 48)
 #define FUSEC_D64(i) FUSEC_D32(i), FUSEC_D32(i + 32)
+#define FUSEC_D72(i) FUSEC_D64(i), FUSEC_D8(i + 64)
 #define FUSEC_D80(i) FUSEC_D64(i), FUSEC_D16(i + 64)
+#define FUSEC_D88(i) FUSEC_D80(i), FUSEC_D8(i + 80)
 #define FUSEC_D96(i) FUSEC_D64(i), FUSEC_D32(i + 64)
 #define FUSEC_D104(i) FUSEC_D96(i), FUSEC_D8(i + 96)
 #define FUSEC_D112(i) FUSEC_D96(i), FUSEC_D16(i + 96)
+#define FUSEC_D120(i) FUSEC_D112(i), FUSEC_D8(i + 112)
 #define FUSEC_D128(i) FUSEC_D64(i), FUSEC_D64(i + 64)
 
 #define FUSEC_R4 "%0,%1,%2,%3"
@@ -59,20 +64,25 @@ template <class T, int N> struct Wgmma;
 #define FUSEC_R24 FUSEC_R20 ",%20,%21,%22,%23"
 #define FUSEC_R28 FUSEC_R24 ",%24,%25,%26,%27"
 #define FUSEC_R32 FUSEC_R28 ",%28,%29,%30,%31"
+#define FUSEC_R40 FUSEC_R32 ",%32,%33,%34,%35,%36,%37,%38,%39"
 #define FUSEC_R48                                                              \
   FUSEC_R32 ",%32,%33,%34,%35,%36,%37,%38,%39,"                                \
             "%40,%41,%42,%43,%44,%45,%46,%47"
+#define FUSEC_R56 FUSEC_R48 ",%48,%49,%50,%51,%52,%53,%54,%55"
 #define FUSEC_R64                                                              \
   FUSEC_R48 ",%48,%49,%50,%51,%52,%53,%54,%55,"                                \
             "%56,%57,%58,%59,%60,%61,%62,%63"
+#define FUSEC_R72 FUSEC_R64 ",%64,%65,%66,%67,%68,%69,%70,%71"
 #define FUSEC_R80                                                              \
   FUSEC_R64 ",%64,%65,%66,%67,%68,%69,%70,%71,"                                \
             "%72,%73,%74,%75,%76,%77,%78,%79"
+#define FUSEC_R88 FUSEC_R80 ",%80,%81,%82,%83,%84,%85,%86,%87"
 #define FUSEC_R96                                                              \
   FUSEC_R80 ",%80,%81,%82,%83,%84,%85,%86,%87,"                                \
             "%88,%89,%90,%91,%92,%93,%94,%95"
 #define FUSEC_R104 FUSEC_R96 ",%96,%97,%98,%99,%100,%101,%102,%103"
 #define FUSEC_R112 FUSEC_R104 ",%104,%105,%106,%107,%108,%109,%110,%111"
+#define FUSEC_R120 FUSEC_R112 ",%112,%113,%114,%115,%116,%117,%118,%119"
 #define FUSEC_R128                                                             \
   FUSEC_R112 ",%112,%113,%114,%115,%116,%117,%118,%119,"                       \
              "%120,%121,%122,%123,%124,%125,%126,%127"
@@ -130,12 +140,17 @@ FUSEC_WGMMA(40, 20, 20, 21, 22, 23, 24, 25)
 FUSEC_WGMMA(48, 24, 24, 25, 26, 27, 28, 29)
 FUSEC_WGMMA(56, 28, 28, 29, 30, 31, 32, 33)
 FUSEC_WGMMA(64, 32, 32, 33, 34, 35, 36, 37)
+FUSEC_WGMMA(80, 40, 40, 41, 42, 43, 44, 45)
 FUSEC_WGMMA(96, 48, 48, 49, 50, 51, 52, 53)
+FUSEC_WGMMA(112, 56, 56, 57, 58, 59, 60, 61)
 FUSEC_WGMMA(128, 64, 64, 65, 66, 67, 68, 69)
+FUSEC_WGMMA(144, 72, 72, 73, 74, 75, 76, 77)
 FUSEC_WGMMA(160, 80, 80, 81, 82, 83, 84, 85)
+FUSEC_WGMMA(176, 88, 88, 89, 90, 91, 92, 93)
 FUSEC_WGMMA(192, 96, 96, 97, 98, 99, 100, 101)
 FUSEC_WGMMA(208, 104, 104, 105, 106, 107, 108, 109)
 FUSEC_WGMMA(224, 112, 112, 113, 114, 115, 116, 117)
+FUSEC_WGMMA(240, 120, 120, 121, 122, 123, 124, 125)
 FUSEC_WGMMA(256, 128, 128, 129, 130, 131, 132, 133)
 
 #undef FUSEC_WGMMA

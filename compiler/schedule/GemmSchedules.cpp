@@ -64,6 +64,7 @@ private:
   void addTiles(GemmUnit unit, ArrayRef<GemmTile> tiles, const GemmSizes &sizes,
                 bool aligned, SmallVectorImpl<Candidate> &to) const;
   void addWgmma(const GemmSizes &sizes, SmallVectorImpl<Candidate> &to) const;
+  void addSwapped(const GemmSizes &sizes, SmallVectorImpl<Candidate> &to) const;
   void addSkinny(const GemmSizes &sizes, SmallVectorImpl<Candidate> &to) const;
   void addResident(const GemmSizes &sizes,
                    SmallVectorImpl<Candidate> &to) const;
@@ -278,6 +279,35 @@ void GemmChooser::addWgmma(const GemmSizes &sizes,
     add(schedule, sizes, to);
 }
 
+/// The tensor cores' rows come in blocks of 64, their columns in sixteens:
+/// where a few tiles cover M, columns fit it better. Tiles of the epilogue then
+/// move through tensor maps, or threads would read and write them across their
+/// rows.
+void GemmChooser::addSwapped(const GemmSizes &sizes,
+                             SmallVectorImpl<Candidate> &to) const {
+  if (element != 2 || accumulators != 1 || !iteration.reductions.empty() ||
+      sizes.m <= 64)
+    return;
+  MatmulIteration transposed = swapOperands(iteration);
+  if (!mapsTiles(step, transposed))
+    return;
+  SmallVector<WgmmaTiling> tilings;
+  for (int64_t tiles = 1; tiles <= wgmmaStreamedRows; ++tiles) {
+    int tokens =
+        llvm::alignTo(std::max<int64_t>(tilesOf(sizes.m, tiles), 64), 16);
+    if (tokens > 256 || (!tilings.empty() && tilings.back().tileN == tokens))
+      continue;
+    tilings.push_back({128, tokens, 0});
+    if (tokens >= 112)
+      tilings.push_back({192, tokens, 0});
+  }
+  GemmSizes swapped = sizes;
+  std::swap(swapped.m, swapped.n);
+  for (GemmScheduleAttr schedule :
+       getWgmmaSchedules(step, transposed, tilings, target))
+    add(schedule.asSwapped(), swapped, to);
+}
+
 void GemmChooser::addSkinny(const GemmSizes &sizes,
                             SmallVectorImpl<Candidate> &to) const {
   // Sums that reduce rows are not those that FMA would replace.
@@ -351,6 +381,7 @@ SmallVector<Candidate> GemmChooser::getCandidates(int64_t dim, bool mapped,
   addGemv(sizes, candidates);
   if (mapped && usesWgmma(sizes)) {
     addWgmma(sizes, candidates);
+    addSwapped(sizes, candidates);
     addSkinny(sizes, candidates);
   }
   if (mapped && tensorCores)

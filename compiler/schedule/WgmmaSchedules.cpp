@@ -9,21 +9,46 @@ using namespace fusec;
 static constexpr int64_t maxStages = 8;
 
 /// Whether an operand of the epilogue is a matrix, which is loaded in tiles.
-static bool readsTiles(const MatmulIteration &iteration) {
-  return llvm::any_of(iteration.operands, [](const TileOperand &o) {
-    return !o.access.rowStride.isConstant(0) &&
-           !o.access.columnStride.isConstant(0);
+static bool isTile(const TileOperand &operand) {
+  return !operand.access.rowStride.isConstant(0) &&
+         !operand.access.columnStride.isConstant(0);
+}
+
+static bool isMapped(const TileAccess &access, Type element) {
+  int64_t bytes = getElementBytes(element);
+  if (access.liesAlongRows())
+    return bytes == 2 && getAlignment(access.columnStride, 16, bytes) == 16;
+  return access.columnStride.isConstant(1) &&
+         getAlignment(access.rowStride, 16, bytes) == 16;
+}
+
+static bool mapsResults(StepOp step, const MatmulIteration &iteration) {
+  return llvm::all_of(iteration.stores, [&](const TileStore &o) {
+    return isMapped(o.access, step.getOutputBuffer(o.output).getElementType());
   });
 }
 
-/// Whether every result has a tensor map.
-static bool storesRows(StepOp step, const MatmulIteration &iteration) {
-  return llvm::all_of(iteration.stores, [&](const TileStore &o) {
-    int64_t bytes =
-        getElementBytes(step.getOutputBuffer(o.output).getElementType());
-    return o.access.columnStride.isConstant(1) &&
-           getAlignment(o.access.rowStride, 16, bytes) == 16;
-  });
+bool fusec::mapsTiles(StepOp step, const MatmulIteration &iteration) {
+  return mapsResults(step, iteration) &&
+         llvm::all_of(iteration.operands, [](const TileOperand &o) {
+           return !isTile(o) || isMapped(o.access, getElementType(o.value));
+         });
+}
+
+/// Whether a stage has room for the columns of B. Where they lie along N they
+/// are loaded 64 at a time, whole lines: fewer take longer than what they save.
+static bool holdsBoxes(const MatmulIteration &iteration, int64_t tileN,
+                       int64_t element) {
+  if (tileN % 64 == 0)
+    return true;
+  return llvm::all_of(
+      llvm::zip_equal(iteration.rhs, iteration.k), [&](auto segment) {
+        auto &[rhs, k] = segment;
+        bool isShort = k.isConstant() &&
+                       wgmmaKBytes(k.getValue() * element) < wgmmaRowBytes;
+        return isShort ||
+               llvm::all_of(rhs, [](auto &b) { return b.isAlongK(); });
+      });
 }
 
 /// Registers of the epilogue's operands: those of 32 bits take two.
@@ -43,13 +68,10 @@ fusec::getWgmmaSchedules(StepOp step, const MatmulIteration &iteration,
   int64_t element = getElementBytes(getElementType(root.getLhs()[0]));
   int64_t stored = wgmmaStored(accumulators, splitsFactors);
   int64_t operands = countOperands(iteration);
-  bool loads = readsTiles(iteration), isMapped = storesRows(step, iteration);
-  bool weightsAlongK = llvm::all_of(
-      iteration.rhs[0], [](const MatrixAccess &b) { return b.isAlongK(); });
+  bool loads = llvm::any_of(iteration.operands, isTile);
+  bool isStaged = !mapsResults(step, iteration);
   auto fits = [&](const WgmmaTiling &tiling) {
-    // Columns that lie along N are loaded 64 at a time, whole lines: fewer at a
-    // time take longer than what they save.
-    if (!weightsAlongK && tiling.tileN % 64 != 0)
+    if (!holdsBoxes(iteration, tiling.tileN, element))
       return false;
     // What reduces rows is built for consumers of 64 of them.
     if (!iteration.reductions.empty() &&
@@ -57,7 +79,7 @@ fusec::getWgmmaSchedules(StepOp step, const MatmulIteration &iteration,
       return false;
     // Results without tensor maps are staged before they are evaluated, which
     // takes registers.
-    if (!isMapped &&
+    if (isStaged &&
         wgmmaAccumulatorRegisters(tiling.tileM, tiling.tileN, tiling.schedule,
                                   stored) > maxThreadAccumulators)
       return false;

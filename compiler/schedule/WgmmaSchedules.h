@@ -18,6 +18,10 @@ getWgmmaSchedules(StepOp step, const MatmulIteration &iteration,
                   llvm::ArrayRef<WgmmaTiling> tilings, const Target &target,
                   bool splitsFactors = false);
 
+/// Whether every result, and every matrix that the epilogue reads, has a tensor
+/// map.
+bool mapsTiles(StepOp step, const MatmulIteration &iteration);
+
 } // namespace fusec
 
 #endif // FUSEC_COMPILER_SCHEDULE_WGMMASCHEDULES_H

@@ -60,6 +60,20 @@ static const std::vector<const char *> floats = {"f32", "f16", "bf16", "f64"};
         1, 1, "unit = skinny"                                                  \
   }
 
+// What varies by row is multiplied, what varies by both added.
+#define SWAPPED_PRODUCT(NAME, TYPE, M, N, K)                                   \
+  {                                                                            \
+    NAME, {TYPE}, {{#M, #K, "T"}, {#N, #K, "T"}, {#M, #N, "T"}, {#M, "T"}},    \
+        "inputs [\"x\", \"v\", \"z\", \"s\"] outputs [\"r\", \"t\"]",          \
+        "  %a = fusec.matmul %x, %y transposed : $(" #M " " #K " T), $(" #N    \
+        " " #K " T) to $(" #M " " #N " T)\n"                                   \
+        "  %b = fusec.broadcast %w [0] : $(" #M " T) to $(" #M " " #N " T)\n"  \
+        "  %c = fusec.mul %a, %b : $(" #M " " #N " T)\n"                       \
+        "  %d = fusec.add %c, %z : $(" #M " " #N " T)\n"                       \
+        "  fusec.output %c, %d : $(" #M " " #N " T), $(" #M " " #N " T)",      \
+        1, 1, "swapped = true"                                                 \
+  }
+
 // x v + (x a) b, M x K x N with R columns in between, of a kernel that computes
 // x a itself; its schedules are run at POINTS of the mapped sizes.
 #define LEAD_PRODUCT(NAME, TYPE, M, K, N, R, POINTS, SCHEDULE)                 \
@@ -300,6 +314,10 @@ static const KernelCase cases[] = {
      1,
      1,
      "unit = resident"},
+    // Tokens along the tensor cores' columns: tiles of 80, 96 or 144 that
+    // overlap, beside the last of 128 or 192 columns, which do, too.
+    SWAPPED_PRODUCT("swapped", "f16", 281, 4104, 200),
+    SWAPPED_PRODUCT("swappedwide", "bf16", 281, 12296, 520),
     // 4097 rows: 33 pairs of leading tiles. In tiles of 128 x 256 of the
     // product 30 of 66 clusters have one less and take one or two pairs first;
     // in tiles of 128 x 128 11 have, too few, so that all take one under a

@@ -32,6 +32,22 @@ fusec.model @odd inputs ["x", "w"] outputs ["y"] {
 
 // -----
 
+// 281 tokens lie along the columns of two tiles of the transposed product:
+// its rows are the result's columns.
+// CHECK-LABEL: #include "gemm_wgmma.h"
+// CHECK: Pack<fusec::Mapped<fusec::FullOperand<fusec::f16, fusec::Contiguous, fusec::Stride
+// CHECK: Pack<fusec::Mapped<fusec::FullResult<fusec::f16, fusec::Contiguous, fusec::Stride
+// CHECK: WgmmaConfig<192, 144, 64, {{[0-9]+}}, 1, fusec::WgmmaSchedule::Cooperative, 1, true, false, true>
+// CHECK: gemmWgmma<Config>({int(12288), int(281), int(1)}
+fusec.model @tokens inputs ["x", "w", "r"] outputs ["y"] {
+^bb0(%x: tensor<281x4096xf16>, %w: tensor<12288x4096xf16>, %r: tensor<281x12288xf16>):
+  %0 = fusec.matmul %x, %w transposed : tensor<281x4096xf16>, tensor<12288x4096xf16> to tensor<281x12288xf16>
+  %1 = fusec.add %0, %r : tensor<281x12288xf16>
+  fusec.output %1 : tensor<281x12288xf16>
+}
+
+// -----
+
 // A segment of 16 halves of K has boxes of 32 bytes.
 // CHECK-LABEL: #include "gemm_wgmma.h"
 // CHECK: Segment<fusec::Mapped<fusec::Matrix<fusec::f16, fusec::Major::K, 16, fusec::Unbatched>>,

@@ -145,6 +145,11 @@ TEST(Wgmma, ResultBoxesDivideATile) {
   WgmmaResultBox box = wgmmaResultBox(256, 2 + 4, 4);
   EXPECT_EQ(box.inner * 4, box.swizzle);
   EXPECT_EQ(box.outer, 16);
+  // The same buffer, column by column.
+  WgmmaResultBox columns = wgmmaResultBox(144, 2, 2, true);
+  EXPECT_EQ(columns.inner, 16);
+  EXPECT_EQ(columns.outer, wgmmaResultColumns(144, 2));
+  EXPECT_EQ(columns.swizzle, 32);
 }
 
 /// Each tile once, for every group of rows and every shape.
@@ -169,7 +174,7 @@ TEST(Wgmma, TilesEndInsideAndLeaveNothingOut) {
       for (int size :
            {1, 7, 64, 96, 127, 128, 132, 192, 200, 384, 1000, 4104}) {
         int rows = 0;
-        bool areWhole = wgmmaHasWholeTiles(tile, size);
+        bool areWhole = size % 8 == 0 && size >= tile;
         for (int i = 0; i < wgmmaTilesM(size, tile, cluster) * cluster; ++i) {
           int row = wgmmaFirstOf(i, tile, size);
           EXPECT_LE(row, rows);
@@ -204,6 +209,7 @@ TEST(Wgmma, SchedulesThatFit) {
   EXPECT_EQ(wgmmaStagesIn(limit, 128, 256, 1, 8), 4);
   EXPECT_EQ(wgmmaStagesIn(limit, 128, 256, 1, 8, true), 3);
   EXPECT_EQ(wgmmaStagesIn(limit, 128, 128, 1, 8), 6);
+  EXPECT_EQ(wgmmaStagesIn(limit, 192, 144, 1, 8), 4);
   EXPECT_EQ(wgmmaBlocks({128, 256, 4, 2}, 4096, 4096, 1), 512);
   EXPECT_EQ(wgmmaBlocks({128, 256, 4, 2}, 129, 1, 3), 6);
 }
