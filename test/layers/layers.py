@@ -109,7 +109,7 @@ def compileLayer(fusec, folder, layer):
         command.append("--precision=tf32")
     run = subprocess.run(command, capture_output=True, text=True)
     bundle.unlink(missing_ok=True)
-    return run.stderr.strip() if run.returncode == 0 else f"status {run.returncode}: {run.stderr}"
+    return f"status {run.returncode}: {run.stderr.strip()}" if run.returncode else ""
 
 
 def main():
