@@ -41,12 +41,12 @@ class Graph:
         return name
 
     def weight(self, *shape):
-        bits = 8 * helper.tensor_dtype_to_np_dtype(self.dtype).itemsize
+        size = helper.tensor_dtype_to_np_dtype(self.dtype).itemsize
         tensor = TensorProto(name=f"w{len(self.weights)}", data_type=self.dtype, dims=shape,
                              data_location=TensorProto.EXTERNAL)
         # At places of their own: equal weights would be one.
         places = {"location": WEIGHTS, "offset": 4096 * len(self.weights),
-                  "length": int(numpy.prod(shape)) * bits // 8}
+                  "length": int(numpy.prod(shape)) * size}
         for key, value in places.items():
             tensor.external_data.add(key=key, value=str(value))
         self.weights.append(tensor)
