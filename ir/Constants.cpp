@@ -113,13 +113,14 @@ ElementsAttr makeConstant(RankedTensorType type, ArrayRef<char> bytes,
         llvm::map_to_vector(stored, [](char byte) { return byte != 0; });
     return DenseElementsAttr::get(type, values);
   }
-  if (!owner || reinterpret_cast<uintptr_t>(bytes.data()) % width != 0) {
+  if (!owner) {
     ConstantData copy = own(std::vector<char>(bytes.begin(), bytes.end()));
     bytes = copy.bytes;
     owner = std::move(copy.owner);
   }
+  bool isAligned = reinterpret_cast<uintptr_t>(bytes.data()) % width == 0;
   AsmResourceBlob blob(
-      bytes, width, [owner](void *, size_t, size_t) {},
+      bytes, isAligned ? width : 1, [owner](void *, size_t, size_t) {},
       /*dataIsMutable=*/false);
   return DenseResourceElementsAttr::get(type, name.empty() ? "constant" : name,
                                         std::move(blob));

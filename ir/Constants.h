@@ -15,7 +15,8 @@
 namespace fusec {
 
 /// A view of a constant's bytes with what keeps them alive: storage of its own,
-/// or nothing where the bytes belong to the attribute and so to the context.
+/// or nothing where the bytes belong to the attribute and so to the context. A
+/// model's weights are used where they lie in its file, at any address.
 struct ConstantData {
   llvm::ArrayRef<char> bytes;
   std::shared_ptr<const void> owner;

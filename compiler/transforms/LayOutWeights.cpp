@@ -9,9 +9,11 @@
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
 #include "compiler/codegen/KernelSource.h"
+#include "ir/Constants.h"
 #include "ir/FusecOps.h"
 #include "ir/reference/Tensor.h"
 #include "llvm/Support/Parallel.h"
+#include <cstring>
 
 namespace fusec {
 #define GEN_PASS_DEF_LAYOUTWEIGHTS
@@ -30,20 +32,30 @@ static bool isAcrossK(OpOperand &use) {
 
 /// Of matrices one after another: each with its rows as columns.
 template <class T>
-static void transpose(ArrayRef<T> from, MutableArrayRef<T> to, int64_t rows,
+static void transpose(ArrayRef<char> from, MutableArrayRef<T> to, int64_t rows,
                       int64_t columns) {
-  // In blocks whose lines of both stay in the first cache.
-  constexpr int64_t block = 64 / sizeof(T);
-  int64_t blocks = llvm::divideCeil(rows, block);
-  int64_t batches = from.size() / (rows * columns);
+  // By squares of whole cache lines, each of which is read and written once:
+  // lines a power of two apart would evict one another in between.
+  constexpr int64_t side = 64 / sizeof(T);
+  int64_t blocks = llvm::divideCeil(rows, side);
+  int64_t batches = to.size() / (rows * columns);
   llvm::parallelFor(0, batches * blocks, [&](size_t index) {
-    int64_t batch = index / blocks, firstRow = index % blocks * block;
-    int64_t lastRow = std::min(firstRow + block, rows);
-    const T *source = from.data() + batch * rows * columns;
-    T *target = to.data() + batch * rows * columns;
-    for (int64_t column = 0; column < columns; ++column)
-      for (int64_t row = firstRow; row < lastRow; ++row)
-        target[column * rows + row] = source[row * columns + column];
+    int64_t batch = index / blocks, firstRow = index % blocks * side;
+    int64_t height = std::min(side, rows - firstRow);
+    const char *source =
+        from.data() + (batch * rows + firstRow) * columns * sizeof(T);
+    T *target = to.data() + batch * rows * columns + firstRow;
+    T square[side][side];
+    for (int64_t first = 0; first < columns; first += side) {
+      int64_t width = std::min(side, columns - first);
+      for (int64_t row = 0; row < height; ++row)
+        for (int64_t column = 0; column < width; ++column)
+          std::memcpy(&square[column][row],
+                      source + (row * columns + first + column) * sizeof(T),
+                      sizeof(T));
+      for (int64_t column = 0; column < width; ++column)
+        std::copy_n(square[column], height, target + (first + column) * rows);
+    }
   });
 }
 
@@ -51,19 +63,18 @@ static void transpose(ArrayRef<T> from, MutableArrayRef<T> to, int64_t rows,
 /// not to be had, `reason` says why.
 static FailureOr<ElementsAttr> transpose(ElementsAttr value, Location loc,
                                          std::string &reason) {
-  auto from = reference::Tensor::fromConstant(value, reason);
+  FailureOr<ConstantData> from = getConstantData(value, reason);
   if (failed(from))
     return failure();
-  SmallVector<int64_t> sizes(from->getSizes());
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> sizes(type.getShape());
   int64_t columns = sizes.pop_back_val(), rows = sizes.pop_back_val();
   sizes.append({columns, rows});
-  auto to = reference::Tensor::allocate(from->getElementType(), sizes);
-  if (from->getElementBytes() == 4)
-    transpose(from->getElements<uint32_t>(), to.getMutableElements<uint32_t>(),
-              rows, columns);
+  auto to = reference::Tensor::allocate(type.getElementType(), sizes);
+  if (to.getElementBytes() == 4)
+    transpose(from->bytes, to.getMutableElements<uint32_t>(), rows, columns);
   else
-    transpose(from->getElements<uint16_t>(), to.getMutableElements<uint16_t>(),
-              rows, columns);
+    transpose(from->bytes, to.getMutableElements<uint16_t>(), rows, columns);
   return to.toConstant(getNodeName(loc));
 }
 

@@ -92,10 +92,10 @@ FailureOr<ElementsAttr> fusec::padRows(ElementsAttr value, int64_t pitch,
   int64_t width = getElementBytes(type.getElementType()),
           row = shape.back() * width, count = data->bytes.size() / row;
   shape.back() = pitch;
-  std::vector<char> bytes(count * pitch * width);
+  auto bytes = std::make_shared<std::vector<char>>(count * pitch * width);
   for (int64_t i = 0; i != count; ++i)
     llvm::copy(data->bytes.slice(i * row, row),
-               bytes.begin() + i * pitch * width);
+               bytes->begin() + i * pitch * width);
   return makeConstant(RankedTensorType::get(shape, type.getElementType()),
-                      bytes, "padded");
+                      *bytes, "padded", bytes);
 }

@@ -157,11 +157,14 @@ ElementsAttr Constants::readNew(const TensorProto &tensor, std::string &error) {
   int64_t count = type.getNumElements();
   ArrayRef<char> bytes;
   std::shared_ptr<const void> owner = storage;
+  auto split = storage->rawData.find(&tensor);
+  bool isSplit = split != storage->rawData.end();
   if (tensor.data_location() == TensorProto::EXTERNAL) {
     if (!findExternal(tensor, count * width, bytes, owner, error))
       return {};
-  } else if (tensor.has_raw_data()) {
-    bytes = ArrayRef(tensor.raw_data().data(), tensor.raw_data().size());
+  } else if (isSplit || tensor.has_raw_data()) {
+    StringRef data = isSplit ? split->second : tensor.raw_data();
+    bytes = ArrayRef(data.data(), data.size());
     if (bytes.size() != static_cast<uint64_t>(count * width)) {
       error = "expected " + std::to_string(count * width) +
               " bytes of data for the sizes, got " +

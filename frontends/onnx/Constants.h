@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // TensorProto to a constant's elements. Data are used where they lie, in the
-// parsed model or in a mapped file, and only copied where their form asks for
+// model's bytes or in a mapped file, and only copied where their form asks for
 // it.
 
 #ifndef FUSEC_FRONTENDS_ONNX_CONSTANTS_H
@@ -11,6 +11,7 @@
 #include "frontends/onnx/proto/onnx.pb.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 namespace fusec::onnx {
 
@@ -19,10 +20,13 @@ namespace fusec::onnx {
 bool areValidSizes(llvm::ArrayRef<int64_t> sizes, int64_t elementBytes,
                    std::string &error);
 
-/// What constants point into: the model as it was read, and nodes of functions
-/// with the attributes of a call put in.
+/// What constants point into: the model's bytes, what was parsed of them, and
+/// nodes of functions with the attributes of a call put in.
 struct ModelStorage {
+  std::unique_ptr<llvm::MemoryBuffer> bytes;
   ::onnx::ModelProto model;
+  /// Of initializers, what the parsed model is without.
+  llvm::DenseMap<const ::onnx::TensorProto *, llvm::StringRef> rawData;
   std::vector<std::unique_ptr<::onnx::NodeProto>> nodes;
   size_t nodeBytes = 0;
 };

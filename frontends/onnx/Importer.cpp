@@ -5,6 +5,7 @@
 
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/GraphImporter.h"
+#include "frontends/onnx/RawData.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -30,18 +31,34 @@ static bool parse(StringRef bytes, ::onnx::ModelProto &model) {
   return model.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage();
 }
 
-FailureOr<OwningOpRef<ModuleOp>> importOnnx(StringRef bytes,
-                                            const ImportOptions &options,
-                                            MLIRContext &context,
-                                            ProblemList &list) {
+/// Parses all of the model but the raw data of its initializers.
+static bool parse(ModelStorage &storage) {
+  StringRef bytes = storage.bytes->getBuffer();
+  std::optional<SplitModel> split = splitModel(bytes);
+  if (!split)
+    return parse(bytes, storage.model);
+  if (!parse(split->rest, storage.model))
+    return false;
+  for (auto [tensor, data] :
+       llvm::zip_equal(storage.model.graph().initializer(), split->rawData))
+    if (data)
+      storage.rawData[&tensor] = *data;
+  return true;
+}
+
+static FailureOr<OwningOpRef<ModuleOp>>
+importOnnx(std::unique_ptr<llvm::MemoryBuffer> bytes,
+           const ImportOptions &options, MLIRContext &context,
+           ProblemList &list) {
   Problems problems(list);
-  if (bytes.size() > INT_MAX)
+  if (bytes->getBufferSize() > INT_MAX)
     return problems.add(ProblemKind::Malformed,
                         "expected a model of at most 2 GiB, got " +
-                            Twine(bytes.size()) + " bytes",
+                            Twine(bytes->getBufferSize()) + " bytes",
                         "store the weights as external data");
   auto storage = std::make_shared<ModelStorage>();
-  if (!parse(bytes, storage->model) || !storage->model.has_graph())
+  storage->bytes = std::move(bytes);
+  if (!parse(*storage) || !storage->model.has_graph())
     return problems.add(ProblemKind::Malformed,
                         "expected an ONNX model, got bytes that are none",
                         "check that the file is complete");
@@ -60,6 +77,14 @@ FailureOr<OwningOpRef<ModuleOp>> importOnnx(StringRef bytes,
         before == agreement.getReplacements())
       return module;
   }
+}
+
+FailureOr<OwningOpRef<ModuleOp>> importOnnx(StringRef bytes,
+                                            const ImportOptions &options,
+                                            MLIRContext &context,
+                                            ProblemList &list) {
+  return importOnnx(llvm::MemoryBuffer::getMemBufferCopy(bytes), options,
+                    context, list);
 }
 
 FailureOr<OwningOpRef<ModuleOp>> importOnnxFile(StringRef path,
@@ -84,7 +109,7 @@ FailureOr<OwningOpRef<ModuleOp>> importOnnxFile(StringRef path,
   }
   ImportOptions inFolder = options;
   inFolder.dataFolder = llvm::sys::path::parent_path(path).str();
-  return importOnnx((*file)->getBuffer(), inFolder, context, list);
+  return importOnnx(std::move(*file), inFolder, context, list);
 }
 
 } // namespace fusec::onnx

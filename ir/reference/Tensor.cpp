@@ -3,6 +3,8 @@
 #include "ir/reference/Tensor.h"
 #include "ir/Constants.h"
 #include "ir/FusecAttributes.h"
+#include "llvm/Support/MemAlloc.h"
+#include <cstdlib>
 #include <cstring>
 
 using namespace mlir;
@@ -24,9 +26,10 @@ Tensor Tensor::allocate(Type elementType, ArrayRef<int64_t> sizes) {
   tensor.width = fusec::getElementBytes(elementType);
   tensor.sizes.assign(sizes.begin(), sizes.end());
   size_t byteCount = getCount(sizes) * tensor.width;
-  // Not an array of char: 8-byte elements need its alignment.
-  std::shared_ptr<uint64_t[]> storage(new uint64_t[(byteCount + 7) / 8]());
-  tensor.mutableData = reinterpret_cast<char *>(storage.get());
+  // Large ones come from the system, whose pages are zero already.
+  std::shared_ptr<char> storage(
+      static_cast<char *>(llvm::safe_calloc(byteCount, 1)), std::free);
+  tensor.mutableData = storage.get();
   tensor.bytes = {tensor.mutableData, byteCount};
   tensor.owner = std::move(storage);
   return tensor;
