@@ -53,7 +53,8 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   auto analyzed = analyzeMatmul(step);
   if (failed(analyzed))
     return step.emitOpError("is not a matmul with an epilogue");
-  if (schedule.getSwapped()) {
+  bool isSwapped = schedule.getSwapped();
+  if (isSwapped) {
     if (!schedule.isWgmma() || analyzed->root.getNumAccumulators() != 1 ||
         !analyzed->reductions.empty())
       return step.emitOpError("cannot be computed transposed");
@@ -125,14 +126,13 @@ FailureOr<KernelSource> GemmEmitter::emit() {
            iteration->n.ceilDiv(Expr::constant(context, n)) * batch;
   };
   // Constant weights need not wait for the kernel before.
-  bool isEarly =
-      gainsByEarlyStart(step, variant) && !schedule.getLead() &&
-      llvm::all_of(schedule.getSwapped() ? ArrayRef(iteration->lhs[0])
-                                         : ArrayRef(iteration->rhs[0]),
-                   [&](const MatrixAccess &weights) {
-                     return step.getInputBuffer(weights.value).getKind() ==
-                            BufferKind::Weight;
-                   });
+  auto weights =
+      isSwapped ? ArrayRef(iteration->lhs[0]) : ArrayRef(iteration->rhs[0]);
+  bool isEarly = gainsByEarlyStart(step, variant) && !schedule.getLead() &&
+                 llvm::all_of(weights, [&](const MatrixAccess &access) {
+                   return step.getInputBuffer(access.value).getKind() ==
+                          BufferKind::Weight;
+                 });
   std::string config, templateCall;
   switch (schedule.getUnit()) {
   case GemmUnit::Simt: {
@@ -189,24 +189,25 @@ FailureOr<KernelSource> GemmEmitter::emit() {
     int64_t clusterM = schedule.getClusterM(),
             clusterN = schedule.getClusterN();
     cluster = clusterM * clusterN;
-    bool isSwapped = schedule.getSwapped();
-    Expr tokens = isSwapped ? iteration->n : iteration->m;
-    bool isStreamed =
-        (isSwapped ? clusterN : clusterM) == 1 &&
-        (!tokens.isConstant() ||
-         tokens.getValue() <= wgmmaStreamedRows * (isSwapped ? tileN : tileM));
+    // Weights are streamed where few tiles of tokens read them.
+    auto [tokens, tokenTile, tokenCluster] =
+        isSwapped ? std::tuple(iteration->n, tileN, clusterN)
+                  : std::tuple(iteration->m, tileM, clusterM);
+    bool isStreamed = tokenCluster == 1 &&
+                      (!tokens.isConstant() ||
+                       tokens.getValue() <= wgmmaStreamedRows * tokenTile);
+    auto flag = [](bool value) { return value ? ", true" : ", false"; };
     config = (splits ? "fusec::WgmmaTf32x3Config<" : "fusec::WgmmaConfig<") +
              number(tileM) + ", " + number(tileN) + ", " + number(tileK) +
-             ", " + number(schedule.getStages()) + ", " + number(clusterM) +
-             (schedule.getUnit() == GemmUnit::Wgmma
-                  ? ", fusec::WgmmaSchedule::Cooperative"
-              : splits ? ""
-                       : ", fusec::WgmmaSchedule::PingPong") +
-             ", " + number(clusterN) + (isStreamed ? ", true" : ", false") +
-             (isEarly     ? ", true"
-              : isSwapped ? ", false"
-                          : "") +
-             (isSwapped ? ", true>" : ">");
+             ", " + number(schedule.getStages()) + ", " + number(clusterM);
+    if (!splits)
+      config += schedule.getUnit() == GemmUnit::Wgmma
+                    ? ", fusec::WgmmaSchedule::Cooperative"
+                    : ", fusec::WgmmaSchedule::PingPong";
+    config += ", " + number(clusterN) + flag(isStreamed) + flag(isEarly);
+    if (!splits)
+      config += flag(isSwapped);
+    config += ">";
     if (isEarly)
       writer.waitInTemplate();
     templateCall = schedule.getLead() ? "fusec::gemmWgmmaLed<Config>"

@@ -164,12 +164,17 @@ FUSEC_WGMMA(256, 128, 128, 129, 130, 131, 132, 133)
 #undef FUSEC_D24
 #undef FUSEC_D28
 #undef FUSEC_D32
+#undef FUSEC_D40
 #undef FUSEC_D48
+#undef FUSEC_D56
 #undef FUSEC_D64
+#undef FUSEC_D72
 #undef FUSEC_D80
+#undef FUSEC_D88
 #undef FUSEC_D96
 #undef FUSEC_D104
 #undef FUSEC_D112
+#undef FUSEC_D120
 #undef FUSEC_D128
 #undef FUSEC_R4
 #undef FUSEC_R8
@@ -179,12 +184,17 @@ FUSEC_WGMMA(256, 128, 128, 129, 130, 131, 132, 133)
 #undef FUSEC_R24
 #undef FUSEC_R28
 #undef FUSEC_R32
+#undef FUSEC_R40
 #undef FUSEC_R48
+#undef FUSEC_R56
 #undef FUSEC_R64
+#undef FUSEC_R72
 #undef FUSEC_R80
+#undef FUSEC_R88
 #undef FUSEC_R96
 #undef FUSEC_R104
 #undef FUSEC_R112
+#undef FUSEC_R120
 #undef FUSEC_R128
 
 } // namespace primitive

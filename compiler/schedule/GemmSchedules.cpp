@@ -65,7 +65,10 @@ private:
                 bool aligned, SmallVectorImpl<Candidate> &to) const;
   void addWgmma(const GemmSizes &sizes, SmallVectorImpl<Candidate> &to) const;
   void addSwapped(const GemmSizes &sizes, SmallVectorImpl<Candidate> &to) const;
+  SmallVector<int> getSwappedTokens(int64_t m) const;
   void addSkinny(const GemmSizes &sizes, SmallVectorImpl<Candidate> &to) const;
+  void addSkinny(const GemmSizes &sizes, int64_t tokens,
+                 SmallVectorImpl<Candidate> &to) const;
   void addResident(const GemmSizes &sizes,
                    SmallVectorImpl<Candidate> &to) const;
   void add(GemmScheduleAttr schedule, const GemmSizes &sizes,
@@ -279,6 +282,24 @@ void GemmChooser::addWgmma(const GemmSizes &sizes,
     add(schedule, sizes, to);
 }
 
+/// Tokens of a tile, which whole tiles of them fit best; all where their number
+/// is only named, so that sizes can share a tile.
+SmallVector<int> GemmChooser::getSwappedTokens(int64_t m) const {
+  SmallVector<int> result;
+  if (!iteration.m.isConstant()) {
+    for (int tokens = 64; tokens <= 256; tokens += 32)
+      result.push_back(tokens);
+    return result;
+  }
+  for (int64_t tiles = 1; tiles <= wgmmaStreamedRows; ++tiles) {
+    int64_t tokens =
+        llvm::alignTo(std::max<int64_t>(llvm::divideCeil(m, tiles), 64), 16);
+    if (tokens <= 256 && !llvm::is_contained(result, tokens))
+      result.push_back(tokens);
+  }
+  return result;
+}
+
 /// The tensor cores' rows come in blocks of 64, their columns in sixteens:
 /// where a few tiles cover M, columns fit it better. Tiles of the epilogue then
 /// move through tensor maps, or threads would read and write them across their
@@ -292,11 +313,7 @@ void GemmChooser::addSwapped(const GemmSizes &sizes,
   if (!mapsTiles(step, transposed))
     return;
   SmallVector<WgmmaTiling> tilings;
-  for (int64_t tiles = 1; tiles <= wgmmaStreamedRows; ++tiles) {
-    int tokens =
-        llvm::alignTo(std::max<int64_t>(tilesOf(sizes.m, tiles), 64), 16);
-    if (tokens > 256 || (!tilings.empty() && tilings.back().tileN == tokens))
-      continue;
+  for (int tokens : getSwappedTokens(sizes.m)) {
     tilings.push_back({128, tokens, 0});
     if (tokens >= 112)
       tilings.push_back({192, tokens, 0});
@@ -315,11 +332,19 @@ void GemmChooser::addSkinny(const GemmSizes &sizes,
       (mayUseTf32x3 && !iteration.reductions.empty()) ||
       !llvm::all_of(iteration.lhs, [](auto &a) { return a.isAlongK(); }))
     return;
+  if (iteration.m.isConstant())
+    return addSkinny(sizes, skinnyTokens(sizes.m), to);
+  // So that sizes can share a tile.
+  for (int64_t tokens = 8; tokens <= 64; tokens *= 2)
+    addSkinny(sizes, tokens, to);
+}
+
+void GemmChooser::addSkinny(const GemmSizes &sizes, int64_t tokens,
+                            SmallVectorImpl<Candidate> &to) const {
   bool weightsAlongK =
       llvm::all_of(iteration.rhs, [](auto &b) { return b[0].isAlongK(); });
   // One block of columns a tile, unless rows are reduced, which takes as many
   // as a row has.
-  int64_t tokens = skinnyTokens(sizes.m);
   int64_t blocks = iteration.reductions.empty() || sizes.n <= 64 ? 1
                    : sizes.n <= 128                              ? 2
                                                                  : 4;

@@ -2,6 +2,7 @@
 
 #include "compiler/schedule/Schedules.h"
 #include "compiler/schedule/TunedSchedules.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <cmath>
@@ -108,21 +109,66 @@ VariantAttr fusec::makeVariant(MLIRContext *context, ArrayRef<GuardAttr> guards,
                           all[0].getEstimate(), ArrayRef(all).drop_front());
 }
 
-/// A schedule serves a sampled size too if it is this little slower there than
-/// that size's own.
-static constexpr double bucketTolerance = 1.2;
-
-static double getTime(ArrayRef<Candidate> candidates, Attribute schedule) {
-  for (const Candidate &candidate : candidates)
-    if (candidate.schedule == schedule)
-      return candidate.estimate.microseconds;
-  return INFINITY;
-}
-
 Candidate fusec::getFastest(ArrayRef<Candidate> candidates) {
   return *llvm::min_element(candidates, [](auto &a, auto &b) {
     return a.estimate.microseconds < b.estimate.microseconds;
   });
+}
+
+/// How much slower than the fastest a schedule may be at a sampled size.
+static constexpr double bucketTolerance = 1.2;
+/// What one more kernel to compile and keep must gain: the sum, over the
+/// sampled sizes, of the parts by which they get faster.
+static constexpr double bucketGain = 0.1;
+
+namespace {
+/// What could run at a size.
+struct SampledSize {
+  int64_t dim;
+  SmallVector<Candidate> candidates;
+};
+
+/// Some of the sampled sizes, one after another, and the schedule of all.
+struct Bucket {
+  size_t begin, end;
+  Attribute schedule;
+};
+} // namespace
+
+/// The buckets that lose least, by dynamic programming over where they end.
+static SmallVector<Bucket> chooseBuckets(ArrayRef<SampledSize> sizes) {
+  // By how much each schedule is slower than the fastest at each size.
+  llvm::MapVector<Attribute, SmallVector<double>> losses;
+  for (auto [i, size] : llvm::enumerate(sizes)) {
+    double fastest = getFastest(size.candidates).estimate.microseconds;
+    for (const Candidate &candidate : size.candidates) {
+      SmallVector<double> &loss = losses[candidate.schedule];
+      loss.resize(sizes.size(), INFINITY);
+      double time = candidate.estimate.microseconds;
+      loss[i] = time > fastest ? time / fastest - 1 : 0;
+    }
+  }
+  struct Best {
+    double loss = INFINITY;
+    Bucket last{};
+  };
+  SmallVector<Best> best(sizes.size() + 1); // of so many sizes
+  best[0].loss = 0;
+  for (size_t begin = 0; begin < sizes.size(); ++begin)
+    for (const auto &[schedule, loss] : losses) {
+      double total = best[begin].loss + bucketGain;
+      for (size_t end = begin;
+           end < sizes.size() && loss[end] <= bucketTolerance - 1; ++end) {
+        total += loss[end];
+        if (total < best[end + 1].loss)
+          best[end + 1] = {total, {begin, end + 1, schedule}};
+      }
+    }
+  SmallVector<Bucket> buckets;
+  for (size_t end = sizes.size(); end > 0; end = buckets.back().begin)
+    buckets.push_back(best[end].last);
+  std::reverse(buckets.begin(), buckets.end());
+  return buckets;
 }
 
 void fusec::addBuckets(
@@ -134,34 +180,26 @@ void fusec::addBuckets(
     variants.push_back(makeVariant(context, under, candidatesAt(typicalDim)));
     return;
   }
-  SmallVector<Candidate> current;
-  Attribute chosen;       // the bucket's schedule
-  int64_t currentDim = 0; // what `current` was estimated for
-  auto finish = [&](std::optional<int64_t> above) {
+  SmallVector<SampledSize> sampled;
+  for (int64_t dim : llvm::reverse(scheduledDims))
+    sampled.push_back({dim, candidatesAt(dim)});
+  for (const Bucket &bucket : chooseBuckets(sampled)) {
     SmallVector<GuardAttr> all(under);
-    if (above)
+    if (bucket.end < sampled.size()) {
+      int64_t above = getTypicalValue(size, sampled[bucket.end].dim);
       all.push_back(GuardAttr::get(context, GuardKind::Gt, size.getAttr(),
-                                   Expr::constant(context, *above).getAttr(),
+                                   Expr::constant(context, above).getAttr(),
                                    nullptr));
-    variants.push_back(makeVariant(context, all, current, currentDim, chosen));
-  };
-  for (int64_t dim : llvm::reverse(scheduledDims)) {
-    SmallVector<Candidate> here = candidatesAt(dim);
-    if (chosen &&
-        getTime(here, chosen) >
-            bucketTolerance * getFastest(here).estimate.microseconds) {
-      finish(getTypicalValue(size, dim));
-      chosen = {};
     }
     // What is said of a bucket is said of the size nearest to the typical one.
-    if (!chosen || dim >= typicalDim) {
-      if (!chosen)
-        chosen = getFastest(here).schedule;
-      current = std::move(here);
-      currentDim = dim;
-    }
+    const SampledSize *told = &sampled[bucket.begin];
+    for (const SampledSize &other :
+         ArrayRef(sampled).slice(bucket.begin, bucket.end - bucket.begin))
+      if (other.dim >= typicalDim)
+        told = &other;
+    variants.push_back(makeVariant(context, all, told->candidates, told->dim,
+                                   bucket.schedule));
   }
-  finish(std::nullopt);
 }
 
 IndexWidth fusec::getIndexWidth(StepOp step) {

@@ -88,7 +88,8 @@ llvm::SmallVector<VariantAttr> leadVariant(StepOp leading, StepOp step,
 
 Candidate getFastest(llvm::ArrayRef<Candidate> candidates);
 /// A variant for each range of `size` in which one schedule is about as fast as
-/// any, from the largest sizes down; `under` holds for all of them.
+/// any, from the largest sizes down, as many as gain enough; `under` holds for
+/// all of them.
 void addBuckets(
     Expr size, llvm::ArrayRef<GuardAttr> under,
     llvm::function_ref<llvm::SmallVector<Candidate>(int64_t dim)> candidatesAt,

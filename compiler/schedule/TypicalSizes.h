@@ -16,8 +16,9 @@ constexpr int64_t sampledDims[] = {1, 8, 32, 128, 512, 2048, 8192, 65536};
 
 /// Schedules look at more of them: between these, how many tiles the last wave
 /// has makes the most difference.
-constexpr int64_t scheduledDims[] = {1,   8,    32,   128,  256,  384,  512,
-                                     768, 1024, 1536, 2048, 8192, 65536};
+constexpr int64_t scheduledDims[] = {
+    1,   8,   16,  32,  64,   96,   128,  160,  192,  256,  320,  384,  448,
+    512, 640, 768, 896, 1024, 1280, 1536, 2048, 3072, 4096, 8192, 65536};
 
 /// The expression's value where every named dimension is `dim`; the largest
 /// number where it overflows.
