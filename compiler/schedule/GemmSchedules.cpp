@@ -287,7 +287,7 @@ void GemmChooser::addWgmma(const GemmSizes &sizes,
 SmallVector<int> GemmChooser::getSwappedTokens(int64_t m) const {
   SmallVector<int> result;
   if (!iteration.m.isConstant()) {
-    for (int tokens = 64; tokens <= 256; tokens += 32)
+    for (int tokens = 64; tokens <= 256; tokens += 16)
       result.push_back(tokens);
     return result;
   }
@@ -335,7 +335,7 @@ void GemmChooser::addSkinny(const GemmSizes &sizes,
   if (iteration.m.isConstant())
     return addSkinny(sizes, skinnyTokens(sizes.m), to);
   // So that sizes can share a tile.
-  for (int64_t tokens = 8; tokens <= 64; tokens *= 2)
+  for (int64_t tokens = 8; tokens <= 64; tokens += 8)
     addSkinny(sizes, tokens, to);
 }
 
