@@ -59,12 +59,10 @@ FUSEC_DEVICE void wgmmaConsume(int firstBlock, WgmmaRing<Config, J> &ring,
     wgmmaConsume<Config, Rest...>(firstBlock, ring, acc, stages...);
   }
 }
-/// Whether one main loop has the stages of all segments where there is a lead,
-/// which knows how much counts of a stage of the last.
-template <class Lead, class First, class... Rest>
-constexpr bool wgmmaEndsAlike =
-    wgmmaLayoutsAgree<First, Rest...> &&Lead::lastSteps * 32 == First::kBytes;
-/// All stages of those that follow the first where there is a lead.
+/// Of those that follow the first where there is a lead, which knows how much
+/// counts of a stage of the last. In one loop with those of the first, which is
+/// less to compile, ptxas (13.0) loses track of what is under way: it evaluates
+/// some of the epilogue before it waits for the accumulators.
 template <class Config, class Lead, class First, class... Rest, int J,
           class... Stages>
 FUSEC_DEVICE void wgmmaConsumeLed(int firstBlock, WgmmaRing<Config, J> &ring,
@@ -181,12 +179,8 @@ FUSEC_DEVICE void wgmmaConsumer(WgmmaRing<Config, Epilogue::accumulators> ring,
     ring.takeTurn(consumer);
     ring.startTile(consumer, stages);
     if constexpr (Lead::exists) {
-      constexpr bool alike =
-          wgmmaEndsAlike<Lead, FirstSegment, WgmmaSegment<Config, J, Rest>...>;
-      int stagesOfFirst = isTile ? FirstSegment::tiles(first) : 0;
-      int more = alike && isTile ? own - stagesOfFirst : 0;
-      lead.consume(before, units, stagesOfFirst, more, consumer, ring,
-                   [&](int stages) {
+      lead.consume(before, units, isTile ? FirstSegment::tiles(first) : 0,
+                   consumer, ring, [&](int stages) {
                      FirstSegment::consume(stages, firstBlock, ring, acc);
                    });
       if (!isTile) {
@@ -195,10 +189,8 @@ FUSEC_DEVICE void wgmmaConsumer(WgmmaRing<Config, Epilogue::accumulators> ring,
         ring.endTile(consumer);
         return;
       }
-      if constexpr (!alike)
-        wgmmaConsumeLed<Config, Lead, WgmmaSegment<Config, J, Rest>...>(
-            firstBlock, ring, acc,
-            WgmmaSegment<Config, J, Rest>::tiles(rest)...);
+      wgmmaConsumeLed<Config, Lead, WgmmaSegment<Config, J, Rest>...>(
+          firstBlock, ring, acc, WgmmaSegment<Config, J, Rest>::tiles(rest)...);
     } else if constexpr (Config::splitsFactors) {
       FUSEC_UNROLL
       for (float &sum : acc[0])

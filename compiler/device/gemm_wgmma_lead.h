@@ -84,17 +84,17 @@ struct WgmmaLeading {
   /// Calls leading(unit, tile, stage) and own(stages) for the stages of `units`
   /// leading tiles and the `count` of the first segment; in turn, unless the
   /// former come first. The last quarter of the latter is for others to see the
-  /// result of the former. The last own() has `more` stages than those.
+  /// result of the former.
   template <class LeadingStage, class OwnStages>
-  FUSEC_DEVICE void inTurn(int had, int units, int count, int more,
-                           LeadingStage leading, OwnStages own) const {
+  FUSEC_DEVICE void inTurn(int had, int units, int count, LeadingStage leading,
+                           OwnStages own) const {
     int left = stagesOf(units);
     int each = left > 0 && !order.isFirst ? (count - count / 4) / left : 0;
     int unit = order.firstUnit(cluster) + had * order.leading, stage = 0;
     // One place calls own(): each is a main loop to compile.
     FUSEC_UNROLL_BY(1)
     for (int next = left > 0 ? 0 : count;; next = --left > 0 ? each : count) {
-      own(left > 0 ? next : next + more);
+      own(next);
       count -= next;
       if (left == 0)
         break;
@@ -112,7 +112,7 @@ struct WgmmaLeading {
   FUSEC_DEVICE void produce(int had, int units, int count, Ring &ring,
                             OwnStages own) const {
     inTurn(
-        had, units, count, 0,
+        had, units, count,
         [&](int, WgmmaTile tile, int stage) {
           Leading::produce(lead.segment, tile, 0, ring, stage, 1);
         },
@@ -140,13 +140,13 @@ struct WgmmaLeading {
   /// Multiplies the stages of `units`, in turn with own(stages); consumer
   /// warpgroups without a part in them pass over them.
   template <class Ring, class OwnStages>
-  FUSEC_DEVICE void consume(int had, int units, int count, int more,
-                            int consumer, Ring &ring, OwnStages own) const {
+  FUSEC_DEVICE void consume(int had, int units, int count, int consumer,
+                            Ring &ring, OwnStages own) const {
     bool computes = Config::pingPong || consumer < consumers;
     int block = Config::pingPong ? 0 : consumer;
     WgmmaAccumulators<Tile, 1> sums;
     inTurn(
-        had, units, count, more,
+        had, units, count,
         [&](int unit, WgmmaTile tile, int stage) {
           if (!computes) {
             ring.pass();

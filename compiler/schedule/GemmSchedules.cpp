@@ -332,10 +332,12 @@ void GemmChooser::addSkinny(const GemmSizes &sizes,
       (mayUseTf32x3 && !iteration.reductions.empty()) ||
       !llvm::all_of(iteration.lhs, [](auto &a) { return a.isAlongK(); }))
     return;
-  if (iteration.m.isConstant())
-    return addSkinny(sizes, skinnyTokens(sizes.m), to);
-  // So that sizes can share a tile.
-  for (int64_t tokens = 8; tokens <= 64; tokens += 8)
+  // Where their number is only named, tiles for more of them, too, so that
+  // sizes can share one.
+  int64_t fewest = skinnyTokens(sizes.m),
+          most =
+              iteration.m.isConstant() ? fewest : skinnyTokens(skinnyMaxRows);
+  for (int64_t tokens = fewest; tokens <= most; tokens += 8)
     addSkinny(sizes, tokens, to);
 }
 

@@ -116,7 +116,7 @@ Candidate fusec::getFastest(ArrayRef<Candidate> candidates) {
 }
 
 /// How much slower than the fastest a schedule may be at a sampled size.
-static constexpr double bucketTolerance = 1.2;
+static constexpr double bucketTolerance = 1.1;
 /// What one more kernel to compile and keep must gain: the sum, over the
 /// sampled sizes, of the parts by which they get faster.
 static constexpr double bucketGain = 0.1;

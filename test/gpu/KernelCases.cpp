@@ -344,6 +344,7 @@ static const KernelCase cases[] = {
     // tile.
     LEAD_PRODUCT("lead16", "f16", m, 520, 136, 16, 2, "lead = 16"),
     LEAD_PRODUCT("lead48", "f16", m, 264, 136, 40, 1, "lead = 48"),
+    LEAD_PRODUCT("lead64", "f16", m, 264, 520, 64, 1, "lead = 64"),
     LEAD_PRODUCT("leadtall", "bf16", 9001, 72, 128, 16, 1, "lead = 16"),
     {"short",
      {"f16", "f32"},
