@@ -35,26 +35,28 @@ template <class T>
 static void transpose(ArrayRef<char> from, MutableArrayRef<T> to, int64_t rows,
                       int64_t columns) {
   // By squares of whole cache lines, each of which is read and written once:
-  // lines a power of two apart would evict one another in between.
+  // lines a power of two apart would evict one another in between. A thread has
+  // rows of the target to itself, so that no two ask the system for one page.
   constexpr int64_t side = 64 / sizeof(T);
-  int64_t blocks = llvm::divideCeil(rows, side);
+  int64_t blocks = llvm::divideCeil(columns, side);
   int64_t batches = to.size() / (rows * columns);
   llvm::parallelFor(0, batches * blocks, [&](size_t index) {
-    int64_t batch = index / blocks, firstRow = index % blocks * side;
-    int64_t height = std::min(side, rows - firstRow);
+    int64_t batch = index / blocks, first = index % blocks * side;
+    int64_t width = std::min(side, columns - first);
     const char *source =
-        from.data() + (batch * rows + firstRow) * columns * sizeof(T);
-    T *target = to.data() + batch * rows * columns + firstRow;
+        from.data() + (batch * rows * columns + first) * sizeof(T);
+    T *target = to.data() + (batch * columns + first) * rows;
     T square[side][side];
-    for (int64_t first = 0; first < columns; first += side) {
-      int64_t width = std::min(side, columns - first);
+    for (int64_t firstRow = 0; firstRow < rows; firstRow += side) {
+      int64_t height = std::min(side, rows - firstRow);
       for (int64_t row = 0; row < height; ++row)
         for (int64_t column = 0; column < width; ++column)
           std::memcpy(&square[column][row],
-                      source + (row * columns + first + column) * sizeof(T),
+                      source +
+                          ((firstRow + row) * columns + column) * sizeof(T),
                       sizeof(T));
       for (int64_t column = 0; column < width; ++column)
-        std::copy_n(square[column], height, target + (first + column) * rows);
+        std::copy_n(square[column], height, target + column * rows + firstRow);
     }
   });
 }
