@@ -4,13 +4,16 @@
 
 No schedule that the cost model chose may spill registers or have ptxas put its
 wgmma instructions in turn: the next one then runs instead, right but slower,
-which no other test would see. Needs NVRTC and no device.
+which no other test would see. Nor may ptxas move what reads a product above the
+wait for it (wgmma_order.py). Needs NVRTC and nvdisasm, and no device.
 """
 
 import argparse
 import concurrent.futures
+import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,6 +24,7 @@ from onnx import TensorProto, helper
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "bench"))
 import workloads  # noqa: E402
+import wgmma_order  # noqa: E402
 
 TYPES = {"fp32": TensorProto.FLOAT, "fp16": TensorProto.FLOAT16, "bf16": TensorProto.BFLOAT16}
 WEIGHTS = "weights.bin"
@@ -99,17 +103,50 @@ def chooseLayers():
             workload.sizes["k"] * workload.sizes["n"] <= MOST_WEIGHTS]
 
 
-def compileLayer(fusec, folder, layer):
-    """Why a kernel of the layer is not the one that was chosen; else nothing."""
+def findDisassembler():
+    """That of the test's Python, else the one on the PATH."""
+    here = sorted(pathlib.Path(sys.prefix).glob("lib/python*/site-packages/nvidia/*/bin/nvdisasm"))
+    return here[-1] if here else shutil.which("nvdisasm")
+
+
+def run(*command):
+    """(what it printed, what went wrong)."""
+    done = subprocess.run(command, capture_output=True, text=True)
+    problem = f"{command[0]}: status {done.returncode}: {done.stderr.strip()}"
+    return done.stdout, problem if done.returncode else ""
+
+
+def findEarlyUses(tools, bundle, images):
+    """Of the kernels that read by tensor map: no others have wgmma instructions."""
+    fusec, disassembler = tools
+    text, problem = run(fusec, "inspect", bundle, "--json", "--images", images)
+    if problem:
+        return problem
+    launches = [launch for step in json.loads(text)["manifest"]["plans"][0]["steps"]
+                for variant in step["variants"] for launch in variant["launches"]]
+    for launch in launches:
+        if all(parameter["kind"] != "tensor_map" for parameter in launch["params"]):
+            continue
+        listing, problem = run(disassembler, "-c", images / f"{launch['symbol']}.sm_90a.cubin")
+        if problem:
+            return problem
+        if early := wgmma_order.findEarlyUses(listing):
+            return f"{launch['symbol']} does not wait for a product before: {'; '.join(early[:3])}"
+    return ""
+
+
+def compileLayer(tools, folder, layer):
+    """What is wrong with a kernel of the layer; else nothing."""
     model, bundle = folder / f"{layer.name}.onnx", folder / f"{layer.name}.fusec"
     graph = Graph(layer.dtype, layer.sizes["m"], layer.sizes["k"])
     graph.save(model, KINDS[layer.kind](graph, **layer.sizes), layer.sizes["n"])
-    command = [fusec, "compile", model, "-o", bundle, "--arch=sm_90a", "--werror=spill", "--quiet"]
+    command = [tools[0], "compile", model, "-o", bundle, "--arch=sm_90a", "--werror=spill",
+               "--quiet"]
     if layer.dtype == "fp32" and not layer.isExact:
         command.append("--precision=tf32")
-    run = subprocess.run(command, capture_output=True, text=True)
+    problem = run(*command)[1] or findEarlyUses(tools, bundle, folder / layer.name)
     bundle.unlink(missing_ok=True)
-    return f"status {run.returncode}: {run.stderr.strip()}" if run.returncode else ""
+    return problem
 
 
 def main():
@@ -119,18 +156,21 @@ def main():
     parser.add_argument("--only", default="", help="layers whose name has this in it")
     options = parser.parse_args()
     layers = [layer for layer in chooseLayers() if options.only in layer.name]
+    tools = options.fusec, findDisassembler()
+    if not tools[1]:
+        sys.exit("nvdisasm: not found; pip install nvidia-cuda-nvdisasm")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         # Pairs of them are finite as fp32, too.
         values = numpy.random.default_rng(0).standard_normal(999983).astype(numpy.float16)
         numpy.resize(values, 2 * MOST_WEIGHTS + (1 << 20)).tofile(folder / WEIGHTS)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            results = pool.map(lambda layer: compileLayer(options.fusec, folder, layer), layers)
+            results = pool.map(lambda layer: compileLayer(tools, folder, layer), layers)
             failures = 0
             for layer, problem in zip(layers, results):
-                print(f"{layer.name}: {problem or 'as chosen'}", flush=True)
+                print(f"{layer.name}: {problem or 'good'}", flush=True)
                 failures += bool(problem)
-    print(f"{len(layers) - failures} of {len(layers)} layers as chosen")
+    print(f"{len(layers) - failures} of {len(layers)} layers good")
     return 1 if failures or not layers else 0
 
 

@@ -1,27 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/fusec/DumpCuda.h"
-#include "tools/fusec/Failure.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/raw_ostream.h"
+#include "tools/fusec/WriteFile.h"
 
 #include <set>
 
 using namespace fusec;
-
-static void writeFile(const std::string &path, llvm::StringRef first,
-                      llvm::StringRef text) {
-  std::error_code code;
-  llvm::raw_fd_ostream os(path, code);
-  if (!code) {
-    os << first << text;
-    os.close();
-    code = os.error();
-    os.clear_error();
-  }
-  if (code)
-    fail(ExitCode::Input, path + ": cannot be written: " + code.message());
-}
 
 std::string fusec::getText(const EmittedKernel &kernel) {
   std::string whose;
@@ -33,11 +17,9 @@ std::string fusec::getText(const EmittedKernel &kernel) {
 
 void fusec::dumpCuda(llvm::ArrayRef<EmittedKernel> kernels,
                      const std::string &folder) {
-  if (std::error_code code =
-          llvm::sys::fs::create_directories(folder + "/fusec"))
-    fail(ExitCode::Input, folder + ": cannot be made: " + code.message());
+  makeFolder(folder + "/fusec");
   for (auto [name, text] : getDeviceHeaders())
-    writeFile(folder + "/fusec/" + name.str(), "", text);
+    writeFile(folder + "/fusec/" + name.str(), text);
   // symbol -> distinct texts.
   std::map<std::string, std::set<std::string>> texts;
   for (const EmittedKernel &kernel : kernels)
@@ -53,7 +35,6 @@ void fusec::dumpCuda(llvm::ArrayRef<EmittedKernel> kernels,
     writeFile(folder + "/" + file + ".cu",
               "// nvcc -std=c++17 -arch=" + arch + " -Ifusec -" +
                   (kernel.target == "ptx" ? "ptx" : "cubin") + " " + file +
-                  ".cu\n",
-              getText(kernel));
+                  ".cu\n" + getText(kernel));
   }
 }

@@ -4,6 +4,7 @@
 
 #include "runtime/format/Bundle.h"
 #include "tools/fusec/Command.h"
+#include "tools/fusec/WriteFile.h"
 #include "tools/support/Table.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -12,7 +13,7 @@ using namespace fusec;
 
 namespace {
 struct InspectCommand {
-  std::string file;
+  std::string file, imageFolder;
   bool json = false;
 
   void addTo(CLI::App &app);
@@ -21,12 +22,17 @@ struct InspectCommand {
 private:
   void print(const format::Bundle &bundle, uint64_t size) const;
   void printJson(const format::Bundle &bundle) const;
+  void writeImages(const format::Bundle &bundle) const;
 };
 } // namespace
 
 void InspectCommand::addTo(CLI::App &app) {
   app.add_option("bundle", file, "the bundle")->required()->type_name("FILE");
   app.add_flag("--json", json, "the sections and the manifest as JSON");
+  app.add_option("--images", imageFolder,
+                 "also write each kernel's machine code or PTX, as tools like "
+                 "nvdisasm read it")
+      ->type_name("DIR");
 }
 
 static std::string typeText(const format::TensorSpec &spec) {
@@ -163,6 +169,31 @@ void InspectCommand::printJson(const format::Bundle &bundle) const {
                                         {"manifest", std::move(*manifest)}}));
 }
 
+// KERNEL.TARGET.cubin or KERNEL.ptx; the section is part of the name where a
+// bundle of someone else's calls two kernels the same.
+void InspectCommand::writeImages(const format::Bundle &bundle) const {
+  makeFolder(imageFolder);
+  std::map<std::string, unsigned> sectionOf;
+  for (const format::Plan &plan : bundle.manifest().plans)
+    for (const format::Step &step : plan.steps)
+      for (const format::Variant &variant : step.variants)
+        for (const format::Launch &launch : variant.launches) {
+          const format::Section &section = bundle.sections()[launch.section];
+          std::string name = launch.symbol;
+          if (section.kind == format::SectionKind::Cubin)
+            name += "." + plan.target;
+          auto [known, isNew] = sectionOf.insert({name, launch.section});
+          if (!isNew && known->second == launch.section)
+            continue;
+          if (!isNew)
+            name += "." + std::to_string(launch.section);
+          writeFile(imageFolder + "/" + name + "." +
+                        sectionKindName(section.kind),
+                    {reinterpret_cast<const char *>(section.bytes.data),
+                     section.bytes.size});
+        }
+}
+
 void InspectCommand::run() {
   format::MappedFile mapped;
   format::Bundle bundle;
@@ -171,6 +202,8 @@ void InspectCommand::run() {
       !format::Bundle::open(mapped.bytes(), format::HashWeights::Always, bundle,
                             error))
     fail(ExitCode::Input, file + ": " + error);
+  if (!imageFolder.empty())
+    writeImages(bundle);
   if (json)
     printJson(bundle);
   else
@@ -181,5 +214,6 @@ void fusec::addInspect(CLI::App &tool) {
   addCommand<InspectCommand>(
       tool, "inspect", "Shows what a bundle holds, after checking all of it.",
       "  fusec inspect model.fusec\n"
-      "  fusec inspect model.fusec --json\n");
+      "  fusec inspect model.fusec --json\n"
+      "  fusec inspect model.fusec --images=images/\n");
 }
