@@ -25,12 +25,6 @@ using namespace fusec;
 // Policy
 //===----------------------------------------------------------------------===//
 
-static int64_t getBytes(Value value) {
-  Expr count = getElementCount(getSizes(value), value.getContext());
-  return std::min(getTypicalValue(count), INT64_MAX / 64) *
-         getElementBytes(getElementType(value));
-}
-
 static std::string describe(const FusionGroup &group) {
   std::string name;
   for (Operation *op : group.ops)
@@ -56,15 +50,27 @@ private:
             groups.getGroups()[e.consumer].version};
   }
   bool mergeBest();
+  int64_t getBytes(Value value);
 
   FusionGroups &groups;
   std::map<Key, std::string> refused;
+  llvm::DenseMap<Value, int64_t> bytes;
 };
 } // namespace
 
+int64_t GreedyFusion::getBytes(Value value) {
+  auto [known, isNew] = bytes.try_emplace(value);
+  if (isNew) {
+    Expr count = getElementCount(getSizes(value), value.getContext());
+    known->second = std::min(getTypicalValue(count), INT64_MAX / 64) *
+                    getElementBytes(getElementType(value));
+  }
+  return known->second;
+}
+
 bool GreedyFusion::mergeBest() {
   SmallVector<FusionEdge> edges = groups.getEdges();
-  llvm::stable_sort(edges, [](const FusionEdge &a, const FusionEdge &b) {
+  llvm::stable_sort(edges, [&](const FusionEdge &a, const FusionEdge &b) {
     return getBytes(a.value) > getBytes(b.value);
   });
   for (const FusionEdge &edge : edges) {

@@ -53,6 +53,11 @@ constexpr unsigned mostPlaces = 32;
 /// What an epilogue reads is in registers beside the accumulators.
 constexpr unsigned mostEpilogueOperands = 16;
 
+/// A kernel's text is compiled in a time that grows with the square of its ops,
+/// and with the cube of its reductions: a second or two for these. Beside so
+/// much arithmetic one more trip to memory does not show.
+constexpr size_t mostOps = 256, mostReductions = 8;
+
 static FusionVerdict accept(Family family, const ScalarProgram &program) {
   if (program.getMostPlaces(mostPlaces) > mostPlaces)
     return refuse("an op would be computed in more than " + Twine(mostPlaces) +
@@ -81,6 +86,11 @@ FusionVerdict fusec::checkFusion(const FusionGroups &groups, unsigned producer,
         "the consumer also depends on the producer through another kernel");
 
   SmallVector<Operation *> ops = groups.getUnion(producer, consumer);
+  if (ops.size() > mostOps)
+    return refuse("a kernel has at most " + Twine(mostOps) + " ops");
+  if (llvm::count_if(ops, llvm::IsaPred<ReduceOp>) > int(mostReductions))
+    return refuse("a kernel has at most " + Twine(mostReductions) +
+                  " reductions");
   SmallVector<Value> outputs = groups.getOutputs(ops);
   llvm::DenseSet<Operation *> members(ops.begin(), ops.end());
   auto isInside = [&](Operation *op) {

@@ -141,3 +141,43 @@ fusec.model @steps inputs ["x"] outputs ["y"] {
   %r5 = fusec.add %r4, %c4 : tensor<8x100xf32>
   fusec.output %r5 : tensor<8x100xf32>
 }
+
+// -----
+
+// What one kernel's text may hold: of nine reductions in a row the last one, or
+// the first, is a kernel of its own.
+// CHECK-LABEL: fusec.model @many_reductions
+// CHECK-COUNT-2: fusec.fusion reduce
+// CHECK-NOT: fusec.fusion
+// REMARK: a kernel has at most 8 reductions
+fusec.model @many_reductions inputs ["x"] outputs ["y"] {
+^bb0(%v0: tensor<64x32xf32>):
+  %m0 = fusec.reduce max %v0 axes [1] : tensor<64x32xf32> to tensor<64xf32>
+  %b0 = fusec.broadcast %m0 [0] : tensor<64xf32> to tensor<64x32xf32>
+  %v1 = fusec.sub %v0, %b0 : tensor<64x32xf32>
+  %m1 = fusec.reduce max %v1 axes [1] : tensor<64x32xf32> to tensor<64xf32>
+  %b1 = fusec.broadcast %m1 [0] : tensor<64xf32> to tensor<64x32xf32>
+  %v2 = fusec.sub %v1, %b1 : tensor<64x32xf32>
+  %m2 = fusec.reduce max %v2 axes [1] : tensor<64x32xf32> to tensor<64xf32>
+  %b2 = fusec.broadcast %m2 [0] : tensor<64xf32> to tensor<64x32xf32>
+  %v3 = fusec.sub %v2, %b2 : tensor<64x32xf32>
+  %m3 = fusec.reduce max %v3 axes [1] : tensor<64x32xf32> to tensor<64xf32>
+  %b3 = fusec.broadcast %m3 [0] : tensor<64xf32> to tensor<64x32xf32>
+  %v4 = fusec.sub %v3, %b3 : tensor<64x32xf32>
+  %m4 = fusec.reduce max %v4 axes [1] : tensor<64x32xf32> to tensor<64xf32>
+  %b4 = fusec.broadcast %m4 [0] : tensor<64xf32> to tensor<64x32xf32>
+  %v5 = fusec.sub %v4, %b4 : tensor<64x32xf32>
+  %m5 = fusec.reduce max %v5 axes [1] : tensor<64x32xf32> to tensor<64xf32>
+  %b5 = fusec.broadcast %m5 [0] : tensor<64xf32> to tensor<64x32xf32>
+  %v6 = fusec.sub %v5, %b5 : tensor<64x32xf32>
+  %m6 = fusec.reduce max %v6 axes [1] : tensor<64x32xf32> to tensor<64xf32>
+  %b6 = fusec.broadcast %m6 [0] : tensor<64xf32> to tensor<64x32xf32>
+  %v7 = fusec.sub %v6, %b6 : tensor<64x32xf32>
+  %m7 = fusec.reduce max %v7 axes [1] : tensor<64x32xf32> to tensor<64xf32>
+  %b7 = fusec.broadcast %m7 [0] : tensor<64xf32> to tensor<64x32xf32>
+  %v8 = fusec.sub %v7, %b7 : tensor<64x32xf32>
+  %m8 = fusec.reduce max %v8 axes [1] : tensor<64x32xf32> to tensor<64xf32>
+  %b8 = fusec.broadcast %m8 [0] : tensor<64xf32> to tensor<64x32xf32>
+  %v9 = fusec.sub %v8, %b8 : tensor<64x32xf32>
+  fusec.output %v9 : tensor<64x32xf32>
+}
