@@ -2,6 +2,7 @@
 
 #include "compiler/Compiler.h"
 #include "compiler/Pipelines.h"
+#include "compiler/codegen/Emitters.h"
 #include "mlir/Parser/Parser.h"
 
 using namespace mlir;
@@ -146,6 +147,8 @@ llvm::Error Compilation::emit() {
 llvm::Error Compilation::emitKernels() {
   DiagnosticCollector diagnostics(context);
   kernels = KernelSet();
+  if (failed(checkExtents(*module)))
+    return diagnostics.take(ErrorKind::Unsupported, "emission of kernels");
   if (failed(kernels.emit(*module)))
     return diagnostics.take(ErrorKind::Internal, "emission of kernels");
   return llvm::Error::success();
@@ -303,7 +306,11 @@ llvm::Error Compilation::finish(BundleBuilder &builder,
   if (!options.replaceable.empty())
     manifest.options["replaceable"] = llvm::join(options.replaceable, ",");
   for (const AdapterRequest &adapter : options.adapters)
-    manifest.options["adapter." + adapter.name] = adapter.a + "," + adapter.b;
+    manifest.options["adapter." + adapter.name] =
+        adapter.a + "," + adapter.b +
+        (adapter.scale.empty() ? "" : "," + adapter.scale);
+  if (options.maxRank)
+    manifest.options["max-rank"] = std::to_string(options.maxRank);
   DiagnosticCollector diagnostics(context);
   std::string error;
   LogicalResult finished = builder.finish(getModel(), kernels, getImages(),

@@ -76,6 +76,13 @@ SmallVector<Expr> getTerms(Expr expr) {
   return {expr};
 }
 
+int64_t getConstantTerm(Expr expr) {
+  int64_t constant = 0;
+  for (Expr term : getTerms(expr))
+    constant += term.getConstant().value_or(0);
+  return constant;
+}
+
 std::pair<int64_t, Expr> splitCoefficient(Expr term) {
   MLIRContext *context = term.getContext();
   if (auto value = term.getConstant())

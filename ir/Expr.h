@@ -102,6 +102,9 @@ private:
 /// The terms of an expression read as a sum.
 llvm::SmallVector<Expr> getTerms(Expr expr);
 
+/// The term that is a constant, or 0.
+int64_t getConstantTerm(Expr expr);
+
 /// The integer factor of a term and the product of its other factors
 /// (the constant 1 where the term is a constant).
 std::pair<int64_t, Expr> splitCoefficient(Expr term);

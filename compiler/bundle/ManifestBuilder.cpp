@@ -2,11 +2,15 @@
 
 #include "compiler/bundle/ManifestBuilder.h"
 #include "compiler/codegen/Leads.h"
+#include "compiler/device/gemm_config.h"
 #include "compiler/schedule/Targets.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace fusec;
+
+static_assert(format::mostSize32 == mostExtent,
+              "launches check what kernels count");
 
 /// The oldest driver that loads what this NVRTC writes: cubins load on every
 /// driver of the same major version that knows the device, PTX on those that

@@ -103,7 +103,7 @@ FailureOr<KernelSource> GemmEmitter::emit() {
                           << b->type << ", " << accumulators << "> " << name
                           << ";\n";
     arguments += ",\n      " + name + "{" + a->value + ", {" + b->value +
-                 "}, int(" + print(k) + ")}";
+                 "}, " + writer.extent(k, "k") + "}";
   }
   writer.declarations() << "\n";
 
@@ -274,9 +274,11 @@ FailureOr<KernelSource> GemmEmitter::emit() {
     first = "lead, ";
   else if (schedule.getUnit() == GemmUnit::Resident)
     first = writer.flags() + ", ";
-  writer.line(templateCall + "(" + first + "{int(" + print(iteration->m) +
-              "), int(" + print(iteration->n) + "), int(" + print(batch) +
-              ")}, epilogue" + arguments + ");");
+  std::string m = writer.extent(iteration->m, "m"),
+              n = writer.extent(iteration->n, "n"),
+              batches = writer.extent(batch, "batches");
+  writer.line(templateCall + "(" + first + "{" + m + ", " + n + ", " + batches +
+              "}, epilogue" + arguments + ");");
   std::string bounds = number(threads);
   if (schedule.isSkinny() && schedule.getDivideM() > 1)
     bounds += ", " + number(schedule.getDivideM());
@@ -318,11 +320,12 @@ FailureOr<std::string> GemmEmitter::emitLead() {
     results.push_back(descriptors.result(s, {}));
   std::string epilogue =
       declareEpilogue(writer, name, *analyzed, operands, results);
+  std::string k = writer.extent(analyzed->k[0], "k"),
+              n = writer.extent(analyzed->n, "n");
   return "fusec::WgmmaLead<" + segment + ", " + name + ", " +
          std::to_string(schedule.getLead()) + ">{\n      {" + a->value + ", {" +
-         b->value + "}, int(" + print(analyzed->k[0]) + ")},\n      " +
-         epilogue + ",\n      int(" + print(analyzed->n) + "), " +
-         writer.flags() + "}";
+         b->value + "}, " + k + "},\n      " + epilogue + ",\n      " + n +
+         ", " + writer.flags() + "}";
 }
 
 FailureOr<KernelSource> fusec::emitGemm(StepOp step, VariantAttr variant,

@@ -10,10 +10,6 @@
 
 namespace fusec {
 
-/// Loops stride over the grid beyond this many blocks: enough to fill any GPU
-/// many times over, and within every limit.
-constexpr int64_t maxGridBlocks = 1 << 20;
-
 mlir::FailureOr<KernelSource> emitPointwise(StepOp step, VariantAttr variant,
                                             llvm::StringRef symbol);
 mlir::FailureOr<KernelSource> emitReduce(StepOp step, VariantAttr variant,
@@ -22,6 +18,10 @@ mlir::FailureOr<KernelSource> emitGemm(StepOp step, VariantAttr variant,
                                        llvm::StringRef symbol);
 mlir::FailureOr<KernelSource> emitChain(StepOp step, VariantAttr variant,
                                         llvm::StringRef symbol);
+
+/// Reports each matmul with a constant size beyond `mostExtent`, which no kernel
+/// counts; the launch checks sizes that are known later.
+mlir::LogicalResult checkExtents(mlir::ModuleOp module);
 
 /// Whether a step's kernel follows another one and is short enough to gain by
 /// starting early. Kernels for sm_90 and later wait for their predecessor

@@ -8,9 +8,7 @@ using namespace fusec;
 
 GemmDescriptors::Address GemmDescriptors::address(BufferOp buffer, bool isConst,
                                                   Expr offset) {
-  int64_t first = 0;
-  for (Expr term : getTerms(offset))
-    first += term.getConstant().value_or(0);
+  int64_t first = getConstantTerm(offset);
   return {writer.pointer(buffer, isConst, first),
           batchMap(offset - Expr::constant(context, first))};
 }
@@ -163,8 +161,10 @@ Descriptor GemmDescriptors::result(const TileStore &store,
             "{" + pointer + ", {" + print(row) + "}, " + batch.value + "}"};
   // A single column lies contiguously whatever its stride.
   bool contiguous = column.isConstant(1) || column.isConstant(0);
-  unsigned aligned = contiguous ? alignment(buffer, {store.access.batch, row})
-                                : getElementBytes(type);
+  // Tiles of swapped operands begin at any column.
+  unsigned aligned = contiguous && !isSwapped
+                         ? alignment(buffer, {store.access.batch, row})
+                         : getElementBytes(type);
   auto [rows, rowValue] = rowStep(store.access);
   Descriptor byPointer = {
       "fusec::FullResult<" + storageType(type) + ", " + rows + ", " +

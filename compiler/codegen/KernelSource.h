@@ -12,6 +12,10 @@
 
 namespace fusec {
 
+/// Loops stride over the grid beyond this many blocks: enough to fill any GPU
+/// many times over, and within every limit.
+constexpr int64_t maxGridBlocks = 1 << 20;
+
 /// What a tensor map shows of a buffer. Sizes and box run from the innermost
 /// dimension outwards; strides are bytes and leave the innermost out.
 struct TensorMapShape {

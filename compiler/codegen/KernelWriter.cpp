@@ -216,7 +216,7 @@ std::string KernelWriter::tensorMap(BufferOp buffer, TensorMapShape shape) {
 std::string KernelWriter::faultCounter() {
   if (fault.empty()) {
     fault = uniqueName("faults");
-    signature.push_back({"fusec::u32 *", fault});
+    signature.push_back({"fusec::u64 *", fault});
     params.push_back({KernelParam::Kind::Fault});
   }
   return fault;
@@ -238,6 +238,21 @@ std::string KernelWriter::symbolParam(Expr symbol) {
   KernelParam param{KernelParam::Kind::Size};
   param.size = symbol;
   param.bits = indexBits;
+  params.push_back(param);
+  return name;
+}
+
+std::string KernelWriter::extent(Expr size, StringRef base) {
+  if (size.isConstant())
+    return std::to_string(size.getValue());
+  std::string &name = extents[size.str()];
+  if (!name.empty())
+    return name;
+  name = uniqueName(base);
+  signature.push_back({"int ", name});
+  KernelParam param{KernelParam::Kind::Size};
+  param.size = size;
+  param.bits = 32;
   params.push_back(param);
   return name;
 }

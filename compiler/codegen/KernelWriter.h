@@ -54,6 +54,9 @@ public:
   std::string flags();
   /// The parameter that holds a named dimension.
   std::string symbolParam(Expr symbol);
+  /// C text of a size that the kernel counts with an `int`: a number, or a
+  /// parameter called `name` that the launch checks against `mostExtent`.
+  std::string extent(Expr size, llvm::StringRef name);
   /// C text of an expression; dims print as `dims[i]`, rows as `row<n>`.
   std::string print(Expr expr, llvm::ArrayRef<std::string> dims);
 
@@ -81,7 +84,7 @@ private:
   std::vector<std::pair<std::string, std::string>> signature; // type, name
   std::vector<KernelParam> params;
   std::map<std::pair<std::string, int64_t>, std::string> pointers;
-  std::map<std::string, std::string> symbols;
+  std::map<std::string, std::string> symbols, extents;
   llvm::StringSet<> names;
   std::set<std::string> headers;
   std::string declarationText, body;

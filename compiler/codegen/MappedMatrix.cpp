@@ -44,8 +44,9 @@ FailureOr<MappedMatrix> fusec::analyzeMapped(const MatrixAccess &access,
     return failure();
   if (!stride->isConstant(0))
     matrix.batchStride = *stride;
-  else if (!access.batch.isConstant(0)) {
-    // The kernel counts batches of whatever has an offset: one is fine.
+  else if (!access.batch.isConstant()) {
+    // A constant offset is part of the pointer; the kernel counts batches of
+    // whatever has another one: one batch is fine.
     if (!count.isConstant(1))
       return failure();
     matrix.batchStride = matrix.stride;

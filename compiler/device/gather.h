@@ -26,7 +26,7 @@ enum class GatherPolicy { Flag, Zero, Clamp };
 /// Applies the policy; false means that the row reads as zero. `faults` is
 /// null in all policies but Flag. Call once for an index, not for an element.
 template <GatherPolicy Policy>
-FUSEC_DEVICE bool gatherRow(i64 raw, i64 size, i64 &row, u32 *faults) {
+FUSEC_DEVICE bool gatherRow(i64 raw, i64 size, i64 &row, u64 *faults) {
   if (gatherIndex(raw, size, row))
     return true;
   if constexpr (Policy == GatherPolicy::Clamp) {
@@ -43,7 +43,7 @@ FUSEC_DEVICE bool gatherRow(i64 raw, i64 size, i64 &row, u32 *faults) {
 /// As gatherRow, from any lane, but counting only where `owner` is set: for
 /// kernels in which several threads share one index.
 template <GatherPolicy Policy>
-FUSEC_DEVICE bool gatherRowShared(i64 raw, i64 size, i64 &row, u32 *faults,
+FUSEC_DEVICE bool gatherRowShared(i64 raw, i64 size, i64 &row, u64 *faults,
                                   bool owner) {
   if (Policy == GatherPolicy::Flag && !owner)
     return gatherIndex(raw, size, row);

@@ -13,6 +13,10 @@
 
 namespace fusec {
 
+/// What m, n, each k and the number of batches are at most: `int`s, to which a
+/// tile's rows can be added.
+constexpr int mostExtent = 2147483647 - 1024;
+
 /// Tiles of M that are walked together, so that a wave of blocks shares its
 /// rows of A and columns of B in L2.
 constexpr int tileBand = 8;

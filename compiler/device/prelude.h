@@ -199,7 +199,7 @@ FUSEC_DEVICE void storeOnce(u32 *p, u32 v) {
 
 /// Adds to a counter shared by all threads; used for faults only, never for
 /// results, so that runs repeat bit for bit.
-FUSEC_DEVICE void countAtomically(u32 *counter, u32 amount) {
+FUSEC_DEVICE void countAtomically(u64 *counter, u64 amount) {
   atomicAdd(counter, amount);
 }
 

@@ -150,7 +150,7 @@ struct alignas(8) Word8 {
 template <class T> inline T loadOnce(const T *p) { return *p; }
 template <class T> inline void storeOnce(T *p, T v) { *p = v; }
 
-inline void countAtomically(u32 *counter, u32 amount) {
+inline void countAtomically(u64 *counter, u64 amount) {
   __atomic_fetch_add(counter, amount, __ATOMIC_RELAXED);
 }
 

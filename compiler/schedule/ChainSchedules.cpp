@@ -111,15 +111,16 @@ SmallVector<VariantAttr> fusec::chooseChainVariants(StepOp step,
   return variants;
 }
 
-std::optional<Estimate>
-fusec::estimateChainStep(StepOp step, const Target &target, int64_t dim) {
+Estimates fusec::estimateChainStep(StepOp step, const Target &target,
+                                   ArrayRef<int64_t> dims) {
+  Estimates estimates(dims.size());
   std::string reason;
   auto iteration = analyzeChain(step, reason);
   if (failed(iteration))
-    return std::nullopt;
-  SmallVector<Candidate> candidates =
-      ChainChooser(step, target, *iteration).getCandidates(dim);
-  if (candidates.empty())
-    return std::nullopt;
-  return getFastest(candidates).estimate;
+    return estimates;
+  ChainChooser chooser(step, target, *iteration);
+  for (auto [dim, estimate] : llvm::zip_equal(dims, estimates))
+    if (auto candidates = chooser.getCandidates(dim); !candidates.empty())
+      estimate = getFastest(candidates).estimate;
+  return estimates;
 }

@@ -280,7 +280,7 @@ Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
 
   // The busiest multiprocessor's tiles.
   double units = isWgmma ? schedule.getBlocks() : target.multiprocessors;
-  double perUnit = std::ceil(tiles / units);
+  double perUnit = std::max(1.0, std::ceil(tiles / units));
   double together = std::min(resident, perUnit);
   // Splits and loads hide only behind other warps; 8 to 512 rows of 4096 x 4096
   // left 4 to 16 of them.

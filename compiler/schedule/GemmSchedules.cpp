@@ -450,15 +450,16 @@ std::optional<Estimate> GemmChooser::estimateAt(int64_t dim) {
       .estimate;
 }
 
-std::optional<Estimate> fusec::estimateGemmStep(StepOp step,
-                                                const Target &target,
-                                                Precision precision,
-                                                int64_t dim) {
+Estimates fusec::estimateGemmStep(StepOp step, const Target &target,
+                                  Precision precision, ArrayRef<int64_t> dims) {
+  Estimates estimates(dims.size());
   auto iteration = analyzeMatmul(step);
   if (failed(iteration))
-    return std::nullopt;
-  return GemmChooser(step, target, precision, *iteration, iteration->root)
-      .estimateAt(dim);
+    return estimates;
+  GemmChooser chooser(step, target, precision, *iteration, iteration->root);
+  for (auto [dim, estimate] : llvm::zip_equal(dims, estimates))
+    estimate = chooser.estimateAt(dim);
+  return estimates;
 }
 
 SmallVector<VariantAttr> fusec::chooseGemmVariants(StepOp step,

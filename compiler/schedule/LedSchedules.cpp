@@ -94,7 +94,7 @@ SmallVector<VariantAttr> fusec::leadVariant(StepOp leading, StepOp step,
       !collectGuards(leading, *first, guards))
     return {variant};
   int64_t columns = getLead(leading, *first, step, *second);
-  auto own = estimateGemmStep(leading, target, precision, apart.getDim());
+  auto own = estimateGemmStep(leading, target, precision, apart.getDim())[0];
   if (columns == 0 || !own)
     return {variant};
 

@@ -17,9 +17,8 @@ SmallVector<VariantAttr> fusec::choosePointwiseVariants(StepOp step,
   auto variant = [&](ArrayRef<GuardAttr> guards, int64_t vector, int64_t bits) {
     SmallVector<Candidate> candidates;
     for (; vector >= 1; vector /= 2) {
-      // With 256, RoPE takes 3% longer on an H200; with 64 it takes as long as
-      // placing the blocks does.
-      auto schedule = PointwiseScheduleAttr::get(context, 128, vector, bits);
+      auto schedule =
+          PointwiseScheduleAttr::get(context, pointwiseThreads, vector, bits);
       candidates.push_back(
           {schedule, estimatePointwise(target, bytes.read + bytes.written,
                                        elements, schedule)});

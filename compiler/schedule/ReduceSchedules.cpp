@@ -117,12 +117,15 @@ SmallVector<VariantAttr> fusec::chooseReduceVariants(StepOp step,
   return variants;
 }
 
-std::optional<Estimate>
-fusec::estimateReduceStep(StepOp step, const Target &target, int64_t dim) {
+Estimates fusec::estimateReduceStep(StepOp step, const Target &target,
+                                    ArrayRef<int64_t> dims) {
+  Estimates estimates(dims.size());
   auto problem = analyzeProblem(step);
   if (failed(problem))
-    return std::nullopt;
-  return getFastest(problem->getCandidates(step, target,
-                                           problem->accesses.width, 32, dim))
-      .estimate;
+    return estimates;
+  for (auto [dim, estimate] : llvm::zip_equal(dims, estimates))
+    estimate = getFastest(problem->getCandidates(
+                              step, target, problem->accesses.width, 32, dim))
+                   .estimate;
+  return estimates;
 }

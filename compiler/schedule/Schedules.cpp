@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/schedule/Schedules.h"
+#include "compiler/codegen/KernelSource.h"
 #include "compiler/schedule/TunedSchedules.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -204,8 +205,10 @@ void fusec::addBuckets(
 
 IndexWidth fusec::getIndexWidth(StepOp step) {
   MLIRContext *context = step.getContext();
-  // Slack for the threads of the grid behind the last element, and for vectors.
-  Expr limit = Expr::constant(context, (int64_t(1) << 31) - (int64_t(1) << 24));
+  // A loop's last step leads behind the last element by as many threads as the
+  // grid has at most.
+  Expr limit = Expr::constant(context, (int64_t(1) << 31) -
+                                           maxGridBlocks * pointwiseThreads);
   SmallVector<Expr> extents;
   auto addExtent = [&](BufferOp buffer) {
     SmallVector<Expr> sizes = getSizes(buffer.getType());

@@ -137,9 +137,12 @@ std::optional<TuningProblem> fusec::getTuningProblem(StepOp step,
   operands += "->";
   for (unsigned i = 0; i != step.getOutputs().size(); ++i)
     operands += " " + getLayout(step.getOutputBuffer(i));
-  bool isTf32 = precision == Precision::Tf32 && hasProductsOf32 &&
-                step.getFamily() == Family::Gemm;
-  problem.key.precision = isTf32 ? "tf32" : "ieee";
+  // Exact products by FMA alone have other candidates than those by 3xTF32.
+  bool isProductOf32 = hasProductsOf32 && step.getFamily() == Family::Gemm;
+  problem.key.precision = !isProductOf32                 ? "ieee"
+                          : precision == Precision::Tf32 ? "tf32"
+                          : precision == Precision::Fma  ? "fma"
+                                                         : "ieee";
   std::string text = getRegionText(step);
   problem.key.region =
       llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/schedule/WgmmaSchedules.h"
+#include "compiler/codegen/MappedMatrix.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -14,24 +15,29 @@ static bool isTile(const TileOperand &operand) {
          !operand.access.columnStride.isConstant(0);
 }
 
-static bool isMapped(const TileAccess &access, Type element) {
-  int64_t bytes = getElementBytes(element);
-  if (access.liesAlongRows())
-    return bytes == 2 && getAlignment(access.columnStride, 16, bytes) == 16;
-  return access.columnStride.isConstant(1) &&
-         getAlignment(access.rowStride, 16, bytes) == 16;
+/// Whether a tile is moved by tensor map where the buffer is aligned.
+static bool isMapped(const MatmulIteration &iteration, const TileAccess &access,
+                     Type element) {
+  int64_t bytes = getElementBytes(element), alignment = 16;
+  for (Expr offset : {access.batch, access.liesAlongRows() ? access.columnStride
+                                                           : access.rowStride})
+    alignment = std::min(alignment, getAlignment(offset, alignment, bytes));
+  return succeeded(analyzeMappedTile(access, element, iteration.m, iteration.n,
+                                     iteration.batchSizes, alignment));
 }
 
 static bool mapsResults(StepOp step, const MatmulIteration &iteration) {
   return llvm::all_of(iteration.stores, [&](const TileStore &o) {
-    return isMapped(o.access, step.getOutputBuffer(o.output).getElementType());
+    return isMapped(iteration, o.access,
+                    step.getOutputBuffer(o.output).getElementType());
   });
 }
 
 bool fusec::mapsTiles(StepOp step, const MatmulIteration &iteration) {
   return mapsResults(step, iteration) &&
-         llvm::all_of(iteration.operands, [](const TileOperand &o) {
-           return !isTile(o) || isMapped(o.access, getElementType(o.value));
+         llvm::all_of(iteration.operands, [&](const TileOperand &o) {
+           return !isTile(o) ||
+                  isMapped(iteration, o.access, getElementType(o.value));
          });
 }
 

@@ -46,26 +46,30 @@ static std::string checkChain(StepOp chain, const Target &target) {
 // Policy
 //===----------------------------------------------------------------------===//
 
-static double getTime(StepOp step, const Target &target, Precision precision,
-                      int64_t dim) {
-  auto estimate = step.getFamily() == Family::Chain
-                      ? estimateChainStep(step, target, dim)
-                      : estimateGemmStep(step, target, precision, dim);
-  return estimate ? estimate->microseconds : INFINITY;
+/// At each of `sampledDims`.
+static Estimates getTimes(StepOp step, const Target &target,
+                          Precision precision) {
+  return step.getFamily() == Family::Chain
+             ? estimateChainStep(step, target, sampledDims)
+             : estimateGemmStep(step, target, precision, sampledDims);
 }
 
 /// Why the chain is slower than its parts at some size, or nothing: there is
 /// one plan for all of them.
 static std::string checkTime(StepOp chain, ArrayRef<StepOp> parts,
                              const Target &target, Precision precision) {
-  for (int64_t dim : sampledDims) {
-    double together = getTime(chain, target, precision, dim), apart = 0;
-    for (StepOp part : parts)
-      apart += getTime(part, target, precision, dim);
-    if (!(together <= apart))
+  Estimates together = getTimes(chain, target, precision);
+  SmallVector<double> apart(std::size(sampledDims));
+  for (StepOp part : parts)
+    for (auto [sum, time] :
+         llvm::zip_equal(apart, getTimes(part, target, precision)))
+      sum += time ? time->microseconds : INFINITY;
+  for (auto [dim, time, sum] : llvm::zip_equal(sampledDims, together, apart)) {
+    double chainTime = time ? time->microseconds : INFINITY;
+    if (!(chainTime <= sum))
       return llvm::formatv("a chain takes {0:f1} us where its parts take "
                            "{1:f1} us, at dimensions of {2}",
-                           together, apart, dim);
+                           chainTime, sum, dim);
   }
   return "";
 }
@@ -94,13 +98,14 @@ struct FormChains : fusec::impl::FormChainsBase<FormChains> {
       return signalPassFailure();
     target = found->target;
     products = found->precision;
+    joiner.emplace(plan);
     bool changed = false;
     for (StepOp step : llvm::to_vector(plan.getOps<StepOp>()))
       if (isProduct(step))
         while ((step = joinWithProducer(step)))
           changed = true;
     if (changed)
-      eraseUnusedBuffers(plan);
+      joiner->eraseUnusedBuffers();
   }
 
   /// Null where no producer joins it.
@@ -132,12 +137,13 @@ struct FormChains : fusec::impl::FormChainsBase<FormChains> {
                  ? checkTime(chain, {producer, consumer}, *target, products)
                  : illegal;
     };
-    return joinSteps(
+    return joiner->join(
         producer, consumer,
         {"chain", Family::Chain, joinNames(producer, consumer), check}, reason);
   }
 
   const Target *target = nullptr;
   Precision products = Precision::Ieee;
+  std::optional<StepJoiner> joiner;
 };
 } // namespace

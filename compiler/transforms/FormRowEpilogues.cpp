@@ -56,13 +56,14 @@ struct FormRowEpilogues : fusec::impl::FormRowEpiloguesBase<FormRowEpilogues> {
       return signalPassFailure();
     target = found->target;
     products = found->precision;
+    joiner.emplace(plan);
     bool changed = false;
     for (StepOp step : llvm::to_vector(plan.getOps<StepOp>()))
       if (step.getFamily() == Family::Reduce)
         if (StepOp producer = findProducer(step))
           changed |= tryJoin(producer, step);
     if (changed)
-      eraseUnusedBuffers(plan);
+      joiner->eraseUnusedBuffers();
   }
 
   bool tryJoin(StepOp producer, StepOp consumer) {
@@ -70,10 +71,10 @@ struct FormRowEpilogues : fusec::impl::FormRowEpiloguesBase<FormRowEpilogues> {
       return checkTime(joined, producer, consumer);
     };
     std::string reason;
-    if (joinSteps(producer, consumer,
-                  {"row-epilogue", Family::Gemm, joinNames(producer, consumer),
-                   check},
-                  reason))
+    if (joiner->join(producer, consumer,
+                     {"row-epilogue", Family::Gemm,
+                      joinNames(producer, consumer), check},
+                     reason))
       return true;
     remarkMissed(RemarkTopic::Fusion, "row-epilogue", consumer.getLoc())
         << nameBoth(producer, consumer) << ": " << reason;
@@ -84,15 +85,16 @@ struct FormRowEpilogues : fusec::impl::FormRowEpiloguesBase<FormRowEpilogues> {
   /// sizes of the named dimensions, or nothing. There is one plan for all of
   /// them: a little may be lost at one to gain at others.
   std::string checkTime(StepOp joined, StepOp producer, StepOp consumer) const {
+    Estimates fused = estimateGemmStep(joined, *target, products, sampledDims);
+    if (!llvm::all_of(fused, [](auto &time) { return time.has_value(); }))
+      return "no tile holds the rows of the reduction";
+    if (always)
+      return "";
     double gained = 0;
-    for (int64_t dim : sampledDims) {
-      auto together = estimateGemmStep(joined, *target, products, dim);
-      if (!together)
-        return "no tile holds the rows of the reduction";
-      if (always)
-        continue;
-      auto product = estimateGemmStep(producer, *target, products, dim);
-      auto reduction = estimateReduceStep(consumer, *target, dim);
+    for (auto [dim, together, product, reduction] : llvm::zip_equal(
+             sampledDims, fused,
+             estimateGemmStep(producer, *target, products, sampledDims),
+             estimateReduceStep(consumer, *target, sampledDims))) {
       if (!product || !reduction)
         return "one of them is not of its family's form";
       double apart = product->microseconds + reduction->microseconds;
@@ -107,5 +109,6 @@ struct FormRowEpilogues : fusec::impl::FormRowEpiloguesBase<FormRowEpilogues> {
 
   const Target *target = nullptr;
   Precision products = Precision::Ieee;
+  std::optional<StepJoiner> joiner;
 };
 } // namespace

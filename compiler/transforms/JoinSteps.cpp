@@ -9,9 +9,13 @@
 using namespace mlir;
 using namespace fusec;
 
-static BufferOp lookUp(StepOp step, Attribute ref) {
-  return SymbolTable::lookupNearestSymbolFrom<BufferOp>(
-      step, cast<FlatSymbolRefAttr>(ref));
+StepJoiner::StepJoiner(PlanOp plan) : plan(plan) {
+  for (auto buffer : plan.getBody().getOps<BufferOp>())
+    buffers[buffer.getSymNameAttr()] = buffer;
+}
+
+BufferOp StepJoiner::lookUp(Attribute ref) const {
+  return buffers.lookup(cast<FlatSymbolRefAttr>(ref).getAttr());
 }
 
 static bool mayOverlap(BufferOp a, BufferOp b) {
@@ -20,16 +24,15 @@ static bool mayOverlap(BufferOp a, BufferOp b) {
           a.getIndex() == b.getIndex());
 }
 
-static bool touches(StepOp step, ArrayAttr refs, BufferOp buffer) {
-  return llvm::any_of(refs, [&](Attribute ref) {
-    return mayOverlap(lookUp(step, ref), buffer);
-  });
+bool StepJoiner::touches(ArrayAttr refs, BufferOp buffer) const {
+  return llvm::any_of(
+      refs, [&](Attribute ref) { return mayOverlap(lookUp(ref), buffer); });
 }
 
 /// The later of two steps is where both can run, unless a step between them
 /// needs the earlier one's results; then it is the earlier one, unless the
 /// later one needs that step's. Null where neither is.
-static StepOp findPlace(StepOp producer, StepOp consumer) {
+StepOp StepJoiner::findPlace(StepOp producer, StepOp consumer) const {
   bool canMoveDown = true, canMoveUp = true;
   for (Operation *op = producer->getNextNode(); op != consumer;
        op = op->getNextNode()) {
@@ -37,24 +40,23 @@ static StepOp findPlace(StepOp producer, StepOp consumer) {
     if (!between)
       continue;
     for (Attribute ref : producer.getOutputs())
-      canMoveDown &=
-          !touches(between, between.getInputs(), lookUp(producer, ref));
+      canMoveDown &= !touches(between.getInputs(), lookUp(ref));
     for (Attribute ref : consumer.getInputs())
-      canMoveUp &=
-          !touches(between, between.getOutputs(), lookUp(consumer, ref));
+      canMoveUp &= !touches(between.getOutputs(), lookUp(ref));
   }
   return canMoveDown ? consumer : canMoveUp ? producer : StepOp();
 }
 
 /// Whether nobody but the two steps, the one writing and the other reading it,
 /// knows the buffer.
-static bool isBetween(BufferOp buffer, StepOp producer, StepOp consumer) {
+bool StepJoiner::isBetween(BufferOp buffer, StepOp producer,
+                           StepOp consumer) const {
   if (buffer.getKind() != BufferKind::Slot)
     return false;
-  for (auto step : cast<PlanOp>(buffer->getParentOp()).getOps<StepOp>())
+  for (StepOp step : PlanOp(plan).getOps<StepOp>())
     for (ArrayAttr refs : {step.getInputs(), step.getOutputs()})
       for (Attribute ref : refs) {
-        BufferOp other = lookUp(step, ref);
+        BufferOp other = lookUp(ref);
         bool isOwn = other == buffer && (step == producer || step == consumer);
         if (!isOwn && mayOverlap(other, buffer))
           return false;
@@ -62,12 +64,12 @@ static bool isBetween(BufferOp buffer, StepOp producer, StepOp consumer) {
   return true;
 }
 
-static StepOp buildJoined(StepOp producer, StepOp consumer, StepOp place,
-                          Family family, StringRef name) {
+StepOp StepJoiner::buildJoined(StepOp producer, StepOp consumer, StepOp place,
+                               const JoinedStep &wanted) const {
   OpBuilder builder(place);
   llvm::SetVector<Attribute> inputs, outputs, sources;
   for (Attribute ref : producer.getOutputs())
-    if (!isBetween(lookUp(producer, ref), producer, consumer))
+    if (!isBetween(lookUp(ref), producer, consumer))
       outputs.insert(ref);
   outputs.insert(consumer.getOutputs().begin(), consumer.getOutputs().end());
   auto isComputed = [&](Attribute ref) {
@@ -81,18 +83,19 @@ static StepOp buildJoined(StepOp producer, StepOp consumer, StepOp place,
     sources.insert(part.getSources().begin(), part.getSources().end());
 
   MLIRContext *context = place.getContext();
-  auto plain = VariantAttr::get(context, {}, getPlainSchedule(family, context));
+  auto plain =
+      VariantAttr::get(context, {}, getPlainSchedule(wanted.family, context));
   auto joined = StepOp::create(
       builder, builder.getFusedLoc({producer.getLoc(), consumer.getLoc()}),
-      name, family, builder.getArrayAttr(inputs.getArrayRef()),
+      wanted.name, wanted.family, builder.getArrayAttr(inputs.getArrayRef()),
       builder.getArrayAttr(outputs.getArrayRef()),
       builder.getArrayAttr({plain}),
       builder.getArrayAttr(sources.getArrayRef()));
   Block &block = joined.getBody().emplaceBlock();
   llvm::DenseMap<Attribute, Value> values; // of buffers
   for (Attribute ref : inputs)
-    values[ref] = block.addArgument(lookUp(place, ref).getType(),
-                                    lookUp(place, ref).getLoc());
+    values[ref] =
+        block.addArgument(lookUp(ref).getType(), lookUp(ref).getLoc());
   builder.setInsertionPointToEnd(&block);
   for (StepOp part : {producer, consumer}) {
     IRMapping mapping;
@@ -118,7 +121,7 @@ std::string fusec::nameBoth(StepOp producer, StepOp consumer) {
       .str();
 }
 
-StepOp fusec::joinSteps(StepOp producer, StepOp consumer,
+StepOp StepJoiner::join(StepOp producer, StepOp consumer,
                         const JoinedStep &joined, std::string &reason) {
   StepOp place = findPlace(producer, consumer);
   if (!place) {
@@ -126,8 +129,7 @@ StepOp fusec::joinSteps(StepOp producer, StepOp consumer,
              "other's operands";
     return {};
   }
-  StepOp step =
-      buildJoined(producer, consumer, place, joined.family, joined.name);
+  StepOp step = buildJoined(producer, consumer, place, joined);
   reason = joined.check(step);
   if (!reason.empty()) {
     step.erase();
@@ -140,12 +142,12 @@ StepOp fusec::joinSteps(StepOp producer, StepOp consumer,
   return step;
 }
 
-void fusec::eraseUnusedBuffers(PlanOp plan) {
+void StepJoiner::eraseUnusedBuffers() {
   llvm::DenseSet<Operation *> touched;
   for (auto step : plan.getOps<StepOp>())
     for (ArrayAttr refs : {step.getInputs(), step.getOutputs()})
       for (Attribute ref : refs)
-        touched.insert(lookUp(step, ref));
+        touched.insert(lookUp(ref));
   SmallVector<Attribute> slots;
   llvm::DenseMap<uint64_t, unsigned> places;
   for (auto buffer :

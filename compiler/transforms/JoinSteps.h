@@ -19,17 +19,35 @@ struct JoinedStep {
   /// nothing.
   llvm::function_ref<std::string(StepOp)> check;
 };
-/// One step of both regions in place of the two, with a remark. Null, and the
-/// reason, where a step between them needs the one's results for the other's
-/// operands, or where it is not wanted. Values that only pass from one to the
-/// other are no results of it.
-StepOp joinSteps(StepOp producer, StepOp consumer, const JoinedStep &joined,
-                 std::string &reason);
 /// "'producer' and 'consumer'", as the remarks call them.
 std::string nameBoth(StepOp producer, StepOp consumer);
 
-/// Erases buffers and slots that no step is left to touch.
-void eraseUnusedBuffers(PlanOp plan);
+/// Joins steps of one plan, whose buffers stay what they are in between.
+class StepJoiner {
+public:
+  explicit StepJoiner(PlanOp plan);
+
+  /// One step of both regions in place of the two, with a remark. Null, and the
+  /// reason, where a step between them needs the one's results for the other's
+  /// operands, or where it is not wanted. Values that only pass from one to the
+  /// other are no results of it.
+  StepOp join(StepOp producer, StepOp consumer, const JoinedStep &joined,
+              std::string &reason);
+  /// Erases buffers and slots that no step is left to touch; the last call.
+  void eraseUnusedBuffers();
+
+private:
+  BufferOp lookUp(mlir::Attribute ref) const;
+  bool touches(mlir::ArrayAttr refs, BufferOp buffer) const;
+  StepOp findPlace(StepOp producer, StepOp consumer) const;
+  bool isBetween(BufferOp buffer, StepOp producer, StepOp consumer) const;
+  StepOp buildJoined(StepOp producer, StepOp consumer, StepOp place,
+                     const JoinedStep &joined) const;
+
+  PlanOp plan;
+  /// By name: a symbol table searches the plan for each.
+  llvm::DenseMap<mlir::StringAttr, BufferOp> buffers;
+};
 
 } // namespace fusec
 

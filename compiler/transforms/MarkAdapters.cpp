@@ -8,6 +8,7 @@
 #include "compiler/transforms/Rewrites.h"
 #include "ir/reference/Elements.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Format.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -74,6 +75,10 @@ bool Resolver::findFactor(StringRef name, LowRankFactor &factor) {
     if (getNodeName(constant.getLoc()) == name)
       found = constant;
   std::string quoted = "'" + name.str() + "'";
+  for (auto weights : model.getBody().getOps<ReplaceableOp>())
+    if (!found && getNodeName(weights.getLoc()) == name)
+      return fail(quoted + " is replaceable as a whole already, by "
+                           "--replaceable; expected one of the two");
   if (!found)
     return fail("there is no constant " + quoted, listUpdates(model));
   if (getRank(found.getResult()) != 2)
@@ -129,13 +134,18 @@ bool Resolver::connect() {
   }
 }
 
+static std::string numberText(double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%g", value);
+  return text;
+}
+
 bool Resolver::checkScale() {
   if (request.scale.empty())
     return true;
-  std::string found =
-      update.scales.empty()
-          ? "no constant scale"
-          : "the scale " + llvm::formatv("{0}", update.scale).str();
+  std::string found = update.scales.empty()
+                          ? "no constant scale"
+                          : "the scale " + numberText(update.scale);
   std::string name = update.getScaleName();
   if (!name.empty())
     found += ", the constant '" + name + "'";
@@ -147,7 +157,10 @@ bool Resolver::checkScale() {
     return true;
   }
   // Exporters write fp16 and bf16 scales.
-  if (std::abs(number - update.scale) > 0x1p-7 * std::abs(number))
+  if (!std::isfinite(number))
+    return fail("expected the update's scale to be finite, found " +
+                Twine(request.scale));
+  if (!(std::abs(number - update.scale) <= 0x1p-7 * std::abs(number)))
     return fail("expected the update to be scaled by " + Twine(request.scale) +
                 ", found " + found);
   return true;
@@ -187,7 +200,7 @@ bool Resolver::checkRange() {
                             {static_cast<float>(value * update.scale)});
     if (std::isfinite(value) &&
         !std::isfinite(reference::loadAll<float>(scaled)[0]))
-      return fail("the scale " + llvm::formatv("{0}", update.scale).str() +
+      return fail("the scale " + numberText(update.scale) +
                   " times an element of '" + request.b + "' exceeds its type");
   }
   auto a = reference::Tensor::fromConstant(update.a.constant.getValue(), error);

@@ -67,7 +67,7 @@ private:
                         const ConstantInput &constant);
   void checkOptions();
   /// The patterns of options, or problems.
-  std::vector<llvm::GlobPattern> readPatterns();
+  std::vector<llvm::GlobPattern> readPatterns(std::vector<std::string> &globs);
   void addOutputs(Scope &scope);
 
   void importNode(Scope &scope, const ::onnx::NodeProto &proto);

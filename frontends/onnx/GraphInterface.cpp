@@ -32,10 +32,24 @@ GraphImporter::GraphImporter(const ::onnx::ModelProto &model,
       }()),
       body(&op.getBody().emplaceBlock()), known(*body) {}
 
-std::vector<llvm::GlobPattern> GraphImporter::readPatterns() {
+/// Only * and ? are wildcards: names have brackets of their own.
+static std::string escapeGlob(const std::string &text) {
+  std::string escaped;
+  for (char c : text) {
+    if (StringRef("[]{}\\").contains(c))
+      escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+/// `globs` are what the patterns refer to.
+std::vector<llvm::GlobPattern>
+GraphImporter::readPatterns(std::vector<std::string> &globs) {
+  llvm::transform(options.replaceable, std::back_inserter(globs), escapeGlob);
   std::vector<llvm::GlobPattern> patterns;
-  for (const std::string &text : options.replaceable) {
-    auto pattern = llvm::GlobPattern::create(text);
+  for (auto [text, glob] : llvm::zip_equal(options.replaceable, globs)) {
+    auto pattern = llvm::GlobPattern::create(glob);
     if (!pattern) {
       (void)problems.add(ProblemKind::Unsupported,
                          "--replaceable " + text + ": " +
@@ -55,7 +69,8 @@ std::vector<llvm::GlobPattern> GraphImporter::readPatterns() {
 }
 
 void GraphImporter::addInitializers(Scope &scope) {
-  std::vector<llvm::GlobPattern> patterns = readPatterns();
+  std::vector<std::string> globs;
+  std::vector<llvm::GlobPattern> patterns = readPatterns(globs);
   for (const TensorProto &tensor : model.graph().initializer()) {
     std::string error;
     Entry entry;

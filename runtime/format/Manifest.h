@@ -53,6 +53,8 @@ struct SizeParam {
   DType type = DType::I64; // I32 or I64
   Expr value;
 };
+// What a SizeParam of I32 is at most: kernels add the size of a tile to it.
+inline constexpr int64_t mostSize32 = INT32_MAX - 1024;
 struct ScalarParam {
   DType type = DType::F32; // I32, I64, F32 or F64
   uint64_t bits = 0;       // the value's bits, in the low bytes

@@ -231,12 +231,13 @@ private:
       int64_t value = computeValue(manifest, size->value, dims, what);
       if (size->type == format::DType::I64) {
         store(ready, offset, value);
-      } else if (value == int32_t(value)) {
+      } else if (value >= 0 && value <= format::mostSize32) {
         store(ready, offset, int32_t(value));
       } else {
         fail(FUSEC_INVALID_ARGUMENT,
-             what + ": " + format::toString(size->value) + " is " +
-                 std::to_string(value) + ", which exceeds 32 bits");
+             what + ": expected " + format::toString(size->value) +
+                 " from 0 to " + std::to_string(format::mostSize32) +
+                 ", found " + std::to_string(value));
       }
     } else if (const auto *scalar = std::get_if<format::ScalarParam>(&param)) {
       if (format::dtypeSize(scalar->type) == 4)
@@ -290,7 +291,8 @@ private:
     const Range &range = (*tables[unsigned(pointer.kind)])[pointer.index];
     uint64_t offset =
         uint64_t(computeSize(manifest, pointer.offset, dims, what));
-    if (offset > range.size)
+    // Of an empty tensor nothing is read.
+    if (range.size != 0 && offset > range.size)
       fail(FUSEC_MALFORMED,
            what + ": expected an offset within the " +
                std::to_string(range.size) + " bytes of " +

@@ -95,11 +95,10 @@ Model::Model(const format::Bundle &bundle, const char *driverPath, int device,
   std::string reasons;
   std::optional<size_t> choice = choosePlan(theManifest, limits, reasons);
   if (!choice)
-    fail(FUSEC_UNSUPPORTED, "no plan of this bundle fits " +
-                                theDevice.describe() + ": " + reasons +
-                                "; compile the model again: fusec compile "
-                                "MODEL.onnx -o MODEL.fusec --arch=" +
-                                archFor(theDevice.capability()));
+    fail(FUSEC_UNSUPPORTED,
+         "no plan of this bundle fits " + theDevice.describe() + ": " +
+             reasons + "; compile the model again: " +
+             compileCommand(theManifest, theDevice.capability()));
   thePlan = &theManifest.plans[*choice];
   inputs = describeTensors(theManifest.inputs);
   outputs = describeTensors(theManifest.outputs);

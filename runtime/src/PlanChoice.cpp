@@ -7,6 +7,9 @@
 #include "runtime/format/Target.h"
 #include "runtime/src/Device.h"
 
+#include <algorithm>
+#include <map>
+
 namespace fusec::rt {
 
 namespace {
@@ -38,6 +41,13 @@ std::string whyNot(const format::Plan &plan, const format::Target &target,
 unsigned preference(const format::Target &target) {
   return target.ptx ? 0 : target.capability + (target.archSpecific ? 1000 : 0);
 }
+// As a shell reads it.
+std::string quoted(const std::string &word) {
+  bool isPlain = word.find_first_not_of(
+                     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                     "0123456789_-.,=/") == std::string::npos;
+  return isPlain ? word : "'" + word + "'";
+}
 } // namespace
 
 std::optional<size_t> choosePlan(const format::Manifest &manifest,
@@ -65,6 +75,35 @@ std::optional<size_t> choosePlan(const format::Manifest &manifest,
 std::string archFor(unsigned capability) {
   // Hopper's tensor cores are reached by its own target only.
   return "sm_" + std::to_string(capability) + (capability == 90 ? "a" : "");
+}
+
+std::string compileCommand(const format::Manifest &manifest,
+                           unsigned capability) {
+  std::string command =
+      "fusec compile MODEL.onnx -o MODEL.fusec --arch=" + archFor(capability);
+  const std::map<std::string, std::string> plain = {
+      {"gather", "flag"}, {"numerics", "default"}, {"precision", "ieee"}};
+  for (const auto &[key, value] : manifest.options) {
+    auto is = [&](const char *prefix) { return key.rfind(prefix, 0) == 0; };
+    if (auto it = plain.find(key); it != plain.end() && value != it->second)
+      command += " --" + key + "=" + value;
+    else if (key == "fusion" && value == "off")
+      command += " --no-fusion";
+    else if (key == "max-rank")
+      command += " --max-rank=" + value;
+    else if (key == "tuning")
+      command += " --tuning=FILE";
+    else if (is("dim."))
+      command += " --dim " + quoted(key.substr(4) + "=" + value);
+    else if (is("adapter."))
+      command += " --adapter " + quoted(key.substr(8) + "=" + value);
+    else if (key == "replaceable")
+      for (size_t at = 0, end; at < value.size(); at = end + 1) {
+        end = std::min(value.find(',', at), value.size());
+        command += " --replaceable " + quoted(value.substr(at, end - at));
+      }
+  }
+  return command;
 }
 
 } // namespace fusec::rt

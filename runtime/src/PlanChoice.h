@@ -27,6 +27,10 @@ std::optional<size_t> choosePlan(const format::Manifest &manifest,
 
 // The --arch value that compiles for a device of this capability.
 std::string archFor(unsigned capability);
+// The command that makes the bundle anew, with the options that it was made
+// with, for a device of this capability.
+std::string compileCommand(const format::Manifest &manifest,
+                           unsigned capability);
 
 } // namespace fusec::rt
 

@@ -286,6 +286,23 @@ static const KernelCase cases[] = {
   %c = fusec.add %a, %b : $(m n T)
   fusec.output %c : $(m n T))",
      4},
+    // Parts of matrices: their offsets are the pointers', of tensor maps too.
+    {"slices",
+     {"f32", "f16", "bf16"},
+     {{"m", "400", "T"}, {"200", "528", "T"}, {"m", "528", "T"}},
+     R"(inputs ["x", "w", "z"] outputs ["r"])",
+     R"(
+  %s = fusec.slice %x offsets [#fusec.expr<0>, #fusec.expr<200>] steps [1, 1] : $(m 400 T) to $(m 200 T)
+  %v = fusec.slice %y offsets [#fusec.expr<0>, #fusec.expr<0>] steps [1, 1] : $(200 528 T) to $(200 264 T)
+  %w = fusec.slice %y offsets [#fusec.expr<0>, #fusec.expr<264>] steps [1, 1] : $(200 528 T) to $(200 264 T)
+  %p = fusec.slice %z offsets [#fusec.expr<0>, #fusec.expr<264>] steps [1, 1] : $(m 528 T) to $(m 264 T)
+  %a = fusec.matmul %s, %v : $(m 200 T), $(200 264 T) to $(m 264 T)
+  %b = fusec.matmul %s, %w : $(m 200 T), $(200 264 T) to $(m 264 T)
+  %c = fusec.sigmoid %a : $(m 264 T)
+  %d = fusec.mul %c, %b : $(m 264 T)
+  %e = fusec.add %d, %p : $(m 264 T)
+  fusec.output %e : $(m 264 T))",
+     4},
     // A single row, whose K ends within 16 bytes.
     {"narrow-odd",
      {"f16"},

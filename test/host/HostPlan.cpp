@@ -52,7 +52,7 @@ private:
   std::vector<HostMemory> slots, inputs, outputs, weights;
   reference::Tensors results;
   llvm::StringMap<char *> pointers;
-  uint32_t faults = 0;
+  uint64_t faults = 0;
 };
 } // namespace
 

@@ -37,7 +37,7 @@ public:
   };
   struct Result {
     reference::Tensors outputs;
-    uint32_t faults = 0;
+    uint64_t faults = 0;
     /// The most variants of one step that could have run.
     unsigned choices = 0;
   };

@@ -5,6 +5,7 @@
 #include "compiler/codegen/Leads.h"
 #include "tools/fusec/DumpCuda.h"
 #include "tools/fusec/ModelOptions.h"
+#include "tools/fusec/WriteFile.h"
 #include "tools/support/Table.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -24,6 +25,7 @@ struct CompileCommand {
 
 private:
   void write(llvm::function_ref<void(llvm::raw_ostream &)> print) const;
+  void checkOutput() const;
   std::string getBundlePath() const;
   void summarize(const Compilation &compilation, const NvrtcVersion &nvrtc,
                  std::chrono::duration<double> time) const;
@@ -51,16 +53,20 @@ void CompileCommand::addTo(CLI::App &app) {
 
 void CompileCommand::write(
     llvm::function_ref<void(llvm::raw_ostream &)> print) const {
-  std::error_code code;
-  llvm::raw_fd_ostream os(output.empty() ? "-" : output, code);
-  if (code)
-    fail(ExitCode::Input, output + ": cannot be written: " + code.message());
-  print(os);
-  os.close();
-  if (os.has_error()) {
-    os.clear_error();
-    fail(ExitCode::Input, output + ": cannot be written");
-  }
+  if (output.empty() || output == "-")
+    print(llvm::outs());
+  else
+    writeFile(output, print);
+}
+
+/// What the compilation reads is not to be replaced by its result.
+void CompileCommand::checkOutput() const {
+  std::vector<std::string> inputs = options.getFiles();
+  std::string path = emit == "bundle" ? getBundlePath() : output;
+  for (const std::string &input : inputs)
+    if (llvm::sys::fs::equivalent(path, input))
+      fail(ExitCode::Usage,
+           "--output: '" + path + "' is also read; expected another file");
 }
 
 std::string CompileCommand::getBundlePath() const {
@@ -93,6 +99,7 @@ void CompileCommand::run() {
       fail(ExitCode::Usage, "--emit=ptx: expected no --arch but ptx");
     compileOptions.targets = {"ptx"};
   }
+  checkOutput();
   std::unique_ptr<Compilation> compilation =
       importModel(options.model, compileOptions);
   Stage stage = emit == "tensor"  ? Stage::Tensor

@@ -8,6 +8,7 @@
 #include "compiler/schedule/Targets.h"
 #include "tools/fusec/ModelOptions.h"
 #include "tools/support/Table.h"
+#include "llvm/Support/Format.h"
 
 using namespace fusec;
 
@@ -169,7 +170,7 @@ void ExplainCommand::printUpdates() const {
                  << " of " << update.a.getRows() << " x "
                  << update.b.getColumns();
     if (!update.scales.empty())
-      llvm::outs() << llvm::formatv(", scale {0}", update.scale);
+      llvm::outs() << ", scale " << llvm::format("%g", update.scale);
     llvm::outs() << ")\n";
   }
   if (!names.empty())

@@ -110,13 +110,39 @@ parseDims(const std::vector<std::string> &texts) {
     if (llvm::StringRef(value).getAsInteger(10, size) || size < 0)
       fail(ExitCode::Usage,
            "--dim " + name + ": expected a size, got '" + value + "'");
-    result[name] = size;
+    if (!result.try_emplace(name, size).second)
+      fail(ExitCode::Usage, "--dim " + name + ": is given twice");
   }
   return result;
 }
 
 std::map<std::string, int64_t> ModelOptions::getDims() const {
   return parseDims(dims);
+}
+
+std::vector<std::string> ModelOptions::getFiles() const {
+  std::vector<std::string> files = {model};
+  if (!tuning.empty())
+    files.push_back(tuning);
+  for (const std::string &text : constants)
+    files.push_back(splitPair("--const", text).second);
+  return files;
+}
+
+void ModelOptions::checkForBundle() const {
+  const std::pair<const char *, bool> given[] = {
+      {"--const", !constants.empty()},
+      {"--no-fusion", noFusion},
+      {"--numerics", numerics != "default"},
+      {"--precision", precision != "ieee"},
+      {"--gather", gather != "flag"},
+      {"--arch", !arch.empty()},
+      {"--tuning", !tuning.empty()}};
+  for (auto [option, isGiven] : given)
+    if (isGiven)
+      fail(ExitCode::Usage, std::string(option) + ": '" + model +
+                                "' is a bundle, which was compiled with or "
+                                "without it; expected a model");
 }
 
 CompileOptions ModelOptions::getOptions() const {
@@ -155,7 +181,34 @@ CompileOptions ModelOptions::getOptions() const {
   return options;
 }
 
+/// Opening anything else may wait for ever, and reading takes bytes away from
+/// whoever reads next.
+static void checkIsFile(const std::string &path, const std::string &content) {
+  using Type = llvm::sys::fs::file_type;
+  const char *found = nullptr;
+  switch (llvm::sys::fs::get_file_type(path)) {
+  case Type::directory_file:
+    found = "a folder";
+    break;
+  case Type::fifo_file:
+    found = "a pipe";
+    break;
+  case Type::socket_file:
+    found = "a socket";
+    break;
+  case Type::character_file:
+  case Type::block_file:
+    found = "a device";
+    break;
+  default:
+    return;
+  }
+  fail(ExitCode::Input,
+       path + ": expected a file with " + content + ", found " + found);
+}
+
 TuningFile readTuning(const std::string &path) {
+  checkIsFile(path, "measured schedules");
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
     fail(ExitCode::Input,
@@ -287,34 +340,8 @@ void compileModel(const std::string &file, Compilation &compilation,
     llvm::errs() << "warning: " << warning << "\n";
 }
 
-/// Opening anything else may wait for ever, and reading takes bytes away from
-/// whoever reads next.
-static void checkIsFile(const std::string &path) {
-  using Type = llvm::sys::fs::file_type;
-  const char *found = nullptr;
-  switch (llvm::sys::fs::get_file_type(path)) {
-  case Type::directory_file:
-    found = "a folder";
-    break;
-  case Type::fifo_file:
-    found = "a pipe";
-    break;
-  case Type::socket_file:
-    found = "a socket";
-    break;
-  case Type::character_file:
-  case Type::block_file:
-    found = "a device";
-    break;
-  default:
-    return;
-  }
-  fail(ExitCode::Input,
-       path + ": expected a file with a model or a bundle, found " + found);
-}
-
 bool isBundle(const std::string &path) {
-  checkIsFile(path);
+  checkIsFile(path, "a model or a bundle");
   char magic[8] = {};
   std::ifstream file(path, std::ios::binary);
   if (!file)

@@ -23,6 +23,10 @@ public:
   /// Reads the files of --const; throws Failure.
   CompileOptions getOptions() const;
   KernelCompilerOptions getCompilerOptions() const;
+  /// The files that the options name.
+  std::vector<std::string> getFiles() const;
+  /// Throws Failure where an option is given that a bundle has behind it.
+  void checkForBundle() const;
   bool hasArch() const { return !arch.empty(); }
 
   std::string model;

@@ -130,6 +130,7 @@ LoadedModel::LoadedModel(const ModelOptions &options, int ordinal, bool quiet) {
   info = *found;
   device = std::make_unique<rt::Device>(nullptr, ordinal);
   if (isBundle(options.model)) {
+    options.checkForBundle();
     model = DeviceRun::load(options.model, ordinal);
     return;
   }

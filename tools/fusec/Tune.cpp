@@ -6,6 +6,7 @@
 #include "compiler/schedule/StepBytes.h"
 #include "tools/fusec/TensorOptions.h"
 #include "tools/fusec/TuneContest.h"
+#include "tools/fusec/WriteFile.h"
 #include "tools/support/Progress.h"
 #include "tools/support/Table.h"
 #include "llvm/Support/FileSystem.h"
@@ -32,8 +33,10 @@ struct TuneCommand {
 private:
   std::unique_ptr<Compilation> plan(const std::string &target) const;
   TuningFile readOutput(const TuningDevice &device) const;
-  void write(const TuningFile &file) const;
   void print(llvm::ArrayRef<Contest> contests) const;
+  /// Adds what was measured to the file and writes it.
+  void keep(llvm::ArrayRef<Contest> contests, const TuningDevice &own,
+            TuningFile file) const;
 };
 } // namespace
 
@@ -128,19 +131,6 @@ TuningFile TuneCommand::readOutput(const TuningDevice &device) const {
   return file;
 }
 
-void TuneCommand::write(const TuningFile &file) const {
-  std::error_code code;
-  llvm::raw_fd_ostream os(output, code);
-  if (!code) {
-    os << file.print();
-    os.close();
-    code = os.error();
-    os.clear_error();
-  }
-  if (code)
-    fail(ExitCode::Input, output + ": cannot be written: " + code.message());
-}
-
 void TuneCommand::print(llvm::ArrayRef<Contest> contests) const {
   using Align = Table::Align;
   Table table({{"kernel"},
@@ -191,6 +181,8 @@ void TuneCommand::run() {
   own.name = device.name();
   own.multiprocessors = device.multiprocessors();
   TuningFile file = readOutput(own);
+  if (!output.empty())
+    checkWritable(output);
   if (isBundle(options.model))
     fail(ExitCode::Usage, options.model + ": expected an ONNX model");
 
@@ -215,6 +207,7 @@ void TuneCommand::run() {
             "predicted_us,measured_us,refused\n";
   }
   StepTimer timer(device, indexLimit, duty);
+  std::string refusal;
   {
     Progress progress("measuring", contests.size(), quiet);
     llvm::erase_if(contests, [&](Contest &contest) {
@@ -222,30 +215,46 @@ void TuneCommand::run() {
           measureContest(contest, timer, nvrtc.version, ordinal, rounds);
       if (csv)
         writeProbes(contest, *csv);
+      for (const Contender &contender : contest.contenders)
+        if (refusal.empty() && !isCompared)
+          refusal = contender.refusal;
       progress.step(contest.entry.kernel);
       contest.contenders.clear();
       return !isCompared;
     });
   }
+  if (contests.empty() && !refusal.empty())
+    fail(ExitCode::Toolchain,
+         own.name + " runs no schedule for " + own.target + ": " + refusal);
   print(contests);
-  if (output.empty())
-    return;
+  if (!output.empty())
+    keep(contests, own, std::move(file));
+  if (csv) {
+    csv->flush();
+    std::error_code code = csv->error();
+    csv->clear_error();
+    if (code)
+      fail(ExitCode::Input, probe + ": cannot be written: " + code.message());
+  }
+}
+
+void TuneCommand::keep(llvm::ArrayRef<Contest> contests,
+                       const TuningDevice &own, TuningFile file) const {
   auto it = llvm::find_if(file.devices, [&](const TuningDevice &other) {
     return other.target == own.target;
   });
   TuningDevice &measured =
       it == file.devices.end() ? file.devices.emplace_back(own) : *it;
-  for (Contest &contest : contests) {
-    contest.entry.model = {contest.modelSchedule,
-                           std::llround(contest.model * 1000)};
-    contest.entry.tuned = {contest.tunedSchedule,
-                           std::llround(contest.tuned * 1000)};
+  for (const Contest &contest : contests) {
+    TuningEntry entry = contest.entry;
+    entry.model = {contest.modelSchedule, std::llround(contest.model * 1000)};
+    entry.tuned = {contest.tunedSchedule, std::llround(contest.tuned * 1000)};
     if (contest.getGain() >= leastGain)
-      setEntry(measured, contest.entry);
+      setEntry(measured, entry);
     else
-      dropEntry(measured, contest.entry);
+      dropEntry(measured, entry);
   }
-  write(file);
+  writeFile(output, file.print());
 }
 
 void fusec::addTune(CLI::App &tool) {

@@ -6,8 +6,12 @@
 #include "runtime/include/fusec/fusec.hpp"
 #include "runtime/src/Failure.h"
 #include "tools/fusec/Command.h"
+#include "tools/fusec/WriteFile.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <csignal>
 
 using namespace fusec;
 
@@ -27,7 +31,8 @@ static ExitCode getExitCode(fusec_status status) {
 }
 
 static int finish(ExitCode code, llvm::StringRef message) {
-  llvm::outs().flush();
+  if (!flushOutput())
+    code = ExitCode::Input;
   // Each line of several problems says which it is.
   llvm::SmallVector<llvm::StringRef> lines;
   message.split(lines, '\n');
@@ -41,7 +46,10 @@ static int finish(ExitCode code, llvm::StringRef message) {
 }
 
 int main(int argc, char **argv) {
+  llvm::setBugReportMsg("this is a defect of fusec; please report it with:\n");
   llvm::InitLLVM init(argc, argv);
+  // Beyond a limit of files' sizes a write then fails, and says so.
+  std::signal(SIGXFSZ, SIG_IGN);
   CLI::App tool("fusec compile model.onnx -o model.fusec\n"
                 "fusec run model.fusec --input x=x.npy --output y=y.npy\n\n"
                 "Compiles ONNX models into bundles of fused CUDA kernels.",
@@ -72,6 +80,5 @@ int main(int argc, char **argv) {
   } catch (const std::exception &error) {
     return finish(ExitCode::Internal, error.what());
   }
-  llvm::outs().flush();
-  return 0;
+  return finish(ExitCode::Done, "");
 }

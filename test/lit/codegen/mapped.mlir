@@ -38,7 +38,7 @@ fusec.model @odd inputs ["x", "w"] outputs ["y"] {
 // CHECK: Pack<fusec::Mapped<fusec::FullOperand<fusec::f16, fusec::Contiguous, fusec::Stride
 // CHECK: Pack<fusec::Mapped<fusec::FullResult<fusec::f16, fusec::Contiguous, fusec::Stride
 // CHECK: WgmmaConfig<192, 144, 64, {{[0-9]+}}, 1, fusec::WgmmaSchedule::Cooperative, 1, true, false, true>
-// CHECK: gemmWgmma<Config>({int(12288), int(281), int(1)}
+// CHECK: gemmWgmma<Config>({12288, 281, 1}
 fusec.model @tokens inputs ["x", "w", "r"] outputs ["y"] {
 ^bb0(%x: tensor<281x4096xf16>, %w: tensor<12288x4096xf16>, %r: tensor<281x12288xf16>):
   %0 = fusec.matmul %x, %w transposed : tensor<281x4096xf16>, tensor<12288x4096xf16> to tensor<281x12288xf16>
@@ -80,7 +80,7 @@ fusec.model @few_rows inputs ["x", "w"] outputs ["y"] {
 // CHECK-LABEL: #include "gemm_resident.h"
 // CHECK: fusec::u32 *flags) {
 // CHECK: ResidentConfig<64, 64, 3, 4>
-// CHECK: gemmResident<Config>(flags, {int(1048576), int(64), int(1)}, epilogue
+// CHECK: gemmResident<Config>(flags, {1048576, 64, 1}, epilogue
 fusec.model @gating inputs ["x", "v", "w"] outputs ["y"] {
 ^bb0(%x: tensor<1048576x128xf16>, %v: tensor<128x64xf16>, %w: tensor<128x64xf16>):
   %0 = fusec.matmul %x, %v : tensor<1048576x128xf16>, tensor<128x64xf16> to tensor<1048576x64xf16>

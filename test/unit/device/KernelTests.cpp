@@ -70,7 +70,7 @@ extern "C" FUSEC_KERNEL(256) arg(const double *x, fusec::i64 *first,
 
 extern "C" FUSEC_KERNEL(256)
     lookup(const float *table, const fusec::i64 *ids, float *y,
-           fusec::i64 count, fusec::i64 size, int width, fusec::u32 *faults) {
+           fusec::i64 count, fusec::i64 size, int width, fusec::u64 *faults) {
   fusec::forEach(count * width, [&](fusec::i64 i) {
     fusec::i64 row;
     bool inside = fusec::gatherRowShared<fusec::GatherPolicy::Flag>(
@@ -213,7 +213,7 @@ TEST(Kernel, LookupChecksEveryIndex) {
   std::vector<fusec::i64> ids = {0, 2,  -1,
                                  3, -4, fusec::Limits<fusec::i64>::lowest};
   std::vector<float> y(12);
-  fusec::u32 faults = 0;
+  fusec::u64 faults = 0;
   const float *ts = table.data();
   const fusec::i64 *is = ids.data();
   launch(lookup, 2, ts, is, y.data(), fusec::i64(6), fusec::i64(3), 2, &faults);

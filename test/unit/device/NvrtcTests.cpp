@@ -244,7 +244,7 @@ extern "C" FUSEC_KERNEL(256) arg(const double *x, fusec::i64 *y, fusec::i64 rows
   });
 }
 extern "C" FUSEC_KERNEL(256) lookup(const fusec::f16 *table, const fusec::i64 *ids, fusec::f16 *y,
-                                    fusec::i64 count, fusec::i64 size, fusec::u32 *faults) {
+                                    fusec::i64 count, fusec::i64 size, fusec::u64 *faults) {
   fusec::forEach(count * 4, [&](fusec::i64 i) {
     fusec::i64 row;
     bool inside = fusec::gatherRowShared<fusec::GatherPolicy::Flag>(ids[i / 4], size, row, faults,

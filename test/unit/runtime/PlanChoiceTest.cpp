@@ -69,7 +69,23 @@ TEST(PlanChoice, FallsBackToAPlanThatFits) {
   EXPECT_EQ(chosen(manifest, 86), "ptx");
 }
 
-TEST(PlanChoice, RebuildArgument) {
-  EXPECT_EQ(archFor(90), "sm_90a");
-  EXPECT_EQ(archFor(86), "sm_86");
+TEST(CompileCommand, SaysWhatTheBundleWasMadeWith) {
+  format::Manifest manifest;
+  EXPECT_EQ(compileCommand(manifest, 86),
+            "fusec compile MODEL.onnx -o MODEL.fusec --arch=sm_86");
+  manifest.options = {{"adapter.up", "A,layer 1.B,2"},
+                      {"arch", "sm_80"},
+                      {"dim.batch", "64"},
+                      {"fusion", "off"},
+                      {"gather", "flag"},
+                      {"max-rank", "16"},
+                      {"numerics", "default"},
+                      {"precision", "tf32"},
+                      {"replaceable", "w,*.bias"},
+                      {"tuning", "0123"}};
+  EXPECT_EQ(compileCommand(manifest, 90),
+            "fusec compile MODEL.onnx -o MODEL.fusec --arch=sm_90a --adapter "
+            "'up=A,layer 1.B,2' --dim batch=64 --no-fusion --max-rank=16 "
+            "--precision=tf32 --replaceable w --replaceable '*.bias' "
+            "--tuning=FILE");
 }

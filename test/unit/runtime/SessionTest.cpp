@@ -371,9 +371,8 @@ TEST_F(SessionTest, WrongExpressionsAreFoundAtPrepare) {
                       Expr::mul(Expr::dim("batch"), Expr(1 << 30))};
                 },
                 10),
-            "kernel 'fake_vector' of step 'mix': batch * 1073741824 is "
-            "10737418240, which exceeds "
-            "32 bits");
+            "kernel 'fake_vector' of step 'mix': expected batch * 1073741824 "
+            "from 0 to 2147482623, found 10737418240");
   EXPECT_EQ(prepareWith(
                 FUSEC_MALFORMED,
                 [&](format::Manifest &m) {
