@@ -90,6 +90,11 @@ FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
       auto mapped = analyzeMapped(a, iteration.batchSizes);
       if (failed(mapped))
         return step.emitOpError("has a matrix that no tensor map describes");
+      // Copies of another rank than their map's are undefined.
+      if (mapped->batchStride.has_value() !=
+          (at.batch.type != "fusec::Unbatched"))
+        return step.emitOpError("has a matrix whose tensor map counts batches "
+                                "otherwise than its kernel");
       Expr count = getElementCount(iteration.batchSizes, context);
       item =
           "{" + item + ", &" +

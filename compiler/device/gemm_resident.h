@@ -126,8 +126,7 @@ FUSEC_DEVICE int residentAwait(const Memory &memory, int consumer, u32 at) {
 /// consumer has had.
 template <class Config, class Memory, class SegmentType>
 FUSEC_DEVICE void residentProduce(const SegmentType &segment, int tile,
-                                  int consumer, u64 policy,
-                                  const Memory &memory, u32 &at) {
+                                  int consumer, const Memory &memory, u32 &at) {
   typedef WgmmaOperand<typename SegmentType::A, residentRows> A;
   static_assert(isSame<decltype(segment.a.batch), Unbatched>,
                 "batches are rows of A");
@@ -136,9 +135,8 @@ FUSEC_DEVICE void residentProduce(const SegmentType &segment, int tile,
   for (int block = 0; block < blocks; ++block, ++at) {
     u32 stage = residentClaim<Config>(memory, consumer, at, tile);
     primitive::arriveExpecting(memory.full(stage), residentStageBytes);
-    A::template copy<Config::streamedRows>(
-        segment.a, memory.rows(stage), memory.full(stage), tile * residentRows,
-        block * elements, 0, 0, policy);
+    A::copy(segment.a, memory.rows(stage), memory.full(stage),
+            tile * residentRows, block * elements, 0);
   }
 }
 
@@ -185,7 +183,6 @@ FUSEC_DEVICE void residentProduceAll(u32 *turn, int tiles, int blocksK,
                                      const Memory &memory,
                                      const Segments &...segments) {
   constexpr int consumers = Config::consumers;
-  u64 policy = primitive::streamPolicy();
   int blocks = launch::blocks(), given = consumers * blocks;
   u32 lastTurn = max(tiles - given, 0) + blocks - 1;
   auto ask = [&] { return given + int(primitive::takeTurn(turn, lastTurn)); };
@@ -193,8 +190,7 @@ FUSEC_DEVICE void residentProduceAll(u32 *turn, int tiles, int blocksK,
   u32 at = 0;
   auto load = [&] {
     u32 to = at;
-    (residentProduce<Config>(segments, tile, consumer, policy, memory, to),
-     ...);
+    (residentProduce<Config>(segments, tile, consumer, memory, to), ...);
     if (++consumer == consumers) {
       consumer = 0;
       at = to;
@@ -256,7 +252,6 @@ FUSEC_DEVICE void gemmResident(u32 *turn, const Shape &shape,
     typedef detail::ResidentOperands<Config, Epilogue> Operands;
     typename Operands::Columns columns;
     Operands::template read<Config::tileN>(epilogue, shape, 0, 0, columns);
-    u64 policy = primitive::streamPolicy();
     int consumer = group - 1;
     u32 staging = memory.staging + (warp - 4) * memory.staged;
     primitive::waitBarrier(memory.loaded(), 0);
@@ -277,8 +272,8 @@ FUSEC_DEVICE void gemmResident(u32 *turn, const Shape &shape,
       if (launch::lane() == 0)
         for (; first != at; ++first)
           primitive::arrive(memory.empty(memory.stage(consumer, first)));
-      detail::residentEpilogue<Config, Epilogue, J>(
-          epilogue, columns, shape, tile, warp, staging, policy, acc);
+      detail::residentEpilogue<Config, Epilogue, J>(epilogue, columns, shape,
+                                                    tile, warp, staging, acc);
     }
     if (primitive::elect())
       primitive::waitStores();

@@ -28,13 +28,12 @@ constexpr int residentResultRows = 16;
 /// with a ring of `Stages` of its own: a ring for all would let a consumer meet
 /// a barrier two phases ahead, which it cannot tell from done. `Columns` is n,
 /// of one accumulator, and `TileN` what the instruction and the boxes make of
-/// it. `Hints`: 1 lets A leave L2 first, 2 the mapped results.
-template <int Columns, int TileN, int Consumers, int Stages, int Hints = 0>
+/// it.
+template <int Columns, int TileN, int Consumers, int Stages>
 struct ResidentConfig {
   static constexpr int tileM = residentRows, tileN = TileN, tileK = 1;
   static constexpr int columns = Columns;
   static constexpr int consumers = Consumers, stages = Stages;
-  static constexpr bool streamedRows = Hints & 1, streamedResults = Hints & 2;
   static constexpr int threads = 128 * (1 + Consumers);
   /// Of a consumer's thread.
   static constexpr int registers = Consumers == 3 ? 160 : 240;

@@ -111,10 +111,10 @@ FUSEC_DEVICE void finishFragment(const Pack<First, Rest...> &results,
 
 /// One thread stores what its warp has staged.
 template <class Config>
-FUSEC_DEVICE void storeStaged(const Pack<> &, u32, int, u64) {}
+FUSEC_DEVICE void storeStaged(const Pack<> &, u32, int) {}
 template <class Config, class First, class... Rest>
 FUSEC_DEVICE void storeStaged(const Pack<First, Rest...> &results, u32 staging,
-                              int row, u64 policy) {
+                              int row) {
   if constexpr (ResultMap<First>::mapped) {
     constexpr int bytes = sizeof(typename First::Element);
     constexpr int boxes = tilesOf(Config::tileN * bytes, wgmmaRowBytes);
@@ -122,14 +122,11 @@ FUSEC_DEVICE void storeStaged(const Pack<First, Rest...> &results, u32 staging,
     for (int i = 0; i < boxes; ++i) {
       u32 from = staging + i * (residentResultRows * wgmmaRowBytes);
       int column = i * (wgmmaRowBytes / bytes);
-      if (Config::streamedResults)
-        primitive::storeBoxAs(policy, results.first.map, from, column, row);
-      else
-        primitive::storeBox(results.first.map, from, column, row);
+      primitive::storeBox(results.first.map, from, column, row);
     }
     staging += residentStagedBytes(Config::tileN, bytes);
   }
-  storeStaged<Config>(results.rest, staging, row, policy);
+  storeStaged<Config>(results.rest, staging, row);
 }
 
 /// What the epilogue's operands are read as: what varies with the column only,
@@ -172,7 +169,7 @@ template <class Config, class Epilogue, int J>
 FUSEC_DEVICE void residentEpilogue(
     const Epilogue &epilogue,
     const typename ResidentOperands<Config, Epilogue>::Columns &columns,
-    const Shape &shape, int tile, int warp, u32 staging, u64 policy,
+    const Shape &shape, int tile, int warp, u32 staging,
     const ResidentAccumulators<Config, J> &acc) {
   typedef typename Epilogue::Results Results;
   typedef ResidentOperands<Config, Epilogue> Operands;
@@ -226,7 +223,7 @@ FUSEC_DEVICE void residentEpilogue(
     primitive::fenceCopies();
     launch::warpBarrier();
     if (warpRow < shape.m && primitive::elect()) {
-      storeStaged<Config>(epilogue.results, staging, warpRow, policy);
+      storeStaged<Config>(epilogue.results, staging, warpRow);
       primitive::commitStores();
     }
   }

@@ -163,8 +163,9 @@ struct alignas(8) Word8 {
   u32 x, y;
 };
 
-// Not volatile, so that loads of several rows may be in flight: what is read
-// this way is not written by the same kernel, except from the value read.
+// Without a "memory" clobber, so that loads of several rows may be in flight:
+// what is read this way is not written by the same kernel, except from the
+// value read.
 FUSEC_DEVICE Word16 loadOnce(const Word16 *p) {
   Word16 v;
   asm volatile("ld.global.L1::no_allocate.L2::128B.v4.u32 {%0,%1,%2,%3}, [%4];"

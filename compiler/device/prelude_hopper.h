@@ -161,14 +161,6 @@ FUSEC_DEVICE void storeBox(const TensorMap *map, u32 from, int x, int y,
                "r"(from), "r"(x), "r"(y), "r"(z)
                : "memory");
 }
-/// storeBox() with a cache policy.
-FUSEC_DEVICE void storeBoxAs(u64 policy, const TensorMap *map, u32 from, int x,
-                             int y) {
-  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group"
-               ".L2::cache_hint [%0, {%2, %3}], [%1], %4;" ::"l"(map),
-               "r"(from), "r"(x), "r"(y), "l"(policy)
-               : "memory");
-}
 FUSEC_DEVICE void commitStores() {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }

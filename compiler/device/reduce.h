@@ -94,35 +94,12 @@ template <class T, int Sign, bool Last> struct ArgExtreme {
 template <class T, bool Last = false> using ArgMax = ArgExtreme<T, 1, Last>;
 template <class T, bool Last = false> using ArgMin = ArgExtreme<T, -1, Last>;
 
-/// Running maximum and sum of exp(x - maximum): softmax and log-sum-exp in one
-/// pass. of(x) makes the pair of one element.
-template <class T> struct MaxExpSumValue { T max, sum; };
-template <class T> struct MaxExpSum {
-  typedef MaxExpSumValue<T> Value;
-  static FUSEC_DEVICE Value identity() {
-    return Value{detail::lowestOf<T>(), T(0)};
-  }
-  static FUSEC_DEVICE Value of(T x) { return Value{x, T(1)}; }
-  static FUSEC_DEVICE T rescale(Value v, T max) {
-    // Equal maxima are a factor of 1 even when both are infinite.
-    return v.max == max ? v.sum : v.sum * exp(v.max - max);
-  }
-  static FUSEC_DEVICE Value combine(Value a, Value b) {
-    T m = maxNan(a.max, b.max);
-    return Value{m, rescale(a, m) + rescale(b, m)};
-  }
-};
-
 namespace detail {
 template <class T> FUSEC_DEVICE T exchange(T v, int mask) {
   return primitive::shuffleXor(v, mask);
 }
 template <class T> FUSEC_DEVICE Indexed<T> exchange(Indexed<T> v, int mask) {
   return {exchange(v.value, mask), exchange(v.index, mask)};
-}
-template <class T>
-FUSEC_DEVICE MaxExpSumValue<T> exchange(MaxExpSumValue<T> v, int mask) {
-  return {exchange(v.max, mask), exchange(v.sum, mask)};
 }
 } // namespace detail
 

@@ -26,10 +26,12 @@ namespace {
 class GemmChooser {
 public:
   GemmChooser(StepOp step, const Target &target, Precision precision,
-              const MatmulIteration &iteration, ContractionOp root)
+              const MatmulIteration &iteration)
       : step(step), target(target), iteration(iteration),
-        context(step.getContext()), type(getElementType(root.getLhs()[0])),
-        element(getElementBytes(type)), accumulators(root.getNumAccumulators()),
+        context(step.getContext()),
+        type(getElementType(ContractionOp(iteration.root).getLhs()[0])),
+        element(getElementBytes(type)),
+        accumulators(ContractionOp(iteration.root).getNumAccumulators()),
         tensorCores(type.isF16() || type.isBF16() ||
                     (type.isF32() && precision == Precision::Tf32)),
         mayUseTf32x3(type.isF32() && precision == Precision::Ieee) {}
@@ -456,7 +458,7 @@ Estimates fusec::estimateGemmStep(StepOp step, const Target &target,
   auto iteration = analyzeMatmul(step);
   if (failed(iteration))
     return estimates;
-  GemmChooser chooser(step, target, precision, *iteration, iteration->root);
+  GemmChooser chooser(step, target, precision, *iteration);
   for (auto [dim, estimate] : llvm::zip_equal(dims, estimates))
     estimate = chooser.estimateAt(dim);
   return estimates;
@@ -470,6 +472,5 @@ SmallVector<VariantAttr> fusec::chooseGemmVariants(StepOp step,
     return {
         VariantAttr::get(step.getContext(), {},
                          getPlainSchedule(Family::Gemm, step.getContext()))};
-  return GemmChooser(step, target, precision, *iteration, iteration->root)
-      .choose();
+  return GemmChooser(step, target, precision, *iteration).choose();
 }

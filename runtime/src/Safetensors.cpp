@@ -25,17 +25,18 @@ std::string shorten(const std::string &text) {
   return text.size() <= 100 ? text : text.substr(0, 97) + "...";
 }
 
-uint64_t elementBits(const std::string &dtype) {
+// Of an element; 0 of a type that is not known.
+uint64_t elementBytes(const std::string &dtype) {
   static constexpr struct {
     const char *name;
-    uint64_t bits;
-  } known[] = {{"BOOL", 8},    {"U8", 8},   {"I8", 8},   {"F8_E5M2", 8},
-               {"F8_E4M3", 8}, {"I16", 16}, {"U16", 16}, {"F16", 16},
-               {"BF16", 16},   {"I32", 32}, {"U32", 32}, {"F32", 32},
-               {"F64", 64},    {"I64", 64}, {"U64", 64}};
+    uint64_t bytes;
+  } known[] = {{"BOOL", 1},    {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1},
+               {"F8_E4M3", 1}, {"I16", 2}, {"U16", 2}, {"F16", 2},
+               {"BF16", 2},    {"I32", 4}, {"U32", 4}, {"F32", 4},
+               {"F64", 8},     {"I64", 8}, {"U64", 8}};
   for (const auto &entry : known)
     if (dtype == entry.name)
-      return entry.bits;
+      return entry.bytes;
   return 0;
 }
 
@@ -58,13 +59,12 @@ StoredTensor readTensor(const std::string &name, const Json &json,
   StoredTensor tensor;
   if (dtype.is_string())
     tensor.dtype = dtype.get<std::string>();
-  uint64_t bits = elementBits(tensor.dtype);
-  if (bits == 0)
+  uint64_t bytes = elementBytes(tensor.dtype);
+  if (bytes == 0)
     failFile(what + ": unknown dtype " + shorten(dtype.dump()));
   if (!shape.is_array() || shape.size() > maxRank)
     failFile(what + ": shape: expected at most " + std::to_string(maxRank) +
              " sizes");
-  uint64_t bytes = bits / 8;
   for (const Json &size : shape) {
     tensor.sizes.push_back(int64_t(readInteger(size, what + ": shape")));
     if (__builtin_mul_overflow(bytes, uint64_t(tensor.sizes.back()), &bytes))

@@ -196,18 +196,6 @@ TEST(Kernel, EmptyRowsGiveTheIdentity) {
             fusec::Limits<fusec::i64>::lowest);
 }
 
-TEST(Kernel, OnlineSoftmaxTerms) {
-  typedef fusec::MaxExpSum<float> Op;
-  auto a = fusec::reduceRow<fusec::ThreadScope, Op>(
-      4, [](int i) { return Op::of(float(i) * 100); });
-  EXPECT_EQ(a.max, 300.0f);
-  EXPECT_EQ(a.sum, 1.0f);
-  auto none = fusec::reduceRow<fusec::ThreadScope, Op>(
-      3, [](int) { return Op::of(-HUGE_VALF); });
-  EXPECT_EQ(none.max, -HUGE_VALF);
-  EXPECT_EQ(none.sum, 3.0f);
-}
-
 TEST(Kernel, LookupChecksEveryIndex) {
   std::vector<float> table = {1, 2, 3, 4, 5, 6};
   std::vector<fusec::i64> ids = {0, 2,  -1,
