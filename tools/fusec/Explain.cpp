@@ -25,7 +25,7 @@ private:
   std::unique_ptr<Compilation> compile(bool fuse) const;
   void printKernels(Compilation &compilation) const;
   void printRemarks(Compilation &compilation) const;
-  void printUpdates() const;
+  void printUpdates(Compilation &imported) const;
 };
 } // namespace
 
@@ -156,11 +156,9 @@ void ExplainCommand::printRemarks(Compilation &compilation) const {
 }
 
 /// Low-rank updates that are not marked, as options to copy.
-void ExplainCommand::printUpdates() const {
-  std::unique_ptr<Compilation> imported =
-      importModel(options.model, options.getOptions());
+void ExplainCommand::printUpdates(Compilation &imported) const {
   std::vector<std::string> names;
-  for (const LowRankUpdate &update : findLowRankUpdates(imported->getModel())) {
+  for (const LowRankUpdate &update : findLowRankUpdates(imported.getModel())) {
     if (names.empty())
       llvm::outs() << "\nlow-rank updates, which these options of 'fusec "
                       "compile' make replaceable at run time:\n";
@@ -178,6 +176,9 @@ void ExplainCommand::printUpdates() const {
 }
 
 void ExplainCommand::run() {
+  // With the sizes given: before anything is said of them.
+  std::unique_ptr<Compilation> imported =
+      importModel(options.model, options.getOptions());
   std::unique_ptr<Compilation> fused = compile(true), plain = compile(false);
   std::map<std::string, int64_t> dims = options.getDims();
   StepBytes after =
@@ -202,7 +203,7 @@ void ExplainCommand::run() {
   noteTuning(options.tuning, *fused);
   printKernels(*fused);
   printRemarks(*fused);
-  printUpdates();
+  printUpdates(*imported);
 }
 
 void fusec::addExplain(CLI::App &tool) {

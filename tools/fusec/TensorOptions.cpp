@@ -69,8 +69,9 @@ static void printSummary(const Interface &interface,
     char number[32];
     for (uint64_t e = 0; e != output.elements(); ++e) {
       double value = getElement(output, e);
-      least = std::min(least, value);
-      most = std::max(most, value);
+      // A NaN is what there is to see.
+      least = std::isnan(value) || value < least ? value : least;
+      most = std::isnan(value) || value > most ? value : most;
       sum += value;
       if (e < 4) {
         snprintf(number, sizeof(number), "%s%.6g", e ? " " : "", value);

@@ -50,7 +50,7 @@ void TuneCommand::addTo(CLI::App &app) {
                  "schedules to try for a step, the model's best first; 0: all")
       ->type_name("N");
   app.add_option("--rounds", rounds, "how often each is measured")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, 1000000))
       ->type_name("N");
   app.add_option("--duty", duty,
                  "percent of the time that the device is busy: 100 at its "
@@ -62,6 +62,7 @@ void TuneCommand::addTo(CLI::App &app) {
       ->type_name("CSV");
   app.add_option("--gpu", ordinal, "which device")->type_name("N");
   app.add_option("--index-limit", indexLimit, "random integers are below it")
+      ->check(CLI::Range(int64_t(1), INT64_MAX))
       ->type_name("N");
   app.add_flag("-q,--quiet", quiet, "no progress");
 }

@@ -74,6 +74,9 @@ array = write("good.npy", good)
 for value in ("n", "=", "=3", "n=", "n=x", "n=-1", "n=1e3", "n=0x10", "n= 3", "n=3 ", "n=3.5",
               "n=99999999999999999999", "n=9223372036854775808", "==", "n" * 100000):
     expect({USAGE}, "check", SMALL, "--dim", value)
+# More rows than a matmul's kernel counts.
+expect({1}, "compile", os.path.join(MODELS, "gating_seed.dynbatch.onnx"), "--dim",
+       "batch=3000000000", "--emit=cuda", "-o", os.devnull)
 # Numbers, for a name that the model may not have.
 for value in ("nobody=3", "a=b=3", "batch=0", "batch=9223372036854775807", "batch=1099511627776",
               "\udcff=3", "n" * 100000 + "=3"):
