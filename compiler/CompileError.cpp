@@ -30,10 +30,15 @@ void CompileError::log(llvm::raw_ostream &os) const {
 }
 
 ErrorKind fusec::getErrorKind(ArrayRef<onnx::Problem> problems) {
-  bool allLegal = llvm::all_of(problems, [](const onnx::Problem &problem) {
-    return problem.kind == onnx::ProblemKind::Unsupported;
-  });
-  return allLegal ? ErrorKind::Unsupported : ErrorKind::Input;
+  auto isOption = [](const onnx::Problem &problem) {
+    return problem.kind == onnx::ProblemKind::Option;
+  };
+  auto isLegal = [&](const onnx::Problem &problem) {
+    return isOption(problem) || problem.kind == onnx::ProblemKind::Unsupported;
+  };
+  return llvm::all_of(problems, isOption)  ? ErrorKind::Usage
+         : llvm::all_of(problems, isLegal) ? ErrorKind::Unsupported
+                                           : ErrorKind::Input;
 }
 
 llvm::Error fusec::fromNvrtcError(llvm::Error error) {

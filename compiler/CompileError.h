@@ -14,7 +14,8 @@ enum class ErrorKind {
   Unsupported, // a sound model that fusec does not compile
   Input,       // a file that is malformed or cannot be read
   Toolchain,   // NVRTC is missing, or does not know the target
-  Internal     // a defect of fusec
+  Internal,    // a defect of fusec
+  Usage        // options that do not fit the model
 };
 
 class CompileError : public llvm::ErrorInfo<CompileError> {

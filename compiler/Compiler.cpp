@@ -51,13 +51,13 @@ llvm::Error Compilation::markAdapters() {
   for (AdapterProblem &found :
        fusec::markAdapters(getModel(), options.adapters, options.maxRank)) {
     onnx::Problem &problem = problems.emplace_back();
+    problem.kind = onnx::ProblemKind::Option;
     problem.message = std::move(found.message);
     problem.note = std::move(found.note);
   }
   if (problems.empty())
     return llvm::Error::success();
-  return llvm::make_error<CompileError>(ErrorKind::Unsupported,
-                                        std::move(problems));
+  return llvm::make_error<CompileError>(ErrorKind::Usage, std::move(problems));
 }
 
 llvm::Expected<std::unique_ptr<Compilation>>

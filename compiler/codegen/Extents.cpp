@@ -27,8 +27,7 @@ static LogicalResult checkExtents(StepOp step) {
     return mlir::emitError(step.getLoc())
            << "expected a product of at most " << mostExtent << " " << what
            << ", found " << size.getValue()
-           << "; split it, or give it parts in "
-           << "turn";
+           << "; split it, or give it parts in turn";
   };
   LogicalResult result = success();
   for (auto [size, what] : sizes)

@@ -51,7 +51,7 @@ GraphImporter::readPatterns(std::vector<std::string> &globs) {
   for (auto [text, glob] : llvm::zip_equal(options.replaceable, globs)) {
     auto pattern = llvm::GlobPattern::create(glob);
     if (!pattern) {
-      (void)problems.add(ProblemKind::Unsupported,
+      (void)problems.add(ProblemKind::Option,
                          "--replaceable " + text + ": " +
                              llvm::toString(pattern.takeError()));
       continue;
@@ -60,7 +60,7 @@ GraphImporter::readPatterns(std::vector<std::string> &globs) {
                       [&](const TensorProto &tensor) {
                         return pattern->match(tensor.name());
                       }))
-      (void)problems.add(ProblemKind::Unsupported,
+      (void)problems.add(ProblemKind::Option,
                          "--replaceable " + text +
                              ": the model has no initializer of such a name");
     patterns.push_back(std::move(*pattern));
@@ -263,7 +263,7 @@ void GraphImporter::addInputs(Scope &scope) {
 void GraphImporter::checkOptions() {
   for (const auto &[name, size] : options.dims) {
     if (size < 0)
-      (void)problems.add(ProblemKind::Unsupported,
+      (void)problems.add(ProblemKind::Option,
                          "--dim " + name +
                              ": expected a size that is not negative, got " +
                              Twine(size));
@@ -274,14 +274,14 @@ void GraphImporter::checkOptions() {
       names.push_back(symbol.getKey().str());
     llvm::sort(names);
     (void)problems.add(
-        ProblemKind::Unsupported,
+        ProblemKind::Option,
         "--dim " + name + ": the model has no dimension of this name",
         names.empty() ? "all sizes of its inputs are numbers"
                       : "its dimensions are " + llvm::join(names, ", "));
   }
   for (const ConstantInput &constant : options.constants)
     if (!usedConstants.contains(constant.name))
-      (void)problems.add(ProblemKind::Unsupported,
+      (void)problems.add(ProblemKind::Option,
                          "--const " + constant.name +
                              ": the model has no input of this name");
 }

@@ -25,7 +25,8 @@ constexpr unsigned maxRank = 16;
 enum class ProblemKind {
   Unsupported, // legal ONNX that fusec does not compile
   Malformed,   // not ONNX
-  IO           // a file could not be read
+  IO,          // a file could not be read
+  Option       // what an option names is not in the model
 };
 
 struct Problem {

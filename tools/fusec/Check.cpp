@@ -31,6 +31,8 @@ static llvm::StringRef getName(onnx::ProblemKind kind) {
     return "unsupported";
   case onnx::ProblemKind::Malformed:
     return "malformed";
+  case onnx::ProblemKind::Option:
+    return "option";
   case onnx::ProblemKind::IO:
     break;
   }
@@ -69,15 +71,11 @@ void CheckCommand::run() {
   if (!json)
     failFor(options.model, std::move(error));
   ExitCode code = ExitCode::Internal;
-  llvm::handleAllErrors(
-      std::move(error), [&](const CompileError &compileError) {
-        printJson(compileError.getProblems());
-        code = compileError.getKind() == ErrorKind::Unsupported
-                   ? ExitCode::ModelNotSupported
-               : compileError.getKind() == ErrorKind::Input
-                   ? ExitCode::Input
-                   : ExitCode::Internal;
-      });
+  llvm::handleAllErrors(std::move(error),
+                        [&](const CompileError &compileError) {
+                          printJson(compileError.getProblems());
+                          code = getExitCode(compileError.getKind());
+                        });
   fail(code, "");
 }
 

@@ -261,10 +261,12 @@ KernelCompilerOptions ModelOptions::getCompilerOptions() const {
 // Compilation
 //===----------------------------------------------------------------------===//
 
-static ExitCode getExitCode(ErrorKind kind) {
+ExitCode getExitCode(ErrorKind kind) {
   switch (kind) {
   case ErrorKind::Unsupported:
     return ExitCode::ModelNotSupported;
+  case ErrorKind::Usage:
+    return ExitCode::Usage;
   case ErrorKind::Input:
     return ExitCode::Input;
   case ErrorKind::Toolchain:

@@ -8,6 +8,7 @@
 
 #include "compiler/Compiler.h"
 #include "tools/fusec/Command.h"
+#include "tools/support/ExitCode.h"
 
 namespace fusec {
 
@@ -55,6 +56,7 @@ std::pair<std::string, std::string> splitPair(const std::string &option,
                                               const std::string &text);
 std::map<std::string, int64_t> parseDims(const std::vector<std::string> &texts);
 
+ExitCode getExitCode(ErrorKind kind);
 /// Ends the command with the message `file: node 'name' (Op): ...` for each
 /// problem of the error.
 [[noreturn]] void failFor(const std::string &file, llvm::Error error);

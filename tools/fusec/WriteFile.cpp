@@ -12,8 +12,8 @@ namespace fs = llvm::sys::fs;
   fail(ExitCode::Input, path + ": cannot be written: " + reason);
 }
 
-static void print(llvm::raw_fd_ostream &os, const std::string &path,
-                  llvm::function_ref<void(llvm::raw_ostream &)> print) {
+static void writeAll(llvm::raw_fd_ostream &os, const std::string &path,
+                     llvm::function_ref<void(llvm::raw_ostream &)> print) {
   print(os);
   os.flush();
   if (!os.has_error())
@@ -43,19 +43,19 @@ static bool isSpecial(const std::string &path) {
 }
 
 void fusec::writeFile(const std::string &path,
-                      llvm::function_ref<void(llvm::raw_ostream &)> write) {
+                      llvm::function_ref<void(llvm::raw_ostream &)> print) {
   if (isSpecial(path)) {
     std::error_code code;
     llvm::raw_fd_ostream os(path, code);
     if (code)
       refuse(path, code.message());
-    print(os, path, write);
+    writeAll(os, path, print);
     return;
   }
   fs::TempFile file = createBeside(path);
   try {
     llvm::raw_fd_ostream os(file.FD, /*shouldClose=*/false);
-    print(os, path, write);
+    writeAll(os, path, print);
   } catch (...) {
     llvm::consumeError(file.discard());
     throw;

@@ -127,7 +127,7 @@ TEST(Shapes, DimOptionGivesASize) {
   ASSERT_TRUE(imported) << imported.messages();
   EXPECT_EQ(imported.getOutputType(), "tensor<128x3xf32>");
   model.options.dims = {{"bacth", 128}};
-  expectProblem(model, ProblemKind::Unsupported,
+  expectProblem(model, ProblemKind::Option,
                 "--dim bacth: the model has no dimension");
 }
 
@@ -167,7 +167,7 @@ TEST(Shapes, ConstOptionMustFitTheInput) {
   model.options.constants[0].bytes.pop_back();
   expectProblem(model, ProblemKind::Malformed, "expected 16 bytes, got 15");
   model.options.constants = {makeInts("shape", {3, 4}), makeInts("other", {1})};
-  expectProblem(model, ProblemKind::Unsupported, "--const other");
+  expectProblem(model, ProblemKind::Option, "--const other");
 }
 
 TEST(Shapes, NothingDependsOnReplaceableValues) {
@@ -178,10 +178,10 @@ TEST(Shapes, NothingDependsOnReplaceableValues) {
   model.options.replaceable = {"shape.?"};
   expectProblem(model, ProblemKind::Unsupported, "to be known when compiling");
   model.options.replaceable = {"other*"};
-  expectProblem(model, ProblemKind::Unsupported,
+  expectProblem(model, ProblemKind::Option,
                 "--replaceable other*: the model has no initializer");
   model.options.replaceable = {"[a"};
-  expectProblem(model, ProblemKind::Unsupported, "--replaceable [a: ");
+  expectProblem(model, ProblemKind::Option, "--replaceable [a: ");
 }
 
 TEST(Shapes, ReplaceableWeightsKeepTheirNames) {
