@@ -21,6 +21,9 @@ static LogicalResult checkExtents(StepOp step) {
       {iteration->m, "rows"},
       {iteration->n, "columns"},
       {getElementCount(iteration->batchSizes, step.getContext()), "matrices"}};
+  // Nothing is computed then, and no kernel launched.
+  if (llvm::any_of(sizes, [](auto &size) { return size.first.isConstant(0); }))
+    return success();
   auto check = [&](Expr size, const char *what) -> LogicalResult {
     if (!size.isConstant() || size.getValue() <= mostExtent)
       return success();
