@@ -19,8 +19,8 @@ mlir::FailureOr<KernelSource> emitGemm(StepOp step, VariantAttr variant,
 mlir::FailureOr<KernelSource> emitChain(StepOp step, VariantAttr variant,
                                         llvm::StringRef symbol);
 
-/// Reports each matmul with a constant size beyond `mostExtent`, which no kernel
-/// counts; the launch checks sizes that are known later.
+/// Reports each matmul with a constant size beyond `mostExtent`, which no
+/// kernel counts; the launch checks sizes that are known later.
 mlir::LogicalResult checkExtents(mlir::ModuleOp module);
 
 /// Whether a step's kernel follows another one and is short enough to gain by

@@ -61,9 +61,8 @@ void CompileCommand::write(
 
 /// What the compilation reads is not to be replaced by its result.
 void CompileCommand::checkOutput() const {
-  std::vector<std::string> inputs = options.getFiles();
   std::string path = emit == "bundle" ? getBundlePath() : output;
-  for (const std::string &input : inputs)
+  for (const std::string &input : options.getFiles())
     if (llvm::sys::fs::equivalent(path, input))
       fail(ExitCode::Usage,
            "--output: '" + path + "' is also read; expected another file");
