@@ -5,107 +5,11 @@
 #include "compiler/device/gemm_resident_config.h"
 #include "compiler/device/gemm_skinny_config.h"
 #include "compiler/device/gemm_wgmma_lead_config.h"
+#include "compiler/schedule/GemmEfficiency.h"
 #include "compiler/schedule/Overlap.h"
 #include <cmath>
-#include <numeric>
 
 using namespace fusec;
-
-/// The part of the unit's peak that the inner loop of a tile reaches; fitted to
-/// 4096 cubed, mma in tf32 to 65536 x 512 x 256.
-static double getEfficiency(GemmScheduleAttr schedule, const GemmSizes &sizes) {
-  // Of all accumulators, which share what is read of A.
-  double columns = double(schedule.getTileN()) * sizes.accumulators;
-  double area = schedule.getTileM() * columns;
-  // Shared memory gives 128 bytes a clock, and takes them: a step of 64 writes
-  // both tiles once, then each block of 64 rows reads its own and all columns.
-  // Fitted to 67 to 1100 tokens of 4096 x 4096, 4096 x 12288 and 11008 x 4096.
-  if (schedule.getSwapped()) {
-    double rows = schedule.getTileM(), clocks = area / 32;
-    double shared = 2 * rows + columns * (rows / 64 + 1);
-    double reached = rows == 192 ? 0.8 : 0.84;
-    if (schedule.getStages() < 4)
-      reached *= 0.87;
-    return std::min(clocks / shared, 0.97) * reached;
-  }
-  switch (schedule.getUnit()) {
-  case GemmUnit::Wgmma:
-  case GemmUnit::PingPong: {
-    // Narrow tiles, and single blocks of 64 rows, wait for shared memory.
-    // So do cooperative ones of up to 192 columns, a little; the widest, of two
-    // accumulators, leave room for three stages.
-    bool pingPong = schedule.getUnit() == GemmUnit::PingPong;
-    double reached = schedule.getTileM() == 64 ? (columns >= 128 ? 0.735 : 0.51)
-                     : columns <= 64           ? 0.57
-                     : columns <= 96           ? 0.766
-                     : columns <= 128 && !pingPong ? 0.81
-                     : columns <= 192 && !pingPong ? 0.817
-                     : columns > 256               ? 0.8
-                                                   : 0.83;
-    double k = std::accumulate(sizes.k.begin(), sizes.k.end(), int64_t(0));
-    // In tf32 the widest tiles reach 0.92, in the probes of K from 2048 on.
-    if (sizes.element == 4)
-      return columns >= 256 && schedule.getTileM() == 128 && k >= 2048
-                 ? 0.92
-                 : reached * 1.025;
-    // A consumer that has the only tile of its block takes turns with nobody.
-    double waves = std::ceil(sizes.m / double(schedule.getTileM())) *
-                   std::ceil(sizes.n / double(schedule.getTileN())) *
-                   sizes.batch / schedule.getBlocks();
-    if (pingPong && schedule.getTileM() == 128 && sizes.accumulators == 1 &&
-        waves <= 1)
-      reached *= 0.97;
-    // Of a long K a ping-pong has little to hide, and in long runs of tiles
-    // blocks lose step: L2 no longer has what another block read, unless
-    // clusters share it (16384 cubed; SwiGLU there).
-    bool isLong = k > 8192;
-    bool clusters = schedule.getClusterM() * schedule.getClusterN() > 1;
-    if (isLong && waves > 8)
-      return clusters ? reached : reached * 0.94;
-    if (isLong)
-      return pingPong ? reached * 0.96 : reached;
-    // The same of shorter ones: narrow ping-pongs read most (K = 1024 to 4096,
-    // 1 to 41 tiles a block).
-    bool severalB = sizes.accumulators > 1;
-    if (pingPong && columns <= 160 && !clusters) {
-      double lost = severalB ? 0.055 * std::clamp((waves - 4) / 8, 0.0, 1.0)
-                             : 0.09 * std::clamp((waves - 2) / 2, 0.0, 1.0);
-      return reached * (1 - lost * std::clamp((k - 1024) / 3072, 0.0, 1.0));
-    }
-    if (severalB)
-      return waves > 4 && !clusters ? reached * 0.98 : reached;
-    if (pingPong && columns <= 160)
-      return reached * 0.97;
-    return waves > 4 && !clusters ? reached * 0.99 : reached;
-  }
-  case GemmUnit::Mma:
-    if (sizes.element == 4)
-      return area >= 64 * 64 ? 0.24 : 0.15;
-    return area >= 128 * 256   ? 0.48
-           : area >= 128 * 128 ? 0.37
-           : area >= 128 * 64  ? 0.3
-           : area >= 64 * 64   ? 0.22
-                               : 0.1;
-  case GemmUnit::WgmmaTf32x3:
-    // Of a third of the peak in tf32: 1024 to 4096 cubed, 8192 x 1024 x 4096.
-    return columns >= 128 ? 0.92 : 0.71;
-  case GemmUnit::Tf32x3:
-    // mma.sync reaches 0.6 of sm_90a's peak; of four instructions issued three
-    // split and add, which leaves room for that, but little more. Tiles of one
-    // size of warp differ in what they copy.
-    return area >= 128 * 128  ? 0.55
-           : area >= 128 * 64 ? 0.53
-           : area >= 64 * 64  ? 0.47
-           : area >= 16 * 128 ? 0.35
-                              : 0.2;
-  default:
-    // Loads from shared memory an FMA.
-    return schedule.getDivideM() * schedule.getDivideN() >= 64   ? 0.72
-           : schedule.getDivideM() * schedule.getDivideN() >= 32 ? 0.65
-           : schedule.getDivideM() * schedule.getDivideN() >= 16 ? 0.52
-                                                                 : 0.22;
-  }
-}
 
 static Estimate estimateGemv(const Target &target, const GemmSizes &sizes,
                              GemmScheduleAttr schedule) {
@@ -210,6 +114,43 @@ static Estimate estimateResident(const Target &target, const GemmSizes &sizes,
   return time.get();
 }
 
+/// What wgmma kernels do not hide. `tiles` of the launch with `stepsK` steps
+/// each, of which the busiest block has `perBlock`.
+static void exposeWgmma(Overlap &time, const GemmSizes &sizes,
+                        GemmScheduleAttr schedule, double tiles, double stepsK,
+                        double perBlock) {
+  double tileM = schedule.getTileM(), tileN = schedule.getTileN(),
+         tileK = schedule.getTileK(), accumulators = sizes.accumulators;
+  double clusterM = schedule.getClusterM(), clusterN = schedule.getClusterN();
+  // A ping-pong hides most of its epilogues and starts and ends later;
+  // cooperative consumers end one after another and hide some of all but the
+  // last.
+  bool pingPong = schedule.getUnit() == GemmUnit::PingPong;
+  double stored = tileM * tileN * sizes.element * 0.05;
+  time.exposeClocks(stored *
+                    (pingPong ? 0.36 * perBlock : 0.65 * (perBlock - 1) + 1));
+  // The longer its tiles, the longer the second consumer waits for its first,
+  // unless a block has no second tile.
+  if (pingPong)
+    time.expose(perBlock > 1 ? 0.6 + 0.3 * stepsK * tileK / 1024 * tileN *
+                                         accumulators / 128
+                             : 0.7);
+  if (clusterM * clusterN > 1)
+    time.expose(0.5);
+  // B of few rows of tiles leaves L2 first, unless blocks share it: then up
+  // to 32 MB of it take lines that have to be written back.
+  if (clusterM > 1 && sizes.m <= wgmmaStreamedRows * tileM)
+    time.expose(2 * std::min(sizes.n * stepsK * tileK * sizes.element *
+                                 accumulators / (32 << 20),
+                             1.0));
+  // Rows of a box outside of A, which only tiles of more rows than A have,
+  // are asked of L2 all the same, at one place and at once by all blocks; the
+  // first 16 hide. Fitted over 40 to 192 rows of 4096 x 4096 and 12288.
+  double outside = std::max(tileM - sizes.m - 16, 0.0),
+         together = std::min(tiles, double(schedule.getBlocks()));
+  time.exposeClocks(perBlock * stepsK * together * outside * 0.06);
+}
+
 Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
                              GemmScheduleAttr schedule) {
   GemmUnit unit = schedule.getUnit();
@@ -296,32 +237,7 @@ Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
   // The first loads, and epilogues that nothing hides.
   time.exposeClocks(memoryLatency + l2Latency);
   if (isWgmma) {
-    // A ping-pong hides most of them and starts and ends later; cooperative
-    // consumers end one after another and hide some of all but the last.
-    bool pingPong = unit == GemmUnit::PingPong;
-    double stored = area / accumulators * sizes.element * 0.05;
-    time.exposeClocks(stored *
-                      (pingPong ? 0.36 * perUnit : 0.65 * (perUnit - 1) + 1));
-    // The longer its tiles, the longer the second consumer waits for its first,
-    // unless a block has no second tile.
-    if (pingPong)
-      time.expose(perUnit > 1 ? 0.6 + 0.3 * stepsK * tileK / 1024 * tileN *
-                                          accumulators / 128
-                              : 0.7);
-    if (clusterM * clusterN > 1)
-      time.expose(0.5);
-    // B of few rows of tiles leaves L2 first, unless blocks share it: then up
-    // to 32 MB of it take lines that have to be written back.
-    if (clusterM > 1 && sizes.m <= wgmmaStreamedRows * tileM)
-      time.expose(2 * std::min(sizes.n * stepsK * tileK * sizes.element *
-                                   accumulators / (32 << 20),
-                               1.0));
-    // Rows of a box outside of A, which only tiles of more rows than A have,
-    // are asked of L2 all the same, at one place and at once by all blocks; the
-    // first 16 hide. Fitted over 40 to 192 rows of 4096 x 4096 and 12288.
-    double outside = std::max(tileM - sizes.m - 16, 0.0);
-    time.exposeClocks(perUnit * stepsK * std::min(tiles, units) * outside *
-                      0.06);
+    exposeWgmma(time, sizes, schedule, tiles, stepsK, perUnit);
   } else if (unit == GemmUnit::Mma) {
     // Instructions an element, of blocks that share the issue slots.
     time.exposeClocks(perUnit * area / accumulators * 34 / 128);
