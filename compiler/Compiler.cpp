@@ -211,14 +211,17 @@ llvm::Error Compilation::addImages(std::vector<CompiledKernel> answers) {
       std::string text =
           "kernel " + image.name + " for " + image.target + ": " + fault;
       warnings.push_back(text);
-      refused.emplace_back().message = text;
+      onnx::Problem &problem = refused.emplace_back();
+      problem.kind = onnx::ProblemKind::Unsupported;
+      problem.message = text;
+      problem.note = "without --werror=spill the next schedule is taken";
     }
     images[{request.target, request.source}] = std::move(image);
   }
   if (refused.empty())
     return llvm::Error::success();
   if (options.refuseSpills)
-    return llvm::make_error<CompileError>(ErrorKind::Internal,
+    return llvm::make_error<CompileError>(ErrorKind::Unsupported,
                                           std::move(refused));
   bool changed = false;
   std::vector<const CompiledKernel *> compiled = getImages();

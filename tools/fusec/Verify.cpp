@@ -205,6 +205,9 @@ void VerifyCommand::report(const std::vector<Check> &checks) const {
 }
 
 void VerifyCommand::run() {
+  if (tolerance && !(*tolerance >= 0))
+    fail(ExitCode::Usage, "--tolerance: expected 0 or more, got " +
+                              llvm::formatv("{0:f}", *tolerance).str());
   std::string reason;
   std::optional<DeviceInfo> info;
   if (device != "reference") {
