@@ -234,7 +234,7 @@ FailureOr<KernelSource> GemmEmitter::emit() {
     config = (splits ? "fusec::SkinnyTf32x3Config<" : "fusec::SkinnyConfig<") +
              number(tileM) + ", " + number(tileN / 64) + ", " + number(tileK) +
              ", " + number(schedule.getStages()) + ", " + number(cluster) +
-             (isEarly ? ", true, true>" : ">");
+             (isEarly ? ", true>" : ">");
     templateCall = "fusec::gemmSkinny<Config>";
     threads = skinnyThreads(tileM, splits);
     shared = skinnySharedBytes(tileM, tileN / 64, schedule.getStages(), cluster,

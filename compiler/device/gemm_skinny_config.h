@@ -30,19 +30,18 @@ constexpr FUSEC_DEVICE int skinnyThreads(int tokens, bool splitsFactors) {
 /// `Tokens` rows of A (8 to 64, a multiple of 8). A tile is 64 * Blocks
 /// columns of one accumulator; the `Cluster` blocks of a cluster (1, 2, 4 or 8)
 /// contract a part of K each and finish a slice of its columns each.
-/// `Streamed`: weights leave L2 first, for when the next run does not find them
-/// there; what the previous kernel left then stays. `Early`: the weights of the
-/// first segment are constants; the first stages of them are on their way while
-/// the kernel still waits for earlier ones, with launch::awaitPrevious().
+/// `Early`: the weights of the first segment are constants; the first stages of
+/// them are on their way while the kernel still waits for earlier ones, with
+/// launch::awaitPrevious().
 template <int Tokens, int Blocks, int TileK, int Stages, int Cluster,
-          bool Streamed = true, bool Early = false>
+          bool Early = false>
 struct SkinnyConfig {
   static constexpr int tokens = Tokens, blocks = Blocks;
   static constexpr int tileM = Tokens, tileN = 64 * Blocks, tileK = TileK;
   static constexpr int stages = Stages, cluster = Cluster;
   static constexpr int slice = tileN / Cluster;
   static constexpr int threads = skinnyThreads(Tokens, false);
-  static constexpr bool streamed = Streamed, early = Early;
+  static constexpr bool early = Early;
   static constexpr bool splitsFactors = false, splitsApart = false;
   static_assert(isWgmmaWidth(Tokens) && Tokens <= 64,
                 "a width of the instruction");
@@ -56,9 +55,9 @@ struct SkinnyConfig {
 /// The same for fp32 by 3xTF32, see gemm_tf32x3.h: weights are split in the
 /// registers that they are multiplied from, tokens in shared memory.
 template <int Tokens, int Blocks, int TileK, int Stages, int Cluster,
-          bool Streamed = true, bool Early = false>
+          bool Early = false>
 struct SkinnyTf32x3Config
-    : SkinnyConfig<Tokens, Blocks, TileK, Stages, Cluster, Streamed, Early> {
+    : SkinnyConfig<Tokens, Blocks, TileK, Stages, Cluster, Early> {
   static constexpr int threads = skinnyThreads(Tokens, true);
   static constexpr bool splitsApart = skinnySplitsApart(Tokens);
   static constexpr bool splitsFactors = true;

@@ -74,7 +74,8 @@ FUSEC_DEVICE void skinnyPrefetch(const SegmentType &segment) {
   WgmmaOperand<typename SegmentType::A, Config::tokens>::prefetch(segment.a);
 }
 
-/// Copies the weights of a stage.
+/// Copies the weights of a stage. They leave L2 first, since the next run will
+/// not find them there; what the previous kernel left then stays.
 template <class Config, int J, class SegmentType>
 FUSEC_DEVICE void
 skinnyCopyWeights(const SegmentType &segment, TilePlace tile, int k, u64 policy,
@@ -83,7 +84,7 @@ skinnyCopyWeights(const SegmentType &segment, TilePlace tile, int k, u64 policy,
   primitive::arriveExpecting(memory.full(stage), memory.loadedBytes);
   FUSEC_UNROLL
   for (int j = 0; j < J; ++j)
-    B::template copy<Config::streamed>(
+    B::template copy</*Streamed=*/true>(
         segment.b[j], memory.stage(stage) + j * memory.weightBytes,
         memory.full(stage), tile.n * Config::tileN, k, tile.batch, 0, policy);
 }

@@ -9,7 +9,7 @@
 // CHECK-NEXT: fusec::SkinnyConfig<16, 1, 64, {{[0-9]+}}, {{[0-9]+}}> Config;
 // CHECK: matmul_1(
 // CHECK: launch::admitNext();
-// CHECK-NEXT: fusec::SkinnyConfig<16, 1, 64, {{[0-9]+}}, {{[0-9]+}}, true, true> Config;
+// CHECK-NEXT: fusec::SkinnyConfig<16, 1, 64, {{[0-9]+}}, {{[0-9]+}}, true> Config;
 // CHECK: matmul_2(
 // CHECK: launch::followPrevious();
 // CHECK-NEXT: fusec::SkinnyConfig<16, 1, 64, {{[0-9]+}}, {{[0-9]+}}> Config;
