@@ -38,7 +38,7 @@ static constexpr int64_t maxResident = 8, registersOfUnit = 65536;
 
 ChainSizes ChainChooser::getSizesAt(int64_t dim) const {
   ChainSizes sizes{};
-  sizes.rows = getTypicalValue(iteration.rows, dim);
+  sizes.rows = getSampledValue(iteration.rows, dim);
   for (const ChainPhase &phase : iteration.phases) {
     double k = 0;
     for (Expr segment : phase.matmul.k)
@@ -47,7 +47,7 @@ ChainSizes ChainChooser::getSizesAt(int64_t dim) const {
     sizes.phases.push_back({double(phase.matmul.n.getValue()), k,
                             double(root.getNumAccumulators())});
   }
-  StepBytes bytes = getStepBytes(step, {}, dim);
+  StepBytes bytes = getStepBytesAt(step, dim);
   sizes.bytes = bytes.read + bytes.written;
   for (const ChainTile &tile : iteration.tiles)
     if (!tile.perRow)

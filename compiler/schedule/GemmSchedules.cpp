@@ -33,8 +33,9 @@ private:
   bool collectMapGuards();
   void addBuckets(ArrayRef<GuardAttr> under, bool mapped, bool aligned,
                   SmallVectorImpl<VariantAttr> &variants) const {
+    // Where A is a weight, B's columns are the tokens.
     fusec::addBuckets(
-        iteration.m, under,
+        iteration.m.isConstant() ? iteration.n : iteration.m, under,
         [&](int64_t dim) { return candidates.getAt(dim, mapped, aligned); },
         variants);
   }
@@ -54,18 +55,22 @@ GemmSizes fusec::getGemmSizes(StepOp step, const MatmulIteration &iteration,
                               int64_t dim) {
   GemmSizes sizes;
   auto bounded = [&](Expr size) {
-    return std::min(getTypicalValue(size, dim), int64_t(1) << 31);
+    return std::min(getSampledValue(size, dim), int64_t(1) << 31);
   };
   ContractionOp root = iteration.root;
   sizes.m = bounded(iteration.m);
   sizes.n = bounded(iteration.n);
-  sizes.batch =
-      bounded(getElementCount(iteration.batchSizes, step.getContext()));
+  // A dimension of the batch may be part of M, too.
+  Expr batch = getElementCount(iteration.batchSizes, step.getContext());
+  sizes.batch = batch.isConstant()
+                    ? bounded(batch)
+                    : llvm::divideCeil(bounded(batch * iteration.m),
+                                       std::max<int64_t>(sizes.m, 1));
   for (Expr k : iteration.k)
     sizes.k.push_back(bounded(k));
   sizes.accumulators = root.getNumAccumulators();
   sizes.element = getElementBytes(getElementType(root.getLhs()[0]));
-  StepBytes bytes = getStepBytes(step, {}, dim);
+  StepBytes bytes = getStepBytesAt(step, dim);
   sizes.bytes = bytes.read + bytes.written;
   sizes.written = bytes.written;
   sizes.reductions = iteration.reductions.size();

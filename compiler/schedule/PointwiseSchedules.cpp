@@ -11,7 +11,7 @@ using namespace fusec;
 SmallVector<VariantAttr> fusec::choosePointwiseVariants(StepOp step,
                                                         const Target &target) {
   MLIRContext *context = step.getContext();
-  StepBytes bytes = getStepBytes(step, {});
+  StepBytes bytes = getStepBytesAt(step, typicalDim);
   double elements = 0;
   // The widest schedule first, narrower ones should its kernel spill.
   auto variant = [&](ArrayRef<GuardAttr> guards, int64_t vector, int64_t bits) {
@@ -31,8 +31,8 @@ SmallVector<VariantAttr> fusec::choosePointwiseVariants(StepOp step,
       [&](unsigned i) { return step.getOutputBuffer(i).getStrideExprs(); });
   if (failed(iteration))
     return {variant({}, 1, 64)};
-  elements =
-      getTypicalValue(getElementCount(iteration->program.getSizes(), context));
+  elements = getSampledValue(
+      getElementCount(iteration->program.getSizes(), context), typicalDim);
   ArrayRef<Expr> sizes = iteration->program.getSizes();
   VectorAccesses accesses;
   if (!sizes.empty())

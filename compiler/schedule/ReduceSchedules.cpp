@@ -68,10 +68,10 @@ static FailureOr<ReduceProblem> analyzeProblem(StepOp step) {
 
 RowSizes ReduceProblem::getSizesAt(StepOp step, int64_t dim) const {
   ArrayRef<Expr> space = iteration.program.getSizes();
-  StepBytes bytes = getStepBytes(step, {}, dim);
+  StepBytes bytes = getStepBytesAt(step, dim);
   return {
-      double(getTypicalValue(space[0], dim)),
-      double(getTypicalValue(space[1], dim)),
+      double(getSampledValue(space[0], dim)),
+      double(getSampledValue(space[1], dim)),
       double(bytes.read + bytes.written),
       unsigned(iteration.reductions.size() + !getFullStores(iteration).empty()),
       alongRow,

@@ -187,7 +187,7 @@ void fusec::addBuckets(
   for (const Bucket &bucket : chooseBuckets(sampled)) {
     SmallVector<GuardAttr> all(under);
     if (bucket.end < sampled.size()) {
-      int64_t above = getTypicalValue(size, sampled[bucket.end].dim);
+      int64_t above = getSampledValue(size, sampled[bucket.end].dim);
       all.push_back(GuardAttr::get(context, GuardKind::Gt, size.getAttr(),
                                    Expr::constant(context, above).getAttr(),
                                    nullptr));

@@ -6,58 +6,60 @@ using namespace mlir;
 
 namespace fusec {
 
-namespace {
-struct DimSizes {
-  const std::map<std::string, int64_t> &given;
-  int64_t other;
-};
-} // namespace
+/// The number that a count of elements is taken for.
+using Count = llvm::function_ref<int64_t(Expr count)>;
 
-static uint64_t getBytes(Type type, const DimSizes &dims) {
-  uint64_t bytes =
-      getElementBytes(cast<RankedTensorType>(type).getElementType());
-  for (Expr size : getSizes(type)) {
-    std::optional<int64_t> value =
-        size.evaluate([&](Expr leaf) -> std::optional<int64_t> {
-          if (leaf.getKind() != ExprKind::Symbol)
-            return std::nullopt;
-          auto it = dims.given.find(leaf.getName().str());
-          return it == dims.given.end() ? dims.other : it->second;
-        });
-    bytes *= value ? std::max<int64_t>(*value, 0) : 0;
-  }
-  return bytes;
+static uint64_t getBytes(Type type, Count countOf) {
+  int64_t count = countOf(getElementCount(getSizes(type), type.getContext()));
+  return uint64_t(std::max<int64_t>(count, 0)) *
+         getElementBytes(cast<RankedTensorType>(type).getElementType());
 }
 
 /// Of an operand, as far as this use goes.
-static uint64_t getUsedBytes(OpOperand &use, const DimSizes &dims) {
-  uint64_t whole = getBytes(use.get().getType(), dims);
+static uint64_t getUsedBytes(OpOperand &use, Count countOf) {
+  uint64_t whole = getBytes(use.get().getType(), countOf);
   if (auto gather = dyn_cast<GatherOp>(use.getOwner()))
     if (gather.getSource() == use.get())
-      return std::min(whole, getBytes(gather.getType(), dims));
+      return std::min(whole, getBytes(gather.getType(), countOf));
   if (auto lookup = dyn_cast<LookupOp>(use.getOwner()))
     if (use.get() != lookup.getIndices())
-      return std::min(whole, getBytes(lookup.getType(), dims) /
+      return std::min(whole, getBytes(lookup.getType(), countOf) /
                                  lookup.getTables().size());
   if (auto slice = dyn_cast<SliceOp>(use.getOwner()))
-    return std::min(whole, getBytes(slice.getType(), dims));
+    return std::min(whole, getBytes(slice.getType(), countOf));
   return whole;
 }
 
-StepBytes getStepBytes(StepOp step, const std::map<std::string, int64_t> &given,
-                       int64_t other) {
-  DimSizes dims{given, other};
+static StepBytes sumBytes(StepOp step, Count countOf) {
   StepBytes bytes;
   Block &body = step.getBody().front();
   for (BlockArgument argument : body.getArguments()) {
     uint64_t used = 0;
     for (OpOperand &use : argument.getUses())
-      used += getUsedBytes(use, dims);
-    bytes.read += std::min(used, getBytes(argument.getType(), dims));
+      used += getUsedBytes(use, countOf);
+    bytes.read += std::min(used, getBytes(argument.getType(), countOf));
   }
   for (Type type : body.getTerminator()->getOperandTypes())
-    bytes.written += getBytes(type, dims);
+    bytes.written += getBytes(type, countOf);
   return bytes;
+}
+
+StepBytes getStepBytes(StepOp step,
+                       const std::map<std::string, int64_t> &dims) {
+  return sumBytes(step, [&](Expr count) {
+    auto value = count.evaluate([&](Expr leaf) -> std::optional<int64_t> {
+      if (leaf.getKind() != ExprKind::Symbol)
+        return std::nullopt;
+      auto it = dims.find(leaf.getName().str());
+      return it == dims.end() ? typicalDim : it->second;
+    });
+    return value.value_or(0);
+  });
+}
+
+StepBytes getStepBytesAt(StepOp step, int64_t dim) {
+  return sumBytes(step,
+                  [&](Expr count) { return getSampledValue(count, dim); });
 }
 
 StepBytes getPlanBytes(PlanOp plan,

@@ -19,9 +19,10 @@ struct StepBytes {
   uint64_t read = 0, written = 0;
 };
 
-/// Dimensions that are not given are `other`.
-StepBytes getStepBytes(StepOp step, const std::map<std::string, int64_t> &dims,
-                       int64_t other = typicalDim);
+/// Dimensions that are not given are `typicalDim`.
+StepBytes getStepBytes(StepOp step, const std::map<std::string, int64_t> &dims);
+/// At a sampled size, see getSampledValue().
+StepBytes getStepBytesAt(StepOp step, int64_t dim);
 StepBytes getPlanBytes(PlanOp plan, const std::map<std::string, int64_t> &dims);
 
 /// The named dimensions of a model's inputs, in order of their first use.

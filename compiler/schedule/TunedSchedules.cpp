@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/schedule/TunedSchedules.h"
+#include "compiler/schedule/TypicalSizes.h"
 
 #include <cmath>
 
@@ -44,14 +45,19 @@ static bool holds(GuardAttr guard, const Sizes &dims) {
   return true;
 }
 
-/// How far the sizes are from those that the variant was estimated at.
-static double getDistance(VariantAttr variant, const Sizes &dims) {
+/// How far an entry's sizes are from those that the variant was estimated at.
+static double getDistance(VariantAttr variant, const TuningProblem &problem,
+                          const Sizes &sizes) {
   double distance = 0;
-  if (EstimateAttr estimate = variant.getEstimate())
-    for (const auto &[name, size] : dims)
-      distance = std::max(
-          distance, std::abs(std::log(std::max<double>(size, 1) /
-                                      std::max<double>(estimate.getDim(), 1))));
+  EstimateAttr estimate = variant.getEstimate();
+  if (!estimate)
+    return distance;
+  for (const auto &[name, size] : problem.sizes) {
+    double measured = sizes.at(name),
+           estimated = getSampledValue(size, estimate.getDim());
+    distance = std::max(distance, std::abs(std::log(std::max(measured, 1.0) /
+                                                    std::max(estimated, 1.0))));
+  }
   return distance;
 }
 
@@ -102,7 +108,7 @@ void fusec::takeTunedSchedules(StepOp step, const Target &target,
     if (!variant)
       continue;
     Chosen &best = chosen[it - variants.begin()];
-    double distance = getDistance(*it, *dims);
+    double distance = getDistance(*it, *problem, entry.sizes);
     if (!best.variant || distance < best.distance ||
         (distance == best.distance && best.sizes < entry.sizes))
       best = {variant, distance, entry.sizes};

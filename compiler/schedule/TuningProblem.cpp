@@ -5,6 +5,7 @@
 #include "compiler/schedule/Schedules.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SHA256.h"
+#include <set>
 
 using namespace mlir;
 using namespace fusec;
@@ -151,20 +152,16 @@ std::optional<TuningProblem> fusec::getTuningProblem(StepOp step,
   return problem;
 }
 
-/// The one dimension that is not known, if there is only one and the size is a
-/// multiple of it plus what is known.
-static std::optional<std::string>
+/// The dimensions of a size that are not known.
+static std::set<std::string>
 getUnknown(Expr size, const std::map<std::string, int64_t> &known) {
-  std::optional<std::string> unknown;
-  unsigned count = 0;
+  std::set<std::string> unknown;
   size.walkLeaves([&](Expr leaf) {
     if (leaf.getKind() == ExprKind::Symbol &&
-        !known.count(leaf.getName().str())) {
-      unknown = leaf.getName().str();
-      ++count;
-    }
+        !known.count(leaf.getName().str()))
+      unknown.insert(leaf.getName().str());
   });
-  return count == 1 ? unknown : std::nullopt;
+  return unknown;
 }
 
 std::optional<std::map<std::string, int64_t>>
@@ -183,24 +180,30 @@ fusec::solveSizes(const TuningProblem &problem,
       return it == dims.end() ? std::nullopt : std::optional(it->second);
     });
   };
+  for (const auto &[name, size] : problem.sizes)
+    if (!sizes.count(name))
+      return std::nullopt;
+  // Two points say what a straight line is; the last check says whether it is
+  // one.
+  auto solveOne = [&](const std::string &unknown, Expr size, int64_t value) {
+    std::optional<int64_t> at0 = evaluate(size, unknown, 0),
+                           at1 = evaluate(size, unknown, 1);
+    if (at0 && at1 && *at0 != *at1 && value >= *at0 &&
+        (value - *at0) % (*at1 - *at0) == 0)
+      dims[unknown] = (value - *at0) / (*at1 - *at0);
+  };
   for (size_t before = SIZE_MAX; before != dims.size();) {
     before = dims.size();
-    for (const auto &[name, size] : problem.sizes) {
-      auto it = sizes.find(name);
-      if (it == sizes.end())
-        return std::nullopt;
-      std::optional<std::string> unknown = getUnknown(size, dims);
-      if (!unknown)
-        continue;
-      // Two points say what a straight line is; the last check says whether it
-      // is one.
-      std::optional<int64_t> at0 = evaluate(size, *unknown, 0),
-                             at1 = evaluate(size, *unknown, 1);
-      if (!at0 || !at1 || *at0 == *at1 || it->second < *at0 ||
-          (it->second - *at0) % (*at1 - *at0))
-        continue;
-      dims[*unknown] = (it->second - *at0) / (*at1 - *at0);
-    }
+    for (const auto &[name, size] : problem.sizes)
+      if (auto unknown = getUnknown(size, dims); unknown.size() == 1)
+        solveOne(*unknown.begin(), size, sizes.at(name));
+    if (before != dims.size())
+      continue;
+    for (const auto &[name, size] : problem.sizes)
+      if (auto unknown = getUnknown(size, dims); unknown.size() > 1) {
+        dims[*unknown.begin()] = 1;
+        break;
+      }
   }
   for (const auto &[name, size] : problem.sizes)
     if (evaluate(size, "", 0) != std::optional(sizes.at(name)))

@@ -50,7 +50,8 @@ std::optional<TuningProblem> getTuningProblem(StepOp step, Precision precision);
 
 /// Numbers for the named dimensions with which the problem has the given sizes;
 /// nothing where there are none. Sizes are solved in turn: each must be a
-/// number, or a multiple of one dimension, plus dimensions already known.
+/// number, or a multiple of one dimension, plus dimensions already known; of
+/// several that are multiplied, all but one are taken to be 1.
 std::optional<std::map<std::string, int64_t>>
 solveSizes(const TuningProblem &problem,
            const std::map<std::string, int64_t> &sizes);

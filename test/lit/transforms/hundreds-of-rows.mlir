@@ -49,3 +49,16 @@ fusec.model @named inputs ["x", "w"] outputs ["y"] {
   %0 = fusec.matmul %x, %w transposed : tensor<?x4096xf16, #fusec.sizes<[m, 4096]>>, tensor<4096x4096xf16> to tensor<?x4096xf16, #fusec.sizes<[m, 4096]>>
   fusec.output %0 : tensor<?x4096xf16, #fusec.sizes<[m, 4096]>>
 }
+
+// -----
+
+// Rows of two dimensions have the tiles of as many rows of one.
+// CHECK-LABEL: fusec.plan @sm_90a of @batch_of_sequences
+// CHECK: lhs = <batch * sequence>, rhs = <1536>>], #fusec.gemm_schedule<unit = wgmma, tileM = 128, tileN = 256,
+// CHECK-SAME: lhs = <batch * sequence>, rhs = <256>>], #fusec.gemm_schedule<unit = wgmma, tileM = 128, tileN = 96,
+// CHECK-SAME: lhs = <batch * sequence>, rhs = <8>>], #fusec.gemm_schedule<unit = skinny, tileM = 32,
+fusec.model @batch_of_sequences inputs ["x", "w"] outputs ["y"] {
+^bb0(%x: tensor<?x4096xf16, #fusec.sizes<[batch * sequence, 4096]>>, %w: tensor<4096x4096xf16>):
+  %0 = fusec.matmul %x, %w transposed : tensor<?x4096xf16, #fusec.sizes<[batch * sequence, 4096]>>, tensor<4096x4096xf16> to tensor<?x4096xf16, #fusec.sizes<[batch * sequence, 4096]>>
+  fusec.output %0 : tensor<?x4096xf16, #fusec.sizes<[batch * sequence, 4096]>>
+}

@@ -169,6 +169,15 @@ TEST(TuningProblem, isThatOfTheNamedSizes) {
   EXPECT_TRUE(solveSizes(a, sizes) == std::nullopt);
 }
 
+TEST(TuningProblem, holdsForRowsOfSeveralDimensions) {
+  auto named = plan(getModel("batch * sequence", "relu"));
+  TuningProblem problem = getProblem(*named);
+  auto dims =
+      solveSizes(problem, {{"batch", 1}, {"k", 512}, {"m", 300}, {"n", 1024}});
+  ASSERT_TRUE(dims);
+  EXPECT_EQ(dims->at("batch") * dims->at("sequence"), 300);
+}
+
 TEST(TuningProblem, differsByEpilogueTypeAndAlignment) {
   auto relu = plan(getModel("2048", "relu")),
        exp = plan(getModel("2048", "exp")),
