@@ -160,6 +160,17 @@ def FormContractions : Pass<"fusec-form-contractions", "::fusec::ModelOp"> {
     %r = fusec.mul %g, %b
     ```
 
+    So do the parts of one product that are used apart and meet again, as gate
+    and value of one projection:
+
+    ```mlir
+    %p = fusec.matmul %x, %W          %u = fusec.slice %W offsets [0, 0]
+    %a = fusec.slice %p .. [0, 0]     %v = fusec.slice %W offsets [0, n]
+    %b = fusec.slice %p .. [0, n] ->  %a, %b = fusec.contraction (%x) by (%u, %v)
+    %g = fusec.sigmoid %a             %g = fusec.sigmoid %a
+    %r = fusec.mul %g, %b             %r = fusec.mul %g, %b
+    ```
+
     A scale by rows of the left operand, as a norm before a linear layer has,
     moves behind the product, whose epilogue applies it; of 16-bit operands the
     product is fp32 until then.

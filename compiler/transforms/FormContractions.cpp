@@ -121,6 +121,12 @@ struct MatmulToContraction : OpRewritePattern<MatmulOp> {
 
 struct FormContractions : fusec::impl::FormContractionsBase<FormContractions> {
   void runOnOperation() override {
+    RewritePatternSet slices(&getContext());
+    populateSlicedProductPatterns(slices);
+    populateSlicePatterns(slices);
+    populateSinkPatterns(slices);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(slices))))
+      return signalPassFailure();
     RewritePatternSet patterns(&getContext());
     patterns.add<OuterProductToMul>(&getContext(), /*benefit=*/3);
     patterns.add<FoldBatchIntoRows>(&getContext(), /*benefit=*/2);

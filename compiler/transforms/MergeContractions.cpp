@@ -4,6 +4,7 @@
 #include "compiler/Remarks.h"
 #include "compiler/device/gemm_wgmma_config.h"
 #include "compiler/transforms/FusionGroups.h"
+#include "compiler/transforms/PointwisePaths.h"
 #include "compiler/transforms/Rewrites.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "llvm/ADT/SetVector.h"
@@ -128,30 +129,6 @@ void fusec::mergeSummedContractions(Block &block) {
 // Along N
 //===----------------------------------------------------------------------===//
 
-static bool isPointwise(Operation *op) {
-  auto indexed = dyn_cast<IndexedOpInterface>(op);
-  return indexed && indexed.getFusionKind() == FusionKind::Pointwise;
-}
-
-/// The pointwise ops that results reach through pointwise ops alone.
-static llvm::SetVector<Operation *> collectPointwiseUsers(Operation *op) {
-  llvm::SetVector<Operation *> reached;
-  auto push = [&](Operation *from) {
-    for (Operation *user : from->getUsers())
-      if (isPointwise(user))
-        reached.insert(user);
-  };
-  push(op);
-  for (size_t i = 0; i < reached.size(); ++i)
-    push(reached[i]);
-  return reached;
-}
-
-static bool meet(Operation *a, Operation *b) {
-  auto fromA = collectPointwiseUsers(a), fromB = collectPointwiseUsers(b);
-  return llvm::any_of(fromB, [&](Operation *op) { return fromA.contains(op); });
-}
-
 /// Whether a value of `op`'s block feeds it, through any number of ops.
 static bool dependsOn(Operation *op, Operation *producer) {
   llvm::SetVector<Operation *> seen;
@@ -216,7 +193,7 @@ void fusec::groupContractions(Block &block) {
                       unsigned(wgmmaMaxAccumulators) &&
                   canBeGrouped(members[0], candidate) &&
                   llvm::any_of(members, [&](ContractionOp member) {
-                    return meet(member, candidate);
+                    return meetThroughPointwise(member, candidate);
                   });
       if (fits && llvm::any_of(members, [&](ContractionOp member) {
             return dependsOn(candidate, member);

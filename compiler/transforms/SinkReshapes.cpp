@@ -4,31 +4,13 @@
 // can be its epilogue; what splits the rows into batches again comes after
 // them.
 
+#include "compiler/transforms/PointwisePaths.h"
 #include "compiler/transforms/Rewrites.h"
 #include "compiler/transforms/ViewPatterns.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace fusec;
-
-/// How many pointwise ops may lie between a product and a reshape.
-constexpr unsigned maxChain = 32;
-
-static bool isPointwise(Operation *op) {
-  auto indexed = dyn_cast_if_present<IndexedOpInterface>(op);
-  return indexed && indexed.getFusionKind() == FusionKind::Pointwise;
-}
-
-/// Whether the value is a product, or computed from one by pointwise ops alone.
-static bool isFromProduct(Value value, unsigned depth = 0) {
-  Operation *op = value.getDefiningOp();
-  if (isa_and_present<ContractionOp, MatmulOp>(op))
-    return true;
-  return isPointwise(op) && depth < maxChain &&
-         llvm::any_of(op->getOperands(), [&](Value operand) {
-           return isFromProduct(operand, depth + 1);
-         });
-}
 
 namespace {
 /// f(expand(x), y)  ->  expand(f(x, collapse(y))).

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What pointwise ops alone lead to, in either direction.
+
+#ifndef FUSEC_COMPILER_TRANSFORMS_POINTWISEPATHS_H
+#define FUSEC_COMPILER_TRANSFORMS_POINTWISEPATHS_H
+
+#include "mlir/IR/Operation.h"
+
+namespace fusec {
+
+bool isPointwise(mlir::Operation *op);
+
+/// Whether the value is a product, or computed from one by pointwise ops alone.
+bool isFromProduct(mlir::Value value);
+
+/// Whether results of both reach one op through pointwise ops alone, and
+/// expands, which later move behind these.
+bool meetThroughPointwise(mlir::Operation *a, mlir::Operation *b);
+
+} // namespace fusec
+
+#endif // FUSEC_COMPILER_TRANSFORMS_POINTWISEPATHS_H
