@@ -4,7 +4,6 @@
 // and a call a phase into compiler/device/chain.h.
 
 #include "compiler/codegen/Emitters.h"
-#include "llvm/ADT/SmallSet.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -39,8 +38,6 @@ private:
   Descriptor operand(const TileOperand &operand, const ChainOperand &from);
   Descriptor result(const TileStore &store, const ChainStore &to);
   void emitPhase(const ChainPhase &phase);
-  /// Waits for what phases before have left, if this one reads any of it.
-  void waitFor(const ChainPhase &phase);
 
   StepOp step;
   VariantAttr variant;
@@ -48,9 +45,8 @@ private:
   const ChainIteration &iteration;
   KernelWriter writer;
   std::string sharedName, firstName, rowsName;
-  SmallVector<std::string> tileNames;    // as members of the shared memory
-  unsigned staged = 0;                   // tiles so far
-  llvm::SmallSet<unsigned, 4> unawaited; // tiles of earlier phases
+  SmallVector<std::string> tileNames; // as members of the shared memory
+  unsigned staged = 0;                // tiles so far
 };
 } // namespace
 
@@ -148,22 +144,7 @@ Descriptor ChainEmitter::result(const TileStore &store, const ChainStore &to) {
           "{" + at + ", {" + row + "}, {" + print(column) + "}}"};
 }
 
-void ChainEmitter::waitFor(const ChainPhase &phase) {
-  auto isUnawaited = [&](const ChainOperand &operand) {
-    return unawaited.contains(operand.tile);
-  };
-  if (llvm::any_of(phase.lhs, isUnawaited) ||
-      llvm::any_of(phase.operands, isUnawaited)) {
-    writer.line("fusec::waitPhases<Config>();");
-    unawaited.clear();
-  }
-  for (const ChainStore &store : phase.stores)
-    if (store.tile)
-      unawaited.insert(*store.tile);
-}
-
 void ChainEmitter::emitPhase(const ChainPhase &phase) {
-  waitFor(phase);
   const MatmulIteration &matmul = phase.matmul;
   SmallVector<Descriptor> operands, results;
   for (auto [access, from] : llvm::zip_equal(matmul.operands, phase.operands))
@@ -174,8 +155,9 @@ void ChainEmitter::emitPhase(const ChainPhase &phase) {
               name = writer.uniqueName("phase");
   std::string value = declareEpilogue(writer, type, matmul, operands, results);
   writer.line("const " + type + " " + name + " = " + value + ";");
-  std::string call = "fusec::chainPhase<Config, " + print(matmul.n) + ">(" +
-                     rowsName + ", " + name;
+  std::string call = "fusec::chainPhase<" +
+                     std::to_string(schedule.getPerThread()) + ", " +
+                     print(matmul.n) + ">(" + rowsName + ", " + name;
   for (auto [k, lhs, rhs] : llvm::zip_equal(matmul.k, phase.lhs, phase.rhs)) {
     call += ",\n      fusec::chainSegment<" + print(k) + ">(fusec::alongK(" +
             tileNames[lhs.tile] +
@@ -194,9 +176,6 @@ KernelSource ChainEmitter::emit() {
   firstName = writer.uniqueName("first");
   rowsName = writer.uniqueName("rows");
   writer.declareBuffers();
-  writer.declarations() << "typedef fusec::ChainConfig<" << schedule.getRows()
-                        << ", " << schedule.getThreads() << ", "
-                        << schedule.getPerThread() << "> Config;\n\n";
   declareTiles();
   auto stageAll = [&](bool perRow) {
     for (auto [i, tile] : llvm::enumerate(iteration.tiles))
@@ -204,8 +183,9 @@ KernelSource ChainEmitter::emit() {
         stage(i);
   };
   stageAll(/*perRow=*/false);
-  writer.open("fusec::forEachRowTile<Config>(" + print(iteration.rows) +
-              ", [&](fusec::i64 " + firstName + ", int " + rowsName + ") {");
+  writer.open("fusec::forEachRowTile<" + std::to_string(schedule.getRows()) +
+              ">(" + print(iteration.rows) + ", [&](fusec::i64 " + firstName +
+              ", int " + rowsName + ") {");
   stageAll(/*perRow=*/true);
   writer.line("fusec::waitStaged();");
   for (const ChainPhase &phase : iteration.phases)

@@ -16,22 +16,6 @@
 
 namespace fusec {
 
-/// A block's rows, its threads, and the rows of a column that a thread sums, a
-/// divisor of the tile's.
-template <int Rows, int Threads, int PerThread> struct ChainConfig {
-  static constexpr int rows = Rows, perThread = PerThread;
-#ifdef FUSEC_HOST
-  static constexpr int warps = 1;
-#else
-  static constexpr int warps = Threads / 32;
-#endif
-  /// Whether each warp has rows of its own in all phases, which then wait for
-  /// no other warp.
-  static constexpr bool warpsOwnRows = Rows % (warps * PerThread) == 0;
-  static constexpr int ownRows = warpsOwnRows ? Rows / warps : Rows;
-  static_assert(Rows % PerThread == 0, "a thread's rows lie in one tile");
-};
-
 /// Rows x Columns elements in shared memory.
 template <class T, int Rows, int Columns> struct ChainTile {
   typedef T Element;
@@ -129,22 +113,11 @@ FUSEC_DEVICE void waitStaged() {
 }
 
 /// Calls body(first, count) for the block's tiles of rows.
-template <class Config, class Body>
+template <int Rows, class Body>
 FUSEC_DEVICE void forEachRowTile(i64 rows, Body body) {
-  for (i64 first = i64(launch::block()) * Config::rows; first < rows;) {
-    body(first, int(min(rows - first, i64(Config::rows))));
-    first += i64(launch::blocks()) * Config::rows;
-    if (first < rows)
-      launch::barrier();
-  }
-}
-
-/// Before a phase that reads what one before it left in shared memory.
-template <class Config> FUSEC_DEVICE void waitPhases() {
-  if constexpr (Config::warpsOwnRows)
-    launch::warpBarrier();
-  else
-    launch::barrier();
+  for (i64 first = i64(launch::block()) * Rows; first < rows;
+       first += i64(launch::blocks()) * Rows)
+    body(first, int(min(rows - first, i64(Rows))));
 }
 
 /// A matrix in shared memory: its element (outer, k), outer being the row of A
@@ -228,25 +201,23 @@ FUSEC_DEVICE void chainSum(const ChainSegment<K, A, B, J> &segment, int row,
 }
 } // namespace detail
 
-/// One product with its epilogue for the tile's first `rows` rows.
-template <class Config, int Columns, class Epilogue, class... Segments>
+/// One product with its epilogue for the tile's first `rows` rows. A thread
+/// sums PerThread rows of a column, PerThread being a divisor of the tile's.
+template <int PerThread, int Columns, class Epilogue, class... Segments>
 FUSEC_DEVICE void chainPhase(int rows, const Epilogue &epilogue,
                              const Segments &...segments) {
-  constexpr int J = Epilogue::accumulators, PerThread = Config::perThread;
-  constexpr bool isWarps = Config::warpsOwnRows;
-  const int first = isWarps ? launch::warp() * Config::ownRows : 0;
-  const int end = min(rows, first + Config::ownRows);
-  const int count = (end - first + PerThread - 1) / PerThread * Columns;
-  for (int i = isWarps ? launch::lane() : launch::thread(); i < count;
-       i += isWarps ? launch::lanes() : launch::threads()) {
-    const int row = first + i / Columns * PerThread, column = i % Columns;
+  constexpr int J = Epilogue::accumulators;
+  const int count = (rows + PerThread - 1) / PerThread * Columns;
+  for (int i = launch::thread(); i < count; i += launch::threads()) {
+    const int row = i / Columns * PerThread, column = i % Columns;
     typename Epilogue::Accumulator acc[PerThread][J][1] = {};
     (detail::chainSum(segments, row, column, acc), ...);
     FUSEC_UNROLL
     for (int r = 0; r < PerThread; ++r)
-      if (row + r < end)
+      if (row + r < rows)
         evaluateRun(epilogue, 0, row + r, column, Columns, acc[r]);
   }
+  launch::barrier();
 }
 
 } // namespace fusec

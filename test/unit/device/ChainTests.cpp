@@ -59,27 +59,25 @@ struct Arguments {
 
 /// x lies [k, m], w and u [n, k], v and t [k, n].
 template <int PerThread> void runChain(Arguments &a, int m) {
-  typedef ChainConfig<R, 128, PerThread> Config;
   Shared &shared = chainShared<Shared>();
   stage<2>(shared.w, a.w.data(), K);
   stageEach(shared.v, a.v.data(), 1, H);
   stage<4>(shared.bias, a.bias.data(), 0);
   stage<2>(shared.u, a.u.data(), H);
   stage<2>(shared.t, a.t.data(), N);
-  forEachRowTile<Config>(m, [&](i64 first, int rows) {
+  forEachRowTile<R>(m, [&](i64 first, int rows) {
     stageEach(shared.x, a.x.data() + first, 1, m, 0, rows);
     stage<4>(shared.scale, a.scale.data() + first, 1, 0, rows);
     waitStaged();
     const Hidden hidden = {{{shared.bias.at}},
                            {{shared.h.at, {shared.h.stride}}}};
-    chainPhase<Config, H>(
+    chainPhase<PerThread, H>(
         rows, hidden,
         chainSegment<K>(alongK(shared.x), alongK(shared.w), alongK(shared.v)));
     const Out out = {{{shared.h.at + 4, {shared.h.stride}},
                       {shared.scale.at, {shared.scale.stride}}},
                      {{a.y.data() + first, {1}, {m}}}};
-    waitPhases<Config>();
-    chainPhase<Config, N>(
+    chainPhase<PerThread, N>(
         rows, out, chainSegment<H>(alongK(shared.h), alongK(shared.u)),
         chainSegment<5>(alongK(shared.h, 4), acrossK(shared.t)));
   });
