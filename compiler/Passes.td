@@ -297,6 +297,30 @@ def FormRowEpilogues : Pass<"fusec-form-row-epilogues", "::fusec::PlanOp"> {
            "join wherever the target has a kernel, whatever its time: for tests">];
 }
 
+def GroupProducts : Pass<"fusec-group-products", "::fusec::PlanOp"> {
+  let summary = "products of one left operand become accumulators of one kernel";
+  let description = [{
+    Products whose results meet are accumulators of one contraction already.
+    Others, as those of queries, keys and values, join where the cost model says
+    that one kernel is not slower at any size of the named dimensions.
+
+    ```mlir
+    fusec.step gemm "matmul_add" inputs [@x, @wq, @bq] outputs [@q] ...
+    fusec.step gemm "matmul_add" inputs [@x, @wk, @bk] outputs [@k] ...
+    fusec.step gemm "matmul_add" inputs [@x, @wv, @bv] outputs [@v] ...
+    ```
+    becomes
+    ```mlir
+    fusec.step gemm "matmul_add" inputs [@x, @wq, @bq, @wk, @bk, @wv, @bv] outputs [@q, @k, @v] ...
+    ```
+  }];
+  let options = [
+    Option<"precision", "precision", "std::string", /*default=*/"\"ieee\"",
+           "how fp32 matmuls multiply: ieee, or tf32">,
+    Option<"always", "always", "bool", /*default=*/"false",
+           "group wherever the target has a kernel, whatever its time: for tests">];
+}
+
 def AssignStorage : Pass<"fusec-assign-storage", "::fusec::PlanOp"> {
   let summary = "buffers whose lifetimes do not meet share a slot";
   let description = [{

@@ -71,8 +71,9 @@ void fusec::buildPlanStage(PassManager &manager,
   std::string precision = options.precision == "tf32"  ? "tf32"
                           : options.numerics == "onnx" ? "fma"
                                                        : "ieee";
-  // 2. Chains and epilogues that reduce rows, which limits and costs of the
-  //    target decide. A chain saves more, and its kernels reduce no rows.
+  // 2. Chains, epilogues that reduce rows and products of one operand, which
+  //    limits and costs of the target decide. A chain saves most, and its
+  //    kernels reduce no rows.
   if (options.fuse) {
     FormChainsOptions chains;
     chains.precision = precision;
@@ -81,6 +82,10 @@ void fusec::buildPlanStage(PassManager &manager,
     rows.precision = precision;
     rows.always = options.joinAlways;
     plan.addPass(createFormRowEpilogues(rows));
+    GroupProductsOptions siblings;
+    siblings.precision = precision;
+    siblings.always = options.joinAlways;
+    plan.addPass(createGroupProducts(siblings));
   }
   // 3. Storage before schedules: whether a buffer is the user's or ours decides
   //    what is known of its alignment.

@@ -145,8 +145,10 @@ static bool dependsOn(Operation *op, Operation *producer) {
   return false;
 }
 
-static bool canBeGrouped(ContractionOp a, ContractionOp b) {
-  if (a.getLhs() != b.getLhs() || a.getRhs().empty())
+bool fusec::canBeGrouped(ContractionOp a, ContractionOp b) {
+  if (a.getLhs() != b.getLhs() || a.getRhs().empty() ||
+      a.getNumAccumulators() + b.getNumAccumulators() >
+          unsigned(wgmmaMaxAccumulators))
     return false;
   for (unsigned s = 0; s < a.getNumSegments(); ++s)
     if (a.getRhs(s, 0).getType() != b.getRhs(s, 0).getType() ||
@@ -155,7 +157,7 @@ static bool canBeGrouped(ContractionOp a, ContractionOp b) {
   return true;
 }
 
-static void group(ArrayRef<ContractionOp> members) {
+ContractionOp fusec::groupContractions(ArrayRef<ContractionOp> members) {
   OpBuilder builder(members.back());
   SmallVector<Value> rhs;
   SmallVector<Type> types;
@@ -172,15 +174,13 @@ static void group(ArrayRef<ContractionOp> members) {
   Location loc = builder.getFusedLoc(locs);
   auto grouped =
       ContractionOp::create(builder, loc, types, first.getLhs(), rhs);
-  remarkPassed(RemarkTopic::Rewrite, "group-products", loc)
-      << std::to_string(types.size()) +
-             " products of one left operand became accumulators of one kernel";
   unsigned next = 0;
   for (ContractionOp member : members)
     for (Value result : member.getAccumulators())
       result.replaceAllUsesWith(grouped.getAccumulators()[next++]);
   for (ContractionOp member : members)
     member.erase();
+  return grouped;
 }
 
 void fusec::groupContractions(Block &block) {
@@ -206,8 +206,13 @@ void fusec::groupContractions(Block &block) {
       (fits ? members : rest).push_back(candidate);
       accumulators += fits ? candidate.getNumAccumulators() : 0;
     }
-    if (members.size() > 1)
-      group(members);
+    if (members.size() > 1) {
+      ContractionOp grouped = groupContractions(members);
+      remarkPassed(RemarkTopic::Rewrite, "group-products", grouped.getLoc())
+          << std::to_string(grouped.getNumAccumulators()) +
+                 " products of one left operand became accumulators of one "
+                 "kernel";
+    }
     pending = std::move(rest);
   }
   // A grouped op stands at its last member, whose users may come before it.

@@ -6,7 +6,7 @@
 #ifndef FUSEC_COMPILER_TRANSFORMS_MERGECONTRACTIONS_H
 #define FUSEC_COMPILER_TRANSFORMS_MERGECONTRACTIONS_H
 
-#include "mlir/IR/Block.h"
+#include "ir/FusecOps.h"
 
 namespace fusec {
 
@@ -18,6 +18,13 @@ void mergeSummedContractions(mlir::Block &block);
 /// become contractions with several accumulators (gating), as many as one
 /// kernel has registers for.
 void groupContractions(mlir::Block &block);
+
+/// Whether two products may be accumulators of one contraction, which has no
+/// more of them than a kernel has registers for: of one left operand, with
+/// right operands of one size that lie alike.
+bool canBeGrouped(ContractionOp a, ContractionOp b);
+/// One contraction in the place of the last of such products.
+ContractionOp groupContractions(llvm::ArrayRef<ContractionOp> members);
 
 } // namespace fusec
 

@@ -373,6 +373,17 @@ static const KernelCase cases[] = {
   %c = fusec.add %a, %b : $(m n T)
   fusec.output %c : $(m n T))",
      4},
+    {"triple",
+     {"f32", "f16", "bf16"},
+     {{"m", "k", "T"}, {"k", "n", "T"}, {"k", "n", "T"}, {"k", "n", "T"}},
+     R"(inputs ["x", "q", "k", "v"] outputs ["a", "b", "c"])",
+     R"(
+  %a = fusec.matmul %x, %y : $(m k T), $(k n T) to $(m n T)
+  %b = fusec.matmul %x, %z : $(m k T), $(k n T) to $(m n T)
+  %c = fusec.matmul %x, %w : $(m k T), $(k n T) to $(m n T)
+  %d = fusec.relu %b : $(m n T)
+  fusec.output %a, %d, %c : $(m n T), $(m n T), $(m n T))",
+     4},
     {"chain",
      {"f32", "f16", "bf16", "f64", "i32"},
      {{"m", "19", "T"}, {"19", "12", "T"}, {"12", "12", "T"}},
