@@ -150,6 +150,14 @@ def FormContractions : Pass<"fusec-form-contractions", "::fusec::ModelOp"> {
     %r = fusec.add %v, %s
     ```
 
+    A concat along K is segments, too, and needs no copy:
+
+    ```mlir
+    %c = fusec.concat %a, %b axis 1   %u = fusec.slice %W offsets [0, 0]
+    %p = fusec.matmul %c, %W     ->   %v = fusec.slice %W offsets [k, 0]
+                                      %p = fusec.contraction (%a, %b) by (%u, %v)
+    ```
+
     Products of one left operand whose results meet through pointwise ops become
     accumulators of one contraction:
 

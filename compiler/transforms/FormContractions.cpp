@@ -131,6 +131,7 @@ struct FormContractions : fusec::impl::FormContractionsBase<FormContractions> {
     patterns.add<OuterProductToMul>(&getContext(), /*benefit=*/3);
     patterns.add<FoldBatchIntoRows>(&getContext(), /*benefit=*/2);
     patterns.add<MatmulToContraction>(&getContext(), /*benefit=*/1);
+    populateConcatProductPatterns(patterns);
     populateReshapePatterns(patterns);
     populateSinkPatterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

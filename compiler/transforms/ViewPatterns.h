@@ -18,6 +18,8 @@ void populateGatherPatterns(mlir::RewritePatternSet &patterns);
 /// Expands that follow a product move behind the pointwise ops that follow
 /// them.
 void populateSinkPatterns(mlir::RewritePatternSet &patterns);
+/// A product of a concat along K has a segment for each value.
+void populateConcatProductPatterns(mlir::RewritePatternSet &patterns);
 /// Slices of a product that meet again move before it.
 void populateSlicedProductPatterns(mlir::RewritePatternSet &patterns);
 

@@ -373,6 +373,16 @@ static const KernelCase cases[] = {
   %c = fusec.add %a, %b : $(m n T)
   fusec.output %c : $(m n T))",
      4},
+    {"concat",
+     {"f32", "f16", "bf16"},
+     {{"m", "72", "T"}, {"m", "64", "T"}, {"m", "200", "T"}, {"336", "n", "T"}},
+     R"(inputs ["a", "b", "c", "w"] outputs ["r"])",
+     R"(
+  %a = fusec.concat %x, %y, %z axis 1 : $(m 72 T), $(m 64 T), $(m 200 T) to $(m 336 T)
+  %b = fusec.matmul %a, %w : $(m 336 T), $(336 n T) to $(m n T)
+  %c = fusec.relu %b : $(m n T)
+  fusec.output %c : $(m n T))",
+     4},
     {"triple",
      {"f32", "f16", "bf16"},
      {{"m", "k", "T"}, {"k", "n", "T"}, {"k", "n", "T"}, {"k", "n", "T"}},
