@@ -154,17 +154,12 @@ void ManifestChecker::checkLaunch(Plan &plan, const Target &target,
   if (launch.smem > plan.smem)
     where.member("smem").fail("expected at most the plan's " + text(plan.smem) +
                               " bytes, found " + text(launch.smem));
-  uint64_t bytes = 0;
-  for (size_t i = 0; i != launch.params.size(); ++i) {
+  for (size_t i = 0; i != launch.params.size(); ++i)
     checkParam(plan, target, launch.params[i], where.member("params").at(i));
-    ParamLayout layout = paramLayout(launch.params[i]);
-    bytes =
-        (bytes + layout.alignment - 1) / layout.alignment * layout.alignment +
-        layout.size;
-  }
-  if (bytes > maxParamBytes)
+  if (paramBytes(launch) > maxParamBytes)
     where.member("params").fail("expected at most " + text(maxParamBytes) +
-                                " bytes in all, found " + text(bytes));
+                                " bytes in all, found " +
+                                text(paramBytes(launch)));
 }
 
 void ManifestChecker::checkCondition(Condition &condition, const Where &where) {

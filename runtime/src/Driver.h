@@ -79,8 +79,8 @@ struct KernelNodeParams {
   void *kernel;    // null: `function` says it
   Context context; // null: the current one
 };
-// The driver of CUDA 13 declares it with this alignment, earlier ones with 64;
-// within a parameter block 64 is enough.
+// The driver of CUDA 13 declares it with this alignment, earlier ones with 64,
+// which is enough for a parameter.
 struct alignas(128) TensorMap {
   uint64_t opaque[16];
 };
@@ -113,8 +113,6 @@ inline void *paramBufferSize() { return reinterpret_cast<void *>(2); }
   X(moduleUnload, "cuModuleUnload", (Module module))                                               \
   X(moduleFunction, "cuModuleGetFunction", (Function *function, Module module, const char *name))  \
   X(functionSetAttribute, "cuFuncSetAttribute", (Function function, int attribute, int value))     \
-  X(functionParamInfo, "cuFuncGetParamInfo", (Function function, size_t index, size_t *offset,       \
-                                              size_t *size))                                       \
   X(maxActiveBlocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor", (int *blocks,                  \
        Function function, int threads, size_t sharedBytes))                                        \
   X(maxActiveClusters, "cuOccupancyMaxActiveClusters", (int *clusters, Function function,          \

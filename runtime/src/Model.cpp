@@ -4,6 +4,7 @@
 
 #include "runtime/src/Model.h"
 
+#include "runtime/format/AlignUp.h"
 #include "runtime/src/Lap.h"
 #include "runtime/src/PlanChoice.h"
 
@@ -15,7 +16,7 @@ namespace fusec::rt {
 
 namespace {
 // Parameter blocks beyond this many bytes need driver 12.1.
-constexpr unsigned smallParamBytes = 4096;
+constexpr uint64_t smallParamBytes = 4096;
 constexpr int largeParamDriver = 12010;
 constexpr size_t jitLogBytes = 8192;
 constexpr uint64_t maxWeightAlignment = 4096; // as the manifest is checked for
@@ -133,13 +134,7 @@ void Model::loadCode(const format::Bundle &bundle) {
     functions[&launch] = function;
     unsigned &most = sharedMemory[function];
     most = std::max(most, launch.smem);
-    unsigned bytes = 0;
-    for (const format::Param &param : launch.params) {
-      format::ParamLayout layout = format::paramLayout(param);
-      bytes =
-          (bytes + layout.alignment - 1) / layout.alignment * layout.alignment +
-          layout.size;
-    }
+    uint64_t bytes = format::paramBytes(launch);
     if (bytes > smallParamBytes && driver.version < largeParamDriver)
       fail(FUSEC_UNSUPPORTED,
            "kernel '" + launch.symbol + "' has " + std::to_string(bytes) +
@@ -190,8 +185,7 @@ void Model::uploadWeights(const format::Bundle &bundle) {
   for (Kind kind : {Kind::Fixed, Kind::Factor, Kind::Whole}) {
     if (kind == Kind::Factor) {
       if (!sites.empty() || !specs.empty())
-        total = (total + maxWeightAlignment - 1) / maxWeightAlignment *
-                maxWeightAlignment;
+        total = format::alignUp(total, maxWeightAlignment);
       begin = total;
     }
     for (size_t i = 0; i != thePlan->weights.size(); ++i) {
@@ -199,7 +193,7 @@ void Model::uploadWeights(const format::Bundle &bundle) {
       if (kindOf(weight) != kind)
         continue;
       uint64_t alignment = std::max<uint64_t>(weight.alignment, arenaAlignment);
-      total = (total + alignment - 1) / alignment * alignment;
+      total = format::alignUp(total, alignment);
       std::tuple range(weight.section, weight.offset, weight.size);
       first[i] = offsets.emplace(range, total).second;
       total += first[i] ? weight.size : 0;

@@ -2,8 +2,10 @@
 //
 // The CUDA driver's entry points on host memory.
 
+#include "runtime/format/AlignUp.h"
 #include "test/unit/runtime/FakeDriverParts.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -12,6 +14,7 @@ using namespace fusec::rt::cuda;
 
 namespace {
 constexpr size_t memoryBytes = size_t(16) << 20;
+constexpr size_t vectorParams[] = {8, 8, 128, 128, 128, 8};
 constexpr Result invalidContext = 201, invalidImage = 200, notFound = 500;
 
 struct FakeModule {
@@ -41,24 +44,34 @@ Result readLaunch(const unsigned *grid, const unsigned *block,
                   void **extra, FakeLaunch &launch) {
   bool packed = !params && extra && extra[0] == paramBufferPointer() &&
                 extra[2] == paramBufferSize() && extra[4] == paramEnd();
-  bool single = params && params[0] && !extra;
-  if ((!packed && !single) || grid[0] == 0 || grid[1] == 0 || grid[2] == 0)
+  const std::string &symbol =
+      reinterpret_cast<FakeFunction *>(function)->symbol;
+  bool oneByOne = params && !extra && symbol == "fake_vector";
+  if ((!packed && !oneByOne) || grid[0] == 0 || grid[1] == 0 || grid[2] == 0)
     return invalidValue;
   if (!state().record)
     return success;
-  // The parameters of fake_vector, the one kernel that takes them one by one.
-  size_t size = 456;
-  const void *start = single ? params[0] : extra[1];
-  if (packed)
-    size = *static_cast<size_t *>(extra[3]);
-  const uint8_t *bytes = static_cast<const uint8_t *>(start);
-  launch.symbol = reinterpret_cast<FakeFunction *>(function)->symbol;
+  launch.params.clear();
+  if (packed) {
+    const uint8_t *bytes = static_cast<const uint8_t *>(extra[1]);
+    launch.params.assign(bytes, bytes + *static_cast<size_t *>(extra[3]));
+  }
+  for (size_t i = 0; oneByOne && i != std::size(vectorParams); ++i) {
+    size_t size = vectorParams[i], alignment = std::min<size_t>(size, 64);
+    const uint8_t *bytes = static_cast<const uint8_t *>(params[i]);
+    if (reinterpret_cast<uintptr_t>(bytes) % alignment != 0)
+      return invalidValue;
+    launch.params.resize(
+        fusec::format::alignUp(launch.params.size(), alignment));
+    launch.params.insert(launch.params.end(), bytes, bytes + size);
+  }
+  launch.oneByOne = oneByOne;
+  launch.symbol = symbol;
   launch.grid = {grid[0], grid[1], grid[2]};
   launch.block = {block[0], block[1], block[2]};
   launch.cluster = {1, 1, 1};
   launch.smem = sharedBytes;
   launch.pdl = launch.cooperative = false;
-  launch.params.assign(bytes, bytes + size);
   return success;
 }
 
@@ -189,11 +202,6 @@ Result cuModuleGetFunction(Function *function, Module module,
   functions().push_back(std::make_unique<FakeFunction>(FakeFunction{name}));
   *function = reinterpret_cast<Function>(functions().back().get());
   return success;
-}
-// The fake kernels take their parameters at natural alignment, which is what
-// the library assumes of a driver that cannot tell.
-Result cuFuncGetParamInfo(Function, size_t, size_t *, size_t *) {
-  return invalidValue;
 }
 Result cuFuncSetAttribute(Function, int, int value) {
   ENTER("cuFuncSetAttribute", true)

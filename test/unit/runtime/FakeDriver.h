@@ -5,7 +5,8 @@
 //
 // An image is text: "FAKECUBIN" or ".version", then the names of its kernels.
 // The kernel fake_double (in, out, n: three 8-byte parameters) doubles n floats
-// when launched; all others do nothing.
+// when launched; all others do nothing. Only fake_vector takes parameters one
+// by one: two pointers, three tensor maps and a pointer.
 
 #ifndef FUSEC_TEST_UNIT_RUNTIME_FAKEDRIVER_H
 #define FUSEC_TEST_UNIT_RUNTIME_FAKEDRIVER_H
@@ -22,6 +23,7 @@ struct FakeLaunch {
   std::array<unsigned, 3> grid, block, cluster;
   unsigned smem;
   bool pdl, cooperative;
+  bool oneByOne; // as its parameters were passed, not as a block
   void *stream;
   std::vector<uint8_t> params;
   bool replayed = false; // by a graph

@@ -74,6 +74,35 @@ TEST_F(SessionTest, RunsLaunchesInOrder) {
   EXPECT_EQ(input.promotion, 2) << "as the driver numbers 128 bytes";
 }
 
+// Only the driver knows where tensor maps lie in a kernel's constant bank.
+TEST_F(SessionTest, ParametersOfKernelsWithMapsArePassedOneByOne) {
+  fake->driverVersion = 12000;
+  Session single(load([](format::Manifest &m) {
+    m.plans[1].minDriver = 12000;
+    m.plans[1].steps[1].variants[0].launches[0].cooperative = false;
+  }));
+  tensors.bind(single, 100);
+  single.prepare({}, nullptr, 0, FUSEC_GRAPH_OFF);
+  single.run();
+  ASSERT_EQ(fake->launches.size(), 2u);
+  EXPECT_FALSE(fake->launches[0].oneByOne);
+  const FakeLaunch &mix = fake->launches[1];
+  EXPECT_TRUE(mix.oneByOne);
+  EXPECT_FALSE(mix.cooperative);
+  ASSERT_EQ(mix.params.size(), 456u);
+  EXPECT_EQ(wordAt<float *>(mix, 192), tensors.x);
+  std::vector<uint8_t> direct = mix.params;
+
+  single.prepare({}, nullptr, 0, FUSEC_GRAPH_ON);
+  single.run();
+  EXPECT_TRUE(fake->launches.back().replayed && fake->launches.back().oneByOne);
+  EXPECT_EQ(fake->launches.back().params, direct);
+  single.bind("x", Tensor(tensors.y, FUSEC_F32, {100, 4}));
+  single.run();
+  EXPECT_TRUE(fake->launches.back().replayed);
+  EXPECT_EQ(wordAt<float *>(fake->launches.back(), 192), tensors.y);
+}
+
 TEST_F(SessionTest, CooperativeGridsAreWhatTheDeviceHolds) {
   fake->activeClusters = 3;
   tensors.bind(session(), 100);

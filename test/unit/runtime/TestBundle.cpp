@@ -4,6 +4,7 @@
 
 #include "test/unit/runtime/TestBundle.h"
 
+#include "runtime/format/AlignUp.h"
 #include "runtime/format/BundleLayout.h"
 
 #include <algorithm>
@@ -220,8 +221,7 @@ std::vector<uint8_t> layOut(const std::vector<uint8_t> &bundle,
   std::vector<uint8_t> file(bundle.begin(),
                             bundle.begin() + long(headerSize + tableSize));
   for (size_t section : order) {
-    file.resize((file.size() + sectionAlignment - 1) / sectionAlignment *
-                sectionAlignment);
+    file.resize(alignUp(file.size(), sectionAlignment));
     const uint8_t *from = bundle.data() + headerSize + section * entrySize;
     const uint8_t *data = bundle.data() + loadLittle<uint64_t>(from + 8);
     storeLittle<uint64_t>(file.data() + headerSize + section * entrySize + 8,
