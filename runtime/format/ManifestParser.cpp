@@ -296,7 +296,7 @@ bool parseManifest(std::string_view text, Manifest &manifest,
   } catch (const ReadError &failure) {
     error = failure.message;
     return false;
-  } catch (const std::exception &failure) {
+  } catch (const nlohmann::json::exception &failure) {
     error = std::string("manifest: not valid JSON: ") + failure.what();
     return false;
   }
