@@ -155,14 +155,14 @@ Adapter::Adapter(std::shared_ptr<const Model> model,
                                        " and " + std::to_string(b.rank()));
   }
   const Device &device = theModel->device();
-  ContextScope scope(device);
+  SetUpScope scope(device);
   memory = DeviceMemory(device, image.size(), "an adapter");
   const cuda::Driver &driver = device.driver();
-  driver.check(
-      driver.copyToDevice(memory.pointer(), image.data(), image.size()),
-      "copying an adapter");
-  // Streams that do not wait for the default stream must see it.
-  driver.check(driver.streamSynchronize(nullptr), "copying an adapter");
+  OwnStream own(device);
+  driver.check(driver.copyToDeviceAsync(memory.pointer(), image.data(),
+                                        image.size(), own.stream()),
+               "copying an adapter");
+  own.synchronize("copying an adapter");
 }
 
 } // namespace fusec::rt

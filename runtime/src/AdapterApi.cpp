@@ -55,12 +55,14 @@ HostMatrix readMatrix(const Model &model, const fusec_tensor *given,
       reinterpret_cast<const uint8_t *>(static_cast<uintptr_t>(bound.address))};
   if (!bound.onHost) {
     copy.resize(bound.bytes);
-    ContextScope scope(model.device());
+    SetUpScope scope(model.device());
+    OwnStream own(model.device());
+    const cuda::Driver &driver = model.device().driver();
     if (!copy.empty())
-      model.device().driver().check(
-          model.device().driver().copyToHost(copy.data(), bound.address,
-                                             bound.bytes),
-          "reading " + what);
+      driver.check(driver.copyToHostAsync(copy.data(), bound.address,
+                                          bound.bytes, own.stream()),
+                   "reading " + what);
+    own.synchronize("reading " + what);
     matrix.bytes = copy.data();
   }
   return matrix;

@@ -91,7 +91,7 @@ struct LaunchAddresses {
 };
 
 // Throws Failure where an expression, a range or a grid is wrong for these
-// dimensions. Needs a ContextScope.
+// dimensions. Needs a SetUpScope.
 std::vector<ReadyStep> readyLaunches(const Model &model, const DimValues &dims,
                                      const ArenaLayout &arena,
                                      const LaunchAddresses &addresses);

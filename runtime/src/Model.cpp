@@ -79,7 +79,7 @@ Model::Modules::~Modules() {
   if (bySection.empty())
     return;
   try {
-    ContextScope scope(device);
+    SetUpScope scope(device);
     for (const auto &[section, module] : bySection)
       device.driver().moduleUnload(module);
   } catch (const Failure &) {
@@ -105,7 +105,7 @@ Model::Model(const format::Bundle &bundle, const char *driverPath, int device,
   outputs = describeTensors(theManifest.outputs);
   findReplaceables();
 
-  ContextScope scope(theDevice);
+  SetUpScope scope(theDevice);
   Lap lap;
   loadCode(bundle);
   times.code = lap.next();
@@ -204,6 +204,7 @@ void Model::uploadWeights(const format::Bundle &bundle) {
   theReplaceableBytes = total - begin;
   weights = DeviceMemory(theDevice, total, "weights");
   replaceable = weights.pointer() + begin;
+  OwnStream own(theDevice);
   const cuda::Driver &driver = theDevice.driver();
   for (size_t i = 0; i != thePlan->weights.size(); ++i) {
     const format::Weight &weight = thePlan->weights[i];
@@ -212,13 +213,11 @@ void Model::uploadWeights(const format::Bundle &bundle) {
         offsets.at({weight.section, weight.offset, weight.size}));
     format::ByteSpan bytes = bundle.weightBytes(weight);
     if (bytes.size != 0 && first[i])
-      driver.check(
-          driver.copyToDevice(weightPointers.back(), bytes.data, bytes.size),
-          "copying weight '" + weight.name + "'");
+      driver.check(driver.copyToDeviceAsync(weightPointers.back(), bytes.data,
+                                            bytes.size, own.stream()),
+                   "copying weight '" + weight.name + "'");
   }
-  // Copies from pageable memory may still be under way, and other streams do
-  // not wait for them.
-  driver.check(driver.streamSynchronize(nullptr), "copying weights");
+  own.synchronize("copying weights");
 }
 
 void Model::encodeWeightMaps() {

@@ -18,10 +18,11 @@ constexpr uint64_t counterBytes = flagsOffset + 4 * format::flagWords;
 } // namespace
 
 Session::Session(std::shared_ptr<const Model> model)
-    : theModel(std::move(model)), inputs(theModel->manifest().inputs.size()),
+    : theModel(std::move(model)), own(theModel->device()),
+      inputs(theModel->manifest().inputs.size()),
       outputs(theModel->manifest().outputs.size()) {
   const Device &device = theModel->device();
-  ContextScope scope(device);
+  SetUpScope scope(device);
   counters = DeviceMemory(device, counterBytes, "the session's counters");
   replaceable = DeviceMemory(device, theModel->replaceableBytes(),
                              "what the session can replace");
@@ -29,14 +30,12 @@ Session::Session(std::shared_ptr<const Model> model)
   if (replaceable.size() != 0)
     driver.check(driver.copyOnDeviceAsync(replaceable.pointer(),
                                           theModel->ownReplaceable(),
-                                          replaceable.size(), nullptr),
+                                          replaceable.size(), own.stream()),
                  "copying the model's replaceable weights");
   driver.check(
-      driver.setBytesAsync(counters.pointer(), 0, counterBytes, nullptr),
+      driver.setBytesAsync(counters.pointer(), 0, counterBytes, own.stream()),
       "clearing the session's counters");
-  // Streams that do not wait for the default stream must see them cleared.
-  driver.check(driver.streamSynchronize(nullptr),
-               "clearing the session's counters");
+  own.synchronize("clearing the session's counters");
 }
 
 void Session::bind(bool input, size_t index, const fusec_tensor *tensor) {
@@ -177,7 +176,7 @@ void Session::prepare(const DimValues &given, uint64_t userArena,
              ", found " + std::to_string(userArenaSize) + " bytes that are " +
              std::to_string(userArena % arenaAlignment) + " beyond");
 
-  ContextScope scope(model().device());
+  SetUpScope scope(model().device());
   if (userArena == 0)
     growArena(layout.total);
   PreparedRun &run =
@@ -238,10 +237,7 @@ void Session::makeGraph(PreparedRun &run, int32_t mode) {
     if (!model().device().driver().hasGraphs)
       fail(FUSEC_UNSUPPORTED, "the driver has no CUDA graphs: expected "
                               "FUSEC_GRAPH_AUTO or FUSEC_GRAPH_OFF");
-    if (!uploads)
-      uploads = std::make_unique<OwnStream>(model().device());
-    run.graph = std::make_unique<Graph>(model(), std::move(launches),
-                                        uploads->stream());
+    run.graph = std::make_unique<Graph>(model(), std::move(launches), own);
     run.graphRefused = false;
   } catch (const Failure &) {
     run.graphRefused = true;
@@ -388,11 +384,13 @@ void Session::setWeight(const std::string &name, const fusec_tensor *tensor,
 }
 
 uint64_t Session::faults() const {
-  ContextScope scope(model().device());
+  SetUpScope scope(model().device());
   const cuda::Driver &driver = model().device().driver();
   uint64_t count = 0;
-  driver.check(driver.copyToHost(&count, counters.pointer(), sizeof(count)),
+  driver.check(driver.copyToHostAsync(&count, counters.pointer(), sizeof(count),
+                                      own.stream()),
                "reading the fault counter");
+  own.synchronize("reading the fault counter");
   return count;
 }
 

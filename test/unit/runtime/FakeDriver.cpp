@@ -15,7 +15,8 @@ using namespace fusec::rt::cuda;
 namespace {
 constexpr size_t memoryBytes = size_t(16) << 20;
 constexpr size_t vectorParams[] = {8, 8, 128, 128, 128, 8};
-constexpr Result invalidContext = 201, invalidImage = 200, notFound = 500;
+constexpr Result invalidContext = 201, invalidImage = 200, notFound = 500,
+                 captureUnsupported = 900, captureImplicit = 906;
 
 struct FakeModule {
   std::string image;
@@ -28,6 +29,15 @@ std::vector<std::unique_ptr<FakeFunction>> &functions() {
 }
 
 thread_local int depth = 0;
+thread_local int captureMode = CaptureModeGlobal;
+
+Result allowAllocating() {
+  bool refused = state().capturedElsewhere && captureMode != CaptureModeRelaxed;
+  return refused ? captureUnsupported : success;
+}
+Result allowStream(Stream stream) {
+  return state().capturedElsewhere && !stream ? captureImplicit : success;
+}
 } // namespace
 
 Result enter(const char *name, bool needsContext) {
@@ -168,13 +178,11 @@ Result cuCtxPopCurrent_v2(Context *) {
   --state().pushedContexts;
   return success;
 }
-Result cuCtxSynchronize() {
-  ENTER("cuCtxSynchronize", true)
-  return success;
-}
 Result cuModuleLoadDataEx(Module *module, const void *image, unsigned count,
                           int *, void **values) {
   ENTER("cuModuleLoadDataEx", true)
+  if (Result refused = allowAllocating())
+    return refused;
   std::string text = static_cast<const char *>(image);
   if (text.rfind("FAKECUBIN", 0) != 0 && text.rfind(".version", 0) != 0) {
     if (count != 0)
@@ -221,6 +229,8 @@ Result cuOccupancyMaxActiveClusters(int *clusters, Function,
 }
 Result cuMemAlloc_v2(DevicePointer *pointer, size_t size) {
   ENTER("cuMemAlloc", true)
+  if (Result refused = allowAllocating())
+    return refused;
   if (size > memoryBytes)
     return outOfMemory;
   void *memory = std::aligned_alloc(256, (size + 255) / 256 * 256);
@@ -233,35 +243,41 @@ Result cuMemAlloc_v2(DevicePointer *pointer, size_t size) {
   return success;
 }
 Result cuMemFree_v2(DevicePointer pointer) {
+  if (Result refused = allowAllocating())
+    return refused;
   std::free(reinterpret_cast<void *>(pointer));
   std::lock_guard<std::mutex> lock(state().mutex);
   --state().liveAllocations;
   return success;
 }
-Result cuMemGetInfo_v2(size_t *free, size_t *total) {
-  *free = *total = memoryBytes;
-  return success;
+// The library has no use for these two, which wait for the default stream.
+Result cuMemcpyHtoD_v2(DevicePointer, const void *, size_t) {
+  return captureImplicit;
 }
-Result cuMemcpyHtoD_v2(DevicePointer to, const void *from, size_t size) {
-  ENTER("cuMemcpyHtoD", true)
+Result cuMemcpyDtoH_v2(void *, DevicePointer, size_t) {
+  return captureImplicit;
+}
+Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void *from, size_t size,
+                            Stream stream) {
+  ENTER("cuMemcpyHtoDAsync", true)
+  if (Result refused = allowStream(stream))
+    return refused;
   std::memcpy(reinterpret_cast<void *>(to), from, size);
   return success;
 }
-Result cuMemcpyDtoH_v2(void *to, DevicePointer from, size_t size) {
-  ENTER("cuMemcpyDtoH", true)
+Result cuMemcpyDtoHAsync_v2(void *to, DevicePointer from, size_t size,
+                            Stream stream) {
+  ENTER("cuMemcpyDtoHAsync", true)
+  if (Result refused = allowStream(stream))
+    return refused;
   std::memcpy(to, reinterpret_cast<void *>(from), size);
   return success;
-}
-Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void *from, size_t size,
-                            Stream) {
-  return cuMemcpyHtoD_v2(to, from, size);
-}
-Result cuMemcpyDtoHAsync_v2(void *to, DevicePointer from, size_t size, Stream) {
-  return cuMemcpyDtoH_v2(to, from, size);
 }
 Result cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t size,
                             Stream stream) {
   ENTER("cuMemcpyDtoDAsync", true)
+  if (Result refused = allowStream(stream))
+    return refused;
   recordCopy({to, from, size, stream});
   std::memcpy(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from),
               size);
@@ -270,6 +286,8 @@ Result cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t size,
 Result cuMemsetD8Async(DevicePointer to, unsigned char byte, size_t size,
                        Stream stream) {
   ENTER("cuMemsetD8Async", true)
+  if (Result refused = allowStream(stream))
+    return refused;
   recordCopy({to, 0, size, stream});
   std::memset(reinterpret_cast<void *>(to), byte, size);
   return success;
@@ -286,8 +304,13 @@ Result cuStreamDestroy_v2(Stream) {
   --state().liveStreams;
   return success;
 }
-Result cuStreamSynchronize(Stream) {
+Result cuStreamSynchronize(Stream stream) {
   ENTER("cuStreamSynchronize", true)
+  return allowStream(stream);
+}
+Result cuThreadExchangeStreamCaptureMode(int *mode) {
+  ENTER("cuThreadExchangeStreamCaptureMode", false)
+  std::swap(*mode, captureMode);
   return success;
 }
 Result cuEventCreate(Event *event, unsigned) {
@@ -295,7 +318,6 @@ Result cuEventCreate(Event *event, unsigned) {
   return success;
 }
 Result cuEventRecord(Event, Stream) { return success; }
-Result cuEventSynchronize(Event) { return success; }
 Result cuEventElapsedTime(float *milliseconds, Event, Event) {
   *milliseconds = 1;
   return success;

@@ -60,6 +60,9 @@ struct FakeState {
 
   // A stream that is being captured.
   void *capturing = nullptr;
+  // Another thread captures one, so that calls that allocate are refused to
+  // threads that do not say that they may, and work on the default stream is.
+  bool capturedElsewhere = false;
 
   // Whether calls, launches and maps are kept, which allocates.
   bool record = true;

@@ -177,8 +177,10 @@ TEST_F(ModelTest, EveryCallThatFailsWhileLoading) {
   load();
   std::map<std::string, int> calls = fake->calls;
   ASSERT_GT(calls.size(), 10u);
-  // The first makes the context current; what follows frees, which carries on.
-  calls["cuCtxPushCurrent"] = 1;
+  // Loading and making a stream make the context current; what follows frees,
+  // which carries on, as does every second exchange.
+  calls["cuCtxPushCurrent"] = 2;
+  calls["cuThreadExchangeStreamCaptureMode"] = 1;
   for (const auto &[name, count] : calls) {
     for (int at = 1; at <= count; ++at) {
       failNext(name, name == "cuMemAlloc" ? 2 : 999, at);
