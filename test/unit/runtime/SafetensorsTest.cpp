@@ -153,6 +153,8 @@ TEST_F(SafetensorsTest, MalformedFiles) {
                             entry("t", "[1]", 0, 4) + "}",
                         "1234"),
             "the header: 't' occurs twice");
+  EXPECT_EQ(headerError(model, "{\"t\":{\"dtype\":\"F32\",\"dtype\":\"F32\"}}"),
+            "the header: 'dtype' occurs twice");
   EXPECT_EQ(headerError(model, "{\"t\":3}"),
             "tensor 't': expected the members dtype, shape and data_offsets");
   EXPECT_EQ(headerError(model, "{" + entry("t", "[1]", 0, 4, "Q4") + "}"),
