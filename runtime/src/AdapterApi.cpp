@@ -139,16 +139,17 @@ fusec_status fusec_adapter_load(const fusec_model *model,
       requireResult(given.name, "name");
       requireResult(given.path, "path");
       findAdapter(*model->model, given.name);
-      std::string error;
+      std::string error, origin = std::string(given.path) + ": ";
       if (!mapped[i].open(given.path, error))
         fail(FUSEC_UNREADABLE, error);
       try {
         host.push_back(findPeftUpdate(readSafetensors(mapped[i].bytes()),
                                       given.name, given.layer));
       } catch (const Failure &failure) {
-        fail(failure.status, std::string(given.path) + ": " + failure.message);
+        fail(failure.status, origin + failure.message);
       }
       host.back().scale = given.scale;
+      host.back().origin = origin;
     }
     *adapter = new fusec_adapter{Adapter(model->model, host)};
   });

@@ -207,6 +207,15 @@ HostUpdate findPeftUpdate(const StoredTensors &tensors, const std::string &name,
     fail(FUSEC_INVALID_ARGUMENT, "adapter '" + name + "': there is '" +
                                      shorten(a) + "', but no '" + shorten(b) +
                                      "'");
+  // DoRA, a bias of B, another adapter: more than scale * (x a) b.
+  std::string prefix = a.substr(0, a.rfind("lora_A")) + "lora_";
+  for (auto other = tensors.lower_bound(prefix);
+       other != tensors.end() && other->first.rfind(prefix, 0) == 0; ++other)
+    if (other->first != a && other->first != b)
+      fail(FUSEC_INVALID_ARGUMENT,
+           "adapter '" + name + "': expected an update of '" + shorten(a) +
+               "' and '" + shorten(b) + "' alone, found '" +
+               shorten(other->first) + "' too, which would be left out");
   HostUpdate update;
   update.name = name;
   update.a = toMatrix(a, tensors.at(a));
