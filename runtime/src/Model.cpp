@@ -19,7 +19,6 @@ namespace {
 constexpr uint64_t smallParamBytes = 4096;
 constexpr int largeParamDriver = 12010;
 constexpr size_t jitLogBytes = 8192;
-constexpr uint64_t maxWeightAlignment = 4096; // as the manifest is checked for
 
 // In the order that they lie in on the device.
 enum class Kind { Fixed, Factor, Whole };
@@ -54,7 +53,8 @@ describeTensors(const std::vector<format::TensorSpec> &tensors) {
 cuda::Module loadModule(const cuda::Driver &driver,
                         const format::Section &section,
                         const std::string &step) {
-  // PTX is text and must end with a zero; a cubin knows its own size.
+  // PTX is text and must end with a zero; a cubin says where it ends, which was
+  // checked.
   std::string text;
   const void *image = section.bytes.data;
   if (section.kind == format::SectionKind::Ptx) {
@@ -185,15 +185,15 @@ void Model::uploadWeights(const format::Bundle &bundle) {
   for (Kind kind : {Kind::Fixed, Kind::Factor, Kind::Whole}) {
     if (kind == Kind::Factor) {
       if (!sites.empty() || !specs.empty())
-        total = format::alignUp(total, maxWeightAlignment);
+        total = format::alignUp(total, arenaAlignment);
       begin = total;
     }
     for (size_t i = 0; i != thePlan->weights.size(); ++i) {
       const format::Weight &weight = thePlan->weights[i];
       if (kindOf(weight) != kind)
         continue;
-      uint64_t alignment = std::max<uint64_t>(weight.alignment, arenaAlignment);
-      total = format::alignUp(total, alignment);
+      // At least the weight's own.
+      total = format::alignUp(total, arenaAlignment);
       std::tuple range(weight.section, weight.offset, weight.size);
       first[i] = offsets.emplace(range, total).second;
       total += first[i] ? weight.size : 0;

@@ -162,7 +162,10 @@ TEST(Manifest, Values) {
 TEST(Manifest, Weights) {
   EXPECT_EQ(refusal([](Manifest &m) { hopper(m).weights[1].alignment = 48; }),
             "plans[1].weights[1].alignment: expected a power of two of at most "
-            "4096, found 48");
+            "256, found 48");
+  EXPECT_EQ(refusal([](Manifest &m) { hopper(m).weights[1].alignment = 512; }),
+            "plans[1].weights[1].alignment: expected a power of two of at most "
+            "256, found 512");
   EXPECT_EQ(refusal([](Manifest &m) { hopper(m).weights[1].offset = 8; }),
             "plans[1].weights[1].offset: expected a multiple of the alignment "
             "256, found 8");
@@ -312,6 +315,22 @@ TEST(Manifest, Launches) {
             "plans[0].steps[0].variants[0].launches[0].cluster: clusters need "
             "a target of sm_90 "
             "or later, found 'sm_80'");
+}
+
+TEST(Manifest, CooperativeLaunches) {
+  std::string launch = "plans[1].steps[1].variants[0].launches[0].";
+  std::string expected = ": expected 1 of a cooperative launch, found ";
+  EXPECT_EQ(refusal([](Manifest &m) { vectorLaunch(m).grid[1] = Expr(7); }),
+            launch + "grid[1]" + expected + "7");
+  EXPECT_EQ(
+      refusal([](Manifest &m) { vectorLaunch(m).grid[2] = Expr::dim("n"); }),
+      launch + "grid[2]" + expected + "n");
+  EXPECT_EQ(refusal([](Manifest &m) { vectorLaunch(m).block[1] = 2; }),
+            launch + "block[1]" + expected + "2");
+  EXPECT_EQ(refusal([](Manifest &m) {
+              vectorLaunch(m).cluster = {1, 1, 2};
+            }),
+            launch + "cluster[2]" + expected + "2");
 }
 
 TEST(Manifest, TensorMaps) {

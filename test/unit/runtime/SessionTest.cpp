@@ -412,6 +412,7 @@ TEST_F(SessionTest, WrongExpressionsAreFoundAtPrepare) {
   EXPECT_EQ(prepareWith(
                 FUSEC_INVALID_ARGUMENT,
                 [&](format::Manifest &m) {
+                  launchOf(m).cooperative = false;
                   launchOf(m).grid[1] = Expr::dim("batch");
                 },
                 70000),
