@@ -14,6 +14,7 @@ using namespace fusec::rt::cuda;
 
 namespace {
 constexpr size_t memoryBytes = size_t(16) << 20;
+constexpr size_t elfHeader = 64;
 constexpr size_t vectorParams[] = {8, 8, 128, 128, 128, 8};
 constexpr Result invalidContext = 201, invalidImage = 200, notFound = 500,
                  captureUnsupported = 900, captureImplicit = 906;
@@ -183,7 +184,8 @@ Result cuModuleLoadDataEx(Module *module, const void *image, unsigned count,
   ENTER("cuModuleLoadDataEx", true)
   if (Result refused = allowAllocating())
     return refused;
-  std::string text = static_cast<const char *>(image);
+  bool isElf = std::memcmp(image, "\177ELF", 4) == 0;
+  std::string text = static_cast<const char *>(image) + (isElf ? elfHeader : 0);
   if (text.rfind("FAKECUBIN", 0) != 0 && text.rfind(".version", 0) != 0) {
     if (count != 0)
       std::strcpy(static_cast<char *>(values[0]), "no kernel image");

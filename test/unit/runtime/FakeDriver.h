@@ -3,7 +3,8 @@
 // The state of the fake driver, a library with the entry points of the CUDA
 // driver on host memory: what tests set, and what they look at afterwards.
 //
-// An image is text: "FAKECUBIN" or ".version", then the names of its kernels.
+// An image is text: "FAKECUBIN" behind an ELF header or ".version", then the
+// names of its kernels.
 // The kernel fake_double (in, out, n: three 8-byte parameters) doubles n floats
 // when launched; all others do nothing. Only fake_vector takes parameters one
 // by one: two pointers, three tensor maps and a pointer.
