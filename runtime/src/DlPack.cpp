@@ -113,6 +113,10 @@ DLManagedTensorVersioned *toDlPack(const fusec_tensor &tensor,
   int64_t stride = 1;
   for (size_t d = owned->sizes.size(); d-- != 0;) {
     owned->strides[d] = tensor.strides ? tensor.strides[d] : stride;
+    if (owned->sizes[d] < 0)
+      fail(FUSEC_INVALID_ARGUMENT, "size " + std::to_string(d) +
+                                       ": expected at least 0, found " +
+                                       std::to_string(owned->sizes[d]));
     if (__builtin_mul_overflow(stride, owned->sizes[d], &stride))
       fail(FUSEC_INVALID_ARGUMENT, "sizes exceed 2^63 elements");
   }

@@ -347,7 +347,9 @@ FUSEC_API fusec_status fusec_session_faults(fusec_session *session,
 
 struct DLManagedTensorVersioned;
 
-/* A view of a DLPack tensor, which stays the caller's and must outlive it. */
+/* A view of a DLPack tensor, which stays the caller's and must outlive it. It
+ * does not say whether the tensor is read-only: such a one must not be bound as
+ * an output. */
 FUSEC_API fusec_status
 fusec_tensor_from_dlpack(const struct DLManagedTensorVersioned *managed,
                          fusec_tensor *tensor, char *message, size_t capacity);

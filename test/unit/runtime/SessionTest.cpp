@@ -184,6 +184,9 @@ TEST_F(SessionTest, TensorsAreChecked) {
       "input 'x': expected dense row-major strides [4, 1], found [8, 1]; copy "
       "the tensor to "
       "a dense one first");
+  EXPECT_EQ(
+      bindError("x", Tensor(tensors.x, FUSEC_F32, {10, 4}).setStrides({4})),
+      "a tensor of 2 sizes: expected as many strides or none, found 1");
   EXPECT_EQ(bindError("x", Tensor(nullptr, FUSEC_F32, {10, 4})),
             "input 'x': expected 160 bytes, found a null pointer");
   EXPECT_EQ(
