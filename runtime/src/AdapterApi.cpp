@@ -15,8 +15,7 @@ template <typename T>
 T readElement(const T *array, size_t index, const char *name) {
   const char *at = reinterpret_cast<const char *>(array);
   size_t size = array->struct_size;
-  return readStruct(reinterpret_cast<const T *>(at + index * size), sizeof(T),
-                    name);
+  return readStruct(reinterpret_cast<const T *>(at + index * size), name);
 }
 
 template <typename T>
@@ -79,14 +78,16 @@ fusec_status fusec_model_adapter_info(const fusec_model *model, uint32_t index,
   return guard(message, capacity, [&] {
     requireResult(model, "model");
     const std::vector<AdapterSite> &sites = model->model->adapters();
-    requireInfo(info, "fusec_adapter_info", index, sites.size());
+    requireInfo(info, index, sites.size());
     const format::Weight &a = model->model->plan().weights[sites[index].a];
     const format::Weight &b = model->model->plan().weights[sites[index].b];
-    info->name = sites[index].name.c_str();
-    info->dtype = fusec_dtype(a.dtype);
-    info->rank = a.rank();
-    info->k = a.width();
-    info->n = b.width();
+    fusec_adapter_info value = {};
+    value.name = sites[index].name.c_str();
+    value.dtype = fusec_dtype(a.dtype);
+    value.rank = a.rank();
+    value.k = a.width();
+    value.n = b.width();
+    writeStruct(value, "fusec_adapter_info", info);
   });
 }
 

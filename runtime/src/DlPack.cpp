@@ -4,6 +4,7 @@
 // stable binary interface of DLPack 1.x, declared under the name that dlpack.h
 // gives the outermost so that the public header can refer to it.
 
+#include "runtime/src/CallerStruct.h"
 #include "runtime/src/Guard.h"
 #include "runtime/src/Tensor.h"
 
@@ -63,6 +64,9 @@ void destroy(DLManagedTensorVersioned *managed) {
   if (owned->release)
     owned->release(owned->context);
 }
+
+// Callers do not say the version of the struct that they want.
+static_assert(sizeof(fusec_tensor) == firstBytes<fusec_tensor>);
 
 fusec_tensor fromDlPack(const DLManagedTensorVersioned *managed) {
   if (!managed)

@@ -45,8 +45,7 @@ std::future<void> startWeightsCheck(const format::Bundle &bundle,
 
 fusec_model *load(format::ByteSpan file, const fusec_load_options *given,
                   const std::string &origin, Lap lap) {
-  fusec_load_options options =
-      readStruct(given, sizeof(fusec_load_options), "fusec_load_options");
+  fusec_load_options options = readStruct(given, "fusec_load_options");
   format::HashWeights mode = hashMode(options.hash_weights);
   format::Bundle bundle;
   std::string error;
@@ -72,13 +71,15 @@ fusec_model *load(format::ByteSpan file, const fusec_load_options *given,
 void describe(const std::vector<format::TensorSpec> &specs,
               const TensorTexts &(Model::*textsOf)(size_t) const,
               const Model &model, uint32_t index, fusec_tensor_info *info) {
-  requireInfo(info, "fusec_tensor_info", index, specs.size());
+  requireInfo(info, index, specs.size());
   const TensorTexts &texts = (model.*textsOf)(index);
-  info->name = specs[index].name.c_str();
-  info->dtype = int32_t(specs[index].dtype);
-  info->rank = int32_t(specs[index].sizes.size());
-  info->sizes = texts.sizes.data();
-  info->expressions = texts.pointers.data();
+  fusec_tensor_info value = {};
+  value.name = specs[index].name.c_str();
+  value.dtype = int32_t(specs[index].dtype);
+  value.rank = int32_t(specs[index].sizes.size());
+  value.sizes = texts.sizes.data();
+  value.expressions = texts.pointers.data();
+  writeStruct(value, "fusec_tensor_info", info);
 }
 } // namespace
 

@@ -6,7 +6,8 @@
  * `capacity` bytes and always terminated, to the caller's buffer (which may be
  * null). Nothing throws, nothing aborts. Structs begin with struct_size, which
  * the caller sets to sizeof the struct it was compiled with, so that later
- * versions can append members.
+ * versions can append members: those that a caller's struct lacks read as zero,
+ * and are not written.
  *
  * A model is immutable and may be used from any number of threads. A session
  * belongs to one thread at a time and has one run in flight.
