@@ -94,9 +94,9 @@ const char *fusec_status_name(fusec_status status) {
   case FUSEC_UNREADABLE:
     return "unreadable file";
   case FUSEC_MALFORMED:
-    return "malformed bundle";
+    return "malformed file";
   case FUSEC_UNSUPPORTED:
-    return "unsupported device";
+    return "unsupported";
   case FUSEC_DRIVER_ERROR:
     return "driver error";
   case FUSEC_OUT_OF_MEMORY:
