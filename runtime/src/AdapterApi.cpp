@@ -52,15 +52,14 @@ HostMatrix readMatrix(const Model &model, const fusec_tensor *given,
   HostMatrix matrix{
       spec.dtype, bound.sizes[0], bound.sizes[1],
       reinterpret_cast<const uint8_t *>(static_cast<uintptr_t>(bound.address))};
-  if (!bound.onHost) {
+  if (!bound.onHost && bound.bytes != 0) {
     copy.resize(bound.bytes);
     SetUpScope scope(model.device());
     OwnStream own(model.device());
     const cuda::Driver &driver = model.device().driver();
-    if (!copy.empty())
-      driver.check(driver.copyToHostAsync(copy.data(), bound.address,
-                                          bound.bytes, own.stream()),
-                   "reading " + what);
+    driver.check(driver.copyToHostAsync(copy.data(), bound.address, bound.bytes,
+                                        own.stream()),
+                 "reading " + what);
     own.synchronize("reading " + what);
     matrix.bytes = copy.data();
   }
