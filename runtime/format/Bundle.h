@@ -49,8 +49,8 @@ enum class HashWeights : uint8_t { Auto, Always, Never };
 // A view of a bundle in memory, which must outlive it.
 class Bundle {
 public:
-  // Checks magic, version, table, ranges, overlaps, padding and hashes, parses
-  // the manifest and checks its references to sections.
+  // Checks magic, version, table, ranges, overlaps, padding, hashes and where
+  // code ends, parses the manifest and checks its references to sections.
   static bool open(ByteSpan file, HashWeights hash, Bundle &bundle,
                    std::string &error);
   // The hashes of weights alone: what open() leaves out if told Never.

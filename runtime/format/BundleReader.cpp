@@ -4,11 +4,13 @@
 // by a hash.
 
 #include "runtime/format/BundleLayout.h"
+#include "runtime/format/CodeCheck.h"
 #include "runtime/format/Where.h"
 
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <tuple>
 
 namespace fusec::format {
 
@@ -84,9 +86,13 @@ Section readEntry(ByteSpan file, size_t index) {
 void checkOrder(ByteSpan file, const std::vector<Section> &sections) {
   std::vector<size_t> order(sections.size());
   std::iota(order.begin(), order.end(), size_t(0));
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return sections[a].bytes.data < sections[b].bytes.data;
-  });
+  // An empty one may begin where another does.
+  auto place = [&](size_t index) {
+    const ByteSpan &bytes = sections[index].bytes;
+    return std::tuple(bytes.data, bytes.size != 0, index);
+  };
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return place(a) < place(b); });
   uint64_t end = headerSize + sections.size() * entrySize;
   for (size_t index : order) {
     uint64_t offset = uint64_t(sections[index].bytes.data - file.data);
@@ -113,14 +119,20 @@ std::vector<Section> readTable(ByteSpan file) {
   return sections;
 }
 
+// "bundle: section 1 (cubin)"
+std::string sectionText(const std::vector<Section> &sections, size_t index) {
+  return "bundle: section " + text(index) + " (" +
+         sectionKindName(sections[index].kind) + ")";
+}
+
 void checkHash(const std::vector<Section> &sections, size_t index) {
   const Section &section = sections[index];
   Digest digest =
       hashSection(section.kind, {{0, section.bytes}}, section.bytes.size);
   if (digest != section.digest)
-    fail("section " + text(index) + " (" + sectionKindName(section.kind) +
-         "): expected SHA-256 " + toHex(section.digest) + ", found " +
-         toHex(digest) + ": the file is damaged");
+    throw ReadError{sectionText(sections, index) + ": expected SHA-256 " +
+                    toHex(section.digest) + ", found " + toHex(digest) +
+                    ": the file is damaged"};
 }
 } // namespace
 
@@ -137,8 +149,10 @@ bool Bundle::open(ByteSpan file, HashWeights hash, Bundle &bundle,
     checkHeader(file);
     opened.theSections = readTable(file);
     for (size_t i = 0; i != opened.theSections.size(); ++i)
-      if (opened.theSections[i].kind != SectionKind::Weights)
+      if (opened.theSections[i].kind != SectionKind::Weights) {
         checkHash(opened.theSections, i);
+        checkCode(opened.theSections[i], sectionText(opened.theSections, i));
+      }
   } catch (const ReadError &failure) {
     error = failure.message;
     return false;

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "runtime/format/AlignUp.h"
 #include "runtime/format/BundleLayout.h"
 
 #include <algorithm>
 #include <cstring>
 
 namespace fusec::format {
-
-static uint64_t alignUp(uint64_t value) {
-  return (value + sectionAlignment - 1) / sectionAlignment * sectionAlignment;
-}
 
 static bool areOrdered(const std::vector<Piece> &pieces, uint64_t size) {
   uint64_t position = 0;
@@ -39,7 +36,8 @@ void BundleWriter::put(uint64_t offset, ByteSpan bytes) {
 BundleWriter::Entry BundleWriter::writeSection(SectionKind kind,
                                                const std::vector<Piece> &pieces,
                                                uint64_t size) {
-  Entry entry{kind, alignUp(end), size, hashSection(kind, pieces, size)};
+  Entry entry{kind, alignUp(end, sectionAlignment), size,
+              hashSection(kind, pieces, size)};
   for (const Piece &piece : pieces)
     put(entry.offset + piece.offset, piece.bytes);
   end = entry.offset + size;

@@ -6,6 +6,7 @@
 #ifndef FUSEC_RUNTIME_FORMAT_JSONREADER_H
 #define FUSEC_RUNTIME_FORMAT_JSONREADER_H
 
+#include "runtime/format/JsonText.h"
 #include "runtime/format/Where.h"
 
 #include <initializer_list>
@@ -106,9 +107,6 @@ private:
   void expect(bool holds, const char *what) const {
     if (!holds)
       fail("expected " + std::string(what) + ", found " + found());
-  }
-  static std::string shorten(const std::string &text) {
-    return text.size() <= 60 ? text : text.substr(0, 57) + "...";
   }
 
   const Json &value;

@@ -47,6 +47,25 @@ uint64_t volume(const std::array<unsigned, 3> &extents, uint64_t limit,
 }
 } // namespace
 
+// Of a cooperative launch the loader cuts the grid in x: the rest is 1.
+static void checkLine(const Launch &launch, const Where &where) {
+  for (size_t i : {1, 2}) {
+    const Expr &extent = launch.grid[i];
+    if (!extent.isConstant() || extent.value != 1)
+      where.member("grid").at(i).fail("expected 1 of a cooperative launch, "
+                                      "found " +
+                                      toString(extent));
+    if (launch.block[i] != 1)
+      where.member("block").at(i).fail("expected 1 of a cooperative launch, "
+                                       "found " +
+                                       text(launch.block[i]));
+    if (launch.cluster[i] != 1)
+      where.member("cluster").at(i).fail("expected 1 of a cooperative launch, "
+                                         "found " +
+                                         text(launch.cluster[i]));
+  }
+}
+
 void ManifestChecker::checkPointer(const Plan &plan, Pointer &pointer,
                                    const Where &where) {
   const size_t counts[] = {plan.buffers.size(), plan.weights.size(),
@@ -151,20 +170,17 @@ void ManifestChecker::checkLaunch(Plan &plan, const Target &target,
     where.member("cluster").fail("expected at most the plan's cluster of " +
                                  text(plan.cluster) + " blocks, found " +
                                  text(cluster));
+  if (launch.cooperative)
+    checkLine(launch, where);
   if (launch.smem > plan.smem)
     where.member("smem").fail("expected at most the plan's " + text(plan.smem) +
                               " bytes, found " + text(launch.smem));
-  uint64_t bytes = 0;
-  for (size_t i = 0; i != launch.params.size(); ++i) {
+  for (size_t i = 0; i != launch.params.size(); ++i)
     checkParam(plan, target, launch.params[i], where.member("params").at(i));
-    ParamLayout layout = paramLayout(launch.params[i]);
-    bytes =
-        (bytes + layout.alignment - 1) / layout.alignment * layout.alignment +
-        layout.size;
-  }
-  if (bytes > maxParamBytes)
+  if (paramBytes(launch) > maxParamBytes)
     where.member("params").fail("expected at most " + text(maxParamBytes) +
-                                " bytes in all, found " + text(bytes));
+                                " bytes in all, found " +
+                                text(paramBytes(launch)));
 }
 
 void ManifestChecker::checkCondition(Condition &condition, const Where &where) {

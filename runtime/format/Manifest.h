@@ -205,6 +205,8 @@ struct ParamLayout {
   unsigned size, alignment;
 };
 ParamLayout paramLayout(const Param &param);
+// Of all parameters of a launch, up to the end of the last one.
+uint64_t paramBytes(const Launch &launch);
 inline constexpr unsigned maxParamBytes = 32764;
 
 // JSON text; the same manifest gives the same bytes.

@@ -18,7 +18,8 @@ constexpr unsigned maxRank = 32;
 constexpr unsigned maxExprDepth = 48;
 constexpr unsigned maxExprNodes = 4096;
 constexpr unsigned maxPlanSharedMemory = 1u << 20;
-constexpr unsigned maxWeightAlignment = 4096;
+// That of memory as devices allocate it.
+constexpr unsigned maxWeightAlignment = 256;
 
 void checkShape(const Expr &expr, const Where &where, unsigned depth,
                 unsigned &nodes) {

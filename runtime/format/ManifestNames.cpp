@@ -2,6 +2,7 @@
 //
 // Spellings and sizes of the manifest's enumerations.
 
+#include "runtime/format/AlignUp.h"
 #include "runtime/format/Manifest.h"
 
 namespace fusec::format {
@@ -55,6 +56,15 @@ ParamLayout paramLayout(const Param &param) {
   if (std::holds_alternative<TensorMapParam>(param))
     return {128, 64};
   return {8, 8};
+}
+
+uint64_t paramBytes(const Launch &launch) {
+  uint64_t bytes = 0;
+  for (const Param &param : launch.params) {
+    ParamLayout layout = paramLayout(param);
+    bytes = alignUp(bytes, layout.alignment) + layout.size;
+  }
+  return bytes;
 }
 
 } // namespace fusec::format

@@ -11,7 +11,7 @@ namespace fusec::format {
 namespace {
 // Deeper values than any manifest needs; bounds the recursion over expressions
 // and free-form text.
-constexpr int maxJsonDepth = 64;
+constexpr size_t maxJsonDepth = 64;
 
 template <typename T, typename Read>
 std::vector<T> readList(const JsonReader &json, Read read) {
@@ -282,22 +282,10 @@ Manifest readManifest(const JsonReader &json) {
 bool parseManifest(std::string_view text, Manifest &manifest,
                    std::string &error) {
   try {
-    // The callback sees the depth before a value is stored.
-    auto checkDepth = [](int depth, nlohmann::json::parse_event_t,
-                         nlohmann::json &) {
-      if (depth > maxJsonDepth)
-        throw ReadError{"manifest: expected at most " +
-                        std::to_string(maxJsonDepth) + " nested values"};
-      return true;
-    };
-    nlohmann::json json =
-        nlohmann::json::parse(text.begin(), text.end(), checkDepth);
+    nlohmann::json json = parseJson(text, maxJsonDepth, "manifest");
     manifest = readManifest(JsonReader(json));
   } catch (const ReadError &failure) {
     error = failure.message;
-    return false;
-  } catch (const std::exception &failure) {
-    error = std::string("manifest: not valid JSON: ") + failure.what();
     return false;
   }
   return checkManifest(manifest, error);

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <system_error>
+#include <exception>
 #include <thread>
 
 namespace fusec::format {
@@ -57,10 +57,12 @@ Digest hashSection(SectionKind kind, const std::vector<Piece> &pieces,
   size_t helpers = std::min<size_t>(
       {count, maxHashThreads, std::thread::hardware_concurrency()});
   try {
+    threads.reserve(helpers);
     for (size_t i = 1; i < helpers; ++i)
       threads.emplace_back(work);
-  } catch (const std::system_error &) {
-    // No more threads to be had: those there are, and this one, do the work.
+  } catch (const std::exception &) {
+    // No more threads, or no memory for one: those there are, and this one, do
+    // the work.
   }
   work();
   for (std::thread &thread : threads)

@@ -42,6 +42,10 @@ std::string shapeText(int64_t rows, int64_t columns) {
   return sizesText({rows, columns});
 }
 
+std::string adapterText(const HostUpdate &update) {
+  return update.origin + "adapter '" + update.name + "'";
+}
+
 // Writes one factor into the corner of its place; the rest stays zero.
 class Packer {
 public:
@@ -49,10 +53,9 @@ public:
       : update(update), weight(weight),
         isA(weight.part == format::AdapterPart::A),
         matrix(isA ? update.a : update.b),
-        what("adapter '" + update.name + "': " + (isA ? "a" : "b")) {}
+        what(adapterText(update) + ": " + (isA ? "a" : "b")) {}
 
   void pack(uint8_t *to) const {
-    checkType();
     // The sizes of the factor as it multiplies, [k, r] or [r, n].
     int64_t rows = update.isTransposed ? matrix.columns : matrix.rows;
     int64_t columns = update.isTransposed ? matrix.rows : matrix.columns;
@@ -80,15 +83,6 @@ public:
   }
 
 private:
-  void checkType() const {
-    if (matrix.dtype != format::DType::F16 &&
-        matrix.dtype != format::DType::BF16 &&
-        matrix.dtype != format::DType::F32)
-      fail(FUSEC_INVALID_ARGUMENT,
-           what + ": expected element type f16, bf16 or f32, found " +
-               std::string(format::dtypeName(matrix.dtype)));
-  }
-
   void checkSizes(int64_t rows, int64_t columns) const {
     int64_t width = isA ? rows : columns, most = weight.rank();
     if (width == weight.width() && rank() <= most)
@@ -138,31 +132,29 @@ Adapter::Adapter(std::shared_ptr<const Model> model,
   for (const HostUpdate &update : updates) {
     const AdapterSite &site = findAdapter(*theModel, update.name);
     if (std::find(seen.begin(), seen.end(), &site) != seen.end())
-      fail(FUSEC_INVALID_ARGUMENT,
-           "adapter '" + update.name + "' is given twice");
+      fail(FUSEC_INVALID_ARGUMENT, adapterText(update) + " is given twice");
     seen.push_back(&site);
     if (!std::isfinite(update.scale))
       fail(FUSEC_INVALID_ARGUMENT,
-           "adapter '" + update.name + "': expected a finite scale");
+           adapterText(update) + ": expected a finite scale");
     Packer a(update, theModel->plan().weights[site.a]);
     Packer b(update, theModel->plan().weights[site.b]);
     a.pack(image.data() + *theModel->replaceableOffset(site.a));
     b.pack(image.data() + *theModel->replaceableOffset(site.b));
     if (a.rank() != b.rank())
-      fail(FUSEC_INVALID_ARGUMENT, "adapter '" + update.name +
-                                       "': expected a and b of one rank, " +
-                                       "found " + std::to_string(a.rank()) +
-                                       " and " + std::to_string(b.rank()));
+      fail(FUSEC_INVALID_ARGUMENT,
+           adapterText(update) + ": expected a and b of one rank, found " +
+               std::to_string(a.rank()) + " and " + std::to_string(b.rank()));
   }
   const Device &device = theModel->device();
-  ContextScope scope(device);
+  SetUpScope scope(device);
   memory = DeviceMemory(device, image.size(), "an adapter");
   const cuda::Driver &driver = device.driver();
-  driver.check(
-      driver.copyToDevice(memory.pointer(), image.data(), image.size()),
-      "copying an adapter");
-  // Streams that do not wait for the default stream must see it.
-  driver.check(driver.streamSynchronize(nullptr), "copying an adapter");
+  OwnStream own(device);
+  driver.check(driver.copyToDeviceAsync(memory.pointer(), image.data(),
+                                        image.size(), own.stream()),
+               "copying an adapter");
+  own.synchronize("copying an adapter");
 }
 
 } // namespace fusec::rt

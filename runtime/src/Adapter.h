@@ -26,6 +26,7 @@ struct HostUpdate {
   HostMatrix a, b;
   double scale = 1;
   bool isTransposed = false;
+  std::string origin = {}; // what messages begin with: "path: " of a file
 };
 
 class Adapter {

@@ -15,8 +15,7 @@ template <typename T>
 T readElement(const T *array, size_t index, const char *name) {
   const char *at = reinterpret_cast<const char *>(array);
   size_t size = array->struct_size;
-  return readStruct(reinterpret_cast<const T *>(at + index * size), sizeof(T),
-                    name);
+  return readStruct(reinterpret_cast<const T *>(at + index * size), name);
 }
 
 template <typename T>
@@ -53,14 +52,15 @@ HostMatrix readMatrix(const Model &model, const fusec_tensor *given,
   HostMatrix matrix{
       spec.dtype, bound.sizes[0], bound.sizes[1],
       reinterpret_cast<const uint8_t *>(static_cast<uintptr_t>(bound.address))};
-  if (!bound.onHost) {
+  if (!bound.onHost && bound.bytes != 0) {
     copy.resize(bound.bytes);
-    ContextScope scope(model.device());
-    if (!copy.empty())
-      model.device().driver().check(
-          model.device().driver().copyToHost(copy.data(), bound.address,
-                                             bound.bytes),
-          "reading " + what);
+    SetUpScope scope(model.device());
+    OwnStream own(model.device());
+    const cuda::Driver &driver = model.device().driver();
+    driver.check(driver.copyToHostAsync(copy.data(), bound.address, bound.bytes,
+                                        own.stream()),
+                 "reading " + what);
+    own.synchronize("reading " + what);
     matrix.bytes = copy.data();
   }
   return matrix;
@@ -77,14 +77,16 @@ fusec_status fusec_model_adapter_info(const fusec_model *model, uint32_t index,
   return guard(message, capacity, [&] {
     requireResult(model, "model");
     const std::vector<AdapterSite> &sites = model->model->adapters();
-    requireInfo(info, "fusec_adapter_info", index, sites.size());
+    requireInfo(info, index, sites.size());
     const format::Weight &a = model->model->plan().weights[sites[index].a];
     const format::Weight &b = model->model->plan().weights[sites[index].b];
-    info->name = sites[index].name.c_str();
-    info->dtype = fusec_dtype(a.dtype);
-    info->rank = a.rank();
-    info->k = a.width();
-    info->n = b.width();
+    fusec_adapter_info value = {};
+    value.name = sites[index].name.c_str();
+    value.dtype = fusec_dtype(a.dtype);
+    value.rank = a.rank();
+    value.k = a.width();
+    value.n = b.width();
+    writeStruct(value, "fusec_adapter_info", info);
   });
 }
 
@@ -137,16 +139,17 @@ fusec_status fusec_adapter_load(const fusec_model *model,
       requireResult(given.name, "name");
       requireResult(given.path, "path");
       findAdapter(*model->model, given.name);
-      std::string error;
+      std::string error, origin = std::string(given.path) + ": ";
       if (!mapped[i].open(given.path, error))
         fail(FUSEC_UNREADABLE, error);
       try {
         host.push_back(findPeftUpdate(readSafetensors(mapped[i].bytes()),
                                       given.name, given.layer));
       } catch (const Failure &failure) {
-        fail(failure.status, std::string(given.path) + ": " + failure.message);
+        fail(failure.status, origin + failure.message);
       }
       host.back().scale = given.scale;
+      host.back().origin = origin;
     }
     *adapter = new fusec_adapter{Adapter(model->model, host)};
   });

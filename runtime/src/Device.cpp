@@ -75,6 +75,14 @@ ContextScope::~ContextScope() {
   device.driver().contextPop(&popped);
 }
 
+SetUpScope::SetUpScope(const Device &device)
+    : context(device), driver(device.driver()) {
+  driver.check(driver.exchangeCaptureMode(&captureMode),
+               "cuThreadExchangeStreamCaptureMode");
+}
+
+SetUpScope::~SetUpScope() { driver.exchangeCaptureMode(&captureMode); }
+
 DeviceMemory::DeviceMemory(const Device &device, uint64_t bytes,
                            const char *purpose) {
   if (bytes == 0)
@@ -101,7 +109,7 @@ DeviceMemory::~DeviceMemory() {
   if (!device)
     return;
   try {
-    ContextScope scope(*device);
+    SetUpScope scope(*device);
     device->driver().memFree(thePointer);
   } catch (const Failure &) {
     // The context is gone, and its memory with it.
@@ -109,6 +117,7 @@ DeviceMemory::~DeviceMemory() {
 }
 
 OwnStream::OwnStream(const Device &device) : device(device) {
+  SetUpScope scope(device);
   device.driver().check(
       device.driver().streamCreate(&theStream, cuda::StreamNonBlocking),
       "cuStreamCreate");
@@ -116,11 +125,15 @@ OwnStream::OwnStream(const Device &device) : device(device) {
 
 OwnStream::~OwnStream() {
   try {
-    ContextScope scope(device);
+    SetUpScope scope(device);
     device.driver().streamDestroy(theStream);
   } catch (const Failure &) {
     // The context is gone, and its streams with it.
   }
+}
+
+void OwnStream::synchronize(const std::string &what) const {
+  device.driver().check(device.driver().streamSynchronize(theStream), what);
 }
 
 } // namespace fusec::rt

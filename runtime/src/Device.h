@@ -61,7 +61,22 @@ private:
   const Device &device;
 };
 
-// Device memory; needs a ContextScope to allocate, none to free.
+// The same for what takes long, such as allocating or loading code, which the
+// driver refuses while any thread captures a stream, unless told otherwise.
+class SetUpScope {
+public:
+  explicit SetUpScope(const Device &device);
+  ~SetUpScope();
+  SetUpScope(const SetUpScope &) = delete;
+  SetUpScope &operator=(const SetUpScope &) = delete;
+
+private:
+  ContextScope context;
+  const cuda::Driver &driver;
+  int captureMode = cuda::CaptureModeRelaxed; // then that of the thread
+};
+
+// Device memory; needs a SetUpScope to allocate, none to free.
 class DeviceMemory {
 public:
   DeviceMemory() = default;
@@ -82,7 +97,8 @@ private:
   uint64_t bytes = 0;
 };
 
-// A stream of its own, which no other waits for; needs a ContextScope to make.
+// A stream of its own: work on the default stream waits for all others of the
+// process, and breaks their captures.
 class OwnStream {
 public:
   explicit OwnStream(const Device &device);
@@ -91,6 +107,8 @@ public:
   OwnStream &operator=(const OwnStream &) = delete;
 
   cuda::Stream stream() const { return theStream; }
+  // Waits for what is on it. Throws Failure naming `what`.
+  void synchronize(const std::string &what) const;
 
 private:
   const Device &device;

@@ -4,6 +4,8 @@
 
 #include "runtime/src/Dims.h"
 
+#include "runtime/format/AlignUp.h"
+
 #include <algorithm>
 
 namespace fusec::rt {
@@ -124,8 +126,7 @@ ArenaLayout layOutArena(const format::Manifest &manifest,
     uint64_t size = uint64_t(computeSize(manifest, plan.slots[i], dims, what));
     layout.offsets.push_back(layout.total);
     layout.sizes.push_back(size);
-    layout.total +=
-        (size + arenaAlignment - 1) / arenaAlignment * arenaAlignment;
+    layout.total += format::alignUp(size, arenaAlignment);
     if (layout.total > uint64_t(INT64_MAX))
       fail(FUSEC_INVALID_ARGUMENT, what + ": the arena exceeds 2^63 bytes");
   }

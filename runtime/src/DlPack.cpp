@@ -4,6 +4,7 @@
 // stable binary interface of DLPack 1.x, declared under the name that dlpack.h
 // gives the outermost so that the public header can refer to it.
 
+#include "runtime/src/CallerStruct.h"
 #include "runtime/src/Guard.h"
 #include "runtime/src/Tensor.h"
 
@@ -64,6 +65,9 @@ void destroy(DLManagedTensorVersioned *managed) {
     owned->release(owned->context);
 }
 
+// Callers do not say the version of the struct that they want.
+static_assert(sizeof(fusec_tensor) == firstBytes<fusec_tensor>);
+
 fusec_tensor fromDlPack(const DLManagedTensorVersioned *managed) {
   if (!managed)
     fail(FUSEC_INVALID_ARGUMENT,
@@ -113,6 +117,10 @@ DLManagedTensorVersioned *toDlPack(const fusec_tensor &tensor,
   int64_t stride = 1;
   for (size_t d = owned->sizes.size(); d-- != 0;) {
     owned->strides[d] = tensor.strides ? tensor.strides[d] : stride;
+    if (owned->sizes[d] < 0)
+      fail(FUSEC_INVALID_ARGUMENT, "size " + std::to_string(d) +
+                                       ": expected at least 0, found " +
+                                       std::to_string(owned->sizes[d]));
     if (__builtin_mul_overflow(stride, owned->sizes[d], &stride))
       fail(FUSEC_INVALID_ARGUMENT, "sizes exceed 2^63 elements");
   }

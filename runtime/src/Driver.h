@@ -38,6 +38,7 @@ enum FunctionAttribute : int { FunctionMaxDynamicSharedSize = 8 };
 enum JitOption : int { JitErrorLog = 5, JitErrorLogSize = 6 };
 enum StreamFlag : unsigned { StreamNonBlocking = 1 };
 enum CaptureStatus : int { CaptureNone = 0 };
+enum CaptureMode : int { CaptureModeGlobal = 0, CaptureModeRelaxed = 2 };
 enum LaunchAttributeId : int {
   LaunchCooperative = 2,
   LaunchClusterDimension = 4,
@@ -79,8 +80,8 @@ struct KernelNodeParams {
   void *kernel;    // null: `function` says it
   Context context; // null: the current one
 };
-// The driver of CUDA 13 declares it with this alignment, earlier ones with 64;
-// within a parameter block 64 is enough.
+// The driver of CUDA 13 declares it with this alignment, earlier ones with 64,
+// which is enough for a parameter.
 struct alignas(128) TensorMap {
   uint64_t opaque[16];
 };
@@ -107,21 +108,17 @@ inline void *paramBufferSize() { return reinterpret_cast<void *>(2); }
   X(primaryRelease, "cuDevicePrimaryCtxRelease_v2", (Device device))                               \
   X(contextPush, "cuCtxPushCurrent_v2", (Context context))                                         \
   X(contextPop, "cuCtxPopCurrent_v2", (Context *context))                                          \
-  X(contextSynchronize, "cuCtxSynchronize", ())                                                    \
   X(moduleLoad, "cuModuleLoadDataEx", (Module *module, const void *image, unsigned count,          \
                                        int *options, void **values))                               \
   X(moduleUnload, "cuModuleUnload", (Module module))                                               \
   X(moduleFunction, "cuModuleGetFunction", (Function *function, Module module, const char *name))  \
   X(functionSetAttribute, "cuFuncSetAttribute", (Function function, int attribute, int value))     \
-  X(functionParamInfo, "cuFuncGetParamInfo", (Function function, size_t index, size_t *offset,       \
-                                              size_t *size))                                       \
   X(maxActiveBlocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor", (int *blocks,                  \
        Function function, int threads, size_t sharedBytes))                                        \
   X(maxActiveClusters, "cuOccupancyMaxActiveClusters", (int *clusters, Function function,          \
                                                         const LaunchConfig *config))               \
   X(memAlloc, "cuMemAlloc_v2", (DevicePointer *pointer, size_t size))                              \
   X(memFree, "cuMemFree_v2", (DevicePointer pointer))                                              \
-  X(memGetInfo, "cuMemGetInfo_v2", (size_t *free, size_t *total))                                  \
   X(copyToDevice, "cuMemcpyHtoD_v2", (DevicePointer to, const void *from, size_t size))            \
   X(copyToHost, "cuMemcpyDtoH_v2", (void *to, DevicePointer from, size_t size))                    \
   X(copyToDeviceAsync, "cuMemcpyHtoDAsync_v2", (DevicePointer to, const void *from, size_t size,   \
@@ -135,9 +132,9 @@ inline void *paramBufferSize() { return reinterpret_cast<void *>(2); }
   X(streamCreate, "cuStreamCreate", (Stream *stream, unsigned flags))                              \
   X(streamDestroy, "cuStreamDestroy_v2", (Stream stream))                                          \
   X(streamSynchronize, "cuStreamSynchronize", (Stream stream))                                     \
+  X(exchangeCaptureMode, "cuThreadExchangeStreamCaptureMode", (int *mode))                         \
   X(eventCreate, "cuEventCreate", (Event *event, unsigned flags))                                  \
   X(eventRecord, "cuEventRecord", (Event event, Stream stream))                                    \
-  X(eventSynchronize, "cuEventSynchronize", (Event event))                                         \
   X(eventElapsed, "cuEventElapsedTime", (float *milliseconds, Event start, Event end))             \
   X(eventDestroy, "cuEventDestroy_v2", (Event event))                                              \
   X(launchKernel, "cuLaunchKernelEx", (const LaunchConfig *config, Function function,              \

@@ -24,7 +24,7 @@ cuda::KernelNodeParams nodeParams(const ReadyLaunch &ready,
 } // namespace
 
 Graph::Graph(const Model &model, std::vector<ReadyLaunch *> launches,
-             cuda::Stream uploads)
+             const OwnStream &uploads)
     : model(model), theLaunches(std::move(launches)) {
   const cuda::Driver &driver = model.device().driver();
   try {
@@ -32,8 +32,8 @@ Graph::Graph(const Model &model, std::vector<ReadyLaunch *> launches,
     driver.check(driver.graphInstantiate(&exec, graph, 0),
                  "cuGraphInstantiate");
     // So that the first replay need not.
-    driver.check(driver.graphUpload(exec, uploads), "cuGraphUpload");
-    driver.check(driver.streamSynchronize(uploads), "uploading a graph");
+    driver.check(driver.graphUpload(exec, uploads.stream()), "cuGraphUpload");
+    uploads.synchronize("uploading a graph");
   } catch (...) {
     destroy();
     throw;
@@ -109,7 +109,7 @@ void Graph::destroy() {
 
 Graph::~Graph() {
   try {
-    ContextScope scope(model.device());
+    SetUpScope scope(model.device());
     destroy();
   } catch (const Failure &) {
     // The context is gone, and its graphs with it.

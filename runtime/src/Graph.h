@@ -13,20 +13,20 @@ namespace fusec::rt {
 class Graph {
 public:
   // Builds, instantiates and uploads a graph of launches whose grids are not
-  // empty; they must outlive it where they are. `uploads` is a stream that no
-  // one else uses. Throws Failure naming the call that the driver refuses.
-  // Needs a ContextScope, as do the other functions but the destructor.
+  // empty; they must outlive it where they are. Throws Failure naming the call
+  // that the driver refuses. Needs a SetUpScope.
   Graph(const Model &model, std::vector<ReadyLaunch *> launches,
-        cuda::Stream uploads);
+        const OwnStream &uploads);
   ~Graph();
   Graph(const Graph &) = delete;
   Graph &operator=(const Graph &) = delete;
 
   const std::vector<ReadyLaunch *> &launches() const { return theLaunches; }
   // Gives the parameter blocks that have changed to their nodes. What is in
-  // flight keeps those it was enqueued with. Allocates nothing.
+  // flight keeps those it was enqueued with. Allocates nothing. Needs a
+  // ContextScope.
   cuda::Result update();
-  // Throws Failure. Allocates nothing unless it fails.
+  // Throws Failure. Allocates nothing unless it fails. Needs a ContextScope.
   void enqueue(cuda::Stream stream);
 
 private:

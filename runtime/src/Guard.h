@@ -52,36 +52,12 @@ inline void requireResult(const void *pointer, const char *name) {
 }
 
 // Checks a request for what is known of one of `count` things.
-template <typename T>
-void requireInfo(const T *info, const char *type, uint32_t index,
-                 size_t count) {
+inline void requireInfo(const void *info, uint32_t index, size_t count) {
   requireResult(info, "info");
   if (index >= count)
     fail(FUSEC_INVALID_ARGUMENT, "expected an index below " +
                                      std::to_string(count) + ", found " +
                                      std::to_string(index));
-  if (info->struct_size < sizeof(T))
-    fail(FUSEC_INVALID_ARGUMENT, std::string(type) +
-                                     ": expected a struct_size of at least " +
-                                     std::to_string(sizeof(T)) + ", found " +
-                                     std::to_string(info->struct_size));
-}
-
-// Reads a caller's struct of `size` bytes, leaving what its version lacks zero.
-// `size` must cover `least` bytes, those of the first version.
-template <typename T>
-T readStruct(const T *given, size_t least, const char *name) {
-  T value = {};
-  value.struct_size = sizeof(T);
-  if (!given)
-    return value;
-  if (given->struct_size < least)
-    fail(FUSEC_INVALID_ARGUMENT, std::string(name) +
-                                     ": expected a struct_size of at least " +
-                                     std::to_string(least) + ", found " +
-                                     std::to_string(given->struct_size));
-  std::memcpy(&value, given, std::min(given->struct_size, sizeof(T)));
-  return value;
 }
 
 } // namespace fusec::rt

@@ -5,6 +5,7 @@
 #ifndef FUSEC_RUNTIME_SRC_HANDLES_H
 #define FUSEC_RUNTIME_SRC_HANDLES_H
 
+#include "runtime/src/CallerStruct.h"
 #include "runtime/src/Guard.h"
 #include "runtime/src/Session.h"
 

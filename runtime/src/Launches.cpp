@@ -4,6 +4,8 @@
 
 #include "runtime/src/Launches.h"
 
+#include "runtime/format/AlignUp.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -30,6 +32,18 @@ bool holds(const format::Manifest &manifest, const format::Condition &condition,
   default:
     return lhs != rhs;
   }
+}
+
+// In the constant bank tensor maps are aligned behind words of the driver's
+// own, so that only the driver knows their places, and nodes of graphs take no
+// blocks for cooperative kernels. Kernels of both kinds take no structs.
+bool takesParamsOneByOne(const format::Launch &launch) {
+  return launch.cooperative ||
+         std::any_of(launch.params.begin(), launch.params.end(),
+                     [](const format::Param &param) {
+                       return std::holds_alternative<format::TensorMapParam>(
+                           param);
+                     });
 }
 
 // Readies the launches of one plan.
@@ -142,39 +156,23 @@ private:
       return ready;
     if (launch.cooperative)
       keepResident(ready, what);
-    std::vector<size_t> offsets;
-    bool hasMap = false;
-    for (const format::Param &param : launch.params)
-      hasMap |= std::holds_alternative<format::TensorMapParam>(param);
-    for (size_t i = 0; i != launch.params.size(); ++i) {
-      const format::Param &param = launch.params[i];
-      format::ParamLayout layout = format::paramLayout(param);
-      size_t offset = alignUp(ready.blockBytes, layout.alignment);
-      // Tensor maps are aligned in the constant bank, behind words of the
-      // driver's own, so that only the driver knows their offsets. Kernels with
-      // maps take no structs: each parameter is one of the function's.
-      size_t actual = 0, size = 0;
-      if (hasMap && model.device().driver().functionParamInfo(
-                        ready.function, i, &actual, &size) == cuda::success) {
-        if (size != layout.size)
-          fail(FUSEC_MALFORMED, what + ": expected parameter " +
-                                    std::to_string(i) + " of " +
-                                    std::to_string(layout.size) +
-                                    " bytes, found " + std::to_string(size));
-        offset = actual;
-      }
-      ready.blockBytes = offset + layout.size;
-      ready.block.resize((ready.blockBytes + sizeof(cuda::TensorMap) - 1) /
-                         sizeof(cuda::TensorMap));
-      packParam(ready, param, offset, what);
-      offsets.push_back(offset);
-    }
-    if (launch.cooperative)
-      for (size_t offset : offsets)
-        ready.params.push_back(reinterpret_cast<char *>(ready.block.data()) +
-                               offset);
     // The block ends with its last parameter: the driver refuses a size that is
     // not the kernel's own, even one rounded up to the alignment.
+    ready.blockBytes = format::paramBytes(launch);
+    ready.block.resize(
+        format::alignUp(ready.blockBytes, sizeof(cuda::TensorMap)) /
+        sizeof(cuda::TensorMap));
+    bool oneByOne = takesParamsOneByOne(launch);
+    size_t end = 0;
+    for (const format::Param &param : launch.params) {
+      format::ParamLayout layout = format::paramLayout(param);
+      size_t offset = format::alignUp(end, layout.alignment);
+      packParam(ready, param, offset, what);
+      if (oneByOne)
+        ready.params.push_back(reinterpret_cast<char *>(ready.block.data()) +
+                               offset);
+      end = offset + layout.size;
+    }
     return ready;
   }
 
@@ -207,10 +205,6 @@ private:
     if (most < 1)
       fail(FUSEC_UNSUPPORTED, what + ": the device has no room for its blocks");
     ready.grid[0] = std::min(ready.grid[0], unsigned(most) * cluster);
-  }
-
-  static size_t alignUp(size_t value, size_t alignment) {
-    return (value + alignment - 1) / alignment * alignment;
   }
 
   template <typename T>

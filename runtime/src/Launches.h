@@ -34,13 +34,16 @@ struct ReadyLaunch {
   // The parameter block; of this type for its alignment.
   std::vector<cuda::TensorMap> block;
   size_t blockBytes = 0;
-  // Of a cooperative launch, whose parameters are no members of structs: each
-  // one's place in the block. Nodes of graphs take no blocks for them.
+  // Of a cooperative launch or one with tensor maps, whose parameters are no
+  // members of structs: each one's place in the block, which moving keeps.
   std::vector<void *> params;
   std::vector<TensorPatch> pointers;
   std::vector<MapPatch> maps;
   // The block has changed since a graph's node was given it.
   bool stale = false;
+
+  ReadyLaunch() = default;
+  ReadyLaunch(ReadyLaunch &&) = default;
 
   bool empty() const { return grid[0] == 0 || grid[1] == 0 || grid[2] == 0; }
   bool hasCluster() const {
@@ -88,7 +91,7 @@ struct LaunchAddresses {
 };
 
 // Throws Failure where an expression, a range or a grid is wrong for these
-// dimensions. Needs a ContextScope.
+// dimensions. Needs a SetUpScope.
 std::vector<ReadyStep> readyLaunches(const Model &model, const DimValues &dims,
                                      const ArenaLayout &arena,
                                      const LaunchAddresses &addresses);

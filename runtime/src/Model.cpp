@@ -4,6 +4,7 @@
 
 #include "runtime/src/Model.h"
 
+#include "runtime/format/AlignUp.h"
 #include "runtime/src/Lap.h"
 #include "runtime/src/PlanChoice.h"
 
@@ -15,10 +16,9 @@ namespace fusec::rt {
 
 namespace {
 // Parameter blocks beyond this many bytes need driver 12.1.
-constexpr unsigned smallParamBytes = 4096;
+constexpr uint64_t smallParamBytes = 4096;
 constexpr int largeParamDriver = 12010;
 constexpr size_t jitLogBytes = 8192;
-constexpr uint64_t maxWeightAlignment = 4096; // as the manifest is checked for
 
 // In the order that they lie in on the device.
 enum class Kind { Fixed, Factor, Whole };
@@ -53,7 +53,8 @@ describeTensors(const std::vector<format::TensorSpec> &tensors) {
 cuda::Module loadModule(const cuda::Driver &driver,
                         const format::Section &section,
                         const std::string &step) {
-  // PTX is text and must end with a zero; a cubin knows its own size.
+  // PTX is text and must end with a zero; a cubin says where it ends, which was
+  // checked.
   std::string text;
   const void *image = section.bytes.data;
   if (section.kind == format::SectionKind::Ptx) {
@@ -78,7 +79,7 @@ Model::Modules::~Modules() {
   if (bySection.empty())
     return;
   try {
-    ContextScope scope(device);
+    SetUpScope scope(device);
     for (const auto &[section, module] : bySection)
       device.driver().moduleUnload(module);
   } catch (const Failure &) {
@@ -104,7 +105,7 @@ Model::Model(const format::Bundle &bundle, const char *driverPath, int device,
   outputs = describeTensors(theManifest.outputs);
   findReplaceables();
 
-  ContextScope scope(theDevice);
+  SetUpScope scope(theDevice);
   Lap lap;
   loadCode(bundle);
   times.code = lap.next();
@@ -133,13 +134,7 @@ void Model::loadCode(const format::Bundle &bundle) {
     functions[&launch] = function;
     unsigned &most = sharedMemory[function];
     most = std::max(most, launch.smem);
-    unsigned bytes = 0;
-    for (const format::Param &param : launch.params) {
-      format::ParamLayout layout = format::paramLayout(param);
-      bytes =
-          (bytes + layout.alignment - 1) / layout.alignment * layout.alignment +
-          layout.size;
-    }
+    uint64_t bytes = format::paramBytes(launch);
     if (bytes > smallParamBytes && driver.version < largeParamDriver)
       fail(FUSEC_UNSUPPORTED,
            "kernel '" + launch.symbol + "' has " + std::to_string(bytes) +
@@ -190,16 +185,15 @@ void Model::uploadWeights(const format::Bundle &bundle) {
   for (Kind kind : {Kind::Fixed, Kind::Factor, Kind::Whole}) {
     if (kind == Kind::Factor) {
       if (!sites.empty() || !specs.empty())
-        total = (total + maxWeightAlignment - 1) / maxWeightAlignment *
-                maxWeightAlignment;
+        total = format::alignUp(total, arenaAlignment);
       begin = total;
     }
     for (size_t i = 0; i != thePlan->weights.size(); ++i) {
       const format::Weight &weight = thePlan->weights[i];
       if (kindOf(weight) != kind)
         continue;
-      uint64_t alignment = std::max<uint64_t>(weight.alignment, arenaAlignment);
-      total = (total + alignment - 1) / alignment * alignment;
+      // At least the weight's own.
+      total = format::alignUp(total, arenaAlignment);
       std::tuple range(weight.section, weight.offset, weight.size);
       first[i] = offsets.emplace(range, total).second;
       total += first[i] ? weight.size : 0;
@@ -210,6 +204,7 @@ void Model::uploadWeights(const format::Bundle &bundle) {
   theReplaceableBytes = total - begin;
   weights = DeviceMemory(theDevice, total, "weights");
   replaceable = weights.pointer() + begin;
+  OwnStream own(theDevice);
   const cuda::Driver &driver = theDevice.driver();
   for (size_t i = 0; i != thePlan->weights.size(); ++i) {
     const format::Weight &weight = thePlan->weights[i];
@@ -218,13 +213,11 @@ void Model::uploadWeights(const format::Bundle &bundle) {
         offsets.at({weight.section, weight.offset, weight.size}));
     format::ByteSpan bytes = bundle.weightBytes(weight);
     if (bytes.size != 0 && first[i])
-      driver.check(
-          driver.copyToDevice(weightPointers.back(), bytes.data, bytes.size),
-          "copying weight '" + weight.name + "'");
+      driver.check(driver.copyToDeviceAsync(weightPointers.back(), bytes.data,
+                                            bytes.size, own.stream()),
+                   "copying weight '" + weight.name + "'");
   }
-  // Copies from pageable memory may still be under way, and other streams do
-  // not wait for them.
-  driver.check(driver.streamSynchronize(nullptr), "copying weights");
+  own.synchronize("copying weights");
 }
 
 void Model::encodeWeightMaps() {

@@ -5,8 +5,7 @@
 #include "runtime/src/Handles.h"
 #include "runtime/src/Lap.h"
 
-#include <system_error>
-#include <thread>
+#include <future>
 
 using namespace fusec;
 using namespace fusec::rt;
@@ -25,58 +24,34 @@ format::HashWeights hashMode(int32_t mode) {
        "hash_weights: expected 0, 1 or 2, found " + std::to_string(mode));
 }
 
-// Hashes a bundle's weights, beside what else loading does if they are many:
-// the one takes about as long as uploading them.
-class WeightsCheck {
-public:
-  WeightsCheck(const format::Bundle &bundle, format::HashWeights mode) {
-    auto check = [this, &bundle, mode] {
-      good = bundle.checkWeights(mode, error);
-    };
-    try {
-      if (bundle.weightsSize() >= leastForThread)
-        thread = std::thread(check);
-    } catch (const std::system_error &) {
-      // No thread is to be had: this one does it.
-    }
-    if (!thread.joinable())
-      check();
-  }
-  ~WeightsCheck() { join(); }
-  WeightsCheck(const WeightsCheck &) = delete;
-  WeightsCheck &operator=(const WeightsCheck &) = delete;
+// Bytes that take ten times as long to hash as a thread to start.
+constexpr uint64_t leastForThread = uint64_t(1) << 20;
 
-  // Throws Failure where a hash is wrong.
-  void finish(const std::string &origin) {
-    join();
-    if (!good)
+// Hashes a bundle's weights, beside what else loading does if they are many and
+// a thread is to be had: the one takes about as long as uploading them. Else
+// when it is asked for. get() throws Failure where a hash is wrong.
+std::future<void> startWeightsCheck(const format::Bundle &bundle,
+                                    format::HashWeights mode,
+                                    const std::string &origin) {
+  std::launch policy = bundle.weightsSize() >= leastForThread
+                           ? std::launch::async | std::launch::deferred
+                           : std::launch::deferred;
+  return std::async(policy, [&bundle, &origin, mode] {
+    std::string error;
+    if (!bundle.checkWeights(mode, error))
       fail(FUSEC_MALFORMED, origin + error);
-  }
-
-private:
-  // Bytes that take ten times as long to hash as a thread to start.
-  static constexpr uint64_t leastForThread = uint64_t(1) << 20;
-
-  void join() {
-    if (thread.joinable())
-      thread.join();
-  }
-
-  bool good = false;
-  std::string error;
-  std::thread thread;
-};
+  });
+}
 
 fusec_model *load(format::ByteSpan file, const fusec_load_options *given,
                   const std::string &origin, Lap lap) {
-  fusec_load_options options =
-      readStruct(given, sizeof(fusec_load_options), "fusec_load_options");
+  fusec_load_options options = readStruct(given, "fusec_load_options");
   format::HashWeights mode = hashMode(options.hash_weights);
   format::Bundle bundle;
   std::string error;
   if (!format::Bundle::open(file, format::HashWeights::Never, bundle, error))
     fail(FUSEC_MALFORMED, origin + error);
-  WeightsCheck weights(bundle, mode);
+  std::future<void> weights = startWeightsCheck(bundle, mode, origin);
   auto made = std::make_unique<fusec_model>();
   made->times.check = lap.next();
   try {
@@ -84,11 +59,11 @@ fusec_model *load(format::ByteSpan file, const fusec_load_options *given,
                                           options.device, made->times);
   } catch (...) {
     // That the file is damaged says more than what came of it.
-    weights.finish(origin);
+    weights.get();
     throw;
   }
   lap.next();
-  weights.finish(origin);
+  weights.get();
   made->times.hash = lap.next();
   return made.release();
 }
@@ -96,13 +71,15 @@ fusec_model *load(format::ByteSpan file, const fusec_load_options *given,
 void describe(const std::vector<format::TensorSpec> &specs,
               const TensorTexts &(Model::*textsOf)(size_t) const,
               const Model &model, uint32_t index, fusec_tensor_info *info) {
-  requireInfo(info, "fusec_tensor_info", index, specs.size());
+  requireInfo(info, index, specs.size());
   const TensorTexts &texts = (model.*textsOf)(index);
-  info->name = specs[index].name.c_str();
-  info->dtype = int32_t(specs[index].dtype);
-  info->rank = int32_t(specs[index].sizes.size());
-  info->sizes = texts.sizes.data();
-  info->expressions = texts.pointers.data();
+  fusec_tensor_info value = {};
+  value.name = specs[index].name.c_str();
+  value.dtype = int32_t(specs[index].dtype);
+  value.rank = int32_t(specs[index].sizes.size());
+  value.sizes = texts.sizes.data();
+  value.expressions = texts.pointers.data();
+  writeStruct(value, "fusec_tensor_info", info);
 }
 } // namespace
 
@@ -117,9 +94,9 @@ const char *fusec_status_name(fusec_status status) {
   case FUSEC_UNREADABLE:
     return "unreadable file";
   case FUSEC_MALFORMED:
-    return "malformed bundle";
+    return "malformed file";
   case FUSEC_UNSUPPORTED:
-    return "unsupported device";
+    return "unsupported";
   case FUSEC_DRIVER_ERROR:
     return "driver error";
   case FUSEC_OUT_OF_MEMORY:

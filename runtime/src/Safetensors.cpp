@@ -4,25 +4,25 @@
 
 #include "runtime/src/Safetensors.h"
 
+#include "runtime/format/JsonText.h"
+#include "runtime/format/Where.h"
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace fusec::rt {
 
 namespace {
+using format::shorten;
 using Json = nlohmann::json;
 
 constexpr uint64_t lengthBytes = 8;
 constexpr uint64_t maxHeaderBytes = 100'000'000; // as the format says
-constexpr int maxDepth = 8;
+constexpr size_t maxDepth = 8;
 constexpr size_t maxRank = 32;
 
 [[noreturn]] void failFile(const std::string &message) {
   fail(FUSEC_MALFORMED, message);
-}
-
-std::string shorten(const std::string &text) {
-  return text.size() <= 100 ? text : text.substr(0, 97) + "...";
 }
 
 // Of an element; 0 of a type that is not known.
@@ -86,30 +86,15 @@ StoredTensor readTensor(const std::string &name, const Json &json,
   return tensor;
 }
 
-// Refuses names that occur twice, which the parser would merge, and depth.
-Json parseHeader(const char *begin, const char *end) {
-  std::vector<std::string> names;
-  auto check = [&](int depth, Json::parse_event_t event, Json &parsed) {
-    if (depth > maxDepth)
-      failFile("the header: expected at most " + std::to_string(maxDepth) +
-               " nested values");
-    if (event == Json::parse_event_t::key && depth == 1)
-      names.push_back(parsed.get<std::string>());
-    return true;
-  };
-  Json json;
+Json parseHeader(std::string_view text) {
   try {
-    json = Json::parse(begin, end, check);
-  } catch (const Json::exception &failure) {
-    failFile("the header: not valid JSON: " + shorten(failure.what()));
+    Json json = format::parseJson(text, maxDepth, "the header");
+    if (!json.is_object())
+      failFile("the header: expected a JSON object");
+    return json;
+  } catch (const format::ReadError &failure) {
+    failFile(failure.message);
   }
-  if (!json.is_object())
-    failFile("the header: expected a JSON object");
-  std::sort(names.begin(), names.end());
-  auto twice = std::adjacent_find(names.begin(), names.end());
-  if (twice != names.end())
-    failFile("the header: '" + shorten(*twice) + "' occurs twice");
-  return json;
 }
 
 // Tensors fill the data without holes, so that no byte has two meanings.
@@ -178,7 +163,7 @@ StoredTensors readSafetensors(format::ByteSpan file) {
     failFile("expected a header within the file, found one of " +
              std::to_string(length) + " bytes");
   const char *header = reinterpret_cast<const char *>(file.data + lengthBytes);
-  Json json = parseHeader(header, header + length);
+  Json json = parseHeader({header, length});
   format::ByteSpan data{file.data + lengthBytes + length,
                         file.size - lengthBytes - length};
   StoredTensors tensors;
@@ -222,6 +207,15 @@ HostUpdate findPeftUpdate(const StoredTensors &tensors, const std::string &name,
     fail(FUSEC_INVALID_ARGUMENT, "adapter '" + name + "': there is '" +
                                      shorten(a) + "', but no '" + shorten(b) +
                                      "'");
+  // DoRA, a bias of B, another adapter: more than scale * (x a) b.
+  std::string prefix = a.substr(0, a.rfind("lora_A")) + "lora_";
+  for (auto other = tensors.lower_bound(prefix);
+       other != tensors.end() && other->first.rfind(prefix, 0) == 0; ++other)
+    if (other->first != a && other->first != b)
+      fail(FUSEC_INVALID_ARGUMENT,
+           "adapter '" + name + "': expected an update of '" + shorten(a) +
+               "' and '" + shorten(b) + "' alone, found '" +
+               shorten(other->first) + "' too, which would be left out");
   HostUpdate update;
   update.name = name;
   update.a = toMatrix(a, tensors.at(a));

@@ -28,7 +28,8 @@ StoredTensors readSafetensors(format::ByteSpan file);
 // The two factors that PEFT writes for a layer, `<layer>.lora_A.weight` [r, k]
 // and `<layer>.lora_B.weight` [n, r]. The layer is `layer`, or one whose name
 // ends with "." and `layer`; the file's only one where `layer` is null and no
-// name fits `name`. Throws Failure where there is none, or there are several.
+// name fits `name`. Throws Failure where there is none, there are several, or
+// the layer has more tensors whose names begin with `<layer>.lora_`.
 HostUpdate findPeftUpdate(const StoredTensors &tensors, const std::string &name,
                           const char *layer);
 

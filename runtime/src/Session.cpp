@@ -9,19 +9,17 @@
 namespace fusec::rt {
 
 namespace {
-// Fewer are not worth a graph that nobody asked for.
-constexpr size_t leastGraphLaunches = 2;
-
 // Within the session's counters.
 constexpr uint64_t flagsOffset = 256;
 constexpr uint64_t counterBytes = flagsOffset + 4 * format::flagWords;
 } // namespace
 
 Session::Session(std::shared_ptr<const Model> model)
-    : theModel(std::move(model)), inputs(theModel->manifest().inputs.size()),
+    : theModel(std::move(model)), own(theModel->device()),
+      inputs(theModel->manifest().inputs.size()),
       outputs(theModel->manifest().outputs.size()) {
   const Device &device = theModel->device();
-  ContextScope scope(device);
+  SetUpScope scope(device);
   counters = DeviceMemory(device, counterBytes, "the session's counters");
   replaceable = DeviceMemory(device, theModel->replaceableBytes(),
                              "what the session can replace");
@@ -29,14 +27,12 @@ Session::Session(std::shared_ptr<const Model> model)
   if (replaceable.size() != 0)
     driver.check(driver.copyOnDeviceAsync(replaceable.pointer(),
                                           theModel->ownReplaceable(),
-                                          replaceable.size(), nullptr),
+                                          replaceable.size(), own.stream()),
                  "copying the model's replaceable weights");
   driver.check(
-      driver.setBytesAsync(counters.pointer(), 0, counterBytes, nullptr),
+      driver.setBytesAsync(counters.pointer(), 0, counterBytes, own.stream()),
       "clearing the session's counters");
-  // Streams that do not wait for the default stream must see them cleared.
-  driver.check(driver.streamSynchronize(nullptr),
-               "clearing the session's counters");
+  own.synchronize("clearing the session's counters");
 }
 
 void Session::bind(bool input, size_t index, const fusec_tensor *tensor) {
@@ -177,7 +173,7 @@ void Session::prepare(const DimValues &given, uint64_t userArena,
              ", found " + std::to_string(userArenaSize) + " bytes that are " +
              std::to_string(userArena % arenaAlignment) + " beyond");
 
-  ContextScope scope(model().device());
+  SetUpScope scope(model().device());
   if (userArena == 0)
     growArena(layout.total);
   PreparedRun &run =
@@ -220,34 +216,6 @@ PreparedRun &Session::findOrMake(DimValues values, const ArenaLayout &layout,
   made.arena = address;
   made.arenaBytes = layout.total;
   return runs.add(std::move(made));
-}
-
-void Session::makeGraph(PreparedRun &run, int32_t mode) {
-  bool required = mode == FUSEC_GRAPH_ON;
-  if (mode == FUSEC_GRAPH_OFF || (run.graphRefused && !required))
-    return;
-  std::vector<ReadyLaunch *> launches;
-  run.forEachLaunch(inputs, outputs,
-                    [&](ReadyLaunch &launch) { launches.push_back(&launch); });
-  if (launches.size() < (required ? 1 : leastGraphLaunches))
-    return;
-  if (run.graph && !run.graphRefused && run.graph->launches() == launches)
-    return;
-  run.graph.reset();
-  try {
-    if (!model().device().driver().hasGraphs)
-      fail(FUSEC_UNSUPPORTED, "the driver has no CUDA graphs: expected "
-                              "FUSEC_GRAPH_AUTO or FUSEC_GRAPH_OFF");
-    if (!uploads)
-      uploads = std::make_unique<OwnStream>(model().device());
-    run.graph = std::make_unique<Graph>(model(), std::move(launches),
-                                        uploads->stream());
-    run.graphRefused = false;
-  } catch (const Failure &) {
-    run.graphRefused = true;
-    if (required)
-      throw;
-  }
 }
 
 const std::vector<int64_t> &Session::outputSizes(size_t index) const {
@@ -294,105 +262,14 @@ void Session::launchDirectly(cuda::Stream stream) {
   });
 }
 
-bool Session::replay(cuda::Stream stream) {
-  Graph *graph = current->graph.get();
-  if (!graph || current->graphRefused || graphMode == FUSEC_GRAPH_OFF)
-    return false;
-  // Tensors of another alignment may choose other kernels than the graph has.
-  const std::vector<ReadyLaunch *> &launches = graph->launches();
-  size_t count = 0;
-  bool same = true;
-  current->forEachLaunch(inputs, outputs, [&](ReadyLaunch &launch) {
-    same = same && count < launches.size() && launches[count] == &launch;
-    ++count;
-  });
-  if (!same || count != launches.size())
-    return false;
-  const cuda::Driver &driver = model().device().driver();
-  int capture = cuda::CaptureNone;
-  driver.check(driver.streamIsCapturing(stream, &capture),
-               "cuStreamIsCapturing");
-  if (capture != cuda::CaptureNone)
-    return false;
-  for (ReadyLaunch *launch : launches)
-    patchAddresses(model(), *launch, inputs, outputs);
-  if (cuda::Result result = graph->update()) {
-    if (graphMode == FUSEC_GRAPH_ON)
-      driver.check(result, "cuGraphExecKernelNodeSetParams");
-    // Nothing is enqueued yet; some nodes may have the new addresses.
-    current->graphRefused = true;
-    return false;
-  }
-  graph->enqueue(stream);
-  launched = uint32_t(count);
-  return true;
-}
-
-void Session::setAdapter(const Adapter *adapter, cuda::Stream stream) {
-  uint64_t bytes = model().adapterBytes();
-  if (bytes == 0)
-    fail(FUSEC_INVALID_ARGUMENT,
-         "the model has no adapters: compile it with --adapter");
-  if (adapter && &adapter->model() != &model())
-    fail(FUSEC_INVALID_ARGUMENT,
-         "expected an adapter that was made for this session's model");
-  ContextScope scope(model().device());
-  const cuda::Driver &driver = model().device().driver();
-  if (adapter)
-    driver.check(driver.copyOnDeviceAsync(replaceable.pointer(),
-                                          adapter->pointer(), bytes, stream),
-                 "copying an adapter");
-  else
-    driver.check(driver.setBytesAsync(replaceable.pointer(), 0, bytes, stream),
-                 "clearing the adapters");
-}
-
-void Session::setWeight(const std::string &name, const fusec_tensor *tensor,
-                        cuda::Stream stream) {
-  const std::vector<format::TensorSpec> &specs = model().replaceables();
-  std::string known, what = "weight '" + name + "'";
-  size_t index = 0;
-  for (; index != specs.size() && specs[index].name != name; ++index)
-    known += (known.empty() ? "'" : ", '") + specs[index].name + "'";
-  if (index == specs.size())
-    fail(FUSEC_INVALID_ARGUMENT,
-         "the model has no replaceable " + what + "; " +
-             (known.empty() ? "it was compiled without --replaceable"
-                            : "it has " + known));
-  size_t weight = model().replaceableWeight(index);
-  uint64_t bytes = model().plan().weights[weight].size;
-  cuda::DevicePointer to =
-      replaceable.pointer() + *model().replaceableOffset(weight);
-  BoundTensor from;
-  if (tensor)
-    from = checkTensor(tensor, specs[index], model().device().ordinal(), what,
-                       Memory::DeviceOrHost);
-  else
-    from.address = model().weight(weight);
-  if (bytes == 0)
-    return;
-  ContextScope scope(model().device());
-  const cuda::Driver &driver = model().device().driver();
-  if (!from.onHost) {
-    driver.check(driver.copyOnDeviceAsync(to, from.address, bytes, stream),
-                 "copying " + what);
-    return;
-  }
-  driver.check(
-      driver.copyToDeviceAsync(
-          to,
-          reinterpret_cast<const void *>(static_cast<uintptr_t>(from.address)),
-          bytes, stream),
-      "copying " + what);
-  driver.check(driver.streamSynchronize(stream), "copying " + what);
-}
-
 uint64_t Session::faults() const {
-  ContextScope scope(model().device());
+  SetUpScope scope(model().device());
   const cuda::Driver &driver = model().device().driver();
   uint64_t count = 0;
-  driver.check(driver.copyToHost(&count, counters.pointer(), sizeof(count)),
+  driver.check(driver.copyToHostAsync(&count, counters.pointer(), sizeof(count),
+                                      own.stream()),
                "reading the fault counter");
+  own.synchronize("reading the fault counter");
   return count;
 }
 

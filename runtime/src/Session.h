@@ -52,13 +52,13 @@ private:
   bool replay(cuda::Stream stream);
 
   std::shared_ptr<const Model> theModel;
+  OwnStream own; // for what is waited for before a call returns
   std::vector<BoundTensor> inputs, outputs;
   // The fault counter, and from `flagsOffset` on the flags.
   DeviceMemory counters;
   // At one address for the session's life: prepared runs and graphs have it.
   DeviceMemory replaceable;
   DeviceMemory ownArena;
-  std::unique_ptr<OwnStream> uploads; // of graphs; made when there is one
   PreparedRuns runs;
   PreparedRun *current = nullptr; // one of `runs`; null: not prepared
   int32_t graphMode = FUSEC_GRAPH_AUTO;

@@ -51,9 +51,7 @@ fusec_status fusec_session_prepare(fusec_session *session,
                                    char *message, size_t capacity) {
   return guard(message, capacity, [&] {
     requireResult(session, "session");
-    // The first version ended before the member `graph`.
-    fusec_prepare_options options = readStruct(
-        given, offsetof(fusec_prepare_options, graph), "fusec_prepare_options");
+    fusec_prepare_options options = readStruct(given, "fusec_prepare_options");
     const format::Manifest &manifest = session->session.model().manifest();
     session->session.prepare(
         lookUpDims(manifest, options.dims, options.dim_count),

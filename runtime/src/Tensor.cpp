@@ -4,6 +4,7 @@
 
 #include "runtime/src/Tensor.h"
 
+#include "runtime/src/CallerStruct.h"
 #include "runtime/src/Dims.h"
 
 #include <cstring>
@@ -54,12 +55,7 @@ fusec_tensor readTensorStruct(const fusec_tensor *tensor,
   if (!tensor)
     fail(FUSEC_INVALID_ARGUMENT,
          what + ": expected a tensor, found a null pointer");
-  if (tensor->struct_size < sizeof(fusec_tensor))
-    fail(FUSEC_INVALID_ARGUMENT,
-         what + ": expected a struct_size of at least " +
-             std::to_string(sizeof(fusec_tensor)) + ", found " +
-             std::to_string(tensor->struct_size));
-  return *tensor;
+  return readStruct(tensor, what);
 }
 
 BoundTensor checkTensor(const fusec_tensor *given,

@@ -24,16 +24,18 @@ struct BoundTensor {
 // "input 'x'"
 std::string tensorText(bool input, const std::string &name);
 
-// Checks a caller's struct and reads it. Throws Failure saying what was
-// expected; `what` is the tensor's text.
+// Where a tensor may lie.
 enum class Memory { Device, DeviceOrHost };
+// Checks a caller's tensor against what a model says of it, but for sizes that
+// depend on dimensions. Throws Failure saying what was expected, which begins
+// with `what`.
 BoundTensor checkTensor(const fusec_tensor *tensor,
                         const format::TensorSpec &spec, int device,
                         const std::string &what,
                         Memory memory = Memory::Device);
 
-// Copies the members that the caller's version of the struct has, and leaves
-// the rest zero.
+// What a caller's struct has, unchecked. Throws Failure for a null pointer and
+// for one that ends too early.
 fusec_tensor readTensorStruct(const fusec_tensor *tensor,
                               const std::string &what);
 

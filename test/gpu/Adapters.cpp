@@ -104,7 +104,8 @@ double Runner::time(unsigned count, llvm::function_ref<void()> work) {
     driver.check(driver.eventRecord(start, own->stream()), "cuEventRecord");
     work();
     driver.check(driver.eventRecord(end, own->stream()), "cuEventRecord");
-    driver.check(driver.eventSynchronize(end), "cuEventSynchronize");
+    driver.check(driver.streamSynchronize(own->stream()),
+                 "cuStreamSynchronize");
     driver.check(driver.eventElapsed(&milliseconds, start, end),
                  "cuEventElapsedTime");
     times.push_back(milliseconds);

@@ -6,7 +6,8 @@
  * `capacity` bytes and always terminated, to the caller's buffer (which may be
  * null). Nothing throws, nothing aborts. Structs begin with struct_size, which
  * the caller sets to sizeof the struct it was compiled with, so that later
- * versions can append members.
+ * versions can append members: those that a caller's struct lacks read as zero,
+ * and are not written.
  *
  * A model is immutable and may be used from any number of threads. A session
  * belongs to one thread at a time and has one run in flight.
@@ -40,8 +41,10 @@ enum {
   FUSEC_OK = 0,
   FUSEC_INVALID_ARGUMENT = 1, /* what the caller passed or bound is wrong */
   FUSEC_UNREADABLE = 2,       /* the file cannot be read */
-  FUSEC_MALFORMED = 3,        /* it is not a bundle, or a damaged one */
-  FUSEC_UNSUPPORTED = 4,      /* no plan of the bundle fits the device */
+  FUSEC_MALFORMED = 3,        /* it is none of its format, or damaged; of a
+                               * bundle, prepare may find it too */
+  FUSEC_UNSUPPORTED = 4,      /* the device or the driver lacks what a plan, a
+                               * kernel or a graph needs */
   FUSEC_DRIVER_ERROR = 5,     /* no driver, or a call of it failed */
   FUSEC_OUT_OF_MEMORY = 6,    /* of the device or the host */
   FUSEC_NOT_READY = 7,        /* something is not bound or not prepared */
@@ -258,8 +261,9 @@ FUSEC_API fusec_status fusec_session_create(const fusec_model *model,
 FUSEC_API void fusec_session_free(fusec_session *session);
 
 /* Binds device memory. Checked at once: element type, rank, fixed sizes,
- * strides, alignment to the element, device; at prepare and run: the sizes that
- * depend on dimensions, and that no output overlaps another tensor. */
+ * strides, alignment to the element, device. At prepare: the sizes of inputs
+ * that depend on dimensions. At the next run: those of inputs and outputs, that
+ * all are bound, and that no output overlaps another tensor or the arena. */
 FUSEC_API fusec_status fusec_session_bind_input(fusec_session *session,
                                                 uint32_t index,
                                                 const fusec_tensor *tensor,
@@ -311,13 +315,18 @@ FUSEC_API fusec_status fusec_session_output_sizes(const fusec_session *session,
                                                   size_t capacity);
 /* Enqueues one run on a stream (a CUstream or cudaStream_t; null: the default
  * stream): the launches, or the graph with the addresses that are bound now.
- * Allocates nothing and synchronises nothing; may be captured. */
+ * Allocates nothing and synchronises nothing; may be captured. What was
+ * captured keeps the addresses of the bound tensors, and of the session's
+ * arena, counters and weights: while it may be launched, the session lives,
+ * prepares nothing that needs a larger arena of its own, and has no other run
+ * in flight. */
 FUSEC_API fusec_status fusec_session_run(fusec_session *session, void *stream,
                                          char *message, size_t capacity);
 /* Enqueues one copy of the adapter's values into the session's own; runs that
  * are enqueued on the stream afterwards use them. Null: zeros, so that updates
  * add nothing. Allocates nothing and synchronises nothing; prepared runs and
- * graphs stay as they are. */
+ * graphs stay as they are. May be captured: the adapter and the session live as
+ * long as what was captured may be launched. */
 FUSEC_API fusec_status fusec_session_set_adapter(fusec_session *session,
                                                  const fusec_adapter *adapter,
                                                  void *stream, char *message,
@@ -347,7 +356,9 @@ FUSEC_API fusec_status fusec_session_faults(fusec_session *session,
 
 struct DLManagedTensorVersioned;
 
-/* A view of a DLPack tensor, which stays the caller's and must outlive it. */
+/* A view of a DLPack tensor, which stays the caller's and must outlive it. It
+ * does not say whether the tensor is read-only: such a one must not be bound as
+ * an output. */
 FUSEC_API fusec_status
 fusec_tensor_from_dlpack(const struct DLManagedTensorVersioned *managed,
                          fusec_tensor *tensor, char *message, size_t capacity);

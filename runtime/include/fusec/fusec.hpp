@@ -71,6 +71,11 @@ public:
   }
   // Valid while this object is.
   fusec_tensor view() const {
+    if (!strides.empty() && strides.size() != sizes.size())
+      throw Error(FUSEC_INVALID_ARGUMENT,
+                  "a tensor of " + std::to_string(sizes.size()) +
+                      " sizes: expected as many strides or none, found " +
+                      std::to_string(strides.size()));
     fusec_tensor tensor = {};
     tensor.struct_size = sizeof(tensor);
     tensor.dtype = dtype;

@@ -1,19 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// run() allocates no host memory: this program's operator new counts what the
-// library asks for.
+// run() allocates no host memory, and whatever runs out of it ends as an error:
+// this program's operator new counts what the library asks for, and fails.
 
 #include "test/unit/runtime/LibraryTest.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <new>
+#include <thread>
 
 namespace {
 thread_local bool counting = false;
 thread_local int allocations = 0;
+// The failAt-th from now (1: the next) fails, of any thread.
+std::atomic<int> failAt{0};
+std::atomic<bool> failsInOtherThreads{false};
+const std::thread::id mainThread = std::this_thread::get_id();
 
 void *allocate(std::size_t size, std::size_t alignment) {
   allocations += counting ? 1 : 0;
+  if ((failAt > 0 && --failAt == 0) ||
+      (failsInOtherThreads && std::this_thread::get_id() != mainThread))
+    throw std::bad_alloc();
   void *memory = nullptr;
   if (posix_memalign(&memory, alignment, size ? size : 1) != 0)
     throw std::bad_alloc();
@@ -71,6 +80,54 @@ TEST_F(AllocationTest, RunAllocatesNothing) {
     EXPECT_EQ(countIn(run), 0) << "another alignment";
     EXPECT_FALSE(session.replayed());
     fake->record = true;
+  }
+}
+
+// A file is not malformed for want of memory. The first allocations of a load
+// are those of reading the manifest's text; later ones are left out, since the
+// JSON library allocates to destroy a value.
+TEST_F(AllocationTest, ReadingRunsOutOfMemory) {
+  std::vector<uint8_t> file = makeBundle();
+  fusec_load_options missing = {sizeof(missing), 0, 0, "no-such-driver.so"};
+  int ended = 0;
+  for (int at = 1; at != 500; ++at) {
+    failAt = at;
+    fusec_model *model = nullptr;
+    fusec_status status = fusec_model_load_memory(file.data(), file.size(),
+                                                  nullptr, &model, nullptr, 0);
+    EXPECT_EQ(failAt, 0);
+    failAt = 0;
+    EXPECT_NE(status, FUSEC_MALFORMED) << at;
+    ended += status == FUSEC_OUT_OF_MEMORY;
+  }
+  EXPECT_GT(ended, 400);
+}
+
+// Weights of several chunks are hashed by threads of a thread.
+TEST_F(AllocationTest, HashingRunsOutOfMemory) {
+  std::vector<uint8_t> file = makeBundle(nullptr, 9 << 20);
+  failsInOtherThreads = true;
+  EXPECT_EQ(messageOf(FUSEC_OUT_OF_MEMORY,
+                      [&] {
+                        Model::loadMemory(file.data(), file.size(), options());
+                      }),
+            "out of host memory");
+  failsInOtherThreads = false;
+
+  auto hash = [&] {
+    return format::hashSection(format::SectionKind::Weights,
+                               {{0, spanOf(file)}}, file.size());
+  };
+  format::Digest right = hash();
+  bool untouched = false;
+  for (int at = 1; !untouched; ++at) {
+    failAt = at;
+    try {
+      EXPECT_EQ(hash(), right) << "with fewer threads";
+      untouched = failAt > 0;
+    } catch (const std::bad_alloc &) {
+    }
+    failAt = 0;
   }
 }
 

@@ -220,6 +220,60 @@ TEST(Bundle, SectionsThatOverlap) {
   EXPECT_NE(error.find("of what precedes it"), std::string::npos) << error;
 }
 
+// The driver is not told where code ends.
+TEST(Bundle, CodeEndsWithinItsSection) {
+  auto openWith = [](SectionKind kind, const std::vector<uint8_t> &code) {
+    std::vector<uint8_t> file;
+    std::string error;
+    BundleWriter writer(1, sinkTo(file));
+    writer.addSection(kind, spanOf(code));
+    Manifest manifest = makeManifest();
+    manifest.plans.resize(1);
+    manifest.plans[0].steps.clear();
+    manifest.plans[0].weights.clear();
+    EXPECT_TRUE(writer.finish(manifest, error)) << error;
+    Bundle bundle;
+    Bundle::open(spanOf(file), HashWeights::Always, bundle, error);
+    return error;
+  };
+  auto openEdited = [&](size_t at, uint8_t value) {
+    std::vector<uint8_t> cubin = makeCubin();
+    cubin[at] = value;
+    return openWith(SectionKind::Cubin, cubin);
+  };
+  std::string name = "bundle: section 1 (cubin): ";
+  EXPECT_EQ(openWith(SectionKind::Cubin, makeCubin()), "");
+  EXPECT_EQ(openWith(SectionKind::Cubin, {}),
+            name + "expected an ELF file of 64 bits, little endian");
+  EXPECT_EQ(openEdited(1, 'e'),
+            name + "expected an ELF file of 64 bits, little endian");
+  for (size_t size = 0; size != makeCubin().size(); ++size) {
+    std::vector<uint8_t> cubin = makeCubin();
+    cubin.resize(size);
+    EXPECT_EQ(openWith(SectionKind::Cubin, cubin).find(name), 0u) << size;
+  }
+  EXPECT_EQ(openEdited(54, 57),
+            name + "ELF program headers: expected entries of 56 bytes, found 1 "
+                   "of 57");
+  EXPECT_EQ(openEdited(60, 4),
+            name + "ELF section headers: expected a range within the section's "
+                   "376 bytes, found 256 bytes at offset 184");
+  EXPECT_EQ(openEdited(60, 0),
+            name + "ELF section headers: expected entries of 64 bytes, found 0 "
+                   "of 64");
+  EXPECT_NE(openEdited(47, 0xff).find("ELF section headers"),
+            std::string::npos);
+  EXPECT_EQ(openEdited(128 + 9, 2),
+            name + "ELF program header 0: expected a range within the "
+                   "section's 376 bytes, found 57 bytes at offset 576");
+  EXPECT_EQ(openEdited(184 + 64 + 33, 2),
+            name + "ELF section header 1: expected a range within the "
+                   "section's 376 bytes, found 569 bytes at offset 64");
+  EXPECT_EQ(openEdited(184 + 128 + 33, 99), "") << "it has no bytes";
+  EXPECT_EQ(openWith(SectionKind::Ptx, {}),
+            "bundle: section 1 (ptx): expected PTX, found no bytes");
+}
+
 TEST(Bundle, FilesAreMapped) {
   std::string path = testing::TempDir() + "bundle-test.fusec";
   std::vector<uint8_t> bytes = makeBundle();

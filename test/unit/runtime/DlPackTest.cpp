@@ -94,6 +94,12 @@ TEST_F(DlPackTest, Refusals) {
   EXPECT_EQ(fusec_tensor_from_dlpack(nullptr, &view, message, 256),
             FUSEC_INVALID_ARGUMENT);
   DLManagedTensorVersioned *made = nullptr;
+  Tensor negative(nullptr, FUSEC_F32, {2, -3, 0});
+  fusec_tensor negativeView = negative.view();
+  EXPECT_EQ(fusec_tensor_to_dlpack(&negativeView, nullptr, nullptr, &made,
+                                   message, 256),
+            FUSEC_INVALID_ARGUMENT);
+  EXPECT_STREQ(message, "size 1: expected at least 0, found -3");
   fusec_tensor wrong = Tensor(nullptr, 77, {1}).view();
   EXPECT_EQ(
       fusec_tensor_to_dlpack(&wrong, nullptr, nullptr, &made, message, 256),

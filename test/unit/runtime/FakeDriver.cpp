@@ -2,8 +2,10 @@
 //
 // The CUDA driver's entry points on host memory.
 
+#include "runtime/format/AlignUp.h"
 #include "test/unit/runtime/FakeDriverParts.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -12,7 +14,10 @@ using namespace fusec::rt::cuda;
 
 namespace {
 constexpr size_t memoryBytes = size_t(16) << 20;
-constexpr Result invalidContext = 201, invalidImage = 200, notFound = 500;
+constexpr size_t elfHeader = 64;
+constexpr size_t vectorParams[] = {8, 8, 128, 128, 128, 8};
+constexpr Result invalidContext = 201, invalidImage = 200, notFound = 500,
+                 captureUnsupported = 900, captureImplicit = 906;
 
 struct FakeModule {
   std::string image;
@@ -25,6 +30,15 @@ std::vector<std::unique_ptr<FakeFunction>> &functions() {
 }
 
 thread_local int depth = 0;
+thread_local int captureMode = CaptureModeGlobal;
+
+Result allowAllocating() {
+  bool refused = state().capturedElsewhere && captureMode != CaptureModeRelaxed;
+  return refused ? captureUnsupported : success;
+}
+Result allowStream(Stream stream) {
+  return state().capturedElsewhere && !stream ? captureImplicit : success;
+}
 } // namespace
 
 Result enter(const char *name, bool needsContext) {
@@ -41,24 +55,35 @@ Result readLaunch(const unsigned *grid, const unsigned *block,
                   void **extra, FakeLaunch &launch) {
   bool packed = !params && extra && extra[0] == paramBufferPointer() &&
                 extra[2] == paramBufferSize() && extra[4] == paramEnd();
-  bool single = params && params[0] && !extra;
-  if ((!packed && !single) || grid[0] == 0 || grid[1] == 0 || grid[2] == 0)
+  const std::string &symbol =
+      reinterpret_cast<FakeFunction *>(function)->symbol;
+  bool oneByOne = params && !extra && symbol == "fake_vector";
+  if ((!packed && !oneByOne) || grid[0] == 0 || grid[1] == 0 || grid[2] == 0)
     return invalidValue;
   if (!state().record)
     return success;
-  // The parameters of fake_vector, the one kernel that takes them one by one.
-  size_t size = 456;
-  const void *start = single ? params[0] : extra[1];
-  if (packed)
-    size = *static_cast<size_t *>(extra[3]);
-  const uint8_t *bytes = static_cast<const uint8_t *>(start);
-  launch.symbol = reinterpret_cast<FakeFunction *>(function)->symbol;
+  launch.params.clear();
+  if (packed) {
+    const uint8_t *bytes = static_cast<const uint8_t *>(extra[1]);
+    launch.params.assign(bytes, bytes + *static_cast<size_t *>(extra[3]));
+  }
+  size_t count = oneByOne && state().readsParams ? std::size(vectorParams) : 0;
+  for (size_t i = 0; i != count; ++i) {
+    size_t size = vectorParams[i], alignment = std::min<size_t>(size, 64);
+    const uint8_t *bytes = static_cast<const uint8_t *>(params[i]);
+    if (reinterpret_cast<uintptr_t>(bytes) % alignment != 0)
+      return invalidValue;
+    launch.params.resize(
+        fusec::format::alignUp(launch.params.size(), alignment));
+    launch.params.insert(launch.params.end(), bytes, bytes + size);
+  }
+  launch.oneByOne = oneByOne;
+  launch.symbol = symbol;
   launch.grid = {grid[0], grid[1], grid[2]};
   launch.block = {block[0], block[1], block[2]};
   launch.cluster = {1, 1, 1};
   launch.smem = sharedBytes;
   launch.pdl = launch.cooperative = false;
-  launch.params.assign(bytes, bytes + size);
   return success;
 }
 
@@ -155,14 +180,13 @@ Result cuCtxPopCurrent_v2(Context *) {
   --state().pushedContexts;
   return success;
 }
-Result cuCtxSynchronize() {
-  ENTER("cuCtxSynchronize", true)
-  return success;
-}
 Result cuModuleLoadDataEx(Module *module, const void *image, unsigned count,
                           int *, void **values) {
   ENTER("cuModuleLoadDataEx", true)
-  std::string text = static_cast<const char *>(image);
+  if (Result refused = allowAllocating())
+    return refused;
+  bool isElf = std::memcmp(image, "\177ELF", 4) == 0;
+  std::string text = static_cast<const char *>(image) + (isElf ? elfHeader : 0);
   if (text.rfind("FAKECUBIN", 0) != 0 && text.rfind(".version", 0) != 0) {
     if (count != 0)
       std::strcpy(static_cast<char *>(values[0]), "no kernel image");
@@ -190,11 +214,6 @@ Result cuModuleGetFunction(Function *function, Module module,
   *function = reinterpret_cast<Function>(functions().back().get());
   return success;
 }
-// The fake kernels take their parameters at natural alignment, which is what
-// the library assumes of a driver that cannot tell.
-Result cuFuncGetParamInfo(Function, size_t, size_t *, size_t *) {
-  return invalidValue;
-}
 Result cuFuncSetAttribute(Function, int, int value) {
   ENTER("cuFuncSetAttribute", true)
   return value > state().maxSharedMemory ? invalidValue : success;
@@ -213,6 +232,8 @@ Result cuOccupancyMaxActiveClusters(int *clusters, Function,
 }
 Result cuMemAlloc_v2(DevicePointer *pointer, size_t size) {
   ENTER("cuMemAlloc", true)
+  if (Result refused = allowAllocating())
+    return refused;
   if (size > memoryBytes)
     return outOfMemory;
   void *memory = std::aligned_alloc(256, (size + 255) / 256 * 256);
@@ -225,35 +246,41 @@ Result cuMemAlloc_v2(DevicePointer *pointer, size_t size) {
   return success;
 }
 Result cuMemFree_v2(DevicePointer pointer) {
+  if (Result refused = allowAllocating())
+    return refused;
   std::free(reinterpret_cast<void *>(pointer));
   std::lock_guard<std::mutex> lock(state().mutex);
   --state().liveAllocations;
   return success;
 }
-Result cuMemGetInfo_v2(size_t *free, size_t *total) {
-  *free = *total = memoryBytes;
-  return success;
+// The library has no use for these two, which wait for the default stream.
+Result cuMemcpyHtoD_v2(DevicePointer, const void *, size_t) {
+  return captureImplicit;
 }
-Result cuMemcpyHtoD_v2(DevicePointer to, const void *from, size_t size) {
-  ENTER("cuMemcpyHtoD", true)
+Result cuMemcpyDtoH_v2(void *, DevicePointer, size_t) {
+  return captureImplicit;
+}
+Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void *from, size_t size,
+                            Stream stream) {
+  ENTER("cuMemcpyHtoDAsync", true)
+  if (Result refused = allowStream(stream))
+    return refused;
   std::memcpy(reinterpret_cast<void *>(to), from, size);
   return success;
 }
-Result cuMemcpyDtoH_v2(void *to, DevicePointer from, size_t size) {
-  ENTER("cuMemcpyDtoH", true)
+Result cuMemcpyDtoHAsync_v2(void *to, DevicePointer from, size_t size,
+                            Stream stream) {
+  ENTER("cuMemcpyDtoHAsync", true)
+  if (Result refused = allowStream(stream))
+    return refused;
   std::memcpy(to, reinterpret_cast<void *>(from), size);
   return success;
-}
-Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void *from, size_t size,
-                            Stream) {
-  return cuMemcpyHtoD_v2(to, from, size);
-}
-Result cuMemcpyDtoHAsync_v2(void *to, DevicePointer from, size_t size, Stream) {
-  return cuMemcpyDtoH_v2(to, from, size);
 }
 Result cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t size,
                             Stream stream) {
   ENTER("cuMemcpyDtoDAsync", true)
+  if (Result refused = allowStream(stream))
+    return refused;
   recordCopy({to, from, size, stream});
   std::memcpy(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from),
               size);
@@ -262,6 +289,8 @@ Result cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t size,
 Result cuMemsetD8Async(DevicePointer to, unsigned char byte, size_t size,
                        Stream stream) {
   ENTER("cuMemsetD8Async", true)
+  if (Result refused = allowStream(stream))
+    return refused;
   recordCopy({to, 0, size, stream});
   std::memset(reinterpret_cast<void *>(to), byte, size);
   return success;
@@ -278,8 +307,13 @@ Result cuStreamDestroy_v2(Stream) {
   --state().liveStreams;
   return success;
 }
-Result cuStreamSynchronize(Stream) {
+Result cuStreamSynchronize(Stream stream) {
   ENTER("cuStreamSynchronize", true)
+  return allowStream(stream);
+}
+Result cuThreadExchangeStreamCaptureMode(int *mode) {
+  ENTER("cuThreadExchangeStreamCaptureMode", false)
+  std::swap(*mode, captureMode);
   return success;
 }
 Result cuEventCreate(Event *event, unsigned) {
@@ -287,7 +321,6 @@ Result cuEventCreate(Event *event, unsigned) {
   return success;
 }
 Result cuEventRecord(Event, Stream) { return success; }
-Result cuEventSynchronize(Event) { return success; }
 Result cuEventElapsedTime(float *milliseconds, Event, Event) {
   *milliseconds = 1;
   return success;

@@ -3,9 +3,11 @@
 // The state of the fake driver, a library with the entry points of the CUDA
 // driver on host memory: what tests set, and what they look at afterwards.
 //
-// An image is text: "FAKECUBIN" or ".version", then the names of its kernels.
+// An image is text: "FAKECUBIN" behind an ELF header or ".version", then the
+// names of its kernels.
 // The kernel fake_double (in, out, n: three 8-byte parameters) doubles n floats
-// when launched; all others do nothing.
+// when launched; all others do nothing. Only fake_vector takes parameters one
+// by one: two pointers, three tensor maps and a pointer.
 
 #ifndef FUSEC_TEST_UNIT_RUNTIME_FAKEDRIVER_H
 #define FUSEC_TEST_UNIT_RUNTIME_FAKEDRIVER_H
@@ -22,6 +24,7 @@ struct FakeLaunch {
   std::array<unsigned, 3> grid, block, cluster;
   unsigned smem;
   bool pdl, cooperative;
+  bool oneByOne; // as its parameters were passed, not as a block
   void *stream;
   std::vector<uint8_t> params;
   bool replayed = false; // by a graph
@@ -58,7 +61,13 @@ struct FakeState {
 
   // A stream that is being captured.
   void *capturing = nullptr;
+  // Another thread captures one, so that calls that allocate are refused to
+  // threads that do not say that they may, and work on the default stream is.
+  bool capturedElsewhere = false;
 
+  // Whether as many parameters passed one by one are read as fake_vector takes;
+  // not where a manifest may have fewer.
+  bool readsParams = true;
   // Whether calls, launches and maps are kept, which allocates.
   bool record = true;
   std::map<std::string, int> calls;

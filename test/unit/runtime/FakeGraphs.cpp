@@ -116,9 +116,12 @@ Result cuGraphExecKernelNodeSetParams_v2(GraphExec exec, GraphNode node,
   const FakeNode *updated = reinterpret_cast<FakeNode *>(node);
   if (params->function != updated->function)
     return invalidValue;
-  FakeLaunch &launch = reinterpret_cast<FakeExec *>(exec)->changed.at(updated);
-  const void *block = params->extra ? params->extra[1] : params->params[0];
-  std::memcpy(launch.params.data(), block, launch.params.size());
+  FakeLaunch given = {};
+  if (readLaunch(params->grid, params->block, params->sharedBytes,
+                 params->function, params->params, params->extra, given))
+    return invalidValue;
+  reinterpret_cast<FakeExec *>(exec)->changed.at(updated).params =
+      std::move(given.params);
   return success;
 }
 Result cuGraphUpload(GraphExec, Stream) {

@@ -43,6 +43,7 @@ protected:
   void tryManifest(const std::string &text) {
     TimeLimit limit(text);
     std::vector<uint8_t> file = replaceManifest(text);
+    fake->readsParams = false;
     try {
       Model model = Model::loadMemory(file.data(), file.size(), options());
       Session session(model);
@@ -53,7 +54,6 @@ protected:
       tensors->bind(session, 100);
       bool graph = (ran + refused) % 2 == 0;
       session.prepare({}, nullptr, 0, graph ? FUSEC_GRAPH_ON : FUSEC_GRAPH_OFF);
-      fake->launches.clear();
       // Kernels with other parameters must not be executed by the fake driver.
       failNext(graph ? "cuGraphLaunch" : "cuLaunchKernelEx", 719);
       session.run();
@@ -66,6 +66,7 @@ protected:
           message.find("launching") == 0 || message.find("cuGraphLaunch") == 0;
       ++(launched ? ran : refused);
     }
+    fake->readsParams = true;
   }
 
   static std::string adapterManifest() {

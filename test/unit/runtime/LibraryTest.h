@@ -45,6 +45,7 @@ protected:
     fake->failCall.clear();
     fake->failAt = 0;
     fake->capturing = nullptr;
+    fake->capturedElsewhere = false;
     fake->calls.clear();
     fake->launches.clear();
     fake->maps.clear();

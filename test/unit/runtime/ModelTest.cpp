@@ -177,8 +177,10 @@ TEST_F(ModelTest, EveryCallThatFailsWhileLoading) {
   load();
   std::map<std::string, int> calls = fake->calls;
   ASSERT_GT(calls.size(), 10u);
-  // The first makes the context current; what follows frees, which carries on.
-  calls["cuCtxPushCurrent"] = 1;
+  // Loading and making a stream make the context current; what follows frees,
+  // which carries on, as does every second exchange.
+  calls["cuCtxPushCurrent"] = 2;
+  calls["cuThreadExchangeStreamCaptureMode"] = 1;
   for (const auto &[name, count] : calls) {
     for (int at = 1; at <= count; ++at) {
       failNext(name, name == "cuMemAlloc" ? 2 : 999, at);
@@ -221,6 +223,35 @@ TEST_F(ModelTest, CallersBuffer) {
   EXPECT_STREQ(fusec_dtype_name(FUSEC_BF16), "bf16");
   EXPECT_EQ(fusec_dtype_name(13), nullptr);
   EXPECT_EQ(fusec_dtype_size(FUSEC_F64), 8u);
+}
+
+// A program of another version passes structs that end elsewhere: what is
+// behind their end is neither read nor written.
+TEST_F(ModelTest, StructsOfOtherVersions) {
+  Model model = load(addAdapter);
+  struct Longer {
+    fusec_tensor_info info;
+    uint64_t more = 77;
+  } longer = {};
+  longer.info.struct_size = sizeof(longer);
+  ASSERT_EQ(fusec_model_input_info(model.handle(), 0, &longer.info, nullptr, 0),
+            FUSEC_OK);
+  EXPECT_STREQ(longer.info.name, "x");
+  EXPECT_EQ(longer.info.struct_size, sizeof(longer));
+  EXPECT_EQ(longer.more, 77u);
+
+  char message[256];
+  fusec_tensor_info info = {};
+  info.struct_size = sizeof(info) - 1;
+  EXPECT_EQ(fusec_model_input_info(model.handle(), 0, &info, message, 256),
+            FUSEC_INVALID_ARGUMENT);
+  EXPECT_STREQ(message, "fusec_tensor_info: expected a struct_size of at least "
+                        "40, found 39");
+  fusec_adapter_info adapter = {};
+  EXPECT_EQ(fusec_model_adapter_info(model.handle(), 0, &adapter, message, 256),
+            FUSEC_INVALID_ARGUMENT);
+  EXPECT_STREQ(message, "fusec_adapter_info: expected a struct_size of at "
+                        "least 48, found 0");
 }
 
 TEST_F(ModelTest, DimensionsAreChecked) {

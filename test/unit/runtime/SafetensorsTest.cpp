@@ -128,6 +128,49 @@ TEST_F(SafetensorsTest, ChoosesTheLayer) {
       "tensor 'q.lora_A.weight': expected F16, BF16 or F32, found I64");
 }
 
+TEST_F(SafetensorsTest, UpdatesOfMoreThanTwoFactors) {
+  Model model = load(addAdapter);
+  for (const char *more : {"lora_magnitude_vector", "lora_B.bias",
+                           "lora_A.other.weight", "lora_embedding_A"})
+    EXPECT_EQ(
+        loadError(
+            model,
+            makeFile("{" + entry("q.lora_A.weight", "[2,2]", 0, 16) + "," +
+                         entry("q.lora_B.weight", "[1,2]", 16, 24) + "," +
+                         entry(std::string("q.") + more, "[1]", 24, 28) + "}",
+                     std::string(28, 0)),
+            FUSEC_INVALID_ARGUMENT),
+        std::string("adapter 'up': expected an update of 'q.lora_A.weight' and "
+                    "'q.lora_B.weight' alone, found 'q.") +
+            more + "' too, which would be left out");
+  // Of another layer, whose name begins with this one's.
+  write(makeFile("{" + entry("q.lora_A.weight", "[2,2]", 0, 16) + "," +
+                     entry("q.lora_B.weight", "[1,2]", 16, 24) + "," +
+                     entry("q2.lora_magnitude_vector", "[1]", 24, 28) + "}",
+                 std::string(28, 0)));
+  EXPECT_NO_THROW(Adapter::load(model, {{"up", path, 1, "q"}}));
+}
+
+// What is wrong for the model alone names the file as well.
+TEST_F(SafetensorsTest, UpdatesThatDoNotFit) {
+  Model model = load(addAdapter);
+  EXPECT_EQ(
+      loadError(model,
+                makeFile("{" + entry("q.lora_A.weight", "[3,2]", 0, 24) + "," +
+                             entry("q.lora_B.weight", "[1,3]", 24, 36) + "}",
+                         std::string(36, 0)),
+                FUSEC_INVALID_ARGUMENT),
+      "adapter 'up': a: expected sizes [r, 2] with a rank r of at most 2, "
+      "found [3, 2]");
+  EXPECT_EQ(
+      loadError(model,
+                makeFile("{" + entry("q.lora_A.weight", "[2,2]", 0, 16) + "," +
+                             entry("q.lora_B.weight", "[1,1]", 16, 20) + "}",
+                         std::string(20, 0)),
+                FUSEC_INVALID_ARGUMENT),
+      "adapter 'up': expected a and b of one rank, found 2 and 1");
+}
+
 TEST_F(SafetensorsTest, MalformedFiles) {
   Model model = load(addAdapter);
   EXPECT_EQ(messageOf(FUSEC_UNREADABLE,
@@ -153,6 +196,8 @@ TEST_F(SafetensorsTest, MalformedFiles) {
                             entry("t", "[1]", 0, 4) + "}",
                         "1234"),
             "the header: 't' occurs twice");
+  EXPECT_EQ(headerError(model, "{\"t\":{\"dtype\":\"F32\",\"dtype\":\"F32\"}}"),
+            "the header: 'dtype' occurs twice");
   EXPECT_EQ(headerError(model, "{\"t\":3}"),
             "tensor 't': expected the members dtype, shape and data_offsets");
   EXPECT_EQ(headerError(model, "{" + entry("t", "[1]", 0, 4, "Q4") + "}"),

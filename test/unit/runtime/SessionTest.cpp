@@ -37,7 +37,6 @@ TEST_F(SessionTest, RunsLaunchesInOrder) {
   session().run(reinterpret_cast<void *>(0x77));
   EXPECT_EQ(fake->calls.count("cuMemAlloc"), 0u);
   EXPECT_EQ(fake->calls.count("cuStreamSynchronize"), 0u);
-  EXPECT_EQ(fake->calls.count("cuCtxSynchronize"), 0u);
   EXPECT_EQ(session().launchCount(), 2u);
   EXPECT_EQ(tensors.z[0], 3.0f);
   ASSERT_EQ(fake->launches.size(), 2u);
@@ -72,6 +71,35 @@ TEST_F(SessionTest, RunsLaunchesInOrder) {
   EXPECT_EQ(input.strides, (std::vector<uint64_t>{16}));
   EXPECT_EQ(input.box, (std::vector<unsigned>{4, 64}));
   EXPECT_EQ(input.promotion, 2) << "as the driver numbers 128 bytes";
+}
+
+// Only the driver knows where tensor maps lie in a kernel's constant bank.
+TEST_F(SessionTest, ParametersOfKernelsWithMapsArePassedOneByOne) {
+  fake->driverVersion = 12000;
+  Session single(load([](format::Manifest &m) {
+    m.plans[1].minDriver = 12000;
+    m.plans[1].steps[1].variants[0].launches[0].cooperative = false;
+  }));
+  tensors.bind(single, 100);
+  single.prepare({}, nullptr, 0, FUSEC_GRAPH_OFF);
+  single.run();
+  ASSERT_EQ(fake->launches.size(), 2u);
+  EXPECT_FALSE(fake->launches[0].oneByOne);
+  const FakeLaunch &mix = fake->launches[1];
+  EXPECT_TRUE(mix.oneByOne);
+  EXPECT_FALSE(mix.cooperative);
+  ASSERT_EQ(mix.params.size(), 456u);
+  EXPECT_EQ(wordAt<float *>(mix, 192), tensors.x);
+  std::vector<uint8_t> direct = mix.params;
+
+  single.prepare({}, nullptr, 0, FUSEC_GRAPH_ON);
+  single.run();
+  EXPECT_TRUE(fake->launches.back().replayed && fake->launches.back().oneByOne);
+  EXPECT_EQ(fake->launches.back().params, direct);
+  single.bind("x", Tensor(tensors.y, FUSEC_F32, {100, 4}));
+  single.run();
+  EXPECT_TRUE(fake->launches.back().replayed);
+  EXPECT_EQ(wordAt<float *>(fake->launches.back(), 192), tensors.y);
 }
 
 TEST_F(SessionTest, CooperativeGridsAreWhatTheDeviceHolds) {
@@ -156,6 +184,9 @@ TEST_F(SessionTest, TensorsAreChecked) {
       "input 'x': expected dense row-major strides [4, 1], found [8, 1]; copy "
       "the tensor to "
       "a dense one first");
+  EXPECT_EQ(
+      bindError("x", Tensor(tensors.x, FUSEC_F32, {10, 4}).setStrides({4})),
+      "a tensor of 2 sizes: expected as many strides or none, found 1");
   EXPECT_EQ(bindError("x", Tensor(nullptr, FUSEC_F32, {10, 4})),
             "input 'x': expected 160 bytes, found a null pointer");
   EXPECT_EQ(
@@ -303,9 +334,11 @@ TEST_F(SessionTest, EveryCallThatFails) {
   fake->calls.clear();
   whole();
   std::map<std::string, int> calls = fake->calls;
-  // Making, preparing, running and asking for faults make the context current;
-  // what follows frees, which carries on.
-  calls["cuCtxPushCurrent"] = 4;
+  // Making the stream and the session, preparing, running and asking for faults
+  // make the context current; what follows frees, which carries on, as does
+  // every second exchange.
+  calls["cuCtxPushCurrent"] = 5;
+  calls["cuThreadExchangeStreamCaptureMode"] = 1;
   for (const auto &[name, count] : calls)
     for (int at = 1; at <= count; ++at) {
       bool memory = name == "cuMemAlloc";
@@ -326,6 +359,31 @@ TEST_F(SessionTest, EveryCallThatFails) {
   EXPECT_EQ(messageOf(FUSEC_OUT_OF_MEMORY, whole),
             "allocating 2048 bytes for the arena: CUDA_ERROR_OUT_OF_MEMORY "
             "(out of memory)");
+}
+
+// Neither is a capture broken, nor does it keep this thread from its work.
+TEST_F(SessionTest, WhileAnotherThreadCaptures) {
+  fake->capturedElsewhere = true;
+  void *stream = reinterpret_cast<void *>(0x77);
+  {
+    Model model = load(addAdapter);
+    Session fresh(model);
+    tensors.bind(fresh, 100);
+    for (int32_t graph : {FUSEC_GRAPH_OFF, FUSEC_GRAPH_ON}) {
+      fresh.prepare({}, nullptr, 0, graph);
+      fresh.run(stream);
+      EXPECT_EQ(fresh.replayed(), graph == FUSEC_GRAPH_ON);
+    }
+    tensors.bind(fresh, 200);
+    fresh.prepare();
+    float a[4] = {}, b[2] = {};
+    Adapter adapter = Adapter::create(
+        model,
+        {{"up", Tensor(a, FUSEC_F32, {2, 2}), Tensor(b, FUSEC_F32, {2, 1})}});
+    fresh.setAdapter(adapter, stream);
+    EXPECT_EQ(fresh.faults(), 0u);
+  }
+  EXPECT_EQ(fake->liveAllocations + fake->liveModules, 0);
 }
 
 TEST_F(SessionTest, WrongExpressionsAreFoundAtPrepare) {
@@ -357,6 +415,7 @@ TEST_F(SessionTest, WrongExpressionsAreFoundAtPrepare) {
   EXPECT_EQ(prepareWith(
                 FUSEC_INVALID_ARGUMENT,
                 [&](format::Manifest &m) {
+                  launchOf(m).cooperative = false;
                   launchOf(m).grid[1] = Expr::dim("batch");
                 },
                 70000),

@@ -4,6 +4,7 @@
 
 #include "test/unit/runtime/TestBundle.h"
 
+#include "runtime/format/AlignUp.h"
 #include "runtime/format/BundleLayout.h"
 
 #include <algorithm>
@@ -18,7 +19,8 @@ namespace {
 // One more than there are.
 constexpr size_t sectionRoom = 4;
 constexpr unsigned cubinSection = 1, ptxSection = 2, weightsSection = 3;
-const char cubin[] = "FAKECUBIN fake_double fake_small fake_vector fake_scalar";
+const char kernels[] =
+    "FAKECUBIN fake_double fake_small fake_vector fake_scalar";
 const char ptx[] =
     ".version 8.0 fake_double fake_small fake_vector fake_scalar\n";
 
@@ -116,8 +118,7 @@ const std::vector<uint8_t> &weightBytes() {
 }
 
 void addSections(BundleWriter &writer, uint64_t weightsSize) {
-  writer.addSection(SectionKind::Cubin,
-                    {reinterpret_cast<const uint8_t *>(cubin), sizeof(cubin)});
+  writer.addSection(SectionKind::Cubin, spanOf(makeCubin()));
   writer.addSection(SectionKind::Ptx,
                     {reinterpret_cast<const uint8_t *>(ptx), sizeof(ptx) - 1});
   const uint8_t *weights = weightBytes().data();
@@ -126,6 +127,32 @@ void addSections(BundleWriter &writer, uint64_t weightsSize) {
                     weightsSize);
 }
 } // namespace
+
+std::vector<uint8_t> makeCubin() {
+  constexpr size_t header = 64, segment = 56, section = 64;
+  constexpr size_t segments = 128, sections = segments + segment;
+  static_assert(header + sizeof(kernels) <= segments);
+  std::vector<uint8_t> file(sections + 3 * section);
+  const uint8_t ident[] = {0x7f, 'E', 'L', 'F', 2, 1, 1};
+  std::copy(std::begin(ident), std::end(ident), file.begin());
+  std::copy(std::begin(kernels), std::end(kernels), file.begin() + header);
+  storeLittle<uint64_t>(&file[32], segments);
+  storeLittle<uint64_t>(&file[40], sections);
+  storeLittle<uint16_t>(&file[54], segment);
+  storeLittle<uint16_t>(&file[56], 1);
+  storeLittle<uint16_t>(&file[58], section);
+  storeLittle<uint16_t>(&file[60], 3);
+  storeLittle<uint64_t>(&file[segments + 8], header);
+  storeLittle<uint64_t>(&file[segments + 32], sizeof(kernels));
+  uint8_t *text = &file[sections + section], *shared = text + section;
+  storeLittle<uint32_t>(text + 4, 1);
+  storeLittle<uint64_t>(text + 24, header);
+  storeLittle<uint64_t>(text + 32, sizeof(kernels));
+  storeLittle<uint32_t>(shared + 4, 8);
+  storeLittle<uint64_t>(shared + 24, file.size());
+  storeLittle<uint64_t>(shared + 32, 1000);
+  return file;
+}
 
 Manifest makeManifest() {
   Manifest manifest;
@@ -220,8 +247,7 @@ std::vector<uint8_t> layOut(const std::vector<uint8_t> &bundle,
   std::vector<uint8_t> file(bundle.begin(),
                             bundle.begin() + long(headerSize + tableSize));
   for (size_t section : order) {
-    file.resize((file.size() + sectionAlignment - 1) / sectionAlignment *
-                sectionAlignment);
+    file.resize(alignUp(file.size(), sectionAlignment));
     const uint8_t *from = bundle.data() + headerSize + section * entrySize;
     const uint8_t *data = bundle.data() + loadLittle<uint64_t>(from + 8);
     storeLittle<uint64_t>(file.data() + headerSize + section * entrySize + 8,

@@ -26,6 +26,10 @@ using Edit = std::function<void(format::Manifest &)>;
 // is [2, 1], of which the rank is the common 2.
 void addAdapter(format::Manifest &manifest);
 
+// An ELF file of one segment and two sections behind the null one: what the
+// fake driver reads, behind the header, and one of no bytes.
+std::vector<uint8_t> makeCubin();
+
 // The bytes of the bundle, with zeros behind the weights where they are to be
 // more; fails the test if it cannot be written.
 std::vector<uint8_t> makeBundle(const Edit &edit = nullptr,
