@@ -123,9 +123,10 @@ llvm::Error Compilation::advance(Stage to) {
   while (stage < to) {
     Stage next = static_cast<Stage>(static_cast<int>(stage) + 1);
     LogicalResult result =
-        next == Stage::Tensor  ? runTensorStage(*module, pipeline)
-        : next == Stage::Fused ? runFusionStage(*module, pipeline)
-                               : runPlanStage(*module, pipeline);
+        next == Stage::Tensor     ? runTensorStage(*module, pipeline)
+        : next == Stage::Products ? runProductStage(*module, pipeline)
+        : next == Stage::Fused    ? runFusionStage(*module, pipeline)
+                                  : runPlanStage(*module, pipeline);
     if (failed(result))
       return diagnostics.take(ErrorKind::Internal, "compilation");
     stage = next;

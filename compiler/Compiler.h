@@ -48,7 +48,7 @@ struct CompileOptions {
   bool joinAlways = false;
 };
 
-enum class Stage { Imported, Tensor, Fused, Planned };
+enum class Stage { Imported, Tensor, Products, Fused, Planned };
 
 class Compilation {
 public:

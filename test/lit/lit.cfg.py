@@ -26,6 +26,8 @@ config.substitutions += [
     ("%models", os.path.join(config.fusecSource, "test", "models")),
     ("%source", config.fusecSource),
 ]
+if config.fusecPython:
+    config.available_features.add("onnx")  # The package, for models as text.
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope --dump-input-filter=all"
 for name in ("FUSEC_NVRTC", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
     if name in os.environ:

@@ -313,6 +313,12 @@ void advanceModel(const std::string &file, Compilation &compilation,
     failFor(file, std::move(error));
 }
 
+void advanceForReference(const std::string &file, Compilation &compilation) {
+  const std::string &precision = compilation.getOptions().precision;
+  if (precision == "fp16" || precision == "bf16")
+    advanceModel(file, compilation, Stage::Products);
+}
+
 const NvrtcIdentity &getNvrtc(KernelCompiler &compiler) {
   llvm::Expected<const NvrtcIdentity &> identity = compiler.getIdentity();
   if (!identity)

@@ -66,6 +66,9 @@ std::unique_ptr<Compilation> importModel(const std::string &file,
                                          CompileOptions options);
 void advanceModel(const std::string &file, Compilation &compilation,
                   Stage stage);
+/// To the program that the reference evaluates: as imported, but where the
+/// precision has products multiply rounded operands.
+void advanceForReference(const std::string &file, Compilation &compilation);
 /// Compiles all kernels with progress and warnings on stderr.
 void compileModel(const std::string &file, Compilation &compilation,
                   KernelCompiler &compiler, bool quiet);

@@ -88,9 +88,7 @@ std::vector<UpdateFile> RunCommand::getAdapters() const {
 void RunCommand::runOnReference() {
   std::unique_ptr<Compilation> compilation =
       importModel(options.model, options.getOptions());
-  // What narrower products round is part of the program from that stage on.
-  if (options.getPrecision() == "fp16" || options.getPrecision() == "bf16")
-    advanceModel(options.model, *compilation, Stage::Tensor);
+  advanceForReference(options.model, *compilation);
   ModelOp model = compilation->getModel();
   Interface interface = getInterface(model);
   tensors.write(interface, runReference(model, tensors.read(interface), {},

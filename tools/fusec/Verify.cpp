@@ -230,6 +230,7 @@ void VerifyCommand::run() {
     advanceModel(options.model, *compilation, Stage::Tensor);
     exposeTensors(compilation->getModel());
   }
+  advanceForReference(options.model, *compilation);
   Interface interface = getInterface(compilation->getModel());
   std::vector<data::Tensor> reference =
       runReference(compilation->getModel(), inputs);
