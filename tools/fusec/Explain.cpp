@@ -46,8 +46,6 @@ std::unique_ptr<Compilation> ExplainCommand::compile(bool fuse) const {
   compileOptions.targets = {target};
   compileOptions.fuse &= fuse;
   compileOptions.wantRemarks = fuse;
-  // Sizes stay named, so that what is shown holds for all of them.
-  compileOptions.dims.clear();
   std::unique_ptr<Compilation> compilation =
       importModel(options.model, compileOptions);
   if (llvm::Error error = compilation->emit())
@@ -63,14 +61,16 @@ static std::string tunedText(VariantAttr variant) {
                        double(variant.getMeasured()) / 1000);
 }
 
-/// ", 31.7 us at 1024 (tensor)".
-static std::string estimateText(VariantAttr variant) {
+/// ", 31.7 us at 1024 (tensor)"; the size is that of named dimensions.
+static std::string estimateText(VariantAttr variant, bool hasNamedDims) {
   EstimateAttr estimate = variant.getEstimate();
   if (!estimate)
     return "";
-  return llvm::formatv(
-      ", {0:f1} us at {1} ({2})", double(estimate.getNanoseconds()) / 1000,
-      estimate.getDim(), stringifyTimeBound(estimate.getBound()));
+  std::string size =
+      hasNamedDims ? " at " + std::to_string(estimate.getDim()) : "";
+  return llvm::formatv(", {0:f1} us{1} ({2})",
+                       double(estimate.getNanoseconds()) / 1000, size,
+                       stringifyTimeBound(estimate.getBound()));
 }
 
 void ExplainCommand::printKernels(Compilation &compilation) const {
@@ -82,11 +82,10 @@ void ExplainCommand::printKernels(Compilation &compilation) const {
                {"writes", Align::Right},
                {"variants", Align::Right},
                {"nodes"}});
-  std::map<std::string, int64_t> dims = options.getDims();
   const EmittedPlan &plan = compilation.getKernels().getPlans().front();
   unsigned number = 0;
   for (StepOp step : PlanOp(plan.plan).getOps<StepOp>()) {
-    StepBytes bytes = getStepBytes(step, dims);
+    StepBytes bytes = getStepBytes(step, {});
     std::string nodes;
     for (auto source : step.getSources().getAsRange<mlir::StringAttr>())
       nodes += (nodes.empty() ? "" : " ") + source.str();
@@ -95,10 +94,14 @@ void ExplainCommand::printKernels(Compilation &compilation) const {
                formatBytes(bytes.written),
                std::to_string(step.getVariants().size()), nodes});
   }
+  bool hasNamedDims = !getDimNames(compilation.getModel()).empty();
   llvm::outs() << table.str()
                << "\nschedules, the first whose condition holds, with the "
-                  "predicted time\nwhere every named dimension has the size "
-                  "shown, and what bounds it:\n";
+                  "predicted time"
+               << (hasNamedDims ? "\nwhere every named dimension has the size "
+                                  "shown,"
+                                : "")
+               << " and what bounds it:\n";
   number = 0;
   for (StepOp step : PlanOp(plan.plan).getOps<StepOp>()) {
     ++number;
@@ -122,10 +125,10 @@ void ExplainCommand::printKernels(Compilation &compilation) const {
              << stringifyGuardKind(guard.getKind()) << " "
              << Expr(guard.getRhs());
       }
-      llvm::outs() << llvm::formatv("  {0,2}  {1}{2}{3}{4}\n", number,
-                                    getScheduleText(variant.getSchedule()),
-                                    tunedText(variant), estimateText(variant),
-                                    guards);
+      llvm::outs() << llvm::formatv(
+          "  {0,2}  {1}{2}{3}{4}\n", number,
+          getScheduleText(variant.getSchedule()), tunedText(variant),
+          estimateText(variant, hasNamedDims), guards);
     }
   }
 }
@@ -176,21 +179,20 @@ void ExplainCommand::printUpdates(Compilation &imported) const {
 }
 
 void ExplainCommand::run() {
-  // With the sizes given: before anything is said of them.
   std::unique_ptr<Compilation> imported =
       importModel(options.model, options.getOptions());
   std::unique_ptr<Compilation> fused = compile(true), plain = compile(false);
-  std::map<std::string, int64_t> dims = options.getDims();
   StepBytes after =
-      getPlanBytes(fused->getKernels().getPlans().front().plan, dims);
+      getPlanBytes(fused->getKernels().getPlans().front().plan, {});
   StepBytes before =
-      getPlanBytes(plain->getKernels().getPlans().front().plan, dims);
+      getPlanBytes(plain->getKernels().getPlans().front().plan, {});
   std::string sizes;
-  for (const std::string &name : getDimNames(fused->getModel())) {
-    auto it = dims.find(name);
-    sizes += ", " + name + " = " +
-             std::to_string(it == dims.end() ? typicalDim : it->second);
-  }
+  for (const auto &[name, size] : options.getDims())
+    sizes += ", " + name + " = " + std::to_string(size);
+  // What stays named has kernels for all sizes; bytes are of one.
+  for (const std::string &name : getDimNames(fused->getModel()))
+    sizes += ", " + name + " not fixed (bytes at " +
+             std::to_string(typicalDim) + ")";
   llvm::outs()
       << options.model << " for " << target << sizes
       << llvm::formatv(
