@@ -63,7 +63,7 @@ static bool matches(const TensorType &type, const data::Tensor &tensor) {
   return same;
 }
 
-static std::string listNames(const std::vector<TensorType> &types) {
+std::string listNames(const std::vector<TensorType> &types) {
   std::string text;
   for (const TensorType &type : types)
     text +=
@@ -71,8 +71,18 @@ static std::string listNames(const std::vector<TensorType> &types) {
   return text.empty() ? "none" : text;
 }
 
+static bool has(const std::vector<TensorType> &types, StringRef name) {
+  return llvm::any_of(
+      types, [&](const TensorType &type) { return type.name == name; });
+}
+
 std::vector<data::Tensor> matchInputs(const Interface &interface,
                                       NamedTensors given) {
+  for (const auto &[name, tensor] : given)
+    if (!has(interface.inputs, name))
+      fail(ExitCode::Usage, "--input: there is no input '" + name +
+                                "'\nnote: the model's inputs are " +
+                                listNames(interface.inputs));
   std::vector<data::Tensor> inputs;
   for (const TensorType &type : interface.inputs) {
     auto it = given.find(type.name);
@@ -86,12 +96,7 @@ std::vector<data::Tensor> matchInputs(const Interface &interface,
            "input '" + type.name + "': expected " + toString(type) + ", got " +
                data::tensorType(it->second.dtype, it->second.sizes));
     inputs.push_back(std::move(it->second));
-    given.erase(it);
   }
-  if (!given.empty())
-    fail(ExitCode::Input, "there is no input '" + given.begin()->first +
-                              "'\nnote: the model's inputs are " +
-                              listNames(interface.inputs));
   return inputs;
 }
 
@@ -99,10 +104,6 @@ Sample splitSample(const Interface &interface,
                    std::vector<data::NamedTensor> arrays) {
   Sample sample;
   std::vector<data::NamedTensor> rest;
-  auto has = [](const std::vector<TensorType> &types, const std::string &name) {
-    return llvm::any_of(
-        types, [&](const TensorType &type) { return type.name == name; });
-  };
   for (data::NamedTensor &array : arrays) {
     StringRef number(array.name);
     size_t index;

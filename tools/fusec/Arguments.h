@@ -30,6 +30,9 @@ Interface getInterface(const format::Manifest &manifest);
 /// "3x?xf32".
 std::string toString(const TensorType &type);
 
+/// "'x' (3x?xf32), 'y' (f32)", for messages.
+std::string listNames(const std::vector<TensorType> &types);
+
 /// The given tensor for each input, in order. Throws Failure on one that is
 /// missing, unknown, or of another type.
 std::vector<data::Tensor> matchInputs(const Interface &interface,

@@ -159,11 +159,15 @@ Result cuCtxSynchronize() {
   ENTER("cuCtxSynchronize", true)
   return success;
 }
+static bool isCubin(const std::string &image) {
+  return image.rfind("\177ELF", 0) == 0;
+}
 Result cuModuleLoadDataEx(Module *module, const void *image, unsigned count,
                           int *, void **values) {
   ENTER("cuModuleLoadDataEx", true)
   std::string text = static_cast<const char *>(image);
-  if (text.rfind("FAKECUBIN", 0) != 0 && text.rfind(".version", 0) != 0) {
+  if (text.rfind("FAKECUBIN", 0) != 0 && text.rfind(".version", 0) != 0 &&
+      !isCubin(text)) {
     if (count != 0)
       std::strcpy(static_cast<char *>(values[0]), "no kernel image");
     return invalidImage;
@@ -182,8 +186,8 @@ Result cuModuleUnload(Module module) {
 Result cuModuleGetFunction(Function *function, Module module,
                            const char *name) {
   ENTER("cuModuleGetFunction", true)
-  if (reinterpret_cast<FakeModule *>(module)->image.find(name) ==
-      std::string::npos)
+  const std::string &image = reinterpret_cast<FakeModule *>(module)->image;
+  if (!isCubin(image) && image.find(name) == std::string::npos)
     return notFound;
   std::lock_guard<std::mutex> lock(state().mutex);
   functions().push_back(std::make_unique<FakeFunction>(FakeFunction{name}));

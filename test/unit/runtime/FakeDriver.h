@@ -5,7 +5,8 @@
 //
 // An image is text: "FAKECUBIN" or ".version", then the names of its kernels.
 // The kernel fake_double (in, out, n: three 8-byte parameters) doubles n floats
-// when launched; all others do nothing.
+// when launched; all others do nothing. A cubin has every kernel that is asked
+// for.
 
 #ifndef FUSEC_TEST_UNIT_RUNTIME_FAKEDRIVER_H
 #define FUSEC_TEST_UNIT_RUNTIME_FAKEDRIVER_H
