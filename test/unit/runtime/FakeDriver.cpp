@@ -7,11 +7,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <sstream>
 
 using namespace fusec::rt::cuda;
 
 namespace {
-constexpr size_t memoryBytes = size_t(16) << 20;
 constexpr Result invalidContext = 201, invalidImage = 200, notFound = 500;
 
 struct FakeModule {
@@ -32,6 +32,8 @@ Result enter(const char *name, bool needsContext) {
   if (state().record)
     ++state().calls[name];
   if (state().failCall == name && state().failAt > 0 && --state().failAt == 0)
+    return state().failCode;
+  if (needsContext && state().failForEver && state().failAt == 0)
     return state().failCode;
   return needsContext && depth == 0 ? invalidContext : success;
 }
@@ -84,8 +86,18 @@ static void recordCopy(FakeCopy copy) {
 
 extern "C" {
 FakeState *fusecFakeState() {
-  static FakeState state;
-  return &state;
+  static FakeState *state = [] {
+    static FakeState made;
+    if (const char *bytes = std::getenv("FUSEC_FAKE_MEMORY"))
+      made.memoryBytes = std::strtoull(bytes, nullptr, 10);
+    if (const char *fault = std::getenv("FUSEC_FAKE_FAIL")) {
+      std::istringstream(fault) >> made.failCall >> made.failAt >>
+          made.failCode;
+      made.failForEver = made.failCode >= 700;
+    }
+    return &made;
+  }();
+  return state;
 }
 
 Result cuInit(unsigned) {
@@ -217,7 +229,7 @@ Result cuOccupancyMaxActiveClusters(int *clusters, Function,
 }
 Result cuMemAlloc_v2(DevicePointer *pointer, size_t size) {
   ENTER("cuMemAlloc", true)
-  if (size > memoryBytes)
+  if (size > state().memoryBytes)
     return outOfMemory;
   void *memory = std::aligned_alloc(256, (size + 255) / 256 * 256);
   if (!memory)
@@ -235,7 +247,7 @@ Result cuMemFree_v2(DevicePointer pointer) {
   return success;
 }
 Result cuMemGetInfo_v2(size_t *free, size_t *total) {
-  *free = *total = memoryBytes;
+  *free = *total = state().memoryBytes;
   return success;
 }
 Result cuMemcpyHtoD_v2(DevicePointer to, const void *from, size_t size) {

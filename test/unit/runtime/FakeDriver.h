@@ -7,6 +7,10 @@
 // The kernel fake_double (in, out, n: three 8-byte parameters) doubles n floats
 // when launched; all others do nothing. A cubin has every kernel that is asked
 // for.
+//
+// Programs that look at no state are given it by environment variables:
+// FUSEC_FAKE_MEMORY=BYTES and FUSEC_FAKE_FAIL="CALL AT CODE", where codes from
+// 700 on are of a broken context and stay.
 
 #ifndef FUSEC_TEST_UNIT_RUNTIME_FAKEDRIVER_H
 #define FUSEC_TEST_UNIT_RUNTIME_FAKEDRIVER_H
@@ -56,6 +60,10 @@ struct FakeState {
   std::string failCall;
   int failAt = 0;
   int failCode = 0;
+  // Whether all calls fail from then on that need a context.
+  bool failForEver = false;
+  // The largest allocation.
+  size_t memoryBytes = size_t(16) << 20;
 
   // A stream that is being captured.
   void *capturing = nullptr;
