@@ -5,7 +5,6 @@
 
 #include "compiler/codegen/Leads.h"
 #include "compiler/schedule/StepBytes.h"
-#include "compiler/schedule/Targets.h"
 #include "tools/fusec/ModelOptions.h"
 #include "tools/support/Table.h"
 #include "llvm/Support/Format.h"
@@ -41,8 +40,7 @@ void ExplainCommand::addTo(CLI::App &app) {
 
 std::unique_ptr<Compilation> ExplainCommand::compile(bool fuse) const {
   CompileOptions compileOptions = options.getOptions();
-  if (!findTarget(target))
-    fail(ExitCode::Usage, "--arch: there is no target '" + target + "'");
+  checkArch(target);
   compileOptions.targets = {target};
   compileOptions.fuse &= fuse;
   compileOptions.wantRemarks = fuse;

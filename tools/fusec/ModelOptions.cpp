@@ -145,18 +145,25 @@ void ModelOptions::checkForBundle() const {
                                 "without it; expected a model");
 }
 
+void checkArch(const std::string &target) {
+  if (findTarget(target))
+    return;
+  std::string known;
+  for (const Target &entry : getTargets())
+    known += (known.empty() ? "" : ", ") + entry.name.str();
+  std::string meant = target + "a";
+  fail(ExitCode::Usage,
+       "--arch: expected targets among " + known + ", got '" + target + "'" +
+           (findTarget(meant) ? "\nnote: did you mean '" + meant + "'?" : ""));
+}
+
 CompileOptions ModelOptions::getOptions() const {
   CompileOptions options;
   if (!arch.empty())
     options.targets = arch;
   llvm::StringSet<> seen;
   for (const std::string &target : options.targets) {
-    std::string known;
-    for (const Target &entry : getTargets())
-      known += (known.empty() ? "" : ", ") + entry.name.str();
-    if (!findTarget(target))
-      fail(ExitCode::Usage, "--arch: expected targets among " + known +
-                                ", got '" + target + "'");
+    checkArch(target);
     if (!seen.insert(target).second)
       fail(ExitCode::Usage, "--arch: '" + target + "' is given twice");
   }

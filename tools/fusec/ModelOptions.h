@@ -56,6 +56,9 @@ std::pair<std::string, std::string> splitPair(const std::string &option,
                                               const std::string &text);
 std::map<std::string, int64_t> parseDims(const std::vector<std::string> &texts);
 
+/// Throws Failure where --arch has no such target.
+void checkArch(const std::string &target);
+
 ExitCode getExitCode(ErrorKind kind);
 /// Ends the command with the message `file: node 'name' (Op): ...` for each
 /// problem of the error.

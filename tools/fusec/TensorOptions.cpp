@@ -12,7 +12,8 @@ namespace fusec {
 
 void TensorOptions::addInputs(CLI::App &app) {
   app.add_option("--input", inputs,
-                 "an input from a .npy file, or all of them from a .npz file")
+                 "an input from a .npy file, or all of them from a .npz file; "
+                 "bf16 as ml_dtypes.bfloat16 is saved (type 'V2')")
       ->type_name("[NAME=]FILE");
 }
 
@@ -187,17 +188,8 @@ LoadedModel::LoadedModel(const ModelOptions &options, int ordinal, bool quiet) {
   model = DeviceRun::loadBytes(*bytes, ordinal);
 }
 
-static std::vector<TensorType>
-getTensorTypes(const std::vector<TensorInfo> &infos) {
-  std::vector<TensorType> types;
-  for (const TensorInfo &info : infos)
-    types.push_back(
-        {info.name, static_cast<format::DType>(info.dtype), info.sizes});
-  return types;
-}
-
 Interface LoadedModel::getInterface() const {
-  return {getTensorTypes(model->inputs()), getTensorTypes(model->outputs())};
+  return fusec::getInterface(model->handle()->model->manifest());
 }
 
 } // namespace fusec
