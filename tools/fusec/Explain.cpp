@@ -7,6 +7,7 @@
 #include "compiler/schedule/StepBytes.h"
 #include "tools/fusec/ModelOptions.h"
 #include "tools/support/Table.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
 
 using namespace fusec;
@@ -71,6 +72,30 @@ static std::string estimateText(VariantAttr variant, bool hasNamedDims) {
                        stringifyTimeBound(estimate.getBound()));
 }
 
+/// As the user binds it; other buffers have names of their kernels'.
+static llvm::StringRef getTensorName(mlir::FlatSymbolRefAttr ref, PlanOp plan,
+                                     ModelOp model) {
+  auto buffer = plan.lookupSymbol<BufferOp>(ref.getAttr());
+  mlir::ArrayAttr names =
+      buffer.getKind() == BufferKind::Input    ? model.getInputNames()
+      : buffer.getKind() == BufferKind::Output ? model.getOutputNames()
+                                               : mlir::ArrayAttr();
+  return names
+             ? llvm::cast<mlir::StringAttr>(names[buffer.getIndex()]).getValue()
+             : ref.getValue();
+}
+
+/// "4", or "4 (8 where none computes another's product first)".
+static std::string countText(PlanOp plan) {
+  unsigned count = countKernels(plan);
+  unsigned most = llvm::count_if(
+      plan.getOps<StepOp>(), [](StepOp step) { return !isAlwaysLed(step); });
+  return std::to_string(count) +
+         (most == count ? ""
+                        : " (" + std::to_string(most) +
+                              " where none computes another's product first)");
+}
+
 void ExplainCommand::printKernels(Compilation &compilation) const {
   using Align = Table::Align;
   Table table({{"", Align::Right},
@@ -116,8 +141,9 @@ void ExplainCommand::printKernels(Compilation &compilation) const {
       for (GuardAttr guard : variant.getGuards()) {
         os << (guards.empty() ? " if " : " and ");
         if (guard.getKind() == GuardKind::Aligned)
-          os << guard.getBuffer().getValue() << " is aligned to "
-             << Expr(guard.getRhs());
+          os << getTensorName(guard.getBuffer(), plan.plan,
+                              compilation.getModel())
+             << " is aligned to " << Expr(guard.getRhs());
         else
           os << Expr(guard.getLhs()) << " "
              << stringifyGuardKind(guard.getKind()) << " "
@@ -134,17 +160,21 @@ void ExplainCommand::printKernels(Compilation &compilation) const {
 void ExplainCommand::printRemarks(Compilation &compilation) const {
   auto print = [&](llvm::StringRef title, llvm::StringRef topic, bool passed) {
     bool first = true;
+    llvm::StringSet<> printed;
     for (const CollectedRemark &remark : compilation.getRemarks()) {
       if (remark.topic != topic || remark.passed != passed)
+        continue;
+      std::string line = "  " + remark.name + ": " + remark.message;
+      std::vector<std::string> names = getSourceNames(remark.loc);
+      if (!names.empty())
+        line += "  [" + llvm::join(names, " ") + "]";
+      // One for each of several edges between the same two, say.
+      if (!printed.insert(line).second)
         continue;
       if (first)
         llvm::outs() << "\n" << title << ":\n";
       first = false;
-      llvm::outs() << "  " << remark.name << ": " << remark.message;
-      std::vector<std::string> names = getSourceNames(remark.loc);
-      if (!names.empty())
-        llvm::outs() << "  [" << llvm::join(names, " ") << "]";
-      llvm::outs() << "\n";
+      llvm::outs() << line << "\n";
     }
   };
   print("boundaries between kernels, and why they are there", "fusion", false);
@@ -188,16 +218,18 @@ void ExplainCommand::run() {
   for (const auto &[name, size] : options.getDims())
     sizes += ", " + name + " = " + std::to_string(size);
   // What stays named has kernels for all sizes; bytes are of one.
-  for (const std::string &name : getDimNames(fused->getModel()))
-    sizes += ", " + name + " not fixed (bytes at " +
+  std::vector<std::string> named = getDimNames(fused->getModel());
+  if (!named.empty())
+    sizes += ", not fixed: " + llvm::join(named, ", ") + " (bytes where " +
+             (named.size() == 1 ? "it is " : "each is ") +
              std::to_string(typicalDim) + ")";
   llvm::outs()
       << options.model << " for " << target << sizes
       << llvm::formatv(
              "\nkernels {0}, without fusion {1}; memory traffic {2}, without "
              "fusion {3}\n\n",
-             countKernels(fused->getKernels().getPlans().front().plan),
-             countKernels(plain->getKernels().getPlans().front().plan),
+             countText(fused->getKernels().getPlans().front().plan),
+             countText(plain->getKernels().getPlans().front().plan),
              formatBytes(after.read + after.written),
              formatBytes(before.read + before.written));
   noteTuning(options.tuning, *fused);
