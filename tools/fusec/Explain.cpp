@@ -209,6 +209,7 @@ void ExplainCommand::printUpdates(Compilation &imported) const {
 void ExplainCommand::run() {
   std::unique_ptr<Compilation> imported =
       importModel(options.model, options.getOptions());
+  printWarnings(*imported);
   std::unique_ptr<Compilation> fused = compile(true), plain = compile(false);
   StepBytes after =
       getPlanBytes(fused->getKernels().getPlans().front().plan, {});

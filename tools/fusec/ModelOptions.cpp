@@ -333,6 +333,11 @@ const NvrtcIdentity &getNvrtc(KernelCompiler &compiler) {
   return *identity;
 }
 
+void printWarnings(const Compilation &compilation) {
+  for (const std::string &warning : compilation.getWarnings())
+    llvm::errs() << "warning: " << warning << "\n";
+}
+
 void compileModel(const std::string &file, Compilation &compilation,
                   KernelCompiler &compiler, bool quiet) {
   if (llvm::Error error = compilation.emit())
@@ -351,8 +356,7 @@ void compileModel(const std::string &file, Compilation &compilation,
     if (error)
       failFor(file, std::move(error));
   }
-  for (const std::string &warning : compilation.getWarnings())
-    llvm::errs() << "warning: " << warning << "\n";
+  printWarnings(compilation);
 }
 
 bool isBundle(const std::string &path) {

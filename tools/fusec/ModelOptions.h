@@ -72,6 +72,8 @@ void advanceModel(const std::string &file, Compilation &compilation,
 /// To the program that the reference evaluates: as imported, but where the
 /// precision has products multiply rounded operands.
 void advanceForReference(const std::string &file, Compilation &compilation);
+/// On stderr.
+void printWarnings(const Compilation &compilation);
 /// Compiles all kernels with progress and warnings on stderr.
 void compileModel(const std::string &file, Compilation &compilation,
                   KernelCompiler &compiler, bool quiet);

@@ -110,6 +110,7 @@ static void checkAdapters(const std::vector<UpdateFile> &files,
 void RunCommand::runOnReference() {
   std::unique_ptr<Compilation> compilation =
       importModel(options.model, options.getOptions());
+  printWarnings(*compilation);
   advanceForReference(options.model, *compilation);
   ModelOp model = compilation->getModel();
   Interface interface = getInterface(model);
