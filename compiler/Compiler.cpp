@@ -4,6 +4,7 @@
 #include "compiler/Pipelines.h"
 #include "compiler/codegen/Emitters.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -31,6 +32,22 @@ Compilation::import(llvm::function_ref<FailureOr<OwningOpRef<ModuleOp>>(
   importOptions.replaceable = options.replaceable;
   importOptions.dims = options.dims;
   importOptions.gatherPolicy = options.gatherPolicy;
+  // The same is said of one node after another.
+  llvm::StringSet<> said;
+  ScopedDiagnosticHandler collectWarnings(
+      &context, [&](Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() != DiagnosticSeverity::Warning)
+          return failure();
+        onnx::Problem problem;
+        problem.message = diagnostic.str();
+        std::vector<std::string> names =
+            getSourceNames(diagnostic.getLocation());
+        if (!names.empty())
+          problem.node = names.front();
+        if (said.insert(problem.message).second)
+          warnings.push_back(problem.str());
+        return success();
+      });
   DiagnosticCollector diagnostics(context);
   onnx::ProblemList problems;
   FailureOr<OwningOpRef<ModuleOp>> imported = importer(importOptions, problems);
@@ -123,9 +140,10 @@ llvm::Error Compilation::advance(Stage to) {
   while (stage < to) {
     Stage next = static_cast<Stage>(static_cast<int>(stage) + 1);
     LogicalResult result =
-        next == Stage::Tensor  ? runTensorStage(*module, pipeline)
-        : next == Stage::Fused ? runFusionStage(*module, pipeline)
-                               : runPlanStage(*module, pipeline);
+        next == Stage::Tensor     ? runTensorStage(*module, pipeline)
+        : next == Stage::Products ? runProductStage(*module, pipeline)
+        : next == Stage::Fused    ? runFusionStage(*module, pipeline)
+                                  : runPlanStage(*module, pipeline);
     if (failed(result))
       return diagnostics.take(ErrorKind::Internal, "compilation");
     stage = next;

@@ -48,7 +48,7 @@ struct CompileOptions {
   bool joinAlways = false;
 };
 
-enum class Stage { Imported, Tensor, Fused, Planned };
+enum class Stage { Imported, Tensor, Products, Fused, Planned };
 
 class Compilation {
 public:
@@ -85,8 +85,8 @@ public:
   /// Emits, if that is still to be done, and compiles.
   llvm::Error compile(KernelCompiler &compiler,
                       const KernelCompiler::Progress &progress = nullptr);
-  /// Schedules that were given up, and kernels that spill registers and have no
-  /// other schedule.
+  /// What import took for granted, schedules that were given up, and kernels
+  /// that spill registers and have no other schedule.
   llvm::ArrayRef<std::string> getWarnings() const { return warnings; }
 
   /// Starts to write the bundle's weights to a file beside `path`, which may

@@ -36,8 +36,8 @@ void fusec::buildTensorStage(PassManager &manager,
   manager.addPass(verifyLevel("tensor"));
 }
 
-void fusec::buildFusionStage(PassManager &manager,
-                             const PipelineOptions &options) {
+void fusec::buildProductStage(PassManager &manager,
+                              const PipelineOptions &options) {
   OpPassManager &model = manager.nest<ModelOp>();
   // 1. Weights as the targets read them; mma.sync likes rows along N better.
   if (llvm::is_contained(options.targets, "sm_90a"))
@@ -51,11 +51,16 @@ void fusec::buildFusionStage(PassManager &manager,
     model.addPass(createFoldConstants());
   }
   model.addPass(createCSEPass());
-  // 3. Regions.
+}
+
+void fusec::buildFusionStage(PassManager &manager,
+                             const PipelineOptions &options) {
+  OpPassManager &model = manager.nest<ModelOp>();
+  // 1. Regions.
   FormFusionsOptions fusion;
   fusion.fuse = options.fuse;
   model.addPass(createFormFusions(fusion));
-  // 4. Precision inside regions, where rounding costs nothing but accuracy.
+  // 2. Precision inside regions, where rounding costs nothing but accuracy.
   if (options.numerics != "onnx")
     model.addPass(createWidenPointwise());
   manager.addPass(verifyLevel("fused"));
@@ -114,6 +119,10 @@ static LogicalResult run(ModuleOp module, const PipelineOptions &options,
 LogicalResult fusec::runTensorStage(ModuleOp module,
                                     const PipelineOptions &options) {
   return run(module, options, buildTensorStage);
+}
+LogicalResult fusec::runProductStage(ModuleOp module,
+                                     const PipelineOptions &options) {
+  return run(module, options, buildProductStage);
 }
 LogicalResult fusec::runFusionStage(ModuleOp module,
                                     const PipelineOptions &options) {

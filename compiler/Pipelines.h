@@ -39,6 +39,10 @@ struct PipelineOptions {
 /// An imported model to its canonical form: still one op for each operation.
 void buildTensorStage(mlir::PassManager &manager,
                       const PipelineOptions &options);
+/// Matmuls in the form that all of their kernels have, with their operands
+/// rounded to what `precision` multiplies.
+void buildProductStage(mlir::PassManager &manager,
+                       const PipelineOptions &options);
 /// Regions that become kernels.
 void buildFusionStage(mlir::PassManager &manager,
                       const PipelineOptions &options);
@@ -47,6 +51,8 @@ void buildPlanStage(mlir::PassManager &manager, const PipelineOptions &options);
 
 mlir::LogicalResult runTensorStage(mlir::ModuleOp module,
                                    const PipelineOptions &options);
+mlir::LogicalResult runProductStage(mlir::ModuleOp module,
+                                    const PipelineOptions &options);
 mlir::LogicalResult runFusionStage(mlir::ModuleOp module,
                                    const PipelineOptions &options);
 mlir::LogicalResult runPlanStage(mlir::ModuleOp module,

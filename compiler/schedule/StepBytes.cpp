@@ -15,8 +15,13 @@ static uint64_t getBytes(Type type, Count countOf) {
          getElementBytes(cast<RankedTensorType>(type).getElementType());
 }
 
+static uint64_t getUsedBytes(Value value, Count countOf);
+
 /// Of an operand, as far as this use goes.
 static uint64_t getUsedBytes(OpOperand &use, Count countOf) {
+  // The same elements under other indices: what is read of them counts.
+  if (isa<CollapseOp, ExpandOp, TransposeOp>(use.getOwner()))
+    return getUsedBytes(use.getOwner()->getResult(0), countOf);
   uint64_t whole = getBytes(use.get().getType(), countOf);
   if (auto gather = dyn_cast<GatherOp>(use.getOwner()))
     if (gather.getSource() == use.get())
@@ -30,15 +35,19 @@ static uint64_t getUsedBytes(OpOperand &use, Count countOf) {
   return whole;
 }
 
+/// Of a value, by all of its uses.
+static uint64_t getUsedBytes(Value value, Count countOf) {
+  uint64_t used = 0;
+  for (OpOperand &use : value.getUses())
+    used += getUsedBytes(use, countOf);
+  return std::min(used, getBytes(value.getType(), countOf));
+}
+
 static StepBytes sumBytes(StepOp step, Count countOf) {
   StepBytes bytes;
   Block &body = step.getBody().front();
-  for (BlockArgument argument : body.getArguments()) {
-    uint64_t used = 0;
-    for (OpOperand &use : argument.getUses())
-      used += getUsedBytes(use, countOf);
-    bytes.read += std::min(used, getBytes(argument.getType(), countOf));
-  }
+  for (BlockArgument argument : body.getArguments())
+    bytes.read += getUsedBytes(argument, countOf);
   for (Type type : body.getTerminator()->getOperandTypes())
     bytes.written += getBytes(type, countOf);
   return bytes;

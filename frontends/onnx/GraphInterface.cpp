@@ -290,6 +290,26 @@ void GraphImporter::checkOptions() {
 // Outputs
 //===----------------------------------------------------------------------===//
 
+static std::string toString(const TensorShapeProto &shape) {
+  std::vector<std::string> sizes;
+  for (const auto &dim : shape.dim())
+    sizes.push_back(dim.has_dim_value()       ? std::to_string(dim.dim_value())
+                    : dim.dim_param().empty() ? "?"
+                                              : quoted(dim.dim_param()));
+  return "[" + llvm::join(sizes, ", ") + "]";
+}
+
+/// Names may differ from what is computed: declarations make up their own.
+static bool contradicts(const TensorShapeProto &declared, const Sizes &sizes) {
+  if (declared.dim_size() != static_cast<int>(sizes.size()))
+    return true;
+  return llvm::any_of(llvm::zip_equal(declared.dim(), sizes), [](auto pair) {
+    auto &[dim, size] = pair;
+    return dim.has_dim_value() && size.isConstant() &&
+           dim.dim_value() != size.getValue();
+  });
+}
+
 void GraphImporter::addOutputs(Scope &scope) {
   SmallVector<Value> values;
   SmallVector<Attribute> names;
@@ -316,6 +336,15 @@ void GraphImporter::addOutputs(Scope &scope) {
                          what + "expected elements of type " +
                              getDtypeName(dtype) + " as declared, got " +
                              toString(fusec::getElementType(value)));
+    // Sizes that options fix are not those of the declaration.
+    const auto &type = output.type().tensor_type();
+    Sizes sizes = getSizes(value);
+    if (type.has_shape() && options.dims.empty() &&
+        contradicts(type.shape(), sizes))
+      (void)problems.add(ProblemKind::Malformed,
+                         what + "expected sizes " + toString(type.shape()) +
+                             " as declared, got " + fusec::toString(sizes),
+                         "correct the declared shape, or declare none");
     values.push_back(value);
     names.push_back(StringAttr::get(&context, name));
   }

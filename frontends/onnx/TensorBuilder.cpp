@@ -112,13 +112,28 @@ Value TensorBuilder::broadcastTo(Value x, ArrayRef<Expr> sizes) {
   return broadcast(x, sizes, dimensions);
 }
 
+/// ONNX leaves it to the run whether a named size is 1 and broadcasts.
+static void noteTakenEqual(Location loc, Expr a, Expr b) {
+  auto isName = [](Expr size) { return size.getKind() == ExprKind::Symbol; };
+  if (a == b || !(isName(a) || a.isConstant()) ||
+      !(isName(b) || b.isConstant()))
+    return;
+  Expr name = isName(b) ? b : a, other = isName(b) ? a : b;
+  emitWarning(loc) << "'" << name.str() << "' is taken to equal "
+                   << (isName(other) ? "'" + other.str() + "'" : other.str())
+                   << "; if it is 1, give --dim " << name.str() << "=1";
+}
+
 std::optional<Expr> TensorBuilder::broadcastSize(Expr a, Expr b) {
   if (a.isConstant(1))
     return b;
   if (b.isConstant(1))
     return a;
-  return agreement.agree(a, b,
-                         "sizes that are broadcast together must be equal");
+  auto common =
+      agreement.agree(a, b, "sizes that are broadcast together must be equal");
+  if (common)
+    noteTakenEqual(getLoc(), a, b);
+  return common;
 }
 
 FailureOr<Sizes> TensorBuilder::broadcastSizes(ArrayRef<Sizes> all) {

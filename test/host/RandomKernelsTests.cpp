@@ -73,6 +73,7 @@ TEST_P(RandomKernels, ComputeWhatTheProgramSays) {
     std::string before = print(module);
     DiagnosticCollector diagnostics(context);
     bool good = succeeded(runTensorStage(module, options)) &&
+                succeeded(runProductStage(module, options)) &&
                 succeeded(runFusionStage(module, options)) &&
                 succeeded(runPlanStage(module, options));
     if (good) {

@@ -131,6 +131,7 @@ TEST_P(RowEpilogues, ComputeWhatTheProgramSays) {
         ASSERT_TRUE(succeeded(result)) << one.label;
         one.expected = result->outputs;
         ASSERT_TRUE(succeeded(runTensorStage(*one.module, options)) &&
+                    succeeded(runProductStage(*one.module, options)) &&
                     succeeded(runFusionStage(*one.module, options)) &&
                     succeeded(runPlanStage(*one.module, options)))
             << one.label;

@@ -21,11 +21,19 @@ for tool in ("fusec-translate", "fusec-opt", "fusec"):
 for tool in ("FileCheck", "not", "count", "split-file"):
     config.substitutions.append(
         (rf"(?<![\w./%-]){tool}(?![\w./-])", os.path.join(config.llvmTools, tool)))
+fake_driver = os.path.join(config.fusecBuild, "test", "unit", "runtime", "libfusec_fake_driver.so")
 config.substitutions += [
+    ("%fake-driver", fake_driver),
     ("%python", config.fusecPython or sys.executable),
     ("%models", os.path.join(config.fusecSource, "test", "models")),
     ("%source", config.fusecSource),
 ]
+if config.fusecPython:
+    config.available_features.add("onnx")  # The package, for models as text.
+if os.path.exists(fake_driver):
+    config.available_features.add("fake-driver")
+if "FUSEC_NVRTC" in os.environ:
+    config.available_features.add("nvrtc")
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope --dump-input-filter=all"
 for name in ("FUSEC_NVRTC", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
     if name in os.environ:

@@ -132,6 +132,7 @@ Verdict Suite::runOnReference(Job &job) {
   Verdict verdict;
   for (auto [stage, name] : {std::pair(Stage::Imported, "as imported"),
                              std::pair(Stage::Tensor, "after the tensor stage"),
+                             std::pair(Stage::Products, "with contractions"),
                              std::pair(Stage::Fused, "after fusion"),
                              std::pair(Stage::Planned, "as planned")}) {
     if (llvm::Error error = job.compilation->advance(stage))

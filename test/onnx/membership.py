@@ -11,13 +11,13 @@ from onnx import TensorProto, helper
 
 OPERATORS = frozenset("""
 Abs Add And ArgMax ArgMin BatchNormalization Cast CastLike Ceil Celu Clip Concat Constant
-ConstantOfShape Cos Cosh Div Elu Equal Erf Exp Expand Flatten Floor Gather GatherElements GatherND
-Gelu Gemm Greater GreaterOrEqual HardSigmoid HardSwish Identity LayerNormalization LeakyRelu Less
-LessOrEqual Log LogSoftmax MatMul Max Mean Min Mish Mod Mul Neg Not Or PRelu Pow Range Reciprocal
-ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum
-ReduceSumSquare Relu Reshape RMSNormalization RotaryEmbedding Round Selu Shape Shrink Sigmoid Sign
-Sin Sinh Size Slice Softmax Softplus Softsign Split Sqrt Squeeze Sub Sum Swish Tan Tanh
-ThresholdedRelu Tile Transpose Trilu Unsqueeze Where Xor
+ConstantOfShape Cos Cosh Div Dropout Elu Equal Erf Exp Expand Flatten Floor Gather GatherElements
+GatherND Gelu Gemm Greater GreaterOrEqual HardSigmoid HardSwish Identity LayerNormalization
+LeakyRelu Less LessOrEqual Log LogSoftmax MatMul Max Mean Min Mish Mod Mul Neg Not Or PRelu Pow
+Range Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin
+ReduceProd ReduceSum ReduceSumSquare Relu Reshape RMSNormalization RotaryEmbedding Round Selu Shape
+Shrink Sigmoid Sign Sin Sinh Size Slice Softmax Softplus Softsign Split Sqrt Squeeze Sub Sum Swish
+Tan Tanh ThresholdedRelu Tile Transpose Trilu Unsqueeze Where Xor
 """.split())
 
 TYPES = frozenset(
@@ -151,11 +151,18 @@ def moveOpset(model, types):
         model.ir_version = helper.find_min_ir_version_for(model.opset_import)
 
 
+def checkInference(model):
+    for node in model.graph.node:
+        if node.op_type == "Dropout" and len(node.input) > 2:
+            raise Refused("Dropout in training")
+
+
 def prepare(model):
     """The model as the suite runs it; raises Refused."""
     checkOperators(model)
     types = inferTypes(model)
     checkTypes(model, types)
+    checkInference(model)
     moved = onnx.ModelProto()
     moved.CopyFrom(model)
     moveOpset(moved, types)

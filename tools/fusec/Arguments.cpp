@@ -9,11 +9,12 @@ using namespace mlir;
 namespace fusec {
 
 static TensorType getTensorType(StringRef name, Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  TensorType result{
-      name.str(), *convertElementType(tensor.getElementType()), {}};
-  for (int64_t size : tensor.getShape())
-    result.sizes.push_back(ShapedType::isDynamic(size) ? -1 : size);
+  Type element = cast<RankedTensorType>(type).getElementType();
+  TensorType result{name.str(), *convertElementType(element), {}, {}};
+  for (Expr size : getSizes(type)) {
+    result.sizes.push_back(size.getConstant().value_or(-1));
+    result.sizeTexts.push_back(size.str());
+  }
   return result;
 }
 
@@ -37,9 +38,11 @@ getTensorTypes(const std::vector<format::TensorSpec> &specs) {
   std::vector<TensorType> types;
   for (const format::TensorSpec &spec : specs) {
     TensorType &type =
-        types.emplace_back(TensorType{spec.name, spec.dtype, {}});
-    for (const format::Expr &size : spec.sizes)
+        types.emplace_back(TensorType{spec.name, spec.dtype, {}, {}});
+    for (const format::Expr &size : spec.sizes) {
       type.sizes.push_back(size.isConstant() ? size.value : -1);
+      type.sizeTexts.push_back(format::toString(size));
+    }
   }
   return types;
 }
@@ -49,9 +52,11 @@ Interface getInterface(const format::Manifest &manifest) {
 }
 
 std::string toString(const TensorType &type) {
+  // Names would run into an x without spaces.
+  const char *by = llvm::is_contained(type.sizes, -1) ? " x " : "x";
   std::string text;
-  for (int64_t size : type.sizes)
-    text += (size < 0 ? "?" : std::to_string(size)) + "x";
+  for (const std::string &size : type.sizeTexts)
+    text += size + by;
   return text.append(format::dtypeName(type.dtype));
 }
 
@@ -63,7 +68,7 @@ static bool matches(const TensorType &type, const data::Tensor &tensor) {
   return same;
 }
 
-static std::string listNames(const std::vector<TensorType> &types) {
+std::string listNames(const std::vector<TensorType> &types) {
   std::string text;
   for (const TensorType &type : types)
     text +=
@@ -71,8 +76,18 @@ static std::string listNames(const std::vector<TensorType> &types) {
   return text.empty() ? "none" : text;
 }
 
+static bool has(const std::vector<TensorType> &types, StringRef name) {
+  return llvm::any_of(
+      types, [&](const TensorType &type) { return type.name == name; });
+}
+
 std::vector<data::Tensor> matchInputs(const Interface &interface,
                                       NamedTensors given) {
+  for (const auto &[name, tensor] : given)
+    if (!has(interface.inputs, name))
+      fail(ExitCode::Usage, "--input: there is no input '" + name +
+                                "'\nnote: the model's inputs are " +
+                                listNames(interface.inputs));
   std::vector<data::Tensor> inputs;
   for (const TensorType &type : interface.inputs) {
     auto it = given.find(type.name);
@@ -84,14 +99,15 @@ std::vector<data::Tensor> matchInputs(const Interface &interface,
     if (!matches(type, it->second))
       fail(ExitCode::Input,
            "input '" + type.name + "': expected " + toString(type) + ", got " +
-               data::tensorType(it->second.dtype, it->second.sizes));
+               data::tensorType(it->second.dtype, it->second.sizes) +
+               (type.dtype == format::DType::BF16 &&
+                        it->second.dtype != type.dtype
+                    ? "\nnote: NumPy has no bf16 of its own: save "
+                      "x.astype(ml_dtypes.bfloat16), whose type a .npy file "
+                      "calls 'V2'"
+                    : ""));
     inputs.push_back(std::move(it->second));
-    given.erase(it);
   }
-  if (!given.empty())
-    fail(ExitCode::Input, "there is no input '" + given.begin()->first +
-                              "'\nnote: the model's inputs are " +
-                              listNames(interface.inputs));
   return inputs;
 }
 
@@ -99,10 +115,6 @@ Sample splitSample(const Interface &interface,
                    std::vector<data::NamedTensor> arrays) {
   Sample sample;
   std::vector<data::NamedTensor> rest;
-  auto has = [](const std::vector<TensorType> &types, const std::string &name) {
-    return llvm::any_of(
-        types, [&](const TensorType &type) { return type.name == name; });
-  };
   for (data::NamedTensor &array : arrays) {
     StringRef number(array.name);
     size_t index;

@@ -19,6 +19,8 @@ struct TensorType {
   std::string name;
   format::DType dtype;
   std::vector<int64_t> sizes;
+  /// Of each size, in terms of dimensions.
+  std::vector<std::string> sizeTexts;
 };
 struct Interface {
   std::vector<TensorType> inputs, outputs;
@@ -27,8 +29,11 @@ struct Interface {
 Interface getInterface(ModelOp model);
 Interface getInterface(const format::Manifest &manifest);
 
-/// "3x?xf32".
+/// "3x4xf32", or "batch x 4 x f32".
 std::string toString(const TensorType &type);
+
+/// "'x' (3x?xf32), 'y' (f32)", for messages.
+std::string listNames(const std::vector<TensorType> &types);
 
 /// The given tensor for each input, in order. Throws Failure on one that is
 /// missing, unknown, or of another type.

@@ -162,8 +162,6 @@ getDimValues(const format::Manifest &manifest,
 std::vector<data::Tensor>
 BenchCommand::makeInputs(const format::Manifest &manifest,
                          const std::vector<int64_t> &dims) const {
-  if (tensors.any())
-    return tensors.read(getInterface(manifest));
   std::vector<data::Tensor> inputs;
   for (const format::TensorSpec &spec : manifest.inputs) {
     std::vector<int64_t> sizes;
@@ -253,7 +251,9 @@ static void printAdvice(const Times &times, const Session &session,
 void BenchCommand::run() {
   StartTimes once;
   rt::Lap lap;
-  rt::DeviceIdentity identity(nullptr, ordinal);
+  std::string reason;
+  if (!findDevice(ordinal, reason))
+    fail(ExitCode::Toolchain, reason);
   once.driver = lap.next();
   // Kept to the end, so that loading the model finds the context made.
   rt::Device device(nullptr, ordinal);
@@ -261,13 +261,14 @@ void BenchCommand::run() {
   LoadedModel loaded(options, ordinal, quiet);
   const format::Manifest &manifest =
       loaded.getModel().handle()->model->manifest();
-  std::vector<int64_t> values = getDimValues(
-      manifest, loaded.getCompilation() ? std::map<std::string, int64_t>()
-                                        : options.getDims());
-  Dims dims;
-  for (size_t i = 0; i != values.size(); ++i)
-    dims.emplace_back(manifest.dims[i], values[i]);
-  std::vector<data::Tensor> inputs = makeInputs(manifest, values);
+  std::map<std::string, int64_t> given;
+  if (!loaded.getCompilation())
+    given = options.getDims();
+  Dims dims(given.begin(), given.end());
+  // Inputs have sizes of their own, which tell the others.
+  std::vector<data::Tensor> inputs =
+      tensors.any() ? tensors.read(getInterface(manifest))
+                    : makeInputs(manifest, getDimValues(manifest, given));
 
   once.load = loaded.getModel().handle()->times;
   lap.next();

@@ -16,7 +16,8 @@ struct CheckCommand {
   void run();
 
 private:
-  void printJson(llvm::ArrayRef<onnx::Problem> problems) const;
+  void printJson(llvm::ArrayRef<onnx::Problem> problems,
+                 llvm::ArrayRef<std::string> warnings = {}) const;
 };
 } // namespace
 
@@ -39,7 +40,8 @@ static llvm::StringRef getName(onnx::ProblemKind kind) {
   return "unreadable";
 }
 
-void CheckCommand::printJson(llvm::ArrayRef<onnx::Problem> problems) const {
+void CheckCommand::printJson(llvm::ArrayRef<onnx::Problem> problems,
+                             llvm::ArrayRef<std::string> warnings) const {
   llvm::json::Array list;
   auto text = [](const std::string &value) {
     return llvm::json::fixUTF8(value);
@@ -50,10 +52,15 @@ void CheckCommand::printJson(llvm::ArrayRef<onnx::Problem> problems) const {
                                       {"operator", text(problem.opType)},
                                       {"message", text(problem.message)},
                                       {"note", text(problem.note)}});
-  llvm::outs() << llvm::formatv("{0:2}\n", llvm::json::Value(llvm::json::Object{
-                                               {"model", text(options.model)},
-                                               {"supported", problems.empty()},
-                                               {"problems", std::move(list)}}));
+  llvm::json::Array notes;
+  for (const std::string &warning : warnings)
+    notes.push_back(text(warning));
+  llvm::outs() << llvm::formatv(
+      "{0:2}\n",
+      llvm::json::Value(llvm::json::Object{{"model", text(options.model)},
+                                           {"supported", problems.empty()},
+                                           {"problems", std::move(list)},
+                                           {"warnings", std::move(notes)}}));
 }
 
 void CheckCommand::run() {
@@ -62,10 +69,12 @@ void CheckCommand::run() {
   llvm::Error error =
       compilation ? (*compilation)->emit() : compilation.takeError();
   if (!error) {
-    if (json)
-      printJson({});
-    else
-      llvm::outs() << options.model << ": supported\n";
+    if (json) {
+      printJson({}, (*compilation)->getWarnings());
+      return;
+    }
+    printWarnings(**compilation);
+    llvm::outs() << options.model << ": supported\n";
     return;
   }
   if (!json)

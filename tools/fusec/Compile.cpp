@@ -108,6 +108,7 @@ void CompileCommand::run() {
   if (stage == Stage::Planned)
     noteTuning(options.tuning, *compilation);
   if (emit == "tensor" || emit == "fused" || emit == "planned") {
+    printWarnings(*compilation);
     write(
         [&](llvm::raw_ostream &os) { os << compilation->getModule() << "\n"; });
     return;
@@ -119,6 +120,7 @@ void CompileCommand::run() {
       dumpCuda(compilation->getKernels().getKernels(), dumpFolder);
   };
   if (emit == "cuda") {
+    printWarnings(*compilation);
     dump();
     write([&](llvm::raw_ostream &os) {
       for (const EmittedKernel &kernel : compilation->getKernels().getKernels())

@@ -5,9 +5,9 @@
 
 #include "compiler/codegen/Leads.h"
 #include "compiler/schedule/StepBytes.h"
-#include "compiler/schedule/Targets.h"
 #include "tools/fusec/ModelOptions.h"
 #include "tools/support/Table.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
 
 using namespace fusec;
@@ -41,13 +41,10 @@ void ExplainCommand::addTo(CLI::App &app) {
 
 std::unique_ptr<Compilation> ExplainCommand::compile(bool fuse) const {
   CompileOptions compileOptions = options.getOptions();
-  if (!findTarget(target))
-    fail(ExitCode::Usage, "--arch: there is no target '" + target + "'");
+  checkArch(target);
   compileOptions.targets = {target};
   compileOptions.fuse &= fuse;
   compileOptions.wantRemarks = fuse;
-  // Sizes stay named, so that what is shown holds for all of them.
-  compileOptions.dims.clear();
   std::unique_ptr<Compilation> compilation =
       importModel(options.model, compileOptions);
   if (llvm::Error error = compilation->emit())
@@ -63,14 +60,40 @@ static std::string tunedText(VariantAttr variant) {
                        double(variant.getMeasured()) / 1000);
 }
 
-/// ", 31.7 us at 1024 (tensor)".
-static std::string estimateText(VariantAttr variant) {
+/// ", 31.7 us at 1024 (tensor)"; the size is that of named dimensions.
+static std::string estimateText(VariantAttr variant, bool hasNamedDims) {
   EstimateAttr estimate = variant.getEstimate();
   if (!estimate)
     return "";
-  return llvm::formatv(
-      ", {0:f1} us at {1} ({2})", double(estimate.getNanoseconds()) / 1000,
-      estimate.getDim(), stringifyTimeBound(estimate.getBound()));
+  std::string size =
+      hasNamedDims ? " at " + std::to_string(estimate.getDim()) : "";
+  return llvm::formatv(", {0:f1} us{1} ({2})",
+                       double(estimate.getNanoseconds()) / 1000, size,
+                       stringifyTimeBound(estimate.getBound()));
+}
+
+/// As the user binds it; other buffers have names of their kernels'.
+static llvm::StringRef getTensorName(mlir::FlatSymbolRefAttr ref, PlanOp plan,
+                                     ModelOp model) {
+  auto buffer = plan.lookupSymbol<BufferOp>(ref.getAttr());
+  mlir::ArrayAttr names =
+      buffer.getKind() == BufferKind::Input    ? model.getInputNames()
+      : buffer.getKind() == BufferKind::Output ? model.getOutputNames()
+                                               : mlir::ArrayAttr();
+  return names
+             ? llvm::cast<mlir::StringAttr>(names[buffer.getIndex()]).getValue()
+             : ref.getValue();
+}
+
+/// "4", or "4 (8 where none computes another's product first)".
+static std::string countText(PlanOp plan) {
+  unsigned count = countKernels(plan);
+  unsigned most = llvm::count_if(
+      plan.getOps<StepOp>(), [](StepOp step) { return !isAlwaysLed(step); });
+  return std::to_string(count) +
+         (most == count ? ""
+                        : " (" + std::to_string(most) +
+                              " where none computes another's product first)");
 }
 
 void ExplainCommand::printKernels(Compilation &compilation) const {
@@ -82,11 +105,10 @@ void ExplainCommand::printKernels(Compilation &compilation) const {
                {"writes", Align::Right},
                {"variants", Align::Right},
                {"nodes"}});
-  std::map<std::string, int64_t> dims = options.getDims();
   const EmittedPlan &plan = compilation.getKernels().getPlans().front();
   unsigned number = 0;
   for (StepOp step : PlanOp(plan.plan).getOps<StepOp>()) {
-    StepBytes bytes = getStepBytes(step, dims);
+    StepBytes bytes = getStepBytes(step, {});
     std::string nodes;
     for (auto source : step.getSources().getAsRange<mlir::StringAttr>())
       nodes += (nodes.empty() ? "" : " ") + source.str();
@@ -95,10 +117,14 @@ void ExplainCommand::printKernels(Compilation &compilation) const {
                formatBytes(bytes.written),
                std::to_string(step.getVariants().size()), nodes});
   }
+  bool hasNamedDims = !getDimNames(compilation.getModel()).empty();
   llvm::outs() << table.str()
                << "\nschedules, the first whose condition holds, with the "
-                  "predicted time\nwhere every named dimension has the size "
-                  "shown, and what bounds it:\n";
+                  "predicted time"
+               << (hasNamedDims ? "\nwhere every named dimension has the size "
+                                  "shown,"
+                                : "")
+               << " and what bounds it:\n";
   number = 0;
   for (StepOp step : PlanOp(plan.plan).getOps<StepOp>()) {
     ++number;
@@ -115,17 +141,18 @@ void ExplainCommand::printKernels(Compilation &compilation) const {
       for (GuardAttr guard : variant.getGuards()) {
         os << (guards.empty() ? " if " : " and ");
         if (guard.getKind() == GuardKind::Aligned)
-          os << guard.getBuffer().getValue() << " is aligned to "
-             << Expr(guard.getRhs());
+          os << getTensorName(guard.getBuffer(), plan.plan,
+                              compilation.getModel())
+             << " is aligned to " << Expr(guard.getRhs());
         else
           os << Expr(guard.getLhs()) << " "
              << stringifyGuardKind(guard.getKind()) << " "
              << Expr(guard.getRhs());
       }
-      llvm::outs() << llvm::formatv("  {0,2}  {1}{2}{3}{4}\n", number,
-                                    getScheduleText(variant.getSchedule()),
-                                    tunedText(variant), estimateText(variant),
-                                    guards);
+      llvm::outs() << llvm::formatv(
+          "  {0,2}  {1}{2}{3}{4}\n", number,
+          getScheduleText(variant.getSchedule()), tunedText(variant),
+          estimateText(variant, hasNamedDims), guards);
     }
   }
 }
@@ -133,17 +160,21 @@ void ExplainCommand::printKernels(Compilation &compilation) const {
 void ExplainCommand::printRemarks(Compilation &compilation) const {
   auto print = [&](llvm::StringRef title, llvm::StringRef topic, bool passed) {
     bool first = true;
+    llvm::StringSet<> printed;
     for (const CollectedRemark &remark : compilation.getRemarks()) {
       if (remark.topic != topic || remark.passed != passed)
+        continue;
+      std::string line = "  " + remark.name + ": " + remark.message;
+      std::vector<std::string> names = getSourceNames(remark.loc);
+      if (!names.empty())
+        line += "  [" + llvm::join(names, " ") + "]";
+      // One for each of several edges between the same two, say.
+      if (!printed.insert(line).second)
         continue;
       if (first)
         llvm::outs() << "\n" << title << ":\n";
       first = false;
-      llvm::outs() << "  " << remark.name << ": " << remark.message;
-      std::vector<std::string> names = getSourceNames(remark.loc);
-      if (!names.empty())
-        llvm::outs() << "  [" << llvm::join(names, " ") << "]";
-      llvm::outs() << "\n";
+      llvm::outs() << line << "\n";
     }
   };
   print("boundaries between kernels, and why they are there", "fusion", false);
@@ -176,28 +207,30 @@ void ExplainCommand::printUpdates(Compilation &imported) const {
 }
 
 void ExplainCommand::run() {
-  // With the sizes given: before anything is said of them.
   std::unique_ptr<Compilation> imported =
       importModel(options.model, options.getOptions());
+  printWarnings(*imported);
   std::unique_ptr<Compilation> fused = compile(true), plain = compile(false);
-  std::map<std::string, int64_t> dims = options.getDims();
   StepBytes after =
-      getPlanBytes(fused->getKernels().getPlans().front().plan, dims);
+      getPlanBytes(fused->getKernels().getPlans().front().plan, {});
   StepBytes before =
-      getPlanBytes(plain->getKernels().getPlans().front().plan, dims);
+      getPlanBytes(plain->getKernels().getPlans().front().plan, {});
   std::string sizes;
-  for (const std::string &name : getDimNames(fused->getModel())) {
-    auto it = dims.find(name);
-    sizes += ", " + name + " = " +
-             std::to_string(it == dims.end() ? typicalDim : it->second);
-  }
+  for (const auto &[name, size] : options.getDims())
+    sizes += ", " + name + " = " + std::to_string(size);
+  // What stays named has kernels for all sizes; bytes are of one.
+  std::vector<std::string> named = getDimNames(fused->getModel());
+  if (!named.empty())
+    sizes += ", not fixed: " + llvm::join(named, ", ") + " (bytes where " +
+             (named.size() == 1 ? "it is " : "each is ") +
+             std::to_string(typicalDim) + ")";
   llvm::outs()
       << options.model << " for " << target << sizes
       << llvm::formatv(
              "\nkernels {0}, without fusion {1}; memory traffic {2}, without "
              "fusion {3}\n\n",
-             countKernels(fused->getKernels().getPlans().front().plan),
-             countKernels(plain->getKernels().getPlans().front().plan),
+             countText(fused->getKernels().getPlans().front().plan),
+             countText(plain->getKernels().getPlans().front().plan),
              formatBytes(after.read + after.written),
              formatBytes(before.read + before.written));
   noteTuning(options.tuning, *fused);

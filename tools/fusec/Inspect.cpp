@@ -198,8 +198,10 @@ void InspectCommand::run() {
   format::MappedFile mapped;
   format::Bundle bundle;
   std::string error;
-  if (!mapped.open(file, error) ||
-      !format::Bundle::open(mapped.bytes(), format::HashWeights::Always, bundle,
+  // Which names the file itself.
+  if (!mapped.open(file, error))
+    fail(ExitCode::Input, error);
+  if (!format::Bundle::open(mapped.bytes(), format::HashWeights::Always, bundle,
                             error))
     fail(ExitCode::Input, file + ": " + error);
   if (!imageFolder.empty())

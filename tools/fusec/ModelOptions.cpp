@@ -145,18 +145,25 @@ void ModelOptions::checkForBundle() const {
                                 "without it; expected a model");
 }
 
+void checkArch(const std::string &target) {
+  if (findTarget(target))
+    return;
+  std::string known;
+  for (const Target &entry : getTargets())
+    known += (known.empty() ? "" : ", ") + entry.name.str();
+  std::string meant = target + "a";
+  fail(ExitCode::Usage,
+       "--arch: expected targets among " + known + ", got '" + target + "'" +
+           (findTarget(meant) ? "\nnote: did you mean '" + meant + "'?" : ""));
+}
+
 CompileOptions ModelOptions::getOptions() const {
   CompileOptions options;
   if (!arch.empty())
     options.targets = arch;
   llvm::StringSet<> seen;
   for (const std::string &target : options.targets) {
-    std::string known;
-    for (const Target &entry : getTargets())
-      known += (known.empty() ? "" : ", ") + entry.name.str();
-    if (!findTarget(target))
-      fail(ExitCode::Usage, "--arch: expected targets among " + known +
-                                ", got '" + target + "'");
+    checkArch(target);
     if (!seen.insert(target).second)
       fail(ExitCode::Usage, "--arch: '" + target + "' is given twice");
   }
@@ -313,11 +320,22 @@ void advanceModel(const std::string &file, Compilation &compilation,
     failFor(file, std::move(error));
 }
 
+void advanceForReference(const std::string &file, Compilation &compilation) {
+  const std::string &precision = compilation.getOptions().precision;
+  if (precision == "fp16" || precision == "bf16")
+    advanceModel(file, compilation, Stage::Products);
+}
+
 const NvrtcIdentity &getNvrtc(KernelCompiler &compiler) {
   llvm::Expected<const NvrtcIdentity &> identity = compiler.getIdentity();
   if (!identity)
     failFor("nvrtc", fromNvrtcError(identity.takeError()));
   return *identity;
+}
+
+void printWarnings(const Compilation &compilation) {
+  for (const std::string &warning : compilation.getWarnings())
+    llvm::errs() << "warning: " << warning << "\n";
 }
 
 void compileModel(const std::string &file, Compilation &compilation,
@@ -338,8 +356,7 @@ void compileModel(const std::string &file, Compilation &compilation,
     if (error)
       failFor(file, std::move(error));
   }
-  for (const std::string &warning : compilation.getWarnings())
-    llvm::errs() << "warning: " << warning << "\n";
+  printWarnings(compilation);
 }
 
 bool isBundle(const std::string &path) {

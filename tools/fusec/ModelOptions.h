@@ -56,6 +56,9 @@ std::pair<std::string, std::string> splitPair(const std::string &option,
                                               const std::string &text);
 std::map<std::string, int64_t> parseDims(const std::vector<std::string> &texts);
 
+/// Throws Failure where --arch has no such target.
+void checkArch(const std::string &target);
+
 ExitCode getExitCode(ErrorKind kind);
 /// Ends the command with the message `file: node 'name' (Op): ...` for each
 /// problem of the error.
@@ -66,6 +69,11 @@ std::unique_ptr<Compilation> importModel(const std::string &file,
                                          CompileOptions options);
 void advanceModel(const std::string &file, Compilation &compilation,
                   Stage stage);
+/// To the program that the reference evaluates: as imported, but where the
+/// precision has products multiply rounded operands.
+void advanceForReference(const std::string &file, Compilation &compilation);
+/// On stderr.
+void printWarnings(const Compilation &compilation);
 /// Compiles all kernels with progress and warnings on stderr.
 void compileModel(const std::string &file, Compilation &compilation,
                   KernelCompiler &compiler, bool quiet);

@@ -3,6 +3,7 @@
 #include "tools/fusec/ReferenceRun.h"
 #include "compiler/bundle/ConvertExpr.h"
 #include "tools/fusec/Failure.h"
+#include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 
@@ -22,6 +23,10 @@ run(Operation *program, const std::vector<data::Tensor> &inputs,
         FailureOr<reference::Evaluation>(ArrayRef<reference::Tensor>)>
         evaluate) {
   MLIRContext *context = program->getContext();
+  // What is wrong are the inputs; the program says nothing of them.
+  bool printsOps = context->shouldPrintOpOnDiagnostic();
+  context->printOpOnDiagnostic(false);
+  llvm::scope_exit restore([&] { context->printOpOnDiagnostic(printsOps); });
   DiagnosticCollector diagnostics(*context);
   SmallVector<reference::Tensor> arguments;
   for (const data::Tensor &input : inputs)

@@ -5,6 +5,8 @@
 #include "tools/fusec/ReferenceRun.h"
 #include "tools/fusec/TensorOptions.h"
 
+#include <cmath>
+
 using namespace fusec;
 
 namespace {
@@ -74,6 +76,10 @@ std::vector<UpdateFile> RunCommand::getAdapters() const {
       fail(ExitCode::Usage, "--adapter: expected NAME=FILE or "
                             "NAME=FILE,SCALE, got '" +
                                 text + "'");
+    if (!std::isfinite(update.scale))
+      fail(ExitCode::Usage, "--adapter " + name.str() +
+                                ": expected a finite scale, got '" +
+                                scaleText.str() + "'");
     update.name = name.str();
     update.path = file.str();
     files.push_back(std::move(update));
@@ -85,12 +91,27 @@ std::vector<UpdateFile> RunCommand::getAdapters() const {
   return files;
 }
 
+/// Throws Failure where the bundle has no adapter of a given name.
+static void checkAdapters(const std::vector<UpdateFile> &files,
+                          const Model &model) {
+  std::vector<std::string> names;
+  for (const AdapterInfo &info : model.adapters())
+    names.push_back(info.name);
+  for (const UpdateFile &file : files)
+    if (!llvm::is_contained(names, file.name))
+      fail(ExitCode::Usage,
+           "--adapter " + file.name +
+               ": the bundle has no adapter of this name\nnote: " +
+               (names.empty() ? "it has none; 'fusec compile --adapter' makes "
+                                "them"
+                              : "its adapters are " + llvm::join(names, ", ")));
+}
+
 void RunCommand::runOnReference() {
   std::unique_ptr<Compilation> compilation =
       importModel(options.model, options.getOptions());
-  // What narrower products round is part of the program from that stage on.
-  if (options.getPrecision() == "fp16" || options.getPrecision() == "bf16")
-    advanceModel(options.model, *compilation, Stage::Tensor);
+  printWarnings(*compilation);
+  advanceForReference(options.model, *compilation);
   ModelOp model = compilation->getModel();
   Interface interface = getInterface(model);
   tensors.write(interface, runReference(model, tensors.read(interface), {},
@@ -99,6 +120,7 @@ void RunCommand::runOnReference() {
 
 void RunCommand::runOnDevice(const std::vector<UpdateFile> &files) {
   LoadedModel loaded(options, ordinal, quiet);
+  checkAdapters(files, loaded.getModel());
   Interface interface = loaded.getInterface();
   std::vector<data::Tensor> inputs = tensors.read(interface);
   DeviceRun deviceRun(loaded.getModel(), loaded.getDevice());

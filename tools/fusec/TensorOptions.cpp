@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/fusec/TensorOptions.h"
+#include "runtime/src/Handles.h"
 #include "tools/fusec/Compare.h"
 #include "tools/support/Table.h"
 
@@ -11,7 +12,8 @@ namespace fusec {
 
 void TensorOptions::addInputs(CLI::App &app) {
   app.add_option("--input", inputs,
-                 "an input from a .npy file, or all of them from a .npz file")
+                 "an input from a .npy file, or all of them from a .npz file; "
+                 "bf16 as ml_dtypes.bfloat16 is saved (type 'V2')")
       ->type_name("[NAME=]FILE");
 }
 
@@ -43,9 +45,16 @@ TensorOptions::read(const Interface &interface) const {
       add(name, std::move(arrays->front().tensor));
       continue;
     }
-    if (arrays->size() == 1 && arrays->front().name.empty())
-      fail(ExitCode::Usage,
-           "--input: expected NAME=" + file + ": a .npy file has no names");
+    // A .npy file has no names.
+    if (arrays->size() == 1 && arrays->front().name.empty()) {
+      if (interface.inputs.size() != 1)
+        fail(ExitCode::Usage,
+             "--input: expected NAME=" + file + ": the model has " +
+                 std::to_string(interface.inputs.size()) +
+                 " inputs\nnote: they are " + listNames(interface.inputs));
+      add(interface.inputs[0].name, std::move(arrays->front().tensor));
+      continue;
+    }
     for (auto &[key, tensor] :
          splitSample(interface, std::move(*arrays)).inputs)
       add(key, std::move(tensor));
@@ -97,7 +106,15 @@ void TensorOptions::write(const Interface &interface,
     printSummary(interface, results);
   for (const std::string &text : outputs) {
     std::optional<std::string> error;
-    if (text.find('=') == std::string::npos) {
+    bool named = text.find('=') != std::string::npos;
+    if (!named && llvm::StringRef(text).ends_with(".npy")) {
+      if (results.size() != 1)
+        fail(ExitCode::Usage,
+             "--output: expected NAME=" + text + ": the model has " +
+                 std::to_string(results.size()) + " outputs\nnote: they are " +
+                 listNames(interface.outputs));
+      error = data::writeNpy(text, results[0]);
+    } else if (!named) {
       std::vector<std::pair<std::string, data::TensorView>> members;
       for (size_t i = 0; i != results.size(); ++i)
         members.emplace_back(interface.outputs[i].name, results[i]);
@@ -108,8 +125,9 @@ void TensorOptions::write(const Interface &interface,
       while (index != results.size() && interface.outputs[index].name != name)
         ++index;
       if (index == results.size())
-        fail(ExitCode::Usage,
-             "--output: the model has no output '" + name + "'");
+        fail(ExitCode::Usage, "--output: the model has no output '" + name +
+                                  "'\nnote: its outputs are " +
+                                  listNames(interface.outputs));
       error = data::writeNpy(file, results[index]);
     }
     if (error)
@@ -120,6 +138,26 @@ void TensorOptions::write(const Interface &interface,
 //===----------------------------------------------------------------------===//
 // Models on a device
 //===----------------------------------------------------------------------===//
+
+/// Throws Failure where the bundle has no dimension of a given name.
+static void checkDims(const std::map<std::string, int64_t> &given,
+                      const format::Manifest &manifest) {
+  for (const auto &[name, size] : given) {
+    if (llvm::is_contained(manifest.dims, name))
+      continue;
+    auto fixed = manifest.options.find("dim." + name);
+    std::string note =
+        fixed != manifest.options.end() ? "it was fixed to " + fixed->second +
+                                              " when the bundle was compiled"
+        : manifest.dims.empty()
+            ? "all its sizes are numbers"
+            : "its dimensions are " + llvm::join(manifest.dims, ", ");
+    fail(ExitCode::Usage, "--dim " + name +
+                              ": the bundle has no dimension of this name"
+                              "\nnote: " +
+                              note);
+  }
+}
 
 LoadedModel::LoadedModel(const ModelOptions &options, int ordinal, bool quiet) {
   std::string reason;
@@ -133,6 +171,7 @@ LoadedModel::LoadedModel(const ModelOptions &options, int ordinal, bool quiet) {
   if (isBundle(options.model)) {
     options.checkForBundle();
     model = DeviceRun::load(options.model, ordinal);
+    checkDims(options.getDims(), model->handle()->model->manifest());
     return;
   }
   CompileOptions compileOptions = options.getOptions();
@@ -149,17 +188,8 @@ LoadedModel::LoadedModel(const ModelOptions &options, int ordinal, bool quiet) {
   model = DeviceRun::loadBytes(*bytes, ordinal);
 }
 
-static std::vector<TensorType>
-getTensorTypes(const std::vector<TensorInfo> &infos) {
-  std::vector<TensorType> types;
-  for (const TensorInfo &info : infos)
-    types.push_back(
-        {info.name, static_cast<format::DType>(info.dtype), info.sizes});
-  return types;
-}
-
 Interface LoadedModel::getInterface() const {
-  return {getTensorTypes(model->inputs()), getTensorTypes(model->outputs())};
+  return fusec::getInterface(model->handle()->model->manifest());
 }
 
 } // namespace fusec

@@ -166,6 +166,12 @@ void TuneCommand::print(llvm::ArrayRef<Contest> contests) const {
       100 * sum / contests.size(), 100 * worst, kept, contests.size());
 }
 
+/// Some errors stay with the context, which is current here: then every call
+/// fails.
+static bool answers(const rt::Device &device) {
+  return device.driver().streamSynchronize(nullptr) == rt::cuda::success;
+}
+
 void TuneCommand::run() {
   if (output.empty() && probe.empty())
     fail(ExitCode::Usage, "expected --output or --probe");
@@ -209,11 +215,20 @@ void TuneCommand::run() {
   }
   StepTimer timer(device, indexLimit, duty);
   std::string refusal;
+  std::vector<std::string> failures;
+  bool isBroken = false;
   {
     Progress progress("measuring", contests.size(), quiet);
     llvm::erase_if(contests, [&](Contest &contest) {
+      // What was measured before the device broke is as good as ever.
+      if (isBroken)
+        return true;
       bool isCompared =
           measureContest(contest, timer, nvrtc.version, ordinal, rounds);
+      if (!contest.failure.empty()) {
+        failures.push_back(contest.entry.kernel + ": " + contest.failure);
+        isBroken = !answers(device);
+      }
       if (csv)
         writeProbes(contest, *csv);
       for (const Contender &contender : contest.contenders)
@@ -224,6 +239,8 @@ void TuneCommand::run() {
       return !isCompared;
     });
   }
+  for (const std::string &failure : failures)
+    llvm::errs() << "warning: not measured: " << failure << "\n";
   if (contests.empty() && !refusal.empty())
     fail(ExitCode::Toolchain,
          own.name + " runs no schedule for " + own.target + ": " + refusal);
@@ -237,6 +254,9 @@ void TuneCommand::run() {
     if (code)
       fail(ExitCode::Input, probe + ": cannot be written: " + code.message());
   }
+  if (isBroken)
+    fail(ExitCode::Toolchain, own.name + " runs nothing more after that; what "
+                                         "was measured before is kept");
 }
 
 void TuneCommand::keep(llvm::ArrayRef<Contest> contests,

@@ -2,6 +2,7 @@
 
 #include "tools/fusec/TuneContest.h"
 #include "compiler/transforms/IsolateStep.h"
+#include "runtime/src/Failure.h"
 #include "tools/fusec/DeviceRun.h"
 #include "tools/fusec/ModelOptions.h"
 #include "tools/support/Progress.h"
@@ -118,9 +119,9 @@ void fusec::compileContests(llvm::MutableArrayRef<Contest> contests,
   compileContests(contests, compiler, model, quiet);
 }
 
-bool fusec::measureContest(Contest &contest, StepTimer &timer,
-                           const NvrtcVersion &nvrtc, int ordinal,
-                           unsigned rounds) {
+/// Whether two ran.
+static bool compare(Contest &contest, StepTimer &timer,
+                    const NvrtcVersion &nvrtc, int ordinal, unsigned rounds) {
   std::vector<Contender *> running;
   std::vector<std::unique_ptr<Session>> sessions;
   std::vector<Session *> pointers;
@@ -164,6 +165,23 @@ bool fusec::measureContest(Contest &contest, StepTimer &timer,
     contest.modelSchedule = running[0]->getSchedule();
     contest.tunedSchedule = running[best]->getSchedule();
   }
-  timer.clear();
   return running.size() >= 2;
+}
+
+bool fusec::measureContest(Contest &contest, StepTimer &timer,
+                           const NvrtcVersion &nvrtc, int ordinal,
+                           unsigned rounds) {
+  bool isCompared = false;
+  try {
+    isCompared = compare(contest, timer, nvrtc, ordinal, rounds);
+  } catch (const rt::Failure &failure) {
+    contest.failure = failure.message;
+  } catch (const Error &error) {
+    contest.failure = error.what();
+  }
+  for (Contender &contender : contest.contenders)
+    if (contender.refusal.empty() && !contender.measured)
+      contender.refusal = contest.failure;
+  timer.clear();
+  return isCompared;
 }

@@ -33,6 +33,8 @@ struct Contest {
   double model = 0, tuned = 0;
   std::string modelSchedule, tunedSchedule;
   double predicted = 0;
+  /// What the device said where measuring ended early.
+  std::string failure;
 
   double getGain() const { return model / tuned - 1; }
 };
@@ -46,7 +48,8 @@ void addContest(StepOp step, const CompileOptions &compileOptions,
 void compileContests(llvm::MutableArrayRef<Contest> contests,
                      KernelCompiler &compiler, const std::string &model,
                      bool quiet);
-/// Whether there were two schedules to compare.
+/// Whether there were two schedules to compare; what the device refuses is kept
+/// as the contest's failure.
 bool measureContest(Contest &contest, StepTimer &timer,
                     const NvrtcVersion &nvrtc, int ordinal, unsigned rounds);
 

@@ -204,6 +204,20 @@ void VerifyCommand::report(const std::vector<Check> &checks) const {
                                            " comparisons are out of bounds");
 }
 
+[[noreturn]] static void failWithoutOutputs(const Interface &interface) {
+  auto list = [](const std::vector<TensorType> &types) {
+    return llvm::join(
+        llvm::map_range(types,
+                        [](const TensorType &type) { return type.name; }),
+        ", ");
+  };
+  fail(ExitCode::Usage,
+       "--data: expected at least one output, found inputs only: " +
+           list(interface.inputs) + "\nnote: outputs of the model are " +
+           list(interface.outputs) +
+           "; without any the reference is only compared with a GPU");
+}
+
 void VerifyCommand::run() {
   if (tolerance && !(*tolerance >= 0))
     fail(ExitCode::Usage, "--tolerance: expected 0 or more, got " +
@@ -216,9 +230,14 @@ void VerifyCommand::run() {
       fail(ExitCode::Toolchain,
            reason +
                "\nnote: --device=reference compares the reference with --data");
-  } else if (dataFile.empty())
+  } else if (dataFile.empty()) {
     fail(ExitCode::Usage,
          "--device=reference: expected --data with outputs to compare with");
+  } else if (everyTensor) {
+    fail(ExitCode::Usage, "--every-tensor: compares the GPU's tensors with the "
+                          "reference's; expected a GPU, got "
+                          "--device=reference");
+  }
   CompileOptions compileOptions = options.getOptions();
   if (info)
     compileOptions.targets = {info->target};
@@ -226,10 +245,13 @@ void VerifyCommand::run() {
       importModel(options.model, compileOptions);
   NamedTensors expected;
   std::vector<data::Tensor> inputs = getInputs(*compilation, expected);
+  if (!info && expected.empty())
+    failWithoutOutputs(getInterface(compilation->getModel()));
   if (everyTensor) {
     advanceModel(options.model, *compilation, Stage::Tensor);
     exposeTensors(compilation->getModel());
   }
+  advanceForReference(options.model, *compilation);
   Interface interface = getInterface(compilation->getModel());
   std::vector<data::Tensor> reference =
       runReference(compilation->getModel(), inputs);

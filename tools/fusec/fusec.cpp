@@ -7,6 +7,7 @@
 #include "runtime/src/Failure.h"
 #include "tools/fusec/Command.h"
 #include "tools/fusec/WriteFile.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/raw_ostream.h"
@@ -45,6 +46,33 @@ static int finish(ExitCode code, llvm::StringRef message) {
   return static_cast<int>(code);
 }
 
+/// What was expected of a command line that does not parse, and how to go on.
+static std::string describe(const CLI::ParseError &error, CLI::App &tool,
+                            llvm::ArrayRef<char *> arguments) {
+  if (!tool.get_subcommands().empty())
+    return std::string(error.what()) + "\nnote: run 'fusec " +
+           tool.get_subcommands().front()->get_name() + " --help'";
+  std::vector<std::string> names;
+  for (const CLI::App *command :
+       tool.get_subcommands([](CLI::App *) { return true; }))
+    names.push_back(command->get_name());
+  std::string commands = "\nnote: commands are " + llvm::join(names, ", ") +
+                         "; run 'fusec --help'";
+  if (arguments.empty())
+    return "expected a command" + commands;
+  llvm::StringRef word = arguments.front();
+  std::string nearest;
+  unsigned least = 3; // More letters that differ are another word.
+  for (const std::string &name : names) {
+    unsigned distance = word.edit_distance(name);
+    if (distance < least) {
+      least = distance;
+      nearest = "; did you mean '" + name + "'?";
+    }
+  }
+  return "expected a command, got '" + word.str() + "'" + nearest + commands;
+}
+
 int main(int argc, char **argv) {
   llvm::setBugReportMsg("this is a defect of fusec; please report it with:\n");
   llvm::InitLLVM init(argc, argv);
@@ -69,8 +97,8 @@ int main(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == 0)
       return tool.exit(error); // --help, --version
-    tool.exit(error);
-    return static_cast<int>(ExitCode::Usage);
+    return finish(ExitCode::Usage,
+                  describe(error, tool, {argv + 1, argv + argc}));
   } catch (const fusec::Failure &failure) {
     return finish(failure.code, failure.message);
   } catch (const fusec::Error &error) {

@@ -25,12 +25,31 @@ static LogicalResult importIdentity(Node &node) {
   return node.setOutput(0, node.getInput(0));
 }
 
+// Outside training nothing is dropped, whatever the ratio.
+static LogicalResult importDropout(Node &node) {
+  node.ignoreAttr("seed");
+  if (node.hasInput(2)) {
+    auto training = node.getKnown(node.getInput(2));
+    if (!training || training->size() != 1 || !training->front().isConstant(0))
+      return node.unsupported(
+          "expected training_mode to be a constant false",
+          "export the model for inference, or give --const");
+  }
+  if (node.wantsOutput(1) &&
+      failed(node.setOutput(
+          1, node.b.splat(1, node.getInputSizes(0), node.b.getI1Type()))))
+    return failure();
+  return node.setOutput(0, node.getInput(0));
+}
+
 llvm::ArrayRef<Handler> getUnaryHandlers() {
   static constexpr Handler handlers[] = {
       {"Abs", 13, 1, 1, 1, Types::Number, importUnary<AbsOp>},
       {"Ceil", 13, 1, 1, 1, Types::Float, importUnary<CeilOp>},
       {"Cos", 13, 1, 1, 1, Types::Float, importUnary<CosOp>},
       {"Cosh", 13, 1, 1, 1, Types::Float, importUnary<CoshOp>},
+      {"Dropout", 13, 1, 3, 2, Types::Float, importDropout,
+       "training_mode other than a constant false"},
       {"Erf", 13, 1, 1, 1, Types::Number, importErf},
       {"Exp", 13, 1, 1, 1, Types::Float, importUnary<ExpOp>},
       {"Floor", 13, 1, 1, 1, Types::Float, importUnary<FloorOp>},

@@ -156,6 +156,33 @@ TEST(Malformed, ElementTypes) {
                 "expected elements of type DOUBLE as declared");
 }
 
+TEST(Malformed, DeclaredOutputs) {
+  auto declare = [](TestModel &model, llvm::StringRef type) {
+    model.input("x", "float[n,3]").output("y", type);
+    model.node("Relu", {"x"}, {"y"});
+  };
+  // Other names and no numbers are the exporter's business.
+  for (llvm::StringRef type :
+       {"float[n,3]", "float[other,3]", "float[?,?]", "float[4,3]"}) {
+    TestModel model;
+    declare(model, type);
+    EXPECT_TRUE(model.import()) << type.str();
+  }
+  TestModel sizes;
+  declare(sizes, "float[m,5]");
+  expectProblem(sizes, ProblemKind::Malformed,
+                "output 'y': expected sizes ['m', 5] as declared, got [n, 3]");
+  TestModel rank;
+  declare(rank, "float[3]");
+  expectProblem(rank, ProblemKind::Malformed,
+                "expected sizes [3] as declared, got [n, 3]");
+  // What an option fixes is not what the exporter had in mind.
+  TestModel fixed;
+  declare(fixed, "float[4,3]");
+  fixed.options.dims["n"] = 8;
+  EXPECT_TRUE(fixed.import());
+}
+
 TEST(Malformed, Sizes) {
   {
     TestModel model;

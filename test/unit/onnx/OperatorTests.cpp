@@ -49,6 +49,7 @@ static const std::vector<OperatorCase> &getCases() {
       {"Cos", 13, {"float[n,3]"}},
       {"Cosh", 13, {"float[n,3]"}},
       {"Div", 14, {"int64[n,3]", "int64[]"}},
+      {"Dropout", 13, {"float16[n,3]", "float[]"}, "seed=7", 2},
       {"Elu", 13, {"float[n,3]"}},
       {"Equal", 13, {"bool[n,3]", "bool[n,1]"}},
       {"Erf", 13, {"int16[n,3]"}},
@@ -223,4 +224,14 @@ TEST(Operators, EveryOneIsTested) {
     EXPECT_FALSE(op.types.empty());
   }
   EXPECT_EQ(tested.size(), described.size());
+}
+
+// Without a constant false nothing says that this is no training.
+TEST(Operators, DropoutInTraining) {
+  TestModel model;
+  model.input("x", "float[2,3]").input("ratio", "float[]");
+  model.input("training", "bool[]").output("y");
+  model.node("Dropout", {"x", "ratio", "training"}, {"y"});
+  expectProblem(model, ProblemKind::Unsupported,
+                "expected training_mode to be a constant false");
 }

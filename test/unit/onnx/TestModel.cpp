@@ -44,12 +44,12 @@ int32_t parseType(llvm::StringRef name) {
   return type;
 }
 
-TestModel &TestModel::input(llvm::StringRef name, llvm::StringRef type) {
-  auto *input = proto.mutable_graph()->add_input();
-  input->set_name(name.str());
+static void setType(::onnx::ValueInfoProto &value, llvm::StringRef type) {
   auto [element, rest] = type.split('[');
-  auto *tensor = input->mutable_type()->mutable_tensor_type();
+  auto *tensor = value.mutable_type()->mutable_tensor_type();
   tensor->set_elem_type(parseType(element));
+  if (!type.contains('['))
+    return;
   tensor->mutable_shape();
   llvm::SmallVector<llvm::StringRef> sizes;
   rest.rtrim(']').split(sizes, ',', -1, /*KeepEmpty=*/false);
@@ -61,16 +61,20 @@ TestModel &TestModel::input(llvm::StringRef name, llvm::StringRef type) {
     else if (size != "?")
       dim->set_dim_param(size.str());
   }
+}
+
+TestModel &TestModel::input(llvm::StringRef name, llvm::StringRef type) {
+  auto *input = proto.mutable_graph()->add_input();
+  input->set_name(name.str());
+  setType(*input, type);
   return *this;
 }
 
-TestModel &TestModel::output(llvm::StringRef name,
-                             llvm::StringRef elementType) {
+TestModel &TestModel::output(llvm::StringRef name, llvm::StringRef type) {
   auto *output = proto.mutable_graph()->add_output();
   output->set_name(name.str());
-  if (!elementType.empty())
-    output->mutable_type()->mutable_tensor_type()->set_elem_type(
-        parseType(elementType));
+  if (!type.empty())
+    setType(*output, type);
   return *this;
 }
 

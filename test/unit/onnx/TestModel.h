@@ -33,7 +33,7 @@ public:
   ImportOptions options;
 
   TestModel &input(llvm::StringRef name, llvm::StringRef type);
-  TestModel &output(llvm::StringRef name, llvm::StringRef elementType = "");
+  TestModel &output(llvm::StringRef name, llvm::StringRef type = "");
   TestModel &ints(llvm::StringRef name, llvm::ArrayRef<int64_t> values);
   TestModel &scalar(llvm::StringRef name, int64_t value);
   ::onnx::TensorProto &floats(llvm::StringRef name,

@@ -49,6 +49,8 @@ TEST_P(Stages, KeepValues) {
   options.targets = {"sm_80", "sm_90a"};
   ASSERT_TRUE(succeeded(runTensorStage(*module, options))) << messages;
   compare("tensor stage", *module->getOps<ModelOp>().begin());
+  ASSERT_TRUE(succeeded(runProductStage(*module, options))) << messages;
+  compare("product stage", *module->getOps<ModelOp>().begin());
   ASSERT_TRUE(succeeded(runFusionStage(*module, options))) << messages;
   compare("fusion stage", *module->getOps<ModelOp>().begin());
   ASSERT_TRUE(succeeded(runPlanStage(*module, options))) << messages;

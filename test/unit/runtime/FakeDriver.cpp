@@ -9,12 +9,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <sstream>
 
 using namespace fusec::rt::cuda;
 
 namespace {
-constexpr size_t memoryBytes = size_t(16) << 20;
 constexpr size_t elfHeader = 64;
+/// The text of a cubin that has none.
+constexpr const char *anyKernel = "any kernel";
 constexpr size_t vectorParams[] = {8, 8, 128, 128, 128, 8};
 constexpr Result invalidContext = 201, invalidImage = 200, notFound = 500,
                  captureUnsupported = 900, captureImplicit = 906;
@@ -46,6 +48,8 @@ Result enter(const char *name, bool needsContext) {
   if (state().record)
     ++state().calls[name];
   if (state().failCall == name && state().failAt > 0 && --state().failAt == 0)
+    return state().failCode;
+  if (needsContext && state().failForEver && state().failAt == 0)
     return state().failCode;
   return needsContext && depth == 0 ? invalidContext : success;
 }
@@ -109,8 +113,18 @@ static void recordCopy(FakeCopy copy) {
 
 extern "C" {
 FakeState *fusecFakeState() {
-  static FakeState state;
-  return &state;
+  static FakeState *state = [] {
+    static FakeState made;
+    if (const char *bytes = std::getenv("FUSEC_FAKE_MEMORY"))
+      made.memoryBytes = std::strtoull(bytes, nullptr, 10);
+    if (const char *fault = std::getenv("FUSEC_FAKE_FAIL")) {
+      std::istringstream(fault) >> made.failCall >> made.failAt >>
+          made.failCode;
+      made.failForEver = made.failCode >= 700;
+    }
+    return &made;
+  }();
+  return state;
 }
 
 Result cuInit(unsigned) {
@@ -187,7 +201,9 @@ Result cuModuleLoadDataEx(Module *module, const void *image, unsigned count,
     return refused;
   bool isElf = std::memcmp(image, "\177ELF", 4) == 0;
   std::string text = static_cast<const char *>(image) + (isElf ? elfHeader : 0);
-  if (text.rfind("FAKECUBIN", 0) != 0 && text.rfind(".version", 0) != 0) {
+  if (text.rfind("FAKECUBIN", 0) != 0 && isElf)
+    text = anyKernel;
+  else if (text.rfind("FAKECUBIN", 0) != 0 && text.rfind(".version", 0) != 0) {
     if (count != 0)
       std::strcpy(static_cast<char *>(values[0]), "no kernel image");
     return invalidImage;
@@ -206,8 +222,8 @@ Result cuModuleUnload(Module module) {
 Result cuModuleGetFunction(Function *function, Module module,
                            const char *name) {
   ENTER("cuModuleGetFunction", true)
-  if (reinterpret_cast<FakeModule *>(module)->image.find(name) ==
-      std::string::npos)
+  const std::string &image = reinterpret_cast<FakeModule *>(module)->image;
+  if (image != anyKernel && image.find(name) == std::string::npos)
     return notFound;
   std::lock_guard<std::mutex> lock(state().mutex);
   functions().push_back(std::make_unique<FakeFunction>(FakeFunction{name}));
@@ -234,7 +250,7 @@ Result cuMemAlloc_v2(DevicePointer *pointer, size_t size) {
   ENTER("cuMemAlloc", true)
   if (Result refused = allowAllocating())
     return refused;
-  if (size > memoryBytes)
+  if (size > state().memoryBytes)
     return outOfMemory;
   void *memory = std::aligned_alloc(256, (size + 255) / 256 * 256);
   if (!memory)

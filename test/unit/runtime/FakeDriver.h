@@ -4,10 +4,14 @@
 // driver on host memory: what tests set, and what they look at afterwards.
 //
 // An image is text: "FAKECUBIN" behind an ELF header or ".version", then the
-// names of its kernels.
-// The kernel fake_double (in, out, n: three 8-byte parameters) doubles n floats
-// when launched; all others do nothing. Only fake_vector takes parameters one
-// by one: two pointers, three tensor maps and a pointer.
+// names of its kernels; any other cubin has every kernel that is asked for. The
+// kernel fake_double (in, out, n: three 8-byte parameters) doubles n floats when
+// launched; all others do nothing. Only fake_vector takes parameters one by one:
+// two pointers, three tensor maps and a pointer.
+//
+// Programs that look at no state are given it by environment variables:
+// FUSEC_FAKE_MEMORY=BYTES and FUSEC_FAKE_FAIL="CALL AT CODE", where codes from
+// 700 on are of a broken context and stay.
 
 #ifndef FUSEC_TEST_UNIT_RUNTIME_FAKEDRIVER_H
 #define FUSEC_TEST_UNIT_RUNTIME_FAKEDRIVER_H
@@ -58,6 +62,10 @@ struct FakeState {
   std::string failCall;
   int failAt = 0;
   int failCode = 0;
+  // Whether all calls fail from then on that need a context.
+  bool failForEver = false;
+  // The largest allocation.
+  size_t memoryBytes = size_t(16) << 20;
 
   // A stream that is being captured.
   void *capturing = nullptr;
