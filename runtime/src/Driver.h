@@ -160,10 +160,13 @@ inline void *paramBufferSize() { return reinterpret_cast<void *>(2); }
   X(graphUpload, "cuGraphUpload", (GraphExec exec, Stream stream))                                 \
   X(graphLaunch, "cuGraphLaunch", (GraphExec exec, Stream stream))
 
-// Since 12.3; without them every edge of a graph waits for a kernel's end.
+// Since 12.3 and 12.4. Without the first every edge of a graph waits for a kernel's end, without
+// the second a bundle is believed what its kernels take.
 #define FUSEC_DRIVER_OPTIONAL_FUNCTIONS(X)                                                         \
   X(graphAddDependencies, "cuGraphAddDependencies_v2", (Graph graph, const GraphNode *from,        \
-       const GraphNode *to, const GraphEdge *edges, size_t count))
+       const GraphNode *to, const GraphEdge *edges, size_t count))                                 \
+  X(functionParamInfo, "cuFuncGetParamInfo", (Function function, size_t index, size_t *offset,     \
+                                              size_t *size))
 // clang-format on
 
 struct Driver {

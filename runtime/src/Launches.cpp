@@ -34,18 +34,6 @@ bool holds(const format::Manifest &manifest, const format::Condition &condition,
   }
 }
 
-// In the constant bank tensor maps are aligned behind words of the driver's
-// own, so that only the driver knows their places, and nodes of graphs take no
-// blocks for cooperative kernels. Kernels of both kinds take no structs.
-bool takesParamsOneByOne(const format::Launch &launch) {
-  return launch.cooperative ||
-         std::any_of(launch.params.begin(), launch.params.end(),
-                     [](const format::Param &param) {
-                       return std::holds_alternative<format::TensorMapParam>(
-                           param);
-                     });
-}
-
 // Readies the launches of one plan.
 class Packer {
 public:
@@ -304,6 +292,15 @@ private:
   std::vector<Range> buffers, weights, inputs, outputs;
 };
 } // namespace
+
+bool takesParamsOneByOne(const format::Launch &launch) {
+  return launch.cooperative ||
+         std::any_of(launch.params.begin(), launch.params.end(),
+                     [](const format::Param &param) {
+                       return std::holds_alternative<format::TensorMapParam>(
+                           param);
+                     });
+}
 
 std::vector<ReadyStep> readyLaunches(const Model &model, const DimValues &dims,
                                      const ArenaLayout &arena,

@@ -26,6 +26,11 @@ struct MapPatch {
   uint64_t address = 0; // that the block's map was encoded for
 };
 
+// In the constant bank tensor maps are aligned behind words of the driver's
+// own, so that only the driver knows their places, and nodes of graphs take no
+// blocks for cooperative kernels. Kernels of both kinds take no structs.
+bool takesParamsOneByOne(const format::Launch &launch);
+
 struct ReadyLaunch {
   const format::Launch *launch;
   const format::Step *step;

@@ -6,6 +6,7 @@
 
 #include "runtime/format/AlignUp.h"
 #include "runtime/src/Lap.h"
+#include "runtime/src/Launches.h"
 #include "runtime/src/PlanChoice.h"
 
 #include <algorithm>
@@ -87,6 +88,30 @@ Model::Modules::~Modules() {
   }
 }
 
+// The driver reads as many parameters passed one by one, and as large ones, as
+// the kernel takes.
+static void checkParams(const cuda::Driver &driver, cuda::Function function,
+                        const format::Launch &launch) {
+  if (!driver.functionParamInfo || !takesParamsOneByOne(launch))
+    return;
+  size_t offset = 0, size = 0;
+  for (size_t i = 0;
+       driver.functionParamInfo(function, i, &offset, &size) == cuda::success;
+       ++i) {
+    if (i == launch.params.size())
+      fail(FUSEC_MALFORMED,
+           "kernel '" + launch.symbol + "': expected " + std::to_string(i) +
+               " parameters, as the manifest says, found more");
+    size_t expected = format::paramLayout(launch.params[i]).size;
+    if (size != expected)
+      fail(FUSEC_MALFORMED, "kernel '" + launch.symbol + "': expected " +
+                                std::to_string(expected) +
+                                " bytes for parameter " + std::to_string(i) +
+                                ", as the manifest says, found " +
+                                std::to_string(size));
+  }
+}
+
 Model::Model(const format::Bundle &bundle, const char *driverPath, int device,
              LoadTimes &times)
     : theDevice(driverPath, device), theManifest(bundle.manifest()),
@@ -131,6 +156,7 @@ void Model::loadCode(const format::Bundle &bundle) {
         driver.moduleFunction(&function, modules.bySection[launch.section],
                               launch.symbol.c_str()),
         "finding kernel '" + launch.symbol + "' of step '" + step.name + "'");
+    checkParams(driver, function, launch);
     functions[&launch] = function;
     unsigned &most = sharedMemory[function];
     most = std::max(most, launch.smem);

@@ -173,6 +173,24 @@ TEST_F(ModelTest, MissingKernel) {
 
 // Whatever call fails while loading, the error is reported and nothing leaks
 // (which TearDown checks).
+// They are passed one by one, of which the driver reads as many as the kernel
+// takes.
+TEST_F(ModelTest, ParametersOfAnotherKernel) {
+  auto loadWith = [&](void (*change)(std::vector<format::Param> &)) {
+    return messageOf(FUSEC_MALFORMED, [&] {
+      load([&](format::Manifest &manifest) {
+        change(manifest.plans[1].steps[1].variants[0].launches[0].params);
+      });
+    });
+  };
+  EXPECT_EQ(loadWith([](auto &params) { params.pop_back(); }),
+            "kernel 'fake_vector': expected 5 parameters, as the manifest "
+            "says, found more");
+  EXPECT_EQ(loadWith([](auto &params) { std::swap(params[0], params[2]); }),
+            "kernel 'fake_vector': expected 128 bytes for parameter 0, as the "
+            "manifest says, found 8");
+}
+
 TEST_F(ModelTest, EveryCallThatFailsWhileLoading) {
   load();
   std::map<std::string, int> calls = fake->calls;
@@ -181,6 +199,8 @@ TEST_F(ModelTest, EveryCallThatFailsWhileLoading) {
   // which carries on, as does every second exchange.
   calls["cuCtxPushCurrent"] = 2;
   calls["cuThreadExchangeStreamCaptureMode"] = 1;
+  // What it does not say is not checked.
+  calls.erase("cuFuncGetParamInfo");
   for (const auto &[name, count] : calls) {
     for (int at = 1; at <= count; ++at) {
       failNext(name, name == "cuMemAlloc" ? 2 : 999, at);

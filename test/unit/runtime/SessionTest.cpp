@@ -425,12 +425,13 @@ TEST_F(SessionTest, WrongExpressionsAreFoundAtPrepare) {
   EXPECT_EQ(prepareWith(
                 FUSEC_INVALID_ARGUMENT,
                 [&](format::Manifest &m) {
-                  launchOf(m).params[0] = format::SizeParam{
-                      format::DType::I32,
-                      Expr::mul(Expr::dim("batch"), Expr(1 << 30))};
+                  m.plans[1].steps[0].variants[1].launches[0].params[0] =
+                      format::SizeParam{
+                          format::DType::I32,
+                          Expr::mul(Expr::dim("batch"), Expr(1 << 30))};
                 },
                 10),
-            "kernel 'fake_vector' of step 'mix': expected batch * 1073741824 "
+            "kernel 'fake_small' of step 'scale': expected batch * 1073741824 "
             "from 0 to 2147482623, found 10737418240");
   EXPECT_EQ(prepareWith(
                 FUSEC_MALFORMED,
