@@ -121,9 +121,10 @@ void ExplainCommand::printKernels(Compilation &compilation) const {
   llvm::outs() << table.str()
                << "\nschedules, the first whose condition holds, with the "
                   "predicted time"
-               << (hasNamedDims ? "\nwhere every named dimension has the size "
-                                  "shown,"
-                                : "")
+               << (hasNamedDims
+                       ? "\nwhere a named dimension, or the product of "
+                         "several, has the size shown,"
+                       : "")
                << " and what bounds it:\n";
   number = 0;
   for (StepOp step : PlanOp(plan.plan).getOps<StepOp>()) {

@@ -10,6 +10,7 @@
 #include "tools/fusec/ReferenceRun.h"
 #include "tools/fusec/TensorOptions.h"
 #include "tools/support/Table.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace fusec;
@@ -40,7 +41,7 @@ private:
               const std::vector<data::Tensor> &inputs) const;
   void add(std::vector<Check> &checks, const std::string &name,
            const std::string &what, const data::Tensor &got,
-           const data::Tensor &expected) const;
+           const data::Tensor &expected, double bound) const;
   void report(const std::vector<Check> &checks) const;
 };
 } // namespace
@@ -56,7 +57,7 @@ void VerifyCommand::addTo(CLI::App &app) {
       "compares every intermediate tensor: compiled as further outputs");
   app.add_option("--tolerance", tolerance,
                  "bound on |got - expected| / |expected| of a tensor; default "
-                 "by its type and --precision")
+                 "by the types it is computed in and --precision")
       ->type_name("X");
   app.add_option("--device", device,
                  "auto, cuda or reference (with --data, without a GPU)")
@@ -69,28 +70,37 @@ void VerifyCommand::addTo(CLI::App &app) {
 
 /// Relative to the tensor's norm: some units in the last place, as rounding
 /// errors of long sums grow; of fp32 those of the operands of its products.
-static double getTolerance(format::DType dtype, llvm::StringRef precision) {
-  switch (dtype) {
-  case format::DType::F64:
+static double getTolerance(mlir::Type element, llvm::StringRef precision) {
+  if (element.isF64())
     return 1e-12;
-  case format::DType::F32:
+  if (element.isF32())
     return precision == "ieee" ? 1e-5 : precision == "bf16" ? 2e-2 : 2e-3;
-  case format::DType::F16:
+  if (element.isF16())
     return 4e-3;
-  case format::DType::BF16:
-    return 3e-2;
-  default:
-    return 0;
+  return element.isBF16() ? 3e-2 : 0;
+}
+
+/// That of the coarsest type that the value was computed in: logits in fp16 do
+/// not get better by a cast.
+static double getTolerance(mlir::Value value, llvm::StringRef precision) {
+  double tolerance = 0;
+  llvm::SetVector<mlir::Value> reached;
+  reached.insert(value);
+  for (size_t i = 0; i < reached.size(); ++i) {
+    mlir::Operation *op = reached[i].getDefiningOp();
+    if (!op || op->hasTrait<mlir::OpTrait::ConstantLike>())
+      continue;
+    tolerance = std::max(tolerance,
+                         getTolerance(getElementType(reached[i]), precision));
+    reached.insert(op->operand_begin(), op->operand_end());
   }
+  return tolerance;
 }
 
 void VerifyCommand::add(std::vector<Check> &checks, const std::string &name,
                         const std::string &what, const data::Tensor &got,
-                        const data::Tensor &expected) const {
-  checks.push_back(
-      {name, what, compare(got, expected),
-       tolerance ? *tolerance
-                 : getTolerance(expected.dtype, options.getPrecision())});
+                        const data::Tensor &expected, double bound) const {
+  checks.push_back({name, what, compare(got, expected), bound});
 }
 
 std::vector<data::Tensor>
@@ -255,6 +265,11 @@ void VerifyCommand::run() {
   Interface interface = getInterface(compilation->getModel());
   std::vector<data::Tensor> reference =
       runReference(compilation->getModel(), inputs);
+  std::vector<double> bounds;
+  for (mlir::Value output :
+       compilation->getModel().getBody().front().getTerminator()->getOperands())
+    bounds.push_back(tolerance ? *tolerance
+                               : getTolerance(output, options.getPrecision()));
   std::vector<data::Tensor> results;
   if (info)
     results = runOnDevice(*compilation, *info, inputs);
@@ -262,13 +277,14 @@ void VerifyCommand::run() {
   for (size_t i = 0; i != reference.size(); ++i) {
     const std::string &name = interface.outputs[i].name;
     if (info)
-      add(checks, name, "GPU, reference", results[i], reference[i]);
+      add(checks, name, "GPU, reference", results[i], reference[i], bounds[i]);
     auto it = expected.find(name);
     if (it == expected.end())
       continue;
     if (info)
-      add(checks, name, "GPU, expected", results[i], it->second);
-    add(checks, name, "reference, expected", reference[i], it->second);
+      add(checks, name, "GPU, expected", results[i], it->second, bounds[i]);
+    add(checks, name, "reference, expected", reference[i], it->second,
+        bounds[i]);
   }
   report(checks);
 }
