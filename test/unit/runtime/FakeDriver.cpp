@@ -71,7 +71,7 @@ Result readLaunch(const unsigned *grid, const unsigned *block,
     const uint8_t *bytes = static_cast<const uint8_t *>(extra[1]);
     launch.params.assign(bytes, bytes + *static_cast<size_t *>(extra[3]));
   }
-  size_t count = oneByOne ? std::size(vectorParams) : 0;
+  size_t count = oneByOne && state().readsParams ? std::size(vectorParams) : 0;
   for (size_t i = 0; i != count; ++i) {
     size_t size = vectorParams[i], alignment = std::min<size_t>(size, 64);
     const uint8_t *bytes = static_cast<const uint8_t *>(params[i]);

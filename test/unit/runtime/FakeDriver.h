@@ -73,6 +73,9 @@ struct FakeState {
   // threads that do not say that they may, and work on the default stream is.
   bool capturedElsewhere = false;
 
+  // Whether as many parameters passed one by one are read as fake_vector takes;
+  // not where a manifest may have fewer.
+  bool readsParams = true;
   // Whether calls, launches and maps are kept, which allocates.
   bool record = true;
   std::map<std::string, int> calls;
