@@ -10,10 +10,7 @@
 
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
-#include "compiler/schedule/Schedules.h"
 #include "compiler/transforms/JoinSteps.h"
-#include "llvm/Support/FormatVariadic.h"
-#include <cmath>
 
 using namespace mlir;
 
@@ -81,30 +78,17 @@ struct FormRowEpilogues : fusec::impl::FormRowEpiloguesBase<FormRowEpilogues> {
     return false;
   }
 
-  /// Why the joined step has no kernel, or is slower than its parts at the
-  /// sizes of the named dimensions, or nothing. There is one plan for all of
-  /// them: a little may be lost at one to gain at others.
+  /// Why the joined step has no kernel, or is slower than its parts, or
+  /// nothing.
   std::string checkTime(StepOp joined, StepOp producer, StepOp consumer) const {
     Estimates fused = estimateGemmStep(joined, *target, products, sampledDims);
     if (!llvm::all_of(fused, [](auto &time) { return time.has_value(); }))
       return "no tile holds the rows of the reduction";
     if (always)
       return "";
-    double gained = 0;
-    for (auto [dim, together, product, reduction] : llvm::zip_equal(
-             sampledDims, fused,
-             estimateGemmStep(producer, *target, products, sampledDims),
-             estimateReduceStep(consumer, *target, sampledDims))) {
-      if (!product || !reduction)
-        return "one of them is not of its family's form";
-      double apart = product->microseconds + reduction->microseconds;
-      if (together->microseconds > tolerance * apart)
-        return llvm::formatv("one kernel takes {0:f1} us where the two take "
-                             "{1:f1} us, at dimensions of {2}",
-                             together->microseconds, apart, dim);
-      gained += std::log(apart / together->microseconds);
-    }
-    return gained >= 0 ? "" : "one kernel takes longer than the two";
+    return compareTimes(
+        fused, estimateGemmStep(producer, *target, products, sampledDims),
+        estimateReduceStep(consumer, *target, sampledDims), tolerance);
   }
 
   const Target *target = nullptr;

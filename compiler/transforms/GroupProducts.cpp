@@ -7,15 +7,12 @@
 
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
-#include "compiler/schedule/Schedules.h"
 #include "compiler/transforms/JoinSteps.h"
 #include "compiler/transforms/MergeContractions.h"
 #include "compiler/transforms/Rewrites.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/CSE.h"
-#include "llvm/Support/FormatVariadic.h"
-#include <cmath>
 
 using namespace mlir;
 
@@ -26,7 +23,7 @@ namespace fusec {
 
 using namespace fusec;
 
-/// How much slower one kernel may be at one size, if it is not at most.
+/// How many times as long one kernel may take at one size of several.
 static constexpr double tolerance = 1.03;
 
 /// The product of a matmul step that has no other.
@@ -120,25 +117,17 @@ struct GroupProducts : fusec::impl::GroupProductsBase<GroupProducts> {
     return joined;
   }
 
-  /// Why one kernel is slower than the two, or nothing.
-  std::string checkTime(StepOp joined, StepOp first, StepOp second) {
+  /// Why there is no kernel, or why it is slower than the two, or nothing.
+  std::string checkTime(StepOp joined, StepOp first, StepOp second) const {
     Estimates together =
         estimateGemmStep(joined, *target, products, sampledDims);
-    double gained = 0;
-    for (auto [dim, one, a, b] : llvm::zip_equal(
-             sampledDims, together,
-             estimateGemmStep(first, *target, products, sampledDims),
-             estimateGemmStep(second, *target, products, sampledDims))) {
-      if (!one || !a || !b)
-        return "there is no kernel with their accumulators";
-      double apart = a->microseconds + b->microseconds;
-      if (!always && one->microseconds > tolerance * apart)
-        return llvm::formatv("one kernel takes {0:f1} us where the two take "
-                             "{1:f1} us, at dimensions of {2}",
-                             one->microseconds, apart, dim);
-      gained += std::log(apart / one->microseconds);
-    }
-    return always || gained >= 0 ? "" : "one kernel takes longer than the two";
+    if (!llvm::all_of(together, [](auto &time) { return time.has_value(); }))
+      return "there is no kernel with their accumulators";
+    if (always)
+      return "";
+    return compareTimes(
+        together, estimateGemmStep(first, *target, products, sampledDims),
+        estimateGemmStep(second, *target, products, sampledDims), tolerance);
   }
 
   const Target *target = nullptr;

@@ -6,7 +6,7 @@
 #ifndef FUSEC_COMPILER_TRANSFORMS_JOINSTEPS_H
 #define FUSEC_COMPILER_TRANSFORMS_JOINSTEPS_H
 
-#include "ir/FusecOps.h"
+#include "compiler/schedule/Schedules.h"
 
 namespace fusec {
 
@@ -21,6 +21,12 @@ struct JoinedStep {
 };
 /// "'producer' and 'consumer'", as the remarks call them.
 std::string nameBoth(StepOp producer, StepOp consumer);
+
+/// Why one kernel is slower than two, whose times are those at `sampledDims`,
+/// or nothing. There is one plan for all sizes: up to `tolerance` times as long
+/// may be lost at one to gain at others.
+std::string compareTimes(const Estimates &together, const Estimates &first,
+                         const Estimates &second, double tolerance);
 
 /// Joins steps of one plan, whose buffers stay what they are in between.
 class StepJoiner {

@@ -7,25 +7,28 @@
 using namespace mlir;
 using namespace fusec;
 
-/// How many pointwise ops may lie behind a product.
-constexpr unsigned maxChain = 32;
+/// How many values behind one are looked at for a product.
+constexpr size_t mostValues = 128;
 
 bool fusec::isPointwise(Operation *op) {
   auto indexed = dyn_cast_if_present<IndexedOpInterface>(op);
   return indexed && indexed.getFusionKind() == FusionKind::Pointwise;
 }
 
-static bool isFromProduct(Value value, unsigned depth) {
-  Operation *op = value.getDefiningOp();
-  if (isa_and_present<ContractionOp, MatmulOp>(op))
-    return true;
-  return isPointwise(op) && depth < maxChain &&
-         llvm::any_of(op->getOperands(), [&](Value operand) {
-           return isFromProduct(operand, depth + 1);
-         });
+bool fusec::isFromProduct(Value value) {
+  // Each value once: chains whose ops use a value twice have as many paths as
+  // powers of two.
+  llvm::SetVector<Value> reached;
+  reached.insert(value);
+  for (size_t i = 0; i < reached.size() && i < mostValues; ++i) {
+    Operation *op = reached[i].getDefiningOp();
+    if (isa_and_present<ContractionOp, MatmulOp>(op))
+      return true;
+    if (isPointwise(op))
+      reached.insert(op->operand_begin(), op->operand_end());
+  }
+  return false;
 }
-
-bool fusec::isFromProduct(Value value) { return ::isFromProduct(value, 0); }
 
 /// The ops that results reach through pointwise ops and expands alone.
 static llvm::SetVector<Operation *> collectPointwiseUsers(Operation *op) {

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Models whose values are reached along more paths than anyone could follow
+// are planned all the same.
+
+#include "compiler/Compiler.h"
+#include "gtest/gtest.h"
+
+using namespace fusec;
+
+/// Each op reads the one before twice: 2^60 paths lead to the input.
+TEST(PlanningTime, doesNotGrowWithPaths) {
+  std::string text = R"(fusec.model @main inputs ["a", "b", "w"] outputs ["y"] {
+^bb0(%v0: tensor<8x64xf32>, %b: tensor<8x64xf32>, %w: tensor<128x16xf32>):
+)";
+  constexpr int ops = 60;
+  for (int i = 0; i < ops; ++i) {
+    std::string before = "%v" + std::to_string(i);
+    text += "  %v" + std::to_string(i + 1) + " = fusec.mul " + before + ", " +
+            before + " : tensor<8x64xf32>\n";
+  }
+  text +=
+      "  %c = fusec.concat %v" + std::to_string(ops) +
+      R"(, %b axis 1 : tensor<8x64xf32>, tensor<8x64xf32> to tensor<8x128xf32>
+  %y = fusec.matmul %c, %w : tensor<8x128xf32>, tensor<128x16xf32> to tensor<8x16xf32>
+  fusec.output %y : tensor<8x16xf32>
+})";
+  CompileOptions options;
+  options.targets = {"sm_90a"};
+  auto compilation = llvm::cantFail(Compilation::parse(text, options));
+  llvm::cantFail(compilation->emit());
+  EXPECT_EQ(compilation->getKernels().getPlans().size(), 1u);
+}
