@@ -56,19 +56,22 @@ llvm::Error fusec::fromNvrtcError(llvm::Error error) {
   return llvm::make_error<CompileError>(kind, std::move(text));
 }
 
+onnx::Problem fusec::toProblem(Diagnostic &diagnostic) {
+  onnx::Problem problem;
+  problem.message = diagnostic.str();
+  std::vector<std::string> names = getSourceNames(diagnostic.getLocation());
+  if (!names.empty())
+    problem.node = names.front();
+  for (Diagnostic &note : diagnostic.getNotes())
+    problem.note += (problem.note.empty() ? "" : "; ") + note.str();
+  return problem;
+}
+
 DiagnosticCollector::DiagnosticCollector(MLIRContext &context)
     : handler(&context, [this](Diagnostic &diagnostic) {
         if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
           return failure();
-        onnx::Problem problem;
-        problem.message = diagnostic.str();
-        std::vector<std::string> names =
-            getSourceNames(diagnostic.getLocation());
-        if (!names.empty())
-          problem.node = names.front();
-        for (Diagnostic &note : diagnostic.getNotes())
-          problem.note += (problem.note.empty() ? "" : "; ") + note.str();
-        problems.push_back(std::move(problem));
+        problems.push_back(toProblem(diagnostic));
         return success();
       }) {}
 

@@ -45,6 +45,9 @@ ErrorKind getErrorKind(llvm::ArrayRef<onnx::Problem> problems);
 /// The error of the NVRTC driver, in these terms.
 llvm::Error fromNvrtcError(llvm::Error error);
 
+/// What a pass or the importer says, with its notes, of the node it is about.
+onnx::Problem toProblem(mlir::Diagnostic &diagnostic);
+
 /// Collects errors of a context as problems, while it lives; what is not an
 /// error passes on.
 class DiagnosticCollector {

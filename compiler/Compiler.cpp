@@ -38,12 +38,7 @@ Compilation::import(llvm::function_ref<FailureOr<OwningOpRef<ModuleOp>>(
       &context, [&](Diagnostic &diagnostic) {
         if (diagnostic.getSeverity() != DiagnosticSeverity::Warning)
           return failure();
-        onnx::Problem problem;
-        problem.message = diagnostic.str();
-        std::vector<std::string> names =
-            getSourceNames(diagnostic.getLocation());
-        if (!names.empty())
-          problem.node = names.front();
+        onnx::Problem problem = toProblem(diagnostic);
         if (said.insert(problem.message).second)
           warnings.push_back(problem.str());
         return success();
