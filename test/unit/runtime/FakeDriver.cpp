@@ -59,9 +59,8 @@ Result readLaunch(const unsigned *grid, const unsigned *block,
                   void **extra, FakeLaunch &launch) {
   bool packed = !params && extra && extra[0] == paramBufferPointer() &&
                 extra[2] == paramBufferSize() && extra[4] == paramEnd();
-  const std::string &symbol =
-      reinterpret_cast<FakeFunction *>(function)->symbol;
-  bool oneByOne = params && !extra && symbol == "fake_vector";
+  const auto &[symbol, isOfTests] = *reinterpret_cast<FakeFunction *>(function);
+  bool oneByOne = params && !extra && (symbol == "fake_vector" || !isOfTests);
   if ((!packed && !oneByOne) || grid[0] == 0 || grid[1] == 0 || grid[2] == 0)
     return invalidValue;
   if (!state().record)
@@ -71,7 +70,9 @@ Result readLaunch(const unsigned *grid, const unsigned *block,
     const uint8_t *bytes = static_cast<const uint8_t *>(extra[1]);
     launch.params.assign(bytes, bytes + *static_cast<size_t *>(extra[3]));
   }
-  size_t count = oneByOne && state().readsParams ? std::size(vectorParams) : 0;
+  size_t count = oneByOne && isOfTests && state().readsParams
+                     ? std::size(vectorParams)
+                     : 0;
   for (size_t i = 0; i != count; ++i) {
     size_t size = vectorParams[i], alignment = std::min<size_t>(size, 64);
     const uint8_t *bytes = static_cast<const uint8_t *>(params[i]);
@@ -226,7 +227,8 @@ Result cuModuleGetFunction(Function *function, Module module,
   if (image != anyKernel && image.find(name) == std::string::npos)
     return notFound;
   std::lock_guard<std::mutex> lock(state().mutex);
-  functions().push_back(std::make_unique<FakeFunction>(FakeFunction{name}));
+  functions().push_back(
+      std::make_unique<FakeFunction>(FakeFunction{name, image != anyKernel}));
   *function = reinterpret_cast<Function>(functions().back().get());
   return success;
 }
@@ -279,13 +281,6 @@ Result cuMemFree_v2(DevicePointer pointer) {
   --state().liveAllocations;
   return success;
 }
-// The library has no use for these two, which wait for the default stream.
-Result cuMemcpyHtoD_v2(DevicePointer, const void *, size_t) {
-  return captureImplicit;
-}
-Result cuMemcpyDtoH_v2(void *, DevicePointer, size_t) {
-  return captureImplicit;
-}
 Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void *from, size_t size,
                             Stream stream) {
   ENTER("cuMemcpyHtoDAsync", true)
@@ -301,6 +296,14 @@ Result cuMemcpyDtoHAsync_v2(void *to, DevicePointer from, size_t size,
     return refused;
   std::memcpy(to, reinterpret_cast<void *>(from), size);
   return success;
+}
+// These two wait for the default stream: tools may, the library may not, since
+// another thread may be capturing.
+Result cuMemcpyHtoD_v2(DevicePointer to, const void *from, size_t size) {
+  return cuMemcpyHtoDAsync_v2(to, from, size, nullptr);
+}
+Result cuMemcpyDtoH_v2(void *to, DevicePointer from, size_t size) {
+  return cuMemcpyDtoHAsync_v2(to, from, size, nullptr);
 }
 Result cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t size,
                             Stream stream) {

@@ -6,8 +6,9 @@
 // An image is text: "FAKECUBIN" behind an ELF header or ".version", then the
 // names of its kernels; any other cubin has every kernel that is asked for. The
 // kernel fake_double (in, out, n: three 8-byte parameters) doubles n floats
-// when launched; all others do nothing. Only fake_vector takes parameters one
-// by one: two pointers, three tensor maps and a pointer.
+// when launched; all others do nothing. Of those that an image names only
+// fake_vector takes parameters one by one: two pointers, three tensor maps and
+// a pointer.
 //
 // Programs that look at no state are given it by environment variables:
 // FUSEC_FAKE_MEMORY=BYTES and FUSEC_FAKE_FAIL="CALL AT CODE", where codes from

@@ -10,6 +10,7 @@
 
 struct FakeFunction {
   std::string symbol;
+  bool isOfTests; // not of a real cubin, whose parameters are unknown here
 };
 
 inline constexpr fusec::rt::cuda::Result invalidValue = 1;
