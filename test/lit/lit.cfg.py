@@ -32,8 +32,6 @@ if config.fusecPython:
     config.available_features.add("onnx")  # The package, for models as text.
 if os.path.exists(fake_driver):
     config.available_features.add("fake-driver")
-if "FUSEC_NVRTC" in os.environ:
-    config.available_features.add("nvrtc")
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope --dump-input-filter=all"
 for name in ("FUSEC_NVRTC", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
     if name in os.environ:
