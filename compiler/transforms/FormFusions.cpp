@@ -112,14 +112,13 @@ void GreedyFusion::remarkRefusals() {
           << describe(groups.getGroups()[edge.consumer]) << ": " << it->second;
 }
 
-/// The value behind views that only regroup dimensions.
-static Value stripReshapes(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isa<CollapseOp, ExpandOp>(op))
-      break;
-    value = op->getOperand(0);
-  }
-  return value;
+/// The value and those that it regroups the dimensions of, which may have its
+/// place; the last one is computed.
+static SmallVector<Value> followReshapes(Value value) {
+  SmallVector<Value> values = {value};
+  while (isa_and_nonnull<CollapseOp, ExpandOp>(values.back().getDefiningOp()))
+    values.push_back(values.back().getDefiningOp()->getOperand(0));
+  return values;
 }
 
 /// Concats of values that kernels with a root compute are assembled in place:
@@ -134,15 +133,17 @@ static void assembleConcats(FusionGroups &groups) {
       continue;
     llvm::SetVector<Value> values;
     bool assembles = llvm::all_of(concat.getValues(), [&](Value operand) {
-      Value value = stripReshapes(operand);
+      SmallVector<Value> forms = followReshapes(operand);
+      Value value = forms.back();
       Operation *producer = value.getDefiningOp();
       auto from = producer ? groups.getGroupOf(producer) : std::nullopt;
       // Lookups read tables whose rows lie one after another.
-      bool isTable = llvm::any_of(value.getUsers(), [](Operation *user) {
-        return isa<LookupOp>(user);
+      bool hasOtherPlace = llvm::any_of(forms, [&](Value form) {
+        return groups.isModelOutput(form) ||
+               llvm::any_of(form.getUsers(), llvm::IsaPred<LookupOp>);
       });
-      if (!from || isTable || owned.contains(value) ||
-          groups.isModelOutput(value) || !values.insert(value))
+      if (!from || hasOtherPlace || owned.contains(value) ||
+          !values.insert(value))
         return false;
       const FusionGroup &source = groups.getGroups()[*from];
       return !source.isAssembled &&

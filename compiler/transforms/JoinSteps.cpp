@@ -48,6 +48,15 @@ StepOp StepJoiner::findPlace(StepOp producer, StepOp consumer) const {
   return canMoveDown ? consumer : canMoveUp ? producer : StepOp();
 }
 
+/// Whether the consumer reads a buffer of which the producer writes a part, as
+/// of a concat: other blocks of one kernel would not have stored it yet.
+bool StepJoiner::readsPartly(StepOp consumer, StepOp producer) const {
+  return llvm::any_of(consumer.getInputs(), [&](Attribute ref) {
+    return !llvm::is_contained(producer.getOutputs(), ref) &&
+           touches(producer.getOutputs(), lookUp(ref));
+  });
+}
+
 /// Whether nobody but the two steps, the one writing and the other reading it,
 /// knows the buffer.
 bool StepJoiner::isBetween(BufferOp buffer, StepOp producer,
@@ -146,6 +155,10 @@ StepOp StepJoiner::join(StepOp producer, StepOp consumer,
   if (!place) {
     reason = "a kernel between them reads the one's results and computes the "
              "other's operands";
+    return {};
+  }
+  if (readsPartly(consumer, producer)) {
+    reason = "the one's results are part of what the other reads";
     return {};
   }
   StepOp step = buildJoined(producer, consumer, place, joined);

@@ -35,7 +35,8 @@ public:
 
   /// One step of both regions in place of the two, with a remark. Null, and the
   /// reason, where a step between them needs the one's results for the other's
-  /// operands, or where it is not wanted. Values that only pass from one to the
+  /// operands, where those hold the one's results as parts, or where it is not
+  /// wanted. Values that only pass from one to the
   /// other are no results of it.
   StepOp join(StepOp producer, StepOp consumer, const JoinedStep &joined,
               std::string &reason);
@@ -46,6 +47,7 @@ private:
   BufferOp lookUp(mlir::Attribute ref) const;
   bool touches(mlir::ArrayAttr refs, BufferOp buffer) const;
   StepOp findPlace(StepOp producer, StepOp consumer) const;
+  bool readsPartly(StepOp consumer, StepOp producer) const;
   bool isBetween(BufferOp buffer, StepOp producer, StepOp consumer) const;
   StepOp buildJoined(StepOp producer, StepOp consumer, StepOp place,
                      const JoinedStep &joined) const;

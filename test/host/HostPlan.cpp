@@ -158,7 +158,7 @@ std::vector<char> Run::packParams(ArrayRef<KernelParam> params,
       starts.push_back(bytes.size());
     }
     if (param.kind == KernelParam::Kind::Buffer)
-      append(pointers.lookup(param.buffer));
+      append(pointers.lookup(param.buffer) + param.offset);
     else if (param.kind == KernelParam::Kind::Fault)
       append(&faults);
     else if (param.bits == 32)

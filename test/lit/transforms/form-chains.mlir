@@ -97,3 +97,22 @@ fusec.model @between inputs ["x", "v", "w"] outputs ["y"] {
   %4 = fusec.add %3, %2 : tensor<7x6xf32>
   fusec.output %4 : tensor<7x6xf32>
 }
+
+// -----
+
+// What reads a concat reads rows of it that other blocks store.
+// CHECK-LABEL: fusec.plan @sm_90a of @part
+// CHECK: fusec.step gemm
+// CHECK: fusec.step chain
+// CHECK: fusec.step gemm
+// REMARK: the one's results are part of what the other reads
+fusec.model @part inputs ["x", "v", "w", "u", "z"] outputs ["y"] {
+^bb0(%x: tensor<7x12xf32>, %v: tensor<12x6xf32>, %w: tensor<6x5xf32>, %u: tensor<12x3xf32>, %z: tensor<6x8xf32>):
+  %2 = fusec.matmul %x, %u : tensor<7x12xf32>, tensor<12x3xf32> to tensor<7x3xf32>
+  %0 = fusec.matmul %x, %v : tensor<7x12xf32>, tensor<12x6xf32> to tensor<7x6xf32>
+  %1 = fusec.matmul %0, %w : tensor<7x6xf32>, tensor<6x5xf32> to tensor<7x5xf32>
+  %3 = fusec.concat %1, %2 axis 1 : tensor<7x5xf32>, tensor<7x3xf32> to tensor<7x8xf32>
+  %4 = fusec.matmul %0, %z : tensor<7x6xf32>, tensor<6x8xf32> to tensor<7x8xf32>
+  %5 = fusec.add %4, %3 : tensor<7x8xf32>
+  fusec.output %5 : tensor<7x8xf32>
+}

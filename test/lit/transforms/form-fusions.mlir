@@ -87,6 +87,25 @@ fusec.model @assembled inputs ["x", "v", "w"] outputs ["y"] {
 
 // -----
 
+// Not where an operand, here behind a regrouping, is an output of the model,
+// which has a place of its own.
+// CHECK-LABEL: fusec.model @output_too
+// CHECK: %[[A:.+]]:2 = fusec.fusion gemm
+// CHECK: fusec.fusion pointwise "concat"
+// CHECK: fusec.output %[[A]]#{{[01]}}
+fusec.model @output_too inputs ["x", "v", "w", "u"] outputs ["r", "y", "z"] {
+^bb0(%x: tensor<8x4xf32>, %v: tensor<4x6xf32>, %w: tensor<4x5xf32>, %u: tensor<6x3xf32>):
+  %0 = fusec.matmul %x, %v : tensor<8x4xf32>, tensor<4x6xf32> to tensor<8x6xf32>
+  %r = fusec.expand %0 [[0, 1], [2]] : tensor<8x6xf32> to tensor<2x4x6xf32>
+  %1 = fusec.matmul %x, %w : tensor<8x4xf32>, tensor<4x5xf32> to tensor<8x5xf32>
+  %2 = fusec.expand %1 [[0, 1], [2]] : tensor<8x5xf32> to tensor<2x4x5xf32>
+  %3 = fusec.concat %r, %2 axis 2 : tensor<2x4x6xf32>, tensor<2x4x5xf32> to tensor<2x4x11xf32>
+  %4 = fusec.matmul %0, %u : tensor<8x6xf32>, tensor<6x3xf32> to tensor<8x3xf32>
+  fusec.output %r, %3, %4 : tensor<2x4x6xf32>, tensor<2x4x11xf32>, tensor<8x3xf32>
+}
+
+// -----
+
 // An output that is an input is a copy.
 // CHECK-LABEL: fusec.model @copy
 // CHECK: %[[R:.+]] = fusec.fusion pointwise "broadcast"
