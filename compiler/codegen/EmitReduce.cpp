@@ -79,7 +79,19 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
   std::optional<ScalarEmitter::Lanes> lanes;
   if (vector > 1)
     lanes = ScalarEmitter::Lanes{1, vector};
-  ScalarEmitter emitter(writer, program, {"row", "k"}, lanes, sources);
+  ScalarEmitter emitter(writer, program, {"row", ""}, lanes, sources);
+  emitter.nameLeader("Scope::rank() == 0");
+  auto enterLoop = [&] {
+    emitter.pushScope();
+    emitter.nameIndex(1, "k");
+    if (lanes)
+      writer.line("constexpr int V = decltype(width)::value;");
+  };
+  auto leaveLoop = [&] {
+    emitter.popScope();
+    emitter.nameIndex(1, "");
+    writer.close("});");
+  };
 
   for (auto [op, operand] : iteration->reductions) {
     emitter.hoist(operand, 1);
@@ -98,15 +110,12 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
         (lanes ? ", " + std::to_string(vector) : "") + ">(length, [&](" +
         index +
         (lanes ? " k, auto width, auto add) {" : " k) -> " + value + " {"));
-    emitter.pushScope();
-    if (lanes)
-      writer.line("constexpr int V = decltype(width)::value;");
+    enterLoop();
     emitter.forEachLane(operand, [&](unsigned, StringRef element) {
       writer.line(lanes ? "add(" + item(element) + ");"
                         : "return " + item(element) + ";");
     });
-    emitter.popScope();
-    writer.close("});");
+    leaveLoop();
     results[op->getResult(0).getAsOpaquePointer()] = getReducedValue(op, name);
   }
 
@@ -120,12 +129,9 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
         lanes ? "fusec::forEachVectorIn<Scope, " + std::to_string(vector) +
                     ">(length, [&](" + index + " k, auto width) {"
               : "fusec::forEachIn<Scope>(length, [&](" + index + " k) {");
-    emitter.pushScope();
-    if (lanes)
-      writer.line("constexpr int V = decltype(width)::value;");
+    enterLoop();
     emitStores(writer, emitter, variant, full, lanes);
-    emitter.popScope();
-    writer.close("});");
+    leaveLoop();
   }
   if (!once.empty()) {
     writer.open("if (Scope::rank() == 0) {");

@@ -11,8 +11,6 @@ ScalarEmitter::ScalarEmitter(KernelWriter &writer, const ScalarProgram &program,
                              std::optional<Lanes> lanes, Sources sources)
     : writer(writer), program(program), dims(std::move(dims)), lanes(lanes),
       sources(std::move(sources)) {
-  if (lanes)
-    baseDim = this->dims[lanes->dim];
   pushScope();
 }
 
@@ -265,9 +263,11 @@ static StringRef policyName(IndexPolicy policy) {
 std::string ScalarEmitter::owner(unsigned id) {
   std::string text;
   for (auto [i, name] : llvm::enumerate(dims)) {
-    if (program.varies(id, i) || program.getSizes()[i].isConstant(1))
+    bool isInLoop = !name.empty();
+    if (program.varies(id, i) ||
+        (isInLoop && program.getSizes()[i].isConstant(1)))
       continue;
-    text += (text.empty() ? "" : " && ") + name + " == 0";
+    text += (text.empty() ? "" : " && ") + (isInLoop ? name + " == 0" : leader);
   }
   return text.empty() ? "true" : text;
 }

@@ -34,7 +34,8 @@ public:
     unsigned dim;
     int64_t width;
   };
-  /// `dims` are the names of the iteration's indices.
+  /// `dims` are the names of the iteration's indices, empty for one that a loop
+  /// names.
   ScalarEmitter(KernelWriter &writer, const ScalarProgram &program,
                 std::vector<std::string> dims, std::optional<Lanes> lanes,
                 Sources sources);
@@ -66,6 +67,11 @@ public:
   void pushScope() { scopes.emplace_back(); }
   void popScope() { scopes.pop_back(); }
 
+  /// Names an index while a loop over it is emitted. What is emitted while it
+  /// has no name runs on all threads of the loop, of which `leader` is true on
+  /// one.
+  void nameIndex(unsigned dim, llvm::StringRef name) { dims[dim] = name.str(); }
+  void nameLeader(llvm::StringRef condition) { leader = condition.str(); }
   /// The row-major index of the iteration has this name.
   void nameLinearIndex(llvm::StringRef name) { linearIndex = name.str(); }
   std::string print(Expr expr);
@@ -119,8 +125,8 @@ private:
   Sources sources;
   std::vector<Scope> scopes;
   llvm::SmallDenseSet<unsigned> roundedByStores;
+  std::string leader = "true";
   std::string linearIndex;
-  std::string baseDim; // name of the vectorised dim outside lanes
   bool inLanes = false;
 };
 

@@ -159,10 +159,11 @@ void ScalarEmitter::forEachLane(
   writer.open("for (int lane = 0; lane < V; ++lane) {");
   pushScope();
   inLanes = true;
-  dims[lanes->dim] = "(" + baseDim + " + lane)";
+  std::string first = dims[lanes->dim];
+  nameIndex(lanes->dim, "(" + first + " + lane)");
   for (auto [i, node] : llvm::enumerate(nodes))
     use(i, emit(node));
-  dims[lanes->dim] = baseDim;
+  nameIndex(lanes->dim, first);
   inLanes = false;
   popScope();
   writer.close();

@@ -7,6 +7,7 @@
 #include "compiler/Remarks.h"
 #include "compiler/codegen/KernelSource.h"
 #include "compiler/schedule/Schedules.h"
+#include "compiler/transforms/Regroupings.h"
 #include "compiler/transforms/RowPitch.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -44,8 +45,6 @@ private:
   LogicalResult placeConcat(ConcatOp concat);
   std::optional<SmallVector<Place>> placeOperands(ConcatOp concat,
                                                   const Place &whole);
-  std::optional<SmallVector<Expr>> stridesBehind(Operation *view,
-                                                 ArrayRef<Expr> strides);
   void addBuffer(Value value, const Place &place, StringRef name,
                  ElementsAttr elements = {}, ReplaceableAttr slot = {});
   LogicalResult addConstant(ConstantOp constant);
@@ -88,44 +87,6 @@ Place PlanBuilder::newSlot(Value value, bool isPitched) {
   return place;
 }
 
-/// Strides of a regrouping view's operand from those of its result.
-std::optional<SmallVector<Expr>>
-PlanBuilder::stridesBehind(Operation *view, ArrayRef<Expr> strides) {
-  Value source = view->getOperand(0);
-  SmallVector<Expr> sizes = getSizes(source), result(sizes.size(), constant(1));
-  if (auto collapse = dyn_cast<CollapseOp>(view)) {
-    // A joined dimension is split again.
-    for (auto [i, group] : llvm::enumerate(collapse.getReassociation())) {
-      Expr stride = strides[i];
-      for (Attribute index : llvm::reverse(cast<ArrayAttr>(group))) {
-        int64_t d = cast<IntegerAttr>(index).getInt();
-        result[d] = stride;
-        stride = stride * sizes[d];
-      }
-    }
-    return result;
-  }
-  auto expand = cast<ExpandOp>(view);
-  SmallVector<Expr> inner = getSizes(expand.getResult());
-  for (auto [i, group] : llvm::enumerate(expand.getReassociation())) {
-    // Dimensions that are joined must lie one after another.
-    std::optional<Expr> stride, next;
-    for (Attribute index : llvm::reverse(cast<ArrayAttr>(group))) {
-      int64_t d = cast<IntegerAttr>(index).getInt();
-      if (inner[d].isConstant(1))
-        continue;
-      if (next && strides[d] != *next)
-        return std::nullopt;
-      if (!stride)
-        stride = strides[d];
-      next = strides[d] * inner[d];
-    }
-    if (stride)
-      result[i] = *stride;
-  }
-  return result;
-}
-
 /// Where the operands of an assembled concat lie in its buffer; nothing where
 /// one is a view whose dimensions would not lie one after another.
 std::optional<SmallVector<Place>>
@@ -138,14 +99,10 @@ PlanBuilder::placeOperands(ConcatOp concat, const Place &whole) {
     Place &slice = slices.emplace_back(whole);
     slice.offset = whole.offset + start * whole.strides[axis] * bytes;
     start = start + getSizes(operand)[axis];
-    for (Operation *view = operand.getDefiningOp();
-         isa_and_nonnull<CollapseOp, ExpandOp>(view);
-         view = view->getOperand(0).getDefiningOp()) {
-      auto strides = stridesBehind(view, slice.strides);
-      if (!strides)
-        return std::nullopt;
-      slice.strides = *strides;
-    }
+    auto strides = getStridesBehindRegroupings(operand, slice.strides);
+    if (!strides)
+      return std::nullopt;
+    slice.strides = *strides;
   }
   return slices;
 }
@@ -171,9 +128,7 @@ LogicalResult PlanBuilder::placeConcat(ConcatOp concat) {
     addBuffer(concat.getResult(), whole, "concat");
   }
   for (auto [operand, slice] : llvm::zip_equal(concat.getValues(), *slices)) {
-    Value value = operand;
-    while (isa_and_nonnull<CollapseOp, ExpandOp>(value.getDefiningOp()))
-      value = value.getDefiningOp()->getOperand(0);
+    Value value = followRegroupings(operand).back();
     places[value] = slice;
     std::string name;
     if (auto fusion = value.getDefiningOp<FusionOp>())

@@ -9,6 +9,7 @@
 #include "compiler/codegen/KernelSource.h"
 #include "compiler/schedule/TypicalSizes.h"
 #include "compiler/transforms/FusionGroups.h"
+#include "compiler/transforms/Regroupings.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -112,15 +113,6 @@ void GreedyFusion::remarkRefusals() {
           << describe(groups.getGroups()[edge.consumer]) << ": " << it->second;
 }
 
-/// The value and those that it regroups the dimensions of, which may have its
-/// place; the last one is computed.
-static SmallVector<Value> followReshapes(Value value) {
-  SmallVector<Value> values = {value};
-  while (isa_and_nonnull<CollapseOp, ExpandOp>(values.back().getDefiningOp()))
-    values.push_back(values.back().getDefiningOp()->getOperand(0));
-  return values;
-}
-
 /// Concats of values that kernels with a root compute are assembled in place:
 /// each kernel stores into its slice. A value can be stored in one place only.
 static void assembleConcats(FusionGroups &groups) {
@@ -131,9 +123,11 @@ static void assembleConcats(FusionGroups &groups) {
         group.ops.size() == 1 ? dyn_cast<ConcatOp>(group.ops[0]) : nullptr;
     if (!concat)
       continue;
+    SmallVector<Expr> strides =
+        getDenseStrides(getSizes(concat.getResult()), concat.getContext());
     llvm::SetVector<Value> values;
     bool assembles = llvm::all_of(concat.getValues(), [&](Value operand) {
-      SmallVector<Value> forms = followReshapes(operand);
+      SmallVector<Value> forms = followRegroupings(operand);
       Value value = forms.back();
       Operation *producer = value.getDefiningOp();
       auto from = producer ? groups.getGroupOf(producer) : std::nullopt;
@@ -143,7 +137,8 @@ static void assembleConcats(FusionGroups &groups) {
                llvm::any_of(form.getUsers(), llvm::IsaPred<LookupOp>);
       });
       if (!from || hasOtherPlace || owned.contains(value) ||
-          !values.insert(value))
+          !values.insert(value) ||
+          !getStridesBehindRegroupings(operand, strides))
         return false;
       const FusionGroup &source = groups.getGroups()[*from];
       return !source.isAssembled &&

@@ -106,6 +106,23 @@ fusec.model @output_too inputs ["x", "v", "w", "u"] outputs ["r", "y", "z"] {
 
 // -----
 
+// Nor where rows that an operand joins would not lie one after another.
+// CHECK-LABEL: fusec.model @apart
+// CHECK-COUNT-2: fusec.fusion gemm
+// CHECK: fusec.fusion pointwise "concat_exp"
+fusec.model @apart inputs ["x", "z", "v", "w"] outputs ["y"] {
+^bb0(%x: tensor<16x4xf32>, %z: tensor<8x4xf32>, %v: tensor<4x6xf32>, %w: tensor<4x6xf32>):
+  %0 = fusec.matmul %x, %v : tensor<16x4xf32>, tensor<4x6xf32> to tensor<16x6xf32>
+  %1 = fusec.expand %0 [[0, 1], [2]] : tensor<16x6xf32> to tensor<8x2x6xf32>
+  %2 = fusec.matmul %z, %w : tensor<8x4xf32>, tensor<4x6xf32> to tensor<8x6xf32>
+  %3 = fusec.expand %2 [[0, 1], [2]] : tensor<8x6xf32> to tensor<8x1x6xf32>
+  %4 = fusec.concat %1, %3 axis 1 : tensor<8x2x6xf32>, tensor<8x1x6xf32> to tensor<8x3x6xf32>
+  %5 = fusec.exp %4 : tensor<8x3x6xf32>
+  fusec.output %5 : tensor<8x3x6xf32>
+}
+
+// -----
+
 // An output that is an input is a copy.
 // CHECK-LABEL: fusec.model @copy
 // CHECK: %[[R:.+]] = fusec.fusion pointwise "broadcast"
