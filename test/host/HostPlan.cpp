@@ -223,17 +223,31 @@ void Run::finish(HostPlan::Result &result) {
 //===----------------------------------------------------------------------===//
 
 /// A tensor map is the device's own: what reads through one runs there alone.
-static bool isForDeviceOnly(VariantAttr variant) {
-  auto gemm = dyn_cast<GemmScheduleAttr>(variant.getSchedule());
+static bool isForDeviceOnly(Attribute schedule) {
+  auto gemm = dyn_cast<GemmScheduleAttr>(schedule);
   return gemm && gemm.usesTensorMaps();
+}
+
+/// The variant with its schedule or the first of its alternatives that runs on
+/// a host; null where none does.
+static VariantAttr getHostVariant(VariantAttr variant) {
+  if (!isForDeviceOnly(variant.getSchedule()))
+    return variant;
+  for (CandidateAttr candidate : variant.getAlternatives())
+    if (!isForDeviceOnly(candidate.getSchedule()))
+      return VariantAttr::get(variant.getContext(), variant.getGuards(),
+                              candidate.getSchedule());
+  return {};
 }
 
 LogicalResult HostPlan::emit(KernelLibrary &library) {
   for (StepOp op : plan.getBody().getOps<StepOp>()) {
     Step &step = steps.emplace_back();
     step.op = op;
-    auto variants = llvm::to_vector(op.getVariants().getAsRange<VariantAttr>());
-    llvm::erase_if(variants, isForDeviceOnly);
+    SmallVector<VariantAttr> variants;
+    for (auto variant : op.getVariants().getAsRange<VariantAttr>())
+      if (VariantAttr forHost = getHostVariant(variant))
+        variants.push_back(forHost);
     // Another schedule has the same epilogue.
     if (llvm::all_of(variants, [](VariantAttr variant) {
           return !variant.getGuards().empty();
