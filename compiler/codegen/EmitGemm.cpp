@@ -175,7 +175,7 @@ FailureOr<KernelSource> GemmEmitter::emit() {
                    (narrowN ? "N>" : "M>");
     const MatrixAccess &wide =
         narrowN ? iteration->lhs[0] : iteration->rhs[0][0];
-    bool alongK = wide.isAlongK() || wide.kStride.isConstant(0);
+    bool alongK = wide.liesAlongK(iteration->k[0]);
     blocks =
         (narrowN ? iteration->m : iteration->n)
             .ceilDiv(Expr::constant(context, gemvOuters(alongK, threads))) *

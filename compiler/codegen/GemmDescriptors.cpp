@@ -50,11 +50,10 @@ FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
   std::string element = storageType(getElementType(access.value));
   std::string major, strides;
   Expr stride = access.outerStride;
-  if (access.isAlongK() || access.kStride.isConstant(0)) {
+  if (access.liesAlongK(k)) {
     major = "K";
     strides = print(access.outerStride);
-  } else if (access.outerStride.isConstant(1) ||
-             access.outerStride.isConstant(0)) {
+  } else if (access.liesAcrossK(outerSize)) {
     major = "Outer";
     strides = print(access.kStride);
     stride = access.kStride;

@@ -63,6 +63,16 @@ struct MatrixAccess {
   Expr outerStride, kStride, batch;
 
   bool isAlongK() const { return kStride.isConstant(1); }
+  /// The same for a matrix of `k` columns, or across them of `outers` rows,
+  /// where a single one lies along any; of several, a stride of 0 is a
+  /// broadcast.
+  bool liesAlongK(Expr k) const {
+    return isAlongK() || (k.isConstant(1) && kStride.isConstant(0));
+  }
+  bool liesAcrossK(Expr outers) const {
+    return outerStride.isConstant(1) ||
+           (outers.isConstant(1) && outerStride.isConstant(0));
+  }
 };
 /// The offset of an epilogue's operand or result; strides of 0 do not vary.
 struct TileAccess {

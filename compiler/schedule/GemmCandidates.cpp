@@ -54,7 +54,7 @@ void GemmCandidates::add(GemmScheduleAttr schedule, const GemmSizes &sizes,
 
 bool GemmCandidates::isWideAlongK(bool narrowN) const {
   const MatrixAccess &wide = narrowN ? iteration.lhs[0] : iteration.rhs[0][0];
-  return wide.isAlongK() || wide.kStride.isConstant(0);
+  return wide.liesAlongK(iteration.k[0]);
 }
 
 void GemmCandidates::addGemv(const GemmSizes &sizes,

@@ -303,6 +303,23 @@ static const KernelCase cases[] = {
   %e = fusec.add %d, %p : $(m 264 T)
   fusec.output %e : $(m 264 T))",
      4},
+    // A matrix of equal columns, and one of equal elements.
+    {"equal-columns",
+     {"f32", "f16"},
+     {{"m", "T"}, {"k", "n", "T"}},
+     R"(inputs ["x", "w"] outputs ["r"])",
+     R"(
+  %u = fusec.broadcast %x [0] : $(m T) to $(m k T)
+  %a = fusec.matmul %u, %y : $(m k T), $(k n T) to $(m n T)
+  fusec.output %a : $(m n T))"},
+    {"equal-elements",
+     {"f32", "f16"},
+     {{"T"}, {"k", "n", "T"}},
+     R"(inputs ["x", "w"] outputs ["r"])",
+     R"(
+  %u = fusec.broadcast %x [] : $(T) to $(40 k T)
+  %a = fusec.matmul %u, %y : $(40 k T), $(k n T) to $(40 n T)
+  fusec.output %a : $(40 n T))"},
     // A single row, whose K ends within 16 bytes.
     {"narrow-odd",
      {"f16"},

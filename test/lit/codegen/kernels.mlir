@@ -120,3 +120,20 @@ fusec.model @large inputs ["x", "w"] outputs ["y"] {
   %0 = fusec.matmul %x, %w : tensor<4096x4096xf32>, tensor<4096x4096xf32> to tensor<4096x4096xf32>
   fusec.output %0 : tensor<4096x4096xf32>
 }
+
+// -----
+
+// A matrix of equal columns lies across K, one of equal elements is read
+// through its strides.
+// CHECK: fusec::Segment<fusec::Matrix<float, fusec::Major::Outer,
+// CHECK: Segment0{{[{][{]}}x, 0, {{[{][}]}}},
+// CHECK: fusec::Segment<fusec::Matrix<float, fusec::Major::Strided,
+// CHECK: Segment0{{[{][{]}}s, 0, {{[{][}]}}, 0},
+fusec.model @equal_columns inputs ["x", "s", "v"] outputs ["a", "b"] {
+^bb0(%x: tensor<9xf32>, %s: tensor<f32>, %v: tensor<5x33xf32>):
+  %0 = fusec.broadcast %x [0] : tensor<9xf32> to tensor<9x5xf32>
+  %1 = fusec.matmul %0, %v : tensor<9x5xf32>, tensor<5x33xf32> to tensor<9x33xf32>
+  %2 = fusec.broadcast %s [] : tensor<f32> to tensor<9x5xf32>
+  %3 = fusec.matmul %2, %v : tensor<9x5xf32>, tensor<5x33xf32> to tensor<9x33xf32>
+  fusec.output %1, %3 : tensor<9x33xf32>, tensor<9x33xf32>
+}
