@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes random models as cases of the form that test/onnx/generate.py states.
+
+  generate.py OUT COUNT [FIRST]
+
+The models are composed of what recommenders and transformers are made of
+(parts.py), every third in fp16. A seed, from FIRST on, always gives the same
+model and inputs; the expected outputs are ONNX Runtime's. An output has "norm",
+as in test/models/generate.py. CTest runs few; after a change of passes or
+emitters, thousands of new ones take a minute:
+
+  generate.py OUT 5000 1000
+  build/release/test/onnx/fusec-node-suite OUT --device=reference --mode=static
+  build/release/test/host/fusec-host-suite OUT --mode=static --fusion=on
+"""
+
+import json
+import pathlib
+import shutil
+import sys
+
+import numpy
+import onnx
+import onnxruntime
+
+import parts
+from graph import Graph, isFixed
+
+BOUND = {numpy.float32: 1e-4, numpy.float16: 2e-2}
+LARGEST = 1e3  # among outputs, so that fp16 holds what leads to them
+MOST_OUTPUTS = 6
+
+
+def compose(seed):
+    g = Graph(seed, numpy.float16 if seed % 3 == 0 else numpy.float32)
+    rank = g.pick(1, 2, 2, 3, 3, 4)
+    sizes = [g.pick(*parts.WIDTHS) for _ in range(rank)]
+    if rank > 1 and g.chance(0.6):
+        sizes[0] = "batch"
+    if rank > 2 and g.chance(0.4):
+        sizes[1] = "seq"
+    live = [g.input(sizes)]
+    for _ in range(g.random.randint(2, 8)):
+        x = g.pick(*live) if g.chance(0.35) else live[-1]
+        isLayered = len(g.sizes[x]) in (2, 3) and isFixed(g.sizes[x][-1])
+        part = g.pick(*(parts.LAYERS if isLayered and g.chance(0.6) else parts.ANY))
+        y = part(g, x)
+        if y not in live and parts.countElements(g.sizes[y]) <= parts.MOST_ELEMENTS:
+            live.append(y)
+    read = {name for node in g.nodes for name in node.input}
+    g.outputs += [name for name in live[1:] if name not in read or g.chance(0.1)]
+    g.outputs = list(dict.fromkeys(g.outputs))[:MOST_OUTPUTS]
+    return g
+
+
+def run(path, feeds):
+    onnxruntime.set_default_logger_severity(3)
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    return session.run(None, feeds)
+
+
+def writeCase(folder, model, bound, feeds, outputs):
+    folder.mkdir()
+    onnx.save(model, folder / "model.onnx")
+    record = {"name": folder.name, "expect": "pass", "reason": "", "operators": [],
+              "model": "model.onnx", "inputs": [], "outputs": [],
+              "symbolic": {"reason": "as composed"}}
+    for index, (name, array) in enumerate(feeds.items()):
+        numpy.save(folder / f"in_{index}.npy", array)
+        record["inputs"].append({"name": name, "file": f"in_{index}.npy", "const": False})
+    for index, (value, array) in enumerate(zip(model.graph.output, outputs)):
+        numpy.save(folder / f"out_{index}.npy", array)
+        record["outputs"].append(
+            {"name": value.name, "file": f"out_{index}.npy", "norm": bound})
+    (folder / "case.json").write_text(json.dumps(record, indent=1) + "\n")
+
+
+def main(out, count, first="0"):
+    out = pathlib.Path(out)
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    written = 0
+    for seed in range(int(first), int(first) + int(count)):
+        g = compose(seed)
+        if not g.outputs:
+            continue
+        feeds = g.feeds()
+        outputs = run(g.model().SerializeToString(), feeds)
+        if any(not (numpy.abs(array) < LARGEST).all() for array in outputs):
+            continue
+        writeCase(out / f"m{seed}", g.model(), BOUND[g.dtype], feeds, outputs)
+        written += 1
+    print(f"{written} models in {out}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (3, 4):
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
