@@ -32,6 +32,7 @@ Compilation::import(llvm::function_ref<FailureOr<OwningOpRef<ModuleOp>>(
   importOptions.replaceable = options.replaceable;
   importOptions.dims = options.dims;
   importOptions.gatherPolicy = options.gatherPolicy;
+  importOptions.dataFiles = &dataFiles;
   // The same is said of one node after another.
   llvm::StringSet<> said;
   ScopedDiagnosticHandler collectWarnings(

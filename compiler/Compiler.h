@@ -88,6 +88,8 @@ public:
   /// What import took for granted, schedules that were given up, and kernels
   /// that spill registers and have no other schedule.
   llvm::ArrayRef<std::string> getWarnings() const { return warnings; }
+  /// The files beside the model that hold its weights.
+  llvm::ArrayRef<std::string> getDataFiles() const { return dataFiles; }
 
   /// Starts to write the bundle's weights to a file beside `path`, which may
   /// take as long as kernels take to compile. What was begun before goes.
@@ -117,6 +119,7 @@ private:
   /// By target and text: emitting again finds what it had.
   std::map<std::pair<std::string, std::string>, CompiledKernel> images;
   std::vector<std::string> warnings;
+  std::vector<std::string> dataFiles;
   /// The builder ends before the file that it writes to.
   std::unique_ptr<BundleFile> bundleFile;
   std::unique_ptr<BundleBuilder> bundle;

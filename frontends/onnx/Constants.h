@@ -40,6 +40,7 @@ public:
         storage(std::move(storage)) {}
 
   ModelStorage &getStorage() { return *storage; }
+  const ExternalData &getExternalData() const { return external; }
 
   /// Null on failure, with the reason in `error`. The same proto gives the same
   /// attribute.

@@ -2,6 +2,8 @@
 
 #include "frontends/onnx/ExternalData.h"
 #include "frontends/onnx/Problems.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/Path.h"
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -108,6 +110,16 @@ std::shared_ptr<MappedFile> ExternalData::open(llvm::StringRef location,
       new MappedFile(static_cast<const char *>(data), size));
   files[location] = mapped;
   return mapped;
+}
+
+std::vector<std::string> ExternalData::getPaths() const {
+  std::vector<std::string> paths;
+  for (llvm::StringRef location : files.keys()) {
+    llvm::SmallString<128> path(folder);
+    llvm::sys::path::append(path, location);
+    paths.push_back(path.str().str());
+  }
+  return paths;
 }
 
 } // namespace fusec::onnx

@@ -36,6 +36,8 @@ public:
   /// says what is wrong with it.
   std::shared_ptr<MappedFile> open(llvm::StringRef location,
                                    std::string &error);
+  /// Of all that were opened.
+  std::vector<std::string> getPaths() const;
 
 private:
   std::string folder;

@@ -74,8 +74,11 @@ importOnnx(std::unique_ptr<llvm::MemoryBuffer> bytes,
                                 agreement, problems)
                       .run();
     if (failed(module) || agreement.isFrozen() ||
-        before == agreement.getReplacements())
+        before == agreement.getReplacements()) {
+      if (options.dataFiles)
+        *options.dataFiles = constants.getExternalData().getPaths();
       return module;
+    }
   }
 }
 

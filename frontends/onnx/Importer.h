@@ -55,6 +55,8 @@ struct ImportOptions {
   /// The folder that external data must lie in; importOnnxFile takes the
   /// model's.
   std::string dataFolder;
+  /// Gets the paths of the external data that was read.
+  std::vector<std::string> *dataFiles = nullptr;
   /// Name of the model's symbol in the module.
   std::string modelName = "main";
   std::vector<ConstantInput> constants;

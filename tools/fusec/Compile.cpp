@@ -25,7 +25,7 @@ struct CompileCommand {
 
 private:
   void write(llvm::function_ref<void(llvm::raw_ostream &)> print) const;
-  void checkOutput() const;
+  void checkOutput(llvm::ArrayRef<std::string> inputs) const;
   std::string getBundlePath() const;
   void summarize(const Compilation &compilation, const NvrtcVersion &nvrtc,
                  std::chrono::duration<double> time) const;
@@ -60,9 +60,9 @@ void CompileCommand::write(
 }
 
 /// What the compilation reads is not to be replaced by its result.
-void CompileCommand::checkOutput() const {
+void CompileCommand::checkOutput(llvm::ArrayRef<std::string> inputs) const {
   std::string path = emit == "bundle" ? getBundlePath() : output;
-  for (const std::string &input : options.getFiles())
+  for (const std::string &input : inputs)
     if (llvm::sys::fs::equivalent(path, input))
       fail(ExitCode::Usage,
            "--output: '" + path + "' is also read; expected another file");
@@ -98,9 +98,10 @@ void CompileCommand::run() {
       fail(ExitCode::Usage, "--emit=ptx: expected no --arch but ptx");
     compileOptions.targets = {"ptx"};
   }
-  checkOutput();
+  checkOutput(options.getFiles());
   std::unique_ptr<Compilation> compilation =
       importModel(options.model, compileOptions);
+  checkOutput(compilation->getDataFiles());
   Stage stage = emit == "tensor"  ? Stage::Tensor
                 : emit == "fused" ? Stage::Fused
                                   : Stage::Planned;
