@@ -4,7 +4,9 @@
 
 #include "compiler/codegen/KernelSource.h"
 #include "compiler/transforms/FollowUpdates.h"
+#include "compiler/transforms/Regroupings.h"
 #include "compiler/transforms/Rewrites.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -131,21 +133,23 @@ static std::optional<LowRankUpdate> matchUpdate(MatmulOp second) {
 }
 
 static Value skipReshapes(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isa<CollapseOp, ExpandOp>(op))
-      break;
-    value = op->getOperand(0);
-  }
-  return value;
+  return followRegroupings(value).back();
 }
 
-/// Whether a product of `x` is among the operands of a tree of additions.
+/// Whether a product of `x` is among what additions add up to the value; many
+/// paths may lead to one of them.
 static bool addsProductOf(Value sum, Value x) {
-  Operation *op = skipReshapes(sum).getDefiningOp();
-  if (auto add = dyn_cast_if_present<AddOp>(op))
-    return addsProductOf(add.getLhs(), x) || addsProductOf(add.getRhs(), x);
-  auto product = dyn_cast_if_present<MatmulOp>(op);
-  return product && skipReshapes(product.getLhs()) == x;
+  llvm::SetVector<Value> summands;
+  summands.insert(skipReshapes(sum));
+  for (unsigned i = 0; i < summands.size(); ++i) {
+    if (auto add = summands[i].getDefiningOp<AddOp>())
+      for (Value operand : add->getOperands())
+        summands.insert(skipReshapes(operand));
+    auto product = summands[i].getDefiningOp<MatmulOp>();
+    if (product && skipReshapes(product.getLhs()) == x)
+      return true;
+  }
+  return false;
 }
 
 std::vector<LowRankUpdate> fusec::findLowRankUpdates(ModelOp model) {

@@ -4,6 +4,7 @@
 // are planned all the same.
 
 #include "compiler/Compiler.h"
+#include "compiler/transforms/MarkAdapters.h"
 #include "gtest/gtest.h"
 
 using namespace fusec;
@@ -30,4 +31,27 @@ TEST(PlanningTime, doesNotGrowWithPaths) {
   auto compilation = llvm::cantFail(Compilation::parse(text, options));
   llvm::cantFail(compilation->emit());
   EXPECT_EQ(compilation->getKernels().getPlans().size(), 1u);
+}
+
+/// What an update of half the rank or more is added to is looked through.
+TEST(PlanningTime, doesNotGrowWithPathsOfSums) {
+  std::string text = R"(fusec.model @main inputs ["x"] outputs ["y"] {
+^bb0(%v0: tensor<8x16xf32>):
+  %a = fusec.constant dense<1.0> : tensor<16x10xf32>
+  %b = fusec.constant dense<1.0> : tensor<10x16xf32>
+  %d = fusec.matmul %v0, %a : tensor<8x16xf32>, tensor<16x10xf32> to tensor<8x10xf32>
+  %u = fusec.matmul %d, %b : tensor<8x10xf32>, tensor<10x16xf32> to tensor<8x16xf32>
+)";
+  constexpr int ops = 60;
+  for (int i = 0; i < ops; ++i) {
+    std::string before = "%v" + std::to_string(i);
+    text += "  %v" + std::to_string(i + 1) + " = fusec.add " + before + ", " +
+            before + " : tensor<8x16xf32>\n";
+  }
+  text += "  %y = fusec.add %v" + std::to_string(ops) +
+          R"(, %u : tensor<8x16xf32>
+  fusec.output %y : tensor<8x16xf32>
+})";
+  auto compilation = llvm::cantFail(Compilation::parse(text, {}));
+  EXPECT_TRUE(findLowRankUpdates(compilation->getModel()).empty());
 }
