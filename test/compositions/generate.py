@@ -53,12 +53,13 @@ def compose(seed):
     return g
 
 
-def run(path, feeds):
+def run(model, feeds):
     onnxruntime.set_default_logger_severity(3)
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options,
+                                           providers=["CPUExecutionProvider"])
     return session.run(None, feeds)
 
 
@@ -87,11 +88,11 @@ def main(out, count, first="0"):
         g = compose(seed)
         if not g.outputs:
             continue
-        feeds = g.feeds()
-        outputs = run(g.model().SerializeToString(), feeds)
+        model, feeds = g.model(), g.feeds()
+        outputs = run(model, feeds)
         if any(not (numpy.abs(array) < LARGEST).all() for array in outputs):
             continue
-        writeCase(out / f"m{seed}", g.model(), BOUND[g.dtype], feeds, outputs)
+        writeCase(out / f"m{seed}", model, BOUND[g.dtype], feeds, outputs)
         written += 1
     print(f"{written} models in {out}")
 
