@@ -334,12 +334,17 @@ def regroup(g, x):
     return g.node("Reshape", [x, target], result)
 
 
+def pickAxis(g, x):
+    """One whose size is known, or None."""
+    axes = [axis for axis, size in enumerate(g.sizes[x]) if isFixed(size)]
+    return g.pick(*axes) if axes else None
+
+
 def strided(g, x):
-    sizes = g.sizes[x]
-    axes = [axis for axis, size in enumerate(sizes) if isFixed(size) and size > 1]
-    if not axes:
+    sizes, axis = g.sizes[x], pickAxis(g, x)
+    if axis is None:
         return x
-    axis, step = g.pick(*axes), g.pick(1, 1, 1, 2, 3, -1, -2)
+    step = g.pick(1, 1, 1, 2, 3, -1, -2)
     start, end = sorted(g.random.sample(range(sizes[axis] + 1), 2))
     if step < 0:  # from the end down to start
         start, end = end - 1, start - 1
@@ -351,11 +356,9 @@ def strided(g, x):
 
 
 def concat(g, x):
-    sizes = g.sizes[x]
-    axes = [axis for axis, size in enumerate(sizes) if isFixed(size)]
-    if not axes:
+    sizes, axis = g.sizes[x], pickAxis(g, x)
+    if axis is None:
         return x
-    axis = g.pick(*axes)
 
     def fits(name):
         other = g.sizes[name]
@@ -369,11 +372,9 @@ def concat(g, x):
 
 
 def gather(g, x):
-    sizes = g.sizes[x]
-    axes = [axis for axis, size in enumerate(sizes) if isFixed(size)]
-    if not axes:
+    sizes, axis = g.sizes[x], pickAxis(g, x)
+    if axis is None:
         return x
-    axis = g.pick(*axes)
     chosen = [g.random.randint(-sizes[axis], sizes[axis] - 1) for _ in range(g.pick(1, 2, 5))]
     return g.node("Gather", [x, g.indices(*chosen)],
                   sizes[:axis] + [len(chosen)] + sizes[axis + 1:], axis=axis)
