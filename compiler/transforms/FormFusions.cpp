@@ -131,7 +131,8 @@ static void assembleConcats(FusionGroups &groups) {
       Value value = forms.back();
       Operation *producer = value.getDefiningOp();
       auto from = producer ? groups.getGroupOf(producer) : std::nullopt;
-      // Lookups read tables whose rows lie one after another.
+      // Outputs are the caller's, and lookups read tables whose rows lie one
+      // after another.
       bool hasOtherPlace = llvm::any_of(forms, [&](Value form) {
         return groups.isModelOutput(form) ||
                llvm::any_of(form.getUsers(), llvm::IsaPred<LookupOp>);

@@ -36,8 +36,7 @@ public:
   /// One step of both regions in place of the two, with a remark. Null, and the
   /// reason, where a step between them needs the one's results for the other's
   /// operands, where those hold the one's results as parts, or where it is not
-  /// wanted. Values that only pass from one to the
-  /// other are no results of it.
+  /// wanted. Values that only pass from one to the other are no results of it.
   StepOp join(StepOp producer, StepOp consumer, const JoinedStep &joined,
               std::string &reason);
   /// Erases buffers and slots that no step is left to touch; the last call.

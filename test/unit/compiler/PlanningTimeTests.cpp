@@ -9,20 +9,26 @@
 
 using namespace fusec;
 
-/// Each op reads the one before twice: 2^60 paths lead to the input.
+/// 60 ops of which each reads the one before twice, from %v0 to %v60: as many
+/// as 2^60 paths lead to the first.
+static std::string repeatOnPairs(const std::string &op,
+                                 const std::string &type) {
+  std::string text;
+  for (int i = 0; i < 60; ++i) {
+    std::string before = "%v" + std::to_string(i);
+    text += "  %v" + std::to_string(i + 1) + " = fusec." + op + " " + before +
+            ", " + before + " : " + type + "\n";
+  }
+  return text;
+}
+
 TEST(PlanningTime, doesNotGrowWithPaths) {
   std::string text = R"(fusec.model @main inputs ["a", "b", "w"] outputs ["y"] {
 ^bb0(%v0: tensor<8x64xf32>, %b: tensor<8x64xf32>, %w: tensor<128x16xf32>):
 )";
-  constexpr int ops = 60;
-  for (int i = 0; i < ops; ++i) {
-    std::string before = "%v" + std::to_string(i);
-    text += "  %v" + std::to_string(i + 1) + " = fusec.mul " + before + ", " +
-            before + " : tensor<8x64xf32>\n";
-  }
+  text += repeatOnPairs("mul", "tensor<8x64xf32>");
   text +=
-      "  %c = fusec.concat %v" + std::to_string(ops) +
-      R"(, %b axis 1 : tensor<8x64xf32>, tensor<8x64xf32> to tensor<8x128xf32>
+      R"(  %c = fusec.concat %v60, %b axis 1 : tensor<8x64xf32>, tensor<8x64xf32> to tensor<8x128xf32>
   %y = fusec.matmul %c, %w : tensor<8x128xf32>, tensor<128x16xf32> to tensor<8x16xf32>
   fusec.output %y : tensor<8x16xf32>
 })";
@@ -42,14 +48,8 @@ TEST(PlanningTime, doesNotGrowWithPathsOfSums) {
   %d = fusec.matmul %v0, %a : tensor<8x16xf32>, tensor<16x10xf32> to tensor<8x10xf32>
   %u = fusec.matmul %d, %b : tensor<8x10xf32>, tensor<10x16xf32> to tensor<8x16xf32>
 )";
-  constexpr int ops = 60;
-  for (int i = 0; i < ops; ++i) {
-    std::string before = "%v" + std::to_string(i);
-    text += "  %v" + std::to_string(i + 1) + " = fusec.add " + before + ", " +
-            before + " : tensor<8x16xf32>\n";
-  }
-  text += "  %y = fusec.add %v" + std::to_string(ops) +
-          R"(, %u : tensor<8x16xf32>
+  text += repeatOnPairs("add", "tensor<8x16xf32>");
+  text += R"(  %y = fusec.add %v60, %u : tensor<8x16xf32>
   fusec.output %y : tensor<8x16xf32>
 })";
   auto compilation = llvm::cantFail(Compilation::parse(text, {}));
