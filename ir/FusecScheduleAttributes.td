@@ -9,17 +9,49 @@
 include "ir/FusecAttributes.td"
 
 def Fusec_PointwiseScheduleAttr : Fusec_Attr<"PointwiseSchedule", "pointwise_schedule"> {
-  let summary = "threads a block, elements a thread along the innermost dimension, index width";
-  let parameters = (ins "int64_t":$threads, "int64_t":$vector, "int64_t":$indexBits);
+  let summary = "threads a block, elements a thread along the innermost dimension, index width, blocks";
+  let description = [{
+    `blocks` is the most that the grid has: threads of larger problems take
+    several vectors, one after another. 0: each thread takes one.
+  }];
+  let parameters = (ins "int64_t":$threads, "int64_t":$vector, "int64_t":$indexBits,
+      DefaultValuedParameter<"int64_t", "0">:$blocks);
+  let builders = [
+    AttrBuilder<(ins "int64_t":$threads, "int64_t":$vector, "int64_t":$indexBits), [{
+      return $_get($_ctxt, threads, vector, indexBits, 0);
+    }]>
+  ];
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
 def Fusec_ReduceScope : Fusec_Enum<"ReduceScope", "who reduces a row together", ["Thread", "Warp", "Block"]>;
 
 def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
-  let summary = "who reduces a row, threads a block, index width, elements an access along the row";
+  let summary = "who reduces a row, threads a block, index width, elements an access along the row, blocks";
+  let description = [{
+    `blocks` is the most that the grid has: whoever reduces a row of a larger
+    problem takes several, one after another. 0: each takes one.
+  }];
   let parameters = (ins EnumParameter<Fusec_ReduceScope>:$scope, "int64_t":$threads, "int64_t":$indexBits,
-      DefaultValuedParameter<"int64_t", "1">:$vector);
+      DefaultValuedParameter<"int64_t", "1">:$vector, DefaultValuedParameter<"int64_t", "0">:$blocks);
+  let builders = [
+    AttrBuilder<(ins "::fusec::ReduceScope":$scope, "int64_t":$threads, "int64_t":$indexBits,
+                     "int64_t":$vector), [{
+      return $_get($_ctxt, scope, threads, indexBits, vector, 0);
+    }]>
+  ];
+  let extraClassDeclaration = [{
+    /// Rows that a block reduces at a time.
+    int64_t getRowsAtOnce() {
+      return getScope() == ::fusec::ReduceScope::Thread ? getThreads()
+             : getScope() == ::fusec::ReduceScope::Warp ? getThreads() / 32
+                                                        : 1;
+    }
+    /// The same schedule on a grid of at most so many.
+    ReduceScheduleAttr withBlocks(int64_t blocks) {
+      return get(getContext(), getScope(), getThreads(), getIndexBits(), getVector(), blocks);
+    }
+  }];
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

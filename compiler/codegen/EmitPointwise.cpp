@@ -164,8 +164,7 @@ FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant,
 
   Expr perBlock =
       Expr::constant(context, schedule.getThreads() * schedule.getVector());
-  Expr blocks = Expr::min(count.ceilDiv(perBlock),
-                          Expr::constant(context, maxGridBlocks));
+  Expr blocks = limitBlocks(count.ceilDiv(perBlock), schedule.getBlocks());
   Expr one = Expr::constant(context, 1);
   return writer.finish({blocks, one, one}, schedule.getThreads(), 0,
                        "FUSEC_KERNEL(" + std::to_string(schedule.getThreads()) +

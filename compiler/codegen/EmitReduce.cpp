@@ -143,13 +143,9 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
   writer.close("});");
 
   MLIRContext *context = step.getContext();
-  int64_t rowsPerBlock =
-      schedule.getScope() == ReduceScope::Thread ? schedule.getThreads()
-      : schedule.getScope() == ReduceScope::Warp ? schedule.getThreads() / 32
-                                                 : 1;
   Expr one = Expr::constant(context, 1);
-  Expr blocks = Expr::min(rows.ceilDiv(Expr::constant(context, rowsPerBlock)),
-                          Expr::constant(context, maxGridBlocks));
+  Expr perBlock = Expr::constant(context, schedule.getRowsAtOnce());
+  Expr blocks = limitBlocks(rows.ceilDiv(perBlock), schedule.getBlocks());
   return writer.finish({blocks, one, one}, schedule.getThreads(), 0,
                        "FUSEC_KERNEL(" + std::to_string(schedule.getThreads()) +
                            ")");

@@ -31,6 +31,10 @@ mlir::LogicalResult checkExtents(mlir::ModuleOp module);
 /// one.
 bool gainsByEarlyStart(StepOp step, VariantAttr variant);
 
+/// The grid of a family whose loops stride over it: `blocks`, if that is not
+/// more than `most` and than any GPU needs. 0: no other limit.
+Expr limitBlocks(Expr blocks, int64_t most);
+
 /// A descriptor as the text needs it: its type, and the initialiser.
 struct Descriptor {
   std::string type, value;

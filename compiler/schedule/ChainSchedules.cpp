@@ -49,10 +49,19 @@ ChainSizes ChainChooser::getSizesAt(int64_t dim) const {
   }
   StepBytes bytes = getStepBytesAt(step, dim);
   sizes.bytes = bytes.read + bytes.written;
-  for (const ChainTile &tile : iteration.tiles)
+  for (const ChainTile &tile : iteration.tiles) {
+    if (tile.isHeld)
+      continue;
+    int64_t bytes = getElementBytes(getElementType(tile.value));
+    int64_t rowBytes = tile.columns * bytes;
+    bool isScattered =
+        rowBytes % 4 != 0 || (bytes < 4 && !tile.columnStride.isConstant(1));
     if (!tile.perRow)
-      sizes.copiedBytes += tile.rows * tile.columns *
-                           getElementBytes(getElementType(tile.value));
+      sizes.copiedBytes += tile.rows * rowBytes;
+    if (isScattered)
+      (tile.perRow ? sizes.scatteredPerRow : sizes.scattered) +=
+          (tile.perRow ? 1 : tile.rows) * tile.columns;
+  }
   return sizes;
 }
 

@@ -12,16 +12,22 @@ SmallVector<VariantAttr> fusec::choosePointwiseVariants(StepOp step,
                                                         const Target &target) {
   MLIRContext *context = step.getContext();
   StepBytes bytes = getStepBytesAt(step, typicalDim);
+  Expr count = Expr::constant(context, 0);
   double elements = 0;
   // The widest schedule first, narrower ones should its kernel spill.
   auto variant = [&](ArrayRef<GuardAttr> guards, int64_t vector, int64_t bits) {
     SmallVector<Candidate> candidates;
     for (; vector >= 1; vector /= 2) {
-      auto schedule =
-          PointwiseScheduleAttr::get(context, pointwiseThreads, vector, bits);
-      candidates.push_back(
-          {schedule, estimatePointwise(target, bytes.read + bytes.written,
-                                       elements, schedule)});
+      Expr perBlock = Expr::constant(context, pointwiseThreads * vector);
+      candidates.push_back(chooseGridLimit(
+          target, pointwiseThreads, count.ceilDiv(perBlock),
+          [&](int64_t limit) -> Candidate {
+            auto schedule = PointwiseScheduleAttr::get(
+                context, pointwiseThreads, vector, bits, limit);
+            return {schedule,
+                    estimatePointwise(target, bytes.read + bytes.written,
+                                      elements, schedule)};
+          }));
     }
     return makeVariant(context, guards, candidates);
   };
@@ -31,8 +37,8 @@ SmallVector<VariantAttr> fusec::choosePointwiseVariants(StepOp step,
       [&](unsigned i) { return step.getOutputBuffer(i).getStrideExprs(); });
   if (failed(iteration))
     return {variant({}, 1, 64)};
-  elements = getSampledValue(
-      getElementCount(iteration->program.getSizes(), context), typicalDim);
+  count = getElementCount(iteration->program.getSizes(), context);
+  elements = getSampledValue(count, typicalDim);
   ArrayRef<Expr> sizes = iteration->program.getSizes();
   VectorAccesses accesses;
   if (!sizes.empty())

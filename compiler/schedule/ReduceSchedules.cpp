@@ -83,12 +83,20 @@ ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
                              int64_t bits, int64_t dim) const {
   RowSizes sizes = getSizesAt(step, dim);
   SmallVector<Candidate> candidates;
+  MLIRContext *context = step.getContext();
+  Expr rows = iteration.program.getSizes()[0];
   for (auto [scope, threads] :
        {std::pair(ReduceScope::Block, 256), std::pair(ReduceScope::Warp, 128),
         std::pair(ReduceScope::Thread, 128)}) {
-    auto schedule = ReduceScheduleAttr::get(step.getContext(), scope, threads,
-                                            bits, vector);
-    candidates.push_back({schedule, estimateReduce(target, sizes, schedule)});
+    auto unlimited =
+        ReduceScheduleAttr::get(context, scope, threads, bits, vector);
+    Expr perBlock = Expr::constant(context, unlimited.getRowsAtOnce());
+    candidates.push_back(chooseGridLimit(
+        target, threads, rows.ceilDiv(perBlock),
+        [&](int64_t limit) -> Candidate {
+          auto schedule = unlimited.withBlocks(limit);
+          return {schedule, estimateReduce(target, sizes, schedule)};
+        }));
   }
   return candidates;
 }

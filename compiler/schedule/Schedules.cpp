@@ -203,6 +203,24 @@ void fusec::addBuckets(
   }
 }
 
+/// Blocks for each place that a multiprocessor has for one: a loop that strides
+/// over so many is hardly slower than a block each. The fewer, the sooner they
+/// are placed.
+static constexpr int64_t gridTurns[] = {16, 8};
+
+Candidate
+fusec::chooseGridLimit(const Target &target, int64_t threads, Expr blocks,
+                       llvm::function_ref<Candidate(int64_t limit)> getAt) {
+  SmallVector<Candidate> candidates;
+  for (int64_t turns : gridTurns) {
+    int64_t limit = turns * target.multiprocessors * (target.threads / threads);
+    if (!blocks.isConstant() || blocks.getValue() > limit)
+      candidates.push_back(getAt(limit));
+  }
+  candidates.push_back(getAt(0));
+  return getFastest(candidates);
+}
+
 IndexWidth fusec::getIndexWidth(StepOp step) {
   MLIRContext *context = step.getContext();
   // A loop's last step leads behind the last element by as many threads as the

@@ -97,8 +97,15 @@ void addBuckets(
     llvm::SmallVectorImpl<VariantAttr> &variants);
 
 /// Threads of a pointwise kernel's block. With 256, RoPE takes 3% longer on an
-/// H200; with 64 it takes as long as placing the blocks does.
+/// H200; with 64 it takes as long as placing the blocks does, which is why
+/// grids of many blocks are limited.
 constexpr int64_t pointwiseThreads = 128;
+
+/// Of the schedules whose loops stride over a grid of at most `limit` blocks
+/// (0: as many as there are), the fastest; of equals the one with a limit,
+/// which larger sizes than the model's need.
+Candidate chooseGridLimit(const Target &target, int64_t threads, Expr blocks,
+                          llvm::function_ref<Candidate(int64_t limit)> getAt);
 
 /// The guard under which every buffer of the step, and `count` threads, can be
 /// indexed with 32 bits; nothing where sizes already tell that they can.

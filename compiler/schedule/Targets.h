@@ -19,6 +19,7 @@ struct Rates {
   double fma;    // fp32 flops a clock and multiprocessor
   double tensor; // dense 16-bit flops a clock and multiprocessor; tf32: half
   double launch; // microseconds from one kernel of a stream to the next
+  double place;  // microseconds from placing one block to placing the next
 };
 
 struct Target {

@@ -64,6 +64,8 @@ static std::string checkTime(StepOp chain, ArrayRef<StepOp> parts,
     for (auto [sum, time] :
          llvm::zip_equal(apart, getTimes(part, target, precision)))
       sum += time ? time->microseconds : INFINITY;
+  for (double &sum : apart)
+    sum -= (parts.size() - 1) * estimateOverlap(target);
   for (auto [dim, time, sum] : llvm::zip_equal(sampledDims, together, apart)) {
     double chainTime = time ? time->microseconds : INFINITY;
     if (!(chainTime <= sum))
