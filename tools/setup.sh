@@ -125,6 +125,7 @@ build() {
   shift
   export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
   export CCACHE_BASEDIR=$root # Another clone finds the same objects.
+  export CCACHE_SLOPPINESS=pch_defines,time_macros # Precompiled headers are kept.
   quietly cmake -S "$root" --preset "$preset"
   say "configured: build/$preset"
   local targets=()
