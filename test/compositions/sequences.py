@@ -136,7 +136,9 @@ def scores(g, x):
 
 def bounded(g, x):
     """What was summed over rows, near 1 again."""
-    return g.pointwise("Tanh", x) if g.chance(0.5) else g.pointwise("Mul", x, g.scalar(0.25))
+    x = g.pointwise("Mul", x, g.scalar(0.25))
+    return g.pointwise("Tanh", x) if g.chance(0.5) \
+        else g.pointwise("Clip", x, g.scalar(-2), g.scalar(2))
 
 
 def weighted(g, x):
