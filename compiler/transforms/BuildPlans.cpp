@@ -34,14 +34,15 @@ struct Place {
 class PlanBuilder {
 public:
   PlanBuilder(ModelOp model, StringRef target)
-      : model(model), target(target), context(model.getContext()) {}
+      : model(model), target(target), context(model.getContext()),
+        pitches(chooseRowPitches(model)) {}
   LogicalResult build();
 
 private:
   Expr constant(int64_t value) { return Expr::constant(context, value); }
   std::string uniqueName(StringRef base);
   Place dense(Value value, BufferKind kind, int64_t index);
-  Place newSlot(Value value, bool isPitched = true);
+  Place newSlot(Value value);
   LogicalResult placeConcat(ConcatOp concat);
   std::optional<SmallVector<Place>> placeOperands(ConcatOp concat,
                                                   const Place &whole);
@@ -54,6 +55,7 @@ private:
   ModelOp model;
   StringRef target;
   MLIRContext *context;
+  llvm::DenseMap<Value, int64_t> pitches; // of rows, in elements
   PlanOp plan;
   OpBuilder builder{context};
   SmallVector<Attribute> slots;
@@ -74,12 +76,12 @@ Place PlanBuilder::dense(Value value, BufferKind kind, int64_t index) {
   return {kind, index, constant(0), getDenseStrides(getSizes(value), context)};
 }
 
-Place PlanBuilder::newSlot(Value value, bool isPitched) {
+Place PlanBuilder::newSlot(Value value) {
   Place place = dense(value, BufferKind::Slot, slots.size());
   SmallVector<Expr> sizes = getSizes(value);
-  if (std::optional<int64_t> pitch = getRowPitch(value); pitch && isPitched) {
-    place.strides = getPitchedStrides(sizes, *pitch, context);
-    sizes.back() = constant(*pitch);
+  if (auto pitch = pitches.find(value); pitch != pitches.end()) {
+    place.strides = getPitchedStrides(sizes, pitch->second, context);
+    sizes.back() = constant(pitch->second);
   }
   slots.push_back(
       (getElementCount(sizes, context) * getElementBytes(getElementType(value)))
@@ -113,12 +115,6 @@ LogicalResult PlanBuilder::placeConcat(ConcatOp concat) {
   Place whole =
       isPlaced ? places[concat.getResult()] : newSlot(concat.getResult());
   auto slices = placeOperands(concat, whole);
-  if (!slices && !isPlaced) {
-    // Operands that join rows rule out a pitch.
-    slots.pop_back();
-    whole = newSlot(concat.getResult(), /*isPitched=*/false);
-    slices = placeOperands(concat, whole);
-  }
   if (!slices)
     return concat.emitError("cannot be assembled in place: an operand is a "
                             "view whose dimensions do not lie one after "
@@ -158,13 +154,14 @@ static std::string getWeightName(Operation *op) {
 LogicalResult PlanBuilder::addConstant(ConstantOp constant) {
   Place place = dense(constant, BufferKind::Weight, 0);
   ElementsAttr elements = constant.getValue();
-  if (std::optional<int64_t> pitch = getRowPitch(constant)) {
+  if (auto pitch = pitches.find(constant); pitch != pitches.end()) {
     std::string error;
-    FailureOr<ElementsAttr> padded = padRows(elements, *pitch, error);
+    FailureOr<ElementsAttr> padded = padRows(elements, pitch->second, error);
     if (failed(padded))
       return constant.emitOpError(error);
     elements = *padded;
-    place.strides = getPitchedStrides(getSizes(constant), *pitch, context);
+    place.strides =
+        getPitchedStrides(getSizes(constant), pitch->second, context);
   }
   addBuffer(constant, place, getWeightName(constant), elements);
   return success();

@@ -123,9 +123,9 @@ static void assembleConcats(FusionGroups &groups) {
         group.ops.size() == 1 ? dyn_cast<ConcatOp>(group.ops[0]) : nullptr;
     if (!concat)
       continue;
-    SmallVector<Expr> strides =
+    SmallVector<Expr> whole =
         getDenseStrides(getSizes(concat.getResult()), concat.getContext());
-    llvm::SetVector<Value> values;
+    llvm::MapVector<Value, SmallVector<Expr>> slices;
     bool assembles = llvm::all_of(concat.getValues(), [&](Value operand) {
       SmallVector<Value> forms = followRegroupings(operand);
       Value value = forms.back();
@@ -137,9 +137,9 @@ static void assembleConcats(FusionGroups &groups) {
         return groups.isModelOutput(form) ||
                llvm::any_of(form.getUsers(), llvm::IsaPred<LookupOp>);
       });
-      if (!from || hasOtherPlace || owned.contains(value) ||
-          !values.insert(value) ||
-          !getStridesBehindRegroupings(operand, strides))
+      auto strides = getStridesBehindRegroupings(operand, whole);
+      if (!from || hasOtherPlace || owned.contains(value) || !strides ||
+          !slices.insert({value, *strides}).second)
         return false;
       const FusionGroup &source = groups.getGroups()[*from];
       return !source.isAssembled &&
@@ -147,9 +147,14 @@ static void assembleConcats(FusionGroups &groups) {
               llvm::any_of(source.ops,
                            [](Operation *op) { return isa<LookupOp>(op); }));
     });
-    if (assembles) {
+    if (assembles && !groups.slice(slices)) {
+      remarkMissed(RemarkTopic::Fusion, "assemble-concat", concat.getLoc())
+          << "a matmul computes or reads an operand in a form that a slice of "
+             "the concat does not have";
+    } else if (assembles) {
       group.isAssembled = true;
-      owned.insert(values.begin(), values.end());
+      for (auto &[value, strides] : slices)
+        owned.insert(value);
       remarkPassed(RemarkTopic::Fusion, "assemble-concat", concat.getLoc())
           << "the concat is stored slice by slice by the kernels that compute "
              "its operands";

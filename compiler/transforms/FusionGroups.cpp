@@ -177,6 +177,31 @@ void FusionGroups::merge(unsigned producer, unsigned consumer, Family family) {
     groupOf[op] = consumer;
 }
 
+SmallVector<Expr> FusionGroups::getStrides(Value value) const {
+  auto it = slices.find(value);
+  return it != slices.end()
+             ? it->second
+             : getDenseStrides(getSizes(value), value.getContext());
+}
+
+bool FusionGroups::slice(
+    const llvm::MapVector<Value, SmallVector<Expr>> &strides) {
+  llvm::SetVector<unsigned> touched;
+  for (auto &[value, places] : strides) {
+    slices[value] = places;
+    touched.insert(groupOf.lookup(value.getDefiningOp()));
+    for (Operation *reader : readers.lookup(value))
+      touched.insert(groupOf.lookup(reader));
+  }
+  bool legal = llvm::all_of(touched, [&](unsigned id) {
+    return groups[id].family != Family::Gemm || isMatmul(*this, groups[id]);
+  });
+  if (!legal)
+    for (auto &[value, places] : strides)
+      slices.erase(value);
+  return legal;
+}
+
 SmallVector<unsigned> FusionGroups::getOrder() const {
   SmallVector<unsigned> order;
   std::vector<char> state(groups.size());

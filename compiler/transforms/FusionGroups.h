@@ -57,6 +57,13 @@ public:
 
   void merge(unsigned producer, unsigned consumer, Family family);
 
+  /// Where the value lies: densely, or as a slice of an assembled concat.
+  llvm::SmallVector<Expr> getStrides(mlir::Value value) const;
+  /// Takes the values for slices with these strides if every matmul that
+  /// computes or reads one still can.
+  bool
+  slice(const llvm::MapVector<mlir::Value, llvm::SmallVector<Expr>> &strides);
+
   /// Groups in an order in which each follows those it reads from.
   llvm::SmallVector<unsigned> getOrder() const;
 
@@ -72,6 +79,7 @@ private:
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> sources;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Operation *>> readers;
   llvm::DenseSet<mlir::Value> modelOutputs;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<Expr>> slices;
 };
 
 /// Why two groups cannot be one kernel, or the family of the kernel.
@@ -81,6 +89,9 @@ struct FusionVerdict {
 };
 FusionVerdict checkFusion(const FusionGroups &groups, unsigned producer,
                           unsigned consumer);
+
+/// Whether the group is a matmul with an epilogue where its values lie.
+bool isMatmul(const FusionGroups &groups, const FusionGroup &group);
 
 /// Whether the contraction's operand is a plain matrix once views are read
 /// through.

@@ -58,6 +58,21 @@ constexpr unsigned mostEpilogueOperands = 16;
 /// much arithmetic one more trip to memory does not show.
 constexpr size_t mostOps = 256, mostReductions = 8;
 
+static FailureOr<MatmulIteration> analyzeGroup(const FusionGroups &groups,
+                                               ArrayRef<Operation *> ops) {
+  SmallVector<Value> outputs = groups.getOutputs(ops);
+  llvm::DenseSet<Operation *> members(ops.begin(), ops.end());
+  return analyzeMatmul(
+      outputs,
+      [&](Operation *op) { return members.contains(op) || groups.isFree(op); },
+      [&](Value value) { return groups.getStrides(value); },
+      [&](unsigned i) { return groups.getStrides(outputs[i]); });
+}
+
+bool fusec::isMatmul(const FusionGroups &groups, const FusionGroup &group) {
+  return succeeded(analyzeGroup(groups, group.ops));
+}
+
 static FusionVerdict accept(Family family, const ScalarProgram &program) {
   if (program.getMostPlaces(mostPlaces) > mostPlaces)
     return refuse("an op would be computed in more than " + Twine(mostPlaces) +
@@ -96,7 +111,10 @@ FusionVerdict fusec::checkFusion(const FusionGroups &groups, unsigned producer,
   auto isInside = [&](Operation *op) {
     return members.contains(op) || groups.isFree(op);
   };
-  auto outputStrides = [&](unsigned i) { return denseStrides(outputs[i]); };
+  auto inputStrides = [&](Value value) { return groups.getStrides(value); };
+  auto outputStrides = [&](unsigned i) {
+    return groups.getStrides(outputs[i]);
+  };
   for (Operation *op : ops)
     if (auto lookup = dyn_cast<LookupOp>(op))
       for (Value table : lookup.getTables())
@@ -105,7 +123,7 @@ FusionVerdict fusec::checkFusion(const FusionGroups &groups, unsigned producer,
           return refuse("the lookup reads its tables from memory");
 
   if (from.family == Family::Gemm || to.family == Family::Gemm) {
-    auto matmul = analyzeMatmul(outputs, isInside, denseStrides, outputStrides);
+    auto matmul = analyzeGroup(groups, ops);
     if (failed(matmul))
       return refuse(to.family == Family::Gemm
                         ? "the matmul reads its operands from memory, and its "
@@ -125,7 +143,7 @@ FusionVerdict fusec::checkFusion(const FusionGroups &groups, unsigned producer,
     return accept(Family::Reduce, rows->program);
   }
   auto points =
-      analyzePointwise(outputs, isInside, denseStrides, outputStrides);
+      analyzePointwise(outputs, isInside, inputStrides, outputStrides);
   if (failed(points))
     return refuse("the results have different numbers of elements");
   return accept(Family::Pointwise, points->program);

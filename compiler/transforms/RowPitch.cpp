@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/transforms/RowPitch.h"
+#include "compiler/Remarks.h"
+#include "compiler/codegen/Iteration.h"
+#include "compiler/transforms/Regroupings.h"
 #include "ir/Constants.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -43,7 +47,8 @@ static int64_t getPaddedBytes(int64_t row) {
                                       : row;
 }
 
-std::optional<int64_t> fusec::getRowPitch(Value value) {
+/// The pitch that suits the value, as far as it can be seen alone.
+static std::optional<int64_t> getWantedPitch(Value value) {
   SmallVector<Expr> sizes = getSizes(value);
   if (sizes.size() < 2 || !sizes.back().isConstant())
     return std::nullopt;
@@ -63,9 +68,14 @@ std::optional<int64_t> fusec::getRowPitch(Value value) {
   bool isRead = false;
   for (OpOperand &use : value.getUses()) {
     auto fusion = dyn_cast<FusionOp>(use.getOwner());
-    if (!isOfMatmul(fusion))
+    if (!fusion)
       continue;
     Value inside = fusion.getBody().getArgument(use.getOperandNumber());
+    // Lookups read tables whose rows lie one after another.
+    if (llvm::any_of(inside.getUsers(), llvm::IsaPred<LookupOp>))
+      return std::nullopt;
+    if (!isOfMatmul(fusion))
+      continue;
     if (isRegrouped(inside))
       return std::nullopt;
     isRead |= isMatrix(inside);
@@ -73,6 +83,138 @@ std::optional<int64_t> fusec::getRowPitch(Value value) {
   if (!isRead)
     return std::nullopt;
   return padded / width;
+}
+
+namespace {
+/// Where values lie, as BuildPlans places them.
+class Layouts {
+public:
+  explicit Layouts(ModelOp model);
+  /// Where a pitch takes a view away from a matmul, the pitch gives way.
+  void settle();
+
+  llvm::DenseMap<Value, int64_t> pitches;
+
+private:
+  SmallVector<Expr> getStrides(Value value) const;
+  bool isMatmul(FusionOp fusion) const;
+  llvm::SetVector<Value> getPitched(FusionOp fusion) const;
+
+  /// The concat that a value is stored into, and the regrouping of the value
+  /// that is the concat's operand.
+  struct Slice {
+    Value concat, operand;
+  };
+  ModelOp model;
+  llvm::DenseMap<Value, Slice> slices;
+};
+} // namespace
+
+Layouts::Layouts(ModelOp model) : model(model) {
+  Block &block = model.getBody().front();
+  auto want = [&](Value value) {
+    if (auto pitch = getWantedPitch(value))
+      pitches[value] = *pitch;
+  };
+  for (auto constant : block.getOps<ConstantOp>())
+    want(constant);
+  for (auto concat : block.getOps<ConcatOp>()) {
+    want(concat);
+    SmallVector<Expr> strides = getStrides(concat);
+    for (Value operand : concat.getValues()) {
+      slices[followRegroupings(operand).back()] = {concat, operand};
+      // Operands that join rows rule out a pitch.
+      if (!getStridesBehindRegroupings(operand, strides))
+        pitches.erase(concat);
+    }
+  }
+  for (auto fusion : block.getOps<FusionOp>())
+    for (Value result : fusion.getResults())
+      if (!slices.count(result))
+        want(result);
+  // The user's tensors are dense.
+  for (Value output : block.getTerminator()->getOperands())
+    pitches.erase(output);
+}
+
+SmallVector<Expr> Layouts::getStrides(Value value) const {
+  SmallVector<Expr> sizes = getSizes(value);
+  if (auto it = slices.find(value); it != slices.end())
+    if (auto strides = getStridesBehindRegroupings(
+            it->second.operand, getStrides(it->second.concat)))
+      return *strides;
+  if (auto it = pitches.find(value); it != pitches.end())
+    return getPitchedStrides(sizes, it->second, value.getContext());
+  return getDenseStrides(sizes, value.getContext());
+}
+
+/// Whether the fusion is still a matmul with an epilogue where its values lie.
+bool Layouts::isMatmul(FusionOp fusion) const {
+  Block &block = fusion.getBody().front();
+  return succeeded(analyzeMatmul(
+      llvm::to_vector(block.getTerminator()->getOperands()),
+      [&](Operation *op) { return op->getBlock() == &block; },
+      [&](Value v) {
+        return getStrides(
+            fusion.getInputs()[cast<BlockArgument>(v).getArgNumber()]);
+      },
+      [&](unsigned i) { return getStrides(fusion.getResults()[i]); }));
+}
+
+/// The values with a pitch whose memory the fusion reads or writes.
+llvm::SetVector<Value> Layouts::getPitched(FusionOp fusion) const {
+  llvm::SetVector<Value> found;
+  for (ValueRange values :
+       {ValueRange(fusion.getInputs()), ValueRange(fusion.getResults())})
+    for (Value value : values) {
+      auto slice = slices.find(value);
+      Value memory = slice == slices.end() ? value : slice->second.concat;
+      if (pitches.count(memory))
+        found.insert(memory);
+    }
+  return found;
+}
+
+void Layouts::settle() {
+  SmallVector<FusionOp> unchecked;
+  llvm::DenseMap<Value, SmallVector<FusionOp>> matmulsOf;
+  for (auto fusion : model.getBody().front().getOps<FusionOp>())
+    if (fusion.getFamily() == Family::Gemm) {
+      unchecked.push_back(fusion);
+      for (Value value : getPitched(fusion))
+        matmulsOf[value].push_back(fusion);
+    }
+  while (!unchecked.empty()) {
+    FusionOp fusion = unchecked.pop_back_val();
+    if (isMatmul(fusion))
+      continue;
+    // One value, if that is enough.
+    SmallVector<Value> dense = getPitched(fusion).takeVector();
+    auto isEnough = [&](Value value) {
+      int64_t pitch = pitches.lookup(value);
+      pitches.erase(value);
+      bool enough = isMatmul(fusion);
+      pitches[value] = pitch;
+      return enough;
+    };
+    if (auto one = llvm::find_if(dense, isEnough); one != dense.end())
+      dense = {*one};
+    for (Value value : dense) {
+      remarkMissed(RemarkTopic::Storage, "row-pitch", value.getLoc())
+          << "rows of " << std::to_string(pitches.lookup(value))
+          << " elements: the value would no longer be a matrix of '"
+          << fusion.getName() << "'";
+      pitches.erase(value);
+      // Accumulators of one kernel lie alike: other matmuls may be none now.
+      llvm::append_range(unchecked, matmulsOf.lookup(value));
+    }
+  }
+}
+
+llvm::DenseMap<Value, int64_t> fusec::chooseRowPitches(ModelOp model) {
+  Layouts layouts(model);
+  layouts.settle();
+  return std::move(layouts.pitches);
 }
 
 SmallVector<Expr> fusec::getPitchedStrides(ArrayRef<Expr> sizes, int64_t pitch,

@@ -12,10 +12,11 @@
 
 namespace fusec {
 
-/// Elements from one row of the value to the next, where they should not lie
-/// one after another: it is a matrix of some fusion, its rows are of constant
-/// size, and padding costs at most an eighth to lines, a quarter to 16 bytes.
-std::optional<int64_t> getRowPitch(mlir::Value value);
+/// Elements from one row of a value to the next, of those whose rows should not
+/// lie one after another: they are matrices of some fusion, their rows are of
+/// constant size, and padding costs at most an eighth to lines, a quarter to 16
+/// bytes. With all of them, every matmul is still one.
+llvm::DenseMap<mlir::Value, int64_t> chooseRowPitches(ModelOp model);
 
 /// Row-major strides of the sizes, of which the last takes `pitch` elements.
 llvm::SmallVector<Expr> getPitchedStrides(llvm::ArrayRef<Expr> sizes,

@@ -6,12 +6,8 @@
 The models are composed of what recommenders and transformers are made of
 (parts.py), every third in fp16. A seed, from FIRST on, always gives the same
 model and inputs; the expected outputs are ONNX Runtime's. An output has "norm",
-as in test/models/generate.py. CTest runs few; after a change of passes or
-emitters, thousands of new ones take a minute:
-
-  generate.py OUT 5000 1000
-  build/release/test/onnx/fusec-node-suite OUT --device=reference --mode=static
-  build/release/test/host/fusec-host-suite OUT --mode=static --fusion=on
+as in test/models/generate.py. CTest runs few; run.py runs thousands after a
+change of passes or emitters.
 """
 
 import json
@@ -24,6 +20,7 @@ import onnx
 import onnxruntime
 
 import parts
+import sequences
 from graph import Graph, isFixed
 
 BOUND = {numpy.float32: 1e-4, numpy.float16: 2e-2}
@@ -43,7 +40,9 @@ def compose(seed):
     for _ in range(g.random.randint(2, 8)):
         x = g.pick(*live) if g.chance(0.35) else live[-1]
         isLayered = len(g.sizes[x]) in (2, 3) and isFixed(g.sizes[x][-1])
-        part = g.pick(*(parts.LAYERS if isLayered and g.chance(0.6) else parts.ANY))
+        kind = g.random.random()
+        part = g.pick(*(sequences.SEQUENCES if kind < 0.25
+                        else parts.LAYERS if isLayered and kind < 0.7 else parts.ANY))
         y = part(g, x)
         if y not in live and parts.countElements(g.sizes[y]) <= parts.MOST_ELEMENTS:
             live.append(y)
@@ -79,12 +78,13 @@ def writeCase(folder, model, bound, feeds, outputs):
     (folder / "case.json").write_text(json.dumps(record, indent=1) + "\n")
 
 
-def main(out, count, first="0"):
+def generate(out, first, count):
+    """Writes the cases of some seeds and returns their names."""
     out = pathlib.Path(out)
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
-    written = 0
-    for seed in range(int(first), int(first) + int(count)):
+    names = []
+    for seed in range(first, first + count):
         g = compose(seed)
         if not g.outputs:
             continue
@@ -92,9 +92,14 @@ def main(out, count, first="0"):
         outputs = run(model, feeds)
         if any(not (numpy.abs(array) < LARGEST).all() for array in outputs):
             continue
-        writeCase(out / f"m{seed}", model, BOUND[g.dtype], feeds, outputs)
-        written += 1
-    print(f"{written} models in {out}")
+        names.append(f"m{seed}")
+        writeCase(out / names[-1], model, BOUND[g.dtype], feeds, outputs)
+    return names
+
+
+def main(out, count, first="0"):
+    names = generate(out, int(first), int(count))
+    print(f"{len(names)} models in {out}")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ class Graph:
         self.sizes = {}
         self.values = []  # inputs and results of the type
         self.limits = {}  # of inputs that are indices
+        self.masks = set()  # inputs that are bool
 
     def chance(self, probability):
         return self.random.random() < probability
@@ -32,11 +33,12 @@ class Graph:
     def newName(self):
         return f"v{len(self.sizes)}"
 
-    def node(self, operator, inputs, sizes, **attributes):
+    def node(self, operator, inputs, sizes, isValue=True, **attributes):
+        """`isValue`: whether the result is one of the type."""
         name = self.newName()
         self.nodes.append(helper.make_node(operator, inputs, [name], **attributes))
         self.sizes[name] = list(sizes)
-        if operator != "Shape":
+        if isValue and operator != "Shape":
             self.values.append(name)
         return name
 
@@ -84,9 +86,29 @@ class Graph:
             self.values.append(name)
         return name
 
+    def mask(self, sizes):
+        """An input of bool, or a constant of it where the sizes are known."""
+        if all(map(isFixed, sizes)) and self.chance(0.3):
+            return self.constant(self.numbers.integers(0, 2, sizes).astype(bool))
+        name = f"x{len(self.inputs)}"
+        self.inputs[name] = self.sizes[name] = list(sizes)
+        self.masks.add(name)
+        return name
+
+    def number(self, mask):
+        """Of the type of the values: 0 or 1."""
+        return self.node("Cast", [mask], self.sizes[mask],
+                         to=helper.np_dtype_to_tensor_dtype(numpy.dtype(self.dtype)))
+
+    def unsqueeze(self, value, axis, isValue=True):
+        sizes = [*self.sizes[value]]
+        sizes.insert(axis, 1)
+        return self.node("Unsqueeze", [value, self.indices(axis)], sizes, isValue)
+
     def model(self):
         element = helper.np_dtype_to_tensor_dtype(numpy.dtype(self.dtype))
         types = {name: TensorProto.INT64 for name in self.limits}
+        types.update({name: TensorProto.BOOL for name in self.masks})
         inputs = [helper.make_tensor_value_info(name, types.get(name, element), sizes)
                   for name, sizes in self.inputs.items()]
         outputs = [helper.make_tensor_value_info(name, element, None) for name in self.outputs]
@@ -102,6 +124,7 @@ class Graph:
             sizes = [chosen.get(size, size) for size in sizes]
             result[name] = (
                 self.numbers.integers(0, self.limits[name], sizes) if name in self.limits
+                else self.numbers.integers(0, 2, sizes).astype(bool) if name in self.masks
                 else self.numbers.standard_normal(sizes).astype(self.dtype))
         return result
 

@@ -90,6 +90,9 @@ def binary(g, x):
 
 def linear(g, x, width):
     *rows, depth = g.sizes[x]
+    if g.chance(0.05):  # by what the user gives
+        result = g.node("MatMul", [x, g.input([depth, width])], rows + [width])
+        return g.pointwise("Mul", result, g.scalar(depth ** -0.5))
     bias = g.weight(width, scale=0.5) if g.chance(0.5) else None
     if len(rows) == 1 and g.chance(0.35):
         transposed = g.chance(0.5)

@@ -10,9 +10,10 @@
 // CASES/<name>/case.json is as generate.py states it. One JSON line a result:
 //   {"test", "mode", "result": "pass"|"fail"|"refused", "message", "error",
 //    "bound", "arch"}
-// `reference` evaluates the model at every stage; `cuda` compiles it
-// for the device and runs it; `compile` compiles it for every target. Exits
-// with 0 when all is as the cases expect, 77 without a device, else with 1.
+// `reference` evaluates the model at every stage and prints its kernels; `cuda`
+// compiles it for the device and runs it; `compile` compiles it for every
+// target. Exits with 0 when all is as the cases expect, 77 without a device,
+// else with 1.
 
 #include "runtime/src/Failure.h"
 #include "test/onnx/Verdict.h"
@@ -149,6 +150,8 @@ Verdict Suite::runOnReference(Job &job) {
     verdict.message = std::string(name) + ": " + verdict.message;
     return verdict;
   }
+  if (llvm::Error error = job.compilation->emit())
+    return fromError(std::move(error));
   return verdict;
 }
 

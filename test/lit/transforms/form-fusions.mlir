@@ -217,3 +217,23 @@ fusec.model @many_reductions inputs ["x"] outputs ["y"] {
   %v9 = fusec.sub %v8, %b8 : tensor<64x32xf32>
   fusec.output %v9 : tensor<64x32xf32>
 }
+
+// -----
+
+// Not where a matmul joins rows of an operand, which slices do not have.
+// CHECK-LABEL: fusec.model @joined_rows
+// CHECK: fusec.fusion reduce
+// CHECK: fusec.fusion pointwise "concat"
+// REMARK: {{assemble-concat|Missed}}{{.*}}a matmul computes or reads an operand in a form that a slice of the concat does not have
+fusec.model @joined_rows inputs ["x", "w"] outputs ["y", "z"] {
+^bb0(%x: tensor<2x8x8xf32>, %w: tensor<8x16xf32>):
+  %0 = fusec.reduce sum %x axes [1] : tensor<2x8x8xf32> to tensor<2x8xf32>
+  %1 = fusec.broadcast %0 [0, 2] : tensor<2x8xf32> to tensor<2x8x8xf32>
+  %2 = fusec.sub %x, %1 : tensor<2x8x8xf32>
+  %3 = fusec.reduce max %2 axes [1] : tensor<2x8x8xf32> to tensor<2x8xf32>
+  %4 = fusec.expand %3 [[0, 1], [2]] : tensor<2x8xf32> to tensor<2x1x8xf32>
+  %5 = fusec.concat %2, %4 axis 1 : tensor<2x8x8xf32>, tensor<2x1x8xf32> to tensor<2x9x8xf32>
+  %6 = fusec.broadcast %w [1, 2] : tensor<8x16xf32> to tensor<2x8x16xf32>
+  %7 = fusec.matmul %2, %6 : tensor<2x8x8xf32>, tensor<2x8x16xf32> to tensor<2x8x16xf32>
+  fusec.output %5, %7 : tensor<2x9x8xf32>, tensor<2x8x16xf32>
+}

@@ -39,6 +39,8 @@ RandomProgram::RandomProgram(MLIRContext &context, uint64_t seed)
   floats = {block.getArgument(0), block.getArgument(1), createConstant({4}),
             createConstant({4, 3}), createConstant({4, 4})};
   indices = block.getArgument(2);
+  if (seed % 2)
+    addSequence();
   if (pick(4) == 0)
     addLayers();
   for (int64_t i = 0, count = 4 + pick(20); i < count; ++i)

@@ -40,6 +40,12 @@ private:
   mlir::Value multiply(mlir::Value a, int64_t rows, int64_t columns);
   mlir::Value addLayer(mlir::Value a);
   void addLayers();
+  void addSequence();
+  void addWeightedSum(mlir::Value rows);
+  void addSharedConcat(mlir::Value rows);
+  mlir::Value addRows();
+  mlir::Value multiplyRows(mlir::Value a, int64_t columns);
+  mlir::Value mask(mlir::Value x);
   mlir::Value fit(mlir::Value value, llvm::ArrayRef<Expr> sizes);
   mlir::Value createConstant(llvm::ArrayRef<int64_t> sizes);
 
