@@ -66,7 +66,7 @@ importOnnx(std::unique_ptr<llvm::MemoryBuffer> bytes,
   Constants constants(context, options.dataFolder, storage);
   SizeAgreement agreement;
   for (int pass = 1;; ++pass) {
-    auto before = agreement.getReplacements();
+    size_t before = agreement.getNumReplacements();
     if (pass == maxPasses)
       agreement.freeze();
     agreement.clearConstraints();
@@ -74,7 +74,7 @@ importOnnx(std::unique_ptr<llvm::MemoryBuffer> bytes,
                                 agreement, problems)
                       .run();
     if (failed(module) || agreement.isFrozen() ||
-        before == agreement.getReplacements()) {
+        before == agreement.getNumReplacements()) {
       if (options.dataFiles)
         *options.dataFiles = constants.getExternalData().getPaths();
       return module;
