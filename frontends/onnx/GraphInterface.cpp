@@ -370,6 +370,8 @@ FailureOr<OwningOpRef<ModuleOp>> GraphImporter::run() {
   if (failed(readOpsets(model.opset_import(), scope, "")))
     return failure();
   declareFunctions();
+  if (failed(checkSize()))
+    return failure();
   addInitializers(scope);
   addInputs(scope);
   checkOptions();
@@ -388,9 +390,8 @@ FailureOr<OwningOpRef<ModuleOp>> GraphImporter::run() {
     return success();
   });
   if (failed(verify(*module)))
-    return problems.add(ProblemKind::Unsupported,
-                        "the imported program is not valid: " + message,
-                        "this is a fault of the importer; please report it");
+    return problems.add(ProblemKind::Internal,
+                        "the imported program is not valid: " + message);
   return std::move(module);
 }
 
