@@ -245,7 +245,7 @@ LogicalResult GraphImporter::checkSize() {
             ", counting the bodies of functions once a call, "
             "got " +
             (number == UINT64_MAX ? "2^64 or more" : Twine(number)),
-        "compile parts of the model one by one");
+        splitNote);
   };
   return success(succeeded(check(size->nodes, maxNodes, "nodes")) &&
                  succeeded(check(size->parts, maxParts,

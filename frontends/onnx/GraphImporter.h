@@ -17,6 +17,10 @@
 
 namespace fusec::onnx {
 
+/// How to go on with a model that is too large.
+constexpr llvm::StringLiteral splitNote =
+    "compile parts of the model one by one";
+
 class GraphImporter {
 public:
   GraphImporter(const ::onnx::ModelProto &model, const ImportOptions &options,

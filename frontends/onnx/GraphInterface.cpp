@@ -381,6 +381,12 @@ FailureOr<OwningOpRef<ModuleOp>> GraphImporter::run() {
   if (problems.any())
     return failure();
   eraseDeadOps(*body);
+  if (uint64_t count = body->getOperations().size(); count > maxOperations)
+    return problems.add(ProblemKind::Unsupported,
+                        "expected a model that becomes at most " +
+                            Twine(maxOperations) + " operations, got " +
+                            Twine(count),
+                        splitNote);
   std::string message;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     if (message.empty()) {

@@ -26,6 +26,8 @@ constexpr unsigned maxRank = 16;
 /// the import takes time that grows with their number.
 constexpr uint64_t maxNodes = 100000;
 constexpr unsigned maxCallDepth = 32;
+/// Operations that they become, without those that nothing needs: a few a node.
+constexpr uint64_t maxOperations = 250000;
 
 enum class ProblemKind {
   Unsupported, // legal ONNX that fusec does not compile

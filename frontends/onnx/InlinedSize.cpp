@@ -54,7 +54,7 @@ public:
         std::optional<Body> callee = visit(*function, depth + 1);
         if (!callee)
           return std::nullopt;
-        size.nodes = callee->size.nodes;
+        size.nodes = SaturatingAdd(size.nodes, callee->size.nodes);
         size.parts = SaturatingAdd(size.parts, callee->size.parts);
         body.depth = std::max(body.depth, callee->depth + 1);
       }

@@ -24,7 +24,7 @@ std::string getFunctionKey(llvm::StringRef domain, llvm::StringRef name,
 llvm::StringRef normalizeDomain(llvm::StringRef domain);
 
 struct InlinedSize {
-  uint64_t nodes = 0; // that are no calls
+  uint64_t nodes = 0; // calls among them
   uint64_t parts = 0; // inputs, outputs and attributes of nodes and functions
 };
 

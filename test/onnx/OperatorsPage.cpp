@@ -46,7 +46,8 @@ static std::string makePage(llvm::StringRef expected) {
      << onnx::maxNodes
      << " nodes, those of a function's body counted once a call, and calls "
         "nest "
-     << onnx::maxCallDepth << " deep.\n\n"
+     << onnx::maxCallDepth << " deep; it becomes at most "
+     << onnx::maxOperations << " operations.\n\n"
      << "| operator | from opset | types of the first input | limits |\n"
      << "|---|---|---|---|\n";
   for (const onnx::OperatorDescription &op : onnx::describeOperators())

@@ -72,7 +72,7 @@ TEST(Functions, Recursion) {
   expectProblem(model, ProblemKind::Unsupported, "nest deeper than 32");
 }
 
-/// 2^levels nodes Relu.
+/// 2^levels nodes Relu, and one call less.
 static void addDoublingCalls(TestModel &model, int levels) {
   model.input("x", "float[2,3]").output("y");
   for (int i = 0; i < levels; ++i) {
@@ -91,16 +91,27 @@ TEST(Functions, ExponentialInlining) {
   Imported imported = few.import();
   ASSERT_TRUE(imported) << imported.messages();
   TestModel many;
-  addDoublingCalls(many, 17);
+  addDoublingCalls(many, 16);
   expectProblem(many, ProblemKind::Unsupported,
                 "expected at most 100000 nodes, counting the bodies of "
-                "functions once a call, got 131072");
+                "functions once a call, got 131071");
   TestModel deepest;
   addDoublingCalls(deepest, 32);
-  expectProblem(deepest, ProblemKind::Unsupported, "got 4294967296");
+  expectProblem(deepest, ProblemKind::Unsupported, "got 8589934591");
   TestModel deeper;
   addDoublingCalls(deeper, 33);
   expectProblem(deeper, ProblemKind::Unsupported, "nest deeper than 32");
+}
+
+// Few enough nodes, of many operations each.
+TEST(Functions, TooManyOperations) {
+  TestModel model;
+  addDoublingCalls(model, 15);
+  for (NodeProto &node :
+       *model.proto.mutable_functions()->rbegin()->mutable_node())
+    node.set_op_type("LogSoftmax");
+  expectProblem(model, ProblemKind::Unsupported,
+                "expected a model that becomes at most 250000 operations, got");
 }
 
 // Each node's name begins with those of the calls around it.
