@@ -97,11 +97,9 @@ std::pair<int64_t, Expr> splitCoefficient(Expr term) {
 
 int64_t getAlignment(Expr expr, int64_t limit, int64_t factor) {
   // Low bits of a product are right even where it does not fit.
-  for (Expr term : getTerms(expr)) {
-    uint64_t step = uint64_t(splitCoefficient(term).first) * uint64_t(factor);
-    if (step != 0)
-      limit = int64_t(std::min(uint64_t(limit), step & -step));
-  }
+  for (Expr term : getTerms(expr))
+    if (uint64_t step = uint64_t(splitCoefficient(term).first) * factor)
+      limit = std::min<uint64_t>(limit, step & -step);
   return limit;
 }
 

@@ -16,6 +16,8 @@ using ::onnx::NodeProto;
 // Inputs, outputs and attributes of all nodes.
 constexpr uint64_t maxParts = 10 * maxNodes;
 constexpr size_t maxCopiedBytes = 256 << 20;
+constexpr llvm::StringLiteral splitNote =
+    "compile parts of the model one by one";
 // The name of a node begins with those of the calls around it.
 constexpr size_t maxNameBytes = 512;
 
@@ -267,6 +269,20 @@ static bool refersToAttributes(const NodeProto &node) {
   return llvm::any_of(node.attribute(), [](const AttributeProto &attr) {
     return !attr.ref_attr_name().empty();
   });
+}
+
+LogicalResult GraphImporter::eraseDeadOps() {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*body)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  uint64_t count = body->getOperations().size();
+  if (count <= maxOperations)
+    return success();
+  return problems.add(ProblemKind::Unsupported,
+                      "expected a model that becomes at most " +
+                          Twine(maxOperations) + " operations, got " +
+                          Twine(count),
+                      splitNote);
 }
 
 void GraphImporter::importCall(Scope &scope, const NodeProto &proto,

@@ -17,10 +17,6 @@
 
 namespace fusec::onnx {
 
-/// How to go on with a model that is too large.
-constexpr llvm::StringLiteral splitNote =
-    "compile parts of the model one by one";
-
 class GraphImporter {
 public:
   GraphImporter(const ::onnx::ModelProto &model, const ImportOptions &options,
@@ -79,6 +75,8 @@ private:
                   const ::onnx::FunctionProto &function);
   /// Of what the model becomes with its calls inlined.
   mlir::LogicalResult checkSize();
+  /// Fails where too many operations are left.
+  mlir::LogicalResult eraseDeadOps();
   /// False where an input is unknown because of an earlier problem.
   bool findInputs(Scope &scope, const ::onnx::NodeProto &proto,
                   llvm::SmallVectorImpl<mlir::Value> &values, bool &complete);

@@ -359,12 +359,6 @@ void GraphImporter::addOutputs(Scope &scope) {
       builder.getStrArrayAttr(llvm::to_vector_of<StringRef>(inputNames)));
 }
 
-static void eraseDeadOps(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
-}
-
 FailureOr<OwningOpRef<ModuleOp>> GraphImporter::run() {
   Scope scope;
   if (failed(readOpsets(model.opset_import(), scope, "")))
@@ -380,13 +374,8 @@ FailureOr<OwningOpRef<ModuleOp>> GraphImporter::run() {
   addOutputs(scope);
   if (problems.any())
     return failure();
-  eraseDeadOps(*body);
-  if (uint64_t count = body->getOperations().size(); count > maxOperations)
-    return problems.add(ProblemKind::Unsupported,
-                        "expected a model that becomes at most " +
-                            Twine(maxOperations) + " operations, got " +
-                            Twine(count),
-                        splitNote);
+  if (failed(eraseDeadOps()))
+    return failure();
   std::string message;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     if (message.empty()) {

@@ -174,10 +174,11 @@ FailureOr<SmallVector<ElementsAttr>> foldConstants(Operation *op,
   int64_t work = getWork(op);
   if (work > limits.maxWork)
     return decline("would take more than " + Twine(limits.maxWork) + " steps");
-  for (Type type : op->getResultTypes())
-    if (getBytes(type) > maxBytes)
-      return decline("has a result that takes more than " + Twine(maxBytes) +
-                     " bytes");
+  auto isTooLarge = [&](Type type) { return getBytes(type) > maxBytes; };
+  if (llvm::any_of(op->getResultTypes(), isTooLarge) ||
+      llvm::any_of(op->getOperandTypes(), isTooLarge))
+    return decline("has a result, or an operand, that takes more than " +
+                   Twine(maxBytes) + " bytes");
   if (std::string why = takeFrom(budget, op, work); !why.empty())
     return decline(why);
 
