@@ -3,16 +3,35 @@
 #include "compiler/CompileError.h"
 #include "compiler/Remarks.h"
 #include "compiler/codegen/nvrtc/Nvrtc.h"
+#include "frontends/onnx/Problems.h"
 
 using namespace mlir;
 using namespace fusec;
 
 char CompileError::ID = 0;
 
+/// What a problem is that nobody has said more of.
+static onnx::ProblemKind getProblemKind(ErrorKind kind) {
+  switch (kind) {
+  case ErrorKind::Unsupported:
+    return onnx::ProblemKind::Unsupported;
+  case ErrorKind::Input:
+    return onnx::ProblemKind::Malformed;
+  case ErrorKind::Toolchain:
+    return onnx::ProblemKind::IO;
+  case ErrorKind::Usage:
+    return onnx::ProblemKind::Option;
+  case ErrorKind::Internal:
+    break;
+  }
+  return onnx::ProblemKind::Internal;
+}
+
 CompileError::CompileError(ErrorKind kind, std::string message,
                            std::string note)
     : kind(kind) {
   onnx::Problem problem;
+  problem.kind = getProblemKind(kind);
   problem.message = std::move(message);
   problem.note = std::move(note);
   problems.push_back(std::move(problem));
@@ -36,9 +55,13 @@ ErrorKind fusec::getErrorKind(ArrayRef<onnx::Problem> problems) {
   auto isLegal = [&](const onnx::Problem &problem) {
     return isOption(problem) || problem.kind == onnx::ProblemKind::Unsupported;
   };
-  return llvm::all_of(problems, isOption)  ? ErrorKind::Usage
-         : llvm::all_of(problems, isLegal) ? ErrorKind::Unsupported
-                                           : ErrorKind::Input;
+  auto isInternal = [](const onnx::Problem &problem) {
+    return problem.kind == onnx::ProblemKind::Internal;
+  };
+  return llvm::any_of(problems, isInternal) ? ErrorKind::Internal
+         : llvm::all_of(problems, isOption) ? ErrorKind::Usage
+         : llvm::all_of(problems, isLegal)  ? ErrorKind::Unsupported
+                                            : ErrorKind::Input;
 }
 
 llvm::Error fusec::fromNvrtcError(llvm::Error error) {
@@ -58,12 +81,13 @@ llvm::Error fusec::fromNvrtcError(llvm::Error error) {
 
 onnx::Problem fusec::toProblem(Diagnostic &diagnostic) {
   onnx::Problem problem;
-  problem.message = diagnostic.str();
+  problem.message = onnx::printable(diagnostic.str());
   std::vector<std::string> names = getSourceNames(diagnostic.getLocation());
   if (!names.empty())
-    problem.node = names.front();
+    problem.node = onnx::printable(names.front());
   for (Diagnostic &note : diagnostic.getNotes())
-    problem.note += (problem.note.empty() ? "" : "; ") + note.str();
+    problem.note +=
+        (problem.note.empty() ? "" : "; ") + onnx::printable(note.str());
   return problem;
 }
 
@@ -79,5 +103,19 @@ llvm::Error DiagnosticCollector::take(ErrorKind kind, StringRef what) {
   if (problems.empty())
     return llvm::make_error<CompileError>(
         kind, (what + " failed without saying why").str());
+  for (onnx::Problem &problem : problems)
+    problem.kind = getProblemKind(kind);
   return llvm::make_error<CompileError>(kind, std::move(problems));
 }
+
+WarningCollector::WarningCollector(MLIRContext &context,
+                                   std::vector<std::string> &warnings)
+    : handler(&context, [this, &warnings](Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() != DiagnosticSeverity::Warning)
+          return failure();
+        onnx::Problem problem = toProblem(diagnostic);
+        // The same is said of one node after another.
+        if (said.insert(problem.message).second)
+          warnings.push_back(problem.str());
+        return success();
+      }) {}

@@ -6,6 +6,7 @@
 #define FUSEC_COMPILER_COMPILEERROR_H
 
 #include "frontends/onnx/Importer.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Error.h"
 
 namespace fusec {
@@ -60,6 +61,18 @@ public:
 
 private:
   onnx::ProblemList problems;
+  mlir::ScopedDiagnosticHandler handler;
+};
+
+/// Collects warnings of a context as text, each once, while it lives; what is
+/// no warning passes on.
+class WarningCollector {
+public:
+  WarningCollector(mlir::MLIRContext &context,
+                   std::vector<std::string> &warnings);
+
+private:
+  llvm::StringSet<> said;
   mlir::ScopedDiagnosticHandler handler;
 };
 

@@ -33,17 +33,7 @@ Compilation::import(llvm::function_ref<FailureOr<OwningOpRef<ModuleOp>>(
   importOptions.dims = options.dims;
   importOptions.gatherPolicy = options.gatherPolicy;
   importOptions.dataFiles = &dataFiles;
-  // The same is said of one node after another.
-  llvm::StringSet<> said;
-  ScopedDiagnosticHandler collectWarnings(
-      &context, [&](Diagnostic &diagnostic) {
-        if (diagnostic.getSeverity() != DiagnosticSeverity::Warning)
-          return failure();
-        onnx::Problem problem = toProblem(diagnostic);
-        if (said.insert(problem.message).second)
-          warnings.push_back(problem.str());
-        return success();
-      });
+  WarningCollector collectWarnings(context, warnings);
   DiagnosticCollector diagnostics(context);
   onnx::ProblemList problems;
   FailureOr<OwningOpRef<ModuleOp>> imported = importer(importOptions, problems);
@@ -132,6 +122,8 @@ llvm::Error Compilation::advance(Stage to) {
   pipeline.precision = options.precision;
   pipeline.candidates = options.candidates;
   pipeline.tuning = options.tuning;
+  pipeline.foldBudget = foldBudget;
+  WarningCollector collectWarnings(context, warnings);
   DiagnosticCollector diagnostics(context);
   while (stage < to) {
     Stage next = static_cast<Stage>(static_cast<int>(stage) + 1);

@@ -14,6 +14,7 @@
 #include "compiler/codegen/nvrtc/KernelCache.h"
 #include "compiler/schedule/TuningFile.h"
 #include "compiler/transforms/MarkAdapters.h"
+#include "ir/reference/FoldConstants.h"
 
 namespace fusec {
 
@@ -85,7 +86,8 @@ public:
   /// Emits, if that is still to be done, and compiles.
   llvm::Error compile(KernelCompiler &compiler,
                       const KernelCompiler::Progress &progress = nullptr);
-  /// What import took for granted, schedules that were given up, and kernels
+  /// What import took for granted, constants that were too much to compute,
+  /// schedules that were given up, and kernels
   /// that spill registers and have no other schedule.
   llvm::ArrayRef<std::string> getWarnings() const { return warnings; }
   /// The files beside the model that hold its weights.
@@ -114,6 +116,8 @@ private:
   std::vector<CollectedRemark> remarks;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   Stage stage = Stage::Imported;
+  std::shared_ptr<reference::FoldBudget> foldBudget =
+      std::make_shared<reference::FoldBudget>();
   bool emitted = false;
   KernelSet kernels;
   /// By target and text: emitting again finds what it had.

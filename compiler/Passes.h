@@ -11,6 +11,9 @@
 namespace fusec {
 
 struct TuningFile;
+namespace reference {
+class FoldBudget;
+} // namespace reference
 
 #define GEN_PASS_DECL
 #include "compiler/Passes.h.inc"
@@ -19,6 +22,10 @@ struct TuningFile;
 std::unique_ptr<mlir::Pass>
 createChooseSchedules(const ChooseSchedulesOptions &options,
                       std::shared_ptr<const TuningFile> tuning);
+
+/// Within what is left of a compilation's budget.
+std::unique_ptr<mlir::Pass>
+createFoldConstants(std::shared_ptr<reference::FoldBudget> budget);
 
 #define GEN_PASS_REGISTRATION
 #include "compiler/Passes.h.inc"

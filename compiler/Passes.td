@@ -33,7 +33,8 @@ def FoldConstants : Pass<"fusec-fold-constants", "::fusec::ModelOp"> {
   let description = [{
     The reference computes them. What would take much more memory than its
     operands, or too long, stays; so do broadcasts, which are smaller than
-    their values.
+    their values, and everything once a compilation has taken what the bytes of
+    the model's own constants allow: a warning then says so.
 
     ```mlir
     %0 = fusec.constant dense<[4.0, 9.0]> : tensor<2xf32>

@@ -22,7 +22,7 @@ void fusec::buildTensorStage(PassManager &manager,
   model.addPass(createCanonicalizerPass());
   model.addPass(createCSEPass());
   // 2. Everything that inputs do not change is computed here.
-  model.addPass(createFoldConstants());
+  model.addPass(createFoldConstants(options.foldBudget));
   // 3. Few views in canonical form: the patterns below then meet one spelling.
   model.addPass(createSimplifyViews());
   model.addPass(createCSEPass());
@@ -48,7 +48,7 @@ void fusec::buildProductStage(PassManager &manager,
     NarrowProductsOptions narrow;
     narrow.type = options.precision == "fp16" ? "f16" : "bf16";
     model.addPass(createNarrowProducts(narrow));
-    model.addPass(createFoldConstants());
+    model.addPass(createFoldConstants(options.foldBudget));
   }
   model.addPass(createCSEPass());
 }

@@ -7,6 +7,7 @@
 #define FUSEC_COMPILER_PIPELINES_H
 
 #include "compiler/schedule/TuningFile.h"
+#include "ir/reference/FoldConstants.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SmallVector.h"
 #include <memory>
@@ -32,6 +33,9 @@ struct PipelineOptions {
   unsigned candidates = 5;
   /// Measured schedules; null: none.
   std::shared_ptr<const TuningFile> tuning;
+  /// Of all stages together.
+  std::shared_ptr<reference::FoldBudget> foldBudget =
+      std::make_shared<reference::FoldBudget>();
   /// For tests: reductions join their products wherever there is a kernel.
   bool joinAlways = false;
 };

@@ -4,7 +4,6 @@
 #include "ir/FusecAttributes.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/STLExtras.h"
-#include <numeric>
 
 using namespace mlir;
 
@@ -97,9 +96,10 @@ std::pair<int64_t, Expr> splitCoefficient(Expr term) {
 }
 
 int64_t getAlignment(Expr expr, int64_t limit, int64_t factor) {
+  // Low bits of a product are right even where it does not fit.
   for (Expr term : getTerms(expr))
-    if (int64_t step = splitCoefficient(term).first * factor)
-      limit = std::min(limit, step & -step);
+    if (uint64_t step = uint64_t(splitCoefficient(term).first) * factor)
+      limit = std::min<uint64_t>(limit, step & -step);
   return limit;
 }
 
@@ -187,7 +187,7 @@ Expr Expr::operator*(int64_t other) const {
 static std::optional<Expr> divideExactly(Expr term, Expr divisor) {
   auto [ct, rt] = splitCoefficient(term);
   auto [cd, rd] = splitCoefficient(divisor);
-  if (cd == 0 || ct % cd != 0)
+  if (cd == 0 || !isMultiple(ct, cd))
     return std::nullopt;
   SmallVector<Expr> factors = getFactors(rt);
   for (Expr factor : getFactors(rd)) {
@@ -196,7 +196,7 @@ static std::optional<Expr> divideExactly(Expr term, Expr divisor) {
       return std::nullopt;
     factors.erase(it);
   }
-  return makeTerm(term.getContext(), ct / cd, std::move(factors));
+  return makeTerm(term.getContext(), floorDivide(ct, cd), std::move(factors));
 }
 
 Expr Expr::floorDiv(Expr other) const {
@@ -233,7 +233,7 @@ Expr Expr::floorDiv(Expr other) const {
       if (auto value = term.getConstant())
         offset = *value;
       else {
-        common = std::gcd(common, splitCoefficient(term).first);
+        common = getCommonDivisor(common, splitCoefficient(term).first);
         variable.push_back(term);
       }
     }

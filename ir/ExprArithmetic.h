@@ -8,6 +8,7 @@
 
 #include "ir/Expr.h"
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 namespace fusec {
 
@@ -30,6 +31,14 @@ inline int64_t floorDivide(int64_t a, int64_t b) {
     return saturatingMul(a, -1);
   int64_t quotient = a / b;
   return quotient - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+/// Whether a is a whole number of b, which is not 0.
+inline bool isMultiple(int64_t a, int64_t b) { return b == -1 || a % b == 0; }
+/// The greatest common divisor with a positive number.
+inline int64_t getCommonDivisor(int64_t positive, int64_t other) {
+  // One step of Euclid's algorithm, since INT64_MIN has no absolute value.
+  return std::gcd(positive, other % positive);
 }
 
 /// The factors of a product, its coefficient included.

@@ -5,7 +5,6 @@
 
 #include "ir/ExprArithmetic.h"
 #include "llvm/ADT/STLExtras.h"
-#include <numeric>
 
 using namespace mlir;
 
@@ -27,7 +26,8 @@ static Interval getInterval(Expr expr, ArrayRef<Expr> sizes) {
     if (expr.getIndex() >= sizes.size())
       return {0, std::nullopt};
     auto size = getInterval(sizes[expr.getIndex()], {}).upper;
-    return {0, size ? std::optional<int64_t>(*size - 1) : std::nullopt};
+    return {0, size ? std::optional<int64_t>(saturatingAdd(*size, -1))
+                    : std::nullopt};
   }
   case ExprKind::Indirect:
     return {};
@@ -186,7 +186,7 @@ Expr ExprRanges::simplify(Expr expr) const {
   // Terms that cannot carry into the next multiple of g are dropped.
   if (auto constant = divisor.getConstant(); constant && *constant > 1) {
     for (Expr pivot : getTerms(numerator)) {
-      int64_t g = std::gcd(*constant, splitCoefficient(pivot).first);
+      int64_t g = getCommonDivisor(*constant, splitCoefficient(pivot).first);
       if (g <= 1)
         continue;
       SmallVector<Expr> kept, dropped;

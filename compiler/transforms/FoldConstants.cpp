@@ -24,14 +24,20 @@ static bool hasConstantOperandsOnly(Operation *op) {
          });
 }
 
-static void fold(Operation *op) {
+static void fold(Operation *op, reference::FoldBudget &budget) {
   std::string reason;
-  auto values = reference::foldConstants(op, reason);
+  bool wasExceeded = budget.isExceeded();
+  auto values = reference::foldConstants(op, budget, reason);
   if (failed(values)) {
+    std::string text =
+        "'" + op->getName().getStringRef().str() + "' of constants " + reason;
     if (hasConstantOperandsOnly(op))
       remarkMissed(RemarkTopic::Rewrite, "fold-constants", op->getLoc())
-          << "'" + op->getName().getStringRef().str() + "' of constants " +
-                 reason;
+          << text;
+    // Once, although many more ops may follow.
+    if (budget.isExceeded() && !wasExceeded)
+      emitWarning(op->getLoc())
+          << text << "; it is computed at each run, as may be others";
     return;
   }
   OpBuilder builder(op);
@@ -45,15 +51,28 @@ static void fold(Operation *op) {
 
 namespace {
 struct FoldConstants : fusec::impl::FoldConstantsBase<FoldConstants> {
+  explicit FoldConstants(std::shared_ptr<reference::FoldBudget> budget =
+                             std::make_shared<reference::FoldBudget>())
+      : budget(std::move(budget)) {}
+
   void runOnOperation() override {
+    budget->open(getOperation());
     Block &block = getOperation().getBody().front();
     // In order: an operand is a constant by the time its user is looked at.
     for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
       if (isa<IndexedOpInterface>(op) && !op.use_empty())
-        fold(&op);
+        fold(&op, *budget);
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       if (isOpTriviallyDead(&op))
         op.erase();
   }
+
+private:
+  std::shared_ptr<reference::FoldBudget> budget;
 };
 } // namespace
+
+std::unique_ptr<Pass>
+fusec::createFoldConstants(std::shared_ptr<reference::FoldBudget> budget) {
+  return std::make_unique<FoldConstants>(std::move(budget));
+}

@@ -13,23 +13,26 @@ using ::onnx::AttributeProto;
 using ::onnx::FunctionProto;
 using ::onnx::NodeProto;
 
-// Calls can double with each level of nesting.
-constexpr size_t maxNodes = 200000;
-constexpr unsigned maxCallDepth = 32;
+// Inputs, outputs and attributes of all nodes.
+constexpr uint64_t maxParts = 10 * maxNodes;
 constexpr size_t maxCopiedBytes = 256 << 20;
-
-static StringRef normalizeDomain(StringRef domain) {
-  return domain == "ai.onnx" ? "" : domain;
-}
-static std::string getFunctionKey(StringRef domain, StringRef name,
-                                  StringRef overload) {
-  return (normalizeDomain(domain) + "\n" + name + "\n" + overload).str();
-}
+constexpr llvm::StringLiteral splitNote =
+    "compile parts of the model one by one";
+// The name of a node begins with those of the calls around it.
+constexpr size_t maxNameBytes = 512;
 
 std::string GraphImporter::getQualifiedType(const NodeProto &proto) {
   StringRef domain = normalizeDomain(proto.domain());
   return domain.empty() ? proto.op_type()
                         : (domain + "." + proto.op_type()).str();
+}
+
+/// Without its middle where it is too long.
+static std::string shorten(std::string name) {
+  constexpr size_t half = maxNameBytes / 2;
+  if (name.size() > maxNameBytes)
+    name.replace(half, name.size() - 2 * half, "...");
+  return name;
 }
 
 static std::string getLabel(const NodeProto &proto) {
@@ -48,15 +51,14 @@ LogicalResult GraphImporter::readOpsets(
         &imports,
     Scope &scope, StringRef where) {
   for (const auto &import : imports)
-    scope.opsets[normalizeDomain(import.domain())] = import.version();
-  auto it = scope.opsets.find("");
-  if (it == scope.opsets.end())
-    return success();
-  if (it->second >= oldestOpset && it->second <= newestOpset)
+    if (normalizeDomain(import.domain()).empty())
+      scope.opset = import.version();
+  if (!scope.opset ||
+      (*scope.opset >= oldestOpset && *scope.opset <= newestOpset))
     return success();
   return problems.add(ProblemKind::Unsupported,
                       where + "expected opset " + Twine(oldestOpset) + " to " +
-                          Twine(newestOpset) + ", got " + Twine(it->second),
+                          Twine(newestOpset) + ", got " + Twine(*scope.opset),
                       "export the model with such an opset, or convert it with "
                       "onnx.version_converter");
 }
@@ -136,14 +138,6 @@ void GraphImporter::define(Scope &scope, const NodeProto &proto,
 // Nodes
 //===----------------------------------------------------------------------===//
 
-bool GraphImporter::checkNode(const NodeProto &proto) {
-  if (++nodeCount == maxNodes + 1)
-    (void)problems.add(ProblemKind::Unsupported,
-                       "expected at most " + Twine(maxNodes) +
-                           " nodes, counting the bodies of called functions");
-  return nodeCount <= maxNodes;
-}
-
 static std::string describeCount(int least, int most) {
   if (most == anyNumber)
     return "at least " + std::to_string(least);
@@ -187,32 +181,27 @@ static bool checkArity(const NodeProto &proto, const Handler &handler,
 }
 
 void GraphImporter::importNode(Scope &scope, const NodeProto &proto) {
-  if (!checkNode(proto))
-    return;
-  auto function = functions.find(
-      getFunctionKey(proto.domain(), proto.op_type(), proto.overload()));
-  if (function != functions.end())
-    return importCall(scope, proto, *function->second);
+  if (const FunctionProto *function = findFunction(functions, proto))
+    return importCall(scope, proto, *function);
 
   auto unsupported = [&](const Twine &message, const Twine &note) {
     problem(ProblemKind::Unsupported, proto, message, note);
     define(scope, proto, {});
   };
-  StringRef domain = normalizeDomain(proto.domain());
-  auto opset = scope.opsets.find(domain);
-  if (!domain.empty() || !isKnownOperator(proto.op_type()))
+  if (!normalizeDomain(proto.domain()).empty() ||
+      !isKnownOperator(proto.op_type()))
     return unsupported("operator " + quoted(getQualifiedType(proto)) +
                            " is not supported",
                        "docs/operators.md lists the operators that are");
-  if (opset == scope.opsets.end()) {
+  if (!scope.opset) {
     problem(ProblemKind::Malformed, proto,
             "expected an opset of the default domain to be imported");
     return define(scope, proto, {});
   }
-  const Handler *handler = findHandler(proto.op_type(), opset->second);
+  const Handler *handler = findHandler(proto.op_type(), *scope.opset);
   if (!handler)
     return unsupported("operator " + quoted(proto.op_type()) +
-                           " is not one of opset " + Twine(opset->second),
+                           " is not one of opset " + Twine(*scope.opset),
                        "export the model with a newer opset");
   SmallVector<Value> inputs;
   bool complete = true;
@@ -223,10 +212,10 @@ void GraphImporter::importNode(Scope &scope, const NodeProto &proto) {
   if (!valid || !complete)
     return define(scope, proto, {});
 
-  std::string name = scope.prefix + getLabel(proto);
+  std::string name = shorten(scope.prefix + getLabel(proto));
   TensorBuilder builder(NameLoc::get(StringAttr::get(&context, name)), body,
                         agreement);
-  Node node(*this, proto, opset->second, builder);
+  Node node(*this, proto, *scope.opset, builder);
   node.setInputs(std::move(inputs));
   bool imported =
       (!node.hasInput(0) || succeeded(node.checkTypes(0, handler->types))) &&
@@ -242,6 +231,28 @@ void GraphImporter::importNode(Scope &scope, const NodeProto &proto) {
 //===----------------------------------------------------------------------===//
 // Functions
 //===----------------------------------------------------------------------===//
+
+LogicalResult GraphImporter::checkSize() {
+  auto size = getInlinedSize(model.graph(), functions, maxCallDepth);
+  if (!size)
+    return problems.add(ProblemKind::Unsupported,
+                        "calls of functions nest deeper than " +
+                            Twine(maxCallDepth));
+  auto check = [&](uint64_t number, uint64_t most, StringRef what) {
+    if (number <= most)
+      return success();
+    return problems.add(
+        ProblemKind::Unsupported,
+        "expected at most " + Twine(most) + " " + what +
+            ", counting the bodies of functions once a call, "
+            "got " +
+            (number == UINT64_MAX ? "2^64 or more" : Twine(number)),
+        splitNote);
+  };
+  return success(succeeded(check(size->nodes, maxNodes, "nodes")) &&
+                 succeeded(check(size->parts, maxParts,
+                                 "inputs, outputs and attributes of nodes")));
+}
 
 /// The attributes of a call by name, defaults included.
 static llvm::StringMap<const AttributeProto *>
@@ -260,6 +271,20 @@ static bool refersToAttributes(const NodeProto &node) {
   });
 }
 
+LogicalResult GraphImporter::eraseDeadOps() {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*body)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  uint64_t count = body->getOperations().size();
+  if (count <= maxOperations)
+    return success();
+  return problems.add(ProblemKind::Unsupported,
+                      "expected a model that becomes at most " +
+                          Twine(maxOperations) + " operations, got " +
+                          Twine(count),
+                      splitNote);
+}
+
 void GraphImporter::importCall(Scope &scope, const NodeProto &proto,
                                const FunctionProto &function) {
   auto fail = [&](ProblemKind kind, const Twine &message) {
@@ -270,9 +295,6 @@ void GraphImporter::importCall(Scope &scope, const NodeProto &proto,
   bool complete = true;
   if (!findInputs(scope, proto, inputs, complete) || !complete)
     return define(scope, proto, {});
-  if (scope.depth >= maxCallDepth)
-    return fail(ProblemKind::Unsupported,
-                "calls of functions nest deeper than " + Twine(maxCallDepth));
   if (proto.input_size() > function.input_size() ||
       proto.output_size() > function.output_size())
     return fail(
@@ -281,24 +303,26 @@ void GraphImporter::importCall(Scope &scope, const NodeProto &proto,
             Twine(function.output_size()) + " outputs of the function, got " +
             Twine(proto.input_size()) + " and " + Twine(proto.output_size()));
   Scope inner;
-  inner.opsets = scope.opsets;
-  inner.depth = scope.depth + 1;
-  inner.prefix = scope.prefix + getLabel(proto) + "/";
+  inner.opset = scope.opset;
+  inner.prefix = shorten(scope.prefix + getLabel(proto)) + "/";
   if (failed(readOpsets(function.opset_import(), inner,
                         "function " + quoted(function.name()) + ": ")))
     return define(scope, proto, {});
-  for (auto [i, name] : llvm::enumerate(function.input()))
+  llvm::StringSet<> leftOut; // optional inputs
+  for (auto [i, name] : llvm::enumerate(function.input())) {
     if (i < inputs.size() && inputs[i])
       inner.entries[name].value = inputs[i];
+    else
+      leftOut.insert(name);
+  }
+  auto isLeftOut = [&](const std::string &name) {
+    return leftOut.contains(name) && !inner.entries.contains(name);
+  };
   auto attributes = collectAttributes(proto, function);
   ModelStorage &storage = constants.getStorage();
   for (const NodeProto &node : function.node()) {
     const NodeProto *imported = &node;
-    if (refersToAttributes(node) ||
-        llvm::any_of(node.input(), [&](const std::string &name) {
-          return llvm::is_contained(function.input(), name) &&
-                 !inner.entries.contains(name);
-        })) {
+    if (refersToAttributes(node) || llvm::any_of(node.input(), isLeftOut)) {
       auto copy = std::make_unique<NodeProto>(node);
       copy->clear_attribute();
       for (const AttributeProto &attr : node.attribute()) {
@@ -313,8 +337,7 @@ void GraphImporter::importCall(Scope &scope, const NodeProto &proto,
       }
       // An optional input that the call leaves out is left out in the body.
       for (std::string &name : *copy->mutable_input())
-        if (llvm::is_contained(function.input(), name) &&
-            !inner.entries.contains(name))
+        if (isLeftOut(name))
           name.clear();
       storage.nodeBytes += copy->ByteSizeLong();
       if (storage.nodeBytes > maxCopiedBytes)
@@ -324,13 +347,11 @@ void GraphImporter::importCall(Scope &scope, const NodeProto &proto,
       storage.nodes.push_back(std::move(copy));
     }
     importNode(inner, *imported);
-    if (nodeCount > maxNodes)
-      break;
   }
   SmallVector<Value> outputs;
   for (const std::string &name : function.output()) {
     auto it = inner.entries.find(name);
-    if (it == inner.entries.end() && nodeCount <= maxNodes)
+    if (it == inner.entries.end())
       problem(ProblemKind::Malformed, proto,
               "function output " + quoted(name) +
                   " is not defined in its body");

@@ -8,6 +8,7 @@
 #define FUSEC_FRONTENDS_ONNX_GRAPHIMPORTER_H
 
 #include "frontends/onnx/Constants.h"
+#include "frontends/onnx/InlinedSize.h"
 #include "frontends/onnx/KnownValues.h"
 #include "frontends/onnx/Node.h"
 #include "frontends/onnx/Problems.h"
@@ -46,10 +47,9 @@ private:
   /// The names of the graph, or of one call of a function.
   struct Scope {
     llvm::StringMap<Entry> entries;
-    /// Operator sets by domain.
-    llvm::StringMap<int64_t> opsets;
+    /// Of the default domain, the only one that has operators here.
+    std::optional<int64_t> opset;
     std::string prefix; // of node names
-    unsigned depth = 0;
   };
 
   mlir::LogicalResult readOpsets(
@@ -73,7 +73,10 @@ private:
   void importNode(Scope &scope, const ::onnx::NodeProto &proto);
   void importCall(Scope &scope, const ::onnx::NodeProto &proto,
                   const ::onnx::FunctionProto &function);
-  bool checkNode(const ::onnx::NodeProto &proto);
+  /// Of what the model becomes with its calls inlined.
+  mlir::LogicalResult checkSize();
+  /// Fails where too many operations are left.
+  mlir::LogicalResult eraseDeadOps();
   /// False where an input is unknown because of an earlier problem.
   bool findInputs(Scope &scope, const ::onnx::NodeProto &proto,
                   llvm::SmallVectorImpl<mlir::Value> &values, bool &complete);
@@ -88,12 +91,11 @@ private:
   ModelOp op;
   mlir::Block *body;
   KnownValues known;
-  llvm::StringMap<const ::onnx::FunctionProto *> functions;
+  Functions functions;
   llvm::SmallVector<std::string> inputNames;
   llvm::StringSet<> symbols; // names of dimensions
   llvm::StringSet<> initializers;
   llvm::StringSet<> usedConstants;
-  size_t nodeCount = 0;
 };
 
 } // namespace fusec::onnx

@@ -359,17 +359,13 @@ void GraphImporter::addOutputs(Scope &scope) {
       builder.getStrArrayAttr(llvm::to_vector_of<StringRef>(inputNames)));
 }
 
-static void eraseDeadOps(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
-}
-
 FailureOr<OwningOpRef<ModuleOp>> GraphImporter::run() {
   Scope scope;
   if (failed(readOpsets(model.opset_import(), scope, "")))
     return failure();
   declareFunctions();
+  if (failed(checkSize()))
+    return failure();
   addInitializers(scope);
   addInputs(scope);
   checkOptions();
@@ -378,7 +374,8 @@ FailureOr<OwningOpRef<ModuleOp>> GraphImporter::run() {
   addOutputs(scope);
   if (problems.any())
     return failure();
-  eraseDeadOps(*body);
+  if (failed(eraseDeadOps()))
+    return failure();
   std::string message;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     if (message.empty()) {
@@ -388,9 +385,8 @@ FailureOr<OwningOpRef<ModuleOp>> GraphImporter::run() {
     return success();
   });
   if (failed(verify(*module)))
-    return problems.add(ProblemKind::Unsupported,
-                        "the imported program is not valid: " + message,
-                        "this is a fault of the importer; please report it");
+    return problems.add(ProblemKind::Internal,
+                        "the imported program is not valid: " + message);
   return std::move(module);
 }
 

@@ -16,9 +16,9 @@ using namespace mlir;
 
 namespace fusec::onnx {
 
-// Subgraphs, the only recursion of the format besides types, are refused
-// anyway.
-constexpr int maxMessageDepth = 64;
+// Three a subgraph, of which no model has many inside each other. As many as
+// the stack of any thread holds.
+constexpr int maxMessageDepth = 1000;
 // After so many passes, what is still to be replaced becomes constraints.
 constexpr int maxPasses = 8;
 
@@ -33,14 +33,13 @@ static bool parse(StringRef bytes, ::onnx::ModelProto &model) {
 
 /// Parses all of the model but the raw data of its initializers.
 static bool parse(ModelStorage &storage) {
-  StringRef bytes = storage.bytes->getBuffer();
-  std::optional<SplitModel> split = splitModel(bytes);
-  if (!split)
-    return parse(bytes, storage.model);
-  if (!parse(split->rest, storage.model))
+  std::optional<SplitModel> split = splitModel(storage.bytes->getBuffer());
+  if (!split || !parse(split->rest, storage.model))
     return false;
-  for (auto [tensor, data] :
-       llvm::zip_equal(storage.model.graph().initializer(), split->rawData))
+  const auto &tensors = storage.model.graph().initializer();
+  if (size_t(tensors.size()) != split->rawData.size())
+    return false;
+  for (auto [tensor, data] : llvm::zip(tensors, split->rawData))
     if (data)
       storage.rawData[&tensor] = *data;
   return true;
@@ -61,12 +60,14 @@ importOnnx(std::unique_ptr<llvm::MemoryBuffer> bytes,
   if (!parse(*storage) || !storage->model.has_graph())
     return problems.add(ProblemKind::Malformed,
                         "expected an ONNX model, got bytes that are none",
-                        "check that the file is complete");
+                        "check that the file is complete; messages in it may "
+                        "nest " +
+                            Twine(maxMessageDepth) + " deep");
   context.loadDialect<FusecDialect>();
   Constants constants(context, options.dataFolder, storage);
   SizeAgreement agreement;
   for (int pass = 1;; ++pass) {
-    auto before = agreement.getReplacements();
+    size_t before = agreement.getNumReplacements();
     if (pass == maxPasses)
       agreement.freeze();
     agreement.clearConstraints();
@@ -74,7 +75,7 @@ importOnnx(std::unique_ptr<llvm::MemoryBuffer> bytes,
                                 agreement, problems)
                       .run();
     if (failed(module) || agreement.isFrozen() ||
-        before == agreement.getReplacements()) {
+        before == agreement.getNumReplacements()) {
       if (options.dataFiles)
         *options.dataFiles = constants.getExternalData().getPaths();
       return module;

@@ -21,12 +21,20 @@ constexpr int64_t oldestOpset = 13;
 constexpr int64_t newestOpset = 24;
 /// The largest rank of a tensor in a model.
 constexpr unsigned maxRank = 16;
+/// Nodes of a model, those of a function's body counted once a call. The
+/// largest models that people export have some ten thousand; what comes after
+/// the import takes time that grows with their number.
+constexpr uint64_t maxNodes = 100000;
+constexpr unsigned maxCallDepth = 32;
+/// Operations that they become, without those that nothing needs: a few a node.
+constexpr uint64_t maxOperations = 250000;
 
 enum class ProblemKind {
   Unsupported, // legal ONNX that fusec does not compile
   Malformed,   // not ONNX
   IO,          // a file could not be read
-  Option       // what an option names is not in the model
+  Option,      // what an option names is not in the model
+  Internal     // a defect of fusec
 };
 
 struct Problem {

@@ -19,8 +19,16 @@ using Elements = llvm::SmallVector<Expr>;
 constexpr int64_t maxElements = 1024;
 // Floats only matter as the bounds of a Range.
 constexpr int64_t maxFloatElements = 16;
-// Work on all of them together, counted in elements.
+// Work on all of them together, counted in elements that are numbers.
 constexpr int64_t maxWork = 1 << 22;
+
+/// Terms are compared with each other.
+static int64_t getWork(Expr element) {
+  if (element.isConstant())
+    return 1;
+  int64_t nodes = countNodes(element);
+  return 1 + nodes * nodes / 8;
+}
 
 /// Number of elements of a tensor that may be worth knowing. Of floats, whole
 /// numbers are known.
@@ -327,6 +335,8 @@ void KnownValues::evaluate(Operation *op) {
   auto elements = OpEvaluator(op, *count, known).run();
   if (!elements)
     return;
+  for (Expr element : *elements)
+    work += getWork(element);
   known[op->getResult(0)] = std::move(*elements);
 }
 

@@ -14,8 +14,8 @@ class Problems {
 public:
   explicit Problems(ProblemList &list) : list(list), start(list.size()) {}
 
-  /// Always failure, so that callers can return it. Names from the model are
-  /// cut to a length that people read.
+  /// Always failure, so that callers can return it. Texts become printable, and
+  /// are cut to a length that people read.
   mlir::LogicalResult add(ProblemKind kind, const llvm::Twine &message,
                           const llvm::Twine &note = "",
                           llvm::StringRef node = "",
@@ -34,6 +34,9 @@ private:
   size_t start, dropped = 0;
 };
 
+/// Text in which no byte moves a terminal's cursor or begins a line of its own:
+/// control characters, and what is no UTF-8, as "\\x1b".
+std::string printable(llvm::StringRef text);
 /// Printable and of bounded length: text from a model inside a message.
 std::string quoted(llvm::StringRef name);
 

@@ -22,7 +22,7 @@ struct SplitModel {
 };
 
 /// Nothing where the bytes are not the well-formed messages that lead to raw
-/// data, of which a parser then says more.
+/// data.
 std::optional<SplitModel> splitModel(llvm::StringRef bytes);
 
 } // namespace fusec::onnx

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "frontends/onnx/SizeAgreement.h"
+#include "ir/ExprArithmetic.h"
 
 using namespace mlir;
 
@@ -19,9 +20,8 @@ static unsigned countNodes(Expr expr, unsigned depth, unsigned limit) {
   }
   return count;
 }
-bool isTooLarge(Expr expr) {
-  return countNodes(expr, 1, maxExprNodes) > maxExprNodes;
-}
+unsigned countNodes(Expr expr) { return countNodes(expr, 1, maxExprNodes); }
+bool isTooLarge(Expr expr) { return countNodes(expr) > maxExprNodes; }
 size_t countTerms(Expr expr) {
   return expr.getKind() == ExprKind::Add ? expr.getOperands().size() : 1;
 }
@@ -67,12 +67,24 @@ bool hasSmallProduct(ArrayRef<Expr> sizes) {
   return true;
 }
 
+Expr SizeAgreement::resolve(Expr name) const {
+  SmallVector<Expr *> passed;
+  while (name.getKind() == ExprKind::Symbol) {
+    auto it = replacements.find(name.getName());
+    if (it == replacements.end())
+      break;
+    passed.push_back(&it->second);
+    name = it->second;
+  }
+  // The next look-up is one step.
+  for (Expr *step : passed)
+    *step = name;
+  return name;
+}
+
 Expr SizeAgreement::apply(Expr size) const {
   return size.replace([&](Expr leaf) {
-    if (leaf.getKind() != ExprKind::Symbol)
-      return leaf;
-    auto it = replacements.find(leaf.getName().str());
-    return it == replacements.end() ? leaf : it->second;
+    return leaf.getKind() == ExprKind::Symbol ? resolve(leaf) : leaf;
   });
 }
 
@@ -89,10 +101,7 @@ bool SizeAgreement::replace(Expr name, Expr by) {
     std::swap(name, by);
   if (name.getKind() != ExprKind::Symbol)
     return false;
-  replacements[name.getName().str()] = by;
-  // Values stay free of replaced names, so that one look-up is enough.
-  for (auto &entry : replacements)
-    entry.second = apply(entry.second);
+  replacements[name.getName()] = by;
   return true;
 }
 
@@ -112,11 +121,13 @@ std::optional<Expr> SizeAgreement::agree(Expr a, Expr b, const Twine &reason) {
   if (ra.getKind() == ExprKind::Symbol && !b.isConstant() && ca == cb)
     left = ra, right = rb;
   else if (ra.getKind() == ExprKind::Symbol && b.isConstant() &&
-           b.getValue() % ca == 0)
-    left = ra, right = Expr::constant(a.getContext(), b.getValue() / ca);
+           isMultiple(b.getValue(), ca))
+    left = ra,
+    right = Expr::constant(a.getContext(), floorDivide(b.getValue(), ca));
   else if (rb.getKind() == ExprKind::Symbol && a.isConstant() &&
-           a.getValue() % cb == 0)
-    left = rb, right = Expr::constant(a.getContext(), a.getValue() / cb);
+           isMultiple(a.getValue(), cb))
+    left = rb,
+    right = Expr::constant(a.getContext(), floorDivide(a.getValue(), cb));
   // The name met last is replaced, which is mostly the right operand's.
   bool replaced = left.isConstant() || right.isConstant()
                       ? replace(left.isConstant() ? right : left,
@@ -124,11 +135,7 @@ std::optional<Expr> SizeAgreement::agree(Expr a, Expr b, const Twine &reason) {
                       : replace(right, left);
   if (!replaced) {
     auto constraint = ConstraintAttr::get(a.getContext(), a, b, reason.str());
-    bool known = llvm::any_of(constraints, [&](Attribute attr) {
-      auto other = cast<ConstraintAttr>(attr);
-      return other.getLhs() == a && other.getRhs() == b;
-    });
-    if (!known)
+    if (known.insert({a.getAttr(), b.getAttr()}).second)
       constraints.push_back(constraint);
   }
   return b.isConstant() ? b : a;

@@ -9,7 +9,8 @@
 
 #include "ir/FusecAttributes.h"
 #include "ir/FusecOps.h"
-#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace fusec::onnx {
 
@@ -18,25 +19,30 @@ public:
   /// The size to use for both, or nothing where they can never be equal.
   std::optional<Expr> agree(Expr a, Expr b, const llvm::Twine &reason);
 
-  /// Names to be replaced by other names or by numbers.
-  const std::map<std::string, Expr> &getReplacements() const {
-    return replacements;
-  }
+  /// Names to be replaced, of which there are only ever more.
+  size_t getNumReplacements() const { return replacements.size(); }
   /// A size with the replacements found so far.
   Expr apply(Expr size) const;
 
   llvm::ArrayRef<mlir::Attribute> getConstraints() const { return constraints; }
   /// Before another pass with the replacements.
-  void clearConstraints() { constraints.clear(); }
+  void clearConstraints() {
+    constraints.clear();
+    known.clear();
+  }
   /// Stops replacing: from here on everything is a constraint.
   void freeze() { frozen = true; }
   bool isFrozen() const { return frozen; }
 
 private:
   bool replace(Expr name, Expr by);
+  /// What stands for a name in the end.
+  Expr resolve(Expr name) const;
 
-  std::map<std::string, Expr> replacements;
+  /// By other names or by numbers, for which there may be others again.
+  mutable llvm::StringMap<Expr> replacements;
   llvm::SmallVector<mlir::Attribute> constraints;
+  llvm::DenseSet<std::pair<mlir::Attribute, mlir::Attribute>> known;
   bool frozen = false;
 };
 
@@ -46,6 +52,8 @@ private:
 /// The most terms of a sum that is worked with.
 constexpr size_t maxTerms = 64;
 bool isTooLarge(Expr expr);
+/// Of the expression as a tree; where it is too large, more than it may have.
+unsigned countNodes(Expr expr);
 size_t countTerms(Expr expr);
 /// Proves 0 <= expr for all values of the names; divisions by numbers are
 /// bounded by what they divide.

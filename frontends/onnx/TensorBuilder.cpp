@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "frontends/onnx/TensorBuilder.h"
+#include "frontends/onnx/Problems.h"
 #include "llvm/ADT/APSInt.h"
 
 using namespace mlir;
@@ -119,9 +120,11 @@ static void noteTakenEqual(Location loc, Expr a, Expr b) {
       !(isName(b) || b.isConstant()))
     return;
   Expr name = isName(b) ? b : a, other = isName(b) ? a : b;
-  emitWarning(loc) << "'" << name.str() << "' is taken to equal "
-                   << (isName(other) ? "'" + other.str() + "'" : other.str())
-                   << "; if it is 1, give --dim " << name.str() << "=1";
+  std::string text = quoted(name.getName());
+  emitWarning(loc) << text << " is taken to equal "
+                   << (isName(other) ? quoted(other.getName()) : other.str())
+                   << "; if it is 1, give --dim "
+                   << llvm::StringRef(text).drop_front().drop_back() << "=1";
 }
 
 std::optional<Expr> TensorBuilder::broadcastSize(Expr a, Expr b) {

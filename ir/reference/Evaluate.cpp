@@ -123,6 +123,7 @@ FailureOr<Tensors> evaluate(Operation *op, ArrayRef<Tensor> operands,
         Environment inner{options, env.dims};
         auto results = evaluate(op.getBody().front(), operands, inner);
         env.faults += inner.faults;
+        env.outside += inner.outside;
         return results;
       })
       .Default([&](Operation *op) {
@@ -214,7 +215,7 @@ FailureOr<Evaluation> evaluate(ModelOp model, ArrayRef<Tensor> inputs,
   auto outputs = evaluate(model.getBody().front(), arguments, env);
   if (failed(outputs))
     return failure();
-  return Evaluation{std::move(*outputs), env.faults};
+  return Evaluation{std::move(*outputs), env.faults, env.outside};
 }
 
 FailureOr<Tensors> evaluateMagnitude(Operation *op, ArrayRef<Tensor> operands,

@@ -33,6 +33,8 @@ struct Environment {
   const Dims &dims;
   /// Indices out of range under the policy `flag`.
   int64_t faults = 0;
+  /// Elements of results whose index was out of range, under any policy.
+  int64_t outside = 0;
 
   /// The element type that values of this IR type have at run time.
   mlir::Type getStoredType(mlir::Type elementType) const;
@@ -45,7 +47,7 @@ using Tensors = llvm::SmallVector<Tensor>;
 
 struct Evaluation {
   Tensors outputs;
-  int64_t faults = 0;
+  int64_t faults = 0, outside = 0; // as in Environment
 };
 
 /// Evaluates a model. Inputs must have the types of its arguments (any float is

@@ -299,7 +299,7 @@ FailureOr<Evaluation> Run::run() {
   for (auto [tensor, place] : llvm::zip_equal(results, outputs))
     std::copy_n(memory.data() + place.first, place.second,
                 static_cast<char *>(tensor.getMutableData()));
-  return Evaluation{results, env.faults};
+  return Evaluation{results, env.faults, env.outside};
 }
 
 FailureOr<Evaluation> evaluate(PlanOp plan, ArrayRef<Tensor> inputs,

@@ -10,18 +10,20 @@ using namespace mlir;
 
 namespace fusec::reference {
 
-/// The index that is read in a dimension of this size; nothing where the
-/// element reads as zero.
+/// The index that is read in a dimension of this size; nothing where what
+/// depends on it, so many elements, reads as zero.
 static std::optional<int64_t> resolve(int64_t index, int64_t size,
-                                      IndexPolicy policy, int64_t &faults) {
+                                      IndexPolicy policy, Environment &env,
+                                      int64_t elements = 1) {
   if (index < 0)
     index += size;
   if (index >= 0 && index < size)
     return index;
+  env.outside += elements;
   if (policy == IndexPolicy::Clamp && size > 0)
     return index < 0 ? 0 : size - 1;
   if (policy == IndexPolicy::Flag)
-    ++faults;
+    ++env.faults;
   return std::nullopt;
 }
 
@@ -49,7 +51,7 @@ TensorOr evaluateGather(GatherOp op, Operands operands, Environment &env) {
       if (position >= 0)
         continue;
       auto index = resolve(indices[-1 - position][element],
-                           source.getSizes()[d], op.getPolicy(), env.faults);
+                           source.getSizes()[d], op.getPolicy(), env);
       inside &= index.has_value();
       offset += index.value_or(0) * strides[d];
     }
@@ -67,13 +69,14 @@ TensorOr evaluateLookup(LookupOp op, Operands operands, Environment &env) {
     return failure();
   auto tables = operands.drop_back();
   std::vector<int64_t> indices = loadAll<int64_t>(operands.back());
-  size_t rowBytes = result->getSizes()[2] * result->getElementBytes();
+  int64_t width = result->getSizes()[2];
+  size_t rowBytes = width * result->getElementBytes();
   if (rowBytes == 0)
     return result;
   for (size_t i = 0; i < indices.size(); ++i) {
     const Tensor &table = tables[i % tables.size()];
-    if (auto row = resolve(indices[i], table.getSizes()[0], op.getPolicy(),
-                           env.faults))
+    if (auto row = resolve(indices[i], table.getSizes()[0], op.getPolicy(), env,
+                           width))
       std::memcpy(result->getMutableData() + i * rowBytes,
                   table.getBytes().data() + *row * rowBytes, rowBytes);
   }

@@ -41,7 +41,13 @@ static std::string makePage(llvm::StringRef expected) {
      << "Of the ONNX node tests " << passed
      << " are in the suite and pass, the other " << refused
      << " are refused with the reason that `test/onnx/expected.txt` gives. "
-        "Operands that determine shapes must be constants after folding.\n\n"
+        "Operands that determine shapes must be constants after folding. A "
+        "model has at most "
+     << onnx::maxNodes
+     << " nodes, those of a function's body counted once a call, and calls "
+        "nest "
+     << onnx::maxCallDepth << " deep; it becomes at most "
+     << onnx::maxOperations << " operations.\n\n"
      << "| operator | from opset | types of the first input | limits |\n"
      << "|---|---|---|---|\n";
   for (const onnx::OperatorDescription &op : onnx::describeOperators())

@@ -34,6 +34,8 @@ static llvm::StringRef getName(onnx::ProblemKind kind) {
     return "malformed";
   case onnx::ProblemKind::Option:
     return "option";
+  case onnx::ProblemKind::Internal:
+    return "internal";
   case onnx::ProblemKind::IO:
     break;
   }

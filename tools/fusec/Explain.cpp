@@ -5,6 +5,7 @@
 
 #include "compiler/codegen/Leads.h"
 #include "compiler/schedule/StepBytes.h"
+#include "frontends/onnx/Problems.h"
 #include "tools/fusec/ModelOptions.h"
 #include "tools/support/Table.h"
 #include "llvm/ADT/StringSet.h"
@@ -111,7 +112,7 @@ void ExplainCommand::printKernels(Compilation &compilation) const {
     StepBytes bytes = getStepBytes(step, {});
     std::string nodes;
     for (auto source : step.getSources().getAsRange<mlir::StringAttr>())
-      nodes += (nodes.empty() ? "" : " ") + source.str();
+      nodes += (nodes.empty() ? "" : " ") + onnx::printable(source);
     table.row({std::to_string(++number), step.getName().str(),
                stringifyFamily(step.getFamily()).str(), formatBytes(bytes.read),
                formatBytes(bytes.written),
@@ -142,8 +143,8 @@ void ExplainCommand::printKernels(Compilation &compilation) const {
       for (GuardAttr guard : variant.getGuards()) {
         os << (guards.empty() ? " if " : " and ");
         if (guard.getKind() == GuardKind::Aligned)
-          os << getTensorName(guard.getBuffer(), plan.plan,
-                              compilation.getModel())
+          os << onnx::printable(getTensorName(guard.getBuffer(), plan.plan,
+                                              compilation.getModel()))
              << " is aligned to " << Expr(guard.getRhs());
         else
           os << Expr(guard.getLhs()) << " "
@@ -169,6 +170,7 @@ void ExplainCommand::printRemarks(Compilation &compilation) const {
       std::vector<std::string> names = getSourceNames(remark.loc);
       if (!names.empty())
         line += "  [" + llvm::join(names, " ") + "]";
+      line = onnx::printable(line);
       // One for each of several edges between the same two, say.
       if (!printed.insert(line).second)
         continue;
@@ -195,9 +197,10 @@ void ExplainCommand::printUpdates(Compilation &imported) const {
       llvm::outs() << "\nlow-rank updates, which these options of 'fusec "
                       "compile' make replaceable at run time:\n";
     names.push_back(suggestAdapterName(update, names));
-    llvm::outs() << "  --adapter " << names.back() << "=" << update.a.getName()
-                 << "," << update.b.getName() << "  (rank " << update.getRank()
-                 << " of " << update.a.getRows() << " x "
+    llvm::outs() << "  --adapter " << onnx::printable(names.back()) << "="
+                 << onnx::printable(update.a.getName()) << ","
+                 << onnx::printable(update.b.getName()) << "  (rank "
+                 << update.getRank() << " of " << update.a.getRows() << " x "
                  << update.b.getColumns();
     if (!update.scales.empty())
       llvm::outs() << ", scale " << llvm::format("%g", update.scale);
@@ -210,8 +213,8 @@ void ExplainCommand::printUpdates(Compilation &imported) const {
 void ExplainCommand::run() {
   std::unique_ptr<Compilation> imported =
       importModel(options.model, options.getOptions());
-  printWarnings(*imported);
   std::unique_ptr<Compilation> fused = compile(true), plain = compile(false);
+  printWarnings(*fused);
   StepBytes after =
       getPlanBytes(fused->getKernels().getPlans().front().plan, {});
   StepBytes before =
@@ -222,8 +225,8 @@ void ExplainCommand::run() {
   // What stays named has kernels for all sizes; bytes are of one.
   std::vector<std::string> named = getDimNames(fused->getModel());
   if (!named.empty())
-    sizes += ", not fixed: " + llvm::join(named, ", ") + " (bytes where " +
-             (named.size() == 1 ? "it is " : "each is ") +
+    sizes += ", not fixed: " + onnx::printable(llvm::join(named, ", ")) +
+             " (bytes where " + (named.size() == 1 ? "it is " : "each is ") +
              std::to_string(typicalDim) + ")";
   llvm::outs()
       << options.model << " for " << target << sizes

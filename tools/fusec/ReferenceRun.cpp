@@ -21,7 +21,8 @@ static std::vector<data::Tensor>
 run(Operation *program, const std::vector<data::Tensor> &inputs,
     llvm::function_ref<
         FailureOr<reference::Evaluation>(ArrayRef<reference::Tensor>)>
-        evaluate) {
+        evaluate,
+    int64_t *outside = nullptr) {
   MLIRContext *context = program->getContext();
   // What is wrong are the inputs; the program says nothing of them.
   bool printsOps = context->shouldPrintOpOnDiagnostic();
@@ -36,6 +37,8 @@ run(Operation *program, const std::vector<data::Tensor> &inputs,
     fail(ExitCode::Input,
          llvm::toString(diagnostics.take(ErrorKind::Input,
                                          "evaluation by the reference")));
+  if (outside)
+    *outside = evaluation->outside;
   std::vector<data::Tensor> outputs;
   for (const reference::Tensor &output : evaluation->outputs)
     outputs.push_back(fromReference(output));
@@ -56,11 +59,14 @@ data::Tensor fromReference(const reference::Tensor &tensor) {
 std::vector<data::Tensor>
 runReference(ModelOp model, const std::vector<data::Tensor> &inputs,
              const reference::EvaluateOptions &options,
-             std::map<std::string, int64_t> dims) {
-  return run(model, inputs, [&](ArrayRef<reference::Tensor> arguments) {
-    return reference::evaluate(model, arguments, options,
-                               reference::Dims(std::move(dims)));
-  });
+             std::map<std::string, int64_t> dims, int64_t *outside) {
+  return run(
+      model, inputs,
+      [&](ArrayRef<reference::Tensor> arguments) {
+        return reference::evaluate(model, arguments, options,
+                                   reference::Dims(std::move(dims)));
+      },
+      outside);
 }
 
 std::vector<data::Tensor>

@@ -17,11 +17,13 @@ reference::Tensor toReference(const data::Tensor &tensor,
 data::Tensor fromReference(const reference::Tensor &tensor);
 
 /// Evaluates the model as it now stands: any level that a `fusec.model` has.
-/// Inputs are in the model's order and outlive the call. Throws Failure.
+/// Inputs are in the model's order and outlive the call; `outside` gets the
+/// number of elements whose index was out of range. Throws Failure.
 std::vector<data::Tensor>
 runReference(ModelOp model, const std::vector<data::Tensor> &inputs,
              const reference::EvaluateOptions &options = {},
-             std::map<std::string, int64_t> dims = {});
+             std::map<std::string, int64_t> dims = {},
+             int64_t *outside = nullptr);
 
 /// The same for a plan of the model, in a poisoned arena.
 std::vector<data::Tensor> runReference(PlanOp plan,

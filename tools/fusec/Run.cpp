@@ -114,8 +114,18 @@ void RunCommand::runOnReference() {
   advanceForReference(options.model, *compilation);
   ModelOp model = compilation->getModel();
   Interface interface = getInterface(model);
-  tensors.write(interface, runReference(model, tensors.read(interface), {},
-                                        options.getDims()));
+  int64_t outside = 0;
+  std::vector<data::Tensor> outputs = runReference(
+      model, tensors.read(interface), {}, options.getDims(), &outside);
+  if (outside)
+    llvm::errs() << "warning: indices were out of range, and " << outside
+                 << " elements "
+                 << (compilation->getOptions().gatherPolicy ==
+                             IndexPolicy::Clamp
+                         ? "are of the nearest row"
+                         : "read as zeros")
+                 << "\n";
+  tensors.write(interface, outputs);
 }
 
 void RunCommand::runOnDevice(const std::vector<UpdateFile> &files) {

@@ -50,9 +50,14 @@ static LogicalResult importConcat(Node &node) {
     }
   }
   SmallVector<Value> values;
+  Expr sum = node.b.getExpr(0);
   for (Value value : node.getInputs()) {
     common[*axis] = getSizes(value)[*axis];
     values.push_back(node.b.retarget(value, common));
+    // Terms are compared with each other: no thousands of them.
+    sum = sum + common[*axis];
+    if (failed(node.checkProduct(sum)))
+      return failure();
   }
   return node.setOutput(0, node.b.concat(values, *axis));
 }

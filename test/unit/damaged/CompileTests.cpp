@@ -5,11 +5,13 @@
 // with an error, and never with an internal one.
 
 #include "compiler/Compiler.h"
+#include "test/unit/damaged/Bombs.h"
 #include "test/unit/damaged/ModelFiles.h"
 #include "test/unit/damaged/RandomNodes.h"
 #include "test/unit/damaged/TimeLimit.h"
 #include "test/unit/damaged/WireMessage.h"
 #include "gtest/gtest.h"
+#include <sys/resource.h>
 
 using namespace fusec;
 using namespace fusec::test;
@@ -52,6 +54,18 @@ TEST(DamagedCompile, Fields) {
                                writeWire(message));
   }
   EXPECT_GT(compiled, 600u);
+}
+
+TEST(DamagedCompile, Bombs) {
+  std::mt19937 random(11);
+  unsigned compiled = 0;
+  for (int i = 0; i < 60; ++i)
+    compiled += compileDamaged("bomb, round " + std::to_string(i),
+                               makeBomb(random, /*most=*/1 << 10));
+  EXPECT_GT(compiled, 10u);
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  EXPECT_LT(usage.ru_maxrss, 1 << 20) << "kilobytes";
 }
 
 TEST(DamagedCompile, RandomNodes) {

@@ -4,6 +4,9 @@
 // The damage is the same in each run.
 
 #include "frontends/onnx/Importer.h"
+#include "frontends/onnx/RawData.h"
+#include "frontends/onnx/proto/onnx.pb.h"
+#include "test/unit/damaged/Bombs.h"
 #include "test/unit/damaged/ModelFiles.h"
 #include "test/unit/damaged/RandomNodes.h"
 #include "test/unit/damaged/TimeLimit.h"
@@ -94,6 +97,48 @@ TEST(DamagedImport, Fields) {
   // Else the damage is too coarse to get past the first checks.
   EXPECT_GT(accepted, 400u);
   EXPECT_LT(accepted, 3600u);
+}
+
+// Where protobuf reads a message in another way than the one who takes raw data
+// out of it, initializers get each other's.
+TEST(DamagedImport, LooseEncoding) {
+  std::vector<WireMessage> models;
+  for (const char *name : smallModels) {
+    auto message = parseWire(readModel(name));
+    ASSERT_TRUE(message) << name;
+    models.push_back(std::move(*message));
+  }
+  std::mt19937 random(9);
+  unsigned accepted = 0;
+  for (int i = 0; i < 2000; ++i) {
+    size_t index = random() % models.size();
+    WireMessage message = models[index];
+    if (random() % 2)
+      damage(message, models[random() % models.size()], random);
+    std::string bytes = writeLoosely(message, random);
+    std::string name = getCase(smallModels[index], i);
+    accepted += importDamaged(name, bytes);
+    auto split = splitModel(bytes);
+    ::onnx::ModelProto whole, rest;
+    if (!split)
+      continue;
+    ASSERT_EQ(rest.ParseFromString(split->rest), whole.ParseFromString(bytes))
+        << name;
+    auto &tensors = *rest.mutable_graph()->mutable_initializer();
+    ASSERT_EQ(size_t(tensors.size()), split->rawData.size()) << name;
+    for (auto [tensor, data] : llvm::zip(tensors, split->rawData))
+      if (data)
+        tensor.set_raw_data(data->str());
+    EXPECT_EQ(rest.SerializeAsString(), whole.SerializeAsString()) << name;
+  }
+  EXPECT_GT(accepted, 200u);
+  EXPECT_LT(accepted, 1800u);
+}
+
+TEST(DamagedImport, Bombs) {
+  std::mt19937 random(10);
+  for (int i = 0; i < 40; ++i)
+    importDamaged(getCase("bomb", i), makeBomb(random, /*most=*/1 << 12));
 }
 
 TEST(DamagedImport, RandomNodes) {

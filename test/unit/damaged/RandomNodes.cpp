@@ -45,10 +45,24 @@ static const int64_t values[] = {
 static const char *const types[] = {"float",   "float",  "float",    "int64",
                                     "int64",   "int32",  "bool",     "uint8",
                                     "float16", "double", "bfloat16", "uint64"};
-static const char *const shapes[] = {
-    "[3,4]",   "[3,4]",   "[2,3,4]",   "[2,3,4]",   "[n,4]",
-    "[n,3,4]", "[4]",     "[1]",       "[]",        "[n,m]",
-    "[0,3]",   "[1,3,1]", "[n,3,8,8]", "[65536,4]", "[2147483648,4]"};
+static const char *const shapes[] = {"[3,4]",
+                                     "[3,4]",
+                                     "[2,3,4]",
+                                     "[2,3,4]",
+                                     "[n,4]",
+                                     "[n,3,4]",
+                                     "[4]",
+                                     "[1]",
+                                     "[]",
+                                     "[n,m]",
+                                     "[0,3]",
+                                     "[1,3,1]",
+                                     "[n,3,8,8]",
+                                     "[65536,4]",
+                                     "[2147483648,4]",
+                                     "[n,9223372036854775807]",
+                                     "[9223372036854775807,n]",
+                                     "[n,2305843009213693952]"};
 
 template <typename T, size_t n>
 static const T &pick(const T (&pool)[n], std::mt19937 &random) {

@@ -85,6 +85,77 @@ std::string writeWire(const WireMessage &message) {
   return bytes;
 }
 
+namespace {
+/// Of `oneIn` numbers and fields one is written in an unusual way.
+struct LooseWriter {
+  std::mt19937 &random;
+  unsigned oneIn;
+
+  bool pick() { return random() % oneIn == 0; }
+
+  /// Mostly within the bytes that a reader accepts.
+  void writeNumber(uint64_t value, unsigned mostBytes, std::string &bytes) {
+    size_t start = bytes.size();
+    writeVarint(value, bytes);
+    if (!pick())
+      return;
+    size_t length = 1 + random() % (mostBytes + random() % 3);
+    while (bytes.size() - start < length) {
+      bytes.back() = char(bytes.back() | 0x80);
+      bytes.push_back(0);
+    }
+  }
+
+  void writeTag(uint64_t number, unsigned type, std::string &bytes) {
+    uint64_t tag = number << 3 | type;
+    if (pick())
+      tag |= uint64_t(1) << (29 + random() % 35);
+    writeNumber(tag, 5, bytes);
+  }
+
+  /// A field of a number that no message of a model has.
+  void writeUnknown(std::string &bytes) {
+    constexpr uint64_t number = 777;
+    unsigned type = random() % 8;
+    writeTag(number, type, bytes);
+    if (type == 0)
+      writeNumber(random(), 10, bytes);
+    else if (type == 1 || type == 5)
+      bytes.append(type == 1 ? 8 : 4, char(random()));
+    else if (type == 2)
+      bytes.append("\x02\x12\x00", 3);
+    else if (type == 3 && random() % 4)
+      writeTag(number, 4, bytes);
+  }
+
+  std::string write(const WireMessage &message) {
+    std::string bytes;
+    for (const WireField &field : message) {
+      if (pick() && pick())
+        writeUnknown(bytes);
+      if (field.type != 0 && field.type != 2) {
+        bytes += writeWire({field});
+        continue;
+      }
+      writeTag(field.number, field.type, bytes);
+      if (field.type == 0) {
+        writeNumber(field.value, 10, bytes);
+        continue;
+      }
+      std::string content = field.isMessage ? write(field.fields) : field.bytes;
+      writeNumber(content.size(), 5, bytes);
+      bytes += content;
+    }
+    return bytes;
+  }
+};
+} // namespace
+
+std::string writeLoosely(const WireMessage &message, std::mt19937 &random) {
+  // So that some messages have one such place, and others many.
+  return LooseWriter{random, 4u << random() % 8}.write(message);
+}
+
 //===----------------------------------------------------------------------===//
 // Damage
 //===----------------------------------------------------------------------===//

@@ -29,6 +29,11 @@ using WireMessage = std::vector<WireField>;
 std::optional<WireMessage> parseWire(std::string_view bytes);
 std::string writeWire(const WireMessage &message);
 
+/// As nobody writes a message: numbers take more bytes than they need, up to
+/// more than is allowed, tags have bits beyond 32, and unknown fields of every
+/// wire type stand between the others, groups among them.
+std::string writeLoosely(const WireMessage &message, std::mt19937 &random);
+
 /// Damages one field: removes, repeats or swaps it, puts in its place one of
 /// the same number from `donor`, or changes what it holds.
 void damage(WireMessage &message, WireMessage &donor, std::mt19937 &random);

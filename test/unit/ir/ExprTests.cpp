@@ -242,6 +242,41 @@ TEST_F(ExprTest, RandomExpressionsKeepTheirValue) {
   }
 }
 
+// Beside dimensions of 2^63 - 1 nothing wraps around; what has no value is
+// still an expression.
+TEST_F(ExprTest, NumbersAtTheEnds) {
+  const int64_t ends[] = {
+      INT64_MIN,         INT64_MIN + 1, -1,       0, 1, 2, 6,
+      INT64_MAX / 2 + 1, INT64_MAX - 1, INT64_MAX};
+  std::mt19937 random(12);
+  auto number = [&] { return ends[random() % std::size(ends)]; };
+  for (int round = 0; round < 3000; ++round) {
+    std::vector<Expr> pool = {s("a"), s("b"), d(0), d(1)};
+    std::vector<Expr> sizes = {c(number()), s("a") * number()};
+    ExprRanges ranges(sizes);
+    for (int i = 0; i < 8; ++i) {
+      Expr x = pool[random() % pool.size()];
+      Expr y = random() % 2 ? c(number()) : pool[random() % pool.size()];
+      if (random() % 4 == 0)
+        std::swap(x, y);
+      Expr results[] = {x + y,           x - y,          x * y,
+                        x.floorDiv(y),   x.mod(y),       x.ceilDiv(y),
+                        Expr::min(x, y), Expr::max(x, y)};
+      Expr result = ranges.simplify(results[random() % std::size(results)]);
+      EXPECT_FALSE(result.str().empty());
+      EXPECT_GE(getAlignment(result, 16, number()), 1);
+      (void)ranges.isLess(result, x);
+      (void)ranges.upperBound(result);
+      int64_t a = number(), b = number();
+      (void)result.evaluate([&](Expr leaf) -> std::optional<int64_t> {
+        return leaf == s("a") || leaf == d(0) ? a : b;
+      });
+      if (getTerms(result).size() < 8)
+        pool.push_back(result);
+    }
+  }
+}
+
 TEST_F(ExprTest, RandomComparisonsAreSound) {
   Generator generator(context, 2);
   llvm::SmallVector<Expr> sizes = {c(5), c(1), s("p"), s("q") * 3};

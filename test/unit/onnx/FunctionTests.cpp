@@ -72,18 +72,65 @@ TEST(Functions, Recursion) {
   expectProblem(model, ProblemKind::Unsupported, "nest deeper than 32");
 }
 
-TEST(Functions, ExponentialInlining) {
-  TestModel model;
+/// 2^levels nodes Relu, and one call less.
+static void addDoublingCalls(TestModel &model, int levels) {
   model.input("x", "float[2,3]").output("y");
-  for (int i = 0; i < 25; ++i) {
+  for (int i = 0; i < levels; ++i) {
     FunctionProto &function = addFunction(model, "F" + std::to_string(i));
-    std::string callee = i == 24 ? "Relu" : "F" + std::to_string(i + 1);
+    bool isLast = i + 1 == levels;
+    std::string callee = isLast ? "Relu" : "F" + std::to_string(i + 1);
     for (auto [from, to] : {std::pair("x", "a"), std::pair("a", "y")})
-      addNode(function, callee, from, to).set_domain(i == 24 ? "" : "local");
+      addNode(function, callee, from, to).set_domain(isLast ? "" : "local");
   }
   model.node("local.F0", {"x"}, {"y"});
+}
+
+TEST(Functions, ExponentialInlining) {
+  TestModel few;
+  addDoublingCalls(few, 10);
+  Imported imported = few.import();
+  ASSERT_TRUE(imported) << imported.messages();
+  TestModel many;
+  addDoublingCalls(many, 16);
+  expectProblem(many, ProblemKind::Unsupported,
+                "expected at most 100000 nodes, counting the bodies of "
+                "functions once a call, got 131071");
+  TestModel deepest;
+  addDoublingCalls(deepest, 32);
+  expectProblem(deepest, ProblemKind::Unsupported, "got 8589934591");
+  TestModel deeper;
+  addDoublingCalls(deeper, 33);
+  expectProblem(deeper, ProblemKind::Unsupported, "nest deeper than 32");
+}
+
+// Few enough nodes, of many operations each.
+TEST(Functions, TooManyOperations) {
+  TestModel model;
+  addDoublingCalls(model, 15);
+  for (NodeProto &node :
+       *model.proto.mutable_functions()->rbegin()->mutable_node())
+    node.set_op_type("LogSoftmax");
   expectProblem(model, ProblemKind::Unsupported,
-                "expected at most 200000 nodes");
+                "expected a model that becomes at most 250000 operations, got");
+}
+
+// Each node's name begins with those of the calls around it.
+TEST(Functions, LongNames) {
+  TestModel model;
+  addDoublingCalls(model, 8);
+  for (FunctionProto &function : *model.proto.mutable_functions())
+    for (NodeProto &node : *function.mutable_node())
+      node.set_name(std::string(3000, 'n') + "end");
+  Imported imported = model.import();
+  ASSERT_TRUE(imported) << imported.messages();
+  unsigned ops = 0;
+  imported.getModel().walk([&](fusec::ReluOp op) {
+    llvm::StringRef name = mlir::cast<mlir::NameLoc>(op.getLoc()).getName();
+    EXPECT_LT(name.size(), 520u);
+    EXPECT_TRUE(name.ends_with("end"));
+    ++ops;
+  });
+  EXPECT_EQ(ops, 256u);
 }
 
 TEST(Functions, ProblemsInsideNameTheNode) {

@@ -241,12 +241,47 @@ TEST(Malformed, NamesAreCutInMessages) {
   EXPECT_LT(imported.problems[0].str().size(), 400u);
 }
 
-TEST(Malformed, NestedMessages) {
-  // A type of types of types...: deeper than any real one.
+TEST(Malformed, NamesInMessagesArePrintable) {
   TestModel model;
   addRelu(model);
-  auto *type = model.proto.mutable_graph()->mutable_input(0)->mutable_type();
-  for (int i = 0; i < 90; ++i)
-    type = type->mutable_sequence_type()->mutable_elem_type();
-  expectProblem(model, ProblemKind::Malformed, "expected an ONNX model");
+  model.output("a\x1b[31m\nerror: \xc2\x9b \xff \xe5\xb1\x82");
+  Imported imported = model.import();
+  ASSERT_EQ(imported.problems.size(), 1u);
+  EXPECT_NE(imported.problems[0].message.find(
+                "'a\\x1b[31m\\x0aerror: \\xc2\\x9b \\xff \xe5\xb1\x82'"),
+            std::string::npos)
+      << imported.problems[0].message;
+}
+
+TEST(Malformed, NestedMessages) {
+  // A type of types of types...: legal, and deeper than any parser goes.
+  for (int depth : {90, 900}) {
+    TestModel model;
+    addRelu(model);
+    auto *type = model.proto.mutable_graph()->mutable_input(0)->mutable_type();
+    for (int i = 0; i < depth; ++i)
+      type = type->mutable_sequence_type()->mutable_elem_type();
+    if (depth == 90) {
+      Imported imported = model.import();
+      ASSERT_FALSE(imported.problems.empty());
+      EXPECT_EQ(imported.problems[0].str(),
+                "input 'x': expected a tensor, got sequence type");
+    } else {
+      expectProblem(model, ProblemKind::Malformed, "expected an ONNX model");
+    }
+  }
+}
+
+TEST(Malformed, NestedSubgraphs) {
+  TestModel model;
+  addRelu(model);
+  ::onnx::NodeProto *node = &model.node("If", {"x"}, {"z"});
+  for (int i = 0; i < 100; ++i) {
+    ::onnx::AttributeProto *attr = node->add_attribute();
+    attr->set_type(::onnx::AttributeProto::GRAPH);
+    node = attr->mutable_g()->add_node();
+    node->set_op_type("If");
+  }
+  expectProblem(model, ProblemKind::Unsupported,
+                "operator 'If' is not supported");
 }

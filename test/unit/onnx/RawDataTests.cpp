@@ -68,9 +68,55 @@ TEST(RawData, LastOfSeveralCounts) {
 
 TEST(RawData, RefusesWhatIsNoMessage) {
   for (llvm::StringRef bytes :
-       {"\x3a", "\x3a\x05xx", "\x3a\xff\xff\xff\xff\x7f", "\x3b\x3c",
-        "\x38\x01", "\x3a\x02\x2a\x01", "\x3a\x04\x2a\x02\x4a\x01", "\xff"})
+       {"\x3a", "\x3a\x05xx", "\x3a\xff\xff\xff\xff\x7f", "\x3b", "\x3c",
+        "\x3b\x3b\x3c", "\x3e", "\x3a\x02\x2a\x01", "\x3a\x04\x2a\x02\x4a\x01",
+        "\xff", "\x02\x01x", "\xba\x80\x80\x80\x80\x80\x01x"})
     EXPECT_FALSE(splitModel(bytes)) << bytes.str();
+}
+
+/// One graph field, empty, whose tag and size are written so.
+static std::string addGraph(llvm::StringRef tag, llvm::StringRef size) {
+  return (tag + size).str();
+}
+
+TEST(RawData, ReadsNumbersAsProtobufDoes) {
+  using llvm::StringRef;
+  StringRef zeros("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80", 11);
+  auto overlong = [&](unsigned char first, size_t length) {
+    // `first`, and zeros that make it as many bytes long.
+    if (length == 1)
+      return std::string(1, char(first));
+    return std::string(1, char(first | 0x80)) +
+           zeros.take_front(length - 2).str() + std::string(1, '\0');
+  };
+  for (size_t length = 1; length <= 12; ++length) {
+    std::string tag = addGraph(overlong(0x3a, length), StringRef("\0", 1));
+    std::string size = addGraph("\x3a", overlong(0, length));
+    // The model's version, of no more bytes than a number of 64 bits.
+    std::string value = "\x08" + overlong(7, length);
+    for (const auto &[bytes, limit] :
+         {std::pair(tag, 5u), std::pair(size, 5u), std::pair(value, 10u)}) {
+      ::onnx::ModelProto parsed;
+      EXPECT_EQ(parsed.ParseFromString(bytes), length <= limit) << length;
+      EXPECT_EQ(splitModel(bytes).has_value(), length <= limit) << length;
+    }
+  }
+}
+
+// Protobuf takes the lower 32 bits of such a tag, here those of a graph.
+TEST(RawData, RefusesTagsOfMoreThan32Bits) {
+  std::string bytes("\xba\x80\x80\x80\x10\x00", 6);
+  ::onnx::ModelProto parsed;
+  EXPECT_TRUE(parsed.ParseFromString(bytes));
+  EXPECT_TRUE(parsed.has_graph());
+  EXPECT_FALSE(splitModel(bytes));
+}
+
+TEST(RawData, KeepsWhatIsNoFieldOfThatType) {
+  expectSplit("\x3b\x08\x01\x3c");          // a group
+  expectSplit("\x3b\x3b\x3c\x12\x01x\x3c"); // with another in it
+  expectSplit("\x38\x01");
+  expectSplit("\x3a\x02\x28\x01");
 }
 
 TEST(RawData, IsUsedAtAnyAddress) {

@@ -21,8 +21,9 @@ protected:
       return mlir::failure();
     return foldConstants(
         model.getBody().front().getTerminator()->getOperand(0).getDefiningOp(),
-        reason);
+        budget, reason);
   }
+  FoldBudget budget;
   std::string reason;
 };
 
@@ -71,6 +72,39 @@ TEST_F(Fold, DeclinesHugeWork) {
     %r = fusec.matmul %a, %a : tensor<100000x100000xf32>, tensor<100000x100000xf32> to tensor<100000x100000xf32>)",
                           "tensor<100000x100000xf32>")));
   EXPECT_NE(reason.find("steps"), std::string::npos) << reason;
+}
+
+TEST_F(Fold, KeepsToTheBudget) {
+  std::string add = R"(
+    %a = fusec.constant dense<[1.0, 2.0]> : tensor<2xf32>
+    %r = fusec.add %a, %a : tensor<2xf32>)";
+  // Two results of 8 bytes; both steps are of 2 elements and 16 bytes.
+  budget = FoldBudget(16, 1000);
+  EXPECT_TRUE(succeeded(fold(add, "tensor<2xf32>"))) << reason;
+  EXPECT_TRUE(succeeded(fold(add, "tensor<2xf32>"))) << reason;
+  EXPECT_FALSE(budget.isExceeded());
+  EXPECT_TRUE(failed(fold(add, "tensor<2xf32>")));
+  EXPECT_TRUE(budget.isExceeded());
+  EXPECT_EQ(reason, "would take the constants that are computed when compiling "
+                    "beyond 16 bytes");
+  budget = FoldBudget(1000, 40);
+  EXPECT_TRUE(succeeded(fold(add, "tensor<2xf32>"))) << reason;
+  EXPECT_TRUE(failed(fold(add, "tensor<2xf32>")));
+  EXPECT_EQ(reason, "would take the computation of constants beyond 40 steps");
+}
+
+TEST_F(Fold, BudgetGrowsWithTheModelsConstants) {
+  ModelOp model = parse(R"(fusec.model @m inputs [] outputs ["r"] {
+    %a = fusec.constant dense<[1.0, 2.0]> : tensor<2xf32>
+    %b = fusec.constant dense<[1.0, 2.0]> : tensor<2xf32>
+    %c = fusec.constant dense<[1, 2]> : tensor<2xi64>
+    fusec.output %c : tensor<2xi64>
+  })");
+  ASSERT_TRUE(model) << messages;
+  // Equal constants are the same bytes.
+  budget.open(model);
+  EXPECT_EQ(budget.getBytes(), FoldBudget::leastBytes + 8 * 24);
+  EXPECT_EQ(budget.getWork(), FoldBudget::leastWork + 64 * 24);
 }
 
 TEST_F(Fold, KeepsFaults) {
