@@ -2,6 +2,7 @@
 
 #include "ir/FusecDialect.h"
 #include "ir/FusecOps.h"
+#include "ir/PlanBuffers.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -11,6 +12,7 @@ using namespace fusec;
 void FusecDialect::initialize() {
   registerAttributes();
   registerTensorOps();
+  addInterfaces<PlanBufferTables>();
 }
 
 Operation *FusecDialect::materializeConstant(OpBuilder &builder,

@@ -129,30 +129,24 @@ Type BufferOp::getElementType() {
   return cast<RankedTensorType>(getType()).getElementType();
 }
 
-BufferOp StepOp::getInputBuffer(Value argument) {
-  unsigned index = cast<BlockArgument>(argument).getArgNumber();
-  return SymbolTable::lookupNearestSymbolFrom<BufferOp>(
-      *this, cast<FlatSymbolRefAttr>(getInputs()[index]));
-}
-BufferOp StepOp::getOutputBuffer(unsigned output) {
-  return SymbolTable::lookupNearestSymbolFrom<BufferOp>(
-      *this, cast<FlatSymbolRefAttr>(getOutputs()[output]));
+LogicalResult StepOp::verify() {
+  auto variants = getVariants().getAsRange<VariantAttr>();
+  if (getVariants().empty() ||
+      !(*std::prev(variants.end())).getGuards().empty())
+    return emitOpError("expected a last variant without guards");
+  return success();
 }
 
-LogicalResult StepOp::verify() {
+LogicalResult StepOp::verifySymbolUses(SymbolTableCollection &symbols) {
   SmallVector<Type> types[2];
   const ArrayAttr sides[2] = {getInputs(), getOutputs()};
   for (auto [i, refs] : llvm::enumerate(sides))
     for (auto ref : refs.getAsRange<FlatSymbolRefAttr>()) {
-      auto buffer = SymbolTable::lookupNearestSymbolFrom<BufferOp>(*this, ref);
+      auto buffer = symbols.lookupNearestSymbolFrom<BufferOp>(*this, ref);
       if (!buffer)
         return emitOpError("refers to ")
                << ref << ", which is no buffer of the plan";
       types[i].push_back(buffer.getType());
     }
-  auto variants = getVariants().getAsRange<VariantAttr>();
-  if (getVariants().empty() ||
-      !(*std::prev(variants.end())).getGuards().empty())
-    return emitOpError("expected a last variant without guards");
   return verifyRegion(*this, getBody(), types[0], types[1]);
 }

@@ -56,7 +56,7 @@ def Fusec_BufferOp : Op<Fusec_Dialect, "buffer", [Symbol, Fusec_PlannedLevel, Ha
 }
 
 def Fusec_StepOp : Op<Fusec_Dialect, "step", [IsolatedFromAbove, SingleBlock, Fusec_PlannedLevel,
-    HasParent<"PlanOp">]> {
+    HasParent<"PlanOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a region and the variants of the kernel that computes it";
   let description = [{
     Steps run in order. The first variant whose guards hold is launched; the
@@ -74,7 +74,8 @@ def Fusec_StepOp : Op<Fusec_Dialect, "step", [IsolatedFromAbove, SingleBlock, Fu
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The buffer behind an argument of the region, or behind an output.
+    /// The buffer behind an argument of the region, or behind an output. The
+    /// plan is searched where no PlanBuffers of it lives.
     ::fusec::BufferOp getInputBuffer(::mlir::Value argument);
     ::fusec::BufferOp getOutputBuffer(unsigned output);
   }];

@@ -2,6 +2,7 @@
 
 #include "compiler/bundle/KernelSet.h"
 #include "compiler/codegen/Leads.h"
+#include "ir/PlanBuffers.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -52,8 +53,10 @@ FailureOr<EmittedLaunch> KernelSet::emit(StepOp step, VariantAttr variant,
   auto [it, isNew] =
       byForm.try_emplace({target.str(), getForm(*source)}, kernels.size());
   if (isNew) {
-    for (unsigned i = 2; !symbols.insert({target.str(), symbol}).second; ++i)
-      symbol = base + "_" + std::to_string(i);
+    unsigned &number =
+        numbers.try_emplace({target.str(), base}, 2).first->second;
+    while (!symbols.insert({target.str(), symbol}).second)
+      symbol = base + "_" + std::to_string(number++);
     if (symbol != base)
       source = emitKernel(step, variant, symbol);
     kernels.push_back({target.str(), symbol, std::move(source->text), 0});
@@ -67,9 +70,11 @@ LogicalResult KernelSet::emit(ModuleOp module) {
   for (PlanOp plan : module.getOps<PlanOp>()) {
     EmittedPlan &emitted = plans.emplace_back();
     emitted.plan = plan;
+    PlanBuffers buffers(plan);
+    Leads leads(plan);
     for (StepOp step : plan.getOps<StepOp>()) {
       std::vector<EmittedLaunch> &variants = emitted.steps.emplace_back();
-      if (isAlwaysLed(step))
+      if (leads.isAlwaysLed(step))
         continue;
       for (auto variant : step.getVariants().getAsRange<VariantAttr>()) {
         FailureOr<EmittedLaunch> launch =

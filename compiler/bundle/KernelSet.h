@@ -55,6 +55,8 @@ private:
   /// (target, form) -> kernel; (target, symbol) of all kernels.
   std::map<std::pair<std::string, std::string>, size_t> byForm;
   std::set<std::pair<std::string, std::string>> symbols;
+  /// (target, base of a symbol) -> the first number that may be free.
+  std::map<std::pair<std::string, std::string>, unsigned> numbers;
 };
 
 } // namespace fusec

@@ -349,11 +349,13 @@ LogicalResult ManifestBuilder::addPlan(const EmittedPlan &emitted) {
           "has a slot whose size is not an expression of sizes");
     plan.slots.push_back(std::move(*size));
   }
-  SmallVector<BufferOp> stored = getStoredWeights(op);
+  llvm::DenseSet<Operation *> stored;
+  for (BufferOp weight : getStoredWeights(op))
+    stored.insert(weight);
+  Leads leads(op);
   Places places;
   for (BufferOp buffer : op.getOps<BufferOp>()) {
-    if (buffer.getKind() == BufferKind::Weight &&
-        !llvm::is_contained(stored, buffer))
+    if (buffer.getKind() == BufferKind::Weight && !stored.contains(buffer))
       continue;
     if (failed(addBuffer(buffer, plan, places)))
       return failure();
@@ -378,7 +380,7 @@ LogicalResult ManifestBuilder::addPlan(const EmittedPlan &emitted) {
       plan.cluster = std::max(plan.cluster, converted->cluster[0]);
       out.launches.push_back(std::move(*converted));
     }
-    if (StepOp led = findLedStep(step)) {
+    if (StepOp led = leads.findLedStep(step)) {
       if (failed(addLedVariants(led, places, own, to.variants)))
         return failure();
     } else {

@@ -305,7 +305,7 @@ FailureOr<KernelSource> GemmEmitter::emit() {
 }
 
 FailureOr<std::string> GemmEmitter::emitLead() {
-  StepOp leading = findLeadingStep(step);
+  StepOp leading = findWriterOfLead(step, iteration->lhs.back().value);
   if (!leading)
     return step.emitOpError("has no leading product");
   auto analyzed = analyzeMatmul(leading);

@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/Emitters.h"
 #include "compiler/device/gemm_config.h"
+#include "ir/PlanBuffers.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -49,9 +50,11 @@ static LogicalResult checkExtents(StepOp step) {
 
 LogicalResult fusec::checkExtents(ModuleOp module) {
   LogicalResult result = success();
-  module.walk([&](StepOp step) {
-    if (isMatmul(step) && failed(::checkExtents(step)))
-      result = failure();
-  });
+  for (PlanOp plan : module.getOps<PlanOp>()) {
+    PlanBuffers buffers(plan);
+    for (StepOp step : plan.getOps<StepOp>())
+      if (isMatmul(step) && failed(::checkExtents(step)))
+        result = failure();
+  }
   return result;
 }

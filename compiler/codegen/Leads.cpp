@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/Leads.h"
 #include "compiler/codegen/Iteration.h"
+#include "ir/PlanBuffers.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -11,54 +12,66 @@ bool fusec::hasLead(VariantAttr variant) {
   return schedule && schedule.getLead();
 }
 
-static bool mentions(ArrayAttr refs, BufferOp buffer) {
-  return llvm::any_of(refs.getAsRange<FlatSymbolRefAttr>(), [&](auto ref) {
-    return ref.getValue() == buffer.getSymName();
-  });
+/// The buffer behind an argument of the step's region.
+static Attribute getRef(StepOp step, Value argument) {
+  return step.getInputs()[cast<BlockArgument>(argument).getArgNumber()];
 }
 
-StepOp fusec::findLeadingStep(StepOp step) {
+Leads::Leads(PlanOp plan) {
+  PlanBuffers buffers(plan);
+  for (StepOp step : plan.getOps<StepOp>()) {
+    auto add = [&](Steps &steps, ArrayAttr refs) {
+      for (Attribute ref : refs)
+        if (auto &known = steps[ref]; known.empty() || known.back() != step)
+          known.push_back(step);
+    };
+    add(readers, step.getInputs());
+    add(writers, step.getOutputs());
+  }
+  for (StepOp step : plan.getOps<StepOp>())
+    if (llvm::any_of(step.getVariants().getAsRange<VariantAttr>(), hasLead))
+      if (StepOp leading = findLeadingStep(step))
+        led.try_emplace(leading, step);
+}
+
+StepOp Leads::findLeadingStep(StepOp step) const {
   if (step.getFamily() != Family::Gemm)
     return {};
   auto iteration = analyzeMatmul(step);
   if (failed(iteration) || iteration->lhs.size() < 2)
     return {};
-  BufferOp between = step.getInputBuffer(iteration->lhs.back().value);
-  if (between.getKind() != BufferKind::Slot)
+  Value between = iteration->lhs.back().value;
+  if (step.getInputBuffer(between).getKind() != BufferKind::Slot)
     return {};
-  StepOp writer;
-  for (auto other : cast<PlanOp>(step->getParentOp()).getOps<StepOp>()) {
-    if (other != step && mentions(other.getInputs(), between))
-      return {};
-    if (!mentions(other.getOutputs(), between))
-      continue;
-    if (writer || other.getOutputs().size() != 1)
-      return {};
-    writer = other;
-  }
-  return writer;
+  Attribute ref = getRef(step, between);
+  if (readers.at(ref).size() != 1)
+    return {};
+  auto it = writers.find(ref);
+  if (it == writers.end() || it->second.size() != 1)
+    return {};
+  StepOp writer = it->second.front();
+  return writer.getOutputs().size() == 1 ? writer : StepOp();
 }
 
-StepOp fusec::findLedStep(StepOp step) {
-  for (Operation *op = step->getNextNode(); op; op = op->getNextNode()) {
-    auto other = dyn_cast<StepOp>(op);
-    if (other &&
-        llvm::any_of(other.getVariants().getAsRange<VariantAttr>(), hasLead) &&
-        findLeadingStep(other) == step)
+bool Leads::isAlwaysLed(StepOp step) const {
+  StepOp by = findLedStep(step);
+  return by &&
+         llvm::all_of(by.getVariants().getAsRange<VariantAttr>(), hasLead);
+}
+
+StepOp fusec::findWriterOfLead(StepOp step, Value a) {
+  Attribute ref = getRef(step, a);
+  for (Operation *op = step->getPrevNode(); op; op = op->getPrevNode())
+    if (auto other = dyn_cast<StepOp>(op);
+        other && llvm::is_contained(other.getOutputs(), ref))
       return other;
-  }
   return {};
 }
 
-bool fusec::isAlwaysLed(StepOp step) {
-  StepOp led = findLedStep(step);
-  return led &&
-         llvm::all_of(led.getVariants().getAsRange<VariantAttr>(), hasLead);
-}
-
 unsigned fusec::countKernels(PlanOp plan) {
-  return llvm::count_if(plan.getOps<StepOp>(), [](StepOp step) {
-    StepOp led = findLedStep(step);
+  Leads leads(plan);
+  return llvm::count_if(plan.getOps<StepOp>(), [&](StepOp step) {
+    StepOp led = leads.findLedStep(step);
     return !led || !hasLead(cast<VariantAttr>(led.getVariants()[0]));
   });
 }

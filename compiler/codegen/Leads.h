@@ -8,22 +8,36 @@
 #define FUSEC_COMPILER_CODEGEN_LEADS_H
 
 #include "ir/FusecOps.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace fusec {
 
 /// Whether the variant's kernel begins with a leading product.
 bool hasLead(VariantAttr variant);
 
-/// The step whose result a matmul step reads as the A of its last segment, and
-/// that only this one reads; null where there is none.
-StepOp findLeadingStep(StepOp step);
+/// The steps of a plan whose variants stay as they are.
+class Leads {
+public:
+  explicit Leads(PlanOp plan);
 
-/// The step that computes this one's result first under some of its variants;
-/// null where there is none.
-StepOp findLedStep(StepOp step);
+  /// The step whose result a matmul step reads as the A of its last segment,
+  /// and that only this one reads; null where there is none.
+  StepOp findLeadingStep(StepOp step) const;
+  /// The step that computes this one's result first under some of its variants;
+  /// null where there is none.
+  StepOp findLedStep(StepOp step) const { return led.lookup(step); }
+  /// Whether no variant of the step is ever launched.
+  bool isAlwaysLed(StepOp step) const;
 
-/// Whether no variant of the step is ever launched.
-bool isAlwaysLed(StepOp step);
+private:
+  /// By buffer.
+  using Steps = llvm::DenseMap<mlir::Attribute, llvm::SmallVector<StepOp, 1>>;
+  Steps readers, writers;
+  llvm::DenseMap<StepOp, StepOp> led;
+};
+
+/// The step before this one that computes the A of its last segment.
+StepOp findWriterOfLead(StepOp step, mlir::Value a);
 
 /// Kernels of a run in which each step takes its first variant.
 unsigned countKernels(PlanOp plan);

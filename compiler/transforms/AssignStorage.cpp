@@ -6,7 +6,8 @@
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
 #include "compiler/schedule/Schedules.h"
-#include "llvm/ADT/MapVector.h"
+#include <map>
+#include <set>
 
 using namespace mlir;
 
@@ -23,6 +24,68 @@ struct Lifetime {
   unsigned first = ~0u, last = 0;
 };
 
+/// Slots that several buffers hold in turn.
+class SharedSlots {
+public:
+  /// The slot that holds a buffer of the size from now on, until after the last
+  /// step; the lifetimes come in the order of their beginnings.
+  unsigned take(Expr size, Lifetime life);
+  ArrayRef<Expr> getSizes() const { return sizes; }
+
+private:
+  std::optional<unsigned> takeNearest(int64_t size);
+
+  SmallVector<Expr> sizes;
+  /// Slots by the last step that they are busy at, and free ones by their
+  /// typical size.
+  std::set<std::pair<unsigned, unsigned>> busy;
+  std::map<int64_t, std::set<unsigned>> free;
+};
+
+} // namespace
+
+/// Of the free slots the one whose size differs least, and the first of those.
+std::optional<unsigned> SharedSlots::takeNearest(int64_t size) {
+  auto above = free.lower_bound(size), best = above;
+  if (above != free.begin()) {
+    auto below = std::prev(above);
+    uint64_t less = uint64_t(size) - uint64_t(below->first);
+    uint64_t more = above == free.end()
+                        ? UINT64_MAX
+                        : uint64_t(above->first) - uint64_t(size);
+    if (less < more ||
+        (less == more && *below->second.begin() < *above->second.begin()))
+      best = below;
+  }
+  if (best == free.end())
+    return std::nullopt;
+  unsigned slot = *best->second.begin();
+  best->second.erase(best->second.begin());
+  if (best->second.empty())
+    free.erase(best);
+  return slot;
+}
+
+unsigned SharedSlots::take(Expr size, Lifetime life) {
+  // A kernel may not read and write one slot: the reader would see what another
+  // block has stored already.
+  while (!busy.empty() && busy.begin()->first < life.first) {
+    unsigned slot = busy.begin()->second;
+    free[getTypicalValue(sizes[slot])].insert(slot);
+    busy.erase(busy.begin());
+  }
+  std::optional<unsigned> slot = takeNearest(getTypicalValue(size));
+  if (slot) {
+    sizes[*slot] = Expr::max(sizes[*slot], size);
+  } else {
+    slot = sizes.size();
+    sizes.push_back(size);
+  }
+  busy.insert({life.last, *slot});
+  return *slot;
+}
+
+namespace {
 struct AssignStorage : fusec::impl::AssignStorageBase<AssignStorage> {
   void runOnOperation() override {
     PlanOp plan = getOperation();
@@ -46,54 +109,27 @@ struct AssignStorage : fusec::impl::AssignStorageBase<AssignStorage> {
       ++time;
     }
 
-    struct Shared {
-      Expr size;
-      unsigned busyUntil;
-    };
-    SmallVector<Shared> shared;
+    SharedSlots shared;
     std::vector<unsigned> newIndex(lifetimes.size());
     SmallVector<unsigned> order =
         llvm::to_vector(llvm::seq<unsigned>(0, lifetimes.size()));
     llvm::stable_sort(order, [&](unsigned a, unsigned b) {
       return lifetimes[a].first < lifetimes[b].first;
     });
-    SmallVector<Expr> sizes =
-        llvm::map_to_vector(plan.getSlots().getAsRange<ExprAttr>(),
-                            [](ExprAttr attr) { return Expr(attr); });
-    for (unsigned slot : order) {
-      std::optional<unsigned> best;
-      int64_t bestGrowth = 0;
-      for (auto [i, candidate] : llvm::enumerate(shared)) {
-        // A kernel may not read and write one slot: the reader would see what
-        // another block has stored already.
-        if (candidate.busyUntil >= lifetimes[slot].first)
-          continue;
-        int64_t growth = std::abs(getTypicalValue(sizes[slot]) -
-                                  getTypicalValue(candidate.size));
-        if (!best || growth < bestGrowth) {
-          best = i;
-          bestGrowth = growth;
-        }
-      }
-      if (!best) {
-        best = shared.size();
-        shared.push_back({sizes[slot], 0});
-      }
-      shared[*best].size = Expr::max(shared[*best].size, sizes[slot]);
-      shared[*best].busyUntil = lifetimes[slot].last;
-      newIndex[slot] = *best;
-    }
+    for (unsigned slot : order)
+      newIndex[slot] = shared.take(Expr(cast<ExprAttr>(plan.getSlots()[slot])),
+                                   lifetimes[slot]);
 
     OpBuilder builder(&getContext());
     for (BufferOp buffer : buffers)
       buffer.setIndex(newIndex[buffer.getIndex()]);
     SmallVector<Attribute> attrs = llvm::map_to_vector(
-        shared, [](const Shared &s) { return Attribute(s.size.getAttr()); });
+        shared.getSizes(), [](Expr size) { return Attribute(size.getAttr()); });
     plan.setSlotsAttr(builder.getArrayAttr(attrs));
     if (!lifetimes.empty())
       remarkPassed(RemarkTopic::Storage, "share-slots", plan.getLoc())
           << std::to_string(lifetimes.size()) << " buffers lie in "
-          << std::to_string(shared.size()) << " slots";
+          << std::to_string(attrs.size()) << " slots";
   }
 };
 } // namespace

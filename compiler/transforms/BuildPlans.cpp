@@ -62,13 +62,15 @@ private:
   DenseMap<Value, Place> places;
   DenseMap<Value, std::string> names;
   llvm::StringSet<> used;
+  llvm::StringMap<unsigned> numbers; // the first that may be free, of a name
 };
 } // namespace
 
 std::string PlanBuilder::uniqueName(StringRef base) {
   std::string clean = sanitizeIdentifier(base), name = clean;
-  for (unsigned i = 2; !used.insert(name).second; ++i)
-    name = clean + "_" + std::to_string(i);
+  unsigned &number = numbers.try_emplace(clean, 2).first->second;
+  while (!used.insert(name).second)
+    name = clean + "_" + std::to_string(number++);
   return name;
 }
 

@@ -3,6 +3,7 @@
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
 #include "compiler/schedule/Schedules.h"
+#include "ir/PlanBuffers.h"
 
 using namespace mlir;
 
@@ -29,6 +30,7 @@ struct ChooseSchedules : fusec::impl::ChooseSchedulesBase<ChooseSchedules> {
     choice.precision = found->precision;
     choice.limit = candidates;
     choice.tuning = tuning.get();
+    PlanBuffers buffers(plan);
     for (auto step : plan.getBody().getOps<StepOp>()) {
       SmallVector<Attribute> variants;
       for (VariantAttr variant : chooseVariants(step, *found->target, choice))

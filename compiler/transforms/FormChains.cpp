@@ -8,7 +8,6 @@
 #include "compiler/codegen/Iteration.h"
 #include "compiler/schedule/Schedules.h"
 #include "compiler/transforms/JoinSteps.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -100,29 +99,24 @@ struct FormChains : fusec::impl::FormChainsBase<FormChains> {
       return signalPassFailure();
     target = found->target;
     products = found->precision;
-    joiner.emplace(plan);
+    StepJoiner joiner(plan);
     bool changed = false;
     for (StepOp step : llvm::to_vector(plan.getOps<StepOp>()))
       if (isProduct(step))
-        while ((step = joinWithProducer(step)))
+        while ((step = joinWithProducer(joiner, step)))
           changed = true;
     if (changed)
-      joiner->eraseUnusedBuffers();
+      joiner.eraseUnusedBuffers();
   }
 
   /// Null where no producer joins it.
-  StepOp joinWithProducer(StepOp consumer) {
-    llvm::SetVector<StepOp> producers;
-    for (Operation *op = consumer->getPrevNode(); op; op = op->getPrevNode())
-      if (auto step = dyn_cast<StepOp>(op); step && isProduct(step))
-        if (llvm::any_of(step.getOutputs(), [&](Attribute ref) {
-              return llvm::is_contained(consumer.getInputs(), ref);
-            }))
-          producers.insert(step);
+  StepOp joinWithProducer(StepJoiner &joiner, StepOp consumer) {
     SmallVector<std::pair<StepOp, std::string>> refused;
-    for (StepOp producer : producers) {
+    for (StepOp producer : joiner.getProducers(consumer)) {
+      if (!isProduct(producer))
+        continue;
       std::string reason;
-      if (StepOp chain = tryJoin(producer, consumer, reason))
+      if (StepOp chain = tryJoin(joiner, producer, consumer, reason))
         return chain;
       refused.push_back({producer, reason});
     }
@@ -132,20 +126,20 @@ struct FormChains : fusec::impl::FormChainsBase<FormChains> {
     return {};
   }
 
-  StepOp tryJoin(StepOp producer, StepOp consumer, std::string &reason) {
+  StepOp tryJoin(StepJoiner &joiner, StepOp producer, StepOp consumer,
+                 std::string &reason) {
     auto check = [&](StepOp chain) {
       std::string illegal = checkChain(chain, *target);
       return illegal.empty()
                  ? checkTime(chain, {producer, consumer}, *target, products)
                  : illegal;
     };
-    return joiner->join(
+    return joiner.join(
         producer, consumer,
         {"chain", Family::Chain, joinNames(producer, consumer), check}, reason);
   }
 
   const Target *target = nullptr;
   Precision products = Precision::Ieee;
-  std::optional<StepJoiner> joiner;
 };
 } // namespace

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Greedy fusion: of all legal merges the one that saves most memory traffic
-// first, until none is left. Then every group becomes a `fusec.fusion`.
+// Groups that merged greedily become a `fusec.fusion` each.
 
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
 #include "compiler/codegen/Iteration.h"
 #include "compiler/codegen/KernelSource.h"
-#include "compiler/schedule/TypicalSizes.h"
 #include "compiler/transforms/FusionGroups.h"
+#include "compiler/transforms/GreedyFusion.h"
 #include "compiler/transforms/Regroupings.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
@@ -25,93 +24,6 @@ using namespace fusec;
 //===----------------------------------------------------------------------===//
 // Policy
 //===----------------------------------------------------------------------===//
-
-static std::string describe(const FusionGroup &group) {
-  std::string name;
-  for (Operation *op : group.ops)
-    if (std::string node = getNodeName(op->getLoc()); !node.empty())
-      name = node;
-  if (name.empty())
-    name = group.ops.back()->getName().stripDialect().str();
-  return "'" + name + "'";
-}
-
-namespace {
-/// Merges greedily; refusals are remembered until one of the groups changes.
-class GreedyFusion {
-public:
-  explicit GreedyFusion(FusionGroups &groups) : groups(groups) {}
-  void run();
-  void remarkRefusals();
-
-private:
-  using Key = std::tuple<unsigned, unsigned, unsigned, unsigned>;
-  Key key(const FusionEdge &e) const {
-    return {e.producer, groups.getGroups()[e.producer].version, e.consumer,
-            groups.getGroups()[e.consumer].version};
-  }
-  bool mergeBest();
-  int64_t getBytes(Value value);
-
-  FusionGroups &groups;
-  std::map<Key, std::string> refused;
-  llvm::DenseMap<Value, int64_t> bytes;
-};
-} // namespace
-
-int64_t GreedyFusion::getBytes(Value value) {
-  auto [known, isNew] = bytes.try_emplace(value);
-  if (isNew) {
-    Expr count = getElementCount(getSizes(value), value.getContext());
-    known->second = std::min(getTypicalValue(count), INT64_MAX / 64) *
-                    getElementBytes(getElementType(value));
-  }
-  return known->second;
-}
-
-bool GreedyFusion::mergeBest() {
-  SmallVector<FusionEdge> edges = groups.getEdges();
-  llvm::stable_sort(edges, [&](const FusionEdge &a, const FusionEdge &b) {
-    return getBytes(a.value) > getBytes(b.value);
-  });
-  for (const FusionEdge &edge : edges) {
-    if (refused.count(key(edge)))
-      continue;
-    FusionVerdict verdict = checkFusion(groups, edge.producer, edge.consumer);
-    if (!verdict.family) {
-      refused[key(edge)] = verdict.reason;
-      continue;
-    }
-    remarkPassed(RemarkTopic::Fusion, "merge", edge.value.getLoc())
-        << describe(groups.getGroups()[edge.producer]) << " into "
-        << describe(groups.getGroups()[edge.consumer]) << ": saves "
-        << std::to_string(2 * getBytes(edge.value)) << " bytes";
-    groups.merge(edge.producer, edge.consumer, *verdict.family);
-    return true;
-  }
-  return false;
-}
-
-void GreedyFusion::run() {
-  while (mergeBest())
-    ;
-}
-
-void GreedyFusion::remarkRefusals() {
-  // Products that follow one another may become a chain, and a reduction part
-  // of a product's epilogue: those passes have the last word on them.
-  auto isLeftToPlans = [&](const FusionEdge &edge) {
-    Family from = groups.getGroups()[edge.producer].family,
-           to = groups.getGroups()[edge.consumer].family;
-    return from == Family::Gemm && (to == Family::Gemm || to == Family::Reduce);
-  };
-  for (const FusionEdge &edge : groups.getEdges())
-    if (auto it = refused.find(key(edge));
-        it != refused.end() && !isLeftToPlans(edge))
-      remarkMissed(RemarkTopic::Fusion, "merge", edge.value.getLoc())
-          << describe(groups.getGroups()[edge.producer]) << " into "
-          << describe(groups.getGroups()[edge.consumer]) << ": " << it->second;
-}
 
 /// Concats of values that kernels with a root compute are assembled in place:
 /// each kernel stores into its slice. A value can be stored in one place only.

@@ -25,14 +25,10 @@ using namespace fusec;
 /// errs by.
 static constexpr double tolerance = 1.1;
 
-/// The last of the matmul steps before it whose results it reads.
-static StepOp findProducer(StepOp consumer) {
-  for (Operation *op = consumer->getPrevNode(); op; op = op->getPrevNode())
-    if (auto step = dyn_cast<StepOp>(op);
-        step && step.getFamily() == Family::Gemm &&
-        llvm::any_of(step.getOutputs(), [&](Attribute ref) {
-          return llvm::is_contained(consumer.getInputs(), ref);
-        }))
+/// The last of the matmul steps whose results it reads.
+static StepOp findProducer(const StepJoiner &joiner, StepOp consumer) {
+  for (StepOp step : joiner.getProducers(consumer))
+    if (step.getFamily() == Family::Gemm)
       return step;
   return {};
 }
@@ -53,25 +49,25 @@ struct FormRowEpilogues : fusec::impl::FormRowEpiloguesBase<FormRowEpilogues> {
       return signalPassFailure();
     target = found->target;
     products = found->precision;
-    joiner.emplace(plan);
+    StepJoiner joiner(plan);
     bool changed = false;
     for (StepOp step : llvm::to_vector(plan.getOps<StepOp>()))
       if (step.getFamily() == Family::Reduce)
-        if (StepOp producer = findProducer(step))
-          changed |= tryJoin(producer, step);
+        if (StepOp producer = findProducer(joiner, step))
+          changed |= tryJoin(joiner, producer, step);
     if (changed)
-      joiner->eraseUnusedBuffers();
+      joiner.eraseUnusedBuffers();
   }
 
-  bool tryJoin(StepOp producer, StepOp consumer) {
+  bool tryJoin(StepJoiner &joiner, StepOp producer, StepOp consumer) {
     auto check = [&](StepOp joined) {
       return checkTime(joined, producer, consumer);
     };
     std::string reason;
-    if (joiner->join(producer, consumer,
-                     {"row-epilogue", Family::Gemm,
-                      joinNames(producer, consumer), check},
-                     reason))
+    if (joiner.join(producer, consumer,
+                    {"row-epilogue", Family::Gemm,
+                     joinNames(producer, consumer), check},
+                    reason))
       return true;
     remarkMissed(RemarkTopic::Fusion, "row-epilogue", consumer.getLoc())
         << nameBoth(producer, consumer) << ": " << reason;
@@ -93,6 +89,5 @@ struct FormRowEpilogues : fusec::impl::FormRowEpiloguesBase<FormRowEpilogues> {
 
   const Target *target = nullptr;
   Precision products = Precision::Ieee;
-  std::optional<StepJoiner> joiner;
 };
 } // namespace

@@ -44,12 +44,22 @@ FusionGroups::FusionGroups(ModelOp model) : model(model) {
       continue;
     groupOf[&op] = groups.size();
     groups.push_back({getFamily(&op), {&op}});
-    sources[&op] = getSources(&op);
-    for (Value source : sources[&op])
+    size_t first = edges.size();
+    for (Value source : getSources(&op)) {
+      edges.push_back({source, &op});
       readers[source].push_back(&op);
+    }
+    edgesTo[&op] = {first, edges.size()};
   }
   for (Value output : block.getTerminator()->getOperands())
     modelOutputs.insert(output);
+  for (std::vector<size_t> &counts : edgeCounts)
+    counts.resize(groups.size());
+  for (const FusionEdge &edge : edges) {
+    ++edgeCounts[false][getConsumer(edge)];
+    ++edgeCounts[true][getProducer(edge)];
+  }
+  order = GroupOrder(groups.size());
 }
 
 void FusionGroups::markCopies() {
@@ -108,16 +118,6 @@ SmallVector<Value> FusionGroups::getSources(Operation *op) const {
   return found.takeVector();
 }
 
-SmallVector<FusionEdge> FusionGroups::getEdges() const {
-  SmallVector<FusionEdge> edges;
-  for (auto [id, group] : llvm::enumerate(groups))
-    for (Operation *op : group.ops)
-      for (Value source : sources.lookup(op))
-        if (unsigned from = groupOf.lookup(source.getDefiningOp()); from != id)
-          edges.push_back({from, static_cast<unsigned>(id), source});
-  return edges;
-}
-
 SmallVector<Value> FusionGroups::getOutputs(ArrayRef<Operation *> ops) const {
   SmallVector<Value> outputs;
   llvm::DenseSet<Operation *> members(ops.begin(), ops.end());
@@ -135,46 +135,100 @@ SmallVector<Value> FusionGroups::getOutputs(ArrayRef<Operation *> ops) const {
 }
 
 SmallVector<Operation *> FusionGroups::getUnion(unsigned a, unsigned b) const {
-  SmallVector<Operation *> ops = groups[a].ops;
-  llvm::append_range(ops, groups[b].ops);
-  llvm::sort(ops, [&](Operation *x, Operation *y) {
-    return position.lookup(x) < position.lookup(y);
-  });
+  SmallVector<Operation *> ops;
+  std::merge(groups[a].ops.begin(), groups[a].ops.end(), groups[b].ops.begin(),
+             groups[b].ops.end(), std::back_inserter(ops),
+             [&](Operation *x, Operation *y) {
+               return position.lookup(x) < position.lookup(y);
+             });
   return ops;
 }
 
-bool FusionGroups::hasOtherPath(unsigned producer, unsigned consumer) const {
-  // Backwards from the consumer, not taking the direct edges.
-  SmallVector<unsigned> stack;
-  llvm::DenseSet<unsigned> seen;
-  auto visit = [&](unsigned id, bool direct) {
-    for (Operation *op : groups[id].ops)
-      for (Value source : sources.lookup(op)) {
-        unsigned from = groupOf.lookup(source.getDefiningOp());
-        if (from == id || (direct && from == producer))
-          continue;
-        if (seen.insert(from).second)
-          stack.push_back(from);
-      }
-  };
-  visit(consumer, true);
-  while (!stack.empty()) {
-    unsigned id = stack.pop_back_val();
-    if (id == producer)
-      return true;
-    visit(id, false);
+void FusionGroups::visitNeighbours(
+    unsigned id, bool ahead, llvm::function_ref<void(unsigned)> visit) const {
+  for (Operation *op : groups[id].ops) {
+    if (!ahead) {
+      auto [first, end] = getEdgesTo(op);
+      for (size_t i = first; i != end; ++i)
+        visit(getProducer(edges[i]));
+      continue;
+    }
+    for (Value result : op->getResults())
+      if (auto it = readers.find(result); it != readers.end())
+        for (Operation *reader : it->second)
+          visit(groupOf.lookup(reader));
   }
-  return false;
+}
+
+/// Searches backwards from the consumer and ahead from the producer, at each
+/// step where less has been looked at: one of many readers of a value has few
+/// operands, one of many operands few readers.
+FusionGroups::Between FusionGroups::findBetween(unsigned producer,
+                                                unsigned consumer) const {
+  struct Side {
+    SmallVector<unsigned> pending;
+    llvm::DenseSet<unsigned> seen;
+    SmallVector<unsigned> found;
+    size_t cost = 0;
+  } sides[2];
+  sides[false].pending = {consumer};
+  sides[true].pending = {producer};
+  auto nextCost = [&](bool ahead) {
+    return sides[ahead].cost + edgeCounts[ahead][sides[ahead].pending.back()];
+  };
+  while (true) {
+    bool ahead = nextCost(true) < nextCost(false);
+    Side &side = sides[ahead], &other = sides[!ahead];
+    unsigned start = ahead ? producer : consumer,
+             goal = ahead ? consumer : producer;
+    side.cost = nextCost(ahead) + 1;
+    unsigned id = side.pending.pop_back_val();
+    bool hasPath = false;
+    visitNeighbours(id, ahead, [&](unsigned next) {
+      if (next == goal) {
+        hasPath |= id != start;
+        return;
+      }
+      if (next == id || !order.isBefore(producer, next) ||
+          !order.isBefore(next, consumer) || !side.seen.insert(next).second)
+        return;
+      hasPath |= other.seen.contains(next);
+      side.found.push_back(next);
+      side.pending.push_back(next);
+    });
+    if (hasPath)
+      return {true, ahead, {}};
+    if (side.pending.empty())
+      return {false, ahead, std::move(side.found)};
+  }
+}
+
+bool FusionGroups::hasOtherPath(unsigned producer, unsigned consumer) const {
+  return findBetween(producer, consumer).hasPath;
 }
 
 void FusionGroups::merge(unsigned producer, unsigned consumer, Family family) {
+  // The merged group stands where the consumer did, with what the producer
+  // leads to behind it, or where the producer did, behind what leads to it.
+  Between between = findBetween(producer, consumer);
+  unsigned place = consumer;
+  if (!between.leadsAhead) {
+    place = order.getPrevious(producer);
+    between.groups.push_back(consumer);
+  }
+  order.remove(producer);
+  if (!between.groups.empty())
+    order.moveBehind(place, between.groups);
+
+  for (Operation *op : groups[producer].ops)
+    groupOf[op] = consumer;
   groups[consumer].ops = getUnion(producer, consumer);
   groups[consumer].family = family;
   ++groups[consumer].version;
   groups[producer].ops.clear();
   ++groups[producer].version;
-  for (Operation *op : groups[consumer].ops)
-    groupOf[op] = consumer;
+  for (std::vector<size_t> &counts : edgeCounts)
+    counts[consumer] += counts[producer];
 }
 
 SmallVector<Expr> FusionGroups::getStrides(Value value) const {
@@ -218,11 +272,10 @@ SmallVector<unsigned> FusionGroups::getOrder() const {
     if (state[id]++)
       continue;
     stack.push_back({id, true});
-    for (Operation *op : groups[id].ops)
-      for (Value source : sources.lookup(op))
-        if (unsigned from = groupOf.lookup(source.getDefiningOp());
-            !state[from])
-          stack.push_back({from, false});
+    visitNeighbours(id, /*ahead=*/false, [&](unsigned from) {
+      if (!state[from])
+        stack.push_back({from, false});
+    });
   }
   return order;
 }

@@ -7,6 +7,7 @@
 #ifndef FUSEC_COMPILER_TRANSFORMS_FUSIONGROUPS_H
 #define FUSEC_COMPILER_TRANSFORMS_FUSIONGROUPS_H
 
+#include "compiler/transforms/GroupOrder.h"
 #include "ir/FusecOps.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
@@ -20,10 +21,10 @@ struct FusionGroup {
   unsigned version = 0;     // changes with every merge
 };
 
-/// A value that one group computes and another reads.
+/// A value that the op of one group computes and the op of another reads.
 struct FusionEdge {
-  unsigned producer, consumer;
   mlir::Value value;
+  mlir::Operation *reader;
 };
 
 class FusionGroups {
@@ -42,8 +43,19 @@ public:
   std::optional<unsigned> getGroupOf(mlir::Operation *op) const;
   ModelOp getModel() const { return model; }
 
-  /// Values that the ops read from other groups, through free ops.
-  llvm::SmallVector<FusionEdge> getEdges() const;
+  /// What ops that compute read from one another, through free ops, in program
+  /// order of the readers. It stays the same while groups merge.
+  llvm::ArrayRef<FusionEdge> getEdges() const { return edges; }
+  /// The edges that end in the op: a range of them.
+  std::pair<size_t, size_t> getEdgesTo(mlir::Operation *reader) const {
+    return edgesTo.lookup(reader);
+  }
+  unsigned getProducer(const FusionEdge &edge) const {
+    return groupOf.lookup(edge.value.getDefiningOp());
+  }
+  unsigned getConsumer(const FusionEdge &edge) const {
+    return groupOf.lookup(edge.reader);
+  }
   /// Values of the ops that are read outside of them.
   llvm::SmallVector<mlir::Value>
   getOutputs(llvm::ArrayRef<mlir::Operation *> ops) const;
@@ -68,15 +80,30 @@ public:
   llvm::SmallVector<unsigned> getOrder() const;
 
 private:
+  /// What lies on the way from one group to another: whether a third one does,
+  /// and else either all that lead to the consumer from behind the producer, or
+  /// all before the consumer that the producer leads to.
+  struct Between {
+    bool hasPath, leadsAhead;
+    llvm::SmallVector<unsigned> groups;
+  };
+
   void markCopies();
   llvm::SmallVector<mlir::Value> getSources(mlir::Operation *op) const;
+  void visitNeighbours(unsigned id, bool ahead,
+                       llvm::function_ref<void(unsigned)> visit) const;
+  Between findBetween(unsigned producer, unsigned consumer) const;
 
   ModelOp model;
   std::vector<FusionGroup> groups; // merged ones stay behind empty
   llvm::DenseMap<mlir::Operation *, unsigned> groupOf;
   llvm::DenseMap<mlir::Operation *, unsigned> position;
   llvm::DenseSet<mlir::Operation *> copies;
-  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> sources;
+  std::vector<FusionEdge> edges;
+  llvm::DenseMap<mlir::Operation *, std::pair<size_t, size_t>> edgesTo;
+  /// How many edges lead to a group, and away from it, or did before it merged.
+  std::vector<size_t> edgeCounts[2];
+  GroupOrder order{0};
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Operation *>> readers;
   llvm::DenseSet<mlir::Value> modelOutputs;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Expr>> slices;

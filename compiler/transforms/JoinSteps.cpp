@@ -10,13 +10,54 @@
 using namespace mlir;
 using namespace fusec;
 
-StepJoiner::StepJoiner(PlanOp plan) : plan(plan) {
-  for (auto buffer : plan.getBody().getOps<BufferOp>())
-    buffers[buffer.getSymNameAttr()] = buffer;
+StepJoiner::StepJoiner(PlanOp plan) : plan(plan), buffers(plan) {
+  for (StepOp step : plan.getOps<StepOp>())
+    add(step);
 }
 
 BufferOp StepJoiner::lookUp(Attribute ref) const {
-  return buffers.lookup(cast<FlatSymbolRefAttr>(ref).getAttr());
+  return buffers.lookup(cast<FlatSymbolRefAttr>(ref));
+}
+
+static std::pair<unsigned, int64_t> getPlace(BufferOp buffer) {
+  return {static_cast<unsigned>(buffer.getKind()), buffer.getIndex()};
+}
+
+void StepJoiner::add(StepOp step) {
+  for (Attribute ref : step.getOutputs())
+    writers[ref] = step;
+  for (bool write : {false, true})
+    for (Attribute ref : write ? step.getOutputs() : step.getInputs())
+      if (BufferOp buffer = lookUp(ref); buffer.getKind() != BufferKind::Weight)
+        steps[write][getPlace(buffer)].insert(step);
+}
+
+void StepJoiner::remove(StepOp step) {
+  for (bool write : {false, true})
+    for (Attribute ref : write ? step.getOutputs() : step.getInputs())
+      if (BufferOp buffer = lookUp(ref); buffer.getKind() != BufferKind::Weight)
+        steps[write][getPlace(buffer)].erase(step);
+}
+
+/// Those that may touch what the buffer holds.
+const StepJoiner::Steps &StepJoiner::getSteps(bool write,
+                                              BufferOp buffer) const {
+  static const Steps none;
+  auto it = steps[write].find(getPlace(buffer));
+  return it == steps[write].end() || buffer.getKind() == BufferKind::Weight
+             ? none
+             : it->second;
+}
+
+SmallVector<StepOp> StepJoiner::getProducers(StepOp step) const {
+  llvm::SetVector<StepOp> found;
+  for (Attribute ref : step.getInputs())
+    if (StepOp writer = getWriter(ref))
+      found.insert(writer);
+  SmallVector<StepOp> producers = found.takeVector();
+  llvm::sort(producers,
+             [](StepOp a, StepOp b) { return b->isBeforeInBlock(a); });
+  return producers;
 }
 
 static bool mayOverlap(BufferOp a, BufferOp b) {
@@ -34,18 +75,17 @@ bool StepJoiner::touches(ArrayAttr refs, BufferOp buffer) const {
 /// needs the earlier one's results; then it is the earlier one, unless the
 /// later one needs that step's. Null where neither is.
 StepOp StepJoiner::findPlace(StepOp producer, StepOp consumer) const {
-  bool canMoveDown = true, canMoveUp = true;
-  for (Operation *op = producer->getNextNode(); op != consumer;
-       op = op->getNextNode()) {
-    auto between = dyn_cast<StepOp>(op);
-    if (!between)
-      continue;
-    for (Attribute ref : producer.getOutputs())
-      canMoveDown &= !touches(between.getInputs(), lookUp(ref));
-    for (Attribute ref : consumer.getInputs())
-      canMoveUp &= !touches(between.getOutputs(), lookUp(ref));
-  }
-  return canMoveDown ? consumer : canMoveUp ? producer : StepOp();
+  auto isBetween = [&](Operation *step) {
+    return producer->isBeforeInBlock(step) && step->isBeforeInBlock(consumer);
+  };
+  auto isUntouched = [&](ArrayAttr refs, bool write) {
+    return llvm::none_of(refs, [&](Attribute ref) {
+      return llvm::any_of(getSteps(write, lookUp(ref)), isBetween);
+    });
+  };
+  return isUntouched(producer.getOutputs(), /*write=*/false) ? consumer
+         : isUntouched(consumer.getInputs(), /*write=*/true) ? producer
+                                                             : StepOp();
 }
 
 /// Whether the consumer reads a buffer of which the producer writes a part, as
@@ -63,15 +103,18 @@ bool StepJoiner::isBetween(BufferOp buffer, StepOp producer,
                            StepOp consumer) const {
   if (buffer.getKind() != BufferKind::Slot)
     return false;
-  for (StepOp step : PlanOp(plan).getOps<StepOp>())
-    for (ArrayAttr refs : {step.getInputs(), step.getOutputs()})
-      for (Attribute ref : refs) {
-        BufferOp other = lookUp(ref);
-        bool isOwn = other == buffer && (step == producer || step == consumer);
-        if (!isOwn && mayOverlap(other, buffer))
-          return false;
-      }
-  return true;
+  for (bool write : {false, true})
+    for (Operation *step : getSteps(write, buffer))
+      if (step != producer && step != consumer)
+        return false;
+  auto isOtherPart = [&](Attribute ref) {
+    BufferOp other = lookUp(ref);
+    return other != buffer && mayOverlap(other, buffer);
+  };
+  return llvm::none_of(ArrayRef{producer, consumer}, [&](StepOp step) {
+    return llvm::any_of(step.getInputs(), isOtherPart) ||
+           llvm::any_of(step.getOutputs(), isOtherPart);
+  });
 }
 
 StepOp StepJoiner::buildJoined(StepOp producer, StepOp consumer, StepOp place,
@@ -169,6 +212,9 @@ StepOp StepJoiner::join(StepOp producer, StepOp consumer,
   }
   remarkPassed(RemarkTopic::Fusion, joined.rewrite, consumer.getLoc())
       << nameBoth(producer, consumer) << " are one kernel";
+  remove(consumer);
+  remove(producer);
+  add(step);
   consumer.erase();
   producer.erase();
   return step;

@@ -7,6 +7,8 @@
 #define FUSEC_COMPILER_TRANSFORMS_JOINSTEPS_H
 
 #include "compiler/schedule/Schedules.h"
+#include "ir/PlanBuffers.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace fusec {
 
@@ -33,6 +35,11 @@ class StepJoiner {
 public:
   explicit StepJoiner(PlanOp plan);
 
+  /// The step of which the buffer is a result; null where there is none.
+  StepOp getWriter(mlir::Attribute ref) const { return writers.lookup(ref); }
+  /// The steps of which the step reads a result, the last one first.
+  llvm::SmallVector<StepOp> getProducers(StepOp step) const;
+
   /// One step of both regions in place of the two, with a remark. Null, and the
   /// reason, where a step between them needs the one's results for the other's
   /// operands, where those hold the one's results as parts, or where it is not
@@ -43,7 +50,14 @@ public:
   void eraseUnusedBuffers();
 
 private:
+  /// The kind and index of buffers that may overlap.
+  using Place = std::pair<unsigned, int64_t>;
+  using Steps = llvm::SmallPtrSet<mlir::Operation *, 4>;
+
   BufferOp lookUp(mlir::Attribute ref) const;
+  void add(StepOp step);
+  void remove(StepOp step);
+  const Steps &getSteps(bool write, BufferOp buffer) const;
   bool touches(mlir::ArrayAttr refs, BufferOp buffer) const;
   StepOp findPlace(StepOp producer, StepOp consumer) const;
   bool readsPartly(StepOp consumer, StepOp producer) const;
@@ -52,8 +66,10 @@ private:
                      const JoinedStep &joined) const;
 
   PlanOp plan;
-  /// By name: a symbol table searches the plan for each.
-  llvm::DenseMap<mlir::StringAttr, BufferOp> buffers;
+  PlanBuffers buffers;
+  llvm::DenseMap<mlir::Attribute, StepOp> writers;
+  /// Those that read a place, and those that write it; of weights, none.
+  llvm::DenseMap<Place, Steps> steps[2];
 };
 
 } // namespace fusec

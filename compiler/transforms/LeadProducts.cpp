@@ -4,6 +4,7 @@
 #include "compiler/Remarks.h"
 #include "compiler/codegen/Leads.h"
 #include "compiler/schedule/Schedules.h"
+#include "ir/PlanBuffers.h"
 
 using namespace mlir;
 
@@ -25,8 +26,10 @@ struct LeadProducts : fusec::impl::LeadProductsBase<LeadProducts> {
       return signalPassFailure();
     if (found->target->name != "sm_90a")
       return;
+    PlanBuffers buffers(plan);
+    Leads leads(plan);
     for (auto step : plan.getOps<StepOp>())
-      if (StepOp leading = findLeadingStep(step))
+      if (StepOp leading = leads.findLeadingStep(step))
         lead(leading, step, *found->target, found->precision);
   }
 

@@ -6,6 +6,7 @@
 #include "compiler/codegen/Leads.h"
 #include "compiler/schedule/StepBytes.h"
 #include "frontends/onnx/Problems.h"
+#include "ir/PlanBuffers.h"
 #include "tools/fusec/ModelOptions.h"
 #include "tools/support/Table.h"
 #include "llvm/ADT/StringSet.h"
@@ -74,9 +75,10 @@ static std::string estimateText(VariantAttr variant, bool hasNamedDims) {
 }
 
 /// As the user binds it; other buffers have names of their kernels'.
-static llvm::StringRef getTensorName(mlir::FlatSymbolRefAttr ref, PlanOp plan,
+static llvm::StringRef getTensorName(mlir::FlatSymbolRefAttr ref,
+                                     const PlanBuffers &buffers,
                                      ModelOp model) {
-  auto buffer = plan.lookupSymbol<BufferOp>(ref.getAttr());
+  BufferOp buffer = buffers.lookup(ref);
   mlir::ArrayAttr names =
       buffer.getKind() == BufferKind::Input    ? model.getInputNames()
       : buffer.getKind() == BufferKind::Output ? model.getOutputNames()
@@ -89,8 +91,10 @@ static llvm::StringRef getTensorName(mlir::FlatSymbolRefAttr ref, PlanOp plan,
 /// "4", or "4 (8 where none computes another's product first)".
 static std::string countText(PlanOp plan) {
   unsigned count = countKernels(plan);
-  unsigned most = llvm::count_if(
-      plan.getOps<StepOp>(), [](StepOp step) { return !isAlwaysLed(step); });
+  Leads leads(plan);
+  unsigned most = llvm::count_if(plan.getOps<StepOp>(), [&](StepOp step) {
+    return !leads.isAlwaysLed(step);
+  });
   return std::to_string(count) +
          (most == count ? ""
                         : " (" + std::to_string(most) +
@@ -107,6 +111,7 @@ void ExplainCommand::printKernels(Compilation &compilation) const {
                {"variants", Align::Right},
                {"nodes"}});
   const EmittedPlan &plan = compilation.getKernels().getPlans().front();
+  PlanBuffers buffers(plan.plan);
   unsigned number = 0;
   for (StepOp step : PlanOp(plan.plan).getOps<StepOp>()) {
     StepBytes bytes = getStepBytes(step, {});
@@ -128,13 +133,15 @@ void ExplainCommand::printKernels(Compilation &compilation) const {
                        : "")
                << " and what bounds it:\n";
   number = 0;
+  Leads leads(plan.plan);
   for (StepOp step : PlanOp(plan.plan).getOps<StepOp>()) {
     ++number;
-    if (StepOp led = findLedStep(step)) {
+    if (StepOp led = leads.findLedStep(step)) {
       llvm::outs() << llvm::formatv(
           "  {0,2}  {1}computed first by the kernel of '{2}'\n", number,
-          isAlwaysLed(step) ? "" : "where that has a lead ", led.getName());
-      if (isAlwaysLed(step))
+          leads.isAlwaysLed(step) ? "" : "where that has a lead ",
+          led.getName());
+      if (leads.isAlwaysLed(step))
         continue;
     }
     for (auto variant : step.getVariants().getAsRange<VariantAttr>()) {
@@ -143,7 +150,7 @@ void ExplainCommand::printKernels(Compilation &compilation) const {
       for (GuardAttr guard : variant.getGuards()) {
         os << (guards.empty() ? " if " : " and ");
         if (guard.getKind() == GuardKind::Aligned)
-          os << onnx::printable(getTensorName(guard.getBuffer(), plan.plan,
+          os << onnx::printable(getTensorName(guard.getBuffer(), buffers,
                                               compilation.getModel()))
              << " is aligned to " << Expr(guard.getRhs());
         else
