@@ -8,6 +8,13 @@ if(FUSEC_SANITIZE)
   add_compile_options(-fsanitize=${FUSEC_SANITIZE} ${FUSEC_SANITIZER_FLAGS})
   add_link_options(-fsanitize=${FUSEC_SANITIZE})
 endif()
+# libFuzzer follows what code an input reaches.
+if(FUSEC_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "FUSEC_FUZZ needs clang, found ${CMAKE_CXX_COMPILER_ID}; use the preset fuzz")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
 
 # fusec_set_sanitizer_options(program)
 # Puts the defaults of the sanitizers' options into a program of a sanitised build.

@@ -29,8 +29,10 @@ static void writeVarint(uint64_t value, std::string &bytes) {
   bytes.push_back(char(value));
 }
 
-std::optional<WireMessage> parseWire(std::string_view bytes) {
+std::optional<WireMessage> parseWire(std::string_view bytes, unsigned depth) {
   WireMessage message;
+  if (depth == 0)
+    return std::nullopt;
   while (!bytes.empty()) {
     WireField &field = message.emplace_back();
     uint64_t tag;
@@ -55,7 +57,7 @@ std::optional<WireMessage> parseWire(std::string_view bytes) {
       std::string_view content = bytes.substr(0, length);
       bytes.remove_prefix(length);
       field.bytes = content;
-      if (auto nested = parseWire(content); nested && length > 0) {
+      if (auto nested = parseWire(content, depth - 1); nested && length > 0) {
         field.isMessage = true;
         field.fields = std::move(*nested);
       }

@@ -26,7 +26,9 @@ struct WireField {
 };
 using WireMessage = std::vector<WireField>;
 
-std::optional<WireMessage> parseWire(std::string_view bytes);
+/// What nests deeper than `depth` is left as bytes.
+std::optional<WireMessage> parseWire(std::string_view bytes,
+                                     unsigned depth = 100);
 std::string writeWire(const WireMessage &message);
 
 /// As nobody writes a message: numbers take more bytes than they need, up to

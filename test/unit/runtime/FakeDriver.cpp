@@ -23,6 +23,7 @@ constexpr Result invalidContext = 201, invalidImage = 200, notFound = 500,
 
 struct FakeModule {
   std::string image;
+  std::vector<std::unique_ptr<FakeFunction>> functions;
 };
 
 // Functions live as long as the process, as handles that tests may compare.
@@ -95,7 +96,8 @@ Result readLaunch(const unsigned *grid, const unsigned *block,
 void execute(FakeLaunch launch) {
   if (!state().record)
     return;
-  if (launch.symbol == "fake_double" && launch.params.size() == 24) {
+  if (state().isTrusted && launch.symbol == "fake_double" &&
+      launch.params.size() == 24) {
     uint64_t words[3];
     std::memcpy(words, launch.params.data(), sizeof(words));
     for (uint64_t i = 0; i != words[2]; ++i)
@@ -209,7 +211,7 @@ Result cuModuleLoadDataEx(Module *module, const void *image, unsigned count,
       std::strcpy(static_cast<char *>(values[0]), "no kernel image");
     return invalidImage;
   }
-  *module = reinterpret_cast<Module>(new FakeModule{text});
+  *module = reinterpret_cast<Module>(new FakeModule{text, {}});
   std::lock_guard<std::mutex> lock(state().mutex);
   ++state().liveModules;
   return success;
@@ -223,13 +225,14 @@ Result cuModuleUnload(Module module) {
 Result cuModuleGetFunction(Function *function, Module module,
                            const char *name) {
   ENTER("cuModuleGetFunction", true)
-  const std::string &image = reinterpret_cast<FakeModule *>(module)->image;
+  auto &[image, own] = *reinterpret_cast<FakeModule *>(module);
   if (image != anyKernel && image.find(name) == std::string::npos)
     return notFound;
   std::lock_guard<std::mutex> lock(state().mutex);
-  functions().push_back(
+  auto &all = state().isTrusted ? functions() : own;
+  all.push_back(
       std::make_unique<FakeFunction>(FakeFunction{name, image != anyKernel}));
-  *function = reinterpret_cast<Function>(functions().back().get());
+  *function = reinterpret_cast<Function>(all.back().get());
   return success;
 }
 Result cuFuncGetParamInfo(Function function, size_t index, size_t *offset,

@@ -74,6 +74,10 @@ struct FakeState {
   // threads that do not say that they may, and work on the default stream is.
   bool capturedElsewhere = false;
 
+  // Where bundles may say anything, kernels do nothing, and functions end with
+  // their modules, since there are many.
+  bool isTrusted = true;
+
   // Whether as many parameters passed one by one are read as fake_vector takes;
   // not where a manifest may have fewer.
   bool readsParams = true;
