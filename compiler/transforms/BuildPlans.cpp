@@ -11,7 +11,6 @@
 #include "compiler/transforms/RowPitch.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -39,7 +38,6 @@ public:
 
 private:
   Expr constant(int64_t value) { return Expr::constant(context, value); }
-  std::string uniqueName(StringRef base);
   Place dense(Value value, BufferKind kind, int64_t index);
   Place newSlot(Value value, bool isPitched = true);
   LogicalResult placeConcat(ConcatOp concat);
@@ -59,16 +57,9 @@ private:
   SmallVector<Attribute> slots;
   DenseMap<Value, Place> places;
   DenseMap<Value, std::string> names;
-  llvm::StringSet<> used;
+  UniqueNames used;
 };
 } // namespace
-
-std::string PlanBuilder::uniqueName(StringRef base) {
-  std::string clean = sanitizeIdentifier(base), name = clean;
-  for (unsigned i = 2; !used.insert(name).second; ++i)
-    name = clean + "_" + std::to_string(i);
-  return name;
-}
 
 Place PlanBuilder::dense(Value value, BufferKind kind, int64_t index) {
   return {kind, index, constant(0), getDenseStrides(getSizes(value), context)};
@@ -140,7 +131,7 @@ LogicalResult PlanBuilder::placeConcat(ConcatOp concat) {
 
 void PlanBuilder::addBuffer(Value value, const Place &place, StringRef name,
                             ElementsAttr elements, ReplaceableAttr slot) {
-  names[value] = uniqueName(name);
+  names[value] = used.add(name);
   SmallVector<Attribute> strides = llvm::map_to_vector(
       place.strides, [](Expr e) { return Attribute(e.getAttr()); });
   BufferOp::create(builder, value.getLoc(), builder.getStringAttr(names[value]),

@@ -302,8 +302,11 @@ struct FormFusions : fusec::impl::FormFusionsBase<FormFusions> {
           ++group.version;
         }
       assembleConcats(groups);
+      splitWideConcats(groups);
       greedy.run();
       greedy.remarkRefusals();
+    } else {
+      splitWideConcats(groups);
     }
 
     Operation *output = model.getBody().front().getTerminator();

@@ -42,14 +42,33 @@ FusionGroups::FusionGroups(ModelOp model) : model(model) {
     position[&op] = index++;
     if (isFree(&op) || isWeight(&op))
       continue;
-    groupOf[&op] = groups.size();
-    groups.push_back({getFamily(&op), {&op}});
-    sources[&op] = getSources(&op);
-    for (Value source : sources[&op])
-      readers[source].push_back(&op);
+    addGroup(&op);
   }
   for (Value output : block.getTerminator()->getOperands())
     modelOutputs.insert(output);
+}
+
+void FusionGroups::addGroup(Operation *op) {
+  groupOf[op] = groups.size();
+  groups.push_back({getFamily(op), {op}});
+  setSources(op);
+}
+
+void FusionGroups::setSources(Operation *op) {
+  for (Value source : sources[op])
+    llvm::erase(readers[source], op);
+  sources[op] = getSources(op);
+  for (Value source : sources[op])
+    readers[source].push_back(op);
+}
+
+void FusionGroups::addBefore(ArrayRef<Value> results, Operation *reader) {
+  for (Value result : results) {
+    Operation *op = result.getDefiningOp();
+    position[op] = position.lookup(reader);
+    addGroup(op);
+  }
+  setSources(reader);
 }
 
 void FusionGroups::markCopies() {

@@ -56,11 +56,15 @@ public:
   bool hasOtherPath(unsigned producer, unsigned consumer) const;
 
   void merge(unsigned producer, unsigned consumer, Family family);
+  /// Takes in the results of new ops, each a group, which `reader` now reads.
+  void addBefore(llvm::ArrayRef<mlir::Value> results, mlir::Operation *reader);
 
   /// Groups in an order in which each follows those it reads from.
   llvm::SmallVector<unsigned> getOrder() const;
 
 private:
+  void addGroup(mlir::Operation *op);
+  void setSources(mlir::Operation *op);
   void markCopies();
   llvm::SmallVector<mlir::Value> getSources(mlir::Operation *op) const;
 
@@ -73,6 +77,12 @@ private:
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Operation *>> readers;
   llvm::DenseSet<mlir::Value> modelOutputs;
 };
+
+/// Pieces of concats that one kernel has text for: NVRTC takes a second or two
+/// for these.
+constexpr size_t mostPieces = 32;
+/// Concats of more pieces become assembled ones of such.
+void splitWideConcats(FusionGroups &groups);
 
 /// Why two groups cannot be one kernel, or the family of the kernel.
 struct FusionVerdict {
