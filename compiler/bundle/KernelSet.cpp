@@ -35,28 +35,23 @@ static std::string getForm(const KernelSource &source) {
   return form;
 }
 
-/// A name of one word may be the language's ("and") or its library's ("exp");
-/// of those with an underscore only "and_eq" and its like are.
+/// A step is named by its ops. One alone may be a word of the language ("and")
+/// or its library's ("exp").
 static std::string getSymbolBase(StringRef name) {
   std::string base = sanitizeIdentifier(name);
-  bool isTaken =
-      base.find('_') == std::string::npos || StringRef(base).ends_with("_eq");
-  return isTaken ? base + "_kernel" : base;
+  return StringRef(base).contains('_') ? base : base + "_kernel";
 }
 
 FailureOr<EmittedLaunch> KernelSet::emit(StepOp step, VariantAttr variant,
                                          StringRef target) {
-  std::string base = getSymbolBase(step.getName()), symbol = base;
-  FailureOr<KernelSource> source = emitKernel(step, variant, symbol);
+  std::string base = getSymbolBase(step.getName());
+  FailureOr<KernelSource> source = emitKernel(step, variant, base);
   if (failed(source))
     return failure();
   auto [it, isNew] =
       byForm.try_emplace({target.str(), getForm(*source)}, kernels.size());
   if (isNew) {
-    unsigned &number =
-        numbers.try_emplace({target.str(), base}, 2).first->second;
-    while (!symbols.insert({target.str(), symbol}).second)
-      symbol = base + "_" + std::to_string(number++);
+    std::string symbol = symbols[target.str()].add(base);
     if (symbol != base)
       source = emitKernel(step, variant, symbol);
     kernels.push_back({target.str(), symbol, std::move(source->text), 0});

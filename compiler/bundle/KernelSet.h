@@ -52,11 +52,9 @@ private:
 
   std::vector<EmittedPlan> plans;
   std::vector<EmittedKernel> kernels;
-  /// (target, form) -> kernel; (target, symbol) of all kernels.
+  /// (target, form) -> kernel; the symbols of a target's kernels.
   std::map<std::pair<std::string, std::string>, size_t> byForm;
-  std::set<std::pair<std::string, std::string>> symbols;
-  /// (target, base of a symbol) -> the first number that may be free.
-  std::map<std::pair<std::string, std::string>, unsigned> numbers;
+  std::map<std::string, UniqueNames> symbols;
 };
 
 } // namespace fusec

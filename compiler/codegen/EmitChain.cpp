@@ -61,8 +61,9 @@ void ChainEmitter::declareTiles() {
   os << "struct " << type << " {\n";
   for (const ChainTile &tile : iteration.tiles) {
     std::string name =
-        tile.isHeld ? tile.value.getDefiningOp()->getName().stripDialect().str()
-                    : step.getInputBuffer(tile.value).getSymName().str();
+        tile.isHeld
+            ? tile.value.getDefiningOp()->getName().stripDialect().str()
+            : getTensorName(step.getInputBuffer(tile.value).getSymName());
     name = writer.uniqueName(name + "_tile");
     os << "  fusec::ChainTile<" << storageType(getElementType(tile.value))
        << ", " << getRows(tile) << ", " << tile.columns << "> " << name

@@ -73,10 +73,9 @@ FunctionWriter::FunctionWriter(KernelWriter &writer,
     // What is no argument of the region is held from an earlier root.
     std::string base = "held";
     if (auto argument = dyn_cast<BlockArgument>(operand.value))
-      base = cast<StepOp>(argument.getOwner()->getParentOp())
-                 .getInputBuffer(argument)
-                 .getSymName()
-                 .str();
+      base = getTensorName(cast<StepOp>(argument.getOwner()->getParentOp())
+                               .getInputBuffer(argument)
+                               .getSymName());
     operands.push_back(writer.uniqueName(base + "_at"));
     parameters += ", " + computeType(getElementType(operand.value)) + " " +
                   operands.back();

@@ -5,8 +5,8 @@
 #ifndef FUSEC_COMPILER_CODEGEN_KERNELSOURCE_H
 #define FUSEC_COMPILER_CODEGEN_KERNELSOURCE_H
 
+#include "compiler/codegen/Names.h"
 #include "ir/FusecOps.h"
-#include "llvm/ADT/StringSet.h"
 #include <array>
 #include <string>
 
@@ -55,11 +55,6 @@ struct KernelSource {
   bool startsEarly = false;
   std::vector<KernelParam> params;
 };
-
-/// A name that is safe in comments, symbols and paths: [A-Za-z0-9_.], at most
-/// 64 characters; and one that is a C identifier.
-std::string sanitizeName(llvm::StringRef name);
-std::string sanitizeIdentifier(llvm::StringRef name);
 
 /// The name of the model's node that an op comes from, or nothing.
 std::string getNodeName(mlir::Location loc);

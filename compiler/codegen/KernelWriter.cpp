@@ -11,22 +11,6 @@ using namespace fusec;
 // Names and types
 //===----------------------------------------------------------------------===//
 
-std::string fusec::sanitizeName(StringRef name) {
-  std::string result;
-  for (char c : name.take_front(64))
-    result += llvm::isAlnum(c) || c == '_' || c == '.' ? c : '_';
-  return result;
-}
-
-std::string fusec::sanitizeIdentifier(StringRef name) {
-  std::string result;
-  for (char c : name.take_front(64))
-    result += llvm::isAlnum(c) || c == '_' ? c : '_';
-  if (result.empty() || llvm::isDigit(result[0]))
-    result = "_" + result;
-  return result;
-}
-
 std::string fusec::getNodeName(Location loc) {
   if (auto name = dyn_cast<NameLoc>(loc))
     return name.getName().str();
@@ -114,29 +98,10 @@ std::string fusec::literal(TypedAttr value) {
 // Parameters
 //===----------------------------------------------------------------------===//
 
-/// Words of the language, and names that the emitters use as they are.
-static bool isReserved(StringRef name) {
-  static const llvm::StringSet<> reserved = {
-      "V",        "add",       "lane",    "width",    "base",    "count",
-      "row",      "k",         "group",   "length",   "Scope",   "Config",
-      "Epilogue", "epilogue",  "fusec",   "auto",     "bool",    "break",
-      "case",     "catch",     "char",    "class",    "const",   "continue",
-      "default",  "delete",    "do",      "double",   "else",    "enum",
-      "explicit", "export",    "extern",  "false",    "float",   "for",
-      "friend",   "goto",      "if",      "inline",   "int",     "long",
-      "mutable",  "namespace", "new",     "operator", "private", "protected",
-      "public",   "register",  "return",  "short",    "signed",  "sizeof",
-      "static",   "struct",    "switch",  "template", "this",    "throw",
-      "true",     "try",       "typedef", "typename", "union",   "unsigned",
-      "using",    "virtual",   "void",    "volatile", "while",   "and",
-      "or",       "not",       "xor",     "asm",      "constant"};
-  return reserved.contains(name);
-}
-
 KernelWriter::KernelWriter(StepOp step, StringRef symbol, unsigned indexBits)
     : step(step), symbol(symbol), indexBits(indexBits),
       declarationStream(declarationText) {
-  names.insert(symbol);
+  names.add(symbol);
   halvesOnly = llvm::all_of(
       step.getBody().front().getTerminator()->getOperandTypes(), [](Type type) {
         Type element = cast<RankedTensorType>(type).getElementType();
@@ -161,19 +126,12 @@ unsigned KernelWriter::getAlignment(BufferOp buffer,
   return fusec::getAlignment(buffer.getOffset(), known);
 }
 
-std::string KernelWriter::uniqueName(StringRef base) {
-  std::string clean = sanitizeIdentifier(base), name = clean;
-  for (unsigned i = 2; isReserved(name) || !names.insert(name).second; ++i)
-    name = clean + "_" + std::to_string(i);
-  return name;
-}
-
 std::string KernelWriter::pointer(BufferOp buffer, bool isConst,
                                   int64_t first) {
   std::string &name = pointers[{buffer.getSymName().str(), first}];
   if (!name.empty())
     return name;
-  name = uniqueName(buffer.getSymName());
+  name = uniqueName(getTensorName(buffer.getSymName()));
   Type type = cast<RankedTensorType>(buffer.getType()).getElementType();
   signature.push_back(
       {(isConst ? "const " : "") + storageType(type) + " *", name});
@@ -205,7 +163,7 @@ std::string KernelWriter::pointerTable(ArrayRef<BufferOp> buffers,
 }
 
 std::string KernelWriter::tensorMap(BufferOp buffer, TensorMapShape shape) {
-  std::string name = uniqueName((buffer.getSymName() + "_map").str());
+  std::string name = uniqueName(getTensorName(buffer.getSymName()) + "_map");
   signature.push_back({"const FUSEC_GRID_CONSTANT fusec::TensorMap ", name});
   KernelParam param{KernelParam::Kind::TensorMap, buffer.getSymName().str()};
   param.map = std::move(shape);
@@ -233,7 +191,7 @@ std::string KernelWriter::symbolParam(Expr symbol) {
   std::string &name = symbols[symbol.getName().str()];
   if (!name.empty())
     return name;
-  name = uniqueName(symbol.getName());
+  name = uniqueName(getSizeName(symbol.getName()));
   signature.push_back({indexType() + " ", name});
   KernelParam param{KernelParam::Kind::Size};
   param.size = symbol;
@@ -362,7 +320,7 @@ KernelSource KernelWriter::finish(std::array<Expr, 3> grid, unsigned block,
                                   unsigned sharedBytes, StringRef attribute) {
   KernelSource kernel;
   kernel.symbol = symbol;
-  kernel.names = names;
+  kernel.names = names.getAll();
   kernel.grid = grid;
   kernel.block = block;
   kernel.sharedBytes = sharedBytes;

@@ -60,7 +60,7 @@ public:
   /// C text of an expression; dims print as `dims[i]`, rows as `row<n>`.
   std::string print(Expr expr, llvm::ArrayRef<std::string> dims);
 
-  std::string uniqueName(llvm::StringRef base);
+  std::string uniqueName(llvm::StringRef base) { return names.add(base); }
   void addHeader(llvm::StringRef name) { headers.insert(name.str()); }
   /// Text before the kernel: functions, structs.
   llvm::raw_ostream &declarations() { return declarationStream; }
@@ -85,7 +85,7 @@ private:
   std::vector<KernelParam> params;
   std::map<std::pair<std::string, int64_t>, std::string> pointers;
   std::map<std::string, std::string> symbols, extents;
-  llvm::StringSet<> names;
+  UniqueNames names;
   std::set<std::string> headers;
   std::string declarationText, body;
   llvm::StringRef first = "fusec::launch::followPrevious();";

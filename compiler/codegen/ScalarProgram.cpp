@@ -199,19 +199,31 @@ void ScalarProgram::walkExprs(llvm::function_ref<void(Expr)> callback) const {
   }
 }
 
-unsigned ScalarProgram::getMostPlaces(unsigned limit) const {
+size_t ScalarProgram::countPieces() const {
+  size_t count = 0;
+  for (const ScalarNode &node : nodes)
+    if (node.kind == Kind::Piecewise)
+      count += node.operands.size();
+  return count;
+}
+
+ScalarProgram::Places ScalarProgram::countPlaces(unsigned limit) const {
   // The scopes of a node; 0 is the one that is no branch.
   std::vector<llvm::SmallDenseSet<unsigned, 4>> scopes(nodes.size());
-  unsigned numScopes = 1, most = 0;
+  unsigned numScopes = 1;
+  Places count;
   llvm::DenseMap<Operation *, unsigned> places;
   // Operands come before the nodes that use them.
   for (size_t i = nodes.size(); i-- > 0;) {
     const ScalarNode &node = nodes[i];
     if (scopes[i].empty())
       scopes[i].insert(0);
-    if (node.op && !node.operands.empty())
-      most = std::max<unsigned>(most, places[node.op] += scopes[i].size());
-    if (most > limit)
+    if (node.op && !node.operands.empty()) {
+      count.most =
+          std::max<unsigned>(count.most, places[node.op] += scopes[i].size());
+      count.all += scopes[i].size();
+    }
+    if (count.most > limit)
       break;
     for (unsigned operand : node.operands)
       for (unsigned scope : scopes[i])
@@ -220,7 +232,7 @@ unsigned ScalarProgram::getMostPlaces(unsigned limit) const {
     for (unsigned row : node.rows)
       scopes[row].insert(scopes[i].begin(), scopes[i].end());
   }
-  return most;
+  return count;
 }
 
 bool ScalarProgram::exprVaries(Expr expr, unsigned dim) const {

@@ -66,10 +66,15 @@ public:
   /// Every expression of the program that depends on the iteration.
   void walkExprs(llvm::function_ref<void(Expr)> callback) const;
 
-  /// In how many places the op is printed that is printed in most: one for each
-  /// index that it is needed at and each branch of a Piecewise that needs it.
-  /// Beyond `limit` they are not counted.
-  unsigned getMostPlaces(unsigned limit) const;
+  /// The operands of all Piecewise nodes.
+  size_t countPieces() const;
+  /// In how many places ops are printed, one for each index that an op is
+  /// needed at and each branch of a Piecewise that needs it: of the op with
+  /// the most, and of all. Once `most` passes `limit`, no more are counted.
+  struct Places {
+    unsigned most = 0, all = 0;
+  };
+  Places countPlaces(unsigned limit) const;
 
   /// Whether the node's value depends on the dim.
   bool varies(unsigned node, unsigned dim) const;

@@ -11,7 +11,6 @@
 #include "compiler/transforms/RowPitch.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -40,7 +39,6 @@ public:
 
 private:
   Expr constant(int64_t value) { return Expr::constant(context, value); }
-  std::string uniqueName(StringRef base);
   Place dense(Value value, BufferKind kind, int64_t index);
   Place newSlot(Value value);
   LogicalResult placeConcat(ConcatOp concat);
@@ -61,18 +59,9 @@ private:
   SmallVector<Attribute> slots;
   DenseMap<Value, Place> places;
   DenseMap<Value, std::string> names;
-  llvm::StringSet<> used;
-  llvm::StringMap<unsigned> numbers; // the first that may be free, of a name
+  UniqueNames used;
 };
 } // namespace
-
-std::string PlanBuilder::uniqueName(StringRef base) {
-  std::string clean = sanitizeIdentifier(base), name = clean;
-  unsigned &number = numbers.try_emplace(clean, 2).first->second;
-  while (!used.insert(name).second)
-    name = clean + "_" + std::to_string(number++);
-  return name;
-}
 
 Place PlanBuilder::dense(Value value, BufferKind kind, int64_t index) {
   return {kind, index, constant(0), getDenseStrides(getSizes(value), context)};
@@ -138,7 +127,7 @@ LogicalResult PlanBuilder::placeConcat(ConcatOp concat) {
 
 void PlanBuilder::addBuffer(Value value, const Place &place, StringRef name,
                             ElementsAttr elements, ReplaceableAttr slot) {
-  names[value] = uniqueName(name);
+  names[value] = used.add(name);
   SmallVector<Attribute> strides = llvm::map_to_vector(
       place.strides, [](Expr e) { return Attribute(e.getAttr()); });
   BufferOp::create(builder, value.getLoc(), builder.getStringAttr(names[value]),

@@ -208,19 +208,23 @@ struct FormFusions : fusec::impl::FormFusionsBase<FormFusions> {
     if (fuse) {
       // Concats wait: whether they are assembled depends on who computes their
       // operands.
-      GreedyFusion greedy(groups);
+      std::optional<GreedyFusion> greedy(groups);
       for (unsigned id = 0; id < groups.getGroups().size(); ++id)
         if (isa<ConcatOp>(groups.getGroups()[id].ops[0]))
           groups.getGroup(id).isAssembled = true;
-      greedy.run();
+      greedy->run();
       for (unsigned id = 0; id < groups.getGroups().size(); ++id)
         if (FusionGroup &group = groups.getGroup(id); group.isAssembled) {
           group.isAssembled = false;
           ++group.version;
         }
       assembleConcats(groups);
-      greedy.run();
-      greedy.remarkRefusals();
+      if (splitWideConcats(groups))
+        greedy.emplace(groups);
+      greedy->run();
+      greedy->remarkRefusals();
+    } else {
+      splitWideConcats(groups);
     }
 
     Operation *output = model.getBody().front().getTerminator();

@@ -40,10 +40,43 @@ FusionGroups::FusionGroups(ModelOp model) : model(model) {
   unsigned index = 0;
   for (Operation &op : block.without_terminator()) {
     position[&op] = index++;
-    if (isFree(&op) || isWeight(&op))
+    if (!isFree(&op) && !isWeight(&op))
+      addGroup(&op);
+  }
+  for (Value output : block.getTerminator()->getOperands())
+    modelOutputs.insert(output);
+  readEdges();
+  order = GroupOrder(groups.size());
+}
+
+void FusionGroups::addGroup(Operation *op) {
+  groupOf[op] = groups.size();
+  groups.push_back({getFamily(op), {op}});
+}
+
+void FusionGroups::addBefore(ArrayRef<Value> results, Operation *reader) {
+  for (Value result : results) {
+    Operation *op = result.getDefiningOp();
+    position[op] = position.lookup(reader);
+    addGroup(op);
+  }
+}
+
+void FusionGroups::finishAdding() {
+  readEdges();
+  order = GroupOrder(groups.size());
+  const unsigned front = groups.size();
+  for (unsigned id : llvm::reverse(getOrder()))
+    order.moveBehind(front, id);
+}
+
+void FusionGroups::readEdges() {
+  edges.clear();
+  edgesTo.clear();
+  readers.clear();
+  for (Operation &op : model.getBody().front().without_terminator()) {
+    if (!groupOf.contains(&op))
       continue;
-    groupOf[&op] = groups.size();
-    groups.push_back({getFamily(&op), {&op}});
     size_t first = edges.size();
     for (Value source : getSources(&op)) {
       edges.push_back({source, &op});
@@ -51,15 +84,12 @@ FusionGroups::FusionGroups(ModelOp model) : model(model) {
     }
     edgesTo[&op] = {first, edges.size()};
   }
-  for (Value output : block.getTerminator()->getOperands())
-    modelOutputs.insert(output);
   for (std::vector<size_t> &counts : edgeCounts)
-    counts.resize(groups.size());
+    counts.assign(groups.size(), 0);
   for (const FusionEdge &edge : edges) {
     ++edgeCounts[false][getConsumer(edge)];
     ++edgeCounts[true][getProducer(edge)];
   }
-  order = GroupOrder(groups.size());
 }
 
 void FusionGroups::markCopies() {

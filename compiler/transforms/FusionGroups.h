@@ -68,6 +68,10 @@ public:
   bool hasOtherPath(unsigned producer, unsigned consumer) const;
 
   void merge(unsigned producer, unsigned consumer, Family family);
+  /// Makes new ops groups, whose results `reader` now reads; once all are
+  /// there, finishAdding() finds the edges anew.
+  void addBefore(llvm::ArrayRef<mlir::Value> results, mlir::Operation *reader);
+  void finishAdding();
 
   /// Where the value lies: densely, or as a slice of an assembled concat.
   llvm::SmallVector<Expr> getStrides(mlir::Value value) const;
@@ -88,6 +92,8 @@ private:
     llvm::SmallVector<unsigned> groups;
   };
 
+  void addGroup(mlir::Operation *op);
+  void readEdges();
   void markCopies();
   llvm::SmallVector<mlir::Value> getSources(mlir::Operation *op) const;
   void visitNeighbours(unsigned id, bool ahead,
@@ -108,6 +114,12 @@ private:
   llvm::DenseSet<mlir::Value> modelOutputs;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Expr>> slices;
 };
+
+/// Pieces of concats that one kernel has text for: NVRTC takes a second or two
+/// for these.
+constexpr size_t mostPieces = 32;
+/// Concats of more pieces become assembled ones of such. Whether there are any.
+bool splitWideConcats(FusionGroups &groups);
 
 /// Why two groups cannot be one kernel, or the family of the kernel.
 struct FusionVerdict {

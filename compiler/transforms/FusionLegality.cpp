@@ -73,10 +73,24 @@ bool fusec::isMatmul(const FusionGroups &groups, const FusionGroup &group) {
   return succeeded(analyzeGroup(groups, group.ops));
 }
 
+/// Where many ops are computed in several places each.
+constexpr unsigned mostPrintedOps = 1024;
+
+/// Of all concats in a kernel, at each index that they are needed at.
+constexpr size_t mostPiecesInAll = 2 * mostPieces;
+
 static FusionVerdict accept(Family family, const ScalarProgram &program) {
-  if (program.getMostPlaces(mostPlaces) > mostPlaces)
+  if (program.countPieces() > mostPiecesInAll)
+    return refuse("a kernel has at most " + Twine(mostPiecesInAll) +
+                  " pieces of concats");
+  ScalarProgram::Places places = program.countPlaces(mostPlaces);
+  if (places.most > mostPlaces)
     return refuse("an op would be computed in more than " + Twine(mostPlaces) +
                   " places of one kernel");
+  if (places.all > mostPrintedOps)
+    return refuse("the ops of a kernel are computed in at most " +
+                  Twine(mostPrintedOps) + " places, they would be in " +
+                  Twine(places.all));
   return {family, ""};
 }
 

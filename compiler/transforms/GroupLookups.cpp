@@ -81,6 +81,10 @@ static std::optional<Column> matchOperand(Value value, int64_t axis) {
   return Column{gather, column->first, column->second, rank == 3};
 }
 
+/// A lookup's tables are parameters of its kernel, of 16 bytes each out of
+/// 32,764.
+static constexpr size_t mostTables = 1024;
+
 /// Whether `next` continues a run whose columns advance by `step` (0: unknown).
 static bool continues(const Column &last, const Column &next, int64_t step) {
   GatherOp a = last.gather, b = next.gather;
@@ -136,7 +140,8 @@ struct GroupConcatOperands : OpRewritePattern<ConcatOp> {
       size_t end = i;
       for (; end < columns.size() && columns[end]; ++end) {
         int64_t step = run.size() < 2 ? 0 : run[1].column - run[0].column;
-        if (!run.empty() && !continues(run.back(), *columns[end], step))
+        if (run.size() == mostTables ||
+            (!run.empty() && !continues(run.back(), *columns[end], step)))
           break;
         run.push_back(*columns[end]);
       }

@@ -99,16 +99,27 @@ struct SliceOfBroadcast : OpRewritePattern<SliceOp> {
   }
 };
 
-/// Concats of one axis inside each other are one; empty operands go.
+/// Concats of one axis inside each other are one; empty operands go. One that
+/// is read in several places stays where that would repeat it: of x + x, twice
+/// that, and so on, n of them would be one of 2^n operands.
 struct FlattenConcat : OpRewritePattern<ConcatOp> {
   using OpRewritePattern::OpRewritePattern;
+  static constexpr size_t mostRepeated = 32;
 
   LogicalResult matchAndRewrite(ConcatOp op,
                                 PatternRewriter &rewriter) const override {
+    auto getInner = [&](Value value) {
+      auto inner = value.getDefiningOp<ConcatOp>();
+      return inner && inner.getAxis() == op.getAxis() ? inner : ConcatOp();
+    };
+    size_t repeated = 0;
+    for (Value value : op.getValues())
+      if (ConcatOp inner = getInner(value); inner && !inner->hasOneUse())
+        repeated += inner.getValues().size();
     SmallVector<Value> values;
     for (Value value : op.getValues()) {
-      auto inner = value.getDefiningOp<ConcatOp>();
-      if (inner && inner.getAxis() == op.getAxis())
+      ConcatOp inner = getInner(value);
+      if (inner && (inner->hasOneUse() || repeated <= mostRepeated))
         llvm::append_range(values, inner.getValues());
       else if (!getSizes(value)[op.getAxis()].isConstant(0))
         values.push_back(value);

@@ -5,9 +5,9 @@
 // Halves are read once, vectors of four, and stored into both slices.
 // CHECK-LABEL: FUSEC_KERNEL(128) sub_add_concat
 // CHECK: forEachVector<4>
-// CHECK-COUNT-2: fusec::load<V>(x
-// CHECK-NOT: fusec::load<V>(x
-// CHECK-COUNT-2: fusec::store<V>(y
+// CHECK-COUNT-2: fusec::load<V>(t_x
+// CHECK-NOT: fusec::load<V>(t_x
+// CHECK-COUNT-2: fusec::store<V>(t_y
 fusec.model @halves inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<6x8xf32>):
   %a = fusec.slice %x offsets [#fusec.expr<0>, #fusec.expr<0>] steps [1, 1] : tensor<6x8xf32> to tensor<6x4xf32>
@@ -22,8 +22,8 @@ fusec.model @halves inputs ["x"] outputs ["y"] {
 
 // Reshapes vanish: one linear index for all accesses.
 // CHECK-LABEL: FUSEC_KERNEL(128) exp
-// CHECK: fusec::load<V>(x + base)
-// CHECK: fusec::store<V>(y + base
+// CHECK: fusec::load<V>(t_x + base)
+// CHECK: fusec::store<V>(t_y + base
 fusec.model @reshaped inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<?x4x8xf32, #fusec.sizes<[batch, 4, 8]>>):
   %0 = fusec.collapse %x [[0], [1, 2]] : tensor<?x4x8xf32, #fusec.sizes<[batch, 4, 8]>> to tensor<?x32xf32, #fusec.sizes<[batch, 32]>>
@@ -51,8 +51,8 @@ fusec.model @rounding inputs ["x"] outputs ["y", "z"] {
 // Sines whose results are rounded to 16 bits are computed of all lanes at once,
 // when all loads are on their way.
 // CHECK-LABEL: FUSEC_KERNEL(128) cast_sin_cos
-// CHECK: fusec::load<V>(x
-// CHECK: fusec::load<V>(z
+// CHECK: fusec::load<V>(t_x
+// CHECK: fusec::load<V>(t_z
 // CHECK: fusec::Vec<float, V> [[ANGLES:.*]];
 // CHECK: [[ANGLES]][lane] =
 // CHECK: const auto [[SINE:.*]] = fusec::fast::sin([[ANGLES]]);
@@ -96,7 +96,7 @@ fusec.model @softmax inputs ["x"] outputs ["y"] {
 // CHECK-LABEL: struct Epilogue
 // CHECK: fusec::RowOperand<float
 // CHECK: fusec::FullOperand<float
-// CHECK: static void apply(const float (&acc)[1], float b_at, float r_at, float &result)
+// CHECK: static void apply(const float (&acc)[1], float t_b_at, float t_r_at, float &result)
 // CHECK: matmul_add
 // CHECK: fusec::gemmSimt<Config>
 fusec.model @linear inputs ["x", "w", "b", "r"] outputs ["y"] {
@@ -126,9 +126,9 @@ fusec.model @large inputs ["x", "w"] outputs ["y"] {
 // A matrix of equal columns lies across K, one of equal elements is read
 // through its strides.
 // CHECK: fusec::Segment<fusec::Matrix<float, fusec::Major::Outer,
-// CHECK: Segment0{{[{][{]}}x, 0, {{[{][}]}}},
+// CHECK: Segment0{{[{][{]}}t_x, 0, {{[{][}]}}},
 // CHECK: fusec::Segment<fusec::Matrix<float, fusec::Major::Strided,
-// CHECK: Segment0{{[{][{]}}s, 0, {{[{][}]}}, 0},
+// CHECK: Segment0{{[{][{]}}t_s, 0, {{[{][}]}}, 0},
 fusec.model @equal_columns inputs ["x", "s", "v"] outputs ["a", "b"] {
 ^bb0(%x: tensor<9xf32>, %s: tensor<f32>, %v: tensor<5x33xf32>):
   %0 = fusec.broadcast %x [0] : tensor<9xf32> to tensor<9x5xf32>

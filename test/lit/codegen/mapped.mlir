@@ -9,7 +9,7 @@
 // CHECK: Segment<fusec::Mapped<fusec::Matrix<fusec::f16, fusec::Major::K, 16
 // CHECK: Pack<fusec::Mapped<fusec::FullOperand<fusec::f16
 // CHECK: Pack<fusec::Mapped<fusec::FullResult<fusec::f16
-// CHECK: const FUSEC_GRID_CONSTANT fusec::TensorMap x_map
+// CHECK: const FUSEC_GRID_CONSTANT fusec::TensorMap t_x_map
 // CHECK: WgmmaConfig<128, {{[0-9]+}}, 64
 fusec.model @linear inputs ["x", "w", "r"] outputs ["y"] {
 ^bb0(%x: tensor<4096x4096xf16>, %w: tensor<4096x4096xf16>, %r: tensor<4096x4096xf16>):

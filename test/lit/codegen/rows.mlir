@@ -18,19 +18,19 @@
 // CHECK-NEXT: typedef float Accumulator;
 // CHECK-NEXT: typedef fusec::ArgMax<float> Combiner;
 // CHECK-NEXT: static Combiner::Value &of(Row &row) { return row.arg_reduce; }
-// CHECK-NEXT: static void apply(const float (&acc)[1], const Row &row, float b_at, float &value) {
+// CHECK-NEXT: static void apply(const float (&acc)[1], const Row &row, float t_b_at, float &value) {
 // CHECK: struct Phase_2 {
 // CHECK: typedef fusec::Max<float> Combiner;
 // CHECK: struct Phase_3 {
-// CHECK: static void apply(const float (&acc)[1], const Row &row, float b_at, float &[[VALUE:value_[0-9]+]]) {
+// CHECK: static void apply(const float (&acc)[1], const Row &row, float t_b_at, float &[[VALUE:value_[0-9]+]]) {
 // CHECK: - fusec::cast<float>(fusec::cast<fusec::f16>(row.reduce))
 // CHECK: [[VALUE]] = exp_v;
 // CHECK: typedef fusec::Phases<Phase, Phase_2, Phase_3> Phases;
-// CHECK-NEXT: static void apply(const float (&acc)[1], const Row &row, float b_at, fusec::i64 &result, float &result_2) {
+// CHECK-NEXT: static void apply(const float (&acc)[1], const Row &row, float t_b_at, fusec::i64 &result, float &result_2) {
 // CHECK-NEXT: result = row.arg_reduce.index;
 // CHECK: / fusec::cast<float>(fusec::cast<fusec::f16>(row.reduce_2))
 // CHECK: FUSEC_KERNEL
-// CHECK: {i, {1}, {}},
+// CHECK: {t_i, {1}, {}},
 fusec.model @place inputs ["x", "w", "b"] outputs ["y", "i"] {
 ^bb0(%x: tensor<500x24xf16>, %w: tensor<24x64xf16>, %b: tensor<64xf16>):
   %0 = fusec.matmul %x, %w : tensor<500x24xf16>, tensor<24x64xf16> to tensor<500x64xf16>

@@ -3,11 +3,11 @@
 // RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_80},fusec.plan(fusec-assign-storage,fusec-choose-schedules))" %s | fusec-translate --split-input-file --fusec-to-cuda | FileCheck %s
 
 // Both weights of a gate are slices of one: a pointer each, no text of its own.
-// CHECK: FUSEC_KERNEL({{[0-9]+}}) matmul_sigmoid_mul_0(const float *w,
-// CHECK-NEXT: const float *x,
-// CHECK-NEXT: float *y,
-// CHECK-NEXT: const float *w_2) {
-// CHECK: {w, 128, {}}, {w_2, 128, {}}
+// CHECK: FUSEC_KERNEL({{[0-9]+}}) matmul_sigmoid_mul_0(const float *t_w,
+// CHECK-NEXT: const float *t_x,
+// CHECK-NEXT: float *t_y,
+// CHECK-NEXT: const float *t_w_2) {
+// CHECK: {t_w, 128, {}}, {t_w_2, 128, {}}
 fusec.model @packed inputs ["x", "w"] outputs ["y"] {
 ^bb0(%x: tensor<16x32xf32>, %w: tensor<32x128xf32>):
   %0 = fusec.slice %w offsets [#fusec.expr<0>, #fusec.expr<0>] steps [1, 1] : tensor<32x128xf32> to tensor<32x64xf32>
