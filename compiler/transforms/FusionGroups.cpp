@@ -45,8 +45,7 @@ FusionGroups::FusionGroups(ModelOp model) : model(model) {
   }
   for (Value output : block.getTerminator()->getOperands())
     modelOutputs.insert(output);
-  readEdges();
-  order = GroupOrder(groups.size());
+  finishAdding();
 }
 
 void FusionGroups::addGroup(Operation *op) {
@@ -64,10 +63,7 @@ void FusionGroups::addBefore(ArrayRef<Value> results, Operation *reader) {
 
 void FusionGroups::finishAdding() {
   readEdges();
-  order = GroupOrder(groups.size());
-  const unsigned front = groups.size();
-  for (unsigned id : llvm::reverse(getOrder()))
-    order.moveBehind(front, id);
+  order = GroupOrder(groups.size(), getOrder());
 }
 
 void FusionGroups::readEdges() {

@@ -109,7 +109,7 @@ private:
   llvm::DenseMap<mlir::Operation *, std::pair<size_t, size_t>> edgesTo;
   /// How many edges lead to a group, and away from it, or did before it merged.
   std::vector<size_t> edgeCounts[2];
-  GroupOrder order{0};
+  GroupOrder order;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Operation *>> readers;
   llvm::DenseSet<mlir::Value> modelOutputs;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Expr>> slices;

@@ -80,9 +80,6 @@ constexpr unsigned mostPrintedOps = 1024;
 constexpr size_t mostPiecesInAll = 2 * mostPieces;
 
 static FusionVerdict accept(Family family, const ScalarProgram &program) {
-  if (program.countPieces() > mostPiecesInAll)
-    return refuse("a kernel has at most " + Twine(mostPiecesInAll) +
-                  " pieces of concats");
   ScalarProgram::Places places = program.countPlaces(mostPlaces);
   if (places.most > mostPlaces)
     return refuse("an op would be computed in more than " + Twine(mostPlaces) +
@@ -91,6 +88,9 @@ static FusionVerdict accept(Family family, const ScalarProgram &program) {
     return refuse("the ops of a kernel are computed in at most " +
                   Twine(mostPrintedOps) + " places, they would be in " +
                   Twine(places.all));
+  if (program.countPieces() > mostPiecesInAll)
+    return refuse("a kernel has at most " + Twine(mostPiecesInAll) +
+                  " pieces of concats");
   return {family, ""};
 }
 

@@ -5,12 +5,11 @@
 
 using namespace fusec;
 
-GroupOrder::GroupOrder(unsigned count)
+GroupOrder::GroupOrder(unsigned count, llvm::ArrayRef<unsigned> ids)
     : labels(count + 1), previous(count + 1), next(count + 1) {
-  for (unsigned id = 0; id <= count; ++id) {
-    previous[id] = id == 0 ? count : id - 1;
-    next[id] = id == count ? 0 : id + 1;
-  }
+  previous[getEnd()] = next[getEnd()] = getEnd();
+  for (unsigned id : ids)
+    insertBehind(previous[getEnd()], id);
   relabel();
 }
 

@@ -17,8 +17,9 @@ namespace fusec {
 /// compared at once.
 class GroupOrder {
 public:
-  /// Of 0 to count - 1, in this order.
-  explicit GroupOrder(unsigned count);
+  GroupOrder() = default;
+  /// Of the ids, each below count, in the order in which they are given.
+  GroupOrder(unsigned count, llvm::ArrayRef<unsigned> ids);
 
   bool isBefore(unsigned a, unsigned b) const { return labels[a] < labels[b]; }
   /// What stands before the group; the end, which is no group, before the

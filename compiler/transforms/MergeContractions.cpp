@@ -7,6 +7,7 @@
 #include "compiler/transforms/PointwisePaths.h"
 #include "compiler/transforms/Rewrites.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -183,8 +184,8 @@ ContractionOp fusec::groupContractions(ArrayRef<ContractionOp> members) {
   return grouped;
 }
 
-void fusec::groupContractions(Block &block) {
-  SmallVector<ContractionOp> pending(block.getOps<ContractionOp>());
+/// Groups what can be of contractions with one left operand.
+static void groupSiblings(SmallVector<ContractionOp> pending) {
   while (!pending.empty()) {
     SmallVector<ContractionOp> members = {pending.front()}, rest;
     unsigned accumulators = members[0].getNumAccumulators();
@@ -215,6 +216,18 @@ void fusec::groupContractions(Block &block) {
     }
     pending = std::move(rest);
   }
+}
+
+void fusec::groupContractions(Block &block) {
+  // Of thousands of products few share a left operand and meet.
+  auto classes = classifyByPointwiseUsers(block);
+  llvm::MapVector<std::pair<Operation *, Value>, SmallVector<ContractionOp>>
+      candidates;
+  for (auto product : block.getOps<ContractionOp>())
+    candidates[{classes.getLeaderValue(product), product.getLhs()[0]}]
+        .push_back(product);
+  for (auto &[key, products] : candidates)
+    groupSiblings(std::move(products));
   // A grouped op stands at its last member, whose users may come before it.
   sortTopologically(&block);
 }

@@ -30,12 +30,16 @@ bool fusec::isFromProduct(Value value) {
   return false;
 }
 
+static bool isOnPath(Operation *op) {
+  return isPointwise(op) || isa<ExpandOp>(op);
+}
+
 /// The ops that results reach through pointwise ops and expands alone.
 static llvm::SetVector<Operation *> collectPointwiseUsers(Operation *op) {
   llvm::SetVector<Operation *> reached;
   auto push = [&](Operation *from) {
     for (Operation *user : from->getUsers())
-      if (isPointwise(user) || isa<ExpandOp>(user))
+      if (isOnPath(user))
         reached.insert(user);
   };
   push(op);
@@ -47,4 +51,16 @@ static llvm::SetVector<Operation *> collectPointwiseUsers(Operation *op) {
 bool fusec::meetThroughPointwise(Operation *a, Operation *b) {
   auto fromA = collectPointwiseUsers(a), fromB = collectPointwiseUsers(b);
   return llvm::any_of(fromB, [&](Operation *op) { return fromA.contains(op); });
+}
+
+llvm::EquivalenceClasses<Operation *>
+fusec::classifyByPointwiseUsers(Block &block) {
+  llvm::EquivalenceClasses<Operation *> classes;
+  for (Operation &op : block) {
+    classes.insert(&op);
+    for (Operation *user : op.getUsers())
+      if (isOnPath(user))
+        classes.unionSets(&op, user);
+  }
+  return classes;
 }

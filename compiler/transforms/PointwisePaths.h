@@ -5,7 +5,8 @@
 #ifndef FUSEC_COMPILER_TRANSFORMS_POINTWISEPATHS_H
 #define FUSEC_COMPILER_TRANSFORMS_POINTWISEPATHS_H
 
-#include "mlir/IR/Operation.h"
+#include "mlir/IR/Block.h"
+#include "llvm/ADT/EquivalenceClasses.h"
 
 namespace fusec {
 
@@ -17,6 +18,9 @@ bool isFromProduct(mlir::Value value);
 /// Whether results of both reach one op through pointwise ops alone, and
 /// expands, which later move behind these.
 bool meetThroughPointwise(mlir::Operation *a, mlir::Operation *b);
+/// The block's ops in classes: two that meet are of one class, others may be.
+llvm::EquivalenceClasses<mlir::Operation *>
+classifyByPointwiseUsers(mlir::Block &block);
 
 } // namespace fusec
 

@@ -19,6 +19,12 @@ static void moveBehind(std::vector<unsigned> &list, unsigned place,
   list = kept;
 }
 
+static std::vector<unsigned> countUp(unsigned count) {
+  std::vector<unsigned> list(count);
+  std::iota(list.begin(), list.end(), 0);
+  return list;
+}
+
 static void expectOrder(const GroupOrder &order,
                         const std::vector<unsigned> &list) {
   for (size_t i = 0; i + 1 < list.size(); ++i) {
@@ -31,10 +37,11 @@ static void expectOrder(const GroupOrder &order,
 TEST(GroupOrder, movesGroupsInTheirOrder) {
   constexpr unsigned count = 40;
   std::mt19937 random(0);
-  GroupOrder order(count);
-  std::vector<unsigned> list(count);
-  std::iota(list.begin(), list.end(), 0);
-  const unsigned end = order.getPrevious(0);
+  std::vector<unsigned> list = countUp(count);
+  std::shuffle(list.begin(), list.end(), random);
+  GroupOrder order(count, list);
+  expectOrder(order, list);
+  const unsigned end = order.getPrevious(list[0]);
   for (unsigned round = 0; round < 2000; ++round) {
     std::vector<unsigned> ids;
     for (unsigned id : list)
@@ -54,7 +61,7 @@ TEST(GroupOrder, movesGroupsInTheirOrder) {
 /// Between two labels there is room for few: all are written anew then.
 TEST(GroupOrder, findsRoomAgainAndAgain) {
   constexpr unsigned count = 1000;
-  GroupOrder order(count);
+  GroupOrder order(count, countUp(count));
   std::vector<unsigned> list;
   for (unsigned id = count; id-- > 1;) {
     unsigned moved[] = {count - id};
@@ -66,7 +73,7 @@ TEST(GroupOrder, findsRoomAgainAndAgain) {
 }
 
 TEST(GroupOrder, removes) {
-  GroupOrder order(3);
+  GroupOrder order(3, {0, 1, 2});
   order.remove(1);
   EXPECT_EQ(order.getPrevious(2), 0u);
   EXPECT_TRUE(order.isBefore(0, 2));
