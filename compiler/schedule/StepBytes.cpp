@@ -10,9 +10,18 @@ namespace fusec {
 using Count = llvm::function_ref<int64_t(Expr count)>;
 
 static uint64_t getBytes(Type type, Count countOf) {
-  int64_t count = countOf(getElementCount(getSizes(type), type.getContext()));
-  return uint64_t(std::max<int64_t>(count, 0)) *
-         getElementBytes(cast<RankedTensorType>(type).getElementType());
+  auto tensor = cast<RankedTensorType>(type);
+  int64_t count = 1;
+  if (!tensor.hasStaticShape()) {
+    count = countOf(getElementCount(getSizes(type), type.getContext()));
+  } else {
+    for (int64_t size : tensor.getShape())
+      if (llvm::MulOverflow(count, size, count))
+        count = INT64_MAX;
+  }
+  return llvm::SaturatingMultiply(
+      uint64_t(std::max<int64_t>(count, 0)),
+      uint64_t(getElementBytes(tensor.getElementType())));
 }
 
 static uint64_t getUsedBytes(Value value, Count countOf);

@@ -27,8 +27,15 @@ static bool isProduct(StepOp step) {
   return step.getFamily() == Family::Gemm || step.getFamily() == Family::Chain;
 }
 
+/// NVRTC takes a second for these; a launch less in a longer row of products
+/// does not show.
+static constexpr int mostProducts = 32;
+
 /// Why the step is no kernel of the target, or nothing.
 static std::string checkChain(StepOp chain, const Target &target) {
+  auto products = chain.getBody().front().getOps<ContractionOp>();
+  if (llvm::range_size(products) > mostProducts)
+    return llvm::formatv("a chain has at most {0} products", mostProducts);
   std::string reason;
   auto iteration = analyzeChain(chain, reason);
   if (failed(iteration))
@@ -45,23 +52,13 @@ static std::string checkChain(StepOp chain, const Target &target) {
 // Policy
 //===----------------------------------------------------------------------===//
 
-/// At each of `sampledDims`.
-static Estimates getTimes(StepOp step, const Target &target,
-                          Precision precision) {
-  return step.getFamily() == Family::Chain
-             ? estimateChainStep(step, target, sampledDims)
-             : estimateGemmStep(step, target, precision, sampledDims);
-}
-
 /// Why the chain is slower than its parts at some size, or nothing: there is
 /// one plan for all of them.
-static std::string checkTime(StepOp chain, ArrayRef<StepOp> parts,
-                             const Target &target, Precision precision) {
-  Estimates together = getTimes(chain, target, precision);
+static std::string checkTime(const Estimates &together,
+                             ArrayRef<Estimates> parts, const Target &target) {
   SmallVector<double> apart(std::size(sampledDims));
-  for (StepOp part : parts)
-    for (auto [sum, time] :
-         llvm::zip_equal(apart, getTimes(part, target, precision)))
+  for (const Estimates &part : parts)
+    for (auto [sum, time] : llvm::zip_equal(apart, part))
       sum += time ? time->microseconds : INFINITY;
   for (double &sum : apart)
     sum -= (parts.size() - 1) * estimateOverlap(target);
@@ -99,6 +96,7 @@ struct FormChains : fusec::impl::FormChainsBase<FormChains> {
       return signalPassFailure();
     target = found->target;
     products = found->precision;
+    times.clear();
     StepJoiner joiner(plan);
     bool changed = false;
     for (StepOp step : llvm::to_vector(plan.getOps<StepOp>()))
@@ -128,18 +126,39 @@ struct FormChains : fusec::impl::FormChainsBase<FormChains> {
 
   StepOp tryJoin(StepJoiner &joiner, StepOp producer, StepOp consumer,
                  std::string &reason) {
+    Estimates together;
     auto check = [&](StepOp chain) {
       std::string illegal = checkChain(chain, *target);
-      return illegal.empty()
-                 ? checkTime(chain, {producer, consumer}, *target, products)
-                 : illegal;
+      if (!illegal.empty())
+        return illegal;
+      together = estimateChainStep(chain, *target, sampledDims);
+      return checkTime(together, {getTimes(producer), getTimes(consumer)},
+                       *target);
     };
-    return joiner.join(
+    StepOp chain = joiner.join(
         producer, consumer,
         {"chain", Family::Chain, joinNames(producer, consumer), check}, reason);
+    if (chain) {
+      times.erase(producer);
+      times.erase(consumer);
+      times[chain] = std::move(together);
+    }
+    return chain;
+  }
+
+  /// At each of `sampledDims`.
+  const Estimates &getTimes(StepOp step) {
+    auto [it, isNew] = times.try_emplace(step);
+    if (isNew)
+      it->second = step.getFamily() == Family::Chain
+                       ? estimateChainStep(step, *target, sampledDims)
+                       : estimateGemmStep(step, *target, products, sampledDims);
+    return it->second;
   }
 
   const Target *target = nullptr;
   Precision products = Precision::Ieee;
+  /// Of steps that are there.
+  llvm::DenseMap<Operation *, Estimates> times;
 };
 } // namespace
