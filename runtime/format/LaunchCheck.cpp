@@ -13,7 +13,6 @@ constexpr unsigned maxBlockDepth = 64;
 constexpr unsigned maxCluster = 8;
 constexpr unsigned clusterCapability = 90;
 constexpr unsigned maxPointerAlignment = 4096;
-constexpr size_t maxSymbol = 1024;
 constexpr size_t maxMapRank = 5;
 constexpr unsigned maxMapBox = 256;
 

@@ -150,7 +150,7 @@ private:
     ready.block.resize(
         format::alignUp(ready.blockBytes, sizeof(cuda::TensorMap)) /
         sizeof(cuda::TensorMap));
-    bool oneByOne = takesParamsOneByOne(launch);
+    bool oneByOne = format::takesParamsOneByOne(launch);
     size_t end = 0;
     for (const format::Param &param : launch.params) {
       format::ParamLayout layout = format::paramLayout(param);
@@ -292,15 +292,6 @@ private:
   std::vector<Range> buffers, weights, inputs, outputs;
 };
 } // namespace
-
-bool takesParamsOneByOne(const format::Launch &launch) {
-  return launch.cooperative ||
-         std::any_of(launch.params.begin(), launch.params.end(),
-                     [](const format::Param &param) {
-                       return std::holds_alternative<format::TensorMapParam>(
-                           param);
-                     });
-}
 
 std::vector<ReadyStep> readyLaunches(const Model &model, const DimValues &dims,
                                      const ArenaLayout &arena,

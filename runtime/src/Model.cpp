@@ -89,20 +89,32 @@ Model::Modules::~Modules() {
 }
 
 // Of parameters passed one by one the driver reads as many bytes as the kernel
-// takes. It is not asked for more of them than the manifest has: that would be
-// an error, which tools that watch its calls report.
+// takes, which of PTX it alone knows; of cubins it was checked.
 static void checkParams(const cuda::Driver &driver, cuda::Function function,
                         const format::Launch &launch) {
-  if (!driver.functionParamInfo || !takesParamsOneByOne(launch))
+  if (!format::takesParamsOneByOne(launch))
     return;
-  for (size_t i = 0; i != launch.params.size(); ++i) {
+  std::string what = "kernel '" + launch.symbol + "': ";
+  if (!driver.functionParamInfo)
+    fail(FUSEC_UNSUPPORTED,
+         what + "cooperative kernels in PTX need driver 12.4, found " +
+             driverVersionText(unsigned(driver.version)));
+  for (size_t i = 0;; ++i) {
     size_t offset = 0, size = 0;
-    if (driver.functionParamInfo(function, i, &offset, &size) != cuda::success)
-      return; // it takes fewer, and reads no more
+    cuda::Result result = driver.functionParamInfo(function, i, &offset, &size);
+    bool isLast = i == launch.params.size();
+    if (isLast && result == cuda::invalidValue)
+      return;
+    if (result != cuda::invalidValue)
+      driver.check(result, "cuFuncGetParamInfo");
+    if (isLast || result == cuda::invalidValue)
+      fail(FUSEC_MALFORMED, what + "expected " +
+                                std::to_string(launch.params.size()) +
+                                " parameters, as the manifest says, found " +
+                                (isLast ? "more" : std::to_string(i)));
     size_t expected = format::paramLayout(launch.params[i]).size;
     if (size != expected)
-      fail(FUSEC_MALFORMED, "kernel '" + launch.symbol + "': expected " +
-                                std::to_string(expected) +
+      fail(FUSEC_MALFORMED, what + "expected " + std::to_string(expected) +
                                 " bytes for parameter " + std::to_string(i) +
                                 ", as the manifest says, found " +
                                 std::to_string(size));
@@ -153,7 +165,8 @@ void Model::loadCode(const format::Bundle &bundle) {
         driver.moduleFunction(&function, modules.bySection[launch.section],
                               launch.symbol.c_str()),
         "finding kernel '" + launch.symbol + "' of step '" + step.name + "'");
-    checkParams(driver, function, launch);
+    if (bundle.sections()[launch.section].kind == format::SectionKind::Ptx)
+      checkParams(driver, function, launch);
     functions[&launch] = function;
     unsigned &most = sharedMemory[function];
     most = std::max(most, launch.smem);
