@@ -51,6 +51,14 @@ describeTensors(const std::vector<format::TensorSpec> &tensors) {
   return all;
 }
 
+std::map<std::string_view, size_t>
+indexNames(const std::vector<format::TensorSpec> &tensors) {
+  std::map<std::string_view, size_t> names;
+  for (size_t i = 0; i != tensors.size(); ++i)
+    names.emplace(tensors[i].name, i);
+  return names;
+}
+
 cuda::Module loadModule(const cuda::Driver &driver,
                         const format::Section &section,
                         const std::string &step) {
@@ -137,6 +145,8 @@ Model::Model(const format::Bundle &bundle, const char *driverPath, int device,
   thePlan = &theManifest.plans[*choice];
   inputs = describeTensors(theManifest.inputs);
   outputs = describeTensors(theManifest.outputs);
+  inputsByName = indexNames(theManifest.inputs);
+  outputsByName = indexNames(theManifest.outputs);
   findReplaceables();
 
   SetUpScope scope(theDevice);

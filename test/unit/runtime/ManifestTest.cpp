@@ -120,6 +120,29 @@ TEST(Manifest, ManySmallObjects) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(4));
 }
 
+// A table, not a search, finds each of many dimensions: 785 KB took 4 seconds.
+TEST(Manifest, ManyDimensions) {
+  constexpr int rank = 32, count = 2500 * rank;
+  Manifest manifest = makeManifest();
+  manifest.inputs.clear();
+  for (int i = 0; i != count; ++i) {
+    std::string name = "n" + std::to_string(100000 + i);
+    manifest.dims.push_back(name);
+    if (i % rank == 0)
+      manifest.inputs.push_back({name, DType::F32, {}});
+    manifest.inputs.back().sizes.push_back(Expr::dim(name));
+  }
+  manifest.plans.resize(1);
+  manifest.plans[0].steps.clear();
+  std::string json = writeManifest(manifest);
+  Manifest parsed;
+  std::string error;
+  auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(parseManifest(json, parsed, error)) << error;
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(4));
+  EXPECT_EQ(parsed.inputs.back().sizes.back().value, count + 1);
+}
+
 TEST(Manifest, NestedValues) {
   auto refuse = [](size_t depth) {
     // Beside the manifest, its plans, the plan, its buffers and the buffer.
