@@ -2,6 +2,7 @@
 //
 // What steps, launches and their parameters must satisfy.
 
+#include "runtime/format/JsonText.h"
 #include "runtime/format/ManifestChecker.h"
 
 namespace fusec::format {
@@ -131,7 +132,11 @@ void ManifestChecker::checkParam(const Plan &plan, const Target &target,
     if (size->type != DType::I32 && size->type != DType::I64)
       where.member("type").fail("expected 'i32' or 'i64', found '" +
                                 std::string(dtypeName(size->type)) + "'");
-    checkExpr(size->value, where.member("value"));
+    Bounds bounds = checkExpr(size->value, where.member("value"));
+    if (size->type == DType::I32 &&
+        (bounds.isNegative() || bounds.least > mostSize32))
+      where.member("value").fail("expected 0 to " + text(mostSize32) +
+                                 ", found " + shorten(toString(size->value)));
   } else if (auto *scalar = std::get_if<ScalarParam>(&param)) {
     bool known = scalar->type == DType::I32 || scalar->type == DType::I64 ||
                  scalar->type == DType::F32 || scalar->type == DType::F64;

@@ -2,11 +2,12 @@
 //
 // Hashes, expressions, names.
 
-#include "runtime/format/Expr.h"
+#include "runtime/format/Bounds.h"
 #include "runtime/format/Sha256.h"
 #include "runtime/format/Target.h"
 
 #include <gtest/gtest.h>
+#include <random>
 
 using namespace fusec::format;
 
@@ -79,6 +80,50 @@ TEST(Expr, DimsAndText) {
   ASSERT_TRUE(resolveDims(expr, {"batch", "n"}, unknown));
   int64_t dims[] = {129, 4};
   EXPECT_EQ(evaluate(expr, dims), 10);
+}
+
+static Expr randomExpr(std::mt19937 &random, unsigned depth) {
+  static const int64_t constants[] = {0,  1,  -1,        2,        3,
+                                      -7, 64, INT64_MAX, INT64_MIN};
+  if (depth == 0 || random() % 4 == 0) {
+    if (random() % 2)
+      return Expr(constants[random() % std::size(constants)]);
+    Expr dim = Expr::dim("n");
+    dim.value = int64_t(random() % 2);
+    return dim;
+  }
+  auto op = Expr::Op(unsigned(Expr::Op::Add) + random() % 8);
+  return Expr::make(
+      op, {randomExpr(random, depth - 1), randomExpr(random, depth - 1)});
+}
+
+// They hold for all dimensions, and say nothing where no value is.
+TEST(Expr, Bounds) {
+  EXPECT_TRUE(findBounds(Expr(-4))->isNegative());
+  EXPECT_TRUE(findBounds(make(Expr::Op::Sub, 3, 4))->isNegative());
+  EXPECT_TRUE(findBounds(Expr::mul(Expr(-2), Expr::dim("n")))->isNegative());
+  EXPECT_FALSE(findBounds(Expr(0))->isNegative());
+  EXPECT_FALSE(findBounds(Expr::add(Expr(-5), Expr::dim("n")))->isNegative())
+      << "what it needs is more";
+  EXPECT_FALSE(findBounds(make(Expr::Op::Add, INT64_MAX, 1)));
+  EXPECT_FALSE(findBounds(make(Expr::Op::Mod, 1, 0)));
+  std::mt19937 random(8);
+  unsigned known = 0;
+  for (int round = 0; round != 20000; ++round) {
+    Expr expr = randomExpr(random, 3);
+    std::optional<Bounds> bounds = findBounds(expr);
+    for (int64_t n : {0, 1, 7}) {
+      int64_t dims[] = {n, round % 2 ? 3 : INT64_MAX};
+      std::optional<int64_t> value = evaluate(expr, dims);
+      if (!value)
+        continue;
+      ++known;
+      ASSERT_TRUE(bounds) << toString(expr);
+      EXPECT_LE(bounds->least, *value) << toString(expr);
+      EXPECT_GE(bounds->most, *value) << toString(expr);
+    }
+  }
+  EXPECT_GT(known, 10000u);
 }
 
 TEST(Target, Names) {
