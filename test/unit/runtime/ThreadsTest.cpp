@@ -47,18 +47,14 @@ protected:
     }
 
   private:
+    // Not of cuCtxPushCurrent, without which nothing can be freed.
     void failCalls() {
-      const char *const calls[] = {"cuMemAlloc",
-                                   "cuCtxPushCurrent",
-                                   "cuLaunchKernelEx",
-                                   "cuGraphAddKernelNode",
-                                   "cuGraphInstantiate",
-                                   "cuGraphLaunch",
-                                   "cuMemcpyDtoDAsync",
-                                   "cuMemcpyHtoDAsync",
-                                   "cuStreamSynchronize",
-                                   "cuModuleLoadDataEx",
-                                   "cuTensorMapEncodeTiled"};
+      const char *const calls[] = {
+          "cuMemAlloc",           "cuLaunchKernelEx",
+          "cuGraphAddKernelNode", "cuGraphInstantiate",
+          "cuGraphLaunch",        "cuMemcpyDtoDAsync",
+          "cuMemcpyHtoDAsync",    "cuStreamSynchronize",
+          "cuModuleLoadDataEx",   "cuTensorMapEncodeTiled"};
       std::mt19937 random(77);
       while (!isEnding) {
         {
@@ -100,8 +96,9 @@ protected:
     session.run();
     session.run();
     EXPECT_EQ(session.faults(), 0u);
-    if (batch > 64) // else fake_double is not what runs
+    if (batch > 64) { // else fake_double is not what runs
       EXPECT_EQ(tensors.z[0], 2 * float(batch));
+    }
   }
 };
 } // namespace
