@@ -16,7 +16,6 @@
 
 #include "runtime/format/ElfFile.h"
 #include "runtime/format/ForEachLaunch.h"
-#include "runtime/format/JsonText.h"
 
 #include <algorithm>
 
@@ -64,8 +63,7 @@ private:
   };
 
   [[noreturn]] void fail(const std::string &what) const {
-    elf.fail("parameters of kernel '" + shorten(std::string(kernel)) +
-             "': " + what);
+    elf.fail("parameters of kernel '" + shorten(kernel) + "': " + what);
   }
   template <typename T> T load(size_t at) const {
     return loadLittle<T>(bytes.data + at);
@@ -156,7 +154,7 @@ std::map<std::string, KernelParams> readKernelParams(ByteSpan cubin,
                text(code));
     if (!kernels.emplace(kernel, ParamTable(elf, kernel, bytes).read()).second)
       elf.fail("ELF section header " + text(i) + ": kernel '" +
-               shorten(std::string(kernel)) + "' occurs twice");
+               shorten(kernel) + "' occurs twice");
   }
   return kernels;
 }

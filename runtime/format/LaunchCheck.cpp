@@ -2,7 +2,6 @@
 //
 // What steps, launches and their parameters must satisfy.
 
-#include "runtime/format/JsonText.h"
 #include "runtime/format/ManifestChecker.h"
 
 namespace fusec::format {
@@ -157,7 +156,7 @@ void ManifestChecker::checkLaunch(Plan &plan, const Target &target,
   if (!isSymbol(launch.symbol))
     where.member("symbol").fail(
         "expected letters, digits, '_', '$' and '.', found '" +
-        launch.symbol.substr(0, 60) + "'");
+        shorten(launch.symbol, 60) + "'");
   for (size_t i = 0; i != 3; ++i)
     checkSize(launch.grid[i], where.member("grid").at(i));
   volume(launch.block, maxThreads, where.member("block"));

@@ -3,7 +3,6 @@
 // What the values of a manifest must satisfy by themselves: names, indices,
 // ranges and limits. Launches are checked in LaunchCheck.cpp.
 
-#include "runtime/format/JsonText.h"
 #include "runtime/format/ManifestChecker.h"
 
 #include <algorithm>

@@ -59,7 +59,7 @@ private:
 
   void layOutBuffers() {
     for (const format::Buffer &buffer : model.plan().buffers) {
-      std::string what = "buffer '" + buffer.name + "'";
+      std::string what = "buffer '" + format::shorten(buffer.name) + "'";
       uint64_t offset =
           uint64_t(computeSize(manifest, buffer.offset, dims, what));
       uint64_t size = uint64_t(computeSize(manifest, buffer.size, dims, what));
@@ -93,7 +93,7 @@ private:
   }
 
   ReadyStep packStep(const format::Step &step) {
-    std::string what = "step '" + step.name + "'";
+    std::string what = "step '" + format::shorten(step.name) + "'";
     ReadyStep ready;
     for (const format::Variant &variant : step.variants) {
       ReadyVariant candidate;
@@ -119,8 +119,8 @@ private:
 
   ReadyLaunch packLaunch(const format::Step &step,
                          const format::Launch &launch) {
-    std::string what =
-        "kernel '" + launch.symbol + "' of step '" + step.name + "'";
+    std::string what = "kernel '" + launch.symbol + "' of step '" +
+                       format::shorten(step.name) + "'";
     ReadyLaunch ready;
     ready.launch = &launch;
     ready.step = &step;

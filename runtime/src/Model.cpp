@@ -161,32 +161,33 @@ Model::Model(const format::Bundle &bundle, const char *driverPath, int device,
 void Model::loadCode(const format::Bundle &bundle) {
   const cuda::Driver &driver = theDevice.driver();
   std::unordered_map<cuda::Function, unsigned> sharedMemory;
-  forEachLaunch(*thePlan, [&](const format::Step &step,
-                              const format::Launch &launch) {
-    cuda::Module &module = modules.bySection[launch.section];
-    if (!module) {
-      modules.bySection.erase(launch.section);
-      cuda::Module loaded =
-          loadModule(driver, bundle.sections()[launch.section], step.name);
-      modules.bySection[launch.section] = loaded;
-    }
-    cuda::Function function = nullptr;
-    driver.check(
-        driver.moduleFunction(&function, modules.bySection[launch.section],
-                              launch.symbol.c_str()),
-        "finding kernel '" + launch.symbol + "' of step '" + step.name + "'");
-    if (bundle.sections()[launch.section].kind == format::SectionKind::Ptx)
-      checkParams(driver, function, launch);
-    functions[&launch] = function;
-    unsigned &most = sharedMemory[function];
-    most = std::max(most, launch.smem);
-    uint64_t bytes = format::paramBytes(launch);
-    if (bytes > smallParamBytes && driver.version < largeParamDriver)
-      fail(FUSEC_UNSUPPORTED,
-           "kernel '" + launch.symbol + "' has " + std::to_string(bytes) +
-               " bytes of parameters, which needs driver 12.1, found " +
-               driverVersionText(unsigned(driver.version)));
-  });
+  forEachLaunch(
+      *thePlan, [&](const format::Step &step, const format::Launch &launch) {
+        cuda::Module &module = modules.bySection[launch.section];
+        if (!module) {
+          modules.bySection.erase(launch.section);
+          cuda::Module loaded =
+              loadModule(driver, bundle.sections()[launch.section], step.name);
+          modules.bySection[launch.section] = loaded;
+        }
+        cuda::Function function = nullptr;
+        driver.check(driver.moduleFunction(&function,
+                                           modules.bySection[launch.section],
+                                           launch.symbol.c_str()),
+                     "finding kernel '" + launch.symbol + "' of step '" +
+                         format::shorten(step.name) + "'");
+        if (bundle.sections()[launch.section].kind == format::SectionKind::Ptx)
+          checkParams(driver, function, launch);
+        functions[&launch] = function;
+        unsigned &most = sharedMemory[function];
+        most = std::max(most, launch.smem);
+        uint64_t bytes = format::paramBytes(launch);
+        if (bytes > smallParamBytes && driver.version < largeParamDriver)
+          fail(FUSEC_UNSUPPORTED,
+               "kernel '" + launch.symbol + "' has " + std::to_string(bytes) +
+                   " bytes of parameters, which needs driver 12.1, found " +
+                   driverVersionText(unsigned(driver.version)));
+      });
   // Also makes the driver load code it would otherwise load in the first run.
   for (const auto &[function, bytes] : sharedMemory)
     driver.check(driver.functionSetAttribute(
@@ -268,34 +269,34 @@ void Model::uploadWeights(const format::Bundle &bundle) {
 
 void Model::encodeWeightMaps() {
   const DimValues noDims(theManifest.dims.size(), unknownDim);
-  forEachLaunch(
-      *thePlan, [&](const format::Step &step, const format::Launch &launch) {
-        for (const format::Param &param : launch.params) {
-          const auto *map = std::get_if<format::TensorMapParam>(&param);
-          bool fixed = map && map->of.kind == format::Pointer::Kind::Weight &&
-                       !replaceableOffset(map->of.index) &&
-                       map->of.offset.isConstant() &&
-                       std::all_of(map->sizes.begin(), map->sizes.end(),
-                                   [](const format::Expr &size) {
-                                     return size.isConstant();
-                                   }) &&
-                       std::all_of(map->strides.begin(), map->strides.end(),
-                                   [](const format::Expr &stride) {
-                                     return stride.isConstant();
-                                   });
-          if (!fixed)
-            continue;
-          MapShape shape =
-              shapeMap(theManifest, *map, noDims, "step '" + step.name + "'");
-          cuda::TensorMap &encoded = weightMaps[map];
-          encoded = {};
-          if (!shape.empty())
-            encodeMap(theDevice.driver(), shape,
-                      weightPointers[map->of.index] +
-                          uint64_t(map->of.offset.value),
-                      encoded);
-        }
-      });
+  forEachLaunch(*thePlan, [&](const format::Step &step,
+                              const format::Launch &launch) {
+    for (const format::Param &param : launch.params) {
+      const auto *map = std::get_if<format::TensorMapParam>(&param);
+      bool fixed = map && map->of.kind == format::Pointer::Kind::Weight &&
+                   !replaceableOffset(map->of.index) &&
+                   map->of.offset.isConstant() &&
+                   std::all_of(map->sizes.begin(), map->sizes.end(),
+                               [](const format::Expr &size) {
+                                 return size.isConstant();
+                               }) &&
+                   std::all_of(map->strides.begin(), map->strides.end(),
+                               [](const format::Expr &stride) {
+                                 return stride.isConstant();
+                               });
+      if (!fixed)
+        continue;
+      MapShape shape = shapeMap(theManifest, *map, noDims,
+                                "step '" + format::shorten(step.name) + "'");
+      cuda::TensorMap &encoded = weightMaps[map];
+      encoded = {};
+      if (!shape.empty())
+        encodeMap(theDevice.driver(), shape,
+                  weightPointers[map->of.index] +
+                      uint64_t(map->of.offset.value),
+                  encoded);
+    }
+  });
 }
 
 const cuda::TensorMap *

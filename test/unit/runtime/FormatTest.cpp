@@ -3,6 +3,7 @@
 // Hashes, expressions, names.
 
 #include "runtime/format/Bounds.h"
+#include "runtime/format/Printable.h"
 #include "runtime/format/Sha256.h"
 #include "runtime/format/Target.h"
 
@@ -124,6 +125,28 @@ TEST(Expr, Bounds) {
     }
   }
   EXPECT_GT(known, 10000u);
+}
+
+TEST(Printable, Characters) {
+  EXPECT_EQ(printable("layer.0 'a\\b'"), "layer.0 'a\\b'");
+  EXPECT_EQ(printable("\x1b[2J\n\x7f"), "\\x1b[2J\\x0a\\x7f");
+  EXPECT_EQ(printable(std::string("a\0b", 3)), "a\\x00b");
+  // Of two, three and four bytes, and C1's control characters.
+  EXPECT_EQ(printable("\u00e9\u20ac\U0001f600"), "\u00e9\u20ac\U0001f600");
+  EXPECT_EQ(printable("\xc2\x9b"), "\\xc2\\x9b");
+  // Cut short, longer than need be, surrogates, beyond Unicode, and alone.
+  EXPECT_EQ(printable("\xe2\x82"), "\\xe2\\x82");
+  EXPECT_EQ(printable("\xc0\x8a"), "\\xc0\\x8a");
+  EXPECT_EQ(printable("\xe0\x80\x8a"), "\\xe0\\x80\\x8a");
+  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");
+  EXPECT_EQ(printable("\x80z"), "\\x80z");
+}
+
+TEST(Printable, CutBetweenCharacters) {
+  EXPECT_EQ(shorten("abcdef", 6), "abcdef");
+  EXPECT_EQ(shorten("abcdefg", 6), "abc...");
+  EXPECT_EQ(shorten("ab\u20acdefg", 6), "ab...");
 }
 
 TEST(Target, Names) {

@@ -3,6 +3,7 @@
 // Damaged bundles through the public interface: refused, or loaded and run,
 // never a crash.
 
+#include "runtime/format/Printable.h"
 #include "test/unit/damaged/TimeLimit.h"
 #include "test/unit/runtime/LibraryTest.h"
 
@@ -61,6 +62,7 @@ protected:
       EXPECT_NE(error.status(), FUSEC_INTERNAL_ERROR) << error.what();
       EXPECT_NE(error.what(), std::string()) << text;
       std::string message = error.what();
+      EXPECT_EQ(format::printable(message), message);
       bool launched =
           message.find("launching") == 0 || message.find("cuGraphLaunch") == 0;
       ++(launched ? ran : refused);

@@ -178,6 +178,10 @@ TEST(Manifest, Values) {
   EXPECT_EQ(refusal([](Manifest &m) { m.plans[2].target = "gfx90a"; }),
             "plans[2].target: expected a name such as 'sm_80', 'sm_90a' or "
             "'ptx', found 'gfx90a'");
+  EXPECT_EQ(refusal([](Manifest &m) {
+              m.inputs[1].name = m.inputs[0].name = "\x1b[2J\n";
+            }),
+            "inputs: name '\\x1b[2J\\x0a' occurs twice");
   EXPECT_EQ(refusal([](Manifest &m) { hopper(m).buffers[1].slot = 2; }),
             "plans[1].buffers[1].slot: expected an index below 2, found 2");
 }

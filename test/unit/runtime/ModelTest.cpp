@@ -217,6 +217,31 @@ TEST_F(ModelTest, ParametersOfAnotherKernelInPtx) {
             "cuFuncGetParamInfo: CUDA error 999");
 }
 
+// What a file has moves no terminal's cursor.
+TEST_F(ModelTest, MessagesAreText) {
+  auto rename = [](format::Manifest &manifest) {
+    manifest.plans[1].steps[1].name = "a\x1b[2J\nb" + std::string(200, 'c');
+    manifest.plans[1].steps[1].variants[0].launches[0].grid[0] =
+        format::Expr::dim("batch");
+    manifest.inputs[0].name = "x\x07";
+  };
+  Session session(load(rename));
+  EXPECT_EQ(messageOf(FUSEC_MALFORMED,
+                      [&] {
+                        session.prepare({{"batch", 1}, {"n", 4}});
+                      }),
+            "kernel 'fake_vector' of step 'a\\x1b[2J\\x0ab" +
+                std::string(90, 'c') +
+                "...': expected a grid that is a multiple of the cluster, 2, "
+                "in dimension 0, found 1");
+  EXPECT_EQ(messageOf(FUSEC_NOT_READY,
+                      [&] {
+                        session.prepare({{"batch", 2}, {"n", 4}});
+                        session.run();
+                      }),
+            "input 'x\\x07' is not bound");
+}
+
 // Whatever call fails while loading, the error is reported and nothing leaks
 // (which TearDown checks).
 TEST_F(ModelTest, EveryCallThatFailsWhileLoading) {
