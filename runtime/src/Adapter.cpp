@@ -61,6 +61,8 @@ public:
     int64_t rows = update.isTransposed ? matrix.columns : matrix.rows;
     int64_t columns = update.isTransposed ? matrix.rows : matrix.columns;
     checkSizes(rows, columns);
+    if (columns == 0)
+      return; // of however many rows
     double scale = isA ? 1 : update.scale;
     uint64_t width = format::dtypeSize(weight.dtype);
     for (int64_t i = 0; i != rows; ++i)
