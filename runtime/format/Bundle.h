@@ -50,7 +50,8 @@ enum class HashWeights : uint8_t { Auto, Always, Never };
 class Bundle {
 public:
   // Checks magic, version, table, ranges, overlaps, padding, hashes and where
-  // code ends, parses the manifest and checks its references to sections.
+  // code ends, parses the manifest and checks its references to sections and
+  // what it passes to the kernels of cubins.
   static bool open(ByteSpan file, HashWeights hash, Bundle &bundle,
                    std::string &error);
   // The hashes of weights alone: what open() leaves out if told Never.

@@ -5,6 +5,7 @@
 
 #include "runtime/format/BundleLayout.h"
 #include "runtime/format/CodeCheck.h"
+#include "runtime/format/KernelParams.h"
 #include "runtime/format/Where.h"
 
 #include <algorithm>
@@ -166,6 +167,12 @@ bool Bundle::open(ByteSpan file, HashWeights hash, Bundle &bundle,
   if (!parseManifest(json, opened.theManifest, error) ||
       !checkReferences(opened.theManifest, shapes, error)) {
     error = "bundle: " + error;
+    return false;
+  }
+  try {
+    checkKernelParams(opened.theManifest, opened.theSections);
+  } catch (const ReadError &failure) {
+    error = "bundle: " + failure.message;
     return false;
   }
   if (opened.theManifest.minor != loadLittle<uint32_t>(file.data + 12)) {

@@ -115,8 +115,8 @@ std::string toString(const Expr &expr) {
 bool resolveDims(Expr &expr, const std::vector<std::string> &dims,
                  std::string &unknown) {
   if (expr.op == Expr::Op::Dim) {
-    auto found = std::find(dims.begin(), dims.end(), expr.dimName);
-    if (found == dims.end()) {
+    auto found = std::lower_bound(dims.begin(), dims.end(), expr.dimName);
+    if (found == dims.end() || *found != expr.dimName) {
       unknown = expr.dimName;
       return false;
     }

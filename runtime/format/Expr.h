@@ -56,8 +56,8 @@ std::optional<Expr::Op> parseExprOp(const std::string &name);
 // Infix text for messages: "ceildiv(batch, 128) * 4".
 std::string toString(const Expr &expr);
 
-// Looks up the name of every Dim in `dims`. On failure names the unknown
-// dimension in `unknown`.
+// Looks up the name of every Dim in `dims`, which ascend. On failure names the
+// unknown dimension in `unknown`.
 bool resolveDims(Expr &expr, const std::vector<std::string> &dims,
                  std::string &unknown);
 

@@ -6,7 +6,6 @@
 #define FUSEC_RUNTIME_FORMAT_JSONTEXT_H
 
 #include <nlohmann/json_fwd.hpp>
-#include <string>
 #include <string_view>
 
 namespace fusec::format {
@@ -16,11 +15,6 @@ namespace fusec::format {
 // it, or an object names a member twice, of which a parser would keep one.
 nlohmann::json parseJson(std::string_view text, size_t maxDepth,
                          const char *what);
-
-// As much of a text as a message quotes.
-inline std::string shorten(const std::string &text, size_t most = 100) {
-  return text.size() <= most ? text : text.substr(0, most - 3) + "...";
-}
 
 } // namespace fusec::format
 

@@ -13,7 +13,6 @@ constexpr unsigned maxBlockDepth = 64;
 constexpr unsigned maxCluster = 8;
 constexpr unsigned clusterCapability = 90;
 constexpr unsigned maxPointerAlignment = 4096;
-constexpr size_t maxSymbol = 1024;
 constexpr size_t maxMapRank = 5;
 constexpr unsigned maxMapBox = 256;
 
@@ -132,7 +131,11 @@ void ManifestChecker::checkParam(const Plan &plan, const Target &target,
     if (size->type != DType::I32 && size->type != DType::I64)
       where.member("type").fail("expected 'i32' or 'i64', found '" +
                                 std::string(dtypeName(size->type)) + "'");
-    checkExpr(size->value, where.member("value"));
+    Bounds bounds = checkExpr(size->value, where.member("value"));
+    if (size->type == DType::I32 &&
+        (bounds.isNegative() || bounds.least > mostSize32))
+      where.member("value").fail("expected 0 to " + text(mostSize32) +
+                                 ", found " + shorten(toString(size->value)));
   } else if (auto *scalar = std::get_if<ScalarParam>(&param)) {
     bool known = scalar->type == DType::I32 || scalar->type == DType::I64 ||
                  scalar->type == DType::F32 || scalar->type == DType::F64;
@@ -153,7 +156,7 @@ void ManifestChecker::checkLaunch(Plan &plan, const Target &target,
   if (!isSymbol(launch.symbol))
     where.member("symbol").fail(
         "expected letters, digits, '_', '$' and '.', found '" +
-        launch.symbol.substr(0, 60) + "'");
+        shorten(launch.symbol, 60) + "'");
   for (size_t i = 0; i != 3; ++i)
     checkSize(launch.grid[i], where.member("grid").at(i));
   volume(launch.block, maxThreads, where.member("block"));

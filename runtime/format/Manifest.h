@@ -94,6 +94,7 @@ inline constexpr unsigned flagWords = 64;
 using Param = std::variant<Pointer, SizeParam, ScalarParam, TensorMapParam,
                            FaultParam, FlagsParam>;
 
+inline constexpr size_t maxSymbol = 1024; // bytes
 struct Launch {
   unsigned section = 0; // a cubin, or PTX in the plan of target "ptx"
   std::string symbol;
@@ -208,6 +209,10 @@ ParamLayout paramLayout(const Param &param);
 // Of all parameters of a launch, up to the end of the last one.
 uint64_t paramBytes(const Launch &launch);
 inline constexpr unsigned maxParamBytes = 32764;
+// In the constant bank tensor maps are aligned behind words of the driver's
+// own, so that only the driver knows their places, and nodes of graphs take no
+// blocks for cooperative kernels. Kernels of both kinds take no structs.
+bool takesParamsOneByOne(const Launch &launch);
 
 // JSON text; the same manifest gives the same bytes.
 std::string writeManifest(const Manifest &manifest);

@@ -79,19 +79,24 @@ void checkOverlaps(const std::vector<Weight> &weights, const Where &where) {
 }
 } // namespace
 
-void ManifestChecker::checkExpr(Expr &expr, const Where &where) {
+Bounds ManifestChecker::checkExpr(Expr &expr, const Where &where) {
   unsigned nodes = 0;
   checkShape(expr, where, 0, nodes);
   std::string unknown;
   if (!resolveDims(expr, manifest.dims, unknown))
     where.fail("unknown dimension '" + unknown + "'");
+  std::optional<Bounds> bounds = findBounds(expr);
+  if (!bounds)
+    where.fail("expected a number of 64 bits, found " +
+               shorten(toString(expr)) +
+               ", which overflows or divides by zero");
+  return *bounds;
 }
 
 void ManifestChecker::checkSize(Expr &expr, const Where &where) {
-  checkExpr(expr, where);
-  if (expr.isConstant() && expr.value < 0)
+  if (checkExpr(expr, where).isNegative())
     where.fail("expected a size of at least 0, found " +
-               std::to_string(expr.value));
+               shorten(toString(expr)));
 }
 
 void ManifestChecker::checkDims() {

@@ -6,6 +6,7 @@
 #ifndef FUSEC_RUNTIME_FORMAT_MANIFESTCHECKER_H
 #define FUSEC_RUNTIME_FORMAT_MANIFESTCHECKER_H
 
+#include "runtime/format/Bounds.h"
 #include "runtime/format/Manifest.h"
 #include "runtime/format/Target.h"
 #include "runtime/format/Where.h"
@@ -19,7 +20,8 @@ public:
   void check();
 
 private:
-  void checkExpr(Expr &expr, const Where &where);
+  // Returns what it can be.
+  Bounds checkExpr(Expr &expr, const Where &where);
   void checkSize(Expr &expr, const Where &where);
   void checkDims();
   void checkTensors(std::vector<TensorSpec> &tensors, const char *key);

@@ -5,6 +5,8 @@
 #include "runtime/format/AlignUp.h"
 #include "runtime/format/Manifest.h"
 
+#include <algorithm>
+
 namespace fusec::format {
 
 Condition Condition::compare(Kind kind, Expr lhs, Expr rhs) {
@@ -65,6 +67,14 @@ uint64_t paramBytes(const Launch &launch) {
     bytes = alignUp(bytes, layout.alignment) + layout.size;
   }
   return bytes;
+}
+
+bool takesParamsOneByOne(const Launch &launch) {
+  return launch.cooperative ||
+         std::any_of(launch.params.begin(), launch.params.end(),
+                     [](const Param &param) {
+                       return std::holds_alternative<TensorMapParam>(param);
+                     });
 }
 
 } // namespace fusec::format

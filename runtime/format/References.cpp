@@ -3,7 +3,7 @@
 // What a manifest says about the other sections of its bundle.
 
 #include "runtime/format/Bundle.h"
-#include "runtime/format/Where.h"
+#include "runtime/format/ForEachLaunch.h"
 
 namespace fusec::format {
 
@@ -36,19 +36,9 @@ void checkPlan(const Plan &plan, const std::vector<SectionShape> &sections,
   }
   SectionKind code =
       plan.target == "ptx" ? SectionKind::Ptx : SectionKind::Cubin;
-  Where steps = where.member("steps");
-  for (size_t s = 0; s != plan.steps.size(); ++s) {
-    Where step = steps.at(s);
-    Where variants = step.member("variants");
-    for (size_t v = 0; v != plan.steps[s].variants.size(); ++v) {
-      const std::vector<Launch> &launches = plan.steps[s].variants[v].launches;
-      Where variant = variants.at(v);
-      Where list = variant.member("launches");
-      for (size_t l = 0; l != launches.size(); ++l)
-        checkSection(sections, launches[l].section, code,
-                     list.at(l).member("section"));
-    }
-  }
+  forEachLaunch(plan, where, [&](const Launch &launch, const Where &place) {
+    checkSection(sections, launch.section, code, place.member("section"));
+  });
 }
 } // namespace
 

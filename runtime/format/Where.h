@@ -5,6 +5,8 @@
 #ifndef FUSEC_RUNTIME_FORMAT_WHERE_H
 #define FUSEC_RUNTIME_FORMAT_WHERE_H
 
+#include "runtime/format/Printable.h"
+
 #include <cstddef>
 #include <string>
 
@@ -12,6 +14,8 @@ namespace fusec::format {
 
 // Thrown inside this library only; its entry points turn it into their result.
 struct ReadError {
+  // Messages quote what a file has, which may be anything.
+  explicit ReadError(std::string_view text) : message(printable(text)) {}
   std::string message;
 };
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 namespace fusec::rt {
 
@@ -60,6 +61,8 @@ public:
     int64_t rows = update.isTransposed ? matrix.columns : matrix.rows;
     int64_t columns = update.isTransposed ? matrix.rows : matrix.columns;
     checkSizes(rows, columns);
+    if (columns == 0)
+      return; // of however many rows
     double scale = isA ? 1 : update.scale;
     uint64_t width = format::dtypeSize(weight.dtype);
     for (int64_t i = 0; i != rows; ++i)
@@ -106,12 +109,17 @@ private:
 } // namespace
 
 const AdapterSite &findAdapter(const Model &model, const std::string &name) {
+  const std::vector<AdapterSite> &sites = model.adapters();
+  auto found =
+      std::lower_bound(sites.begin(), sites.end(), name,
+                       [](const AdapterSite &site, const std::string &name) {
+                         return site.name < name;
+                       });
+  if (found != sites.end() && found->name == name)
+    return *found;
   std::string known;
-  for (const AdapterSite &site : model.adapters()) {
-    if (site.name == name)
-      return site;
+  for (const AdapterSite &site : sites)
     known += (known.empty() ? "'" : ", '") + site.name + "'";
-  }
   fail(FUSEC_INVALID_ARGUMENT,
        "the model has no adapter '" + name + "'; " +
            (known.empty() ? "it was compiled without --adapter"
@@ -128,12 +136,11 @@ Adapter::Adapter(std::shared_ptr<const Model> model,
     fail(FUSEC_INVALID_ARGUMENT,
          "the model has no adapters: compile it with --adapter");
   std::vector<uint8_t> image(theModel->adapterBytes(), 0);
-  std::vector<const AdapterSite *> seen;
+  std::set<const AdapterSite *> seen;
   for (const HostUpdate &update : updates) {
     const AdapterSite &site = findAdapter(*theModel, update.name);
-    if (std::find(seen.begin(), seen.end(), &site) != seen.end())
+    if (!seen.insert(&site).second)
       fail(FUSEC_INVALID_ARGUMENT, adapterText(update) + " is given twice");
-    seen.push_back(&site);
     if (!std::isfinite(update.scale))
       fail(FUSEC_INVALID_ARGUMENT,
            adapterText(update) + ": expected a finite scale");

@@ -26,6 +26,7 @@ using GraphNode = struct CUgraphNode_st *;
 using GraphExec = struct CUgraphExec_st *;
 
 inline constexpr Result success = 0;
+inline constexpr Result invalidValue = 1;
 inline constexpr Result outOfMemory = 2;
 
 enum DeviceAttribute : int {
@@ -161,7 +162,7 @@ inline void *paramBufferSize() { return reinterpret_cast<void *>(2); }
   X(graphLaunch, "cuGraphLaunch", (GraphExec exec, Stream stream))
 
 // Since 12.3 and 12.4. Without the first every edge of a graph waits for a kernel's end, without
-// the second a bundle is believed what its kernels take.
+// the second cooperative kernels in PTX are refused, since nobody says what they take.
 #define FUSEC_DRIVER_OPTIONAL_FUNCTIONS(X)                                                         \
   X(graphAddDependencies, "cuGraphAddDependencies_v2", (Graph graph, const GraphNode *from,        \
        const GraphNode *to, const GraphEdge *edges, size_t count))                                 \

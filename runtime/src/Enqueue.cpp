@@ -98,8 +98,8 @@ void launchKernel(const Model &model, ReadyLaunch &ready, bool isFirst,
 
 std::string launchText(const ReadyLaunch &ready) {
   const format::Launch &launch = *ready.launch;
-  return "kernel '" + launch.symbol + "' of step '" + ready.step->name +
-         "' with a grid of " +
+  return "kernel '" + launch.symbol + "' of step '" +
+         format::shorten(ready.step->name) + "' with a grid of " +
          sizesText({ready.grid[0], ready.grid[1], ready.grid[2]}) +
          " blocks of " +
          sizesText({launch.block[0], launch.block[1], launch.block[2]}) +

@@ -6,6 +6,7 @@
 #ifndef FUSEC_RUNTIME_SRC_FAILURE_H
 #define FUSEC_RUNTIME_SRC_FAILURE_H
 
+#include "runtime/format/Printable.h"
 #include "runtime/include/fusec/fusec.h"
 
 #include <string>
@@ -17,8 +18,9 @@ struct Failure {
   std::string message;
 };
 
-[[noreturn]] inline void fail(fusec_status status, std::string message) {
-  throw Failure{status, std::move(message)};
+// Messages quote what a file or a driver has, which may be anything.
+[[noreturn]] inline void fail(fusec_status status, const std::string &message) {
+  throw Failure{status, format::printable(message)};
 }
 
 } // namespace fusec::rt

@@ -59,7 +59,7 @@ private:
 
   void layOutBuffers() {
     for (const format::Buffer &buffer : model.plan().buffers) {
-      std::string what = "buffer '" + buffer.name + "'";
+      std::string what = "buffer '" + format::shorten(buffer.name) + "'";
       uint64_t offset =
           uint64_t(computeSize(manifest, buffer.offset, dims, what));
       uint64_t size = uint64_t(computeSize(manifest, buffer.size, dims, what));
@@ -93,7 +93,7 @@ private:
   }
 
   ReadyStep packStep(const format::Step &step) {
-    std::string what = "step '" + step.name + "'";
+    std::string what = "step '" + format::shorten(step.name) + "'";
     ReadyStep ready;
     for (const format::Variant &variant : step.variants) {
       ReadyVariant candidate;
@@ -119,8 +119,8 @@ private:
 
   ReadyLaunch packLaunch(const format::Step &step,
                          const format::Launch &launch) {
-    std::string what =
-        "kernel '" + launch.symbol + "' of step '" + step.name + "'";
+    std::string what = "kernel '" + launch.symbol + "' of step '" +
+                       format::shorten(step.name) + "'";
     ReadyLaunch ready;
     ready.launch = &launch;
     ready.step = &step;
@@ -150,7 +150,7 @@ private:
     ready.block.resize(
         format::alignUp(ready.blockBytes, sizeof(cuda::TensorMap)) /
         sizeof(cuda::TensorMap));
-    bool oneByOne = takesParamsOneByOne(launch);
+    bool oneByOne = format::takesParamsOneByOne(launch);
     size_t end = 0;
     for (const format::Param &param : launch.params) {
       format::ParamLayout layout = format::paramLayout(param);
@@ -292,15 +292,6 @@ private:
   std::vector<Range> buffers, weights, inputs, outputs;
 };
 } // namespace
-
-bool takesParamsOneByOne(const format::Launch &launch) {
-  return launch.cooperative ||
-         std::any_of(launch.params.begin(), launch.params.end(),
-                     [](const format::Param &param) {
-                       return std::holds_alternative<format::TensorMapParam>(
-                           param);
-                     });
-}
 
 std::vector<ReadyStep> readyLaunches(const Model &model, const DimValues &dims,
                                      const ArenaLayout &arena,

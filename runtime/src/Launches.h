@@ -26,11 +26,6 @@ struct MapPatch {
   uint64_t address = 0; // that the block's map was encoded for
 };
 
-// In the constant bank tensor maps are aligned behind words of the driver's
-// own, so that only the driver knows their places, and nodes of graphs take no
-// blocks for cooperative kernels. Kernels of both kinds take no structs.
-bool takesParamsOneByOne(const format::Launch &launch);
-
 struct ReadyLaunch {
   const format::Launch *launch;
   const format::Step *step;
@@ -39,8 +34,8 @@ struct ReadyLaunch {
   // The parameter block; of this type for its alignment.
   std::vector<cuda::TensorMap> block;
   size_t blockBytes = 0;
-  // Of a cooperative launch or one with tensor maps, whose parameters are no
-  // members of structs: each one's place in the block, which moving keeps.
+  // Of parameters passed one by one: each one's place in the block, which
+  // moving keeps.
   std::vector<void *> params;
   std::vector<TensorPatch> pointers;
   std::vector<MapPatch> maps;

@@ -51,6 +51,14 @@ describeTensors(const std::vector<format::TensorSpec> &tensors) {
   return all;
 }
 
+std::map<std::string_view, size_t>
+indexNames(const std::vector<format::TensorSpec> &tensors) {
+  std::map<std::string_view, size_t> names;
+  for (size_t i = 0; i != tensors.size(); ++i)
+    names.emplace(tensors[i].name, i);
+  return names;
+}
+
 cuda::Module loadModule(const cuda::Driver &driver,
                         const format::Section &section,
                         const std::string &step) {
@@ -89,20 +97,32 @@ Model::Modules::~Modules() {
 }
 
 // Of parameters passed one by one the driver reads as many bytes as the kernel
-// takes. It is not asked for more of them than the manifest has: that would be
-// an error, which tools that watch its calls report.
+// takes, which of PTX it alone knows; of cubins it was checked.
 static void checkParams(const cuda::Driver &driver, cuda::Function function,
                         const format::Launch &launch) {
-  if (!driver.functionParamInfo || !takesParamsOneByOne(launch))
+  if (!format::takesParamsOneByOne(launch))
     return;
-  for (size_t i = 0; i != launch.params.size(); ++i) {
+  std::string what = "kernel '" + launch.symbol + "': ";
+  if (!driver.functionParamInfo)
+    fail(FUSEC_UNSUPPORTED,
+         what + "cooperative kernels in PTX need driver 12.4, found " +
+             driverVersionText(unsigned(driver.version)));
+  for (size_t i = 0;; ++i) {
     size_t offset = 0, size = 0;
-    if (driver.functionParamInfo(function, i, &offset, &size) != cuda::success)
-      return; // it takes fewer, and reads no more
+    cuda::Result result = driver.functionParamInfo(function, i, &offset, &size);
+    bool isLast = i == launch.params.size();
+    if (isLast && result == cuda::invalidValue)
+      return;
+    if (result != cuda::invalidValue)
+      driver.check(result, "cuFuncGetParamInfo");
+    if (isLast || result == cuda::invalidValue)
+      fail(FUSEC_MALFORMED, what + "expected " +
+                                std::to_string(launch.params.size()) +
+                                " parameters, as the manifest says, found " +
+                                (isLast ? "more" : std::to_string(i)));
     size_t expected = format::paramLayout(launch.params[i]).size;
     if (size != expected)
-      fail(FUSEC_MALFORMED, "kernel '" + launch.symbol + "': expected " +
-                                std::to_string(expected) +
+      fail(FUSEC_MALFORMED, what + "expected " + std::to_string(expected) +
                                 " bytes for parameter " + std::to_string(i) +
                                 ", as the manifest says, found " +
                                 std::to_string(size));
@@ -125,6 +145,8 @@ Model::Model(const format::Bundle &bundle, const char *driverPath, int device,
   thePlan = &theManifest.plans[*choice];
   inputs = describeTensors(theManifest.inputs);
   outputs = describeTensors(theManifest.outputs);
+  inputsByName = indexNames(theManifest.inputs);
+  outputsByName = indexNames(theManifest.outputs);
   findReplaceables();
 
   SetUpScope scope(theDevice);
@@ -139,31 +161,33 @@ Model::Model(const format::Bundle &bundle, const char *driverPath, int device,
 void Model::loadCode(const format::Bundle &bundle) {
   const cuda::Driver &driver = theDevice.driver();
   std::unordered_map<cuda::Function, unsigned> sharedMemory;
-  forEachLaunch(*thePlan, [&](const format::Step &step,
-                              const format::Launch &launch) {
-    cuda::Module &module = modules.bySection[launch.section];
-    if (!module) {
-      modules.bySection.erase(launch.section);
-      cuda::Module loaded =
-          loadModule(driver, bundle.sections()[launch.section], step.name);
-      modules.bySection[launch.section] = loaded;
-    }
-    cuda::Function function = nullptr;
-    driver.check(
-        driver.moduleFunction(&function, modules.bySection[launch.section],
-                              launch.symbol.c_str()),
-        "finding kernel '" + launch.symbol + "' of step '" + step.name + "'");
-    checkParams(driver, function, launch);
-    functions[&launch] = function;
-    unsigned &most = sharedMemory[function];
-    most = std::max(most, launch.smem);
-    uint64_t bytes = format::paramBytes(launch);
-    if (bytes > smallParamBytes && driver.version < largeParamDriver)
-      fail(FUSEC_UNSUPPORTED,
-           "kernel '" + launch.symbol + "' has " + std::to_string(bytes) +
-               " bytes of parameters, which needs driver 12.1, found " +
-               driverVersionText(unsigned(driver.version)));
-  });
+  forEachLaunch(
+      *thePlan, [&](const format::Step &step, const format::Launch &launch) {
+        cuda::Module &module = modules.bySection[launch.section];
+        if (!module) {
+          modules.bySection.erase(launch.section);
+          cuda::Module loaded =
+              loadModule(driver, bundle.sections()[launch.section], step.name);
+          modules.bySection[launch.section] = loaded;
+        }
+        cuda::Function function = nullptr;
+        driver.check(driver.moduleFunction(&function,
+                                           modules.bySection[launch.section],
+                                           launch.symbol.c_str()),
+                     "finding kernel '" + launch.symbol + "' of step '" +
+                         format::shorten(step.name) + "'");
+        if (bundle.sections()[launch.section].kind == format::SectionKind::Ptx)
+          checkParams(driver, function, launch);
+        functions[&launch] = function;
+        unsigned &most = sharedMemory[function];
+        most = std::max(most, launch.smem);
+        uint64_t bytes = format::paramBytes(launch);
+        if (bytes > smallParamBytes && driver.version < largeParamDriver)
+          fail(FUSEC_UNSUPPORTED,
+               "kernel '" + launch.symbol + "' has " + std::to_string(bytes) +
+                   " bytes of parameters, which needs driver 12.1, found " +
+                   driverVersionText(unsigned(driver.version)));
+      });
   // Also makes the driver load code it would otherwise load in the first run.
   for (const auto &[function, bytes] : sharedMemory)
     driver.check(driver.functionSetAttribute(
@@ -245,34 +269,34 @@ void Model::uploadWeights(const format::Bundle &bundle) {
 
 void Model::encodeWeightMaps() {
   const DimValues noDims(theManifest.dims.size(), unknownDim);
-  forEachLaunch(
-      *thePlan, [&](const format::Step &step, const format::Launch &launch) {
-        for (const format::Param &param : launch.params) {
-          const auto *map = std::get_if<format::TensorMapParam>(&param);
-          bool fixed = map && map->of.kind == format::Pointer::Kind::Weight &&
-                       !replaceableOffset(map->of.index) &&
-                       map->of.offset.isConstant() &&
-                       std::all_of(map->sizes.begin(), map->sizes.end(),
-                                   [](const format::Expr &size) {
-                                     return size.isConstant();
-                                   }) &&
-                       std::all_of(map->strides.begin(), map->strides.end(),
-                                   [](const format::Expr &stride) {
-                                     return stride.isConstant();
-                                   });
-          if (!fixed)
-            continue;
-          MapShape shape =
-              shapeMap(theManifest, *map, noDims, "step '" + step.name + "'");
-          cuda::TensorMap &encoded = weightMaps[map];
-          encoded = {};
-          if (!shape.empty())
-            encodeMap(theDevice.driver(), shape,
-                      weightPointers[map->of.index] +
-                          uint64_t(map->of.offset.value),
-                      encoded);
-        }
-      });
+  forEachLaunch(*thePlan, [&](const format::Step &step,
+                              const format::Launch &launch) {
+    for (const format::Param &param : launch.params) {
+      const auto *map = std::get_if<format::TensorMapParam>(&param);
+      bool fixed = map && map->of.kind == format::Pointer::Kind::Weight &&
+                   !replaceableOffset(map->of.index) &&
+                   map->of.offset.isConstant() &&
+                   std::all_of(map->sizes.begin(), map->sizes.end(),
+                               [](const format::Expr &size) {
+                                 return size.isConstant();
+                               }) &&
+                   std::all_of(map->strides.begin(), map->strides.end(),
+                               [](const format::Expr &stride) {
+                                 return stride.isConstant();
+                               });
+      if (!fixed)
+        continue;
+      MapShape shape = shapeMap(theManifest, *map, noDims,
+                                "step '" + format::shorten(step.name) + "'");
+      cuda::TensorMap &encoded = weightMaps[map];
+      encoded = {};
+      if (!shape.empty())
+        encodeMap(theDevice.driver(), shape,
+                  weightPointers[map->of.index] +
+                      uint64_t(map->of.offset.value),
+                  encoded);
+    }
+  });
 }
 
 const cuda::TensorMap *

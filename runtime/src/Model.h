@@ -11,8 +11,10 @@
 #include "runtime/src/Failure.h"
 #include "runtime/src/TensorMaps.h"
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -76,6 +78,13 @@ public:
   // The map of a weight that does not depend on dimensions, and is not
   // replaceable; else null.
   const cuda::TensorMap *weightMap(const format::TensorMapParam &param) const;
+  // The index of the input or output of this name.
+  std::optional<size_t> findInput(std::string_view name) const {
+    return find(inputsByName, name);
+  }
+  std::optional<size_t> findOutput(std::string_view name) const {
+    return find(outputsByName, name);
+  }
   const TensorTexts &inputTexts(size_t index) const { return inputs[index]; }
   const TensorTexts &outputTexts(size_t index) const { return outputs[index]; }
   const TensorTexts &replaceableTexts(size_t index) const {
@@ -83,6 +92,14 @@ public:
   }
 
 private:
+  using ByName = std::map<std::string_view, size_t>;
+  static std::optional<size_t> find(const ByName &names,
+                                    std::string_view name) {
+    auto found = names.find(name);
+    return found == names.end() ? std::nullopt
+                                : std::optional<size_t>(found->second);
+  }
+
   void loadCode(const format::Bundle &bundle);
   void findReplaceables();
   void uploadWeights(const format::Bundle &bundle);
@@ -109,6 +126,7 @@ private:
   cuda::DevicePointer replaceable = 0;
   uint64_t theReplaceableBytes = 0, theAdapterBytes = 0;
   std::vector<TensorTexts> inputs, outputs, specTexts;
+  ByName inputsByName, outputsByName;
 };
 
 } // namespace fusec::rt

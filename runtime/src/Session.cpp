@@ -18,6 +18,7 @@ Session::Session(std::shared_ptr<const Model> model)
     : theModel(std::move(model)), own(theModel->device()),
       inputs(theModel->manifest().inputs.size()),
       outputs(theModel->manifest().outputs.size()) {
+  byAddress.reserve(inputs.size() + outputs.size() + 1);
   const Device &device = theModel->device();
   SetUpScope scope(device);
   counters = DeviceMemory(device, counterBytes, "the session's counters");
@@ -53,24 +54,17 @@ void Session::bind(bool input, size_t index, const fusec_tensor *tensor) {
 void Session::bind(const char *name, const fusec_tensor *tensor) {
   if (!name)
     fail(FUSEC_INVALID_ARGUMENT, "expected a name, found a null pointer");
-  auto find = [&](const std::vector<format::TensorSpec> &specs) {
-    return std::find_if(
-        specs.begin(), specs.end(),
-        [&](const format::TensorSpec &spec) { return spec.name == name; });
-  };
-  const auto &ins = model().manifest().inputs;
-  const auto &outs = model().manifest().outputs;
-  auto in = find(ins), out = find(outs);
-  if (in != ins.end() && out != outs.end())
+  std::optional<size_t> in = model().findInput(name),
+                        out = model().findOutput(name);
+  if (in && out)
     fail(FUSEC_INVALID_ARGUMENT,
          std::string("'") + name +
              "' is both an input and an output: bind it by its index");
-  if (in != ins.end())
-    return bind(true, size_t(in - ins.begin()), tensor);
-  if (out != outs.end())
-    return bind(false, size_t(out - outs.begin()), tensor);
+  if (in || out)
+    return bind(in.has_value(), in ? *in : *out, tensor);
   std::string known;
-  for (const auto *specs : {&ins, &outs})
+  for (const auto *specs :
+       {&model().manifest().inputs, &model().manifest().outputs})
     for (const format::TensorSpec &spec : *specs)
       known += (known.empty() ? "'" : ", '") + spec.name + "'";
   fail(FUSEC_INVALID_ARGUMENT, std::string("no input or output is named '") +
@@ -120,7 +114,7 @@ void Session::checkBound(bool input, size_t index,
            std::to_string(tensor.sizes[d]));
 }
 
-void Session::checkOverlaps() const {
+void Session::checkOverlaps() {
   // The arena comes last, after the inputs and the outputs.
   size_t count = inputs.size() + outputs.size() + 1;
   auto range = [&](size_t i) {
@@ -138,15 +132,31 @@ void Session::checkOverlaps() const {
                ? tensorText(true, manifest.inputs[i].name)
                : tensorText(false, manifest.outputs[i - inputs.size()].name);
   };
-  for (size_t i = inputs.size(); i != count; ++i) {
-    auto [begin, end] = range(i);
-    for (size_t j = 0; j != count; ++j) {
-      auto [otherBegin, otherEnd] = range(j);
-      bool empty = begin == end || otherBegin == otherEnd;
-      if (i != j && !empty && begin < otherEnd && otherBegin < end)
-        fail(FUSEC_INVALID_ARGUMENT,
-             text(i) + " overlaps " + text(j) + ": expected memory of its own");
+  auto isWritten = [&](size_t i) { return i >= inputs.size(); };
+  byAddress.clear();
+  for (size_t i = 0; i != count; ++i)
+    if (range(i).first != range(i).second)
+      byAddress.push_back(i);
+  std::sort(byAddress.begin(), byAddress.end(), [&](size_t a, size_t b) {
+    return std::pair(range(a), a) < std::pair(range(b), b);
+  });
+  // Of those that begin before: which reaches furthest, and of the written.
+  size_t furthest = count, furthestWritten = count;
+  auto reaches = [&](size_t i) { return i == count ? 0 : range(i).second; };
+  for (size_t i : byAddress) {
+    size_t other = isWritten(i) ? furthest : furthestWritten;
+    if (range(i).first < reaches(other)) {
+      size_t written = isWritten(i) && isWritten(other) ? std::min(i, other)
+                       : isWritten(i)                   ? i
+                                                        : other;
+      fail(FUSEC_INVALID_ARGUMENT, text(written) + " overlaps " +
+                                       text(written == i ? other : i) +
+                                       ": expected memory of its own");
     }
+    if (range(i).second > reaches(furthest))
+      furthest = i;
+    if (isWritten(i) && range(i).second > reaches(furthestWritten))
+      furthestWritten = i;
   }
 }
 

@@ -41,7 +41,7 @@ private:
   void inferDims(DimValues &dims, const char *givenBy) const;
   void checkBound(bool input, size_t index,
                   const std::vector<int64_t> &expected) const;
-  void checkOverlaps() const;
+  void checkOverlaps();
   void checkReady();
   void growArena(uint64_t bytes);
   PreparedRun &findOrMake(DimValues values, const ArenaLayout &layout,
@@ -54,6 +54,7 @@ private:
   std::shared_ptr<const Model> theModel;
   OwnStream own; // for what is waited for before a call returns
   std::vector<BoundTensor> inputs, outputs;
+  std::vector<size_t> byAddress; // of checkOverlaps(), which allocates nothing
   // The fault counter, and from `flagsOffset` on the flags.
   DeviceMemory counters;
   // At one address for the session's life: prepared runs and graphs have it.

@@ -5,6 +5,8 @@
 
 #include "runtime/src/Session.h"
 
+#include <algorithm>
+
 namespace fusec::rt {
 
 void Session::setAdapter(const Adapter *adapter, cuda::Stream stream) {
@@ -29,15 +31,22 @@ void Session::setAdapter(const Adapter *adapter, cuda::Stream stream) {
 void Session::setWeight(const std::string &name, const fusec_tensor *tensor,
                         cuda::Stream stream) {
   const std::vector<format::TensorSpec> &specs = model().replaceables();
-  std::string known, what = "weight '" + name + "'";
-  size_t index = 0;
-  for (; index != specs.size() && specs[index].name != name; ++index)
-    known += (known.empty() ? "'" : ", '") + specs[index].name + "'";
-  if (index == specs.size())
+  std::string what = "weight '" + name + "'";
+  auto found = std::lower_bound(
+      specs.begin(), specs.end(), name,
+      [](const format::TensorSpec &spec, const std::string &name) {
+        return spec.name < name;
+      });
+  if (found == specs.end() || found->name != name) {
+    std::string known;
+    for (const format::TensorSpec &spec : specs)
+      known += (known.empty() ? "'" : ", '") + spec.name + "'";
     fail(FUSEC_INVALID_ARGUMENT,
          "the model has no replaceable " + what + "; " +
              (known.empty() ? "it was compiled without --replaceable"
                             : "it has " + known));
+  }
+  size_t index = size_t(found - specs.begin());
   size_t weight = model().replaceableWeight(index);
   uint64_t bytes = model().plan().weights[weight].size;
   cuda::DevicePointer to =

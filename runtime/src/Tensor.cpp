@@ -47,7 +47,7 @@ void checkStrides(const fusec_tensor &tensor, const std::vector<int64_t> &sizes,
 } // namespace
 
 std::string tensorText(bool input, const std::string &name) {
-  return (input ? "input '" : "output '") + name + "'";
+  return (input ? "input '" : "output '") + format::shorten(name) + "'";
 }
 
 fusec_tensor readTensorStruct(const fusec_tensor *tensor,

@@ -3,6 +3,7 @@
 #include "test/fuzz/BundleTarget.h"
 #include "fusec/fusec.hpp"
 #include "runtime/format/Bundle.h"
+#include "runtime/format/Printable.h"
 #include "test/fuzz/BundleParts.h"
 #include "test/fuzz/FuzzTarget.h"
 #include "test/unit/runtime/FakeDriver.h"
@@ -57,6 +58,8 @@ template <typename Function> static bool attempt(Function function) {
       fail(std::string("internal error: ") + error.what());
     if (!*error.what())
       fail("an error without a message");
+    if (format::printable(error.what()) != error.what())
+      fail("a message that is no text");
     return false;
   }
 }

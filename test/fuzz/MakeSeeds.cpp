@@ -6,6 +6,7 @@
 
 #include "compiler/Compiler.h"
 #include "compiler/schedule/Schedules.h"
+#include "test/fuzz/BundleParts.h"
 #include "test/fuzz/TunedModel.h"
 #include "test/unit/damaged/RandomNodes.h"
 #include "test/unit/runtime/TestBundle.h"
@@ -43,6 +44,40 @@ static void writeBundle(const std::string &name,
   write("manifest", name, format::writeManifest(bundle.manifest()));
 }
 
+/// Gives a bundle's kernels images that the fake driver reads.
+static std::vector<uint8_t> putImages(llvm::StringRef bytes) {
+  std::string error;
+  auto parts = fuzz::takeApart(bytes);
+  format::Manifest manifest;
+  if (!parts || !format::parseManifest(parts->front().content, manifest, error))
+    llvm::report_fatal_error(llvm::StringRef(error));
+  std::map<unsigned, std::map<std::string, std::vector<unsigned>>> kernels;
+  for (const format::Plan &plan : manifest.plans)
+    for (const format::Step &step : plan.steps)
+      for (const format::Variant &variant : step.variants)
+        for (const format::Launch &launch : variant.launches) {
+          auto &sizes = kernels[launch.section][launch.symbol];
+          sizes.clear();
+          for (const format::Param &param : launch.params)
+            sizes.push_back(format::paramLayout(param).size);
+        }
+  for (auto &[section, symbols] : kernels) {
+    fuzz::BundlePart &part = (*parts)[section];
+    std::vector<test::TestKernel> list;
+    part.content = ".version 8.0";
+    for (auto &[symbol, sizes] : symbols) {
+      part.content += " " + symbol + "(";
+      for (unsigned size : sizes)
+        part.content += std::to_string(size) + ",";
+      part.content += ")";
+      list.push_back({symbol, sizes});
+    }
+    if (part.kind == uint32_t(format::SectionKind::Cubin))
+      part.content = toText(test::makeCubin(list)).str();
+  }
+  return fuzz::putTogether(*parts);
+}
+
 /// A bundle whose kernels are images of the fake driver, if the model compiles.
 static void writeCompiled(const std::string &name, llvm::StringRef model,
                           CompileOptions options) {
@@ -58,13 +93,7 @@ static void writeCompiled(const std::string &name, llvm::StringRef model,
     kernel.name = request.name;
     kernel.target = request.target;
     kernel.isPtx = request.target == "ptx";
-    kernel.image = kernel.isPtx ? ".version 8.0\n" : "\177ELF";
-    if (!kernel.isPtx) {
-      // Any kernel is found in it.
-      std::vector<uint8_t> image = test::makeCubin();
-      image[64] = 'x';
-      kernel.image = toText(image).str();
-    }
+    kernel.image = "image";
     answers.push_back(std::move(kernel));
   }
   if (llvm::Error refused = (*compilation)->addImages(std::move(answers)))
@@ -73,7 +102,7 @@ static void writeCompiled(const std::string &name, llvm::StringRef model,
   if (!bytes)
     return llvm::consumeError(bytes.takeError());
   if (bytes->size() < 60000)
-    writeBundle(name, std::vector<uint8_t>(bytes->begin(), bytes->end()));
+    writeBundle(name, putImages(*bytes));
 }
 
 static void writeModel(const std::string &name, llvm::StringRef bytes) {

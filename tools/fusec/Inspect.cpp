@@ -3,6 +3,7 @@
 // fusec inspect: what a bundle holds.
 
 #include "runtime/format/Bundle.h"
+#include "runtime/format/Printable.h"
 #include "tools/fusec/Command.h"
 #include "tools/fusec/WriteFile.h"
 #include "tools/support/Table.h"
@@ -10,6 +11,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 using namespace fusec;
+using format::printable;
 
 namespace {
 struct InspectCommand {
@@ -33,6 +35,13 @@ void InspectCommand::addTo(CLI::App &app) {
                  "also write each kernel's machine code or PTX, as tools like "
                  "nvdisasm read it")
       ->type_name("DIR");
+}
+
+// Names are whatever the file has.
+static void addRow(Table &table, std::vector<std::string> cells) {
+  for (std::string &cell : cells)
+    cell = printable(cell);
+  table.row(std::move(cells));
 }
 
 static std::string typeText(const format::TensorSpec &spec) {
@@ -74,7 +83,7 @@ static void printPlan(const format::Manifest &manifest,
     slots.push_back(format::toString(slot));
   os << "\nplan " << plan.target << ": " << plan.steps.size() << " steps, "
      << plan.weights.size() << " weights (" << formatBytes(weights)
-     << "), arena " << (slots.empty() ? "0" : join(slots, " + "))
+     << "), arena " << (slots.empty() ? "0" : printable(join(slots, " + ")))
      << " bytes, driver " << plan.minDriver / 1000 << "."
      << plan.minDriver % 1000 / 10 << " or newer\n";
   Table table({{"step"},
@@ -93,11 +102,11 @@ static void printPlan(const format::Manifest &manifest,
         for (const format::Expr &extent : launch.grid)
           if (!extent.isConstant() || extent.value != 1 || grid.empty())
             grid.push_back(format::toString(extent));
-        table.row({v ? "" : step.name,
-                   guard.empty() ? "always" : join(guard, " and "),
-                   launch.symbol, join(grid, " x "),
-                   std::to_string(launch.block[0]), formatBytes(launch.smem),
-                   v ? "" : join(step.sources, " ")});
+        addRow(table,
+               {v ? "" : step.name,
+                guard.empty() ? "always" : join(guard, " and "), launch.symbol,
+                join(grid, " x "), std::to_string(launch.block[0]),
+                formatBytes(launch.smem), v ? "" : join(step.sources, " ")});
       }
   os << table.str();
 }
@@ -105,37 +114,39 @@ static void printPlan(const format::Manifest &manifest,
 void InspectCommand::print(const format::Bundle &bundle, uint64_t size) const {
   const format::Manifest &manifest = bundle.manifest();
   auto &os = llvm::outs();
-  os << file << ": " << formatBytes(size) << ", by " << manifest.compiler
-     << " with NVRTC " << manifest.nvrtc << "\n";
+  os << file << ": " << formatBytes(size) << ", by "
+     << printable(manifest.compiler) << " with NVRTC "
+     << printable(manifest.nvrtc) << "\n";
   std::vector<std::string> options;
   for (const auto &[name, value] : manifest.options)
     options.push_back(name + "=" + value);
-  os << "options: " << join(options, " ") << "\n";
+  os << "options: " << printable(join(options, " ")) << "\n";
   Table table({{""}, {"name"}, {"type"}});
   for (const format::TensorSpec &input : manifest.inputs)
-    table.row({"input", input.name, typeText(input)});
+    addRow(table, {"input", input.name, typeText(input)});
   for (const format::TensorSpec &output : manifest.outputs)
-    table.row({"output", output.name, typeText(output)});
+    addRow(table, {"output", output.name, typeText(output)});
   // Plans differ in how they keep them only.
   for (const format::Weight &weight : manifest.plans.front().weights)
     if (!weight.adapter.empty())
-      table.row(
-          {weight.part == format::AdapterPart::A ? "adapter a" : "adapter b",
-           weight.adapter,
-           std::string(format::dtypeName(weight.dtype)) + "[" +
-               std::to_string(weight.sizes[0]) + ", " +
-               std::to_string(weight.sizes[1]) + "], rank " +
-               std::to_string(weight.rank())});
+      addRow(table,
+             {weight.part == format::AdapterPart::A ? "adapter a" : "adapter b",
+              weight.adapter,
+              std::string(format::dtypeName(weight.dtype)) + "[" +
+                  std::to_string(weight.sizes[0]) + ", " +
+                  std::to_string(weight.sizes[1]) + "], rank " +
+                  std::to_string(weight.rank())});
   for (const format::Weight &weight : manifest.plans.front().weights)
     if (weight.replaceable && weight.adapter.empty()) {
       format::TensorSpec spec{weight.name, weight.dtype, {}};
       spec.sizes.assign(weight.sizes.begin(), weight.sizes.end());
-      table.row({"replaceable", weight.name, typeText(spec)});
+      addRow(table, {"replaceable", weight.name, typeText(spec)});
     }
   os << table.str();
   for (const format::Constraint &constraint : manifest.constraints)
-    os << "requires " << format::toString(constraint.lhs) << " = "
-       << format::toString(constraint.rhs) << ": " << constraint.message
+    os << printable("requires " + format::toString(constraint.lhs) + " = " +
+                    format::toString(constraint.rhs) + ": " +
+                    constraint.message)
        << "\n";
   std::map<std::string, std::pair<unsigned, uint64_t>> kinds;
   for (const format::Section &section : bundle.sections()) {

@@ -3,6 +3,8 @@
 // The CUDA driver's entry points on host memory.
 
 #include "runtime/format/AlignUp.h"
+#include "runtime/format/KernelParams.h"
+#include "runtime/format/Where.h"
 #include "test/unit/runtime/FakeDriverParts.h"
 
 #include <algorithm>
@@ -11,18 +13,15 @@
 #include <memory>
 #include <sstream>
 
+using namespace fusec;
 using namespace fusec::rt::cuda;
 
 namespace {
-constexpr size_t elfHeader = 64;
-/// The text of a cubin that has none.
-constexpr const char *anyKernel = "any kernel";
-constexpr size_t vectorParams[] = {8, 8, 128, 128, 128, 8};
 constexpr Result invalidContext = 201, invalidImage = 200, notFound = 500,
                  captureUnsupported = 900, captureImplicit = 906;
 
 struct FakeModule {
-  std::string image;
+  std::map<std::string, format::KernelParams> kernels;
   std::vector<std::unique_ptr<FakeFunction>> functions;
 };
 
@@ -34,6 +33,33 @@ std::vector<std::unique_ptr<FakeFunction>> &functions() {
 
 thread_local int depth = 0;
 thread_local int captureMode = CaptureModeGlobal;
+
+/// The size of an image is not known: those that hold no cubin were refused.
+std::map<std::string, format::KernelParams> readCubin(const uint8_t *image) {
+  try {
+    return format::readKernelParams({image, size_t(1) << 40}, "cubin");
+  } catch (const format::ReadError &) {
+    return {};
+  }
+}
+
+std::map<std::string, format::KernelParams> readPtx(const std::string &text) {
+  std::map<std::string, format::KernelParams> kernels;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    size_t open = word.find('(');
+    if (open == std::string::npos)
+      continue;
+    format::KernelParams &kernel = kernels[word.substr(0, open)];
+    std::istringstream sizes(word.substr(open + 1));
+    for (unsigned size = 0; sizes >> size; sizes.ignore(1)) {
+      kernel.sizes.push_back(size);
+      kernel.bytes = unsigned(
+          format::alignUp(kernel.bytes, std::clamp(size, 1u, 64u)) + size);
+    }
+  }
+  return kernels;
+}
 
 Result allowAllocating() {
   bool refused = state().capturedElsewhere && captureMode != CaptureModeRelaxed;
@@ -60,28 +86,32 @@ Result readLaunch(const unsigned *grid, const unsigned *block,
                   void **extra, FakeLaunch &launch) {
   bool packed = !params && extra && extra[0] == paramBufferPointer() &&
                 extra[2] == paramBufferSize() && extra[4] == paramEnd();
-  const auto &[symbol, isOfTests] = *reinterpret_cast<FakeFunction *>(function);
-  bool oneByOne = params && !extra && (symbol == "fake_vector" || !isOfTests);
+  const auto &[symbol, sizes, blockBytes] =
+      *reinterpret_cast<FakeFunction *>(function);
+  bool oneByOne = params && !extra;
   if ((!packed && !oneByOne) || grid[0] == 0 || grid[1] == 0 || grid[2] == 0)
+    return invalidValue;
+  if (packed && *static_cast<size_t *>(extra[3]) != blockBytes)
     return invalidValue;
   if (!state().record)
     return success;
   launch.params.clear();
   if (packed) {
     const uint8_t *bytes = static_cast<const uint8_t *>(extra[1]);
-    launch.params.assign(bytes, bytes + *static_cast<size_t *>(extra[3]));
+    launch.params.assign(bytes, bytes + blockBytes);
   }
-  size_t count = oneByOne && isOfTests && state().readsParams
-                     ? std::size(vectorParams)
-                     : 0;
-  for (size_t i = 0; i != count; ++i) {
-    size_t size = vectorParams[i], alignment = std::min<size_t>(size, 64);
-    const uint8_t *bytes = static_cast<const uint8_t *>(params[i]);
+  // Copied at once, so that a sanitizer of the program sees where they end.
+  std::vector<void *> all(oneByOne ? sizes.size() : 0);
+  if (!all.empty())
+    std::memcpy(all.data(), params, all.size() * sizeof(void *));
+  for (size_t i = 0; i != all.size(); ++i) {
+    size_t size = sizes[i], alignment = std::clamp<size_t>(size, 1, 64);
+    const uint8_t *bytes = static_cast<const uint8_t *>(all[i]);
     if (reinterpret_cast<uintptr_t>(bytes) % alignment != 0)
       return invalidValue;
-    launch.params.resize(
-        fusec::format::alignUp(launch.params.size(), alignment));
-    launch.params.insert(launch.params.end(), bytes, bytes + size);
+    size_t at = format::alignUp(launch.params.size(), alignment);
+    launch.params.resize(at + size);
+    std::memcpy(launch.params.data() + at, bytes, size);
   }
   launch.oneByOne = oneByOne;
   launch.symbol = symbol;
@@ -202,16 +232,16 @@ Result cuModuleLoadDataEx(Module *module, const void *image, unsigned count,
   ENTER("cuModuleLoadDataEx", true)
   if (Result refused = allowAllocating())
     return refused;
-  bool isElf = std::memcmp(image, "\177ELF", 4) == 0;
-  std::string text = static_cast<const char *>(image) + (isElf ? elfHeader : 0);
-  if (text.rfind("FAKECUBIN", 0) != 0 && isElf)
-    text = anyKernel;
-  else if (text.rfind("FAKECUBIN", 0) != 0 && text.rfind(".version", 0) != 0) {
+  const char *text = static_cast<const char *>(image);
+  bool isElf = std::memcmp(text, "\177ELF", 4) == 0;
+  if (!isElf && std::strncmp(text, ".version", 8) != 0) {
     if (count != 0)
       std::strcpy(static_cast<char *>(values[0]), "no kernel image");
     return invalidImage;
   }
-  *module = reinterpret_cast<Module>(new FakeModule{text, {}});
+  auto kernels =
+      isElf ? readCubin(static_cast<const uint8_t *>(image)) : readPtx(text);
+  *module = reinterpret_cast<Module>(new FakeModule{std::move(kernels), {}});
   std::lock_guard<std::mutex> lock(state().mutex);
   ++state().liveModules;
   return success;
@@ -225,24 +255,25 @@ Result cuModuleUnload(Module module) {
 Result cuModuleGetFunction(Function *function, Module module,
                            const char *name) {
   ENTER("cuModuleGetFunction", true)
-  auto &[image, own] = *reinterpret_cast<FakeModule *>(module);
-  if (image != anyKernel && image.find(name) == std::string::npos)
+  auto &[kernels, own] = *reinterpret_cast<FakeModule *>(module);
+  auto kernel = kernels.find(name);
+  if (kernel == kernels.end())
     return notFound;
   std::lock_guard<std::mutex> lock(state().mutex);
   auto &all = state().isTrusted ? functions() : own;
-  all.push_back(
-      std::make_unique<FakeFunction>(FakeFunction{name, image != anyKernel}));
+  all.push_back(std::make_unique<FakeFunction>(
+      FakeFunction{name, kernel->second.sizes, kernel->second.bytes}));
   *function = reinterpret_cast<Function>(all.back().get());
   return success;
 }
 Result cuFuncGetParamInfo(Function function, size_t index, size_t *offset,
                           size_t *size) {
   ENTER("cuFuncGetParamInfo", true)
-  const auto &known = *reinterpret_cast<FakeFunction *>(function);
-  if (known.symbol != "fake_vector" || index >= std::size(vectorParams))
+  const auto &sizes = reinterpret_cast<FakeFunction *>(function)->params;
+  if (index >= sizes.size())
     return invalidValue;
   *offset = 0;
-  *size = vectorParams[index];
+  *size = sizes[index];
   return success;
 }
 Result cuFuncSetAttribute(Function, int, int value) {

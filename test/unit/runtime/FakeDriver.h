@@ -3,12 +3,12 @@
 // The state of the fake driver, a library with the entry points of the CUDA
 // driver on host memory: what tests set, and what they look at afterwards.
 //
-// An image is text: "FAKECUBIN" behind an ELF header or ".version", then the
-// names of its kernels; any other cubin has every kernel that is asked for. The
-// kernel fake_double (in, out, n: three 8-byte parameters) doubles n floats
-// when launched; all others do nothing. Of those that an image names only
-// fake_vector takes parameters one by one: two pointers, three tensor maps and
-// a pointer.
+// Kernels of a cubin are those that its ELF file has. PTX is text: ".version",
+// then kernels as "name(8,8,4)", with the bytes of each parameter. The kernel
+// fake_double (in, out, n: three 8-byte parameters) doubles n floats when
+// launched; all others do nothing. As the real one does, this driver reads as
+// many bytes as a kernel takes of parameters passed one by one, and refuses a
+// block of another size than the kernel's.
 //
 // Programs that look at no state are given it by environment variables:
 // FUSEC_FAKE_MEMORY=BYTES and FUSEC_FAKE_FAIL="CALL AT CODE", where codes from
@@ -78,9 +78,6 @@ struct FakeState {
   // their modules, since there are many.
   bool isTrusted = true;
 
-  // Whether as many parameters passed one by one are read as fake_vector takes;
-  // not where a manifest may have fewer.
-  bool readsParams = true;
   // Whether calls, launches and maps are kept, which allocates.
   bool record = true;
   std::map<std::string, int> calls;

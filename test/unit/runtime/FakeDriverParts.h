@@ -10,10 +10,11 @@
 
 struct FakeFunction {
   std::string symbol;
-  bool isOfTests; // not of a real cubin, whose parameters are unknown here
+  std::vector<unsigned> params; // bytes of each
+  size_t blockBytes;            // of all, passed as a block
 };
 
-inline constexpr fusec::rt::cuda::Result invalidValue = 1;
+using fusec::rt::cuda::invalidValue;
 
 inline FakeState &state() { return *fusecFakeState(); }
 

@@ -2,11 +2,13 @@
 //
 // Hashes, expressions, names.
 
-#include "runtime/format/Expr.h"
+#include "runtime/format/Bounds.h"
+#include "runtime/format/Printable.h"
 #include "runtime/format/Sha256.h"
 #include "runtime/format/Target.h"
 
 #include <gtest/gtest.h>
+#include <random>
 
 using namespace fusec::format;
 
@@ -79,6 +81,72 @@ TEST(Expr, DimsAndText) {
   ASSERT_TRUE(resolveDims(expr, {"batch", "n"}, unknown));
   int64_t dims[] = {129, 4};
   EXPECT_EQ(evaluate(expr, dims), 10);
+}
+
+static Expr randomExpr(std::mt19937 &random, unsigned depth) {
+  static const int64_t constants[] = {0,  1,  -1,        2,        3,
+                                      -7, 64, INT64_MAX, INT64_MIN};
+  if (depth == 0 || random() % 4 == 0) {
+    if (random() % 2)
+      return Expr(constants[random() % std::size(constants)]);
+    Expr dim = Expr::dim("n");
+    dim.value = int64_t(random() % 2);
+    return dim;
+  }
+  auto op = Expr::Op(unsigned(Expr::Op::Add) + random() % 8);
+  return Expr::make(
+      op, {randomExpr(random, depth - 1), randomExpr(random, depth - 1)});
+}
+
+// They hold for all dimensions, and say nothing where no value is.
+TEST(Expr, Bounds) {
+  EXPECT_TRUE(findBounds(Expr(-4))->isNegative());
+  EXPECT_TRUE(findBounds(make(Expr::Op::Sub, 3, 4))->isNegative());
+  EXPECT_TRUE(findBounds(Expr::mul(Expr(-2), Expr::dim("n")))->isNegative());
+  EXPECT_FALSE(findBounds(Expr(0))->isNegative());
+  EXPECT_FALSE(findBounds(Expr::add(Expr(-5), Expr::dim("n")))->isNegative())
+      << "what it needs is more";
+  EXPECT_FALSE(findBounds(make(Expr::Op::Add, INT64_MAX, 1)));
+  EXPECT_FALSE(findBounds(make(Expr::Op::Mod, 1, 0)));
+  std::mt19937 random(8);
+  unsigned known = 0;
+  for (int round = 0; round != 20000; ++round) {
+    Expr expr = randomExpr(random, 3);
+    std::optional<Bounds> bounds = findBounds(expr);
+    for (int64_t n : {0, 1, 7}) {
+      int64_t dims[] = {n, round % 2 ? 3 : INT64_MAX};
+      std::optional<int64_t> value = evaluate(expr, dims);
+      if (!value)
+        continue;
+      ++known;
+      ASSERT_TRUE(bounds) << toString(expr);
+      EXPECT_LE(bounds->least, *value) << toString(expr);
+      EXPECT_GE(bounds->most, *value) << toString(expr);
+    }
+  }
+  EXPECT_GT(known, 10000u);
+}
+
+TEST(Printable, Characters) {
+  EXPECT_EQ(printable("layer.0 'a\\b'"), "layer.0 'a\\b'");
+  EXPECT_EQ(printable("\x1b[2J\n\x7f"), "\\x1b[2J\\x0a\\x7f");
+  EXPECT_EQ(printable(std::string("a\0b", 3)), "a\\x00b");
+  // Of two, three and four bytes, and C1's control characters.
+  EXPECT_EQ(printable("\u00e9\u20ac\U0001f600"), "\u00e9\u20ac\U0001f600");
+  EXPECT_EQ(printable("\xc2\x9b"), "\\xc2\\x9b");
+  // Cut short, longer than need be, surrogates, beyond Unicode, and alone.
+  EXPECT_EQ(printable("\xe2\x82"), "\\xe2\\x82");
+  EXPECT_EQ(printable("\xc0\x8a"), "\\xc0\\x8a");
+  EXPECT_EQ(printable("\xe0\x80\x8a"), "\\xe0\\x80\\x8a");
+  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");
+  EXPECT_EQ(printable("\x80z"), "\\x80z");
+}
+
+TEST(Printable, CutBetweenCharacters) {
+  EXPECT_EQ(shorten("abcdef", 6), "abcdef");
+  EXPECT_EQ(shorten("abcdefg", 6), "abc...");
+  EXPECT_EQ(shorten("ab\u20acdefg", 6), "ab...");
 }
 
 TEST(Target, Names) {

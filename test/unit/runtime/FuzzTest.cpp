@@ -3,6 +3,7 @@
 // Damaged bundles through the public interface: refused, or loaded and run,
 // never a crash.
 
+#include "runtime/format/Printable.h"
 #include "test/unit/damaged/TimeLimit.h"
 #include "test/unit/runtime/LibraryTest.h"
 
@@ -43,7 +44,6 @@ protected:
   void tryManifest(const std::string &text) {
     TimeLimit limit(text);
     std::vector<uint8_t> file = replaceManifest(text);
-    fake->readsParams = false;
     try {
       Model model = Model::loadMemory(file.data(), file.size(), options());
       Session session(model);
@@ -62,11 +62,11 @@ protected:
       EXPECT_NE(error.status(), FUSEC_INTERNAL_ERROR) << error.what();
       EXPECT_NE(error.what(), std::string()) << text;
       std::string message = error.what();
+      EXPECT_EQ(format::printable(message), message);
       bool launched =
           message.find("launching") == 0 || message.find("cuGraphLaunch") == 0;
       ++(launched ? ran : refused);
     }
-    fake->readsParams = true;
   }
 
   static std::string adapterManifest() {
@@ -108,6 +108,27 @@ TEST_F(ManifestFuzzTest, ChangedNumbersAreRefusedOrHarmless) {
   }
   EXPECT_GT(ran, 100u);
   EXPECT_GT(refused, 500u);
+}
+
+// The driver reads as many parameters as kernels take, whatever a manifest has.
+TEST_F(ManifestFuzzTest, ParametersLeftOutAreRefusedOrHarmless) {
+  for (int capability : {8, 9, 10}) {
+    fake->capabilityMajor = capability;
+    nlohmann::json manifest = nlohmann::json::parse(json);
+    for (nlohmann::json &plan : manifest["plans"])
+      for (nlohmann::json &step : plan["steps"])
+        for (nlohmann::json &variant : step["variants"])
+          for (nlohmann::json &launch : variant["launches"]) {
+            nlohmann::json before = launch;
+            launch["cooperative"] = true;
+            for (nlohmann::json &params = launch["params"]; !params.empty();) {
+              params.erase(params.size() - 1);
+              tryManifest(manifest.dump());
+            }
+            launch = before;
+          }
+  }
+  EXPECT_GT(refused, 30u);
 }
 
 TEST_F(ManifestFuzzTest, ChangedBytesAreRefusedOrHarmless) {

@@ -120,6 +120,29 @@ TEST(Manifest, ManySmallObjects) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(4));
 }
 
+// A table, not a search, finds each of many dimensions: 785 KB took 4 seconds.
+TEST(Manifest, ManyDimensions) {
+  constexpr int rank = 32, count = 5000 * rank;
+  Manifest manifest = makeManifest();
+  manifest.inputs.clear();
+  for (int i = 0; i != count; ++i) {
+    std::string name = "n" + std::to_string(100000 + i);
+    manifest.dims.push_back(name);
+    if (i % rank == 0)
+      manifest.inputs.push_back({name, DType::F32, {}});
+    manifest.inputs.back().sizes.push_back(Expr::dim(name));
+  }
+  manifest.plans.resize(1);
+  manifest.plans[0].steps.clear();
+  std::string json = writeManifest(manifest);
+  Manifest parsed;
+  std::string error;
+  auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(parseManifest(json, parsed, error)) << error;
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(4));
+  EXPECT_EQ(parsed.inputs.back().sizes.back().value, count + 1);
+}
+
 TEST(Manifest, NestedValues) {
   auto refuse = [](size_t depth) {
     // Beside the manifest, its plans, the plan, its buffers and the buffer.
@@ -155,8 +178,67 @@ TEST(Manifest, Values) {
   EXPECT_EQ(refusal([](Manifest &m) { m.plans[2].target = "gfx90a"; }),
             "plans[2].target: expected a name such as 'sm_80', 'sm_90a' or "
             "'ptx', found 'gfx90a'");
+  EXPECT_EQ(refusal([](Manifest &m) {
+              m.inputs[1].name = m.inputs[0].name = "\x1b[2J\n";
+            }),
+            "inputs: name '\\x1b[2J\\x0a' occurs twice");
   EXPECT_EQ(refusal([](Manifest &m) { hopper(m).buffers[1].slot = 2; }),
             "plans[1].buffers[1].slot: expected an index below 2, found 2");
+}
+
+// Whatever the dimensions are: that is no matter of who gives them.
+TEST(Manifest, NegativeSizes) {
+  auto refuse = [](const Edit &edit) {
+    std::string error = refusal(edit), sizes = ": expected a size of at least ";
+    size_t end = error.find(sizes);
+    return end == std::string::npos
+               ? error
+               : error.substr(0, end) + " " + error.substr(end + sizes.size());
+  };
+  Expr negative = Expr::mul(Expr::dim("batch"), Expr(-1));
+  Expr less = Expr::make(Expr::Op::Sub, {Expr(3), Expr(4)});
+  std::string vector = "plans[1].steps[1].variants[0].launches[0].";
+  EXPECT_EQ(refuse([&](Manifest &m) { m.inputs[0].sizes[1] = less; }),
+            "inputs[0].sizes[1] 0, found 3 - 4");
+  EXPECT_EQ(refuse([&](Manifest &m) { m.outputs[0].sizes[0] = negative; }),
+            "outputs[0].sizes[0] 0, found batch * -1");
+  EXPECT_EQ(refuse([&](Manifest &m) { hopper(m).slots[1] = negative; }),
+            "plans[1].slots[1] 0, found batch * -1");
+  EXPECT_EQ(refuse([&](Manifest &m) { hopper(m).buffers[0].size = negative; }),
+            "plans[1].buffers[0].size 0, found batch * -1");
+  EXPECT_EQ(refuse([&](Manifest &m) { hopper(m).buffers[0].offset = less; }),
+            "plans[1].buffers[0].offset 0, found 3 - 4");
+  EXPECT_EQ(refuse([&](Manifest &m) { vectorLaunch(m).grid[1] = less; }),
+            vector + "grid[1] 0, found 3 - 4");
+  EXPECT_EQ(refuse([&](Manifest &m) {
+              std::get<Pointer>(vectorLaunch(m).params[0]).offset = negative;
+            }),
+            vector + "params[0].offset 0, found batch * -1");
+  EXPECT_EQ(refuse([&](Manifest &m) { tensorMap(m).sizes[1] = negative; }),
+            vector + "params[3].sizes[1] 0, found batch * -1");
+  EXPECT_EQ(refuse([&](Manifest &m) { tensorMap(m).strides[0] = less; }),
+            vector + "params[3].strides[0] 0, found 3 - 4");
+  auto parameter = [&](Expr value) {
+    return refuse([&](Manifest &m) {
+      vectorLaunch(m).params[0] = SizeParam{DType::I32, std::move(value)};
+    });
+  };
+  EXPECT_EQ(parameter(negative), vector + "params[0].value: expected 0 to "
+                                          "2147482623, found batch * -1");
+  EXPECT_EQ(parameter(Expr(mostSize32 + 1)),
+            vector +
+                "params[0].value: expected 0 to 2147482623, found 2147482624");
+  EXPECT_EQ(refuse([&](Manifest &m) {
+              m.constraints[0].rhs = Expr::mul(Expr(INT64_MAX), Expr(2));
+            }),
+            "constraints[0].rhs: expected a number of 64 bits, found "
+            "9223372036854775807 * 2, which overflows or divides by zero");
+  EXPECT_EQ(textRefusal("\"offset\":256", "\"offset\":-256"),
+            "plans[0].weights[1].offset: expected an integer of at least 0, "
+            "found -256");
+  EXPECT_EQ(textRefusal("\"sizes\":[2]", "\"sizes\":[-2]"),
+            "plans[0].weights[1].sizes[0]: expected a size of at least 0, "
+            "found -2");
 }
 
 TEST(Manifest, Weights) {

@@ -164,23 +164,82 @@ TEST_F(ModelTest, FilesMayGoOnceRead) {
 }
 
 TEST_F(ModelTest, MissingKernel) {
+  fake->capabilityMajor = 10;
   auto rename = [](format::Manifest &manifest) {
-    manifest.plans[1].steps[0].variants[0].launches[0].symbol = "absent";
+    manifest.plans[2].steps[0].variants[0].launches[0].symbol = "absent";
   };
   EXPECT_EQ(messageOf(FUSEC_DRIVER_ERROR, [&] { load(rename); }),
             "finding kernel 'absent' of step 'scale': CUDA_ERROR_NOT_FOUND");
 }
 
-// They are passed one by one, of which the driver reads as many bytes as the
-// kernel takes.
+// Those of cubins are compared when a bundle is read.
 TEST_F(ModelTest, ParametersOfAnotherKernel) {
-  auto swap = [](format::Manifest &manifest) {
-    auto &params = manifest.plans[1].steps[1].variants[0].launches[0].params;
-    std::swap(params[0], params[2]);
+  auto pop = [](format::Manifest &manifest) {
+    manifest.plans[1].steps[1].variants[0].launches[0].params.pop_back();
   };
-  EXPECT_EQ(messageOf(FUSEC_MALFORMED, [&] { load(swap); }),
-            "kernel 'fake_vector': expected 128 bytes for parameter 0, as the "
+  EXPECT_EQ(messageOf(FUSEC_MALFORMED, [&] { load(pop); }),
+            "bundle: plans[1].steps[1].variants[0].launches[0].params: "
+            "expected 6 parameters, as kernel 'fake_vector' takes, found 5");
+}
+
+// Of PTX only the driver knows.
+TEST_F(ModelTest, ParametersOfAnotherKernelInPtx) {
+  fake->capabilityMajor = 10;
+  auto cooperative = [](const std::function<void(format::Launch &)> &edit) {
+    return [edit](format::Manifest &manifest) {
+      format::Plan &plan = manifest.plans[2];
+      plan.minDriver = 12000;
+      format::Launch &launch = plan.steps[1].variants[0].launches[0];
+      launch.cooperative = true;
+      edit(launch);
+    };
+  };
+  auto refuse = [&](const std::function<void(format::Launch &)> &edit) {
+    return messageOf(FUSEC_MALFORMED, [&] { load(cooperative(edit)); });
+  };
+  EXPECT_EQ(load(cooperative([](format::Launch &) {})).target(), "ptx");
+  EXPECT_EQ(refuse([](format::Launch &launch) { launch.params.pop_back(); }),
+            "kernel 'fake_pair': expected 1 parameters, as the manifest says, "
+            "found more");
+  EXPECT_EQ(
+      refuse([](format::Launch &launch) { launch.params.emplace_back(); }),
+      "kernel 'fake_pair': expected 3 parameters, as the manifest says, "
+      "found 2");
+  EXPECT_EQ(refuse([](format::Launch &launch) {
+              launch.params[1] =
+                  format::SizeParam{format::DType::I32, format::Expr(1)};
+            }),
+            "kernel 'fake_pair': expected 4 bytes for parameter 1, as the "
             "manifest says, found 8");
+  failNext("cuFuncGetParamInfo", 999);
+  EXPECT_EQ(messageOf(FUSEC_DRIVER_ERROR,
+                      [&] { load(cooperative([](format::Launch &) {})); }),
+            "cuFuncGetParamInfo: CUDA error 999");
+}
+
+// What a file has moves no terminal's cursor.
+TEST_F(ModelTest, MessagesAreText) {
+  auto rename = [](format::Manifest &manifest) {
+    manifest.plans[1].steps[1].name = "a\x1b[2J\nb" + std::string(200, 'c');
+    manifest.plans[1].steps[1].variants[0].launches[0].grid[0] =
+        format::Expr::dim("batch");
+    manifest.inputs[0].name = "x\x07";
+  };
+  Session session(load(rename));
+  EXPECT_EQ(messageOf(FUSEC_MALFORMED,
+                      [&] {
+                        session.prepare({{"batch", 1}, {"n", 4}});
+                      }),
+            "kernel 'fake_vector' of step 'a\\x1b[2J\\x0ab" +
+                std::string(90, 'c') +
+                "...': expected a grid that is a multiple of the cluster, 2, "
+                "in dimension 0, found 1");
+  EXPECT_EQ(messageOf(FUSEC_NOT_READY,
+                      [&] {
+                        session.prepare({{"batch", 2}, {"n", 4}});
+                        session.run();
+                      }),
+            "input 'x\\x07' is not bound");
 }
 
 // Whatever call fails while loading, the error is reported and nothing leaks
@@ -193,8 +252,6 @@ TEST_F(ModelTest, EveryCallThatFailsWhileLoading) {
   // which carries on, as does every second exchange.
   calls["cuCtxPushCurrent"] = 2;
   calls["cuThreadExchangeStreamCaptureMode"] = 1;
-  // What it does not say is not checked.
-  calls.erase("cuFuncGetParamInfo");
   for (const auto &[name, count] : calls) {
     for (int at = 1; at <= count; ++at) {
       failNext(name, name == "cuMemAlloc" ? 2 : 999, at);

@@ -2,6 +2,7 @@
 //
 // Adapters from safetensors files, and files that are damaged.
 
+#include "test/unit/damaged/TimeLimit.h"
 #include "test/unit/runtime/LibraryTest.h"
 
 #include <cstdio>
@@ -88,6 +89,36 @@ TEST_F(SafetensorsTest, LoadsWhatPeftWrites) {
   EXPECT_EQ(factors[65], 12.0f);
   // The only layer is taken whatever it is called.
   write(goodFile("model.q_proj"));
+  EXPECT_NO_THROW(Adapter::load(model, {{"up", path}}));
+}
+
+// Sizes may be anything beside a 0: of no elements none is packed, however many
+// rows they would lie in.
+TEST_F(SafetensorsTest, RankOfNone) {
+  std::string huge = "2305843009213693952"; // 2^61
+  std::string file =
+      makeFile("{" + entry("up.lora_A.weight", "[0," + huge + "]", 0, 0) + "," +
+                   entry("up.lora_B.weight", "[1,0]", 0, 0) + "}",
+               "");
+  EXPECT_EQ(loadError(load(addAdapter), file, FUSEC_INVALID_ARGUMENT),
+            "adapter 'up': a: expected sizes [r, 2] with a rank r of at most "
+            "2, found [0, " +
+                huge + "]");
+  Model model = load([](format::Manifest &manifest) {
+    addAdapter(manifest);
+    for (format::Plan &plan : manifest.plans) {
+      for (size_t i : {0, 1})
+        plan.weights[i].size = 0;
+      plan.weights[0].sizes = {0, int64_t(1) << 61};
+      plan.weights[0].isTransposed = true;
+      plan.weights[1].sizes = {0, 1};
+      for (format::Step &step : plan.steps)
+        for (format::Variant &variant : step.variants)
+          variant.launches.clear();
+    }
+  });
+  write(file);
+  TimeLimit limit("an adapter of rank 0");
   EXPECT_NO_THROW(Adapter::load(model, {{"up", path}}));
 }
 

@@ -19,10 +19,8 @@ namespace {
 // One more than there are.
 constexpr size_t sectionRoom = 4;
 constexpr unsigned cubinSection = 1, ptxSection = 2, weightsSection = 3;
-const char kernels[] =
-    "FAKECUBIN fake_double fake_small fake_vector fake_scalar";
-const char ptx[] =
-    ".version 8.0 fake_double fake_small fake_vector fake_scalar\n";
+const char ptx[] = ".version 8.0 fake_double(8,8,8) fake_small(4,8,4,8,8) "
+                   "fake_pair(8,8) fake_scalar(8,4)\n";
 
 Expr batch() { return Expr::dim("batch"); }
 
@@ -74,7 +72,7 @@ Plan makePlan(const char *target, unsigned section) {
        {{{Condition::compare(Condition::Kind::Gt, batch(), Expr(64))}, {scale}},
         {{}, {small}}}});
 
-  Launch vector = makeLaunch(section, "fake_vector");
+  Launch vector = makeLaunch(section, hopper ? "fake_vector" : "fake_pair");
   vector.params = {
       t, Pointer{Pointer::Kind::Output, 0, Expr::mul(batch(), Expr(16))}};
   if (hopper) {
@@ -117,6 +115,90 @@ const std::vector<uint8_t> &weightBytes() {
   return bytes;
 }
 
+// An ELF file with the parameter tables that ptxas writes, and empty code.
+class ElfWriter {
+public:
+  explicit ElfWriter(const std::vector<TestKernel> &kernels)
+      : kernels(kernels) {}
+
+  std::vector<uint8_t> write() {
+    const uint8_t ident[] = {0x7f, 'E', 'L', 'F', 2, 1, 1};
+    std::copy(std::begin(ident), std::end(ident), file.begin());
+    addSection(0, "", {});
+    for (const TestKernel &kernel : kernels)
+      addSection(1, ".text." + kernel.name, std::vector<uint8_t>(4));
+    for (size_t i = 0; i != kernels.size(); ++i)
+      addSection(0x70000000, ".nv.info." + kernels[i].name,
+                 makeTable(kernels[i]), uint32_t(1 + i));
+    addSection(8, ".nv.shared.reserved.0", {});
+    storeLittle<uint64_t>(&headers.back()[32], 1000);
+    addSection(3, ".shstrtab", {});
+    storeLittle<uint64_t>(&headers.back()[24], file.size());
+    storeLittle<uint64_t>(&headers.back()[32], names.size());
+    file.insert(file.end(), names.begin(), names.end());
+    storeLittle<uint64_t>(&file[32], headerBytes);
+    storeLittle<uint64_t>(&file[40], file.size());
+    storeLittle<uint16_t>(&file[54], segmentBytes);
+    storeLittle<uint16_t>(&file[56], 1);
+    storeLittle<uint16_t>(&file[58], sectionBytes);
+    storeLittle<uint16_t>(&file[60], uint16_t(headers.size()));
+    storeLittle<uint16_t>(&file[62], uint16_t(headers.size() - 1));
+    storeLittle<uint64_t>(&file[headerBytes + 8], headerBytes);
+    storeLittle<uint64_t>(&file[headerBytes + 32], segmentBytes);
+    for (const std::array<uint8_t, sectionBytes> &header : headers)
+      file.insert(file.end(), header.begin(), header.end());
+    return file;
+  }
+
+private:
+  static constexpr size_t headerBytes = 64, segmentBytes = 56,
+                          sectionBytes = 64;
+
+  void addSection(uint32_t type, const std::string &name,
+                  const std::vector<uint8_t> &bytes, uint32_t info = 0) {
+    std::array<uint8_t, sectionBytes> header = {};
+    storeLittle<uint32_t>(&header[0], uint32_t(names.size()));
+    names += name + '\0';
+    storeLittle<uint32_t>(&header[4], type);
+    storeLittle<uint64_t>(&header[24], file.size());
+    storeLittle<uint64_t>(&header[32], bytes.size());
+    storeLittle<uint32_t>(&header[44], info);
+    file.insert(file.end(), bytes.begin(), bytes.end());
+    headers.push_back(header);
+  }
+
+  static void append(std::vector<uint8_t> &bytes, uint32_t word) {
+    bytes.resize(bytes.size() + 4);
+    storeLittle<uint32_t>(&bytes[bytes.size() - 4], word);
+  }
+
+  // The last parameter first, as ptxas has it.
+  static std::vector<uint8_t> makeTable(const TestKernel &kernel) {
+    std::vector<unsigned> offsets;
+    unsigned end = 0;
+    for (unsigned size : kernel.params) {
+      offsets.push_back(unsigned(alignUp(end, std::min(size, 64u))));
+      end = offsets.back() + size;
+    }
+    std::vector<uint8_t> bytes;
+    append(bytes, 0x00043704); // EIATTR_CUDA_API_VERSION
+    append(bytes, 130);
+    append(bytes, 0x19 << 8 | 3 | end << 16); // EIATTR_CBANK_PARAM_SIZE
+    for (size_t i = offsets.size(); i-- > 0;) {
+      append(bytes, 0x000c1704); // EIATTR_KPARAM_INFO
+      append(bytes, 0);
+      append(bytes, uint32_t(i) | offsets[i] << 16);
+      append(bytes, 0x1f000 | kernel.params[i] << 18);
+    }
+    return bytes;
+  }
+
+  const std::vector<TestKernel> &kernels;
+  std::vector<uint8_t> file = std::vector<uint8_t>(headerBytes + segmentBytes);
+  std::string names;
+  std::vector<std::array<uint8_t, sectionBytes>> headers;
+};
+
 void addSections(BundleWriter &writer, uint64_t weightsSize) {
   writer.addSection(SectionKind::Cubin, spanOf(makeCubin()));
   writer.addSection(SectionKind::Ptx,
@@ -128,30 +210,18 @@ void addSections(BundleWriter &writer, uint64_t weightsSize) {
 }
 } // namespace
 
-std::vector<uint8_t> makeCubin() {
-  constexpr size_t header = 64, segment = 56, section = 64;
-  constexpr size_t segments = 128, sections = segments + segment;
-  static_assert(header + sizeof(kernels) <= segments);
-  std::vector<uint8_t> file(sections + 3 * section);
-  const uint8_t ident[] = {0x7f, 'E', 'L', 'F', 2, 1, 1};
-  std::copy(std::begin(ident), std::end(ident), file.begin());
-  std::copy(std::begin(kernels), std::end(kernels), file.begin() + header);
-  storeLittle<uint64_t>(&file[32], segments);
-  storeLittle<uint64_t>(&file[40], sections);
-  storeLittle<uint16_t>(&file[54], segment);
-  storeLittle<uint16_t>(&file[56], 1);
-  storeLittle<uint16_t>(&file[58], section);
-  storeLittle<uint16_t>(&file[60], 3);
-  storeLittle<uint64_t>(&file[segments + 8], header);
-  storeLittle<uint64_t>(&file[segments + 32], sizeof(kernels));
-  uint8_t *text = &file[sections + section], *shared = text + section;
-  storeLittle<uint32_t>(text + 4, 1);
-  storeLittle<uint64_t>(text + 24, header);
-  storeLittle<uint64_t>(text + 32, sizeof(kernels));
-  storeLittle<uint32_t>(shared + 4, 8);
-  storeLittle<uint64_t>(shared + 24, file.size());
-  storeLittle<uint64_t>(shared + 32, 1000);
-  return file;
+const std::vector<TestKernel> &testKernels() {
+  static const std::vector<TestKernel> kernels = {
+      {"fake_double", {8, 8, 8}},
+      {"fake_small", {4, 8, 4, 8, 8}},
+      {"fake_vector", {8, 8, 128, 128, 128, 8}},
+      {"fake_pair", {8, 8}},
+      {"fake_scalar", {8, 4}}};
+  return kernels;
+}
+
+std::vector<uint8_t> makeCubin(const std::vector<TestKernel> &kernels) {
+  return ElfWriter(kernels).write();
 }
 
 Manifest makeManifest() {

@@ -15,7 +15,8 @@ namespace fusec::test {
 
 // z = f(x, y) with x [batch, 4], y [batch, n] (n must be 4), z [2 * batch, 4]:
 //   step "scale": fake_double from x to z if batch > 64, else fake_small
-//   step "mix": fake_vector if x is aligned to 16 bytes, else fake_scalar
+//   step "mix": fake_vector (of sm_90a, else fake_pair) if x is aligned to 16
+//   bytes, else fake_scalar
 // Plans for sm_90a (with a cluster and tensor maps), sm_80 and ptx.
 format::Manifest makeManifest();
 
@@ -26,9 +27,17 @@ using Edit = std::function<void(format::Manifest &)>;
 // is [2, 1], of which the rank is the common 2.
 void addAdapter(format::Manifest &manifest);
 
-// An ELF file of one segment and two sections behind the null one: what the
-// fake driver reads, behind the header, and one of no bytes.
-std::vector<uint8_t> makeCubin();
+struct TestKernel {
+  std::string name;
+  std::vector<unsigned> params; // bytes of each
+};
+// Those of the test bundle.
+const std::vector<TestKernel> &testKernels();
+
+// An ELF file of one segment and, behind the null one, sections of code and of
+// parameters a kernel, one of no bytes, and their names.
+std::vector<uint8_t>
+makeCubin(const std::vector<TestKernel> &kernels = testKernels());
 
 // The bytes of the bundle, with zeros behind the weights where they are to be
 // more; fails the test if it cannot be written.
