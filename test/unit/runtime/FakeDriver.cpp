@@ -3,8 +3,6 @@
 // The CUDA driver's entry points on host memory.
 
 #include "runtime/format/AlignUp.h"
-#include "runtime/format/KernelParams.h"
-#include "runtime/format/Where.h"
 #include "test/unit/runtime/FakeDriverParts.h"
 
 #include <algorithm>
@@ -21,7 +19,7 @@ constexpr Result invalidContext = 201, invalidImage = 200, notFound = 500,
                  captureUnsupported = 900, captureImplicit = 906;
 
 struct FakeModule {
-  std::map<std::string, format::KernelParams> kernels;
+  FakeKernels kernels;
   std::vector<std::unique_ptr<FakeFunction>> functions;
 };
 
@@ -33,33 +31,6 @@ std::vector<std::unique_ptr<FakeFunction>> &functions() {
 
 thread_local int depth = 0;
 thread_local int captureMode = CaptureModeGlobal;
-
-/// The size of an image is not known: those that hold no cubin were refused.
-std::map<std::string, format::KernelParams> readCubin(const uint8_t *image) {
-  try {
-    return format::readKernelParams({image, size_t(1) << 40}, "cubin");
-  } catch (const format::ReadError &) {
-    return {};
-  }
-}
-
-std::map<std::string, format::KernelParams> readPtx(const std::string &text) {
-  std::map<std::string, format::KernelParams> kernels;
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
-    size_t open = word.find('(');
-    if (open == std::string::npos)
-      continue;
-    format::KernelParams &kernel = kernels[word.substr(0, open)];
-    std::istringstream sizes(word.substr(open + 1));
-    for (unsigned size = 0; sizes >> size; sizes.ignore(1)) {
-      kernel.sizes.push_back(size);
-      kernel.bytes = unsigned(
-          format::alignUp(kernel.bytes, std::clamp(size, 1u, 64u)) + size);
-    }
-  }
-  return kernels;
-}
 
 Result allowAllocating() {
   bool refused = state().capturedElsewhere && captureMode != CaptureModeRelaxed;
@@ -239,8 +210,7 @@ Result cuModuleLoadDataEx(Module *module, const void *image, unsigned count,
       std::strcpy(static_cast<char *>(values[0]), "no kernel image");
     return invalidImage;
   }
-  auto kernels =
-      isElf ? readCubin(static_cast<const uint8_t *>(image)) : readPtx(text);
+  FakeKernels kernels = readImage(text, isElf);
   *module = reinterpret_cast<Module>(new FakeModule{std::move(kernels), {}});
   std::lock_guard<std::mutex> lock(state().mutex);
   ++state().liveModules;

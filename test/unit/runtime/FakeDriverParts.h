@@ -5,6 +5,7 @@
 #ifndef FUSEC_TEST_UNIT_RUNTIME_FAKEDRIVERPARTS_H
 #define FUSEC_TEST_UNIT_RUNTIME_FAKEDRIVERPARTS_H
 
+#include "runtime/format/KernelParams.h"
 #include "runtime/src/Driver.h"
 #include "test/unit/runtime/FakeDriver.h"
 
@@ -13,6 +14,10 @@ struct FakeFunction {
   std::vector<unsigned> params; // bytes of each
   size_t blockBytes;            // of all, passed as a block
 };
+
+using FakeKernels = std::map<std::string, fusec::format::KernelParams>;
+// Of the text of PTX, or of a cubin.
+FakeKernels readImage(const char *image, bool isElf);
 
 using fusec::rt::cuda::invalidValue;
 

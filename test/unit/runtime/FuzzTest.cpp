@@ -42,8 +42,11 @@ namespace {
 class ManifestFuzzTest : public FuzzTest {
 protected:
   void tryManifest(const std::string &text) {
+    tryBundle(replaceManifest(text), text);
+  }
+
+  void tryBundle(const std::vector<uint8_t> &file, const std::string &text) {
     TimeLimit limit(text);
-    std::vector<uint8_t> file = replaceManifest(text);
     try {
       Model model = Model::loadMemory(file.data(), file.size(), options());
       Session session(model);
@@ -129,6 +132,28 @@ TEST_F(ManifestFuzzTest, ParametersLeftOutAreRefusedOrHarmless) {
           }
   }
   EXPECT_GT(refused, 30u);
+}
+
+// Code that is not what the compiler wrote, under right hashes.
+TEST_F(ManifestFuzzTest, ChangedCubinsAreRefusedOrHarmless) {
+  const std::vector<uint8_t> good = makeCubin();
+  std::vector<uint8_t> file = makeBundle();
+  std::mt19937 random(9);
+  const uint8_t bytes[] = {0, 1, 2, 3, 4, 8, 12, 0x17, 0x19, 0x45, 0x7f, 0xff};
+  for (int round = 0; round != 3000; ++round) {
+    std::vector<uint8_t> cubin = good;
+    for (unsigned edits = 1 + random() % 3; edits != 0; --edits) {
+      size_t at = random() % cubin.size();
+      if (random() % 2)
+        cubin[at] = bytes[random() % std::size(bytes)];
+      else
+        cubin[at] ^= uint8_t(1u << random() % 8);
+    }
+    replaceSection(file, 1, cubin);
+    tryBundle(file, "round " + std::to_string(round));
+  }
+  EXPECT_GT(ran, 100u);
+  EXPECT_GT(refused, 500u);
 }
 
 TEST_F(ManifestFuzzTest, ChangedBytesAreRefusedOrHarmless) {

@@ -297,6 +297,17 @@ std::vector<uint8_t> replaceManifest(const std::string &json) {
   return file;
 }
 
+void replaceSection(std::vector<uint8_t> &file, size_t section,
+                    const std::vector<uint8_t> &bytes) {
+  uint8_t *entry = file.data() + headerSize + section * entrySize;
+  ASSERT_EQ(loadLittle<uint64_t>(entry + 16), bytes.size());
+  std::copy(bytes.begin(), bytes.end(),
+            file.begin() + long(loadLittle<uint64_t>(entry + 8)));
+  Digest digest = Sha256::hash(bytes.data(), bytes.size());
+  std::memcpy(entry + 24, digest.data(), digest.size());
+  seal(file);
+}
+
 uint8_t &lastByteOf(std::vector<uint8_t> &file, size_t section) {
   const uint8_t *entry = file.data() + headerSize + section * entrySize;
   return file[loadLittle<uint64_t>(entry + 8) +

@@ -61,6 +61,10 @@ std::vector<uint8_t> layOut(const std::vector<uint8_t> &bundle,
 // Says of a section that it begins where another does, with right hashes.
 void moveSection(std::vector<uint8_t> &file, size_t section, size_t onto);
 
+// Puts other bytes into a section, as many as it has, with right hashes.
+void replaceSection(std::vector<uint8_t> &file, size_t section,
+                    const std::vector<uint8_t> &bytes);
+
 // Puts another manifest text into a bundle, with right hashes.
 std::vector<uint8_t> replaceManifest(const std::string &json);
 
