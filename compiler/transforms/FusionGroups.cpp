@@ -66,7 +66,8 @@ void FusionGroups::finishAdding() {
   readEdges();
   order = GroupOrder(groups.size());
   const unsigned front = groups.size();
-  for (unsigned id : llvm::reverse(getOrder()))
+  SmallVector<unsigned> ids = getOrder();
+  for (unsigned id : llvm::reverse(ids))
     order.moveBehind(front, id);
 }
 
