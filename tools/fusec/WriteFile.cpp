@@ -41,8 +41,9 @@ static bool isSpecial(const std::string &path) {
   return fs::exists(path) && !fs::is_regular_file(path);
 }
 
-void fusec::writeFile(const std::string &path,
-                      llvm::function_ref<void(llvm::raw_ostream &)> print) {
+static void write(const std::string &path,
+                  llvm::function_ref<void(llvm::raw_ostream &)> print,
+                  PartFile::Sync sync) {
   if (isSpecial(path)) {
     std::error_code code;
     llvm::raw_fd_ostream os(path, code);
@@ -56,12 +57,22 @@ void fusec::writeFile(const std::string &path,
     llvm::raw_fd_ostream os(file->getDescriptor(), /*shouldClose=*/false);
     writeAll(os, path, print);
   }
-  if (llvm::Error error = file->keep())
+  if (llvm::Error error = file->keep(sync))
     refuse(path, llvm::toString(std::move(error)));
+}
+
+void fusec::writeFile(const std::string &path,
+                      llvm::function_ref<void(llvm::raw_ostream &)> print) {
+  write(path, print, PartFile::Sync::Yes);
 }
 
 void fusec::writeFile(const std::string &path, llvm::StringRef bytes) {
   writeFile(path, [&](llvm::raw_ostream &os) { os << bytes; });
+}
+
+void fusec::dumpFile(const std::string &path, llvm::StringRef bytes) {
+  write(
+      path, [&](llvm::raw_ostream &os) { os << bytes; }, PartFile::Sync::No);
 }
 
 void fusec::checkWritable(const std::string &path) {

@@ -26,6 +26,7 @@ before = set(glob.glob(glob.escape(output) + ".part*"))
 process = subprocess.Popen(command, preexec_fn=prepare)
 while process.poll() is None and not set(glob.glob(glob.escape(output) + ".part*")) - before:
     time.sleep(0.001)
+time.sleep(0.02)  # It may just have been made.
 if process.poll() is None:
     process.send_signal(number)
 status = process.wait()
