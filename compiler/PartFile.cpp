@@ -10,6 +10,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Signals.h"
 
+#include <cstdlib>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -91,6 +92,9 @@ llvm::Expected<std::unique_ptr<PartFile>> PartFile::create(llvm::StringRef path,
 
 PartFile::PartFile(std::string path, std::string part, int descriptor)
     : path(std::move(path)), part(std::move(part)), descriptor(descriptor) {
+  // While NVRTC compiles, its own handlers of SIGINT and SIGTERM call exit().
+  [[maybe_unused]] static const int atExit =
+      std::atexit([] { llvm::sys::RunInterruptHandlers(); });
   IgnoredSignals ignored;
   llvm::sys::RemoveFileOnSignal(this->part);
 }

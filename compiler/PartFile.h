@@ -28,7 +28,8 @@ public:
 
   PartFile(const PartFile &) = delete;
   PartFile &operator=(const PartFile &) = delete;
-  /// What was not kept is removed, as by signals that end the process.
+  /// What was not kept is removed, as by exit() and by signals that end the
+  /// process.
   ~PartFile();
 
   int getDescriptor() const { return descriptor; }

@@ -170,6 +170,13 @@ TEST_F(PartFileTest, OnlyPartsOfThisFileAreTakenAway) {
   EXPECT_EQ(getFiles(), others);
 }
 
+TEST_F(PartFileTest, AnExitRemovesIt) {
+  int status = runChild([] { std::exit(4); });
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 4);
+  EXPECT_TRUE(getFiles().empty());
+}
+
 // The environment may ignore some.
 TEST_F(PartFileTest, SignalsThatEndAProcessRemoveIt) {
   for (int signal : {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGABRT, SIGXCPU}) {
