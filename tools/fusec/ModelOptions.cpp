@@ -338,11 +338,17 @@ void printWarnings(const Compilation &compilation) {
     llvm::errs() << "warning: " << warning << "\n";
 }
 
+void printWarnings(KernelCompiler &compiler) {
+  for (const std::string &warning : compiler.takeWarnings())
+    llvm::errs() << "warning: " << warning << "\n";
+}
+
 void compileModel(const std::string &file, Compilation &compilation,
                   KernelCompiler &compiler, bool quiet) {
   if (llvm::Error error = compilation.emit())
     failFor(file, std::move(error));
   const NvrtcIdentity &nvrtc = getNvrtc(compiler);
+  printWarnings(compiler);
   for (const std::string &target : compilation.getOptions().targets)
     if (llvm::Error error = checkTarget(target, nvrtc))
       failFor(file, fromNvrtcError(std::move(error)));
@@ -356,6 +362,7 @@ void compileModel(const std::string &file, Compilation &compilation,
     if (error)
       failFor(file, std::move(error));
   }
+  printWarnings(compiler);
   printWarnings(compilation);
 }
 

@@ -74,6 +74,8 @@ void advanceModel(const std::string &file, Compilation &compilation,
 void advanceForReference(const std::string &file, Compilation &compilation);
 /// On stderr.
 void printWarnings(const Compilation &compilation);
+/// What is not used of the kernel cache.
+void printWarnings(KernelCompiler &compiler);
 /// Compiles all kernels with progress and warnings on stderr.
 void compileModel(const std::string &file, Compilation &compilation,
                   KernelCompiler &compiler, bool quiet);

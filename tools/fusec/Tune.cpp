@@ -203,6 +203,7 @@ void TuneCommand::run() {
   if (llvm::Error error = checkTarget(own.target, nvrtc))
     failFor(options.model, fromNvrtcError(std::move(error)));
   compileContests(contests, compiler, options.model, quiet);
+  printWarnings(compiler);
 
   std::unique_ptr<llvm::raw_fd_ostream> csv;
   if (!probe.empty()) {
