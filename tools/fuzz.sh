@@ -103,7 +103,8 @@ run() {
   shift 2
   local words=()
   [ ! -f "${dictionary[$name]}" ] || words=("-dict=${dictionary[$name]}")
-  "${program[$name]}" "--target=$name" -timeout=10 -rss_limit_mb=1024 "-max_len=${longest[$name]}" \
+  # Sanitizers take up to ten times as long as what users run.
+  "${program[$name]}" "--target=$name" -timeout=60 -rss_limit_mb=1024 "-max_len=${longest[$name]}" \
     "-artifact_prefix=$crashes/$name-" -print_final_stats=1 "${words[@]}" "$@" >"$log" 2>&1 &
   echo $! >"$log.pid"
   wait $! || status=$?

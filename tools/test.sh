@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Installs what is missing, builds, and runs every test that needs no device.
+# Installs what is missing, builds, and runs every test that needs no device, then
+# the fuzzers (tools/fuzz.sh): their corpus, and half a minute of each.
 #   tools/test.sh                    all tests
 #   tools/test.sh --sanitize         the same under ASan and UBSan (build/sanitize)
 #   tools/test.sh --sanitize=KIND    the same under one: address, undefined or
 #                                    thread (build/sanitize-KIND)
-#   tools/test.sh -- -R onnx         what follows -- goes to ctest
+#   tools/test.sh -- -R onnx         what follows -- goes to ctest; no fuzzers
 #
 # --sanitize=thread builds and runs the tests with the label "threads": the
 # library, its files, the kernel cache, NVRTC on all cores, the compiler with
@@ -38,3 +39,7 @@ cd "$root/build/$preset"
 ctest -N -L gpu | sed -n 's/^ *Test *#[0-9]*: \(.*\)/skipped, needs a GPU (tools\/gpu-test.sh): \1/p'
 python3 "$root/test/gpu/report.py" check "$PWD" || true
 ctest "${tests[@]}" --output-on-failure --parallel "$(nproc)" "$@"
+if [ "$preset" = release ] && [ $# -eq 0 ]; then
+  # The same inputs each time, so that what fails here fails again.
+  "$root/tools/fuzz.sh" --seconds 30 --seed 1
+fi
