@@ -5,8 +5,11 @@
 
 #include "runtime/src/Handles.h"
 #include "runtime/src/Lap.h"
+#include "tools/fusec/ProfileReport.h"
 #include "tools/fusec/RandomInputs.h"
 #include "tools/fusec/TensorOptions.h"
+#include "tools/fusec/Trace.h"
+#include "tools/fusec/WriteFile.h"
 #include "tools/support/Table.h"
 
 #include <algorithm>
@@ -19,6 +22,8 @@ using namespace fusec;
 namespace {
 /// More than the second-level cache of any device so far.
 constexpr uint64_t flushBytes = uint64_t(256) << 20;
+/// What --profile has without a file: no file can have this path.
+const std::string noTrace = "/";
 /// Runs between two synchronisations.
 constexpr unsigned batchRuns = 50;
 
@@ -29,7 +34,7 @@ struct BenchCommand {
   unsigned maxRuns = 100000, warmUp = 20;
   int ordinal = 0;
   int64_t indexLimit = 1000;
-  std::string graph;
+  std::string graph, profile, profileBy;
   bool noFlush = false, quiet = false;
 
   void addTo(CLI::App &app);
@@ -39,6 +44,7 @@ private:
   std::vector<data::Tensor> makeInputs(const format::Manifest &manifest,
                                        const std::vector<int64_t> &dims) const;
   int32_t getGraphMode() const;
+  void printProfile(Session &session, const rt::Device &device) const;
 };
 
 /// What a process does once, in milliseconds.
@@ -134,6 +140,14 @@ void BenchCommand::addTo(CLI::App &app) {
                  "whether runs replay a CUDA graph; default: where a run has "
                  "two launches or more")
       ->check(CLI::IsMember({"on", "off"}));
+  app.add_flag("--profile{/}", profile,
+               "each kernel's time beside its prediction and its floor; with "
+               "=FILE also a trace of the runs, which ui.perfetto.dev opens")
+      ->type_name("FILE");
+  app.add_option("--profile-by", profileBy,
+                 "how kernels are timed: by CUPTI's activity records or by "
+                 "events; default: records where its library is found")
+      ->check(CLI::IsMember({"activity", "events"}));
   app.add_flag("--no-flush", noFlush, "leave the last run's data in the cache");
   app.add_flag("-q,--quiet", quiet, "no progress");
 }
@@ -183,6 +197,24 @@ int32_t BenchCommand::getGraphMode() const {
   return graph == "on"    ? FUSEC_GRAPH_ON
          : graph == "off" ? FUSEC_GRAPH_OFF
                           : FUSEC_GRAPH_AUTO;
+}
+
+void BenchCommand::printProfile(Session &session,
+                                const rt::Device &device) const {
+  ProfileOptions by;
+  by.method = profileBy == "activity" ? FUSEC_PROFILE_ACTIVITY
+              : profileBy == "events" ? FUSEC_PROFILE_EVENTS
+                                      : FUSEC_PROFILE_AUTO;
+  by.keepCache = noFlush;
+  Profile measured = session.profile(by);
+  std::string reason;
+  std::optional<DeviceInfo> info = findDevice(ordinal, reason);
+  fusec::printProfile(measured,
+                      measureRates(device, info ? info->target : "ptx"));
+  if (profile != noTrace)
+    writeFile(profile, [&](llvm::raw_ostream &os) {
+      writeTrace(os, measured, options.model, info ? info->text : "device");
+    });
 }
 
 void StartTimes::print() const {
@@ -249,6 +281,10 @@ static void printAdvice(const Times &times, const Session &session,
 }
 
 void BenchCommand::run() {
+  if (profile.empty() && !profileBy.empty())
+    fail(ExitCode::Usage, "--profile-by: expected --profile too");
+  if (!profile.empty() && profile != noTrace)
+    checkWritable(profile);
   StartTimes once;
   rt::Lap lap;
   std::string reason;
@@ -343,6 +379,8 @@ void BenchCommand::run() {
   llvm::outs() << "\n";
   once.print();
   printAdvice(times, session, manifest);
+  if (!profile.empty())
+    printProfile(session, loaded.getDevice());
 }
 
 void fusec::addBench(CLI::App &tool) {
@@ -350,5 +388,6 @@ void fusec::addBench(CLI::App &tool) {
       tool, "bench", "Measures runs on the device.",
       "  fusec bench model.fusec --dim batch=2048\n"
       "  fusec bench model.fusec --dim batch=1 --graph=off\n"
-      "  fusec bench model.onnx --dim batch=2048 --precision=tf32\n");
+      "  fusec bench model.onnx --dim batch=2048 --precision=tf32\n"
+      "  fusec bench model.fusec --dim batch=2048 --profile=trace.json\n");
 }
