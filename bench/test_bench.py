@@ -12,6 +12,7 @@ import unittest
 import xml.dom.minidom
 
 import compare
+import draw_trace
 import fusec_runtime
 import peers
 import plot
@@ -320,6 +321,41 @@ class ContenderTest(unittest.TestCase):
         names = list(peers.CONTENDERS)
         for name, needed in peers.NEEDS.items():
             self.assertLess(names.index(needed), names.index(name))
+
+
+class Trace(unittest.TestCase):
+    def makeTrace(self, runs=3):
+        def name(what, pid, tid, text):
+            return {"ph": "M", "name": what, "pid": pid, "tid": tid, "args": {"name": text}}
+
+        def draw(cat, pid, tid, text, ts, dur, run, **args):
+            return {"ph": "X", "cat": cat, "name": text, "pid": pid, "tid": tid, "ts": ts, "dur": dur,
+                    "args": {"run": run, **args}}
+        events = [name("process_name", 1, 0, "host"), name("thread_name", 1, 1, "enqueue"),
+                  name("process_name", 2, 0, "a device"), name("thread_name", 2, 1, "stream 7"),
+                  name("thread_name", 2, 2, "stream 7, started early")]
+        for run in range(runs):
+            begin = 1000 * run
+            events += [draw("host", 1, 1, f"run {run}", begin, 2, run),
+                       draw("kernel", 2, 1, "matmul", begin + 100, 30 + run, run, nodes=["<a>\x1b&"]),
+                       draw("kernel", 2, 2, "relu", begin + 120, 40, run, nodes=[])]
+        return {"otherData": {"model": "m<.fusec", "device": "a device", "method": "activity"}, "traceEvents": events}
+
+    def testDrawsTheMedianRun(self):
+        trace = self.makeTrace()
+        trace["traceEvents"][-1]["dur"] = 90
+        trace["traceEvents"][-4]["dur"] = 50
+        drawn = draw_trace.render(trace)
+        xml.dom.minidom.parseString(drawn)
+        self.assertIn("m&lt;.fusec, run 1: 70.0 us", drawn)
+        self.assertIn("stream 7, started early", drawn)
+        self.assertIn("&lt;a&gt;\ufffd&amp;", drawn)
+        self.assertIn("run 2: 110.0 us", draw_trace.render(trace, 2))
+
+    def testNothingToDraw(self):
+        for trace, run in ((self.makeTrace(0), None), (self.makeTrace(), 7)):
+            with self.assertRaises(SystemExit):
+                draw_trace.render(trace, run)
 
 
 if __name__ == "__main__":

@@ -48,20 +48,28 @@ void Profile::describe(const Model &model, const DimValues &dims,
 }
 
 void Profile::summarize() {
+  std::vector<std::vector<double>> times(launches.size()),
+      starts(launches.size());
+  for (const RunProfile &run : runs) {
+    uint64_t ended = 0; // the last of those before
+    for (size_t i = 0; i != launches.size(); ++i) {
+      const KernelTime &kernel = run.kernels[i];
+      // One that started early waited, or had what its predecessor left of the
+      // device: only from there on it is what the run takes longer by.
+      uint64_t from = std::min(std::max(kernel.start, ended), kernel.end);
+      times[i].push_back(double(kernel.end - from) / 1000);
+      starts[i].push_back(
+          (double(kernel.start) - double(run.kernels[0].start)) / 1000);
+      ended = std::max(ended, kernel.end);
+    }
+  }
   sum = 0;
   for (size_t i = 0; i != launches.size(); ++i) {
-    std::vector<double> times, starts;
-    for (const RunProfile &run : runs) {
-      const KernelTime &kernel = run.kernels[i];
-      times.push_back(double(kernel.end - kernel.start) / 1000);
-      starts.push_back((double(kernel.start) - double(run.kernels[0].start)) /
-                       1000);
-    }
     LaunchProfile &launch = launches[i];
-    launch.median = percentile(times, 0.5);
-    launch.least = percentile(times, 0);
-    launch.p90 = percentile(times, 0.9);
-    launch.start = percentile(starts, 0.5);
+    launch.median = percentile(times[i], 0.5);
+    launch.least = percentile(times[i], 0);
+    launch.p90 = percentile(times[i], 0.9);
+    launch.start = percentile(starts[i], 0.5);
     sum += launch.median;
   }
 }

@@ -94,9 +94,10 @@ int main(int argc, char **argv) {
                     "[--compile-only=TARGET]\n";
     return 2;
   }
-  for (const char *name : {"dot_dlrm_kaggle", "lora_mlp_seed"})
-    if (harness.isWanted(name))
-      testModel(harness, name,
-                harness.getArguments()[0] + "/" + name + ".dynbatch.onnx");
+  // Ten kernels of 15 to 230 us, some of which start early.
+  const char *name = "dot_dlrm_kaggle";
+  if (harness.isWanted(name))
+    testModel(harness, name,
+              harness.getArguments()[0] + "/" + name + ".dynbatch.onnx");
   return harness.finish();
 }

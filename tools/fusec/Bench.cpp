@@ -5,7 +5,7 @@
 
 #include "runtime/src/Handles.h"
 #include "runtime/src/Lap.h"
-#include "tools/fusec/ProfileReport.h"
+#include "tools/fusec/ProfileJson.h"
 #include "tools/fusec/RandomInputs.h"
 #include "tools/fusec/TensorOptions.h"
 #include "tools/fusec/Trace.h"
@@ -209,12 +209,17 @@ void BenchCommand::printProfile(Session &session,
   Profile measured = session.profile(by);
   std::string reason;
   std::optional<DeviceInfo> info = findDevice(ordinal, reason);
-  fusec::printProfile(measured,
-                      measureRates(device, info ? info->target : "ptx"));
-  if (profile != noTrace)
-    writeFile(profile, [&](llvm::raw_ostream &os) {
-      writeTrace(os, measured, options.model, info ? info->text : "device");
-    });
+  DeviceRates rates = measureRates(device, info ? info->target : "ptx");
+  fusec::printProfile(measured, rates);
+  if (profile == noTrace)
+    return;
+  std::string name = info ? info->text : "device";
+  llvm::json::Object about = toJson(measured, rates);
+  about["model"] = llvm::json::fixUTF8(options.model);
+  about["device"] = llvm::json::fixUTF8(name);
+  writeFile(profile, [&](llvm::raw_ostream &os) {
+    writeTrace(os, measured, name, std::move(about));
+  });
 }
 
 void StartTimes::print() const {

@@ -2,7 +2,6 @@
 
 #include "tools/fusec/Trace.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/JSON.h"
 
 #include <map>
 
@@ -25,17 +24,10 @@ public:
     }
   }
 
-  void write(llvm::StringRef model, llvm::StringRef device) {
+  void write(llvm::StringRef device, llvm::json::Object about) {
     json.object([&] {
       json.attribute("displayTimeUnit", "ns");
-      json.attributeObject("otherData", [&] {
-        attribute("model", model);
-        attribute("device", device);
-        json.attribute("method", profile.method == FUSEC_PROFILE_ACTIVITY
-                                     ? "activity"
-                                     : "events");
-        attribute("reason", profile.reason);
-      });
+      json.attribute("otherData", std::move(about));
       json.attributeArray("traceEvents", [&] {
         name("process_name", hostProcess, 0, "host");
         name("thread_name", hostProcess, 1, "enqueue");
@@ -152,7 +144,7 @@ private:
 } // namespace
 
 void fusec::writeTrace(llvm::raw_ostream &os, const Profile &profile,
-                       llvm::StringRef model, llvm::StringRef device) {
-  TraceWriter(os, profile).write(model, device);
+                       llvm::StringRef device, llvm::json::Object about) {
+  TraceWriter(os, profile).write(device, std::move(about));
   os << "\n";
 }

@@ -6,17 +6,16 @@
 #define FUSEC_TOOLS_FUSEC_TRACE_H
 
 #include "runtime/include/fusec/fusec.hpp"
-#include "llvm/ADT/StringRef.h"
-#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/JSON.h"
 
 namespace fusec {
 
 /// A lane of the host, with a slice for each run that it enqueues, and for each
 /// stream of the device one, with a slice for each kernel; a second where
-/// kernels start before the one ahead of them has ended. `model` and `device`
-/// name what was measured.
+/// kernels start before the one ahead of them has ended. `about` says what was
+/// measured, and what came of it.
 void writeTrace(llvm::raw_ostream &os, const Profile &profile,
-                llvm::StringRef model, llvm::StringRef device);
+                llvm::StringRef device, llvm::json::Object about);
 
 } // namespace fusec
 

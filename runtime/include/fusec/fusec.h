@@ -400,7 +400,9 @@ typedef struct fusec_profile_summary {
   double sum_us;      /* of the kernels' medians */
 } fusec_profile_summary;
 
-/* One launch of the run. The pointers live as long as the profile. */
+/* One launch of the run. The pointers live as long as the profile. The time of
+ * a kernel that started before its predecessor had ended counts from that
+ * end, so that times of kernels do not overlap. */
 typedef struct fusec_step_profile {
   size_t struct_size;
   const char *step;

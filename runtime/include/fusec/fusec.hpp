@@ -328,8 +328,9 @@ struct Profile {
     std::string lead; // the step whose result it computes first, or empty
     std::vector<std::string> sources; // nodes of the ONNX model
     uint32_t grid[3], block[3];
-    double median, min, p90;
-    double start; // since the start of the run's first kernel
+    double median, min, p90; // since the end of its predecessor, if it started
+                             // before that
+    double start;            // since the start of the run's first kernel
     int64_t bytesRead, bytesWritten, operations; // -1: not known
     std::string unit;     // "fma", "tf32", "tf32x3", "half"; empty: not known
     double predicted;     // 0: no prediction

@@ -40,7 +40,7 @@ template <typename T> void put(uint8_t *record, size_t offset, T value) {
 void fill(uint8_t *record, uint32_t kind, const char *name, uint64_t blocks) {
   std::memset(record, 0, recordBytes);
   put(record, 0, kind);
-  put(record, 16, clockNow);
+  put(record, 16, clockNow - state().early);
   clockNow += 1000 * blocks;
   put(record, 24, clockNow);
   clockNow += 500;

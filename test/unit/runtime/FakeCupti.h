@@ -13,6 +13,8 @@ struct FakeCuptiState {
   // The name of a call that fails, and its result.
   std::string failCall;
   int failCode = 1;
+  // Nanoseconds by which each starts before that.
+  unsigned early = 0;
   // The last record of a buffer comes first.
   bool isReversed = false;
   // Of all records every n-th is not given; 0: none.

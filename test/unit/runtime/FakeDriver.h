@@ -11,8 +11,8 @@
 // block of another size than the kernel's.
 //
 // Programs that look at no state are given it by environment variables:
-// FUSEC_FAKE_MEMORY=BYTES and FUSEC_FAKE_FAIL="CALL AT CODE", where codes from
-// 700 on are of a broken context and stay.
+// FUSEC_FAKE_MEMORY=BYTES, FUSEC_FAKE_CLOCK=1 and FUSEC_FAKE_FAIL="CALL AT
+// CODE", where codes from 700 on are of a broken context and stay.
 
 #ifndef FUSEC_TEST_UNIT_RUNTIME_FAKEDRIVER_H
 #define FUSEC_TEST_UNIT_RUNTIME_FAKEDRIVER_H
@@ -89,7 +89,8 @@ struct FakeState {
   int liveStreams = 0, liveGraphs = 0, liveGraphExecs = 0, liveEvents = 0;
 
   // The device's clock, in microseconds. A kernel takes as many as its grid has
-  // blocks, an event one.
+  // blocks, an event one. Without it a millisecond lies between any two events.
+  bool hasClock = false;
   double clock = 0;
 };
 

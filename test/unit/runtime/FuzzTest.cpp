@@ -59,7 +59,10 @@ protected:
       session.prepare({}, nullptr, 0, graph ? FUSEC_GRAPH_ON : FUSEC_GRAPH_OFF);
       // Kernels with other parameters must not be executed by the fake driver.
       failNext(graph ? "cuGraphLaunch" : "cuLaunchKernelEx", 719);
-      session.run();
+      if ((ran + refused) % 3 == 0)
+        session.profile(briefly());
+      else
+        session.run();
       ++ran;
     } catch (const Error &error) {
       EXPECT_NE(error.status(), FUSEC_INTERNAL_ERROR) << error.what();
@@ -70,6 +73,14 @@ protected:
           message.find("launching") == 0 || message.find("cuGraphLaunch") == 0;
       ++(launched ? ran : refused);
     }
+  }
+
+  static ProfileOptions briefly() {
+    ProfileOptions options;
+    options.method = FUSEC_PROFILE_EVENTS;
+    options.runs = 1;
+    options.keepCache = true;
+    return options;
   }
 
   static std::string adapterManifest() {

@@ -45,6 +45,7 @@ protected:
     fake->activeClusters = 1000;
     fake->failCall.clear();
     fake->failAt = 0;
+    fake->hasClock = false;
     fake->capturing = nullptr;
     fake->capturedElsewhere = false;
     fake->calls.clear();

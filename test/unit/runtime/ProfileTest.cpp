@@ -16,6 +16,7 @@ class ProfileTest : public LibraryTest {
 protected:
   void SetUp() override {
     LibraryTest::SetUp();
+    fake->hasClock = true;
     void *library = dlopen(FUSEC_FAKE_CUPTI, RTLD_NOW | RTLD_LOCAL);
     ASSERT_TRUE(library) << dlerror();
     cupti = reinterpret_cast<FakeCuptiState *(*)()>(
@@ -162,6 +163,20 @@ TEST_F(ProfileTest, RecordsOfOthersAndInAnyOrder) {
         prepared(graph).profile(withMethod(FUSEC_PROFILE_ACTIVITY));
     expectTimes(profile);
   }
+}
+
+TEST_F(ProfileTest, KernelsThatStartEarly) {
+  cupti->early = 2500;
+  Profile profile = prepared().profile(withMethod(FUSEC_PROFILE_ACTIVITY));
+  EXPECT_NEAR(profile.steps[0].median, 6.5, 0.01) << "nothing is ahead of it";
+  EXPECT_NEAR(profile.steps[1].median, 8.5, 0.01)
+      << "of 10.5 what lies behind its predecessor";
+  EXPECT_NEAR(profile.steps[1].start, 4.5, 0.01);
+  const std::vector<Profile::Kernel> &kernels = profile.runs[0].kernels;
+  EXPECT_EQ(kernels[1].end - kernels[1].start, 10500u) << "as recorded";
+  cupti->early = 20000;
+  profile = prepared().profile(withMethod(FUSEC_PROFILE_ACTIVITY));
+  EXPECT_NEAR(profile.steps[1].median, 8.5, 0.01);
 }
 
 TEST_F(ProfileTest, LostRecords) {

@@ -8,7 +8,10 @@ import sys
 with open(sys.argv[1], encoding="utf-8") as file:
     trace = json.load(file)
 events = trace["traceEvents"]
-assert trace["otherData"]["method"] == sys.argv[2], trace["otherData"]
+about = trace["otherData"]
+assert about["method"] == sys.argv[2] and about["runs"] == 20, about
+assert abs(sum(s["median_us"] for s in about["steps"]) - about["sum_us"]) < 1e-3, about
+assert all(s["floor_us"] > 0 and s["predicted_us"] > 0 for s in about["steps"]), about
 
 names = {(e["name"], e["pid"], e["tid"]): e["args"]["name"] for e in events if e["ph"] == "M"}
 slices = [e for e in events if e["ph"] == "X"]
