@@ -171,10 +171,6 @@ TEST_F(PartFileTest, OnlyPartsOfThisFileAreTakenAway) {
 }
 
 TEST_F(PartFileTest, AnExitRemovesIt) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "ThreadSanitizer waits at exit() of a fork for threads that "
-                  "only its parent has";
-#endif
   int status = runChild([] { std::exit(4); });
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 4);
