@@ -5,14 +5,11 @@
 
 #include "runtime/src/Handles.h"
 #include "runtime/src/Lap.h"
+#include "tools/fusec/BenchReport.h"
 #include "tools/fusec/RandomInputs.h"
 #include "tools/fusec/TensorOptions.h"
-#include "tools/support/Table.h"
 
-#include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <numeric>
 
 using namespace fusec;
 
@@ -33,27 +30,12 @@ struct BenchCommand {
   bool noFlush = false, quiet = false;
 
   void addTo(CLI::App &app);
-  void run();
+  void run(Report &report);
 
 private:
   std::vector<data::Tensor> makeInputs(const format::Manifest &manifest,
                                        const std::vector<int64_t> &dims) const;
   int32_t getGraphMode() const;
-};
-
-/// What a process does once, in milliseconds.
-struct StartTimes {
-  double driver = 0; // loading the library, cuInit
-  double context = 0;
-  rt::LoadTimes load;
-  double prepare = 0, firstRun = 0;
-
-  void print() const;
-};
-
-/// A run's times in milliseconds.
-struct Times {
-  std::vector<double> device, host;
 };
 
 class Stopwatch {
@@ -185,71 +167,9 @@ int32_t BenchCommand::getGraphMode() const {
                           : FUSEC_GRAPH_AUTO;
 }
 
-void StartTimes::print() const {
-  Table table({{"once"}, {"ms", Table::Align::Right}});
-  auto add = [&](const char *name, double value) {
-    table.row({name, llvm::formatv("{0:f2}", value).str()});
-  };
-  add("driver: its library, cuInit", driver);
-  add("context", context);
-  add("load: check the bundle", load.check);
-  add("load: code", load.code);
-  add("load: weights", load.weights);
-  add("load: the rest of the weights' hash", load.hash);
-  add("session, prepare", prepare);
-  add("first run", firstRun);
-  llvm::outs() << table.str()
-               << llvm::formatv("load and first run beyond the driver's own "
-                                "initialisation: {0:f2} ms\n",
-                                load.check + load.code + load.weights +
-                                    load.hash + prepare + firstRun);
-}
-
-static double getPercentile(std::vector<double> values, double part) {
-  size_t index =
-      std::min<size_t>(values.size() - 1, std::floor(part * values.size()));
-  std::nth_element(values.begin(), values.begin() + index, values.end());
-  return values[index];
-}
-
-static double getMean(const std::vector<double> &values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / values.size();
-}
-
-static void addRow(Table &table, const char *name,
-                   const std::vector<double> &values) {
-  std::vector<std::string> row = {name};
-  for (double value : {*std::min_element(values.begin(), values.end()),
-                       getMean(values), getPercentile(values, 0.5),
-                       getPercentile(values, 0.9), getPercentile(values, 0.99)})
-    row.push_back(llvm::formatv("{0:f4}", value).str());
-  table.row(std::move(row));
-}
-
-static void printAdvice(const Times &times, const Session &session,
-                        const format::Manifest &manifest) {
-  unsigned launches = session.launchCount();
-  double onDevice = getPercentile(times.device, 0.5),
-         onHost = getPercentile(times.host, 0.5);
-  if (onHost > onDevice)
-    llvm::outs()
-        << "advice: the host needs longer to enqueue a run than the device to "
-           "execute it; use larger batches"
-        << (session.replayed() ? "" : ", or --graph=on") << "\n";
-  if (getPercentile(times.device, 0.99) > 1.3 * onDevice)
-    llvm::outs() << "advice: times vary by more than 30%; another process may "
-                    "use the device, or "
-                    "its clocks change (nvidia-smi -lgc fixes them)\n";
-  if (launches > 1 && onDevice < 0.005 * launches)
-    llvm::outs() << "advice: kernels are short; `fusec explain` says why they "
-                    "are not fewer\n";
-  auto fusion = manifest.options.find("fusion");
-  if (fusion != manifest.options.end() && fusion->second == "off")
-    llvm::outs() << "advice: the bundle was compiled with --no-fusion\n";
-}
-
-void BenchCommand::run() {
-  StartTimes once;
+void BenchCommand::run(Report &report) {
+  BenchResult result;
+  StartTimes &once = result.once;
   rt::Lap lap;
   std::string reason;
   if (!findDevice(ordinal, reason))
@@ -258,7 +178,7 @@ void BenchCommand::run() {
   // Kept to the end, so that loading the model finds the context made.
   rt::Device device(nullptr, ordinal);
   once.context = lap.next();
-  LoadedModel loaded(options, ordinal, quiet);
+  LoadedModel loaded(options, ordinal, quiet, report);
   const format::Manifest &manifest =
       loaded.getModel().handle()->model->manifest();
   std::map<std::string, int64_t> given;
@@ -287,6 +207,8 @@ void BenchCommand::run() {
     memory.back().upload(inputs[i].bytes.data());
     bind(static_cast<Bind>(&Session::bindInput), i, inputs[i].dtype,
          inputs[i].sizes);
+    result.inputs.push_back(
+        {manifest.inputs[i].name, inputs[i].dtype, inputs[i].sizes});
   }
   lap.next();
   session.prepare(dims, nullptr, 0, getGraphMode());
@@ -297,6 +219,7 @@ void BenchCommand::run() {
     std::optional<uint64_t> bytes = data::tensorBytes(spec.dtype, sizes);
     memory.emplace_back(loaded.getDevice(), bytes.value_or(0), "an output");
     bind(static_cast<Bind>(&Session::bindOutput), i, spec.dtype, sizes);
+    result.outputs.push_back({spec.name, spec.dtype, sizes});
   }
 
   lap.next();
@@ -307,7 +230,7 @@ void BenchCommand::run() {
   Stopwatch watch(loaded.getDevice(), !noFlush);
   for (unsigned done = 0; done < warmUp; done += batchRuns)
     watch.run(session, std::min(batchRuns, warmUp - done), nullptr);
-  Times times;
+  Times &times = result.times;
   auto begin = std::chrono::steady_clock::now();
   std::chrono::duration<double> elapsed{};
   while (times.device.size() < maxRuns && elapsed.count() < seconds) {
@@ -318,36 +241,22 @@ void BenchCommand::run() {
   if (times.device.empty())
     fail(ExitCode::Usage, "expected --runs and --seconds above zero");
 
-  llvm::outs() << loaded.getDescription() << ", plan "
-               << loaded.getModel().target() << ", " << session.launchCount()
-               << " kernels "
-               << (session.replayed() ? "in a CUDA graph, "
-                                      : "launched one by one, ")
-               << times.device.size() << " runs"
-               << (noFlush ? "" : ", cache flushed before each") << "\n";
-  using Align = Table::Align;
-  Table table({{"ms"},
-               {"min", Align::Right},
-               {"mean", Align::Right},
-               {"median", Align::Right},
-               {"p90", Align::Right},
-               {"p99", Align::Right}});
-  addRow(table, "device", times.device);
-  addRow(table, "enqueue", times.host);
-  llvm::outs() << table.str();
-  double perSecond = 1000 / getMean(times.device);
-  llvm::outs() << llvm::formatv("throughput: {0:f1} runs/s", perSecond);
-  if (!manifest.inputs.empty() && !inputs[0].sizes.empty())
-    llvm::outs() << llvm::formatv(", {0:f0} rows/s",
-                                  perSecond * inputs[0].sizes[0]);
-  llvm::outs() << "\n";
-  once.print();
-  printAdvice(times, session, manifest);
+  result.device = loaded.getDescription();
+  result.target = loaded.getModel().target();
+  result.options = manifest.options;
+  result.launches = session.launchCount();
+  result.isReplayed = session.replayed();
+  result.isFlushed = !noFlush;
+  result.warmUp = warmUp;
+  if (report.isJson())
+    report.setResult(result.toJson());
+  else
+    result.print();
 }
 
-void fusec::addBench(CLI::App &tool) {
+void fusec::addBench(CLI::App &tool, Report &report) {
   addCommand<BenchCommand>(
-      tool, "bench", "Measures runs on the device.",
+      tool, report, "bench", "Measures runs on the device.",
       "  fusec bench model.fusec --dim batch=2048\n"
       "  fusec bench model.fusec --dim batch=1 --graph=off\n"
       "  fusec bench model.onnx --dim batch=2048 --precision=tf32\n");

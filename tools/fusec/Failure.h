@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How a command ends early: one exception, which main() turns into a message
-// and an exit status.
+// How a command ends early: one exception, which main() turns into a message,
+// or an object of --json, and an exit status.
 
 #ifndef FUSEC_TOOLS_FUSEC_FAILURE_H
 #define FUSEC_TOOLS_FUSEC_FAILURE_H
@@ -10,13 +10,23 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace fusec {
 
+/// One of the things that stand against a model; texts may be empty.
+struct FailureProblem {
+  std::string kind, node, opType, message, note;
+};
+
 struct Failure {
-  ExitCode code;
-  /// Empty where everything has been said.
-  std::string message;
+  ExitCode code = ExitCode::Done;
+  /// All of it, as lines.
+  std::string message = {};
+  /// Where the compiler named them one by one.
+  std::vector<FailureProblem> problems = {};
+  /// A word for programs; empty: that of the exit status.
+  std::string kind = {};
 };
 
 [[noreturn]] inline void fail(ExitCode code, std::string message) {

@@ -48,8 +48,9 @@ private:
 /// A tuning file that is there; throws Failure where it is not, or is
 /// malformed.
 TuningFile readTuning(const std::string &path);
-/// Says on stderr what of the tuning file was of no use to the compiled plans.
-void noteTuning(const std::string &path, Compilation &compilation);
+/// Says what of the tuning file was of no use to the compiled plans.
+void noteTuning(const std::string &path, Compilation &compilation,
+                Report &report);
 
 /// "name=value" of an option, split; throws Failure.
 std::pair<std::string, std::string> splitPair(const std::string &option,
@@ -72,11 +73,10 @@ void advanceModel(const std::string &file, Compilation &compilation,
 /// To the program that the reference evaluates: as imported, but where the
 /// precision has products multiply rounded operands.
 void advanceForReference(const std::string &file, Compilation &compilation);
-/// On stderr.
-void printWarnings(const Compilation &compilation);
-/// Compiles all kernels with progress and warnings on stderr.
+void reportWarnings(const Compilation &compilation, Report &report);
+/// Compiles all kernels with progress on stderr, and reports warnings.
 void compileModel(const std::string &file, Compilation &compilation,
-                  KernelCompiler &compiler, bool quiet);
+                  KernelCompiler &compiler, bool quiet, Report &report);
 const NvrtcIdentity &getNvrtc(KernelCompiler &compiler);
 
 /// Whether the file is a bundle, by its first bytes; throws Failure where there
