@@ -29,8 +29,16 @@ struct Failure {
   std::string kind = {};
 };
 
-[[noreturn]] inline void fail(ExitCode code, std::string message) {
-  throw Failure{code, std::move(message)};
+[[noreturn]] inline void fail(ExitCode code, std::string message,
+                              std::string kind = {}) {
+  throw Failure{code, std::move(message), {}, std::move(kind)};
+}
+/// Of a file that cannot be read or written, and of one that is damaged.
+[[noreturn]] inline void failUnreadable(std::string message) {
+  fail(ExitCode::Input, std::move(message), "unreadable");
+}
+[[noreturn]] inline void failMalformed(std::string message) {
+  fail(ExitCode::Input, std::move(message), "malformed");
 }
 
 } // namespace fusec

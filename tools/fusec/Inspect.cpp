@@ -210,10 +210,10 @@ void InspectCommand::run(Report &report) {
   std::string error;
   // Which names the file itself.
   if (!mapped.open(file, error))
-    fail(ExitCode::Input, error);
+    failUnreadable(error);
   if (!format::Bundle::open(mapped.bytes(), format::HashWeights::Always, bundle,
                             error))
-    fail(ExitCode::Input, file + ": " + error);
+    failMalformed(file + ": " + error);
   if (!imageFolder.empty())
     writeImages(bundle);
   if (report.isJson())

@@ -210,19 +210,18 @@ static void checkIsFile(const std::string &path, const std::string &content) {
   default:
     return;
   }
-  fail(ExitCode::Input,
-       path + ": expected a file with " + content + ", found " + found);
+  failUnreadable(path + ": expected a file with " + content + ", found " +
+                 found);
 }
 
 TuningFile readTuning(const std::string &path) {
   checkIsFile(path, "measured schedules");
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
-    fail(ExitCode::Input,
-         path + ": cannot be read: " + buffer.getError().message());
+    failUnreadable(path + ": cannot be read: " + buffer.getError().message());
   llvm::Expected<TuningFile> file = TuningFile::parse((*buffer)->getBuffer());
   if (!file)
-    fail(ExitCode::Input, path + ": " + llvm::toString(file.takeError()));
+    failMalformed(path + ": " + llvm::toString(file.takeError()));
   return std::move(*file);
 }
 
@@ -402,8 +401,8 @@ bool isBundle(const std::string &path) {
   char magic[8] = {};
   std::ifstream file(path, std::ios::binary);
   if (!file)
-    fail(ExitCode::Input,
-         path + ": expected a model or a bundle, but it cannot be read");
+    failUnreadable(path +
+                   ": expected a model or a bundle, but it cannot be read");
   file.read(magic, sizeof(magic));
   return llvm::StringRef(magic, sizeof(magic)) == "FUSECBDL";
 }

@@ -247,7 +247,7 @@ void TuneCommand::run(Report &report) {
     std::error_code code;
     csv = std::make_unique<llvm::raw_fd_ostream>(probe, code);
     if (code)
-      fail(ExitCode::Input, probe + ": cannot be written: " + code.message());
+      failUnreadable(probe + ": cannot be written: " + code.message());
     *csv << "kernel,family,precision,operands,region,sizes,schedule,bound,"
             "predicted_us,measured_us,refused\n";
   }
@@ -300,7 +300,7 @@ void TuneCommand::run(Report &report) {
     std::error_code code = csv->error();
     csv->clear_error();
     if (code)
-      fail(ExitCode::Input, probe + ": cannot be written: " + code.message());
+      failUnreadable(probe + ": cannot be written: " + code.message());
   }
   if (isBroken)
     fail(ExitCode::Toolchain, own.name + " runs nothing more after that; what "

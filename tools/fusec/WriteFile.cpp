@@ -9,7 +9,7 @@ namespace fs = llvm::sys::fs;
 
 [[noreturn]] static void refuse(const std::string &path,
                                 const std::string &reason) {
-  fail(ExitCode::Input, path + ": cannot be written: " + reason);
+  failUnreadable(path + ": cannot be written: " + reason);
 }
 
 static void writeAll(llvm::raw_fd_ostream &os, const std::string &path,
@@ -25,7 +25,7 @@ static void writeAll(llvm::raw_fd_ostream &os, const std::string &path,
 
 void fusec::makeFolder(const std::string &path) {
   if (std::error_code code = fs::create_directories(path))
-    fail(ExitCode::Input, path + ": cannot be made: " + code.message());
+    failUnreadable(path + ": cannot be made: " + code.message());
 }
 
 /// A file beside the one that it becomes.
