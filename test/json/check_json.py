@@ -4,9 +4,9 @@ input and bad, prints one JSON object that docs/json-schema.json allows, and
 nothing that the schema does not know. A fake driver stands in for a GPU; its
 kernels do nothing."""
 
-import copy
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,11 +21,10 @@ LIMIT_S = 120
 failures = []
 
 # A quote, a backslash, bytes that are no UTF-8, and what clears a terminal.
-NASTY = b'"\\\x1b[2J\n\xff\xc3(\x00\xed\xa0\x80'
-RAW = NASTY.replace(b"\x00", b"\x01")
+RAW = b'"\\\x1b[2J\n\xff\xc3(\x01\xed\xa0\x80'
 PLACE = b"N" * len(RAW)
 
-# What these programs print in C++'s lists: models as ONNX's own text.
+# Models in ONNX's own text form.
 TEXTS = {
     "two": """<ir_version: 8, opset_import: ["" : 17]>
 two (float[n,64] x, float[64,48] a, float[48,640] b) => (float[n,48] y, float[n,640] z) {
@@ -281,11 +280,28 @@ def command_lines():
     # What is behind -- is a file's name.
     done = subprocess.run([TOOL, "check", "--", "--json"], capture_output=True)
     expect(done.returncode == 3 and not done.stdout, "expected --json to be a file's name")
-    told = run(3, b"check".decode(), os.fsdecode(RAW), "--json")
+    told = run(3, "check", os.fsdecode(RAW), "--json")
     expect(told and told["model"] == NAME, f"got model {told and told['model']}")
     full = subprocess.run(f"'{TOOL}' check two.onnx --json > /dev/full", shell=True,
                           capture_output=True)
     expect(full.returncode == 3 and b"cannot be written" in full.stderr, f"full: {full}")
+
+
+def page():
+    """The examples of docs/json.md, each below the name of its command."""
+    with open(os.path.join(SOURCE, "docs", "json.md")) as text:
+        parts = text.read().split("\n## ")
+    count = 0
+    for part in parts:
+        for example in re.findall(r"```json\n(.*?)```", part, re.DOTALL):
+            told = parse(example.encode())
+            schema = SCHEMA
+            if "fusec" not in told:
+                schema = {**SCHEMA["$defs"][part.split("\n")[0]], "$defs": SCHEMA["$defs"]}
+            count += 1
+            for error in jsonschema.Draft202012Validator(strict(schema)).iter_errors(told):
+                failures.append(f"docs/json.md: {error}")
+    expect(count >= 10, f"docs/json.md: expected an example of each command, got {count}")
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -293,7 +309,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.environ["FUSEC_CACHE_DIR"] = os.path.join(folder, "cache")
     write_models()
     for test in (check, explain, compile_models, inspect, verify, run_models, bench, tune,
-                 command_lines):
+                 command_lines, page):
         try:
             test()
         except (TypeError, KeyError, IndexError) as error:
