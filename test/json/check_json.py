@@ -250,6 +250,69 @@ def bench():
     error_kind(run(3, "bench", "damaged.fusec", *short), "malformed")
 
 
+def scale(before, name, factor, change=None):
+    """Writes what bench printed with its times multiplied, and more changed."""
+    told = json.loads(json.dumps(before))
+    times = told["result"]["device_ms"]
+    times["samples"] = [time * factor for time in times["samples"]]
+    if change:
+        change(told["result"])
+    with open(name, "w") as file:
+        json.dump(told, file)
+    return f"--against={name}"
+
+
+def against():
+    short = ("bench", "two.fusec", "--json", "--no-flush", "--runs=200", "--dim", "n=64")
+    before = run(0, *short)
+    told = run(0, *short, scale(before, "same.json", 1))
+    expect(told and told["result"]["against"]["ratio"] == 1, f"against: {told}")
+    told = run(5, *short, scale(before, "fast.json", 1 / 1.05))
+    error_kind(told, "slower")
+    expect(told and abs(told["result"]["against"]["ratio"] - 1.05) < 1e-6, "against: ratio")
+    run(0, *short, "--against=fast.json", "--tolerance=6")
+    run(0, *short, scale(before, "slow.json", 1.05))
+    told = run(0, *short, "--against=two.fusec")
+    expect(told and told["result"]["against"]["in_turn"], "against: expected rounds in turn")
+    run(0, "bench", "two.onnx", *short[2:], "--precision=tf32", "--against=two.fusec")
+
+    def device(result):
+        result["device"] = "device 0, another"
+
+    def sizes(result):
+        result["inputs"][0]["sizes"][0] = 65
+
+    def name(result):
+        result["inputs"][0]["name"] = "another"
+
+    def dtype(result):
+        result["inputs"][0]["dtype"] = "f33"
+
+    def zero(result):
+        result["device_ms"]["samples"][3] = 0
+
+    def no_samples(result):
+        del result["device_ms"]["samples"]
+
+    def few(result):
+        del result["device_ms"]["samples"][9:]
+
+    for kind, change in (("usage", device), ("usage", sizes), ("usage", name), ("usage", few),
+                         ("malformed", dtype), ("malformed", zero), ("malformed", no_samples)):
+        status = 2 if kind == "usage" else 3
+        error_kind(run(status, *short, scale(before, "changed.json", 1, change)), kind)
+    error_kind(run(2, *short[:3], *short[4:], "--against=same.json"), "usage")  # a flushed cache
+    error_kind(run(2, *short, "--against=named.fusec"), "usage")
+    error_kind(run(2, "bench", "two.fusec", "--json", "--no-flush", "--runs=9", "--dim", "n=64",
+                   "--against=same.json"), "usage")
+    error_kind(run(3, *short, "--against=none.json"), "unreadable")
+    error_kind(run(3, *short, "--against=two.onnx"), "malformed")
+    for text in ("[]", "{}", '{"command": "check", "result": {}}', '{"command": "bench"}'):
+        with open("other.json", "w") as file:
+            file.write(text)
+        error_kind(run(3, *short, "--against=other.json"), "malformed")
+
+
 def tune():
     short = ("tune", "two.onnx", "--json", "--dim", "n=64", "--rounds=1", "--candidates=2", "-q")
     small = {"FUSEC_FAKE_MEMORY": "400000000"}
@@ -297,7 +360,8 @@ def page():
             told = parse(example.encode())
             schema = SCHEMA
             if "fusec" not in told:
-                schema = {**SCHEMA["$defs"][part.split("\n")[0]], "$defs": SCHEMA["$defs"]}
+                name = "against" if "in_turn" in told else part.split("\n")[0]
+                schema = {**SCHEMA["$defs"][name], "$defs": SCHEMA["$defs"]}
             count += 1
             for error in jsonschema.Draft202012Validator(strict(schema)).iter_errors(told):
                 failures.append(f"docs/json.md: {error}")
@@ -308,8 +372,8 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     os.environ["FUSEC_CACHE_DIR"] = os.path.join(folder, "cache")
     write_models()
-    for test in (check, explain, compile_models, inspect, verify, run_models, bench, tune,
-                 command_lines, page):
+    for test in (check, explain, compile_models, inspect, verify, run_models, bench,
+                 against, tune, command_lines, page):
         try:
             test()
         except (TypeError, KeyError, IndexError) as error:

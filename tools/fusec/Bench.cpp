@@ -3,22 +3,15 @@
 // fusec bench: how long a run takes on the device, and on the host, and how
 // long it takes to get there.
 
-#include "runtime/src/Handles.h"
 #include "runtime/src/Lap.h"
-#include "tools/fusec/BenchReport.h"
-#include "tools/fusec/RandomInputs.h"
-#include "tools/fusec/TensorOptions.h"
+#include "tools/fusec/BenchAgainst.h"
+#include "tools/fusec/BenchRun.h"
 
 #include <chrono>
 
 using namespace fusec;
 
 namespace {
-/// More than the second-level cache of any device so far.
-constexpr uint64_t flushBytes = uint64_t(256) << 20;
-/// Runs between two synchronisations.
-constexpr unsigned batchRuns = 50;
-
 struct BenchCommand {
   ModelOptions options;
   TensorOptions tensors;
@@ -27,78 +20,19 @@ struct BenchCommand {
   int ordinal = 0;
   int64_t indexLimit = 1000;
   std::string graph;
+  std::string against;
+  double tolerance = 3; // percent
   bool noFlush = false, quiet = false;
 
   void addTo(CLI::App &app);
   void run(Report &report);
 
 private:
-  std::vector<data::Tensor> makeInputs(const format::Manifest &manifest,
-                                       const std::vector<int64_t> &dims) const;
   int32_t getGraphMode() const;
-};
-
-class Stopwatch {
-public:
-  Stopwatch(const rt::Device &device, bool flush);
-  ~Stopwatch();
-  void run(Session &session, unsigned count, Times *times);
-
-private:
-  void check(rt::cuda::Result result, const char *what) {
-    device.driver().check(result, what);
-  }
-
-  const rt::Device &device;
-  rt::ContextScope scope;
-  rt::DeviceMemory flushed;
-  rt::cuda::Stream stream = nullptr;
-  std::vector<rt::cuda::Event> events;
+  unsigned getRoundRuns() const;
+  void measure(llvm::ArrayRef<BenchRun *> runs) const;
 };
 } // namespace
-
-Stopwatch::Stopwatch(const rt::Device &device, bool flush)
-    : device(device), scope(device) {
-  const rt::cuda::Driver &driver = device.driver();
-  if (flush)
-    flushed = rt::DeviceMemory(device, flushBytes, "what flushes the cache");
-  check(driver.streamCreate(&stream, 1), "cuStreamCreate");
-  events.resize(2 * batchRuns);
-  for (rt::cuda::Event &event : events)
-    check(driver.eventCreate(&event, 0), "cuEventCreate");
-}
-
-Stopwatch::~Stopwatch() {
-  for (rt::cuda::Event event : events)
-    device.driver().eventDestroy(event);
-  device.driver().streamDestroy(stream);
-}
-
-void Stopwatch::run(Session &session, unsigned count, Times *times) {
-  const rt::cuda::Driver &driver = device.driver();
-  for (unsigned i = 0; i != count; ++i) {
-    // The flush keeps the device busy while the host enqueues the run, so that
-    // what lies between the events is the device's time alone.
-    if (flushed.size())
-      check(driver.setBytesAsync(flushed.pointer(), 0, flushed.size(), stream),
-            "cuMemsetD8Async");
-    check(driver.eventRecord(events[2 * i], stream), "cuEventRecord");
-    auto start = std::chrono::steady_clock::now();
-    session.run(stream);
-    std::chrono::duration<double, std::milli> host =
-        std::chrono::steady_clock::now() - start;
-    check(driver.eventRecord(events[2 * i + 1], stream), "cuEventRecord");
-    if (times)
-      times->host.push_back(host.count());
-  }
-  check(driver.streamSynchronize(stream), "cuStreamSynchronize");
-  for (unsigned i = 0; times && i != count; ++i) {
-    float milliseconds;
-    check(driver.eventElapsed(&milliseconds, events[2 * i], events[2 * i + 1]),
-          "cuEventElapsedTime");
-    times->device.push_back(milliseconds);
-  }
-}
 
 void BenchCommand::addTo(CLI::App &app) {
   options.addTo(app, /*compilesKernels=*/true);
@@ -116,49 +50,16 @@ void BenchCommand::addTo(CLI::App &app) {
                  "whether runs replay a CUDA graph; default: where a run has "
                  "two launches or more")
       ->check(CLI::IsMember({"on", "off"}));
+  app.add_option("--against", against,
+                 "what is not to be faster: a file that --json wrote, or a "
+                 "bundle, measured in turn; exits with 5 where it is")
+      ->type_name("FILE");
+  app.add_option("--tolerance", tolerance,
+                 "how much slower a run may be than --against")
+      ->check(CLI::Range(0.0, 1000.0))
+      ->type_name("PERCENT");
   app.add_flag("--no-flush", noFlush, "leave the last run's data in the cache");
   app.add_flag("-q,--quiet", quiet, "no progress");
-}
-
-static void synchronize(const rt::Device &device) {
-  rt::ContextScope scope(device);
-  device.driver().check(device.driver().streamSynchronize(nullptr),
-                        "cuStreamSynchronize");
-}
-
-/// In the manifest's order; throws Failure where one is missing.
-static std::vector<int64_t>
-getDimValues(const format::Manifest &manifest,
-             const std::map<std::string, int64_t> &given) {
-  std::vector<int64_t> values;
-  for (const std::string &name : manifest.dims) {
-    auto it = given.find(name);
-    if (it == given.end())
-      fail(ExitCode::Usage,
-           "expected --dim " + name + "=N: the model's sizes depend on it");
-    values.push_back(it->second);
-  }
-  return values;
-}
-
-std::vector<data::Tensor>
-BenchCommand::makeInputs(const format::Manifest &manifest,
-                         const std::vector<int64_t> &dims) const {
-  std::vector<data::Tensor> inputs;
-  for (const format::TensorSpec &spec : manifest.inputs) {
-    std::vector<int64_t> sizes;
-    for (const format::Expr &size : spec.sizes) {
-      std::optional<int64_t> value = format::evaluate(size, dims.data());
-      if (!value || *value < 0)
-        fail(ExitCode::Usage, "input '" + spec.name + "' would have the size " +
-                                  format::toString(size) +
-                                  ", which these dimensions do not allow");
-      sizes.push_back(*value);
-    }
-    inputs.push_back(
-        makeRandomTensor(spec.dtype, sizes, inputs.size() + 1, indexLimit));
-  }
-  return inputs;
 }
 
 int32_t BenchCommand::getGraphMode() const {
@@ -167,9 +68,44 @@ int32_t BenchCommand::getGraphMode() const {
                           : FUSEC_GRAPH_AUTO;
 }
 
+/// So few that clocks hardly change within a round, where rounds matter.
+unsigned BenchCommand::getRoundRuns() const {
+  return against.empty() ? Stopwatch::maxRuns : 10;
+}
+
+/// Rounds of each in turn.
+void BenchCommand::measure(llvm::ArrayRef<BenchRun *> runs) const {
+  Stopwatch watch(runs.front()->getDevice(), !noFlush);
+  unsigned roundRuns = getRoundRuns();
+  for (BenchRun *run : runs)
+    for (unsigned done = 0; done < warmUp; done += roundRuns)
+      watch.run(run->getSession(), std::min(roundRuns, warmUp - done), nullptr);
+  const std::vector<double> &measured = runs.front()->result.times.device;
+  auto begin = std::chrono::steady_clock::now();
+  auto isTimeUp = [&] {
+    std::chrono::duration<double> elapsed =
+        std::chrono::steady_clock::now() - begin;
+    // Long runs take longer than asked for: fewer rounds compare nothing.
+    return elapsed.count() >= seconds &&
+           (against.empty() || seconds <= 0 ||
+            measured.size() >= leastRounds * roundRuns);
+  };
+  while (measured.size() < maxRuns && !isTimeUp()) {
+    unsigned count = std::min<size_t>(roundRuns, maxRuns - measured.size());
+    for (BenchRun *run : runs)
+      watch.run(run->getSession(), count, &run->result.times);
+  }
+  if (measured.empty())
+    fail(ExitCode::Usage, "expected --runs and --seconds above zero");
+}
+
 void BenchCommand::run(Report &report) {
-  BenchResult result;
-  StartTimes &once = result.once;
+  std::optional<BenchRun> other;
+  BenchResult before;
+  bool hasOther = !against.empty() && isBundle(against);
+  if (!against.empty() && !hasOther)
+    before = readBench(against);
+  StartTimes once;
   rt::Lap lap;
   std::string reason;
   if (!findDevice(ordinal, reason))
@@ -178,80 +114,48 @@ void BenchCommand::run(Report &report) {
   // Kept to the end, so that loading the model finds the context made.
   rt::Device device(nullptr, ordinal);
   once.context = lap.next();
-  LoadedModel loaded(options, ordinal, quiet, report);
-  const format::Manifest &manifest =
-      loaded.getModel().handle()->model->manifest();
-  std::map<std::string, int64_t> given;
-  if (!loaded.getCompilation())
-    given = options.getDims();
-  Dims dims(given.begin(), given.end());
-  // Inputs have sizes of their own, which tell the others.
-  std::vector<data::Tensor> inputs =
-      tensors.any() ? tensors.read(getInterface(manifest))
-                    : makeInputs(manifest, getDimValues(manifest, given));
-
-  once.load = loaded.getModel().handle()->times;
-  lap.next();
-  Session session(loaded.getModel());
-  once.prepare = lap.next();
-  std::vector<FencedMemory> memory;
-  auto bind = [&](auto bindTo, uint32_t index, format::DType dtype,
-                  std::vector<int64_t> sizes) {
-    (session.*bindTo)(index, Tensor(memory.back().data(),
-                                    static_cast<fusec_dtype>(dtype),
-                                    std::move(sizes), ordinal));
-  };
-  using Bind = void (Session::*)(uint32_t, const Tensor &);
-  for (uint32_t i = 0; i != inputs.size(); ++i) {
-    memory.emplace_back(loaded.getDevice(), inputs[i].bytes.size(), "an input");
-    memory.back().upload(inputs[i].bytes.data());
-    bind(static_cast<Bind>(&Session::bindInput), i, inputs[i].dtype,
-         inputs[i].sizes);
-    result.inputs.push_back(
-        {manifest.inputs[i].name, inputs[i].dtype, inputs[i].sizes});
-  }
-  lap.next();
-  session.prepare(dims, nullptr, 0, getGraphMode());
-  once.prepare += lap.next();
-  for (uint32_t i = 0; i != manifest.outputs.size(); ++i) {
-    const format::TensorSpec &spec = manifest.outputs[i];
-    std::vector<int64_t> sizes = session.outputSizes(i, spec.sizes.size());
-    std::optional<uint64_t> bytes = data::tensorBytes(spec.dtype, sizes);
-    memory.emplace_back(loaded.getDevice(), bytes.value_or(0), "an output");
-    bind(static_cast<Bind>(&Session::bindOutput), i, spec.dtype, sizes);
-    result.outputs.push_back({spec.name, spec.dtype, sizes});
-  }
-
-  lap.next();
-  session.run();
-  synchronize(loaded.getDevice());
-  once.firstRun = lap.next();
-
-  Stopwatch watch(loaded.getDevice(), !noFlush);
-  for (unsigned done = 0; done < warmUp; done += batchRuns)
-    watch.run(session, std::min(batchRuns, warmUp - done), nullptr);
-  Times &times = result.times;
-  auto begin = std::chrono::steady_clock::now();
-  std::chrono::duration<double> elapsed{};
-  while (times.device.size() < maxRuns && elapsed.count() < seconds) {
-    unsigned count = std::min<size_t>(batchRuns, maxRuns - times.device.size());
-    watch.run(session, count, &times);
-    elapsed = std::chrono::steady_clock::now() - begin;
-  }
-  if (times.device.empty())
-    fail(ExitCode::Usage, "expected --runs and --seconds above zero");
-
-  result.device = loaded.getDescription();
-  result.target = loaded.getModel().target();
-  result.options = manifest.options;
-  result.launches = session.launchCount();
-  result.isReplayed = session.replayed();
+  BenchRun::Settings settings{tensors, ordinal, indexLimit, getGraphMode(),
+                              quiet};
+  BenchRun own(options, settings, report);
+  BenchResult &result = own.result;
+  result.once.driver = once.driver;
+  result.once.context = once.context;
   result.isFlushed = !noFlush;
   result.warmUp = warmUp;
-  if (report.isJson())
-    report.setResult(result.toJson());
-  else
+
+  llvm::SmallVector<BenchRun *> runs = {&own};
+  if (hasOther) {
+    other.emplace(options.forBundle(against), settings, report);
+    other->result.isFlushed = !noFlush;
+    runs.push_back(&*other);
+  }
+  if (!against.empty())
+    checkComparable(hasOther ? other->result : before, result, against);
+  measure(runs);
+  if (hasOther)
+    before = other->result;
+
+  std::optional<Comparison> comparison;
+  if (!against.empty())
+    comparison = compareTimes(before.times.device, result.times.device,
+                              hasOther, getRoundRuns());
+  if (report.isJson()) {
+    llvm::json::Object object = result.toJson();
+    if (comparison)
+      object["against"] = comparison->toJson(against, tolerance / 100, before);
+    report.setResult(std::move(object));
+  } else {
     result.print();
+    if (comparison)
+      comparison->print(against);
+  }
+  if (comparison && comparison->isSlower(tolerance / 100))
+    fail(ExitCode::VerificationFailed,
+         llvm::formatv("{0}: a run takes {1:f1}% longer than that of {2}, "
+                       "expected at most {3:f1}% (--tolerance)",
+                       options.model, 100 * (comparison->ratio - 1), against,
+                       tolerance),
+         "slower");
 }
 
 void fusec::addBench(CLI::App &tool, Report &report) {
@@ -259,5 +163,6 @@ void fusec::addBench(CLI::App &tool, Report &report) {
       tool, report, "bench", "Measures runs on the device.",
       "  fusec bench model.fusec --dim batch=2048\n"
       "  fusec bench model.fusec --dim batch=1 --graph=off\n"
-      "  fusec bench model.onnx --dim batch=2048 --precision=tf32\n");
+      "  fusec bench model.onnx --dim batch=2048 --precision=tf32\n"
+      "  fusec bench model.fusec --dim batch=2048 --against=before.json\n");
 }

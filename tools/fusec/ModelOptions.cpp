@@ -129,6 +129,13 @@ std::vector<std::string> ModelOptions::getFiles() const {
   return files;
 }
 
+ModelOptions ModelOptions::forBundle(std::string file) const {
+  ModelOptions other;
+  other.model = std::move(file);
+  other.dims = dims;
+  return other;
+}
+
 void ModelOptions::checkForBundle() const {
   const std::pair<const char *, bool> given[] = {
       {"--const", !constants.empty()},

@@ -26,6 +26,8 @@ public:
   KernelCompilerOptions getCompilerOptions() const;
   /// The files that the options name.
   std::vector<std::string> getFiles() const;
+  /// For a bundle that takes the same sizes.
+  ModelOptions forBundle(std::string file) const;
   /// Throws Failure where an option is given that a bundle has behind it.
   void checkForBundle() const;
   bool hasArch() const { return !arch.empty(); }

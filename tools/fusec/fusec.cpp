@@ -92,7 +92,7 @@ int main(int argc, char **argv) {
               "not supported,\n"
               "2 usage, 3 unreadable or malformed input, 4 toolchain (NVRTC, "
               "driver, no device),\n"
-              "5 verification failed, 70 internal error.");
+              "5 verification failed, or slower than --against, 70 internal error.");
   Report report({argv + 1, argv + argc});
   for (auto add : {addCompile, addRun, addVerify, addCheck, addExplain,
                    addInspect, addBench, addTune})
