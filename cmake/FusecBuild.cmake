@@ -48,14 +48,22 @@ function(fusec_precompile name)
   target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 endfunction()
 
-# fusec_add_unittest(name SOURCES a.cpp ... LIBS x y ...)
+# What ThreadSanitizer is run on: programs with threads, the label of their
+# tests, and the target that builds no more than them.
+add_custom_target(threads)
+
+# fusec_add_unittest(name [THREADS] SOURCES a.cpp ... LIBS x y ...)
 # A GoogleTest program, registered with CTest under its own name.
 function(fusec_add_unittest name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "THREADS" "" "SOURCES;LIBS" ${ARGN})
   find_package(GTest REQUIRED)
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gtest GTest::gtest_main)
   fusec_set_sanitizer_options(${name})
   add_test(NAME ${name} COMMAND ${name})
+  if(ARG_THREADS)
+    set_tests_properties(${name} PROPERTIES LABELS threads)
+    add_dependencies(threads ${name})
+  endif()
 endfunction()

@@ -396,4 +396,20 @@ llvm::hash_code hash_value(Expr expr) {
   return mlir::hash_value(mlir::Attribute(expr.getAttr()));
 }
 
+static unsigned countNodesBelow(Expr expr, unsigned depth, unsigned limit) {
+  if (depth > maxExprDepth)
+    return limit + 1;
+  unsigned count = 1;
+  for (Expr operand : expr.getOperands()) {
+    count +=
+        countNodesBelow(operand, depth + 1, limit - std::min(limit, count));
+    if (count > limit)
+      break;
+  }
+  return count;
+}
+unsigned countNodes(Expr expr, unsigned limit) {
+  return countNodesBelow(expr, 1, limit);
+}
+
 } // namespace fusec

@@ -141,6 +141,10 @@ llvm::hash_code hash_value(Expr expr);
 /// How deep an expression may nest; import refuses what goes beyond.
 constexpr unsigned maxExprDepth = 64;
 
+/// Of the expression as a tree, as it is written out; more than `limit` where
+/// it has more, or nests deeper.
+unsigned countNodes(Expr expr, unsigned limit);
+
 } // namespace fusec
 
 #endif // FUSEC_IR_EXPR_H

@@ -36,6 +36,9 @@ VariantAttr VariantAttr::getNext() {
 namespace {
 /// Recursive descent over `+ -`, then `* floordiv ceildiv mod`, then atoms.
 class ExprParser {
+  /// As many as the manifest takes.
+  static constexpr unsigned mostNodes = 4096;
+
 public:
   explicit ExprParser(AsmParser &parser)
       : parser(parser), context(parser.getContext()) {}
@@ -87,6 +90,10 @@ private:
                : kind == Floor ? result->floorDiv(*next)
                : kind == Ceil  ? result->ceilDiv(*next)
                                : result->mod(*next);
+      // Each `mod` has its operand twice.
+      if (countNodes(*result, mostNodes) > mostNodes)
+        return fail("expression has more than " + Twine(mostNodes) +
+                    " operands and operators when it is written out");
     }
     return result;
   }
@@ -107,7 +114,8 @@ private:
     }
     std::string quoted;
     if (succeeded(parser.parseOptionalString(&quoted)))
-      return Expr::symbol(context, quoted);
+      return quoted.empty() ? fail("expected a dimension's name, got \"\"")
+                            : Expr::symbol(context, quoted);
     StringRef word;
     if (failed(parser.parseOptionalKeyword(&word)))
       return fail("expected an integer, a dimension's name or '('");

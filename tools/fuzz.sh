@@ -88,6 +88,8 @@ for symbolizer in /usr/lib/llvm-22/bin/llvm-symbolizer; do
 done
 # Memory that is held back to find its late uses counts against the limit.
 export ASAN_OPTIONS=quarantine_size_mb=64:malloc_context_size=8 UBSAN_OPTIONS=print_stacktrace=1
+# MLIR keeps caches in thread-local storage.
+export LSAN_OPTIONS=use_tls=1
 
 # What a find is, so that equal ones are listed once.
 signature() {
@@ -101,7 +103,8 @@ run() {
   shift 2
   local words=()
   [ ! -f "${dictionary[$name]}" ] || words=("-dict=${dictionary[$name]}")
-  "${program[$name]}" "--target=$name" -timeout=10 -rss_limit_mb=1024 "-max_len=${longest[$name]}" \
+  # Sanitizers take up to ten times as long as what users run.
+  "${program[$name]}" "--target=$name" -timeout=60 -rss_limit_mb=1024 "-max_len=${longest[$name]}" \
     "-artifact_prefix=$crashes/$name-" -print_final_stats=1 "${words[@]}" "$@" >"$log" 2>&1 &
   echo $! >"$log.pid"
   wait $! || status=$?
@@ -194,8 +197,8 @@ for name in "${targets[@]}"; do
     "$(most "$name" ' cov: ')" "$(most "$name" ' ft: ')" "$(most "$name" ' corp: ')" \
     "$(cut -f1 "$logs/finds" | grep -cx "$name")"
 done
-user=$(times | sed -n '2s/ .*//p')
-echo "processor time: $user"
+times >"$logs/times" # in a pipe they would be those of the pipe
+echo "processor time: $(sed -n '2s/ .*//p' "$logs/times")"
 [ -s "$logs/finds" ] || exit 0
 echo
 cut -f1,2 "$logs/finds" | sort | uniq -c | sort -rn | while read -r times name what; do

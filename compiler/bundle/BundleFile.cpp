@@ -2,6 +2,7 @@
 
 #include "compiler/bundle/BundleFile.h"
 #include "llvm/Support/Errno.h"
+#include "llvm/Support/FileSystem.h"
 
 #include <unistd.h>
 
@@ -17,20 +18,18 @@ BundleFile::create(llvm::StringRef path) {
   // Its rename would put a file in place of a device.
   if (fs::exists(path) && !fs::is_regular_file(path))
     return makeError(path + ": cannot be written: not a regular file");
-  llvm::Expected<fs::TempFile> file = fs::TempFile::create(
-      path + ".part%%%%%%%%", fs::all_read | fs::all_write);
+  llvm::Expected<std::unique_ptr<PartFile>> file = PartFile::create(path);
   if (!file)
     return makeError(
         path + ": cannot be created: " + llvm::toString(file.takeError()));
   return std::unique_ptr<BundleFile>(new BundleFile(path, std::move(*file)));
 }
 
-BundleFile::~BundleFile() { llvm::consumeError(file.discard()); }
-
 bool BundleFile::write(uint64_t offset, format::ByteSpan bytes) {
   while (!refused && bytes.size != 0) {
     ssize_t written = llvm::sys::RetryAfterSignal(-1, [&] {
-      return ::pwrite(file.FD, bytes.data, bytes.size, off_t(offset));
+      return ::pwrite(file->getDescriptor(), bytes.data, bytes.size,
+                      off_t(offset));
     });
     if (written < 0) {
       refused = std::error_code(errno, std::generic_category());
@@ -44,7 +43,7 @@ bool BundleFile::write(uint64_t offset, format::ByteSpan bytes) {
 
 llvm::Error BundleFile::keep() {
   if (!refused)
-    if (llvm::Error error = file.keep(path))
+    if (llvm::Error error = file->keep())
       return makeError(
           path + ": cannot be written: " + llvm::toString(std::move(error)));
   if (refused)

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A bundle's file while it is written: beside its place, under a name of its
-// own, until it is whole. Nobody sees half a bundle, and nothing is left where
-// one is not finished, be it by a signal.
+// A bundle's file while it is written: its parts come in any order, and a
+// refusal of the system sticks until the end.
 
 #ifndef FUSEC_COMPILER_BUNDLE_BUNDLEFILE_H
 #define FUSEC_COMPILER_BUNDLE_BUNDLEFILE_H
 
+#include "compiler/PartFile.h"
 #include "runtime/format/Bundle.h"
-#include "llvm/Support/FileSystem.h"
-#include <memory>
+#include <system_error>
 
 namespace fusec {
 
@@ -19,7 +18,6 @@ public:
   /// replaced, or its folder takes no file.
   static llvm::Expected<std::unique_ptr<BundleFile>>
   create(llvm::StringRef path);
-  ~BundleFile();
 
   /// False where the system refuses; keep() then says why.
   bool write(uint64_t offset, format::ByteSpan bytes);
@@ -28,11 +26,11 @@ public:
   llvm::Error keep();
 
 private:
-  BundleFile(llvm::StringRef path, llvm::sys::fs::TempFile file)
+  BundleFile(llvm::StringRef path, std::unique_ptr<PartFile> file)
       : path(path), file(std::move(file)) {}
 
   std::string path;
-  llvm::sys::fs::TempFile file;
+  std::unique_ptr<PartFile> file;
   std::error_code refused;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/bundle/ManifestBuilder.h"
+#include "compiler/bundle/LaunchWork.h"
 #include "compiler/codegen/Leads.h"
 #include "compiler/device/gemm_config.h"
 #include "compiler/schedule/Targets.h"
@@ -353,6 +354,9 @@ LogicalResult ManifestBuilder::addPlan(const EmittedPlan &emitted) {
   for (BufferOp weight : getStoredWeights(op))
     stored.insert(weight);
   Leads leads(op);
+  llvm::DenseMap<StepOp, unsigned> numbers;
+  for (auto [number, step] : llvm::enumerate(op.getOps<StepOp>()))
+    numbers[step] = number;
   Places places;
   for (BufferOp buffer : op.getOps<BufferOp>()) {
     if (buffer.getKind() == BufferKind::Weight && !stored.contains(buffer))
@@ -376,6 +380,11 @@ LogicalResult ManifestBuilder::addPlan(const EmittedPlan &emitted) {
       if (failed(converted))
         return failure();
       converted->pdl = canStartEarly && launch.source.startsEarly;
+      StepOp leading =
+          hasLead(variant) ? leads.findLeadingStep(step) : StepOp();
+      converted->work = getLaunchWork(step, variant, leading, exprs);
+      if (converted->work && leading)
+        converted->work->lead = numbers.at(leading);
       plan.smem = std::max(plan.smem, converted->smem);
       plan.cluster = std::max(plan.cluster, converted->cluster[0]);
       out.launches.push_back(std::move(*converted));

@@ -29,7 +29,7 @@ bool ScalarEmitter::isVectorAccess(Expr offset, unsigned dim, int64_t width,
   // The vectorised dim's base is a multiple of the width.
   for (Expr term : getTerms(offset))
     if (!usesDim(term, dim) &&
-        splitCoefficient(term).first * bytes % needed != 0)
+        splitCoefficient(term).first % needed * bytes % needed != 0)
       return false;
   return true;
 }

@@ -24,42 +24,95 @@ static uint64_t getBytes(Type type, Count countOf) {
       uint64_t(getElementBytes(tensor.getElementType())));
 }
 
-static uint64_t getUsedBytes(Value value, Count countOf);
+// Sums are of numbers, or of expressions.
+template <typename Sum> using BytesOf = llvm::function_ref<Sum(Type tensor)>;
+
+static uint64_t least(uint64_t a, uint64_t b) { return std::min(a, b); }
+static Expr least(Expr a, Expr b) { return Expr::min(a, b); }
+static uint64_t divide(uint64_t bytes, size_t by) { return bytes / by; }
+static Expr divide(Expr bytes, size_t by) {
+  return bytes.floorDiv(Expr::constant(bytes.getContext(), by));
+}
+
+template <typename Sum>
+static Sum getUsedBytes(Value value, Sum none, BytesOf<Sum> bytesOf);
 
 /// Of an operand, as far as this use goes.
-static uint64_t getUsedBytes(OpOperand &use, Count countOf) {
+template <typename Sum>
+static Sum getUsedBytes(OpOperand &use, Sum none, BytesOf<Sum> bytesOf) {
   // The same elements under other indices: what is read of them counts.
   if (isa<CollapseOp, ExpandOp, TransposeOp>(use.getOwner()))
-    return getUsedBytes(use.getOwner()->getResult(0), countOf);
-  uint64_t whole = getBytes(use.get().getType(), countOf);
+    return getUsedBytes<Sum>(use.getOwner()->getResult(0), none, bytesOf);
+  Sum whole = bytesOf(use.get().getType());
   if (auto gather = dyn_cast<GatherOp>(use.getOwner()))
     if (gather.getSource() == use.get())
-      return std::min(whole, getBytes(gather.getType(), countOf));
+      return least(whole, bytesOf(gather.getType()));
   if (auto lookup = dyn_cast<LookupOp>(use.getOwner()))
     if (use.get() != lookup.getIndices())
-      return std::min(whole, getBytes(lookup.getType(), countOf) /
-                                 lookup.getTables().size());
+      return least(
+          whole, divide(bytesOf(lookup.getType()), lookup.getTables().size()));
   if (auto slice = dyn_cast<SliceOp>(use.getOwner()))
-    return std::min(whole, getBytes(slice.getType(), countOf));
+    return least(whole, bytesOf(slice.getType()));
   return whole;
 }
 
 /// Of a value, by all of its uses.
-static uint64_t getUsedBytes(Value value, Count countOf) {
-  uint64_t used = 0;
+template <typename Sum>
+static Sum getUsedBytes(Value value, Sum none, BytesOf<Sum> bytesOf) {
+  Sum used = none;
   for (OpOperand &use : value.getUses())
-    used += getUsedBytes(use, countOf);
-  return std::min(used, getBytes(value.getType(), countOf));
+    used = used + getUsedBytes<Sum>(use, none, bytesOf);
+  return least(used, bytesOf(value.getType()));
+}
+
+/// Read and written.
+template <typename Sum>
+static std::pair<Sum, Sum> sumBytes(StepOp step, Sum none,
+                                    BytesOf<Sum> bytesOf) {
+  Sum read = none, written = none;
+  Block &body = step.getBody().front();
+  for (BlockArgument argument : body.getArguments())
+    read = read + getUsedBytes<Sum>(argument, none, bytesOf);
+  for (Type type : body.getTerminator()->getOperandTypes())
+    written = written + bytesOf(type);
+  return {read, written};
 }
 
 static StepBytes sumBytes(StepOp step, Count countOf) {
-  StepBytes bytes;
-  Block &body = step.getBody().front();
-  for (BlockArgument argument : body.getArguments())
-    bytes.read += getUsedBytes(argument, countOf);
-  for (Type type : body.getTerminator()->getOperandTypes())
-    bytes.written += getBytes(type, countOf);
-  return bytes;
+  auto [read, written] = sumBytes<uint64_t>(
+      step, 0, [&](Type type) { return getBytes(type, countOf); });
+  return {read, written};
+}
+
+static Expr getCount(Type type) {
+  return getElementCount(getSizes(type), type.getContext());
+}
+
+static Expr countOperations(Operation *op) {
+  if (auto root = dyn_cast<ContractionOp>(op)) {
+    Expr depth = Expr::constant(op->getContext(), 0);
+    for (Value lhs : root.getLhs())
+      depth = depth + getSizes(lhs.getType()).back();
+    return getCount(root.getAccumulators()[0].getType()) * depth *
+           (2 * int64_t(root.getNumAccumulators()));
+  }
+  if (isa<ReduceOp, ArgReduceOp>(op))
+    return getCount(op->getOperand(0).getType());
+  if (isa<PointwiseOpInterface>(op) && !isa<CastOp>(op))
+    return getCount(op->getResult(0).getType());
+  return Expr::constant(op->getContext(), 0);
+}
+
+StepWork getStepWork(StepOp step) {
+  Expr none = Expr::constant(step.getContext(), 0);
+  auto [read, written] = sumBytes<Expr>(step, none, [](Type type) {
+    Type element = cast<RankedTensorType>(type).getElementType();
+    return getCount(type) * getElementBytes(element);
+  });
+  Expr operations = none;
+  step.getBody().walk(
+      [&](Operation *op) { operations = operations + countOperations(op); });
+  return {read, written, operations};
 }
 
 StepBytes getStepBytes(StepOp step,

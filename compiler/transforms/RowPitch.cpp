@@ -17,6 +17,8 @@ static constexpr int64_t alignment = 16;
 /// instead of two. 2048 x 2000 x 2048 in fp16, rows of 15.6 lines, takes 30%
 /// longer than 2048 cubed.
 static constexpr int64_t line = 128;
+/// Elements of a row that are worth a thought: a longer one gains nothing.
+static constexpr int64_t longestRow = int64_t(1) << 40;
 
 /// Whether a contraction reads the value as a matrix, maybe transposed.
 static bool isMatrix(Value value) {
@@ -50,7 +52,8 @@ static int64_t getPaddedBytes(int64_t row) {
 /// The pitch that suits the value, as far as it can be seen alone.
 static std::optional<int64_t> getWantedPitch(Value value) {
   SmallVector<Expr> sizes = getSizes(value);
-  if (sizes.size() < 2 || !sizes.back().isConstant())
+  if (sizes.size() < 2 || !sizes.back().isConstant() ||
+      sizes.back().getValue() > longestRow)
     return std::nullopt;
   int64_t width = getElementBytes(getElementType(value)),
           row = sizes.back().getValue() * width, padded = getPaddedBytes(row);

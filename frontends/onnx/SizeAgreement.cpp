@@ -9,18 +9,7 @@ namespace fusec::onnx {
 
 constexpr unsigned maxExprNodes = 512;
 
-static unsigned countNodes(Expr expr, unsigned depth, unsigned limit) {
-  if (depth > maxExprDepth)
-    return limit + 1;
-  unsigned count = 1;
-  for (Expr operand : expr.getOperands()) {
-    count += countNodes(operand, depth + 1, limit - std::min(limit, count));
-    if (count > limit)
-      break;
-  }
-  return count;
-}
-unsigned countNodes(Expr expr) { return countNodes(expr, 1, maxExprNodes); }
+unsigned countNodes(Expr expr) { return fusec::countNodes(expr, maxExprNodes); }
 bool isTooLarge(Expr expr) { return countNodes(expr) > maxExprNodes; }
 size_t countTerms(Expr expr) {
   return expr.getKind() == ExprKind::Add ? expr.getOperands().size() : 1;

@@ -184,6 +184,19 @@ void ManifestChecker::checkLaunch(Plan &plan, const Target &target,
     where.member("params").fail("expected at most " + text(maxParamBytes) +
                                 " bytes in all, found " +
                                 text(paramBytes(launch)));
+  if (launch.work)
+    checkWork(plan, *launch.work, where.member("work"));
+}
+
+void ManifestChecker::checkWork(const Plan &plan, Work &work,
+                                const Where &where) {
+  checkSize(work.read, where.member("read"));
+  checkSize(work.written, where.member("written"));
+  checkSize(work.operations, where.member("operations"));
+  if (work.lead && *work.lead >= plan.steps.size())
+    where.member("lead").fail("expected a step below " +
+                              text(plan.steps.size()) + ", found " +
+                              text(*work.lead));
 }
 
 void ManifestChecker::checkCondition(Condition &condition, const Where &where) {

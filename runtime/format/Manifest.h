@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -20,7 +21,7 @@
 namespace fusec::format {
 
 inline constexpr unsigned formatMajor = 0;
-inline constexpr unsigned formatMinor = 6;
+inline constexpr unsigned formatMinor = 7;
 
 // Memory that a kernel gets a pointer to, by index into the plan's buffers or
 // weights or the model's inputs or outputs, plus a byte offset.
@@ -94,6 +95,22 @@ inline constexpr unsigned flagWords = 64;
 using Param = std::variant<Pointer, SizeParam, ScalarParam, TensorMapParam,
                            FaultParam, FlagsParam>;
 
+// What multiplies in a kernel: fp32 units, or tensor cores on operands of tf32,
+// on fp32 split into three products of tf32, or on 16-bit operands.
+enum class MathUnit : uint8_t { Fma, Tf32, Tf32x3, Half };
+// What a launch does, for those who measure it. Nothing that runs depends on
+// it.
+struct Work {
+  Expr read, written; // bytes: each tensor once, of tables what is looked up
+  Expr operations;    // additions, multiplications and functions
+  MathUnit unit = MathUnit::Fma;
+  // The compiler's prediction where every named dimension is `predictedDim`; 0:
+  // none.
+  uint64_t nanoseconds = 0, predictedDim = 0;
+  // The step of the plan whose result the launch computes first.
+  std::optional<unsigned> lead;
+};
+
 inline constexpr size_t maxSymbol = 1024; // bytes
 struct Launch {
   unsigned section = 0; // a cubin, or PTX in the plan of target "ptx"
@@ -107,6 +124,7 @@ struct Launch {
   // loader launches no more than the device holds.
   bool cooperative = false;
   std::vector<Param> params;
+  std::optional<Work> work; // since 0.7
 };
 
 struct Variant {
@@ -200,6 +218,8 @@ std::string_view conditionName(Condition::Kind kind);
 // "u8", ..., "f16", "tf32".
 std::string_view mapTypeName(MapType type);
 unsigned mapTypeSize(MapType type);
+// "fma", "tf32", "tf32x3", "half".
+std::string_view mathUnitName(MathUnit unit);
 
 // Bytes and alignment of a parameter in the kernel's parameter block.
 struct ParamLayout {

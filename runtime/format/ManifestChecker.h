@@ -38,6 +38,7 @@ private:
   void checkCondition(Condition &condition, const Where &where);
   void checkLaunch(Plan &plan, const Target &target, Launch &launch,
                    const Where &where);
+  void checkWork(const Plan &plan, Work &work, const Where &where);
   void checkParam(const Plan &plan, const Target &target, Param &param,
                   const Where &where);
   void checkPointer(const Plan &plan, Pointer &pointer, const Where &where);

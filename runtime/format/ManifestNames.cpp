@@ -50,6 +50,11 @@ unsigned mapTypeSize(MapType type) {
   return sizes[unsigned(type)];
 }
 
+std::string_view mathUnitName(MathUnit unit) {
+  constexpr std::string_view names[] = {"fma", "tf32", "tf32x3", "half"};
+  return names[unsigned(unit)];
+}
+
 ParamLayout paramLayout(const Param &param) {
   if (const auto *size = std::get_if<SizeParam>(&param))
     return {dtypeSize(size->type), dtypeSize(size->type)};

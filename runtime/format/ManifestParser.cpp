@@ -150,9 +150,36 @@ Param readParam(const JsonReader &json) {
   return readPointer(json);
 }
 
+Work readWork(const JsonReader &json) {
+  json.expectObject(
+      {"read", "written", "operations", "unit", "predicted", "lead"});
+  Work work;
+  work.read = readExpr(json["read"]);
+  work.written = readExpr(json["written"]);
+  work.operations = readExpr(json["operations"]);
+  JsonReader unit = json["unit"];
+  unsigned which = 0;
+  while (which <= unsigned(MathUnit::Half) &&
+         unit.string() != mathUnitName(MathUnit(which)))
+    ++which;
+  if (which > unsigned(MathUnit::Half))
+    unit.fail("expected 'fma', 'tf32', 'tf32x3' or 'half', found " +
+              unit.found());
+  work.unit = MathUnit(which);
+  if (json.has("predicted")) {
+    JsonReader predicted = json["predicted"];
+    predicted.expectObject({"nanoseconds", "dim"});
+    work.nanoseconds = predicted["nanoseconds"].uint64();
+    work.predictedDim = predicted["dim"].uint64();
+  }
+  if (json.has("lead"))
+    work.lead = json["lead"].uint32();
+  return work;
+}
+
 Launch readLaunch(const JsonReader &json) {
   json.expectObject({"section", "symbol", "grid", "block", "cluster", "smem",
-                     "pdl", "cooperative", "params"});
+                     "pdl", "cooperative", "params", "work"});
   Launch launch;
   launch.section = json["section"].uint32();
   launch.symbol = json["symbol"].string();
@@ -167,6 +194,8 @@ Launch readLaunch(const JsonReader &json) {
   launch.pdl = json["pdl"].boolean();
   launch.cooperative = json["cooperative"].boolean();
   launch.params = readList<Param>(json["params"], readParam);
+  if (json.has("work"))
+    launch.work = readWork(json["work"]);
   return launch;
 }
 

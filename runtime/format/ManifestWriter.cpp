@@ -94,16 +94,32 @@ Json toJson(const Param &param) {
                     param);
 }
 
+Json toJson(const Work &work) {
+  Json json = Json::object({{"read", toJson(work.read)},
+                            {"written", toJson(work.written)},
+                            {"operations", toJson(work.operations)},
+                            {"unit", mathUnitName(work.unit)}});
+  if (work.nanoseconds != 0)
+    json["predicted"] = Json::object(
+        {{"nanoseconds", work.nanoseconds}, {"dim", work.predictedDim}});
+  if (work.lead)
+    json["lead"] = *work.lead;
+  return json;
+}
+
 Json toJson(const Launch &launch) {
-  return Json::object({{"section", launch.section},
-                       {"symbol", launch.symbol},
-                       {"grid", toJsonList(launch.grid)},
-                       {"block", launch.block},
-                       {"cluster", launch.cluster},
-                       {"smem", launch.smem},
-                       {"pdl", launch.pdl},
-                       {"cooperative", launch.cooperative},
-                       {"params", toJsonList(launch.params)}});
+  Json json = Json::object({{"section", launch.section},
+                            {"symbol", launch.symbol},
+                            {"grid", toJsonList(launch.grid)},
+                            {"block", launch.block},
+                            {"cluster", launch.cluster},
+                            {"smem", launch.smem},
+                            {"pdl", launch.pdl},
+                            {"cooperative", launch.cooperative},
+                            {"params", toJsonList(launch.params)}});
+  if (launch.work)
+    json["work"] = toJson(*launch.work);
+  return json;
 }
 
 Json toJson(const Variant &variant) {

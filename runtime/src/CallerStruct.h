@@ -28,6 +28,11 @@ FUSEC_FIRST_VERSION(fusec_tensor_info, expressions)
 FUSEC_FIRST_VERSION(fusec_adapter_info, n)
 FUSEC_FIRST_VERSION(fusec_update, transposed)
 FUSEC_FIRST_VERSION(fusec_update_file, scale)
+FUSEC_FIRST_VERSION(fusec_profile_options, cupti)
+FUSEC_FIRST_VERSION(fusec_profile_summary, sum_us)
+FUSEC_FIRST_VERSION(fusec_step_profile, predicted_dim)
+FUSEC_FIRST_VERSION(fusec_run_profile, enqueue_end_ns)
+FUSEC_FIRST_VERSION(fusec_kernel_time, reserved)
 #undef FUSEC_FIRST_VERSION
 
 // Bytes that the caller's version and ours have.

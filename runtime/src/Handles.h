@@ -7,6 +7,7 @@
 
 #include "runtime/src/CallerStruct.h"
 #include "runtime/src/Guard.h"
+#include "runtime/src/Profile.h"
 #include "runtime/src/Session.h"
 
 struct fusec_model {
@@ -20,6 +21,10 @@ struct fusec_session {
 
 struct fusec_adapter {
   fusec::rt::Adapter adapter;
+};
+
+struct fusec_profile {
+  fusec::rt::Profile profile;
 };
 
 namespace fusec::rt {

@@ -8,6 +8,7 @@
 
 #include "runtime/src/Adapter.h"
 #include "runtime/src/PreparedRun.h"
+#include "runtime/src/Profile.h"
 
 #include <memory>
 
@@ -34,6 +35,8 @@ public:
   // waited for.
   void setWeight(const std::string &name, const fusec_tensor *tensor,
                  cuda::Stream stream);
+  // Measures runs of the prepared dimensions and the bound tensors.
+  Profile profile(const ProfileOptions &options);
 
 private:
   // Adds to `dims` what follows from the bound inputs; throws Failure where
@@ -43,6 +46,13 @@ private:
                   const std::vector<int64_t> &expected) const;
   void checkOverlaps();
   void checkReady();
+  // Of all runs from one event to another, in microseconds.
+  std::vector<double> measureRuns(MeasuredStream &stream, unsigned count);
+  // False with the profile's reason set where CUPTI does not serve.
+  bool measureByActivity(const ProfileOptions &options, MeasuredStream &stream,
+                         Profile &profile);
+  void measureByEvents(const std::vector<ReadyLaunch *> &launches,
+                       unsigned runs, MeasuredStream &stream, Profile &profile);
   void growArena(uint64_t bytes);
   PreparedRun &findOrMake(DimValues values, const ArenaLayout &layout,
                           uint64_t address);

@@ -25,6 +25,7 @@ from graph import Graph, isFixed
 
 BOUND = {numpy.float32: 1e-4, numpy.float16: 2e-2}
 LARGEST = 1e3  # among outputs, so that fp16 holds what leads to them
+SMALLEST = 2**-14  # in fp16, whose numbers below have fewer digits
 # Where sums cancel, an output in fp16 is made of roundings: one that those of
 # the inputs alone change by so many times its bound says nothing.
 MOST_CHANGE = 0.5
@@ -73,6 +74,8 @@ def moveFeeds(feeds):
 
 
 def isStable(model, feeds, outputs, bound):
+    if any(numpy.abs(array).max(initial=0) < SMALLEST for array in outputs):
+        return False
     for array, moved in zip(outputs, run(model, moveFeeds(feeds))):
         wide, other = array.astype(float), moved.astype(float)
         if numpy.linalg.norm(other - wide) > MOST_CHANGE * bound * numpy.linalg.norm(wide - wide.mean()):

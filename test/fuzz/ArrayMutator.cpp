@@ -234,7 +234,9 @@ std::string fusec::fuzz::mutateSafetensors(std::string_view bytes,
                                            std::string_view donor,
                                            size_t maxSize, Random &random) {
   auto headerOf = [](std::string_view file) {
-    uint64_t length = file.size() < 8 ? UINT64_MAX : readNumber(file, 0, 8);
+    if (file.size() < 8)
+      return std::string_view();
+    uint64_t length = readNumber(file, 0, 8);
     return length > file.size() - 8 ? std::string_view()
                                     : file.substr(8, length);
   };

@@ -98,7 +98,7 @@ static void writeCompiled(const std::string &name, llvm::StringRef model,
   }
   if (llvm::Error refused = (*compilation)->addImages(std::move(answers)))
     return llvm::consumeError(std::move(refused));
-  auto bytes = (*compilation)->getBundle({13, 0, 0});
+  auto bytes = (*compilation)->getBundle({13, 0, ""});
   if (!bytes)
     return llvm::consumeError(bytes.takeError());
   if (bytes->size() < 60000)

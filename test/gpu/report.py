@@ -197,15 +197,26 @@ def copyInto(source, target):
 
 
 def pack(folder, to):
-    """The programs, and every path under @BUILD@ that an argument names."""
+    """The programs, and every path under @BUILD@ that an argument names; of cases
+    those that the test's filter lets through."""
     to = pathlib.Path(to).resolve()
     shutil.rmtree(to, ignore_errors=True)
     copyInto(folder / "gpu-tests.txt", to / "gpu-tests.txt")
     for _, command in readTests(folder):
+        chosen = next((re.compile(word[len("--filter="):]) for word in command
+                       if word.startswith("--filter=")), None)
         for word in command:
             _, found, path = word.partition("@BUILD@/")
-            if found and not (to / path).exists():
-                copyInto(folder / path, to / path)
+            if not found:
+                continue
+            if chosen and (folder / path).is_dir():
+                copied = [path + "/" + child.name for child in (folder / path).iterdir()
+                          if child.is_file() or chosen.search(child.name)]
+            else:
+                copied = [path]
+            for path in copied:
+                if not (to / path).exists():
+                    copyInto(folder / path, to / path)
     return 0
 
 

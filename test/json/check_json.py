@@ -86,7 +86,7 @@ VALIDATOR = jsonschema.Draft202012Validator(strict(SCHEMA))
 def run(status, *arguments, env=None):
     """What fusec printed, or None where that is wrong; `status` is what it has
     to exit with."""
-    given = {**os.environ, "FUSEC_DRIVER": FAKE_DRIVER, **(env or {})}
+    given = {**os.environ, "FUSEC_DRIVER": FAKE_DRIVER, "FUSEC_CUPTI": "none.so", **(env or {})}
     done = subprocess.run([TOOL, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
                           timeout=LIMIT_S, env=given)
 
@@ -236,6 +236,12 @@ def bench():
            f"bench: inputs {result['inputs']}")
     run(0, "bench", "named.onnx", *short, "--input", "x=x.npy", "--input", "z=x.npy",
         "--graph=on")
+    told = run(0, "bench", "two.fusec", *short, "--dim", "n=64", "--profile=trace.json")
+    expect(told and len(told["result"]["profile"]["steps"]) == result["launches"],
+           f"bench: profile {told}")
+    with open("trace.json", "rb") as file:
+        parse(file.read())
+    error_kind(run(2, "bench", "two.fusec", *short, "--profile-by=events"), "usage")
     error_kind(run(2, "bench", "two.fusec", *short), "usage")
     error_kind(run(2, "bench", "two.fusec", *short, "--dim", "n=64", "--runs=0"), "usage")
     error_kind(run(4, "bench", "two.fusec", *short, "--gpu=3"), "toolchain")
@@ -360,12 +366,13 @@ def page():
             told = parse(example.encode())
             schema = SCHEMA
             if "fusec" not in told:
-                name = "against" if "in_turn" in told else part.split("\n")[0]
+                name = ("against" if "in_turn" in told else
+                        "profile" if "method" in told else part.split("\n")[0])
                 schema = {**SCHEMA["$defs"][name], "$defs": SCHEMA["$defs"]}
             count += 1
             for error in jsonschema.Draft202012Validator(strict(schema)).iter_errors(told):
                 failures.append(f"docs/json.md: {error}")
-    expect(count >= 10, f"docs/json.md: expected an example of each command, got {count}")
+    expect(count >= 11, f"docs/json.md: expected an example of each command, got {count}")
 
 
 with tempfile.TemporaryDirectory() as folder:

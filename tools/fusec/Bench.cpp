@@ -6,12 +6,18 @@
 #include "runtime/src/Lap.h"
 #include "tools/fusec/BenchAgainst.h"
 #include "tools/fusec/BenchRun.h"
+#include "tools/fusec/ProfileReport.h"
+#include "tools/fusec/Trace.h"
+#include "tools/fusec/WriteFile.h"
 
 #include <chrono>
 
 using namespace fusec;
 
 namespace {
+/// What --profile has without a file: no file can have this path.
+const std::string noTrace = "/";
+
 struct BenchCommand {
   ModelOptions options;
   TensorOptions tensors;
@@ -19,8 +25,7 @@ struct BenchCommand {
   unsigned maxRuns = 100000, warmUp = 20;
   int ordinal = 0;
   int64_t indexLimit = 1000;
-  std::string graph;
-  std::string against;
+  std::string graph, profile, profileBy, against;
   double tolerance = 3; // percent
   bool noFlush = false, quiet = false;
 
@@ -31,6 +36,7 @@ private:
   int32_t getGraphMode() const;
   unsigned getRoundRuns() const;
   void measure(llvm::ArrayRef<BenchRun *> runs) const;
+  Profile measureProfile(BenchRun &run) const;
 };
 } // namespace
 
@@ -50,6 +56,14 @@ void BenchCommand::addTo(CLI::App &app) {
                  "whether runs replay a CUDA graph; default: where a run has "
                  "two launches or more")
       ->check(CLI::IsMember({"on", "off"}));
+  app.add_flag("--profile{/}", profile,
+               "each kernel's time beside its prediction and its floor; with "
+               "=FILE also a trace of the runs, which ui.perfetto.dev opens")
+      ->type_name("FILE");
+  app.add_option("--profile-by", profileBy,
+                 "how kernels are timed: by CUPTI's activity records or by "
+                 "events; default: records where its library is found")
+      ->check(CLI::IsMember({"activity", "events"}));
   app.add_option("--against", against,
                  "what is not to be faster: a file that --json wrote, or a "
                  "bundle, measured in turn; exits with 5 where it is")
@@ -66,6 +80,21 @@ int32_t BenchCommand::getGraphMode() const {
   return graph == "on"    ? FUSEC_GRAPH_ON
          : graph == "off" ? FUSEC_GRAPH_OFF
                           : FUSEC_GRAPH_AUTO;
+}
+
+/// And writes the trace, where one is asked for.
+Profile BenchCommand::measureProfile(BenchRun &run) const {
+  ProfileOptions by;
+  by.method = profileBy == "activity" ? FUSEC_PROFILE_ACTIVITY
+              : profileBy == "events" ? FUSEC_PROFILE_EVENTS
+                                      : FUSEC_PROFILE_AUTO;
+  by.keepCache = noFlush;
+  Profile measured = run.getSession().profile(by);
+  if (profile != noTrace)
+    writeFile(profile, [&](llvm::raw_ostream &os) {
+      writeTrace(os, measured, options.model, run.result.device);
+    });
+  return measured;
 }
 
 /// So few that clocks hardly change within a round, where rounds matter.
@@ -100,6 +129,10 @@ void BenchCommand::measure(llvm::ArrayRef<BenchRun *> runs) const {
 }
 
 void BenchCommand::run(Report &report) {
+  if (profile.empty() && !profileBy.empty())
+    fail(ExitCode::Usage, "--profile-by: expected --profile too");
+  if (!profile.empty() && profile != noTrace)
+    checkWritable(profile);
   std::optional<BenchRun> other;
   BenchResult before;
   bool hasOther = !against.empty() && isBundle(against);
@@ -108,7 +141,8 @@ void BenchCommand::run(Report &report) {
   StartTimes once;
   rt::Lap lap;
   std::string reason;
-  if (!findDevice(ordinal, reason))
+  std::optional<DeviceInfo> info = findDevice(ordinal, reason);
+  if (!info)
     fail(ExitCode::Toolchain, reason);
   once.driver = lap.next();
   // Kept to the end, so that loading the model finds the context made.
@@ -141,6 +175,9 @@ void BenchCommand::run(Report &report) {
                               hasOther, getRoundRuns());
   if (report.isJson()) {
     llvm::json::Object object = result.toJson();
+    if (!profile.empty())
+      object["profile"] = toJson(measureProfile(own),
+                                 measureRates(own.getDevice(), info->target));
     if (comparison)
       object["against"] = comparison->toJson(against, tolerance / 100, before);
     report.setResult(std::move(object));
@@ -148,6 +185,9 @@ void BenchCommand::run(Report &report) {
     result.print();
     if (comparison)
       comparison->print(against);
+    if (!profile.empty())
+      printProfile(measureProfile(own),
+                   measureRates(own.getDevice(), info->target));
   }
   if (comparison && comparison->isSlower(tolerance / 100))
     fail(ExitCode::VerificationFailed,
@@ -164,5 +204,6 @@ void fusec::addBench(CLI::App &tool, Report &report) {
       "  fusec bench model.fusec --dim batch=2048\n"
       "  fusec bench model.fusec --dim batch=1 --graph=off\n"
       "  fusec bench model.onnx --dim batch=2048 --precision=tf32\n"
-      "  fusec bench model.fusec --dim batch=2048 --against=before.json\n");
+      "  fusec bench model.fusec --dim batch=2048 --against=before.json\n"
+      "  fusec bench model.fusec --dim batch=2048 --profile=trace.json\n");
 }

@@ -19,7 +19,7 @@ void fusec::dumpCuda(llvm::ArrayRef<EmittedKernel> kernels,
                      const std::string &folder) {
   makeFolder(folder + "/fusec");
   for (auto [name, text] : getDeviceHeaders())
-    writeFile(folder + "/fusec/" + name.str(), text);
+    dumpFile(folder + "/fusec/" + name.str(), text);
   // symbol -> distinct texts.
   std::map<std::string, std::set<std::string>> texts;
   for (const EmittedKernel &kernel : kernels)
@@ -32,9 +32,9 @@ void fusec::dumpCuda(llvm::ArrayRef<EmittedKernel> kernels,
     if (!written.insert(file).second)
       continue;
     std::string arch = kernel.target == "ptx" ? "compute_80" : kernel.target;
-    writeFile(folder + "/" + file + ".cu",
-              "// nvcc -std=c++17 -arch=" + arch + " -Ifusec -" +
-                  (kernel.target == "ptx" ? "ptx" : "cubin") + " " + file +
-                  ".cu\n" + getText(kernel));
+    dumpFile(folder + "/" + file + ".cu",
+             "// nvcc -std=c++17 -arch=" + arch + " -Ifusec -" +
+                 (kernel.target == "ptx" ? "ptx" : "cubin") + " " + file +
+                 ".cu\n" + getText(kernel));
   }
 }

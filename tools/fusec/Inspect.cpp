@@ -197,10 +197,10 @@ void InspectCommand::writeImages(const format::Bundle &bundle) const {
             continue;
           if (!isNew)
             name += "." + std::to_string(launch.section);
-          writeFile(imageFolder + "/" + name + "." +
-                        sectionKindName(section.kind),
-                    {reinterpret_cast<const char *>(section.bytes.data),
-                     section.bytes.size});
+          dumpFile(imageFolder + "/" + name + "." +
+                       sectionKindName(section.kind),
+                   {reinterpret_cast<const char *>(section.bytes.data),
+                    section.bytes.size});
         }
 }
 

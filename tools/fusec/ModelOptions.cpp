@@ -382,11 +382,17 @@ void reportWarnings(const Compilation &compilation, Report &report) {
     report.warn(warning);
 }
 
+void reportWarnings(KernelCompiler &compiler, Report &report) {
+  for (const std::string &warning : compiler.takeWarnings())
+    report.warn(warning);
+}
+
 void compileModel(const std::string &file, Compilation &compilation,
                   KernelCompiler &compiler, bool quiet, Report &report) {
   if (llvm::Error error = compilation.emit())
     failFor(file, std::move(error));
   const NvrtcIdentity &nvrtc = getNvrtc(compiler);
+  reportWarnings(compiler, report);
   for (const std::string &target : compilation.getOptions().targets)
     if (llvm::Error error = checkTarget(target, nvrtc))
       failFor(file, fromNvrtcError(std::move(error)));
@@ -400,6 +406,7 @@ void compileModel(const std::string &file, Compilation &compilation,
     if (error)
       failFor(file, std::move(error));
   }
+  reportWarnings(compiler, report);
   reportWarnings(compilation, report);
 }
 

@@ -76,6 +76,8 @@ void advanceModel(const std::string &file, Compilation &compilation,
 /// precision has products multiply rounded operands.
 void advanceForReference(const std::string &file, Compilation &compilation);
 void reportWarnings(const Compilation &compilation, Report &report);
+/// What is not used of the kernel cache.
+void reportWarnings(KernelCompiler &compiler, Report &report);
 /// Compiles all kernels with progress on stderr, and reports warnings.
 void compileModel(const std::string &file, Compilation &compilation,
                   KernelCompiler &compiler, bool quiet, Report &report);

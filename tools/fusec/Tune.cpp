@@ -241,6 +241,7 @@ void TuneCommand::run(Report &report) {
   if (llvm::Error error = checkTarget(own.target, nvrtc))
     failFor(options.model, fromNvrtcError(std::move(error)));
   compileContests(contests, compiler, options.model, quiet);
+  reportWarnings(compiler, report);
 
   std::unique_ptr<llvm::raw_fd_ostream> csv;
   if (!probe.empty()) {

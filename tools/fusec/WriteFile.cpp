@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/fusec/WriteFile.h"
+#include "compiler/PartFile.h"
 #include "tools/fusec/Failure.h"
 #include "llvm/Support/FileSystem.h"
 
@@ -28,10 +29,8 @@ void fusec::makeFolder(const std::string &path) {
     failUnreadable(path + ": cannot be made: " + code.message());
 }
 
-/// A file beside the one that it becomes.
-static fs::TempFile createBeside(const std::string &path) {
-  llvm::Expected<fs::TempFile> file = fs::TempFile::create(
-      path + ".part%%%%%%%%", fs::all_read | fs::all_write);
+static std::unique_ptr<PartFile> createBeside(const std::string &path) {
+  llvm::Expected<std::unique_ptr<PartFile>> file = PartFile::create(path);
   if (!file)
     refuse(path, llvm::toString(file.takeError()));
   return std::move(*file);
@@ -42,8 +41,9 @@ static bool isSpecial(const std::string &path) {
   return fs::exists(path) && !fs::is_regular_file(path);
 }
 
-void fusec::writeFile(const std::string &path,
-                      llvm::function_ref<void(llvm::raw_ostream &)> print) {
+static void write(const std::string &path,
+                  llvm::function_ref<void(llvm::raw_ostream &)> print,
+                  PartFile::Sync sync) {
   if (isSpecial(path)) {
     std::error_code code;
     llvm::raw_fd_ostream os(path, code);
@@ -52,25 +52,32 @@ void fusec::writeFile(const std::string &path,
     writeAll(os, path, print);
     return;
   }
-  fs::TempFile file = createBeside(path);
-  try {
-    llvm::raw_fd_ostream os(file.FD, /*shouldClose=*/false);
+  std::unique_ptr<PartFile> file = createBeside(path);
+  {
+    llvm::raw_fd_ostream os(file->getDescriptor(), /*shouldClose=*/false);
     writeAll(os, path, print);
-  } catch (...) {
-    llvm::consumeError(file.discard());
-    throw;
   }
-  if (llvm::Error error = file.keep(path))
+  if (llvm::Error error = file->keep(sync))
     refuse(path, llvm::toString(std::move(error)));
+}
+
+void fusec::writeFile(const std::string &path,
+                      llvm::function_ref<void(llvm::raw_ostream &)> print) {
+  write(path, print, PartFile::Sync::Yes);
 }
 
 void fusec::writeFile(const std::string &path, llvm::StringRef bytes) {
   writeFile(path, [&](llvm::raw_ostream &os) { os << bytes; });
 }
 
+void fusec::dumpFile(const std::string &path, llvm::StringRef bytes) {
+  write(
+      path, [&](llvm::raw_ostream &os) { os << bytes; }, PartFile::Sync::No);
+}
+
 void fusec::checkWritable(const std::string &path) {
   if (!isSpecial(path))
-    llvm::consumeError(createBeside(path).discard());
+    createBeside(path);
 }
 
 bool fusec::flushOutput() {

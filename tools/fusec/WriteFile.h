@@ -20,6 +20,8 @@ void makeFolder(const std::string &path);
 void writeFile(const std::string &path,
                llvm::function_ref<void(llvm::raw_ostream &)> print);
 void writeFile(const std::string &path, llvm::StringRef bytes);
+/// One of a folder of files to look at. A disk takes 10 ms to sync each.
+void dumpFile(const std::string &path, llvm::StringRef bytes);
 /// Throws what `writeFile` would where the path is none to write to: before
 /// long work.
 void checkWritable(const std::string &path);

@@ -4,14 +4,17 @@
 // Results go to stdout, everything else to stderr.
 
 #include "runtime/include/fusec/fusec.hpp"
+#include "compiler/IgnoredSignals.h"
 #include "runtime/src/Failure.h"
 #include "tools/fusec/Command.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/PrettyStackTrace.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <csignal>
+#include <optional>
 
 using namespace fusec;
 
@@ -79,7 +82,11 @@ static std::string describe(const CLI::ParseError &error, CLI::App &tool,
 
 int main(int argc, char **argv) {
   llvm::setBugReportMsg("this is a defect of fusec; please report it with:\n");
-  llvm::InitLLVM init(argc, argv);
+  std::optional<IgnoredSignals> ignored(std::in_place);
+  // Where nobody reads on, unfinished files go, and the program ends as any.
+  llvm::sys::SetOneShotPipeSignalFunction([] { std::raise(SIGPIPE); });
+  llvm::InitLLVM init(argc, argv, /*InstallPipeSignalExitHandler=*/false);
+  ignored.reset();
   // Beyond a limit of files' sizes a write then fails, and says so.
   std::signal(SIGXFSZ, SIG_IGN);
   CLI::App tool("fusec compile model.onnx -o model.fusec\n"
@@ -88,11 +95,12 @@ int main(int argc, char **argv) {
                 "fusec");
   tool.set_version_flag("--version", "fusec " FUSEC_VERSION);
   tool.require_subcommand(1);
-  tool.footer("fusec COMMAND --help says more. Exit status: 0 done, 1 model "
-              "not supported,\n"
-              "2 usage, 3 unreadable or malformed input, 4 toolchain (NVRTC, "
-              "driver, no device),\n"
-              "5 verification failed, or slower than --against, 70 internal error.");
+  tool.footer(
+      "fusec COMMAND --help says more. Exit status: 0 done, 1 model "
+      "not supported,\n"
+      "2 usage, 3 unreadable or malformed input, 4 toolchain (NVRTC, "
+      "driver, no device),\n"
+      "5 verification failed, or slower than --against, 70 internal error.");
   Report report({argv + 1, argv + argc});
   for (auto add : {addCompile, addRun, addVerify, addCheck, addExplain,
                    addInspect, addBench, addTune})

@@ -1,32 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/codegen/nvrtc/KernelCache.h"
+#include "compiler/PartFile.h"
+#include "compiler/codegen/nvrtc/CacheFile.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SHA256.h"
-#include "llvm/Support/raw_ostream.h"
 
-#include <chrono>
 #include <cstdlib>
-#include <fcntl.h>
-#include <sys/stat.h>
 
 using namespace llvm;
 
 namespace fusec {
 
-// A file is this line, the SHA-256 of the payload, and the payload: a list of
-// strings and numbers, each string preceded by its length.
-static constexpr StringLiteral magic = "fusec kernel cache 1\n";
-static constexpr size_t digestSize = 32;
-// No kernel comes near; a larger file is not ours.
-static constexpr uint64_t maxEntry = uint64_t(256) << 20;
-
+// A payload is a list of strings and numbers, each string preceded by its
+// length.
 namespace {
 class Writer {
 public:
@@ -73,53 +65,8 @@ private:
 };
 } // namespace
 
-static std::string digestOf(StringRef text) {
-  std::array<uint8_t, 32> digest = SHA256::hash(arrayRefFromStringRef(text));
-  return toStringRef(digest).str();
-}
-
 static std::string hexDigest(StringRef text) {
-  return toHex(digestOf(text), /*LowerCase=*/true);
-}
-
-/// The payload of a sound file; marks the file as used.
-static std::optional<std::string> readFile(const std::string &path) {
-  sys::fs::file_status status;
-  if (sys::fs::status(path, status) ||
-      status.type() != sys::fs::file_type::regular_file ||
-      status.getSize() > maxEntry)
-    return std::nullopt;
-  ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFile(
-      path, /*IsText=*/false, /*RequiresNullTerminator=*/false,
-      /*IsVolatile=*/true);
-  if (!buffer)
-    return std::nullopt;
-  StringRef content = (*buffer)->getBuffer();
-  if (!content.consume_front(magic) || content.size() < digestSize)
-    return std::nullopt;
-  StringRef payload = content.drop_front(digestSize);
-  if (digestOf(payload) != content.take_front(digestSize))
-    return std::nullopt;
-  utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
-  return payload.str();
-}
-
-/// Writes a temporary file beside `path` and renames it, so that no reader
-/// ever sees a part of it.
-static void writeFile(const std::string &path, StringRef payload) {
-  if (sys::fs::create_directories(sys::path::parent_path(path)))
-    return;
-  SmallString<256> temporary;
-  int descriptor = -1;
-  if (sys::fs::createUniqueFile(path + ".tmp-%%%%%%%%", descriptor, temporary))
-    return;
-  raw_fd_ostream os(descriptor, /*shouldClose=*/true);
-  os << magic << digestOf(payload) << payload;
-  os.close();
-  bool failed = os.has_error();
-  os.clear_error();
-  if (failed || sys::fs::rename(temporary, path))
-    sys::fs::remove(temporary);
+  return toHex(SHA256::hash(arrayRefFromStringRef(text)), /*LowerCase=*/true);
 }
 
 std::string defaultCacheDirectory() {
@@ -136,7 +83,14 @@ std::string defaultCacheDirectory() {
 }
 
 KernelCache::KernelCache(std::string directory, uint64_t limit)
-    : directory(std::move(directory)), limit(limit) {}
+    : directory(std::move(directory)), limit(limit) {
+  refusal = makeCacheFolder(this->directory);
+  if (!refusal.empty())
+    refusal +=
+        "; kernels are compiled without the cache\nnote: remove it, take "
+        "write permission from others (chmod go-w), or name a folder of "
+        "your own with FUSEC_CACHE_DIR";
+}
 
 std::string KernelCache::key(const CompileRequest &request,
                              const NvrtcVersion &version) {
@@ -162,8 +116,20 @@ static std::string entryPath(StringRef directory, StringRef key) {
   return std::string(path);
 }
 
-std::optional<CompiledKernel> KernelCache::lookup(StringRef key) const {
-  std::optional<std::string> payload = readFile(entryPath(directory, key));
+std::optional<std::string> KernelCache::read(const std::string &path,
+                                             std::string *warning) const {
+  if (!refusal.empty())
+    return std::nullopt;
+  CacheRefusal refusal;
+  std::optional<std::string> payload = readCacheFile(path, refusal);
+  if (warning && !refusal.empty())
+    *warning = refusal + "; what it holds is made anew";
+  return payload;
+}
+
+std::optional<CompiledKernel> KernelCache::lookup(StringRef key,
+                                                  std::string *warning) const {
+  std::optional<std::string> payload = read(entryPath(directory, key), warning);
   if (!payload)
     return std::nullopt;
   Reader reader(*payload);
@@ -191,6 +157,8 @@ std::optional<CompiledKernel> KernelCache::lookup(StringRef key) const {
 }
 
 void KernelCache::store(StringRef key, const CompiledKernel &kernel) const {
+  if (!refusal.empty())
+    return;
   Writer writer;
   writer.string(key);
   writer.string(kernel.name);
@@ -206,10 +174,12 @@ void KernelCache::store(StringRef key, const CompiledKernel &kernel) const {
                            usage.sharedBytes})
       writer.number(value);
   }
-  writeFile(entryPath(directory, key), writer.payload);
+  writeCacheFile(entryPath(directory, key), writer.payload);
 }
 
 void KernelCache::trim() const {
+  if (!refusal.empty())
+    return;
   struct Entry {
     sys::TimePoint<> used;
     uint64_t size;
@@ -233,12 +203,9 @@ void KernelCache::trim() const {
           sys::fs::status(file->path(), status, /*follow=*/false))
         continue;
       // What a killed process left.
-      if (name.size() > 64 &&
-          std::chrono::system_clock::now() - status.getLastModificationTime() >
-              std::chrono::hours(1)) {
-        sys::fs::remove(file->path());
-        continue;
-      }
+      if (name.size() > 64)
+        PartFile::removeAbandoned(
+            StringRef(file->path()).drop_back(name.size() - 64));
       total += status.getSize();
       found.push_back(
           {status.getLastModificationTime(), status.getSize(), file->path()});
@@ -276,11 +243,12 @@ static bool identityRecord(StringRef directory, StringRef file,
   return true;
 }
 
-std::optional<NvrtcIdentity> KernelCache::lookupIdentity(StringRef file) const {
+std::optional<NvrtcIdentity>
+KernelCache::lookupIdentity(StringRef file, std::string *warning) const {
   std::string path, stamp;
   if (!identityRecord(directory, file, path, stamp))
     return std::nullopt;
-  std::optional<std::string> payload = readFile(path);
+  std::optional<std::string> payload = read(path, warning);
   if (!payload)
     return std::nullopt;
   Reader reader(*payload);
@@ -300,7 +268,7 @@ std::optional<NvrtcIdentity> KernelCache::lookupIdentity(StringRef file) const {
 void KernelCache::storeIdentity(StringRef file,
                                 const NvrtcIdentity &identity) const {
   std::string path, stamp;
-  if (!identityRecord(directory, file, path, stamp))
+  if (!refusal.empty() || !identityRecord(directory, file, path, stamp))
     return;
   Writer writer;
   writer.string(stamp);
@@ -310,7 +278,7 @@ void KernelCache::storeIdentity(StringRef file,
   writer.number(identity.archs.size());
   for (int arch : identity.archs)
     writer.number(arch);
-  writeFile(path, writer.payload);
+  writeCacheFile(path, writer.payload);
 }
 
 } // namespace fusec

@@ -2,7 +2,8 @@
 //
 // Compiled kernels on disk, keyed by everything that decides their bytes. A
 // hit needs no NVRTC; a damaged entry counts as a miss; losing a race or the
-// disk costs time, never a wrong kernel.
+// disk costs time, never a wrong kernel. What another user may have written is
+// not trusted.
 
 #ifndef FUSEC_COMPILER_CODEGEN_NVRTC_KERNELCACHE_H
 #define FUSEC_COMPILER_CODEGEN_NVRTC_KERNELCACHE_H
@@ -18,7 +19,8 @@ namespace fusec {
 /// where none of them is known.
 std::string defaultCacheDirectory();
 
-/// A directory of entries `<first 2 hex digits>/<64 hex digits>`.
+/// A directory of entries `<first 2 hex digits>/<64 hex digits>`, made with
+/// mode 0700.
 /// All functions may be called from several threads and processes at once.
 class KernelCache {
 public:
@@ -26,25 +28,36 @@ public:
   explicit KernelCache(std::string directory, uint64_t limit = uint64_t(1)
                                                                << 30);
 
+  /// Why nothing is looked up or stored, and how to go on, where another user
+  /// owns the directory or may write it; else empty.
+  const std::string &getRefusal() const { return refusal; }
+
   /// SHA-256, in hex, of the source, the headers it reaches, the options, the
   /// target and the NVRTC version.
   static std::string key(const CompileRequest &request,
                          const NvrtcVersion &version);
 
-  /// The entry, if there is a sound one; marks it as recently used.
-  std::optional<CompiledKernel> lookup(llvm::StringRef key) const;
+  /// The entry, if there is a sound one; marks it as recently used. `warning`
+  /// says why one that there is is not trusted.
+  std::optional<CompiledKernel> lookup(llvm::StringRef key,
+                                       std::string *warning = nullptr) const;
   /// Failing to write is not an error: the cache is an optimisation.
   void store(llvm::StringRef key, const CompiledKernel &kernel) const;
   /// Removes the least recently used entries above the limit.
   void trim() const;
 
   /// What the library at `file` was when last loaded; none where it changed.
-  std::optional<NvrtcIdentity> lookupIdentity(llvm::StringRef file) const;
+  std::optional<NvrtcIdentity>
+  lookupIdentity(llvm::StringRef file, std::string *warning = nullptr) const;
   void storeIdentity(llvm::StringRef file, const NvrtcIdentity &identity) const;
 
 private:
+  std::optional<std::string> read(const std::string &path,
+                                  std::string *warning) const;
+
   std::string directory;
   uint64_t limit;
+  std::string refusal;
 };
 
 struct KernelCompilerOptions {
@@ -80,6 +93,10 @@ public:
   compileAll(llvm::ArrayRef<CompileRequest> requests,
              const Progress &progress = nullptr);
   llvm::Expected<CompiledKernel> compile(const CompileRequest &request);
+
+  /// What of the cache is not trusted: at most one warning of the folder, and
+  /// one of its first such file. Each is returned once.
+  std::vector<std::string> takeWarnings();
 
 private:
   struct State;

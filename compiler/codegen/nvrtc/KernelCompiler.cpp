@@ -10,6 +10,7 @@
 #include "llvm/Support/ThreadPool.h"
 
 #include <mutex>
+#include <utility>
 
 using namespace llvm;
 
@@ -21,6 +22,16 @@ struct KernelCompiler::State {
   std::string file;
   std::optional<NvrtcIdentity> identity;
   std::unique_ptr<Nvrtc> nvrtc;
+  std::vector<std::string> warnings;
+  bool hasWarned = false;
+
+  /// The first only: where one file is another's, all may be.
+  void warn(std::string warning) {
+    if (warning.empty() || hasWarned)
+      return;
+    hasWarned = true;
+    warnings.push_back("kernel cache: " + std::move(warning));
+  }
 
   Error find() {
     if (!file.empty())
@@ -56,8 +67,10 @@ KernelCompiler::KernelCompiler(KernelCompilerOptions options)
   std::string directory = state->options.cacheDirectory.empty()
                               ? defaultCacheDirectory()
                               : state->options.cacheDirectory;
-  if (!directory.empty())
-    state->cache.emplace(std::move(directory), state->options.cacheLimit);
+  if (directory.empty())
+    return;
+  state->cache.emplace(std::move(directory), state->options.cacheLimit);
+  state->warn(state->cache->getRefusal());
 }
 
 KernelCompiler::~KernelCompiler() = default;
@@ -67,8 +80,11 @@ Expected<const NvrtcIdentity &> KernelCompiler::getIdentity() {
     return *state->identity;
   if (Error error = state->find())
     return error;
-  if (state->cache)
-    state->identity = state->cache->lookupIdentity(state->file);
+  if (state->cache) {
+    std::string warning;
+    state->identity = state->cache->lookupIdentity(state->file, &warning);
+    state->warn(std::move(warning));
+  }
   if (!state->identity)
     if (Error error = state->load())
       return error;
@@ -134,8 +150,11 @@ KernelCompiler::compileAll(ArrayRef<CompileRequest> requests,
       answer.error = std::move(error);
       continue;
     }
-    if (cache)
-      answer.kernel = cache->lookup(answer.key);
+    if (cache) {
+      std::string warning;
+      answer.kernel = cache->lookup(answer.key, &warning);
+      state->warn(std::move(warning));
+    }
     if (answer.kernel)
       report(answer);
     else
@@ -189,6 +208,10 @@ KernelCompiler::compile(const CompileRequest &request) {
   if (!kernels)
     return kernels.takeError();
   return std::move(kernels->front());
+}
+
+std::vector<std::string> KernelCompiler::takeWarnings() {
+  return std::exchange(state->warnings, {});
 }
 
 } // namespace fusec

@@ -314,6 +314,46 @@ private:
   std::shared_ptr<fusec_adapter> adapter;
 };
 
+struct ProfileOptions {
+  int method = FUSEC_PROFILE_AUTO;
+  int runs = 20;
+  bool keepCache = false; // else it is flushed before each run
+  std::string cupti;      // CUPTI's library; empty: looked for
+};
+
+// What the kernels of a run took, in microseconds; plain values.
+struct Profile {
+  struct Step { // a launch of the run
+    std::string step, kernel;
+    std::string lead; // the step whose result it computes first, or empty
+    std::vector<std::string> sources; // nodes of the ONNX model
+    uint32_t grid[3], block[3];
+    double median, min, p90;
+    double start; // since the start of the run's first kernel
+    int64_t bytesRead, bytesWritten, operations; // -1: not known
+    std::string unit;     // "fma", "tf32", "tf32x3", "half"; empty: not known
+    double predicted;     // 0: no prediction
+    int64_t predictedDim; // the named dimensions it is for; 0: there are none
+  };
+  struct Kernel {
+    uint64_t start, end; // nanoseconds
+    uint32_t stream;
+  };
+  struct Run {
+    uint64_t enqueueStart, enqueueEnd; // on the host, on the kernels' clock
+    std::vector<Kernel> kernels;       // one a step
+  };
+
+  int method;         // FUSEC_PROFILE_ACTIVITY or FUSEC_PROFILE_EVENTS
+  std::string reason; // why not by activity records; empty: by them
+  bool replayed;
+  double run;      // median before kernels were timed
+  double profiled; // median while they were
+  double sum;      // of the kernels' medians
+  std::vector<Step> steps;
+  std::vector<Run> runs;
+};
+
 // Runs of a model, one at a time. Synchronise the streams of its runs before it
 // goes.
 class Session {
@@ -430,6 +470,9 @@ public:
     return count;
   }
 
+  // Measures runs of a prepared session, see fusec_session_profile().
+  Profile profile(const ProfileOptions &options = {});
+
   fusec_session *handle() const { return session.get(); }
 
 private:
@@ -440,6 +483,86 @@ private:
   };
   std::unique_ptr<fusec_session, Deleter> session;
 };
+
+namespace detail {
+// Calls a C function that writes a struct.
+template <typename Info, typename Query> Info query(Query query) {
+  Info info = {};
+  info.struct_size = sizeof(info);
+  call([&](char *message, size_t capacity) {
+    return query(&info, message, capacity);
+  });
+  return info;
+}
+
+inline Profile::Step toStep(const fusec_step_profile &info) {
+  Profile::Step step = {};
+  step.step = info.step;
+  step.kernel = info.kernel;
+  step.lead = info.lead ? info.lead : "";
+  step.sources.assign(info.sources, info.sources + info.source_count);
+  for (size_t i = 0; i != 3; ++i) {
+    step.grid[i] = info.grid[i];
+    step.block[i] = info.block[i];
+  }
+  step.median = info.median_us;
+  step.min = info.min_us;
+  step.p90 = info.p90_us;
+  step.start = info.start_us;
+  step.bytesRead = info.bytes_read;
+  step.bytesWritten = info.bytes_written;
+  step.operations = info.operations;
+  step.unit = info.unit ? info.unit : "";
+  step.predicted = info.predicted_us;
+  step.predictedDim = info.predicted_dim;
+  return step;
+}
+
+inline Profile toProfile(const fusec_profile *native) {
+  auto summary = query<fusec_profile_summary>(
+      [&](auto... to) { return fusec_profile_info(native, to...); });
+  Profile profile = {};
+  profile.method = summary.method;
+  profile.reason = summary.reason;
+  profile.replayed = summary.replayed != 0;
+  profile.run = summary.run_us;
+  profile.profiled = summary.profiled_us;
+  profile.sum = summary.sum_us;
+  for (uint32_t i = 0; i != summary.steps; ++i)
+    profile.steps.push_back(toStep(query<fusec_step_profile>([&](auto... to) {
+      return fusec_profile_step_info(native, i, to...);
+    })));
+  for (uint32_t i = 0; i != summary.runs; ++i) {
+    auto info = query<fusec_run_profile>(
+        [&](auto... to) { return fusec_profile_run_info(native, i, to...); });
+    profile.runs.push_back({info.enqueue_start_ns, info.enqueue_end_ns, {}});
+    for (uint32_t j = 0; j != summary.steps; ++j) {
+      auto time = query<fusec_kernel_time>([&](auto... to) {
+        return fusec_profile_kernel_time(native, i, j, to...);
+      });
+      profile.runs.back().kernels.push_back(
+          {time.start_ns, time.end_ns, time.stream});
+    }
+  }
+  return profile;
+}
+} // namespace detail
+
+inline Profile Session::profile(const ProfileOptions &options) {
+  fusec_profile_options native = {};
+  native.struct_size = sizeof(native);
+  native.method = options.method;
+  native.runs = options.runs;
+  native.keep_cache = options.keepCache ? 1 : 0;
+  native.cupti = options.cupti.empty() ? nullptr : options.cupti.c_str();
+  fusec_profile *made = nullptr;
+  detail::call([&](char *message, size_t capacity) {
+    return fusec_session_profile(handle(), &native, &made, message, capacity);
+  });
+  std::unique_ptr<fusec_profile, void (*)(fusec_profile *)> owned(
+      made, fusec_profile_free);
+  return detail::toProfile(made);
+}
 
 inline Session Model::session() const { return Session(*this); }
 

@@ -39,3 +39,13 @@
 
 // expected-error @+1 {{expression nests deeper than 64}}
 "test.op"() {e = #fusec.expr<((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((n))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{expected a dimension's name, got ""}}
+"test.op"() {e = #fusec.expr<n + "">} : () -> ()
+
+// -----
+
+// expected-error @+1 {{expression has more than 4096 operands and operators when it is written out}}
+"test.op"() {e = #fusec.expr<n mod a mod b mod c mod d mod e mod f mod g mod h mod i mod j mod k mod l mod m>} : () -> ()

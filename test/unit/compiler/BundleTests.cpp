@@ -4,6 +4,7 @@
 
 #include "compiler/Compiler.h"
 #include "test/unit/compiler/OpenBundle.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "gtest/gtest.h"

@@ -8,7 +8,9 @@
 
 #include <chrono>
 #include <random>
+#include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace llvm;
 using namespace fusec;
@@ -126,6 +128,117 @@ TEST(KernelCache, TreatsDamageAsAMiss) {
   EXPECT_FALSE(cache.lookup(key));
   replace(good);
   EXPECT_TRUE(cache.lookup(key));
+}
+
+static unsigned modeOf(const std::string &path) {
+  struct stat status = {};
+  EXPECT_EQ(stat(path.c_str(), &status), 0) << path;
+  return status.st_mode & 07777;
+}
+
+TEST(KernelCache, IsOfItsUserAlone) {
+  Folder folder;
+  mode_t mask = umask(0);
+  KernelCache cache(folder.path("above/cache"));
+  cache.store(std::string(64, 'a'), sample());
+  umask(mask);
+  for (const char *path : {"above", "above/cache", "above/cache/aa"})
+    EXPECT_EQ(modeOf(folder.path(path)), 0700u) << path;
+  EXPECT_EQ(modeOf(folder.files()[0]), 0600u);
+}
+
+TEST(KernelCache, RefusesAFolderThatOthersMayWrite) {
+  Folder folder;
+  std::string key(64, 'a'), path = folder.path("cache");
+  KernelCache(path).store(key, sample());
+  for (unsigned mode : {0770, 0702, 01777}) {
+    ASSERT_EQ(chmod(path.c_str(), mode), 0);
+    KernelCache cache(path);
+    EXPECT_NE(cache.getRefusal().find(path + ": expected that nobody else"),
+              std::string::npos)
+        << cache.getRefusal();
+    EXPECT_NE(cache.getRefusal().find("FUSEC_CACHE_DIR"), std::string::npos);
+    EXPECT_FALSE(cache.lookup(key));
+    cache.store(std::string(64, 'b'), sample());
+    cache.trim();
+    EXPECT_EQ(folder.files().size(), 1u);
+  }
+  ASSERT_EQ(chmod(path.c_str(), 0755), 0) << "others may read";
+  expectSample(KernelCache(path).lookup(key));
+}
+
+TEST(KernelCache, RefusesAnEntryThatOthersMayWrite) {
+  Folder folder;
+  KernelCache cache(folder.path());
+  std::string key(64, 'a'), warning;
+  cache.store(key, sample());
+  std::string file = folder.files()[0];
+  ASSERT_EQ(chmod(file.c_str(), 0620), 0);
+  EXPECT_FALSE(cache.lookup(key, &warning));
+  EXPECT_EQ(warning, file + ": expected that nobody else may write it, found "
+                            "mode 0620; what it holds is made anew");
+  cache.store(key, sample());
+  warning.clear();
+  expectSample(cache.lookup(key, &warning));
+  EXPECT_EQ(warning, "");
+}
+
+TEST(KernelCache, FollowsOnlyItsUsersLinkToAFolder) {
+  Folder folder;
+  std::string key(64, 'a'), warning;
+  KernelCache(folder.path("real")).store(key, sample());
+  std::string link = folder.path("link"), file = folder.files()[0];
+  ASSERT_FALSE(sys::fs::create_link(folder.path("real"), link));
+  expectSample(KernelCache(link).lookup(key));
+  // An entry is no link, not even to a sound one.
+  ASSERT_FALSE(sys::fs::rename(file, folder.path("entry")));
+  ASSERT_FALSE(sys::fs::create_link(folder.path("entry"), file));
+  KernelCache cache(folder.path("real"));
+  EXPECT_FALSE(cache.lookup(key, &warning));
+  EXPECT_NE(warning.find("found a symbolic link"), std::string::npos);
+  cache.store(key, sample());
+  expectSample(cache.lookup(key));
+  EXPECT_FALSE(sys::fs::is_symlink_file(file)) << "the link is replaced";
+  // Nor does a pipe stop anybody.
+  ASSERT_FALSE(sys::fs::remove(file));
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  EXPECT_FALSE(cache.lookup(key));
+}
+
+TEST(KernelCache, RefusesWhatAnotherUserOwns) {
+  if (geteuid() != 0)
+    GTEST_SKIP() << "only root may give files away";
+  constexpr uid_t other = 65534;
+  Folder folder;
+  std::string key(64, 'a'), warning, path = folder.path("cache");
+  KernelCache cache(path);
+  cache.store(key, sample());
+  std::string file = folder.files()[0];
+  ASSERT_EQ(chown(file.c_str(), other, -1), 0);
+  EXPECT_FALSE(cache.lookup(key, &warning));
+  EXPECT_NE(warning.find(file + ": expected it to belong to user 0, found user "
+                                "65534"),
+            std::string::npos)
+      << warning;
+  cache.store(key, sample());
+  expectSample(cache.lookup(key));
+
+  // A folder within, as was planted before the one around it was closed.
+  ASSERT_EQ(chown(folder.path("cache/aa").c_str(), other, -1), 0);
+  std::string second = std::string(63, 'a') + "b";
+  cache.store(second, sample());
+  EXPECT_FALSE(cache.lookup(second));
+
+  std::string link = folder.path("link");
+  ASSERT_FALSE(sys::fs::create_link(path, link));
+  ASSERT_EQ(lchown(link.c_str(), other, -1), 0);
+  EXPECT_NE(KernelCache(link).getRefusal(), "");
+  EXPECT_EQ(KernelCache(path).getRefusal(), "");
+  ASSERT_EQ(chown(path.c_str(), other, -1), 0);
+  KernelCache refused(path);
+  EXPECT_NE(refused.getRefusal().find("belong to user 0, found user 65534"),
+            std::string::npos);
+  EXPECT_FALSE(refused.lookup(key));
 }
 
 TEST(KernelCache, IgnoresADirectoryThatCannotBeWritten) {
@@ -289,4 +402,69 @@ TEST(KernelCompiler, JoinsFailuresInOrder) {
                                            NvrtcError::Kind::unsupportedTarget,
                                            NvrtcError::Kind::compilation}));
   EXPECT_LT(text.find("'first'"), text.find("'last'"));
+}
+
+// What is damaged, or another's under this name, is compiled anew and replaced.
+TEST(KernelCompiler, MendsItsCache) {
+  if (Expected<std::string> file = findNvrtc(); !file)
+    GTEST_SKIP() << toString(file.takeError());
+  Folder folder;
+  KernelCompilerOptions options;
+  options.cacheDirectory = folder.path();
+  std::vector<CompileRequest> requests = {request("one", "  x[1] = 1;"),
+                                          request("two", "  x[2] = 2;")};
+  std::vector<std::string> images, keys;
+  auto compile = [&](bool fromCache, std::vector<std::string> warned) {
+    KernelCompiler compiler(options);
+    std::vector<CompiledKernel> kernels =
+        cantFail(compiler.compileAll(requests));
+    for (size_t i = 0; i != requests.size(); ++i) {
+      EXPECT_EQ(kernels[i].name, requests[i].name);
+      EXPECT_EQ(kernels[i].fromCache, fromCache);
+      if (images.size() == requests.size())
+        EXPECT_EQ(kernels[i].image, images[i]);
+      else
+        keys.push_back(KernelCache::key(
+            requests[i], cantFail(compiler.getIdentity()).version));
+    }
+    images = {kernels[0].image, kernels[1].image};
+    std::vector<std::string> warnings = compiler.takeWarnings();
+    ASSERT_EQ(warnings.size(), warned.size());
+    for (size_t i = 0; i != warned.size(); ++i)
+      EXPECT_NE(warnings[i].find(warned[i]), std::string::npos) << warnings[i];
+    EXPECT_TRUE(compiler.takeWarnings().empty());
+  };
+  compile(false, {});
+  compile(true, {});
+  std::string paths[2];
+  for (int i : {0, 1})
+    paths[i] = folder.path(StringRef(keys[i]).take_front(2) + "/" + keys[i]);
+  std::mt19937 random(5);
+  auto damage = [&](const std::string &path) {
+    std::string bytes = contentOf(path);
+    if (random() % 2)
+      bytes.resize(random() % bytes.size());
+    else
+      bytes[random() % bytes.size()] ^= char(1u << (random() % 8));
+    std::error_code code;
+    raw_fd_ostream(path, code) << bytes;
+  };
+  for (int i = 0; i != 5; ++i) {
+    damage(paths[0]);
+    damage(paths[1]);
+    compile(false, {});
+    compile(true, {});
+  }
+  ASSERT_FALSE(sys::fs::rename(paths[0], folder.path("swapped")));
+  ASSERT_FALSE(sys::fs::copy_file(paths[1], paths[0]));
+  ASSERT_FALSE(sys::fs::copy_file(folder.path("swapped"), paths[1]));
+  compile(false, {});
+  compile(true, {});
+  for (const std::string &path : paths)
+    ASSERT_EQ(chmod(path.c_str(), 0666), 0);
+  compile(false, {"found mode 0666"});
+  compile(true, {});
+  ASSERT_EQ(chmod(options.cacheDirectory.c_str(), 0777), 0);
+  compile(false, {"kernels are compiled without the cache"});
+  compile(false, {"kernels are compiled without the cache"});
 }

@@ -106,6 +106,7 @@ void execute(FakeLaunch launch) {
           2 * reinterpret_cast<float *>(words[0])[i];
   }
   std::lock_guard<std::mutex> lock(state().mutex);
+  state().clock += launch.grid[0] * launch.grid[1] * launch.grid[2];
   state().launches.push_back(std::move(launch));
 }
 
@@ -350,15 +351,31 @@ Result cuThreadExchangeStreamCaptureMode(int *mode) {
   return success;
 }
 Result cuEventCreate(Event *event, unsigned) {
-  *event = reinterpret_cast<Event>(0x3000);
+  ENTER("cuEventCreate", true)
+  *event = reinterpret_cast<Event>(new double(0));
+  std::lock_guard<std::mutex> lock(state().mutex);
+  ++state().liveEvents;
   return success;
 }
-Result cuEventRecord(Event, Stream) { return success; }
-Result cuEventElapsedTime(float *milliseconds, Event, Event) {
-  *milliseconds = 1;
+Result cuEventRecord(Event event, Stream) {
+  ENTER("cuEventRecord", true)
+  std::lock_guard<std::mutex> lock(state().mutex);
+  *reinterpret_cast<double *>(event) = state().clock += 1;
   return success;
 }
-Result cuEventDestroy_v2(Event) { return success; }
+Result cuEventElapsedTime(float *milliseconds, Event start, Event end) {
+  ENTER("cuEventElapsedTime", true)
+  *milliseconds = float(
+      (*reinterpret_cast<double *>(end) - *reinterpret_cast<double *>(start)) /
+      1000);
+  return success;
+}
+Result cuEventDestroy_v2(Event event) {
+  delete reinterpret_cast<double *>(event);
+  std::lock_guard<std::mutex> lock(state().mutex);
+  --state().liveEvents;
+  return success;
+}
 
 Result cuLaunchKernelEx(const LaunchConfig *config, Function function,
                         void **params, void **extra) {

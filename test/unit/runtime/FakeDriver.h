@@ -86,7 +86,11 @@ struct FakeState {
   std::vector<FakeCopy> copies;
   int liveAllocations = 0, liveModules = 0, liveContexts = 0,
       pushedContexts = 0;
-  int liveStreams = 0, liveGraphs = 0, liveGraphExecs = 0;
+  int liveStreams = 0, liveGraphs = 0, liveGraphExecs = 0, liveEvents = 0;
+
+  // The device's clock, in microseconds. A kernel takes as many as its grid has
+  // blocks, an event one.
+  double clock = 0;
 };
 
 extern "C" FakeState *fusecFakeState();

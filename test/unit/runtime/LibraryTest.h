@@ -33,6 +33,7 @@ protected:
     EXPECT_EQ(fake->liveContexts, 0);
     EXPECT_EQ(fake->pushedContexts, 0);
     EXPECT_EQ(fake->liveStreams, 0);
+    EXPECT_EQ(fake->liveEvents, 0);
     EXPECT_EQ(fake->liveGraphs, 0);
     EXPECT_EQ(fake->liveGraphExecs, 0);
   }

@@ -92,7 +92,7 @@ TEST(Manifest, TextErrors) {
                 .find("grid[0]: expected an operator"),
             std::string::npos);
   EXPECT_NE(
-      textRefusal("\"minor\":6", "\"minor\":7").find("expected version 0.6"),
+      textRefusal("\"minor\":7", "\"minor\":8").find("expected version 0.7"),
       std::string::npos);
   EXPECT_EQ(textRefusal("\"nvrtc\"", "\"compiler\":\"\",\"nvrtc\""),
             "manifest: 'compiler' occurs twice");
@@ -267,6 +267,39 @@ TEST(Manifest, Replaceable) {
               hopper(m).weights[1].name = "w";
             }),
             "plans[1].weights[1]: name 'w' occurs twice");
+}
+
+TEST(Manifest, Work) {
+  auto refuse = [](const std::function<void(Work &)> &edit) {
+    return refusal([&](Manifest &m) {
+      edit(*hopper(m).steps[1].variants[0].launches[0].work);
+    });
+  };
+  EXPECT_EQ(refuse([](Work &work) { work.lead = 2; }),
+            "plans[1].steps[1].variants[0].launches[0].work.lead: expected a "
+            "step below 2, found 2");
+  EXPECT_EQ(refuse([](Work &work) { work.written = Expr(-1); }),
+            "plans[1].steps[1].variants[0].launches[0].work.written: expected "
+            "a size of at least 0, found -1");
+  EXPECT_EQ(refuse([](Work &work) { work.operations = Expr::dim("m"); }),
+            "plans[1].steps[1].variants[0].launches[0].work.operations: "
+            "unknown dimension 'm'");
+  EXPECT_EQ(textRefusal("\"unit\":\"tf32\"", "\"unit\":\"tf64\""),
+            "plans[0].steps[1].variants[0].launches[0].work.unit: expected "
+            "'fma', 'tf32', 'tf32x3' or 'half', found \"tf64\"");
+  EXPECT_EQ(textRefusal("\"dim\":1024", "\"size\":1024"),
+            "plans[0].steps[0].variants[0].launches[0].work.predicted: unknown "
+            "member 'size'");
+
+  Manifest parsed;
+  std::string error, json = writeManifest(makeManifest());
+  ASSERT_TRUE(parseManifest(json, parsed, error)) << error;
+  EXPECT_EQ(writeManifest(parsed), json);
+  const auto &steps = hopper(parsed).steps;
+  EXPECT_EQ(steps[0].variants[0].launches[0].work->nanoseconds, 5000u);
+  EXPECT_FALSE(steps[0].variants[1].launches[0].work);
+  EXPECT_EQ(steps[1].variants[0].launches[0].work->lead, 0u);
+  EXPECT_EQ(steps[1].variants[0].launches[0].work->unit, MathUnit::Tf32);
 }
 
 TEST(Manifest, PreviousMinorVersion) {

@@ -62,6 +62,12 @@ Plan makePlan(const char *target, unsigned section) {
       w{Pointer::Kind::Weight, 0, Expr(4)};
   Launch scale = makeLaunch(section, "fake_double");
   scale.params = {x, z, SizeParam{DType::I64, Expr::mul(batch(), Expr(4))}};
+  Work work;
+  work.read = work.written = Expr::mul(batch(), Expr(16));
+  work.operations = Expr::mul(batch(), Expr(4));
+  work.nanoseconds = 5000;
+  work.predictedDim = 1024;
+  scale.work = work;
   Launch small = makeLaunch(section, "fake_small");
   small.params = {SizeParam{DType::I32, batch()}, w,
                   ScalarParam{DType::F32, 0x3f800000},
@@ -95,6 +101,10 @@ Plan makePlan(const char *target, unsigned section) {
     vector.params.push_back(map);
     vector.params.push_back(FlagsParam());
   }
+  work = {};
+  work.unit = MathUnit::Tf32;
+  work.lead = 0;
+  vector.work = work;
   Launch scalar = makeLaunch(section, "fake_scalar");
   scalar.params = {x, SizeParam{DType::I32, batch()}};
   plan.steps.push_back(

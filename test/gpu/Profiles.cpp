@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// fusec-gpu-profiles MODELS: kernels of a run that is long enough add up to
+// what the run takes, by activity records and by events, in a graph and
+// launched one by one; and the run computes what it did before.
+
+#include "compiler/schedule/StepBytes.h"
+#include "test/gpu/Harness.h"
+#include "tools/fusec/Failure.h"
+#include "tools/fusec/RandomInputs.h"
+
+#include <cmath>
+
+using namespace fusec;
+
+static constexpr int64_t batch = 65536, indexLimit = 3;
+/// How far the sum of kernels may be from the run.
+static constexpr double bound = 0.15;
+
+/// A session whose tensors are bound.
+struct BoundSession {
+  BoundSession(const Model &model, const rt::Device &device) : session(model) {
+    std::vector<TensorInfo> inputs = model.inputs(), outputs = model.outputs();
+    for (uint32_t i = 0; i != inputs.size(); ++i) {
+      for (int64_t &size : inputs[i].sizes)
+        size = size < 0 ? batch : size;
+      data::Tensor tensor =
+          makeRandomTensor(static_cast<format::DType>(inputs[i].dtype),
+                           inputs[i].sizes, i + 1, indexLimit);
+      memory.emplace_back(device, tensor.bytes.size(), "an input");
+      memory.back().upload(tensor.bytes.data());
+      session.bindInput(
+          i, Tensor(memory.back().data(), inputs[i].dtype, inputs[i].sizes));
+    }
+    session.prepare();
+    for (uint32_t i = 0; i != outputs.size(); ++i) {
+      std::vector<int64_t> sizes =
+          session.outputSizes(i, outputs[i].sizes.size());
+      uint64_t bytes = fusec_dtype_size(outputs[i].dtype);
+      for (int64_t size : sizes)
+        bytes *= size;
+      memory.emplace_back(device, bytes, "an output");
+      session.bindOutput(i,
+                         Tensor(memory.back().data(), outputs[i].dtype, sizes));
+    }
+  }
+
+  std::vector<uint8_t> readLastOutput() const {
+    std::vector<uint8_t> bytes(memory.back().size());
+    memory.back().download(bytes.data());
+    return bytes;
+  }
+
+  std::vector<FencedMemory> memory;
+  Session session;
+};
+
+static void testModel(Harness &harness, const std::string &name,
+                      const std::string &path) {
+  auto compiled = harness.compile(name, [&](CompileOptions options) {
+    return Compilation::importFile(path, std::move(options));
+  });
+  if (!compiled || !compiled->run)
+    return;
+  for (int32_t graph : {FUSEC_GRAPH_OFF, FUSEC_GRAPH_ON})
+    for (int method : {FUSEC_PROFILE_ACTIVITY, FUSEC_PROFILE_EVENTS}) {
+      std::string test =
+          name + (graph == FUSEC_GRAPH_ON ? ".graph" : ".direct") +
+          (method == FUSEC_PROFILE_ACTIVITY ? ".activity" : ".events");
+      harness.check(test, [&] {
+        rt::ContextScope scope(harness.getDevice());
+        BoundSession bound(compiled->run->getModel(), harness.getDevice());
+        bound.session.prepare({}, nullptr, 0, graph);
+        ProfileOptions options;
+        options.method = method;
+        Profile profile = bound.session.profile(options);
+        std::vector<uint8_t> profiled = bound.readLastOutput();
+        bound.session.run();
+        if (bound.readLastOutput() != profiled)
+          fail(ExitCode::VerificationFailed, "the outputs differ");
+        for (const Profile::Step &step : profile.steps)
+          if (step.median <= 0 || step.bytesRead < 0 || step.operations < 0)
+            fail(ExitCode::VerificationFailed,
+                 "expected a time and bytes of '" + step.step + "'");
+        return std::pair(std::abs(profile.sum / profile.run - 1), ::bound);
+      });
+    }
+}
+
+int main(int argc, char **argv) {
+  Harness harness(argc, argv);
+  if (harness.getArguments().size() != 1) {
+    llvm::errs() << "usage: fusec-gpu-profiles MODELS [--filter=REGEX] "
+                    "[--compile-only=TARGET]\n";
+    return 2;
+  }
+  for (const char *name : {"dot_dlrm_kaggle", "lora_mlp_seed"})
+    if (harness.isWanted(name))
+      testModel(harness, name,
+                harness.getArguments()[0] + "/" + name + ".dynbatch.onnx");
+  return harness.finish();
+}
