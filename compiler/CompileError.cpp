@@ -16,7 +16,6 @@ static onnx::ProblemKind getProblemKind(ErrorKind kind) {
   case ErrorKind::Unsupported:
     return onnx::ProblemKind::Unsupported;
   case ErrorKind::Input:
-    return onnx::ProblemKind::Malformed;
   case ErrorKind::Toolchain:
     return onnx::ProblemKind::IO;
   case ErrorKind::Usage:

@@ -5,7 +5,7 @@
 #ifndef FUSEC_TOOLS_FUSEC_COMMAND_H
 #define FUSEC_TOOLS_FUSEC_COMMAND_H
 
-#include "tools/fusec/Failure.h"
+#include "tools/fusec/Report.h"
 
 #include <CLI/CLI.hpp>
 #include <functional>
@@ -14,15 +14,15 @@
 namespace fusec {
 
 /// Adds a command to the tool. What parsing finds is kept by the callback,
-/// which runs the command and throws Failure.
-void addCompile(CLI::App &tool);
-void addRun(CLI::App &tool);
-void addVerify(CLI::App &tool);
-void addCheck(CLI::App &tool);
-void addExplain(CLI::App &tool);
-void addInspect(CLI::App &tool);
-void addBench(CLI::App &tool);
-void addTune(CLI::App &tool);
+/// which runs the command and throws Failure. The report outlives the tool.
+void addCompile(CLI::App &tool, Report &report);
+void addRun(CLI::App &tool, Report &report);
+void addVerify(CLI::App &tool, Report &report);
+void addCheck(CLI::App &tool, Report &report);
+void addExplain(CLI::App &tool, Report &report);
+void addInspect(CLI::App &tool, Report &report);
+void addBench(CLI::App &tool, Report &report);
+void addTune(CLI::App &tool, Report &report);
 
 /// Help that begins with examples; lists of commands show the summary alone.
 class ExampleFormatter : public CLI::Formatter {
@@ -38,15 +38,18 @@ private:
 };
 
 /// A command whose help begins with examples. `Command` is a struct of options
-/// with `void addTo(CLI::App &)` and `void run()`.
+/// with `void addTo(CLI::App &)` and `void run(Report &)`.
 template <typename Command>
-void addCommand(CLI::App &tool, const char *name, const char *summary,
-                const char *examples) {
+void addCommand(CLI::App &tool, Report &report, const char *name,
+                const char *summary, const char *examples) {
   CLI::App *app = tool.add_subcommand(name, summary);
   auto command = std::make_shared<Command>();
   command->addTo(*app);
+  // The report has looked for it already.
+  app->add_flag("--json", "the results, or the error, as JSON on stdout")
+      ->disable_flag_override();
   app->formatter(std::make_shared<ExampleFormatter>(examples));
-  app->callback([command] { command->run(); });
+  app->callback([command, &report] { command->run(report); });
 }
 
 } // namespace fusec

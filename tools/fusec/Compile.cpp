@@ -3,14 +3,14 @@
 // fusec compile: a model to a bundle, or to any form on the way.
 
 #include "compiler/codegen/Leads.h"
+#include "runtime/src/Lap.h"
 #include "tools/fusec/DumpCuda.h"
+#include "tools/fusec/Json.h"
 #include "tools/fusec/ModelOptions.h"
 #include "tools/fusec/WriteFile.h"
 #include "tools/support/Table.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-
-#include <chrono>
 
 using namespace fusec;
 
@@ -21,14 +21,25 @@ struct CompileCommand {
   bool quiet = false;
 
   void addTo(CLI::App &app);
-  void run();
+  void run(Report &report);
 
 private:
   void write(llvm::function_ref<void(llvm::raw_ostream &)> print) const;
   void checkOutput(llvm::ArrayRef<std::string> inputs) const;
-  std::string getBundlePath() const;
-  void summarize(const Compilation &compilation, const NvrtcVersion &nvrtc,
-                 std::chrono::duration<double> time) const;
+  /// Of what is written; empty: stdout.
+  std::string getPath() const;
+  /// Of the file that was written; kernels follow where NVRTC made them.
+  llvm::json::Object toJson() const;
+  void print(const Compilation &compilation, const NvrtcVersion &nvrtc) const;
+
+  void endStage(const char *name) {
+    times.emplace_back(name, lap.next() / 1000);
+  }
+  double getTime() const;
+
+  rt::Lap lap;
+  /// Stages and their seconds.
+  std::vector<std::pair<const char *, double>> times;
 };
 } // namespace
 
@@ -61,36 +72,95 @@ void CompileCommand::write(
 
 /// What the compilation reads is not to be replaced by its result.
 void CompileCommand::checkOutput(llvm::ArrayRef<std::string> inputs) const {
-  std::string path = emit == "bundle" ? getBundlePath() : output;
+  std::string path = getPath();
   for (const std::string &input : inputs)
     if (llvm::sys::fs::equivalent(path, input))
       fail(ExitCode::Usage,
            "--output: '" + path + "' is also read; expected another file");
 }
 
-std::string CompileCommand::getBundlePath() const {
-  return output.empty() ? llvm::sys::path::stem(options.model).str() + ".fusec"
-                        : output;
+std::string CompileCommand::getPath() const {
+  return output.empty() && emit == "bundle"
+             ? llvm::sys::path::stem(options.model).str() + ".fusec"
+             : output;
 }
 
-void CompileCommand::summarize(const Compilation &compilation,
-                               const NvrtcVersion &nvrtc,
-                               std::chrono::duration<double> time) const {
-  std::string path = getBundlePath();
+double CompileCommand::getTime() const {
+  double sum = 0;
+  for (const auto &[name, seconds] : times)
+    sum += seconds;
+  return sum;
+}
+
+static uint64_t getFileSize(const std::string &path) {
   uint64_t size = 0;
   (void)llvm::sys::fs::file_size(path, size);
+  return size;
+}
+
+void CompileCommand::print(const Compilation &compilation,
+                           const NvrtcVersion &nvrtc) const {
   std::string plans;
   for (const EmittedPlan &plan : compilation.getKernels().getPlans())
     plans += (plans.empty() ? "" : ", ") +
              PlanOp(plan.plan).getSymName().str() + ": " +
              std::to_string(countKernels(plan.plan));
   llvm::errs() << llvm::formatv(
-      "{0}: {1}, kernels a run: {2}; {3:f2} s, NVRTC {4}\n", path,
-      formatBytes(size), plans, time.count(), nvrtc.str());
+      "{0}: {1}, kernels a run: {2}; {3:f2} s, NVRTC {4}\n", getPath(),
+      formatBytes(getFileSize(getPath())), plans, getTime(), nvrtc.str());
 }
 
-void CompileCommand::run() {
-  auto start = std::chrono::steady_clock::now();
+static llvm::json::Object toJson(const EmittedPlan &plan) {
+  return llvm::json::Object{{"target", PlanOp(plan.plan).getSymName()},
+                            {"steps", plan.steps.size()},
+                            {"kernels_a_run", countKernels(plan.plan)}};
+}
+
+static llvm::json::Object toJson(const CompiledKernel &kernel) {
+  return llvm::json::Object{
+      {"name", kernel.name},
+      {"target", kernel.target},
+      {"form", kernel.isPtx ? "ptx" : "cubin"},
+      {"bytes", kernel.image.size()},
+      {"from_cache", kernel.fromCache},
+      {"functions", jsonArray(kernel.kernels, [](const KernelUsage &usage) {
+         return llvm::json::Object{{"symbol", usage.symbol},
+                                   {"registers", usage.registers},
+                                   {"spill_bytes", usage.spillBytes},
+                                   {"stack_bytes", usage.stackBytes},
+                                   {"shared_bytes", usage.sharedBytes}};
+       })}};
+}
+
+llvm::json::Object CompileCommand::toJson() const {
+  llvm::json::Object seconds{{"total", getTime()}};
+  for (const auto &[name, time] : times)
+    seconds[name] = time;
+  return llvm::json::Object{{"output", jsonText(getPath())},
+                            {"emit", emit},
+                            {"bytes", getFileSize(getPath())},
+                            {"seconds", std::move(seconds)}};
+}
+
+static void addKernels(const Compilation &compilation,
+                       const NvrtcVersion &nvrtc, llvm::json::Object &result) {
+  std::vector<const CompiledKernel *> images = compilation.getImages();
+  result["nvrtc"] = nvrtc.str();
+  result["plans"] =
+      jsonArray(compilation.getKernels().getPlans(),
+                [](const EmittedPlan &plan) { return toJson(plan); });
+  result["kernels"] = jsonArray(
+      images, [](const CompiledKernel *image) { return toJson(*image); });
+  result["from_cache"] = llvm::count_if(
+      images, [](const CompiledKernel *image) { return image->fromCache; });
+}
+
+void CompileCommand::run(Report &report) {
+  lap.next();
+  bool isStream = getPath().empty() || output == "-";
+  if (report.isJson() && isStream)
+    fail(ExitCode::Usage, "--json: expected --output with a file for what "
+                          "--emit asks for, as the report is on stdout");
   CompileOptions compileOptions = options.getOptions();
   if (emit == "ptx") {
     if (options.hasArch() &&
@@ -102,65 +172,75 @@ void CompileCommand::run() {
   std::unique_ptr<Compilation> compilation =
       importModel(options.model, compileOptions);
   checkOutput(compilation->getDataFiles());
+  endStage("import");
   Stage stage = emit == "tensor"  ? Stage::Tensor
                 : emit == "fused" ? Stage::Fused
                                   : Stage::Planned;
   advanceModel(options.model, *compilation, stage);
+  endStage("plan");
   if (stage == Stage::Planned)
-    noteTuning(options.tuning, *compilation);
+    noteTuning(options.tuning, *compilation, report);
   if (emit == "tensor" || emit == "fused" || emit == "planned") {
-    printWarnings(*compilation);
+    reportWarnings(*compilation, report);
     write(
         [&](llvm::raw_ostream &os) { os << compilation->getModule() << "\n"; });
+    endStage("write");
+    report.setResult(toJson());
     return;
   }
   if (llvm::Error error = compilation->emit())
     failFor(options.model, std::move(error));
+  endStage("emit");
   auto dump = [&] {
     if (!dumpFolder.empty())
       dumpCuda(compilation->getKernels().getKernels(), dumpFolder);
   };
   if (emit == "cuda") {
-    printWarnings(*compilation);
+    reportWarnings(*compilation, report);
     dump();
     write([&](llvm::raw_ostream &os) {
       for (const EmittedKernel &kernel : compilation->getKernels().getKernels())
         os << "// " << kernel.symbol << " for " << kernel.target << "\n"
            << getText(kernel) << "\n";
     });
+    endStage("write");
+    report.setResult(toJson());
     return;
   }
-  bool isStream = output == "-";
   if (emit == "bundle" && !isStream)
-    if (llvm::Error error = compilation->beginBundle(getBundlePath()))
+    if (llvm::Error error = compilation->beginBundle(getPath()))
       failFor(options.model, std::move(error));
   KernelCompiler compiler(options.getCompilerOptions());
-  compileModel(options.model, *compilation, compiler, quiet);
+  compileModel(options.model, *compilation, compiler, quiet, report);
+  endStage("kernels");
   dump();
+  const NvrtcVersion &nvrtc = getNvrtc(compiler).version;
   if (emit == "ptx") {
     write([&](llvm::raw_ostream &os) {
       for (const CompiledKernel *image : compilation->getImages())
         os << image->image << "\n";
     });
-    return;
-  }
-  const NvrtcVersion &nvrtc = getNvrtc(compiler).version;
-  if (isStream) {
+  } else if (isStream) {
     llvm::Expected<std::string> bytes = compilation->getBundle(nvrtc);
     if (!bytes)
       failFor(options.model, bytes.takeError());
     llvm::outs() << *bytes;
-    return;
-  }
-  if (llvm::Error error = compilation->finishBundle(nvrtc))
+  } else if (llvm::Error error = compilation->finishBundle(nvrtc)) {
     failFor(options.model, std::move(error));
-  if (!quiet)
-    summarize(*compilation, nvrtc, std::chrono::steady_clock::now() - start);
+  }
+  endStage("write");
+  if (report.isJson()) {
+    llvm::json::Object result = toJson();
+    addKernels(*compilation, nvrtc, result);
+    report.setResult(std::move(result));
+  } else if (!quiet && emit == "bundle" && !isStream) {
+    print(*compilation, nvrtc);
+  }
 }
 
-void fusec::addCompile(CLI::App &tool) {
+void fusec::addCompile(CLI::App &tool, Report &report) {
   addCommand<CompileCommand>(
-      tool, "compile", "Compiles a model into a bundle.",
+      tool, report, "compile", "Compiles a model into a bundle.",
       "  fusec compile model.onnx -o model.fusec\n"
       "  fusec compile model.onnx --arch=sm_90a,ptx --dim batch=2048\n"
       "  fusec compile model.onnx --tuning=tuning.json\n"

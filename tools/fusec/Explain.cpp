@@ -3,13 +3,10 @@
 // fusec explain: what became of a model, kernel by kernel, and why each
 // boundary between kernels is there.
 
-#include "compiler/codegen/Leads.h"
-#include "compiler/schedule/StepBytes.h"
 #include "frontends/onnx/Problems.h"
-#include "ir/PlanBuffers.h"
+#include "tools/fusec/Explanation.h"
 #include "tools/fusec/ModelOptions.h"
 #include "tools/support/Table.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
 
 using namespace fusec;
@@ -21,13 +18,12 @@ struct ExplainCommand {
   bool all = false;
 
   void addTo(CLI::App &app);
-  void run();
+  void run(Report &report);
 
 private:
   std::unique_ptr<Compilation> compile(bool fuse) const;
-  void printKernels(Compilation &compilation) const;
-  void printRemarks(Compilation &compilation) const;
-  void printUpdates(Compilation &imported) const;
+  void print(const Explanation &explanation) const;
+  void printRemarks(const Explanation &explanation) const;
 };
 } // namespace
 
@@ -55,53 +51,34 @@ std::unique_ptr<Compilation> ExplainCommand::compile(bool fuse) const {
 }
 
 /// ", tuned: 31.7 us measured".
-static std::string tunedText(VariantAttr variant) {
-  if (!variant.getMeasured())
+static std::string tunedText(const Explanation::Schedule &schedule) {
+  if (!schedule.measuredMicroseconds)
     return "";
   return llvm::formatv(", tuned: {0:f1} us measured",
-                       double(variant.getMeasured()) / 1000);
+                       schedule.measuredMicroseconds);
 }
 
 /// ", 31.7 us at 1024 (tensor)"; the size is that of named dimensions.
-static std::string estimateText(VariantAttr variant, bool hasNamedDims) {
-  EstimateAttr estimate = variant.getEstimate();
-  if (!estimate)
+static std::string estimateText(const Explanation::Schedule &schedule,
+                                bool hasNamedDims) {
+  if (!schedule.estimate)
     return "";
   std::string size =
-      hasNamedDims ? " at " + std::to_string(estimate.getDim()) : "";
-  return llvm::formatv(", {0:f1} us{1} ({2})",
-                       double(estimate.getNanoseconds()) / 1000, size,
-                       stringifyTimeBound(estimate.getBound()));
-}
-
-/// As the user binds it; other buffers have names of their kernels'.
-static llvm::StringRef getTensorName(mlir::FlatSymbolRefAttr ref,
-                                     const PlanBuffers &buffers,
-                                     ModelOp model) {
-  BufferOp buffer = buffers.lookup(ref);
-  mlir::ArrayAttr names =
-      buffer.getKind() == BufferKind::Input    ? model.getInputNames()
-      : buffer.getKind() == BufferKind::Output ? model.getOutputNames()
-                                               : mlir::ArrayAttr();
-  return names
-             ? llvm::cast<mlir::StringAttr>(names[buffer.getIndex()]).getValue()
-             : ref.getValue();
+      hasNamedDims ? " at " + std::to_string(schedule.estimate->dim) : "";
+  return llvm::formatv(", {0:f1} us{1} ({2})", schedule.estimate->microseconds,
+                       size, schedule.estimate->bound);
 }
 
 /// "4", or "4 (8 where none computes another's product first)".
-static std::string countText(PlanOp plan) {
-  unsigned count = countKernels(plan);
-  Leads leads(plan);
-  unsigned most = llvm::count_if(plan.getOps<StepOp>(), [&](StepOp step) {
-    return !leads.isAlwaysLed(step);
-  });
-  return std::to_string(count) +
-         (most == count ? ""
-                        : " (" + std::to_string(most) +
-                              " where none computes another's product first)");
+static std::string countText(const Explanation::Total &total) {
+  return std::to_string(total.kernels) +
+         (total.mostKernels == total.kernels
+              ? ""
+              : " (" + std::to_string(total.mostKernels) +
+                    " where none computes another's product first)");
 }
 
-void ExplainCommand::printKernels(Compilation &compilation) const {
+static void printTable(llvm::ArrayRef<Explanation::Kernel> kernels) {
   using Align = Table::Align;
   Table table({{"", Align::Right},
                {"kernel"},
@@ -110,81 +87,54 @@ void ExplainCommand::printKernels(Compilation &compilation) const {
                {"writes", Align::Right},
                {"variants", Align::Right},
                {"nodes"}});
-  const EmittedPlan &plan = compilation.getKernels().getPlans().front();
-  PlanBuffers buffers(plan.plan);
   unsigned number = 0;
-  for (StepOp step : PlanOp(plan.plan).getOps<StepOp>()) {
-    StepBytes bytes = getStepBytes(step, {});
-    std::string nodes;
-    for (auto source : step.getSources().getAsRange<mlir::StringAttr>())
-      nodes += (nodes.empty() ? "" : " ") + onnx::printable(source);
-    table.row({std::to_string(++number), step.getName().str(),
-               stringifyFamily(step.getFamily()).str(), formatBytes(bytes.read),
-               formatBytes(bytes.written),
-               std::to_string(step.getVariants().size()), nodes});
-  }
-  bool hasNamedDims = !getDimNames(compilation.getModel()).empty();
-  llvm::outs() << table.str()
-               << "\nschedules, the first whose condition holds, with the "
+  for (const Explanation::Kernel &kernel : kernels)
+    table.row({std::to_string(++number), kernel.name, kernel.family,
+               formatBytes(kernel.bytes.read),
+               formatBytes(kernel.bytes.written),
+               std::to_string(kernel.variants),
+               onnx::printable(llvm::join(kernel.nodes, " "))});
+  llvm::outs() << table.str();
+}
+
+static void printSchedules(const Explanation &explanation) {
+  bool hasNamedDims = !explanation.namedDims.empty();
+  llvm::outs() << "\nschedules, the first whose condition holds, with the "
                   "predicted time"
                << (hasNamedDims
                        ? "\nwhere a named dimension, or the product of "
                          "several, has the size shown,"
                        : "")
                << " and what bounds it:\n";
-  number = 0;
-  Leads leads(plan.plan);
-  for (StepOp step : PlanOp(plan.plan).getOps<StepOp>()) {
+  unsigned number = 0;
+  for (const Explanation::Kernel &kernel : explanation.kernels) {
     ++number;
-    if (StepOp led = leads.findLedStep(step)) {
+    if (!kernel.ledBy.empty())
       llvm::outs() << llvm::formatv(
           "  {0,2}  {1}computed first by the kernel of '{2}'\n", number,
-          leads.isAlwaysLed(step) ? "" : "where that has a lead ",
-          led.getName());
-      if (leads.isAlwaysLed(step))
-        continue;
-    }
-    for (auto variant : step.getVariants().getAsRange<VariantAttr>()) {
-      std::string guards;
-      llvm::raw_string_ostream os(guards);
-      for (GuardAttr guard : variant.getGuards()) {
-        os << (guards.empty() ? " if " : " and ");
-        if (guard.getKind() == GuardKind::Aligned)
-          os << onnx::printable(getTensorName(guard.getBuffer(), buffers,
-                                              compilation.getModel()))
-             << " is aligned to " << Expr(guard.getRhs());
-        else
-          os << Expr(guard.getLhs()) << " "
-             << stringifyGuardKind(guard.getKind()) << " "
-             << Expr(guard.getRhs());
-      }
+          kernel.isAlwaysLed ? "" : "where that has a lead ", kernel.ledBy);
+    for (const Explanation::Schedule &schedule : kernel.schedules)
       llvm::outs() << llvm::formatv(
-          "  {0,2}  {1}{2}{3}{4}\n", number,
-          getScheduleText(variant.getSchedule()), tunedText(variant),
-          estimateText(variant, hasNamedDims), guards);
-    }
+          "  {0,2}  {1}{2}{3}{4}{5}\n", number, schedule.text,
+          tunedText(schedule), estimateText(schedule, hasNamedDims),
+          schedule.guards.empty() ? "" : " if ",
+          onnx::printable(llvm::join(schedule.guards, " and ")));
   }
 }
 
-void ExplainCommand::printRemarks(Compilation &compilation) const {
+void ExplainCommand::printRemarks(const Explanation &explanation) const {
   auto print = [&](llvm::StringRef title, llvm::StringRef topic, bool passed) {
     bool first = true;
-    llvm::StringSet<> printed;
-    for (const CollectedRemark &remark : compilation.getRemarks()) {
+    for (const Explanation::Remark &remark : explanation.remarks) {
       if (remark.topic != topic || remark.passed != passed)
-        continue;
-      std::string line = "  " + remark.name + ": " + remark.message;
-      std::vector<std::string> names = getSourceNames(remark.loc);
-      if (!names.empty())
-        line += "  [" + llvm::join(names, " ") + "]";
-      line = onnx::printable(line);
-      // One for each of several edges between the same two, say.
-      if (!printed.insert(line).second)
         continue;
       if (first)
         llvm::outs() << "\n" << title << ":\n";
       first = false;
-      llvm::outs() << line << "\n";
+      std::string line = "  " + remark.name + ": " + remark.message;
+      if (!remark.nodes.empty())
+        line += "  [" + llvm::join(remark.nodes, " ") + "]";
+      llvm::outs() << onnx::printable(line) << "\n";
     }
   };
   print("boundaries between kernels, and why they are there", "fusion", false);
@@ -197,62 +147,71 @@ void ExplainCommand::printRemarks(Compilation &compilation) const {
 }
 
 /// Low-rank updates that are not marked, as options to copy.
-void ExplainCommand::printUpdates(Compilation &imported) const {
-  std::vector<std::string> names;
-  for (const LowRankUpdate &update : findLowRankUpdates(imported.getModel())) {
-    if (names.empty())
-      llvm::outs() << "\nlow-rank updates, which these options of 'fusec "
-                      "compile' make replaceable at run time:\n";
-    names.push_back(suggestAdapterName(update, names));
-    llvm::outs() << "  --adapter " << onnx::printable(names.back()) << "="
-                 << onnx::printable(update.a.getName()) << ","
-                 << onnx::printable(update.b.getName()) << "  (rank "
-                 << update.getRank() << " of " << update.a.getRows() << " x "
-                 << update.b.getColumns();
-    if (!update.scales.empty())
-      llvm::outs() << ", scale " << llvm::format("%g", update.scale);
+static void printUpdates(llvm::ArrayRef<Explanation::Update> updates) {
+  if (updates.empty())
+    return;
+  llvm::outs() << "\nlow-rank updates, which these options of 'fusec "
+                  "compile' make replaceable at run time:\n";
+  for (const Explanation::Update &update : updates) {
+    llvm::outs() << "  --adapter " << onnx::printable(update.name) << "="
+                 << onnx::printable(update.a) << ","
+                 << onnx::printable(update.b) << "  (rank " << update.rank
+                 << " of " << update.rows << " x " << update.columns;
+    if (update.scale)
+      llvm::outs() << ", scale " << llvm::format("%g", *update.scale);
     llvm::outs() << ")\n";
   }
-  if (!names.empty())
-    llvm::outs() << "  --max-rank=R  (for adapters of a higher rank)\n";
+  llvm::outs() << "  --max-rank=R  (for adapters of a higher rank)\n";
 }
 
-void ExplainCommand::run() {
-  std::unique_ptr<Compilation> imported =
-      importModel(options.model, options.getOptions());
-  std::unique_ptr<Compilation> fused = compile(true), plain = compile(false);
-  printWarnings(*fused);
-  StepBytes after =
-      getPlanBytes(fused->getKernels().getPlans().front().plan, {});
-  StepBytes before =
-      getPlanBytes(plain->getKernels().getPlans().front().plan, {});
+void ExplainCommand::print(const Explanation &explanation) const {
   std::string sizes;
-  for (const auto &[name, size] : options.getDims())
+  for (const auto &[name, size] : explanation.dims)
     sizes += ", " + name + " = " + std::to_string(size);
   // What stays named has kernels for all sizes; bytes are of one.
-  std::vector<std::string> named = getDimNames(fused->getModel());
+  const std::vector<std::string> &named = explanation.namedDims;
   if (!named.empty())
     sizes += ", not fixed: " + onnx::printable(llvm::join(named, ", ")) +
              " (bytes where " + (named.size() == 1 ? "it is " : "each is ") +
              std::to_string(typicalDim) + ")";
-  llvm::outs()
-      << options.model << " for " << target << sizes
-      << llvm::formatv(
-             "\nkernels {0}, without fusion {1}; memory traffic {2}, without "
-             "fusion {3}\n\n",
-             countText(fused->getKernels().getPlans().front().plan),
-             countText(plain->getKernels().getPlans().front().plan),
-             formatBytes(after.read + after.written),
-             formatBytes(before.read + before.written));
-  noteTuning(options.tuning, *fused);
-  printKernels(*fused);
-  printRemarks(*fused);
-  printUpdates(*imported);
+  const Explanation::Total &after = explanation.fused,
+                           &before = explanation.plain;
+  llvm::outs() << options.model << " for " << explanation.target << sizes
+               << llvm::formatv(
+                      "\nkernels {0}, without fusion {1}; memory traffic {2}, "
+                      "without fusion {3}\n\n",
+                      countText(after), countText(before),
+                      formatBytes(after.bytes.read + after.bytes.written),
+                      formatBytes(before.bytes.read + before.bytes.written));
+  printTable(explanation.kernels);
+  printSchedules(explanation);
+  printRemarks(explanation);
+  printUpdates(explanation.updates);
 }
 
-void fusec::addExplain(CLI::App &tool) {
+void ExplainCommand::run(Report &report) {
+  std::unique_ptr<Compilation> imported =
+      importModel(options.model, options.getOptions());
+  std::unique_ptr<Compilation> fused = compile(true), plain = compile(false);
+  reportWarnings(*fused, report);
+  noteTuning(options.tuning, *fused, report);
+  Explanation explanation{target,
+                          options.getDims(),
+                          getDimNames(fused->getModel()),
+                          getTotal(*fused),
+                          getTotal(*plain),
+                          explainKernels(*fused),
+                          explainRemarks(*fused),
+                          explainUpdates(imported->getModel())};
+  if (report.isJson())
+    report.setResult(explanation.toJson());
+  else
+    print(explanation);
+}
+
+void fusec::addExplain(CLI::App &tool, Report &report) {
   addCommand<ExplainCommand>(
-      tool, "explain",
+      tool, report, "explain",
       "Says what became of a model, and why kernels end where they do.",
       "  fusec explain model.onnx\n"
       "  fusec explain model.onnx --arch=sm_80 --dim batch=128 --all\n");

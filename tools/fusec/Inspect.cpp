@@ -5,9 +5,9 @@
 #include "runtime/format/Bundle.h"
 #include "runtime/format/Printable.h"
 #include "tools/fusec/Command.h"
+#include "tools/fusec/Json.h"
 #include "tools/fusec/WriteFile.h"
 #include "tools/support/Table.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace fusec;
@@ -16,21 +16,19 @@ using format::printable;
 namespace {
 struct InspectCommand {
   std::string file, imageFolder;
-  bool json = false;
 
   void addTo(CLI::App &app);
-  void run();
+  void run(Report &report);
 
 private:
   void print(const format::Bundle &bundle, uint64_t size) const;
-  void printJson(const format::Bundle &bundle) const;
+  llvm::json::Object toJson(const format::Bundle &bundle, uint64_t size) const;
   void writeImages(const format::Bundle &bundle) const;
 };
 } // namespace
 
 void InspectCommand::addTo(CLI::App &app) {
   app.add_option("bundle", file, "the bundle")->required()->type_name("FILE");
-  app.add_flag("--json", json, "the sections and the manifest as JSON");
   app.add_option("--images", imageFolder,
                  "also write each kernel's machine code or PTX, as tools like "
                  "nvdisasm read it")
@@ -163,21 +161,22 @@ void InspectCommand::print(const format::Bundle &bundle, uint64_t size) const {
     printPlan(manifest, plan);
 }
 
-void InspectCommand::printJson(const format::Bundle &bundle) const {
-  llvm::json::Array sections;
-  for (const format::Section &section : bundle.sections())
-    sections.push_back(
-        llvm::json::Object{{"kind", format::sectionKindName(section.kind)},
-                           {"size", static_cast<int64_t>(section.bytes.size)},
-                           {"sha256", format::toHex(section.digest)}});
+llvm::json::Object InspectCommand::toJson(const format::Bundle &bundle,
+                                          uint64_t size) const {
   llvm::Expected<llvm::json::Value> manifest =
-      llvm::json::parse(format::writeManifest(bundle.manifest()));
+      llvm::json::parse(jsonText(format::writeManifest(bundle.manifest())));
   if (!manifest)
     fail(ExitCode::Internal, llvm::toString(manifest.takeError()));
-  llvm::outs() << llvm::formatv(
-      "{0:2}\n", llvm::json::Value(
-                     llvm::json::Object{{"sections", std::move(sections)},
-                                        {"manifest", std::move(*manifest)}}));
+  return llvm::json::Object{
+      {"bytes", size},
+      {"sections", jsonArray(bundle.sections(),
+                             [](const format::Section &section) {
+                               return llvm::json::Object{
+                                   {"kind", sectionKindName(section.kind)},
+                                   {"bytes", section.bytes.size},
+                                   {"sha256", format::toHex(section.digest)}};
+                             })},
+      {"manifest", std::move(*manifest)}};
 }
 
 // KERNEL.TARGET.cubin or KERNEL.ptx; the section is part of the name where a
@@ -205,27 +204,28 @@ void InspectCommand::writeImages(const format::Bundle &bundle) const {
         }
 }
 
-void InspectCommand::run() {
+void InspectCommand::run(Report &report) {
   format::MappedFile mapped;
   format::Bundle bundle;
   std::string error;
   // Which names the file itself.
   if (!mapped.open(file, error))
-    fail(ExitCode::Input, error);
+    failUnreadable(error);
   if (!format::Bundle::open(mapped.bytes(), format::HashWeights::Always, bundle,
                             error))
-    fail(ExitCode::Input, file + ": " + error);
+    failMalformed(file + ": " + error);
   if (!imageFolder.empty())
     writeImages(bundle);
-  if (json)
-    printJson(bundle);
+  if (report.isJson())
+    report.setResult(toJson(bundle, mapped.bytes().size));
   else
     print(bundle, mapped.bytes().size);
 }
 
-void fusec::addInspect(CLI::App &tool) {
+void fusec::addInspect(CLI::App &tool, Report &report) {
   addCommand<InspectCommand>(
-      tool, "inspect", "Shows what a bundle holds, after checking all of it.",
+      tool, report, "inspect",
+      "Shows what a bundle holds, after checking all of it.",
       "  fusec inspect model.fusec\n"
       "  fusec inspect model.fusec --json\n"
       "  fusec inspect model.fusec --images=images/\n");

@@ -129,6 +129,13 @@ std::vector<std::string> ModelOptions::getFiles() const {
   return files;
 }
 
+ModelOptions ModelOptions::forBundle(std::string file) const {
+  ModelOptions other;
+  other.model = std::move(file);
+  other.dims = dims;
+  return other;
+}
+
 void ModelOptions::checkForBundle() const {
   const std::pair<const char *, bool> given[] = {
       {"--const", !constants.empty()},
@@ -210,28 +217,28 @@ static void checkIsFile(const std::string &path, const std::string &content) {
   default:
     return;
   }
-  fail(ExitCode::Input,
-       path + ": expected a file with " + content + ", found " + found);
+  failUnreadable(path + ": expected a file with " + content + ", found " +
+                 found);
 }
 
 TuningFile readTuning(const std::string &path) {
   checkIsFile(path, "measured schedules");
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
-    fail(ExitCode::Input,
-         path + ": cannot be read: " + buffer.getError().message());
+    failUnreadable(path + ": cannot be read: " + buffer.getError().message());
   llvm::Expected<TuningFile> file = TuningFile::parse((*buffer)->getBuffer());
   if (!file)
-    fail(ExitCode::Input, path + ": " + llvm::toString(file.takeError()));
+    failMalformed(path + ": " + llvm::toString(file.takeError()));
   return std::move(*file);
 }
 
-void noteTuning(const std::string &path, Compilation &compilation) {
+void noteTuning(const std::string &path, Compilation &compilation,
+                Report &report) {
   if (!compilation.getOptions().tuning)
     return;
   auto note = [&](const TuningDevice &device, const std::string &text) {
-    llvm::errs() << "note: " << path << ": times of " << device.name << " for "
-                 << device.target << " " << text << "\n";
+    report.note(path + ": times of " + device.name + " for " + device.target +
+                " " + text);
   };
   for (const TuningDevice &device : compilation.getOptions().tuning->devices) {
     if (device.keyVersion != tuningKeyVersion) {
@@ -284,26 +291,63 @@ ExitCode getExitCode(ErrorKind kind) {
   return ExitCode::Internal;
 }
 
+static const char *getName(onnx::ProblemKind kind) {
+  switch (kind) {
+  case onnx::ProblemKind::Unsupported:
+    return "unsupported";
+  case onnx::ProblemKind::Malformed:
+    return "malformed";
+  case onnx::ProblemKind::Option:
+    return "option";
+  case onnx::ProblemKind::Internal:
+    return "internal";
+  case onnx::ProblemKind::IO:
+    break;
+  }
+  return "unreadable";
+}
+
+/// What is wrong with the file, of all that is; nothing where the exit status
+/// says it.
+static std::string getInputKind(const CompileError &error) {
+  if (error.getKind() != ErrorKind::Input)
+    return "";
+  return getName(llvm::any_of(error.getProblems(),
+                              [](const onnx::Problem &problem) {
+                                return problem.kind ==
+                                       onnx::ProblemKind::Malformed;
+                              })
+                     ? onnx::ProblemKind::Malformed
+                     : onnx::ProblemKind::IO);
+}
+
 void failFor(const std::string &file, llvm::Error error) {
-  ExitCode code = ExitCode::Internal;
-  std::string text;
+  Failure failure;
+  failure.code = ExitCode::Internal;
+  std::string &text = failure.message;
   llvm::handleAllErrors(
       std::move(error),
       [&](const CompileError &compileError) {
-        code = getExitCode(compileError.getKind());
+        failure.code = getExitCode(compileError.getKind());
+        failure.kind = getInputKind(compileError);
         for (const onnx::Problem &problem : compileError.getProblems()) {
+          failure.problems.push_back(
+              {compileError.getKind() == ErrorKind::Toolchain
+                   ? "toolchain"
+                   : getName(problem.kind),
+               problem.node, problem.opType, problem.message, problem.note});
           text += (text.empty() ? "" : "\n") + file + ": " + problem.str();
           if (!problem.note.empty())
             text += "\nnote: " + problem.note;
         }
-        if (code == ExitCode::Internal)
+        if (failure.code == ExitCode::Internal)
           text += "\nnote: this is a defect of fusec; please report it with "
                   "the model";
       },
       [&](const llvm::ErrorInfoBase &other) {
         text += file + ": " + other.message();
       });
-  fail(code, text);
+  throw failure;
 }
 
 std::unique_ptr<Compilation> importModel(const std::string &file,
@@ -333,22 +377,22 @@ const NvrtcIdentity &getNvrtc(KernelCompiler &compiler) {
   return *identity;
 }
 
-void printWarnings(const Compilation &compilation) {
+void reportWarnings(const Compilation &compilation, Report &report) {
   for (const std::string &warning : compilation.getWarnings())
-    llvm::errs() << "warning: " << warning << "\n";
+    report.warn(warning);
 }
 
-void printWarnings(KernelCompiler &compiler) {
+void reportWarnings(KernelCompiler &compiler, Report &report) {
   for (const std::string &warning : compiler.takeWarnings())
-    llvm::errs() << "warning: " << warning << "\n";
+    report.warn(warning);
 }
 
 void compileModel(const std::string &file, Compilation &compilation,
-                  KernelCompiler &compiler, bool quiet) {
+                  KernelCompiler &compiler, bool quiet, Report &report) {
   if (llvm::Error error = compilation.emit())
     failFor(file, std::move(error));
   const NvrtcIdentity &nvrtc = getNvrtc(compiler);
-  printWarnings(compiler);
+  reportWarnings(compiler, report);
   for (const std::string &target : compilation.getOptions().targets)
     if (llvm::Error error = checkTarget(target, nvrtc))
       failFor(file, fromNvrtcError(std::move(error)));
@@ -362,8 +406,8 @@ void compileModel(const std::string &file, Compilation &compilation,
     if (error)
       failFor(file, std::move(error));
   }
-  printWarnings(compiler);
-  printWarnings(compilation);
+  reportWarnings(compiler, report);
+  reportWarnings(compilation, report);
 }
 
 bool isBundle(const std::string &path) {
@@ -371,8 +415,8 @@ bool isBundle(const std::string &path) {
   char magic[8] = {};
   std::ifstream file(path, std::ios::binary);
   if (!file)
-    fail(ExitCode::Input,
-         path + ": expected a model or a bundle, but it cannot be read");
+    failUnreadable(path +
+                   ": expected a model or a bundle, but it cannot be read");
   file.read(magic, sizeof(magic));
   return llvm::StringRef(magic, sizeof(magic)) == "FUSECBDL";
 }

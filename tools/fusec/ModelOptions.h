@@ -26,6 +26,8 @@ public:
   KernelCompilerOptions getCompilerOptions() const;
   /// The files that the options name.
   std::vector<std::string> getFiles() const;
+  /// For a bundle that takes the same sizes.
+  ModelOptions forBundle(std::string file) const;
   /// Throws Failure where an option is given that a bundle has behind it.
   void checkForBundle() const;
   bool hasArch() const { return !arch.empty(); }
@@ -48,8 +50,9 @@ private:
 /// A tuning file that is there; throws Failure where it is not, or is
 /// malformed.
 TuningFile readTuning(const std::string &path);
-/// Says on stderr what of the tuning file was of no use to the compiled plans.
-void noteTuning(const std::string &path, Compilation &compilation);
+/// Says what of the tuning file was of no use to the compiled plans.
+void noteTuning(const std::string &path, Compilation &compilation,
+                Report &report);
 
 /// "name=value" of an option, split; throws Failure.
 std::pair<std::string, std::string> splitPair(const std::string &option,
@@ -72,13 +75,12 @@ void advanceModel(const std::string &file, Compilation &compilation,
 /// To the program that the reference evaluates: as imported, but where the
 /// precision has products multiply rounded operands.
 void advanceForReference(const std::string &file, Compilation &compilation);
-/// On stderr.
-void printWarnings(const Compilation &compilation);
+void reportWarnings(const Compilation &compilation, Report &report);
 /// What is not used of the kernel cache.
-void printWarnings(KernelCompiler &compiler);
-/// Compiles all kernels with progress and warnings on stderr.
+void reportWarnings(KernelCompiler &compiler, Report &report);
+/// Compiles all kernels with progress on stderr, and reports warnings.
 void compileModel(const std::string &file, Compilation &compilation,
-                  KernelCompiler &compiler, bool quiet);
+                  KernelCompiler &compiler, bool quiet, Report &report);
 const NvrtcIdentity &getNvrtc(KernelCompiler &compiler);
 
 /// Whether the file is a bundle, by its first bytes; throws Failure where there

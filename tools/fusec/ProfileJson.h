@@ -10,8 +10,7 @@
 
 namespace fusec {
 
-/// Times in microseconds; null where the bundle does not say. Names have U+FFFD
-/// for what is no UTF-8.
+/// The object `profile` of docs/json.md.
 llvm::json::Object toJson(const Profile &profile, const DeviceRates &rates);
 
 } // namespace fusec

@@ -19,13 +19,13 @@ struct RunCommand {
   bool quiet = false;
 
   void addTo(CLI::App &app);
-  void run();
+  void run(Report &report);
 
 private:
   std::string chooseDevice() const;
   std::vector<UpdateFile> getAdapters() const;
-  void runOnReference();
-  void runOnDevice(const std::vector<UpdateFile> &files);
+  void runOnReference(Report &report);
+  void runOnDevice(const std::vector<UpdateFile> &files, Report &report);
 };
 } // namespace
 
@@ -107,10 +107,10 @@ static void checkAdapters(const std::vector<UpdateFile> &files,
                               : "its adapters are " + llvm::join(names, ", ")));
 }
 
-void RunCommand::runOnReference() {
+void RunCommand::runOnReference(Report &report) {
   std::unique_ptr<Compilation> compilation =
       importModel(options.model, options.getOptions());
-  printWarnings(*compilation);
+  reportWarnings(*compilation, report);
   advanceForReference(options.model, *compilation);
   ModelOp model = compilation->getModel();
   Interface interface = getInterface(model);
@@ -118,18 +118,17 @@ void RunCommand::runOnReference() {
   std::vector<data::Tensor> outputs = runReference(
       model, tensors.read(interface), {}, options.getDims(), &outside);
   if (outside)
-    llvm::errs() << "warning: indices were out of range, and " << outside
-                 << " elements "
-                 << (compilation->getOptions().gatherPolicy ==
-                             IndexPolicy::Clamp
-                         ? "are of the nearest row"
-                         : "read as zeros")
-                 << "\n";
-  tensors.write(interface, outputs);
+    report.warn("indices were out of range, and " + std::to_string(outside) +
+                " elements " +
+                (compilation->getOptions().gatherPolicy == IndexPolicy::Clamp
+                     ? "are of the nearest row"
+                     : "read as zeros"));
+  tensors.write(interface, outputs, report);
 }
 
-void RunCommand::runOnDevice(const std::vector<UpdateFile> &files) {
-  LoadedModel loaded(options, ordinal, quiet);
+void RunCommand::runOnDevice(const std::vector<UpdateFile> &files,
+                             Report &report) {
+  LoadedModel loaded(options, ordinal, quiet, report);
   checkAdapters(files, loaded.getModel());
   Interface interface = loaded.getInterface();
   std::vector<data::Tensor> inputs = tensors.read(interface);
@@ -146,22 +145,22 @@ void RunCommand::runOnDevice(const std::vector<UpdateFile> &files) {
                  << loaded.getModel().target() << ": "
                  << deviceRun.getLaunches() << " kernels\n";
   if (uint64_t faults = deviceRun.getFaults())
-    llvm::errs() << "warning: " << faults
-                 << " indices were out of range and read zeros\n";
-  tensors.write(interface, outputs);
+    report.warn(std::to_string(faults) +
+                " indices were out of range and read zeros");
+  tensors.write(interface, outputs, report);
 }
 
-void RunCommand::run() {
+void RunCommand::run(Report &report) {
   std::vector<UpdateFile> files = getAdapters();
   if (chooseDevice() == "cuda")
-    runOnDevice(files);
+    runOnDevice(files, report);
   else
-    runOnReference();
+    runOnReference(report);
 }
 
-void fusec::addRun(CLI::App &tool) {
+void fusec::addRun(CLI::App &tool, Report &report) {
   addCommand<RunCommand>(
-      tool, "run", "Runs a bundle or a model.",
+      tool, report, "run", "Runs a bundle or a model.",
       "  fusec run model.fusec --input dense=d.npy --output prob=p.npy\n"
       "  fusec run model.fusec --adapter up=lora.safetensors,0.5 --input "
       "x=x.npy\n"

@@ -3,6 +3,7 @@
 #include "tools/fusec/TensorOptions.h"
 #include "runtime/src/Handles.h"
 #include "tools/fusec/Compare.h"
+#include "tools/fusec/Json.h"
 #include "tools/support/Table.h"
 
 #include <algorithm>
@@ -62,6 +63,36 @@ TensorOptions::read(const Interface &interface) const {
   return matchInputs(interface, std::move(given));
 }
 
+/// Of an output's elements; no `first` where there are none.
+struct Summary {
+  double least = INFINITY, most = -INFINITY, mean = 0;
+  std::vector<double> first;
+};
+
+static Summary summarize(const data::Tensor &output) {
+  Summary summary;
+  double sum = 0;
+  for (uint64_t e = 0; e != output.elements(); ++e) {
+    double value = getElement(output, e);
+    // A NaN is what there is to see.
+    summary.least =
+        std::isnan(value) || value < summary.least ? value : summary.least;
+    summary.most =
+        std::isnan(value) || value > summary.most ? value : summary.most;
+    sum += value;
+    if (e < 4)
+      summary.first.push_back(value);
+  }
+  summary.mean = sum / output.elements();
+  return summary;
+}
+
+static std::string toText(double value) {
+  char number[32];
+  snprintf(number, sizeof(number), "%.6g", value);
+  return number;
+}
+
 static void printSummary(const Interface &interface,
                          const std::vector<data::Tensor> &outputs) {
   using Align = Table::Align;
@@ -73,37 +104,42 @@ static void printSummary(const Interface &interface,
                {"first values"}});
   for (size_t i = 0; i != outputs.size(); ++i) {
     const data::Tensor &output = outputs[i];
-    double least = INFINITY, most = -INFINITY, sum = 0;
-    std::string first;
-    char number[32];
-    for (uint64_t e = 0; e != output.elements(); ++e) {
-      double value = getElement(output, e);
-      // A NaN is what there is to see.
-      least = std::isnan(value) || value < least ? value : least;
-      most = std::isnan(value) || value > most ? value : most;
-      sum += value;
-      if (e < 4) {
-        snprintf(number, sizeof(number), "%s%.6g", e ? " " : "", value);
-        first += number;
-      }
-    }
+    Summary summary = summarize(output);
     std::vector<std::string> row = {
         interface.outputs[i].name,
         data::tensorType(output.dtype, output.sizes)};
-    for (double value : {least, sum / output.elements(), most}) {
-      snprintf(number, sizeof(number), "%.6g", value);
-      row.push_back(output.elements() ? number : "");
-    }
-    row.push_back(first);
+    for (double value : {summary.least, summary.mean, summary.most})
+      row.push_back(output.elements() ? toText(value) : "");
+    row.push_back(llvm::join(llvm::map_range(summary.first, toText), " "));
     table.row(std::move(row));
   }
   llvm::outs() << table.str();
 }
 
+static llvm::json::Object toJson(const std::string &name,
+                                 const data::Tensor &output) {
+  Summary summary = summarize(output);
+  return llvm::json::Object{
+      {"name", jsonText(name)},
+      {"dtype", llvm::StringRef(format::dtypeName(output.dtype))},
+      {"sizes", llvm::json::Array(output.sizes)},
+      {"min", jsonNumber(summary.least)},
+      {"mean", jsonNumber(summary.mean)},
+      {"max", jsonNumber(summary.most)},
+      {"first", jsonArray(summary.first, jsonNumber)}};
+}
+
 void TensorOptions::write(const Interface &interface,
-                          const std::vector<data::Tensor> &results) const {
-  if (outputs.empty())
+                          const std::vector<data::Tensor> &results,
+                          Report &report) const {
+  if (report.isJson()) {
+    llvm::json::Array list;
+    for (size_t i = 0; i != results.size(); ++i)
+      list.push_back(toJson(interface.outputs[i].name, results[i]));
+    report.setResult(llvm::json::Object{{"outputs", std::move(list)}});
+  } else if (outputs.empty()) {
     printSummary(interface, results);
+  }
   for (const std::string &text : outputs) {
     std::optional<std::string> error;
     bool named = text.find('=') != std::string::npos;
@@ -159,7 +195,8 @@ static void checkDims(const std::map<std::string, int64_t> &given,
   }
 }
 
-LoadedModel::LoadedModel(const ModelOptions &options, int ordinal, bool quiet) {
+LoadedModel::LoadedModel(const ModelOptions &options, int ordinal, bool quiet,
+                         Report &report) {
   std::string reason;
   std::optional<DeviceInfo> found = findDevice(ordinal, reason);
   if (!found)
@@ -178,9 +215,9 @@ LoadedModel::LoadedModel(const ModelOptions &options, int ordinal, bool quiet) {
   compileOptions.targets = {info.target};
   compilation = importModel(options.model, std::move(compileOptions));
   advanceModel(options.model, *compilation, Stage::Planned);
-  noteTuning(options.tuning, *compilation);
+  noteTuning(options.tuning, *compilation, report);
   KernelCompiler compiler(options.getCompilerOptions());
-  compileModel(options.model, *compilation, compiler, quiet);
+  compileModel(options.model, *compilation, compiler, quiet, report);
   llvm::Expected<std::string> bytes =
       compilation->getBundle(getNvrtc(compiler).version);
   if (!bytes)

@@ -20,9 +20,9 @@ public:
   /// Inputs in the model's order; throws Failure.
   std::vector<data::Tensor> read(const Interface &interface) const;
   /// Writes what --output asks for; prints a summary of all outputs where it
-  /// asks for nothing.
+  /// asks for nothing, or reports it with --json.
   void write(const Interface &interface,
-             const std::vector<data::Tensor> &outputs) const;
+             const std::vector<data::Tensor> &outputs, Report &report) const;
 
 private:
   std::vector<std::string> inputs, outputs;
@@ -32,7 +32,8 @@ private:
 /// memory. Throws Failure where there is no device.
 class LoadedModel {
 public:
-  LoadedModel(const ModelOptions &options, int ordinal, bool quiet);
+  LoadedModel(const ModelOptions &options, int ordinal, bool quiet,
+              Report &report);
 
   const rt::Device &getDevice() const { return *device; }
   const Model &getModel() const { return *model; }

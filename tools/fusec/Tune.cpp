@@ -4,6 +4,7 @@
 // `fusec compile --tuning` reads.
 
 #include "compiler/schedule/StepBytes.h"
+#include "tools/fusec/Json.h"
 #include "tools/fusec/TensorOptions.h"
 #include "tools/fusec/TuneContest.h"
 #include "tools/fusec/WriteFile.h"
@@ -28,11 +29,11 @@ struct TuneCommand {
   bool quiet = false;
 
   void addTo(CLI::App &app);
-  void run();
+  void run(Report &report);
 
 private:
   std::unique_ptr<Compilation> plan(const std::string &target) const;
-  TuningFile readOutput(const TuningDevice &device) const;
+  TuningFile readOutput(const TuningDevice &device, Report &report) const;
   void print(llvm::ArrayRef<Contest> contests) const;
   /// Adds what was measured to the file and writes it.
   void keep(llvm::ArrayRef<Contest> contests, const TuningDevice &own,
@@ -106,8 +107,46 @@ static void writeProbes(const Contest &contest, llvm::raw_ostream &csv) {
   csv.flush();
 }
 
+static llvm::json::Object toJson(const Contender &contender) {
+  EstimateAttr estimate = contender.variant.getEstimate();
+  return llvm::json::Object{
+      {"schedule", contender.getSchedule()},
+      {"bound", estimate
+                    ? llvm::json::Value(stringifyTimeBound(estimate.getBound()))
+                    : nullptr},
+      {"predicted_us", jsonNumber(contender.predicted)},
+      {"measured_us",
+       contender.measured > 0 ? jsonNumber(contender.measured) : nullptr},
+      {"refused", jsonText(contender.refusal)}};
+}
+
+static llvm::json::Object toJson(const Contest &contest, bool isCompared) {
+  const TuningEntry &entry = contest.entry;
+  auto toValue = [&](const std::string &schedule, double microseconds) {
+    return isCompared
+               ? llvm::json::Value(llvm::json::Object{
+                     {"schedule", schedule}, {"us", jsonNumber(microseconds)}})
+               : nullptr;
+  };
+  return llvm::json::Object{
+      {"kernel", jsonText(entry.kernel)},
+      {"family", entry.key.family},
+      {"precision", entry.key.precision},
+      {"operands", entry.key.operands},
+      {"region", entry.key.region},
+      {"sizes", jsonMap(entry.sizes)},
+      {"candidates",
+       jsonArray(contest.contenders,
+                 [](const Contender &contender) { return toJson(contender); })},
+      {"model", toValue(contest.modelSchedule, contest.model)},
+      {"tuned", toValue(contest.tunedSchedule, contest.tuned)},
+      {"kept", isCompared && contest.getGain() >= leastGain},
+      {"failure", jsonText(contest.failure)}};
+}
+
 /// What is there already, or an empty file.
-TuningFile TuneCommand::readOutput(const TuningDevice &device) const {
+TuningFile TuneCommand::readOutput(const TuningDevice &device,
+                                   Report &report) const {
   if (output.empty() || !llvm::sys::fs::exists(output))
     return {};
   TuningFile file = readTuning(output);
@@ -122,8 +161,7 @@ TuningFile TuneCommand::readOutput(const TuningDevice &device) const {
                                 "\nnote: a device that shares its target with "
                                 "another needs a file of its own");
     if (other.keyVersion != device.keyVersion)
-      llvm::errs() << "note: " << output
-                   << ": entries of another key version are replaced\n";
+      report.note(output + ": entries of another key version are replaced");
   }
   llvm::erase_if(file.devices, [&](const TuningDevice &other) {
     return other.target == device.target &&
@@ -172,7 +210,7 @@ static bool answers(const rt::Device &device) {
   return device.driver().streamSynchronize(nullptr) == rt::cuda::success;
 }
 
-void TuneCommand::run() {
+void TuneCommand::run(Report &report) {
   if (output.empty() && probe.empty())
     fail(ExitCode::Usage, "expected --output or --probe");
   if (options.arch.size() > 1)
@@ -187,7 +225,7 @@ void TuneCommand::run() {
   own.target = options.hasArch() ? options.arch[0] : info->target;
   own.name = device.name();
   own.multiprocessors = device.multiprocessors();
-  TuningFile file = readOutput(own);
+  TuningFile file = readOutput(own, report);
   if (!output.empty())
     checkWritable(output);
   if (isBundle(options.model))
@@ -203,18 +241,19 @@ void TuneCommand::run() {
   if (llvm::Error error = checkTarget(own.target, nvrtc))
     failFor(options.model, fromNvrtcError(std::move(error)));
   compileContests(contests, compiler, options.model, quiet);
-  printWarnings(compiler);
+  reportWarnings(compiler, report);
 
   std::unique_ptr<llvm::raw_fd_ostream> csv;
   if (!probe.empty()) {
     std::error_code code;
     csv = std::make_unique<llvm::raw_fd_ostream>(probe, code);
     if (code)
-      fail(ExitCode::Input, probe + ": cannot be written: " + code.message());
+      failUnreadable(probe + ": cannot be written: " + code.message());
     *csv << "kernel,family,precision,operands,region,sizes,schedule,bound,"
             "predicted_us,measured_us,refused\n";
   }
   StepTimer timer(device, indexLimit, duty);
+  llvm::json::Array steps;
   std::string refusal;
   std::vector<std::string> failures;
   bool isBroken = false;
@@ -232,6 +271,7 @@ void TuneCommand::run() {
       }
       if (csv)
         writeProbes(contest, *csv);
+      steps.push_back(toJson(contest, isCompared));
       for (const Contender &contender : contest.contenders)
         if (refusal.empty() && !isCompared)
           refusal = contender.refusal;
@@ -241,11 +281,19 @@ void TuneCommand::run() {
     });
   }
   for (const std::string &failure : failures)
-    llvm::errs() << "warning: not measured: " << failure << "\n";
+    report.warn("not measured: " + failure);
+  report.setResult(
+      llvm::json::Object{{"device", jsonText(own.name)},
+                         {"target", own.target},
+                         {"multiprocessors", own.multiprocessors},
+                         {"output", output.empty() ? llvm::json::Value(nullptr)
+                                                   : jsonText(output)},
+                         {"steps", std::move(steps)}});
   if (contests.empty() && !refusal.empty())
     fail(ExitCode::Toolchain,
          own.name + " runs no schedule for " + own.target + ": " + refusal);
-  print(contests);
+  if (!report.isJson())
+    print(contests);
   if (!output.empty())
     keep(contests, own, std::move(file));
   if (csv) {
@@ -253,7 +301,7 @@ void TuneCommand::run() {
     std::error_code code = csv->error();
     csv->clear_error();
     if (code)
-      fail(ExitCode::Input, probe + ": cannot be written: " + code.message());
+      failUnreadable(probe + ": cannot be written: " + code.message());
   }
   if (isBroken)
     fail(ExitCode::Toolchain, own.name + " runs nothing more after that; what "
@@ -279,9 +327,10 @@ void TuneCommand::keep(llvm::ArrayRef<Contest> contests,
   writeFile(output, file.print());
 }
 
-void fusec::addTune(CLI::App &tool) {
+void fusec::addTune(CLI::App &tool, Report &report) {
   addCommand<TuneCommand>(
-      tool, "tune", "Measures schedules on the device, and keeps the fastest.",
+      tool, report, "tune",
+      "Measures schedules on the device, and keeps the fastest.",
       "  fusec tune model.onnx --dim batch=2048 -o tuning.json\n"
       "  fusec compile model.onnx --tuning=tuning.json\n"
       "  fusec tune model.onnx --dim batch=2048 --candidates=0 "

@@ -6,6 +6,7 @@
 #include "compiler/schedule/StepBytes.h"
 #include "ir/reference/Dims.h"
 #include "tools/fusec/Compare.h"
+#include "tools/fusec/Json.h"
 #include "tools/fusec/RandomInputs.h"
 #include "tools/fusec/ReferenceRun.h"
 #include "tools/fusec/TensorOptions.h"
@@ -26,23 +27,29 @@ struct VerifyCommand {
   int64_t indexLimit = 1000;
 
   void addTo(CLI::App &app);
-  void run();
+  void run(Report &report);
 
 private:
+  /// Of one tensor from two places: "GPU", "reference" or "expected".
   struct Check {
-    std::string tensor, what;
+    std::string tensor, got, expected;
     Difference difference;
     double bound;
+
+    bool isGood() const {
+      return difference.mismatch.empty() && difference.norm <= bound &&
+             difference.notFinite == 0;
+    }
   };
   std::vector<data::Tensor> getInputs(Compilation &compilation,
                                       NamedTensors &expected) const;
-  std::vector<data::Tensor>
-  runOnDevice(Compilation &compilation, const DeviceInfo &info,
-              const std::vector<data::Tensor> &inputs) const;
-  void add(std::vector<Check> &checks, const std::string &name,
-           const std::string &what, const data::Tensor &got,
-           const data::Tensor &expected, double bound) const;
-  void report(const std::vector<Check> &checks) const;
+  std::vector<data::Tensor> runOnDevice(Compilation &compilation,
+                                        const DeviceInfo &info,
+                                        const std::vector<data::Tensor> &inputs,
+                                        Report &report) const;
+  void print(llvm::ArrayRef<Check> checks) const;
+  llvm::json::Object toJson(llvm::ArrayRef<Check> checks,
+                            const std::optional<DeviceInfo> &info) const;
 };
 } // namespace
 
@@ -95,12 +102,6 @@ static double getTolerance(mlir::Value value, llvm::StringRef precision) {
     reached.insert(op->operand_begin(), op->operand_end());
   }
   return tolerance;
-}
-
-void VerifyCommand::add(std::vector<Check> &checks, const std::string &name,
-                        const std::string &what, const data::Tensor &got,
-                        const data::Tensor &expected, double bound) const {
-  checks.push_back({name, what, compare(got, expected), bound});
 }
 
 std::vector<data::Tensor>
@@ -167,9 +168,10 @@ static void exposeTensors(ModelOp model) {
 
 std::vector<data::Tensor>
 VerifyCommand::runOnDevice(Compilation &compilation, const DeviceInfo &info,
-                           const std::vector<data::Tensor> &inputs) const {
+                           const std::vector<data::Tensor> &inputs,
+                           Report &report) const {
   KernelCompiler compiler(options.getCompilerOptions());
-  compileModel(options.model, compilation, compiler, quiet);
+  compileModel(options.model, compilation, compiler, quiet, report);
   llvm::Expected<std::string> bytes =
       compilation.getBundle(getNvrtc(compiler).version);
   if (!bytes)
@@ -183,20 +185,16 @@ VerifyCommand::runOnDevice(Compilation &compilation, const DeviceInfo &info,
   return outputs;
 }
 
-void VerifyCommand::report(const std::vector<Check> &checks) const {
+void VerifyCommand::print(llvm::ArrayRef<Check> checks) const {
   using Align = Table::Align;
   Table table({{"tensor"},
                {"compared"},
                {"error", Align::Right},
                {"bound", Align::Right},
                {""}});
-  unsigned failures = 0;
   for (const Check &check : checks) {
     const Difference &difference = check.difference;
-    bool good = difference.mismatch.empty() && difference.norm <= check.bound &&
-                difference.notFinite == 0;
-    failures += !good;
-    std::string remark = good ? "" : "FAILED";
+    std::string remark = check.isGood() ? "" : "FAILED";
     if (!difference.mismatch.empty())
       remark += ": " + difference.mismatch;
     if (difference.notFinite)
@@ -205,13 +203,32 @@ void VerifyCommand::report(const std::vector<Check> &checks) const {
     char error[16], bound[16];
     snprintf(error, sizeof(error), "%.1e", difference.norm);
     snprintf(bound, sizeof(bound), "%.1e", check.bound);
-    table.row({check.tensor, check.what, error, bound, remark});
+    table.row({check.tensor, check.got + ", " + check.expected, error, bound,
+               remark});
   }
   llvm::outs() << table.str();
-  if (failures)
-    fail(ExitCode::VerificationFailed, std::to_string(failures) + " of " +
-                                           std::to_string(checks.size()) +
-                                           " comparisons are out of bounds");
+}
+
+llvm::json::Object
+VerifyCommand::toJson(llvm::ArrayRef<Check> checks,
+                      const std::optional<DeviceInfo> &info) const {
+  return llvm::json::Object{
+      {"passed", llvm::all_of(checks, std::mem_fn(&Check::isGood))},
+      {"device", info ? llvm::json::Value(info->text) : nullptr},
+      {"comparisons", jsonArray(checks, [](const Check &check) {
+         const Difference &difference = check.difference;
+         return llvm::json::Object{
+             {"tensor", jsonText(check.tensor)},
+             {"got", llvm::StringRef(check.got).lower()},
+             {"against", check.expected},
+             {"passed", check.isGood()},
+             {"error", jsonNumber(difference.norm)},
+             {"bound", jsonNumber(check.bound)},
+             {"largest_difference", jsonNumber(difference.largest)},
+             {"largest_at", difference.where},
+             {"not_finite", difference.notFinite},
+             {"mismatch", jsonText(difference.mismatch)}};
+       })}};
 }
 
 [[noreturn]] static void failWithoutOutputs(const Interface &interface) {
@@ -228,7 +245,7 @@ void VerifyCommand::report(const std::vector<Check> &checks) const {
            "; without any the reference is only compared with a GPU");
 }
 
-void VerifyCommand::run() {
+void VerifyCommand::run(Report &report) {
   if (tolerance && !(*tolerance >= 0))
     fail(ExitCode::Usage, "--tolerance: expected 0 or more, got " +
                               llvm::formatv("{0:f}", *tolerance).str());
@@ -272,26 +289,37 @@ void VerifyCommand::run() {
                                : getTolerance(output, options.getPrecision()));
   std::vector<data::Tensor> results;
   if (info)
-    results = runOnDevice(*compilation, *info, inputs);
+    results = runOnDevice(*compilation, *info, inputs, report);
   std::vector<Check> checks;
   for (size_t i = 0; i != reference.size(); ++i) {
-    const std::string &name = interface.outputs[i].name;
+    auto add = [&](const char *got, const data::Tensor &gotTensor,
+                   const char *expected, const data::Tensor &expectedTensor) {
+      checks.push_back({interface.outputs[i].name, got, expected,
+                        compare(gotTensor, expectedTensor), bounds[i]});
+    };
     if (info)
-      add(checks, name, "GPU, reference", results[i], reference[i], bounds[i]);
-    auto it = expected.find(name);
+      add("GPU", results[i], "reference", reference[i]);
+    auto it = expected.find(interface.outputs[i].name);
     if (it == expected.end())
       continue;
     if (info)
-      add(checks, name, "GPU, expected", results[i], it->second, bounds[i]);
-    add(checks, name, "reference, expected", reference[i], it->second,
-        bounds[i]);
+      add("GPU", results[i], "expected", it->second);
+    add("reference", reference[i], "expected", it->second);
   }
-  report(checks);
+  if (report.isJson())
+    report.setResult(toJson(checks, info));
+  else
+    print(checks);
+  size_t passed = llvm::count_if(checks, std::mem_fn(&Check::isGood));
+  if (passed != checks.size())
+    fail(ExitCode::VerificationFailed,
+         std::to_string(checks.size() - passed) + " of " +
+             std::to_string(checks.size()) + " comparisons are out of bounds");
 }
 
-void fusec::addVerify(CLI::App &tool) {
+void fusec::addVerify(CLI::App &tool, Report &report) {
   addCommand<VerifyCommand>(
-      tool, "verify",
+      tool, report, "verify",
       "Compares the GPU's results with the reference's, and with expected "
       "ones.",
       "  fusec verify model.onnx --data in_out.npz --every-tensor\n"

@@ -10,7 +10,7 @@ namespace fs = llvm::sys::fs;
 
 [[noreturn]] static void refuse(const std::string &path,
                                 const std::string &reason) {
-  fail(ExitCode::Input, path + ": cannot be written: " + reason);
+  failUnreadable(path + ": cannot be written: " + reason);
 }
 
 static void writeAll(llvm::raw_fd_ostream &os, const std::string &path,
@@ -26,7 +26,7 @@ static void writeAll(llvm::raw_fd_ostream &os, const std::string &path,
 
 void fusec::makeFolder(const std::string &path) {
   if (std::error_code code = fs::create_directories(path))
-    fail(ExitCode::Input, path + ": cannot be made: " + code.message());
+    failUnreadable(path + ": cannot be made: " + code.message());
 }
 
 static std::unique_ptr<PartFile> createBeside(const std::string &path) {

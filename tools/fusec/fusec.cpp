@@ -7,7 +7,6 @@
 #include "compiler/IgnoredSignals.h"
 #include "runtime/src/Failure.h"
 #include "tools/fusec/Command.h"
-#include "tools/fusec/WriteFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/PrettyStackTrace.h"
@@ -34,19 +33,24 @@ static ExitCode getExitCode(fusec_status status) {
   }
 }
 
-static int finish(ExitCode code, llvm::StringRef message) {
-  if (!flushOutput())
-    code = ExitCode::Input;
-  // Each line of several problems says which it is.
-  llvm::SmallVector<llvm::StringRef> lines;
-  message.split(lines, '\n');
-  if (!message.empty())
-    for (llvm::StringRef line : lines)
-      llvm::errs() << (line.starts_with("note: ") || line.starts_with(" ")
-                           ? ""
-                           : "error: ")
-                   << line << "\n";
-  return static_cast<int>(code);
+static Failure toFailure(fusec_status status, std::string message) {
+  const char *kind = status == FUSEC_UNREADABLE  ? "unreadable"
+                     : status == FUSEC_MALFORMED ? "malformed"
+                                                 : "";
+  return {getExitCode(status), std::move(message), {}, kind};
+}
+
+/// The command that was asked for, and its model or bundle.
+static std::pair<std::string, std::string> getSubject(CLI::App &tool) {
+  if (tool.get_subcommands().empty())
+    return {};
+  const CLI::App *command = tool.get_subcommands().front();
+  auto positional = command->get_options(
+      [](const CLI::Option *option) { return option->get_positional(); });
+  std::vector<std::string> files;
+  if (!positional.empty())
+    files = positional.front()->results();
+  return {command->get_name(), files.empty() ? "" : files.front()};
 }
 
 /// What was expected of a command line that does not parse, and how to go on.
@@ -91,29 +95,32 @@ int main(int argc, char **argv) {
                 "fusec");
   tool.set_version_flag("--version", "fusec " FUSEC_VERSION);
   tool.require_subcommand(1);
-  tool.footer("fusec COMMAND --help says more. Exit status: 0 done, 1 model "
-              "not supported,\n"
-              "2 usage, 3 unreadable or malformed input, 4 toolchain (NVRTC, "
-              "driver, no device),\n"
-              "5 verification failed, 70 internal error.");
+  tool.footer(
+      "fusec COMMAND --help says more. Exit status: 0 done, 1 model "
+      "not supported,\n"
+      "2 usage, 3 unreadable or malformed input, 4 toolchain (NVRTC, "
+      "driver, no device),\n"
+      "5 verification failed, or slower than --against, 70 internal error.");
+  Report report({argv + 1, argv + argc});
   for (auto add : {addCompile, addRun, addVerify, addCheck, addExplain,
                    addInspect, addBench, addTune})
-    add(tool);
+    add(tool, report);
+  Failure failure;
   try {
     tool.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == 0)
       return tool.exit(error); // --help, --version
-    return finish(ExitCode::Usage,
-                  describe(error, tool, {argv + 1, argv + argc}));
-  } catch (const fusec::Failure &failure) {
-    return finish(failure.code, failure.message);
+    failure = {ExitCode::Usage, describe(error, tool, {argv + 1, argv + argc})};
+  } catch (const fusec::Failure &thrown) {
+    failure = thrown;
   } catch (const fusec::Error &error) {
-    return finish(getExitCode(error.status()), error.what());
-  } catch (const rt::Failure &failure) {
-    return finish(getExitCode(failure.status), failure.message);
+    failure = toFailure(error.status(), error.what());
+  } catch (const rt::Failure &thrown) {
+    failure = toFailure(thrown.status, thrown.message);
   } catch (const std::exception &error) {
-    return finish(ExitCode::Internal, error.what());
+    failure = {ExitCode::Internal, error.what()};
   }
-  return finish(ExitCode::Done, "");
+  auto [command, model] = getSubject(tool);
+  return report.finish(std::move(failure), command, model);
 }

@@ -16,6 +16,7 @@ enum class ExitCode : int {
   Input = 3,
   /// NVRTC, the driver, or no device.
   Toolchain = 4,
+  /// Or a run is slower than the one it is compared with allows.
   VerificationFailed = 5,
   /// A defect of fusec itself.
   Internal = 70

@@ -5,6 +5,7 @@ Every run must end within its time limit, with an exit status that fits and with
 a message; a signal or an internal error is a failure.
 """
 
+import json
 import os
 import random
 import shutil
@@ -31,7 +32,14 @@ def expect(statuses, *arguments):
     message = run.stderr.decode(errors="replace")
     if run.returncode not in statuses:
         failures.append((arguments, f"expected {statuses}, got {run.returncode}: {message}"))
-    elif run.returncode and not message.strip() and "--json" not in arguments:
+    elif "--json" in arguments:
+        try:
+            told = json.loads(run.stdout)
+            if ("error" in told) != bool(run.returncode):
+                raise ValueError(f"exit status {run.returncode} and {told.get('error')}")
+        except ValueError as error:
+            failures.append((arguments, f"{error} in {run.stdout}"))
+    elif run.returncode and not message.strip():
         failures.append((arguments, f"exit status {run.returncode} without a message"))
 
 

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tools/fusec/BenchReport.h"
+#include "tools/fusec/Json.h"
+#include "tools/support/Table.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace fusec;
+
+double StartTimes::getOwn() const {
+  return load.check + load.code + load.weights + load.hash + prepare + firstRun;
+}
+
+double fusec::getPercentile(std::vector<double> values, double part) {
+  size_t index =
+      std::min<size_t>(values.size() - 1, std::floor(part * values.size()));
+  std::nth_element(values.begin(), values.begin() + index, values.end());
+  return values[index];
+}
+
+double fusec::getMean(const std::vector<double> &values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / values.size();
+}
+
+double BenchResult::getRunsPerSecond() const {
+  return 1000 / getMean(times.device);
+}
+
+std::optional<double> BenchResult::getRowsPerSecond() const {
+  if (inputs.empty() || inputs[0].sizes.empty())
+    return std::nullopt;
+  return getRunsPerSecond() * inputs[0].sizes[0];
+}
+
+std::vector<std::string> BenchResult::getAdvice() const {
+  std::vector<std::string> advice;
+  double onDevice = getPercentile(times.device, 0.5),
+         onHost = getPercentile(times.host, 0.5);
+  if (onHost > onDevice)
+    advice.push_back(
+        std::string("the host needs longer to enqueue a run than the device to "
+                    "execute it; use larger batches") +
+        (isReplayed ? "" : ", or --graph=on"));
+  if (getPercentile(times.device, 0.99) > 1.3 * onDevice)
+    advice.push_back("times vary by more than 30%; another process may use the "
+                     "device, or its clocks change (nvidia-smi -lgc fixes "
+                     "them)");
+  if (launches > 1 && onDevice < 0.005 * launches)
+    advice.push_back(
+        "kernels are short; `fusec explain` says why they are not fewer");
+  auto fusion = options.find("fusion");
+  if (fusion != options.end() && fusion->second == "off")
+    advice.push_back("the bundle was compiled with --no-fusion");
+  return advice;
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+static void printOnce(const StartTimes &once) {
+  Table table({{"once"}, {"ms", Table::Align::Right}});
+  auto add = [&](const char *name, double value) {
+    table.row({name, llvm::formatv("{0:f2}", value).str()});
+  };
+  add("driver: its library, cuInit", once.driver);
+  add("context", once.context);
+  add("load: check the bundle", once.load.check);
+  add("load: code", once.load.code);
+  add("load: weights", once.load.weights);
+  add("load: the rest of the weights' hash", once.load.hash);
+  add("session, prepare", once.prepare);
+  add("first run", once.firstRun);
+  llvm::outs() << table.str()
+               << llvm::formatv("load and first run beyond the driver's own "
+                                "initialisation: {0:f2} ms\n",
+                                once.getOwn());
+}
+
+static void addRow(Table &table, const char *name,
+                   const std::vector<double> &values) {
+  std::vector<std::string> row = {name};
+  for (double value : {*std::min_element(values.begin(), values.end()),
+                       getMean(values), getPercentile(values, 0.5),
+                       getPercentile(values, 0.9), getPercentile(values, 0.99)})
+    row.push_back(llvm::formatv("{0:f4}", value).str());
+  table.row(std::move(row));
+}
+
+void BenchResult::print() const {
+  llvm::outs() << device << ", plan " << target << ", " << launches
+               << " kernels "
+               << (isReplayed ? "in a CUDA graph, " : "launched one by one, ")
+               << times.device.size() << " runs"
+               << (isFlushed ? ", cache flushed before each" : "") << "\n";
+  using Align = Table::Align;
+  Table table({{"ms"},
+               {"min", Align::Right},
+               {"mean", Align::Right},
+               {"median", Align::Right},
+               {"p90", Align::Right},
+               {"p99", Align::Right}});
+  addRow(table, "device", times.device);
+  addRow(table, "enqueue", times.host);
+  llvm::outs() << table.str()
+               << llvm::formatv("throughput: {0:f1} runs/s",
+                                getRunsPerSecond());
+  if (std::optional<double> rows = getRowsPerSecond())
+    llvm::outs() << llvm::formatv(", {0:f0} rows/s", *rows);
+  llvm::outs() << "\n";
+  printOnce(once);
+  for (const std::string &text : getAdvice())
+    llvm::outs() << "advice: " << text << "\n";
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+static llvm::json::Object toJson(const BoundTensor &tensor) {
+  return llvm::json::Object{
+      {"name", jsonText(tensor.name)},
+      {"dtype", llvm::StringRef(format::dtypeName(tensor.dtype))},
+      {"sizes", llvm::json::Array(tensor.sizes)}};
+}
+
+static llvm::json::Object toJson(const std::vector<double> &values) {
+  return llvm::json::Object{
+      {"min", jsonNumber(*std::min_element(values.begin(), values.end()))},
+      {"mean", jsonNumber(getMean(values))},
+      {"median", jsonNumber(getPercentile(values, 0.5))},
+      {"p90", jsonNumber(getPercentile(values, 0.9))},
+      {"p99", jsonNumber(getPercentile(values, 0.99))},
+      {"samples", jsonArray(values, jsonNumber)}};
+}
+
+static llvm::json::Object toJson(const StartTimes &once) {
+  return llvm::json::Object{{"driver", once.driver},
+                            {"context", once.context},
+                            {"load_check", once.load.check},
+                            {"load_code", once.load.code},
+                            {"load_weights", once.load.weights},
+                            {"load_hash", once.load.hash},
+                            {"prepare", once.prepare},
+                            {"first_run", once.firstRun},
+                            {"own", once.getOwn()}};
+}
+
+llvm::json::Object BenchResult::toJson() const {
+  auto convert = [](const auto &value) { return ::toJson(value); };
+  std::optional<double> rows = getRowsPerSecond();
+  return llvm::json::Object{
+      {"device", jsonText(device)},
+      {"target", target},
+      {"options", jsonMap(options)},
+      {"inputs", jsonArray(inputs, convert)},
+      {"outputs", jsonArray(outputs, convert)},
+      {"launches", launches},
+      {"graph", isReplayed},
+      {"flushed", isFlushed},
+      {"warm_up", warmUp},
+      {"runs", times.device.size()},
+      {"device_ms", ::toJson(times.device)},
+      {"host_ms", ::toJson(times.host)},
+      {"runs_per_second", jsonNumber(getRunsPerSecond())},
+      {"rows_per_second",
+       rows ? jsonNumber(*rows) : llvm::json::Value(nullptr)},
+      {"once_ms", ::toJson(once)},
+      {"advice", jsonTexts(getAdvice())}};
+}
