@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Options of every command that compiles, and errors of compilation as the
-// user sees them.
+// Options of every command that compiles, and the steps that they share.
 
 #ifndef FUSEC_TOOLS_FUSEC_MODELOPTIONS_H
 #define FUSEC_TOOLS_FUSEC_MODELOPTIONS_H
 
 #include "compiler/Compiler.h"
 #include "tools/fusec/Command.h"
-#include "tools/support/ExitCode.h"
+#include "tools/fusec/CompileFailure.h"
 
 namespace fusec {
 
@@ -61,11 +60,6 @@ std::map<std::string, int64_t> parseDims(const std::vector<std::string> &texts);
 
 /// Throws Failure where --arch has no such target.
 void checkArch(const std::string &target);
-
-ExitCode getExitCode(ErrorKind kind);
-/// Ends the command with the message `file: node 'name' (Op): ...` for each
-/// problem of the error.
-[[noreturn]] void failFor(const std::string &file, llvm::Error error);
 
 /// Imports, or ends the command.
 std::unique_ptr<Compilation> importModel(const std::string &file,
