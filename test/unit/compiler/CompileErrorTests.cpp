@@ -23,7 +23,7 @@ TEST(CompileError, ProblemsAreOfTheErrorsKind) {
   for (auto [error, problem] :
        {std::pair(ErrorKind::Internal, ProblemKind::Internal),
         std::pair(ErrorKind::Unsupported, ProblemKind::Unsupported),
-        std::pair(ErrorKind::Input, ProblemKind::Malformed)}) {
+        std::pair(ErrorKind::Input, ProblemKind::IO)}) {
     EXPECT_EQ(getKind(llvm::make_error<CompileError>(error, "text")), problem);
     mlir::MLIRContext context;
     DiagnosticCollector diagnostics(context);

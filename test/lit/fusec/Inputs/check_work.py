@@ -18,7 +18,7 @@ def evaluate(expr, n):
 
 
 with open(sys.argv[1], encoding="utf-8") as file:
-    plan = json.load(file)["manifest"]["plans"][0]
+    plan = json.load(file)["result"]["manifest"]["plans"][0]
 for step in plan["steps"]:
     for variant in step["variants"]:
         for launch in variant["launches"]:
