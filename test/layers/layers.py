@@ -122,7 +122,7 @@ def findEarlyUses(tools, bundle, images):
     text, problem = run(fusec, "inspect", bundle, "--json", "--images", images)
     if problem:
         return problem
-    launches = [launch for step in json.loads(text)["manifest"]["plans"][0]["steps"]
+    launches = [launch for step in json.loads(text)["result"]["manifest"]["plans"][0]["steps"]
                 for variant in step["variants"] for launch in variant["launches"]]
     for launch in launches:
         if all(parameter["kind"] != "tensor_map" for parameter in launch["params"]):
