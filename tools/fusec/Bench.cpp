@@ -5,6 +5,7 @@
 
 #include "runtime/src/Lap.h"
 #include "tools/fusec/BenchAgainst.h"
+#include "tools/fusec/BenchFile.h"
 #include "tools/fusec/BenchRun.h"
 #include "tools/fusec/Json.h"
 #include "tools/fusec/ProfileJson.h"
@@ -144,7 +145,7 @@ void BenchCommand::run(Report &report) {
   BenchResult before;
   bool hasOther = !against.empty() && isBundle(against);
   if (!against.empty() && !hasOther)
-    before = readBench(against);
+    before = readBenchFile(against).result;
   StartTimes once;
   rt::Lap lap;
   std::string reason;
