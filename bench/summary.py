@@ -143,9 +143,9 @@ def formatTime(entry):
     return f"({entry['median_ms']:.4f})" if entry.get("part") else f"{entry['median_ms']:.4f}"
 
 
-def formatTable(rows):
+def formatTable(rows, marked=()):
     """GitHub's Markdown; one line a workload, failures beneath. Times of what
-    computes only a part are in parentheses."""
+    computes only a part are in parentheses; marked are names of rows."""
     names = []
     for row in rows.values():
         names += [name for name in row["contenders"] if name not in names]
@@ -157,7 +157,7 @@ def formatTable(rows):
     for name, row in rows.items():
         contenders = row["contenders"]
         speedup = row.get("speedup")
-        shown = [name, f"{row['floor_ms']:.4f}", *(formatTime(contenders.get(n)) for n in names),
+        shown = [name + (" †" if name in marked else ""), f"{row['floor_ms']:.4f}", *(formatTime(contenders.get(n)) for n in names),
                  row.get("best_peer") or "",
                  "{ratio:.3f} ({low:.3f}-{high:.3f})".format(**speedup) if speedup else "",
                  f"{row['over_floor']:.2f}" if "over_floor" in row else "",
