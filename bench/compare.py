@@ -11,10 +11,11 @@ import time
 
 import peers
 import plot
+import profiles
 import sources
 import summary
 from options import DONE, TOOLCHAIN, UNSUPPORTED, USAGE, WRONG, findFusec, parseArguments
-from process import WorkerProcess
+from process import PROFILE, WorkerProcess
 from workloads import CEILINGS, GROUPS, WORKLOADS
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -29,6 +30,7 @@ class Comparison:
         self.options = options
         self.results = {"workloads": {}, "left_out": []}
         self.former = {}  # rows of --out that are kept
+        self.profiles = {}  # build -> workload -> profile; "" is fusec
         self.started = time.strftime("%Y-%m-%d %H:%M", time.gmtime())
         self.excluded = {}  # workload -> contender -> why it is not tried again
 
@@ -50,6 +52,8 @@ class Comparison:
             why = why or f"crashed, exit status {status}"
             print(f"  {at[1]}: {why}", file=sys.stderr, flush=True)
             name = remaining[0]
+            if at[1] == PROFILE:
+                continue  # its row is stored
             if at[1] in peers.CONTENDERS and at[1] != "eager":
                 self.excluded.setdefault(name, {})[at[1]] = why
             else:
@@ -74,6 +78,8 @@ class Comparison:
             elif "machine" in record:
                 self.results["machine"] = record["machine"]
                 self.readFormer()
+            elif "profiled" in record:
+                self.storeProfile(record["profiled"], record["build"], record["profile"])
             else:
                 remaining.remove(record["workload"])
                 self.store(record["workload"], record["row"], record["samples"])
@@ -87,7 +93,24 @@ class Comparison:
         if self.options.samples:
             row["samples_ms"] = {n: [round(t, 5) for t in times] for n, times in samples.items()}
         self.results["workloads"][name] = row
+        self.profiles.get("", {}).pop(name, None)  # of the row that was kept
         self.write()
+        self.writeProfiles()
+
+    def storeProfile(self, name, build, profile):
+        about = {key: self.results["workloads"][name][key] for key in ("run", "sources")}
+        rows = self.profiles.setdefault("" if build == "fusec" else build, {})
+        rows[name] = {**about, **profile}
+        self.writeProfiles()
+
+    def writeProfiles(self):
+        """Of the rows that are in the results; those of other builds of this run alone."""
+        for build, rows in self.profiles.items():
+            path = profiles.pathBeside(self.path(), build)
+            rows = {name: rows[name] for name in self.rows() if name in rows}
+            if rows or path.exists():
+                path.write_text(profiles.format(
+                    {"device": self.results["machine"]["device"], "rows": rows}), "utf-8")
 
     def ceilings(self):
         machine = self.results["machine"]
@@ -110,6 +133,12 @@ class Comparison:
         if formerDevice != device:
             raise FormerError(f"{path}: --update: expected results of {device}, got those of "
                               f"{formerDevice}")
+        kept = profiles.pathBeside(path)
+        if kept.exists():
+            try:
+                self.profiles[""] = profiles.load(kept)["rows"]
+            except ValueError as failure:
+                raise FormerError(str(failure)) from failure
 
     def rows(self):
         """Of this run and of former ones."""

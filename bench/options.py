@@ -102,9 +102,7 @@ def chooseContenders(parser, options):
     if options.quick:
         skipped.add("autotune")
     wanted = (set(wanted) - skipped) | {"eager"}
-    for name, needed in peers.NEEDS.items():
-        if name in wanted:
-            wanted.add(needed)
+    wanted |= {peers.getNeeded(name) or name for name in wanted}
     return [name for name in peers.CONTENDERS if name in wanted]
 
 

@@ -10,6 +10,8 @@ import sys
 import tempfile
 import threading
 
+PROFILE = "profile"  # the step after a workload is measured
+
 
 class WorkerProcess:
     """A worker and its lines; it is ended where a step takes longer than it may."""

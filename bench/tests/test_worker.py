@@ -15,7 +15,7 @@ from tests.rows import entry, row
 class WorkerTest(unittest.TestCase):
     """A worker that crashes or hangs loses one contender, not the run."""
 
-    def compareWith(self, script, former=None):
+    def compareWith(self, script, former=None, profiles=None):
         """What the file holds; --update, where there is a former run."""
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "worker.py"
@@ -27,13 +27,18 @@ class WorkerTest(unittest.TestCase):
             options = compare.parseArguments(["--only", "rope_fwd,rope_bwd", "--out", str(out)])
             if former is not None:
                 out.write_text(former)
+                if profiles is not None:
+                    (out.parent / "out-profiles.json").write_text(profiles)
                 options.update = True
             options.deadline = time.time() + 1000
             options.worker = path
             comparison = compare.Comparison(options)
             self.assertTrue(comparison.run())
             comparison.write()
-            self.assertEqual(sorted(p.name for p in out.parent.iterdir()),
+            names = sorted(p.name for p in out.parent.iterdir())
+            self.profiles = {name: json.loads((out.parent / name).read_text())
+                             for name in names if name.endswith("-profiles.json")}
+            self.assertEqual([name for name in names if name not in self.profiles],
                              ["out.json", "out.svg", "worker.py"])
             return json.loads(out.read_text())
 
@@ -83,3 +88,33 @@ class WorkerTest(unittest.TestCase):
 
     def testHang(self):
         self.check("time.sleep(60)", "hung: nothing for 1 s")
+
+    PROFILED = LOOP.replace("FAULT", "pass") + \
+        "  tell(at=[name, 'profile'], limit_s=1)\n" \
+        "  FAULT\n" \
+        "  for build in ('fusec', 'before'):\n" \
+        "    tell(profiled=name, build=build, profile={'method': build, 'steps': [\n" \
+        "         {'name': 'k', 'us': 1.5}]})\n"
+
+    def testProfilesAreKeptBesideTheResults(self):
+        former = json.dumps({"device": "NVIDIA H200", "rows": {
+            name: {"run": "then", "steps": [{"name": "old", "us": 2}]}
+            for name in ("rope_fwd", self.GRID_ROW, "never_measured")}})
+        self.compareWith(self.PROFILED.replace("FAULT", "pass"), self.formerRun(), former)
+        own, before = self.profiles["out-profiles.json"], self.profiles["out-before-profiles.json"]
+        self.assertEqual(list(own["rows"]), ["rope_fwd", "rope_bwd", self.GRID_ROW])
+        self.assertEqual(list(before["rows"]), ["rope_fwd", "rope_bwd"])
+        self.assertEqual(own["rows"]["rope_fwd"]["steps"], [{"name": "k", "us": 1.5}])
+        self.assertEqual(own["rows"][self.GRID_ROW]["run"], "then")
+        self.assertEqual(before["rows"]["rope_bwd"]["method"], "before")
+
+    def testACrashOfTheProfileLosesNoRow(self):
+        for fault in ("os._exit(70)", "time.sleep(60)"):
+            rows = self.compareWith(self.PROFILED.replace(
+                "FAULT", f"if name == 'rope_fwd': {fault}"))["workloads"]
+            self.assertEqual([row["speedup"]["ratio"] for row in rows.values()], [2, 2])
+            self.assertEqual(list(self.profiles["out-profiles.json"]["rows"]), ["rope_bwd"])
+
+    def testProfilesThatCannotBeReadAreNotOverwritten(self):
+        with self.assertRaises(compare.FormerError):
+            self.compareWith(self.PROFILED.replace("FAULT", "pass"), self.formerRun(), "[]")
