@@ -7,9 +7,10 @@ import json
 import pathlib
 import re
 import sys
+import tempfile
 import time
 
-import peers
+import check
 import plot
 import profiles
 import sources
@@ -22,7 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 class FormerError(ValueError):
-    """What --update names cannot be kept."""
+    """What --update names cannot be kept, or --check's be measured again."""
 
 
 class Comparison:
@@ -34,9 +35,9 @@ class Comparison:
         self.started = time.strftime("%Y-%m-%d %H:%M", time.gmtime())
         self.excluded = {}  # workload -> contender -> why it is not tried again
 
-    def run(self):
+    def run(self, names=None):
         """Restarts the worker after a crash, without what crashed it."""
-        remaining = list(self.options.workloads)
+        remaining = list(names or self.options.workloads)
         while remaining:
             worker = WorkerProcess(self.options, remaining, self.excluded)
             why = "interrupted"
@@ -54,7 +55,7 @@ class Comparison:
             name = remaining[0]
             if at[1] == PROFILE:
                 continue  # its row is stored
-            if at[1] in peers.CONTENDERS and at[1] != "eager":
+            if at[1] in self.options.peers and at[1] != "eager":
                 self.excluded.setdefault(name, {})[at[1]] = why
             else:
                 self.store(name, {"failure": f"{at[1]}: {why}", "contenders": {},
@@ -88,7 +89,8 @@ class Comparison:
 
     def store(self, name, row, samples):
         row.update(floor_ms=WORKLOADS[name].floorMs(self.ceilings()), run=self.started,
-                   sources=self.options.sources)
+                   sources=self.options.sources,
+                   empty_ms=self.results["machine"].get("empty_ms", 0))
         summary.compareWorkload(row, samples)
         if self.options.samples:
             row["samples_ms"] = {n: [round(t, 5) for t in times] for n, times in samples.items()}
@@ -123,6 +125,11 @@ class Comparison:
     def readFormer(self):
         """Before anything is measured: one file holds what one kind of device did."""
         path, device = self.path(), self.results["machine"]["device"]
+        if self.options.former and not self.options.before:
+            checked = self.options.former["machine"]["device"]
+            if checked != device:
+                raise FormerError(f"{self.options.check}: expected results of {device}, got those "
+                                  f"of {checked}; --before compares two builds here")
         if not self.options.update or not path.exists():
             return
         try:
@@ -203,6 +210,29 @@ def report(path):
     return judge(rows)
 
 
+def judgeAgainst(comparison, options):
+    """--check and --before: what is slower; the status."""
+    tolerance, former = options.tolerance / 100, options.former
+    if options.before:
+        former = None
+    elif former["machine"].get("torch") != comparison.results["machine"].get("torch"):
+        print(f"{options.check}: by PyTorch {former['machine'].get('torch')}: what both runs "
+              "measured beside fusec may not be the same code", file=sys.stderr)
+    rows, left = comparison.results["workloads"], comparison.results["left_out"]
+    verdicts = check.judgeRows(rows, former, tolerance)
+    suspects = [name for name, found in verdicts.items() if found["verdict"] == check.SLOWER]
+    if suspects and comparison.run(suspects):
+        again = [name for name in suspects if name not in comparison.results["left_out"]]
+        check.confirm(verdicts, check.judgeRows({n: rows[n] for n in again}, former, tolerance))
+    comparison.results["left_out"] = left
+    print(check.formatVerdicts(verdicts))
+    before = former["profiles"] if former else comparison.profiles.get(check.BEFORE, {})
+    steps = check.formatSteps(verdicts, before, comparison.profiles.get("", {}))
+    print(f"\n{steps}" if steps else "", end="\n" if steps else "")
+    isSlower = any(found["verdict"] == check.SLOWER for found in verdicts.values())
+    return WRONG if isSlower else judge(rows)
+
+
 def main(arguments=None):
     options = parseArguments(arguments)
     if options.list:
@@ -215,6 +245,8 @@ def main(arguments=None):
     if missing:
         print(missing, file=sys.stderr)
         return TOOLCHAIN
+    if not options.out and (options.check or options.builds):
+        options.out = pathlib.Path(tempfile.mkdtemp(prefix="fusec-check-")) / "rows.json"
     options.deadline = time.time() + min(options.budget_seconds, 1e9)
     comparison = Comparison(options)
     try:
@@ -230,12 +262,15 @@ def main(arguments=None):
     machine = comparison.results["machine"]
     print(f"{machine['device']}, PyTorch {machine['torch']}; ms, medians of {options.rounds} "
           f"rounds; an empty region reads {machine['empty_ms']:.4f}\n")
-    rows = comparison.results["workloads"]
-    printSummary(rows, groups, sources.getNewest(rows.values()))
+    rows, status = comparison.results["workloads"], None
+    if options.check or options.before:
+        status = judgeAgainst(comparison, options)
+    else:
+        printSummary(rows, groups, sources.getNewest(rows.values()))
     if comparison.results["left_out"]:
         print("\nleft out, no time: " + ", ".join(comparison.results["left_out"]))
     print(f"\nwrote {comparison.path()}", file=sys.stderr)
-    return judge(comparison.results["workloads"])
+    return judge(rows) if status is None else status
 
 
 if __name__ == "__main__":

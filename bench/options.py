@@ -5,14 +5,18 @@ import argparse
 import fnmatch
 import os
 import pathlib
+import re
 import shutil
 import sys
 
+import builds
+import check
 import peers
 import sources
 from workloads import WORKLOADS
 
 HERE = pathlib.Path(__file__).resolve().parent
+WORKER = HERE / "worker.py"
 BUILD = HERE.parent / "build" / "release"
 DONE, UNSUPPORTED, USAGE, TOOLCHAIN, WRONG = 0, 1, 2, 4, 5
 QUICK_ROUNDS, LEAST_ROUNDS = 10, 30
@@ -25,6 +29,8 @@ EXAMPLES = """examples:
   bench/compare.py --quick --budget-seconds 300
   bench/compare.py --list
   bench/compare.py --report bench/results/nvidia-h200.json
+  bench/compare.py --check bench/results/nvidia-h200.json      # 5 where a row is slower
+  bench/compare.py --before ../old --only 'dlrm_*'             # the same, build beside build
 
 Measures fusec against what else can run the same models on this GPU: one run,
 the same tensors, every contender once a round, the second-level cache flushed
@@ -33,7 +39,8 @@ SVG beside it. README.md states the method.
 """
 
 EPILOGUE = """exit status: 0 done, 1 fusec could not compile or run some workload, 2 usage,
-4 no GPU, PyTorch or fusec, 5 a result of fusec is wrong."""
+4 no GPU, PyTorch or fusec, 5 a result of fusec is wrong, or --check or --before
+find a row slower."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -52,8 +59,9 @@ def parseArguments(arguments):
                         help="the named workloads, the grids of shapes, layers with few rows, "
                         "with those of a short prompt, with odd numbers of them, in fp32 without "
                         "TF32, or all; default: table, or all with --only")
-    parser.add_argument("--peers", default=",".join(peers.CONTENDERS), metavar="NAME,...",
-                        help="of " + ", ".join(peers.CONTENDERS) + "; eager is always there")
+    parser.add_argument("--peers", metavar="NAME,...",
+                        help="of " + ", ".join(peers.CONTENDERS) + "; eager is always there; "
+                        "default: all, or what --check, --before and --build need")
     parser.add_argument("--skip", default="", metavar="NAME,...", help="contenders to leave out")
     parser.add_argument("--rounds", type=int, default=50, help=f"at least {LEAST_ROUNDS}")
     parser.add_argument("--quick", action="store_true",
@@ -67,9 +75,20 @@ def parseArguments(arguments):
                         help="what tools/source-hash.sh gives of the sources that made fusec; "
                         "default: what the file `sources` beside it says, or this tree's where it "
                         "lies in it, else unknown")
+    parser.add_argument("--check", metavar="FILE", type=pathlib.Path,
+                        help="measure the rows of FILE again: which are slower than their noise "
+                        "and --tolerance allow, and by which steps")
+    parser.add_argument("--before", metavar="DIR",
+                        help="the same against another build, which is measured in turn in the "
+                        "same rounds; DIR holds fusec and libfusec_rt.so, or is a tree or build")
+    parser.add_argument("--build", metavar="NAME=DIR", action="append", default=[],
+                        help="a further build as contenders NAME and NAME_graph; repeatable")
+    parser.add_argument("--tolerance", metavar="PERCENT", type=float, default=2,
+                        help="of --check and --before; default: 2")
     parser.add_argument("--arch", help="fusec's target; default: this GPU's")
     parser.add_argument("--out", metavar="FILE", type=pathlib.Path,
-                        help="default: bench/results/GPU.json")
+                        help="default: bench/results/GPU.json, or a file in a new temporary "
+                        "folder with --check, --before or --build")
     parser.add_argument("--update", action="store_true",
                         help="keep the workloads of --out that this run does not measure")
     parser.add_argument("--samples", action="store_true", help="write every round's time too")
@@ -86,7 +105,15 @@ def parseArguments(arguments):
     if options.rounds < LEAST_ROUNDS:
         parser.error(f"--rounds: expected at least {LEAST_ROUNDS}, got {options.rounds}; "
                      "--quick takes fewer")
-    options.worker = HERE / "worker.py"
+    options.worker = WORKER
+    options.builds, options.former = chooseBuilds(parser, options), None
+    if options.check and options.update:
+        parser.error("--check: expected no --update beside it: it keeps no results")
+    if options.check:
+        try:
+            options.former = check.loadResults(options.check)
+        except ValueError as failure:
+            parser.error(str(failure))
     options.peers = chooseContenders(parser, options)
     options.workloads = chooseWorkloads(parser, options)
     if options.quick:
@@ -94,8 +121,28 @@ def parseArguments(arguments):
     return options
 
 
+def chooseBuilds(parser, options):
+    """name -> build; the name of `before` is --before's."""
+    found = {}
+    pairs = [[check.BEFORE, options.before]] if options.before else []
+    for name, folder in [*pairs, *(each.partition("=")[::2] for each in options.build)]:
+        if not re.fullmatch(r"[a-z][a-z0-9]*", name) or name in (*peers.CONTENDERS, *found):
+            parser.error("--build: expected NAME=DIR, the name of lower-case letters and digits "
+                         f"and no other contender's, got '{name}'")
+        try:
+            found[name] = builds.findBuild(name, folder)
+        except ValueError as failure:
+            parser.error(str(failure))
+    return found
+
+
 def chooseContenders(parser, options):
-    wanted, skipped = options.peers.split(","), set(filter(None, options.skip.split(",")))
+    everything = ",".join(peers.CONTENDERS)
+    if options.check or options.builds:
+        everything = ",".join(["fusec", "fusec_graph",
+                               *(check.NORMALISERS if options.check else [])])
+    wanted = (options.peers or everything).split(",")
+    skipped = set(filter(None, options.skip.split(",")))
     for name in [*wanted, *skipped]:
         if name not in peers.CONTENDERS:
             parser.error(f"expected contenders among {', '.join(peers.CONTENDERS)}, got '{name}'")
@@ -103,23 +150,20 @@ def chooseContenders(parser, options):
         skipped.add("autotune")
     wanted = (set(wanted) - skipped) | {"eager"}
     wanted |= {peers.getNeeded(name) or name for name in wanted}
-    return [name for name in peers.CONTENDERS if name in wanted]
+    return [name for name in peers.CONTENDERS if name in wanted] + \
+        [name + mode for name in options.builds for mode in ("", peers.GRAPH)]
 
 
 def chooseWorkloads(parser, options):
-    rows = options.rows or ("all" if options.only else "table")
+    rows = options.rows or ("all" if options.only or options.check else "table")
     patterns = options.only.split(",") if options.only else ["*"]
     chosen = [w.name for w in WORKLOADS.values() if rows in ("all", w.rows)
               and any(fnmatch.fnmatch(w.name, pattern) for pattern in patterns)]
+    if options.former:
+        chosen = [name for name in chosen if name in options.former["workloads"]]
     if not chosen:
         parser.error(f"--only: no workload is named like '{options.only}'; see --list")
     return chosen
-
-
-def listLibraryFolders(fusec):
-    """Beside it, installed, built."""
-    folder = pathlib.Path(fusec).resolve().parent
-    return [folder, folder.parent / "lib", folder.parent / "runtime"]
 
 
 def findFusec(options):
@@ -127,10 +171,10 @@ def findFusec(options):
     options.fusec = options.fusec or str(BUILD / "tools" / "fusec")
     if not os.access(options.fusec, os.X_OK):
         return f"{options.fusec}: expected fusec; name it with --fusec"
-    places = [folder / "libfusec_rt.so" for folder in listLibraryFolders(options.fusec)]
-    options.library = options.library or next((str(p) for p in places if p.exists()), None)
+    options.library = options.library or builds.findLibrary(options.fusec)
     if not options.library or not os.path.exists(options.library):
-        return (f"{options.library or places[0]}: expected the library; name it with --library")
+        return (f"{options.library or options.fusec}: expected libfusec_rt.so beside it, or in "
+                "../lib or ../runtime; name it with --library")
     options.sources = options.sources or sources.findSources(options.fusec)
     if not options.sources:
         print(f"{options.fusec}: its sources are unknown; --sources names them", file=sys.stderr)

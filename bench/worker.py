@@ -96,7 +96,7 @@ class Worker:
         needed = peers.getNeeded(name) or "eager"
         if needed not in setting.made and name != "eager":
             return
-        self.tell(at=[setting.workload.name, name], limit_s=peers.CONTENDERS[name][2])
+        self.tell(at=[setting.workload.name, name], limit_s=peers.getLimit(name))
         try:
             contender = peers.make(name, setting)
             if contender is None:

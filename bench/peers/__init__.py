@@ -60,6 +60,15 @@ def getNeeded(name):
     return name.removesuffix(GRAPH) if name.endswith(GRAPH) else None
 
 
+def getLimit(name):
+    """Seconds it may take before it counts as hung; of a further build as of fusec."""
+    like = "fusec_graph" if getNeeded(name) else "fusec"
+    return CONTENDERS.get(name, CONTENDERS[like])[2]
+
+
 def make(name, setting):
+    if name not in CONTENDERS:
+        module, function = "peers.own", "makeNamedGraph" if getNeeded(name) else "makeNamed"
+        return getattr(importlib.import_module(module), function)(setting, name)
     module, function, _ = CONTENDERS[name]
     return getattr(importlib.import_module(module), function)(setting)

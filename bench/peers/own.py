@@ -15,8 +15,8 @@ import time
 
 import torch
 
-import fusec_runtime
-from peers import Contender
+import builds
+from peers import Contender, getNeeded
 from peers.profiling import profileBuild
 from peers.pytorch import capture
 
@@ -113,7 +113,21 @@ def makeBuild(setting, build):
 def makeFusec(setting):
     return makeBuild(setting, {"name": "fusec", "fusec": setting.options.fusec,
                                "library": setting.options.library,
-                               "runtime": fusec_runtime.__file__})
+                               "runtime": builds.findRuntime(setting.options.fusec)})
+
+
+def makeNamed(setting, name):
+    """Another build, which --before or --build names."""
+    contender = makeBuild(setting, setting.options.builds[name])
+    contender.facts["build"] = name
+    return contender
+
+
+def makeNamedGraph(setting, name):
+    needed = getNeeded(name)
+    contender = capture(setting.made[needed])
+    contender.facts["build"] = needed
+    return contender
 
 
 def makeFusecGraph(setting):
