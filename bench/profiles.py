@@ -78,8 +78,9 @@ def format(profiles):  # pylint: disable=redefined-builtin
     """A step a line."""
     rows = []
     for name, row in profiles["rows"].items():
-        about = json.dumps({key: value for key, value in row.items() if key != "steps"})
+        about = "".join(f"{json.dumps(key)}: {json.dumps(value)}, " for key, value in row.items()
+                        if key != "steps")
         steps = ",\n   ".join(json.dumps(step) for step in row["steps"])
-        rows.append(f"  {json.dumps(name)}: {about[:-1]}, \"steps\": [\n   {steps}\n  ]}}")
+        rows.append(f"  {json.dumps(name)}: {{{about}\"steps\": [\n   {steps}\n  ]}}")
     return f"{{\n \"device\": {json.dumps(profiles['device'])},\n \"rows\": {{\n" + \
         ",\n".join(rows) + "\n }\n}\n"
