@@ -101,6 +101,7 @@ def main(arguments=None):
     between = places[places.index(last) + 1 if last else 0:places.index(first) + 1]
     _, commit, subject = commits[places.index(first)]
     print(f"the first bad commit of {name}: {commit}\n  {subject}")
+    print(f"the last good one: {commits[places.index(last)][1] if last else 'the older build'}")
     if len(between) > 1:
         print(f"or one of {', '.join(between[:-1])} before it, which did not run")
     print("\n" + formatSteps(options.rows, name, last, first))
