@@ -14,6 +14,7 @@ import profiles
 FLUSH_BYTES = 256 << 20
 RUNS, WARM_RUNS = 9, 3
 LIMIT_S = 60
+FAILURES = (RuntimeError, OSError, ValueError, KeyError, subprocess.TimeoutExpired)
 # As modules.drawSamples draws them: lookups of models take remainders.
 INDEX_LIMIT = 2 ** 31 - 1
 
@@ -39,7 +40,11 @@ def profileBundle(fusec, bundle, model, options):
     """`options` are those that `model` was compiled with."""
     report = ask([fusec, "bench", bundle, "--profile", "--quiet", "--seconds=0.5",
                   f"--index-limit={INDEX_LIMIT}"])
-    return profiles.trim(report, ask([fusec, "explain", model, *options]))
+    try:
+        explanation = ask([fusec, "explain", model, *options])
+    except FAILURES:  # families are not worth the times
+        explanation = None
+    return profiles.trim(report, explanation)
 
 
 def profileRuns(run, launches, why):
@@ -67,5 +72,5 @@ def profileRuns(run, launches, why):
 def profileBuild(build, bundle, model, options, run, launches):
     try:
         return profileBundle(build["fusec"], bundle, model, options)
-    except (RuntimeError, OSError, ValueError, KeyError, subprocess.TimeoutExpired) as failure:
+    except FAILURES as failure:
         return profileRuns(run, launches, f"{type(failure).__name__}: {failure}")
