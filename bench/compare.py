@@ -50,6 +50,8 @@ class Comparison:
             if at == ["", "start"] or at == ["", ""]:
                 print("the worker did not start: are there PyTorch and a GPU?", file=sys.stderr)
                 return False
+            if at[1] == PROFILE and not why and status == 0:
+                continue  # a process that a profiler was in times no other row
             why = why or f"crashed, exit status {status}"
             print(f"  {at[1]}: {why}", file=sys.stderr, flush=True)
             name = remaining[0]
@@ -226,6 +228,9 @@ def judgeAgainst(comparison, options):
         check.confirm(verdicts, check.judgeRows({n: rows[n] for n in again}, former, tolerance))
     comparison.results["left_out"] = left
     print(check.formatVerdicts(verdicts))
+    gone = [name for name in former["workloads"] if name not in WORKLOADS] if former else []
+    if gone:
+        print("no workloads any more: " + ", ".join(gone), file=sys.stderr)
     before = former["profiles"] if former else comparison.profiles.get(check.BEFORE, {})
     steps = check.formatSteps(verdicts, before, comparison.profiles.get("", {}))
     print(f"\n{steps}" if steps else "", end="\n" if steps else "")

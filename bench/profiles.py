@@ -14,6 +14,7 @@ MEMBERS = {"step": "name", "kernel": "kernel", "lead": "lead", "median_us": "us"
            "nodes": "nodes"}
 ABOUT = ("method", "reason", "graph", "run_us", "sum_us")
 DIGITS = 5
+IN_PROCESS = "torch.profiler"  # the method that nameOnly stands for
 
 
 def pathBeside(results, build=""):
@@ -56,7 +57,7 @@ def nameOnly(names, samples, why):
     """Of a build that cannot say more: the kernels of a run and each one's times, us."""
     steps = [{"name": name, "kernel": name, "us": roundDigits(statistics.median(times))}
              for name, times in zip(names, samples)]
-    return {"method": "torch.profiler", "reason": why, "graph": False, "run_us": None,
+    return {"method": IN_PROCESS, "reason": why, "graph": False, "run_us": None,
             "sum_us": roundDigits(sum(step["us"] for step in steps)), "steps": steps}
 
 

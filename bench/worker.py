@@ -25,6 +25,7 @@ import torch
 
 import modules
 import peers
+import profiles
 import summary
 from process import PROFILE
 from workloads import WORKLOADS
@@ -48,6 +49,7 @@ def measureError(got, expected):
 class Worker:
     def __init__(self, options, lines):
         self.options, self.lines = options, lines
+        self.isWatched = False  # by a profiler that stays in the process
         self.flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
 
     def tell(self, **record):
@@ -152,7 +154,9 @@ class Worker:
                 continue
             self.tell(at=[setting.workload.name, PROFILE], limit_s=PROFILE_LIMIT_S)
             try:
-                self.tell(profiled=setting.workload.name, build=name, profile=contender.profile())
+                found = contender.profile()
+                self.tell(profiled=setting.workload.name, build=name, profile=found)
+                self.isWatched |= found["method"] == profiles.IN_PROCESS
             except Exception as failure:  # pylint: disable=broad-except
                 self.say(f"  {name}: no profile: {type(failure).__name__}: {failure}")
                 self.endIfDeviceLost()
@@ -230,6 +234,8 @@ def main():
     for name in options.workloads:
         worker.say(f"{name}")
         worker.measure(WORKLOADS[name], options.excluded.get(name, {}))
+        if worker.isWatched:
+            break  # another process times the rest
         gc.collect()
         torch.cuda.empty_cache()
     return 0

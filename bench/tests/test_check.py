@@ -195,6 +195,7 @@ class CheckTest(unittest.TestCase):
         self.assertEqual(status, compare.DONE, said)
         self.assertIn("| rope_bwd | 1.0", said)
         self.assertNotIn("| gone", said)
+        self.assertIn("no workloads any more: gone", said)
         status, said = self.call({"rope_bwd": 1.05}, "--check", str(self.former))
         self.assertEqual(status, compare.WRONG, said)
         self.assertRegex(said, r"\| rope_fwd .*\| same \|")

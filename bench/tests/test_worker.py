@@ -115,6 +115,12 @@ class WorkerTest(unittest.TestCase):
             self.assertEqual([row["speedup"]["ratio"] for row in rows.values()], [2, 2])
             self.assertEqual(list(self.profiles["out-profiles.json"]["rows"]), ["rope_bwd"])
 
+    def testAWorkerThatEndsAfterAProfileIsFollowedByAnother(self):
+        rows = self.compareWith(self.PROFILED.replace("FAULT", "pass") + "  break\n")["workloads"]
+        self.assertEqual([row["speedup"]["ratio"] for row in rows.values()], [2, 2])
+        self.assertEqual(list(self.profiles["out-profiles.json"]["rows"]),
+                         ["rope_fwd", "rope_bwd"])
+
     def testProfilesThatCannotBeReadAreNotOverwritten(self):
         with self.assertRaises(compare.FormerError):
             self.compareWith(self.PROFILED.replace("FAULT", "pass"), self.formerRun(), "[]")
