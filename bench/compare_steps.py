@@ -92,11 +92,10 @@ def formatRows(before, after, names, showsAll=False):
     lines = list(HEADER)
     for name in names:
         lines += formatRow(name, before[name], after[name], showsAll)
-    methods = {(before[name].get("method"), after[name].get("method")) for name in names}
-    if any(old != new for old, new in methods):
-        lines += ["", "times of the two are not by one method: " + "; ".join(
-            f"{old} before, {new} after" for old, new in sorted(map(lambda m: (str(m[0]), str(m[1])),
-                                                                    methods)) if old != new)]
+    methods = {f"{before[name].get('method')} before, {after[name].get('method')} after"
+               for name in names if before[name].get("method") != after[name].get("method")}
+    if methods:
+        lines += ["", "times of the two are not by one method: " + "; ".join(sorted(methods))]
     return "\n".join(lines)
 
 

@@ -98,7 +98,8 @@ def drawAxes(scale):
     parts = []
     for tick in scale.ticks():
         x, y = LEFT + scale.at(tick), TOP + SIDE - scale.at(tick)
-        parts += [drawLine(x, TOP, x, TOP + SIDE, "grid"), drawLine(LEFT, y, LEFT + SIDE, y, "grid"),
+        parts += [drawLine(x, TOP, x, TOP + SIDE, "grid"),
+                  drawLine(LEFT, y, LEFT + SIDE, y, "grid"),
                   drawText(x, TOP + SIDE + 18, f"{tick:g}", "dim", "middle"),
                   drawText(LEFT - 8, y + 4, f"{tick:g}", "dim", "end")]
     # Exact; and twice as long as predicted, and half.
@@ -123,7 +124,8 @@ def render(families, device):
         colour, y = COLOURS[number % len(COLOURS)], TOP + 10 + LINE * number
         mean, spread = summarise(points)
         parts += [f'<circle cx="{LEFT + SIDE + 24}" cy="{y - 4}" r="5" fill="{colour}"/>',
-                  drawText(LEFT + SIDE + 36, y, f"{family}: {len(points)}, {mean:.2f} x {spread:.2f}")]
+                  drawText(LEFT + SIDE + 36, y,
+                           f"{family}: {len(points)}, {mean:.2f} x {spread:.2f}")]
         for point in points:
             title = (f"{point['row']}, {point['name']}: predicted {point['predicted']:.2f} us, "
                      f"measured {point['measured']:.2f}")

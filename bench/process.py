@@ -18,7 +18,8 @@ class WorkerProcess:
 
     def __init__(self, options, names, excluded):
         given = {"workloads": names, "excluded": excluded, "peers": options.peers,
-                 "builds": options.builds, "rounds": options.rounds, "seed": options.seed, "verbose": options.verbose,
+                 "builds": options.builds, "rounds": options.rounds, "seed": options.seed,
+                 "verbose": options.verbose,
                  "fusec": options.fusec and os.path.abspath(options.fusec),
                  "library": options.library and os.path.abspath(options.library),
                  "arch": options.arch}

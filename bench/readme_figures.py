@@ -32,7 +32,8 @@ STATED = {"models and layers": [workload.name for workload in TABLE],
              if group not in ("linear fp16 relu", "linear bf16 gelu")}}
 NAMES = {"linear 16-bit": "matmuls in 16 bits", "linear tf32": "matmuls in TF32",
          "swiglu": "SwiGLU", "gating": "gates", "narrow linear": "layers of 1 to 128 rows",
-         "prompt linear": "layers of 160 to 768 rows", "odd linear": "layers of odd numbers of rows",
+         "prompt linear": "layers of 160 to 768 rows",
+         "odd linear": "layers of odd numbers of rows",
          "linear exact fp32": "layers in exact fp32"}
 # A speed-up in words, which would be stated by hand.
 BY_HAND = re.compile(r"\d(\.\d+)? ?(x|×|times) (as fast|faster|the speed)|speed-?up of \d", re.I)
@@ -61,19 +62,22 @@ def describeSources(key, rows):
     if key.startswith(sources.UNKNOWN):
         return f"of unknown sources, measured by the run of {key[len(sources.UNKNOWN):]} UTC"
     dates = sorted({row["run"][:10] for row in rows.values()})
-    return f"of the sources {sources.shorten(key)}, measured on {' to '.join(dates[::len(dates) - 1 or 1])}"
+    dates = " to ".join(dates[::len(dates) - 1 or 1])
+    return f"of the sources {sources.shorten(key)}, measured on {dates}"
 
 
 def formatRatio(entry):
-    return "{ratio:.2f} ({low:.2f}-{high:.2f})".format(**entry) if entry and "ratio" in entry else ""
+    isKnown = entry and "ratio" in entry
+    return "{ratio:.2f} ({low:.2f}-{high:.2f})".format(**entry) if isKnown else ""
 
 
 def formatFigures(devices, device, key):
     rows = {name: row for name, row in devices[device].items() if sources.getKey(row) == key}
     lines = [f"Speed-ups on an {device}, {describeSources(key, rows)}: geometric means with their "
-             "95% intervals, and the least of a row. Rows that were not measured with these sources "
-             "are left out.", "",
-             "| | rows | over the fastest peer | least | over bare cuBLAS |", "|---|---|---|---|---|"]
+             "95% intervals, and the least of a row. Rows that were not measured with these "
+             "sources are left out.", "",
+             "| | rows | over the fastest peer | least | over bare cuBLAS |",
+             "|---|---|---|---|---|"]
     for group, names in STATED.items():
         best = summary.summariseGroup(rows, names, "best_peer")
         if not best or "ratio" not in best:

@@ -96,7 +96,8 @@ class BisectTest(unittest.TestCase):
         return process.returncode, process.stdout
 
     def testNamesTheCommitAndItsSteps(self):
-        made = self.commit("1.0", "1.0", None, "nobuild", "1.01", "1.0", "1.1", None, "norun", "1.2")
+        made = self.commit("1.0", "1.0", None, "nobuild", "1.01", "1.0", "1.1", None, "norun",
+                           "1.2")
         status, said = self.bisect(made[0], made[-1])
         self.assertEqual(status, 0, said)
         self.assertIn(f"the first bad commit of rope_fwd: {made[6]}\n  commit 6: 1.1", said)
@@ -154,7 +155,8 @@ class BisectTest(unittest.TestCase):
             asked = [line.split()[0] for line in said.splitlines() if "good|bad|skip" in line][-1]
             self.assertIn(f"--before ./{made[0]} --fusec ./{asked}/fusec", said)
             with open(verdicts, "a", encoding="ascii") as file:
-                file.write(f"{asked[:9]} {'bad' if speeds[made.index(asked)] > '1.0' else 'good'}\n")
+                isSlow = speeds[made.index(asked)] > "1.0"
+                file.write(f"{asked[:9]} {'bad' if isSlow else 'good'}\n")
         self.assertEqual(status, 0, said)
         self.assertIn(f"of rope_fwd: {made[3]}", said)
         verdicts.write_text(f"{made[-1]} worse\n")

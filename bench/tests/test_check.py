@@ -44,8 +44,8 @@ def measureRun(own, seed, clock=1.0, **further):
 
 class JudgeTest(unittest.TestCase):
     def judge(self, own, seed, clock=1.0, **further):
-        return check.judgeApart(measureRun(1.0, 1000 + seed), measureRun(own, seed, clock, **further),
-                                0.02)
+        before, now = measureRun(1.0, 1000 + seed), measureRun(own, seed, clock, **further)
+        return check.judgeApart(before, now, 0.02)
 
     def testAPlantedLossIsFoundAndTheSameBuildPasses(self):
         for seed in range(20):
@@ -144,7 +144,8 @@ WORKER = """
 import json, random, sys
 def tell(**r): print(json.dumps(r), flush=True)
 o = json.loads(sys.argv[1])
-tell(machine={'device': DEVICE, 'torch': '2', 'empty_ms': 0.001, 'ceilings': {'fp32': 1, 'fp16': 1, 'copy_GBps': 1}})
+tell(machine={'device': DEVICE, 'torch': '2', 'empty_ms': 0.001, 'ceilings':
+              {'fp32': 1, 'fp16': 1, 'copy_GBps': 1}})
 made = random.Random(len(o['workloads']))
 for name in o['workloads']:
   times = {'eager': 3.0, 'fusec': OWN.get(name, 1.0), 'before': 1.0}

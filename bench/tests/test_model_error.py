@@ -17,7 +17,8 @@ def step(name, predicted, measured, **further):
 
 
 WGMMA = {"family": "gemm", "unit": "half", "schedule": "gemm_schedule<unit = wgmma, tileM = 128>"}
-ROWS = {"a": {"steps": [step("mm", 10.0, 20.0, **WGMMA), step("relu<&", 4.0, 4.0, family="pointwise")]},
+ROWS = {"a": {"steps": [step("mm", 10.0, 20.0, **WGMMA),
+                        step("relu<&", 4.0, 4.0, family="pointwise")]},
         "b": {"steps": [step("mm_2", 30.0, 15.0, **WGMMA), {"name": "unpredicted", "us": 3.0},
                         step("mm_3", 5.0, 5.0, family="gemm", unit="fma")]}}
 
