@@ -27,6 +27,8 @@ public:
   const std::vector<int64_t> &outputSizes(size_t index) const;
   void run(cuda::Stream stream);
   uint32_t launchCount() const { return launched; }
+  // The bytes of its own arena.
+  uint64_t arenaSize() const { return ownArena.size(); }
   bool replayed() const { return theReplayed; }
   uint64_t faults() const;
   // Enqueues one copy into the session's own factors, or zeros for null.

@@ -42,6 +42,11 @@ bad (float[4,8] x) => (float[4,8] y) {
   [PLACE] t = Frobnicate(x)
   [second] y = Unheard(t)
 }""",
+    "outer": """<ir_version: 8, opset_import: ["" : 17]>
+outer (float[a,k] x, float[k,b] y) => (float[a,b] z) {
+  t = MatMul(x, y)
+  z = Relu(t)
+}""",
     "nothing": """<ir_version: 8, opset_import: ["" : 17]>
 nothing (float[n,8] x) => (float[n,8] y) {
   y = Exp(x)
@@ -256,6 +261,28 @@ def bench():
     error_kind(run(3, "bench", "damaged.fusec", *short), "malformed")
 
 
+def sweep():
+    short = ("--json", "--no-flush", "--runs=7", "--warm-up=1")
+    told = run(0, "bench", "two.fusec", *short, "--dim", "n=1,64,7")
+    rows = told["result"]["sweep"]
+    expect([row["dims"] for row in rows] == [{"n": 1}, {"n": 64}, {"n": 7}], f"sweep: {rows}")
+    expect([row["inputs"][0]["sizes"][0] for row in rows] == [1, 64, 7], f"sweep: {rows}")
+    # Compiled once, so that the listed sizes stay a named dimension.
+    told = run(0, "bench", "outer.onnx", *short, "--dim", "a=2,3", "--dim", "k=8", "--dim",
+               "b=4,1")
+    expect([row["dims"] for row in told["result"]["sweep"]] ==
+           [{"a": a, "b": b} for a in (2, 3) for b in (4, 1)], f"sweep: {told}")
+    for wrong in (("--dim", "n=1,1"), ("--dim", "n=1,2", "--dim", "n=3"), ("--dim", "n=1,"),
+                  ("--dim", "n=1,2", "--dim", "n=3,4"), ("--dim", "typo=1,2"), ("--dim", "n=1,-2"),
+                  ("--dim", "n=1,2", "--profile"), ("--dim", "n=1,2", "--against=two.fusec"),
+                  ("--dim", "n=1,2", "--input", "x=x.npy")):
+        error_kind(run(2, "bench", "two.fusec", *short, *wrong), "usage")
+    with open("sweep.json", "w") as file:
+        json.dump(told, file)
+    error_kind(run(3, "bench", "two.fusec", *short, "--dim", "n=1", "--against=sweep.json"),
+               "malformed")
+
+
 def scale(before, name, factor, change=None):
     """Writes what bench printed with its times multiplied, and more changed."""
     told = json.loads(json.dumps(before))
@@ -388,7 +415,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.environ["FUSEC_CACHE_DIR"] = os.path.join(folder, "cache")
     write_models()
     for test in (check, explain, compile_models, inspect, verify, run_models, bench,
-                 against, tune, command_lines, page):
+                 sweep, against, tune, command_lines, page):
         try:
             test()
         except (TypeError, KeyError, IndexError) as error:

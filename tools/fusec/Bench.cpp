@@ -5,13 +5,11 @@
 
 #include "runtime/src/Lap.h"
 #include "tools/fusec/BenchAgainst.h"
-#include "tools/fusec/BenchRun.h"
 #include "tools/fusec/Json.h"
 #include "tools/fusec/ProfileJson.h"
+#include "tools/fusec/SweepPlot.h"
 #include "tools/fusec/Trace.h"
 #include "tools/fusec/WriteFile.h"
-
-#include <chrono>
 
 using namespace fusec;
 
@@ -26,7 +24,7 @@ struct BenchCommand {
   unsigned maxRuns = 100000, warmUp = 20;
   int ordinal = 0;
   int64_t indexLimit = 1000;
-  std::string graph, profile, profileBy, against;
+  std::string graph, profile, profileBy, against, plot;
   double tolerance = 3; // percent
   bool noFlush = false, quiet = false;
 
@@ -34,21 +32,34 @@ struct BenchCommand {
   void run(Report &report);
 
 private:
+  void checkOptions() const;
   int32_t getGraphMode() const;
-  unsigned getRoundRuns() const;
-  void measure(llvm::ArrayRef<BenchRun *> runs) const;
+  MeasureOptions getMeasureOptions() const;
+  BenchRun prepareRun(const LoadedModel &loaded) const;
+  Sweep runSweep(const LoadedModel &loaded, const StartTimes &once) const;
+  void runOne(const LoadedModel &loaded, const StartTimes &once,
+              BenchResult before, Report &report) const;
   /// Writes the trace, too.
   Profile measureProfile(BenchRun &run, const DeviceRates &rates) const;
+
+  /// What of --dim lists several sizes.
+  std::vector<SizeList> lists;
+  /// Whether --against is a bundle.
+  bool hasOther = false;
 };
 } // namespace
 
 void BenchCommand::addTo(CLI::App &app) {
   options.addTo(app, /*compilesKernels=*/true);
   app.get_option("model")->description("a bundle, or an ONNX model");
-  app.get_option("--dim")->description("the size of a named dimension");
+  app.get_option("--dim")->description(
+      "the size of a named dimension; of several sizes (N,N,...) each is "
+      "measured, in all combinations of those of several dimensions");
+  app.get_option("--dim")->type_name("NAME=N[,N...]");
   options.addTuning(app);
   tensors.addInputs(app);
-  app.add_option("--seconds", seconds, "how long to measure")->type_name("S");
+  app.add_option("--seconds", seconds, "how long to measure (each size)")
+      ->type_name("S");
   app.add_option("--runs", maxRuns, "how many runs at most")->type_name("N");
   app.add_option("--warm-up", warmUp, "runs before measuring")->type_name("N");
   app.add_option("--gpu", ordinal, "which device")->type_name("N");
@@ -58,6 +69,9 @@ void BenchCommand::addTo(CLI::App &app) {
                  "whether runs replay a CUDA graph; default: where a run has "
                  "two launches or more")
       ->check(CLI::IsMember({"on", "off"}));
+  app.add_option("--plot", plot,
+                 "several sizes as an SVG: the time of a run, and of a row")
+      ->type_name("FILE");
   app.add_flag("--profile{/}", profile,
                "each kernel's time beside its prediction and its floor; with "
                "=FILE also a trace of the runs, which ui.perfetto.dev opens")
@@ -104,88 +118,109 @@ Profile BenchCommand::measureProfile(BenchRun &run,
   return measured;
 }
 
-/// So few that clocks hardly change within a round, where rounds matter.
-unsigned BenchCommand::getRoundRuns() const {
-  return against.empty() ? Stopwatch::maxRuns : 10;
+/// With --against rounds matter: of so few runs that clocks hardly change
+/// within one, and enough of them, since fewer compare nothing.
+MeasureOptions BenchCommand::getMeasureOptions() const {
+  MeasureOptions measured;
+  measured.seconds = seconds;
+  measured.maxRuns = maxRuns;
+  measured.warmUp = warmUp;
+  measured.flush = !noFlush;
+  if (against.empty())
+    return measured;
+  measured.roundRuns = 10;
+  if (seconds > 0)
+    measured.leastRuns = leastRounds * measured.roundRuns;
+  return measured;
 }
 
-/// Rounds of each in turn.
-void BenchCommand::measure(llvm::ArrayRef<BenchRun *> runs) const {
-  Stopwatch watch(runs.front()->getDevice(), !noFlush);
-  unsigned roundRuns = getRoundRuns();
-  for (BenchRun *run : runs)
-    for (unsigned done = 0; done < warmUp; done += roundRuns)
-      watch.run(run->getSession(), std::min(roundRuns, warmUp - done), nullptr);
-  const std::vector<double> &measured = runs.front()->result.times.device;
-  auto begin = std::chrono::steady_clock::now();
-  auto isTimeUp = [&] {
-    std::chrono::duration<double> elapsed =
-        std::chrono::steady_clock::now() - begin;
-    // Long runs take longer than asked for: fewer rounds compare nothing.
-    return elapsed.count() >= seconds &&
-           (against.empty() || seconds <= 0 ||
-            measured.size() >= leastRounds * roundRuns);
-  };
-  while (measured.size() < maxRuns && !isTimeUp()) {
-    unsigned count = std::min<size_t>(roundRuns, maxRuns - measured.size());
-    for (BenchRun *run : runs)
-      watch.run(run->getSession(), count, &run->result.times);
-  }
-  if (measured.empty())
-    fail(ExitCode::Usage, "expected --runs and --seconds above zero");
-}
-
-void BenchCommand::run(Report &report) {
+void BenchCommand::checkOptions() const {
   if (profile.empty() && !profileBy.empty())
     fail(ExitCode::Usage, "--profile-by: expected --profile too");
-  if (!profile.empty() && profile != noTrace)
-    checkWritable(profile);
-  std::optional<BenchRun> other;
-  BenchResult before;
-  bool hasOther = !against.empty() && isBundle(against);
-  if (!against.empty() && !hasOther)
-    before = readBench(against);
-  StartTimes once;
-  rt::Lap lap;
-  std::string reason;
-  std::optional<DeviceInfo> info = findDevice(ordinal, reason);
-  if (!info)
-    fail(ExitCode::Toolchain, reason);
-  once.driver = lap.next();
-  // Kept to the end, so that loading the model finds the context made.
-  rt::Device device(nullptr, ordinal);
-  once.context = lap.next();
-  BenchRun::Settings settings{tensors, ordinal, indexLimit, getGraphMode(),
-                              quiet};
-  BenchRun own(options, settings, report);
-  BenchResult &result = own.result;
-  result.once.driver = once.driver;
-  result.once.context = once.context;
-  result.isFlushed = !noFlush;
-  result.warmUp = warmUp;
+  if (lists.empty() && !plot.empty())
+    fail(ExitCode::Usage, "--plot: expected several sizes with it, as in --dim "
+                          "batch=1,8,64");
+  if (lists.empty())
+    return;
+  if (!plot.empty() && llvm::is_contained(lists.front().sizes, 0))
+    fail(ExitCode::Usage, "--plot: expected sizes of '" + lists.front().name +
+                              "' above 0: scales are logarithmic");
+  const std::pair<const char *, bool> others[] = {
+      {"--input", tensors.any()},
+      {"--profile", !profile.empty()},
+      {"--against", !against.empty()}};
+  for (auto [option, isGiven] : others)
+    if (isGiven)
+      fail(ExitCode::Usage, std::string(option) + ": expected one size of '" +
+                                lists.front().name +
+                                "' with it, got a list (--dim)");
+}
 
+/// Sizes that compiling has fixed are no named dimensions any more.
+static NamedSizes getNamedSizes(const LoadedModel &loaded,
+                                const ModelOptions &options) {
+  return loaded.getCompilation() ? NamedSizes() : options.getDims();
+}
+
+/// Inputs have sizes of their own, which tell the others.
+BenchRun BenchCommand::prepareRun(const LoadedModel &loaded) const {
+  NamedSizes sizes = getNamedSizes(loaded, options);
+  return BenchRun(loaded,
+                  tensors.any() ? tensors.read(loaded.getInterface())
+                                : makeInputs(loaded, sizes, indexLimit),
+                  sizes, getGraphMode());
+}
+
+Sweep BenchCommand::runSweep(const LoadedModel &loaded,
+                             const StartTimes &once) const {
+  Sweep sweep;
+  for (const SizeList &list : lists) {
+    loaded.checkDims({{list.name, list.sizes.front()}});
+    sweep.names.push_back(list.name);
+  }
+  for (const NamedSizes &sizes :
+       combine(lists, getNamedSizes(loaded, options))) {
+    BenchRun run(loaded, makeInputs(loaded, sizes, indexLimit), sizes,
+                 getGraphMode());
+    run.result.setStart(once);
+    measure(&run, getMeasureOptions());
+    sweep.results.push_back(std::move(run.result));
+  }
+  return sweep;
+}
+
+void BenchCommand::runOne(const LoadedModel &loaded, const StartTimes &once,
+                          BenchResult before, Report &report) const {
+  std::optional<LoadedModel> otherModel;
+  std::optional<BenchRun> other;
+  BenchRun own = prepareRun(loaded);
+  BenchResult &result = own.result;
+  result.setStart(once);
+  result.isFlushed = !noFlush;
   llvm::SmallVector<BenchRun *> runs = {&own};
   if (hasOther) {
-    other.emplace(options.forBundle(against), settings, report);
+    otherModel.emplace(options.forBundle(against), ordinal, quiet, report);
+    other.emplace(prepareRun(*otherModel));
     other->result.isFlushed = !noFlush;
     runs.push_back(&*other);
   }
   if (!against.empty())
     checkComparable(hasOther ? other->result : before, result, against);
-  measure(runs);
+  MeasureOptions measured = getMeasureOptions();
+  measure(runs, measured);
   if (hasOther)
     before = other->result;
 
   std::optional<Profile> profiled;
   DeviceRates rates;
   if (!profile.empty()) {
-    rates = measureRates(own.getDevice(), info->target);
+    rates = measureRates(own.getDevice(), loaded.getTarget());
     profiled = measureProfile(own, rates);
   }
   std::optional<Comparison> comparison;
   if (!against.empty())
     comparison = compareTimes(before.times.device, result.times.device,
-                              hasOther, getRoundRuns());
+                              hasOther, measured.roundRuns);
   if (report.isJson()) {
     llvm::json::Object object = result.toJson();
     if (profiled)
@@ -209,12 +244,48 @@ void BenchCommand::run(Report &report) {
          "slower");
 }
 
+void BenchCommand::run(Report &report) {
+  lists = options.takeSizeLists();
+  checkOptions();
+  if (!profile.empty() && profile != noTrace)
+    checkWritable(profile);
+  if (!plot.empty())
+    checkWritable(plot);
+  // Before long work.
+  hasOther = !against.empty() && isBundle(against);
+  BenchResult before;
+  if (!against.empty() && !hasOther)
+    before = readBench(against);
+  StartTimes once;
+  rt::Lap lap;
+  std::string reason;
+  if (!findDevice(ordinal, reason))
+    fail(ExitCode::Toolchain, reason);
+  once.driver = lap.next();
+  // Kept to the end, so that loading the model finds the context made.
+  rt::Device device(nullptr, ordinal);
+  once.context = lap.next();
+  LoadedModel loaded(options, ordinal, quiet, report);
+  if (lists.empty())
+    return runOne(loaded, once, std::move(before), report);
+  Sweep sweep = runSweep(loaded, once);
+  if (!plot.empty())
+    writeFile(plot, [&](llvm::raw_ostream &os) {
+      writePlot(os, sweep, options.model);
+    });
+  if (report.isJson())
+    report.setResult(sweep.toJson());
+  else
+    sweep.print();
+}
+
 void fusec::addBench(CLI::App &tool, Report &report) {
   addCommand<BenchCommand>(
       tool, report, "bench", "Measures runs on the device.",
       "  fusec bench model.fusec --dim batch=2048\n"
       "  fusec bench model.fusec --dim batch=1 --graph=off\n"
       "  fusec bench model.onnx --dim batch=2048 --precision=tf32\n"
+      "  fusec bench model.fusec --dim batch=1,8,64,4096 --plot=sweep.svg\n"
       "  fusec bench model.fusec --dim batch=2048 --against=before.json\n"
       "  fusec bench model.fusec --dim batch=2048 --profile=trace.json\n");
 }

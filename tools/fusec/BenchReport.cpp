@@ -81,6 +81,23 @@ static void printOnce(const StartTimes &once) {
                                 once.getOwn());
 }
 
+static void printSizeTimes(const BenchResult &result) {
+  using Align = Table::Align;
+  Table table({{"new sizes, ms"},
+               {"bind", Align::Right},
+               {"prepare", Align::Right},
+               {"next run", Align::Right}});
+  auto add = [&](const char *name, const SizeTimes &times) {
+    std::vector<std::string> row = {name};
+    for (double value : {times.bind, times.prepare, times.run})
+      row.push_back(llvm::formatv("{0:f4}", value).str());
+    table.row(std::move(row));
+  };
+  add("the first time", result.first);
+  add("again", result.again);
+  llvm::outs() << table.str() << "arena: " << formatBytes(result.arena) << "\n";
+}
+
 static void addRow(Table &table, const char *name,
                    const std::vector<double> &values) {
   std::vector<std::string> row = {name};
@@ -112,6 +129,7 @@ void BenchResult::print() const {
   if (std::optional<double> rows = getRowsPerSecond())
     llvm::outs() << llvm::formatv(", {0:f0} rows/s", *rows);
   llvm::outs() << "\n";
+  printSizeTimes(*this);
   printOnce(once);
   for (const std::string &text : getAdvice())
     llvm::outs() << "advice: " << text << "\n";
@@ -132,6 +150,7 @@ static llvm::json::Object toJson(const std::vector<double> &values) {
   return llvm::json::Object{
       {"min", jsonNumber(*std::min_element(values.begin(), values.end()))},
       {"mean", jsonNumber(getMean(values))},
+      {"p10", jsonNumber(getPercentile(values, 0.1))},
       {"median", jsonNumber(getPercentile(values, 0.5))},
       {"p90", jsonNumber(getPercentile(values, 0.9))},
       {"p99", jsonNumber(getPercentile(values, 0.99))},
@@ -150,6 +169,11 @@ static llvm::json::Object toJson(const StartTimes &once) {
                             {"own", once.getOwn()}};
 }
 
+static llvm::json::Object toJson(const SizeTimes &times) {
+  return llvm::json::Object{
+      {"bind", times.bind}, {"prepare", times.prepare}, {"run", times.run}};
+}
+
 llvm::json::Object BenchResult::toJson() const {
   auto convert = [](const auto &value) { return ::toJson(value); };
   std::optional<double> rows = getRowsPerSecond();
@@ -157,6 +181,7 @@ llvm::json::Object BenchResult::toJson() const {
       {"device", jsonText(device)},
       {"target", target},
       {"options", jsonMap(options)},
+      {"dims", jsonMap(sizes)},
       {"inputs", jsonArray(inputs, convert)},
       {"outputs", jsonArray(outputs, convert)},
       {"launches", launches},
@@ -170,5 +195,8 @@ llvm::json::Object BenchResult::toJson() const {
       {"rows_per_second",
        rows ? jsonNumber(*rows) : llvm::json::Value(nullptr)},
       {"once_ms", ::toJson(once)},
+      {"new_sizes_ms", llvm::json::Object{{"first", ::toJson(first)},
+                                          {"again", ::toJson(again)}}},
+      {"arena_bytes", arena},
       {"advice", jsonTexts(getAdvice())}};
 }
