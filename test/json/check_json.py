@@ -91,7 +91,8 @@ VALIDATOR = jsonschema.Draft202012Validator(strict(SCHEMA))
 def run(status, *arguments, env=None):
     """What fusec printed, or None where that is wrong; `status` is what it has
     to exit with."""
-    given = {**os.environ, "FUSEC_DRIVER": FAKE_DRIVER, "FUSEC_CUPTI": "none.so", **(env or {})}
+    given = {**os.environ, "FUSEC_DRIVER": FAKE_DRIVER, "FUSEC_CUPTI": "none.so",
+             "FUSEC_NVML": "none.so", **(env or {})}
     done = subprocess.run([TOOL, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
                           timeout=LIMIT_S, env=given)
 
@@ -239,6 +240,14 @@ def bench():
            result["runs"], "bench: expected 7 samples")
     expect(result["inputs"][0] == {"name": "x", "dtype": "f32", "sizes": [64, 64]},
            f"bench: inputs {result['inputs']}")
+    expect("none.so" in result["clocks"]["reason"], f"bench: clocks {result['clocks']}")
+    nvml = {"FUSEC_NVML": os.path.join(os.path.dirname(FAKE_DRIVER), "libfusec_fake_nvml.so"),
+            "FUSEC_FAKE_NVML": "power reasons 4 processes 3"}
+    told = run(0, "bench", "two.fusec", *short, "--dim", "n=64", env=nvml)
+    clocks = told["result"]["clocks"]
+    expect(clocks["sm_mhz"]["max"] == 1980 and clocks["power_w"] is None and
+           clocks["held_down_by"] == [{"reason": "power cap", "share": 1}] and
+           clocks["other_processes"] == 2, f"bench: clocks {clocks}")
     run(0, "bench", "named.onnx", *short, "--input", "x=x.npy", "--input", "z=x.npy",
         "--graph=on")
     told = run(0, "bench", "two.fusec", *short, "--dim", "n=64", "--profile=trace.json")

@@ -30,32 +30,17 @@ double BenchResult::getRunsPerSecond() const {
   return 1000 / getMean(times.device);
 }
 
-std::optional<double> BenchResult::getRowsPerSecond() const {
+std::optional<int64_t> BenchResult::getRows() const {
   if (inputs.empty() || inputs[0].sizes.empty())
     return std::nullopt;
-  return getRunsPerSecond() * inputs[0].sizes[0];
+  return inputs[0].sizes[0];
 }
 
-std::vector<std::string> BenchResult::getAdvice() const {
-  std::vector<std::string> advice;
-  double onDevice = getPercentile(times.device, 0.5),
-         onHost = getPercentile(times.host, 0.5);
-  if (onHost > onDevice)
-    advice.push_back(
-        std::string("the host needs longer to enqueue a run than the device to "
-                    "execute it; use larger batches") +
-        (isReplayed ? "" : ", or --graph=on"));
-  if (getPercentile(times.device, 0.99) > 1.3 * onDevice)
-    advice.push_back("times vary by more than 30%; another process may use the "
-                     "device, or its clocks change (nvidia-smi -lgc fixes "
-                     "them)");
-  if (launches > 1 && onDevice < 0.005 * launches)
-    advice.push_back(
-        "kernels are short; `fusec explain` says why they are not fewer");
-  auto fusion = options.find("fusion");
-  if (fusion != options.end() && fusion->second == "off")
-    advice.push_back("the bundle was compiled with --no-fusion");
-  return advice;
+std::optional<double> BenchResult::getRowsPerSecond() const {
+  std::optional<int64_t> rows = getRows();
+  if (!rows)
+    return std::nullopt;
+  return getRunsPerSecond() * double(*rows);
 }
 
 //===----------------------------------------------------------------------===//
@@ -130,6 +115,7 @@ void BenchResult::print() const {
     llvm::outs() << llvm::formatv(", {0:f0} rows/s", *rows);
   llvm::outs() << "\n";
   printSizeTimes(*this);
+  clocks.print();
   printOnce(once);
   for (const std::string &text : getAdvice())
     llvm::outs() << "advice: " << text << "\n";
@@ -146,7 +132,7 @@ static llvm::json::Object toJson(const BoundTensor &tensor) {
       {"sizes", llvm::json::Array(tensor.sizes)}};
 }
 
-static llvm::json::Object toJson(const std::vector<double> &values) {
+llvm::json::Object fusec::samplesJson(const std::vector<double> &values) {
   return llvm::json::Object{
       {"min", jsonNumber(*std::min_element(values.begin(), values.end()))},
       {"mean", jsonNumber(getMean(values))},
@@ -189,8 +175,8 @@ llvm::json::Object BenchResult::toJson() const {
       {"flushed", isFlushed},
       {"warm_up", warmUp},
       {"runs", times.device.size()},
-      {"device_ms", ::toJson(times.device)},
-      {"host_ms", ::toJson(times.host)},
+      {"device_ms", samplesJson(times.device)},
+      {"host_ms", samplesJson(times.host)},
       {"runs_per_second", jsonNumber(getRunsPerSecond())},
       {"rows_per_second",
        rows ? jsonNumber(*rows) : llvm::json::Value(nullptr)},
@@ -198,5 +184,6 @@ llvm::json::Object BenchResult::toJson() const {
       {"new_sizes_ms", llvm::json::Object{{"first", ::toJson(first)},
                                           {"again", ::toJson(again)}}},
       {"arena_bytes", arena},
+      {"clocks", clocks.toJson()},
       {"advice", jsonTexts(getAdvice())}};
 }

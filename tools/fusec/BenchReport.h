@@ -7,6 +7,7 @@
 
 #include "runtime/format/Manifest.h"
 #include "runtime/src/Model.h"
+#include "tools/fusec/Clocks.h"
 #include "llvm/Support/JSON.h"
 
 #include <map>
@@ -60,6 +61,7 @@ struct BenchResult {
   /// Of a session that meets these sizes for the first time, and again.
   SizeTimes first, again;
   uint64_t arena = 0; // bytes
+  Clocks clocks;
 
   /// What the process does before it loads a model.
   void setStart(const StartTimes &start) {
@@ -67,8 +69,12 @@ struct BenchResult {
     once.context = start.context;
   }
   double getRunsPerSecond() const;
-  /// None where the first input is a scalar, or there is no input.
+  /// The first size of the first input; nothing where it is a scalar, or there
+  /// is no input.
+  std::optional<int64_t> getRows() const;
   std::optional<double> getRowsPerSecond() const;
+  /// How to get shorter times, or steadier ones, as far as what was measured
+  /// shows.
   std::vector<std::string> getAdvice() const;
 
   void print() const;
@@ -77,6 +83,8 @@ struct BenchResult {
 
 /// `part` of 1 is the largest value.
 double getPercentile(std::vector<double> values, double part);
+/// Times and their statistics.
+llvm::json::Object samplesJson(const std::vector<double> &values);
 double getMean(const std::vector<double> &values);
 
 } // namespace fusec

@@ -173,6 +173,7 @@ void fusec::measure(llvm::ArrayRef<BenchRun *> runs,
                     const MeasureOptions &options) {
   const rt::Device &device = runs.front()->getDevice();
   Stopwatch watch(device, options.flush);
+  ClockSampler sampler(device);
   unsigned round = options.roundRuns;
   for (BenchRun *run : runs) {
     run->result.isFlushed = options.flush;
@@ -181,6 +182,7 @@ void fusec::measure(llvm::ArrayRef<BenchRun *> runs,
       watch.run(run->getSession(), std::min(round, options.warmUp - done),
                 nullptr);
   }
+  sampler.start();
   const std::vector<double> &measured = runs.front()->result.times.device;
   auto begin = std::chrono::steady_clock::now();
   auto isTimeUp = [&] {
@@ -194,6 +196,9 @@ void fusec::measure(llvm::ArrayRef<BenchRun *> runs,
     for (BenchRun *run : runs)
       watch.run(run->getSession(), count, &run->result.times);
   }
+  Clocks clocks = sampler.stop();
+  for (BenchRun *run : runs)
+    run->result.clocks = clocks;
   if (measured.empty())
     fail(ExitCode::Usage, "expected --runs and --seconds above zero");
 }

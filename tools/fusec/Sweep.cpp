@@ -30,8 +30,9 @@ void Sweep::print() const {
   std::vector<Table::Column> columns;
   for (const std::string &name : names)
     columns.push_back({format::printable(name), Table::Align::Right});
-  for (const char *title : {"runs", "p10", "median", "p90", "enqueue", "rows/s",
-                            "kernels", "bind", "prepare", "again", "arena"})
+  for (const char *title :
+       {"SM MHz", "runs", "p10", "median", "p90", "enqueue", "rows/s",
+        "kernels", "bind", "prepare", "again", "arena"})
     columns.push_back({title, Table::Align::Right});
   Table table(std::move(columns));
   auto number = [](double value) {
@@ -41,6 +42,11 @@ void Sweep::print() const {
     std::vector<std::string> row;
     for (const std::string &name : names)
       row.push_back(std::to_string(result.sizes.at(name)));
+    row.push_back(
+        result.clocks.sm.empty()
+            ? "-"
+            : llvm::formatv("{0:f0}", getPercentile(result.clocks.sm, 0.5))
+                  .str());
     row.push_back(std::to_string(result.times.device.size()));
     for (double part : {0.1, 0.5, 0.9})
       row.push_back(number(getPercentile(result.times.device, part)));
