@@ -270,6 +270,35 @@ def bench():
     error_kind(run(3, "bench", "damaged.fusec", *short), "malformed")
 
 
+def served():
+    short = ("bench", "two.fusec", "--json", "--no-flush", "--runs=40", "--warm-up=1", "--dim",
+             "n=64")
+    for option, threads in (("--streams=3", 1), ("--threads=3", 3)):
+        load = run(0, *short, option)["result"]["load"]
+        expect((load["one"]["streams"], load["one"]["threads"]) == (1, 1), f"load: {load}")
+        expect((load["many"]["streams"], load["many"]["threads"]) == (3, threads),
+               f"load: {load}")
+        expect(all(len(load[kind]["latency_ms"]["samples"]) == load[kind]["runs"] > 1
+                   for kind in ("one", "many")), f"load: {load}")
+    told = run(0, *short, "--transfers")["result"]["transfers"]
+    expect(told["in"]["bytes"] == 4 * (64 * 64 + 64 * 48 + 48 * 640) and
+           told["out"]["bytes"] == 64 * (48 + 640) * 4,
+           f"transfers: {told}")
+    expect(all(len(times["samples"]) == 40 for times in
+               (told["with_ms"], told["without_ms"], told["in"]["ms"], told["out"]["ms"])),
+           f"transfers: {told}")
+    # A thread that fails, and memory that lacks.
+    for fault in ("cuLaunchKernelEx 170 700", "cuStreamSynchronize 60 700"):
+        error_kind(run(4, *short, "--threads=3", "--graph=off", env={"FUSEC_FAKE_FAIL": fault}),
+                   "toolchain")
+    error_kind(run(4, *short, "--transfers", env={"FUSEC_FAKE_FAIL": "cuMemAllocHost 1 2"}),
+               "toolchain")
+    for wrong in (("--streams=2", "--threads=2"), ("--streams=0",), ("--threads=-1",)):
+        error_kind(run(2, *short, *wrong), "usage")
+    for option in ("--streams=2", "--threads=2", "--transfers"):
+        error_kind(run(2, *short[:-1], "n=1,2", option), "usage")
+
+
 def sweep():
     short = ("--json", "--no-flush", "--runs=7", "--warm-up=1")
     told = run(0, "bench", "two.fusec", *short, "--dim", "n=1,64,7")
@@ -411,7 +440,8 @@ def page():
             schema = SCHEMA
             if "fusec" not in told:
                 name = ("against" if "in_turn" in told else
-                        "profile" if "method" in told else part.split("\n")[0])
+                        "profile" if "method" in told else "load" if "many" in told else
+                        "transfers" if "with_ms" in told else part.split("\n")[0])
                 schema = {**SCHEMA["$defs"][name], "$defs": SCHEMA["$defs"]}
             count += 1
             for error in jsonschema.Draft202012Validator(strict(schema)).iter_errors(told):
@@ -424,7 +454,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.environ["FUSEC_CACHE_DIR"] = os.path.join(folder, "cache")
     write_models()
     for test in (check, explain, compile_models, inspect, verify, run_models, bench,
-                 sweep, against, tune, command_lines, page):
+                 served, sweep, against, tune, command_lines, page):
         try:
             test()
         except (TypeError, KeyError, IndexError) as error:

@@ -6,9 +6,11 @@
 #include "runtime/src/Lap.h"
 #include "tools/fusec/BenchAgainst.h"
 #include "tools/fusec/Json.h"
+#include "tools/fusec/Load.h"
 #include "tools/fusec/ProfileJson.h"
 #include "tools/fusec/SweepPlot.h"
 #include "tools/fusec/Trace.h"
+#include "tools/fusec/Transfers.h"
 #include "tools/fusec/WriteFile.h"
 
 using namespace fusec;
@@ -26,7 +28,8 @@ struct BenchCommand {
   int64_t indexLimit = 1000;
   std::string graph, profile, profileBy, against, plot;
   double tolerance = 3; // percent
-  bool noFlush = false, quiet = false;
+  unsigned streams = 0, threads = 0;
+  bool transfers = false, noFlush = false, quiet = false;
 
   void addTo(CLI::App &app);
   void run(Report &report);
@@ -35,6 +38,7 @@ private:
   void checkOptions() const;
   int32_t getGraphMode() const;
   MeasureOptions getMeasureOptions() const;
+  std::vector<data::Tensor> getInputs(const LoadedModel &loaded) const;
   BenchRun prepareRun(const LoadedModel &loaded) const;
   Sweep runSweep(const LoadedModel &loaded, const StartTimes &once) const;
   void runOne(const LoadedModel &loaded, const StartTimes &once,
@@ -80,6 +84,17 @@ void BenchCommand::addTo(CLI::App &app) {
                  "how kernels are timed: by CUPTI's activity records or by "
                  "events; default: records where its library is found")
       ->check(CLI::IsMember({"activity", "events"}));
+  app.add_option("--streams", streams,
+                 "also: so many sessions on a stream each, from one thread; "
+                 "their throughput and latency against one stream's")
+      ->check(CLI::Range(1, 256))
+      ->type_name("N");
+  app.add_option("--threads", threads, "the same from a thread each")
+      ->check(CLI::Range(1, 256))
+      ->type_name("N");
+  app.add_flag("--transfers", transfers,
+               "also: with copies of inputs and outputs from and to pinned "
+               "memory of the host");
   app.add_option("--against", against,
                  "what is not to be faster: a file that --json wrote, or a "
                  "bundle, measured in turn; exits with 5 where it is")
@@ -137,6 +152,9 @@ MeasureOptions BenchCommand::getMeasureOptions() const {
 void BenchCommand::checkOptions() const {
   if (profile.empty() && !profileBy.empty())
     fail(ExitCode::Usage, "--profile-by: expected --profile too");
+  if (streams != 0 && threads != 0)
+    fail(ExitCode::Usage, "expected --streams or --threads, got both\nnote: "
+                          "each of the threads has a stream");
   if (lists.empty() && !plot.empty())
     fail(ExitCode::Usage, "--plot: expected several sizes with it, as in --dim "
                           "batch=1,8,64");
@@ -146,9 +164,9 @@ void BenchCommand::checkOptions() const {
     fail(ExitCode::Usage, "--plot: expected sizes of '" + lists.front().name +
                               "' above 0: scales are logarithmic");
   const std::pair<const char *, bool> others[] = {
-      {"--input", tensors.any()},
-      {"--profile", !profile.empty()},
-      {"--against", !against.empty()}};
+      {"--input", tensors.any()},  {"--profile", !profile.empty()},
+      {"--streams", streams != 0}, {"--threads", threads != 0},
+      {"--transfers", transfers},  {"--against", !against.empty()}};
   for (auto [option, isGiven] : others)
     if (isGiven)
       fail(ExitCode::Usage, std::string(option) + ": expected one size of '" +
@@ -162,13 +180,17 @@ static NamedSizes getNamedSizes(const LoadedModel &loaded,
   return loaded.getCompilation() ? NamedSizes() : options.getDims();
 }
 
-/// Inputs have sizes of their own, which tell the others.
+/// Inputs that are given have sizes of their own, which tell the others.
+std::vector<data::Tensor>
+BenchCommand::getInputs(const LoadedModel &loaded) const {
+  return tensors.any()
+             ? tensors.read(loaded.getInterface())
+             : makeInputs(loaded, getNamedSizes(loaded, options), indexLimit);
+}
+
 BenchRun BenchCommand::prepareRun(const LoadedModel &loaded) const {
-  NamedSizes sizes = getNamedSizes(loaded, options);
-  return BenchRun(loaded,
-                  tensors.any() ? tensors.read(loaded.getInterface())
-                                : makeInputs(loaded, sizes, indexLimit),
-                  sizes, getGraphMode());
+  return BenchRun(loaded, getInputs(loaded), getNamedSizes(loaded, options),
+                  getGraphMode());
 }
 
 Sweep BenchCommand::runSweep(const LoadedModel &loaded,
@@ -211,6 +233,14 @@ void BenchCommand::runOne(const LoadedModel &loaded, const StartTimes &once,
   if (hasOther)
     before = other->result;
 
+  std::optional<LoadResult> served;
+  if (unsigned clients = std::max(streams, threads))
+    served = measureLoad(loaded, getInputs(loaded),
+                         getNamedSizes(loaded, options), getGraphMode(),
+                         clients, /*isThreaded=*/threads != 0, measured);
+  std::optional<TransferResult> transferred;
+  if (transfers)
+    transferred = measureTransfers(own, measured);
   std::optional<Profile> profiled;
   DeviceRates rates;
   if (!profile.empty()) {
@@ -223,6 +253,10 @@ void BenchCommand::runOne(const LoadedModel &loaded, const StartTimes &once,
                               hasOther, measured.roundRuns);
   if (report.isJson()) {
     llvm::json::Object object = result.toJson();
+    if (served)
+      object["load"] = served->toJson();
+    if (transferred)
+      object["transfers"] = transferred->toJson();
     if (profiled)
       object["profile"] = toJson(*profiled, rates);
     if (comparison)
@@ -230,6 +264,10 @@ void BenchCommand::runOne(const LoadedModel &loaded, const StartTimes &once,
     report.setResult(std::move(object));
   } else {
     result.print();
+    if (served)
+      served->print();
+    if (transferred)
+      transferred->print();
     if (comparison)
       comparison->print(against);
     if (profiled)
@@ -286,6 +324,7 @@ void fusec::addBench(CLI::App &tool, Report &report) {
       "  fusec bench model.fusec --dim batch=1 --graph=off\n"
       "  fusec bench model.onnx --dim batch=2048 --precision=tf32\n"
       "  fusec bench model.fusec --dim batch=1,8,64,4096 --plot=sweep.svg\n"
+      "  fusec bench model.fusec --dim batch=8 --threads=4 --transfers\n"
       "  fusec bench model.fusec --dim batch=2048 --against=before.json\n"
       "  fusec bench model.fusec --dim batch=2048 --profile=trace.json\n");
 }
