@@ -50,11 +50,19 @@ private:
   void checkReady();
   // Of all runs from one event to another, in microseconds.
   std::vector<double> measureRuns(MeasuredStream &stream, unsigned count);
-  // False with the profile's reason set where CUPTI does not serve.
-  bool measureByActivity(const ProfileOptions &options, MeasuredStream &stream,
-                         Profile &profile);
+  // Rounds of runs, which give a profile its times. False with the profile's
+  // reason set where CUPTI does not serve, whose method it is.
+  bool measureInTurn(const ProfileOptions &options,
+                     const std::vector<ReadyLaunch *> &launches,
+                     MeasuredStream &stream, Profile &profile);
+  // These add runs to the profile, and what each took from one event to
+  // another.
+  bool measureByActivity(const std::string &cupti, unsigned runs,
+                         MeasuredStream &stream, Profile &profile,
+                         std::vector<double> &times);
   void measureByEvents(const std::vector<ReadyLaunch *> &launches,
-                       unsigned runs, MeasuredStream &stream, Profile &profile);
+                       unsigned runs, MeasuredStream &stream, Profile &profile,
+                       std::vector<double> &times);
   void growArena(uint64_t bytes);
   PreparedRun &findOrMake(DimValues values, const ArenaLayout &layout,
                           uint64_t address);

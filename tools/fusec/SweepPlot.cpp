@@ -12,7 +12,7 @@
 using namespace fusec;
 
 namespace {
-constexpr double panel = 360, left = 76, gap = 96, top = 72, height = 280;
+constexpr double panel = 360, left = 76, gap = 96, top = 88, height = 280;
 constexpr unsigned colours = 6, line = 18;
 
 // Follows the viewer's colour scheme, where that supports it.
