@@ -6,12 +6,13 @@
 
 Names the steps that made rows slower, from the profiles of two builds, which
 bench/compare.py keeps. Steps are matched by their nodes, then by their kernel,
-then by their name; what is left is gone or new. Without ROW: the rows whose steps
+then by their name, at last without its number; what is left is gone or new. Without ROW: the rows whose steps
 take longer in all by more than --tolerance."""
 
 import argparse
 import fnmatch
 import pathlib
+import re
 import sys
 
 import profiles
@@ -31,8 +32,9 @@ HEADER = ["| row | step | nodes | before us | after us | difference us | of the 
 def matchSteps(before, after):
     """Pairs in the order of a run; None stands for what the other has not."""
     partners, free = {}, list(range(len(before)))  # of after's places
+    # The numbers of kernels with one name move where another kernel comes or goes.
     for key in (lambda step: tuple(step.get("nodes") or ()), lambda step: step.get("kernel"),
-                lambda step: step["name"]):
+                lambda step: step["name"], lambda step: re.sub(r"_\d+$", "", step["name"])):
         for place, step in enumerate(after):
             if place in partners or not key(step):
                 continue

@@ -120,6 +120,8 @@ inline void *paramBufferSize() { return reinterpret_cast<void *>(2); }
                                                         const LaunchConfig *config))               \
   X(memAlloc, "cuMemAlloc_v2", (DevicePointer *pointer, size_t size))                              \
   X(memFree, "cuMemFree_v2", (DevicePointer pointer))                                              \
+  X(hostAlloc, "cuMemAllocHost_v2", (void **pointer, size_t size))                                 \
+  X(hostFree, "cuMemFreeHost", (void *pointer))                                                    \
   X(copyToDevice, "cuMemcpyHtoD_v2", (DevicePointer to, const void *from, size_t size))            \
   X(copyToHost, "cuMemcpyDtoH_v2", (void *to, DevicePointer from, size_t size))                    \
   X(copyToDeviceAsync, "cuMemcpyHtoDAsync_v2", (DevicePointer to, const void *from, size_t size,   \

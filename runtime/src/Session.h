@@ -28,6 +28,8 @@ public:
   const std::vector<int64_t> &outputSizes(size_t index) const;
   void run(cuda::Stream stream);
   uint32_t launchCount() const { return launched; }
+  // The bytes of its own arena.
+  uint64_t arenaSize() const { return ownArena.size(); }
   bool replayed() const { return theReplayed; }
   uint64_t faults() const;
   // Enqueues one copy into the session's own factors, or zeros for null.
@@ -49,11 +51,19 @@ private:
   void checkReady();
   // Of all runs from one event to another, in microseconds.
   std::vector<double> measureRuns(MeasuredStream &stream, unsigned count);
-  // False with the profile's reason set where CUPTI does not serve.
-  bool measureByActivity(const ProfileOptions &options, MeasuredStream &stream,
-                         Profile &profile);
+  // Rounds of runs, which give a profile its times. False with the profile's
+  // reason set where CUPTI does not serve, whose method it is.
+  bool measureInTurn(const ProfileOptions &options,
+                     const std::vector<ReadyLaunch *> &launches,
+                     MeasuredStream &stream, Profile &profile);
+  // These add runs to the profile, and what each took from one event to
+  // another.
+  bool measureByActivity(const std::string &cupti, unsigned runs,
+                         MeasuredStream &stream, Profile &profile,
+                         std::vector<double> &times);
   void measureByEvents(const std::vector<ReadyLaunch *> &launches,
-                       unsigned runs, MeasuredStream &stream, Profile &profile);
+                       unsigned runs, MeasuredStream &stream, Profile &profile,
+                       std::vector<double> &times);
   void growArena(uint64_t bytes);
   PreparedRun &findOrMake(DimValues values, const ArenaLayout &layout,
                           uint64_t address);

@@ -13,6 +13,8 @@ namespace fusec::rt {
 
 namespace {
 constexpr unsigned warmUpRuns = 3;
+// Runs that are profiled, after as many that are not.
+constexpr unsigned leastRoundRuns = 5, mostRounds = 4;
 // Launches that the host enqueues while the device flushes the cache.
 constexpr size_t launchesPerFlush = 16;
 
@@ -63,22 +65,51 @@ Profile Session::profile(const ProfileOptions &options) {
   // Behind the last launch's end a pair for nothing.
   MeasuredStream stream(model().device(), !options.keepCache,
                         launches.size() + 3);
-  measureRuns(stream, warmUpRuns);
-  profile.runMicroseconds = percentile(measureRuns(stream, options.runs), 0.5);
-  profile.replayed = theReplayed;
   if (options.method == FUSEC_PROFILE_EVENTS)
     profile.reason = "events were asked for";
   else if (launches.empty())
     profile.reason = "the run launches nothing";
-  bool byActivity =
-      profile.reason.empty() && measureByActivity(options, stream, profile);
-  if (!byActivity && options.method == FUSEC_PROFILE_ACTIVITY &&
-      !launches.empty())
-    fail(FUSEC_UNSUPPORTED, profile.reason);
-  if (!byActivity)
-    measureByEvents(launches, options.runs, stream, profile);
+  profile.method =
+      profile.reason.empty() ? FUSEC_PROFILE_ACTIVITY : FUSEC_PROFILE_EVENTS;
+  if (!measureInTurn(options, launches, stream, profile)) {
+    if (options.method == FUSEC_PROFILE_ACTIVITY)
+      fail(FUSEC_UNSUPPORTED, profile.reason);
+    profile.method = FUSEC_PROFILE_EVENTS;
+    profile.runs.clear();
+    measureInTurn(options, launches, stream, profile);
+  }
   profile.summarize();
   return profile;
+}
+
+// Clocks change within seconds: what kernels take is held against runs of the
+// same rounds.
+bool Session::measureInTurn(const ProfileOptions &options,
+                            const std::vector<ReadyLaunch *> &launches,
+                            MeasuredStream &stream, Profile &profile) {
+  std::vector<double> plain, profiled;
+  unsigned rounds = std::clamp(options.runs / leastRoundRuns, 1u, mostRounds);
+  for (unsigned round = 0; round != rounds; ++round) {
+    unsigned runs = options.runs / rounds + (round < options.runs % rounds);
+    measureRuns(stream, warmUpRuns);
+    std::vector<double> times = measureRuns(stream, runs);
+    plain.insert(plain.end(), times.begin(), times.end());
+    profile.replayed = theReplayed;
+    if (profile.method == FUSEC_PROFILE_EVENTS)
+      measureByEvents(launches, runs, stream, profile, profiled);
+    else if (!measureByActivity(options.cupti, runs, stream, profile, profiled))
+      return false;
+  }
+  // Records of single runs get lost; those of most do not.
+  if (2 * profile.runs.size() <= options.runs) {
+    profile.reason = "of " + std::to_string(options.runs) + " runs " +
+                     std::to_string(profile.runs.size()) +
+                     " had one activity record for each of their kernels";
+    return false;
+  }
+  profile.runMicroseconds = percentile(plain, 0.5);
+  profile.profiledMicroseconds = percentile(profiled, 0.5);
+  return true;
 }
 
 std::vector<double> Session::measureRuns(MeasuredStream &stream,
@@ -95,15 +126,15 @@ std::vector<double> Session::measureRuns(MeasuredStream &stream,
   return times;
 }
 
-bool Session::measureByActivity(const ProfileOptions &options,
-                                MeasuredStream &stream, Profile &profile) {
+bool Session::measureByActivity(const std::string &cupti, unsigned runs,
+                                MeasuredStream &stream, Profile &profile,
+                                std::vector<double> &times) {
   std::unique_ptr<cupti::Activity> activity =
-      cupti::Activity::start(options.cupti, profile.reason);
+      cupti::Activity::start(cupti, profile.reason);
   if (!activity)
     return false;
   std::vector<cupti::KernelRecord> records;
-  std::vector<double> times;
-  for (unsigned i = 0; i != warmUpRuns + options.runs; ++i) {
+  for (unsigned i = 0; i != warmUpRuns + runs; ++i) {
     RunProfile measured;
     stream.flush();
     stream.record(0);
@@ -121,30 +152,20 @@ bool Session::measureByActivity(const ProfileOptions &options,
     times.push_back(stream.microseconds(0, 1));
     profile.runs.push_back(std::move(measured));
   }
-  // Records of single runs get lost; those of most do not.
-  if (2 * profile.runs.size() <= options.runs) {
-    profile.reason = "of " + std::to_string(options.runs) + " runs " +
-                     std::to_string(profile.runs.size()) +
-                     " had one activity record for each of their kernels";
-    profile.runs.clear();
-    return false;
-  }
-  profile.method = FUSEC_PROFILE_ACTIVITY;
-  profile.profiledMicroseconds = percentile(times, 0.5);
   return true;
 }
 
 void Session::measureByEvents(const std::vector<ReadyLaunch *> &launches,
                               unsigned runs, MeasuredStream &stream,
-                              Profile &profile) {
-  profile.method = FUSEC_PROFILE_EVENTS;
+                              Profile &profile, std::vector<double> &whole) {
+  size_t first = profile.runs.size();
   size_t count = launches.size();
   struct Measured {
     std::vector<double> regions; // from one event to the next
     uint64_t end;                // on the host
   };
   std::vector<Measured> all;
-  std::vector<double> whole, empty;
+  std::vector<double> empty;
   for (unsigned i = 0; i != warmUpRuns + runs; ++i) {
     RunProfile run;
     stream.flush(1 + count / launchesPerFlush);
@@ -170,7 +191,6 @@ void Session::measureByEvents(const std::vector<ReadyLaunch *> &launches,
     all.push_back(std::move(measured));
     profile.runs.push_back(std::move(run));
   }
-  profile.profiledMicroseconds = percentile(whole, 0.5);
   double nothing = percentile(empty, 0.5);
   for (size_t i = 0; i != all.size(); ++i) {
     std::vector<double> times = all[i].regions;
@@ -185,7 +205,7 @@ void Session::measureByEvents(const std::vector<ReadyLaunch *> &launches,
       kernel.start = all[i].end - uint64_t(1000 * left);
       kernel.end = kernel.start + uint64_t(1000 * time);
       left -= time;
-      profile.runs[i].kernels.push_back(kernel);
+      profile.runs[first + i].kernels.push_back(kernel);
     }
   }
 }

@@ -42,6 +42,11 @@ bad (float[4,8] x) => (float[4,8] y) {
   [PLACE] t = Frobnicate(x)
   [second] y = Unheard(t)
 }""",
+    "outer": """<ir_version: 8, opset_import: ["" : 17]>
+outer (float[a,k] x, float[k,b] y) => (float[a,b] z) {
+  t = MatMul(x, y)
+  z = Relu(t)
+}""",
     "nothing": """<ir_version: 8, opset_import: ["" : 17]>
 nothing (float[n,8] x) => (float[n,8] y) {
   y = Exp(x)
@@ -86,7 +91,8 @@ VALIDATOR = jsonschema.Draft202012Validator(strict(SCHEMA))
 def run(status, *arguments, env=None):
     """What fusec printed, or None where that is wrong; `status` is what it has
     to exit with."""
-    given = {**os.environ, "FUSEC_DRIVER": FAKE_DRIVER, "FUSEC_CUPTI": "none.so", **(env or {})}
+    given = {**os.environ, "FUSEC_DRIVER": FAKE_DRIVER, "FUSEC_CUPTI": "none.so",
+             "FUSEC_NVML": "none.so", **(env or {})}
     done = subprocess.run([TOOL, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
                           timeout=LIMIT_S, env=given)
 
@@ -234,6 +240,14 @@ def bench():
            result["runs"], "bench: expected 7 samples")
     expect(result["inputs"][0] == {"name": "x", "dtype": "f32", "sizes": [64, 64]},
            f"bench: inputs {result['inputs']}")
+    expect("none.so" in result["clocks"]["reason"], f"bench: clocks {result['clocks']}")
+    nvml = {"FUSEC_NVML": os.path.join(os.path.dirname(FAKE_DRIVER), "libfusec_fake_nvml.so"),
+            "FUSEC_FAKE_NVML": "power reasons 4 processes 3"}
+    told = run(0, "bench", "two.fusec", *short, "--dim", "n=64", env=nvml)
+    clocks = told["result"]["clocks"]
+    expect(clocks["sm_mhz"]["max"] == 1980 and clocks["power_w"] is None and
+           clocks["held_down_by"] == [{"reason": "power cap", "share": 1}] and
+           clocks["other_processes"] == 2, f"bench: clocks {clocks}")
     run(0, "bench", "named.onnx", *short, "--input", "x=x.npy", "--input", "z=x.npy",
         "--graph=on")
     told = run(0, "bench", "two.fusec", *short, "--dim", "n=64", "--profile=trace.json")
@@ -263,6 +277,57 @@ def bench():
     with open("damaged.fusec", "wb") as file:
         file.write(damaged)
     error_kind(run(3, "bench", "damaged.fusec", *short), "malformed")
+
+
+def served():
+    short = ("bench", "two.fusec", "--json", "--no-flush", "--runs=40", "--warm-up=1", "--dim",
+             "n=64")
+    for option, threads in (("--streams=3", 1), ("--threads=3", 3)):
+        load = run(0, *short, option)["result"]["load"]
+        expect((load["one"]["streams"], load["one"]["threads"]) == (1, 1), f"load: {load}")
+        expect((load["many"]["streams"], load["many"]["threads"]) == (3, threads),
+               f"load: {load}")
+        expect(all(len(load[kind]["latency_ms"]["samples"]) == load[kind]["runs"] > 1
+                   for kind in ("one", "many")), f"load: {load}")
+    told = run(0, *short, "--transfers")["result"]["transfers"]
+    expect(told["in"]["bytes"] == 4 * (64 * 64 + 64 * 48 + 48 * 640) and
+           told["out"]["bytes"] == 64 * (48 + 640) * 4,
+           f"transfers: {told}")
+    expect(all(len(times["samples"]) == 40 for times in
+               (told["with_ms"], told["without_ms"], told["in"]["ms"], told["out"]["ms"])),
+           f"transfers: {told}")
+    # A thread that fails, and memory that lacks.
+    for fault in ("cuLaunchKernelEx 170 700", "cuStreamSynchronize 60 700"):
+        error_kind(run(4, *short, "--threads=3", "--graph=off", env={"FUSEC_FAKE_FAIL": fault}),
+                   "toolchain")
+    error_kind(run(4, *short, "--transfers", env={"FUSEC_FAKE_FAIL": "cuMemAllocHost 1 2"}),
+               "toolchain")
+    for wrong in (("--streams=2", "--threads=2"), ("--streams=0",), ("--threads=-1",)):
+        error_kind(run(2, *short, *wrong), "usage")
+    for option in ("--streams=2", "--threads=2", "--transfers"):
+        error_kind(run(2, *short[:-1], "n=1,2", option), "usage")
+
+
+def sweep():
+    short = ("--json", "--no-flush", "--runs=7", "--warm-up=1")
+    told = run(0, "bench", "two.fusec", *short, "--dim", "n=1,64,7")
+    rows = told["result"]["sweep"]
+    expect([row["dims"] for row in rows] == [{"n": 1}, {"n": 64}, {"n": 7}], f"sweep: {rows}")
+    expect([row["inputs"][0]["sizes"][0] for row in rows] == [1, 64, 7], f"sweep: {rows}")
+    # Compiled once, so that the listed sizes stay a named dimension.
+    told = run(0, "bench", "outer.onnx", *short, "--dim", "a=2,3", "--dim", "k=8", "--dim",
+               "b=4,1")
+    expect([row["dims"] for row in told["result"]["sweep"]] ==
+           [{"a": a, "b": b} for a in (2, 3) for b in (4, 1)], f"sweep: {told}")
+    for wrong in (("--dim", "n=1,1"), ("--dim", "n=1,2", "--dim", "n=3"), ("--dim", "n=1,"),
+                  ("--dim", "n=1,2", "--dim", "n=3,4"), ("--dim", "typo=1,2"), ("--dim", "n=1,-2"),
+                  ("--dim", "n=1,2", "--profile"), ("--dim", "n=1,2", "--against=two.fusec"),
+                  ("--dim", "n=1,2", "--input", "x=x.npy")):
+        error_kind(run(2, "bench", "two.fusec", *short, *wrong), "usage")
+    with open("sweep.json", "w") as file:
+        json.dump(told, file)
+    error_kind(run(3, "bench", "two.fusec", *short, "--dim", "n=1", "--against=sweep.json"),
+               "malformed")
 
 
 def scale(before, name, factor, change=None):
@@ -297,7 +362,18 @@ def against():
     told = run(5, "bench", "slow.fusec", *given, "--against=named.fusec", env=clock)
     error_kind(told, "slower")
     expect(told and told["result"]["against"]["in_turn"], "against: expected rounds in turn")
-    run(0, "bench", "named.fusec", *given, "--against=slow.fusec", env=clock)
+    steps = told["result"]["against"]["steps"]
+    expect(any(step["notable"] and not step["step_before"] for step in steps),
+           f"against: expected a step that only the slower one has: {steps}")
+    told = run(0, "bench", "named.fusec", *given, "--against=slow.fusec", env=clock)
+    expect(told["result"]["against"]["steps"] is None, "against: steps of a faster run")
+    before = run(0, *short, "--profile")
+    told = run(5, *short, scale(before, "profiled.json", 1 / 1.05))
+    steps = told["result"]["against"]["steps"]
+    expect(steps and all(step["step"] == step["step_before"] for step in steps),
+           f"against: steps of a file {steps}")
+    expect(run(0, *short, "--profile", "--against=same.json")["result"]["against"]["steps"]
+           is None, "against: steps without a profile in the file")
 
     def device(result):
         result["device"] = "device 0, another"
@@ -384,7 +460,8 @@ def page():
             schema = SCHEMA
             if "fusec" not in told:
                 name = ("against" if "in_turn" in told else
-                        "profile" if "method" in told else part.split("\n")[0])
+                        "profile" if "method" in told else "load" if "many" in told else
+                        "transfers" if "with_ms" in told else part.split("\n")[0])
                 schema = {**SCHEMA["$defs"][name], "$defs": SCHEMA["$defs"]}
             count += 1
             for error in jsonschema.Draft202012Validator(strict(schema)).iter_errors(told):
@@ -397,7 +474,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.environ["FUSEC_CACHE_DIR"] = os.path.join(folder, "cache")
     write_models()
     for test in (check, explain, compile_models, inspect, verify, run_models, bench,
-                 against, tune, command_lines, page):
+                 served, sweep, against, tune, command_lines, page):
         try:
             test()
         except (TypeError, KeyError, IndexError) as error:

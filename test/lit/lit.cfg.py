@@ -23,9 +23,11 @@ for tool in ("FileCheck", "not", "count", "split-file"):
         (rf"(?<![\w./%-]){tool}(?![\w./-])", os.path.join(config.llvmTools, tool)))
 fake_driver = os.path.join(config.fusecBuild, "test", "unit", "runtime", "libfusec_fake_driver.so")
 fake_cupti = os.path.join(os.path.dirname(fake_driver), "libfusec_fake_cupti.so")
+fake_nvml = os.path.join(os.path.dirname(fake_driver), "libfusec_fake_nvml.so")
 config.substitutions += [
     ("%fake-driver", fake_driver),
     ("%fake-cupti", fake_cupti),
+    ("%fake-nvml", fake_nvml),
     ("%python", config.fusecPython or sys.executable),
     ("%models", os.path.join(config.fusecSource, "test", "models")),
     ("%source", config.fusecSource),

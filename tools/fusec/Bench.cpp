@@ -6,13 +6,13 @@
 #include "runtime/src/Lap.h"
 #include "tools/fusec/BenchAgainst.h"
 #include "tools/fusec/BenchFile.h"
-#include "tools/fusec/BenchRun.h"
 #include "tools/fusec/Json.h"
+#include "tools/fusec/Load.h"
 #include "tools/fusec/ProfileJson.h"
+#include "tools/fusec/SweepPlot.h"
 #include "tools/fusec/Trace.h"
+#include "tools/fusec/Transfers.h"
 #include "tools/fusec/WriteFile.h"
-
-#include <chrono>
 
 using namespace fusec;
 
@@ -27,29 +27,50 @@ struct BenchCommand {
   unsigned maxRuns = 100000, warmUp = 20;
   int ordinal = 0;
   int64_t indexLimit = 1000;
-  std::string graph, profile, profileBy, against;
+  std::string graph, profile, profileBy, against, plot;
   double tolerance = 3; // percent
-  bool noFlush = false, quiet = false;
+  unsigned streams = 0, threads = 0;
+  bool transfers = false, noFlush = false, quiet = false;
 
   void addTo(CLI::App &app);
   void run(Report &report);
 
 private:
+  void checkOptions() const;
   int32_t getGraphMode() const;
-  unsigned getRoundRuns() const;
-  void measure(llvm::ArrayRef<BenchRun *> runs) const;
-  /// Writes the trace, too.
-  Profile measureProfile(BenchRun &run, const DeviceRates &rates) const;
+  MeasureOptions getMeasureOptions() const;
+  std::vector<data::Tensor> getInputs(const LoadedModel &loaded) const;
+  BenchRun prepareRun(const LoadedModel &loaded) const;
+  Sweep runSweep(const LoadedModel &loaded, const StartTimes &once) const;
+  void runOne(const LoadedModel &loaded, const StartTimes &once,
+              BenchFile before, Report &report) const;
+  Profile measureProfile(BenchRun &run) const;
+  void writeTraceOf(const Profile &measured, const DeviceRates &rates,
+                    const std::string &device) const;
+  /// Step by step, too, where a profile is asked for or `own` is slower;
+  /// `other` is null where `before` is a file's.
+  Comparison compare(BenchFile &before, BenchRun *other, BenchRun &own,
+                     const std::optional<Profile> &profiled,
+                     unsigned roundRuns) const;
+
+  /// What of --dim lists several sizes.
+  std::vector<SizeList> lists;
+  /// Whether --against is a bundle.
+  bool hasOther = false;
 };
 } // namespace
 
 void BenchCommand::addTo(CLI::App &app) {
   options.addTo(app, /*compilesKernels=*/true);
   app.get_option("model")->description("a bundle, or an ONNX model");
-  app.get_option("--dim")->description("the size of a named dimension");
+  app.get_option("--dim")->description(
+      "the size of a named dimension; of several sizes (N,N,...) each is "
+      "measured, in all combinations of those of several dimensions");
+  app.get_option("--dim")->type_name("NAME=N[,N...]");
   options.addTuning(app);
   tensors.addInputs(app);
-  app.add_option("--seconds", seconds, "how long to measure")->type_name("S");
+  app.add_option("--seconds", seconds, "how long to measure (each size)")
+      ->type_name("S");
   app.add_option("--runs", maxRuns, "how many runs at most")->type_name("N");
   app.add_option("--warm-up", warmUp, "runs before measuring")->type_name("N");
   app.add_option("--gpu", ordinal, "which device")->type_name("N");
@@ -59,6 +80,9 @@ void BenchCommand::addTo(CLI::App &app) {
                  "whether runs replay a CUDA graph; default: where a run has "
                  "two launches or more")
       ->check(CLI::IsMember({"on", "off"}));
+  app.add_option("--plot", plot,
+                 "several sizes as an SVG: the time of a run, and of a row")
+      ->type_name("FILE");
   app.add_flag("--profile{/}", profile,
                "each kernel's time beside its prediction and its floor; with "
                "=FILE also a trace of the runs, which ui.perfetto.dev opens")
@@ -67,6 +91,17 @@ void BenchCommand::addTo(CLI::App &app) {
                  "how kernels are timed: by CUPTI's activity records or by "
                  "events; default: records where its library is found")
       ->check(CLI::IsMember({"activity", "events"}));
+  app.add_option("--streams", streams,
+                 "also: so many sessions on a stream each, from one thread; "
+                 "their throughput and latency against one stream's")
+      ->check(CLI::Range(1, 256))
+      ->type_name("N");
+  app.add_option("--threads", threads, "the same from a thread each")
+      ->check(CLI::Range(1, 256))
+      ->type_name("N");
+  app.add_flag("--transfers", transfers,
+               "also: with copies of inputs and outputs from and to pinned "
+               "memory of the host");
   app.add_option("--against", against,
                  "what is not to be faster: a file that --json wrote, or a "
                  "bundle, measured in turn; exits with 5 where it is")
@@ -85,117 +120,181 @@ int32_t BenchCommand::getGraphMode() const {
                           : FUSEC_GRAPH_AUTO;
 }
 
-/// And writes the trace, where one is asked for.
-Profile BenchCommand::measureProfile(BenchRun &run,
-                                     const DeviceRates &rates) const {
+Profile BenchCommand::measureProfile(BenchRun &run) const {
   ProfileOptions by;
   by.method = profileBy == "activity" ? FUSEC_PROFILE_ACTIVITY
               : profileBy == "events" ? FUSEC_PROFILE_EVENTS
                                       : FUSEC_PROFILE_AUTO;
   by.keepCache = noFlush;
-  Profile measured = run.getSession().profile(by);
-  if (profile != noTrace) {
-    llvm::json::Object about = toJson(measured, rates);
-    about["model"] = jsonText(options.model);
-    about["device"] = jsonText(run.result.device);
-    writeFile(profile, [&](llvm::raw_ostream &os) {
-      writeTrace(os, measured, run.result.device, std::move(about));
-    });
-  }
+  return run.getSession().profile(by);
+}
+
+void BenchCommand::writeTraceOf(const Profile &measured,
+                                const DeviceRates &rates,
+                                const std::string &device) const {
+  llvm::json::Object about = toJson(measured, rates);
+  about["model"] = jsonText(options.model);
+  about["device"] = jsonText(device);
+  writeFile(profile, [&](llvm::raw_ostream &os) {
+    writeTrace(os, measured, device, std::move(about));
+  });
+}
+
+Comparison BenchCommand::compare(BenchFile &before, BenchRun *other,
+                                 BenchRun &own,
+                                 const std::optional<Profile> &profiled,
+                                 unsigned roundRuns) const {
+  Comparison comparison =
+      compareTimes(before.result.times.device, own.result.times.device,
+                   other != nullptr, roundRuns);
+  if (!profiled && !comparison.isSlower(tolerance / 100))
+    return comparison;
+  if (other)
+    before.steps = getSteps(measureProfile(*other));
+  if (before.steps)
+    comparison.steps = {std::move(*before.steps),
+                        getSteps(profiled ? *profiled : measureProfile(own))};
+  return comparison;
+}
+
+/// With --against rounds matter: of so few runs that clocks hardly change
+/// within one, and enough of them, since fewer compare nothing.
+MeasureOptions BenchCommand::getMeasureOptions() const {
+  MeasureOptions measured;
+  measured.seconds = seconds;
+  measured.maxRuns = maxRuns;
+  measured.warmUp = warmUp;
+  measured.flush = !noFlush;
+  if (against.empty())
+    return measured;
+  measured.roundRuns = 10;
+  if (seconds > 0)
+    measured.leastRuns = leastRounds * measured.roundRuns;
   return measured;
 }
 
-/// So few that clocks hardly change within a round, where rounds matter.
-unsigned BenchCommand::getRoundRuns() const {
-  return against.empty() ? Stopwatch::maxRuns : 10;
-}
-
-/// Rounds of each in turn.
-void BenchCommand::measure(llvm::ArrayRef<BenchRun *> runs) const {
-  Stopwatch watch(runs.front()->getDevice(), !noFlush);
-  unsigned roundRuns = getRoundRuns();
-  for (BenchRun *run : runs)
-    for (unsigned done = 0; done < warmUp; done += roundRuns)
-      watch.run(run->getSession(), std::min(roundRuns, warmUp - done), nullptr);
-  const std::vector<double> &measured = runs.front()->result.times.device;
-  auto begin = std::chrono::steady_clock::now();
-  auto isTimeUp = [&] {
-    std::chrono::duration<double> elapsed =
-        std::chrono::steady_clock::now() - begin;
-    // Long runs take longer than asked for: fewer rounds compare nothing.
-    return elapsed.count() >= seconds &&
-           (against.empty() || seconds <= 0 ||
-            measured.size() >= leastRounds * roundRuns);
-  };
-  while (measured.size() < maxRuns && !isTimeUp()) {
-    unsigned count = std::min<size_t>(roundRuns, maxRuns - measured.size());
-    for (BenchRun *run : runs)
-      watch.run(run->getSession(), count, &run->result.times);
-  }
-  if (measured.empty())
-    fail(ExitCode::Usage, "expected --runs and --seconds above zero");
-}
-
-void BenchCommand::run(Report &report) {
+void BenchCommand::checkOptions() const {
   if (profile.empty() && !profileBy.empty())
     fail(ExitCode::Usage, "--profile-by: expected --profile too");
-  if (!profile.empty() && profile != noTrace)
-    checkWritable(profile);
-  std::optional<BenchRun> other;
-  BenchResult before;
-  bool hasOther = !against.empty() && isBundle(against);
-  if (!against.empty() && !hasOther)
-    before = readBenchFile(against).result;
-  StartTimes once;
-  rt::Lap lap;
-  std::string reason;
-  std::optional<DeviceInfo> info = findDevice(ordinal, reason);
-  if (!info)
-    fail(ExitCode::Toolchain, reason);
-  once.driver = lap.next();
-  // Kept to the end, so that loading the model finds the context made.
-  rt::Device device(nullptr, ordinal);
-  once.context = lap.next();
-  BenchRun::Settings settings{tensors, ordinal, indexLimit, getGraphMode(),
-                              quiet};
-  BenchRun own(options, settings, report);
-  BenchResult &result = own.result;
-  result.once.driver = once.driver;
-  result.once.context = once.context;
-  result.isFlushed = !noFlush;
-  result.warmUp = warmUp;
+  if (streams != 0 && threads != 0)
+    fail(ExitCode::Usage, "expected --streams or --threads, got both\nnote: "
+                          "each of the threads has a stream");
+  if (lists.empty() && !plot.empty())
+    fail(ExitCode::Usage, "--plot: expected several sizes with it, as in --dim "
+                          "batch=1,8,64");
+  if (lists.empty())
+    return;
+  if (!plot.empty() && llvm::is_contained(lists.front().sizes, 0))
+    fail(ExitCode::Usage, "--plot: expected sizes of '" + lists.front().name +
+                              "' above 0: scales are logarithmic");
+  const std::pair<const char *, bool> others[] = {
+      {"--input", tensors.any()},  {"--profile", !profile.empty()},
+      {"--streams", streams != 0}, {"--threads", threads != 0},
+      {"--transfers", transfers},  {"--against", !against.empty()}};
+  for (auto [option, isGiven] : others)
+    if (isGiven)
+      fail(ExitCode::Usage, std::string(option) + ": expected one size of '" +
+                                lists.front().name +
+                                "' with it, got a list (--dim)");
+}
 
+/// Sizes that compiling has fixed are no named dimensions any more.
+static NamedSizes getNamedSizes(const LoadedModel &loaded,
+                                const ModelOptions &options) {
+  return loaded.getCompilation() ? NamedSizes() : options.getDims();
+}
+
+/// Inputs that are given have sizes of their own, which tell the others.
+std::vector<data::Tensor>
+BenchCommand::getInputs(const LoadedModel &loaded) const {
+  return tensors.any()
+             ? tensors.read(loaded.getInterface())
+             : makeInputs(loaded, getNamedSizes(loaded, options), indexLimit);
+}
+
+BenchRun BenchCommand::prepareRun(const LoadedModel &loaded) const {
+  return BenchRun(loaded, getInputs(loaded), getNamedSizes(loaded, options),
+                  getGraphMode());
+}
+
+Sweep BenchCommand::runSweep(const LoadedModel &loaded,
+                             const StartTimes &once) const {
+  Sweep sweep;
+  for (const SizeList &list : lists) {
+    loaded.checkDims({{list.name, list.sizes.front()}});
+    sweep.names.push_back(list.name);
+  }
+  for (const NamedSizes &sizes :
+       combine(lists, getNamedSizes(loaded, options))) {
+    BenchRun run(loaded, makeInputs(loaded, sizes, indexLimit), sizes,
+                 getGraphMode());
+    run.result.setStart(once);
+    measure(&run, getMeasureOptions());
+    sweep.results.push_back(std::move(run.result));
+  }
+  return sweep;
+}
+
+void BenchCommand::runOne(const LoadedModel &loaded, const StartTimes &once,
+                          BenchFile before, Report &report) const {
+  std::optional<LoadedModel> otherModel;
+  std::optional<BenchRun> other;
+  BenchRun own = prepareRun(loaded);
+  BenchResult &result = own.result;
+  result.setStart(once);
+  result.isFlushed = !noFlush;
   llvm::SmallVector<BenchRun *> runs = {&own};
   if (hasOther) {
-    other.emplace(options.forBundle(against), settings, report);
+    otherModel.emplace(options.forBundle(against), ordinal, quiet, report);
+    other.emplace(prepareRun(*otherModel));
     other->result.isFlushed = !noFlush;
     runs.push_back(&*other);
   }
   if (!against.empty())
-    checkComparable(hasOther ? other->result : before, result, against);
-  measure(runs);
+    checkComparable(hasOther ? other->result : before.result, result, against);
+  MeasureOptions measured = getMeasureOptions();
+  measure(runs, measured);
   if (hasOther)
-    before = other->result;
+    before.result = other->result;
 
+  std::optional<LoadResult> served;
+  if (unsigned clients = std::max(streams, threads))
+    served = measureLoad(loaded, getInputs(loaded),
+                         getNamedSizes(loaded, options), getGraphMode(),
+                         clients, /*isThreaded=*/threads != 0, measured);
+  std::optional<TransferResult> transferred;
+  if (transfers)
+    transferred = measureTransfers(own, measured);
   std::optional<Profile> profiled;
   DeviceRates rates;
   if (!profile.empty()) {
-    rates = measureRates(own.getDevice(), info->target);
-    profiled = measureProfile(own, rates);
+    rates = measureRates(own.getDevice(), loaded.getTarget());
+    profiled = measureProfile(own);
+    if (profile != noTrace)
+      writeTraceOf(*profiled, rates, result.device);
   }
   std::optional<Comparison> comparison;
   if (!against.empty())
-    comparison = compareTimes(before.times.device, result.times.device,
-                              hasOther, getRoundRuns());
+    comparison = compare(before, other ? &*other : nullptr, own, profiled,
+                         measured.roundRuns);
   if (report.isJson()) {
     llvm::json::Object object = result.toJson();
+    if (served)
+      object["load"] = served->toJson();
+    if (transferred)
+      object["transfers"] = transferred->toJson();
     if (profiled)
       object["profile"] = toJson(*profiled, rates);
     if (comparison)
-      object["against"] = comparison->toJson(against, tolerance / 100, before);
+      object["against"] =
+          comparison->toJson(against, tolerance / 100, before.result);
     report.setResult(std::move(object));
   } else {
     result.print();
+    if (served)
+      served->print();
+    if (transferred)
+      transferred->print();
     if (comparison)
       comparison->print(against);
     if (profiled)
@@ -210,12 +309,49 @@ void BenchCommand::run(Report &report) {
          "slower");
 }
 
+void BenchCommand::run(Report &report) {
+  lists = options.takeSizeLists();
+  checkOptions();
+  if (!profile.empty() && profile != noTrace)
+    checkWritable(profile);
+  if (!plot.empty())
+    checkWritable(plot);
+  // Before long work.
+  hasOther = !against.empty() && isBundle(against);
+  BenchFile before;
+  if (!against.empty() && !hasOther)
+    before = readBenchFile(against);
+  StartTimes once;
+  rt::Lap lap;
+  std::string reason;
+  if (!findDevice(ordinal, reason))
+    fail(ExitCode::Toolchain, reason);
+  once.driver = lap.next();
+  // Kept to the end, so that loading the model finds the context made.
+  rt::Device device(nullptr, ordinal);
+  once.context = lap.next();
+  LoadedModel loaded(options, ordinal, quiet, report);
+  if (lists.empty())
+    return runOne(loaded, once, std::move(before), report);
+  Sweep sweep = runSweep(loaded, once);
+  if (!plot.empty())
+    writeFile(plot, [&](llvm::raw_ostream &os) {
+      writePlot(os, sweep, options.model);
+    });
+  if (report.isJson())
+    report.setResult(sweep.toJson());
+  else
+    sweep.print();
+}
+
 void fusec::addBench(CLI::App &tool, Report &report) {
   addCommand<BenchCommand>(
       tool, report, "bench", "Measures runs on the device.",
       "  fusec bench model.fusec --dim batch=2048\n"
       "  fusec bench model.fusec --dim batch=1 --graph=off\n"
       "  fusec bench model.onnx --dim batch=2048 --precision=tf32\n"
+      "  fusec bench model.fusec --dim batch=1,8,64,4096 --plot=sweep.svg\n"
+      "  fusec bench model.fusec --dim batch=8 --threads=4 --transfers\n"
       "  fusec bench model.fusec --dim batch=2048 --against=before.json\n"
       "  fusec bench model.fusec --dim batch=2048 --profile=trace.json\n");
 }

@@ -131,12 +131,17 @@ void Comparison::print(const std::string &file) const {
       "against {0}{1}: {2:f4} ms on the device, {3:f4} ms there; {4:f3} times "
       "as long, 95% between {5:f3} and {6:f3} of {7} rounds\n",
       file, isInTurn ? ", in turn" : "", now, before, ratio, low, high, rounds);
+  if (steps)
+    printChanges(matchSteps(steps->before, steps->now));
 }
 
 llvm::json::Object Comparison::toJson(const std::string &file, double tolerance,
                                       const BenchResult &other) const {
   return llvm::json::Object{
       {"file", jsonText(file)},
+      {"steps", steps ? llvm::json::Value(::fusec::toJson(
+                            matchSteps(steps->before, steps->now)))
+                      : llvm::json::Value(nullptr)},
       {"in_turn", isInTurn},
       {"rounds", rounds},
       {"before_ms", before},

@@ -7,6 +7,7 @@
 #define FUSEC_TOOLS_FUSEC_BENCHAGAINST_H
 
 #include "tools/fusec/BenchReport.h"
+#include "tools/fusec/MeasuredSteps.h"
 
 namespace fusec {
 
@@ -28,6 +29,11 @@ struct Comparison {
   unsigned rounds = 0;
   /// Whether rounds of both took turns.
   bool isInTurn = false;
+  /// What each was taken by, step by step, where that is known.
+  struct Steps {
+    std::vector<MeasuredStep> before, now;
+  };
+  std::optional<Steps> steps;
 
   /// Half of the interval.
   double getNoise() const { return (high - low) / 2; }

@@ -30,32 +30,17 @@ double BenchResult::getRunsPerSecond() const {
   return 1000 / getMean(times.device);
 }
 
-std::optional<double> BenchResult::getRowsPerSecond() const {
+std::optional<int64_t> BenchResult::getRows() const {
   if (inputs.empty() || inputs[0].sizes.empty())
     return std::nullopt;
-  return getRunsPerSecond() * inputs[0].sizes[0];
+  return inputs[0].sizes[0];
 }
 
-std::vector<std::string> BenchResult::getAdvice() const {
-  std::vector<std::string> advice;
-  double onDevice = getPercentile(times.device, 0.5),
-         onHost = getPercentile(times.host, 0.5);
-  if (onHost > onDevice)
-    advice.push_back(
-        std::string("the host needs longer to enqueue a run than the device to "
-                    "execute it; use larger batches") +
-        (isReplayed ? "" : ", or --graph=on"));
-  if (getPercentile(times.device, 0.99) > 1.3 * onDevice)
-    advice.push_back("times vary by more than 30%; another process may use the "
-                     "device, or its clocks change (nvidia-smi -lgc fixes "
-                     "them)");
-  if (launches > 1 && onDevice < 0.005 * launches)
-    advice.push_back(
-        "kernels are short; `fusec explain` says why they are not fewer");
-  auto fusion = options.find("fusion");
-  if (fusion != options.end() && fusion->second == "off")
-    advice.push_back("the bundle was compiled with --no-fusion");
-  return advice;
+std::optional<double> BenchResult::getRowsPerSecond() const {
+  std::optional<int64_t> rows = getRows();
+  if (!rows)
+    return std::nullopt;
+  return getRunsPerSecond() * double(*rows);
 }
 
 //===----------------------------------------------------------------------===//
@@ -79,6 +64,23 @@ static void printOnce(const StartTimes &once) {
                << llvm::formatv("load and first run beyond the driver's own "
                                 "initialisation: {0:f2} ms\n",
                                 once.getOwn());
+}
+
+static void printSizeTimes(const BenchResult &result) {
+  using Align = Table::Align;
+  Table table({{"new sizes, ms"},
+               {"bind", Align::Right},
+               {"prepare", Align::Right},
+               {"next run", Align::Right}});
+  auto add = [&](const char *name, const SizeTimes &times) {
+    std::vector<std::string> row = {name};
+    for (double value : {times.bind, times.prepare, times.run})
+      row.push_back(llvm::formatv("{0:f4}", value).str());
+    table.row(std::move(row));
+  };
+  add("the first time", result.first);
+  add("again", result.again);
+  llvm::outs() << table.str() << "arena: " << formatBytes(result.arena) << "\n";
 }
 
 static void addRow(Table &table, const char *name,
@@ -112,6 +114,8 @@ void BenchResult::print() const {
   if (std::optional<double> rows = getRowsPerSecond())
     llvm::outs() << llvm::formatv(", {0:f0} rows/s", *rows);
   llvm::outs() << "\n";
+  printSizeTimes(*this);
+  clocks.print();
   printOnce(once);
   for (const std::string &text : getAdvice())
     llvm::outs() << "advice: " << text << "\n";
@@ -128,10 +132,11 @@ static llvm::json::Object toJson(const BoundTensor &tensor) {
       {"sizes", llvm::json::Array(tensor.sizes)}};
 }
 
-static llvm::json::Object toJson(const std::vector<double> &values) {
+llvm::json::Object fusec::samplesJson(const std::vector<double> &values) {
   return llvm::json::Object{
       {"min", jsonNumber(*std::min_element(values.begin(), values.end()))},
       {"mean", jsonNumber(getMean(values))},
+      {"p10", jsonNumber(getPercentile(values, 0.1))},
       {"median", jsonNumber(getPercentile(values, 0.5))},
       {"p90", jsonNumber(getPercentile(values, 0.9))},
       {"p99", jsonNumber(getPercentile(values, 0.99))},
@@ -150,6 +155,11 @@ static llvm::json::Object toJson(const StartTimes &once) {
                             {"own", once.getOwn()}};
 }
 
+static llvm::json::Object toJson(const SizeTimes &times) {
+  return llvm::json::Object{
+      {"bind", times.bind}, {"prepare", times.prepare}, {"run", times.run}};
+}
+
 llvm::json::Object BenchResult::toJson() const {
   auto convert = [](const auto &value) { return ::toJson(value); };
   std::optional<double> rows = getRowsPerSecond();
@@ -157,6 +167,7 @@ llvm::json::Object BenchResult::toJson() const {
       {"device", jsonText(device)},
       {"target", target},
       {"options", jsonMap(options)},
+      {"dims", jsonMap(sizes)},
       {"inputs", jsonArray(inputs, convert)},
       {"outputs", jsonArray(outputs, convert)},
       {"launches", launches},
@@ -164,11 +175,15 @@ llvm::json::Object BenchResult::toJson() const {
       {"flushed", isFlushed},
       {"warm_up", warmUp},
       {"runs", times.device.size()},
-      {"device_ms", ::toJson(times.device)},
-      {"host_ms", ::toJson(times.host)},
+      {"device_ms", samplesJson(times.device)},
+      {"host_ms", samplesJson(times.host)},
       {"runs_per_second", jsonNumber(getRunsPerSecond())},
       {"rows_per_second",
        rows ? jsonNumber(*rows) : llvm::json::Value(nullptr)},
       {"once_ms", ::toJson(once)},
+      {"new_sizes_ms", llvm::json::Object{{"first", ::toJson(first)},
+                                          {"again", ::toJson(again)}}},
+      {"arena_bytes", arena},
+      {"clocks", clocks.toJson()},
       {"advice", jsonTexts(getAdvice())}};
 }

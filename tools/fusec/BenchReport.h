@@ -7,6 +7,7 @@
 
 #include "runtime/format/Manifest.h"
 #include "runtime/src/Model.h"
+#include "tools/fusec/Clocks.h"
 #include "llvm/Support/JSON.h"
 
 #include <map>
@@ -26,6 +27,12 @@ struct StartTimes {
   double getOwn() const;
 };
 
+/// What a session does for a size before its runs, in milliseconds on the
+/// host, and the run that follows.
+struct SizeTimes {
+  double bind = 0, prepare = 0, run = 0;
+};
+
 /// Runs' times in milliseconds.
 struct Times {
   std::vector<double> device, host;
@@ -42,6 +49,8 @@ struct BenchResult {
   std::string device, target;
   /// What the bundle was compiled with.
   std::map<std::string, std::string> options;
+  /// Of named dimensions, where no inputs are given.
+  std::map<std::string, int64_t> sizes;
   std::vector<BoundTensor> inputs, outputs;
   unsigned launches = 0;
   /// Whether a run replays a CUDA graph, and begins with a flushed cache.
@@ -49,10 +58,23 @@ struct BenchResult {
   unsigned warmUp = 0;
   Times times;
   StartTimes once;
+  /// Of a session that meets these sizes for the first time, and again.
+  SizeTimes first, again;
+  uint64_t arena = 0; // bytes
+  Clocks clocks;
 
+  /// What the process does before it loads a model.
+  void setStart(const StartTimes &start) {
+    once.driver = start.driver;
+    once.context = start.context;
+  }
   double getRunsPerSecond() const;
-  /// None where the first input is a scalar, or there is no input.
+  /// The first size of the first input; nothing where it is a scalar, or there
+  /// is no input.
+  std::optional<int64_t> getRows() const;
   std::optional<double> getRowsPerSecond() const;
+  /// How to get shorter times, or steadier ones, as far as what was measured
+  /// shows.
   std::vector<std::string> getAdvice() const;
 
   void print() const;
@@ -61,6 +83,8 @@ struct BenchResult {
 
 /// `part` of 1 is the largest value.
 double getPercentile(std::vector<double> values, double part);
+/// Times and their statistics.
+llvm::json::Object samplesJson(const std::vector<double> &values);
 double getMean(const std::vector<double> &values);
 
 } // namespace fusec

@@ -19,9 +19,8 @@ static void synchronize(const rt::Device &device) {
 }
 
 /// In the manifest's order; throws Failure where one is missing.
-static std::vector<int64_t>
-getDimValues(const format::Manifest &manifest,
-             const std::map<std::string, int64_t> &given) {
+static std::vector<int64_t> getDimValues(const format::Manifest &manifest,
+                                         const NamedSizes &given) {
   std::vector<int64_t> values;
   for (const std::string &name : manifest.dims) {
     auto it = given.find(name);
@@ -33,9 +32,12 @@ getDimValues(const format::Manifest &manifest,
   return values;
 }
 
-static std::vector<data::Tensor> makeInputs(const format::Manifest &manifest,
-                                            const std::vector<int64_t> &dims,
+std::vector<data::Tensor> fusec::makeInputs(const LoadedModel &loaded,
+                                            const NamedSizes &given,
                                             int64_t indexLimit) {
+  const format::Manifest &manifest =
+      loaded.getModel().handle()->model->manifest();
+  std::vector<int64_t> dims = getDimValues(manifest, given);
   std::vector<data::Tensor> inputs;
   for (const format::TensorSpec &spec : manifest.inputs) {
     std::vector<int64_t> sizes;
@@ -53,66 +55,73 @@ static std::vector<data::Tensor> makeInputs(const format::Manifest &manifest,
   return inputs;
 }
 
-BenchRun::BenchRun(const ModelOptions &options, const Settings &settings,
-                   Report &report)
-    : loaded(options, settings.ordinal, settings.quiet, report) {
+BenchRun::BenchRun(const LoadedModel &loaded,
+                   const std::vector<data::Tensor> &inputs,
+                   const NamedSizes &sizes, int32_t graph)
+    : loaded(loaded) {
   const Model &model = loaded.getModel();
-  const format::Manifest &manifest = model.handle()->model->manifest();
-  std::map<std::string, int64_t> given;
-  if (!loaded.getCompilation())
-    given = options.getDims();
-  Dims dims(given.begin(), given.end());
-  // Inputs have sizes of their own, which tell the others.
-  std::vector<data::Tensor> inputs =
-      settings.tensors.any()
-          ? settings.tensors.read(getInterface(manifest))
-          : makeInputs(manifest, getDimValues(manifest, given),
-                       settings.indexLimit);
-
-  StartTimes &once = result.once;
-  once.load = model.handle()->times;
   rt::Lap lap;
   session.emplace(model);
-  once.prepare = lap.next();
-  bindInputs(std::move(inputs), settings.ordinal);
-  lap.next();
-  session->prepare(dims, nullptr, 0, settings.graph);
-  once.prepare += lap.next();
-  bindOutputs(settings.ordinal);
-  lap.next();
-  session->run();
-  synchronize(loaded.getDevice());
-  once.firstRun = lap.next();
+  double made = lap.next();
+  addInputs(inputs);
+  result.first = setUp(sizes, graph);
+  result.again = setUp(sizes, graph);
 
+  result.once.load = model.handle()->times;
+  result.once.prepare = made + result.first.prepare;
+  result.once.firstRun = result.first.run;
   result.device = loaded.getDescription();
   result.target = model.target();
-  result.options = manifest.options;
+  result.options = model.handle()->model->manifest().options;
+  result.sizes = sizes;
   result.launches = session->launchCount();
   result.isReplayed = session->replayed();
+  result.arena = session->handle()->session.arenaSize();
 }
 
-void BenchRun::bindInputs(std::vector<data::Tensor> inputs, int ordinal) {
+SizeTimes BenchRun::setUp(const NamedSizes &sizes, int32_t graph) {
+  Dims dims(sizes.begin(), sizes.end());
+  SizeTimes times;
+  rt::Lap lap;
+  for (uint32_t i = 0; i != boundInputs.size(); ++i)
+    session->bindInput(i, boundInputs[i]);
+  times.bind = lap.next();
+  session->prepare(dims, nullptr, 0, graph);
+  times.prepare = lap.next();
+  if (boundOutputs.empty())
+    addOutputs();
+  lap.next();
+  for (uint32_t i = 0; i != boundOutputs.size(); ++i)
+    session->bindOutput(i, boundOutputs[i]);
+  times.bind += lap.next();
+  session->run();
+  synchronize(loaded.getDevice());
+  times.run = lap.next();
+  return times;
+}
+
+void BenchRun::addInputs(const std::vector<data::Tensor> &inputs) {
   const auto &specs = loaded.getModel().handle()->model->manifest().inputs;
   for (uint32_t i = 0; i != inputs.size(); ++i) {
     const data::Tensor &input = inputs[i];
     memory.emplace_back(loaded.getDevice(), input.bytes.size(), "an input");
     memory.back().upload(input.bytes.data());
-    session->bindInput(i, Tensor(memory.back().data(),
-                                 static_cast<fusec_dtype>(input.dtype),
-                                 input.sizes, ordinal));
+    boundInputs.emplace_back(memory.back().data(),
+                             static_cast<fusec_dtype>(input.dtype), input.sizes,
+                             loaded.getDevice().ordinal());
     result.inputs.push_back({specs[i].name, input.dtype, input.sizes});
   }
 }
 
-void BenchRun::bindOutputs(int ordinal) {
+void BenchRun::addOutputs() {
   const auto &specs = loaded.getModel().handle()->model->manifest().outputs;
   for (uint32_t i = 0; i != specs.size(); ++i) {
     std::vector<int64_t> sizes = session->outputSizes(i, specs[i].sizes.size());
     std::optional<uint64_t> bytes = data::tensorBytes(specs[i].dtype, sizes);
     memory.emplace_back(loaded.getDevice(), bytes.value_or(0), "an output");
-    session->bindOutput(i, Tensor(memory.back().data(),
-                                  static_cast<fusec_dtype>(specs[i].dtype),
-                                  sizes, ordinal));
+    boundOutputs.emplace_back(memory.back().data(),
+                              static_cast<fusec_dtype>(specs[i].dtype), sizes,
+                              loaded.getDevice().ordinal());
     result.outputs.push_back({specs[i].name, specs[i].dtype, sizes});
   }
 }
@@ -158,4 +167,38 @@ void Stopwatch::run(Session &session, unsigned count, Times *times) {
           "cuEventElapsedTime");
     times->device.push_back(milliseconds);
   }
+}
+
+void fusec::measure(llvm::ArrayRef<BenchRun *> runs,
+                    const MeasureOptions &options) {
+  const rt::Device &device = runs.front()->getDevice();
+  Stopwatch watch(device, options.flush);
+  ClockSampler sampler(device);
+  unsigned round = options.roundRuns;
+  for (BenchRun *run : runs) {
+    run->result.isFlushed = options.flush;
+    run->result.warmUp = options.warmUp;
+    for (unsigned done = 0; done < options.warmUp; done += round)
+      watch.run(run->getSession(), std::min(round, options.warmUp - done),
+                nullptr);
+  }
+  sampler.start();
+  const std::vector<double> &measured = runs.front()->result.times.device;
+  auto begin = std::chrono::steady_clock::now();
+  auto isTimeUp = [&] {
+    std::chrono::duration<double> elapsed =
+        std::chrono::steady_clock::now() - begin;
+    return elapsed.count() >= options.seconds &&
+           measured.size() >= options.leastRuns;
+  };
+  while (measured.size() < options.maxRuns && !isTimeUp()) {
+    unsigned count = std::min<size_t>(round, options.maxRuns - measured.size());
+    for (BenchRun *run : runs)
+      watch.run(run->getSession(), count, &run->result.times);
+  }
+  Clocks clocks = sampler.stop();
+  for (BenchRun *run : runs)
+    run->result.clocks = clocks;
+  if (measured.empty())
+    fail(ExitCode::Usage, "expected --runs and --seconds above zero");
 }

@@ -10,31 +10,40 @@
 
 namespace fusec {
 
-/// Loaded, bound to inputs in device memory, prepared, and run once.
+/// Sizes of named dimensions.
+using NamedSizes = std::map<std::string, int64_t>;
+
+/// Random inputs of a model for the sizes of its named dimensions. Throws
+/// Failure where one is missing.
+std::vector<data::Tensor> makeInputs(const LoadedModel &loaded,
+                                     const NamedSizes &sizes,
+                                     int64_t indexLimit);
+
+/// A session of a loaded model, which outlives it: bound to tensors of its own
+/// in device memory, prepared, and run twice.
 class BenchRun {
 public:
-  struct Settings {
-    const TensorOptions &tensors;
-    int ordinal;
-    int64_t indexLimit; // of random integers
-    int32_t graph;      // of FUSEC_GRAPH_AUTO, FUSEC_GRAPH_OFF, FUSEC_GRAPH_ON
-    bool quiet;
-  };
-  BenchRun(const ModelOptions &options, const Settings &settings,
-           Report &report);
+  /// `graph` is FUSEC_GRAPH_AUTO, FUSEC_GRAPH_OFF or FUSEC_GRAPH_ON.
+  BenchRun(const LoadedModel &loaded, const std::vector<data::Tensor> &inputs,
+           const NamedSizes &sizes, int32_t graph);
 
   const rt::Device &getDevice() const { return loaded.getDevice(); }
   Session &getSession() { return *session; }
+  /// The memory of its inputs, then that of its outputs.
+  llvm::ArrayRef<FencedMemory> getMemory() const { return memory; }
 
   /// Runs add their times; those of the process are the caller's.
   BenchResult result;
 
 private:
-  void bindInputs(std::vector<data::Tensor> inputs, int ordinal);
-  void bindOutputs(int ordinal);
+  void addInputs(const std::vector<data::Tensor> &inputs);
+  void addOutputs();
+  /// Binds, prepares, and runs once.
+  SizeTimes setUp(const NamedSizes &sizes, int32_t graph);
 
-  LoadedModel loaded;
+  const LoadedModel &loaded;
   std::vector<FencedMemory> memory;
+  std::vector<Tensor> boundInputs, boundOutputs;
   std::optional<Session> session;
 };
 
@@ -59,6 +68,18 @@ private:
   rt::cuda::Stream stream = nullptr;
   std::vector<rt::cuda::Event> events;
 };
+
+struct MeasureOptions {
+  double seconds = 2;
+  unsigned maxRuns = 100000, warmUp = 20;
+  bool flush = true;
+  /// Those of one before it is the next one's turn, and how many of each there
+  /// are at least, however long they take.
+  unsigned roundRuns = Stopwatch::maxRuns, leastRuns = 0;
+};
+
+/// Rounds of each in turn, whose times are added to the results.
+void measure(llvm::ArrayRef<BenchRun *> runs, const MeasureOptions &options);
 
 } // namespace fusec
 

@@ -101,15 +101,20 @@ std::pair<std::string, std::string> splitPair(const std::string &option,
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
+static int64_t parseSize(const std::string &name, llvm::StringRef text) {
+  int64_t size;
+  if (text.getAsInteger(10, size) || size < 0)
+    fail(ExitCode::Usage,
+         "--dim " + name + ": expected a size, got '" + text.str() + "'");
+  return size;
+}
+
 std::map<std::string, int64_t>
 parseDims(const std::vector<std::string> &texts) {
   std::map<std::string, int64_t> result;
   for (const std::string &text : texts) {
     auto [name, value] = splitPair("--dim", text);
-    int64_t size;
-    if (llvm::StringRef(value).getAsInteger(10, size) || size < 0)
-      fail(ExitCode::Usage,
-           "--dim " + name + ": expected a size, got '" + value + "'");
+    int64_t size = parseSize(name, value);
     if (!result.try_emplace(name, size).second)
       fail(ExitCode::Usage, "--dim " + name + ": is given twice");
   }
@@ -118,6 +123,35 @@ parseDims(const std::vector<std::string> &texts) {
 
 std::map<std::string, int64_t> ModelOptions::getDims() const {
   return parseDims(dims);
+}
+
+std::vector<SizeList> ModelOptions::takeSizeLists() {
+  std::vector<SizeList> lists;
+  std::vector<std::string> others;
+  for (const std::string &text : dims) {
+    auto [name, value] = splitPair("--dim", text);
+    if (!llvm::StringRef(value).contains(',')) {
+      others.push_back(text);
+      continue;
+    }
+    SizeList list{name, {}};
+    for (llvm::StringRef part : llvm::split(value, ',')) {
+      int64_t size = parseSize(name, part);
+      if (llvm::is_contained(list.sizes, size))
+        fail(ExitCode::Usage,
+             "--dim " + name + ": lists " + part.str() + " twice");
+      list.sizes.push_back(size);
+    }
+    lists.push_back(std::move(list));
+  }
+  std::map<std::string, int64_t> single = parseDims(others);
+  for (size_t i = 0; i != lists.size(); ++i)
+    if (single.count(lists[i].name) ||
+        llvm::any_of(llvm::ArrayRef(lists).take_front(i),
+                     [&](auto &one) { return one.name == lists[i].name; }))
+      fail(ExitCode::Usage, "--dim " + lists[i].name + ": is given twice");
+  dims = std::move(others);
+  return lists;
 }
 
 std::vector<std::string> ModelOptions::getFiles() const {

@@ -11,6 +11,12 @@
 
 namespace fusec {
 
+/// A named dimension, and the sizes that it has one after the other.
+struct SizeList {
+  std::string name;
+  std::vector<int64_t> sizes;
+};
+
 class ModelOptions {
 public:
   /// Whether kernels are compiled too; without it no option of NVRTC is added.
@@ -25,6 +31,9 @@ public:
   KernelCompilerOptions getCompilerOptions() const;
   /// The files that the options name.
   std::vector<std::string> getFiles() const;
+  /// Takes those of --dim away that list several sizes, so that compiling fixes
+  /// none of them. Throws Failure.
+  std::vector<SizeList> takeSizeLists();
   /// For a bundle that takes the same sizes.
   ModelOptions forBundle(std::string file) const;
   /// Throws Failure where an option is given that a bundle has behind it.

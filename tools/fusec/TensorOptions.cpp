@@ -175,26 +175,6 @@ void TensorOptions::write(const Interface &interface,
 // Models on a device
 //===----------------------------------------------------------------------===//
 
-/// Throws Failure where the bundle has no dimension of a given name.
-static void checkDims(const std::map<std::string, int64_t> &given,
-                      const format::Manifest &manifest) {
-  for (const auto &[name, size] : given) {
-    if (llvm::is_contained(manifest.dims, name))
-      continue;
-    auto fixed = manifest.options.find("dim." + name);
-    std::string note =
-        fixed != manifest.options.end() ? "it was fixed to " + fixed->second +
-                                              " when the bundle was compiled"
-        : manifest.dims.empty()
-            ? "all its sizes are numbers"
-            : "its dimensions are " + llvm::join(manifest.dims, ", ");
-    fail(ExitCode::Usage, "--dim " + name +
-                              ": the bundle has no dimension of this name"
-                              "\nnote: " +
-                              note);
-  }
-}
-
 LoadedModel::LoadedModel(const ModelOptions &options, int ordinal, bool quiet,
                          Report &report) {
   std::string reason;
@@ -208,7 +188,7 @@ LoadedModel::LoadedModel(const ModelOptions &options, int ordinal, bool quiet,
   if (isBundle(options.model)) {
     options.checkForBundle();
     model = DeviceRun::load(options.model, ordinal);
-    checkDims(options.getDims(), model->handle()->model->manifest());
+    checkDims(options.getDims());
     return;
   }
   CompileOptions compileOptions = options.getOptions();
@@ -223,6 +203,24 @@ LoadedModel::LoadedModel(const ModelOptions &options, int ordinal, bool quiet,
   if (!bytes)
     failFor(options.model, bytes.takeError());
   model = DeviceRun::loadBytes(*bytes, ordinal);
+}
+
+void LoadedModel::checkDims(const std::map<std::string, int64_t> &given) const {
+  const format::Manifest &manifest = model->handle()->model->manifest();
+  for (const auto &[name, size] : given) {
+    if (llvm::is_contained(manifest.dims, name))
+      continue;
+    auto fixed = manifest.options.find("dim." + name);
+    std::string note =
+        fixed != manifest.options.end() ? "it was fixed to " + fixed->second +
+                                              " when the bundle was compiled"
+        : manifest.dims.empty()
+            ? "all its sizes are numbers"
+            : "its dimensions are " + llvm::join(manifest.dims, ", ");
+    fail(ExitCode::Usage, "--dim " + name + ": the " +
+                              (compilation ? "model" : "bundle") +
+                              " has no dimension of this name\nnote: " + note);
+  }
 }
 
 Interface LoadedModel::getInterface() const {

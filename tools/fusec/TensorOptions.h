@@ -38,9 +38,13 @@ public:
   const rt::Device &getDevice() const { return *device; }
   const Model &getModel() const { return *model; }
   const std::string &getDescription() const { return info.text; }
+  /// What is compiled for the device.
+  const std::string &getTarget() const { return info.target; }
   /// Where it was compiled here; else null.
   Compilation *getCompilation() const { return compilation.get(); }
   Interface getInterface() const;
+  /// Throws Failure where the model has no dimension of a given name.
+  void checkDims(const std::map<std::string, int64_t> &given) const;
 
 private:
   DeviceInfo info;

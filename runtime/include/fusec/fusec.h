@@ -395,8 +395,8 @@ typedef struct fusec_profile_summary {
   const char *reason; /* why not by activity records; empty: by them */
   uint32_t runs;
   uint32_t steps;     /* launches of a run */
-  double run_us;      /* median of runs before kernels were timed */
-  double profiled_us; /* and of those in which they were */
+  double run_us;      /* median of runs that are not profiled */
+  double profiled_us; /* and of those, in turn with them, that are */
   double sum_us;      /* of the kernels' medians */
 } fusec_profile_summary;
 

@@ -348,8 +348,8 @@ struct Profile {
   int method;         // FUSEC_PROFILE_ACTIVITY or FUSEC_PROFILE_EVENTS
   std::string reason; // why not by activity records; empty: by them
   bool replayed;
-  double run;      // median before kernels were timed
-  double profiled; // median while they were
+  double run;      // median of runs that are not profiled
+  double profiled; // median of those that are, in rounds in turn
   double sum;      // of the kernels' medians
   std::vector<Step> steps;
   std::vector<Run> runs;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <sstream>
 
@@ -17,6 +18,7 @@ using namespace fusec::rt::cuda;
 namespace {
 constexpr Result invalidContext = 201, invalidImage = 200, notFound = 500,
                  captureUnsupported = 900, captureImplicit = 906;
+constexpr int pciBus = 33, pciDevice = 34, pciDomain = 50; // attributes
 
 struct FakeModule {
   FakeKernels kernels;
@@ -106,7 +108,11 @@ void execute(FakeLaunch launch) {
           2 * reinterpret_cast<float *>(words[0])[i];
   }
   std::lock_guard<std::mutex> lock(state().mutex);
-  state().clock += launch.grid[0] * launch.grid[1] * launch.grid[2];
+  double slowness = 1;
+  if (!state().slowness.empty())
+    slowness =
+        state().slowness[state().launches.size() % state().slowness.size()];
+  state().clock += slowness * launch.grid[0] * launch.grid[1] * launch.grid[2];
   state().launches.push_back(std::move(launch));
 }
 
@@ -122,7 +128,11 @@ FakeState *fusecFakeState() {
     static FakeState made;
     if (const char *bytes = std::getenv("FUSEC_FAKE_MEMORY"))
       made.memoryBytes = std::strtoull(bytes, nullptr, 10);
-    made.hasClock = std::getenv("FUSEC_FAKE_CLOCK") != nullptr;
+    if (const char *clock = std::getenv("FUSEC_FAKE_CLOCK")) {
+      made.hasClock = true;
+      std::istringstream factors(clock);
+      made.slowness = {std::istream_iterator<double>(factors), {}};
+    }
     if (const char *fault = std::getenv("FUSEC_FAKE_FAIL")) {
       std::istringstream(fault) >> made.failCall >> made.failAt >>
           made.failCode;
@@ -172,7 +182,10 @@ Result cuDeviceGetAttribute(int *value, int attribute, Device) {
   ENTER("cuDeviceGetAttribute", false)
   *value = attribute == AttributeCapabilityMajor   ? state().capabilityMajor
            : attribute == AttributeCapabilityMinor ? state().capabilityMinor
-                                                   : state().maxSharedMemory;
+           : attribute == pciBus                   ? 0x1a
+           : attribute == pciDevice || attribute == pciDomain
+               ? 0
+               : state().maxSharedMemory;
   return success;
 }
 Result cuDevicePrimaryCtxRetain(Context *context, Device) {
@@ -285,6 +298,15 @@ Result cuMemFree_v2(DevicePointer pointer) {
   std::free(reinterpret_cast<void *>(pointer));
   std::lock_guard<std::mutex> lock(state().mutex);
   --state().liveAllocations;
+  return success;
+}
+Result cuMemAllocHost_v2(void **pointer, size_t size) {
+  ENTER("cuMemAllocHost", true)
+  *pointer = std::malloc(size);
+  return *pointer ? success : outOfMemory;
+}
+Result cuMemFreeHost(void *pointer) {
+  std::free(pointer);
   return success;
 }
 Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void *from, size_t size,

@@ -11,8 +11,9 @@
 // block of another size than the kernel's.
 //
 // Programs that look at no state are given it by environment variables:
-// FUSEC_FAKE_MEMORY=BYTES, FUSEC_FAKE_CLOCK=1 and FUSEC_FAKE_FAIL="CALL AT
-// CODE", where codes from 700 on are of a broken context and stay.
+// FUSEC_FAKE_MEMORY=BYTES, FUSEC_FAKE_CLOCK=1 (or several factors, see
+// `slowness`) and FUSEC_FAKE_FAIL="CALL AT CODE", where codes from 700 on are
+// of a broken context and stay.
 
 #ifndef FUSEC_TEST_UNIT_RUNTIME_FAKEDRIVER_H
 #define FUSEC_TEST_UNIT_RUNTIME_FAKEDRIVER_H
@@ -91,6 +92,8 @@ struct FakeState {
   // The device's clock, in microseconds. A kernel takes as many as its grid has
   // blocks, an event one. Without it a millisecond lies between any two events.
   bool hasClock = false;
+  // By what a kernel's time is multiplied, in turn from launch to launch.
+  std::vector<double> slowness;
   double clock = 0;
 };
 

@@ -45,7 +45,7 @@ protected:
     options.cupti = FUSEC_FAKE_CUPTI;
     return options;
   }
-  static void expectTimes(const Profile &profile) {
+  static void expectTimes(const Profile &profile, size_t runs = 4) {
     ASSERT_EQ(profile.steps.size(), 2u);
     EXPECT_NEAR(profile.run, 13, 0.01) << "and an event's own";
     EXPECT_NEAR(profile.steps[0].median, 4, 0.01);
@@ -54,7 +54,7 @@ protected:
     EXPECT_NEAR(profile.steps[1].median, 8, 0.01);
     EXPECT_NEAR(profile.sum, 12, 0.01);
     EXPECT_EQ(profile.steps[0].start, 0);
-    EXPECT_EQ(profile.runs.size(), 4u);
+    EXPECT_EQ(profile.runs.size(), runs);
     for (const Profile::Run &run : profile.runs) {
       EXPECT_LE(run.enqueueStart, run.enqueueEnd);
       ASSERT_EQ(run.kernels.size(), 2u);
@@ -114,6 +114,23 @@ TEST_F(ProfileTest, ByEvents) {
     EXPECT_EQ(session.replayed(), graph == FUSEC_GRAPH_ON);
     EXPECT_EQ(fake->launches.back().pdl, true);
   }
+}
+
+TEST_F(ProfileTest, RoundsTakeTurns) {
+  Session session = prepared(FUSEC_GRAPH_ON);
+  ProfileOptions options = withMethod(FUSEC_PROFILE_EVENTS);
+  options.runs = 22;
+  fake->launches.clear();
+  Profile profile = session.profile(options);
+  expectTimes(profile, 22);
+  // Launches timed by events replay no graph.
+  int turns = 1;
+  for (size_t i = 1; i != fake->launches.size(); ++i)
+    turns += fake->launches[i].replayed != fake->launches[i - 1].replayed;
+  EXPECT_EQ(turns, 2 * 4);
+  options.method = FUSEC_PROFILE_ACTIVITY;
+  EXPECT_EQ(session.profile(options).runs.size(), 22u);
+  EXPECT_EQ(cupti->subscribed, 0);
 }
 
 TEST_F(ProfileTest, WhatLaunchesDo) {

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tools/fusec/Sweep.h"
+#include "runtime/format/Printable.h"
+#include "tools/fusec/Json.h"
+#include "tools/support/Table.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace fusec;
+
+std::vector<NamedSizes> fusec::combine(const std::vector<SizeList> &lists,
+                                       const NamedSizes &others) {
+  std::vector<NamedSizes> all = {others};
+  for (const SizeList &list : lists) {
+    std::vector<NamedSizes> longer;
+    for (const NamedSizes &before : all)
+      for (int64_t size : list.sizes)
+        (longer.emplace_back(before))[list.name] = size;
+    all = std::move(longer);
+  }
+  return all;
+}
+
+void Sweep::print() const {
+  const BenchResult &one = results.front();
+  llvm::outs() << one.device << ", plan " << one.target
+               << (one.isFlushed ? ", cache flushed before each run" : "")
+               << "; ms:\n";
+  std::vector<Table::Column> columns;
+  for (const std::string &name : names)
+    columns.push_back({format::printable(name), Table::Align::Right});
+  for (const char *title :
+       {"SM MHz", "runs", "p10", "median", "p90", "enqueue", "rows/s",
+        "kernels", "bind", "prepare", "again", "arena"})
+    columns.push_back({title, Table::Align::Right});
+  Table table(std::move(columns));
+  auto number = [](double value) {
+    return llvm::formatv("{0:f4}", value).str();
+  };
+  for (const BenchResult &result : results) {
+    std::vector<std::string> row;
+    for (const std::string &name : names)
+      row.push_back(std::to_string(result.sizes.at(name)));
+    row.push_back(
+        result.clocks.sm.empty()
+            ? "-"
+            : llvm::formatv("{0:f0}", getPercentile(result.clocks.sm, 0.5))
+                  .str());
+    row.push_back(std::to_string(result.times.device.size()));
+    for (double part : {0.1, 0.5, 0.9})
+      row.push_back(number(getPercentile(result.times.device, part)));
+    row.push_back(number(getPercentile(result.times.host, 0.5)));
+    std::optional<double> rows = result.getRowsPerSecond();
+    row.push_back(rows ? llvm::formatv("{0:f0}", *rows).str() : "-");
+    row.push_back(std::to_string(result.launches) +
+                  (result.isReplayed ? " in a graph" : ""));
+    for (double value :
+         {result.first.bind, result.first.prepare, result.again.prepare})
+      row.push_back(number(value));
+    row.push_back(formatBytes(result.arena));
+    table.row(std::move(row));
+  }
+  llvm::outs() << table.str()
+               << "bind, prepare: of a session that meets these sizes for the "
+                  "first time; again: prepare, when it does so again\n";
+}
+
+llvm::json::Object Sweep::toJson() const {
+  return llvm::json::Object{
+      {"sweep", jsonArray(results, [](const BenchResult &result) {
+         return result.toJson();
+       })}};
+}
