@@ -162,6 +162,7 @@ void Session::checkOverlaps() {
 
 void Session::prepare(const DimValues &given, uint64_t userArena,
                       uint64_t userArenaSize, int32_t mode) {
+  nvtx::Range range(ranges, "prepare");
   if (mode < FUSEC_GRAPH_AUTO || mode > FUSEC_GRAPH_ON)
     fail(FUSEC_INVALID_ARGUMENT,
          "graph: expected 0, 1 or 2, found " + std::to_string(mode));
@@ -258,6 +259,7 @@ void Session::run(cuda::Stream stream) {
   if (!checked || !current)
     checkReady();
   ContextScope scope(model().device());
+  nvtx::Range range(ranges, "run");
   launched = 0;
   theReplayed = replay(stream);
   if (!theReplayed)
@@ -266,6 +268,7 @@ void Session::run(cuda::Stream stream) {
 
 void Session::launchDirectly(cuda::Stream stream) {
   current->forEachLaunch(inputs, outputs, [&](ReadyLaunch &launch) {
+    nvtx::Range range(ranges, launch.step->name.c_str());
     patchAddresses(model(), launch, inputs, outputs);
     launchKernel(model(), launch, /*isFirst=*/launched == 0, stream);
     ++launched;

@@ -7,6 +7,7 @@
 #define FUSEC_RUNTIME_SRC_SESSION_H
 
 #include "runtime/src/Adapter.h"
+#include "runtime/src/Nvtx.h"
 #include "runtime/src/PreparedRun.h"
 #include "runtime/src/Profile.h"
 
@@ -86,6 +87,7 @@ private:
   bool checked = false; // the bound tensors agree with the prepared dimensions
   bool theReplayed = false;
   uint32_t launched = 0;
+  const nvtx::Ranges *ranges = nvtx::Ranges::find();
 };
 
 } // namespace fusec::rt

@@ -255,6 +255,15 @@ def bench():
            f"bench: profile {told}")
     with open("trace.json", "rb") as file:
         parse(file.read())
+    with open("profile.json", "w", encoding="utf-8") as file:
+        json.dump(told, file)
+    explained = run(0, "explain", "two.onnx", "--json", "--measured=profile.json")
+    times = [kernel["measured"]["us"] for kernel in explained["result"]["kernels"]]
+    expect(times == [step["median_us"] for step in told["result"]["profile"]["steps"]],
+           f"explain: measured {times}")
+    error_kind(run(2, "explain", "named.onnx", "--json", "--measured=profile.json"), "usage")
+    error_kind(run(3, "explain", "two.onnx", "--json", "--measured=two.onnx"), "malformed")
+    error_kind(run(3, "explain", "two.onnx", "--json", "--measured=none.json"), "unreadable")
     error_kind(run(2, "bench", "two.fusec", *short, "--profile-by=events"), "usage")
     error_kind(run(2, "bench", "two.fusec", *short), "usage")
     error_kind(run(2, "bench", "two.fusec", *short, "--dim", "n=64", "--runs=0"), "usage")

@@ -5,6 +5,7 @@
 
 #include "runtime/src/Lap.h"
 #include "tools/fusec/BenchAgainst.h"
+#include "tools/fusec/BenchFile.h"
 #include "tools/fusec/Json.h"
 #include "tools/fusec/Load.h"
 #include "tools/fusec/ProfileJson.h"
@@ -293,7 +294,7 @@ void BenchCommand::run(Report &report) {
   hasOther = !against.empty() && isBundle(against);
   BenchResult before;
   if (!against.empty() && !hasOther)
-    before = readBench(against);
+    before = readBenchFile(against).result;
   StartTimes once;
   rt::Lap lap;
   std::string reason;

@@ -5,79 +5,12 @@
 #include "tools/fusec/Failure.h"
 #include "tools/fusec/Json.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
 #include <random>
 
 using namespace fusec;
-
-//===----------------------------------------------------------------------===//
-// Reading
-//===----------------------------------------------------------------------===//
-
-namespace fusec {
-static bool fromJSON(const llvm::json::Value &value, BoundTensor &tensor,
-                     llvm::json::Path path) {
-  llvm::json::ObjectMapper map(value, path);
-  std::string dtype;
-  if (!map || !map.map("name", tensor.name) || !map.map("dtype", dtype) ||
-      !map.map("sizes", tensor.sizes))
-    return false;
-  std::optional<format::DType> known = format::parseDType(dtype);
-  if (!known)
-    path.field("dtype").report("expected a type's name");
-  else
-    tensor.dtype = *known;
-  return known.has_value();
-}
-
-static bool fromJSON(const llvm::json::Value &value, Times &times,
-                     llvm::json::Path path) {
-  llvm::json::ObjectMapper map(value, path);
-  return map && map.map("samples", times.device);
-}
-
-static bool fromJSON(const llvm::json::Value &value, BenchResult &result,
-                     llvm::json::Path path) {
-  llvm::json::ObjectMapper map(value, path);
-  return map && map.map("device", result.device) &&
-         map.map("flushed", result.isFlushed) &&
-         map.map("inputs", result.inputs) &&
-         map.map("outputs", result.outputs) &&
-         map.map("device_ms", result.times);
-}
-} // namespace fusec
-
-BenchResult fusec::readBench(const std::string &file) {
-  auto buffer = llvm::MemoryBuffer::getFile(file);
-  if (!buffer)
-    failUnreadable(file + ": cannot be read: " + buffer.getError().message());
-  llvm::Expected<llvm::json::Value> value =
-      llvm::json::parse((*buffer)->getBuffer());
-  if (!value)
-    failMalformed(file +
-                  ": expected what `fusec bench --json` writes, or a "
-                  "bundle: " +
-                  llvm::toString(value.takeError()));
-  llvm::json::Path::Root root(file);
-  std::string command;
-  std::optional<BenchResult> result;
-  llvm::json::ObjectMapper map(*value, root);
-  if (!map || !map.map("command", command))
-    failMalformed(llvm::toString(root.getError()));
-  if (command == "bench" && !map.map("result", result))
-    failMalformed(llvm::toString(root.getError()));
-  if (command != "bench" || !result)
-    failMalformed(
-        file + ": expected the result of `fusec bench --json`, got " +
-        (command != "bench" ? "that of '" + command + "'" : "an error of it"));
-  for (double time : result->times.device)
-    if (!(time > 0))
-      failMalformed(file + ": expected samples above 0");
-  return std::move(*result);
-}
 
 //===----------------------------------------------------------------------===//
 // Of one model, sizes and device

@@ -13,10 +13,6 @@ namespace fusec {
 /// Fewer runs than this have no interval.
 constexpr unsigned leastRounds = 10;
 
-/// What `fusec bench --json` wrote: what was measured, and on what. Throws
-/// Failure.
-BenchResult readBench(const std::string &file);
-
 /// Throws Failure where the two are not of one model, sizes and device, as
 /// measured.
 void checkComparable(const BenchResult &before, const BenchResult &now,

@@ -14,7 +14,7 @@ using namespace fusec;
 namespace {
 struct ExplainCommand {
   ModelOptions options;
-  std::string target = "sm_90a";
+  std::string target = "sm_90a", measured;
   bool all = false;
 
   void addTo(CLI::App &app);
@@ -24,6 +24,7 @@ private:
   std::unique_ptr<Compilation> compile(bool fuse) const;
   void print(const Explanation &explanation) const;
   void printRemarks(const Explanation &explanation) const;
+  void printMeasured(const Explanation &explanation) const;
 };
 } // namespace
 
@@ -33,6 +34,11 @@ void ExplainCommand::addTo(CLI::App &app) {
   options.addReplaceable(app);
   app.add_option("--arch", target,
                  "the target: sm_80, sm_86, sm_89, sm_90a, sm_120 or ptx");
+  app.add_option(
+         "--measured", measured,
+         "what `fusec bench --profile --json` wrote of this model: each "
+         "kernel's time beside its prediction")
+      ->type_name("FILE");
   app.add_flag("--all", all,
                "every merge and rewrite too, not only what was refused");
 }
@@ -164,6 +170,45 @@ static void printUpdates(llvm::ArrayRef<Explanation::Update> updates) {
   llvm::outs() << "  --max-rank=R  (for adapters of a higher rank)\n";
 }
 
+/// "1.52", how many times as long as predicted.
+static std::string ratioText(double measured, double predicted) {
+  return measured > 0 && predicted > 0
+             ? llvm::formatv("{0:f2}", measured / predicted).str()
+             : "-";
+}
+
+static std::string timeText(double microseconds) {
+  return microseconds > 0 ? llvm::formatv("{0:f2}", microseconds).str() : "-";
+}
+
+void ExplainCommand::printMeasured(const Explanation &explanation) const {
+  using Align = Table::Align;
+  Table table({{"", Align::Right},
+               {"kernel"},
+               {"family"},
+               {"predicted us", Align::Right},
+               {"measured", Align::Right},
+               {"ratio", Align::Right}});
+  double predicted = 0, sum = 0;
+  unsigned number = 0;
+  for (const Explanation::Kernel &kernel : explanation.kernels) {
+    ++number;
+    const std::optional<Explanation::Measured> &time = kernel.measured;
+    if (!time)
+      continue;
+    predicted += time->predicted;
+    sum += time->microseconds;
+    table.row({std::to_string(number), kernel.name, kernel.family,
+               timeText(time->predicted), timeText(time->microseconds),
+               ratioText(time->microseconds, time->predicted)});
+  }
+  table.row({"", "all of them", "", timeText(predicted), timeText(sum),
+             ratioText(sum, predicted)});
+  llvm::outs() << "\npredicted when the bundle was compiled, and measured ("
+               << onnx::printable(measured) << "):\n"
+               << table.str();
+}
+
 void ExplainCommand::print(const Explanation &explanation) const {
   std::string sizes;
   for (const auto &[name, size] : explanation.dims)
@@ -185,6 +230,8 @@ void ExplainCommand::print(const Explanation &explanation) const {
                       formatBytes(before.bytes.read + before.bytes.written));
   printTable(explanation.kernels);
   printSchedules(explanation);
+  if (!measured.empty())
+    printMeasured(explanation);
   printRemarks(explanation);
   printUpdates(explanation.updates);
 }
@@ -203,6 +250,8 @@ void ExplainCommand::run(Report &report) {
                           explainKernels(*fused),
                           explainRemarks(*fused),
                           explainUpdates(imported->getModel())};
+  if (!measured.empty())
+    addMeasured(explanation, readMeasuredSteps(measured), measured);
   if (report.isJson())
     report.setResult(explanation.toJson());
   else
@@ -214,5 +263,7 @@ void fusec::addExplain(CLI::App &tool, Report &report) {
       tool, report, "explain",
       "Says what became of a model, and why kernels end where they do.",
       "  fusec explain model.onnx\n"
-      "  fusec explain model.onnx --arch=sm_80 --dim batch=128 --all\n");
+      "  fusec explain model.onnx --arch=sm_80 --dim batch=128 --all\n"
+      "  fusec explain model.onnx --measured=profile.json   # that of `fusec "
+      "bench model.fusec --profile --json > profile.json`\n");
 }

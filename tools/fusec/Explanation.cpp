@@ -3,6 +3,7 @@
 #include "tools/fusec/Explanation.h"
 #include "compiler/codegen/Leads.h"
 #include "ir/PlanBuffers.h"
+#include "tools/fusec/Failure.h"
 #include "tools/fusec/Json.h"
 
 #include <set>
@@ -121,6 +122,48 @@ std::vector<Explanation::Update> fusec::explainUpdates(ModelOp imported) {
   return updates;
 }
 
+/// Names alone do not tell steps apart. A step has the nodes of what it
+/// computes first ahead of its own.
+static bool isStepOf(const MeasuredStep &step,
+                     const Explanation::Kernel &kernel) {
+  llvm::ArrayRef<std::string> nodes = step.nodes;
+  return step.step == jsonText(kernel.name) &&
+         nodes.size() >= kernel.nodes.size() &&
+         std::equal(kernel.nodes.begin(), kernel.nodes.end(),
+                    nodes.take_back(kernel.nodes.size()).begin(),
+                    [](llvm::StringRef own, llvm::StringRef measured) {
+                      return jsonText(own) == measured;
+                    });
+}
+
+void fusec::addMeasured(Explanation &explanation,
+                        llvm::ArrayRef<MeasuredStep> steps,
+                        const std::string &file) {
+  std::vector<std::string> unknown;
+  for (const MeasuredStep &step : steps) {
+    auto kernel = llvm::find_if(explanation.kernels,
+                                [&](const Explanation::Kernel &kernel) {
+                                  return isStepOf(step, kernel);
+                                });
+    if (kernel == explanation.kernels.end())
+      unknown.push_back(step.step);
+    else if (kernel->measured) // a step may launch more than once
+      kernel->measured->microseconds += step.median;
+    else
+      kernel->measured = {step.median, step.predicted};
+  }
+  if (unknown.empty())
+    return;
+  std::string names = llvm::join(llvm::ArrayRef(unknown).take_front(5), ", ") +
+                      (unknown.size() > 5 ? ", ..." : "");
+  fail(ExitCode::Usage,
+       file + ": expected the steps of this model for " + explanation.target +
+           ", got " + std::to_string(unknown.size()) + " of " +
+           std::to_string(steps.size()) + " that it does not have: " + names +
+           "\nnote: give the options and sizes that the bundle was compiled "
+           "with, and its target as --arch");
+}
+
 //===----------------------------------------------------------------------===//
 // JSON
 //===----------------------------------------------------------------------===//
@@ -157,10 +200,17 @@ static llvm::json::Object toJson(const Explanation::Kernel &kernel) {
       {"bytes", toJson(kernel.bytes)},
       {"nodes", jsonTexts(kernel.nodes)},
       {"computed_by", nullptr},
-      {"schedules",
-       jsonArray(kernel.schedules, [](const Explanation::Schedule &schedule) {
-         return toJson(schedule);
-       })}};
+      {"schedules", jsonArray(kernel.schedules,
+                              [](const Explanation::Schedule &schedule) {
+                                return toJson(schedule);
+                              })},
+      {"measured", nullptr}};
+  if (kernel.measured)
+    object["measured"] = llvm::json::Object{
+        {"us", jsonNumber(kernel.measured->microseconds)},
+        {"predicted_us", kernel.measured->predicted > 0
+                             ? jsonNumber(kernel.measured->predicted)
+                             : llvm::json::Value(nullptr)}};
   if (!kernel.ledBy.empty())
     object["computed_by"] = llvm::json::Object{
         {"kernel", jsonText(kernel.ledBy)}, {"always", kernel.isAlwaysLed}};

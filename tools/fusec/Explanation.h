@@ -8,6 +8,7 @@
 
 #include "compiler/Compiler.h"
 #include "compiler/schedule/StepBytes.h"
+#include "tools/fusec/MeasuredSteps.h"
 #include "llvm/Support/JSON.h"
 
 namespace fusec {
@@ -26,6 +27,11 @@ struct Explanation {
     /// By `fusec tune`; 0: not.
     double measuredMicroseconds = 0;
   };
+  /// In microseconds, of the launch that ran; what was predicted of it when
+  /// its bundle was compiled is 0 where nothing was.
+  struct Measured {
+    double microseconds, predicted;
+  };
   struct Kernel {
     std::string name, family;
     StepBytes bytes;
@@ -37,6 +43,8 @@ struct Explanation {
     /// The first whose guards hold; none of what is always led.
     std::vector<Schedule> schedules;
     unsigned variants = 0;
+    /// By a profile that was given, whose run launched it.
+    std::optional<Measured> measured;
   };
   struct Total {
     /// Of a run in which each step takes its first schedule, and of one in
@@ -74,6 +82,10 @@ std::vector<Explanation::Kernel> explainKernels(Compilation &compilation);
 /// Each once.
 std::vector<Explanation::Remark> explainRemarks(const Compilation &compilation);
 std::vector<Explanation::Update> explainUpdates(ModelOp imported);
+/// Throws Failure where the steps, which are of `file`, are not those of the
+/// explained kernels.
+void addMeasured(Explanation &explanation, llvm::ArrayRef<MeasuredStep> steps,
+                 const std::string &file);
 
 } // namespace fusec
 
