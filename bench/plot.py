@@ -6,9 +6,10 @@ compare with, on a scale that shows hundredths. Needs Python alone."""
 import html
 import math
 
+import sources
 from summary import LEAST_RATIO, TRAFFIC
 
-ROW, LEFT, PANEL, GAP, TOP, BOTTOM = 22, 310, 300, 70, 74, 34
+ROW, LEFT, PANEL, GAP, TOP, BOTTOM = 22, 310, 300, 70, 84, 34
 FACTORS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 HUNDREDTHS = (0.9, 0.95, LEAST_RATIO, 1, 1.05, 1.1)
 # Of the grids' statements; a row has one of them.
@@ -91,8 +92,9 @@ def drawStated(name, row, y, axis):
             drawText(axis.left + PANEL + 10, y + 4, f"{value:.3f}", kind if value < 1 else "dim")]
 
 
-def drawRow(name, row, y, speed, floor):
-    parts = [drawText(LEFT - 12, y + 4, name, "", "end")]
+def drawRow(name, row, y, speed, floor, marked):
+    parts = [drawText(LEFT - 12, y + 4, name + " †", "dim", "end") if marked
+             else drawText(LEFT - 12, y + 4, name, "", "end")]
     ratio = row.get("speedup")
     if ratio:
         value = ratio["ratio"]
@@ -116,8 +118,12 @@ def drawRow(name, row, y, speed, floor):
     return parts
 
 
-def render(results):
+def render(results, reference=None):
+    """Rows that other sources than `reference` made are marked; default: than the
+    newest row's."""
     rows = results["workloads"]
+    reference = reference or sources.getNewest(rows.values())
+    others = sources.findOthers(rows, reference)
     speedups = [part for row in rows.values() if "speedup" in row
                 for part in (row["speedup"]["low"], row["speedup"]["high"])]
     overFloor = [row["over_floor"] for row in rows.values() if "over_floor" in row]
@@ -131,6 +137,8 @@ def render(results):
              f'viewBox="0 0 {width} {height}">', f"<style>{STYLE}\n</style>",
              f'<rect width="{width}" height="{height}" class="paper"/>',
              drawText(16, 26, f"fusec on {results['machine']['device']}", "title")]
+    if others:
+        parts.append(drawText(16, 43, sources.describeOthers(rows, reference), "dim"))
     parts += drawAxis(speed, "speed-up over the fastest peer, 95% interval", bottom)
     marked = any(TRAFFIC in row["contenders"] for row in rows.values())
     parts += drawAxis(floor, "time over the floor (" + ("line: moving the bytes)" if marked
@@ -139,10 +147,10 @@ def render(results):
         parts += drawAxis(stated, "over " + ", or over ".join(STATED.values()), bottom)
     for index, (name, row) in enumerate(rows.items()):
         y = TOP + ROW * index + ROW / 2
-        parts += drawRow(name, row, y, speed, floor)
+        parts += drawRow(name, row, y, speed, floor, name in others)
         parts += drawStated(name, row, y, stated) if stated else []
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def write(results, path):
-    path.write_text(render(results))
+def write(results, path, reference=None):
+    path.write_text(render(results, reference), "utf-8")

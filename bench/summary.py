@@ -15,7 +15,7 @@ FUSEC = ("fusec", "fusec_graph")
 # What the grids' statements compare with, besides the best peer.
 REFERENCES = ("cublas", "cublaslt", "library")
 TRAFFIC = "traffic"  # what moving the least bytes takes
-PAIRED = (*REFERENCES, TRAFFIC, "dense")  # each round of theirs with fusec's
+PAIRED = (*REFERENCES, TRAFFIC, "dense", "eager")  # each round of theirs with fusec's
 LEAST_RATIO = 0.97  # of the medians of any one shape against cuBLAS
 
 
@@ -76,15 +76,21 @@ def compareWorkload(row, samples):
     contenders = row["contenders"]
     own = pickBest(contenders, [name for name in contenders if name in FUSEC])
     peer = pickBest(contenders, [name for name, entry in contenders.items()
-                                 if name not in FUSEC and not entry.get("part")])
+                                 if name not in FUSEC and not entry.get("part")
+                                 and "build" not in entry])
     row.update(best=own, best_peer=peer)
     if own:
         row["over_floor"] = contenders[own]["median_ms"] / row["floor_ms"]
     row["against"] = {}
-    for name in dict.fromkeys([*PAIRED, peer]):
-        if own and pickBest(contenders, [name]):
-            rounds = [round(ratio, 4) for ratio in pairRounds(samples[name], samples[own])]
-            row["against"][name] = {**pairedRatio(samples[name], samples[own]), "rounds": rounds}
+    modes = {name: [name] for name in [*PAIRED, peer]}
+    for name, entry in contenders.items():  # of other builds, too, the better counts
+        if "build" in entry:
+            modes.setdefault(entry["build"], []).append(name)
+    for name, ways in modes.items():
+        best = pickBest(contenders, ways)
+        if own and best:
+            rounds = [round(ratio, 4) for ratio in pairRounds(samples[best], samples[own])]
+            row["against"][name] = {**pairedRatio(samples[best], samples[own]), "rounds": rounds}
     if own and peer:
         row["speedup"] = {key: row["against"][peer][key] for key in ("ratio", "low", "high")}
 
@@ -143,9 +149,9 @@ def formatTime(entry):
     return f"({entry['median_ms']:.4f})" if entry.get("part") else f"{entry['median_ms']:.4f}"
 
 
-def formatTable(rows):
+def formatTable(rows, marked=()):
     """GitHub's Markdown; one line a workload, failures beneath. Times of what
-    computes only a part are in parentheses."""
+    computes only a part are in parentheses; marked are names of rows."""
     names = []
     for row in rows.values():
         names += [name for name in row["contenders"] if name not in names]
@@ -157,7 +163,7 @@ def formatTable(rows):
     for name, row in rows.items():
         contenders = row["contenders"]
         speedup = row.get("speedup")
-        shown = [name, f"{row['floor_ms']:.4f}", *(formatTime(contenders.get(n)) for n in names),
+        shown = [name + (" †" if name in marked else ""), f"{row['floor_ms']:.4f}", *(formatTime(contenders.get(n)) for n in names),
                  row.get("best_peer") or "",
                  "{ratio:.3f} ({low:.3f}-{high:.3f})".format(**speedup) if speedup else "",
                  f"{row['over_floor']:.2f}" if "over_floor" in row else "",

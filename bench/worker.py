@@ -2,7 +2,8 @@
 """Measures workloads in one process; compare.py starts it and reads its lines.
 
 Each line of stdout is a JSON object: {"at": [workload, step], "limit_s": n} before
-a step that may hang or crash, {"workload", "row", "samples"} after a workload.
+a step that may hang or crash, {"workload", "row", "samples"} after a workload, then
+{"profiled", "build", "profile"} for each build of fusec.
 A step named as a contender makes and checks it. Exit status 70: the device is
 unusable after the last step named.
 """
@@ -24,7 +25,9 @@ import torch
 
 import modules
 import peers
+import profiles
 import summary
+from process import PROFILE
 from workloads import WORKLOADS
 
 FLUSH_BYTES = 256 << 20  # more than any second-level cache so far
@@ -33,7 +36,7 @@ ENQUEUE_RUNS = 10
 WAIT_FACTOR, WAIT_A_CONTENDER_MS = 1.5, 0.05  # the flush and two events
 WAIT_LEAST_MS, WAIT_MOST_MS = 0.2, 20
 CYCLES_A_MS = 2e6  # of torch.cuda._sleep, at about 2 GHz
-TIMING_LIMIT_S = 300
+TIMING_LIMIT_S, PROFILE_LIMIT_S = 300, 180
 DEVICE_LOST = 70
 
 
@@ -46,6 +49,7 @@ def measureError(got, expected):
 class Worker:
     def __init__(self, options, lines):
         self.options, self.lines = options, lines
+        self.isWatched = False  # by a profiler that stays in the process
         self.flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
 
     def tell(self, **record):
@@ -84,15 +88,17 @@ class Worker:
                         self.prepare(name, setting, reference, row["contenders"])
                 del reference
                 samples = self.time(setting, row["contenders"])
+                self.tell(workload=workload.name, row=row, samples=samples)
+                self.profile(setting)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        self.tell(workload=workload.name, row=row, samples=samples)
 
     def prepare(self, name, setting, reference, entries):
         """Makes a contender and checks what it computes."""
-        if peers.NEEDS.get(name, "eager") not in setting.made and name != "eager":
+        needed = peers.getNeeded(name) or "eager"
+        if needed not in setting.made and name != "eager":
             return
-        self.tell(at=[setting.workload.name, name], limit_s=peers.CONTENDERS[name][2])
+        self.tell(at=[setting.workload.name, name], limit_s=peers.getLimit(name))
         try:
             contender = peers.make(name, setting)
             if contender is None:
@@ -140,6 +146,20 @@ class Worker:
         for name, times in samples.items():
             entries[name].update(summary.summarise(times))
         return samples
+
+    def profile(self, setting):
+        """After the row is told, which is not lost where this fails."""
+        for name, contender in setting.made.items():
+            if not contender.profile:
+                continue
+            self.tell(at=[setting.workload.name, PROFILE], limit_s=PROFILE_LIMIT_S)
+            try:
+                found = contender.profile()
+                self.tell(profiled=setting.workload.name, build=name, profile=found)
+                self.isWatched |= found["method"] == profiles.IN_PROCESS
+            except Exception as failure:  # pylint: disable=broad-except
+                self.say(f"  {name}: no profile: {type(failure).__name__}: {failure}")
+                self.endIfDeviceLost()
 
     def timeInTurn(self, runs, wait):
         """Milliseconds of one run of each, the cache flushed before it. The device
@@ -214,6 +234,8 @@ def main():
     for name in options.workloads:
         worker.say(f"{name}")
         worker.measure(WORKLOADS[name], options.excluded.get(name, {}))
+        if worker.isWatched:
+            break  # another process times the rest
         gc.collect()
         torch.cuda.empty_cache()
     return 0

@@ -18,6 +18,8 @@ class Contender:
     # Where it does only a part of the module's work: () -> what it gives, in
     # double precision. It is then compared with fusec and never the best peer.
     part: typing.Optional[typing.Callable] = None
+    # () -> what each step of a run takes, as profiles.py keeps it.
+    profile: typing.Optional[typing.Callable] = None
 
 
 @dataclasses.dataclass
@@ -29,7 +31,7 @@ class Setting:
     options: typing.Any
     folder: typing.Any  # scratch space of this workload
     made: dict = dataclasses.field(default_factory=dict)  # contenders so far, by name
-    onnx: typing.Any = None
+    onnx: typing.Any = None  # (path, seconds) of the export, once there is one
 
 
 # name -> (module, function, seconds it may take before it counts as hung)
@@ -50,9 +52,23 @@ CONTENDERS = {
     "fusec_graph": ("peers.own", "makeFusecGraph", 60),
 }
 # A graph replays the contender it is made from.
-NEEDS = {"eager_graph": "eager", "compile_graph": "compile", "fusec_graph": "fusec"}
+GRAPH = "_graph"
+
+
+def getNeeded(name):
+    """The contender that has to be made before, or None."""
+    return name.removesuffix(GRAPH) if name.endswith(GRAPH) else None
+
+
+def getLimit(name):
+    """Seconds it may take before it counts as hung; of a further build as of fusec."""
+    like = "fusec_graph" if getNeeded(name) else "fusec"
+    return CONTENDERS.get(name, CONTENDERS[like])[2]
 
 
 def make(name, setting):
+    if name not in CONTENDERS:
+        module, function = "peers.own", "makeNamedGraph" if getNeeded(name) else "makeNamed"
+        return getattr(importlib.import_module(module), function)(setting, name)
     module, function, _ = CONTENDERS[name]
     return getattr(importlib.import_module(module), function)(setting)

@@ -4,6 +4,8 @@ in this process on PyTorch's tensors and stream. Also `dense`: fusec on a layer
 without its low-rank update."""
 
 import dataclasses
+import functools
+import importlib.util
 import inspect
 import os
 import pathlib
@@ -13,8 +15,9 @@ import time
 
 import torch
 
-import fusec_runtime
-from peers import Contender
+import builds
+from peers import Contender, getNeeded
+from peers.profiling import profileBuild
 from peers.pytorch import capture
 
 TYPES = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.int64: "i64",
@@ -24,7 +27,9 @@ NVRTC_FOLDER = pathlib.Path("/usr/local/cuda/lib64")
 
 
 def exportOnnx(setting):
-    """(path, seconds). Static shapes."""
+    """(path, seconds), once for all builds. Static shapes."""
+    if setting.onnx:
+        return setting.onnx
     path = setting.folder / "model.onnx"
     names = list(inspect.signature(setting.module.forward).parameters)
     size = sum(t.numel() * t.element_size() for t in setting.module.state_dict().values())
@@ -33,7 +38,8 @@ def exportOnnx(setting):
         torch.onnx.export(setting.module, setting.inputs, str(path), dynamo=True, verbose=False,
                           input_names=names, output_names=["out"],
                           external_data=size > EXTERNAL_BYTES)
-    return path, time.monotonic() - start
+    setting.onnx = path, time.monotonic() - start
+    return setting.onnx
 
 
 def getTarget():
@@ -41,18 +47,22 @@ def getTarget():
     return "sm_90a" if (major, minor) == (9, 0) else f"sm_{major}{minor}"
 
 
-def compileBundle(setting, model):
-    """(path, seconds, what it printed). With an empty cache of kernels."""
-    bundle = setting.folder / "model.fusec"
-    cache = setting.folder / "cache"
+def getOptions(setting):
+    """Of `fusec compile` and `explain`."""
+    isTf32 = setting.workload.dtype == "fp32" and not setting.workload.isExact
+    return ["--arch=" + (setting.options.arch or getTarget()),
+            *(["--precision=tf32"] if isTf32 else [])]
+
+
+def compileBundle(setting, build, model):
+    """(path, seconds). With an empty cache of kernels."""
+    bundle = setting.folder / f"{build['name']}.fusec"
+    cache = setting.folder / f"{build['name']}-cache"
     shutil.rmtree(cache, ignore_errors=True)
     environment = {**os.environ, "FUSEC_CACHE_DIR": str(cache)}
     for library in sorted(NVRTC_FOLDER.glob("libnvrtc.so.1[23]")):
         environment.setdefault("FUSEC_NVRTC", str(library))
-    command = [setting.options.fusec, "compile", str(model), "-o", str(bundle),
-               "--arch=" + (setting.options.arch or getTarget())]
-    if setting.workload.dtype == "fp32" and not setting.workload.isExact:
-        command.append("--precision=tf32")
+    command = [build["fusec"], "compile", str(model), "-o", str(bundle), *getOptions(setting)]
     start = time.monotonic()
     process = subprocess.run(command, env=environment, text=True, check=False, timeout=140,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -64,11 +74,21 @@ def compileBundle(setting, model):
     return bundle, seconds
 
 
-def makeFusec(setting):
+@functools.lru_cache
+def loadLibrary(library, runtime):
+    """By the fusec_runtime.py of its own sources: the interface may have been another."""
+    specification = importlib.util.spec_from_file_location("fusec_runtime_of_build", runtime)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module.Library(library)
+
+
+def makeBuild(setting, build):
+    """Of a build {name, fusec, library, runtime}."""
     model, exportSeconds = exportOnnx(setting)
-    bundle, compileSeconds = compileBundle(setting, model)
+    bundle, compileSeconds = compileBundle(setting, build, model)
     expected = setting.made["eager"].run()
-    session = fusec_runtime.Library(setting.options.library).load(bundle).session()
+    session = loadLibrary(build["library"], build["runtime"]).load(bundle).session()
     output = torch.empty_like(expected, memory_format=torch.contiguous_format)
     inputs = [tensor.contiguous() for tensor in setting.inputs]
     for index, tensor in enumerate(inputs):
@@ -85,7 +105,29 @@ def makeFusec(setting):
     return Contender(run, {"export_s": exportSeconds, "compile_s": compileSeconds,
                            "bundle_bytes": bundle.stat().st_size,
                            "launches": session.launchCount(), "faults": session.faults()},
-                     poison=lambda: output.fill_(float("nan")))
+                     poison=lambda: output.fill_(float("nan")),
+                     profile=lambda: profileBuild(build, bundle, model, getOptions(setting), run,
+                                                  session.launchCount()))
+
+
+def makeFusec(setting):
+    return makeBuild(setting, {"name": "fusec", "fusec": setting.options.fusec,
+                               "library": setting.options.library,
+                               "runtime": builds.findRuntime(setting.options.fusec)})
+
+
+def makeNamed(setting, name):
+    """Another build, which --before or --build names."""
+    contender = makeBuild(setting, setting.options.builds[name])
+    contender.facts["build"] = name
+    return contender
+
+
+def makeNamedGraph(setting, name):
+    needed = getNeeded(name)
+    contender = capture(setting.made[needed])
+    contender.facts["build"] = needed
+    return contender
 
 
 def makeFusecGraph(setting):
@@ -98,7 +140,8 @@ def makeDense(setting):
     layer, (x,) = torch.nn.Sequential(setting.module.layer.linear, torch.nn.ReLU()), setting.inputs
     folder = setting.folder / "dense"
     folder.mkdir()
-    contender = makeFusec(dataclasses.replace(setting, module=layer, folder=folder))
+    contender = makeFusec(dataclasses.replace(setting, module=layer, folder=folder, onnx=None))
+    contender.profile = None  # it is no row's
     weight, bias = (tensor.detach().double() for tensor in layer[0].parameters())
     contender.part = lambda: torch.relu(x.double() @ weight.t() + bias)
     return contender

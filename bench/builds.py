@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where a build of fusec has its compiler, its library, and the fusec_runtime.py
+that speaks to it: in a folder of their own, installed, or in a tree."""
+
+import os
+import pathlib
+
+import fusec_runtime
+
+FUSEC = ("fusec", "bin/fusec", "tools/fusec", "build/release/tools/fusec")
+RUNTIME = "fusec_runtime.py"
+
+
+def listLibraryFolders(fusec):
+    """Beside it, installed, built."""
+    folder = pathlib.Path(fusec).resolve().parent
+    return [folder, folder.parent / "lib", folder.parent / "runtime"]
+
+
+def findLibrary(fusec):
+    places = [folder / "libfusec_rt.so" for folder in listLibraryFolders(fusec)]
+    return next((str(place) for place in places if place.exists()), None)
+
+
+def findRuntime(fusec):
+    """That of the build's own sources, whose interface may be another; else ours."""
+    folder = pathlib.Path(fusec).resolve().parent
+    places = [folder / RUNTIME, *(parent / "bench" / RUNTIME for parent in folder.parents)]
+    return str(next((place for place in places if place.exists()), fusec_runtime.__file__))
+
+
+def findBuild(name, folder):
+    """What contenders are made from; ValueError says what the folder lacks."""
+    folder = pathlib.Path(folder).resolve()
+    fusec = next((folder / place for place in FUSEC if (folder / place).is_file()
+                  and os.access(folder / place, os.X_OK)), None)
+    if not fusec:
+        raise ValueError(f"{folder}: expected a build of fusec, with one of {', '.join(FUSEC)}")
+    library = findLibrary(fusec)
+    if not library:
+        raise ValueError(f"{fusec}: expected libfusec_rt.so beside it, or in ../lib or ../runtime")
+    return {"name": name, "fusec": str(fusec), "library": library, "runtime": findRuntime(fusec)}
