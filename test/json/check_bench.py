@@ -94,13 +94,17 @@ def sweep():
                "b=4,1")
     expect([row["dims"] for row in told["result"]["sweep"]] ==
            [{"a": a, "b": b} for a in (2, 3) for b in (4, 1)], f"sweep: {told}")
+    # A size for which there is no memory leaves those before it.
+    told = run(4, "bench", "two.fusec", *short, "--dim", "n=3,1000000,5")
+    error_kind(told, "toolchain")
+    expect([row["dims"] for row in told["result"]["sweep"]] == [{"n": 3}], f"sweep: {told}")
     for wrong in (("--dim", "n=1,1"), ("--dim", "n=1,2", "--dim", "n=3"), ("--dim", "n=1,"),
                   ("--dim", "n=1,2", "--dim", "n=3,4"), ("--dim", "typo=1,2"), ("--dim", "n=1,-2"),
                   ("--dim", "n=1,2", "--profile"), ("--dim", "n=1,2", "--against=two.fusec"),
                   ("--dim", "n=1,2", "--input", "x=x.npy")):
         error_kind(run(2, "bench", "two.fusec", *short, *wrong), "usage")
     with open("sweep.json", "w") as file:
-        json.dump(told, file)
+        json.dump({"command": "bench", "result": told["result"]}, file)
     error_kind(run(3, "bench", "two.fusec", *short, "--dim", "n=1", "--against=sweep.json"),
                "malformed")
 
