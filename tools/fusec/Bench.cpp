@@ -41,7 +41,10 @@ private:
   MeasureOptions getMeasureOptions() const;
   std::vector<data::Tensor> getInputs(const LoadedModel &loaded) const;
   BenchRun prepareRun(const LoadedModel &loaded) const;
-  Sweep runSweep(const LoadedModel &loaded, const StartTimes &once) const;
+  /// Adds to the sweep, so that what was measured stays where a size fails.
+  void runSweep(const LoadedModel &loaded, const StartTimes &once,
+                Sweep &sweep) const;
+  void tell(const Sweep &sweep, Report &report) const;
   void runOne(const LoadedModel &loaded, const StartTimes &once,
               BenchFile before, Report &report) const;
   Profile measureProfile(BenchRun &run) const;
@@ -217,9 +220,8 @@ BenchRun BenchCommand::prepareRun(const LoadedModel &loaded) const {
                   getGraphMode());
 }
 
-Sweep BenchCommand::runSweep(const LoadedModel &loaded,
-                             const StartTimes &once) const {
-  Sweep sweep;
+void BenchCommand::runSweep(const LoadedModel &loaded, const StartTimes &once,
+                            Sweep &sweep) const {
   for (const SizeList &list : lists) {
     loaded.checkDims({{list.name, list.sizes.front()}});
     sweep.names.push_back(list.name);
@@ -232,7 +234,17 @@ Sweep BenchCommand::runSweep(const LoadedModel &loaded,
     measure(&run, getMeasureOptions());
     sweep.results.push_back(std::move(run.result));
   }
-  return sweep;
+}
+
+void BenchCommand::tell(const Sweep &sweep, Report &report) const {
+  if (!plot.empty())
+    writeFile(plot, [&](llvm::raw_ostream &os) {
+      writePlot(os, sweep, options.model);
+    });
+  if (report.isJson())
+    report.setResult(sweep.toJson());
+  else
+    sweep.print();
 }
 
 void BenchCommand::runOne(const LoadedModel &loaded, const StartTimes &once,
@@ -333,15 +345,16 @@ void BenchCommand::run(Report &report) {
   LoadedModel loaded(options, ordinal, quiet, report);
   if (lists.empty())
     return runOne(loaded, once, std::move(before), report);
-  Sweep sweep = runSweep(loaded, once);
-  if (!plot.empty())
-    writeFile(plot, [&](llvm::raw_ostream &os) {
-      writePlot(os, sweep, options.model);
-    });
-  if (report.isJson())
-    report.setResult(sweep.toJson());
-  else
-    sweep.print();
+  Sweep sweep;
+  try {
+    runSweep(loaded, once, sweep);
+  } catch (...) {
+    // Large sizes run out of memory.
+    if (!sweep.results.empty())
+      tell(sweep, report);
+    throw;
+  }
+  tell(sweep, report);
 }
 
 void fusec::addBench(CLI::App &tool, Report &report) {

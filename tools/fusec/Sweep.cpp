@@ -64,6 +64,14 @@ void Sweep::print() const {
   llvm::outs() << table.str()
                << "bind, prepare: of a session that meets these sizes for the "
                   "first time; again: prepare, when it does so again\n";
+  for (const BenchResult &result : results)
+    for (const std::string &text : result.getAdvice()) {
+      std::string which;
+      for (const std::string &name : names)
+        which += (which.empty() ? "" : ", ") + format::printable(name) + " " +
+                 std::to_string(result.sizes.at(name));
+      llvm::outs() << "advice for " << which << ": " << text << "\n";
+    }
 }
 
 llvm::json::Object Sweep::toJson() const {
