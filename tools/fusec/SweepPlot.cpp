@@ -41,6 +41,14 @@ public:
   double at(double value) const {
     return start + (end - start) * std::log(value / low) / std::log(high / low);
   }
+  /// Widened where it is narrow, so that it has two ticks or more.
+  Axis withTicks() const {
+    Axis wide = *this;
+    double narrow = std::max(1.0, std::sqrt(6.3 / (high / low)));
+    wide.low /= narrow;
+    wide.high *= narrow;
+    return wide;
+  }
   /// 1, 2 and 5 of each power of 10, or powers alone where those are many.
   std::vector<double> getTicks() const {
     std::vector<double> ticks;
@@ -177,7 +185,7 @@ void Plot::writePanel(double x, llvm::StringRef title, bool isPerRow) const {
       largest = std::max(largest, point.size);
     }
   Axis across(x, x + panel, smallest, largest),
-      up(top + height, top, least, most);
+      up = Axis(top + height, top, least, most).withTicks();
   writeText(x, top - 14, title, "dim");
   for (double tick : up.getTicks()) {
     writeLine(x, up.at(tick), x + panel, up.at(tick));
