@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/bundle/ManifestBuilder.h"
+#include "compiler/analysis/Leads.h"
 #include "compiler/bundle/LaunchWork.h"
-#include "compiler/codegen/Leads.h"
 #include "compiler/device/gemm_config.h"
 #include "compiler/schedule/Targets.h"
 #include "llvm/Support/JSON.h"

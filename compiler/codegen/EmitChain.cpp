@@ -92,11 +92,13 @@ void ChainEmitter::stage(unsigned index) {
   if (tile.perRow)
     from = atFirstRow(from, tile.rowStride);
   bool contiguous = tile.columnStride.isConstant(1) || tile.columns == 1;
-  std::string call = contiguous ? "fusec::stage<" +
-                                      std::to_string(getOffsetAlignment(
-                                          writer, variant, buffer, offsets)) +
-                                      ">("
-                                : "fusec::stageEach(";
+  std::string call =
+      contiguous ? "fusec::stage<" +
+                       std::to_string(getOffsetAlignment(
+                           getAlignment(buffer, variant),
+                           getElementBytes(buffer.getElementType()), offsets)) +
+                       ">("
+                 : "fusec::stageEach(";
   call += tileNames[index] + ", " + from + ", " + stride;
   if (!contiguous)
     call += ", " + print(tile.columnStride);

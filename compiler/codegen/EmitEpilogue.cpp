@@ -8,16 +8,6 @@
 using namespace mlir;
 using namespace fusec;
 
-unsigned fusec::getOffsetAlignment(const KernelWriter &writer,
-                                   VariantAttr variant, BufferOp buffer,
-                                   ArrayRef<Expr> offsets) {
-  int64_t bytes = getElementBytes(buffer.getElementType());
-  int64_t known = std::min(16u, writer.getAlignment(buffer, variant));
-  for (Expr offset : offsets)
-    known = getAlignment(offset, known, bytes);
-  return std::max<int64_t>(known, bytes);
-}
-
 std::string fusec::getAccumulatorType(const MatmulIteration &iteration) {
   ContractionOp root = iteration.root;
   Type type = getElementType(root.getLhs()[0]);

@@ -3,9 +3,9 @@
 // The gemm family: descriptors of matrices, operands and results, a pure
 // function for the epilogue, and a call into a template of compiler/device/.
 
+#include "compiler/analysis/Leads.h"
 #include "compiler/codegen/Emitters.h"
 #include "compiler/codegen/GemmDescriptors.h"
-#include "compiler/codegen/Leads.h"
 #include "compiler/device/gemm_resident_config.h"
 #include "compiler/device/gemm_skinny_config.h"
 #include "compiler/device/gemm_wgmma_lead_config.h"

@@ -3,8 +3,8 @@
 // The pointwise family: every point of the iteration space computed on its own,
 // vectorised along the innermost dim. Gathers and lookups are members.
 
+#include "compiler/analysis/Iteration.h"
 #include "compiler/codegen/Emitters.h"
-#include "compiler/codegen/Iteration.h"
 #include "compiler/codegen/ScalarEmitter.h"
 
 using namespace mlir;
@@ -17,14 +17,13 @@ ScalarEmitter::Sources fusec::getRegionSources(KernelWriter &writer,
     BufferOp buffer = writer.getStep().getInputBuffer(value);
     return ScalarEmitter::Access{writer.pointer(buffer, true),
                                  buffer.getStrideExprs(),
-                                 writer.getAlignment(buffer, variant)};
+                                 getAlignment(buffer, variant)};
   };
   sources.tableAlignment = [&writer, variant](LookupOp op) {
     unsigned known = 256;
     for (Value table : op.getTables())
       known = std::min(
-          known,
-          writer.getAlignment(writer.getStep().getInputBuffer(table), variant));
+          known, getAlignment(writer.getStep().getInputBuffer(table), variant));
     return known;
   };
   sources.tables =
@@ -89,9 +88,8 @@ void fusec::emitStores(KernelWriter &writer, ScalarEmitter &emitter,
     emitter.prepare(store.node);
     BufferOp buffer = getBuffer(store);
     Type type = buffer.getElementType();
-    if (ScalarEmitter::isVectorAccess(store.offset, lanes->dim, lanes->width,
-                                      getElementBytes(type),
-                                      writer.getAlignment(buffer, variant))) {
+    if (isVectorAccess(store.offset, lanes->dim, lanes->width,
+                       getElementBytes(type), getAlignment(buffer, variant))) {
       vectors[i] = writer.uniqueName("result");
       writer.line("fusec::Vec<" + storageType(type) + ", V> " + vectors[i] +
                   ";");

@@ -4,8 +4,8 @@
 // after another over the same row, so that a softmax or a norm is one kernel;
 // what is stored at every point follows them.
 
+#include "compiler/analysis/Iteration.h"
 #include "compiler/codegen/Emitters.h"
-#include "compiler/codegen/Iteration.h"
 
 using namespace mlir;
 using namespace fusec;

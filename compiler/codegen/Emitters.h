@@ -5,7 +5,10 @@
 #ifndef FUSEC_COMPILER_CODEGEN_EMITTERS_H
 #define FUSEC_COMPILER_CODEGEN_EMITTERS_H
 
-#include "compiler/codegen/Iteration.h"
+#include "compiler/analysis/Alignment.h"
+#include "compiler/analysis/GridLimit.h"
+#include "compiler/analysis/Iteration.h"
+#include "compiler/analysis/VectorAccesses.h"
 #include "compiler/codegen/ScalarEmitter.h"
 
 namespace fusec {
@@ -31,10 +34,6 @@ mlir::LogicalResult checkExtents(mlir::ModuleOp module);
 /// one.
 bool gainsByEarlyStart(StepOp step, VariantAttr variant);
 
-/// The grid of a family whose loops stride over it: `blocks`, if that is not
-/// more than `most` and than any GPU needs. 0: no other limit.
-Expr limitBlocks(Expr blocks, int64_t most);
-
 /// A descriptor as the text needs it: its type, and the initialiser.
 struct Descriptor {
   std::string type, value;
@@ -52,9 +51,6 @@ std::string declareEpilogue(KernelWriter &writer, llvm::StringRef name,
                             const MatmulIteration &iteration,
                             llvm::ArrayRef<Descriptor> operands,
                             llvm::ArrayRef<Descriptor> results);
-/// Bytes that divide the address at every sum of multiples of the offsets.
-unsigned getOffsetAlignment(const KernelWriter &writer, VariantAttr variant,
-                            BufferOp buffer, llvm::ArrayRef<Expr> offsets);
 
 /// Loads from the buffers of the step's inputs.
 ScalarEmitter::Sources getRegionSources(KernelWriter &writer,

@@ -7,11 +7,6 @@
 using namespace mlir;
 using namespace fusec;
 
-Expr fusec::limitBlocks(Expr blocks, int64_t most) {
-  return Expr::min(
-      blocks, Expr::constant(blocks.getContext(), most ? most : maxGridBlocks));
-}
-
 static bool isMatmul(StepOp step) {
   return llvm::any_of(step.getVariants().getAsRange<VariantAttr>(),
                       [](VariantAttr variant) {

@@ -6,8 +6,8 @@
 #ifndef FUSEC_COMPILER_CODEGEN_GEMMDESCRIPTORS_H
 #define FUSEC_COMPILER_CODEGEN_GEMMDESCRIPTORS_H
 
+#include "compiler/analysis/EpilogueMaps.h"
 #include "compiler/codegen/Emitters.h"
-#include "compiler/codegen/EpilogueMaps.h"
 
 namespace fusec {
 
@@ -31,15 +31,15 @@ public:
   /// Bytes that divide the base, the batches' offsets and those of the rows of
   /// a tile, or of its columns where it lies along rows.
   unsigned tileAlignment(BufferOp buffer, const TileAccess &access) {
-    return alignment(buffer,
-                     {access.batch, access.liesAlongRows() ? access.columnStride
-                                                           : access.rowStride});
+    return alignment(buffer, access.getRunOffsets());
   }
 
 private:
   std::string print(Expr expr) { return writer.print(expr, {}); }
   unsigned alignment(BufferOp buffer, llvm::ArrayRef<Expr> offsets) {
-    return getOffsetAlignment(writer, variant, buffer, offsets);
+    return getOffsetAlignment(getAlignment(buffer, variant),
+                              getElementBytes(buffer.getElementType()),
+                              offsets);
   }
   /// Where a tensor's first element is, the pointer, and how a batch index
   /// moves it. The constant part of the offset is the pointer's: a slice needs

@@ -8,18 +8,8 @@ using namespace mlir;
 using namespace fusec;
 
 //===----------------------------------------------------------------------===//
-// Names and types
+// Types
 //===----------------------------------------------------------------------===//
-
-std::string fusec::getNodeName(Location loc) {
-  if (auto name = dyn_cast<NameLoc>(loc))
-    return name.getName().str();
-  if (auto fused = dyn_cast<FusedLoc>(loc))
-    for (Location part : fused.getLocations())
-      if (std::string name = getNodeName(part); !name.empty())
-        return name;
-  return "";
-}
 
 std::string fusec::storageType(Type type) {
   if (type.isF32())
@@ -107,23 +97,6 @@ KernelWriter::KernelWriter(StepOp step, StringRef symbol, unsigned indexBits)
         Type element = cast<RankedTensorType>(type).getElementType();
         return element.isF16() || element.isBF16();
       });
-}
-
-unsigned KernelWriter::getAlignment(BufferOp buffer,
-                                    VariantAttr variant) const {
-  unsigned element = getElementBytes(buffer.getElementType());
-  unsigned known = 256;
-  if (buffer.getKind() == BufferKind::Input ||
-      buffer.getKind() == BufferKind::Output) {
-    known = element;
-    for (GuardAttr guard : variant.getGuards())
-      if (guard.getKind() == GuardKind::Aligned &&
-          guard.getBuffer().getValue() == buffer.getSymName())
-        known = std::max<unsigned>(
-            known, Expr(guard.getRhs()).getConstant().value_or(element));
-  }
-  // A slice of a slot or of an output is as aligned as its offset.
-  return fusec::getAlignment(buffer.getOffset(), known);
 }
 
 std::string KernelWriter::pointer(BufferOp buffer, bool isConst,

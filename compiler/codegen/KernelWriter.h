@@ -6,8 +6,8 @@
 #ifndef FUSEC_COMPILER_CODEGEN_KERNELWRITER_H
 #define FUSEC_COMPILER_CODEGEN_KERNELWRITER_H
 
+#include "compiler/analysis/ScalarProgram.h"
 #include "compiler/codegen/KernelSource.h"
-#include "compiler/codegen/ScalarProgram.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -34,9 +34,6 @@ public:
 
   /// Whether every result is rounded to a 16-bit float.
   bool storesHalvesOnly() { return halvesOnly; }
-  /// Bytes to which every address of the buffer is known to be aligned under
-  /// the variant's guards.
-  unsigned getAlignment(BufferOp buffer, VariantAttr variant) const;
 
   /// The pointer parameter of a buffer from an element on, added at its first
   /// use.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/codegen/Iteration.h"
+#include "compiler/analysis/Iteration.h"
+#include "compiler/analysis/StepBytes.h"
 #include "compiler/schedule/Schedules.h"
-#include "compiler/schedule/StepBytes.h"
 
 using namespace mlir;
 using namespace fusec;

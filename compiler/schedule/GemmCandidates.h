@@ -6,7 +6,7 @@
 #ifndef FUSEC_COMPILER_SCHEDULE_GEMMCANDIDATES_H
 #define FUSEC_COMPILER_SCHEDULE_GEMMCANDIDATES_H
 
-#include "compiler/codegen/Iteration.h"
+#include "compiler/analysis/Iteration.h"
 #include "compiler/schedule/GemmTiles.h"
 #include "compiler/schedule/Schedules.h"
 

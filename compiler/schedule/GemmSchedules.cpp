@@ -3,9 +3,9 @@
 // The variants of a step of the gemm family: which guards its matrices need for
 // wide copies and for tensor maps, and for each set the fastest schedules.
 
-#include "compiler/codegen/MappedMatrix.h"
+#include "compiler/analysis/MappedMatrix.h"
+#include "compiler/analysis/StepBytes.h"
 #include "compiler/schedule/GemmCandidates.h"
-#include "compiler/schedule/StepBytes.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -81,15 +81,13 @@ GemmSizes fusec::getGemmSizes(StepOp step, const MatmulIteration &iteration,
 /// them; the emitter picks the width from what the guards promise.
 void GemmChooser::collectGuards() {
   SmallVector<BufferOp> matrices;
-  auto addWide = [&](BufferOp buffer, ArrayRef<Expr> strides) {
-    int64_t bytes = getElementBytes(buffer.getElementType());
-    int64_t aligned = 16;
-    for (Expr stride : strides)
-      if (!stride.isConstant(1))
-        aligned = std::min(aligned, getAlignment(stride, 16, bytes));
+  auto addWide = [&](BufferOp buffer, SmallVector<Expr> strides) {
+    llvm::erase_if(strides, [](Expr stride) { return stride.isConstant(1); });
+    int64_t bytes = getElementBytes(buffer.getElementType()),
+            aligned = getOffsetAlignment(guardedAlignment, bytes, strides);
     if (aligned > bytes)
       matrices.push_back(buffer);
-    return aligned == 16;
+    return aligned == guardedAlignment;
   };
   for (const MatrixAccess &a : iteration.lhs)
     matricesAligned &= addWide(step.getInputBuffer(a.value),

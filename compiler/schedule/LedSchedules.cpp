@@ -2,7 +2,7 @@
 //
 // Schedules of a matmul whose kernel computes the A of its last segment first.
 
-#include "compiler/codegen/MappedMatrix.h"
+#include "compiler/analysis/MappedMatrix.h"
 #include "compiler/device/gemm_wgmma_lead_config.h"
 #include "compiler/schedule/Schedules.h"
 #include "compiler/schedule/WgmmaSchedules.h"

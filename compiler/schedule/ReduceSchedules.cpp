@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/codegen/Iteration.h"
+#include "compiler/analysis/Iteration.h"
+#include "compiler/analysis/StepBytes.h"
+#include "compiler/analysis/VectorAccesses.h"
 #include "compiler/schedule/Schedules.h"
-#include "compiler/schedule/StepBytes.h"
-#include "compiler/schedule/VectorAccesses.h"
 
 using namespace mlir;
 using namespace fusec;

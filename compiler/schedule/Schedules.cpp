@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/schedule/Schedules.h"
-#include "compiler/codegen/KernelSource.h"
+#include "compiler/analysis/GridLimit.h"
 #include "compiler/schedule/TunedSchedules.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -257,24 +257,4 @@ IndexWidth fusec::getIndexWidth(StepOp step) {
     width.guards.push_back(GuardAttr::get(
         context, GuardKind::Lt, largest->getAttr(), limit.getAttr(), nullptr));
   return width;
-}
-
-SmallVector<GuardAttr> fusec::getAlignmentGuards(ArrayRef<BufferOp> buffers) {
-  SmallVector<GuardAttr> guards;
-  llvm::SetVector<StringRef> seen;
-  for (BufferOp buffer : buffers) {
-    if (buffer.getKind() != BufferKind::Input &&
-        buffer.getKind() != BufferKind::Output)
-      continue;
-    // The guard is about the user's address; a slice of it is as aligned as its
-    // offset, which the emitter knows.
-    if (!seen.insert(buffer.getSymName()))
-      continue;
-    MLIRContext *context = buffer.getContext();
-    guards.push_back(GuardAttr::get(
-        context, GuardKind::Aligned, Expr::constant(context, 0).getAttr(),
-        Expr::constant(context, 16).getAttr(),
-        FlatSymbolRefAttr::get(buffer.getSymNameAttr())));
-  }
-  return guards;
 }

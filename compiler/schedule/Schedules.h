@@ -6,10 +6,11 @@
 #ifndef FUSEC_COMPILER_SCHEDULE_SCHEDULES_H
 #define FUSEC_COMPILER_SCHEDULE_SCHEDULES_H
 
-#include "compiler/codegen/Iteration.h"
+#include "compiler/analysis/Alignment.h"
+#include "compiler/analysis/Iteration.h"
+#include "compiler/analysis/TypicalSizes.h"
 #include "compiler/schedule/CostModel.h"
 #include "compiler/schedule/TuningFile.h"
-#include "compiler/schedule/TypicalSizes.h"
 
 namespace fusec {
 
@@ -114,10 +115,6 @@ struct IndexWidth {
   llvm::SmallVector<GuardAttr> guards;
 };
 IndexWidth getIndexWidth(StepOp step);
-
-/// Guards that the buffers are 16-byte aligned, for those that a user binds.
-llvm::SmallVector<GuardAttr>
-getAlignmentGuards(llvm::ArrayRef<BufferOp> buffers);
 
 } // namespace fusec
 

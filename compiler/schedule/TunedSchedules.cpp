@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/schedule/TunedSchedules.h"
-#include "compiler/schedule/TypicalSizes.h"
+#include "compiler/analysis/TypicalSizes.h"
 
 #include <cmath>
 

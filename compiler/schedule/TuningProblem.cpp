@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/schedule/TuningProblem.h"
-#include "compiler/codegen/Iteration.h"
+#include "compiler/analysis/Iteration.h"
 #include "compiler/schedule/Schedules.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SHA256.h"

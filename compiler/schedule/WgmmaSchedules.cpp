@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/schedule/WgmmaSchedules.h"
-#include "compiler/codegen/MappedMatrix.h"
+#include "compiler/analysis/Alignment.h"
+#include "compiler/analysis/MappedMatrix.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -18,10 +19,8 @@ static bool isTile(const TileOperand &operand) {
 /// Whether a tile is moved by tensor map where the buffer is aligned.
 static bool isMapped(const MatmulIteration &iteration, const TileAccess &access,
                      Type element) {
-  int64_t bytes = getElementBytes(element), alignment = 16;
-  for (Expr offset : {access.batch, access.liesAlongRows() ? access.columnStride
-                                                           : access.rowStride})
-    alignment = std::min(alignment, getAlignment(offset, alignment, bytes));
+  int64_t alignment = getOffsetAlignment(
+      guardedAlignment, getElementBytes(element), access.getRunOffsets());
   return succeeded(analyzeMappedTile(access, element, iteration.m, iteration.n,
                                      iteration.batchSizes, alignment));
 }

@@ -5,7 +5,7 @@
 #ifndef FUSEC_COMPILER_SCHEDULE_WGMMASCHEDULES_H
 #define FUSEC_COMPILER_SCHEDULE_WGMMASCHEDULES_H
 
-#include "compiler/codegen/Iteration.h"
+#include "compiler/analysis/Iteration.h"
 #include "compiler/schedule/GemmTiles.h"
 #include "compiler/schedule/Targets.h"
 

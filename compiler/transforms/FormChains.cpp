@@ -5,7 +5,7 @@
 
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
-#include "compiler/codegen/Iteration.h"
+#include "compiler/analysis/Iteration.h"
 #include "compiler/schedule/Schedules.h"
 #include "compiler/transforms/JoinSteps.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -2,7 +2,7 @@
 
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
-#include "compiler/codegen/Leads.h"
+#include "compiler/analysis/Leads.h"
 #include "compiler/schedule/Schedules.h"
 #include "ir/PlanBuffers.h"
 

@@ -4,9 +4,10 @@
 // rounded, weights when compiling and activations by the kernel that computes
 // them; sums and results stay fp32.
 
+#include "compiler/Names.h"
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
-#include "compiler/codegen/KernelSource.h"
+#include "compiler/analysis/Views.h"
 #include "ir/FusecOps.h"
 #include "ir/reference/Elements.h"
 #include "mlir/IR/IRMapping.h"
@@ -54,9 +55,8 @@ struct NarrowProducts : fusec::impl::NarrowProductsBase<NarrowProducts> {
     OpBuilder builder(&getContext());
     builder.setInsertionPointAfterValue(value);
     Type result = getTensorType(getSizes(value), element);
-    auto view = value.getDefiningOp<IndexedOpInterface>();
-    if (view && view.getFusionKind() == FusionKind::View &&
-        view->getNumOperands() == 1) {
+    Operation *view = value.getDefiningOp();
+    if (view && isView(view) && view->getNumOperands() == 1) {
       IRMapping mapping;
       mapping.map(view->getOperand(0),
                   narrow(view->getOperand(0), element, narrowed));

@@ -4,7 +4,7 @@
 // none to many, against the reference; one bundle serves all of them. Exactly,
 // and with tensor cores that round to tf32.
 
-#include "compiler/schedule/StepBytes.h"
+#include "compiler/analysis/StepBytes.h"
 #include "test/gpu/Harness.h"
 #include "tools/fusec/Compare.h"
 #include "tools/fusec/Failure.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/schedule/TypicalSizes.h"
+#include "compiler/analysis/TypicalSizes.h"
 
 using namespace fusec;
 

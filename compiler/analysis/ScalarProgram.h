@@ -6,8 +6,8 @@
 // right by construction. Fusion asks it what is legal, schedules how accesses
 // lie, and emission prints it.
 
-#ifndef FUSEC_COMPILER_CODEGEN_SCALARPROGRAM_H
-#define FUSEC_COMPILER_CODEGEN_SCALARPROGRAM_H
+#ifndef FUSEC_COMPILER_ANALYSIS_SCALARPROGRAM_H
+#define FUSEC_COMPILER_ANALYSIS_SCALARPROGRAM_H
 
 #include "ir/FusecOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -111,4 +111,4 @@ Expr getOffset(llvm::ArrayRef<Expr> indices, llvm::ArrayRef<Expr> strides,
 
 } // namespace fusec
 
-#endif // FUSEC_COMPILER_CODEGEN_SCALARPROGRAM_H
+#endif // FUSEC_COMPILER_ANALYSIS_SCALARPROGRAM_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/codegen/Leads.h"
-#include "compiler/codegen/Iteration.h"
+#include "compiler/analysis/Leads.h"
+#include "compiler/analysis/Iteration.h"
 #include "ir/PlanBuffers.h"
 
 using namespace mlir;

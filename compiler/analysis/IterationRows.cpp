@@ -2,7 +2,7 @@
 //
 // The iteration of regions with reductions: rows, and points along them.
 
-#include "compiler/codegen/Iteration.h"
+#include "compiler/analysis/Iteration.h"
 
 using namespace mlir;
 using namespace fusec;

@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/codegen/Names.h"
+#include "compiler/Names.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 
 using namespace fusec;
 using llvm::StringRef;
+
+std::string fusec::getNodeName(mlir::Location loc) {
+  if (auto name = llvm::dyn_cast<mlir::NameLoc>(loc))
+    return name.getName().str();
+  if (auto fused = llvm::dyn_cast<mlir::FusedLoc>(loc))
+    for (mlir::Location part : fused.getLocations())
+      if (std::string name = getNodeName(part); !name.empty())
+        return name;
+  return "";
+}
 
 std::string fusec::sanitizeName(StringRef name) {
   std::string result;

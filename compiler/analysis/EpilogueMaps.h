@@ -2,10 +2,10 @@
 //
 // Which tiles of a matmul root's epilogue move through tensor maps.
 
-#ifndef FUSEC_COMPILER_CODEGEN_EPILOGUEMAPS_H
-#define FUSEC_COMPILER_CODEGEN_EPILOGUEMAPS_H
+#ifndef FUSEC_COMPILER_ANALYSIS_EPILOGUEMAPS_H
+#define FUSEC_COMPILER_ANALYSIS_EPILOGUEMAPS_H
 
-#include "compiler/codegen/MappedMatrix.h"
+#include "compiler/analysis/MappedMatrix.h"
 
 namespace fusec {
 
@@ -29,4 +29,4 @@ EpilogueMaps chooseEpilogueMaps(
 
 } // namespace fusec
 
-#endif // FUSEC_COMPILER_CODEGEN_EPILOGUEMAPS_H
+#endif // FUSEC_COMPILER_ANALYSIS_EPILOGUEMAPS_H

@@ -4,8 +4,8 @@
 // y = x W + t B, t = x A. Both remain steps; which variants of the one launch
 // nothing follows from the schedules of the other.
 
-#ifndef FUSEC_COMPILER_CODEGEN_LEADS_H
-#define FUSEC_COMPILER_CODEGEN_LEADS_H
+#ifndef FUSEC_COMPILER_ANALYSIS_LEADS_H
+#define FUSEC_COMPILER_ANALYSIS_LEADS_H
 
 #include "ir/FusecOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -44,4 +44,4 @@ unsigned countKernels(PlanOp plan);
 
 } // namespace fusec
 
-#endif // FUSEC_COMPILER_CODEGEN_LEADS_H
+#endif // FUSEC_COMPILER_ANALYSIS_LEADS_H

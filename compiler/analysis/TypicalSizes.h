@@ -2,8 +2,8 @@
 //
 // What a named dimension is taken to be where a decision needs a number.
 
-#ifndef FUSEC_COMPILER_SCHEDULE_TYPICALSIZES_H
-#define FUSEC_COMPILER_SCHEDULE_TYPICALSIZES_H
+#ifndef FUSEC_COMPILER_ANALYSIS_TYPICALSIZES_H
+#define FUSEC_COMPILER_ANALYSIS_TYPICALSIZES_H
 
 #include "ir/Expr.h"
 
@@ -32,4 +32,4 @@ int64_t getSampledValue(Expr expr, int64_t dim);
 
 } // namespace fusec
 
-#endif // FUSEC_COMPILER_SCHEDULE_TYPICALSIZES_H
+#endif // FUSEC_COMPILER_ANALYSIS_TYPICALSIZES_H

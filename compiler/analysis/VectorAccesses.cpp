@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/schedule/VectorAccesses.h"
-#include "compiler/codegen/ScalarEmitter.h"
+#include "compiler/analysis/VectorAccesses.h"
+#include "compiler/analysis/Alignment.h"
 
 using namespace mlir;
 using namespace fusec;
 using Kind = ScalarNode::Kind;
 
-/// Bytes to which an internal buffer is aligned, and a user's under the guard.
-static unsigned guardedAlignment(BufferOp buffer) {
-  bool isUsers = buffer.getKind() == BufferKind::Input ||
-                 buffer.getKind() == BufferKind::Output;
-  return getAlignment(buffer.getOffset(), isUsers ? 16 : 256);
+bool fusec::isVectorAccess(Expr offset, unsigned dim, int64_t width,
+                           int64_t bytes, unsigned alignment) {
+  int64_t needed = std::min<int64_t>(16, width * bytes);
+  if (alignment % needed != 0)
+    return false;
+  auto coefficient = getDimCoefficient(offset, dim);
+  if (!coefficient || !coefficient->isConstant(1))
+    return false;
+  // The vectorised dim's base is a multiple of the width.
+  for (Expr term : getTerms(offset))
+    if (!usesDim(term, dim) &&
+        splitCoefficient(term).first % needed * bytes % needed != 0)
+      return false;
+  return true;
 }
 
 VectorAccesses fusec::analyzeVectorAccesses(StepOp step,
@@ -46,8 +55,8 @@ VectorAccesses fusec::analyzeVectorAccesses(StepOp step,
       accesses.begin(), accesses.end(),
       [](const Access &a, const Access &b) { return a.bytes < b.bytes; });
   auto isWide = [&](const Access &a) {
-    return ScalarEmitter::isVectorAccess(a.offset, dim, result.width, a.bytes,
-                                         guardedAlignment(a.buffer));
+    return isVectorAccess(a.offset, dim, result.width, a.bytes,
+                          getAlignmentIfGuarded(a.buffer));
   };
   // 16 bytes of the widest type; two accesses of it where a narrower one takes
   // part.

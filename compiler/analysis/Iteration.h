@@ -5,10 +5,10 @@
 // all of its accesses are still affine: dims that some access divides are
 // split, neighbours that every access walks through together are joined.
 
-#ifndef FUSEC_COMPILER_CODEGEN_ITERATION_H
-#define FUSEC_COMPILER_CODEGEN_ITERATION_H
+#ifndef FUSEC_COMPILER_ANALYSIS_ITERATION_H
+#define FUSEC_COMPILER_ANALYSIS_ITERATION_H
 
-#include "compiler/codegen/ScalarProgram.h"
+#include "compiler/analysis/ScalarProgram.h"
 
 namespace fusec {
 
@@ -83,6 +83,10 @@ struct TileAccess {
   bool liesAlongRows() const {
     return rowStride.isConstant(1) && !columnStride.isConstant(1) &&
            !columnStride.isConstant(0);
+  }
+  /// How rows, or columns where it lies along rows, begin behind one another.
+  llvm::SmallVector<Expr, 2> getRunOffsets() const {
+    return {batch, liesAlongRows() ? columnStride : rowStride};
   }
 };
 struct TileOperand {
@@ -180,4 +184,4 @@ collectInside(llvm::ArrayRef<mlir::Value> outputs,
 
 } // namespace fusec
 
-#endif // FUSEC_COMPILER_CODEGEN_ITERATION_H
+#endif // FUSEC_COMPILER_ANALYSIS_ITERATION_H

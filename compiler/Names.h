@@ -5,15 +5,19 @@
 // macro and no name that the emitters or the device headers use begins with one
 // of the prefixes, so that nobody needs a list of them.
 
-#ifndef FUSEC_COMPILER_CODEGEN_NAMES_H
-#define FUSEC_COMPILER_CODEGEN_NAMES_H
+#ifndef FUSEC_COMPILER_NAMES_H
+#define FUSEC_COMPILER_NAMES_H
 
+#include "mlir/IR/Location.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/Twine.h"
 #include <string>
 
 namespace fusec {
+
+/// The name of the model's node that an op comes from, or nothing.
+std::string getNodeName(mlir::Location loc);
 
 constexpr size_t mostNameCharacters = 64;
 
@@ -45,4 +49,4 @@ private:
 
 } // namespace fusec
 
-#endif // FUSEC_COMPILER_CODEGEN_NAMES_H
+#endif // FUSEC_COMPILER_NAMES_H

@@ -3,10 +3,10 @@
 // How many bytes kernels read and write: each tensor once, of tables the rows
 // that are looked up. And how much they compute.
 
-#ifndef FUSEC_COMPILER_SCHEDULE_STEPBYTES_H
-#define FUSEC_COMPILER_SCHEDULE_STEPBYTES_H
+#ifndef FUSEC_COMPILER_ANALYSIS_STEPBYTES_H
+#define FUSEC_COMPILER_ANALYSIS_STEPBYTES_H
 
-#include "compiler/schedule/TypicalSizes.h"
+#include "compiler/analysis/TypicalSizes.h"
 #include "ir/FusecOps.h"
 
 #include <map>
@@ -38,4 +38,4 @@ std::vector<std::string> getDimNames(ModelOp model);
 
 } // namespace fusec
 
-#endif // FUSEC_COMPILER_SCHEDULE_STEPBYTES_H
+#endif // FUSEC_COMPILER_ANALYSIS_STEPBYTES_H

@@ -2,7 +2,7 @@
 //
 // The iteration of matmul roots: matrices and tiles.
 
-#include "compiler/codegen/Iteration.h"
+#include "compiler/analysis/Iteration.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -179,11 +179,11 @@ FailureOr<MatmulIteration> fusec::analyzeMatmul(ArrayRef<Value> outputs,
   result.batchSizes.assign(sizes.begin(), sizes.begin() + batchRank);
 
   // A matrix is in memory, even where its elements are all the same.
-  auto isView = [&](Operation *op) {
+  auto isReadThrough = [&](Operation *op) {
     return isInside(op) && !isa<ConstantOp>(op);
   };
   for (unsigned s = 0; s < root.getNumSegments(); ++s) {
-    auto lhs = analyzeMatrix(root.getLhs()[s], isView, inputStrides);
+    auto lhs = analyzeMatrix(root.getLhs()[s], isReadThrough, inputStrides);
     if (failed(lhs))
       return failure();
     result.lhs.push_back(*lhs);
@@ -191,7 +191,7 @@ FailureOr<MatmulIteration> fusec::analyzeMatmul(ArrayRef<Value> outputs,
     spreadSingle(result.lhs[s], result.m, result.k[s]);
     result.rhs.emplace_back();
     for (unsigned j = 0; j < root.getNumAccumulators(); ++j) {
-      auto rhs = analyzeMatrix(root.getRhs(s, j), isView, inputStrides);
+      auto rhs = analyzeMatrix(root.getRhs(s, j), isReadThrough, inputStrides);
       if (failed(rhs))
         return failure();
       std::swap(rhs->outerStride, rhs->kStride); // B is [k, n]

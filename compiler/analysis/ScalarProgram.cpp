@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/codegen/ScalarProgram.h"
+#include "compiler/analysis/ScalarProgram.h"
 
 using namespace mlir;
 using namespace fusec;

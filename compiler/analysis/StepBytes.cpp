@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/schedule/StepBytes.h"
+#include "compiler/analysis/StepBytes.h"
 
 using namespace mlir;
 

@@ -3,12 +3,18 @@
 // How many elements along one dim of an iteration its accesses can take
 // together.
 
-#ifndef FUSEC_COMPILER_SCHEDULE_VECTORACCESSES_H
-#define FUSEC_COMPILER_SCHEDULE_VECTORACCESSES_H
+#ifndef FUSEC_COMPILER_ANALYSIS_VECTORACCESSES_H
+#define FUSEC_COMPILER_ANALYSIS_VECTORACCESSES_H
 
-#include "compiler/codegen/Iteration.h"
+#include "compiler/analysis/Iteration.h"
 
 namespace fusec {
+
+/// Whether offsets with this expression can be accessed by vectors of
+/// `width` elements of `bytes` bytes: consecutive lanes adjacent, each vector
+/// aligned.
+bool isVectorAccess(Expr offset, unsigned dim, int64_t width, int64_t bytes,
+                    unsigned alignment);
 
 struct VectorAccesses {
   int64_t width = 1;                        // elements
@@ -24,4 +30,4 @@ VectorAccesses analyzeVectorAccesses(StepOp step, const ScalarProgram &program,
 
 } // namespace fusec
 
-#endif // FUSEC_COMPILER_SCHEDULE_VECTORACCESSES_H
+#endif // FUSEC_COMPILER_ANALYSIS_VECTORACCESSES_H

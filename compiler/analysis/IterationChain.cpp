@@ -3,7 +3,8 @@
 // The iteration of chains: one matmul iteration a root, in which values of
 // other phases are loads from shared memory.
 
-#include "compiler/codegen/Iteration.h"
+#include "compiler/analysis/Iteration.h"
+#include "compiler/analysis/Views.h"
 #include "compiler/device/chain_config.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -16,10 +17,7 @@ static constexpr int64_t widest = 1 << 14;
 
 /// What each phase that needs it computes or reads through for itself.
 static bool isFree(Operation *op) {
-  auto indexed = dyn_cast<IndexedOpInterface>(op);
-  return isa<SplatOp, ConstantOp>(op) ||
-         (indexed && indexed.getFusionKind() == FusionKind::View &&
-          !isa<ConcatOp>(op));
+  return isa<SplatOp, ConstantOp>(op) || isViewOfOne(op);
 }
 
 static Value skipViews(Value value) {

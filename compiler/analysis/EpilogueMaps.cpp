@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/codegen/EpilogueMaps.h"
+#include "compiler/analysis/EpilogueMaps.h"
 #include "compiler/device/gemm_resident_config.h"
 
 using namespace mlir;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/codegen/MappedMatrix.h"
+#include "compiler/analysis/MappedMatrix.h"
+#include "compiler/analysis/Alignment.h"
 
 using namespace mlir;
 using namespace fusec;
 
 /// Of bases and strides of tensor maps, in bytes.
-static constexpr int64_t mapAlignment = 16;
+static constexpr int64_t mapAlignment = guardedAlignment;
 
 static bool dependsOnSizesAlone(Expr expr) {
   bool plain = true;
@@ -62,8 +63,7 @@ LogicalResult fusec::addMapGuards(const MappedMatrix &matrix, BufferOp buffer,
   if (matrix.batchStride)
     multiples.push_back(*matrix.batchStride * bytes);
   // That of a user's tensor is part of the guard on its address.
-  if (buffer.getKind() != BufferKind::Input &&
-      buffer.getKind() != BufferKind::Output)
+  if (!isUsers(buffer))
     multiples.push_back(buffer.getOffset());
   for (Expr expr : multiples) {
     if (getAlignment(expr, mapAlignment) == mapAlignment)

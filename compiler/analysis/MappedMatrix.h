@@ -4,11 +4,11 @@
 // can read, under which guards, and what their maps say. The scheduler asks,
 // the emitter prints.
 
-#ifndef FUSEC_COMPILER_CODEGEN_MAPPEDMATRIX_H
-#define FUSEC_COMPILER_CODEGEN_MAPPEDMATRIX_H
+#ifndef FUSEC_COMPILER_ANALYSIS_MAPPEDMATRIX_H
+#define FUSEC_COMPILER_ANALYSIS_MAPPEDMATRIX_H
 
-#include "compiler/codegen/Iteration.h"
-#include "compiler/codegen/KernelSource.h"
+#include "compiler/analysis/Iteration.h"
+#include "compiler/analysis/TensorMapShape.h"
 #include "compiler/device/gemm_wgmma_config.h"
 
 namespace fusec {
@@ -63,4 +63,4 @@ TensorMapShape getTileMapShape(const MappedMatrix &tile, mlir::Type element,
 
 } // namespace fusec
 
-#endif // FUSEC_COMPILER_CODEGEN_MAPPEDMATRIX_H
+#endif // FUSEC_COMPILER_ANALYSIS_MAPPEDMATRIX_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/codegen/Iteration.h"
+#include "compiler/analysis/Iteration.h"
 
 using namespace mlir;
 using namespace fusec;
