@@ -21,7 +21,7 @@ static constexpr int64_t narrowest = 8;
 static constexpr int64_t skinnyMaxRows = 128;
 
 GemmCandidates::GemmCandidates(StepOp step, const Target &target,
-                               Precision precision,
+                               Products products,
                                const MatmulIteration &iteration)
     : step(step), target(target), iteration(iteration),
       context(step.getContext()),
@@ -29,8 +29,8 @@ GemmCandidates::GemmCandidates(StepOp step, const Target &target,
       element(getElementBytes(type)),
       accumulators(ContractionOp(iteration.root).getNumAccumulators()),
       tensorCores(type.isF16() || type.isBF16() ||
-                  (type.isF32() && precision == Precision::Tf32)),
-      mayUseTf32x3(type.isF32() && precision == Precision::Ieee) {}
+                  (type.isF32() && products == Products::Tf32)),
+      mayUseTf32x3(type.isF32() && products == Products::Ieee) {}
 
 bool GemmCandidates::usesTf32x3(const GemmSizes &sizes) const {
   return mayUseTf32x3 && std::accumulate(sizes.k.begin(), sizes.k.end(),

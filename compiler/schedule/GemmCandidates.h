@@ -14,7 +14,7 @@ namespace fusec {
 
 class GemmCandidates {
 public:
-  GemmCandidates(StepOp step, const Target &target, Precision precision,
+  GemmCandidates(StepOp step, const Target &target, Products products,
                  const MatmulIteration &iteration);
 
   /// Where named dimensions are `dim`: what may run where matrices have tensor

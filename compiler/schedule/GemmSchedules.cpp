@@ -13,10 +13,10 @@ using namespace fusec;
 namespace {
 class GemmChooser {
 public:
-  GemmChooser(StepOp step, const Target &target, Precision precision,
+  GemmChooser(StepOp step, const Target &target, Products products,
               const MatmulIteration &iteration)
       : step(step), iteration(iteration),
-        candidates(step, target, precision, iteration) {
+        candidates(step, target, products, iteration) {
     collectGuards();
     hasMaps = target.name == "sm_90a" &&
               candidates.usesWgmma(getGemmSizes(step, iteration, typicalDim)) &&
@@ -155,12 +155,12 @@ std::optional<Estimate> GemmChooser::estimateAt(int64_t dim) const {
 }
 
 Estimates fusec::estimateGemmStep(StepOp step, const Target &target,
-                                  Precision precision, ArrayRef<int64_t> dims) {
+                                  Products products, ArrayRef<int64_t> dims) {
   Estimates estimates(dims.size());
   auto iteration = analyzeMatmul(step);
   if (failed(iteration))
     return estimates;
-  GemmChooser chooser(step, target, precision, *iteration);
+  GemmChooser chooser(step, target, products, *iteration);
   for (auto [dim, estimate] : llvm::zip_equal(dims, estimates))
     estimate = chooser.estimateAt(dim);
   return estimates;
@@ -168,11 +168,11 @@ Estimates fusec::estimateGemmStep(StepOp step, const Target &target,
 
 SmallVector<VariantAttr> fusec::chooseGemmVariants(StepOp step,
                                                    const Target &target,
-                                                   Precision precision) {
+                                                   Products products) {
   auto iteration = analyzeMatmul(step);
   if (failed(iteration))
     return {
         VariantAttr::get(step.getContext(), {},
                          getPlainSchedule(Family::Gemm, step.getContext()))};
-  return GemmChooser(step, target, precision, *iteration).choose();
+  return GemmChooser(step, target, products, *iteration).choose();
 }

@@ -82,7 +82,7 @@ static int64_t getLead(StepOp leading, const MatmulIteration &first,
 SmallVector<VariantAttr> fusec::leadVariant(StepOp leading, StepOp step,
                                             VariantAttr variant,
                                             const Target &target,
-                                            Precision precision) {
+                                            Products products) {
   auto schedule = dyn_cast<GemmScheduleAttr>(variant.getSchedule());
   EstimateAttr apart = variant.getEstimate();
   if (!schedule || !apart || !schedule.usesTensorMaps() ||
@@ -94,7 +94,7 @@ SmallVector<VariantAttr> fusec::leadVariant(StepOp leading, StepOp step,
       !collectGuards(leading, *first, guards))
     return {variant};
   int64_t columns = getLead(leading, *first, step, *second);
-  auto own = estimateGemmStep(leading, target, precision, apart.getDim())[0];
+  auto own = estimateGemmStep(leading, target, products, apart.getDim())[0];
   if (columns == 0 || !own)
     return {variant};
 

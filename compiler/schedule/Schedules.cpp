@@ -5,24 +5,17 @@
 #include "compiler/schedule/TunedSchedules.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/StringSwitch.h"
 #include <cmath>
 
 using namespace mlir;
 using namespace fusec;
 
-FailureOr<PlanTarget> fusec::getPlanTarget(PlanOp plan, StringRef precision) {
+const Target *fusec::getPlanTarget(PlanOp plan) {
   const Target *target = findTarget(plan.getSymName());
-  auto parsed = llvm::StringSwitch<std::optional<Precision>>(precision)
-                    .Case("fma", Precision::Fma)
-                    .Case("ieee", Precision::Ieee)
-                    .Case("tf32", Precision::Tf32)
-                    .Default(std::nullopt);
-  if (target && parsed)
-    return PlanTarget{target, *parsed};
-  return plan.emitError("expected a known target and a precision of 'fma', "
-                        "'ieee' or 'tf32', got '")
-         << plan.getSymName() << "' and '" << precision << "'";
+  if (!target)
+    plan.emitError("expected the name of a target, got '")
+        << plan.getSymName() << "'";
+  return target;
 }
 
 Attribute fusec::getPlainSchedule(Family family, MLIRContext *context) {
@@ -40,14 +33,14 @@ Attribute fusec::getPlainSchedule(Family family, MLIRContext *context) {
 }
 
 static SmallVector<VariantAttr> chooseAll(StepOp step, const Target &target,
-                                          Precision precision) {
+                                          Products products) {
   switch (step.getFamily()) {
   case Family::Pointwise:
     return choosePointwiseVariants(step, target);
   case Family::Reduce:
     return chooseReduceVariants(step, target);
   case Family::Gemm:
-    return chooseGemmVariants(step, target, precision);
+    return chooseGemmVariants(step, target, products);
   case Family::Chain:
     return chooseChainVariants(step, target);
   }
@@ -71,10 +64,9 @@ static VariantAttr keepNearest(VariantAttr variant, size_t limit) {
 SmallVector<VariantAttr> fusec::chooseVariants(StepOp step,
                                                const Target &target,
                                                const ChoiceOptions &options) {
-  SmallVector<VariantAttr> variants =
-      chooseAll(step, target, options.precision);
+  SmallVector<VariantAttr> variants = chooseAll(step, target, options.products);
   if (options.tuning)
-    takeTunedSchedules(step, target, options.precision, *options.tuning,
+    takeTunedSchedules(step, target, options.products, *options.tuning,
                        variants);
   for (VariantAttr &variant : variants)
     variant = keepNearest(variant, options.limit);

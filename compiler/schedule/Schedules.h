@@ -14,24 +14,15 @@
 
 namespace fusec {
 
-/// How fp32 matmuls multiply: by FMA alone, by FMA or 3xTF32, as tf32.
-enum class Precision { Fma, Ieee, Tf32 };
-
-/// What the steps of a plan are compiled for.
-struct PlanTarget {
-  const Target *target;
-  Precision precision;
-};
-/// The target that the plan is named after, and a precision of "fma", "ieee" or
-/// "tf32". An error at the plan where there is none of the name.
-mlir::FailureOr<PlanTarget> getPlanTarget(PlanOp plan,
-                                          llvm::StringRef precision);
+/// The target that the plan is named after. An error at the plan where there is
+/// none of the name, and null.
+const Target *getPlanTarget(PlanOp plan);
 
 /// The schedule that is always right: for steps that have no better one.
 mlir::Attribute getPlainSchedule(Family family, mlir::MLIRContext *context);
 
 struct ChoiceOptions {
-  Precision precision = Precision::Ieee;
+  Products products = Products::Ieee;
   /// Schedules that a variant keeps: the fastest, and as the last the smallest,
   /// each a chance to compile without spilling. 0: every candidate.
   unsigned limit = 5;
@@ -47,15 +38,15 @@ llvm::SmallVector<VariantAttr> choosePointwiseVariants(StepOp step,
 llvm::SmallVector<VariantAttr> chooseReduceVariants(StepOp step,
                                                     const Target &target);
 llvm::SmallVector<VariantAttr>
-chooseGemmVariants(StepOp step, const Target &target, Precision precision);
+chooseGemmVariants(StepOp step, const Target &target, Products products);
 llvm::SmallVector<VariantAttr> chooseChainVariants(StepOp step,
                                                    const Target &target);
 
 /// The fastest schedule's time where named dimensions are each of `dims`;
 /// nothing where the region is not of the family's form, or fits on no block.
 using Estimates = llvm::SmallVector<std::optional<Estimate>>;
-Estimates estimateGemmStep(StepOp step, const Target &target,
-                           Precision precision, llvm::ArrayRef<int64_t> dims);
+Estimates estimateGemmStep(StepOp step, const Target &target, Products products,
+                           llvm::ArrayRef<int64_t> dims);
 Estimates estimateReduceStep(StepOp step, const Target &target,
                              llvm::ArrayRef<int64_t> dims);
 Estimates estimateChainStep(StepOp step, const Target &target,
@@ -86,7 +77,7 @@ VariantAttr makeVariant(mlir::MLIRContext *context,
 llvm::SmallVector<VariantAttr> leadVariant(StepOp leading, StepOp step,
                                            VariantAttr variant,
                                            const Target &target,
-                                           Precision precision);
+                                           Products products);
 
 Candidate getFastest(llvm::ArrayRef<Candidate> candidates);
 /// A variant for each range of `size` in which one schedule is about as fast as

@@ -122,7 +122,7 @@ static std::map<std::string, Expr> getNamedSizes(StepOp step) {
 }
 
 std::optional<TuningProblem> fusec::getTuningProblem(StepOp step,
-                                                     Precision precision) {
+                                                     Products products) {
   TuningProblem problem;
   problem.sizes = getNamedSizes(step);
   if (problem.sizes.empty())
@@ -140,10 +140,8 @@ std::optional<TuningProblem> fusec::getTuningProblem(StepOp step,
     operands += " " + getLayout(step.getOutputBuffer(i));
   // Exact products by FMA alone have other candidates than those by 3xTF32.
   bool isProductOf32 = hasProductsOf32 && step.getFamily() == Family::Gemm;
-  problem.key.precision = !isProductOf32                 ? "ieee"
-                          : precision == Precision::Tf32 ? "tf32"
-                          : precision == Precision::Fma  ? "fma"
-                                                         : "ieee";
+  problem.key.precision =
+      stringify(isProductOf32 ? products : Products::Ieee).str();
   std::string text = getRegionText(step);
   problem.key.region =
       llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)),

@@ -91,11 +91,9 @@ struct FormChains : fusec::impl::FormChainsBase<FormChains> {
 
   void runOnOperation() override {
     PlanOp plan = getOperation();
-    FailureOr<PlanTarget> found = getPlanTarget(plan, precision);
-    if (failed(found))
+    target = getPlanTarget(plan);
+    if (!target)
       return signalPassFailure();
-    target = found->target;
-    products = found->precision;
     times.clear();
     StepJoiner joiner(plan);
     bool changed = false;
@@ -157,7 +155,6 @@ struct FormChains : fusec::impl::FormChainsBase<FormChains> {
   }
 
   const Target *target = nullptr;
-  Precision products = Precision::Ieee;
   /// Of steps that are there.
   llvm::DenseMap<Operation *, Estimates> times;
 };

@@ -44,11 +44,9 @@ struct FormRowEpilogues : fusec::impl::FormRowEpiloguesBase<FormRowEpilogues> {
 
   void runOnOperation() override {
     PlanOp plan = getOperation();
-    FailureOr<PlanTarget> found = getPlanTarget(plan, precision);
-    if (failed(found))
+    target = getPlanTarget(plan);
+    if (!target)
       return signalPassFailure();
-    target = found->target;
-    products = found->precision;
     StepJoiner joiner(plan);
     bool changed = false;
     for (StepOp step : llvm::to_vector(plan.getOps<StepOp>()))
@@ -88,6 +86,5 @@ struct FormRowEpilogues : fusec::impl::FormRowEpiloguesBase<FormRowEpilogues> {
   }
 
   const Target *target = nullptr;
-  Precision products = Precision::Ieee;
 };
 } // namespace

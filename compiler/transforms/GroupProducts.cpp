@@ -75,11 +75,9 @@ struct GroupProducts : fusec::impl::GroupProductsBase<GroupProducts> {
 
   void runOnOperation() override {
     PlanOp plan = getOperation();
-    FailureOr<PlanTarget> found = getPlanTarget(plan, precision);
-    if (failed(found))
+    target = getPlanTarget(plan);
+    if (!target)
       return signalPassFailure();
-    target = found->target;
-    products = found->precision;
     SmallVector<StepOp> steps;
     llvm::DenseSet<Attribute> later; // left operands of later segments
     for (StepOp step : plan.getOps<StepOp>())
@@ -131,6 +129,5 @@ struct GroupProducts : fusec::impl::GroupProductsBase<GroupProducts> {
   }
 
   const Target *target = nullptr;
-  Precision products = Precision::Ieee;
 };
 } // namespace

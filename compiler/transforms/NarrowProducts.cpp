@@ -27,14 +27,8 @@ struct NarrowProducts : fusec::impl::NarrowProductsBase<NarrowProducts> {
 
   void runOnOperation() override {
     Builder builder(&getContext());
-    Type element = type == "f16"    ? Type(builder.getF16Type())
-                   : type == "bf16" ? Type(builder.getBF16Type())
-                                    : Type();
-    if (!element) {
-      getOperation().emitError("expected a type of 'f16' or 'bf16', got '")
-          << type << "'";
-      return signalPassFailure();
-    }
+    Type element = type == Precision::Fp16 ? Type(builder.getF16Type())
+                                           : Type(builder.getBF16Type());
     llvm::MapVector<Value, Value> narrowed;
     for (auto product : getOperation().getBody().getOps<ContractionOp>()) {
       if (!getElementType(product.getLhs()[0]).isF32())
@@ -42,7 +36,7 @@ struct NarrowProducts : fusec::impl::NarrowProductsBase<NarrowProducts> {
       for (OpOperand &operand : product->getOpOperands())
         operand.set(narrow(operand.get(), element, narrowed));
       remarkPassed(RemarkTopic::Rewrite, "narrow-products", product.getLoc())
-          << "the operands are rounded to " << type;
+          << llvm::formatv("the operands are rounded to {0}", element).str();
     }
   }
 

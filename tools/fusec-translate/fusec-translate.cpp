@@ -16,11 +16,11 @@ using namespace fusec;
 static OwningOpRef<Operation *> importModel(llvm::SourceMgr &sources,
                                             MLIRContext *context) {
   context->loadDialect<FusecDialect>();
-  onnx::ProblemList problems;
+  ProblemList problems;
   const llvm::MemoryBuffer *buffer =
       sources.getMemoryBuffer(sources.getMainFileID());
   auto module = onnx::importOnnx(buffer->getBuffer(), {}, *context, problems);
-  for (const onnx::Problem &problem : problems)
+  for (const Problem &problem : problems)
     emitError(UnknownLoc::get(context)) << problem.str();
   if (failed(module))
     return nullptr;
