@@ -3,6 +3,7 @@
 #include "compiler/Compiler.h"
 #include "compiler/Pipelines.h"
 #include "compiler/codegen/Emitters.h"
+#include "compiler/kernels/Launch.h"
 #include "ir/reference/FoldConstants.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringSet.h"
@@ -144,6 +145,9 @@ llvm::Error Compilation::emit() {
 llvm::Error Compilation::emitKernels() {
   DiagnosticCollector diagnostics(context);
   kernels = KernelSet();
+  // Some variants have taken other schedules since.
+  for (PlanOp plan : module->getOps<PlanOp>())
+    planLaunches(plan);
   if (failed(checkExtents(*module)))
     return diagnostics.take(ErrorKind::Unsupported, "emission of kernels");
   if (failed(kernels.emit(*module)))

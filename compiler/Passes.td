@@ -403,4 +403,21 @@ def LeadProducts : Pass<"fusec-lead-products", "::fusec::PlanOp"> {
   let options = [ProductsOption<>];
 }
 
+def PlanLaunches : Pass<"fusec-plan-launches", "::fusec::PlanOp"> {
+  let summary = "how each variant's kernel is launched: grid, block, shared memory, cluster, early start";
+  let description = [{
+    What emitters print and the manifest says follows from the schedule, the
+    step's place and its buffers; it is computed here, once.
+
+    ```mlir
+    #fusec.variant<[], #fusec.pointwise_schedule<threads = 128, vector = 4, indexBits = 32>>
+    ```
+    becomes
+    ```mlir
+    #fusec.variant<[], #fusec.pointwise_schedule<threads = 128, vector = 4, indexBits = 32>
+                   launch <blocks = #fusec.expr<(n * 8) floordiv 512>, threads = 128, early = true>>
+    ```
+  }];
+}
+
 #endif // FUSEC_COMPILER_PASSES_TD

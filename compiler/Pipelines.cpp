@@ -103,6 +103,8 @@ void fusec::buildPlanStage(PassManager &manager,
     leads.products = products;
     plan.addPass(createLeadProducts(leads));
   }
+  // 5. What all of this says of each launch.
+  plan.addPass(createPlanLaunches());
   manager.addPass(verifyLevel("planned"));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/analysis/EpilogueMaps.h"
+#include "compiler/analysis/Alignment.h"
 #include "compiler/device/gemm_resident_config.h"
 
 using namespace mlir;
@@ -10,13 +11,16 @@ static int64_t getBytes(BufferOp buffer) {
   return getElementBytes(buffer.getElementType());
 }
 
-EpilogueMaps fusec::chooseEpilogueMaps(
-    StepOp step, const MatmulIteration &iteration, GemmScheduleAttr schedule,
-    llvm::function_ref<unsigned(BufferOp, const TileAccess &)> alignment) {
+EpilogueMaps fusec::chooseEpilogueMaps(StepOp step,
+                                       const MatmulIteration &iteration,
+                                       VariantAttr variant) {
+  auto schedule = cast<GemmScheduleAttr>(variant.getSchedule());
   auto analyze = [&](BufferOp buffer, const TileAccess &access) {
+    int64_t alignment =
+        getOffsetAlignment(getAlignment(buffer, variant), getBytes(buffer),
+                           access.getRunOffsets());
     return analyzeMappedTile(access, buffer.getElementType(), iteration.m,
-                             iteration.n, iteration.batchSizes,
-                             alignment(buffer, access));
+                             iteration.n, iteration.batchSizes, alignment);
   };
   // What rows are reduced for is evaluated in runs of them.
   if (!iteration.reductions.empty())

@@ -21,11 +21,10 @@ struct EpilogueMaps {
 };
 
 /// Of wgmma's tiles all results or none, and then operands as far as they can;
-/// of resident weights' each result that can. `alignment`: of the rows of a
-/// tile in a buffer, in bytes.
-EpilogueMaps chooseEpilogueMaps(
-    StepOp step, const MatmulIteration &iteration, GemmScheduleAttr schedule,
-    llvm::function_ref<unsigned(BufferOp, const TileAccess &)> alignment);
+/// of resident weights' each result that can. `iteration` is as the variant's
+/// schedule computes it: swapped, where that is.
+EpilogueMaps chooseEpilogueMaps(StepOp step, const MatmulIteration &iteration,
+                                VariantAttr variant);
 
 } // namespace fusec
 

@@ -115,8 +115,9 @@ struct MatmulIteration {
   llvm::SmallVector<TileStore> stores;
   llvm::SmallVector<RowReduction> reductions = {}; // in order of dependence
 };
-/// The transposed product, B^T A^T, where there is one accumulator and rows are
-/// not reduced.
+/// Whether there is one accumulator, and rows are not reduced.
+bool canSwapOperands(const MatmulIteration &iteration);
+/// The transposed product, B^T A^T, where there is one.
 MatmulIteration swapOperands(MatmulIteration iteration);
 
 /// Fails where an operand is not a plain matrix or the epilogue reads anything

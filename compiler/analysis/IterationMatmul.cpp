@@ -252,6 +252,11 @@ FailureOr<MatmulIteration> fusec::analyzeMatmul(StepOp step) {
       [&](unsigned i) { return step.getOutputBuffer(i).getStrideExprs(); });
 }
 
+bool fusec::canSwapOperands(const MatmulIteration &iteration) {
+  return ContractionOp(iteration.root).getNumAccumulators() == 1 &&
+         iteration.reductions.empty();
+}
+
 MatmulIteration fusec::swapOperands(MatmulIteration iteration) {
   std::swap(iteration.m, iteration.n);
   for (auto [lhs, rhs] : llvm::zip_equal(iteration.lhs, iteration.rhs))

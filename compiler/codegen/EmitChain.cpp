@@ -195,15 +195,7 @@ KernelSource ChainEmitter::emit() {
     emitPhase(phase);
   writer.close("});");
 
-  MLIRContext *context = step.getContext();
-  Expr one = Expr::constant(context, 1);
-  Expr blocks = Expr::min(
-      iteration.rows.ceilDiv(Expr::constant(context, schedule.getRows())),
-      Expr::constant(context, schedule.getBlocks()));
-  return writer.finish({blocks, one, one}, schedule.getThreads(),
-                       iteration.getSharedBytes(schedule.getRows()),
-                       "FUSEC_KERNEL(" + std::to_string(schedule.getThreads()) +
-                           ")");
+  return writer.finish(variant.getLaunch());
 }
 
 FailureOr<KernelSource> fusec::emitChain(StepOp step, VariantAttr variant,

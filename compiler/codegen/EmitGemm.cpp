@@ -26,7 +26,6 @@ public:
 private:
   /// Declares the leading product's types and returns the template's argument.
   FailureOr<std::string> emitLead();
-  Expr one() { return Expr::constant(context, 1); }
   std::string print(Expr expr) { return writer.print(expr, {}); }
 
   StepOp step;
@@ -65,8 +64,7 @@ FailureOr<KernelSource> GemmEmitter::emit() {
     return step.emitOpError("is not a matmul with an epilogue");
   bool isSwapped = schedule.getSwapped();
   if (isSwapped) {
-    if (!schedule.isWgmma() || analyzed->root.getNumAccumulators() != 1 ||
-        !analyzed->reductions.empty())
+    if (!schedule.isWgmma() || !canSwapOperands(*analyzed))
       return step.emitOpError("cannot be computed transposed");
     *analyzed = swapOperands(std::move(*analyzed));
   }
@@ -92,11 +90,7 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   if (schedule.getUnit() == GemmUnit::Resident)
     copyA.promotion = getResidentPromotion(*iteration);
   GemmDescriptors descriptors(writer, step, variant, *iteration);
-  EpilogueMaps maps =
-      chooseEpilogueMaps(step, *iteration, schedule,
-                         [&](BufferOp buffer, const TileAccess &access) {
-                           return descriptors.tileAlignment(buffer, access);
-                         });
+  EpilogueMaps maps = chooseEpilogueMaps(step, *iteration, variant);
   std::string arguments;
   int64_t bytes = getElementBytes(getElementType(root.getLhs()[0]));
   for (unsigned s = 0; s < root.getNumSegments(); ++s) {
@@ -131,20 +125,10 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   auto number = [](int64_t value) { return std::to_string(value); };
   int64_t tileM = schedule.getTileM(), tileN = schedule.getTileN(),
           tileK = schedule.getTileK();
-  int64_t threads = 0, shared = 0, cluster = 1;
-  Expr batch = getElementCount(iteration->batchSizes, context), blocks;
-  auto tiles = [&](int64_t m, int64_t n) {
-    return iteration->m.ceilDiv(Expr::constant(context, m)) *
-           iteration->n.ceilDiv(Expr::constant(context, n)) * batch;
-  };
-  // Constant weights need not wait for the kernel before.
-  auto weights =
-      isSwapped ? ArrayRef(iteration->lhs[0]) : ArrayRef(iteration->rhs[0]);
-  bool isEarly = gainsByEarlyStart(step, variant) && !schedule.getLead() &&
-                 llvm::all_of(weights, [&](const MatrixAccess &access) {
-                   return step.getInputBuffer(access.value).getKind() ==
-                          BufferKind::Weight;
-                 });
+  LaunchAttr launch = variant.getLaunch();
+  Expr batch = getElementCount(iteration->batchSizes, context);
+  if (launch.getPrefetches())
+    writer.waitInTemplate();
   std::string config, templateCall;
   switch (schedule.getUnit()) {
   case GemmUnit::Simt: {
@@ -153,11 +137,6 @@ FailureOr<KernelSource> GemmEmitter::emit() {
              ", " + number(tileK) + ", " + number(schedule.getDivideM()) +
              ", " + number(schedule.getDivideN()) + ">";
     templateCall = "fusec::gemmSimt<Config>";
-    threads = (tileM / schedule.getDivideM()) * (tileN / schedule.getDivideN());
-    int64_t wide =
-        accumulator == "double" || accumulator == "long long" ? 8 : 4;
-    shared = simtSharedBytes(tileM, tileN, tileK, accumulators, wide);
-    blocks = tiles(tileM, tileN);
     break;
   }
   case GemmUnit::Mma:
@@ -170,28 +149,15 @@ FailureOr<KernelSource> GemmEmitter::emit() {
              number(schedule.getDivideN()) + ", " +
              number(schedule.getStages()) + ">";
     templateCall = "fusec::gemmMma<Config>";
-    threads = 32 * schedule.getDivideM() * schedule.getDivideN();
-    shared = mmaSharedBytes(tileM, tileN, tileK, schedule.getDivideM(),
-                            schedule.getDivideN(), schedule.getStages(),
-                            accumulators, bytes);
-    blocks = tiles(tileM, tileN);
     break;
   case GemmUnit::GemvM:
   case GemmUnit::GemvN: {
     writer.addHeader("gemv.h");
     bool narrowN = schedule.getUnit() == GemmUnit::GemvN;
-    threads = schedule.getDivideM();
     config = "fusec::GemvConfig<" + number(narrowN ? tileN : tileM) + ", " +
-             number(threads) + ">";
+             number(launch.getThreads()) + ">";
     templateCall = std::string("fusec::gemv<Config, fusec::Narrow::") +
                    (narrowN ? "N>" : "M>");
-    const MatrixAccess &wide =
-        narrowN ? iteration->lhs[0] : iteration->rhs[0][0];
-    bool alongK = wide.liesAlongK(iteration->k[0]);
-    blocks =
-        (narrowN ? iteration->m : iteration->n)
-            .ceilDiv(Expr::constant(context, gemvOuters(alongK, threads))) *
-        batch;
     break;
   }
   case GemmUnit::Wgmma:
@@ -200,14 +166,6 @@ FailureOr<KernelSource> GemmEmitter::emit() {
     writer.addHeader("gemm_wgmma.h");
     int64_t clusterM = schedule.getClusterM(),
             clusterN = schedule.getClusterN();
-    cluster = clusterM * clusterN;
-    // Weights are streamed where few tiles of tokens read them.
-    auto [tokens, tokenTile, tokenCluster] =
-        isSwapped ? std::tuple(iteration->n, tileN, clusterN)
-                  : std::tuple(iteration->m, tileM, clusterM);
-    bool isStreamed = tokenCluster == 1 &&
-                      (!tokens.isConstant() ||
-                       tokens.getValue() <= wgmmaStreamedRows * tokenTile);
     auto flag = [](bool value) { return value ? ", true" : ", false"; };
     config = (splits ? "fusec::WgmmaTf32x3Config<" : "fusec::WgmmaConfig<") +
              number(tileM) + ", " + number(tileN) + ", " + number(tileK) +
@@ -216,60 +174,32 @@ FailureOr<KernelSource> GemmEmitter::emit() {
       config += schedule.getUnit() == GemmUnit::Wgmma
                     ? ", fusec::WgmmaSchedule::Cooperative"
                     : ", fusec::WgmmaSchedule::PingPong";
-    config += ", " + number(clusterN) + flag(isStreamed) + flag(isEarly);
+    config += ", " + number(clusterN) + flag(launch.getStreams()) +
+              flag(launch.getPrefetches());
     if (!splits)
       config += flag(isSwapped);
     config += ">";
-    if (isEarly)
-      writer.waitInTemplate();
     templateCall = schedule.getLead() ? "fusec::gemmWgmmaLed<Config>"
                                       : "fusec::gemmWgmma<Config>";
-    threads = wgmmaThreadsOf(tileM);
-    shared = wgmmaSharedBytes(tileM, tileN, schedule.getStages(),
-                              wgmmaStored(accumulators, splits),
-                              !maps.operands.empty());
-    // Persistent: no more blocks than the device holds at once, nor than there
-    // are tiles, unless those without one lead.
-    Expr clusters = Expr::constant(context, schedule.getBlocks() / cluster);
-    Expr withTiles = tiles(tileM * clusterM, tileN * clusterN);
-    clusters = schedule.getLead() ? clusters * Expr::min(withTiles, one())
-                                  : Expr::min(withTiles, clusters);
-    blocks = clusters * cluster;
     break;
   }
   case GemmUnit::Skinny:
   case GemmUnit::SkinnyTf32x3: {
     writer.addHeader("gemm_skinny.h");
-    cluster = schedule.getClusterM();
-    if (isEarly)
-      writer.waitInTemplate();
     config = (splits ? "fusec::SkinnyTf32x3Config<" : "fusec::SkinnyConfig<") +
              number(tileM) + ", " + number(tileN / 64) + ", " + number(tileK) +
-             ", " + number(schedule.getStages()) + ", " + number(cluster) +
-             (isEarly ? ", true>" : ">");
+             ", " + number(schedule.getStages()) + ", " +
+             number(schedule.getClusterM()) +
+             (launch.getPrefetches() ? ", true>" : ">");
     templateCall = "fusec::gemmSkinny<Config>";
-    threads = skinnyThreads(tileM, splits);
-    shared = skinnySharedBytes(tileM, tileN / 64, schedule.getStages(), cluster,
-                               accumulators, splits);
-    blocks = tiles(tileM, tileN) * cluster;
     break;
   }
   case GemmUnit::Resident: {
     writer.addHeader("gemm_resident.h");
-    int64_t consumers = schedule.getDivideM(), blocksK = 0, staged = 0;
     config = "fusec::ResidentConfig<" + print(iteration->n) + ", " +
-             number(tileN) + ", " + number(consumers) + ", " +
+             number(tileN) + ", " + number(schedule.getDivideM()) + ", " +
              number(schedule.getStages()) + ">";
     templateCall = "fusec::gemmResident<Config>";
-    threads = 128 * (1 + consumers);
-    for (Expr k : iteration->k)
-      blocksK += residentBlocksK(k.getValue(), bytes);
-    for (auto &[store, tile] : maps.results)
-      staged += residentStagedBytes(tileN, wgmmaRowBytes / tile.box.inner);
-    shared = residentSharedBytes(tileN, accumulators, schedule.getStages(),
-                                 consumers, staged, blocksK);
-    blocks = Expr::min(tiles(residentRows, tileN),
-                       Expr::constant(context, schedule.getBlocks()));
     break;
   }
   }
@@ -291,17 +221,7 @@ FailureOr<KernelSource> GemmEmitter::emit() {
               batches = writer.extent(batch, "batches");
   writer.line(templateCall + "(" + first + "{" + m + ", " + n + ", " + batches +
               "}, epilogue" + arguments + ");");
-  std::string bounds = number(threads);
-  if (schedule.isSkinny() && schedule.getDivideM() > 1)
-    bounds += ", " + number(schedule.getDivideM());
-  KernelSource kernel = writer.finish({blocks, one(), one()}, threads, shared,
-                                      (bounds.find(',') == std::string::npos
-                                           ? "FUSEC_KERNEL("
-                                           : "FUSEC_KERNEL_RESIDENT(") +
-                                          bounds + ")");
-  kernel.cluster = cluster;
-  kernel.cooperative = schedule.getLead() != 0;
-  return kernel;
+  return writer.finish(launch);
 }
 
 FailureOr<std::string> GemmEmitter::emitLead() {

@@ -5,16 +5,12 @@
 using namespace mlir;
 using namespace fusec;
 
-bool fusec::gainsByEarlyStart(StepOp step, VariantAttr variant) {
-  constexpr int64_t longest = 30000; // nanoseconds
-  auto steps = cast<PlanOp>(step->getParentOp()).getOps<StepOp>();
-  EstimateAttr estimate = variant.getEstimate();
-  return step != *steps.begin() &&
-         (!estimate || estimate.getNanoseconds() <= longest);
-}
-
-static FailureOr<KernelSource> emit(StepOp step, VariantAttr variant,
-                                    StringRef symbol) {
+FailureOr<KernelSource> fusec::emitKernel(StepOp step, VariantAttr variant,
+                                          StringRef symbol) {
+  if (!variant.getLaunch())
+    return step.emitOpError("has a variant without a launch, as regions have "
+                            "that are not of their family's form; run "
+                            "'fusec-plan-launches' first");
   switch (step.getFamily()) {
   case Family::Pointwise:
     return emitPointwise(step, variant, symbol);
@@ -26,13 +22,4 @@ static FailureOr<KernelSource> emit(StepOp step, VariantAttr variant,
     return emitChain(step, variant, symbol);
   }
   return failure();
-}
-
-FailureOr<KernelSource> fusec::emitKernel(StepOp step, VariantAttr variant,
-                                          StringRef symbol) {
-  FailureOr<KernelSource> source = emit(step, variant, symbol);
-  if (succeeded(source))
-    source->startsEarly =
-        !source->cooperative && gainsByEarlyStart(step, variant);
-  return source;
 }

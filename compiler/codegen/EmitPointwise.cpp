@@ -160,11 +160,5 @@ FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant,
   }
   writer.close("});");
 
-  Expr perBlock =
-      Expr::constant(context, schedule.getThreads() * schedule.getVector());
-  Expr blocks = limitBlocks(count.ceilDiv(perBlock), schedule.getBlocks());
-  Expr one = Expr::constant(context, 1);
-  return writer.finish({blocks, one, one}, schedule.getThreads(), 0,
-                       "FUSEC_KERNEL(" + std::to_string(schedule.getThreads()) +
-                           ")");
+  return writer.finish(variant.getLaunch());
 }

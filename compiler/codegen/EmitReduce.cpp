@@ -142,11 +142,5 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
   }
   writer.close("});");
 
-  MLIRContext *context = step.getContext();
-  Expr one = Expr::constant(context, 1);
-  Expr perBlock = Expr::constant(context, schedule.getRowsAtOnce());
-  Expr blocks = limitBlocks(rows.ceilDiv(perBlock), schedule.getBlocks());
-  return writer.finish({blocks, one, one}, schedule.getThreads(), 0,
-                       "FUSEC_KERNEL(" + std::to_string(schedule.getThreads()) +
-                           ")");
+  return writer.finish(variant.getLaunch());
 }

@@ -6,7 +6,6 @@
 #define FUSEC_COMPILER_CODEGEN_EMITTERS_H
 
 #include "compiler/analysis/Alignment.h"
-#include "compiler/analysis/GridLimit.h"
 #include "compiler/analysis/Iteration.h"
 #include "compiler/analysis/VectorAccesses.h"
 #include "compiler/codegen/ScalarEmitter.h"
@@ -25,14 +24,6 @@ mlir::FailureOr<KernelSource> emitChain(StepOp step, VariantAttr variant,
 /// Reports each matmul with a constant size beyond `mostExtent`, which no
 /// kernel counts; the launch checks sizes that are known later.
 mlir::LogicalResult checkExtents(mlir::ModuleOp module);
-
-/// Whether a step's kernel follows another one and is short enough to gain by
-/// starting early. Kernels for sm_90 and later wait for their predecessor
-/// themselves, so that their blocks may be placed while it drains: about 1.5 us
-/// less. Where that is little it is not worth it: measured, a matmul of 0.36 ms
-/// behind a norm lost 16 us, since its blocks then take their places one by
-/// one.
-bool gainsByEarlyStart(StepOp step, VariantAttr variant);
 
 /// A descriptor as the text needs it: its type, and the initialiser.
 struct Descriptor {

@@ -28,12 +28,6 @@ public:
   Descriptor operand(const TileOperand &operand, const EpilogueMaps &maps);
   Descriptor result(const TileStore &store, const EpilogueMaps &maps);
 
-  /// Bytes that divide the base, the batches' offsets and those of the rows of
-  /// a tile, or of its columns where it lies along rows.
-  unsigned tileAlignment(BufferOp buffer, const TileAccess &access) {
-    return alignment(buffer, access.getRunOffsets());
-  }
-
 private:
   std::string print(Expr expr) { return writer.print(expr, {}); }
   unsigned alignment(BufferOp buffer, llvm::ArrayRef<Expr> offsets) {

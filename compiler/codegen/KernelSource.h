@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One emitted kernel: its CUDA C text, and how to launch it.
+// One emitted kernel: its CUDA C text, and what it is passed.
 
 #ifndef FUSEC_COMPILER_CODEGEN_KERNELSOURCE_H
 #define FUSEC_COMPILER_CODEGEN_KERNELSOURCE_H
@@ -8,7 +8,6 @@
 #include "compiler/Names.h"
 #include "compiler/analysis/TensorMapShape.h"
 #include "ir/FusecOps.h"
-#include <array>
 #include <string>
 
 namespace fusec {
@@ -30,20 +29,12 @@ struct KernelSource {
   std::string text;
   /// Names that the text declares: the symbol, parameters, types, variables.
   llvm::StringSet<> names;
-  std::array<Expr, 3> grid;
-  unsigned block = 1;
-  unsigned sharedBytes = 0; // dynamic
-  unsigned cluster = 1;     // blocks of a cluster, along x
-  /// Whether its blocks wait for one another: the grid is then the most.
-  bool cooperative = false;
-  /// Whether its blocks may be placed while the kernel before drains.
-  bool startsEarly = false;
   std::vector<KernelParam> params;
 };
 
-/// Emits the kernel of a step under one of its variants. The IR is not changed.
-/// Fails with a diagnostic where the region is not one that the family's
-/// emitter prints: a bug of the passes before.
+/// Emits the kernel of a step under one of its variants, which has a launch.
+/// The IR is not changed. Fails with a diagnostic where the region is not one
+/// that the family's emitter prints: a bug of the passes before.
 mlir::FailureOr<KernelSource> emitKernel(StepOp step, VariantAttr variant,
                                          llvm::StringRef symbol);
 

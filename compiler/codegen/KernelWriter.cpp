@@ -289,14 +289,10 @@ std::string KernelWriter::capture(unsigned atDepth,
   return std::exchange(body, std::move(outer));
 }
 
-KernelSource KernelWriter::finish(std::array<Expr, 3> grid, unsigned block,
-                                  unsigned sharedBytes, StringRef attribute) {
+KernelSource KernelWriter::finish(LaunchAttr launch) {
   KernelSource kernel;
   kernel.symbol = symbol;
   kernel.names = names.getAll();
-  kernel.grid = grid;
-  kernel.block = block;
-  kernel.sharedBytes = sharedBytes;
   kernel.params = params;
   llvm::raw_string_ostream os(kernel.text);
   os << "// " << sanitizeName(step.getName());
@@ -309,8 +305,12 @@ KernelSource KernelWriter::finish(std::array<Expr, 3> grid, unsigned block,
   os << "\n";
   for (const std::string &header : headers)
     os << "#include \"" << header << "\"\n";
-  os << "\n"
-     << declarationText << "extern \"C\" " << attribute << ' ' << symbol << '(';
+  os << "\n" << declarationText << "extern \"C\" FUSEC_KERNEL";
+  if (launch.getResident() > 1)
+    os << "_RESIDENT(" << launch.getThreads() << ", " << launch.getResident();
+  else
+    os << "(" << launch.getThreads();
+  os << ") " << symbol << '(';
   llvm::interleave(
       signature, os, [&](auto &param) { os << param.first << param.second; },
       ",\n    ");

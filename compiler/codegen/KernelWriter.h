@@ -71,8 +71,7 @@ public:
 
   /// The kernel's template waits for earlier kernels, not its first statement.
   void waitInTemplate() { first = "fusec::launch::admitNext();"; }
-  KernelSource finish(std::array<Expr, 3> grid, unsigned block,
-                      unsigned sharedBytes, llvm::StringRef attribute);
+  KernelSource finish(LaunchAttr launch);
 
 private:
   StepOp step;

@@ -5,6 +5,7 @@
 #include "compiler/device/gemm_resident_config.h"
 #include "compiler/device/gemm_skinny_config.h"
 #include "compiler/device/gemm_wgmma_lead_config.h"
+#include "compiler/kernels/Launch.h"
 #include "compiler/schedule/GemmEfficiency.h"
 #include "compiler/schedule/Overlap.h"
 #include <cmath>
@@ -171,32 +172,16 @@ Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
   for (int64_t k : sizes.k)
     stepsK += std::ceil(k / tileK);
 
-  double threads = 0, shared = 0, registers = 0;
-  switch (unit) {
-  case GemmUnit::Mma:
-  case GemmUnit::Tf32x3:
-    threads = 32 * schedule.getDivideM() * schedule.getDivideN();
-    shared = mmaSharedBytes(tileM, tileN, tileK, schedule.getDivideM(),
-                            schedule.getDivideN(), schedule.getStages(),
-                            accumulators, sizes.element);
-    registers = tileM * tileN * accumulators / threads;
-    registers = unit == GemmUnit::Mma ? registers + 70 : 2 * registers + 50;
-    break;
-  case GemmUnit::Wgmma:
-  case GemmUnit::PingPong:
-  case GemmUnit::WgmmaTf32x3:
-    threads = wgmmaThreadsOf(tileM);
-    shared = target.sharedBytes;
-    registers = 168;
-    break;
-  default:
-    threads = tileM / schedule.getDivideM() * (tileN / schedule.getDivideN());
-    shared = simtSharedBytes(tileM, tileN, tileK, accumulators,
-                             std::max(4u, sizes.element));
-    registers =
-        schedule.getDivideM() * schedule.getDivideN() * accumulators + 40;
-    break;
-  }
+  BlockShape block =
+      isWgmma
+          ? BlockShape{wgmmaThreadsOf(schedule.getTileM()), target.sharedBytes}
+          : getTileBlock(schedule, sizes.accumulators, sizes.element);
+  double threads = block.threads, shared = block.sharedBytes,
+         sums = tileM * tileN * accumulators / threads;
+  double registers = isWgmma                    ? 168
+                     : unit == GemmUnit::Simt   ? sums + 40
+                     : unit == GemmUnit::Tf32x3 ? 2 * sums + 50
+                                                : sums + 70;
   double resident = std::max(
       1.0, std::floor(std::min({target.sharedBytes / std::max(shared, 1.0),
                                 target.threads / threads,

@@ -3,6 +3,7 @@
 #include "compiler/schedule/GemmCandidates.h"
 #include "compiler/device/gemm_resident_config.h"
 #include "compiler/device/gemm_skinny_config.h"
+#include "compiler/kernels/Launch.h"
 #include "compiler/schedule/WgmmaSchedules.h"
 #include <numeric>
 
@@ -105,17 +106,15 @@ void GemmCandidates::addTiles(const GemmSizes &sizes, bool aligned,
 void GemmCandidates::addTiles(GemmUnit unit, ArrayRef<GemmTile> tiles,
                               const GemmSizes &sizes, bool aligned,
                               SmallVectorImpl<Candidate> &to) const {
-  // Of an operand in shared memory; plain FMA widens 16 bits as it stores them.
-  int64_t bytes =
-      unit == GemmUnit::Simt ? std::max<int64_t>(element, 4) : element;
+  // Of an accumulator.
+  int64_t bytes = std::max<int64_t>(element, 4);
   for (const GemmTile &tile : tiles) {
-    int64_t shared =
-        unit != GemmUnit::Simt
-            ? mmaSharedBytes(tile.m, tile.n, tile.k, tile.divideM, tile.divideN,
-                             tile.stages, accumulators, bytes)
-            : simtSharedBytes(tile.m, tile.n, tile.k, accumulators, bytes);
-    int64_t registers = getThreadAccumulators(unit, tile) * accumulators *
-                        std::max(bytes / 4, int64_t(1));
+    auto schedule =
+        GemmScheduleAttr::get(context, unit, tile.m, tile.n, tile.k,
+                              tile.divideM, tile.divideN, tile.stages);
+    int64_t shared = getTileBlock(schedule, accumulators, element).sharedBytes;
+    int64_t registers =
+        getThreadAccumulators(unit, tile) * accumulators * (bytes / 4);
     bool fits = shared <= target.sharedBytes &&
                 registers <= maxThreadAccumulators &&
                 (aligned || tile.anyAlignment || unit == GemmUnit::Simt);
@@ -128,9 +127,7 @@ void GemmCandidates::addTiles(GemmUnit unit, ArrayRef<GemmTile> tiles,
     // The smallest is there for every target and number of accumulators.
     bool isSmallest = unit != GemmUnit::Tf32x3 && iteration.reductions.empty();
     if (fits || (&tile == &tiles.back() && isSmallest))
-      add(GemmScheduleAttr::get(context, unit, tile.m, tile.n, tile.k,
-                                tile.divideM, tile.divideN, tile.stages),
-          sizes, to);
+      add(schedule, sizes, to);
   }
 }
 

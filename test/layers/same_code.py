@@ -98,6 +98,8 @@ def main():
     parser.add_argument("--only", default="", help="models whose name has this in it")
     parser.add_argument("--bundles", action="store_true",
                         help="also compile, and compare the manifests")
+    parser.add_argument("--ignore", default="(?!)", metavar="REGEX",
+                        help="what is left out of both before they are compared")
     parser.add_argument("--cache", type=pathlib.Path,
                         default=pathlib.Path(tempfile.gettempdir()) / "fusec-same-code")
     options = parser.parse_args()
@@ -109,6 +111,7 @@ def main():
         name, *what = case
         old = describeBefore(cache, before, *what, options.bundles)
         new = describe(after, *what, options.bundles)
+        old, new = (re.sub(options.ignore, "", text) for text in (old, new))
         return "" if old == new else findDifference(old, new)
 
     with tempfile.TemporaryDirectory() as name:
