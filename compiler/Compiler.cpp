@@ -2,8 +2,8 @@
 
 #include "compiler/Compiler.h"
 #include "compiler/Pipelines.h"
-#include "compiler/codegen/Emitters.h"
 #include "compiler/kernels/Launch.h"
+#include "compiler/kernels/gemm/Gemm.h"
 #include "ir/reference/FoldConstants.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringSet.h"

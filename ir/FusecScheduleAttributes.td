@@ -42,13 +42,13 @@ def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
   ];
   let extraClassDeclaration = [{
     /// Rows that a block reduces at a time.
-    int64_t getRowsAtOnce() {
+    int64_t getRowsAtOnce() const {
       return getScope() == ::fusec::ReduceScope::Thread ? getThreads()
              : getScope() == ::fusec::ReduceScope::Warp ? getThreads() / 32
                                                         : 1;
     }
     /// The same schedule on a grid of at most so many.
-    ReduceScheduleAttr withBlocks(int64_t blocks) {
+    ReduceScheduleAttr withBlocks(int64_t blocks) const {
       return get(getContext(), getScope(), getThreads(), getIndexBits(), getVector(), blocks);
     }
   }];
@@ -89,25 +89,25 @@ def Fusec_GemmScheduleAttr : Fusec_Attr<"GemmSchedule", "gemm_schedule"> {
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{
     /// Whether its kernels read matrices through tensor maps.
-    bool usesTensorMaps() { return getUnit() >= ::fusec::GemmUnit::Wgmma; }
+    bool usesTensorMaps() const { return getUnit() >= ::fusec::GemmUnit::Wgmma; }
     /// Whether fp32 factors are split, each into two of tf32.
-    bool splitsFactors() {
+    bool splitsFactors() const {
       return getUnit() == ::fusec::GemmUnit::Tf32x3 || getUnit() >= ::fusec::GemmUnit::WgmmaTf32x3;
     }
-    bool isWgmma() {
+    bool isWgmma() const {
       return getUnit() == ::fusec::GemmUnit::Wgmma || getUnit() == ::fusec::GemmUnit::PingPong ||
              getUnit() == ::fusec::GemmUnit::WgmmaTf32x3;
     }
-    bool isSkinny() {
+    bool isSkinny() const {
       return getUnit() == ::fusec::GemmUnit::Skinny || getUnit() == ::fusec::GemmUnit::SkinnyTf32x3;
     }
     /// The same schedule with a leading product of so many columns.
-    GemmScheduleAttr withLead(int64_t columns) {
+    GemmScheduleAttr withLead(int64_t columns) const {
       return get(getContext(), getUnit(), getTileM(), getTileN(), getTileK(), getDivideM(), getDivideN(),
                  getStages(), getClusterM(), getClusterN(), getBlocks(), columns, getSwapped());
     }
     /// The same schedule of the transposed product.
-    GemmScheduleAttr asSwapped() {
+    GemmScheduleAttr asSwapped() const {
       return get(getContext(), getUnit(), getTileM(), getTileN(), getTileK(), getDivideM(), getDivideN(),
                  getStages(), getClusterM(), getClusterN(), getBlocks(), getLead(), true);
     }
@@ -160,19 +160,19 @@ def Fusec_LaunchAttr : Fusec_Attr<"Launch", "launch"> {
   ];
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{
-    LaunchAttr withResident(int64_t resident) {
+    LaunchAttr withResident(int64_t resident) const {
       return get(getContext(), getBlocks(), getThreads(), getShared(), getCluster(), resident,
                  getCooperative(), getEarly(), getPrefetches(), getStreams());
     }
-    LaunchAttr asCooperative() {
+    LaunchAttr asCooperative() const {
       return get(getContext(), getBlocks(), getThreads(), getShared(), getCluster(), getResident(),
                  true, getEarly(), getPrefetches(), getStreams());
     }
-    LaunchAttr startingEarly(bool prefetches) {
+    LaunchAttr starting(bool early, bool prefetches) const {
       return get(getContext(), getBlocks(), getThreads(), getShared(), getCluster(), getResident(),
-                 getCooperative(), true, prefetches, getStreams());
+                 getCooperative(), early, prefetches, getStreams());
     }
-    LaunchAttr streaming(bool streams) {
+    LaunchAttr streaming(bool streams) const {
       return get(getContext(), getBlocks(), getThreads(), getShared(), getCluster(), getResident(),
                  getCooperative(), getEarly(), getPrefetches(), streams);
     }
@@ -185,7 +185,7 @@ def Fusec_TimeBound : Fusec_Enum<"TimeBound", "what most of a kernel's time goes
 def Fusec_EstimateAttr : Fusec_Attr<"Estimate", "estimate"> {
   let summary = "the cost model's time of a kernel, and what bounds it";
   let description = [{
-    Where every named dimension is `dim`; see `compiler/schedule/CostModel.h`.
+    Where every named dimension is `dim`; see `compiler/kernels/Estimate.h`.
   }];
   let parameters = (ins "int64_t":$nanoseconds, EnumParameter<Fusec_TimeBound>:$bound, "int64_t":$dim);
   let assemblyFormat = "`<` struct(params) `>`";
@@ -231,7 +231,7 @@ def Fusec_VariantAttr : Fusec_Attr<"Variant", "variant"> {
   let extraClassDeclaration = [{
     /// This variant with its first alternative; null where it has none.
     ::fusec::VariantAttr getNext();
-    ::fusec::VariantAttr withLaunch(::fusec::LaunchAttr launch) {
+    ::fusec::VariantAttr withLaunch(::fusec::LaunchAttr launch) const {
       return get(getContext(), getGuards(), getSchedule(), getEstimate(), getAlternatives(), getMeasured(), launch);
     }
   }];

@@ -197,12 +197,11 @@ fusec::analyzePointwise(ArrayRef<Value> outputs, ScalarProgram::Inside isInside,
   return result;
 }
 
-FailureOr<PointwiseIteration>
-fusec::analyzePointwise(Block &block, InputStrides inputStrides,
-                        OutputStrides outputStrides) {
-  SmallVector<Value> outputs =
-      llvm::to_vector(block.getTerminator()->getOperands());
+FailureOr<PointwiseIteration> fusec::analyzePointwise(StepOp step) {
+  Block &block = step.getBody().front();
   return analyzePointwise(
-      outputs, [&](Operation *op) { return op->getBlock() == &block; },
-      inputStrides, outputStrides);
+      llvm::to_vector(block.getTerminator()->getOperands()),
+      [&](Operation *op) { return op->getBlock() == &block; },
+      [&](Value v) { return step.getInputBuffer(v).getStrideExprs(); },
+      [&](unsigned i) { return step.getOutputBuffer(i).getStrideExprs(); });
 }

@@ -32,10 +32,8 @@ mlir::FailureOr<PointwiseIteration>
 analyzePointwise(llvm::ArrayRef<mlir::Value> outputs,
                  ScalarProgram::Inside isInside, InputStrides inputStrides,
                  OutputStrides outputStrides);
-/// The same for a region whose arguments are its inputs.
-mlir::FailureOr<PointwiseIteration>
-analyzePointwise(mlir::Block &block, InputStrides inputStrides,
-                 OutputStrides outputStrides);
+/// The same for a step of the pointwise family.
+mlir::FailureOr<PointwiseIteration> analyzePointwise(StepOp step);
 
 /// One reduction over rows: its operand at (row, k).
 struct RowReduction {
@@ -55,6 +53,8 @@ struct RowIteration {
 mlir::FailureOr<RowIteration> analyzeRows(llvm::ArrayRef<mlir::Value> outputs,
                                           ScalarProgram::Inside isInside,
                                           OutputStrides outputStrides);
+/// The same for a step of the reduce family.
+mlir::FailureOr<RowIteration> analyzeRows(StepOp step);
 
 /// Where a matmul root's operand lies: offset = batch + outer * outerStride +
 /// k * kStride, in elements; `batch` is an expression in the batch dims.

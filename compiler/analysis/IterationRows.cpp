@@ -114,3 +114,11 @@ FailureOr<RowIteration> fusec::analyzeRows(ArrayRef<Value> outputs,
   }
   return result;
 }
+
+FailureOr<RowIteration> fusec::analyzeRows(StepOp step) {
+  Block &block = step.getBody().front();
+  return analyzeRows(
+      llvm::to_vector(block.getTerminator()->getOperands()),
+      [&](Operation *op) { return op->getBlock() == &block; },
+      [&](unsigned i) { return step.getOutputBuffer(i).getStrideExprs(); });
+}

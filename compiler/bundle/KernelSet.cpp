@@ -2,6 +2,7 @@
 
 #include "compiler/bundle/KernelSet.h"
 #include "compiler/analysis/Leads.h"
+#include "compiler/kernels/Family.h"
 #include "ir/PlanBuffers.h"
 #include "llvm/ADT/StringExtras.h"
 

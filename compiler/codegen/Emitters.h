@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One emitter a kernel family, and what they share.
+// What the emitters of the families share.
 
 #ifndef FUSEC_COMPILER_CODEGEN_EMITTERS_H
 #define FUSEC_COMPILER_CODEGEN_EMITTERS_H
@@ -11,19 +11,6 @@
 #include "compiler/codegen/ScalarEmitter.h"
 
 namespace fusec {
-
-mlir::FailureOr<KernelSource> emitPointwise(StepOp step, VariantAttr variant,
-                                            llvm::StringRef symbol);
-mlir::FailureOr<KernelSource> emitReduce(StepOp step, VariantAttr variant,
-                                         llvm::StringRef symbol);
-mlir::FailureOr<KernelSource> emitGemm(StepOp step, VariantAttr variant,
-                                       llvm::StringRef symbol);
-mlir::FailureOr<KernelSource> emitChain(StepOp step, VariantAttr variant,
-                                        llvm::StringRef symbol);
-
-/// Reports each matmul with a constant size beyond `mostExtent`, which no
-/// kernel counts; the launch checks sizes that are known later.
-mlir::LogicalResult checkExtents(mlir::ModuleOp module);
 
 /// A descriptor as the text needs it: its type, and the initialiser.
 struct Descriptor {

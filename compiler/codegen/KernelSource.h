@@ -32,12 +32,6 @@ struct KernelSource {
   std::vector<KernelParam> params;
 };
 
-/// Emits the kernel of a step under one of its variants, which has a launch.
-/// The IR is not changed. Fails with a diagnostic where the region is not one
-/// that the family's emitter prints: a bug of the passes before.
-mlir::FailureOr<KernelSource> emitKernel(StepOp step, VariantAttr variant,
-                                         llvm::StringRef symbol);
-
 /// The texts of compiler/device/, by the names kernels include them by.
 llvm::ArrayRef<std::pair<llvm::StringRef, llvm::StringRef>> getDeviceHeaders();
 

@@ -6,7 +6,7 @@
 #include "compiler/Names.h"
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
-#include "compiler/schedule/Schedules.h"
+#include "compiler/kernels/Family.h"
 #include "compiler/transforms/Regroupings.h"
 #include "compiler/transforms/RowPitch.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -6,6 +6,7 @@
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
 #include "compiler/analysis/Iteration.h"
+#include "compiler/kernels/Family.h"
 #include "compiler/schedule/Schedules.h"
 #include "compiler/transforms/JoinSteps.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -129,7 +130,7 @@ struct FormChains : fusec::impl::FormChainsBase<FormChains> {
       std::string illegal = checkChain(chain, *target);
       if (!illegal.empty())
         return illegal;
-      together = estimateChainStep(chain, *target, sampledDims);
+      together = estimateStep(chain, *target, products, sampledDims);
       return checkTime(together, {getTimes(producer), getTimes(consumer)},
                        *target);
     };
@@ -148,9 +149,7 @@ struct FormChains : fusec::impl::FormChainsBase<FormChains> {
   const Estimates &getTimes(StepOp step) {
     auto [it, isNew] = times.try_emplace(step);
     if (isNew)
-      it->second = step.getFamily() == Family::Chain
-                       ? estimateChainStep(step, *target, sampledDims)
-                       : estimateGemmStep(step, *target, products, sampledDims);
+      it->second = estimateStep(step, *target, products, sampledDims);
     return it->second;
   }
 

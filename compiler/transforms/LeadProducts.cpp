@@ -3,6 +3,7 @@
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
 #include "compiler/analysis/Leads.h"
+#include "compiler/kernels/gemm/Gemm.h"
 #include "compiler/schedule/Schedules.h"
 #include "ir/PlanBuffers.h"
 

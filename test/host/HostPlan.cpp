@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "test/host/HostPlan.h"
+#include "compiler/kernels/Family.h"
 #include "compiler/kernels/Launch.h"
-#include "compiler/schedule/Schedules.h"
 #include "test/host/HostCall.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"

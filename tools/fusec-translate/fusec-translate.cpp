@@ -4,6 +4,7 @@
 // --fusec-to-cuda prints the kernels of a planned module.
 
 #include "compiler/codegen/KernelSource.h"
+#include "compiler/kernels/Family.h"
 #include "compiler/kernels/Launch.h"
 #include "frontends/onnx/Importer.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
