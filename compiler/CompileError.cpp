@@ -3,7 +3,6 @@
 #include "compiler/CompileError.h"
 #include "compiler/Remarks.h"
 #include "compiler/codegen/nvrtc/Nvrtc.h"
-#include "frontends/onnx/Problems.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -11,25 +10,25 @@ using namespace fusec;
 char CompileError::ID = 0;
 
 /// What a problem is that nobody has said more of.
-static onnx::ProblemKind getProblemKind(ErrorKind kind) {
+static ProblemKind getProblemKind(ErrorKind kind) {
   switch (kind) {
   case ErrorKind::Unsupported:
-    return onnx::ProblemKind::Unsupported;
+    return ProblemKind::Unsupported;
   case ErrorKind::Input:
   case ErrorKind::Toolchain:
-    return onnx::ProblemKind::IO;
+    return ProblemKind::IO;
   case ErrorKind::Usage:
-    return onnx::ProblemKind::Option;
+    return ProblemKind::Option;
   case ErrorKind::Internal:
     break;
   }
-  return onnx::ProblemKind::Internal;
+  return ProblemKind::Internal;
 }
 
 CompileError::CompileError(ErrorKind kind, std::string message,
                            std::string note)
     : kind(kind) {
-  onnx::Problem problem;
+  Problem problem;
   problem.kind = getProblemKind(kind);
   problem.message = std::move(message);
   problem.note = std::move(note);
@@ -39,7 +38,7 @@ CompileError::CompileError(ErrorKind kind, std::string message,
 void CompileError::log(llvm::raw_ostream &os) const {
   llvm::interleave(
       problems, os,
-      [&](const onnx::Problem &problem) {
+      [&](const Problem &problem) {
         os << problem.str();
         if (!problem.note.empty())
           os << " (" << problem.note << ")";
@@ -47,15 +46,15 @@ void CompileError::log(llvm::raw_ostream &os) const {
       "\n");
 }
 
-ErrorKind fusec::getErrorKind(ArrayRef<onnx::Problem> problems) {
-  auto isOption = [](const onnx::Problem &problem) {
-    return problem.kind == onnx::ProblemKind::Option;
+ErrorKind fusec::getErrorKind(ArrayRef<Problem> problems) {
+  auto isOption = [](const Problem &problem) {
+    return problem.kind == ProblemKind::Option;
   };
-  auto isLegal = [&](const onnx::Problem &problem) {
-    return isOption(problem) || problem.kind == onnx::ProblemKind::Unsupported;
+  auto isLegal = [&](const Problem &problem) {
+    return isOption(problem) || problem.kind == ProblemKind::Unsupported;
   };
-  auto isInternal = [](const onnx::Problem &problem) {
-    return problem.kind == onnx::ProblemKind::Internal;
+  auto isInternal = [](const Problem &problem) {
+    return problem.kind == ProblemKind::Internal;
   };
   return llvm::any_of(problems, isInternal) ? ErrorKind::Internal
          : llvm::all_of(problems, isOption) ? ErrorKind::Usage
@@ -78,15 +77,14 @@ llvm::Error fusec::fromNvrtcError(llvm::Error error) {
   return llvm::make_error<CompileError>(kind, std::move(text));
 }
 
-onnx::Problem fusec::toProblem(Diagnostic &diagnostic) {
-  onnx::Problem problem;
-  problem.message = onnx::printable(diagnostic.str());
+Problem fusec::toProblem(Diagnostic &diagnostic) {
+  Problem problem;
+  problem.message = printable(diagnostic.str());
   std::vector<std::string> names = getSourceNames(diagnostic.getLocation());
   if (!names.empty())
-    problem.node = onnx::printable(names.front());
+    problem.node = printable(names.front());
   for (Diagnostic &note : diagnostic.getNotes())
-    problem.note +=
-        (problem.note.empty() ? "" : "; ") + onnx::printable(note.str());
+    problem.note += (problem.note.empty() ? "" : "; ") + printable(note.str());
   return problem;
 }
 
@@ -102,7 +100,7 @@ llvm::Error DiagnosticCollector::take(ErrorKind kind, StringRef what) {
   if (problems.empty())
     return llvm::make_error<CompileError>(
         kind, (what + " failed without saying why").str());
-  for (onnx::Problem &problem : problems)
+  for (Problem &problem : problems)
     problem.kind = getProblemKind(kind);
   return llvm::make_error<CompileError>(kind, std::move(problems));
 }
@@ -112,7 +110,7 @@ WarningCollector::WarningCollector(MLIRContext &context,
     : handler(&context, [this, &warnings](Diagnostic &diagnostic) {
         if (diagnostic.getSeverity() != DiagnosticSeverity::Warning)
           return failure();
-        onnx::Problem problem = toProblem(diagnostic);
+        Problem problem = toProblem(diagnostic);
         // The same is said of one node after another.
         if (said.insert(problem.message).second)
           warnings.push_back(problem.str());

@@ -5,7 +5,8 @@
 #ifndef FUSEC_COMPILER_COMPILEERROR_H
 #define FUSEC_COMPILER_COMPILEERROR_H
 
-#include "frontends/onnx/Importer.h"
+#include "ir/Problem.h"
+#include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Error.h"
 
@@ -23,12 +24,12 @@ class CompileError : public llvm::ErrorInfo<CompileError> {
 public:
   static char ID;
 
-  CompileError(ErrorKind kind, onnx::ProblemList problems)
+  CompileError(ErrorKind kind, ProblemList problems)
       : kind(kind), problems(std::move(problems)) {}
   CompileError(ErrorKind kind, std::string message, std::string note = "");
 
   ErrorKind getKind() const { return kind; }
-  llvm::ArrayRef<onnx::Problem> getProblems() const { return problems; }
+  llvm::ArrayRef<Problem> getProblems() const { return problems; }
   void log(llvm::raw_ostream &os) const override;
   std::error_code convertToErrorCode() const override {
     return llvm::inconvertibleErrorCode();
@@ -36,18 +37,18 @@ public:
 
 private:
   ErrorKind kind;
-  onnx::ProblemList problems;
+  ProblemList problems;
 };
 
 /// Of the worst problem: a malformed model counts as such whatever else it
 /// does that is not supported.
-ErrorKind getErrorKind(llvm::ArrayRef<onnx::Problem> problems);
+ErrorKind getErrorKind(llvm::ArrayRef<Problem> problems);
 
 /// The error of the NVRTC driver, in these terms.
 llvm::Error fromNvrtcError(llvm::Error error);
 
 /// What a pass or the importer says, with its notes, of the node it is about.
-onnx::Problem toProblem(mlir::Diagnostic &diagnostic);
+Problem toProblem(mlir::Diagnostic &diagnostic);
 
 /// Collects errors of a context as problems, while it lives; what is not an
 /// error passes on.
@@ -60,7 +61,7 @@ public:
   llvm::Error take(ErrorKind kind, llvm::StringRef what);
 
 private:
-  onnx::ProblemList problems;
+  ProblemList problems;
   mlir::ScopedDiagnosticHandler handler;
 };
 

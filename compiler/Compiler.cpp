@@ -2,7 +2,9 @@
 
 #include "compiler/Compiler.h"
 #include "compiler/Pipelines.h"
-#include "compiler/codegen/Emitters.h"
+#include "compiler/kernels/Launch.h"
+#include "compiler/kernels/gemm/Gemm.h"
+#include "ir/reference/FoldConstants.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -14,6 +16,7 @@ using namespace fusec;
 Compilation::Compilation(CompileOptions options)
     : options(std::move(options)), context(MLIRContext::Threading::DISABLED) {
   context.loadDialect<FusecDialect>();
+  this->options.foldBudget = std::make_shared<reference::FoldBudget>();
 }
 
 //===----------------------------------------------------------------------===//
@@ -22,7 +25,7 @@ Compilation::Compilation(CompileOptions options)
 
 llvm::Error
 Compilation::import(llvm::function_ref<FailureOr<OwningOpRef<ModuleOp>>(
-                        const onnx::ImportOptions &, onnx::ProblemList &)>
+                        const onnx::ImportOptions &, ProblemList &)>
                         importer) {
   if (options.wantRemarks && failed(collectRemarks(context, remarks)))
     return llvm::make_error<CompileError>(ErrorKind::Internal,
@@ -35,7 +38,7 @@ Compilation::import(llvm::function_ref<FailureOr<OwningOpRef<ModuleOp>>(
   importOptions.dataFiles = &dataFiles;
   WarningCollector collectWarnings(context, warnings);
   DiagnosticCollector diagnostics(context);
-  onnx::ProblemList problems;
+  ProblemList problems;
   FailureOr<OwningOpRef<ModuleOp>> imported = importer(importOptions, problems);
   if (failed(imported)) {
     if (problems.empty())
@@ -50,11 +53,11 @@ Compilation::import(llvm::function_ref<FailureOr<OwningOpRef<ModuleOp>>(
 /// Before any pass: afterwards constants of equal values are one, and some have
 /// become others.
 llvm::Error Compilation::markAdapters() {
-  onnx::ProblemList problems;
+  ProblemList problems;
   for (AdapterProblem &found :
        fusec::markAdapters(getModel(), options.adapters, options.maxRank)) {
-    onnx::Problem &problem = problems.emplace_back();
-    problem.kind = onnx::ProblemKind::Option;
+    Problem &problem = problems.emplace_back();
+    problem.kind = ProblemKind::Option;
     problem.message = std::move(found.message);
     problem.note = std::move(found.note);
   }
@@ -66,9 +69,8 @@ llvm::Error Compilation::markAdapters() {
 llvm::Expected<std::unique_ptr<Compilation>>
 Compilation::importFile(StringRef path, CompileOptions options) {
   std::unique_ptr<Compilation> compilation(new Compilation(std::move(options)));
-  llvm::Error error =
-      compilation->import([&](const onnx::ImportOptions &importOptions,
-                              onnx::ProblemList &problems) {
+  llvm::Error error = compilation->import(
+      [&](const onnx::ImportOptions &importOptions, ProblemList &problems) {
         return onnx::importOnnxFile(path, importOptions, compilation->context,
                                     problems);
       });
@@ -80,9 +82,8 @@ Compilation::importFile(StringRef path, CompileOptions options) {
 llvm::Expected<std::unique_ptr<Compilation>>
 Compilation::importBytes(StringRef model, CompileOptions options) {
   std::unique_ptr<Compilation> compilation(new Compilation(std::move(options)));
-  llvm::Error error =
-      compilation->import([&](const onnx::ImportOptions &importOptions,
-                              onnx::ProblemList &problems) {
+  llvm::Error error = compilation->import(
+      [&](const onnx::ImportOptions &importOptions, ProblemList &problems) {
         return onnx::importOnnx(model, importOptions, compilation->context,
                                 problems);
       });
@@ -114,24 +115,15 @@ Compilation::parse(StringRef text, CompileOptions options, Stage stage) {
 //===----------------------------------------------------------------------===//
 
 llvm::Error Compilation::advance(Stage to) {
-  PipelineOptions pipeline;
-  pipeline.targets.assign(options.targets.begin(), options.targets.end());
-  pipeline.fuse = options.fuse;
-  pipeline.joinAlways = options.joinAlways;
-  pipeline.numerics = options.numerics;
-  pipeline.precision = options.precision;
-  pipeline.candidates = options.candidates;
-  pipeline.tuning = options.tuning;
-  pipeline.foldBudget = foldBudget;
   WarningCollector collectWarnings(context, warnings);
   DiagnosticCollector diagnostics(context);
   while (stage < to) {
     Stage next = static_cast<Stage>(static_cast<int>(stage) + 1);
     LogicalResult result =
-        next == Stage::Tensor     ? runTensorStage(*module, pipeline)
-        : next == Stage::Products ? runProductStage(*module, pipeline)
-        : next == Stage::Fused    ? runFusionStage(*module, pipeline)
-                                  : runPlanStage(*module, pipeline);
+        next == Stage::Tensor     ? runTensorStage(*module, options)
+        : next == Stage::Products ? runProductStage(*module, options)
+        : next == Stage::Fused    ? runFusionStage(*module, options)
+                                  : runPlanStage(*module, options);
     if (failed(result))
       return diagnostics.take(ErrorKind::Internal, "compilation");
     stage = next;
@@ -153,6 +145,9 @@ llvm::Error Compilation::emit() {
 llvm::Error Compilation::emitKernels() {
   DiagnosticCollector diagnostics(context);
   kernels = KernelSet();
+  // Some variants have taken other schedules since.
+  for (PlanOp plan : module->getOps<PlanOp>())
+    planLaunches(plan);
   if (failed(checkExtents(*module)))
     return diagnostics.take(ErrorKind::Unsupported, "emission of kernels");
   if (failed(kernels.emit(*module)))
@@ -166,7 +161,7 @@ llvm::Error Compilation::emitKernels() {
 
 std::vector<CompileRequest> Compilation::getRequests() const {
   std::vector<std::string> nvrtcOptions;
-  if (options.numerics == "onnx")
+  if (options.numerics == Numerics::Onnx)
     nvrtcOptions.push_back("--fmad=false");
   std::vector<CompileRequest> requests = kernels.getRequests(nvrtcOptions);
   llvm::erase_if(requests, [&](const CompileRequest &request) {
@@ -211,14 +206,14 @@ llvm::Error Compilation::addImages(std::vector<CompiledKernel> answers) {
   if (answers.size() != requests.size())
     return llvm::make_error<CompileError>(
         ErrorKind::Internal, "expected an image for each requested kernel");
-  onnx::ProblemList refused;
+  ProblemList refused;
   for (auto [request, image] : llvm::zip_equal(requests, answers)) {
     if (std::string fault = getFault(image); !fault.empty()) {
       std::string text =
           "kernel " + image.name + " for " + image.target + ": " + fault;
       warnings.push_back(text);
-      onnx::Problem &problem = refused.emplace_back();
-      problem.kind = onnx::ProblemKind::Unsupported;
+      Problem &problem = refused.emplace_back();
+      problem.kind = ProblemKind::Unsupported;
       problem.message = text;
       problem.note = "without --werror=spill the next schedule is taken";
     }
@@ -306,8 +301,8 @@ llvm::Error Compilation::finish(BundleBuilder &builder,
       {"arch", llvm::join(options.targets, ",")},
       {"fusion", options.fuse ? "on" : "off"},
       {"gather", stringifyIndexPolicy(options.gatherPolicy).str()},
-      {"numerics", options.numerics},
-      {"precision", options.precision}};
+      {"numerics", stringify(options.numerics).str()},
+      {"precision", stringify(options.precision).str()}};
   if (options.tuning)
     manifest.options["tuning"] = options.tuning->digest;
   for (const auto &[name, size] : options.dims)

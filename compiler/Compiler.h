@@ -8,25 +8,18 @@
 #define FUSEC_COMPILER_COMPILER_H
 
 #include "compiler/CompileError.h"
+#include "compiler/Options.h"
 #include "compiler/Remarks.h"
 #include "compiler/bundle/BundleBuilder.h"
 #include "compiler/bundle/BundleFile.h"
 #include "compiler/codegen/nvrtc/KernelCache.h"
 #include "compiler/schedule/TuningFile.h"
 #include "compiler/transforms/MarkAdapters.h"
-#include "ir/reference/FoldConstants.h"
+#include "frontends/onnx/Importer.h"
 
 namespace fusec {
 
-struct CompileOptions {
-  /// "sm_80", "sm_90a", "ptx", ...: a plan each.
-  std::vector<std::string> targets = {"sm_80", "sm_90a", "ptx"};
-  bool fuse = true;
-  /// "default", or "onnx": every 16-bit operation rounds, nothing contracts,
-  /// fp32 multiplies by FMA alone.
-  std::string numerics = "default";
-  /// How fp32 products multiply: "ieee", "tf32", "fp16" or "bf16".
-  std::string precision = "ieee";
+struct CompileOptions : PipelineOptions {
   IndexPolicy gatherPolicy = IndexPolicy::Flag;
   /// Inputs that are known when compiling, and fixed dimensions.
   std::vector<onnx::ConstantInput> constants;
@@ -41,12 +34,6 @@ struct CompileOptions {
   bool refuseSpills = false;
   /// Keeps the remarks of all passes, for getRemarks().
   bool wantRemarks = false;
-  /// Schedules that a variant keeps; 0: all.
-  unsigned candidates = 5;
-  /// Measured schedules; null: none.
-  std::shared_ptr<const TuningFile> tuning;
-  /// For tests: reductions join their products wherever there is a kernel.
-  bool joinAlways = false;
 };
 
 enum class Stage { Imported, Tensor, Products, Fused, Planned };
@@ -105,7 +92,7 @@ private:
   explicit Compilation(CompileOptions options);
   llvm::Error
   import(llvm::function_ref<mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>(
-             const onnx::ImportOptions &, onnx::ProblemList &)>
+             const onnx::ImportOptions &, ProblemList &)>
              importer);
   llvm::Error markAdapters();
   llvm::Error emitKernels();
@@ -116,8 +103,6 @@ private:
   std::vector<CollectedRemark> remarks;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   Stage stage = Stage::Imported;
-  std::shared_ptr<reference::FoldBudget> foldBudget =
-      std::make_shared<reference::FoldBudget>();
   bool emitted = false;
   KernelSet kernels;
   /// By target and text: emitting again finds what it had.

@@ -6,14 +6,10 @@
 #ifndef FUSEC_COMPILER_PASSES_H
 #define FUSEC_COMPILER_PASSES_H
 
+#include "compiler/Options.h"
 #include "mlir/Pass/Pass.h"
 
 namespace fusec {
-
-struct TuningFile;
-namespace reference {
-class FoldBudget;
-} // namespace reference
 
 #define GEN_PASS_DECL
 #include "compiler/Passes.h.inc"
@@ -23,7 +19,7 @@ std::unique_ptr<mlir::Pass>
 createChooseSchedules(const ChooseSchedulesOptions &options,
                       std::shared_ptr<const TuningFile> tuning);
 
-/// Within what is left of a compilation's budget.
+/// Within what is left of a compilation's budget; null: within a new one.
 std::unique_ptr<mlir::Pass>
 createFoldConstants(std::shared_ptr<reference::FoldBudget> budget);
 

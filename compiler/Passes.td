@@ -8,6 +8,14 @@
 
 include "mlir/Pass/PassBase.td"
 
+class ProductsOption
+    : Option<"products", "products", "::fusec::Products",
+             /*default=*/"::fusec::Products::Ieee",
+             "how fp32 matmuls multiply", [{::llvm::cl::values(
+               clEnumValN(::fusec::Products::Fma, "fma", "by FMA alone"),
+               clEnumValN(::fusec::Products::Ieee, "ieee", "by FMA or 3xTF32"),
+               clEnumValN(::fusec::Products::Tf32, "tf32", "as tf32"))}]>;
+
 //===----------------------------------------------------------------------===//
 // Between stages
 //===----------------------------------------------------------------------===//
@@ -277,9 +285,7 @@ def FormChains : Pass<"fusec-form-chains", "::fusec::PlanOp"> {
     fusec.step chain "chain_matmul_relu_add" inputs [@x, @w, @v, @b] outputs [@y] ...
     ```
   }];
-  let options = [
-    Option<"precision", "precision", "std::string", /*default=*/"\"ieee\"",
-           "how fp32 matmuls multiply outside of chains: ieee, or tf32">];
+  let options = [ProductsOption<>];
 }
 
 def FormRowEpilogues : Pass<"fusec-form-row-epilogues", "::fusec::PlanOp"> {
@@ -300,8 +306,7 @@ def FormRowEpilogues : Pass<"fusec-form-row-epilogues", "::fusec::PlanOp"> {
     ```
   }];
   let options = [
-    Option<"precision", "precision", "std::string", /*default=*/"\"ieee\"",
-           "how fp32 matmuls multiply: ieee, or tf32">,
+    ProductsOption<>,
     Option<"always", "always", "bool", /*default=*/"false",
            "join wherever the target has a kernel, whatever its time: for tests">];
 }
@@ -324,8 +329,7 @@ def GroupProducts : Pass<"fusec-group-products", "::fusec::PlanOp"> {
     ```
   }];
   let options = [
-    Option<"precision", "precision", "std::string", /*default=*/"\"ieee\"",
-           "how fp32 matmuls multiply: ieee, or tf32">,
+    ProductsOption<>,
     Option<"always", "always", "bool", /*default=*/"false",
            "group wherever the target has a kernel, whatever its time: for tests">];
 }
@@ -351,7 +355,11 @@ def NarrowProducts : Pass<"fusec-narrow-products", "::fusec::ModelOp"> {
                                                  : (tensor<8x4xf16>), ... -> tensor<8x6xf32>
     ```
   }];
-  let options = [Option<"type", "type", "std::string", /*default=*/"\"f16\"", "f16 or bf16">];
+  let options = [
+    Option<"type", "type", "::fusec::Precision", /*default=*/"::fusec::Precision::Fp16",
+           "of the operands", [{::llvm::cl::values(
+             clEnumValN(::fusec::Precision::Fp16, "f16", ""),
+             clEnumValN(::fusec::Precision::Bf16, "bf16", ""))}]>];
 }
 
 def LayOutWeights : Pass<"fusec-lay-out-weights", "::fusec::ModelOp"> {
@@ -379,8 +387,7 @@ def LayOutWeights : Pass<"fusec-lay-out-weights", "::fusec::ModelOp"> {
 def ChooseSchedules : Pass<"fusec-choose-schedules", "::fusec::PlanOp"> {
   let summary = "variants of each step: vector widths, tiles, index widths, and their guards";
   let options = [
-    Option<"precision", "precision", "std::string", /*default=*/"\"ieee\"",
-           "how fp32 matmuls multiply: fma, ieee (fma or 3xTF32), or tf32 (others need no choice here)">,
+    ProductsOption<>,
     Option<"candidates", "candidates", "unsigned", /*default=*/"5",
            "schedules that a variant keeps, the fastest first; 0: all">];
 }
@@ -393,9 +400,24 @@ def LeadProducts : Pass<"fusec-lead-products", "::fusec::PlanOp"> {
     last one. Both remain steps: t's is launched where y's variant has no lead.
     Only for sm_90a.
   }];
-  let options = [
-    Option<"precision", "precision", "std::string", /*default=*/"\"ieee\"",
-           "how fp32 matmuls multiply: fma, ieee or tf32">];
+  let options = [ProductsOption<>];
+}
+
+def PlanLaunches : Pass<"fusec-plan-launches", "::fusec::PlanOp"> {
+  let summary = "how each variant's kernel is launched: grid, block, shared memory, cluster, early start";
+  let description = [{
+    What emitters print and the manifest says follows from the schedule, the
+    step's place and its buffers; it is computed here, once.
+
+    ```mlir
+    #fusec.variant<[], #fusec.pointwise_schedule<threads = 128, vector = 4, indexBits = 32>>
+    ```
+    becomes
+    ```mlir
+    #fusec.variant<[], #fusec.pointwise_schedule<threads = 128, vector = 4, indexBits = 32>
+                   launch <blocks = #fusec.expr<(n * 8) floordiv 512>, threads = 128, early = true>>
+    ```
+  }];
 }
 
 #endif // FUSEC_COMPILER_PASSES_TD

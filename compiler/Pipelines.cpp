@@ -44,9 +44,9 @@ void fusec::buildProductStage(PassManager &manager,
     model.addPass(createLayOutWeights());
   // 2. Matmuls take the form that all of their kernels have.
   model.addPass(createFormContractions());
-  if (options.precision == "fp16" || options.precision == "bf16") {
+  if (options.narrowsProducts()) {
     NarrowProductsOptions narrow;
-    narrow.type = options.precision == "fp16" ? "f16" : "bf16";
+    narrow.type = options.precision;
     model.addPass(createNarrowProducts(narrow));
     model.addPass(createFoldConstants(options.foldBudget));
   }
@@ -61,7 +61,7 @@ void fusec::buildFusionStage(PassManager &manager,
   fusion.fuse = options.fuse;
   model.addPass(createFormFusions(fusion));
   // 2. Precision inside regions, where rounding costs nothing but accuracy.
-  if (options.numerics != "onnx")
+  if (options.numerics != Numerics::Onnx)
     model.addPass(createWidenPointwise());
   manager.addPass(verifyLevel("fused"));
 }
@@ -73,22 +73,20 @@ void fusec::buildPlanStage(PassManager &manager,
   plans.targets.assign(options.targets.begin(), options.targets.end());
   manager.addPass(createBuildPlans(plans));
   OpPassManager &plan = manager.nest<PlanOp>();
-  std::string precision = options.precision == "tf32"  ? "tf32"
-                          : options.numerics == "onnx" ? "fma"
-                                                       : "ieee";
+  Products products = options.getProducts();
   // 2. Chains, epilogues that reduce rows and products of one operand, which
   //    limits and costs of the target decide. A chain saves most, and its
   //    kernels reduce no rows.
   if (options.fuse) {
     FormChainsOptions chains;
-    chains.precision = precision;
+    chains.products = products;
     plan.addPass(createFormChains(chains));
     FormRowEpiloguesOptions rows;
-    rows.precision = precision;
+    rows.products = products;
     rows.always = options.joinAlways;
     plan.addPass(createFormRowEpilogues(rows));
     GroupProductsOptions siblings;
-    siblings.precision = precision;
+    siblings.products = products;
     siblings.always = options.joinAlways;
     plan.addPass(createGroupProducts(siblings));
   }
@@ -96,15 +94,17 @@ void fusec::buildPlanStage(PassManager &manager,
   //    what is known of its alignment.
   plan.addPass(createAssignStorage());
   ChooseSchedulesOptions schedules;
-  schedules.precision = precision;
+  schedules.products = products;
   schedules.candidates = options.candidates;
   plan.addPass(createChooseSchedules(schedules, options.tuning));
   // 4. Launches that hide in others.
   if (options.fuse) {
     LeadProductsOptions leads;
-    leads.precision = precision;
+    leads.products = products;
     plan.addPass(createLeadProducts(leads));
   }
+  // 5. What all of this says of each launch.
+  plan.addPass(createPlanLaunches());
   manager.addPass(verifyLevel("planned"));
 }
 

@@ -6,39 +6,14 @@
 #ifndef FUSEC_COMPILER_PIPELINES_H
 #define FUSEC_COMPILER_PIPELINES_H
 
-#include "compiler/schedule/TuningFile.h"
-#include "ir/reference/FoldConstants.h"
+#include "compiler/Options.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/SmallVector.h"
-#include <memory>
-#include <string>
 
 namespace mlir {
 class PassManager;
 } // namespace mlir
 
 namespace fusec {
-
-struct PipelineOptions {
-  /// Names of compiler/schedule/Targets.h.
-  llvm::SmallVector<std::string> targets;
-  /// Off: every op is a kernel of its own.
-  bool fuse = true;
-  /// `onnx`: every op rounds its result to its own type, as the standard says;
-  /// else chains of 16-bit ops compute in fp32 inside a kernel.
-  std::string numerics = "default";
-  /// How fp32 matmuls multiply: `ieee`, `tf32`, `fp16` or `bf16`.
-  std::string precision = "ieee";
-  /// Schedules that a variant keeps; 0: all.
-  unsigned candidates = 5;
-  /// Measured schedules; null: none.
-  std::shared_ptr<const TuningFile> tuning;
-  /// Of all stages together.
-  std::shared_ptr<reference::FoldBudget> foldBudget =
-      std::make_shared<reference::FoldBudget>();
-  /// For tests: reductions join their products wherever there is a kernel.
-  bool joinAlways = false;
-};
 
 /// An imported model to its canonical form: still one op for each operation.
 void buildTensorStage(mlir::PassManager &manager,

@@ -42,13 +42,13 @@ def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
   ];
   let extraClassDeclaration = [{
     /// Rows that a block reduces at a time.
-    int64_t getRowsAtOnce() {
+    int64_t getRowsAtOnce() const {
       return getScope() == ::fusec::ReduceScope::Thread ? getThreads()
              : getScope() == ::fusec::ReduceScope::Warp ? getThreads() / 32
                                                         : 1;
     }
     /// The same schedule on a grid of at most so many.
-    ReduceScheduleAttr withBlocks(int64_t blocks) {
+    ReduceScheduleAttr withBlocks(int64_t blocks) const {
       return get(getContext(), getScope(), getThreads(), getIndexBits(), getVector(), blocks);
     }
   }];
@@ -89,25 +89,25 @@ def Fusec_GemmScheduleAttr : Fusec_Attr<"GemmSchedule", "gemm_schedule"> {
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{
     /// Whether its kernels read matrices through tensor maps.
-    bool usesTensorMaps() { return getUnit() >= ::fusec::GemmUnit::Wgmma; }
+    bool usesTensorMaps() const { return getUnit() >= ::fusec::GemmUnit::Wgmma; }
     /// Whether fp32 factors are split, each into two of tf32.
-    bool splitsFactors() {
+    bool splitsFactors() const {
       return getUnit() == ::fusec::GemmUnit::Tf32x3 || getUnit() >= ::fusec::GemmUnit::WgmmaTf32x3;
     }
-    bool isWgmma() {
+    bool isWgmma() const {
       return getUnit() == ::fusec::GemmUnit::Wgmma || getUnit() == ::fusec::GemmUnit::PingPong ||
              getUnit() == ::fusec::GemmUnit::WgmmaTf32x3;
     }
-    bool isSkinny() {
+    bool isSkinny() const {
       return getUnit() == ::fusec::GemmUnit::Skinny || getUnit() == ::fusec::GemmUnit::SkinnyTf32x3;
     }
     /// The same schedule with a leading product of so many columns.
-    GemmScheduleAttr withLead(int64_t columns) {
+    GemmScheduleAttr withLead(int64_t columns) const {
       return get(getContext(), getUnit(), getTileM(), getTileN(), getTileK(), getDivideM(), getDivideN(),
                  getStages(), getClusterM(), getClusterN(), getBlocks(), columns, getSwapped());
     }
     /// The same schedule of the transposed product.
-    GemmScheduleAttr asSwapped() {
+    GemmScheduleAttr asSwapped() const {
       return get(getContext(), getUnit(), getTileM(), getTileN(), getTileK(), getDivideM(), getDivideN(),
                  getStages(), getClusterM(), getClusterN(), getBlocks(), getLead(), true);
     }
@@ -137,13 +137,55 @@ def Fusec_GuardAttr : Fusec_Attr<"Guard", "guard"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Fusec_LaunchAttr : Fusec_Attr<"Launch", "launch"> {
+  let summary = "how a kernel is launched";
+  let description = [{
+    Grids, blocks and clusters extend along x. `shared` is dynamic shared memory
+    in bytes, `resident` the blocks that a multiprocessor's registers are to
+    have room for. `cooperative`: blocks wait for one another, so that all of
+    the grid must find room. `early`: blocks may be placed while the kernel
+    before drains; `prefetches`: they then read weights before they wait for it.
+    `streams`: what is read of weights need not stay in the L2 cache.
+  }];
+  let parameters = (ins "::fusec::ExprAttr":$blocks, "int64_t":$threads,
+      DefaultValuedParameter<"int64_t", "0">:$shared, DefaultValuedParameter<"int64_t", "1">:$cluster,
+      DefaultValuedParameter<"int64_t", "1">:$resident, DefaultValuedParameter<"bool", "false">:$cooperative,
+      DefaultValuedParameter<"bool", "false">:$early, DefaultValuedParameter<"bool", "false">:$prefetches,
+      DefaultValuedParameter<"bool", "false">:$streams);
+  let builders = [
+    AttrBuilderWithInferredContext<(ins "::fusec::Expr":$blocks, "int64_t":$threads,
+                                        CArg<"int64_t", "0">:$shared, CArg<"int64_t", "1">:$cluster), [{
+      return $_get(blocks.getContext(), blocks.getAttr(), threads, shared, cluster, 1, false, false, false, false);
+    }]>
+  ];
+  let assemblyFormat = "`<` struct(params) `>`";
+  let extraClassDeclaration = [{
+    LaunchAttr withResident(int64_t resident) const {
+      return get(getContext(), getBlocks(), getThreads(), getShared(), getCluster(), resident,
+                 getCooperative(), getEarly(), getPrefetches(), getStreams());
+    }
+    LaunchAttr asCooperative() const {
+      return get(getContext(), getBlocks(), getThreads(), getShared(), getCluster(), getResident(),
+                 true, getEarly(), getPrefetches(), getStreams());
+    }
+    LaunchAttr starting(bool early, bool prefetches) const {
+      return get(getContext(), getBlocks(), getThreads(), getShared(), getCluster(), getResident(),
+                 getCooperative(), early, prefetches, getStreams());
+    }
+    LaunchAttr streaming(bool streams) const {
+      return get(getContext(), getBlocks(), getThreads(), getShared(), getCluster(), getResident(),
+                 getCooperative(), getEarly(), getPrefetches(), streams);
+    }
+  }];
+}
+
 def Fusec_TimeBound : Fusec_Enum<"TimeBound", "what most of a kernel's time goes into",
     ["Launch", "Memory", "L2", "Arithmetic", "Tensor", "Latency"]>;
 
 def Fusec_EstimateAttr : Fusec_Attr<"Estimate", "estimate"> {
   let summary = "the cost model's time of a kernel, and what bounds it";
   let description = [{
-    Where every named dimension is `dim`; see `compiler/schedule/CostModel.h`.
+    Where every named dimension is `dim`; see `compiler/kernels/Estimate.h`.
   }];
   let parameters = (ins "int64_t":$nanoseconds, EnumParameter<Fusec_TimeBound>:$bound, "int64_t":$dim);
   let assemblyFormat = "`<` struct(params) `>`";
@@ -161,28 +203,37 @@ def Fusec_VariantAttr : Fusec_Attr<"Variant", "variant"> {
     `alternatives` may replace the schedule, under the same guards: where the
     compiler of its kernel spills registers, the next one is taken. `measured`
     is the time in nanoseconds for which `fusec tune` preferred the schedule; 0
-    where the cost model chose it.
+    where the cost model chose it. `launch` follows from all of the others and
+    is written last.
   }];
   let parameters = (ins OptionalArrayRefParameter<"::fusec::GuardAttr">:$guards, "::mlir::Attribute":$schedule,
       OptionalParameter<"::fusec::EstimateAttr">:$estimate,
       OptionalArrayRefParameter<"::fusec::CandidateAttr">:$alternatives,
-      DefaultValuedParameter<"int64_t", "0">:$measured);
+      DefaultValuedParameter<"int64_t", "0">:$measured, OptionalParameter<"::fusec::LaunchAttr">:$launch);
   let builders = [
     AttrBuilder<(ins "::llvm::ArrayRef<::fusec::GuardAttr>":$guards, "::mlir::Attribute":$schedule,
+                     "::fusec::EstimateAttr":$estimate, "::llvm::ArrayRef<::fusec::CandidateAttr>":$alternatives,
+                     "int64_t":$measured), [{
+      return $_get($_ctxt, guards, schedule, estimate, alternatives, measured, ::fusec::LaunchAttr());
+    }]>,
+    AttrBuilder<(ins "::llvm::ArrayRef<::fusec::GuardAttr>":$guards, "::mlir::Attribute":$schedule,
                      "::fusec::EstimateAttr":$estimate, "::llvm::ArrayRef<::fusec::CandidateAttr>":$alternatives), [{
-      return $_get($_ctxt, guards, schedule, estimate, alternatives, 0);
+      return $_get($_ctxt, guards, schedule, estimate, alternatives, 0, ::fusec::LaunchAttr());
     }]>,
     AttrBuilder<(ins "::llvm::ArrayRef<::fusec::GuardAttr>":$guards, "::mlir::Attribute":$schedule), [{
       return $_get($_ctxt, guards, schedule, ::fusec::EstimateAttr(),
-                   ::llvm::ArrayRef<::fusec::CandidateAttr>(), 0);
+                   ::llvm::ArrayRef<::fusec::CandidateAttr>(), 0, ::fusec::LaunchAttr());
     }]>
   ];
   let assemblyFormat = [{
-    `<` `[` (`]`) : ($guards^ `]`)? `,` $schedule (`measured` $measured^)? (`,` `takes` $estimate^)? (`,` `else` `[` $alternatives^ `]`)? `>`
+    `<` `[` (`]`) : ($guards^ `]`)? `,` $schedule (`launch` $launch^)? (`measured` $measured^)? (`,` `takes` $estimate^)? (`,` `else` `[` $alternatives^ `]`)? `>`
   }];
   let extraClassDeclaration = [{
     /// This variant with its first alternative; null where it has none.
     ::fusec::VariantAttr getNext();
+    ::fusec::VariantAttr withLaunch(::fusec::LaunchAttr launch) const {
+      return get(getContext(), getGuards(), getSchedule(), getEstimate(), getAlternatives(), getMeasured(), launch);
+    }
   }];
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/bundle/KernelSet.h"
-#include "compiler/codegen/Leads.h"
+#include "compiler/analysis/Leads.h"
+#include "compiler/kernels/Family.h"
 #include "ir/PlanBuffers.h"
 #include "llvm/ADT/StringExtras.h"
 

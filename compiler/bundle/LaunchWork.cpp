@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/bundle/LaunchWork.h"
-#include "compiler/schedule/StepBytes.h"
+#include "compiler/analysis/StepBytes.h"
 
 using namespace mlir;
 using namespace fusec;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/bundle/ManifestBuilder.h"
+#include "compiler/analysis/Leads.h"
 #include "compiler/bundle/LaunchWork.h"
-#include "compiler/codegen/Leads.h"
 #include "compiler/device/gemm_config.h"
 #include "compiler/schedule/Targets.h"
 #include "llvm/Support/JSON.h"
@@ -282,21 +282,20 @@ FailureOr<format::Param> ManifestBuilder::getParam(const KernelParam &param,
 }
 
 FailureOr<format::Launch>
-ManifestBuilder::getLaunch(StepOp step, const EmittedLaunch &emitted,
-                           const Places &places) {
+ManifestBuilder::getLaunch(StepOp step, VariantAttr variant,
+                           const EmittedLaunch &emitted, const Places &places) {
   format::Launch launch;
   launch.section = sections[emitted.kernel];
   launch.symbol = kernels.getKernels()[emitted.kernel].symbol;
-  for (auto [to, from] : llvm::zip_equal(launch.grid, emitted.source.grid)) {
-    FailureOr<format::Expr> extent = exprs.convert(from);
-    if (failed(extent))
-      return step.emitOpError("has a grid that does not depend on sizes alone");
-    to = std::move(*extent);
-  }
-  launch.block = {emitted.source.block, 1, 1};
-  launch.cluster = {emitted.source.cluster, 1, 1};
-  launch.smem = emitted.source.sharedBytes;
-  launch.cooperative = emitted.source.cooperative;
+  LaunchAttr planned = variant.getLaunch();
+  FailureOr<format::Expr> blocks = exprs.convert(planned.getBlocks());
+  if (failed(blocks))
+    return step.emitOpError("has a grid that does not depend on sizes alone");
+  launch.grid[0] = std::move(*blocks);
+  launch.block[0] = planned.getThreads();
+  launch.cluster[0] = planned.getCluster();
+  launch.smem = planned.getShared();
+  launch.cooperative = planned.getCooperative();
   for (const KernelParam &param : emitted.source.params) {
     FailureOr<format::Param> converted = getParam(param, places);
     if (failed(converted))
@@ -376,10 +375,11 @@ LogicalResult ManifestBuilder::addPlan(const EmittedPlan &emitted) {
       format::Variant &out = own.emplace_back();
       if (failed(addGuards(variant, step, places, out.guard)))
         return failure();
-      FailureOr<format::Launch> converted = getLaunch(step, launch, places);
+      FailureOr<format::Launch> converted =
+          getLaunch(step, variant, launch, places);
       if (failed(converted))
         return failure();
-      converted->pdl = canStartEarly && launch.source.startsEarly;
+      converted->pdl = canStartEarly && variant.getLaunch().getEarly();
       StepOp leading =
           hasLead(variant) ? leads.findLeadingStep(step) : StepOp();
       converted->work = getLaunchWork(step, variant, leading, exprs);

@@ -52,8 +52,9 @@ private:
   mlir::LogicalResult addGuard(GuardAttr guard, StepOp step,
                                const Places &places,
                                std::vector<format::Condition> &conditions);
-  mlir::FailureOr<format::Launch>
-  getLaunch(StepOp step, const EmittedLaunch &emitted, const Places &places);
+  mlir::FailureOr<format::Launch> getLaunch(StepOp step, VariantAttr variant,
+                                            const EmittedLaunch &emitted,
+                                            const Places &places);
   mlir::FailureOr<format::Param> getParam(const KernelParam &param,
                                           const Places &places);
 

@@ -1,39 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One emitter a kernel family, and what they share.
+// What the emitters of the families share.
 
 #ifndef FUSEC_COMPILER_CODEGEN_EMITTERS_H
 #define FUSEC_COMPILER_CODEGEN_EMITTERS_H
 
-#include "compiler/codegen/Iteration.h"
+#include "compiler/analysis/Alignment.h"
+#include "compiler/analysis/Iteration.h"
+#include "compiler/analysis/VectorAccesses.h"
 #include "compiler/codegen/ScalarEmitter.h"
 
 namespace fusec {
-
-mlir::FailureOr<KernelSource> emitPointwise(StepOp step, VariantAttr variant,
-                                            llvm::StringRef symbol);
-mlir::FailureOr<KernelSource> emitReduce(StepOp step, VariantAttr variant,
-                                         llvm::StringRef symbol);
-mlir::FailureOr<KernelSource> emitGemm(StepOp step, VariantAttr variant,
-                                       llvm::StringRef symbol);
-mlir::FailureOr<KernelSource> emitChain(StepOp step, VariantAttr variant,
-                                        llvm::StringRef symbol);
-
-/// Reports each matmul with a constant size beyond `mostExtent`, which no
-/// kernel counts; the launch checks sizes that are known later.
-mlir::LogicalResult checkExtents(mlir::ModuleOp module);
-
-/// Whether a step's kernel follows another one and is short enough to gain by
-/// starting early. Kernels for sm_90 and later wait for their predecessor
-/// themselves, so that their blocks may be placed while it drains: about 1.5 us
-/// less. Where that is little it is not worth it: measured, a matmul of 0.36 ms
-/// behind a norm lost 16 us, since its blocks then take their places one by
-/// one.
-bool gainsByEarlyStart(StepOp step, VariantAttr variant);
-
-/// The grid of a family whose loops stride over it: `blocks`, if that is not
-/// more than `most` and than any GPU needs. 0: no other limit.
-Expr limitBlocks(Expr blocks, int64_t most);
 
 /// A descriptor as the text needs it: its type, and the initialiser.
 struct Descriptor {
@@ -52,9 +29,6 @@ std::string declareEpilogue(KernelWriter &writer, llvm::StringRef name,
                             const MatmulIteration &iteration,
                             llvm::ArrayRef<Descriptor> operands,
                             llvm::ArrayRef<Descriptor> results);
-/// Bytes that divide the address at every sum of multiples of the offsets.
-unsigned getOffsetAlignment(const KernelWriter &writer, VariantAttr variant,
-                            BufferOp buffer, llvm::ArrayRef<Expr> offsets);
 
 /// Loads from the buffers of the step's inputs.
 ScalarEmitter::Sources getRegionSources(KernelWriter &writer,

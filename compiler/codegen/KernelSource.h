@@ -1,32 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One emitted kernel: its CUDA C text, and how to launch it.
+// One emitted kernel: its CUDA C text, and what it is passed.
 
 #ifndef FUSEC_COMPILER_CODEGEN_KERNELSOURCE_H
 #define FUSEC_COMPILER_CODEGEN_KERNELSOURCE_H
 
-#include "compiler/codegen/Names.h"
+#include "compiler/Names.h"
+#include "compiler/analysis/TensorMapShape.h"
 #include "ir/FusecOps.h"
-#include <array>
 #include <string>
 
 namespace fusec {
-
-/// Loops stride over the grid beyond this many blocks: enough to fill any GPU
-/// many times over, and within every limit.
-constexpr int64_t maxGridBlocks = 1 << 20;
-
-/// What a tensor map shows of a buffer. Sizes and box run from the innermost
-/// dimension outwards; strides are bytes and leave the innermost out.
-struct TensorMapShape {
-  mlir::Type element;
-  bool rounds = false; // f32 is copied as tf32
-  Expr offset = {};    // bytes from the buffer's start
-  llvm::SmallVector<Expr, 3> sizes, strides;
-  llvm::SmallVector<unsigned, 3> box;
-  unsigned swizzle = 0;     // bytes
-  unsigned promotion = 256; // bytes that a miss of the L2 cache fetches
-};
 
 /// A kernel parameter, in the order of the kernel's signature.
 struct KernelParam {
@@ -45,25 +29,8 @@ struct KernelSource {
   std::string text;
   /// Names that the text declares: the symbol, parameters, types, variables.
   llvm::StringSet<> names;
-  std::array<Expr, 3> grid;
-  unsigned block = 1;
-  unsigned sharedBytes = 0; // dynamic
-  unsigned cluster = 1;     // blocks of a cluster, along x
-  /// Whether its blocks wait for one another: the grid is then the most.
-  bool cooperative = false;
-  /// Whether its blocks may be placed while the kernel before drains.
-  bool startsEarly = false;
   std::vector<KernelParam> params;
 };
-
-/// The name of the model's node that an op comes from, or nothing.
-std::string getNodeName(mlir::Location loc);
-
-/// Emits the kernel of a step under one of its variants. The IR is not changed.
-/// Fails with a diagnostic where the region is not one that the family's
-/// emitter prints: a bug of the passes before.
-mlir::FailureOr<KernelSource> emitKernel(StepOp step, VariantAttr variant,
-                                         llvm::StringRef symbol);
 
 /// The texts of compiler/device/, by the names kernels include them by.
 llvm::ArrayRef<std::pair<llvm::StringRef, llvm::StringRef>> getDeviceHeaders();

@@ -8,18 +8,8 @@ using namespace mlir;
 using namespace fusec;
 
 //===----------------------------------------------------------------------===//
-// Names and types
+// Types
 //===----------------------------------------------------------------------===//
-
-std::string fusec::getNodeName(Location loc) {
-  if (auto name = dyn_cast<NameLoc>(loc))
-    return name.getName().str();
-  if (auto fused = dyn_cast<FusedLoc>(loc))
-    for (Location part : fused.getLocations())
-      if (std::string name = getNodeName(part); !name.empty())
-        return name;
-  return "";
-}
 
 std::string fusec::storageType(Type type) {
   if (type.isF32())
@@ -107,23 +97,6 @@ KernelWriter::KernelWriter(StepOp step, StringRef symbol, unsigned indexBits)
         Type element = cast<RankedTensorType>(type).getElementType();
         return element.isF16() || element.isBF16();
       });
-}
-
-unsigned KernelWriter::getAlignment(BufferOp buffer,
-                                    VariantAttr variant) const {
-  unsigned element = getElementBytes(buffer.getElementType());
-  unsigned known = 256;
-  if (buffer.getKind() == BufferKind::Input ||
-      buffer.getKind() == BufferKind::Output) {
-    known = element;
-    for (GuardAttr guard : variant.getGuards())
-      if (guard.getKind() == GuardKind::Aligned &&
-          guard.getBuffer().getValue() == buffer.getSymName())
-        known = std::max<unsigned>(
-            known, Expr(guard.getRhs()).getConstant().value_or(element));
-  }
-  // A slice of a slot or of an output is as aligned as its offset.
-  return fusec::getAlignment(buffer.getOffset(), known);
 }
 
 std::string KernelWriter::pointer(BufferOp buffer, bool isConst,
@@ -316,14 +289,10 @@ std::string KernelWriter::capture(unsigned atDepth,
   return std::exchange(body, std::move(outer));
 }
 
-KernelSource KernelWriter::finish(std::array<Expr, 3> grid, unsigned block,
-                                  unsigned sharedBytes, StringRef attribute) {
+KernelSource KernelWriter::finish(LaunchAttr launch) {
   KernelSource kernel;
   kernel.symbol = symbol;
   kernel.names = names.getAll();
-  kernel.grid = grid;
-  kernel.block = block;
-  kernel.sharedBytes = sharedBytes;
   kernel.params = params;
   llvm::raw_string_ostream os(kernel.text);
   os << "// " << sanitizeName(step.getName());
@@ -336,8 +305,12 @@ KernelSource KernelWriter::finish(std::array<Expr, 3> grid, unsigned block,
   os << "\n";
   for (const std::string &header : headers)
     os << "#include \"" << header << "\"\n";
-  os << "\n"
-     << declarationText << "extern \"C\" " << attribute << ' ' << symbol << '(';
+  os << "\n" << declarationText << "extern \"C\" FUSEC_KERNEL";
+  if (launch.getResident() > 1)
+    os << "_RESIDENT(" << launch.getThreads() << ", " << launch.getResident();
+  else
+    os << "(" << launch.getThreads();
+  os << ") " << symbol << '(';
   llvm::interleave(
       signature, os, [&](auto &param) { os << param.first << param.second; },
       ",\n    ");

@@ -6,8 +6,8 @@
 #ifndef FUSEC_COMPILER_CODEGEN_KERNELWRITER_H
 #define FUSEC_COMPILER_CODEGEN_KERNELWRITER_H
 
+#include "compiler/analysis/ScalarProgram.h"
 #include "compiler/codegen/KernelSource.h"
-#include "compiler/codegen/ScalarProgram.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -34,9 +34,6 @@ public:
 
   /// Whether every result is rounded to a 16-bit float.
   bool storesHalvesOnly() { return halvesOnly; }
-  /// Bytes to which every address of the buffer is known to be aligned under
-  /// the variant's guards.
-  unsigned getAlignment(BufferOp buffer, VariantAttr variant) const;
 
   /// The pointer parameter of a buffer from an element on, added at its first
   /// use.
@@ -74,8 +71,7 @@ public:
 
   /// The kernel's template waits for earlier kernels, not its first statement.
   void waitInTemplate() { first = "fusec::launch::admitNext();"; }
-  KernelSource finish(std::array<Expr, 3> grid, unsigned block,
-                      unsigned sharedBytes, llvm::StringRef attribute);
+  KernelSource finish(LaunchAttr launch);
 
 private:
   StepOp step;

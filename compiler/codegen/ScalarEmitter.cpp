@@ -18,22 +18,6 @@ ScalarEmitter::ScalarEmitter(KernelWriter &writer, const ScalarProgram &program,
 // Queries
 //===----------------------------------------------------------------------===//
 
-bool ScalarEmitter::isVectorAccess(Expr offset, unsigned dim, int64_t width,
-                                   int64_t bytes, unsigned alignment) {
-  int64_t needed = std::min<int64_t>(16, width * bytes);
-  if (alignment % needed != 0)
-    return false;
-  auto coefficient = getDimCoefficient(offset, dim);
-  if (!coefficient || !coefficient->isConstant(1))
-    return false;
-  // The vectorised dim's base is a multiple of the width.
-  for (Expr term : getTerms(offset))
-    if (!usesDim(term, dim) &&
-        splitCoefficient(term).first % needed * bytes % needed != 0)
-      return false;
-  return true;
-}
-
 bool ScalarEmitter::variesByLane(unsigned node) const {
   return lanes && program.varies(node, lanes->dim);
 }

@@ -9,6 +9,7 @@
 #ifndef FUSEC_COMPILER_CODEGEN_SCALAREMITTER_H
 #define FUSEC_COMPILER_CODEGEN_SCALAREMITTER_H
 
+#include "compiler/analysis/VectorAccesses.h"
 #include "compiler/codegen/KernelWriter.h"
 
 namespace fusec {
@@ -75,11 +76,6 @@ public:
   /// The row-major index of the iteration has this name.
   void nameLinearIndex(llvm::StringRef name) { linearIndex = name.str(); }
   std::string print(Expr expr);
-  /// Whether offsets with this expression can be accessed by vectors of
-  /// `width` elements of `bytes` bytes: consecutive lanes adjacent, each vector
-  /// aligned.
-  static bool isVectorAccess(Expr offset, unsigned dim, int64_t width,
-                             int64_t bytes, unsigned alignment);
 
 private:
   struct Name {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/schedule/TunedSchedules.h"
-#include "compiler/schedule/TypicalSizes.h"
+#include "compiler/analysis/TypicalSizes.h"
 
 #include <cmath>
 
@@ -80,10 +80,10 @@ static VariantAttr putFirst(VariantAttr variant,
 }
 
 void fusec::takeTunedSchedules(StepOp step, const Target &target,
-                               Precision precision, const TuningFile &tuning,
+                               Products products, const TuningFile &tuning,
                                MutableArrayRef<VariantAttr> variants) {
   const TuningDevice *device = tuning.find(target.name);
-  std::optional<TuningProblem> problem = getTuningProblem(step, precision);
+  std::optional<TuningProblem> problem = getTuningProblem(step, products);
   if (!device || !problem)
     return;
   struct Chosen {

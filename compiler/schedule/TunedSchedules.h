@@ -17,7 +17,7 @@ namespace fusec {
 /// hold at its sizes, with tensors aligned: the launch that would have run.
 /// Several may be for one variant; the one nearest, as a ratio, to the size
 /// that the variant was estimated at wins, of two as near the larger.
-void takeTunedSchedules(StepOp step, const Target &target, Precision precision,
+void takeTunedSchedules(StepOp step, const Target &target, Products products,
                         const TuningFile &tuning,
                         llvm::MutableArrayRef<VariantAttr> variants);
 

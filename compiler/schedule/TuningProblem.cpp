@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/schedule/TuningProblem.h"
-#include "compiler/codegen/Iteration.h"
-#include "compiler/schedule/Schedules.h"
+#include "compiler/kernels/Family.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SHA256.h"
 #include <set>
@@ -71,60 +70,10 @@ static std::string getLayout(BufferOp buffer) {
 // Sizes
 //===----------------------------------------------------------------------===//
 
-/// Empty where the region is not of its family's form: it has one schedule.
-static std::map<std::string, Expr> getNamedSizes(StepOp step) {
-  MLIRContext *context = step.getContext();
-  Block &block = step.getBody().front();
-  auto inputs = [&](Value v) {
-    return step.getInputBuffer(v).getStrideExprs();
-  };
-  auto outputs = [&](unsigned i) {
-    return step.getOutputBuffer(i).getStrideExprs();
-  };
-  auto isInside = [&](Operation *op) { return op->getBlock() == &block; };
-  SmallVector<Value> results(block.getTerminator()->getOperands());
-  std::map<std::string, Expr> sizes;
-  switch (step.getFamily()) {
-  case Family::Pointwise:
-    if (auto iteration = analyzePointwise(block, inputs, outputs);
-        succeeded(iteration))
-      for (auto [i, size] : llvm::enumerate(iteration->program.getSizes()))
-        sizes["size" + std::to_string(i)] = size;
-    break;
-  case Family::Reduce:
-    if (auto iteration = analyzeRows(results, isInside, outputs);
-        succeeded(iteration)) {
-      sizes["rows"] = iteration->program.getSizes()[0];
-      sizes["length"] = iteration->program.getSizes()[1];
-    }
-    break;
-  case Family::Gemm:
-    if (auto iteration = analyzeMatmul(results, isInside, inputs, outputs);
-        succeeded(iteration)) {
-      sizes["m"] = iteration->m;
-      sizes["n"] = iteration->n;
-      sizes["batch"] = getElementCount(iteration->batchSizes, context);
-      for (auto [i, k] : llvm::enumerate(iteration->k))
-        sizes[i ? "k" + std::to_string(i + 1) : "k"] = k;
-    }
-    break;
-  case Family::Chain: {
-    std::string reason;
-    if (auto iteration = analyzeChain(step, reason); succeeded(iteration)) {
-      sizes["m"] = iteration->rows;
-      for (auto [i, phase] : llvm::enumerate(iteration->phases))
-        sizes["n" + std::to_string(i)] = phase.matmul.n;
-    }
-    break;
-  }
-  }
-  return sizes;
-}
-
 std::optional<TuningProblem> fusec::getTuningProblem(StepOp step,
-                                                     Precision precision) {
+                                                     Products products) {
   TuningProblem problem;
-  problem.sizes = getNamedSizes(step);
+  problem.sizes = getKernelFamily(step.getFamily()).getSizes(step);
   if (problem.sizes.empty())
     return std::nullopt;
   problem.key.family = stringifyFamily(step.getFamily()).str();
@@ -140,10 +89,8 @@ std::optional<TuningProblem> fusec::getTuningProblem(StepOp step,
     operands += " " + getLayout(step.getOutputBuffer(i));
   // Exact products by FMA alone have other candidates than those by 3xTF32.
   bool isProductOf32 = hasProductsOf32 && step.getFamily() == Family::Gemm;
-  problem.key.precision = !isProductOf32                 ? "ieee"
-                          : precision == Precision::Tf32 ? "tf32"
-                          : precision == Precision::Fma  ? "fma"
-                                                         : "ieee";
+  problem.key.precision =
+      stringify(isProductOf32 ? products : Products::Ieee).str();
   std::string text = getRegionText(step);
   problem.key.region =
       llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)),

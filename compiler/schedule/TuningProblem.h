@@ -6,14 +6,13 @@
 #ifndef FUSEC_COMPILER_SCHEDULE_TUNINGPROBLEM_H
 #define FUSEC_COMPILER_SCHEDULE_TUNINGPROBLEM_H
 
+#include "compiler/Options.h"
 #include "ir/FusecOps.h"
 #include <map>
 #include <optional>
 #include <string>
 
 namespace fusec {
-
-enum class Precision;
 
 /// Changes with what getTuningProblem() writes: entries of tuning files under
 /// other versions match nothing.
@@ -46,7 +45,7 @@ struct TuningProblem {
 };
 
 /// Nothing for a step that has only one schedule.
-std::optional<TuningProblem> getTuningProblem(StepOp step, Precision precision);
+std::optional<TuningProblem> getTuningProblem(StepOp step, Products products);
 
 /// Numbers for the named dimensions with which the problem has the given sizes;
 /// nothing where there are none. Sizes are solved in turn: each must be a

@@ -3,10 +3,10 @@
 // From fusions to plans: a buffer for every value that passes between kernels,
 // a step for every fusion.
 
+#include "compiler/Names.h"
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
-#include "compiler/codegen/KernelSource.h"
-#include "compiler/schedule/Schedules.h"
+#include "compiler/kernels/Family.h"
 #include "compiler/transforms/Regroupings.h"
 #include "compiler/transforms/RowPitch.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -23,17 +23,17 @@ struct ChooseSchedules : fusec::impl::ChooseSchedulesBase<ChooseSchedules> {
 
   void runOnOperation() override {
     PlanOp plan = getOperation();
-    FailureOr<PlanTarget> found = getPlanTarget(plan, precision);
-    if (failed(found))
+    const Target *target = getPlanTarget(plan);
+    if (!target)
       return signalPassFailure();
     ChoiceOptions choice;
-    choice.precision = found->precision;
+    choice.products = products;
     choice.limit = candidates;
     choice.tuning = tuning.get();
     PlanBuffers buffers(plan);
     for (auto step : plan.getBody().getOps<StepOp>()) {
       SmallVector<Attribute> variants;
-      for (VariantAttr variant : chooseVariants(step, *found->target, choice))
+      for (VariantAttr variant : chooseVariants(step, *target, choice))
         variants.push_back(variant);
       step.setVariantsAttr(ArrayAttr::get(&getContext(), variants));
     }

@@ -2,7 +2,7 @@
 //
 // Recognising low-rank updates.
 
-#include "compiler/codegen/KernelSource.h"
+#include "compiler/Names.h"
 #include "compiler/transforms/FollowUpdates.h"
 #include "compiler/transforms/Regroupings.h"
 #include "compiler/transforms/Rewrites.h"

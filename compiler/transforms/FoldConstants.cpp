@@ -51,9 +51,9 @@ static void fold(Operation *op, reference::FoldBudget &budget) {
 
 namespace {
 struct FoldConstants : fusec::impl::FoldConstantsBase<FoldConstants> {
-  explicit FoldConstants(std::shared_ptr<reference::FoldBudget> budget =
-                             std::make_shared<reference::FoldBudget>())
-      : budget(std::move(budget)) {}
+  explicit FoldConstants(std::shared_ptr<reference::FoldBudget> budget = {})
+      : budget(budget ? std::move(budget)
+                      : std::make_shared<reference::FoldBudget>()) {}
 
   void runOnOperation() override {
     budget->open(getOperation());

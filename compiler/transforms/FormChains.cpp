@@ -5,7 +5,8 @@
 
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
-#include "compiler/codegen/Iteration.h"
+#include "compiler/analysis/Iteration.h"
+#include "compiler/kernels/Family.h"
 #include "compiler/schedule/Schedules.h"
 #include "compiler/transforms/JoinSteps.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -91,11 +92,9 @@ struct FormChains : fusec::impl::FormChainsBase<FormChains> {
 
   void runOnOperation() override {
     PlanOp plan = getOperation();
-    FailureOr<PlanTarget> found = getPlanTarget(plan, precision);
-    if (failed(found))
+    target = getPlanTarget(plan);
+    if (!target)
       return signalPassFailure();
-    target = found->target;
-    products = found->precision;
     times.clear();
     StepJoiner joiner(plan);
     bool changed = false;
@@ -131,7 +130,7 @@ struct FormChains : fusec::impl::FormChainsBase<FormChains> {
       std::string illegal = checkChain(chain, *target);
       if (!illegal.empty())
         return illegal;
-      together = estimateChainStep(chain, *target, sampledDims);
+      together = estimateStep(chain, *target, products, sampledDims);
       return checkTime(together, {getTimes(producer), getTimes(consumer)},
                        *target);
     };
@@ -150,14 +149,11 @@ struct FormChains : fusec::impl::FormChainsBase<FormChains> {
   const Estimates &getTimes(StepOp step) {
     auto [it, isNew] = times.try_emplace(step);
     if (isNew)
-      it->second = step.getFamily() == Family::Chain
-                       ? estimateChainStep(step, *target, sampledDims)
-                       : estimateGemmStep(step, *target, products, sampledDims);
+      it->second = estimateStep(step, *target, products, sampledDims);
     return it->second;
   }
 
   const Target *target = nullptr;
-  Precision products = Precision::Ieee;
   /// Of steps that are there.
   llvm::DenseMap<Operation *, Estimates> times;
 };

@@ -2,10 +2,10 @@
 //
 // Groups that merged greedily become a `fusec.fusion` each.
 
+#include "compiler/Names.h"
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
-#include "compiler/codegen/Iteration.h"
-#include "compiler/codegen/KernelSource.h"
+#include "compiler/analysis/Iteration.h"
 #include "compiler/transforms/FusionGroups.h"
 #include "compiler/transforms/GreedyFusion.h"
 #include "compiler/transforms/Regroupings.h"

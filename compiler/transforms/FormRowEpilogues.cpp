@@ -10,6 +10,7 @@
 
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
+#include "compiler/schedule/Schedules.h"
 #include "compiler/transforms/JoinSteps.h"
 
 using namespace mlir;
@@ -44,11 +45,9 @@ struct FormRowEpilogues : fusec::impl::FormRowEpiloguesBase<FormRowEpilogues> {
 
   void runOnOperation() override {
     PlanOp plan = getOperation();
-    FailureOr<PlanTarget> found = getPlanTarget(plan, precision);
-    if (failed(found))
+    target = getPlanTarget(plan);
+    if (!target)
       return signalPassFailure();
-    target = found->target;
-    products = found->precision;
     StepJoiner joiner(plan);
     bool changed = false;
     for (StepOp step : llvm::to_vector(plan.getOps<StepOp>()))
@@ -77,17 +76,16 @@ struct FormRowEpilogues : fusec::impl::FormRowEpiloguesBase<FormRowEpilogues> {
   /// Why the joined step has no kernel, or is slower than its parts, or
   /// nothing.
   std::string checkTime(StepOp joined, StepOp producer, StepOp consumer) const {
-    Estimates fused = estimateGemmStep(joined, *target, products, sampledDims);
+    Estimates fused = estimateStep(joined, *target, products, sampledDims);
     if (!llvm::all_of(fused, [](auto &time) { return time.has_value(); }))
       return "no tile holds the rows of the reduction";
     if (always)
       return "";
     return compareTimes(
-        fused, estimateGemmStep(producer, *target, products, sampledDims),
-        estimateReduceStep(consumer, *target, sampledDims), tolerance);
+        fused, estimateStep(producer, *target, products, sampledDims),
+        estimateStep(consumer, *target, products, sampledDims), tolerance);
   }
 
   const Target *target = nullptr;
-  Precision products = Precision::Ieee;
 };
 } // namespace

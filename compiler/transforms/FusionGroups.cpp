@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/transforms/FusionGroups.h"
+#include "compiler/analysis/Views.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -15,11 +16,8 @@ static bool isSplatConstant(Operation *op) {
 
 /// Views and generated values, by their kind.
 static bool isFreeKind(Operation *op) {
-  if (isa<SplatOp, IotaOp, SizeValueOp>(op) || isSplatConstant(op))
-    return true;
-  auto indexed = dyn_cast<IndexedOpInterface>(op);
-  return indexed && indexed.getFusionKind() == FusionKind::View &&
-         !isa<ConcatOp>(op);
+  return isa<SplatOp, IotaOp, SizeValueOp>(op) || isSplatConstant(op) ||
+         isViewOfOne(op);
 }
 
 static Family getFamily(Operation *op) {

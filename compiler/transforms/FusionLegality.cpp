@@ -5,7 +5,8 @@
 // analysis by which the kernel would be emitted, so that what is legal here can
 // be printed.
 
-#include "compiler/codegen/Iteration.h"
+#include "compiler/analysis/Iteration.h"
+#include "compiler/analysis/Views.h"
 #include "compiler/transforms/FusionGroups.h"
 
 using namespace mlir;
@@ -17,13 +18,10 @@ static SmallVector<Expr> denseStrides(Value value) {
 
 static FailureOr<MatrixAccess> analyzePlainMatrix(Value value) {
   // What is behind a splat is nowhere in memory.
-  auto isView = [](Operation *op) {
-    auto indexed = dyn_cast<IndexedOpInterface>(op);
-    return isa<SplatOp>(op) ||
-           (indexed && indexed.getFusionKind() == FusionKind::View &&
-            !isa<ConcatOp>(op));
+  auto isReadThrough = [](Operation *op) {
+    return isa<SplatOp>(op) || isViewOfOne(op);
   };
-  return analyzeMatrix(value, isView, denseStrides);
+  return analyzeMatrix(value, isReadThrough, denseStrides);
 }
 
 bool fusec::isPlainMatrix(Value value) {

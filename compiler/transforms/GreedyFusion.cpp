@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/transforms/GreedyFusion.h"
+#include "compiler/Names.h"
 #include "compiler/Remarks.h"
-#include "compiler/codegen/KernelSource.h"
-#include "compiler/schedule/TypicalSizes.h"
+#include "compiler/analysis/TypicalSizes.h"
 
 using namespace mlir;
 using namespace fusec;

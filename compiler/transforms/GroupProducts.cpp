@@ -7,6 +7,7 @@
 
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
+#include "compiler/schedule/Schedules.h"
 #include "compiler/transforms/JoinSteps.h"
 #include "compiler/transforms/MergeContractions.h"
 #include "compiler/transforms/Rewrites.h"
@@ -75,11 +76,9 @@ struct GroupProducts : fusec::impl::GroupProductsBase<GroupProducts> {
 
   void runOnOperation() override {
     PlanOp plan = getOperation();
-    FailureOr<PlanTarget> found = getPlanTarget(plan, precision);
-    if (failed(found))
+    target = getPlanTarget(plan);
+    if (!target)
       return signalPassFailure();
-    target = found->target;
-    products = found->precision;
     SmallVector<StepOp> steps;
     llvm::DenseSet<Attribute> later; // left operands of later segments
     for (StepOp step : plan.getOps<StepOp>())
@@ -119,18 +118,16 @@ struct GroupProducts : fusec::impl::GroupProductsBase<GroupProducts> {
 
   /// Why there is no kernel, or why it is slower than the two, or nothing.
   std::string checkTime(StepOp joined, StepOp first, StepOp second) const {
-    Estimates together =
-        estimateGemmStep(joined, *target, products, sampledDims);
+    Estimates together = estimateStep(joined, *target, products, sampledDims);
     if (!llvm::all_of(together, [](auto &time) { return time.has_value(); }))
       return "there is no kernel with their accumulators";
     if (always)
       return "";
     return compareTimes(
-        together, estimateGemmStep(first, *target, products, sampledDims),
-        estimateGemmStep(second, *target, products, sampledDims), tolerance);
+        together, estimateStep(first, *target, products, sampledDims),
+        estimateStep(second, *target, products, sampledDims), tolerance);
   }
 
   const Target *target = nullptr;
-  Precision products = Precision::Ieee;
 };
 } // namespace

@@ -6,7 +6,7 @@
 #ifndef FUSEC_COMPILER_TRANSFORMS_JOINSTEPS_H
 #define FUSEC_COMPILER_TRANSFORMS_JOINSTEPS_H
 
-#include "compiler/schedule/Schedules.h"
+#include "compiler/kernels/Family.h"
 #include "ir/PlanBuffers.h"
 #include "llvm/ADT/SmallPtrSet.h"
 

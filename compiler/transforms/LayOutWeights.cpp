@@ -6,9 +6,9 @@
 // which fit some shapes best, would load more than they have. Exporters leave
 // weights either way.
 
+#include "compiler/Names.h"
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
-#include "compiler/codegen/KernelSource.h"
 #include "ir/Constants.h"
 #include "ir/FusecOps.h"
 #include "ir/reference/Tensor.h"

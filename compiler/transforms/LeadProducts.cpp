@@ -2,7 +2,8 @@
 
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
-#include "compiler/codegen/Leads.h"
+#include "compiler/analysis/Leads.h"
+#include "compiler/kernels/gemm/Gemm.h"
 #include "compiler/schedule/Schedules.h"
 #include "ir/PlanBuffers.h"
 
@@ -21,20 +22,19 @@ struct LeadProducts : fusec::impl::LeadProductsBase<LeadProducts> {
 
   void runOnOperation() override {
     PlanOp plan = getOperation();
-    FailureOr<PlanTarget> found = getPlanTarget(plan, precision);
-    if (failed(found))
+    const Target *target = getPlanTarget(plan);
+    if (!target)
       return signalPassFailure();
-    if (found->target->name != "sm_90a")
+    if (target->name != "sm_90a")
       return;
     PlanBuffers buffers(plan);
     Leads leads(plan);
     for (auto step : plan.getOps<StepOp>())
       if (StepOp leading = leads.findLeadingStep(step))
-        lead(leading, step, *found->target, found->precision);
+        lead(leading, step, *target);
   }
 
-  void lead(StepOp leading, StepOp step, const Target &target,
-            Precision products) {
+  void lead(StepOp leading, StepOp step, const Target &target) {
     SmallVector<Attribute> variants;
     for (auto variant : step.getVariants().getAsRange<VariantAttr>())
       llvm::append_range(variants,

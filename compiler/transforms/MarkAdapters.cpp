@@ -2,8 +2,8 @@
 //
 // Marking low-rank updates that the user names.
 
+#include "compiler/Names.h"
 #include "compiler/Remarks.h"
-#include "compiler/codegen/KernelSource.h"
 #include "compiler/transforms/FollowUpdates.h"
 #include "compiler/transforms/Rewrites.h"
 #include "ir/reference/Elements.h"

@@ -4,9 +4,10 @@
 // rounded, weights when compiling and activations by the kernel that computes
 // them; sums and results stay fp32.
 
+#include "compiler/Names.h"
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
-#include "compiler/codegen/KernelSource.h"
+#include "compiler/analysis/Views.h"
 #include "ir/FusecOps.h"
 #include "ir/reference/Elements.h"
 #include "mlir/IR/IRMapping.h"
@@ -26,14 +27,8 @@ struct NarrowProducts : fusec::impl::NarrowProductsBase<NarrowProducts> {
 
   void runOnOperation() override {
     Builder builder(&getContext());
-    Type element = type == "f16"    ? Type(builder.getF16Type())
-                   : type == "bf16" ? Type(builder.getBF16Type())
-                                    : Type();
-    if (!element) {
-      getOperation().emitError("expected a type of 'f16' or 'bf16', got '")
-          << type << "'";
-      return signalPassFailure();
-    }
+    Type element = type == Precision::Fp16 ? Type(builder.getF16Type())
+                                           : Type(builder.getBF16Type());
     llvm::MapVector<Value, Value> narrowed;
     for (auto product : getOperation().getBody().getOps<ContractionOp>()) {
       if (!getElementType(product.getLhs()[0]).isF32())
@@ -41,7 +36,7 @@ struct NarrowProducts : fusec::impl::NarrowProductsBase<NarrowProducts> {
       for (OpOperand &operand : product->getOpOperands())
         operand.set(narrow(operand.get(), element, narrowed));
       remarkPassed(RemarkTopic::Rewrite, "narrow-products", product.getLoc())
-          << "the operands are rounded to " << type;
+          << llvm::formatv("the operands are rounded to {0}", element).str();
     }
   }
 
@@ -54,9 +49,8 @@ struct NarrowProducts : fusec::impl::NarrowProductsBase<NarrowProducts> {
     OpBuilder builder(&getContext());
     builder.setInsertionPointAfterValue(value);
     Type result = getTensorType(getSizes(value), element);
-    auto view = value.getDefiningOp<IndexedOpInterface>();
-    if (view && view.getFusionKind() == FusionKind::View &&
-        view->getNumOperands() == 1) {
+    Operation *view = value.getDefiningOp();
+    if (view && isView(view) && view->getNumOperands() == 1) {
       IRMapping mapping;
       mapping.map(view->getOperand(0),
                   narrow(view->getOperand(0), element, narrowed));

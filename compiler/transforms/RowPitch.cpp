@@ -2,7 +2,7 @@
 
 #include "compiler/transforms/RowPitch.h"
 #include "compiler/Remarks.h"
-#include "compiler/codegen/Iteration.h"
+#include "compiler/analysis/Iteration.h"
 #include "compiler/transforms/Regroupings.h"
 #include "ir/Constants.h"
 #include "llvm/ADT/SetVector.h"

@@ -3,6 +3,7 @@
 // The contract between stages: which ops may occur at a level.
 
 #include "compiler/Passes.h"
+#include "compiler/analysis/Views.h"
 #include "ir/FusecOps.h"
 
 namespace fusec {
@@ -31,9 +32,8 @@ static LogicalResult verifyFusedLevel(Operation *op) {
     return op->emitOpError(
         "is not of the fused level; run 'fusec-form-contractions' first");
   // What moves no data may stay between the kernels.
-  auto indexed = dyn_cast<IndexedOpInterface>(op);
-  if (indexed && isa<ModelOp>(op->getParentOp()) &&
-      indexed.getFusionKind() != FusionKind::View)
+  if (isa<IndexedOpInterface>(op) && isa<ModelOp>(op->getParentOp()) &&
+      !isView(op))
     return op->emitOpError(
         "belongs to no fusion; run 'fusec-form-fusions' first");
   return success();

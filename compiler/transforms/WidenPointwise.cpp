@@ -4,6 +4,7 @@
 // where it is stored, not after each op.
 
 #include "compiler/Passes.h"
+#include "compiler/analysis/Views.h"
 #include "ir/FusecOps.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"
@@ -42,11 +43,6 @@ private:
   DenseMap<Value, Value> wide;
 };
 } // namespace
-
-static bool isView(Operation *op) {
-  auto indexed = dyn_cast<IndexedOpInterface>(op);
-  return indexed && indexed.getFusionKind() == FusionKind::View;
-}
 
 /// Whether the value goes to memory and nowhere else.
 static bool isOnlyStored(Value value) {

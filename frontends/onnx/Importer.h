@@ -7,6 +7,7 @@
 #define FUSEC_FRONTENDS_ONNX_IMPORTER_H
 
 #include "ir/FusecOps.h"
+#include "ir/Problem.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <cstdint>
@@ -28,26 +29,6 @@ constexpr uint64_t maxNodes = 100000;
 constexpr unsigned maxCallDepth = 32;
 /// Operations that they become, without those that nothing needs: a few a node.
 constexpr uint64_t maxOperations = 250000;
-
-enum class ProblemKind {
-  Unsupported, // legal ONNX that fusec does not compile
-  Malformed,   // not ONNX
-  IO,          // a file could not be read
-  Option,      // what an option names is not in the model
-  Internal     // a defect of fusec
-};
-
-struct Problem {
-  ProblemKind kind = ProblemKind::Malformed;
-  std::string node;   // name of the ONNX node, or empty
-  std::string opType; // with its domain unless that is the default one
-  std::string message;
-  std::string note; // how to go on, or empty
-
-  /// "node 'name' (Op): message"
-  std::string str() const;
-};
-using ProblemList = std::vector<Problem>;
 
 /// A model input that is known when compiling.
 struct ConstantInput {

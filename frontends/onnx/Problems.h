@@ -34,9 +34,6 @@ private:
   size_t start, dropped = 0;
 };
 
-/// Text in which no byte moves a terminal's cursor or begins a line of its own:
-/// control characters, and what is no UTF-8, as "\\x1b".
-std::string printable(llvm::StringRef text);
 /// Printable and of bounded length: text from a model inside a message.
 std::string quoted(llvm::StringRef name);
 

@@ -20,19 +20,19 @@ static llvm::StringRef toStringRef(std::string_view text) {
   return {text.data(), text.size()};
 }
 
-static void checkMessage(const fusec::onnx::Problem &problem) {
+static void checkMessage(const fusec::Problem &problem) {
   if (problem.message.empty())
     fail("a problem without a message");
 }
 
 static void importModel(std::string_view bytes) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  fusec::onnx::ProblemList problems;
+  fusec::ProblemList problems;
   auto module = fusec::onnx::importOnnx(
       toStringRef(bytes), fusec::onnx::ImportOptions(), context, problems);
   if (mlir::failed(module) == problems.empty())
     fail("problems of a model that was imported, or none of one that was not");
-  for (const fusec::onnx::Problem &problem : problems)
+  for (const fusec::Problem &problem : problems)
     checkMessage(problem);
 }
 
@@ -44,7 +44,7 @@ static void expectNoDefect(llvm::Error error) {
       fail("an error without a problem");
     if (failure.getKind() == ErrorKind::Internal)
       fail("internal error: " + failure.getProblems().front().message);
-    for (const fusec::onnx::Problem &problem : failure.getProblems())
+    for (const fusec::Problem &problem : failure.getProblems())
       checkMessage(problem);
   });
 }
@@ -58,9 +58,9 @@ static CompileOptions getOptions(llvm::StringRef text) {
       options.targets = {word == "sm_80" || word == "ptx" ? word.str()
                                                           : "sm_90a"};
     else if (word == "onnx")
-      options.numerics = "onnx";
-    else if (word == "tf32" || word == "fp16" || word == "bf16")
-      options.precision = word.str();
+      options.numerics = Numerics::Onnx;
+    else if (auto precision = symbolizePrecision(word))
+      options.precision = *precision;
     else if (word == "clamp")
       options.gatherPolicy = IndexPolicy::Clamp;
     else if (word == "replaceable")

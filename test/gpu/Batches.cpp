@@ -4,7 +4,7 @@
 // none to many, against the reference; one bundle serves all of them. Exactly,
 // and with tensor cores that round to tf32.
 
-#include "compiler/schedule/StepBytes.h"
+#include "compiler/analysis/StepBytes.h"
 #include "test/gpu/Harness.h"
 #include "tools/fusec/Compare.h"
 #include "tools/fusec/Failure.h"
@@ -17,11 +17,12 @@ using namespace fusec;
 
 /// Bounds relative to the norm of the output.
 struct Rounding {
-  const char *precision, *suffix;
+  Precision precision;
+  const char *suffix;
   double bound;
 };
-static const Rounding roundings[] = {{"ieee", "", 1e-5},
-                                     {"tf32", ".tf32", 2e-3}};
+static const Rounding roundings[] = {{Precision::Ieee, "", 1e-5},
+                                     {Precision::Tf32, ".tf32", 2e-3}};
 /// Below the number of rows of the smallest tables.
 constexpr int64_t indexLimit = 3;
 

@@ -265,12 +265,12 @@ static void testCase(Harness &harness, const KernelCase &test,
 /// Each schedule that the step's first variant may take. The one that is taken
 /// must not spill; the others give way to the next.
 static void testSchedules(Harness &harness, const KernelCase &test,
-                          llvm::StringRef element, llvm::StringRef precision,
+                          llvm::StringRef element, Precision precision,
                           const Point &point) {
-  bool isTf32 = precision == "tf32";
+  bool isTf32 = precision == Precision::Tf32;
   std::string name = std::string(test.name) + "." +
-                     (isTf32 ? precision : element).str() + ".schedules." +
-                     toText(point);
+                     (isTf32 ? stringify(precision) : element).str() +
+                     ".schedules." + toText(point);
   if (!harness.isWanted(name))
     return;
   std::optional<Expectation> expectation;
@@ -281,7 +281,7 @@ static void testSchedules(Harness &harness, const KernelCase &test,
     auto compiled = harness.compileWith(
         label,
         [&](CompileOptions options) {
-          options.precision = precision.str();
+          options.precision = precision;
           options.refuseSpills = index == 0;
           options.joinAlways = true;
           return Compilation::parse(getProgram(test, element, &point),
@@ -331,9 +331,9 @@ int main(int argc, char **argv) {
       for (const Point &point :
            llvm::ArrayRef(mappedPoints).take_back(test.mappedPoints))
         if (element == "f32" || element == "f16" || element == "bf16") {
-          testSchedules(harness, test, element, "ieee", point);
+          testSchedules(harness, test, element, Precision::Ieee, point);
           if (element == "f32")
-            testSchedules(harness, test, element, "tf32", point);
+            testSchedules(harness, test, element, Precision::Tf32, point);
         }
   return harness.finish();
 }

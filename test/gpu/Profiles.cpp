@@ -4,7 +4,7 @@
 // what the run takes, by activity records and by events, in a graph and
 // launched one by one; and the run computes what it did before.
 
-#include "compiler/schedule/StepBytes.h"
+#include "compiler/analysis/StepBytes.h"
 #include "test/gpu/Harness.h"
 #include "tools/fusec/Failure.h"
 #include "tools/fusec/RandomInputs.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "test/host/HostPlan.h"
-#include "compiler/schedule/Schedules.h"
+#include "compiler/kernels/Family.h"
+#include "compiler/kernels/Launch.h"
 #include "test/host/HostCall.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -183,17 +184,13 @@ bool Run::launch(StepOp step, const HostVariant &variant) {
   std::vector<void *> params;
   for (size_t start : starts)
     params.push_back(bytes.data() + start);
-  int grid[3];
-  for (int i = 0; i < 3; ++i) {
-    int64_t extent = evaluate(variant.source.grid[i]);
-    if (extent < 0 || extent > INT32_MAX)
-      return fail(
-          describe("has a grid of " + std::to_string(extent) + " blocks"));
-    grid[i] = extent;
-  }
+  int64_t blocks = evaluate(variant.variant.getLaunch().getBlocks());
+  if (blocks < 0 || blocks > INT32_MAX)
+    return fail(
+        describe("has a grid of " + std::to_string(blocks) + " blocks"));
+  int grid[3] = {static_cast<int>(blocks), 1, 1};
   if (!error.empty())
     return fail(describe(error));
-  long long blocks = static_cast<long long>(grid[0]) * grid[1] * grid[2];
   std::string stopped = callGuarded(
       [&] { entry(params.data(), grid, 0, blocks); }, secondsPerKernel);
   return stopped.empty() || fail(describe(stopped));
@@ -256,6 +253,7 @@ LogicalResult HostPlan::emit(KernelLibrary &library) {
           VariantAttr::get(op.getContext(), {},
                            getPlainSchedule(Family::Gemm, op.getContext())));
     for (VariantAttr variant : variants) {
+      variant = withLaunch(op, variant);
       FailureOr<KernelSource> source =
           emitKernel(op, variant, KernelLibrary::symbol);
       if (failed(source))

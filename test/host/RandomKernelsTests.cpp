@@ -24,7 +24,8 @@ constexpr int64_t sizes[] = {0, 1, 5, 64, 130};
 struct Form {
   const char *name;
   bool fuse;
-  const char *numerics, *target;
+  Numerics numerics;
+  const char *target;
 };
 
 struct Compiled {
@@ -109,8 +110,8 @@ TEST_P(RandomKernels, ComputeWhatTheProgramSays) {
 
 INSTANTIATE_TEST_SUITE_P(
     Forms, RandomKernels,
-    ::testing::Values(Form{"Fused", true, "default", "sm_90a"},
-                      Form{"Unfused", false, "default", "sm_90a"},
-                      Form{"Portable", true, "onnx", "ptx"}),
+    ::testing::Values(Form{"Fused", true, Numerics::Default, "sm_90a"},
+                      Form{"Unfused", false, Numerics::Default, "sm_90a"},
+                      Form{"Portable", true, Numerics::Onnx, "ptx"}),
     [](const auto &info) { return info.param.name; });
 } // namespace

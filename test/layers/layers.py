@@ -69,6 +69,12 @@ class Graph:
         path.write_bytes(model.SerializeToString())
 
 
+def writeWeights(folder):
+    # Pairs of them are finite as fp32, too.
+    values = numpy.random.default_rng(0).standard_normal(999983).astype(numpy.float16)
+    numpy.resize(values, 2 * MOST_WEIGHTS + (1 << 20)).tofile(folder / WEIGHTS)
+
+
 def linear(graph, m, k, n, activation):
     del m
     y = graph.linear("x", k, n)
@@ -135,15 +141,20 @@ def findEarlyUses(tools, bundle, images):
     return ""
 
 
-def compileLayer(tools, folder, layer):
-    """What is wrong with a kernel of the layer; else nothing."""
-    model, bundle = folder / f"{layer.name}.onnx", folder / f"{layer.name}.fusec"
+def writeLayer(folder, layer):
+    """The layer's model, and the options that it is measured with."""
+    model = folder / f"{layer.name}.onnx"
     graph = Graph(layer.dtype, layer.sizes["m"], layer.sizes["k"])
     graph.save(model, KINDS[layer.kind](graph, **layer.sizes), layer.sizes["n"])
+    return model, ("--precision=tf32",) if layer.dtype == "fp32" and not layer.isExact else ()
+
+
+def compileLayer(tools, folder, layer):
+    """What is wrong with a kernel of the layer; else nothing."""
+    model, options = writeLayer(folder, layer)
+    bundle = folder / f"{layer.name}.fusec"
     command = [tools[0], "compile", model, "-o", bundle, "--arch=sm_90a", "--werror=spill",
-               "--quiet"]
-    if layer.dtype == "fp32" and not layer.isExact:
-        command.append("--precision=tf32")
+               "--quiet", *options]
     problem = run(*command)[1] or findEarlyUses(tools, bundle, folder / layer.name)
     bundle.unlink(missing_ok=True)
     return problem
@@ -161,9 +172,7 @@ def main():
         sys.exit("nvdisasm: not found; pip install nvidia-cuda-nvdisasm")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        # Pairs of them are finite as fp32, too.
-        values = numpy.random.default_rng(0).standard_normal(999983).astype(numpy.float16)
-        numpy.resize(values, 2 * MOST_WEIGHTS + (1 << 20)).tofile(folder / WEIGHTS)
+        writeWeights(folder)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             results = pool.map(lambda layer: compileLayer(tools, folder, layer), layers)
             failures = 0

@@ -4,6 +4,8 @@
 // --fusec-to-cuda prints the kernels of a planned module.
 
 #include "compiler/codegen/KernelSource.h"
+#include "compiler/kernels/Family.h"
+#include "compiler/kernels/Launch.h"
 #include "frontends/onnx/Importer.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
@@ -16,11 +18,11 @@ using namespace fusec;
 static OwningOpRef<Operation *> importModel(llvm::SourceMgr &sources,
                                             MLIRContext *context) {
   context->loadDialect<FusecDialect>();
-  onnx::ProblemList problems;
+  ProblemList problems;
   const llvm::MemoryBuffer *buffer =
       sources.getMemoryBuffer(sources.getMainFileID());
   auto module = onnx::importOnnx(buffer->getBuffer(), {}, *context, problems);
-  for (const onnx::Problem &problem : problems)
+  for (const Problem &problem : problems)
     emitError(UnknownLoc::get(context)) << problem.str();
   if (failed(module))
     return nullptr;
@@ -28,6 +30,7 @@ static OwningOpRef<Operation *> importModel(llvm::SourceMgr &sources,
 }
 
 static LogicalResult printKernels(Operation *module, raw_ostream &os) {
+  module->walk(planLaunches);
   unsigned number = 0;
   WalkResult result = module->walk([&](StepOp step) {
     for (auto [i, variant] :
@@ -38,9 +41,7 @@ static LogicalResult printKernels(Operation *module, raw_ostream &os) {
       auto kernel = emitKernel(step, variant, symbol);
       if (failed(kernel))
         return WalkResult::interrupt();
-      os << kernel->text << "// launch: grid [" << kernel->grid[0] << ", "
-         << kernel->grid[1] << ", " << kernel->grid[2] << "], block "
-         << kernel->block << ", shared " << kernel->sharedBytes << "\n\n";
+      os << kernel->text << "// " << variant.getLaunch() << "\n\n";
     }
     ++number;
     return WalkResult::advance();

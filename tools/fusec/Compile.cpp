@@ -2,7 +2,7 @@
 //
 // fusec compile: a model to a bundle, or to any form on the way.
 
-#include "compiler/codegen/Leads.h"
+#include "compiler/analysis/Leads.h"
 #include "runtime/src/Lap.h"
 #include "tools/fusec/DumpCuda.h"
 #include "tools/fusec/Json.h"

@@ -20,17 +20,17 @@ static ExitCode getExitCode(ErrorKind kind) {
   return ExitCode::Internal;
 }
 
-static const char *getName(onnx::ProblemKind kind) {
+static const char *getName(ProblemKind kind) {
   switch (kind) {
-  case onnx::ProblemKind::Unsupported:
+  case ProblemKind::Unsupported:
     return "unsupported";
-  case onnx::ProblemKind::Malformed:
+  case ProblemKind::Malformed:
     return "malformed";
-  case onnx::ProblemKind::Option:
+  case ProblemKind::Option:
     return "option";
-  case onnx::ProblemKind::Internal:
+  case ProblemKind::Internal:
     return "internal";
-  case onnx::ProblemKind::IO:
+  case ProblemKind::IO:
     break;
   }
   return "unreadable";
@@ -42,12 +42,11 @@ static std::string getInputKind(const CompileError &error) {
   if (error.getKind() != ErrorKind::Input)
     return "";
   return getName(llvm::any_of(error.getProblems(),
-                              [](const onnx::Problem &problem) {
-                                return problem.kind ==
-                                       onnx::ProblemKind::Malformed;
+                              [](const Problem &problem) {
+                                return problem.kind == ProblemKind::Malformed;
                               })
-                     ? onnx::ProblemKind::Malformed
-                     : onnx::ProblemKind::IO);
+                     ? ProblemKind::Malformed
+                     : ProblemKind::IO);
 }
 
 void failFor(const std::string &file, llvm::Error error) {
@@ -59,7 +58,7 @@ void failFor(const std::string &file, llvm::Error error) {
       [&](const CompileError &compileError) {
         failure.code = getExitCode(compileError.getKind());
         failure.kind = getInputKind(compileError);
-        for (const onnx::Problem &problem : compileError.getProblems()) {
+        for (const Problem &problem : compileError.getProblems()) {
           failure.problems.push_back(
               {compileError.getKind() == ErrorKind::Toolchain
                    ? "toolchain"

@@ -3,7 +3,7 @@
 // fusec explain: what became of a model, kernel by kernel, and why each
 // boundary between kernels is there.
 
-#include "frontends/onnx/Problems.h"
+#include "ir/Problem.h"
 #include "tools/fusec/Explanation.h"
 #include "tools/fusec/ModelOptions.h"
 #include "tools/support/Table.h"
@@ -99,7 +99,7 @@ static void printTable(llvm::ArrayRef<Explanation::Kernel> kernels) {
                formatBytes(kernel.bytes.read),
                formatBytes(kernel.bytes.written),
                std::to_string(kernel.variants),
-               onnx::printable(llvm::join(kernel.nodes, " "))});
+               printable(llvm::join(kernel.nodes, " "))});
   llvm::outs() << table.str();
 }
 
@@ -124,7 +124,7 @@ static void printSchedules(const Explanation &explanation) {
           "  {0,2}  {1}{2}{3}{4}{5}\n", number, schedule.text,
           tunedText(schedule), estimateText(schedule, hasNamedDims),
           schedule.guards.empty() ? "" : " if ",
-          onnx::printable(llvm::join(schedule.guards, " and ")));
+          printable(llvm::join(schedule.guards, " and ")));
   }
 }
 
@@ -140,7 +140,7 @@ void ExplainCommand::printRemarks(const Explanation &explanation) const {
       std::string line = "  " + remark.name + ": " + remark.message;
       if (!remark.nodes.empty())
         line += "  [" + llvm::join(remark.nodes, " ") + "]";
-      llvm::outs() << onnx::printable(line) << "\n";
+      llvm::outs() << printable(line) << "\n";
     }
   };
   print("boundaries between kernels, and why they are there", "fusion", false);
@@ -159,10 +159,10 @@ static void printUpdates(llvm::ArrayRef<Explanation::Update> updates) {
   llvm::outs() << "\nlow-rank updates, which these options of 'fusec "
                   "compile' make replaceable at run time:\n";
   for (const Explanation::Update &update : updates) {
-    llvm::outs() << "  --adapter " << onnx::printable(update.name) << "="
-                 << onnx::printable(update.a) << ","
-                 << onnx::printable(update.b) << "  (rank " << update.rank
-                 << " of " << update.rows << " x " << update.columns;
+    llvm::outs() << "  --adapter " << printable(update.name) << "="
+                 << printable(update.a) << "," << printable(update.b)
+                 << "  (rank " << update.rank << " of " << update.rows << " x "
+                 << update.columns;
     if (update.scale)
       llvm::outs() << ", scale " << llvm::format("%g", *update.scale);
     llvm::outs() << ")\n";
@@ -216,7 +216,7 @@ void ExplainCommand::print(const Explanation &explanation) const {
   // What stays named has kernels for all sizes; bytes are of one.
   const std::vector<std::string> &named = explanation.namedDims;
   if (!named.empty())
-    sizes += ", not fixed: " + onnx::printable(llvm::join(named, ", ")) +
+    sizes += ", not fixed: " + printable(llvm::join(named, ", ")) +
              " (bytes where " + (named.size() == 1 ? "it is " : "each is ") +
              std::to_string(typicalDim) + ")";
   const Explanation::Total &after = explanation.fused,

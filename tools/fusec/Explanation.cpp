@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/fusec/Explanation.h"
-#include "compiler/codegen/Leads.h"
+#include "compiler/analysis/Leads.h"
 #include "ir/PlanBuffers.h"
 #include "tools/fusec/Failure.h"
 #include "tools/fusec/Json.h"

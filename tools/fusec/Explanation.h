@@ -7,7 +7,7 @@
 #define FUSEC_TOOLS_FUSEC_EXPLANATION_H
 
 #include "compiler/Compiler.h"
-#include "compiler/schedule/StepBytes.h"
+#include "compiler/analysis/StepBytes.h"
 #include "tools/fusec/MeasuredSteps.h"
 #include "llvm/Support/JSON.h"
 

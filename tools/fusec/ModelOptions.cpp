@@ -209,8 +209,8 @@ CompileOptions ModelOptions::getOptions() const {
       fail(ExitCode::Usage, "--arch: '" + target + "' is given twice");
   }
   options.fuse = !noFusion;
-  options.numerics = numerics;
-  options.precision = precision;
+  options.numerics = *symbolizeNumerics(numerics);
+  options.precision = *symbolizePrecision(precision);
   options.gatherPolicy = *symbolizeIndexPolicy(gather);
   options.refuseSpills = !errors.empty();
   options.dims = parseDims(dims);
@@ -324,8 +324,7 @@ void advanceModel(const std::string &file, Compilation &compilation,
 }
 
 void advanceForReference(const std::string &file, Compilation &compilation) {
-  const std::string &precision = compilation.getOptions().precision;
-  if (precision == "fp16" || precision == "bf16")
+  if (compilation.getOptions().narrowsProducts())
     advanceModel(file, compilation, Stage::Products);
 }
 

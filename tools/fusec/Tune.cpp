@@ -3,7 +3,7 @@
 // fusec tune: the schedules that are fastest on this device, for files that
 // `fusec compile --tuning` reads.
 
-#include "compiler/schedule/StepBytes.h"
+#include "compiler/analysis/StepBytes.h"
 #include "tools/fusec/Json.h"
 #include "tools/fusec/TensorOptions.h"
 #include "tools/fusec/TuneContest.h"

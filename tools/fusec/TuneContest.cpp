@@ -16,9 +16,8 @@ static StepOp getOnlyStep(Compilation &compilation) {
 
 void fusec::addContest(StepOp step, const CompileOptions &compileOptions,
                        unsigned limit, std::vector<Contest> &contests) {
-  Precision precision =
-      compileOptions.precision == "tf32" ? Precision::Tf32 : Precision::Ieee;
-  std::optional<TuningProblem> problem = getTuningProblem(step, precision);
+  std::optional<TuningProblem> problem =
+      getTuningProblem(step, compileOptions.getProducts());
   if (!problem)
     return;
   Contest contest;

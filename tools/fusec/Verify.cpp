@@ -3,7 +3,7 @@
 // fusec verify: the GPU against the reference, both against expected outputs
 // where there are any.
 
-#include "compiler/schedule/StepBytes.h"
+#include "compiler/analysis/StepBytes.h"
 #include "ir/reference/Dims.h"
 #include "tools/fusec/Compare.h"
 #include "tools/fusec/Json.h"

@@ -2,7 +2,7 @@
 
 // RUN: fusec-opt --fusec-narrow-products=type=bf16 --fusec-fold-constants --split-input-file %s | FileCheck %s
 // RUN: not fusec-opt --fusec-narrow-products=type=f64 %s 2>&1 | FileCheck %s --check-prefix=TYPE
-// TYPE: expected a type of 'f16' or 'bf16', got 'f64'
+// TYPE: for the --type option: Cannot find option named 'f64'
 
 // A weight is rounded when compiling, before its views; the activation in the
 // program. The sum stays fp32.

@@ -9,7 +9,6 @@
 #include "gtest/gtest.h"
 
 using namespace fusec;
-using onnx::ProblemKind;
 
 static ProblemKind getKind(llvm::Error error) {
   ProblemKind kind = ProblemKind::Option;
@@ -34,7 +33,7 @@ TEST(CompileError, ProblemsAreOfTheErrorsKind) {
 }
 
 TEST(CompileError, OneInternalProblemIsEnough) {
-  onnx::ProblemList problems(2);
+  ProblemList problems(2);
   problems[0].kind = ProblemKind::Malformed;
   problems[1].kind = ProblemKind::Internal;
   EXPECT_EQ(getErrorKind(problems), ErrorKind::Internal);

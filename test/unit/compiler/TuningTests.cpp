@@ -53,7 +53,8 @@ static VariantAttr getVariant(Compilation &compilation, size_t i) {
   return cast<VariantAttr>(getStep(compilation).getVariants()[i]);
 }
 static TuningProblem getProblem(Compilation &compilation) {
-  return *getTuningProblem(getStep(compilation), Precision::Ieee);
+  return *getTuningProblem(getStep(compilation),
+                           compilation.getOptions().getProducts());
 }
 
 //===----------------------------------------------------------------------===//
@@ -223,7 +224,7 @@ TEST(TuningProblem, keepsPaddedRowsAndIntegers) {
     if (step.getFamily() != Family::Gemm)
       continue;
     auto alone = plan(text, {}, Stage::Fused);
-    TuningKey key = getTuningProblem(step, Precision::Ieee)->key;
+    TuningKey key = getTuningProblem(step, Products::Ieee)->key;
     isPadded |= key.operands == "f16:a1 f16:a1 -> f16:a1";
     EXPECT_EQ(
         getScheduleText(cast<VariantAttr>(step.getVariants()[0]).getSchedule()),

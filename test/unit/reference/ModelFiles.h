@@ -77,9 +77,9 @@ protected:
   }
 
   ModelOp import() {
-    onnx::ProblemList problems;
+    ProblemList problems;
     auto result = onnx::importOnnxFile(GetParam(), {}, context, problems);
-    for (const onnx::Problem &problem : problems)
+    for (const Problem &problem : problems)
       ADD_FAILURE() << problem.str();
     if (failed(result))
       return nullptr;

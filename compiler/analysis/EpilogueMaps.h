@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which tiles of a matmul root's epilogue move through tensor maps.
+
+#ifndef FUSEC_COMPILER_ANALYSIS_EPILOGUEMAPS_H
+#define FUSEC_COMPILER_ANALYSIS_EPILOGUEMAPS_H
+
+#include "compiler/analysis/MappedMatrix.h"
+
+namespace fusec {
+
+/// A tile, and the box that is copied at once.
+struct MappedTile {
+  MappedMatrix matrix;
+  WgmmaResultBox box;
+};
+/// What is missing is read and written by pointer.
+struct EpilogueMaps {
+  std::map<const TileOperand *, MappedTile> operands;
+  std::map<const TileStore *, MappedTile> results;
+};
+
+/// Of wgmma's tiles all results or none, and then operands as far as they can;
+/// of resident weights' each result that can. `iteration` is as the variant's
+/// schedule computes it: swapped, where that is.
+EpilogueMaps chooseEpilogueMaps(StepOp step, const MatmulIteration &iteration,
+                                VariantAttr variant);
+
+} // namespace fusec
+
+#endif // FUSEC_COMPILER_ANALYSIS_EPILOGUEMAPS_H

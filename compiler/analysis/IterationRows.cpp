@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The iteration of regions with reductions: rows, and points along them.
+
+#include "compiler/analysis/Iteration.h"
+
+using namespace mlir;
+using namespace fusec;
+
+SmallVector<Operation *> fusec::collectInside(ArrayRef<Value> outputs,
+                                              ScalarProgram::Inside isInside) {
+  SmallVector<Operation *> ordered;
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  // An explicit stack: chains in models can be longer than a thread's stack.
+  SmallVector<std::pair<Operation *, bool>> stack;
+  for (Value output : llvm::reverse(outputs))
+    if (Operation *op = output.getDefiningOp())
+      stack.push_back({op, false});
+  while (!stack.empty()) {
+    auto [op, done] = stack.pop_back_val();
+    if (done) {
+      ordered.push_back(op);
+      continue;
+    }
+    if (!isInside(op) || !seen.insert(op).second)
+      continue;
+    stack.push_back({op, true});
+    for (Value operand : llvm::reverse(op->getOperands()))
+      if (Operation *producer = operand.getDefiningOp())
+        stack.push_back({producer, false});
+  }
+  return ordered;
+}
+
+SmallVector<int64_t> fusec::getReducedAxes(Operation *op) {
+  if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    SmallVector<int64_t> axes(reduce.getAxes());
+    llvm::sort(axes);
+    return axes;
+  }
+  return {static_cast<int64_t>(cast<ArgReduceOp>(op).getAxis())};
+}
+
+FailureOr<RowIteration> fusec::analyzeRows(ArrayRef<Value> outputs,
+                                           ScalarProgram::Inside isInside,
+                                           OutputStrides outputStrides) {
+  SmallVector<Operation *> reduces;
+  for (Operation *op : collectInside(outputs, isInside))
+    if (isa<ReduceOp, ArgReduceOp>(op))
+      reduces.push_back(op);
+  if (reduces.empty())
+    return failure();
+  MLIRContext *context = reduces[0]->getContext();
+  SmallVector<Expr> sizes = getSizes(reduces[0]->getOperand(0));
+  SmallVector<int64_t> axes = getReducedAxes(reduces[0]);
+  for (Operation *op : reduces)
+    if (getSizes(op->getOperand(0)) != sizes || getReducedAxes(op) != axes)
+      return failure();
+
+  // Dim 0 is the row, dim 1 the position in it.
+  SmallVector<Expr> kept, reduced;
+  for (auto [i, size] : llvm::enumerate(sizes))
+    (llvm::is_contained(axes, static_cast<int64_t>(i)) ? reduced : kept)
+        .push_back(size);
+  Expr rows = getElementCount(kept, context),
+       length = getElementCount(reduced, context);
+  SmallVector<Expr> space = {rows, length};
+  RowIteration result{ScalarProgram(space, context), {}, {}};
+  ScalarProgram &program = result.program;
+  ExprRanges ranges = program.getRanges();
+  Expr row = Expr::dim(context, 0), k = Expr::dim(context, 1);
+  SmallVector<Expr> rowIndices = delinearize(row, kept),
+                    innerIndices = delinearize(k, reduced);
+  SmallVector<Expr> full;
+  size_t nextKept = 0, nextReduced = 0;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    full.push_back(llvm::is_contained(axes, static_cast<int64_t>(i))
+                       ? innerIndices[nextReduced++]
+                       : rowIndices[nextKept++]);
+  for (Operation *op : reduces)
+    result.reductions.push_back(
+        {op, program.build(op->getOperand(0), full, isInside)});
+
+  Expr count = getElementCount(sizes, context);
+  for (auto [i, output] : llvm::enumerate(outputs)) {
+    SmallVector<Expr> own = getSizes(output);
+    Expr ownCount = getElementCount(own, context);
+    bool isFull = own == sizes;
+    SmallVector<Expr> indices;
+    if (isFull)
+      indices = full;
+    else if (ownCount == rows)
+      indices = own == kept ? rowIndices : delinearize(row, own);
+    else if (ownCount == count) {
+      isFull = true;
+      indices = delinearize(linearize(full, sizes, context), own);
+    } else
+      return failure();
+    unsigned node = program.build(output, indices, isInside);
+    Expr offset =
+        ranges.simplify(getOffset(indices, outputStrides(i), context));
+    if (!isFull && program.varies(node, 1))
+      return failure();
+    result.stores.push_back({{node, static_cast<unsigned>(i), offset}, isFull});
+  }
+  // Every reduction is asked for at its own row.
+  for (size_t n = 0; n < program.size(); ++n) {
+    const ScalarNode &node = program[n];
+    if (node.kind != ScalarNode::Kind::Root)
+      continue;
+    for (auto [index, expected] : llvm::zip_equal(node.indices, rowIndices))
+      if (index != ranges.simplify(expected))
+        return failure();
+  }
+  return result;
+}
+
+FailureOr<RowIteration> fusec::analyzeRows(StepOp step) {
+  Block &block = step.getBody().front();
+  return analyzeRows(
+      llvm::to_vector(block.getTerminator()->getOperands()),
+      [&](Operation *op) { return op->getBlock() == &block; },
+      [&](unsigned i) { return step.getOutputBuffer(i).getStrideExprs(); });
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Matrices as the copy engine of sm_90 reads them, by tensor map: which ones it
+// can read, under which guards, and what their maps say. The scheduler asks,
+// the emitter prints.
+
+#ifndef FUSEC_COMPILER_ANALYSIS_MAPPEDMATRIX_H
+#define FUSEC_COMPILER_ANALYSIS_MAPPEDMATRIX_H
+
+#include "compiler/analysis/Iteration.h"
+#include "compiler/analysis/TensorMapShape.h"
+#include "compiler/device/gemm_wgmma_config.h"
+
+namespace fusec {
+
+/// A matrix of rows that lie along K or along the outer axis. In elements.
+struct MappedMatrix {
+  bool alongK;
+  Expr offset, stride;
+  /// One stride over all batch dims; nothing where the offset varies with none
+  /// of them and there is nothing to add.
+  std::optional<Expr> batchStride;
+};
+
+/// Fails where strides are none that a tensor map can say, whatever the sizes.
+mlir::FailureOr<MappedMatrix> analyzeMapped(const MatrixAccess &access,
+                                            llvm::ArrayRef<Expr> batchSizes);
+
+/// Adds the conditions on sizes under which base and strides are multiples of
+/// 16 bytes; fails where they never are. The alignment of a user's tensor is a
+/// guard of its own.
+mlir::LogicalResult addMapGuards(const MappedMatrix &matrix, BufferOp buffer,
+                                 llvm::SmallVectorImpl<GuardAttr> &guards);
+
+/// Adds the condition under which there is anything to sum over the segments of
+/// K; fails where there never is. The kernels that read by tensor map take it
+/// for granted: the first product of a tile overwrites the accumulators.
+mlir::LogicalResult addDepthGuard(llvm::ArrayRef<Expr> k,
+                                  llvm::SmallVectorImpl<GuardAttr> &guards);
+
+/// What a tensor map copies of a matrix at once.
+struct MatrixCopy {
+  int64_t tile = 0; // along the outer axis; 0: the kernel reads by pointers
+  int64_t kBytes = wgmmaRowBytes; // along K
+  bool rounds = true;             // floats, to tf32
+  unsigned promotion = 256;       // bytes that a miss of the L2 cache fetches
+};
+/// The map of a matrix of `outer` by `k`.
+TensorMapShape getMapShape(const MappedMatrix &matrix, mlir::Type element,
+                           Expr outer, Expr k, Expr batch,
+                           const MatrixCopy &copy);
+
+/// A tile of the epilogue, an operand or a result, of `m` by `n` elements,
+/// whose rows, or columns where it lies along rows, are known to begin at
+/// multiples of `alignment` bytes. Fails where the copy engine cannot move it:
+/// it moves whole units of 16 bytes.
+mlir::FailureOr<MappedMatrix>
+analyzeMappedTile(const TileAccess &access, mlir::Type element, Expr m, Expr n,
+                  llvm::ArrayRef<Expr> batchSizes, int64_t alignment);
+TensorMapShape getTileMapShape(const MappedMatrix &tile, mlir::Type element,
+                               Expr m, Expr n, Expr batch,
+                               const WgmmaResultBox &box);
+
+} // namespace fusec
+
+#endif // FUSEC_COMPILER_ANALYSIS_MAPPEDMATRIX_H

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The chain family: a struct of shared-memory tiles, the copies that fill it,
+// and a call a phase into compiler/device/chain.h.
+
+#include "compiler/codegen/Emitters.h"
+#include "compiler/kernels/chain/Chain.h"
+
+using namespace mlir;
+using namespace fusec;
+
+namespace {
+class ChainEmitter {
+public:
+  ChainEmitter(StepOp step, VariantAttr variant, StringRef symbol,
+               const ChainIteration &iteration)
+      : step(step), variant(variant),
+        schedule(cast<ChainScheduleAttr>(variant.getSchedule())),
+        iteration(iteration), writer(step, symbol, 64) {}
+
+  KernelSource emit();
+
+private:
+  std::string print(Expr expr) { return writer.print(expr, {}); }
+  /// Where the tile's first row lies.
+  std::string atFirstRow(const std::string &pointer, Expr stride) {
+    std::string text = print(stride);
+    if (!stride.getOperands().empty())
+      text = "(" + text + ")";
+    return pointer + " + " + firstName + " * " + text;
+  }
+  int64_t getRows(const ChainTile &tile) const {
+    return tile.perRow ? schedule.getRows() : tile.rows;
+  }
+  /// The tile from a column on, as a pointer.
+  std::string pointer(const ChainOperand &operand) const;
+  void declareTiles();
+  void stage(unsigned tile);
+  Descriptor operand(const TileOperand &operand, const ChainOperand &from);
+  Descriptor result(const TileStore &store, const ChainStore &to);
+  void emitPhase(const ChainPhase &phase);
+
+  StepOp step;
+  VariantAttr variant;
+  ChainScheduleAttr schedule;
+  const ChainIteration &iteration;
+  KernelWriter writer;
+  std::string sharedName, firstName, rowsName;
+  SmallVector<std::string> tileNames; // as members of the shared memory
+  unsigned staged = 0;                // tiles so far
+};
+} // namespace
+
+std::string ChainEmitter::pointer(const ChainOperand &operand) const {
+  std::string text = tileNames[operand.tile] + ".at";
+  return operand.column ? text + " + " + std::to_string(operand.column) : text;
+}
+
+void ChainEmitter::declareTiles() {
+  std::string type = writer.uniqueName("Shared");
+  raw_ostream &os = writer.declarations();
+  os << "struct " << type << " {\n";
+  for (const ChainTile &tile : iteration.tiles) {
+    std::string name =
+        tile.isHeld
+            ? tile.value.getDefiningOp()->getName().stripDialect().str()
+            : getTensorName(step.getInputBuffer(tile.value).getSymName());
+    name = writer.uniqueName(name + "_tile");
+    os << "  fusec::ChainTile<" << storageType(getElementType(tile.value))
+       << ", " << getRows(tile) << ", " << tile.columns << "> " << name
+       << ";\n";
+    tileNames.push_back(sharedName + "." + name);
+  }
+  os << "};\n\n";
+  writer.line(type + " &" + sharedName + " = fusec::chainShared<" + type +
+              ">();");
+}
+
+/// Starts the copy of a tile; inside of the loop over tiles of rows, of one
+/// that has a row for each.
+void ChainEmitter::stage(unsigned index) {
+  const ChainTile &tile = iteration.tiles[index];
+  BufferOp buffer = step.getInputBuffer(tile.value);
+  std::string from = writer.pointer(buffer, true), stride = "0";
+  if (!tile.offset.isConstant(0))
+    from += " + " + print(tile.offset);
+  // A single row has no stride.
+  SmallVector<Expr> offsets = {tile.offset};
+  if (tile.perRow || tile.rows > 1) {
+    offsets.push_back(tile.rowStride);
+    stride = print(tile.rowStride);
+  }
+  if (tile.perRow)
+    from = atFirstRow(from, tile.rowStride);
+  bool contiguous = tile.columnStride.isConstant(1) || tile.columns == 1;
+  std::string call =
+      contiguous ? "fusec::stage<" +
+                       std::to_string(getOffsetAlignment(
+                           getAlignment(buffer, variant),
+                           getElementBytes(buffer.getElementType()), offsets)) +
+                       ">("
+                 : "fusec::stageEach(";
+  call += tileNames[index] + ", " + from + ", " + stride;
+  if (!contiguous)
+    call += ", " + print(tile.columnStride);
+  // The warps take the tiles in turn.
+  call += ", " + std::to_string(staged++);
+  if (tile.perRow)
+    call += ", " + rowsName;
+  writer.line(call + ");");
+}
+
+Descriptor ChainEmitter::operand(const TileOperand &operand,
+                                 const ChainOperand &from) {
+  std::string element = storageType(getElementType(operand.value)),
+              at = pointer(from),
+              stride = "{" + tileNames[from.tile] + ".stride}";
+  bool byRow = iteration.tiles[from.tile].perRow;
+  bool byColumn = !operand.access.columnStride.isConstant(0);
+  if (!byRow && !byColumn)
+    return {"fusec::ScalarOperand<" + element + ">", "{" + at + "}"};
+  if (!byRow)
+    return {"fusec::RowOperand<" + element + ">", "{" + at + "}"};
+  if (!byColumn)
+    return {"fusec::ColumnOperand<" + element + ", fusec::Stride>",
+            "{" + at + ", " + stride + "}"};
+  return {"fusec::FullOperand<" + element + ">",
+          "{" + at + ", " + stride + "}"};
+}
+
+Descriptor ChainEmitter::result(const TileStore &store, const ChainStore &to) {
+  if (to.tile) {
+    const std::string &name = tileNames[*to.tile];
+    Type type = getElementType(iteration.tiles[*to.tile].value);
+    return {"fusec::FullResult<" + storageType(type) + ">",
+            "{" + name + ".at, {" + name + ".stride}}"};
+  }
+  BufferOp buffer = step.getOutputBuffer(*to.output);
+  std::string element = storageType(buffer.getElementType()),
+              row = print(store.access.rowStride),
+              at = atFirstRow(writer.pointer(buffer, false),
+                              store.access.rowStride);
+  Expr column = store.access.columnStride;
+  if (column.isConstant(1) || column.isConstant(0))
+    return {"fusec::FullResult<" + element + ">",
+            "{" + at + ", {" + row + "}}"};
+  return {"fusec::FullResult<" + element + ", fusec::Stride, fusec::Stride>",
+          "{" + at + ", {" + row + "}, {" + print(column) + "}}"};
+}
+
+void ChainEmitter::emitPhase(const ChainPhase &phase) {
+  const MatmulIteration &matmul = phase.matmul;
+  SmallVector<Descriptor> operands, results;
+  for (auto [access, from] : llvm::zip_equal(matmul.operands, phase.operands))
+    operands.push_back(operand(access, from));
+  for (auto [access, to] : llvm::zip_equal(matmul.stores, phase.stores))
+    results.push_back(result(access, to));
+  std::string type = writer.uniqueName("Phase"),
+              name = writer.uniqueName("phase");
+  std::string value = declareEpilogue(writer, type, matmul, operands, results);
+  writer.line("const " + type + " " + name + " = " + value + ";");
+  std::string call = "fusec::chainPhase<" +
+                     std::to_string(schedule.getPerThread()) + ", " +
+                     print(matmul.n) + ">(" + rowsName + ", " + name;
+  for (auto [k, lhs, rhs] : llvm::zip_equal(matmul.k, phase.lhs, phase.rhs)) {
+    call += ",\n      fusec::chainSegment<" + print(k) + ">(fusec::alongK(" +
+            tileNames[lhs.tile] +
+            (lhs.column ? ", " + std::to_string(lhs.column) : "") + ")";
+    for (const ChainOperand &b : rhs)
+      call += std::string(b.alongK ? ", fusec::alongK(" : ", fusec::acrossK(") +
+              tileNames[b.tile] + ")";
+    call += ")";
+  }
+  writer.line(call + ");");
+}
+
+KernelSource ChainEmitter::emit() {
+  writer.addHeader("chain.h");
+  sharedName = writer.uniqueName("shared");
+  firstName = writer.uniqueName("first");
+  rowsName = writer.uniqueName("rows");
+  writer.declareBuffers();
+  declareTiles();
+  auto stageAll = [&](bool perRow) {
+    for (auto [i, tile] : llvm::enumerate(iteration.tiles))
+      if (!tile.isHeld && tile.perRow == perRow)
+        stage(i);
+  };
+  stageAll(/*perRow=*/false);
+  writer.open("fusec::forEachRowTile<" + std::to_string(schedule.getRows()) +
+              ">(" + print(iteration.rows) + ", [&](fusec::i64 " + firstName +
+              ", int " + rowsName + ") {");
+  stageAll(/*perRow=*/true);
+  writer.line("fusec::waitStaged();");
+  for (const ChainPhase &phase : iteration.phases)
+    emitPhase(phase);
+  writer.close("});");
+
+  return writer.finish(variant.getLaunch());
+}
+
+FailureOr<KernelSource> fusec::emitChain(StepOp step, VariantAttr variant,
+                                         StringRef symbol) {
+  std::string reason;
+  auto iteration = analyzeChain(step, reason);
+  if (failed(iteration))
+    return step.emitOpError("is not a chain of products: ") << reason;
+  return ChainEmitter(step, variant, symbol, *iteration).emit();
+}

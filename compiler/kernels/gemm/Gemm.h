@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the files of the family share.
+
+#ifndef FUSEC_COMPILER_KERNELS_GEMM_GEMM_H
+#define FUSEC_COMPILER_KERNELS_GEMM_GEMM_H
+
+#include "compiler/analysis/Iteration.h"
+#include "compiler/kernels/Family.h"
+
+namespace fusec {
+
+extern const KernelFamily gemmFamily;
+
+llvm::SmallVector<VariantAttr>
+chooseGemmVariants(StepOp step, const Target &target, Products products);
+Estimates estimateGemmStep(StepOp step, const Target &target, Products products,
+                           llvm::ArrayRef<int64_t> dims);
+mlir::FailureOr<KernelSource> emitGemm(StepOp step, VariantAttr variant,
+                                       llvm::StringRef symbol);
+
+LaunchAttr getGemmLaunch(StepOp step, VariantAttr variant);
+
+/// Accumulators times K-segments.
+struct GemmSizes {
+  int64_t m, n, batch;
+  llvm::SmallVector<int64_t> k; // a segment
+  int64_t accumulators;
+  unsigned element;        // bytes of an operand's element
+  double bytes;            // read and written by the kernel
+  double written;          // of these
+  bool wideAlongK = false; // gemv: whether the wide operand's rows lie along K
+  bool wideCopies = true;  // mma: whether matrices are read 16 bytes at a time
+  unsigned reductions = 0; // of rows, in the epilogue
+};
+Estimate estimateGemm(const Target &target, const GemmSizes &sizes,
+                      GemmScheduleAttr schedule);
+/// Microseconds by which a leading product makes the launch longer.
+double estimateLead(const Target &target, const GemmSizes &sizes,
+                    const GemmSizes &lead, GemmScheduleAttr schedule);
+
+/// What the cost model knows of a matmul step where named dimensions are `dim`.
+GemmSizes getGemmSizes(StepOp step, const MatmulIteration &iteration,
+                       int64_t dim);
+
+/// What a block takes of a multiprocessor.
+struct BlockShape {
+  int64_t threads, sharedBytes;
+};
+/// Of the units whose blocks compute one tile: simt, mma and tf32x3. `element`:
+/// bytes of the matrices' elements.
+BlockShape getTileBlock(GemmScheduleAttr schedule, int64_t accumulators,
+                        int64_t element);
+
+/// The variant of a matmul `step` with a schedule that computes `leading`, the
+/// A of its last segment, in the same launch; behind it, where that needs more
+/// guards, the variant itself. Only the latter where that is not possible or
+/// not faster.
+llvm::SmallVector<VariantAttr> leadVariant(StepOp leading, StepOp step,
+                                           VariantAttr variant,
+                                           const Target &target,
+                                           Products products);
+
+/// Reports each matmul with a constant size beyond `mostExtent`, which no
+/// kernel counts; the launch checks sizes that are known later.
+mlir::LogicalResult checkExtents(mlir::ModuleOp module);
+
+} // namespace fusec
+
+#endif // FUSEC_COMPILER_KERNELS_GEMM_GEMM_H

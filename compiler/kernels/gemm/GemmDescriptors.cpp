@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/kernels/gemm/GemmDescriptors.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace fusec;
+
+GemmDescriptors::Address GemmDescriptors::address(BufferOp buffer, bool isConst,
+                                                  Expr offset) {
+  int64_t first = getConstantTerm(offset);
+  return {writer.pointer(buffer, isConst, first),
+          batchMap(offset - Expr::constant(context, first))};
+}
+
+Descriptor GemmDescriptors::batchMap(Expr offset) {
+  ArrayRef<Expr> sizes = iteration.batchSizes;
+  if (offset.isConstant(0))
+    return {"fusec::Unbatched", "{}"};
+  // One stride where the batch dims lie one after another.
+  SmallVector<Expr> space = {getElementCount(sizes, context)};
+  Expr linear = ExprRanges(space).simplify(
+      offset.replaceDims(delinearize(Expr::dim(context, 0), sizes)));
+  if (auto stride = getDimCoefficient(linear, 0);
+      stride && *stride * Expr::dim(context, 0) == linear)
+    return {"fusec::Stride", "{" + print(*stride) + "}"};
+  std::string name = writer.uniqueName("BatchOffset");
+  SmallVector<std::string> members;
+  linear.walkLeaves([&](Expr leaf) {
+    if (leaf.getKind() == ExprKind::Symbol) {
+      std::string member = writer.symbolParam(leaf);
+      if (!llvm::is_contained(members, member))
+        members.push_back(member);
+    }
+  });
+  raw_ostream &os = writer.declarations();
+  os << "struct " << name << " {\n";
+  for (const std::string &member : members)
+    os << "  fusec::i64 " << member << ";\n";
+  os << "  FUSEC_DEVICE fusec::i64 offset(fusec::i64 index) const {\n    "
+        "return "
+     << writer.print(linear, {std::string("index")}) << ";\n  }\n};\n\n";
+  return {name, "{" + llvm::join(members, ", ") + "}"};
+}
+
+FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
+                                              Expr outerSize, Expr k,
+                                              const MatrixCopy &copy) {
+  const MatrixAccess &access = accesses[0];
+  std::string element = storageType(getElementType(access.value));
+  std::string major, strides;
+  Expr stride = access.outerStride;
+  if (access.liesAlongK(k)) {
+    major = "K";
+    strides = print(access.outerStride);
+  } else if (access.liesAcrossK(outerSize)) {
+    major = "Outer";
+    strides = print(access.kStride);
+    stride = access.kStride;
+  } else {
+    major = "Strided";
+    strides = print(access.outerStride);
+  }
+  unsigned bytes = getElementBytes(getElementType(access.value)), aligned = 16;
+  for (const MatrixAccess &a : accesses)
+    aligned = std::min(
+        aligned, alignment(step.getInputBuffer(a.value), {a.batch, stride}));
+  if (major == "Strided")
+    aligned = bytes;
+  SmallVector<Address> addresses;
+  for (const MatrixAccess &a : accesses)
+    addresses.push_back(address(step.getInputBuffer(a.value), true, a.batch));
+  std::string type = "fusec::Matrix<" + element + ", fusec::Major::" + major +
+                     ", " + std::to_string(aligned) + ", " +
+                     addresses[0].batch.type + ">";
+  if (copy.tile)
+    type = "fusec::Mapped<" + type +
+           (copy.kBytes == wgmmaRowBytes
+                ? ">"
+                : ", " + std::to_string(copy.kBytes) + ">");
+  std::string value;
+  for (auto [a, at] : llvm::zip_equal(accesses, addresses)) {
+    BufferOp buffer = step.getInputBuffer(a.value);
+    std::string item =
+        "{" + at.pointer + ", " + strides + ", " + at.batch.value;
+    item +=
+        (major == "Strided" ? ", " + print(a.kStride) : std::string()) + "}";
+    if (copy.tile) {
+      auto mapped = analyzeMapped(a, iteration.batchSizes);
+      if (failed(mapped))
+        return step.emitOpError("has a matrix that no tensor map describes");
+      // Copies of another rank than their map's are undefined.
+      if (mapped->batchStride.has_value() !=
+          (at.batch.type != "fusec::Unbatched"))
+        return step.emitOpError("has a matrix whose tensor map counts batches "
+                                "otherwise than its kernel");
+      Expr count = getElementCount(iteration.batchSizes, context);
+      item =
+          "{" + item + ", &" +
+          writer.tensorMap(buffer, getMapShape(*mapped, getElementType(a.value),
+                                               outerSize, k, count, copy)) +
+          "}";
+    }
+    value += (value.empty() ? "" : ", ") + item;
+  }
+  return Descriptor{type, value};
+}
+
+Descriptor GemmDescriptors::rowStep(const TileAccess &access) {
+  if (access.liesAlongRows())
+    return {"fusec::Contiguous", "{}"};
+  return {"fusec::Stride", "{" + print(access.rowStride) + "}"};
+}
+
+Descriptor GemmDescriptors::pointerOperand(const TileOperand &operand) {
+  BufferOp buffer = step.getInputBuffer(operand.value);
+  std::string element = storageType(getElementType(operand.value));
+  auto [pointer, batch] = address(buffer, true, operand.access.batch);
+  Expr row = operand.access.rowStride, column = operand.access.columnStride;
+  std::string columns =
+      column.isConstant(1) ? "fusec::Contiguous" : "fusec::Stride";
+  std::string columnValue =
+      column.isConstant(1) ? "{}" : "{" + print(column) + "}";
+  if (row.isConstant(0) && column.isConstant(0))
+    return {"fusec::ScalarOperand<" + element + ", " + batch.type + ">",
+            "{" + pointer + ", " + batch.value + "}"};
+  // Tiles of swapped operands begin at any column.
+  unsigned aligned = column.isConstant(1) && !isSwapped
+                         ? alignment(buffer, {operand.access.batch, row})
+                         : getElementBytes(getElementType(operand.value));
+  if (row.isConstant(0))
+    return {"fusec::RowOperand<" + element + ", " + columns + ", " +
+                std::to_string(aligned) + ", " + batch.type + ">",
+            "{" + pointer + ", " + columnValue + ", " + batch.value + "}"};
+  if (column.isConstant(0))
+    return {"fusec::ColumnOperand<" + element + ", fusec::Stride, " +
+                batch.type + ">",
+            "{" + pointer + ", {" + print(row) + "}, " + batch.value + "}"};
+  auto [rows, rowValue] = rowStep(operand.access);
+  return {"fusec::FullOperand<" + element + ", " + rows + ", " + columns +
+              ", " + std::to_string(aligned) + ", " + batch.type + ">",
+          "{" + pointer + ", " + rowValue + ", " + columnValue + ", " +
+              batch.value + "}"};
+}
+
+Descriptor GemmDescriptors::operand(const TileOperand &operand,
+                                    const EpilogueMaps &maps) {
+  Descriptor byPointer = pointerOperand(operand);
+  auto it = maps.operands.find(&operand);
+  return it == maps.operands.end()
+             ? byPointer
+             : mapped(byPointer, step.getInputBuffer(operand.value),
+                      it->second);
+}
+
+Descriptor GemmDescriptors::result(const TileStore &store,
+                                   const EpilogueMaps &maps) {
+  BufferOp buffer = step.getOutputBuffer(store.output);
+  Type type = buffer.getElementType();
+  auto [pointer, batch] = address(buffer, false, store.access.batch);
+  Expr row = store.access.rowStride, column = store.access.columnStride;
+  if (!store.isFull)
+    return {"fusec::ColumnResult<" + storageType(type) + ", fusec::Stride, " +
+                batch.type + ">",
+            "{" + pointer + ", {" + print(row) + "}, " + batch.value + "}"};
+  // A single column lies contiguously whatever its stride.
+  bool contiguous = column.isConstant(1) || column.isConstant(0);
+  // Tiles of swapped operands begin at any column.
+  unsigned aligned = contiguous && !isSwapped
+                         ? alignment(buffer, {store.access.batch, row})
+                         : getElementBytes(type);
+  auto [rows, rowValue] = rowStep(store.access);
+  Descriptor byPointer = {
+      "fusec::FullResult<" + storageType(type) + ", " + rows + ", " +
+          (contiguous ? "fusec::Contiguous" : "fusec::Stride") + ", " +
+          std::to_string(aligned) + ", " + batch.type + ">",
+      "{" + pointer + ", " + rowValue + ", " +
+          (contiguous ? std::string("{}") : "{" + print(column) + "}") + ", " +
+          batch.value + "}"};
+  auto it = maps.results.find(&store);
+  return it == maps.results.end() ? byPointer
+                                  : mapped(byPointer, buffer, it->second);
+}
+
+Descriptor GemmDescriptors::mapped(const Descriptor &descriptor,
+                                   BufferOp buffer, const MappedTile &tile) {
+  Expr batch = getElementCount(iteration.batchSizes, context);
+  TensorMapShape shape =
+      getTileMapShape(tile.matrix, buffer.getElementType(), iteration.m,
+                      iteration.n, batch, tile.box);
+  return {"fusec::Mapped<" + descriptor.type + ">",
+          "{" + descriptor.value + ", &" + writer.tensorMap(buffer, shape) +
+              "}"};
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the text of a matmul root's kernel says of each tensor: the types and
+// initialisers of compiler/device/gemm.h and epilogue.h.
+
+#ifndef FUSEC_COMPILER_KERNELS_GEMM_GEMMDESCRIPTORS_H
+#define FUSEC_COMPILER_KERNELS_GEMM_GEMMDESCRIPTORS_H
+
+#include "compiler/analysis/EpilogueMaps.h"
+#include "compiler/codegen/Emitters.h"
+
+namespace fusec {
+
+class GemmDescriptors {
+public:
+  /// `step`: whose region the iteration is of.
+  GemmDescriptors(KernelWriter &writer, StepOp step, VariantAttr variant,
+                  const MatmulIteration &iteration)
+      : writer(writer), step(step), variant(variant), iteration(iteration),
+        context(writer.getContext()) {
+    if (auto gemm = llvm::dyn_cast<GemmScheduleAttr>(variant.getSchedule()))
+      isSwapped = gemm.getSwapped();
+  }
+
+  mlir::FailureOr<Descriptor> matrix(llvm::ArrayRef<MatrixAccess> accesses,
+                                     Expr outerSize, Expr k,
+                                     const MatrixCopy &copy);
+  Descriptor operand(const TileOperand &operand, const EpilogueMaps &maps);
+  Descriptor result(const TileStore &store, const EpilogueMaps &maps);
+
+private:
+  std::string print(Expr expr) { return writer.print(expr, {}); }
+  unsigned alignment(BufferOp buffer, llvm::ArrayRef<Expr> offsets) {
+    return getOffsetAlignment(getAlignment(buffer, variant),
+                              getElementBytes(buffer.getElementType()),
+                              offsets);
+  }
+  /// Where a tensor's first element is, the pointer, and how a batch index
+  /// moves it. The constant part of the offset is the pointer's: a slice needs
+  /// no text of its own.
+  struct Address {
+    std::string pointer;
+    Descriptor batch;
+  };
+  Address address(BufferOp buffer, bool isConst, Expr offset);
+  Descriptor batchMap(Expr offset);
+  /// How a row index moves the place of an element.
+  Descriptor rowStep(const TileAccess &access);
+  Descriptor pointerOperand(const TileOperand &operand);
+  /// The descriptor of a tile that moves through a tensor map.
+  Descriptor mapped(const Descriptor &descriptor, BufferOp buffer,
+                    const MappedTile &tile);
+
+  KernelWriter &writer;
+  StepOp step;
+  VariantAttr variant;
+  const MatmulIteration &iteration;
+  mlir::MLIRContext *context;
+  bool isSwapped = false;
+};
+
+} // namespace fusec
+
+#endif // FUSEC_COMPILER_KERNELS_GEMM_GEMMDESCRIPTORS_H

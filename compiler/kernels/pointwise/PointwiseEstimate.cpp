@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/kernels/pointwise/Pointwise.h"
+#include <cmath>
+
+using namespace fusec;
+
+Estimate fusec::estimatePointwise(const Target &target, double bytes,
+                                  double elements,
+                                  PointwiseScheduleAttr schedule) {
+  Overlap time(target);
+  time.exposeClocks(memoryLatency);
+  double perElement = elements ? bytes / elements : 0;
+  double threads = elements / schedule.getVector();
+  double longer =
+      addPlacing(time, target, std::ceil(threads / schedule.getThreads()),
+                 schedule.getBlocks());
+  time.add(
+      TimeBound::Memory,
+      longer * bytes /
+          getStreamingRate(
+              target, std::min(16.0, perElement / 2 * schedule.getVector())));
+  // An index, its bounds and a little arithmetic an access.
+  time.addClocks(TimeBound::Arithmetic,
+                 threads * 40 / 128 / target.multiprocessors);
+  return time.get();
+}

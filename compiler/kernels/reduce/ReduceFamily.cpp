@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/analysis/GridLimit.h"
+#include "compiler/analysis/Iteration.h"
+#include "compiler/kernels/reduce/Reduce.h"
+
+using namespace mlir;
+using namespace fusec;
+
+static Attribute getPlain(MLIRContext *context) {
+  return ReduceScheduleAttr::get(context, ReduceScope::Block, 256, 64, 1);
+}
+
+static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
+  auto schedule = cast<ReduceScheduleAttr>(variant.getSchedule());
+  FailureOr<RowIteration> iteration = analyzeRows(step);
+  if (failed(iteration))
+    return {};
+  Expr rows = iteration->program.getSizes()[0],
+       atOnce = Expr::constant(step.getContext(), schedule.getRowsAtOnce());
+  return LaunchAttr::get(
+      limitBlocks(rows.ceilDiv(atOnce), schedule.getBlocks()),
+      schedule.getThreads());
+}
+
+static std::map<std::string, Expr> getNamedSizes(StepOp step) {
+  auto iteration = analyzeRows(step);
+  if (failed(iteration))
+    return {};
+  ArrayRef<Expr> sizes = iteration->program.getSizes();
+  return {{"rows", sizes[0]}, {"length", sizes[1]}};
+}
+
+const KernelFamily fusec::reduceFamily = {
+    getPlain,  chooseReduceVariants, estimateReduceStep,
+    getLaunch, emitReduce,           getNamedSizes};
