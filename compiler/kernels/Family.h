@@ -20,7 +20,7 @@ struct KernelFamily {
   llvm::SmallVector<VariantAttr> (*chooseVariants)(StepOp step,
                                                    const Target &target,
                                                    Products products);
-  /// Null: no decision asks for it.
+  /// Of the fastest schedule; null where no decision asks for it.
   Estimates (*estimate)(StepOp step, const Target &target, Products products,
                         llvm::ArrayRef<int64_t> dims);
   /// Null where the region is not of the family's form. Whether it starts early

@@ -5,6 +5,7 @@
 // than it needs for a few pieces.
 
 #include "compiler/Pipelines.h"
+#include "compiler/kernels/Family.h"
 #include "ir/reference/Elements.h"
 #include "mlir/Parser/Parser.h"
 #include "test/host/HostCheck.h"

@@ -205,7 +205,7 @@ void ExplainCommand::printMeasured(const Explanation &explanation) const {
   table.row({"", "all of them", "", timeText(predicted), timeText(sum),
              ratioText(sum, predicted)});
   llvm::outs() << "\npredicted when the bundle was compiled, and measured ("
-               << onnx::printable(measured) << "):\n"
+               << printable(measured) << "):\n"
                << table.str();
 }
 

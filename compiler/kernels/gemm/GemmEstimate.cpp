@@ -1,117 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Estimates of matmuls, by their units.
+// Estimates of the units whose blocks compute tile after tile: simt, mma and
+// wgmma.
 
-#include "compiler/device/gemm_resident_config.h"
-#include "compiler/device/gemm_skinny_config.h"
 #include "compiler/device/gemm_wgmma_lead_config.h"
-#include "compiler/kernels/gemm/Gemm.h"
 #include "compiler/kernels/gemm/GemmEfficiency.h"
+#include "compiler/kernels/gemm/GemmUnits.h"
 #include <cmath>
 
 using namespace fusec;
 
-static Estimate estimateGemv(const Target &target, const GemmSizes &sizes,
-                             GemmScheduleAttr schedule) {
-  Overlap time(target);
-  bool narrowN = schedule.getUnit() == GemmUnit::GemvN;
-  double outers = double(narrowN ? sizes.m : sizes.n) * sizes.batch;
-  double narrow = narrowN ? sizes.n : sizes.m, k = 0;
-  for (int64_t segment : sizes.k)
-    k += segment;
-  // A warp that goes along K waits for each of its steps.
-  time.exposeClocks(memoryLatency);
-  if (sizes.wideAlongK)
-    time.exposeClocks(std::ceil(k * sizes.element / 512) * memoryLatency / 2);
-  // Measured: 0.8 of the memory's rate along K, a fifth across.
-  time.add(TimeBound::Memory, sizes.bytes / (target.rates.memory * 1e3 *
-                                             (sizes.wideAlongK ? 0.8 : 0.2)));
-  double warps = schedule.getDivideM() / 32;
-  // Along K a warp takes one outer index, its lanes 16 bytes each; across, 64
-  // outer indices a block and the warps split K.
-  double steps =
-      sizes.wideAlongK
-          ? std::ceil(k * sizes.element / 512) *
-                std::ceil(outers / (target.multiprocessors * 64.0))
-          : std::ceil(k / (warps * 4)) *
-                std::ceil(outers / 64 / (target.multiprocessors * 2.0));
-  time.addClocks(TimeBound::Latency, steps * memoryLatency / 2);
-  // Instructions a weight: fitted to 1 to 8 rows of weights of 8 to 134 MB.
-  time.addClocks(TimeBound::Arithmetic,
-                 sizes.wideAlongK
-                     ? outers * k * sizes.accumulators * (14 + 6.8 * narrow) /
-                           (128 * target.multiprocessors)
-                     : 2 * outers * narrow * k * sizes.accumulators /
-                           (target.rates.fma * 0.4 * target.multiprocessors));
-  return time.get();
-}
-
-/// What an epilogue's reductions of rows take that nothing hides: `rounds`
-/// tiles one after another, of which a thread has `points`, and the code, which
-/// is fetched once; fitted to softmax of 64 columns and LayerNorm of 256.
-static void exposeReductions(Overlap &time, const GemmSizes &sizes,
-                             double rounds, double points,
-                             double codeClocks = 8000) {
+void fusec::exposeReductions(Overlap &time, const GemmSizes &sizes,
+                             double rounds, double points, double codeClocks) {
   if (sizes.reductions)
     time.exposeClocks(rounds * points * 84 * sizes.reductions + codeClocks);
-}
-
-/// Fitted over 1 to 128 rows of weights of 4 to 134 MB: reading them, and the
-/// rows of A again for every 64 columns.
-static Estimate estimateSkinny(const Target &target, const GemmSizes &sizes,
-                               GemmScheduleAttr schedule) {
-  Overlap time(target);
-  double tokens = schedule.getTileM();
-  double rounds = std::ceil(sizes.m / tokens);
-  time.add(TimeBound::Memory, sizes.bytes * rounds /
-                                  (target.rates.memory * 1e3) *
-                                  (1.065 + tokens / 64 * 0.06));
-  // A block's ring keeps about 60 bytes a clock on their way.
-  double tiles =
-      rounds * std::ceil(double(sizes.n) / schedule.getTileN()) * sizes.batch;
-  time.addClocks(TimeBound::Latency,
-                 sizes.bytes / (tiles * schedule.getClusterM() * 60));
-  // A step of a block, alone or beside another one. Fitted to 1 to 128 rows of
-  // 4096 x 1024 to 11008.
-  if (schedule.splitsFactors()) {
-    double steps = 0;
-    for (int64_t k : sizes.k)
-      steps += std::ceil(k / double(schedule.getTileK()));
-    double perUnit = tiles * schedule.getClusterM() / target.multiprocessors;
-    double clocks =
-        perUnit > 1 ? 260 + 6 * tokens : std::max(490.0, 330 + 8.9 * tokens);
-    time.addClocks(TimeBound::Tensor, steps / schedule.getClusterM() *
-                                          std::ceil(perUnit) * clocks);
-  }
-  exposeReductions(time, sizes, 1,
-                   tokens * schedule.getTileN() / schedule.getClusterM() / 128,
-                   2000);
-  // Each block starts, fills its ring and sends its sums to its cluster.
-  double beside =
-      target.multiprocessors * std::max<int64_t>(schedule.getDivideM(), 1);
-  double waves = std::ceil(tiles * schedule.getClusterM() / beside);
-  time.expose(1.5 * waves);
-  if (schedule.getClusterM() > 1)
-    time.exposeClocks(waves * tokens * schedule.getTileN() *
-                      sizes.accumulators * 0.6);
-  // What one without another beside it hides nothing of.
-  if (schedule.getDivideM() <= 1)
-    time.expose(2 * (schedule.getClusterM() > 2 ? waves : waves - 1));
-  return time.get();
-}
-
-/// Fitted over streams of 0.05 to 1.6 GB.
-static Estimate estimateResident(const Target &target, const GemmSizes &sizes,
-                                 GemmScheduleAttr schedule) {
-  Overlap time(target);
-  double area = double(residentRows) * schedule.getTileN() * sizes.accumulators;
-  double perUnit = std::ceil(std::ceil(double(sizes.m) / residentRows) /
-                             schedule.getBlocks());
-  time.addClocks(TimeBound::Arithmetic, perUnit * area * 12 / 128);
-  time.add(TimeBound::Memory, (sizes.bytes + 0.2 * sizes.written) /
-                                  (target.rates.memory * 1e3 * 1.1));
-  time.expose(2.6);
-  return time.get();
 }
 
 /// What wgmma kernels do not hide. `tiles` of the launch with `stepsK` steps
@@ -151,15 +53,9 @@ static void exposeWgmma(Overlap &time, const GemmSizes &sizes,
   time.exposeClocks(perBlock * stepsK * together * outside * 0.06);
 }
 
-Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
-                             GemmScheduleAttr schedule) {
+Estimate fusec::estimateTiled(const Target &target, const GemmSizes &sizes,
+                              GemmScheduleAttr schedule) {
   GemmUnit unit = schedule.getUnit();
-  if (unit == GemmUnit::GemvM || unit == GemmUnit::GemvN)
-    return estimateGemv(target, sizes, schedule);
-  if (schedule.isSkinny())
-    return estimateSkinny(target, sizes, schedule);
-  if (unit == GemmUnit::Resident)
-    return estimateResident(target, sizes, schedule);
   bool isWgmma = schedule.isWgmma();
   double tileM = schedule.getTileM(), tileN = schedule.getTileN(),
          tileK = schedule.getTileK(), accumulators = sizes.accumulators;

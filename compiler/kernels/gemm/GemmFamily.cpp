@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/analysis/Iteration.h"
-#include "compiler/kernels/gemm/Gemm.h"
+#include "compiler/kernels/gemm/GemmUnits.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -21,6 +21,34 @@ static std::map<std::string, Expr> getNamedSizes(StepOp step) {
   for (auto [i, k] : llvm::enumerate(iteration->k))
     sizes[i ? "k" + std::to_string(i + 1) : "k"] = k;
   return sizes;
+}
+
+const GemmUnitRoom &fusec::getGemmUnit(GemmUnit unit) {
+  switch (unit) {
+  case GemmUnit::Simt:
+    return simtUnit;
+  case GemmUnit::Mma:
+  case GemmUnit::Tf32x3:
+    return mmaUnit;
+  case GemmUnit::GemvM:
+  case GemmUnit::GemvN:
+    return gemvUnit;
+  case GemmUnit::Wgmma:
+  case GemmUnit::PingPong:
+  case GemmUnit::WgmmaTf32x3:
+    return wgmmaUnit;
+  case GemmUnit::Skinny:
+  case GemmUnit::SkinnyTf32x3:
+    return skinnyUnit;
+  case GemmUnit::Resident:
+    return residentUnit;
+  }
+  llvm_unreachable("every unit has a room");
+}
+
+Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
+                             GemmScheduleAttr schedule) {
+  return getGemmUnit(schedule.getUnit()).estimate(target, sizes, schedule);
 }
 
 const KernelFamily fusec::gemmFamily = {getPlain,         chooseGemmVariants,

@@ -6,7 +6,7 @@
 #include "compiler/analysis/Alignment.h"
 #include "compiler/analysis/MappedMatrix.h"
 #include "compiler/analysis/StepBytes.h"
-#include "compiler/kernels/gemm/GemmCandidates.h"
+#include "compiler/kernels/gemm/GemmUnits.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -17,10 +17,10 @@ public:
   GemmChooser(StepOp step, const Target &target, Products products,
               const MatmulIteration &iteration)
       : step(step), iteration(iteration),
-        candidates(step, target, products, iteration) {
+        problem(step, target, products, iteration) {
     collectGuards();
     hasMaps = target.name == "sm_90a" &&
-              candidates.usesWgmma(getGemmSizes(step, iteration, typicalDim)) &&
+              problem.usesWgmma(getGemmSizes(step, iteration, typicalDim)) &&
               collectMapGuards();
   }
 
@@ -37,13 +37,15 @@ private:
     // Where A is a weight, B's columns are the tokens.
     fusec::addBuckets(
         iteration.m.isConstant() ? iteration.n : iteration.m, under,
-        [&](int64_t dim) { return candidates.getAt(dim, mapped, aligned); },
+        [&](int64_t dim) {
+          return getGemmCandidates(problem, dim, mapped, aligned);
+        },
         variants);
   }
 
   StepOp step;
   const MatmulIteration &iteration;
-  GemmCandidates candidates;
+  GemmProblem problem;
   bool hasMaps = false; // under mapGuards
   SmallVector<GuardAttr> guards, mapGuards;
   /// Whether the matrices' strides are, under the guards, multiples of 16
@@ -143,15 +145,18 @@ SmallVector<VariantAttr> GemmChooser::choose() {
   if (guards.empty())
     addBuckets({}, false, matricesAligned, variants);
   else
-    variants.push_back(makeVariant(step.getContext(), {},
-                                   candidates.getAt(typicalDim, false, false)));
+    variants.push_back(
+        makeVariant(step.getContext(), {},
+                    getGemmCandidates(problem, typicalDim, false, false)));
   return variants;
 }
 
 std::optional<Estimate> GemmChooser::estimateAt(int64_t dim) const {
-  if (candidates.getAt(dim, /*mapped=*/false, /*aligned=*/false).empty())
+  if (getGemmCandidates(problem, dim, /*mapped=*/false, /*aligned=*/false)
+          .empty())
     return std::nullopt;
-  return getFastest(candidates.getAt(dim, hasMaps, hasMaps || matricesAligned))
+  return getFastest(getGemmCandidates(problem, dim, hasMaps,
+                                      hasMaps || matricesAligned))
       .estimate;
 }
 

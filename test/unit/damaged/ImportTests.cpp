@@ -13,6 +13,7 @@
 #include "test/unit/damaged/WireMessage.h"
 #include "gtest/gtest.h"
 
+using namespace fusec;
 using namespace fusec::onnx;
 using namespace fusec::test;
 

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sys/stat.h>
 
+using namespace fusec;
 using namespace fusec::onnx;
 using namespace fusec::onnx::test;
 namespace fs = std::filesystem;

@@ -4,6 +4,7 @@
 
 #include "test/unit/onnx/TestModel.h"
 
+using namespace fusec;
 using namespace fusec::onnx;
 using namespace fusec::onnx::test;
 using ::onnx::AttributeProto;

@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include <filesystem>
 
+using namespace fusec;
 using namespace fusec::onnx;
 
 TEST(ImportModels, AllOfTestModels) {

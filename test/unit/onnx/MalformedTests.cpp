@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+using namespace fusec;
 using namespace fusec::onnx;
 using namespace fusec::onnx::test;
 

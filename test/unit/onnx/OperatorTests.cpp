@@ -7,6 +7,7 @@
 #include "test/unit/onnx/TestModel.h"
 #include "llvm/ADT/StringSet.h"
 
+using namespace fusec;
 using namespace fusec::onnx;
 using namespace fusec::onnx::test;
 

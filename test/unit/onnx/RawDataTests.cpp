@@ -8,6 +8,7 @@
 #include "test/unit/onnx/TestModel.h"
 #include <numeric>
 
+using namespace fusec;
 using namespace fusec::onnx;
 using namespace fusec::onnx::test;
 

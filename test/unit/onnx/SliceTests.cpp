@@ -6,6 +6,7 @@
 #include "ir/reference/Evaluate.h"
 #include "test/unit/onnx/TestModel.h"
 
+using namespace fusec;
 using namespace fusec::onnx;
 using namespace fusec::onnx::test;
 

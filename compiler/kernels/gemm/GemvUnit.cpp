@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Vector kernels: one side of the product is so narrow that all of it is kept.
+
+#include "compiler/device/gemm_config.h"
+#include "compiler/kernels/gemm/GemmUnits.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace fusec;
+
+/// Sides up to which the vector kernels keep all of the narrow operand.
+static constexpr int64_t narrowest = 8;
+
+static bool isWideAlongK(const GemmProblem &problem, bool narrowN) {
+  const MatrixAccess &wide =
+      narrowN ? problem.iteration.lhs[0] : problem.iteration.rhs[0][0];
+  return wide.liesAlongK(problem.iteration.k[0]);
+}
+
+void fusec::addGemv(const GemmProblem &problem, const GemmSizes &sizes,
+                    SmallVectorImpl<Candidate> &to) {
+  auto rounded = [](int64_t size) {
+    return size <= 1 ? 1 : size <= 2 ? 2 : size <= 4 ? 4 : 8;
+  };
+  // A kernel's narrow side is at most what it was built for, so that a side
+  // that is only named has no such kernel without a guard.
+  for (bool narrowN : {true, false}) {
+    Expr side = narrowN ? problem.iteration.n : problem.iteration.m;
+    if (!side.isConstant() || side.getValue() > narrowest)
+      continue;
+    GemmSizes own = sizes;
+    own.wideAlongK = isWideAlongK(problem, narrowN);
+    int64_t width = rounded(side.getValue());
+    problem.add(GemmScheduleAttr::get(
+                    problem.context,
+                    narrowN ? GemmUnit::GemvN : GemmUnit::GemvM,
+                    narrowN ? 0 : width, narrowN ? width : 0, 0, 128, 0, 0),
+                own, to);
+  }
+}
+
+static Estimate estimate(const Target &target, const GemmSizes &sizes,
+                         GemmScheduleAttr schedule) {
+  Overlap time(target);
+  bool narrowN = schedule.getUnit() == GemmUnit::GemvN;
+  double outers = double(narrowN ? sizes.m : sizes.n) * sizes.batch;
+  double narrow = narrowN ? sizes.n : sizes.m, k = 0;
+  for (int64_t segment : sizes.k)
+    k += segment;
+  // A warp that goes along K waits for each of its steps.
+  time.exposeClocks(memoryLatency);
+  if (sizes.wideAlongK)
+    time.exposeClocks(std::ceil(k * sizes.element / 512) * memoryLatency / 2);
+  // Measured: 0.8 of the memory's rate along K, a fifth across.
+  time.add(TimeBound::Memory, sizes.bytes / (target.rates.memory * 1e3 *
+                                             (sizes.wideAlongK ? 0.8 : 0.2)));
+  double warps = schedule.getDivideM() / 32;
+  // Along K a warp takes one outer index, its lanes 16 bytes each; across, 64
+  // outer indices a block and the warps split K.
+  double steps =
+      sizes.wideAlongK
+          ? std::ceil(k * sizes.element / 512) *
+                std::ceil(outers / (target.multiprocessors * 64.0))
+          : std::ceil(k / (warps * 4)) *
+                std::ceil(outers / 64 / (target.multiprocessors * 2.0));
+  time.addClocks(TimeBound::Latency, steps * memoryLatency / 2);
+  // Instructions a weight: fitted to 1 to 8 rows of weights of 8 to 134 MB.
+  time.addClocks(TimeBound::Arithmetic,
+                 sizes.wideAlongK
+                     ? outers * k * sizes.accumulators * (14 + 6.8 * narrow) /
+                           (128 * target.multiprocessors)
+                     : 2 * outers * narrow * k * sizes.accumulators /
+                           (target.rates.fma * 0.4 * target.multiprocessors));
+  return time.get();
+}
+
+static LaunchAttr getLaunch(const UnitStep &at) {
+  bool narrowN = at.schedule.getUnit() == GemmUnit::GemvN;
+  int64_t threads = at.schedule.getDivideM();
+  const MatrixAccess &wide =
+      narrowN ? at.iteration.lhs[0] : at.iteration.rhs[0][0];
+  bool alongK = wide.liesAlongK(at.iteration.k[0]);
+  Expr outers = narrowN ? at.iteration.m : at.iteration.n;
+  return LaunchAttr::get(
+      outers.ceilDiv(at.number(gemvOuters(alongK, threads))) *
+          getElementCount(at.iteration.batchSizes, at.variant.getContext()),
+      threads);
+}
+
+static UnitCall getCall(const UnitStep &at) {
+  GemmScheduleAttr schedule = at.schedule;
+  auto number = [](int64_t value) { return std::to_string(value); };
+  bool narrowN = schedule.getUnit() == GemmUnit::GemvN;
+  return {"fusec::GemvConfig<" +
+              number(narrowN ? schedule.getTileN() : schedule.getTileM()) +
+              ", " + number(at.variant.getLaunch().getThreads()) + ">",
+          std::string("fusec::gemv<Config, fusec::Narrow::") +
+              (narrowN ? "N>" : "M>")};
+}
+
+const GemmUnitRoom fusec::gemvUnit = {"gemv.h", estimate, getLaunch, getCall};
