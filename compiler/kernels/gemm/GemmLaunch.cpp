@@ -6,14 +6,14 @@ using namespace mlir;
 using namespace fusec;
 
 UnitStep::UnitStep(StepOp step, VariantAttr variant,
-                   const MatmulIteration &iteration)
+                   const MatmulIteration &iteration, EpilogueMaps maps)
     : step(step), variant(variant),
       schedule(cast<GemmScheduleAttr>(variant.getSchedule())),
       iteration(iteration),
       accumulators(ContractionOp(iteration.root).getNumAccumulators()),
       element(getElementBytes(
           getElementType(ContractionOp(iteration.root).getLhs()[0]))),
-      maps(chooseEpilogueMaps(step, iteration, variant)) {}
+      maps(std::move(maps)) {}
 
 Expr UnitStep::countTiles(int64_t m, int64_t n) const {
   return iteration.m.ceilDiv(number(m)) * iteration.n.ceilDiv(number(n)) *
@@ -43,7 +43,8 @@ LaunchAttr fusec::getGemmLaunch(StepOp step, VariantAttr variant) {
       return {};
     *iteration = swapOperands(std::move(*iteration));
   }
-  UnitStep at(step, variant, *iteration);
+  UnitStep at(step, variant, *iteration,
+              chooseEpilogueMaps(step, *iteration, variant));
   auto getArray = [&](ArrayRef<Attribute> attributes) {
     return attributes.empty() ? ArrayAttr()
                               : ArrayAttr::get(step.getContext(), attributes);

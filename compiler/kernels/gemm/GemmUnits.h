@@ -59,7 +59,8 @@ llvm::SmallVector<Candidate> getGemmCandidates(const GemmProblem &problem,
 
 /// A step under a variant; `iteration` is as its schedule computes it.
 struct UnitStep {
-  UnitStep(StepOp step, VariantAttr variant, const MatmulIteration &iteration);
+  UnitStep(StepOp step, VariantAttr variant, const MatmulIteration &iteration,
+           EpilogueMaps maps = {});
 
   Expr number(int64_t value) const {
     return Expr::constant(variant.getContext(), value);
@@ -72,7 +73,7 @@ struct UnitStep {
   GemmScheduleAttr schedule;
   const MatmulIteration &iteration;
   int64_t accumulators, element;
-  EpilogueMaps maps;
+  EpilogueMaps maps; // for its launch
 };
 
 /// How A and B of each segment are copied to shared memory, and of a leading
