@@ -404,7 +404,7 @@ def LeadProducts : Pass<"fusec-lead-products", "::fusec::PlanOp"> {
 }
 
 def PlanLaunches : Pass<"fusec-plan-launches", "::fusec::PlanOp"> {
-  let summary = "how each variant's kernel is launched: grid, block, shared memory, cluster, early start";
+  let summary = "how each variant's kernel is launched: grid, block, shared memory, cluster, early start, tensor maps";
   let description = [{
     What emitters print and the manifest says follows from the schedule, the
     step's place and its buffers; it is computed here, once.

@@ -137,6 +137,26 @@ def Fusec_GuardAttr : Fusec_Attr<"Guard", "guard"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Fusec_CopyAttr : Fusec_Attr<"Copy", "copy"> {
+  let summary = "what a tensor map copies of a segment's matrix at once";
+  let description = [{
+    `tile` along the outer axis, 0 where kernels read by pointers, by `kBytes`
+    along K. `rounds`: floats, to tf32. `promotion`: bytes that a miss of the L2
+    cache fetches.
+  }];
+  let parameters = (ins "int64_t":$tile, "int64_t":$kBytes, "bool":$rounds, "int64_t":$promotion);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Fusec_TileMapAttr : Fusec_Attr<"TileMap", "tile_map"> {
+  let summary = "an operand or a result of an epilogue that moves by tensor map";
+  let description = [{
+    The one at `index`, in boxes of `inner` by `outer` elements.
+  }];
+  let parameters = (ins "int64_t":$index, "int64_t":$inner, "int64_t":$outer, "int64_t":$swizzle);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Fusec_LaunchAttr : Fusec_Attr<"Launch", "launch"> {
   let summary = "how a kernel is launched";
   let description = [{
@@ -145,36 +165,44 @@ def Fusec_LaunchAttr : Fusec_Attr<"Launch", "launch"> {
     have room for. `cooperative`: blocks wait for one another, so that all of
     the grid must find room. `early`: blocks may be placed while the kernel
     before drains; `prefetches`: they then read weights before they wait for it.
-    `streams`: what is read of weights need not stay in the L2 cache.
+    `streams`: what is read of weights need not stay in the L2 cache. `matrices`:
+    of matmuls, how A and B of each segment are copied, one after the other;
+    `operands` and `results`: tiles of the epilogue that move by tensor map.
   }];
   let parameters = (ins "::fusec::ExprAttr":$blocks, "int64_t":$threads,
       DefaultValuedParameter<"int64_t", "0">:$shared, DefaultValuedParameter<"int64_t", "1">:$cluster,
       DefaultValuedParameter<"int64_t", "1">:$resident, DefaultValuedParameter<"bool", "false">:$cooperative,
       DefaultValuedParameter<"bool", "false">:$early, DefaultValuedParameter<"bool", "false">:$prefetches,
-      DefaultValuedParameter<"bool", "false">:$streams);
+      DefaultValuedParameter<"bool", "false">:$streams, OptionalParameter<"::mlir::ArrayAttr">:$matrices,
+      OptionalParameter<"::mlir::ArrayAttr">:$operands, OptionalParameter<"::mlir::ArrayAttr">:$results);
   let builders = [
     AttrBuilderWithInferredContext<(ins "::fusec::Expr":$blocks, "int64_t":$threads,
                                         CArg<"int64_t", "0">:$shared, CArg<"int64_t", "1">:$cluster), [{
-      return $_get(blocks.getContext(), blocks.getAttr(), threads, shared, cluster, 1, false, false, false, false);
+      return $_get(blocks.getContext(), blocks.getAttr(), threads, shared, cluster, 1, false, false, false, false,
+                   nullptr, nullptr, nullptr);
     }]>
   ];
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{
+    LaunchAttr withMaps(::mlir::ArrayAttr matrices, ::mlir::ArrayAttr operands, ::mlir::ArrayAttr results) const {
+      return get(getContext(), getBlocks(), getThreads(), getShared(), getCluster(), getResident(),
+                 getCooperative(), getEarly(), getPrefetches(), getStreams(), matrices, operands, results);
+    }
     LaunchAttr withResident(int64_t resident) const {
       return get(getContext(), getBlocks(), getThreads(), getShared(), getCluster(), resident,
-                 getCooperative(), getEarly(), getPrefetches(), getStreams());
+                 getCooperative(), getEarly(), getPrefetches(), getStreams(), getMatrices(), getOperands(), getResults());
     }
     LaunchAttr asCooperative() const {
       return get(getContext(), getBlocks(), getThreads(), getShared(), getCluster(), getResident(),
-                 true, getEarly(), getPrefetches(), getStreams());
+                 true, getEarly(), getPrefetches(), getStreams(), getMatrices(), getOperands(), getResults());
     }
     LaunchAttr starting(bool early, bool prefetches) const {
       return get(getContext(), getBlocks(), getThreads(), getShared(), getCluster(), getResident(),
-                 getCooperative(), early, prefetches, getStreams());
+                 getCooperative(), early, prefetches, getStreams(), getMatrices(), getOperands(), getResults());
     }
     LaunchAttr streaming(bool streams) const {
       return get(getContext(), getBlocks(), getThreads(), getShared(), getCluster(), getResident(),
-                 getCooperative(), getEarly(), getPrefetches(), streams);
+                 getCooperative(), getEarly(), getPrefetches(), streams, getMatrices(), getOperands(), getResults());
     }
   }];
 }

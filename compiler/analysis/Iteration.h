@@ -84,6 +84,8 @@ struct TileAccess {
     return rowStride.isConstant(1) && !columnStride.isConstant(1) &&
            !columnStride.isConstant(0);
   }
+  /// The same, with N for K.
+  MatrixAccess asMatrix() const { return {{}, rowStride, columnStride, batch}; }
   /// How rows, or columns where it lies along rows, begin behind one another.
   llvm::SmallVector<Expr, 2> getRunOffsets() const {
     return {batch, liesAlongRows() ? columnStride : rowStride};

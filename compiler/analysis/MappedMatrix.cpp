@@ -117,14 +117,14 @@ static TensorMapShape makeShape(const MappedMatrix &matrix, Type element,
 
 TensorMapShape fusec::getMapShape(const MappedMatrix &matrix, Type element,
                                   Expr outer, Expr k, Expr batch,
-                                  const MatrixCopy &copy) {
-  WgmmaBox box =
-      wgmmaBox(matrix.alongK, copy.tile, getElementBytes(element), copy.kBytes);
+                                  CopyAttr copy) {
+  WgmmaBox box = wgmmaBox(matrix.alongK, copy.getTile(),
+                          getElementBytes(element), copy.getKBytes());
   TensorMapShape shape =
       makeShape(matrix, element, matrix.alongK ? k : outer,
                 matrix.alongK ? outer : k, batch, box.inner, box.outer);
-  shape.rounds = copy.rounds;
-  shape.promotion = copy.promotion;
+  shape.rounds = copy.getRounds();
+  shape.promotion = copy.getPromotion();
   shape.swizzle = box.swizzle;
   return shape;
 }
@@ -143,16 +143,15 @@ FailureOr<MappedMatrix> fusec::analyzeMappedTile(const TileAccess &access,
   if (alignment < mapAlignment ||
       getAlignment(alongRows ? m : n, mapAlignment, bytes) < mapAlignment)
     return failure();
-  return analyzeMapped(
-      {{}, access.rowStride, access.columnStride, access.batch}, batchSizes);
+  return analyzeMapped(access.asMatrix(), batchSizes);
 }
 
 TensorMapShape fusec::getTileMapShape(const MappedMatrix &tile, Type element,
                                       Expr m, Expr n, Expr batch,
-                                      const WgmmaResultBox &box) {
+                                      TileMapAttr map) {
   TensorMapShape shape =
       makeShape(tile, element, tile.alongK ? n : m, tile.alongK ? m : n, batch,
-                box.inner, box.outer);
-  shape.swizzle = box.swizzle;
+                map.getInner(), map.getOuter());
+  shape.swizzle = map.getSwizzle();
   return shape;
 }

@@ -38,17 +38,9 @@ mlir::LogicalResult addMapGuards(const MappedMatrix &matrix, BufferOp buffer,
 mlir::LogicalResult addDepthGuard(llvm::ArrayRef<Expr> k,
                                   llvm::SmallVectorImpl<GuardAttr> &guards);
 
-/// What a tensor map copies of a matrix at once.
-struct MatrixCopy {
-  int64_t tile = 0; // along the outer axis; 0: the kernel reads by pointers
-  int64_t kBytes = wgmmaRowBytes; // along K
-  bool rounds = true;             // floats, to tf32
-  unsigned promotion = 256;       // bytes that a miss of the L2 cache fetches
-};
 /// The map of a matrix of `outer` by `k`.
 TensorMapShape getMapShape(const MappedMatrix &matrix, mlir::Type element,
-                           Expr outer, Expr k, Expr batch,
-                           const MatrixCopy &copy);
+                           Expr outer, Expr k, Expr batch, CopyAttr copy);
 
 /// A tile of the epilogue, an operand or a result, of `m` by `n` elements,
 /// whose rows, or columns where it lies along rows, are known to begin at
@@ -58,8 +50,7 @@ mlir::FailureOr<MappedMatrix>
 analyzeMappedTile(const TileAccess &access, mlir::Type element, Expr m, Expr n,
                   llvm::ArrayRef<Expr> batchSizes, int64_t alignment);
 TensorMapShape getTileMapShape(const MappedMatrix &tile, mlir::Type element,
-                               Expr m, Expr n, Expr batch,
-                               const WgmmaResultBox &box);
+                               Expr m, Expr n, Expr batch, TileMapAttr map);
 
 } // namespace fusec
 

@@ -169,7 +169,7 @@ static void writeTuning() {
   device.multiprocessors = 132;
   unsigned number = 0;
   compilation->getModule().walk([&](StepOp step) {
-    auto problem = getTuningProblem(step, Precision::Ieee);
+    auto problem = getTuningProblem(step, Products::Ieee);
     if (!problem)
       return;
     for (mlir::Attribute variant : step.getVariants()) {

@@ -45,7 +45,7 @@ Descriptor GemmDescriptors::batchMap(Expr offset) {
 
 FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
                                               Expr outerSize, Expr k,
-                                              const MatrixCopy &copy) {
+                                              CopyAttr copy) {
   const MatrixAccess &access = accesses[0];
   std::string element = storageType(getElementType(access.value));
   std::string major, strides;
@@ -73,11 +73,11 @@ FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
   std::string type = "fusec::Matrix<" + element + ", fusec::Major::" + major +
                      ", " + std::to_string(aligned) + ", " +
                      addresses[0].batch.type + ">";
-  if (copy.tile)
+  if (copy)
     type = "fusec::Mapped<" + type +
-           (copy.kBytes == wgmmaRowBytes
+           (copy.getKBytes() == wgmmaRowBytes
                 ? ">"
-                : ", " + std::to_string(copy.kBytes) + ">");
+                : ", " + std::to_string(copy.getKBytes()) + ">");
   std::string value;
   for (auto [a, at] : llvm::zip_equal(accesses, addresses)) {
     BufferOp buffer = step.getInputBuffer(a.value);
@@ -85,7 +85,7 @@ FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
         "{" + at.pointer + ", " + strides + ", " + at.batch.value;
     item +=
         (major == "Strided" ? ", " + print(a.kStride) : std::string()) + "}";
-    if (copy.tile) {
+    if (copy) {
       auto mapped = analyzeMapped(a, iteration.batchSizes);
       if (failed(mapped))
         return step.emitOpError("has a matrix that no tensor map describes");
@@ -144,17 +144,14 @@ Descriptor GemmDescriptors::pointerOperand(const TileOperand &operand) {
 }
 
 Descriptor GemmDescriptors::operand(const TileOperand &operand,
-                                    const EpilogueMaps &maps) {
+                                    TileMapAttr map) {
   Descriptor byPointer = pointerOperand(operand);
-  auto it = maps.operands.find(&operand);
-  return it == maps.operands.end()
-             ? byPointer
-             : mapped(byPointer, step.getInputBuffer(operand.value),
-                      it->second);
+  return map ? mapped(byPointer, step.getInputBuffer(operand.value),
+                      operand.access, map)
+             : byPointer;
 }
 
-Descriptor GemmDescriptors::result(const TileStore &store,
-                                   const EpilogueMaps &maps) {
+Descriptor GemmDescriptors::result(const TileStore &store, TileMapAttr map) {
   BufferOp buffer = step.getOutputBuffer(store.output);
   Type type = buffer.getElementType();
   auto [pointer, batch] = address(buffer, false, store.access.batch);
@@ -177,17 +174,17 @@ Descriptor GemmDescriptors::result(const TileStore &store,
       "{" + pointer + ", " + rowValue + ", " +
           (contiguous ? std::string("{}") : "{" + print(column) + "}") + ", " +
           batch.value + "}"};
-  auto it = maps.results.find(&store);
-  return it == maps.results.end() ? byPointer
-                                  : mapped(byPointer, buffer, it->second);
+  return map ? mapped(byPointer, buffer, store.access, map) : byPointer;
 }
 
 Descriptor GemmDescriptors::mapped(const Descriptor &descriptor,
-                                   BufferOp buffer, const MappedTile &tile) {
+                                   BufferOp buffer, const TileAccess &access,
+                                   TileMapAttr map) {
   Expr batch = getElementCount(iteration.batchSizes, context);
-  TensorMapShape shape =
-      getTileMapShape(tile.matrix, buffer.getElementType(), iteration.m,
-                      iteration.n, batch, tile.box);
+  // The plan has no map of what none can describe.
+  MappedMatrix matrix = *analyzeMapped(access.asMatrix(), iteration.batchSizes);
+  TensorMapShape shape = getTileMapShape(matrix, buffer.getElementType(),
+                                         iteration.m, iteration.n, batch, map);
   return {"fusec::Mapped<" + descriptor.type + ">",
           "{" + descriptor.value + ", &" + writer.tensorMap(buffer, shape) +
               "}"};

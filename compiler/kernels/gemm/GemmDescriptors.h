@@ -6,7 +6,7 @@
 #ifndef FUSEC_COMPILER_KERNELS_GEMM_GEMMDESCRIPTORS_H
 #define FUSEC_COMPILER_KERNELS_GEMM_GEMMDESCRIPTORS_H
 
-#include "compiler/analysis/EpilogueMaps.h"
+#include "compiler/analysis/MappedMatrix.h"
 #include "compiler/codegen/Emitters.h"
 
 namespace fusec {
@@ -23,10 +23,10 @@ public:
   }
 
   mlir::FailureOr<Descriptor> matrix(llvm::ArrayRef<MatrixAccess> accesses,
-                                     Expr outerSize, Expr k,
-                                     const MatrixCopy &copy);
-  Descriptor operand(const TileOperand &operand, const EpilogueMaps &maps);
-  Descriptor result(const TileStore &store, const EpilogueMaps &maps);
+                                     Expr outerSize, Expr k, CopyAttr copy);
+  /// `map`: null for what is read or written by pointer.
+  Descriptor operand(const TileOperand &operand, TileMapAttr map);
+  Descriptor result(const TileStore &store, TileMapAttr map);
 
 private:
   std::string print(Expr expr) { return writer.print(expr, {}); }
@@ -49,7 +49,7 @@ private:
   Descriptor pointerOperand(const TileOperand &operand);
   /// The descriptor of a tile that moves through a tensor map.
   Descriptor mapped(const Descriptor &descriptor, BufferOp buffer,
-                    const MappedTile &tile);
+                    const TileAccess &access, TileMapAttr map);
 
   KernelWriter &writer;
   StepOp step;

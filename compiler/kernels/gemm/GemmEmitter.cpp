@@ -5,7 +5,6 @@
 
 #include "compiler/analysis/Leads.h"
 #include "compiler/codegen/Emitters.h"
-#include "compiler/device/gemm_wgmma_lead_config.h"
 #include "compiler/kernels/gemm/GemmDescriptors.h"
 #include "compiler/kernels/gemm/GemmUnits.h"
 
@@ -18,25 +17,40 @@ public:
   GemmEmitter(StepOp step, VariantAttr variant, StringRef symbol)
       : step(step), variant(variant),
         schedule(cast<GemmScheduleAttr>(variant.getSchedule())),
-        writer(step, symbol, 64), context(step.getContext()) {}
+        launch(variant.getLaunch()), writer(step, symbol, 64),
+        context(step.getContext()) {}
 
   FailureOr<KernelSource> emit();
 
 private:
   /// Declares the segments' types and returns the template's last arguments.
-  FailureOr<std::string> emitSegments(const UnitStep &at,
-                                      GemmDescriptors &descriptors);
+  FailureOr<std::string> emitSegments(GemmDescriptors &descriptors);
+  /// Of the plan; null where matrices are read by pointers.
+  CopyAttr getCopy(unsigned matrix) const {
+    return launch.getMatrices() ? cast<CopyAttr>(launch.getMatrices()[matrix])
+                                : CopyAttr();
+  }
   /// Declares the leading product's types and returns the template's argument.
   FailureOr<std::string> emitLead();
 
   StepOp step;
   VariantAttr variant;
   GemmScheduleAttr schedule;
+  LaunchAttr launch;
   KernelWriter writer;
   MLIRContext *context;
   MatmulIteration *iteration = nullptr;
 };
 } // namespace
+
+/// Null where the tile at `index` is moved by pointer.
+static TileMapAttr findMap(ArrayAttr maps, size_t index) {
+  if (maps)
+    for (auto map : maps.getAsRange<TileMapAttr>())
+      if (map.getIndex() == int64_t(index))
+        return map;
+  return {};
+}
 
 FailureOr<KernelSource> GemmEmitter::emit() {
   auto analyzed = analyzeMatmul(step);
@@ -52,27 +66,26 @@ FailureOr<KernelSource> GemmEmitter::emit() {
     writer.pointer(step.getInputBuffer(iteration->lhs.back().value), false);
   writer.declareBuffers();
   GemmDescriptors descriptors(writer, step, variant, *iteration);
-  EpilogueMaps maps = chooseEpilogueMaps(step, *iteration, variant);
-  UnitStep at(step, variant, *iteration);
-  FailureOr<std::string> segments = emitSegments(at, descriptors);
+  FailureOr<std::string> segments = emitSegments(descriptors);
   if (failed(segments))
     return failure();
 
   SmallVector<Descriptor> operands, results;
-  for (const TileOperand &o : iteration->operands)
-    operands.push_back(descriptors.operand(o, maps));
-  for (const TileStore &s : iteration->stores)
-    results.push_back(descriptors.result(s, maps));
+  for (auto [i, operand] : llvm::enumerate(iteration->operands))
+    operands.push_back(
+        descriptors.operand(operand, findMap(launch.getOperands(), i)));
+  for (auto [i, store] : llvm::enumerate(iteration->stores))
+    results.push_back(
+        descriptors.result(store, findMap(launch.getResults(), i)));
   std::string epilogue =
       declareEpilogue(writer, "Epilogue", *iteration, operands, results);
 
-  LaunchAttr launch = variant.getLaunch();
   Expr batch = getElementCount(iteration->batchSizes, context);
   if (launch.getPrefetches())
     writer.waitInTemplate();
   const GemmUnitRoom &unit = getGemmUnit(schedule.getUnit());
   writer.addHeader(unit.header);
-  UnitCall call = unit.getCall(at);
+  UnitCall call = unit.getCall(UnitStep(step, variant, *iteration));
   writer.line("typedef " + call.config + " Config;");
   writer.line("const Epilogue epilogue = " + epilogue + ";");
   if (schedule.getLead()) {
@@ -94,18 +107,19 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   return writer.finish(launch);
 }
 
-FailureOr<std::string> GemmEmitter::emitSegments(const UnitStep &at,
-                                                 GemmDescriptors &descriptors) {
+FailureOr<std::string> GemmEmitter::emitSegments(GemmDescriptors &descriptors) {
+  unsigned accumulators = ContractionOp(iteration->root).getNumAccumulators();
   std::string arguments;
   for (auto [s, k] : llvm::enumerate(iteration->k)) {
-    auto [copyA, copyB] = chooseCopies(at, k);
-    auto a = descriptors.matrix(iteration->lhs[s], iteration->m, k, copyA);
-    auto b = descriptors.matrix(iteration->rhs[s], iteration->n, k, copyB);
+    auto a =
+        descriptors.matrix(iteration->lhs[s], iteration->m, k, getCopy(2 * s));
+    auto b = descriptors.matrix(iteration->rhs[s], iteration->n, k,
+                                getCopy(2 * s + 1));
     if (failed(a) || failed(b))
       return failure();
     std::string name = writer.uniqueName("Segment" + std::to_string(s));
     writer.declarations() << "typedef fusec::Segment<" << a->type << ",\n    "
-                          << b->type << ", " << at.accumulators << "> " << name
+                          << b->type << ", " << accumulators << "> " << name
                           << ";\n";
     arguments += ",\n      " + name + "{" + a->value + ", {" + b->value +
                  "}, " + writer.extent(k, "k") + "}";
@@ -122,13 +136,11 @@ FailureOr<std::string> GemmEmitter::emitLead() {
   if (failed(analyzed))
     return leading.emitOpError("is not a matmul with an epilogue");
   GemmDescriptors descriptors(writer, leading, variant, *analyzed);
-  int rows = wgmmaLeadRows(schedule.getTileM(),
-                           schedule.getUnit() == GemmUnit::PingPong,
-                           schedule.getLead());
-  auto a =
-      descriptors.matrix(analyzed->lhs[0], analyzed->m, analyzed->k[0], {rows});
+  unsigned first = 2 * iteration->k.size();
+  auto a = descriptors.matrix(analyzed->lhs[0], analyzed->m, analyzed->k[0],
+                              getCopy(first));
   auto b = descriptors.matrix(analyzed->rhs[0], analyzed->n, analyzed->k[0],
-                              {schedule.getLead()});
+                              getCopy(first + 1));
   if (failed(a) || failed(b))
     return failure();
   std::string segment = writer.uniqueName("LeadSegment"),

@@ -6,13 +6,14 @@ using namespace mlir;
 using namespace fusec;
 
 UnitStep::UnitStep(StepOp step, VariantAttr variant,
-                   const MatmulIteration &iteration)
+                   const MatmulIteration &iteration, EpilogueMaps maps)
     : step(step), variant(variant),
       schedule(cast<GemmScheduleAttr>(variant.getSchedule())),
       iteration(iteration),
       accumulators(ContractionOp(iteration.root).getNumAccumulators()),
       element(getElementBytes(
-          getElementType(ContractionOp(iteration.root).getLhs()[0]))) {}
+          getElementType(ContractionOp(iteration.root).getLhs()[0]))),
+      maps(std::move(maps)) {}
 
 Expr UnitStep::countTiles(int64_t m, int64_t n) const {
   return iteration.m.ceilDiv(number(m)) * iteration.n.ceilDiv(number(n)) *
@@ -42,8 +43,16 @@ LaunchAttr fusec::getGemmLaunch(StepOp step, VariantAttr variant) {
       return {};
     *iteration = swapOperands(std::move(*iteration));
   }
-  LaunchAttr launch = getGemmUnit(schedule.getUnit())
-                          .getLaunch(UnitStep(step, variant, *iteration));
-  return launch.starting(/*early=*/false,
-                         canPrefetch(step, *iteration, schedule));
+  UnitStep at(step, variant, *iteration,
+              chooseEpilogueMaps(step, *iteration, variant));
+  auto getArray = [&](ArrayRef<Attribute> attributes) {
+    return attributes.empty() ? ArrayAttr()
+                              : ArrayAttr::get(step.getContext(), attributes);
+  };
+  return getGemmUnit(schedule.getUnit())
+      .getLaunch(at)
+      .starting(/*early=*/false, canPrefetch(step, *iteration, schedule))
+      .withMaps(getArray(chooseCopies(at)),
+                getArray(llvm::to_vector_of<Attribute>(at.maps.operands)),
+                getArray(llvm::to_vector_of<Attribute>(at.maps.results)));
 }

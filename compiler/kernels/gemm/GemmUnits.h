@@ -6,7 +6,7 @@
 #ifndef FUSEC_COMPILER_KERNELS_GEMM_GEMMUNITS_H
 #define FUSEC_COMPILER_KERNELS_GEMM_GEMMUNITS_H
 
-#include "compiler/analysis/MappedMatrix.h"
+#include "compiler/kernels/gemm/EpilogueMaps.h"
 #include "compiler/kernels/gemm/Gemm.h"
 
 namespace fusec {
@@ -59,7 +59,8 @@ llvm::SmallVector<Candidate> getGemmCandidates(const GemmProblem &problem,
 
 /// A step under a variant; `iteration` is as its schedule computes it.
 struct UnitStep {
-  UnitStep(StepOp step, VariantAttr variant, const MatmulIteration &iteration);
+  UnitStep(StepOp step, VariantAttr variant, const MatmulIteration &iteration,
+           EpilogueMaps maps = {});
 
   Expr number(int64_t value) const {
     return Expr::constant(variant.getContext(), value);
@@ -72,13 +73,12 @@ struct UnitStep {
   GemmScheduleAttr schedule;
   const MatmulIteration &iteration;
   int64_t accumulators, element;
+  EpilogueMaps maps; // for its launch
 };
 
-/// How a segment of `k` is copied to shared memory.
-struct MatrixCopies {
-  MatrixCopy a, b;
-};
-MatrixCopies chooseCopies(const UnitStep &at, Expr k);
+/// How A and B of each segment are copied to shared memory, and of a leading
+/// product; nothing where they are read by pointers.
+llvm::SmallVector<mlir::Attribute> chooseCopies(const UnitStep &at);
 
 /// What the kernel's text calls: a template, and the `Config` that it takes.
 struct UnitCall {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/device/gemm_wgmma_lead_config.h"
 #include "compiler/kernels/gemm/GemmUnits.h"
 
 using namespace mlir;
 using namespace fusec;
+
+/// Bytes that a miss of the L2 cache fetches, at most.
+static constexpr int64_t widestPromotion = 256;
 
 /// What a miss fetches of a resident root's rows. Beyond what is asked for it
 /// gains 3% where a row of results has two lines or more and costs 3% where it
@@ -26,24 +30,36 @@ static unsigned getRowPromotion(Expr k, int64_t elementBytes) {
   return k.isConstant() && k.getValue() * elementBytes >= longRow ? 128 : 256;
 }
 
-MatrixCopies fusec::chooseCopies(const UnitStep &at, Expr k) {
+SmallVector<Attribute> fusec::chooseCopies(const UnitStep &at) {
   GemmScheduleAttr schedule = at.schedule;
-  MatrixCopies copies;
-  auto &[a, b] = copies;
-  a.rounds = b.rounds = !schedule.splitsFactors();
+  if (!schedule.usesTensorMaps())
+    return {};
+  SmallVector<Attribute> copies;
+  auto add = [&](int64_t tile, int64_t kBytes, bool rounds, int64_t promotion) {
+    copies.push_back(CopyAttr::get(at.variant.getContext(), tile, kBytes,
+                                   rounds, promotion));
+  };
+  bool isWgmma = schedule.isWgmma(), rounds = !schedule.splitsFactors();
   // Blocks of a cluster along one axis share the load of the other matrix;
   // those of skinny tiles split K.
-  bool sharesLoads = !schedule.isSkinny();
-  if (schedule.usesTensorMaps()) {
-    a.tile = schedule.getTileM() / (sharesLoads ? schedule.getClusterN() : 1);
-    b.tile = schedule.getTileN() / (sharesLoads ? schedule.getClusterM() : 1);
+  int64_t sharesA = schedule.isSkinny() ? 1 : schedule.getClusterN(),
+          sharesB = schedule.isSkinny() ? 1 : schedule.getClusterM();
+  for (Expr k : at.iteration.k) {
+    int64_t kBytes = isWgmma && k.isConstant()
+                         ? wgmmaKBytes(k.getValue() * at.element)
+                         : wgmmaRowBytes;
+    add(schedule.getTileM() / sharesA, kBytes, rounds,
+        schedule.getUnit() == GemmUnit::Resident
+            ? getResidentPromotion(at.iteration)
+            : widestPromotion);
+    add(schedule.getTileN() / sharesB, kBytes, rounds,
+        isWgmma ? getRowPromotion(k, at.element) : widestPromotion);
   }
-  if (schedule.getUnit() == GemmUnit::Resident)
-    a.promotion = getResidentPromotion(at.iteration);
-  if (!schedule.isWgmma())
-    return copies;
-  if (k.isConstant())
-    a.kBytes = b.kBytes = wgmmaKBytes(k.getValue() * at.element);
-  b.promotion = getRowPromotion(k, at.element);
+  if (int64_t lead = schedule.getLead()) {
+    add(wgmmaLeadRows(schedule.getTileM(),
+                      schedule.getUnit() == GemmUnit::PingPong, lead),
+        wgmmaRowBytes, /*rounds=*/true, widestPromotion);
+    add(lead, wgmmaRowBytes, /*rounds=*/true, widestPromotion);
+  }
   return copies;
 }

@@ -2,7 +2,6 @@
 //
 // Weights that stay in shared memory while rows stream by.
 
-#include "compiler/analysis/EpilogueMaps.h"
 #include "compiler/device/gemm_resident_config.h"
 #include "compiler/kernels/gemm/GemmUnits.h"
 #include <cmath>
@@ -66,9 +65,8 @@ static LaunchAttr getLaunch(const UnitStep &at) {
           blocksK = 0, staged = 0;
   for (Expr k : at.iteration.k)
     blocksK += residentBlocksK(k.getValue(), at.element);
-  EpilogueMaps maps = chooseEpilogueMaps(at.step, at.iteration, at.variant);
-  for (auto &[store, tile] : maps.results)
-    staged += residentStagedBytes(tileN, wgmmaRowBytes / tile.box.inner);
+  for (TileMapAttr result : at.maps.results)
+    staged += residentStagedBytes(tileN, wgmmaRowBytes / result.getInner());
   return LaunchAttr::get(Expr::min(at.countTiles(residentRows, tileN),
                                    at.number(at.schedule.getBlocks())),
                          128 * (1 + consumers),

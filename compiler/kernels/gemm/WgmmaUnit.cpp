@@ -2,7 +2,6 @@
 //
 // Tiles of wgmma under a ring of copies, in persistent blocks.
 
-#include "compiler/analysis/EpilogueMaps.h"
 #include "compiler/kernels/gemm/GemmUnits.h"
 #include "compiler/kernels/gemm/WgmmaSchedules.h"
 #include <cmath>
@@ -76,11 +75,10 @@ static LaunchAttr getLaunch(const UnitStep &at) {
   clusters = at.schedule.getLead()
                  ? clusters * Expr::min(withTiles, at.number(1))
                  : Expr::min(withTiles, clusters);
-  EpilogueMaps maps = chooseEpilogueMaps(at.step, at.iteration, at.variant);
   int64_t shared = wgmmaSharedBytes(
       tileM, tileN, at.schedule.getStages(),
       wgmmaStored(at.accumulators, at.schedule.splitsFactors()),
-      !maps.operands.empty());
+      !at.maps.operands.empty());
   // Weights are streamed where few tiles of tokens read them.
   auto [tokens, tokenTile, tokenCluster] =
       at.schedule.getSwapped() ? std::tuple(at.iteration.n, tileN, clusterN)

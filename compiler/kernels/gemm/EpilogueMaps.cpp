@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/analysis/EpilogueMaps.h"
+#include "compiler/kernels/gemm/EpilogueMaps.h"
 #include "compiler/analysis/Alignment.h"
 #include "compiler/device/gemm_resident_config.h"
 
@@ -9,6 +9,22 @@ using namespace fusec;
 
 static int64_t getBytes(BufferOp buffer) {
   return getElementBytes(buffer.getElementType());
+}
+
+namespace {
+/// An operand or a result that a tensor map can move.
+struct Tile {
+  size_t index;
+  int64_t bytes; // of an element
+  bool alongRows;
+};
+} // namespace
+
+static int64_t sum(ArrayRef<Tile> tiles) {
+  int64_t bytes = 0;
+  for (const Tile &tile : tiles)
+    bytes += tile.bytes;
+  return bytes;
 }
 
 EpilogueMaps fusec::chooseEpilogueMaps(StepOp step,
@@ -25,52 +41,48 @@ EpilogueMaps fusec::chooseEpilogueMaps(StepOp step,
   // What rows are reduced for is evaluated in runs of them.
   if (!iteration.reductions.empty())
     return {};
+  MLIRContext *context = step.getContext();
   EpilogueMaps maps;
   if (schedule.getUnit() == GemmUnit::Resident) {
-    for (const TileStore &store : iteration.stores) {
+    for (auto [i, store] : llvm::enumerate(iteration.stores)) {
       BufferOp buffer = step.getOutputBuffer(store.output);
-      int row = wgmmaRowBytes / getBytes(buffer);
       auto matrix = analyze(buffer, store.access);
       if (succeeded(matrix) && matrix->alongK)
-        maps.results[&store] = {*matrix,
-                                {row, residentResultRows, wgmmaRowBytes}};
+        maps.results.push_back(
+            TileMapAttr::get(context, i, wgmmaRowBytes / getBytes(buffer),
+                             residentResultRows, wgmmaRowBytes));
     }
     return maps;
   }
   if (!schedule.isWgmma())
     return {};
-  int64_t results = 0, operands = 0;
-  for (const TileStore &store : iteration.stores) {
+  SmallVector<Tile> results, operands;
+  for (auto [i, store] : llvm::enumerate(iteration.stores)) {
     BufferOp buffer = step.getOutputBuffer(store.output);
     auto matrix = analyze(buffer, store.access);
     if (failed(matrix))
       return {};
-    maps.results[&store].matrix = *matrix;
-    results += getBytes(buffer);
+    results.push_back({i, getBytes(buffer), !matrix->alongK});
   }
-  for (const TileOperand &operand : iteration.operands) {
+  for (auto [i, operand] : llvm::enumerate(iteration.operands)) {
     BufferOp buffer = step.getInputBuffer(operand.value);
     auto matrix = analyze(buffer, operand.access);
-    if (failed(matrix))
-      continue;
-    maps.operands[&operand].matrix = *matrix;
-    operands += getBytes(buffer);
+    if (succeeded(matrix))
+      operands.push_back({i, getBytes(buffer), !matrix->alongK});
   }
   int64_t tileN = schedule.getTileN();
-  if (!wgmmaResultColumns(tileN, std::max(results, operands))) {
-    maps.operands.clear();
-    operands = 0;
-  }
-  int64_t bytes = std::max(results, operands);
+  if (!wgmmaResultColumns(tileN, std::max(sum(results), sum(operands))))
+    operands.clear();
+  int64_t bytes = std::max(sum(results), sum(operands));
   if (!wgmmaResultColumns(tileN, bytes))
     return {};
-  for (auto &[store, tile] : maps.results)
-    tile.box = wgmmaResultBox(tileN, bytes,
-                              getBytes(step.getOutputBuffer(store->output)),
-                              !tile.matrix.alongK);
-  for (auto &[operand, tile] : maps.operands)
-    tile.box = wgmmaResultBox(tileN, bytes,
-                              getBytes(step.getInputBuffer(operand->value)),
-                              !tile.matrix.alongK);
+  auto getMap = [&](const Tile &tile) {
+    WgmmaResultBox box =
+        wgmmaResultBox(tileN, bytes, tile.bytes, tile.alongRows);
+    return TileMapAttr::get(context, tile.index, box.inner, box.outer,
+                            box.swizzle);
+  };
+  maps.results = llvm::map_to_vector(results, getMap);
+  maps.operands = llvm::map_to_vector(operands, getMap);
   return maps;
 }

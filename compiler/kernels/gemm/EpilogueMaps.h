@@ -2,22 +2,16 @@
 //
 // Which tiles of a matmul root's epilogue move through tensor maps.
 
-#ifndef FUSEC_COMPILER_ANALYSIS_EPILOGUEMAPS_H
-#define FUSEC_COMPILER_ANALYSIS_EPILOGUEMAPS_H
+#ifndef FUSEC_COMPILER_KERNELS_GEMM_EPILOGUEMAPS_H
+#define FUSEC_COMPILER_KERNELS_GEMM_EPILOGUEMAPS_H
 
 #include "compiler/analysis/MappedMatrix.h"
 
 namespace fusec {
 
-/// A tile, and the box that is copied at once.
-struct MappedTile {
-  MappedMatrix matrix;
-  WgmmaResultBox box;
-};
 /// What is missing is read and written by pointer.
 struct EpilogueMaps {
-  std::map<const TileOperand *, MappedTile> operands;
-  std::map<const TileStore *, MappedTile> results;
+  llvm::SmallVector<TileMapAttr> operands, results;
 };
 
 /// Of wgmma's tiles all results or none, and then operands as far as they can;
@@ -28,4 +22,4 @@ EpilogueMaps chooseEpilogueMaps(StepOp step, const MatmulIteration &iteration,
 
 } // namespace fusec
 
-#endif // FUSEC_COMPILER_ANALYSIS_EPILOGUEMAPS_H
+#endif // FUSEC_COMPILER_KERNELS_GEMM_EPILOGUEMAPS_H
