@@ -22,7 +22,7 @@ struct Matrix {
   const float *operator[](int64_t row) const { return &values[row * columns]; }
 };
 
-struct Problem {
+struct Product {
   Matrix a, b;
   // In fp64: the result, and what it would be if nothing cancelled.
   std::vector<double> exact, magnitude;
@@ -68,9 +68,9 @@ static Matrix makeMatrix(int64_t rows, int64_t columns,
   return matrix;
 }
 
-static Problem makeProblem(Matrix a, Matrix b) {
+static Product makeProblem(Matrix a, Matrix b) {
   int64_t m = a.rows, n = b.columns, k = a.columns;
-  Problem problem{std::move(a), std::move(b), std::vector<double>(m * n),
+  Product problem{std::move(a), std::move(b), std::vector<double>(m * n),
                   std::vector<double>(m * n)};
   for (int64_t i = 0; i != m; ++i)
     for (int64_t l = 0; l != k; ++l)
@@ -83,7 +83,7 @@ static Problem makeProblem(Matrix a, Matrix b) {
 }
 
 /// Uniform in (-1, 1), uniform in (0, 1), or over 40 binary orders.
-static Problem makeRandomProblem(llvm::StringRef kind, int64_t k) {
+static Product makeRandomProblem(llvm::StringRef kind, int64_t k) {
   std::mt19937 random(static_cast<unsigned>(k));
   std::uniform_real_distribution<float> uniform(kind == "positive" ? 0 : -1, 1);
   std::normal_distribution<float> normal;
@@ -99,7 +99,7 @@ static Problem makeRandomProblem(llvm::StringRef kind, int64_t k) {
 
 /// Rows of A and columns of B have one special value each, at one of two
 /// places, or consist of it: each meets each, and ordinary numbers.
-static Problem makeSpecialProblem() {
+static Product makeSpecialProblem() {
   static const float specials[] = {
       INFINITY,   -INFINITY,    NAN,          0,
       -0.0f,      FLT_MAX,      -FLT_MAX,     0x1.ffep127f,
@@ -194,7 +194,7 @@ static Matrix transpose(const Matrix &matrix) {
   return result;
 }
 
-static data::Tensor run(Harness::Compiled &compiled, const Problem &problem,
+static data::Tensor run(Harness::Compiled &compiled, const Product &problem,
                         bool isMapped = false) {
   std::vector<data::Tensor> inputs;
   inputs.push_back(toTensor(problem.a));
@@ -202,7 +202,7 @@ static data::Tensor run(Harness::Compiled &compiled, const Problem &problem,
   return std::move(compiled.run->run(inputs)[0]);
 }
 
-static double getError(const data::Tensor &got, const Problem &problem) {
+static double getError(const data::Tensor &got, const Product &problem) {
   double worst = 0;
   for (size_t i = 0; i != problem.exact.size(); ++i) {
     double error =
@@ -217,7 +217,7 @@ static void testError(Harness &harness, llvm::StringRef kind, int64_t k) {
   std::string name = "error." + kind.str() + ".k" + std::to_string(k);
   if (!harness.isWanted(name))
     return;
-  std::optional<Problem> problem;
+  std::optional<Product> problem;
   if (harness.hasDevice())
     problem = makeRandomProblem(kind, k);
   int64_t size = k < 4096 ? 128 : 64;
@@ -244,7 +244,7 @@ static void testError(Harness &harness, llvm::StringRef kind, int64_t k) {
 /// In units of the documented bound: infinite where one of the two is not
 /// finite and the other is, and no order of adding explains it.
 static double getSpecialError(const data::Tensor &got, const data::Tensor &fma,
-                              const Problem &problem) {
+                              const Product &problem) {
   int64_t n = problem.b.columns, k = problem.a.columns;
   double worst = 0;
   for (size_t i = 0; i != problem.exact.size(); ++i) {
@@ -267,7 +267,7 @@ static double getSpecialError(const data::Tensor &got, const data::Tensor &fma,
 static void testSpecials(Harness &harness) {
   if (!harness.isWanted("specials"))
     return;
-  Problem problem = makeSpecialProblem();
+  Product problem = makeSpecialProblem();
   int64_t m = problem.a.rows, k = problem.a.columns;
   auto fma = compileFma(harness, "specials.fma", m, m, k);
   for (const Tile &tile : tiles) {
