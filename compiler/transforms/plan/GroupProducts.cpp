@@ -9,7 +9,7 @@
 #include "compiler/Remarks.h"
 #include "compiler/schedule/Schedules.h"
 #include "compiler/transforms/plan/JoinSteps.h"
-#include "compiler/transforms/tensor/MergeContractions.h"
+#include "compiler/transforms/tensor/Accumulators.h"
 #include "compiler/transforms/tensor/Rewrites.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/Dominance.h"

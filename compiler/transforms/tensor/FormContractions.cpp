@@ -5,12 +5,8 @@
 
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
-#include "compiler/transforms/tensor/MergeContractions.h"
 #include "compiler/transforms/tensor/Rewrites.h"
-#include "compiler/transforms/tensor/RowScales.h"
 #include "compiler/transforms/tensor/ViewPatterns.h"
-#include "mlir/IR/Dominance.h"
-#include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace fusec {
@@ -121,29 +117,14 @@ struct MatmulToContraction : OpRewritePattern<MatmulOp> {
 
 struct FormContractions : fusec::impl::FormContractionsBase<FormContractions> {
   void runOnOperation() override {
-    RewritePatternSet slices(&getContext());
-    populateSlicedProductPatterns(slices);
-    populateSlicePatterns(slices);
-    populateSinkPatterns(slices);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(slices))))
-      return signalPassFailure();
     RewritePatternSet patterns(&getContext());
     patterns.add<OuterProductToMul>(&getContext(), /*benefit=*/3);
     patterns.add<FoldBatchIntoRows>(&getContext(), /*benefit=*/2);
     patterns.add<MatmulToContraction>(&getContext(), /*benefit=*/1);
-    populateConcatProductPatterns(patterns);
+    // Transposes and collapses of operands that are views.
     populateReshapePatterns(patterns);
-    populateSinkPatterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      return signalPassFailure();
-    // Views made twice of one operand would hide that it is one.
-    IRRewriter rewriter(&getContext());
-    DominanceInfo dominance(getOperation());
-    eliminateCommonSubExpressions(rewriter, dominance, getOperation());
-    Block &block = getOperation().getBody().front();
-    mergeSummedContractions(block);
-    groupContractions(block);
-    moveRowScales(block);
+      signalPassFailure();
   }
 };
 } // namespace

@@ -15,13 +15,6 @@ void populateReshapePatterns(mlir::RewritePatternSet &patterns);
 void populateSlicePatterns(mlir::RewritePatternSet &patterns);
 /// Gathers that are slices, or that read and write in another order.
 void populateGatherPatterns(mlir::RewritePatternSet &patterns);
-/// Expands that follow a product move behind the pointwise ops that follow
-/// them.
-void populateSinkPatterns(mlir::RewritePatternSet &patterns);
-/// A product of a concat along K has a segment for each value.
-void populateConcatProductPatterns(mlir::RewritePatternSet &patterns);
-/// Slices of a product that meet again move before it.
-void populateSlicedProductPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace fusec
 

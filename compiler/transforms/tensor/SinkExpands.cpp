@@ -4,10 +4,17 @@
 // can be its epilogue; what splits the rows into batches again comes after
 // them.
 
+#include "compiler/Passes.h"
 #include "compiler/transforms/tensor/PointwisePaths.h"
 #include "compiler/transforms/tensor/Rewrites.h"
 #include "compiler/transforms/tensor/ViewPatterns.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace fusec {
+#define GEN_PASS_DEF_SINKEXPANDS
+#include "compiler/Passes.h.inc"
+} // namespace fusec
 
 using namespace mlir;
 using namespace fusec;
@@ -47,8 +54,15 @@ struct SinkExpand : OpInterfaceRewritePattern<PointwiseOpInterface> {
     return success();
   }
 };
-} // namespace
 
-void fusec::populateSinkPatterns(RewritePatternSet &patterns) {
-  patterns.add<SinkExpand>(patterns.getContext());
-}
+struct SinkExpands : fusec::impl::SinkExpandsBase<SinkExpands> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<SinkExpand>(&getContext());
+    // The collapses of the other operands.
+    populateReshapePatterns(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace

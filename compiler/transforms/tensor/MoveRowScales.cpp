@@ -1,8 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A scale by rows commutes with a product: (r x) . W -> r (x . W), where r has
+// one value a row. A norm before a linear layer then computes r alone, the
+// product's epilogue applies it, and the scaled x is never stored. Of 16-bit
+// operands the product stays fp32 until it is scaled.
 
-#include "compiler/transforms/tensor/RowScales.h"
+#include "compiler/Passes.h"
 #include "compiler/Remarks.h"
 #include "compiler/transforms/tensor/Rewrites.h"
+
+namespace fusec {
+#define GEN_PASS_DEF_MOVEROWSCALES
+#include "compiler/Passes.h.inc"
+} // namespace fusec
 
 using namespace mlir;
 using namespace fusec;
@@ -58,24 +68,29 @@ static void moveScale(ContractionOp product, Value x, BroadcastOp scale) {
   product.erase();
 }
 
-void fusec::moveRowScales(Block &block) {
-  for (auto product :
-       llvm::make_early_inc_range(block.getOps<ContractionOp>())) {
-    auto mul = product.getLhs()[0].getDefiningOp<MulOp>();
-    if (!mul || !isa<FloatType>(getElementType(mul)) ||
-        product.getNumSegments() != 1 || !isOnlyLeftOperand(mul))
-      continue;
-    for (auto [x, scale] : {std::pair(mul.getLhs(), mul.getRhs()),
-                            std::pair(mul.getRhs(), mul.getLhs())}) {
-      BroadcastOp rows = getRowBroadcast(scale);
-      if (!rows)
+namespace {
+struct MoveRowScales : fusec::impl::MoveRowScalesBase<MoveRowScales> {
+  void runOnOperation() override {
+    Block &block = getOperation().getBody().front();
+    for (auto product :
+         llvm::make_early_inc_range(block.getOps<ContractionOp>())) {
+      auto mul = product.getLhs()[0].getDefiningOp<MulOp>();
+      if (!mul || !isa<FloatType>(getElementType(mul)) ||
+          product.getNumSegments() != 1 || !isOnlyLeftOperand(mul))
         continue;
-      remarkPassed(RemarkTopic::Rewrite, "move-row-scale", mul.getLoc())
-          << "a scale by rows is applied to the product";
-      moveScale(product, x, rows);
-      if (mul.use_empty())
-        mul.erase();
-      break;
+      for (auto [x, scale] : {std::pair(mul.getLhs(), mul.getRhs()),
+                              std::pair(mul.getRhs(), mul.getLhs())}) {
+        BroadcastOp rows = getRowBroadcast(scale);
+        if (!rows)
+          continue;
+        remarkPassed(RemarkTopic::Rewrite, "move-row-scale", mul.getLoc())
+            << "a scale by rows is applied to the product";
+        moveScale(product, x, rows);
+        if (mul.use_empty())
+          mul.erase();
+        break;
+      }
     }
   }
-}
+};
+} // namespace

@@ -4,11 +4,18 @@
 // is used apart: gate and value of one projection. Slices move before the
 // product, so that the parts can be accumulators of one kernel.
 
+#include "compiler/Passes.h"
 #include "compiler/device/gemm_wgmma_config.h"
 #include "compiler/transforms/tensor/PointwisePaths.h"
 #include "compiler/transforms/tensor/Rewrites.h"
 #include "compiler/transforms/tensor/ViewPatterns.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace fusec {
+#define GEN_PASS_DEF_SLICEPRODUCTS
+#include "compiler/Passes.h.inc"
+} // namespace fusec
 
 using namespace mlir;
 using namespace fusec;
@@ -141,8 +148,15 @@ struct SliceBeforeProduct : OpRewritePattern<MatmulOp> {
     return success();
   }
 };
-} // namespace
 
-void fusec::populateSlicedProductPatterns(RewritePatternSet &patterns) {
-  patterns.add<SliceBeforePointwise, SliceBeforeProduct>(patterns.getContext());
-}
+struct SliceProducts : fusec::impl::SliceProductsBase<SliceProducts> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<SliceBeforePointwise, SliceBeforeProduct>(&getContext());
+    // Slices of weights that are slices.
+    populateSlicePatterns(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace

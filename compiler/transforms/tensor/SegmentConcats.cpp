@@ -3,9 +3,16 @@
 // A product of a concat along K has a segment for each of its values, which
 // then need no copy: [a | b] . W  ->  a . W[:k] + b . W[k:], in one kernel.
 
+#include "compiler/Passes.h"
 #include "compiler/transforms/tensor/PointwisePaths.h"
 #include "compiler/transforms/tensor/Rewrites.h"
 #include "compiler/transforms/tensor/ViewPatterns.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace fusec {
+#define GEN_PASS_DEF_SEGMENTCONCATS
+#include "compiler/Passes.h.inc"
+} // namespace fusec
 
 using namespace mlir;
 using namespace fusec;
@@ -81,8 +88,15 @@ struct ConcatToSegments : OpRewritePattern<ContractionOp> {
     return success();
   }
 };
-} // namespace
 
-void fusec::populateConcatProductPatterns(RewritePatternSet &patterns) {
-  patterns.add<ConcatToSegments>(patterns.getContext());
-}
+struct SegmentConcats : fusec::impl::SegmentConcatsBase<SegmentConcats> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<ConcatToSegments>(&getContext());
+    // Collapses of the concat's values.
+    populateReshapePatterns(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace
