@@ -4,11 +4,9 @@
 // that is legal and the target's cost model says that it pays.
 
 #include "compiler/Passes.h"
-#include "compiler/Remarks.h"
 #include "compiler/analysis/Iteration.h"
-#include "compiler/kernels/Family.h"
 #include "compiler/schedule/Schedules.h"
-#include "compiler/transforms/plan/JoinSteps.h"
+#include "compiler/transforms/plan/JoinPairs.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -50,31 +48,7 @@ static std::string checkChain(StepOp chain, const Target &target) {
 }
 
 //===----------------------------------------------------------------------===//
-// Policy
-//===----------------------------------------------------------------------===//
-
-/// Why the chain is slower than its parts at some size, or nothing: there is
-/// one plan for all of them.
-static std::string checkTime(const Estimates &together,
-                             ArrayRef<Estimates> parts, const Target &target) {
-  SmallVector<double> apart(std::size(sampledDims));
-  for (const Estimates &part : parts)
-    for (auto [sum, time] : llvm::zip_equal(apart, part))
-      sum += time ? time->microseconds : INFINITY;
-  for (double &sum : apart)
-    sum -= (parts.size() - 1) * estimateOverlap(target);
-  for (auto [dim, time, sum] : llvm::zip_equal(sampledDims, together, apart)) {
-    double chainTime = time ? time->microseconds : INFINITY;
-    if (!(chainTime <= sum))
-      return llvm::formatv("a chain takes {0:f1} us where its parts take "
-                           "{1:f1} us, at dimensions of {2}",
-                           chainTime, sum, dim);
-  }
-  return "";
-}
-
-//===----------------------------------------------------------------------===//
-// Mechanics
+// The pass
 //===----------------------------------------------------------------------===//
 
 static std::string joinNames(StepOp producer, StepOp consumer) {
@@ -92,69 +66,19 @@ struct FormChains : fusec::impl::FormChainsBase<FormChains> {
 
   void runOnOperation() override {
     PlanOp plan = getOperation();
-    target = getPlanTarget(plan);
+    const Target *target = getPlanTarget(plan);
     if (!target)
       return signalPassFailure();
-    times.clear();
-    StepJoiner joiner(plan);
-    bool changed = false;
+    PairJoiner joiner(plan, *target, products,
+                      {"chain", Family::Chain, chainTolerance, joinNames,
+                       [&](StepOp chain) { return checkChain(chain, *target); },
+                       "no block holds the chain"});
     for (StepOp step : llvm::to_vector(plan.getOps<StepOp>()))
-      if (isProduct(step))
-        while ((step = joinWithProducer(joiner, step)))
-          changed = true;
-    if (changed)
-      joiner.eraseUnusedBuffers();
+      while (step && isProduct(step)) {
+        SmallVector<StepOp> producers = joiner.getProducers(step);
+        llvm::erase_if(producers, std::not_fn(isProduct));
+        step = joiner.join(producers, step);
+      }
   }
-
-  /// Null where no producer joins it.
-  StepOp joinWithProducer(StepJoiner &joiner, StepOp consumer) {
-    SmallVector<std::pair<StepOp, std::string>> refused;
-    for (StepOp producer : joiner.getProducers(consumer)) {
-      if (!isProduct(producer))
-        continue;
-      std::string reason;
-      if (StepOp chain = tryJoin(joiner, producer, consumer, reason))
-        return chain;
-      refused.push_back({producer, reason});
-    }
-    for (auto &[producer, reason] : refused)
-      remarkMissed(RemarkTopic::Fusion, "chain", consumer.getLoc())
-          << nameBoth(producer, consumer) << ": " << reason;
-    return {};
-  }
-
-  StepOp tryJoin(StepJoiner &joiner, StepOp producer, StepOp consumer,
-                 std::string &reason) {
-    Estimates together;
-    auto check = [&](StepOp chain) {
-      std::string illegal = checkChain(chain, *target);
-      if (!illegal.empty())
-        return illegal;
-      together = estimateStep(chain, *target, products, sampledDims);
-      return checkTime(together, {getTimes(producer), getTimes(consumer)},
-                       *target);
-    };
-    StepOp chain = joiner.join(
-        producer, consumer,
-        {"chain", Family::Chain, joinNames(producer, consumer), check}, reason);
-    if (chain) {
-      times.erase(producer);
-      times.erase(consumer);
-      times[chain] = std::move(together);
-    }
-    return chain;
-  }
-
-  /// At each of `sampledDims`.
-  const Estimates &getTimes(StepOp step) {
-    auto [it, isNew] = times.try_emplace(step);
-    if (isNew)
-      it->second = estimateStep(step, *target, products, sampledDims);
-    return it->second;
-  }
-
-  const Target *target = nullptr;
-  /// Of steps that are there.
-  llvm::DenseMap<Operation *, Estimates> times;
 };
 } // namespace

@@ -9,9 +9,8 @@
 // than a launch and a trip to memory.
 
 #include "compiler/Passes.h"
-#include "compiler/Remarks.h"
 #include "compiler/schedule/Schedules.h"
-#include "compiler/transforms/plan/JoinSteps.h"
+#include "compiler/transforms/plan/JoinPairs.h"
 
 using namespace mlir;
 
@@ -22,12 +21,8 @@ namespace fusec {
 
 using namespace fusec;
 
-/// How much slower one kernel may be at one size: about what the cost model
-/// errs by.
-static constexpr double tolerance = 1.1;
-
 /// The last of the matmul steps whose results it reads.
-static StepOp findProducer(const StepJoiner &joiner, StepOp consumer) {
+static StepOp findProducer(const PairJoiner &joiner, StepOp consumer) {
   for (StepOp step : joiner.getProducers(consumer))
     if (step.getFamily() == Family::Gemm)
       return step;
@@ -45,47 +40,17 @@ struct FormRowEpilogues : fusec::impl::FormRowEpiloguesBase<FormRowEpilogues> {
 
   void runOnOperation() override {
     PlanOp plan = getOperation();
-    target = getPlanTarget(plan);
+    const Target *target = getPlanTarget(plan);
     if (!target)
       return signalPassFailure();
-    StepJoiner joiner(plan);
-    bool changed = false;
+    PairJoiner joiner(plan, *target, products,
+                      {"row-epilogue", Family::Gemm, rowEpilogueTolerance,
+                       joinNames, nullptr,
+                       "no tile holds the rows of the reduction", always});
     for (StepOp step : llvm::to_vector(plan.getOps<StepOp>()))
       if (step.getFamily() == Family::Reduce)
         if (StepOp producer = findProducer(joiner, step))
-          changed |= tryJoin(joiner, producer, step);
-    if (changed)
-      joiner.eraseUnusedBuffers();
+          joiner.join(producer, step);
   }
-
-  bool tryJoin(StepJoiner &joiner, StepOp producer, StepOp consumer) {
-    auto check = [&](StepOp joined) {
-      return checkTime(joined, producer, consumer);
-    };
-    std::string reason;
-    if (joiner.join(producer, consumer,
-                    {"row-epilogue", Family::Gemm,
-                     joinNames(producer, consumer), check},
-                    reason))
-      return true;
-    remarkMissed(RemarkTopic::Fusion, "row-epilogue", consumer.getLoc())
-        << nameBoth(producer, consumer) << ": " << reason;
-    return false;
-  }
-
-  /// Why the joined step has no kernel, or is slower than its parts, or
-  /// nothing.
-  std::string checkTime(StepOp joined, StepOp producer, StepOp consumer) const {
-    Estimates fused = estimateStep(joined, *target, products, sampledDims);
-    if (!llvm::all_of(fused, [](auto &time) { return time.has_value(); }))
-      return "no tile holds the rows of the reduction";
-    if (always)
-      return "";
-    return compareTimes(
-        fused, estimateStep(producer, *target, products, sampledDims),
-        estimateStep(consumer, *target, products, sampledDims), tolerance);
-  }
-
-  const Target *target = nullptr;
 };
 } // namespace

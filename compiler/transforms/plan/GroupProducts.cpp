@@ -6,9 +6,8 @@
 // narrower.
 
 #include "compiler/Passes.h"
-#include "compiler/Remarks.h"
 #include "compiler/schedule/Schedules.h"
-#include "compiler/transforms/plan/JoinSteps.h"
+#include "compiler/transforms/plan/JoinPairs.h"
 #include "compiler/transforms/tensor/Accumulators.h"
 #include "compiler/transforms/tensor/Rewrites.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
@@ -23,9 +22,6 @@ namespace fusec {
 } // namespace fusec
 
 using namespace fusec;
-
-/// How many times as long one kernel may take at one size of several.
-static constexpr double tolerance = 1.03;
 
 /// The product of a matmul step that has no other.
 static ContractionOp getProduct(StepOp step) {
@@ -76,7 +72,7 @@ struct GroupProducts : fusec::impl::GroupProductsBase<GroupProducts> {
 
   void runOnOperation() override {
     PlanOp plan = getOperation();
-    target = getPlanTarget(plan);
+    const Target *target = getPlanTarget(plan);
     if (!target)
       return signalPassFailure();
     SmallVector<StepOp> steps;
@@ -88,46 +84,19 @@ struct GroupProducts : fusec::impl::GroupProductsBase<GroupProducts> {
           if (Attribute buffer = getBuffer(step, left))
             later.insert(buffer);
       }
-    StepJoiner joiner(plan);
+    PairJoiner joiner(plan, *target, products,
+                      {"group-products", Family::Gemm, groupTolerance,
+                       joinNames, groupProducts,
+                       "there is no kernel with their accumulators", always});
     llvm::DenseMap<Attribute, StepOp> last; // step by its left operand
     for (StepOp step : steps) {
       Attribute left = getBuffer(step, getProduct(step).getLhs()[0]);
       if (!left || mayLead(step, later))
         continue;
       StepOp &sibling = last[left];
-      StepOp joined = sibling ? tryJoin(joiner, sibling, step) : StepOp();
+      StepOp joined = sibling ? joiner.join(sibling, step) : StepOp();
       sibling = joined ? joined : step;
     }
   }
-
-  StepOp tryJoin(StepJoiner &joiner, StepOp first, StepOp second) {
-    auto check = [&](StepOp joined) {
-      std::string illegal = groupProducts(joined);
-      return illegal.empty() ? checkTime(joined, first, second) : illegal;
-    };
-    std::string reason;
-    StepOp joined = joiner.join(
-        first, second,
-        {"group-products", Family::Gemm, joinNames(first, second), check},
-        reason);
-    if (!joined)
-      remarkMissed(RemarkTopic::Fusion, "group-products", second.getLoc())
-          << nameBoth(first, second) << ": " << reason;
-    return joined;
-  }
-
-  /// Why there is no kernel, or why it is slower than the two, or nothing.
-  std::string checkTime(StepOp joined, StepOp first, StepOp second) const {
-    Estimates together = estimateStep(joined, *target, products, sampledDims);
-    if (!llvm::all_of(together, [](auto &time) { return time.has_value(); }))
-      return "there is no kernel with their accumulators";
-    if (always)
-      return "";
-    return compareTimes(
-        together, estimateStep(first, *target, products, sampledDims),
-        estimateStep(second, *target, products, sampledDims), tolerance);
-  }
-
-  const Target *target = nullptr;
 };
 } // namespace

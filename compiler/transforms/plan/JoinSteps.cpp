@@ -4,8 +4,6 @@
 #include "compiler/Remarks.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/Support/FormatVariadic.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace fusec;
@@ -172,24 +170,6 @@ StepOp StepJoiner::buildJoined(StepOp producer, StepOp consumer, StepOp place,
 std::string fusec::nameBoth(StepOp producer, StepOp consumer) {
   return ("'" + producer.getName() + "' and '" + consumer.getName() + "'")
       .str();
-}
-
-std::string fusec::compareTimes(const Estimates &together,
-                                const Estimates &first, const Estimates &second,
-                                double tolerance) {
-  double gained = 0;
-  for (auto [dim, one, a, b] :
-       llvm::zip_equal(sampledDims, together, first, second)) {
-    if (!one || !a || !b)
-      return "one of them is not of its family's form";
-    double apart = a->microseconds + b->microseconds;
-    if (one->microseconds > tolerance * apart)
-      return llvm::formatv("one kernel takes {0:f1} us where the two take "
-                           "{1:f1} us, at dimensions of {2}",
-                           one->microseconds, apart, dim);
-    gained += std::log(apart / one->microseconds);
-  }
-  return gained >= 0 ? "" : "one kernel takes longer than the two";
 }
 
 StepOp StepJoiner::join(StepOp producer, StepOp consumer,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Two planned steps, of which the later reads what the earlier computes, as
-// one step.
+// Two planned steps as one: the mechanics, for a pair that JoinPairs.h tries.
 
 #ifndef FUSEC_COMPILER_TRANSFORMS_PLAN_JOINSTEPS_H
 #define FUSEC_COMPILER_TRANSFORMS_PLAN_JOINSTEPS_H
@@ -24,19 +23,11 @@ struct JoinedStep {
 /// "'producer' and 'consumer'", as the remarks call them.
 std::string nameBoth(StepOp producer, StepOp consumer);
 
-/// Why one kernel is slower than two, whose times are those at `sampledDims`,
-/// or nothing. There is one plan for all sizes: up to `tolerance` times as long
-/// may be lost at one to gain at others.
-std::string compareTimes(const Estimates &together, const Estimates &first,
-                         const Estimates &second, double tolerance);
-
 /// Joins steps of one plan, whose buffers stay what they are in between.
 class StepJoiner {
 public:
   explicit StepJoiner(PlanOp plan);
 
-  /// The step of which the buffer is a result; null where there is none.
-  StepOp getWriter(mlir::Attribute ref) const { return writers.lookup(ref); }
   /// The steps of which the step reads a result, the last one first.
   llvm::SmallVector<StepOp> getProducers(StepOp step) const;
 
@@ -55,6 +46,8 @@ private:
   using Steps = llvm::SmallPtrSet<mlir::Operation *, 4>;
 
   BufferOp lookUp(mlir::Attribute ref) const;
+  /// The step of which the buffer is a result; null where there is none.
+  StepOp getWriter(mlir::Attribute ref) const { return writers.lookup(ref); }
   void add(StepOp step);
   void remove(StepOp step);
   const Steps &getSteps(bool write, BufferOp buffer) const;

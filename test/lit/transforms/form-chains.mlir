@@ -45,7 +45,7 @@ fusec.model @shared inputs ["x", "v", "w"] outputs ["h", "y"] {
 // Wide layers multiply faster on their own.
 // CHECK-LABEL: fusec.plan @sm_90a of @wide
 // CHECK-COUNT-2: fusec.step gemm
-// REMARK: 'matmul_relu' and 'matmul'{{.*}}a chain takes
+// REMARK: 'matmul_relu' and 'matmul'{{.*}}one kernel takes
 fusec.model @wide inputs ["x", "v", "w"] outputs ["y"] {
 ^bb0(%x: tensor<2048x128xf16>, %v: tensor<128x256xf16>, %w: tensor<256x128xf16>):
   %0 = fusec.matmul %x, %v : tensor<2048x128xf16>, tensor<128x256xf16> to tensor<2048x256xf16>
