@@ -289,7 +289,7 @@ static void markUpdate(const AdapterRequest &request, LowRankUpdate &update,
                               update.scale);
   value = MatmulOp::create(builder, second.getLoc(), second.getType(), value, b,
                            UnitAttr(), second.getTransposeRhsAttr());
-  remarkPassed(RemarkTopic::Rewrite, "mark-adapter", first.getLoc())
+  remarkPassed(remarks::markAdapter, first.getLoc())
       << "the update '" + request.name + "' of rank " +
              std::to_string(update.getRank()) + " is replaceable up to rank " +
              std::to_string(rank);

@@ -60,14 +60,14 @@ static void assembleConcats(FusionGroups &groups) {
                            [](Operation *op) { return isa<LookupOp>(op); }));
     });
     if (assembles && !groups.slice(slices)) {
-      remarkMissed(RemarkTopic::Fusion, "assemble-concat", concat.getLoc())
+      remarkMissed(remarks::assembleConcat, concat.getLoc())
           << "a matmul computes or reads an operand in a form that a slice of "
              "the concat does not have";
     } else if (assembles) {
       group.isAssembled = true;
       for (auto &[value, strides] : slices)
         owned.insert(value);
-      remarkPassed(RemarkTopic::Fusion, "assemble-concat", concat.getLoc())
+      remarkPassed(remarks::assembleConcat, concat.getLoc())
           << "the concat is stored slice by slice by the kernels that compute "
              "its operands";
     }

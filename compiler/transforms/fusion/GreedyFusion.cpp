@@ -79,7 +79,7 @@ void GreedyFusion::merge(size_t number, Family family) {
   const FusionEdge &edge = groups.getEdges()[number];
   unsigned producer = groups.getProducer(edge),
            consumer = groups.getConsumer(edge);
-  remarkPassed(RemarkTopic::Fusion, "merge", edge.value.getLoc())
+  remarkPassed(remarks::merge, edge.value.getLoc())
       << describe(groups.getGroups()[producer]) << " into "
       << describe(groups.getGroups()[consumer]) << ": saves "
       << std::to_string(2 * bytes[number]) << " bytes";
@@ -120,7 +120,7 @@ void GreedyFusion::remarkRefusals() {
   for (const FusionEdge *edge : edges)
     if (auto it = refused.find(getPair(*edge));
         it != refused.end() && !isLeftToPlans(*edge))
-      remarkMissed(RemarkTopic::Fusion, "merge", edge->value.getLoc())
+      remarkMissed(remarks::merge, edge->value.getLoc())
           << describe(groups.getGroups()[groups.getProducer(*edge)]) << " into "
           << describe(groups.getGroups()[groups.getConsumer(*edge)]) << ": "
           << it->second;

@@ -42,7 +42,7 @@ bool fusec::splitWideConcats(FusionGroups &groups) {
                       : nullptr;
     if (!concat || concat.getValues().size() <= mostPieces)
       continue;
-    remarkPassed(RemarkTopic::Fusion, "split-concat", concat.getLoc())
+    remarkPassed(remarks::splitConcat, concat.getLoc())
         << "a kernel has at most " << std::to_string(mostPieces)
         << " pieces of a concat: that of "
         << std::to_string(concat.getValues().size())

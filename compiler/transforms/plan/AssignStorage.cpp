@@ -127,7 +127,7 @@ struct AssignStorage : fusec::impl::AssignStorageBase<AssignStorage> {
         shared.getSizes(), [](Expr size) { return Attribute(size.getAttr()); });
     plan.setSlotsAttr(builder.getArrayAttr(attrs));
     if (!lifetimes.empty())
-      remarkPassed(RemarkTopic::Storage, "share-slots", plan.getLoc())
+      remarkPassed(remarks::shareSlots, plan.getLoc())
           << std::to_string(lifetimes.size()) << " buffers lie in "
           << std::to_string(attrs.size()) << " slots";
   }

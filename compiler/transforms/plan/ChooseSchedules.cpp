@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Passes.h"
-#include "compiler/Remarks.h"
 #include "compiler/schedule/Schedules.h"
 #include "ir/PlanBuffers.h"
 

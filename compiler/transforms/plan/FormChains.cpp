@@ -70,7 +70,7 @@ struct FormChains : fusec::impl::FormChainsBase<FormChains> {
     if (!target)
       return signalPassFailure();
     PairJoiner joiner(plan, *target, products,
-                      {"chain", Family::Chain, chainTolerance, joinNames,
+                      {remarks::chain, Family::Chain, chainTolerance, joinNames,
                        [&](StepOp chain) { return checkChain(chain, *target); },
                        "no block holds the chain"});
     for (StepOp step : llvm::to_vector(plan.getOps<StepOp>()))

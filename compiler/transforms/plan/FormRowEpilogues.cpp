@@ -44,7 +44,7 @@ struct FormRowEpilogues : fusec::impl::FormRowEpiloguesBase<FormRowEpilogues> {
     if (!target)
       return signalPassFailure();
     PairJoiner joiner(plan, *target, products,
-                      {"row-epilogue", Family::Gemm, rowEpilogueTolerance,
+                      {remarks::rowEpilogue, Family::Gemm, rowEpilogueTolerance,
                        joinNames, nullptr,
                        "no tile holds the rows of the reduction", always});
     for (StepOp step : llvm::to_vector(plan.getOps<StepOp>()))

@@ -85,7 +85,7 @@ struct GroupProducts : fusec::impl::GroupProductsBase<GroupProducts> {
             later.insert(buffer);
       }
     PairJoiner joiner(plan, *target, products,
-                      {"group-products", Family::Gemm, groupTolerance,
+                      {remarks::groupProducts, Family::Gemm, groupTolerance,
                        joinNames, groupProducts,
                        "there is no kernel with their accumulators", always});
     llvm::DenseMap<Attribute, StepOp> last; // step by its left operand

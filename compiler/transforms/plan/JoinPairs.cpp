@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/transforms/plan/JoinPairs.h"
-#include "compiler/Remarks.h"
 #include "compiler/schedule/Schedules.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -71,7 +70,7 @@ StepOp PairJoiner::join(ArrayRef<StepOp> firsts, StepOp second) {
     refused.push_back({first, reason});
   }
   for (auto &[first, reason] : refused)
-    remarkMissed(RemarkTopic::Fusion, rule.remark, second.getLoc())
+    remarkMissed(rule.remark, second.getLoc())
         << nameBoth(first, second) << ": " << reason;
   return {};
 }

@@ -8,6 +8,7 @@
 #define FUSEC_COMPILER_TRANSFORMS_PLAN_JOINPAIRS_H
 
 #include "compiler/Options.h"
+#include "compiler/Remarks.h"
 #include "compiler/transforms/plan/JoinSteps.h"
 
 namespace fusec {
@@ -34,7 +35,7 @@ constexpr JoinTolerance groupTolerance = {1.03, /*overlaps=*/false};
 
 /// How a pass joins.
 struct JoinRule {
-  llvm::StringRef remark;
+  RemarkKind remark;
   /// Of the joined step.
   Family family;
   JoinTolerance tolerance;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/transforms/plan/JoinSteps.h"
-#include "compiler/Remarks.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -190,7 +189,7 @@ StepOp StepJoiner::join(StepOp producer, StepOp consumer,
     step.erase();
     return {};
   }
-  remarkPassed(RemarkTopic::Fusion, joined.rewrite, consumer.getLoc())
+  remarkPassed(joined.remark, consumer.getLoc())
       << nameBoth(producer, consumer) << " are one kernel";
   remove(consumer);
   remove(producer);

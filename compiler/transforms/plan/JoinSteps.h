@@ -5,6 +5,7 @@
 #ifndef FUSEC_COMPILER_TRANSFORMS_PLAN_JOINSTEPS_H
 #define FUSEC_COMPILER_TRANSFORMS_PLAN_JOINSTEPS_H
 
+#include "compiler/Remarks.h"
 #include "compiler/kernels/Family.h"
 #include "ir/PlanBuffers.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -13,7 +14,7 @@ namespace fusec {
 
 /// What two steps become.
 struct JoinedStep {
-  llvm::StringRef rewrite; // that the remark names
+  RemarkKind remark;
   Family family;
   std::string name;
   /// Why the new step, which then stands beside the two, is not wanted; or

@@ -42,7 +42,7 @@ struct LeadProducts : fusec::impl::LeadProductsBase<LeadProducts> {
     if (variants == step.getVariants().getValue())
       return;
     step.setVariantsAttr(ArrayAttr::get(&getContext(), variants));
-    remarkPassed(RemarkTopic::Fusion, "lead", step.getLoc())
+    remarkPassed(remarks::lead, step.getLoc())
         << "'" << leading.getName() << "' is computed first by the kernel of '"
         << step.getName() << "'";
   }

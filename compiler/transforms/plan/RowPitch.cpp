@@ -203,7 +203,7 @@ void Layouts::settle() {
     if (auto one = llvm::find_if(dense, isEnough); one != dense.end())
       dense = {*one};
     for (Value value : dense) {
-      remarkMissed(RemarkTopic::Storage, "row-pitch", value.getLoc())
+      remarkMissed(remarks::rowPitch, value.getLoc())
           << "rows of " << std::to_string(pitches.lookup(value))
           << " elements: the value would no longer be a matrix of '"
           << fusion.getName() << "'";

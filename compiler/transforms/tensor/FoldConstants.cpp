@@ -32,8 +32,7 @@ static void fold(Operation *op, reference::FoldBudget &budget) {
     std::string text =
         "'" + op->getName().getStringRef().str() + "' of constants " + reason;
     if (hasConstantOperandsOnly(op))
-      remarkMissed(RemarkTopic::Rewrite, "fold-constants", op->getLoc())
-          << text;
+      remarkMissed(remarks::foldConstants, op->getLoc()) << text;
     // Once, although many more ops may follow.
     if (budget.isExceeded() && !wasExceeded)
       emitWarning(op->getLoc())
@@ -44,7 +43,7 @@ static void fold(Operation *op, reference::FoldBudget &budget) {
   for (auto [result, value] : llvm::zip_equal(op->getResults(), *values))
     result.replaceAllUsesWith(
         ConstantOp::create(builder, op->getLoc(), result.getType(), value));
-  remarkPassed(RemarkTopic::Rewrite, "fold-constants", op->getLoc())
+  remarkPassed(remarks::foldConstants, op->getLoc())
       << "'" + op->getName().getStringRef().str() +
              "' of constants is a constant";
 }

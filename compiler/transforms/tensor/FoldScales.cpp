@@ -107,8 +107,8 @@ static Value scaleWeights(OpBuilder &builder, MatmulOp op,
                         getElementType(op.getRhs()), sizes, *weights);
 }
 
-static void noteRewrite(StringRef name, Operation *op, const Twine &text) {
-  remarkPassed(RemarkTopic::Rewrite, name, op->getLoc()) << text.str();
+static void noteRewrite(RemarkKind kind, Operation *op, const Twine &text) {
+  remarkPassed(kind, op->getLoc()) << text.str();
 }
 
 namespace {
@@ -129,7 +129,7 @@ struct ScaleOfProduct : OpRewritePattern<MulOp> {
           scaleWeights(rewriter, matmul, *factors, /*alongK=*/false);
       if (!weights)
         return rewriter.notifyMatchFailure(op, "the scaled weights overflow");
-      noteRewrite("fold-scale", op,
+      noteRewrite(remarks::foldScale, op,
                   "a scale by columns became part of the weights");
       rewriter.replaceOpWithNewOp<MatmulOp>(
           op, op.getType(), matmul.getLhs(), weights,
@@ -217,7 +217,7 @@ template <typename SumOp> struct SumOfBiases : OpRewritePattern<SumOp> {
       if (!bias)
         return rewriter.notifyMatchFailure(op,
                                            "the sum of the biases overflows");
-      noteRewrite("fold-shift", op, "two constant biases became one");
+      noteRewrite(remarks::foldShift, op, "two constant biases became one");
       rewriter.replaceOpWithNewOp<AddOp>(op, product, bias);
       return success();
     }
@@ -255,7 +255,7 @@ struct ScaleOfOperand : OpRewritePattern<MatmulOp> {
       Value weights = scaleWeights(rewriter, op, *factors, /*alongK=*/true);
       if (!weights)
         return rewriter.notifyMatchFailure(op, "the scaled weights overflow");
-      noteRewrite("fold-scale", mul,
+      noteRewrite(remarks::foldScale, mul,
                   "a scale of the left operand became part of the weights");
       rewriter.replaceOpWithNewOp<MatmulOp>(op, op.getType(), x, weights,
                                             op.getTransposeLhsAttr(),

@@ -42,7 +42,7 @@ struct OuterProductToMul : OpRewritePattern<MatmulOp> {
     };
     Value lhs = spread(op.getLhs(), true, op.getTransposeLhs());
     Value rhs = spread(op.getRhs(), false, op.getTransposeRhs());
-    remarkPassed(RemarkTopic::Rewrite, "outer-product-to-mul", op.getLoc())
+    remarkPassed(remarks::outerProductToMul, op.getLoc())
         << "a product with K = 1 is pointwise";
     rewriter.replaceOpWithNewOp<MulOp>(op, lhs, rhs);
     return success();

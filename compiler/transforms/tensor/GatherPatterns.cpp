@@ -49,7 +49,7 @@ struct ConstantGatherToSlice : OpRewritePattern<GatherOp> {
     for (size_t i = source.size(); i-- > 0;)
       if (op.getPositions()[i] < 0)
         value = dropUnitDim(rewriter, op.getLoc(), value, i);
-    remarkPassed(RemarkTopic::Rewrite, "gather-to-slice", op.getLoc())
+    remarkPassed(remarks::gatherToSlice, op.getLoc())
         << "a gather at constant indices is a slice";
     rewriter.replaceOp(
         op, createBroadcast(rewriter, op.getLoc(), value, result, dims));

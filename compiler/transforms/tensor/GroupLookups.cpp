@@ -115,7 +115,7 @@ static Value createLookup(ArrayRef<Column> run, PatternRewriter &rewriter) {
   Value lookup = LookupOp::create(
       rewriter, loc, getTensorType(sizes, getElementType(tables[0])), tables,
       ids, first.getPolicyAttr());
-  remarkPassed(RemarkTopic::Rewrite, "group-lookups", loc)
+  remarkPassed(remarks::groupLookups, loc)
       << std::to_string(tables.size()) +
              " gathers by columns of one index tensor became one lookup";
   if (run[0].stacked)

@@ -52,8 +52,7 @@ static void groupSiblings(SmallVector<ContractionOp> pending) {
       if (fits && llvm::any_of(members, [&](ContractionOp member) {
             return dependsOn(candidate, member);
           })) {
-        remarkMissed(RemarkTopic::Rewrite, "group-meeting-products",
-                     candidate.getLoc())
+        remarkMissed(remarks::groupMeetingProducts, candidate.getLoc())
             << "a product of the same left operand depends on the other's "
                "result";
         fits = false;
@@ -63,8 +62,7 @@ static void groupSiblings(SmallVector<ContractionOp> pending) {
     }
     if (members.size() > 1) {
       ContractionOp grouped = groupContractions(members);
-      remarkPassed(RemarkTopic::Rewrite, "group-meeting-products",
-                   grouped.getLoc())
+      remarkPassed(remarks::groupMeetingProducts, grouped.getLoc())
           << std::to_string(grouped.getNumAccumulators()) +
                  " products of one left operand became accumulators of one "
                  "kernel";

@@ -124,7 +124,7 @@ static void layOut(Operation *weights, ElementsAttr value, int64_t leastK) {
   std::string reason;
   FailureOr<ElementsAttr> along = transpose(value, weights->getLoc(), reason);
   if (failed(along)) {
-    remarkMissed(RemarkTopic::Rewrite, "lay-out-weights", weights->getLoc())
+    remarkMissed(remarks::layOutWeights, weights->getLoc())
         << "the weights stay as they are: " << reason;
     return;
   }
@@ -144,7 +144,7 @@ static void layOut(Operation *weights, ElementsAttr value, int64_t leastK) {
     use.set(laidOut->getResult(0));
   }
   weights->erase();
-  remarkPassed(RemarkTopic::Rewrite, "lay-out-weights", laidOut->getLoc())
+  remarkPassed(remarks::layOutWeights, laidOut->getLoc())
       << "the weights lie along K";
 }
 

@@ -97,7 +97,7 @@ static void mergeSum(AddOp root) {
                   .getAccumulators()[0];
   for (const Summand &summand : others)
     sum = AddOp::create(builder, root.getLoc(), sum, summand.value);
-  remarkPassed(RemarkTopic::Rewrite, "merge-summed-products", root.getLoc())
+  remarkPassed(remarks::mergeSummedProducts, root.getLoc())
       << "a sum of " + std::to_string(products.size()) +
              " products became one product with " + std::to_string(lhs.size()) +
              " segments along K";

@@ -83,7 +83,7 @@ struct MoveRowScales : fusec::impl::MoveRowScalesBase<MoveRowScales> {
         BroadcastOp rows = getRowBroadcast(scale);
         if (!rows)
           continue;
-        remarkPassed(RemarkTopic::Rewrite, "move-row-scale", mul.getLoc())
+        remarkPassed(remarks::moveRowScale, mul.getLoc())
             << "a scale by rows is applied to the product";
         moveScale(product, x, rows);
         if (mul.use_empty())

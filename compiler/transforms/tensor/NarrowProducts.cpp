@@ -35,7 +35,7 @@ struct NarrowProducts : fusec::impl::NarrowProductsBase<NarrowProducts> {
         continue;
       for (OpOperand &operand : product->getOpOperands())
         operand.set(narrow(operand.get(), element, narrowed));
-      remarkPassed(RemarkTopic::Rewrite, "narrow-products", product.getLoc())
+      remarkPassed(remarks::narrowProducts, product.getLoc())
           << llvm::formatv("the operands are rounded to {0}", element).str();
     }
   }

@@ -18,9 +18,9 @@ using namespace fusec;
 
 /// Replaces `op` by the named op of `x`, and says so.
 template <typename NamedOp>
-static LogicalResult replaceBy(Operation *op, Value x, StringRef remark,
+static LogicalResult replaceBy(Operation *op, Value x, RemarkKind kind,
                                PatternRewriter &rewriter) {
-  remarkPassed(RemarkTopic::Rewrite, remark, op->getLoc())
+  remarkPassed(kind, op->getLoc())
       << "an expansion became '" + NamedOp::getOperationName().str() + "'";
   rewriter.replaceOpWithNewOp<NamedOp>(op, x.getType(), x);
   return success();
@@ -106,7 +106,7 @@ struct RecognizeSilu : OpRewritePattern<MulOp> {
     for (auto [x, gate] : {std::pair<Value, Value>(op.getLhs(), op.getRhs()),
                            std::pair<Value, Value>(op.getRhs(), op.getLhs())})
       if (matchUnary<SigmoidOp>(gate) == x)
-        return replaceBy<SiluOp>(op, x, "recognize-silu", rewriter);
+        return replaceBy<SiluOp>(op, x, remarks::recognizeSilu, rewriter);
     return rewriter.notifyMatchFailure(
         op, "no operand is the sigmoid of the other");
   }
@@ -131,8 +131,9 @@ struct RecognizeGelu : OpRewritePattern<MulOp> {
                          : Value();
       if (!x || !isHalfOf(op, x, candidate))
         continue;
-      return byErf ? replaceBy<GeluOp>(op, x, "recognize-gelu", rewriter)
-                   : replaceBy<GeluTanhOp>(op, x, "recognize-gelu", rewriter);
+      return byErf ? replaceBy<GeluOp>(op, x, remarks::recognizeGelu, rewriter)
+                   : replaceBy<GeluTanhOp>(op, x, remarks::recognizeGelu,
+                                           rewriter);
     }
     return rewriter.notifyMatchFailure(
         op, "is no product of 0.5, x and 1 + erf or tanh of x");
@@ -160,13 +161,14 @@ struct RecognizeQuotient : OpRewritePattern<DivOp> {
       return rewriter.notifyMatchFailure(op, "is a quotient of integers");
     Value x = matchLogisticDenominator(op.getRhs());
     if (x && x == op.getLhs())
-      return replaceBy<SiluOp>(op, x, "recognize-silu", rewriter);
+      return replaceBy<SiluOp>(op, x, remarks::recognizeSilu, rewriter);
     if (!isSplatOf(op.getLhs(), 1))
       return rewriter.notifyMatchFailure(op, "is no reciprocal");
     if (x)
-      return replaceBy<SigmoidOp>(op, x, "recognize-sigmoid", rewriter);
+      return replaceBy<SigmoidOp>(op, x, remarks::recognizeSigmoid, rewriter);
     if (Value radicand = matchUnary<SqrtOp>(op.getRhs()))
-      return replaceBy<RsqrtOp>(op, radicand, "recognize-rsqrt", rewriter);
+      return replaceBy<RsqrtOp>(op, radicand, remarks::recognizeRsqrt,
+                                rewriter);
     return rewriter.notifyMatchFailure(
         op, "divides by neither a root nor 1 + exp(-x)");
   }
@@ -178,9 +180,10 @@ struct RecognizeReciprocal : OpRewritePattern<ReciprocalOp> {
   LogicalResult matchAndRewrite(ReciprocalOp op,
                                 PatternRewriter &rewriter) const override {
     if (Value radicand = matchUnary<SqrtOp>(op.getOperand()))
-      return replaceBy<RsqrtOp>(op, radicand, "recognize-rsqrt", rewriter);
+      return replaceBy<RsqrtOp>(op, radicand, remarks::recognizeRsqrt,
+                                rewriter);
     if (Value x = matchLogisticDenominator(op.getOperand()))
-      return replaceBy<SigmoidOp>(op, x, "recognize-sigmoid", rewriter);
+      return replaceBy<SigmoidOp>(op, x, remarks::recognizeSigmoid, rewriter);
     return rewriter.notifyMatchFailure(
         op, "inverts neither a root nor 1 + exp(-x)");
   }
@@ -193,7 +196,7 @@ struct RecognizeSoftplus : OpRewritePattern<LogOp> {
   LogicalResult matchAndRewrite(LogOp op,
                                 PatternRewriter &rewriter) const override {
     if (Value x = matchUnary<ExpOp>(matchWithSplat<AddOp>(op.getOperand(), 1)))
-      return replaceBy<SoftplusOp>(op, x, "recognize-softplus", rewriter);
+      return replaceBy<SoftplusOp>(op, x, remarks::recognizeSoftplus, rewriter);
     return rewriter.notifyMatchFailure(op, "is not of 1 + exp(x)");
   }
 };
@@ -204,7 +207,7 @@ struct RecognizeSoftplusOfLog1p : OpRewritePattern<Log1pOp> {
   LogicalResult matchAndRewrite(Log1pOp op,
                                 PatternRewriter &rewriter) const override {
     if (Value x = matchUnary<ExpOp>(op.getOperand()))
-      return replaceBy<SoftplusOp>(op, x, "recognize-softplus", rewriter);
+      return replaceBy<SoftplusOp>(op, x, remarks::recognizeSoftplus, rewriter);
     return rewriter.notifyMatchFailure(op, "is not of exp(x)");
   }
 };
@@ -217,7 +220,7 @@ struct RecognizeRelu : OpRewritePattern<MaxOp> {
     for (auto [x, zero] : {std::pair<Value, Value>(op.getLhs(), op.getRhs()),
                            std::pair<Value, Value>(op.getRhs(), op.getLhs())})
       if (isSplatOf(zero, 0))
-        return replaceBy<ReluOp>(op, x, "recognize-relu", rewriter);
+        return replaceBy<ReluOp>(op, x, remarks::recognizeRelu, rewriter);
     return rewriter.notifyMatchFailure(op, "no operand is 0");
   }
 };
