@@ -236,7 +236,7 @@ llvm::Error Compilation::addImages(std::vector<CompiledKernel> answers) {
           });
       if (!next)
         continue;
-      remarkMissed(RemarkTopic::Schedule, "spills", step.getLoc())
+      remarkMissed(remarks::spills, step.getLoc())
           << "the compiler of '" << step.getName().str()
           << "' ran out of registers; the next schedule is taken";
       step.setVariantsAttr(next);

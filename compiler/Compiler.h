@@ -14,7 +14,7 @@
 #include "compiler/bundle/BundleFile.h"
 #include "compiler/codegen/nvrtc/KernelCache.h"
 #include "compiler/schedule/TuningFile.h"
-#include "compiler/transforms/MarkAdapters.h"
+#include "compiler/transforms/adapters/MarkAdapters.h"
 #include "frontends/onnx/Importer.h"
 
 namespace fusec {

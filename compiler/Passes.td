@@ -137,65 +137,119 @@ def GroupLookups : Pass<"fusec-group-lookups", "::fusec::ModelOp"> {
 // From the tensor to the fused level
 //===----------------------------------------------------------------------===//
 
-def FormContractions : Pass<"fusec-form-contractions", "::fusec::ModelOp"> {
-  let summary = "matrix products become contractions: accumulators times K-segments";
+def SinkExpands : Pass<"fusec-sink-expands", "::fusec::ModelOp"> {
+  let summary = "pointwise ops on a product run over the product's own dimensions";
   let description = [{
-    Each matmul becomes a contraction; its transposes become views. Where K is 1
-    the product is pointwise. A right operand that all batches share makes the
-    batches rows of M, and pointwise ops that follow run over those rows too.
-    Then contractions join:
-
-    Sums of products become segments along K, whatever the order of additions;
-    a constant scale moves onto the left operand of its segment, where the
-    producer's epilogue applies it. The sum is rounded once instead of once a
-    product.
+    There they can be its epilogue; what splits the rows into batches again comes
+    after them. It runs twice: for the expands that models have, and for those
+    that `fusec-form-contractions` makes.
 
     ```mlir
-    %t = fusec.matmul %x, %A          %t = fusec.contraction (%x) by (%A)
-    %u = fusec.matmul %t, %B          %s = fusec.mul %t, %half
-    %s = fusec.mul %u, %half     ->   %p = fusec.contraction (%x, %s) by (%W, %B)
-    %w = fusec.matmul %x, %W          %r = fusec.add %p, %bias
-    %v = fusec.add %w, %bias
-    %r = fusec.add %v, %s
+    %e = fusec.expand %p [[0, 1], [2]]          %c = fusec.collapse %r [[0, 1], [2]]
+    %y = fusec.add %e, %r                  ->   %s = fusec.add %p, %c
+                                                %y = fusec.expand %s [[0, 1], [2]]
     ```
+  }];
+}
 
-    A concat along K is segments, too, and needs no copy:
-
-    ```mlir
-    %c = fusec.concat %a, %b axis 1   %u = fusec.slice %W offsets [0, 0]
-    %p = fusec.matmul %c, %W     ->   %v = fusec.slice %W offsets [k, 0]
-                                      %p = fusec.contraction (%a, %b) by (%u, %v)
-    ```
-
-    Products of one left operand whose results meet through pointwise ops become
-    accumulators of one contraction:
-
-    ```mlir
-    %a = fusec.matmul %x, %W1         %a, %b = fusec.contraction (%x) by (%W1, %W2)
-    %b = fusec.matmul %x, %W2    ->   %g = fusec.sigmoid %a
-    %g = fusec.sigmoid %a             %r = fusec.mul %g, %b
-    %r = fusec.mul %g, %b
-    ```
-
-    So do the parts of one product that are used apart and meet again, as gate
-    and value of one projection:
+def SliceProducts : Pass<"fusec-slice-products", "::fusec::ModelOp"> {
+  let summary = "parts of one product that are used apart and meet become products";
+  let description = [{
+    Gate and value of one projection lie side by side in its weights. Slices that
+    take all uses of a product, are of one size and meet again through pointwise
+    ops move before it, and before pointwise ops in between, so that the parts can
+    be accumulators of one kernel.
 
     ```mlir
     %p = fusec.matmul %x, %W          %u = fusec.slice %W offsets [0, 0]
     %a = fusec.slice %p .. [0, 0]     %v = fusec.slice %W offsets [0, n]
-    %b = fusec.slice %p .. [0, n] ->  %a, %b = fusec.contraction (%x) by (%u, %v)
-    %g = fusec.sigmoid %a             %g = fusec.sigmoid %a
-    %r = fusec.mul %g, %b             %r = fusec.mul %g, %b
+    %b = fusec.slice %p .. [0, n] ->  %a = fusec.matmul %x, %u
+    %g = fusec.sigmoid %a             %b = fusec.matmul %x, %v
+    %r = fusec.mul %g, %b             %g = fusec.sigmoid %a
+                                      %r = fusec.mul %g, %b
     ```
+  }];
+}
 
-    A scale by rows of the left operand, as a norm before a linear layer has,
-    moves behind the product, whose epilogue applies it; of 16-bit operands the
-    product is fp32 until then.
+def FormContractions : Pass<"fusec-form-contractions", "::fusec::ModelOp"> {
+  let summary = "matrix products become contractions, or pointwise where K is 1";
+  let description = [{
+    Transposes of a matmul become views. A right operand that all batches share
+    makes the batches rows of M.
 
     ```mlir
-    %s = fusec.broadcast %r [0]       %p = fusec.contraction (%x) by (%W)
-    %y = fusec.mul %x, %s        ->   %s = fusec.broadcast %r [0]
-    %p = fusec.matmul %y, %W          %q = fusec.mul %p, %s
+    %y = fusec.matmul %x, %w transposed    ->  %t = fusec.transpose %w [1, 0]
+                                               %y = fusec.contraction (%x) by (%t)
+
+    %b = fusec.broadcast %w [1, 2]         ->  %c = fusec.collapse %x [[0, 1], [2]]
+    %y = fusec.matmul %x, %b                   %p = fusec.contraction (%c) by (%w)
+                                               %y = fusec.expand %p [[0, 1], [2]]
+
+    %y = fusec.matmul %column, %row        ->  %l = fusec.broadcast %column' [0]
+                                               %r = fusec.broadcast %row' [1]
+                                               %y = fusec.mul %l, %r
+    ```
+  }];
+}
+
+def SegmentConcats : Pass<"fusec-segment-concats", "::fusec::ModelOp"> {
+  let summary = "a product of a concat along K has a segment for each of its values";
+  let description = [{
+    The values then need no copy. Those that would be computed into the concat's
+    memory stay in it, and so do those too narrow to fill a tile's step.
+
+    ```mlir
+    %c = fusec.concat %a, %b axis 1        %u = fusec.slice %W offsets [0, 0]
+    %p = fusec.contraction (%c) by (%W) -> %v = fusec.slice %W offsets [k, 0]
+                                           %p = fusec.contraction (%a, %b) by (%u, %v)
+    ```
+  }];
+}
+
+def MergeSummedProducts : Pass<"fusec-merge-summed-products", "::fusec::ModelOp"> {
+  let summary = "sums of products become segments along K of one contraction";
+  let description = [{
+    Whatever the order of additions. A constant scale moves onto the left operand
+    of its segment, where the producer's epilogue applies it. The sum is rounded
+    once instead of once a product.
+
+    ```mlir
+    %t = fusec.contraction (%x) by (%A)    %t = fusec.contraction (%x) by (%A)
+    %u = fusec.contraction (%t) by (%B)    %s = fusec.mul %t, %half
+    %s = fusec.mul %u, %half          ->   %p = fusec.contraction (%x, %s) by (%W, %B)
+    %w = fusec.contraction (%x) by (%W)    %r = fusec.add %p, %bias
+    %v = fusec.add %w, %bias
+    %r = fusec.add %v, %s
+    ```
+  }];
+}
+
+def GroupMeetingProducts : Pass<"fusec-group-meeting-products", "::fusec::ModelOp"> {
+  let summary = "products of one left operand that meet become accumulators of one contraction";
+  let description = [{
+    Where their results reach one op through pointwise ops. That always pays: the
+    results need no memory. `fusec-group-products` joins others, by their times.
+
+    ```mlir
+    %a = fusec.contraction (%x) by (%W1)   %a, %b = fusec.contraction (%x) by (%W1, %W2)
+    %b = fusec.contraction (%x) by (%W2)   %g = fusec.sigmoid %a
+    %g = fusec.sigmoid %a             ->   %r = fusec.mul %g, %b
+    %r = fusec.mul %g, %b
+    ```
+  }];
+}
+
+def MoveRowScales : Pass<"fusec-move-row-scales", "::fusec::ModelOp"> {
+  let summary = "scales by rows of a left operand move behind the product";
+  let description = [{
+    As a norm before a linear layer has. The product's epilogue applies the scale,
+    and the scaled operand is never stored. Of 16-bit operands the product is fp32
+    until then.
+
+    ```mlir
+    %s = fusec.broadcast %r [0]            %p = fusec.contraction (%x) by (%W)
+    %y = fusec.mul %x, %s             ->   %s = fusec.broadcast %r [0]
+    %p = fusec.contraction (%y) by (%W)    %q = fusec.mul %p, %s
     ```
   }];
 }

@@ -4,6 +4,7 @@
 #include "compiler/Passes.h"
 #include "ir/FusecOps.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -36,6 +37,34 @@ void fusec::buildTensorStage(PassManager &manager,
   manager.addPass(verifyLevel("tensor"));
 }
 
+void fusec::buildContractions(OpPassManager &model) {
+  // 1. Gate and value of one projection become products of their own. Expands
+  //    would lie between a product and the ops through which its parts meet.
+  model.addPass(createSinkExpands());
+  model.addPass(createSliceProducts());
+  // 2. One form for all products. Those with a batch end in an expand then,
+  //    which would keep the ops behind it out of their epilogues.
+  model.addPass(createFormContractions());
+  model.addPass(createSinkExpands());
+  // 3. Segments along K: operands that lie apart, then products that are added.
+  model.addPass(createSegmentConcats());
+  // Views made twice of one operand would hide that it is one.
+  model.addPass(createCSEPass());
+  model.addPass(createMergeSummedProducts());
+  // 4. Accumulators, of products that have all of their segments.
+  model.addPass(createGroupMeetingProducts());
+  // 5. What is left of a left operand's scale: a sum's segments have one each,
+  //    which cannot move.
+  model.addPass(createMoveRowScales());
+}
+
+void fusec::registerFusecPipelines() {
+  PassPipelineRegistration<>(
+      "fusec-contractions",
+      "matrix products become contractions, and join (of a fusec.model)",
+      buildContractions);
+}
+
 void fusec::buildProductStage(PassManager &manager,
                               const PipelineOptions &options) {
   OpPassManager &model = manager.nest<ModelOp>();
@@ -43,7 +72,7 @@ void fusec::buildProductStage(PassManager &manager,
   if (llvm::is_contained(options.targets, "sm_90a"))
     model.addPass(createLayOutWeights());
   // 2. Matmuls take the form that all of their kernels have.
-  model.addPass(createFormContractions());
+  buildContractions(model);
   if (options.narrowsProducts()) {
     NarrowProductsOptions narrow;
     narrow.type = options.precision;

@@ -10,6 +10,7 @@
 #include "mlir/IR/BuiltinOps.h"
 
 namespace mlir {
+class OpPassManager;
 class PassManager;
 } // namespace mlir
 
@@ -18,6 +19,11 @@ namespace fusec {
 /// An imported model to its canonical form: still one op for each operation.
 void buildTensorStage(mlir::PassManager &manager,
                       const PipelineOptions &options);
+/// The part of the next stage that has no options: matmuls as contractions,
+/// which join where one kernel has segments or accumulators for them.
+void buildContractions(mlir::OpPassManager &model);
+/// Makes it known to fusec-opt, as `fusec-contractions`.
+void registerFusecPipelines();
 /// Matmuls in the form that all of their kernels have, with their operands
 /// rounded to what `precision` multiplies.
 void buildProductStage(mlir::PassManager &manager,

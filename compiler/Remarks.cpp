@@ -21,16 +21,16 @@ StringRef fusec::getName(RemarkTopic topic) {
   return "";
 }
 
-remark::detail::InFlightRemark
-fusec::remarkPassed(RemarkTopic topic, StringRef name, Location loc) {
+remark::detail::InFlightRemark fusec::remarkPassed(RemarkKind kind,
+                                                   Location loc) {
   return remark::passed(
-      loc, remark::RemarkOpts::name(name).category(getName(topic)));
+      loc, remark::RemarkOpts::name(kind.name).category(getName(kind.topic)));
 }
 
-remark::detail::InFlightRemark
-fusec::remarkMissed(RemarkTopic topic, StringRef name, Location loc) {
+remark::detail::InFlightRemark fusec::remarkMissed(RemarkKind kind,
+                                                   Location loc) {
   return remark::missed(
-      loc, remark::RemarkOpts::name(name).category(getName(topic)));
+      loc, remark::RemarkOpts::name(kind.name).category(getName(kind.topic)));
 }
 
 namespace {

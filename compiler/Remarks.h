@@ -8,6 +8,7 @@
 #ifndef FUSEC_COMPILER_REMARKS_H
 #define FUSEC_COMPILER_REMARKS_H
 
+#include "compiler/RemarkKinds.h"
 #include "mlir/IR/Operation.h"
 #include "mlir/IR/Remarks.h"
 #include <string>
@@ -15,16 +16,15 @@
 
 namespace fusec {
 
-/// What a remark is about; also what `--remarks-filter` matches.
-enum class RemarkTopic { Rewrite, Fusion, Schedule, Storage };
+/// The topic as `--remarks-filter` matches it.
 llvm::StringRef getName(RemarkTopic topic);
 
-/// A decision taken, and one not taken. `name` is a literal such as
-/// "recognize-silu"; the reason follows by `<<`. Emit before the op is erased.
-mlir::remark::detail::InFlightRemark
-remarkPassed(RemarkTopic topic, llvm::StringRef name, mlir::Location loc);
-mlir::remark::detail::InFlightRemark
-remarkMissed(RemarkTopic topic, llvm::StringRef name, mlir::Location loc);
+/// A decision taken, and one not taken. The reason follows by `<<`. Emit before
+/// the op is erased.
+mlir::remark::detail::InFlightRemark remarkPassed(RemarkKind kind,
+                                                  mlir::Location loc);
+mlir::remark::detail::InFlightRemark remarkMissed(RemarkKind kind,
+                                                  mlir::Location loc);
 
 struct CollectedRemark {
   bool passed;

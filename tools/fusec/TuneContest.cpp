@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/fusec/TuneContest.h"
-#include "compiler/transforms/IsolateStep.h"
+#include "compiler/transforms/plan/IsolateStep.h"
 #include "runtime/src/Failure.h"
 #include "tools/fusec/DeviceRun.h"
 #include "tools/fusec/ModelOptions.h"

@@ -3,7 +3,7 @@
 // Reductions over the rows of a product: phases of its epilogue, each of which
 // sees the results of those before it, and results that are stored once a row.
 
-// RUN: fusec-opt --pass-pipeline="builtin.module(fusec.model(fusec-form-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_80},fusec.plan(fusec-form-row-epilogues{always},fusec-assign-storage,fusec-choose-schedules))" %s | fusec-translate --fusec-to-cuda | FileCheck %s
+// RUN: fusec-opt --pass-pipeline="builtin.module(fusec.model(fusec-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_80},fusec.plan(fusec-form-row-epilogues{always},fusec-assign-storage,fusec-choose-schedules))" %s | fusec-translate --fusec-to-cuda | FileCheck %s
 
 // CHECK: struct Epilogue {
 // CHECK: typedef fusec::Pack<fusec::RowOperand<fusec::f16, {{.*}}>> Operands;

@@ -4,7 +4,7 @@
 // single one, whose rows have no distance that a tensor map could have, and
 // where tiles of more rows would read mostly outside of A.
 
-// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-assign-storage,fusec-choose-schedules))" %s | FileCheck %s
+// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-assign-storage,fusec-choose-schedules))" %s | FileCheck %s
 
 // CHECK: gemm_schedule<unit = skinny, tileM = 8, tileN = 64, tileK = 64, divideM = 2, divideN = 0, stages = {{[0-9]+}}, clusterM = 2>
 fusec.model @one inputs ["x", "w"] outputs ["y"] {

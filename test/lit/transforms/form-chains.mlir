@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-form-chains,fusec-assign-storage,fusec-choose-schedules))" %s | FileCheck %s
-// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-form-chains))" --remarks-filter=fusion %s 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-form-chains,fusec-assign-storage,fusec-choose-schedules))" %s | FileCheck %s
+// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-form-chains))" --remarks-filter=fusion %s 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 
 // A low-rank update and the layer after it: the update's product, the sum along
 // K and the next layer are one kernel, and nothing between them is in memory.
@@ -45,7 +45,7 @@ fusec.model @shared inputs ["x", "v", "w"] outputs ["h", "y"] {
 // Wide layers multiply faster on their own.
 // CHECK-LABEL: fusec.plan @sm_90a of @wide
 // CHECK-COUNT-2: fusec.step gemm
-// REMARK: 'matmul_relu' and 'matmul'{{.*}}a chain takes
+// REMARK: 'matmul_relu' and 'matmul'{{.*}}one kernel takes
 fusec.model @wide inputs ["x", "v", "w"] outputs ["y"] {
 ^bb0(%x: tensor<2048x128xf16>, %v: tensor<128x256xf16>, %w: tensor<256x128xf16>):
   %0 = fusec.matmul %x, %v : tensor<2048x128xf16>, tensor<128x256xf16> to tensor<2048x256xf16>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// RUN: fusec-opt --fusec-form-contractions --fusec-form-fusions --split-input-file %s | FileCheck %s
-// RUN: fusec-opt --fusec-form-contractions --fusec-form-fusions=fuse=false --split-input-file %s | FileCheck %s --check-prefix=APART
-// RUN: fusec-opt --fusec-form-contractions --fusec-form-fusions --remarks-filter=fusion --split-input-file %s 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: fusec-opt --fusec-contractions --fusec-form-fusions --split-input-file %s | FileCheck %s
+// RUN: fusec-opt --fusec-contractions --fusec-form-fusions=fuse=false --split-input-file %s | FileCheck %s --check-prefix=APART
+// RUN: fusec-opt --fusec-contractions --fusec-form-fusions --remarks-filter=fusion --split-input-file %s 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 
 // A chain of pointwise ops is one kernel; the bias is broadcast inside.
 // CHECK-LABEL: fusec.model @chain

@@ -4,7 +4,7 @@
 // the least of the last wave idle, and where the rows are only named there are
 // several.
 
-// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-assign-storage,fusec-choose-schedules))" %s | FileCheck %s
+// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-assign-storage,fusec-choose-schedules))" %s | FileCheck %s
 
 // 129 of 132 blocks have a tile, where 128 x 128 would leave 36 without one.
 // CHECK-LABEL: fusec.plan @sm_90a of @one_wave

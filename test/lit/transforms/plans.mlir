@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// RUN: fusec-opt --fusec-form-contractions --fusec-form-fusions --fusec-build-plans=targets=sm_80,sm_90a %s | FileCheck %s --check-prefix=BUILD
-// RUN: fusec-opt --pass-pipeline="builtin.module(fusec.model(fusec-form-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-assign-storage,fusec-choose-schedules))" %s | FileCheck %s --check-prefix=STORE
+// RUN: fusec-opt --fusec-contractions --fusec-form-fusions --fusec-build-plans=targets=sm_80,sm_90a %s | FileCheck %s --check-prefix=BUILD
+// RUN: fusec-opt --pass-pipeline="builtin.module(fusec.model(fusec-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-assign-storage,fusec-choose-schedules))" %s | FileCheck %s --check-prefix=STORE
 // RUN: not fusec-opt --fusec-build-plans=targets=sm_1 %s 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
 // UNKNOWN: there is no target 'sm_1'

@@ -2,8 +2,8 @@
 //
 // How fp32 multiplies: 3xTF32 where it is faster and as exact.
 
-// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_80,sm_86,sm_90a},fusec.plan(fusec-assign-storage,fusec-choose-schedules))" %s | FileCheck %s
-// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_80,sm_86,sm_90a},fusec.plan(fusec-assign-storage,fusec-choose-schedules{products=fma candidates=0}))" %s | FileCheck %s --check-prefix=FMA
+// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_80,sm_86,sm_90a},fusec.plan(fusec-assign-storage,fusec-choose-schedules))" %s | FileCheck %s
+// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_80,sm_86,sm_90a},fusec.plan(fusec-assign-storage,fusec-choose-schedules{products=fma candidates=0}))" %s | FileCheck %s --check-prefix=FMA
 // FMA-NOT: tf32x3
 
 // Consumer devices do tf32 no faster than fp32.

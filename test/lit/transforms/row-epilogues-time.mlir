@@ -2,8 +2,8 @@
 //
 // Where a reduction joins the product it is of, by the predicted times.
 
-// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-form-row-epilogues,fusec-assign-storage,fusec-choose-schedules))" %s | FileCheck %s
-// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-form-row-epilogues))" --remarks-filter=fusion %s 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-form-row-epilogues,fusec-assign-storage,fusec-choose-schedules))" %s | FileCheck %s
+// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-form-row-epilogues))" --remarks-filter=fusion %s 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 
 // Many rows: the trip of the logits to memory is worth more than what the
 // epilogue takes.

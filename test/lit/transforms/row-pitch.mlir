@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// RUN: fusec-opt --fusec-form-contractions --fusec-form-fusions --fusec-build-plans=targets=sm_90a --split-input-file %s | FileCheck %s
+// RUN: fusec-opt --fusec-contractions --fusec-form-fusions --fusec-build-plans=targets=sm_90a --split-input-file %s | FileCheck %s
 
 // Rows of 2000 bytes take 16 lines of 128; rows of 200 would take a fifth more,
 // and are aligned to 16; inputs lie as the user has them.

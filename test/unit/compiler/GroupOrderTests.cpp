@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/transforms/GroupOrder.h"
+#include "compiler/transforms/fusion/GroupOrder.h"
 #include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 #include <numeric>

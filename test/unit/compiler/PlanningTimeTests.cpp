@@ -4,7 +4,7 @@
 // are planned all the same.
 
 #include "compiler/Compiler.h"
-#include "compiler/transforms/MarkAdapters.h"
+#include "compiler/transforms/adapters/MarkAdapters.h"
 #include "gtest/gtest.h"
 
 using namespace fusec;

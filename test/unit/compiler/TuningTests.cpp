@@ -4,7 +4,7 @@
 
 #include "compiler/Compiler.h"
 #include "compiler/schedule/Schedules.h"
-#include "compiler/transforms/IsolateStep.h"
+#include "compiler/transforms/plan/IsolateStep.h"
 #include "gtest/gtest.h"
 
 using namespace mlir;

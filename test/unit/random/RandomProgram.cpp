@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "test/unit/random/RandomProgram.h"
-#include "compiler/transforms/Rewrites.h"
+#include "compiler/transforms/tensor/Rewrites.h"
 #include "ir/reference/Elements.h"
 
 using namespace mlir;

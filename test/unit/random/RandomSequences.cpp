@@ -3,7 +3,7 @@
 // What models of histories do with a few rows a batch: scores of rows, masked,
 // that the rows are summed by, and concats of rows that products read as well.
 
-#include "compiler/transforms/Rewrites.h"
+#include "compiler/transforms/tensor/Rewrites.h"
 #include "test/unit/random/RandomProgram.h"
 
 using namespace mlir;

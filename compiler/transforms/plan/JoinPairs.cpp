@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/transforms/plan/JoinPairs.h"
+#include "compiler/schedule/Schedules.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace fusec;
+
+const Estimates &PairJoiner::getTimes(StepOp step) {
+  auto [it, isNew] = times.try_emplace(step);
+  if (isNew)
+    it->second = estimateStep(step, target, products, sampledDims);
+  return it->second;
+}
+
+/// Why one kernel is slower than two, or nothing.
+std::string PairJoiner::checkTime(const Estimates &together, StepOp first,
+                                  StepOp second) {
+  // Looking up the second one's may move the first one's.
+  Estimates ofFirst = getTimes(first);
+  const Estimates &ofSecond = getTimes(second);
+  double hidden = rule.tolerance.overlaps ? estimateOverlap(target) : 0;
+  double gained = 0;
+  for (auto [dim, one, a, b] :
+       llvm::zip_equal(sampledDims, together, ofFirst, ofSecond)) {
+    if (!a || !b)
+      return "one of them is not of its family's form";
+    double apart = a->microseconds + b->microseconds - hidden;
+    if (one->microseconds > rule.tolerance.atOneSize * apart)
+      return llvm::formatv("one kernel takes {0:f1} us where the two take "
+                           "{1:f1} us, at dimensions of {2}",
+                           one->microseconds, apart, dim);
+    gained += std::log(apart / one->microseconds);
+  }
+  return gained >= 0 ? "" : "one kernel takes longer than the two";
+}
+
+StepOp PairJoiner::tryJoin(StepOp first, StepOp second, std::string &reason) {
+  Estimates together;
+  auto check = [&](StepOp joined) -> std::string {
+    if (rule.check)
+      if (std::string illegal = rule.check(joined); !illegal.empty())
+        return illegal;
+    together = estimateStep(joined, target, products, sampledDims);
+    if (!llvm::all_of(together, [](auto &time) { return time.has_value(); }))
+      return rule.noKernel.str();
+    return rule.always ? "" : checkTime(together, first, second);
+  };
+  Operation *parts[] = {first, second};
+  StepOp joined = joiner.join(
+      first, second,
+      {rule.remark, rule.family, rule.name(first, second), check}, reason);
+  if (joined) {
+    for (Operation *part : parts)
+      times.erase(part);
+    times[joined] = std::move(together);
+    changed = true;
+  }
+  return joined;
+}
+
+StepOp PairJoiner::join(ArrayRef<StepOp> firsts, StepOp second) {
+  SmallVector<std::pair<StepOp, std::string>> refused;
+  for (StepOp first : firsts) {
+    std::string reason;
+    if (StepOp joined = tryJoin(first, second, reason))
+      return joined;
+    refused.push_back({first, reason});
+  }
+  for (auto &[first, reason] : refused)
+    remarkMissed(rule.remark, second.getLoc())
+        << nameBoth(first, second) << ": " << reason;
+  return {};
+}
