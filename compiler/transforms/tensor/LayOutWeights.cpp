@@ -83,7 +83,7 @@ static FailureOr<ElementsAttr> transpose(ElementsAttr value, Location loc,
 /// The factor of an update as it is then stored; nothing for whole weights,
 /// which sessions replace by such as the model has.
 static std::optional<ReplaceableAttr> transpose(ReplaceableAttr slot) {
-  AdapterPart part;
+  AdapterPart part = AdapterPart::Whole;
   switch (slot.getPart()) {
   case AdapterPart::A:
     part = AdapterPart::ATransposed;
