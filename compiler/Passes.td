@@ -421,7 +421,8 @@ def LayOutWeights : Pass<"fusec-lay-out-weights", "::fusec::ModelOp"> {
   let description = [{
     The tensor cores of sm_90 read 32-bit elements from shared memory in no other
     way, and 16-bit ones in tiles of any width; vector kernels read whole rows. A
-    constant that other ops use, too, stays as it is.
+    constant that other ops use, too, stays as it is. It runs for every target, so
+    that the plans of a bundle share the weights and none depends on the others.
 
     ```mlir
     %w = fusec.constant dense<...> : tensor<4x6xf32>
