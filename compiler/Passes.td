@@ -346,9 +346,9 @@ def FormRowEpilogues : Pass<"fusec-form-row-epilogues", "::fusec::PlanOp"> {
   let summary = "reductions over the rows of a product become part of its epilogue";
   let description = [{
     A matmul step and a reduce step that reads its results join where a tile
-    holds whole rows, and the cost model says that the one kernel is not slower
-    at any size of the named dimensions. It runs on steps, since tiles and costs
-    are the target's.
+    holds whole rows, and the cost model says that the one kernel is faster over
+    all sizes of the named dimensions, and at none much slower. It runs on steps,
+    since tiles and costs are the target's.
 
     ```mlir
     fusec.step gemm "matmul_add" inputs [@x, @w, @b] outputs [@h] ...
@@ -370,7 +370,8 @@ def GroupProducts : Pass<"fusec-group-products", "::fusec::PlanOp"> {
   let description = [{
     Products whose results meet are accumulators of one contraction already.
     Others, as those of queries, keys and values, join where the cost model says
-    that one kernel is not slower at any size of the named dimensions.
+    that one kernel is faster over all sizes of the named dimensions, and at none
+    much slower.
 
     ```mlir
     fusec.step gemm "matmul_add" inputs [@x, @wq, @bq] outputs [@q] ...
@@ -421,7 +422,8 @@ def LayOutWeights : Pass<"fusec-lay-out-weights", "::fusec::ModelOp"> {
   let description = [{
     The tensor cores of sm_90 read 32-bit elements from shared memory in no other
     way, and 16-bit ones in tiles of any width; vector kernels read whole rows. A
-    constant that other ops use, too, stays as it is.
+    constant that other ops use, too, stays as it is. It runs for every target, so
+    that the plans of a bundle share the weights and none depends on the others.
 
     ```mlir
     %w = fusec.constant dense<...> : tensor<4x6xf32>

@@ -68,9 +68,9 @@ void fusec::registerFusecPipelines() {
 void fusec::buildProductStage(PassManager &manager,
                               const PipelineOptions &options) {
   OpPassManager &model = manager.nest<ModelOp>();
-  // 1. Weights as the targets read them; mma.sync likes rows along N better.
-  if (llvm::is_contained(options.targets, "sm_90a"))
-    model.addPass(createLayOutWeights());
+  // 1. Weights along K, as sm_90a reads them. The plans of a bundle share them,
+  //    and a target's plan depends on no other target: they lie so for all.
+  model.addPass(createLayOutWeights());
   // 2. Matmuls take the form that all of their kernels have.
   buildContractions(model);
   if (options.narrowsProducts()) {

@@ -5,7 +5,6 @@
 #include "compiler/analysis/Leads.h"
 #include "compiler/kernels/gemm/Gemm.h"
 #include "compiler/schedule/Schedules.h"
-#include "ir/PlanBuffers.h"
 
 using namespace mlir;
 
@@ -27,7 +26,6 @@ struct LeadProducts : fusec::impl::LeadProductsBase<LeadProducts> {
       return signalPassFailure();
     if (target->name != "sm_90a")
       return;
-    PlanBuffers buffers(plan);
     Leads leads(plan);
     for (auto step : plan.getOps<StepOp>())
       if (StepOp leading = leads.findLeadingStep(step))
