@@ -118,20 +118,6 @@ constexpr FUSEC_DEVICE bool isResidentLegal(int tileN, int accumulators,
          (weightsAlongK || tileN % 64 == 0);
 }
 
-/// Whether a result may be mapped: the copy engine stores whole units of 16
-/// bytes, so what lies behind a row's last unit must be nobody's.
-constexpr FUSEC_DEVICE bool isResidentMappable(long long n, long long pitch,
-                                               int elementBytes) {
-  return (elementBytes == 2 || elementBytes == 4) &&
-         n * elementBytes % 16 == 0 && pitch * elementBytes % 16 == 0;
-}
-
-/// A persistent grid: at most a block a multiprocessor.
-constexpr FUSEC_DEVICE int residentGrid(int m, int multiprocessors) {
-  int tiles = tilesOf(m, residentRows);
-  return tiles < multiprocessors ? tiles : multiprocessors;
-}
-
 } // namespace fusec
 
 #ifdef FUSEC_DEVICE_PLAIN

@@ -102,9 +102,6 @@ TEST(Resident, ShapesThatTheTemplateTakes) {
   EXPECT_FALSE(isResidentLegal(48, 2, false, 2)); // A box is 64 columns.
   EXPECT_FALSE(isResidentLegal(64, 1, false, 4)); // tf32 is K-major.
   EXPECT_FALSE(isResidentLegal(256, 2, true, 2));
-  EXPECT_TRUE(isResidentMappable(64, 64, 2));
-  EXPECT_FALSE(isResidentMappable(61, 64, 2)); // Whole units of 16 bytes.
-  EXPECT_FALSE(isResidentMappable(64, 65, 2));
 }
 
 struct Gate {
