@@ -7,6 +7,7 @@
 #include "gemm_simt.h"
 #include "gemv.h"
 
+#include "Tilings.h"
 #include "gtest/gtest.h"
 
 #include <vector>
@@ -74,7 +75,7 @@ TEST(Matmul, SegmentsBatchesAndEveryOperandClass) {
   Second second{{a1.data(), m}, {{nullptr, k1}, {b1.data(), k1}}, k1};
   Full epilogue{{{scale.data()}, {bias.data()}, {&alpha}, {rank.data(), {n}}},
                 {{y.data(), {ldy}, {}, {m * ldy}}, {z.data(), {}, {m}}}};
-  typedef MmaConfig<32, 32, 32, 1, 2, 2> Config;
+  typedef MmaConfig<tiles::Mma<32, 32, 32, 1, 2, 2>> Config;
   Shape shape{m, n, batch};
   runGrid(tilesOf(m, 32) * tilesOf(n, 32) * batch,
           [&] { gemmMma<Config>(shape, epilogue, first, second); });
@@ -136,17 +137,18 @@ TEST(Matmul, FamiliesAgreeOnIntegers) {
   Store epilogue{{}, {{y.data(), {n}}}};
   Shape shape{m, n, 1};
   runGrid(tilesOf(m, 32) * tilesOf(n, 32), [&] {
-    gemmSimt<SimtConfig<32, 32, 16, 2, 2>>(shape, epilogue, main);
+    gemmSimt<SimtConfig<tiles::Simt<32, 32, 16, 2, 2>>>(shape, epilogue, main);
   });
   EXPECT_EQ(y, want);
   y.assign(m * n, -1);
-  runGrid(gemvBlocks(m, 1, true, 64),
-          [&] { gemv<GemvConfig<8, 64>, Narrow::N>(shape, epilogue, main); });
+  runGrid(gemvBlocks(m, 1, true, 64), [&] {
+    gemv<GemvConfig<tiles::Gemv<8, 64>>, Narrow::N>(shape, epilogue, main);
+  });
   EXPECT_EQ(y, want);
   // K = 0: the epilogue sees zeros.
   main.k = 0;
   runGrid(tilesOf(m, 32) * tilesOf(n, 32), [&] {
-    gemmSimt<SimtConfig<32, 32, 16, 2, 2>>(shape, epilogue, main);
+    gemmSimt<SimtConfig<tiles::Simt<32, 32, 16, 2, 2>>>(shape, epilogue, main);
   });
   EXPECT_EQ(y, std::vector<i64>(m * n, 0));
 }

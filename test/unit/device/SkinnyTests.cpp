@@ -6,6 +6,7 @@
 #include "gemm_resident.h"
 #include "gemm_skinny.h"
 
+#include "Tilings.h"
 #include "gtest/gtest.h"
 
 #include <set>
@@ -158,8 +159,8 @@ TEST(Resident, PersistentBlocksCoverEveryTileOnce) {
   launch::coordinates.blocks[0] = 3;
   for (int block = 0; block < 3; ++block) {
     launch::coordinates.block[0] = block;
-    gemmResident<ResidentConfig<60, 64, 3, 4>>(nullptr, {c.m, c.n, 1},
-                                               c.epilogue(), segment);
+    gemmResident<ResidentConfig<tiles::Resident<60, 64, 3, 4>>>(
+        nullptr, {c.m, c.n, 1}, c.epilogue(), segment);
     EXPECT_EQ(launch::block(), block);
   }
   c.expectResult();
@@ -171,7 +172,7 @@ TEST(Skinny, ClustersCoverEveryTileOnce) {
       {{c.a.data(), c.k}, &c.map},
       {{{c.b[0].data(), c.n}, &c.map}, {{c.b[1].data(), c.n}, &c.map}},
       c.k};
-  typedef SkinnyConfig<8, 1, 64, 4, 4> Config;
+  typedef SkinnyConfig<tiles::Skinny<8, 1, 64, 4, 4>> Config;
   int grid = skinnyGrid(c.m, c.n, 1, 8, 1, 4);
   launch::coordinates.blocks[0] = grid;
   for (int block = 0; block < grid; ++block) {
