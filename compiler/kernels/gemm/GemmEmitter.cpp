@@ -93,7 +93,7 @@ FailureOr<KernelSource> GemmEmitter::emit() {
               batches = writer.extent(batch, "batches");
   writer.line(call.function + "(" + first + "{" + m + ", " + n + ", " +
               batches + "}, epilogue" + *segments + ");");
-  return writer.finish(variant.getLaunch());
+  return writer.finish(variant);
 }
 
 std::string GemmEmitter::declareTiling(const UnitCall &call) {
