@@ -44,7 +44,7 @@ def dump(fusec, model, options, folder):
 
 def disassemble(path, command):
     cubin = path.parent / f"{path.name}.{abs(hash(command))}.cubin"
-    subprocess.run([*command.split(), path.name, "-o", cubin.name], cwd=path.parent, check=True)
+    subprocess.run([*command.split(), "-w", path.name, "-o", cubin.name], cwd=path.parent, check=True)
     listing = subprocess.run([layers.findDisassembler(), "-c", cubin], check=True,
                              capture_output=True, text=True).stdout
     return MANGLED.sub("NAME", listing)
