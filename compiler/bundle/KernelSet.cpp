@@ -9,9 +9,9 @@
 using namespace mlir;
 using namespace fusec;
 
-/// The text without comments, and with the names that it declares numbered as
-/// they appear: the same for kernels that differ in names alone, as those of
-/// equal layers do.
+/// The text without comments and line breaks, and with the names that it
+/// declares numbered as they appear: the same for kernels that differ in names
+/// alone, as those of equal layers do.
 static std::string getForm(const KernelSource &source) {
   std::string form;
   llvm::StringMap<size_t> numbers;
@@ -19,6 +19,12 @@ static std::string getForm(const KernelSource &source) {
   while (!text.empty()) {
     if (text.starts_with("//")) {
       text = text.drop_until([](char c) { return c == '\n'; });
+      continue;
+    }
+    if (llvm::isSpace(text.front())) {
+      text = text.ltrim();
+      if (!StringRef(form).ends_with(" "))
+        form += ' ';
       continue;
     }
     StringRef word =

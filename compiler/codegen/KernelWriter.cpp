@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/codegen/KernelWriter.h"
+#include "compiler/codegen/KernelText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 
@@ -289,20 +290,14 @@ std::string KernelWriter::capture(unsigned atDepth,
   return std::exchange(body, std::move(outer));
 }
 
-KernelSource KernelWriter::finish(LaunchAttr launch) {
+KernelSource KernelWriter::finish(VariantAttr variant) {
   KernelSource kernel;
   kernel.symbol = symbol;
   kernel.names = names.getAll();
   kernel.params = params;
-  llvm::raw_string_ostream os(kernel.text);
-  os << "// " << sanitizeName(step.getName());
-  if (!step.getSources().empty()) {
-    os << ": ";
-    llvm::interleaveComma(
-        step.getSources().getAsRange<StringAttr>(), os,
-        [&](StringAttr s) { os << sanitizeName(s.getValue()); });
-  }
-  os << "\n";
+  LaunchAttr launch = variant.getLaunch();
+  std::string text = describeKernel(step, variant);
+  llvm::raw_string_ostream os(text);
   for (const std::string &header : headers)
     os << "#include \"" << header << "\"\n";
   os << "\n" << declarationText << "extern \"C\" FUSEC_KERNEL";
@@ -315,5 +310,6 @@ KernelSource KernelWriter::finish(LaunchAttr launch) {
       signature, os, [&](auto &param) { os << param.first << param.second; },
       ",\n    ");
   os << ") {\n  " << first << "\n" << body << "}\n";
+  kernel.text = breakLines(text);
   return kernel;
 }

@@ -71,7 +71,7 @@ public:
 
   /// The kernel's template waits for earlier kernels, not its first statement.
   void waitInTemplate() { first = "fusec::launch::admitNext();"; }
-  KernelSource finish(LaunchAttr launch);
+  KernelSource finish(VariantAttr variant);
 
 private:
   StepOp step;

@@ -82,16 +82,6 @@ template <class T, class Batch = Unbatched> struct ScalarOperand {
   }
 };
 
-/// One value for all, from the kernel's parameters.
-template <class T> struct ValueOperand {
-  typedef Compute<T> Value;
-  Value value;
-  template <int V>
-  FUSEC_DEVICE void read(const Place &, Value (&out)[V]) const {
-    detail::fillRun(value, out);
-  }
-};
-
 /// Varies with the column only: a row vector, a bias.
 template <class T, class Columns = Contiguous, int Alignment = sizeof(T),
           class Batch = Unbatched>
@@ -141,20 +131,6 @@ struct FullOperand {
       detail::readRun<Alignment>(p + at.column, at.count, out);
     else
       detail::readEach(p, columns, at, out);
-  }
-};
-
-/// The row, column or batch number itself: masks by position.
-enum class Axis { Batch, Row, Column };
-template <Axis Which> struct IndexOperand {
-  typedef i64 Value;
-  template <int V>
-  FUSEC_DEVICE void read(const Place &at, Value (&out)[V]) const {
-    FUSEC_UNROLL
-    for (int i = 0; i < V; ++i)
-      out[i] = Which == Axis::Batch ? at.batch
-               : Which == Axis::Row ? at.row
-                                    : at.column + i;
   }
 };
 

@@ -61,13 +61,14 @@ constexpr FUSEC_DEVICE KRange wholeRange(int k) {
   return KRange{0, k > 0 ? k : 0};
 }
 
-/// Register-blocked FMA tiles for every type. A block is
-/// (tileM / threadM) * (tileN / threadN) threads.
-template <int TileM, int TileN, int TileK, int ThreadM, int ThreadN>
-struct SimtConfig {
-  static constexpr int tileM = TileM, tileN = TileN, tileK = TileK;
-  static constexpr int threadM = ThreadM, threadN = ThreadN;
-  static constexpr int threads = (TileM / ThreadM) * (TileN / ThreadN);
+// A kernel names its constants in a struct, its `Tiling`; the config of the
+// template it calls adds what follows from them.
+
+/// Register-blocked FMA tiles for every type: tileM, tileN, tileK, threadM,
+/// threadN. A block is (tileM / threadM) * (tileN / threadN) threads.
+template <class Tiling> struct SimtConfig : Tiling {
+  static constexpr int threads =
+      (Tiling::tileM / Tiling::threadM) * (Tiling::tileN / Tiling::threadN);
   static_assert(threads % 32 == 0 && threads <= 1024, "whole warps");
 };
 
@@ -83,22 +84,20 @@ constexpr FUSEC_DEVICE int simtSharedBytes(int tileM, int tileN, int tileK,
          accumulatorBytes;
 }
 
-/// Tensor-core tiles of mma.sync: warpsM x warpsN warps, each a part of the
-/// tile; `tileN` counts the columns of one accumulator.
-template <int TileM, int TileN, int TileK, int WarpsM, int WarpsN, int Stages>
-struct MmaConfig {
-  static constexpr int tileM = TileM, tileN = TileN, tileK = TileK;
-  static constexpr int warpsM = WarpsM, warpsN = WarpsN, stages = Stages;
-  static constexpr int warpM = TileM / WarpsM, warpN = TileN / WarpsN;
-  static constexpr int threads = 32 * WarpsM * WarpsN;
+/// Tensor-core tiles of mma.sync: tileM, tileN, tileK, warpsM, warpsN, stages.
+/// There are warpsM x warpsN warps, each a part of the tile; `tileN` counts the
+/// columns of one accumulator.
+template <class Tiling> struct MmaConfig : Tiling {
+  static constexpr int warpM = Tiling::tileM / Tiling::warpsM,
+                       warpN = Tiling::tileN / Tiling::warpsN;
+  static constexpr int threads = 32 * Tiling::warpsM * Tiling::warpsN;
   static constexpr bool splitsFactors = false;
   static_assert(warpM % 16 == 0 && warpN % 16 == 0, "whole fragments");
-  static_assert(Stages >= 2, "a stage to read and one to fill");
+  static_assert(Tiling::stages >= 2, "a stage to read and one to fill");
 };
 
 /// The same for fp32 by 3xTF32, see gemm_tf32x3.h.
-template <int TileM, int TileN, int TileK, int WarpsM, int WarpsN, int Stages>
-struct Tf32x3Config : MmaConfig<TileM, TileN, TileK, WarpsM, WarpsN, Stages> {
+template <class Tiling> struct Tf32x3Config : MmaConfig<Tiling> {
   static constexpr bool splitsFactors = true;
 };
 
@@ -120,11 +119,12 @@ constexpr FUSEC_DEVICE int mmaSharedBytes(int tileM, int tileN, int tileK,
   return ring > staging ? ring : staging;
 }
 
-/// Vector kernels for one narrow side of at most `Small` rows or columns.
-template <int Small, int Threads> struct GemvConfig {
-  static constexpr int small = Small, threads = Threads;
-  static constexpr int warps = Threads / 32;
-  static_assert(Threads >= 64 && Threads % 32 == 0 && Small >= 1 && Small <= 8,
+/// Vector kernels for one narrow side of at most `small` rows or columns, of
+/// blocks of `threads`.
+template <class Tiling> struct GemvConfig : Tiling {
+  static constexpr int warps = Tiling::threads / 32;
+  static_assert(Tiling::threads >= 64 && Tiling::threads % 32 == 0 &&
+                    Tiling::small >= 1 && Tiling::small <= 8,
                 "a narrow side, and a thread for each outer index of a block");
 };
 

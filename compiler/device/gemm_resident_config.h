@@ -24,25 +24,24 @@ constexpr int residentStageSyncBytes = 24;
 /// Rows of the box of a mapped result: those of one warp, 128 bytes wide.
 constexpr int residentResultRows = 16;
 
-/// A producer warpgroup and `Consumers` that each evaluate whole tiles, each
-/// with a ring of `Stages` of its own: a ring for all would let a consumer meet
-/// a barrier two phases ahead, which it cannot tell from done. `Columns` is n,
-/// of one accumulator, and `TileN` what the instruction and the boxes make of
-/// it.
-template <int Columns, int TileN, int Consumers, int Stages>
-struct ResidentConfig {
-  static constexpr int tileM = residentRows, tileN = TileN, tileK = 1;
-  static constexpr int columns = Columns;
-  static constexpr int consumers = Consumers, stages = Stages;
-  static constexpr int threads = 128 * (1 + Consumers);
+/// Of columns, tileN, consumers and stages. A producer warpgroup and consumers
+/// that each evaluate whole tiles, each with a ring of stages of its own: a
+/// ring for all would let a consumer meet a barrier two phases ahead, which it
+/// cannot tell from done. `columns` is n, of one accumulator, and `tileN` what
+/// the instruction and the boxes make of it.
+template <class Tiling> struct ResidentConfig : Tiling {
+  static constexpr int tileM = residentRows, tileK = 1;
+  static constexpr int threads = 128 * (1 + Tiling::consumers);
   /// Of a consumer's thread.
-  static constexpr int registers = Consumers == 3 ? 160 : 240;
-  static_assert(TileN % 16 == 0 && TileN >= 16 && TileN <= 256,
+  static constexpr int registers = Tiling::consumers == 3 ? 160 : 240;
+  static_assert(Tiling::tileN % 16 == 0 && Tiling::tileN >= 16 &&
+                    Tiling::tileN <= 256,
                 "fragments of 16 columns");
-  static_assert(Columns > 0 && Columns <= TileN, "one tile of columns");
-  static_assert(Consumers == 2 || Consumers == 3,
+  static_assert(Tiling::columns > 0 && Tiling::columns <= Tiling::tileN,
+                "one tile of columns");
+  static_assert(Tiling::consumers == 2 || Tiling::consumers == 3,
                 "registers of 240 or 160 a consumer's thread");
-  static_assert(Stages >= 1, "a stage");
+  static_assert(Tiling::stages >= 1, "a stage");
 };
 
 /// The columns of a tile: of an instruction and, of row-major weights, of whole
@@ -116,20 +115,6 @@ constexpr FUSEC_DEVICE bool isResidentLegal(int tileN, int accumulators,
          tileN * accumulators <= 256 && (elementBytes == 2 || weightsAlongK) &&
          (elementBytes == 2 || elementBytes == 4) &&
          (weightsAlongK || tileN % 64 == 0);
-}
-
-/// Whether a result may be mapped: the copy engine stores whole units of 16
-/// bytes, so what lies behind a row's last unit must be nobody's.
-constexpr FUSEC_DEVICE bool isResidentMappable(long long n, long long pitch,
-                                               int elementBytes) {
-  return (elementBytes == 2 || elementBytes == 4) &&
-         n * elementBytes % 16 == 0 && pitch * elementBytes % 16 == 0;
-}
-
-/// A persistent grid: at most a block a multiprocessor.
-constexpr FUSEC_DEVICE int residentGrid(int m, int multiprocessors) {
-  int tiles = tilesOf(m, residentRows);
-  return tiles < multiprocessors ? tiles : multiprocessors;
 }
 
 } // namespace fusec

@@ -26,40 +26,34 @@ constexpr FUSEC_DEVICE int skinnyThreads(int tokens, bool splitsFactors) {
   return splitsFactors && skinnySplitsApart(tokens) ? 192 : 160;
 }
 
-/// The instruction's 64-row side takes columns of the weights, its narrow side
-/// `Tokens` rows of A (8 to 64, a multiple of 8). A tile is 64 * Blocks
-/// columns of one accumulator; the `Cluster` blocks of a cluster (1, 2, 4 or 8)
-/// contract a part of K each and finish a slice of its columns each.
-/// `Early`: the weights of the first segment are constants; the first stages of
-/// them are on their way while the kernel still waits for earlier ones, with
-/// launch::awaitPrevious().
-template <int Tokens, int Blocks, int TileK, int Stages, int Cluster,
-          bool Early = false>
-struct SkinnyConfig {
-  static constexpr int tokens = Tokens, blocks = Blocks;
-  static constexpr int tileM = Tokens, tileN = 64 * Blocks, tileK = TileK;
-  static constexpr int stages = Stages, cluster = Cluster;
-  static constexpr int slice = tileN / Cluster;
-  static constexpr int threads = skinnyThreads(Tokens, false);
-  static constexpr bool early = Early;
+/// Of tokens, blocks, tileK, stages, cluster and early. The instruction's
+/// 64-row side takes columns of the weights, its narrow side `tokens` rows of A
+/// (8 to 64, a multiple of 8). A tile is 64 * blocks columns of one
+/// accumulator; the blocks of a cluster (1, 2, 4 or 8) contract a part of K
+/// each and finish a slice of its columns each. `early`: the weights of the
+/// first segment are constants; the first stages of them are on their way while
+/// the kernel still waits for earlier ones, with launch::awaitPrevious().
+template <class Tiling> struct SkinnyConfig : Tiling {
+  static constexpr int tileM = Tiling::tokens, tileN = 64 * Tiling::blocks;
+  static constexpr int slice = tileN / Tiling::cluster;
+  static constexpr int threads = skinnyThreads(tileM, false);
   static constexpr bool splitsFactors = false, splitsApart = false;
-  static_assert(isWgmmaWidth(Tokens) && Tokens <= 64,
+  static_assert(isWgmmaWidth(tileM) && tileM <= 64,
                 "a width of the instruction");
-  static_assert(Blocks == 1 || Blocks == 2 || Blocks == 4,
+  static_assert(Tiling::blocks == 1 || Tiling::blocks == 2 ||
+                    Tiling::blocks == 4,
                 "slices of whole fragments");
-  static_assert(Cluster == 1 || Cluster == 2 || Cluster == 4 || Cluster == 8,
+  static_assert(Tiling::cluster == 1 || Tiling::cluster == 2 ||
+                    Tiling::cluster == 4 || Tiling::cluster == 8,
                 "a portable cluster");
-  static_assert(Stages >= 2, "a stage to read and one to fill");
+  static_assert(Tiling::stages >= 2, "a stage to read and one to fill");
 };
 
 /// The same for fp32 by 3xTF32, see gemm_tf32x3.h: weights are split in the
 /// registers that they are multiplied from, tokens in shared memory.
-template <int Tokens, int Blocks, int TileK, int Stages, int Cluster,
-          bool Early = false>
-struct SkinnyTf32x3Config
-    : SkinnyConfig<Tokens, Blocks, TileK, Stages, Cluster, Early> {
-  static constexpr int threads = skinnyThreads(Tokens, true);
-  static constexpr bool splitsApart = skinnySplitsApart(Tokens);
+template <class Tiling> struct SkinnyTf32x3Config : SkinnyConfig<Tiling> {
+  static constexpr int threads = skinnyThreads(Tiling::tokens, true);
+  static constexpr bool splitsApart = skinnySplitsApart(Tiling::tokens);
   static constexpr bool splitsFactors = true;
 };
 

@@ -85,49 +85,44 @@ constexpr FUSEC_DEVICE bool wgmmaShares(int tile, int cluster) {
 /// about the same time and nobody after them.
 constexpr int wgmmaStreamedRows = 8;
 
-/// `Swapped`: the product is another one's transposed, whose weights are A; of
-/// others they are B. `Streamed`: up to wgmmaStreamedRows weights leave L2
-/// first: what they replace is then their own, not what waits to be written
-/// back. `Early`: those of the first segment are constant; its first stages are
-/// on their way while the kernel still waits for earlier ones, with
-/// launch::awaitPrevious().
-template <int TileM, int TileN, int TileK, int Stages, int ClusterM = 1,
-          WgmmaSchedule Schedule = WgmmaSchedule::Cooperative, int ClusterN = 1,
-          bool Streamed = false, bool Early = false, bool Swapped = false>
-struct WgmmaConfig {
-  static constexpr int tileM = TileM, tileN = TileN, tileK = TileK;
-  static constexpr int stages = Stages;
-  static constexpr int clusterM = ClusterM, clusterN = ClusterN;
-  static constexpr int cluster = ClusterM * ClusterN;
+/// Of tiles of wgmma: tileM, tileN, tileK, stages, clusterM, clusterN and
+/// flags. `pingPong`: WgmmaSchedule::PingPong. `swapped`: the product is
+/// another one's transposed, whose weights are A; of others they are B.
+/// `streamed`: up to wgmmaStreamedRows weights leave L2 first: what they
+/// replace is then their own, not what waits to be written back. `early`: those
+/// of the first segment are constant; its first stages are on their way while
+/// the kernel still waits for earlier ones, with launch::awaitPrevious().
+template <class Tiling> struct WgmmaConfig : Tiling {
+  static constexpr int cluster = Tiling::clusterM * Tiling::clusterN;
   /// Rows of tiles that are walked together, so that a wave of blocks shares
   /// its rows of A and columns of B in L2.
-  static constexpr int band = 16 / ClusterM;
-  static constexpr bool streamed = Streamed, early = Early, swapped = Swapped;
+  static constexpr int band = 16 / Tiling::clusterM;
   static constexpr bool splitsFactors = false;
-  static constexpr WgmmaSchedule schedule = Schedule;
-  static constexpr bool pingPong = Schedule == WgmmaSchedule::PingPong;
-  static constexpr int consumers = wgmmaConsumers(TileM);
-  static constexpr int blocksM = wgmmaBlocksM(TileM, Schedule);
-  static constexpr int threads = wgmmaThreadsOf(TileM);
+  static constexpr WgmmaSchedule schedule =
+      Tiling::pingPong ? WgmmaSchedule::PingPong : WgmmaSchedule::Cooperative;
+  static constexpr int consumers = wgmmaConsumers(Tiling::tileM);
+  static constexpr int blocksM = wgmmaBlocksM(Tiling::tileM, schedule);
+  static constexpr int threads = wgmmaThreadsOf(Tiling::tileM);
   static_assert(blocksM == 1 || blocksM == 2, "64 or 128 rows a consumer");
-  static_assert(!pingPong || TileM <= 128, "a tile in one consumer");
-  static_assert(TileN >= 64 && isWgmmaWidth(TileN),
+  static_assert(!Tiling::pingPong || Tiling::tileM <= 128,
+                "a tile in one consumer");
+  static_assert(Tiling::tileN >= 64 && isWgmmaWidth(Tiling::tileN),
                 "a width of the instruction");
-  static_assert(wgmmaShares(TileN, ClusterM) && wgmmaShares(TileM, ClusterN) &&
+  static_assert(wgmmaShares(Tiling::tileN, Tiling::clusterM) &&
+                    wgmmaShares(Tiling::tileM, Tiling::clusterN) &&
                     cluster <= 2,
                 "one block, or a pair that shares whole boxes");
-  static_assert(!Streamed || (Swapped ? ClusterN : ClusterM) == 1,
+  static_assert(!Tiling::streamed || (Tiling::swapped ? Tiling::clusterN
+                                                      : Tiling::clusterM) == 1,
                 "weights that one block reads");
-  static_assert(Stages >= 2, "a stage to read and one to fill");
+  static_assert(Tiling::stages >= 2, "a stage to read and one to fill");
 };
 
 /// The same for fp32 by 3xTF32, see gemm_wgmma_tf32x3.h.
-template <int TileM, int TileN, int TileK, int Stages, int ClusterM = 1,
-          int ClusterN = 1, bool Streamed = false, bool Early = false>
-struct WgmmaTf32x3Config
-    : WgmmaConfig<TileM, TileN, TileK, Stages, ClusterM,
-                  WgmmaSchedule::Cooperative, ClusterN, Streamed, Early> {
+template <class Tiling> struct WgmmaTf32x3Config : WgmmaConfig<Tiling> {
   static constexpr bool splitsFactors = true;
+  static_assert(!Tiling::pingPong && !Tiling::swapped,
+                "a tile of all consumers, and B to split in shared memory");
 };
 /// What a stage holds of B, in tiles: with split factors their low parts, too.
 /// Takes the place of `accumulators` wherever memory is laid out.

@@ -132,24 +132,6 @@ template <class Operand> struct FragmentValue {
 template <class T, class Batch, int Groups, int Width>
 struct Fragment<ScalarOperand<T, Batch>, Groups, Width>
     : FragmentValue<ScalarOperand<T, Batch>> {};
-template <class T, int Groups, int Width>
-struct Fragment<ValueOperand<T>, Groups, Width>
-    : FragmentValue<ValueOperand<T>> {};
-template <Axis Which, int Groups, int Width>
-struct Fragment<IndexOperand<Which>, Groups, Width> {
-  typedef IndexOperand<Which> Operand;
-  static constexpr int values = 4, loadedBytes = 0;
-  WgmmaPlace held;
-  template <bool Inside>
-  FUSEC_DEVICE void read(const Operand &, const WgmmaPlace &place) {
-    held = place;
-  }
-  FUSEC_DEVICE i64 get(int half, int group, int i) const {
-    return Which == Axis::Batch ? held.batch
-           : Which == Axis::Row ? held.row[half]
-                                : i64(held.column + group * 8 + i);
-  }
-};
 
 /// In a buffer of columns, 16 elements of 16 bits each, what a lane points
 /// stmatrix.x4.trans and ldmatrix.x4.trans to: a column of a group or the next

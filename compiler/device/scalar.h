@@ -293,13 +293,6 @@ FUSEC_DEVICE Int intPow(Int base, Exponent exponent) {
   }
   return result;
 }
-/// Shifts by the width or more give 0.
-template <class Int> FUSEC_DEVICE Int shiftLeft(Int a, Int b) {
-  return u64(b) < 8 * sizeof(Int) ? Int(u64(a) << u64(b)) : Int(0);
-}
-template <class Int> FUSEC_DEVICE Int shiftRight(Int a, Int b) {
-  return u64(b) < 8 * sizeof(Int) ? Int(Unsigned<Int>(a) >> u64(b)) : Int(0);
-}
 
 /// On the special-function unit, without branches, to a few units of fp32: for
 /// results that are rounded to 16 bits. tanh alone is good to 2^-11.

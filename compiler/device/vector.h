@@ -94,16 +94,6 @@ template <int V, class T> FUSEC_DEVICE void storeStream(T *p, Vec<T, V> value) {
   }
 }
 
-/// Element-wise cast<>.
-template <class To, class From, int V>
-FUSEC_DEVICE Vec<To, V> castVec(const Vec<From, V> &from) {
-  Vec<To, V> to;
-  FUSEC_UNROLL
-  for (int i = 0; i < V; ++i)
-    to[i] = cast<To>(from[i]);
-  return to;
-}
-
 namespace detail {
 /// any(x) of each element, where near(x) is the same of angles that are near.
 /// The compiler moves nothing across a branch, so all elements have one; behind

@@ -196,7 +196,7 @@ KernelSource ChainEmitter::emit() {
     emitPhase(phase);
   writer.close("});");
 
-  return writer.finish(variant.getLaunch());
+  return writer.finish(variant);
 }
 
 FailureOr<KernelSource> fusec::emitChain(StepOp step, VariantAttr variant,

@@ -23,6 +23,8 @@ public:
   FailureOr<KernelSource> emit();
 
 private:
+  /// Declares the call's constants by their names.
+  std::string declareTiling(const UnitCall &call);
   /// Declares the segments' types and returns the template's last arguments.
   FailureOr<std::string> emitSegments(GemmDescriptors &descriptors);
   /// Of the plan; null where matrices are read by pointers.
@@ -81,12 +83,13 @@ FailureOr<KernelSource> GemmEmitter::emit() {
       declareEpilogue(writer, "Epilogue", *iteration, operands, results);
 
   Expr batch = getElementCount(iteration->batchSizes, context);
-  if (launch.getPrefetches())
+  if (variant.getLaunch().getPrefetches())
     writer.waitInTemplate();
   const GemmUnitRoom &unit = getGemmUnit(schedule.getUnit());
   writer.addHeader(unit.header);
   UnitCall call = unit.getCall(UnitStep(step, variant, *iteration));
-  writer.line("typedef " + call.config + " Config;");
+  writer.line("typedef " + call.config + "<" + declareTiling(call) +
+              "> Config;");
   writer.line("const Epilogue epilogue = " + epilogue + ";");
   if (schedule.getLead()) {
     auto lead = emitLead();
@@ -104,7 +107,26 @@ FailureOr<KernelSource> GemmEmitter::emit() {
               batches = writer.extent(batch, "batches");
   writer.line(call.function + "(" + first + "{" + m + ", " + n + ", " +
               batches + "}, epilogue" + *segments + ");");
-  return writer.finish(launch);
+  return writer.finish(variant);
+}
+
+std::string GemmEmitter::declareTiling(const UnitCall &call) {
+  std::string name = writer.uniqueName("Tiling");
+  raw_ostream &os = writer.declarations();
+  os << "struct " << name << " {\n  static constexpr int ";
+  llvm::interleaveComma(call.numbers, os, [&](auto &number) {
+    os << number.first << " = " << number.second;
+  });
+  os << ";\n";
+  if (!call.flags.empty()) {
+    os << "  static constexpr bool ";
+    llvm::interleaveComma(call.flags, os, [&](auto &flag) {
+      os << flag.first << " = " << (flag.second ? "true" : "false");
+    });
+    os << ";\n";
+  }
+  os << "};\n\n";
+  return name;
 }
 
 FailureOr<std::string> GemmEmitter::emitSegments(GemmDescriptors &descriptors) {

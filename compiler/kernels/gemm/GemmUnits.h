@@ -80,9 +80,12 @@ struct UnitStep {
 /// product; nothing where they are read by pointers.
 llvm::SmallVector<mlir::Attribute> chooseCopies(const UnitStep &at);
 
-/// What the kernel's text calls: a template, and the `Config` that it takes.
+/// What the kernel's text calls: a template, and the `Config` that it takes, of
+/// the constants that the text names.
 struct UnitCall {
   std::string config, function;
+  llvm::SmallVector<std::pair<llvm::StringRef, int64_t>> numbers;
+  llvm::SmallVector<std::pair<llvm::StringRef, bool>> flags = {};
 };
 
 struct GemmUnitRoom {

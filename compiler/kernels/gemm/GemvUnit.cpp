@@ -90,13 +90,12 @@ static LaunchAttr getLaunch(const UnitStep &at) {
 
 static UnitCall getCall(const UnitStep &at) {
   GemmScheduleAttr schedule = at.schedule;
-  auto number = [](int64_t value) { return std::to_string(value); };
   bool narrowN = schedule.getUnit() == GemmUnit::GemvN;
-  return {"fusec::GemvConfig<" +
-              number(narrowN ? schedule.getTileN() : schedule.getTileM()) +
-              ", " + number(at.variant.getLaunch().getThreads()) + ">",
-          std::string("fusec::gemv<Config, fusec::Narrow::") +
-              (narrowN ? "N>" : "M>")};
+  return {"fusec::GemvConfig",
+          narrowN ? "fusec::gemv<Config, fusec::Narrow::N>"
+                  : "fusec::gemv<Config, fusec::Narrow::M>",
+          {{"small", narrowN ? schedule.getTileN() : schedule.getTileM()},
+           {"threads", at.variant.getLaunch().getThreads()}}};
 }
 
 const GemmUnitRoom fusec::gemvUnit = {"gemv.h", estimate, getLaunch, getCall};

@@ -77,12 +77,12 @@ static LaunchAttr getLaunch(const UnitStep &at) {
 
 static UnitCall getCall(const UnitStep &at) {
   GemmScheduleAttr schedule = at.schedule;
-  auto number = [](int64_t value) { return std::to_string(value); };
-  return {"fusec::ResidentConfig<" + number(at.iteration.n.getValue()) + ", " +
-              number(schedule.getTileN()) + ", " +
-              number(schedule.getDivideM()) + ", " +
-              number(schedule.getStages()) + ">",
-          "fusec::gemmResident<Config>"};
+  return {"fusec::ResidentConfig",
+          "fusec::gemmResident<Config>",
+          {{"columns", at.iteration.n.getValue()},
+           {"tileN", schedule.getTileN()},
+           {"consumers", schedule.getDivideM()},
+           {"stages", schedule.getStages()}}};
 }
 
 const GemmUnitRoom fusec::residentUnit = {"gemm_resident.h", estimate,

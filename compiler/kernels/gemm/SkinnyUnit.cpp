@@ -116,16 +116,15 @@ static LaunchAttr getLaunch(const UnitStep &at) {
 
 static UnitCall getCall(const UnitStep &at) {
   GemmScheduleAttr schedule = at.schedule;
-  auto number = [](int64_t value) { return std::to_string(value); };
-  return {(schedule.splitsFactors() ? "fusec::SkinnyTf32x3Config<"
-                                    : "fusec::SkinnyConfig<") +
-              number(schedule.getTileM()) + ", " +
-              number(schedule.getTileN() / 64) + ", " +
-              number(schedule.getTileK()) + ", " +
-              number(schedule.getStages()) + ", " +
-              number(schedule.getClusterM()) +
-              (at.variant.getLaunch().getPrefetches() ? ", true>" : ">"),
-          "fusec::gemmSkinny<Config>"};
+  return {schedule.splitsFactors() ? "fusec::SkinnyTf32x3Config"
+                                   : "fusec::SkinnyConfig",
+          "fusec::gemmSkinny<Config>",
+          {{"tokens", schedule.getTileM()},
+           {"blocks", schedule.getTileN() / 64},
+           {"tileK", schedule.getTileK()},
+           {"stages", schedule.getStages()},
+           {"cluster", schedule.getClusterM()}},
+          {{"early", at.variant.getLaunch().getPrefetches()}}};
 }
 
 const GemmUnitRoom fusec::skinnyUnit = {"gemm_skinny.h", estimate, getLaunch,

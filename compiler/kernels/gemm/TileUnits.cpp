@@ -96,25 +96,25 @@ static LaunchAttr getLaunch(const UnitStep &at) {
 
 static UnitCall getSimtCall(const UnitStep &at) {
   GemmScheduleAttr schedule = at.schedule;
-  auto number = [](int64_t value) { return std::to_string(value); };
-  return {"fusec::SimtConfig<" + number(schedule.getTileM()) + ", " +
-              number(schedule.getTileN()) + ", " + number(schedule.getTileK()) +
-              ", " + number(schedule.getDivideM()) + ", " +
-              number(schedule.getDivideN()) + ">",
-          "fusec::gemmSimt<Config>"};
+  return {"fusec::SimtConfig",
+          "fusec::gemmSimt<Config>",
+          {{"tileM", schedule.getTileM()},
+           {"tileN", schedule.getTileN()},
+           {"tileK", schedule.getTileK()},
+           {"threadM", schedule.getDivideM()},
+           {"threadN", schedule.getDivideN()}}};
 }
 
 static UnitCall getMmaCall(const UnitStep &at) {
   GemmScheduleAttr schedule = at.schedule;
-  auto number = [](int64_t value) { return std::to_string(value); };
-  return {(schedule.splitsFactors() ? "fusec::Tf32x3Config<"
-                                    : "fusec::MmaConfig<") +
-              number(schedule.getTileM()) + ", " + number(schedule.getTileN()) +
-              ", " + number(schedule.getTileK()) + ", " +
-              number(schedule.getDivideM()) + ", " +
-              number(schedule.getDivideN()) + ", " +
-              number(schedule.getStages()) + ">",
-          "fusec::gemmMma<Config>"};
+  return {schedule.splitsFactors() ? "fusec::Tf32x3Config" : "fusec::MmaConfig",
+          "fusec::gemmMma<Config>",
+          {{"tileM", schedule.getTileM()},
+           {"tileN", schedule.getTileN()},
+           {"tileK", schedule.getTileK()},
+           {"warpsM", schedule.getDivideM()},
+           {"warpsN", schedule.getDivideN()},
+           {"stages", schedule.getStages()}}};
 }
 
 const GemmUnitRoom fusec::simtUnit = {"gemm_simt.h", estimateTiled, getLaunch,

@@ -94,25 +94,21 @@ static LaunchAttr getLaunch(const UnitStep &at) {
 
 static UnitCall getCall(const UnitStep &at) {
   GemmScheduleAttr schedule = at.schedule;
-  auto number = [](int64_t value) { return std::to_string(value); };
   LaunchAttr launch = at.variant.getLaunch();
-  bool splits = schedule.splitsFactors();
-  auto flag = [](bool value) { return value ? ", true" : ", false"; };
-  std::string config =
-      (splits ? "fusec::WgmmaTf32x3Config<" : "fusec::WgmmaConfig<") +
-      number(schedule.getTileM()) + ", " + number(schedule.getTileN()) + ", " +
-      number(schedule.getTileK()) + ", " + number(schedule.getStages()) + ", " +
-      number(schedule.getClusterM());
-  if (!splits)
-    config += schedule.getUnit() == GemmUnit::Wgmma
-                  ? ", fusec::WgmmaSchedule::Cooperative"
-                  : ", fusec::WgmmaSchedule::PingPong";
-  config += ", " + number(schedule.getClusterN()) + flag(launch.getStreams()) +
-            flag(launch.getPrefetches());
-  if (!splits)
-    config += flag(schedule.getSwapped());
-  return {config + ">", schedule.getLead() ? "fusec::gemmWgmmaLed<Config>"
-                                           : "fusec::gemmWgmma<Config>"};
+  return {schedule.splitsFactors() ? "fusec::WgmmaTf32x3Config"
+                                   : "fusec::WgmmaConfig",
+          schedule.getLead() ? "fusec::gemmWgmmaLed<Config>"
+                             : "fusec::gemmWgmma<Config>",
+          {{"tileM", schedule.getTileM()},
+           {"tileN", schedule.getTileN()},
+           {"tileK", schedule.getTileK()},
+           {"stages", schedule.getStages()},
+           {"clusterM", schedule.getClusterM()},
+           {"clusterN", schedule.getClusterN()}},
+          {{"pingPong", schedule.getUnit() == GemmUnit::PingPong},
+           {"streamed", launch.getStreams()},
+           {"early", launch.getPrefetches()},
+           {"swapped", schedule.getSwapped()}}};
 }
 
 const GemmUnitRoom fusec::wgmmaUnit = {"gemm_wgmma.h", estimateTiled, getLaunch,

@@ -81,5 +81,5 @@ FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant,
   }
   writer.close("});");
 
-  return writer.finish(variant.getLaunch());
+  return writer.finish(variant);
 }

@@ -115,5 +115,5 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
   }
   writer.close("});");
 
-  return writer.finish(variant.getLaunch());
+  return writer.finish(variant);
 }

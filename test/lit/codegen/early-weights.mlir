@@ -4,15 +4,17 @@
 
 // Constant weights do not wait for the kernel before; the first kernel has none
 // before it, and those of the last are the user's.
+// CHECK: static constexpr int tokens = 16, blocks = 1, tileK = 64, stages = {{[0-9]+}}, cluster = {{[0-9]+}};
+// CHECK-NEXT: static constexpr bool early = false;
 // CHECK: matmul_0(
 // CHECK: launch::followPrevious();
-// CHECK-NEXT: fusec::SkinnyConfig<16, 1, 64, {{[0-9]+}}, {{[0-9]+}}> Config;
+// CHECK-NEXT: typedef fusec::SkinnyConfig<Tiling> Config;
+// CHECK: static constexpr bool early = true;
 // CHECK: matmul_1(
 // CHECK: launch::admitNext();
-// CHECK-NEXT: fusec::SkinnyConfig<16, 1, 64, {{[0-9]+}}, {{[0-9]+}}, true> Config;
+// CHECK: static constexpr bool early = false;
 // CHECK: matmul_2(
 // CHECK: launch::followPrevious();
-// CHECK-NEXT: fusec::SkinnyConfig<16, 1, 64, {{[0-9]+}}, {{[0-9]+}}> Config;
 fusec.model @layers inputs ["x", "v"] outputs ["y"] {
 ^bb0(%x: tensor<16x1024xf16>, %v: tensor<1024x1024xf16>):
   %w = fusec.constant dense<0.5> : tensor<1024x1024xf16>

@@ -112,8 +112,10 @@ fusec.model @linear inputs ["x", "w", "b", "r"] outputs ["y"] {
 
 // Enough of K, and of tiles: fp32 as three products of tf32.
 // CHECK-LABEL: #include "gemm_mma.h"
+// CHECK: struct Tiling {
+// CHECK-NEXT: static constexpr int tileM = 128, tileN = 128, tileK = 32, warpsM = 4, warpsN = 4, stages = 3;
 // CHECK: FUSEC_KERNEL(512) matmul
-// CHECK: typedef fusec::Tf32x3Config<128, 128, 32, 4, 4, 3> Config;
+// CHECK: typedef fusec::Tf32x3Config<Tiling> Config;
 // CHECK: fusec::gemmMma<Config>
 fusec.model @large inputs ["x", "w"] outputs ["y"] {
 ^bb0(%x: tensor<4096x4096xf32>, %w: tensor<4096x4096xf32>):

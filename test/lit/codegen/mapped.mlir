@@ -9,8 +9,10 @@
 // CHECK: Segment<fusec::Mapped<fusec::Matrix<fusec::f16, fusec::Major::K, 16
 // CHECK: Pack<fusec::Mapped<fusec::FullOperand<fusec::f16
 // CHECK: Pack<fusec::Mapped<fusec::FullResult<fusec::f16
+// CHECK: struct Tiling {
+// CHECK-NEXT: tileM = 128, tileN = {{[0-9]+}}, tileK = 64, stages
 // CHECK: const FUSEC_GRID_CONSTANT fusec::TensorMap t_x_map
-// CHECK: WgmmaConfig<128, {{[0-9]+}}, 64
+// CHECK: typedef fusec::WgmmaConfig<Tiling> Config;
 fusec.model @linear inputs ["x", "w", "r"] outputs ["y"] {
 ^bb0(%x: tensor<4096x4096xf16>, %w: tensor<4096x4096xf16>, %r: tensor<4096x4096xf16>):
   %0 = fusec.matmul %x, %w : tensor<4096x4096xf16>, tensor<4096x4096xf16> to tensor<4096x4096xf16>
@@ -37,7 +39,8 @@ fusec.model @odd inputs ["x", "w"] outputs ["y"] {
 // CHECK-LABEL: #include "gemm_wgmma.h"
 // CHECK: Pack<fusec::Mapped<fusec::FullOperand<fusec::f16, fusec::Contiguous, fusec::Stride
 // CHECK: Pack<fusec::Mapped<fusec::FullResult<fusec::f16, fusec::Contiguous, fusec::Stride
-// CHECK: WgmmaConfig<192, 144, 64, {{[0-9]+}}, 1, fusec::WgmmaSchedule::Cooperative, 1, true, false, true>
+// CHECK: tileM = 192, tileN = 144, tileK = 64, stages = {{[0-9]+}}, clusterM = 1, clusterN = 1;
+// CHECK-NEXT: pingPong = false, streamed = true, early = false, swapped = true;
 // CHECK: gemmWgmma<Config>({12288, 281, 1}
 fusec.model @tokens inputs ["x", "w", "r"] outputs ["y"] {
 ^bb0(%x: tensor<281x4096xf16>, %w: tensor<12288x4096xf16>, %r: tensor<281x12288xf16>):
@@ -65,8 +68,9 @@ fusec.model @low_rank inputs ["x", "w", "t", "b"] outputs ["y"] {
 
 // Few rows: the weights' bytes bound, K is split over a cluster.
 // CHECK-LABEL: #include "gemm_skinny.h"
+// CHECK: tokens = 16, blocks = 1, tileK = 64
 // CHECK: FUSEC_KERNEL_RESIDENT(160, 2)
-// CHECK: SkinnyConfig<16, 1, 64
+// CHECK: SkinnyConfig<Tiling>
 fusec.model @few_rows inputs ["x", "w"] outputs ["y"] {
 ^bb0(%x: tensor<16x4096xf16>, %w: tensor<4096x4096xf16>):
   %0 = fusec.matmul %x, %w : tensor<16x4096xf16>, tensor<4096x4096xf16> to tensor<16x4096xf16>
@@ -78,8 +82,9 @@ fusec.model @few_rows inputs ["x", "w"] outputs ["y"] {
 // Tall and narrow: both weights stay in shared memory, and the blocks take the
 // tiles in turn.
 // CHECK-LABEL: #include "gemm_resident.h"
+// CHECK: columns = 64, tileN = 64, consumers = 3, stages = 4;
 // CHECK: fusec::u32 *flags) {
-// CHECK: ResidentConfig<64, 64, 3, 4>
+// CHECK: ResidentConfig<Tiling>
 // CHECK: gemmResident<Config>(flags, {1048576, 64, 1}, epilogue
 fusec.model @gating inputs ["x", "v", "w"] outputs ["y"] {
 ^bb0(%x: tensor<1048576x128xf16>, %v: tensor<128x64xf16>, %w: tensor<128x64xf16>):

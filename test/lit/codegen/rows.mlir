@@ -23,10 +23,11 @@
 // CHECK: typedef fusec::Max<float> Combiner;
 // CHECK: struct Phase_3 {
 // CHECK: static void apply(const float (&acc)[1], const Row &row, float t_b_at, float &[[VALUE:value_[0-9]+]]) {
-// CHECK: - fusec::cast<float>(fusec::cast<fusec::f16>(row.reduce))
+// CHECK: fusec::cast<float>(fusec::cast<fusec::f16>(row.reduce))
 // CHECK: [[VALUE]] = exp_v;
 // CHECK: typedef fusec::Phases<Phase, Phase_2, Phase_3> Phases;
-// CHECK-NEXT: static void apply(const float (&acc)[1], const Row &row, float t_b_at, fusec::i64 &result, float &result_2) {
+// CHECK-NEXT: static void apply(const float (&acc)[1], const Row &row, float t_b_at, fusec::i64 &result,
+// CHECK-NEXT: float &result_2) {
 // CHECK-NEXT: result = row.arg_reduce.index;
 // CHECK: / fusec::cast<float>(fusec::cast<fusec::f16>(row.reduce_2))
 // CHECK: FUSEC_KERNEL

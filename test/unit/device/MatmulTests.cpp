@@ -7,6 +7,7 @@
 #include "gemm_simt.h"
 #include "gemv.h"
 
+#include "Tilings.h"
 #include "gtest/gtest.h"
 
 #include <vector>
@@ -20,13 +21,12 @@ struct HalfBatch {
   FUSEC_DEVICE i64 offset(i64 batch) const { return batch / 2 * 50; }
 };
 
-/// y = acc0 * scale[m] + acc1 + bias[n] + alpha; z = (n > m).
+/// y = acc0 * scale[m] + acc1 + bias[n] + alpha; z = (rank[m, n] > 0).
 struct Full {
   typedef float Accumulator;
   static constexpr int accumulators = 2;
   typedef Pack<ColumnOperand<float>, RowOperand<f16, Contiguous, 2, HalfBatch>,
-               ValueOperand<float>, IndexOperand<Axis::Row>,
-               IndexOperand<Axis::Column>>
+               ScalarOperand<float>, FullOperand<i64>>
       Operands;
   typedef Pack<FullResult<float, Stride, Contiguous, 4, Stride>,
                FullResult<boolean, Contiguous, Stride>>
@@ -34,10 +34,9 @@ struct Full {
   Operands operands;
   Results results;
   FUSEC_DEVICE static void apply(const float (&acc)[2], float scale, float bias,
-                                 float alpha, i64 row, i64 column, float &y,
-                                 bool &z) {
+                                 float alpha, i64 rank, float &y, bool &z) {
     y = acc[0] * scale + acc[1] + bias + alpha;
-    z = column > row;
+    z = rank > 0;
   }
 };
 
@@ -60,6 +59,10 @@ TEST(Matmul, SegmentsBatchesAndEveryOperandClass) {
       (*v)[i] = small(i + v->size());
   for (int i = 0; i < m; ++i)
     scale[i] = float(i);
+  const float alpha = 0.5f;
+  std::vector<i64> rank(m * n);
+  for (int i = 0; i < m * n; ++i)
+    rank[i] = i % n - i / n;
   const int ldy = n + 3;
   std::vector<float> y(batch * m * ldy, -1);
   std::vector<boolean> z(m * n, boolean(false));
@@ -70,9 +73,9 @@ TEST(Matmul, SegmentsBatchesAndEveryOperandClass) {
   typedef Segment<Matrix<f16, Major::Outer>, Matrix<f16, Major::K>, 2> Second;
   First first{{a.data(), k0, {m * k0}}, {{b.data(), n}, {b.data(), n}}, k0};
   Second second{{a1.data(), m}, {{nullptr, k1}, {b1.data(), k1}}, k1};
-  Full epilogue{{{scale.data()}, {bias.data()}, {0.5f}, {}, {}},
+  Full epilogue{{{scale.data()}, {bias.data()}, {&alpha}, {rank.data(), {n}}},
                 {{y.data(), {ldy}, {}, {m * ldy}}, {z.data(), {}, {m}}}};
-  typedef MmaConfig<32, 32, 32, 1, 2, 2> Config;
+  typedef MmaConfig<tiles::Mma<32, 32, 32, 1, 2, 2>> Config;
   Shape shape{m, n, batch};
   runGrid(tilesOf(m, 32) * tilesOf(n, 32) * batch,
           [&] { gemmMma<Config>(shape, epilogue, first, second); });
@@ -92,7 +95,7 @@ TEST(Matmul, SegmentsBatchesAndEveryOperandClass) {
         for (int k = 0; k < k1; ++k)
           more += cast<float>(a1[k * m + r]) * cast<float>(b1[c * k1 + k]);
         EXPECT_EQ(got, acc * r + (acc + more) +
-                           cast<float>(bias[l / 2 * 50 + c]) + 0.5f);
+                           cast<float>(bias[l / 2 * 50 + c]) + alpha);
         EXPECT_EQ(bool(z[r + c * m]), c > r);
       }
 }
@@ -134,17 +137,18 @@ TEST(Matmul, FamiliesAgreeOnIntegers) {
   Store epilogue{{}, {{y.data(), {n}}}};
   Shape shape{m, n, 1};
   runGrid(tilesOf(m, 32) * tilesOf(n, 32), [&] {
-    gemmSimt<SimtConfig<32, 32, 16, 2, 2>>(shape, epilogue, main);
+    gemmSimt<SimtConfig<tiles::Simt<32, 32, 16, 2, 2>>>(shape, epilogue, main);
   });
   EXPECT_EQ(y, want);
   y.assign(m * n, -1);
-  runGrid(gemvBlocks(m, 1, true, 64),
-          [&] { gemv<GemvConfig<8, 64>, Narrow::N>(shape, epilogue, main); });
+  runGrid(gemvBlocks(m, 1, true, 64), [&] {
+    gemv<GemvConfig<tiles::Gemv<8, 64>>, Narrow::N>(shape, epilogue, main);
+  });
   EXPECT_EQ(y, want);
   // K = 0: the epilogue sees zeros.
   main.k = 0;
   runGrid(tilesOf(m, 32) * tilesOf(n, 32), [&] {
-    gemmSimt<SimtConfig<32, 32, 16, 2, 2>>(shape, epilogue, main);
+    gemmSimt<SimtConfig<tiles::Simt<32, 32, 16, 2, 2>>>(shape, epilogue, main);
   });
   EXPECT_EQ(y, std::vector<i64>(m * n, 0));
 }

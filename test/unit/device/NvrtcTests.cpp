@@ -15,7 +15,8 @@ using namespace fusec;
 
 namespace {
 
-/// The text of every device header, by the name it is included by.
+/// The text of every device header and of the tests' own, by the name it is
+/// included by.
 struct DeviceHeaders {
   std::vector<std::string> texts;
   std::vector<KernelHeader> headers;
@@ -26,6 +27,7 @@ struct DeviceHeaders {
       if (entry.path().extension() == ".h" &&
           entry.path().filename() != "prelude_host.h")
         files.push_back(entry.path());
+    files.push_back(FUSEC_DEVICE_TEST_DIR "/Tilings.h");
     texts.reserve(files.size());
     for (const auto &file : files) {
       std::stringstream text;
@@ -40,6 +42,7 @@ const char *const epilogues = R"(
 #include "gemm_mma.h"
 #include "gemm_simt.h"
 #include "gemv.h"
+#include "Tilings.h"
 struct Rows {
   FUSEC_DEVICE fusec::i64 offset(fusec::i64 m) const { return m / 7 * 100 + m % 7; }
 };
@@ -141,12 +144,12 @@ template <class Acc, int J, class Out> struct Softmax {
 
 const char *const mmaKernels = R"(
 namespace f = fusec;
-typedef fusec::MmaConfig<128, 256, 64, 2, 4, 3> M256;
-typedef fusec::MmaConfig<128, 128, 64, 2, 4, 3> M128;
-typedef fusec::MmaConfig<64, 64, 64, 2, 2, 3> M64;
-typedef fusec::MmaConfig<16, 128, 64, 1, 4, 4> M16;
-typedef fusec::MmaConfig<128, 128, 32, 2, 4, 3> T128;
-typedef fusec::MmaConfig<64, 64, 32, 2, 2, 3> T64;
+typedef fusec::MmaConfig<tiles::Mma<128, 256, 64, 2, 4, 3>> M256;
+typedef fusec::MmaConfig<tiles::Mma<128, 128, 64, 2, 4, 3>> M128;
+typedef fusec::MmaConfig<tiles::Mma<64, 64, 64, 2, 2, 3>> M64;
+typedef fusec::MmaConfig<tiles::Mma<16, 128, 64, 1, 4, 4>> M16;
+typedef fusec::MmaConfig<tiles::Mma<128, 128, 32, 2, 4, 3>> T128;
+typedef fusec::MmaConfig<tiles::Mma<64, 64, 32, 2, 2, 3>> T64;
 ENTRY(m256, fusec::gemmMma<M256>, M256, f::f16, float, f::f16, K, Outer, 16, 1)
 ENTRY(m128, fusec::gemmMma<M128>, M128, f::bf16, float, f::bf16, K, K, 16, 2)
 ENTRY(m128o, fusec::gemmMma<M128>, M128, f::f16, float, float, Outer, Outer, 8, 1)
@@ -155,7 +158,7 @@ ENTRY(m64u, fusec::gemmMma<M64>, M64, f::bf16, float, float, Outer, K, 2, 1)
 ENTRY(m64s, fusec::gemmMma<M64>, M64, f::f16, float, float, Strided, Strided, 2, 1)
 ENTRY(m16, fusec::gemmMma<M16>, M16, f::f16, float, f::f16, K, Outer, 16, 1)
 ENTRY(m16g, fusec::gemmMma<M16>, M16, f::bf16, float, float, K, K, 4, 2)
-typedef fusec::MmaConfig<32, 64, 64, 1, 4, 4> M32;
+typedef fusec::MmaConfig<tiles::Mma<32, 64, 64, 1, 4, 4>> M32;
 ENTRY(m32, fusec::gemmMma<M32>, M32, f::f16, float, f::f16, K, Outer, 16, 2)
 ENTRY(t128, fusec::gemmMma<T128>, T128, float, float, float, K, Outer, 16, 1)
 ENTRY(t64, fusec::gemmMma<T64>, T64, float, float, float, Outer, K, 4, 2)
@@ -163,11 +166,11 @@ ENTRY(t64, fusec::gemmMma<T64>, T64, float, float, float, Outer, K, 4, 2)
 
 const char *const tf32x3Kernels = R"(
 namespace f = fusec;
-typedef f::Tf32x3Config<128, 128, 32, 4, 4, 3> X128w16;
-typedef f::Tf32x3Config<128, 128, 32, 2, 4, 3> X128;
-typedef f::Tf32x3Config<128, 64, 32, 4, 2, 3> X128n64;
-typedef f::Tf32x3Config<64, 64, 32, 2, 2, 3> X64;
-typedef f::Tf32x3Config<32, 32, 32, 2, 2, 4> X32;
+typedef f::Tf32x3Config<tiles::Mma<128, 128, 32, 4, 4, 3>> X128w16;
+typedef f::Tf32x3Config<tiles::Mma<128, 128, 32, 2, 4, 3>> X128;
+typedef f::Tf32x3Config<tiles::Mma<128, 64, 32, 4, 2, 3>> X128n64;
+typedef f::Tf32x3Config<tiles::Mma<64, 64, 32, 2, 2, 3>> X64;
+typedef f::Tf32x3Config<tiles::Mma<32, 32, 32, 2, 2, 4>> X32;
 ENTRY(x128w16, f::gemmMma<X128w16>, X128w16, float, float, f::f16, Outer, Outer, 16, 1)
 ENTRY(x128, f::gemmMma<X128>, X128, float, float, float, K, K, 16, 1)
 ENTRY(x128n64, f::gemmMma<X128n64>, X128n64, float, float, float, Outer, Outer, 16, 2)
@@ -177,12 +180,12 @@ ENTRY(x32, f::gemmMma<X32>, X32, float, float, float, K, Outer, 4, 3)
 
 const char *const otherKernels = R"(
 namespace f = fusec;
-typedef fusec::SimtConfig<128, 128, 16, 8, 8> S128;
-typedef fusec::SimtConfig<128, 64, 16, 8, 4> S128n64;
-typedef fusec::SimtConfig<64, 64, 16, 4, 4> S64;
-typedef fusec::SimtConfig<32, 32, 16, 2, 2> S32;
-typedef fusec::GemvConfig<8, 256> V8;
-typedef fusec::GemvConfig<1, 256> V1;
+typedef fusec::SimtConfig<tiles::Simt<128, 128, 16, 8, 8>> S128;
+typedef fusec::SimtConfig<tiles::Simt<128, 64, 16, 8, 4>> S128n64;
+typedef fusec::SimtConfig<tiles::Simt<64, 64, 16, 4, 4>> S64;
+typedef fusec::SimtConfig<tiles::Simt<32, 32, 16, 2, 2>> S32;
+typedef fusec::GemvConfig<tiles::Gemv<8, 256>> V8;
+typedef fusec::GemvConfig<tiles::Gemv<1, 256>> V1;
 ENTRY(s128, fusec::gemmSimt<S128>, S128, float, float, float, K, Outer, 16, 1)
 ENTRY(s128n64, fusec::gemmSimt<S128n64>, S128n64, float, float, f::f16, Outer, K, 4, 2)
 ENTRY(s64, fusec::gemmSimt<S64>, S64, double, double, double, K, K, 16, 1)
@@ -191,7 +194,7 @@ ENTRY(s32i, fusec::gemmSimt<S32>, S32, int, int, int, K, Outer, 4, 2)
 ENTRY(s64h, fusec::gemmSimt<S64>, S64, f::f16, float, f::f16, K, Outer, 2, 1)
 #define NARROW_N fusec::gemv<V8, fusec::Narrow::N>
 #define NARROW_M fusec::gemv<V1, fusec::Narrow::M>
-typedef fusec::GemvConfig<1, 1024> V1024;
+typedef fusec::GemvConfig<tiles::Gemv<1, 1024>> V1024;
 #define NARROW_1024 fusec::gemv<V1024, fusec::Narrow::M>
 ENTRY(vt, NARROW_1024, V1024, f::f16, float, f::f16, K, Outer, 16, 2)
 ENTRY(vn, NARROW_N, V8, f::f16, float, f::f16, K, Outer, 16, 1)
@@ -297,18 +300,18 @@ namespace f = fusec;
       main.b[j] = {{nullptr, k}, j ? &c : &b};                                                 \
     call({m, n, 1}, epilogue, main);                                                           \
   }
-typedef f::WgmmaConfig<128, 128, 64, 4> C128;
-typedef f::WgmmaConfig<64, 128, 64, 4, 1, f::WgmmaSchedule::PingPong> P64;
-typedef f::WgmmaConfig<128, 64, 32, 4, 1, f::WgmmaSchedule::PingPong> PT64;
-typedef f::WgmmaConfig<128, 128, 64, 4, 2> C128c2;
-typedef f::SkinnyConfig<16, 1, 64, 4, 2> S16;
-typedef f::SkinnyConfig<64, 1, 32, 4, 8> ST64;
+typedef f::WgmmaConfig<tiles::Wgmma<128, 128, 64, 4>> C128;
+typedef f::WgmmaConfig<tiles::Wgmma<64, 128, 64, 4, 1, true>> P64;
+typedef f::WgmmaConfig<tiles::Wgmma<128, 64, 32, 4, 1, true>> PT64;
+typedef f::WgmmaConfig<tiles::Wgmma<128, 128, 64, 4, 2>> C128c2;
+typedef f::SkinnyConfig<tiles::Skinny<16, 1, 64, 4, 2>> S16;
+typedef f::SkinnyConfig<tiles::Skinny<64, 1, 32, 4, 8>> ST64;
 template <class Config, class... Rest>
 FUSEC_DEVICE void resident(const f::Shape &shape, const Rest &...rest) {
   f::gemmResident<Config>(nullptr, shape, rest...);
 }
-typedef f::ResidentConfig<60, 64, 3, 3> R64;
-typedef f::ResidentConfig<64, 64, 3, 4> RT64;
+typedef f::ResidentConfig<tiles::Resident<60, 64, 3, 3>> R64;
+typedef f::ResidentConfig<tiles::Resident<64, 64, 3, 4>> RT64;
 MAPPED(c128, f::gemmWgmma<C128>, C128::threads, f::f16, f::f16, K, 1)
 MAPPED(p64, f::gemmWgmma<P64>, P64::threads, f::bf16, f::bf16, Outer, 1)
 MAPPED(pt64, f::gemmWgmma<PT64>, PT64::threads, float, float, K, 1)
@@ -317,22 +320,22 @@ MAPPED(s16, f::gemmSkinny<S16>, S16::threads, f::f16, f::f16, Outer, 2)
 MAPPED(st64, f::gemmSkinny<ST64>, ST64::threads, float, float, K, 1)
 MAPPED(r64, resident<R64>, R64::threads, f::bf16, f::bf16, Outer, 2)
 MAPPED(rt64, resident<RT64>, RT64::threads, float, float, K, 1)
-typedef f::WgmmaTf32x3Config<128, 128, 32, 4, 2> X128;
-typedef f::WgmmaTf32x3Config<128, 64, 32, 4> X64;
-typedef f::SkinnyTf32x3Config<8, 1, 32, 8, 4> SX8;
-typedef f::SkinnyTf32x3Config<64, 1, 32, 3, 2> SX64;
+typedef f::WgmmaTf32x3Config<tiles::Wgmma<128, 128, 32, 4, 2>> X128;
+typedef f::WgmmaTf32x3Config<tiles::Wgmma<128, 64, 32, 4>> X64;
+typedef f::SkinnyTf32x3Config<tiles::Skinny<8, 1, 32, 8, 4>> SX8;
+typedef f::SkinnyTf32x3Config<tiles::Skinny<64, 1, 32, 3, 2>> SX64;
 MAPPED(x128, f::gemmWgmma<X128>, X128::threads, float, float, K, 1)
 MAPPED(x64, f::gemmWgmma<X64>, X64::threads, float, float, K, 2)
 MAPPED(sx8, f::gemmSkinny<SX8>, SX8::threads, float, f::f16, K, 2)
 MAPPED(sx64, f::gemmSkinny<SX64>, SX64::threads, float, float, K, 1)
 MAPPED_ROWS(rowsx128, f::gemmWgmma<X128>, X128::threads, float, float, K, 1)
-typedef f::WgmmaConfig<128, 256, 64, 4> C256;
-typedef f::WgmmaConfig<128, 64, 64, 4> C64;
-typedef f::WgmmaConfig<64, 256, 64, 4, 2, f::WgmmaSchedule::PingPong> P256;
-typedef f::WgmmaConfig<64, 64, 32, 4, 1, f::WgmmaSchedule::PingPong> P64n64;
-typedef f::SkinnyConfig<8, 1, 64, 4, 8> S8;
-typedef f::SkinnyConfig<64, 4, 64, 2, 8> S64n256;
-typedef f::SkinnyConfig<24, 2, 32, 3, 1> S24;
+typedef f::WgmmaConfig<tiles::Wgmma<128, 256, 64, 4>> C256;
+typedef f::WgmmaConfig<tiles::Wgmma<128, 64, 64, 4>> C64;
+typedef f::WgmmaConfig<tiles::Wgmma<64, 256, 64, 4, 2, true>> P256;
+typedef f::WgmmaConfig<tiles::Wgmma<64, 64, 32, 4, 1, true>> P64n64;
+typedef f::SkinnyConfig<tiles::Skinny<8, 1, 64, 4, 8>> S8;
+typedef f::SkinnyConfig<tiles::Skinny<64, 4, 64, 2, 8>> S64n256;
+typedef f::SkinnyConfig<tiles::Skinny<24, 2, 32, 3, 1>> S24;
 MAPPED_ROWS(rows256, f::gemmWgmma<C256>, C256::threads, f::f16, f::f16, Outer, 1)
 MAPPED_ROWS(rows128, f::gemmWgmma<C128>, C128::threads, f::bf16, float, K, 1)
 MAPPED_ROWS(rows64, f::gemmWgmma<C64>, C64::threads, f::f16, f::f16, K, 2)
@@ -347,31 +350,31 @@ MAPPED_ROWS(few128, f::gemmSkinny<S24>, S24::threads, float, float, K, 1)
 // Epilogues that reduce rows: the tiles that are there for them, and others.
 const char *const rowKernels = R"(
 namespace f = fusec;
-typedef f::MmaConfig<128, 256, 64, 2, 4, 3> M256;
-typedef f::MmaConfig<128, 64, 64, 4, 2, 3> M128n64;
-typedef f::MmaConfig<16, 256, 64, 1, 8, 2> M16n256;
-typedef f::MmaConfig<16, 128, 64, 1, 8, 2> M16n128;
-typedef f::MmaConfig<16, 64, 64, 1, 4, 4> M16n64;
-typedef f::MmaConfig<32, 32, 64, 2, 2, 4> M32;
-typedef f::MmaConfig<16, 256, 32, 1, 8, 2> T16n256;
-typedef f::MmaConfig<16, 64, 32, 1, 4, 4> T16n64;
-typedef f::Tf32x3Config<128, 128, 32, 4, 4, 3> X128w16;
-typedef f::Tf32x3Config<16, 256, 32, 1, 16, 2> X16n256;
-typedef f::Tf32x3Config<16, 128, 32, 1, 8, 3> X16n128;
-typedef f::Tf32x3Config<16, 64, 32, 1, 4, 4> X16n64;
-typedef f::SimtConfig<32, 256, 16, 4, 8> S32n256;
-typedef f::SimtConfig<32, 128, 16, 4, 4> S32n128;
-typedef f::SimtConfig<32, 64, 16, 4, 4> S32n64;
-typedef f::SimtConfig<32, 32, 16, 2, 2> S32;
-typedef f::GemvConfig<8, 256> V8;
+typedef f::MmaConfig<tiles::Mma<128, 256, 64, 2, 4, 3>> M256;
+typedef f::MmaConfig<tiles::Mma<128, 64, 64, 4, 2, 3>> M128n64;
+typedef f::MmaConfig<tiles::Mma<16, 256, 64, 1, 8, 2>> M16n256;
+typedef f::MmaConfig<tiles::Mma<16, 128, 64, 1, 8, 2>> M16n128;
+typedef f::MmaConfig<tiles::Mma<16, 64, 64, 1, 4, 4>> M16n64;
+typedef f::MmaConfig<tiles::Mma<32, 32, 64, 2, 2, 4>> M32;
+typedef f::MmaConfig<tiles::Mma<16, 256, 32, 1, 8, 2>> T16n256;
+typedef f::MmaConfig<tiles::Mma<16, 64, 32, 1, 4, 4>> T16n64;
+typedef f::Tf32x3Config<tiles::Mma<128, 128, 32, 4, 4, 3>> X128w16;
+typedef f::Tf32x3Config<tiles::Mma<16, 256, 32, 1, 16, 2>> X16n256;
+typedef f::Tf32x3Config<tiles::Mma<16, 128, 32, 1, 8, 3>> X16n128;
+typedef f::Tf32x3Config<tiles::Mma<16, 64, 32, 1, 4, 4>> X16n64;
+typedef f::SimtConfig<tiles::Simt<32, 256, 16, 4, 8>> S32n256;
+typedef f::SimtConfig<tiles::Simt<32, 128, 16, 4, 4>> S32n128;
+typedef f::SimtConfig<tiles::Simt<32, 64, 16, 4, 4>> S32n64;
+typedef f::SimtConfig<tiles::Simt<32, 32, 16, 2, 2>> S32;
+typedef f::GemvConfig<tiles::Gemv<8, 256>> V8;
 #define NARROW_N f::gemv<V8, f::Narrow::N>
 ROWS(m256, f::gemmMma<M256>, M256, f::f16, float, f::f16, K, Outer, 16, 1)
 ROWS(m128n64, f::gemmMma<M128n64>, M128n64, f::bf16, float, float, K, K, 16, 1)
-typedef f::MmaConfig<64, 256, 64, 2, 4, 2> M64n256;
-typedef f::MmaConfig<64, 128, 64, 2, 4, 3> M64n128;
-typedef f::MmaConfig<64, 256, 32, 2, 4, 2> T64n256;
-typedef f::MmaConfig<64, 128, 32, 2, 4, 3> T64n128;
-typedef f::Tf32x3Config<64, 128, 32, 2, 4, 3> X64n128;
+typedef f::MmaConfig<tiles::Mma<64, 256, 64, 2, 4, 2>> M64n256;
+typedef f::MmaConfig<tiles::Mma<64, 128, 64, 2, 4, 3>> M64n128;
+typedef f::MmaConfig<tiles::Mma<64, 256, 32, 2, 4, 2>> T64n256;
+typedef f::MmaConfig<tiles::Mma<64, 128, 32, 2, 4, 3>> T64n128;
+typedef f::Tf32x3Config<tiles::Mma<64, 128, 32, 2, 4, 3>> X64n128;
 ROWS(m64n256, f::gemmMma<M64n256>, M64n256, f::f16, float, f::f16, K, K, 16, 1)
 ROWS(m64n128, f::gemmMma<M64n128>, M64n128, f::f16, float, f::f16, K, Outer, 16, 2)
 ROWS(t64n256, f::gemmMma<T64n256>, T64n256, float, float, float, Outer, K, 16, 1)

@@ -7,6 +7,7 @@
 #include "gemm_simt.h"
 #include "gemv.h"
 
+#include "Tilings.h"
 #include "gtest/gtest.h"
 
 #include <vector>
@@ -107,11 +108,12 @@ TEST(Rows, PhasesSeeThoseBeforeThem) {
       EXPECT_EQ(s, wantS) << n;
     };
     run(tilesOf(m, 32) * batch, [&](Shape shape) {
-      gemmSimt<SimtConfig<32, 32, 16, 2, 2>>(shape, epilogue, main);
+      gemmSimt<SimtConfig<tiles::Simt<32, 32, 16, 2, 2>>>(shape, epilogue,
+                                                          main);
     });
     if (n <= 8)
       run(gemvBlocks(m, batch, true, 64), [&](Shape shape) {
-        gemv<GemvConfig<8, 64>, Narrow::N>(shape, epilogue, main);
+        gemv<GemvConfig<tiles::Gemv<8, 64>>, Narrow::N>(shape, epilogue, main);
       });
   }
 }

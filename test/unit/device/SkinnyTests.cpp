@@ -6,6 +6,7 @@
 #include "gemm_resident.h"
 #include "gemm_skinny.h"
 
+#include "Tilings.h"
 #include "gtest/gtest.h"
 
 #include <set>
@@ -102,9 +103,6 @@ TEST(Resident, ShapesThatTheTemplateTakes) {
   EXPECT_FALSE(isResidentLegal(48, 2, false, 2)); // A box is 64 columns.
   EXPECT_FALSE(isResidentLegal(64, 1, false, 4)); // tf32 is K-major.
   EXPECT_FALSE(isResidentLegal(256, 2, true, 2));
-  EXPECT_TRUE(isResidentMappable(64, 64, 2));
-  EXPECT_FALSE(isResidentMappable(61, 64, 2)); // Whole units of 16 bytes.
-  EXPECT_FALSE(isResidentMappable(64, 65, 2));
 }
 
 struct Gate {
@@ -161,8 +159,8 @@ TEST(Resident, PersistentBlocksCoverEveryTileOnce) {
   launch::coordinates.blocks[0] = 3;
   for (int block = 0; block < 3; ++block) {
     launch::coordinates.block[0] = block;
-    gemmResident<ResidentConfig<60, 64, 3, 4>>(nullptr, {c.m, c.n, 1},
-                                               c.epilogue(), segment);
+    gemmResident<ResidentConfig<tiles::Resident<60, 64, 3, 4>>>(
+        nullptr, {c.m, c.n, 1}, c.epilogue(), segment);
     EXPECT_EQ(launch::block(), block);
   }
   c.expectResult();
@@ -174,7 +172,7 @@ TEST(Skinny, ClustersCoverEveryTileOnce) {
       {{c.a.data(), c.k}, &c.map},
       {{{c.b[0].data(), c.n}, &c.map}, {{c.b[1].data(), c.n}, &c.map}},
       c.k};
-  typedef SkinnyConfig<8, 1, 64, 4, 4> Config;
+  typedef SkinnyConfig<tiles::Skinny<8, 1, 64, 4, 4>> Config;
   int grid = skinnyGrid(c.m, c.n, 1, 8, 1, 4);
   launch::coordinates.blocks[0] = grid;
   for (int block = 0; block < grid; ++block) {

@@ -5,6 +5,7 @@
 
 #include "gemm_wgmma.h"
 
+#include "Tilings.h"
 #include "gtest/gtest.h"
 
 #include <set>
@@ -373,7 +374,7 @@ TEST(Wgmma, PersistentBlocksCoverEveryTileOnce) {
                k[s]};
   };
   Sum2 epilogue{{{bias.data()}}, {{{y.data(), {n}}, &map}}};
-  typedef WgmmaConfig<128, 64, 64, 4, 1, WgmmaSchedule::PingPong> Config;
+  typedef WgmmaConfig<tiles::Wgmma<128, 64, 64, 4, 1, true>> Config;
   launch::coordinates.blocks[0] = 5;
   for (int block = 0; block < 5; ++block) {
     launch::coordinates.block[0] = block;
