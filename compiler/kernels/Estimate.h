@@ -21,8 +21,8 @@ struct Estimate {
 /// nothing where the region is not of the family's form, or fits on no block.
 using Estimates = llvm::SmallVector<std::optional<Estimate>>;
 
-/// Clocks from a load to its value: from memory, and from L2.
-constexpr double memoryLatency = 900, l2Latency = 500;
+/// Instructions of threads that a multiprocessor issues in a clock.
+constexpr double issuedThreads = 128;
 
 /// Parts of a kernel that overlap: the longest is what it takes, after what
 /// nothing can hide.

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The files of devices/ as a table. A line of one is LIMIT for what a target
+// can do, FIXED for a number of the cost model that the vendor states or the
+// formula needs, COST for one that is fitted, and REACHED for a row of a table.
 
 #include "compiler/schedule/Targets.h"
 #include "llvm/ADT/STLExtras.h"
@@ -6,61 +10,61 @@
 using namespace fusec;
 
 static constexpr unsigned kib = 1024;
-static const Target targets[] = {
-    // A100
-    {"sm_80",
-     8,
-     0,
-     163 * kib,
-     2048,
-     108,
-     12040,
-     {1.3, 1500, 40, 128, 2048, 2, .0012}},
-    // RTX 3090, A40
-    {"sm_86",
-     8,
-     6,
-     99 * kib,
-     1536,
-     84,
-     12040,
-     {1.6, 800, 28, 256, 512, 2, .0012}},
-    // RTX 4090, L40S
-    {"sm_89",
-     8,
-     9,
-     99 * kib,
-     1536,
-     128,
-     12040,
-     {2.3, 880, 28, 256, 512, 2, .0012}},
-    // H100, H200
-    {"sm_90a",
-     9,
-     0,
-     227 * kib,
-     2048,
-     132,
-     12040,
-     {1.6, 4257, 62, 256, 4096, 2, .0012}},
-    // RTX 5090
-    {"sm_120",
-     12,
-     0,
-     99 * kib,
-     1536,
-     170,
-     12080,
-     {2.3, 1600, 28, 256, 512, 2, .0012}},
-    {"ptx",
-     8,
-     0,
-     99 * kib,
-     1536,
-     84,
-     12040,
-     {1.3, 800, 28, 128, 512, 2, .0012}},
+
+#define TARGET(title) [] {                                                                         \
+    Target target{};                                                           \
+    target.name = #title;
+#define LIMIT(member, value) target.member = value;
+#define FIXED(member, value) target.member = value;
+#define COST(member, value) target.member = value;
+#define REACHED(table, row, from, reaches) target.table[row] = {from, reaches};
+#define END_TARGET                                                             \
+  return target;                                                               \
+  }                                                                            \
+  (),
+static constexpr Target targets[] = {
+// In the order that messages name them.
+// clang-format off
+#include "compiler/schedule/devices/sm_80.inc"
+#include "compiler/schedule/devices/sm_86.inc"
+#include "compiler/schedule/devices/sm_89.inc"
+#include "compiler/schedule/devices/sm_90a.inc"
+#include "compiler/schedule/devices/sm_120.inc"
+#include "compiler/schedule/devices/ptx.inc"
+    // clang-format on
 };
+#undef TARGET
+#undef LIMIT
+#undef FIXED
+#undef COST
+#undef REACHED
+#undef END_TARGET
+
+// sm_90a runs every kernel, so that its file names every coefficient.
+#define TARGET(title)
+#define LIMIT(member, value)
+#define FIXED(member, value)
+#define COST(member, value)                                                    \
+  {#member, [](Costs &costs) -> double & { return costs.member; }},
+#define REACHED(table, row, from, reaches)                                     \
+  {#table "[" #row "]",                                                        \
+   [](Costs &costs) -> double & { return costs.table[row].part; }},
+#define END_TARGET
+static constexpr Coefficient coefficients[] = {
+#include "compiler/schedule/devices/sm_90a.inc"
+};
+#undef FIXED
+#undef COST
+#undef REACHED
+
+#define FIXED(member, value) +1
+#define COST(member, value) +1
+#define REACHED(table, row, from, reaches) +2
+static constexpr size_t numbers = 0
+#include "compiler/schedule/devices/sm_90a.inc"
+    ;
+static_assert(sizeof(Costs) == numbers * sizeof(double),
+              "sm_90a.inc must give each member of Costs a value, once");
 
 llvm::ArrayRef<Target> fusec::getTargets() { return targets; }
 
@@ -69,3 +73,5 @@ const Target *fusec::findTarget(llvm::StringRef name) {
       llvm::find_if(targets, [&](const Target &t) { return t.name == name; });
   return it == std::end(targets) ? nullptr : it;
 }
+
+llvm::ArrayRef<Coefficient> fusec::getCoefficients() { return coefficients; }

@@ -7,9 +7,9 @@
 
 namespace fusec {
 
-/// The part of the unit's peak that the inner loop of a tile reaches; fitted to
-/// 4096 cubed, mma in tf32 to 65536 x 512 x 256.
-double getEfficiency(GemmScheduleAttr schedule, const GemmSizes &sizes);
+/// The part of the unit's peak that the inner loop of a tile reaches.
+double getEfficiency(const Costs &costs, GemmScheduleAttr schedule,
+                     const GemmSizes &sizes);
 
 } // namespace fusec
 

@@ -10,17 +10,20 @@
 
 using namespace fusec;
 
-void fusec::exposeReductions(Overlap &time, const GemmSizes &sizes,
-                             double rounds, double points, double codeClocks) {
+void fusec::exposeReductions(Overlap &time, const Target &target,
+                             const GemmSizes &sizes, double rounds,
+                             double points, double codeClocks) {
   if (sizes.reductions)
-    time.exposeClocks(rounds * points * 84 * sizes.reductions + codeClocks);
+    time.exposeClocks(rounds * points * target.tile.reducedClocks *
+                          sizes.reductions +
+                      codeClocks);
 }
 
 /// What wgmma kernels do not hide. `tiles` of the launch with `stepsK` steps
 /// each, of which the busiest block has `perBlock`.
-static void exposeWgmma(Overlap &time, const GemmSizes &sizes,
-                        GemmScheduleAttr schedule, double tiles, double stepsK,
-                        double perBlock) {
+static void exposeWgmma(Overlap &time, const WgmmaCosts &costs,
+                        const GemmSizes &sizes, GemmScheduleAttr schedule,
+                        double tiles, double stepsK, double perBlock) {
   double tileM = schedule.getTileM(), tileN = schedule.getTileN(),
          tileK = schedule.getTileK(), accumulators = sizes.accumulators;
   double clusterM = schedule.getClusterM(), clusterN = schedule.getClusterN();
@@ -28,33 +31,55 @@ static void exposeWgmma(Overlap &time, const GemmSizes &sizes,
   // cooperative consumers end one after another and hide some of all but the
   // last.
   bool pingPong = schedule.getUnit() == GemmUnit::PingPong;
-  double stored = tileM * tileN * sizes.element * 0.05;
+  double stored = tileM * tileN * sizes.element * costs.storedByteClocks;
   time.exposeClocks(stored *
-                    (pingPong ? 0.36 * perBlock : 0.65 * (perBlock - 1) + 1));
+                    (pingPong ? costs.storedPingPong * perBlock
+                              : costs.storedCooperative * (perBlock - 1) + 1));
   // The longer its tiles, the longer the second consumer waits for its first,
   // unless a block has no second tile.
   if (pingPong)
-    time.expose(perBlock > 1 ? 0.6 + 0.3 * stepsK * tileK / 1024 * tileN *
-                                         accumulators / 128
-                             : 0.7);
+    time.expose(perBlock > 1 ? costs.pingPongMicros +
+                                   costs.pingPongMegaMicros * stepsK * tileK /
+                                       1024 * tileN * accumulators / 128
+                             : costs.pingPongAloneMicros);
   if (clusterM * clusterN > 1)
-    time.expose(0.5);
+    time.expose(costs.clusterMicros);
   // B of few rows of tiles leaves L2 first, unless blocks share it: then up
-  // to 32 MB of it take lines that have to be written back.
+  // to so many bytes of it take lines that have to be written back.
   if (clusterM > 1 && sizes.m <= wgmmaStreamedRows * tileM)
-    time.expose(2 * std::min(sizes.n * stepsK * tileK * sizes.element *
-                                 accumulators / (32 << 20),
-                             1.0));
+    time.expose(costs.writtenBackMicros *
+                std::min(sizes.n * stepsK * tileK * sizes.element *
+                             accumulators / costs.writtenBackBytes,
+                         1.0));
   // Rows of a box outside of A, which only tiles of more rows than A have,
   // are asked of L2 all the same, at one place and at once by all blocks; the
-  // first 16 hide. Fitted over 40 to 192 rows of 4096 x 4096 and 12288.
-  double outside = std::max(tileM - sizes.m - 16, 0.0),
+  // first of them hide.
+  double outside = std::max(tileM - sizes.m - costs.hiddenRows, 0.0),
          together = std::min(tiles, double(schedule.getBlocks()));
-  time.exposeClocks(perBlock * stepsK * together * outside * 0.06);
+  time.exposeClocks(perBlock * stepsK * together * outside *
+                    costs.outsideClocks);
+}
+
+/// Registers of a multiprocessor.
+static constexpr double registersOfUnit = 65536;
+
+/// Of a thread with so many sums: what the compiler takes beside them.
+static double getRegisters(GemmUnit unit, double sums) {
+  switch (unit) {
+  case GemmUnit::Simt:
+    return sums + 40;
+  case GemmUnit::Tf32x3:
+    return 2 * sums + 50;
+  case GemmUnit::Mma:
+    return sums + 70;
+  default: // wgmma, whose warps are given theirs
+    return 168;
+  }
 }
 
 Estimate fusec::estimateTiled(const Target &target, const GemmSizes &sizes,
                               GemmScheduleAttr schedule) {
+  const TileCosts &costs = target.tile;
   GemmUnit unit = schedule.getUnit();
   bool isWgmma = schedule.isWgmma();
   double tileM = schedule.getTileM(), tileN = schedule.getTileN(),
@@ -73,66 +98,71 @@ Estimate fusec::estimateTiled(const Target &target, const GemmSizes &sizes,
           : getTileBlock(schedule, sizes.accumulators, sizes.element);
   double threads = block.threads, shared = block.sharedBytes,
          sums = tileM * tileN * accumulators / threads;
-  double registers = isWgmma                    ? 168
-                     : unit == GemmUnit::Simt   ? sums + 40
-                     : unit == GemmUnit::Tf32x3 ? 2 * sums + 50
-                                                : sums + 70;
+  double registers = getRegisters(unit, sums);
   double resident = std::max(
       1.0, std::floor(std::min({target.sharedBytes / std::max(shared, 1.0),
                                 target.threads / threads,
-                                65536 / (registers * threads)})));
+                                registersOfUnit / (registers * threads)})));
 
   double area = tileM * tileN * accumulators;
   double peak = unit == GemmUnit::Simt ? target.rates.fma : target.rates.tensor;
   if (unit != GemmUnit::Simt && sizes.element == 4)
     peak /= schedule.splitsFactors() ? 6 : 2;
   if (unit == GemmUnit::Simt && sizes.element == 8)
-    peak /= target.major == 9 || target.name == "sm_80" ? 2 : 32;
-  double math =
-      2 * area * tileK * stepsK / (peak * getEfficiency(schedule, sizes));
+    peak /= target.rates.fp64Part;
+  double math = 2 * area * tileK * stepsK /
+                (peak * getEfficiency(target, schedule, sizes));
   // Copies of single elements take more instructions than the products.
   if (unit == GemmUnit::Mma && !sizes.wideCopies)
-    math *= 2.3;
+    math *= target.mma.narrowCopies;
   double l2 = (tileM / clusterN + accumulators * tileN / clusterM) * tileK *
               sizes.element * stepsK / target.rates.l2;
   // What a block waits for where nothing else runs beside it.
   double stages = std::max<double>(schedule.getStages(), 2);
-  double chain = stepsK * std::max(1.5 * memoryLatency / (stages - 1), 60.0);
+  double chain =
+      stepsK *
+      std::max(costs.stageLatency * target.rates.memoryLatency / (stages - 1),
+               costs.leastStepClocks);
 
   // The busiest multiprocessor's tiles.
   double units = isWgmma ? schedule.getBlocks() : target.multiprocessors;
   double perUnit = std::max(1.0, std::ceil(tiles / units));
   double together = std::min(resident, perUnit);
-  // Splits and loads hide only behind other warps; 8 to 512 rows of 4096 x 4096
-  // left 4 to 16 of them.
+  // Splits and loads hide only behind other warps.
   if (unit == GemmUnit::Tf32x3)
-    math *= 1 + 0.24 * std::max(0.0, std::log2(1024 / (together * threads)));
+    math *= 1 + target.tf32x3.exposed *
+                    std::max(0.0, std::log2(target.tf32x3.threads /
+                                            (together * threads)));
   Overlap time(target);
   time.addClocks(unit == GemmUnit::Simt ? TimeBound::Arithmetic
                                         : TimeBound::Tensor,
                  perUnit * math);
   time.addClocks(TimeBound::L2, perUnit * l2);
   time.addClocks(TimeBound::Latency, std::ceil(perUnit / together) * chain);
-  time.add(TimeBound::Memory, sizes.bytes / (target.rates.memory * 1e3 * 0.85));
+  time.add(TimeBound::Memory,
+           sizes.bytes / (target.rates.memory * 1e3 * costs.memoryPart));
   // The first loads, and epilogues that nothing hides.
-  time.exposeClocks(memoryLatency + l2Latency);
+  time.exposeClocks(target.rates.memoryLatency + target.rates.l2Latency);
   if (isWgmma) {
-    exposeWgmma(time, sizes, schedule, tiles, stepsK, perUnit);
+    exposeWgmma(time, target.wgmma, sizes, schedule, tiles, stepsK, perUnit);
   } else if (unit == GemmUnit::Mma) {
     // Instructions an element, of blocks that share the issue slots.
-    time.exposeClocks(perUnit * area / accumulators * 34 / 128);
+    time.exposeClocks(perUnit * area / accumulators *
+                      target.mma.storedInstructions / issuedThreads);
   } else {
-    time.exposeClocks(std::ceil(perUnit / together) * area / threads * 12);
+    time.exposeClocks(std::ceil(perUnit / together) * area / threads *
+                      target.simt.storedClocks);
   }
   // The consumers of a ping-pong have tiles of their own.
   bool alone = unit == GemmUnit::PingPong;
-  exposeReductions(time, sizes,
+  exposeReductions(time, target, sizes,
                    isWgmma ? std::ceil(perUnit / (alone ? 2 : 1))
                            : std::ceil(perUnit / together),
                    area / accumulators /
                        (alone     ? 128
                         : isWgmma ? threads - 128
-                                  : threads));
+                                  : threads),
+                   costs.reductionCodeClocks);
   return time.get();
 }
 
@@ -146,13 +176,12 @@ double fusec::estimateLead(const Target &target, const GemmSizes &sizes,
                        tilesOf(sizes.n, tileN), schedule.getBlocks() / cluster,
                        tileM, tileN, cluster, 16 / cluster, rows);
   // A flag has to be seen; clusters with a tile less have the time for more.
-  constexpr double flag = 1.5;
+  double flag = target.lead.flagMicros;
   if (order.isFirst)
     return flag;
-  // Stages of the ring that the matmul lacks meanwhile; fitted to 512 to 8192
-  // rows of 4096 x 1024 to 4096.
+  // Stages of the ring that the matmul lacks meanwhile.
   double steps = std::ceil(lead.k[0] / double(schedule.getTileK()));
-  double clocks = steps * 275;
+  double clocks = steps * target.lead.stepClocks;
   return flag + std::ceil(double(order.units) / order.clusters) * clocks /
                     (target.rates.clock * 1e3);
 }

@@ -104,9 +104,10 @@ Estimate estimateTiled(const Target &target, const GemmSizes &sizes,
                        GemmScheduleAttr schedule);
 /// What an epilogue's reductions of rows take that nothing hides: `rounds`
 /// tiles one after another, of which a thread has `points`, and the code, which
-/// is fetched once; fitted to softmax of 64 columns and LayerNorm of 256.
-void exposeReductions(Overlap &time, const GemmSizes &sizes, double rounds,
-                      double points, double codeClocks = 8000);
+/// is fetched once.
+void exposeReductions(Overlap &time, const Target &target,
+                      const GemmSizes &sizes, double rounds, double points,
+                      double codeClocks);
 
 } // namespace fusec
 

@@ -42,19 +42,22 @@ void fusec::addGemv(const GemmProblem &problem, const GemmSizes &sizes,
 
 static Estimate estimate(const Target &target, const GemmSizes &sizes,
                          GemmScheduleAttr schedule) {
+  const GemvCosts &costs = target.gemv;
   Overlap time(target);
+  double latency = costs.stepLatency * target.rates.memoryLatency;
   bool narrowN = schedule.getUnit() == GemmUnit::GemvN;
   double outers = double(narrowN ? sizes.m : sizes.n) * sizes.batch;
   double narrow = narrowN ? sizes.n : sizes.m, k = 0;
   for (int64_t segment : sizes.k)
     k += segment;
   // A warp that goes along K waits for each of its steps.
-  time.exposeClocks(memoryLatency);
+  time.exposeClocks(target.rates.memoryLatency);
   if (sizes.wideAlongK)
-    time.exposeClocks(std::ceil(k * sizes.element / 512) * memoryLatency / 2);
-  // Measured: 0.8 of the memory's rate along K, a fifth across.
-  time.add(TimeBound::Memory, sizes.bytes / (target.rates.memory * 1e3 *
-                                             (sizes.wideAlongK ? 0.8 : 0.2)));
+    time.exposeClocks(std::ceil(k * sizes.element / 512) * latency);
+  time.add(TimeBound::Memory,
+           sizes.bytes /
+               (target.rates.memory * 1e3 *
+                (sizes.wideAlongK ? costs.alongPart : costs.acrossPart)));
   double warps = schedule.getDivideM() / 32;
   // Along K a warp takes one outer index, its lanes 16 bytes each; across, 64
   // outer indices a block and the warps split K.
@@ -64,14 +67,15 @@ static Estimate estimate(const Target &target, const GemmSizes &sizes,
                 std::ceil(outers / (target.multiprocessors * 64.0))
           : std::ceil(k / (warps * 4)) *
                 std::ceil(outers / 64 / (target.multiprocessors * 2.0));
-  time.addClocks(TimeBound::Latency, steps * memoryLatency / 2);
-  // Instructions a weight: fitted to 1 to 8 rows of weights of 8 to 134 MB.
-  time.addClocks(TimeBound::Arithmetic,
-                 sizes.wideAlongK
-                     ? outers * k * sizes.accumulators * (14 + 6.8 * narrow) /
-                           (128 * target.multiprocessors)
-                     : 2 * outers * narrow * k * sizes.accumulators /
-                           (target.rates.fma * 0.4 * target.multiprocessors));
+  time.addClocks(TimeBound::Latency, steps * latency);
+  time.addClocks(
+      TimeBound::Arithmetic,
+      sizes.wideAlongK
+          ? outers * k * sizes.accumulators *
+                (costs.weightInstructions + costs.narrowInstructions * narrow) /
+                (issuedThreads * target.multiprocessors)
+          : 2 * outers * narrow * k * sizes.accumulators /
+                (target.rates.fma * costs.fmaPart * target.multiprocessors));
   return time.get();
 }
 

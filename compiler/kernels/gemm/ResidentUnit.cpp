@@ -46,17 +46,19 @@ void fusec::addResident(const GemmProblem &problem, const GemmSizes &sizes,
       sizes, to);
 }
 
-/// Fitted over streams of 0.05 to 1.6 GB.
 static Estimate estimate(const Target &target, const GemmSizes &sizes,
                          GemmScheduleAttr schedule) {
+  const ResidentCosts &costs = target.resident;
   Overlap time(target);
   double area = double(residentRows) * schedule.getTileN() * sizes.accumulators;
   double perUnit = std::ceil(std::ceil(double(sizes.m) / residentRows) /
                              schedule.getBlocks());
-  time.addClocks(TimeBound::Arithmetic, perUnit * area * 12 / 128);
-  time.add(TimeBound::Memory, (sizes.bytes + 0.2 * sizes.written) /
-                                  (target.rates.memory * 1e3 * 1.1));
-  time.expose(2.6);
+  time.addClocks(TimeBound::Arithmetic,
+                 perUnit * area * costs.instructions / issuedThreads);
+  time.add(TimeBound::Memory,
+           (sizes.bytes + costs.written * sizes.written) /
+               (target.rates.memory * 1e3 * costs.memoryPart));
+  time.expose(costs.startMicros);
   return time.get();
 }
 

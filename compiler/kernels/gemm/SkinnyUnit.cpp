@@ -59,47 +59,50 @@ void fusec::addSkinny(const GemmProblem &problem, const GemmSizes &sizes,
     addTokens(problem, sizes, tokens, to);
 }
 
-/// Fitted over 1 to 128 rows of weights of 4 to 134 MB: reading them, and the
-/// rows of A again for every 64 columns.
+/// Reading the weights, and the rows of A again for every 64 columns.
 static Estimate estimate(const Target &target, const GemmSizes &sizes,
                          GemmScheduleAttr schedule) {
+  const SkinnyCosts &costs = target.skinny;
   Overlap time(target);
   double tokens = schedule.getTileM();
   double rounds = std::ceil(sizes.m / tokens);
-  time.add(TimeBound::Memory, sizes.bytes * rounds /
-                                  (target.rates.memory * 1e3) *
-                                  (1.065 + tokens / 64 * 0.06));
-  // A block's ring keeps about 60 bytes a clock on their way.
+  time.add(TimeBound::Memory,
+           sizes.bytes * rounds / (target.rates.memory * 1e3) *
+               (costs.memory + tokens / 64 * costs.memoryTokens));
   double tiles =
       rounds * std::ceil(double(sizes.n) / schedule.getTileN()) * sizes.batch;
   time.addClocks(TimeBound::Latency,
-                 sizes.bytes / (tiles * schedule.getClusterM() * 60));
-  // A step of a block, alone or beside another one. Fitted to 1 to 128 rows of
-  // 4096 x 1024 to 11008.
+                 sizes.bytes /
+                     (tiles * schedule.getClusterM() * costs.ringBytes));
+  // A step of a block, alone or beside another one.
   if (schedule.splitsFactors()) {
     double steps = 0;
     for (int64_t k : sizes.k)
       steps += std::ceil(k / double(schedule.getTileK()));
     double perUnit = tiles * schedule.getClusterM() / target.multiprocessors;
     double clocks =
-        perUnit > 1 ? 260 + 6 * tokens : std::max(490.0, 330 + 8.9 * tokens);
+        perUnit > 1
+            ? costs.besideClocks + costs.besideTokenClocks * tokens
+            : std::max(costs.aloneLeastClocks,
+                       costs.aloneClocks + costs.aloneTokenClocks * tokens);
     time.addClocks(TimeBound::Tensor, steps / schedule.getClusterM() *
                                           std::ceil(perUnit) * clocks);
   }
-  exposeReductions(time, sizes, 1,
+  exposeReductions(time, target, sizes, 1,
                    tokens * schedule.getTileN() / schedule.getClusterM() / 128,
-                   2000);
+                   costs.reductionCodeClocks);
   // Each block starts, fills its ring and sends its sums to its cluster.
   double beside =
       target.multiprocessors * std::max<int64_t>(schedule.getDivideM(), 1);
   double waves = std::ceil(tiles * schedule.getClusterM() / beside);
-  time.expose(1.5 * waves);
+  time.expose(costs.startMicros * waves);
   if (schedule.getClusterM() > 1)
     time.exposeClocks(waves * tokens * schedule.getTileN() *
-                      sizes.accumulators * 0.6);
+                      sizes.accumulators * costs.sentClocks);
   // What one without another beside it hides nothing of.
   if (schedule.getDivideM() <= 1)
-    time.expose(2 * (schedule.getClusterM() > 2 ? waves : waves - 1));
+    time.expose(costs.aloneMicros *
+                (schedule.getClusterM() > 2 ? waves : waves - 1));
   return time.get();
 }
 

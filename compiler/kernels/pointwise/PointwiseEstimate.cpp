@@ -9,7 +9,7 @@ Estimate fusec::estimatePointwise(const Target &target, double bytes,
                                   double elements,
                                   PointwiseScheduleAttr schedule) {
   Overlap time(target);
-  time.exposeClocks(memoryLatency);
+  time.exposeClocks(target.rates.memoryLatency);
   double perElement = elements ? bytes / elements : 0;
   double threads = elements / schedule.getVector();
   double longer =
@@ -20,8 +20,8 @@ Estimate fusec::estimatePointwise(const Target &target, double bytes,
       longer * bytes /
           getStreamingRate(
               target, std::min(16.0, perElement / 2 * schedule.getVector())));
-  // An index, its bounds and a little arithmetic an access.
   time.addClocks(TimeBound::Arithmetic,
-                 threads * 40 / 128 / target.multiprocessors);
+                 threads * target.pointwise.instructions / issuedThreads /
+                     target.multiprocessors);
   return time.get();
 }

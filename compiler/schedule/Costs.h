@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The coefficients of the cost model: what a device does in a clock, and what
+// each family's kernels make of it. Their values are data, a file a device in
+// devices/; estimates of kernels/ are the formulas. All members are doubles:
+// Targets.cpp counts them.
+
+#ifndef FUSEC_COMPILER_SCHEDULE_COSTS_H
+#define FUSEC_COMPILER_SCHEDULE_COSTS_H
+
+namespace fusec {
+
+/// What a typical device of the target does.
+struct Rates {
+  double clock;    // GHz, under load
+  double memory;   // GB/s, read and written together
+  double l2;       // bytes a clock that a multiprocessor gets from L2
+  double fma;      // fp32 flops a clock and multiprocessor
+  double fp64Part; // clocks of a product in fp64, in those of one in fp32
+  double tensor;   // dense 16-bit flops a clock and multiprocessor; tf32: half
+  double launch;   // us from one kernel of a stream to the next
+  double overlap;  // us that two short kernels in a row take less
+  double place;    // us from placing one block to placing the next
+  double memoryLatency; // clocks from a load to its value, from memory
+  double l2Latency;     // the same from L2
+};
+
+/// What tiles of at least this size reach, as a part of the unit's peak. Tables
+/// of these begin with the largest size and end with 0.
+struct Reached {
+  double size, part;
+};
+
+/// Kernels that read and write memory once, element by element.
+struct StreamCosts {
+  double narrowPart;  // of the memory's rate, of accesses of no width
+  double widthBytes;  // by which accesses gain the whole rate
+  double stridedPart; // of that rate, where threads take several vectors
+};
+
+struct PointwiseCosts {
+  double instructions; // a thread: an index, its bounds and some arithmetic
+};
+
+struct ReduceCosts {
+  double treeClocks;  // a step of the tree in which partial results meet
+  double blockClocks; // to meet in shared memory
+  double laterPass;   // traffic of a pass behind the first, which hits L2
+  double sectorReuse; // how often a sector that is read in parts is in L1
+};
+
+struct ChainCosts {
+  double memoryPart;       // of the memory's rate
+  double scatteredClocks;  // an element that a thread copies alone
+  double issueClocks;      // an instruction of a warp, one that waits included
+  double stepClocks;       // a step of four ks waits for its loads
+  double fmaClocks;        // and for each of its sums
+  double roundClocks;      // a thread's next sums
+  double phaseClocks;      // a barrier
+  double codePhaseClocks;  // to fetch a phase's code once
+  double codeSumClocks;    // and that of each unrolled sum
+  double startMicros;      // until the first block runs
+  double fillMicros;       // until all blocks have the same code and weights
+  double copiedByteMicros; // a byte of these
+};
+
+/// Of all units whose blocks compute tile after tile.
+struct TileCosts {
+  double memoryPart;          // of the memory's rate
+  double stageLatency;        // of a load, in latencies of the memory
+  double leastStepClocks;     // a step along K, where all loads are in time
+  double reducedClocks;       // a reduced element of a thread's epilogue
+  double reductionCodeClocks; // to fetch the code of reductions
+};
+
+struct SimtCosts {
+  double storedClocks; // an element of a thread's epilogue
+  Reached reached[4];  // by the elements of a thread: its loads an FMA
+};
+
+struct MmaCosts {
+  double narrowCopies;       // times as long where copies are of one element
+  double storedInstructions; // an element
+  Reached reached[5];        // by the elements of all accumulators
+  Reached reachedTf32[2];
+};
+
+/// fp32 as three products of tf32, by mma.
+struct Tf32x3Costs {
+  double exposed;     // part that halving the threads below `threads` adds
+  double threads;     // that hide splits and loads
+  Reached reached[5]; // by the elements of all accumulators
+};
+
+struct WgmmaCosts {
+  double storedByteClocks;    // a byte of the last tile
+  double storedPingPong;      // part of these that a ping-pong shows, of each
+  double storedCooperative;   // part of those of tiles before the last
+  double pingPongMicros;      // a ping-pong starts and ends later
+  double pingPongMegaMicros;  // and for 1024 ks of 128 columns
+  double pingPongAloneMicros; // instead of both, with one tile a block
+  double clusterMicros;
+  double writtenBackMicros; // as much of B as `writtenBackBytes` in L2
+  double writtenBackBytes;
+  double hiddenRows;    // rows of a box outside of A that cost nothing
+  double outsideClocks; // one of the others, a step and block
+  double alonePart;     // a ping-pong with one tile a block
+  double tf32Part;      // in tf32, of what 16 bits reach
+  double tf32WidePart;  // what the widest tiles reach in tf32
+  double tf32WideK;     // of so long a K
+  // By the columns of all accumulators, which share what is read of A.
+  Reached reached[6], reachedPingPong[4], reachedBy64Rows[2], reachedTf32x3[2];
+};
+
+/// Wgmma whose rows are columns of the result.
+struct SwappedCosts {
+  double mostPart;     // of the clocks in which shared memory is read
+  double reached;      // with 128 rows
+  double reachedBy192; // with 192
+  double fewStages;    // part of it that fewer than `stages` reach
+  double stages;
+};
+
+/// The part that long runs of tiles leave: blocks lose step, and L2 no longer
+/// has what another block read, unless clusters share it.
+struct LongRunCosts {
+  double longK;         // from here on a K is long
+  double longWaves;     // tiles a block, above which a long K loses
+  double longPart;      // leaves this
+  double longPingPong;  // a ping-pong of fewer has little to hide
+  double narrowColumns; // tiles that read most
+  double narrowLost;    // narrow ping-pongs lose this between
+  double narrowFrom;    // so many tiles a block
+  double narrowOver;    // and so many more
+  double narrowTwoLost; // the same with several accumulators
+  double narrowTwoFrom, narrowTwoOver;
+  double narrowFromK, narrowOverK; // in full only of so long a K
+  double narrowClusters;           // narrow ping-pongs in clusters leave this
+  double waves;                    // above which others leave
+  double part, partTwo;            // this, with one and several accumulators
+};
+
+/// A narrow product inside a wide one's launch.
+struct LeadCosts {
+  double flagMicros; // until its flag is seen
+  double stepClocks; // a step along its K
+};
+
+struct GemvCosts {
+  double alongPart, acrossPart; // of the memory's rate, by the weights' layout
+  double stepLatency;           // a step, in latencies of the memory
+  double weightInstructions;    // a weight
+  double narrowInstructions;    // and each row or column it is used for
+  double fmaPart;               // of the peak, across
+};
+
+/// Few rows under a stream of weights.
+struct SkinnyCosts {
+  double memory;       // times as long as at the memory's rate
+  double memoryTokens; // and for 64 tokens
+  double ringBytes;    // a clock, that a block's ring keeps on their way
+  double startMicros;  // a wave of blocks
+  double sentClocks;   // a sum sent to the cluster
+  double aloneMicros;  // a block without another beside it hides nothing
+  double reductionCodeClocks;
+  // With split factors, a step of a block beside another one, or alone.
+  double besideClocks, besideTokenClocks;
+  double aloneClocks, aloneTokenClocks, aloneLeastClocks;
+};
+
+/// Weights that stay in shared memory.
+struct ResidentCosts {
+  double instructions; // a sum
+  double memoryPart;   // of the memory's rate
+  double written;      // what a written byte adds
+  double startMicros;
+};
+
+struct Costs {
+  Rates rates;
+  StreamCosts stream;
+  PointwiseCosts pointwise;
+  ReduceCosts reduce;
+  ChainCosts chain;
+  TileCosts tile;
+  SimtCosts simt;
+  MmaCosts mma;
+  Tf32x3Costs tf32x3;
+  WgmmaCosts wgmma;
+  SwappedCosts swapped;
+  LongRunCosts longRun;
+  LeadCosts lead;
+  GemvCosts gemv;
+  SkinnyCosts skinny;
+  ResidentCosts resident;
+};
+
+} // namespace fusec
+
+#endif // FUSEC_COMPILER_SCHEDULE_COSTS_H
