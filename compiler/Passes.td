@@ -137,21 +137,6 @@ def GroupLookups : Pass<"fusec-group-lookups", "::fusec::ModelOp"> {
 // From the tensor to the fused level
 //===----------------------------------------------------------------------===//
 
-def SinkExpands : Pass<"fusec-sink-expands", "::fusec::ModelOp"> {
-  let summary = "pointwise ops on a product run over the product's own dimensions";
-  let description = [{
-    There they can be its epilogue; what splits the rows into batches again comes
-    after them. It runs twice: for the expands that models have, and for those
-    that `fusec-form-contractions` makes.
-
-    ```mlir
-    %e = fusec.expand %p [[0, 1], [2]]          %c = fusec.collapse %r [[0, 1], [2]]
-    %y = fusec.add %e, %r                  ->   %s = fusec.add %p, %c
-                                                %y = fusec.expand %s [[0, 1], [2]]
-    ```
-  }];
-}
-
 def SliceProducts : Pass<"fusec-slice-products", "::fusec::ModelOp"> {
   let summary = "parts of one product that are used apart and meet become products";
   let description = [{
@@ -175,7 +160,8 @@ def FormContractions : Pass<"fusec-form-contractions", "::fusec::ModelOp"> {
   let summary = "matrix products become contractions, or pointwise where K is 1";
   let description = [{
     Transposes of a matmul become views. A right operand that all batches share
-    makes the batches rows of M.
+    makes the batches rows of M. Pointwise ops that follow run over those rows,
+    where they can be the product's epilogue; the expand into batches comes last.
 
     ```mlir
     %y = fusec.matmul %x, %w transposed    ->  %t = fusec.transpose %w [1, 0]
@@ -183,7 +169,9 @@ def FormContractions : Pass<"fusec-form-contractions", "::fusec::ModelOp"> {
 
     %b = fusec.broadcast %w [1, 2]         ->  %c = fusec.collapse %x [[0, 1], [2]]
     %y = fusec.matmul %x, %b                   %p = fusec.contraction (%c) by (%w)
-                                               %y = fusec.expand %p [[0, 1], [2]]
+    %s = fusec.add %y, %r                      %d = fusec.collapse %r [[0, 1], [2]]
+                                               %q = fusec.add %p, %d
+                                               %s = fusec.expand %q [[0, 1], [2]]
 
     %y = fusec.matmul %column, %row        ->  %l = fusec.broadcast %column' [0]
                                                %r = fusec.broadcast %row' [1]

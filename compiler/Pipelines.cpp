@@ -38,14 +38,10 @@ void fusec::buildTensorStage(PassManager &manager,
 }
 
 void fusec::buildContractions(OpPassManager &model) {
-  // 1. Gate and value of one projection become products of their own. Expands
-  //    would lie between a product and the ops through which its parts meet.
-  model.addPass(createSinkExpands());
+  // 1. Gate and value of one projection become products of their own.
   model.addPass(createSliceProducts());
-  // 2. One form for all products. Those with a batch end in an expand then,
-  //    which would keep the ops behind it out of their epilogues.
+  // 2. One form for all products, whose epilogues run over their own rows.
   model.addPass(createFormContractions());
-  model.addPass(createSinkExpands());
   // 3. Segments along K: operands that lie apart, then products that are added.
   model.addPass(createSegmentConcats());
   // Views made twice of one operand would hide that it is one.

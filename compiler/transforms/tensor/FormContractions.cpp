@@ -123,6 +123,8 @@ struct FormContractions : fusec::impl::FormContractionsBase<FormContractions> {
     patterns.add<MatmulToContraction>(&getContext(), /*benefit=*/1);
     // Transposes and collapses of operands that are views.
     populateReshapePatterns(patterns);
+    // Behind the expands of batches that became rows.
+    populateSinkPatterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -4,17 +4,10 @@
 // can be its epilogue; what splits the rows into batches again comes after
 // them.
 
-#include "compiler/Passes.h"
 #include "compiler/transforms/tensor/PointwisePaths.h"
 #include "compiler/transforms/tensor/Rewrites.h"
 #include "compiler/transforms/tensor/ViewPatterns.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-
-namespace fusec {
-#define GEN_PASS_DEF_SINKEXPANDS
-#include "compiler/Passes.h.inc"
-} // namespace fusec
 
 using namespace mlir;
 using namespace fusec;
@@ -54,15 +47,8 @@ struct SinkExpand : OpInterfaceRewritePattern<PointwiseOpInterface> {
     return success();
   }
 };
-
-struct SinkExpands : fusec::impl::SinkExpandsBase<SinkExpands> {
-  void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
-    patterns.add<SinkExpand>(&getContext());
-    // The collapses of the other operands.
-    populateReshapePatterns(patterns);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
-  }
-};
 } // namespace
+
+void fusec::populateSinkPatterns(RewritePatternSet &patterns) {
+  patterns.add<SinkExpand>(patterns.getContext());
+}

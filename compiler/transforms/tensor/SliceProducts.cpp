@@ -155,6 +155,8 @@ struct SliceProducts : fusec::impl::SliceProductsBase<SliceProducts> {
     patterns.add<SliceBeforePointwise, SliceBeforeProduct>(&getContext());
     // Slices of weights that are slices.
     populateSlicePatterns(patterns);
+    // Parts meet behind the expands of a batch.
+    populateSinkPatterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

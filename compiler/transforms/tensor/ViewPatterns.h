@@ -15,6 +15,9 @@ void populateReshapePatterns(mlir::RewritePatternSet &patterns);
 void populateSlicePatterns(mlir::RewritePatternSet &patterns);
 /// Gathers that are slices, or that read and write in another order.
 void populateGatherPatterns(mlir::RewritePatternSet &patterns);
+/// Expands that follow a product move behind the pointwise ops that follow
+/// them, which then run over the product's own dimensions.
+void populateSinkPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace fusec
 

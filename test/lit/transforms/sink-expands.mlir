@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// RUN: fusec-opt --fusec-sink-expands --split-input-file %s | FileCheck %s
+// RUN: fusec-opt --fusec-form-contractions --split-input-file %s | FileCheck %s
+
+// The patterns of SinkExpands.cpp, as fusec-form-contractions has them.
 
 // Bias and residual run over the product's rows; the expand comes last.
 // CHECK-LABEL: fusec.model @sinks
 fusec.model @sinks inputs ["x", "w", "b", "r"] outputs ["y"] {
 // CHECK-NEXT: ^bb0(%{{.+}}: tensor<6x4xf32>, %{{.+}}: tensor<4x6xf32>, %[[B:.+]]: tensor<6xf32>, %[[R:.+]]: tensor<2x3x6xf32>):
 ^bb0(%x: tensor<6x4xf32>, %w: tensor<4x6xf32>, %b: tensor<6xf32>, %r: tensor<2x3x6xf32>):
-  // CHECK-DAG: %[[P:[0-9]+]] = fusec.matmul
+  // CHECK-DAG: %[[P:[0-9]+]] = fusec.contraction
   // CHECK-DAG: %[[BIAS:[0-9]+]] = fusec.broadcast %[[B]] [1] : tensor<6xf32> to tensor<6x6xf32>
   // CHECK-DAG: %[[RES:[0-9]+]] = fusec.collapse %[[R]] {{\[\[}}0, 1], [2]] : tensor<2x3x6xf32> to tensor<6x6xf32>
   // CHECK-DAG: %[[S:[0-9]+]] = fusec.add %[[P]], %[[BIAS]] : tensor<6x6xf32>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// RUN: fusec-opt --fusec-sink-expands --fusec-slice-products --split-input-file %s | FileCheck %s
+// RUN: fusec-opt --fusec-slice-products --split-input-file %s | FileCheck %s
 
 // Gate and value of one projection, between them every second column, with
 // their bias and behind an expand: slices of the weights.
