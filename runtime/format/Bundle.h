@@ -21,8 +21,7 @@ enum class SectionKind : uint32_t {
   Manifest = 1,
   Cubin = 2,
   Ptx = 3,
-  Weights = 4,
-  Samples = 5
+  Weights = 4
 };
 const char *sectionKindName(SectionKind kind);
 

@@ -64,8 +64,8 @@ Section readEntry(ByteSpan file, size_t index) {
   const uint8_t *entry = file.data + headerSize + index * entrySize;
   std::string name = "section " + text(index);
   uint32_t kind = loadLittle<uint32_t>(entry);
-  if (kind < 1 || kind > unsigned(SectionKind::Samples))
-    fail(name + ": expected a kind of 1 to 5, found " + text(kind));
+  if (kind < 1 || kind > unsigned(SectionKind::Weights))
+    fail(name + ": expected a kind of 1 to 4, found " + text(kind));
   if ((index == 0) != (SectionKind(kind) == SectionKind::Manifest))
     fail(name + ": expected the manifest as section 0 and nowhere else");
   if (uint32_t flags = loadLittle<uint32_t>(entry + 4))
@@ -138,8 +138,7 @@ void checkHash(const std::vector<Section> &sections, size_t index) {
 } // namespace
 
 const char *sectionKindName(SectionKind kind) {
-  constexpr const char *names[] = {"",    "manifest", "cubin",
-                                   "ptx", "weights",  "samples"};
+  constexpr const char *names[] = {"", "manifest", "cubin", "ptx", "weights"};
   return names[unsigned(kind)];
 }
 

@@ -136,16 +136,6 @@ void ManifestChecker::checkParam(const Plan &plan, const Target &target,
         (bounds.isNegative() || bounds.least > mostSize32))
       where.member("value").fail("expected 0 to " + text(mostSize32) +
                                  ", found " + shorten(toString(size->value)));
-  } else if (auto *scalar = std::get_if<ScalarParam>(&param)) {
-    bool known = scalar->type == DType::I32 || scalar->type == DType::I64 ||
-                 scalar->type == DType::F32 || scalar->type == DType::F64;
-    if (!known)
-      where.member("type").fail(
-          "expected 'i32', 'i64', 'f32' or 'f64', found '" +
-          std::string(dtypeName(scalar->type)) + "'");
-    if (dtypeSize(scalar->type) == 4 && scalar->bits > UINT32_MAX)
-      where.member("bits").fail("expected at most 32 bits, found " +
-                                text(scalar->bits));
   } else if (auto *map = std::get_if<TensorMapParam>(&param)) {
     checkTensorMap(plan, target, *map, where);
   }

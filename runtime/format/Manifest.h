@@ -56,10 +56,6 @@ struct SizeParam {
 };
 // What a SizeParam of I32 is at most: kernels add the size of a tile to it.
 inline constexpr int64_t mostSize32 = INT32_MAX - 1024;
-struct ScalarParam {
-  DType type = DType::F32; // I32, I64, F32 or F64
-  uint64_t bits = 0;       // the value's bits, in the low bytes
-};
 // Element types of tensor maps; the values are those of CUtensorMapDataType.
 enum class MapType : uint8_t {
   U8 = 0,
@@ -92,8 +88,8 @@ struct FaultParam {};
 struct FlagsParam {};
 inline constexpr unsigned flagWords = 64;
 
-using Param = std::variant<Pointer, SizeParam, ScalarParam, TensorMapParam,
-                           FaultParam, FlagsParam>;
+using Param =
+    std::variant<Pointer, SizeParam, TensorMapParam, FaultParam, FlagsParam>;
 
 // What multiplies in a kernel: fp32 units, or tensor cores on operands of tf32,
 // on fp32 split into three products of tf32, or on 16-bit operands.

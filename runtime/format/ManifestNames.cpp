@@ -58,8 +58,6 @@ std::string_view mathUnitName(MathUnit unit) {
 ParamLayout paramLayout(const Param &param) {
   if (const auto *size = std::get_if<SizeParam>(&param))
     return {dtypeSize(size->type), dtypeSize(size->type)};
-  if (const auto *scalar = std::get_if<ScalarParam>(&param))
-    return {dtypeSize(scalar->type), dtypeSize(scalar->type)};
   if (std::holds_alternative<TensorMapParam>(param))
     return {128, 64};
   return {8, 8};

@@ -141,10 +141,6 @@ Param readParam(const JsonReader &json) {
     json.expectObject({"kind", "type", "value"});
     return SizeParam{readDType(json["type"]), readExpr(json["value"])};
   }
-  if (kind.string() == "scalar") {
-    json.expectObject({"kind", "type", "bits"});
-    return ScalarParam{readDType(json["type"]), json["bits"].uint64()};
-  }
   if (kind.string() == "tensor_map")
     return readTensorMap(json);
   return readPointer(json);

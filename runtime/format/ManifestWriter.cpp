@@ -68,12 +68,6 @@ Json toJson(const SizeParam &param) {
                        {"value", toJson(param.value)}});
 }
 
-Json toJson(const ScalarParam &param) {
-  return Json::object({{"kind", "scalar"},
-                       {"type", dtypeName(param.type)},
-                       {"bits", param.bits}});
-}
-
 Json toJson(const TensorMapParam &param) {
   return Json::object({{"kind", "tensor_map"},
                        {"of", toJson(param.of)},

@@ -221,11 +221,6 @@ private:
                  " from 0 to " + std::to_string(format::mostSize32) +
                  ", found " + std::to_string(value));
       }
-    } else if (const auto *scalar = std::get_if<format::ScalarParam>(&param)) {
-      if (format::dtypeSize(scalar->type) == 4)
-        store(ready, offset, uint32_t(scalar->bits));
-      else
-        store(ready, offset, scalar->bits);
     } else if (const auto *map = std::get_if<format::TensorMapParam>(&param)) {
       packMap(ready, *map, offset, what);
     } else {

@@ -59,13 +59,14 @@ TEST(Manifest, RoundTrip) {
 TEST(Manifest, KeepsLargeNumbers) {
   Manifest manifest = makeManifest();
   manifest.plans[0].steps[0].variants[1].launches[0].params[0] =
-      ScalarParam{DType::I64, UINT64_MAX};
+      SizeParam{DType::I64, Expr(INT64_MAX)};
   Manifest parsed;
   std::string error;
   ASSERT_TRUE(parseManifest(writeManifest(manifest), parsed, error)) << error;
   const Param &param =
       parsed.plans[0].steps[0].variants[1].launches[0].params[0];
-  EXPECT_EQ(std::get<ScalarParam>(param).bits, UINT64_MAX);
+  EXPECT_EQ(toString(std::get<SizeParam>(param).value),
+            std::to_string(INT64_MAX));
 }
 
 TEST(Manifest, TextErrors) {

@@ -70,8 +70,8 @@ Plan makePlan(const char *target, unsigned section) {
   scale.work = work;
   Launch small = makeLaunch(section, "fake_small");
   small.params = {SizeParam{DType::I32, batch()}, w,
-                  ScalarParam{DType::F32, 0x3f800000},
-                  ScalarParam{DType::F64, 7}, FaultParam()};
+                  SizeParam{DType::I32, Expr(3)},
+                  SizeParam{DType::I64, Expr(7)}, FaultParam()};
   plan.steps.push_back(
       {"scale",
        {"node_a", "node_b"},
