@@ -7,6 +7,7 @@
 #include "tools/fusec/Json.h"
 #include "tools/fusec/TensorOptions.h"
 #include "tools/fusec/TuneContest.h"
+#include "tools/fusec/TunePrediction.h"
 #include "tools/fusec/WriteFile.h"
 #include "tools/support/Progress.h"
 #include "tools/support/Table.h"
@@ -22,17 +23,19 @@ static constexpr double leastGain = 0.02;
 namespace {
 struct TuneCommand {
   ModelOptions options;
-  std::string output, probe;
+  std::string output, probe, costs;
   unsigned limit = 16, rounds = 15, duty = 100;
   int ordinal = 0;
   int64_t indexLimit = 1000;
-  bool quiet = false;
+  bool quiet = false, predicts = false;
 
   void addTo(CLI::App &app);
   void run(Report &report);
 
 private:
   std::unique_ptr<Compilation> plan(const std::string &target) const;
+  /// What the model says of all candidates; measures nothing.
+  void predict(Report &report) const;
   TuningFile readOutput(const TuningDevice &device, Report &report) const;
   void print(llvm::ArrayRef<Contest> contests) const;
   /// Adds what was measured to the file and writes it.
@@ -61,6 +64,14 @@ void TuneCommand::addTo(CLI::App &app) {
   app.add_option("--probe", probe,
                  "also write predicted and measured times of all candidates")
       ->type_name("CSV");
+  CLI::Option *predicted = app.add_flag(
+      "--predict", predicts,
+      "only report, with --json, what the cost model says of all candidates "
+      "and how each of its coefficients matters; needs no device");
+  app.add_option("--costs", costs,
+                 "coefficients to predict with instead of the target's")
+      ->needs(predicted)
+      ->type_name("JSON");
   app.add_option("--gpu", ordinal, "which device")->type_name("N");
   app.add_option("--index-limit", indexLimit, "random integers are below it")
       ->check(CLI::Range(int64_t(1), INT64_MAX))
@@ -210,7 +221,33 @@ static bool answers(const rt::Device &device) {
   return device.driver().streamSynchronize(nullptr) == rt::cuda::success;
 }
 
+void TuneCommand::predict(Report &report) const {
+  if (options.arch.size() != 1 || !report.isJson())
+    fail(ExitCode::Usage, "--predict: expected --json and --arch=TARGET");
+  std::unique_ptr<Compilation> compilation = plan(options.arch[0]);
+  const Target target = readCosts(*findTarget(options.arch[0]), costs);
+  std::vector<Contest> contests;
+  PlanOp planned = *compilation->getModule().getOps<PlanOp>().begin();
+  for (StepOp step : planned.getOps<StepOp>())
+    addContest(step, compilation->getOptions(), 0, contests);
+  llvm::json::Array steps;
+  for (const Contest &contest : contests) {
+    llvm::json::Object step = toJson(contest, /*isCompared=*/false);
+    step["candidates"] = predictContest(
+        contest, target, compilation->getOptions().getProducts());
+    steps.push_back(std::move(step));
+  }
+  report.setResult(
+      llvm::json::Object{{"device", ""},
+                         {"target", options.arch[0]},
+                         {"multiprocessors", target.multiprocessors},
+                         {"output", nullptr},
+                         {"steps", std::move(steps)}});
+}
+
 void TuneCommand::run(Report &report) {
+  if (predicts)
+    return predict(report);
   if (output.empty() && probe.empty())
     fail(ExitCode::Usage, "expected --output or --probe");
   if (options.arch.size() > 1)

@@ -8,8 +8,7 @@
 using namespace fusec;
 
 static double find(llvm::ArrayRef<Reached> table, double size) {
-  return llvm::find_if(table, [&](Reached r) { return size >= r.size; })
-      ->part;
+  return llvm::find_if(table, [&](Reached r) { return size >= r.size; })->part;
 }
 
 /// Shared memory gives 128 bytes a clock, and takes them: a step of 64 writes

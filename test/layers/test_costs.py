@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""That the cost model's order agrees with times that were measured, where
+test/probes has some, and that bench/fit_costs.py finds coefficients again."""
+
+import math
+import pathlib
+import random
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+import fit_costs  # noqa: E402
+
+FUSEC = None
+DATA = ROOT / "compiler/schedule/devices/sm_90a.inc"
+PROBES = ROOT / "test/probes"
+# Of the model that the probes were measured beside, with room for their noise.
+LEAST_CORRELATION, MOST_REGRET = 0.8, 1.05
+LAYERS = ("narrow_linear_relu_fp16_8x4096x4096", "grid_linear_relu_fp16_1024x1024x1024")
+
+
+def pretendToMeasure(models, costs, noise):
+    """Probes of a device on which the model holds with other coefficients."""
+    draw = random.Random(0)
+    probes = {name: models.predict(FUSEC, name, "sm_90a", costs) for name in LAYERS}
+    for probe in probes.values():
+        for step in probe["steps"]:
+            for each in step["candidates"]:
+                each["measured_us"] = each["predicted_us"] * math.exp(draw.gauss(0, noise))
+    return probes
+
+
+class CostsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.models = fit_costs.Models(cls.folder.name)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def testFitFindsCoefficientsAgain(self):
+        start = fit_costs.readCosts(DATA)
+        true = {**start, "skinny.memory": start["skinny.memory"] * 1.2,
+                "rates.launch": start["rates.launch"] * 1.3,
+                "wgmma.reachedPingPong[1]": start["wgmma.reachedPingPong[1]"] * 0.8}
+        probes = pretendToMeasure(self.models, true, noise=0.01)
+        before = fit_costs.pair(probes, self.models.predictAll(FUSEC, probes))
+        costs, after = fit_costs.fit(self.models, FUSEC, probes, start)
+        self.assertGreater(fit_costs.findError(before), 0.05)
+        self.assertLess(fit_costs.findError(after), 0.02)
+        self.assertAlmostEqual(costs["rates.launch"] / true["rates.launch"], 1, delta=0.15)
+        text = fit_costs.printCosts(DATA, costs)
+        self.assertIn("LIMIT(sharedBytes, 227 * kib)\n", text)
+        self.assertIn(f"COST(rates.launch, {costs['rates.launch']:.4g})\n", text)
+
+    def testDataFileNamesWhatTheCompilerKnows(self):
+        costs = fit_costs.readCosts(DATA)
+        same = [self.models.predict(FUSEC, LAYERS[0], "sm_90a", each)["steps"]
+                for each in (None, costs)]
+        self.assertEqual(*same)
+        self.assertEqual(fit_costs.printCosts(DATA, costs), DATA.read_text())
+
+    def testOrderAgreesWithProbes(self):
+        probes = fit_costs.readProbes(PROBES)
+        if not probes:
+            self.skipTest("no probes in test/probes")
+        points = fit_costs.pair(probes, self.models.predictAll(FUSEC, probes))
+        self.assertTrue(points, "probes are of no candidates that the model has")
+        for step, own in fit_costs.group(points, lambda point: point.step).items():
+            with self.subTest(step=step):
+                if len(own) > 4:
+                    self.assertGreaterEqual(fit_costs.correlateRanks(own), LEAST_CORRELATION)
+                self.assertLessEqual(fit_costs.getRegret(own), MOST_REGRET)
+
+
+if __name__ == "__main__":
+    FUSEC = pathlib.Path(sys.argv.pop(1)).resolve()
+    unittest.main()
