@@ -198,15 +198,24 @@ TEST(Names, thatAreTakenManyTimesAreFoundAtOnce) {
   EXPECT_EQ(last, "x_200000");
 }
 
-/// The text without comments and with each name of the model's by its number.
+/// The text without comments and breaks of lines, which depend on the lengths
+/// of names, and with each name of the model's by its number.
 static std::string getForm(const std::string &text) {
   std::string form;
   std::map<StringRef, size_t> numbers;
   for (StringRef rest = text; !rest.empty();) {
     StringRef word =
         rest.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; });
-    if (rest.starts_with("//"))
+    if (rest.starts_with("//")) {
       rest = rest.drop_until([](char c) { return c == '\n'; });
+      continue;
+    }
+    if (llvm::isSpace(rest.front())) {
+      rest = rest.ltrim();
+      if (!StringRef(form).ends_with(" "))
+        form += ' ';
+      continue;
+    }
     if (word.starts_with(tensorPrefix) || word.starts_with(sizePrefix))
       form +=
           "$" + std::to_string(
