@@ -5,16 +5,32 @@
 #include "tools/fusec/Failure.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Regex.h"
+#include "llvm/Support/xxhash.h"
 
 #include <cmath>
 
 namespace fusec {
+
+/// Leaves both as they are where it is none.
+static bool isShard(llvm::StringRef argument, unsigned &shard,
+                    unsigned &shards) {
+  unsigned number, count;
+  if (!argument.consume_front("--shard=") ||
+      argument.consumeInteger(10, number) || !argument.consume_front("/") ||
+      argument.getAsInteger(10, count) || number >= count)
+    return false;
+  shard = number;
+  shards = count;
+  return true;
+}
 
 Harness::Harness(int argc, char **argv) : compiler(KernelCompilerOptions()) {
   for (int i = 1; i != argc; ++i) {
     llvm::StringRef argument(argv[i]);
     if (argument.consume_front("--filter="))
       filter = argument.str();
+    else if (isShard(argument, shard, shards))
+      continue;
     else if (argument.consume_front("--compile-only=")) {
       target = argument.str();
       compileOnly = true;
@@ -34,7 +50,8 @@ Harness::Harness(int argc, char **argv) : compiler(KernelCompilerOptions()) {
 }
 
 bool Harness::isWanted(const std::string &test) const {
-  return filter.empty() || llvm::Regex(filter).match(test);
+  return (filter.empty() || llvm::Regex(filter).match(test)) &&
+         llvm::xxh3_64bits(test) % shards == shard;
 }
 
 void Harness::report(const std::string &test, const std::string &result,

@@ -14,8 +14,9 @@ namespace fusec {
 
 class Harness {
 public:
-  /// Reads `--filter=REGEX` and `--compile-only=TARGET` (without a device: all
-  /// is compiled, nothing is run); the rest are positional.
+  /// Reads `--filter=REGEX`, `--shard=I/N` (of N processes that share the tests,
+  /// the I-th, from 0) and `--compile-only=TARGET` (without a device: all is
+  /// compiled, nothing is run); the rest are positional.
   Harness(int argc, char **argv);
 
   const std::vector<std::string> &getArguments() const { return arguments; }
@@ -58,6 +59,7 @@ private:
 
   std::vector<std::string> arguments;
   std::string filter, target;
+  unsigned shard = 0, shards = 1;
   bool compileOnly = false, good = true;
   std::unique_ptr<rt::Device> device;
   KernelCompiler compiler;

@@ -320,7 +320,7 @@ int main(int argc, char **argv) {
   Harness harness(argc, argv);
   if (!harness.getArguments().empty()) {
     llvm::errs() << "usage: fusec-gpu-kernels [--filter=REGEX] "
-                    "[--compile-only=TARGET]\n";
+                    "[--shard=I/N] [--compile-only=TARGET]\n";
     return 2;
   }
   for (const KernelCase &test : getKernelCases())

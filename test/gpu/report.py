@@ -29,6 +29,8 @@ NO_DEVICE = 77
 LIMIT_S = 540  # One test; a program that hangs must not take the report along.
 # Tests that compare times, which others would disturb.
 TIMED = {"adapters-gpu"}
+# Tests in so many processes: one compiles a case's kernels after another's.
+SHARDS = {"kernels-gpu": 12}
 
 
 def readTests(folder):
@@ -99,8 +101,17 @@ def summarise(name, status, lines, device, seconds):
     return entry
 
 
-def runProgram(command, folder, under=()):
-    """Exit status and output of a test's program."""
+def runProgram(name, command, folder, under=()):
+    """Exit status and output of a test's program, or of all its shards."""
+    count = SHARDS.get(name, 1)
+    shards = [[f"--shard={i}/{count}"] if count > 1 else [] for i in range(count)]
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        done = list(pool.map(lambda shard: runProcess([*command, *shard], folder, under), shards))
+    # The first that is not 0.
+    return next(filter(None, (status for status, _ in done)), 0), "".join(t for _, t in done)
+
+
+def runProcess(command, folder, under):
     words = [w.replace("@BUILD@", str(folder)).replace("@SOURCE@", str(ROOT))
              for w in command]
     try:
@@ -114,10 +125,10 @@ def runProgram(command, folder, under=()):
 
 def runTest(name, command, folder, device):
     started = time.monotonic()
-    status, text = runProgram(command, folder)
+    status, text = runProgram(name, command, folder)
     entry = summarise(name, status, parseLines(text), device, time.monotonic() - started)
     if entry["result"] == "fail":
-        plain = [line for line in text.splitlines() if '"result": "pass"' not in line]
+        plain = [line for line in text.splitlines() if '"result":"pass"' not in line]
         print("\n".join(plain[-30:]), file=sys.stderr)
     print(f"{entry['result']:4} {name} ({entry['checks']} checks, {entry['seconds']} s)",
           flush=True)
@@ -153,14 +164,14 @@ def runAll(folder):
     return 0 if good == len(entries) else 1
 
 
-def sanitizeTest(tool, command, folder):
+def sanitizeTest(tool, name, command, folder):
     """What the tool says of a test: "clean", or what went wrong. Its own limits
     on time do not hold there; its checks must."""
-    status, text = runProgram(command, folder, ["compute-sanitizer", "--tool", tool])
+    status, text = runProgram(name, command, folder, ["compute-sanitizer", "--tool", tool])
     found = re.findall(r"=+ (?:ERROR|RACECHECK) SUMMARY: (.*)", text)
     failed = [r["test"] for r in parseLines(text)
               if r["result"] == "fail" and not r["test"].startswith("times.")]
-    clean = found and all(re.match(r"0 (errors|hazards)", each) for each in found)
+    clean = len(found) >= SHARDS.get(name, 1) and status != 124 and all(re.match(r"0 (errors|hazards)", each) for each in found)
     if clean and not failed:
         return "clean"
     print("\n".join([line for line in text.splitlines() if line.startswith("=====")][:60]),
@@ -177,7 +188,7 @@ def sanitizeAll(folder, tool):
                          "--sanitize first, which also fills the kernel cache")
     tests = readTests(folder)
     with concurrent.futures.ThreadPoolExecutor(len(tests)) as pool:
-        jobs = {name: pool.submit(sanitizeTest, tool, command, folder)
+        jobs = {name: pool.submit(sanitizeTest, tool, name, command, folder)
                 for name, command in tests}
     for entry in report["tests"]:
         entry[tool] = jobs[entry["name"]].result()
