@@ -8,7 +8,7 @@
 #ifndef FUSEC_DEVICE_GEMM_WGMMA_EPILOGUE_H
 #define FUSEC_DEVICE_GEMM_WGMMA_EPILOGUE_H
 
-#include "gemm_wgmma_fragment.h"
+#include "gemm_wgmma_results.h"
 #include "gemm_wgmma_tiles.h"
 
 #ifndef FUSEC_HOST

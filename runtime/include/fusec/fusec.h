@@ -11,6 +11,8 @@
  *
  * A model is immutable and may be used from any number of threads. A session
  * belongs to one thread at a time and has one run in flight.
+ *
+ * One header, though long: C programs include it and nothing else.
  */
 
 #ifndef FUSEC_FUSEC_H

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Passes that plan for a target. Part of compiler/Passes.td.
+
+def BuildPlans : Pass<"fusec-build-plans", "::mlir::ModuleOp"> {
+  let summary = "one plan per target: buffers for values, steps for fusions";
+  let description = [{
+    Every buffer is dense and has a slot of its own, except the operands of an
+    assembled concat, which are slices of its buffer. Every step has the
+    plainest schedule of its family. The model stays: it holds the interface.
+
+    ```mlir
+    fusec.model @main ... {           fusec.plan @sm_90a of @main slots [] {
+    ^bb0(%x):                           fusec.buffer @x input 0 ...
+      %0 = fusec.fusion ... (%x)   ->   fusec.buffer @y output 0 ...
+      fusec.output %0                   fusec.step ... inputs [@x] outputs [@y] ...
+    }                                 }
+    ```
+  }];
+  let options = [ListOption<"targets", "targets", "std::string", "targets to plan for">];
+}
+
+def FormChains : Pass<"fusec-form-chains", "::fusec::PlanOp"> {
+  let summary = "narrow products that follow one another become one kernel";
+  let description = [{
+    Two matmul steps, or a chain and one more, of the same rows join where the
+    later one contracts over results of the earlier one, weights and activations
+    fit into shared memory, and the cost model says that the one kernel is not
+    slower at any size of the named dimensions. It runs on steps, since limits
+    and costs are the target's.
+
+    ```mlir
+    fusec.step gemm "matmul_relu" inputs [@x, @w] outputs [@h] ...
+    fusec.step gemm "matmul_add" inputs [@h, @v, @b] outputs [@y] ...
+    ```
+    becomes
+    ```mlir
+    fusec.step chain "chain_matmul_relu_add" inputs [@x, @w, @v, @b] outputs [@y] ...
+    ```
+  }];
+  let options = [ProductsOption<>];
+}
+
+def FormRowEpilogues : Pass<"fusec-form-row-epilogues", "::fusec::PlanOp"> {
+  let summary = "reductions over the rows of a product become part of its epilogue";
+  let description = [{
+    A matmul step and a reduce step that reads its results join where a tile
+    holds whole rows, and the cost model says that the one kernel is faster over
+    all sizes of the named dimensions, and at none much slower. It runs on steps,
+    since tiles and costs are the target's.
+
+    ```mlir
+    fusec.step gemm "matmul_add" inputs [@x, @w, @b] outputs [@h] ...
+    fusec.step reduce "reduce_sub_exp" inputs [@h] outputs [@y] ...
+    ```
+    becomes
+    ```mlir
+    fusec.step gemm "matmul_add_reduce_sub_exp" inputs [@x, @w, @b] outputs [@y] ...
+    ```
+  }];
+  let options = [
+    ProductsOption<>,
+    Option<"always", "always", "bool", /*default=*/"false",
+           "join wherever the target has a kernel, whatever its time: for tests">];
+}
+
+def GroupProducts : Pass<"fusec-group-products", "::fusec::PlanOp"> {
+  let summary = "products of one left operand become accumulators of one kernel";
+  let description = [{
+    Products whose results meet are accumulators of one contraction already.
+    Others, as those of queries, keys and values, join where the cost model says
+    that one kernel is faster over all sizes of the named dimensions, and at none
+    much slower.
+
+    ```mlir
+    fusec.step gemm "matmul_add" inputs [@x, @wq, @bq] outputs [@q] ...
+    fusec.step gemm "matmul_add" inputs [@x, @wk, @bk] outputs [@k] ...
+    fusec.step gemm "matmul_add" inputs [@x, @wv, @bv] outputs [@v] ...
+    ```
+    becomes
+    ```mlir
+    fusec.step gemm "matmul_add" inputs [@x, @wq, @bq, @wk, @bk, @wv, @bv] outputs [@q, @k, @v] ...
+    ```
+  }];
+  let options = [
+    ProductsOption<>,
+    Option<"always", "always", "bool", /*default=*/"false",
+           "group wherever the target has a kernel, whatever its time: for tests">];
+}
+
+def AssignStorage : Pass<"fusec-assign-storage", "::fusec::PlanOp"> {
+  let summary = "buffers whose lifetimes do not meet share a slot";
+  let description = [{
+    Steps run in order, so that a buffer lives from the step that first writes
+    it to the last one that touches it. The size of a shared slot is the `max`
+    of its buffers' sizes.
+  }];
+}
+
+def NarrowProducts : Pass<"fusec-narrow-products", "::fusec::ModelOp"> {
+  let summary = "fp32 contractions multiply 16-bit operands";
+  let description = [{
+    For `--precision=fp16` and `bf16`. Sums and results stay fp32.
+
+    ```mlir
+    %r = fusec.contraction (%x) by (%w)        %x16 = fusec.cast %x
+      : (tensor<8x4xf32>), ...            =>   %w16 = fusec.cast %w
+                                               %r = fusec.contraction (%x16) by (%w16)
+                                                 : (tensor<8x4xf16>), ... -> tensor<8x6xf32>
+    ```
+  }];
+  let options = [
+    Option<"type", "type", "::fusec::Precision", /*default=*/"::fusec::Precision::Fp16",
+           "of the operands", [{::llvm::cl::values(
+             clEnumValN(::fusec::Precision::Fp16, "f16", ""),
+             clEnumValN(::fusec::Precision::Bf16, "bf16", ""))}]>];
+}
+
+def LayOutWeights : Pass<"fusec-lay-out-weights", "::fusec::ModelOp"> {
+  let summary = "constant weights of matmuls lie along K";
+  let description = [{
+    The tensor cores of sm_90 read 32-bit elements from shared memory in no other
+    way, and 16-bit ones in tiles of any width; vector kernels read whole rows. A
+    constant that other ops use, too, stays as it is. It runs for every target, so
+    that the plans of a bundle share the weights and none depends on the others.
+
+    ```mlir
+    %w = fusec.constant dense<...> : tensor<4x6xf32>
+    %r = fusec.matmul %x, %w : tensor<8x4xf32>, tensor<4x6xf32> to tensor<8x6xf32>
+    ```
+    becomes
+    ```mlir
+    %w = fusec.constant dense<...> : tensor<6x4xf32>
+    %r = fusec.matmul %x, %w transposed : tensor<8x4xf32>, tensor<6x4xf32> to tensor<8x6xf32>
+    ```
+  }];
+  let options = [
+    Option<"leastK", "least-k", "int64_t", /*default=*/"32",
+           "shorter rows along K would fill no step of those kernels">];
+}
+
+def ChooseSchedules : Pass<"fusec-choose-schedules", "::fusec::PlanOp"> {
+  let summary = "variants of each step: vector widths, tiles, index widths, and their guards";
+  let options = [
+    ProductsOption<>,
+    Option<"candidates", "candidates", "unsigned", /*default=*/"5",
+           "schedules that a variant keeps, the fastest first; 0: all">];
+}
+
+def LeadProducts : Pass<"fusec-lead-products", "::fusec::PlanOp"> {
+  let summary = "narrow products are computed first by the kernel that needs them last";
+  let description = [{
+    Of y = x W + t B, t = x A, the kernel of y computes t under the first segment
+    of its tiles, where that takes less than a launch, and reads it before their
+    last one. Both remain steps: t's is launched where y's variant has no lead.
+    Only for sm_90a.
+  }];
+  let options = [ProductsOption<>];
+}
+
+def PlanLaunches : Pass<"fusec-plan-launches", "::fusec::PlanOp"> {
+  let summary = "how each variant's kernel is launched: grid, block, shared memory, cluster, early start, tensor maps";
+  let description = [{
+    What emitters print and the manifest says follows from the schedule, the
+    step's place and its buffers; it is computed here, once.
+
+    ```mlir
+    #fusec.variant<[], #fusec.pointwise_schedule<threads = 128, vector = 4, indexBits = 32>>
+    ```
+    becomes
+    ```mlir
+    #fusec.variant<[], #fusec.pointwise_schedule<threads = 128, vector = 4, indexBits = 32>
+                   launch <blocks = #fusec.expr<(n * 8) floordiv 512>, threads = 128, early = true>>
+    ```
+  }];
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rewrites of the tensor level, and from there to the fused one. Part of compiler/Passes.td.
+
+//===----------------------------------------------------------------------===//
+// Tensor rewrites
+//===----------------------------------------------------------------------===//
+
+def FoldConstants : Pass<"fusec-fold-constants", "::fusec::ModelOp"> {
+  let summary = "ops on constants become constants";
+  let description = [{
+    The reference computes them. What would take much more memory than its
+    operands, or too long, stays; so do broadcasts, which are smaller than
+    their values, and everything once a compilation has taken what the bytes of
+    the model's own constants allow: a warning then says so.
+
+    ```mlir
+    %0 = fusec.constant dense<[4.0, 9.0]> : tensor<2xf32>
+    %1 = fusec.sqrt %0 : tensor<2xf32>
+    ```
+    becomes
+    ```mlir
+    %1 = fusec.constant dense<[2.0, 3.0]> : tensor<2xf32>
+    ```
+  }];
+}
+
+def RecognizeActivations : Pass<"fusec-recognize-activations", "::fusec::ModelOp"> {
+  let summary = "named activations from their expansions";
+  let description = [{
+    Values may change by rounding, and where an expansion overflows. Constants
+    are compared within 1e-5 or one unit in the last place of a 16-bit float,
+    since exporters round them.
+
+    ```mlir
+    x * sigmoid(x), x / (1 + exp(-x))                    ->  fusec.silu
+    0.5 * x * (1 + erf(x / sqrt(2)))                     ->  fusec.gelu
+    0.5 * x * (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))  ->  fusec.gelu_tanh
+    1 / (1 + exp(-x))                                    ->  fusec.sigmoid
+    1 / sqrt(x)                                          ->  fusec.rsqrt
+    log(1 + exp(x)), log1p(exp(x))                       ->  fusec.softplus
+    max(x, 0)                                            ->  fusec.relu
+    ```
+  }];
+}
+
+def FoldScales : Pass<"fusec-fold-scales", "::fusec::ModelOp"> {
+  let summary = "constant scales and shifts around a product move into weights and bias";
+  let description = [{
+    Batch norm after a linear layer, the weight of a norm before one. New
+    weights are computed in fp64 and rounded once, and are refused where they
+    overflow. A scaled left operand is folded only if all its uses allow it.
+
+    ```mlir
+    %0 = fusec.matmul %x, %W
+    %1 = fusec.add %0, %b               %0 = fusec.matmul %x, %Ws
+    %2 = fusec.mul %1, %s         ->    %1 = fusec.add %0, %bs_plus_t
+    %3 = fusec.add %2, %t
+    ```
+  }];
+}
+
+def SimplifyViews : Pass<"fusec-simplify-views", "::fusec::ModelOp"> {
+  let summary = "canonical forms of views, so that few remain";
+  let description = [{
+    Any chain of reshapes is at most one collapse and one expand after it.
+    Transposes, broadcasts and slices of their own kind merge; a transpose that
+    moves only dimensions of size 1 is a reshape; a view of a splat is a splat.
+    A slice within one operand of a concat reads that operand, neighbouring
+    slices of one tensor are one slice, and a gather at constant indices is a
+    slice. Transposed matrices become flags of their matmul.
+
+    ```mlir
+    %u = fusec.expand %x [[0], [1, 2]] : tensor<?x8xf32, ..> to tensor<?x8x1xf32, ..>
+    %t = fusec.transpose %u [0, 2, 1] : .. to tensor<?x1x8xf32, ..>
+    ```
+    becomes
+    ```mlir
+    %t = fusec.expand %x [[0], [1, 2]] : tensor<?x8xf32, ..> to tensor<?x1x8xf32, ..>
+    ```
+  }];
+}
+
+def GroupLookups : Pass<"fusec-group-lookups", "::fusec::ModelOp"> {
+  let summary = "gathers by columns of one index tensor become one lookup";
+  let description = [{
+    Neighbouring operands of a concat along dimension 1 that gather rows by
+    columns of one tensor, ascending or descending by one step, from tables of
+    one width. Other operands stay beside the lookup. Runs after
+    `fusec-simplify-views`.
+
+    ```mlir
+    %0 = fusec.gather %t0 [-1, 1] (%column0) flag
+    %1 = fusec.gather %t1 [-1, 1] (%column1) flag
+    %r = fusec.concat %d, %0, %1 axis 1
+    ```
+    becomes
+    ```mlir
+    %l = fusec.lookup (%t0, %t1) at %ids flag   // [n, 2, width]
+    %c = fusec.collapse %l [[0], [1, 2]]        // [n, 2 * width]
+    %r = fusec.concat %d, %c axis 1
+    ```
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// From the tensor to the fused level
+//===----------------------------------------------------------------------===//
+
+def SliceProducts : Pass<"fusec-slice-products", "::fusec::ModelOp"> {
+  let summary = "parts of one product that are used apart and meet become products";
+  let description = [{
+    Gate and value of one projection lie side by side in its weights. Slices that
+    take all uses of a product, are of one size and meet again through pointwise
+    ops move before it, and before pointwise ops in between, so that the parts can
+    be accumulators of one kernel.
+
+    ```mlir
+    %p = fusec.matmul %x, %W          %u = fusec.slice %W offsets [0, 0]
+    %a = fusec.slice %p .. [0, 0]     %v = fusec.slice %W offsets [0, n]
+    %b = fusec.slice %p .. [0, n] ->  %a = fusec.matmul %x, %u
+    %g = fusec.sigmoid %a             %b = fusec.matmul %x, %v
+    %r = fusec.mul %g, %b             %g = fusec.sigmoid %a
+                                      %r = fusec.mul %g, %b
+    ```
+  }];
+}
+
+def FormContractions : Pass<"fusec-form-contractions", "::fusec::ModelOp"> {
+  let summary = "matrix products become contractions, or pointwise where K is 1";
+  let description = [{
+    Transposes of a matmul become views. A right operand that all batches share
+    makes the batches rows of M. Pointwise ops that follow run over those rows,
+    where they can be the product's epilogue; the expand into batches comes last.
+
+    ```mlir
+    %y = fusec.matmul %x, %w transposed    ->  %t = fusec.transpose %w [1, 0]
+                                               %y = fusec.contraction (%x) by (%t)
+
+    %b = fusec.broadcast %w [1, 2]         ->  %c = fusec.collapse %x [[0, 1], [2]]
+    %y = fusec.matmul %x, %b                   %p = fusec.contraction (%c) by (%w)
+    %s = fusec.add %y, %r                      %d = fusec.collapse %r [[0, 1], [2]]
+                                               %q = fusec.add %p, %d
+                                               %s = fusec.expand %q [[0, 1], [2]]
+
+    %y = fusec.matmul %column, %row        ->  %l = fusec.broadcast %column' [0]
+                                               %r = fusec.broadcast %row' [1]
+                                               %y = fusec.mul %l, %r
+    ```
+  }];
+}
+
+def SegmentConcats : Pass<"fusec-segment-concats", "::fusec::ModelOp"> {
+  let summary = "a product of a concat along K has a segment for each of its values";
+  let description = [{
+    The values then need no copy. Those that would be computed into the concat's
+    memory stay in it, and so do those too narrow to fill a tile's step.
+
+    ```mlir
+    %c = fusec.concat %a, %b axis 1        %u = fusec.slice %W offsets [0, 0]
+    %p = fusec.contraction (%c) by (%W) -> %v = fusec.slice %W offsets [k, 0]
+                                           %p = fusec.contraction (%a, %b) by (%u, %v)
+    ```
+  }];
+}
+
+def MergeSummedProducts : Pass<"fusec-merge-summed-products", "::fusec::ModelOp"> {
+  let summary = "sums of products become segments along K of one contraction";
+  let description = [{
+    Whatever the order of additions. A constant scale moves onto the left operand
+    of its segment, where the producer's epilogue applies it. The sum is rounded
+    once instead of once a product.
+
+    ```mlir
+    %t = fusec.contraction (%x) by (%A)    %t = fusec.contraction (%x) by (%A)
+    %u = fusec.contraction (%t) by (%B)    %s = fusec.mul %t, %half
+    %s = fusec.mul %u, %half          ->   %p = fusec.contraction (%x, %s) by (%W, %B)
+    %w = fusec.contraction (%x) by (%W)    %r = fusec.add %p, %bias
+    %v = fusec.add %w, %bias
+    %r = fusec.add %v, %s
+    ```
+  }];
+}
+
+def GroupMeetingProducts : Pass<"fusec-group-meeting-products", "::fusec::ModelOp"> {
+  let summary = "products of one left operand that meet become accumulators of one contraction";
+  let description = [{
+    Where their results reach one op through pointwise ops. That always pays: the
+    results need no memory. `fusec-group-products` joins others, by their times.
+
+    ```mlir
+    %a = fusec.contraction (%x) by (%W1)   %a, %b = fusec.contraction (%x) by (%W1, %W2)
+    %b = fusec.contraction (%x) by (%W2)   %g = fusec.sigmoid %a
+    %g = fusec.sigmoid %a             ->   %r = fusec.mul %g, %b
+    %r = fusec.mul %g, %b
+    ```
+  }];
+}
+
+def MoveRowScales : Pass<"fusec-move-row-scales", "::fusec::ModelOp"> {
+  let summary = "scales by rows of a left operand move behind the product";
+  let description = [{
+    As a norm before a linear layer has. The product's epilogue applies the scale,
+    and the scaled operand is never stored. Of 16-bit operands the product is fp32
+    until then.
+
+    ```mlir
+    %s = fusec.broadcast %r [0]            %p = fusec.contraction (%x) by (%W)
+    %y = fusec.mul %x, %s             ->   %s = fusec.broadcast %r [0]
+    %p = fusec.contraction (%y) by (%W)    %q = fusec.mul %p, %s
+    ```
+  }];
+}
