@@ -44,7 +44,7 @@ public:
   std::vector<std::string> arch;
   std::string tuning;
   std::map<std::string, int64_t> getDims() const;
-  const std::string &getPrecision() const { return precision; }
+  Precision getPrecision() const { return *symbolizePrecision(precision); }
 
 private:
   std::vector<AdapterRequest> getAdapters() const;

@@ -77,11 +77,13 @@ void VerifyCommand::addTo(CLI::App &app) {
 
 /// Relative to the tensor's norm: some units in the last place, as rounding
 /// errors of long sums grow; of fp32 those of the operands of its products.
-static double getTolerance(mlir::Type element, llvm::StringRef precision) {
+static double getTolerance(mlir::Type element, Precision precision) {
   if (element.isF64())
     return 1e-12;
   if (element.isF32())
-    return precision == "ieee" ? 1e-5 : precision == "bf16" ? 2e-2 : 2e-3;
+    return precision == Precision::Ieee   ? 1e-5
+           : precision == Precision::Bf16 ? 2e-2
+                                          : 2e-3;
   if (element.isF16())
     return 4e-3;
   return element.isBF16() ? 3e-2 : 0;
@@ -89,7 +91,7 @@ static double getTolerance(mlir::Type element, llvm::StringRef precision) {
 
 /// That of the coarsest type that the value was computed in: logits in fp16 do
 /// not get better by a cast.
-static double getTolerance(mlir::Value value, llvm::StringRef precision) {
+static double getTolerance(mlir::Value value, Precision precision) {
   double tolerance = 0;
   llvm::SetVector<mlir::Value> reached;
   reached.insert(value);
