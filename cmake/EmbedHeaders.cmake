@@ -3,10 +3,10 @@
 # Raw string literals are limited in length by some compilers, so that long
 # texts are split at lines into literals that the compiler joins.
 
-set(text "// Generated from compiler/device/.\n#include \"compiler/codegen/KernelSource.h\"\n\n")
+set(text "// Generated from the folders named device.\n#include \"compiler/codegen/KernelSource.h\"\n\n")
 string(APPEND text "llvm::ArrayRef<std::pair<llvm::StringRef, llvm::StringRef>> fusec::getDeviceHeaders() {\n")
 string(APPEND text "  static const std::pair<llvm::StringRef, llvm::StringRef> headers[] = {\n")
-list(SORT HEADERS)
+list(SORT HEADERS COMPARE FILE_BASENAME)
 foreach(header IN LISTS HEADERS)
   get_filename_component(name ${header} NAME)
   file(READ ${header} content)

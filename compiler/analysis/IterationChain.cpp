@@ -5,7 +5,7 @@
 
 #include "compiler/analysis/Iteration.h"
 #include "compiler/analysis/Views.h"
-#include "compiler/device/chain_config.h"
+#include "compiler/kernels/chain/device/chain_config.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 

@@ -9,7 +9,7 @@
 
 #include "compiler/analysis/Iteration.h"
 #include "compiler/analysis/TensorMapShape.h"
-#include "compiler/device/gemm_wgmma_config.h"
+#include "compiler/kernels/gemm/wgmma/device/gemm_wgmma_config.h"
 
 namespace fusec {
 

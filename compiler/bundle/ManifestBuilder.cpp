@@ -3,7 +3,7 @@
 #include "compiler/bundle/ManifestBuilder.h"
 #include "compiler/analysis/Leads.h"
 #include "compiler/bundle/LaunchWork.h"
-#include "compiler/device/gemm_config.h"
+#include "compiler/kernels/gemm/device/gemm_config.h"
 #include "compiler/schedule/Targets.h"
 #include "llvm/Support/JSON.h"
 

@@ -16,7 +16,7 @@ namespace fusec {
 struct Descriptor {
   std::string type, value;
 };
-/// The combiner of compiler/device/reduce.h of a ReduceOp or ArgReduceOp.
+/// The combiner of compiler/kernels/reduce/device/reduce.h of a ReduceOp or ArgReduceOp.
 std::string getCombiner(mlir::Operation *op);
 /// What a combiner's result `name` is as the result of the op: rounded like
 /// that of any op, or the index that was found.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The chain family: a struct of shared-memory tiles, the copies that fill it,
-// and a call a phase into compiler/device/chain.h.
+// and a call a phase into compiler/kernels/chain/device/chain.h.
 
 #include "compiler/codegen/Emitters.h"
 #include "compiler/kernels/chain/Chain.h"

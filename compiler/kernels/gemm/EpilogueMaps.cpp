@@ -2,7 +2,7 @@
 
 #include "compiler/kernels/gemm/EpilogueMaps.h"
 #include "compiler/analysis/Alignment.h"
-#include "compiler/device/gemm_resident_config.h"
+#include "compiler/kernels/gemm/resident/device/gemm_resident_config.h"
 
 using namespace mlir;
 using namespace fusec;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/device/gemm_config.h"
+#include "compiler/kernels/gemm/device/gemm_config.h"
 #include "compiler/kernels/gemm/GemmUnits.h"
 #include <numeric>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the text of a matmul root's kernel says of each tensor: the types and
-// initialisers of compiler/device/gemm.h and epilogue.h.
+// initialisers of compiler/kernels/gemm/device/gemm.h and epilogue.h.
 
 #ifndef FUSEC_COMPILER_KERNELS_GEMM_GEMMDESCRIPTORS_H
 #define FUSEC_COMPILER_KERNELS_GEMM_GEMMDESCRIPTORS_H

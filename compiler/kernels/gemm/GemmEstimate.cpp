@@ -3,7 +3,7 @@
 // Estimates of the units whose blocks compute tile after tile: simt, mma and
 // wgmma.
 
-#include "compiler/device/gemm_wgmma_lead_config.h"
+#include "compiler/kernels/gemm/wgmma/device/gemm_wgmma_lead_config.h"
 #include "compiler/kernels/gemm/GemmEfficiency.h"
 #include "compiler/kernels/gemm/GemmUnits.h"
 #include <cmath>

@@ -6,7 +6,7 @@
 #ifndef FUSEC_COMPILER_KERNELS_GEMM_GEMMTILES_H
 #define FUSEC_COMPILER_KERNELS_GEMM_GEMMTILES_H
 
-#include "compiler/device/gemm_wgmma_config.h"
+#include "compiler/kernels/gemm/wgmma/device/gemm_wgmma_config.h"
 #include <cstdint>
 
 namespace fusec {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/transforms/tensor/Accumulators.h"
-#include "compiler/device/gemm_wgmma_config.h"
+#include "compiler/kernels/gemm/wgmma/device/gemm_wgmma_config.h"
 #include "compiler/transforms/fusion/FusionGroups.h"
 
 using namespace mlir;

@@ -6,7 +6,7 @@
 
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
-#include "compiler/device/gemm_wgmma_config.h"
+#include "compiler/kernels/gemm/wgmma/device/gemm_wgmma_config.h"
 #include "compiler/transforms/tensor/Accumulators.h"
 #include "compiler/transforms/tensor/PointwisePaths.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"

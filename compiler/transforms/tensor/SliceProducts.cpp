@@ -5,7 +5,7 @@
 // product, so that the parts can be accumulators of one kernel.
 
 #include "compiler/Passes.h"
-#include "compiler/device/gemm_wgmma_config.h"
+#include "compiler/kernels/gemm/wgmma/device/gemm_wgmma_config.h"
 #include "compiler/transforms/tensor/PointwisePaths.h"
 #include "compiler/transforms/tensor/Rewrites.h"
 #include "compiler/transforms/tensor/ViewPatterns.h"

@@ -22,11 +22,11 @@ struct DeviceHeaders {
   std::vector<KernelHeader> headers;
   DeviceHeaders() {
     std::vector<std::filesystem::path> files;
-    for (const auto &entry :
-         std::filesystem::directory_iterator(FUSEC_DEVICE_DIR))
-      if (entry.path().extension() == ".h" &&
-          entry.path().filename() != "prelude_host.h")
-        files.push_back(entry.path());
+    for (const char *folder : {FUSEC_DEVICE_FOLDERS})
+      for (const auto &entry : std::filesystem::directory_iterator(folder))
+        if (entry.path().extension() == ".h" &&
+            entry.path().filename() != "prelude_host.h")
+          files.push_back(entry.path());
     files.push_back(FUSEC_DEVICE_TEST_DIR "/Tilings.h");
     texts.reserve(files.size());
     for (const auto &file : files) {

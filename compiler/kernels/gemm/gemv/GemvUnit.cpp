@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Vector kernels: one side of the product is so narrow that all of it is kept.
+
+#include "compiler/kernels/gemm/device/gemm_config.h"
+#include "compiler/kernels/gemm/GemmUnits.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace fusec;
+
+/// Sides up to which the vector kernels keep all of the narrow operand.
+static constexpr int64_t narrowest = 8;
+
+static bool isWideAlongK(const GemmProblem &problem, bool narrowN) {
+  const MatrixAccess &wide =
+      narrowN ? problem.iteration.lhs[0] : problem.iteration.rhs[0][0];
+  return wide.liesAlongK(problem.iteration.k[0]);
+}
+
+void fusec::addGemv(const GemmProblem &problem, const GemmSizes &sizes,
+                    SmallVectorImpl<Candidate> &to) {
+  auto rounded = [](int64_t size) {
+    return size <= 1 ? 1 : size <= 2 ? 2 : size <= 4 ? 4 : 8;
+  };
+  // A kernel's narrow side is at most what it was built for, so that a side
+  // that is only named has no such kernel without a guard.
+  for (bool narrowN : {true, false}) {
+    Expr side = narrowN ? problem.iteration.n : problem.iteration.m;
+    if (!side.isConstant() || side.getValue() > narrowest)
+      continue;
+    GemmSizes own = sizes;
+    own.wideAlongK = isWideAlongK(problem, narrowN);
+    int64_t width = rounded(side.getValue());
+    problem.add(GemmScheduleAttr::get(
+                    problem.context,
+                    narrowN ? GemmUnit::GemvN : GemmUnit::GemvM,
+                    narrowN ? 0 : width, narrowN ? width : 0, 0, 128, 0, 0),
+                own, to);
+  }
+}
+
+static Estimate estimate(const Target &target, const GemmSizes &sizes,
+                         GemmScheduleAttr schedule) {
+  const GemvCosts &costs = target.gemv;
+  Overlap time(target);
+  double latency = costs.stepLatency * target.rates.memoryLatency;
+  bool narrowN = schedule.getUnit() == GemmUnit::GemvN;
+  double outers = double(narrowN ? sizes.m : sizes.n) * sizes.batch;
+  double narrow = narrowN ? sizes.n : sizes.m, k = 0;
+  for (int64_t segment : sizes.k)
+    k += segment;
+  // A warp that goes along K waits for each of its steps.
+  time.exposeClocks(target.rates.memoryLatency);
+  if (sizes.wideAlongK)
+    time.exposeClocks(std::ceil(k * sizes.element / 512) * latency);
+  time.add(TimeBound::Memory,
+           sizes.bytes /
+               (target.rates.memory * 1e3 *
+                (sizes.wideAlongK ? costs.alongPart : costs.acrossPart)));
+  double warps = schedule.getDivideM() / 32;
+  // Along K a warp takes one outer index, its lanes 16 bytes each; across, 64
+  // outer indices a block and the warps split K.
+  double steps =
+      sizes.wideAlongK
+          ? std::ceil(k * sizes.element / 512) *
+                std::ceil(outers / (target.multiprocessors * 64.0))
+          : std::ceil(k / (warps * 4)) *
+                std::ceil(outers / 64 / (target.multiprocessors * 2.0));
+  time.addClocks(TimeBound::Latency, steps * latency);
+  time.addClocks(
+      TimeBound::Arithmetic,
+      sizes.wideAlongK
+          ? outers * k * sizes.accumulators *
+                (costs.weightInstructions + costs.narrowInstructions * narrow) /
+                (issuedThreads * target.multiprocessors)
+          : 2 * outers * narrow * k * sizes.accumulators /
+                (target.rates.fma * costs.fmaPart * target.multiprocessors));
+  return time.get();
+}
+
+static LaunchAttr getLaunch(const UnitStep &at) {
+  bool narrowN = at.schedule.getUnit() == GemmUnit::GemvN;
+  int64_t threads = at.schedule.getDivideM();
+  const MatrixAccess &wide =
+      narrowN ? at.iteration.lhs[0] : at.iteration.rhs[0][0];
+  bool alongK = wide.liesAlongK(at.iteration.k[0]);
+  Expr outers = narrowN ? at.iteration.m : at.iteration.n;
+  return LaunchAttr::get(
+      outers.ceilDiv(at.number(gemvOuters(alongK, threads))) *
+          getElementCount(at.iteration.batchSizes, at.variant.getContext()),
+      threads);
+}
+
+static UnitCall getCall(const UnitStep &at) {
+  GemmScheduleAttr schedule = at.schedule;
+  bool narrowN = schedule.getUnit() == GemmUnit::GemvN;
+  return {"fusec::GemvConfig",
+          narrowN ? "fusec::gemv<Config, fusec::Narrow::N>"
+                  : "fusec::gemv<Config, fusec::Narrow::M>",
+          {{"small", narrowN ? schedule.getTileN() : schedule.getTileM()},
+           {"threads", at.variant.getLaunch().getThreads()}}};
+}
+
+const GemmUnitRoom fusec::gemvUnit = {"gemv.h", estimate, getLaunch, getCall};

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles of wgmma under a ring of copies, in persistent blocks.
+
+#include "compiler/kernels/gemm/GemmUnits.h"
+#include "compiler/kernels/gemm/wgmma/WgmmaSchedules.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace fusec;
+
+void fusec::addWgmma(const GemmProblem &problem, const GemmSizes &sizes,
+                     SmallVectorImpl<Candidate> &to) {
+  ArrayRef<WgmmaTiling> tilings(wgmmaTilings);
+  if (problem.mayUseTf32x3)
+    tilings = wgmmaTf32x3Tilings;
+  for (GemmScheduleAttr schedule :
+       getWgmmaSchedules(problem.step, problem.iteration, tilings,
+                         problem.target, problem.mayUseTf32x3))
+    problem.add(schedule, sizes, to);
+}
+
+/// Tokens of a tile, which whole tiles of them fit best; all where their number
+/// is only named, so that sizes can share a tile.
+static SmallVector<int> getSwappedTokens(const GemmProblem &problem,
+                                         int64_t m) {
+  SmallVector<int> result;
+  if (!problem.iteration.m.isConstant()) {
+    for (int tokens = 64; tokens <= 256; tokens += 16)
+      result.push_back(tokens);
+    return result;
+  }
+  for (int64_t tiles = 1; tiles <= wgmmaStreamedRows; ++tiles) {
+    int64_t tokens =
+        llvm::alignTo(std::max<int64_t>(llvm::divideCeil(m, tiles), 64), 16);
+    if (tokens <= 256 && !llvm::is_contained(result, tokens))
+      result.push_back(tokens);
+  }
+  return result;
+}
+
+/// The tensor cores' rows come in blocks of 64, their columns in sixteens:
+/// where a few tiles cover M, columns fit it better. Tiles of the epilogue then
+/// move through tensor maps, or threads would read and write them across their
+/// rows.
+void fusec::addSwapped(const GemmProblem &problem, const GemmSizes &sizes,
+                       SmallVectorImpl<Candidate> &to) {
+  if (problem.element != 2 || problem.accumulators != 1 ||
+      !problem.iteration.reductions.empty() || sizes.m <= 64)
+    return;
+  MatmulIteration transposed = swapOperands(problem.iteration);
+  if (!mapsTiles(problem.step, transposed))
+    return;
+  SmallVector<WgmmaTiling> tilings;
+  for (int tokens : getSwappedTokens(problem, sizes.m)) {
+    tilings.push_back({128, tokens, 0});
+    if (tokens >= 112)
+      tilings.push_back({192, tokens, 0});
+  }
+  GemmSizes swapped = sizes;
+  std::swap(swapped.m, swapped.n);
+  for (GemmScheduleAttr schedule :
+       getWgmmaSchedules(problem.step, transposed, tilings, problem.target))
+    problem.add(schedule.asSwapped(), swapped, to);
+}
+
+/// Persistent: no more blocks than the device holds at once, nor than there are
+/// tiles, unless those without one lead.
+static LaunchAttr getLaunch(const UnitStep &at) {
+  int64_t clusterM = at.schedule.getClusterM(),
+          clusterN = at.schedule.getClusterN(), cluster = clusterM * clusterN,
+          tileM = at.schedule.getTileM(), tileN = at.schedule.getTileN();
+  Expr clusters = at.number(at.schedule.getBlocks() / cluster);
+  Expr withTiles = at.countTiles(tileM * clusterM, tileN * clusterN);
+  clusters = at.schedule.getLead()
+                 ? clusters * Expr::min(withTiles, at.number(1))
+                 : Expr::min(withTiles, clusters);
+  int64_t shared = wgmmaSharedBytes(
+      tileM, tileN, at.schedule.getStages(),
+      wgmmaStored(at.accumulators, at.schedule.splitsFactors()),
+      !at.maps.operands.empty());
+  // Weights are streamed where few tiles of tokens read them.
+  auto [tokens, tokenTile, tokenCluster] =
+      at.schedule.getSwapped() ? std::tuple(at.iteration.n, tileN, clusterN)
+                               : std::tuple(at.iteration.m, tileM, clusterM);
+  bool streams =
+      tokenCluster == 1 && (!tokens.isConstant() ||
+                            tokens.getValue() <= wgmmaStreamedRows * tokenTile);
+  auto launch = LaunchAttr::get(clusters * cluster, wgmmaThreadsOf(tileM),
+                                shared, cluster)
+                    .streaming(streams);
+  return at.schedule.getLead() ? launch.asCooperative() : launch;
+}
+
+static UnitCall getCall(const UnitStep &at) {
+  GemmScheduleAttr schedule = at.schedule;
+  LaunchAttr launch = at.variant.getLaunch();
+  return {schedule.splitsFactors() ? "fusec::WgmmaTf32x3Config"
+                                   : "fusec::WgmmaConfig",
+          schedule.getLead() ? "fusec::gemmWgmmaLed<Config>"
+                             : "fusec::gemmWgmma<Config>",
+          {{"tileM", schedule.getTileM()},
+           {"tileN", schedule.getTileN()},
+           {"tileK", schedule.getTileK()},
+           {"stages", schedule.getStages()},
+           {"clusterM", schedule.getClusterM()},
+           {"clusterN", schedule.getClusterN()}},
+          {{"pingPong", schedule.getUnit() == GemmUnit::PingPong},
+           {"streamed", launch.getStreams()},
+           {"early", launch.getPrefetches()},
+           {"swapped", schedule.getSwapped()}}};
+}
+
+const GemmUnitRoom fusec::wgmmaUnit = {"gemm_wgmma.h", estimateTiled, getLaunch,
+                                       getCall};

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reductions by a thread, a warp or a block, in a fixed order, so that a run
+// repeats bit for bit. A scope owns the iteration over a row; on the host every
+// scope is one thread, so that the same kernel text runs there.
+
+#ifndef FUSEC_KERNELS_REDUCE_H
+#define FUSEC_KERNELS_REDUCE_H
+
+#include "vector.h"
+
+namespace fusec {
+
+// Combiners: Value, identity(), combine(a, b) with a from the smaller indices.
+
+template <class T> struct Sum {
+  typedef T Value;
+  static FUSEC_DEVICE T identity() { return T(0); }
+  static FUSEC_DEVICE T combine(T a, T b) {
+    if constexpr (isInteger<T>)
+      return intAdd(a, b);
+    else
+      return a + b;
+  }
+};
+
+template <class T> struct Product {
+  typedef T Value;
+  static FUSEC_DEVICE T identity() { return T(1); }
+  static FUSEC_DEVICE T combine(T a, T b) {
+    if constexpr (isInteger<T>)
+      return intMul(a, b);
+    else
+      return a * b;
+  }
+};
+
+namespace detail {
+/// -infinity or the lowest integer; false for bool.
+template <class T> FUSEC_DEVICE T lowestOf() {
+  if constexpr (isFloating<T>)
+    return -T(primitive::floatOf(0x7f800000u));
+  else if constexpr (isBool<T>)
+    return T(false);
+  else
+    return Limits<T>::lowest;
+}
+template <class T> FUSEC_DEVICE T highestOf() {
+  if constexpr (isFloating<T>)
+    return T(primitive::floatOf(0x7f800000u));
+  else if constexpr (isBool<T>)
+    return T(true);
+  else
+    return Limits<T>::highest;
+}
+} // namespace detail
+
+template <class T> struct Max {
+  typedef T Value;
+  static FUSEC_DEVICE T identity() { return detail::lowestOf<T>(); }
+  static FUSEC_DEVICE T combine(T a, T b) { return maxNan(a, b); }
+};
+template <class T> struct Min {
+  typedef T Value;
+  static FUSEC_DEVICE T identity() { return detail::highestOf<T>(); }
+  static FUSEC_DEVICE T combine(T a, T b) { return minNan(a, b); }
+};
+
+/// A value and where it was found; index -1 marks "none yet".
+template <class T> struct Indexed {
+  T value;
+  i64 index;
+};
+
+/// The index of the largest (Sign 1) or smallest (Sign -1) value. A NaN wins
+/// over every number; ties go to the first index, or the last if `Last`.
+template <class T, int Sign, bool Last> struct ArgExtreme {
+  typedef Indexed<T> Value;
+  static FUSEC_DEVICE Value identity() { return Value{T(0), -1}; }
+  static FUSEC_DEVICE Value combine(Value a, Value b) {
+    if (a.index < 0)
+      return b;
+    if (b.index < 0)
+      return a;
+    bool aNan = a.value != a.value, bNan = b.value != b.value;
+    bool same = aNan ? bNan : a.value == b.value;
+    if (same)
+      return (a.index < b.index) != Last ? a : b;
+    if (aNan || bNan)
+      return aNan ? a : b;
+    return (Sign > 0 ? a.value > b.value : a.value < b.value) ? a : b;
+  }
+};
+template <class T, bool Last = false> using ArgMax = ArgExtreme<T, 1, Last>;
+template <class T, bool Last = false> using ArgMin = ArgExtreme<T, -1, Last>;
+
+namespace detail {
+template <class T> FUSEC_DEVICE T exchange(T v, int mask) {
+  return primitive::shuffleXor(v, mask);
+}
+template <class T> FUSEC_DEVICE Indexed<T> exchange(Indexed<T> v, int mask) {
+  return {exchange(v.value, mask), exchange(v.index, mask)};
+}
+} // namespace detail
+
+/// Combines over groups of `Lanes` neighbouring lanes; all get the result.
+template <class Op, int Lanes = 32>
+FUSEC_DEVICE typename Op::Value reduceLanes(typename Op::Value v) {
+  if (launch::lanes() == 1)
+    return v;
+  FUSEC_UNROLL
+  for (int mask = 1; mask < Lanes; mask *= 2) {
+    typename Op::Value other = detail::exchange(v, mask);
+    // Both partners combine in the same order and get the same bits.
+    v = launch::lane() & mask ? Op::combine(other, v) : Op::combine(v, other);
+  }
+  return v;
+}
+
+// Scopes: who works on one row. rank() of size() workers; maxSize is size() on
+// the GPU; group() of groups() counts the rows in flight over the grid.
+
+struct ThreadScope {
+  static constexpr int maxSize = 1;
+  static FUSEC_DEVICE int rank() { return 0; }
+  static FUSEC_DEVICE int size() { return 1; }
+  static FUSEC_DEVICE void barrier() {}
+  static FUSEC_DEVICE i64 group() {
+    return i64(launch::block()) * launch::threads() + launch::thread();
+  }
+  static FUSEC_DEVICE i64 groups() {
+    return i64(launch::blocks()) * launch::threads();
+  }
+  template <class Op>
+  static FUSEC_DEVICE typename Op::Value reduce(typename Op::Value v) {
+    return v;
+  }
+};
+
+struct WarpScope {
+  static constexpr int maxSize = 32;
+  static FUSEC_DEVICE int rank() { return launch::lane(); }
+  static FUSEC_DEVICE int size() { return launch::lanes(); }
+  static FUSEC_DEVICE void barrier() { launch::warpBarrier(); }
+  static FUSEC_DEVICE i64 group() {
+    return i64(launch::block()) * launch::warps() + launch::warp();
+  }
+  static FUSEC_DEVICE i64 groups() {
+    return i64(launch::blocks()) * launch::warps();
+  }
+  template <class Op>
+  static FUSEC_DEVICE typename Op::Value reduce(typename Op::Value v) {
+    return reduceLanes<Op>(v);
+  }
+};
+
+/// The whole block of exactly `Threads` threads (a multiple of 32).
+template <int Threads> struct BlockScope {
+  static_assert(Threads % 32 == 0 && Threads <= 1024, "whole warps");
+  static constexpr int maxSize = Threads;
+  static FUSEC_DEVICE int rank() { return launch::thread(); }
+  static FUSEC_DEVICE int size() { return launch::threads(); }
+  static FUSEC_DEVICE void barrier() { launch::barrier(); }
+  static FUSEC_DEVICE i64 group() { return launch::block(); }
+  static FUSEC_DEVICE i64 groups() { return launch::blocks(); }
+  template <class Op>
+  static FUSEC_DEVICE typename Op::Value reduce(typename Op::Value v) {
+    if (launch::threads() == 1)
+      return v;
+    constexpr int warps = Threads / 32;
+    v = reduceLanes<Op>(v);
+    if constexpr (warps == 1)
+      return v;
+    FUSEC_SHARED typename Op::Value partial[warps];
+    launch::barrier(); // The previous result has been read by everybody.
+    if (launch::lane() == 0)
+      partial[launch::warp()] = v;
+    launch::barrier();
+    v = partial[0];
+    FUSEC_UNROLL
+    for (int w = 1; w < warps; ++w)
+      v = Op::combine(v, partial[w]);
+    return v;
+  }
+};
+
+/// Calls body(row) for each row, each row by one group. Every worker of the
+/// group runs the body, so that it may reduce and synchronise.
+template <class Scope, class Body>
+FUSEC_DEVICE void forEachRow(i64 rows, Body body) {
+  for (i64 row = Scope::group(); row < rows; row += Scope::groups())
+    body(row);
+}
+
+/// Calls body(i) for this worker's share of [0, count).
+template <class Scope, class Index, class Body>
+FUSEC_DEVICE void forEachIn(Index count, Body body) {
+  for (Index i = Index(Scope::rank()); i < count; i += Index(Scope::size()))
+    body(i);
+}
+
+/// The same by vectors: calls body(base, width) for V neighbours and, where
+/// `count` is not a multiple of V, for single items of the tail;
+/// decltype(width)::value is V or 1.
+template <class Scope, int V, class Index, class Body>
+FUSEC_DEVICE void forEachVectorIn(Index count, Body body) {
+  Index whole = count / V;
+  forEachIn<Scope>(whole, [&](Index i) { body(i * V, Width<V>()); });
+  if constexpr (V > 1)
+    forEachIn<Scope>(count - whole * V,
+                     [&](Index i) { body(whole * V + i, Width<1>()); });
+}
+
+/// Combines value(i) over [0, count); every worker gets the result. An empty
+/// row gives the identity.
+template <class Scope, class Op, class Index, class Value>
+FUSEC_DEVICE typename Op::Value reduceRow(Index count, Value value) {
+  typename Op::Value total = Op::identity();
+  forEachIn<Scope>(count,
+                   [&](Index i) { total = Op::combine(total, value(i)); });
+  return Scope::template reduce<Op>(total);
+}
+
+/// The same by vectors: body(base, width, add) calls add(value) for each of
+/// the items that forEachVectorIn gives it.
+template <class Scope, class Op, int V, class Index, class Body>
+FUSEC_DEVICE typename Op::Value reduceRowVectors(Index count, Body body) {
+  typename Op::Value total = Op::identity();
+  auto add = [&](typename Op::Value value) {
+    total = Op::combine(total, value);
+  };
+  forEachVectorIn<Scope, V>(
+      count, [&](Index base, auto width) { body(base, width, add); });
+  return Scope::template reduce<Op>(total);
+}
+
+} // namespace fusec
+
+#endif // FUSEC_KERNELS_REDUCE_H
