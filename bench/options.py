@@ -55,10 +55,10 @@ def parseArguments(arguments):
                     usage="compare.py [options]; --help lists them")
     parser.add_argument("--only", metavar="PATTERN", help="workloads, shell patterns by comma")
     parser.add_argument("--rows", choices=("table", "grid", "narrow", "prompt", "odd", "exact",
-                                           "all"),
+                                           "long", "all"),
                         help="the named workloads, the grids of shapes, layers with few rows, "
                         "with those of a short prompt, with odd numbers of them, in fp32 without "
-                        "TF32, or all; default: table, or all with --only")
+                        "TF32, products of few tiles and a long K, or all; default: table, or all with --only")
     parser.add_argument("--peers", metavar="NAME,...",
                         help="of " + ", ".join(peers.CONTENDERS) + "; eager is always there; "
                         "default: all, or what --check, --before and --build need")

@@ -34,7 +34,7 @@ NAMES = {"linear 16-bit": "matmuls in 16 bits", "linear tf32": "matmuls in TF32"
          "swiglu": "SwiGLU", "gating": "gates", "narrow linear": "layers of 1 to 128 rows",
          "prompt linear": "layers of 160 to 768 rows",
          "odd linear": "layers of odd numbers of rows",
-         "linear exact fp32": "layers in exact fp32"}
+         "linear exact fp32": "layers in exact fp32", "long linear": "matmuls of a long K"}
 # A speed-up in words, which would be stated by hand.
 BY_HAND = re.compile(r"\d(\.\d+)? ?(x|×|times) (as fast|faster|the speed)|speed-?up of \d", re.I)
 

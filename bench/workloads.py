@@ -30,7 +30,7 @@ class Workload:
     kind: str
     dtype: str
     sizes: dict
-    rows: str = "table"  # or "grid", "narrow", "prompt", "odd", "exact"
+    rows: str = "table"  # or "grid", "narrow", "prompt", "odd", "exact", "long"
 
     @property
     def isExact(self):
@@ -39,7 +39,7 @@ class Workload:
 
     def groups(self):
         """The statements about grids that it belongs to."""
-        if self.rows in ("narrow", "prompt", "odd"):
+        if self.rows in ("narrow", "prompt", "odd", "long"):
             return (f"{self.rows} linear",)
         if self.isExact:
             return ("linear exact fp32",)
@@ -230,7 +230,19 @@ EXACT_SHAPES = [
 EXACT = [Workload(f"exact_linear_relu_fp32_{m}x{k}x{n}", "linear", "fp32",
                   linear(m, k, n, "relu"), rows="exact") for m, k, n in EXACT_SHAPES]
 
-GRIDS = [*GRID, *NARROW, *PROMPT, *ODD, *EXACT]
+# (m, k, n) of products with few tiles and a long K: from 1 to 264 tiles of 128
+# x 256, K from 4096 to a million, some of them of few divisors.
+LONG_SHAPES = [
+    (128, 4096, 256), (128, 65536, 256), (128, 1 << 20, 256), (128, 131072, 512),
+    (256, 16384, 512), (256, 262144, 512), (512, 65536, 512), (1024, 8192, 512),
+    (512, 40008, 768), (1000, 100000, 1000), (1024, 32768, 1024), (2048, 93528, 512),
+    (2048, 186624, 512), (2048, 16384, 1024), (1408, 24576, 3072), (2816, 12288, 3072),
+]
+LONG = [Workload(f"long_linear_{activation}_{dtype}_{m}x{k}x{n}", "linear", dtype,
+                 linear(m, k, n, activation), rows="long")
+        for dtype, activation in LINEAR_GRID_TYPES for m, k, n in LONG_SHAPES]
+
+GRIDS = [*GRID, *NARROW, *PROMPT, *ODD, *EXACT, *LONG]
 
 # Names of workloads by group.
 GROUPS = {group: [workload.name for workload in GRIDS if group in workload.groups()]

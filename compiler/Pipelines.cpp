@@ -115,20 +115,28 @@ void fusec::buildPlanStage(PassManager &manager,
     siblings.always = options.joinAlways;
     plan.addPass(createGroupProducts(siblings));
   }
-  // 3. Storage before schedules: whether a buffer is the user's or ours decides
+  // 3. Long products, once those that share an operand are one: the buffers
+  //    between their two steps need storage, too.
+  if (options.fuse) {
+    SplitLongProductsOptions splits;
+    splits.products = products;
+    splits.always = options.joinAlways;
+    plan.addPass(createSplitLongProducts(splits));
+  }
+  // 4. Storage before schedules: whether a buffer is the user's or ours decides
   //    what is known of its alignment.
   plan.addPass(createAssignStorage());
   ChooseSchedulesOptions schedules;
   schedules.products = products;
   schedules.candidates = options.candidates;
   plan.addPass(createChooseSchedules(schedules, options.tuning));
-  // 4. Launches that hide in others.
+  // 5. Launches that hide in others.
   if (options.fuse) {
     LeadProductsOptions leads;
     leads.products = products;
     plan.addPass(createLeadProducts(leads));
   }
-  // 5. What all of this says of each launch.
+  // 6. What all of this says of each launch.
   plan.addPass(createPlanLaunches());
   manager.addPass(verifyLevel("planned"));
 }

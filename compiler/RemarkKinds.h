@@ -57,6 +57,7 @@ constexpr RemarkKind assembleConcat = {Fusion, "assemble-concat"};
 constexpr RemarkKind chain = {Fusion, "chain"};
 constexpr RemarkKind rowEpilogue = {Fusion, "row-epilogue"};
 constexpr RemarkKind groupProducts = {Fusion, "group-products"};
+constexpr RemarkKind splitProduct = {Fusion, "split-product"};
 constexpr RemarkKind lead = {Fusion, "lead"};
 
 // Buffers.

@@ -5,7 +5,7 @@ import unittest
 
 import compare
 import peers
-from workloads import CEILINGS, EXACT, GRID, GROUPS, NARROW, ODD, PROMPT, TABLE, WORKLOADS
+from workloads import CEILINGS, EXACT, GRID, GROUPS, LONG, NARROW, ODD, PROMPT, TABLE, WORKLOADS
 
 H200 = CEILINGS["NVIDIA H200"]
 
@@ -15,11 +15,12 @@ class WorkloadTest(unittest.TestCase):
         self.assertEqual({name: len(members) for name, members in GROUPS.items()},
                          {"linear 16-bit": 18, "linear fp16 relu": 9, "linear bf16 gelu": 9,
                           "linear tf32": 9, "swiglu": 14, "gating": 14, "narrow linear": 24,
-                          "prompt linear": 21, "odd linear": 24, "linear exact fp32": 14})
+                          "prompt linear": 21, "odd linear": 24, "linear exact fp32": 14,
+                          "long linear": 48})
 
     def testNamesAreUniqueAndHaveWork(self):
         self.assertEqual(len(WORKLOADS), len(TABLE) + len(GRID) + len(NARROW) + len(PROMPT) +
-                         len(ODD) + len(EXACT))
+                         len(ODD) + len(EXACT) + len(LONG))
         for name, workload in WORKLOADS.items():
             self.assertTrue(all(work > 0 for work in workload.leastWork()), name)
 
