@@ -24,32 +24,43 @@ def Fusec_PointwiseScheduleAttr : Fusec_Attr<"PointwiseSchedule", "pointwise_sch
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
-def Fusec_ReduceScope : Fusec_Enum<"ReduceScope", "who reduces a row together", ["Thread", "Warp", "Block"]>;
+def Fusec_ReduceScope : Fusec_Enum<"ReduceScope", "who reduces a row together",
+    ["Thread", "Warp", "Block", "Columns"]>;
 
 def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
-  let summary = "who reduces a row, threads a block, index width, elements an access along the row, blocks";
+  let summary = "who reduces a row, threads a block, index width, elements an access, blocks";
   let description = [{
-    `blocks` is the most that the grid has: whoever reduces a row of a larger
-    problem takes several, one after another. 0: each takes one.
+    Accesses are along the row; of columns across rows, which then are
+    neighbours in memory: threads beside each other take vectors of them, and
+    `groups` threads share one. `blocks` is the most that the grid has: whoever
+    reduces a row of a larger problem takes several, one after another. 0: each
+    takes one.
   }];
   let parameters = (ins EnumParameter<Fusec_ReduceScope>:$scope, "int64_t":$threads, "int64_t":$indexBits,
-      DefaultValuedParameter<"int64_t", "1">:$vector, DefaultValuedParameter<"int64_t", "0">:$blocks);
+      DefaultValuedParameter<"int64_t", "1">:$vector, DefaultValuedParameter<"int64_t", "0">:$blocks,
+      DefaultValuedParameter<"int64_t", "1">:$groups);
   let builders = [
     AttrBuilder<(ins "::fusec::ReduceScope":$scope, "int64_t":$threads, "int64_t":$indexBits,
-                     "int64_t":$vector), [{
-      return $_get($_ctxt, scope, threads, indexBits, vector, 0);
+                     "int64_t":$vector, CArg<"int64_t", "1">:$groups), [{
+      return $_get($_ctxt, scope, threads, indexBits, vector, 0, groups);
     }]>
   ];
   let extraClassDeclaration = [{
+    bool isOfColumns() const { return getScope() == ::fusec::ReduceScope::Columns; }
+    /// Threads that reduce a row, or a vector of columns, together.
+    int64_t getThreadsTogether() const {
+      return getScope() == ::fusec::ReduceScope::Thread ? 1
+             : getScope() == ::fusec::ReduceScope::Warp ? 32
+             : isOfColumns()                            ? getGroups()
+                                                        : getThreads();
+    }
     /// Rows that a block reduces at a time.
     int64_t getRowsAtOnce() const {
-      return getScope() == ::fusec::ReduceScope::Thread ? getThreads()
-             : getScope() == ::fusec::ReduceScope::Warp ? getThreads() / 32
-                                                        : 1;
+      return getThreads() / getThreadsTogether() * (isOfColumns() ? getVector() : 1);
     }
     /// The same schedule on a grid of at most so many.
     ReduceScheduleAttr withBlocks(int64_t blocks) const {
-      return get(getContext(), getScope(), getThreads(), getIndexBits(), getVector(), blocks);
+      return get(getContext(), getScope(), getThreads(), getIndexBits(), getVector(), blocks, getGroups());
     }
   }];
   let assemblyFormat = "`<` struct(params) `>`";

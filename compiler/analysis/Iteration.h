@@ -55,6 +55,10 @@ mlir::FailureOr<RowIteration> analyzeRows(llvm::ArrayRef<mlir::Value> outputs,
                                           OutputStrides outputStrides);
 /// The same for a step of the reduce family.
 mlir::FailureOr<RowIteration> analyzeRows(StepOp step);
+/// The same with rows apart by what most loads find one after another: dim 0 is
+/// the outer index, dim 1 runs along the row, dim 2 is the column. Fails where
+/// most loads lie along rows.
+mlir::FailureOr<RowIteration> analyzeColumns(StepOp step);
 
 /// Where a matmul root's operand lies: offset = batch + outer * outerStride +
 /// k * kStride, in elements; `batch` is an expression in the batch dims.

@@ -98,7 +98,10 @@ void ScalarEmitter::hoist(unsigned id, unsigned dim, Visited &visited) {
   if (find(id) || !visited.insert(id).second)
     return;
   if (!program.varies(id, dim)) {
-    emitScalar(id);
+    if (variesByLane(id))
+      prepare(id);
+    else
+      emitScalar(id);
     return;
   }
   if (program[id].kind == Kind::Compute)

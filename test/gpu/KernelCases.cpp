@@ -181,6 +181,30 @@ static const KernelCase cases[] = {
   %a = fusec.reduce sum %x axes [0] : $(m n T) to $(n T)
   %b = fusec.reduce min %x axes [0, 1] : $(m n T) to $(T)
   fusec.output %a, %b : $(n T), $(T))"},
+    // Vectors of columns, that few or many threads share, and odd ones.
+    {"columns-epilogue",
+     {"f32", "f16", "f64"},
+     {{"m", "n", "64", "T"}, {"64", "T"}},
+     R"(inputs ["x", "b"] outputs ["r", "s"])",
+     R"(
+  %a = fusec.reduce sum %x axes [0] : $(m n 64 T) to $(n 64 T)
+  %b = fusec.broadcast %y [1] : $(64 T) to $(n 64 T)
+  %c = fusec.add %a, %b : $(n 64 T)
+  %d = fusec.relu %c : $(n 64 T)
+  %e = fusec.arg_reduce max %x axis 0 : $(m n 64 T) to $(n 64 i64)
+  fusec.output %d, %e : $(n 64 T), $(n 64 i64))"},
+    {"columns-middle",
+     {"f32", "bf16", "i32"},
+     {{"m", "n", "13", "T"}},
+     R"(inputs ["x"] outputs ["r"])",
+     R"(
+  %a = fusec.reduce max %x axes [1] : $(m n 13 T) to $(m 13 T)
+  %b = fusec.broadcast %a [0, 2] : $(m 13 T) to $(m n 13 T)
+  %c = fusec.sub %x, %b : $(m n 13 T)
+  %d = fusec.reduce sum %c axes [1] : $(m n 13 T) to $(m 13 T)
+  %e = fusec.broadcast %d [0, 2] : $(m 13 T) to $(m n 13 T)
+  %f = fusec.add %c, %e : $(m n 13 T)
+  fusec.output %f : $(m n 13 T))"},
     {"argmax",
      {"f32", "i64"},
      {{"m", "n", "T"}},

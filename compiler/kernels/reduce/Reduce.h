@@ -24,6 +24,7 @@ struct RowSizes {
   double bytes;     // read and written by the kernel
   unsigned passes;  // how often a row is walked
   bool alongRow;    // whether neighbours in memory are neighbours of a row
+  double columns;   // rows that are neighbours in memory where they are not
   unsigned element; // bytes of what is read most
 };
 Estimate estimateReduce(const Target &target, const RowSizes &sizes,

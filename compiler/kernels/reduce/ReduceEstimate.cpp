@@ -5,37 +5,53 @@
 
 using namespace fusec;
 
+/// Clocks in which partial results meet: in a tree, of a block through shared
+/// memory; of columns one after another.
+static double getMeeting(const ReduceCosts &costs,
+                         ReduceScheduleAttr schedule) {
+  double threads = schedule.getThreadsTogether();
+  bool isShared = threads > 1 && (schedule.isOfColumns() ||
+                                  schedule.getScope() == ReduceScope::Block);
+  double steps = schedule.isOfColumns()
+                     ? (threads - 1) * schedule.getVector() / 4
+                     : std::log2(threads);
+  return steps * costs.treeClocks + (isShared ? costs.blockClocks : 0);
+}
+
+/// How many times the bytes that it needs a walk touches, in sectors of 32:
+/// threads that walk rows of their own where neighbours lie along them, and
+/// columns of which few lie side by side.
+static double getWaste(const RowSizes &sizes, ReduceScheduleAttr schedule) {
+  double most = std::max(1.0, 32.0 / sizes.element);
+  if (schedule.isOfColumns())
+    return std::max(1.0, most / sizes.columns);
+  bool isAlone = schedule.getScope() == ReduceScope::Thread;
+  return isAlone ? std::min(most, std::max(sizes.length, 1.0)) : 1;
+}
+
 Estimate fusec::estimateReduce(const Target &target, const RowSizes &sizes,
                                ReduceScheduleAttr schedule) {
   const ReduceCosts &costs = target.reduce;
   Overlap time(target);
-  double threads = schedule.getScope() == ReduceScope::Thread ? 1
-                   : schedule.getScope() == ReduceScope::Warp
-                       ? 32
-                       : schedule.getThreads();
-  double resident = double(target.multiprocessors) * target.threads / threads;
-  double waves = std::ceil(sizes.rows / resident);
+  double threads = schedule.getThreadsTogether();
   double vector = schedule.getVector();
-  double steps = std::ceil(sizes.length / (threads * vector));
-  // Loads of four steps are in flight together; partial results meet in a tree.
-  double tree =
-      std::log2(threads) * costs.treeClocks +
-      (schedule.getScope() == ReduceScope::Block ? costs.blockClocks : 0);
-  double walk = std::ceil(steps / 4) * target.rates.memoryLatency + tree;
+  double taken =
+      schedule.isOfColumns() ? std::ceil(sizes.rows / vector) : sizes.rows;
+  double resident = double(target.multiprocessors) * target.threads / threads;
+  double waves = std::ceil(taken / resident);
+  double steps = std::ceil(sizes.length /
+                           (threads * (schedule.isOfColumns() ? 1 : vector)));
+  double walk = std::ceil(steps / 4) * target.rates.memoryLatency +
+                getMeeting(costs, schedule);
   time.addClocks(TimeBound::Latency, waves * sizes.passes * walk);
-  // Threads that walk rows of their own touch a sector of 32 bytes each.
-  bool scattered = (schedule.getScope() == ReduceScope::Thread) ==
-                   (sizes.alongRow && sizes.length > 1);
-  double waste =
-      scattered ? std::min(32.0 / sizes.element, std::max(sizes.length, 1.0))
-                : 1;
+  double waste = getWaste(sizes, schedule);
   // A row of its own keeps whoever reduces it busy, so that striding over rows
   // is as fast as a block each.
   addPlacing(time, target, std::ceil(sizes.rows / schedule.getRowsAtOnce()),
              schedule.getBlocks());
   // Later passes mostly hit L2, which is about twice as fast.
   double traffic = sizes.bytes * (1 + costs.laterPass * (sizes.passes - 1)) *
-                   (scattered ? std::max(1.0, waste / costs.sectorReuse) : 1);
+                   std::max(1.0, waste / costs.sectorReuse);
   time.add(TimeBound::Memory,
            traffic / getStreamingRate(target,
                                       std::min(16.0, sizes.element * vector)));

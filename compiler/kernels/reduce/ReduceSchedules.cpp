@@ -14,11 +14,14 @@ namespace {
 /// What schedules of the family depend on.
 struct ReduceProblem {
   RowIteration iteration;
-  bool alongRow;
+  bool ofColumns;
   int64_t element;
   VectorAccesses accesses;
 
   RowSizes getSizesAt(StepOp step, int64_t dim) const;
+  Expr getRows() const;
+  SmallVector<ReduceScheduleAttr>
+  getSchedules(MLIRContext *context, int64_t vector, int64_t bits) const;
   SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
                                        int64_t vector, int64_t bits,
                                        int64_t dim) const;
@@ -33,33 +36,32 @@ static SmallVector<RegionStore> getFullStores(const RowIteration &iteration) {
   return full;
 }
 
+/// Bytes of the widest element that varies along the row.
+static int64_t getWidestElement(const ScalarProgram &program) {
+  int64_t widest = 1;
+  for (size_t n = 0; n < program.size(); ++n)
+    if (program[n].kind == Kind::Load && program.varies(n, 1))
+      widest = std::max(widest, getElementBytes(program[n].type));
+  return widest;
+}
+
+/// Neighbouring threads should read neighbouring elements: along the row where
+/// most lie so, else across columns.
 static FailureOr<ReduceProblem> analyzeProblem(StepOp step) {
-  auto iteration = analyzeRows(step);
+  auto columns = analyzeColumns(step);
+  bool ofColumns = succeeded(columns);
+  auto iteration = ofColumns ? std::move(columns) : analyzeRows(step);
   if (failed(iteration))
     return failure();
-
-  // Neighbouring threads should read neighbouring elements: along the row where
-  // it is contiguous, else across rows.
   const ScalarProgram &program = iteration->program;
-  unsigned alongRow = 0, acrossRows = 0;
-  int64_t element = 1;
-  for (size_t n = 0; n < program.size(); ++n) {
-    const ScalarNode &node = program[n];
-    if (node.kind != Kind::Load || !program.varies(n, 1))
-      continue;
-    element = std::max(element, getElementBytes(node.type));
-    Expr offset = program.getRanges().simplify(getOffset(
-        node.indices, step.getInputBuffer(node.value).getStrideExprs(),
-        step.getContext()));
-    auto row = getDimCoefficient(offset, 0), k = getDimCoefficient(offset, 1);
-    if (k && k->isConstant(1))
-      ++alongRow;
-    else if (row && row->isConstant(1))
-      ++acrossRows;
-  }
+  SmallVector<RegionStore> stores =
+      ofColumns ? SmallVector<RegionStore>(iteration->stores.begin(),
+                                           iteration->stores.end())
+                : getFullStores(*iteration);
   VectorAccesses accesses = analyzeVectorAccesses(
-      step, program, getFullStores(*iteration), 1, /*hasTail=*/true);
-  return ReduceProblem{std::move(*iteration), alongRow >= acrossRows, element,
+      step, program, stores, ofColumns ? 2 : 1, /*hasTail=*/!ofColumns);
+  int64_t element = getWidestElement(program);
+  return ReduceProblem{std::move(*iteration), ofColumns, element,
                        std::move(accesses)};
 }
 
@@ -67,12 +69,36 @@ RowSizes ReduceProblem::getSizesAt(StepOp step, int64_t dim) const {
   ArrayRef<Expr> space = iteration.program.getSizes();
   StepBytes bytes = getStepBytesAt(step, dim);
   return {
-      double(getSampledValue(space[0], dim)),
+      double(getSampledValue(getRows(), dim)),
       double(getSampledValue(space[1], dim)),
       double(bytes.read + bytes.written),
       unsigned(iteration.reductions.size() + !getFullStores(iteration).empty()),
-      alongRow,
+      !ofColumns,
+      ofColumns ? double(getSampledValue(space[2], dim)) : 1,
       unsigned(element)};
+}
+
+Expr ReduceProblem::getRows() const {
+  ArrayRef<Expr> space = iteration.program.getSizes();
+  return ofColumns ? space[0] * space[2] : space[0];
+}
+
+/// The smallest last.
+SmallVector<ReduceScheduleAttr>
+ReduceProblem::getSchedules(MLIRContext *context, int64_t vector,
+                            int64_t bits) const {
+  if (!ofColumns)
+    return {
+        ReduceScheduleAttr::get(context, ReduceScope::Block, 256, bits, vector),
+        ReduceScheduleAttr::get(context, ReduceScope::Warp, 128, bits, vector),
+        ReduceScheduleAttr::get(context, ReduceScope::Thread, 128, bits,
+                                vector)};
+  SmallVector<ReduceScheduleAttr> schedules;
+  for (; vector >= 1; vector /= 2)
+    for (int64_t groups : {1, 2, 4, 8, 16, 32})
+      schedules.push_back(ReduceScheduleAttr::get(context, ReduceScope::Columns,
+                                                  256, bits, vector, groups));
+  return schedules;
 }
 
 SmallVector<Candidate>
@@ -81,15 +107,10 @@ ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
   RowSizes sizes = getSizesAt(step, dim);
   SmallVector<Candidate> candidates;
   MLIRContext *context = step.getContext();
-  Expr rows = iteration.program.getSizes()[0];
-  for (auto [scope, threads] :
-       {std::pair(ReduceScope::Block, 256), std::pair(ReduceScope::Warp, 128),
-        std::pair(ReduceScope::Thread, 128)}) {
-    auto unlimited =
-        ReduceScheduleAttr::get(context, scope, threads, bits, vector);
-    Expr perBlock = Expr::constant(context, unlimited.getRowsAtOnce());
+  for (ReduceScheduleAttr unlimited : getSchedules(context, vector, bits)) {
+    Expr atOnce = Expr::constant(context, unlimited.getRowsAtOnce());
     candidates.push_back(chooseGridLimit(
-        target, threads, rows.ceilDiv(perBlock),
+        target, unlimited.getThreads(), getRows().ceilDiv(atOnce),
         [&](int64_t limit) -> Candidate {
           auto schedule = unlimited.withBlocks(limit);
           return {schedule, estimateReduce(target, sizes, schedule)};

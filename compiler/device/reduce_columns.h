@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reductions of columns: rows that are neighbours in memory. Threads beside
+// each other take vectors of columns, so that their loads are coalesced; groups
+// of threads share the length of the columns and combine what they found in a
+// fixed order.
+
+#ifndef FUSEC_DEVICE_REDUCE_COLUMNS_H
+#define FUSEC_DEVICE_REDUCE_COLUMNS_H
+
+#include "reduce.h"
+
+namespace fusec {
+
+/// `Groups` threads of a block of `Threads` work on each vector of columns: a
+/// scope like those of reduce.h, whose barrier is the block's.
+template <int Threads, int Groups> struct ColumnScope {
+  static_assert(Threads % Groups == 0, "as many threads on each column");
+  static constexpr int maxSize = Groups;
+  /// Vectors that the block works on at a time.
+  static FUSEC_DEVICE int vectors() {
+    return launch::threads() == 1 ? 1 : Threads / Groups;
+  }
+  static FUSEC_DEVICE int vector() { return launch::thread() % vectors(); }
+  static FUSEC_DEVICE int rank() { return launch::thread() / vectors(); }
+  static FUSEC_DEVICE int size() { return launch::threads() == 1 ? 1 : Groups; }
+  static FUSEC_DEVICE void barrier() { launch::barrier(); }
+
+  /// Lane by lane over the threads that share a vector; all get the results.
+  template <class Op, int V>
+  static FUSEC_DEVICE Vec<typename Op::Value, V>
+  reduce(Vec<typename Op::Value, V> total) {
+    if constexpr (Groups == 1)
+      return total;
+    if (launch::threads() == 1)
+      return total;
+    FUSEC_SHARED typename Op::Value partial[V][Threads];
+    launch::barrier(); // The previous results have been read by everybody.
+    FUSEC_UNROLL
+    for (int lane = 0; lane < V; ++lane)
+      partial[lane][launch::thread()] = total[lane];
+    launch::barrier();
+    FUSEC_UNROLL
+    for (int lane = 0; lane < V; ++lane) {
+      total[lane] = partial[lane][vector()];
+      FUSEC_UNROLL
+      for (int rank = 1; rank < Groups; ++rank)
+        total[lane] = Op::combine(total[lane],
+                                  partial[lane][rank * vectors() + vector()]);
+    }
+    return total;
+  }
+};
+
+/// Calls body(i, isMine) for each of `count` vectors of columns. Every thread
+/// of a block runs as many bodies, so that they may reduce and synchronise;
+/// without a vector of its own it gets the last one, and is not to store.
+template <class Scope, class Body>
+FUSEC_DEVICE void forEachColumns(i64 count, Body body) {
+  const i64 step = i64(launch::blocks()) * Scope::vectors();
+  for (i64 first = i64(launch::block()) * Scope::vectors(); first < count;
+       first += step) {
+    i64 mine = first + Scope::vector();
+    body(mine < count ? mine : count - 1, mine < count);
+  }
+}
+
+/// Combines V columns: body(k, add) calls add(lane, value) for each lane, with
+/// each k of [0, count); all threads that share the columns get the results.
+template <class Scope, class Op, int V, class Index, class Body>
+FUSEC_DEVICE Vec<typename Op::Value, V> reduceColumns(Index count, Body body) {
+  Vec<typename Op::Value, V> total;
+  FUSEC_UNROLL
+  for (int lane = 0; lane < V; ++lane)
+    total[lane] = Op::identity();
+  auto add = [&](int lane, typename Op::Value value) {
+    total[lane] = Op::combine(total[lane], value);
+  };
+  // Loads of four steps are on their way together.
+  FUSEC_UNROLL_BY(4)
+  for (Index k = Index(Scope::rank()); k < count; k += Index(Scope::size()))
+    body(k, add);
+  return Scope::template reduce<Op>(total);
+}
+
+} // namespace fusec
+
+#endif // FUSEC_DEVICE_REDUCE_COLUMNS_H
