@@ -141,6 +141,14 @@ FUSEC_DEVICE void copyBoxAs(u64 policy, u32 to, const TensorMap *map,
                : "memory");
 }
 
+/// Copies bytes, a multiple of 16, to shared memory.
+FUSEC_DEVICE void copyBulk(u32 to, const void *from, u32 bytes, u32 barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::"
+               "bytes [%0], [%1], %2, [%3];" ::"r"(to),
+               "l"(from), "r"(bytes), "r"(barrier)
+               : "memory");
+}
+
 /// Fetches a map that the copy engine is going to read.
 FUSEC_DEVICE void prefetchMap(const TensorMap *map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");

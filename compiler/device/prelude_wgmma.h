@@ -29,8 +29,8 @@ FUSEC_DEVICE void pin(int &x) { asm volatile("" : "+r"(x)); }
 
 /// d += a . b, or d = a . b unless it `adds`, one warpgroup: 64 x N
 /// accumulators, 32 bytes of K, both operands in shared memory by descriptor,
-/// or a tf32 `first` in registers, which stay as they are until it is done. An
-/// outer-major operand is read transposed. The widths are those of
+/// or a K-major `first` in registers, which stay as they are until it is done.
+/// An outer-major operand is read transposed. The widths are those of
 /// isWgmmaWidth(). Accumulators that were set by anything but wgmma are pinned
 /// before, lest ptxas serialises them (C7515).
 template <class T, int N> struct Wgmma;
@@ -89,7 +89,7 @@ template <class T, int N> struct Wgmma;
 
 // R: accumulators a thread; a, b, c, ta, tb, f: the numbers of the asm's
 // inputs.
-#define FUSEC_WGMMA_HALF(T, type, N, R, a, b, c, ta, tb)                       \
+#define FUSEC_WGMMA_HALF(T, type, N, R, a, b, c, ta, tb, f)                    \
   template <> struct Wgmma<T, N> {                                             \
     template <bool TransposedA, bool TransposedB>                              \
     static FUSEC_DEVICE void run(float *d, u64 first, u64 second,              \
@@ -101,6 +101,17 @@ template <class T, int N> struct Wgmma;
                    : FUSEC_D##R(0)                                             \
                    : "l"(first), "l"(second), "r"(int(adds)),                  \
                      "n"(int(TransposedA)), "n"(int(TransposedB)));            \
+    }                                                                          \
+    static FUSEC_DEVICE void run(float *d, const u32 (&first)[4], u64 second,  \
+                                 bool adds = true) {                           \
+      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #f ", 0;\n"            \
+                   "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." type      \
+                   "." type " {" FUSEC_R##R "}, {%" #a ", %" #b ", %" #c       \
+                                            ", %" #ta "}, %" #tb               \
+                                            ", p, 1, 1, 0;\n}"                 \
+                   : FUSEC_D##R(0)                                             \
+                   : "r"(first[0]), "r"(first[1]), "r"(first[2]),              \
+                     "r"(first[3]), "l"(second), "r"(int(adds)));              \
     }                                                                          \
   };
 #define FUSEC_WGMMA_TF32(N, R, a, b, c, ta, tb, f)                             \
@@ -129,8 +140,8 @@ template <class T, int N> struct Wgmma;
     }                                                                          \
   };
 #define FUSEC_WGMMA(N, R, a, b, c, ta, tb, f)                                  \
-  FUSEC_WGMMA_HALF(f16, "f16", N, R, a, b, c, ta, tb)                          \
-  FUSEC_WGMMA_HALF(bf16, "bf16", N, R, a, b, c, ta, tb)                        \
+  FUSEC_WGMMA_HALF(f16, "f16", N, R, a, b, c, ta, tb, f)                       \
+  FUSEC_WGMMA_HALF(bf16, "bf16", N, R, a, b, c, ta, tb, f)                     \
   FUSEC_WGMMA_TF32(N, R, a, b, c, ta, tb, f)
 FUSEC_WGMMA(8, 4, 4, 5, 6, 7, 8, 9)
 FUSEC_WGMMA(16, 8, 8, 9, 10, 11, 12, 13)
