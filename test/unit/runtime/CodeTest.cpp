@@ -90,6 +90,20 @@ TEST(Code, CodeEndsWithinItsSection) {
             "bundle: section 1 (ptx): expected PTX, found no bytes");
 }
 
+// The driver tells kinds of code apart by the first bytes, and would take the
+// ends of anything else from its headers, which nothing has checked.
+TEST(Code, PtxIsText) {
+  std::string name = "bundle: section 1 (ptx): ";
+  EXPECT_EQ(openWith(SectionKind::Ptx, makeCubin()),
+            name + "expected PTX, which is text, found byte 0x7f at offset 0");
+  std::vector<uint8_t> fatbin = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0};
+  EXPECT_EQ(openWith(SectionKind::Ptx, fatbin),
+            name + "expected PTX, which is text, found byte 0xed at offset 1");
+  std::vector<uint8_t> cut = {'.', 'v', 'e', 'r', 0};
+  EXPECT_EQ(openWith(SectionKind::Ptx, cut),
+            name + "expected PTX, which is text, found byte 0x00 at offset 4");
+}
+
 // Of parameters passed one by one the driver reads what the kernel takes.
 TEST(Code, ParametersOfOtherKernels) {
   std::string vector = "bundle: plans[0].steps[1].variants[0].launches[0].";
