@@ -125,11 +125,14 @@ LoadResult fusec::measureLoad(const LoadedModel &loaded,
   Served warmUp = result.many;
   runRound(device, clients, options.seconds, options.warmUp * count, warmUp);
   unsigned most = std::max(1u, options.maxRuns / rounds);
+  ClockSampler sampler(device);
+  sampler.start();
   for (unsigned i = 0; i != rounds; ++i) {
     double seconds = options.seconds / rounds;
     runRound(device, Clients(clients).take_front(1), seconds, most, result.one);
     runRound(device, clients, seconds, most, result.many);
   }
+  result.clocks = sampler.stop();
   return result;
 }
 
@@ -176,6 +179,7 @@ void LoadResult::print() const {
                       many.getRunsPerSecond() / one.getRunsPerSecond(),
                       getPercentile(many.latencies, 0.5) /
                           getPercentile(one.latencies, 0.5));
+  clocks.print();
 }
 
 static llvm::json::Object toJson(const Served &served,
@@ -194,5 +198,6 @@ static llvm::json::Object toJson(const Served &served,
 
 llvm::json::Object LoadResult::toJson() const {
   return llvm::json::Object{{"one", ::toJson(one, rows)},
-                            {"many", ::toJson(many, rows)}};
+                            {"many", ::toJson(many, rows)},
+                            {"clocks", clocks.toJson()}};
 }

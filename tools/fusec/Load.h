@@ -25,6 +25,8 @@ struct LoadResult {
   Served one, many;
   /// Of the first input; nothing where it has none.
   std::optional<int64_t> rows;
+  /// Of all rounds.
+  Clocks clocks;
 
   void print() const;
   llvm::json::Object toJson() const;
