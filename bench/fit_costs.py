@@ -36,6 +36,7 @@ LAYERS = ("grid_linear_relu_fp16_1024x1024x1024", "grid_linear_relu_fp16_4096x40
 # A coefficient that few candidates feel stays near what it was: this standard
 # deviation of its logarithm, beside that of a time.
 PRIOR, NOISE = 0.3, 0.05
+FASTEST = 4  # a candidate that takes twice as long as the fastest counts 2^-4
 STEPS = 8  # of the fit, each along the model's slopes at the last one
 FARTHEST = 0.3  # that a step may change a logarithm: slopes hold nearby only
 LINE = re.compile(r"(?P<head>COST\((?P<cost>[\w.]+), |"
@@ -136,9 +137,16 @@ def group(points, key):
     return dict(sorted(groups.items()))
 
 
-def findError(points):
+def findError(points, weights=None):
     logs = [math.log(point.predicted / point.measured) for point in points]
-    return float(numpy.sqrt(numpy.mean(numpy.square(logs)))) if logs else 0.0
+    return float(numpy.sqrt(numpy.average(numpy.square(logs), weights=weights))) if logs else 0.0
+
+
+def weigh(points):
+    """How much the fit heeds each: picks are made among the fastest of a step."""
+    fastest = {step: min(point.measured for point in own)
+               for step, own in group(points, lambda point: point.step).items()}
+    return numpy.array([(fastest[p.step] / p.measured) ** FASTEST for p in points])
 
 
 def report(points, file):
@@ -184,8 +192,9 @@ def stepTowards(points, costs, start):
     matrix = numpy.array([[point.effects.get(name, 0.0) for name in names] for point in points])
     missing = numpy.array([math.log(point.measured / point.predicted) for point in points])
     held = numpy.array([math.log(start[name] / costs[name]) for name in names])
-    rows = numpy.vstack([matrix / NOISE, numpy.eye(len(names)) / PRIOR])
-    wanted = numpy.concatenate([missing / NOISE, held / PRIOR])
+    heeded = numpy.sqrt(weigh(points)) / NOISE
+    rows = numpy.vstack([matrix * heeded[:, None], numpy.eye(len(names)) / PRIOR])
+    wanted = numpy.concatenate([missing * heeded, held / PRIOR])
     change = numpy.linalg.lstsq(rows, wanted, rcond=None)[0]
     change *= min(1.0, FARTHEST / max(1e-9, numpy.abs(change).max(initial=0)))
     return {**costs, **{name: costs[name] * math.exp(by) for name, by in zip(names, change)}}
@@ -193,15 +202,16 @@ def stepTowards(points, costs, start):
 
 def fit(models, fusec, probes, start):
     """The best coefficients seen, and the points as they predict them."""
-    costs, best = dict(start), None
+    costs, best, least = dict(start), None, math.inf
     for _ in range(STEPS + 1):
         points = pair(probes, models.predictAll(fusec, probes, costs))
         if not points:
             sys.exit("no probe has a measured candidate that the model still has")
-        print(f"error {findError(points):.2%}", file=sys.stderr)
-        if best and findError(points) > 0.999 * findError(best[1]):
+        error = findError(points, weigh(points))
+        print(f"error {error:.2%}", file=sys.stderr)
+        if best and error > 0.999 * least:
             break
-        best = costs, points
+        best, least = (costs, points), error
         costs = stepTowards(points, costs, start)
     return best
 
