@@ -64,10 +64,16 @@ void fusec::registerFusecPipelines() {
 void fusec::buildProductStage(PassManager &manager,
                               const PipelineOptions &options) {
   OpPassManager &model = manager.nest<ModelOp>();
-  // 1. Weights along K, as sm_90a reads them. The plans of a bundle share them,
+  // 1. Outer products that only weights multiply are never stored.
+  if (options.fuse && options.numerics != Numerics::Onnx) {
+    FormPairsOptions pairs;
+    pairs.precision = options.precision;
+    model.addPass(createFormPairs(pairs));
+  }
+  // 2. Weights along K, as sm_90a reads them. The plans of a bundle share them,
   //    and a target's plan depends on no other target: they lie so for all.
   model.addPass(createLayOutWeights());
-  // 2. Matmuls take the form that all of their kernels have.
+  // 3. Matmuls take the form that all of their kernels have.
   buildContractions(model);
   if (options.narrowsProducts()) {
     NarrowProductsOptions narrow;

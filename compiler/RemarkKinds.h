@@ -44,6 +44,7 @@ constexpr RemarkKind narrowProducts = {Rewrite, "narrow-products"};
 
 // Products, in the order of Pipelines.cpp.
 constexpr RemarkKind outerProductToMul = {Rewrite, "outer-product-to-mul"};
+constexpr RemarkKind formPairs = {Rewrite, "form-pairs"};
 constexpr RemarkKind mergeSummedProducts = {Rewrite, "merge-summed-products"};
 constexpr RemarkKind groupMeetingProducts = {Rewrite, "group-meeting-products"};
 constexpr RemarkKind moveRowScale = {Rewrite, "move-row-scale"};

@@ -2,6 +2,7 @@
 //
 // Verifiers of the fused and the planned level.
 
+#include "compiler/kernels/pairs/device/pairs_config.h"
 #include "ir/FusecOps.h"
 #include "ir/ShapeRules.h"
 
@@ -61,6 +62,64 @@ IndexMap ContractionOp::getOperandMap(unsigned index) {
   bool left = index < getNumSegments();
   map.results.push_back(left ? Expr::dim(getContext(), rank - 2) : inner);
   map.results.push_back(left ? inner : Expr::dim(getContext(), rank - 1));
+  return map;
+}
+
+//===----------------------------------------------------------------------===//
+// Products of pairs
+//===----------------------------------------------------------------------===//
+
+LogicalResult PairProductOp::verify() {
+  Type x = getElementType(getX()), weights = getElementType(getWeights());
+  if (!x.isF16() && !x.isBF16() && !x.isF32())
+    return emitOpError("expected features of f16, bf16 or f32, got ") << x;
+  Type type = x.isF32() ? Float16Type::get(getContext()) : x;
+  if (weights != type)
+    return emitOpError("expected weights of ") << type << ", got " << weights;
+  if (!getElementType(getSums()).isF32())
+    return emitOpError("expected sums of f32, got ")
+           << getElementType(getSums());
+  if (getRank(getX()) != 2 || getRank(getWeights()) != 3 ||
+      getRank(getSums()) != 3)
+    return emitOpError("expected [rows, features], weights of three "
+                       "dimensions and sums of [part, row, column]");
+  SmallVector<Expr> rows = getSizes(getX()), sums = getSizes(getSums());
+  // Well below where the depth of K leaves 32 bits.
+  constexpr int64_t mostFeatures = 1 << 15;
+  auto isWithin = [](Expr size, int64_t most) {
+    return size.isConstant() && size.getValue() > 0 && size.getValue() <= most;
+  };
+  if (!isWithin(rows[1], mostFeatures) || !isWithin(sums[2], INT32_MAX / 128))
+    return emitOpError("expected constant numbers of features, at most ")
+           << mostFeatures << ", and of columns";
+  if (sums[1] != rows[0])
+    return emitOpError("expected sums of ")
+           << rows[0].str() << " rows, got " << sums[1].str();
+  const int64_t expected[] = {pairDepth(rows[1].getValue()) / pairSlice,
+                              pairColumns(sums[2].getValue()), pairSlice};
+  auto weightsType = cast<RankedTensorType>(getWeights().getType());
+  if (weightsType.getShape() != ArrayRef(expected))
+    return emitOpError("expected weights of ")
+           << expected[0] << " x " << expected[1] << " x " << expected[2]
+           << ", as " << rows[1].getValue() << " features and "
+           << sums[2].getValue() << " columns have";
+  return success();
+}
+
+FusionKind PairProductOp::getFusionKind() { return FusionKind::Pairs; }
+SmallVector<Expr> PairProductOp::getIterationSizes() {
+  SmallVector<Expr> sizes = getSizes(getSums());
+  sizes.push_back(getSizes(getX())[1]);
+  return sizes;
+}
+IndexMap PairProductOp::getOperandMap(unsigned index) {
+  MLIRContext *context = getContext();
+  IndexMap map = IndexMap::identity(context, 0);
+  if (index == 0)
+    map.results = {Expr::dim(context, 1), Expr::dim(context, 3)};
+  else
+    map.results = {Expr::constant(context, 0), Expr::dim(context, 2),
+                   Expr::constant(context, 0)};
   return map;
 }
 

@@ -9,7 +9,7 @@
 include "ir/FusecTensorOpBase.td"
 
 def Fusec_Family : Fusec_Enum<"Family", "which kind of kernel a region becomes",
-    ["Pointwise", "Reduce", "Gemm", "Chain"]>;
+    ["Pointwise", "Reduce", "Gemm", "Chain", "Pairs"]>;
 def Fusec_FamilyAttr : Fusec_EnumAttr<Fusec_Family, "family">;
 
 def Fusec_ContractionOp : Op<Fusec_Dialect, "contraction", [Pure, Fusec_FusedLevel,
@@ -43,6 +43,28 @@ def Fusec_ContractionOp : Op<Fusec_Dialect, "contraction", [Pure, Fusec_FusedLev
       return getRhs()[segment * getNumAccumulators() + accumulator];
     }
   }];
+}
+
+def Fusec_PairProductOp : Op<Fusec_Dialect, "pair_product", [Pure, Fusec_FusedLevel,
+    DeclareOpInterfaceMethods<Fusec_IndexedOpInterface>]> {
+  let summary = "flatten(x x^T) W in parts, over the half of W that symmetry leaves";
+  let description = [{
+    `x` is [rows, features]. Result [part, row, column] is the sum of
+    x_i x_j w_ij over the part's share of i >= j; w_ij is the sum of W's rows for
+    (i, j) and for (j, i). Weights have 16 bits and lie as the kernels read them:
+    `compiler/kernels/pairs/device/pairs_config.h` gives the order of K, the
+    place of a weight, and what each part sums. Products of 16-bit features are
+    rounded to their type; of 32-bit ones as well, once, to f16, after each row
+    was scaled by a power of two.
+
+    ```mlir
+    %parts = fusec.pair_product %x, %w : tensor<64x48xf16>, tensor<24x32x64xf16> to tensor<6x64x32xf32>
+    ```
+  }];
+  let arguments = (ins Fusec_NumberTensor:$x, Fusec_NumberTensor:$weights);
+  let results = (outs Fusec_NumberTensor:$sums);
+  let assemblyFormat = "$x `,` $weights attr-dict `:` type($x) `,` type($weights) `to` type($sums)";
+  let hasVerifier = 1;
 }
 
 def Fusec_FusionOp : Op<Fusec_Dialect, "fusion", [Pure, IsolatedFromAbove, Fusec_FusedLevel,

@@ -135,6 +135,18 @@ def Fusec_ChainScheduleAttr : Fusec_Attr<"ChainSchedule", "chain_schedule"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Fusec_PairUnit : Fusec_Enum<"PairUnit", "what multiplies products of pairs", ["Mma", "Wgmma"]>;
+
+def Fusec_PairScheduleAttr : Fusec_Attr<"PairSchedule", "pair_schedule"> {
+  let summary = "what multiplies, columns of a block's tile, stages of the ring of weights";
+  let description = [{
+    `whole`: rows have whole blocks of features, which lie at multiples of 16
+    bytes.
+  }];
+  let parameters = (ins EnumParameter<Fusec_PairUnit>:$unit, "int64_t":$tileN, "int64_t":$stages, "bool":$whole);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Fusec_GuardKind : Fusec_Enum<"GuardKind", "a comparison, or the alignment of a buffer",
     ["Le", "Lt", "Ge", "Gt", "Eq", "Ne", "Aligned"]>;
 

@@ -25,6 +25,7 @@ enum class FusionKind : uint32_t {
   Reduce,    // a root: one pass over reduced dimensions
   ArgReduce,
   Matmul, // a root: tiles
+  Pairs,  // a root that makes its left operand
   None    // constants, terminators
 };
 

@@ -96,6 +96,12 @@ static Expr countOperations(Operation *op) {
     return getCount(root.getAccumulators()[0].getType()) * depth *
            (2 * int64_t(root.getNumAccumulators()));
   }
+  if (auto pairs = dyn_cast<PairProductOp>(op)) {
+    // Slices by columns by what a slice has, for each row.
+    SmallVector<Expr> weights = getSizes(pairs.getWeights());
+    return getSizes(pairs.getX())[0] * getSizes(pairs.getSums())[2] *
+           weights[0] * weights[2] * 2;
+  }
   if (isa<ReduceOp, ArgReduceOp>(op))
     return getCount(op->getOperand(0).getType());
   if (isa<PointwiseOpInterface>(op) && !isa<CastOp>(op))

@@ -10,6 +10,8 @@ using namespace fusec;
 static constexpr unsigned maxTerms = 1024, maxDepth = 32;
 
 static format::MathUnit getUnit(StepOp step, VariantAttr variant) {
+  if (isa<PairScheduleAttr>(variant.getSchedule()))
+    return format::MathUnit::Half;
   auto schedule = dyn_cast<GemmScheduleAttr>(variant.getSchedule());
   if (!schedule || schedule.getUnit() == GemmUnit::Simt ||
       schedule.getUnit() == GemmUnit::GemvM ||

@@ -2,6 +2,7 @@
 
 #include "compiler/kernels/chain/Chain.h"
 #include "compiler/kernels/gemm/Gemm.h"
+#include "compiler/kernels/pairs/Pairs.h"
 #include "compiler/kernels/pointwise/Pointwise.h"
 #include "compiler/kernels/reduce/Reduce.h"
 
@@ -18,6 +19,8 @@ const KernelFamily &fusec::getKernelFamily(Family family) {
     return gemmFamily;
   case Family::Chain:
     return chainFamily;
+  case Family::Pairs:
+    return pairsFamily;
   }
   llvm_unreachable("every family has a room");
 }

@@ -73,6 +73,12 @@ struct TileCosts {
   double reductionCodeClocks; // to fetch the code of reductions
 };
 
+struct PairCosts {
+  double memoryPart;          // of the memory's rate, while weights stream
+  double reached, reachedMma; // of the tensor cores' peak, by wgmma and mma
+  double startMicros;         // until the first products
+};
+
 struct SimtCosts {
   double storedClocks; // an element of a thread's epilogue
   Reached reached[4];  // by the elements of a thread: its loads an FMA
@@ -182,6 +188,7 @@ struct Costs {
   PointwiseCosts pointwise;
   ReduceCosts reduce;
   ChainCosts chain;
+  PairCosts pairs;
   TileCosts tile;
   SimtCosts simt;
   MmaCosts mma;

@@ -115,6 +115,9 @@ FailureOr<Tensors> evaluate(Operation *op, ArrayRef<Tensor> operands,
       .Case([&](ContractionOp op) {
         return evaluateContraction(op, operands, env);
       })
+      .Case([&](PairProductOp op) {
+        return single(evaluatePairProduct(op, operands, env));
+      })
       .Case([&](FusionOp op) -> FailureOr<Tensors> {
         // The observer sees values between kernels; those inside are never
         // stored.
@@ -237,7 +240,7 @@ FailureOr<Tensors> evaluateMagnitude(Operation *op, ArrayRef<Tensor> operands,
   };
   auto reduce = dyn_cast<ReduceOp>(op);
   Tensors inputs(operands);
-  if (isa<MatmulOp, ContractionOp>(op) ||
+  if (isa<MatmulOp, ContractionOp, PairProductOp>(op) ||
       (reduce && reduce.getKind() == ReduceKind::Sum))
     for (Tensor &input : inputs)
       input = absolute(input);

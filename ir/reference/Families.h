@@ -44,9 +44,17 @@ TensorOr evaluateArgReduce(ArgReduceOp op, const Tensor &operand,
                            Environment &env);
 
 // Matmul.cpp
+/// Adds up all products in the accumulator's type and rounds once.
+void multiply(llvm::ArrayRef<std::pair<Tensor, Tensor>> segments,
+              Tensor &result, bool transposeLhs, bool transposeRhs,
+              bool precise);
 TensorOr evaluateMatmul(MatmulOp op, Operands operands, Environment &env);
 mlir::FailureOr<Tensors>
 evaluateContraction(ContractionOp op, Operands operands, Environment &env);
+
+// PairProduct.cpp
+TensorOr evaluatePairProduct(PairProductOp op, Operands operands,
+                             Environment &env);
 
 /// Checks that an operand has the sizes that its type says. Sizes come from
 /// outside, and the loops below trust them.

@@ -75,10 +75,8 @@ static void accumulate(std::vector<T> &sums, const Tensor &lhs,
       addRow(row);
 }
 
-/// Adds up all products in the accumulator's type and rounds once.
-static void multiply(ArrayRef<std::pair<Tensor, Tensor>> segments,
-                     Tensor &result, bool transposeLhs, bool transposeRhs,
-                     bool precise) {
+void multiply(ArrayRef<std::pair<Tensor, Tensor>> segments, Tensor &result,
+              bool transposeLhs, bool transposeRhs, bool precise) {
   auto run = [&](auto zero) {
     using T = decltype(zero);
     if constexpr (!std::is_same_v<T, bool>) {

@@ -123,7 +123,7 @@ FusionOp FusionBuilder::build(ArrayRef<Value> outputs) {
   // memory.
   llvm::DenseSet<Value> inMemory;
   for (Operation *op : ops) {
-    if (isa<ContractionOp>(op))
+    if (isa<ContractionOp, PairProductOp>(op))
       for (Value operand : op->getOperands()) {
         while (operand.getDefiningOp() &&
                groups.isFree(operand.getDefiningOp()) &&

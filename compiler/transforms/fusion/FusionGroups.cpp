@@ -27,6 +27,8 @@ static Family getFamily(Operation *op) {
     return Family::Reduce;
   case FusionKind::Matmul:
     return Family::Gemm;
+  case FusionKind::Pairs:
+    return Family::Pairs;
   default:
     return Family::Pointwise;
   }
@@ -95,6 +97,9 @@ void FusionGroups::markCopies() {
                     [](Value v) { return !isPlainMatrix(v); });
     else if (auto lookup = dyn_cast<LookupOp>(op))
       llvm::append_range(inMemory, lookup.getTables());
+    else if (auto pairs = dyn_cast<PairProductOp>(op);
+             pairs && !isPlainMatrix(pairs.getX(), /*alongRows=*/true))
+      inMemory.push_back(pairs.getX());
     for (Value value : inMemory)
       if (Operation *view = value.getDefiningOp();
           view && isFreeKind(view) && !isa<ConstantOp>(view))
@@ -272,7 +277,8 @@ bool FusionGroups::slice(
       touched.insert(groupOf.lookup(reader));
   }
   bool legal = llvm::all_of(touched, [&](unsigned id) {
-    return groups[id].family != Family::Gemm || isMatmul(*this, groups[id]);
+    return (groups[id].family != Family::Gemm || isMatmul(*this, groups[id])) &&
+           (groups[id].family != Family::Pairs || readsRows(*this, groups[id]));
   });
   if (!legal)
     for (auto &[value, places] : strides)

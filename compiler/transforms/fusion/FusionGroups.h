@@ -132,9 +132,13 @@ FusionVerdict checkFusion(const FusionGroups &groups, unsigned producer,
 /// Whether the group is a matmul with an epilogue where its values lie.
 bool isMatmul(const FusionGroups &groups, const FusionGroup &group);
 
+/// Whether the rows of a product of pairs lie along features where its values
+/// lie.
+bool readsRows(const FusionGroups &groups, const FusionGroup &group);
+
 /// Whether the contraction's operand is a plain matrix once views are read
-/// through.
-bool isPlainMatrix(mlir::Value value);
+/// through; `alongRows`: one whose rows lie one element after another.
+bool isPlainMatrix(mlir::Value value, bool alongRows = false);
 /// Whether two such operands have the same strides, and offsets that differ by
 /// a constant, as accumulators of one kernel must.
 bool lieAlike(mlir::Value a, mlir::Value b);

@@ -24,8 +24,9 @@ static FailureOr<MatrixAccess> analyzePlainMatrix(Value value) {
   return analyzeMatrix(value, isReadThrough, denseStrides);
 }
 
-bool fusec::isPlainMatrix(Value value) {
-  return succeeded(analyzePlainMatrix(value));
+bool fusec::isPlainMatrix(Value value, bool alongRows) {
+  auto matrix = analyzePlainMatrix(value);
+  return succeeded(matrix) && (!alongRows || matrix->isAlongK());
 }
 
 bool fusec::lieAlike(Value a, Value b) {
@@ -67,6 +68,14 @@ static FailureOr<MatmulIteration> analyzeGroup(const FusionGroups &groups,
       [&](unsigned i) { return groups.getStrides(outputs[i]); });
 }
 
+bool fusec::readsRows(const FusionGroups &groups, const FusionGroup &group) {
+  auto pairs = cast<PairProductOp>(group.ops[0]);
+  auto x = analyzeMatrix(
+      pairs.getX(), [&](Operation *op) { return groups.isFree(op); },
+      [&](Value value) { return groups.getStrides(value); });
+  return succeeded(x) && x->isAlongK();
+}
+
 bool fusec::isMatmul(const FusionGroups &groups, const FusionGroup &group) {
   return succeeded(analyzeGroup(groups, group.ops));
 }
@@ -99,6 +108,9 @@ FusionVerdict fusec::checkFusion(const FusionGroups &groups, unsigned producer,
   if (from.isAssembled || to.isAssembled)
     return refuse("the concat is assembled in place: its operands are stored "
                   "into slices");
+  if (from.family == Family::Pairs || to.family == Family::Pairs)
+    return refuse("a product of pairs reads rows from memory, and another "
+                  "kernel adds its parts");
   if (from.family == Family::Gemm && to.family == Family::Gemm)
     return refuse("each kernel has one matmul root");
   // Of a plan's target it is known whether a tile holds the rows.

@@ -44,6 +44,37 @@ def RecognizeActivations : Pass<"fusec-recognize-activations", "::fusec::ModelOp
   }];
 }
 
+def FormPairs : Pass<"fusec-form-pairs", "::fusec::ModelOp"> {
+  let summary = "products of all pairs of a row's features by weights become products of pairs";
+  let description = [{
+    flatten(x x^T) W with constant weights: the outer product is never stored,
+    and the weights of (i, j) and (j, i) are one. Left alone where others read
+    the outer product, where there are few features, and of fp32 where
+    `precision` is ieee. Weights of fp32 become f16 times a power of two a
+    column, which their sums are divided by.
+
+    ```mlir
+    %0 = fusec.matmul %x_as_column, %x_as_row : .. to tensor<64x48x48xf16>
+    %1 = fusec.collapse %0 [[0], [1, 2]] : .. to tensor<64x2304xf16>
+    %2 = fusec.matmul %1, %W : .. to tensor<64x32xf16>
+    ```
+    becomes
+    ```mlir
+    %0 = fusec.pair_product %x, %folded : .. to tensor<6x64x32xf32>
+    %1 = fusec.reduce sum %0 [0] : .. to tensor<64x32xf32>
+    %2 = fusec.cast %1 : .. to tensor<64x32xf16>
+    ```
+  }];
+  let options = [
+    Option<"precision", "precision", "::fusec::Precision", "::fusec::Precision::Ieee",
+           "how fp32 products multiply", [{::llvm::cl::values(
+             clEnumValN(::fusec::Precision::Ieee, "ieee", "exact"),
+             clEnumValN(::fusec::Precision::Tf32, "tf32", "as tf32"),
+             clEnumValN(::fusec::Precision::Fp16, "fp16", "of 16 bits"),
+             clEnumValN(::fusec::Precision::Bf16, "bf16", "of 16 bits"))}]>
+  ];
+}
+
 def FoldScales : Pass<"fusec-fold-scales", "::fusec::ModelOp"> {
   let summary = "constant scales and shifts around a product move into weights and bias";
   let description = [{

@@ -11,10 +11,6 @@
 
 namespace fusec {
 
-template <bool Whole> struct PairMmaConfig {
-  static constexpr bool whole = Whole;
-};
-
 namespace detail {
 
 /// Copies slices of the tile's columns into a ring.

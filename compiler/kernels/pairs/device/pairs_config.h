@@ -6,7 +6,10 @@
 #ifndef FUSEC_DEVICE_PAIRS_CONFIG_H
 #define FUSEC_DEVICE_PAIRS_CONFIG_H
 
-#include "prelude.h"
+#ifndef FUSEC_DEVICE
+#define FUSEC_DEVICE inline
+#define FUSEC_DEVICE_PLAIN
+#endif
 
 namespace fusec {
 
@@ -93,16 +96,11 @@ constexpr int pairMmaTileN = 64;
 constexpr int pairMmaStages = 4;
 constexpr int pairMmaSharedBytes = pairMmaStages * pairMmaTileN * pairSlice * 2;
 
-/// `features` of x in each of `m` rows, `stride` elements apart; sums of
-/// [parts, m, columns]. X: f16, bf16 or float; T: f16 or bf16.
-template <class X, class T> struct PairProblem {
-  const X *x;
-  long long stride;
-  int m, features, columns, parts;
-  const T *weights;
-  float *sums;
-};
-
 } // namespace fusec
+
+#ifdef FUSEC_DEVICE_PLAIN
+#undef FUSEC_DEVICE
+#undef FUSEC_DEVICE_PLAIN
+#endif
 
 #endif // FUSEC_DEVICE_PAIRS_CONFIG_H

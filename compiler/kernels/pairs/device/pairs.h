@@ -7,7 +7,10 @@
 #ifndef FUSEC_DEVICE_PAIRS_H
 #define FUSEC_DEVICE_PAIRS_H
 
-#include "pairs_config.h"
+#include "pairs_problem.h"
+
+// `Config`: tileN, columns of a block's tile; stages, of the ring of weights;
+// whole, whether rows have whole blocks of features, at multiples of 16 bytes.
 
 #ifdef FUSEC_HOST
 namespace fusec {

@@ -7,7 +7,7 @@
 #ifndef FUSEC_DEVICE_PAIRS_OPERAND_H
 #define FUSEC_DEVICE_PAIRS_OPERAND_H
 
-#include "pairs_config.h"
+#include "pairs_problem.h"
 #include "prelude_hopper.h"
 
 #ifndef FUSEC_HOST

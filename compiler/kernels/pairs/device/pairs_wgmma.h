@@ -12,12 +12,6 @@
 
 namespace fusec {
 
-/// `whole`: x has whole blocks of features, which lie at multiples of 16 bytes.
-template <int TileN, int Stages, bool Whole> struct PairConfig {
-  static constexpr int tileN = TileN, stages = Stages;
-  static constexpr bool whole = Whole;
-};
-
 namespace detail {
 
 template <class Config> struct PairRing {

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/transforms/tensor/PairWeights.h"
+#include "compiler/kernels/pairs/device/pairs_config.h"
+#include "ir/Constants.h"
+#include "ir/reference/Elements.h"
+#include "llvm/Support/Parallel.h"
+#include <atomic>
+#include <cmath>
+#include <cstring>
+
+using namespace mlir;
+using namespace fusec;
+
+namespace {
+/// Folds eight columns at a time, which lie together in the packed weights.
+template <class T> class PairFolder {
+public:
+  PairFolder(ArrayRef<char> from, Type element, int64_t features,
+             int64_t columns, bool alongK, MutableArrayRef<uint16_t> to)
+      : from(from), element(element), features(features), columns(columns),
+        alongK(alongK), to(to) {}
+
+  /// False where a sum is infinite, no number, or too large for its type.
+  bool fold(SmallVectorImpl<float> &scales);
+
+private:
+  static constexpr int64_t atom = 8;
+  /// Calls back with each k and the sum for the column.
+  template <class Visit> void forEachSum(int64_t column, Visit visit) const;
+  double load(int64_t i, int64_t j, int64_t column) const;
+  uint16_t round(double value) const {
+    return element.isBF16() ? reference::toBFloat(value)
+                            : reference::toHalf(value);
+  }
+  bool foldColumn(int64_t column, float *scale);
+
+  ArrayRef<char> from;
+  Type element;
+  int64_t features, columns;
+  bool alongK;
+  MutableArrayRef<uint16_t> to;
+};
+} // namespace
+
+template <class T>
+double PairFolder<T>::load(int64_t i, int64_t j, int64_t column) const {
+  int64_t k = i * features + j;
+  int64_t at = alongK ? column * features * features + k : k * columns + column;
+  T value;
+  std::memcpy(&value, from.data() + at * sizeof(T), sizeof(T));
+  if constexpr (std::is_same_v<T, float>)
+    return value;
+  else
+    return element.isBF16() ? reference::fromBFloat(value)
+                            : reference::fromHalf(value);
+}
+
+template <class T>
+template <class Visit>
+void PairFolder<T>::forEachSum(int64_t column, Visit visit) const {
+  int64_t k = 0;
+  PairPlace square = {0, 0};
+  for (int64_t last = pairSquares(features); last > 0; --last, square.advance())
+    for (int64_t inJ = 0; inJ < pairBlock; ++inJ)
+      for (int64_t inI = 0; inI < pairBlock; ++inI, ++k) {
+        int64_t i = square.i * pairBlock + inI, j = square.j * pairBlock + inJ;
+        if (i >= features || j >= features)
+          continue;
+        // Squares of the diagonal have both of a pair's places.
+        visit(k, square.i == square.j
+                     ? load(i, j, column)
+                     : load(i, j, column) + load(j, i, column));
+      }
+}
+
+template <class T>
+bool PairFolder<T>::foldColumn(int64_t column, float *scale) {
+  double most = 0;
+  bool isFinite = true;
+  forEachSum(column, [&](int64_t, double sum) {
+    isFinite &= std::isfinite(sum);
+    most = std::max(most, std::abs(sum));
+  });
+  if (!isFinite)
+    return false;
+  // The largest into [2^14, 2^15): what is 2^28 times smaller is still normal.
+  double factor = 1;
+  if (scale && most > 0) {
+    int exponent = std::clamp(15 - (std::ilogb(most) + 1), -100, 100);
+    factor = std::ldexp(1.0, exponent);
+    *scale = float(std::ldexp(1.0, -exponent));
+  } else if (scale) {
+    *scale = 1;
+  } else if (most > (element.isBF16() ? 3.3895313892515355e38 : 65504)) {
+    return false;
+  }
+  forEachSum(column, [&](int64_t k, double sum) {
+    to[pairOffset(int(k), int(column), int(columns))] = round(sum * factor);
+  });
+  return true;
+}
+
+template <class T> bool PairFolder<T>::fold(SmallVectorImpl<float> &scales) {
+  constexpr bool isScaled = std::is_same_v<T, float>;
+  if (isScaled)
+    scales.resize(columns);
+  std::atomic<bool> good = true;
+  llvm::parallelFor(0, llvm::divideCeil(columns, atom), [&](size_t index) {
+    int64_t first = index * atom;
+    for (int64_t c = first; c < std::min(first + atom, columns); ++c)
+      if (!foldColumn(c, isScaled ? &scales[c] : nullptr))
+        good = false;
+  });
+  return good;
+}
+
+FailureOr<PairWeights> fusec::foldPairWeights(ElementsAttr value,
+                                              int64_t features, bool alongK,
+                                              StringRef name,
+                                              std::string &reason) {
+  FailureOr<ConstantData> from = getConstantData(value, reason);
+  if (failed(from))
+    return failure();
+  auto type = cast<RankedTensorType>(value.getType());
+  Type element = type.getElementType();
+  int64_t columns = type.getDimSize(alongK ? 0 : 1);
+  auto packed = reference::Tensor::allocate(
+      element.isF32() ? Float16Type::get(type.getContext()) : element,
+      {pairDepth(features) / pairSlice, pairColumns(columns), pairSlice});
+  PairWeights result;
+  auto to = packed.getMutableElements<uint16_t>();
+  bool good = element.isF32()
+                  ? PairFolder<float>(from->bytes, element, features, columns,
+                                      alongK, to)
+                        .fold(result.scales)
+                  : PairFolder<uint16_t>(from->bytes, element, features,
+                                         columns, alongK, to)
+                        .fold(result.scales);
+  if (!good) {
+    reason = "sums of its weights are infinite or no numbers";
+    return failure();
+  }
+  result.packed = packed.toConstant(name);
+  return result;
+}
