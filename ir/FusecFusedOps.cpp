@@ -13,6 +13,28 @@ using namespace fusec;
 // Contraction
 //===----------------------------------------------------------------------===//
 
+/// Makes the sizes of a product those of its ranges, where there are any.
+static LogicalResult addParts(ContractionOp op, unsigned segment,
+                              SmallVectorImpl<Expr> &sizes) {
+  auto ranges = op.getRanges();
+  if (!ranges)
+    return success();
+  Value lhs = op.getLhs()[segment], sums = op.getAccumulators()[0];
+  Expr k = getSizes(lhs).back();
+  if (ranges->size() != op.getNumSegments() || getRank(lhs) != 2 ||
+      getRank(sums) != 3 || !k.isConstant() ||
+      !getSizes(sums)[0].isConstant() || (*ranges)[segment] <= 0)
+    return op.emitOpError("expected ranges of the constant K of each segment, "
+                          "of matrices without a batch");
+  int64_t parts = getSizes(sums)[0].getValue();
+  if (llvm::divideCeil(k.getValue(), (*ranges)[segment]) > uint64_t(parts))
+    return op.emitOpError("expected ")
+           << parts << " ranges of " << (*ranges)[segment]
+           << " to cover a K of " << k.getValue();
+  sizes.insert(sizes.begin(), getSizes(sums)[0]);
+  return success();
+}
+
 LogicalResult ContractionOp::verify() {
   unsigned segments = getNumSegments(), accumulators = getNumAccumulators();
   if (segments == 0 || accumulators == 0 ||
@@ -29,7 +51,7 @@ LogicalResult ContractionOp::verify() {
                                  << " (segment " << s << ", accumulator " << j
                                  << ")";
                            });
-      if (failed(sizes))
+      if (failed(sizes) || failed(addParts(*this, s, *sizes)))
         return failure();
       Type element = getElementType(getLhs()[s]);
       Type type = getTensorType(*sizes, element);
@@ -52,14 +74,24 @@ FusionKind ContractionOp::getFusionKind() { return FusionKind::Matmul; }
 SmallVector<Expr> ContractionOp::getIterationSizes() {
   // K of the first segment; each segment has its own.
   SmallVector<Expr> sizes = getSizes(getAccumulators()[0]);
-  sizes.push_back(getSizes(getLhs()[0]).back());
+  sizes.push_back(getDepth(0));
   return sizes;
+}
+Expr ContractionOp::getDepth(unsigned segment) {
+  return getRanges() ? Expr::constant(getContext(), (*getRanges())[segment])
+                     : getSizes(getLhs()[segment]).back();
 }
 IndexMap ContractionOp::getOperandMap(unsigned index) {
   unsigned rank = getRank(getAccumulators()[0]);
   IndexMap map = IndexMap::identity(getContext(), rank - 2);
   Expr inner = Expr::dim(getContext(), rank);
   bool left = index < getNumSegments();
+  if (getRanges()) {
+    map.results.clear();
+    unsigned segment =
+        left ? index : (index - getNumSegments()) / getNumAccumulators();
+    inner = inner + Expr::dim(getContext(), 0) * (*getRanges())[segment];
+  }
   map.results.push_back(left ? Expr::dim(getContext(), rank - 2) : inner);
   map.results.push_back(left ? inner : Expr::dim(getContext(), rank - 1));
   return map;

@@ -24,15 +24,28 @@ def Fusec_ContractionOp : Op<Fusec_Dialect, "contraction", [Pure, Fusec_FusedLev
     accumulated before it is rounded to the result's type; of 16-bit operands it
     may be kept in fp32.
 
+    With `ranges`, a length of each segment's K, operands are [m, k] and [k, n]
+    and results [part, m, n]: part p sums over the ks from p times the length on,
+    so many of them or the rest.
+
     ```mlir
     %gate, %up = fusec.contraction (%x) by (%w1, %w2)
       : (tensor<8x4xf32>), (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>, tensor<8x6xf32>
+    %parts = fusec.contraction (%a) by (%b) ranges [64]
+      : (tensor<8x100xf16>), (tensor<100x6xf16>) -> tensor<2x8x6xf32>
     ```
   }];
-  let arguments = (ins Variadic<Fusec_NumberTensor>:$lhs, Variadic<Fusec_NumberTensor>:$rhs);
+  let arguments = (ins Variadic<Fusec_NumberTensor>:$lhs, Variadic<Fusec_NumberTensor>:$rhs,
+    OptionalAttr<DenseI64ArrayAttr>:$ranges);
   let results = (outs Variadic<Fusec_NumberTensor>:$accumulators);
+  let builders = [
+    OpBuilder<(ins "::mlir::TypeRange":$types, "::mlir::ValueRange":$lhs,
+                   "::mlir::ValueRange":$rhs), [{
+      build($_builder, $_state, types, lhs, rhs, ::mlir::DenseI64ArrayAttr());
+    }]>
+  ];
   let assemblyFormat = [{
-    `(` $lhs `)` `by` `(` $rhs `)` attr-dict `:` `(` type($lhs) `)` `,` `(` type($rhs) `)`
+    `(` $lhs `)` `by` `(` $rhs `)` (`ranges` $ranges^)? attr-dict `:` `(` type($lhs) `)` `,` `(` type($rhs) `)`
     `->` type($accumulators)
   }];
   let hasVerifier = 1;
@@ -42,6 +55,8 @@ def Fusec_ContractionOp : Op<Fusec_Dialect, "contraction", [Pure, Fusec_FusedLev
     ::mlir::Value getRhs(unsigned segment, unsigned accumulator) {
       return getRhs()[segment * getNumAccumulators() + accumulator];
     }
+    /// What a point of the result sums over: a segment's K, or a range of it.
+    ::fusec::Expr getDepth(unsigned segment);
   }];
 }
 

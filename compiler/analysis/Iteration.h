@@ -65,6 +65,8 @@ mlir::FailureOr<RowIteration> analyzeColumns(StepOp step);
 struct MatrixAccess {
   mlir::Value value;
   Expr outerStride, kStride, batch;
+  /// K of all batches, where they are its ranges.
+  std::optional<Expr> wholeK = {};
 
   bool isAlongK() const { return kStride.isConstant(1); }
   /// The same for a matrix of `k` columns, or across them of `outers` rows,

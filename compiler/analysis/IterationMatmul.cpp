@@ -59,6 +59,16 @@ static void spreadSingle(MatrixAccess &access, Expr outers, Expr k) {
         k.ceilDiv(Expr::constant(k.getContext(), elements)) * elements;
 }
 
+/// Ranges of K are batches of one matrix.
+static void countRanges(ContractionOp root, MatrixAccess &access, Expr range,
+                        Expr wholeK) {
+  if (!root.getRanges())
+    return;
+  access.batch =
+      access.batch + Expr::dim(root.getContext(), 0) * (range * access.kStride);
+  access.wholeK = wholeK;
+}
+
 namespace {
 /// Where a reduction over the columns of the root's result reads and is: its
 /// operand at a point, and its result at a row.
@@ -187,15 +197,18 @@ FailureOr<MatmulIteration> fusec::analyzeMatmul(ArrayRef<Value> outputs,
     if (failed(lhs))
       return failure();
     result.lhs.push_back(*lhs);
-    result.k.push_back(getSizes(root.getLhs()[s]).back());
-    spreadSingle(result.lhs[s], result.m, result.k[s]);
+    result.k.push_back(root.getDepth(s));
+    Expr wholeK = getSizes(root.getLhs()[s]).back();
+    spreadSingle(result.lhs[s], result.m, wholeK);
+    countRanges(root, result.lhs[s], result.k[s], wholeK);
     result.rhs.emplace_back();
     for (unsigned j = 0; j < root.getNumAccumulators(); ++j) {
       auto rhs = analyzeMatrix(root.getRhs(s, j), isReadThrough, inputStrides);
       if (failed(rhs))
         return failure();
       std::swap(rhs->outerStride, rhs->kStride); // B is [k, n]
-      spreadSingle(*rhs, result.n, result.k[s]);
+      spreadSingle(*rhs, result.n, wholeK);
+      countRanges(root, *rhs, result.k[s], wholeK);
       const MatrixAccess &first =
           result.rhs[s].empty() ? *rhs : result.rhs[s][0];
       if (first.outerStride != rhs->outerStride ||

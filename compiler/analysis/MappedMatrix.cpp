@@ -43,6 +43,9 @@ FailureOr<MappedMatrix> fusec::analyzeMapped(const MatrixAccess &access,
   matrix.offset = linear - *stride * batch;
   if (!dependsOnSizesAlone(matrix.offset))
     return failure();
+  matrix.wholeK = access.wholeK;
+  if (access.wholeK)
+    return matrix;
   if (!stride->isConstant(0))
     matrix.batchStride = *stride;
   else if (!access.batch.isConstant()) {
@@ -118,6 +121,7 @@ static TensorMapShape makeShape(const MappedMatrix &matrix, Type element,
 TensorMapShape fusec::getMapShape(const MappedMatrix &matrix, Type element,
                                   Expr outer, Expr k, Expr batch,
                                   CopyAttr copy) {
+  k = matrix.wholeK.value_or(k);
   WgmmaBox box = wgmmaBox(matrix.alongK, copy.getTile(),
                           getElementBytes(element), copy.getKBytes());
   TensorMapShape shape =

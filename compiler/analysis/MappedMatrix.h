@@ -20,6 +20,9 @@ struct MappedMatrix {
   /// One stride over all batch dims; nothing where the offset varies with none
   /// of them and there is nothing to add.
   std::optional<Expr> batchStride;
+  /// K of the matrix whose ranges the batches are. The kernel adds where they
+  /// begin: behind the last must be nothing, not the next row.
+  std::optional<Expr> wholeK = {};
 };
 
 /// Fails where strides are none that a tensor map can say, whatever the sizes.

@@ -91,8 +91,8 @@ static Expr getCount(Type type) {
 static Expr countOperations(Operation *op) {
   if (auto root = dyn_cast<ContractionOp>(op)) {
     Expr depth = Expr::constant(op->getContext(), 0);
-    for (Value lhs : root.getLhs())
-      depth = depth + getSizes(lhs.getType()).back();
+    for (unsigned s = 0; s < root.getNumSegments(); ++s)
+      depth = depth + root.getDepth(s);
     return getCount(root.getAccumulators()[0].getType()) * depth *
            (2 * int64_t(root.getNumAccumulators()));
   }

@@ -44,10 +44,11 @@ TensorOr evaluateArgReduce(ArgReduceOp op, const Tensor &operand,
                            Environment &env);
 
 // Matmul.cpp
-/// Adds up all products in the accumulator's type and rounds once.
+/// Adds up all products in the accumulator's type and rounds once. `ranges`:
+/// those of a contraction.
 void multiply(llvm::ArrayRef<std::pair<Tensor, Tensor>> segments,
               Tensor &result, bool transposeLhs, bool transposeRhs,
-              bool precise);
+              bool precise, llvm::ArrayRef<int64_t> ranges = {});
 TensorOr evaluateMatmul(MatmulOp op, Operands operands, Environment &env);
 mlir::FailureOr<Tensors>
 evaluateContraction(ContractionOp op, Operands operands, Environment &env);

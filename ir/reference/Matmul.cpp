@@ -12,9 +12,10 @@ using namespace mlir;
 namespace fusec::reference {
 
 namespace {
-/// [batch, m, k] times [batch, k, n], all counts of elements.
+/// [batch, m, k] times [batch, k, n], all counts of elements. With a `range`:
+/// [m, k] times [k, n], of which each batch sums so many ks or the rest.
 struct Product {
-  int64_t batch = 1, m = 0, n = 0, k = 0;
+  int64_t batch = 1, m = 0, n = 0, k = 0, range = 0;
   bool transposeLhs = false, transposeRhs = false;
 };
 } // namespace
@@ -47,17 +48,22 @@ template <typename T>
 static void accumulate(std::vector<T> &sums, const Tensor &lhs,
                        const Tensor &rhs, const Product &p) {
   using Wrapping = std::conditional_t<std::is_same_v<T, int64_t>, uint64_t, T>;
-  std::vector<T> a = arrange<T>(lhs, p.batch, p.m, p.k, p.transposeLhs);
-  std::vector<T> b = arrange<T>(rhs, p.batch, p.k, p.n, p.transposeRhs);
+  int64_t matrices = p.range ? 1 : p.batch;
+  std::vector<T> a = arrange<T>(lhs, matrices, p.m, p.k, p.transposeLhs);
+  std::vector<T> b = arrange<T>(rhs, matrices, p.k, p.n, p.transposeRhs);
   // A block of columns stays in the first-level cache while k runs.
   constexpr int64_t block = 256;
   auto addRow = [&](size_t row) {
-    const T *left = a.data() + row * p.k;
-    const T *right = b.data() + row / p.m * p.k * p.n;
+    int64_t batch = row / p.m, first = batch * p.range,
+            count = p.range ? std::min(p.k - first, p.range) : p.k;
+    if (count <= 0)
+      return;
+    const T *left = a.data() + (p.range ? row % p.m : row) * p.k + first;
+    const T *right = b.data() + (p.range ? first : batch * p.k) * p.n;
     for (int64_t start = 0; start < p.n; start += block) {
       int64_t width = std::min(block, p.n - start);
       T *sum = sums.data() + row * p.n + start;
-      for (int64_t l = 0; l < p.k; ++l) {
+      for (int64_t l = 0; l < count; ++l) {
         auto x = static_cast<Wrapping>(left[l]);
         const T *y = right + l * p.n + start;
         for (int64_t j = 0; j < width; ++j)
@@ -76,17 +82,20 @@ static void accumulate(std::vector<T> &sums, const Tensor &lhs,
 }
 
 void multiply(ArrayRef<std::pair<Tensor, Tensor>> segments, Tensor &result,
-              bool transposeLhs, bool transposeRhs, bool precise) {
+              bool transposeLhs, bool transposeRhs, bool precise,
+              ArrayRef<int64_t> ranges) {
   auto run = [&](auto zero) {
     using T = decltype(zero);
     if constexpr (!std::is_same_v<T, bool>) {
       std::vector<T> sums(result.getElementCount());
-      for (const auto &[lhs, rhs] : segments) {
+      for (auto [s, segment] : llvm::enumerate(segments)) {
+        const auto &[lhs, rhs] = segment;
         size_t rank = result.getRank();
         Product p;
+        p.range = ranges.empty() ? 0 : ranges[s];
         p.m = result.getSizes()[rank - 2];
         p.n = result.getSizes()[rank - 1];
-        p.k = lhs.getSizes()[rank - (transposeLhs ? 2 : 1)];
+        p.k = lhs.getSizes()[lhs.getRank() - (transposeLhs ? 2 : 1)];
         for (int64_t size : result.getSizes().drop_back(2))
           p.batch *= size;
         p.transposeLhs = transposeLhs;
@@ -123,7 +132,8 @@ FailureOr<Tensors> evaluateContraction(ContractionOp op, Operands operands,
     SmallVector<std::pair<Tensor, Tensor>> pairs;
     for (unsigned s = 0; s < segments; ++s)
       pairs.push_back({operands[s], operands[segments + s * accumulators + j]});
-    multiply(pairs, *result, false, false, env.options.precise);
+    multiply(pairs, *result, false, false, env.options.precise,
+             op.getRanges().value_or(ArrayRef<int64_t>()));
     results.push_back(std::move(*result));
   }
   return results;

@@ -43,6 +43,15 @@ Descriptor GemmDescriptors::batchMap(Expr offset) {
   return {name, "{" + llvm::join(members, ", ") + "}"};
 }
 
+GemmDescriptors::Address GemmDescriptors::matrixAddress(const MatrixAccess &a,
+                                                        Expr k) {
+  Address at = address(step.getInputBuffer(a.value), true, a.batch);
+  if (a.wholeK)
+    at.batch = {"fusec::KRanges",
+                "{" + print(k * a.kStride) + ", " + print(k) + "}"};
+  return at;
+}
+
 FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
                                               Expr outerSize, Expr k,
                                               CopyAttr copy) {
@@ -69,7 +78,7 @@ FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
     aligned = bytes;
   SmallVector<Address> addresses;
   for (const MatrixAccess &a : accesses)
-    addresses.push_back(address(step.getInputBuffer(a.value), true, a.batch));
+    addresses.push_back(matrixAddress(a, k));
   std::string type = "fusec::Matrix<" + element + ", fusec::Major::" + major +
                      ", " + std::to_string(aligned) + ", " +
                      addresses[0].batch.type + ">";
@@ -90,8 +99,8 @@ FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
       if (failed(mapped))
         return step.emitOpError("has a matrix that no tensor map describes");
       // Copies of another rank than their map's are undefined.
-      if (mapped->batchStride.has_value() !=
-          (at.batch.type != "fusec::Unbatched"))
+      if (!a.wholeK && mapped->batchStride.has_value() !=
+                           (at.batch.type != "fusec::Unbatched"))
         return step.emitOpError("has a matrix whose tensor map counts batches "
                                 "otherwise than its kernel");
       Expr count = getElementCount(iteration.batchSizes, context);

@@ -44,6 +44,8 @@ private:
   };
   Address address(BufferOp buffer, bool isConst, Expr offset);
   Descriptor batchMap(Expr offset);
+  /// The same of a matrix, whose batches may be ranges of K.
+  Address matrixAddress(const MatrixAccess &access, Expr k);
   /// How a row index moves the place of an element.
   Descriptor rowStep(const TileAccess &access);
   Descriptor pointerOperand(const TileOperand &operand);

@@ -140,11 +140,16 @@ FailureOr<std::string> GemmEmitter::emitSegments(GemmDescriptors &descriptors) {
     if (failed(a) || failed(b))
       return failure();
     std::string name = writer.uniqueName("Segment" + std::to_string(s));
-    writer.declarations() << "typedef fusec::Segment<" << a->type << ",\n    "
-                          << b->type << ", " << accumulators << "> " << name
-                          << ";\n";
-    arguments += ",\n      " + name + "{" + a->value + ", {" + b->value +
-                 "}, " + writer.extent(k, "k") + "}";
+    auto wholeK = iteration->lhs[s].wholeK;
+    writer.declarations() << "typedef " << (wholeK ? "fusec::Ranges<" : "")
+                          << "fusec::Segment<" << a->type << ",\n    "
+                          << b->type << ", " << accumulators << ">"
+                          << (wholeK ? "> " : " ") << name << ";\n";
+    std::string value =
+        "{" + a->value + ", {" + b->value + "}, " + writer.extent(k, "k") + "}";
+    if (wholeK)
+      value = "{" + value + ", " + writer.extent(*wholeK, "k") + "}";
+    arguments += ",\n      " + name + value;
   }
   writer.declarations() << "\n";
   return arguments;

@@ -94,8 +94,8 @@ def SplitLongProducts : Pass<"fusec-split-long-products", "::fusec::PlanOp"> {
     A matmul step becomes two where the cost model says that both are faster over
     all sizes of the named dimensions, and at none much slower: large tiles of
     ranges of K, which are a batch, and the sum of their fp32 results in order,
-    which has the epilogue. It runs on steps, since what fills a device is the
-    target's.
+    which has the epilogue. The last range is what remains of K. It runs on
+    steps, since what fills a device is the target's.
 
     ```mlir
     fusec.step gemm "matmul_add_relu" inputs [@x, @w, @b] outputs [@y] ...
@@ -106,8 +106,8 @@ def SplitLongProducts : Pass<"fusec-split-long-products", "::fusec::PlanOp"> {
     becomes
     ```mlir
     fusec.step gemm "matmul_ranges" inputs [@x, @w] outputs [@ranges] ...
-      %2 = fusec.contraction(%0) by(%1)
-        : (tensor<4x2048x16384xf16>), (tensor<4x16384x512xf16>) -> tensor<4x2048x512xf32>
+      %0 = fusec.contraction(%x) by(%w) ranges [16384]
+        : (tensor<2048x65536xf16>), (tensor<65536x512xf16>) -> tensor<4x2048x512xf32>
     fusec.step reduce "sum_add_relu" inputs [@ranges, @b] outputs [@y] ...
       %0 = fusec.reduce sum %ranges axes [0] : tensor<4x2048x512xf32> to tensor<2048x512xf32>
       ...

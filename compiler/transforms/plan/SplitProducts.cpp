@@ -1,14 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/transforms/plan/SplitProducts.h"
+#include "compiler/analysis/Iteration.h"
 #include "compiler/kernels/Family.h"
-#include "compiler/transforms/tensor/Rewrites.h"
+#include "compiler/kernels/gemm/device/gemm_config.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace fusec;
+
+/// Of a tile along K in shared memory, to every unit that multiplies by tensor
+/// cores; others take less at a time.
+static constexpr int64_t rowBytes = 128;
+
+/// Whether matrices begin at constant places of their buffers: ranges are all
+/// that kernels then add.
+static bool haveConstantPlaces(StepOp step) {
+  auto isConstant = [](const MatrixAccess &access) {
+    return access.batch.isConstant();
+  };
+  FailureOr<MatmulIteration> iteration = analyzeMatmul(step);
+  return succeeded(iteration) && llvm::all_of(iteration->lhs, isConstant) &&
+         llvm::all_of(iteration->rhs,
+                      [&](auto &rhs) { return llvm::all_of(rhs, isConstant); });
+}
 
 ContractionOp fusec::getSplittableProduct(StepOp step, std::string &reason) {
   auto products = step.getBody().front().getOps<ContractionOp>();
@@ -26,25 +43,39 @@ ContractionOp fusec::getSplittableProduct(StepOp step, std::string &reason) {
              return getSizes(lhs).back().isConstant();
            }))
     reason = "its K is only named";
+  else if (llvm::any_of(product.getLhs(), [](Value lhs) {
+             return getSizes(lhs).back().getValue() > mostExtent;
+           }))
+    reason = "its K is longer than kernels count";
+  else if (!haveConstantPlaces(step))
+    reason = "its matrices begin where only sizes tell";
   return reason.empty() ? product : ContractionOp();
+}
+
+/// What a part sums of a segment: whole rows of shared memory.
+static int64_t getRange(Value lhs, int64_t parts) {
+  int64_t row = rowBytes / getElementBytes(getElementType(lhs));
+  return llvm::alignTo(llvm::divideCeil(getSizes(lhs).back().getValue(), parts),
+                       row);
 }
 
 SmallVector<int64_t> fusec::getSplits(ContractionOp product, int64_t most,
                                       int64_t leastK) {
-  constexpr int64_t lineBytes = 16;
-  int64_t line =
-              lineBytes / getElementBytes(getElementType(product.getLhs()[0])),
-          sum = 0;
-  SmallVector<int64_t> splits;
-  auto divides = [&](int64_t parts) {
-    return llvm::all_of(product.getLhs(), [&](Value lhs) {
-      return getSizes(lhs).back().getValue() % (parts * line) == 0;
+  int64_t sum = 0, longest = 0;
+  for (Value lhs : product.getLhs()) {
+    int64_t k = getSizes(lhs).back().getValue();
+    sum += k;
+    longest = std::max(longest, k);
+  }
+  auto fillsAll = [&](int64_t parts) {
+    return llvm::any_of(product.getLhs(), [&](Value lhs) {
+      int64_t k = getSizes(lhs).back().getValue();
+      return k == longest && (parts - 1) * getRange(lhs, parts) < k;
     });
   };
-  for (Value lhs : product.getLhs())
-    sum += getSizes(lhs).back().getValue();
+  SmallVector<int64_t> splits;
   for (int64_t parts = 2; parts <= most && sum / parts >= leastK; ++parts)
-    if (divides(parts))
+    if (fillsAll(parts))
       splits.push_back(parts);
   return splits;
 }
@@ -58,23 +89,6 @@ void SplitStep::erase() {
       plan.getContext(), plan.getSlots().getValue().drop_back(parts.size())));
   for (BufferOp buffer : parts)
     buffer.erase();
-}
-
-/// A factor's ranges of K, in front: [m, k] as [part, m, k], [k, n] as
-/// [part, k, n].
-static Value createRanges(OpBuilder &builder, Value factor, unsigned axisK,
-                          int64_t parts) {
-  SmallVector<Expr> sizes = getSizes(factor);
-  Expr count = Expr::constant(builder.getContext(), parts),
-       k = Expr::constant(builder.getContext(),
-                          sizes[axisK].getValue() / parts);
-  Location loc = factor.getLoc();
-  if (axisK == 0)
-    return createExpand(builder, loc, factor, {count, k, sizes[1]},
-                        {{0, 1}, {2}});
-  Value ranges =
-      createExpand(builder, loc, factor, {sizes[0], count, k}, {{0}, {1, 2}});
-  return createTranspose(builder, loc, ranges, {1, 0, 2});
 }
 
 namespace {
@@ -181,18 +195,19 @@ SplitStep fusec::splitProduct(StepOp step, ContractionOp product,
   StepBuilder first(step, Family::Gemm, "matmul_ranges");
   OpBuilder &builder = first.builder;
   first.clone(product->getOperands());
-  auto getRanges = [&](ValueRange factors, unsigned axisK) {
-    return llvm::map_to_vector(factors, [&](Value factor) {
-      return createRanges(builder, first.mapping.lookup(factor), axisK, parts);
-    });
+  auto map = [&](ValueRange factors) {
+    return llvm::map_to_vector(
+        factors, [&](Value factor) { return first.mapping.lookup(factor); });
   };
-  SmallVector<Value> lhs = getRanges(product.getLhs(), 1),
-                     rhs = getRanges(product.getRhs(), 0);
+  SmallVector<int64_t> lengths = llvm::map_to_vector(
+      product.getLhs(), [&](Value lhs) { return getRange(lhs, parts); });
   SmallVector<Expr> sizes = getSizes(product.getAccumulators()[0]);
   sizes.insert(sizes.begin(), Expr::constant(step.getContext(), parts));
   RankedTensorType type = getTensorType(sizes, builder.getF32Type());
   SmallVector<Type> types(product.getNumAccumulators(), type);
-  auto ranges = ContractionOp::create(builder, loc, types, lhs, rhs);
+  auto ranges = ContractionOp::create(
+      builder, loc, types, map(product.getLhs()), map(product.getRhs()),
+      builder.getDenseI64ArrayAttr(lengths));
 
   StepBuilder second(step, Family::Reduce, nameSum(step.getName()));
   SmallVector<Attribute> refs;

@@ -15,9 +15,9 @@ namespace fusec {
 /// null, and the reason.
 ContractionOp getSplittableProduct(StepOp step, std::string &reason);
 
-/// Into how many ranges of equal length K can be split, ascending: at most
-/// `most`, none shorter than `leastK` together, each of whole lines of 16
-/// bytes, since tensor maps begin there.
+/// Into how many ranges K can be split, ascending: at most `most`, none shorter
+/// than `leastK` together but the last. Each is of whole tiles, so that only
+/// the last one reads beyond K, where matrices are zero to all kernels.
 llvm::SmallVector<int64_t> getSplits(ContractionOp product, int64_t most,
                                      int64_t leastK);
 

@@ -26,6 +26,22 @@ fusec.model @result inputs ["x", "w"] outputs [] {
 
 // -----
 
+fusec.model @uncovered inputs ["x", "w"] outputs [] {
+^bb0(%x: tensor<8x100xf32>, %w: tensor<100x6xf32>):
+  // expected-error @+1 {{expected 3 ranges of 32 to cover a K of 100}}
+  %0 = fusec.contraction (%x) by (%w) ranges [32] : (tensor<8x100xf32>), (tensor<100x6xf32>) -> tensor<3x8x6xf32>
+}
+
+// -----
+
+fusec.model @ranges inputs ["x", "w"] outputs [] {
+^bb0(%x: tensor<2x8x100xf32>, %w: tensor<2x100x6xf32>):
+  // expected-error @+1 {{expected ranges of the constant K of each segment, of matrices without a batch}}
+  %0 = fusec.contraction (%x) by (%w) ranges [64] : (tensor<2x8x100xf32>), (tensor<2x100x6xf32>) -> tensor<2x8x6xf32>
+}
+
+// -----
+
 fusec.model @arguments inputs ["x"] outputs [] {
 ^bb0(%x: tensor<8xf32>):
   // expected-error @+1 {{expected block arguments of the inputs' types}}

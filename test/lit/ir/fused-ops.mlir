@@ -13,6 +13,8 @@ fusec.model @contractions inputs ["x", "t", "w", "v", "b"] outputs [] {
   // CHECK: fusec.contraction(%[[X]], %{{.+}}) by(%[[W]], %{{.+}}) : (tensor<8x4xf32>, tensor<8x2xf32>), (tensor<4x6xf32>, tensor<2x6xf32>) -> tensor<8x6xf32>
   %sum = fusec.contraction (%x, %t) by (%w, %b)
     : (tensor<8x4xf32>, tensor<8x2xf32>), (tensor<4x6xf32>, tensor<2x6xf32>) -> tensor<8x6xf32>
+  // CHECK: fusec.contraction(%[[X]]) by(%[[W]]) ranges [3] : (tensor<8x4xf32>), (tensor<4x6xf32>) -> tensor<2x8x6xf32>
+  %parts = fusec.contraction (%x) by (%w) ranges [3] : (tensor<8x4xf32>), (tensor<4x6xf32>) -> tensor<2x8x6xf32>
 }
 
 // CHECK-LABEL: fusec.model @fusions

@@ -52,6 +52,27 @@ template <class MatrixA, class MatrixB, int J = 1> struct Segment {
   MatrixA a;
   MatrixB b[J];
   int k;
+
+  /// The ks of a batch.
+  FUSEC_DEVICE KRange range(i64) const { return wholeRange(k); }
+};
+
+/// The batch axis of a matrix whose batches are ranges of `k` ks, which begin
+/// `stride` elements behind one another.
+struct KRanges {
+  i64 stride;
+  int k;
+  FUSEC_DEVICE i64 offset(i64 index) const { return index * stride; }
+};
+/// A segment of such matrices, whose K is `whole`: the last range is what
+/// remains, and those behind it are empty.
+template <class One> struct Ranges : One {
+  int whole;
+
+  FUSEC_DEVICE KRange range(i64 batch) const {
+    i64 rest = whole - batch * One::k;
+    return wholeRange(rest < One::k ? int(rest) : One::k);
+  }
 };
 
 struct Shape {
@@ -98,8 +119,8 @@ void hostGemm(const Shape &shape, const Epilogue &epilogue,
     for (int v = 0; v < V; ++v) {
       Acc acc[J] = {};
       if (column + v < columnEnd)
-        (detail::hostSegment(segments, wholeRange(segments.k), tile.batch, row,
-                             column + v, acc),
+        (detail::hostSegment(segments, segments.range(tile.batch), tile.batch,
+                             row, column + v, acc),
          ...);
       for (int j = 0; j < J; ++j)
         runs[j][v] = acc[j];

@@ -93,7 +93,8 @@ FUSEC_DEVICE void gemvAlongK(const SegmentType &segment, i64 batch, i64 outer,
   typedef typename View::Wide Wide;
   typedef typename View::Thin Thin;
   constexpr int width = Wide::major == Major::K ? gemvWidth<Wide> : 1;
-  for (int k = launch::lane() * width; k < segment.k; k += 32 * width) {
+  int last = segment.range(batch).last;
+  for (int k = launch::lane() * width; k < last; k += 32 * width) {
     Acc wide[View::wides][width];
     FUSEC_UNROLL
     for (int w = 0; w < View::wides; ++w) {
@@ -102,8 +103,7 @@ FUSEC_DEVICE void gemvAlongK(const SegmentType &segment, i64 batch, i64 outer,
       for (int i = 0; i < width; ++i)
         wide[w][i] = Acc(0);
       if (p != nullptr)
-        readWide<width>(p + view.wide(w).offset(outer, k), segment.k - k,
-                        wide[w]);
+        readWide<width>(p + view.wide(w).offset(outer, k), last - k, wide[w]);
     }
     FUSEC_UNROLL
     for (int j = 0; j < J; ++j) {
@@ -116,13 +116,12 @@ FUSEC_DEVICE void gemvAlongK(const SegmentType &segment, i64 batch, i64 outer,
           continue;
         Acc thin[width];
         if constexpr (Thin::major == Major::K && gemvWidth<Thin> >= width) {
-          readWide<width>(p + view.thin(j).offset(s, k), segment.k - k, thin);
+          readWide<width>(p + view.thin(j).offset(s, k), last - k, thin);
         } else {
           FUSEC_UNROLL
           for (int i = 0; i < width; ++i)
-            thin[i] = k + i < segment.k
-                          ? cast<Acc>(p[view.thin(j).offset(s, k + i)])
-                          : Acc(0);
+            thin[i] = k + i < last ? cast<Acc>(p[view.thin(j).offset(s, k + i)])
+                                   : Acc(0);
         }
         FUSEC_UNROLL
         for (int i = 0; i < width; ++i)
@@ -145,9 +144,10 @@ FUSEC_DEVICE void gemvAcross(const SegmentType &segment, i64 batch, i64 outer,
   if (outer >= outers)
     return;
   bool both = outer + 1 < outers;
+  int last = segment.range(batch).last;
   constexpr int inFlight = Config::small * J <= 2 ? 8 : 2;
   FUSEC_UNROLL_BY(inFlight)
-  for (int k = launch::warp(); k < segment.k; k += Config::warps) {
+  for (int k = launch::warp(); k < last; k += Config::warps) {
     Acc wide[View::wides][2];
     FUSEC_UNROLL
     for (int w = 0; w < View::wides; ++w) {

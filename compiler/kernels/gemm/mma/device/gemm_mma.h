@@ -256,8 +256,8 @@ FUSEC_DEVICE void gemmMma(const Shape &shape, const Epilogue &epilogue,
   TilePlace tile = tileOf(launch::block(), tilesOf(shape.m, Config::tileM),
                           tilesOf(shape.n, Config::tileN));
   detail::MmaAccumulators<Config, J> acc = {};
-  (detail::mmaSegment<Config, J>(segments, shape, tile, wholeRange(segments.k),
-                                 acc),
+  (detail::mmaSegment<Config, J>(segments, shape, tile,
+                                 segments.range(tile.batch), acc),
    ...);
   if constexpr (Config::splitsFactors)
     detail::replaceOutOfRange<Config>(shape, tile, acc, segments...);

@@ -159,7 +159,7 @@ FUSEC_DEVICE void replaceOutOfRange(const Shape &shape, TilePlace tile,
                           accumulatorPlace(launch::lane(), 0).column,
                       shape.n - 1);
     float sum[2][2 * N] = {};
-    (addByFma(segments, j, tile.batch, wholeRange(segments.k), row, column,
+    (addByFma(segments, j, tile.batch, segments.range(tile.batch), row, column,
               sum),
      ...);
     FUSEC_UNROLL

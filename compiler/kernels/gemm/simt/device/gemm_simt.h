@@ -284,8 +284,8 @@ FUSEC_DEVICE void gemmSimt(const Shape &shape, const Epilogue &epilogue,
   TilePlace tile = tileOf(launch::block(), tilesOf(shape.m, Config::tileM),
                           tilesOf(shape.n, Config::tileN));
   Acc acc[J][Config::threadM][Config::threadN] = {};
-  (detail::simtSegment<Config>(segments, shape, tile, wholeRange(segments.k),
-                               acc),
+  (detail::simtSegment<Config>(segments, shape, tile,
+                               segments.range(tile.batch), acc),
    ...);
   if constexpr (reducesRows<Epilogue>)
     detail::simtRowEpilogue<Config>(epilogue, shape, tile, acc);

@@ -103,7 +103,7 @@ template <class Config, class Epilogue, int J> struct SkinnyFinish {
           isInRange(sums[j][2]) && isInRange(sums[j][3]))
         continue;
       float byFma[1][4] = {};
-      (addByFma(segments, j, at.batch, wholeRange(segments.k), row, column,
+      (addByFma(segments, j, at.batch, segments.range(at.batch), row, column,
                 byFma),
        ...);
       FUSEC_UNROLL

@@ -58,6 +58,8 @@ template <class MatrixType, int Tile, int Parts = 1> struct WgmmaOperand {
                                 int outer, int k, int batch, int block = 0,
                                 u64 policy = 0) {
     static_assert(!Streamed || Parts == 1, "no policy of shared copies");
+    if constexpr (isSame<decltype(matrix.batch), KRanges>)
+      k += batch * matrix.batch.k;
     FUSEC_UNROLL
     for (int i = 0; i < tilesOf(boxes, Parts); ++i) {
       int id = i * Parts + (Parts > 1 ? block : 0);
@@ -73,7 +75,8 @@ template <class MatrixType, int Tile, int Parts = 1> struct WgmmaOperand {
       };
       int at = outer + id * outers;
       int x = alongK ? k : at, y = alongK ? at : k;
-      if constexpr (isSame<decltype(matrix.batch), Unbatched>)
+      if constexpr (isSame<decltype(matrix.batch), Unbatched> ||
+                    isSame<decltype(matrix.batch), KRanges>)
         copyAt(x, y);
       else
         copyAt(x, y, batch);

@@ -192,8 +192,8 @@ FUSEC_DEVICE void wgmmaReplaceOutOfRange(const Shape &shape, WgmmaTile tile,
           min(tile.column + (first + i) / 4 * 8 + (lane & 3) * 2 + i % 2,
               shape.n - 1)};
       float byFma[1][1] = {};
-      (addByFma(segments, j, tile.batch, wholeRange(segments.k), row, column,
-                byFma),
+      (addByFma(segments, j, tile.batch, segments.range(tile.batch), row,
+                column, byFma),
        ...);
       held[i * 32 + lane] = byFma[0][0];
     }
