@@ -40,6 +40,8 @@ void fusec::addContest(StepOp step, const CompileOptions &compileOptions,
   alone.dims.clear();
   alone.constants.clear();
   alone.refuseSpills = false;
+  // The step stays what it is: nothing is joined or split anew.
+  alone.fuse = false;
   alone.candidates = limit;
   for (size_t i = 0, count = 1; i != count; ++i) {
     auto compilation = Compilation::parse(text, alone, Stage::Fused);

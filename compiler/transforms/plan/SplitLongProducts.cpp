@@ -31,7 +31,7 @@ using namespace fusec;
 static constexpr int64_t leastK = 4096, leastRange = 512;
 /// What a split must gain over all sizes of the named dimensions, and may lose
 /// at one of them: about what the cost model errs by.
-static constexpr double leastGain = 1.05, mostLoss = 1.03;
+static constexpr double leastGain = 1.1, mostLoss = 1.03;
 /// Of all partial results, unless they are few beside the operands: they stay
 /// near L2, and the arena small.
 static constexpr double mostPartBytes = 64 << 20, partsOfOperands = 0.25;

@@ -200,6 +200,38 @@ TEST(TuningProblem, staysThatOfTheStepAlone) {
             getScheduleText(getVariant(*alone, 0).getSchedule()));
 }
 
+/// A product whose K is split into ranges, and the sum of its parts.
+static std::string getLongModel(const char *k) {
+  std::string x = std::string("tensor<512x") + k + "xf16>",
+              w = std::string("tensor<") + k + "x768xf16>";
+  return R"(fusec.model @main inputs ["x", "w"] outputs ["y"] {
+^bb0(%x: )" +
+         x + ", %w: " + w + "):\n  %y = fusec.matmul %x, %w : " + x + ", " + w +
+         " to tensor<512x768xf16>\n  fusec.output %y : "
+         "tensor<512x768xf16>\n}\n";
+}
+
+TEST(TuningProblem, countsRangesAsBatches) {
+  auto whole = plan(getLongModel("40008"));
+  TuningProblem problem = getProblem(*whole);
+  std::map<std::string, int64_t> sizes;
+  for (const auto &[name, size] : problem.sizes)
+    sizes[name] = size.getValue();
+  EXPECT_EQ(sizes, (std::map<std::string, int64_t>{
+                       {"batch", 11}, {"k", 3648}, {"m", 512}, {"n", 768}}));
+  std::string text;
+  llvm::raw_string_ostream(text) << *isolateStep(getStep(*whole));
+  CompileOptions options;
+  options.fuse = false;
+  auto alone = plan(text, options, Stage::Fused);
+  PlanOp planned = *alone->getModule().getOps<PlanOp>().begin();
+  EXPECT_TRUE(llvm::hasSingleElement(planned.getOps<StepOp>()));
+  EXPECT_TRUE(problem.key == getProblem(*alone).key);
+  EXPECT_EQ(getScheduleText(getVariant(*whole, 0).getSchedule()),
+            getScheduleText(getVariant(*alone, 0).getSchedule()));
+  EXPECT_GT(getVariant(*alone, 0).getAlternatives().size(), 1u);
+}
+
 TEST(TuningProblem, keepsPaddedRowsAndIntegers) {
   auto whole =
       plan(R"(fusec.model @main inputs ["x", "ids"] outputs ["y", "r"] {
