@@ -129,7 +129,8 @@ std::unique_ptr<Harness::Compiled> Harness::compileWith(const std::string &test,
         PlanOp plan = *(*compilation)->getModule().getOps<PlanOp>().begin();
         StepOp root;
         for (StepOp step : plan.getOps<StepOp>())
-          root = step;
+          if (step.getFamily() == Family::Gemm)
+            root = step;
         llvm::SmallVector<mlir::Attribute> variants(root.getVariants().begin(),
                                                     root.getVariants().end());
         variants[0] = choose(llvm::cast<VariantAttr>(variants[0]));

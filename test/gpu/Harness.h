@@ -34,8 +34,8 @@ public:
   std::unique_ptr<Compiled> compile(const std::string &test,
                                     const Import &import);
 
-  /// As compile(), with another first variant of the plan's last step (earlier
-  /// ones prepare its operands).
+  /// As compile(), with another first variant of the plan's last matmul (earlier
+  /// steps prepare its operands, later ones add its parts).
   using Choice = std::function<VariantAttr(VariantAttr)>;
   std::unique_ptr<Compiled> compileWith(const std::string &test,
                                         const Import &import,

@@ -60,6 +60,21 @@ static const std::vector<const char *> floats = {"f32", "f16", "bf16", "f64"};
         1, 1, "unit = skinny"                                                  \
   }
 
+/// K is split: a bias and an activation behind the sum of its ranges.
+#define LONG_PRODUCT(M, N, K)                                                  \
+  {                                                                            \
+    "long-" #M "x" #K, {"f16", "f32"},                                         \
+        {{#M, #K, "T"}, {#N, #K, "T"}, {#N, "T"}},                             \
+        "inputs [\"x\", \"w\", \"b\"] outputs [\"r\"]",                        \
+        "  %a = fusec.matmul %x, %y transposed : $(" #M " " #K " T), $(" #N    \
+        " " #K " T) to $(" #M " " #N " T)\n"                                   \
+        "  %b = fusec.broadcast %z [1] : $(" #N " T) to $(" #M " " #N " T)\n"  \
+        "  %c = fusec.add %a, %b : $(" #M " " #N " T)\n"                       \
+        "  %d = fusec.relu %c : $(" #M " " #N " T)\n"                          \
+        "  fusec.output %d : $(" #M " " #N " T)",                              \
+        1, 4                                                                   \
+  }
+
 // What varies by row is multiplied, what varies by both added.
 #define SWAPPED_PRODUCT(NAME, TYPE, M, N, K)                                   \
   {                                                                            \
@@ -358,6 +373,23 @@ static const KernelCase cases[] = {
     NARROW_PRODUCT(1, 6400, 136),
     NARROW_PRODUCT(16, 3208, 264),
     NARROW_PRODUCT(24, 1608, 264),
+    LONG_PRODUCT(1, 72, 100003),
+    LONG_PRODUCT(7, 136, 4104),
+    LONG_PRODUCT(13, 63, 40008),
+    LONG_PRODUCT(127, 264, 16392),
+    // As many rows of the right operand as K, beside each other.
+    {"long-across",
+     {"f16", "bf16", "f32"},
+     {{"127", "8200", "T"}, {"8200", "136", "T"}, {"8200", "136", "T"}},
+     R"(inputs ["x", "v", "w"] outputs ["r"])",
+     R"(
+  %a = fusec.matmul %x, %y : $(127 8200 T), $(8200 136 T) to $(127 136 T)
+  %b = fusec.matmul %x, %z : $(127 8200 T), $(8200 136 T) to $(127 136 T)
+  %c = fusec.sigmoid %a : $(127 136 T)
+  %d = fusec.mul %c, %b : $(127 136 T)
+  fusec.output %d : $(127 136 T))",
+     1,
+     4},
     // 1025 tiles of 64 rows, of which the blocks take 629 in turn.
     {"tall",
      {"f16"},
