@@ -168,6 +168,25 @@ TEST(Matmul, SplitsOfKCoverIt) {
   }
 }
 
+TEST(Matmul, RangesOfKCoverIt) {
+  typedef Matrix<float, Major::K, 4, KRanges> Operand;
+  const int parts = 4, length = 16;
+  // The last one is the rest; those behind it have nothing.
+  for (int whole : {1, 16, 17, 63, 64, 2147483647}) {
+    int range = whole > length * parts ? whole / parts + 1 : length;
+    Ranges<Segment<Operand, Operand>> segment{{{}, {}, range}, whole};
+    i64 sum = 0;
+    for (int part = 0; part < parts; ++part) {
+      KRange own = segment.range(part);
+      EXPECT_EQ(own.first, 0);
+      EXPECT_LE(own.last, range);
+      EXPECT_TRUE(own.last == 0 || i64(part) * range + own.last <= whole);
+      sum += own.last;
+    }
+    EXPECT_EQ(sum, whole);
+  }
+}
+
 TEST(Matmul, VectorWidthsFollowTheNarrowestResult) {
   EXPECT_EQ(epilogueVector<Full>, 8);
   EXPECT_EQ(epilogueVector<Store>, 4);
