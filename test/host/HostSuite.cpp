@@ -75,7 +75,7 @@ void Suite::prepare(Job &job) {
   compileOptions.targets = {options.target};
   compileOptions.fuse = job.fuse;
   if (std::optional<Verdict> verdict =
-          addConstants(*job.testCase, compileOptions)) {
+          addCaseOptions(*job.testCase, compileOptions)) {
     job.verdict = std::move(*verdict);
     return;
   }

@@ -80,7 +80,7 @@ void Suite::import(Job &job) {
     compileOptions.targets = options.targets;
   compileOptions.refuseSpills = true;
   if (std::optional<Verdict> verdict =
-          addConstants(*job.testCase, compileOptions)) {
+          addCaseOptions(*job.testCase, compileOptions)) {
     job.verdict = std::move(*verdict);
     return;
   }

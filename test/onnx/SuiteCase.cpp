@@ -41,12 +41,19 @@ static bool fromJSON(const json::Value &value, SuiteOutput &output,
 static bool fromJSON(const json::Value &value, SuiteCase &result,
                      json::Path path) {
   json::ObjectMapper map(value, path);
-  std::string expect;
+  std::string expect, precision = stringify(Precision::Ieee).str();
   SymbolicForm symbolic;
   if (!map || !map.map("name", result.name) || !map.map("expect", expect) ||
       !map.map("model", result.model) || !map.map("inputs", result.inputs) ||
-      !map.map("outputs", result.outputs) || !map.map("symbolic", symbolic))
+      !map.map("outputs", result.outputs) || !map.map("symbolic", symbolic) ||
+      !map.mapOptional("precision", precision))
     return false;
+  std::optional<Precision> named = symbolizePrecision(precision);
+  if (!named) {
+    path.field("precision").report("expected a precision");
+    return false;
+  }
+  result.precision = *named;
   result.expectPass = expect == "pass";
   if (!symbolic.model.empty())
     result.symbolicModel = symbolic.model;

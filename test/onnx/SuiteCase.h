@@ -5,6 +5,8 @@
 #ifndef FUSEC_TEST_ONNX_SUITECASE_H
 #define FUSEC_TEST_ONNX_SUITECASE_H
 
+#include "compiler/Options.h"
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +31,7 @@ struct SuiteCase {
   std::optional<std::string> symbolicModel;
   std::vector<SuiteInput> inputs;
   std::vector<SuiteOutput> outputs;
+  Precision precision = Precision::Ieee; // of its fp32 products
 };
 
 /// Reads `folder`/case.json; paths in the result can be opened. Nothing, with

@@ -67,8 +67,9 @@ Verdict fromError(llvm::Error error) {
   return verdict;
 }
 
-std::optional<Verdict> addConstants(const SuiteCase &testCase,
+std::optional<Verdict> addCaseOptions(const SuiteCase &testCase,
                                     CompileOptions &options) {
+  options.precision = testCase.precision;
   for (const SuiteInput &input : testCase.inputs) {
     if (!input.isConstant)
       continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/kernels/reduce/Reduce.h"
+#include "llvm/ADT/bit.h"
 #include <cmath>
 
 using namespace fusec;
@@ -16,6 +17,16 @@ static double getMeeting(const ReduceCosts &costs,
                      ? (threads - 1) * schedule.getVector() / 4
                      : std::log2(threads);
   return steps * costs.treeClocks + (isShared ? costs.blockClocks : 0);
+}
+
+/// Latencies that a walk of so many loads one after another takes, as many as
+/// are on their way together.
+static double getRounds(ReduceScheduleAttr schedule, double steps) {
+  if (!schedule.isOfColumns())
+    return std::ceil(steps / 4);
+  // Of columns by eights, then by halves of that.
+  double whole = std::floor(steps / 8);
+  return whole + llvm::popcount(uint64_t(steps - whole * 8));
 }
 
 /// How many times the bytes that it needs a walk touches, in sectors of 32:
@@ -41,7 +52,7 @@ Estimate fusec::estimateReduce(const Target &target, const RowSizes &sizes,
   double waves = std::ceil(taken / resident);
   double steps = std::ceil(sizes.length /
                            (threads * (schedule.isOfColumns() ? 1 : vector)));
-  double walk = std::ceil(steps / 4) * target.rates.memoryLatency +
+  double walk = getRounds(schedule, steps) * target.rates.memoryLatency +
                 getMeeting(costs, schedule);
   time.addClocks(TimeBound::Latency, waves * sizes.passes * walk);
   double waste = getWaste(sizes, schedule);

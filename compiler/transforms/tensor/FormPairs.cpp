@@ -166,7 +166,7 @@ void FormPairs::rewrite(MatmulOp product, const OuterProduct &outer) {
   std::string reason = findReason(product, outer);
   if (!reason.empty()) {
     remarkMissed(remarks::formPairs, loc)
-        << "the outer product is stored: " << reason;
+        << "the outer product is stored: " + reason;
     return;
   }
   auto weights = product.getRhs().getDefiningOp<ConstantOp>();
@@ -175,7 +175,7 @@ void FormPairs::rewrite(MatmulOp product, const OuterProduct &outer) {
                                 getNodeName(weights.getLoc()), reason);
   if (failed(folded)) {
     remarkMissed(remarks::formPairs, loc)
-        << "the outer product is stored: " << reason;
+        << "the outer product is stored: " + reason;
     return;
   }
   OpBuilder builder(product);

@@ -4,6 +4,7 @@
 #include "compiler/kernels/pairs/device/pairs_config.h"
 #include "ir/Constants.h"
 #include "ir/reference/Elements.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Parallel.h"
 #include <atomic>
 #include <cmath>
@@ -138,7 +139,10 @@ FailureOr<PairWeights> fusec::foldPairWeights(ElementsAttr value,
                                          columns, alongK, to)
                         .fold(result.scales);
   if (!good) {
-    reason = "sums of its weights are infinite or no numbers";
+    reason = llvm::formatv("a sum of two of its weights is larger than {0} "
+                           "holds, or no number",
+                           element)
+                 .str();
     return failure();
   }
   result.packed = packed.toConstant(name);

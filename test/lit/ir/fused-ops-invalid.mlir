@@ -88,3 +88,35 @@ fusec.model @nested inputs ["x"] outputs [] {
     fusec.yield %1 : tensor<8xf32>
   }
 }
+
+// -----
+
+fusec.model @pairs_type inputs ["x", "w"] outputs [] {
+^bb0(%x: tensor<8x48xf32>, %w: tensor<24x8x64xf32>):
+  // expected-error @+1 {{expected weights of 'f16', got 'f32'}}
+  %0 = fusec.pair_product %x, %w : tensor<8x48xf32>, tensor<24x8x64xf32> to tensor<6x8x8xf32>
+}
+
+// -----
+
+fusec.model @pairs_weights inputs ["x", "w"] outputs [] {
+^bb0(%x: tensor<8x48xf16>, %w: tensor<24x12x64xf16>):
+  // expected-error @+1 {{expected weights of 24 x 16 x 64, as 48 features and 12 columns have}}
+  %0 = fusec.pair_product %x, %w : tensor<8x48xf16>, tensor<24x12x64xf16> to tensor<6x8x12xf32>
+}
+
+// -----
+
+fusec.model @pairs_rows inputs ["x", "w"] outputs [] {
+^bb0(%x: tensor<8x48xf16>, %w: tensor<24x8x64xf16>):
+  // expected-error @+1 {{expected sums of 8 rows, got 9}}
+  %0 = fusec.pair_product %x, %w : tensor<8x48xf16>, tensor<24x8x64xf16> to tensor<6x9x8xf32>
+}
+
+// -----
+
+fusec.model @pairs_features inputs ["x", "w"] outputs [] {
+^bb0(%x: tensor<8x40000xf16>, %w: tensor<24x8x64xf16>):
+  // expected-error @+1 {{expected constant numbers of features, at most 32768, and of columns}}
+  %0 = fusec.pair_product %x, %w : tensor<8x40000xf16>, tensor<24x8x64xf16> to tensor<6x8x8xf32>
+}

@@ -17,6 +17,13 @@ fusec.model @contractions inputs ["x", "t", "w", "v", "b"] outputs [] {
   %parts = fusec.contraction (%x) by (%w) ranges [3] : (tensor<8x4xf32>), (tensor<4x6xf32>) -> tensor<2x8x6xf32>
 }
 
+// CHECK-LABEL: fusec.model @pairs
+fusec.model @pairs inputs ["x", "w"] outputs [] {
+^bb0(%x: tensor<8x48xf16>, %w: tensor<24x8x64xf16>):
+  // CHECK: fusec.pair_product %{{.+}}, %{{.+}} : tensor<8x48xf16>, tensor<24x8x64xf16> to tensor<6x8x8xf32>
+  %0 = fusec.pair_product %x, %w : tensor<8x48xf16>, tensor<24x8x64xf16> to tensor<6x8x8xf32>
+}
+
 // CHECK-LABEL: fusec.model @fusions
 fusec.model @fusions inputs ["x", "y"] outputs ["r", "s"] {
 ^bb0(%x: tensor<8xf32>, %y: tensor<8xf32>):

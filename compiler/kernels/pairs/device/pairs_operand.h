@@ -105,20 +105,10 @@ template <bool Whole> struct PairRows<float, Whole> {
   u32 exponent[2]; // of the scales, biased
 
   FUSEC_DEVICE void start() {
-    int lane = launch::lane() & 3;
     u32 most[2] = {0, 0};
-    FUSEC_UNROLL_BY(4)
-    for (int i = lane * 4; i < features; i += 16)
-      FUSEC_UNROLL
-    for (int r = 0; r < 2; ++r) {
-      u32 words[4];
-      loadFeatures<4, Whole>(words, row[r], i, features);
-      FUSEC_UNROLL
-      for (u32 word : words) {
-        u32 size = word & ~0x80000000u;
-        most[r] = size < infinity && size > most[r] ? size : most[r];
-      }
-    }
+    int first = scan<8>(most, (launch::lane() & 3) * 4);
+    first = scan<2>(most, first);
+    scan<1>(most, first);
     FUSEC_UNROLL
     for (int r = 0; r < 2; ++r) {
       FUSEC_UNROLL
@@ -129,6 +119,29 @@ template <bool Whole> struct PairRows<float, Whole> {
       u32 scale = 260 - (most[r] >> 23);
       exponent[r] = scale > 253 ? 253 : scale;
     }
+  }
+  /// Finds the largest of the lane's features from `first` on, as long as there
+  /// are `Steps` times four of them: loads that are on their way together.
+  template <int Steps> FUSEC_DEVICE int scan(u32 (&most)[2], int first) const {
+    FUSEC_UNROLL_BY(1)
+    for (; first + (Steps - 1) * 16 < features; first += Steps * 16) {
+      u32 words[2][Steps][4];
+      FUSEC_UNROLL
+      for (int r = 0; r < 2; ++r)
+        FUSEC_UNROLL
+      for (int s = 0; s < Steps; ++s)
+        loadFeatures<4, Whole>(words[r][s], row[r], first + s * 16, features);
+      FUSEC_UNROLL
+      for (int r = 0; r < 2; ++r)
+        FUSEC_UNROLL
+      for (auto &step : words[r])
+        FUSEC_UNROLL
+      for (u32 word : step) {
+        u32 size = word & ~0x80000000u;
+        most[r] = size < infinity && size > most[r] ? size : most[r];
+      }
+    }
+    return first;
   }
   FUSEC_DEVICE float scale(int r) const {
     return primitive::floatOf(exponent[r] << 23);

@@ -5,8 +5,9 @@
 #ifndef FUSEC_DEVICE_PAIRS_PROBLEM_H
 #define FUSEC_DEVICE_PAIRS_PROBLEM_H
 
-#include "pairs_config.h"
 #include "prelude.h"
+
+#include "pairs_config.h"
 
 namespace fusec {
 
