@@ -32,9 +32,6 @@ struct GemmSizes {
   bool wideAlongK = false; // gemv: whether the wide operand's rows lie along K
   bool wideCopies = true;  // mma: whether matrices are read 16 bytes at a time
   unsigned reductions = 0; // of rows, in the epilogue
-  /// Lines of L2 that a row of a tile of A, or B, touches: two where rows of the
-  /// matrix do not begin at lines, as rows of a tile are as long as one.
-  double linesA = 1, linesB = 1;
 };
 Estimate estimateGemm(const Target &target, const GemmSizes &sizes,
                       GemmScheduleAttr schedule);

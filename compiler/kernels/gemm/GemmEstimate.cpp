@@ -115,9 +115,8 @@ Estimate fusec::estimateTiled(const Target &target, const GemmSizes &sizes,
   // Copies of single elements take more instructions than the products.
   if (unit == GemmUnit::Mma && !sizes.wideCopies)
     math *= target.mma.narrowCopies;
-  double l2 = (tileM / clusterN * sizes.linesA +
-               accumulators * tileN / clusterM * sizes.linesB) *
-              tileK * sizes.element * stepsK / target.rates.l2;
+  double l2 = (tileM / clusterN + accumulators * tileN / clusterM) * tileK *
+              sizes.element * stepsK / target.rates.l2;
   // What a block waits for where nothing else runs beside it.
   double stages = std::max<double>(schedule.getStages(), 2);
   double chain =

@@ -54,22 +54,6 @@ private:
 };
 } // namespace
 
-/// Lines that a row of a tile touches, over all segments.
-static double getLines(ArrayRef<const MatrixAccess *> accesses,
-                       ArrayRef<int64_t> k, int64_t element, int64_t dim) {
-  constexpr int64_t line = 128;
-  double lines = 0, whole = 0;
-  for (auto [access, depth] : llvm::zip_equal(accesses, k)) {
-    Expr stride = access->isAlongK() ? access->outerStride : access->kStride;
-    int64_t row = getSampledValue(stride, dim) * element;
-    // A line may hold several short rows.
-    bool begins = row % line == 0 || (row > 0 && line % row == 0);
-    lines += double(depth) * (begins ? 1 : 2);
-    whole += depth;
-  }
-  return whole > 0 ? lines / whole : 1;
-}
-
 GemmSizes fusec::getGemmSizes(StepOp step, const MatmulIteration &iteration,
                               int64_t dim) {
   GemmSizes sizes;
@@ -93,13 +77,6 @@ GemmSizes fusec::getGemmSizes(StepOp step, const MatmulIteration &iteration,
   sizes.bytes = bytes.read + bytes.written;
   sizes.written = bytes.written;
   sizes.reductions = iteration.reductions.size();
-  SmallVector<const MatrixAccess *> lhs, rhs;
-  for (const MatrixAccess &a : iteration.lhs)
-    lhs.push_back(&a);
-  for (auto &b : iteration.rhs)
-    rhs.push_back(&b[0]);
-  sizes.linesA = getLines(lhs, sizes.k, sizes.element, dim);
-  sizes.linesB = getLines(rhs, sizes.k, sizes.element, dim);
   return sizes;
 }
 

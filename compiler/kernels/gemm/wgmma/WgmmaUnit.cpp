@@ -59,7 +59,6 @@ void fusec::addSwapped(const GemmProblem &problem, const GemmSizes &sizes,
   }
   GemmSizes swapped = sizes;
   std::swap(swapped.m, swapped.n);
-  std::swap(swapped.linesA, swapped.linesB);
   for (GemmScheduleAttr schedule :
        getWgmmaSchedules(problem.step, transposed, tilings, problem.target))
     problem.add(schedule.asSwapped(), swapped, to);
