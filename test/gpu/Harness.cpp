@@ -127,9 +127,11 @@ std::unique_ptr<Harness::Compiled> Harness::compileWith(const std::string &test,
         if (llvm::Error error = (*compilation)->advance(Stage::Planned))
           return error;
         PlanOp plan = *(*compilation)->getModule().getOps<PlanOp>().begin();
+        // The last matmul, where there is one: what adds its parts comes after.
         StepOp root;
         for (StepOp step : plan.getOps<StepOp>())
-          if (step.getFamily() == Family::Gemm)
+          if (!root || root.getFamily() != Family::Gemm ||
+              step.getFamily() == Family::Gemm)
             root = step;
         llvm::SmallVector<mlir::Attribute> variants(root.getVariants().begin(),
                                                     root.getVariants().end());

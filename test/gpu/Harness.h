@@ -34,8 +34,9 @@ public:
   std::unique_ptr<Compiled> compile(const std::string &test,
                                     const Import &import);
 
-  /// As compile(), with another first variant of the plan's last matmul (earlier
-  /// steps prepare its operands, later ones add its parts).
+  /// As compile(), with another first variant of the plan's last matmul
+  /// (earlier steps prepare its operands, later ones add its parts); of its
+  /// last step where it has none.
   using Choice = std::function<VariantAttr(VariantAttr)>;
   std::unique_ptr<Compiled> compileWith(const std::string &test,
                                         const Import &import,

@@ -181,7 +181,9 @@ def sanitizeTest(tool, name, command, folder):
     found = re.findall(r"=+ (?:ERROR|RACECHECK) SUMMARY: (.*)", text)
     failed = [r["test"] for r in parseLines(text)
               if r["result"] == "fail" and not r["test"].startswith("times.")]
-    whole = len(found) >= SHARDS.get(name, 1) and status != 124
+    # A program that ends early has left checks out.
+    crashed = "didn't terminate successfully" in text
+    whole = len(found) >= SHARDS.get(name, 1) and status != 124 and not crashed
     clean = whole and all(re.match(r"0 (errors|hazards)", each) for each in found)
     if tool == "initcheck" and whole:
         found, total = partial_copies.findOthers(text, kernelCache())
@@ -193,7 +195,7 @@ def sanitizeTest(tool, name, command, folder):
         return "clean"
     print("\n".join([line for line in text.splitlines() if line.startswith("=====")][:60]),
           file=sys.stderr)
-    return "; ".join(found + [f"{name} failed" for name in failed[:5]]) or \
+    return "; ".join(found + ["a program crashed"] * crashed + [f"{name} failed" for name in failed[:5]]) or \
         f"exit status {status}"
 
 
