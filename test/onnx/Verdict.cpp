@@ -68,7 +68,7 @@ Verdict fromError(llvm::Error error) {
 }
 
 std::optional<Verdict> addCaseOptions(const SuiteCase &testCase,
-                                    CompileOptions &options) {
+                                      CompileOptions &options) {
   options.precision = testCase.precision;
   for (const SuiteInput &input : testCase.inputs) {
     if (!input.isConstant)

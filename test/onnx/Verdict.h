@@ -26,7 +26,7 @@ Verdict judge(const SuiteCase &testCase,
 /// Gives the options the case's precision, and the inputs that must be known to
 /// the compiler. Returns a verdict where they cannot be read.
 std::optional<Verdict> addCaseOptions(const SuiteCase &testCase,
-                                    CompileOptions &options);
+                                      CompileOptions &options);
 /// The other inputs, in the model's order. Throws Failure.
 std::vector<data::Tensor> readInputs(const SuiteCase &testCase,
                                      const Interface &interface);

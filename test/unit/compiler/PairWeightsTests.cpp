@@ -3,8 +3,8 @@
 // Weights folded to half of them: each pair of features counts once, wherever
 // the weights lay.
 
-#include "compiler/transforms/tensor/PairWeights.h"
 #include "compiler/kernels/pairs/device/pairs_config.h"
+#include "compiler/transforms/tensor/PairWeights.h"
 #include "ir/reference/Elements.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/MLIRContext.h"
