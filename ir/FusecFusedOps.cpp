@@ -116,14 +116,10 @@ LogicalResult PairProductOp::verify() {
     return emitOpError("expected [rows, features], weights of three "
                        "dimensions and sums of [part, row, column]");
   SmallVector<Expr> rows = getSizes(getX()), sums = getSizes(getSums());
-  // Well below where the depth of K leaves 32 bits.
-  constexpr int64_t mostFeatures = 1 << 15;
-  auto isWithin = [](Expr size, int64_t most) {
-    return size.isConstant() && size.getValue() > 0 && size.getValue() <= most;
-  };
-  if (!isWithin(rows[1], mostFeatures) || !isWithin(sums[2], INT32_MAX / 128))
-    return emitOpError("expected constant numbers of features, at most ")
-           << mostFeatures << ", and of columns";
+  if (!rows[1].isConstant() || !sums[2].isConstant() ||
+      !isPairCountable(rows[1].getValue(), sums[2].getValue()))
+    return emitOpError("expected constant numbers of features and columns, "
+                       "which 32 bits count");
   if (sums[1] != rows[0])
     return emitOpError("expected sums of ")
            << rows[0].str() << " rows, got " << sums[1].str();

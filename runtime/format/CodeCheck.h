@@ -11,8 +11,8 @@
 namespace fusec::format {
 
 // Throws ReadError, which begins with `name`, unless a cubin is an ELF file
-// that ends within its bytes, and PTX is text: the driver
-// tells them apart by their first bytes alone. Other sections are good.
+// that ends within its bytes, and PTX is text: the driver tells them apart by
+// their first bytes alone. Other sections are good.
 void checkCode(const Section &section, const std::string &name);
 
 } // namespace fusec::format

@@ -24,6 +24,8 @@ CASES = [(52, 40, 1, "f16", "matmul", True), (64, 33, 3, "f16", "mul", False),
          (52, 40, 3, "f32", "mul", True), (64, 33, 129, "f32", "matmul", False),
          (100, 130, 1, "f32", "mul", False), (48, 300, 127, "f32", "matmul", True),
          (80, 64, 13, "f32", "scaled", True),
+         # Nothing to compute.
+         (48, 0, 3, "f16", "matmul", False), (48, 8, 0, "f16", "mul", False),
          # Beside a weight that is no constant, and too few features.
          (64, 24, 13, "f16", "replaced", True), (20, 24, 13, "f16", "matmul", True)]
 
@@ -80,7 +82,7 @@ class Case:
 
     def expect(self):
         x = self.x.astype(numpy.float64)
-        pairs = (x[:, :, None] * x[:, None, :]).reshape(len(x), -1)
+        pairs = (x[:, :, None] * x[:, None, :]).reshape(len(x), x.shape[1] ** 2)
         if self.numbers == numpy.float16:
             pairs = pairs.astype(numpy.float16).astype(numpy.float64)
         sums = pairs @ self.weights.astype(numpy.float64) + self.bias

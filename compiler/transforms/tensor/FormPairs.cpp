@@ -153,6 +153,10 @@ std::string FormPairs::findReason(MatmulOp product,
     return llvm::formatv("it has {0} features, products of pairs have {1} or "
                          "more",
                          outer.features, fewestFeatures);
+  if (!isPairCountable(outer.features,
+                       getSizes(product.getType())[1].getValue()))
+    return "it has no columns, or more of them or of features than kernels "
+           "count";
   Type element = getElementType(product.getLhs());
   if (element.isF32() && precision == Precision::Ieee)
     return "its products are exact (--precision=ieee)";

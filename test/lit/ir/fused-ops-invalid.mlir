@@ -117,6 +117,6 @@ fusec.model @pairs_rows inputs ["x", "w"] outputs [] {
 
 fusec.model @pairs_features inputs ["x", "w"] outputs [] {
 ^bb0(%x: tensor<8x40000xf16>, %w: tensor<24x8x64xf16>):
-  // expected-error @+1 {{expected constant numbers of features, at most 32768, and of columns}}
+  // expected-error @+1 {{expected constant numbers of features and columns, which 32 bits count}}
   %0 = fusec.pair_product %x, %w : tensor<8x40000xf16>, tensor<24x8x64xf16> to tensor<6x8x8xf32>
 }

@@ -122,6 +122,21 @@ fusec.model @replaced inputs ["x", "w"] outputs ["y"] {
 
 // -----
 
+// CHECK-LABEL: @empty
+// CHECK-NOT: fusec.pair_product
+// REMARK: the outer product is stored: it has no columns, or more of them or of features than kernels count
+fusec.model @empty inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<64x48xf16>):
+  %w = fusec.constant dense<> : tensor<2304x0xf16>
+  %0 = fusec.expand %x [[0], [1, 2]] : tensor<64x48xf16> to tensor<64x48x1xf16>
+  %1 = fusec.matmul %0, %0 transposed : tensor<64x48x1xf16>, tensor<64x48x1xf16> to tensor<64x48x48xf16>
+  %2 = fusec.collapse %1 [[0], [1, 2]] : tensor<64x48x48xf16> to tensor<64x2304xf16>
+  %3 = fusec.matmul %2, %w : tensor<64x2304xf16>, tensor<2304x0xf16> to tensor<64x0xf16>
+  fusec.output %3 : tensor<64x0xf16>
+}
+
+// -----
+
 // CHECK-LABEL: @large
 // CHECK-NOT: fusec.pair_product
 // REMARK: the outer product is stored: a sum of two of its weights is larger than f16 holds, or no number

@@ -50,7 +50,6 @@ TEST(PairOrder, EachPairOnce) {
   for (int features : {1, 15, 16, 17, 48, 100}) {
     // By (larger, smaller): how often, and whether in both orders.
     std::map<std::pair<int, int>, int> seen;
-    int half = 0;
     for (int k = 0; k < pairDepth(features); ++k) {
       PairPlace at = pairOf(k);
       if (at.i >= features || at.j >= features)
@@ -58,7 +57,6 @@ TEST(PairOrder, EachPairOnce) {
       bool isDiagonal = at.i / pairBlock == at.j / pairBlock;
       // Of squares under the diagonal, which stand for two.
       seen[std::minmax(at.i, at.j)] += isDiagonal ? 1 : 2;
-      half += !isDiagonal;
     }
     EXPECT_EQ(int(seen.size()), features * (features + 1) / 2);
     for (auto &[pair, count] : seen)

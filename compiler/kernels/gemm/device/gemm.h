@@ -111,6 +111,8 @@ void hostGemm(const Shape &shape, const Epilogue &epilogue,
   constexpr int J = Epilogue::accumulators;
   constexpr int V = epilogueVector<Epilogue>;
   typedef typename Epilogue::Accumulator Acc;
+  if (shape.m == 0 || shape.n == 0)
+    return; // Vector kernels have blocks for rows without columns.
   TilePlace tile = tileOf(launch::block(), tilesOf(shape.m, Config::tileM),
                           tilesOf(shape.n, Config::tileN));
   int rowEnd = min((tile.m + 1) * Config::tileM, shape.m);

@@ -32,6 +32,12 @@ constexpr FUSEC_DEVICE int pairSquares(int features) {
 constexpr FUSEC_DEVICE int pairDepth(int features) {
   return pairSquares(features) * pairSquare;
 }
+/// Whether K and columns can be counted with 32 bits, and there is a sum.
+constexpr FUSEC_DEVICE bool isPairCountable(long long features,
+                                            long long columns) {
+  return features > 0 && features <= 1 << 15 && columns > 0 &&
+         columns <= 1 << 24;
+}
 /// Columns that the weights have memory for: the swizzle permutes eight.
 constexpr FUSEC_DEVICE int pairColumns(int columns) {
   return (columns + 7) / 8 * 8;
