@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/codegen/Emitters.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
@@ -8,18 +9,18 @@ using namespace fusec;
 std::string fusec::getCombiner(Operation *op) {
   std::string type = computeType(getElementType(op->getOperand(0)));
   if (auto arg = dyn_cast<ArgReduceOp>(op))
-    return std::string(arg.getKind() == ArgKind::Max ? "fusec::ArgMax<"
-                                                     : "fusec::ArgMin<") +
-           type + (arg.getLast() ? ", true>" : ">");
+    return fmt::format("fusec::Arg{}<{}{}>",
+                       arg.getKind() == ArgKind::Max ? "Max" : "Min", type,
+                       arg.getLast() ? ", true" : "");
   switch (cast<ReduceOp>(op).getKind()) {
   case ReduceKind::Sum:
-    return "fusec::Sum<" + type + ">";
+    return fmt::format("fusec::Sum<{}>", type);
   case ReduceKind::Prod:
-    return "fusec::Product<" + type + ">";
+    return fmt::format("fusec::Product<{}>", type);
   case ReduceKind::Max:
-    return "fusec::Max<" + type + ">";
+    return fmt::format("fusec::Max<{}>", type);
   case ReduceKind::Min:
-    return "fusec::Min<" + type + ">";
+    return fmt::format("fusec::Min<{}>", type);
   }
   return "";
 }

@@ -8,6 +8,7 @@
 #include "compiler/analysis/Alignment.h"
 #include "compiler/analysis/Iteration.h"
 #include "compiler/analysis/VectorAccesses.h"
+#include "compiler/codegen/KernelText.h"
 #include "compiler/codegen/ScalarEmitter.h"
 
 namespace fusec {

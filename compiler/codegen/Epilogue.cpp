@@ -4,6 +4,7 @@
 // in a struct with the descriptors of what it reads and writes.
 
 #include "compiler/codegen/Emitters.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
@@ -22,8 +23,9 @@ std::string fusec::getAccumulatorType(const MatmulIteration &iteration) {
 static std::string getRootValue(Value value) {
   Type type = getElementType(value);
   std::string acc =
-      "acc[" + std::to_string(cast<OpResult>(value).getResultNumber()) + "]";
-  return isa<FloatType>(type) ? acc : storageType(type) + "(" + acc + ")";
+      fmt::format("acc[{}]", cast<OpResult>(value).getResultNumber());
+  return isa<FloatType>(type) ? acc
+                              : fmt::format("{}({})", storageType(type), acc);
 }
 
 namespace {
@@ -56,9 +58,8 @@ FunctionWriter::FunctionWriter(KernelWriter &writer,
                                const MatmulIteration &iteration)
     : writer(writer), iteration(iteration),
       accumulators(
-          "const " + getAccumulatorType(iteration) + " (&acc)[" +
-          std::to_string(ContractionOp(iteration.root).getNumAccumulators()) +
-          "]") {
+          fmt::format("const {} (&acc)[{}]", getAccumulatorType(iteration),
+                      ContractionOp(iteration.root).getNumAccumulators())) {
   for (const TileOperand &operand : iteration.operands) {
     // What is no argument of the region is held from an earlier root.
     std::string base = "held";
@@ -67,8 +68,8 @@ FunctionWriter::FunctionWriter(KernelWriter &writer,
                                .getInputBuffer(argument)
                                .getSymName());
     operands.push_back(writer.uniqueName(base + "_at"));
-    parameters += ", " + computeType(getElementType(operand.value)) + " " +
-                  operands.back();
+    parameters += fmt::format(
+        ", {} {}", computeType(getElementType(operand.value)), operands.back());
   }
   for (auto [op, node] : iteration.reductions)
     members[op] = writer.uniqueName(op->getName().stripDialect());
@@ -96,17 +97,16 @@ std::string FunctionWriter::writeApply(ArrayRef<unsigned> nodes, StringRef base,
   SmallVector<std::string> results;
   for (unsigned node : nodes) {
     results.push_back(writer.uniqueName(base));
-    signature += ", " + computeType(program[node].type) + " &" + results.back();
+    signature += fmt::format(", {} &{}", computeType(program[node].type),
+                             results.back());
   }
   std::string body = writer.capture(indent + 1, [&] {
-    for (auto [node, name] : llvm::zip_equal(nodes, results)) {
-      std::string value = emitter.emit(node);
-      writer.line(name + " = " + value + ";");
-    }
+    for (auto [node, name] : llvm::zip_equal(nodes, results))
+      writer.line("{} = {};", name, emitter.emit(node));
   });
-  std::string margin(2 * indent, ' ');
-  return margin + "FUSEC_DEVICE static void apply(" + signature + ") {\n" +
-         body + margin + "}\n";
+  return fmt::format("{0:{1}}FUSEC_DEVICE static void apply({2}) {{\n"
+                     "{3}{0:{1}}}}\n",
+                     "", 2 * indent, signature, body);
 }
 
 std::string FunctionWriter::writePhases() {
@@ -114,16 +114,22 @@ std::string FunctionWriter::writePhases() {
   for (auto [op, node] : iteration.reductions) {
     const std::string &member = members[op];
     std::string name = writer.uniqueName("Phase");
-    row += "    " + getCombiner(op) + "::Value " + member + ";\n";
+    std::string combiner = getCombiner(op);
+    row += fmt::format("    {}::Value {};\n", combiner, member);
     names += (names.empty() ? "" : ", ") + name;
-    phases += "  struct " + name + " {\n    typedef " +
-              getAccumulatorType(iteration) + " Accumulator;\n    typedef " +
-              getCombiner(op) + " Combiner;\n    FUSEC_DEVICE static " +
-              "Combiner::Value &of(Row &row) { return row." + member + "; }\n" +
-              writeApply(node, "value", /*stores=*/false, 2) + "  };\n";
+    phases += fmt::format("  struct {} {{\n"
+                          "    typedef {} Accumulator;\n"
+                          "    typedef {} Combiner;\n"
+                          "    FUSEC_DEVICE static Combiner::Value &of(Row "
+                          "&row) {{ return row.{}; }}\n"
+                          "{}  }};\n",
+                          name, getAccumulatorType(iteration), combiner, member,
+                          writeApply(node, "value", /*stores=*/false, 2));
   }
-  return "  struct Row {\n" + row + "  };\n" + phases +
-         "  typedef fusec::Phases<" + names + "> Phases;\n";
+  return fmt::format("  struct Row {{\n"
+                     "{}  }};\n"
+                     "{}  typedef fusec::Phases<{}> Phases;\n",
+                     row, phases, names);
 }
 
 std::string FunctionWriter::write() {
@@ -146,14 +152,19 @@ std::string fusec::declareEpilogue(KernelWriter &writer, StringRef name,
   };
   ContractionOp root = iteration.root;
   std::string functions = FunctionWriter(writer, iteration).write();
-  writer.declarations()
-      << "struct " << name << " {\n  typedef " << getAccumulatorType(iteration)
-      << " Accumulator;\n  static constexpr int accumulators = "
-      << root.getNumAccumulators() << ";\n  typedef fusec::Pack<"
-      << join(operands, &Descriptor::type) << "> Operands;\n"
-      << "  typedef fusec::Pack<" << join(results, &Descriptor::type)
-      << "> Results;\n  Operands operands;\n  Results results;\n"
-      << functions << "};\n\n";
-  return "{{" + join(operands, &Descriptor::value) + "},\n      {" +
-         join(results, &Descriptor::value) + "}}";
+  writer.declarations() << fmt::format(
+      "struct {} {{\n"
+      "  typedef {} Accumulator;\n"
+      "  static constexpr int accumulators = {};\n"
+      "  typedef fusec::Pack<{}> Operands;\n"
+      "  typedef fusec::Pack<{}> Results;\n"
+      "  Operands operands;\n"
+      "  Results results;\n"
+      "{}}};\n\n",
+      name, getAccumulatorType(iteration), root.getNumAccumulators(),
+      join(operands, &Descriptor::type), join(results, &Descriptor::type),
+      functions);
+  return fmt::format("{{{},\n      {}}}",
+                     braced({join(operands, &Descriptor::value)}),
+                     braced({join(results, &Descriptor::value)}));
 }

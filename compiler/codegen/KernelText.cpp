@@ -4,6 +4,7 @@
 #include "compiler/Names.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
@@ -21,13 +22,12 @@ static std::string getSafeText(Expr expr) {
 static std::string getText(GuardAttr guard) {
   std::string value = getSafeText(Expr(guard.getRhs()));
   if (guard.getKind() == GuardKind::Aligned)
-    return getTensorName(guard.getBuffer().getValue()) + " is aligned to " +
-           value;
+    return fmt::format("{} is aligned to {}",
+                       getTensorName(guard.getBuffer().getValue()), value);
   // In the order of GuardKind.
-  constexpr StringLiteral signs[] = {
-      " <= ", " < ", " >= ", " > ", " == ", " != "};
-  return getSafeText(Expr(guard.getLhs())) +
-         signs[unsigned(guard.getKind())].str() + value;
+  constexpr StringLiteral signs[] = {"<=", "<", ">=", ">", "==", "!="};
+  return fmt::format("{} {} {}", getSafeText(Expr(guard.getLhs())),
+                     signs[unsigned(guard.getKind())], value);
 }
 
 std::string fusec::describeKernel(StepOp step, VariantAttr variant) {
@@ -96,4 +96,8 @@ std::string fusec::breakLines(StringRef text) {
     text = rest;
   }
   return broken;
+}
+
+std::string fusec::braced(std::initializer_list<StringRef> members) {
+  return fmt::format("{{{}}}", llvm::join(members, ", "));
 }

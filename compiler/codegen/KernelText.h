@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What makes a kernel's text readable: the comment at its head, and the width
-// of its lines.
+// of its lines. And lists of members, which all emitters write.
 
 #ifndef FUSEC_COMPILER_CODEGEN_KERNELTEXT_H
 #define FUSEC_COMPILER_CODEGEN_KERNELTEXT_H
@@ -17,6 +17,9 @@ std::string describeKernel(StepOp step, VariantAttr variant);
 /// The text in lines of at most 120 columns, as far as it has spaces to break
 /// at. A comment behind a line that is too long moves in front of it.
 std::string breakLines(llvm::StringRef text);
+
+/// "{a, b}": an initialiser, whose members are computed in this order.
+std::string braced(std::initializer_list<llvm::StringRef> members);
 
 } // namespace fusec
 

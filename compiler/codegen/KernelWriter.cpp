@@ -3,7 +3,7 @@
 #include "compiler/codegen/KernelWriter.h"
 #include "compiler/codegen/KernelText.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Format.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
@@ -23,8 +23,8 @@ std::string fusec::storageType(Type type) {
     return "fusec::bf16";
   if (type.isInteger(1))
     return "fusec::boolean";
-  return (type.isUnsignedInteger() ? "fusec::u" : "fusec::i") +
-         std::to_string(type.getIntOrFloatBitWidth());
+  return fmt::format("fusec::{}{}", type.isUnsignedInteger() ? 'u' : 'i',
+                     type.getIntOrFloatBitWidth());
 }
 
 std::string fusec::computeType(Type type) {
@@ -35,18 +35,18 @@ std::string fusec::computeType(Type type) {
   return storageType(type);
 }
 
-std::string fusec::toCompute(Type type, const Twine &text) {
+std::string fusec::toCompute(Type type, StringRef text) {
   if (type.isInteger(1))
-    return ("bool(" + text + ")").str();
+    return fmt::format("bool({})", text);
   if (type.isF16() || type.isBF16())
-    return ("fusec::cast<float>(" + text + ")").str();
+    return fmt::format("fusec::cast<float>({})", text);
   return text.str();
 }
-std::string fusec::toStorage(Type type, const Twine &text) {
+std::string fusec::toStorage(Type type, StringRef text) {
   if (type.isInteger(1))
-    return ("fusec::boolean(" + text + ")").str();
+    return fmt::format("fusec::boolean({})", text);
   if (type.isF16() || type.isBF16())
-    return ("fusec::cast<" + storageType(type) + ">(" + text + ")").str();
+    return fmt::format("fusec::cast<{}>({})", storageType(type), text);
   return text.str();
 }
 
@@ -59,17 +59,14 @@ std::string fusec::literal(TypedAttr value) {
     exact.convert(isDouble ? APFloat::IEEEdouble() : APFloat::IEEEsingle(),
                   APFloat::rmNearestTiesToEven, &lost);
     if (!exact.isFinite()) {
-      std::string bits =
-          "0x" + llvm::utohexstr(exact.bitcastToAPInt().getZExtValue());
-      return isDouble ? "fusec::primitive::doubleOf(" + bits + "ull)"
-                      : "fusec::primitive::floatOf(" + bits + "u)";
+      uint64_t bits = exact.bitcastToAPInt().getZExtValue();
+      return isDouble
+                 ? fmt::format("fusec::primitive::doubleOf(0x{:X}ull)", bits)
+                 : fmt::format("fusec::primitive::floatOf(0x{:X}u)", bits);
     }
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    if (isDouble)
-      os << llvm::format("%.17g", exact.convertToDouble());
-    else
-      os << llvm::format("%.9g", exact.convertToFloat());
+    std::string text = isDouble
+                           ? fmt::format("{:.17g}", exact.convertToDouble())
+                           : fmt::format("{:.9g}", exact.convertToFloat());
     if (text.find_first_of(".e") == std::string::npos)
       text += ".0";
     return isDouble ? text : text + "f";
@@ -78,11 +75,10 @@ std::string fusec::literal(TypedAttr value) {
   if (type.isInteger(1))
     return integer.isZero() ? "false" : "true";
   // Casts keep the most negative value from being a negated positive one.
-  std::string text =
-      llvm::utostr(integer.isNegative() && !type.isUnsignedInteger()
-                       ? static_cast<uint64_t>(integer.sext(64).getZExtValue())
-                       : integer.getZExtValue());
-  return storageType(type) + "(" + text + "ull)";
+  uint64_t bits = integer.isNegative() && !type.isUnsignedInteger()
+                      ? integer.sext(64).getZExtValue()
+                      : integer.getZExtValue();
+  return fmt::format("{}({}ull)", storageType(type), bits);
 }
 
 //===----------------------------------------------------------------------===//
@@ -122,7 +118,7 @@ std::string KernelWriter::pointerTable(ArrayRef<BufferOp> buffers,
   declarations() << "struct " << type << " {\n  const " << element << " *at["
                  << buffers.size() << "];\n  fusec::i64 rows[" << buffers.size()
                  << "];\n};\n\n";
-  signature.push_back({"const " + type + " ", name});
+  signature.push_back({fmt::format("const {} ", type), name});
   for (BufferOp buffer : buffers) {
     params.push_back({KernelParam::Kind::Buffer, buffer.getSymName().str()});
     params.back().continues = buffer != buffers[0];
@@ -196,20 +192,20 @@ std::string KernelWriter::extent(Expr size, StringRef base) {
 std::string KernelWriter::print(Expr expr, ArrayRef<std::string> dims) {
   auto nested = [&](Expr operand) {
     std::string text = print(operand, dims);
-    return operand.getOperands().empty() ? text : "(" + text + ")";
+    return operand.getOperands().empty() ? text : fmt::format("({})", text);
   };
   switch (expr.getKind()) {
   case ExprKind::Constant: {
     int64_t value = expr.getValue();
     bool wide = value > INT32_MAX || value < INT32_MIN;
-    return std::to_string(value) + (wide ? "ll" : "");
+    return fmt::format("{}{}", value, wide ? "ll" : "");
   }
   case ExprKind::Symbol:
     return symbolParam(expr);
   case ExprKind::Dim:
     return dims[expr.getIndex()];
   case ExprKind::Indirect:
-    return "row" + std::to_string(expr.getIndex());
+    return fmt::format("row{}", expr.getIndex());
   case ExprKind::Add: {
     std::string text;
     for (Expr term : expr.getOperands()) {
@@ -237,16 +233,18 @@ std::string KernelWriter::print(Expr expr, ArrayRef<std::string> dims) {
           return splitCoefficient(term).first >= 0;
         }))
       return nested(numerator) + " / " + nested(divisor);
-    return "fusec::floorDivide<" + indexType() + ">(" + print(numerator, dims) +
-           ", " + print(divisor, dims) + ")";
+    std::string above = print(numerator, dims), below = print(divisor, dims);
+    return fmt::format("fusec::floorDivide<{}>({}, {})", indexType(), above,
+                       below);
   }
   case ExprKind::Min:
-  case ExprKind::Max:
-    return std::string(expr.getKind() == ExprKind::Min ? "fusec::min"
-                                                       : "fusec::max") +
-           "(" + indexType() + "(" + print(expr.getOperands()[0], dims) +
-           "), " + indexType() + "(" + print(expr.getOperands()[1], dims) +
-           "))";
+  case ExprKind::Max: {
+    StringRef name = expr.getKind() == ExprKind::Min ? "min" : "max";
+    std::string a = print(expr.getOperands()[0], dims),
+                b = print(expr.getOperands()[1], dims);
+    return fmt::format("fusec::{0}({1}({2}), {1}({3}))", name, indexType(), a,
+                       b);
+  }
   }
   return "";
 }

@@ -10,6 +10,7 @@
 #include "compiler/codegen/KernelSource.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/raw_ostream.h"
+#include <fmt/core.h>
 
 namespace fusec {
 
@@ -17,8 +18,8 @@ namespace fusec {
 std::string storageType(mlir::Type elementType);
 std::string computeType(mlir::Type elementType);
 /// A value in memory as its compute type, and back.
-std::string toCompute(mlir::Type elementType, const llvm::Twine &text);
-std::string toStorage(mlir::Type elementType, const llvm::Twine &text);
+std::string toCompute(mlir::Type elementType, llvm::StringRef text);
+std::string toStorage(mlir::Type elementType, llvm::StringRef text);
 /// A literal of the compute type.
 std::string literal(mlir::TypedAttr value);
 
@@ -62,8 +63,15 @@ public:
   /// Text before the kernel: functions, structs.
   llvm::raw_ostream &declarations() { return declarationStream; }
 
-  /// Writes a line of the kernel's body at the current depth.
+  /// Writes a line of the kernel's body at the current depth: text, or a format
+  /// and its arguments. A call is free to compute its arguments in any order:
+  /// what adds parameters is computed before it.
   void line(const llvm::Twine &text);
+  template <typename T, typename... Ts>
+  void line(fmt::format_string<T, Ts...> format, T &&first, Ts &&...rest) {
+    line(
+        fmt::format(format, std::forward<T>(first), std::forward<Ts>(rest)...));
+  }
   void open(const llvm::Twine &text);
   void close(const llvm::Twine &text = "}");
   /// What `emit` writes, apart from the kernel's body.

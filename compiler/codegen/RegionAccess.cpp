@@ -3,6 +3,7 @@
 // What a region reads and stores, as its scalar program is printed.
 
 #include "compiler/codegen/Emitters.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
@@ -45,8 +46,8 @@ void fusec::emitStores(KernelWriter &writer, ScalarEmitter &emitter,
     return writer.getStep().getOutputBuffer(store.output);
   };
   auto getElement = [&](const RegionStore &store) {
-    return writer.pointer(getBuffer(store), false) + "[" +
-           emitter.print(store.offset) + "]";
+    std::string pointer = writer.pointer(getBuffer(store), false);
+    return fmt::format("{}[{}]", pointer, emitter.print(store.offset));
   };
   SmallVector<unsigned> nodes;
   for (const RegionStore &store : stores)
@@ -55,8 +56,8 @@ void fusec::emitStores(KernelWriter &writer, ScalarEmitter &emitter,
   if (!lanes) {
     for (const RegionStore &store : stores) {
       std::string value = emitter.emit(store.node);
-      writer.line(getElement(store) + " = " +
-                  toStorage(getBuffer(store).getElementType(), value) + ";");
+      writer.line("{} = {};", getElement(store),
+                  toStorage(getBuffer(store).getElementType(), value));
     }
     return;
   }
@@ -68,18 +69,19 @@ void fusec::emitStores(KernelWriter &writer, ScalarEmitter &emitter,
     if (isVectorAccess(store.offset, lanes->dim, lanes->width,
                        getElementBytes(type), getAlignment(buffer, variant))) {
       vectors[i] = writer.uniqueName("result");
-      writer.line("fusec::Vec<" + storageType(type) + ", V> " + vectors[i] +
-                  ";");
+      writer.line("fusec::Vec<{}, V> {};", storageType(type), vectors[i]);
     }
   }
   emitter.forEachLane(nodes, [&](unsigned i, StringRef name) {
-    writer.line(
-        (vectors[i].empty() ? getElement(stores[i]) : vectors[i] + "[lane]") +
-        " = " + toStorage(getBuffer(stores[i]).getElementType(), name) + ";");
+    std::string to =
+        vectors[i].empty() ? getElement(stores[i]) : vectors[i] + "[lane]";
+    writer.line("{} = {};", to,
+                toStorage(getBuffer(stores[i]).getElementType(), name));
   });
   for (auto [i, store] : llvm::enumerate(stores))
-    if (!vectors[i].empty())
-      writer.line("fusec::store<V>(" + writer.pointer(getBuffer(store), false) +
-                  " + " + emitter.print(store.offset) + ", " + vectors[i] +
-                  ");");
+    if (!vectors[i].empty()) {
+      std::string pointer = writer.pointer(getBuffer(store), false);
+      writer.line("fusec::store<V>({} + {}, {});", pointer,
+                  emitter.print(store.offset), vectors[i]);
+    }
 }

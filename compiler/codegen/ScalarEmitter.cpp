@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/codegen/ScalarEmitter.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
@@ -39,8 +40,8 @@ std::string ScalarEmitter::print(Expr expr) {
     if (expr == linear)
       return linearIndex;
     if (auto offset = (expr - linear).getConstant())
-      return linearIndex + (*offset < 0 ? " - " : " + ") +
-             std::to_string(std::abs(*offset));
+      return fmt::format("{} {} {}", linearIndex, *offset < 0 ? '-' : '+',
+                         std::abs(*offset));
   }
   return writer.print(expr, dims);
 }
@@ -56,18 +57,17 @@ Expr ScalarEmitter::getLoadOffset(const ScalarNode &node,
 //===----------------------------------------------------------------------===//
 
 std::string ScalarEmitter::declare(unsigned id, StringRef base,
-                                   const Twine &value) {
+                                   StringRef value) {
   std::string name = writer.uniqueName(base);
-  writer.line("const " + computeType(program[id].type) + " " + name + " = " +
-              value + ";");
+  writer.line("const {} {} = {};", computeType(program[id].type), name, value);
   scopes.back()[id] = {name, false};
   return name;
 }
 
 std::string ScalarEmitter::declareVector(unsigned id, StringRef base) {
   std::string name = writer.uniqueName(base);
-  writer.line("fusec::Vec<" + storageType(program[id].type) + ", V> " + name +
-              " = {};");
+  writer.line("fusec::Vec<{}, V> {} = {{}};", storageType(program[id].type),
+              name);
   scopes.back()[id] = {name, true};
   return name;
 }
@@ -98,15 +98,16 @@ std::string ScalarEmitter::emitScalar(unsigned id) {
   case Kind::Splat:
     return literal(node.constant);
   case Kind::Index:
-    return declare(id, "index",
-                   computeType(node.type) + "(" + print(node.expr) + ")");
+    return declare(
+        id, "index",
+        fmt::format("{}({})", computeType(node.type), print(node.expr)));
   case Kind::Compute:
     return emitCompute(id);
   case Kind::Piecewise:
     return emitPiecewise(id);
   case Kind::GatherRow:
     emitRow(id);
-    return "row" + std::to_string(id);
+    return fmt::format("row{}", id);
   case Kind::Gather:
     return emitGather(id);
   case Kind::Lookup:
@@ -119,8 +120,9 @@ std::string ScalarEmitter::emitLoad(unsigned id) {
   const ScalarNode &node = program[id];
   Access access = sources.load(node.value);
   std::string offset = print(getLoadOffset(node, access));
-  return declare(id, access.pointer + "_at",
-                 toCompute(node.type, access.pointer + "[" + offset + "]"));
+  return declare(
+      id, access.pointer + "_at",
+      toCompute(node.type, fmt::format("{}[{}]", access.pointer, offset)));
 }
 
 void ScalarEmitter::leaveRoundingToStores(ArrayRef<unsigned> stored) {
@@ -173,18 +175,18 @@ std::string ScalarEmitter::emitCompute(unsigned id) {
   if (isa<CastOp>(node.op)) {
     Type from = program[node.operands[0]].type;
     std::string operand =
-        from.isInteger(1) ? "fusec::boolean(" + operands[0] + ")" : operands[0];
+        from.isInteger(1) ? toStorage(from, operands[0]) : operands[0];
     // What float holds exactly is rounded once, from float.
     value = computeType(type) == "float" && computeType(from) == "float"
                 ? round(id, operand)
-                : toCompute(type, "fusec::cast<" + storageType(type) + ">(" +
-                                      operand + ")");
+                : toCompute(type, fmt::format("fusec::cast<{}>({})",
+                                              storageType(type), operand));
   } else {
     // An op computes in its own type: 16-bit results are rounded, and narrow
     // integers wrap instead of being promoted.
     value = round(id, spell(node, operands));
     if (isa<IntegerType>(type) && !type.isInteger(1) && !isa<SelectOp>(node.op))
-      value = storageType(type) + "(" + value + ")";
+      value = fmt::format("{}({})", storageType(type), value);
   }
   if (value == operands[0]) { // a cast within the compute type
     scopes.back()[id] = {value, false};
@@ -200,8 +202,8 @@ std::string ScalarEmitter::declareResult(unsigned id, const std::string &type,
   std::string source = sanitizeName(getNodeName(op->getLoc()));
   std::string name =
       writer.uniqueName(op->getName().stripDialect().str() + "_v");
-  writer.line("const " + type + " " + name + " = " + value + ";" +
-              (source.empty() ? "" : " // " + source));
+  writer.line("const {} {} = {};{}{}", type, name, value,
+              source.empty() ? "" : " // ", source);
   scopes.back()[id] = {name, isVector};
   return name;
 }
@@ -210,22 +212,22 @@ std::string ScalarEmitter::condition(const IndexCondition &c) {
   ExprRanges ranges = program.getRanges();
   std::string value = print(c.value), text;
   if (!ranges.isNonNegative(c.value - c.lower))
-    text = value + " >= " + print(c.lower);
+    text = fmt::format("{} >= {}", value, print(c.lower));
   if (!ranges.isLess(c.value, c.upper))
-    text += (text.empty() ? "" : " && ") + value + " < " + print(c.upper);
+    text += fmt::format("{}{} < {}", text.empty() ? "" : " && ", value,
+                        print(c.upper));
   return text.empty() ? "true" : text;
 }
 
 std::string ScalarEmitter::emitPiecewise(unsigned id) {
   const ScalarNode &node = program[id];
   std::string name = writer.uniqueName("piece");
-  writer.line(computeType(node.type) + " " + name + " = {};");
+  writer.line("{} {} = {{}};", computeType(node.type), name);
   for (auto [i, operand] : llvm::enumerate(node.operands)) {
     writer.open((i ? "else if (" : "if (") + condition(node.conditions[i]) +
                 ") {");
     pushScope();
-    std::string value = emit(operand);
-    writer.line(name + " = " + value + ";");
+    writer.line("{} = {};", name, emit(operand));
     popScope();
     writer.close();
   }
@@ -238,9 +240,22 @@ std::string ScalarEmitter::emitPiecewise(unsigned id) {
 //===----------------------------------------------------------------------===//
 
 static StringRef policyName(IndexPolicy policy) {
-  return policy == IndexPolicy::Flag    ? "fusec::GatherPolicy::Flag"
-         : policy == IndexPolicy::Clamp ? "fusec::GatherPolicy::Clamp"
-                                        : "fusec::GatherPolicy::Zero";
+  return policy == IndexPolicy::Flag    ? "Flag"
+         : policy == IndexPolicy::Clamp ? "Clamp"
+                                        : "Zero";
+}
+
+void ScalarEmitter::declareRow(unsigned id, StringRef index, StringRef rows,
+                               StringRef owner) {
+  IndexPolicy policy = program[id].policy;
+  bool flag = policy == IndexPolicy::Flag;
+  std::string faults = flag ? writer.faultCounter() : "nullptr";
+  writer.line("fusec::i64 row{};", id);
+  writer.line("const bool valid{0} = "
+              "fusec::gatherRowShared<fusec::GatherPolicy::{1}>({2}, {3}, "
+              "row{0}, {4}, {5});",
+              id, policyName(policy), index, rows, faults,
+              flag ? owner : "true");
 }
 
 /// Of all the points that share an index, the one that counts its fault.
@@ -261,20 +276,15 @@ void ScalarEmitter::emitRow(unsigned id) {
     return;
   const ScalarNode &node = program[id];
   writer.addHeader("gather.h");
-  std::string index = emit(node.operands[0]), n = std::to_string(id);
-  bool flag = node.policy == IndexPolicy::Flag;
-  writer.line("fusec::i64 row" + n + ";");
-  writer.line("const bool valid" + n + " = fusec::gatherRowShared<" +
-              policyName(node.policy) + ">(" + index + ", " + print(node.expr) +
-              ", row" + n + ", " + (flag ? writer.faultCounter() : "nullptr") +
-              ", " + (flag ? owner(id) : "true") + ");");
-  scopes.back()[id] = {"row" + n, false};
+  std::string index = emit(node.operands[0]);
+  declareRow(id, index, print(node.expr), owner(id));
+  scopes.back()[id] = {fmt::format("row{}", id), false};
 }
 
 std::string fusec::getRowsCondition(ArrayRef<unsigned> rows) {
   std::string text;
   for (unsigned row : rows)
-    text += (text.empty() ? "valid" : " && valid") + std::to_string(row);
+    text += fmt::format("{}valid{}", text.empty() ? "" : " && ", row);
   return text.empty() ? "true" : text;
 }
 
@@ -283,11 +293,10 @@ std::string ScalarEmitter::emitGather(unsigned id) {
   for (unsigned row : node.rows)
     emitRow(row);
   std::string name = writer.uniqueName("gathered");
-  writer.line(computeType(node.type) + " " + name + " = {};");
-  writer.open("if (" + getRowsCondition(node.rows) + ") {");
+  writer.line("{} {} = {{}};", computeType(node.type), name);
+  writer.open(fmt::format("if ({}) {{", getRowsCondition(node.rows)));
   pushScope();
-  std::string value = emit(node.operands[0]);
-  writer.line(name + " = " + value + ";");
+  writer.line("{} = {};", name, emit(node.operands[0]));
   popScope();
   writer.close();
   scopes.back()[id] = {name, false};
@@ -298,31 +307,26 @@ std::string ScalarEmitter::emitLookup(unsigned id) {
   const ScalarNode &node = program[id];
   auto op = cast<LookupOp>(node.op);
   writer.addHeader("gather.h");
-  std::string index = emit(node.operands[0]), n = std::to_string(id);
+  std::string index = emit(node.operands[0]);
   std::string tables = sources.tables(op), table = print(node.expr);
-  bool flag = node.policy == IndexPolicy::Flag;
+  std::string width = print(getSizes(op.getResult())[2]),
+              column = print(node.indices[0]);
   // All columns of a row share its index.
-  std::string first = print(node.indices[0]) + " == 0";
-  writer.line("fusec::i64 row" + n + ";");
-  writer.line("const bool valid" + n + " = fusec::gatherRowShared<" +
-              policyName(node.policy) + ">(" + index + ", " + tables +
-              ".rows[" + table + "], row" + n + ", " +
-              (flag ? writer.faultCounter() : "nullptr") + ", " +
-              (flag ? first : "true") + ");");
-  std::string address = tables + ".at[" + table + "] + row" + n + " * " +
-                        print(getSizes(op.getResult())[2]) + " + " +
-                        print(node.indices[0]);
+  declareRow(id, index, fmt::format("{}.rows[{}]", tables, table),
+             column + " == 0");
+  std::string address = fmt::format("{}.at[{}] + row{} * {} + {}", tables,
+                                    table, id, width, column);
   if (variesByLane(id) && !inLanes) {
     std::string name = declareVector(id, "looked");
-    writer.line("if (valid" + n + ")");
-    writer.line("  " + name + " = fusec::load<V>(" + address + ");");
+    writer.line("if (valid{})", id);
+    writer.line("  {} = fusec::load<V>({});", name, address);
     return name;
   }
   std::string name = writer.uniqueName("looked");
-  writer.line(computeType(node.type) + " " + name + " = {};");
-  writer.line("if (valid" + n + ")");
-  writer.line("  " + name + " = " + toCompute(node.type, "*(" + address + ")") +
-              ";");
+  writer.line("{} {} = {{}};", computeType(node.type), name);
+  writer.line("if (valid{})", id);
+  writer.line("  {} = {};", name,
+              toCompute(node.type, fmt::format("*({})", address)));
   scopes.back()[id] = {name, false};
   return name;
 }

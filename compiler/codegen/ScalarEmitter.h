@@ -101,6 +101,10 @@ private:
   std::string emitGather(unsigned id);
   std::string emitPiecewise(unsigned id);
   void emitRow(unsigned id);
+  /// The row that an index names, of `rows`, and whether it exists. Where a
+  /// missing one is a fault, `owner` says where it is counted.
+  void declareRow(unsigned id, llvm::StringRef index, llvm::StringRef rows,
+                  llvm::StringRef owner);
   bool prepareVectorLoad(unsigned id);
   void prepareGuarded(unsigned id);
   void prepare(unsigned id, Visited &visited);
@@ -108,8 +112,7 @@ private:
   void hoist(unsigned id, unsigned dim, Visited &visited);
   void fillVector(unsigned node, llvm::StringRef vector, mlir::Type type);
   std::string condition(const IndexCondition &c);
-  std::string declare(unsigned id, llvm::StringRef base,
-                      const llvm::Twine &value);
+  std::string declare(unsigned id, llvm::StringRef base, llvm::StringRef value);
   std::string declareVector(unsigned id, llvm::StringRef base);
   std::string owner(unsigned id);
   Expr getLoadOffset(const ScalarNode &node, const Access &access) const;

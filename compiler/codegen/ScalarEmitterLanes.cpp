@@ -4,6 +4,7 @@
 // for all lanes, and the loop over them.
 
 #include "compiler/codegen/ScalarEmitter.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
@@ -17,8 +18,8 @@ bool ScalarEmitter::prepareVectorLoad(unsigned id) {
                       getElementBytes(node.type), access.alignment))
     return false;
   std::string name = writer.uniqueName(access.pointer + "_at");
-  writer.line("const auto " + name + " = fusec::load<V>(" + access.pointer +
-              " + " + print(offset) + ");");
+  writer.line("const auto {} = fusec::load<V>({} + {});", name, access.pointer,
+              print(offset));
   scopes.back()[id] = {name, true};
   return true;
 }
@@ -84,9 +85,9 @@ void ScalarEmitter::prepareFunctions(unsigned id, Visited &visited) {
   unsigned operand = node.operands[0];
   if (!find(operand)) {
     std::string vector = writer.uniqueName("operand");
-    writer.line("fusec::Vec<float, V> " + vector + ";");
+    writer.line("fusec::Vec<float, V> {};", vector);
     forEachLane(operand, [&](unsigned, StringRef value) {
-      writer.line(vector + "[lane] = " + value.str() + ";");
+      writer.line("{}[lane] = {};", vector, value);
     });
     scopes.back()[operand] = {vector, true};
   }
@@ -117,11 +118,11 @@ void ScalarEmitter::fillVector(unsigned id, StringRef vector, Type type) {
   prepare(id);
   const Name *name = find(id);
   if (name && name->isVector) {
-    writer.line(vector + " = " + name->text + ";");
+    writer.line("{} = {};", vector, name->text);
     return;
   }
   forEachLane(id, [&](unsigned, StringRef value) {
-    writer.line(vector + "[lane] = " + toStorage(type, value) + ";");
+    writer.line("{}[lane] = {};", vector, toStorage(type, value));
   });
 }
 
@@ -163,7 +164,7 @@ void ScalarEmitter::forEachLane(
   pushScope();
   inLanes = true;
   std::string first = dims[lanes->dim];
-  nameIndex(lanes->dim, "(" + first + " + lane)");
+  nameIndex(lanes->dim, fmt::format("({} + lane)", first));
   for (auto [i, node] : llvm::enumerate(nodes))
     use(i, emit(node));
   nameIndex(lanes->dim, first);

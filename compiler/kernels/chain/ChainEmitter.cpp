@@ -5,6 +5,7 @@
 
 #include "compiler/codegen/Emitters.h"
 #include "compiler/kernels/chain/Chain.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
@@ -26,8 +27,8 @@ private:
   std::string atFirstRow(const std::string &pointer, Expr stride) {
     std::string text = print(stride);
     if (!stride.getOperands().empty())
-      text = "(" + text + ")";
-    return pointer + " + " + firstName + " * " + text;
+      text = fmt::format("({})", text);
+    return fmt::format("{} + {} * {}", pointer, firstName, text);
   }
   int64_t getRows(const ChainTile &tile) const {
     return tile.perRow ? schedule.getRows() : tile.rows;
@@ -53,7 +54,7 @@ private:
 
 std::string ChainEmitter::pointer(const ChainOperand &operand) const {
   std::string text = tileNames[operand.tile] + ".at";
-  return operand.column ? text + " + " + std::to_string(operand.column) : text;
+  return operand.column ? fmt::format("{} + {}", text, operand.column) : text;
 }
 
 void ChainEmitter::declareTiles() {
@@ -66,14 +67,13 @@ void ChainEmitter::declareTiles() {
             ? tile.value.getDefiningOp()->getName().stripDialect().str()
             : getTensorName(step.getInputBuffer(tile.value).getSymName());
     name = writer.uniqueName(name + "_tile");
-    os << "  fusec::ChainTile<" << storageType(getElementType(tile.value))
-       << ", " << getRows(tile) << ", " << tile.columns << "> " << name
-       << ";\n";
+    os << fmt::format("  fusec::ChainTile<{}, {}, {}> {};\n",
+                      storageType(getElementType(tile.value)), getRows(tile),
+                      tile.columns, name);
     tileNames.push_back(sharedName + "." + name);
   }
   os << "};\n\n";
-  writer.line(type + " &" + sharedName + " = fusec::chainShared<" + type +
-              ">();");
+  writer.line("{0} &{1} = fusec::chainShared<{0}>();", type, sharedName);
 }
 
 /// Starts the copy of a tile; inside of the loop over tiles of rows, of one
@@ -93,47 +93,43 @@ void ChainEmitter::stage(unsigned index) {
   if (tile.perRow)
     from = atFirstRow(from, tile.rowStride);
   bool contiguous = tile.columnStride.isConstant(1) || tile.columns == 1;
-  std::string call =
-      contiguous ? "fusec::stage<" +
-                       std::to_string(getOffsetAlignment(
-                           getAlignment(buffer, variant),
-                           getElementBytes(buffer.getElementType()), offsets)) +
-                       ">("
-                 : "fusec::stageEach(";
-  call += tileNames[index] + ", " + from + ", " + stride;
-  if (!contiguous)
-    call += ", " + print(tile.columnStride);
+  unsigned aligned =
+      getOffsetAlignment(getAlignment(buffer, variant),
+                         getElementBytes(buffer.getElementType()), offsets);
+  std::string rows = tile.perRow ? ", " + rowsName : "";
   // The warps take the tiles in turn.
-  call += ", " + std::to_string(staged++);
-  if (tile.perRow)
-    call += ", " + rowsName;
-  writer.line(call + ");");
+  unsigned turn = staged++;
+  if (contiguous)
+    writer.line("fusec::stage<{}>({}, {}, {}, {}{});", aligned,
+                tileNames[index], from, stride, turn, rows);
+  else
+    writer.line("fusec::stageEach({}, {}, {}, {}, {}{});", tileNames[index],
+                from, stride, print(tile.columnStride), turn, rows);
 }
 
 Descriptor ChainEmitter::operand(const TileOperand &operand,
                                  const ChainOperand &from) {
   std::string element = storageType(getElementType(operand.value)),
               at = pointer(from),
-              stride = "{" + tileNames[from.tile] + ".stride}";
+              stride = braced({tileNames[from.tile] + ".stride"});
   bool byRow = iteration.tiles[from.tile].perRow;
   bool byColumn = !operand.access.columnStride.isConstant(0);
   if (!byRow && !byColumn)
-    return {"fusec::ScalarOperand<" + element + ">", "{" + at + "}"};
+    return {fmt::format("fusec::ScalarOperand<{}>", element), braced({at})};
   if (!byRow)
-    return {"fusec::RowOperand<" + element + ">", "{" + at + "}"};
+    return {fmt::format("fusec::RowOperand<{}>", element), braced({at})};
   if (!byColumn)
-    return {"fusec::ColumnOperand<" + element + ", fusec::Stride>",
-            "{" + at + ", " + stride + "}"};
-  return {"fusec::FullOperand<" + element + ">",
-          "{" + at + ", " + stride + "}"};
+    return {fmt::format("fusec::ColumnOperand<{}, fusec::Stride>", element),
+            braced({at, stride})};
+  return {fmt::format("fusec::FullOperand<{}>", element), braced({at, stride})};
 }
 
 Descriptor ChainEmitter::result(const TileStore &store, const ChainStore &to) {
   if (to.tile) {
     const std::string &name = tileNames[*to.tile];
     Type type = getElementType(iteration.tiles[*to.tile].value);
-    return {"fusec::FullResult<" + storageType(type) + ">",
-            "{" + name + ".at, {" + name + ".stride}}"};
+    return {fmt::format("fusec::FullResult<{}>", storageType(type)),
+            braced({name + ".at", braced({name + ".stride"})})};
   }
   BufferOp buffer = step.getOutputBuffer(*to.output);
   std::string element = storageType(buffer.getElementType()),
@@ -142,10 +138,11 @@ Descriptor ChainEmitter::result(const TileStore &store, const ChainStore &to) {
                               store.access.rowStride);
   Expr column = store.access.columnStride;
   if (column.isConstant(1) || column.isConstant(0))
-    return {"fusec::FullResult<" + element + ">",
-            "{" + at + ", {" + row + "}}"};
-  return {"fusec::FullResult<" + element + ", fusec::Stride, fusec::Stride>",
-          "{" + at + ", {" + row + "}, {" + print(column) + "}}"};
+    return {fmt::format("fusec::FullResult<{}>", element),
+            braced({at, braced({row})})};
+  return {fmt::format("fusec::FullResult<{}, fusec::Stride, fusec::Stride>",
+                      element),
+          braced({at, braced({row}), braced({print(column)})})};
 }
 
 void ChainEmitter::emitPhase(const ChainPhase &phase) {
@@ -158,20 +155,20 @@ void ChainEmitter::emitPhase(const ChainPhase &phase) {
   std::string type = writer.uniqueName("Phase"),
               name = writer.uniqueName("phase");
   std::string value = declareEpilogue(writer, type, matmul, operands, results);
-  writer.line("const " + type + " " + name + " = " + value + ";");
-  std::string call = "fusec::chainPhase<" +
-                     std::to_string(schedule.getPerThread()) + ", " +
-                     print(matmul.n) + ">(" + rowsName + ", " + name;
+  writer.line("const {} {} = {};", type, name, value);
+  std::string n = print(matmul.n), segments;
   for (auto [k, lhs, rhs] : llvm::zip_equal(matmul.k, phase.lhs, phase.rhs)) {
-    call += ",\n      fusec::chainSegment<" + print(k) + ">(fusec::alongK(" +
-            tileNames[lhs.tile] +
-            (lhs.column ? ", " + std::to_string(lhs.column) : "") + ")";
+    std::string column = lhs.column ? fmt::format(", {}", lhs.column) : "";
+    segments += fmt::format(",\n"
+                            "      fusec::chainSegment<{}>(fusec::alongK({}{})",
+                            print(k), tileNames[lhs.tile], column);
     for (const ChainOperand &b : rhs)
-      call += std::string(b.alongK ? ", fusec::alongK(" : ", fusec::acrossK(") +
-              tileNames[b.tile] + ")";
-    call += ")";
+      segments += fmt::format(", fusec::{}K({})", b.alongK ? "along" : "across",
+                              tileNames[b.tile]);
+    segments += ")";
   }
-  writer.line(call + ");");
+  writer.line("fusec::chainPhase<{}, {}>({}, {}{});", schedule.getPerThread(),
+              n, rowsName, name, segments);
 }
 
 KernelSource ChainEmitter::emit() {
@@ -187,9 +184,9 @@ KernelSource ChainEmitter::emit() {
         stage(i);
   };
   stageAll(/*perRow=*/false);
-  writer.open("fusec::forEachRowTile<" + std::to_string(schedule.getRows()) +
-              ">(" + print(iteration.rows) + ", [&](fusec::i64 " + firstName +
-              ", int " + rowsName + ") {");
+  writer.open(fmt::format(
+      "fusec::forEachRowTile<{}>({}, [&](fusec::i64 {}, int {}) {{",
+      schedule.getRows(), print(iteration.rows), firstName, rowsName));
   stageAll(/*perRow=*/true);
   writer.line("fusec::waitStaged();");
   for (const ChainPhase &phase : iteration.phases)

@@ -3,6 +3,7 @@
 #include "compiler/analysis/GridLimit.h"
 #include "compiler/analysis/Iteration.h"
 #include "compiler/kernels/chain/Chain.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
@@ -32,7 +33,7 @@ static std::map<std::string, Expr> getNamedSizes(StepOp step) {
     return {};
   std::map<std::string, Expr> sizes = {{"m", iteration->rows}};
   for (auto [i, phase] : llvm::enumerate(iteration->phases))
-    sizes["n" + std::to_string(i)] = phase.matmul.n;
+    sizes[fmt::format("n{}", i)] = phase.matmul.n;
   return sizes;
 }
 

@@ -2,6 +2,7 @@
 
 #include "compiler/kernels/gemm/GemmDescriptors.h"
 #include "llvm/ADT/StringExtras.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
@@ -23,7 +24,7 @@ Descriptor GemmDescriptors::batchMap(Expr offset) {
       offset.replaceDims(delinearize(Expr::dim(context, 0), sizes)));
   if (auto stride = getDimCoefficient(linear, 0);
       stride && *stride * Expr::dim(context, 0) == linear)
-    return {"fusec::Stride", "{" + print(*stride) + "}"};
+    return {"fusec::Stride", braced({print(*stride)})};
   std::string name = writer.uniqueName("BatchOffset");
   SmallVector<std::string> members;
   linear.walkLeaves([&](Expr leaf) {
@@ -37,18 +38,20 @@ Descriptor GemmDescriptors::batchMap(Expr offset) {
   os << "struct " << name << " {\n";
   for (const std::string &member : members)
     os << "  fusec::i64 " << member << ";\n";
-  os << "  FUSEC_DEVICE fusec::i64 offset(fusec::i64 index) const {\n    "
-        "return "
-     << writer.print(linear, {std::string("index")}) << ";\n  }\n};\n\n";
-  return {name, "{" + llvm::join(members, ", ") + "}"};
+  os << fmt::format(
+      "  FUSEC_DEVICE fusec::i64 offset(fusec::i64 index) const {{\n"
+      "    return {};\n"
+      "  }}\n"
+      "}};\n\n",
+      writer.print(linear, {std::string("index")}));
+  return {name, braced({llvm::join(members, ", ")})};
 }
 
 GemmDescriptors::Address GemmDescriptors::matrixAddress(const MatrixAccess &a,
                                                         Expr k) {
   Address at = address(step.getInputBuffer(a.value), true, a.batch);
   if (a.wholeK)
-    at.batch = {"fusec::KRanges",
-                "{" + print(k * a.kStride) + ", " + print(k) + "}"};
+    at.batch = {"fusec::KRanges", braced({print(k * a.kStride), print(k)})};
   return at;
 }
 
@@ -79,21 +82,20 @@ FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
   SmallVector<Address> addresses;
   for (const MatrixAccess &a : accesses)
     addresses.push_back(matrixAddress(a, k));
-  std::string type = "fusec::Matrix<" + element + ", fusec::Major::" + major +
-                     ", " + std::to_string(aligned) + ", " +
-                     addresses[0].batch.type + ">";
-  if (copy)
-    type = "fusec::Mapped<" + type +
-           (copy.getKBytes() == wgmmaRowBytes
-                ? ">"
-                : ", " + std::to_string(copy.getKBytes()) + ">");
+  std::string type =
+      fmt::format("fusec::Matrix<{}, fusec::Major::{}, {}, {}>", element, major,
+                  aligned, addresses[0].batch.type);
+  if (copy && copy.getKBytes() == wgmmaRowBytes)
+    type = fmt::format("fusec::Mapped<{}>", type);
+  else if (copy)
+    type = fmt::format("fusec::Mapped<{}, {}>", type, copy.getKBytes());
   std::string value;
   for (auto [a, at] : llvm::zip_equal(accesses, addresses)) {
     BufferOp buffer = step.getInputBuffer(a.value);
     std::string item =
-        "{" + at.pointer + ", " + strides + ", " + at.batch.value;
-    item +=
-        (major == "Strided" ? ", " + print(a.kStride) : std::string()) + "}";
+        major == "Strided"
+            ? braced({at.pointer, strides, at.batch.value, print(a.kStride)})
+            : braced({at.pointer, strides, at.batch.value});
     if (copy) {
       auto mapped = analyzeMapped(a, iteration.batchSizes);
       if (failed(mapped))
@@ -104,11 +106,9 @@ FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
         return step.emitOpError("has a matrix whose tensor map counts batches "
                                 "otherwise than its kernel");
       Expr count = getElementCount(iteration.batchSizes, context);
-      item =
-          "{" + item + ", &" +
-          writer.tensorMap(buffer, getMapShape(*mapped, getElementType(a.value),
-                                               outerSize, k, count, copy)) +
-          "}";
+      TensorMapShape shape = getMapShape(*mapped, getElementType(a.value),
+                                         outerSize, k, count, copy);
+      item = braced({item, "&" + writer.tensorMap(buffer, shape)});
     }
     value += (value.empty() ? "" : ", ") + item;
   }
@@ -118,7 +118,7 @@ FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
 Descriptor GemmDescriptors::rowStep(const TileAccess &access) {
   if (access.liesAlongRows())
     return {"fusec::Contiguous", "{}"};
-  return {"fusec::Stride", "{" + print(access.rowStride) + "}"};
+  return {"fusec::Stride", braced({print(access.rowStride)})};
 }
 
 Descriptor GemmDescriptors::pointerOperand(const TileOperand &operand) {
@@ -129,27 +129,26 @@ Descriptor GemmDescriptors::pointerOperand(const TileOperand &operand) {
   std::string columns =
       column.isConstant(1) ? "fusec::Contiguous" : "fusec::Stride";
   std::string columnValue =
-      column.isConstant(1) ? "{}" : "{" + print(column) + "}";
+      column.isConstant(1) ? "{}" : braced({print(column)});
   if (row.isConstant(0) && column.isConstant(0))
-    return {"fusec::ScalarOperand<" + element + ", " + batch.type + ">",
-            "{" + pointer + ", " + batch.value + "}"};
+    return {fmt::format("fusec::ScalarOperand<{}, {}>", element, batch.type),
+            braced({pointer, batch.value})};
   // Tiles of swapped operands begin at any column.
   unsigned aligned = column.isConstant(1) && !isSwapped
                          ? alignment(buffer, {operand.access.batch, row})
                          : getElementBytes(getElementType(operand.value));
   if (row.isConstant(0))
-    return {"fusec::RowOperand<" + element + ", " + columns + ", " +
-                std::to_string(aligned) + ", " + batch.type + ">",
-            "{" + pointer + ", " + columnValue + ", " + batch.value + "}"};
+    return {fmt::format("fusec::RowOperand<{}, {}, {}, {}>", element, columns,
+                        aligned, batch.type),
+            braced({pointer, columnValue, batch.value})};
   if (column.isConstant(0))
-    return {"fusec::ColumnOperand<" + element + ", fusec::Stride, " +
-                batch.type + ">",
-            "{" + pointer + ", {" + print(row) + "}, " + batch.value + "}"};
+    return {fmt::format("fusec::ColumnOperand<{}, fusec::Stride, {}>", element,
+                        batch.type),
+            braced({pointer, braced({print(row)}), batch.value})};
   auto [rows, rowValue] = rowStep(operand.access);
-  return {"fusec::FullOperand<" + element + ", " + rows + ", " + columns +
-              ", " + std::to_string(aligned) + ", " + batch.type + ">",
-          "{" + pointer + ", " + rowValue + ", " + columnValue + ", " +
-              batch.value + "}"};
+  return {fmt::format("fusec::FullOperand<{}, {}, {}, {}, {}>", element, rows,
+                      columns, aligned, batch.type),
+          braced({pointer, rowValue, columnValue, batch.value})};
 }
 
 Descriptor GemmDescriptors::operand(const TileOperand &operand,
@@ -166,9 +165,9 @@ Descriptor GemmDescriptors::result(const TileStore &store, TileMapAttr map) {
   auto [pointer, batch] = address(buffer, false, store.access.batch);
   Expr row = store.access.rowStride, column = store.access.columnStride;
   if (!store.isFull)
-    return {"fusec::ColumnResult<" + storageType(type) + ", fusec::Stride, " +
-                batch.type + ">",
-            "{" + pointer + ", {" + print(row) + "}, " + batch.value + "}"};
+    return {fmt::format("fusec::ColumnResult<{}, fusec::Stride, {}>",
+                        storageType(type), batch.type),
+            braced({pointer, braced({print(row)}), batch.value})};
   // A single column lies contiguously whatever its stride.
   bool contiguous = column.isConstant(1) || column.isConstant(0);
   // Tiles of swapped operands begin at any column.
@@ -176,13 +175,12 @@ Descriptor GemmDescriptors::result(const TileStore &store, TileMapAttr map) {
                          ? alignment(buffer, {store.access.batch, row})
                          : getElementBytes(type);
   auto [rows, rowValue] = rowStep(store.access);
+  StringRef columns = contiguous ? "fusec::Contiguous" : "fusec::Stride";
+  std::string columnValue = contiguous ? "{}" : braced({print(column)});
   Descriptor byPointer = {
-      "fusec::FullResult<" + storageType(type) + ", " + rows + ", " +
-          (contiguous ? "fusec::Contiguous" : "fusec::Stride") + ", " +
-          std::to_string(aligned) + ", " + batch.type + ">",
-      "{" + pointer + ", " + rowValue + ", " +
-          (contiguous ? std::string("{}") : "{" + print(column) + "}") + ", " +
-          batch.value + "}"};
+      fmt::format("fusec::FullResult<{}, {}, {}, {}, {}>", storageType(type),
+                  rows, columns, aligned, batch.type),
+      braced({pointer, rowValue, columnValue, batch.value})};
   return map ? mapped(byPointer, buffer, store.access, map) : byPointer;
 }
 
@@ -194,7 +192,6 @@ Descriptor GemmDescriptors::mapped(const Descriptor &descriptor,
   MappedMatrix matrix = *analyzeMapped(access.asMatrix(), iteration.batchSizes);
   TensorMapShape shape = getTileMapShape(matrix, buffer.getElementType(),
                                          iteration.m, iteration.n, batch, map);
-  return {"fusec::Mapped<" + descriptor.type + ">",
-          "{" + descriptor.value + ", &" + writer.tensorMap(buffer, shape) +
-              "}"};
+  return {fmt::format("fusec::Mapped<{}>", descriptor.type),
+          braced({descriptor.value, "&" + writer.tensorMap(buffer, shape)})};
 }

@@ -7,6 +7,7 @@
 #include "compiler/codegen/Emitters.h"
 #include "compiler/kernels/gemm/GemmDescriptors.h"
 #include "compiler/kernels/gemm/GemmUnits.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
@@ -88,14 +89,13 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   const GemmUnitRoom &unit = getGemmUnit(schedule.getUnit());
   writer.addHeader(unit.header);
   UnitCall call = unit.getCall(UnitStep(step, variant, *iteration));
-  writer.line("typedef " + call.config + "<" + declareTiling(call) +
-              "> Config;");
-  writer.line("const Epilogue epilogue = " + epilogue + ";");
+  writer.line("typedef {}<{}> Config;", call.config, declareTiling(call));
+  writer.line("const Epilogue epilogue = {};", epilogue);
   if (schedule.getLead()) {
     auto lead = emitLead();
     if (failed(lead))
       return failure();
-    writer.line("const auto lead = " + *lead + ";");
+    writer.line("const auto lead = {};", *lead);
   }
   std::string first;
   if (schedule.getLead())
@@ -105,8 +105,8 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   std::string m = writer.extent(iteration->m, "m"),
               n = writer.extent(iteration->n, "n"),
               batches = writer.extent(batch, "batches");
-  writer.line(call.function + "(" + first + "{" + m + ", " + n + ", " +
-              batches + "}, epilogue" + *segments + ");");
+  writer.line("{}({}{}, epilogue{});", call.function, first,
+              braced({m, n, batches}), *segments);
   return writer.finish(variant);
 }
 
@@ -139,17 +139,18 @@ FailureOr<std::string> GemmEmitter::emitSegments(GemmDescriptors &descriptors) {
                                 getCopy(2 * s + 1));
     if (failed(a) || failed(b))
       return failure();
-    std::string name = writer.uniqueName("Segment" + std::to_string(s));
+    std::string name = writer.uniqueName(fmt::format("Segment{}", s));
     auto wholeK = iteration->lhs[s].wholeK;
-    writer.declarations() << "typedef " << (wholeK ? "fusec::Ranges<" : "")
-                          << "fusec::Segment<" << a->type << ",\n    "
-                          << b->type << ", " << accumulators << ">"
-                          << (wholeK ? "> " : " ") << name << ";\n";
+    std::string type = fmt::format("fusec::Segment<{},\n    {}, {}>", a->type,
+                                   b->type, accumulators);
     std::string value =
-        "{" + a->value + ", {" + b->value + "}, " + writer.extent(k, "k") + "}";
-    if (wholeK)
-      value = "{" + value + ", " + writer.extent(*wholeK, "k") + "}";
-    arguments += ",\n      " + name + value;
+        braced({a->value, braced({b->value}), writer.extent(k, "k")});
+    if (wholeK) {
+      type = fmt::format("fusec::Ranges<{}>", type);
+      value = braced({value, writer.extent(*wholeK, "k")});
+    }
+    writer.declarations() << fmt::format("typedef {} {};\n", type, name);
+    arguments += fmt::format(",\n      {}{}", name, value);
   }
   writer.declarations() << "\n";
   return arguments;
@@ -172,8 +173,8 @@ FailureOr<std::string> GemmEmitter::emitLead() {
     return failure();
   std::string segment = writer.uniqueName("LeadSegment"),
               name = writer.uniqueName("LeadEpilogue");
-  writer.declarations() << "typedef fusec::Segment<" << a->type << ",\n    "
-                        << b->type << "> " << segment << ";\n\n";
+  writer.declarations() << fmt::format(
+      "typedef fusec::Segment<{},\n    {}> {};\n\n", a->type, b->type, segment);
   SmallVector<Descriptor> operands, results;
   for (const TileOperand &o : analyzed->operands)
     operands.push_back(descriptors.operand(o, {}));
@@ -183,10 +184,13 @@ FailureOr<std::string> GemmEmitter::emitLead() {
       declareEpilogue(writer, name, *analyzed, operands, results);
   std::string k = writer.extent(analyzed->k[0], "k"),
               n = writer.extent(analyzed->n, "n");
-  return "fusec::WgmmaLead<" + segment + ", " + name + ", " +
-         std::to_string(schedule.getLead()) + ">{\n      {" + a->value + ", {" +
-         b->value + "}, " + k + "},\n      " + epilogue + ",\n      " + n +
-         ", " + writer.flags() + "}";
+  return fmt::format("fusec::WgmmaLead<{}, {}, {}>{{\n"
+                     "      {},\n"
+                     "      {},\n"
+                     "      {}, {}}}",
+                     segment, name, schedule.getLead(),
+                     braced({a->value, braced({b->value}), k}), epilogue, n,
+                     writer.flags());
 }
 
 FailureOr<KernelSource> fusec::emitGemm(StepOp step, VariantAttr variant,

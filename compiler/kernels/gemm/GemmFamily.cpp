@@ -2,6 +2,7 @@
 
 #include "compiler/analysis/Iteration.h"
 #include "compiler/kernels/gemm/GemmUnits.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
@@ -19,7 +20,7 @@ static std::map<std::string, Expr> getNamedSizes(StepOp step) {
       {"n", iteration->n},
       {"batch", getElementCount(iteration->batchSizes, step.getContext())}};
   for (auto [i, k] : llvm::enumerate(iteration->k))
-    sizes[i ? "k" + std::to_string(i + 1) : "k"] = k;
+    sizes[i ? fmt::format("k{}", i + 1) : "k"] = k;
   return sizes;
 }
 

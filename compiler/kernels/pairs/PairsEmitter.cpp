@@ -3,8 +3,10 @@
 // The pairs family: a call of compiler/kernels/pairs/device/pairs.h.
 
 #include "compiler/analysis/PairIteration.h"
+#include "compiler/codegen/KernelText.h"
 #include "compiler/codegen/KernelWriter.h"
 #include "compiler/kernels/pairs/Pairs.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
@@ -28,22 +30,22 @@ FailureOr<KernelSource> fusec::emitPairs(StepOp step, VariantAttr variant,
   std::string m = writer.extent(iteration->rows, "m"),
               parts = writer.extent(iteration->parts, "parts");
   std::string config = writer.uniqueName("Config");
-  writer.declarations() << "struct " << config
-                        << " {\n  static constexpr int tileN = "
-                        << schedule.getTileN()
-                        << ", stages = " << schedule.getStages()
-                        << ";\n  static constexpr bool whole = "
-                        << (schedule.getWhole() ? "true" : "false")
-                        << ";\n};\n\n";
-  writer.line(
-      "fusec::" + std::string(isWgmma ? "pairProduct" : "pairProductMma") +
-      "<" + config + ">(fusec::PairProblem<" +
-      storageType(iteration->x.getElementType()) + ", " +
-      storageType(iteration->weights.getElementType()) + ">{" + x + ", " +
-      print(iteration->stride) + ", " + m + ", " +
-      std::to_string(iteration->features) + ", " +
-      std::to_string(iteration->columns) + ", " + parts + ",\n      " +
-      writer.pointer(iteration->weights, true) + ", " +
-      writer.pointer(iteration->sums, false) + "});");
+  writer.declarations() << fmt::format(
+      "struct {} {{\n"
+      "  static constexpr int tileN = {}, stages = {};\n"
+      "  static constexpr bool whole = {};\n"
+      "}};\n\n",
+      config, schedule.getTileN(), schedule.getStages(), schedule.getWhole());
+  std::string stride = print(iteration->stride),
+              weights = writer.pointer(iteration->weights, true),
+              sums = writer.pointer(iteration->sums, false);
+  std::string problem = fmt::format("{}, {}, {}, {}, {}, {},\n      {}, {}", x,
+                                    stride, m, iteration->features,
+                                    iteration->columns, parts, weights, sums);
+  writer.line("fusec::{}<{}>(fusec::PairProblem<{}, {}>{});",
+              isWgmma ? "pairProduct" : "pairProductMma", config,
+              storageType(iteration->x.getElementType()),
+              storageType(iteration->weights.getElementType()),
+              braced({problem}));
   return writer.finish(variant);
 }
