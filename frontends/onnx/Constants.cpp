@@ -6,6 +6,7 @@
 #include "ir/Constants.h"
 #include "llvm/Support/MathExtras.h"
 #include <cstring>
+#include <fmt/core.h>
 
 using namespace mlir;
 
@@ -16,16 +17,15 @@ using ::onnx::TensorProto;
 bool areValidSizes(ArrayRef<int64_t> sizes, int64_t elementBytes,
                    std::string &error) {
   if (sizes.size() > maxRank) {
-    error = "expected a rank of at most " + std::to_string(maxRank) + ", got " +
-            std::to_string(sizes.size());
+    error = fmt::format("expected a rank of at most {}, got {}", maxRank,
+                        sizes.size());
     return false;
   }
   int64_t bytes = elementBytes;
   bool overflow = false, empty = false;
   for (int64_t size : sizes) {
     if (size < 0) {
-      error =
-          "expected sizes that are not negative, got " + std::to_string(size);
+      error = fmt::format("expected sizes that are not negative, got {}", size);
       return false;
     }
     empty |= size == 0;
@@ -62,8 +62,9 @@ bool Constants::findExternal(const TensorProto &tensor, uint64_t byteCount,
     else if (key == "length")
       valid = !value.getAsInteger(10, length), hasLength = true;
     if (!valid) {
-      error = "external data: expected " + key.str() +
-              " to be a number that is not negative, got " + quoted(value);
+      error = fmt::format("external data: expected {} to be a number that is "
+                          "not negative, got {}",
+                          key, quoted(value));
       return false;
     }
   }
@@ -74,15 +75,16 @@ bool Constants::findExternal(const TensorProto &tensor, uint64_t byteCount,
   }
   uint64_t size = file->getBytes().size();
   if (offset > size || (hasLength ? length : byteCount) > size - offset) {
-    error = "external data: expected the range from " + std::to_string(offset) +
-            " of " + std::to_string(hasLength ? length : byteCount) +
-            " bytes to lie in " + quoted(location) + ", which has " +
-            std::to_string(size);
+    error = fmt::format("external data: expected the range from {} of {} bytes "
+                        "to lie in {}, which has {}",
+                        offset, hasLength ? length : byteCount,
+                        quoted(location), size);
     return false;
   }
   if (hasLength && length != byteCount) {
-    error = "external data: expected a length of " + std::to_string(byteCount) +
-            " bytes for the tensor's sizes, got " + std::to_string(length);
+    error = fmt::format("external data: expected a length of {} bytes for the "
+                        "tensor's sizes, got {}",
+                        byteCount, length);
     return false;
   }
   bytes = file->getBytes().slice(offset, byteCount);
@@ -95,8 +97,8 @@ template <typename Stored, typename Field>
 static bool copyField(const Field &field, int64_t count,
                       std::vector<char> &bytes, std::string &error) {
   if (field.size() != count) {
-    error = "expected " + std::to_string(count) +
-            " elements for the sizes, got " + std::to_string(field.size());
+    error = fmt::format("expected {} elements for the sizes, got {}", count,
+                        field.size());
     return false;
   }
   bytes.resize(count * sizeof(Stored));
@@ -137,12 +139,12 @@ static bool copyTyped(const TensorProto &tensor, int64_t count,
 ElementsAttr Constants::readNew(const TensorProto &tensor, std::string &error) {
   Type elementType = getElementType(tensor.data_type(), &context);
   if (!elementType) {
-    error = "elements of type " +
-            (TensorProto::DataType_IsValid(tensor.data_type())
-                 ? TensorProto::DataType_Name(
-                       static_cast<TensorProto::DataType>(tensor.data_type()))
-                 : std::to_string(tensor.data_type())) +
-            " are not supported";
+    error = fmt::format(
+        "elements of type {} are not supported",
+        TensorProto::DataType_IsValid(tensor.data_type())
+            ? TensorProto::DataType_Name(
+                  static_cast<TensorProto::DataType>(tensor.data_type()))
+            : std::to_string(tensor.data_type()));
     return {};
   }
   if (tensor.has_segment()) {
@@ -166,9 +168,8 @@ ElementsAttr Constants::readNew(const TensorProto &tensor, std::string &error) {
     StringRef data = isSplit ? split->second : tensor.raw_data();
     bytes = ArrayRef(data.data(), data.size());
     if (bytes.size() != static_cast<uint64_t>(count * width)) {
-      error = "expected " + std::to_string(count * width) +
-              " bytes of data for the sizes, got " +
-              std::to_string(bytes.size());
+      error = fmt::format("expected {} bytes of data for the sizes, got {}",
+                          count * width, bytes.size());
       return {};
     }
   } else {

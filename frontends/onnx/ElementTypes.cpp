@@ -4,6 +4,7 @@
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/proto/onnx.pb.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 
@@ -121,8 +122,8 @@ std::string toString(Type type) {
     return "double";
   if (isa<FloatType>(type))
     return type.isF16() ? "float16" : "bfloat16";
-  return (type.isUnsignedInteger() ? "uint" : "int") +
-         std::to_string(type.getIntOrFloatBitWidth());
+  return fmt::format("{}{}", type.isUnsignedInteger() ? "uint" : "int",
+                     type.getIntOrFloatBitWidth());
 }
 
 } // namespace fusec::onnx

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -67,11 +68,11 @@ std::shared_ptr<MappedFile> ExternalData::open(llvm::StringRef location,
   if (!splitLocation(location, parts, error))
     return nullptr;
   auto fail = [&](llvm::StringRef part) {
-    error =
-        errno == ELOOP || errno == ENOTDIR
-            ? "expected no symbolic link in " + quoted(location) +
-                  ", got one at " + quoted(part)
-            : "cannot open " + quoted(location) + ": " + std::strerror(errno);
+    error = errno == ELOOP || errno == ENOTDIR
+                ? fmt::format("expected no symbolic link in {}, got one at {}",
+                              quoted(location), quoted(part))
+                : fmt::format("cannot open {}: {}", quoted(location),
+                              std::strerror(errno));
     return nullptr;
   };
   Descriptor current(::open(folder.empty() ? "." : folder.c_str(),

@@ -4,6 +4,7 @@
 
 #include "frontends/onnx/GraphImporter.h"
 #include "frontends/onnx/handlers/Handlers.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 
@@ -57,8 +58,8 @@ LogicalResult GraphImporter::readOpsets(
       (*scope.opset >= oldestOpset && *scope.opset <= newestOpset))
     return success();
   return problems.add(ProblemKind::Unsupported,
-                      where + "expected opset " + Twine(oldestOpset) + " to " +
-                          Twine(newestOpset) + ", got " + Twine(*scope.opset),
+                      fmt::format("{}expected opset {} to {}, got {}", where,
+                                  oldestOpset, newestOpset, *scope.opset),
                       "export the model with such an opset, or convert it with "
                       "onnx.version_converter");
 }
@@ -68,9 +69,9 @@ void GraphImporter::declareFunctions() {
     auto key =
         getFunctionKey(function.domain(), function.name(), function.overload());
     if (!functions.try_emplace(key, &function).second)
-      (void)problems.add(ProblemKind::Malformed, "function " +
-                                                     quoted(function.name()) +
-                                                     " is defined twice");
+      (void)problems.add(
+          ProblemKind::Malformed,
+          fmt::format("function {} is defined twice", quoted(function.name())));
   }
 }
 
@@ -106,8 +107,8 @@ bool GraphImporter::findInputs(Scope &scope, const NodeProto &proto,
     auto it = scope.entries.find(name);
     if (it == scope.entries.end()) {
       problem(ProblemKind::Malformed, proto,
-              "expected input " + quoted(name) +
-                  " to be defined before the node",
+              fmt::format("expected input {} to be defined before the node",
+                          quoted(name)),
               "nodes must be in topological order");
       defined = false;
       continue;
@@ -128,9 +129,10 @@ void GraphImporter::define(Scope &scope, const NodeProto &proto,
     if (i < values.size())
       entry.value = values[i];
     if (!scope.entries.try_emplace(name, entry).second)
-      problem(ProblemKind::Malformed, proto,
-              "expected every value to be defined once, got " + quoted(name) +
-                  " again");
+      problem(
+          ProblemKind::Malformed, proto,
+          fmt::format("expected every value to be defined once, got {} again",
+                      quoted(name)));
   }
 }
 
@@ -140,10 +142,10 @@ void GraphImporter::define(Scope &scope, const NodeProto &proto,
 
 static std::string describeCount(int least, int most) {
   if (most == anyNumber)
-    return "at least " + std::to_string(least);
+    return fmt::format("at least {}", least);
   if (least == most)
     return std::to_string(least);
-  return std::to_string(least) + " to " + std::to_string(most);
+  return fmt::format("{} to {}", least, most);
 }
 
 /// Whether the node has the inputs and outputs of its operator.
@@ -157,9 +159,10 @@ static bool checkArity(const NodeProto &proto, const Handler &handler,
     present = !proto.input(i).empty();
   if (!present ||
       (handler.maxInputs != anyNumber && count > handler.maxInputs)) {
-    report("expected " + describeCount(handler.minInputs, handler.maxInputs) +
-           " inputs, got " +
-           Twine(present ? count : std::min(count, handler.minInputs - 1)));
+    report(
+        fmt::format("expected {} inputs, got {}",
+                    describeCount(handler.minInputs, handler.maxInputs),
+                    present ? count : std::min(count, handler.minInputs - 1)));
     return false;
   }
   if (handler.maxInputs == anyNumber)
@@ -173,8 +176,8 @@ static bool checkArity(const NodeProto &proto, const Handler &handler,
     --outputs;
   if (outputs < 1 ||
       (handler.maxOutputs != anyNumber && outputs > handler.maxOutputs)) {
-    report("expected " + describeCount(1, handler.maxOutputs) +
-           " outputs, got " + Twine(outputs));
+    report(fmt::format("expected {} outputs, got {}",
+                       describeCount(1, handler.maxOutputs), outputs));
     return false;
   }
   return true;
@@ -190,8 +193,8 @@ void GraphImporter::importNode(Scope &scope, const NodeProto &proto) {
   };
   if (!normalizeDomain(proto.domain()).empty() ||
       !isKnownOperator(proto.op_type()))
-    return unsupported("operator " + quoted(getQualifiedType(proto)) +
-                           " is not supported",
+    return unsupported(fmt::format("operator {} is not supported",
+                                   quoted(getQualifiedType(proto))),
                        "docs/operators.md lists the operators that are");
   if (!scope.opset) {
     problem(ProblemKind::Malformed, proto,
@@ -200,8 +203,8 @@ void GraphImporter::importNode(Scope &scope, const NodeProto &proto) {
   }
   const Handler *handler = findHandler(proto.op_type(), *scope.opset);
   if (!handler)
-    return unsupported("operator " + quoted(proto.op_type()) +
-                           " is not one of opset " + Twine(*scope.opset),
+    return unsupported(fmt::format("operator {} is not one of opset {}",
+                                   quoted(proto.op_type()), *scope.opset),
                        "export the model with a newer opset");
   SmallVector<Value> inputs;
   bool complete = true;
@@ -224,7 +227,7 @@ void GraphImporter::importNode(Scope &scope, const NodeProto &proto) {
   for (unsigned i = 0; imported && i < node.getNumOutputs(); ++i)
     if (node.wantsOutput(i) && !node.getOutputs()[i])
       imported = succeeded(
-          node.unsupported("output " + Twine(i) + " is not supported"));
+          node.unsupported(fmt::format("output {} is not supported", i)));
   define(scope, proto, imported ? node.getOutputs() : ArrayRef<Value>());
 }
 
@@ -235,18 +238,19 @@ void GraphImporter::importNode(Scope &scope, const NodeProto &proto) {
 LogicalResult GraphImporter::checkSize() {
   auto size = getInlinedSize(model.graph(), functions, maxCallDepth);
   if (!size)
-    return problems.add(ProblemKind::Unsupported,
-                        "calls of functions nest deeper than " +
-                            Twine(maxCallDepth));
+    return problems.add(
+        ProblemKind::Unsupported,
+        fmt::format("calls of functions nest deeper than {}", maxCallDepth));
   auto check = [&](uint64_t number, uint64_t most, StringRef what) {
     if (number <= most)
       return success();
     return problems.add(
         ProblemKind::Unsupported,
-        "expected at most " + Twine(most) + " " + what +
-            ", counting the bodies of functions once a call, "
-            "got " +
-            (number == UINT64_MAX ? "2^64 or more" : Twine(number)),
+        fmt::format("expected at most {} {}, counting the bodies of functions "
+                    "once a call, got {}",
+                    most, what,
+                    number == UINT64_MAX ? "2^64 or more"
+                                         : std::to_string(number)),
         splitNote);
   };
   return success(succeeded(check(size->nodes, maxNodes, "nodes")) &&
@@ -278,11 +282,11 @@ LogicalResult GraphImporter::eraseDeadOps() {
   uint64_t count = body->getOperations().size();
   if (count <= maxOperations)
     return success();
-  return problems.add(ProblemKind::Unsupported,
-                      "expected a model that becomes at most " +
-                          Twine(maxOperations) + " operations, got " +
-                          Twine(count),
-                      splitNote);
+  return problems.add(
+      ProblemKind::Unsupported,
+      fmt::format("expected a model that becomes at most {} operations, got {}",
+                  maxOperations, count),
+      splitNote);
 }
 
 void GraphImporter::importCall(Scope &scope, const NodeProto &proto,
@@ -297,16 +301,16 @@ void GraphImporter::importCall(Scope &scope, const NodeProto &proto,
     return define(scope, proto, {});
   if (proto.input_size() > function.input_size() ||
       proto.output_size() > function.output_size())
-    return fail(
-        ProblemKind::Malformed,
-        "expected at most " + Twine(function.input_size()) + " inputs and " +
-            Twine(function.output_size()) + " outputs of the function, got " +
-            Twine(proto.input_size()) + " and " + Twine(proto.output_size()));
+    return fail(ProblemKind::Malformed,
+                fmt::format("expected at most {} inputs and {} outputs of the "
+                            "function, got {} and {}",
+                            function.input_size(), function.output_size(),
+                            proto.input_size(), proto.output_size()));
   Scope inner;
   inner.opset = scope.opset;
   inner.prefix = shorten(scope.prefix + getLabel(proto)) + "/";
   if (failed(readOpsets(function.opset_import(), inner,
-                        "function " + quoted(function.name()) + ": ")))
+                        fmt::format("function {}: ", quoted(function.name())))))
     return define(scope, proto, {});
   llvm::StringSet<> leftOut; // optional inputs
   for (auto [i, name] : llvm::enumerate(function.input())) {
@@ -353,8 +357,8 @@ void GraphImporter::importCall(Scope &scope, const NodeProto &proto,
     auto it = inner.entries.find(name);
     if (it == inner.entries.end())
       problem(ProblemKind::Malformed, proto,
-              "function output " + quoted(name) +
-                  " is not defined in its body");
+              fmt::format("function output {} is not defined in its body",
+                          quoted(name)));
     outputs.push_back(it == inner.entries.end() ? Value() : it->second.value);
   }
   define(scope, proto, outputs);

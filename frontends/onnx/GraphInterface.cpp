@@ -7,6 +7,7 @@
 #include "ir/Constants.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 
@@ -52,17 +53,19 @@ GraphImporter::readPatterns(std::vector<std::string> &globs) {
     auto pattern = llvm::GlobPattern::create(glob);
     if (!pattern) {
       (void)problems.add(ProblemKind::Option,
-                         "--replaceable " + text + ": " +
-                             llvm::toString(pattern.takeError()));
+                         fmt::format("--replaceable {}: {}", text,
+                                     llvm::toString(pattern.takeError())));
       continue;
     }
     if (llvm::none_of(model.graph().initializer(),
                       [&](const TensorProto &tensor) {
                         return pattern->match(tensor.name());
                       }))
-      (void)problems.add(ProblemKind::Option,
-                         "--replaceable " + text +
-                             ": the model has no initializer of such a name");
+      (void)problems.add(
+          ProblemKind::Option,
+          fmt::format(
+              "--replaceable {}: the model has no initializer of such a name",
+              text));
     patterns.push_back(std::move(*pattern));
   }
   return patterns;
@@ -86,12 +89,12 @@ void GraphImporter::addInitializers(Scope &scope) {
           entry.constant || onnx::getElementType(tensor.data_type(), &context)
               ? ProblemKind::Malformed
               : ProblemKind::Unsupported,
-          "initializer " + quoted(tensor.name()) + ": " + error);
+          fmt::format("initializer {}: {}", quoted(tensor.name()), error));
     initializers.insert(tensor.name());
     if (!scope.entries.try_emplace(tensor.name(), entry).second)
-      (void)problems.add(ProblemKind::Malformed, "initializer " +
-                                                     quoted(tensor.name()) +
-                                                     " is given twice");
+      (void)problems.add(
+          ProblemKind::Malformed,
+          fmt::format("initializer {} is given twice", quoted(tensor.name())));
   }
   if (model.graph().sparse_initializer_size())
     (void)problems.add(ProblemKind::Unsupported,
@@ -129,7 +132,7 @@ static std::string getDtypeName(int32_t dtype) {
 
 std::optional<Sizes> GraphImporter::readInputSizes(const ValueInfoProto &input,
                                                    Type elementType) {
-  std::string what = "input " + quoted(input.name()) + ": ";
+  std::string what = fmt::format("input {}: ", quoted(input.name()));
   auto fail = [&](ProblemKind kind, const Twine &message,
                   const Twine &note = "") {
     (void)problems.add(kind, what + message, note);
@@ -150,7 +153,7 @@ std::optional<Sizes> GraphImporter::readInputSizes(const ValueInfoProto &input,
     }
     std::string name = dim.dim_param();
     if (name.empty()) {
-      name = input.name() + "_dim" + std::to_string(i);
+      name = fmt::format("{}_dim{}", input.name(), i);
       while (symbols.contains(name))
         name += "_";
     }
@@ -165,9 +168,9 @@ std::optional<Sizes> GraphImporter::readInputSizes(const ValueInfoProto &input,
     }
   }
   if (sizes.size() > maxRank)
-    return fail(ProblemKind::Unsupported, "expected a rank of at most " +
-                                              Twine(maxRank) + ", got " +
-                                              Twine(sizes.size()));
+    return fail(ProblemKind::Unsupported,
+                fmt::format("expected a rank of at most {}, got {}", maxRank,
+                            sizes.size()));
   std::string error;
   if (!areValidSizes(constants, getElementBytes(elementType), error))
     return fail(ProblemKind::Malformed, error);
@@ -177,33 +180,33 @@ std::optional<Sizes> GraphImporter::readInputSizes(const ValueInfoProto &input,
 void GraphImporter::addConstantInput(Scope &scope, const ValueInfoProto &input,
                                      Type type, ArrayRef<Expr> sizes,
                                      const ConstantInput &constant) {
-  std::string what = "input " + quoted(input.name()) + ": ";
+  std::string what = fmt::format("input {}: ", quoted(input.name()));
   auto fail = [&](const Twine &message) {
     (void)problems.add(ProblemKind::Malformed, what + message,
                        "check the file given by --const");
   };
   Type given = onnx::getElementType(constant.dtype, &context);
   if (given != type)
-    return fail("expected constant elements of type " + toString(type) +
-                ", got " +
-                (given ? toString(given) : getDtypeName(constant.dtype)));
+    return fail(fmt::format(
+        "expected constant elements of type {}, got {}", toString(type),
+        given ? toString(given) : getDtypeName(constant.dtype)));
   if (constant.sizes.size() != sizes.size())
-    return fail("expected a constant of rank " + Twine(sizes.size()) +
-                ", got rank " + Twine(constant.sizes.size()));
+    return fail(fmt::format("expected a constant of rank {}, got rank {}",
+                            sizes.size(), constant.sizes.size()));
   std::string error;
   if (!areValidSizes(constant.sizes, getElementBytes(type), error))
     return fail(error);
   for (auto [size, number] : llvm::zip_equal(sizes, constant.sizes))
     if (!agreement.agree(size, Expr::constant(&context, number),
                          what + "size of the constant given"))
-      return fail("expected a constant of sizes " + fusec::toString(sizes) +
-                  ", got size " + Twine(number));
+      return fail(fmt::format("expected a constant of sizes {}, got size {}",
+                              fusec::toString(sizes), number));
   auto tensorType = RankedTensorType::get(constant.sizes, type);
   if (constant.bytes.size() !=
       static_cast<size_t>(tensorType.getNumElements() * getElementBytes(type)))
-    return fail("expected " +
-                Twine(tensorType.getNumElements() * getElementBytes(type)) +
-                " bytes, got " + Twine(constant.bytes.size()));
+    return fail(fmt::format("expected {} bytes, got {}",
+                            tensorType.getNumElements() * getElementBytes(type),
+                            constant.bytes.size()));
   auto copy = std::make_shared<std::vector<char>>(constant.bytes);
   scope.entries[input.name()].constant =
       makeConstant(tensorType, *copy, input.name(), copy);
@@ -216,24 +219,25 @@ void GraphImporter::addInput(Scope &scope, const ValueInfoProto &input) {
     return;
   auto [it, inserted] = scope.entries.try_emplace(name, Entry());
   if (name.empty() || !inserted) {
-    (void)problems.add(ProblemKind::Malformed,
-                       name.empty()
-                           ? "expected every input to have a name"
-                           : "input " + quoted(name) + " is given twice");
+    (void)problems.add(
+        ProblemKind::Malformed,
+        name.empty() ? "expected every input to have a name"
+                     : fmt::format("input {} is given twice", quoted(name)));
     return;
   }
   if (!input.type().has_tensor_type()) {
     (void)problems.add(ProblemKind::Unsupported,
-                       "input " + quoted(name) + ": expected a tensor, got " +
-                           getTypeKind(input.type()) + " type");
+                       fmt::format("input {}: expected a tensor, got {} type",
+                                   quoted(name), getTypeKind(input.type())));
     return;
   }
   int32_t dtype = input.type().tensor_type().elem_type();
   Type type = onnx::getElementType(dtype, &context);
   if (!type) {
-    (void)problems.add(ProblemKind::Unsupported,
-                       "input " + quoted(name) + ": elements of type " +
-                           getDtypeName(dtype) + " are not supported");
+    (void)problems.add(
+        ProblemKind::Unsupported,
+        fmt::format("input {}: elements of type {} are not supported",
+                    quoted(name), getDtypeName(dtype)));
     return;
   }
   auto sizes = readInputSizes(input, type);
@@ -263,10 +267,10 @@ void GraphImporter::addInputs(Scope &scope) {
 void GraphImporter::checkOptions() {
   for (const auto &[name, size] : options.dims) {
     if (size < 0)
-      (void)problems.add(ProblemKind::Option,
-                         "--dim " + name +
-                             ": expected a size that is not negative, got " +
-                             Twine(size));
+      (void)problems.add(
+          ProblemKind::Option,
+          fmt::format("--dim {}: expected a size that is not negative, got {}",
+                      name, size));
     if (symbols.contains(name))
       continue;
     std::vector<std::string> names;
@@ -275,15 +279,16 @@ void GraphImporter::checkOptions() {
     llvm::sort(names);
     (void)problems.add(
         ProblemKind::Option,
-        "--dim " + name + ": the model has no dimension of this name",
+        fmt::format("--dim {}: the model has no dimension of this name", name),
         names.empty() ? "all sizes of its inputs are numbers"
                       : "its dimensions are " + llvm::join(names, ", "));
   }
   for (const ConstantInput &constant : options.constants)
     if (!usedConstants.contains(constant.name))
-      (void)problems.add(ProblemKind::Option,
-                         "--const " + constant.name +
-                             ": the model has no input of this name");
+      (void)problems.add(
+          ProblemKind::Option,
+          fmt::format("--const {}: the model has no input of this name",
+                      constant.name));
 }
 
 //===----------------------------------------------------------------------===//
@@ -296,7 +301,7 @@ static std::string toString(const TensorShapeProto &shape) {
     sizes.push_back(dim.has_dim_value()       ? std::to_string(dim.dim_value())
                     : dim.dim_param().empty() ? "?"
                                               : quoted(dim.dim_param()));
-  return "[" + llvm::join(sizes, ", ") + "]";
+  return fmt::format("[{}]", llvm::join(sizes, ", "));
 }
 
 /// Names may differ from what is computed: declarations make up their own.
@@ -316,7 +321,7 @@ void GraphImporter::addOutputs(Scope &scope) {
   llvm::StringSet<> seen;
   for (const ValueInfoProto &output : model.graph().output()) {
     const std::string &name = output.name();
-    std::string what = "output " + quoted(name) + ": ";
+    std::string what = fmt::format("output {}: ", quoted(name));
     auto it = scope.entries.find(name);
     if (it == scope.entries.end() || name.empty()) {
       (void)problems.add(ProblemKind::Malformed,
@@ -332,18 +337,20 @@ void GraphImporter::addOutputs(Scope &scope) {
     int32_t dtype = output.type().tensor_type().elem_type();
     Type declared = onnx::getElementType(dtype, &context);
     if (dtype != 0 && declared != fusec::getElementType(value))
-      (void)problems.add(ProblemKind::Malformed,
-                         what + "expected elements of type " +
-                             getDtypeName(dtype) + " as declared, got " +
-                             toString(fusec::getElementType(value)));
+      (void)problems.add(
+          ProblemKind::Malformed,
+          fmt::format("{}expected elements of type {} as declared, got {}",
+                      what, getDtypeName(dtype),
+                      toString(fusec::getElementType(value))));
     // Sizes that options fix are not those of the declaration.
     const auto &type = output.type().tensor_type();
     Sizes sizes = getSizes(value);
     if (type.has_shape() && options.dims.empty() &&
         contradicts(type.shape(), sizes))
       (void)problems.add(ProblemKind::Malformed,
-                         what + "expected sizes " + toString(type.shape()) +
-                             " as declared, got " + fusec::toString(sizes),
+                         fmt::format("{}expected sizes {} as declared, got {}",
+                                     what, toString(type.shape()),
+                                     fusec::toString(sizes)),
                          "correct the declared shape, or declare none");
     values.push_back(value);
     names.push_back(StringAttr::get(&context, name));

@@ -9,6 +9,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include <fmt/core.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/stubs/logging.h>
 
@@ -51,18 +52,20 @@ importOnnx(std::unique_ptr<llvm::MemoryBuffer> bytes,
            ProblemList &list) {
   Problems problems(list);
   if (bytes->getBufferSize() > INT_MAX)
-    return problems.add(ProblemKind::Malformed,
-                        "expected a model of at most 2 GiB, got " +
-                            Twine(bytes->getBufferSize()) + " bytes",
-                        "store the weights as external data");
+    return problems.add(
+        ProblemKind::Malformed,
+        fmt::format("expected a model of at most 2 GiB, got {} bytes",
+                    bytes->getBufferSize()),
+        "store the weights as external data");
   auto storage = std::make_shared<ModelStorage>();
   storage->bytes = std::move(bytes);
   if (!parse(*storage) || !storage->model.has_graph())
-    return problems.add(ProblemKind::Malformed,
-                        "expected an ONNX model, got bytes that are none",
-                        "check that the file is complete; messages in it may "
-                        "nest " +
-                            Twine(maxMessageDepth) + " deep");
+    return problems.add(
+        ProblemKind::Malformed,
+        "expected an ONNX model, got bytes that are none",
+        fmt::format(
+            "check that the file is complete; messages in it may nest {} deep",
+            maxMessageDepth));
   context.loadDialect<FusecDialect>();
   Constants constants(context, options.dataFolder, storage);
   SizeAgreement agreement;
@@ -99,16 +102,17 @@ FailureOr<OwningOpRef<ModuleOp>> importOnnxFile(StringRef path,
   llvm::sys::fs::file_status status;
   if (!llvm::sys::fs::status(path, status) &&
       !llvm::sys::fs::is_regular_file(status)) {
-    (void)Problems(list).add(ProblemKind::IO, "cannot read " + quoted(path) +
-                                                  ": expected a regular file");
+    (void)Problems(list).add(
+        ProblemKind::IO,
+        fmt::format("cannot read {}: expected a regular file", quoted(path)));
     return failure();
   }
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                           /*RequiresNullTerminator=*/false);
   if (!file) {
-    (void)Problems(list).add(ProblemKind::IO, "cannot read " + quoted(path) +
-                                                  ": " +
-                                                  file.getError().message());
+    (void)Problems(list).add(ProblemKind::IO,
+                             fmt::format("cannot read {}: {}", quoted(path),
+                                         file.getError().message()));
     return failure();
   }
   ImportOptions inFolder = options;

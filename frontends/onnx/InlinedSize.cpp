@@ -4,6 +4,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/MathExtras.h"
+#include <fmt/core.h>
 
 namespace fusec::onnx {
 
@@ -18,8 +19,7 @@ StringRef normalizeDomain(StringRef domain) {
 
 std::string getFunctionKey(StringRef domain, StringRef name,
                            StringRef overload) {
-  return (llvm::Twine(normalizeDomain(domain)) + "\n" + name + "\n" + overload)
-      .str();
+  return fmt::format("{}\n{}\n{}", normalizeDomain(domain), name, overload);
 }
 
 const FunctionProto *findFunction(const Functions &functions,

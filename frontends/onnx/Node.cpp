@@ -2,6 +2,7 @@
 
 #include "frontends/onnx/Node.h"
 #include "frontends/onnx/GraphImporter.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 
@@ -50,21 +51,22 @@ std::optional<SmallVector<Expr>> Node::getKnown(Value value) {
 FailureOr<SmallVector<Expr>> Node::getShapeInput(unsigned i, StringRef what) {
   Type type = getInputType(i);
   if (!type.isSignlessInteger(64) && !type.isSignlessInteger(32))
-    return malformed("expected " + what + " of type int64, got " +
-                     toString(type));
+    return malformed(
+        fmt::format("expected {} of type int64, got {}", what, toString(type)));
   if (getInputRank(i) > 1)
-    return malformed("expected " + what + " of rank 0 or 1, got rank " +
-                     Twine(getInputRank(i)));
+    return malformed(fmt::format("expected {} of rank 0 or 1, got rank {}",
+                                 what, getInputRank(i)));
   if (auto elements = getKnown(getInput(i))) {
     return *elements;
   }
   std::string name = quoted(proto.input(i));
   return unsupported(
-      "expected " + what + " (" + name +
-          ") to be known when compiling, got values that are "
-          "computed at run time",
+      fmt::format("expected {} ({}) to be known when compiling, got values "
+                  "that are computed at run time",
+                  what, name),
       isa<BlockArgument>(getInput(i))
-          ? "give the input's value: --const " + proto.input(i) + "=FILE.npy"
+          ? fmt::format("give the input's value: --const {}=FILE.npy",
+                        proto.input(i))
       : isa_and_present<ReplaceableOp>(getInput(i).getDefiningOp())
           ? "leave its initializer out of --replaceable"
           : "sizes may only depend on constants, on sizes of inputs and on "
@@ -78,9 +80,9 @@ FailureOr<SmallVector<int64_t>> Node::getIntsInput(unsigned i, StringRef what) {
   SmallVector<int64_t> values;
   for (Expr element : *elements) {
     if (!element.isConstant())
-      return unsupported("expected " + what + " to be numbers, got " +
-                             element.str(),
-                         "give the dimension a size: --dim NAME=SIZE");
+      return unsupported(
+          fmt::format("expected {} to be numbers, got {}", what, element.str()),
+          "give the dimension a size: --dim NAME=SIZE");
     values.push_back(element.getValue());
   }
   return values;
@@ -104,9 +106,10 @@ const AttributeProto *Node::find(StringRef name,
       continue;
     if (attr.type() == type)
       return &attr;
-    (void)malformed("expected attribute " + quoted(name) + " of type " +
-                    AttributeProto::AttributeType_Name(type) + ", got " +
-                    AttributeProto::AttributeType_Name(attr.type()));
+    (void)malformed(
+        fmt::format("expected attribute {} of type {}, got {}", quoted(name),
+                    AttributeProto::AttributeType_Name(type),
+                    AttributeProto::AttributeType_Name(attr.type())));
     return nullptr;
   }
   return nullptr;
@@ -146,7 +149,7 @@ ElementsAttr Node::getTensor(StringRef name) {
   std::string error;
   ElementsAttr elements = graph.constants.read(attr->t(), error);
   if (!elements)
-    (void)unsupported("attribute " + quoted(name) + ": " + error);
+    (void)unsupported(fmt::format("attribute {}: {}", quoted(name), error));
   return elements;
 }
 void Node::ignoreAttr(StringRef name) { used.insert(name); }
@@ -158,9 +161,9 @@ Type Node::getTypeAttr(StringRef name, int64_t defaultValue) {
           ? onnx::getElementType(static_cast<int32_t>(number), b.getContext())
           : Type();
   if (!type)
-    (void)unsupported("expected attribute " + quoted(name) +
-                      " to be a supported element type, got number " +
-                      Twine(number));
+    (void)unsupported(fmt::format(
+        "expected attribute {} to be a supported element type, got number {}",
+        quoted(name), number));
   return type;
 }
 
@@ -169,12 +172,12 @@ LogicalResult Node::checkAttributesUsed() {
   llvm::StringSet<> seen;
   for (const AttributeProto &attr : proto.attribute()) {
     if (!seen.insert(attr.name()).second)
-      result =
-          malformed("attribute " + quoted(attr.name()) + " is given twice");
+      result = malformed(
+          fmt::format("attribute {} is given twice", quoted(attr.name())));
     if (!used.contains(attr.name()))
       result =
-          malformed("attribute " + quoted(attr.name()) + " is not one of " +
-                    getOpType() + " at opset " + Twine(opset));
+          malformed(fmt::format("attribute {} is not one of {} at opset {}",
+                                quoted(attr.name()), getOpType(), opset));
   }
   return result;
 }
@@ -185,8 +188,8 @@ LogicalResult Node::checkAttributesUsed() {
 
 FailureOr<int64_t> Node::getAxis(int64_t axis, int64_t rank) {
   if (axis < -rank || axis >= rank)
-    return malformed("expected an axis from " + Twine(-rank) + " to " +
-                     Twine(rank - 1) + ", got " + Twine(axis));
+    return malformed(fmt::format("expected an axis from {} to {}, got {}",
+                                 -rank, rank - 1, axis));
   return axis < 0 ? axis + rank : axis;
 }
 
@@ -198,8 +201,8 @@ FailureOr<SmallVector<int64_t>> Node::getAxes(ArrayRef<int64_t> axes,
     if (failed(valid))
       return failure();
     if (llvm::is_contained(result, *valid))
-      return malformed("expected distinct axes, got " + Twine(*valid) +
-                       " twice");
+      return malformed(
+          fmt::format("expected distinct axes, got {} twice", *valid));
     result.push_back(*valid);
   }
   llvm::sort(result);
@@ -209,9 +212,9 @@ FailureOr<SmallVector<int64_t>> Node::getAxes(ArrayRef<int64_t> axes,
 LogicalResult Node::checkTypes(unsigned input, Types allowed) {
   if (contains(allowed, getInputType(input)))
     return success();
-  return unsupported("expected input " + Twine(input) +
-                     " to have elements of " + toString(allowed) + ", got " +
-                     toString(getInputType(input)));
+  return unsupported(
+      fmt::format("expected input {} to have elements of {}, got {}", input,
+                  toString(allowed), toString(getInputType(input))));
 }
 
 LogicalResult Node::checkSameTypes(ArrayRef<unsigned> indices) {
@@ -222,18 +225,18 @@ LogicalResult Node::checkSameTypes(ArrayRef<unsigned> indices) {
     if (!first)
       first = i;
     if (getInputType(i) != getInputType(*first))
-      return malformed("expected input " + Twine(i) + " to have input " +
-                       Twine(*first) + "'s element type " +
-                       toString(getInputType(*first)) + ", got " +
-                       toString(getInputType(i)));
+      return malformed(fmt::format(
+          "expected input {} to have input {}'s element type {}, got {}", i,
+          *first, toString(getInputType(*first)), toString(getInputType(i))));
   }
   return success();
 }
 
 LogicalResult Node::checkProduct(ArrayRef<Expr> sizes) {
   if (sizes.size() > maxRank)
-    return unsupported("expected tensors of rank " + Twine(maxRank) +
-                       " at most, got rank " + Twine(sizes.size()));
+    return unsupported(
+        fmt::format("expected tensors of rank {} at most, got rank {}", maxRank,
+                    sizes.size()));
   if (!hasSmallProduct(sizes))
     return unsupported(
         "expected shorter expressions of dimensions as the sizes of a tensor",
@@ -244,9 +247,9 @@ LogicalResult Node::checkProduct(ArrayRef<Expr> sizes) {
 LogicalResult Node::checkRank(unsigned input, int64_t least) {
   if (getInputRank(input) >= least)
     return success();
-  return malformed("expected input " + Twine(input) + " to have rank " +
-                   Twine(least) + " or more, got " +
-                   Twine(getInputRank(input)));
+  return malformed(
+      fmt::format("expected input {} to have rank {} or more, got {}", input,
+                  least, getInputRank(input)));
 }
 
 FailureOr<SmallVector<Value>>
@@ -271,9 +274,9 @@ FailureOr<Value> Node::broadcastInput(unsigned input, ArrayRef<Expr> sizes) {
             b.agreement.agree(sizes[skipped + i], from[i],
                               getOpType() + ": broadcast sizes");
   if (!valid)
-    return malformed("expected input " + Twine(input) +
-                     " to broadcast to sizes " + fusec::toString(sizes) +
-                     ", got " + fusec::toString(from));
+    return malformed(
+        fmt::format("expected input {} to broadcast to sizes {}, got {}", input,
+                    fusec::toString(sizes), fusec::toString(from)));
   // What the sizes of the result stay is the other operand's business.
   return b.broadcastTo(getInput(input), sizes);
 }
@@ -281,8 +284,8 @@ FailureOr<Value> Node::broadcastInput(unsigned input, ArrayRef<Expr> sizes) {
 FailureOr<Expr> Node::agree(Expr x, Expr y, StringRef reason) {
   if (auto common = b.agreement.agree(x, y, getOpType() + ": " + reason))
     return *common;
-  return malformed(reason + ": expected equal sizes, got " + x.str() + " and " +
-                   y.str());
+  return malformed(fmt::format("{}: expected equal sizes, got {} and {}",
+                               reason, x.str(), y.str()));
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "frontends/onnx/Problems.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 
@@ -22,7 +23,7 @@ static std::string shorten(llvm::StringRef text, size_t length) {
 }
 
 std::string quoted(llvm::StringRef name) {
-  return "'" + shorten(name, maxNameLength) + "'";
+  return fmt::format("'{}'", shorten(name, maxNameLength));
 }
 
 LogicalResult Problems::add(ProblemKind kind, const llvm::Twine &message,

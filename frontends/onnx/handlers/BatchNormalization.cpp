@@ -4,6 +4,7 @@
 // the batch, which also move the running ones.
 
 #include "frontends/onnx/handlers/Handlers.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 
@@ -38,8 +39,8 @@ static FailureOr<Statistics> getStatistics(Node &node, Expr channels,
       return failure();
     Sizes sizes = node.getInputSizes(i);
     if (sizes.size() != 1)
-      return node.malformed("expected input " + Twine(i) +
-                            " to have rank 1, got rank " + Twine(sizes.size()));
+      return node.malformed(fmt::format(
+          "expected input {} to have rank 1, got rank {}", i, sizes.size()));
     if (failed(node.agree(channels, sizes[0], "channels")))
       return failure();
     vectors.push_back(

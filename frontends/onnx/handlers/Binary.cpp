@@ -3,6 +3,7 @@
 // Operators of two operands with numpy's broadcasting.
 
 #include "frontends/onnx/handlers/Handlers.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 
@@ -37,9 +38,9 @@ static LogicalResult importCompare(Node &node) {
 static LogicalResult importMod(Node &node) {
   bool isFmod = node.getBool("fmod", false);
   if (!isFmod && isa<FloatType>(node.getInputType(0)))
-    return node.malformed(
-        "expected attribute 'fmod' to be 1 for elements of type " +
-        toString(node.getInputType(0)) + ", got 0");
+    return node.malformed(fmt::format(
+        "expected attribute 'fmod' to be 1 for elements of type {}, got 0",
+        toString(node.getInputType(0))));
   return isFmod ? importBinary<RemainderOp>(node) : importBinary<ModOp>(node);
 }
 

@@ -5,6 +5,7 @@
 
 #include "frontends/onnx/handlers/Handlers.h"
 #include <cmath>
+#include <fmt/core.h>
 
 using namespace mlir;
 
@@ -21,9 +22,9 @@ static LogicalResult setConstant(Node &node, ElementsAttr elements) {
 
 static LogicalResult importConstant(Node &node) {
   if (node.proto.attribute_size() != 1)
-    return node.malformed(
-        "expected exactly one attribute that holds the value, got " +
-        Twine(node.proto.attribute_size()));
+    return node.malformed(fmt::format(
+        "expected exactly one attribute that holds the value, got {}",
+        node.proto.attribute_size()));
   Builder &b = node.b;
   auto vectorType = [&](Type type, size_t count) {
     return RankedTensorType::get({static_cast<int64_t>(count)}, type);
@@ -58,8 +59,8 @@ static LogicalResult importConstantOfShape(Node &node) {
   if (failed(shape))
     return failure();
   if (node.getInputRank(0) != 1)
-    return node.malformed("expected a shape of rank 1, got rank " +
-                          Twine(node.getInputRank(0)));
+    return node.malformed(fmt::format("expected a shape of rank 1, got rank {}",
+                                      node.getInputRank(0)));
   for (Expr size : *shape)
     if (size.isConstant() && size.getValue() < 0)
       return node.malformed("expected sizes that are not negative, got " +
@@ -139,8 +140,9 @@ static LogicalResult importFloatRange(Node &node, ArrayRef<Value> scalars) {
       number = static_cast<double>((*whole)[0].getValue());
     if (!number)
       return node.unsupported(
-          "expected input " + Twine(i) +
-              " to be a constant, got a value computed at run time",
+          fmt::format("expected input {} to be a constant, got a value "
+                      "computed at run time",
+                      i),
           "a range of floats needs constants, or inputs given by --const");
     numbers[i] = *number;
   }
@@ -170,9 +172,9 @@ static LogicalResult importRange(Node &node) {
   for (int i = 0; i < 3; ++i) {
     auto known = node.getKnown(scalars[i]);
     if (!known)
-      return node.unsupported("expected input " + Twine(i) +
-                                  " to be known when compiling",
-                              "give the input's value: --const NAME=FILE.npy");
+      return node.unsupported(
+          fmt::format("expected input {} to be known when compiling", i),
+          "give the input's value: --const NAME=FILE.npy");
     bounds.push_back((*known)[0]);
   }
   auto delta = bounds[2].getConstant();

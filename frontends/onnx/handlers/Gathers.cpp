@@ -4,6 +4,7 @@
 // a slice.
 
 #include "frontends/onnx/handlers/Handlers.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 
@@ -66,9 +67,9 @@ static LogicalResult importGatherElements(Node &node) {
   Value source = node.getInput(0), index = node.getInput(1);
   Sizes sizes = getSizes(source), result = getSizes(index);
   if (sizes.size() != result.size())
-    return node.malformed("expected indices of the data's rank " +
-                          Twine(sizes.size()) + ", got rank " +
-                          Twine(result.size()));
+    return node.malformed(
+        fmt::format("expected indices of the data's rank {}, got rank {}",
+                    sizes.size(), result.size()));
   auto axis = node.getAxis(node.getInt("axis", 0), sizes.size());
   if (failed(axis))
     return failure();
@@ -102,18 +103,18 @@ static LogicalResult importGatherND(Node &node) {
   int64_t rank = sizes.size(), indexRank = indexSizes.size();
   int64_t batch = node.getInt("batch_dims", 0);
   if (batch < 0 || batch >= std::min(rank, indexRank))
-    return node.malformed("expected attribute 'batch_dims' from 0 to " +
-                          Twine(std::min(rank, indexRank) - 1) + ", got " +
-                          Twine(batch));
+    return node.malformed(
+        fmt::format("expected attribute 'batch_dims' from 0 to {}, got {}",
+                    std::min(rank, indexRank) - 1, batch));
   auto depth = indexSizes.back().getConstant();
   if (!depth)
     return node.unsupported(
         "expected the last size of the indices to be a number, got " +
         indexSizes.back().str());
   if (*depth < 1 || *depth > rank - batch)
-    return node.malformed(
-        "expected the last size of the indices to be from 1 to " +
-        Twine(rank - batch) + ", got " + Twine(*depth));
+    return node.malformed(fmt::format(
+        "expected the last size of the indices to be from 1 to {}, got {}",
+        rank - batch, *depth));
   for (int64_t i = 0; i < batch; ++i) {
     auto common = node.agree(sizes[i], indexSizes[i], "batch dimensions");
     if (failed(common))

@@ -4,6 +4,7 @@
 
 #include "frontends/onnx/handlers/Handlers.h"
 #include <cmath>
+#include <fmt/core.h>
 
 using namespace mlir;
 
@@ -37,9 +38,9 @@ static FailureOr<Value> multiplyBatched(Node &node, Value a, Value x) {
       rightBatch(right.begin(), right.end() - 2);
   auto batch = node.b.broadcastSizes({leftBatch, rightBatch});
   if (failed(batch))
-    return node.malformed(
-        "expected batch dimensions that broadcast together, got " +
-        fusec::toString(left) + " and " + fusec::toString(right));
+    return node.malformed(fmt::format(
+        "expected batch dimensions that broadcast together, got {} and {}",
+        fusec::toString(left), fusec::toString(right)));
   Sizes leftSizes = *batch, rightSizes = *batch;
   leftSizes.append(left.end() - 2, left.end());
   rightSizes.append(right.end() - 2, right.end());
@@ -83,9 +84,9 @@ static FailureOr<Value> scale(Node &node, Value value, StringRef name) {
     return value;
   if (!isa<FloatType>(fusec::getElementType(value)) &&
       factor != std::trunc(factor))
-    return node.unsupported("expected attribute " + quoted(name) +
-                            " to be an integer for integer elements, got " +
-                            std::to_string(factor));
+    return node.unsupported(fmt::format(
+        "expected attribute {} to be an integer for integer elements, got {:f}",
+        quoted(name), factor));
   return node.b.binary<MulOp>(value, node.b.splatLike(factor, value));
 }
 
@@ -94,9 +95,9 @@ static LogicalResult importGemm(Node &node) {
     return failure();
   for (unsigned i : {0, 1})
     if (node.getInputRank(i) != 2)
-      return node.malformed("expected input " + Twine(i) +
-                            " to have rank 2, got rank " +
-                            Twine(node.getInputRank(i)));
+      return node.malformed(
+          fmt::format("expected input {} to have rank 2, got rank {}", i,
+                      node.getInputRank(i)));
   bool transposeA = node.getBool("transA", false),
        transposeB = node.getBool("transB", false);
   Value a = node.getInput(0), x = node.getInput(1);

@@ -3,6 +3,7 @@
 // Operators that give the same elements other sizes.
 
 #include "frontends/onnx/handlers/Handlers.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 
@@ -26,8 +27,9 @@ static FailureOr<Expr> inferSize(Node &node, ArrayRef<Expr> sizes, Expr total) {
   }
   Expr size = total.floorDiv(rest);
   if (total.isConstant() && rest.isConstant() && size * rest != total)
-    return node.malformed("expected the number of elements " + total.str() +
-                          " to be a multiple of " + rest.str());
+    return node.malformed(
+        fmt::format("expected the number of elements {} to be a multiple of {}",
+                    total.str(), rest.str()));
   return size;
 }
 
@@ -37,15 +39,17 @@ static LogicalResult importReshape(Node &node) {
   if (failed(shape))
     return failure();
   if (node.getInputRank(1) != 1)
-    return node.malformed("expected a shape of rank 1, got rank " +
-                          Twine(node.getInputRank(1)));
+    return node.malformed(fmt::format("expected a shape of rank 1, got rank {}",
+                                      node.getInputRank(1)));
   Sizes from = node.getInputSizes(0), known;
   std::optional<size_t> inferred;
   for (auto [i, size] : llvm::enumerate(*shape)) {
     if (size.isConstant(0) && !allowZero) {
       if (i >= from.size())
-        return node.malformed("expected a size other than 0 at position " +
-                              Twine(i) + ", which the operand lacks");
+        return node.malformed(
+            fmt::format("expected a size other than 0 at position {}, which "
+                        "the operand lacks",
+                        i));
       size = from[i];
     }
     if (size.isConstant(-1)) {
@@ -85,8 +89,8 @@ static LogicalResult importFlatten(Node &node) {
   int64_t rank = sizes.size();
   int64_t axis = node.getInt("axis", 1);
   if (axis < -rank || axis > rank)
-    return node.malformed("expected an axis from " + Twine(-rank) + " to " +
-                          Twine(rank) + ", got " + Twine(axis));
+    return node.malformed(fmt::format("expected an axis from {} to {}, got {}",
+                                      -rank, rank, axis));
   if (axis < 0)
     axis += rank;
   MLIRContext *context = node.b.getContext();

@@ -4,6 +4,7 @@
 // depends on the position.
 
 #include "frontends/onnx/handlers/Handlers.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 
@@ -16,14 +17,14 @@ static FailureOr<Value> splitHeads(Node &node) {
   if (getRank(x) == 4)
     return node.b.transpose(x, {0, 2, 1, 3});
   if (getRank(x) != 3)
-    return node.malformed("expected input 0 to have rank 3 or 4, got rank " +
-                          Twine(getRank(x)));
+    return node.malformed(fmt::format(
+        "expected input 0 to have rank 3 or 4, got rank {}", getRank(x)));
   Sizes sizes = getSizes(x);
   if (heads <= 0)
     return node.malformed(
-        "expected attribute 'num_heads' to be positive for an operand of "
-        "rank 3, got " +
-        Twine(heads));
+        fmt::format("expected attribute 'num_heads' to be positive for an "
+                    "operand of rank 3, got {}",
+                    heads));
   Expr head = sizes[2].floorDiv(node.b.getExpr(heads));
   if (failed(node.agree(sizes[2], head * heads,
                         "hidden size as a multiple of num_heads")))
@@ -39,10 +40,9 @@ static FailureOr<Value> getCache(Node &node, unsigned input,
   Sizes sizes = getSizes(cache);
   bool indexed = node.hasInput(3);
   if (sizes.size() != (indexed ? 2 : 3))
-    return node.malformed("expected input " + Twine(input) + " to have rank " +
-                          Twine(indexed ? 2 : 3) +
-                          (indexed ? " with" : " without") +
-                          " position_ids, got rank " + Twine(sizes.size()));
+    return node.malformed(fmt::format(
+        "expected input {} to have rank {}{} position_ids, got rank {}", input,
+        indexed ? 2 : 3, indexed ? " with" : " without", sizes.size()));
   if (failed(node.agree(result[3], sizes.back(),
                         "half of the rotated size and the cache")))
     return failure();
@@ -90,9 +90,9 @@ static LogicalResult importRotaryEmbedding(Node &node) {
   if (rotated == 0)
     rotated = *head;
   if (rotated < 0 || rotated > *head || rotated % 2)
-    return node.malformed(
-        "expected an even number of rotated elements of at most " +
-        Twine(*head) + ", got " + Twine(rotated));
+    return node.malformed(fmt::format(
+        "expected an even number of rotated elements of at most {}, got {}",
+        *head, rotated));
   Sizes half = sizes;
   half[3] = b.getExpr(rotated / 2);
   auto cosine = getCache(node, 1, half), sine = getCache(node, 2, half);

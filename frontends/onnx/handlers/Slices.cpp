@@ -4,6 +4,7 @@
 // the ranges of sizes decide is decided here, the rest stays min and max.
 
 #include "frontends/onnx/handlers/Handlers.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 
@@ -113,10 +114,10 @@ static LogicalResult importSlice(Node &node) {
   }
   if (ends->size() != starts->size() || axes.size() != starts->size() ||
       steps.size() != starts->size())
-    return node.malformed(
-        "expected starts, ends, axes and steps of one length, got " +
-        Twine(starts->size()) + ", " + Twine(ends->size()) + ", " +
-        Twine(axes.size()) + " and " + Twine(steps.size()));
+    return node.malformed(fmt::format("expected starts, ends, axes and steps "
+                                      "of one length, got {}, {}, {} and {}",
+                                      starts->size(), ends->size(), axes.size(),
+                                      steps.size()));
   SmallVector<Expr> offsets(rank, node.b.getExpr(0)), results = sizes;
   SmallVector<int64_t> allSteps(rank, 1);
   llvm::SmallDenseSet<int64_t> seen;
@@ -125,8 +126,8 @@ static LogicalResult importSlice(Node &node) {
     if (failed(axis))
       return failure();
     if (!seen.insert(*axis).second)
-      return node.malformed("expected distinct axes, got " + Twine(*axis) +
-                            " twice");
+      return node.malformed(
+          fmt::format("expected distinct axes, got {} twice", *axis));
     if (steps[i] == 0)
       return node.malformed("expected steps other than 0");
     steps[i] = std::clamp(steps[i], -longestStep, longestStep);
@@ -207,16 +208,16 @@ static LogicalResult importSplit(Node &node) {
       return failure();
   } else {
     if (count != outputs)
-      return node.malformed("expected " + Twine(count) + " outputs, got " +
-                            Twine(outputs));
+      return node.malformed(
+          fmt::format("expected {} outputs, got {}", count, outputs));
     auto even = divideEvenly(node, size, count);
     if (failed(even))
       return failure();
     parts = *even;
   }
   if (static_cast<int64_t>(parts.size()) != outputs)
-    return node.malformed("expected " + Twine(outputs) + " parts, got " +
-                          Twine(parts.size()));
+    return node.malformed(
+        fmt::format("expected {} parts, got {}", outputs, parts.size()));
   Expr offset = node.b.getExpr(0);
   for (auto [i, part] : llvm::enumerate(parts)) {
     if (node.wantsOutput(i) &&

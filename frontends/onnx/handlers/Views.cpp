@@ -3,6 +3,7 @@
 // Operators that repeat, permute, join or mask elements.
 
 #include "frontends/onnx/handlers/Handlers.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 
@@ -37,9 +38,9 @@ static LogicalResult importConcat(Node &node) {
   for (unsigned i : all) {
     Sizes sizes = node.getInputSizes(i);
     if (sizes.size() != common.size())
-      return node.malformed("expected operands of one rank, got sizes " +
-                            fusec::toString(common) + " and " +
-                            fusec::toString(sizes));
+      return node.malformed(
+          fmt::format("expected operands of one rank, got sizes {} and {}",
+                      fusec::toString(common), fusec::toString(sizes)));
     for (size_t d = 0; d < sizes.size(); ++d) {
       if (static_cast<int64_t>(d) == *axis)
         continue;
@@ -73,9 +74,9 @@ static LogicalResult importExpand(Node &node) {
   Sizes from = node.getInputSizes(0);
   auto sizes = node.b.broadcastSizes({from, Sizes(*shape)});
   if (failed(sizes))
-    return node.malformed("expected sizes that broadcast with " +
-                          fusec::toString(from) + ", got " +
-                          fusec::toString(*shape));
+    return node.malformed(
+        fmt::format("expected sizes that broadcast with {}, got {}",
+                    fusec::toString(from), fusec::toString(*shape)));
   return node.setOutput(0, node.b.broadcastTo(node.getInput(0), *sizes));
 }
 
@@ -86,8 +87,8 @@ static LogicalResult importTile(Node &node) {
     return failure();
   Sizes sizes = node.getInputSizes(0);
   if (repeats->size() != sizes.size())
-    return node.malformed("expected " + Twine(sizes.size()) + " repeats, got " +
-                          Twine(repeats->size()));
+    return node.malformed(fmt::format("expected {} repeats, got {}",
+                                      sizes.size(), repeats->size()));
   Sizes split, repeated, joined;
   for (auto [size, count] : llvm::zip_equal(sizes, *repeats)) {
     if (count.isConstant() && count.getValue() < 0)
