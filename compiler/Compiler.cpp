@@ -7,6 +7,7 @@
 #include "ir/reference/FoldConstants.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringSet.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
@@ -174,8 +175,8 @@ std::vector<CompileRequest> Compilation::getRequests() const {
 static std::string getFault(const CompiledKernel &image) {
   for (const KernelUsage &usage : image.kernels)
     if (usage.spillBytes)
-      return "it spills " + std::to_string(usage.spillBytes) +
-             " bytes of registers to memory";
+      return fmt::format("it spills {} bytes of registers to memory",
+                         usage.spillBytes);
   return image.serializedMma ? "its wgmma instructions were serialised" : "";
 }
 
@@ -210,7 +211,7 @@ llvm::Error Compilation::addImages(std::vector<CompiledKernel> answers) {
   for (auto [request, image] : llvm::zip_equal(requests, answers)) {
     if (std::string fault = getFault(image); !fault.empty()) {
       std::string text =
-          "kernel " + image.name + " for " + image.target + ": " + fault;
+          fmt::format("kernel {} for {}: {}", image.name, image.target, fault);
       warnings.push_back(text);
       Problem &problem = refused.emplace_back();
       problem.kind = ProblemKind::Unsupported;

@@ -5,6 +5,7 @@
 #include "compiler/kernels/Family.h"
 #include "ir/PlanBuffers.h"
 #include "llvm/ADT/StringExtras.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
@@ -34,9 +35,8 @@ static std::string getForm(const KernelSource &source) {
     else if (!source.names.contains(word))
       form += word;
     else
-      form +=
-          "$" + std::to_string(
-                    numbers.try_emplace(word, numbers.size()).first->second);
+      form += fmt::format(
+          "${}", numbers.try_emplace(word, numbers.size()).first->second);
     text = text.drop_front(std::max<size_t>(word.size(), 1));
   }
   return form;

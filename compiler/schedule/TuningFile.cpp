@@ -8,6 +8,7 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/SHA256.h"
 
+#include <fmt/core.h>
 #include <tuple>
 
 using namespace fusec;
@@ -179,8 +180,8 @@ llvm::Expected<TuningFile> TuningFile::parse(llvm::StringRef text) {
     return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
   };
   if (isTooDeep(text))
-    return fail("expected JSON that nests at most " + llvm::Twine(maxDepth) +
-                " deep");
+    return fail(
+        fmt::format("expected JSON that nests at most {} deep", maxDepth));
   llvm::Expected<json::Value> value = json::parse(text);
   if (!value)
     return value.takeError();
@@ -192,16 +193,17 @@ llvm::Expected<TuningFile> TuningFile::parse(llvm::StringRef text) {
   if (!map || !map.map("format", format) || !map.map("version", version))
     return root.getError();
   if (format != formatName || version != formatVersion)
-    return fail("expected format '" + formatName + "' of version " +
-                llvm::Twine(formatVersion) + ", got '" + format +
-                "' of version " + llvm::Twine(version));
+    return fail(fmt::format(
+        "expected format '{}' of version {}, got '{}' of version {}",
+        formatName, formatVersion, format, version));
   if (!map.map("devices", file.devices))
     return root.getError();
   for (auto [i, device] : llvm::enumerate(file.devices))
     for (const TuningDevice &other : llvm::ArrayRef(file.devices).take_front(i))
       if (device.target == other.target)
-        return fail("expected one device a target, got '" + other.name +
-                    "' and '" + device.name + "' for " + device.target);
+        return fail(fmt::format(
+            "expected one device a target, got '{}' and '{}' for {}",
+            other.name, device.name, device.target));
   file.digest =
       llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)),
                   /*LowerCase=*/true);

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -63,9 +64,9 @@ public:
   uint64_t size() const override { return input.size(); }
   std::optional<std::string> read(void *to, uint64_t count) override {
     if (!input.read(offset, to, count))
-      return "expected " + std::to_string(count) + " bytes at offset " +
-             std::to_string(offset) + ", found the end of its " +
-             std::to_string(input.size());
+      return fmt::format(
+          "expected {} bytes at offset {}, found the end of its {}", count,
+          offset, input.size());
     offset += count;
     return std::nullopt;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/data/NpyHeader.h"
+#include <fmt/core.h>
 
 namespace fusec::data {
 
@@ -31,14 +32,14 @@ public:
   bool fail(const std::string &expected) {
     if (error.empty()) {
       std::string found = at < text.size()
-                              ? "'" + std::string(text.substr(at, 12)) + "'"
+                              ? fmt::format("'{}'", text.substr(at, 12))
                               : "the end";
       for (char &c : found)
         if (static_cast<unsigned char>(c) < 0x20 ||
             static_cast<unsigned char>(c) > 0x7e)
           c = '?';
-      error = "header: expected " + expected + " at character " +
-              std::to_string(at) + ", found " + found;
+      error = fmt::format("header: expected {} at character {}, found {}",
+                          expected, at, found);
     }
     return false;
   }
@@ -55,7 +56,7 @@ public:
     return true;
   }
   bool expect(std::string_view token) {
-    return accept(token) || fail("'" + std::string(token) + "'");
+    return accept(token) || fail(fmt::format("'{}'", token));
   }
   bool string(std::string_view &value) {
     skipSpace();
@@ -113,10 +114,10 @@ static bool parseDescr(Parser &parser, NpyHeader &header) {
     header.swapped = order == '>';
     return true;
   }
-  parser.error = "header: expected an element type of b1, i1 to i8, u1 to u8, "
-                 "f2, f4, f8 or V2 (bf16), found '" +
-                 std::string(descr.substr(0, 32)) +
-                 "'; convert the array with astype";
+  parser.error = fmt::format(
+      "header: expected an element type of b1, i1 to i8, u1 to u8, f2, f4, f8 "
+      "or V2 (bf16), found '{}'; convert the array with astype",
+      descr.substr(0, 32));
   return false;
 }
 
@@ -179,11 +180,11 @@ std::string formatNpyHeader(DType dtype, const std::vector<int64_t> &sizes) {
     if (entry.dtype == dtype)
       code = entry.code;
   bool plain = format::dtypeSize(dtype) == 1 || dtype == DType::BF16;
-  std::string text = std::string("{'descr': '") + (plain ? '|' : '<') +
-                     std::string(code) +
-                     "', 'fortran_order': False, 'shape': (";
+  std::string text =
+      fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': (",
+                  plain ? '|' : '<', code);
   for (size_t i = 0; i < sizes.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(sizes[i]);
+    text += fmt::format("{}{}", i ? ", " : "", sizes[i]);
   text += sizes.size() == 1 ? ",), }" : "), }";
   // Data begin at a multiple of 64; the dictionary ends in a newline.
   constexpr size_t prefix = 10;

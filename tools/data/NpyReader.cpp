@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fmt/core.h>
 
 namespace fusec::data {
 
@@ -54,8 +55,8 @@ static Result<Tensor> readArray(Stream &stream, const std::string &name) {
     return failure("not a .npy file: expected it to begin with \\x93NUMPY");
   unsigned version = start[6];
   if (version < 1 || version > 3)
-    return failure("expected .npy version 1, 2 or 3, found " +
-                   std::to_string(version));
+    return failure(
+        fmt::format("expected .npy version 1, 2 or 3, found {}", version));
   unsigned lengthBytes = version == 1 ? 2 : 4;
   if (auto reason = stream.read(start + 8, lengthBytes))
     return failure("header length: " + *reason);
@@ -63,8 +64,8 @@ static Result<Tensor> readArray(Stream &stream, const std::string &name) {
   for (unsigned i = lengthBytes; i-- > 0;)
     length = length << 8 | start[8 + i];
   if (length > maxHeader)
-    return failure("expected a header of at most 65536 bytes, found " +
-                   std::to_string(length));
+    return failure(fmt::format(
+        "expected a header of at most 65536 bytes, found {}", length));
   std::string text(length, '\0');
   if (auto reason = stream.read(text.data(), length))
     return failure("header: " + *reason);
@@ -75,17 +76,16 @@ static Result<Tensor> readArray(Stream &stream, const std::string &name) {
   std::optional<uint64_t> bytes = tensorBytes(header->dtype, header->sizes);
   std::string type = tensorType(header->dtype, header->sizes);
   if (!bytes)
-    return failure("the size of " + type + " overflows 63 bits");
+    return failure(fmt::format("the size of {} overflows 63 bits", type));
   uint64_t present = stream.size() - 8 - lengthBytes - length;
   if (*bytes != present)
-    return failure("expected " + std::to_string(*bytes) +
-                   " bytes of data for " + type + ", found " +
-                   std::to_string(present));
+    return failure(fmt::format("expected {} bytes of data for {}, found {}",
+                               *bytes, type, present));
 
   std::optional<Buffer> buffer = Buffer::allocate(*bytes);
   if (!buffer)
-    return failure("cannot allocate " + std::to_string(*bytes) + " bytes for " +
-                   type);
+    return failure(
+        fmt::format("cannot allocate {} bytes for {}", *bytes, type));
   if (auto reason = stream.read(buffer->data(), *bytes))
     return failure("data: " + *reason);
   if (auto reason = stream.finish())
@@ -97,8 +97,8 @@ static Result<Tensor> readArray(Stream &stream, const std::string &name) {
   if (header->fortranOrder && header->sizes.size() > 1 && *bytes > 0) {
     std::optional<Buffer> ordered = Buffer::allocate(*bytes);
     if (!ordered)
-      return failure("cannot allocate " + std::to_string(*bytes) +
-                     " bytes for " + type);
+      return failure(
+          fmt::format("cannot allocate {} bytes for {}", *bytes, type));
     fromFortranOrder(buffer->data(), ordered->data(), header->sizes, element,
                      *bytes / element);
     buffer = std::move(ordered);
@@ -129,7 +129,8 @@ Result<std::vector<NamedTensor>> readNpz(Input &input) {
     return R::failure(members.error());
   std::vector<NamedTensor> tensors;
   for (const ZipMember &member : *members) {
-    std::string label = input.name() + ": member '" + member.name + "'";
+    std::string label =
+        fmt::format("{}: member '{}'", input.name(), member.name);
     constexpr std::string_view suffix = ".npy";
     if (member.name.size() <= suffix.size() ||
         member.name.compare(member.name.size() - suffix.size(), suffix.size(),

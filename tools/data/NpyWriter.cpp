@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fmt/core.h>
 #include <set>
 #include <zlib.h>
 
@@ -75,8 +76,8 @@ std::optional<std::string> writeNpy(const std::string &path,
                                     const TensorView &tensor) {
   std::optional<uint64_t> bytes = tensorBytes(tensor.dtype, tensor.sizes);
   if (!bytes)
-    return path + ": the sizes of " + tensorType(tensor.dtype, tensor.sizes) +
-           " are negative or overflow";
+    return fmt::format("{}: the sizes of {} are negative or overflow", path,
+                       tensorType(tensor.dtype, tensor.sizes));
   Output output(path);
   output.write(formatNpyHeader(tensor.dtype, tensor.sizes));
   output.write(tensor.data, *bytes);
@@ -161,12 +162,12 @@ writeNpz(const std::string &path,
   std::set<std::string> names;
   for (const auto &[name, tensor] : members) {
     if (name.empty() || name.size() > 0x8000 || !names.insert(name).second)
-      return path + ": expected unique names of 1 to 32768 bytes, found '" +
-             name.substr(0, 64) + "'";
+      return fmt::format(
+          "{}: expected unique names of 1 to 32768 bytes, found '{}'", path,
+          name.substr(0, 64));
     if (!tensorBytes(tensor.dtype, tensor.sizes))
-      return path + ": '" + name + "': the sizes of " +
-             tensorType(tensor.dtype, tensor.sizes) +
-             " are negative or overflow";
+      return fmt::format("{}: '{}': the sizes of {} are negative or overflow",
+                         path, name, tensorType(tensor.dtype, tensor.sizes));
   }
   Output output(path);
   std::string directory;

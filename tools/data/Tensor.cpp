@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/data/Tensor.h"
+#include <fmt/core.h>
 
 namespace fusec::data {
 
@@ -39,7 +40,7 @@ std::optional<uint64_t> tensorBytes(DType dtype,
 std::string tensorType(DType dtype, const std::vector<int64_t> &sizes) {
   std::string text;
   for (int64_t size : sizes)
-    text += std::to_string(size) + "x";
+    text += fmt::format("{}x", size);
   return text.append(format::dtypeName(dtype));
 }
 

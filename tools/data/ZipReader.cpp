@@ -2,6 +2,7 @@
 #include "tools/data/ZipReader.h"
 
 #include <algorithm>
+#include <fmt/core.h>
 #include <set>
 #include <zlib.h>
 
@@ -83,20 +84,19 @@ static Result<Directory> findDirectory(Input &input) {
       field(locator, 0, 4) == 0x07064b50) {
     if (!readString(input, field(locator, 8, 8), end64Size, end64) ||
         field(end64, 0, 4) != 0x06064b50)
-      return R::failure("expected a zip64 end record at offset " +
-                        std::to_string(field(locator, 8, 8)));
+      return R::failure(fmt::format("expected a zip64 end record at offset {}",
+                                    field(locator, 8, 8)));
     directory = {field(end64, 48, 8), field(end64, 40, 8), field(end64, 32, 8)};
   }
   if (directory.offset > endOffset ||
       directory.size > endOffset - directory.offset)
     return R::failure(
-        "the directory at offset " + std::to_string(directory.offset) +
-        " with " + std::to_string(directory.size) + " bytes exceeds the file");
+        fmt::format("the directory at offset {} with {} bytes exceeds the file",
+                    directory.offset, directory.size));
   if (directory.size > maxDirectory ||
       directory.count > directory.size / entrySize)
-    return R::failure("the directory claims " +
-                      std::to_string(directory.count) + " members in " +
-                      std::to_string(directory.size) + " bytes");
+    return R::failure(fmt::format("the directory claims {} members in {} bytes",
+                                  directory.count, directory.size));
   return directory;
 }
 
@@ -145,10 +145,10 @@ Result<std::vector<ZipMember>> readZipDirectory(Input &input) {
   std::set<std::string> names;
   size_t at = 0;
   for (uint64_t i = 0; i < directory->count; ++i) {
-    std::string where = "directory entry " + std::to_string(i);
+    std::string where = fmt::format("directory entry {}", i);
     if (bytes.size() - at < entrySize || field(bytes, at, 4) != 0x02014b50)
-      return failure(where + ": expected its signature at byte " +
-                     std::to_string(at) + " of the directory");
+      return failure(fmt::format(
+          "{}: expected its signature at byte {} of the directory", where, at));
     size_t nameSize = field(bytes, at + 28, 2),
            extraSize = field(bytes, at + 30, 2),
            commentSize = field(bytes, at + 32, 2);
@@ -157,7 +157,7 @@ Result<std::vector<ZipMember>> readZipDirectory(Input &input) {
                      ": its name and extra fields exceed the directory");
     ZipMember member;
     member.name = bytes.substr(at + entrySize, nameSize);
-    where = "member '" + member.name + "'";
+    where = fmt::format("member '{}'", member.name);
     uint64_t flags = field(bytes, at + 8, 2), method = field(bytes, at + 10, 2);
     member.crc = uint32_t(field(bytes, at + 16, 4));
     member.packedSize = field(bytes, at + 20, 4);
@@ -171,24 +171,24 @@ Result<std::vector<ZipMember>> readZipDirectory(Input &input) {
     if (flags & 1)
       return failure(where + ": encrypted; store it without a password");
     if (method != 0 && method != 8)
-      return failure(where +
-                     ": expected method 0 (stored) or 8 (deflate), found " +
-                     std::to_string(method));
+      return failure(
+          fmt::format("{}: expected method 0 (stored) or 8 (deflate), found {}",
+                      where, method));
     if (!member.deflated && member.size != member.packedSize)
-      return failure(where + ": stored, but its sizes differ: " +
-                     std::to_string(member.packedSize) + " and " +
-                     std::to_string(member.size));
+      return failure(fmt::format("{}: stored, but its sizes differ: {} and {}",
+                                 where, member.packedSize, member.size));
     if (member.size / maxExpansion > member.packedSize)
-      return failure(where + ": claims " + std::to_string(member.size) +
-                     " bytes in " + std::to_string(member.packedSize) +
-                     ", more than deflate can pack");
+      return failure(
+          fmt::format("{}: claims {} bytes in {}, more than deflate can pack",
+                      where, member.size, member.packedSize));
     if (!names.insert(member.name).second)
       return failure(where + ": occurs twice");
     members.push_back(std::move(member));
     at += entrySize + nameSize + extraSize + commentSize;
   }
   if (const ZipMember *member = findOverlap(members))
-    return failure("member '" + member->name + "': overlaps another member");
+    return failure(
+        fmt::format("member '{}': overlaps another member", member->name));
   return members;
 }
 
@@ -209,8 +209,8 @@ public:
 
   std::optional<std::string> read(void *to, uint64_t count) override {
     if (count > left)
-      return "expected " + std::to_string(count) +
-             " bytes, found the end of its " + std::to_string(total);
+      return fmt::format("expected {} bytes, found the end of its {}", count,
+                         total);
     left -= count;
     Bytef *out = static_cast<Bytef *>(to);
     if (auto reason = deflated ? unpack(out, count) : copy(out, count))
@@ -278,14 +278,13 @@ Result<std::unique_ptr<Stream>> openZipMember(Input &input,
   std::string local;
   if (!readString(input, member.offset, localSize, local) ||
       field(local, 0, 4) != 0x04034b50)
-    return R::failure("expected its local header at offset " +
-                      std::to_string(member.offset));
+    return R::failure(
+        fmt::format("expected its local header at offset {}", member.offset));
   uint64_t begin =
       member.offset + localSize + field(local, 26, 2) + field(local, 28, 2);
   if (begin > member.limit || member.packedSize > member.limit - begin)
-    return R::failure("its " + std::to_string(member.packedSize) +
-                      " bytes at offset " + std::to_string(begin) +
-                      " exceed the file");
+    return R::failure(fmt::format("its {} bytes at offset {} exceed the file",
+                                  member.packedSize, begin));
   return R(std::make_unique<MemberStream>(input, member, begin));
 }
 

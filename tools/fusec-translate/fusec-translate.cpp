@@ -11,6 +11,7 @@
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
@@ -35,9 +36,9 @@ static LogicalResult printKernels(Operation *module, raw_ostream &os) {
   WalkResult result = module->walk([&](StepOp step) {
     for (auto [i, variant] :
          llvm::enumerate(step.getVariants().getAsRange<VariantAttr>())) {
-      std::string symbol = sanitizeIdentifier(step.getName()) + "_" +
-                           std::to_string(number) +
-                           (i ? "_v" + std::to_string(i) : "");
+      std::string symbol =
+          fmt::format("{}_{}{}", sanitizeIdentifier(step.getName()), number,
+                      i ? fmt::format("_v{}", i) : "");
       auto kernel = emitKernel(step, variant, symbol);
       if (failed(kernel))
         return WalkResult::interrupt();

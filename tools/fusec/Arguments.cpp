@@ -3,6 +3,7 @@
 #include "tools/fusec/Arguments.h"
 #include "compiler/bundle/ConvertExpr.h"
 #include "tools/fusec/Failure.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 
@@ -71,8 +72,8 @@ static bool matches(const TensorType &type, const data::Tensor &tensor) {
 std::string listNames(const std::vector<TensorType> &types) {
   std::string text;
   for (const TensorType &type : types)
-    text +=
-        (text.empty() ? "'" : ", '") + type.name + "' (" + toString(type) + ")";
+    text += fmt::format("{}{}' ({})", text.empty() ? "'" : ", '", type.name,
+                        toString(type));
   return text.empty() ? "none" : text;
 }
 
@@ -85,27 +86,28 @@ std::vector<data::Tensor> matchInputs(const Interface &interface,
                                       NamedTensors given) {
   for (const auto &[name, tensor] : given)
     if (!has(interface.inputs, name))
-      fail(ExitCode::Usage, "--input: there is no input '" + name +
-                                "'\nnote: the model's inputs are " +
-                                listNames(interface.inputs));
+      fail(ExitCode::Usage, fmt::format("--input: there is no input '{}'\n"
+                                        "note: the model's inputs are {}",
+                                        name, listNames(interface.inputs)));
   std::vector<data::Tensor> inputs;
   for (const TensorType &type : interface.inputs) {
     auto it = given.find(type.name);
     if (it == given.end())
-      fail(ExitCode::Input, "expected a value for input '" + type.name + "' (" +
-                                toString(type) +
-                                "), got none\nnote: give it with --input " +
-                                type.name + "=FILE.npy");
+      fail(ExitCode::Input,
+           fmt::format("expected a value for input '{}' ({}), got none\n"
+                       "note: give it with --input {}=FILE.npy",
+                       type.name, toString(type), type.name));
     if (!matches(type, it->second))
       fail(ExitCode::Input,
-           "input '" + type.name + "': expected " + toString(type) + ", got " +
-               data::tensorType(it->second.dtype, it->second.sizes) +
-               (type.dtype == format::DType::BF16 &&
-                        it->second.dtype != type.dtype
-                    ? "\nnote: NumPy has no bf16 of its own: save "
-                      "x.astype(ml_dtypes.bfloat16), whose type a .npy file "
-                      "calls 'V2'"
-                    : ""));
+           fmt::format(
+               "input '{}': expected {}, got {}{}", type.name, toString(type),
+               data::tensorType(it->second.dtype, it->second.sizes),
+               type.dtype == format::DType::BF16 &&
+                       it->second.dtype != type.dtype
+                   ? "\nnote: NumPy has no bf16 of its own: save "
+                     "x.astype(ml_dtypes.bfloat16), whose type a .npy file "
+                     "calls 'V2'"
+                   : ""));
     inputs.push_back(std::move(it->second));
   }
   return inputs;
@@ -133,9 +135,10 @@ Sample splitSample(const Interface &interface,
     sample.outputs[interface.outputs[0].name] = std::move(rest[0].tensor);
   else if (!rest.empty())
     fail(ExitCode::Input,
-         "array '" + rest[0].name + "' is no input or output of the model" +
-             "\nnote: inputs are " + listNames(interface.inputs) +
-             "; outputs are " + listNames(interface.outputs));
+         fmt::format("array '{}' is no input or output of the model\n"
+                     "note: inputs are {}; outputs are {}",
+                     rest[0].name, listNames(interface.inputs),
+                     listNames(interface.outputs)));
   return sample;
 }
 

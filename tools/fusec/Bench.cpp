@@ -13,6 +13,7 @@
 #include "tools/fusec/Trace.h"
 #include "tools/fusec/Transfers.h"
 #include "tools/fusec/WriteFile.h"
+#include <fmt/core.h>
 
 using namespace fusec;
 
@@ -188,17 +189,20 @@ void BenchCommand::checkOptions() const {
   if (lists.empty())
     return;
   if (!plot.empty() && llvm::is_contained(lists.front().sizes, 0))
-    fail(ExitCode::Usage, "--plot: expected sizes of '" + lists.front().name +
-                              "' above 0: scales are logarithmic");
+    fail(ExitCode::Usage,
+         fmt::format(
+             "--plot: expected sizes of '{}' above 0: scales are logarithmic",
+             lists.front().name));
   const std::pair<const char *, bool> others[] = {
       {"--input", tensors.any()},  {"--profile", !profile.empty()},
       {"--streams", streams != 0}, {"--threads", threads != 0},
       {"--transfers", transfers},  {"--against", !against.empty()}};
   for (auto [option, isGiven] : others)
     if (isGiven)
-      fail(ExitCode::Usage, std::string(option) + ": expected one size of '" +
-                                lists.front().name +
-                                "' with it, got a list (--dim)");
+      fail(ExitCode::Usage,
+           fmt::format(
+               "{}: expected one size of '{}' with it, got a list (--dim)",
+               option, lists.front().name));
 }
 
 /// Sizes that compiling has fixed are no named dimensions any more.
@@ -314,10 +318,10 @@ void BenchCommand::runOne(const LoadedModel &loaded, const StartTimes &once,
   }
   if (comparison && comparison->isSlower(tolerance / 100))
     fail(ExitCode::VerificationFailed,
-         llvm::formatv("{0}: a run takes {1:f1}% longer than that of {2}, "
-                       "expected at most {3:f1}% (--tolerance)",
-                       options.model, 100 * (comparison->ratio - 1), against,
-                       tolerance),
+         fmt::format("{}: a run takes {:.1f}% longer than that of {}, expected "
+                     "at most {:.1f}% (--tolerance)",
+                     options.model, 100 * (comparison->ratio - 1), against,
+                     tolerance),
          "slower");
 }
 

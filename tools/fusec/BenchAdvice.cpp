@@ -4,9 +4,9 @@
 // there is evidence for it.
 
 #include "tools/fusec/BenchReport.h"
-#include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
+#include <fmt/core.h>
 #include <numeric>
 
 using namespace fusec;
@@ -52,27 +52,26 @@ static void adviseOnClocks(const Clocks &clocks,
         std::minmax_element(clocks.sm.begin(), clocks.sm.end());
     if (*most > 1.03 * *least)
       evidence.push_back(
-          llvm::formatv("the SM clock was between {0:f0} and {1:f0} MHz: "
-                        "`nvidia-smi -lgc {0:f0}` fixes it",
-                        *least, *most));
+          fmt::format("the SM clock was between {0:.0f} and {1:.0f} MHz: "
+                      "`nvidia-smi -lgc {0:.0f}` fixes it",
+                      *least, *most));
   }
   double byPower = clocks.getShare(Nvml::PowerCap | Nvml::PowerBrake),
          byHeat = clocks.getShare(Nvml::ThermalSlowdown |
                                   Nvml::HardwareThermalSlowdown);
   if (byPower >= 0.1)
     evidence.push_back(
-        llvm::formatv("in {0:f0}% of the samples its power held the clocks "
-                      "down: a lower clock (nvidia-smi -lgc) is a steady one",
-                      100 * byPower));
+        fmt::format("in {:.0f}% of the samples its power held the clocks down: "
+                    "a lower clock (nvidia-smi -lgc) is a steady one",
+                    100 * byPower));
   if (byHeat >= 0.1)
-    evidence.push_back(llvm::formatv(
-        "in {0:f0}% of the samples heat held the clocks down: see to its "
-        "cooling, or fix a lower clock (nvidia-smi -lgc)",
-        100 * byHeat));
+    evidence.push_back(
+        fmt::format("in {:.0f}% of the samples heat held the clocks down: see "
+                    "to its cooling, or fix a lower clock (nvidia-smi -lgc)",
+                    100 * byHeat));
   if (clocks.otherProcesses.value_or(0) > 0)
-    evidence.push_back(llvm::formatv(
-        "{0} more process{1} used the device: measure when it is "
-        "free",
+    evidence.push_back(fmt::format(
+        "{} more process{} used the device: measure when it is free",
         *clocks.otherProcesses, *clocks.otherProcesses == 1 ? "" : "es"));
 }
 
@@ -85,18 +84,18 @@ static void adviseOnSpread(const BenchResult &result, double spread,
   // That of an even spread is 3.5, of a normal one 2.6.
   if (modes.separation > 5 && modes.partOfHigh >= 0.1 &&
       modes.partOfHigh <= 0.9)
-    evidence.push_back(llvm::formatv(
-        "runs take either {0:f4} or {1:f4} ms ({2:f0}% of them): one median "
-        "says little, --against=BUNDLE compares in turn",
-        modes.low, modes.high, 100 * modes.partOfHigh));
+    evidence.push_back(
+        fmt::format("runs take either {:.4f} or {:.4f} ms ({:.0f}% of them): "
+                    "one median says little, --against=BUNDLE compares in turn",
+                    modes.low, modes.high, 100 * modes.partOfHigh));
   if (evidence.empty())
     evidence.push_back("what was sampled does not say why" +
                        std::string(result.clocks.reason.empty()
                                        ? ""
                                        : ", and clocks could not be"));
   for (const std::string &text : evidence)
-    advice.push_back(llvm::formatv("times spread by {0:f0}% (p10 to p90); {1}",
-                                   100 * spread, text));
+    advice.push_back(fmt::format("times spread by {:.0f}% (p10 to p90); {}",
+                                 100 * spread, text));
 }
 
 std::vector<std::string> BenchResult::getAdvice() const {

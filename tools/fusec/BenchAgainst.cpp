@@ -4,10 +4,10 @@
 #include "tools/data/Tensor.h"
 #include "tools/fusec/Failure.h"
 #include "tools/fusec/Json.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
+#include <fmt/core.h>
 #include <random>
 
 using namespace fusec;
@@ -20,8 +20,9 @@ using namespace fusec;
                                        const std::string &what,
                                        const std::string &now,
                                        const std::string &before) {
-  fail(ExitCode::Usage, "--against: expected " + file + " to be of " + what +
-                            " '" + now + "', got '" + before + "'");
+  fail(ExitCode::Usage,
+       fmt::format("--against: expected {} to be of {} '{}', got '{}'", file,
+                   what, now, before));
 }
 
 /// "x f32, y f32"
@@ -86,9 +87,9 @@ Comparison fusec::compareTimes(const std::vector<double> &before,
   size_t fewest = std::min(before.size(), now.size());
   if (fewest < leastRounds)
     fail(ExitCode::Usage,
-         llvm::formatv("--against: expected {0} runs or more of both, got "
-                       "{1}\nnote: --runs and --seconds say how many",
-                       leastRounds, fewest));
+         fmt::format("--against: expected {} runs or more of both, got {}\n"
+                     "note: --runs and --seconds say how many",
+                     leastRounds, fewest));
   unsigned runs = std::clamp<size_t>(fewest / leastRounds, 1, roundRuns);
   std::vector<double> a = getRounds(before, runs), b = getRounds(now, runs);
   if (inTurn) {
@@ -127,9 +128,9 @@ Comparison fusec::compareTimes(const std::vector<double> &before,
 }
 
 void Comparison::print(const std::string &file) const {
-  llvm::outs() << llvm::formatv(
-      "against {0}{1}: {2:f4} ms on the device, {3:f4} ms there; {4:f3} times "
-      "as long, 95% between {5:f3} and {6:f3} of {7} rounds\n",
+  llvm::outs() << fmt::format(
+      "against {}{}: {:.4f} ms on the device, {:.4f} ms there; {:.3f} times as "
+      "long, 95% between {:.3f} and {:.3f} of {} rounds\n",
       file, isInTurn ? ", in turn" : "", now, before, ratio, low, high, rounds);
   if (steps)
     printChanges(matchSteps(steps->before, steps->now));

@@ -3,6 +3,7 @@
 #include "tools/fusec/BenchFile.h"
 #include "tools/fusec/Failure.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <fmt/core.h>
 
 using namespace fusec;
 
@@ -74,9 +75,9 @@ BenchFile fusec::readBenchFile(const std::string &file) {
   if (command == "bench" && !map.map("result", bench))
     failMalformed(llvm::toString(root.getError()));
   if (command != "bench" || !bench)
-    failMalformed(
-        file + ": expected the result of `fusec bench --json`, got " +
-        (command != "bench" ? "that of '" + command + "'" : "an error of it"));
+    failMalformed(file + ": expected the result of `fusec bench --json`, got " +
+                  (command != "bench" ? fmt::format("that of '{}'", command)
+                                      : "an error of it"));
   for (double time : bench->result.times.device)
     if (!(time > 0))
       failMalformed(file + ": expected samples above 0");

@@ -3,10 +3,10 @@
 #include "tools/fusec/BenchReport.h"
 #include "tools/fusec/Json.h"
 #include "tools/support/Table.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
+#include <fmt/core.h>
 #include <numeric>
 
 using namespace fusec;
@@ -50,7 +50,7 @@ std::optional<double> BenchResult::getRowsPerSecond() const {
 static void printOnce(const StartTimes &once) {
   Table table({{"once"}, {"ms", Table::Align::Right}});
   auto add = [&](const char *name, double value) {
-    table.row({name, llvm::formatv("{0:f2}", value).str()});
+    table.row({name, fmt::format("{:.2f}", value)});
   };
   add("driver: its library, cuInit", once.driver);
   add("context", once.context);
@@ -61,9 +61,9 @@ static void printOnce(const StartTimes &once) {
   add("session, prepare", once.prepare);
   add("first run", once.firstRun);
   llvm::outs() << table.str()
-               << llvm::formatv("load and first run beyond the driver's own "
-                                "initialisation: {0:f2} ms\n",
-                                once.getOwn());
+               << fmt::format("load and first run beyond the driver's own "
+                              "initialisation: {:.2f} ms\n",
+                              once.getOwn());
 }
 
 static void printSizeTimes(const BenchResult &result) {
@@ -75,7 +75,7 @@ static void printSizeTimes(const BenchResult &result) {
   auto add = [&](const char *name, const SizeTimes &times) {
     std::vector<std::string> row = {name};
     for (double value : {times.bind, times.prepare, times.run})
-      row.push_back(llvm::formatv("{0:f4}", value).str());
+      row.push_back(fmt::format("{:.4f}", value));
     table.row(std::move(row));
   };
   add("the first time", result.first);
@@ -89,7 +89,7 @@ static void addRow(Table &table, const char *name,
   for (double value : {*std::min_element(values.begin(), values.end()),
                        getMean(values), getPercentile(values, 0.5),
                        getPercentile(values, 0.9), getPercentile(values, 0.99)})
-    row.push_back(llvm::formatv("{0:f4}", value).str());
+    row.push_back(fmt::format("{:.4f}", value));
   table.row(std::move(row));
 }
 
@@ -109,10 +109,9 @@ void BenchResult::print() const {
   addRow(table, "device", times.device);
   addRow(table, "enqueue", times.host);
   llvm::outs() << table.str()
-               << llvm::formatv("throughput: {0:f1} runs/s",
-                                getRunsPerSecond());
+               << fmt::format("throughput: {:.1f} runs/s", getRunsPerSecond());
   if (std::optional<double> rows = getRowsPerSecond())
-    llvm::outs() << llvm::formatv(", {0:f0} rows/s", *rows);
+    llvm::outs() << fmt::format(", {:.0f} rows/s", *rows);
   llvm::outs() << "\n";
   printSizeTimes(*this);
   clocks.print();

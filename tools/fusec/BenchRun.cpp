@@ -6,6 +6,7 @@
 #include "tools/fusec/RandomInputs.h"
 
 #include <chrono>
+#include <fmt/core.h>
 
 using namespace fusec;
 
@@ -26,7 +27,8 @@ static std::vector<int64_t> getDimValues(const format::Manifest &manifest,
     auto it = given.find(name);
     if (it == given.end())
       fail(ExitCode::Usage,
-           "expected --dim " + name + "=N: the model's sizes depend on it");
+           fmt::format("expected --dim {}=N: the model's sizes depend on it",
+                       name));
     values.push_back(it->second);
   }
   return values;
@@ -44,9 +46,9 @@ std::vector<data::Tensor> fusec::makeInputs(const LoadedModel &loaded,
     for (const format::Expr &size : spec.sizes) {
       std::optional<int64_t> value = format::evaluate(size, dims.data());
       if (!value || *value < 0)
-        fail(ExitCode::Usage, "input '" + spec.name + "' would have the size " +
-                                  format::toString(size) +
-                                  ", which these dimensions do not allow");
+        fail(ExitCode::Usage, fmt::format("input '{}' would have the size {}, "
+                                          "which these dimensions do not allow",
+                                          spec.name, format::toString(size)));
       sizes.push_back(*value);
     }
     inputs.push_back(

@@ -4,10 +4,10 @@
 #include "runtime/format/Printable.h"
 #include "tools/fusec/Json.h"
 #include "tools/support/Table.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
+#include <fmt/core.h>
 
 using namespace fusec;
 
@@ -110,7 +110,7 @@ void Clocks::print() const {
     auto [least, most] = std::minmax_element(values.begin(), values.end());
     std::vector<std::string> row = {name};
     for (double value : {*least, getMedian(values), *most})
-      row.push_back(llvm::formatv("{0:f0}", value).str());
+      row.push_back(fmt::format("{:.0f}", value));
     table.row(std::move(row));
   };
   add("SM clock, MHz", sm);
@@ -121,8 +121,8 @@ void Clocks::print() const {
   std::string held;
   for (auto [bit, name] : reasonNames)
     if (double share = getShare(bit))
-      held += llvm::formatv("{0}{1} ({2:f0}% of the samples)",
-                            held.empty() ? "" : ", ", name, 100 * share);
+      held += fmt::format("{}{} ({:.0f}% of the samples)",
+                          held.empty() ? "" : ", ", name, 100 * share);
   if (!held.empty())
     llvm::outs() << "clocks were held down by: " << held << "\n";
 }

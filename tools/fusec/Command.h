@@ -8,6 +8,7 @@
 #include "tools/fusec/Report.h"
 
 #include <CLI/CLI.hpp>
+#include <fmt/core.h>
 #include <functional>
 #include <memory>
 
@@ -30,7 +31,7 @@ public:
   explicit ExampleFormatter(std::string examples)
       : examples(std::move(examples)) {}
   std::string make_description(const CLI::App *app) const override {
-    return examples + "\n" + app->get_description() + "\n";
+    return fmt::format("{}\n{}\n", examples, app->get_description());
   }
 
 private:
@@ -46,7 +47,8 @@ void addCommand(CLI::App &tool, Report &report, const char *name,
   auto command = std::make_shared<Command>();
   command->addTo(*app);
   // The report has looked for it already.
-  app->add_flag("--json", "the results, or the error, as JSON on stdout")
+  app->add_flag("--json")
+      ->description("the results, or the error, as JSON on stdout")
       ->disable_flag_override();
   app->formatter(std::make_shared<ExampleFormatter>(examples));
   app->callback([command, &report] { command->run(report); });

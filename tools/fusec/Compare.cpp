@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <fmt/core.h>
 
 namespace fusec {
 
@@ -67,9 +68,9 @@ Difference compare(const data::Tensor &got, const data::Tensor &expected,
                    double rtol, double atol) {
   Difference difference;
   if (got.dtype != expected.dtype || got.sizes != expected.sizes) {
-    difference.mismatch = "expected " +
-                          data::tensorType(expected.dtype, expected.sizes) +
-                          ", got " + data::tensorType(got.dtype, got.sizes);
+    difference.mismatch = fmt::format(
+        "expected {}, got {}", data::tensorType(expected.dtype, expected.sizes),
+        data::tensorType(got.dtype, got.sizes));
     return difference;
   }
   double errors = 0, total = 0;

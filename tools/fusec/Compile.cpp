@@ -11,6 +11,7 @@
 #include "tools/support/Table.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include <fmt/core.h>
 
 using namespace fusec;
 
@@ -76,7 +77,8 @@ void CompileCommand::checkOutput(llvm::ArrayRef<std::string> inputs) const {
   for (const std::string &input : inputs)
     if (llvm::sys::fs::equivalent(path, input))
       fail(ExitCode::Usage,
-           "--output: '" + path + "' is also read; expected another file");
+           fmt::format("--output: '{}' is also read; expected another file",
+                       path));
 }
 
 std::string CompileCommand::getPath() const {
@@ -102,12 +104,12 @@ void CompileCommand::print(const Compilation &compilation,
                            const NvrtcVersion &nvrtc) const {
   std::string plans;
   for (const EmittedPlan &plan : compilation.getKernels().getPlans())
-    plans += (plans.empty() ? "" : ", ") +
-             PlanOp(plan.plan).getSymName().str() + ": " +
-             std::to_string(countKernels(plan.plan));
-  llvm::errs() << llvm::formatv(
-      "{0}: {1}, kernels a run: {2}; {3:f2} s, NVRTC {4}\n", getPath(),
-      formatBytes(getFileSize(getPath())), plans, getTime(), nvrtc.str());
+    plans +=
+        fmt::format("{}{}: {}", plans.empty() ? "" : ", ",
+                    PlanOp(plan.plan).getSymName(), countKernels(plan.plan));
+  llvm::errs() << fmt::format("{}: {}, kernels a run: {}; {:.2f} s, NVRTC {}\n",
+                              getPath(), formatBytes(getFileSize(getPath())),
+                              plans, getTime(), nvrtc.str());
 }
 
 static llvm::json::Object toJson(const EmittedPlan &plan) {

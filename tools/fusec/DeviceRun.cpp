@@ -7,6 +7,7 @@
 #include "tools/fusec/Failure.h"
 
 #include <algorithm>
+#include <fmt/core.h>
 
 namespace fusec {
 
@@ -144,7 +145,8 @@ DeviceRun::run(const std::vector<data::Tensor> &inputs, const Dims &dims) {
     output.download(outputs[i].bytes.data());
     if (!output.isIntact())
       fail(ExitCode::Internal,
-           "output '" + infos[i].name + "': a kernel wrote outside of it");
+           fmt::format("output '{}': a kernel wrote outside of it",
+                       infos[i].name));
   }
   return outputs;
 }

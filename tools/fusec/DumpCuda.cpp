@@ -3,6 +3,7 @@
 #include "tools/fusec/DumpCuda.h"
 #include "tools/fusec/WriteFile.h"
 
+#include <fmt/core.h>
 #include <set>
 
 using namespace fusec;
@@ -10,8 +11,9 @@ using namespace fusec;
 std::string fusec::getText(const EmittedKernel &kernel) {
   std::string whose;
   if (kernel.steps > 1)
-    whose = "// Of the first of " + std::to_string(kernel.steps) +
-            " steps that launch it and differ in names alone.\n";
+    whose = fmt::format("// Of the first of {} steps that launch it and differ "
+                        "in names alone.\n",
+                        kernel.steps);
   return whose + kernel.text;
 }
 
@@ -32,9 +34,9 @@ void fusec::dumpCuda(llvm::ArrayRef<EmittedKernel> kernels,
     if (!written.insert(file).second)
       continue;
     std::string arch = kernel.target == "ptx" ? "compute_80" : kernel.target;
-    dumpFile(folder + "/" + file + ".cu",
-             "// nvcc -std=c++17 -arch=" + arch + " -Ifusec -" +
-                 (kernel.target == "ptx" ? "ptx" : "cubin") + " " + file +
-                 ".cu\n" + getText(kernel));
+    dumpFile(fmt::format("{}/{}.cu", folder, file),
+             fmt::format("// nvcc -std=c++17 -arch={} -Ifusec -{} {}.cu\n{}",
+                         arch, kernel.target == "ptx" ? "ptx" : "cubin", file,
+                         getText(kernel)));
   }
 }

@@ -7,7 +7,7 @@
 #include "tools/fusec/Explanation.h"
 #include "tools/fusec/ModelOptions.h"
 #include "tools/support/Table.h"
-#include "llvm/Support/Format.h"
+#include <fmt/core.h>
 
 using namespace fusec;
 
@@ -60,8 +60,8 @@ std::unique_ptr<Compilation> ExplainCommand::compile(bool fuse) const {
 static std::string tunedText(const Explanation::Schedule &schedule) {
   if (!schedule.measuredMicroseconds)
     return "";
-  return llvm::formatv(", tuned: {0:f1} us measured",
-                       schedule.measuredMicroseconds);
+  return fmt::format(", tuned: {:.1f} us measured",
+                     schedule.measuredMicroseconds);
 }
 
 /// ", 31.7 us at 1024 (tensor)"; the size is that of named dimensions.
@@ -70,18 +70,19 @@ static std::string estimateText(const Explanation::Schedule &schedule,
   if (!schedule.estimate)
     return "";
   std::string size =
-      hasNamedDims ? " at " + std::to_string(schedule.estimate->dim) : "";
-  return llvm::formatv(", {0:f1} us{1} ({2})", schedule.estimate->microseconds,
-                       size, schedule.estimate->bound);
+      hasNamedDims ? fmt::format(" at {}", schedule.estimate->dim) : "";
+  return fmt::format(", {:.1f} us{} ({})", schedule.estimate->microseconds,
+                     size, schedule.estimate->bound);
 }
 
 /// "4", or "4 (8 where none computes another's product first)".
 static std::string countText(const Explanation::Total &total) {
-  return std::to_string(total.kernels) +
-         (total.mostKernels == total.kernels
-              ? ""
-              : " (" + std::to_string(total.mostKernels) +
-                    " where none computes another's product first)");
+  return fmt::format(
+      "{}{}", total.kernels,
+      total.mostKernels == total.kernels
+          ? ""
+          : fmt::format(" ({} where none computes another's product first)",
+                        total.mostKernels));
 }
 
 static void printTable(llvm::ArrayRef<Explanation::Kernel> kernels) {
@@ -116,13 +117,13 @@ static void printSchedules(const Explanation &explanation) {
   for (const Explanation::Kernel &kernel : explanation.kernels) {
     ++number;
     if (!kernel.ledBy.empty())
-      llvm::outs() << llvm::formatv(
-          "  {0,2}  {1}computed first by the kernel of '{2}'\n", number,
+      llvm::outs() << fmt::format(
+          "  {:>2}  {}computed first by the kernel of '{}'\n", number,
           kernel.isAlwaysLed ? "" : "where that has a lead ", kernel.ledBy);
     for (const Explanation::Schedule &schedule : kernel.schedules)
-      llvm::outs() << llvm::formatv(
-          "  {0,2}  {1}{2}{3}{4}{5}\n", number, schedule.text,
-          tunedText(schedule), estimateText(schedule, hasNamedDims),
+      llvm::outs() << fmt::format(
+          "  {:>2}  {}{}{}{}{}\n", number, schedule.text, tunedText(schedule),
+          estimateText(schedule, hasNamedDims),
           schedule.guards.empty() ? "" : " if ",
           printable(llvm::join(schedule.guards, " and ")));
   }
@@ -137,9 +138,9 @@ void ExplainCommand::printRemarks(const Explanation &explanation) const {
       if (first)
         llvm::outs() << "\n" << title << ":\n";
       first = false;
-      std::string line = "  " + remark.name + ": " + remark.message;
+      std::string line = fmt::format("  {}: {}", remark.name, remark.message);
       if (!remark.nodes.empty())
-        line += "  [" + llvm::join(remark.nodes, " ") + "]";
+        line += fmt::format("  [{}]", llvm::join(remark.nodes, " "));
       llvm::outs() << printable(line) << "\n";
     }
   };
@@ -164,7 +165,7 @@ static void printUpdates(llvm::ArrayRef<Explanation::Update> updates) {
                  << "  (rank " << update.rank << " of " << update.rows << " x "
                  << update.columns;
     if (update.scale)
-      llvm::outs() << ", scale " << llvm::format("%g", *update.scale);
+      llvm::outs() << ", scale " << fmt::format("{:.6g}", *update.scale);
     llvm::outs() << ")\n";
   }
   llvm::outs() << "  --max-rank=R  (for adapters of a higher rank)\n";
@@ -173,12 +174,12 @@ static void printUpdates(llvm::ArrayRef<Explanation::Update> updates) {
 /// "1.52", how many times as long as predicted.
 static std::string ratioText(double measured, double predicted) {
   return measured > 0 && predicted > 0
-             ? llvm::formatv("{0:f2}", measured / predicted).str()
+             ? fmt::format("{:.2f}", measured / predicted)
              : "-";
 }
 
 static std::string timeText(double microseconds) {
-  return microseconds > 0 ? llvm::formatv("{0:f2}", microseconds).str() : "-";
+  return microseconds > 0 ? fmt::format("{:.2f}", microseconds) : "-";
 }
 
 void ExplainCommand::printMeasured(const Explanation &explanation) const {
@@ -212,19 +213,19 @@ void ExplainCommand::printMeasured(const Explanation &explanation) const {
 void ExplainCommand::print(const Explanation &explanation) const {
   std::string sizes;
   for (const auto &[name, size] : explanation.dims)
-    sizes += ", " + name + " = " + std::to_string(size);
+    sizes += fmt::format(", {} = {}", name, size);
   // What stays named has kernels for all sizes; bytes are of one.
   const std::vector<std::string> &named = explanation.namedDims;
   if (!named.empty())
-    sizes += ", not fixed: " + printable(llvm::join(named, ", ")) +
-             " (bytes where " + (named.size() == 1 ? "it is " : "each is ") +
-             std::to_string(typicalDim) + ")";
+    sizes += fmt::format(", not fixed: {} (bytes where {}{})",
+                         printable(llvm::join(named, ", ")),
+                         named.size() == 1 ? "it is " : "each is ", typicalDim);
   const Explanation::Total &after = explanation.fused,
                            &before = explanation.plain;
   llvm::outs() << options.model << " for " << explanation.target << sizes
-               << llvm::formatv(
-                      "\nkernels {0}, without fusion {1}; memory traffic {2}, "
-                      "without fusion {3}\n\n",
+               << fmt::format(
+                      "\nkernels {}, without fusion {}; memory traffic {}, "
+                      "without fusion {}\n\n",
                       countText(after), countText(before),
                       formatBytes(after.bytes.read + after.bytes.written),
                       formatBytes(before.bytes.read + before.bytes.written));

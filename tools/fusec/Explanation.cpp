@@ -6,6 +6,7 @@
 #include "tools/fusec/Failure.h"
 #include "tools/fusec/Json.h"
 
+#include <fmt/core.h>
 #include <set>
 
 using namespace fusec;
@@ -42,9 +43,9 @@ static std::string getGuardText(GuardAttr guard, const PlanBuffers &buffers,
   if (guard.getKind() == GuardKind::Aligned)
     return getTensorName(guard.getBuffer(), buffers, model) +
            " is aligned to " + Expr(guard.getRhs()).str();
-  return Expr(guard.getLhs()).str() + " " +
-         stringifyGuardKind(guard.getKind()).str() + " " +
-         Expr(guard.getRhs()).str();
+  return fmt::format("{} {} {}", Expr(guard.getLhs()).str(),
+                     stringifyGuardKind(guard.getKind()),
+                     Expr(guard.getRhs()).str());
 }
 
 static Explanation::Schedule explainSchedule(VariantAttr variant,
@@ -157,11 +158,12 @@ void fusec::addMeasured(Explanation &explanation,
   std::string names = llvm::join(llvm::ArrayRef(unknown).take_front(5), ", ") +
                       (unknown.size() > 5 ? ", ..." : "");
   fail(ExitCode::Usage,
-       file + ": expected the steps of this model for " + explanation.target +
-           ", got " + std::to_string(unknown.size()) + " of " +
-           std::to_string(steps.size()) + " that it does not have: " + names +
-           "\nnote: give the options and sizes that the bundle was compiled "
-           "with, and its target as --arch");
+       fmt::format("{}: expected the steps of this model for {}, got {} of {} "
+                   "that it does not have: {}\n"
+                   "note: give the options and sizes that the bundle was "
+                   "compiled with, and its target as --arch",
+                   file, explanation.target, unknown.size(), steps.size(),
+                   names));
 }
 
 //===----------------------------------------------------------------------===//

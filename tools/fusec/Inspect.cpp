@@ -9,6 +9,7 @@
 #include "tools/fusec/WriteFile.h"
 #include "tools/support/Table.h"
 #include "llvm/Support/raw_ostream.h"
+#include <fmt/core.h>
 
 using namespace fusec;
 using format::printable;
@@ -46,7 +47,7 @@ static std::string typeText(const format::TensorSpec &spec) {
   std::string text;
   for (const format::Expr &size : spec.sizes)
     text += (text.empty() ? "" : ", ") + format::toString(size);
-  return std::string(format::dtypeName(spec.dtype)) + "[" + text + "]";
+  return fmt::format("{}[{}]", format::dtypeName(spec.dtype), text);
 }
 
 static std::string join(const std::vector<std::string> &parts,
@@ -60,14 +61,14 @@ static std::string join(const std::vector<std::string> &parts,
 static std::string conditionText(const format::Manifest &manifest,
                                  const format::Condition &condition) {
   if (condition.kind != format::Condition::Kind::Aligned)
-    return format::toString(condition.lhs) + " " +
-           std::string(format::conditionName(condition.kind)) + " " +
-           format::toString(condition.rhs);
+    return fmt::format("{} {} {}", format::toString(condition.lhs),
+                       format::conditionName(condition.kind),
+                       format::toString(condition.rhs));
   const auto &tensors = condition.pointerKind == format::Pointer::Kind::Input
                             ? manifest.inputs
                             : manifest.outputs;
-  return tensors[condition.pointerIndex].name + " aligned to " +
-         std::to_string(condition.bytes);
+  return fmt::format("{} aligned to {}", tensors[condition.pointerIndex].name,
+                     condition.bytes);
 }
 
 static void printPlan(const format::Manifest &manifest,
@@ -127,13 +128,12 @@ void InspectCommand::print(const format::Bundle &bundle, uint64_t size) const {
   // Plans differ in how they keep them only.
   for (const format::Weight &weight : manifest.plans.front().weights)
     if (!weight.adapter.empty())
-      addRow(table,
-             {weight.part == format::AdapterPart::A ? "adapter a" : "adapter b",
-              weight.adapter,
-              std::string(format::dtypeName(weight.dtype)) + "[" +
-                  std::to_string(weight.sizes[0]) + ", " +
-                  std::to_string(weight.sizes[1]) + "], rank " +
-                  std::to_string(weight.rank())});
+      addRow(
+          table,
+          {weight.part == format::AdapterPart::A ? "adapter a" : "adapter b",
+           weight.adapter,
+           fmt::format("{}[{}, {}], rank {}", format::dtypeName(weight.dtype),
+                       weight.sizes[0], weight.sizes[1], weight.rank())});
   for (const format::Weight &weight : manifest.plans.front().weights)
     if (weight.replaceable && weight.adapter.empty()) {
       format::TensorSpec spec{weight.name, weight.dtype, {}};
@@ -142,9 +142,9 @@ void InspectCommand::print(const format::Bundle &bundle, uint64_t size) const {
     }
   os << table.str();
   for (const format::Constraint &constraint : manifest.constraints)
-    os << printable("requires " + format::toString(constraint.lhs) + " = " +
-                    format::toString(constraint.rhs) + ": " +
-                    constraint.message)
+    os << printable(fmt::format(
+              "requires {} = {}: {}", format::toString(constraint.lhs),
+              format::toString(constraint.rhs), constraint.message))
        << "\n";
   std::map<std::string, std::pair<unsigned, uint64_t>> kinds;
   for (const format::Section &section : bundle.sections()) {
@@ -154,8 +154,8 @@ void InspectCommand::print(const format::Bundle &bundle, uint64_t size) const {
   }
   std::vector<std::string> sections;
   for (const auto &[kind, total] : kinds)
-    sections.push_back(std::to_string(total.first) + " " + kind + " (" +
-                       formatBytes(total.second) + ")");
+    sections.push_back(fmt::format("{} {} ({})", total.first, kind,
+                                   formatBytes(total.second)));
   os << "sections: " << join(sections, ", ") << "\n";
   for (const format::Plan &plan : manifest.plans)
     printPlan(manifest, plan);
@@ -196,9 +196,9 @@ void InspectCommand::writeImages(const format::Bundle &bundle) const {
           if (!isNew && known->second == launch.section)
             continue;
           if (!isNew)
-            name += "." + std::to_string(launch.section);
-          dumpFile(imageFolder + "/" + name + "." +
-                       sectionKindName(section.kind),
+            name += fmt::format(".{}", launch.section);
+          dumpFile(fmt::format("{}/{}.{}", imageFolder, name,
+                               sectionKindName(section.kind)),
                    {reinterpret_cast<const char *>(section.bytes.data),
                     section.bytes.size});
         }

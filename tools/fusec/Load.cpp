@@ -4,11 +4,11 @@
 #include "runtime/src/Profile.h"
 #include "tools/fusec/Json.h"
 #include "tools/support/Table.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <chrono>
 #include <exception>
+#include <fmt/core.h>
 #include <thread>
 
 using namespace fusec;
@@ -142,10 +142,10 @@ LoadResult fusec::measureLoad(const LoadedModel &loaded,
 
 static std::string describe(const Served &served) {
   if (served.threads > 1)
-    return llvm::formatv("{0} threads, a stream each", served.threads);
+    return fmt::format("{} threads, a stream each", served.threads);
   return served.streams == 1
              ? std::string("one stream")
-             : llvm::formatv("{0} streams, one thread", served.streams).str();
+             : fmt::format("{} streams, one thread", served.streams);
 }
 
 void LoadResult::print() const {
@@ -161,24 +161,22 @@ void LoadResult::print() const {
     double perSecond = served->getRunsPerSecond();
     std::vector<std::string> row = {
         describe(*served), std::to_string(served->latencies.size()),
-        llvm::formatv("{0:f1}", perSecond).str(),
-        rows ? llvm::formatv("{0:f0}", double(*rows) * perSecond).str() : "-"};
+        fmt::format("{:.1f}", perSecond),
+        rows ? fmt::format("{:.0f}", double(*rows) * perSecond) : "-"};
     for (double part : {0.5, 0.9, 0.99})
       row.push_back(
-          llvm::formatv("{0:f4}", getPercentile(served->latencies, part))
-              .str());
+          fmt::format("{:.4f}", getPercentile(served->latencies, part)));
     table.row(std::move(row));
   }
-  llvm::outs() << "\n"
-               << table.str()
-               << llvm::formatv(
-                      "{0}: {1:f2} times the runs of one stream, each "
-                      "taking {2:f2} times as long (medians; the "
-                      "cache is not flushed)\n",
-                      describe(many),
-                      many.getRunsPerSecond() / one.getRunsPerSecond(),
-                      getPercentile(many.latencies, 0.5) /
-                          getPercentile(one.latencies, 0.5));
+  llvm::outs()
+      << "\n"
+      << table.str()
+      << fmt::format(
+             "{}: {:.2f} times the runs of one stream, each taking {:.2f} "
+             "times as long (medians; the cache is not flushed)\n",
+             describe(many), many.getRunsPerSecond() / one.getRunsPerSecond(),
+             getPercentile(many.latencies, 0.5) /
+                 getPercentile(one.latencies, 0.5));
   clocks.print();
 }
 

@@ -8,8 +8,8 @@
 #include "tools/support/Table.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
+#include <fmt/core.h>
 
 using namespace fusec;
 
@@ -103,7 +103,7 @@ static bool isNotable(const StepChange &change) {
 }
 
 static std::string getTime(const MeasuredStep *step) {
-  return step ? llvm::formatv("{0:f2}", step->median).str() : "-";
+  return step ? fmt::format("{:.2f}", step->median) : "-";
 }
 
 void fusec::printChanges(llvm::ArrayRef<StepChange> changes) {
@@ -115,10 +115,9 @@ void fusec::printChanges(llvm::ArrayRef<StepChange> changes) {
     rest += isNotable(change) ? 0 : change.getDifference();
   }
   if (notable.empty()) {
-    llvm::outs() << llvm::formatv("no step of {0} changed by more than {1:f1} "
-                                  "us and {2:f0}%\n",
-                                  changes.size(), leastVariation,
-                                  100 * variation);
+    llvm::outs() << fmt::format(
+        "no step of {} changed by more than {:.1f} us and {:.0f}%\n",
+        changes.size(), leastVariation, 100 * variation);
     return;
   }
   llvm::stable_sort(notable, [](const StepChange &a, const StepChange &b) {
@@ -137,17 +136,16 @@ void fusec::printChanges(llvm::ArrayRef<StepChange> changes) {
     const MeasuredStep &step = change.now ? *change.now : *change.before;
     std::string name = step.step;
     if (change.before && change.now && change.before->step != name)
-      name += " (was " + change.before->step + ")";
+      name += fmt::format(" (was {})", change.before->step);
     table.row({text(name, 80), getTime(change.before), getTime(change.now),
-               llvm::formatv("{0:+f2}", change.getDifference()),
+               fmt::format("{:+.2f}", change.getDifference()),
                text(llvm::join(step.nodes, " "), 60)});
   }
   llvm::outs() << "\nsteps that changed:\n" << table.str();
   if (notable.size() != changes.size())
-    llvm::outs() << llvm::formatv(
-        "the {0} others together {1}{2:f2} us, all steps {3}{4:f2} us\n",
-        changes.size() - notable.size(), rest < 0 ? "" : "+", rest,
-        sum < 0 ? "" : "+", sum);
+    llvm::outs() << fmt::format(
+        "the {} others together {:+.2f} us, all steps {:+.2f} us\n",
+        changes.size() - notable.size(), rest, sum);
 }
 
 llvm::json::Array fusec::toJson(llvm::ArrayRef<StepChange> changes) {

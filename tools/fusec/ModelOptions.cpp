@@ -8,6 +8,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <fmt/core.h>
 #include <fstream>
 
 namespace fusec {
@@ -53,8 +54,9 @@ std::vector<AdapterRequest> ModelOptions::getAdapters() const {
                 llvm::none_of(parts, [](auto part) { return part.empty(); });
     if (!good)
       fail(ExitCode::Usage,
-           "--adapter: expected NAME=A,B or NAME=A,B,SCALE, got '" + text +
-               "'");
+           fmt::format(
+               "--adapter: expected NAME=A,B or NAME=A,B,SCALE, got '{}'",
+               text));
     requests.push_back({name.str(), parts[0].str(), parts[1].str(),
                         parts.size() == 3 ? parts[2].str() : ""});
   }
@@ -97,7 +99,8 @@ std::pair<std::string, std::string> splitPair(const std::string &option,
                                               const std::string &text) {
   size_t at = text.rfind('=');
   if (at == std::string::npos || at == 0 || at + 1 == text.size())
-    fail(ExitCode::Usage, option + ": expected NAME=VALUE, got '" + text + "'");
+    fail(ExitCode::Usage,
+         fmt::format("{}: expected NAME=VALUE, got '{}'", option, text));
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
@@ -105,7 +108,7 @@ static int64_t parseSize(const std::string &name, llvm::StringRef text) {
   int64_t size;
   if (text.getAsInteger(10, size) || size < 0)
     fail(ExitCode::Usage,
-         "--dim " + name + ": expected a size, got '" + text.str() + "'");
+         fmt::format("--dim {}: expected a size, got '{}'", name, text));
   return size;
 }
 
@@ -116,7 +119,7 @@ parseDims(const std::vector<std::string> &texts) {
     auto [name, value] = splitPair("--dim", text);
     int64_t size = parseSize(name, value);
     if (!result.try_emplace(name, size).second)
-      fail(ExitCode::Usage, "--dim " + name + ": is given twice");
+      fail(ExitCode::Usage, fmt::format("--dim {}: is given twice", name));
   }
   return result;
 }
@@ -139,7 +142,7 @@ std::vector<SizeList> ModelOptions::takeSizeLists() {
       int64_t size = parseSize(name, part);
       if (llvm::is_contained(list.sizes, size))
         fail(ExitCode::Usage,
-             "--dim " + name + ": lists " + part.str() + " twice");
+             fmt::format("--dim {}: lists {} twice", name, part));
       list.sizes.push_back(size);
     }
     lists.push_back(std::move(list));
@@ -149,7 +152,8 @@ std::vector<SizeList> ModelOptions::takeSizeLists() {
     if (single.count(lists[i].name) ||
         llvm::any_of(llvm::ArrayRef(lists).take_front(i),
                      [&](auto &one) { return one.name == lists[i].name; }))
-      fail(ExitCode::Usage, "--dim " + lists[i].name + ": is given twice");
+      fail(ExitCode::Usage,
+           fmt::format("--dim {}: is given twice", lists[i].name));
   dims = std::move(others);
   return lists;
 }
@@ -181,9 +185,10 @@ void ModelOptions::checkForBundle() const {
       {"--tuning", !tuning.empty()}};
   for (auto [option, isGiven] : given)
     if (isGiven)
-      fail(ExitCode::Usage, std::string(option) + ": '" + model +
-                                "' is a bundle, which was compiled with or "
-                                "without it; expected a model");
+      fail(ExitCode::Usage,
+           fmt::format("{}: '{}' is a bundle, which was compiled with or "
+                       "without it; expected a model",
+                       option, model));
 }
 
 void checkArch(const std::string &target) {
@@ -194,8 +199,10 @@ void checkArch(const std::string &target) {
     known += (known.empty() ? "" : ", ") + entry.name.str();
   std::string meant = target + "a";
   fail(ExitCode::Usage,
-       "--arch: expected targets among " + known + ", got '" + target + "'" +
-           (findTarget(meant) ? "\nnote: did you mean '" + meant + "'?" : ""));
+       fmt::format(
+           "--arch: expected targets among {}, got '{}'{}", known, target,
+           findTarget(meant) ? fmt::format("\nnote: did you mean '{}'?", meant)
+                             : ""));
 }
 
 CompileOptions ModelOptions::getOptions() const {
@@ -206,7 +213,7 @@ CompileOptions ModelOptions::getOptions() const {
   for (const std::string &target : options.targets) {
     checkArch(target);
     if (!seen.insert(target).second)
-      fail(ExitCode::Usage, "--arch: '" + target + "' is given twice");
+      fail(ExitCode::Usage, fmt::format("--arch: '{}' is given twice", target));
   }
   options.fuse = !noFusion;
   options.numerics = *symbolizeNumerics(numerics);
@@ -251,8 +258,8 @@ static void checkIsFile(const std::string &path, const std::string &content) {
   default:
     return;
   }
-  failUnreadable(path + ": expected a file with " + content + ", found " +
-                 found);
+  failUnreadable(fmt::format("{}: expected a file with {}, found {}", path,
+                             content, found));
 }
 
 TuningFile readTuning(const std::string &path) {
@@ -271,15 +278,14 @@ void noteTuning(const std::string &path, Compilation &compilation,
   if (!compilation.getOptions().tuning)
     return;
   auto note = [&](const TuningDevice &device, const std::string &text) {
-    report.note(path + ": times of " + device.name + " for " + device.target +
-                " " + text);
+    report.note(fmt::format("{}: times of {} for {} {}", path, device.name,
+                            device.target, text));
   };
   for (const TuningDevice &device : compilation.getOptions().tuning->devices) {
     if (device.keyVersion != tuningKeyVersion) {
-      note(device, "are ignored: expected keys of version " +
-                       std::to_string(tuningKeyVersion) + ", got " +
-                       std::to_string(device.keyVersion) +
-                       "; run `fusec tune` again");
+      note(device, fmt::format("are ignored: expected keys of version {}, got "
+                               "{}; run `fusec tune` again",
+                               tuningKeyVersion, device.keyVersion));
       continue;
     }
     bool isTarget = false, isUsed = false;

@@ -2,9 +2,9 @@
 
 #include "tools/fusec/Nvml.h"
 
-#include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <fmt/core.h>
 #include <vector>
 
 namespace fusec {
@@ -66,8 +66,9 @@ static bool load(NvmlFunctions &functions, std::string &reason) {
   void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char *text = dlerror();
-    reason = "NVML cannot be loaded: " + std::string(text ? text : name) +
-             "; name its library in FUSEC_NVML";
+    reason =
+        fmt::format("NVML cannot be loaded: {}; name its library in FUSEC_NVML",
+                    text ? text : name);
     return false;
   }
 #define FUSEC_LOAD(member, symbol, parameters)                                 \
@@ -97,10 +98,8 @@ static std::string getBus(const rt::DeviceIdentity &identity) {
       driver.deviceAttribute(&bus, PciBus, device) != 0 ||
       driver.deviceAttribute(&slot, PciDevice, device) != 0)
     return "";
-  char text[32];
-  std::snprintf(text, sizeof(text), "%08x:%02x:%02x.0", unsigned(domain),
-                unsigned(bus) & 0xff, unsigned(slot) & 0xff);
-  return text;
+  return fmt::format("{:08x}:{:02x}:{:02x}.0", unsigned(domain),
+                     unsigned(bus) & 0xff, unsigned(slot) & 0xff);
 }
 
 Nvml::Nvml(std::unique_ptr<NvmlFunctions> functions)
@@ -116,8 +115,8 @@ std::unique_ptr<Nvml> Nvml::open(const rt::DeviceIdentity &device,
   auto describe = [text = functions->errorString](const char *call,
                                                   Result result) {
     const char *known = text ? text(result) : nullptr;
-    return std::string(call) + ": " +
-           (known ? known : "NVML error " + std::to_string(result));
+    return fmt::format("{}: {}", call,
+                       known ? known : fmt::format("NVML error {}", result));
   };
   if (Result result = functions->init()) {
     reason = describe("nvmlInit", result);
@@ -127,8 +126,8 @@ std::unique_ptr<Nvml> Nvml::open(const rt::DeviceIdentity &device,
   std::string bus = getBus(device);
   if (Result result =
           nvml->functions->deviceByBus(bus.c_str(), &nvml->device)) {
-    reason =
-        describe("nvmlDeviceGetHandleByPciBusId", result) + " (" + bus + ")";
+    reason = fmt::format(
+        "{} ({})", describe("nvmlDeviceGetHandleByPciBusId", result), bus);
     return nullptr;
   }
   return nvml;

@@ -6,10 +6,10 @@
 #include "runtime/src/Profile.h"
 #include "tools/support/Table.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
+#include <fmt/core.h>
 
 using namespace fusec;
 
@@ -79,28 +79,26 @@ static std::string shorten(llvm::StringRef text, size_t most) {
 }
 
 static std::string number(double value, bool isKnown = true) {
-  return !isKnown        ? "-"
-         : value < 9.995 ? llvm::formatv("{0:f2}", value).str()
-         : value < 99.95 ? llvm::formatv("{0:f1}", value).str()
-                         : llvm::formatv("{0:f0}", value).str();
+  int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+  return isKnown ? fmt::format("{:.{}f}", value, decimals) : "-";
 }
 
 static std::string predictedText(const Profile::Step &step) {
   if (step.predicted == 0)
     return "-";
-  std::string text = llvm::formatv("{0:f2}", step.predicted);
+  std::string text = fmt::format("{:.2f}", step.predicted);
   if (step.predictedDim != 0)
-    text += " at " + std::to_string(step.predictedDim);
+    text += fmt::format(" at {}", step.predictedDim);
   return text;
 }
 
 static void printSums(const Profile &profile, const DeviceRates &rates) {
   auto &os = llvm::outs();
-  os << llvm::formatv("sum of {0} kernels {1:f2} us: {2:f1}% of a run without "
-                      "profiling, {3:f2} us; with, {4:f2} us\n",
-                      profile.steps.size(), profile.sum,
-                      100 * profile.sum / profile.run, profile.run,
-                      profile.profiled);
+  os << fmt::format("sum of {} kernels {:.2f} us: {:.1f}% of a run without "
+                    "profiling, {:.2f} us; with, {:.2f} us\n",
+                    profile.steps.size(), profile.sum,
+                    100 * profile.sum / profile.run, profile.run,
+                    profile.profiled);
   if (profile.method == FUSEC_PROFILE_ACTIVITY)
     os << "times by CUPTI's activity records of " << profile.runs.size()
        << " runs " << (profile.replayed ? "of a CUDA graph" : "as launched")
@@ -109,10 +107,10 @@ static void printSums(const Profile &profile, const DeviceRates &rates) {
     os << "times by events around each kernel of " << profile.runs.size()
        << " runs, launched one by one, less those of an empty pair ("
        << shorten(profile.reason, 300) << ")\n";
-  os << llvm::formatv(
-      "floor: the largest of bytes at {0:f0} GB/s ({1}), operations at {2:f0} "
-      "TFLOP/s (fp32 units), {3:f0} (16 bits), {4:f0} (tf32) or {5:f0} (fp32 "
-      "by three of tf32), and {6:f1} us a launch\n",
+  os << fmt::format(
+      "floor: the largest of bytes at {:.0f} GB/s ({}), operations at {:.0f} "
+      "TFLOP/s (fp32 units), {:.0f} (16 bits), {:.0f} (tf32) or {:.0f} (fp32 "
+      "by three of tf32), and {:.1f} us a launch\n",
       rates.memory, rates.isCopy ? "a copy, measured" : "a typical device's",
       rates.fma, rates.half, rates.half / 2, rates.half / 6, rates.launch);
 }
@@ -138,15 +136,15 @@ void fusec::printProfile(const Profile &profile, const DeviceRates &rates) {
     if (!step.lead.empty())
       name = step.lead + " + " + name;
     table.row({std::to_string(i + 1), shorten(name, 40),
-               shorten(step.kernel, 40), llvm::formatv("{0:f2}", step.median),
-               llvm::formatv("{0:f1}%",
-                             profile.sum ? 100 * step.median / profile.sum : 0),
+               shorten(step.kernel, 40), fmt::format("{:.2f}", step.median),
+               fmt::format("{:.1f}%",
+                           profile.sum ? 100 * step.median / profile.sum : 0),
                predictedText(step),
                number(getBytes(step) / step.median / 1000,
                       isTimed && step.bytesRead >= 0 && step.bytesWritten >= 0),
                number(double(step.operations) / step.median / 1e6,
                       isTimed && step.operations >= 0),
-               llvm::formatv("{0:f2}", floor),
+               fmt::format("{:.2f}", floor),
                number(step.median / floor, isTimed),
                shorten(llvm::join(step.sources, " "), 60)});
   }

@@ -6,6 +6,7 @@
 #include "tools/fusec/TensorOptions.h"
 
 #include <cmath>
+#include <fmt/core.h>
 
 using namespace fusec;
 
@@ -73,13 +74,14 @@ std::vector<UpdateFile> RunCommand::getAdapters() const {
     if (scaleText.empty() || scaleText.getAsDouble(update.scale))
       file = rest;
     if (name.empty() || file.empty())
-      fail(ExitCode::Usage, "--adapter: expected NAME=FILE or "
-                            "NAME=FILE,SCALE, got '" +
-                                text + "'");
+      fail(ExitCode::Usage,
+           fmt::format(
+               "--adapter: expected NAME=FILE or NAME=FILE,SCALE, got '{}'",
+               text));
     if (!std::isfinite(update.scale))
-      fail(ExitCode::Usage, "--adapter " + name.str() +
-                                ": expected a finite scale, got '" +
-                                scaleText.str() + "'");
+      fail(ExitCode::Usage,
+           fmt::format("--adapter {}: expected a finite scale, got '{}'", name,
+                       scaleText));
     update.name = name.str();
     update.path = file.str();
     files.push_back(std::move(update));
@@ -100,11 +102,13 @@ static void checkAdapters(const std::vector<UpdateFile> &files,
   for (const UpdateFile &file : files)
     if (!llvm::is_contained(names, file.name))
       fail(ExitCode::Usage,
-           "--adapter " + file.name +
-               ": the bundle has no adapter of this name\nnote: " +
-               (names.empty() ? "it has none; 'fusec compile --adapter' makes "
-                                "them"
-                              : "its adapters are " + llvm::join(names, ", ")));
+           fmt::format("--adapter {}: the bundle has no adapter of this name\n"
+                       "note: {}",
+                       file.name,
+                       names.empty()
+                           ? "it has none; 'fusec compile --adapter' makes "
+                             "them"
+                           : "its adapters are " + llvm::join(names, ", ")));
 }
 
 void RunCommand::runOnReference(Report &report) {
@@ -118,11 +122,11 @@ void RunCommand::runOnReference(Report &report) {
   std::vector<data::Tensor> outputs = runReference(
       model, tensors.read(interface), {}, options.getDims(), &outside);
   if (outside)
-    report.warn("indices were out of range, and " + std::to_string(outside) +
-                " elements " +
-                (compilation->getOptions().gatherPolicy == IndexPolicy::Clamp
-                     ? "are of the nearest row"
-                     : "read as zeros"));
+    report.warn(
+        fmt::format("indices were out of range, and {} elements {}", outside,
+                    compilation->getOptions().gatherPolicy == IndexPolicy::Clamp
+                        ? "are of the nearest row"
+                        : "read as zeros"));
   tensors.write(interface, outputs, report);
 }
 
@@ -145,8 +149,8 @@ void RunCommand::runOnDevice(const std::vector<UpdateFile> &files,
                  << loaded.getModel().target() << ": "
                  << deviceRun.getLaunches() << " kernels\n";
   if (uint64_t faults = deviceRun.getFaults())
-    report.warn(std::to_string(faults) +
-                " indices were out of range and read zeros");
+    report.warn(
+        fmt::format("{} indices were out of range and read zeros", faults));
   tensors.write(interface, outputs, report);
 }
 

@@ -4,8 +4,8 @@
 #include "runtime/format/Printable.h"
 #include "tools/fusec/Json.h"
 #include "tools/support/Table.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
+#include <fmt/core.h>
 
 using namespace fusec;
 
@@ -35,9 +35,7 @@ void Sweep::print() const {
         "kernels", "bind", "prepare", "again", "arena"})
     columns.push_back({title, Table::Align::Right});
   Table table(std::move(columns));
-  auto number = [](double value) {
-    return llvm::formatv("{0:f4}", value).str();
-  };
+  auto number = [](double value) { return fmt::format("{:.4f}", value); };
   for (const BenchResult &result : results) {
     std::vector<std::string> row;
     for (const std::string &name : names)
@@ -45,16 +43,15 @@ void Sweep::print() const {
     row.push_back(
         result.clocks.sm.empty()
             ? "-"
-            : llvm::formatv("{0:f0}", getPercentile(result.clocks.sm, 0.5))
-                  .str());
+            : fmt::format("{:.0f}", getPercentile(result.clocks.sm, 0.5)));
     row.push_back(std::to_string(result.times.device.size()));
     for (double part : {0.1, 0.5, 0.9})
       row.push_back(number(getPercentile(result.times.device, part)));
     row.push_back(number(getPercentile(result.times.host, 0.5)));
     std::optional<double> rows = result.getRowsPerSecond();
-    row.push_back(rows ? llvm::formatv("{0:f0}", *rows).str() : "-");
-    row.push_back(std::to_string(result.launches) +
-                  (result.isReplayed ? " in a graph" : ""));
+    row.push_back(rows ? fmt::format("{:.0f}", *rows) : "-");
+    row.push_back(fmt::format("{}{}", result.launches,
+                              result.isReplayed ? " in a graph" : ""));
     for (double value :
          {result.first.bind, result.first.prepare, result.again.prepare})
       row.push_back(number(value));
@@ -68,8 +65,8 @@ void Sweep::print() const {
     for (const std::string &text : result.getAdvice()) {
       std::string which;
       for (const std::string &name : names)
-        which += (which.empty() ? "" : ", ") + format::printable(name) + " " +
-                 std::to_string(result.sizes.at(name));
+        which += fmt::format("{}{} {}", which.empty() ? "" : ", ",
+                             format::printable(name), result.sizes.at(name));
       llvm::outs() << "advice for " << which << ": " << text << "\n";
     }
 }

@@ -4,10 +4,10 @@
 #include "runtime/format/Printable.h"
 #include "tools/fusec/Json.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
+#include <fmt/core.h>
 
 using namespace fusec;
 
@@ -92,16 +92,16 @@ private:
                   unsigned colour) const;
   void writeText(double x, double y, llvm::StringRef text, const char *kind,
                  const char *anchor = "start") const {
-    os << llvm::formatv("<text x=\"{0:f1}\" y=\"{1:f1}\" class=\"{2}\" "
-                        "text-anchor=\"{3}\">",
-                        x, y, kind, anchor);
+    os << fmt::format(
+        "<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\" text-anchor=\"{}\">", x,
+        y, kind, anchor);
     llvm::printHTMLEscaped(text, os);
     os << "</text>\n";
   }
   void writeLine(double x1, double y1, double x2, double y2) const {
-    os << llvm::formatv("<line x1=\"{0:f1}\" y1=\"{1:f1}\" x2=\"{2:f1}\" "
-                        "y2=\"{3:f1}\" class=\"grid\"/>\n",
-                        x1, y1, x2, y2);
+    os << fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" "
+                      "y2=\"{:.1f}\" class=\"grid\"/>\n",
+                      x1, y1, x2, y2);
   }
 
   llvm::raw_ostream &os;
@@ -111,12 +111,8 @@ private:
 } // namespace
 
 static std::string number(double value) {
-  return llvm::formatv(value < 0.0995  ? "{0:f3}"
-                       : value < 0.995 ? "{0:f2}"
-                       : value < 9.95  ? "{0:f1}"
-                                       : "{0:f0}",
-                       value)
-      .str();
+  int decimals = value < 0.0995 ? 3 : value < 0.995 ? 2 : value < 9.95 ? 1 : 0;
+  return fmt::format("{:.{}f}", value, decimals);
 }
 
 static std::string printableText(const std::string &text) {
@@ -126,8 +122,8 @@ static std::string printableText(const std::string &text) {
 void Plot::addPoint(const BenchResult &result) {
   std::string label;
   for (const std::string &name : llvm::ArrayRef(sweep.names).drop_front())
-    label += (label.empty() ? "" : ", ") + printableText(name) + " " +
-             std::to_string(result.sizes.at(name));
+    label += fmt::format("{}{} {}", label.empty() ? "" : ", ",
+                         printableText(name), result.sizes.at(name));
   auto curve = llvm::find_if(
       curves, [&](const Curve &one) { return one.label == label; });
   if (curve == curves.end())
@@ -143,7 +139,7 @@ void Plot::writeCurve(const Curve &curve, const Axis &across, const Axis &up,
                       unsigned colour) const {
   os << "<g class=\"c" << colour << "\">\n<polygon class=\"band\" points=\"";
   auto corner = [&](double size, double value) {
-    os << llvm::formatv("{0:f1},{1:f1} ", across.at(size), up.at(value));
+    os << fmt::format("{:.1f},{:.1f} ", across.at(size), up.at(value));
   };
   for (const Point &point : curve.points)
     corner(point.size, point.low);
@@ -154,17 +150,16 @@ void Plot::writeCurve(const Curve &curve, const Axis &across, const Axis &up,
     corner(point.size, point.middle);
   os << "\"/>\n";
   for (const Point &point : curve.points) {
-    os << llvm::formatv(
-        "<circle class=\"point\" cx=\"{0:f1}\" cy=\"{1:f1}\" r=\"3.5\"><title>",
+    os << fmt::format(
+        "<circle class=\"point\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"><title>",
         across.at(point.size), up.at(point.middle));
-    llvm::printHTMLEscaped(
-        llvm::formatv("{0} {1:f0}{2}{3}: {4} us (p10 {5}, p90 {6})",
-                      printableText(sweep.names.front()), point.size,
-                      curve.label.empty() ? "" : ", ", curve.label,
-                      number(point.middle), number(point.low),
-                      number(point.high))
-            .str(),
-        os);
+    llvm::printHTMLEscaped(fmt::format("{} {:.0f}{}{}: {} us (p10 {}, p90 {})",
+                                       printableText(sweep.names.front()),
+                                       point.size,
+                                       curve.label.empty() ? "" : ", ",
+                                       curve.label, number(point.middle),
+                                       number(point.low), number(point.high)),
+                           os);
     os << "</title></circle>\n";
   }
   os << "</g>\n";
@@ -201,8 +196,8 @@ void Plot::writePanel(double x, llvm::StringRef title, bool isPerRow) const {
     if (across.at(size) - last < 34)
       continue;
     last = across.at(size);
-    writeText(last, top + height + 18, llvm::formatv("{0:f0}", size).str(),
-              "dim", "middle");
+    writeText(last, top + height + 18, fmt::format("{:.0f}", size), "dim",
+              "middle");
   }
   writeText(x + panel / 2, top + height + 38,
             printableText(sweep.names.front()), "", "middle");
@@ -215,12 +210,11 @@ void Plot::write(llvm::StringRef title) const {
   double width = left + 2 * panel + gap + 30,
          bottom =
              top + height + 56 + (hasLegend ? double(line * curves.size()) : 0);
-  os << llvm::formatv(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" "
-      "viewBox=\"0 0 {0:f0} {1:f0}\" width=\"{0:f0}\" "
-      "height=\"{1:f0}\">\n<style>{2}</style>\n"
-      "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n",
-      width, bottom, style);
+  os << fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 "
+                    "{0:.0f} {1:.0f}\" width=\"{0:.0f}\" height=\"{1:.0f}\">\n"
+                    "<style>{2}</style>\n"
+                    "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n",
+                    width, bottom, style);
   writeText(16, 26, printableText(title.str()), "title");
   writeText(16, 44, printableText(sweep.results.front().device), "dim");
   writePanel(left, "us a run, median and p10 to p90", /*isPerRow=*/false);
@@ -229,9 +223,9 @@ void Plot::write(llvm::StringRef title) const {
              /*isPerRow=*/true);
   for (size_t i = 0; hasLegend && i != curves.size(); ++i) {
     double y = top + height + 60 + line * double(i);
-    os << llvm::formatv("<g class=\"c{0}\"><circle class=\"point\" "
-                        "cx=\"{1:f1}\" cy=\"{2:f1}\" r=\"4\"/></g>\n",
-                        i % colours, left, y - 4);
+    os << fmt::format("<g class=\"c{}\"><circle class=\"point\" cx=\"{:.1f}\" "
+                      "cy=\"{:.1f}\" r=\"4\"/></g>\n",
+                      i % colours, left, y - 4);
     writeText(left + 12, y, curves[i].label, "");
   }
   os << "</svg>\n";

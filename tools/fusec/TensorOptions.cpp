@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/core.h>
 
 namespace fusec {
 
@@ -29,7 +30,7 @@ TensorOptions::read(const Interface &interface) const {
   NamedTensors given;
   auto add = [&](const std::string &name, data::Tensor tensor) {
     if (!given.try_emplace(name, std::move(tensor)).second)
-      fail(ExitCode::Usage, "--input: '" + name + "' is given twice");
+      fail(ExitCode::Usage, fmt::format("--input: '{}' is given twice", name));
   };
   for (const std::string &text : inputs) {
     bool named = text.find('=') != std::string::npos;
@@ -41,8 +42,9 @@ TensorOptions::read(const Interface &interface) const {
       fail(ExitCode::Input, arrays.error());
     if (named) {
       if (arrays->size() != 1)
-        fail(ExitCode::Input, file + ": expected one array for input '" + name +
-                                  "', got " + std::to_string(arrays->size()));
+        fail(ExitCode::Input,
+             fmt::format("{}: expected one array for input '{}', got {}", file,
+                         name, arrays->size()));
       add(name, std::move(arrays->front().tensor));
       continue;
     }
@@ -50,9 +52,10 @@ TensorOptions::read(const Interface &interface) const {
     if (arrays->size() == 1 && arrays->front().name.empty()) {
       if (interface.inputs.size() != 1)
         fail(ExitCode::Usage,
-             "--input: expected NAME=" + file + ": the model has " +
-                 std::to_string(interface.inputs.size()) +
-                 " inputs\nnote: they are " + listNames(interface.inputs));
+             fmt::format("--input: expected NAME={}: the model has {} inputs\n"
+                         "note: they are {}",
+                         file, interface.inputs.size(),
+                         listNames(interface.inputs)));
       add(interface.inputs[0].name, std::move(arrays->front().tensor));
       continue;
     }
@@ -87,11 +90,7 @@ static Summary summarize(const data::Tensor &output) {
   return summary;
 }
 
-static std::string toText(double value) {
-  char number[32];
-  snprintf(number, sizeof(number), "%.6g", value);
-  return number;
-}
+static std::string toText(double value) { return fmt::format("{:.6g}", value); }
 
 static void printSummary(const Interface &interface,
                          const std::vector<data::Tensor> &outputs) {
@@ -145,10 +144,11 @@ void TensorOptions::write(const Interface &interface,
     bool named = text.find('=') != std::string::npos;
     if (!named && llvm::StringRef(text).ends_with(".npy")) {
       if (results.size() != 1)
-        fail(ExitCode::Usage,
-             "--output: expected NAME=" + text + ": the model has " +
-                 std::to_string(results.size()) + " outputs\nnote: they are " +
-                 listNames(interface.outputs));
+        fail(
+            ExitCode::Usage,
+            fmt::format("--output: expected NAME={}: the model has {} outputs\n"
+                        "note: they are {}",
+                        text, results.size(), listNames(interface.outputs)));
       error = data::writeNpy(text, results[0]);
     } else if (!named) {
       std::vector<std::pair<std::string, data::TensorView>> members;
@@ -161,9 +161,10 @@ void TensorOptions::write(const Interface &interface,
       while (index != results.size() && interface.outputs[index].name != name)
         ++index;
       if (index == results.size())
-        fail(ExitCode::Usage, "--output: the model has no output '" + name +
-                                  "'\nnote: its outputs are " +
-                                  listNames(interface.outputs));
+        fail(ExitCode::Usage,
+             fmt::format("--output: the model has no output '{}'\n"
+                         "note: its outputs are {}",
+                         name, listNames(interface.outputs)));
       error = data::writeNpy(file, results[index]);
     }
     if (error)
@@ -212,14 +213,16 @@ void LoadedModel::checkDims(const std::map<std::string, int64_t> &given) const {
       continue;
     auto fixed = manifest.options.find("dim." + name);
     std::string note =
-        fixed != manifest.options.end() ? "it was fixed to " + fixed->second +
-                                              " when the bundle was compiled"
+        fixed != manifest.options.end()
+            ? fmt::format("it was fixed to {} when the bundle was compiled",
+                          fixed->second)
         : manifest.dims.empty()
             ? "all its sizes are numbers"
             : "its dimensions are " + llvm::join(manifest.dims, ", ");
-    fail(ExitCode::Usage, "--dim " + name + ": the " +
-                              (compilation ? "model" : "bundle") +
-                              " has no dimension of this name\nnote: " + note);
+    fail(ExitCode::Usage,
+         fmt::format("--dim {}: the {} has no dimension of this name\n"
+                     "note: {}",
+                     name, compilation ? "model" : "bundle", note));
   }
 }
 

@@ -3,6 +3,7 @@
 #include "tools/fusec/Trace.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <fmt/core.h>
 #include <map>
 
 using namespace fusec;
@@ -85,8 +86,8 @@ private:
       ends.push_back(0);
       free = std::prev(ends.end());
       name("thread_name", deviceProcess, thread,
-           "stream " + std::to_string(kernel.stream) +
-               (place ? ", started early" : ""));
+           fmt::format("stream {}{}", kernel.stream,
+                       place ? ", started early" : ""));
     }
     *free = kernel.end;
     return thread;
@@ -94,7 +95,7 @@ private:
 
   void writeRun(size_t number) {
     const Profile::Run &run = profile.runs[number];
-    slice(hostProcess, 1, "run " + std::to_string(number), run.enqueueStart,
+    slice(hostProcess, 1, fmt::format("run {}", number), run.enqueueStart,
           run.enqueueEnd, [&] {
             json.attribute("run", int64_t(number));
             json.attribute("kernels", int64_t(run.kernels.size()));

@@ -4,10 +4,10 @@
 #include "runtime/src/Profile.h"
 #include "tools/fusec/Json.h"
 #include "tools/support/Table.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <chrono>
+#include <fmt/core.h>
 
 using namespace fusec;
 
@@ -21,9 +21,9 @@ class PinnedMemory {
 public:
   PinnedMemory(const rt::Device &device, uint64_t bytes) : device(device) {
     if (bytes != 0)
-      device.driver().check(device.driver().hostAlloc(&pointer, bytes),
-                            "cuMemAllocHost of " + std::to_string(bytes) +
-                                " bytes for transfers");
+      device.driver().check(
+          device.driver().hostAlloc(&pointer, bytes),
+          fmt::format("cuMemAllocHost of {} bytes for transfers", bytes));
   }
   ~PinnedMemory() {
     if (pointer)
@@ -153,8 +153,8 @@ void TransferResult::print() const {
                     const std::vector<double> &times) {
     std::optional<double> rate = getRate(bytes, times);
     table.row({name, formatBytes(bytes),
-               llvm::formatv("{0:f4}", getPercentile(times, 0.5)),
-               rate ? llvm::formatv("{0:f1}", *rate).str() : "-"});
+               fmt::format("{:.4f}", getPercentile(times, 0.5)),
+               rate ? fmt::format("{:.1f}", *rate) : "-"});
   };
   addRow("inputs to the device", bytesIn, in);
   addRow("outputs to the host", bytesOut, out);
@@ -162,11 +162,10 @@ void TransferResult::print() const {
          alone = getPercentile(without, 0.5);
   llvm::outs() << "\n"
                << table.str()
-               << llvm::formatv("a run with its copies takes {0:f4} ms, {1:f2} "
-                                "times that without, {2:f4} ms (medians of "
-                                "{3} in turn)\n",
-                                withCopies, withCopies / alone, alone,
-                                with.size());
+               << fmt::format(
+                      "a run with its copies takes {:.4f} ms, {:.2f} times "
+                      "that without, {:.4f} ms (medians of {} in turn)\n",
+                      withCopies, withCopies / alone, alone, with.size());
 }
 
 llvm::json::Object TransferResult::toJson() const {

@@ -14,6 +14,7 @@
 #include "llvm/Support/FileSystem.h"
 
 #include <cmath>
+#include <fmt/core.h>
 
 using namespace fusec;
 
@@ -88,15 +89,16 @@ TuneCommand::plan(const std::string &target) const {
   advanceModel(options.model, *compilation, Stage::Planned);
   std::vector<std::string> names = getDimNames(compilation->getModel());
   if (!names.empty())
-    fail(ExitCode::Usage, "expected --dim " + llvm::join(names, "=N --dim ") +
-                              "=N: times are of given sizes");
+    fail(ExitCode::Usage,
+         fmt::format("expected --dim {}=N: times are of given sizes",
+                     llvm::join(names, "=N --dim ")));
   return compilation;
 }
 
 static std::string getSizesText(const std::map<std::string, int64_t> &sizes) {
   std::string text;
   for (const auto &[name, size] : sizes)
-    text += (text.empty() ? "" : " ") + name + "=" + std::to_string(size);
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, size);
   return text;
 }
 
@@ -110,9 +112,9 @@ static void writeProbes(const Contest &contest, llvm::raw_ostream &csv) {
         << getSizesText(entry.sizes) << ",\""
         << getScheduleText(contender.variant.getSchedule()) << "\","
         << (estimate ? stringifyTimeBound(estimate.getBound()) : "") << ","
-        << llvm::formatv("{0:f3},", contender.predicted);
+        << fmt::format("{:.3f},", contender.predicted);
     if (contender.measured > 0)
-      csv << llvm::formatv("{0:f3}", contender.measured);
+      csv << fmt::format("{:.3f}", contender.measured);
     csv << ",\"" << contender.refusal << "\"\n";
   }
   csv.flush();
@@ -166,11 +168,11 @@ TuningFile TuneCommand::readOutput(const TuningDevice &device,
       continue;
     if (other.name != device.name ||
         other.multiprocessors != device.multiprocessors)
-      fail(ExitCode::Input, output + ": holds times of " + other.name +
-                                " for " + other.target +
-                                ", expected those of " + device.name +
-                                "\nnote: a device that shares its target with "
-                                "another needs a file of its own");
+      fail(ExitCode::Input,
+           fmt::format("{}: holds times of {} for {}, expected those of {}\n"
+                       "note: a device that shares its target with another "
+                       "needs a file of its own",
+                       output, other.name, other.target, device.name));
     if (other.keyVersion != device.keyVersion)
       report.note(output + ": entries of another key version are replaced");
   }
@@ -198,10 +200,10 @@ void TuneCommand::print(llvm::ArrayRef<Contest> contests) const {
     sum += contest.getGain();
     worst = std::max(worst, contest.getGain());
     table.row({contest.entry.kernel, getSizesText(contest.entry.sizes),
-               llvm::formatv("{0:f1}", contest.predicted),
-               llvm::formatv("{0:f1}", contest.model),
-               llvm::formatv("{0:f1}", contest.tuned),
-               llvm::formatv("{0:f1}%", contest.getGain() * 100),
+               fmt::format("{:.1f}", contest.predicted),
+               fmt::format("{:.1f}", contest.model),
+               fmt::format("{:.1f}", contest.tuned),
+               fmt::format("{:.1f}%", contest.getGain() * 100),
                isKept ? contest.tunedSchedule : ""});
   }
   llvm::outs() << table.str();
@@ -209,9 +211,9 @@ void TuneCommand::print(llvm::ArrayRef<Contest> contests) const {
     llvm::outs() << "no kernel has more than one schedule\n";
     return;
   }
-  llvm::outs() << llvm::formatv(
-      "the model's pick is within {0:f1}% of the tuned one on average, {1:f1}% "
-      "at worst; {2} of {3} schedules tuned\n",
+  llvm::outs() << fmt::format(
+      "the model's pick is within {:.1f}% of the tuned one on average, {:.1f}% "
+      "at worst; {} of {} schedules tuned\n",
       100 * sum / contests.size(), 100 * worst, kept, contests.size());
 }
 
@@ -327,8 +329,8 @@ void TuneCommand::run(Report &report) {
                                                    : jsonText(output)},
                          {"steps", std::move(steps)}});
   if (contests.empty() && !refusal.empty())
-    fail(ExitCode::Toolchain,
-         own.name + " runs no schedule for " + own.target + ": " + refusal);
+    fail(ExitCode::Toolchain, fmt::format("{} runs no schedule for {}: {}",
+                                          own.name, own.target, refusal));
   if (!report.isJson())
     print(contests);
   if (!output.empty())

@@ -6,6 +6,7 @@
 #include "tools/fusec/Json.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <cmath>
+#include <fmt/core.h>
 
 using namespace fusec;
 
@@ -35,9 +36,10 @@ Target fusec::readCosts(const Target &target, const std::string &path) {
     });
     std::optional<double> number = value.getAsNumber();
     if (known == getCoefficients().end() || !number || !(*number > 0))
-      failUnreadable(path + ": " + name.str() +
-                     ": expected a COST or REACHED of "
-                     "compiler/schedule/devices/, and a number above 0");
+      failUnreadable(
+          fmt::format("{}: {}: expected a COST or REACHED of "
+                      "compiler/schedule/devices/, and a number above 0",
+                      path, name.str()));
     known->get(changed) = *number;
   }
   return changed;

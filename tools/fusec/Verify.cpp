@@ -13,6 +13,7 @@
 #include "tools/support/Table.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
+#include <fmt/core.h>
 
 using namespace fusec;
 
@@ -124,10 +125,10 @@ VerifyCommand::getInputs(Compilation &compilation,
     return tensors.read(interface);
   std::vector<std::string> names = getDimNames(model);
   if (!names.empty())
-    fail(ExitCode::Usage,
-         "expected --input, --data, or a size for every dimension for random "
-         "inputs\nnote: --dim " +
-             names.front() + "=N is missing");
+    fail(ExitCode::Usage, fmt::format("expected --input, --data, or a size for "
+                                      "every dimension for random inputs\n"
+                                      "note: --dim {}=N is missing",
+                                      names.front()));
   std::vector<data::Tensor> inputs;
   for (const TensorType &type : interface.inputs)
     inputs.push_back(makeRandomTensor(type.dtype, type.sizes, inputs.size() + 1,
@@ -159,7 +160,7 @@ static void exposeTensors(ModelOp model) {
                          op.getName().stripDialect().str();
       std::string name = base;
       for (unsigned i = 2; !used.insert(name).second; ++i)
-        name = base + "_" + std::to_string(i);
+        name = fmt::format("{}_{}", base, i);
       values.push_back(result);
       names.push_back(mlir::StringAttr::get(model.getContext(), name));
     }
@@ -200,13 +201,11 @@ void VerifyCommand::print(llvm::ArrayRef<Check> checks) const {
     if (!difference.mismatch.empty())
       remark += ": " + difference.mismatch;
     if (difference.notFinite)
-      remark += ": " + std::to_string(difference.notFinite) +
-                " elements differ in being finite";
-    char error[16], bound[16];
-    snprintf(error, sizeof(error), "%.1e", difference.norm);
-    snprintf(bound, sizeof(bound), "%.1e", check.bound);
-    table.row({check.tensor, check.got + ", " + check.expected, error, bound,
-               remark});
+      remark += fmt::format(": {} elements differ in being finite",
+                            difference.notFinite);
+    table.row({check.tensor, check.got + ", " + check.expected,
+               fmt::format("{:.1e}", difference.norm),
+               fmt::format("{:.1e}", check.bound), remark});
   }
   llvm::outs() << table.str();
 }
@@ -241,16 +240,17 @@ VerifyCommand::toJson(llvm::ArrayRef<Check> checks,
         ", ");
   };
   fail(ExitCode::Usage,
-       "--data: expected at least one output, found inputs only: " +
-           list(interface.inputs) + "\nnote: outputs of the model are " +
-           list(interface.outputs) +
-           "; without any the reference is only compared with a GPU");
+       fmt::format(
+           "--data: expected at least one output, found inputs only: {}\n"
+           "note: outputs of the model are {}; without any the reference is "
+           "only compared with a GPU",
+           list(interface.inputs), list(interface.outputs)));
 }
 
 void VerifyCommand::run(Report &report) {
   if (tolerance && !(*tolerance >= 0))
     fail(ExitCode::Usage, "--tolerance: expected 0 or more, got " +
-                              llvm::formatv("{0:f}", *tolerance).str());
+                              fmt::format("{:.2f}", *tolerance));
   std::string reason;
   std::optional<DeviceInfo> info;
   if (device != "reference") {
@@ -315,8 +315,8 @@ void VerifyCommand::run(Report &report) {
   size_t passed = llvm::count_if(checks, std::mem_fn(&Check::isGood));
   if (passed != checks.size())
     fail(ExitCode::VerificationFailed,
-         std::to_string(checks.size() - passed) + " of " +
-             std::to_string(checks.size()) + " comparisons are out of bounds");
+         fmt::format("{} of {} comparisons are out of bounds",
+                     checks.size() - passed, checks.size()));
 }
 
 void fusec::addVerify(CLI::App &tool, Report &report) {

@@ -14,6 +14,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <csignal>
+#include <fmt/core.h>
 #include <optional>
 
 using namespace fusec;
@@ -57,14 +58,14 @@ static std::pair<std::string, std::string> getSubject(CLI::App &tool) {
 static std::string describe(const CLI::ParseError &error, CLI::App &tool,
                             llvm::ArrayRef<char *> arguments) {
   if (!tool.get_subcommands().empty())
-    return std::string(error.what()) + "\nnote: run 'fusec " +
-           tool.get_subcommands().front()->get_name() + " --help'";
+    return fmt::format("{}\nnote: run 'fusec {} --help'", error.what(),
+                       tool.get_subcommands().front()->get_name());
   std::vector<std::string> names;
   for (const CLI::App *command :
        tool.get_subcommands([](CLI::App *) { return true; }))
     names.push_back(command->get_name());
-  std::string commands = "\nnote: commands are " + llvm::join(names, ", ") +
-                         "; run 'fusec --help'";
+  std::string commands = fmt::format(
+      "\nnote: commands are {}; run 'fusec --help'", llvm::join(names, ", "));
   if (arguments.empty())
     return "expected a command" + commands;
   llvm::StringRef word = arguments.front();
@@ -74,10 +75,11 @@ static std::string describe(const CLI::ParseError &error, CLI::App &tool,
     unsigned distance = word.edit_distance(name);
     if (distance < least) {
       least = distance;
-      nearest = "; did you mean '" + name + "'?";
+      nearest = fmt::format("; did you mean '{}'?", name);
     }
   }
-  return "expected a command, got '" + word.str() + "'" + nearest + commands;
+  return fmt::format("expected a command, got '{}'{}{}", word, nearest,
+                     commands);
 }
 
 int main(int argc, char **argv) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fmt/core.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -58,10 +59,9 @@ void Progress::message(const std::string &line) {
 void Progress::draw() {
   constexpr size_t width = 24;
   size_t filled = total > 0 ? std::min(width, done * width / total) : width;
-  std::string line = title + " [" + std::string(filled, '#') +
-                     std::string(width - filled, '.') + "] " +
-                     std::to_string(done) + "/" + std::to_string(total) + " " +
-                     last;
+  std::string line =
+      fmt::format("{} [{}{}] {}/{} {}", title, std::string(filled, '#'),
+                  std::string(width - filled, '.'), done, total, last);
   // A wrapped line could not be overwritten.
   line.resize(std::min(line.size(), columns(out) - 1));
   std::fprintf(out, "\r\033[K%s", line.c_str());

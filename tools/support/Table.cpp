@@ -2,7 +2,7 @@
 #include "tools/support/Table.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <fmt/core.h>
 #include <iterator>
 
 namespace fusec {
@@ -49,16 +49,13 @@ std::string Table::str() const {
 
 std::string formatBytes(unsigned long long bytes) {
   if (bytes < 1024)
-    return std::to_string(bytes) + " B";
+    return fmt::format("{} B", bytes);
   constexpr const char *units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   double value = double(bytes) / 1024;
   size_t unit = 0;
   for (; value >= 1024 && unit + 1 < std::size(units); ++unit)
     value /= 1024;
-  char text[32];
-  std::snprintf(text, sizeof text, value < 10 ? "%.1f %s" : "%.0f %s", value,
-                units[unit]);
-  return text;
+  return fmt::format("{:.{}f} {}", value, value < 10 ? 1 : 0, units[unit]);
 }
 
 } // namespace fusec

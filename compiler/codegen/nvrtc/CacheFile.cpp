@@ -6,13 +6,13 @@
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,8 +34,8 @@ static CacheRefusal refuseOwner(const std::string &path,
                                 const struct stat &status) {
   if (status.st_uid == geteuid())
     return {};
-  return formatv("{0}: expected it to belong to user {1}, found user {2}", path,
-                 geteuid(), status.st_uid);
+  return fmt::format("{}: expected it to belong to user {}, found user {}",
+                     path, geteuid(), status.st_uid);
 }
 
 static CacheRefusal refuse(const std::string &path, const struct stat &status) {
@@ -43,8 +43,9 @@ static CacheRefusal refuse(const std::string &path, const struct stat &status) {
     return refusal;
   if (!(status.st_mode & (S_IWGRP | S_IWOTH)))
     return {};
-  return formatv("{0}: expected that nobody else may write it, found mode {1}",
-                 path, format("%04o", status.st_mode & 07777));
+  return fmt::format(
+      "{}: expected that nobody else may write it, found mode {:04o}", path,
+      status.st_mode & 07777);
 }
 
 CacheRefusal makeCacheFolder(const std::string &path) {

@@ -15,6 +15,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstdlib>
+#include <fmt/core.h>
 #include <optional>
 
 using namespace llvm;
@@ -76,16 +77,15 @@ static Expected<std::string> named(StringRef path, StringRef option) {
       return *file;
     return make_error<NvrtcError>(
         NvrtcError::Kind::notFound,
-        (option + ": expected libnvrtc.so.13 or libnvrtc.so.12 in folder '" +
-         path + "', found neither")
-            .str());
+        fmt::format("{}: expected libnvrtc.so.13 or libnvrtc.so.12 in folder "
+                    "'{}', found neither",
+                    option, path));
   }
   return make_error<NvrtcError>(
       NvrtcError::Kind::notFound,
-      (option +
-       ": expected the file of libnvrtc.so or its folder, found nothing at '" +
-       path + "'")
-          .str());
+      fmt::format("{}: expected the file of libnvrtc.so or its folder, found "
+                  "nothing at '{}'",
+                  option, path));
 }
 
 /// The site-packages of the environments that `python3` could mean.

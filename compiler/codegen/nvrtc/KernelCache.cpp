@@ -12,6 +12,7 @@
 #include "llvm/Support/SHA256.h"
 
 #include <cstdlib>
+#include <fmt/core.h>
 
 using namespace llvm;
 
@@ -72,7 +73,7 @@ static std::string hexDigest(StringRef text) {
 std::string defaultCacheDirectory() {
   auto under = [](const char *variable, StringRef folder) -> std::string {
     const char *value = std::getenv(variable);
-    return value && *value ? (Twine(value) + folder).str() : std::string();
+    return value && *value ? fmt::format("{}{}", value, folder) : std::string();
   };
   for (std::string path :
        {under("FUSEC_CACHE_DIR", ""), under("XDG_CACHE_HOME", "/fusec"),

@@ -6,6 +6,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <dlfcn.h>
+#include <fmt/core.h>
 
 using namespace llvm;
 
@@ -79,15 +80,16 @@ Error Nvrtc::Library::resolve(void *handle) {
     return Error::success();
   return toolchainError(
       NvrtcError::Kind::notFound,
-      "'" + file + "' is not an NVRTC of CUDA 12.4 or newer: it lacks " +
-          missing + "; give another one with --nvrtc or FUSEC_NVRTC");
+      fmt::format("'{}' is not an NVRTC of CUDA 12.4 or newer: it lacks {}; "
+                  "give another one with --nvrtc or FUSEC_NVRTC",
+                  file, missing));
 }
 
 Error Nvrtc::Library::failure(StringRef call, Result result) const {
   return toolchainError(NvrtcError::Kind::internal,
-                        "NVRTC " + identity.version.str() + " ('" + file +
-                            "'): " + call + " failed with " +
-                            getErrorString(result));
+                        fmt::format("NVRTC {} ('{}'): {} failed with {}",
+                                    identity.version.str(), file, call,
+                                    getErrorString(result)));
 }
 
 Error Nvrtc::Library::identify() {
@@ -95,10 +97,11 @@ Error Nvrtc::Library::identify() {
   if (Result result = version(&v.major, &v.minor))
     return failure("nvrtcVersion", result);
   if (std::pair(v.major, v.minor) < std::pair(12, 4))
-    return toolchainError(NvrtcError::Kind::notFound,
-                          "'" + file + "' is NVRTC " + v.str() +
-                              ", expected 12.4 or newer; give another one with "
-                              "--nvrtc or FUSEC_NVRTC");
+    return toolchainError(
+        NvrtcError::Kind::notFound,
+        fmt::format("'{}' is NVRTC {}, expected 12.4 or newer; give another "
+                    "one with --nvrtc or FUSEC_NVRTC",
+                    file, v.str()));
   int count = 0;
   if (Result result = getNumSupportedArchs(&count))
     return failure("nvrtcGetNumSupportedArchs", result);
@@ -186,10 +189,11 @@ Nvrtc::Library::compile(const CompileRequest &request) const {
     bool inSource = result == errorCompilation;
     return toolchainError(
         inSource ? NvrtcError::Kind::compilation : NvrtcError::Kind::internal,
-        "kernel '" + request.name + "' does not compile for " + request.target +
-            " (NVRTC " + identity.version.str() + ", " +
-            getErrorString(result) + "):\n" +
-            explainErrors(kernel.log, request));
+        fmt::format("kernel '{}' does not compile for {} (NVRTC {}, {}):\n"
+                    "{}",
+                    request.name, request.target, identity.version.str(),
+                    getErrorString(result),
+                    explainErrors(kernel.log, request)));
   }
 
   Expected<std::string> image =
@@ -206,15 +210,16 @@ Nvrtc::Library::compile(const CompileRequest &request) const {
   if (kernel.kernels.empty())
     return toolchainError(
         NvrtcError::Kind::internal,
-        "kernel '" + request.name + "' for " + request.target +
-            ": expected the resources of at least one "
-            "__global__ function in the log of NVRTC " +
-            identity.version.str() + ", found:\n" + kernel.log);
+        fmt::format("kernel '{}' for {}: expected the resources of at least "
+                    "one __global__ function in the log of NVRTC {}, found:\n"
+                    "{}",
+                    request.name, request.target, identity.version.str(),
+                    kernel.log));
   return kernel;
 }
 
 std::string NvrtcVersion::str() const {
-  return build.empty() ? (Twine(major) + "." + Twine(minor)).str() : build;
+  return build.empty() ? fmt::format("{}.{}", major, minor) : build;
 }
 
 const KernelUsage *CompiledKernel::find(StringRef symbol) const {
@@ -240,10 +245,10 @@ Expected<std::unique_ptr<Nvrtc>> Nvrtc::load(StringRef file) {
   void *handle = dlopen(library->file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char *reason = dlerror();
-    return toolchainError(
-        NvrtcError::Kind::notFound,
-        "cannot load NVRTC: " + Twine(reason ? reason : "unknown reason") +
-            "; give another one with --nvrtc or FUSEC_NVRTC");
+    return toolchainError(NvrtcError::Kind::notFound,
+                          fmt::format("cannot load NVRTC: {}; give another one "
+                                      "with --nvrtc or FUSEC_NVRTC",
+                                      reason ? reason : "unknown reason"));
   }
   if (Error error = library->resolve(handle))
     return error;

@@ -9,6 +9,7 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <fmt/core.h>
 #include <optional>
 
 using namespace llvm;
@@ -62,26 +63,25 @@ static Error targetError(const Twine &message) {
 Error checkTarget(StringRef text, const NvrtcIdentity &identity) {
   std::optional<Target> target = parseTarget(text);
   if (!target)
-    return targetError("target '" + text +
-                       "': expected 'ptx' or 'sm_' and a number, such as "
-                       "sm_80, sm_90a or sm_120");
+    return targetError(fmt::format("target '{}': expected 'ptx' or 'sm_' and a "
+                                   "number, such as sm_80, sm_90a or sm_120",
+                                   text));
   const NvrtcVersion &version = identity.version;
-  std::string found = "NVRTC " + version.str() + " is loaded";
+  std::string found = fmt::format("NVRTC {} is loaded", version.str());
   if (target->suffix == 'a' && target->arch < 90)
-    return targetError(
-        "target '" + text +
-        "': architecture-specific code exists from sm_90a on; use sm_" +
-        Twine(target->arch));
+    return targetError(fmt::format("target '{}': architecture-specific code "
+                                   "exists from sm_90a on; use sm_{}",
+                                   text, target->arch));
   if (target->suffix == 'f') {
     if (target->arch < 100)
-      return targetError(
-          "target '" + text +
-          "': family-specific code exists from sm_100f on; use sm_" +
-          Twine(target->arch));
+      return targetError(fmt::format(
+          "target '{}': family-specific code exists from sm_100f on; use sm_{}",
+          text, target->arch));
     if (std::pair(version.major, version.minor) < std::pair(12, 9))
-      return targetError("target '" + text + "' needs NVRTC 12.9 or newer, " +
-                         found +
-                         "; give another one with --nvrtc or FUSEC_NVRTC");
+      return targetError(
+          fmt::format("target '{}' needs NVRTC 12.9 or newer, {}; give another "
+                      "one with --nvrtc or FUSEC_NVRTC",
+                      text, found));
   }
   if (is_contained(identity.archs, target->arch))
     return Error::success();
@@ -94,23 +94,20 @@ Error checkTarget(StringRef text, const NvrtcIdentity &identity) {
       continue;
     if (std::pair(version.major, version.minor) <
         std::pair(entry.major, entry.minor))
-      return targetError("target '" + text + "' needs NVRTC " +
-                         Twine(entry.major) + "." + Twine(entry.minor) +
-                         " or newer, " + found +
-                         "; give another one with --nvrtc or FUSEC_NVRTC, or "
-                         "one of the targets it knows: " +
-                         known);
-    return targetError("target '" + text + "' needs NVRTC " +
-                       Twine(entry.major) + "." + Twine(entry.minor) + " to " +
-                       Twine(version.major - 1) + ".x, " + found +
-                       ", which no longer compiles for it; give another one "
-                       "with --nvrtc or FUSEC_NVRTC, "
-                       "or one of the targets it knows: " +
-                       known);
+      return targetError(fmt::format(
+          "target '{}' needs NVRTC {}.{} or newer, {}; give another one with "
+          "--nvrtc or FUSEC_NVRTC, or one of the targets it knows: {}",
+          text, entry.major, entry.minor, found, known));
+    return targetError(fmt::format(
+        "target '{}' needs NVRTC {}.{} to {}.x, {}, which no longer compiles "
+        "for it; give another one with --nvrtc or FUSEC_NVRTC, or one of the "
+        "targets it knows: {}",
+        text, entry.major, entry.minor, version.major - 1, found, known));
   }
-  return targetError("target '" + text + "' is unknown to NVRTC " +
-                     version.str() + ", which is loaded and knows " + known +
-                     "; give a newer one with --nvrtc or FUSEC_NVRTC");
+  return targetError(
+      fmt::format("target '{}' is unknown to NVRTC {}, which is loaded and "
+                  "knows {}; give a newer one with --nvrtc or FUSEC_NVRTC",
+                  text, version.str(), known));
 }
 
 std::vector<std::string> nvrtcOptions(const CompileRequest &request) {
