@@ -130,7 +130,7 @@ static void checkParams(const cuda::Driver &driver, cuda::Function function,
 }
 
 Model::Model(const format::Bundle &bundle, const char *driverPath, int device,
-             LoadTimes &times)
+             const Progress &progress, LoadTimes &times)
     : theDevice(driverPath, device), theManifest(bundle.manifest()),
       modules(theDevice) {
   DeviceLimits limits = {theDevice.capability(), theDevice.maxSharedMemory(),
@@ -153,7 +153,8 @@ Model::Model(const format::Bundle &bundle, const char *driverPath, int device,
   Lap lap;
   loadCode(bundle);
   times.code = lap.next();
-  uploadWeights(bundle);
+  std::vector<format::Piece> pieces = layOutWeights(bundle);
+  upload(theDevice, weights, pieces, "weights", progress);
   encodeWeightMaps();
   times.weights = lap.next();
 }
@@ -224,10 +225,10 @@ void Model::findReplaceables() {
   specTexts = describeTensors(specs);
 }
 
-void Model::uploadWeights(const format::Bundle &bundle) {
+std::vector<format::Piece> Model::layOutWeights(const format::Bundle &bundle) {
   // Weights of equal content share their bytes on the device as in the file.
   std::map<std::tuple<unsigned, uint64_t, uint64_t>, uint64_t> offsets;
-  std::vector<bool> first(thePlan->weights.size());
+  std::vector<format::Piece> pieces;
   uint64_t total = 0, begin = 0;
   for (Kind kind : {Kind::Fixed, Kind::Factor, Kind::Whole}) {
     if (kind == Kind::Factor) {
@@ -235,15 +236,16 @@ void Model::uploadWeights(const format::Bundle &bundle) {
         total = format::alignUp(total, arenaAlignment);
       begin = total;
     }
-    for (size_t i = 0; i != thePlan->weights.size(); ++i) {
-      const format::Weight &weight = thePlan->weights[i];
+    for (const format::Weight &weight : thePlan->weights) {
       if (kindOf(weight) != kind)
         continue;
-      // At least the weight's own.
-      total = format::alignUp(total, arenaAlignment);
+      // At least the weight's own alignment.
+      uint64_t offset = format::alignUp(total, arenaAlignment);
       std::tuple range(weight.section, weight.offset, weight.size);
-      first[i] = offsets.emplace(range, total).second;
-      total += first[i] ? weight.size : 0;
+      if (!offsets.emplace(range, offset).second)
+        continue;
+      pieces.push_back({offset, bundle.weightBytes(weight)});
+      total = offset + weight.size;
     }
     if (kind == Kind::Factor)
       theAdapterBytes = total - begin;
@@ -251,20 +253,11 @@ void Model::uploadWeights(const format::Bundle &bundle) {
   theReplaceableBytes = total - begin;
   weights = DeviceMemory(theDevice, total, "weights");
   replaceable = weights.pointer() + begin;
-  OwnStream own(theDevice);
-  const cuda::Driver &driver = theDevice.driver();
-  for (size_t i = 0; i != thePlan->weights.size(); ++i) {
-    const format::Weight &weight = thePlan->weights[i];
+  for (const format::Weight &weight : thePlan->weights)
     weightPointers.push_back(
         weights.pointer() +
         offsets.at({weight.section, weight.offset, weight.size}));
-    format::ByteSpan bytes = bundle.weightBytes(weight);
-    if (bytes.size != 0 && first[i])
-      driver.check(driver.copyToDeviceAsync(weightPointers.back(), bytes.data,
-                                            bytes.size, own.stream()),
-                   "copying weight '" + weight.name + "'");
-  }
-  own.synchronize("copying weights");
+  return pieces;
 }
 
 void Model::encodeWeightMaps() {

@@ -10,6 +10,7 @@
 #include "runtime/src/Device.h"
 #include "runtime/src/Failure.h"
 #include "runtime/src/TensorMaps.h"
+#include "runtime/src/Upload.h"
 
 #include <map>
 #include <memory>
@@ -46,7 +47,7 @@ class Model {
 public:
   // Throws Failure. The bundle is needed during the call only.
   Model(const format::Bundle &bundle, const char *driverPath, int device,
-        LoadTimes &times);
+        const Progress &progress, LoadTimes &times);
   Model(const Model &) = delete;
   Model &operator=(const Model &) = delete;
 
@@ -102,7 +103,9 @@ private:
 
   void loadCode(const format::Bundle &bundle);
   void findReplaceables();
-  void uploadWeights(const format::Bundle &bundle);
+  // Allocates the weights, and says where in that memory the bytes of the
+  // bundle go.
+  std::vector<format::Piece> layOutWeights(const format::Bundle &bundle);
   void encodeWeightMaps();
 
   Device theDevice;

@@ -43,6 +43,14 @@ std::future<void> startWeightsCheck(const format::Bundle &bundle,
   });
 }
 
+Progress progressOf(const fusec_load_options &options) {
+  return [call = options.progress,
+          context = options.progress_context](uint64_t done, uint64_t total) {
+    if (call)
+      call(context, done, total);
+  };
+}
+
 fusec_model *load(format::ByteSpan file, const fusec_load_options *given,
                   const std::string &origin, Lap lap) {
   fusec_load_options options = readStruct(given, "fusec_load_options");
@@ -55,8 +63,9 @@ fusec_model *load(format::ByteSpan file, const fusec_load_options *given,
   auto made = std::make_unique<fusec_model>();
   made->times.check = lap.next();
   try {
-    made->model = std::make_shared<Model>(bundle, options.driver,
-                                          options.device, made->times);
+    made->model =
+        std::make_shared<Model>(bundle, options.driver, options.device,
+                                progressOf(options), made->times);
   } catch (...) {
     // That the file is damaged says more than what came of it.
     weights.get();

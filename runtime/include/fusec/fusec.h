@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 /* The version of this header: 1000 * major + minor. */
-#define FUSEC_API_VERSION 5
+#define FUSEC_API_VERSION 6
 /* That of the library in use. */
 FUSEC_API uint32_t fusec_api_version(void);
 
@@ -120,10 +120,17 @@ typedef struct fusec_load_options {
   int32_t device; /* the driver's ordinal */
   int32_t hash_weights;
   const char *driver; /* null: $FUSEC_DRIVER, else libcuda.so.1 */
+  /* Since version 6; null: none. Called on the thread that loads while weights
+   * are copied to the device: `done` of `total` bytes have been read. In its
+   * last call both are equal. Must not throw. */
+  void (*progress)(void *context, uint64_t done, uint64_t total);
+  void *progress_context;
 } fusec_load_options;
 
 /* Loads a bundle: checks all of it, picks the plan for the device, uploads its
- * weights. `options` may be null: device 0. */
+ * weights. 128 MiB of weights or more are copied by up to 8 threads that live
+ * as long as the call, through 64 MiB of pinned host memory. `options` may be
+ * null: device 0. */
 FUSEC_API fusec_status fusec_model_load(const char *path,
                                         const fusec_load_options *options,
                                         fusec_model **model, char *message,

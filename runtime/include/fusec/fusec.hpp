@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <stdexcept>
@@ -106,10 +107,14 @@ struct TensorInfo {
   std::vector<std::string> expressions; // "batch", "2 * n"
 };
 
+// Of `total` bytes of weights `done` have been read; must not throw.
+using LoadProgress = std::function<void(uint64_t done, uint64_t total)>;
+
 struct LoadOptions {
   int device = 0;
   int hashWeights = FUSEC_HASH_WEIGHTS_AUTO;
-  std::string driver; // empty: $FUSEC_DRIVER, else libcuda.so.1
+  std::string driver;    // empty: $FUSEC_DRIVER, else libcuda.so.1
+  LoadProgress progress; // empty: none
 };
 
 // A low-rank update of a model that sessions can replace.
@@ -198,6 +203,12 @@ private:
     native.device = options.device;
     native.hash_weights = options.hashWeights;
     native.driver = options.driver.empty() ? nullptr : options.driver.c_str();
+    if (options.progress) {
+      native.progress = [](void *given, uint64_t done, uint64_t total) {
+        (*static_cast<const LoadProgress *>(given))(done, total);
+      };
+      native.progress_context = const_cast<LoadProgress *>(&options.progress);
+    }
     return native;
   }
 

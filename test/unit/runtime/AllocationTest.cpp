@@ -88,7 +88,6 @@ TEST_F(AllocationTest, RunAllocatesNothing) {
 // JSON library allocates to destroy a value.
 TEST_F(AllocationTest, ReadingRunsOutOfMemory) {
   std::vector<uint8_t> file = makeBundle();
-  fusec_load_options missing = {sizeof(missing), 0, 0, "no-such-driver.so"};
   int ended = 0;
   for (int at = 1; at != 500; ++at) {
     failAt = at;

@@ -33,15 +33,16 @@ std::vector<std::unique_ptr<FakeFunction>> &functions() {
 
 thread_local int depth = 0;
 thread_local int captureMode = CaptureModeGlobal;
+} // namespace
 
 Result allowAllocating() {
   bool refused = state().capturedElsewhere && captureMode != CaptureModeRelaxed;
   return refused ? captureUnsupported : success;
 }
+
 Result allowStream(Stream stream) {
   return state().capturedElsewhere && !stream ? captureImplicit : success;
 }
-} // namespace
 
 Result enter(const char *name, bool needsContext) {
   std::lock_guard<std::mutex> lock(state().mutex);
@@ -114,12 +115,6 @@ void execute(FakeLaunch launch) {
         state().slowness[state().launches.size() % state().slowness.size()];
   state().clock += slowness * launch.grid[0] * launch.grid[1] * launch.grid[2];
   state().launches.push_back(std::move(launch));
-}
-
-static void recordCopy(FakeCopy copy) {
-  std::lock_guard<std::mutex> lock(state().mutex);
-  if (state().record)
-    state().copies.push_back(copy);
 }
 
 extern "C" {
@@ -276,97 +271,6 @@ Result cuOccupancyMaxActiveClusters(int *clusters, Function,
   ENTER("cuOccupancyMaxActiveClusters", true)
   *clusters = state().activeClusters;
   return success;
-}
-Result cuMemAlloc_v2(DevicePointer *pointer, size_t size) {
-  ENTER("cuMemAlloc", true)
-  if (Result refused = allowAllocating())
-    return refused;
-  if (size > state().memoryBytes)
-    return outOfMemory;
-  void *memory = std::aligned_alloc(256, (size + 255) / 256 * 256);
-  if (!memory)
-    return outOfMemory;
-  std::memset(memory, 0xcd, size);
-  *pointer = reinterpret_cast<DevicePointer>(memory);
-  std::lock_guard<std::mutex> lock(state().mutex);
-  ++state().liveAllocations;
-  return success;
-}
-Result cuMemFree_v2(DevicePointer pointer) {
-  if (Result refused = allowAllocating())
-    return refused;
-  std::free(reinterpret_cast<void *>(pointer));
-  std::lock_guard<std::mutex> lock(state().mutex);
-  --state().liveAllocations;
-  return success;
-}
-Result cuMemAllocHost_v2(void **pointer, size_t size) {
-  ENTER("cuMemAllocHost", true)
-  *pointer = std::malloc(size);
-  return *pointer ? success : outOfMemory;
-}
-Result cuMemFreeHost(void *pointer) {
-  std::free(pointer);
-  return success;
-}
-Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void *from, size_t size,
-                            Stream stream) {
-  ENTER("cuMemcpyHtoDAsync", true)
-  if (Result refused = allowStream(stream))
-    return refused;
-  std::memcpy(reinterpret_cast<void *>(to), from, size);
-  return success;
-}
-Result cuMemcpyDtoHAsync_v2(void *to, DevicePointer from, size_t size,
-                            Stream stream) {
-  ENTER("cuMemcpyDtoHAsync", true)
-  if (Result refused = allowStream(stream))
-    return refused;
-  std::memcpy(to, reinterpret_cast<void *>(from), size);
-  return success;
-}
-// These two wait for the default stream: tools may, the library may not, since
-// another thread may be capturing.
-Result cuMemcpyHtoD_v2(DevicePointer to, const void *from, size_t size) {
-  return cuMemcpyHtoDAsync_v2(to, from, size, nullptr);
-}
-Result cuMemcpyDtoH_v2(void *to, DevicePointer from, size_t size) {
-  return cuMemcpyDtoHAsync_v2(to, from, size, nullptr);
-}
-Result cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t size,
-                            Stream stream) {
-  ENTER("cuMemcpyDtoDAsync", true)
-  if (Result refused = allowStream(stream))
-    return refused;
-  recordCopy({to, from, size, stream});
-  std::memcpy(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from),
-              size);
-  return success;
-}
-Result cuMemsetD8Async(DevicePointer to, unsigned char byte, size_t size,
-                       Stream stream) {
-  ENTER("cuMemsetD8Async", true)
-  if (Result refused = allowStream(stream))
-    return refused;
-  recordCopy({to, 0, size, stream});
-  std::memset(reinterpret_cast<void *>(to), byte, size);
-  return success;
-}
-Result cuStreamCreate(Stream *stream, unsigned) {
-  ENTER("cuStreamCreate", true)
-  *stream = reinterpret_cast<Stream>(0x2000);
-  std::lock_guard<std::mutex> lock(state().mutex);
-  ++state().liveStreams;
-  return success;
-}
-Result cuStreamDestroy_v2(Stream) {
-  std::lock_guard<std::mutex> lock(state().mutex);
-  --state().liveStreams;
-  return success;
-}
-Result cuStreamSynchronize(Stream stream) {
-  ENTER("cuStreamSynchronize", true)
-  return allowStream(stream);
 }
 Result cuThreadExchangeStreamCaptureMode(int *mode) {
   ENTER("cuThreadExchangeStreamCaptureMode", false)

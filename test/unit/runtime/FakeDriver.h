@@ -45,6 +45,14 @@ struct FakeMap {
   int swizzle, promotion;
 };
 
+// A copy from pinned memory that has not been done yet.
+struct FakeUpload {
+  uint64_t to;
+  const uint8_t *from;
+  size_t size;
+  void *stream;
+};
+
 // A copy from device to device, or (from 0) memory that is set.
 struct FakeCopy {
   uint64_t to, from;
@@ -66,6 +74,9 @@ struct FakeState {
   int failCode = 0;
   // Whether all calls fail from then on that need a context.
   bool failForEver = false;
+  // Copies from pinned memory read it when their stream is waited for, no
+  // sooner.
+  bool defersCopies = false;
   // The largest allocation.
   size_t memoryBytes = size_t(16) << 20;
 
@@ -85,8 +96,12 @@ struct FakeState {
   std::vector<FakeLaunch> launches;
   std::vector<FakeMap> maps;
   std::vector<FakeCopy> copies;
-  int liveAllocations = 0, liveModules = 0, liveContexts = 0,
+  std::map<const uint8_t *, size_t> pinned; // bytes
+  std::vector<FakeUpload> uploads;
+  int liveAllocations = 0, livePinned = 0, liveModules = 0, liveContexts = 0,
       pushedContexts = 0;
+  // Copies whose memory was freed, or whose stream ended, before they read.
+  int lostCopies = 0;
   int liveStreams = 0, liveGraphs = 0, liveGraphExecs = 0, liveEvents = 0;
 
   // The device's clock, in microseconds. A kernel takes as many as its grid has

@@ -31,6 +31,10 @@ fusec::rt::cuda::Result enter(const char *name, bool needsContext);
   if (fusec::rt::cuda::Result entered = enter(name, needsContext))             \
     return entered;
 
+// What the driver refuses while another thread captures a stream.
+fusec::rt::cuda::Result allowAllocating();
+fusec::rt::cuda::Result allowStream(fusec::rt::cuda::Stream stream);
+
 // Checks and copies what a launch or a node is given.
 fusec::rt::cuda::Result readLaunch(const unsigned *grid, const unsigned *block,
                                    unsigned sharedBytes,

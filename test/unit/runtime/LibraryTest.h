@@ -29,6 +29,8 @@ protected:
   }
   void TearDown() override {
     EXPECT_EQ(fake->liveAllocations, 0);
+    EXPECT_EQ(fake->livePinned, 0);
+    EXPECT_EQ(fake->lostCopies, 0);
     EXPECT_EQ(fake->liveModules, 0);
     EXPECT_EQ(fake->liveContexts, 0);
     EXPECT_EQ(fake->pushedContexts, 0);
@@ -45,6 +47,9 @@ protected:
     fake->activeClusters = 1000;
     fake->failCall.clear();
     fake->failAt = 0;
+    fake->defersCopies = false;
+    fake->lostCopies = 0;
+    fake->memoryBytes = size_t(16) << 20;
     fake->hasClock = false;
     fake->capturing = nullptr;
     fake->capturedElsewhere = false;

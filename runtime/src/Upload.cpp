@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A copy from pageable memory passes through a buffer of the driver's, which
+// one thread fills. Many bytes are copied by several threads, each with pinned
+// buffers of its own: while the device reads one it fills the other.
+
+#include "runtime/src/Upload.h"
+
+#include "runtime/src/Failure.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+namespace fusec::rt {
+
+namespace {
+// What a buffer holds. The most threads keep 64 MiB pinned.
+constexpr uint64_t partBytes = uint64_t(4) << 20;
+constexpr unsigned mostThreads = 8;
+// Below, pinning the buffers takes longer than they save.
+constexpr uint64_t leastForBuffers = uint64_t(128) << 20;
+
+// A pinned buffer and the stream that it is copied on, so that waiting for the
+// one is waiting for the other.
+class Stage {
+public:
+  Stage(const Device &device, const std::string &what)
+      : driver(device.driver()), what(what), own(device) {
+    void *pointer = nullptr;
+    driver.check(driver.hostAlloc(&pointer, partBytes),
+                 "pinning " + std::to_string(partBytes) +
+                     " bytes of host memory to copy " + what);
+    buffer = static_cast<uint8_t *>(pointer);
+  }
+  ~Stage() {
+    if (isCopying)
+      driver.streamSynchronize(own.stream());
+    driver.hostFree(buffer);
+  }
+  Stage(const Stage &) = delete;
+  Stage &operator=(const Stage &) = delete;
+
+  // The buffer, when nothing reads it any more.
+  uint8_t *wait() {
+    if (isCopying)
+      own.synchronize("copying " + what);
+    isCopying = false;
+    return buffer;
+  }
+  void copyTo(cuda::DevicePointer to, uint64_t bytes) {
+    isCopying = true;
+    driver.check(driver.copyToDeviceAsync(to, buffer, bytes, own.stream()),
+                 "copying " + what);
+  }
+
+private:
+  const cuda::Driver &driver;
+  const std::string &what;
+  OwnStream own;
+  uint8_t *buffer;
+  bool isCopying = false;
+};
+
+// Copies in parts of the device memory, which threads take one after the other.
+class StagedUpload {
+public:
+  StagedUpload(const Device &device, const DeviceMemory &memory,
+               const std::vector<format::Piece> &pieces,
+               const std::string &what)
+      : device(device), memory(memory), pieces(pieces), what(what) {}
+
+  void run(const Progress &progress) {
+    size_t parts = (memory.size() + partBytes - 1) / partBytes;
+    size_t most = std::min<size_t>(
+        {parts, mostThreads, std::thread::hardware_concurrency()});
+    std::vector<std::thread> threads;
+    try {
+      threads.reserve(most);
+      for (size_t i = 1; i < most; ++i)
+        threads.emplace_back([this] { copyParts([] {}); });
+    } catch (const std::exception &) {
+      // No more threads, or no memory for one: those there are, and this one,
+      // do the work.
+    }
+    copyParts([&] { progress(done, memory.size()); });
+    for (std::thread &thread : threads)
+      thread.join();
+    if (failure)
+      std::rethrow_exception(failure);
+  }
+
+private:
+  // Copies parts until there are none, or a thread has failed.
+  template <typename Report> void copyParts(Report report) noexcept {
+    try {
+      SetUpScope scope(device);
+      std::array<Stage, 2> stages = {Stage(device, what), Stage(device, what)};
+      for (size_t turn = 0; !hasFailed; turn ^= 1) {
+        uint64_t begin = next.fetch_add(partBytes);
+        if (begin >= memory.size())
+          break;
+        uint64_t end = std::min(begin + partBytes, memory.size());
+        gather(begin, end, stages[turn].wait());
+        stages[turn].copyTo(memory.pointer() + begin, end - begin);
+        done += end - begin;
+        report();
+      }
+      for (Stage &stage : stages)
+        stage.wait();
+    } catch (...) {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (!failure)
+        failure = std::current_exception();
+      hasFailed = true;
+    }
+  }
+
+  // The pieces' bytes from `begin` to `end`, and zeros between them.
+  void gather(uint64_t begin, uint64_t end, uint8_t *to) const {
+    auto piece = std::partition_point(
+        pieces.begin(), pieces.end(), [&](const format::Piece &before) {
+          return before.offset + before.bytes.size <= begin;
+        });
+    uint64_t at = begin;
+    for (; piece != pieces.end() && piece->offset < end; ++piece) {
+      uint64_t first = std::max(begin, piece->offset);
+      uint64_t last = std::min(end, piece->offset + piece->bytes.size);
+      std::memset(to + (at - begin), 0, first - at);
+      std::memcpy(to + (first - begin),
+                  piece->bytes.data + (first - piece->offset), last - first);
+      at = last;
+    }
+    std::memset(to + (at - begin), 0, end - at);
+  }
+
+  const Device &device;
+  const DeviceMemory &memory;
+  const std::vector<format::Piece> &pieces;
+  const std::string &what;
+  std::atomic<uint64_t> next{0}, done{0};
+  std::atomic<bool> hasFailed{false};
+  std::mutex mutex;
+  std::exception_ptr failure; // the first
+};
+
+// For few bytes.
+void copyPageable(const Device &device, const DeviceMemory &memory,
+                  const std::vector<format::Piece> &pieces,
+                  const std::string &what) {
+  OwnStream own(device);
+  for (const format::Piece &piece : pieces)
+    if (piece.bytes.size != 0)
+      device.driver().check(
+          device.driver().copyToDeviceAsync(memory.pointer() + piece.offset,
+                                            piece.bytes.data, piece.bytes.size,
+                                            own.stream()),
+          "copying " + what);
+  own.synchronize("copying " + what);
+}
+} // namespace
+
+void upload(const Device &device, const DeviceMemory &memory,
+            const std::vector<format::Piece> &pieces, const std::string &what,
+            const Progress &progress) {
+  if (memory.size() < leastForBuffers)
+    copyPageable(device, memory, pieces, what);
+  else
+    StagedUpload(device, memory, pieces, what).run(progress);
+  progress(memory.size(), memory.size());
+}
+
+} // namespace fusec::rt

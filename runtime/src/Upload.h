@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Copies from host memory to the device, as fast as the bus takes them.
+
+#ifndef FUSEC_RUNTIME_SRC_UPLOAD_H
+#define FUSEC_RUNTIME_SRC_UPLOAD_H
+
+#include "runtime/format/Bundle.h"
+#include "runtime/src/Device.h"
+
+#include <functional>
+#include <vector>
+
+namespace fusec::rt {
+
+// Of `total` bytes `done` have been read. Called on the thread that uploads, at
+// last with both equal.
+using Progress = std::function<void(uint64_t done, uint64_t total)>;
+
+// Puts pieces, in ascending order that do not overlap, at their offsets of
+// device memory, and waits for them. Needs a SetUpScope. Throws Failure saying
+// that `what` could not be copied, when no copy reads or writes any more.
+void upload(const Device &device, const DeviceMemory &memory,
+            const std::vector<format::Piece> &pieces, const std::string &what,
+            const Progress &progress);
+
+} // namespace fusec::rt
+
+#endif
