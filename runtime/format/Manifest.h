@@ -21,7 +21,7 @@
 namespace fusec::format {
 
 inline constexpr unsigned formatMajor = 0;
-inline constexpr unsigned formatMinor = 7;
+inline constexpr unsigned formatMinor = 8;
 
 // Memory that a kernel gets a pointer to, by index into the plan's buffers or
 // weights or the model's inputs or outputs, plus a byte offset.
@@ -155,7 +155,8 @@ struct Weight {
   std::vector<int64_t> sizes; // logical
   std::string layout = "{}";  // JSON text of an object
   std::string pack = "[]";    // JSON text of an array
-  bool replaceable = false;
+  bool replaceable = false;   // by sessions, each of which has a copy
+  bool updatable = false;     // in place, by rows; since 0.8
   // Of a factor of an adapter, dense and row-major; else no name.
   std::string adapter;
   AdapterPart part = AdapterPart::A;

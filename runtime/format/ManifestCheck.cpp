@@ -70,7 +70,10 @@ void checkOverlaps(const std::vector<Weight> &weights, const Where &where) {
     if (last && last->section == weight.section &&
         weight.offset < last->offset + last->size) {
       bool same = last->offset == weight.offset && last->size == weight.size;
-      if (!same || last->replaceable || weight.replaceable)
+      auto isChanged = [](const Weight &weight) {
+        return weight.replaceable || weight.updatable;
+      };
+      if (!same || isChanged(*last) || isChanged(weight))
         where.at(index).fail("weight '" + weight.name + "' overlaps weight '" +
                              last->name + "'");
     }
@@ -156,11 +159,15 @@ void ManifestChecker::checkWeight(const Weight &weight, const Where &where) {
     where.member("pack").fail("expected JSON text");
   if (!weight.adapter.empty())
     checkFactor(weight, where);
-  if (weight.replaceable)
+  if (weight.updatable && weight.replaceable)
+    where.member("updatable").fail("expected false, as of what is replaceable");
+  if (weight.updatable && weight.sizes.empty())
+    where.member("sizes").fail("expected at least one size, the rows");
+  if (weight.replaceable || weight.updatable)
     checkDense(weight, where);
 }
 
-// What is replaced has the bytes of a dense tensor.
+// What is replaced or updated has the bytes of a dense tensor.
 void ManifestChecker::checkDense(const Weight &weight, const Where &where) {
   uint64_t bytes = dtypeSize(weight.dtype);
   bool overflows = false;
@@ -213,13 +220,14 @@ void ManifestChecker::checkAdapters(const Plan &plan, const Where &where) {
   }
 }
 
-// Sessions replace weights by their names.
-void ManifestChecker::checkReplaceables(const Plan &plan, const Where &where) {
+// Callers replace and update weights by their names.
+void ManifestChecker::checkWeightNames(const Plan &plan, const Where &where) {
   std::set<std::string_view> names;
   for (size_t i = 0; i != plan.weights.size(); ++i) {
     const Weight &weight = plan.weights[i];
-    if (weight.replaceable && weight.adapter.empty() &&
-        !names.insert(weight.name).second)
+    bool isNamed =
+        weight.updatable || (weight.replaceable && weight.adapter.empty());
+    if (isNamed && !names.insert(weight.name).second)
       where.at(i).fail("name '" + weight.name + "' occurs twice");
   }
 }
@@ -254,7 +262,7 @@ void ManifestChecker::checkPlan(Plan &plan, const Where &where) {
     checkWeight(plan.weights[i], where.member("weights").at(i));
   checkOverlaps(plan.weights, where.member("weights"));
   checkAdapters(plan, where.member("weights"));
-  checkReplaceables(plan, where.member("weights"));
+  checkWeightNames(plan, where.member("weights"));
   for (size_t i = 0; i != plan.steps.size(); ++i)
     checkStep(plan, *target, plan.steps[i], where.member("steps").at(i));
 }

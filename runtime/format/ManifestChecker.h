@@ -28,7 +28,7 @@ private:
   void checkWeight(const Weight &weight, const Where &where);
   void checkFactor(const Weight &weight, const Where &where);
   void checkDense(const Weight &weight, const Where &where);
-  void checkReplaceables(const Plan &plan, const Where &where);
+  void checkWeightNames(const Plan &plan, const Where &where);
   void checkAdapters(const Plan &plan, const Where &where);
   void checkBuffer(Plan &plan, Buffer &buffer, const Where &where);
   void checkPlan(Plan &plan, const Where &where);

@@ -234,7 +234,8 @@ void readAdapter(const JsonReader &json, Weight &weight) {
 
 Weight readWeight(const JsonReader &json) {
   json.expectObject({"name", "section", "offset", "size", "alignment", "dtype",
-                     "sizes", "layout", "pack", "replaceable", "adapter"});
+                     "sizes", "layout", "pack", "replaceable", "updatable",
+                     "adapter"});
   Weight weight;
   weight.name = json["name"].string();
   weight.section = json["section"].uint32();
@@ -247,6 +248,8 @@ Weight readWeight(const JsonReader &json) {
   weight.layout = json["layout"].text(false);
   weight.pack = json["pack"].text(true);
   weight.replaceable = json["replaceable"].boolean();
+  if (json.has("updatable"))
+    weight.updatable = json["updatable"].boolean();
   if (json.has("adapter"))
     readAdapter(json["adapter"], weight);
   return weight;

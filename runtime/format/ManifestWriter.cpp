@@ -153,6 +153,8 @@ Json toJson(const Weight &weight) {
                             {"layout", parseText(weight.layout)},
                             {"pack", parseText(weight.pack)},
                             {"replaceable", weight.replaceable}});
+  if (weight.updatable)
+    json["updatable"] = true;
   if (!weight.adapter.empty())
     json["adapter"] =
         Json::object({{"name", weight.adapter},

@@ -37,20 +37,6 @@ void forEachLaunch(const format::Plan &plan, Visit visit) {
         visit(step, launch);
 }
 
-std::vector<TensorTexts>
-describeTensors(const std::vector<format::TensorSpec> &tensors) {
-  std::vector<TensorTexts> all(tensors.size());
-  for (size_t i = 0; i != tensors.size(); ++i) {
-    for (const format::Expr &size : tensors[i].sizes) {
-      all[i].sizes.push_back(size.isConstant() ? size.value : -1);
-      all[i].expressions.push_back(format::toString(size));
-    }
-    for (const std::string &expression : all[i].expressions)
-      all[i].pointers.push_back(expression.c_str());
-  }
-  return all;
-}
-
 std::map<std::string_view, size_t>
 indexNames(const std::vector<format::TensorSpec> &tensors) {
   std::map<std::string_view, size_t> names;
@@ -147,7 +133,15 @@ Model::Model(const format::Bundle &bundle, const char *driverPath, int device,
   outputs = describeTensors(theManifest.outputs);
   inputsByName = indexNames(theManifest.inputs);
   outputsByName = indexNames(theManifest.outputs);
-  findReplaceables();
+  findAdapters();
+  theReplaceables =
+      NamedWeights(*thePlan, "replaceable", [](const format::Weight &weight) {
+        return kindOf(weight) == Kind::Whole;
+      });
+  theUpdatables =
+      NamedWeights(*thePlan, "updatable", [](const format::Weight &weight) {
+        return weight.updatable;
+      });
 
   SetUpScope scope(theDevice);
   Lap lap;
@@ -197,32 +191,18 @@ void Model::loadCode(const format::Bundle &bundle) {
                      " bytes of shared memory");
 }
 
-void Model::findReplaceables() {
+void Model::findAdapters() {
   std::map<std::string, AdapterSite> byName;
-  std::map<std::string, size_t> whole;
   for (size_t i = 0; i != thePlan->weights.size(); ++i) {
     const format::Weight &weight = thePlan->weights[i];
-    if (!weight.replaceable)
+    if (weight.adapter.empty())
       continue;
-    if (weight.adapter.empty()) {
-      whole[weight.name] = i;
-      continue;
-    }
     AdapterSite &site = byName[weight.adapter];
     site.name = weight.adapter;
     (weight.part == format::AdapterPart::A ? site.a : site.b) = i;
   }
   for (auto &[name, site] : byName)
     sites.push_back(std::move(site));
-  for (const auto &[name, index] : whole) {
-    const format::Weight &weight = thePlan->weights[index];
-    format::TensorSpec spec{name, weight.dtype, {}};
-    for (int64_t size : weight.sizes)
-      spec.sizes.push_back(format::Expr(size));
-    specs.push_back(std::move(spec));
-    specWeights.push_back(index);
-  }
-  specTexts = describeTensors(specs);
 }
 
 std::vector<format::Piece> Model::layOutWeights(const format::Bundle &bundle) {
@@ -232,7 +212,7 @@ std::vector<format::Piece> Model::layOutWeights(const format::Bundle &bundle) {
   uint64_t total = 0, begin = 0;
   for (Kind kind : {Kind::Fixed, Kind::Factor, Kind::Whole}) {
     if (kind == Kind::Factor) {
-      if (!sites.empty() || !specs.empty())
+      if (!sites.empty() || theReplaceables.size() != 0)
         total = format::alignUp(total, arenaAlignment);
       begin = total;
     }

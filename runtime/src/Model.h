@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A loaded bundle on a device: the chosen plan, its code and its weights.
-// Immutable once made, so that any number of threads may read it.
+// Immutable once made, so that any number of threads may read it; rows of
+// updatable weights change on the device, in the order of streams.
 
 #ifndef FUSEC_RUNTIME_SRC_MODEL_H
 #define FUSEC_RUNTIME_SRC_MODEL_H
@@ -9,6 +10,7 @@
 #include "runtime/format/Bundle.h"
 #include "runtime/src/Device.h"
 #include "runtime/src/Failure.h"
+#include "runtime/src/NamedWeights.h"
 #include "runtime/src/TensorMaps.h"
 #include "runtime/src/Upload.h"
 
@@ -20,13 +22,6 @@
 #include <vector>
 
 namespace fusec::rt {
-
-// The text form of a model's inputs or outputs, for the C interface.
-struct TensorTexts {
-  std::vector<int64_t> sizes; // -1 where dynamic
-  std::vector<std::string> expressions;
-  std::vector<const char *> pointers;
-};
 
 // A low-rank update whose factors sessions replace.
 struct AdapterSite {
@@ -73,9 +68,9 @@ public:
   cuda::DevicePointer ownReplaceable() const { return replaceable; }
   const std::vector<AdapterSite> &adapters() const { return sites; }
   uint64_t adapterBytes() const { return theAdapterBytes; }
-  // Whole weights, by name, and their indices.
-  const std::vector<format::TensorSpec> &replaceables() const { return specs; }
-  size_t replaceableWeight(size_t index) const { return specWeights[index]; }
+  // Whole weights that sessions replace, and those that are changed in place.
+  const NamedWeights &replaceables() const { return theReplaceables; }
+  const NamedWeights &updatables() const { return theUpdatables; }
   // The map of a weight that does not depend on dimensions, and is not
   // replaceable; else null.
   const cuda::TensorMap *weightMap(const format::TensorMapParam &param) const;
@@ -86,11 +81,8 @@ public:
   std::optional<size_t> findOutput(std::string_view name) const {
     return find(outputsByName, name);
   }
-  const TensorTexts &inputTexts(size_t index) const { return inputs[index]; }
-  const TensorTexts &outputTexts(size_t index) const { return outputs[index]; }
-  const TensorTexts &replaceableTexts(size_t index) const {
-    return specTexts[index];
-  }
+  const std::vector<TensorTexts> &inputTexts() const { return inputs; }
+  const std::vector<TensorTexts> &outputTexts() const { return outputs; }
 
 private:
   using ByName = std::map<std::string_view, size_t>;
@@ -102,7 +94,7 @@ private:
   }
 
   void loadCode(const format::Bundle &bundle);
-  void findReplaceables();
+  void findAdapters();
   // Allocates the weights, and says where in that memory the bytes of the
   // bundle go.
   std::vector<format::Piece> layOutWeights(const format::Bundle &bundle);
@@ -123,12 +115,11 @@ private:
   std::vector<cuda::DevicePointer> weightPointers;
   std::unordered_map<const format::TensorMapParam *, cuda::TensorMap>
       weightMaps;
-  std::vector<AdapterSite> sites;        // by name
-  std::vector<format::TensorSpec> specs; // by name
-  std::vector<size_t> specWeights;
+  std::vector<AdapterSite> sites; // by name
+  NamedWeights theReplaceables, theUpdatables;
   cuda::DevicePointer replaceable = 0;
   uint64_t theReplaceableBytes = 0, theAdapterBytes = 0;
-  std::vector<TensorTexts> inputs, outputs, specTexts;
+  std::vector<TensorTexts> inputs, outputs;
   ByName inputsByName, outputsByName;
 };
 

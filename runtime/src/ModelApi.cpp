@@ -4,6 +4,7 @@
 
 #include "runtime/src/Handles.h"
 #include "runtime/src/Lap.h"
+#include "runtime/src/UpdateRows.h"
 
 #include <future>
 
@@ -78,10 +79,10 @@ fusec_model *load(format::ByteSpan file, const fusec_load_options *given,
 }
 
 void describe(const std::vector<format::TensorSpec> &specs,
-              const TensorTexts &(Model::*textsOf)(size_t) const,
-              const Model &model, uint32_t index, fusec_tensor_info *info) {
+              const std::vector<TensorTexts> &allTexts, uint32_t index,
+              fusec_tensor_info *info) {
   requireInfo(info, index, specs.size());
-  const TensorTexts &texts = (model.*textsOf)(index);
+  const TensorTexts &texts = allTexts[index];
   fusec_tensor_info value = {};
   value.name = specs[index].name.c_str();
   value.dtype = int32_t(specs[index].dtype);
@@ -180,8 +181,8 @@ fusec_status fusec_model_input_info(const fusec_model *model, uint32_t index,
                                     size_t capacity) {
   return guard(message, capacity, [&] {
     requireResult(model, "model");
-    describe(model->model->manifest().inputs, &Model::inputTexts, *model->model,
-             index, info);
+    describe(model->model->manifest().inputs, model->model->inputTexts(), index,
+             info);
   });
 }
 
@@ -190,8 +191,8 @@ fusec_status fusec_model_output_info(const fusec_model *model, uint32_t index,
                                      size_t capacity) {
   return guard(message, capacity, [&] {
     requireResult(model, "model");
-    describe(model->model->manifest().outputs, &Model::outputTexts,
-             *model->model, index, info);
+    describe(model->model->manifest().outputs, model->model->outputTexts(),
+             index, info);
   });
 }
 
@@ -205,8 +206,34 @@ fusec_status fusec_model_replaceable_info(const fusec_model *model,
                                           char *message, size_t capacity) {
   return guard(message, capacity, [&] {
     requireResult(model, "model");
-    describe(model->model->replaceables(), &Model::replaceableTexts,
-             *model->model, index, info);
+    const NamedWeights &replaceables = model->model->replaceables();
+    describe(replaceables.specs(), replaceables.texts(), index, info);
+  });
+}
+
+uint32_t fusec_model_updatable_count(const fusec_model *model) {
+  return uint32_t(model->model->updatables().size());
+}
+
+fusec_status fusec_model_updatable_info(const fusec_model *model,
+                                        uint32_t index, fusec_tensor_info *info,
+                                        char *message, size_t capacity) {
+  return guard(message, capacity, [&] {
+    requireResult(model, "model");
+    const NamedWeights &updatables = model->model->updatables();
+    describe(updatables.specs(), updatables.texts(), index, info);
+  });
+}
+
+fusec_status fusec_model_update_rows(fusec_model *model, const char *name,
+                                     const int64_t *ids,
+                                     const fusec_tensor *rows, void *stream,
+                                     char *message, size_t capacity) {
+  return guard(message, capacity, [&] {
+    requireResult(model, "model");
+    requireResult(name, "name");
+    updateRows(*model->model, name, ids, rows,
+               static_cast<cuda::Stream>(stream));
   });
 }
 

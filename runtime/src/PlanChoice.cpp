@@ -97,10 +97,10 @@ std::string compileCommand(const format::Manifest &manifest,
       command += " --dim " + quoted(key.substr(4) + "=" + value);
     else if (is("adapter."))
       command += " --adapter " + quoted(key.substr(8) + "=" + value);
-    else if (key == "replaceable")
+    else if (key == "replaceable" || key == "updatable")
       for (size_t at = 0, end; at < value.size(); at = end + 1) {
         end = std::min(value.find(',', at), value.size());
-        command += " --replaceable " + quoted(value.substr(at, end - at));
+        command += " --" + key + " " + quoted(value.substr(at, end - at));
       }
   }
   return command;

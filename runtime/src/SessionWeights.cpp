@@ -5,8 +5,6 @@
 
 #include "runtime/src/Session.h"
 
-#include <algorithm>
-
 namespace fusec::rt {
 
 void Session::setAdapter(const Adapter *adapter, cuda::Stream stream) {
@@ -30,31 +28,17 @@ void Session::setAdapter(const Adapter *adapter, cuda::Stream stream) {
 
 void Session::setWeight(const std::string &name, const fusec_tensor *tensor,
                         cuda::Stream stream) {
-  const std::vector<format::TensorSpec> &specs = model().replaceables();
   std::string what = "weight '" + name + "'";
-  auto found = std::lower_bound(
-      specs.begin(), specs.end(), name,
-      [](const format::TensorSpec &spec, const std::string &name) {
-        return spec.name < name;
-      });
-  if (found == specs.end() || found->name != name) {
-    std::string known;
-    for (const format::TensorSpec &spec : specs)
-      known += (known.empty() ? "'" : ", '") + spec.name + "'";
-    fail(FUSEC_INVALID_ARGUMENT,
-         "the model has no replaceable " + what + "; " +
-             (known.empty() ? "it was compiled without --replaceable"
-                            : "it has " + known));
-  }
-  size_t index = size_t(found - specs.begin());
-  size_t weight = model().replaceableWeight(index);
+  const NamedWeights &replaceables = model().replaceables();
+  size_t index = replaceables.find(name);
+  size_t weight = replaceables.weight(index);
   uint64_t bytes = model().plan().weights[weight].size;
   cuda::DevicePointer to =
       replaceable.pointer() + *model().replaceableOffset(weight);
   BoundTensor from;
   if (tensor)
-    from = checkTensor(tensor, specs[index], model().device().ordinal(), what,
-                       Memory::DeviceOrHost);
+    from = checkTensor(tensor, replaceables.specs()[index],
+                       model().device().ordinal(), what, Memory::DeviceOrHost);
   else
     from.address = model().weight(weight);
   if (bytes == 0)

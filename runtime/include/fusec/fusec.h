@@ -9,8 +9,9 @@
  * versions can append members: those that a caller's struct lacks read as zero,
  * and are not written.
  *
- * A model is immutable and may be used from any number of threads. A session
- * belongs to one thread at a time and has one run in flight.
+ * A model may be used from any number of threads. It is immutable, but for rows
+ * of weights that fusec_model_update_rows() changes in place. A session belongs
+ * to one thread at a time and has one run in flight.
  *
  * One header, though long: C programs include it and nothing else.
  */
@@ -195,6 +196,41 @@ FUSEC_API fusec_status fusec_model_replaceable_info(const fusec_model *model,
                                                     fusec_tensor_info *info,
                                                     char *message,
                                                     size_t capacity);
+
+/* ---- weights that are changed in place (since version 6) ---- */
+
+/* Weights that were marked as updatable when the model was compiled, such as
+ * embedding tables, in ascending order of names. All sessions read the model's
+ * one copy. The first size is the number of rows. `info->struct_size` must be
+ * set. */
+FUSEC_API uint32_t fusec_model_updatable_count(const fusec_model *model);
+FUSEC_API fusec_status fusec_model_updatable_info(const fusec_model *model,
+                                                  uint32_t index,
+                                                  fusec_tensor_info *info,
+                                                  char *message,
+                                                  size_t capacity);
+/* Enqueues copies into such a weight of sizes [n, ...]: row i of `rows`, a
+ * dense tensor of its type and sizes [count, ...], becomes its row ids[i]. Of
+ * equal ids the last one counts. Everything is checked first: what is refused
+ * as FUSEC_INVALID_ARGUMENT (a weight that is not updatable, an id outside 0 to
+ * n - 1, rows of another type or size) changes nothing. Where the driver fails,
+ * some rows may have changed.
+ *
+ * Runs that are enqueued on the stream afterwards read the new rows, those
+ * before it the old ones. Runs on other streams are the caller's to order (by
+ * events): one that overlaps an update may read rows of both, and parts of each
+ * of a row. Calls from several threads need the same order only if they have
+ * ids in common.
+ *
+ * `ids` (host memory, `count` of them, read during the call) with neighbours
+ * one after the other, as 7, 8, 9, take one copy in all; others one each. Of
+ * rows in device memory the call allocates none and synchronises nothing, and
+ * may be captured; they stay as they are until they were copied, and are no
+ * part of the weight. Rows of the host have been read when the call returns,
+ * which waits for the stream. Prepared runs and graphs stay as they are. */
+FUSEC_API fusec_status fusec_model_update_rows(
+    fusec_model *model, const char *name, const int64_t *ids,
+    const fusec_tensor *rows, void *stream, char *message, size_t capacity);
 
 /* ---- adapters (since version 3) ---- */
 

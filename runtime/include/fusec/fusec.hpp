@@ -99,7 +99,7 @@ private:
   uint64_t byteOffset = 0;
 };
 
-// An input, an output or a replaceable weight of a model.
+// An input, an output, a replaceable or an updatable weight of a model.
 struct TensorInfo {
   std::string name;
   fusec_dtype dtype;
@@ -126,7 +126,8 @@ struct AdapterInfo {
 
 class Session;
 
-// A loaded bundle: immutable, cheap to copy, shared by threads.
+// A loaded bundle: immutable but for updateRows(), cheap to copy, shared by
+// threads.
 class Model {
 public:
   static Model load(const std::string &path, int device = 0) {
@@ -168,6 +169,26 @@ public:
   std::vector<TensorInfo> replaceables() const {
     return infos(fusec_model_replaceable_count(handle()),
                  fusec_model_replaceable_info);
+  }
+  // Weights whose rows can be changed in place.
+  std::vector<TensorInfo> updatables() const {
+    return infos(fusec_model_updatable_count(handle()),
+                 fusec_model_updatable_info);
+  }
+  // Row i of `rows` [ids.size(), ...] becomes row ids[i] of the weight, for the
+  // runs of all sessions that are enqueued on the stream afterwards, see
+  // fusec_model_update_rows(). Memory of the host is waited for.
+  void updateRows(const std::string &name, const std::vector<int64_t> &ids,
+                  const Tensor &rows, void *stream = nullptr) {
+    fusec_tensor view = rows.view();
+    if (view.rank < 1 || view.sizes[0] != static_cast<int64_t>(ids.size()))
+      throw Error(FUSEC_INVALID_ARGUMENT,
+                  "weight '" + name + "': expected as many rows as ids, " +
+                      std::to_string(ids.size()));
+    detail::call([&](char *message, size_t capacity) {
+      return fusec_model_update_rows(handle(), name.c_str(), ids.data(), &view,
+                                     stream, message, capacity);
+    });
   }
   std::vector<std::string> dims() const {
     std::vector<std::string> names;

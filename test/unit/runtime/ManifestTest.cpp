@@ -93,7 +93,7 @@ TEST(Manifest, TextErrors) {
                 .find("grid[0]: expected an operator"),
             std::string::npos);
   EXPECT_NE(
-      textRefusal("\"minor\":7", "\"minor\":8").find("expected version 0.7"),
+      textRefusal("\"minor\":8", "\"minor\":9").find("expected version 0.8"),
       std::string::npos);
   EXPECT_EQ(textRefusal("\"nvrtc\"", "\"compiler\":\"\",\"nvrtc\""),
             "manifest: 'compiler' occurs twice");
@@ -268,6 +268,50 @@ TEST(Manifest, Replaceable) {
               hopper(m).weights[1].name = "w";
             }),
             "plans[1].weights[1]: name 'w' occurs twice");
+}
+
+TEST(Manifest, Updatable) {
+  auto mark = [](Manifest &m) {
+    hopper(m).weights[0].updatable = true;
+    hopper(m).weights[0].sizes = {2, 2};
+  };
+  auto refuse = [&](Edit edit) {
+    return refusal([&](Manifest &m) {
+      mark(m);
+      edit(m);
+    });
+  };
+  EXPECT_EQ(refuse([](Manifest &m) { hopper(m).weights[0].sizes = {5}; }),
+            "plans[1].weights[0].size: expected the bytes of all elements, "
+            "found 16");
+  EXPECT_EQ(refuse([](Manifest &m) {
+              hopper(m).weights[0].sizes.clear();
+              hopper(m).weights[0].size = 4;
+            }),
+            "plans[1].weights[0].sizes: expected at least one size, the rows");
+  EXPECT_EQ(
+      refuse([](Manifest &m) { hopper(m).weights[0].replaceable = true; }),
+      "plans[1].weights[0].updatable: expected false, as of what is "
+      "replaceable");
+  EXPECT_EQ(refuse([](Manifest &m) {
+              hopper(m).weights[1].replaceable = true;
+              hopper(m).weights[1].name = "w";
+            }),
+            "plans[1].weights[1]: name 'w' occurs twice");
+  EXPECT_EQ(refuse([](Manifest &m) {
+              hopper(m).weights.push_back(hopper(m).weights[0]);
+              hopper(m).weights.back().updatable = false;
+              hopper(m).weights.back().name = "u";
+            }),
+            "plans[1].weights[2]: weight 'u' overlaps weight 'w'");
+
+  Manifest good = makeManifest(), parsed;
+  mark(good);
+  std::string error;
+  ASSERT_TRUE(parseManifest(writeManifest(good), parsed, error)) << error;
+  EXPECT_TRUE(hopper(parsed).weights[0].updatable);
+  EXPECT_FALSE(hopper(parsed).weights[1].updatable);
+  EXPECT_EQ(writeManifest(parsed), writeManifest(good));
 }
 
 TEST(Manifest, Work) {

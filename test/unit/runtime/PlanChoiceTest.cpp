@@ -82,10 +82,11 @@ TEST(CompileCommand, SaysWhatTheBundleWasMadeWith) {
                       {"numerics", "default"},
                       {"precision", "tf32"},
                       {"replaceable", "w,*.bias"},
-                      {"tuning", "0123"}};
+                      {"tuning", "0123"},
+                      {"updatable", "emb.*"}};
   EXPECT_EQ(compileCommand(manifest, 90),
             "fusec compile MODEL.onnx -o MODEL.fusec --arch=sm_90a --adapter "
             "'up=A,layer 1.B,2' --dim batch=64 --no-fusion --max-rank=16 "
             "--precision=tf32 --replaceable w --replaceable '*.bias' "
-            "--tuning=FILE");
+            "--tuning=FILE --updatable 'emb.*'");
 }
