@@ -34,6 +34,8 @@ Compilation::import(llvm::function_ref<FailureOr<OwningOpRef<ModuleOp>>(
   onnx::ImportOptions importOptions;
   importOptions.constants = options.constants;
   importOptions.replaceable = options.replaceable;
+  importOptions.updatable = options.updatable;
+  importOptions.updatableNames = &updatable;
   importOptions.dims = options.dims;
   importOptions.gatherPolicy = options.gatherPolicy;
   importOptions.dataFiles = &dataFiles;
@@ -310,6 +312,8 @@ llvm::Error Compilation::finish(BundleBuilder &builder,
     manifest.options["dim." + name] = std::to_string(size);
   if (!options.replaceable.empty())
     manifest.options["replaceable"] = llvm::join(options.replaceable, ",");
+  if (!options.updatable.empty())
+    manifest.options["updatable"] = llvm::join(options.updatable, ",");
   for (const AdapterRequest &adapter : options.adapters)
     manifest.options["adapter." + adapter.name] =
         adapter.a + "," + adapter.b +
@@ -318,8 +322,9 @@ llvm::Error Compilation::finish(BundleBuilder &builder,
     manifest.options["max-rank"] = std::to_string(options.maxRank);
   DiagnosticCollector diagnostics(context);
   std::string error;
-  LogicalResult finished = builder.finish(getModel(), kernels, getImages(),
-                                          nvrtc, std::move(manifest), error);
+  LogicalResult finished =
+      builder.finish(getModel(), kernels, getImages(), updatable, nvrtc,
+                     std::move(manifest), error);
   if (!error.empty())
     return llvm::make_error<CompileError>(ErrorKind::Input, std::move(error));
   if (failed(finished))

@@ -29,6 +29,8 @@ struct CompileOptions : PipelineOptions {
   int64_t maxRank = 0;
   /// Patterns of names of weights that sessions can replace.
   std::vector<std::string> replaceable;
+  /// And of those whose rows can be changed in place.
+  std::vector<std::string> updatable;
   /// Whether a schedule whose kernel spills registers is an error; else the
   /// next one is taken.
   bool refuseSpills = false;
@@ -108,7 +110,7 @@ private:
   /// By target and text: emitting again finds what it had.
   std::map<std::pair<std::string, std::string>, CompiledKernel> images;
   std::vector<std::string> warnings;
-  std::vector<std::string> dataFiles;
+  std::vector<std::string> dataFiles, updatable;
   /// The builder ends before the file that it writes to.
   std::unique_ptr<BundleFile> bundleFile;
   std::unique_ptr<BundleBuilder> bundle;

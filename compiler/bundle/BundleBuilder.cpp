@@ -30,6 +30,7 @@ LogicalResult BundleBuilder::begin(ModuleOp module) {
 
 LogicalResult BundleBuilder::finish(ModelOp model, const KernelSet &kernels,
                                     ArrayRef<const CompiledKernel *> images,
+                                    ArrayRef<std::string> updatable,
                                     const NvrtcVersion &nvrtc,
                                     format::Manifest manifest,
                                     std::string &error) {
@@ -40,8 +41,8 @@ LogicalResult BundleBuilder::finish(ModelOp model, const KernelSet &kernels,
         image->isPtx ? format::SectionKind::Ptx : format::SectionKind::Cubin,
         {reinterpret_cast<const uint8_t *>(image->image.data()),
          image->image.size()}));
-  ManifestBuilder builder(kernels, sections, weights, weightsSection, nvrtc,
-                          manifest);
+  ManifestBuilder builder(kernels, sections, weights, weightsSection, updatable,
+                          nvrtc, manifest);
   if (failed(builder.build(model)))
     return failure();
   return success(writer->finish(manifest, error));

@@ -25,11 +25,13 @@ public:
   mlir::LogicalResult begin(mlir::ModuleOp module);
 
   /// Writes the rest. `images` has a compiled kernel for each of `kernels`,
-  /// `model` the interface and `manifest` what is known beside plans and
+  /// `model` the interface, `updatable` the names of weights
+  /// that are changed in place, and `manifest` what is known beside plans and
   /// interface. Fails with a diagnostic, or with `error` set where the bundle
   /// cannot be written.
   mlir::LogicalResult finish(ModelOp model, const KernelSet &kernels,
                              llvm::ArrayRef<const CompiledKernel *> images,
+                             llvm::ArrayRef<std::string> updatable,
                              const NvrtcVersion &nvrtc,
                              format::Manifest manifest, std::string &error);
 

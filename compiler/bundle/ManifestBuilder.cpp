@@ -84,14 +84,17 @@ LogicalResult ManifestBuilder::addInterface(ModelOp model) {
 // Buffers
 //===----------------------------------------------------------------------===//
 
-static void markReplaceable(format::Weight &weight, ReplaceableAttr slot) {
+void ManifestBuilder::markChanging(format::Weight &weight,
+                                   ReplaceableAttr slot) {
   AdapterPart part = slot.getPart();
-  weight.replaceable = true;
   if (part == AdapterPart::Whole) {
     // The buffer's name may have been taken by an input.
     weight.name = slot.getName().str();
+    weight.updatable = llvm::is_contained(updatable, weight.name);
+    weight.replaceable = !weight.updatable;
     return;
   }
+  weight.replaceable = true;
   bool isA = part == AdapterPart::A || part == AdapterPart::ATransposed;
   weight.adapter = slot.getName().str();
   weight.part = isA ? format::AdapterPart::A : format::AdapterPart::B;
@@ -130,7 +133,7 @@ LogicalResult ManifestBuilder::addBuffer(BufferOp buffer, format::Plan &plan,
             convertElementType(type.getElementType()))
       weight.dtype = *dtype;
     if (slot)
-      markReplaceable(weight, slot);
+      markChanging(weight, slot);
     plan.weights.push_back(std::move(weight));
     break;
   }

@@ -14,13 +14,16 @@ namespace fusec {
 
 class ManifestBuilder {
 public:
-  /// `sections` has the section of each of `kernels`. `manifest` has what is
-  /// known beside plans and interface. All must live as long as the builder.
+  /// `sections` has the section of each of `kernels`, `updatable` the names of
+  /// weights that are changed in place. `manifest` has what is known beside
+  /// plans and interface. All must live as long as the builder.
   ManifestBuilder(const KernelSet &kernels, llvm::ArrayRef<unsigned> sections,
                   const WeightPool &weights, unsigned weightsSection,
+                  llvm::ArrayRef<std::string> updatable,
                   const NvrtcVersion &nvrtc, format::Manifest &manifest)
       : kernels(kernels), sections(sections), weights(weights),
-        weightsSection(weightsSection), nvrtc(nvrtc), manifest(manifest) {}
+        weightsSection(weightsSection), updatable(updatable), nvrtc(nvrtc),
+        manifest(manifest) {}
 
   /// `model` has the interface: names, types, constraints. Fails with a
   /// diagnostic. To be called once.
@@ -39,6 +42,8 @@ private:
   mlir::FailureOr<std::vector<format::TensorSpec>>
   getSpecs(ModelOp model, mlir::ArrayAttr names, mlir::TypeRange types);
   mlir::LogicalResult addPlan(const EmittedPlan &emitted);
+  /// What callers may do to a weight.
+  void markChanging(format::Weight &weight, ReplaceableAttr slot);
   mlir::LogicalResult addBuffer(BufferOp buffer, format::Plan &plan,
                                 Places &places);
   mlir::LogicalResult addGuards(VariantAttr variant, StepOp step,
@@ -62,6 +67,7 @@ private:
   llvm::ArrayRef<unsigned> sections;
   const WeightPool &weights;
   unsigned weightsSection;
+  llvm::ArrayRef<std::string> updatable;
   const NvrtcVersion &nvrtc;
   format::Manifest &manifest;
   ExprConverter exprs;

@@ -67,7 +67,9 @@ private:
                         const ConstantInput &constant);
   void checkOptions();
   /// The patterns of options, or problems.
-  std::vector<llvm::GlobPattern> readPatterns(std::vector<std::string> &globs);
+  std::vector<llvm::GlobPattern>
+  readPatterns(llvm::StringRef option, const std::vector<std::string> &texts,
+               std::vector<std::string> &globs);
   void addOutputs(Scope &scope);
 
   void importNode(Scope &scope, const ::onnx::NodeProto &proto);

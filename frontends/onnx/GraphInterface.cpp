@@ -46,14 +46,16 @@ static std::string escapeGlob(const std::string &text) {
 
 /// `globs` are what the patterns refer to.
 std::vector<llvm::GlobPattern>
-GraphImporter::readPatterns(std::vector<std::string> &globs) {
-  llvm::transform(options.replaceable, std::back_inserter(globs), escapeGlob);
+GraphImporter::readPatterns(StringRef option,
+                            const std::vector<std::string> &texts,
+                            std::vector<std::string> &globs) {
+  llvm::transform(texts, std::back_inserter(globs), escapeGlob);
   std::vector<llvm::GlobPattern> patterns;
-  for (auto [text, glob] : llvm::zip_equal(options.replaceable, globs)) {
+  for (auto [text, glob] : llvm::zip_equal(texts, globs)) {
     auto pattern = llvm::GlobPattern::create(glob);
     if (!pattern) {
       (void)problems.add(ProblemKind::Option,
-                         fmt::format("--replaceable {}: {}", text,
+                         fmt::format("{} {}: {}", option, text,
                                      llvm::toString(pattern.takeError())));
       continue;
     }
@@ -63,25 +65,44 @@ GraphImporter::readPatterns(std::vector<std::string> &globs) {
                       }))
       (void)problems.add(
           ProblemKind::Option,
-          fmt::format(
-              "--replaceable {}: the model has no initializer of such a name",
-              text));
+          fmt::format("{} {}: the model has no initializer of such a name",
+                      option, text));
     patterns.push_back(std::move(*pattern));
   }
   return patterns;
 }
 
+static bool matchesAny(const std::vector<llvm::GlobPattern> &patterns,
+                       StringRef name) {
+  return llvm::any_of(patterns, [&](const llvm::GlobPattern &pattern) {
+    return pattern.match(name);
+  });
+}
+
 void GraphImporter::addInitializers(Scope &scope) {
-  std::vector<std::string> globs;
-  std::vector<llvm::GlobPattern> patterns = readPatterns(globs);
+  std::vector<std::string> globs, updatableGlobs;
+  auto replaceable = readPatterns("--replaceable", options.replaceable, globs);
+  auto updatable =
+      readPatterns("--updatable", options.updatable, updatableGlobs);
   for (const TensorProto &tensor : model.graph().initializer()) {
     std::string error;
     Entry entry;
     entry.constant = constants.read(tensor, error);
-    entry.isReplaceable =
-        llvm::any_of(patterns, [&](const llvm::GlobPattern &pattern) {
-          return pattern.match(tensor.name());
-        });
+    bool isUpdatable = matchesAny(updatable, tensor.name());
+    entry.isReplaceable = matchesAny(replaceable, tensor.name());
+    if (isUpdatable && entry.isReplaceable)
+      (void)problems.add(ProblemKind::Option,
+                         quoted(tensor.name()) +
+                             " is both --replaceable and --updatable; expected "
+                             "one of the two");
+    if (isUpdatable && tensor.dims().empty())
+      (void)problems.add(ProblemKind::Option,
+                         "--updatable: " + quoted(tensor.name()) +
+                             " is a number; expected rows");
+    // Nothing may depend on the values of either.
+    entry.isReplaceable |= isUpdatable;
+    if (isUpdatable && options.updatableNames)
+      options.updatableNames->push_back(tensor.name());
     if (tensor.name().empty())
       error = "expected every initializer to have a name";
     if (!error.empty())

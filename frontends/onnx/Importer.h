@@ -52,8 +52,11 @@ struct ImportOptions {
   /// Named dimensions that get a fixed size.
   std::map<std::string, int64_t> dims;
   IndexPolicy gatherPolicy = IndexPolicy::Flag;
-  /// Patterns of the names of initializers whose values nothing may depend on.
-  std::vector<std::string> replaceable;
+  /// Patterns of the names of initializers whose values nothing may depend on:
+  /// those that sessions replace, and those that are changed in place.
+  std::vector<std::string> replaceable, updatable;
+  /// Gets the names of the initializers that are changed in place.
+  std::vector<std::string> *updatableNames = nullptr;
 };
 
 /// A verified module that holds one `fusec.model`. On failure `problems` has at

@@ -68,7 +68,7 @@ FailureOr<SmallVector<Expr>> Node::getShapeInput(unsigned i, StringRef what) {
           ? fmt::format("give the input's value: --const {}=FILE.npy",
                         proto.input(i))
       : isa_and_present<ReplaceableOp>(getInput(i).getDefiningOp())
-          ? "leave its initializer out of --replaceable"
+          ? "leave its initializer out of --replaceable and --updatable"
           : "sizes may only depend on constants, on sizes of inputs and on "
             "inputs given by --const");
 }

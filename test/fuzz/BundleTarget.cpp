@@ -95,6 +95,21 @@ static void replaceWeights(const Model &model, Session &session) {
       session.resetWeight(weight.name);
     });
   }
+  for (const TensorInfo &weight : model.updatables()) {
+    std::vector<int64_t> sizes = weight.sizes;
+    uint64_t bytes = fusec_dtype_size(weight.dtype);
+    for (size_t d = 1; d != sizes.size(); ++d)
+      if (__builtin_mul_overflow(bytes, uint64_t(sizes[d]), &bytes))
+        return;
+    if (bytes > 65536)
+      return;
+    std::vector<uint64_t> row(bytes / 8 + 1);
+    int64_t last = std::exchange(sizes[0], 1) - 1;
+    attempt([&] {
+      Model(model).updateRows(weight.name, {last},
+                              Tensor(row.data(), weight.dtype, sizes));
+    });
+  }
   if (model.adapters().empty())
     return;
   attempt([&] {

@@ -135,10 +135,11 @@ void InspectCommand::print(const format::Bundle &bundle, uint64_t size) const {
            fmt::format("{}[{}, {}], rank {}", format::dtypeName(weight.dtype),
                        weight.sizes[0], weight.sizes[1], weight.rank())});
   for (const format::Weight &weight : manifest.plans.front().weights)
-    if (weight.replaceable && weight.adapter.empty()) {
+    if (weight.updatable || (weight.replaceable && weight.adapter.empty())) {
       format::TensorSpec spec{weight.name, weight.dtype, {}};
       spec.sizes.assign(weight.sizes.begin(), weight.sizes.end());
-      addRow(table, {"replaceable", weight.name, typeText(spec)});
+      addRow(table, {weight.updatable ? "updatable" : "replaceable",
+                     weight.name, typeText(spec)});
     }
   os << table.str();
   for (const format::Constraint &constraint : manifest.constraints)

@@ -32,6 +32,10 @@ void ModelOptions::addReplaceable(CLI::App &app) {
                  "weights that sessions can replace, by the names of "
                  "initializers; * and ? stand for any characters")
       ->type_name("GLOB");
+  app.add_option("--updatable", updatable,
+                 "weights, such as tables, whose rows can be changed in place "
+                 "in the loaded model, named likewise")
+      ->type_name("GLOB");
   app.add_option("--adapter", adapters,
                  "a low-rank update that sessions can replace, by its two "
                  "weights; 'fusec explain' lists them")
@@ -226,6 +230,7 @@ CompileOptions ModelOptions::getOptions() const {
   options.adapters = getAdapters();
   options.maxRank = maxRank;
   options.replaceable = replaceable;
+  options.updatable = updatable;
   for (const std::string &text : constants) {
     auto [name, file] = splitPair("--const", text);
     data::Result<data::Tensor> tensor = data::readNpy(file);

@@ -23,7 +23,7 @@ public:
   void addTo(CLI::App &app, bool compilesKernels);
   void addArch(CLI::App &app);
   void addTuning(CLI::App &app);
-  /// Those that mark weights and low-rank updates as replaceable.
+  /// Those that mark weights and low-rank updates as ones that change.
   void addReplaceable(CLI::App &app);
 
   /// Reads the files of --const; throws Failure.
@@ -49,7 +49,8 @@ public:
 private:
   std::vector<AdapterRequest> getAdapters() const;
 
-  std::vector<std::string> constants, dims, errors, adapters, replaceable;
+  std::vector<std::string> constants, dims, errors, adapters, replaceable,
+      updatable;
   int64_t maxRank = 0;
   std::string numerics = "default", precision = "ieee", gather = "flag", nvrtc;
   bool noFusion = false, noCache = false;

@@ -77,8 +77,8 @@ bool Resolver::findFactor(StringRef name, LowRankFactor &factor) {
   std::string quoted = "'" + name.str() + "'";
   for (auto weights : model.getBody().getOps<ReplaceableOp>())
     if (!found && getNodeName(weights.getLoc()) == name)
-      return fail(quoted + " is replaceable as a whole already, by "
-                           "--replaceable; expected one of the two");
+      return fail(quoted + " is changed as a whole already, by --replaceable "
+                           "or --updatable; expected one of them");
   if (!found)
     return fail("there is no constant " + quoted, listUpdates(model));
   if (getRank(found.getResult()) != 2)

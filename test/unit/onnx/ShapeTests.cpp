@@ -185,6 +185,28 @@ TEST(Shapes, NothingDependsOnReplaceableValues) {
   expectProblem(model, ProblemKind::Option, "--replaceable [a: ");
 }
 
+TEST(Shapes, UpdatableWeightsHaveRows) {
+  TestModel model;
+  model.input("x", "int64[2]").output("y", "int64");
+  model.ints("table", {3, 4}).ints("one", 1);
+  model.node("Gather", {"table", "x"}, {"t"});
+  model.node("Add", {"t", "one"}, {"y"});
+  std::vector<std::string> names;
+  model.options.updatableNames = &names;
+  model.options.updatable = {"t*e"};
+  Imported imported = model.import();
+  ASSERT_TRUE(imported) << imported.messages();
+  EXPECT_TRUE(
+      contains(imported.print(), "fusec.replaceable <\"table\", whole>"));
+  EXPECT_EQ(names, std::vector<std::string>{"table"});
+  model.options.updatable = {"one"};
+  expectProblem(model, ProblemKind::Option,
+                "--updatable: 'one' is a number; expected rows");
+  model.options.updatable = {"other"};
+  expectProblem(model, ProblemKind::Option,
+                "--updatable other: the model has no initializer");
+}
+
 TEST(Shapes, ReplaceableWeightsKeepTheirNames) {
   TestModel model;
   model.input("x", "int64[2]").output("y", "int64");
