@@ -22,6 +22,9 @@ from workloads import CEILINGS, GROUPS, WORKLOADS
 HERE = pathlib.Path(__file__).resolve().parent
 
 
+MUCH_BYTES = 4e9  # of device memory, that --list says
+
+
 class FormerError(ValueError):
     """What --update names cannot be kept, or --check's be measured again."""
 
@@ -185,6 +188,12 @@ def formatJson(value):
                   text) + "\n"
 
 
+def describeNeed(workload):
+    """Of device memory, where it is much."""
+    size = workload.deviceBytes() or 0
+    return f"{size / 1e9:.0f} GB of device memory" if size > MUCH_BYTES else ""
+
+
 def printSummary(rows, groups, reference):
     """Rows that other sources than `reference` made are marked."""
     print(summary.formatTable(rows, sources.findOthers(rows, reference)))
@@ -242,7 +251,7 @@ def main(arguments=None):
     options = parseArguments(arguments)
     if options.list:
         for name in options.workloads:
-            print(f"{name:44} {WORKLOADS[name].dtype}")
+            print(f"{name:56} {WORKLOADS[name].dtype} {describeNeed(WORKLOADS[name])}".rstrip())
         return DONE
     if options.report:
         return report(options.report)

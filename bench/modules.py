@@ -5,9 +5,12 @@ Weights are drawn so that activations neither vanish nor saturate: what ends in
 a sigmoid then still shows an error made in the first layer.
 """
 
+import itertools
+
 import torch
 from torch import nn
 
+import part_modules
 import workloads
 
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
@@ -165,6 +168,29 @@ class RopeBackward(nn.Module):
         return torch.cat([a * cos + b * sin, b * cos - a * sin], -1)
 
 
+class Bags(nn.Module):
+    """Of each table its columns of ids, the vectors summed unless there is one each."""
+
+    def __init__(self, counts, width, tables, isSummed):
+        super().__init__()
+        self.tables = nn.ModuleList(nn.Embedding(rows, width) for rows in tables)
+        ends = list(itertools.accumulate(counts))
+        self.columns, self.isSummed = list(zip([0, *ends], ends)), isSummed
+
+    def forward(self, ids):
+        if self.isSummed:
+            parts = [table(ids[:, first:end]).sum(1)
+                     for table, (first, end) in zip(self.tables, self.columns)]
+        else:
+            parts = [table(ids[:, first]) for table, (first, _) in zip(self.tables, self.columns)]
+        return torch.cat(parts, 1)
+
+
+def drawIds(batch, counts, tables):
+    return torch.cat([torch.randint(0, rows, (batch, count))
+                      for count, rows in zip(counts, tables)], 1)
+
+
 def drawSamples(batch, dtype):
     dense = torch.rand(batch, workloads.DENSE_FEATURES, dtype=dtype)
     return dense, torch.randint(0, 2 ** 31, (batch, len(workloads.TABLE_ROWS)))
@@ -172,11 +198,17 @@ def drawSamples(batch, dtype):
 
 def build(workload):
     """(module, inputs) on the current default device."""
+    if workload.rows == "parts":
+        return part_modules.build(workload)
     sizes, dtype = dict(workload.sizes), DTYPES[workload.dtype]
     if workload.kind in ("outer_dlrm", "dot_dlrm"):
         batch = sizes.pop("batch")
         module = (OuterDlrm if workload.kind == "outer_dlrm" else DotDlrm)(**sizes)
         inputs = drawSamples(batch, dtype)
+    elif workload.rows == "embeddings":
+        batch = sizes.pop("batch")
+        module = Bags(**sizes, isSummed=workload.kind == "bags")
+        inputs = (drawIds(batch, sizes["counts"], sizes["tables"]),)
     elif workload.kind in ("rope", "rope_backward"):
         module = Rope() if workload.kind == "rope" else RopeBackward()
         batch, sequence, heads, size = sizes.values()

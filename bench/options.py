@@ -50,15 +50,21 @@ class Parser(argparse.ArgumentParser):
         return f"{EXAMPLES}\n{super().format_help().split(chr(10) * 2, 1)[1]}"
 
 
+def addChoice(parser):
+    """Of workloads."""
+    parser.add_argument("--only", metavar="PATTERN", help="workloads, shell patterns by comma")
+    parser.add_argument("--rows", choices=("table", "grid", "narrow", "prompt", "odd", "exact",
+                                           "long", "parts", "embeddings", "all"),
+                        help="the named workloads, the grids of shapes, layers with few rows, "
+                        "with those of a short prompt, with odd numbers of them, in fp32 without "
+                        "TF32, products of few tiles and a long K, what is no matmul, lookups of "
+                        "tables, or all; default: table, or all with --only")
+
+
 def parseArguments(arguments):
     parser = Parser(formatter_class=argparse.RawDescriptionHelpFormatter, epilog=EPILOGUE,
                     usage="compare.py [options]; --help lists them")
-    parser.add_argument("--only", metavar="PATTERN", help="workloads, shell patterns by comma")
-    parser.add_argument("--rows", choices=("table", "grid", "narrow", "prompt", "odd", "exact",
-                                           "long", "all"),
-                        help="the named workloads, the grids of shapes, layers with few rows, "
-                        "with those of a short prompt, with odd numbers of them, in fp32 without "
-                        "TF32, products of few tiles and a long K, or all; default: table, or all with --only")
+    addChoice(parser)
     parser.add_argument("--peers", metavar="NAME,...",
                         help="of " + ", ".join(peers.CONTENDERS) + "; eager is always there; "
                         "default: all, or what --check, --before and --build need")
@@ -91,6 +97,8 @@ def parseArguments(arguments):
                         "folder with --check, --before or --build")
     parser.add_argument("--update", action="store_true",
                         help="keep the workloads of --out that this run does not measure")
+    parser.add_argument("--no-profiles", dest="profiles", action="store_false",
+                        help="keep none of the rows' profiles, which take a second each")
     parser.add_argument("--samples", action="store_true", help="write every round's time too")
     parser.add_argument("--budget-seconds", type=float, default=float("inf"), metavar="S",
                         help="begin no workload after this")
@@ -115,7 +123,7 @@ def parseArguments(arguments):
         except ValueError as failure:
             parser.error(str(failure))
     options.peers = chooseContenders(parser, options)
-    options.workloads = chooseWorkloads(parser, options)
+    options.workloads = chooseWorkloads(parser, options, options.former)
     if options.quick:
         options.rounds = QUICK_ROUNDS
     return options
@@ -154,13 +162,13 @@ def chooseContenders(parser, options):
         [name + mode for name in options.builds for mode in ("", peers.GRAPH)]
 
 
-def chooseWorkloads(parser, options):
-    rows = options.rows or ("all" if options.only or options.check else "table")
+def chooseWorkloads(parser, options, former=None):
+    rows = options.rows or ("all" if options.only or former else "table")
     patterns = options.only.split(",") if options.only else ["*"]
     chosen = [w.name for w in WORKLOADS.values() if rows in ("all", w.rows)
               and any(fnmatch.fnmatch(w.name, pattern) for pattern in patterns)]
-    if options.former:
-        chosen = [name for name in chosen if name in options.former["workloads"]]
+    if former:
+        chosen = [name for name in chosen if name in former["workloads"]]
     if not chosen:
         parser.error(f"--only: no workload is named like '{options.only}'; see --list")
     return chosen

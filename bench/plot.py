@@ -10,6 +10,7 @@ import sources
 from summary import LEAST_RATIO, TRAFFIC
 
 ROW, LEFT, PANEL, GAP, TOP, BOTTOM = 22, 310, 300, 70, 84, 34
+LETTER = 7  # a name's letters are narrower
 FACTORS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 HUNDREDTHS = (0.9, 0.95, LEAST_RATIO, 1, 1.05, 1.1)
 # Of the grids' statements; a row has one of them.
@@ -93,8 +94,9 @@ def drawStated(name, row, y, axis):
 
 
 def drawRow(name, row, y, speed, floor, marked):
-    parts = [drawText(LEFT - 12, y + 4, name + " †", "dim", "end") if marked
-             else drawText(LEFT - 12, y + 4, name, "", "end")]
+    left = speed.left - 12
+    parts = [drawText(left, y + 4, name + " †", "dim", "end") if marked
+             else drawText(left, y + 4, name, "", "end")]
     ratio = row.get("speedup")
     if ratio:
         value = ratio["ratio"]
@@ -127,8 +129,8 @@ def render(results, reference=None):
     speedups = [part for row in rows.values() if "speedup" in row
                 for part in (row["speedup"]["low"], row["speedup"]["high"])]
     overFloor = [row["over_floor"] for row in rows.values() if "over_floor" in row]
-    speed = makeAxis(LEFT, speedups, 0.5)
-    floor = makeAxis(LEFT + PANEL + GAP, overFloor, 0.9)
+    speed = makeAxis(max([LEFT, *(LETTER * len(name) for name in rows)]), speedups, 0.5)
+    floor = makeAxis(speed.left + PANEL + GAP, overFloor, 0.9)
     stated = Axis(floor.left + PANEL + GAP, HUNDREDTHS[0], HUNDREDTHS[-1], HUNDREDTHS) \
         if any(map(getStated, rows.values())) else None
     bottom = TOP + ROW * len(rows)

@@ -19,7 +19,7 @@ class WorkerProcess:
     def __init__(self, options, names, excluded):
         given = {"workloads": names, "excluded": excluded, "peers": options.peers,
                  "builds": options.builds, "rounds": options.rounds, "seed": options.seed,
-                 "verbose": options.verbose,
+                 "verbose": options.verbose, "profiles": options.profiles,
                  "fusec": options.fusec and os.path.abspath(options.fusec),
                  "library": options.library and os.path.abspath(options.library),
                  "arch": options.arch}

@@ -29,12 +29,14 @@ BLOCK = re.compile(re.escape(BEGIN) + r"(?P<key>[^\n]*?) -->\n.*?" + re.escape(E
 # What is stated; the other groups are parts of these.
 STATED = {"models and layers": [workload.name for workload in TABLE],
           **{group: names for group, names in GROUPS.items()
-             if group not in ("linear fp16 relu", "linear bf16 gelu")}}
+             if group not in ("linear fp16 relu", "linear bf16 gelu")
+             and not group.startswith("parts ")}}
 NAMES = {"linear 16-bit": "matmuls in 16 bits", "linear tf32": "matmuls in TF32",
          "swiglu": "SwiGLU", "gating": "gates", "narrow linear": "layers of 1 to 128 rows",
          "prompt linear": "layers of 160 to 768 rows",
          "odd linear": "layers of odd numbers of rows",
-         "linear exact fp32": "layers in exact fp32", "long linear": "matmuls of a long K"}
+         "linear exact fp32": "layers in exact fp32", "long linear": "matmuls of a long K",
+         "parts": "what is no matmul", "embeddings": "lookups of tables"}
 # A speed-up in words, which would be stated by hand.
 BY_HAND = re.compile(r"\d(\.\d+)? ?(x|×|times) (as fast|faster|the speed)|speed-?up of \d", re.I)
 

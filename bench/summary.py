@@ -130,7 +130,7 @@ def summariseGroup(rows, names, reference):
 def summariseGroups(rows, groups):
     """group -> reference -> summary."""
     found = {group: {reference: summariseGroup(rows, names, reference)
-                     for reference in (*REFERENCES, "best_peer")}
+                     for reference in (*REFERENCES, TRAFFIC, "best_peer")}
              for group, names in groups.items()}
     found = {group: {reference: entry for reference, entry in entries.items() if entry}
              for group, entries in found.items()}

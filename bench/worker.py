@@ -41,9 +41,20 @@ DEVICE_LOST = 70
 
 
 def measureError(got, expected):
-    """Relative to the spread of what is expected."""
-    norm = torch.linalg.vector_norm
-    return (norm(got - expected) / norm(expected - expected.mean())).item()
+    """Relative to the spread of what is expected, or to it where all of it is one
+    value; 1 where integers differ."""
+    if not expected.is_floating_point():
+        return float(not torch.equal(got, expected))
+    norm, wide = torch.linalg.vector_norm, expected.double()
+    spread = norm(wide - wide.mean())
+    return (norm(got - wide) / (spread if spread else norm(wide))).item()
+
+
+def measureErrors(got, expected):
+    """The worst of all outputs; NaN where there is one."""
+    errors = [measureError(*pair) for pair in zip(peers.listTensors(got),
+                                                  peers.listTensors(expected), strict=True)]
+    return next((error for error in errors if error != error), max(errors))
 
 
 class Worker:
@@ -68,6 +79,7 @@ class Worker:
 
     def measure(self, workload, excluded):
         self.tell(at=[workload.name, "build"], limit_s=120)
+        start = time.monotonic()
         torch._dynamo.reset()
         torch.set_float32_matmul_precision("highest" if workload.isExact else "high")
         torch.manual_seed(self.options.seed)
@@ -88,8 +100,11 @@ class Worker:
                         self.prepare(name, setting, reference, row["contenders"])
                 del reference
                 samples = self.time(setting, row["contenders"])
+                row["took_s"] = time.monotonic() - start
+                self.say(f"  {row['took_s']:.1f} s")
                 self.tell(workload=workload.name, row=row, samples=samples)
-                self.profile(setting)
+                if self.options.profiles:
+                    self.profile(setting)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -106,7 +121,7 @@ class Worker:
             contender.poison()
             output = contender.run()
             torch.cuda.synchronize()
-            error = measureError(output, contender.part() if contender.part else reference)
+            error = measureErrors(output, contender.part() if contender.part else reference)
             del output
         except Exception as failure:  # pylint: disable=broad-except
             if self.options.verbose:

@@ -7,6 +7,10 @@ the PyTorch form of each kind, peers/xla.py the JAX form.
 
 import dataclasses
 
+import embeddings
+import parts
+import tensors
+
 ELEMENT_BYTES = {"fp32": 4, "fp16": 2, "bf16": 2}
 
 # Rows of the 26 tables, in the proportions of the Criteo data, capped at a million.
@@ -21,6 +25,9 @@ PAIRS = VECTORS * (VECTORS - 1) // 2
 # precision takes three of them.
 CEILINGS = {"NVIDIA H200": {"fp16": 700, "bf16": 700, "fp32": 350, "copy_GBps": 4257}}
 
+ANY_INDEX = 2 ** 31 - 1  # of modules that take a remainder of it
+LISTED = {**tensors.TENSORS, **embeddings.TENSORS}  # kinds of which all tensors are known
+
 LAUNCH_MS = 0.001  # a kernel that does nothing, in a graph
 
 
@@ -30,19 +37,45 @@ class Workload:
     kind: str
     dtype: str
     sizes: dict
-    rows: str = "table"  # or "grid", "narrow", "prompt", "odd", "exact", "long"
+    rows: str = "table"  # or "grid", "narrow", "prompt", "odd", "exact", "long", "parts",
+    # "embeddings"
+    family: str = ""  # of `parts`
 
     @property
     def isExact(self):
         """Whether no contender may multiply fp32 in TF32."""
         return self.rows == "exact"
 
+    @property
+    def indexLimit(self):
+        """Integers of the inputs are below it."""
+        if self.kind not in LISTED:
+            return ANY_INDEX
+        inputs, _ = LISTED[self.kind](**self.sizes)
+        return min((tensor.below for tensor in inputs if tensor.below), default=ANY_INDEX)
+
+    def deviceBytes(self):
+        """What a measurement holds at once, about: all tensors, fusec's copies of
+        weights and outputs, and the reference in double precision. None where the
+        kind does not list its tensors."""
+        if self.kind not in LISTED:
+            return None
+        inputs, outputs = LISTED[self.kind](**self.sizes)
+        copied = [*outputs, *(tensor for tensor in inputs if tensor.isWeight)]
+        return sum(tensor.bytesOf(tensor.count(), self.dtype) for tensor in
+                   (*inputs, *outputs, *copied)) + \
+            sum(8 * tensor.count() for tensor in (*inputs, *outputs) if not tensor.dtype)
+
     def groups(self):
         """The statements about grids that it belongs to."""
+        if self.rows == "embeddings":
+            return ("embeddings",)
         if self.rows in ("narrow", "prompt", "odd", "long"):
             return (f"{self.rows} linear",)
         if self.isExact:
             return ("linear exact fp32",)
+        if self.rows == "parts":
+            return ("parts", f"parts {self.family}")
         if self.rows != "grid":
             return ()
         if self.kind != "linear":
@@ -128,6 +161,8 @@ COSTS = {
     "add_mul_sigmoid": lambda m, n: (4 * m * n, 3 * m * n + n, 0),
     "rope": ropeCost,
     "rope_backward": ropeCost,
+    **tensors.COSTS,
+    **embeddings.COSTS,
 }
 
 SMALL = {"bottom": (32,), "top": (32,), "width": 16}
@@ -242,7 +277,11 @@ LONG = [Workload(f"long_linear_{activation}_{dtype}_{m}x{k}x{n}", "linear", dtyp
                  linear(m, k, n, activation), rows="long")
         for dtype, activation in LINEAR_GRID_TYPES for m, k, n in LONG_SHAPES]
 
-GRIDS = [*GRID, *NARROW, *PROMPT, *ODD, *EXACT, *LONG]
+PARTS = [Workload(parts.name(*row), *row, rows="parts", family=family)
+         for family, chosen in parts.FAMILIES.items() for row in chosen]
+EMBEDDINGS = [Workload(*row, rows="embeddings") for row in embeddings.ROWS]
+
+GRIDS = [*GRID, *NARROW, *PROMPT, *ODD, *EXACT, *LONG, *PARTS, *EMBEDDINGS]
 
 # Names of workloads by group.
 GROUPS = {group: [workload.name for workload in GRIDS if group in workload.groups()]

@@ -9,7 +9,8 @@ import typing
 
 @dataclasses.dataclass
 class Contender:
-    run: typing.Callable  # () -> the output; enqueues on torch's current stream
+    # () -> the output, or a tuple of them; enqueues on torch's current stream
+    run: typing.Callable
     facts: dict = dataclasses.field(default_factory=dict)
     # Milliseconds of a flushed run where events on torch's stream cannot tell.
     sample: typing.Optional[typing.Callable] = None
@@ -46,6 +47,8 @@ CONTENDERS = {
     "triton": ("peers.handwritten", "makeTriton", 180),
     "library": ("peers.handwritten", "makeLibrary", 60),
     "traffic": ("peers.traffic", "makeTraffic", 180),
+    "fbgemm": ("peers.fbgemm", "makeFbgemm", 120),
+    "cuembed": ("peers.cuembed", "makeCuEmbed", 120),
     "xla": ("peers.xla", "makeXla", 240),
     "fusec": ("peers.own", "makeFusec", 150),
     "dense": ("peers.own", "makeDense", 150),
@@ -53,6 +56,16 @@ CONTENDERS = {
 }
 # A graph replays the contender it is made from.
 GRAPH = "_graph"
+
+
+def listTensors(output):
+    return output if isinstance(output, (tuple, list)) else (output,)
+
+
+def spoil(output):
+    """What no right result holds: NaN, of integers -1."""
+    for tensor in listTensors(output):
+        tensor.fill_(float("nan") if tensor.is_floating_point() else -1)
 
 
 def getNeeded(name):

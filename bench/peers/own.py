@@ -16,14 +16,21 @@ import time
 import torch
 
 import builds
-from peers import Contender, getNeeded
+from peers import Contender, getNeeded, listTensors, spoil
 from peers.profiling import profileBuild
 from peers.pytorch import capture
 
 TYPES = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.int64: "i64",
-         torch.int32: "i32"}
+         torch.int32: "i32", torch.int8: "i8", torch.bool: "bool"}
 EXTERNAL_BYTES = 1 << 30  # a protobuf ends at 2 GB
 NVRTC_FOLDER = pathlib.Path("/usr/local/cuda/lib64")
+
+
+def nameInputs(setting):
+    names = list(inspect.signature(setting.module.forward).parameters.values())
+    if names[-1].kind == inspect.Parameter.VAR_POSITIONAL:
+        return [f"{names[-1].name}_{i}" for i in range(len(setting.inputs))]
+    return [parameter.name for parameter in names]
 
 
 def exportOnnx(setting):
@@ -31,7 +38,7 @@ def exportOnnx(setting):
     if setting.onnx:
         return setting.onnx
     path = setting.folder / "model.onnx"
-    names = list(inspect.signature(setting.module.forward).parameters)
+    names = nameInputs(setting)
     size = sum(t.numel() * t.element_size() for t in setting.module.state_dict().values())
     start = time.monotonic()
     with torch.inference_mode(False), torch.no_grad():
@@ -87,27 +94,29 @@ def makeBuild(setting, build):
     """Of a build {name, fusec, library, runtime}."""
     model, exportSeconds = exportOnnx(setting)
     bundle, compileSeconds = compileBundle(setting, build, model)
-    expected = setting.made["eager"].run()
+    expected = listTensors(setting.made["eager"].run())
     session = loadLibrary(build["library"], build["runtime"]).load(bundle).session()
-    output = torch.empty_like(expected, memory_format=torch.contiguous_format)
+    outputs = [torch.empty_like(tensor, memory_format=torch.contiguous_format)
+               for tensor in expected]
     inputs = [tensor.contiguous() for tensor in setting.inputs]
     for index, tensor in enumerate(inputs):
         session.bindInput(index, tensor.data_ptr(), TYPES[tensor.dtype], tensor.shape)
-    session.bindOutput(0, output.data_ptr(), TYPES[output.dtype], output.shape)
+    for index, tensor in enumerate(outputs):
+        session.bindOutput(index, tensor.data_ptr(), TYPES[tensor.dtype], tensor.shape)
     session.prepare()
 
     def run():
         session.run(torch.cuda.current_stream().cuda_stream)
-        return output
+        return outputs
 
     run()
     torch.cuda.synchronize()
     return Contender(run, {"export_s": exportSeconds, "compile_s": compileSeconds,
                            "bundle_bytes": bundle.stat().st_size,
                            "launches": session.launchCount(), "faults": session.faults()},
-                     poison=lambda: output.fill_(float("nan")),
-                     profile=lambda: profileBuild(build, bundle, model, getOptions(setting), run,
-                                                  session.launchCount()))
+                     poison=lambda: spoil(outputs),
+                     profile=lambda: profileBuild(build, bundle, setting, getOptions(setting),
+                                                  run, session.launchCount()))
 
 
 def makeFusec(setting):

@@ -15,8 +15,6 @@ FLUSH_BYTES = 256 << 20
 RUNS, WARM_RUNS = 9, 3
 LIMIT_S = 60
 FAILURES = (RuntimeError, OSError, ValueError, KeyError, subprocess.TimeoutExpired)
-# As modules.drawSamples draws them: lookups of models take remainders.
-INDEX_LIMIT = 2 ** 31 - 1
 
 
 def findCupti():
@@ -36,10 +34,11 @@ def ask(command):
     return json.loads(process.stdout)
 
 
-def profileBundle(fusec, bundle, model, options):
-    """`options` are those that `model` was compiled with."""
+def profileBundle(fusec, bundle, model, options, indexLimit):
+    """`options` are those that `model` was compiled with; integers of its inputs
+    are below the limit."""
     report = ask([fusec, "bench", bundle, "--profile", "--quiet", "--seconds=0.5",
-                  f"--index-limit={INDEX_LIMIT}"])
+                  f"--index-limit={indexLimit}"])
     try:
         explanation = ask([fusec, "explain", model, *options])
     except FAILURES:  # families are not worth the times
@@ -80,8 +79,9 @@ def profileRuns(run, launches, why):
     return profiles.nameOnly(names, zip(*whole), why)
 
 
-def profileBuild(build, bundle, model, options, run, launches):
+def profileBuild(build, bundle, setting, options, run, launches):
     try:
-        return profileBundle(build["fusec"], bundle, model, options)
+        return profileBundle(build["fusec"], bundle, setting.onnx[0], options,
+                             setting.workload.indexLimit)
     except FAILURES as failure:
         return profileRuns(run, launches, f"{type(failure).__name__}: {failure}")

@@ -8,7 +8,8 @@ import torch
 import triton
 import triton.language as tl
 
-from peers import Contender
+from modules import DTYPES
+from peers import listTensors
 from peers.handwritten import finish
 
 WORD = torch.int32
@@ -26,45 +27,61 @@ NEVER = 0x7fe1c0de  # no sum of words; where it is one, a word of the output is 
                  key=["count", "written"])
 @triton.jit
 def trafficKernel(source, target, count, written, CHUNK: tl.constexpr, RATIO: tl.constexpr,
-                  NEVER: tl.constexpr, BLOCK: tl.constexpr, BLOCKS_A_UNIT: tl.constexpr,
-                  EVICT: tl.constexpr):
-    """Reads `count` words; each RATIO-th chunk of them is the next of target's."""
+                  SPREADS: tl.constexpr, NEVER: tl.constexpr, BLOCK: tl.constexpr,
+                  BLOCKS_A_UNIT: tl.constexpr, EVICT: tl.constexpr):
+    """Each RATIO-th chunk of `count` words is the next of target's; where it SPREADS,
+    each chunk is the next RATIO of target's."""
     lanes = tl.arange(0, BLOCK)
     seen = tl.zeros((BLOCK,), tl.int32)
-    for first in range(tl.program_id(0) * BLOCK, count, tl.num_programs(0) * BLOCK):
+    for first in range(tl.program_id(0) * BLOCK, written if SPREADS else count,
+                       tl.num_programs(0) * BLOCK):
         at = first + lanes
-        words = tl.load(source + at, mask=at < count, other=0, eviction_policy=EVICT)
         chunk = at // CHUNK
-        to = chunk // RATIO * CHUNK + at % CHUNK
-        tl.store(target + to, words, mask=(chunk % RATIO == 0) & (to < written) & (at < count),
-                 eviction_policy=EVICT)
+        fewer = chunk // RATIO * CHUNK + at % CHUNK
+        if SPREADS:
+            words = tl.load(source + fewer, mask=at < written, other=0)
+            tl.store(target + at, words, mask=at < written, eviction_policy=EVICT)
+        else:
+            words = tl.load(source + at, mask=at < count, other=0, eviction_policy=EVICT)
+            tl.store(target + fewer, words, eviction_policy=EVICT,
+                     mask=(chunk % RATIO == 0) & (fewer < written) & (at < count))
         seen ^= words
     tl.store(target + lanes, seen, mask=seen == NEVER)
+
+
+def divideChunks(count, written):
+    """(chunks that are read, how many of the one a chunk of the other is, whether
+    more is written)."""
+    read, stored = max(triton.cdiv(count, CHUNK), 1), triton.cdiv(written, CHUNK)
+    spreads = stored > read
+    return read, triton.cdiv(stored, read) if spreads else read // stored, spreads
 
 
 def makeTraffic(setting):
     flops, size = setting.workload.leastWork()
     if flops > FLOPS_A_BYTE * size:
         return None
-    output = setting.module(*setting.inputs)
-    written = triton.cdiv(output.nbytes, WORD.itemsize)
-    count = (size - output.nbytes) // WORD.itemsize
-    chunks = triton.cdiv(count, CHUNK)
-    ratio = chunks // triton.cdiv(written, CHUNK)
-    if ratio < 1:
-        return None  # more is written than read
-    perWord = WORD.itemsize // output.element_size()
-    source = torch.randn(chunks * CHUNK * perWord, device="cuda", dtype=output.dtype)
-    target = torch.empty(written * perWord, device="cuda", dtype=output.dtype)
+    outputs = listTensors(setting.module(*setting.inputs))
+    stored = sum(output.nbytes for output in outputs)
+    del outputs
+    written = triton.cdiv(stored, WORD.itemsize)
+    chunks, ratio, spreads = divideChunks((size - stored) // WORD.itemsize, written)
+    count = chunks * CHUNK
+    dtype = DTYPES[setting.workload.dtype]
+    perWord = WORD.itemsize // dtype.itemsize
+    source = torch.randn(count * perWord, device="cuda", dtype=dtype)
+    target = torch.empty(written * perWord, device="cuda", dtype=dtype)
     units = torch.cuda.get_device_properties().multi_processor_count
 
     def launch():
         trafficKernel[lambda meta: (min(units * meta["BLOCKS_A_UNIT"],
-                                        triton.cdiv(count, meta["BLOCK"])),)](
-            source.view(WORD), target.view(WORD), count, written, CHUNK, ratio, NEVER)
+                                        triton.cdiv(max(count, written), meta["BLOCK"])),)](
+            source.view(WORD), target.view(WORD), count, written, CHUNK, ratio, spreads, NEVER)
 
     def part():
-        return source.view(chunks, -1)[::ratio].flatten()[:target.numel()].double()
+        rows = source.view(chunks, -1)
+        rows = rows.repeat_interleave(ratio, 0) if spreads else rows[::ratio]
+        return rows.flatten()[:target.numel()].double()
 
     contender = finish(launch, target)
     contender.part = part

@@ -28,6 +28,15 @@ class PlotTest(unittest.TestCase):
         self.assertIn("w: 1500.0 us for its bytes", drawn)
         self.assertIn("line: moving the bytes)", drawn)
 
+    def testLongNamesFit(self):
+        found = row(eager=entry(4.0), fusec=entry(2.0))
+        summary.compareWorkload(found, {"eager": [4.0] * 9, "fusec": [2.0] * 9})
+        for name in ("w", 60 * "w"):
+            drawn = plot.render({"machine": {"device": "A"}, "workloads": {name: found}})
+            texts = xml.dom.minidom.parseString(drawn).getElementsByTagName("text")
+            shown = next(text for text in texts if text.firstChild.data == name)
+            self.assertGreater(float(shown.getAttribute("x")), 6.5 * len(name))
+
     def testGridsShowWhichShapesAreBelow(self):
         rows = {}
         for ratio in (0.96, 0.98, 1.02):

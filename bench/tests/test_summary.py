@@ -109,6 +109,10 @@ class GroupTest(unittest.TestCase):
         stored = json.loads(compare.formatJson(compare.roundNumbers(rows)))
         self.assertEqual(self.summarise(**rows), self.summarise(**stored))
 
+    def testWhatBytesTakeIsStated(self):
+        found = self.summarise("traffic", a=self.measure(0.9, "traffic"))
+        self.assertAlmostEqual(found["ratio"], 0.9)
+
     def testBestPeerIsNotThePart(self):
         found = self.summarise("best_peer", a=self.measure(2.0))
         self.assertAlmostEqual(found["ratio"], 9)

@@ -108,6 +108,12 @@ class WorkerTest(unittest.TestCase):
         self.assertEqual(own["rows"][self.GRID_ROW]["run"], "then")
         self.assertEqual(before["rows"]["rope_bwd"]["method"], "before")
 
+    def testProfilesAreKeptUnlessTheyAreNotWanted(self):
+        said = self.LOOP.replace("FAULT", "pass").replace(
+            "'contenders'", "'dtype': str(o['profiles']), 'contenders'")
+        self.assertEqual(self.compareWith(said)["workloads"]["rope_fwd"]["dtype"], "True")
+        self.assertFalse(compare.parseArguments(["--no-profiles"]).profiles)
+
     def testACrashOfTheProfileLosesNoRow(self):
         for fault in ("os._exit(70)", "time.sleep(60)"):
             rows = self.compareWith(self.PROFILED.replace(
