@@ -30,6 +30,10 @@ void fusec::buildTensorStage(PassManager &manager,
   // 4. Operations found again in their expansions.
   model.addPass(createRecognizeActivations());
   model.addPass(createFoldScales());
+  FormBagsOptions bags;
+  bags.exact = options.numerics == Numerics::Onnx;
+  if (options.fuse)
+    model.addPass(createFormBags(bags));
   model.addPass(createGroupLookups());
   model.addPass(createSimplifyViews());
   model.addPass(createCanonicalizerPass());
@@ -128,6 +132,10 @@ void fusec::buildPlanStage(PassManager &manager,
     splits.products = products;
     splits.always = options.joinAlways;
     plan.addPass(createSplitLongProducts(splits));
+    SplitReductionsOptions reductions;
+    reductions.always = options.joinAlways;
+    plan.addPass(createSplitReductions(reductions));
+    plan.addPass(createFormTransposes());
   }
   // 4. Storage before schedules: whether a buffer is the user's or ours decides
   //    what is known of its alignment.

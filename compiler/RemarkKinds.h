@@ -37,6 +37,7 @@ constexpr RemarkKind foldConstants = {Rewrite, "fold-constants"};
 constexpr RemarkKind foldScale = {Rewrite, "fold-scale"};
 constexpr RemarkKind foldShift = {Rewrite, "fold-shift"};
 constexpr RemarkKind gatherToSlice = {Rewrite, "gather-to-slice"};
+constexpr RemarkKind formBag = {Rewrite, "form-bag"};
 constexpr RemarkKind groupLookups = {Rewrite, "group-lookups"};
 constexpr RemarkKind layOutWeights = {Rewrite, "lay-out-weights"};
 constexpr RemarkKind markAdapter = {Rewrite, "mark-adapter"};
@@ -59,6 +60,7 @@ constexpr RemarkKind chain = {Fusion, "chain"};
 constexpr RemarkKind rowEpilogue = {Fusion, "row-epilogue"};
 constexpr RemarkKind groupProducts = {Fusion, "group-products"};
 constexpr RemarkKind splitProduct = {Fusion, "split-product"};
+constexpr RemarkKind splitReduction = {Fusion, "split-reduction"};
 constexpr RemarkKind lead = {Fusion, "lead"};
 
 // Buffers.

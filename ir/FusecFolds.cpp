@@ -78,6 +78,14 @@ OpFoldResult DivOp::fold(FoldAdaptor) {
   return isOne(getRhs()) ? OpFoldResult(getLhs()) : OpFoldResult();
 }
 OpFoldResult CastOp::fold(FoldAdaptor) {
-  return getOperand().getType() == getType() ? OpFoldResult(getOperand())
-                                             : OpFoldResult();
+  if (getOperand().getType() == getType())
+    return getOperand();
+  // A wider float and back.
+  auto inner = getOperand().getDefiningOp<CastOp>();
+  if (!inner || inner.getOperand().getType() != getType())
+    return {};
+  auto narrow = dyn_cast<FloatType>(getElementType(getResult())),
+       wide = dyn_cast<FloatType>(getElementType(inner.getResult()));
+  bool isExact = narrow && wide && narrow.getWidth() < wide.getWidth();
+  return isExact ? OpFoldResult(inner.getOperand()) : OpFoldResult();
 }

@@ -137,6 +137,32 @@ IndexMap LookupOp::getOperandMap(unsigned index) {
   return map;
 }
 
+FusionKind BagOp::getFusionKind() { return FusionKind::Bag; }
+SmallVector<Expr> BagOp::getIterationSizes() {
+  SmallVector<Expr> sizes = resultSizes(*this);
+  Expr longest = zeroOf(*this);
+  for (Value indices : getIndices())
+    longest = Expr::max(longest, getSizes(indices)[1]);
+  sizes.push_back(longest);
+  return sizes;
+}
+IndexMap BagOp::getOperandMap(unsigned index) {
+  unsigned tables = getTables().size(), table = index % tables;
+  Expr start = zeroOf(*this);
+  for (Value before : getTables().take_front(table))
+    start = start + getSizes(before)[1];
+  Expr column = dimOf(*this, 1), k = dimOf(*this, 2);
+  IndexMap map;
+  map.results = {Expr::indirect(getContext(), 0), column - start};
+  if (index >= tables)
+    map.results = {dimOf(*this, 0), k};
+  map.conditions.push_back(
+      {column, start, start + getSizes(getTables()[table])[1]});
+  map.conditions.push_back(
+      {k, zeroOf(*this), getSizes(getIndices()[table])[1]});
+  return map;
+}
+
 /// Result dimensions in order, reduced axes after them.
 static IndexMap reductionMap(Operation *op, unsigned rank,
                              ArrayRef<int64_t> axes) {
@@ -149,17 +175,51 @@ static IndexMap reductionMap(Operation *op, unsigned rank,
   return map;
 }
 
+static SmallVector<Expr> getReducedSizes(ReduceOp op) {
+  SmallVector<Expr> reduced;
+  for (auto [i, size] : llvm::enumerate(getSizes(op.getOperand())))
+    if (llvm::is_contained(op.getAxes(), static_cast<int64_t>(i)))
+      reduced.push_back(size);
+  return reduced;
+}
+
+Expr ReduceOp::getReducedCount() {
+  return getElementCount(getReducedSizes(*this), getContext());
+}
+Expr ReduceOp::getLength() {
+  Expr count = getReducedCount();
+  // Vectors of any width begin where a part does.
+  constexpr int64_t whole = 64;
+  if (!getParts())
+    return count;
+  return count.ceilDiv(Expr::constant(getContext(), whole * *getParts())) *
+         whole;
+}
+
 FusionKind ReduceOp::getFusionKind() { return FusionKind::Reduce; }
 SmallVector<Expr> ReduceOp::getIterationSizes() {
-  SmallVector<Expr> sizes = resultSizes(*this),
-                    operand = getSizes(getOperand());
-  for (unsigned i = 0; i < operand.size(); ++i)
-    if (llvm::is_contained(getAxes(), i))
-      sizes.push_back(operand[i]);
+  SmallVector<Expr> sizes = resultSizes(*this);
+  if (getParts())
+    sizes.push_back(getLength());
+  else
+    llvm::append_range(sizes, getReducedSizes(*this));
   return sizes;
 }
 IndexMap ReduceOp::getOperandMap(unsigned) {
-  return reductionMap(*this, getRank(getOperand()), getAxes());
+  if (!getParts())
+    return reductionMap(*this, getRank(getOperand()), getAxes());
+  // Of part p the k-th, of all that is reduced.
+  unsigned rank = getRank(getResult());
+  Expr at = dimOf(*this, 0) * getLength() + dimOf(*this, rank);
+  SmallVector<Expr> reduced = delinearize(at, getReducedSizes(*this));
+  IndexMap map;
+  unsigned kept = 1, next = 0;
+  for (int64_t i = 0; i < getRank(getOperand()); ++i)
+    map.results.push_back(llvm::is_contained(getAxes(), i)
+                              ? reduced[next++]
+                              : dimOf(*this, kept++));
+  map.conditions.push_back({at, zeroOf(*this), getReducedCount()});
+  return map;
 }
 
 FusionKind ArgReduceOp::getFusionKind() { return FusionKind::ArgReduce; }

@@ -241,13 +241,50 @@ LogicalResult LookupOp::verify() {
   return success();
 }
 
+LogicalResult BagOp::verify() {
+  size_t count = getTables().size();
+  if (count == 0 || getIndices().size() != count || getScales().size() != count)
+    return emitOpError("expected indices and a scale for each of at least one "
+                       "table, got ")
+           << count << " tables, " << getIndices().size() << " indices and "
+           << getScales().size() << " scales";
+  Type type = getElementType(getTables()[0]);
+  if (!isa<FloatType>(type) || !isa<FloatType>(getElementType(getResult())) ||
+      getRank(getResult()) != 2)
+    return emitOpError("expected tables and rows of floats, got ")
+           << getTables()[0].getType() << " and " << getResult().getType();
+  Expr rows = getSizes(getResult())[0],
+       columns = Expr::constant(getContext(), 0);
+  for (auto [table, indices] : llvm::zip_equal(getTables(), getIndices())) {
+    if (getRank(table) != 2 || getElementType(table) != type ||
+        !getSizes(table)[1].isConstant())
+      return emitOpError("expected tables [rows, constant width] of ")
+             << type << ", got " << table.getType();
+    if (getRank(indices) != 2 || getSizes(indices)[0] != rows ||
+        !getSizes(indices)[1].isConstant() ||
+        getElementType(indices) != getElementType(getIndices()[0]))
+      return emitOpError("expected indices [")
+             << rows.str() << ", constant] of one type, got "
+             << indices.getType();
+    columns = columns + getSizes(table)[1];
+  }
+  if (getSizes(getResult())[1] != columns)
+    return emitOpError("expected as many columns as tables have, ")
+           << columns.str() << ", got " << getResult().getType();
+  return success();
+}
+
 LogicalResult ReduceOp::verify() {
   if (getElementType(getOperand()).isInteger(1) &&
       getKind() != ReduceKind::Max && getKind() != ReduceKind::Min)
     return emitOpError("expected max or min on bool");
-  return expectResult(
-      *this, inferReduceSizes(getSizes(getOperand()), getAxes(), FUSEC_EMIT),
-      getElementType(getOperand()));
+  auto sizes = inferReduceSizes(getSizes(getOperand()), getAxes(), FUSEC_EMIT);
+  if (auto parts = getParts(); parts && succeeded(sizes)) {
+    if (*parts < 1)
+      return emitOpError("expected at least one part, got ") << *parts;
+    sizes->insert(sizes->begin(), Expr::constant(getContext(), *parts));
+  }
+  return expectResult(*this, sizes, getElementType(getOperand()));
 }
 
 LogicalResult ArgReduceOp::verify() {

@@ -24,6 +24,24 @@ def Fusec_PointwiseScheduleAttr : Fusec_Attr<"PointwiseSchedule", "pointwise_sch
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Fusec_TransposeScheduleAttr : Fusec_Attr<"TransposeSchedule", "transpose_schedule"> {
+  let summary = "a block's tile, elements an access on either side, index width";
+  let description = [{
+    `along` is the tile's extent in the dimension along which it is filled,
+    `across` in the one along which results are stored; `load` and `store` are
+    elements of an access in these.
+  }];
+  let parameters = (ins "int64_t":$along, "int64_t":$across, "int64_t":$load, "int64_t":$store,
+      "int64_t":$indexBits);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Fusec_BagScheduleAttr : Fusec_Attr<"BagSchedule", "bag_schedule"> {
+  let summary = "threads a block, elements an access";
+  let parameters = (ins "int64_t":$threads, "int64_t":$vector);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Fusec_ReduceScope : Fusec_Enum<"ReduceScope", "who reduces a row together",
     ["Thread", "Warp", "Block", "Columns"]>;
 
@@ -34,15 +52,16 @@ def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
     neighbours in memory: threads beside each other take vectors of them, and
     `groups` threads share one. `blocks` is the most that the grid has: whoever
     reduces a row of a larger problem takes several, one after another. 0: each
-    takes one.
+    takes one. With `kept`, a thread loads its share of a row once, so many
+    accesses, and keeps it in registers for all that is computed of it.
   }];
   let parameters = (ins EnumParameter<Fusec_ReduceScope>:$scope, "int64_t":$threads, "int64_t":$indexBits,
       DefaultValuedParameter<"int64_t", "1">:$vector, DefaultValuedParameter<"int64_t", "0">:$blocks,
-      DefaultValuedParameter<"int64_t", "1">:$groups);
+      DefaultValuedParameter<"int64_t", "1">:$groups, DefaultValuedParameter<"int64_t", "0">:$kept);
   let builders = [
     AttrBuilder<(ins "::fusec::ReduceScope":$scope, "int64_t":$threads, "int64_t":$indexBits,
                      "int64_t":$vector, CArg<"int64_t", "1">:$groups), [{
-      return $_get($_ctxt, scope, threads, indexBits, vector, 0, groups);
+      return $_get($_ctxt, scope, threads, indexBits, vector, 0, groups, 0);
     }]>
   ];
   let extraClassDeclaration = [{
@@ -60,7 +79,12 @@ def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
     }
     /// The same schedule on a grid of at most so many.
     ReduceScheduleAttr withBlocks(int64_t blocks) const {
-      return get(getContext(), getScope(), getThreads(), getIndexBits(), getVector(), blocks, getGroups());
+      return get(getContext(), getScope(), getThreads(), getIndexBits(), getVector(), blocks, getGroups(),
+                 getKept());
+    }
+    /// The same schedule with so many accesses of a row in registers.
+    ReduceScheduleAttr withKept(int64_t kept) const {
+      return get(getContext(), getScope(), getThreads(), getIndexBits(), getVector(), getBlocks(), getGroups(), kept);
     }
   }];
   let assemblyFormat = "`<` struct(params) `>`";

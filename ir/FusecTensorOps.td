@@ -235,6 +235,32 @@ def Fusec_LookupOp : Fusec_IndexedOp<"lookup"> {
   let hasVerifier = 1;
 }
 
+def Fusec_BagOp : Fusec_IndexedOp<"bag", [AttrSizedOperandSegments]> {
+  let summary = "sums of rows of tables, side by side: the embedding bags of a recommender";
+  let description = [{
+    For table t, whose columns begin at c_t of the result:
+
+        result[b, c_t + e] = scales[t] * sum over k of tables[t][indices[t][b, k], e]
+
+    Sums are kept in fp32, or fp64 of fp64, and rounded to the result's type. The
+    bags of a table are all of as many rows; a bag of one row is a lookup.
+
+    ```mlir
+    %r = fusec.bag (%t, %u) at (%i, %j) flag scales [1.0, 0.5]
+      : (tensor<1000x8xf16>, tensor<500x4xf16>) at (tensor<nx1xi64>, tensor<nx2xi64>)
+      -> tensor<nx12xf16>
+    ```
+  }];
+  let arguments = (ins Variadic<Fusec_Tensor>:$tables, Variadic<Fusec_IndexTensor>:$indices,
+      Fusec_IndexPolicyAttr:$policy, DenseF64ArrayAttr:$scales);
+  let results = (outs Fusec_Tensor:$result);
+  let assemblyFormat = [{
+    `(` $tables `)` `at` `(` $indices `)` $policy `scales` $scales attr-dict
+    `:` `(` type($tables) `)` `at` `(` type($indices) `)` `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def Fusec_ReduceOp : Fusec_IndexedOp<"reduce"> {
   let summary = "sum, product, maximum or minimum over axes, which the result lacks";
   let description = [{
@@ -242,14 +268,32 @@ def Fusec_ReduceOp : Fusec_IndexedOp<"reduce"> {
     Over nothing the result is the identity. On bool, `max` is *or* and `min`
     is *and*.
 
+    With `parts`, the result has a dimension of so many before the others: each
+    reduces as many neighbours of what is reduced, whole multiples of 64, the
+    last ones what is left.
+
     ```mlir
     %r = fusec.reduce sum %a axes [1] : tensor<8x10xf32> to tensor<8xf32>
+    %p = fusec.reduce sum %a axes [1] parts 4 : tensor<8x1000xf32> to tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins Fusec_ReduceKindAttr:$kind, Fusec_Tensor:$operand, DenseI64ArrayAttr:$axes);
+  let arguments = (ins Fusec_ReduceKindAttr:$kind, Fusec_Tensor:$operand, DenseI64ArrayAttr:$axes,
+      OptionalAttr<I64Attr>:$parts);
   let results = (outs Fusec_Tensor:$result);
-  let assemblyFormat = "$kind $operand `axes` $axes attr-dict `:` type($operand) `to` type($result)";
+  let builders = [
+    OpBuilder<(ins "::mlir::Type":$type, "::fusec::ReduceKind":$kind, "::mlir::Value":$operand,
+                   "::llvm::ArrayRef<int64_t>":$axes), [{
+      build($_builder, $_state, type, kind, operand, axes, ::mlir::IntegerAttr());
+    }]>
+  ];
+  let assemblyFormat = "$kind $operand `axes` $axes (`parts` $parts^)? attr-dict `:` type($operand) `to` type($result)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Elements of all reduced axes together.
+    ::fusec::Expr getReducedCount();
+    /// How many of them a result reduces: all, or a part's, which may be fewer.
+    ::fusec::Expr getLength();
+  }];
 }
 
 def Fusec_ArgReduceOp : Fusec_IndexedOp<"arg_reduce"> {

@@ -79,6 +79,24 @@ bool usesIndirect(Expr expr) {
   return used;
 }
 
+Expr linearize(ArrayRef<Expr> indices, ArrayRef<Expr> sizes,
+               MLIRContext *context) {
+  Expr linear = Expr::constant(context, 0);
+  for (auto [index, size] : llvm::zip_equal(indices, sizes))
+    linear = linear * size + index;
+  return linear;
+}
+
+SmallVector<Expr> delinearize(Expr linear, ArrayRef<Expr> sizes) {
+  SmallVector<Expr> indices(sizes.size());
+  for (size_t i = sizes.size(); i-- > 0;) {
+    indices[i] = i == 0 ? linear : linear.mod(sizes[i]);
+    if (i != 0)
+      linear = linear.floorDiv(sizes[i]);
+  }
+  return indices;
+}
+
 std::optional<Expr> getDimCoefficient(Expr expr, unsigned dim) {
   MLIRContext *context = expr.getContext();
   Expr zero = Expr::constant(context, 0), one = Expr::constant(context, 1);

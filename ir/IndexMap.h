@@ -26,6 +26,7 @@ enum class FusionKind : uint32_t {
   ArgReduce,
   Matmul, // a root: tiles
   Pairs,  // a root that makes its left operand
+  Bag,    // a root: rows of tables, summed
   None    // constants, terminators
 };
 
@@ -46,6 +47,12 @@ struct IndexMap {
 /// Row-major strides, in elements, of a dense tensor.
 llvm::SmallVector<Expr> getDenseStrides(llvm::ArrayRef<Expr> sizes,
                                         mlir::MLIRContext *context);
+
+/// Row-major linear index of `indices` within `sizes`.
+Expr linearize(llvm::ArrayRef<Expr> indices, llvm::ArrayRef<Expr> sizes,
+               mlir::MLIRContext *context);
+/// The indices within `sizes` of a linear index.
+llvm::SmallVector<Expr> delinearize(Expr linear, llvm::ArrayRef<Expr> sizes);
 
 /// The factor of Dim `dim` in `expr` where the expression is affine in it;
 /// nothing where the dim occurs inside a division or a product of dims.

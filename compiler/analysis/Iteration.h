@@ -47,6 +47,8 @@ struct RowStore : RegionStore {
 /// of the region share both.
 struct RowIteration {
   ScalarProgram program;
+  /// Of a row, in terms of dim 0: dim 1's size, or less of the last parts.
+  Expr length;
   llvm::SmallVector<RowReduction> reductions; // in order of dependence
   llvm::SmallVector<RowStore> stores;
 };
@@ -185,6 +187,9 @@ mlir::FailureOr<ChainIteration> analyzeChain(StepOp step, std::string &reason);
 
 /// The axes of a ReduceOp or ArgReduceOp, ascending.
 llvm::SmallVector<int64_t> getReducedAxes(mlir::Operation *op);
+
+/// Of a ReduceOp that has them; they are the first dimension of its result.
+std::optional<int64_t> getReducedParts(mlir::Operation *op);
 
 /// The ops inside that the outputs depend on, in order.
 llvm::SmallVector<mlir::Operation *>

@@ -64,6 +64,8 @@ static RowIteration splitRows(const RowIteration &rows, Expr outer,
   if (outer.isConstant(1))
     values[0] = Expr::dim(context, 2);
   split.program.substitute({outer, length, columns}, values);
+  split.length =
+      split.program.getRanges().simplify(rows.length.replaceDims(values));
   for (RowStore &store : split.stores)
     store.offset =
         split.program.getRanges().simplify(store.offset.replaceDims(values));
@@ -77,6 +79,8 @@ FailureOr<RowIteration> fusec::analyzeColumns(StepOp step) {
   Operation *reduction = rows->reductions[0].op;
   SmallVector<int64_t> axes = getReducedAxes(reduction);
   SmallVector<Expr> kept;
+  if (std::optional<int64_t> parts = getReducedParts(reduction))
+    kept.push_back(Expr::constant(step.getContext(), *parts));
   for (auto [i, size] : llvm::enumerate(getSizes(reduction->getOperand(0))))
     if (!llvm::is_contained(axes, static_cast<int64_t>(i)))
       kept.push_back(size);

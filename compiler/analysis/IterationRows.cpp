@@ -41,6 +41,11 @@ SmallVector<int64_t> fusec::getReducedAxes(Operation *op) {
   return {static_cast<int64_t>(cast<ArgReduceOp>(op).getAxis())};
 }
 
+std::optional<int64_t> fusec::getReducedParts(Operation *op) {
+  auto reduce = dyn_cast<ReduceOp>(op);
+  return reduce ? reduce.getParts() : std::nullopt;
+}
+
 FailureOr<RowIteration> fusec::analyzeRows(ArrayRef<Value> outputs,
                                            ScalarProgram::Inside isInside,
                                            OutputStrides outputStrides) {
@@ -53,26 +58,38 @@ FailureOr<RowIteration> fusec::analyzeRows(ArrayRef<Value> outputs,
   MLIRContext *context = reduces[0]->getContext();
   SmallVector<Expr> sizes = getSizes(reduces[0]->getOperand(0));
   SmallVector<int64_t> axes = getReducedAxes(reduces[0]);
+  std::optional<int64_t> parts = getReducedParts(reduces[0]);
   for (Operation *op : reduces)
-    if (getSizes(op->getOperand(0)) != sizes || getReducedAxes(op) != axes)
+    if (getSizes(op->getOperand(0)) != sizes || getReducedAxes(op) != axes ||
+        getReducedParts(op) != parts)
       return failure();
 
   // Dim 0 is the row, dim 1 the position in it.
   SmallVector<Expr> kept, reduced;
+  if (parts)
+    kept.push_back(Expr::constant(context, *parts));
   for (auto [i, size] : llvm::enumerate(sizes))
     (llvm::is_contained(axes, static_cast<int64_t>(i)) ? reduced : kept)
         .push_back(size);
   Expr rows = getElementCount(kept, context),
        length = getElementCount(reduced, context);
+  if (parts)
+    length = cast<ReduceOp>(reduces[0]).getLength();
   SmallVector<Expr> space = {rows, length};
-  RowIteration result{ScalarProgram(space, context), {}, {}};
+  RowIteration result{ScalarProgram(space, context), length, {}, {}};
   ScalarProgram &program = result.program;
   ExprRanges ranges = program.getRanges();
   Expr row = Expr::dim(context, 0), k = Expr::dim(context, 1);
-  SmallVector<Expr> rowIndices = delinearize(row, kept),
-                    innerIndices = delinearize(k, reduced);
-  SmallVector<Expr> full;
-  size_t nextKept = 0, nextReduced = 0;
+  SmallVector<Expr> rowIndices = delinearize(row, kept);
+  if (parts) {
+    Expr start = ranges.simplify(rowIndices[0] * length);
+    k = start + k;
+    result.length =
+        Expr::min(length, Expr::max(getElementCount(reduced, context) - start,
+                                    Expr::constant(context, 0)));
+  }
+  SmallVector<Expr> innerIndices = delinearize(k, reduced), full;
+  size_t nextKept = parts ? 1 : 0, nextReduced = 0;
   for (size_t i = 0; i < sizes.size(); ++i)
     full.push_back(llvm::is_contained(axes, static_cast<int64_t>(i))
                        ? innerIndices[nextReduced++]

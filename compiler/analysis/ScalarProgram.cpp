@@ -6,24 +6,6 @@ using namespace mlir;
 using namespace fusec;
 using Kind = ScalarNode::Kind;
 
-Expr fusec::linearize(ArrayRef<Expr> indices, ArrayRef<Expr> sizes,
-                      MLIRContext *context) {
-  Expr linear = Expr::constant(context, 0);
-  for (auto [index, size] : llvm::zip_equal(indices, sizes))
-    linear = linear * size + index;
-  return linear;
-}
-
-SmallVector<Expr> fusec::delinearize(Expr linear, ArrayRef<Expr> sizes) {
-  SmallVector<Expr> indices(sizes.size());
-  for (size_t i = sizes.size(); i-- > 0;) {
-    indices[i] = i == 0 ? linear : linear.mod(sizes[i]);
-    if (i != 0)
-      linear = linear.floorDiv(sizes[i]);
-  }
-  return indices;
-}
-
 Expr fusec::getOffset(ArrayRef<Expr> indices, ArrayRef<Expr> strides,
                       MLIRContext *context) {
   Expr offset = Expr::constant(context, 0);
@@ -68,7 +50,7 @@ unsigned ScalarProgram::buildInside(Operation *op, Value value,
   ScalarNode node{Kind::Root, getElementType(value), op};
   node.value = value;
   node.indices.assign(indices.begin(), indices.end());
-  if (isa<ReduceOp, ArgReduceOp, ContractionOp, PairProductOp>(op))
+  if (isa<ReduceOp, ArgReduceOp, ContractionOp, PairProductOp, BagOp>(op))
     return add(std::move(node));
   if (auto splat = dyn_cast<SplatOp>(op)) {
     node.kind = Kind::Splat;

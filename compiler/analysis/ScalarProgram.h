@@ -99,12 +99,6 @@ private:
   mutable llvm::DenseMap<std::pair<unsigned, unsigned>, bool> variance;
 };
 
-/// Row-major linear index of `indices` within `sizes`.
-Expr linearize(llvm::ArrayRef<Expr> indices, llvm::ArrayRef<Expr> sizes,
-               mlir::MLIRContext *context);
-/// The indices within `sizes` of a linear index.
-llvm::SmallVector<Expr> delinearize(Expr linear, llvm::ArrayRef<Expr> sizes);
-
 /// Offset in elements of `indices` in a tensor with `strides`.
 Expr getOffset(llvm::ArrayRef<Expr> indices, llvm::ArrayRef<Expr> strides,
                mlir::MLIRContext *context);

@@ -34,6 +34,11 @@ static Expr divide(Expr bytes, size_t by) {
   return bytes.floorDiv(Expr::constant(bytes.getContext(), by));
 }
 
+/// Of a table whose width is known.
+static int64_t getRowBytes(Value table) {
+  return getSizes(table)[1].getValue() * getElementBytes(getElementType(table));
+}
+
 template <typename Sum>
 static Sum getUsedBytes(Value value, Sum none, BytesOf<Sum> bytesOf);
 
@@ -51,6 +56,16 @@ static Sum getUsedBytes(OpOperand &use, Sum none, BytesOf<Sum> bytesOf) {
     if (use.get() != lookup.getIndices())
       return least(
           whole, divide(bytesOf(lookup.getType()), lookup.getTables().size()));
+  if (auto bag = dyn_cast<BagOp>(use.getOwner())) {
+    unsigned table = use.getOperandNumber();
+    if (table < bag.getTables().size()) {
+      Type indices = bag.getIndices()[table].getType();
+      int64_t element =
+          getElementBytes(getElementType(bag.getIndices()[table]));
+      return least(whole,
+                   divide(bytesOf(indices) * getRowBytes(use.get()), element));
+    }
+  }
   if (auto slice = dyn_cast<SliceOp>(use.getOwner()))
     return least(whole, bytesOf(slice.getType()));
   return whole;
@@ -101,6 +116,13 @@ static Expr countOperations(Operation *op) {
     SmallVector<Expr> weights = getSizes(pairs.getWeights());
     return getSizes(pairs.getX())[0] * getSizes(pairs.getSums())[2] *
            weights[0] * weights[2] * 2;
+  }
+  if (auto bag = dyn_cast<BagOp>(op)) {
+    Expr sums = Expr::constant(op->getContext(), 0);
+    for (auto [table, indices] :
+         llvm::zip_equal(bag.getTables(), bag.getIndices()))
+      sums = sums + getCount(indices.getType()) * getSizes(table)[1];
+    return sums;
   }
   if (isa<ReduceOp, ArgReduceOp>(op))
     return getCount(op->getOperand(0).getType());

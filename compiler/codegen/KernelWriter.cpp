@@ -271,7 +271,8 @@ void KernelWriter::line(const Twine &text) {
   body += '\n';
 }
 void KernelWriter::open(const Twine &text) {
-  line(text);
+  std::string head = text.str();
+  line(head.empty() ? "{" : head + " {");
   ++depth;
 }
 void KernelWriter::close(const Twine &text) {

@@ -72,7 +72,13 @@ public:
     line(
         fmt::format(format, std::forward<T>(first), std::forward<Ts>(rest)...));
   }
-  void open(const llvm::Twine &text);
+  /// Such a line, its brace, and what follows one level deeper until `close`.
+  void open(const llvm::Twine &text = "");
+  template <typename T, typename... Ts>
+  void open(fmt::format_string<T, Ts...> format, T &&first, Ts &&...rest) {
+    open(
+        fmt::format(format, std::forward<T>(first), std::forward<Ts>(rest)...));
+  }
   void close(const llvm::Twine &text = "}");
   /// What `emit` writes, apart from the kernel's body.
   std::string capture(unsigned atDepth, llvm::function_ref<void()> emit);

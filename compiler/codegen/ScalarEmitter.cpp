@@ -224,8 +224,7 @@ std::string ScalarEmitter::emitPiecewise(unsigned id) {
   std::string name = writer.uniqueName("piece");
   writer.line("{} {} = {{}};", computeType(node.type), name);
   for (auto [i, operand] : llvm::enumerate(node.operands)) {
-    writer.open((i ? "else if (" : "if (") + condition(node.conditions[i]) +
-                ") {");
+    writer.open("{}if ({})", i ? "else " : "", condition(node.conditions[i]));
     pushScope();
     writer.line("{} = {};", name, emit(operand));
     popScope();
@@ -239,7 +238,7 @@ std::string ScalarEmitter::emitPiecewise(unsigned id) {
 // Reads through indices
 //===----------------------------------------------------------------------===//
 
-static StringRef policyName(IndexPolicy policy) {
+StringRef fusec::getPolicyName(IndexPolicy policy) {
   return policy == IndexPolicy::Flag    ? "Flag"
          : policy == IndexPolicy::Clamp ? "Clamp"
                                         : "Zero";
@@ -254,7 +253,7 @@ void ScalarEmitter::declareRow(unsigned id, StringRef index, StringRef rows,
   writer.line("const bool valid{0} = "
               "fusec::gatherRowShared<fusec::GatherPolicy::{1}>({2}, {3}, "
               "row{0}, {4}, {5});",
-              id, policyName(policy), index, rows, faults,
+              id, getPolicyName(policy), index, rows, faults,
               flag ? owner : "true");
 }
 
@@ -294,7 +293,7 @@ std::string ScalarEmitter::emitGather(unsigned id) {
     emitRow(row);
   std::string name = writer.uniqueName("gathered");
   writer.line("{} {} = {{}};", computeType(node.type), name);
-  writer.open(fmt::format("if ({}) {{", getRowsCondition(node.rows)));
+  writer.open("if ({})", getRowsCondition(node.rows));
   pushScope();
   writer.line("{} = {};", name, emit(node.operands[0]));
   popScope();

@@ -62,8 +62,10 @@ public:
   /// Of these nodes, those that are read by no other node are not rounded to 16
   /// bits when they are emitted from now on: their stores do so.
   void leaveRoundingToStores(llvm::ArrayRef<unsigned> stored);
-  /// Gives the node a name instead of emitting it.
+  /// Gives the node a name instead of emitting it: of a value in compute type,
+  /// or of a vector in storage type.
   void bind(unsigned node, llvm::StringRef name);
+  void bindVector(unsigned node, llvm::StringRef name);
   /// What is emitted between is known to later code of the same scope only.
   void pushScope() { scopes.emplace_back(); }
   void popScope() { scopes.pop_back(); }
@@ -129,6 +131,8 @@ private:
   bool inLanes = false;
 };
 
+/// What gather.h calls the policy.
+llvm::StringRef getPolicyName(IndexPolicy policy);
 /// "valid3 && valid7": that all of the checked rows exist.
 std::string getRowsCondition(llvm::ArrayRef<unsigned> rows);
 

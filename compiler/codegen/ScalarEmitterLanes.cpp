@@ -114,6 +114,10 @@ void ScalarEmitter::bind(unsigned id, StringRef name) {
   scopes.back()[id] = {name.str(), false};
 }
 
+void ScalarEmitter::bindVector(unsigned id, StringRef name) {
+  scopes.back()[id] = {name.str(), true};
+}
+
 void ScalarEmitter::fillVector(unsigned id, StringRef vector, Type type) {
   prepare(id);
   const Name *name = find(id);
@@ -137,7 +141,7 @@ void ScalarEmitter::prepareGuarded(unsigned id) {
     std::string guard = node.kind == Kind::Gather
                             ? getRowsCondition(node.rows)
                             : condition(node.conditions[i]);
-    writer.open((i ? "else if (" : "if (") + guard + ") {");
+    writer.open("{}if ({})", i ? "else " : "", guard);
     pushScope();
     fillVector(operand, name, node.type);
     popScope();
@@ -160,7 +164,7 @@ void ScalarEmitter::forEachLane(
     return;
   }
   writer.line("FUSEC_UNROLL");
-  writer.open("for (int lane = 0; lane < V; ++lane) {");
+  writer.open("for (int lane = 0; lane < V; ++lane)");
   pushScope();
   inLanes = true;
   std::string first = dims[lanes->dim];

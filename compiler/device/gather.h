@@ -23,21 +23,27 @@ FUSEC_DEVICE bool gatherIndex(i64 raw, i64 size, i64 &row) {
 /// reads as zero, or takes the nearest row.
 enum class GatherPolicy { Flag, Zero, Clamp };
 
-/// Applies the policy; false means that the row reads as zero. `faults` is
-/// null in all policies but Flag. Call once for an index, not for an element.
+/// The row by the policy; false, with row 0, means that it reads as zero, which
+/// under Flag is a fault that the caller counts.
 template <GatherPolicy Policy>
-FUSEC_DEVICE bool gatherRow(i64 raw, i64 size, i64 &row, u64 *faults) {
+FUSEC_DEVICE bool findRow(i64 raw, i64 size, i64 &row) {
   if (gatherIndex(raw, size, row))
     return true;
-  if constexpr (Policy == GatherPolicy::Clamp) {
-    row = raw < 0 ? 0 : size - 1;
-    if (size > 0)
-      return true;
-    row = 0;
-  }
+  if (Policy != GatherPolicy::Clamp || size <= 0)
+    return false;
+  row = raw < 0 ? 0 : size - 1;
+  return true;
+}
+
+/// The same, counting the fault. `faults` is null in all policies but Flag.
+/// Call once for an index, not for an element.
+template <GatherPolicy Policy>
+FUSEC_DEVICE bool gatherRow(i64 raw, i64 size, i64 &row, u64 *faults) {
+  bool isFound = findRow<Policy>(raw, size, row);
   if constexpr (Policy == GatherPolicy::Flag)
-    primitive::countAtomically(faults, 1);
-  return false;
+    if (!isFound)
+      primitive::countAtomically(faults, 1);
+  return isFound;
 }
 
 /// As gatherRow, from any lane, but counting only where `owner` is set: for

@@ -16,6 +16,7 @@
 #define FUSEC_KERNEL_RESIDENT(threads, blocks)                                 \
   __global__ void __launch_bounds__(threads, blocks)
 #define FUSEC_SHARED __shared__
+#define FUSEC_CONSTANT __constant__ const
 #define FUSEC_PRAGMA(text) _Pragma(#text)
 #define FUSEC_UNROLL _Pragma("unroll")
 #define FUSEC_UNROLL_BY(times) FUSEC_PRAGMA(unroll times)
@@ -36,6 +37,8 @@ FUSEC_DEVICE int blockZ() { return int(blockIdx.z); }
 FUSEC_DEVICE int blocksZ() { return int(gridDim.z); }
 FUSEC_DEVICE int lane() { return int(threadIdx.x & 31); }
 FUSEC_DEVICE int lanes() { return 32; }
+/// Of a group of `size` threads, how many one stands for: on the host for all.
+constexpr FUSEC_DEVICE int workersOf(int) { return 1; }
 FUSEC_DEVICE int warp() { return int(threadIdx.x >> 5); }
 FUSEC_DEVICE int warps() { return int(blockDim.x >> 5); }
 FUSEC_DEVICE void barrier() { __syncthreads(); }

@@ -21,6 +21,7 @@
 #define FUSEC_KERNEL(threads) void
 #define FUSEC_KERNEL_RESIDENT(threads, blocks) void
 #define FUSEC_SHARED static thread_local
+#define FUSEC_CONSTANT static const
 #define FUSEC_UNROLL
 #define FUSEC_UNROLL_BY(times)
 #define FUSEC_RESTRICT __restrict__
@@ -46,6 +47,8 @@ inline int blockZ() { return coordinates.block[2]; }
 inline int blocksZ() { return coordinates.blocks[2]; }
 inline int lane() { return 0; }
 inline int lanes() { return 1; }
+/// Whose work a thread does that is one of a group of `size` on the GPU.
+constexpr int workersOf(int size) { return size; }
 inline int warp() { return 0; }
 inline int warps() { return 1; }
 inline void barrier() {}

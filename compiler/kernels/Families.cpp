@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/kernels/bag/Bag.h"
 #include "compiler/kernels/chain/Chain.h"
 #include "compiler/kernels/gemm/Gemm.h"
 #include "compiler/kernels/pairs/Pairs.h"
 #include "compiler/kernels/pointwise/Pointwise.h"
 #include "compiler/kernels/reduce/Reduce.h"
+#include "compiler/kernels/transpose/Transpose.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -21,6 +23,10 @@ const KernelFamily &fusec::getKernelFamily(Family family) {
     return chainFamily;
   case Family::Pairs:
     return pairsFamily;
+  case Family::Transpose:
+    return transposeFamily;
+  case Family::Bag:
+    return bagFamily;
   }
   llvm_unreachable("every family has a room");
 }

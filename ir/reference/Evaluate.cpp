@@ -103,6 +103,7 @@ FailureOr<Tensors> evaluate(Operation *op, ArrayRef<Tensor> operands,
       .Case([&](LookupOp op) {
         return single(evaluateLookup(op, operands, env));
       })
+      .Case([&](BagOp op) { return single(evaluateBag(op, operands, env)); })
       .Case([&](ReduceOp op) {
         return single(evaluateReduce(op, operands[0], env));
       })
@@ -240,7 +241,7 @@ FailureOr<Tensors> evaluateMagnitude(Operation *op, ArrayRef<Tensor> operands,
   };
   auto reduce = dyn_cast<ReduceOp>(op);
   Tensors inputs(operands);
-  if (isa<MatmulOp, ContractionOp, PairProductOp>(op) ||
+  if (isa<MatmulOp, ContractionOp, PairProductOp, BagOp>(op) ||
       (reduce && reduce.getKind() == ReduceKind::Sum))
     for (Tensor &input : inputs)
       input = absolute(input);

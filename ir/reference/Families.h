@@ -39,6 +39,7 @@ TensorOr evaluateGather(GatherOp op, Operands operands, Environment &env);
 TensorOr evaluateLookup(LookupOp op, Operands operands, Environment &env);
 
 // Reduce.cpp
+TensorOr evaluateBag(BagOp op, Operands operands, Environment &env);
 TensorOr evaluateReduce(ReduceOp op, const Tensor &operand, Environment &env);
 TensorOr evaluateArgReduce(ArgReduceOp op, const Tensor &operand,
                            Environment &env);

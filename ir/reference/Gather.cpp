@@ -83,4 +83,50 @@ TensorOr evaluateLookup(LookupOp op, Operands operands, Environment &env) {
   return result;
 }
 
+/// The columns of the result from `column` on, which are a table's. Sums are
+/// kept in Sum, elements of compute type T.
+template <typename T, typename Sum>
+static void addBags(const Tensor &table, const Tensor &indices, double scale,
+                    IndexPolicy policy, Tensor &result, int64_t column,
+                    Environment &env) {
+  std::vector<T> rows = loadAll<T>(table);
+  std::vector<int64_t> ids = loadAll<int64_t>(indices);
+  int64_t width = table.getSizes()[1], count = indices.getSizes()[1];
+  std::vector<Sum> sums(width);
+  for (int64_t bag = 0; bag < indices.getSizes()[0]; ++bag) {
+    std::fill(sums.begin(), sums.end(), Sum(0));
+    for (int64_t k = 0; k < count; ++k)
+      if (auto row = resolve(ids[bag * count + k], table.getSizes()[0], policy,
+                             env, width))
+        for (int64_t e = 0; e < width; ++e)
+          sums[e] += rows[*row * width + e];
+    for (Sum &sum : sums)
+      sum *= Sum(scale);
+    store<Sum>(result, bag * result.getSizes()[1] + column, sums);
+  }
+}
+
+TensorOr evaluateBag(BagOp op, Operands operands, Environment &env) {
+  auto result = env.allocate(op->getOpResult(0));
+  if (failed(result))
+    return failure();
+  size_t count = op.getTables().size();
+  int64_t column = 0;
+  for (size_t t = 0; t < count; ++t) {
+    const Tensor &table = operands[t], &indices = operands[count + t];
+    withComputeType(table.getElementType(), [&](auto x) {
+      using T = decltype(x);
+      if constexpr (std::is_floating_point_v<T>) {
+        auto add = [&](auto sum) {
+          addBags<T, decltype(sum)>(table, indices, op.getScales()[t],
+                                    op.getPolicy(), *result, column, env);
+        };
+        env.options.precise ? add(double()) : add(T());
+      }
+    });
+    column += table.getSizes()[1];
+  }
+  return result;
+}
+
 } // namespace fusec::reference

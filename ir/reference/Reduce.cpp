@@ -64,21 +64,36 @@ template <typename T> static T combine(ReduceKind kind, T a, T b) {
   return isNan(a) || a < b ? a : b;
 }
 
-/// Strides of the result by dimension of the operand: zero where it is reduced.
-static SmallVector<int64_t> getResultStrides(const Tensor &operand,
-                                             const Tensor &result,
-                                             ArrayRef<int64_t> axes) {
-  SmallVector<int64_t> dense = getDenseStrides(result.getSizes()), strides;
-  size_t kept = 0;
-  for (int64_t d = 0; d < operand.getRank(); ++d)
-    strides.push_back(llvm::is_contained(axes, d) ? 0 : dense[kept++]);
-  return strides;
+/// Where an element of the operand is added: `kept` results for each of what is
+/// reduced, in its order, of which every `length` are one part.
+struct Places {
+  SmallVector<int64_t> strides; // by dimension of the operand
+  int64_t kept, length;
+
+  int64_t getResult(int64_t offset) const {
+    return offset / kept / length * kept + offset % kept;
+  }
+};
+static Places getPlaces(const Tensor &operand, ArrayRef<int64_t> axes,
+                        int64_t length) {
+  Places places{SmallVector<int64_t>(operand.getRank()), 1, length};
+  auto walk = [&](bool reduced, int64_t stride) {
+    for (int64_t d = operand.getRank(); d-- > 0;)
+      if (llvm::is_contained(axes, d) == reduced) {
+        places.strides[d] = stride;
+        stride *= operand.getSizes()[d];
+      }
+    return stride;
+  };
+  places.kept = walk(false, 1);
+  walk(true, places.kept);
+  return places;
 }
 
 /// Accumulates in Sum what elements of compute type T hold.
 template <typename T, typename Sum>
 static void reduce(const Tensor &operand, Tensor &result, ReduceKind kind,
-                   ArrayRef<int64_t> axes) {
+                   const Places &places) {
   // Not a std::vector, which packs bools.
   size_t inCount = operand.getElementCount(),
          outCount = result.getElementCount();
@@ -88,10 +103,10 @@ static void reduce(const Tensor &operand, Tensor &result, ReduceKind kind,
   std::fill_n(sums.get(), outCount,
               getIdentity<Sum>(kind, operand.getElementType()));
   const T *next = in.get();
-  forEachOffset(operand.getSizes(), getResultStrides(operand, result, axes), 0,
-                [&](int64_t offset) {
-                  sums[offset] = combine<Sum>(kind, sums[offset], *next++);
-                });
+  forEachOffset(operand.getSizes(), places.strides, 0, [&](int64_t offset) {
+    Sum &sum = sums[places.getResult(offset)];
+    sum = combine<Sum>(kind, sum, *next++);
+  });
   store<Sum>(result, 0, ArrayRef<Sum>(sums.get(), outCount));
 }
 
@@ -99,12 +114,16 @@ TensorOr evaluateReduce(ReduceOp op, const Tensor &operand, Environment &env) {
   auto result = env.allocate(op->getOpResult(0));
   if (failed(result))
     return failure();
+  // Sizes that are too large have been refused with the operand's.
+  int64_t length = env.dims.evaluate(op.getLength()).value_or(INT64_MAX);
+  Places places =
+      getPlaces(operand, op.getAxes(), std::max<int64_t>(length, 1));
   withComputeType(operand.getElementType(), [&](auto x) {
     using T = decltype(x);
     if (std::is_same_v<T, float> && env.options.precise)
       return reduce<T, std::conditional_t<std::is_same_v<T, float>, double, T>>(
-          operand, *result, op.getKind(), op.getAxes());
-    reduce<T, T>(operand, *result, op.getKind(), op.getAxes());
+          operand, *result, op.getKind(), places);
+    reduce<T, T>(operand, *result, op.getKind(), places);
   });
   return result;
 }

@@ -41,17 +41,33 @@ def tied(g, x, table):
     return g.node("MatMul", [x, flipped], [*g.sizes[x][:-1], count])
 
 
+def bag(g, table, index, first, count):
+    """Of each row of indices so many, from a column on."""
+    rows, depth = g.sizes[index][0], g.sizes[table][1]
+    ids = g.node("Slice", [index, g.indices(first), g.indices(first + count), g.indices(1)],
+                 [rows, count], isValue=False)
+    found = g.node("Gather", [table, ids], [rows, count, depth])
+    return g.node(g.pick("ReduceSum", "ReduceSum", "ReduceMean"), [found, g.indices(1)],
+                  [rows, depth], keepdims=0)
+
+
 def fields(g, x):
-    """Side by side: a row of a table for each column of the indices."""
+    """Side by side: a row of a table for each column of the indices, or the sums or
+    means of several columns' rows."""
     if not g.sizes[x] or not isNamed(g.sizes[x][:1]):
         return x
     rows = g.sizes[x][0]
     count, depth, columns = g.pick(3, 10, 37), g.pick(1, 3, 4, 6, 7, 8, 16), g.pick(2, 3, 5)
-    index, found = g.input([rows, columns], count), []
+    taken = [g.pick(1, 2, 5) if isBag else 1 for isBag in [g.chance(0.5)] * columns]
+    index, found, column = g.input([rows, sum(taken)], count), [], 0
     tables = [g.weight(count, depth, scale=1.0) for _ in range(columns)]
-    for column, table in enumerate(tables):
-        ids = g.node("Gather", [index, g.constant(column)], [rows], isValue=False, axis=1)
-        found.append(g.node("Gather", [table, ids], [rows, depth]))
+    for table, ids in zip(tables, taken):
+        if ids > 1:
+            found.append(bag(g, table, index, column, ids))
+        else:
+            chosen = g.node("Gather", [index, g.constant(column)], [rows], isValue=False, axis=1)
+            found.append(g.node("Gather", [table, chosen], [rows, depth]))
+        column += ids
     whole = parts.concatLast(g, found)
     if g.chance(0.3):
         g.outputs.append(tied(g, g.pick(*found), g.pick(*tables)))

@@ -184,9 +184,8 @@ KernelSource ChainEmitter::emit() {
         stage(i);
   };
   stageAll(/*perRow=*/false);
-  writer.open(fmt::format(
-      "fusec::forEachRowTile<{}>({}, [&](fusec::i64 {}, int {}) {{",
-      schedule.getRows(), print(iteration.rows), firstName, rowsName));
+  writer.open("fusec::forEachRowTile<{}>({}, [&](fusec::i64 {}, int {})",
+              schedule.getRows(), print(iteration.rows), firstName, rowsName);
   stageAll(/*perRow=*/true);
   writer.line("fusec::waitStaged();");
   for (const ChainPhase &phase : iteration.phases)

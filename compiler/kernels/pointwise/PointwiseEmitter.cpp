@@ -7,6 +7,7 @@
 #include "compiler/codegen/Emitters.h"
 #include "compiler/codegen/ScalarEmitter.h"
 #include "compiler/kernels/pointwise/Pointwise.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
@@ -20,12 +21,12 @@ static std::vector<std::string> declareDims(KernelWriter &writer,
   std::vector<std::string> dims(sizes.size());
   std::string rest = "base";
   for (size_t i = sizes.size(); i-- > 0;) {
-    dims[i] = "d" + std::to_string(i);
+    dims[i] = fmt::format("d{}", i);
     std::string size = writer.print(sizes[i], {});
     if (!sizes[i].getOperands().empty())
-      size = "(" + size + ")";
-    writer.line("const " + writer.indexType() + " " + dims[i] + " = " + rest +
-                (i ? " % " + size : "") + ";");
+      size = fmt::format("({})", size);
+    writer.line("const {} {} = {}{};", writer.indexType(), dims[i], rest,
+                i ? " % " + size : "");
     rest += " / " + size;
   }
   return dims;
@@ -52,10 +53,10 @@ FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant,
   auto sources = getRegionSources(writer, variant);
 
   Expr count = getElementCount(sizes, context);
-  writer.line("const " + writer.indexType() +
-              " count = " + writer.print(count, {}) + ";");
-  writer.open("fusec::forEachVector<" + Twine(schedule.getVector()) +
-              ">(count, [&](" + writer.indexType() + " base, auto width) {");
+  writer.line("const {} count = {};", writer.indexType(),
+              writer.print(count, {}));
+  writer.open("fusec::forEachVector<{}>(count, [&]({} base, auto width)",
+              schedule.getVector(), writer.indexType());
   writer.line("constexpr int V = decltype(width)::value;");
   std::vector<std::string> dims = declareDims(writer, sizes);
   std::optional<ScalarEmitter::Lanes> lanes;
@@ -71,7 +72,7 @@ FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant,
   } else {
     for (; !stores.empty();
          stores = stores.drop_front(std::min(mostAtOnce / 2, stores.size()))) {
-      writer.open("{");
+      writer.open();
       emitter.pushScope();
       emitStores(writer, emitter, variant, stores.take_front(mostAtOnce / 2),
                  lanes);

@@ -3,6 +3,7 @@
 #include "compiler/analysis/GridLimit.h"
 #include "compiler/analysis/Iteration.h"
 #include "compiler/kernels/pointwise/Pointwise.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
@@ -29,7 +30,7 @@ static std::map<std::string, Expr> getNamedSizes(StepOp step) {
   std::map<std::string, Expr> sizes;
   if (auto iteration = analyzePointwise(step); succeeded(iteration))
     for (auto [i, size] : llvm::enumerate(iteration->program.getSizes()))
-      sizes["size" + std::to_string(i)] = size;
+      sizes[fmt::format("size{}", i)] = size;
   return sizes;
 }
 

@@ -5,6 +5,7 @@
 #ifndef FUSEC_COMPILER_KERNELS_REDUCE_REDUCE_H
 #define FUSEC_COMPILER_KERNELS_REDUCE_REDUCE_H
 
+#include "compiler/analysis/Iteration.h"
 #include "compiler/kernels/Family.h"
 
 namespace fusec {
@@ -17,6 +18,11 @@ Estimates estimateReduceStep(StepOp step, const Target &target,
                              Products products, llvm::ArrayRef<int64_t> dims);
 mlir::FailureOr<KernelSource> emitReduce(StepOp step, VariantAttr variant,
                                          llvm::StringRef symbol);
+
+/// Loads along rows that more than one pass over a row needs, and that accesses
+/// of `vector` elements can be: what a schedule can keep.
+llvm::SmallVector<unsigned>
+getKeptLoads(StepOp step, const RowIteration &iteration, int64_t vector);
 
 /// `rows` reductions of `length` elements each.
 struct RowSizes {

@@ -7,22 +7,22 @@
 #include "compiler/analysis/Iteration.h"
 #include "compiler/codegen/Emitters.h"
 #include "compiler/kernels/reduce/Reduce.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
 
 static std::string scopeType(ReduceScheduleAttr schedule) {
-  std::string threads = std::to_string(schedule.getThreads());
   switch (schedule.getScope()) {
   case ReduceScope::Thread:
     return "fusec::ThreadScope";
   case ReduceScope::Warp:
     return "fusec::WarpScope";
   case ReduceScope::Block:
-    return "fusec::BlockScope<" + threads + ">";
+    return fmt::format("fusec::BlockScope<{}>", schedule.getThreads());
   case ReduceScope::Columns:
-    return "fusec::ColumnScope<" + threads + ", " +
-           std::to_string(schedule.getGroups()) + ">";
+    return fmt::format("fusec::ColumnScope<{}, {}>", schedule.getThreads(),
+                       schedule.getGroups());
   }
   return "";
 }
@@ -39,6 +39,7 @@ public:
 private:
   void openRows();
   void openColumns();
+  void keepLoads();
   void openLoop(StringRef call, StringRef parameters);
   void closeLoop();
   void printReduction(const RowReduction &reduction);
@@ -53,6 +54,7 @@ private:
   std::map<void *, std::string> results;
   std::optional<ScalarEmitter::Lanes> lanes;
   std::optional<ScalarEmitter> emitter;
+  llvm::MapVector<unsigned, std::string> kept; // names of loads in registers
 };
 } // namespace
 
@@ -70,7 +72,7 @@ RowPrinter::RowPrinter(KernelWriter &writer, const RowIteration &iteration,
   if (ofColumns) {
     dims.push_back("column");
     lanes = ScalarEmitter::Lanes{2, schedule.getVector()};
-  } else if (schedule.getVector() > 1) {
+  } else if (schedule.getVector() > 1 || schedule.getKept()) {
     lanes = ScalarEmitter::Lanes{1, schedule.getVector()};
   }
   emitter.emplace(writer, iteration.program, dims, lanes, sources);
@@ -78,11 +80,18 @@ RowPrinter::RowPrinter(KernelWriter &writer, const RowIteration &iteration,
 
 void RowPrinter::openRows() {
   ArrayRef<Expr> sizes = iteration.program.getSizes();
-  writer.line("const " + index + " length = " + writer.print(sizes[1], {}) +
-              ";");
-  writer.open("fusec::forEachRow<Scope>(" + writer.print(sizes[0], {}) +
-              ", [&](fusec::i64 group) {");
-  writer.line("const " + index + " row = " + index + "(group);");
+  auto declareLength = [&] {
+    writer.line("const {} length = {};", index,
+                emitter->print(iteration.length));
+  };
+  bool varies = usesDim(iteration.length, 0);
+  if (!varies)
+    declareLength();
+  writer.open("fusec::forEachRow<Scope>({}, [&](fusec::i64 group)",
+              writer.print(sizes[0], {}));
+  writer.line("const {0} row = {0}(group);", index);
+  if (varies)
+    declareLength();
   emitter->nameLeader("Scope::rank() == 0");
 }
 
@@ -90,30 +99,64 @@ void RowPrinter::openColumns() {
   ArrayRef<Expr> sizes = iteration.program.getSizes();
   Expr vector = Expr::constant(writer.getContext(), schedule.getVector()),
        across = sizes[2].floorDiv(vector);
-  std::string vectors = writer.print(across, {});
-  writer.line("constexpr int V = " + Twine(schedule.getVector()) + ";");
-  writer.line("const " + index + " vectors = " + vectors + ";");
-  writer.open("fusec::forEachColumns<Scope>(" +
-              writer.print(sizes[0] * across, {}) +
-              ", [&](fusec::i64 group, bool isMine) {");
-  bool single = sizes[0].isConstant(1);
-  std::string group = index + "(group)";
-  writer.line(
-      "const " + index + " row = " + (single ? "0" : group + " / vectors") +
-      ", column = " + (single ? group : group + " % vectors") + " * V;");
-  writer.line("const " + index + " length = isMine ? " +
-              writer.print(sizes[1], {}) + " : 0;");
+  writer.line("constexpr int V = {};", schedule.getVector());
+  writer.line("const {} vectors = {};", index, writer.print(across, {}));
+  writer.open(
+      "fusec::forEachColumns<Scope>({}, [&](fusec::i64 group, bool isMine)",
+      writer.print(sizes[0] * across, {}));
+  if (sizes[0].isConstant(1))
+    writer.line("const {0} row = 0, column = {0}(group) * V;", index);
+  else
+    writer.line("const {0} row = {0}(group) / vectors, "
+                "column = {0}(group) % vectors * V;",
+                index);
+  writer.line("const {} length = isMine ? {} : 0;", index,
+              emitter->print(iteration.length));
   emitter->nameLeader("isMine && Scope::rank() == 0");
 }
 
+/// ", V, Steps": of the loops over what is kept.
+static std::string keptArguments(ReduceScheduleAttr schedule) {
+  return fmt::format(", {}, {}", schedule.getVector(), schedule.getKept());
+}
+
+/// Loads the row's share of each thread.
+void RowPrinter::keepLoads() {
+  const ScalarProgram &program = iteration.program;
+  for (unsigned node :
+       getKeptLoads(writer.getStep(), iteration, schedule.getVector())) {
+    kept[node] = writer.uniqueName("kept");
+    writer.line("fusec::Vec<{}, {}> {}[fusec::keptSteps<Scope, {}>];",
+                storageType(program[node].type), schedule.getVector(),
+                kept[node], schedule.getKept());
+  }
+  writer.open("fusec::forEachKept<Scope{}>(length, [&](int step, {} k)",
+              keptArguments(schedule), index);
+  emitter->nameIndex(1, "k");
+  for (auto &[node, name] : kept) {
+    BufferOp buffer = writer.getStep().getInputBuffer(program[node].value);
+    Expr offset = program.getRanges().simplify(getOffset(
+        program[node].indices, buffer.getStrideExprs(), writer.getContext()));
+    std::string pointer = writer.pointer(buffer, true);
+    writer.line("{}[step] = fusec::load<{}>({} + {});", name,
+                schedule.getVector(), pointer, emitter->print(offset));
+  }
+  emitter->nameIndex(1, "");
+  writer.close("});");
+}
+
 void RowPrinter::openLoop(StringRef call, StringRef parameters) {
-  bool alongRow = lanes && !ofColumns;
-  writer.open(call + "(length, [&](" + index + " k" +
-              (alongRow ? ", auto width" : "") + parameters + " {");
+  bool isKept = schedule.getKept(), alongRow = lanes && !ofColumns;
+  writer.open("{}(length, [&]({}{} k{}{}", call, isKept ? "int step, " : "",
+              index, alongRow && !isKept ? ", auto width" : "", parameters);
   emitter->pushScope();
   emitter->nameIndex(1, "k");
-  if (alongRow)
+  if (isKept)
+    writer.line("constexpr int V = {};", schedule.getVector());
+  else if (alongRow)
     writer.line("constexpr int V = decltype(width)::value;");
+  for (auto &[node, name] : kept)
+    emitter->bindVector(node, name + "[step]");
 }
 
 void RowPrinter::closeLoop() {
@@ -128,23 +171,28 @@ void RowPrinter::printReduction(const RowReduction &reduction) {
   Type type = getElementType(op->getOperand(0));
   std::string name = writer.uniqueName(op->getName().stripDialect());
   bool isArg = isa<ArgReduceOp>(op);
-  std::string value =
-      isArg ? "fusec::Indexed<" + computeType(type) + ">" : computeType(type);
+  std::string value = computeType(type);
+  if (isArg)
+    value = fmt::format("fusec::Indexed<{}>", value);
   std::string position = lanes && !ofColumns ? "k + lane" : "k";
   auto item = [&](StringRef element) {
-    return isArg ? "{" + element.str() + ", " + position + "}" : element.str();
+    return isArg ? braced({element, position}) : element.str();
   };
-  openLoop("const auto " + name + " = fusec::reduce" +
-               (ofColumns ? "Columns"
-                : lanes   ? "RowVectors"
-                          : "Row") +
-               "<Scope, " + getCombiner(op) +
-               (lanes ? ", " + std::to_string(schedule.getVector()) : "") + ">",
+  StringRef along = ofColumns            ? "Columns"
+                    : schedule.getKept() ? "Kept"
+                    : lanes              ? "RowVectors"
+                                         : "Row";
+  std::string widths = schedule.getKept() ? keptArguments(schedule)
+                       : lanes ? fmt::format(", {}", schedule.getVector())
+                               : "";
+  openLoop(fmt::format("const auto {} = fusec::reduce{}<Scope, {}{}>", name,
+                       along, getCombiner(op), widths),
            lanes ? ", auto add)" : ") -> " + value);
   emitter->forEachLane(operand, [&](unsigned, StringRef element) {
-    writer.line(ofColumns ? "add(lane, " + item(element) + ");"
-                : lanes   ? "add(" + item(element) + ");"
-                          : "return " + item(element) + ";");
+    if (lanes)
+      writer.line("add({}{});", ofColumns ? "lane, " : "", item(element));
+    else
+      writer.line("return {};", item(element));
   });
   closeLoop();
   results[op->getResult(0).getAsOpaquePointer()] =
@@ -158,17 +206,19 @@ void RowPrinter::printStores() {
   if (!full.empty()) {
     for (const RegionStore &s : full)
       emitter->hoist(s.node, 1);
-    openLoop(lanes && !ofColumns
-                 ? "fusec::forEachVectorIn<Scope, " +
-                       std::to_string(schedule.getVector()) + ">"
+    openLoop(schedule.getKept() ? fmt::format("fusec::forEachKept<Scope{}>",
+                                              keptArguments(schedule))
+             : lanes && !ofColumns
+                 ? fmt::format("fusec::forEachVectorIn<Scope, {}>",
+                               schedule.getVector())
                  : "fusec::forEachIn<Scope>",
              ")");
     emitStores(writer, *emitter, variant, full, lanes);
     closeLoop();
   }
   if (!once.empty()) {
-    writer.open(ofColumns ? "if (isMine && Scope::rank() == 0) {"
-                          : "if (Scope::rank() == 0) {");
+    writer.open(ofColumns ? "if (isMine && Scope::rank() == 0)"
+                          : "if (Scope::rank() == 0)");
     emitter->pushScope();
     emitStores(writer, *emitter, variant, once,
                ofColumns ? lanes : std::nullopt);
@@ -178,11 +228,13 @@ void RowPrinter::printStores() {
 }
 
 void RowPrinter::print() {
-  writer.line("typedef " + scopeType(schedule) + " Scope;");
+  writer.line("typedef {} Scope;", scopeType(schedule));
   if (ofColumns)
     openColumns();
   else
     openRows();
+  if (schedule.getKept())
+    keepLoads();
   for (const RowReduction &reduction : iteration.reductions)
     printReduction(reduction);
   printStores();

@@ -52,16 +52,20 @@ Estimate fusec::estimateReduce(const Target &target, const RowSizes &sizes,
   double waves = std::ceil(taken / resident);
   double steps = std::ceil(sizes.length /
                            (threads * (schedule.isOfColumns() ? 1 : vector)));
-  double walk = getRounds(schedule, steps) * target.rates.memoryLatency +
-                getMeeting(costs, schedule);
-  time.addClocks(TimeBound::Latency, waves * sizes.passes * walk);
+  // What is kept is on its way at once, and read in one pass.
+  bool isKept = schedule.getKept();
+  double loaded = isKept ? 1 : sizes.passes * getRounds(schedule, steps);
+  time.addClocks(TimeBound::Latency,
+                 waves * (loaded * target.rates.memoryLatency +
+                          sizes.passes * getMeeting(costs, schedule)));
   double waste = getWaste(sizes, schedule);
   // A row of its own keeps whoever reduces it busy, so that striding over rows
   // is as fast as a block each.
   addPlacing(time, target, std::ceil(sizes.rows / schedule.getRowsAtOnce()),
              schedule.getBlocks());
   // Later passes mostly hit L2, which is about twice as fast.
-  double traffic = sizes.bytes * (1 + costs.laterPass * (sizes.passes - 1)) *
+  double readAgain = isKept ? 0 : sizes.passes - 1;
+  double traffic = sizes.bytes * (1 + costs.laterPass * readAgain) *
                    std::max(1.0, waste / costs.sectorReuse);
   time.add(TimeBound::Memory,
            traffic / getStreamingRate(target,

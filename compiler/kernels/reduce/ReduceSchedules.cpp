@@ -18,10 +18,12 @@ struct ReduceProblem {
   int64_t element;
   VectorAccesses accesses;
 
+  void addKept(StepOp step,
+               SmallVectorImpl<ReduceScheduleAttr> &schedules) const;
   RowSizes getSizesAt(StepOp step, int64_t dim) const;
   Expr getRows() const;
-  SmallVector<ReduceScheduleAttr>
-  getSchedules(MLIRContext *context, int64_t vector, int64_t bits) const;
+  SmallVector<ReduceScheduleAttr> getSchedules(StepOp step, int64_t vector,
+                                               int64_t bits) const;
   SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
                                        int64_t vector, int64_t bits,
                                        int64_t dim) const;
@@ -34,6 +36,52 @@ static SmallVector<RegionStore> getFullStores(const RowIteration &iteration) {
     if (store.isFull)
       full.push_back(store);
   return full;
+}
+
+/// Adds the loads of what the node computes at each point of a row.
+static void collectLoads(const ScalarProgram &program, unsigned node,
+                         llvm::SmallDenseSet<unsigned> &seen) {
+  SmallVector<unsigned> open = {node};
+  while (!open.empty()) {
+    unsigned next = open.pop_back_val();
+    if (!program.varies(next, 1) || !seen.insert(next).second)
+      continue;
+    // What only some points need is not loaded for all.
+    if (program[next].kind == Kind::Compute)
+      llvm::append_range(open, program[next].operands);
+  }
+}
+
+SmallVector<unsigned> fusec::getKeptLoads(StepOp step,
+                                          const RowIteration &iteration,
+                                          int64_t vector) {
+  const ScalarProgram &program = iteration.program;
+  auto isAccess = [&](const ScalarNode &node) {
+    BufferOp buffer = step.getInputBuffer(node.value);
+    Expr offset = program.getRanges().simplify(
+        getOffset(node.indices, buffer.getStrideExprs(), step.getContext()));
+    return vector == 1 ||
+           isVectorAccess(offset, 1, vector, getElementBytes(node.type),
+                          getAlignmentIfGuarded(buffer));
+  };
+  std::vector<unsigned> passes(program.size());
+  auto count = [&](ArrayRef<unsigned> nodes) {
+    llvm::SmallDenseSet<unsigned> seen;
+    for (unsigned node : nodes)
+      collectLoads(program, node, seen);
+    for (unsigned node : seen)
+      ++passes[node];
+  };
+  for (const RowReduction &reduction : iteration.reductions)
+    count(reduction.operand);
+  count(
+      llvm::map_to_vector(getFullStores(iteration),
+                          [](const RegionStore &store) { return store.node; }));
+  SmallVector<unsigned> kept;
+  for (size_t n = 0; n < program.size(); ++n)
+    if (program[n].kind == Kind::Load && passes[n] > 1 && isAccess(program[n]))
+      kept.push_back(n);
+  return kept;
 }
 
 /// Bytes of the widest element that varies along the row.
@@ -83,21 +131,53 @@ Expr ReduceProblem::getRows() const {
   return ofColumns ? space[0] * space[2] : space[0];
 }
 
+/// Bytes of registers that a thread may keep, by the threads of a block: a
+/// multiprocessor has 256 bytes for each of 1024 in all.
+static int64_t getMostKept(int64_t threads) { return threads > 256 ? 96 : 256; }
+
+/// Each is text of its own in every pass, which NVRTC takes long for.
+static constexpr int64_t mostKeptSteps = 32;
+
+/// Adds the schedules that keep rows, of all that are there.
+void ReduceProblem::addKept(
+    StepOp step, SmallVectorImpl<ReduceScheduleAttr> &schedules) const {
+  std::optional<int64_t> length = iteration.program.getSizes()[1].getConstant();
+  if (!length || usesDim(iteration.length, 0))
+    return;
+  int64_t bytes = 0;
+  for (unsigned node : getKeptLoads(step, iteration, schedules[0].getVector()))
+    bytes += getElementBytes(iteration.program[node].type);
+  for (ReduceScheduleAttr schedule : llvm::to_vector(schedules)) {
+    int64_t vector = schedule.getVector(),
+            steps = llvm::divideCeil(*length,
+                                     schedule.getThreadsTogether() * vector);
+    if (bytes && *length % vector == 0 && steps <= mostKeptSteps &&
+        steps * vector * bytes <= getMostKept(schedule.getThreads()))
+      schedules.push_back(schedule.withKept(std::max<int64_t>(steps, 1)));
+  }
+}
+
 /// The smallest last.
 SmallVector<ReduceScheduleAttr>
-ReduceProblem::getSchedules(MLIRContext *context, int64_t vector,
-                            int64_t bits) const {
-  if (!ofColumns)
-    return {
-        ReduceScheduleAttr::get(context, ReduceScope::Block, 256, bits, vector),
-        ReduceScheduleAttr::get(context, ReduceScope::Warp, 128, bits, vector),
-        ReduceScheduleAttr::get(context, ReduceScope::Thread, 128, bits,
-                                vector)};
+ReduceProblem::getSchedules(StepOp step, int64_t vector, int64_t bits) const {
+  MLIRContext *context = step.getContext();
   SmallVector<ReduceScheduleAttr> schedules;
+  auto add = [&](ReduceScope scope, int64_t threads, int64_t elements,
+                 int64_t groups = 1) {
+    schedules.push_back(ReduceScheduleAttr::get(context, scope, threads, bits,
+                                                elements, groups));
+  };
+  if (!ofColumns) {
+    for (int64_t threads : {256, 512, 1024})
+      add(ReduceScope::Block, threads, vector);
+    add(ReduceScope::Warp, 128, vector);
+    addKept(step, schedules);
+    add(ReduceScope::Thread, 128, vector);
+    return schedules;
+  }
   for (; vector >= 1; vector /= 2)
     for (int64_t groups : {1, 2, 4, 8, 16, 32})
-      schedules.push_back(ReduceScheduleAttr::get(context, ReduceScope::Columns,
-                                                  256, bits, vector, groups));
+      add(ReduceScope::Columns, 256, vector, groups);
   return schedules;
 }
 
@@ -107,7 +187,7 @@ ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
   RowSizes sizes = getSizesAt(step, dim);
   SmallVector<Candidate> candidates;
   MLIRContext *context = step.getContext();
-  for (ReduceScheduleAttr unlimited : getSchedules(context, vector, bits)) {
+  for (ReduceScheduleAttr unlimited : getSchedules(step, vector, bits)) {
     Expr atOnce = Expr::constant(context, unlimited.getRowsAtOnce());
     candidates.push_back(chooseGridLimit(
         target, unlimited.getThreads(), getRows().ceilDiv(atOnce),

@@ -7,6 +7,7 @@
 #include "compiler/transforms/fusion/Regroupings.h"
 #include "compiler/transforms/tensor/Rewrites.h"
 #include "llvm/ADT/SetVector.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
@@ -191,6 +192,6 @@ std::string fusec::suggestAdapterName(const LowRankUpdate &update,
     base = "adapter";
   std::string unique = base;
   for (unsigned i = 2; llvm::is_contained(taken, unique); ++i)
-    unique = base + "_" + std::to_string(i);
+    unique = fmt::format("{}_{}", base, i);
   return unique;
 }

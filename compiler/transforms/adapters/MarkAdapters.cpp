@@ -8,7 +8,7 @@
 #include "compiler/transforms/tensor/Rewrites.h"
 #include "ir/reference/Elements.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/Format.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
@@ -25,16 +25,18 @@ static std::string listUpdates(ModelOp model) {
   std::vector<LowRankUpdate> updates = findLowRankUpdates(model);
   constexpr size_t most = 8;
   for (const LowRankUpdate &update : ArrayRef(updates).take_front(most))
-    text += (text.empty() ? "'" : ", '") + update.a.getName() + "' " +
-            sizesText(ConstantOp(update.a.constant).getResult()) + " with '" +
-            update.b.getName() + "' " +
-            sizesText(ConstantOp(update.b.constant).getResult());
+    text += fmt::format("{}{}' {} with '{}' {}", text.empty() ? "'" : ", '",
+                        update.a.getName(),
+                        sizesText(ConstantOp(update.a.constant).getResult()),
+                        update.b.getName(),
+                        sizesText(ConstantOp(update.b.constant).getResult()));
   if (text.empty())
     return "the model has no low-rank update that is recognised";
   if (updates.size() > most)
-    text += " and " + std::to_string(updates.size() - most) + " more";
-  return "low-rank updates of the model: " + text +
-         "; 'fusec explain' prints the options";
+    text += fmt::format(" and {} more", updates.size() - most);
+  return fmt::format(
+      "low-rank updates of the model: {}; 'fusec explain' prints the options",
+      text);
 }
 
 //===----------------------------------------------------------------------===//
@@ -53,7 +55,8 @@ public:
 
 private:
   bool fail(const Twine &message, const Twine &note = "") {
-    problem = {"adapter '" + request.name + "': " + message.str(), note.str()};
+    problem = {fmt::format("adapter '{}': {}", request.name, message.str()),
+               note.str()};
     return false;
   }
   bool findFactor(StringRef name, LowRankFactor &factor);
@@ -74,7 +77,7 @@ bool Resolver::findFactor(StringRef name, LowRankFactor &factor) {
   for (auto constant : model.getBody().getOps<ConstantOp>())
     if (getNodeName(constant.getLoc()) == name)
       found = constant;
-  std::string quoted = "'" + name.str() + "'";
+  std::string quoted = fmt::format("'{}'", name);
   for (auto weights : model.getBody().getOps<ReplaceableOp>())
     if (!found && getNodeName(weights.getLoc()) == name)
       return fail(quoted + " is changed as a whole already, by --replaceable "
@@ -82,8 +85,8 @@ bool Resolver::findFactor(StringRef name, LowRankFactor &factor) {
   if (!found)
     return fail("there is no constant " + quoted, listUpdates(model));
   if (getRank(found.getResult()) != 2)
-    return fail("expected " + quoted + " to be a matrix, found sizes " +
-                    sizesText(found.getResult()),
+    return fail(fmt::format("expected {} to be a matrix, found sizes {}",
+                            quoted, sizesText(found.getResult())),
                 listUpdates(model));
   size_t uses = std::distance(found->use_begin(), found->use_end());
   Operation *user = uses == 1 ? *found->user_begin() : nullptr;
@@ -92,17 +95,17 @@ bool Resolver::findFactor(StringRef name, LowRankFactor &factor) {
     user = uses == 1 ? *transpose->user_begin() : nullptr;
   }
   if (uses != 1)
-    return fail("expected " + quoted + " to have one use, found " + Twine(uses),
-                "a constant that other parts of the model read too cannot be "
-                "replaced; export the model with a copy of it");
+    return fail(
+        fmt::format("expected {} to have one use, found {}", quoted, uses),
+        "a constant that other parts of the model read too cannot be "
+        "replaced; export the model with a copy of it");
   auto product = dyn_cast<MatmulOp>(user);
   std::optional<LowRankFactor> match =
       product ? getFactor(product) : std::nullopt;
   if (!match || match->constant != found)
-    return fail("expected " + quoted +
-                    " to be the right operand of a matrix product, found it "
-                    "in '" +
-                    user->getName().getStringRef() + "'",
+    return fail(fmt::format("expected {} to be the right operand of a matrix "
+                            "product, found it in '{}'",
+                            quoted, user->getName().getStringRef()),
                 listUpdates(model));
   factor = *match;
   return true;
@@ -115,29 +118,29 @@ bool Resolver::connect() {
     Operation *op = value.getDefiningOp();
     if (op && op == update.a.product) {
       if (!value.hasOneUse())
-        return fail("expected the product with '" + Twine(request.a) +
-                    "' to be used in the update only, found other uses");
+        return fail(fmt::format("expected the product with '{}' to be used in "
+                                "the update only, found other uses",
+                                request.a));
       return true;
     }
     Value next = op && value.hasOneUse() && !isa<MatmulOp>(op)
                      ? followBack(op, update)
                      : Value();
     if (!next)
-      return fail("expected the left operand of the product with '" +
-                      Twine(request.b) + "' to be the product with '" +
-                      request.a + "', scaled at most, found " +
-                      (op ? "'" + op->getName().getStringRef().str() + "'"
-                          : std::string("an input of the model")),
-                  listUpdates(model));
+      return fail(
+          fmt::format("expected the left operand of the product with '{}' to "
+                      "be the product with '{}', scaled at most, found {}",
+                      request.b, request.a,
+                      op ? fmt::format("'{}'", op->getName().getStringRef())
+                         : std::string("an input of the model")),
+          listUpdates(model));
     update.between.insert(update.between.begin(), op);
     value = next;
   }
 }
 
 static std::string numberText(double value) {
-  std::string text;
-  llvm::raw_string_ostream(text) << llvm::format("%g", value);
-  return text;
+  return fmt::format("{:.6g}", value);
 }
 
 bool Resolver::checkScale() {
@@ -148,21 +151,22 @@ bool Resolver::checkScale() {
                           : "the scale " + numberText(update.scale);
   std::string name = update.getScaleName();
   if (!name.empty())
-    found += ", the constant '" + name + "'";
+    found += fmt::format(", the constant '{}'", name);
   double number;
   if (StringRef(request.scale).getAsDouble(number)) {
     if (name != request.scale)
-      return fail("expected the update to be scaled by the constant '" +
-                  Twine(request.scale) + "', found " + found);
+      return fail(fmt::format(
+          "expected the update to be scaled by the constant '{}', found {}",
+          request.scale, found));
     return true;
   }
   // Exporters write fp16 and bf16 scales.
   if (!std::isfinite(number))
-    return fail("expected the update's scale to be finite, found " +
-                Twine(request.scale));
+    return fail(fmt::format(
+        "expected the update's scale to be finite, found {}", request.scale));
   if (!(std::abs(number - update.scale) <= 0x1p-7 * std::abs(number)))
-    return fail("expected the update to be scaled by " + Twine(request.scale) +
-                ", found " + found);
+    return fail(fmt::format("expected the update to be scaled by {}, found {}",
+                            request.scale, found));
   return true;
 }
 
@@ -172,19 +176,21 @@ bool Resolver::checkSizes(int64_t maxRank) {
     if (!type.isF16() && !type.isBF16() && !type.isF32()) {
       std::string text;
       llvm::raw_string_ostream(text) << type;
-      return fail("expected '" + Twine(factor->getName()) +
-                  "' to have the type f16, bf16 or f32, found " + text);
+      return fail(fmt::format(
+          "expected '{}' to have the type f16, bf16 or f32, found {}",
+          factor->getName(), text));
     }
   }
   if (update.a.getColumns() != update.b.getRows())
-    return fail("expected '" + Twine(request.a) + "' and '" + request.b +
-                "' to have one rank, found " + Twine(update.a.getColumns()) +
-                " and " + Twine(update.b.getRows()));
+    return fail(fmt::format(
+        "expected '{}' and '{}' to have one rank, found {} and {}", request.a,
+        request.b, update.a.getColumns(), update.b.getRows()));
   if (maxRank && update.getRank() > maxRank)
-    return fail("its rank in the model, " + Twine(update.getRank()) +
-                    ", is above --max-rank=" + Twine(maxRank),
-                "'" + request.a + "' has sizes " +
-                    sizesText(ConstantOp(update.a.constant).getResult()));
+    return fail(
+        fmt::format("its rank in the model, {}, is above --max-rank={}",
+                    update.getRank(), maxRank),
+        fmt::format("'{}' has sizes {}", request.a,
+                    sizesText(ConstantOp(update.a.constant).getResult())));
   return true;
 }
 
@@ -193,18 +199,19 @@ bool Resolver::checkRange() {
   std::string error;
   auto b = reference::Tensor::fromConstant(update.b.constant.getValue(), error);
   if (failed(b))
-    return fail("'" + Twine(request.b) + "': " + error);
+    return fail(fmt::format("'{}': {}", request.b, error));
   auto scaled = reference::Tensor::allocate(b->getElementType(), {1});
   for (float value : reference::loadAll<float>(*b)) {
     reference::store<float>(scaled, 0,
                             {static_cast<float>(value * update.scale)});
     if (std::isfinite(value) &&
         !std::isfinite(reference::loadAll<float>(scaled)[0]))
-      return fail("the scale " + numberText(update.scale) +
-                  " times an element of '" + request.b + "' exceeds its type");
+      return fail(
+          fmt::format("the scale {} times an element of '{}' exceeds its type",
+                      numberText(update.scale), request.b));
   }
   auto a = reference::Tensor::fromConstant(update.a.constant.getValue(), error);
-  return succeeded(a) || fail("'" + Twine(request.a) + "': " + error);
+  return succeeded(a) || fail(fmt::format("'{}': {}", request.a, error));
 }
 
 std::optional<LowRankUpdate> Resolver::resolve(int64_t maxRank) {
@@ -290,9 +297,8 @@ static void markUpdate(const AdapterRequest &request, LowRankUpdate &update,
   value = MatmulOp::create(builder, second.getLoc(), second.getType(), value, b,
                            UnitAttr(), second.getTransposeRhsAttr());
   remarkPassed(remarks::markAdapter, first.getLoc())
-      << "the update '" + request.name + "' of rank " +
-             std::to_string(update.getRank()) + " is replaceable up to rank " +
-             std::to_string(rank);
+      << fmt::format("the update '{}' of rank {} is replaceable up to rank {}",
+                     request.name, update.getRank(), rank);
   second.getResult().replaceAllUsesWith(value);
   for (Operation *op : update.behind)
     if (isa<MulOp>(op)) {
@@ -324,12 +330,14 @@ fusec::markAdapters(ModelOp model, ArrayRef<AdapterRequest> requests,
   llvm::StringSet<> names, constants;
   for (const AdapterRequest &request : requests) {
     if (!names.insert(request.name).second)
-      problems.push_back({"adapter '" + request.name + "' is given twice", ""});
+      problems.push_back(
+          {fmt::format("adapter '{}' is given twice", request.name), ""});
     for (const std::string &constant : {request.a, request.b})
       if (!constants.insert(constant).second)
-        problems.push_back({"adapter '" + request.name + "': '" + constant +
-                                "' is part of an adapter already",
-                            ""});
+        problems.push_back(
+            {fmt::format("adapter '{}': '{}' is part of an adapter already",
+                         request.name, constant),
+             ""});
     Resolver resolver(model, request);
     if (auto update = resolver.resolve(maxRank))
       updates.push_back(std::move(*update));

@@ -47,7 +47,7 @@ static void assembleConcats(FusionGroups &groups) {
       // after another.
       bool hasOtherPlace = llvm::any_of(forms, [&](Value form) {
         return groups.isModelOutput(form) ||
-               llvm::any_of(form.getUsers(), llvm::IsaPred<LookupOp>);
+               llvm::any_of(form.getUsers(), llvm::IsaPred<LookupOp, BagOp>);
       });
       auto strides = getStridesBehindRegroupings(operand, whole);
       if (!from || hasOtherPlace || owned.contains(value) || !strides ||
@@ -123,7 +123,7 @@ FusionOp FusionBuilder::build(ArrayRef<Value> outputs) {
   // memory.
   llvm::DenseSet<Value> inMemory;
   for (Operation *op : ops) {
-    if (isa<ContractionOp, PairProductOp>(op))
+    if (isa<ContractionOp, PairProductOp, BagOp>(op))
       for (Value operand : op->getOperands()) {
         while (operand.getDefiningOp() &&
                groups.isFree(operand.getDefiningOp()) &&

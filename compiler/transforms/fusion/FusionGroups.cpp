@@ -29,6 +29,8 @@ static Family getFamily(Operation *op) {
     return Family::Gemm;
   case FusionKind::Pairs:
     return Family::Pairs;
+  case FusionKind::Bag:
+    return Family::Bag;
   default:
     return Family::Pointwise;
   }
@@ -97,8 +99,12 @@ void FusionGroups::markCopies() {
                     [](Value v) { return !isPlainMatrix(v); });
     else if (auto lookup = dyn_cast<LookupOp>(op))
       llvm::append_range(inMemory, lookup.getTables());
-    else if (auto pairs = dyn_cast<PairProductOp>(op);
-             pairs && !isPlainMatrix(pairs.getX(), /*alongRows=*/true))
+    else if (auto bag = dyn_cast<BagOp>(op)) {
+      llvm::append_range(inMemory, bag.getTables());
+      llvm::copy_if(bag.getIndices(), std::back_inserter(inMemory),
+                    [](Value v) { return !isPlainIndices(v); });
+    } else if (auto pairs = dyn_cast<PairProductOp>(op);
+               pairs && !isPlainMatrix(pairs.getX(), /*alongRows=*/true))
       inMemory.push_back(pairs.getX());
     for (Value value : inMemory)
       if (Operation *view = value.getDefiningOp();
@@ -276,10 +282,8 @@ bool FusionGroups::slice(
     for (Operation *reader : readers.lookup(value))
       touched.insert(groupOf.lookup(reader));
   }
-  bool legal = llvm::all_of(touched, [&](unsigned id) {
-    return (groups[id].family != Family::Gemm || isMatmul(*this, groups[id])) &&
-           (groups[id].family != Family::Pairs || readsRows(*this, groups[id]));
-  });
+  bool legal = llvm::all_of(
+      touched, [&](unsigned id) { return readsOperands(*this, groups[id]); });
   if (!legal)
     for (auto &[value, places] : strides)
       slices.erase(value);

@@ -129,12 +129,11 @@ struct FusionVerdict {
 FusionVerdict checkFusion(const FusionGroups &groups, unsigned producer,
                           unsigned consumer);
 
-/// Whether the group is a matmul with an epilogue where its values lie.
-bool isMatmul(const FusionGroups &groups, const FusionGroup &group);
-
-/// Whether the rows of a product of pairs lie along features where its values
-/// lie.
-bool readsRows(const FusionGroups &groups, const FusionGroup &group);
+/// Whether the kernels of the group's family find its operands where its values
+/// lie: of a matmul with its epilogue, a product of pairs, a bag.
+bool readsOperands(const FusionGroups &groups, const FusionGroup &group);
+/// Whether a bag's indices are found, once views are read through.
+bool isPlainIndices(mlir::Value value);
 
 /// Whether the contraction's operand is a plain matrix once views are read
 /// through; `alongRows`: one whose rows lie one element after another.

@@ -5,9 +5,11 @@
 // analysis by which the kernel would be emitted, so that what is legal here can
 // be printed.
 
+#include "compiler/analysis/BagIteration.h"
 #include "compiler/analysis/Iteration.h"
 #include "compiler/analysis/Views.h"
 #include "compiler/transforms/fusion/FusionGroups.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
@@ -68,16 +70,33 @@ static FailureOr<MatmulIteration> analyzeGroup(const FusionGroups &groups,
       [&](unsigned i) { return groups.getStrides(outputs[i]); });
 }
 
-bool fusec::readsRows(const FusionGroups &groups, const FusionGroup &group) {
-  auto pairs = cast<PairProductOp>(group.ops[0]);
-  auto x = analyzeMatrix(
-      pairs.getX(), [&](Operation *op) { return groups.isFree(op); },
-      [&](Value value) { return groups.getStrides(value); });
-  return succeeded(x) && x->isAlongK();
+static FailureOr<MatrixAccess> analyzeOperand(const FusionGroups &groups,
+                                              Value value) {
+  return analyzeMatrix(
+      value, [&](Operation *op) { return groups.isFree(op); },
+      [&](Value inMemory) { return groups.getStrides(inMemory); });
 }
 
-bool fusec::isMatmul(const FusionGroups &groups, const FusionGroup &group) {
-  return succeeded(analyzeGroup(groups, group.ops));
+bool fusec::readsOperands(const FusionGroups &groups,
+                          const FusionGroup &group) {
+  if (group.family == Family::Gemm)
+    return succeeded(analyzeGroup(groups, group.ops));
+  if (group.family == Family::Pairs) {
+    auto x = analyzeOperand(groups, cast<PairProductOp>(group.ops[0]).getX());
+    return succeeded(x) && x->isAlongK();
+  }
+  if (group.family == Family::Bag)
+    return llvm::all_of(
+        cast<BagOp>(group.ops[0]).getIndices(), [&](Value indices) {
+          auto matrix = analyzeOperand(groups, indices);
+          return succeeded(matrix) && haveConstantPlaces(*matrix);
+        });
+  return true;
+}
+
+bool fusec::isPlainIndices(Value value) {
+  auto matrix = analyzePlainMatrix(value);
+  return succeeded(matrix) && haveConstantPlaces(*matrix);
 }
 
 /// Where many ops are computed in several places each.
@@ -89,15 +108,16 @@ constexpr size_t mostPiecesInAll = 2 * mostPieces;
 static FusionVerdict accept(Family family, const ScalarProgram &program) {
   ScalarProgram::Places places = program.countPlaces(mostPlaces);
   if (places.most > mostPlaces)
-    return refuse("an op would be computed in more than " + Twine(mostPlaces) +
-                  " places of one kernel");
+    return refuse(fmt::format(
+        "an op would be computed in more than {} places of one kernel",
+        mostPlaces));
   if (places.all > mostPrintedOps)
-    return refuse("the ops of a kernel are computed in at most " +
-                  Twine(mostPrintedOps) + " places, they would be in " +
-                  Twine(places.all));
+    return refuse(fmt::format("the ops of a kernel are computed in at most {} "
+                              "places, they would be in {}",
+                              mostPrintedOps, places.all));
   if (program.countPieces() > mostPiecesInAll)
-    return refuse("a kernel has at most " + Twine(mostPiecesInAll) +
-                  " pieces of concats");
+    return refuse(fmt::format("a kernel has at most {} pieces of concats",
+                              mostPiecesInAll));
   return {family, ""};
 }
 
@@ -111,6 +131,8 @@ FusionVerdict fusec::checkFusion(const FusionGroups &groups, unsigned producer,
   if (from.family == Family::Pairs || to.family == Family::Pairs)
     return refuse("a product of pairs reads rows from memory, and another "
                   "kernel adds its parts");
+  if (from.family == Family::Bag || to.family == Family::Bag)
+    return refuse("bags read tables and indices from memory, and store sums");
   if (from.family == Family::Gemm && to.family == Family::Gemm)
     return refuse("each kernel has one matmul root");
   // Of a plan's target it is known whether a tile holds the rows.
@@ -126,10 +148,10 @@ FusionVerdict fusec::checkFusion(const FusionGroups &groups, unsigned producer,
 
   SmallVector<Operation *> ops = groups.getUnion(producer, consumer);
   if (ops.size() > mostOps)
-    return refuse("a kernel has at most " + Twine(mostOps) + " ops");
+    return refuse(fmt::format("a kernel has at most {} ops", mostOps));
   if (llvm::count_if(ops, llvm::IsaPred<ReduceOp>) > int(mostReductions))
-    return refuse("a kernel has at most " + Twine(mostReductions) +
-                  " reductions");
+    return refuse(
+        fmt::format("a kernel has at most {} reductions", mostReductions));
   SmallVector<Value> outputs = groups.getOutputs(ops);
   llvm::DenseSet<Operation *> members(ops.begin(), ops.end());
   auto isInside = [&](Operation *op) {
@@ -156,8 +178,9 @@ FusionVerdict fusec::checkFusion(const FusionGroups &groups, unsigned producer,
                           "than the matmul's result, or reads more than "
                           "scalars, rows, columns and tiles");
     if (matmul->operands.size() > mostEpilogueOperands)
-      return refuse("an epilogue reads at most " + Twine(mostEpilogueOperands) +
-                    " values, it would read " + Twine(matmul->operands.size()));
+      return refuse(
+          fmt::format("an epilogue reads at most {} values, it would read {}",
+                      mostEpilogueOperands, matmul->operands.size()));
     return accept(Family::Gemm, matmul->epilogue);
   }
   if (from.family == Family::Reduce || to.family == Family::Reduce) {

@@ -4,6 +4,7 @@
 #include "compiler/Names.h"
 #include "compiler/Remarks.h"
 #include "compiler/analysis/TypicalSizes.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
@@ -15,7 +16,7 @@ static std::string describe(const FusionGroup &group) {
       name = node;
   if (name.empty())
     name = group.ops.back()->getName().stripDialect().str();
-  return "'" + name + "'";
+  return fmt::format("'{}'", name);
 }
 
 static int64_t getTypicalBytes(Value value) {

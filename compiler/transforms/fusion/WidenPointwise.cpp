@@ -55,7 +55,8 @@ static bool isOnlyStored(Value value) {
 /// Whether the op's fp32 form is the op with fp32 types. Casts of the model
 /// stay what they are.
 bool RegionWidener::computesWide(Operation *op) const {
-  if (isa<CastOp, YieldOp, GatherOp, LookupOp, ArgReduceOp, PairProductOp>(op))
+  if (isa<CastOp, YieldOp, GatherOp, LookupOp, ArgReduceOp, PairProductOp,
+          BagOp>(op))
     return false;
   if (isa<ContractionOp>(op))
     return isNarrow(op->getResult(0).getType());

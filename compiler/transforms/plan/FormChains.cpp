@@ -7,7 +7,7 @@
 #include "compiler/analysis/Iteration.h"
 #include "compiler/schedule/Schedules.h"
 #include "compiler/transforms/plan/JoinPairs.h"
-#include "llvm/Support/FormatVariadic.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 
@@ -34,16 +34,16 @@ static constexpr int mostProducts = 32;
 static std::string checkChain(StepOp chain, const Target &target) {
   auto products = chain.getBody().front().getOps<ContractionOp>();
   if (llvm::range_size(products) > mostProducts)
-    return llvm::formatv("a chain has at most {0} products", mostProducts);
+    return fmt::format("a chain has at most {} products", mostProducts);
   std::string reason;
   auto iteration = analyzeChain(chain, reason);
   if (failed(iteration))
     return reason;
   int64_t bytes = iteration->getSharedBytes(1);
   if (bytes > target.sharedBytes)
-    return llvm::formatv("weights and one row take {0} bytes of shared memory "
-                         "of {1}",
-                         bytes, target.sharedBytes);
+    return fmt::format("weights and one row take {} bytes of shared memory "
+                       "of {}",
+                       bytes, target.sharedBytes);
   return "";
 }
 

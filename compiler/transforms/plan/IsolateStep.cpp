@@ -4,6 +4,7 @@
 #include "compiler/transforms/tensor/Rewrites.h"
 #include "ir/Constants.h"
 #include "mlir/IR/IRMapping.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
@@ -11,7 +12,7 @@ using namespace fusec;
 static ArrayAttr makeNames(OpBuilder &builder, StringRef base, size_t count) {
   SmallVector<Attribute> names;
   for (size_t i = 0; i != count; ++i)
-    names.push_back(builder.getStringAttr(base + Twine(i)));
+    names.push_back(builder.getStringAttr(fmt::format("{}{}", base, i)));
   return builder.getArrayAttr(names);
 }
 

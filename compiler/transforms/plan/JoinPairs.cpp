@@ -2,8 +2,8 @@
 
 #include "compiler/transforms/plan/JoinPairs.h"
 #include "compiler/schedule/Schedules.h"
-#include "llvm/Support/FormatVariadic.h"
 #include <cmath>
+#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
@@ -29,9 +29,9 @@ std::string PairJoiner::checkTime(const Estimates &together, StepOp first,
       return "one of them is not of its family's form";
     double apart = a->microseconds + b->microseconds - hidden;
     if (one->microseconds > rule.tolerance.atOneSize * apart)
-      return llvm::formatv("one kernel takes {0:f1} us where the two take "
-                           "{1:f1} us, at dimensions of {2}",
-                           one->microseconds, apart, dim);
+      return fmt::format("one kernel takes {:.1f} us where the two take "
+                         "{:.1f} us, at dimensions of {}",
+                         one->microseconds, apart, dim);
     gained += std::log(apart / one->microseconds);
   }
   return gained >= 0 ? "" : "one kernel takes longer than the two";

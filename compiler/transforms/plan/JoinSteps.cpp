@@ -3,6 +3,7 @@
 #include "compiler/transforms/plan/JoinSteps.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
@@ -167,8 +168,7 @@ StepOp StepJoiner::buildJoined(StepOp producer, StepOp consumer, StepOp place,
 }
 
 std::string fusec::nameBoth(StepOp producer, StepOp consumer) {
-  return ("'" + producer.getName() + "' and '" + consumer.getName() + "'")
-      .str();
+  return fmt::format("'{}' and '{}'", producer.getName(), consumer.getName());
 }
 
 StepOp StepJoiner::join(StepOp producer, StepOp consumer,

@@ -119,6 +119,52 @@ def SplitLongProducts : Pass<"fusec-split-long-products", "::fusec::PlanOp"> {
            "split wherever the target has a kernel, whatever its time: for tests">];
 }
 
+def SplitReductions : Pass<"fusec-split-reductions", "::fusec::PlanOp"> {
+  let summary = "reductions of few and long rows are those of parts, then of what these gave";
+  let description = [{
+    A reduce step that stores results of rows alone becomes two where the cost
+    model says that both are faster over all sizes of the named dimensions: the
+    first reduces parts of the rows, the second what they gave, in order, and has
+    what follows the reductions.
+
+    ```mlir
+    fusec.step reduce "mul_reduce_sqrt" inputs [@x] outputs [@y] ...
+      %0 = fusec.mul %x, %x : tensor<8192x8192xf16>
+      %1 = fusec.reduce sum %0 axes [0, 1] : tensor<8192x8192xf16> to tensor<f16>
+      %2 = fusec.sqrt %1 : tensor<f16>
+    ```
+    becomes
+    ```mlir
+    fusec.step reduce "mul_reduce_sqrt_parts" inputs [@x] outputs [@parts] ...
+      %0 = fusec.mul %x, %x : tensor<8192x8192xf16>
+      %1 = fusec.cast %0 : tensor<8192x8192xf16> to tensor<8192x8192xf32>
+      %2 = fusec.reduce sum %1 axes [0, 1] parts 512 : tensor<8192x8192xf32> to tensor<512xf32>
+    fusec.step reduce "mul_reduce_sqrt" inputs [@parts] outputs [@y] ...
+      %0 = fusec.reduce sum %parts axes [0] : tensor<512xf32> to tensor<f32>
+      %1 = fusec.cast %0 : tensor<f32> to tensor<f16>
+      %2 = fusec.sqrt %1 : tensor<f16>
+    ```
+  }];
+  let options = [
+    Option<"always", "always", "bool", /*default=*/"false",
+           "split wherever rows are long enough, whatever the time: for tests">];
+}
+
+def FormTransposes : Pass<"fusec-form-transposes", "::fusec::PlanOp"> {
+  let summary = "pointwise steps whose loads lie along another dimension than their stores go through tiles";
+  let description = [{
+    ```mlir
+    fusec.step pointwise "transpose" inputs [@x] outputs [@y] ...
+      %0 = fusec.transpose %x [1, 0] : tensor<512x1000xf32> to tensor<1000x512xf32>
+    ```
+    becomes
+    ```mlir
+    fusec.step transpose "transpose" inputs [@x] outputs [@y] ...
+      %0 = fusec.transpose %x [1, 0] : tensor<512x1000xf32> to tensor<1000x512xf32>
+    ```
+  }];
+}
+
 def AssignStorage : Pass<"fusec-assign-storage", "::fusec::PlanOp"> {
   let summary = "buffers whose lifetimes do not meet share a slot";
   let description = [{

@@ -75,7 +75,7 @@ static std::optional<int64_t> getWantedPitch(Value value) {
       continue;
     Value inside = fusion.getBody().getArgument(use.getOperandNumber());
     // Lookups read tables whose rows lie one after another.
-    if (llvm::any_of(inside.getUsers(), llvm::IsaPred<LookupOp>))
+    if (llvm::any_of(inside.getUsers(), llvm::IsaPred<LookupOp, BagOp>))
       return std::nullopt;
     if (!isOfMatmul(fusion))
       continue;

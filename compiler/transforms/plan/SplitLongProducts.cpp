@@ -11,12 +11,10 @@
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
 #include "compiler/analysis/StepBytes.h"
-#include "compiler/kernels/Family.h"
 #include "compiler/schedule/Schedules.h"
 #include "compiler/transforms/plan/SplitProducts.h"
 #include "ir/PlanBuffers.h"
-#include "llvm/Support/FormatVariadic.h"
-#include <cmath>
+#include <fmt/core.h>
 
 using namespace mlir;
 
@@ -29,26 +27,17 @@ using namespace fusec;
 
 /// Shorter ones are over before a second launch begins.
 static constexpr int64_t leastK = 4096, leastRange = 512;
-/// What a split must gain over all sizes of the named dimensions, and may lose
-/// at one of them: about what the cost model errs by. Of a K that one wave of
-/// small tiles gets through soon it errs by more: five fp16 products with K =
-/// 11008, predicted to gain 1.13 to 1.2, lost 4 to 17% on an H200.
-static constexpr double leastGain = 1.1, leastGainOfShort = 1.25,
-                        mostLoss = 1.03;
+/// What a split must gain over all sizes of the named dimensions: about what
+/// the cost model errs by. Of a K that one wave of small tiles gets through
+/// soon it errs by more: five fp16 products with K = 11008, predicted to
+/// gain 1.13 to 1.2, lost 4 to 17% on an H200.
+static constexpr double leastGain = 1.1, leastGainOfShort = 1.25;
 static constexpr int64_t shortK = 16384;
 /// Of all partial results, unless they are few beside the operands: they stay
 /// near L2, and the arena small.
 static constexpr double mostPartBytes = 64 << 20, partsOfOperands = 0.25;
 
 namespace {
-/// How much faster a split is than the step, and each at the size where it
-/// gains most.
-struct Gain {
-  double factor = 0; // 0: not at all
-  double whole = 0, split = 0;
-  int64_t dim = typicalDim;
-};
-
 struct SplitLongProducts
     : fusec::impl::SplitLongProductsBase<SplitLongProducts> {
   using SplitLongProductsBase::SplitLongProductsBase;
@@ -65,52 +54,17 @@ struct SplitLongProducts
   }
 
   void trySplit(StepOp step);
-  SmallVector<int64_t> getDims(ContractionOp product) const;
-  Gain getGain(StepOp step, const SplitStep &split, const Estimates &whole,
-               ArrayRef<int64_t> dims) const;
-  bool hasRoom(StepOp step, const SplitStep &split, int64_t dim) const;
+  bool hasRoom(StepOp step, const CutStep &split, int64_t dim) const;
 
   const Target *target = nullptr;
 };
 } // namespace
 
-/// Where no size is named, one stands for all.
-SmallVector<int64_t> SplitLongProducts::getDims(ContractionOp product) const {
-  bool isConstant = llvm::all_of(getSizes(product.getAccumulators()[0]),
-                                 [](Expr size) { return size.isConstant(); });
-  return isConstant ? SmallVector<int64_t>{typicalDim}
-                    : llvm::to_vector(sampledDims);
-}
-
-bool SplitLongProducts::hasRoom(StepOp step, const SplitStep &split,
+bool SplitLongProducts::hasRoom(StepOp step, const CutStep &split,
                                 int64_t dim) const {
-  double parts = getStepBytesAt(split.products, dim).written;
+  double parts = getStepBytesAt(split.first, dim).written;
   return parts <= std::max(mostPartBytes,
                            partsOfOperands * getStepBytesAt(step, dim).read);
-}
-
-Gain SplitLongProducts::getGain(StepOp step, const SplitStep &split,
-                                const Estimates &whole,
-                                ArrayRef<int64_t> dims) const {
-  Estimates first = estimateStep(split.products, *target, products, dims),
-            second = estimateStep(split.sum, *target, products, dims);
-  double gained = 0, most = 0;
-  Gain gain;
-  for (auto [dim, one, a, b] : llvm::zip_equal(dims, whole, first, second)) {
-    if (!one || !a || !b || !hasRoom(step, split, dim))
-      return {};
-    double apart = a->microseconds + b->microseconds - estimateOverlap(*target);
-    double factor = one->microseconds / apart;
-    if (factor < 1 / mostLoss && !always)
-      return {};
-    if (factor > most) {
-      most = factor;
-      gain = {0, one->microseconds, apart, dim};
-    }
-    gained += std::log(factor);
-  }
-  gain.factor = std::exp(gained / dims.size());
-  return gain;
 }
 
 void SplitLongProducts::trySplit(StepOp step) {
@@ -125,13 +79,16 @@ void SplitLongProducts::trySplit(StepOp step) {
     k += getSizes(lhs).back().getValue();
   if (splits.empty() || (k < leastK && !always))
     return;
-  SmallVector<int64_t> dims = getDims(product);
+  SmallVector<int64_t> dims = getDecisiveDims(step);
   Estimates whole = estimateStep(step, *target, products, dims);
-  Gain best;
+  CutGain best;
   int64_t bestParts = 0;
   for (int64_t parts : splits) {
-    SplitStep split = splitProduct(step, product, parts);
-    Gain gain = getGain(step, split, whole, dims);
+    CutStep split = splitProduct(step, product, parts);
+    bool fits = llvm::all_of(
+        dims, [&](int64_t dim) { return hasRoom(step, split, dim); });
+    CutGain gain = fits ? getGain(split, whole, *target, products, dims, always)
+                        : CutGain();
     if (gain.factor > best.factor) {
       best = gain;
       bestParts = parts;
@@ -143,10 +100,8 @@ void SplitLongProducts::trySplit(StepOp step) {
     return;
   splitProduct(step, product, bestParts);
   remarkPassed(remarks::splitProduct, step.getLoc())
-      << llvm::formatv("'{0}' sums {1} ranges of K: {2:f1} us instead of "
-                       "{3:f1} us, at dimensions of {4}",
-                       step.getName(), bestParts, best.split, best.whole,
-                       best.dim)
-             .str();
+      << fmt::format("'{}' sums {} ranges of K: {:.1f} us instead of "
+                     "{:.1f} us, at dimensions of {}",
+                     step.getName(), bestParts, best.cut, best.whole, best.dim);
   step.erase();
 }

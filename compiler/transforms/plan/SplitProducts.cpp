@@ -2,11 +2,7 @@
 
 #include "compiler/transforms/plan/SplitProducts.h"
 #include "compiler/analysis/Iteration.h"
-#include "compiler/kernels/Family.h"
 #include "compiler/kernels/gemm/device/gemm_config.h"
-#include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -80,117 +76,14 @@ SmallVector<int64_t> fusec::getSplits(ContractionOp product, int64_t most,
   return splits;
 }
 
-void SplitStep::erase() {
-  sum.erase();
-  products.erase();
-  auto plan = cast<PlanOp>(parts[0]->getParentOp());
-  // Theirs are the last of the slots.
-  plan.setSlotsAttr(ArrayAttr::get(
-      plan.getContext(), plan.getSlots().getValue().drop_back(parts.size())));
-  for (BufferOp buffer : parts)
-    buffer.erase();
-}
-
-namespace {
-/// Builds one of the two from some of the step's ops.
-class StepBuilder {
-public:
-  StepBuilder(StepOp from, Family family, const Twine &name)
-      : from(from), builder(from), context(from.getContext()) {
-    auto plain =
-        VariantAttr::get(context, {}, getPlainSchedule(family, context));
-    step = StepOp::create(builder, from.getLoc(), name.str(), family,
-                          builder.getArrayAttr({}), builder.getArrayAttr({}),
-                          builder.getArrayAttr({plain}), from.getSources());
-    builder.setInsertionPointToEnd(&step.getBody().emplaceBlock());
-  }
-
-  /// Reads the buffer.
-  Value addInput(Attribute ref, Type type) {
-    inputs.push_back(ref);
-    return step.getBody().front().addArgument(type, step.getLoc());
-  }
-  /// Clones what the values depend on, down to those that are mapped already.
-  void clone(ValueRange values);
-  StepOp finish(ArrayRef<Attribute> outputs, ValueRange yielded);
-
-  IRMapping mapping;
-
-private:
-  StepOp from;
-
-public:
-  OpBuilder builder;
-  StepOp step;
-
-private:
-  MLIRContext *context;
-  SmallVector<Attribute> inputs;
-};
-} // namespace
-
-void StepBuilder::clone(ValueRange values) {
-  llvm::SmallPtrSet<Operation *, 16> needed;
-  SmallVector<Value> open(values);
-  while (!open.empty()) {
-    Value value = open.pop_back_val();
-    if (mapping.contains(value))
-      continue;
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      Attribute ref = from.getInputs()[argument.getArgNumber()];
-      mapping.map(value, addInput(ref, value.getType()));
-    } else if (needed.insert(value.getDefiningOp()).second) {
-      llvm::append_range(open, value.getDefiningOp()->getOperands());
-    }
-  }
-  for (Operation &op : from.getBody().front())
-    if (needed.contains(&op))
-      builder.clone(op, mapping);
-}
-
-StepOp StepBuilder::finish(ArrayRef<Attribute> outputs, ValueRange yielded) {
-  YieldOp::create(builder, step.getLoc(), yielded);
-  step.setInputsAttr(builder.getArrayAttr(inputs));
-  step.setOutputsAttr(builder.getArrayAttr(outputs));
-  return step;
-}
-
-/// In a slot of its own.
-static BufferOp createSlot(StepOp before, StringRef name,
-                           RankedTensorType type) {
-  auto plan = cast<PlanOp>(before->getParentOp());
-  MLIRContext *context = plan.getContext();
-  SmallVector<Attribute> slots(plan.getSlots().getValue());
-  SmallVector<Expr> sizes = getSizes(type);
-  OpBuilder builder(*plan.getOps<StepOp>().begin());
-  SmallVector<Attribute> strides =
-      llvm::map_to_vector(getDenseStrides(sizes, context),
-                          [](Expr e) { return Attribute(e.getAttr()); });
-  std::string free = name.str();
-  for (unsigned i = 0; SymbolTable::lookupSymbolIn(plan, free); ++i)
-    free = (name + "_" + Twine(i)).str();
-  auto buffer = BufferOp::create(
-      builder, before.getLoc(), builder.getStringAttr(free),
-      BufferKindAttr::get(context, BufferKind::Slot),
-      builder.getI64IntegerAttr(slots.size()),
-      Expr::constant(context, 0).getAttr(), builder.getArrayAttr(strides),
-      TypeAttr::get(type), ElementsAttr(), ReplaceableAttr());
-  slots.push_back(
-      (getElementCount(sizes, context) * getElementBytes(type.getElementType()))
-          .getAttr());
-  plan.setSlotsAttr(builder.getArrayAttr(slots));
-  return buffer;
-}
-
 /// "sum_add_relu" of "matmul_add_relu".
 static std::string nameSum(StringRef name) {
   return name.consume_front("matmul") ? ("sum" + name).str()
                                       : ("sum_" + name).str();
 }
 
-SplitStep fusec::splitProduct(StepOp step, ContractionOp product,
-                              int64_t parts) {
-  SplitStep split;
+CutStep fusec::splitProduct(StepOp step, ContractionOp product, int64_t parts) {
+  CutStep split;
   Location loc = step.getLoc();
   StepBuilder first(step, Family::Gemm, "matmul_ranges");
   OpBuilder &builder = first.builder;
@@ -223,11 +116,11 @@ SplitStep fusec::splitProduct(StepOp step, ContractionOp product,
       value = CastOp::create(second.builder, loc, accumulator.getType(), value);
     second.mapping.map(accumulator, value);
   }
-  split.products = first.finish(refs, ranges.getAccumulators());
+  split.first = first.finish(refs, ranges.getAccumulators());
   auto results = step.getBody().front().getTerminator()->getOperands();
   second.clone(results);
   SmallVector<Value> yielded = llvm::map_to_vector(
       results, [&](Value value) { return second.mapping.lookup(value); });
-  split.sum = second.finish(step.getOutputs().getValue(), yielded);
+  split.second = second.finish(step.getOutputs().getValue(), yielded);
   return split;
 }

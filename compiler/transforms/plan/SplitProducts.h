@@ -6,7 +6,7 @@
 #ifndef FUSEC_COMPILER_TRANSFORMS_PLAN_SPLITPRODUCTS_H
 #define FUSEC_COMPILER_TRANSFORMS_PLAN_SPLITPRODUCTS_H
 
-#include "ir/FusecOps.h"
+#include "compiler/transforms/plan/CutStep.h"
 
 namespace fusec {
 
@@ -21,18 +21,10 @@ ContractionOp getSplittableProduct(StepOp step, std::string &reason);
 llvm::SmallVector<int64_t> getSplits(ContractionOp product, int64_t most,
                                      int64_t leastK);
 
-/// The two steps, and the buffers between them.
-struct SplitStep {
-  StepOp products, sum;
-  llvm::SmallVector<BufferOp> parts; // [part, m, n], an accumulator each
-
-  /// Takes all of it out of the plan again.
-  void erase();
-};
 /// Puts the two before the step, which stays. The first one's product counts
 /// ranges of K as a batch, of fp32 results; the second one adds them in order
 /// of K and evaluates the step's epilogue.
-SplitStep splitProduct(StepOp step, ContractionOp product, int64_t parts);
+CutStep splitProduct(StepOp step, ContractionOp product, int64_t parts);
 
 } // namespace fusec
 

@@ -8,6 +8,7 @@
 #include "compiler/Remarks.h"
 #include "ir/FusecOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include <fmt/core.h>
 
 namespace fusec {
 #define GEN_PASS_DEF_FOLDCONSTANTS
@@ -29,8 +30,8 @@ static void fold(Operation *op, reference::FoldBudget &budget) {
   bool wasExceeded = budget.isExceeded();
   auto values = reference::foldConstants(op, budget, reason);
   if (failed(values)) {
-    std::string text =
-        "'" + op->getName().getStringRef().str() + "' of constants " + reason;
+    std::string text = fmt::format("'{}' of constants {}",
+                                   op->getName().getStringRef(), reason);
     if (hasConstantOperandsOnly(op))
       remarkMissed(remarks::foldConstants, op->getLoc()) << text;
     // Once, although many more ops may follow.
@@ -43,9 +44,8 @@ static void fold(Operation *op, reference::FoldBudget &budget) {
   for (auto [result, value] : llvm::zip_equal(op->getResults(), *values))
     result.replaceAllUsesWith(
         ConstantOp::create(builder, op->getLoc(), result.getType(), value));
-  remarkPassed(remarks::foldConstants, op->getLoc())
-      << "'" + op->getName().getStringRef().str() +
-             "' of constants is a constant";
+  remarkPassed(remarks::foldConstants, op->getLoc()) << fmt::format(
+      "'{}' of constants is a constant", op->getName().getStringRef());
 }
 
 namespace {

@@ -10,6 +10,7 @@
 #include "compiler/kernels/pairs/device/pairs_config.h"
 #include "compiler/transforms/tensor/PairWeights.h"
 #include "compiler/transforms/tensor/Rewrites.h"
+#include <fmt/core.h>
 
 namespace fusec {
 #define GEN_PASS_DEF_FORMPAIRS
@@ -150,9 +151,9 @@ std::string FormPairs::findReason(MatmulOp product,
   if (!product.getRhs().getDefiningOp<ConstantOp>())
     return "its weights are no constants of the model";
   if (outer.features < fewestFeatures)
-    return llvm::formatv("it has {0} features, products of pairs have {1} or "
-                         "more",
-                         outer.features, fewestFeatures);
+    return fmt::format("it has {} features, products of pairs have {} or "
+                       "more",
+                       outer.features, fewestFeatures);
   if (!isPairCountable(outer.features,
                        getSizes(product.getType())[1].getValue()))
     return "it has no columns, or more of them or of features than kernels "
@@ -204,11 +205,10 @@ void FormPairs::rewrite(MatmulOp product, const OuterProduct &outer) {
   if (result.getType() != product.getType())
     result = CastOp::create(builder, loc, product.getType(), result);
   remarkPassed(remarks::formPairs, loc)
-      << llvm::formatv("{0} features' pairs are multiplied as they are made, "
-                       "by the {1} of {2} weights that symmetry leaves",
-                       outer.features, pairDepth(outer.features),
-                       outer.features * outer.features)
-             .str();
+      << fmt::format("{} features' pairs are multiplied as they are made, "
+                     "by the {} of {} weights that symmetry leaves",
+                     outer.features, pairDepth(outer.features),
+                     outer.features * outer.features);
   Value outerProduct = traceViews(product.getLhs()).value;
   SmallVector<Operation *> dead;
   for (Value read = product.getLhs(); read != outerProduct;

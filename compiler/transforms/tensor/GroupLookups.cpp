@@ -7,6 +7,7 @@
 #include "compiler/Remarks.h"
 #include "compiler/transforms/tensor/Rewrites.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include <fmt/core.h>
 
 namespace fusec {
 #define GEN_PASS_DEF_GROUPLOOKUPS
@@ -115,9 +116,9 @@ static Value createLookup(ArrayRef<Column> run, PatternRewriter &rewriter) {
   Value lookup = LookupOp::create(
       rewriter, loc, getTensorType(sizes, getElementType(tables[0])), tables,
       ids, first.getPolicyAttr());
-  remarkPassed(remarks::groupLookups, loc)
-      << std::to_string(tables.size()) +
-             " gathers by columns of one index tensor became one lookup";
+  remarkPassed(remarks::groupLookups, loc) << fmt::format(
+      "{} gathers by columns of one index tensor became one lookup",
+      tables.size());
   if (run[0].stacked)
     return lookup;
   Groups groups = {{0}, {1, 2}};

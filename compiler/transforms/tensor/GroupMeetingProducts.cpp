@@ -12,6 +12,7 @@
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+#include <fmt/core.h>
 
 namespace fusec {
 #define GEN_PASS_DEF_GROUPMEETINGPRODUCTS
@@ -63,9 +64,9 @@ static void groupSiblings(SmallVector<ContractionOp> pending) {
     if (members.size() > 1) {
       ContractionOp grouped = groupContractions(members);
       remarkPassed(remarks::groupMeetingProducts, grouped.getLoc())
-          << std::to_string(grouped.getNumAccumulators()) +
-                 " products of one left operand became accumulators of one "
-                 "kernel";
+          << fmt::format("{} products of one left operand became accumulators "
+                         "of one kernel",
+                         grouped.getNumAccumulators());
     }
     pending = std::move(rest);
   }

@@ -6,6 +6,7 @@
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
 #include "compiler/transforms/tensor/Rewrites.h"
+#include <fmt/core.h>
 
 namespace fusec {
 #define GEN_PASS_DEF_MERGESUMMEDPRODUCTS
@@ -97,10 +98,9 @@ static void mergeSum(AddOp root) {
                   .getAccumulators()[0];
   for (const Summand &summand : others)
     sum = AddOp::create(builder, root.getLoc(), sum, summand.value);
-  remarkPassed(remarks::mergeSummedProducts, root.getLoc())
-      << "a sum of " + std::to_string(products.size()) +
-             " products became one product with " + std::to_string(lhs.size()) +
-             " segments along K";
+  remarkPassed(remarks::mergeSummedProducts, root.getLoc()) << fmt::format(
+      "a sum of {} products became one product with {} segments along K",
+      products.size(), lhs.size());
   root.replaceAllUsesWith(sum);
 }
 

@@ -112,6 +112,25 @@ def SimplifyViews : Pass<"fusec-simplify-views", "::fusec::ModelOp"> {
   }];
 }
 
+def FormBags : Pass<"fusec-form-bags", "::fusec::ModelOp"> {
+  let summary = "sums of gathered rows become embedding bags, neighbours in a concat one";
+  let description = [{
+    ```mlir
+    %g = fusec.gather %table [-1, 2] at %i flag : ... -> tensor<8x10x64xf16>
+    %s = fusec.reduce sum %g axes [1] : tensor<8x10x64xf16> to tensor<8x64xf16>
+    %r = fusec.concat %s, %other axis 1 : ...
+    ```
+    becomes
+    ```mlir
+    %r = fusec.bag (%table, %table2) at (%ids, %ids2) flag scales [1.0, 1.0] : ...
+    ```
+    Rows that are gathered beside bags are bags of one.
+  }];
+  let options = [
+    Option<"exact", "exact", "bool", /*default=*/"false",
+           "results are rounded as each operation would: a mean's sum is not scaled before it is">];
+}
+
 def GroupLookups : Pass<"fusec-group-lookups", "::fusec::ModelOp"> {
   let summary = "gathers by columns of one index tensor become one lookup";
   let description = [{

@@ -7,6 +7,7 @@
 #include "compiler/Remarks.h"
 #include "compiler/transforms/tensor/Rewrites.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include <fmt/core.h>
 
 namespace fusec {
 #define GEN_PASS_DEF_RECOGNIZEACTIVATIONS
@@ -21,7 +22,7 @@ template <typename NamedOp>
 static LogicalResult replaceBy(Operation *op, Value x, RemarkKind kind,
                                PatternRewriter &rewriter) {
   remarkPassed(kind, op->getLoc())
-      << "an expansion became '" + NamedOp::getOperationName().str() + "'";
+      << fmt::format("an expansion became '{}'", NamedOp::getOperationName());
   rewriter.replaceOpWithNewOp<NamedOp>(op, x.getType(), x);
   return success();
 }

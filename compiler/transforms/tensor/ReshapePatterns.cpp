@@ -123,6 +123,39 @@ struct CollapseOfTranspose : OpRewritePattern<CollapseOp> {
   }
 };
 
+/// A reduction over one element is that element.
+struct ReduceOfUnitAxes : OpRewritePattern<ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ReduceOp op,
+                                PatternRewriter &rewriter) const override {
+    Sizes sizes = getSizes(op.getOperand());
+    SmallVector<int64_t> units, axes;
+    for (int64_t axis : op.getAxes())
+      (sizes[axis].isConstant(1) ? units : axes).push_back(axis);
+    if (units.empty() || op.getParts())
+      return rewriter.notifyMatchFailure(op, "no axis has size 1");
+    llvm::sort(units, std::greater<>());
+    Value value = op.getOperand();
+    // Exporters sum halves in fp32: casts meet behind the view.
+    auto cast = axes.empty() ? value.getDefiningOp<CastOp>() : CastOp();
+    if (cast)
+      value = cast.getOperand();
+    for (int64_t unit : units) {
+      value = dropUnitDim(rewriter, op.getLoc(), value, unit);
+      for (int64_t &axis : axes)
+        axis -= axis > unit;
+    }
+    if (cast)
+      value = CastOp::create(rewriter, op.getLoc(), op.getType(), value);
+    if (!axes.empty())
+      value = ReduceOp::create(rewriter, op.getLoc(), op.getType(),
+                               op.getKind(), value, axes);
+    rewriter.replaceOp(op, value);
+    return success();
+  }
+};
+
 struct MergeBroadcasts : OpRewritePattern<BroadcastOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -326,9 +359,10 @@ struct MatmulOfTranspose : OpRewritePattern<MatmulOp> {
 void fusec::populateReshapePatterns(RewritePatternSet &patterns) {
   patterns
       .add<MergeReshapes<CollapseOp>, MergeReshapes<ExpandOp>, MergeTransposes,
-           UnitTransposeToReshape, CollapseOfTranspose, MergeBroadcasts,
-           UnitBroadcastToExpand, BroadcastOfExpand, TransposeOfBroadcast,
-           CollapseOfBroadcast, ViewOfSplat<CollapseOp>, ViewOfSplat<ExpandOp>,
-           ViewOfSplat<TransposeOp>, ViewOfSplat<SliceOp>,
-           ViewOfSplat<BroadcastOp>, MatmulOfTranspose>(patterns.getContext());
+           UnitTransposeToReshape, ReduceOfUnitAxes, CollapseOfTranspose,
+           MergeBroadcasts, UnitBroadcastToExpand, BroadcastOfExpand,
+           TransposeOfBroadcast, CollapseOfBroadcast, ViewOfSplat<CollapseOp>,
+           ViewOfSplat<ExpandOp>, ViewOfSplat<TransposeOp>,
+           ViewOfSplat<SliceOp>, ViewOfSplat<BroadcastOp>, MatmulOfTranspose>(
+          patterns.getContext());
 }

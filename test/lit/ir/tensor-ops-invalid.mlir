@@ -247,6 +247,54 @@ fusec.model @reduce_bool inputs ["x"] outputs [] {
 
 // -----
 
+fusec.model @reduce_parts inputs ["x"] outputs [] {
+^bb0(%x: tensor<3x4xf32>):
+  // expected-error @+1 {{expected result type 'tensor<2x4xf32>', got 'tensor<4xf32>'}}
+  %0 = fusec.reduce sum %x axes [0] parts 2 : tensor<3x4xf32> to tensor<4xf32>
+}
+
+// -----
+
+fusec.model @reduce_no_parts inputs ["x"] outputs [] {
+^bb0(%x: tensor<3x4xf32>):
+  // expected-error @+1 {{expected at least one part, got 0}}
+  %0 = fusec.reduce sum %x axes [0] parts 0 : tensor<3x4xf32> to tensor<0x4xf32>
+}
+
+// -----
+
+fusec.model @bag_counts inputs ["t", "i"] outputs [] {
+^bb0(%t: tensor<9x4xf32>, %i: tensor<8x2xi64>):
+  // expected-error @+1 {{expected indices and a scale for each of at least one table, got 1 tables, 1 indices and 2 scales}}
+  %0 = fusec.bag (%t) at (%i) flag scales [1.0, 1.0] : (tensor<9x4xf32>) at (tensor<8x2xi64>) -> tensor<8x4xf32>
+}
+
+// -----
+
+fusec.model @bag_table inputs ["t", "u", "i"] outputs [] {
+^bb0(%t: tensor<9x4xf32>, %u: tensor<9x5xf16>, %i: tensor<8x2xi64>):
+  // expected-error @+1 {{expected tables [rows, constant width] of 'f32', got 'tensor<9x5xf16>'}}
+  %0 = fusec.bag (%t, %u) at (%i, %i) flag scales [1.0, 1.0] : (tensor<9x4xf32>, tensor<9x5xf16>) at (tensor<8x2xi64>, tensor<8x2xi64>) -> tensor<8x9xf32>
+}
+
+// -----
+
+fusec.model @bag_indices inputs ["t", "i", "j"] outputs [] {
+^bb0(%t: tensor<9x4xf32>, %i: tensor<8x2xi64>, %j: tensor<8x2xi32>):
+  // expected-error @+1 {{expected indices [8, constant] of one type, got 'tensor<8x2xi32>'}}
+  %0 = fusec.bag (%t, %t) at (%i, %j) flag scales [1.0, 1.0] : (tensor<9x4xf32>, tensor<9x4xf32>) at (tensor<8x2xi64>, tensor<8x2xi32>) -> tensor<8x8xf32>
+}
+
+// -----
+
+fusec.model @bag_columns inputs ["t", "i"] outputs [] {
+^bb0(%t: tensor<9x4xf32>, %i: tensor<8x2xi64>):
+  // expected-error @+1 {{expected as many columns as tables have, 4, got 'tensor<8x5xf32>'}}
+  %0 = fusec.bag (%t) at (%i) flag scales [1.0] : (tensor<9x4xf32>) at (tensor<8x2xi64>) -> tensor<8x5xf32>
+}
+
+// -----
+
 fusec.model @reduce_axes inputs ["x"] outputs [] {
 ^bb0(%x: tensor<3x4xf32>):
   // expected-error @+1 {{expected distinct axes below rank 2, got axis 0}}

@@ -223,3 +223,22 @@ fusec.model @row inputs ["w"] outputs ["y"] {
   %0 = fusec.transpose %w [1, 0] : tensor<1x32xf32> to tensor<32x1xf32>
   fusec.output %0 : tensor<32x1xf32>
 }
+
+// -----
+
+// Sums over one element are that element; of halves that were widened for the
+// sum, the halves.
+// CHECK-LABEL: fusec.model @unit_sum
+fusec.model @unit_sum inputs ["x"] outputs ["y", "z"] {
+// CHECK-NEXT: ^bb0(%[[X:.+]]: tensor<8x1x4xf16>):
+^bb0(%x: tensor<8x1x4xf16>):
+  // CHECK-NEXT: %[[C:.+]] = fusec.collapse %[[X]] {{\[\[}}0, 1], [2]] : tensor<8x1x4xf16> to tensor<8x4xf16>
+  // CHECK-NEXT: %[[D:.+]] = fusec.collapse %[[X]] {{\[\[}}0, 1], [2]]
+  // CHECK-NEXT: %[[R:.+]] = fusec.reduce max %[[D]] axes [1] : tensor<8x4xf16> to tensor<8xf16>
+  // CHECK-NEXT: fusec.output %[[C]], %[[R]]
+  %0 = fusec.cast %x : tensor<8x1x4xf16> to tensor<8x1x4xf32>
+  %1 = fusec.reduce sum %0 axes [1] : tensor<8x1x4xf32> to tensor<8x4xf32>
+  %2 = fusec.cast %1 : tensor<8x4xf32> to tensor<8x4xf16>
+  %3 = fusec.reduce max %x axes [2, 1] : tensor<8x1x4xf16> to tensor<8xf16>
+  fusec.output %2, %3 : tensor<8x4xf16>, tensor<8xf16>
+}

@@ -211,6 +211,24 @@ FUSEC_DEVICE void forEachVectorIn(Index count, Body body) {
                      [&](Index i) { body(whole * V + i, Width<1>()); });
 }
 
+/// Calls body(k) for the worker's share of [k, count), `Steps` at a time: with
+/// nothing to decide in between, their loads are on their way together. What is
+/// left goes by halves of that.
+template <int Steps, class Scope, class Index, class Body>
+FUSEC_DEVICE void forEachStep(Index k, Index count, Body body) {
+  const Index step = Index(Scope::size());
+  for (; (Steps - 1) * step < count - k; k += Steps * step) {
+    FUSEC_UNROLL
+    for (int s = 0; s < Steps; ++s)
+      body(k + s * step);
+  }
+  if constexpr (Steps > 1)
+    forEachStep<Steps / 2, Scope>(k, count, body);
+}
+
+/// Steps whose loads are on their way together.
+constexpr int stepsAtOnce = 8;
+
 /// Combines value(i) over [0, count); every worker gets the result. An empty
 /// row gives the identity.
 template <class Scope, class Op, class Index, class Value>
@@ -231,6 +249,37 @@ FUSEC_DEVICE typename Op::Value reduceRowVectors(Index count, Body body) {
   };
   forEachVectorIn<Scope, V>(
       count, [&](Index base, auto width) { body(base, width, add); });
+  return Scope::template reduce<Op>(total);
+}
+
+// Rows that a worker's registers hold: loaded once, whatever is computed of
+// them.
+
+/// Accesses of a row that a worker holds where each of a group takes `Steps`.
+template <class Scope, int Steps>
+constexpr int keptSteps = Steps *launch::workersOf(Scope::maxSize);
+
+/// Calls body(step, k) for the worker's vectors of [0, count), a whole number
+/// of them. Steps are known when compiling, so that they index registers.
+template <class Scope, int V, int Steps, class Index, class Body>
+FUSEC_DEVICE void forEachKept(Index count, Body body) {
+  FUSEC_UNROLL
+  for (int step = 0; step < keptSteps<Scope, Steps>; ++step) {
+    const Index k = Index(step * Scope::size() + Scope::rank()) * V;
+    if (k < count)
+      body(step, k);
+  }
+}
+
+/// Combines what body(step, k, add) adds; every worker gets the result.
+template <class Scope, class Op, int V, int Steps, class Index, class Body>
+FUSEC_DEVICE typename Op::Value reduceKept(Index count, Body body) {
+  typename Op::Value total = Op::identity();
+  auto add = [&](typename Op::Value value) {
+    total = Op::combine(total, value);
+  };
+  forEachKept<Scope, V, Steps>(count,
+                               [&](int step, Index k) { body(step, k, add); });
   return Scope::template reduce<Op>(total);
 }
 

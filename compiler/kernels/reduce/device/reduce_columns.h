@@ -65,24 +65,6 @@ FUSEC_DEVICE void forEachColumns(i64 count, Body body) {
   }
 }
 
-/// Calls body(k) for the thread's share of [k, count), `Steps` at a time: with
-/// nothing to decide in between, their loads are on their way together. What is
-/// left goes by halves of that.
-template <int Steps, class Scope, class Index, class Body>
-FUSEC_DEVICE void forEachStep(Index k, Index count, Body body) {
-  const Index step = Index(Scope::size());
-  for (; (Steps - 1) * step < count - k; k += Steps * step) {
-    FUSEC_UNROLL
-    for (int s = 0; s < Steps; ++s)
-      body(k + s * step);
-  }
-  if constexpr (Steps > 1)
-    forEachStep<Steps / 2, Scope>(k, count, body);
-}
-
-/// Steps whose loads are on their way together.
-constexpr int columnSteps = 8;
-
 /// Combines V columns: body(k, add) calls add(lane, value) for each lane, with
 /// each k of [0, count); all threads that share the columns get the results.
 template <class Scope, class Op, int V, class Index, class Body>
@@ -94,7 +76,7 @@ FUSEC_DEVICE Vec<typename Op::Value, V> reduceColumns(Index count, Body body) {
   auto add = [&](int lane, typename Op::Value value) {
     total[lane] = Op::combine(total[lane], value);
   };
-  forEachStep<columnSteps, Scope>(Index(Scope::rank()), count,
+  forEachStep<stepsAtOnce, Scope>(Index(Scope::rank()), count,
                                   [&](Index k) { body(k, add); });
   return Scope::template reduce<Op>(total);
 }

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the files of the family share.
+
+#ifndef FUSEC_COMPILER_KERNELS_BAG_BAG_H
+#define FUSEC_COMPILER_KERNELS_BAG_BAG_H
+
+#include "compiler/analysis/BagIteration.h"
+#include "compiler/kernels/Family.h"
+#include "compiler/kernels/bag/device/bag_config.h"
+
+namespace fusec {
+
+extern const KernelFamily bagFamily;
+
+/// How a kernel divides its work.
+struct BagWork {
+  std::vector<BagShape> shapes; // a table
+  std::vector<BagSlot> slots;   // those with most to read first
+  int64_t tileBags;
+};
+BagWork divideBags(const BagIteration &iteration, int64_t vector);
+
+llvm::SmallVector<VariantAttr>
+chooseBagVariants(StepOp step, const Target &target, Products products);
+mlir::FailureOr<KernelSource> emitBag(StepOp step, VariantAttr variant,
+                                      llvm::StringRef symbol);
+
+} // namespace fusec
+
+#endif // FUSEC_COMPILER_KERNELS_BAG_BAG_H

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One schedule: the widest accesses that all rows and results can have.
+
+#include "compiler/analysis/Alignment.h"
+#include "compiler/analysis/StepBytes.h"
+#include "compiler/kernels/bag/Bag.h"
+
+using namespace mlir;
+using namespace fusec;
+
+static int64_t getTableBytes(const BagIteration &iteration) {
+  return getElementBytes(BufferOp(iteration.tables[0].table).getElementType());
+}
+
+static int64_t getVector(const BagIteration &iteration) {
+  int64_t vector = 16 / getTableBytes(iteration);
+  auto isAligned = [&](BufferOp buffer) {
+    int64_t bytes = vector * getElementBytes(buffer.getElementType());
+    return getAlignmentIfGuarded(buffer) % std::min<int64_t>(16, bytes) == 0;
+  };
+  auto allFit = [&] {
+    Expr width = Expr::constant(iteration.pitch.getContext(), vector);
+    return iteration.pitch.mod(width).isConstant(0) &&
+           isAligned(iteration.result) &&
+           llvm::all_of(iteration.tables, [&](const BagTable &table) {
+             return isAligned(table.table) && table.width % vector == 0 &&
+                    table.column % vector == 0;
+           });
+  };
+  while (vector > 1 && !allFit())
+    vector /= 2;
+  return vector;
+}
+
+static Estimate estimateBag(StepOp step, const BagIteration &iteration,
+                            const Target &target, BagScheduleAttr schedule) {
+  Overlap time(target);
+  // Indices, then rows.
+  time.exposeClocks(2 * target.rates.memoryLatency);
+  BagWork work = divideBags(iteration, schedule.getVector());
+  double tiles = llvm::divideCeil(getSampledValue(iteration.bags, typicalDim),
+                                  work.tileBags);
+  time.add(TimeBound::Launch, tiles * work.slots.size() * target.rates.place);
+  StepBytes bytes = getStepBytesAt(step, typicalDim);
+  time.add(TimeBound::Memory,
+           (bytes.read + bytes.written) /
+               getStreamingRate(target, schedule.getVector() *
+                                            getTableBytes(iteration)));
+  return time.get();
+}
+
+SmallVector<VariantAttr>
+fusec::chooseBagVariants(StepOp step, const Target &target, Products) {
+  MLIRContext *context = step.getContext();
+  FailureOr<BagIteration> iteration = analyzeBag(step);
+  if (failed(iteration))
+    return {
+        VariantAttr::get(context, {}, getPlainSchedule(Family::Bag, context))};
+  auto variant = [&](ArrayRef<GuardAttr> guards, int64_t vector) {
+    auto schedule = BagScheduleAttr::get(context, bagThreads, vector);
+    return makeVariant(
+        context, guards,
+        {{schedule, estimateBag(step, *iteration, target, schedule)}});
+  };
+  int64_t vector = getVector(*iteration);
+  SmallVector<GuardAttr> guards;
+  if (vector > 1) {
+    SmallVector<BufferOp> aligned = {iteration->result};
+    for (const BagTable &table : iteration->tables)
+      aligned.push_back(table.table);
+    guards = getAlignmentGuards(aligned);
+  }
+  SmallVector<VariantAttr> variants = {variant(guards, vector)};
+  if (!guards.empty())
+    variants.push_back(variant({}, 1));
+  return variants;
+}

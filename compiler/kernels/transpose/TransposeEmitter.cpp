@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The transpose family: a block fills tiles along the dim in which operands
+// lie, and computes and stores along the one in which results do.
+
+#include "compiler/analysis/TransposeIteration.h"
+#include "compiler/codegen/Emitters.h"
+#include "compiler/kernels/transpose/Transpose.h"
+#include <fmt/core.h>
+
+using namespace mlir;
+using namespace fusec;
+
+namespace {
+class TilePrinter {
+public:
+  TilePrinter(KernelWriter &writer, const TransposeIteration &iteration,
+              VariantAttr variant);
+  void print();
+
+private:
+  void declareTiles();
+  void openTiles();
+  void declarePoint();
+  void fillTiles();
+  void storeTiles();
+
+  KernelWriter &writer;
+  const TransposeIteration &iteration;
+  const ScalarProgram &program;
+  VariantAttr variant;
+  TransposeScheduleAttr schedule;
+  std::string index;
+  std::vector<std::string> dims;
+  std::vector<std::string> tiles; // a load
+};
+} // namespace
+
+TilePrinter::TilePrinter(KernelWriter &writer,
+                         const TransposeIteration &iteration,
+                         VariantAttr variant)
+    : writer(writer), iteration(iteration), program(iteration.points.program),
+      variant(variant),
+      schedule(cast<TransposeScheduleAttr>(variant.getSchedule())),
+      index(writer.indexType()) {
+  for (size_t i = 0; i < program.getSizes().size(); ++i)
+    dims.push_back(fmt::format("d{}", i));
+}
+
+void TilePrinter::declareTiles() {
+  for (unsigned node : iteration.loads) {
+    tiles.push_back(writer.uniqueName("tile"));
+    writer.line("FUSEC_SHARED fusec::TransposeTile<{}, {}, {}> {};",
+                storageType(program[node].type), schedule.getAlong(),
+                schedule.getAcross(), tiles.back());
+  }
+}
+
+void TilePrinter::openTiles() {
+  auto declareExtent = [&](unsigned dim, const char *name, int64_t extent) {
+    std::string size = writer.print(iteration.getSize(dim), {});
+    writer.line("const {0} {1} = {2}, {1}Tiles = {1} / {3} + ({1} % {3} != 0);",
+                index, name, size, extent);
+  };
+  declareExtent(iteration.along, "along", schedule.getAlong());
+  declareExtent(iteration.across(), "across", schedule.getAcross());
+  std::string count = "fusec::i64(alongTiles) * acrossTiles";
+  if (Expr batch = iteration.getBatch(); !batch.isConstant(1))
+    count += fmt::format(" * ({})", writer.print(batch, {}));
+  writer.open("fusec::forEachTile({}, [&](fusec::i64 place)", count);
+  writer.line("const {0} acrossFirst = {0}(place % acrossTiles) * {1}, "
+              "alongFirst = {0}(place / acrossTiles % alongTiles) * {2};",
+              index, schedule.getAcross(), schedule.getAlong());
+  // The other dims, the last one fastest.
+  std::string rest = "place / acrossTiles / alongTiles";
+  for (size_t i = iteration.across(); i-- > 0;) {
+    if (i == iteration.along)
+      continue;
+    std::string size = writer.print(program.getSizes()[i], {});
+    bool isFirst = i == 0 || (i == 1 && iteration.along == 0);
+    std::string own = isFirst ? rest : fmt::format("{} % ({})", rest, size);
+    writer.line("const {0} {1} = {0}({2});", index, dims[i], own);
+    rest += fmt::format(" / ({})", size);
+  }
+}
+
+/// The tile's (a, b) as indices of the iteration.
+void TilePrinter::declarePoint() {
+  writer.line("const {} {} = alongFirst + a, {} = acrossFirst + b;", index,
+              dims[iteration.along], dims[iteration.across()]);
+}
+
+void TilePrinter::fillTiles() {
+  for (auto [node, tile] : llvm::zip_equal(iteration.loads, tiles)) {
+    StepOp step = writer.getStep();
+    std::string pointer =
+        writer.pointer(step.getInputBuffer(program[node].value), true);
+    writer.open("fusec::fillTile<{}, {}>({}, along - alongFirst, "
+                "across - acrossFirst, [&](int a, int b)",
+                schedule.getLoad(), transposeThreads, tile);
+    declarePoint();
+    writer.line("return {} + {};", pointer,
+                writer.print(getLoadOffset(step, program, node), dims));
+    writer.close("});");
+  }
+  writer.line("fusec::launch::barrier();");
+}
+
+void TilePrinter::storeTiles() {
+  writer.open("fusec::forEachInTile<{}, {}, {}>(along - alongFirst, "
+              "across - acrossFirst, [&](int a, int b)",
+              schedule.getStore(), schedule.getAlong(), schedule.getAcross());
+  writer.line("constexpr int V = {};", schedule.getStore());
+  declarePoint();
+  ScalarEmitter::Lanes lanes{iteration.across(), schedule.getStore()};
+  ScalarEmitter emitter(writer, program, dims, lanes,
+                        getRegionSources(writer, variant));
+  for (auto [node, tile] : llvm::zip_equal(iteration.loads, tiles)) {
+    std::string name = writer.uniqueName(tile + "_at");
+    writer.line("const auto {} = fusec::readTile<V>({}, a, b);", name, tile);
+    emitter.bindVector(node, name);
+  }
+  emitStores(writer, emitter, variant, iteration.points.stores, lanes);
+  writer.close("});");
+  // The tiles are filled anew.
+  writer.line("fusec::launch::barrier();");
+}
+
+void TilePrinter::print() {
+  writer.declareBuffers();
+  declareTiles();
+  openTiles();
+  fillTiles();
+  storeTiles();
+  writer.close("});");
+}
+
+FailureOr<KernelSource> fusec::emitTranspose(StepOp step, VariantAttr variant,
+                                             StringRef symbol) {
+  auto schedule = cast<TransposeScheduleAttr>(variant.getSchedule());
+  FailureOr<TransposeIteration> iteration = analyzeTranspose(step);
+  if (failed(iteration))
+    return step.emitOpError("is not a region whose loads lie along another "
+                            "dimension than its stores");
+  KernelWriter writer(step, symbol, schedule.getIndexBits());
+  writer.addHeader("transpose.h");
+  TilePrinter(writer, *iteration, variant).print();
+  return writer.finish(variant);
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-form-transposes,fusec-assign-storage,fusec-choose-schedules))" %s | fusec-translate --split-input-file --fusec-to-cuda | FileCheck %s
+
+// The tile is filled along the operand's rows, and read along the result's.
+// CHECK-LABEL: // relu
+// CHECK: FUSEC_SHARED fusec::TransposeTile<fusec::f16, 64, 64> tile;
+// CHECK: fusec::forEachTile(fusec::i64(alongTiles) * acrossTiles * (3), [&](fusec::i64 place) {
+// CHECK: const int [[B:d[0-9]]] = int(place / acrossTiles / alongTiles);
+// CHECK: fusec::fillTile<8, 256>(tile, along - alongFirst, across - acrossFirst, [&](int a, int b) {
+// CHECK: fusec::launch::barrier();
+// CHECK: fusec::forEachInTile<8, 64, 64>
+// CHECK: const auto tile_at = fusec::readTile<V>(tile, a, b);
+// CHECK: fusec::relu({{.*}}tile_at
+// CHECK: fusec::store<V>(
+// CHECK: fusec::launch::barrier();
+fusec.model @tiles inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<3x128x256xf16>):
+  %0 = fusec.transpose %x [0, 2, 1] : tensor<3x128x256xf16> to tensor<3x256x128xf16>
+  %1 = fusec.relu %0 : tensor<3x256x128xf16>
+  fusec.output %1 : tensor<3x256x128xf16>
+}
+
+// -----
+
+// A row is loaded once for both passes, the scale for one; rows of no whole
+// vectors by single elements.
+// CHECK-LABEL: // reduce
+// CHECK: fusec::Vec<float, 4> kept[fusec::keptSteps<Scope, 2>];
+// CHECK: kept[step] = fusec::load<4>(t_x + row * 256 + k);
+// CHECK: fusec::reduceKept<Scope, fusec::Max<float>, 4, 2>(length, [&](int step, int k, auto add) {
+// CHECK: add(kept[step][lane]);
+// CHECK: fusec::forEachKept<Scope, 4, 2>(length, [&](int step, int k) {
+// CHECK: const auto t_s_at = fusec::load<V>(t_s + k);
+// CHECK: kept[step][lane]
+fusec.model @kept inputs ["x", "s"] outputs ["y"] {
+^bb0(%x: tensor<512x256xf32>, %s: tensor<256xf32>):
+  %0 = fusec.reduce max %x axes [1] : tensor<512x256xf32> to tensor<512xf32>
+  %1 = fusec.broadcast %0 [0] : tensor<512xf32> to tensor<512x256xf32>
+  %2 = fusec.sub %x, %1 : tensor<512x256xf32>
+  %3 = fusec.broadcast %s [1] : tensor<256xf32> to tensor<512x256xf32>
+  %4 = fusec.mul %2, %3 : tensor<512x256xf32>
+  fusec.output %4 : tensor<512x256xf32>
+}
+
+// -----
+
+// All of two tables is numbers; indices are columns of one tensor.
+// CHECK-LABEL: // bag
+// CHECK: FUSEC_CONSTANT fusec::BagShape shapes[2] = {
+// CHECK-NEXT: {0, 0, 5, 1, 3, 8, 0, 2, 1, 256, 1.0f},
+// CHECK-NEXT: {0, 3, 5, 1, 2, 8, 8, 2, 1, 256, 0.5f},
+// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 256>(shapes, slots, 2, tables, ids, 100, t_y, 16, nullptr);
+fusec.model @bags inputs ["ids"] outputs ["y"] {
+^bb0(%ids: tensor<100x5xi64>):
+  %t = fusec.constant dense<1.0> : tensor<50x8xf32>
+  %u = fusec.constant dense<2.0> : tensor<60x8xf32>
+  %i = fusec.slice %ids offsets [#fusec.expr<0>, #fusec.expr<0>] steps [1, 1] : tensor<100x5xi64> to tensor<100x3xi64>
+  %j = fusec.slice %ids offsets [#fusec.expr<0>, #fusec.expr<3>] steps [1, 1] : tensor<100x5xi64> to tensor<100x2xi64>
+  %0 = fusec.bag (%t, %u) at (%i, %j) clamp scales [1.0, 0.5] : (tensor<50x8xf32>, tensor<60x8xf32>) at (tensor<100x3xi64>, tensor<100x2xi64>) -> tensor<100x16xf32>
+  fusec.output %0 : tensor<100x16xf32>
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: fusec-opt --pass-pipeline="builtin.module(fusec.model(fusec-form-bags,cse,fusec-simplify-views))" --split-input-file %s | FileCheck %s
+// RUN: fusec-opt --pass-pipeline="builtin.module(fusec.model(fusec-form-bags{exact=true}))" --split-input-file %s | FileCheck %s --check-prefix=EXACT
+
+#ids = #fusec.sizes<[n, 3]>
+#rows = #fusec.sizes<[n, 3, 4]>
+#sum = #fusec.sizes<[n, 4]>
+#one = #fusec.sizes<[n, 1]>
+#row = #fusec.sizes<[n, 1, 4]>
+
+// As PyTorch exports a sum of halves, and a mean; beside them a lookup. What is
+// dense stays.
+// CHECK-LABEL: fusec.model @concat
+fusec.model @concat inputs ["d", "ids", "t", "u", "v"] outputs ["y"] {
+// CHECK-NEXT: ^bb0(%[[D:.+]]: tensor<?x4xf16, {{.*}}>, %[[IDS:.+]]: tensor<?x3xi64, {{.*}}>, %[[T:.+]]: tensor<7x4xf16>, %[[U:.+]]: tensor<9x4xf16>, %[[V:.+]]: tensor<5x4xf16>):
+^bb0(%d: tensor<?x4xf16, #sum>, %ids: tensor<?x3xi64, #ids>, %t: tensor<7x4xf16>, %u: tensor<9x4xf16>, %v: tensor<5x4xf16>):
+  // CHECK: %[[FIRST:.+]] = fusec.slice %[[IDS]] {{.*}} to tensor<?x1xi64, {{.*}}>
+  // CHECK: %[[B:.+]] = fusec.bag(%[[T]], %[[U]], %[[V]]) at(%[[IDS]], %[[IDS]], %[[FIRST]]) flag scales [1.000000e+00, 3.333333e-01, 1.000000e+00] : {{.*}} -> tensor<?x12xf16, #fusec.sizes<[n, 12]>>
+  // CHECK: fusec.concat %[[D]], %[[B]] axis 1
+  // EXACT: fusec.bag(%{{.+}}) at(%{{.+}}) flag scales [1.000000e+00]
+  // EXACT: fusec.bag(%{{.+}}) at(%{{.+}}) flag scales [1.000000e+00]
+  // EXACT: fusec.div
+  %b = fusec.broadcast %ids [0, 1] : tensor<?x3xi64, #ids> to tensor<?x3x4xi64, #rows>
+  %0 = fusec.gather %t [-1, 2] (%b) flag : (tensor<7x4xf16>, tensor<?x3x4xi64, #rows>) -> tensor<?x3x4xf16, #rows>
+  %1 = fusec.cast %0 : tensor<?x3x4xf16, #rows> to tensor<?x3x4xf32, #rows>
+  %2 = fusec.reduce sum %1 axes [1] : tensor<?x3x4xf32, #rows> to tensor<?x4xf32, #sum>
+  %3 = fusec.cast %2 : tensor<?x4xf32, #sum> to tensor<?x4xf16, #sum>
+  %4 = fusec.gather %u [-1, 2] (%b) flag : (tensor<9x4xf16>, tensor<?x3x4xi64, #rows>) -> tensor<?x3x4xf16, #rows>
+  %5 = fusec.cast %4 : tensor<?x3x4xf16, #rows> to tensor<?x3x4xf32, #rows>
+  %6 = fusec.reduce sum %5 axes [1] : tensor<?x3x4xf32, #rows> to tensor<?x4xf32, #sum>
+  %three = fusec.splat 3.0 : f32 : tensor<?x4xf32, #sum>
+  %7 = fusec.div %6, %three : tensor<?x4xf32, #sum>
+  %8 = fusec.cast %7 : tensor<?x4xf32, #sum> to tensor<?x4xf16, #sum>
+  %i = fusec.slice %ids offsets [#fusec.expr<0>, #fusec.expr<0>] steps [1, 1] : tensor<?x3xi64, #ids> to tensor<?x1xi64, #one>
+  %c = fusec.broadcast %i [0, 1] : tensor<?x1xi64, #one> to tensor<?x1x4xi64, #row>
+  %9 = fusec.gather %v [-1, 2] (%c) flag : (tensor<5x4xf16>, tensor<?x1x4xi64, #row>) -> tensor<?x1x4xf16, #row>
+  %10 = fusec.collapse %9 [[0, 1], [2]] : tensor<?x1x4xf16, #row> to tensor<?x4xf16, #sum>
+  %11 = fusec.concat %d, %3, %8, %10 axis 1 : tensor<?x4xf16, #sum>, tensor<?x4xf16, #sum>, tensor<?x4xf16, #sum>, tensor<?x4xf16, #sum> to tensor<?x16xf16, #fusec.sizes<[n, 16]>>
+  fusec.output %11 : tensor<?x16xf16, #fusec.sizes<[n, 16]>>
+}
+
+// -----
+
+// Not: a maximum, rows that are named alone, and indices that differ along a row.
+// CHECK-LABEL: fusec.model @others
+// CHECK-NOT: fusec.bag
+fusec.model @others inputs ["ids", "named", "wide", "t"] outputs ["a", "b", "c"] {
+^bb0(%ids: tensor<8x3xi64>, %named: tensor<8x?xi64, #fusec.sizes<[8, k]>>, %wide: tensor<8x3x4xi64>, %t: tensor<7x4xf32>):
+  %b = fusec.broadcast %ids [0, 1] : tensor<8x3xi64> to tensor<8x3x4xi64>
+  %0 = fusec.gather %t [-1, 2] (%b) flag : (tensor<7x4xf32>, tensor<8x3x4xi64>) -> tensor<8x3x4xf32>
+  %1 = fusec.reduce max %0 axes [1] : tensor<8x3x4xf32> to tensor<8x4xf32>
+  %c = fusec.broadcast %named [0, 1] : tensor<8x?xi64, #fusec.sizes<[8, k]>> to tensor<8x?x4xi64, #fusec.sizes<[8, k, 4]>>
+  %2 = fusec.gather %t [-1, 2] (%c) flag : (tensor<7x4xf32>, tensor<8x?x4xi64, #fusec.sizes<[8, k, 4]>>) -> tensor<8x?x4xf32, #fusec.sizes<[8, k, 4]>>
+  %3 = fusec.reduce sum %2 axes [1] : tensor<8x?x4xf32, #fusec.sizes<[8, k, 4]>> to tensor<8x4xf32>
+  %4 = fusec.gather %t [-1, 2] (%wide) flag : (tensor<7x4xf32>, tensor<8x3x4xi64>) -> tensor<8x3x4xf32>
+  %5 = fusec.reduce sum %4 axes [1] : tensor<8x3x4xf32> to tensor<8x4xf32>
+  fusec.output %1, %3, %5 : tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>
+}

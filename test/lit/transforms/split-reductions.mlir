@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-split-reductions))" %s | FileCheck %s
+// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-split-reductions))" --remarks-filter=fusion %s 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+
+// Sums of halves pass in fp32; two reductions of one reading split together.
+// CHECK-LABEL: of @all
+// CHECK: fusec.buffer @parts slot {{.*}} : tensor<[[P:[0-9]+]]xf32>
+// CHECK: fusec.step reduce "mul_reduce_sqrt_add_parts" inputs [@x] outputs [@parts, @parts_0]
+// CHECK: %[[M:.+]] = fusec.mul
+// CHECK: %[[W:.+]] = fusec.cast %[[M]] : tensor<8192x8192xf16> to tensor<8192x8192xf32>
+// CHECK: fusec.reduce sum %[[W]] axes [0, 1] parts [[P]] : tensor<8192x8192xf32> to tensor<[[P]]xf32>
+// CHECK: fusec.step reduce "mul_reduce_sqrt_add" inputs [@parts, @parts_0] outputs [@y]
+// CHECK: %[[S:.+]] = fusec.reduce sum %{{.+}} axes [0] : tensor<[[P]]xf32> to tensor<f32>
+// CHECK: %[[C:.+]] = fusec.cast %[[S]] : tensor<f32> to tensor<f16>
+// CHECK: fusec.sqrt %[[C]]
+// REMARK: 'mul_reduce_sqrt_add' reduces {{[0-9]+}} parts of each row
+fusec.model @all inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<8192x8192xf16>):
+  %0 = fusec.mul %x, %x : tensor<8192x8192xf16>
+  %1 = fusec.reduce sum %0 axes [0, 1] : tensor<8192x8192xf16> to tensor<f16>
+  %2 = fusec.sqrt %1 : tensor<f16>
+  %3 = fusec.reduce max %x axes [0, 1] : tensor<8192x8192xf16> to tensor<f16>
+  %4 = fusec.add %2, %3 : tensor<f16>
+  fusec.output %4 : tensor<f16>
+}
+
+// -----
+
+// Rows enough for all multiprocessors, a softmax, and an index that is found.
+// CHECK-LABEL: of @others
+// CHECK-NOT: parts
+fusec.model @others inputs ["x", "s", "i"] outputs ["a", "b", "c"] {
+^bb0(%x: tensor<65536x512xf32>, %s: tensor<2x65536xf32>, %i: tensor<1000000xf32>):
+  %0 = fusec.reduce sum %x axes [1] : tensor<65536x512xf32> to tensor<65536xf32>
+  %1 = fusec.reduce max %s axes [1] : tensor<2x65536xf32> to tensor<2xf32>
+  %2 = fusec.broadcast %1 [0] : tensor<2xf32> to tensor<2x65536xf32>
+  %3 = fusec.sub %s, %2 : tensor<2x65536xf32>
+  %4 = fusec.arg_reduce max %i axis 0 : tensor<1000000xf32> to tensor<i64>
+  fusec.output %0, %3, %4 : tensor<65536xf32>, tensor<2x65536xf32>, tensor<i64>
+}
