@@ -16,7 +16,7 @@ template <class T, int Along, int Across> struct TransposeTile {
   // A word more than a power of two: neighbours of a column lie in different
   // banks.
   static constexpr int pitch = Along + (sizeof(T) < 4 ? 4 / int(sizeof(T)) : 1);
-  T at[Across * pitch];
+  alignas(16) T at[Across * pitch]; // written by words
 };
 
 /// Calls body(tile) for each of `count` tiles, one a block at a time. Every
