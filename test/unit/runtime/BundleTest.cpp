@@ -242,6 +242,25 @@ TEST(Bundle, FilesAreMapped) {
   std::remove(path.c_str());
 }
 
+// So many that each thread takes two at a time, but for those with a gap and
+// the last.
+TEST(Bundle, HashOfManyChunks) {
+  uint64_t size = 34 * weightsChunk + 7, gap = 5 * weightsChunk + 100;
+  std::vector<uint8_t> weights(size);
+  for (size_t i = 0; i < size; i += 64)
+    weights[i] = uint8_t(i * 2654435761u >> 13);
+  std::fill_n(weights.begin() + long(gap), 4096, uint8_t(0));
+  std::vector<Digest> digests;
+  for (uint64_t at = 0; at < size; at += weightsChunk)
+    digests.push_back(
+        Sha256::hash(weights.data() + at, std::min(weightsChunk, size - at)));
+  std::vector<Piece> pieces = {
+      {0, {weights.data(), gap}},
+      {gap + 4096, {weights.data() + gap + 4096, size - gap - 4096}}};
+  EXPECT_EQ(hashSection(SectionKind::Weights, pieces, size),
+            Sha256::hash(digests.data(), digests.size() * sizeof(Digest)));
+}
+
 // The chunked hash is the same whether written in pieces or read whole.
 TEST(Bundle, WeightsOfSeveralChunks) {
   uint64_t chunk = weightsChunk;
