@@ -188,7 +188,7 @@ TEST(Shapes, NothingDependsOnReplaceableValues) {
 TEST(Shapes, UpdatableWeightsHaveRows) {
   TestModel model;
   model.input("x", "int64[2]").output("y", "int64");
-  model.ints("table", {3, 4}).ints("one", 1);
+  model.ints("table", {3, 4}).scalar("one", 1);
   model.node("Gather", {"table", "x"}, {"t"});
   model.node("Add", {"t", "one"}, {"y"});
   std::vector<std::string> names;
