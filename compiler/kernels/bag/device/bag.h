@@ -154,9 +154,9 @@ FUSEC_DEVICE void sumAllBags(const BagShape *shapes, const BagSlot *slots,
                                  end,
                                  faults};
     if (shape.count == 1)
-      detail::sumBags<Policy, Row, V, 4, 1>(shape, block, rows);
+      detail::sumBags<Policy, Row, V, 2, 1>(shape, block, rows);
     else if (shape.count <= 4)
-      detail::sumBags<Policy, Row, V, 2, 4>(shape, block, rows);
+      detail::sumBags<Policy, Row, V, 2, 2>(shape, block, rows);
     else
       detail::sumBags<Policy, Row, V, 1, 8>(shape, block, rows);
   }

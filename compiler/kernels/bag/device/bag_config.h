@@ -38,7 +38,7 @@ constexpr int bagThreads = 256;
 /// others read theirs.
 constexpr int bagResident = 3;
 /// Rows that a block finds before it reads them: of each of its bags as many.
-/// There are at most 1024 of these.
+/// There are at most 512 of these.
 constexpr int bagStaged = 2048;
 /// Tables of a kernel: their pointers and row counts, and those of indices, are
 /// parameters, of which there are 32,764 bytes.
@@ -49,7 +49,7 @@ constexpr int mostOfBag = 1 << 20;
 /// Bags that a group of lanes has on their way, by the indices of a bag: those
 /// of sumAllBags().
 constexpr FUSEC_DEVICE int bagsAtOnce(long long count) {
-  return count == 1 ? 4 : count <= 4 ? 2 : 1;
+  return count <= 4 ? 2 : 1;
 }
 
 /// Lanes that read rows of so many accesses: as many, up to a warp's.
