@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""initcheck takes a cp.async of 16 bytes whose source is shorter for a read of all 16, and
-reports those behind its end, which the instruction fills with zeros. So the end of a row in
+"""initcheck takes a cp.async whose source is shorter than its 4, 8 or 16 bytes for a read of
+all of them, and reports those behind its end, which the instruction fills with zeros. So the end of a row in
 padded memory is reported where nothing reads the padding.
 
 Such reports are told apart by the machine code: the tool names the instruction behind the
 one that read, which must then be a copy that fills with zeros."""
 
 import collections
+import concurrent.futures
 import pathlib
 import re
 import subprocess
 import tempfile
 
-REPORT = re.compile(r"Uninitialized __global__ memory read of size 16 bytes\s*\n"
+REPORT = re.compile(r"Uninitialized __global__ memory read of size \d+ bytes\s*\n"
                     r"=+\s+at (\w+)(?:\(.*\))?\+0x([0-9a-f]+)")
 SUMMARY = re.compile(r"ERROR SUMMARY: (\d+) error")
 INSTRUCTION = re.compile(r"^\s+/\*([0-9a-f]+)\*/\s+(?:@!?\w+ )?(\S+)", re.MULTILINE)
@@ -48,8 +49,11 @@ def findOthers(text, cache):
     total = sum(map(int, SUMMARY.findall(text)))
     reports = collections.Counter((name, int(at, 16)) for name, at in REPORT.findall(text))
     operations = collections.defaultdict(set)  # that read, of kernels of one name
-    for image in findImages(cache, {name for name, _ in reports}):
-        for name, code in disassemble(image).items():
+    images = list(findImages(cache, {name for name, _ in reports}))
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        codes = list(pool.map(disassemble, images))
+    for kernels in codes:
+        for name, code in kernels.items():
             for at in (at for other, at in reports if other == name):
                 if (operation := code.get(at - WIDTH, "")).startswith(READS):
                     operations[name, at].add(operation)

@@ -108,19 +108,21 @@ def runProgram(name, command, folder, under=()):
     """Exit status and output of a test's program, or of all its shards."""
     count = SHARDS.get(name, 1)
     shards = [[f"--shard={i}/{count}"] if count > 1 else [] for i in range(count)]
+    environment = {**os.environ, "FUSEC_CACHE_DIR": str(kernelCache(name))}
     with concurrent.futures.ThreadPoolExecutor(count) as pool:
-        done = list(pool.map(lambda shard: runProcess([*command, *shard], folder, under), shards))
+        done = list(pool.map(lambda shard: runProcess([*command, *shard], folder, under,
+                                                      environment), shards))
     # The first that is not 0.
     return next(filter(None, (status for status, _ in done)), 0), "".join(t for _, t in done)
 
 
-def runProcess(command, folder, under):
+def runProcess(command, folder, under, environment):
     words = [w.replace("@BUILD@", str(folder)).replace("@SOURCE@", str(ROOT))
              for w in command]
     try:
         process = subprocess.run([*under, *words], cwd=ROOT, timeout=LIMIT_S, text=True,
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                 check=False)
+                                 env=environment, check=False)
         return process.returncode, process.stdout
     except subprocess.TimeoutExpired as expired:
         return 124, (expired.stdout or b"").decode(errors="replace")
@@ -167,21 +169,25 @@ def runAll(folder):
     return 0 if good == len(entries) else 1
 
 
-def kernelCache():
-    """Where the programs keep compiled kernels."""
+def kernelCache(test):
+    """Where a test keeps compiled kernels: apart from others, so that a name in a
+    sanitizer's report leads to few kernels."""
     home = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
-    return os.environ.get("FUSEC_CACHE_DIR") or pathlib.Path(home) / "fusec"
+    folder = os.environ.get("FUSEC_CACHE_DIR") or pathlib.Path(home) / "fusec-gpu-tests"
+    return pathlib.Path(folder) / test
 
 
 def sanitizeTest(tool, name, command, folder):
     """What the tool says of a test: "clean", or what went wrong. Its own limits
     on time do not hold there; its checks must."""
-    # Of reports in thousands the host's stack is most of the text.
-    stack = "no" if tool == "initcheck" else "yes"
+    options = []
+    if tool == "initcheck":
+        # Of reports in thousands the host's stack is most of the text. And of a kernel
+        # that starts early it reports reads of what the one before has just written.
+        options = ["--show-backtrace", "no", "--force-blocking-launches", "yes"]
     started = time.monotonic()
     status, text = runProgram(name, command, folder, [
-        "compute-sanitizer", "--tool", tool, "--print-limit", str(PRINTED),
-        "--show-backtrace", stack])
+        "compute-sanitizer", "--tool", tool, "--print-limit", str(PRINTED), *options])
     print(f"{tool} {name}: {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
     found = re.findall(r"=+ (?:ERROR|RACECHECK) SUMMARY: (.*)", text)
     failed = [r["test"] for r in parseLines(text)
@@ -191,7 +197,7 @@ def sanitizeTest(tool, name, command, folder):
     whole = len(found) >= SHARDS.get(name, 1) and status != 124 and not crashed
     clean = whole and all(re.match(r"0 (errors|hazards)", each) for each in found)
     if tool == "initcheck" and whole:
-        found, total = partial_copies.findOthers(text, kernelCache())
+        found, total = partial_copies.findOthers(text, kernelCache(name))
         clean = not found
         if total:
             print(f"{name}: {total} reports, of copies shorter than they are wide but {found}",
