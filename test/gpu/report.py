@@ -184,7 +184,7 @@ def sanitizeTest(tool, name, command, folder):
     if tool == "initcheck":
         # Of reports in thousands the host's stack is most of the text. And of a kernel
         # that starts early it reports reads of what the one before has just written.
-        options = ["--show-backtrace", "no", "--force-blocking-launches", "yes"]
+        options = ["--show-backtrace", "no", "--force-blocking-launches"]
     started = time.monotonic()
     status, text = runProgram(name, command, folder, [
         "compute-sanitizer", "--tool", tool, "--print-limit", str(PRINTED), *options])
