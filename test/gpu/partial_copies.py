@@ -57,7 +57,8 @@ def findOthers(text, cache):
             for at in (at for other, at in reports if other == name):
                 if (operation := code.get(at - WIDTH, "")).startswith(READS):
                     operations[name, at].add(operation)
-    others = [f"{name}+{at:#x} ({count})" for (name, at), count in reports.items()
+    others = [f"{name}+{at:#x} ({count}): {', '.join(sorted(operations[name, at])) or 'unknown'}"
+              for (name, at), count in reports.items()
               if not operations[name, at]
               or not all("LDGSTS" in each and "ZFILL" in each for each in operations[name, at])]
     if unread := total - sum(reports.values()):

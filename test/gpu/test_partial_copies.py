@@ -34,14 +34,16 @@ class PartialCopiesTest(unittest.TestCase):
         self.assertEqual(self.find(REPORTS, {"product": {0xa30: COPY, 0xa40: "IADD3"}}), ([], 2))
 
     def testLoads(self):
-        others = (["product+0xa40 (2)"], 2)
-        self.assertEqual(self.find(REPORTS, {"product": {0xa30: LOAD}}), others)
-        self.assertEqual(self.find(REPORTS, {"product": {0xa20: COPY, 0xa30: "IADD3"}}), others)
+        self.assertEqual(self.find(REPORTS, {"product": {0xa30: LOAD}}),
+                         (["product+0xa40 (2): LDG.E.128"], 2))
         # Without its code nothing is known.
+        others = (["product+0xa40 (2): unknown"], 2)
+        self.assertEqual(self.find(REPORTS, {"product": {0xa20: COPY, 0xa30: "IADD3"}}), others)
         self.assertEqual(self.find(REPORTS, {"sum": {0xa30: COPY}}), others)
         # Of two kernels of one name either may be meant.
         self.assertEqual(self.find(REPORTS, {"product": {0xa30: COPY}},
-                                   {"product": {0xa30: LOAD}}), others)
+                                   {"product": {0xa30: LOAD}}),
+                         ([f"product+0xa40 (2): LDG.E.128, {COPY}"], 2))
 
     def testWhatWasNotRead(self):
         text = REPORTS.replace("2 errors", "5 errors")
