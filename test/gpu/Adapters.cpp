@@ -352,6 +352,7 @@ int main(int argc, char **argv) {
   Harness harness(argc, argv);
   if (!harness.getArguments().empty()) {
     llvm::errs() << "usage: fusec-gpu-adapters [--filter=REGEX] "
+                    "[--arch=TARGET] "
                     "[--compile-only=TARGET]\n";
     return 2;
   }

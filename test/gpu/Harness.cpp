@@ -34,7 +34,9 @@ Harness::Harness(int argc, char **argv) : compiler(KernelCompilerOptions()) {
     else if (argument.consume_front("--compile-only=")) {
       target = argument.str();
       compileOnly = true;
-    } else
+    } else if (argument.consume_front("--arch="))
+      target = argument.str();
+    else
       arguments.push_back(argument.str());
   }
   if (compileOnly)
@@ -45,7 +47,8 @@ Harness::Harness(int argc, char **argv) : compiler(KernelCompilerOptions()) {
     llvm::errs() << "no device: " << reason << "\n";
     return;
   }
-  target = info->target;
+  if (target.empty())
+    target = info->target;
   device = std::make_unique<rt::Device>(nullptr, 0);
 }
 

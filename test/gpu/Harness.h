@@ -15,8 +15,10 @@ namespace fusec {
 class Harness {
 public:
   /// Reads `--filter=REGEX`, `--shard=I/N` (of N processes that share the
-  /// tests, the I-th, from 0) and `--compile-only=TARGET` (without a device:
-  /// all is compiled, nothing is run); the rest are positional.
+  /// tests, the I-th, from 0), `--arch=TARGET` (instead of the device's own)
+  /// and
+  /// `--compile-only=TARGET` (without a device: all is compiled, nothing is
+  /// run); the rest are positional.
   Harness(int argc, char **argv);
 
   const std::vector<std::string> &getArguments() const { return arguments; }

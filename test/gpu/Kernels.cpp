@@ -320,7 +320,8 @@ int main(int argc, char **argv) {
   Harness harness(argc, argv);
   if (!harness.getArguments().empty()) {
     llvm::errs() << "usage: fusec-gpu-kernels [--filter=REGEX] "
-                    "[--shard=I/N] [--compile-only=TARGET]\n";
+                    "[--shard=I/N] [--arch=TARGET] "
+                    "[--compile-only=TARGET]\n";
     return 2;
   }
   for (const KernelCase &test : getKernelCases())

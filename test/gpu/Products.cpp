@@ -212,10 +212,20 @@ static double getError(const data::Tensor &got, const Product &problem) {
   return worst;
 }
 
+static std::vector<Tile> getWanted(const Harness &harness,
+                                   const std::string &name, int64_t k) {
+  std::vector<Tile> wanted;
+  for (const Tile &tile : tiles)
+    if (tile.takes(k) && harness.isWanted(name + "." + tile.name))
+      wanted.push_back(tile);
+  return wanted;
+}
+
 /// Where K is shorter than what is left to FMA, only the documented bound.
 static void testError(Harness &harness, llvm::StringRef kind, int64_t k) {
   std::string name = "error." + kind.str() + ".k" + std::to_string(k);
-  if (!harness.isWanted(name))
+  std::vector<Tile> wanted = getWanted(harness, name, k);
+  if (wanted.empty())
     return;
   std::optional<Product> problem;
   if (harness.hasDevice())
@@ -223,9 +233,7 @@ static void testError(Harness &harness, llvm::StringRef kind, int64_t k) {
   int64_t size = k < 4096 ? 128 : 64;
   auto fma = compileFma(harness, name + ".fma", size, size, k);
   std::optional<double> ofFma;
-  for (const Tile &tile : tiles) {
-    if (!tile.takes(k))
-      continue;
+  for (const Tile &tile : wanted) {
     std::string label = name + "." + tile.name;
     auto compiled = compileTile(harness, label, size, size, k, tile);
     if (!fma || !fma->run || !compiled || !compiled->run)
@@ -265,12 +273,13 @@ static double getSpecialError(const data::Tensor &got, const data::Tensor &fma,
 }
 
 static void testSpecials(Harness &harness) {
-  if (!harness.isWanted("specials"))
-    return;
   Product problem = makeSpecialProblem();
   int64_t m = problem.a.rows, k = problem.a.columns;
+  std::vector<Tile> wanted = getWanted(harness, "specials", k);
+  if (wanted.empty())
+    return;
   auto fma = compileFma(harness, "specials.fma", m, m, k);
-  for (const Tile &tile : tiles) {
+  for (const Tile &tile : wanted) {
     std::string label = std::string("specials.") + tile.name;
     auto compiled = compileTile(harness, label, m, m, k, tile);
     if (!fma || !fma->run || !compiled || !compiled->run)
@@ -287,6 +296,7 @@ int main(int argc, char **argv) {
   Harness harness(argc, argv);
   if (!harness.getArguments().empty()) {
     llvm::errs() << "usage: fusec-gpu-products [--filter=REGEX] "
+                    "[--arch=TARGET] "
                     "[--compile-only=TARGET]\n";
     return 2;
   }

@@ -92,6 +92,7 @@ int main(int argc, char **argv) {
   Harness harness(argc, argv);
   if (harness.getArguments().size() != 1) {
     llvm::errs() << "usage: fusec-gpu-profiles MODELS [--filter=REGEX] "
+                    "[--arch=TARGET] "
                     "[--compile-only=TARGET]\n";
     return 2;
   }

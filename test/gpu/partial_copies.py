@@ -3,8 +3,8 @@
 all of them, and reports those behind its end, which the instruction fills with zeros. So the end of a row in
 padded memory is reported where nothing reads the padding.
 
-Such reports are told apart by the machine code: the tool names the instruction behind the
-one that read, which must then be a copy that fills with zeros."""
+Such reports are told apart by the machine code: the tool names the instruction that read or
+the one behind it, and what of the two reads must be a copy that fills with zeros."""
 
 import collections
 import concurrent.futures
@@ -55,8 +55,9 @@ def findOthers(text, cache):
     for kernels in codes:
         for name, code in kernels.items():
             for at in (at for other, at in reports if other == name):
-                if (operation := code.get(at - WIDTH, "")).startswith(READS):
-                    operations[name, at].add(operation)
+                operations[name, at].update(
+                    operation for operation in (code.get(at - WIDTH, ""), code.get(at, ""))
+                    if operation.startswith(READS))
     others = [f"{name}+{at:#x} ({count}): {', '.join(sorted(operations[name, at])) or 'unknown'}"
               for (name, at), count in reports.items()
               if not operations[name, at]

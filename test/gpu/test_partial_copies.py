@@ -32,6 +32,7 @@ class PartialCopiesTest(unittest.TestCase):
 
     def testCopies(self):
         self.assertEqual(self.find(REPORTS, {"product": {0xa30: COPY, 0xa40: "IADD3"}}), ([], 2))
+        self.assertEqual(self.find(REPORTS, {"product": {0xa30: "IADD3", 0xa40: COPY}}), ([], 2))
 
     def testLoads(self):
         self.assertEqual(self.find(REPORTS, {"product": {0xa30: LOAD}}),
