@@ -26,6 +26,7 @@ import numpy
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "test" / "layers"))
 import layers  # noqa: E402
+from model_error import nameUnit  # noqa: E402
 
 # Each unit and family, in shapes that differ in what bounds them.
 LAYERS = ("grid_linear_relu_fp16_1024x1024x1024", "grid_linear_relu_fp16_4096x4096x4096",
@@ -87,8 +88,8 @@ def readProbes(folder):
 
 
 def getUnit(family, schedule):
-    unit = re.search(r"\bunit = (\w+)", schedule)
-    return f"{family}, {unit[1]}" if unit else family
+    unit = nameUnit(family, schedule)
+    return f"{family}, {unit}" if unit else family
 
 
 def nameStep(step):

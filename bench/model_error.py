@@ -30,11 +30,20 @@ COLOURS = ("#3b6fb6", "#1a7f5a", "#b35900", "#7a4fb3", "#0f7c8a", "#a8325e", "#6
 FACTORS = (1, 2, 5)
 
 
+def nameUnit(family, schedule):
+    """What multiplies, with the switches of its schedule: "wgmma pingPong"; None where
+    nothing does."""
+    unit = re.search(r"\bunit = (\w+)", schedule)
+    if unit:
+        return unit[1]
+    room = re.match(r"(\w+)_schedule<", schedule) if family == "gemm" else None
+    return " ".join([room[1], *re.findall(r"(\w+) = true", schedule)]) if room else None
+
+
 def getFamily(step):
     """What the model predicts alike: the family, of matmuls with their unit."""
     family = step.get("family") or "unknown"
-    unit = re.search(r"\bunit = (\w+)", step.get("schedule") or "")
-    unit = unit[1] if unit else step.get("unit")
+    unit = nameUnit(family, step.get("schedule") or "") or step.get("unit")
     return f"{family}, {unit}" if family == "gemm" and unit else family
 
 

@@ -10,6 +10,7 @@ using namespace mlir;
 using namespace fusec;
 
 #include "ir/FusecEnums.cpp.inc"
+#include "ir/FusecScheduleInterface.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "ir/FusecAttributes.cpp.inc"

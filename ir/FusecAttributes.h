@@ -12,6 +12,7 @@
 #include "mlir/IR/Value.h"
 
 #include "ir/FusecEnums.h.inc"
+#include "ir/FusecScheduleInterface.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "ir/FusecAttributes.h.inc"

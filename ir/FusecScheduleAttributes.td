@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How a kernel does its work: one attribute a family. A guard tells when the
-// variant that carries it may run.
+// How a kernel does its work: one attribute a family, of matmuls one a unit. A
+// guard tells when the variant that carries it may run.
 
 #ifndef FUSEC_SCHEDULE_ATTRIBUTES_TD
 #define FUSEC_SCHEDULE_ATTRIBUTES_TD
 
 include "ir/FusecAttributes.td"
+include "compiler/kernels/gemm/gemv/GemvSchedule.td"
+include "compiler/kernels/gemm/mma/MmaSchedule.td"
+include "compiler/kernels/gemm/resident/ResidentSchedule.td"
+include "compiler/kernels/gemm/simt/SimtSchedule.td"
+include "compiler/kernels/gemm/skinny/SkinnySchedule.td"
+include "compiler/kernels/gemm/wgmma/WgmmaSchedule.td"
 
 def Fusec_PointwiseScheduleAttr : Fusec_Attr<"PointwiseSchedule", "pointwise_schedule"> {
   let summary = "threads a block, elements a thread along the innermost dimension, index width, blocks";
@@ -88,65 +94,6 @@ def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
     }
   }];
   let assemblyFormat = "`<` struct(params) `>`";
-}
-
-def Fusec_GemmUnit : Fusec_Enum<"GemmUnit", "what multiplies",
-    ["Simt", "Mma", "Tf32x3", "GemvM", "GemvN", "Wgmma", "PingPong", "Skinny", "Resident",
-     "WgmmaTf32x3", "SkinnyTf32x3"]>;
-
-def Fusec_GemmScheduleAttr : Fusec_Attr<"GemmSchedule", "gemm_schedule"> {
-  let summary = "tile of a block, its division, stages of the shared-memory ring";
-  let description = [{
-    `divideM` and `divideN` are warps (mma, and tf32x3, which multiplies fp32 by
-    three products of tf32; so do wgmmatf32x3 and skinnytf32x3), elements a thread (simt), threads a block (gemv: on
-    the wide side), consumer warpgroups (resident), blocks beside
-    each other (skinny). Wgmma and its ping-pong: clusters of blocks along M or
-    N. Skinny: `tileM` rows of A and `clusterM` blocks that split K. `blocks` is the most that a persistent
-    grid has. `lead`: columns of the product that the last segment's A is, where
-    the same launch computes it first; 0 where A comes from an earlier step.
-    `swapped`, of wgmma: the kernel multiplies B^T by A^T, so that M and N of its
-    tile are N and M of the product.
-  }];
-  let parameters = (ins EnumParameter<Fusec_GemmUnit>:$unit,
-      "int64_t":$tileM, "int64_t":$tileN, "int64_t":$tileK,
-      "int64_t":$divideM, "int64_t":$divideN, "int64_t":$stages,
-      DefaultValuedParameter<"int64_t", "1">:$clusterM, DefaultValuedParameter<"int64_t", "1">:$clusterN,
-      DefaultValuedParameter<"int64_t", "0">:$blocks, DefaultValuedParameter<"int64_t", "0">:$lead,
-      DefaultValuedParameter<"bool", "false">:$swapped);
-  let builders = [
-    AttrBuilder<(ins "::fusec::GemmUnit":$unit, "int64_t":$tileM, "int64_t":$tileN, "int64_t":$tileK,
-                     "int64_t":$divideM, "int64_t":$divideN, "int64_t":$stages,
-                     CArg<"int64_t", "1">:$clusterM, CArg<"int64_t", "1">:$clusterN,
-                     CArg<"int64_t", "0">:$blocks), [{
-      return $_get($_ctxt, unit, tileM, tileN, tileK, divideM, divideN, stages, clusterM, clusterN, blocks, 0, false);
-    }]>
-  ];
-  let assemblyFormat = "`<` struct(params) `>`";
-  let extraClassDeclaration = [{
-    /// Whether its kernels read matrices through tensor maps.
-    bool usesTensorMaps() const { return getUnit() >= ::fusec::GemmUnit::Wgmma; }
-    /// Whether fp32 factors are split, each into two of tf32.
-    bool splitsFactors() const {
-      return getUnit() == ::fusec::GemmUnit::Tf32x3 || getUnit() >= ::fusec::GemmUnit::WgmmaTf32x3;
-    }
-    bool isWgmma() const {
-      return getUnit() == ::fusec::GemmUnit::Wgmma || getUnit() == ::fusec::GemmUnit::PingPong ||
-             getUnit() == ::fusec::GemmUnit::WgmmaTf32x3;
-    }
-    bool isSkinny() const {
-      return getUnit() == ::fusec::GemmUnit::Skinny || getUnit() == ::fusec::GemmUnit::SkinnyTf32x3;
-    }
-    /// The same schedule with a leading product of so many columns.
-    GemmScheduleAttr withLead(int64_t columns) const {
-      return get(getContext(), getUnit(), getTileM(), getTileN(), getTileK(), getDivideM(), getDivideN(),
-                 getStages(), getClusterM(), getClusterN(), getBlocks(), columns, getSwapped());
-    }
-    /// The same schedule of the transposed product.
-    GemmScheduleAttr asSwapped() const {
-      return get(getContext(), getUnit(), getTileM(), getTileN(), getTileK(), getDivideM(), getDivideN(),
-                 getStages(), getClusterM(), getClusterN(), getBlocks(), getLead(), true);
-    }
-  }];
 }
 
 def Fusec_ChainScheduleAttr : Fusec_Attr<"ChainSchedule", "chain_schedule"> {

@@ -16,7 +16,8 @@ def step(name, predicted, measured, **further):
     return {"name": name, "us": measured, "predicted_us": predicted, **further}
 
 
-WGMMA = {"family": "gemm", "unit": "half", "schedule": "gemm_schedule<unit = wgmma, tileM = 128>"}
+WGMMA = {"family": "gemm", "unit": "half", "schedule": 
+         "wgmma_schedule<tileM = 128, blocks = 132, pingPong = true>"}
 ROWS = {"a": {"steps": [step("mm", 10.0, 20.0, **WGMMA),
                         step("relu<&", 4.0, 4.0, family="pointwise")]},
         "b": {"steps": [step("mm_2", 30.0, 15.0, **WGMMA), {"name": "unpredicted", "us": 3.0},
@@ -27,8 +28,8 @@ class ModelErrorTest(unittest.TestCase):
     def testByFamilyAndUnit(self):
         families = model_error.collect(ROWS.items())
         self.assertEqual({name: len(points) for name, points in families.items()},
-                         {"gemm, wgmma": 2, "gemm, fma": 1, "pointwise": 1})
-        mean, spread = model_error.summarise(families["gemm, wgmma"])
+                         {"gemm, wgmma pingPong": 2, "gemm, fma": 1, "pointwise": 1})
+        mean, spread = model_error.summarise(families["gemm, wgmma pingPong"])
         self.assertAlmostEqual(mean, 1)
         self.assertAlmostEqual(spread, 2)
 
@@ -37,9 +38,9 @@ class ModelErrorTest(unittest.TestCase):
         self.assertEqual([point["ratio"] for point in model_error.pickWorst(points)],
                          [3, 0.4, 2, 1.2, 0.9])
         text = model_error.formatTable(model_error.collect(ROWS.items()))
-        self.assertIn("| gemm, wgmma | 2 | 1.000 | x 2.00 | 0.50 | 2.00 |", text)
+        self.assertIn("| gemm, wgmma pingPong | 2 | 1.000 | x 2.00 | 0.50 | 2.00 |", text)
         self.assertIn("| all | 4 | 1.000 |", text)
-        self.assertIn("| gemm, wgmma | b | mm_2 | 30.00 | 15.00 | 2.00 |", text)
+        self.assertIn("| gemm, wgmma pingPong | b | mm_2 | 30.00 | 15.00 | 2.00 |", text)
 
     def call(self, rows):
         with tempfile.TemporaryDirectory() as folder:

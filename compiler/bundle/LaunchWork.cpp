@@ -13,11 +13,10 @@ static format::MathUnit getUnit(StepOp step, VariantAttr variant) {
   if (isa<PairScheduleAttr>(variant.getSchedule()))
     return format::MathUnit::Half;
   auto schedule = dyn_cast<GemmScheduleAttr>(variant.getSchedule());
-  if (!schedule || schedule.getUnit() == GemmUnit::Simt ||
-      schedule.getUnit() == GemmUnit::GemvM ||
-      schedule.getUnit() == GemmUnit::GemvN)
+  GemmMath math = schedule ? schedule.getMath() : GemmMath::Fma;
+  if (math == GemmMath::Fma)
     return format::MathUnit::Fma;
-  if (schedule.splitsFactors())
+  if (math == GemmMath::Tf32x3)
     return format::MathUnit::Tf32x3;
   bool isWide = false;
   step.getBody().walk([&](ContractionOp root) {

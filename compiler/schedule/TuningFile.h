@@ -59,7 +59,7 @@ void setEntry(TuningDevice &device, TuningEntry entry);
 /// Drops the entry about the same problem, if any.
 void dropEntry(TuningDevice &device, const TuningEntry &entry);
 
-/// "gemm_schedule<unit = mma, ...>".
+/// "mma_schedule<tileM = 128, ...>".
 std::string getScheduleText(mlir::Attribute schedule);
 
 } // namespace fusec

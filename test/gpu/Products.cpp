@@ -28,29 +28,45 @@ struct Product {
   std::vector<double> exact, magnitude;
 };
 
-/// Tiles as GemmSchedules.cpp has them: m, n, its division, stages, cluster.
 struct Tile {
   const char *name;
-  GemmUnit unit;
-  int64_t m, n, divideM, divideN, stages, cluster = 1;
-
+  GemmScheduleAttr (*get)(mlir::MLIRContext *);
   /// Those read by tensor map want B along K, and rows of whole units.
-  bool isMapped() const { return unit != GemmUnit::Tf32x3; }
-  bool takes(int64_t k) const { return !isMapped() || k % 4 == 0; }
+  bool isMapped = true;
+
+  bool takes(int64_t k) const { return !isMapped || k % 4 == 0; }
 };
 } // namespace
 
-static const Tile tiles[] = {
-    {"128x128w16", GemmUnit::Tf32x3, 128, 128, 4, 4, 3},
-    {"128x128w8", GemmUnit::Tf32x3, 128, 128, 2, 4, 3},
-    {"128x64", GemmUnit::Tf32x3, 128, 64, 4, 2, 3},
-    {"64x64", GemmUnit::Tf32x3, 64, 64, 2, 2, 3},
-    {"32x32", GemmUnit::Tf32x3, 32, 32, 2, 2, 4},
-    {"wgmma128x128", GemmUnit::WgmmaTf32x3, 128, 128, 0, 0, 4},
-    {"wgmma128x128c2", GemmUnit::WgmmaTf32x3, 128, 128, 0, 0, 4, 2},
-    {"wgmma128x64", GemmUnit::WgmmaTf32x3, 128, 64, 0, 0, 6},
-    {"skinny8", GemmUnit::SkinnyTf32x3, 8, 64, 2, 0, 10},
-    {"skinny64c4", GemmUnit::SkinnyTf32x3, 64, 64, 2, 0, 3, 4}};
+// Tiles as the units have them, of fp32 by three products of tf32.
+constexpr int64_t tileK = 32;
+template <int M, int N, int WarpsM, int WarpsN, int Stages>
+static GemmScheduleAttr getMma(mlir::MLIRContext *context) {
+  return MmaScheduleAttr::get(context, M, N, tileK, WarpsM, WarpsN, Stages,
+                              /*tf32x3=*/true);
+}
+template <int M, int N, int Stages, int ClusterM>
+static GemmScheduleAttr getWgmma(mlir::MLIRContext *context) {
+  return WgmmaScheduleAttr::get(context, M, N, tileK, Stages, ClusterM,
+                                /*clusterN=*/1, /*blocks=*/4,
+                                /*pingPong=*/false, /*tf32x3=*/true);
+}
+template <int M, int N, int Stages, int ClusterK>
+static GemmScheduleAttr getSkinny(mlir::MLIRContext *context) {
+  return SkinnyScheduleAttr::get(context, M, N, tileK, Stages, ClusterK,
+                                 /*resident=*/2, /*tf32x3=*/true);
+}
+
+static const Tile tiles[] = {{"128x128w16", getMma<128, 128, 4, 4, 3>, false},
+                             {"128x128w8", getMma<128, 128, 2, 4, 3>, false},
+                             {"128x64", getMma<128, 64, 4, 2, 3>, false},
+                             {"64x64", getMma<64, 64, 2, 2, 3>, false},
+                             {"32x32", getMma<32, 32, 2, 2, 4>, false},
+                             {"wgmma128x128", getWgmma<128, 128, 4, 1>},
+                             {"wgmma128x128c2", getWgmma<128, 128, 4, 2>},
+                             {"wgmma128x64", getWgmma<128, 64, 6, 1>},
+                             {"skinny8", getSkinny<8, 64, 10, 1>},
+                             {"skinny64c4", getSkinny<64, 64, 3, 4>}};
 
 /// What a product may lose of an operand, apart from a part of it: tensor cores
 /// need not keep subnormals.
@@ -148,7 +164,7 @@ compile(Harness &harness, const std::string &label, int64_t m, int64_t n,
       [&](VariantAttr variant) {
         // Variants for what has no tensor map stay as they are.
         auto chosen = llvm::cast<GemmScheduleAttr>(variant.getSchedule());
-        if (isMapped && !chosen.usesTensorMaps())
+        if (isMapped && !getGemmUnit(chosen).usesTensorMaps())
           return variant;
         return VariantAttr::get(variant.getContext(), variant.getGuards(),
                                 schedule(variant.getContext()));
@@ -158,13 +174,7 @@ compile(Harness &harness, const std::string &label, int64_t m, int64_t n,
 static std::unique_ptr<Harness::Compiled>
 compileTile(Harness &harness, const std::string &label, int64_t m, int64_t n,
             int64_t k, const Tile &tile) {
-  return compile(harness, label, m, n, k, tile.isMapped(),
-                 [&](mlir::MLIRContext *context) {
-                   return GemmScheduleAttr::get(
-                       context, tile.unit, tile.m, tile.n, 32, tile.divideM,
-                       tile.divideN, tile.stages, tile.cluster, 1,
-                       tile.unit == GemmUnit::WgmmaTf32x3 ? 4 : 0);
-                 });
+  return compile(harness, label, m, n, k, tile.isMapped, tile.get);
 }
 
 static std::unique_ptr<Harness::Compiled> compileFma(Harness &harness,
@@ -173,8 +183,7 @@ static std::unique_ptr<Harness::Compiled> compileFma(Harness &harness,
                                                      int64_t k) {
   return compile(harness, label, m, n, k, false,
                  [&](mlir::MLIRContext *context) {
-                   return GemmScheduleAttr::get(context, GemmUnit::Simt, 64, 64,
-                                                16, 4, 4, 2);
+                   return SimtScheduleAttr::get(context, 64, 64, 16, 4, 4);
                  });
 }
 
@@ -242,7 +251,7 @@ static void testError(Harness &harness, llvm::StringRef kind, int64_t k) {
       if (!ofFma)
         ofFma = getError(run(*fma, *problem), *problem);
       double error =
-          getError(run(*compiled, *problem, tile.isMapped()), *problem);
+          getError(run(*compiled, *problem, tile.isMapped), *problem);
       return k < tf32x3MinK ? std::pair(error * 0x1p24, 12 + double(k) / 16)
                             : std::pair(error / *ofFma, 2.0);
     });
@@ -285,7 +294,7 @@ static void testSpecials(Harness &harness) {
     if (!fma || !fma->run || !compiled || !compiled->run)
       continue;
     harness.check(label, [&] {
-      return std::pair(getSpecialError(run(*compiled, problem, tile.isMapped()),
+      return std::pair(getSpecialError(run(*compiled, problem, tile.isMapped),
                                        run(*fma, problem), problem),
                        1.0);
     });

@@ -3,6 +3,7 @@
 #include "test/host/HostPlan.h"
 #include "compiler/kernels/Family.h"
 #include "compiler/kernels/Launch.h"
+#include "compiler/kernels/gemm/GemmUnits.h"
 #include "test/host/HostCall.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -222,7 +223,7 @@ void Run::finish(HostPlan::Result &result) {
 /// A tensor map is the device's own: what reads through one runs there alone.
 static bool isForDeviceOnly(Attribute schedule) {
   auto gemm = dyn_cast<GemmScheduleAttr>(schedule);
-  return gemm && gemm.usesTensorMaps();
+  return gemm && getGemmUnit(gemm).usesTensorMaps();
 }
 
 /// The variant with its schedule or the first of its alternatives that runs on

@@ -35,22 +35,10 @@ struct GemmSizes {
 };
 Estimate estimateGemm(const Target &target, const GemmSizes &sizes,
                       GemmScheduleAttr schedule);
-/// Microseconds by which a leading product makes the launch longer.
-double estimateLead(const Target &target, const GemmSizes &sizes,
-                    const GemmSizes &lead, GemmScheduleAttr schedule);
 
 /// What the cost model knows of a matmul step where named dimensions are `dim`.
 GemmSizes getGemmSizes(StepOp step, const MatmulIteration &iteration,
                        int64_t dim);
-
-/// What a block takes of a multiprocessor.
-struct BlockShape {
-  int64_t threads, sharedBytes;
-};
-/// Of the units whose blocks compute one tile: simt, mma and tf32x3. `element`:
-/// bytes of the matrices' elements.
-BlockShape getTileBlock(GemmScheduleAttr schedule, int64_t accumulators,
-                        int64_t element);
 
 /// The variant of a matmul `step` with a schedule that computes `leading`, the
 /// A of its last segment, in the same launch; behind it, where that needs more

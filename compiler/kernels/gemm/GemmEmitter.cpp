@@ -60,7 +60,7 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   if (failed(analyzed))
     return step.emitOpError("is not a matmul with an epilogue");
   if (schedule.getSwapped()) {
-    if (!schedule.isWgmma() || !canSwapOperands(*analyzed))
+    if (!canSwapOperands(*analyzed))
       return step.emitOpError("cannot be computed transposed");
     *analyzed = swapOperands(std::move(*analyzed));
   }
@@ -86,7 +86,7 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   Expr batch = getElementCount(iteration->batchSizes, context);
   if (variant.getLaunch().getPrefetches())
     writer.waitInTemplate();
-  const GemmUnitRoom &unit = getGemmUnit(schedule.getUnit());
+  const GemmUnit &unit = getGemmUnit(schedule);
   writer.addHeader(unit.header);
   UnitCall call = unit.getCall(UnitStep(step, variant, *iteration));
   writer.line("typedef {}<{}> Config;", call.config, declareTiling(call));
@@ -100,7 +100,7 @@ FailureOr<KernelSource> GemmEmitter::emit() {
   std::string first;
   if (schedule.getLead())
     first = "lead, ";
-  else if (schedule.getUnit() == GemmUnit::Resident)
+  else if (call.takesFlags)
     first = writer.flags() + ", ";
   std::string m = writer.extent(iteration->m, "m"),
               n = writer.extent(iteration->n, "n"),
@@ -118,9 +118,9 @@ std::string GemmEmitter::declareTiling(const UnitCall &call) {
     os << number.first << " = " << number.second;
   });
   os << ";\n";
-  if (!call.flags.empty()) {
+  if (!call.switches.empty()) {
     os << "  static constexpr bool ";
-    llvm::interleaveComma(call.flags, os, [&](auto &flag) {
+    llvm::interleaveComma(call.switches, os, [&](auto &flag) {
       os << flag.first << " = " << (flag.second ? "true" : "false");
     });
     os << ";\n";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/kernels/gemm/device/gemm_config.h"
 #include "compiler/kernels/gemm/Gemm.h"
+#include "compiler/kernels/gemm/device/gemm_config.h"
 #include "ir/PlanBuffers.h"
 
 using namespace mlir;

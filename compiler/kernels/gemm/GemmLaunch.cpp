@@ -1,29 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/analysis/Alignment.h"
 #include "compiler/kernels/gemm/GemmUnits.h"
 
 using namespace mlir;
 using namespace fusec;
 
 UnitStep::UnitStep(StepOp step, VariantAttr variant,
-                   const MatmulIteration &iteration, EpilogueMaps maps)
+                   const MatmulIteration &iteration)
     : step(step), variant(variant),
       schedule(cast<GemmScheduleAttr>(variant.getSchedule())),
       iteration(iteration),
       accumulators(ContractionOp(iteration.root).getNumAccumulators()),
       element(getElementBytes(
-          getElementType(ContractionOp(iteration.root).getLhs()[0]))),
-      maps(std::move(maps)) {}
+          getElementType(ContractionOp(iteration.root).getLhs()[0]))) {}
 
 Expr UnitStep::countTiles(int64_t m, int64_t n) const {
   return iteration.m.ceilDiv(number(m)) * iteration.n.ceilDiv(number(n)) *
          getElementCount(iteration.batchSizes, variant.getContext());
 }
 
+FailureOr<MappedMatrix> UnitStep::analyzeTile(BufferOp buffer,
+                                              const TileAccess &access) const {
+  int64_t alignment = getOffsetAlignment(
+      getAlignment(buffer, variant), getElementBytes(buffer.getElementType()),
+      access.getRunOffsets());
+  return analyzeMappedTile(access, buffer.getElementType(), iteration.m,
+                           iteration.n, iteration.batchSizes, alignment);
+}
+
+CopyAttr UnitStep::getCopy(int64_t tile, int64_t kBytes,
+                           int64_t promotion) const {
+  return CopyAttr::get(variant.getContext(), tile, kBytes,
+                       /*rounds=*/schedule.getMath() != GemmMath::Tf32x3,
+                       promotion);
+}
+
 /// Constant weights need not wait for the kernel before.
 static bool canPrefetch(StepOp step, const MatmulIteration &iteration,
                         GemmScheduleAttr schedule) {
-  if (schedule.getLead() || !(schedule.isWgmma() || schedule.isSkinny()))
+  if (schedule.getLead() || !getGemmUnit(schedule).prefetches)
     return false;
   auto isWeight = [&](const MatrixAccess &access) {
     return step.getInputBuffer(access.value).getKind() == BufferKind::Weight;
@@ -43,16 +59,21 @@ LaunchAttr fusec::getGemmLaunch(StepOp step, VariantAttr variant) {
       return {};
     *iteration = swapOperands(std::move(*iteration));
   }
-  UnitStep at(step, variant, *iteration,
-              chooseEpilogueMaps(step, *iteration, variant));
+  const GemmUnit &unit = getGemmUnit(schedule);
+  UnitStep at(step, variant, *iteration);
+  // What rows are reduced for is evaluated in runs of them.
+  if (unit.chooseMaps && iteration->reductions.empty())
+    at.maps = unit.chooseMaps(at);
+  SmallVector<Attribute> copies;
+  if (unit.usesTensorMaps())
+    copies = unit.chooseCopies(at);
   auto getArray = [&](ArrayRef<Attribute> attributes) {
     return attributes.empty() ? ArrayAttr()
                               : ArrayAttr::get(step.getContext(), attributes);
   };
-  return getGemmUnit(schedule.getUnit())
-      .getLaunch(at)
+  return unit.getLaunch(at)
       .starting(/*early=*/false, canPrefetch(step, *iteration, schedule))
-      .withMaps(getArray(chooseCopies(at)),
+      .withMaps(getArray(copies),
                 getArray(llvm::to_vector_of<Attribute>(at.maps.operands)),
                 getArray(llvm::to_vector_of<Attribute>(at.maps.results)));
 }

@@ -6,7 +6,7 @@
 #ifndef FUSEC_COMPILER_KERNELS_GEMM_GEMMUNITS_H
 #define FUSEC_COMPILER_KERNELS_GEMM_GEMMUNITS_H
 
-#include "compiler/kernels/gemm/EpilogueMaps.h"
+#include "compiler/analysis/MappedMatrix.h"
 #include "compiler/kernels/gemm/Gemm.h"
 
 namespace fusec {
@@ -21,10 +21,13 @@ struct GemmProblem {
   bool usesWgmma(const GemmSizes &sizes) const {
     return tensorCores || usesTf32x3(sizes);
   }
-  /// Unless the kernel cannot evaluate the epilogue: one that reduces rows
-  /// needs them in one tile.
+  /// Whether tiles of so many columns hold whole rows, where the epilogue
+  /// reduces these.
+  bool holdsRows(int64_t columns) const;
   void add(GemmScheduleAttr schedule, const GemmSizes &sizes,
-           llvm::SmallVectorImpl<Candidate> &to) const;
+           llvm::SmallVectorImpl<Candidate> &to) const {
+    to.push_back({schedule, estimateGemm(target, sizes, schedule)});
+  }
 
   StepOp step;
   const Target &target;
@@ -35,38 +38,33 @@ struct GemmProblem {
   bool tensorCores, mayUseTf32x3;
 };
 
-// The candidates of each, the smallest last.
-void addGemv(const GemmProblem &problem, const GemmSizes &sizes,
-             llvm::SmallVectorImpl<Candidate> &to);
-void addTiles(const GemmProblem &problem, const GemmSizes &sizes, bool aligned,
-              llvm::SmallVectorImpl<Candidate> &to);
-void addWgmma(const GemmProblem &problem, const GemmSizes &sizes,
-              llvm::SmallVectorImpl<Candidate> &to);
-/// The tensor cores' rows come in blocks of 64, their columns in sixteens:
-/// where a few tiles cover M, columns fit it better.
-void addSwapped(const GemmProblem &problem, const GemmSizes &sizes,
-                llvm::SmallVectorImpl<Candidate> &to);
-void addSkinny(const GemmProblem &problem, const GemmSizes &sizes,
-               llvm::SmallVectorImpl<Candidate> &to);
-void addResident(const GemmProblem &problem, const GemmSizes &sizes,
-                 llvm::SmallVectorImpl<Candidate> &to);
+/// Accumulator registers a thread may hold without spilling.
+inline constexpr int64_t maxThreadAccumulators = 128;
 
-/// Of all units, where named dimensions are `dim`: what may run where matrices
-/// have tensor maps, or are at least aligned.
-llvm::SmallVector<Candidate> getGemmCandidates(const GemmProblem &problem,
-                                               int64_t dim, bool mapped,
-                                               bool aligned);
+/// Which tiles of an epilogue move through tensor maps; what is missing is read
+/// and written by pointer.
+struct EpilogueMaps {
+  llvm::SmallVector<TileMapAttr> operands, results;
+};
 
-/// A step under a variant; `iteration` is as its schedule computes it.
+/// A step under a variant; `iteration` is as its schedule computes it: swapped,
+/// where that is.
 struct UnitStep {
-  UnitStep(StepOp step, VariantAttr variant, const MatmulIteration &iteration,
-           EpilogueMaps maps = {});
+  UnitStep(StepOp step, VariantAttr variant, const MatmulIteration &iteration);
 
   Expr number(int64_t value) const {
     return Expr::constant(variant.getContext(), value);
   }
   /// Of all matrices of a batch.
   Expr countTiles(int64_t m, int64_t n) const;
+  /// How a tensor map moves a tile of the epilogue; failure where none does.
+  mlir::FailureOr<MappedMatrix> analyzeTile(BufferOp buffer,
+                                            const TileAccess &access) const;
+  /// Bytes that a miss of the L2 cache fetches, at most.
+  static constexpr int64_t widestPromotion = 256;
+  /// A tensor map's copy of a matrix to shared memory.
+  CopyAttr getCopy(int64_t tile, int64_t kBytes,
+                   int64_t promotion = widestPromotion) const;
 
   StepOp step;
   VariantAttr variant;
@@ -76,38 +74,47 @@ struct UnitStep {
   EpilogueMaps maps; // for its launch
 };
 
-/// How A and B of each segment are copied to shared memory, and of a leading
-/// product; nothing where they are read by pointers.
-llvm::SmallVector<mlir::Attribute> chooseCopies(const UnitStep &at);
-
 /// What the kernel's text calls: a template, and the `Config` that it takes, of
 /// the constants that the text names.
 struct UnitCall {
   std::string config, function;
   llvm::SmallVector<std::pair<llvm::StringRef, int64_t>> numbers;
-  llvm::SmallVector<std::pair<llvm::StringRef, bool>> flags = {};
+  llvm::SmallVector<std::pair<llvm::StringRef, bool>> switches = {};
+  /// Whether the function's first argument are words that are zero before and
+  /// after the launch.
+  bool takesFlags = false;
 };
 
-struct GemmUnitRoom {
+struct GemmUnit {
+  mlir::TypeID schedule;      // of the attribute
   llvm::StringLiteral header; // of compiler/device/
+  /// Adds the schedules that fit, the smallest last.
+  void (*addCandidates)(const GemmProblem &problem, const GemmSizes &sizes,
+                        llvm::SmallVectorImpl<Candidate> &to);
   Estimate (*estimate)(const Target &target, const GemmSizes &sizes,
                        GemmScheduleAttr schedule);
   LaunchAttr (*getLaunch)(const UnitStep &step);
   UnitCall (*getCall)(const UnitStep &step);
-};
-extern const GemmUnitRoom simtUnit, mmaUnit, gemvUnit, wgmmaUnit, skinnyUnit,
-    residentUnit;
-const GemmUnitRoom &getGemmUnit(GemmUnit unit);
+  /// How A and B of each segment, and of a leading product, are copied to
+  /// shared memory by tensor maps; null where they are read by pointers.
+  llvm::SmallVector<mlir::Attribute> (*chooseCopies)(const UnitStep &) =
+      nullptr;
+  /// Null where tiles of the epilogue move by pointers.
+  EpilogueMaps (*chooseMaps)(const UnitStep &step) = nullptr;
+  /// Whether it reads constant weights before it waits for the kernel before.
+  bool prefetches = false;
 
-/// Of simt, mma and wgmma.
-Estimate estimateTiled(const Target &target, const GemmSizes &sizes,
-                       GemmScheduleAttr schedule);
-/// What an epilogue's reductions of rows take that nothing hides: `rounds`
-/// tiles one after another, of which a thread has `points`, and the code, which
-/// is fetched once.
-void exposeReductions(Overlap &time, const Target &target,
-                      const GemmSizes &sizes, double rounds, double points,
-                      double codeClocks);
+  bool usesTensorMaps() const { return chooseCopies; }
+};
+extern const GemmUnit simtUnit, mmaUnit, gemvUnit, wgmmaUnit, skinnyUnit,
+    residentUnit;
+const GemmUnit &getGemmUnit(GemmScheduleAttr schedule);
+
+/// Of all units, where named dimensions are `dim`: what may run where matrices
+/// have tensor maps, or are at least aligned.
+llvm::SmallVector<Candidate> getGemmCandidates(const GemmProblem &problem,
+                                               int64_t dim, bool mapped,
+                                               bool aligned);
 
 } // namespace fusec
 

@@ -33,9 +33,9 @@ fusec.plan @sm_90a of @main slots [#fusec.expr<batch * 40>, #fusec.expr<256>] {
 }
 
 // CHECK: "test.schedules"() {
-// CHECK-SAME: gemm = #fusec.gemm_schedule<unit = mma, tileM = 128, tileN = 64, tileK = 32, divideM = 2, divideN = 2, stages = 3>
+// CHECK-SAME: gemm = #fusec.mma_schedule<tileM = 128, tileN = 64, tileK = 32, warpsM = 2, warpsN = 2, stages = 3>
 // CHECK-SAME: reduce = #fusec.reduce_schedule<scope = warp, threads = 128, indexBits = 32>
 "test.schedules"() {
-  gemm = #fusec.gemm_schedule<unit = mma, tileM = 128, tileN = 64, tileK = 32, divideM = 2, divideN = 2, stages = 3>,
+  gemm = #fusec.mma_schedule<tileM = 128, tileN = 64, tileK = 32, warpsM = 2, warpsN = 2, stages = 3>,
   reduce = #fusec.reduce_schedule<scope = warp, threads = 128, indexBits = 32>
 } : () -> ()

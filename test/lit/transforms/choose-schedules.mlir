@@ -6,7 +6,7 @@
 
 // Sums over a named size, which may be zero: then no first step overwrites the
 // accumulators.
-// CHECK: #fusec.variant<[{{.*}}<kind = gt, lhs = <k>, rhs = <0>>{{.*}}], #fusec.gemm_schedule<unit = {{wgmma|pingpong}}
+// CHECK: #fusec.variant<[{{.*}}<kind = gt, lhs = <k>, rhs = <0>>{{.*}}], #fusec.wgmma_schedule<
 fusec.model @named inputs ["x", "w"] outputs ["y"] {
 ^bb0(%x: tensor<?x?xf16, #fusec.sizes<[m, k]>>, %w: tensor<64x?xf16, #fusec.sizes<[64, k]>>):
   %0 = fusec.matmul %x, %w transposed : tensor<?x?xf16, #fusec.sizes<[m, k]>>, tensor<64x?xf16, #fusec.sizes<[64, k]>> to tensor<?x64xf16, #fusec.sizes<[m, 64]>>

@@ -6,7 +6,7 @@
 
 // RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-assign-storage,fusec-choose-schedules))" %s | FileCheck %s
 
-// CHECK: gemm_schedule<unit = skinny, tileM = 8, tileN = 64, tileK = 64, divideM = 2, divideN = 0, stages = {{[0-9]+}}, clusterM = 2>
+// CHECK: skinny_schedule<tileM = 8, tileN = 64, tileK = 64, stages = {{[0-9]+}}, clusterK = 2, resident = 2>
 fusec.model @one inputs ["x", "w"] outputs ["y"] {
 ^bb0(%x: tensor<1x4096xf16>, %w: tensor<4096x4096xf16>):
   %0 = fusec.matmul %x, %w transposed : tensor<1x4096xf16>, tensor<4096x4096xf16> to tensor<1x4096xf16>
@@ -15,7 +15,7 @@ fusec.model @one inputs ["x", "w"] outputs ["y"] {
 
 // -----
 
-// CHECK: gemm_schedule<unit = skinny, tileM = 16, tileN = 64,
+// CHECK: skinny_schedule<tileM = 16, tileN = 64,
 fusec.model @sixteen inputs ["x", "w"] outputs ["y"] {
 ^bb0(%x: tensor<16x8192xf16>, %w: tensor<8192x8192xf16>):
   %0 = fusec.matmul %x, %w transposed : tensor<16x8192xf16>, tensor<8192x8192xf16> to tensor<16x8192xf16>
@@ -25,7 +25,7 @@ fusec.model @sixteen inputs ["x", "w"] outputs ["y"] {
 // -----
 
 // As many as a tile has.
-// CHECK: gemm_schedule<unit = pingpong, tileM = 64, tileN = 64,
+// CHECK: wgmma_schedule<tileM = 64, tileN = 64,{{[^>]*}}pingPong = true
 fusec.model @sixtyfour inputs ["x", "w"] outputs ["y"] {
 ^bb0(%x: tensor<64x2048xf16>, %w: tensor<2048x2048xf16>):
   %0 = fusec.matmul %x, %w transposed : tensor<64x2048xf16>, tensor<2048x2048xf16> to tensor<64x2048xf16>

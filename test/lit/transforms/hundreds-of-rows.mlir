@@ -8,7 +8,7 @@
 
 // 129 of 132 blocks have a tile, where 128 x 128 would leave 36 without one.
 // CHECK-LABEL: fusec.plan @sm_90a of @one_wave
-// CHECK: variants [#fusec.variant<{{[^#]*}}#fusec.gemm_schedule<unit = wgmma, tileM = 128, tileN = 96,
+// CHECK: variants [#fusec.variant<{{[^#]*}}#fusec.wgmma_schedule<tileM = 128, tileN = 96{{[^P>]*}}>
 fusec.model @one_wave inputs ["x", "w"] outputs ["y"] {
 ^bb0(%x: tensor<384x4096xf16>, %w: tensor<4096x4096xf16>):
   %0 = fusec.matmul %x, %w transposed : tensor<384x4096xf16>, tensor<4096x4096xf16> to tensor<384x4096xf16>
@@ -19,7 +19,7 @@ fusec.model @one_wave inputs ["x", "w"] outputs ["y"] {
 
 // Tiles of 128 rows would be three quarters empty in the second row of them.
 // CHECK-LABEL: fusec.plan @sm_90a of @empty_rows
-// CHECK: variants [#fusec.variant<{{[^#]*}}#fusec.gemm_schedule<unit = pingpong, tileM = 64, tileN = 96,
+// CHECK: variants [#fusec.variant<{{[^#]*}}#fusec.wgmma_schedule<tileM = 64, tileN = 96,{{[^>]*}}pingPong = true
 fusec.model @empty_rows inputs ["x", "w"] outputs ["y"] {
 ^bb0(%x: tensor<160x4096xf16>, %w: tensor<4096x4096xf16>):
   %0 = fusec.matmul %x, %w transposed : tensor<160x4096xf16>, tensor<4096x4096xf16> to tensor<160x4096xf16>
@@ -31,7 +31,7 @@ fusec.model @empty_rows inputs ["x", "w"] outputs ["y"] {
 // 130 tiles of 128 x 160, without the clusters that five rows of them would
 // leave a block of without work.
 // CHECK-LABEL: fusec.plan @sm_90a of @odd_rows_of_tiles
-// CHECK: variants [#fusec.variant<{{[^#]*}}#fusec.gemm_schedule<unit = pingpong, tileM = 128, tileN = 160, tileK = 64, divideM = 0, divideN = 0, stages = {{[0-9]+}}, blocks
+// CHECK: variants [#fusec.variant<{{[^#]*}}#fusec.wgmma_schedule<tileM = 128, tileN = 160, tileK = 64, stages = {{[0-9]+}}, blocks{{[^>]*}}pingPong = true
 fusec.model @odd_rows_of_tiles inputs ["x", "w"] outputs ["y"] {
 ^bb0(%x: tensor<640x4096xf16>, %w: tensor<4096x4096xf16>):
   %0 = fusec.matmul %x, %w transposed : tensor<640x4096xf16>, tensor<4096x4096xf16> to tensor<640x4096xf16>
@@ -41,9 +41,9 @@ fusec.model @odd_rows_of_tiles inputs ["x", "w"] outputs ["y"] {
 // -----
 
 // CHECK-LABEL: fusec.plan @sm_90a of @named
-// CHECK: <kind = gt, lhs = <m>, rhs = <384>>{{[^#]*}}#fusec.gemm_schedule<unit = wgmma, tileM = 128, tileN = 128,
-// CHECK: <kind = gt, lhs = <m>, rhs = <256>>{{[^#]*}}#fusec.gemm_schedule<unit = wgmma, tileM = 128, tileN = 96,
-// CHECK: <kind = gt, lhs = <m>, rhs = <128>>{{[^#]*}}#fusec.gemm_schedule<unit = pingpong, tileM = 64, tileN = 128,
+// CHECK: <kind = gt, lhs = <m>, rhs = <384>>{{[^#]*}}#fusec.wgmma_schedule<tileM = 128, tileN = 128{{[^P>]*}}>
+// CHECK: <kind = gt, lhs = <m>, rhs = <256>>{{[^#]*}}#fusec.wgmma_schedule<tileM = 128, tileN = 96{{[^P>]*}}>
+// CHECK: <kind = gt, lhs = <m>, rhs = <128>>{{[^#]*}}#fusec.wgmma_schedule<tileM = 64, tileN = 128,{{[^>]*}}pingPong = true
 fusec.model @named inputs ["x", "w"] outputs ["y"] {
 ^bb0(%x: tensor<?x4096xf16, #fusec.sizes<[m, 4096]>>, %w: tensor<4096x4096xf16>):
   %0 = fusec.matmul %x, %w transposed : tensor<?x4096xf16, #fusec.sizes<[m, 4096]>>, tensor<4096x4096xf16> to tensor<?x4096xf16, #fusec.sizes<[m, 4096]>>
@@ -54,9 +54,9 @@ fusec.model @named inputs ["x", "w"] outputs ["y"] {
 
 // Rows of two dimensions have the tiles of as many rows of one.
 // CHECK-LABEL: fusec.plan @sm_90a of @batch_of_sequences
-// CHECK: lhs = <batch * sequence>, rhs = <1536>>], #fusec.gemm_schedule<unit = wgmma, tileM = 128, tileN = 256,
-// CHECK-SAME: lhs = <batch * sequence>, rhs = <256>>], #fusec.gemm_schedule<unit = wgmma, tileM = 128, tileN = 96,
-// CHECK-SAME: lhs = <batch * sequence>, rhs = <8>>], #fusec.gemm_schedule<unit = skinny, tileM = 32,
+// CHECK: lhs = <batch * sequence>, rhs = <1536>>], #fusec.wgmma_schedule<tileM = 128, tileN = 256{{[^P>]*}}>
+// CHECK-SAME: lhs = <batch * sequence>, rhs = <256>>], #fusec.wgmma_schedule<tileM = 128, tileN = 96{{[^P>]*}}>
+// CHECK-SAME: lhs = <batch * sequence>, rhs = <8>>], #fusec.skinny_schedule<tileM = 32,
 fusec.model @batch_of_sequences inputs ["x", "w"] outputs ["y"] {
 ^bb0(%x: tensor<?x4096xf16, #fusec.sizes<[batch * sequence, 4096]>>, %w: tensor<4096x4096xf16>):
   %0 = fusec.matmul %x, %w transposed : tensor<?x4096xf16, #fusec.sizes<[batch * sequence, 4096]>>, tensor<4096x4096xf16> to tensor<?x4096xf16, #fusec.sizes<[batch * sequence, 4096]>>

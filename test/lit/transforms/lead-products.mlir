@@ -8,8 +8,8 @@
 // CHECK-LABEL: fusec.plan @sm_90a of @update
 // CHECK: fusec.step gemm "matmul" inputs [@x, @a]
 // CHECK: fusec.step gemm "matmul" inputs [@x, @matmul, @w, @b]
-// CHECK-SAME: buffer = @a>], #fusec.gemm_schedule<unit = {{wgmma|pingpong}}, tileM = 128, {{[^>]*}}clusterM = 2, {{[^>]*}}lead = 16>
-// CHECK-SAME: buffer = @y>], #fusec.gemm_schedule<unit = {{wgmma|pingpong}}
+// CHECK-SAME: buffer = @a>], #fusec.wgmma_schedule<tileM = 128, {{[^>]*}}clusterM = 2, {{[^>]*}}lead = 16>
+// CHECK-SAME: buffer = @y>], #fusec.wgmma_schedule<
 // CUDA: const auto lead = fusec::WgmmaLead<LeadSegment, LeadEpilogue, 16>
 // CUDA: fusec::gemmWgmmaLed<Config>(lead
 fusec.model @update inputs ["x", "w", "a", "b"] outputs ["y"] {

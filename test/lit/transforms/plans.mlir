@@ -18,7 +18,7 @@
 // A slot is free once its last reader is done, and not before.
 // STORE: fusec.plan @sm_90a of @mlp slots [#fusec.expr<batch * 24>, #fusec.expr<batch * 24>]
 // STORE: fusec.step gemm "matmul_relu"
-// STORE-SAME: gemm_schedule<unit = gemvn
+// STORE-SAME: gemv_schedule<narrow = n
 fusec.model @mlp inputs ["x", "v", "w"] outputs ["y"] {
 ^bb0(%x: tensor<?x4xf32, #fusec.sizes<[batch, 4]>>, %v: tensor<4x6xf32>, %w: tensor<6x6xf32>):
   %0 = fusec.matmul %x, %v : tensor<?x4xf32, #fusec.sizes<[batch, 4]>>, tensor<4x6xf32> to tensor<?x6xf32, #fusec.sizes<[batch, 6]>>

@@ -8,11 +8,11 @@
 
 // Consumer devices do tf32 no faster than fp32.
 // CHECK-LABEL: fusec.plan @sm_80
-// CHECK: variants [#fusec.variant<[{{[^]]*}}], #fusec.gemm_schedule<unit = tf32x3, tileM = 128
+// CHECK: variants [#fusec.variant<[{{[^]]*}}], #fusec.mma_schedule<tileM = 128{{[^>]*}}tf32x3 = true>
 // CHECK-LABEL: fusec.plan @sm_86
-// CHECK: variants [#fusec.variant<[{{[^]]*}}], #fusec.gemm_schedule<unit = simt
+// CHECK: variants [#fusec.variant<[{{[^]]*}}], #fusec.simt_schedule<
 // CHECK-LABEL: fusec.plan @sm_90a
-// CHECK: variants [#fusec.variant<[{{[^]]*}}], #fusec.gemm_schedule<unit = tf32x3, tileM = 128
+// CHECK: variants [#fusec.variant<[{{[^]]*}}], #fusec.mma_schedule<tileM = 128{{[^>]*}}tf32x3 = true>
 fusec.model @long inputs ["x", "w"] outputs ["y"] {
 ^bb0(%x: tensor<2048x2048xf32>, %w: tensor<2048x2048xf32>):
   %0 = fusec.matmul %x, %w : tensor<2048x2048xf32>, tensor<2048x2048xf32> to tensor<2048x2048xf32>
@@ -35,7 +35,7 @@ fusec.model @short inputs ["x", "w"] outputs ["y"] {
 
 // Unaligned rows leave the tiles that copy single elements.
 // CHECK-LABEL: fusec.plan @sm_90a
-// CHECK: variants [#fusec.variant<[{{[^]]*}}], #fusec.gemm_schedule<unit = tf32x3, tileM = 64, tileN = 64
+// CHECK: variants [#fusec.variant<[{{[^]]*}}], #fusec.mma_schedule<tileM = 64, tileN = 64{{[^>]*}}tf32x3 = true>
 fusec.model @odd inputs ["x", "w"] outputs ["y"] {
 ^bb0(%x: tensor<2047x2047xf32>, %w: tensor<2047x2047xf32>):
   %0 = fusec.matmul %x, %w : tensor<2047x2047xf32>, tensor<2047x2047xf32> to tensor<2047x2047xf32>

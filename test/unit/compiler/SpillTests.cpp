@@ -44,8 +44,7 @@ struct SpillTest : testing::Test {
     return compilation;
   }
   static Attribute getSimt(MLIRContext *context, int64_t tile, int64_t each) {
-    return GemmScheduleAttr::get(context, GemmUnit::Simt, tile, tile / 2, 16,
-                                 each, each, 2);
+    return SimtScheduleAttr::get(context, tile, tile / 2, 16, each, each);
   }
   static StepOp getStep(Compilation &compilation) {
     PlanOp plan = *compilation.getModule().getOps<PlanOp>().begin();

@@ -66,8 +66,8 @@ static TuningEntry makeEntry(int64_t m, const char *region) {
   entry.key = {"gemm", "ieee", "f16:a1 f16:a1 -> f16:a1", region};
   entry.sizes = {{"m", m}, {"n", 1024}, {"k", 512}, {"batch", 1}};
   entry.kernel = "matmul";
-  entry.tuned = {"gemm_schedule<b>", 900};
-  entry.model = {"gemm_schedule<a>", 1000};
+  entry.tuned = {"mma_schedule<b>", 900};
+  entry.model = {"mma_schedule<a>", 1000};
   return entry;
 }
 
@@ -327,7 +327,7 @@ TEST(TunedSchedules, serveTheBucketOfTheirSize) {
 TEST(TunedSchedules, areNotTakenWhereTheyAreNoCandidates) {
   std::string schedule;
   auto tuning = tune(2048, &schedule);
-  tuning->devices[0].entries[0].tuned.schedule = "gemm_schedule<unit = none>";
+  tuning->devices[0].entries[0].tuned.schedule = "none_schedule<tileM = 1>";
   CompileOptions options;
   options.tuning = tuning;
   auto tuned = plan(getModel("2048", "relu"), options),

@@ -2,8 +2,8 @@
 //
 // Vector kernels: one side of the product is so narrow that all of it is kept.
 
-#include "compiler/kernels/gemm/device/gemm_config.h"
 #include "compiler/kernels/gemm/GemmUnits.h"
+#include "compiler/kernels/gemm/device/gemm_config.h"
 #include <cmath>
 
 using namespace mlir;
@@ -18,8 +18,8 @@ static bool isWideAlongK(const GemmProblem &problem, bool narrowN) {
   return wide.liesAlongK(problem.iteration.k[0]);
 }
 
-void fusec::addGemv(const GemmProblem &problem, const GemmSizes &sizes,
-                    SmallVectorImpl<Candidate> &to) {
+static void addCandidates(const GemmProblem &problem, const GemmSizes &sizes,
+                          SmallVectorImpl<Candidate> &to) {
   auto rounded = [](int64_t size) {
     return size <= 1 ? 1 : size <= 2 ? 2 : size <= 4 ? 4 : 8;
   };
@@ -32,20 +32,21 @@ void fusec::addGemv(const GemmProblem &problem, const GemmSizes &sizes,
     GemmSizes own = sizes;
     own.wideAlongK = isWideAlongK(problem, narrowN);
     int64_t width = rounded(side.getValue());
-    problem.add(GemmScheduleAttr::get(
-                    problem.context,
-                    narrowN ? GemmUnit::GemvN : GemmUnit::GemvM,
-                    narrowN ? 0 : width, narrowN ? width : 0, 0, 128, 0, 0),
-                own, to);
+    if (problem.holdsRows(narrowN ? width : 0))
+      problem.add(GemvScheduleAttr::get(problem.context,
+                                        narrowN ? NarrowSide::N : NarrowSide::M,
+                                        width, /*threads=*/128),
+                  own, to);
   }
 }
 
 static Estimate estimate(const Target &target, const GemmSizes &sizes,
-                         GemmScheduleAttr schedule) {
+                         GemmScheduleAttr attribute) {
+  auto schedule = cast<GemvScheduleAttr>(attribute);
   const GemvCosts &costs = target.gemv;
   Overlap time(target);
   double latency = costs.stepLatency * target.rates.memoryLatency;
-  bool narrowN = schedule.getUnit() == GemmUnit::GemvN;
+  bool narrowN = schedule.getNarrow() == NarrowSide::N;
   double outers = double(narrowN ? sizes.m : sizes.n) * sizes.batch;
   double narrow = narrowN ? sizes.n : sizes.m, k = 0;
   for (int64_t segment : sizes.k)
@@ -58,7 +59,7 @@ static Estimate estimate(const Target &target, const GemmSizes &sizes,
            sizes.bytes /
                (target.rates.memory * 1e3 *
                 (sizes.wideAlongK ? costs.alongPart : costs.acrossPart)));
-  double warps = schedule.getDivideM() / 32;
+  double warps = schedule.getThreads() / 32;
   // Along K a warp takes one outer index, its lanes 16 bytes each; across, 64
   // outer indices a block and the warps split K.
   double steps =
@@ -80,8 +81,9 @@ static Estimate estimate(const Target &target, const GemmSizes &sizes,
 }
 
 static LaunchAttr getLaunch(const UnitStep &at) {
-  bool narrowN = at.schedule.getUnit() == GemmUnit::GemvN;
-  int64_t threads = at.schedule.getDivideM();
+  auto schedule = cast<GemvScheduleAttr>(at.schedule);
+  bool narrowN = schedule.getNarrow() == NarrowSide::N;
+  int64_t threads = schedule.getThreads();
   const MatrixAccess &wide =
       narrowN ? at.iteration.lhs[0] : at.iteration.rhs[0][0];
   bool alongK = wide.liesAlongK(at.iteration.k[0]);
@@ -93,13 +95,17 @@ static LaunchAttr getLaunch(const UnitStep &at) {
 }
 
 static UnitCall getCall(const UnitStep &at) {
-  GemmScheduleAttr schedule = at.schedule;
-  bool narrowN = schedule.getUnit() == GemmUnit::GemvN;
+  auto schedule = cast<GemvScheduleAttr>(at.schedule);
+  bool narrowN = schedule.getNarrow() == NarrowSide::N;
   return {"fusec::GemvConfig",
           narrowN ? "fusec::gemv<Config, fusec::Narrow::N>"
                   : "fusec::gemv<Config, fusec::Narrow::M>",
-          {{"small", narrowN ? schedule.getTileN() : schedule.getTileM()},
-           {"threads", at.variant.getLaunch().getThreads()}}};
+          {{"small", schedule.getWidth()}, {"threads", schedule.getThreads()}}};
 }
 
-const GemmUnitRoom fusec::gemvUnit = {"gemv.h", estimate, getLaunch, getCall};
+const GemmUnit fusec::gemvUnit = {TypeID::get<GemvScheduleAttr>(),
+                                  "gemv.h",
+                                  addCandidates,
+                                  estimate,
+                                  getLaunch,
+                                  getCall};

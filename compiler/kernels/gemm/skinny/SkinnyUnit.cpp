@@ -2,8 +2,9 @@
 //
 // Few rows: tensor cores under a stream of weights, K split over a cluster.
 
-#include "compiler/kernels/gemm/skinny/device/gemm_skinny_config.h"
 #include "compiler/kernels/gemm/GemmUnits.h"
+#include "compiler/kernels/gemm/TiledEstimate.h"
+#include "compiler/kernels/gemm/skinny/device/gemm_skinny_config.h"
 #include <cmath>
 
 using namespace mlir;
@@ -31,21 +32,20 @@ static void addTokens(const GemmProblem &problem, const GemmSizes &sizes,
       tokens >= 48 && (!problem.mayUseTf32x3 || isSpread) ? 1 : 2;
   int64_t stages = skinnyStages(tokens, blocks, cluster, problem.accumulators,
                                 together, problem.mayUseTf32x3);
-  if (isSkinnyLegal(tokens, blocks, stages, cluster, problem.accumulators,
+  if (problem.holdsRows(64 * blocks) &&
+      isSkinnyLegal(tokens, blocks, stages, cluster, problem.accumulators,
                     weightsAlongK, problem.element, problem.mayUseTf32x3))
-    problem.add(
-        GemmScheduleAttr::get(
-            problem.context,
-            problem.mayUseTf32x3 ? GemmUnit::SkinnyTf32x3 : GemmUnit::Skinny,
-            tokens, 64 * blocks, wgmmaRowBytes / problem.element, together, 0,
-            stages, cluster, 1, 0),
-        sizes, to);
+    problem.add(SkinnyScheduleAttr::get(problem.context, tokens, 64 * blocks,
+                                        wgmmaRowBytes / problem.element, stages,
+                                        cluster, together,
+                                        problem.mayUseTf32x3),
+                sizes, to);
 }
 
-void fusec::addSkinny(const GemmProblem &problem, const GemmSizes &sizes,
-                      SmallVectorImpl<Candidate> &to) {
+static void addCandidates(const GemmProblem &problem, const GemmSizes &sizes,
+                          SmallVectorImpl<Candidate> &to) {
   // Sums that reduce rows are not those that FMA would replace.
-  if (sizes.m > skinnyMaxRows ||
+  if (!problem.usesWgmma(sizes) || sizes.m > skinnyMaxRows ||
       (problem.mayUseTf32x3 && !problem.iteration.reductions.empty()) ||
       !llvm::all_of(problem.iteration.lhs,
                     [](auto &a) { return a.isAlongK(); }))
@@ -61,7 +61,8 @@ void fusec::addSkinny(const GemmProblem &problem, const GemmSizes &sizes,
 
 /// Reading the weights, and the rows of A again for every 64 columns.
 static Estimate estimate(const Target &target, const GemmSizes &sizes,
-                         GemmScheduleAttr schedule) {
+                         GemmScheduleAttr attribute) {
+  auto schedule = cast<SkinnyScheduleAttr>(attribute);
   const SkinnyCosts &costs = target.skinny;
   Overlap time(target);
   double tokens = schedule.getTileM();
@@ -73,62 +74,79 @@ static Estimate estimate(const Target &target, const GemmSizes &sizes,
       rounds * std::ceil(double(sizes.n) / schedule.getTileN()) * sizes.batch;
   time.addClocks(TimeBound::Latency,
                  sizes.bytes /
-                     (tiles * schedule.getClusterM() * costs.ringBytes));
+                     (tiles * schedule.getClusterK() * costs.ringBytes));
   // A step of a block, alone or beside another one.
-  if (schedule.splitsFactors()) {
+  if (schedule.getTf32x3()) {
     double steps = 0;
     for (int64_t k : sizes.k)
       steps += std::ceil(k / double(schedule.getTileK()));
-    double perUnit = tiles * schedule.getClusterM() / target.multiprocessors;
+    double perUnit = tiles * schedule.getClusterK() / target.multiprocessors;
     double clocks =
         perUnit > 1
             ? costs.besideClocks + costs.besideTokenClocks * tokens
             : std::max(costs.aloneLeastClocks,
                        costs.aloneClocks + costs.aloneTokenClocks * tokens);
-    time.addClocks(TimeBound::Tensor, steps / schedule.getClusterM() *
+    time.addClocks(TimeBound::Tensor, steps / schedule.getClusterK() *
                                           std::ceil(perUnit) * clocks);
   }
   exposeReductions(time, target, sizes, 1,
-                   tokens * schedule.getTileN() / schedule.getClusterM() / 128,
+                   tokens * schedule.getTileN() / schedule.getClusterK() / 128,
                    costs.reductionCodeClocks);
   // Each block starts, fills its ring and sends its sums to its cluster.
-  double beside =
-      target.multiprocessors * std::max<int64_t>(schedule.getDivideM(), 1);
-  double waves = std::ceil(tiles * schedule.getClusterM() / beside);
+  double beside = target.multiprocessors * schedule.getResident();
+  double waves = std::ceil(tiles * schedule.getClusterK() / beside);
   time.expose(costs.startMicros * waves);
-  if (schedule.getClusterM() > 1)
+  if (schedule.getClusterK() > 1)
     time.exposeClocks(waves * tokens * schedule.getTileN() *
                       sizes.accumulators * costs.sentClocks);
   // What one without another beside it hides nothing of.
-  if (schedule.getDivideM() <= 1)
+  if (schedule.getResident() <= 1)
     time.expose(costs.aloneMicros *
-                (schedule.getClusterM() > 2 ? waves : waves - 1));
+                (schedule.getClusterK() > 2 ? waves : waves - 1));
   return time.get();
 }
 
 static LaunchAttr getLaunch(const UnitStep &at) {
-  int64_t tileM = at.schedule.getTileM(), tileN = at.schedule.getTileN(),
-          cluster = at.schedule.getClusterM();
-  bool splits = at.schedule.splitsFactors();
-  int64_t shared = skinnySharedBytes(tileM, tileN / 64, at.schedule.getStages(),
+  auto schedule = cast<SkinnyScheduleAttr>(at.schedule);
+  int64_t tileM = schedule.getTileM(), tileN = schedule.getTileN(),
+          cluster = schedule.getClusterK();
+  bool splits = schedule.getTf32x3();
+  int64_t shared = skinnySharedBytes(tileM, tileN / 64, schedule.getStages(),
                                      cluster, at.accumulators, splits);
   return LaunchAttr::get(at.countTiles(tileM, tileN) * cluster,
                          skinnyThreads(tileM, splits), shared, cluster)
-      .withResident(std::max<int64_t>(at.schedule.getDivideM(), 1));
+      .withResident(schedule.getResident());
 }
 
 static UnitCall getCall(const UnitStep &at) {
-  GemmScheduleAttr schedule = at.schedule;
-  return {schedule.splitsFactors() ? "fusec::SkinnyTf32x3Config"
-                                   : "fusec::SkinnyConfig",
+  auto schedule = cast<SkinnyScheduleAttr>(at.schedule);
+  return {schedule.getTf32x3() ? "fusec::SkinnyTf32x3Config"
+                               : "fusec::SkinnyConfig",
           "fusec::gemmSkinny<Config>",
           {{"tokens", schedule.getTileM()},
            {"blocks", schedule.getTileN() / 64},
            {"tileK", schedule.getTileK()},
            {"stages", schedule.getStages()},
-           {"cluster", schedule.getClusterM()}},
+           {"cluster", schedule.getClusterK()}},
           {{"early", at.variant.getLaunch().getPrefetches()}}};
 }
 
-const GemmUnitRoom fusec::skinnyUnit = {"gemm_skinny.h", estimate, getLaunch,
-                                        getCall};
+static SmallVector<Attribute> chooseCopies(const UnitStep &at) {
+  auto schedule = cast<SkinnyScheduleAttr>(at.schedule);
+  SmallVector<Attribute> copies;
+  for (size_t i = 0; i != at.iteration.k.size(); ++i) {
+    copies.push_back(at.getCopy(schedule.getTileM(), wgmmaRowBytes));
+    copies.push_back(at.getCopy(schedule.getTileN(), wgmmaRowBytes));
+  }
+  return copies;
+}
+
+const GemmUnit fusec::skinnyUnit = {TypeID::get<SkinnyScheduleAttr>(),
+                                    "gemm_skinny.h",
+                                    addCandidates,
+                                    estimate,
+                                    getLaunch,
+                                    getCall,
+                                    chooseCopies,
+                                    /*chooseMaps=*/nullptr,
+                                    /*prefetches=*/true};

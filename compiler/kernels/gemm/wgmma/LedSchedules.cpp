@@ -4,9 +4,8 @@
 
 #include "compiler/analysis/Alignment.h"
 #include "compiler/analysis/MappedMatrix.h"
-#include "compiler/kernels/gemm/wgmma/device/gemm_wgmma_lead_config.h"
-#include "compiler/kernels/gemm/Gemm.h"
 #include "compiler/kernels/gemm/wgmma/WgmmaSchedules.h"
+#include "compiler/kernels/gemm/wgmma/device/gemm_wgmma_lead_config.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -86,8 +85,8 @@ SmallVector<VariantAttr> fusec::leadVariant(StepOp leading, StepOp step,
                                             Products products) {
   auto schedule = dyn_cast<GemmScheduleAttr>(variant.getSchedule());
   EstimateAttr apart = variant.getEstimate();
-  if (!schedule || !apart || !schedule.usesTensorMaps() ||
-      schedule.splitsFactors())
+  if (!schedule || !apart || schedule.getMath() != GemmMath::Tensor ||
+      !getGemmUnit(schedule).usesTensorMaps())
     return {variant};
   auto first = analyzeMatmul(leading), second = analyzeMatmul(step);
   SmallVector<GuardAttr> guards(variant.getGuards());
@@ -103,9 +102,9 @@ SmallVector<VariantAttr> fusec::leadVariant(StepOp leading, StepOp step,
             leadSizes = getGemmSizes(leading, *first, apart.getDim());
   double before = double(apart.getNanoseconds()) / 1000 + own->microseconds;
   SmallVector<Candidate> candidates;
-  for (GemmScheduleAttr tiled :
+  for (WgmmaScheduleAttr tiled :
        getWgmmaSchedules(step, *second, ledTilings, target)) {
-    GemmScheduleAttr led = tiled.withLead(columns);
+    WgmmaScheduleAttr led = tiled.withLead(columns);
     Estimate estimate = estimateGemm(target, sizes, led);
     estimate.microseconds += estimateLead(target, sizes, leadSizes, led);
     if (estimate.microseconds < before)

@@ -64,7 +64,7 @@ static int64_t countOperands(const MatmulIteration &iteration) {
   return operands;
 }
 
-SmallVector<GemmScheduleAttr>
+SmallVector<WgmmaScheduleAttr>
 fusec::getWgmmaSchedules(StepOp step, const MatmulIteration &iteration,
                          ArrayRef<WgmmaTiling> tilings, const Target &target,
                          bool splitsFactors) {
@@ -93,7 +93,7 @@ fusec::getWgmmaSchedules(StepOp step, const MatmulIteration &iteration,
                          : wgmmaFits(tiling, accumulators, operands,
                                      target.sharedBytes, loads);
   };
-  SmallVector<GemmScheduleAttr> schedules;
+  SmallVector<WgmmaScheduleAttr> schedules;
   for (WgmmaTiling tiling : tilings) {
     tiling.stages = wgmmaStagesIn(target.sharedBytes, tiling.tileM,
                                   tiling.tileN, stored, maxStages, loads);
@@ -101,14 +101,11 @@ fusec::getWgmmaSchedules(StepOp step, const MatmulIteration &iteration,
       continue;
     int64_t cluster = tiling.clusterM * tiling.clusterN;
     int64_t grid = target.multiprocessors / cluster * cluster;
-    GemmUnit unit = splitsFactors ? GemmUnit::WgmmaTf32x3
-                    : tiling.schedule == WgmmaSchedule::PingPong
-                        ? GemmUnit::PingPong
-                        : GemmUnit::Wgmma;
-    schedules.push_back(GemmScheduleAttr::get(
-        step.getContext(), unit, tiling.tileM, tiling.tileN,
-        wgmmaRowBytes / element, 0, 0, tiling.stages, tiling.clusterM,
-        tiling.clusterN, grid));
+    bool isPingPong = tiling.schedule == WgmmaSchedule::PingPong;
+    schedules.push_back(WgmmaScheduleAttr::get(
+        step.getContext(), tiling.tileM, tiling.tileN, wgmmaRowBytes / element,
+        tiling.stages, tiling.clusterM, tiling.clusterN, grid, isPingPong,
+        splitsFactors));
   }
   return schedules;
 }

@@ -2,22 +2,47 @@
 //
 // Tiles of wgmma under a ring of copies, in persistent blocks.
 
-#include "compiler/kernels/gemm/GemmUnits.h"
 #include "compiler/kernels/gemm/wgmma/WgmmaSchedules.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace fusec;
 
-void fusec::addWgmma(const GemmProblem &problem, const GemmSizes &sizes,
+// Those that were fastest somewhere on a grid of shapes. Stages and the number
+// of blocks follow from the target.
+static constexpr WgmmaTiling tilings[] = {
+    {128, 128, 0, 1, 1, WgmmaSchedule::PingPong},
+    {128, 128, 0, 2, 1, WgmmaSchedule::PingPong},
+    {128, 160, 0, 1, 1, WgmmaSchedule::PingPong},
+    {128, 160, 0, 2, 1, WgmmaSchedule::PingPong},
+    {128, 96, 0, 1, 1, WgmmaSchedule::PingPong},
+    {128, 96, 0, 2, 1, WgmmaSchedule::PingPong},
+    {128, 64, 0, 1, 1, WgmmaSchedule::PingPong},
+    {64, 256, 0, 2, 1, WgmmaSchedule::PingPong},
+    {64, 160, 0, 1, 1, WgmmaSchedule::PingPong},
+    {64, 128, 0, 1, 1, WgmmaSchedule::PingPong},
+    {64, 96, 0, 1, 1, WgmmaSchedule::PingPong},
+    {64, 64, 0, 1, 1, WgmmaSchedule::PingPong},
+    {128, 256, 0, 1, 1, WgmmaSchedule::Cooperative},
+    {128, 256, 0, 2, 1, WgmmaSchedule::Cooperative},
+    {128, 192, 0, 1, 1, WgmmaSchedule::Cooperative},
+    {128, 128, 0, 1, 1, WgmmaSchedule::Cooperative},
+    {128, 128, 0, 2, 1, WgmmaSchedule::Cooperative},
+    {128, 96, 0, 1, 1, WgmmaSchedule::Cooperative},
+    {128, 64, 0, 1, 1, WgmmaSchedule::Cooperative},
+    {192, 128, 0, 1, 1, WgmmaSchedule::Cooperative}};
+
+// With split factors.
+static constexpr WgmmaTiling tf32x3Tilings[] = {
+    {128, 128, 0, 1, 1}, {128, 128, 0, 2, 1}, {128, 64, 0, 1, 1}};
+
+static void addPlain(const GemmProblem &problem, const GemmSizes &sizes,
                      SmallVectorImpl<Candidate> &to) {
-  ArrayRef<WgmmaTiling> tilings(wgmmaTilings);
-  if (problem.mayUseTf32x3)
-    tilings = wgmmaTf32x3Tilings;
-  for (GemmScheduleAttr schedule :
-       getWgmmaSchedules(problem.step, problem.iteration, tilings,
-                         problem.target, problem.mayUseTf32x3))
-    problem.add(schedule, sizes, to);
+  for (WgmmaScheduleAttr schedule : getWgmmaSchedules(
+           problem.step, problem.iteration,
+           problem.mayUseTf32x3 ? ArrayRef(tf32x3Tilings) : ArrayRef(tilings),
+           problem.target, problem.mayUseTf32x3))
+    if (problem.holdsRows(schedule.getTileN()))
+      problem.add(schedule, sizes, to);
 }
 
 /// Tokens of a tile, which whole tiles of them fit best; all where their number
@@ -43,7 +68,7 @@ static SmallVector<int> getSwappedTokens(const GemmProblem &problem,
 /// where a few tiles cover M, columns fit it better. Tiles of the epilogue then
 /// move through tensor maps, or threads would read and write them across their
 /// rows.
-void fusec::addSwapped(const GemmProblem &problem, const GemmSizes &sizes,
+static void addSwapped(const GemmProblem &problem, const GemmSizes &sizes,
                        SmallVectorImpl<Candidate> &to) {
   if (problem.element != 2 || problem.accumulators != 1 ||
       !problem.iteration.reductions.empty() || sizes.m <= 64)
@@ -59,44 +84,52 @@ void fusec::addSwapped(const GemmProblem &problem, const GemmSizes &sizes,
   }
   GemmSizes swapped = sizes;
   std::swap(swapped.m, swapped.n);
-  for (GemmScheduleAttr schedule :
+  for (WgmmaScheduleAttr schedule :
        getWgmmaSchedules(problem.step, transposed, tilings, problem.target))
     problem.add(schedule.asSwapped(), swapped, to);
+}
+
+static void addCandidates(const GemmProblem &problem, const GemmSizes &sizes,
+                          SmallVectorImpl<Candidate> &to) {
+  if (!problem.usesWgmma(sizes))
+    return;
+  addPlain(problem, sizes, to);
+  addSwapped(problem, sizes, to);
 }
 
 /// Persistent: no more blocks than the device holds at once, nor than there are
 /// tiles, unless those without one lead.
 static LaunchAttr getLaunch(const UnitStep &at) {
-  int64_t clusterM = at.schedule.getClusterM(),
-          clusterN = at.schedule.getClusterN(), cluster = clusterM * clusterN,
-          tileM = at.schedule.getTileM(), tileN = at.schedule.getTileN();
-  Expr clusters = at.number(at.schedule.getBlocks() / cluster);
+  auto schedule = cast<WgmmaScheduleAttr>(at.schedule);
+  int64_t clusterM = schedule.getClusterM(), clusterN = schedule.getClusterN(),
+          cluster = clusterM * clusterN, tileM = schedule.getTileM(),
+          tileN = schedule.getTileN();
+  Expr clusters = at.number(schedule.getBlocks() / cluster);
   Expr withTiles = at.countTiles(tileM * clusterM, tileN * clusterN);
-  clusters = at.schedule.getLead()
-                 ? clusters * Expr::min(withTiles, at.number(1))
-                 : Expr::min(withTiles, clusters);
-  int64_t shared = wgmmaSharedBytes(
-      tileM, tileN, at.schedule.getStages(),
-      wgmmaStored(at.accumulators, at.schedule.splitsFactors()),
-      !at.maps.operands.empty());
+  clusters = schedule.getLead() ? clusters * Expr::min(withTiles, at.number(1))
+                                : Expr::min(withTiles, clusters);
+  int64_t shared =
+      wgmmaSharedBytes(tileM, tileN, schedule.getStages(),
+                       wgmmaStored(at.accumulators, schedule.getTf32x3()),
+                       !at.maps.operands.empty());
   // Weights are streamed where few tiles of tokens read them.
   auto [tokens, tokenTile, tokenCluster] =
-      at.schedule.getSwapped() ? std::tuple(at.iteration.n, tileN, clusterN)
-                               : std::tuple(at.iteration.m, tileM, clusterM);
+      schedule.getSwapped() ? std::tuple(at.iteration.n, tileN, clusterN)
+                            : std::tuple(at.iteration.m, tileM, clusterM);
   bool streams =
       tokenCluster == 1 && (!tokens.isConstant() ||
                             tokens.getValue() <= wgmmaStreamedRows * tokenTile);
   auto launch = LaunchAttr::get(clusters * cluster, wgmmaThreadsOf(tileM),
                                 shared, cluster)
                     .streaming(streams);
-  return at.schedule.getLead() ? launch.asCooperative() : launch;
+  return schedule.getLead() ? launch.asCooperative() : launch;
 }
 
 static UnitCall getCall(const UnitStep &at) {
-  GemmScheduleAttr schedule = at.schedule;
+  auto schedule = cast<WgmmaScheduleAttr>(at.schedule);
   LaunchAttr launch = at.variant.getLaunch();
-  return {schedule.splitsFactors() ? "fusec::WgmmaTf32x3Config"
-                                   : "fusec::WgmmaConfig",
+  return {schedule.getTf32x3() ? "fusec::WgmmaTf32x3Config"
+                               : "fusec::WgmmaConfig",
           schedule.getLead() ? "fusec::gemmWgmmaLed<Config>"
                              : "fusec::gemmWgmma<Config>",
           {{"tileM", schedule.getTileM()},
@@ -105,11 +138,18 @@ static UnitCall getCall(const UnitStep &at) {
            {"stages", schedule.getStages()},
            {"clusterM", schedule.getClusterM()},
            {"clusterN", schedule.getClusterN()}},
-          {{"pingPong", schedule.getUnit() == GemmUnit::PingPong},
+          {{"pingPong", schedule.getPingPong()},
            {"streamed", launch.getStreams()},
            {"early", launch.getPrefetches()},
            {"swapped", schedule.getSwapped()}}};
 }
 
-const GemmUnitRoom fusec::wgmmaUnit = {"gemm_wgmma.h", estimateTiled, getLaunch,
-                                       getCall};
+const GemmUnit fusec::wgmmaUnit = {TypeID::get<WgmmaScheduleAttr>(),
+                                   "gemm_wgmma.h",
+                                   addCandidates,
+                                   estimateWgmma,
+                                   getLaunch,
+                                   getCall,
+                                   chooseWgmmaCopies,
+                                   chooseWgmmaMaps,
+                                   /*prefetches=*/true};

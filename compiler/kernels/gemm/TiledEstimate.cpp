@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/kernels/gemm/TiledEstimate.h"
+#include <cmath>
+
+using namespace fusec;
+
+/// Registers of a multiprocessor.
+static constexpr double registersOfUnit = 65536;
+
+double fusec::getReached(llvm::ArrayRef<Reached> table, double size) {
+  return llvm::find_if(table, [&](Reached r) { return size >= r.size; })->part;
+}
+
+void fusec::exposeReductions(Overlap &time, const Target &target,
+                             const GemmSizes &sizes, double rounds,
+                             double points, double codeClocks) {
+  if (sizes.reductions)
+    time.exposeClocks(rounds * points * target.tile.reducedClocks *
+                          sizes.reductions +
+                      codeClocks);
+}
+
+TileRun::TileRun(const Target &target, const GemmSizes &sizes,
+                 const TiledKernel &kernel, double units)
+    : target(target), sizes(sizes), kernel(kernel) {
+  double tileM = kernel.tileM, tileN = kernel.tileN, clusterM = kernel.clusterM,
+         clusterN = kernel.clusterN;
+  area = tileM * tileN * sizes.accumulators;
+  tiles = std::ceil(std::ceil(sizes.m / tileM) / clusterM) * clusterM *
+          std::ceil(std::ceil(sizes.n / tileN) / clusterN) * clusterN *
+          sizes.batch;
+  stepsK = 0;
+  for (int64_t k : sizes.k)
+    stepsK += std::ceil(k / double(kernel.tileK));
+  perUnit = std::max(1.0, std::ceil(tiles / units));
+  double threads = kernel.block.threads, shared = kernel.block.sharedBytes;
+  double resident = std::max(
+      1.0,
+      std::floor(std::min({target.sharedBytes / std::max(shared, 1.0),
+                           target.threads / threads,
+                           registersOfUnit / (kernel.registers * threads)})));
+  together = std::min(resident, perUnit);
+}
+
+Overlap TileRun::overlap(TimeBound by, double products) const {
+  const TileCosts &costs = target.tile;
+  double tileM = kernel.tileM, tileN = kernel.tileN;
+  double l2 = (tileM / kernel.clusterN +
+               double(sizes.accumulators) * tileN / kernel.clusterM) *
+              kernel.tileK * sizes.element * stepsK / target.rates.l2;
+  // What a block waits for where nothing else runs beside it.
+  double chain =
+      stepsK * std::max(costs.stageLatency * target.rates.memoryLatency /
+                            double(kernel.stages - 1),
+                        costs.leastStepClocks);
+  Overlap time(target);
+  time.addClocks(by, perUnit * products);
+  time.addClocks(TimeBound::L2, perUnit * l2);
+  time.addClocks(TimeBound::Latency, std::ceil(perUnit / together) * chain);
+  time.add(TimeBound::Memory,
+           sizes.bytes / (target.rates.memory * 1e3 * costs.memoryPart));
+  // The first loads.
+  time.exposeClocks(target.rates.memoryLatency + target.rates.l2Latency);
+  return time;
+}

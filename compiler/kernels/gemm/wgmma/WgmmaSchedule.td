@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef FUSEC_WGMMA_SCHEDULE_TD
+#define FUSEC_WGMMA_SCHEDULE_TD
+
+include "ir/FusecAttributes.td"
+include "ir/FusecScheduleInterface.td"
+
+def Fusec_WgmmaScheduleAttr : Fusec_Attr<"WgmmaSchedule", "wgmma_schedule", [Fusec_GemmScheduleAttr]> {
+  let summary = "tile of a block, stages of the ring in shared memory, clusters, blocks";
+  let description = [{
+    Blocks of a cluster lie beside each other along M or N. `blocks` is the most
+    that the persistent grid has. `pingPong`: the two consumers have tiles of
+    their own instead of halves of one. `tf32x3`: fp32 by three products of tf32.
+    `lead`: columns of the product that the last segment's A is, where the same
+    launch computes it first. `swapped`: the kernel multiplies B^T by A^T, so
+    that M and N of its tile are N and M of the product.
+  }];
+  let parameters = (ins "int64_t":$tileM, "int64_t":$tileN, "int64_t":$tileK, "int64_t":$stages,
+      DefaultValuedParameter<"int64_t", "1">:$clusterM, DefaultValuedParameter<"int64_t", "1">:$clusterN,
+      "int64_t":$blocks, DefaultValuedParameter<"bool", "false">:$pingPong,
+      DefaultValuedParameter<"bool", "false">:$tf32x3, DefaultValuedParameter<"int64_t", "0">:$lead,
+      DefaultValuedParameter<"bool", "false">:$swapped);
+  let builders = [
+    AttrBuilder<(ins "int64_t":$tileM, "int64_t":$tileN, "int64_t":$tileK, "int64_t":$stages,
+                     "int64_t":$clusterM, "int64_t":$clusterN, "int64_t":$blocks, "bool":$pingPong,
+                     "bool":$tf32x3), [{
+      return $_get($_ctxt, tileM, tileN, tileK, stages, clusterM, clusterN, blocks, pingPong, tf32x3, 0, false);
+    }]>
+  ];
+  let assemblyFormat = "`<` struct(params) `>`";
+  let extraClassDeclaration = [{
+    ::fusec::GemmMath getMath() const {
+      return getTf32x3() ? ::fusec::GemmMath::Tf32x3 : ::fusec::GemmMath::Tensor;
+    }
+    int64_t getCluster() const { return getClusterM() * getClusterN(); }
+    /// The same schedule with a leading product of so many columns.
+    WgmmaScheduleAttr withLead(int64_t columns) const {
+      return get(getContext(), getTileM(), getTileN(), getTileK(), getStages(), getClusterM(), getClusterN(),
+                 getBlocks(), getPingPong(), getTf32x3(), columns, getSwapped());
+    }
+    /// The same schedule of the transposed product.
+    WgmmaScheduleAttr asSwapped() const {
+      return get(getContext(), getTileM(), getTileN(), getTileK(), getStages(), getClusterM(), getClusterN(),
+                 getBlocks(), getPingPong(), getTf32x3(), getLead(), true);
+    }
+  }];
+}
+
+#endif // FUSEC_WGMMA_SCHEDULE_TD
