@@ -22,6 +22,18 @@ using namespace fusec;
 static constexpr double leastGain = 0.02;
 
 namespace {
+class ProbeFile;
+
+/// What became of all contests.
+struct Measurements {
+  llvm::json::Array steps;
+  std::vector<std::string> failures;
+  /// Why the first schedule of those that could not be compared does not run.
+  std::string refusal;
+  /// Whether the device no longer answers.
+  bool isBroken = false;
+};
+
 struct TuneCommand {
   ModelOptions options;
   std::string output, probe, costs;
@@ -38,6 +50,11 @@ private:
   /// What the model says of all candidates; measures nothing.
   void predict(Report &report) const;
   TuningFile readOutput(const TuningDevice &device, Report &report) const;
+  std::vector<Contest> getContests(Compilation &compilation,
+                                   unsigned limit) const;
+  /// Leaves the contests that had two schedules to compare.
+  Measurements measure(std::vector<Contest> &contests, rt::Device &device,
+                       const NvrtcVersion &nvrtc, ProbeFile &probes) const;
   void print(llvm::ArrayRef<Contest> contests) const;
   /// Adds what was measured to the file and writes it.
   void keep(llvm::ArrayRef<Contest> contests, const TuningDevice &own,
@@ -102,23 +119,61 @@ static std::string getSizesText(const std::map<std::string, int64_t> &sizes) {
   return text;
 }
 
-/// A row each; a refused schedule has no time.
-static void writeProbes(const Contest &contest, llvm::raw_ostream &csv) {
-  const TuningEntry &entry = contest.entry;
-  for (const Contender &contender : contest.contenders) {
-    EstimateAttr estimate = contender.variant.getEstimate();
-    csv << entry.kernel << "," << entry.key.family << "," << entry.key.precision
-        << "," << entry.key.operands << "," << entry.key.region << ","
-        << getSizesText(entry.sizes) << ",\""
-        << getScheduleText(contender.variant.getSchedule()) << "\","
-        << (estimate ? stringifyTimeBound(estimate.getBound()) : "") << ","
-        << fmt::format("{:.3f},", contender.predicted);
-    if (contender.measured > 0)
-      csv << fmt::format("{:.3f}", contender.measured);
-    csv << ",\"" << contender.refusal << "\"\n";
+namespace {
+/// What --probe writes: a row a candidate, of which a refused one has no time.
+class ProbeFile {
+public:
+  /// Nothing is written where the path is empty.
+  explicit ProbeFile(const std::string &path) : path(path) {
+    if (path.empty())
+      return;
+    std::error_code code;
+    csv = std::make_unique<llvm::raw_fd_ostream>(path, code);
+    check(code);
+    *csv << "kernel,family,precision,operands,region,sizes,schedule,bound,"
+            "predicted_us,measured_us,refused\n";
   }
-  csv.flush();
-}
+
+  void add(const Contest &contest) {
+    if (!csv)
+      return;
+    for (const Contender &contender : contest.contenders)
+      add(contest.entry, contender);
+    csv->flush();
+  }
+
+  /// Fails where something could not be written.
+  void finish() {
+    if (!csv)
+      return;
+    csv->flush();
+    std::error_code code = csv->error();
+    csv->clear_error();
+    check(code);
+  }
+
+private:
+  void add(const TuningEntry &entry, const Contender &contender) {
+    EstimateAttr estimate = contender.variant.getEstimate();
+    *csv << entry.kernel << "," << entry.key.family << ","
+         << entry.key.precision << "," << entry.key.operands << ","
+         << entry.key.region << "," << getSizesText(entry.sizes) << ",\""
+         << contender.getSchedule() << "\","
+         << (estimate ? stringifyTimeBound(estimate.getBound()) : "") << ","
+         << fmt::format("{:.3f},", contender.predicted);
+    if (contender.measured > 0)
+      *csv << fmt::format("{:.3f}", contender.measured);
+    *csv << ",\"" << contender.refusal << "\"\n";
+  }
+  void check(std::error_code code) {
+    if (code)
+      failUnreadable(path + ": cannot be written: " + code.message());
+  }
+
+  std::string path;
+  std::unique_ptr<llvm::raw_fd_ostream> csv;
+};
+} // namespace
 
 static llvm::json::Object toJson(const Contender &contender) {
   EstimateAttr estimate = contender.variant.getEstimate();
@@ -223,17 +278,22 @@ static bool answers(const rt::Device &device) {
   return device.driver().streamSynchronize(nullptr) == rt::cuda::success;
 }
 
+std::vector<Contest> TuneCommand::getContests(Compilation &compilation,
+                                              unsigned limit) const {
+  std::vector<Contest> contests;
+  PlanOp planned = *compilation.getModule().getOps<PlanOp>().begin();
+  for (StepOp step : planned.getOps<StepOp>())
+    addContest(step, compilation.getOptions(), limit, contests);
+  return contests;
+}
+
 void TuneCommand::predict(Report &report) const {
   if (options.arch.size() != 1 || !report.isJson())
     fail(ExitCode::Usage, "--predict: expected --json and --arch=TARGET");
   std::unique_ptr<Compilation> compilation = plan(options.arch[0]);
   const Target target = readCosts(*findTarget(options.arch[0]), costs);
-  std::vector<Contest> contests;
-  PlanOp planned = *compilation->getModule().getOps<PlanOp>().begin();
-  for (StepOp step : planned.getOps<StepOp>())
-    addContest(step, compilation->getOptions(), 0, contests);
   llvm::json::Array steps;
-  for (const Contest &contest : contests) {
+  for (const Contest &contest : getContests(*compilation, 0)) {
     llvm::json::Object step = toJson(contest, /*isCompared=*/false);
     step["candidates"] = predictContest(
         contest, target, compilation->getOptions().getProducts());
@@ -245,6 +305,33 @@ void TuneCommand::predict(Report &report) const {
                          {"multiprocessors", target.multiprocessors},
                          {"output", nullptr},
                          {"steps", std::move(steps)}});
+}
+
+Measurements TuneCommand::measure(std::vector<Contest> &contests,
+                                  rt::Device &device, const NvrtcVersion &nvrtc,
+                                  ProbeFile &probes) const {
+  StepTimer timer(device, indexLimit, duty);
+  Measurements result;
+  Progress progress("measuring", contests.size(), quiet);
+  llvm::erase_if(contests, [&](Contest &contest) {
+    // What was measured before the device broke is as good as ever.
+    if (result.isBroken)
+      return true;
+    bool isCompared = measureContest(contest, timer, nvrtc, ordinal, rounds);
+    if (!contest.failure.empty()) {
+      result.failures.push_back(contest.entry.kernel + ": " + contest.failure);
+      result.isBroken = !answers(device);
+    }
+    probes.add(contest);
+    result.steps.push_back(toJson(contest, isCompared));
+    for (const Contender &contender : contest.contenders)
+      if (result.refusal.empty() && !isCompared)
+        result.refusal = contender.refusal;
+    progress.step(contest.entry.kernel);
+    contest.contenders.clear();
+    return !isCompared;
+  });
+  return result;
 }
 
 void TuneCommand::run(Report &report) {
@@ -271,10 +358,7 @@ void TuneCommand::run(Report &report) {
     fail(ExitCode::Usage, options.model + ": expected an ONNX model");
 
   std::unique_ptr<Compilation> compilation = plan(own.target);
-  std::vector<Contest> contests;
-  PlanOp planned = *compilation->getModule().getOps<PlanOp>().begin();
-  for (StepOp step : planned.getOps<StepOp>())
-    addContest(step, compilation->getOptions(), limit, contests);
+  std::vector<Contest> contests = getContests(*compilation, limit);
   KernelCompiler compiler(options.getCompilerOptions());
   const NvrtcIdentity &nvrtc = getNvrtc(compiler);
   if (llvm::Error error = checkTarget(own.target, nvrtc))
@@ -282,44 +366,9 @@ void TuneCommand::run(Report &report) {
   compileContests(contests, compiler, options.model, quiet);
   reportWarnings(compiler, report);
 
-  std::unique_ptr<llvm::raw_fd_ostream> csv;
-  if (!probe.empty()) {
-    std::error_code code;
-    csv = std::make_unique<llvm::raw_fd_ostream>(probe, code);
-    if (code)
-      failUnreadable(probe + ": cannot be written: " + code.message());
-    *csv << "kernel,family,precision,operands,region,sizes,schedule,bound,"
-            "predicted_us,measured_us,refused\n";
-  }
-  StepTimer timer(device, indexLimit, duty);
-  llvm::json::Array steps;
-  std::string refusal;
-  std::vector<std::string> failures;
-  bool isBroken = false;
-  {
-    Progress progress("measuring", contests.size(), quiet);
-    llvm::erase_if(contests, [&](Contest &contest) {
-      // What was measured before the device broke is as good as ever.
-      if (isBroken)
-        return true;
-      bool isCompared =
-          measureContest(contest, timer, nvrtc.version, ordinal, rounds);
-      if (!contest.failure.empty()) {
-        failures.push_back(contest.entry.kernel + ": " + contest.failure);
-        isBroken = !answers(device);
-      }
-      if (csv)
-        writeProbes(contest, *csv);
-      steps.push_back(toJson(contest, isCompared));
-      for (const Contender &contender : contest.contenders)
-        if (refusal.empty() && !isCompared)
-          refusal = contender.refusal;
-      progress.step(contest.entry.kernel);
-      contest.contenders.clear();
-      return !isCompared;
-    });
-  }
-  for (const std::string &failure : failures)
+  ProbeFile probes(probe);
+  Measurements measured = measure(contests, device, nvrtc.version, probes);
+  for (const std::string &failure : measured.failures)
     report.warn("not measured: " + failure);
   report.setResult(
       llvm::json::Object{{"device", jsonText(own.name)},
@@ -327,22 +376,17 @@ void TuneCommand::run(Report &report) {
                          {"multiprocessors", own.multiprocessors},
                          {"output", output.empty() ? llvm::json::Value(nullptr)
                                                    : jsonText(output)},
-                         {"steps", std::move(steps)}});
-  if (contests.empty() && !refusal.empty())
-    fail(ExitCode::Toolchain, fmt::format("{} runs no schedule for {}: {}",
-                                          own.name, own.target, refusal));
+                         {"steps", std::move(measured.steps)}});
+  if (contests.empty() && !measured.refusal.empty())
+    fail(ExitCode::Toolchain,
+         fmt::format("{} runs no schedule for {}: {}", own.name, own.target,
+                     measured.refusal));
   if (!report.isJson())
     print(contests);
   if (!output.empty())
     keep(contests, own, std::move(file));
-  if (csv) {
-    csv->flush();
-    std::error_code code = csv->error();
-    csv->clear_error();
-    if (code)
-      failUnreadable(probe + ": cannot be written: " + code.message());
-  }
-  if (isBroken)
+  probes.finish();
+  if (measured.isBroken)
     fail(ExitCode::Toolchain, own.name + " runs nothing more after that; what "
                                          "was measured before is kept");
 }
