@@ -4,6 +4,7 @@
 // (|A||B|), may be at most twice that of plain FMA in the same run; infinities,
 // NaN and overflow give what FMA gives.
 
+#include "compiler/kernels/gemm/GemmUnits.h"
 #include "compiler/kernels/gemm/device/gemm_config.h"
 #include "test/gpu/Harness.h"
 #include "tools/fusec/Compare.h"

@@ -8,8 +8,8 @@
 // CHECK-LABEL: fusec.plan @sm_90a of @router slots []
 // CHECK-NOT: fusec.buffer @{{.+}} slot
 // CHECK: fusec.step gemm "matmul_reduce_sub_exp_div" inputs [@w, @x] outputs [@y]
-// CHECK-SAME: unit = pingpong, tileM = 64, tileN = 64
-// CHECK-SAME: unit = skinny, tileM = {{[0-9]+}}, tileN = 64
+// CHECK-SAME: wgmma_schedule<tileM = 64, tileN = 64,{{[^>]*}}pingPong = true
+// CHECK-SAME: skinny_schedule<tileM = {{[0-9]+}}, tileN = 64
 // CHECK-COUNT-2: fusec.reduce
 // CHECK-NOT: fusec.step
 // REMARK: 'matmul' and 'reduce_sub_exp_div'{{.*}} are one kernel

@@ -7,11 +7,11 @@
 // reads weights before it waits. A split of K is a cluster. Boxes of tensor maps
 // are those of the tiles.
 // CHECK: fusec.step gemm "matmul"
-// CHECK: unit = skinny, {{[^>]*}}clusterM = [[CLUSTER:[0-9]+]]{{[^>]*}}> launch <blocks = <[[BLOCKS:[0-9]+]]>, threads = {{[0-9]+}}, shared = {{[0-9]+}}, cluster = [[CLUSTER]],
+// CHECK: skinny_schedule<{{[^>]*}}clusterK = [[CLUSTER:[0-9]+]]{{[^>]*}}> launch <blocks = <[[BLOCKS:[0-9]+]]>, threads = {{[0-9]+}}, shared = {{[0-9]+}}, cluster = [[CLUSTER]],
 // CHECK-NOT: early = true
 // CHECK-SAME: matrices = [#fusec.copy<tile = 16, kBytes = 128, rounds = true, promotion = 256>, #fusec.copy<tile = 64,
 // CHECK: fusec.step gemm "matmul"
-// CHECK: unit = skinny, {{[^>]*}}> launch <blocks = <[[BLOCKS]]>, {{[^>]*}}, early = true, prefetches = true, matrices = [
+// CHECK: skinny_schedule<{{[^>]*}}> launch <blocks = <[[BLOCKS]]>, {{[^>]*}}, early = true, prefetches = true, matrices = [
 // CHECK: fusec.step pointwise
 // CHECK: pointwise_schedule<threads = 128, {{[^>]*}}> launch <blocks = <{{[0-9]+}}>, threads = 128, early = true>
 fusec.model @layers inputs ["x"] outputs ["y"] {
