@@ -4,6 +4,7 @@
 // access pattern touches each bank once.
 
 #include "gemm_layout.h"
+#include "gemm_mma_config.h"
 
 #include "gtest/gtest.h"
 

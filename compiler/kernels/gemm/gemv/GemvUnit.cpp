@@ -3,7 +3,7 @@
 // Vector kernels: one side of the product is so narrow that all of it is kept.
 
 #include "compiler/kernels/gemm/GemmUnits.h"
-#include "compiler/kernels/gemm/device/gemm_config.h"
+#include "compiler/kernels/gemm/gemv/device/gemv_config.h"
 #include <cmath>
 
 using namespace mlir;

@@ -5,7 +5,7 @@
 
 #include "compiler/kernels/gemm/GemmUnits.h"
 #include "compiler/kernels/gemm/TiledEstimate.h"
-#include "compiler/kernels/gemm/device/gemm_config.h"
+#include "compiler/kernels/gemm/mma/device/gemm_mma_config.h"
 #include <cmath>
 
 using namespace mlir;

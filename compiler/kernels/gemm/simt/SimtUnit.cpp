@@ -4,7 +4,7 @@
 
 #include "compiler/kernels/gemm/GemmUnits.h"
 #include "compiler/kernels/gemm/TiledEstimate.h"
-#include "compiler/kernels/gemm/device/gemm_config.h"
+#include "compiler/kernels/gemm/simt/device/gemm_simt_config.h"
 #include <cmath>
 
 using namespace mlir;

@@ -9,6 +9,7 @@
 #define FUSEC_KERNELS_GEMV_H
 
 #include "gemm.h"
+#include "gemv_config.h"
 #include "reduce.h"
 
 namespace fusec {

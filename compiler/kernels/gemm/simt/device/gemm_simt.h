@@ -8,6 +8,7 @@
 #define FUSEC_KERNELS_GEMM_SIMT_H
 
 #include "gemm.h"
+#include "gemm_simt_config.h"
 
 namespace fusec {
 
