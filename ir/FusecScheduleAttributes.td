@@ -7,46 +7,16 @@
 #define FUSEC_SCHEDULE_ATTRIBUTES_TD
 
 include "ir/FusecAttributes.td"
+include "compiler/kernels/bag/BagSchedule.td"
+include "compiler/kernels/chain/ChainSchedule.td"
 include "compiler/kernels/gemm/gemv/GemvSchedule.td"
 include "compiler/kernels/gemm/mma/MmaSchedule.td"
 include "compiler/kernels/gemm/resident/ResidentSchedule.td"
 include "compiler/kernels/gemm/simt/SimtSchedule.td"
 include "compiler/kernels/gemm/skinny/SkinnySchedule.td"
 include "compiler/kernels/gemm/wgmma/WgmmaSchedule.td"
-
-def Fusec_PointwiseScheduleAttr : Fusec_Attr<"PointwiseSchedule", "pointwise_schedule"> {
-  let summary = "threads a block, elements a thread along the innermost dimension, index width, blocks";
-  let description = [{
-    `blocks` is the most that the grid has: threads of larger problems take
-    several vectors, one after another. 0: each thread takes one.
-  }];
-  let parameters = (ins "int64_t":$threads, "int64_t":$vector, "int64_t":$indexBits,
-      DefaultValuedParameter<"int64_t", "0">:$blocks);
-  let builders = [
-    AttrBuilder<(ins "int64_t":$threads, "int64_t":$vector, "int64_t":$indexBits), [{
-      return $_get($_ctxt, threads, vector, indexBits, 0);
-    }]>
-  ];
-  let assemblyFormat = "`<` struct(params) `>`";
-}
-
-def Fusec_TransposeScheduleAttr : Fusec_Attr<"TransposeSchedule", "transpose_schedule"> {
-  let summary = "a block's tile, elements an access on either side, index width";
-  let description = [{
-    `along` is the tile's extent in the dimension along which it is filled,
-    `across` in the one along which results are stored; `load` and `store` are
-    elements of an access in these.
-  }];
-  let parameters = (ins "int64_t":$along, "int64_t":$across, "int64_t":$load, "int64_t":$store,
-      "int64_t":$indexBits);
-  let assemblyFormat = "`<` struct(params) `>`";
-}
-
-def Fusec_BagScheduleAttr : Fusec_Attr<"BagSchedule", "bag_schedule"> {
-  let summary = "threads a block, elements an access";
-  let parameters = (ins "int64_t":$threads, "int64_t":$vector);
-  let assemblyFormat = "`<` struct(params) `>`";
-}
+include "compiler/kernels/pointwise/PointwiseSchedule.td"
+include "compiler/kernels/transpose/TransposeSchedule.td"
 
 def Fusec_ReduceScope : Fusec_Enum<"ReduceScope", "who reduces a row together",
     ["Thread", "Warp", "Block", "Columns"]>;
@@ -93,16 +63,6 @@ def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
       return get(getContext(), getScope(), getThreads(), getIndexBits(), getVector(), getBlocks(), getGroups(), kept);
     }
   }];
-  let assemblyFormat = "`<` struct(params) `>`";
-}
-
-def Fusec_ChainScheduleAttr : Fusec_Attr<"ChainSchedule", "chain_schedule"> {
-  let summary = "rows of a block's tile, threads a block, rows of a phase that a thread sums, blocks";
-  let description = [{
-    `blocks` is the most that the grid has: a block keeps its weights and walks
-    over tiles.
-  }];
-  let parameters = (ins "int64_t":$rows, "int64_t":$threads, "int64_t":$perThread, "int64_t":$blocks);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

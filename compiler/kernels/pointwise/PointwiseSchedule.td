@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef FUSEC_POINTWISE_SCHEDULE_TD
+#define FUSEC_POINTWISE_SCHEDULE_TD
+
+include "ir/FusecAttributes.td"
+
+def Fusec_PointwiseScheduleAttr : Fusec_Attr<"PointwiseSchedule", "pointwise_schedule"> {
+  let summary = "threads a block, elements a thread along the innermost dimension, index width, blocks";
+  let description = [{
+    `blocks` is the most that the grid has: threads of larger problems take
+    several vectors, one after another. 0: each thread takes one.
+  }];
+  let parameters = (ins "int64_t":$threads, "int64_t":$vector, "int64_t":$indexBits,
+      DefaultValuedParameter<"int64_t", "0">:$blocks);
+  let builders = [
+    AttrBuilder<(ins "int64_t":$threads, "int64_t":$vector, "int64_t":$indexBits), [{
+      return $_get($_ctxt, threads, vector, indexBits, 0);
+    }]>
+  ];
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+#endif // FUSEC_POINTWISE_SCHEDULE_TD
