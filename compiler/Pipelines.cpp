@@ -137,20 +137,23 @@ void fusec::buildPlanStage(PassManager &manager,
     plan.addPass(createSplitReductions(reductions));
     plan.addPass(createFormTransposes());
   }
-  // 4. Storage before schedules: whether a buffer is the user's or ours decides
+  // 4. Which products may hide in the launch of another one.
+  if (options.fuse)
+    plan.addPass(createFindLeads());
+  // 5. Storage before schedules: whether a buffer is the user's or ours decides
   //    what is known of its alignment.
   plan.addPass(createAssignStorage());
   ChooseSchedulesOptions schedules;
   schedules.products = products;
   schedules.candidates = options.candidates;
   plan.addPass(createChooseSchedules(schedules, options.tuning));
-  // 5. Launches that hide in others.
+  // 6. Where they do.
   if (options.fuse) {
     LeadProductsOptions leads;
     leads.products = products;
     plan.addPass(createLeadProducts(leads));
   }
-  // 6. What all of this says of each launch.
+  // 7. What all of this says of each launch.
   plan.addPass(createPlanLaunches());
   manager.addPass(verifyLevel("planned"));
 }

@@ -221,6 +221,9 @@ LogicalResult StepOp::verify() {
   if (getVariants().empty() ||
       !(*std::prev(variants.end())).getGuards().empty())
     return emitOpError("expected a last variant without guards");
+  if (getLeadAttr() && !llvm::is_contained(getInputs(), getLeadAttr()))
+    return emitOpError("expected a lead among the inputs, found ")
+           << getLeadAttr();
   return success();
 }
 

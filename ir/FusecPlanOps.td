@@ -60,16 +60,18 @@ def Fusec_StepOp : Op<Fusec_Dialect, "step", [IsolatedFromAbove, SingleBlock, Fu
   let summary = "a region and the variants of the kernel that computes it";
   let description = [{
     Steps run in order. The first variant whose guards hold is launched; the
-    last has none. All variants read `inputs` and write `outputs`.
+    last has none. All variants read `inputs` and write `outputs`. `lead` is the
+    input whose step this one's launch may compute first: that is then the
+    leading step, and this one the led step. Nobody else reads the input.
   }];
   let arguments = (ins StrAttr:$name, Fusec_FamilyAttr:$family,
       TypedArrayAttrBase<FlatSymbolRefAttr, "buffers">:$inputs,
       TypedArrayAttrBase<FlatSymbolRefAttr, "buffers">:$outputs,
       TypedArrayAttrBase<Fusec_VariantAttr, "variants">:$variants,
-      StrArrayAttr:$sources);
+      StrArrayAttr:$sources, OptionalAttr<FlatSymbolRefAttr>:$lead);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $family $name `inputs` $inputs `outputs` $outputs `variants` $variants `sources` $sources
+    $family $name `inputs` $inputs `outputs` $outputs (`lead` $lead^)? `variants` $variants `sources` $sources
     attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;

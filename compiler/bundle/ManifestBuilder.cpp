@@ -314,8 +314,7 @@ LogicalResult ManifestBuilder::addPlan(const EmittedPlan &emitted) {
       if (failed(converted))
         return failure();
       converted->pdl = canStartEarly && variant.getLaunch().getEarly();
-      StepOp leading =
-          hasLead(variant) ? leads.findLeadingStep(step) : StepOp();
+      StepOp leading = hasLead(variant) ? findLeadingStep(step) : StepOp();
       converted->work = getLaunchWork(step, variant, leading, exprs);
       if (converted->work && leading)
         converted->work->lead = numbers.at(leading);

@@ -157,7 +157,7 @@ FailureOr<std::string> GemmEmitter::emitSegments(GemmDescriptors &descriptors) {
 }
 
 FailureOr<std::string> GemmEmitter::emitLead() {
-  StepOp leading = findWriterOfLead(step, iteration->lhs.back().value);
+  StepOp leading = findLeadingStep(step);
   if (!leading)
     return step.emitOpError("has no leading product");
   auto analyzed = analyzeMatmul(leading);

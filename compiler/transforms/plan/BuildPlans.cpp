@@ -179,7 +179,8 @@ void PlanBuilder::addStep(FusionOp fusion) {
   auto step = StepOp::create(
       builder, fusion.getLoc(), fusion.getNameAttr(), fusion.getFamilyAttr(),
       symbols(fusion.getInputs()), symbols(fusion.getResults()),
-      builder.getArrayAttr({plain}), builder.getStrArrayAttr(sources));
+      builder.getArrayAttr({plain}), builder.getStrArrayAttr(sources),
+      /*lead=*/nullptr);
   IRMapping mapping;
   fusion.getBody().cloneInto(&step.getBody(), mapping);
 }

@@ -62,7 +62,8 @@ StepBuilder::StepBuilder(StepOp from, Family family, const Twine &name)
   auto plain = VariantAttr::get(context, {}, getPlainSchedule(family, context));
   step = StepOp::create(builder, from.getLoc(), name.str(), family,
                         builder.getArrayAttr({}), builder.getArrayAttr({}),
-                        builder.getArrayAttr({plain}), from.getSources());
+                        builder.getArrayAttr({plain}), from.getSources(),
+                        /*lead=*/nullptr);
   builder.setInsertionPointToEnd(&step.getBody().emplaceBlock());
 }
 

@@ -141,7 +141,7 @@ StepOp StepJoiner::buildJoined(StepOp producer, StepOp consumer, StepOp place,
       wanted.name, wanted.family, builder.getArrayAttr(inputs.getArrayRef()),
       builder.getArrayAttr(outputs.getArrayRef()),
       builder.getArrayAttr({plain}),
-      builder.getArrayAttr(sources.getArrayRef()));
+      builder.getArrayAttr(sources.getArrayRef()), /*lead=*/nullptr);
   Block &block = joined.getBody().emplaceBlock();
   llvm::DenseMap<Attribute, Value> values; // of buffers
   for (Attribute ref : inputs)

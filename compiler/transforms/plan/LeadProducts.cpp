@@ -26,9 +26,8 @@ struct LeadProducts : fusec::impl::LeadProductsBase<LeadProducts> {
       return signalPassFailure();
     if (target->name != "sm_90a")
       return;
-    Leads leads(plan);
     for (auto step : plan.getOps<StepOp>())
-      if (StepOp leading = leads.findLeadingStep(step))
+      if (StepOp leading = findLeadingStep(step))
         lead(leading, step, *target);
   }
 

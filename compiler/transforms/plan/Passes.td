@@ -165,6 +165,21 @@ def FormTransposes : Pass<"fusec-form-transposes", "::fusec::PlanOp"> {
   }];
 }
 
+def FindLeads : Pass<"fusec-find-leads", "::fusec::PlanOp"> {
+  let summary = "names the products that another product's launch may compute first";
+  let description = [{
+    The A of a matmul's last segment, where a step computes it for nobody else.
+
+    ```mlir
+    fusec.step gemm "matmul" inputs [@x, @t, @w, @b] outputs [@y] ...
+    ```
+    becomes
+    ```mlir
+    fusec.step gemm "matmul" inputs [@x, @t, @w, @b] outputs [@y] lead @t ...
+    ```
+  }];
+}
+
 def AssignStorage : Pass<"fusec-assign-storage", "::fusec::PlanOp"> {
   let summary = "buffers whose lifetimes do not meet share a slot";
   let description = [{
@@ -227,10 +242,10 @@ def ChooseSchedules : Pass<"fusec-choose-schedules", "::fusec::PlanOp"> {
 def LeadProducts : Pass<"fusec-lead-products", "::fusec::PlanOp"> {
   let summary = "narrow products are computed first by the kernel that needs them last";
   let description = [{
-    Of y = x W + t B, t = x A, the kernel of y computes t under the first segment
-    of its tiles, where that takes less than a launch, and reads it before their
-    last one. Both remain steps: t's is launched where y's variant has no lead.
-    Only for sm_90a.
+    Of y = x W + t B, t = x A, the kernel of y computes its lead t under the
+    first segment of its tiles, where that takes less than a launch, and reads it
+    before their last one. Both remain steps: t's is launched where y's variant
+    has no lead. Only for sm_90a.
   }];
   let options = [ProductsOption<>];
 }

@@ -48,3 +48,15 @@ fusec.plan @p of @main slots [] {
     fusec.yield
   }
 }
+
+// -----
+
+fusec.plan @p of @main slots [] {
+  fusec.buffer @y output 0 at <0> strides [#fusec.expr<1>] : tensor<8xf32>
+  // expected-error @+1 {{expected a lead among the inputs, found @y}}
+  fusec.step pointwise "f" inputs [] outputs [@y] lead @y
+    variants [#fusec.variant<[], #fusec.pointwise_schedule<threads = 256, vector = 1, indexBits = 32>>] sources [] {
+    %0 = fusec.splat 1.0 : f32 : tensor<8xf32>
+    fusec.yield %0 : tensor<8xf32>
+  }
+}
