@@ -8,9 +8,9 @@
 #include "tools/fusec/TensorOptions.h"
 #include "tools/fusec/TuneContest.h"
 #include "tools/fusec/TunePrediction.h"
+#include "tools/fusec/TuneReport.h"
 #include "tools/fusec/WriteFile.h"
 #include "tools/support/Progress.h"
-#include "tools/support/Table.h"
 #include "llvm/Support/FileSystem.h"
 
 #include <cmath>
@@ -18,12 +18,7 @@
 
 using namespace fusec;
 
-/// Less is noise, or not worth an entry.
-static constexpr double leastGain = 0.02;
-
 namespace {
-class ProbeFile;
-
 /// What became of all contests.
 struct Measurements {
   llvm::json::Array steps;
@@ -55,7 +50,6 @@ private:
   /// Leaves the contests that had two schedules to compare.
   Measurements measure(std::vector<Contest> &contests, rt::Device &device,
                        const NvrtcVersion &nvrtc, ProbeFile &probes) const;
-  void print(llvm::ArrayRef<Contest> contests) const;
   /// Adds what was measured to the file and writes it.
   void keep(llvm::ArrayRef<Contest> contests, const TuningDevice &own,
             TuningFile file) const;
@@ -112,106 +106,6 @@ TuneCommand::plan(const std::string &target) const {
   return compilation;
 }
 
-static std::string getSizesText(const std::map<std::string, int64_t> &sizes) {
-  std::string text;
-  for (const auto &[name, size] : sizes)
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, size);
-  return text;
-}
-
-namespace {
-/// What --probe writes: a row a candidate, of which a refused one has no time.
-class ProbeFile {
-public:
-  /// Nothing is written where the path is empty.
-  explicit ProbeFile(const std::string &path) : path(path) {
-    if (path.empty())
-      return;
-    std::error_code code;
-    csv = std::make_unique<llvm::raw_fd_ostream>(path, code);
-    check(code);
-    *csv << "kernel,family,precision,operands,region,sizes,schedule,bound,"
-            "predicted_us,measured_us,refused\n";
-  }
-
-  void add(const Contest &contest) {
-    if (!csv)
-      return;
-    for (const Contender &contender : contest.contenders)
-      add(contest.entry, contender);
-    csv->flush();
-  }
-
-  /// Fails where something could not be written.
-  void finish() {
-    if (!csv)
-      return;
-    csv->flush();
-    std::error_code code = csv->error();
-    csv->clear_error();
-    check(code);
-  }
-
-private:
-  void add(const TuningEntry &entry, const Contender &contender) {
-    EstimateAttr estimate = contender.variant.getEstimate();
-    *csv << entry.kernel << "," << entry.key.family << ","
-         << entry.key.precision << "," << entry.key.operands << ","
-         << entry.key.region << "," << getSizesText(entry.sizes) << ",\""
-         << contender.getSchedule() << "\","
-         << (estimate ? stringifyTimeBound(estimate.getBound()) : "") << ","
-         << fmt::format("{:.3f},", contender.predicted);
-    if (contender.measured > 0)
-      *csv << fmt::format("{:.3f}", contender.measured);
-    *csv << ",\"" << contender.refusal << "\"\n";
-  }
-  void check(std::error_code code) {
-    if (code)
-      failUnreadable(path + ": cannot be written: " + code.message());
-  }
-
-  std::string path;
-  std::unique_ptr<llvm::raw_fd_ostream> csv;
-};
-} // namespace
-
-static llvm::json::Object toJson(const Contender &contender) {
-  EstimateAttr estimate = contender.variant.getEstimate();
-  return llvm::json::Object{
-      {"schedule", contender.getSchedule()},
-      {"bound", estimate
-                    ? llvm::json::Value(stringifyTimeBound(estimate.getBound()))
-                    : nullptr},
-      {"predicted_us", jsonNumber(contender.predicted)},
-      {"measured_us",
-       contender.measured > 0 ? jsonNumber(contender.measured) : nullptr},
-      {"refused", jsonText(contender.refusal)}};
-}
-
-static llvm::json::Object toJson(const Contest &contest, bool isCompared) {
-  const TuningEntry &entry = contest.entry;
-  auto toValue = [&](const std::string &schedule, double microseconds) {
-    return isCompared
-               ? llvm::json::Value(llvm::json::Object{
-                     {"schedule", schedule}, {"us", jsonNumber(microseconds)}})
-               : nullptr;
-  };
-  return llvm::json::Object{
-      {"kernel", jsonText(entry.kernel)},
-      {"family", entry.key.family},
-      {"precision", entry.key.precision},
-      {"operands", entry.key.operands},
-      {"region", entry.key.region},
-      {"sizes", jsonMap(entry.sizes)},
-      {"candidates",
-       jsonArray(contest.contenders,
-                 [](const Contender &contender) { return toJson(contender); })},
-      {"model", toValue(contest.modelSchedule, contest.model)},
-      {"tuned", toValue(contest.tunedSchedule, contest.tuned)},
-      {"kept", isCompared && contest.getGain() >= leastGain},
-      {"failure", jsonText(contest.failure)}};
-}
-
 /// What is there already, or an empty file.
 TuningFile TuneCommand::readOutput(const TuningDevice &device,
                                    Report &report) const {
@@ -236,40 +130,6 @@ TuningFile TuneCommand::readOutput(const TuningDevice &device,
            other.keyVersion != device.keyVersion;
   });
   return file;
-}
-
-void TuneCommand::print(llvm::ArrayRef<Contest> contests) const {
-  using Align = Table::Align;
-  Table table({{"kernel"},
-               {"sizes"},
-               {"predicted us", Align::Right},
-               {"measured us", Align::Right},
-               {"best us", Align::Right},
-               {"gain", Align::Right},
-               {"best schedule, where it is not the model's"}});
-  double sum = 0, worst = 0;
-  unsigned kept = 0;
-  for (const Contest &contest : contests) {
-    bool isKept = contest.getGain() >= leastGain;
-    kept += isKept;
-    sum += contest.getGain();
-    worst = std::max(worst, contest.getGain());
-    table.row({contest.entry.kernel, getSizesText(contest.entry.sizes),
-               fmt::format("{:.1f}", contest.predicted),
-               fmt::format("{:.1f}", contest.model),
-               fmt::format("{:.1f}", contest.tuned),
-               fmt::format("{:.1f}%", contest.getGain() * 100),
-               isKept ? contest.tunedSchedule : ""});
-  }
-  llvm::outs() << table.str();
-  if (contests.empty()) {
-    llvm::outs() << "no kernel has more than one schedule\n";
-    return;
-  }
-  llvm::outs() << fmt::format(
-      "the model's pick is within {:.1f}% of the tuned one on average, {:.1f}% "
-      "at worst; {} of {} schedules tuned\n",
-      100 * sum / contests.size(), 100 * worst, kept, contests.size());
 }
 
 /// Some errors stay with the context, which is current here: then every call
@@ -382,7 +242,7 @@ void TuneCommand::run(Report &report) {
          fmt::format("{} runs no schedule for {}: {}", own.name, own.target,
                      measured.refusal));
   if (!report.isJson())
-    print(contests);
+    llvm::outs() << getTable(contests);
   if (!output.empty())
     keep(contests, own, std::move(file));
   probes.finish();
@@ -402,7 +262,7 @@ void TuneCommand::keep(llvm::ArrayRef<Contest> contests,
     TuningEntry entry = contest.entry;
     entry.model = {contest.modelSchedule, std::llround(contest.model * 1000)};
     entry.tuned = {contest.tunedSchedule, std::llround(contest.tuned * 1000)};
-    if (contest.getGain() >= leastGain)
+    if (contest.isKept())
       setEntry(measured, entry);
     else
       dropEntry(measured, entry);

@@ -37,6 +37,8 @@ struct Contest {
   std::string failure;
 
   double getGain() const { return model / tuned - 1; }
+  /// Less is noise, or not worth an entry.
+  bool isKept() const { return getGain() >= 0.02; }
 };
 
 /// Of a step whose problem is not among the contests yet; nothing otherwise,
