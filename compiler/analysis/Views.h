@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ops that move elements and compute none.
+// Ops that move elements and compute none, and where they lead.
 
 #ifndef FUSEC_COMPILER_ANALYSIS_VIEWS_H
 #define FUSEC_COMPILER_ANALYSIS_VIEWS_H
 
 #include "ir/FusecOps.h"
+#include "ir/IndexMap.h"
 
 namespace fusec {
 
@@ -19,6 +20,14 @@ inline bool isView(mlir::Operation *op) {
 inline bool isViewOfOne(mlir::Operation *op) {
   return isView(op) && !llvm::isa<ConcatOp>(op);
 }
+
+/// Where each element of `value` is read through its views: the tensor behind
+/// them and its index in terms of `value`'s. Stops at concats.
+struct ViewSource {
+  mlir::Value value;
+  IndexMap map;
+};
+ViewSource traceViews(mlir::Value value);
 
 } // namespace fusec
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/bundle/ManifestBuilder.h"
+#include "compiler/analysis/IndexRanges.h"
 #include "compiler/analysis/Leads.h"
+#include "compiler/analysis/Tables.h"
 #include "compiler/bundle/LaunchWork.h"
 #include "compiler/kernels/gemm/device/gemm_config.h"
 #include "compiler/schedule/Targets.h"
@@ -67,6 +69,9 @@ LogicalResult ManifestBuilder::addInterface(ModelOp model) {
   if (failed(inputs) || failed(outputs))
     return failure();
   manifest.inputs = std::move(*inputs);
+  for (auto [input, ranges] :
+       llvm::zip_equal(manifest.inputs, findIndexRanges(model)))
+    input.indexRanges = std::move(ranges);
   manifest.outputs = std::move(*outputs);
   for (auto constraint : model.getConstraints().getAsRange<ConstraintAttr>()) {
     FailureOr<format::Expr> lhs = exprs.convert(constraint.getLhs());
@@ -134,6 +139,7 @@ LogicalResult ManifestBuilder::addBuffer(BufferOp buffer, format::Plan &plan,
       weight.dtype = *dtype;
     if (slot)
       markChanging(weight, slot);
+    weight.table = tables.contains(buffer) && !weight.replaceable;
     plan.weights.push_back(std::move(weight));
     break;
   }
@@ -283,6 +289,7 @@ LogicalResult ManifestBuilder::addPlan(const EmittedPlan &emitted) {
           "has a slot whose size is not an expression of sizes");
     plan.slots.push_back(std::move(*size));
   }
+  tables = findTables(op);
   llvm::DenseSet<Operation *> stored;
   for (BufferOp weight : getStoredWeights(op))
     stored.insert(weight);

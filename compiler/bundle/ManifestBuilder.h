@@ -71,6 +71,8 @@ private:
   const NvrtcVersion &nvrtc;
   format::Manifest &manifest;
   ExprConverter exprs;
+  /// Of the plan at hand.
+  llvm::DenseSet<mlir::Operation *> tables;
 };
 
 } // namespace fusec

@@ -157,6 +157,7 @@ struct Weight {
   std::string pack = "[]";    // JSON text of an array
   bool replaceable = false;   // by sessions, each of which has a copy
   bool updatable = false;     // in place, by rows; since 0.8
+  bool table = false;         // read by rows that indices name; since 0.8
   // Of a factor of an adapter, dense and row-major; else no name.
   std::string adapter;
   AdapterPart part = AdapterPart::A;
@@ -183,10 +184,21 @@ struct Plan {
   std::vector<Step> steps;
 };
 
+// Rows of a table, from `begin` to below `end`, that values of an input stand
+// for: those in as many neighbouring columns (places of the last dimension), or
+// all of them where that is 0. None where begin and end are equal.
+struct IndexRange {
+  int64_t begin = 0, end = 0;
+  int64_t columns = 0;
+};
+
 struct TensorSpec {
   std::string name;
   DType dtype = DType::F32;
   std::vector<Expr> sizes;
+  // Of an input of integers that indexes tables: of its columns one after the
+  // other. Nothing that runs depends on it; since 0.8.
+  std::vector<IndexRange> indexRanges = {};
 };
 
 // lhs and rhs must be equal when inputs are bound.

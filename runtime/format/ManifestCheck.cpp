@@ -127,8 +127,41 @@ void ManifestChecker::checkTensors(std::vector<TensorSpec> &tensors,
                  ", found " + std::to_string(tensors[i].sizes.size()));
     for (size_t d = 0; d != tensors[i].sizes.size(); ++d)
       checkSize(tensors[i].sizes[d], sizes.at(d));
+    checkIndexRanges(tensors[i], where.member("index_ranges"));
   }
   checkNames(tensors, list);
+}
+
+static bool isInteger(DType type) {
+  return type >= DType::I8 && type <= DType::U64;
+}
+
+void ManifestChecker::checkIndexRanges(const TensorSpec &tensor,
+                                       const Where &where) {
+  const std::vector<IndexRange> &ranges = tensor.indexRanges;
+  if (ranges.empty())
+    return;
+  if (!isInteger(tensor.dtype))
+    where.fail("expected none of what has no integers");
+  int64_t columns = 0;
+  for (size_t i = 0; i != ranges.size(); ++i) {
+    if (ranges[i].begin < 0 || ranges[i].end < ranges[i].begin)
+      where.at(i).fail("expected 0 <= begin <= end, found " +
+                       std::to_string(ranges[i].begin) + " and " +
+                       std::to_string(ranges[i].end));
+    bool isAll = ranges[i].columns == 0 && ranges.size() == 1;
+    if (isAll)
+      return;
+    if (ranges[i].columns <= 0 || ranges[i].columns > INT32_MAX)
+      where.at(i).fail("expected 1 to 2147483647 columns, or one range with 0, "
+                       "found " +
+                       std::to_string(ranges[i].columns));
+    columns += ranges[i].columns;
+  }
+  if (tensor.sizes.empty() || !tensor.sizes.back().isConstant() ||
+      tensor.sizes.back().value != columns)
+    where.fail("expected as many columns as the last size, found " +
+               std::to_string(columns));
 }
 
 void ManifestChecker::checkWeight(const Weight &weight, const Where &where) {
@@ -161,9 +194,12 @@ void ManifestChecker::checkWeight(const Weight &weight, const Where &where) {
     checkFactor(weight, where);
   if (weight.updatable && weight.replaceable)
     where.member("updatable").fail("expected false, as of what is replaceable");
+  if (weight.table && (weight.replaceable || weight.sizes.empty()))
+    where.member("table").fail(
+        "expected false, as of what is replaceable or has no rows");
   if (weight.updatable && weight.sizes.empty())
     where.member("sizes").fail("expected at least one size, the rows");
-  if (weight.replaceable || weight.updatable)
+  if (weight.replaceable || weight.updatable || weight.table)
     checkDense(weight, where);
 }
 

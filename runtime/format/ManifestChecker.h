@@ -25,6 +25,7 @@ private:
   void checkSize(Expr &expr, const Where &where);
   void checkDims();
   void checkTensors(std::vector<TensorSpec> &tensors, const char *key);
+  void checkIndexRanges(const TensorSpec &tensor, const Where &where);
   void checkWeight(const Weight &weight, const Where &where);
   void checkFactor(const Weight &weight, const Where &where);
   void checkDense(const Weight &weight, const Where &where);

@@ -235,7 +235,7 @@ void readAdapter(const JsonReader &json, Weight &weight) {
 Weight readWeight(const JsonReader &json) {
   json.expectObject({"name", "section", "offset", "size", "alignment", "dtype",
                      "sizes", "layout", "pack", "replaceable", "updatable",
-                     "adapter"});
+                     "table", "adapter"});
   Weight weight;
   weight.name = json["name"].string();
   weight.section = json["section"].uint32();
@@ -250,6 +250,8 @@ Weight readWeight(const JsonReader &json) {
   weight.replaceable = json["replaceable"].boolean();
   if (json.has("updatable"))
     weight.updatable = json["updatable"].boolean();
+  if (json.has("table"))
+    weight.table = json["table"].boolean();
   if (json.has("adapter"))
     readAdapter(json["adapter"], weight);
   return weight;
@@ -270,10 +272,21 @@ Plan readPlan(const JsonReader &json) {
   return plan;
 }
 
+IndexRange readIndexRange(const JsonReader &json) {
+  if (json.arraySize() != 3)
+    json.fail("expected [begin, end, columns], found " + json.found());
+  return {json.element(0).int64(), json.element(1).int64(),
+          json.element(2).int64()};
+}
+
 TensorSpec readTensor(const JsonReader &json) {
-  json.expectObject({"name", "dtype", "sizes"});
-  return {json["name"].string(), readDType(json["dtype"]),
-          readExprs(json["sizes"])};
+  json.expectObject({"name", "dtype", "sizes", "index_ranges"});
+  TensorSpec spec{json["name"].string(), readDType(json["dtype"]),
+                  readExprs(json["sizes"])};
+  if (json.has("index_ranges"))
+    spec.indexRanges =
+        readList<IndexRange>(json["index_ranges"], readIndexRange);
+  return spec;
 }
 
 Constraint readConstraint(const JsonReader &json) {

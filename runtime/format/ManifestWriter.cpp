@@ -155,6 +155,8 @@ Json toJson(const Weight &weight) {
                             {"replaceable", weight.replaceable}});
   if (weight.updatable)
     json["updatable"] = true;
+  if (weight.table)
+    json["table"] = true;
   if (!weight.adapter.empty())
     json["adapter"] =
         Json::object({{"name", weight.adapter},
@@ -175,9 +177,13 @@ Json toJson(const Plan &plan) {
 }
 
 Json toJson(const TensorSpec &tensor) {
-  return Json::object({{"name", tensor.name},
-                       {"dtype", dtypeName(tensor.dtype)},
-                       {"sizes", toJsonList(tensor.sizes)}});
+  Json json = Json::object({{"name", tensor.name},
+                            {"dtype", dtypeName(tensor.dtype)},
+                            {"sizes", toJsonList(tensor.sizes)}});
+  for (const IndexRange &range : tensor.indexRanges)
+    json["index_ranges"].push_back(
+        Json::array({range.begin, range.end, range.columns}));
+  return json;
 }
 
 Json toJson(const Constraint &constraint) {

@@ -232,20 +232,3 @@ bool fusec::isSplatNear(Value value, double number) {
   double tolerance = type.isF16() ? 0x1p-10 : type.isBF16() ? 0x1p-7 : 1e-5;
   return known && std::abs(*known - number) <= tolerance * std::abs(number);
 }
-
-ViewSource fusec::traceViews(Value value) {
-  ViewSource source{value,
-                    IndexMap::identity(value.getContext(), getRank(value))};
-  Sizes sizes = getSizes(value);
-  ExprRanges ranges(sizes);
-  while (Operation *op = source.value.getDefiningOp()) {
-    if (!isa<CollapseOp, ExpandOp, TransposeOp, SliceOp, BroadcastOp>(op))
-      break;
-    source.map = cast<IndexedOpInterface>(op)
-                     .getOperandMap(0)
-                     .compose(source.map.results)
-                     .simplify(ranges);
-    source.value = op->getOperand(0);
-  }
-  return source;
-}

@@ -6,7 +6,7 @@
 #ifndef FUSEC_COMPILER_TRANSFORMS_TENSOR_REWRITES_H
 #define FUSEC_COMPILER_TRANSFORMS_TENSOR_REWRITES_H
 
-#include "ir/FusecOps.h"
+#include "compiler/analysis/Views.h"
 #include "ir/ShapeRules.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -70,14 +70,6 @@ mlir::TypedAttr getSplatValue(mlir::Value value);
 bool isSplatOf(mlir::Value value, double number);
 /// Same, within what exporters and the element type round off.
 bool isSplatNear(mlir::Value value, double number);
-
-/// Where each element of `value` is read through its views: the tensor behind
-/// them and its index in terms of `value`'s. Stops at concats.
-struct ViewSource {
-  mlir::Value value;
-  IndexMap map;
-};
-ViewSource traceViews(mlir::Value value);
 
 } // namespace fusec
 
