@@ -7,6 +7,7 @@
 
 #include "runtime/src/Driver.h"
 
+#include <optional>
 #include <string>
 
 namespace fusec::rt {
@@ -23,6 +24,9 @@ public:
   unsigned capability() const { return theCapability; } // 10 * major + minor
   unsigned maxSharedMemory() const { return theMaxSharedMemory; }
   unsigned multiprocessors() const; // asks the driver
+  // The node of the host's memory that is nearest, where the device can map
+  // such memory as its own; else nothing. Asks the driver.
+  std::optional<int> mappableNode() const;
   // "device 0, NVIDIA H200 (sm_90), driver 13.0"
   std::string describe() const;
 

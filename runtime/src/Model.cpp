@@ -116,7 +116,8 @@ static void checkParams(const cuda::Driver &driver, cuda::Function function,
 }
 
 Model::Model(const format::Bundle &bundle, const char *driverPath, int device,
-             const Progress &progress, LoadTimes &times)
+             const MemoryBudget &budget, const Progress &progress,
+             LoadTimes &times)
     : theDevice(driverPath, device), theManifest(bundle.manifest()),
       modules(theDevice) {
   DeviceLimits limits = {theDevice.capability(), theDevice.maxSharedMemory(),
@@ -142,13 +143,17 @@ Model::Model(const format::Bundle &bundle, const char *driverPath, int device,
       NamedWeights(*thePlan, "updatable", [](const format::Weight &weight) {
         return weight.updatable;
       });
+  theTables = NamedWeights(
+      *thePlan, "table",
+      [](const format::Weight &weight) { return weight.table; },
+      /*hasOption=*/false);
+  deviceBytes = placeWeights(*thePlan, budget);
 
   SetUpScope scope(theDevice);
   Lap lap;
   loadCode(bundle);
   times.code = lap.next();
-  std::vector<format::Piece> pieces = layOutWeights(bundle);
-  upload(theDevice, weights, pieces, "weights", progress);
+  upload(theDevice, layOutWeights(bundle), "weights", progress);
   encodeWeightMaps();
   times.weights = lap.next();
 }
@@ -205,7 +210,7 @@ void Model::findAdapters() {
     sites.push_back(std::move(site));
 }
 
-std::vector<format::Piece> Model::layOutWeights(const format::Bundle &bundle) {
+std::vector<Destination> Model::layOutWeights(const format::Bundle &bundle) {
   // Weights of equal content share their bytes on the device as in the file.
   std::map<std::tuple<unsigned, uint64_t, uint64_t>, uint64_t> offsets;
   std::vector<format::Piece> pieces;
@@ -216,8 +221,9 @@ std::vector<format::Piece> Model::layOutWeights(const format::Bundle &bundle) {
         total = format::alignUp(total, arenaAlignment);
       begin = total;
     }
-    for (const format::Weight &weight : thePlan->weights) {
-      if (kindOf(weight) != kind)
+    for (size_t i = 0; i != thePlan->weights.size(); ++i) {
+      const format::Weight &weight = thePlan->weights[i];
+      if (kindOf(weight) != kind || deviceBytes[i] != weight.size)
         continue;
       // At least the weight's own alignment.
       uint64_t offset = format::alignUp(total, arenaAlignment);
@@ -231,13 +237,51 @@ std::vector<format::Piece> Model::layOutWeights(const format::Bundle &bundle) {
       theAdapterBytes = total - begin;
   }
   theReplaceableBytes = total - begin;
-  weights = DeviceMemory(theDevice, total, "weights");
+  weights = DeviceMemory(theDevice, total,
+                         theTables.size() == 0
+                             ? "weights"
+                             : "weights (of tables, which a budget of device "
+                               "memory lets lie in the host's, too)");
   replaceable = weights.pointer() + begin;
-  for (const format::Weight &weight : thePlan->weights)
+  for (const format::Weight &weight : thePlan->weights) {
+    auto found = offsets.find({weight.section, weight.offset, weight.size});
     weightPointers.push_back(
-        weights.pointer() +
-        offsets.at({weight.section, weight.offset, weight.size}));
-  return pieces;
+        found == offsets.end() ? 0 : weights.pointer() + found->second);
+  }
+  std::vector<Destination> all = {
+      {weights.pointer(), total, std::move(pieces)}};
+  layOutSplitTables(bundle, all);
+  return all;
+}
+
+void Model::layOutSplitTables(const format::Bundle &bundle,
+                              std::vector<Destination> &all) {
+  std::map<std::tuple<unsigned, uint64_t, uint64_t>, size_t> made;
+  for (size_t i = 0; i != thePlan->weights.size(); ++i) {
+    const format::Weight &weight = thePlan->weights[i];
+    if (deviceBytes[i] == weight.size)
+      continue;
+    auto [it, isNew] =
+        made.emplace(std::tuple(weight.section, weight.offset, weight.size),
+                     splitTables.size());
+    if (isNew) {
+      splitTables.emplace_back(theDevice, weight.size, deviceBytes[i],
+                               "table '" + weight.name + "'");
+      all.push_back({splitTables.back().pointer(),
+                     weight.size,
+                     {{0, bundle.weightBytes(weight)}}});
+    }
+    const SplitMemory &table = splitTables[it->second];
+    weightPointers[i] = table.pointer();
+    deviceBytes[i] = table.deviceBytes();
+  }
+}
+
+int64_t Model::deviceRows(size_t weight) const {
+  const format::Weight &of = thePlan->weights[weight];
+  if (deviceBytes[weight] == of.size)
+    return of.sizes[0];
+  return int64_t(deviceBytes[weight] / (of.size / uint64_t(of.sizes[0])));
 }
 
 void Model::encodeWeightMaps() {

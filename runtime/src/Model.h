@@ -11,6 +11,8 @@
 #include "runtime/src/Device.h"
 #include "runtime/src/Failure.h"
 #include "runtime/src/NamedWeights.h"
+#include "runtime/src/SplitMemory.h"
+#include "runtime/src/TablePlacement.h"
 #include "runtime/src/TensorMaps.h"
 #include "runtime/src/Upload.h"
 
@@ -42,7 +44,7 @@ class Model {
 public:
   // Throws Failure. The bundle is needed during the call only.
   Model(const format::Bundle &bundle, const char *driverPath, int device,
-        const Progress &progress, LoadTimes &times);
+        const MemoryBudget &budget, const Progress &progress, LoadTimes &times);
   Model(const Model &) = delete;
   Model &operator=(const Model &) = delete;
 
@@ -71,6 +73,10 @@ public:
   // Whole weights that sessions replace, and those that are changed in place.
   const NamedWeights &replaceables() const { return theReplaceables; }
   const NamedWeights &updatables() const { return theUpdatables; }
+  // Weights that kernels read by rows, and how many of their first rows lie on
+  // the device as a whole.
+  const NamedWeights &tables() const { return theTables; }
+  int64_t deviceRows(size_t weight) const;
   // The map of a weight that does not depend on dimensions, and is not
   // replaceable; else null.
   const cuda::TensorMap *weightMap(const format::TensorMapParam &param) const;
@@ -95,9 +101,11 @@ private:
 
   void loadCode(const format::Bundle &bundle);
   void findAdapters();
-  // Allocates the weights, and says where in that memory the bytes of the
-  // bundle go.
-  std::vector<format::Piece> layOutWeights(const format::Bundle &bundle);
+  // Allocates the weights, and says where the bytes of the bundle go.
+  std::vector<Destination> layOutWeights(const format::Bundle &bundle);
+  // Those that are not all on the device.
+  void layOutSplitTables(const format::Bundle &bundle,
+                         std::vector<Destination> &all);
   void encodeWeightMaps();
 
   Device theDevice;
@@ -112,11 +120,14 @@ private:
   } modules;
   std::unordered_map<const format::Launch *, cuda::Function> functions;
   DeviceMemory weights;
+  std::vector<SplitMemory> splitTables;
+  // Of each weight of the plan: where it lies, and how much on the device.
   std::vector<cuda::DevicePointer> weightPointers;
+  std::vector<uint64_t> deviceBytes;
   std::unordered_map<const format::TensorMapParam *, cuda::TensorMap>
       weightMaps;
   std::vector<AdapterSite> sites; // by name
-  NamedWeights theReplaceables, theUpdatables;
+  NamedWeights theReplaceables, theUpdatables, theTables;
   cuda::DevicePointer replaceable = 0;
   uint64_t theReplaceableBytes = 0, theAdapterBytes = 0;
   std::vector<TensorTexts> inputs, outputs;

@@ -52,6 +52,21 @@ Progress progressOf(const fusec_load_options &options) {
   };
 }
 
+MemoryBudget budgetOf(const fusec_load_options &options) {
+  MemoryBudget budget;
+  budget.deviceBytes = options.device_memory;
+  if (options.device_row_count != 0)
+    requireResult(options.device_rows, "device_rows");
+  for (size_t i = 0; i != options.device_row_count; ++i) {
+    const fusec_table_rows &table = options.device_rows[i];
+    requireResult(table.name, "device_rows: name");
+    if (!budget.rows.emplace(table.name, table.rows).second)
+      fail(FUSEC_INVALID_ARGUMENT,
+           "device_rows: table '" + std::string(table.name) + "' occurs twice");
+  }
+  return budget;
+}
+
 fusec_model *load(format::ByteSpan file, const fusec_load_options *given,
                   const std::string &origin, Lap lap) {
   fusec_load_options options = readStruct(given, "fusec_load_options");
@@ -64,9 +79,9 @@ fusec_model *load(format::ByteSpan file, const fusec_load_options *given,
   auto made = std::make_unique<fusec_model>();
   made->times.check = lap.next();
   try {
-    made->model =
-        std::make_shared<Model>(bundle, options.driver, options.device,
-                                progressOf(options), made->times);
+    made->model = std::make_shared<Model>(bundle, options.driver,
+                                          options.device, budgetOf(options),
+                                          progressOf(options), made->times);
   } catch (...) {
     // That the file is damaged says more than what came of it.
     weights.get();
@@ -234,6 +249,29 @@ fusec_status fusec_model_update_rows(fusec_model *model, const char *name,
     requireResult(name, "name");
     updateRows(*model->model, name, ids, rows,
                static_cast<cuda::Stream>(stream));
+  });
+}
+
+uint32_t fusec_model_table_count(const fusec_model *model) {
+  return uint32_t(model->model->tables().size());
+}
+
+fusec_status fusec_model_table_info(const fusec_model *model, uint32_t index,
+                                    fusec_table_info *info, char *message,
+                                    size_t capacity) {
+  return guard(message, capacity, [&] {
+    requireResult(model, "model");
+    const NamedWeights &tables = model->model->tables();
+    requireInfo(info, index, tables.size());
+    size_t weight = tables.weight(index);
+    const format::Weight &table = model->model->plan().weights[weight];
+    fusec_table_info value = {};
+    value.name = table.name.c_str();
+    value.dtype = int32_t(table.dtype);
+    value.rows = table.sizes[0];
+    value.bytes = table.size;
+    value.device_rows = model->model->deviceRows(weight);
+    writeStruct(value, "fusec_table_info", info);
   });
 }
 

@@ -26,8 +26,9 @@ describeTensors(const std::vector<format::TensorSpec> &tensors) {
 }
 
 NamedWeights::NamedWeights(const format::Plan &plan, const char *kind,
-                           bool (*isOfKind)(const format::Weight &weight))
-    : kind(kind) {
+                           bool (*isOfKind)(const format::Weight &weight),
+                           bool hasOption)
+    : kind(kind), hasOption(hasOption) {
   std::map<std::string, size_t> byName;
   for (size_t i = 0; i != plan.weights.size(); ++i)
     if (isOfKind(plan.weights[i]))
@@ -55,8 +56,9 @@ size_t NamedWeights::find(const std::string &name) const {
     known += (known.empty() ? "'" : ", '") + spec.name + "'";
   fail(FUSEC_INVALID_ARGUMENT,
        std::string("the model has no ") + kind + " weight '" + name + "'; " +
-           (known.empty() ? std::string("it was compiled without --") + kind
-                          : "it has " + known));
+           (!known.empty() ? "it has " + known
+            : hasOption    ? std::string("it was compiled without --") + kind
+                           : "it has none"));
 }
 
 } // namespace fusec::rt

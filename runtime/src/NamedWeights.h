@@ -28,9 +28,10 @@ public:
   // The texts have pointers into themselves.
   NamedWeights(NamedWeights &&) = default;
   NamedWeights &operator=(NamedWeights &&) = default;
-  // `kind` is also the option of `fusec compile` that makes weights of it.
+  // `hasOption`: an option of `fusec compile` called `kind` makes such weights.
   NamedWeights(const format::Plan &plan, const char *kind,
-               bool (*isOfKind)(const format::Weight &weight));
+               bool (*isOfKind)(const format::Weight &weight),
+               bool hasOption = true);
 
   size_t size() const { return theSpecs.size(); }
   const std::vector<format::TensorSpec> &specs() const { return theSpecs; }
@@ -42,6 +43,7 @@ public:
 
 private:
   const char *kind = "";
+  bool hasOption = true;
   std::vector<format::TensorSpec> theSpecs;
   std::vector<size_t> weights;
   std::vector<TensorTexts> theTexts;

@@ -66,18 +66,23 @@ private:
   bool isCopying = false;
 };
 
-// Copies in parts of the device memory, which threads take one after the other.
+// Copies in parts of the memory, which threads take one after the other.
 class StagedUpload {
 public:
-  StagedUpload(const Device &device, const DeviceMemory &memory,
-               const std::vector<format::Piece> &pieces,
+  StagedUpload(const Device &device, const std::vector<Destination> &all,
                const std::string &what)
-      : device(device), memory(memory), pieces(pieces), what(what) {}
+      : device(device), what(what) {
+    for (const Destination &destination : all)
+      for (uint64_t begin = 0; begin < destination.size; begin += partBytes) {
+        uint64_t end = std::min(begin + partBytes, destination.size);
+        parts.push_back({&destination, begin, end});
+        total += end - begin;
+      }
+  }
 
   void run(const Progress &progress) {
-    size_t parts = (memory.size() + partBytes - 1) / partBytes;
     size_t most = std::min<size_t>(
-        {parts, mostThreads, std::thread::hardware_concurrency()});
+        {parts.size(), mostThreads, std::thread::hardware_concurrency()});
     std::vector<std::thread> threads;
     try {
       threads.reserve(most);
@@ -87,7 +92,7 @@ public:
       // No more threads, or no memory for one: those there are, and this one,
       // do the work.
     }
-    copyParts([&] { progress(done, memory.size()); });
+    copyParts([&] { progress(done, total); });
     for (std::thread &thread : threads)
       thread.join();
     if (failure)
@@ -101,13 +106,14 @@ private:
       SetUpScope scope(device);
       std::array<Stage, 2> stages = {Stage(device, what), Stage(device, what)};
       for (size_t turn = 0; !hasFailed; turn ^= 1) {
-        uint64_t begin = next.fetch_add(partBytes);
-        if (begin >= memory.size())
+        size_t index = next++;
+        if (index >= parts.size())
           break;
-        uint64_t end = std::min(begin + partBytes, memory.size());
-        gather(begin, end, stages[turn].wait());
-        stages[turn].copyTo(memory.pointer() + begin, end - begin);
-        done += end - begin;
+        const Part &part = parts[index];
+        gather(part, stages[turn].wait());
+        stages[turn].copyTo(part.of->pointer + part.begin,
+                            part.end - part.begin);
+        done += part.end - part.begin;
         report();
       }
       for (Stage &stage : stages)
@@ -120,12 +126,21 @@ private:
     }
   }
 
-  // The pieces' bytes from `begin` to `end`, and zeros between them.
-  void gather(uint64_t begin, uint64_t end, uint8_t *to) const {
-    auto piece = std::partition_point(
-        pieces.begin(), pieces.end(), [&](const format::Piece &before) {
-          return before.offset + before.bytes.size <= begin;
-        });
+  // What one copy writes.
+  struct Part {
+    const Destination *of;
+    uint64_t begin, end;
+  };
+
+  // The pieces' bytes of a part, and zeros between them.
+  static void gather(const Part &part, uint8_t *to) {
+    auto [of, begin, end] = part;
+    const std::vector<format::Piece> &pieces = of->pieces;
+    auto piece =
+        std::partition_point(pieces.begin(), pieces.end(),
+                             [at = begin](const format::Piece &before) {
+                               return before.offset + before.bytes.size <= at;
+                             });
     uint64_t at = begin;
     for (; piece != pieces.end() && piece->offset < end; ++piece) {
       uint64_t first = std::max(begin, piece->offset);
@@ -139,39 +154,41 @@ private:
   }
 
   const Device &device;
-  const DeviceMemory &memory;
-  const std::vector<format::Piece> &pieces;
   const std::string &what;
-  std::atomic<uint64_t> next{0}, done{0};
+  std::vector<Part> parts;
+  uint64_t total = 0;
+  std::atomic<size_t> next{0};
+  std::atomic<uint64_t> done{0};
   std::atomic<bool> hasFailed{false};
   std::mutex mutex;
   std::exception_ptr failure; // the first
 };
 
 // For few bytes.
-void copyPageable(const Device &device, const DeviceMemory &memory,
-                  const std::vector<format::Piece> &pieces,
+void copyPageable(const Device &device, const std::vector<Destination> &all,
                   const std::string &what) {
   OwnStream own(device);
-  for (const format::Piece &piece : pieces)
-    if (piece.bytes.size != 0)
-      device.driver().check(
-          device.driver().copyToDeviceAsync(memory.pointer() + piece.offset,
-                                            piece.bytes.data, piece.bytes.size,
-                                            own.stream()),
-          "copying " + what);
+  for (const Destination &to : all)
+    for (const format::Piece &piece : to.pieces)
+      if (piece.bytes.size != 0)
+        device.driver().check(device.driver().copyToDeviceAsync(
+                                  to.pointer + piece.offset, piece.bytes.data,
+                                  piece.bytes.size, own.stream()),
+                              "copying " + what);
   own.synchronize("copying " + what);
 }
 } // namespace
 
-void upload(const Device &device, const DeviceMemory &memory,
-            const std::vector<format::Piece> &pieces, const std::string &what,
-            const Progress &progress) {
-  if (memory.size() < leastForBuffers)
-    copyPageable(device, memory, pieces, what);
+void upload(const Device &device, const std::vector<Destination> &all,
+            const std::string &what, const Progress &progress) {
+  uint64_t total = 0;
+  for (const Destination &destination : all)
+    total += destination.size;
+  if (total < leastForBuffers)
+    copyPageable(device, all, what);
   else
-    StagedUpload(device, memory, pieces, what).run(progress);
-  progress(memory.size(), memory.size());
+    StagedUpload(device, all, what).run(progress);
+  progress(total, total);
 }
 
 } // namespace fusec::rt

@@ -17,12 +17,19 @@ namespace fusec::rt {
 // last with both equal.
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
-// Puts pieces, in ascending order that do not overlap, at their offsets of
-// device memory, and waits for them. Needs a SetUpScope. Throws Failure saying
+// Memory, and the pieces that go to offsets of it, in ascending order, which do
+// not overlap.
+struct Destination {
+  cuda::DevicePointer pointer = 0;
+  uint64_t size = 0;
+  std::vector<format::Piece> pieces;
+};
+
+// Puts the pieces of all destinations there, zeros beside them where there are
+// many bytes, and waits for them. Needs a SetUpScope. Throws Failure saying
 // that `what` could not be copied, when no copy reads or writes any more.
-void upload(const Device &device, const DeviceMemory &memory,
-            const std::vector<format::Piece> &pieces, const std::string &what,
-            const Progress &progress);
+void upload(const Device &device, const std::vector<Destination> &all,
+            const std::string &what, const Progress &progress);
 
 } // namespace fusec::rt
 

@@ -24,10 +24,11 @@ const std::string noTrace = "/";
 struct BenchCommand {
   ModelOptions options;
   TensorOptions tensors;
+  MemoryOptions memory;
   double seconds = 2;
   unsigned maxRuns = 100000, warmUp = 20;
   int ordinal = 0;
-  int64_t indexLimit = 1000;
+  RandomIds ids;
   std::string graph, profile, profileBy, against, plot;
   double tolerance = 3; // percent
   unsigned streams = 0, threads = 0;
@@ -78,8 +79,8 @@ void BenchCommand::addTo(CLI::App &app) {
   app.add_option("--runs", maxRuns, "how many runs at most")->type_name("N");
   app.add_option("--warm-up", warmUp, "runs before measuring")->type_name("N");
   app.add_option("--gpu", ordinal, "which device")->type_name("N");
-  app.add_option("--index-limit", indexLimit, "random integers are below it")
-      ->type_name("N");
+  ids.addTo(app);
+  memory.addTo(app);
   app.add_option("--graph", graph,
                  "whether runs replay a CUDA graph; default: where a run has "
                  "two launches or more")
@@ -216,12 +217,14 @@ std::vector<data::Tensor>
 BenchCommand::getInputs(const LoadedModel &loaded) const {
   return tensors.any()
              ? tensors.read(loaded.getInterface())
-             : makeInputs(loaded, getNamedSizes(loaded, options), indexLimit);
+             : makeInputs(loaded, getNamedSizes(loaded, options), ids);
 }
 
 BenchRun BenchCommand::prepareRun(const LoadedModel &loaded) const {
-  return BenchRun(loaded, getInputs(loaded), getNamedSizes(loaded, options),
-                  getGraphMode());
+  BenchRun run(loaded, getInputs(loaded), getNamedSizes(loaded, options),
+               getGraphMode());
+  run.result.ids = tensors.any() ? "" : ids.getText();
+  return run;
 }
 
 void BenchCommand::runSweep(const LoadedModel &loaded, const StartTimes &once,
@@ -232,8 +235,8 @@ void BenchCommand::runSweep(const LoadedModel &loaded, const StartTimes &once,
   }
   for (const NamedSizes &sizes :
        combine(lists, getNamedSizes(loaded, options))) {
-    BenchRun run(loaded, makeInputs(loaded, sizes, indexLimit), sizes,
-                 getGraphMode());
+    BenchRun run(loaded, makeInputs(loaded, sizes, ids), sizes, getGraphMode());
+    run.result.ids = ids.getText();
     run.result.setStart(once);
     measure(&run, getMeasureOptions());
     sweep.results.push_back(std::move(run.result));
@@ -261,7 +264,8 @@ void BenchCommand::runOne(const LoadedModel &loaded, const StartTimes &once,
   result.isFlushed = !noFlush;
   llvm::SmallVector<BenchRun *> runs = {&own};
   if (hasOther) {
-    otherModel.emplace(options.forBundle(against), ordinal, quiet, report);
+    otherModel.emplace(options.forBundle(against), memory, ordinal, quiet,
+                       report);
     other.emplace(prepareRun(*otherModel));
     other->result.isFlushed = !noFlush;
     runs.push_back(&*other);
@@ -346,7 +350,7 @@ void BenchCommand::run(Report &report) {
   // Kept to the end, so that loading the model finds the context made.
   rt::Device device(nullptr, ordinal);
   once.context = lap.next();
-  LoadedModel loaded(options, ordinal, quiet, report);
+  LoadedModel loaded(options, memory, ordinal, quiet, report);
   if (lists.empty())
     return runOne(loaded, once, std::move(before), report);
   Sweep sweep;
@@ -367,6 +371,8 @@ void fusec::addBench(CLI::App &tool, Report &report) {
       "  fusec bench model.fusec --dim batch=2048\n"
       "  fusec bench model.fusec --dim batch=1 --graph=off\n"
       "  fusec bench model.onnx --dim batch=2048 --precision=tf32\n"
+      "  fusec bench model.fusec --dim batch=2048 --ids=zipf:1.05 "
+      "--device-memory=15G\n"
       "  fusec bench model.fusec --dim batch=1,8,64,4096 --plot=sweep.svg\n"
       "  fusec bench model.fusec --dim batch=8 --threads=4 --transfers\n"
       "  fusec bench model.fusec --dim batch=2048 --against=before.json\n"

@@ -113,6 +113,11 @@ void BenchResult::print() const {
   if (std::optional<double> rows = getRowsPerSecond())
     llvm::outs() << fmt::format(", {:.0f} rows/s", *rows);
   llvm::outs() << "\n";
+  if (touched.all)
+    llvm::outs() << describeIds(ids, touched) << "\n";
+  if (deviceTableBytes != tableBytes)
+    llvm::outs() << "tables: " << formatBytes(deviceTableBytes) << " of "
+                 << formatBytes(tableBytes) << " on the device\n";
   printSizeTimes(*this);
   clocks.print();
   printOnce(once);
@@ -169,6 +174,9 @@ llvm::json::Object BenchResult::toJson() const {
       {"dims", jsonMap(sizes)},
       {"inputs", jsonArray(inputs, convert)},
       {"outputs", jsonArray(outputs, convert)},
+      {"ids", idsJson(ids, touched)},
+      {"table_bytes", tableBytes},
+      {"device_table_bytes", deviceTableBytes},
       {"launches", launches},
       {"graph", isReplayed},
       {"flushed", isFlushed},

@@ -8,6 +8,7 @@
 #include "runtime/format/Manifest.h"
 #include "runtime/src/Model.h"
 #include "tools/fusec/Clocks.h"
+#include "tools/fusec/RandomIds.h"
 #include "llvm/Support/JSON.h"
 
 #include <map>
@@ -52,6 +53,11 @@ struct BenchResult {
   /// Of named dimensions, where no inputs are given.
   std::map<std::string, int64_t> sizes;
   std::vector<BoundTensor> inputs, outputs;
+  /// How ids were drawn, as --ids says it; empty where inputs are given.
+  std::string ids;
+  TouchedRows touched;
+  /// Of tables: all, and those on the device.
+  uint64_t tableBytes = 0, deviceTableBytes = 0;
   unsigned launches = 0;
   /// Whether a run replays a CUDA graph, and begins with a flushed cache.
   bool isReplayed = false, isFlushed = true;

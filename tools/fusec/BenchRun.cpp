@@ -3,7 +3,6 @@
 #include "tools/fusec/BenchRun.h"
 #include "runtime/src/Handles.h"
 #include "runtime/src/Lap.h"
-#include "tools/fusec/RandomInputs.h"
 
 #include <chrono>
 #include <fmt/core.h>
@@ -36,7 +35,7 @@ static std::vector<int64_t> getDimValues(const format::Manifest &manifest,
 
 std::vector<data::Tensor> fusec::makeInputs(const LoadedModel &loaded,
                                             const NamedSizes &given,
-                                            int64_t indexLimit) {
+                                            const RandomIds &ids) {
   const format::Manifest &manifest =
       loaded.getModel().handle()->model->manifest();
   std::vector<int64_t> dims = getDimValues(manifest, given);
@@ -52,7 +51,7 @@ std::vector<data::Tensor> fusec::makeInputs(const LoadedModel &loaded,
       sizes.push_back(*value);
     }
     inputs.push_back(
-        makeRandomTensor(spec.dtype, sizes, inputs.size() + 1, indexLimit));
+        ids.draw(spec.dtype, sizes, inputs.size() + 1, spec.indexRanges));
   }
   return inputs;
 }
@@ -66,6 +65,13 @@ BenchRun::BenchRun(const LoadedModel &loaded,
   session.emplace(model);
   double made = lap.next();
   addInputs(inputs);
+  for (const TableInfo &table : model.tables()) {
+    result.tableBytes += table.bytes;
+    result.deviceTableBytes +=
+        table.deviceRows == table.rows
+            ? table.bytes
+            : table.bytes / uint64_t(table.rows) * uint64_t(table.deviceRows);
+  }
   result.first = setUp(sizes, graph);
   result.again = setUp(sizes, graph);
 
@@ -104,6 +110,10 @@ SizeTimes BenchRun::setUp(const NamedSizes &sizes, int32_t graph) {
 
 void BenchRun::addInputs(const std::vector<data::Tensor> &inputs) {
   const auto &specs = loaded.getModel().handle()->model->manifest().inputs;
+  std::vector<std::vector<format::IndexRange>> ranges;
+  for (const format::TensorSpec &spec : specs)
+    ranges.push_back(spec.indexRanges);
+  result.touched = countTouched(inputs, ranges);
   for (uint32_t i = 0; i != inputs.size(); ++i) {
     const data::Tensor &input = inputs[i];
     memory.emplace_back(loaded.getDevice(), input.bytes.size(), "an input");

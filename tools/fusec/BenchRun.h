@@ -17,7 +17,7 @@ using NamedSizes = std::map<std::string, int64_t>;
 /// Failure where one is missing.
 std::vector<data::Tensor> makeInputs(const LoadedModel &loaded,
                                      const NamedSizes &sizes,
-                                     int64_t indexLimit);
+                                     const RandomIds &ids);
 
 /// A session of a loaded model, which outlives it: bound to tensors of its own
 /// in device memory, prepared, and run twice.

@@ -90,10 +90,6 @@ bool FencedMemory::isIntact() const {
 // Runs
 //===----------------------------------------------------------------------===//
 
-Model DeviceRun::load(const std::string &path, int ordinal) {
-  return Model::load(path, ordinal);
-}
-
 Model DeviceRun::loadBytes(const std::string &bytes, int ordinal) {
   LoadOptions options;
   options.device = ordinal;

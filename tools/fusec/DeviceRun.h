@@ -51,7 +51,6 @@ private:
 class DeviceRun {
 public:
   /// Throws Error of fusec.hpp.
-  static Model load(const std::string &path, int ordinal);
   static Model loadBytes(const std::string &bytes, int ordinal);
 
   DeviceRun(const Model &model, const rt::Device &device);

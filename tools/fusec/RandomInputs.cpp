@@ -3,33 +3,10 @@
 #include "tools/fusec/RandomInputs.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <limits>
 
 namespace fusec {
-
-namespace {
-/// SplitMix64 (Steele, Lea, Flood 2014): small, and the same everywhere.
-class Random {
-public:
-  explicit Random(uint64_t seed) : state(seed) {}
-  uint64_t next() {
-    uint64_t z = state += 0x9E3779B97F4A7C15;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-    return z ^ (z >> 31);
-  }
-  /// In (0, 1].
-  double uniform() { return ((next() >> 11) + 1) * 0x1p-53; }
-  double normal() {
-    return std::sqrt(-2 * std::log(uniform())) * std::cos(2 * M_PI * uniform());
-  }
-
-private:
-  uint64_t state;
-};
-} // namespace
 
 template <typename T, typename Draw>
 static void fill(data::Tensor &tensor, Draw draw) {

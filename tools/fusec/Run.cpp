@@ -14,6 +14,7 @@ namespace {
 struct RunCommand {
   ModelOptions options;
   TensorOptions tensors;
+  MemoryOptions memory;
   std::vector<std::string> adapters;
   std::string device = "auto";
   int ordinal = 0;
@@ -44,6 +45,7 @@ void RunCommand::addTo(CLI::App &app) {
                  "with lora_A and lora_B of one layer; others are then zero")
       ->type_name("NAME=FILE[,SCALE]");
   app.add_option("--gpu", ordinal, "which device")->type_name("N");
+  memory.addTo(app);
   app.add_flag("-q,--quiet", quiet, "nothing on stderr but errors");
 }
 
@@ -132,7 +134,7 @@ void RunCommand::runOnReference(Report &report) {
 
 void RunCommand::runOnDevice(const std::vector<UpdateFile> &files,
                              Report &report) {
-  LoadedModel loaded(options, ordinal, quiet, report);
+  LoadedModel loaded(options, memory, ordinal, quiet, report);
   checkAdapters(files, loaded.getModel());
   Interface interface = loaded.getInterface();
   std::vector<data::Tensor> inputs = tensors.read(interface);
@@ -168,5 +170,6 @@ void fusec::addRun(CLI::App &tool, Report &report) {
       "  fusec run model.fusec --input dense=d.npy --output prob=p.npy\n"
       "  fusec run model.fusec --adapter up=lora.safetensors,0.5 --input "
       "x=x.npy\n"
+      "  fusec run model.fusec --device-memory=15G --input all.npz\n"
       "  fusec run model.onnx --device=reference --input all.npz\n");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/fusec/StepTimer.h"
-#include "tools/fusec/RandomInputs.h"
+#include "runtime/src/Handles.h"
 
 #include <algorithm>
 #include <chrono>
@@ -19,10 +19,9 @@ static constexpr unsigned maxLaunches = 20;
 static constexpr double roundMicroseconds = 200, allMicroseconds = 150e3;
 static constexpr unsigned leastRounds = 3;
 
-StepTimer::StepTimer(const rt::Device &device, int64_t indexLimit,
+StepTimer::StepTimer(const rt::Device &device, const RandomIds &ids,
                      unsigned duty)
-    : device(device), scope(device), indexLimit(indexLimit), duty(duty),
-      stream(device) {
+    : device(device), scope(device), ids(ids), duty(duty), stream(device) {
   const rt::cuda::Driver &driver = device.driver();
   flushed = rt::DeviceMemory(device, flushBytes, "what flushes the cache");
   driver.check(driver.eventCreate(&start, 0), "cuEventCreate");
@@ -36,11 +35,27 @@ StepTimer::~StepTimer() {
 
 void StepTimer::fill(const Operand &operand, uint64_t address, uint64_t seed) {
   auto dtype = static_cast<format::DType>(operand.dtype);
+  if (!operand.indexRanges.empty()) {
+    data::Tensor drawn =
+        ids.draw(dtype, operand.sizes, seed, operand.indexRanges);
+    device.driver().check(device.driver().copyToDevice(
+                              address, drawn.bytes.data(), drawn.bytes.size()),
+                          "cuMemcpyHtoD");
+    bool isFirst = address < memory.pointer() + copyBytes;
+    if (isFirst) {
+      std::vector<data::Tensor> one;
+      one.push_back(std::move(drawn));
+      TouchedRows rows = countTouched(one, {operand.indexRanges});
+      touched.touched += rows.touched;
+      touched.all += rows.all;
+    }
+    return;
+  }
   uint64_t width = format::dtypeSize(dtype);
   auto [it, isNew] = random.try_emplace(operand.dtype);
   if (isNew)
-    it->second = makeRandomTensor(
-        dtype, {static_cast<int64_t>(randomBytes / width)}, 1, indexLimit);
+    it->second =
+        ids.draw(dtype, {static_cast<int64_t>(randomBytes / width)}, 1, {});
   // Operands begin at different elements, so that none equals another.
   uint64_t from = seed * 4096 % randomBytes;
   for (uint64_t done = 0; done != operand.bytes; from = 0) {
@@ -56,13 +71,18 @@ void StepTimer::fill(const Operand &operand, uint64_t address, uint64_t seed) {
 void StepTimer::setOperands(const Model &model) {
   operands.clear();
   copyBytes = 0;
+  touched = {};
+  const auto &specs = model.handle()->model->manifest().inputs;
   for (bool isInput : {true, false})
     for (TensorInfo &info : isInput ? model.inputs() : model.outputs()) {
       uint64_t bytes =
           format::dtypeSize(static_cast<format::DType>(info.dtype));
       for (int64_t size : info.sizes)
         bytes *= size;
-      operands.push_back({info.dtype, info.sizes, copyBytes, bytes, isInput});
+      operands.push_back(
+          {info.dtype, info.sizes, copyBytes, bytes, isInput, {}});
+      if (isInput)
+        operands.back().indexRanges = specs[operands.size() - 1].indexRanges;
       copyBytes += (bytes + 255) / 256 * 256;
     }
   copyBytes = std::max<uint64_t>(copyBytes, 256);

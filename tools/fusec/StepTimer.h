@@ -11,6 +11,7 @@
 #include "runtime/include/fusec/fusec.hpp"
 #include "runtime/src/Device.h"
 #include "tools/data/Npy.h"
+#include "tools/fusec/RandomIds.h"
 
 #include <map>
 
@@ -18,16 +19,18 @@ namespace fusec {
 
 class StepTimer {
 public:
-  /// Random integers are below `indexLimit`. The device is busy for `duty`
-  /// percent of the time: one that always is runs at its power limit, where
-  /// other schedules win.
-  StepTimer(const rt::Device &device, int64_t indexLimit, unsigned duty = 100);
+  /// The device is busy for `duty` percent of the time: one that always is runs
+  /// at its power limit, where other schedules win.
+  StepTimer(const rt::Device &device, const RandomIds &ids,
+            unsigned duty = 100);
   ~StepTimer();
   StepTimer(const StepTimer &) = delete;
 
   /// Allocates and fills the operands of models with this interface, whose
   /// sizes are all known. Throws Failure, rt::Failure.
   void setOperands(const Model &model);
+  /// By the ids of the first copy.
+  const TouchedRows &getTouched() const { return touched; }
   /// Drops them.
   void clear() { memory = {}; }
 
@@ -44,6 +47,7 @@ private:
     std::vector<int64_t> sizes;
     uint64_t offset, bytes;
     bool isInput;
+    std::vector<format::IndexRange> indexRanges;
   };
 
   void fill(const Operand &operand, uint64_t address, uint64_t seed);
@@ -53,13 +57,14 @@ private:
 
   const rt::Device &device;
   rt::ContextScope scope;
-  int64_t indexLimit;
+  const RandomIds &ids;
   unsigned duty;
   rt::OwnStream stream;
   rt::cuda::Event start = nullptr, stop = nullptr;
   rt::DeviceMemory flushed, memory;
   std::map<fusec_dtype, data::Tensor> random;
   std::vector<Operand> operands;
+  TouchedRows touched;
   uint64_t copyBytes = 0, copies = 0, next = 0;
   unsigned flushes = 1;
 };

@@ -176,7 +176,8 @@ void TensorOptions::write(const Interface &interface,
 // Models on a device
 //===----------------------------------------------------------------------===//
 
-LoadedModel::LoadedModel(const ModelOptions &options, int ordinal, bool quiet,
+LoadedModel::LoadedModel(const ModelOptions &options,
+                         const MemoryOptions &memory, int ordinal, bool quiet,
                          Report &report) {
   std::string reason;
   std::optional<DeviceInfo> found = findDevice(ordinal, reason);
@@ -188,7 +189,7 @@ LoadedModel::LoadedModel(const ModelOptions &options, int ordinal, bool quiet,
   device = std::make_unique<rt::Device>(nullptr, ordinal);
   if (isBundle(options.model)) {
     options.checkForBundle();
-    model = DeviceRun::load(options.model, ordinal);
+    model = Model::load(options.model, memory.getLoadOptions(ordinal));
     checkDims(options.getDims());
     return;
   }
@@ -203,7 +204,8 @@ LoadedModel::LoadedModel(const ModelOptions &options, int ordinal, bool quiet,
       compilation->getBundle(getNvrtc(compiler).version);
   if (!bytes)
     failFor(options.model, bytes.takeError());
-  model = DeviceRun::loadBytes(*bytes, ordinal);
+  model = Model::loadMemory(bytes->data(), bytes->size(),
+                            memory.getLoadOptions(ordinal));
 }
 
 void LoadedModel::checkDims(const std::map<std::string, int64_t> &given) const {

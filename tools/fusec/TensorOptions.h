@@ -7,6 +7,7 @@
 #define FUSEC_TOOLS_FUSEC_TENSOROPTIONS_H
 
 #include "tools/fusec/DeviceRun.h"
+#include "tools/fusec/MemoryOptions.h"
 #include "tools/fusec/ModelOptions.h"
 
 namespace fusec {
@@ -32,8 +33,8 @@ private:
 /// memory. Throws Failure where there is no device.
 class LoadedModel {
 public:
-  LoadedModel(const ModelOptions &options, int ordinal, bool quiet,
-              Report &report);
+  LoadedModel(const ModelOptions &options, const MemoryOptions &memory,
+              int ordinal, bool quiet, Report &report);
 
   const rt::Device &getDevice() const { return *device; }
   const Model &getModel() const { return *model; }

@@ -34,7 +34,7 @@ struct TuneCommand {
   std::string output, probe, costs;
   unsigned limit = 16, rounds = 15, duty = 100;
   int ordinal = 0;
-  int64_t indexLimit = 1000;
+  RandomIds ids;
   bool quiet = false, predicts = false;
 
   void addTo(CLI::App &app);
@@ -85,9 +85,7 @@ void TuneCommand::addTo(CLI::App &app) {
       ->needs(predicted)
       ->type_name("JSON");
   app.add_option("--gpu", ordinal, "which device")->type_name("N");
-  app.add_option("--index-limit", indexLimit, "random integers are below it")
-      ->check(CLI::Range(int64_t(1), INT64_MAX))
-      ->type_name("N");
+  ids.addTo(app);
   app.add_flag("-q,--quiet", quiet, "no progress");
 }
 
@@ -154,7 +152,7 @@ void TuneCommand::predict(Report &report) const {
   const Target target = readCosts(*findTarget(options.arch[0]), costs);
   llvm::json::Array steps;
   for (const Contest &contest : getContests(*compilation, 0)) {
-    llvm::json::Object step = toJson(contest, /*isCompared=*/false);
+    llvm::json::Object step = toJson(contest, ids, /*isCompared=*/false);
     step["candidates"] = predictContest(
         contest, target, compilation->getOptions().getProducts());
     steps.push_back(std::move(step));
@@ -170,7 +168,7 @@ void TuneCommand::predict(Report &report) const {
 Measurements TuneCommand::measure(std::vector<Contest> &contests,
                                   rt::Device &device, const NvrtcVersion &nvrtc,
                                   ProbeFile &probes) const {
-  StepTimer timer(device, indexLimit, duty);
+  StepTimer timer(device, ids, duty);
   Measurements result;
   Progress progress("measuring", contests.size(), quiet);
   llvm::erase_if(contests, [&](Contest &contest) {
@@ -183,7 +181,7 @@ Measurements TuneCommand::measure(std::vector<Contest> &contests,
       result.isBroken = !answers(device);
     }
     probes.add(contest);
-    result.steps.push_back(toJson(contest, isCompared));
+    result.steps.push_back(toJson(contest, ids, isCompared));
     for (const Contender &contender : contest.contenders)
       if (result.refusal.empty() && !isCompared)
         result.refusal = contender.refusal;
@@ -242,7 +240,7 @@ void TuneCommand::run(Report &report) {
          fmt::format("{} runs no schedule for {}: {}", own.name, own.target,
                      measured.refusal));
   if (!report.isJson())
-    llvm::outs() << getTable(contests);
+    llvm::outs() << getTable(contests, ids);
   if (!output.empty())
     keep(contests, own, std::move(file));
   probes.finish();

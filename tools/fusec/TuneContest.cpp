@@ -135,8 +135,10 @@ static bool compare(Contest &contest, StepTimer &timer,
       failFor(contest.entry.kernel, bundle.takeError());
     try {
       Model model = DeviceRun::loadBytes(*bundle, ordinal);
-      if (sessions.empty())
+      if (sessions.empty()) {
         timer.setOperands(model);
+        contest.touched = timer.getTouched();
+      }
       sessions.push_back(std::make_unique<Session>(model));
     } catch (const Error &error) {
       contender.refusal = error.what();

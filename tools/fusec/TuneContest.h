@@ -35,6 +35,7 @@ struct Contest {
   double predicted = 0;
   /// What the device said where measuring ended early.
   std::string failure;
+  TouchedRows touched;
 
   double getGain() const { return model / tuned - 1; }
   /// Less is noise, or not worth an entry.

@@ -73,7 +73,8 @@ static llvm::json::Object candidateJson(const Contender &contender) {
       {"refused", jsonText(contender.refusal)}};
 }
 
-llvm::json::Object fusec::toJson(const Contest &contest, bool isCompared) {
+llvm::json::Object fusec::toJson(const Contest &contest, const RandomIds &ids,
+                                 bool isCompared) {
   const TuningEntry &entry = contest.entry;
   auto toValue = [&](const std::string &schedule, double microseconds) {
     return isCompared
@@ -91,11 +92,13 @@ llvm::json::Object fusec::toJson(const Contest &contest, bool isCompared) {
       {"candidates", jsonArray(contest.contenders, candidateJson)},
       {"model", toValue(contest.modelSchedule, contest.model)},
       {"tuned", toValue(contest.tunedSchedule, contest.tuned)},
+      {"ids", idsJson(ids.getText(), contest.touched)},
       {"kept", isCompared && contest.isKept()},
       {"failure", jsonText(contest.failure)}};
 }
 
-std::string fusec::getTable(llvm::ArrayRef<Contest> contests) {
+std::string fusec::getTable(llvm::ArrayRef<Contest> contests,
+                            const RandomIds &ids) {
   using Align = Table::Align;
   Table table({{"kernel"},
                {"sizes"},
@@ -118,11 +121,16 @@ std::string fusec::getTable(llvm::ArrayRef<Contest> contests) {
                fmt::format("{:.1f}%", contest.getGain() * 100),
                isKept ? contest.tunedSchedule : ""});
   }
+  std::string text = table.str();
+  for (const Contest &contest : contests)
+    if (contest.touched.all)
+      text += fmt::format("{}: {}\n", contest.entry.kernel,
+                          describeIds(ids.getText(), contest.touched));
   if (contests.empty())
-    return table.str() + "no kernel has more than one schedule\n";
-  return table.str() + fmt::format("the model's pick is within {:.1f}% of the "
-                                   "tuned one on average, {:.1f}% "
-                                   "at worst; {} of {} schedules tuned\n",
-                                   100 * sum / contests.size(), 100 * worst,
-                                   kept, contests.size());
+    return text + "no kernel has more than one schedule\n";
+  return text + fmt::format("the model's pick is within {:.1f}% of the "
+                            "tuned one on average, {:.1f}% "
+                            "at worst; {} of {} schedules tuned\n",
+                            100 * sum / contests.size(), 100 * worst, kept,
+                            contests.size());
 }

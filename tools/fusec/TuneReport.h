@@ -5,6 +5,7 @@
 #ifndef FUSEC_TOOLS_FUSEC_TUNEREPORT_H
 #define FUSEC_TOOLS_FUSEC_TUNEREPORT_H
 
+#include "tools/fusec/RandomIds.h"
 #include "tools/fusec/TuneContest.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -12,10 +13,11 @@
 namespace fusec {
 
 /// `isCompared`: whether two schedules ran.
-llvm::json::Object toJson(const Contest &contest, bool isCompared);
+llvm::json::Object toJson(const Contest &contest, const RandomIds &ids,
+                          bool isCompared);
 
 /// The contests' table, with what tuning them gains.
-std::string getTable(llvm::ArrayRef<Contest> contests);
+std::string getTable(llvm::ArrayRef<Contest> contests, const RandomIds &ids);
 
 /// What --probe writes: a row a candidate, of which a refused one has no time.
 class ProbeFile {

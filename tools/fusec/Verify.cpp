@@ -3,11 +3,12 @@
 // fusec verify: the GPU against the reference, both against expected outputs
 // where there are any.
 
+#include "compiler/analysis/IndexRanges.h"
 #include "compiler/analysis/StepBytes.h"
 #include "ir/reference/Dims.h"
 #include "tools/fusec/Compare.h"
 #include "tools/fusec/Json.h"
-#include "tools/fusec/RandomInputs.h"
+#include "tools/fusec/RandomIds.h"
 #include "tools/fusec/ReferenceRun.h"
 #include "tools/fusec/TensorOptions.h"
 #include "tools/support/Table.h"
@@ -21,11 +22,12 @@ namespace {
 struct VerifyCommand {
   ModelOptions options;
   TensorOptions tensors;
+  MemoryOptions memory;
   std::string dataFile, device = "auto";
   std::optional<double> tolerance;
   bool everyTensor = false, quiet = false;
   int ordinal = 0;
-  int64_t indexLimit = 1000;
+  RandomIds ids;
 
   void addTo(CLI::App &app);
   void run(Report &report);
@@ -51,6 +53,12 @@ private:
   void print(llvm::ArrayRef<Check> checks) const;
   llvm::json::Object toJson(llvm::ArrayRef<Check> checks,
                             const std::optional<DeviceInfo> &info) const;
+  /// Empty where inputs are given.
+  std::string getIds() const {
+    return dataFile.empty() && !tensors.any() ? ids.getText() : "";
+  }
+
+  TouchedRows touched;
 };
 } // namespace
 
@@ -71,8 +79,8 @@ void VerifyCommand::addTo(CLI::App &app) {
                  "auto, cuda or reference (with --data, without a GPU)")
       ->check(CLI::IsMember({"auto", "cuda", "reference"}));
   app.add_option("--gpu", ordinal, "which device")->type_name("N");
-  app.add_option("--index-limit", indexLimit, "random integers are below it")
-      ->type_name("N");
+  ids.addTo(app);
+  memory.addTo(app);
   app.add_flag("-q,--quiet", quiet, "no progress");
 }
 
@@ -130,9 +138,9 @@ VerifyCommand::getInputs(Compilation &compilation,
                                       "note: --dim {}=N is missing",
                                       names.front()));
   std::vector<data::Tensor> inputs;
-  for (const TensorType &type : interface.inputs)
-    inputs.push_back(makeRandomTensor(type.dtype, type.sizes, inputs.size() + 1,
-                                      indexLimit));
+  std::vector<std::vector<format::IndexRange>> ranges = findIndexRanges(model);
+  for (auto [type, own] : llvm::zip_equal(interface.inputs, ranges))
+    inputs.push_back(ids.draw(type.dtype, type.sizes, inputs.size() + 1, own));
   return inputs;
 }
 
@@ -180,7 +188,9 @@ VerifyCommand::runOnDevice(Compilation &compilation, const DeviceInfo &info,
   if (!bytes)
     failFor(options.model, bytes.takeError());
   rt::Device rtDevice(nullptr, ordinal);
-  DeviceRun deviceRun(DeviceRun::loadBytes(*bytes, ordinal), rtDevice);
+  DeviceRun deviceRun(Model::loadMemory(bytes->data(), bytes->size(),
+                                        memory.getLoadOptions(ordinal)),
+                      rtDevice);
   std::vector<data::Tensor> outputs = deviceRun.run(inputs);
   if (!quiet)
     llvm::errs() << info.text << ": " << deviceRun.getLaunches()
@@ -208,6 +218,8 @@ void VerifyCommand::print(llvm::ArrayRef<Check> checks) const {
                fmt::format("{:.1e}", check.bound), remark});
   }
   llvm::outs() << table.str();
+  if (touched.all)
+    llvm::outs() << describeIds(getIds(), touched) << "\n";
 }
 
 llvm::json::Object
@@ -216,6 +228,7 @@ VerifyCommand::toJson(llvm::ArrayRef<Check> checks,
   return llvm::json::Object{
       {"passed", llvm::all_of(checks, std::mem_fn(&Check::isGood))},
       {"device", info ? llvm::json::Value(info->text) : nullptr},
+      {"ids", idsJson(getIds(), touched)},
       {"comparisons", jsonArray(checks, [](const Check &check) {
          const Difference &difference = check.difference;
          return llvm::json::Object{
@@ -274,6 +287,7 @@ void VerifyCommand::run(Report &report) {
       importModel(options.model, compileOptions);
   NamedTensors expected;
   std::vector<data::Tensor> inputs = getInputs(*compilation, expected);
+  touched = countTouched(inputs, findIndexRanges(compilation->getModel()));
   if (!info && expected.empty())
     failWithoutOutputs(getInterface(compilation->getModel()));
   if (everyTensor) {

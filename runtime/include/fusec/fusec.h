@@ -35,7 +35,7 @@ extern "C" {
 #endif
 
 /* The version of this header: 1000 * major + minor. */
-#define FUSEC_API_VERSION 6
+#define FUSEC_API_VERSION 7
 /* That of the library in use. */
 FUSEC_API uint32_t fusec_api_version(void);
 
@@ -116,6 +116,12 @@ enum {
   FUSEC_HASH_WEIGHTS_NEVER = 2
 };
 
+/* The first `rows` of a table, by its name, rounded up to 2 MiB. */
+typedef struct fusec_table_rows {
+  const char *name;
+  int64_t rows;
+} fusec_table_rows;
+
 typedef struct fusec_load_options {
   size_t struct_size;
   int32_t device; /* the driver's ordinal */
@@ -126,6 +132,16 @@ typedef struct fusec_load_options {
    * last call both are equal. Must not throw. */
   void (*progress)(void *context, uint64_t done, uint64_t total);
   void *progress_context;
+  /* Since version 7. Bytes of device memory that weights may take; 0: as many
+   * as there are. Where that is less than all of them, of tables the first rows
+   * lie there, the others in pinned memory of the host, which the same kernels
+   * read, at the bus's speed. Tables share the budget in equal bytes, those
+   * that are smaller than their share leave the rest to others; or they have
+   * as many rows on the device as is said here. Arenas, adapters and
+   * replaceable weights of sessions come on top. */
+  uint64_t device_memory;
+  const fusec_table_rows *device_rows;
+  size_t device_row_count;
 } fusec_load_options;
 
 /* Loads a bundle: checks all of it, picks the plan for the device, uploads its
@@ -231,6 +247,27 @@ FUSEC_API fusec_status fusec_model_updatable_info(const fusec_model *model,
 FUSEC_API fusec_status fusec_model_update_rows(
     fusec_model *model, const char *name, const int64_t *ids,
     const fusec_tensor *rows, void *stream, char *message, size_t capacity);
+
+/* ---- tables (since version 7) ---- */
+
+/* A weight of which kernels read rows that ids name, and nothing else. The
+ * pointer lives as long as the model. */
+typedef struct fusec_table_info {
+  size_t struct_size;
+  const char *name;
+  fusec_dtype dtype;
+  int32_t reserved;
+  int64_t rows;
+  uint64_t bytes;      /* of all rows */
+  int64_t device_rows; /* the first ones, which lie on the device */
+} fusec_table_info;
+
+/* In ascending order of names. `info->struct_size` must be set. */
+FUSEC_API uint32_t fusec_model_table_count(const fusec_model *model);
+FUSEC_API fusec_status fusec_model_table_info(const fusec_model *model,
+                                              uint32_t index,
+                                              fusec_table_info *info,
+                                              char *message, size_t capacity);
 
 /* ---- adapters (since version 3) ---- */
 

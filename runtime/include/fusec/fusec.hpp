@@ -115,6 +115,21 @@ struct LoadOptions {
   int hashWeights = FUSEC_HASH_WEIGHTS_AUTO;
   std::string driver;    // empty: $FUSEC_DRIVER, else libcuda.so.1
   LoadProgress progress; // empty: none
+  // Bytes of device memory that weights may take; 0: as many as there are. Of
+  // tables those rows that do not fit lie in the host's, see
+  // fusec_load_options.
+  uint64_t deviceMemory = 0;
+  // Of tables by name: how many of their first rows lie on the device.
+  std::vector<std::pair<std::string, int64_t>> deviceRows;
+};
+
+// A weight of which kernels read rows that ids name.
+struct TableInfo {
+  std::string name;
+  fusec_dtype dtype;
+  int64_t rows;
+  uint64_t bytes;     // of all rows
+  int64_t deviceRows; // the first ones, which lie on the device
 };
 
 // A low-rank update of a model that sessions can replace.
@@ -136,7 +151,8 @@ public:
     return load(path, options);
   }
   static Model load(const std::string &path, const LoadOptions &options) {
-    fusec_load_options native = toNative(options);
+    std::vector<fusec_table_rows> rows;
+    fusec_load_options native = toNative(options, rows);
     fusec_model *model = nullptr;
     detail::call([&](char *message, size_t capacity) {
       return fusec_model_load(path.c_str(), &native, &model, message, capacity);
@@ -146,7 +162,8 @@ public:
   // From memory, which may be freed afterwards.
   static Model loadMemory(const void *data, size_t size,
                           const LoadOptions &options = {}) {
-    fusec_load_options native = toNative(options);
+    std::vector<fusec_table_rows> rows;
+    fusec_load_options native = toNative(options, rows);
     fusec_model *model = nullptr;
     detail::call([&](char *message, size_t capacity) {
       return fusec_model_load_memory(data, size, &native, &model, message,
@@ -174,6 +191,20 @@ public:
   std::vector<TensorInfo> updatables() const {
     return infos(fusec_model_updatable_count(handle()),
                  fusec_model_updatable_info);
+  }
+  // Weights that kernels read by rows, and where those lie.
+  std::vector<TableInfo> tables() const {
+    std::vector<TableInfo> all;
+    for (uint32_t i = 0; i != fusec_model_table_count(handle()); ++i) {
+      fusec_table_info info = {};
+      info.struct_size = sizeof(info);
+      detail::call([&](char *message, size_t capacity) {
+        return fusec_model_table_info(handle(), i, &info, message, capacity);
+      });
+      all.push_back(
+          {info.name, info.dtype, info.rows, info.bytes, info.device_rows});
+    }
+    return all;
   }
   // Row i of `rows` [ids.size(), ...] becomes row ids[i] of the weight, for the
   // runs of all sessions that are enqueued on the stream afterwards, see
@@ -218,12 +249,19 @@ public:
 private:
   explicit Model(fusec_model *model) : model(model, fusec_model_free) {}
 
-  static fusec_load_options toNative(const LoadOptions &options) {
+  // `rows` lives as long as the result.
+  static fusec_load_options toNative(const LoadOptions &options,
+                                     std::vector<fusec_table_rows> &rows) {
     fusec_load_options native = {};
     native.struct_size = sizeof(native);
     native.device = options.device;
     native.hash_weights = options.hashWeights;
     native.driver = options.driver.empty() ? nullptr : options.driver.c_str();
+    for (const auto &table : options.deviceRows)
+      rows.push_back({table.first.c_str(), table.second});
+    native.device_memory = options.deviceMemory;
+    native.device_rows = rows.data();
+    native.device_row_count = rows.size();
     if (options.progress) {
       native.progress = [](void *given, uint64_t done, uint64_t total) {
         (*static_cast<const LoadProgress *>(given))(done, total);

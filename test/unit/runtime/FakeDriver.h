@@ -60,6 +60,11 @@ struct FakeCopy {
   void *stream;
 };
 
+struct FakeMapping {
+  size_t size;
+  bool isHost, isAccessible;
+};
+
 struct FakeState {
   std::mutex mutex;
   int driverVersion = 13000;
@@ -79,6 +84,8 @@ struct FakeState {
   bool defersCopies = false;
   // The largest allocation.
   size_t memoryBytes = size_t(16) << 20;
+  // Whether the device maps memory of the host as its own.
+  bool mapsHostMemory = true;
 
   // A stream that is being captured.
   void *capturing = nullptr;
@@ -98,6 +105,9 @@ struct FakeState {
   std::vector<FakeCopy> copies;
   std::map<const uint8_t *, size_t> pinned; // bytes
   std::vector<FakeUpload> uploads;
+  // Memory that is mapped, by its address, and whose it is.
+  std::map<uint64_t, FakeMapping> mappings;
+  int liveRanges = 0, liveHandles = 0;
   int liveAllocations = 0, livePinned = 0, liveModules = 0, liveContexts = 0,
       pushedContexts = 0;
   // Copies whose memory was freed, or whose stream ended, before they read.

@@ -30,6 +30,9 @@ protected:
   void TearDown() override {
     EXPECT_EQ(fake->liveAllocations, 0);
     EXPECT_EQ(fake->livePinned, 0);
+    EXPECT_EQ(fake->liveRanges, 0);
+    EXPECT_EQ(fake->liveHandles, 0);
+    EXPECT_TRUE(fake->mappings.empty());
     EXPECT_EQ(fake->lostCopies, 0);
     EXPECT_EQ(fake->liveModules, 0);
     EXPECT_EQ(fake->liveContexts, 0);
@@ -50,6 +53,7 @@ protected:
     fake->defersCopies = false;
     fake->lostCopies = 0;
     fake->memoryBytes = size_t(16) << 20;
+    fake->mapsHostMemory = true;
     fake->hasClock = false;
     fake->capturing = nullptr;
     fake->capturedElsewhere = false;
