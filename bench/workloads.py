@@ -25,7 +25,6 @@ PAIRS = VECTORS * (VECTORS - 1) // 2
 # precision takes three of them.
 CEILINGS = {"NVIDIA H200": {"fp16": 700, "bf16": 700, "fp32": 350, "copy_GBps": 4257}}
 
-ANY_INDEX = 2 ** 31 - 1  # of modules that take a remainder of it
 LISTED = {**tensors.TENSORS, **embeddings.TENSORS}  # kinds of which all tensors are known
 
 LAUNCH_MS = 0.001  # a kernel that does nothing, in a graph
@@ -45,14 +44,6 @@ class Workload:
     def isExact(self):
         """Whether no contender may multiply fp32 in TF32."""
         return self.rows == "exact"
-
-    @property
-    def indexLimit(self):
-        """Integers of the inputs are below it."""
-        if self.kind not in LISTED:
-            return ANY_INDEX
-        inputs, _ = LISTED[self.kind](**self.sizes)
-        return min((tensor.below for tensor in inputs if tensor.below), default=ANY_INDEX)
 
     def deviceBytes(self):
         """What a measurement holds at once, about: all tensors, fusec's copies of

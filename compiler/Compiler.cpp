@@ -4,6 +4,7 @@
 #include "compiler/Pipelines.h"
 #include "compiler/kernels/Launch.h"
 #include "compiler/kernels/gemm/Gemm.h"
+#include "frontends/onnx/ExternalData.h"
 #include "ir/reference/FoldConstants.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringSet.h"
@@ -39,6 +40,7 @@ Compilation::import(llvm::function_ref<FailureOr<OwningOpRef<ModuleOp>>(
   importOptions.dims = options.dims;
   importOptions.gatherPolicy = options.gatherPolicy;
   importOptions.dataFiles = &dataFiles;
+  importOptions.mappedFiles = &mappedFiles;
   WarningCollector collectWarnings(context, warnings);
   DiagnosticCollector diagnostics(context);
   ProblemList problems;
@@ -287,8 +289,12 @@ llvm::Error Compilation::beginBundle(StringRef path) {
   bundle.reset();
   bundleFile = std::move(*file);
   bundle = std::make_unique<BundleBuilder>(
-      [to = bundleFile.get()](uint64_t offset, format::ByteSpan bytes) {
-        return to->write(offset, bytes);
+      [this, to = bundleFile.get()](uint64_t offset, format::ByteSpan bytes) {
+        bool isWritten = to->write(offset, bytes);
+        // Tables may be larger than memory.
+        for (const auto &file : mappedFiles)
+          file->release(reinterpret_cast<const char *>(bytes.data), bytes.size);
+        return isWritten;
       });
   DiagnosticCollector diagnostics(context);
   if (failed(bundle->begin(*module)))

@@ -111,6 +111,7 @@ private:
   std::map<std::pair<std::string, std::string>, CompiledKernel> images;
   std::vector<std::string> warnings;
   std::vector<std::string> dataFiles, updatable;
+  std::vector<std::shared_ptr<const onnx::MappedFile>> mappedFiles;
   /// The builder ends before the file that it writes to.
   std::unique_ptr<BundleFile> bundleFile;
   std::unique_ptr<BundleBuilder> bundle;

@@ -34,11 +34,9 @@ def ask(command):
     return json.loads(process.stdout)
 
 
-def profileBundle(fusec, bundle, model, options, indexLimit):
-    """`options` are those that `model` was compiled with; integers of its inputs
-    are below the limit."""
-    report = ask([fusec, "bench", bundle, "--profile", "--quiet", "--seconds=0.5",
-                  f"--index-limit={indexLimit}"])
+def profileBundle(fusec, bundle, model, options):
+    """`options` are those that `model` was compiled with."""
+    report = ask([fusec, "bench", bundle, "--profile", "--quiet", "--seconds=0.5"])
     try:
         explanation = ask([fusec, "explain", model, *options])
     except FAILURES:  # families are not worth the times
@@ -81,7 +79,6 @@ def profileRuns(run, launches, why):
 
 def profileBuild(build, bundle, setting, options, run, launches):
     try:
-        return profileBundle(build["fusec"], bundle, setting.onnx[0], options,
-                             setting.workload.indexLimit)
+        return profileBundle(build["fusec"], bundle, setting.onnx[0], options)
     except FAILURES as failure:
         return profileRuns(run, launches, f"{type(failure).__name__}: {failure}")

@@ -34,6 +34,17 @@ MappedFile::~MappedFile() {
     ::munmap(const_cast<char *>(data), size);
 }
 
+void MappedFile::release(const char *begin, size_t count) const {
+  if (begin < data || begin >= data + size)
+    return;
+  // Whole pages: their neighbours may be in use.
+  uintptr_t page = ::sysconf(_SC_PAGESIZE);
+  uintptr_t first = (reinterpret_cast<uintptr_t>(begin) + page - 1) & -page;
+  uintptr_t last = (reinterpret_cast<uintptr_t>(begin) + count) & -page;
+  if (first < last)
+    ::madvise(reinterpret_cast<void *>(first), last - first, MADV_DONTNEED);
+}
+
 /// The parts of a relative path without `..`, or nothing.
 static bool splitLocation(llvm::StringRef location,
                           llvm::SmallVectorImpl<llvm::StringRef> &parts,
@@ -111,6 +122,13 @@ std::shared_ptr<MappedFile> ExternalData::open(llvm::StringRef location,
       new MappedFile(static_cast<const char *>(data), size));
   files[location] = mapped;
   return mapped;
+}
+
+std::vector<std::shared_ptr<const MappedFile>> ExternalData::getFiles() const {
+  std::vector<std::shared_ptr<const MappedFile>> all;
+  for (const auto &entry : files)
+    all.push_back(entry.second);
+  return all;
 }
 
 std::vector<std::string> ExternalData::getPaths() const {

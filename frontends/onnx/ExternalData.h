@@ -20,6 +20,9 @@ class MappedFile {
 public:
   ~MappedFile();
   llvm::ArrayRef<char> getBytes() const { return {data, size}; }
+  /// Gives memory back in which some of the bytes lie, if they are the file's:
+  /// the next access reads them again.
+  void release(const char *begin, size_t count) const;
 
 private:
   friend class ExternalData;
@@ -38,6 +41,7 @@ public:
                                    std::string &error);
   /// Of all that were opened.
   std::vector<std::string> getPaths() const;
+  std::vector<std::shared_ptr<const MappedFile>> getFiles() const;
 
 private:
   std::string folder;

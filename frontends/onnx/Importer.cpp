@@ -81,6 +81,8 @@ importOnnx(std::unique_ptr<llvm::MemoryBuffer> bytes,
         before == agreement.getNumReplacements()) {
       if (options.dataFiles)
         *options.dataFiles = constants.getExternalData().getPaths();
+      if (options.mappedFiles)
+        *options.mappedFiles = constants.getExternalData().getFiles();
       return module;
     }
   }

@@ -40,12 +40,16 @@ struct ConstantInput {
   std::vector<char> bytes;
 };
 
+class MappedFile;
+
 struct ImportOptions {
   /// The folder that external data must lie in; importOnnxFile takes the
   /// model's.
   std::string dataFolder;
   /// Gets the paths of the external data that was read.
   std::vector<std::string> *dataFiles = nullptr;
+  /// Gets what of it is mapped.
+  std::vector<std::shared_ptr<const MappedFile>> *mappedFiles = nullptr;
   /// Name of the model's symbol in the module.
   std::string modelName = "main";
   std::vector<ConstantInput> constants;

@@ -74,10 +74,14 @@ struct Piece {
   ByteSpan bytes;
 };
 
+// Takes bytes at an offset of a section once they were hashed; called by one
+// thread at a time, in any order.
+using Hashed = std::function<void(uint64_t offset, ByteSpan bytes)>;
+
 // The hash of a section's content, of weights that of their chunks' hashes. The
 // pieces are in ascending order and do not overlap.
 Digest hashSection(SectionKind kind, const std::vector<Piece> &pieces,
-                   uint64_t size);
+                   uint64_t size, const Hashed &hashed = nullptr);
 
 // Writes a bundle a section at a time, so that what is known early is written
 // early; the manifest and the header come last.

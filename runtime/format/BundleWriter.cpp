@@ -36,10 +36,11 @@ void BundleWriter::put(uint64_t offset, ByteSpan bytes) {
 BundleWriter::Entry BundleWriter::writeSection(SectionKind kind,
                                                const std::vector<Piece> &pieces,
                                                uint64_t size) {
-  Entry entry{kind, alignUp(end, sectionAlignment), size,
-              hashSection(kind, pieces, size)};
-  for (const Piece &piece : pieces)
-    put(entry.offset + piece.offset, piece.bytes);
+  Entry entry{kind, alignUp(end, sectionAlignment), size, {}};
+  entry.digest =
+      hashSection(kind, pieces, size, [&](uint64_t offset, ByteSpan bytes) {
+        put(entry.offset + offset, bytes);
+      });
   end = entry.offset + size;
   return entry;
 }

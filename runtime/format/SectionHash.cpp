@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <mutex>
 #include <thread>
 
 namespace fusec::format {
@@ -45,6 +46,20 @@ Digest hashRange(const std::vector<Piece> &pieces, uint64_t begin,
   return sha.finish();
 }
 
+// The bytes from `begin` to `end`, piece by piece.
+void visit(const std::vector<Piece> &pieces, uint64_t begin, uint64_t end,
+           const Hashed &hashed) {
+  if (!hashed)
+    return;
+  auto piece = findPiece(pieces, begin);
+  for (; piece != pieces.end() && piece->offset < end; ++piece) {
+    uint64_t first = std::max(begin, piece->offset);
+    uint64_t last = std::min(end, piece->offset + piece->bytes.size);
+    hashed(first,
+           {piece->bytes.data + (first - piece->offset), size_t(last - first)});
+  }
+}
+
 // The bytes from `begin` to `end` where they lie in one piece, else null.
 const uint8_t *findBytes(const std::vector<Piece> &pieces, uint64_t begin,
                          uint64_t end) {
@@ -73,20 +88,28 @@ void hashChunks(const std::vector<Piece> &pieces, uint64_t size, size_t first,
 } // namespace
 
 Digest hashSection(SectionKind kind, const std::vector<Piece> &pieces,
-                   uint64_t size) {
-  if (kind != SectionKind::Weights)
+                   uint64_t size, const Hashed &hashed) {
+  if (kind != SectionKind::Weights) {
+    visit(pieces, 0, size, hashed);
     return hashRange(pieces, 0, size);
+  }
   size_t count = (size + weightsChunk - 1) / weightsChunk;
   std::vector<Digest> digests(count);
   std::atomic<size_t> next{0};
+  std::mutex mutex;
   std::vector<std::thread> threads;
   size_t helpers = std::min<size_t>(
       {count, maxHashThreads, std::thread::hardware_concurrency()});
   // By two where all threads have two.
   size_t step = count >= 2 * helpers ? 2 : 1;
   auto work = [&] {
-    for (size_t i = next.fetch_add(step); i < count; i = next.fetch_add(step))
-      hashChunks(pieces, size, i, std::min(i + step, count), digests.data());
+    for (size_t i = next.fetch_add(step); i < count; i = next.fetch_add(step)) {
+      size_t end = std::min(i + step, count);
+      hashChunks(pieces, size, i, end, digests.data());
+      std::lock_guard<std::mutex> lock(mutex);
+      visit(pieces, i * weightsChunk, std::min(end * weightsChunk, size),
+            hashed);
+    }
   };
   try {
     threads.reserve(helpers);

@@ -6,7 +6,6 @@
 
 #include "runtime/src/Failure.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace fusec::rt {
@@ -52,17 +51,8 @@ unsigned DeviceIdentity::multiprocessors() const {
   return attribute(theDriver, device, cuda::AttributeMultiprocessors);
 }
 
-std::optional<int> DeviceIdentity::mappableNode() const {
-  // Drivers before 12.2 know neither.
-  int maps = 0, node = 0;
-  if (!theDriver.hasMapping ||
-      theDriver.deviceAttribute(&maps, cuda::AttributeMapsHostMemory, device) !=
-          cuda::success ||
-      !maps ||
-      theDriver.deviceAttribute(&node, cuda::AttributeHostNode, device) !=
-          cuda::success)
-    return std::nullopt;
-  return std::max(node, 0);
+bool DeviceIdentity::sharesMemory() const {
+  return attribute(theDriver, device, cuda::AttributeConcurrentManagedAccess);
 }
 
 Device::Device(const char *driverPath, int ordinal)

@@ -7,7 +7,6 @@
 
 #include "runtime/src/Driver.h"
 
-#include <optional>
 #include <string>
 
 namespace fusec::rt {
@@ -24,9 +23,10 @@ public:
   unsigned capability() const { return theCapability; } // 10 * major + minor
   unsigned maxSharedMemory() const { return theMaxSharedMemory; }
   unsigned multiprocessors() const; // asks the driver
-  // The node of the host's memory that is nearest, where the device can map
-  // such memory as its own; else nothing. Asks the driver.
-  std::optional<int> mappableNode() const;
+  // Whether managed memory may lie with the host and the device at the same
+  // time. Asks the driver.
+  bool sharesMemory() const;
+  cuda::Device handle() const { return device; }
   // "device 0, NVIDIA H200 (sm_90), driver 13.0"
   std::string describe() const;
 

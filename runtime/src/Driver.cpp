@@ -40,12 +40,6 @@ bool Driver::open(const char *path, std::string &error) {
   hasGraphs = hasGraphs && member;
   FUSEC_DRIVER_GRAPH_FUNCTIONS(FUSEC_LOAD)
 #undef FUSEC_LOAD
-  hasMapping = true;
-#define FUSEC_LOAD(member, symbol, parameters)                                 \
-  member = reinterpret_cast<decltype(member)>(dlsym(library, symbol));         \
-  hasMapping = hasMapping && member;
-  FUSEC_DRIVER_MAPPING_FUNCTIONS(FUSEC_LOAD)
-#undef FUSEC_LOAD
 #define FUSEC_LOAD(member, symbol, parameters)                                 \
   member = reinterpret_cast<decltype(member)>(dlsym(library, symbol));
   FUSEC_DRIVER_OPTIONAL_FUNCTIONS(FUSEC_LOAD)

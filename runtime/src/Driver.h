@@ -24,37 +24,22 @@ using Event = struct CUevent_st *;
 using Graph = struct CUgraph_st *;
 using GraphNode = struct CUgraphNode_st *;
 using GraphExec = struct CUgraphExec_st *;
-using MemHandle = uint64_t; // physical memory
 
 inline constexpr Result success = 0;
 inline constexpr Result invalidValue = 1;
 inline constexpr Result outOfMemory = 2;
-inline constexpr Result notSupported = 801;
 
 enum DeviceAttribute : int {
   AttributeMultiprocessors = 16,
   AttributeCapabilityMajor = 75,
   AttributeCapabilityMinor = 76,
-  AttributeMaxSharedMemoryOptin = 97,
-  AttributeHostNode = 134,         // the one nearest the device; -1: no nodes
-  AttributeMapsHostMemory = 141 // of a node, as memory of its own
+  // Both may use managed memory at the same time, wherever it lies.
+  AttributeConcurrentManagedAccess = 89,
+  AttributeMaxSharedMemoryOptin = 97
 };
-enum MemType : int { MemPinned = 1 };
-enum MemLocationType : int { LocationDevice = 1, LocationHostNode = 3 };
-enum MemAccessFlag : int { AccessReadWrite = 3 };
-struct MemLocation {
-  int type, id;
-};
-struct MemProperties {
-  int type, handleTypes;
-  MemLocation location;
-  void *metadata;
-  unsigned char flags[8];
-};
-struct MemAccess {
-  MemLocation location;
-  int flags;
-};
+enum ManagedFlag : unsigned { ManagedByAll = 1 };
+enum MemAdvice : int { AdvicePreferredLocation = 3, AdviceAccessedBy = 5 };
+inline constexpr Device hostDevice = -1; // in advice
 enum FunctionAttribute : int { FunctionMaxDynamicSharedSize = 8 };
 enum JitOption : int { JitErrorLog = 5, JitErrorLogSize = 6 };
 enum StreamFlag : unsigned { StreamNonBlocking = 1 };
@@ -106,7 +91,6 @@ struct KernelNodeParams {
 struct alignas(128) TensorMap {
   uint64_t opaque[16];
 };
-static_assert(sizeof(MemProperties) == 32 && sizeof(MemAccess) == 12);
 static_assert(sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfig) == 56 &&
               sizeof(KernelNodeParams) == 72 && sizeof(GraphEdge) == 8);
 
@@ -140,6 +124,10 @@ inline void *paramBufferSize() { return reinterpret_cast<void *>(2); }
   X(maxActiveClusters, "cuOccupancyMaxActiveClusters", (int *clusters, Function function,          \
                                                         const LaunchConfig *config))               \
   X(memAlloc, "cuMemAlloc_v2", (DevicePointer *pointer, size_t size))                              \
+  X(memAllocManaged, "cuMemAllocManaged", (DevicePointer *pointer, size_t size, unsigned flags))     \
+  X(memAdvise, "cuMemAdvise", (DevicePointer pointer, size_t size, int advice, Device device))     \
+  X(memPrefetchAsync, "cuMemPrefetchAsync", (DevicePointer pointer, size_t size, Device device,    \
+                                             Stream stream))                                       \
   X(memFree, "cuMemFree_v2", (DevicePointer pointer))                                              \
   X(hostAlloc, "cuMemAllocHost_v2", (void **pointer, size_t size))                                 \
   X(hostFree, "cuMemFreeHost", (void *pointer))                                                    \
@@ -191,20 +179,6 @@ inline void *paramBufferSize() { return reinterpret_cast<void *>(2); }
        const GraphNode *to, const GraphEdge *edges, size_t count))                                 \
   X(functionParamInfo, "cuFuncGetParamInfo", (Function function, size_t index, size_t *offset,     \
                                               size_t *size))
-
-// Mapping of memory, without which tables that are not all on the device are all in pinned memory.
-#define FUSEC_DRIVER_MAPPING_FUNCTIONS(X)                                                          \
-  X(memReserve, "cuMemAddressReserve", (DevicePointer *pointer, size_t size, size_t alignment,     \
-                                        DevicePointer wanted, unsigned long long flags))           \
-  X(memFreeRange, "cuMemAddressFree", (DevicePointer pointer, size_t size))                        \
-  X(memCreate, "cuMemCreate", (MemHandle *handle, size_t size, const MemProperties *properties,    \
-                               unsigned long long flags))                                          \
-  X(memRelease, "cuMemRelease", (MemHandle handle))                                                \
-  X(memMap, "cuMemMap", (DevicePointer pointer, size_t size, size_t offset, MemHandle handle,      \
-                         unsigned long long flags))                                                \
-  X(memUnmap, "cuMemUnmap", (DevicePointer pointer, size_t size))                                  \
-  X(memSetAccess, "cuMemSetAccess", (DevicePointer pointer, size_t size, const MemAccess *access,  \
-                                     size_t count))
 // clang-format on
 
 struct Driver {
@@ -213,11 +187,10 @@ struct Driver {
   FUSEC_DRIVER_FUNCTIONS(FUSEC_MEMBER)
   FUSEC_DRIVER_GRAPH_FUNCTIONS(FUSEC_MEMBER)
   FUSEC_DRIVER_OPTIONAL_FUNCTIONS(FUSEC_MEMBER)
-  FUSEC_DRIVER_MAPPING_FUNCTIONS(FUSEC_MEMBER)
 #undef FUSEC_MEMBER
 
-  // Whether all functions of graphs, and of mapping, were found.
-  bool hasGraphs = false, hasMapping = false;
+  // Whether all functions of graphs were found.
+  bool hasGraphs = false;
   // As cuDriverGetVersion says it: 13000 for 13.0.
   int version = 0;
 

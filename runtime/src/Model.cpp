@@ -265,11 +265,16 @@ void Model::layOutSplitTables(const format::Bundle &bundle,
         made.emplace(std::tuple(weight.section, weight.offset, weight.size),
                      splitTables.size());
     if (isNew) {
-      splitTables.emplace_back(theDevice, weight.size, deviceBytes[i],
-                               "table '" + weight.name + "'");
-      all.push_back({splitTables.back().pointer(),
-                     weight.size,
-                     {{0, bundle.weightBytes(weight)}}});
+      const SplitMemory &table =
+          splitTables.emplace_back(theDevice, weight.size, deviceBytes[i],
+                                   "table '" + weight.name + "'");
+      format::ByteSpan bytes = bundle.weightBytes(weight);
+      uint64_t first = table.deviceBytes();
+      all.push_back({table.pointer(), first, {{0, {bytes.data, first}}}});
+      all.push_back({table.pointer() + first,
+                     weight.size - first,
+                     {{0, {bytes.data + first, weight.size - first}}},
+                     /*isHosts=*/true});
     }
     const SplitMemory &table = splitTables[it->second];
     weightPointers[i] = table.pointer();

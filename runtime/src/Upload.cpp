@@ -110,9 +110,13 @@ private:
         if (index >= parts.size())
           break;
         const Part &part = parts[index];
-        gather(part, stages[turn].wait());
-        stages[turn].copyTo(part.of->pointer + part.begin,
-                            part.end - part.begin);
+        cuda::DevicePointer to = part.of->pointer + part.begin;
+        if (part.of->isHosts) {
+          gather(part, reinterpret_cast<uint8_t *>(uintptr_t(to)));
+        } else {
+          gather(part, stages[turn].wait());
+          stages[turn].copyTo(to, part.end - part.begin);
+        }
         done += part.end - part.begin;
         report();
       }

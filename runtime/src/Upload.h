@@ -23,6 +23,7 @@ struct Destination {
   cuda::DevicePointer pointer = 0;
   uint64_t size = 0;
   std::vector<format::Piece> pieces;
+  bool isHosts = false; // which its threads can write
 };
 
 // Puts the pieces of all destinations there, zeros beside them where there are

@@ -177,9 +177,9 @@ Result cuDeviceGetAttribute(int *value, int attribute, Device) {
   ENTER("cuDeviceGetAttribute", false)
   *value = attribute == AttributeCapabilityMajor   ? state().capabilityMajor
            : attribute == AttributeCapabilityMinor ? state().capabilityMinor
-           : attribute == AttributeMapsHostMemory  ? int(state().mapsHostMemory)
-           : attribute == AttributeHostNode        ? 0
-           : attribute == pciBus                   ? 0x1a
+           : attribute == AttributeConcurrentManagedAccess
+               ? int(state().sharesMemory)
+           : attribute == pciBus ? 0x1a
            : attribute == pciDevice || attribute == pciDomain
                ? 0
                : state().maxSharedMemory;

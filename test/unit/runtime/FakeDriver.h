@@ -60,9 +60,10 @@ struct FakeCopy {
   void *stream;
 };
 
-struct FakeMapping {
-  size_t size;
-  bool isHost, isAccessible;
+// Bytes for which advice was given: to lie with the host or the device, and to
+// be mapped for the device; and those that were prefetched to it.
+struct FakeManaged {
+  size_t size = 0, host = 0, device = 0, mapped = 0, prefetched = 0;
 };
 
 struct FakeState {
@@ -84,8 +85,8 @@ struct FakeState {
   bool defersCopies = false;
   // The largest allocation.
   size_t memoryBytes = size_t(16) << 20;
-  // Whether the device maps memory of the host as its own.
-  bool mapsHostMemory = true;
+  // Whether managed memory may lie with both at the same time.
+  bool sharesMemory = true;
 
   // A stream that is being captured.
   void *capturing = nullptr;
@@ -105,9 +106,8 @@ struct FakeState {
   std::vector<FakeCopy> copies;
   std::map<const uint8_t *, size_t> pinned; // bytes
   std::vector<FakeUpload> uploads;
-  // Memory that is mapped, by its address, and whose it is.
-  std::map<uint64_t, FakeMapping> mappings;
-  int liveRanges = 0, liveHandles = 0;
+  // Managed memory by its address, and bytes of it that were prefetched.
+  std::map<uint64_t, FakeManaged> managed;
   int liveAllocations = 0, livePinned = 0, liveModules = 0, liveContexts = 0,
       pushedContexts = 0;
   // Copies whose memory was freed, or whose stream ended, before they read.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 using namespace fusec::rt::cuda;
 
@@ -23,6 +24,16 @@ template <typename Predicate> static void loseUploads(Predicate isLost) {
   auto end = std::remove_if(all.begin(), all.end(), isLost);
   state().lostCopies += int(all.end() - end);
   all.erase(end, all.end());
+}
+
+// Where these bytes lie within one allocation; else null.
+static FakeManaged *findManaged(DevicePointer pointer, size_t size) {
+  auto &all = state().managed;
+  auto next = all.upper_bound(pointer);
+  if (next == all.begin())
+    return nullptr;
+  auto &[begin, memory] = *std::prev(next);
+  return pointer + size <= begin + memory.size ? &memory : nullptr;
 }
 
 extern "C" {
@@ -41,12 +52,54 @@ Result cuMemAlloc_v2(DevicePointer *pointer, size_t size) {
   ++state().liveAllocations;
   return success;
 }
+Result cuMemAllocManaged(DevicePointer *pointer, size_t size, unsigned flags) {
+  ENTER("cuMemAllocManaged", true)
+  if (Result refused = allowAllocating())
+    return refused;
+  if (flags != ManagedByAll)
+    return invalidValue;
+  void *memory = std::aligned_alloc(256, (size + 255) / 256 * 256);
+  if (!memory)
+    return outOfMemory;
+  *pointer = reinterpret_cast<DevicePointer>(memory);
+  std::lock_guard<std::mutex> lock(state().mutex);
+  ++state().liveAllocations;
+  state().managed[*pointer].size = size;
+  return success;
+}
+Result cuMemAdvise(DevicePointer pointer, size_t size, int advice,
+                   Device device) {
+  ENTER("cuMemAdvise", true)
+  std::lock_guard<std::mutex> lock(state().mutex);
+  FakeManaged *memory = findManaged(pointer, size);
+  if (!memory)
+    return invalidValue;
+  (advice == AdviceAccessedBy ? memory->mapped
+   : device == hostDevice     ? memory->host
+                              : memory->device) += size;
+  return success;
+}
+Result cuMemPrefetchAsync(DevicePointer pointer, size_t size, Device,
+                          Stream stream) {
+  ENTER("cuMemPrefetchAsync", true)
+  if (Result refused = allowStream(stream))
+    return refused;
+  std::lock_guard<std::mutex> lock(state().mutex);
+  FakeManaged *memory = findManaged(pointer, size);
+  if (!memory)
+    return invalidValue;
+  if (size > state().memoryBytes)
+    return outOfMemory;
+  memory->prefetched += size;
+  return success;
+}
 Result cuMemFree_v2(DevicePointer pointer) {
   if (Result refused = allowAllocating())
     return refused;
   std::free(reinterpret_cast<void *>(pointer));
   std::lock_guard<std::mutex> lock(state().mutex);
   --state().liveAllocations;
+  state().managed.erase(pointer);
   return success;
 }
 Result cuMemAllocHost_v2(void **pointer, size_t size) {

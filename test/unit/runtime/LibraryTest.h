@@ -30,9 +30,7 @@ protected:
   void TearDown() override {
     EXPECT_EQ(fake->liveAllocations, 0);
     EXPECT_EQ(fake->livePinned, 0);
-    EXPECT_EQ(fake->liveRanges, 0);
-    EXPECT_EQ(fake->liveHandles, 0);
-    EXPECT_TRUE(fake->mappings.empty());
+    EXPECT_TRUE(fake->managed.empty());
     EXPECT_EQ(fake->lostCopies, 0);
     EXPECT_EQ(fake->liveModules, 0);
     EXPECT_EQ(fake->liveContexts, 0);
@@ -53,7 +51,7 @@ protected:
     fake->defersCopies = false;
     fake->lostCopies = 0;
     fake->memoryBytes = size_t(16) << 20;
-    fake->mapsHostMemory = true;
+    fake->sharesMemory = true;
     fake->hasClock = false;
     fake->capturing = nullptr;
     fake->capturedElsewhere = false;

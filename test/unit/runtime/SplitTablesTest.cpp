@@ -85,13 +85,6 @@ protected:
         allBytes + largeAt;
     EXPECT_EQ(std::memcmp(largeOf(session), bytes, largeRows * rowBytes), 0);
   }
-  // Bytes that are mapped of the host, and of the device.
-  std::pair<uint64_t, uint64_t> mapped() const {
-    std::pair<uint64_t, uint64_t> sum(0, 0);
-    for (const auto &[address, mapping] : fake->mappings)
-      (mapping.isHost ? sum.first : sum.second) += mapping.size;
-    return sum;
-  }
 };
 } // namespace
 
@@ -102,7 +95,7 @@ TEST_F(SplitTablesTest, WhatFitsLiesOnTheDevice) {
     EXPECT_EQ(deviceRows(model),
               std::pair(int64_t(largeRows), int64_t(smallRows)));
     EXPECT_EQ(fake->calls["cuMemAlloc"], 1);
-    EXPECT_EQ(fake->calls.count("cuMemCreate"), 0u);
+    EXPECT_EQ(fake->calls.count("cuMemAllocManaged"), 0u);
     expectLarge(model);
   }
 }
@@ -112,7 +105,13 @@ TEST_F(SplitTablesTest, TheSmallTableFirst) {
   // Of what the small table leaves, whole pages.
   EXPECT_EQ(deviceRows(model),
             std::pair(int64_t(6 * MiB / rowBytes), int64_t(smallRows)));
-  EXPECT_EQ(mapped(), std::pair(16 * MiB, 6 * MiB));
+  ASSERT_EQ(fake->managed.size(), 1u);
+  const FakeManaged &memory = fake->managed.begin()->second;
+  EXPECT_EQ(memory.size, largeRows * rowBytes);
+  EXPECT_EQ(memory.device, 6 * MiB);
+  EXPECT_EQ(memory.prefetched, 6 * MiB);
+  EXPECT_EQ(memory.host, largeRows * rowBytes - 6 * MiB);
+  EXPECT_EQ(memory.mapped, memory.host);
   expectLarge(model);
 }
 
@@ -160,8 +159,8 @@ TEST_F(SplitTablesTest, WhatIsRefused) {
             "device_rows: table 'large' occurs twice");
 }
 
-TEST_F(SplitTablesTest, WhereTheDriverMapsNoneOfTheHost) {
-  fake->mapsHostMemory = false;
+TEST_F(SplitTablesTest, WhereTheDriverCannotSplit) {
+  fake->sharesMemory = false;
   Model model = loadWith(fixedBytes + 10 * MiB);
   EXPECT_EQ(deviceRows(model), std::pair(int64_t(0), int64_t(smallRows)));
   EXPECT_EQ(fake->livePinned, 1);
@@ -186,11 +185,10 @@ TEST_F(SplitTablesTest, UpdatesReachBothParts) {
         << ids[i];
 }
 
-// Nothing is left behind (which TearDown checks); of the host's memory there
-// is another kind.
+// Nothing is left behind, which TearDown checks.
 TEST_F(SplitTablesTest, EveryCallThatFails) {
-  for (const char *call : {"cuMemAddressReserve", "cuMemCreate", "cuMemMap",
-                           "cuMemSetAccess", "cuMemAlloc"})
+  for (const char *call :
+       {"cuMemAllocManaged", "cuMemAdvise", "cuMemPrefetchAsync", "cuMemAlloc"})
     for (int at : {1, 2, 3}) {
       failNext(call, 2, at);
       try {
@@ -199,7 +197,6 @@ TEST_F(SplitTablesTest, EveryCallThatFails) {
         EXPECT_EQ(error.status(), FUSEC_OUT_OF_MEMORY) << error.what();
       }
       fake->failAt = 0;
-      EXPECT_EQ(fake->liveRanges + fake->liveHandles + fake->livePinned, 0)
-          << call << " " << at;
+      EXPECT_TRUE(fake->managed.empty()) << call << " " << at;
     }
 }
