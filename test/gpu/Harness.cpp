@@ -101,13 +101,14 @@ std::unique_ptr<Harness::Compiled> Harness::compile(const std::string &test,
   auto result = std::make_unique<Compiled>();
   result->compilation = std::move(*compilation);
   result->original = std::move(*original);
+  result->bundle = std::move(*bundle);
   if (!device) {
     report(test, "pass", "compiled");
     return result;
   }
   try {
     result->run = std::make_unique<DeviceRun>(
-        DeviceRun::loadBytes(*bundle, device->ordinal()), *device);
+        DeviceRun::loadBytes(result->bundle, device->ordinal()), *device);
   } catch (const Error &error) {
     report(test, "fail", error.what());
     return nullptr;

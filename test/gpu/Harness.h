@@ -29,7 +29,8 @@ public:
   struct Compiled {
     std::unique_ptr<Compilation> compilation;
     std::unique_ptr<Compilation> original; // as imported, for the reference
-    std::unique_ptr<DeviceRun> run;        // null without a device
+    std::string bundle;
+    std::unique_ptr<DeviceRun> run; // null without a device
   };
   using Import = std::function<llvm::Expected<std::unique_ptr<Compilation>>(
       CompileOptions)>;
