@@ -191,7 +191,9 @@ std::optional<Path> RangeFinder::trace(Value index,
     value = traceBack(value, path.at, path.extents);
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       path.input = argument;
-      return path;
+      // What is true or false is drawn as such.
+      return getElementType(argument).isInteger(1) ? std::nullopt
+                                                   : std::optional(path);
     }
     if (!addTerm(value.getDefiningOp(), path, value))
       return std::nullopt;

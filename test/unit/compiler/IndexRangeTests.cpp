@@ -175,4 +175,10 @@ TEST(IndexRanges, ColumnsThatIndexNothing) {
                  "%r = fusec.cast %ids : tensor<8xi64> to tensor<8xf32>\n",
                  "tensor<8xf32>"),
             "");
+  EXPECT_EQ(find("tensor<8xi1>",
+                 table("t", 50) +
+                     "%i = fusec.cast %ids : tensor<8xi1> to tensor<8xi64>\n" +
+                     gather("r", "t", 50, "i", 8),
+                 "tensor<8x4xf32>"),
+            "");
 }

@@ -314,6 +314,63 @@ TEST(Manifest, Updatable) {
   EXPECT_EQ(writeManifest(parsed), writeManifest(good));
 }
 
+TEST(Manifest, Tables) {
+  auto mark = [](Manifest &m) {
+    hopper(m).weights[0].table = true;
+    hopper(m).weights[0].sizes = {2, 2};
+  };
+  auto refuse = [&](Edit edit) {
+    return refusal([&](Manifest &m) {
+      mark(m);
+      edit(m);
+    });
+  };
+  EXPECT_EQ(refuse([](Manifest &m) { hopper(m).weights[0].sizes = {5}; }),
+            "plans[1].weights[0].size: expected the bytes of all elements, "
+            "found 16");
+  EXPECT_EQ(
+      refuse([](Manifest &m) { hopper(m).weights[0].replaceable = true; }),
+      "plans[1].weights[0].table: expected false, as of what is replaceable "
+      "or has no rows");
+
+  Manifest good = makeManifest(), parsed;
+  mark(good);
+  std::string error;
+  ASSERT_TRUE(parseManifest(writeManifest(good), parsed, error)) << error;
+  EXPECT_TRUE(hopper(parsed).weights[0].table);
+  EXPECT_FALSE(hopper(parsed).weights[1].table);
+  EXPECT_EQ(writeManifest(parsed), writeManifest(good));
+}
+
+TEST(Manifest, IndexRanges) {
+  auto refuse = [](std::vector<IndexRange> ranges, DType dtype = DType::I64) {
+    return refusal([&](Manifest &m) {
+      m.inputs[0].dtype = dtype;
+      m.inputs[0].indexRanges = std::move(ranges);
+    });
+  };
+  EXPECT_EQ(refuse({{0, 5, 0}}, DType::F32),
+            "inputs[0].index_ranges: expected none of what has no integers");
+  EXPECT_EQ(refuse({{3, 2, 0}}),
+            "inputs[0].index_ranges[0]: expected 0 <= begin <= end, found 3 "
+            "and 2");
+  EXPECT_EQ(refuse({{0, 2, 3}}),
+            "inputs[0].index_ranges: expected as many columns as the last "
+            "size, found 3");
+  EXPECT_EQ(refuse({{0, 2, 4}, {0, 2, 0}}),
+            "inputs[0].index_ranges[1]: expected 1 to 2147483647 columns, or "
+            "one range with 0, found 0");
+
+  Manifest good = makeManifest(), parsed;
+  good.inputs[0].dtype = DType::I64;
+  good.inputs[0].indexRanges = {{0, int64_t(1) << 40, 1}, {7, 7, 3}};
+  std::string error;
+  ASSERT_TRUE(parseManifest(writeManifest(good), parsed, error)) << error;
+  EXPECT_EQ(parsed.inputs[0].indexRanges[0].end, int64_t(1) << 40);
+  EXPECT_EQ(parsed.inputs[0].indexRanges[1].columns, 3);
+  EXPECT_EQ(writeManifest(parsed), writeManifest(good));
+}
+
 TEST(Manifest, Work) {
   auto refuse = [](const std::function<void(Work &)> &edit) {
     return refusal([&](Manifest &m) {
