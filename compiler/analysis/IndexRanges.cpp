@@ -48,23 +48,6 @@ struct Column {
   Value table;
 };
 
-/// Outside of fusions.
-Value leaveFusions(Value value) {
-  while (true) {
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      auto fusion = dyn_cast<FusionOp>(argument.getOwner()->getParentOp());
-      if (!fusion)
-        return value;
-      value = fusion.getInputs()[argument.getArgNumber()];
-    } else if (auto fusion = value.getDefiningOp<FusionOp>()) {
-      value = fusion.getBody().front().getTerminator()->getOperand(
-          cast<OpResult>(value).getResultNumber());
-    } else {
-      return value;
-    }
-  }
-}
-
 /// The value behind views and fusions; `at` becomes the index into it.
 Value traceBack(Value value, SmallVector<Expr> &at, ArrayRef<Expr> extents) {
   while (true) {

@@ -6,6 +6,22 @@
 using namespace mlir;
 using namespace fusec;
 
+Value fusec::leaveFusions(Value value) {
+  while (true) {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto fusion = dyn_cast<FusionOp>(argument.getOwner()->getParentOp());
+      if (!fusion)
+        return value;
+      value = fusion.getInputs()[argument.getArgNumber()];
+    } else if (auto fusion = value.getDefiningOp<FusionOp>()) {
+      value = fusion.getBody().front().getTerminator()->getOperand(
+          cast<OpResult>(value).getResultNumber());
+    } else {
+      return value;
+    }
+  }
+}
+
 ViewSource fusec::traceViews(Value value) {
   ViewSource source{value,
                     IndexMap::identity(value.getContext(), getRank(value))};

@@ -21,6 +21,9 @@ inline bool isViewOfOne(mlir::Operation *op) {
   return isView(op) && !llvm::isa<ConcatOp>(op);
 }
 
+/// The same value outside of the fusions that it is passed to or comes from.
+mlir::Value leaveFusions(mlir::Value value);
+
 /// Where each element of `value` is read through its views: the tensor behind
 /// them and its index in terms of `value`'s. Stops at concats.
 struct ViewSource {
