@@ -21,8 +21,8 @@ std::string find(const std::string &ids, const std::string &body,
   auto compilation = llvm::cantFail(Compilation::parse(text, CompileOptions()));
   auto print = [&] {
     std::string printed;
-    for (const format::IndexRange &range :
-         findIndexRanges(compilation->getModel()).at(0))
+    auto ranges = findIndexRanges(compilation->getModel());
+    for (const format::IndexRange &range : ranges.at(0))
       printed += (printed.empty() ? "" : ", ") + std::string("[") +
                  std::to_string(range.begin) + ", " +
                  std::to_string(range.end) + ") x " +
