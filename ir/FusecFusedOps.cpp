@@ -105,8 +105,9 @@ LogicalResult PairProductOp::verify() {
   Type x = getElementType(getX()), weights = getElementType(getWeights());
   if (!x.isF16() && !x.isBF16() && !x.isF32())
     return emitOpError("expected features of f16, bf16 or f32, got ") << x;
+  bool isExact = x.isF32() && weights.isF32();
   Type type = x.isF32() ? Float16Type::get(getContext()) : x;
-  if (weights != type)
+  if (weights != type && !isExact)
     return emitOpError("expected weights of ") << type << ", got " << weights;
   if (!getElementType(getSums()).isF32())
     return emitOpError("expected sums of f32, got ")
@@ -123,8 +124,10 @@ LogicalResult PairProductOp::verify() {
   if (sums[1] != rows[0])
     return emitOpError("expected sums of ")
            << rows[0].str() << " rows, got " << sums[1].str();
-  const int64_t expected[] = {pairDepth(rows[1].getValue()) / pairSlice,
-                              pairColumns(sums[2].getValue()), pairSlice};
+  int64_t slices = pairDepth(rows[1].getValue()) / pairSlice,
+          columns = pairColumns(sums[2].getValue());
+  const int64_t expected[] = {slices, isExact ? pairSlice : columns,
+                              isExact ? columns : pairSlice};
   auto weightsType = cast<RankedTensorType>(getWeights().getType());
   if (weightsType.getShape() != ArrayRef(expected))
     return emitOpError("expected weights of ")

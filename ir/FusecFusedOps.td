@@ -66,11 +66,12 @@ def Fusec_PairProductOp : Op<Fusec_Dialect, "pair_product", [Pure, Fusec_FusedLe
   let description = [{
     `x` is [rows, features]. Result [part, row, column] is the sum of
     x_i x_j w_ij over the part's share of i >= j; w_ij is the sum of W's rows for
-    (i, j) and for (j, i). Weights have 16 bits and lie as the kernels read them:
+    (i, j) and for (j, i). Weights lie as the kernels read them:
     `compiler/kernels/pairs/device/pairs_config.h` gives the order of K, the
     place of a weight, and what each part sums. Products of 16-bit features are
-    rounded to their type; of 32-bit ones as well, once, to f16, after each row
-    was scaled by a power of two.
+    rounded to their type; of 32-bit ones once, to f16 and after each row was
+    scaled by a power of two where the weights have 16 bits, to f32 where they
+    are f32.
 
     ```mlir
     %parts = fusec.pair_product %x, %w : tensor<64x48xf16>, tensor<24x32x64xf16> to tensor<6x64x32xf32>

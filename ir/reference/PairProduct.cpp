@@ -58,8 +58,10 @@ static Tensor unpack(const Tensor &weights, PairPart part, int64_t columns) {
   int64_t width = weights.getElementBytes();
   for (int64_t k = 0; k < depth; ++k)
     for (int64_t column = 0; column < columns; ++column) {
-      int64_t from = pairOffset(int(part.first * pairSquare + k), int(column),
-                                int(columns));
+      int inAll = int(part.first * pairSquare + k);
+      int64_t from = width == 4
+                         ? pairPlainOffset(inAll, int(column), int(columns))
+                         : pairOffset(inAll, int(column), int(columns));
       std::memcpy(result.getMutableData() + (k * columns + column) * width,
                   weights.getBytes().data() + from * width, width);
     }

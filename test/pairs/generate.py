@@ -4,8 +4,9 @@
 
 Features that fill blocks of 16 and that do not, columns of each width of tile and
 odd ones, rows around a tile's 128; both layouts of the weights; rows whose sizes
-differ by 2^40, which products of 16 bits could not hold without a scale. The
-expected results are numpy's in double precision, of products rounded as the model
+differ by 2^40, which products of 16 bits could not hold without a scale; triangles
+by indices of rows and columns or of places, in any order; exact products of fp32.
+The expected results are numpy's in double precision, of products rounded as the model
 rounds them."""
 
 import json
@@ -17,13 +18,18 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 TYPES = {"f16": (numpy.float16, TensorProto.FLOAT16), "f32": (numpy.float32, TensorProto.FLOAT)}
-# features, columns, rows, type, form, weights along K
+# features, columns, rows, type, form, weights along K, and the precision of fp32
 CASES = [(52, 40, 1, "f16", "matmul", True), (64, 33, 3, "f16", "mul", False),
          (100, 130, 129, "f16", "matmul", False), (48, 300, 127, "f16", "mul", True),
          (112, 8, 257, "f16", "matmul", True),
          (52, 40, 3, "f32", "mul", True), (64, 33, 129, "f32", "matmul", False),
          (100, 130, 1, "f32", "mul", False), (48, 300, 127, "f32", "matmul", True),
          (80, 64, 13, "f32", "scaled", True),
+         (52, 40, 13, "f16", "triangle", True), (64, 33, 129, "f16", "places", False),
+         (48, 24, 3, "f32", "shuffled", True),
+         (52, 40, 3, "f32", "mul", True, "ieee"), (64, 33, 129, "f32", "places", False, "ieee"),
+         (100, 130, 1, "f32", "matmul", False, "ieee"), (48, 300, 127, "f32", "mul", True, "ieee"),
+         (80, 64, 13, "f32", "scaled", True, "ieee"),
          # Nothing to compute.
          (48, 0, 3, "f16", "matmul", False), (48, 8, 0, "f16", "mul", False),
          # Beside a weight that is no constant, and too few features.
@@ -31,15 +37,22 @@ CASES = [(52, 40, 1, "f16", "matmul", True), (64, 33, 3, "f16", "mul", False),
 
 
 class Case:
-    def __init__(self, features, columns, rows, kind, form, alongK, seed):
-        self.name = f"{kind}_{features}x{columns}_{rows}_{form}"
-        self.form, self.alongK = form, alongK
+    def __init__(self, features, columns, rows, kind, form, alongK, precision="tf32", *, seed):
+        self.name = f"{kind}_{features}x{columns}_{rows}_{form}" + (
+            "_ieee" if precision == "ieee" else "")
+        self.form, self.alongK, self.precision = form, alongK, precision
         random = numpy.random.default_rng(seed)
         self.numbers, self.type = TYPES[kind]
         self.x = random.standard_normal((rows, features))
         if form == "scaled":
             self.x *= 2.0 ** random.integers(-20, 20, (rows, 1))
-        self.weights = random.standard_normal((features ** 2, columns)) / features
+        self.i, self.j = (part.flatten() for part in numpy.indices((features, features)))
+        if form in ("triangle", "places", "shuffled"):
+            self.i, self.j = numpy.tril_indices(features, -1 if form == "triangle" else 0)
+        if form == "shuffled":
+            order = random.permutation(len(self.i))
+            self.i, self.j = self.i[order], self.j[order]
+        self.weights = random.standard_normal((len(self.i), columns)) / features
         self.bias = random.standard_normal(columns)
         for name in ("x", "weights", "bias"):
             setattr(self, name, getattr(self, name).astype(self.numbers))
@@ -64,7 +77,17 @@ class Case:
             row = self.node("Unsqueeze", ["x", axis(1)], "row")
             outer = self.node("Mul", [column, row], "outer")
         shape = self.constant(numpy.array([-1, features ** 2]), "shape")
-        pairs = self.node("Reshape", [outer, shape], "pairs")
+        if self.form == "triangle":
+            # z[:, i, j], as PyTorch exports it.
+            indices = self.constant(numpy.stack([self.i, self.j], 1), "indices")
+            first = self.node("Transpose", [outer], "first", perm=[1, 2, 0])
+            taken = self.node("GatherND", [first, indices], "taken")
+            pairs = self.node("Transpose", [taken], "pairs", perm=[1, 0])
+        else:
+            pairs = self.node("Reshape", [outer, shape], "pairs")
+        if self.form in ("places", "shuffled"):
+            places = self.constant(self.i * features + self.j, "places")
+            pairs = self.node("Gather", [pairs, places], "chosen", axis=1)
         inputs = [("x", self.x)]
         weights = self.weights.T if self.alongK else self.weights
         if self.form == "replaced":
@@ -82,7 +105,7 @@ class Case:
 
     def expect(self):
         x = self.x.astype(numpy.float64)
-        pairs = (x[:, :, None] * x[:, None, :]).reshape(len(x), x.shape[1] ** 2)
+        pairs = x[:, self.i] * x[:, self.j]
         if self.numbers == numpy.float16:
             pairs = pairs.astype(numpy.float16).astype(numpy.float64)
         sums = pairs @ self.weights.astype(numpy.float64) + self.bias
@@ -113,15 +136,16 @@ class Case:
         numpy.save(folder / "out_0.npy", self.expect())
         case = {"name": self.name, "expect": "pass", "reason": "", "operators": [],
                 "model": "model.onnx", "inputs": described,
-                "outputs": [{"name": "result", "file": "out_0.npy", "norm": 2e-3}],
-                "symbolic": {"model": "symbolic.onnx"}, "precision": "tf32"}
+                "outputs": [{"name": "result", "file": "out_0.npy",
+                             "norm": 2e-6 if self.precision == "ieee" else 2e-3}],
+                "symbolic": {"model": "symbolic.onnx"}, "precision": self.precision}
         (folder / "case.json").write_text(json.dumps(case, indent=1) + "\n")
 
 
 def main():
     folder = pathlib.Path(sys.argv[1])
     for seed, arguments in enumerate(CASES):
-        Case(*arguments, seed).write(folder)
+        Case(*arguments, seed=seed).write(folder)
 
 
 if __name__ == "__main__":

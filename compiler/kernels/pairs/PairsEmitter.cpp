@@ -17,7 +17,6 @@ FailureOr<KernelSource> fusec::emitPairs(StepOp step, VariantAttr variant,
   if (failed(iteration))
     return step.emitOpError("is not a product of pairs");
   auto schedule = cast<PairScheduleAttr>(variant.getSchedule());
-  bool isWgmma = schedule.getUnit() == PairUnit::Wgmma;
   KernelWriter writer(step, symbol, 64);
   writer.addHeader("pairs.h");
   writer.declareBuffers();
@@ -42,8 +41,11 @@ FailureOr<KernelSource> fusec::emitPairs(StepOp step, VariantAttr variant,
   std::string problem = fmt::format("{}, {}, {}, {}, {}, {},\n      {}, {}", x,
                                     stride, m, iteration->features,
                                     iteration->columns, parts, weights, sums);
-  writer.line("fusec::{}<{}>(fusec::PairProblem<{}, {}>{});",
-              isWgmma ? "pairProduct" : "pairProductMma", config,
+  // In the order of PairUnit.
+  constexpr StringLiteral functions[] = {"pairProductMma", "pairProduct",
+                                         "pairProductFma"};
+  StringRef function = functions[unsigned(schedule.getUnit())];
+  writer.line("fusec::{}<{}>(fusec::PairProblem<{}, {}>{});", function, config,
               storageType(iteration->x.getElementType()),
               storageType(iteration->weights.getElementType()),
               braced({problem}));

@@ -22,6 +22,8 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
   };
   Expr blocks = iteration->rows.ceilDiv(number(pairTileM)) * iteration->parts *
                 llvm::divideCeil(iteration->columns, schedule.getTileN());
+  if (schedule.getUnit() == PairUnit::Fma)
+    return LaunchAttr::get(blocks, pairFmaThreads);
   if (schedule.getUnit() == PairUnit::Mma)
     return LaunchAttr::get(blocks, pairMmaThreads, pairMmaSharedBytes);
   return LaunchAttr::get(

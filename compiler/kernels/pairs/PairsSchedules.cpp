@@ -29,8 +29,18 @@ static int64_t getStages(const Target &target, int64_t tileN) {
   return stages;
 }
 
-static PairScheduleAttr getSchedule(MLIRContext *context, const Target &target,
-                                    int64_t columns, bool whole) {
+/// Whether products and weights are of fp32, which FMA multiplies.
+static bool isExact(const PairIteration &iteration) {
+  return getElementType(PairProductOp(iteration.root).getWeights()).isF32();
+}
+
+static PairScheduleAttr getSchedule(const PairIteration &iteration,
+                                    const Target &target, bool whole) {
+  MLIRContext *context = PairProductOp(iteration.root).getContext();
+  int64_t columns = iteration.columns;
+  if (isExact(iteration))
+    return PairScheduleAttr::get(context, PairUnit::Fma, pairFmaTileN, 0,
+                                 false);
   // Only sm_90a has wgmma.
   if (target.major != 9)
     return PairScheduleAttr::get(context, PairUnit::Mma, pairMmaTileN,
@@ -59,10 +69,16 @@ static Estimate estimatePairs(StepOp step, const PairIteration &iteration,
       std::ceil(pairSquares(iteration.features) / parts) * pairSquare;
   double operations = 2.0 * pairTileM * schedule.getTileN() * depth;
   bool isWgmma = schedule.getUnit() == PairUnit::Wgmma;
-  time.addClocks(TimeBound::Tensor, waves * operations /
-                                        (target.rates.tensor *
-                                         (isWgmma ? target.pairs.reached
-                                                  : target.pairs.reachedMma)));
+  if (schedule.getUnit() == PairUnit::Fma)
+    time.addClocks(TimeBound::Arithmetic,
+                   waves * operations /
+                       (target.rates.fma * target.simt.reached[0].part));
+  else
+    time.addClocks(
+        TimeBound::Tensor,
+        waves * operations /
+            (target.rates.tensor *
+             (isWgmma ? target.pairs.reached : target.pairs.reachedMma)));
   time.expose(target.pairs.startMicros);
   return time.get();
 }
@@ -75,13 +91,13 @@ fusec::choosePairVariants(StepOp step, const Target &target, Products) {
     return {VariantAttr::get(context, {},
                              getPlainSchedule(Family::Pairs, context))};
   int64_t bytes = getElementBytes(iteration->x.getElementType());
-  // Blocks of features are read by vectors of 16 bytes.
-  bool whole = iteration->features % pairBlock == 0 &&
+  // Blocks of features are read by vectors of 16 bytes, but for FMA.
+  bool whole = !isExact(*iteration) && iteration->features % pairBlock == 0 &&
                getOffsetAlignment(guardedAlignment, bytes,
                                   {iteration->offset, iteration->stride}) ==
                    guardedAlignment;
   auto variant = [&](ArrayRef<GuardAttr> guards, bool isWhole) {
-    auto schedule = getSchedule(context, target, iteration->columns, isWhole);
+    auto schedule = getSchedule(*iteration, target, isWhole);
     return makeVariant(context, guards,
                        {{schedule, estimatePairs(step, *iteration, target,
                                                  schedule, typicalDim)}});

@@ -19,12 +19,21 @@ struct PairWeights {
   llvm::SmallVector<float> scales;
 };
 
-/// `value`: [features^2, columns] of f16, bf16 or f32, or its transpose where
-/// they lie `alongK`. Those of f32 become f16, scaled. Fails, with the reason,
-/// where the elements are not to be had, or a sum is none that 16 bits hold.
+/// What the weights are of: each row of them is that of the pair of features
+/// at `places`, i * features + j, all different; of all pairs in this order
+/// where that is empty.
+struct PairsOfWeights {
+  int64_t features;
+  llvm::ArrayRef<int64_t> places;
+};
+
+/// `value`: [pairs, columns] of f16, bf16 or f32, or its transpose where they
+/// lie `alongK`. Those of f32 become f16, scaled, unless they are to stay
+/// `exact`. Fails, with the reason, where the elements are not to be had, or a
+/// sum is none that the type holds.
 mlir::FailureOr<PairWeights> foldPairWeights(mlir::ElementsAttr value,
-                                             int64_t features, bool alongK,
-                                             llvm::StringRef name,
+                                             PairsOfWeights pairs, bool alongK,
+                                             bool exact, llvm::StringRef name,
                                              std::string &reason);
 
 } // namespace fusec

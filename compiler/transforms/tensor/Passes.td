@@ -48,10 +48,11 @@ def FormPairs : Pass<"fusec-form-pairs", "::fusec::ModelOp"> {
   let summary = "products of all pairs of a row's features by weights become products of pairs";
   let description = [{
     flatten(x x^T) W with constant weights: the outer product is never stored,
-    and the weights of (i, j) and (j, i) are one. Left alone where others read
-    the outer product, where there are few features, and of fp32 where
-    `precision` is ieee. Weights of fp32 become f16 times a power of two a
-    column, which their sums are divided by.
+    and the weights of (i, j) and (j, i) are one. So does a part of it that
+    constant indices choose, as a triangle. Left alone where others read the
+    outer product, and where there are few features or pairs. Weights of fp32
+    become f16 times a power of two a column, which their sums are divided by;
+    where `precision` is ieee they and the products stay in fp32.
 
     ```mlir
     %0 = fusec.matmul %x_as_column, %x_as_row : .. to tensor<64x48x48xf16>

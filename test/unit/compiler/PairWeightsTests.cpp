@@ -9,6 +9,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/MLIRContext.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <map>
 #include <random>
@@ -102,7 +103,7 @@ TEST_F(PairWeightsTest, SumsOfBothOrders) {
       std::string reason;
       auto folded =
           foldPairWeights(makeWeights(element, values, columns, alongK),
-                          features, alongK, "w", reason);
+                          {features, {}}, alongK, false, "w", reason);
       ASSERT_TRUE(succeeded(folded)) << reason;
       EXPECT_EQ(folded->scales.empty(), !element.isF32());
       std::vector<float> packed = load(*folded);
@@ -136,7 +137,7 @@ TEST_F(PairWeightsTest, ScalesAreOfColumns) {
   std::string reason;
   auto folded =
       foldPairWeights(makeWeights(builder.getF32Type(), values, columns, false),
-                      features, false, "w", reason);
+                      {features, {}}, false, false, "w", reason);
   ASSERT_TRUE(succeeded(folded)) << reason;
   std::vector<float> packed = load(*folded);
   for (int k = 0; k < pairDepth(features); ++k)
@@ -153,11 +154,52 @@ TEST_F(PairWeightsTest, WhatSixteenBitsCannotHold) {
   std::string reason;
   EXPECT_TRUE(
       failed(foldPairWeights(makeWeights(builder.getF16Type(), values, 1, true),
-                             features, true, "w", reason)));
+                             {features, {}}, true, false, "w", reason)));
   EXPECT_EQ(reason, "a sum of two of its weights is larger than f16 holds, or "
                     "no number");
   values.assign(features * features, std::nan(""));
   EXPECT_TRUE(
       failed(foldPairWeights(makeWeights(builder.getF32Type(), values, 1, true),
-                             features, true, "w", reason)));
+                             {features, {}}, true, false, "w", reason)));
+}
+
+/// Exact sums stay in fp32, column beside column; pairs that the model leaves
+/// out have no weight.
+TEST_F(PairWeightsTest, ExactTriangles) {
+  constexpr int64_t features = 37, columns = 11;
+  std::vector<int64_t> places, order(features * features, -1);
+  for (int64_t i = 0; i < features; ++i)
+    for (int64_t j = 0; j < i; ++j)
+      places.push_back(i % 2 ? i * features + j : j * features + i);
+  std::mt19937 random(2);
+  std::shuffle(places.begin(), places.end(), random);
+  std::uniform_real_distribution<double> draw(-1, 1);
+  std::vector<double> values(places.size() * columns);
+  for (double &value : values)
+    value = float(draw(random));
+  for (auto [k, place] : llvm::enumerate(places))
+    order[place] = k;
+  for (bool alongK : {false, true}) {
+    std::string reason;
+    auto folded = foldPairWeights(
+        makeWeights(builder.getF32Type(), values, columns, alongK),
+        {features, places}, alongK, /*exact=*/true, "w", reason);
+    ASSERT_TRUE(succeeded(folded)) << reason;
+    EXPECT_TRUE(folded->scales.empty());
+    std::vector<float> packed = load(*folded);
+    for (int k = 0; k < pairDepth(features); ++k)
+      for (int c = 0; c < columns; ++c) {
+        PairPlace at = pairOf(k);
+        double expected = 0;
+        auto add = [&](int i, int j) {
+          if (i < features && j < features && order[i * features + j] >= 0)
+            expected += values[order[i * features + j] * columns + c];
+        };
+        add(at.i, at.j);
+        if (at.i / pairBlock != at.j / pairBlock)
+          add(at.j, at.i);
+        EXPECT_EQ(packed[pairPlainOffset(k, c, columns)], float(expected))
+            << k << ", " << c;
+      }
+  }
 }

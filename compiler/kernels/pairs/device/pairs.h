@@ -37,11 +37,12 @@ void pairProduct(const PairProblem<X, T> &problem) {
           continue;
         float product =
             cast<float>(cast<X>(cast<float>(x[at.i]) * cast<float>(x[at.j])));
-        for (int column = 0; column < problem.columns; ++column)
-          sums[column] +=
-              product *
-              cast<float>(
-                  problem.weights[pairOffset(k, column, problem.columns)]);
+        for (int column = 0; column < problem.columns; ++column) {
+          long long at = sizeof(T) == 4
+                             ? pairPlainOffset(k, column, problem.columns)
+                             : pairOffset(k, column, problem.columns);
+          sums[column] += product * cast<float>(problem.weights[at]);
+        }
       }
     }
   }
@@ -50,9 +51,14 @@ template <class Config, class X, class T>
 void pairProductMma(const PairProblem<X, T> &problem) {
   pairProduct<Config>(problem);
 }
+template <class Config, class X, class T>
+void pairProductFma(const PairProblem<X, T> &problem) {
+  pairProduct<Config>(problem);
+}
 
 } // namespace fusec
 #else
+#include "pairs_fma.h"
 #include "pairs_mma.h"
 #include "pairs_wgmma.h"
 #endif

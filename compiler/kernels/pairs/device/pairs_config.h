@@ -77,6 +77,12 @@ constexpr FUSEC_DEVICE long long pairOffset(int k, int column, int columns) {
          ((inSlice / 8) ^ (column % 8)) * 8 + inSlice % 8;
 }
 
+/// The same of weights in fp32, which FMA multiplies: column beside column.
+constexpr FUSEC_DEVICE long long pairPlainOffset(int k, int column,
+                                                 int columns) {
+  return static_cast<long long>(k) * pairColumns(columns) + column;
+}
+
 /// K is divided into parts of whole squares, each summed apart.
 constexpr FUSEC_DEVICE int firstPairSquare(int part, int parts, int features) {
   return int(static_cast<long long>(part) * pairSquares(features) / parts);
@@ -101,6 +107,10 @@ constexpr int pairMmaThreads = 128;
 constexpr int pairMmaTileN = 64;
 constexpr int pairMmaStages = 4;
 constexpr int pairMmaSharedBytes = pairMmaStages * pairMmaTileN * pairSlice * 2;
+
+/// Of the kernel by FMA: 128 x 128 a block, 8 x 8 a thread.
+constexpr int pairFmaThreads = 256;
+constexpr int pairFmaTileN = 128;
 
 } // namespace fusec
 

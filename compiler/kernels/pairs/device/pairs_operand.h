@@ -190,7 +190,9 @@ template <class X, bool Whole> struct PairOperand {
     FUSEC_UNROLL
     for (int r = 0; r < 2; ++r) {
       int row = firstRow + (launch::lane() >> 2) + r * 8;
-      rows.row[r] = x + (row < m ? row : m - 1) * stride;
+      // Those beyond the last are others once more: of one row alone, blocks
+      // would wait for the same few places of L2.
+      rows.row[r] = x + row % m * stride;
     }
     rows.features = features;
     rows.start();

@@ -12,7 +12,8 @@
 namespace fusec {
 
 /// `features` of x in each of `m` rows, `stride` elements apart; sums of
-/// [parts, m, columns]. X: f16, bf16 or float; T: f16 or bf16.
+/// [parts, m, columns]. X: f16, bf16 or float; T: f16 or bf16,
+/// or float, whose weights lie as pairPlainOffset() says.
 template <class X, class T> struct PairProblem {
   const X *x;
   long long stride;
