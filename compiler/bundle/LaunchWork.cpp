@@ -10,8 +10,9 @@ using namespace fusec;
 static constexpr unsigned maxTerms = 1024, maxDepth = 32;
 
 static format::MathUnit getUnit(StepOp step, VariantAttr variant) {
-  if (isa<PairScheduleAttr>(variant.getSchedule()))
-    return format::MathUnit::Half;
+  if (auto pairs = dyn_cast<PairScheduleAttr>(variant.getSchedule()))
+    return pairs.getUnit() == PairUnit::Fma ? format::MathUnit::Fma
+                                            : format::MathUnit::Half;
   auto schedule = dyn_cast<GemmScheduleAttr>(variant.getSchedule());
   GemmMath math = schedule ? schedule.getMath() : GemmMath::Fma;
   if (math == GemmMath::Fma)

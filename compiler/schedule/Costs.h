@@ -67,6 +67,7 @@ struct ChainCosts {
 /// Of all units whose blocks compute tile after tile.
 struct TileCosts {
   double memoryPart;          // of the memory's rate
+  double farRowsPart;         // of L2's rate, with rows in pages of their own
   double stageLatency;        // of a load, in latencies of the memory
   double leastStepClocks;     // a step along K, where all loads are in time
   double reducedClocks;       // a reduced element of a thread's epilogue

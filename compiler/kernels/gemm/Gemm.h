@@ -32,6 +32,7 @@ struct GemmSizes {
   bool wideAlongK = false; // gemv: whether the wide operand's rows lie along K
   bool wideCopies = true;  // mma: whether matrices are read 16 bytes at a time
   unsigned reductions = 0; // of rows, in the epilogue
+  bool farRows = false;    // whether each row of A lies in a page of its own
 };
 Estimate estimateGemm(const Target &target, const GemmSizes &sizes,
                       GemmScheduleAttr schedule);

@@ -77,6 +77,11 @@ GemmSizes fusec::getGemmSizes(StepOp step, const MatmulIteration &iteration,
   sizes.bytes = bytes.read + bytes.written;
   sizes.written = bytes.written;
   sizes.reductions = iteration.reductions.size();
+  constexpr int64_t page = 2 << 20;
+  sizes.farRows = llvm::all_of(iteration.lhs, [&](const MatrixAccess &a) {
+    return a.isAlongK() &&
+           getSampledValue(a.outerStride, dim) >= page / int64_t(sizes.element);
+  });
   return sizes;
 }
 

@@ -36,6 +36,9 @@ static constexpr int64_t shortK = 16384;
 /// Of all partial results, unless they are few beside the operands: they stay
 /// near L2, and the arena small.
 static constexpr double mostPartBytes = 64 << 20, partsOfOperands = 0.25;
+/// Of splits that gain as much up to this, the one of most ranges leaves the
+/// fewest multiprocessors idle.
+static constexpr double sameGain = 0.99;
 
 namespace {
 struct SplitLongProducts
@@ -83,13 +86,15 @@ void SplitLongProducts::trySplit(StepOp step) {
   Estimates whole = estimateStep(step, *target, products, dims);
   CutGain best;
   int64_t bestParts = 0;
+  double most = 0;
   for (int64_t parts : splits) {
     CutStep split = splitProduct(step, product, parts);
     bool fits = llvm::all_of(
         dims, [&](int64_t dim) { return hasRoom(step, split, dim); });
     CutGain gain = fits ? getGain(split, whole, *target, products, dims, always)
                         : CutGain();
-    if (gain.factor > best.factor) {
+    if (gain.factor > 0 && gain.factor >= most * sameGain) {
+      most = std::max(most, gain.factor);
       best = gain;
       bestParts = parts;
     }
