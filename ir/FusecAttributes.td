@@ -70,6 +70,10 @@ def Fusec_ReduceKindAttr : Fusec_EnumAttr<Fusec_ReduceKind, "reduce_kind">;
 def Fusec_ArgKind : Fusec_Enum<"ArgKind", "which extreme an arg-reduction finds", ["Max", "Min"]>;
 def Fusec_ArgKindAttr : Fusec_EnumAttr<Fusec_ArgKind, "arg_kind">;
 
+def Fusec_BagMode : Fusec_Enum<"BagMode", "what becomes of the rows of a bag",
+    ["Sum", "Mean", "Max"]>;
+def Fusec_BagModeAttr : Fusec_EnumAttr<Fusec_BagMode, "bag_mode">;
+
 def Fusec_IndexPolicy : Fusec_Enum<"IndexPolicy", "what an out-of-range index reads",
     ["Flag", "Clamp", "Zero"]>;
 def Fusec_IndexPolicyAttr : Fusec_EnumAttr<Fusec_IndexPolicy, "index_policy">;

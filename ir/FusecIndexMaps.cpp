@@ -155,7 +155,10 @@ IndexMap BagOp::getOperandMap(unsigned index) {
   IndexMap map;
   map.results = {Expr::indirect(getContext(), 0), column - start};
   if (index >= tables)
-    map.results = {dimOf(*this, 0), k};
+    map.results = {getOffsets().empty() ? dimOf(*this, 0) : zeroOf(*this), k};
+  // All offsets are read; k would be one of indices.
+  if (!getOffsets().empty() && index >= 2 * tables && index < 3 * tables)
+    map.results = {zeroOf(*this), dimOf(*this, 0)};
   map.conditions.push_back(
       {column, start, start + getSizes(getTables()[table])[1]});
   map.conditions.push_back(

@@ -241,32 +241,62 @@ LogicalResult LookupOp::verify() {
   return success();
 }
 
+/// Operands of a bag that each table has one of, or none has.
+static LogicalResult verifyBagOperands(BagOp op) {
+  size_t count = op.getTables().size(), offsets = op.getOffsets().size(),
+         weights = op.getWeights().size();
+  size_t padding = op.getPadding() ? op.getPadding()->size() : count;
+  if (count == 0 || op.getIndices().size() != count ||
+      op.getScales().size() != count || padding != count)
+    return op.emitOpError(
+               "expected indices and a scale for each of at least one "
+               "table, got ")
+           << count << " tables, " << op.getIndices().size() << " indices, "
+           << op.getScales().size() << " scales and " << padding << " paddings";
+  if ((offsets && offsets != count) || (weights && weights != count))
+    return op.emitOpError(
+               "expected offsets and weights for all tables or none, got ")
+           << count << " tables, " << offsets << " offsets and " << weights
+           << " weights";
+  for (OperandRange group :
+       {op.getTables(), op.getIndices(), op.getOffsets(), op.getWeights()})
+    for (Value value : group)
+      if (getRank(value) != 2 ||
+          getElementType(value) != getElementType(group[0]))
+        return op.emitOpError("expected matrices of one type, got ")
+               << value.getType() << " beside " << group[0].getType();
+  if (weights && !isa<FloatType>(getElementType(op.getWeights()[0])))
+    return op.emitOpError("expected weights of floats, got ")
+           << op.getWeights()[0].getType();
+  return success();
+}
+
 LogicalResult BagOp::verify() {
-  size_t count = getTables().size();
-  if (count == 0 || getIndices().size() != count || getScales().size() != count)
-    return emitOpError("expected indices and a scale for each of at least one "
-                       "table, got ")
-           << count << " tables, " << getIndices().size() << " indices and "
-           << getScales().size() << " scales";
-  Type type = getElementType(getTables()[0]);
-  if (!isa<FloatType>(type) || !isa<FloatType>(getElementType(getResult())) ||
-      getRank(getResult()) != 2)
+  if (failed(verifyBagOperands(*this)))
+    return failure();
+  if (!isa<FloatType>(getElementType(getTables()[0])) ||
+      !isa<FloatType>(getElementType(getResult())) || getRank(getResult()) != 2)
     return emitOpError("expected tables and rows of floats, got ")
            << getTables()[0].getType() << " and " << getResult().getType();
   Expr rows = getSizes(getResult())[0],
        columns = Expr::constant(getContext(), 0);
-  for (auto [table, indices] : llvm::zip_equal(getTables(), getIndices())) {
-    if (getRank(table) != 2 || getElementType(table) != type ||
-        !getSizes(table)[1].isConstant())
-      return emitOpError("expected tables [rows, constant width] of ")
-             << type << ", got " << table.getType();
-    if (getRank(indices) != 2 || getSizes(indices)[0] != rows ||
-        !getSizes(indices)[1].isConstant() ||
-        getElementType(indices) != getElementType(getIndices()[0]))
+  Expr one = Expr::constant(getContext(), 1);
+  for (auto [t, indices] : llvm::enumerate(getIndices())) {
+    SmallVector<Expr> sizes = getSizes(indices);
+    if (!getSizes(getTables()[t])[1].isConstant())
+      return emitOpError("expected tables [rows, constant width], got ")
+             << getTables()[t].getType();
+    if (getOffsets().empty() && (sizes[0] != rows || !sizes[1].isConstant()))
       return emitOpError("expected indices [")
-             << rows.str() << ", constant] of one type, got "
-             << indices.getType();
-    columns = columns + getSizes(table)[1];
+             << rows.str() << ", constant], got " << indices.getType();
+    if (!getOffsets().empty() &&
+        (sizes[0] != one || getSizes(getOffsets()[t])[0] != one))
+      return emitOpError("expected indices and offsets of one row, got ")
+             << indices.getType() << " and " << getOffsets()[t].getType();
+    if (!getWeights().empty() && getSizes(getWeights()[t]) != sizes)
+      return emitOpError("expected weights of the sizes of indices, got ")
+             << getWeights()[t].getType() << " and " << indices.getType();
+    columns = columns + getSizes(getTables()[t])[1];
   }
   if (getSizes(getResult())[1] != columns)
     return emitOpError("expected as many columns as tables have, ")

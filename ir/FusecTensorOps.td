@@ -236,27 +236,49 @@ def Fusec_LookupOp : Fusec_IndexedOp<"lookup"> {
 }
 
 def Fusec_BagOp : Fusec_IndexedOp<"bag", [AttrSizedOperandSegments]> {
-  let summary = "sums of rows of tables, side by side: the embedding bags of a recommender";
+  let summary = "sums, means or maxima of rows of tables, side by side: the embedding bags of a recommender";
   let description = [{
     For table t, whose columns begin at c_t of the result:
 
-        result[b, c_t + e] = scales[t] * sum over k of tables[t][indices[t][b, k], e]
+        result[b, c_t + e] = scales[t] * mode over k of weights[t][b, k] * tables[t][indices[t][b, k], e]
 
-    Sums are kept in fp32, or fp64 of fp64, and rounded to the result's type. The
-    bags of a table are all of as many rows; a bag of one row is a lookup.
+    The bags of a table have as many rows each; a bag of one row is a lookup. With
+    offsets (`from`), indices are one row of n, and bag b has those from offsets[b]
+    to offsets[b + 1], or to n where there is none; offsets beyond 0 to n are taken
+    for the nearest. All tables have offsets or none, and so have weights (`by`).
+
+    A row whose index is the table's `padding` (-1: none) is left out, and not
+    counted by a mean. A bag without rows is zero. Sums are kept in fp32, or fp64
+    of fp64, and rounded to the result's type.
 
     ```mlir
-    %r = fusec.bag (%t, %u) at (%i, %j) flag scales [1.0, 0.5]
+    %r = fusec.bag sum (%t, %u) at (%i, %j) flag scales [1.0, 0.5]
       : (tensor<1000x8xf16>, tensor<500x4xf16>) at (tensor<nx1xi64>, tensor<nx2xi64>)
       -> tensor<nx12xf16>
+    %m = fusec.bag mean (%t) at (%i) from (%o) flag scales [1.0] padding [0]
+      : (tensor<1000x8xf16>) at (tensor<1xnxi64>) from (tensor<1xbxi64>) -> tensor<bx8xf16>
     ```
   }];
-  let arguments = (ins Variadic<Fusec_Tensor>:$tables, Variadic<Fusec_IndexTensor>:$indices,
-      Fusec_IndexPolicyAttr:$policy, DenseF64ArrayAttr:$scales);
+  let arguments = (ins Fusec_BagModeAttr:$mode, Variadic<Fusec_Tensor>:$tables,
+      Variadic<Fusec_IndexTensor>:$indices, Variadic<Fusec_IndexTensor>:$offsets,
+      Variadic<Fusec_Tensor>:$weights, Fusec_IndexPolicyAttr:$policy,
+      DenseF64ArrayAttr:$scales, OptionalAttr<DenseI64ArrayAttr>:$padding);
   let results = (outs Fusec_Tensor:$result);
   let assemblyFormat = [{
-    `(` $tables `)` `at` `(` $indices `)` $policy `scales` $scales attr-dict
-    `:` `(` type($tables) `)` `at` `(` type($indices) `)` `->` type($result)
+    $mode `(` $tables `)` `at` `(` $indices `)` (`from` `(` $offsets^ `)`)? (`by` `(` $weights^ `)`)?
+    $policy `scales` $scales (`padding` $padding^)? attr-dict
+    `:` `(` type($tables) `)` `at` `(` type($indices) `)` (`from` `(` type($offsets)^ `)`)?
+    (`by` `(` type($weights)^ `)`)? `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    /// What says which rows a bag has: indices, offsets, weights.
+    ::mlir::OperandRange getPlaced() { return getOperands().drop_front(getTables().size()); }
+    /// Of table t, or -1.
+    int64_t getPaddingOf(unsigned t) { return getPadding() ? (*getPadding())[t] : -1; }
+    /// Sums of as many rows each.
+    bool isPlain() {
+      return getMode() == BagMode::Sum && getOffsets().empty() && getWeights().empty() && !getPadding();
+    }
   }];
   let hasVerifier = 1;
 }

@@ -11,6 +11,17 @@ bool fusec::haveConstantPlaces(const MatrixAccess &indices) {
          indices.batch.isConstant();
 }
 
+static FailureOr<BagValues> analyzeValues(StepOp step, Value values) {
+  Block &block = step.getBody().front();
+  auto access = analyzeMatrix(
+      values, [&](Operation *inside) { return inside->getBlock() == &block; },
+      [&](Value v) { return step.getInputBuffer(v).getStrideExprs(); });
+  if (failed(access) || !haveConstantPlaces(*access))
+    return failure();
+  return BagValues{step.getInputBuffer(access->value), access->batch.getValue(),
+                   access->outerStride.getValue(), access->kStride.getValue()};
+}
+
 FailureOr<BagIteration> fusec::analyzeBag(StepOp step) {
   Block &block = step.getBody().front();
   auto ops = block.getOps<BagOp>();
@@ -25,22 +36,31 @@ FailureOr<BagIteration> fusec::analyzeBag(StepOp step) {
   if (!iteration.result.getStrideExprs()[1].isConstant(1))
     return failure();
   int64_t column = 0;
-  for (auto [table, indices, scale] :
-       llvm::zip_equal(op.getTables(), op.getIndices(), op.getScales())) {
-    auto access = analyzeMatrix(
-        indices,
-        [&](Operation *inside) { return inside->getBlock() == &block; },
-        [&](Value v) { return step.getInputBuffer(v).getStrideExprs(); });
-    if (failed(access) || !haveConstantPlaces(*access) ||
-        !isa<BlockArgument>(table))
+  for (auto [t, table] : llvm::enumerate(op.getTables())) {
+    auto ids = analyzeValues(step, op.getIndices()[t]);
+    if (failed(ids) || !isa<BlockArgument>(table))
       return failure();
-    int64_t width = getSizes(table)[1].getValue();
-    iteration.tables.push_back(
-        {step.getInputBuffer(table), step.getInputBuffer(access->value),
-         access->batch.getValue(), access->outerStride.getValue(),
-         access->kStride.getValue(), getSizes(indices)[1].getValue(), width,
-         column, scale});
-    column += width;
+    BagTable found{step.getInputBuffer(table), *ids};
+    found.count = getSizes(op.getIndices()[t])[1];
+    if (!op.getOffsets().empty()) {
+      auto offsets = analyzeValues(step, op.getOffsets()[t]);
+      if (failed(offsets))
+        return failure();
+      found.offsets = *offsets;
+      found.offsetCount = getSizes(op.getOffsets()[t])[1];
+    }
+    if (!op.getWeights().empty()) {
+      auto weights = analyzeValues(step, op.getWeights()[t]);
+      if (failed(weights))
+        return failure();
+      found.weights = *weights;
+    }
+    found.width = getSizes(table)[1].getValue();
+    found.column = column;
+    found.scale = op.getScales()[t];
+    found.padding = op.getPaddingOf(t);
+    iteration.tables.push_back(found);
+    column += found.width;
   }
   return iteration;
 }

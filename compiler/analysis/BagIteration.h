@@ -9,14 +9,22 @@
 
 namespace fusec {
 
-/// A table's indices: that of bag b and place k is element
-/// first + b * stride + k * step of the buffer.
-struct BagTable {
-  BufferOp table, ids;
+/// Where a value of bag b and place k lies: at first + b * stride + k * step.
+/// Of bags with offsets there is one row, and b is 0.
+struct BagValues {
+  BufferOp buffer;
   int64_t first, stride, step;
-  int64_t count; // indices of a bag
+};
+struct BagTable {
+  BufferOp table;
+  BagValues ids;
+  std::optional<BagValues> offsets, weights;
+  /// Indices of a bag, or with offsets of all.
+  Expr count;
+  Expr offsetCount;
   int64_t width, column;
   double scale;
+  int64_t padding; // -1: none
 };
 struct BagIteration {
   BagOp op;

@@ -111,7 +111,7 @@ std::string KernelWriter::pointer(BufferOp buffer, bool isConst,
 }
 
 std::string KernelWriter::pointerTable(ArrayRef<BufferOp> buffers,
-                                       StringRef base) {
+                                       StringRef base, ArrayRef<Expr> counts) {
   std::string name = uniqueName(base), type = uniqueName("Tables");
   std::string element = storageType(
       cast<RankedTensorType>(BufferOp(buffers[0]).getType()).getElementType());
@@ -119,13 +119,15 @@ std::string KernelWriter::pointerTable(ArrayRef<BufferOp> buffers,
                  << buffers.size() << "];\n  fusec::i64 rows[" << buffers.size()
                  << "];\n};\n\n";
   signature.push_back({fmt::format("const {} ", type), name});
-  for (BufferOp buffer : buffers) {
-    params.push_back({KernelParam::Kind::Buffer, buffer.getSymName().str()});
-    params.back().continues = buffer != buffers[0];
+  for (auto [i, buffer] : llvm::enumerate(buffers)) {
+    params.push_back(
+        {KernelParam::Kind::Buffer, BufferOp(buffer).getSymName().str()});
+    params.back().continues = i > 0;
   }
-  for (BufferOp buffer : buffers) {
+  for (auto [i, buffer] : llvm::enumerate(buffers)) {
     KernelParam param{KernelParam::Kind::Size};
-    param.size = getSizes(buffer.getType())[0];
+    param.size =
+        counts.empty() ? getSizes(BufferOp(buffer).getType())[0] : counts[i];
     param.continues = true;
     params.push_back(param);
   }

@@ -42,9 +42,11 @@ public:
   /// Pointers to what the step reads, in its order, then to what it writes: the
   /// signature reads as the region does.
   void declareBuffers();
-  /// A struct of pointers and row counts: `name.at[i]`, `name.rows[i]`.
+  /// A struct of pointers and row counts: `name.at[i]`, `name.rows[i]`. Other
+  /// counts may be given.
   std::string pointerTable(llvm::ArrayRef<BufferOp> buffers,
-                           llvm::StringRef name);
+                           llvm::StringRef name,
+                           llvm::ArrayRef<Expr> counts = {});
   /// A tensor map over a buffer: a parameter whose address the kernel uses.
   std::string tensorMap(BufferOp buffer, TensorMapShape shape);
   std::string faultCounter();

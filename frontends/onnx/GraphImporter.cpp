@@ -113,6 +113,13 @@ bool GraphImporter::findInputs(Scope &scope, const NodeProto &proto,
       defined = false;
       continue;
     }
+    if (it->second.isSequence) {
+      problem(ProblemKind::Unsupported, proto,
+              fmt::format("input {} is a sequence", quoted(name)),
+              "only loops over embedding bags make sequences");
+      defined = false;
+      continue;
+    }
     Value value = materialize(it->second, name);
     complete &= static_cast<bool>(value);
     values.push_back(value);
@@ -121,13 +128,14 @@ bool GraphImporter::findInputs(Scope &scope, const NodeProto &proto,
 }
 
 void GraphImporter::define(Scope &scope, const NodeProto &proto,
-                           ArrayRef<Value> values) {
+                           ArrayRef<Value> values, bool areSequences) {
   for (auto [i, name] : llvm::enumerate(proto.output())) {
     if (name.empty())
       continue;
     Entry entry;
     if (i < values.size())
       entry.value = values[i];
+    entry.isSequence = areSequences;
     if (!scope.entries.try_emplace(name, entry).second)
       problem(
           ProblemKind::Malformed, proto,
@@ -186,22 +194,24 @@ static bool checkArity(const NodeProto &proto, const Handler &handler,
 void GraphImporter::importNode(Scope &scope, const NodeProto &proto) {
   if (const FunctionProto *function = findFunction(functions, proto))
     return importCall(scope, proto, *function);
+  if (normalizeDomain(proto.domain()).empty() && importBags(scope, proto))
+    return;
 
   auto unsupported = [&](const Twine &message, const Twine &note) {
     problem(ProblemKind::Unsupported, proto, message, note);
     define(scope, proto, {});
   };
-  if (!normalizeDomain(proto.domain()).empty() ||
-      !isKnownOperator(proto.op_type()))
-    return unsupported(fmt::format("operator {} is not supported",
-                                   quoted(getQualifiedType(proto))),
-                       "docs/operators.md lists the operators that are");
+  std::string type = getQualifiedType(proto);
+  if (!isKnownOperator(type))
+    return unsupported(
+        fmt::format("operator {} is not supported", quoted(type)),
+        "docs/operators.md lists the operators that are");
   if (!scope.opset) {
     problem(ProblemKind::Malformed, proto,
             "expected an opset of the default domain to be imported");
     return define(scope, proto, {});
   }
-  const Handler *handler = findHandler(proto.op_type(), *scope.opset);
+  const Handler *handler = findHandler(type, *scope.opset);
   if (!handler)
     return unsupported(fmt::format("operator {} is not one of opset {}",
                                    quoted(proto.op_type()), *scope.opset),

@@ -43,6 +43,9 @@ private:
     mlir::Value value;
     mlir::ElementsAttr constant;
     bool isReplaceable = false;
+    /// Of tensors, whose concat along the first dimension `value` is; none yet
+    /// where that is null.
+    bool isSequence = false;
   };
   /// The names of the graph, or of one call of a function.
   struct Scope {
@@ -73,6 +76,9 @@ private:
   void addOutputs(Scope &scope);
 
   void importNode(Scope &scope, const ::onnx::NodeProto &proto);
+  /// Loops over embedding bags and what surrounds them; false for other
+  /// operators.
+  bool importBags(Scope &scope, const ::onnx::NodeProto &proto);
   void importCall(Scope &scope, const ::onnx::NodeProto &proto,
                   const ::onnx::FunctionProto &function);
   /// Of what the model becomes with its calls inlined.
@@ -84,11 +90,12 @@ private:
                   llvm::SmallVectorImpl<mlir::Value> &values, bool &complete);
   mlir::Value materialize(Entry &entry, llvm::StringRef name);
   void define(Scope &scope, const ::onnx::NodeProto &proto,
-              llvm::ArrayRef<mlir::Value> values);
+              llvm::ArrayRef<mlir::Value> values, bool areSequences = false);
   void problem(ProblemKind kind, const ::onnx::NodeProto &proto,
                const llvm::Twine &message, const llvm::Twine &note = "");
 
   friend class Node;
+  friend class BagLoop;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   ModelOp op;
   mlir::Block *body;

@@ -83,26 +83,65 @@ TensorOr evaluateLookup(LookupOp op, Operands operands, Environment &env) {
   return result;
 }
 
-/// The columns of the result from `column` on, which are a table's. Sums are
-/// kept in Sum, elements of compute type T.
+namespace {
+/// A table's bags, and where they go: the columns of the result from `column`
+/// on.
+struct TableBags {
+  BagOp op;
+  unsigned table;
+  const Tensor &rows;
+  int64_t column, width, perBag;
+  std::vector<int64_t> ids, offsets;
+  std::vector<double> weights;
+
+  /// The places of a bag's indices among all.
+  std::pair<int64_t, int64_t> getPlaces(int64_t bag) {
+    if (op.getOffsets().empty())
+      return {bag * perBag, (bag + 1) * perBag};
+    int64_t count = ids.size();
+    auto at = [&](int64_t i) {
+      return i < int64_t(offsets.size())
+                 ? std::clamp<int64_t>(offsets[i], 0, count)
+                 : count;
+    };
+    return {at(bag), at(bag + 1)};
+  }
+};
+} // namespace
+
+/// Sums and maxima are kept in Sum, elements of compute type T.
 template <typename T, typename Sum>
-static void addBags(const Tensor &table, const Tensor &indices, double scale,
-                    IndexPolicy policy, Tensor &result, int64_t column,
-                    Environment &env) {
-  std::vector<T> rows = loadAll<T>(table);
-  std::vector<int64_t> ids = loadAll<int64_t>(indices);
-  int64_t width = table.getSizes()[1], count = indices.getSizes()[1];
+static void reduceBags(TableBags &bags, Tensor &result, Environment &env) {
+  BagOp op = bags.op;
+  bool isMax = op.getMode() == BagMode::Max;
+  int64_t padding = op.getPaddingOf(bags.table), width = bags.width;
+  std::vector<T> rows = loadAll<T>(bags.rows);
   std::vector<Sum> sums(width);
-  for (int64_t bag = 0; bag < indices.getSizes()[0]; ++bag) {
+  for (int64_t bag = 0; bag < result.getSizes()[0]; ++bag) {
     std::fill(sums.begin(), sums.end(), Sum(0));
-    for (int64_t k = 0; k < count; ++k)
-      if (auto row = resolve(ids[bag * count + k], table.getSizes()[0], policy,
-                             env, width))
-        for (int64_t e = 0; e < width; ++e)
-          sums[e] += rows[*row * width + e];
+    int64_t count = 0;
+    auto [first, end] = bags.getPlaces(bag);
+    for (int64_t k = first; k < end; ++k) {
+      auto row = resolve(bags.ids[k], bags.rows.getSizes()[0], op.getPolicy(),
+                         env, width);
+      if (row && *row == padding)
+        continue;
+      Sum weight = bags.weights.empty() ? Sum(1) : Sum(bags.weights[k]);
+      for (int64_t e = 0; e < width; ++e) {
+        Sum value = row ? Sum(rows[*row * width + e]) * weight : Sum(0);
+        if (!isMax)
+          sums[e] += value;
+        else if (count == 0 || value > sums[e] || std::isnan(value))
+          sums[e] = value;
+      }
+      ++count;
+    }
+    Sum scale = op.getScales()[bags.table];
+    if (op.getMode() == BagMode::Mean && count)
+      scale /= Sum(count);
     for (Sum &sum : sums)
-      sum *= Sum(scale);
-    store<Sum>(result, bag * result.getSizes()[1] + column, sums);
+      sum *= scale;
+    store<Sum>(result, bag * result.getSizes()[1] + bags.column, sums);
   }
 }
 
@@ -110,21 +149,31 @@ TensorOr evaluateBag(BagOp op, Operands operands, Environment &env) {
   auto result = env.allocate(op->getOpResult(0));
   if (failed(result))
     return failure();
-  size_t count = op.getTables().size();
+  size_t count = op.getTables().size(),
+         weights = count * (op.getOffsets().empty() ? 2 : 3);
   int64_t column = 0;
   for (size_t t = 0; t < count; ++t) {
     const Tensor &table = operands[t], &indices = operands[count + t];
+    TableBags bags{op,
+                   unsigned(t),
+                   table,
+                   column,
+                   table.getSizes()[1],
+                   indices.getSizes()[1],
+                   loadAll<int64_t>(indices),
+                   {},
+                   {}};
+    if (!op.getOffsets().empty())
+      bags.offsets = loadAll<int64_t>(operands[2 * count + t]);
+    if (!op.getWeights().empty())
+      bags.weights = loadAll<double>(operands[weights + t]);
     withComputeType(table.getElementType(), [&](auto x) {
       using T = decltype(x);
-      if constexpr (std::is_floating_point_v<T>) {
-        auto add = [&](auto sum) {
-          addBags<T, decltype(sum)>(table, indices, op.getScales()[t],
-                                    op.getPolicy(), *result, column, env);
-        };
-        env.options.precise ? add(double()) : add(T());
-      }
+      if constexpr (std::is_floating_point_v<T>)
+        env.options.precise ? reduceBags<T, double>(bags, *result, env)
+                            : reduceBags<T, T>(bags, *result, env);
     });
-    column += table.getSizes()[1];
+    column += bags.width;
   }
   return result;
 }

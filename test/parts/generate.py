@@ -4,84 +4,14 @@
 embedding bags, of aligned sizes and odd ones, with expected results of numpy in
 double precision."""
 
-import json
 import pathlib
 import sys
 
 import numpy
-import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper
 
-TYPES = {"f16": (numpy.float16, TensorProto.FLOAT16), "f32": (numpy.float32, TensorProto.FLOAT),
-         "i32": (numpy.int32, TensorProto.INT32), "i64": (numpy.int64, TensorProto.INT64)}
-NUMBERS = {numpy.dtype(numbers): type_ for numbers, type_ in TYPES.values()}
-
-
-class Case:
-    """A graph in the making, and beside it what each of its values is."""
-
-    def __init__(self, name, norm, batch="batch"):
-        self.name, self.norm, self.batch = name, norm, batch
-        self.random = numpy.random.default_rng(sum(name.encode()))
-        self.nodes, self.constants, self.inputs, self.outputs = [], [], {}, {}
-
-    def draw(self, kind, *shape):
-        numbers = TYPES[kind][0]
-        if kind[0] == "i":
-            return self.random.integers(-9, 9, shape).astype(numbers)
-        return self.random.standard_normal(shape).astype(numbers)
-
-    def input(self, name, value):
-        self.inputs[name] = value
-        return name
-
-    def constant(self, value):
-        name = f"c{len(self.constants)}"
-        self.constants.append(numpy_helper.from_array(numpy.asarray(value, order="C"), name))
-        return name
-
-    def node(self, operator, *inputs, **attributes):
-        name = f"v{len(self.nodes)}"
-        self.nodes.append(helper.make_node(operator, inputs, [name], **attributes))
-        return name
-
-    def output(self, name, value, kind):
-        self.outputs[name] = value.astype(TYPES[kind][0])
-
-    def save(self, folder, batch, name):
-        def info(key, value, isInput):
-            shape = list(value.shape) if batch is None or isInput else [None] * value.ndim
-            if batch and isInput and shape:
-                shape[0] = batch
-            return helper.make_tensor_value_info(key, NUMBERS[value.dtype], shape)
-        graph = helper.make_graph(
-            self.nodes, "parts", [info(key, value, True) for key, value in self.inputs.items()],
-            [info(key, value, False) for key, value in self.outputs.items()], self.constants)
-        model = helper.make_model(graph, ir_version=9,
-                                  opset_imports=[helper.make_opsetid("", 17)])
-        onnx.save(model, folder / name)
-
-    def write(self, folder):
-        folder = folder / self.name
-        folder.mkdir(parents=True, exist_ok=True)
-        self.save(folder, None, "model.onnx")
-        self.save(folder, self.batch, "symbolic.onnx")
-        described = {"inputs": [], "outputs": []}
-        for i, (key, value) in enumerate(self.inputs.items()):
-            numpy.save(folder / f"in_{i}.npy", numpy.asarray(value, order="C"))
-            described["inputs"].append({"name": key, "file": f"in_{i}.npy", "const": False})
-        for i, (key, value) in enumerate(self.outputs.items()):
-            numpy.save(folder / f"out_{i}.npy", numpy.asarray(value, order="C"))
-            described["outputs"].append({"name": key, "file": f"out_{i}.npy", "norm": self.norm})
-        case = {"name": self.name, "expect": "pass", "reason": "", "operators": [],
-                "model": "model.onnx", **described, "symbolic": {"model": "symbolic.onnx"},
-                "precision": "ieee"}
-        (folder / "case.json").write_text(json.dumps(case, indent=1) + "\n")
-
-
-def nameOf(form, kind, sizes, *more):
-    return "_".join([form, kind, "x".join(map(str, sizes)), *map(str, more)])
-
+import bags
+from cases import TYPES, Case, nameOf
 
 # Both dimensions of a tile inside, at its edges and beyond it; vectors on both
 # sides, on one, on none.
@@ -139,54 +69,9 @@ def makeReductions():
         yield case
 
 
-# A bag's indices and its row's elements, a table each; bags; how they are put together.
-BAGS = [("f16", "i64", [(10, 64)] * 5, 33, "concat"),
-        ("f16", "i32", [(3, 128), (1, 128), (1, 128), (12, 128), (100, 128), (27, 128)], 129, "concat"),
-        ("f32", "i64", [(3, 1), (1, 3), (40, 48), (5, 100), (2, 300)], 7, "concat"),
-        ("f32", "i64", [(3, 16), (1, 16), (40, 16), (5, 16)], 130, "mean"),
-        ("f16", "i64", [(4, 24), (4, 24), (1, 24)], 13, "stack"),
-        ("f32", "i32", [(100, 64)], 3, "concat"), ("f32", "i64", [(2, 8), (1, 8)], 0, "concat"),
-        ("f16", "i64", [(1, 16), (1, 8), (1, 128)], 257, "concat"),
-        ("f32", "i64", [(5, 32), (33, 64)], 65, "dense")]
-
-
-def makeBags():
-    for number, (kind, index, tables, bags, form) in enumerate(BAGS):
-        sizes = [bags, len(tables), max(count for count, _ in tables)]
-        case = Case(nameOf(f"bag{number}", kind, sizes, form), 2e-3 if kind == "f16" else 1e-5)
-        ids, parts, expected, first = [], [], [], 0
-        axis = case.constant(numpy.array([1]))
-        if form == "dense":
-            dense = case.draw(kind, bags, 16)
-            parts.append(case.node("Relu", case.input("x", dense)))
-            expected.append(numpy.maximum(dense, 0).astype(float))
-        for count, width in tables:
-            table = case.draw(kind, 50 + width, width)
-            rows = case.random.integers(-len(table), len(table), (bags, count))
-            rows[:1, :1] = len(table) - 1  # the last one
-            rows[1:2] = 0  # one again and again
-            ids.append(rows)
-            taken = case.node("Slice", "ids", case.constant(numpy.array([first])),
-                              case.constant(numpy.array([first + count])), axis)
-            first += count
-            rows = case.node("Gather", case.constant(table), taken, axis=0)
-            if form == "mean":
-                summed = case.node("ReduceMean", rows, axes=[1], keepdims=0)
-            else:
-                summed = case.node("ReduceSum", rows, axis, keepdims=0)
-            sums = table.astype(float)[ids[-1]].sum(1)
-            expected.append(sums / count if form == "mean" else sums)
-            parts.append(case.node("Unsqueeze", summed, axis) if form == "stack" else summed)
-        case.input("ids", numpy.concatenate(ids, 1).astype(TYPES[index][0]))
-        case.nodes.append(helper.make_node("Concat", parts, ["y"], axis=1))
-        put = numpy.stack if form == "stack" else numpy.concatenate
-        case.output("y", put(expected, 1), kind)
-        yield case
-
-
 def main():
     folder = pathlib.Path(sys.argv[1])
-    for make in (makeTransposes, makeReductions, makeBags):
+    for make in (makeTransposes, makeReductions, bags.makeAll):
         for case in make():
             case.write(folder)
 

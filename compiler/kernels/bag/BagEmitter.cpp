@@ -6,6 +6,7 @@
 #include "compiler/codegen/Emitters.h"
 #include "compiler/kernels/bag/Bag.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include <fmt/core.h>
 
 using namespace mlir;
@@ -24,6 +25,61 @@ static std::string declareArray(KernelWriter &writer, const char *type,
   return name;
 }
 
+static std::string getModeName(BagMode mode) {
+  return mode == BagMode::Sum ? "Sum" : mode == BagMode::Mean ? "Mean" : "Max";
+}
+
+/// A struct of pointers to each table's offsets or weights, and where they
+/// begin: what the kernel takes as such.
+static std::string emitValues(KernelWriter &writer, const char *name,
+                              ArrayRef<BagValues> values,
+                              ArrayRef<Expr> counts) {
+  SmallVector<BufferOp> buffers;
+  std::vector<std::string> places;
+  for (const BagValues &each : values) {
+    buffers.push_back(each.buffer);
+    places.push_back(
+        fmt::format("{}, {}, {}", each.first, each.stride, each.step));
+  }
+  std::string array = declareArray(
+      writer, "BagPlace", (std::string(name) + "_places").c_str(), places);
+  return fmt::format("fusec::BagOperand{{{}, {}}}",
+                     writer.pointerTable(buffers, name, counts), array);
+}
+
+/// The last arguments of a call: offsets, weights and padding; none where the
+/// bags are sums of as many rows each.
+static std::string emitForm(KernelWriter &writer,
+                            const BagIteration &iteration) {
+  if (BagOp(iteration.op).isPlain())
+    return "";
+  SmallVector<BagValues> offsets, weights;
+  SmallVector<Expr> offsetCounts;
+  std::vector<std::string> paddings;
+  for (const BagTable &table : iteration.tables) {
+    if (table.offsets) {
+      offsets.push_back(*table.offsets);
+      offsetCounts.push_back(table.offsetCount);
+    }
+    if (table.weights)
+      weights.push_back(*table.weights);
+    paddings.push_back(std::to_string(table.padding));
+  }
+  std::string none = "fusec::NoBagOperand{}", form;
+  form += ", " + (offsets.empty()
+                      ? none
+                      : emitValues(writer, "offsets", offsets, offsetCounts));
+  form += ", " +
+          (weights.empty() ? none : emitValues(writer, "weights", weights, {}));
+  if (!BagOp(iteration.op).getPadding())
+    return form + ", " + none;
+  std::string name = writer.uniqueName("padding");
+  writer.declarations() << fmt::format(
+      "FUSEC_CONSTANT fusec::i64 {}[{}] = {{{}}};\n\n", name, paddings.size(),
+      llvm::join(paddings, ", "));
+  return form + fmt::format(", fusec::BagPadding{{{}}}", name);
+}
+
 FailureOr<KernelSource> fusec::emitBag(StepOp step, VariantAttr variant,
                                        StringRef symbol) {
   FailureOr<BagIteration> iteration = analyzeBag(step);
@@ -34,11 +90,19 @@ FailureOr<KernelSource> fusec::emitBag(StepOp step, VariantAttr variant,
   KernelWriter writer(step, symbol, 64);
   writer.addHeader("bag.h");
   SmallVector<BufferOp> tables;
-  llvm::SetVector<BufferOp> ids;
+  llvm::SetVector<BufferOp> shared;
+  SmallVector<BufferOp> ids;
+  SmallVector<Expr> idCounts;
   for (const BagTable &table : iteration->tables) {
     tables.push_back(table.table);
-    ids.insert(table.ids);
+    if (!table.offsets) {
+      shared.insert(table.ids.buffer);
+      continue;
+    }
+    ids.push_back(table.ids.buffer);
+    idCounts.push_back(table.count);
   }
+  ids.append(shared.begin(), shared.end());
   Builder builder(step.getContext());
   std::vector<std::string> shapeTexts, slotTexts;
   for (const BagShape &s : work.shapes)
@@ -52,22 +116,26 @@ FailureOr<KernelSource> fusec::emitBag(StepOp step, VariantAttr variant,
               slots = declareArray(writer, "BagSlot", "slots", slotTexts);
   std::string result = writer.pointer(iteration->result, false),
               tableNames = writer.pointerTable(tables, "tables"),
-              idNames = writer.pointerTable(ids.getArrayRef(), "ids");
+              idNames = writer.pointerTable(ids, "ids", idCounts);
   IndexPolicy policy = iteration->op.getPolicy();
   std::string bags = writer.print(iteration->bags, {}),
               pitch = writer.print(iteration->pitch, {}),
               faults = policy == IndexPolicy::Flag ? writer.faultCounter()
-                                                   : "nullptr";
+                                                   : "nullptr",
+              form = emitForm(writer, *iteration);
+  BagMode mode = iteration->op.getMode();
   // Products of 32 bits are one instruction.
   bool isNarrow = llvm::all_of(tables, [](BufferOp table) {
     auto rows = getSizes(table.getType())[0].getConstant();
     return rows && llvm::isInt<32>(*rows);
   });
   writer.line(
-      "fusec::sumAllBags<fusec::GatherPolicy::{}, {}, {}, {}>({}, {}, {}, "
-      "{}, {}, {}, {}, {}, {});",
+      "fusec::sumAllBags<fusec::GatherPolicy::{}, {}, {}, {}{}>({}, {}, {}, "
+      "{}, {}, {}, {}, {}, {}{});",
       getPolicyName(policy), isNarrow ? "int" : "fusec::i64",
-      schedule.getVector(), work.tileBags, shapes, slots, work.slots.size(),
-      tableNames, idNames, bags, result, pitch, faults);
+      schedule.getVector(), work.tileBags,
+      mode == BagMode::Sum ? "" : ", fusec::BagMode::" + getModeName(mode),
+      shapes, slots, work.slots.size(), tableNames, idNames, bags, result,
+      pitch, faults, form);
   return writer.finish(variant);
 }

@@ -10,13 +10,20 @@ using namespace fusec;
 BagWork fusec::divideBags(const BagIteration &iteration, int64_t vector) {
   BagWork work{{}, {}, 1};
   llvm::MapVector<BufferOp, int> idBuffers;
-  for (const BagTable &table : iteration.tables) {
-    int lanes = bagLanes(llvm::divideCeil(table.width, vector)),
-        split = bagSplit(table.count, lanes),
-        perBlock = bagThreads / (lanes * split) * bagsAtOnce(table.count);
-    auto [ids, _] = idBuffers.insert({table.ids, int(idBuffers.size())});
-    work.shapes.push_back({ids->second, table.first, table.stride,
-                           int(table.step), int(table.count), int(table.width),
+  for (auto [t, table] : llvm::enumerate(iteration.tables)) {
+    int lanes = bagLanes(llvm::divideCeil(table.width, vector)), ids = t,
+        count = 0, split = 1, atOnce = 1;
+    // How many indices there are is a table's own where it has offsets.
+    if (!table.offsets) {
+      ids = idBuffers.insert({table.ids.buffer, int(idBuffers.size())})
+                .first->second;
+      count = int(table.count.getValue());
+      split = bagSplit(count, lanes);
+      atOnce = bagsAtOnce(count);
+    }
+    int perBlock = bagThreads / (lanes * split) * atOnce;
+    work.shapes.push_back({ids, table.ids.first, table.ids.stride,
+                           int(table.ids.step), count, int(table.width),
                            table.column, lanes, split, perBlock,
                            float(table.scale)});
     work.tileBags = std::max<int64_t>(work.tileBags, perBlock);
@@ -26,7 +33,7 @@ BagWork fusec::divideBags(const BagIteration &iteration, int64_t vector) {
       work.slots.push_back({int(t), part});
   auto getRead = [&](BagSlot slot) {
     const BagShape &shape = work.shapes[slot.table];
-    return int64_t(shape.perBlock) * shape.count * shape.width;
+    return int64_t(shape.perBlock) * std::max(shape.count, 1) * shape.width;
   };
   llvm::stable_sort(work.slots, [&](BagSlot a, BagSlot b) {
     return getRead(a) > getRead(b);

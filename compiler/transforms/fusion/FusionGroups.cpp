@@ -101,8 +101,8 @@ void FusionGroups::markCopies() {
       llvm::append_range(inMemory, lookup.getTables());
     else if (auto bag = dyn_cast<BagOp>(op)) {
       llvm::append_range(inMemory, bag.getTables());
-      llvm::copy_if(bag.getIndices(), std::back_inserter(inMemory),
-                    [](Value v) { return !isPlainIndices(v); });
+      llvm::copy_if(bag.getPlaced(), std::back_inserter(inMemory),
+                    [](Value v) { return !isPlainOfBag(v); });
     } else if (auto pairs = dyn_cast<PairProductOp>(op);
                pairs && !isPlainMatrix(pairs.getX(), /*alongRows=*/true))
       inMemory.push_back(pairs.getX());

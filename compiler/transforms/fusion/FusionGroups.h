@@ -132,8 +132,8 @@ FusionVerdict checkFusion(const FusionGroups &groups, unsigned producer,
 /// Whether the kernels of the group's family find its operands where its values
 /// lie: of a matmul with its epilogue, a product of pairs, a bag.
 bool readsOperands(const FusionGroups &groups, const FusionGroup &group);
-/// Whether a bag's indices are found, once views are read through.
-bool isPlainIndices(mlir::Value value);
+/// Whether what says a bag's rows is found, once views are read through.
+bool isPlainOfBag(mlir::Value value);
 
 /// Whether the contraction's operand is a plain matrix once views are read
 /// through; `alongRows`: one whose rows lie one element after another.

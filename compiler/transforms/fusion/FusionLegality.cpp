@@ -87,14 +87,14 @@ bool fusec::readsOperands(const FusionGroups &groups,
   }
   if (group.family == Family::Bag)
     return llvm::all_of(
-        cast<BagOp>(group.ops[0]).getIndices(), [&](Value indices) {
-          auto matrix = analyzeOperand(groups, indices);
+        cast<BagOp>(group.ops[0]).getPlaced(), [&](Value values) {
+          auto matrix = analyzeOperand(groups, values);
           return succeeded(matrix) && haveConstantPlaces(*matrix);
         });
   return true;
 }
 
-bool fusec::isPlainIndices(Value value) {
+bool fusec::isPlainOfBag(Value value) {
   auto matrix = analyzePlainMatrix(value);
   return succeeded(matrix) && haveConstantPlaces(*matrix);
 }

@@ -12,7 +12,7 @@ llvm::SmallVector<llvm::ArrayRef<Handler>> getHandlerFamilies() {
           getSliceHandlers(),         getGatherHandlers(),
           getReductionHandlers(),     getMatmulHandlers(),
           getNormalizationHandlers(), getBatchNormalizationHandlers(),
-          getRotaryHandlers()};
+          getRotaryHandlers(),        getQuantizationHandlers()};
 }
 
 const Handler *findHandler(llvm::StringRef name, int64_t opset) {

@@ -39,6 +39,7 @@ llvm::ArrayRef<Handler> getMatmulHandlers();
 llvm::ArrayRef<Handler> getNormalizationHandlers();
 llvm::ArrayRef<Handler> getBatchNormalizationHandlers();
 llvm::ArrayRef<Handler> getRotaryHandlers();
+llvm::ArrayRef<Handler> getQuantizationHandlers();
 
 /// All families.
 llvm::SmallVector<llvm::ArrayRef<Handler>> getHandlerFamilies();

@@ -57,6 +57,23 @@ fusec.model @bags inputs ["ids"] outputs ["y"] {
   %u = fusec.constant dense<2.0> : tensor<60x8xf32>
   %i = fusec.slice %ids offsets [#fusec.expr<0>, #fusec.expr<0>] steps [1, 1] : tensor<100x5xi64> to tensor<100x3xi64>
   %j = fusec.slice %ids offsets [#fusec.expr<0>, #fusec.expr<3>] steps [1, 1] : tensor<100x5xi64> to tensor<100x2xi64>
-  %0 = fusec.bag (%t, %u) at (%i, %j) clamp scales [1.0, 0.5] : (tensor<50x8xf32>, tensor<60x8xf32>) at (tensor<100x3xi64>, tensor<100x2xi64>) -> tensor<100x16xf32>
+  %0 = fusec.bag sum (%t, %u) at (%i, %j) clamp scales [1.0, 0.5] : (tensor<50x8xf32>, tensor<60x8xf32>) at (tensor<100x3xi64>, tensor<100x2xi64>) -> tensor<100x16xf32>
   fusec.output %0 : tensor<100x16xf32>
+}
+
+// -----
+
+// Bags by offsets, with weights, and a row that is left out.
+// CHECK-LABEL: // bag
+// CHECK: FUSEC_CONSTANT fusec::BagShape shapes[1] = {
+// CHECK-NEXT: {0, 0, 0, 1, 0, 8, 0, 2, 1, 128, 1.0f},
+// CHECK: FUSEC_CONSTANT fusec::BagPlace offsets_places[1] = {
+// CHECK-NEXT: {0, 0, 1},
+// CHECK: FUSEC_CONSTANT fusec::i64 padding[1] = {3};
+// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 128, fusec::BagMode::Mean>(shapes, slots, 1, tables, ids, 100, t_y, 8, nullptr, fusec::BagOperand{offsets, offsets_places}, fusec::BagOperand{weights, weights_places}, fusec::BagPadding{padding});
+fusec.model @ranges inputs ["ids", "offsets", "weights"] outputs ["y"] {
+^bb0(%ids: tensor<1x500xi64>, %o: tensor<1x100xi64>, %w: tensor<1x500xf32>):
+  %t = fusec.constant dense<1.0> : tensor<50x8xf32>
+  %0 = fusec.bag mean (%t) at (%ids) from (%o) by (%w) clamp scales [1.0] padding [3] : (tensor<50x8xf32>) at (tensor<1x500xi64>) from (tensor<1x100xi64>) by (tensor<1x500xf32>) -> tensor<100x8xf32>
+  fusec.output %0 : tensor<100x8xf32>
 }

@@ -265,24 +265,48 @@ fusec.model @reduce_no_parts inputs ["x"] outputs [] {
 
 fusec.model @bag_counts inputs ["t", "i"] outputs [] {
 ^bb0(%t: tensor<9x4xf32>, %i: tensor<8x2xi64>):
-  // expected-error @+1 {{expected indices and a scale for each of at least one table, got 1 tables, 1 indices and 2 scales}}
-  %0 = fusec.bag (%t) at (%i) flag scales [1.0, 1.0] : (tensor<9x4xf32>) at (tensor<8x2xi64>) -> tensor<8x4xf32>
+  // expected-error @+1 {{expected indices and a scale for each of at least one table, got 1 tables, 1 indices, 2 scales and 1 paddings}}
+  %0 = fusec.bag sum (%t) at (%i) flag scales [1.0, 1.0] : (tensor<9x4xf32>) at (tensor<8x2xi64>) -> tensor<8x4xf32>
 }
 
 // -----
 
 fusec.model @bag_table inputs ["t", "u", "i"] outputs [] {
 ^bb0(%t: tensor<9x4xf32>, %u: tensor<9x5xf16>, %i: tensor<8x2xi64>):
-  // expected-error @+1 {{expected tables [rows, constant width] of 'f32', got 'tensor<9x5xf16>'}}
-  %0 = fusec.bag (%t, %u) at (%i, %i) flag scales [1.0, 1.0] : (tensor<9x4xf32>, tensor<9x5xf16>) at (tensor<8x2xi64>, tensor<8x2xi64>) -> tensor<8x9xf32>
+  // expected-error @+1 {{expected matrices of one type, got 'tensor<9x5xf16>' beside 'tensor<9x4xf32>'}}
+  %0 = fusec.bag sum (%t, %u) at (%i, %i) flag scales [1.0, 1.0] : (tensor<9x4xf32>, tensor<9x5xf16>) at (tensor<8x2xi64>, tensor<8x2xi64>) -> tensor<8x9xf32>
 }
 
 // -----
 
 fusec.model @bag_indices inputs ["t", "i", "j"] outputs [] {
 ^bb0(%t: tensor<9x4xf32>, %i: tensor<8x2xi64>, %j: tensor<8x2xi32>):
-  // expected-error @+1 {{expected indices [8, constant] of one type, got 'tensor<8x2xi32>'}}
-  %0 = fusec.bag (%t, %t) at (%i, %j) flag scales [1.0, 1.0] : (tensor<9x4xf32>, tensor<9x4xf32>) at (tensor<8x2xi64>, tensor<8x2xi32>) -> tensor<8x8xf32>
+  // expected-error @+1 {{expected matrices of one type, got 'tensor<8x2xi32>' beside 'tensor<8x2xi64>'}}
+  %0 = fusec.bag sum (%t, %t) at (%i, %j) flag scales [1.0, 1.0] : (tensor<9x4xf32>, tensor<9x4xf32>) at (tensor<8x2xi64>, tensor<8x2xi32>) -> tensor<8x8xf32>
+}
+
+// -----
+
+fusec.model @bag_lengths inputs ["t", "i"] outputs [] {
+^bb0(%t: tensor<9x4xf32>, %i: tensor<7x2xi64>):
+  // expected-error @+1 {{expected indices [8, constant], got 'tensor<7x2xi64>'}}
+  %0 = fusec.bag max (%t) at (%i) flag scales [1.0] : (tensor<9x4xf32>) at (tensor<7x2xi64>) -> tensor<8x4xf32>
+}
+
+// -----
+
+fusec.model @bag_offsets inputs ["t", "i", "o"] outputs [] {
+^bb0(%t: tensor<9x4xf32>, %i: tensor<1x20xi64>, %o: tensor<8x1xi64>):
+  // expected-error @+1 {{expected indices and offsets of one row, got 'tensor<1x20xi64>' and 'tensor<8x1xi64>'}}
+  %0 = fusec.bag mean (%t) at (%i) from (%o) flag scales [1.0] : (tensor<9x4xf32>) at (tensor<1x20xi64>) from (tensor<8x1xi64>) -> tensor<8x4xf32>
+}
+
+// -----
+
+fusec.model @bag_weights inputs ["t", "i", "w"] outputs [] {
+^bb0(%t: tensor<9x4xf32>, %i: tensor<8x2xi64>, %w: tensor<8x1xf32>):
+  // expected-error @+1 {{expected weights of the sizes of indices, got 'tensor<8x1xf32>' and 'tensor<8x2xi64>'}}
+  %0 = fusec.bag sum (%t) at (%i) by (%w) flag scales [1.0] : (tensor<9x4xf32>) at (tensor<8x2xi64>) by (tensor<8x1xf32>) -> tensor<8x4xf32>
 }
 
 // -----
@@ -290,7 +314,7 @@ fusec.model @bag_indices inputs ["t", "i", "j"] outputs [] {
 fusec.model @bag_columns inputs ["t", "i"] outputs [] {
 ^bb0(%t: tensor<9x4xf32>, %i: tensor<8x2xi64>):
   // expected-error @+1 {{expected as many columns as tables have, 4, got 'tensor<8x5xf32>'}}
-  %0 = fusec.bag (%t) at (%i) flag scales [1.0] : (tensor<9x4xf32>) at (tensor<8x2xi64>) -> tensor<8x5xf32>
+  %0 = fusec.bag sum (%t) at (%i) flag scales [1.0] : (tensor<9x4xf32>) at (tensor<8x2xi64>) -> tensor<8x5xf32>
 }
 
 // -----

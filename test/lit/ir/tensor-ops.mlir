@@ -63,8 +63,8 @@ fusec.model @indexed inputs ["t", "u", "i", "j"] outputs [] {
   %3 = fusec.reduce max %t axes [] : tensor<100x16xf32> to tensor<100x16xf32>
   // CHECK: fusec.reduce sum %{{.*}} axes [0] parts 3 : tensor<100x16xf32> to tensor<3x16xf32>
   %p = fusec.reduce sum %t axes [0] parts 3 : tensor<100x16xf32> to tensor<3x16xf32>
-  // CHECK: fusec.bag(%{{.*}}, %{{.*}}) at(%{{.*}}, %{{.*}}) clamp scales [1.000000e+00, 5.000000e-01] : (tensor<100x16xf32>, tensor<50x16xf32>) at(tensor<8x2xi32>, tensor<8x2xi32>) -> tensor<8x32xf16>
-  %q = fusec.bag (%t, %u) at (%j, %j) clamp scales [1.0, 0.5] : (tensor<100x16xf32>, tensor<50x16xf32>) at(tensor<8x2xi32>, tensor<8x2xi32>) -> tensor<8x32xf16>
+  // CHECK: fusec.bag sum(%{{.*}}, %{{.*}}) at(%{{.*}}, %{{.*}}) clamp scales [1.000000e+00, 5.000000e-01] : (tensor<100x16xf32>, tensor<50x16xf32>) at(tensor<8x2xi32>, tensor<8x2xi32>) -> tensor<8x32xf16>
+  %q = fusec.bag sum (%t, %u) at (%j, %j) clamp scales [1.0, 0.5] : (tensor<100x16xf32>, tensor<50x16xf32>) at(tensor<8x2xi32>, tensor<8x2xi32>) -> tensor<8x32xf16>
   // CHECK: fusec.arg_reduce min %{{.*}} axis 0 last : tensor<100x16xf32> to tensor<16xi64>
   %4 = fusec.arg_reduce min %t axis 0 last : tensor<100x16xf32> to tensor<16xi64>
   // CHECK: fusec.matmul %{{.*}}, %{{.*}} transposed : tensor<100x16xf32>, tensor<50x16xf32> to tensor<100x50xf32>

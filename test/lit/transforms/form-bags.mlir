@@ -16,10 +16,10 @@ fusec.model @concat inputs ["d", "ids", "t", "u", "v"] outputs ["y"] {
 // CHECK-NEXT: ^bb0(%[[D:.+]]: tensor<?x4xf16, {{.*}}>, %[[IDS:.+]]: tensor<?x3xi64, {{.*}}>, %[[T:.+]]: tensor<7x4xf16>, %[[U:.+]]: tensor<9x4xf16>, %[[V:.+]]: tensor<5x4xf16>):
 ^bb0(%d: tensor<?x4xf16, #sum>, %ids: tensor<?x3xi64, #ids>, %t: tensor<7x4xf16>, %u: tensor<9x4xf16>, %v: tensor<5x4xf16>):
   // CHECK: %[[FIRST:.+]] = fusec.slice %[[IDS]] {{.*}} to tensor<?x1xi64, {{.*}}>
-  // CHECK: %[[B:.+]] = fusec.bag(%[[T]], %[[U]], %[[V]]) at(%[[IDS]], %[[IDS]], %[[FIRST]]) flag scales [1.000000e+00, 3.333333e-01, 1.000000e+00] : {{.*}} -> tensor<?x12xf16, #fusec.sizes<[n, 12]>>
+  // CHECK: %[[B:.+]] = fusec.bag sum(%[[T]], %[[U]], %[[V]]) at(%[[IDS]], %[[IDS]], %[[FIRST]]) flag scales [1.000000e+00, 3.333333e-01, 1.000000e+00] : {{.*}} -> tensor<?x12xf16, #fusec.sizes<[n, 12]>>
   // CHECK: fusec.concat %[[D]], %[[B]] axis 1
-  // EXACT: fusec.bag(%{{.+}}) at(%{{.+}}) flag scales [1.000000e+00]
-  // EXACT: fusec.bag(%{{.+}}) at(%{{.+}}) flag scales [1.000000e+00]
+  // EXACT: fusec.bag sum(%{{.+}}) at(%{{.+}}) flag scales [1.000000e+00]
+  // EXACT: fusec.bag sum(%{{.+}}) at(%{{.+}}) flag scales [1.000000e+00]
   // EXACT: fusec.div
   %b = fusec.broadcast %ids [0, 1] : tensor<?x3xi64, #ids> to tensor<?x3x4xi64, #rows>
   %0 = fusec.gather %t [-1, 2] (%b) flag : (tensor<7x4xf16>, tensor<?x3x4xi64, #rows>) -> tensor<?x3x4xf16, #rows>
@@ -42,18 +42,65 @@ fusec.model @concat inputs ["d", "ids", "t", "u", "v"] outputs ["y"] {
 
 // -----
 
-// Not: a maximum, rows that are named alone, and indices that differ along a row.
+// Not: a minimum, rows that are named alone, and indices that differ along a row.
 // CHECK-LABEL: fusec.model @others
 // CHECK-NOT: fusec.bag
 fusec.model @others inputs ["ids", "named", "wide", "t"] outputs ["a", "b", "c"] {
 ^bb0(%ids: tensor<8x3xi64>, %named: tensor<8x?xi64, #fusec.sizes<[8, k]>>, %wide: tensor<8x3x4xi64>, %t: tensor<7x4xf32>):
   %b = fusec.broadcast %ids [0, 1] : tensor<8x3xi64> to tensor<8x3x4xi64>
   %0 = fusec.gather %t [-1, 2] (%b) flag : (tensor<7x4xf32>, tensor<8x3x4xi64>) -> tensor<8x3x4xf32>
-  %1 = fusec.reduce max %0 axes [1] : tensor<8x3x4xf32> to tensor<8x4xf32>
+  %1 = fusec.reduce min %0 axes [1] : tensor<8x3x4xf32> to tensor<8x4xf32>
   %c = fusec.broadcast %named [0, 1] : tensor<8x?xi64, #fusec.sizes<[8, k]>> to tensor<8x?x4xi64, #fusec.sizes<[8, k, 4]>>
   %2 = fusec.gather %t [-1, 2] (%c) flag : (tensor<7x4xf32>, tensor<8x?x4xi64, #fusec.sizes<[8, k, 4]>>) -> tensor<8x?x4xf32, #fusec.sizes<[8, k, 4]>>
   %3 = fusec.reduce sum %2 axes [1] : tensor<8x?x4xf32, #fusec.sizes<[8, k, 4]>> to tensor<8x4xf32>
   %4 = fusec.gather %t [-1, 2] (%wide) flag : (tensor<7x4xf32>, tensor<8x3x4xi64>) -> tensor<8x3x4xf32>
   %5 = fusec.reduce sum %4 axes [1] : tensor<8x3x4xf32> to tensor<8x4xf32>
   fusec.output %1, %3, %5 : tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>
+}
+
+// -----
+
+// Rows times weights, which may be on either side, and maxima. A scale of bags may
+// be, too. Bags of one kind become one.
+// CHECK-LABEL: fusec.model @weights
+fusec.model @weights inputs ["ids", "w", "t", "u"] outputs ["y", "m"] {
+// CHECK-NEXT: ^bb0(%[[IDS:.+]]: tensor<8x3xi64>, %[[W:.+]]: tensor<8x3xf32>, %[[T:.+]]: tensor<7x4xf32>, %[[U:.+]]: tensor<9x4xf32>):
+^bb0(%ids: tensor<8x3xi64>, %w: tensor<8x3xf32>, %t: tensor<7x4xf32>, %u: tensor<9x4xf32>):
+  // CHECK-DAG: fusec.bag sum(%[[T]], %[[U]]) at(%[[IDS]], %[[IDS]]) by(%[[W]], %[[W]]) flag scales [1.000000e+00, 2.000000e+00] : {{.*}} -> tensor<8x8xf32>
+  // CHECK-DAG: fusec.bag max(%[[T]]) at(%[[IDS]]) flag scales [1.000000e+00]
+  // EXACT: fusec.bag sum({{.*}} by({{.*}} scales [1.000000e+00] :
+  // EXACT: fusec.bag sum({{.*}} by({{.*}} scales [1.000000e+00] :
+  // EXACT: fusec.mul
+  %b = fusec.broadcast %ids [0, 1] : tensor<8x3xi64> to tensor<8x3x4xi64>
+  %f = fusec.broadcast %w [0, 1] : tensor<8x3xf32> to tensor<8x3x4xf32>
+  %0 = fusec.gather %t [-1, 2] (%b) flag : (tensor<7x4xf32>, tensor<8x3x4xi64>) -> tensor<8x3x4xf32>
+  %1 = fusec.mul %f, %0 : tensor<8x3x4xf32>
+  %2 = fusec.reduce sum %1 axes [1] : tensor<8x3x4xf32> to tensor<8x4xf32>
+  %3 = fusec.gather %u [-1, 2] (%b) flag : (tensor<9x4xf32>, tensor<8x3x4xi64>) -> tensor<8x3x4xf32>
+  %4 = fusec.mul %3, %f : tensor<8x3x4xf32>
+  %5 = fusec.reduce sum %4 axes [1] : tensor<8x3x4xf32> to tensor<8x4xf32>
+  %two = fusec.splat 2.0 : f32 : tensor<8x4xf32>
+  %6 = fusec.mul %two, %5 : tensor<8x4xf32>
+  %7 = fusec.concat %2, %6 axis 1 : tensor<8x4xf32>, tensor<8x4xf32> to tensor<8x8xf32>
+  %8 = fusec.gather %t [-1, 2] (%b) flag : (tensor<7x4xf32>, tensor<8x3x4xi64>) -> tensor<8x3x4xf32>
+  %9 = fusec.reduce max %8 axes [1] : tensor<8x3x4xf32> to tensor<8x4xf32>
+  fusec.output %7, %9 : tensor<8x8xf32>, tensor<8x4xf32>
+}
+
+// -----
+
+// Offsets that are multiples of a number say that bags have as many rows; a mean
+// of those is a sum.
+// CHECK-LABEL: fusec.model @steps
+fusec.model @steps inputs ["ids", "t"] outputs ["y"] {
+^bb0(%ids: tensor<?x2xi64, #fusec.sizes<[n, 2]>>, %t: tensor<7x4xf32>):
+  // CHECK: fusec.bag sum(%{{.+}}) at(%{{.+}}) flag scales [5.000000e-01] : (tensor<7x4xf32>) at(tensor<?x2xi64, {{.*}}>) -> tensor<?x4xf32, {{.*}}>
+  %all = fusec.collapse %ids [[0, 1]] : tensor<?x2xi64, #fusec.sizes<[n, 2]>> to tensor<?xi64, #fusec.sizes<[n * 2]>>
+  %row = fusec.expand %all [[0, 1]] : tensor<?xi64, #fusec.sizes<[n * 2]>> to tensor<1x?xi64, #fusec.sizes<[1, n * 2]>>
+  %i = fusec.iota 0 : tensor<?xi64, #fusec.sizes<[n]>>
+  %two = fusec.splat 2 : i64 : tensor<?xi64, #fusec.sizes<[n]>>
+  %o = fusec.mul %i, %two : tensor<?xi64, #fusec.sizes<[n]>>
+  %p = fusec.expand %o [[0, 1]] : tensor<?xi64, #fusec.sizes<[n]>> to tensor<1x?xi64, #fusec.sizes<[1, n]>>
+  %y = fusec.bag mean (%t) at (%row) from (%p) flag scales [1.0] : (tensor<7x4xf32>) at (tensor<1x?xi64, #fusec.sizes<[1, n * 2]>>) from (tensor<1x?xi64, #fusec.sizes<[1, n]>>) -> tensor<?x4xf32, #fusec.sizes<[n, 4]>>
+  fusec.output %y : tensor<?x4xf32, #fusec.sizes<[n, 4]>>
 }

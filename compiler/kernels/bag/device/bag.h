@@ -3,122 +3,244 @@
 // Embedding bags of any number of tables in one launch. A block finds the rows
 // of its bags first, all indices at once. A group of lanes then reads a row; it
 // takes several bags at a time where they are short, and rows of a long one
-// together, so that several rows of a thread are on their way. Sums have a
+// together, so that several rows of a thread are on their way. Where offsets
+// say which indices a bag has, a group finds the rows of its own. Sums have a
 // fixed order.
 
 #ifndef FUSEC_DEVICE_BAG_H
 #define FUSEC_DEVICE_BAG_H
 
-#include "bag_config.h"
-#include "gather.h"
-#include "scalar.h"
-#include "vector.h"
+#include "bag_sums.h"
 
 namespace fusec {
 
+/// Offsets or weights: `buffers` is a struct of pointers `at` and counts
+/// `rows`, `places` says where a table's begin.
+template <class Buffers> struct BagOperand {
+  static constexpr bool areThere = true;
+  const Buffers &buffers;
+  const BagPlace *places;
+};
+template <class Buffers>
+BagOperand(const Buffers &, const BagPlace *) -> BagOperand<Buffers>;
+
+/// The row that each table leaves out.
+struct BagPadding {
+  static constexpr bool areThere = true;
+  const i64 *rows;
+};
+
 namespace detail {
 /// What the threads of a block share: a table's bags from `first` on.
-template <class T, class Id, class R> struct BagBlock {
+template <class T, class Id, class R, class Offsets, class Weights,
+          class Padding>
+struct BagBlock {
+  typedef R Result;
+  int number; // of the table
   const T *table;
   i64 rows;
   const Id *ids;
-  R *result; // of the table's first column
-  i64 pitch; // from a bag's result to the next
-  i64 first, end;
+  i64 idCount; // of all bags that have offsets
+  R *result;   // of the table's first column
+  i64 pitch;   // from a bag's result to the next
+  i64 first, end, bags;
   u64 *faults;
+  Offsets offsets;
+  Weights weights;
+  Padding padding;
+
+  /// The number of the row that index k of a bag names.
+  template <GatherPolicy Policy, class Row>
+  FUSEC_DEVICE Row find(const BagShape &shape, i64 bag, i64 k,
+                        int &missing) const {
+    i64 row;
+    const bool isFound = findRow<Policy>(
+        i64(ids[bag * shape.stride + k * shape.step]), rows, row);
+    missing += !isFound;
+    if constexpr (Padding::areThere)
+      if (isFound && row == padding.rows[number])
+        return noRow;
+    return isFound ? Row(row) : Row(zeroRow);
+  }
+  FUSEC_DEVICE float getWeight(i64 bag, i64 k) const {
+    if constexpr (Weights::areThere) {
+      const BagPlace &place = weights.places[number];
+      return cast<float>(
+          weights.buffers
+              .at[number][place.first + bag * place.stride + k * place.step]);
+    }
+    return 1;
+  }
+  /// Where the indices of a bag begin.
+  FUSEC_DEVICE i64 getOffset(i64 bag) const {
+    if constexpr (Offsets::areThere)
+      if (bag < offsets.buffers.rows[number]) {
+        const BagPlace &place = offsets.places[number];
+        const i64 at =
+            offsets.buffers.at[number][place.first + bag * place.step];
+        return at < 0 ? 0 : at < idCount ? at : idCount;
+      }
+    return idCount;
+  }
 };
-template <class T, class Id, class R>
-BagBlock(const T *, i64, const Id *, R *, i64, i64, i64, u64 *)
-    -> BagBlock<T, Id, R>;
+
+template <class T, class Id, class R, class Offsets, class Weights,
+          class Padding>
+BagBlock(int, const T *, i64, const Id *, i64, R *, i64, i64, i64, i64, u64 *,
+         Offsets, Weights, Padding)
+    -> BagBlock<T, Id, R, Offsets, Weights, Padding>;
+
+/// How a block's threads stand to one another. On the host one is a group.
+struct BagLanes {
+  int lanes, split, lane, share, group, groups;
+
+  FUSEC_DEVICE BagLanes(int ofRow, int ofBag)
+      : lanes(launch::threads() == 1 ? 1 : ofRow),
+        split(launch::threads() == 1 ? 1 : ofBag),
+        lane(launch::thread() % lanes), share(launch::thread() / lanes % split),
+        group(launch::thread() / (lanes * split)),
+        groups(launch::threads() / (lanes * split)) {}
+};
+
+/// Rows that were found, and their weights.
+template <class Row> struct StagedRows {
+  Row *rows;
+  float *weights;
+};
 
 /// Rows of Bags bags at a time, Ids of each, by accesses of V elements.
-/// Rows of Bags bags at a time, Ids of each, by accesses of V elements. `rows`
-/// is shared by the block: those of each bag, some at a time, in the order of
-/// its indices; -1 for what reads as zero.
-template <GatherPolicy Policy, class Row, int V, int Bags, int Ids, class T,
-          class Id, class R>
-FUSEC_DEVICE void sumBags(const BagShape &shape,
-                          const BagBlock<T, Id, R> &block, Row *rows) {
+/// `staged` is shared by the block: the rows of each bag, some at a time, in
+/// the order of its indices.
+template <GatherPolicy Policy, BagMode Mode, class Row, int V, int Bags,
+          int Ids, class Block>
+FUSEC_DEVICE void sumBags(const BagShape &shape, const Block &block,
+                          StagedRows<Row> staged) {
   const int chunk = bagStaged / shape.perBlock,
             bags = int(block.end - block.first);
-  // On the host a thread is a group.
-  const int lanes = launch::threads() == 1 ? 1 : shape.lanes,
-            split = launch::threads() == 1 ? 1 : shape.split,
-            lane = launch::thread() % lanes,
-            share = launch::thread() / lanes % split,
-            group = launch::thread() / (lanes * split),
-            groups = launch::threads() / (lanes * split);
+  const BagLanes at(shape.lanes, shape.split);
   auto findRows = [&](int from, int count, bool counts) {
     launch::barrier(); // Those before have been read.
     int missing = 0;
     for (int i = launch::thread(); i < bags * count; i += launch::threads()) {
-      const int bag = i / count, k = i % count;
-      i64 row;
-      const bool isFound =
-          findRow<Policy>(i64(block.ids[(block.first + bag) * shape.stride +
-                                        i64(from + k) * shape.step]),
-                          block.rows, row);
-      missing += !isFound;
-      rows[bag * chunk + k] = isFound ? Row(row) : Row(-1);
+      const int bag = i / count, k = i % count, to = bag * chunk + k;
+      staged.rows[to] = block.template find<Policy, Row>(
+          shape, block.first + bag, from + k, missing);
+      if constexpr (decltype(block.weights)::areThere)
+        staged.weights[to] = block.getWeight(block.first + bag, from + k);
     }
     if (Policy == GatherPolicy::Flag && missing && counts)
       primitive::countAtomically(block.faults, missing);
     launch::barrier();
   };
   // Once, but on the host.
-  for (int first = group; first - group < bags; first += groups * Bags)
-    for (int start = 0; start < shape.width; start += lanes * V) {
-      const int column = start + lane * V;
+  for (int first = at.group; first - at.group < bags; first += at.groups * Bags)
+    for (int start = 0; start < shape.width; start += at.lanes * V) {
+      const int column = start + at.lane * V;
       const bool isInside = column < shape.width;
-      const T *from = block.table + (isInside ? column : 0);
-      float sum[Bags][V] = {};
+      const auto *from = block.table + (isInside ? column : 0);
+      BagSums<Mode, Bags, V> sums;
       for (int done = 0; done < shape.count; done += chunk) {
         const int count =
             shape.count - done < chunk ? shape.count - done : chunk;
-        findRows(done, count, first == group && start == 0);
+        findRows(done, count, first == at.group && start == 0);
         if (block.rows == 0)
           continue;
-        for (int k = share * Ids; k < count; k += split * Ids) {
-          // What is not there is read as row 0 and not added: loads under a
-          // condition would wait for one another.
-          Vec<T, V> read[Bags][Ids];
-          bool adds[Bags][Ids];
-          FUSEC_UNROLL
-          for (int b = 0; b < Bags; ++b) {
-            const int bag = first + b * groups, left = bag < bags ? count : 0;
-            FUSEC_UNROLL
-            for (int i = 0; i < Ids; ++i) {
-              const Row row = k + i < left ? rows[bag * chunk + k + i] : -1;
-              adds[b][i] = row >= 0;
-              read[b][i] = load<V>(from + i64(row < 0 ? 0 : row) * shape.width);
-            }
-          }
-          FUSEC_UNROLL
-          for (int b = 0; b < Bags; ++b)
-            FUSEC_UNROLL
-          for (int i = 0; i < Ids; ++i)
-            FUSEC_UNROLL
-          for (int v = 0; v < V; ++v)
-            sum[b][v] += adds[b][i] ? cast<float>(read[b][i][v]) : 0.0f;
+        for (int k = at.share * Ids; k < count; k += at.split * Ids) {
+          auto place = [&](int b, int i) {
+            return (first + b * at.groups) * chunk + k + i;
+          };
+          sums.template add<Row, Ids>(
+              from, shape.width,
+              [&](int b, int i) {
+                const int left = first + b * at.groups < bags ? count : 0;
+                return k + i < left ? staged.rows[place(b, i)] : Row(noRow);
+              },
+              [&](int b, int i, float x) {
+                if constexpr (decltype(block.weights)::areThere)
+                  return x * staged.weights[place(b, i)];
+                return x;
+              });
         }
       }
+      sums.join(at.lanes, at.split);
       FUSEC_UNROLL
       for (int b = 0; b < Bags; ++b) {
-        for (int mask = lanes; mask < lanes * split; mask *= 2)
-          FUSEC_UNROLL
-        for (int v = 0; v < V; ++v)
-          sum[b][v] += primitive::shuffleXor(sum[b][v], mask);
-        Vec<R, V> stored;
-        FUSEC_UNROLL
-        for (int v = 0; v < V; ++v)
-          stored[v] = cast<R>(sum[b][v] * shape.scale);
-        const int bag = first + b * groups;
-        if (share == 0 && bag < bags && isInside)
-          storeStream<V>(block.result + (block.first + bag) * block.pitch +
-                             column,
-                         stored);
+        const int bag = first + b * at.groups;
+        if (at.share == 0 && bag < bags && isInside)
+          storeStream<V>(
+              block.result + (block.first + bag) * block.pitch + column,
+              sums.template get<typename Block::Result>(b, shape.scale));
       }
     }
+}
+
+/// The most that a thread of the warp has.
+FUSEC_DEVICE i64 findMost(i64 count) {
+  for (int mask = 1; mask < 32; mask *= 2) {
+    const i64 other = primitive::shuffleXor(count, mask);
+    count = other > count ? other : count;
+  }
+  return count;
+}
+
+/// The same where offsets say which indices a bag has: each group finds the
+/// rows of its bag. The more indices a bag has on average, the more groups of a
+/// warp share it.
+template <GatherPolicy Policy, BagMode Mode, class Row, int V, int Ids,
+          class Block>
+FUSEC_DEVICE void sumRanges(const BagShape &shape, const Block &block,
+                            StagedRows<Row> staged) {
+  const BagLanes at(shape.lanes,
+                    bagSplit(block.idCount / block.bags, shape.lanes));
+  const int chunk = bagStaged / at.groups, bags = int(block.end - block.first);
+  Row *rows = staged.rows + at.group * chunk;
+  float *weights = staged.weights + at.group * chunk;
+  for (int bag = at.group; bag - at.group < bags; bag += at.groups) {
+    const i64 begin = bag < bags ? block.getOffset(block.first + bag) : 0,
+              end = bag < bags ? block.getOffset(block.first + bag + 1) : 0,
+              // Lanes of a warp go together.
+        most = findMost(end - begin);
+    for (int start = 0; start < shape.width; start += at.lanes * V) {
+      const int column = start + at.lane * V;
+      const bool isInside = column < shape.width;
+      const auto *from = block.table + (isInside ? column : 0);
+      BagSums<Mode, 1, V> sums;
+      for (i64 done = 0; done < most; done += chunk) {
+        const i64 left = end - begin - done;
+        const int count = left < 0 ? 0 : left < chunk ? int(left) : chunk;
+        launch::warpBarrier(); // Those before have been read.
+        int missing = 0;
+        for (int k = at.share * at.lanes + at.lane; k < count;
+             k += at.lanes * at.split) {
+          rows[k] = block.template find<Policy, Row>(shape, 0, begin + done + k,
+                                                     missing);
+          if constexpr (decltype(block.weights)::areThere)
+            weights[k] = block.getWeight(0, begin + done + k);
+        }
+        if (Policy == GatherPolicy::Flag && missing && start == 0)
+          primitive::countAtomically(block.faults, missing);
+        launch::warpBarrier();
+        if (block.rows == 0)
+          continue;
+        for (int k = at.share * Ids; k < count; k += at.split * Ids)
+          sums.template add<Row, Ids>(
+              from, shape.width,
+              [&](int, int i) {
+                return k + i < count ? rows[k + i] : Row(noRow);
+              },
+              [&](int, int i, float x) {
+                if constexpr (decltype(block.weights)::areThere)
+                  return x * weights[k + i];
+                return x;
+              });
+      }
+      sums.join(at.lanes, at.split);
+      if (at.share == 0 && bag < bags && isInside)
+        storeStream<V>(
+            block.result + (block.first + bag) * block.pitch + column,
+            sums.template get<typename Block::Result>(0, shape.scale));
+    }
+  }
 }
 } // namespace detail
 
@@ -126,13 +248,18 @@ FUSEC_DEVICE void sumBags(const BagShape &shape,
 /// tables, `slots` say which table's share of a tile of `tileBags` bags a block
 /// takes; blocks of one slot follow one another. Tables and ids are structs of
 /// pointers `at` and `rows`.
-template <GatherPolicy Policy, class Row, int V, int TileBags, class Tables,
-          class Ids, class R>
+template <GatherPolicy Policy, class Row, int V, int TileBags,
+          BagMode Mode = BagMode::Sum, class Tables, class Ids, class R,
+          class Offsets = NoBagOperand, class Weights = NoBagOperand,
+          class Padding = NoBagOperand>
 FUSEC_DEVICE void sumAllBags(const BagShape *shapes, const BagSlot *slots,
                              int slotCount, const Tables &tables,
                              const Ids &ids, i64 bags, R *result, i64 pitch,
-                             u64 *faults) {
+                             u64 *faults, Offsets offsets = {},
+                             Weights weights = {}, Padding padding = {}) {
   FUSEC_SHARED Row rows[bagStaged];
+  FUSEC_SHARED float factors[Weights::areThere ? bagStaged : 1];
+  const detail::StagedRows<Row> staged{rows, factors};
   const i64 tiles = (bags + TileBags - 1) / TileBags;
   for (i64 at = launch::block(); at < tiles * slotCount;
        at += launch::blocks()) {
@@ -145,20 +272,28 @@ FUSEC_DEVICE void sumAllBags(const BagShape *shapes, const BagSlot *slots,
               last = first + shape.perBlock, end = last < bags ? last : bags;
     if (first >= end)
       continue;
-    const detail::BagBlock block{tables.at[slot.table],
+    const detail::BagBlock block{slot.table,
+                                 tables.at[slot.table],
                                  tables.rows[slot.table],
                                  ids.at[shape.ids] + shape.first,
+                                 ids.rows[shape.ids],
                                  result + shape.column,
                                  pitch,
                                  first,
                                  end,
-                                 faults};
-    if (shape.count == 1)
-      detail::sumBags<Policy, Row, V, 2, 1>(shape, block, rows);
+                                 bags,
+                                 faults,
+                                 offsets,
+                                 weights,
+                                 padding};
+    if constexpr (Offsets::areThere)
+      detail::sumRanges<Policy, Mode, Row, V, 8>(shape, block, staged);
+    else if (shape.count == 1)
+      detail::sumBags<Policy, Mode, Row, V, 2, 1>(shape, block, staged);
     else if (shape.count <= 4)
-      detail::sumBags<Policy, Row, V, 2, 2>(shape, block, rows);
+      detail::sumBags<Policy, Mode, Row, V, 2, 2>(shape, block, staged);
     else
-      detail::sumBags<Policy, Row, V, 1, 8>(shape, block, rows);
+      detail::sumBags<Policy, Mode, Row, V, 1, 8>(shape, block, staged);
   }
 }
 

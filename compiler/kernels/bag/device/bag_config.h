@@ -19,13 +19,19 @@ struct BagShape {
   long long first;  // element of the first bag's first index
   long long stride; // elements from a bag's first index to the next bag's
   int step;         // elements from one index of a bag to the next
-  int count;        // indices of a bag
+  int count;        // indices of a bag, 0 where offsets say how many
   int width;        // elements of a row
   long long column; // of the result, where the table's begin
   int lanes;        // threads that read a row
   int split;        // groups of lanes that share a bag
   int perBlock;     // bags that a block takes
   float scale;      // of the sums
+};
+
+/// Where a table's offsets or weights lie in their tensor.
+struct BagPlace {
+  long long first, stride;
+  int step;
 };
 
 /// A block's work: the `part`-th of a tile's bags of a table.

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the patterns that form embedding bags share.
+
+#ifndef FUSEC_COMPILER_TRANSFORMS_TENSOR_BAGPATTERNS_H
+#define FUSEC_COMPILER_TRANSFORMS_TENSOR_BAGPATTERNS_H
+
+#include "compiler/transforms/tensor/Rewrites.h"
+
+namespace fusec {
+
+/// Rows of tables that kernels know: 16- and 32-bit floats of a constant width.
+bool isTable(mlir::Value table);
+
+/// Whether a value is the same along its last dimension, which may have no
+/// elements; and the value without it.
+bool isSameAlongLast(mlir::Value value);
+mlir::Value dropLast(mlir::Value value, mlir::Location loc,
+                     mlir::PatternRewriter &rewriter);
+
+/// Whether rows are gathered whole: [.., row] -> [.., row, width] by indices
+/// that are the same along the width; and these without it.
+bool gathersRows(GatherOp gather);
+mlir::Value createRowIndices(GatherOp gather, mlir::PatternRewriter &rewriter);
+
+/// Bags of reductions over gathered rows, with what scales and casts them.
+void populateBagsOfRows(mlir::RewritePatternSet &patterns, bool exact);
+/// Bags that lie side by side become one.
+void populateBagsOfConcats(mlir::RewritePatternSet &patterns);
+
+} // namespace fusec
+
+#endif // FUSEC_COMPILER_TRANSFORMS_TENSOR_BAGPATTERNS_H

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Embedding bags that a concat puts side by side are one, and rows that are
+// gathered beside them are bags of one: all tables of a recommender in one
+// launch.
+
+#include "compiler/Remarks.h"
+#include "compiler/kernels/bag/device/bag_config.h"
+#include "compiler/transforms/tensor/BagPatterns.h"
+#include <fmt/core.h>
+
+using namespace mlir;
+using namespace fusec;
+
+namespace {
+/// An operand of a concat as a bag: the bag itself, or gathered rows, which are
+/// bags of one.
+struct Operand {
+  BagOp bag;
+  GatherOp rows;
+  bool isStacked; // [n, 1, width] rather than [n, width]
+
+  Operation *get() { return bag ? bag.getOperation() : rows.getOperation(); }
+  IndexPolicy getPolicy() { return bag ? bag.getPolicy() : rows.getPolicy(); }
+};
+
+/// Bags along the second dimension of a concat.
+struct ConcatOfBags : OpRewritePattern<ConcatOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ConcatOp op,
+                                PatternRewriter &rewriter) const override;
+};
+} // namespace
+
+static std::optional<Operand> matchOperand(Value value, ConcatOp concat) {
+  int64_t rank = getRank(value);
+  if (concat.getAxis() != 1 || !value.hasOneUse() || rank > 3 ||
+      (rank == 3 && !getSizes(value)[1].isConstant(1)))
+    return std::nullopt;
+  Operand operand{{}, {}, rank == 3};
+  if (operand.isStacked) {
+    auto expand = value.getDefiningOp<ExpandOp>();
+    if (!expand || getRank(expand.getOperand()) != 2 ||
+        getSizes(expand.getOperand())[0] != getSizes(value)[0] ||
+        !expand.getOperand().hasOneUse())
+      return std::nullopt;
+    value = expand.getOperand();
+  }
+  operand.bag = value.getDefiningOp<BagOp>();
+  operand.rows = value.getDefiningOp<GatherOp>();
+  if (operand.bag &&
+      (!operand.isStacked || operand.bag.getTables().size() == 1))
+    return operand;
+  // [n, 1, width] where indices are [n, 1].
+  if (auto collapse = value.getDefiningOp<CollapseOp>();
+      collapse && collapse.getOperand().hasOneUse() &&
+      getRank(collapse.getOperand()) == 3 && getRank(value) == 2 &&
+      getSizes(collapse.getOperand())[1].isConstant(1))
+    operand.rows = collapse.getOperand().getDefiningOp<GatherOp>();
+  if (operand.rows && getRank(value) == 2 && gathersRows(operand.rows) &&
+      isTable(operand.rows.getSource()))
+    return operand;
+  return std::nullopt;
+}
+
+namespace {
+/// Neighbouring operands that can be one bag.
+struct Run {
+  SmallVector<Operand> operands;
+  size_t tables = 0;
+  bool hasBag = false;
+
+  /// False where the operand is of another kind, or one too many.
+  bool add(Operand operand);
+};
+} // namespace
+
+static Type getTypeOfFirst(ValueRange values) {
+  return values.empty() ? Type() : getElementType(values[0]);
+}
+
+/// Whether both can be bags of one op.
+static bool areAlike(Operand a, Operand b) {
+  if (a.isStacked != b.isStacked || a.getPolicy() != b.getPolicy())
+    return false;
+  if (!a.bag || !b.bag) {
+    for (Operand each : {a, b})
+      if (each.bag && !each.bag.isPlain())
+        return false;
+  } else if (a.bag.getMode() != b.bag.getMode() ||
+             getTypeOfFirst(a.bag.getOffsets()) !=
+                 getTypeOfFirst(b.bag.getOffsets()) ||
+             getTypeOfFirst(a.bag.getWeights()) !=
+                 getTypeOfFirst(b.bag.getWeights())) {
+    return false;
+  }
+  auto getTable = [](Operand each) {
+    return each.bag ? each.bag.getTables()[0] : each.rows.getSource();
+  };
+  auto getIndices = [](Operand each) {
+    return each.bag ? each.bag.getIndices()[0] : each.rows.getIndices()[0];
+  };
+  return getElementType(getTable(a)) == getElementType(getTable(b)) &&
+         getElementType(getIndices(a)) == getElementType(getIndices(b));
+}
+
+bool Run::add(Operand operand) {
+  size_t more = operand.bag ? operand.bag.getTables().size() : 1;
+  if (tables + more > mostBagTables)
+    return false;
+  if (!operands.empty() && !areAlike(operands[0], operand))
+    return false;
+  operands.push_back(operand);
+  tables += more;
+  hasBag |= !!operand.bag;
+  return true;
+}
+
+static Value createBag(const Run &run, Expr bags, Type type,
+                       PatternRewriter &rewriter) {
+  MLIRContext *context = rewriter.getContext();
+  SmallVector<Value> tables, indices, offsets, weights;
+  SmallVector<double> scales;
+  SmallVector<int64_t> padding;
+  BagMode mode = BagMode::Sum;
+  SmallVector<Location> locations;
+  for (Operand operand : run.operands) {
+    locations.push_back(operand.get()->getLoc());
+    if (operand.bag) {
+      llvm::append_range(tables, operand.bag.getTables());
+      llvm::append_range(indices, operand.bag.getIndices());
+      llvm::append_range(offsets, operand.bag.getOffsets());
+      llvm::append_range(weights, operand.bag.getWeights());
+      llvm::append_range(scales, operand.bag.getScales());
+      for (unsigned t = 0; t < operand.bag.getTables().size(); ++t)
+        padding.push_back(operand.bag.getPaddingOf(t));
+      mode = operand.bag.getMode();
+      continue;
+    }
+    Value rows = createRowIndices(operand.rows, rewriter);
+    if (getRank(rows) == 1)
+      rows = createExpand(rewriter, locations.back(), rows,
+                          {getSizes(rows)[0], Expr::constant(context, 1)},
+                          {{0, 1}});
+    tables.push_back(operand.rows.getSource());
+    indices.push_back(rows);
+    scales.push_back(1);
+    padding.push_back(-1);
+  }
+  Location loc = rewriter.getFusedLoc(locations);
+  Expr columns = Expr::constant(context, 0);
+  for (Value table : tables)
+    columns = columns + getSizes(table)[1];
+  auto policy =
+      IndexPolicyAttr::get(context, Operand(run.operands[0]).getPolicy());
+  bool hasPadding = llvm::any_of(padding, [](int64_t row) { return row >= 0; });
+  Value bag = BagOp::create(
+      rewriter, loc, getTensorType({bags, columns}, type), mode, tables,
+      indices, offsets, weights, policy.getValue(), scales,
+      hasPadding ? rewriter.getDenseI64ArrayAttr(padding) : DenseI64ArrayAttr());
+  remarkPassed(remarks::formBag, loc)
+      << fmt::format("{} embedding bags became one", tables.size());
+  if (!run.operands[0].isStacked)
+    return bag;
+  return createExpand(
+      rewriter, loc, bag,
+      {bags, Expr::constant(context, tables.size()), getSizes(tables[0])[1]},
+      {{0}, {1, 2}});
+}
+
+LogicalResult ConcatOfBags::matchAndRewrite(ConcatOp op,
+                                            PatternRewriter &rewriter) const {
+  SmallVector<std::optional<Operand>> operands;
+  for (Value value : op.getValues())
+    operands.push_back(matchOperand(value, op));
+  SmallVector<Value> values;
+  for (size_t i = 0; i < operands.size();) {
+    Run run;
+    size_t end = i;
+    while (end < operands.size() && operands[end] && run.add(*operands[end]))
+      ++end;
+    // Lookups alone have kernels that compute what follows them.
+    if (run.hasBag && run.operands.size() >= 2) {
+      values.push_back(createBag(run, getSizes(op.getResult())[0],
+                                 getElementType(op.getResult()), rewriter));
+      i = end;
+    } else {
+      values.push_back(op.getValues()[i++]);
+    }
+  }
+  if (values.size() == operands.size())
+    return rewriter.notifyMatchFailure(op, "has no bags that are neighbours");
+  replaceConcat(rewriter, op, values);
+  return success();
+}
+
+void fusec::populateBagsOfConcats(RewritePatternSet &patterns) {
+  patterns.add<ConcatOfBags>(patterns.getContext());
+}

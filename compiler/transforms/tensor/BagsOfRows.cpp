@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sums and maxima over gathered rows, times weights or not, are embedding bags.
+// What is the same for all of a bag's rows, a scale or a cast, is theirs.
+
+#include "compiler/Remarks.h"
+#include "compiler/kernels/bag/device/bag_config.h"
+#include "compiler/transforms/tensor/BagPatterns.h"
+
+using namespace mlir;
+using namespace fusec;
+
+bool fusec::isTable(Value table) {
+  Type type = getElementType(table);
+  return getRank(table) == 2 && getSizes(table)[1].isConstant() &&
+         getSizes(table)[1].getValue() > 0 &&
+         getSizes(table)[1].getValue() <= mostOfBag &&
+         (type.isF16() || type.isBF16() || type.isF32());
+}
+
+bool fusec::isSameAlongLast(Value value) {
+  int64_t last = getRank(value) - 1;
+  ViewSource source = traceViews(value);
+  return source.map.conditions.empty() &&
+         llvm::none_of(source.map.results,
+                       [&](Expr at) { return usesDim(at, last); });
+}
+
+Value fusec::dropLast(Value value, Location loc, PatternRewriter &rewriter) {
+  MLIRContext *context = value.getContext();
+  Sizes sizes = getSizes(value),
+        first(sizes.size(), Expr::constant(context, 0));
+  sizes.back() = Expr::constant(context, 1);
+  Value column = createSlice(rewriter, loc, value, first, sizes,
+                             SmallVector<int64_t>(sizes.size(), 1));
+  return dropUnitDim(rewriter, loc, column, sizes.size() - 1);
+}
+
+bool fusec::gathersRows(GatherOp gather) {
+  ArrayRef<int64_t> positions = gather.getPositions();
+  return getRank(gather.getSource()) == 2 && positions[0] < 0 &&
+         positions[1] == getRank(gather.getResult()) - 1 &&
+         isSameAlongLast(gather.getIndices()[-1 - positions[0]]);
+}
+
+Value fusec::createRowIndices(GatherOp gather, PatternRewriter &rewriter) {
+  return dropLast(gather.getIndices()[-1 - gather.getPositions()[0]],
+                  gather.getLoc(), rewriter);
+}
+
+namespace {
+/// Rows that are gathered, and what each is multiplied with.
+struct WeightedRows {
+  GatherOp gather;
+  Value weights; // [.., width], the same along the width; or none
+};
+} // namespace
+
+/// Halves that only this reads are widened for it.
+static Value skipWidening(Value value) {
+  auto cast = value.getDefiningOp<CastOp>();
+  Type from = cast ? getElementType(cast.getOperand()) : Type();
+  return cast && cast->hasOneUse() && getElementType(cast).isF32() &&
+                 (from.isF16() || from.isBF16())
+             ? cast.getOperand()
+             : value;
+}
+
+/// Fails where products would not be rounded as `exact` asks for.
+static FailureOr<WeightedRows> matchRows(Value value, bool exact) {
+  value = skipWidening(value);
+  WeightedRows rows;
+  if (auto product = value.getDefiningOp<MulOp>()) {
+    if (!product->hasOneUse() || (exact && !getElementType(value).isF32()))
+      return failure();
+    Value factor;
+    for (auto [a, b] : {std::pair(product.getLhs(), product.getRhs()),
+                        std::pair(product.getRhs(), product.getLhs())})
+      if (skipWidening(a).getDefiningOp<GatherOp>() && isSameAlongLast(b)) {
+        value = skipWidening(a);
+        factor = b;
+        break;
+      }
+    if (!factor)
+      return failure();
+    rows.weights = factor;
+  }
+  rows.gather = value.getDefiningOp<GatherOp>();
+  if (!rows.gather || !rows.gather->hasOneUse() || !gathersRows(rows.gather) ||
+      !isTable(rows.gather.getSource()))
+    return failure();
+  return rows;
+}
+
+namespace {
+/// A sum or maximum over the rows that indices [bag, k] name.
+struct BagOfReduce : OpRewritePattern<ReduceOp> {
+  BagOfReduce(MLIRContext *context, bool exact)
+      : OpRewritePattern(context), exact(exact) {}
+
+  LogicalResult matchAndRewrite(ReduceOp op,
+                                PatternRewriter &rewriter) const override {
+    bool isSum = op.getKind() == ReduceKind::Sum;
+    // Exporters sum halves in fp32, as bags do.
+    if ((!isSum && op.getKind() != ReduceKind::Max) ||
+        op.getAxes() != ArrayRef<int64_t>{1} || op.getParts() ||
+        getRank(op.getOperand()) != 3)
+      return rewriter.notifyMatchFailure(op, "reduces no gathered rows");
+    Expr count = getSizes(op.getOperand())[1];
+    if (!count.isConstant() || count.getValue() < 1 ||
+        count.getValue() > mostOfBag)
+      return rewriter.notifyMatchFailure(op, "a size is only named");
+    auto rows = matchRows(op.getOperand(), exact);
+    if (failed(rows))
+      return rewriter.notifyMatchFailure(op, "reduces no gathered rows");
+    SmallVector<Value> weights;
+    if (rows->weights)
+      weights.push_back(dropLast(rows->weights, op.getLoc(), rewriter));
+    remarkPassed(remarks::formBag, op.getLoc())
+        << (isSum ? "a sum" : "a maximum")
+        << " of gathered rows became an embedding bag";
+    rewriter.replaceOpWithNewOp<BagOp>(
+        op, op.getType(), isSum ? BagMode::Sum : BagMode::Max,
+        rows->gather.getSource(), createRowIndices(rows->gather, rewriter),
+        ValueRange(), weights, rows->gather.getPolicy(), ArrayRef<double>(1.0),
+        nullptr);
+    return success();
+  }
+
+  bool exact;
+};
+
+/// Weights that are all the same are a scale.
+struct BagOfOneWeight : OpRewritePattern<BagOp> {
+  BagOfOneWeight(MLIRContext *context, bool exact)
+      : OpRewritePattern(context), exact(exact) {}
+
+  LogicalResult matchAndRewrite(BagOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getWeights().size() != 1)
+      return rewriter.notifyMatchFailure(op, "has no weights of its own");
+    auto weight =
+        dyn_cast_if_present<FloatAttr>(getSplatValue(op.getWeights()[0]));
+    double scale = weight ? weight.getValueAsDouble() : 0;
+    // The larger of products is not the product of the larger.
+    if (!weight || !std::isfinite(scale) || (exact && scale != 1) ||
+        (op.getMode() == BagMode::Max && scale < 0))
+      return rewriter.notifyMatchFailure(op, "weights are no one scale");
+    rewriter.replaceOpWithNewOp<BagOp>(
+        op, op.getType(), op.getMode(), op.getTables(), op.getIndices(),
+        op.getOffsets(), ValueRange(), op.getPolicy(),
+        ArrayRef<double>(op.getScales()[0] * scale), op.getPaddingAttr());
+    return success();
+  }
+
+  bool exact;
+};
+
+/// Bags that begin at multiples of a number have as many rows each.
+struct BagOfSteps : OpRewritePattern<BagOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(BagOp op,
+                                PatternRewriter &rewriter) const override;
+};
+
+/// A mean is a scaled sum. Sums that fp16 rounds are not scaled so where each
+/// operation's rounding counts.
+template <typename ScaleOp> struct ScaledBag : OpRewritePattern<ScaleOp> {
+  using OpRewritePattern<ScaleOp>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ScaleOp op,
+                                PatternRewriter &rewriter) const override {
+    constexpr bool isDivision = std::is_same_v<ScaleOp, DivOp>;
+    auto bag = op->getOperand(0).template getDefiningOp<BagOp>();
+    Value by = op->getOperand(1);
+    if (!bag && !isDivision) {
+      bag = by.getDefiningOp<BagOp>();
+      by = op->getOperand(0);
+    }
+    auto factor = dyn_cast_if_present<FloatAttr>(getSplatValue(by));
+    if (!bag || !bag->hasOneUse() || !factor)
+      return rewriter.notifyMatchFailure(op, "scales no bag");
+    double scale = factor.getValueAsDouble();
+    if (isDivision)
+      scale = 1 / scale;
+    if (!std::isfinite(scale))
+      return rewriter.notifyMatchFailure(op, "the scale is not finite");
+    SmallVector<double> scales(bag.getScales());
+    for (double &each : scales)
+      each *= scale;
+    rewriter.modifyOpInPlace(bag, [&] { bag.setScales(scales); });
+    rewriter.replaceOp(op, bag);
+    return success();
+  }
+};
+
+/// Sums are rounded once.
+struct CastOfBag : OpRewritePattern<CastOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(CastOp op,
+                                PatternRewriter &rewriter) const override {
+    auto bag = op.getOperand().getDefiningOp<BagOp>();
+    Type type = getElementType(op);
+    if (!bag || !bag->hasOneUse() || !getElementType(bag).isF32() ||
+        (!type.isF16() && !type.isBF16()))
+      return rewriter.notifyMatchFailure(op, "casts no sums of fp32");
+    rewriter.modifyOpInPlace(bag,
+                             [&] { bag.getResult().setType(op.getType()); });
+    rewriter.replaceOp(op, bag);
+    return success();
+  }
+};
+} // namespace
+
+/// The number whose multiples from 0 on a row of offsets is.
+static std::optional<int64_t> getStep(Value offsets) {
+  if (auto expand = offsets.getDefiningOp<ExpandOp>())
+    offsets = expand.getOperand();
+  int64_t step = 1;
+  if (auto product = offsets.getDefiningOp<MulOp>()) {
+    Value iota = product.getLhs(), by = product.getRhs();
+    if (!iota.getDefiningOp<IotaOp>())
+      std::swap(iota, by);
+    auto factor = dyn_cast_if_present<IntegerAttr>(getSplatValue(by));
+    if (!factor)
+      return std::nullopt;
+    step = factor.getInt();
+    offsets = iota;
+  }
+  auto iota = offsets.getDefiningOp<IotaOp>();
+  if (!iota || int64_t(iota.getAxis()) != getRank(iota) - 1 || step < 1 ||
+      step > mostOfBag)
+    return std::nullopt;
+  return step;
+}
+
+LogicalResult BagOfSteps::matchAndRewrite(BagOp op,
+                                          PatternRewriter &rewriter) const {
+  if (op.getTables().size() != 1 || op.getOffsets().empty())
+    return rewriter.notifyMatchFailure(op, "has no offsets of its own");
+  Expr bags = getSizes(op.getResult())[0];
+  auto step = getStep(op.getOffsets()[0]);
+  Sizes from = getSizes(op.getIndices()[0]);
+  if (!step || bags * *step != from[1])
+    return rewriter.notifyMatchFailure(op, "offsets are no multiples");
+  Sizes to = {bags, Expr::constant(op.getContext(), *step)};
+  auto groups = getReshapeGroups(from, to);
+  if (!groups)
+    return rewriter.notifyMatchFailure(op, "indices have no rows");
+  auto reshape = [&](Value values) {
+    return createReshape(rewriter, op.getLoc(), values, to, *groups);
+  };
+  SmallVector<Value> weights;
+  for (Value each : op.getWeights())
+    weights.push_back(reshape(each));
+  BagMode mode = op.getMode();
+  double scale = op.getScales()[0];
+  if (mode == BagMode::Mean && !op.getPadding()) {
+    mode = BagMode::Sum;
+    scale /= *step;
+  }
+  rewriter.replaceOpWithNewOp<BagOp>(
+      op, op.getType(), mode, op.getTables(), reshape(op.getIndices()[0]),
+      ValueRange(), weights, op.getPolicy(), ArrayRef<double>(scale),
+      op.getPaddingAttr());
+  return success();
+}
+
+void fusec::populateBagsOfRows(RewritePatternSet &patterns, bool exact) {
+  MLIRContext *context = patterns.getContext();
+  patterns.add<BagOfReduce, BagOfOneWeight>(context, exact);
+  patterns.add<BagOfSteps, CastOfBag>(context);
+  if (!exact)
+    patterns.add<ScaledBag<MulOp>, ScaledBag<DivOp>>(context);
+}
