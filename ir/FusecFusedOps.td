@@ -9,7 +9,7 @@
 include "ir/FusecTensorOpBase.td"
 
 def Fusec_Family : Fusec_Enum<"Family", "which kind of kernel a region becomes",
-    ["Pointwise", "Reduce", "Gemm", "Chain", "Pairs", "Transpose", "Bag"]>;
+    ["Pointwise", "Reduce", "Gemm", "Chain", "Pairs", "Transpose", "Bag", "Scan"]>;
 def Fusec_FamilyAttr : Fusec_EnumAttr<Fusec_Family, "family">;
 
 def Fusec_ContractionOp : Op<Fusec_Dialect, "contraction", [Pure, Fusec_FusedLevel,

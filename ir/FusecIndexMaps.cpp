@@ -236,6 +236,19 @@ IndexMap ArgReduceOp::getOperandMap(unsigned) {
   return reductionMap(*this, getRank(getOperand()), axis);
 }
 
+FusionKind CumSumOp::getFusionKind() { return FusionKind::Scan; }
+SmallVector<Expr> CumSumOp::getIterationSizes() {
+  SmallVector<Expr> sizes = resultSizes(*this);
+  sizes.push_back(sizes[getAxis()]);
+  return sizes;
+}
+IndexMap CumSumOp::getOperandMap(unsigned) {
+  unsigned rank = getRank(getResult());
+  IndexMap map = IndexMap::identity(getContext(), rank);
+  map.results[getAxis()] = dimOf(*this, rank);
+  return map;
+}
+
 FusionKind MatmulOp::getFusionKind() { return FusionKind::Matmul; }
 SmallVector<Expr> MatmulOp::getIterationSizes() {
   SmallVector<Expr> sizes = resultSizes(*this), lhs = getSizes(getLhs());

@@ -324,6 +324,15 @@ LogicalResult ArgReduceOp::verify() {
       getElementType(getResult()));
 }
 
+LogicalResult CumSumOp::verify() {
+  int64_t axis = getAxis(), rank = getRank(getOperand());
+  if (axis < 0 || axis >= rank)
+    return emitOpError("expected an axis of ") << rank << ", got " << axis;
+  return expectResult(*this,
+                      FailureOr<SmallVector<Expr>>(getSizes(getOperand())),
+                      getElementType(getOperand()));
+}
+
 LogicalResult MatmulOp::verify() {
   Type type = getElementType(getLhs());
   if (type != getElementType(getRhs()))

@@ -131,6 +131,7 @@ def Fusec_MulOp : Fusec_BinaryOp<"mul", Fusec_NumberTensor, [Commutative]> {
 def Fusec_DivOp : Fusec_BinaryOp<"div"> {
   let summary = "quotient; integers truncate, x / 0 = 0, INT_MIN / -1 = INT_MIN";
   let cudaFloat = "{0} / {1}";
+  let cudaFast = "fusec::fast::divide({0}, {1})";
   let cudaSigned = "fusec::intDiv({0}, {1})";
   let refFloat = "x[0] / x[1]";
   let refSigned = "intDiv(x[0], x[1])";

@@ -326,6 +326,25 @@ def Fusec_ArgReduceOp : Fusec_IndexedOp<"arg_reduce"> {
   let hasVerifier = 1;
 }
 
+def Fusec_CumSumOp : Fusec_IndexedOp<"cumsum"> {
+  let summary = "sums of all elements up to each one along an axis";
+  let description = [{
+    `exclusive` leaves out the element itself, `reverse` sums from the end.
+    16- and 32-bit floats accumulate in fp32.
+
+    ```mlir
+    %r = fusec.cumsum %a axis 1 exclusive : tensor<8x10xf32> to tensor<8x10xf32>
+    ```
+  }];
+  let arguments = (ins Fusec_NumberTensor:$operand, I64Attr:$axis, UnitAttr:$exclusive, UnitAttr:$reverse);
+  let results = (outs Fusec_NumberTensor:$result);
+  let assemblyFormat = [{
+    $operand `axis` $axis (`exclusive` $exclusive^)? (`reverse` $reverse^)? attr-dict
+    `:` type($operand) `to` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def Fusec_MatmulOp : Fusec_IndexedOp<"matmul"> {
   let summary = "batched matrix product";
   let description = [{

@@ -24,6 +24,7 @@ enum class FusionKind : uint32_t {
   Gather,    // reads where an operand tells
   Reduce,    // a root: one pass over reduced dimensions
   ArgReduce,
+  Scan,   // a root: passes on what it found along a dimension
   Matmul, // a root: tiles
   Pairs,  // a root that makes its left operand
   Bag,    // a root: rows of tables, summed

@@ -50,7 +50,8 @@ unsigned ScalarProgram::buildInside(Operation *op, Value value,
   ScalarNode node{Kind::Root, getElementType(value), op};
   node.value = value;
   node.indices.assign(indices.begin(), indices.end());
-  if (isa<ReduceOp, ArgReduceOp, ContractionOp, PairProductOp, BagOp>(op))
+  if (isa<ReduceOp, ArgReduceOp, CumSumOp, ContractionOp, PairProductOp, BagOp>(
+          op))
     return add(std::move(node));
   if (auto splat = dyn_cast<SplatOp>(op)) {
     node.kind = Kind::Splat;

@@ -124,7 +124,7 @@ static Expr countOperations(Operation *op) {
       sums = sums + getCount(indices.getType()) * getSizes(table)[1];
     return sums;
   }
-  if (isa<ReduceOp, ArgReduceOp>(op))
+  if (isa<ReduceOp, ArgReduceOp, CumSumOp>(op))
     return getCount(op->getOperand(0).getType());
   if (isa<PointwiseOpInterface>(op) && !isa<CastOp>(op))
     return getCount(op->getResult(0).getType());

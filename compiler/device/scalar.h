@@ -307,6 +307,15 @@ FUSEC_DEVICE float sigmoid(float x) {
 FUSEC_DEVICE float reciprocal(float x) {
   return primitive::reciprocalApproximate(x);
 }
+/// a / b to 3 units in the last place. What depends on b alone is computed once
+/// where b stays the same.
+FUSEC_DEVICE float divide(float a, float b) {
+  // The reciprocal of what is beyond would be subnormal or infinite.
+  float size = absolute(b), scale = size > 0x1p100f    ? 0x1p-60f
+                                    : size < 0x1p-100f ? 0x1p60f
+                                                       : 1.0f;
+  return a * primitive::reciprocalApproximate(b * scale) * scale;
+}
 /// (1 + tanh(u)) / 2 is sigmoid(2 u); here -2 u / ln 2 is the power of 2.
 FUSEC_DEVICE float geluTanh(float x) {
   float power = x * multiplyAdd(x * x, -0.1029432396f, -2.302208198f);

@@ -43,10 +43,11 @@ struct PointwiseCosts {
 };
 
 struct ReduceCosts {
-  double treeClocks;  // a step of the tree in which partial results meet
-  double blockClocks; // to meet in shared memory
-  double laterPass;   // traffic of a pass behind the first, which hits L2
-  double sectorReuse; // how often a sector that is read in parts is in L1
+  double treeClocks;    // a step of the tree in which partial results meet
+  double blockClocks;   // to meet in shared memory
+  double clusterClocks; // and in that of all blocks of a cluster
+  double laterPass;     // traffic of a pass behind the first, which hits L2
+  double sectorReuse;   // how often a sector that is read in parts is in L1
 };
 
 struct ChainCosts {

@@ -110,6 +110,9 @@ FailureOr<Tensors> evaluate(Operation *op, ArrayRef<Tensor> operands,
       .Case([&](ArgReduceOp op) {
         return single(evaluateArgReduce(op, operands[0], env));
       })
+      .Case([&](CumSumOp op) {
+        return single(evaluateCumSum(op, operands[0], env));
+      })
       .Case([&](MatmulOp op) {
         return single(evaluateMatmul(op, operands, env));
       })
@@ -241,7 +244,7 @@ FailureOr<Tensors> evaluateMagnitude(Operation *op, ArrayRef<Tensor> operands,
   };
   auto reduce = dyn_cast<ReduceOp>(op);
   Tensors inputs(operands);
-  if (isa<MatmulOp, ContractionOp, PairProductOp, BagOp>(op) ||
+  if (isa<MatmulOp, ContractionOp, PairProductOp, BagOp, CumSumOp>(op) ||
       (reduce && reduce.getKind() == ReduceKind::Sum))
     for (Tensor &input : inputs)
       input = absolute(input);

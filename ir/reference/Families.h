@@ -41,6 +41,7 @@ TensorOr evaluateLookup(LookupOp op, Operands operands, Environment &env);
 // Reduce.cpp
 TensorOr evaluateBag(BagOp op, Operands operands, Environment &env);
 TensorOr evaluateReduce(ReduceOp op, const Tensor &operand, Environment &env);
+TensorOr evaluateCumSum(CumSumOp op, const Tensor &operand, Environment &env);
 TensorOr evaluateArgReduce(ArgReduceOp op, const Tensor &operand,
                            Environment &env);
 

@@ -128,6 +128,45 @@ TensorOr evaluateReduce(ReduceOp op, const Tensor &operand, Environment &env) {
   return result;
 }
 
+/// Sums in Sum what elements of compute type T hold.
+template <typename T, typename Sum>
+static void cumulate(CumSumOp op, const Tensor &operand, Tensor &result) {
+  int64_t axis = op.getAxis(), size = operand.getSizes()[axis];
+  SmallVector<int64_t> strides = getDenseStrides(operand.getSizes()),
+                       outer = llvm::to_vector(operand.getSizes());
+  outer.erase(outer.begin() + axis);
+  int64_t stride = strides[axis];
+  strides.erase(strides.begin() + axis);
+  size_t count = operand.getElementCount();
+  std::unique_ptr<T[]> in(new T[count]);
+  std::unique_ptr<Sum[]> sums(new Sum[count]);
+  load<T>(operand, 0, {in.get(), count});
+  forEachOffset(outer, strides, 0, [&](int64_t offset) {
+    Sum sum = 0;
+    for (int64_t i = 0; i < size; ++i) {
+      int64_t at = offset + (op.getReverse() ? size - 1 - i : i) * stride;
+      Sum next = combine<Sum>(ReduceKind::Sum, sum, in[at]);
+      sums[at] = op.getExclusive() ? sum : next;
+      sum = next;
+    }
+  });
+  store<Sum>(result, 0, ArrayRef<Sum>(sums.get(), count));
+}
+
+TensorOr evaluateCumSum(CumSumOp op, const Tensor &operand, Environment &env) {
+  auto result = env.allocate(op->getOpResult(0));
+  if (failed(result))
+    return failure();
+  withComputeType(operand.getElementType(), [&](auto x) {
+    using T = decltype(x);
+    using Wide = std::conditional_t<std::is_same_v<T, float>, double, T>;
+    if (env.options.precise)
+      return cumulate<T, Wide>(op, operand, *result);
+    cumulate<T, T>(op, operand, *result);
+  });
+  return result;
+}
+
 /// Whether `candidate`, which comes later, takes the place of `best`. A NaN is
 /// more extreme than every number.
 template <typename T>

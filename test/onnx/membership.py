@@ -12,7 +12,8 @@ from onnx import TensorProto, helper
 OPERATORS = frozenset("""
 Abs Add And ArgMax ArgMin BatchNormalization Cast CastLike Ceil Celu Clip Concat Constant
 ConstantOfShape Cos Cosh Div Dropout Elu Equal Erf Exp Expand Flatten Floor Gather GatherElements
-GatherND Gelu Gemm Greater GreaterOrEqual HardSigmoid HardSwish Identity LayerNormalization
+GatherND Gelu Gemm Greater GreaterOrEqual GroupNormalization HardSigmoid HardSwish Identity
+InstanceNormalization LayerNormalization
 LeakyRelu Less LessOrEqual Log LogSoftmax MatMul Max Mean Min Mish Mod Mul Neg Not Or PRelu Pow
 Range Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin
 ReduceProd ReduceSum ReduceSumSquare Relu Reshape RMSNormalization RotaryEmbedding Round Selu Shape

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes cases of what is no matmul to a folder: transposes, long reductions and
+"""Writes cases of what is no matmul to a folder: transposes, reductions, rows and
 embedding bags, of aligned sizes and odd ones, with expected results of numpy in
 double precision."""
 
@@ -11,6 +11,7 @@ import numpy
 from onnx import helper
 
 import bags
+import rows
 from cases import TYPES, Case, nameOf
 
 # Both dimensions of a tile inside, at its edges and beyond it; vectors on both
@@ -71,7 +72,7 @@ def makeReductions():
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    for make in (makeTransposes, makeReductions, bags.makeAll):
+    for make in (makeTransposes, makeReductions, rows.makeAll, bags.makeAll):
         for case in make():
             case.write(folder)
 

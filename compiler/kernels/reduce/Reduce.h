@@ -19,6 +19,11 @@ Estimates estimateReduceStep(StepOp step, const Target &target,
 mlir::FailureOr<KernelSource> emitReduce(StepOp step, VariantAttr variant,
                                          llvm::StringRef symbol);
 
+/// Whether a warp reduces several rows at a time.
+inline bool sharesWarp(ReduceScheduleAttr schedule) {
+  return schedule.getScope() == ReduceScope::Warp && schedule.getGroups() > 1;
+}
+
 /// Loads along rows that more than one pass over a row needs, and that accesses
 /// of `vector` elements can be: what a schedule can keep.
 llvm::SmallVector<unsigned>

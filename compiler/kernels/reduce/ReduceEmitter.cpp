@@ -17,9 +17,15 @@ static std::string scopeType(ReduceScheduleAttr schedule) {
   case ReduceScope::Thread:
     return "fusec::ThreadScope";
   case ReduceScope::Warp:
-    return "fusec::WarpScope";
+    return schedule.getGroups() == 1
+               ? "fusec::WarpScope"
+               : fmt::format("fusec::LanesScope<{}>",
+                             schedule.getThreadsTogether());
   case ReduceScope::Block:
     return fmt::format("fusec::BlockScope<{}>", schedule.getThreads());
+  case ReduceScope::Cluster:
+    return fmt::format("fusec::ClusterScope<{}, {}>", schedule.getThreads(),
+                       schedule.getCluster());
   case ReduceScope::Columns:
     return fmt::format("fusec::ColumnScope<{}, {}>", schedule.getThreads(),
                        schedule.getGroups());
@@ -37,11 +43,18 @@ public:
   void print();
 
 private:
+  /// Whether some reduction tells where it found its result.
+  bool findsPlaces() const {
+    return llvm::any_of(iteration.reductions, [](const RowReduction &r) {
+      return isa<ArgReduceOp>(r.op);
+    });
+  }
   void openRows();
   void openColumns();
   void keepLoads();
   void openLoop(StringRef call, StringRef parameters);
   void closeLoop();
+  std::string nameReduction(Operation *op) const;
   void printReduction(const RowReduction &reduction);
   void printStores();
 
@@ -51,6 +64,7 @@ private:
   ReduceScheduleAttr schedule;
   bool ofColumns;
   std::string index;
+  StringRef leader; // of who reduces a row together
   std::map<void *, std::string> results;
   std::optional<ScalarEmitter::Lanes> lanes;
   std::optional<ScalarEmitter> emitter;
@@ -62,7 +76,9 @@ RowPrinter::RowPrinter(KernelWriter &writer, const RowIteration &iteration,
                        VariantAttr variant)
     : writer(writer), iteration(iteration), variant(variant),
       schedule(cast<ReduceScheduleAttr>(variant.getSchedule())),
-      ofColumns(schedule.isOfColumns()), index(writer.indexType()) {
+      ofColumns(schedule.isOfColumns()), index(writer.indexType()),
+      leader(ofColumns || sharesWarp(schedule) ? "isMine && Scope::rank() == 0"
+                                               : "Scope::rank() == 0") {
   auto sources = getRegionSources(writer, variant);
   sources.root = [&](Value value) {
     return results[value.getAsOpaquePointer()];
@@ -72,7 +88,7 @@ RowPrinter::RowPrinter(KernelWriter &writer, const RowIteration &iteration,
   if (ofColumns) {
     dims.push_back("column");
     lanes = ScalarEmitter::Lanes{2, schedule.getVector()};
-  } else if (schedule.getVector() > 1 || schedule.getKept()) {
+  } else if (schedule.getVector() > 1 || schedule.getKept() || findsPlaces()) {
     lanes = ScalarEmitter::Lanes{1, schedule.getVector()};
   }
   emitter.emplace(writer, iteration.program, dims, lanes, sources);
@@ -80,19 +96,25 @@ RowPrinter::RowPrinter(KernelWriter &writer, const RowIteration &iteration,
 
 void RowPrinter::openRows() {
   ArrayRef<Expr> sizes = iteration.program.getSizes();
+  bool isOfGroup = sharesWarp(schedule),
+       varies = isOfGroup || usesDim(iteration.length, 0);
   auto declareLength = [&] {
-    writer.line("const {} length = {};", index,
-                emitter->print(iteration.length));
+    std::string length = emitter->print(iteration.length);
+    if (isOfGroup)
+      length = fmt::format("isMine ? {} : 0", length);
+    writer.line("const {} length = {};", index, length);
   };
-  bool varies = usesDim(iteration.length, 0);
   if (!varies)
     declareLength();
-  writer.open("fusec::forEachRow<Scope>({}, [&](fusec::i64 group)",
-              writer.print(sizes[0], {}));
+  StringRef loop = isOfGroup                   ? "OfWarp"
+                   : schedule.getCluster() > 1 ? "OfCluster"
+                                               : "";
+  writer.open("fusec::forEachRow{}<Scope>({}, [&](fusec::i64 group{})", loop,
+              writer.print(sizes[0], {}), isOfGroup ? ", bool isMine" : "");
   writer.line("const {0} row = {0}(group);", index);
   if (varies)
     declareLength();
-  emitter->nameLeader("Scope::rank() == 0");
+  emitter->nameLeader(leader);
 }
 
 void RowPrinter::openColumns() {
@@ -112,7 +134,7 @@ void RowPrinter::openColumns() {
                 index);
   writer.line("const {} length = isMine ? {} : 0;", index,
               emitter->print(iteration.length));
-  emitter->nameLeader("isMine && Scope::rank() == 0");
+  emitter->nameLeader(leader);
 }
 
 /// ", V, Steps": of the loops over what is kept.
@@ -165,32 +187,42 @@ void RowPrinter::closeLoop() {
   writer.close("});");
 }
 
+/// The loop that finds a reduction's result, up to its length.
+std::string RowPrinter::nameReduction(Operation *op) const {
+  std::string combiner = getCombiner(op);
+  if (ofColumns)
+    return fmt::format("reduceColumns<Scope, {}, {}>", combiner,
+                       schedule.getVector());
+  if (schedule.getKept())
+    return fmt::format("reduceKept<Scope, {}{}>", combiner,
+                       keptArguments(schedule));
+  if (isa<ArgReduceOp>(op))
+    return fmt::format("findInRow<Scope, {}, {}>", combiner,
+                       schedule.getVector());
+  if (lanes)
+    return fmt::format("reduceRowVectors<Scope, {}, {}>", combiner,
+                       schedule.getVector());
+  return fmt::format("reduceRow<Scope, {}>", combiner);
+}
+
 void RowPrinter::printReduction(const RowReduction &reduction) {
   auto [op, operand] = reduction;
   emitter->hoist(operand, 1);
-  Type type = getElementType(op->getOperand(0));
   std::string name = writer.uniqueName(op->getName().stripDialect());
-  bool isArg = isa<ArgReduceOp>(op);
-  std::string value = computeType(type);
-  if (isArg)
-    value = fmt::format("fusec::Indexed<{}>", value);
-  std::string position = lanes && !ofColumns ? "k + lane" : "k";
+  bool isArg = isa<ArgReduceOp>(op),
+       namesLane = ofColumns || (isArg && !schedule.getKept());
+  // Where it is found is known from the lane and the loop, or told.
   auto item = [&](StringRef element) {
-    return isArg ? braced({element, position}) : element.str();
+    if (isArg && (ofColumns || schedule.getKept()))
+      return braced({element, ofColumns ? "k" : "k + lane"});
+    return element.str();
   };
-  StringRef along = ofColumns            ? "Columns"
-                    : schedule.getKept() ? "Kept"
-                    : lanes              ? "RowVectors"
-                                         : "Row";
-  std::string widths = schedule.getKept() ? keptArguments(schedule)
-                       : lanes ? fmt::format(", {}", schedule.getVector())
-                               : "";
-  openLoop(fmt::format("const auto {} = fusec::reduce{}<Scope, {}{}>", name,
-                       along, getCombiner(op), widths),
-           lanes ? ", auto add)" : ") -> " + value);
+  openLoop(fmt::format("const auto {} = fusec::{}", name, nameReduction(op)),
+           lanes ? ", auto add)"
+                 : ") -> " + computeType(getElementType(op->getOperand(0))));
   emitter->forEachLane(operand, [&](unsigned, StringRef element) {
     if (lanes)
-      writer.line("add({}{});", ofColumns ? "lane, " : "", item(element));
+      writer.line("add({}{});", namesLane ? "lane, " : "", item(element));
     else
       writer.line("return {};", item(element));
   });
@@ -217,8 +249,7 @@ void RowPrinter::printStores() {
     closeLoop();
   }
   if (!once.empty()) {
-    writer.open(ofColumns ? "if (isMine && Scope::rank() == 0)"
-                          : "if (Scope::rank() == 0)");
+    writer.open("if ({})", leader);
     emitter->pushScope();
     emitStores(writer, *emitter, variant, once,
                ofColumns ? lanes : std::nullopt);
@@ -245,7 +276,9 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
                                           StringRef symbol) {
   auto schedule = cast<ReduceScheduleAttr>(variant.getSchedule());
   KernelWriter writer(step, symbol, schedule.getIndexBits());
-  writer.addHeader(schedule.isOfColumns() ? "reduce_columns.h" : "reduce.h");
+  writer.addHeader(schedule.isOfColumns()      ? "reduce_columns.h"
+                   : schedule.getCluster() > 1 ? "reduce_cluster.h"
+                                               : "reduce.h");
   FailureOr<RowIteration> iteration =
       schedule.isOfColumns() ? analyzeColumns(step) : analyzeRows(step);
   if (failed(iteration))

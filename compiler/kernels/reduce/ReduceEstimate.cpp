@@ -11,12 +11,14 @@ using namespace fusec;
 static double getMeeting(const ReduceCosts &costs,
                          ReduceScheduleAttr schedule) {
   double threads = schedule.getThreadsTogether();
-  bool isShared = threads > 1 && (schedule.isOfColumns() ||
+  bool isCluster = schedule.getCluster() > 1,
+       isShared = threads > 1 && (schedule.isOfColumns() || isCluster ||
                                   schedule.getScope() == ReduceScope::Block);
   double steps = schedule.isOfColumns()
                      ? (threads - 1) * schedule.getVector() / 4
                      : std::log2(threads);
-  return steps * costs.treeClocks + (isShared ? costs.blockClocks : 0);
+  return steps * costs.treeClocks + (isShared ? costs.blockClocks : 0) +
+         (isCluster ? costs.clusterClocks : 0);
 }
 
 /// Latencies that a walk of so many loads one after another takes, as many as
@@ -40,6 +42,14 @@ static double getWaste(const RowSizes &sizes, ReduceScheduleAttr schedule) {
   return isAlone ? std::min(most, std::max(sizes.length, 1.0)) : 1;
 }
 
+/// Threads of a multiprocessor, which has registers for 64 K words.
+static double getResident(const Target &target, const RowSizes &sizes,
+                          ReduceScheduleAttr schedule) {
+  double kept = schedule.getKept() * schedule.getVector() * sizes.element / 4.0,
+         blocks = std::floor(65536 / (40 + kept) / schedule.getThreads());
+  return std::min<double>(target.threads, blocks * schedule.getThreads());
+}
+
 Estimate fusec::estimateReduce(const Target &target, const RowSizes &sizes,
                                ReduceScheduleAttr schedule) {
   const ReduceCosts &costs = target.reduce;
@@ -48,7 +58,8 @@ Estimate fusec::estimateReduce(const Target &target, const RowSizes &sizes,
   double vector = schedule.getVector();
   double taken =
       schedule.isOfColumns() ? std::ceil(sizes.rows / vector) : sizes.rows;
-  double resident = double(target.multiprocessors) * target.threads / threads;
+  double resident =
+      target.multiprocessors * getResident(target, sizes, schedule) / threads;
   double waves = std::ceil(taken / resident);
   double steps = std::ceil(sizes.length /
                            (threads * (schedule.isOfColumns() ? 1 : vector)));
@@ -61,7 +72,9 @@ Estimate fusec::estimateReduce(const Target &target, const RowSizes &sizes,
   double waste = getWaste(sizes, schedule);
   // A row of its own keeps whoever reduces it busy, so that striding over rows
   // is as fast as a block each.
-  addPlacing(time, target, std::ceil(sizes.rows / schedule.getRowsAtOnce()),
+  addPlacing(time, target,
+             std::ceil(sizes.rows / schedule.getRowsAtOnce()) *
+                 schedule.getCluster(),
              schedule.getBlocks());
   // Later passes mostly hit L2, which is about twice as fast.
   double readAgain = isKept ? 0 : sizes.passes - 1;

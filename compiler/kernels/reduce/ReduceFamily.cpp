@@ -18,9 +18,11 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
     return {};
   Expr rows = iteration->program.getSizes()[0],
        atOnce = Expr::constant(step.getContext(), schedule.getRowsAtOnce());
+  int64_t cluster = schedule.getCluster();
   return LaunchAttr::get(
-      limitBlocks(rows.ceilDiv(atOnce), schedule.getBlocks()),
-      schedule.getThreads());
+      limitBlocks(rows.ceilDiv(atOnce), schedule.getBlocks() / cluster) *
+          cluster,
+      schedule.getThreads(), /*shared=*/0, cluster);
 }
 
 static std::map<std::string, Expr> getNamedSizes(StepOp step) {

@@ -18,11 +18,13 @@ struct ReduceProblem {
   int64_t element;
   VectorAccesses accesses;
 
-  void addKept(StepOp step,
-               SmallVectorImpl<ReduceScheduleAttr> &schedules) const;
+  SmallVector<ReduceScheduleAttr>
+  keep(StepOp step, ArrayRef<ReduceScheduleAttr> schedules) const;
   RowSizes getSizesAt(StepOp step, int64_t dim) const;
   Expr getRows() const;
-  SmallVector<ReduceScheduleAttr> getSchedules(StepOp step, int64_t vector,
+  SmallVector<ReduceScheduleAttr> getSchedules(StepOp step,
+                                               const Target &target,
+                                               int64_t vector,
                                                int64_t bits) const;
   SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
                                        int64_t vector, int64_t bits,
@@ -131,53 +133,67 @@ Expr ReduceProblem::getRows() const {
   return ofColumns ? space[0] * space[2] : space[0];
 }
 
-/// Bytes of registers that a thread may keep, by the threads of a block: a
-/// multiprocessor has 256 bytes for each of 1024 in all.
-static int64_t getMostKept(int64_t threads) { return threads > 256 ? 96 : 256; }
+/// Bytes of registers that a thread may keep: a multiprocessor has 256 bytes
+/// for each of 1024 threads in all. Blocks of 512 that keep more are alone on
+/// it, which only rows that nothing else holds are worth.
+static int64_t getMostKept(ReduceScheduleAttr schedule) {
+  int64_t threads = schedule.getThreads();
+  return threads > 512 || (threads > 256 && schedule.getCluster() == 1) ? 96
+                                                                        : 256;
+}
 
 /// Each is text of its own in every pass, which NVRTC takes long for.
 static constexpr int64_t mostKeptSteps = 32;
 
-/// Adds the schedules that keep rows, of all that are there.
-void ReduceProblem::addKept(
-    StepOp step, SmallVectorImpl<ReduceScheduleAttr> &schedules) const {
+/// Those of `schedules` that can keep rows, doing so.
+SmallVector<ReduceScheduleAttr>
+ReduceProblem::keep(StepOp step, ArrayRef<ReduceScheduleAttr> schedules) const {
+  SmallVector<ReduceScheduleAttr> keeping;
   std::optional<int64_t> length = iteration.program.getSizes()[1].getConstant();
   if (!length || usesDim(iteration.length, 0))
-    return;
+    return keeping;
   int64_t bytes = 0;
   for (unsigned node : getKeptLoads(step, iteration, schedules[0].getVector()))
     bytes += getElementBytes(iteration.program[node].type);
-  for (ReduceScheduleAttr schedule : llvm::to_vector(schedules)) {
+  for (ReduceScheduleAttr schedule : schedules) {
     int64_t vector = schedule.getVector(),
             steps = llvm::divideCeil(*length,
                                      schedule.getThreadsTogether() * vector);
     if (bytes && *length % vector == 0 && steps <= mostKeptSteps &&
-        steps * vector * bytes <= getMostKept(schedule.getThreads()))
-      schedules.push_back(schedule.withKept(std::max<int64_t>(steps, 1)));
+        steps * vector * bytes <= getMostKept(schedule))
+      keeping.push_back(schedule.withKept(std::max<int64_t>(steps, 1)));
   }
+  return keeping;
 }
 
 /// The smallest last.
 SmallVector<ReduceScheduleAttr>
-ReduceProblem::getSchedules(StepOp step, int64_t vector, int64_t bits) const {
+ReduceProblem::getSchedules(StepOp step, const Target &target, int64_t vector,
+                            int64_t bits) const {
   MLIRContext *context = step.getContext();
-  SmallVector<ReduceScheduleAttr> schedules;
-  auto add = [&](ReduceScope scope, int64_t threads, int64_t elements,
+  auto get = [&](ReduceScope scope, int64_t threads, int64_t elements,
                  int64_t groups = 1) {
-    schedules.push_back(ReduceScheduleAttr::get(context, scope, threads, bits,
-                                                elements, groups));
+    return ReduceScheduleAttr::get(context, scope, threads, bits, elements,
+                                   groups);
   };
-  if (!ofColumns) {
-    for (int64_t threads : {256, 512, 1024})
-      add(ReduceScope::Block, threads, vector);
-    add(ReduceScope::Warp, 128, vector);
-    addKept(step, schedules);
-    add(ReduceScope::Thread, 128, vector);
+  SmallVector<ReduceScheduleAttr> schedules;
+  if (ofColumns) {
+    for (; vector >= 1; vector /= 2)
+      for (int64_t groups : {1, 2, 4, 8, 16, 32})
+        schedules.push_back(get(ReduceScope::Columns, 256, vector, groups));
     return schedules;
   }
-  for (; vector >= 1; vector /= 2)
-    for (int64_t groups : {1, 2, 4, 8, 16, 32})
-      add(ReduceScope::Columns, 256, vector, groups);
+  for (int64_t threads : {256, 512, 1024, 128})
+    schedules.push_back(get(ReduceScope::Block, threads, vector));
+  for (int64_t groups : {1, 2, 4, 8})
+    schedules.push_back(get(ReduceScope::Warp, 128, vector, groups));
+  SmallVector<ReduceScheduleAttr> together = schedules;
+  if (target.major >= 9)
+    for (int64_t threads : {256, 512, 1024})
+      for (int64_t blocks : {2, 4, 8})
+        together.push_back(get(ReduceScope::Cluster, threads, vector, blocks));
+  llvm::append_range(schedules, keep(step, together));
+  schedules.push_back(get(ReduceScope::Thread, 128, vector));
   return schedules;
 }
 
@@ -187,10 +203,12 @@ ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
   RowSizes sizes = getSizesAt(step, dim);
   SmallVector<Candidate> candidates;
   MLIRContext *context = step.getContext();
-  for (ReduceScheduleAttr unlimited : getSchedules(step, vector, bits)) {
+  for (ReduceScheduleAttr unlimited :
+       getSchedules(step, target, vector, bits)) {
     Expr atOnce = Expr::constant(context, unlimited.getRowsAtOnce());
     candidates.push_back(chooseGridLimit(
-        target, unlimited.getThreads(), getRows().ceilDiv(atOnce),
+        target, unlimited.getThreads(),
+        getRows().ceilDiv(atOnce) * unlimited.getCluster(),
         [&](int64_t limit) -> Candidate {
           auto schedule = unlimited.withBlocks(limit);
           return {schedule, estimateReduce(target, sizes, schedule)};

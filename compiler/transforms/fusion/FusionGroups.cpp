@@ -25,6 +25,8 @@ static Family getFamily(Operation *op) {
   case FusionKind::Reduce:
   case FusionKind::ArgReduce:
     return Family::Reduce;
+  case FusionKind::Scan:
+    return Family::Scan;
   case FusionKind::Matmul:
     return Family::Gemm;
   case FusionKind::Pairs:

@@ -82,13 +82,28 @@ template <class T, int Sign, bool Last> struct ArgExtreme {
       return b;
     if (b.index < 0)
       return a;
-    bool aNan = a.value != a.value, bNan = b.value != b.value;
-    bool same = aNan ? bNan : a.value == b.value;
-    if (same)
-      return (a.index < b.index) != Last ? a : b;
-    if (aNan || bNan)
-      return aNan ? a : b;
-    return (Sign > 0 ? a.value > b.value : a.value < b.value) ? a : b;
+    // Of two NaNs neither exceeds the other.
+    bool same = !exceeds(a.value, b.value) && !exceeds(b.value, a.value);
+    bool takesB =
+        same ? (a.index < b.index) == Last : exceeds(b.value, a.value);
+    return takesB ? b : a;
+  }
+  static FUSEC_DEVICE T least() {
+    return Sign > 0 ? detail::lowestOf<T>() : detail::highestOf<T>();
+  }
+  /// Whether b is more extreme than a.
+  static FUSEC_DEVICE bool exceeds(T b, T a) {
+    if constexpr (isFloating<T>)
+      return !(Sign > 0 ? b <= a : b >= a) && a == a;
+    else
+      return Sign > 0 ? b > a : b < a;
+  }
+  /// Whether b, which comes behind a, takes its place.
+  static FUSEC_DEVICE bool takesPlace(T b, T a) {
+    if constexpr (Last)
+      return !exceeds(a, b);
+    else
+      return exceeds(b, a);
   }
 };
 template <class T, bool Last = false> using ArgMax = ArgExtreme<T, 1, Last>;
@@ -154,6 +169,26 @@ struct WarpScope {
   }
 };
 
+/// `Lanes` neighbours of a warp, a power of two of them; the warp's groups have
+/// as many rows to do, by forEachRowOfWarp.
+template <int Lanes> struct LanesScope {
+  static constexpr int maxSize = Lanes;
+  static FUSEC_DEVICE int rank() { return launch::thread() % size(); }
+  static FUSEC_DEVICE int size() { return launch::lanes() == 1 ? 1 : Lanes; }
+  static FUSEC_DEVICE void barrier() { launch::warpBarrier(); }
+  static FUSEC_DEVICE int groupsOfBlock() { return launch::threads() / size(); }
+  static FUSEC_DEVICE i64 group() {
+    return i64(launch::block()) * groupsOfBlock() + launch::thread() / size();
+  }
+  static FUSEC_DEVICE i64 groups() {
+    return i64(launch::blocks()) * groupsOfBlock();
+  }
+  template <class Op>
+  static FUSEC_DEVICE typename Op::Value reduce(typename Op::Value v) {
+    return reduceLanes<Op, Lanes>(v);
+  }
+};
+
 /// The whole block of exactly `Threads` threads (a multiple of 32).
 template <int Threads> struct BlockScope {
   static_assert(Threads % 32 == 0 && Threads <= 1024, "whole warps");
@@ -190,6 +225,17 @@ template <class Scope, class Body>
 FUSEC_DEVICE void forEachRow(i64 rows, Body body) {
   for (i64 row = Scope::group(); row < rows; row += Scope::groups())
     body(row);
+}
+
+/// The same for groups of a warp: body(row, isMine) runs as often in all of
+/// them, since a warp's shuffles need all lanes. Without a row of its own a
+/// group gets the last one, and is neither to load nor to store.
+template <class Scope, class Body>
+FUSEC_DEVICE void forEachRowOfWarp(i64 rows, Body body) {
+  const int inWarp = launch::lanes() / Scope::size();
+  for (i64 row = Scope::group(); row / inWarp * inWarp < rows;
+       row += Scope::groups())
+    body(row < rows ? row : rows - 1, row < rows);
 }
 
 /// Calls body(i) for this worker's share of [0, count).
@@ -250,6 +296,58 @@ FUSEC_DEVICE typename Op::Value reduceRowVectors(Index count, Body body) {
   forEachVectorIn<Scope, V>(
       count, [&](Index base, auto width) { body(base, width, add); });
   return Scope::template reduce<Op>(total);
+}
+
+/// The extremes of a worker's items, a lane of its vectors each: with one for
+/// all, each would wait for the one before.
+template <class Op, int V, class Index> struct LaneExtremes {
+  typedef decltype(Op::Value::value) Element;
+  Element value[V];
+  Index base[V]; // of the vector that it lies in; -1: of none
+
+  /// Where nothing exceeds the least of all it is at the first item.
+  FUSEC_DEVICE LaneExtremes(Index first, Index count) {
+    FUSEC_UNROLL
+    for (int lane = 0; lane < V; ++lane) {
+      value[lane] = Op::least();
+      base[lane] = first + lane < count ? first : -1;
+    }
+  }
+  FUSEC_DEVICE void take(int lane, Element v, Index from) {
+    if (Op::takesPlace(v, value[lane])) {
+      value[lane] = v;
+      base[lane] = from;
+    }
+  }
+  FUSEC_DEVICE typename Op::Value get() const {
+    typename Op::Value total = Op::identity();
+    FUSEC_UNROLL
+    for (int lane = 0; lane < V; ++lane)
+      if (base[lane] >= 0)
+        total = Op::combine(total, {value[lane], i64(base[lane]) + lane});
+    return total;
+  }
+};
+
+/// reduceRowVectors of ArgExtremes: body(base, width, add) calls
+/// add(lane, value).
+template <class Scope, class Op, int V, class Index, class Body>
+FUSEC_DEVICE typename Op::Value findInRow(Index count, Body body) {
+  const Index rank = Index(Scope::rank()), whole = count / V, tail = whole * V;
+  LaneExtremes<Op, V, Index> found(rank < whole ? rank * V : tail + rank,
+                                   rank < whole || V == 1 ? count
+                                   : tail + rank < count  ? tail + rank + 1
+                                                          : 0);
+  forEachStep<4, Scope>(rank, whole, [&](Index i) {
+    body(i * V, Width<V>(),
+         [&](int lane, auto value) { found.take(lane, value, i * V); });
+  });
+  if constexpr (V > 1)
+    forEachIn<Scope>(count - tail, [&](Index i) {
+      body(tail + i, Width<1>(),
+           [&](int, auto value) { found.take(0, value, tail + i); });
+    });
+  return Scope::template reduce<Op>(found.get());
 }
 
 // Rows that a worker's registers hold: loaded once, whatever is computed of

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Cases of rows: softmax and norms of all lengths, and the places of extremes."""
+
+import numpy
+from onnx import helper
+
+from cases import Case, nameOf
+
+# Rows of a lane, of a few, of a warp, a block and a cluster, and such that fit in
+# no registers; of whole vectors and odd.
+ROWS = [("f32", (9, 1)), ("f32", (1001, 7)), ("f16", (130, 13)), ("f16", (77, 127)), ("f32", (65, 96)),
+        ("f16", (33, 512)), ("f32", (19, 1000)), ("f16", (5, 1001)), ("f32", (3, 8192)),
+        ("f32", (2, 65537)), ("f16", (3, 65536)), ("f32", (1, 262144)), ("f32", (1, 1 << 20)),
+        ("f32", (0, 64)), ("f16", (4, 0))]
+
+
+def softmax(wide, log):
+    with numpy.errstate(invalid="ignore", divide="ignore"):
+        shifted = wide - wide.max(-1, keepdims=True, initial=-numpy.inf)
+        total = numpy.exp(shifted).sum(-1, keepdims=True)
+        return shifted - numpy.log(total) if log else numpy.exp(shifted) / total
+
+
+def makeRows():
+    for kind, sizes in ROWS:
+        # The reference adds one after another.
+        norm = 2e-3 if kind == "f16" else 1e-5 if sizes[1] < 1 << 18 else 3e-4
+        for operator in ("Softmax", "LogSoftmax"):
+            case = Case(nameOf(operator.lower(), kind, sizes), norm)
+            x = case.draw(kind, *sizes)
+            case.nodes.append(helper.make_node(operator, [case.input("x", x)], ["y"], axis=-1))
+            case.output("y", softmax(x.astype(float), operator == "LogSoftmax"), kind)
+            yield case
+        if not sizes[1]:
+            continue
+        case = Case(nameOf("layernorm", kind, sizes), norm)
+        x, z = case.draw(kind, *sizes), case.draw(kind, *sizes)
+        scale, bias = case.draw(kind, sizes[1]), case.draw(kind, sizes[1])
+        total = case.node("Add", case.input("x", x), case.input("z", z))
+        case.nodes.append(helper.make_node("LayerNormalization", [
+            total, case.constant(scale), case.constant(bias)], ["y"], axis=-1))
+        wide = (x + z).astype(float)
+        deviation = wide - wide.mean(-1, keepdims=True)
+        variance = (deviation * deviation).mean(-1, keepdims=True)
+        case.output("y", deviation / numpy.sqrt(variance + 1e-5) * scale + bias, kind)
+        yield case
+    # What is infinite makes a row NaN where it exceeds all; large values overflow nothing.
+    for kind, length in [("f32", 24), ("f32", 13), ("f16", 520), ("f32", 70000), ("f16", 40001), ("f32", 270000)]:
+        for operator in ("Softmax", "LogSoftmax"):
+            case = Case(nameOf(operator.lower() + "_extremes", kind, (7, length)), 2e-3 if kind == "f16" else 1e-5)
+            x = case.draw(kind, 7, length)
+            x[0, 1:] = -numpy.inf
+            x[1] = -numpy.inf
+            x[2, length // 2] = numpy.inf
+            x[3] *= 1e4 if kind == "f16" else 1e30
+            x[4, :length // 2] = -numpy.inf
+            x[5, -1] = numpy.nan
+            case.nodes.append(helper.make_node(operator, [case.input("x", x)], ["y"], axis=-1))
+            case.output("y", softmax(x.astype(float), operator == "LogSoftmax"), kind)
+            yield case
+
+
+# Along rows and across them; extremes in each lane of a vector, more than once, and
+# NaN among them.
+PLACES = [("f32", (9, 1), 1), ("f16", (33, 7), 1), ("f32", (1000, 13), 1), ("f16", (5, 1001), 1),
+          ("f32", (3, 4099), 1), ("f16", (17, 2048), 1), ("i32", (29, 127), 1), ("i64", (3, 1000), 1),
+          ("f32", (101, 24), 0), ("f16", (3, 21, 64), 1), ("f32", (0, 8), 1)]
+
+
+def makePlaces():
+    for kind, sizes, axis in PLACES:
+        for last in (0, 1):
+            case = Case(nameOf("places", kind, sizes, axis, last), 0)
+            x = case.draw(kind, *sizes)
+            x = numpy.round(x) if kind[0] == "f" else x  # ties
+            if kind[0] == "f" and x.size:
+                x[0] = -numpy.inf
+                x[-1:].flat[2::11] = numpy.nan
+                x[sizes[0] // 2].flat[::2] = numpy.inf
+            case.input("x", x)
+            for operator, sign in (("ArgMax", 1), ("ArgMin", -1)):
+                case.nodes.append(helper.make_node(operator, ["x"], [operator.lower()], axis=axis, keepdims=0,
+                                                   select_last_index=last))
+                # A NaN exceeds all numbers.
+                wide = numpy.nan_to_num(sign * x.astype(float), nan=1e300, posinf=1e200, neginf=-1e200)
+                if last:
+                    place = sizes[axis] - 1 - numpy.flip(wide, axis).argmax(axis)
+                else:
+                    place = wide.argmax(axis)
+                case.output(operator.lower(), place, "i64")
+            yield case
+
+
+def makeAll():
+    for make in (makeRows, makePlaces):
+        yield from make()
