@@ -39,9 +39,19 @@ static SmallVector<Piece> splitOutputs(ArrayRef<Value> outputs,
   return pieces;
 }
 
+/// Replaces the dims of expressions in them by expressions in those of a new
+/// space.
+static void substitute(MutableArrayRef<Expr> exprs, ArrayRef<Expr> values,
+                       const ExprRanges &ranges) {
+  for (Expr &expr : exprs)
+    expr = ranges.simplify(expr.replaceDims(values));
+}
+
 /// Splits dims that some expression divides, until no division by a constant
-/// that divides its dim's size is left.
-static void refine(ScalarProgram &program, SmallVectorImpl<Expr> &offsets) {
+/// that divides its dim's size is left. `carried` are expressions in the dims
+/// that decide nothing.
+static void refine(ScalarProgram &program, SmallVectorImpl<Expr> &offsets,
+                   MutableArrayRef<Expr> carried = {}) {
   MLIRContext *context = program.getContext();
   for (unsigned round = 0; round < 16; ++round) {
     std::optional<std::pair<unsigned, int64_t>> split;
@@ -82,8 +92,8 @@ static void refine(ScalarProgram &program, SmallVectorImpl<Expr> &offsets) {
       sizes.push_back(Expr::constant(context, divisor));
     }
     program.substitute(sizes, values);
-    for (Expr &offset : offsets)
-      offset = program.getRanges().simplify(offset.replaceDims(values));
+    substitute(offsets, values, program.getRanges());
+    substitute(carried, values, program.getRanges());
   }
 }
 
@@ -101,8 +111,7 @@ static void dropUnitDims(ScalarProgram &program,
     sizes.push_back(size);
   }
   program.substitute(sizes, values);
-  for (Expr &offset : offsets)
-    offset = program.getRanges().simplify(offset.replaceDims(values));
+  substitute(offsets, values, program.getRanges());
 }
 
 /// Joins neighbouring dims that every access walks through together.
@@ -155,15 +164,13 @@ static void coalesce(ScalarProgram &program, SmallVectorImpl<Expr> &offsets,
       sizes.push_back(size * inner);
     }
     program.substitute(sizes, values);
-    for (Expr &offset : offsets)
-      offset = program.getRanges().simplify(offset.replaceDims(values));
+    substitute(offsets, values, program.getRanges());
   }
 }
 
-FailureOr<PointwiseIteration>
-fusec::analyzePointwise(ArrayRef<Value> outputs, ScalarProgram::Inside isInside,
-                        InputStrides inputStrides,
-                        OutputStrides outputStrides) {
+FailureOr<PointSpace> fusec::getPointSpace(ArrayRef<Value> outputs,
+                                           ScalarProgram::Inside isInside,
+                                           OutputStrides outputStrides) {
   if (outputs.empty())
     return failure();
   MLIRContext *context = outputs[0].getContext();
@@ -174,26 +181,64 @@ fusec::analyzePointwise(ArrayRef<Value> outputs, ScalarProgram::Inside isInside,
         return getElementCount(getSizes(p.value), context) == count;
       }))
     return failure();
-  PointwiseIteration result{ScalarProgram(sizes, context), {}};
-  ScalarProgram &program = result.program;
+  PointSpace space{sizes, {}};
   IndexMap identity = IndexMap::identity(context, sizes.size());
-  SmallVector<Expr> offsets;
   for (const Piece &piece : pieces) {
     SmallVector<Expr> own = getSizes(piece.value), indices = identity.results;
     if (own != sizes)
       indices = delinearize(linearize(indices, sizes, context), own);
-    unsigned node = program.build(piece.value, indices, isInside);
+    SmallVector<Expr> at = indices;
     if (piece.axis >= 0)
-      indices[piece.axis] = indices[piece.axis] + piece.start;
-    offsets.push_back(program.getRanges().simplify(
-        getOffset(indices, outputStrides(piece.output), context)));
-    result.stores.push_back({node, piece.output, Expr()});
+      at[piece.axis] = at[piece.axis] + piece.start;
+    space.stored.push_back({piece.value, piece.output, indices,
+                            ExprRanges(sizes).simplify(getOffset(
+                                at, outputStrides(piece.output), context))});
   }
-  refine(program, offsets);
-  dropUnitDims(program, offsets);
-  coalesce(program, offsets, inputStrides);
-  for (auto [store, offset] : llvm::zip_equal(result.stores, offsets))
+  return space;
+}
+
+PointwiseIteration fusec::refinePoints(PointSpace &space,
+                                       ScalarProgram::Inside isInside) {
+  MLIRContext *context = space.stored[0].value.getContext();
+  PointwiseIteration result{ScalarProgram(space.sizes, context), {}};
+  SmallVector<Expr> offsets, indices;
+  for (const StoredValue &stored : space.stored) {
+    unsigned node =
+        result.program.build(stored.value, stored.indices, isInside);
+    result.stores.push_back({node, stored.output, Expr()});
+    offsets.push_back(stored.offset);
+    llvm::append_range(indices, stored.indices);
+  }
+  refine(result.program, offsets, indices);
+  space.sizes = llvm::to_vector(result.program.getSizes());
+  ArrayRef<Expr> left = indices;
+  for (auto [stored, store, offset] :
+       llvm::zip_equal(space.stored, result.stores, offsets)) {
+    stored.offset = store.offset = offset;
+    stored.indices = llvm::to_vector(left.take_front(stored.indices.size()));
+    left = left.drop_front(stored.indices.size());
+  }
+  return result;
+}
+
+void fusec::joinDims(PointwiseIteration &iteration, InputStrides inputStrides) {
+  SmallVector<Expr> offsets = llvm::map_to_vector(
+      iteration.stores, [](const RegionStore &store) { return store.offset; });
+  dropUnitDims(iteration.program, offsets);
+  coalesce(iteration.program, offsets, inputStrides);
+  for (auto [store, offset] : llvm::zip_equal(iteration.stores, offsets))
     store.offset = offset;
+}
+
+FailureOr<PointwiseIteration>
+fusec::analyzePointwise(ArrayRef<Value> outputs, ScalarProgram::Inside isInside,
+                        InputStrides inputStrides,
+                        OutputStrides outputStrides) {
+  FailureOr<PointSpace> space = getPointSpace(outputs, isInside, outputStrides);
+  if (failed(space))
+    return failure();
+  PointwiseIteration result = refinePoints(*space, isInside);
+  joinDims(result, inputStrides);
   return result;
 }
 

@@ -27,13 +27,40 @@ struct PointwiseIteration {
 using InputStrides = llvm::function_ref<llvm::SmallVector<Expr>(mlir::Value)>;
 using OutputStrides = llvm::function_ref<llvm::SmallVector<Expr>(unsigned)>;
 
+/// What is computed at each point, at these indices of the value, and where in
+/// an output it goes.
+struct StoredValue {
+  mlir::Value value;
+  unsigned output;
+  llvm::SmallVector<Expr> indices;
+  Expr offset; // in elements
+};
+struct PointSpace {
+  llvm::SmallVector<Expr> sizes;
+  llvm::SmallVector<StoredValue> stored;
+};
 /// Fails where the outputs do not share one iteration space.
+mlir::FailureOr<PointSpace> getPointSpace(llvm::ArrayRef<mlir::Value> outputs,
+                                          ScalarProgram::Inside isInside,
+                                          OutputStrides outputStrides);
+/// The program of the space, whose dims become those of the program: none that
+/// some access divides.
+PointwiseIteration refinePoints(PointSpace &space,
+                                ScalarProgram::Inside isInside);
+/// Joins neighbouring dims that every access walks through together.
+void joinDims(PointwiseIteration &iteration, InputStrides inputStrides);
+
+/// The iteration over such a space. Fails where there is none.
 mlir::FailureOr<PointwiseIteration>
 analyzePointwise(llvm::ArrayRef<mlir::Value> outputs,
                  ScalarProgram::Inside isInside, InputStrides inputStrides,
                  OutputStrides outputStrides);
 /// The same for a step of the pointwise family.
 mlir::FailureOr<PointwiseIteration> analyzePointwise(StepOp step);
+/// The same with the pieces of concats apart: an iteration each, none of which
+/// asks at a point which piece it is in. Those of one shape are stores of one
+/// iteration.
+mlir::FailureOr<std::vector<PointwiseIteration>> analyzePieces(StepOp step);
 
 /// One reduction over rows: its operand at (row, k).
 struct RowReduction {

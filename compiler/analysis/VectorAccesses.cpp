@@ -23,18 +23,100 @@ bool fusec::isVectorAccess(Expr offset, unsigned dim, int64_t width,
   return true;
 }
 
-VectorAccesses fusec::analyzeVectorAccesses(StepOp step,
-                                            const ScalarProgram &program,
-                                            ArrayRef<RegionStore> stores,
-                                            unsigned dim, bool hasTail) {
-  struct Access {
-    BufferOp buffer;
-    Expr offset;
-    int64_t bytes;
-    bool isStore;
-  };
+Expr fusec::getExtent(ArrayRef<Expr> sizes, ArrayRef<Expr> strides) {
+  Expr extent = Expr::constant(sizes[0].getContext(), 1);
+  for (auto [size, stride] : llvm::zip_equal(sizes, strides))
+    extent = extent + (size - 1) * stride;
+  return extent;
+}
+
+static std::optional<int64_t> getStride(Expr offset, unsigned dim) {
+  auto coefficient = getDimCoefficient(offset, dim);
+  return coefficient ? coefficient->getConstant() : std::nullopt;
+}
+
+/// Of elements that are taken in turns: the first one's place among them.
+static int64_t getTurn(Expr offset, int64_t stride) {
+  return (getConstantTerm(offset) % stride + stride) % stride;
+}
+
+std::optional<LaneAccess> fusec::getLaneAccess(Expr offset, unsigned dim,
+                                               int64_t width, int64_t bytes,
+                                               unsigned alignment, Expr extent,
+                                               const ExprRanges &ranges) {
+  auto stride = getStride(offset, dim);
+  if (!stride || *stride == 0 || *stride == 1)
+    return std::nullopt;
+  LaneAccess access{*stride, 0, offset};
+  if (*stride == -1) {
+    access.first = width - 1;
+    access.base = offset - (width - 1);
+  } else {
+    bool isClose = *stride > 1 && llvm::isPowerOf2_64(*stride) &&
+                   *stride * width * bytes <= 16;
+    if (!isClose)
+      return std::nullopt;
+    access.first = getTurn(offset, *stride);
+    access.base = offset - access.first;
+    if (!ranges.isNonNegative(access.base) ||
+        !ranges.isLess(access.base + (*stride - 1), extent))
+      return std::nullopt;
+  }
+  // As wide as the lanes are adjacent, the dim's base being a multiple.
+  int64_t elements = std::abs(*stride) * width;
+  Expr flat = access.base + Expr::dim(offset.getContext(), dim) * (1 - *stride);
+  if (!isVectorAccess(flat, dim, elements, bytes, alignment))
+    return std::nullopt;
+  return access;
+}
+
+SmallVector<TakenTurns> fusec::findTurns(ArrayRef<RegionStore> stores,
+                                         unsigned dim) {
+  SmallVector<TakenTurns> found;
+  for (size_t i = 0; i < stores.size(); ++i) {
+    auto stride = getStride(stores[i].offset, dim);
+    if (!stride || *stride < 2 || !llvm::isPowerOf2_64(*stride) ||
+        getTurn(stores[i].offset, *stride))
+      continue;
+    TakenTurns turns{stores[i].offset, {}};
+    for (int64_t turn = 0; turn < *stride; ++turn)
+      for (size_t j = 0; j < stores.size(); ++j)
+        if (stores[j].output == stores[i].output &&
+            stores[j].offset == turns.base + turn) {
+          turns.stores.push_back(j);
+          break;
+        }
+    if (int64_t(turns.stores.size()) == *stride)
+      found.push_back(std::move(turns));
+  }
+  return found;
+}
+
+namespace {
+struct Access {
+  BufferOp buffer;
+  Expr offset;
+  int64_t bytes; // of an element
+  bool isStore, takesTurns = false;
+};
+} // namespace
+
+/// Loads and stores that vary along the dim; stores that take turns are one.
+static SmallVector<Access> collectAccesses(StepOp step,
+                                           const ScalarProgram &program,
+                                           ArrayRef<RegionStore> stores,
+                                           unsigned dim) {
   SmallVector<Access> accesses;
-  for (const RegionStore &store : stores) {
+  llvm::SmallDenseSet<unsigned> inTurns;
+  for (const TakenTurns &turns : findTurns(stores, dim)) {
+    BufferOp buffer = step.getOutputBuffer(stores[turns.stores[0]].output);
+    inTurns.insert(turns.stores.begin(), turns.stores.end());
+    accesses.push_back({buffer, turns.base,
+                        getElementBytes(buffer.getElementType()), true, true});
+  }
+  for (auto [i, store] : llvm::enumerate(stores)) {
+    if (inTurns.contains(i))
+      continue;
     BufferOp buffer = step.getOutputBuffer(store.output);
     accesses.push_back(
         {buffer, store.offset, getElementBytes(buffer.getElementType()), true});
@@ -48,19 +130,37 @@ VectorAccesses fusec::analyzeVectorAccesses(StepOp step,
         getOffset(node.indices, buffer.getStrideExprs(), step.getContext()));
     accesses.push_back({buffer, offset, getElementBytes(node.type), false});
   }
+  return accesses;
+}
+
+VectorAccesses fusec::analyzeVectorAccesses(StepOp step,
+                                            const ScalarProgram &program,
+                                            ArrayRef<RegionStore> stores,
+                                            unsigned dim, bool hasTail,
+                                            Alignments alignments) {
+  SmallVector<Access> accesses = collectAccesses(step, program, stores, dim);
   VectorAccesses result;
   if (accesses.empty())
     return result;
   auto [smallest, largest] = std::minmax_element(
       accesses.begin(), accesses.end(),
       [](const Access &a, const Access &b) { return a.bytes < b.bytes; });
-  auto isWide = [&](const Access &a) {
-    return isVectorAccess(a.offset, dim, result.width, a.bytes,
-                          getAlignmentIfGuarded(a.buffer));
-  };
   // 16 bytes of the widest type; two accesses of it where a narrower one takes
   // part.
   result.width = std::min<int64_t>(16 / smallest->bytes, 32 / largest->bytes);
+  auto isWide = [&](const Access &a) {
+    unsigned alignment = alignments(a.buffer);
+    if (isVectorAccess(a.offset, dim, result.width, a.bytes, alignment))
+      return true;
+    if (a.isStore && !a.takesTurns)
+      return false;
+    BufferOp buffer = a.buffer;
+    Expr extent =
+        getExtent(getSizes(buffer.getType()), buffer.getStrideExprs());
+    return getLaneAccess(a.offset, dim, result.width, a.bytes, alignment,
+                         extent, program.getRanges())
+        .has_value();
+  };
   for (; result.width > 1; result.width /= 2) {
     Expr width = Expr::constant(step.getContext(), result.width);
     bool fits = hasTail || program.getSizes()[dim].mod(width).isConstant(0);

@@ -6,6 +6,7 @@
 #ifndef FUSEC_COMPILER_ANALYSIS_VECTORACCESSES_H
 #define FUSEC_COMPILER_ANALYSIS_VECTORACCESSES_H
 
+#include "compiler/analysis/Alignment.h"
 #include "compiler/analysis/Iteration.h"
 
 namespace fusec {
@@ -16,6 +17,34 @@ namespace fusec {
 bool isVectorAccess(Expr offset, unsigned dim, int64_t width, int64_t bytes,
                     unsigned alignment);
 
+/// Lanes that are some elements apart, or backwards: lane l takes element
+/// `first + l * stride` of the |stride| * width from `base` on, which lie in
+/// one vector.
+struct LaneAccess {
+  int64_t stride, first;
+  Expr base;
+};
+/// Of such an access to a buffer of `extent` elements, none of which it leaves;
+/// nothing where lanes are adjacent or far apart.
+std::optional<LaneAccess> getLaneAccess(Expr offset, unsigned dim,
+                                        int64_t width, int64_t bytes,
+                                        unsigned alignment, Expr extent,
+                                        const ExprRanges &ranges);
+
+/// Elements from the first to the last one, and one more.
+Expr getExtent(llvm::ArrayRef<Expr> sizes, llvm::ArrayRef<Expr> strides);
+
+/// Stores of one buffer that take turns, `stride` of them: together they are
+/// vectors from `base` on.
+struct TakenTurns {
+  Expr base;
+  llvm::SmallVector<unsigned> stores; // by the lane's first element
+};
+llvm::SmallVector<TakenTurns> findTurns(llvm::ArrayRef<RegionStore> stores,
+                                        unsigned dim);
+
+using Alignments = llvm::function_ref<unsigned(BufferOp)>; // bytes
+
 struct VectorAccesses {
   int64_t width = 1;                        // elements
   llvm::SmallVector<BufferOp> aligned = {}; // these must be, to 16 bytes
@@ -24,9 +53,11 @@ struct VectorAccesses {
 /// The widest vectors of at most 16 bytes that every store and most loads along
 /// `dim` can take. `hasTail`: the kernel computes what is left of the dim by
 /// single elements; else the dim must be a multiple of the width.
-VectorAccesses analyzeVectorAccesses(StepOp step, const ScalarProgram &program,
-                                     llvm::ArrayRef<RegionStore> stores,
-                                     unsigned dim, bool hasTail);
+VectorAccesses
+analyzeVectorAccesses(StepOp step, const ScalarProgram &program,
+                      llvm::ArrayRef<RegionStore> stores, unsigned dim,
+                      bool hasTail,
+                      Alignments alignments = getAlignmentIfGuarded);
 
 } // namespace fusec
 

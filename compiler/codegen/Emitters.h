@@ -17,7 +17,8 @@ namespace fusec {
 struct Descriptor {
   std::string type, value;
 };
-/// The combiner of compiler/kernels/reduce/device/reduce.h of a ReduceOp or ArgReduceOp.
+/// The combiner of compiler/kernels/reduce/device/reduce.h of a ReduceOp or
+/// ArgReduceOp.
 std::string getCombiner(mlir::Operation *op);
 /// What a combiner's result `name` is as the result of the op: rounded like
 /// that of any op, or the index that was found.
@@ -36,10 +37,12 @@ ScalarEmitter::Sources getRegionSources(KernelWriter &writer,
                                         VariantAttr variant);
 
 /// Stores the values of the current point, or of the emitter's lanes: by
-/// vectors where the addresses allow, else element by element.
+/// vectors where the addresses allow, else element by element. `whenLoaded` is
+/// called when loads have been printed.
 void emitStores(KernelWriter &writer, ScalarEmitter &emitter,
                 VariantAttr variant, llvm::ArrayRef<RegionStore> stores,
-                std::optional<ScalarEmitter::Lanes> lanes);
+                std::optional<ScalarEmitter::Lanes> lanes,
+                llvm::function_ref<void()> whenLoaded = nullptr);
 
 } // namespace fusec
 

@@ -39,49 +39,127 @@ ScalarEmitter::Sources fusec::getRegionSources(KernelWriter &writer,
   return sources;
 }
 
-void fusec::emitStores(KernelWriter &writer, ScalarEmitter &emitter,
-                       VariantAttr variant, ArrayRef<RegionStore> stores,
-                       std::optional<ScalarEmitter::Lanes> lanes) {
-  auto getBuffer = [&](const RegionStore &store) {
+namespace {
+/// Where the lanes of a store go: elements of a vector, or of the buffer.
+struct LaneStore {
+  std::string vector; // empty where each lane is stored on its own
+  int64_t stride = 1, first = 0;
+
+  std::string getLane() const {
+    return stride == 1
+               ? vector + "[lane]"
+               : fmt::format("{}[{} * lane + {}]", vector, stride, first);
+  }
+};
+/// A vector that is stored as a whole.
+struct VectorStore {
+  std::string vector, pointer;
+  Expr base;
+  int64_t stride;
+};
+
+class StoreEmitter {
+public:
+  StoreEmitter(KernelWriter &writer, ScalarEmitter &emitter,
+               VariantAttr variant, ArrayRef<RegionStore> stores,
+               std::optional<ScalarEmitter::Lanes> lanes)
+      : writer(writer), emitter(emitter), variant(variant), stores(stores),
+        lanes(lanes), places(stores.size()) {}
+  void emit(llvm::function_ref<void()> whenLoaded);
+
+private:
+  BufferOp getBuffer(const RegionStore &store) {
     return writer.getStep().getOutputBuffer(store.output);
-  };
-  auto getElement = [&](const RegionStore &store) {
-    std::string pointer = writer.pointer(getBuffer(store), false);
+  }
+  std::string getPointer(const RegionStore &store) {
+    return writer.pointer(getBuffer(store), false);
+  }
+  std::string getElement(const RegionStore &store) {
+    std::string pointer = getPointer(store);
     return fmt::format("{}[{}]", pointer, emitter.print(store.offset));
+  }
+  void emitEach();
+  void declareVectors();
+  void declareVector(Expr base, ArrayRef<unsigned> members);
+
+  KernelWriter &writer;
+  ScalarEmitter &emitter;
+  VariantAttr variant;
+  ArrayRef<RegionStore> stores;
+  std::optional<ScalarEmitter::Lanes> lanes;
+  SmallVector<LaneStore> places;
+  SmallVector<VectorStore> vectors;
+};
+} // namespace
+
+void StoreEmitter::emitEach() {
+  for (const RegionStore &store : stores) {
+    std::string value = emitter.emit(store.node);
+    writer.line("{} = {};", getElement(store),
+                toStorage(getBuffer(store).getElementType(), value));
+  }
+}
+
+/// Of stores that take turns, or of one.
+void StoreEmitter::declareVector(Expr base, ArrayRef<unsigned> members) {
+  int64_t stride = members.size();
+  const RegionStore &first = stores[members[0]];
+  std::string name = writer.uniqueName("result");
+  writer.line("fusec::Vec<{}, {}V> {};",
+              storageType(getBuffer(first).getElementType()),
+              stride == 1 ? "" : fmt::format("{} * ", stride), name);
+  for (auto [turn, member] : llvm::enumerate(members))
+    places[member] = {name, stride, int64_t(turn)};
+  vectors.push_back({name, getPointer(first), base, stride});
+}
+
+void StoreEmitter::declareVectors() {
+  auto isVector = [&](const RegionStore &store, Expr offset, int64_t stride) {
+    BufferOp buffer = getBuffer(store);
+    return isVectorAccess(offset, lanes->dim, lanes->width * stride,
+                          getElementBytes(buffer.getElementType()),
+                          getAlignment(buffer, variant));
   };
+  if (lanes->width > 1)
+    for (const TakenTurns &turns : findTurns(stores, lanes->dim)) {
+      int64_t stride = turns.stores.size();
+      Expr flat = turns.base +
+                  Expr::dim(writer.getContext(), lanes->dim) * (1 - stride);
+      if (isVector(stores[turns.stores[0]], flat, stride))
+        declareVector(turns.base, turns.stores);
+    }
+  for (unsigned i = 0; i < stores.size(); ++i)
+    if (places[i].vector.empty() && isVector(stores[i], stores[i].offset, 1))
+      declareVector(stores[i].offset, i);
+}
+
+void StoreEmitter::emit(llvm::function_ref<void()> whenLoaded) {
   SmallVector<unsigned> nodes;
   for (const RegionStore &store : stores)
     nodes.push_back(store.node);
   emitter.leaveRoundingToStores(nodes);
-  if (!lanes) {
-    for (const RegionStore &store : stores) {
-      std::string value = emitter.emit(store.node);
-      writer.line("{} = {};", getElement(store),
-                  toStorage(getBuffer(store).getElementType(), value));
-    }
-    return;
-  }
-  SmallVector<std::string> vectors(stores.size());
-  for (auto [i, store] : llvm::enumerate(stores)) {
-    emitter.prepare(store.node);
-    BufferOp buffer = getBuffer(store);
-    Type type = buffer.getElementType();
-    if (isVectorAccess(store.offset, lanes->dim, lanes->width,
-                       getElementBytes(type), getAlignment(buffer, variant))) {
-      vectors[i] = writer.uniqueName("result");
-      writer.line("fusec::Vec<{}, V> {};", storageType(type), vectors[i]);
-    }
-  }
+  if (!lanes)
+    return emitEach();
+  for (unsigned node : nodes)
+    emitter.prepare(node);
+  if (whenLoaded)
+    whenLoaded();
+  declareVectors();
   emitter.forEachLane(nodes, [&](unsigned i, StringRef name) {
-    std::string to =
-        vectors[i].empty() ? getElement(stores[i]) : vectors[i] + "[lane]";
-    writer.line("{} = {};", to,
+    writer.line("{} = {};",
+                places[i].vector.empty() ? getElement(stores[i])
+                                         : places[i].getLane(),
                 toStorage(getBuffer(stores[i]).getElementType(), name));
   });
-  for (auto [i, store] : llvm::enumerate(stores))
-    if (!vectors[i].empty()) {
-      std::string pointer = writer.pointer(getBuffer(store), false);
-      writer.line("fusec::store<V>({} + {}, {});", pointer,
-                  emitter.print(store.offset), vectors[i]);
-    }
+  for (const VectorStore &vector : vectors)
+    writer.line("fusec::store<{}V>({} + {}, {});",
+                vector.stride == 1 ? "" : fmt::format("{} * ", vector.stride),
+                vector.pointer, emitter.print(vector.base), vector.vector);
+}
+
+void fusec::emitStores(KernelWriter &writer, ScalarEmitter &emitter,
+                       VariantAttr variant, ArrayRef<RegionStore> stores,
+                       std::optional<ScalarEmitter::Lanes> lanes,
+                       llvm::function_ref<void()> whenLoaded) {
+  StoreEmitter(writer, emitter, variant, stores, lanes).emit(whenLoaded);
 }

@@ -30,10 +30,12 @@ public:
     std::function<unsigned(LookupOp)> tableAlignment; // of all of them, bytes
   };
 
-  /// Lanes 0..V-1 lie along the dim; V is `width`, or 1 in a tail.
+  /// Lanes 0..V-1 lie along the dim; V is `width`, or 1 in a tail. Where
+  /// `loadsFirst`, what is loaded is on its way before anything is computed.
   struct Lanes {
     unsigned dim;
     int64_t width;
+    bool loadsFirst = false;
   };
   /// `dims` are the names of the iteration's indices, empty for one that a loop
   /// names.
@@ -67,8 +69,14 @@ public:
   void bind(unsigned node, llvm::StringRef name);
   void bindVector(unsigned node, llvm::StringRef name);
   /// What is emitted between is known to later code of the same scope only.
-  void pushScope() { scopes.emplace_back(); }
-  void popScope() { scopes.pop_back(); }
+  void pushScope() {
+    scopes.emplace_back();
+    wholeLoads.emplace_back();
+  }
+  void popScope() {
+    scopes.pop_back();
+    wholeLoads.pop_back();
+  }
 
   /// Names an index while a loop over it is emitted. What is emitted while it
   /// has no name runs on all threads of the loop, of which `leader` is true on
@@ -108,6 +116,7 @@ private:
   void declareRow(unsigned id, llvm::StringRef index, llvm::StringRef rows,
                   llvm::StringRef owner);
   bool prepareVectorLoad(unsigned id);
+  std::string loadWhole(const std::string &pointer, const LaneAccess &access);
   void prepareGuarded(unsigned id);
   void prepare(unsigned id, Visited &visited);
   void prepareFunctions(unsigned id, Visited &visited);
@@ -125,6 +134,9 @@ private:
   std::optional<Lanes> lanes;
   Sources sources;
   std::vector<Scope> scopes;
+  /// Vectors of which lanes take some elements, by their address, in each
+  /// scope.
+  std::vector<std::map<std::string, std::string>> wholeLoads;
   llvm::SmallDenseSet<unsigned> roundedByStores;
   std::string leader = "true";
   std::string linearIndex;

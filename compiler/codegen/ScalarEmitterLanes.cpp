@@ -10,16 +10,57 @@ using namespace mlir;
 using namespace fusec;
 using Kind = ScalarNode::Kind;
 
+/// "2 * V", or "V".
+static std::string timesWidth(int64_t stride) {
+  return std::abs(stride) == 1 ? "V" : fmt::format("{} * V", std::abs(stride));
+}
+
+std::string ScalarEmitter::loadWhole(const std::string &pointer,
+                                     const LaneAccess &access) {
+  // A vector of a tail ends elsewhere.
+  std::string base =
+      access.stride == -1
+          ? fmt::format("{} - (V - 1)", print(access.base + access.first))
+          : print(access.base);
+  std::string address = fmt::format("{} + {}", pointer, base);
+  for (const auto &known : llvm::reverse(wholeLoads))
+    if (auto it = known.find(address); it != known.end())
+      return it->second;
+  std::string name = writer.uniqueName(pointer + "_at");
+  writer.line("const auto {} = fusec::load<{}>({});", name,
+              timesWidth(access.stride), address);
+  return wholeLoads.back()[address] = name;
+}
+
 bool ScalarEmitter::prepareVectorLoad(unsigned id) {
   const ScalarNode &node = program[id];
   Access access = sources.load(node.value);
   Expr offset = getLoadOffset(node, access);
-  if (!isVectorAccess(offset, lanes->dim, lanes->width,
-                      getElementBytes(node.type), access.alignment))
+  int64_t bytes = getElementBytes(node.type);
+  bool isSingle = lanes->width == 1 && lanes->loadsFirst;
+  if (isSingle || isVectorAccess(offset, lanes->dim, lanes->width, bytes,
+                                 access.alignment)) {
+    std::string name = writer.uniqueName(access.pointer + "_at");
+    writer.line("const auto {} = fusec::load<V>({} + {});", name,
+                access.pointer, print(offset));
+    scopes.back()[id] = {name, true};
+    return true;
+  }
+  if (lanes->width == 1)
     return false;
+  auto apart =
+      getLaneAccess(offset, lanes->dim, lanes->width, bytes, access.alignment,
+                    getExtent(getSizes(node.value.getType()), access.strides),
+                    program.getRanges());
+  if (!apart)
+    return false;
+  std::string whole = loadWhole(access.pointer, *apart);
+  std::string taken = apart->stride == -1
+                          ? fmt::format("fusec::reverse({})", whole)
+                          : fmt::format("fusec::takeEvery<{}, {}>({})",
+                                        apart->stride, apart->first, whole);
   std::string name = writer.uniqueName(access.pointer + "_at");
-  writer.line("const auto {} = fusec::load<V>({} + {});", name, access.pointer,
-              print(offset));
+  writer.line("const auto {} = {};", name, taken);
   scopes.back()[id] = {name, true};
   return true;
 }

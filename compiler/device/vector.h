@@ -94,6 +94,25 @@ template <int V, class T> FUSEC_DEVICE void storeStream(T *p, Vec<T, V> value) {
   }
 }
 
+/// Every `Stride`-th element, from the one at `First` on.
+template <int Stride, int First, class T, int N>
+FUSEC_DEVICE Vec<T, N / Stride> takeEvery(const Vec<T, N> &from) {
+  Vec<T, N / Stride> taken;
+  FUSEC_UNROLL
+  for (int i = 0; i < N / Stride; ++i)
+    taken[i] = from[i * Stride + First];
+  return taken;
+}
+/// The last one first.
+template <class T, int N>
+FUSEC_DEVICE Vec<T, N> reverse(const Vec<T, N> &from) {
+  Vec<T, N> turned;
+  FUSEC_UNROLL
+  for (int i = 0; i < N; ++i)
+    turned[i] = from[N - 1 - i];
+  return turned;
+}
+
 namespace detail {
 /// any(x) of each element, where near(x) is the same of angles that are near.
 /// The compiler moves nothing across a branch, so all elements have one; behind
@@ -162,16 +181,62 @@ FUSEC_DEVICE void forEach(Index count, Body body) {
 
 /// Calls body(base, tag) for vectors of V items and, where `count` is not a
 /// multiple of V, body(i, tag) for each item of the tail; decltype(tag)::value
-/// is the width, V or 1.
+/// is the width, V or 1. Where `AtOnce` is more than 1, a body loads and
+/// returns what is left to do, and so many of a thread load before the first
+/// goes on. Of a grid whose blocks do several things, `blocks` from `block` on
+/// take part.
 template <int N> struct Width { static constexpr int value = N; };
-template <int V, class Index, class Body>
-FUSEC_DEVICE void forEachVector(Index count, Body body) {
-  Index whole = count / V;
-  forEach(whole, [&](Index i) { body(i * V, Width<V>()); });
-  if constexpr (V > 1)
-    forEach(count - whole * V,
-            [&](Index i) { body(whole * V + i, Width<1>()); });
+namespace detail {
+template <int AtOnce, class Index, class Body>
+FUSEC_DEVICE void beginTogether(Index i, Index step, Body body) {
+  auto rest = body(i);
+  if constexpr (AtOnce > 1)
+    beginTogether<AtOnce - 1>(i + step, step, body);
+  rest();
 }
+} // namespace detail
+template <int V, int AtOnce = 1, class Index, class Body>
+FUSEC_DEVICE void forEachVector(Index count, Body body,
+                                Index block = Index(launch::block()),
+                                Index blocks = Index(launch::blocks())) {
+  const Index threads = Index(launch::threads()), step = blocks * threads;
+  const Index whole = count / V, thread = Index(launch::thread());
+  auto one = [&](Index i, auto width) {
+    if constexpr (AtOnce > 1)
+      body(i, width)();
+    else
+      body(i, width);
+  };
+  Index first = 0; // of those that are taken one by one
+  if constexpr (AtOnce > 1) {
+    const Index tile = threads * AtOnce, tiles = whole / tile;
+    for (Index i = block; i < tiles; i += blocks)
+      detail::beginTogether<AtOnce>(i * tile + thread, threads, [&](Index at) {
+        return body(at * V, Width<V>());
+      });
+    first = tiles * tile;
+  }
+  for (Index i = first + block * threads + thread; i < whole; i += step)
+    one(i * V, Width<V>());
+  if constexpr (V > 1)
+    for (Index i = whole * V + block * threads + thread; i < count; i += step)
+      one(i, Width<1>());
+}
+
+/// A grid of which each of several loops has some blocks.
+class SharedGrid {
+public:
+  /// Runs the loop on the next `blocks`.
+  template <int V, int AtOnce = 1, class Index, class Body>
+  FUSEC_DEVICE void forEachVector(i64 blocks, Index count, Body body) {
+    if (block >= 0 && block < blocks)
+      fusec::forEachVector<V, AtOnce>(count, body, Index(block), Index(blocks));
+    block -= blocks;
+  }
+
+private:
+  i64 block = launch::block();
+};
 
 } // namespace fusec
 

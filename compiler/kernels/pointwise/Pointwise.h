@@ -5,6 +5,8 @@
 #ifndef FUSEC_COMPILER_KERNELS_POINTWISE_POINTWISE_H
 #define FUSEC_COMPILER_KERNELS_POINTWISE_POINTWISE_H
 
+#include "compiler/analysis/GridLimit.h"
+#include "compiler/analysis/VectorAccesses.h"
 #include "compiler/kernels/Family.h"
 
 namespace fusec {
@@ -16,9 +18,30 @@ choosePointwiseVariants(StepOp step, const Target &target, Products products);
 mlir::FailureOr<KernelSource> emitPointwise(StepOp step, VariantAttr variant,
                                             llvm::StringRef symbol);
 
-/// Every element on its own. `bytes`: read and written; `vector`: elements of
-/// an access.
-Estimate estimatePointwise(const Target &target, double bytes, double elements,
+/// Points that some blocks of the grid compute.
+struct PointwisePiece {
+  PointwiseIteration iteration;
+  Expr count;
+  VectorAccesses accesses;
+};
+using PointwisePieces = std::vector<PointwisePiece>;
+/// Of buffers that are so aligned.
+mlir::FailureOr<PointwisePieces> analyzePointwisePieces(StepOp step,
+                                                        Alignments alignments);
+/// Of each piece: a thread takes as many elements as the schedule says, or more
+/// where the grid has no more blocks.
+llvm::SmallVector<Expr> getBlocks(const PointwisePieces &pieces,
+                                  PointwiseScheduleAttr schedule);
+
+/// What a kernel of the family moves.
+struct PointwiseWork {
+  double bytes = 0;    // read and written
+  double elements = 0; // points
+  double vectors = 0;  // of any width
+};
+/// Every element on its own; a thread has as many on their way as the schedule
+/// says.
+Estimate estimatePointwise(const Target &target, const PointwiseWork &work,
                            PointwiseScheduleAttr schedule);
 
 } // namespace fusec

@@ -3,7 +3,6 @@
 // The pointwise family: every point of the iteration space computed on its own,
 // vectorised along the innermost dim. Gathers and lookups are members.
 
-#include "compiler/analysis/Iteration.h"
 #include "compiler/codegen/Emitters.h"
 #include "compiler/codegen/ScalarEmitter.h"
 #include "compiler/kernels/pointwise/Pointwise.h"
@@ -37,37 +36,81 @@ static std::vector<std::string> declareDims(KernelWriter &writer,
 /// need is computed again sooner than kept.
 static constexpr size_t mostAtOnce = 32;
 
-FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant,
-                                             StringRef symbol) {
-  auto schedule = cast<PointwiseScheduleAttr>(variant.getSchedule());
-  KernelWriter writer(step, symbol, schedule.getIndexBits());
-  writer.addHeader("vector.h");
-  MLIRContext *context = step.getContext();
-  FailureOr<PointwiseIteration> iteration = analyzePointwise(step);
-  if (failed(iteration))
-    return step.emitOpError("is not a pointwise region");
-  ScalarProgram &program = iteration->program;
-  ArrayRef<Expr> sizes = program.getSizes();
+namespace {
+class PiecePrinter {
+public:
+  PiecePrinter(KernelWriter &writer, VariantAttr variant,
+               ScalarEmitter::Sources sources)
+      : writer(writer), variant(variant), sources(std::move(sources)),
+        schedule(cast<PointwiseScheduleAttr>(variant.getSchedule())) {}
+  void printOnly(const PointwisePiece &piece);
+  void printOneOf(const PointwisePiece &piece, Expr blocks);
 
-  writer.declareBuffers();
-  auto sources = getRegionSources(writer, variant);
+private:
+  void printBody(const PointwisePiece &piece);
+  std::string getWidths(const PointwisePiece &piece) const;
+  /// Elements of an access, and accesses that are on their way together.
+  int64_t getWidth(const PointwisePiece &piece) const {
+    return std::min(piece.accesses.width, schedule.getVector());
+  }
+  int64_t getAtOnce(const PointwisePiece &piece) const {
+    bool fits = piece.iteration.stores.size() <= mostAtOnce &&
+                !piece.iteration.program.getSizes().empty();
+    return fits ? schedule.getVector() / getWidth(piece) : 1;
+  }
 
-  Expr count = getElementCount(sizes, context);
+  KernelWriter &writer;
+  VariantAttr variant;
+  ScalarEmitter::Sources sources;
+  PointwiseScheduleAttr schedule;
+};
+} // namespace
+
+std::string PiecePrinter::getWidths(const PointwisePiece &piece) const {
+  int64_t atOnce = getAtOnce(piece);
+  return fmt::format("{}{}", getWidth(piece),
+                     atOnce > 1 ? fmt::format(", {}", atOnce) : "");
+}
+
+void PiecePrinter::printOnly(const PointwisePiece &piece) {
   writer.line("const {} count = {};", writer.indexType(),
-              writer.print(count, {}));
+              writer.print(piece.count, {}));
   writer.open("fusec::forEachVector<{}>(count, [&]({} base, auto width)",
-              schedule.getVector(), writer.indexType());
+              getWidths(piece), writer.indexType());
+  printBody(piece);
+  writer.close("});");
+}
+
+void PiecePrinter::printOneOf(const PointwisePiece &piece, Expr blocks) {
+  std::string own = writer.print(blocks, {}),
+              count = writer.print(piece.count, {});
+  if (writer.indexType() != "int")
+    count = fmt::format("{}({})", writer.indexType(), count);
+  writer.open("grid.forEachVector<{}>({}, {}, [&]({} base, auto width)",
+              getWidths(piece), own, count, writer.indexType());
+  printBody(piece);
+  writer.close("});");
+}
+
+void PiecePrinter::printBody(const PointwisePiece &piece) {
+  const ScalarProgram &program = piece.iteration.program;
+  ArrayRef<Expr> sizes = program.getSizes();
+  bool loadsFirst = getAtOnce(piece) > 1;
   writer.line("constexpr int V = decltype(width)::value;");
   std::vector<std::string> dims = declareDims(writer, sizes);
   std::optional<ScalarEmitter::Lanes> lanes;
   if (!sizes.empty())
     lanes = ScalarEmitter::Lanes{static_cast<unsigned>(sizes.size() - 1),
-                                 schedule.getVector()};
+                                 getWidth(piece), loadsFirst};
   ScalarEmitter emitter(writer, program, dims, lanes, sources);
   emitter.nameLinearIndex("base");
 
-  ArrayRef<RegionStore> stores = iteration->stores;
-  if (stores.size() <= mostAtOnce) {
+  ArrayRef<RegionStore> stores = piece.iteration.stores;
+  if (loadsFirst) {
+    emitStores(writer, emitter, variant, stores, lanes,
+               [&] { writer.open("return [=]"); });
+    writer.close("};");
+  } else if (stores.size() <= mostAtOnce) {
     emitStores(writer, emitter, variant, stores, lanes);
   } else {
     for (; !stores.empty();
@@ -80,7 +123,26 @@ FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant,
       writer.close();
     }
   }
-  writer.close("});");
+}
 
+FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant,
+                                             StringRef symbol) {
+  auto schedule = cast<PointwiseScheduleAttr>(variant.getSchedule());
+  KernelWriter writer(step, symbol, schedule.getIndexBits());
+  writer.addHeader("vector.h");
+  FailureOr<PointwisePieces> pieces = analyzePointwisePieces(
+      step, [&](BufferOp buffer) { return getAlignment(buffer, variant); });
+  if (failed(pieces))
+    return step.emitOpError("is not a pointwise region");
+  writer.declareBuffers();
+  PiecePrinter printer(writer, variant, getRegionSources(writer, variant));
+  if (pieces->size() == 1) {
+    printer.printOnly(pieces->front());
+  } else {
+    writer.line("fusec::SharedGrid grid;");
+    for (auto [piece, blocks] :
+         llvm::zip_equal(*pieces, getBlocks(*pieces, schedule)))
+      printer.printOneOf(piece, blocks);
+  }
   return writer.finish(variant);
 }

@@ -5,23 +5,24 @@
 
 using namespace fusec;
 
-Estimate fusec::estimatePointwise(const Target &target, double bytes,
-                                  double elements,
+Estimate fusec::estimatePointwise(const Target &target,
+                                  const PointwiseWork &work,
                                   PointwiseScheduleAttr schedule) {
   Overlap time(target);
   time.exposeClocks(target.rates.memoryLatency);
-  double perElement = elements ? bytes / elements : 0;
-  double threads = elements / schedule.getVector();
+  double perElement = work.elements ? work.bytes / work.elements : 0;
+  double threads = work.elements / schedule.getVector();
+  // Of few threads, all have what they load on its way at once.
+  bool isFull = threads > double(target.threads) * target.multiprocessors;
+  double bytes = isFull ? perElement / 2 * schedule.getVector() : 16;
   double longer =
       addPlacing(time, target, std::ceil(threads / schedule.getThreads()),
                  schedule.getBlocks());
-  time.add(
-      TimeBound::Memory,
-      longer * bytes /
-          getStreamingRate(
-              target, std::min(16.0, perElement / 2 * schedule.getVector())));
+  time.add(TimeBound::Memory,
+           longer * work.bytes /
+               getStreamingRate(target, std::min(16.0, bytes)));
   time.addClocks(TimeBound::Arithmetic,
-                 threads * target.pointwise.instructions / issuedThreads /
+                 work.vectors * target.pointwise.instructions / issuedThreads /
                      target.multiprocessors);
   return time.get();
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/analysis/GridLimit.h"
 #include "compiler/analysis/Iteration.h"
 #include "compiler/kernels/pointwise/Pointwise.h"
 #include <fmt/core.h>
@@ -14,16 +13,14 @@ static Attribute getPlain(MLIRContext *context) {
 
 static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
   auto schedule = cast<PointwiseScheduleAttr>(variant.getSchedule());
-  FailureOr<PointwiseIteration> iteration = analyzePointwise(step);
-  if (failed(iteration))
+  FailureOr<PointwisePieces> pieces =
+      analyzePointwisePieces(step, getAlignmentIfGuarded);
+  if (failed(pieces))
     return {};
-  MLIRContext *context = step.getContext();
-  Expr count = getElementCount(iteration->program.getSizes(), context);
-  Expr perBlock =
-      Expr::constant(context, schedule.getThreads() * schedule.getVector());
-  return LaunchAttr::get(
-      limitBlocks(count.ceilDiv(perBlock), schedule.getBlocks()),
-      schedule.getThreads());
+  Expr blocks = Expr::constant(step.getContext(), 0);
+  for (Expr some : getBlocks(*pieces, schedule))
+    blocks = blocks + some;
+  return LaunchAttr::get(blocks, schedule.getThreads());
 }
 
 static std::map<std::string, Expr> getNamedSizes(StepOp step) {

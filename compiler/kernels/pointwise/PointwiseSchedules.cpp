@@ -1,56 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/analysis/Alignment.h"
-#include "compiler/analysis/Iteration.h"
 #include "compiler/analysis/StepBytes.h"
-#include "compiler/analysis/VectorAccesses.h"
 #include "compiler/kernels/pointwise/Pointwise.h"
 
 using namespace mlir;
 using namespace fusec;
 
+/// Vectors that a thread has on their way, and elements where they are single.
+static constexpr int64_t mostAtOnce = 4, mostSingles = 8;
+
+/// How many elements a thread takes: as many as the widest accesses, then more
+/// and fewer of them.
+static SmallVector<int64_t> listVectors(int64_t width) {
+  SmallVector<int64_t> vectors = {width};
+  int64_t most = width > 1 ? width * mostAtOnce : mostSingles;
+  for (int64_t more = 2 * width; more <= most; more *= 2)
+    vectors.push_back(more);
+  for (int64_t fewer = width / 2; fewer; fewer /= 2)
+    vectors.push_back(fewer);
+  return vectors;
+}
+
+/// Of `vector` elements a thread at most.
+static SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
+                                            const PointwisePieces &pieces,
+                                            ArrayRef<int64_t> vectors,
+                                            int64_t bits) {
+  MLIRContext *context = step.getContext();
+  StepBytes bytes = getStepBytesAt(step, typicalDim);
+  SmallVector<Candidate> candidates;
+  for (int64_t vector : vectors) {
+    auto get = [&](int64_t limit) {
+      return PointwiseScheduleAttr::get(context, pointwiseThreads, vector, bits,
+                                        limit);
+    };
+    Expr blocks = Expr::constant(context, 0);
+    PointwiseWork work{double(bytes.read + bytes.written)};
+    for (Expr some : getBlocks(pieces, get(0)))
+      blocks = blocks + some;
+    for (const PointwisePiece &piece : pieces) {
+      double points = getSampledValue(piece.count, typicalDim);
+      int64_t width = std::min(vector, piece.accesses.width);
+      work.elements += points;
+      // A single element takes half the instructions.
+      work.vectors += points / std::max<int64_t>(2, width);
+    }
+    candidates.push_back(chooseGridLimit(
+        target, pointwiseThreads, blocks, [&](int64_t limit) -> Candidate {
+          return {get(limit), estimatePointwise(target, work, get(limit))};
+        }));
+  }
+  return candidates;
+}
+
 SmallVector<VariantAttr>
 fusec::choosePointwiseVariants(StepOp step, const Target &target, Products) {
   MLIRContext *context = step.getContext();
-  StepBytes bytes = getStepBytesAt(step, typicalDim);
-  Expr count = Expr::constant(context, 0);
-  double elements = 0;
-  // The widest schedule first, narrower ones should its kernel spill.
-  auto variant = [&](ArrayRef<GuardAttr> guards, int64_t vector, int64_t bits) {
-    SmallVector<Candidate> candidates;
-    for (; vector >= 1; vector /= 2) {
-      Expr perBlock = Expr::constant(context, pointwiseThreads * vector);
-      candidates.push_back(chooseGridLimit(
-          target, pointwiseThreads, count.ceilDiv(perBlock),
-          [&](int64_t limit) -> Candidate {
-            auto schedule = PointwiseScheduleAttr::get(
-                context, pointwiseThreads, vector, bits, limit);
-            return {schedule,
-                    estimatePointwise(target, bytes.read + bytes.written,
-                                      elements, schedule)};
-          }));
-    }
-    return makeVariant(context, guards, candidates);
+  FailureOr<PointwisePieces> pieces =
+      analyzePointwisePieces(step, getAlignmentIfGuarded);
+  if (failed(pieces))
+    return {VariantAttr::get(context, {},
+                             getPlainSchedule(Family::Pointwise, context))};
+  int64_t width = 1;
+  SmallVector<BufferOp> aligned;
+  for (const PointwisePiece &piece : *pieces) {
+    width = std::max(width, piece.accesses.width);
+    llvm::append_range(aligned, piece.accesses.aligned);
+  }
+  auto variant = [&](ArrayRef<GuardAttr> guards, ArrayRef<int64_t> vectors,
+                     int64_t bits) {
+    SmallVector<Candidate> candidates =
+        getCandidates(step, target, *pieces, vectors, bits);
+    // Of equals the first one, also where it is the smallest.
+    Attribute fastest = getFastest(candidates).schedule;
+    auto smallest =
+        candidates.begin() + (vectors[0] == 1 ? 0 : vectors.size() - 1);
+    std::rotate(smallest, smallest + 1, candidates.end());
+    return makeVariant(context, guards, candidates, typicalDim, fastest);
   };
-  auto iteration = analyzePointwise(step);
-  if (failed(iteration))
-    return {variant({}, 1, 64)};
-  count = getElementCount(iteration->program.getSizes(), context);
-  elements = getSampledValue(count, typicalDim);
-  ArrayRef<Expr> sizes = iteration->program.getSizes();
-  VectorAccesses accesses;
-  if (!sizes.empty())
-    // A tail of the linear index is none of the innermost dim.
-    accesses = analyzeVectorAccesses(step, iteration->program,
-                                     iteration->stores, sizes.size() - 1,
-                                     /*hasTail=*/sizes.size() == 1);
-  IndexWidth width = getIndexWidth(step);
-  int64_t fastBits = width.neverNarrow ? 64 : 32,
-          safeBits = width.alwaysNarrow ? 32 : 64;
-  SmallVector<GuardAttr> guards = getAlignmentGuards(accesses.aligned);
-  llvm::append_range(guards, width.guards);
+  IndexWidth index = getIndexWidth(step);
+  int64_t fastBits = index.neverNarrow ? 64 : 32,
+          safeBits = index.alwaysNarrow ? 32 : 64;
+  SmallVector<GuardAttr> guards = getAlignmentGuards(aligned);
+  llvm::append_range(guards, index.guards);
   SmallVector<VariantAttr> variants = {
-      variant(guards, accesses.width, fastBits)};
+      variant(guards, listVectors(width), fastBits)};
   if (!guards.empty())
     variants.push_back(variant({}, 1, safeBits));
   return variants;

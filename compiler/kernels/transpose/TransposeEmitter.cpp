@@ -11,6 +11,9 @@
 using namespace mlir;
 using namespace fusec;
 
+/// Points of which a thread loads what is in no tile together.
+static constexpr int atOnce = 4;
+
 namespace {
 class TilePrinter {
 public:
@@ -24,6 +27,7 @@ private:
   void declarePoint();
   void fillTiles();
   void storeTiles();
+  bool readsMore() const;
 
   KernelWriter &writer;
   const TransposeIteration &iteration;
@@ -106,13 +110,27 @@ void TilePrinter::fillTiles() {
   writer.line("fusec::launch::barrier();");
 }
 
+/// Whether points need more than the tiles, beside what a row of them shares.
+bool TilePrinter::readsMore() const {
+  for (unsigned node = 0; node < program.size(); ++node)
+    if (program[node].kind == ScalarNode::Kind::Load &&
+        !llvm::is_contained(iteration.loads, node) &&
+        program.varies(node, iteration.across()) &&
+        program.varies(node, iteration.along))
+      return true;
+  return false;
+}
+
 void TilePrinter::storeTiles() {
-  writer.open("fusec::forEachInTile<{}, {}, {}>(along - alongFirst, "
+  bool loadsFirst = readsMore();
+  writer.open("fusec::forEachInTile<{}, {}, {}{}>(along - alongFirst, "
               "across - acrossFirst, [&](int a, int b)",
-              schedule.getStore(), schedule.getAlong(), schedule.getAcross());
+              schedule.getStore(), schedule.getAlong(), schedule.getAcross(),
+              loadsFirst ? fmt::format(", {}", atOnce) : "");
   writer.line("constexpr int V = {};", schedule.getStore());
   declarePoint();
-  ScalarEmitter::Lanes lanes{iteration.across(), schedule.getStore()};
+  ScalarEmitter::Lanes lanes{iteration.across(), schedule.getStore(),
+                             loadsFirst};
   ScalarEmitter emitter(writer, program, dims, lanes,
                         getRegionSources(writer, variant));
   for (auto [node, tile] : llvm::zip_equal(iteration.loads, tiles)) {
@@ -120,7 +138,13 @@ void TilePrinter::storeTiles() {
     writer.line("const auto {} = fusec::readTile<V>({}, a, b);", name, tile);
     emitter.bindVector(node, name);
   }
-  emitStores(writer, emitter, variant, iteration.points.stores, lanes);
+  if (loadsFirst) {
+    emitStores(writer, emitter, variant, iteration.points.stores, lanes,
+               [&] { writer.open("return [=]"); });
+    writer.close("};");
+  } else {
+    emitStores(writer, emitter, variant, iteration.points.stores, lanes);
+  }
   writer.close("});");
   // The tiles are filled anew.
   writer.line("fusec::launch::barrier();");

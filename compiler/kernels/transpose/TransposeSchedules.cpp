@@ -33,6 +33,7 @@ struct Accesses {
 struct TransposeProblem {
   TransposeIteration iteration;
   Accesses loads, stores;
+  SmallVector<BufferOp> others; // that are read as results are stored
 
   SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
                                        int64_t load, int64_t store,
@@ -63,7 +64,7 @@ static FailureOr<TransposeProblem> analyzeProblem(StepOp step) {
   FailureOr<TransposeIteration> iteration = analyzeTranspose(step);
   if (failed(iteration))
     return failure();
-  TransposeProblem problem{std::move(*iteration), {}, {}};
+  TransposeProblem problem{std::move(*iteration), {}, {}, {}};
   const PointwiseIteration &points = problem.iteration.points;
   for (unsigned node : problem.iteration.loads)
     problem.loads.all.push_back(
@@ -75,6 +76,17 @@ static FailureOr<TransposeProblem> analyzeProblem(StepOp step) {
   unsigned along = problem.iteration.along, across = problem.iteration.across();
   chooseWidth(problem.loads, problem.iteration.getSize(along), along);
   chooseWidth(problem.stores, problem.iteration.getSize(across), across);
+  for (unsigned node = 0; node < points.program.size(); ++node) {
+    if (points.program[node].kind != ScalarNode::Kind::Load ||
+        llvm::is_contained(problem.iteration.loads, node))
+      continue;
+    BufferOp buffer = step.getInputBuffer(points.program[node].value);
+    if (isVectorAccess(getLoadOffset(step, points.program, node), across,
+                       problem.stores.width,
+                       getElementBytes(buffer.getElementType()),
+                       getAlignmentIfGuarded(buffer)))
+      problem.others.push_back(buffer);
+  }
   return problem;
 }
 
@@ -86,6 +98,19 @@ static double getWaste(const TransposeIteration &iteration, TileShape shape) {
   };
   return part(iteration.along, shape.along) *
          part(iteration.across(), shape.across);
+}
+
+/// How much more is moved where rows of a tile begin anywhere: the cache has
+/// sectors of 32 bytes.
+static double getSplitSectors(const Accesses &accesses, int64_t width,
+                              int64_t extent) {
+  double most = 0;
+  for (Access access : accesses.all) {
+    double bytes = getElementBytes(access.buffer.getElementType());
+    if (width * bytes < 16)
+      most = std::max(most, (32 - width * bytes) / (extent * bytes));
+  }
+  return most;
 }
 
 SmallVector<Candidate>
@@ -113,9 +138,12 @@ TransposeProblem::getCandidates(StepOp step, const Target &target, int64_t load,
           double(getSampledValue(iteration.getSize(dim), typicalDim)) / extent);
     time.add(TimeBound::Launch, tiles * target.rates.place);
     // Threads without an element leave fewer loads on their way.
+    double split = getSplitSectors(loads, load, shape.along) +
+                   getSplitSectors(stores, store, shape.across);
     time.add(TimeBound::Memory, (bytes.read + bytes.written) /
                                     getStreamingRate(target, narrowest) *
-                                    std::sqrt(getWaste(iteration, shape)));
+                                    std::sqrt(getWaste(iteration, shape)) *
+                                    (1 + split / 2));
     candidates.push_back(
         {TransposeScheduleAttr::get(context, shape.along, shape.across, load,
                                     store, bits),
@@ -144,6 +172,8 @@ fusec::chooseTransposeVariants(StepOp step, const Target &target, Products) {
     if (accesses->width > 1)
       for (Access access : accesses->all)
         aligned.push_back(access.buffer);
+  if (problem->stores.width > 1)
+    llvm::append_range(aligned, problem->others);
   SmallVector<GuardAttr> guards = getAlignmentGuards(aligned);
   llvm::append_range(guards, width.guards);
   SmallVector<VariantAttr> variants = {

@@ -27,8 +27,8 @@ template <class Body> FUSEC_DEVICE void forEachTile(i64 count, Body body) {
 }
 
 /// Loads V elements at a time from address(a, b), for all that is left in the
-/// tile's dimensions; up to eight loads of a thread are on their way
-/// together.
+/// tile's dimensions; up to eight loads of a thread are on their way together,
+/// sixteen of single elements.
 template <int V, int Threads, class T, int Along, int Across, class Index,
           class Address>
 FUSEC_DEVICE void fillTile(TransposeTile<T, Along, Across> &tile,
@@ -36,7 +36,7 @@ FUSEC_DEVICE void fillTile(TransposeTile<T, Along, Across> &tile,
   // More at once would leave registers for fewer blocks.
   constexpr int vectors = Along / V, count = vectors * Across,
                 all = count < Threads ? 1 : count / Threads,
-                steps = all < 8 ? all : 8;
+                most = V == 1 ? 16 : 8, steps = all < most ? all : most;
   for (int first = launch::thread(); first < count;
        first += steps * launch::threads()) {
     Vec<T, V> loaded[steps];
@@ -71,14 +71,29 @@ FUSEC_DEVICE void fillTile(TransposeTile<T, Along, Across> &tile,
 }
 
 /// Calls body(a, b) for V neighbours across, for all that is left in the tile's
-/// dimensions.
-template <int V, int Along, int Across, class Index, class Body>
+/// dimensions. Where `AtOnce` is more than 1, a body loads and returns what is
+/// left to do, and in a whole tile so many of a thread load before the first
+/// goes on.
+template <int V, int Along, int Across, int AtOnce = 1, class Index, class Body>
 FUSEC_DEVICE void forEachInTile(Index alongLeft, Index acrossLeft, Body body) {
-  constexpr int vectors = Across / V;
-  FUSEC_UNROLL_BY(2)
-  for (int i = launch::thread(); i < vectors * Along; i += launch::threads())
-    if (i / vectors < alongLeft && i % vectors * V < acrossLeft)
-      body(i / vectors, i % vectors * V);
+  constexpr int vectors = Across / V, count = vectors * Along;
+  const int threads = launch::threads();
+  if constexpr (AtOnce > 1) {
+    bool isWhole = alongLeft >= Along && acrossLeft >= Across &&
+                   count % (AtOnce * threads) == 0;
+    for (int i = launch::thread(); isWhole && i < count; i += AtOnce * threads)
+      detail::beginTogether<AtOnce>(i, threads, [&](int at) {
+        return body(at / vectors, at % vectors * V);
+      });
+    for (int i = launch::thread(); !isWhole && i < count; i += threads)
+      if (i / vectors < alongLeft && i % vectors * V < acrossLeft)
+        body(i / vectors, i % vectors * V)();
+  } else {
+    FUSEC_UNROLL_BY(2)
+    for (int i = launch::thread(); i < count; i += threads)
+      if (i / vectors < alongLeft && i % vectors * V < acrossLeft)
+        body(i / vectors, i % vectors * V);
+  }
 }
 
 /// V neighbours across.

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A region that reads concats, cut at their pieces' bounds: the points of each
+// piece are a space of their own, in which only one piece is met.
+
+#include "compiler/analysis/Iteration.h"
+
+using namespace mlir;
+using namespace fusec;
+using Kind = ScalarNode::Kind;
+
+/// Iterations of one region, and stores of one of them: more would be long to
+/// read, and no registers would hold what they load. Cuts within cuts.
+static constexpr size_t mostPieces = 32, mostStores = 32, mostCuts = 16;
+
+namespace {
+/// Ranges of a dim.
+struct Cut {
+  unsigned dim;
+  SmallVector<Expr> starts, widths;
+};
+} // namespace
+
+/// Where the conditions cut a dim; nothing where they are not about one dim, or
+/// may leave some of it out.
+static std::optional<Cut> getCut(ArrayRef<IndexCondition> conditions,
+                                 const ScalarProgram &program) {
+  MLIRContext *context = program.getContext();
+  Expr value = conditions[0].value;
+  ExprRanges ranges = program.getRanges();
+  for (auto [dim, size] : llvm::enumerate(program.getSizes())) {
+    Expr start = value - Expr::dim(context, dim);
+    bool isPlain = !usesIndirect(start);
+    for (unsigned other = 0; other < program.getSizes().size(); ++other)
+      isPlain &= !usesDim(start, other);
+    if (!isPlain)
+      continue;
+    Cut cut{static_cast<unsigned>(dim), {}, {}};
+    for (const IndexCondition &condition : conditions) {
+      bool isFirst = cut.starts.empty();
+      cut.starts.push_back(isFirst ? Expr::constant(context, 0)
+                                   : condition.lower - start);
+    }
+    for (size_t i = 0; i < cut.starts.size(); ++i) {
+      Expr end = i + 1 < cut.starts.size() ? cut.starts[i + 1] : size;
+      cut.widths.push_back(end - cut.starts[i]);
+    }
+    bool isWhole = ranges.isNonNegative(start - conditions.front().lower) &&
+                   ranges.isLess(value, conditions.back().upper) &&
+                   llvm::all_of(cut.widths, [&](Expr width) {
+                     return ranges.isNonNegative(width);
+                   });
+    return isWhole ? std::optional(cut) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// Whether the pieces are worth an iteration each: of a few elements, threads
+/// beside each other would store to places that are far apart.
+static bool paysApart(const Cut &cut, const PointSpace &space) {
+  for (const StoredValue &stored : space.stored) {
+    auto coefficient = getDimCoefficient(stored.offset, cut.dim);
+    auto size = space.sizes[cut.dim].getConstant();
+    if (!coefficient || !coefficient->isConstant(1) || !size)
+      continue;
+    int64_t bytes = getElementBytes(getElementType(stored.value));
+    if (*size * bytes < int64_t(32 * cut.widths.size()))
+      return false;
+  }
+  return true;
+}
+
+/// The ranges of the cut; neighbours of one width are one space.
+static std::vector<PointSpace> apply(const Cut &cut, const PointSpace &space) {
+  std::vector<PointSpace> spaces;
+  SmallVector<Expr> values =
+      IndexMap::identity(space.sizes[0].getContext(), space.sizes.size())
+          .results;
+  for (size_t i = 0; i < cut.starts.size(); ++i) {
+    if (!i || cut.widths[i] != cut.widths[i - 1] ||
+        spaces.back().stored.size() + space.stored.size() > mostStores) {
+      spaces.push_back({space.sizes, {}});
+      spaces.back().sizes[cut.dim] = cut.widths[i];
+    }
+    ExprRanges ranges(spaces.back().sizes);
+    values[cut.dim] =
+        Expr::dim(space.sizes[0].getContext(), cut.dim) + cut.starts[i];
+    auto move = [&](Expr expr) {
+      return ranges.simplify(expr.replaceDims(values));
+    };
+    for (StoredValue stored : space.stored) {
+      stored.offset = move(stored.offset);
+      llvm::transform(stored.indices, stored.indices.begin(), move);
+      spaces.back().stored.push_back(std::move(stored));
+    }
+  }
+  return spaces;
+}
+
+/// Cuts the space until no piece is left to ask for, or none that pays.
+static void cutSpace(PointSpace space, ScalarProgram::Inside isInside,
+                     std::vector<PointwiseIteration> &pieces,
+                     unsigned depth = 0) {
+  PointwiseIteration iteration = refinePoints(space, isInside);
+  const ScalarProgram &program = iteration.program;
+  for (size_t node = 0; node < program.size() && depth < mostCuts; ++node) {
+    if (program[node].kind != Kind::Piecewise)
+      continue;
+    std::optional<Cut> cut = getCut(program[node].conditions, program);
+    if (!cut)
+      continue;
+    std::vector<PointSpace> spaces = apply(*cut, space);
+    if (pieces.size() + spaces.size() > mostPieces ||
+        (spaces.size() > 1 && !paysApart(*cut, space)))
+      continue;
+    for (PointSpace &part : spaces)
+      cutSpace(std::move(part), isInside, pieces, depth + 1);
+    return;
+  }
+  pieces.push_back(std::move(iteration));
+}
+
+/// Whether two pieces would count the faults of one op.
+static bool countTwice(ArrayRef<PointwiseIteration> pieces) {
+  llvm::DenseMap<Operation *, size_t> counts;
+  for (auto [i, piece] : llvm::enumerate(pieces))
+    for (size_t node = 0; node < piece.program.size(); ++node) {
+      Kind kind = piece.program[node].kind;
+      if ((kind == Kind::GatherRow || kind == Kind::Lookup) &&
+          piece.program[node].policy == IndexPolicy::Flag &&
+          counts.try_emplace(piece.program[node].op, i).first->second != i)
+        return true;
+    }
+  return false;
+}
+
+FailureOr<std::vector<PointwiseIteration>> fusec::analyzePieces(StepOp step) {
+  Block &block = step.getBody().front();
+  auto isInside = [&](Operation *op) { return op->getBlock() == &block; };
+  FailureOr<PointSpace> space = getPointSpace(
+      llvm::to_vector(block.getTerminator()->getOperands()), isInside,
+      [&](unsigned i) { return step.getOutputBuffer(i).getStrideExprs(); });
+  if (failed(space))
+    return failure();
+  std::vector<PointwiseIteration> pieces;
+  cutSpace(*space, isInside, pieces);
+  if (countTwice(pieces)) {
+    pieces.clear();
+    pieces.push_back(refinePoints(*space, isInside));
+  }
+  for (PointwiseIteration &piece : pieces)
+    joinDims(piece,
+             [&](Value v) { return step.getInputBuffer(v).getStrideExprs(); });
+  return pieces;
+}

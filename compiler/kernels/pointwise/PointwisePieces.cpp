@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The iterations of a region and how wide the accesses of each can be: by the
+// innermost dim, or by the linear index where most accesses are dense and the
+// dim is no multiple of a vector.
+
+#include "compiler/kernels/pointwise/Pointwise.h"
+
+using namespace mlir;
+using namespace fusec;
+using Kind = ScalarNode::Kind;
+
+/// One dim instead of all, of which loads that are not dense divide.
+static PointwiseIteration flatten(const PointwiseIteration &iteration) {
+  PointwiseIteration flat = iteration;
+  MLIRContext *context = flat.program.getContext();
+  SmallVector<Expr> sizes = llvm::to_vector(flat.program.getSizes());
+  SmallVector<Expr> values = delinearize(Expr::dim(context, 0), sizes);
+  flat.program.substitute(getElementCount(sizes, context), values);
+  for (RegionStore &store : flat.stores)
+    store.offset =
+        flat.program.getRanges().simplify(store.offset.replaceDims(values));
+  return flat;
+}
+
+/// Whether every lane may divide for itself: what guards reads stays as it is.
+static bool canFlatten(const ScalarProgram &program) {
+  for (size_t n = 0; n < program.size(); ++n)
+    if (program[n].kind != Kind::Load && program[n].kind != Kind::Splat &&
+        program[n].kind != Kind::Compute)
+      return false;
+  return program.getSizes().size() > 1;
+}
+
+static PointwisePiece getPiece(StepOp step, PointwiseIteration iteration,
+                               Alignments alignments) {
+  auto analyze = [&](const PointwiseIteration &points) -> VectorAccesses {
+    size_t rank = points.program.getSizes().size();
+    if (!rank)
+      return {};
+    // A tail of the linear index is none of the innermost dim.
+    return analyzeVectorAccesses(step, points.program, points.stores, rank - 1,
+                                 /*hasTail=*/rank == 1, alignments);
+  };
+  Expr count = getElementCount(iteration.program.getSizes(), step.getContext());
+  PointwisePiece piece{std::move(iteration), count, {}};
+  piece.accesses = analyze(piece.iteration);
+  if (piece.accesses.width == 1 && canFlatten(piece.iteration.program)) {
+    PointwiseIteration flat = flatten(piece.iteration);
+    VectorAccesses accesses = analyze(flat);
+    if (accesses.width > 1)
+      piece = {std::move(flat), piece.count, std::move(accesses)};
+  }
+  return piece;
+}
+
+FailureOr<PointwisePieces>
+fusec::analyzePointwisePieces(StepOp step, Alignments alignments) {
+  FailureOr<std::vector<PointwiseIteration>> iterations = analyzePieces(step);
+  if (failed(iterations))
+    return failure();
+  PointwisePieces pieces;
+  for (PointwiseIteration &iteration : *iterations)
+    pieces.push_back(getPiece(step, std::move(iteration), alignments));
+  return pieces;
+}
+
+SmallVector<Expr> fusec::getBlocks(const PointwisePieces &pieces,
+                                   PointwiseScheduleAttr schedule) {
+  MLIRContext *context = pieces[0].count.getContext();
+  Expr perBlock =
+      Expr::constant(context, schedule.getThreads() * schedule.getVector());
+  Expr all = Expr::constant(context, 0);
+  for (const PointwisePiece &piece : pieces)
+    all = all + piece.count;
+  SmallVector<Expr> blocks;
+  for (const PointwisePiece &piece : pieces) {
+    int64_t most = schedule.getBlocks();
+    // Of a limited grid, pieces have the shares that are theirs.
+    if (auto count = piece.count.getConstant(), total = all.getConstant();
+        most && count && total && *total)
+      most = std::max<int64_t>(1, double(most) * *count / *total);
+    blocks.push_back(limitBlocks(piece.count.ceilDiv(perBlock), most));
+  }
+  return blocks;
+}
