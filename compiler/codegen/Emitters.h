@@ -38,7 +38,8 @@ ScalarEmitter::Sources getRegionSources(KernelWriter &writer,
 
 /// Stores the values of the current point, or of the emitter's lanes: by
 /// vectors where the addresses allow, else element by element. `whenLoaded` is
-/// called when loads have been printed.
+/// called when loads have been printed, and before when indices have by which
+/// others find their rows.
 void emitStores(KernelWriter &writer, ScalarEmitter &emitter,
                 VariantAttr variant, llvm::ArrayRef<RegionStore> stores,
                 std::optional<ScalarEmitter::Lanes> lanes,

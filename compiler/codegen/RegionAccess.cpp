@@ -116,11 +116,13 @@ void StoreEmitter::declareVector(Expr base, ArrayRef<unsigned> members) {
 void StoreEmitter::declareVectors() {
   auto isVector = [&](const RegionStore &store, Expr offset, int64_t stride) {
     BufferOp buffer = getBuffer(store);
+    if (lanes->storesAlign)
+      return true;
     return isVectorAccess(offset, lanes->dim, lanes->width * stride,
                           getElementBytes(buffer.getElementType()),
                           getAlignment(buffer, variant));
   };
-  if (lanes->width > 1)
+  if (lanes->width > 1 && !lanes->storesAlign)
     for (const TakenTurns &turns : findTurns(stores, lanes->dim)) {
       int64_t stride = turns.stores.size();
       Expr flat = turns.base +
@@ -140,6 +142,13 @@ void StoreEmitter::emit(llvm::function_ref<void()> whenLoaded) {
   emitter.leaveRoundingToStores(nodes);
   if (!lanes)
     return emitEach();
+  if (whenLoaded) {
+    bool hasIndices = false;
+    for (unsigned node : nodes)
+      hasIndices |= emitter.prepareIndices(node);
+    if (hasIndices)
+      whenLoaded();
+  }
   for (unsigned node : nodes)
     emitter.prepare(node);
   if (whenLoaded)

@@ -31,11 +31,13 @@ public:
   };
 
   /// Lanes 0..V-1 lie along the dim; V is `width`, or 1 in a tail. Where
-  /// `loadsFirst`, what is loaded is on its way before anything is computed.
+  /// `loadsFirst`, what is loaded is on its way before anything is computed;
+  /// where `storesAlign`, the first lane is where stores are aligned, which
+  /// loads need not be.
   struct Lanes {
     unsigned dim;
     int64_t width;
-    bool loadsFirst = false;
+    bool loadsFirst = false, storesAlign = false;
   };
   /// `dims` are the names of the iteration's indices, empty for one that a loop
   /// names.
@@ -47,6 +49,12 @@ public:
   void prepare(unsigned node) {
     Visited visited;
     prepare(node, visited);
+  }
+  /// Emits the indices that the node's rows are found by, of all lanes. Whether
+  /// there are any.
+  bool prepareIndices(unsigned node) {
+    Visited visited;
+    return prepareIndices(node, visited);
   }
   /// Emits the nodes, in a loop over the lanes where there are any, and calls
   /// back for each with its name.
@@ -119,6 +127,7 @@ private:
   std::string loadWhole(const std::string &pointer, const LaneAccess &access);
   void prepareGuarded(unsigned id);
   void prepare(unsigned id, Visited &visited);
+  bool prepareIndices(unsigned id, Visited &visited);
   void prepareFunctions(unsigned id, Visited &visited);
   void hoist(unsigned id, unsigned dim, Visited &visited);
   void fillVector(unsigned node, llvm::StringRef vector, mlir::Type type);

@@ -33,6 +33,8 @@ std::string ScalarEmitter::loadWhole(const std::string &pointer,
 }
 
 bool ScalarEmitter::prepareVectorLoad(unsigned id) {
+  if (lanes->storesAlign)
+    return false;
   const ScalarNode &node = program[id];
   Access access = sources.load(node.value);
   Expr offset = getLoadOffset(node, access);
@@ -112,6 +114,25 @@ void ScalarEmitter::prepare(unsigned id, Visited &visited) {
   default:
     break;
   }
+}
+
+bool ScalarEmitter::prepareIndices(unsigned id, Visited &visited) {
+  const ScalarNode &node = program[id];
+  // The pieces are needed at some points only.
+  if (node.kind == Kind::Piecewise || !visited.insert(id).second)
+    return false;
+  SmallVector<unsigned> indices;
+  for (unsigned row : node.rows)
+    indices.push_back(program[row].operands[0]);
+  if (node.kind == Kind::Lookup)
+    indices.push_back(node.operands[0]);
+  for (unsigned index : indices)
+    prepare(index);
+  bool hasIndices = !indices.empty();
+  if (node.kind == Kind::Compute)
+    for (unsigned operand : node.operands)
+      hasIndices |= prepareIndices(operand, visited);
+  return hasIndices;
 }
 
 void ScalarEmitter::prepareFunctions(unsigned id, Visited &visited) {

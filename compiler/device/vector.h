@@ -179,22 +179,36 @@ FUSEC_DEVICE void forEach(Index count, Body body) {
     body(i);
 }
 
+namespace detail {
+template <class T> constexpr bool isNothing = false;
+template <> constexpr bool isNothing<void> = true;
+
+/// Calls all, then all that they returned, until they return nothing.
+template <class First, class... Others>
+FUSEC_DEVICE void goOn(First first, Others... others) {
+  if constexpr (isNothing<decltype(first())>)
+    first(), (others(), ...);
+  else
+    goOn(first(), others()...);
+}
+/// Begins `Count` bodies and then goes on with all of them.
+template <int Count, class Index, class Body, class... Begun>
+FUSEC_DEVICE void beginTogether(Index i, Index step, Body body,
+                                Begun... begun) {
+  if constexpr (Count > 0)
+    beginTogether<Count - 1>(i + step, step, body, begun..., body(i));
+  else
+    goOn(begun...);
+}
+} // namespace detail
+
 /// Calls body(base, tag) for vectors of V items and, where `count` is not a
 /// multiple of V, body(i, tag) for each item of the tail; decltype(tag)::value
 /// is the width, V or 1. Where `AtOnce` is more than 1, a body loads and
-/// returns what is left to do, and so many of a thread load before the first
-/// goes on. Of a grid whose blocks do several things, `blocks` from `block` on
-/// take part.
+/// returns what is left to do, which may do so again, and so many of a thread
+/// load before the first goes on. Of a grid whose blocks do several things,
+/// `blocks` from `block` on take part.
 template <int N> struct Width { static constexpr int value = N; };
-namespace detail {
-template <int AtOnce, class Index, class Body>
-FUSEC_DEVICE void beginTogether(Index i, Index step, Body body) {
-  auto rest = body(i);
-  if constexpr (AtOnce > 1)
-    beginTogether<AtOnce - 1>(i + step, step, body);
-  rest();
-}
-} // namespace detail
 template <int V, int AtOnce = 1, class Index, class Body>
 FUSEC_DEVICE void forEachVector(Index count, Body body,
                                 Index block = Index(launch::block()),
@@ -203,7 +217,7 @@ FUSEC_DEVICE void forEachVector(Index count, Body body,
   const Index whole = count / V, thread = Index(launch::thread());
   auto one = [&](Index i, auto width) {
     if constexpr (AtOnce > 1)
-      body(i, width)();
+      detail::goOn(body(i, width));
     else
       body(i, width);
   };
@@ -223,6 +237,30 @@ FUSEC_DEVICE void forEachVector(Index count, Body body,
       one(i, Width<1>());
 }
 
+/// Calls body(column, tag) for the V columns from `first` on, as far as a row
+/// of `count` has them: together, or one by one where it begins or ends within.
+template <int V, class Index, class Body>
+FUSEC_DEVICE void forColumns(Index first, Index count, Body body) {
+  if (first >= 0 && first + V <= count) {
+    body(first, Width<V>());
+    return;
+  }
+  FUSEC_UNROLL_BY(1)
+  for (Index i = first < 0 ? 0 : first; i < first + V && i < count; ++i)
+    body(i, Width<1>());
+}
+
+/// Calls body(row, chunk) for `chunks` of each row; blocks as above.
+template <class Index, class Body>
+FUSEC_DEVICE void forEachChunk(Index rows, Index chunks, Body body,
+                               Index block = Index(launch::block()),
+                               Index blocks = Index(launch::blocks())) {
+  const Index threads = Index(launch::threads());
+  for (Index i = block * threads + Index(launch::thread()); i < rows * chunks;
+       i += blocks * threads)
+    body(i / chunks, i % chunks);
+}
+
 /// A grid of which each of several loops has some blocks.
 class SharedGrid {
 public:
@@ -231,6 +269,13 @@ public:
   FUSEC_DEVICE void forEachVector(i64 blocks, Index count, Body body) {
     if (block >= 0 && block < blocks)
       fusec::forEachVector<V, AtOnce>(count, body, Index(block), Index(blocks));
+    block -= blocks;
+  }
+  template <class Index, class Body>
+  FUSEC_DEVICE void forEachChunk(i64 blocks, Index rows, Index chunks,
+                                 Body body) {
+    if (block >= 0 && block < blocks)
+      fusec::forEachChunk(rows, chunks, body, Index(block), Index(blocks));
     block -= blocks;
   }
 

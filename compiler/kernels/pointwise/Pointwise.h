@@ -21,8 +21,14 @@ mlir::FailureOr<KernelSource> emitPointwise(StepOp step, VariantAttr variant,
 /// Points that some blocks of the grid compute.
 struct PointwisePiece {
   PointwiseIteration iteration;
-  Expr count;
+  Expr count; // of elements, with those that rows leave over
   VectorAccesses accesses;
+  /// Rows begin anywhere: vectors from where what is stored is aligned, and
+  /// single elements before and behind.
+  bool byRows = false;
+
+  /// Of vectors that a row may meet.
+  Expr getChunks() const;
 };
 using PointwisePieces = std::vector<PointwisePiece>;
 /// Of buffers that are so aligned.

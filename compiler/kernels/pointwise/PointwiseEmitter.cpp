@@ -14,11 +14,12 @@ using namespace fusec;
 /// Declares the index of each dim, from the linear one, and returns their
 /// names.
 static std::vector<std::string> declareDims(KernelWriter &writer,
-                                            ArrayRef<Expr> sizes) {
+                                            ArrayRef<Expr> sizes,
+                                            const std::string &linear) {
   if (sizes.size() == 1)
-    return {"base"};
+    return {linear};
   std::vector<std::string> dims(sizes.size());
-  std::string rest = "base";
+  std::string rest = linear;
   for (size_t i = sizes.size(); i-- > 0;) {
     dims[i] = fmt::format("d{}", i);
     std::string size = writer.print(sizes[i], {});
@@ -43,19 +44,24 @@ public:
                ScalarEmitter::Sources sources)
       : writer(writer), variant(variant), sources(std::move(sources)),
         schedule(cast<PointwiseScheduleAttr>(variant.getSchedule())) {}
-  void printOnly(const PointwisePiece &piece);
-  void printOneOf(const PointwisePiece &piece, Expr blocks);
+  /// All that the kernel does, or what some blocks of it do.
+  void print(const PointwisePiece &piece, std::optional<Expr> blocks);
 
 private:
-  void printBody(const PointwisePiece &piece);
+  void printVectors(const PointwisePiece &piece, std::optional<Expr> blocks);
+  void printRows(const PointwisePiece &piece, std::optional<Expr> blocks);
+  void printBody(const PointwisePiece &piece,
+                 const std::vector<std::string> &dims);
+  std::string getNumber(Expr size);
   std::string getWidths(const PointwisePiece &piece) const;
   /// Elements of an access, and accesses that are on their way together.
   int64_t getWidth(const PointwisePiece &piece) const {
-    return std::min(piece.accesses.width, schedule.getVector());
+    return piece.byRows ? piece.accesses.width
+                        : std::min(piece.accesses.width, schedule.getVector());
   }
   int64_t getAtOnce(const PointwisePiece &piece) const {
     bool fits = piece.iteration.stores.size() <= mostAtOnce &&
-                !piece.iteration.program.getSizes().empty();
+                !piece.iteration.program.getSizes().empty() && !piece.byRows;
     return fits ? schedule.getVector() / getWidth(piece) : 1;
   }
 
@@ -72,44 +78,92 @@ std::string PiecePrinter::getWidths(const PointwisePiece &piece) const {
                      atOnce > 1 ? fmt::format(", {}", atOnce) : "");
 }
 
-void PiecePrinter::printOnly(const PointwisePiece &piece) {
-  writer.line("const {} count = {};", writer.indexType(),
-              writer.print(piece.count, {}));
-  writer.open("fusec::forEachVector<{}>(count, [&]({} base, auto width)",
-              getWidths(piece), writer.indexType());
-  printBody(piece);
-  writer.close("});");
+/// Of the type of indices.
+std::string PiecePrinter::getNumber(Expr size) {
+  std::string text = writer.print(size, {});
+  return writer.indexType() == "int"
+             ? text
+             : fmt::format("{}({})", writer.indexType(), text);
 }
 
-void PiecePrinter::printOneOf(const PointwisePiece &piece, Expr blocks) {
-  std::string own = writer.print(blocks, {}),
-              count = writer.print(piece.count, {});
-  if (writer.indexType() != "int")
-    count = fmt::format("{}({})", writer.indexType(), count);
-  writer.open("grid.forEachVector<{}>({}, {}, [&]({} base, auto width)",
-              getWidths(piece), own, count, writer.indexType());
-  printBody(piece);
-  writer.close("});");
+void PiecePrinter::print(const PointwisePiece &piece,
+                         std::optional<Expr> blocks) {
+  if (piece.byRows)
+    printRows(piece, blocks);
+  else
+    printVectors(piece, blocks);
 }
 
-void PiecePrinter::printBody(const PointwisePiece &piece) {
-  const ScalarProgram &program = piece.iteration.program;
-  ArrayRef<Expr> sizes = program.getSizes();
-  bool loadsFirst = getAtOnce(piece) > 1;
+void PiecePrinter::printVectors(const PointwisePiece &piece,
+                                std::optional<Expr> blocks) {
+  std::string count = "count", call = "fusec::forEachVector", own;
+  if (blocks) {
+    call = "grid.forEachVector";
+    own = writer.print(*blocks, {}) + ", ";
+    count = getNumber(piece.count);
+  } else {
+    writer.line("const {} count = {};", writer.indexType(),
+                writer.print(piece.count, {}));
+  }
+  writer.open("{}<{}>({}{}, [&]({} base, auto width)", call, getWidths(piece),
+              own, count, writer.indexType());
   writer.line("constexpr int V = decltype(width)::value;");
-  std::vector<std::string> dims = declareDims(writer, sizes);
+  printBody(piece,
+            declareDims(writer, piece.iteration.program.getSizes(), "base"));
+  writer.close("});");
+}
+
+void PiecePrinter::printRows(const PointwisePiece &piece,
+                             std::optional<Expr> blocks) {
+  ArrayRef<Expr> sizes = piece.iteration.program.getSizes();
+  std::string index = writer.indexType(),
+              call = blocks ? "grid.forEachChunk" : "fusec::forEachChunk",
+              own = blocks ? writer.print(*blocks, {}) + ", " : "",
+              rows = getNumber(
+                  getElementCount(sizes.drop_back(), writer.getContext())),
+              chunks = getNumber(piece.getChunks()),
+              columns = getNumber(sizes.back());
+  writer.open("{}({}{}, {}, [&]({} row, {} chunk)", call, own, rows, chunks,
+              index, index);
+  std::vector<std::string> dims = declareDims(writer, sizes.drop_back(), "row");
+  SmallVector<Expr> begin =
+      IndexMap::identity(writer.getContext(), sizes.size()).results;
+  begin.back() = Expr::constant(writer.getContext(), 0);
+  int64_t width = getWidth(piece);
+  writer.line(
+      "const {} first = chunk * {} - ({}) % {};", index, width,
+      writer.print(piece.iteration.stores[0].offset.replaceDims(begin), dims),
+      width);
+  writer.open("fusec::forColumns<{}>(first, {}, [&]({} column, auto width)",
+              width, columns, index);
+  writer.line("constexpr int V = decltype(width)::value;");
+  dims.push_back("column");
+  printBody(piece, dims);
+  writer.close("});");
+  writer.close("});");
+}
+
+void PiecePrinter::printBody(const PointwisePiece &piece,
+                             const std::vector<std::string> &dims) {
+  const ScalarProgram &program = piece.iteration.program;
+  bool loadsFirst = getAtOnce(piece) > 1;
   std::optional<ScalarEmitter::Lanes> lanes;
-  if (!sizes.empty())
-    lanes = ScalarEmitter::Lanes{static_cast<unsigned>(sizes.size() - 1),
-                                 getWidth(piece), loadsFirst};
+  if (!dims.empty())
+    lanes = ScalarEmitter::Lanes{static_cast<unsigned>(dims.size() - 1),
+                                 getWidth(piece), loadsFirst, piece.byRows};
   ScalarEmitter emitter(writer, program, dims, lanes, sources);
-  emitter.nameLinearIndex("base");
+  if (!piece.byRows)
+    emitter.nameLinearIndex("base");
 
   ArrayRef<RegionStore> stores = piece.iteration.stores;
   if (loadsFirst) {
-    emitStores(writer, emitter, variant, stores, lanes,
-               [&] { writer.open("return [=]"); });
-    writer.close("};");
+    unsigned opened = 0;
+    emitStores(writer, emitter, variant, stores, lanes, [&] {
+      writer.open("return [=]");
+      ++opened;
+    });
+    while (opened--)
+      writer.close("};");
   } else if (stores.size() <= mostAtOnce) {
     emitStores(writer, emitter, variant, stores, lanes);
   } else {
@@ -137,12 +191,12 @@ FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant,
   writer.declareBuffers();
   PiecePrinter printer(writer, variant, getRegionSources(writer, variant));
   if (pieces->size() == 1) {
-    printer.printOnly(pieces->front());
+    printer.print(pieces->front(), std::nullopt);
   } else {
     writer.line("fusec::SharedGrid grid;");
     for (auto [piece, blocks] :
          llvm::zip_equal(*pieces, getBlocks(*pieces, schedule)))
-      printer.printOneOf(piece, blocks);
+      printer.print(piece, blocks);
   }
   return writer.finish(variant);
 }

@@ -13,8 +13,8 @@ static Attribute getPlain(MLIRContext *context) {
 
 static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
   auto schedule = cast<PointwiseScheduleAttr>(variant.getSchedule());
-  FailureOr<PointwisePieces> pieces =
-      analyzePointwisePieces(step, getAlignmentIfGuarded);
+  FailureOr<PointwisePieces> pieces = analyzePointwisePieces(
+      step, [&](BufferOp buffer) { return getAlignment(buffer, variant); });
   if (failed(pieces))
     return {};
   Expr blocks = Expr::constant(step.getContext(), 0);

@@ -32,6 +32,50 @@ static bool canFlatten(const ScalarProgram &program) {
   return program.getSizes().size() > 1;
 }
 
+/// The widest vectors that are worth it, where all stores of a row are aligned
+/// at the same columns and loads are of neighbours.
+static int64_t getRowWidth(StepOp step, const PointwiseIteration &iteration,
+                           Alignments alignments) {
+  const ScalarProgram &program = iteration.program;
+  ArrayRef<Expr> sizes = program.getSizes();
+  if (!canFlatten(program))
+    return 1;
+  unsigned dim = sizes.size() - 1;
+  auto size = sizes[dim].getConstant();
+  auto lies = [&](Expr offset, bool mayTurn) {
+    auto coefficient = getDimCoefficient(offset, dim);
+    return coefficient && (coefficient->isConstant(1) ||
+                           (mayTurn && coefficient->isConstant(-1)));
+  };
+  int64_t bytes = 1;
+  for (const RegionStore &store : iteration.stores) {
+    BufferOp buffer = step.getOutputBuffer(store.output);
+    bytes = std::max<int64_t>(bytes, getElementBytes(buffer.getElementType()));
+    if (store.offset != iteration.stores[0].offset ||
+        alignments(buffer) < guardedAlignment || !lies(store.offset, false))
+      return 1;
+  }
+  for (size_t n = 0; n < program.size(); ++n) {
+    if (program[n].kind != Kind::Load || !program.varies(n, dim))
+      continue;
+    BufferOp buffer = step.getInputBuffer(program[n].value);
+    if (!lies(program.getRanges().simplify(getOffset(program[n].indices,
+                                                     buffer.getStrideExprs(),
+                                                     step.getContext())),
+              true))
+      return 1;
+  }
+  int64_t width = 16 / bytes;
+  while (width > 1 && (!size || *size < 8 * width))
+    width /= 2;
+  return width > 2 ? width : 1;
+}
+
+Expr PointwisePiece::getChunks() const {
+  Expr width = Expr::constant(count.getContext(), accesses.width);
+  return iteration.program.getSizes().back().floorDiv(width) + 2;
+}
+
 static PointwisePiece getPiece(StepOp step, PointwiseIteration iteration,
                                Alignments alignments) {
   auto analyze = [&](const PointwiseIteration &points) -> VectorAccesses {
@@ -50,6 +94,19 @@ static PointwisePiece getPiece(StepOp step, PointwiseIteration iteration,
     VectorAccesses accesses = analyze(flat);
     if (accesses.width > 1)
       piece = {std::move(flat), piece.count, std::move(accesses)};
+  }
+  if (int64_t width = piece.accesses.width == 1
+                          ? getRowWidth(step, piece.iteration, alignments)
+                          : 1;
+      width > 1) {
+    piece.byRows = true;
+    piece.accesses.width = width;
+    for (const RegionStore &store : piece.iteration.stores)
+      piece.accesses.aligned.push_back(step.getOutputBuffer(store.output));
+    piece.count =
+        getElementCount(piece.iteration.program.getSizes().drop_back(),
+                        step.getContext()) *
+        piece.getChunks() * width;
   }
   return piece;
 }

@@ -9,12 +9,32 @@ using namespace fusec;
 /// Vectors that a thread has on their way, and elements where they are single.
 static constexpr int64_t mostAtOnce = 4, mostSingles = 8;
 
+/// What more accesses of a thread must gain: they are more to read.
+static constexpr double leastGain = 1.01;
+
+/// Whether accesses of a thread can be on their way together.
+static bool canBeTogether(const PointwisePieces &pieces) {
+  return llvm::all_of(pieces, [](const PointwisePiece &piece) {
+    return piece.iteration.program.countPieces() == 0;
+  });
+}
+
 /// How many elements a thread takes: as many as the widest accesses, then more
-/// and fewer of them.
-static SmallVector<int64_t> listVectors(int64_t width) {
+/// of them as long as the device is full, and fewer.
+static SmallVector<int64_t> listVectors(const Target &target,
+                                        const PointwisePieces &pieces) {
+  int64_t width = 1;
+  double elements = 0;
+  for (const PointwisePiece &piece : pieces) {
+    width = std::max(width, piece.accesses.width);
+    elements += getSampledValue(piece.count, typicalDim);
+  }
   SmallVector<int64_t> vectors = {width};
   int64_t most = width > 1 ? width * mostAtOnce : mostSingles;
-  for (int64_t more = 2 * width; more <= most; more *= 2)
+  double places = double(target.threads) * target.multiprocessors;
+  for (int64_t more = 2 * width;
+       more <= most && elements / more >= places && canBeTogether(pieces);
+       more *= 2)
     vectors.push_back(more);
   for (int64_t fewer = width / 2; fewer; fewer /= 2)
     vectors.push_back(fewer);
@@ -61,22 +81,23 @@ fusec::choosePointwiseVariants(StepOp step, const Target &target, Products) {
   if (failed(pieces))
     return {VariantAttr::get(context, {},
                              getPlainSchedule(Family::Pointwise, context))};
-  int64_t width = 1;
   SmallVector<BufferOp> aligned;
-  for (const PointwisePiece &piece : *pieces) {
-    width = std::max(width, piece.accesses.width);
+  for (const PointwisePiece &piece : *pieces)
     llvm::append_range(aligned, piece.accesses.aligned);
-  }
   auto variant = [&](ArrayRef<GuardAttr> guards, ArrayRef<int64_t> vectors,
                      int64_t bits) {
     SmallVector<Candidate> candidates =
         getCandidates(step, target, *pieces, vectors, bits);
-    // Of equals the first one, also where it is the smallest.
-    Attribute fastest = getFastest(candidates).schedule;
+    // The first one that no other beats by much.
+    double enough = getFastest(candidates).estimate.microseconds * leastGain;
+    Attribute first =
+        llvm::find_if(candidates, [&](const Candidate &candidate) {
+          return candidate.estimate.microseconds <= enough;
+        })->schedule;
     auto smallest =
         candidates.begin() + (vectors[0] == 1 ? 0 : vectors.size() - 1);
     std::rotate(smallest, smallest + 1, candidates.end());
-    return makeVariant(context, guards, candidates, typicalDim, fastest);
+    return makeVariant(context, guards, candidates, typicalDim, first);
   };
   IndexWidth index = getIndexWidth(step);
   int64_t fastBits = index.neverNarrow ? 64 : 32,
@@ -84,7 +105,7 @@ fusec::choosePointwiseVariants(StepOp step, const Target &target, Products) {
   SmallVector<GuardAttr> guards = getAlignmentGuards(aligned);
   llvm::append_range(guards, index.guards);
   SmallVector<VariantAttr> variants = {
-      variant(guards, listVectors(width), fastBits)};
+      variant(guards, listVectors(target, *pieces), fastBits)};
   if (!guards.empty())
     variants.push_back(variant({}, 1, safeBits));
   return variants;

@@ -27,7 +27,11 @@ private:
   void declarePoint();
   void fillTiles();
   void storeTiles();
+  void storeVectors();
+  void storeRows();
+  void storePoints(ScalarEmitter::Lanes lanes);
   bool readsMore() const;
+  bool storesAlign() const;
 
   KernelWriter &writer;
   const TransposeIteration &iteration;
@@ -121,7 +125,27 @@ bool TilePrinter::readsMore() const {
   return false;
 }
 
+/// Whether rows of what is stored begin where vectors do.
+bool TilePrinter::storesAlign() const {
+  StepOp step = writer.getStep();
+  return llvm::all_of(iteration.points.stores, [&](const RegionStore &store) {
+    BufferOp buffer = step.getOutputBuffer(store.output);
+    return isVectorAccess(store.offset, iteration.across(), schedule.getStore(),
+                          getElementBytes(buffer.getElementType()),
+                          getAlignment(buffer, variant));
+  });
+}
+
 void TilePrinter::storeTiles() {
+  if (schedule.getStore() > 1 && !storesAlign())
+    storeRows();
+  else
+    storeVectors();
+  // The tiles are filled anew.
+  writer.line("fusec::launch::barrier();");
+}
+
+void TilePrinter::storeVectors() {
   bool loadsFirst = readsMore();
   writer.open("fusec::forEachInTile<{}, {}, {}{}>(along - alongFirst, "
               "across - acrossFirst, [&](int a, int b)",
@@ -129,8 +153,34 @@ void TilePrinter::storeTiles() {
               loadsFirst ? fmt::format(", {}", atOnce) : "");
   writer.line("constexpr int V = {};", schedule.getStore());
   declarePoint();
-  ScalarEmitter::Lanes lanes{iteration.across(), schedule.getStore(),
-                             loadsFirst};
+  storePoints({iteration.across(), schedule.getStore(), loadsFirst});
+  writer.close("});");
+}
+
+void TilePrinter::storeRows() {
+  writer.open("fusec::forEachChunkInTile<{}, {}, {}>(along - alongFirst, "
+              "[&](int a, int chunk)",
+              schedule.getStore(), schedule.getAlong(), schedule.getAcross());
+  std::vector<std::string> begin = dims;
+  begin[iteration.along] = "(alongFirst + a)";
+  begin[iteration.across()] = "acrossFirst";
+  writer.line("const int first = chunk * {0} - int(({1}) % {0});",
+              schedule.getStore(),
+              writer.print(iteration.points.stores[0].offset, begin));
+  writer.line("const int left = int(fusec::min({0}(across - acrossFirst), "
+              "{0}({1})));",
+              index, schedule.getAcross());
+  writer.open("fusec::forColumns<{}>(first, left, [&](int b, auto width)",
+              schedule.getStore());
+  writer.line("constexpr int V = decltype(width)::value;");
+  declarePoint();
+  storePoints({iteration.across(), schedule.getStore(), /*loadsFirst=*/false,
+               /*storesAlign=*/true});
+  writer.close("});");
+  writer.close("});");
+}
+
+void TilePrinter::storePoints(ScalarEmitter::Lanes lanes) {
   ScalarEmitter emitter(writer, program, dims, lanes,
                         getRegionSources(writer, variant));
   for (auto [node, tile] : llvm::zip_equal(iteration.loads, tiles)) {
@@ -138,16 +188,18 @@ void TilePrinter::storeTiles() {
     writer.line("const auto {} = fusec::readTile<V>({}, a, b);", name, tile);
     emitter.bindVector(node, name);
   }
-  if (loadsFirst) {
-    emitStores(writer, emitter, variant, iteration.points.stores, lanes,
-               [&] { writer.open("return [=]"); });
+  unsigned opened = 0;
+  auto open = [&] {
+    writer.open("return [=]");
+    ++opened;
+  };
+  llvm::function_ref<void()> whenLoaded;
+  if (lanes.loadsFirst)
+    whenLoaded = open;
+  emitStores(writer, emitter, variant, iteration.points.stores, lanes,
+             whenLoaded);
+  while (opened--)
     writer.close("};");
-  } else {
-    emitStores(writer, emitter, variant, iteration.points.stores, lanes);
-  }
-  writer.close("});");
-  // The tiles are filled anew.
-  writer.line("fusec::launch::barrier();");
 }
 
 void TilePrinter::print() {

@@ -60,6 +60,24 @@ static void chooseWidth(Accesses &accesses, Expr size, unsigned dim) {
     accesses.width /= 2;
 }
 
+/// Of stores whose rows begin anywhere, at the same elements: of vectors from
+/// where they are aligned, few enough for the elements before and behind them
+/// to be few.
+static int64_t getRowWidth(const TransposeIteration &iteration,
+                           const Accesses &stores) {
+  int64_t bytes = 1;
+  for (Access access : stores.all) {
+    bytes = std::max<int64_t>(bytes,
+                              getElementBytes(access.buffer.getElementType()));
+    if (access.offset != stores.all[0].offset ||
+        getAlignmentIfGuarded(access.buffer) < guardedAlignment)
+      return 1;
+  }
+  auto size = iteration.getSize(iteration.across()).getConstant();
+  return size && *size >= 32 && bytes > 1 ? std::min<int64_t>(4, 16 / bytes)
+                                          : 1;
+}
+
 static FailureOr<TransposeProblem> analyzeProblem(StepOp step) {
   FailureOr<TransposeIteration> iteration = analyzeTranspose(step);
   if (failed(iteration))
@@ -76,6 +94,8 @@ static FailureOr<TransposeProblem> analyzeProblem(StepOp step) {
   unsigned along = problem.iteration.along, across = problem.iteration.across();
   chooseWidth(problem.loads, problem.iteration.getSize(along), along);
   chooseWidth(problem.stores, problem.iteration.getSize(across), across);
+  if (problem.stores.width == 1)
+    problem.stores.width = getRowWidth(problem.iteration, problem.stores);
   for (unsigned node = 0; node < points.program.size(); ++node) {
     if (points.program[node].kind != ScalarNode::Kind::Load ||
         llvm::is_contained(problem.iteration.loads, node))

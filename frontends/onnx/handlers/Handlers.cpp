@@ -5,14 +5,23 @@
 namespace fusec::onnx {
 
 llvm::SmallVector<llvm::ArrayRef<Handler>> getHandlerFamilies() {
-  return {getUnaryHandlers(),         getBinaryHandlers(),
-          getVariadicHandlers(),      getActivationHandlers(),
-          getCastHandlers(),          getConstantHandlers(),
-          getReshapeHandlers(),       getViewHandlers(),
-          getSliceHandlers(),         getGatherHandlers(),
-          getReductionHandlers(),     getMatmulHandlers(),
-          getNormalizationHandlers(), getBatchNormalizationHandlers(),
-          getRotaryHandlers(),        getQuantizationHandlers()};
+  return {getUnaryHandlers(),
+          getBinaryHandlers(),
+          getVariadicHandlers(),
+          getActivationHandlers(),
+          getCastHandlers(),
+          getConstantHandlers(),
+          getReshapeHandlers(),
+          getViewHandlers(),
+          getSliceHandlers(),
+          getGatherHandlers(),
+          getReductionHandlers(),
+          getMatmulHandlers(),
+          getNormalizationHandlers(),
+          getBatchNormalizationHandlers(),
+          getRotaryHandlers(),
+          getQuantizationHandlers(),
+          getPadHandlers()};
 }
 
 const Handler *findHandler(llvm::StringRef name, int64_t opset) {

@@ -33,6 +33,7 @@ llvm::ArrayRef<Handler> getConstantHandlers();
 llvm::ArrayRef<Handler> getReshapeHandlers();
 llvm::ArrayRef<Handler> getViewHandlers();
 llvm::ArrayRef<Handler> getSliceHandlers();
+llvm::ArrayRef<Handler> getPadHandlers();
 llvm::ArrayRef<Handler> getGatherHandlers();
 llvm::ArrayRef<Handler> getReductionHandlers();
 llvm::ArrayRef<Handler> getMatmulHandlers();

@@ -87,13 +87,24 @@ FUSEC_DEVICE void forEachInTile(Index alongLeft, Index acrossLeft, Body body) {
       });
     for (int i = launch::thread(); !isWhole && i < count; i += threads)
       if (i / vectors < alongLeft && i % vectors * V < acrossLeft)
-        body(i / vectors, i % vectors * V)();
+        detail::goOn(body(i / vectors, i % vectors * V));
   } else {
     FUSEC_UNROLL_BY(2)
     for (int i = launch::thread(); i < count; i += threads)
       if (i / vectors < alongLeft && i % vectors * V < acrossLeft)
         body(i / vectors, i % vectors * V);
   }
+}
+
+/// Calls body(a, chunk) for all chunks of V that rows across may meet, wherever
+/// they begin.
+template <int V, int Along, int Across, class Index, class Body>
+FUSEC_DEVICE void forEachChunkInTile(Index alongLeft, Body body) {
+  constexpr int chunks = Across / V + 1;
+  FUSEC_UNROLL_BY(2)
+  for (int i = launch::thread(); i < chunks * Along; i += launch::threads())
+    if (i / chunks < alongLeft)
+      body(i / chunks, i % chunks);
 }
 
 /// V neighbours across.

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-form-transposes,fusec-assign-storage,fusec-choose-schedules,fusec-plan-launches))" %s | fusec-translate --split-input-file --fusec-to-cuda | FileCheck %s
+
+// Pieces of different widths have blocks of their own, and vectors. None asks
+// which piece it is in.
+// CHECK-LABEL: FUSEC_KERNEL(128) concat_relu_0(
+// CHECK-NOT: if (
+// CHECK: fusec::SharedGrid grid;
+// CHECK: grid.forEachVector<4>(
+// CHECK: fusec::load<V>(t_x + base)
+// CHECK: fusec::store<V>(t_z + d0 * 96 + d1, result
+// CHECK: grid.forEachVector<4>(
+// CHECK: fusec::load<V>(t_y + base)
+// CHECK: fusec::store<V>(t_z + d0 * 96 + d1 + 32, result
+fusec.model @pieces inputs ["x", "y"] outputs ["z"] {
+^bb0(%x: tensor<6x32xf32>, %y: tensor<6x64xf32>):
+  %0 = fusec.concat %x, %y axis 1 : tensor<6x32xf32>, tensor<6x64xf32> to tensor<6x96xf32>
+  %1 = fusec.relu %0 : tensor<6x96xf32>
+  fusec.output %1 : tensor<6x96xf32>
+}
+
+// -----
+
+// Those of one width are stores of one iteration, beside another piece.
+// CHECK-LABEL: FUSEC_KERNEL(128) concat_relu_0(
+// CHECK: grid.forEachVector<4>(
+// CHECK-COUNT-2: fusec::store<V>(t_z
+// CHECK: grid.forEachVector<4>(
+// CHECK-COUNT-1: fusec::store<V>(t_z
+// CHECK-NOT: grid.forEachVector<4>(
+// CHECK: #fusec.launch
+fusec.model @runs inputs ["w", "x", "y"] outputs ["z"] {
+^bb0(%w: tensor<6x32xf32>, %x: tensor<6x32xf32>, %y: tensor<6x64xf32>):
+  %0 = fusec.concat %w, %x, %y axis 1 : tensor<6x32xf32>, tensor<6x32xf32>, tensor<6x64xf32> to tensor<6x128xf32>
+  %1 = fusec.relu %0 : tensor<6x128xf32>
+  fusec.output %1 : tensor<6x128xf32>
+}
+
+// -----
+
+// Neighbours in pairs are loaded once, as vectors of both, and stored so.
+// CHECK-LABEL: FUSEC_KERNEL(128) sub_add_concat_collapse_0(
+// CHECK: const auto [[BOTH:.*]] = fusec::load<2 * V>(t_x + base * 2);
+// CHECK-NEXT: fusec::takeEvery<2, 0>([[BOTH]])
+// CHECK-NEXT: fusec::takeEvery<2, 1>([[BOTH]])
+// CHECK: fusec::Vec<float, 2 * V> [[RESULT:.*]];
+// CHECK: [[RESULT]][2 * lane + 0] =
+// CHECK: [[RESULT]][2 * lane + 1] =
+// CHECK: fusec::store<2 * V>(t_y + base * 2, [[RESULT]]);
+fusec.model @pairs inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<6x8xf32>):
+  %a = fusec.slice %x offsets [#fusec.expr<0>, #fusec.expr<0>] steps [1, 2] : tensor<6x8xf32> to tensor<6x4xf32>
+  %b = fusec.slice %x offsets [#fusec.expr<0>, #fusec.expr<1>] steps [1, 2] : tensor<6x8xf32> to tensor<6x4xf32>
+  %0 = fusec.sub %a, %b : tensor<6x4xf32>
+  %1 = fusec.add %a, %b : tensor<6x4xf32>
+  %2 = fusec.expand %0 [[0], [1, 2]] : tensor<6x4xf32> to tensor<6x4x1xf32>
+  %3 = fusec.expand %1 [[0], [1, 2]] : tensor<6x4xf32> to tensor<6x4x1xf32>
+  %4 = fusec.concat %2, %3 axis 2 : tensor<6x4x1xf32>, tensor<6x4x1xf32> to tensor<6x4x2xf32>
+  %5 = fusec.collapse %4 [[0], [1, 2]] : tensor<6x4x2xf32> to tensor<6x8xf32>
+  fusec.output %5 : tensor<6x8xf32>
+}
+
+// -----
+
+// Rows of odd length go by vectors of the whole, of which each lane finds its
+// column.
+// CHECK-LABEL: FUSEC_KERNEL(128) add_mul_0(
+// CHECK: fusec::forEachVector<4>(count
+// CHECK: fusec::load<V>(t_x + base)
+// CHECK: t_b[(base + lane) - ((base + lane) / 7) * 7]
+// CHECK: fusec::store<V>(t_y + base, result);
+fusec.model @odd inputs ["x", "b"] outputs ["y"] {
+^bb0(%x: tensor<6x7xf32>, %b: tensor<7xf32>):
+  %0 = fusec.broadcast %b [1] : tensor<7xf32> to tensor<6x7xf32>
+  %1 = fusec.add %x, %0 : tensor<6x7xf32>
+  %2 = fusec.mul %1, %x : tensor<6x7xf32>
+  fusec.output %2 : tensor<6x7xf32>
+}
+
+// -----
+
+// The last element first, from a vector that is read forwards.
+// CHECK-LABEL: FUSEC_KERNEL(128) slice_0(
+// CHECK: const auto [[READ:.*]] = fusec::load<V>(t_x + {{.*}} - (V - 1));
+// CHECK: fusec::reverse([[READ]])
+fusec.model @backwards inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<6x8xf32>):
+  %0 = fusec.slice %x offsets [#fusec.expr<0>, #fusec.expr<7>] steps [1, -1] : tensor<6x8xf32> to tensor<6x8xf32>
+  fusec.output %0 : tensor<6x8xf32>
+}
+
+// -----
+
+// Of many elements that go one by one, several of a thread are loaded before
+// the first is stored.
+// CHECK-LABEL: FUSEC_KERNEL(128) slice_0(
+// CHECK: fusec::forEachVector<1, 8>(count
+// CHECK: fusec::load<V>(t_x + base * 3)
+// CHECK-NEXT: return [=] {
+// CHECK: fusec::store<V>(t_y + base, result);
+fusec.model @single inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<8192x3072xf16>):
+  %0 = fusec.slice %x offsets [#fusec.expr<0>, #fusec.expr<0>] steps [1, 3] : tensor<8192x3072xf16> to tensor<8192x1024xf16>
+  fusec.output %0 : tensor<8192x1024xf16>
+}
+
+// -----
+
+// Few elements have a thread each.
+// CHECK-LABEL: FUSEC_KERNEL(128) slice_0(
+// CHECK: fusec::forEachVector<1>(count
+fusec.model @few inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<82x3072xf16>):
+  %0 = fusec.slice %x offsets [#fusec.expr<0>, #fusec.expr<0>] steps [1, 3] : tensor<82x3072xf16> to tensor<82x1024xf16>
+  fusec.output %0 : tensor<82x1024xf16>
+}
+
+// -----
+
+// Rows that begin anywhere: vectors from where the result is aligned.
+// CHECK-LABEL: FUSEC_KERNEL(128) slice_0(
+// CHECK: fusec::forEachChunk(8191, 193, [&](int row, int chunk) {
+// CHECK: const int first = chunk * 8 - (row * 1535) % 8;
+// CHECK: fusec::forColumns<8>(first, 1535, [&](int column, auto width) {
+// CHECK: t_x[row * 1537 + (column + lane) + 1]
+// CHECK: fusec::store<V>(t_y + row * 1535 + column, result);
+fusec.model @rows inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<8191x1537xf16>):
+  %0 = fusec.slice %x offsets [#fusec.expr<0>, #fusec.expr<1>] steps [1, 1] : tensor<8191x1537xf16> to tensor<8191x1535xf16>
+  fusec.output %0 : tensor<8191x1535xf16>
+}
+
+// -----
+
+// The same where a tile turns them.
+// CHECK-LABEL: FUSEC_KERNEL_RESIDENT(256, 4) transpose_0(
+// CHECK: fusec::fillTile<1, 256>(
+// CHECK: fusec::forEachChunkInTile<4, {{.*}}>(along - alongFirst, [&](int a, int chunk) {
+// CHECK: fusec::forColumns<4>(first, left, [&](int b, auto width) {
+// CHECK: fusec::readTile<V>(tile, a, b)
+// CHECK: fusec::store<V>(t_y + d0 * 1021 + d1, result);
+fusec.model @tile inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<1021x4099xf16>):
+  %0 = fusec.transpose %x [1, 0] : tensor<1021x4099xf16> to tensor<4099x1021xf16>
+  fusec.output %0 : tensor<4099x1021xf16>
+}
