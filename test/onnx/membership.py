@@ -14,7 +14,7 @@ Abs Add And ArgMax ArgMin BatchNormalization Cast CastLike Ceil Celu Clip Concat
 ConstantOfShape Cos Cosh Div Dropout Elu Equal Erf Exp Expand Flatten Floor Gather GatherElements
 GatherND Gelu Gemm Greater GreaterOrEqual GroupNormalization HardSigmoid HardSwish Identity
 InstanceNormalization LayerNormalization
-LeakyRelu Less LessOrEqual Log LogSoftmax MatMul Max Mean Min Mish Mod Mul Neg Not Or PRelu Pow
+LeakyRelu Less LessOrEqual Log LogSoftmax MatMul Max Mean Min Mish Mod Mul Neg Not Or Pad PRelu Pow
 Range Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin
 ReduceProd ReduceSum ReduceSumSquare Relu Reshape RMSNormalization RotaryEmbedding Round Selu Shape
 Shrink Sigmoid Sign Sin Sinh Size Slice Softmax Softplus Softsign Split Sqrt Squeeze Sub Sum Swish
@@ -35,6 +35,7 @@ OLDEST_OPSET, NEWEST_OPSET = 13, 24
 SHAPE_OPERANDS = {
     "ConstantOfShape": [0],
     "Expand": [1],
+    "Pad": [1, 3],
     "Range": [0, 1, 2],
     "Reshape": [1],
     "Slice": [1, 2, 3, 4],

@@ -17,8 +17,8 @@ class Case:
     """A graph in the making, and beside it what each of its values is. `batch` names
     the first size of all inputs, or of each that it has a name for."""
 
-    def __init__(self, name, norm, batch="batch"):
-        self.name, self.norm, self.batch = name, norm, batch
+    def __init__(self, name, norm, batch="batch", opset=17):
+        self.name, self.norm, self.batch, self.opset = name, norm, batch, opset
         self.random = numpy.random.default_rng(sum(name.encode()))
         self.nodes, self.constants, self.inputs, self.outputs = [], [], {}, {}
 
@@ -56,7 +56,7 @@ class Case:
             self.nodes, "parts", [info(key, value, True) for key, value in self.inputs.items()],
             [info(key, value, False) for key, value in self.outputs.items()], self.constants)
         model = helper.make_model(graph, ir_version=9,
-                                  opset_imports=[helper.make_opsetid("", 17)])
+                                  opset_imports=[helper.make_opsetid("", self.opset)])
         onnx.save(model, folder / name)
 
     def write(self, folder):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes cases of what is no matmul to a folder: transposes, reductions, rows and
-embedding bags, of aligned sizes and odd ones, with expected results of numpy in
+"""Writes cases of what is no matmul to a folder: transposes and
+other moves, reductions, rows and embedding bags, of aligned sizes and odd ones, with expected results of numpy in
 double precision."""
 
 import pathlib
@@ -11,6 +11,7 @@ import numpy
 from onnx import helper
 
 import bags
+import moves
 import rows
 from cases import TYPES, Case, nameOf
 
@@ -72,7 +73,7 @@ def makeReductions():
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    for make in (makeTransposes, makeReductions, rows.makeAll, bags.makeAll):
+    for make in (makeTransposes, moves.makeAll, makeReductions, rows.makeAll, bags.makeAll):
         for case in make():
             case.write(folder)
 

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Cases of moves: transposes, concats, slices, pads and rotations."""
+
+import numpy
+from onnx import helper, numpy_helper
+
+from cases import TYPES, Case, nameOf
+
+# Permutations of three dimensions, all that move something, of odd sizes and of 16.
+PERMUTED = [(1, 0, 2), (0, 2, 1), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
+
+
+def makePermutations():
+    for kind, sizes in [("f32", (7, 13, 127)), ("f16", (13, 127, 7)), ("f16", (16, 80, 48))]:
+        case = Case(nameOf("permutations", kind, sizes), 0)
+        for i, order in enumerate(PERMUTED):
+            x = case.draw(kind, *sizes)
+            turned = helper.make_node("Transpose", [case.input(f"x{i}", x)], [f"y{i}"], perm=order)
+            case.nodes.append(turned)
+            case.output(f"y{i}", x.transpose(order), kind)
+        yield case
+
+
+# Other dimensions, the axis, widths along it: of one shape, of several, in runs, wide
+# enough for vectors and not, and of one element each.
+CONCATS = [("f16", (130,), 1, (13, 16, 32, 64, 100)), ("f32", (1000,), 1, (1, 3, 5, 7, 11, 13)),
+           ("f32", (127,), 1, (16, 64, 48)), ("f16", (257,), 1, (8, 8, 8, 40, 64)),
+           ("f16", (5, 24), 1, (127, 1, 64)), ("f32", (33,), 0, (7, 1000, 1)),
+           ("i64", (7, 3), 1, (2, 5, 2, 5)), ("f32", (0,), 1, (64, 32)), ("f32", (129, 1), 1, (1, 1, 1))]
+
+
+def makeConcats():
+    for kind, rest, axis, widths in CONCATS:
+        shapes = [(*rest[:axis], width, *rest[axis:]) for width in widths]
+        case = Case(nameOf("concat", kind, [*rest[:axis], sum(widths), *rest[axis:]], len(widths)),
+                    0, batch=None if axis == 0 else "batch")
+        parts = [case.draw(kind, *shape) for shape in shapes]
+        names = [case.input(f"x{i}", part) for i, part in enumerate(parts)]
+        case.nodes.append(helper.make_node("Concat", names, ["all"], axis=axis))
+        case.nodes.append(helper.make_node("Relu" if kind[0] == "f" else "Neg", ["all"], ["y"]))
+        joined = numpy.concatenate(parts, axis)
+        case.output("all", joined, kind)
+        case.output("y", numpy.maximum(joined, 0) if kind[0] == "f" else -joined, kind)
+        yield case
+    # The same with nothing but a function of it: no result is the concat itself.
+    case = Case("concat_relu_f16", 0)
+    parts = [case.draw("f16", 65, width) for width in (16, 64, 432)]
+    names = [case.input(f"x{i}", part) for i, part in enumerate(parts)]
+    case.nodes.append(helper.make_node("Relu", [case.node("Concat", *names, axis=1)], ["y"]))
+    case.output("y", numpy.maximum(numpy.concatenate(parts, 1), 0), "f16")
+    yield case
+    # Both axes rolled: pieces of pieces.
+    case = Case("roll_f16", 0)
+    x = case.draw("f16", 3, 14, 14, 24)
+    name = case.input("x", x)
+    for axis in (1, 2):
+        def cut(start, end):
+            return case.node("Slice", name, *[case.constant(numpy.array([number]))
+                                              for number in (start, end, axis)])
+        name = case.node("Concat", cut(11, 14), cut(0, 11), axis=axis)
+    case.nodes.append(helper.make_node("Identity", [name], ["y"]))
+    case.output("y", numpy.roll(x, (3, 3), (1, 2)), "f16")
+    yield case
+
+
+# Starts, ends and steps along the last dimension; a row that each point reads.
+SLICES = [("f32", (127, 1000), 1, 1000, 2), ("f16", (13, 1000), 0, 1000, 4), ("f16", (7, 127), 1, 126, 1),
+          ("f32", (1, 17), 0, 17, 2), ("f32", (130, 224), 223, -2**31, -1), ("f16", (5, 15), 14, -2**31, -1),
+          ("i64", (9, 64), 1, 64, 2), ("f16", (3, 13), 0, 13, 2)]
+
+
+def makeSlices():
+    for kind, sizes, start, stop, step in SLICES:
+        case = Case(nameOf("slice", kind, sizes, start, abs(step), "back" if step < 0 else ""), 0)
+        x = case.draw(kind, *sizes)
+        taken = x[:, start:stop if stop >= 0 else None:step]
+        steps = [case.constant(numpy.array([number])) for number in (start, stop, 1, step)]
+        sliced = case.node("Slice", case.input("x", x), *steps)
+        case.nodes.append(helper.make_node("Identity", [sliced], ["y"]))
+        row = case.draw(kind, taken.shape[1])
+        case.nodes.append(helper.make_node("Max", [sliced, case.constant(row)], ["most"]))
+        case.output("y", taken, kind)
+        case.output("most", numpy.maximum(taken, row), kind)
+        yield case
+    # Rows of odd length with a bias: vectors of the whole, lanes of the row.
+    for kind, sizes in [("f16", (127, 333)), ("f32", (13, 7)), ("f16", (1, 1))]:
+        case = Case(nameOf("bias", kind, sizes), 2e-3 if kind == "f16" else 1e-6)
+        x, row = case.draw(kind, *sizes), case.draw(kind, sizes[1])
+        total = case.node("Add", case.input("x", x), case.constant(row))
+        case.nodes.append(helper.make_node("Mul", [total, "x"], ["y"]))
+        case.output("y", (x.astype(float) + row) * x, kind)
+        yield case
+
+
+# Before and behind each dimension; negative ones take away.
+PADS = [("f32", (7, 127), (0, 0, 0, 1), "constant"), ("f16", (13, 1000), (0, 12, 0, 12), "constant"),
+        ("f16", (2, 3, 7, 13), (0, 0, 1, 1, 0, 0, 1, 1), "constant"), ("i64", (5, 9), (2, -1, 0, 3), "constant"),
+        ("f32", (3, 17), (0, 4, 1, 2), "edge"), ("f32", (6, 17), (2, 1, 0, 5), "reflect"),
+        ("f16", (6, 24), (0, 8, 0, 8), "wrap")]
+
+
+def makePads():
+    for kind, sizes, pads, mode in PADS:
+        case = Case(nameOf("pad", kind, sizes, mode), 0, batch=None, opset=19)
+        x = case.draw(kind, *sizes)
+        inputs = [case.input("x", x), case.constant(numpy.array(pads))]
+        if mode == "constant":
+            inputs.append(case.constant(numpy.array(3, x.dtype)))
+        case.nodes.append(helper.make_node("Pad", inputs, ["y"], mode=mode))
+        pairs = list(zip(pads[:x.ndim], pads[x.ndim:]))
+        for axis, (before, after) in enumerate(pairs):
+            rows = range(max(-before, 0), x.shape[axis] - max(-after, 0))
+            x = x.take(rows, axis)
+        pairs = [(max(before, 0), max(after, 0)) for before, after in pairs]
+        more = {"constant_values": 3} if mode == "constant" else {}
+        case.output("y", numpy.pad(x, pairs, mode, **more), kind)
+        yield case
+
+
+# Heads' width, how much of it turns, and whether pairs are neighbours.
+ROTATIONS = [("f16", (2, 33, 3, 64), 64, True), ("f32", (1, 13, 5, 80), 80, True),
+             ("f16", (1, 127, 2, 96), 32, True), ("f16", (3, 7, 2, 128), 64, False),
+             ("f32", (2, 9, 1, 14), 14, True), ("f16", (1, 5, 3, 10), 6, True)]
+
+
+def rotate(case, name, width, turned, neighbours, sign):
+    """The name turned by the angles cos and sin, or back."""
+    def cut(start, end, step=1):
+        return case.node("Slice", name, *[case.constant(numpy.array([number]))
+                                          for number in (start, end, 3, step)])
+    half = turned // 2
+    a, b = ((cut(0, turned, 2), cut(1, turned, 2)) if neighbours
+            else (cut(0, half), cut(half, turned)))
+    def turn(operator, one, other):
+        return case.node(operator, case.node("Mul", one, "cos"), case.node("Mul", other, "sin"))
+    parts = [turn("Sub" if sign > 0 else "Add", a, b), turn("Add" if sign > 0 else "Sub", b, a)]
+    if neighbours:
+        axis = case.constant(numpy.array([4]))
+        stacked = case.node("Concat", *[case.node("Unsqueeze", part, axis) for part in parts], axis=4)
+        parts = [case.node("Reshape", stacked, case.constant(numpy.array([0, 0, 0, turned])))]
+    if turned < width:
+        parts.append(cut(turned, width))
+    return case.node("Concat", *parts, axis=3) if len(parts) > 1 else parts[0]
+
+
+def makeRotations():
+    for kind, sizes, turned, neighbours in ROTATIONS:
+        form = "neighbours" if neighbours else "halves"
+        case = Case(nameOf("rotate", kind, sizes, turned, form), 2e-3 if kind == "f16" else 1e-6)
+        angles = case.random.standard_normal((1, sizes[1], 1, turned // 2))
+        numbers = TYPES[kind][0]
+        cos, sin = numpy.cos(angles).astype(numbers), numpy.sin(angles).astype(numbers)
+        case.constants += [numpy_helper.from_array(cos, "cos"), numpy_helper.from_array(sin, "sin")]
+        for name, sign in [("q", 1), ("k", 1), ("back", -1)]:
+            x = case.draw(kind, *sizes)
+            result = rotate(case, case.input(name, x), sizes[3], turned, neighbours, sign)
+            case.nodes.append(helper.make_node("Identity", [result], [name + "_turned"]))
+            wide = x.astype(float)
+            places = ((slice(0, turned, 2), slice(1, turned, 2)) if neighbours
+                      else (slice(0, turned // 2), slice(turned // 2, turned)))
+            a, b = (wide[..., place] for place in places)
+            expected = wide.copy()
+            expected[..., places[0]] = a * cos - sign * b * sin
+            expected[..., places[1]] = b * cos + sign * a * sin
+            case.output(name + "_turned", expected, kind)
+        yield case
+
+
+def makeAll():
+    for make in (makePermutations, makeConcats, makeSlices, makePads, makeRotations):
+        yield from make()
