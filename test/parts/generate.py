@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes cases of what is no matmul to a folder: transposes and
-other moves, reductions, rows and embedding bags, of aligned sizes and odd ones, with expected results of numpy in
-double precision."""
+"""Writes cases of what is no matmul to a folder: transposes and other moves,
+reductions, rows and embedding bags, of aligned sizes and odd ones, with expected
+results of numpy in double precision."""
 
 import pathlib
 import sys
