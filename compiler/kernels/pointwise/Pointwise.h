@@ -29,7 +29,21 @@ struct PointwisePiece {
 
   /// Of vectors that a row may meet.
   Expr getChunks() const;
+  /// Elements of an access where a thread takes `vector`, and accesses that are
+  /// on their way together.
+  int64_t getWidth(int64_t vector) const {
+    return byRows ? accesses.width : std::min(accesses.width, vector);
+  }
+  int64_t getAtOnce(int64_t vector) const;
 };
+/// Results that are computed together: of the hundreds of pieces that a wide
+/// concat may have, registers would not hold what is loaded, and what several
+/// need is computed again sooner than kept.
+constexpr size_t mostStoresTogether = 32;
+/// Accesses of so many elements that a thread has on their way at most: more
+/// would leave registers for fewer threads.
+constexpr int64_t getMostAccesses(int64_t width) { return width > 1 ? 4 : 8; }
+
 using PointwisePieces = std::vector<PointwisePiece>;
 /// Of buffers that are so aligned.
 mlir::FailureOr<PointwisePieces> analyzePointwisePieces(StepOp step,

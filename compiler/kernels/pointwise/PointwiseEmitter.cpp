@@ -32,11 +32,6 @@ static std::vector<std::string> declareDims(KernelWriter &writer,
   return dims;
 }
 
-/// Results that are computed together: of the hundreds of pieces that a wide
-/// concat may have, registers would not hold what is loaded, and what several
-/// need is computed again sooner than kept.
-static constexpr size_t mostAtOnce = 32;
-
 namespace {
 class PiecePrinter {
 public:
@@ -54,15 +49,11 @@ private:
                  const std::vector<std::string> &dims);
   std::string getNumber(Expr size);
   std::string getWidths(const PointwisePiece &piece) const;
-  /// Elements of an access, and accesses that are on their way together.
   int64_t getWidth(const PointwisePiece &piece) const {
-    return piece.byRows ? piece.accesses.width
-                        : std::min(piece.accesses.width, schedule.getVector());
+    return piece.getWidth(schedule.getVector());
   }
   int64_t getAtOnce(const PointwisePiece &piece) const {
-    bool fits = piece.iteration.stores.size() <= mostAtOnce &&
-                !piece.iteration.program.getSizes().empty() && !piece.byRows;
-    return fits ? schedule.getVector() / getWidth(piece) : 1;
+    return piece.getAtOnce(schedule.getVector());
   }
 
   KernelWriter &writer;
@@ -164,15 +155,15 @@ void PiecePrinter::printBody(const PointwisePiece &piece,
     });
     while (opened--)
       writer.close("};");
-  } else if (stores.size() <= mostAtOnce) {
+  } else if (stores.size() <= mostStoresTogether) {
     emitStores(writer, emitter, variant, stores, lanes);
   } else {
-    for (; !stores.empty();
-         stores = stores.drop_front(std::min(mostAtOnce / 2, stores.size()))) {
+    for (; !stores.empty(); stores = stores.drop_front(std::min(
+                                mostStoresTogether / 2, stores.size()))) {
       writer.open();
       emitter.pushScope();
-      emitStores(writer, emitter, variant, stores.take_front(mostAtOnce / 2),
-                 lanes);
+      emitStores(writer, emitter, variant,
+                 stores.take_front(mostStoresTogether / 2), lanes);
       emitter.popScope();
       writer.close();
     }

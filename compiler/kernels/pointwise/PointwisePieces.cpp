@@ -76,6 +76,31 @@ Expr PointwisePiece::getChunks() const {
   return iteration.program.getSizes().back().floorDiv(width) + 2;
 }
 
+/// Whether what several points need is loaded before any of them goes on: not
+/// what is found, or asked for, lane by lane.
+static bool loadsAllFirst(const PointwisePiece &piece) {
+  const ScalarProgram &program = piece.iteration.program;
+  if (piece.byRows || program.getSizes().empty() ||
+      piece.iteration.stores.size() > mostStoresTogether)
+    return false;
+  unsigned dim = program.getSizes().size() - 1;
+  for (size_t n = 0; n < program.size(); ++n) {
+    Kind kind = program[n].kind;
+    bool isGuarded = kind == Kind::GatherRow || kind == Kind::Lookup;
+    if (kind == Kind::Piecewise ||
+        (isGuarded && (piece.accesses.width == 1 ||
+                       program.varies(program[n].operands[0], dim))))
+      return false;
+  }
+  return true;
+}
+
+int64_t PointwisePiece::getAtOnce(int64_t vector) const {
+  int64_t width = getWidth(vector);
+  return loadsAllFirst(*this) ? std::min(vector / width, getMostAccesses(width))
+                              : 1;
+}
+
 static PointwisePiece getPiece(StepOp step, PointwiseIteration iteration,
                                Alignments alignments) {
   auto analyze = [&](const PointwiseIteration &points) -> VectorAccesses {
@@ -125,8 +150,6 @@ fusec::analyzePointwisePieces(StepOp step, Alignments alignments) {
 SmallVector<Expr> fusec::getBlocks(const PointwisePieces &pieces,
                                    PointwiseScheduleAttr schedule) {
   MLIRContext *context = pieces[0].count.getContext();
-  Expr perBlock =
-      Expr::constant(context, schedule.getThreads() * schedule.getVector());
   Expr all = Expr::constant(context, 0);
   for (const PointwisePiece &piece : pieces)
     all = all + piece.count;
@@ -137,6 +160,9 @@ SmallVector<Expr> fusec::getBlocks(const PointwisePieces &pieces,
     if (auto count = piece.count.getConstant(), total = all.getConstant();
         most && count && total && *total)
       most = std::max<int64_t>(1, double(most) * *count / *total);
+    int64_t vector = schedule.getVector(),
+            own = piece.getWidth(vector) * piece.getAtOnce(vector);
+    Expr perBlock = Expr::constant(context, schedule.getThreads() * own);
     blocks.push_back(limitBlocks(piece.count.ceilDiv(perBlock), most));
   }
   return blocks;

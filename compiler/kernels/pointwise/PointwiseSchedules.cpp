@@ -6,18 +6,8 @@
 using namespace mlir;
 using namespace fusec;
 
-/// Vectors that a thread has on their way, and elements where they are single.
-static constexpr int64_t mostAtOnce = 4, mostSingles = 8;
-
 /// What more accesses of a thread must gain: they are more to read.
 static constexpr double leastGain = 1.01;
-
-/// Whether accesses of a thread can be on their way together.
-static bool canBeTogether(const PointwisePieces &pieces) {
-  return llvm::all_of(pieces, [](const PointwisePiece &piece) {
-    return piece.iteration.program.countPieces() == 0;
-  });
-}
 
 /// How many elements a thread takes: as many as the widest accesses, then more
 /// of them as long as the device is full, and fewer.
@@ -29,12 +19,16 @@ static SmallVector<int64_t> listVectors(const Target &target,
     width = std::max(width, piece.accesses.width);
     elements += getSampledValue(piece.count, typicalDim);
   }
+  auto isTogether = [&](int64_t vector) {
+    return llvm::all_of(pieces, [&](const PointwisePiece &piece) {
+      return piece.getAtOnce(vector) > 1;
+    });
+  };
   SmallVector<int64_t> vectors = {width};
-  int64_t most = width > 1 ? width * mostAtOnce : mostSingles;
+  int64_t most = width * getMostAccesses(width);
   double places = double(target.threads) * target.multiprocessors;
   for (int64_t more = 2 * width;
-       more <= most && elements / more >= places && canBeTogether(pieces);
-       more *= 2)
+       more <= most && elements / more >= places && isTogether(more); more *= 2)
     vectors.push_back(more);
   for (int64_t fewer = width / 2; fewer; fewer /= 2)
     vectors.push_back(fewer);
@@ -60,7 +54,7 @@ static SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
       blocks = blocks + some;
     for (const PointwisePiece &piece : pieces) {
       double points = getSampledValue(piece.count, typicalDim);
-      int64_t width = std::min(vector, piece.accesses.width);
+      int64_t width = piece.getWidth(vector);
       work.elements += points;
       // A single element takes half the instructions.
       work.vectors += points / std::max<int64_t>(2, width);

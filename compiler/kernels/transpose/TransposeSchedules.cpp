@@ -33,6 +33,7 @@ struct Accesses {
 struct TransposeProblem {
   TransposeIteration iteration;
   Accesses loads, stores;
+  bool storesByRows = false;    // that begin anywhere
   SmallVector<BufferOp> others; // that are read as results are stored
 
   SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
@@ -82,7 +83,7 @@ static FailureOr<TransposeProblem> analyzeProblem(StepOp step) {
   FailureOr<TransposeIteration> iteration = analyzeTranspose(step);
   if (failed(iteration))
     return failure();
-  TransposeProblem problem{std::move(*iteration), {}, {}, {}};
+  TransposeProblem problem{std::move(*iteration), {}, {}};
   const PointwiseIteration &points = problem.iteration.points;
   for (unsigned node : problem.iteration.loads)
     problem.loads.all.push_back(
@@ -94,8 +95,10 @@ static FailureOr<TransposeProblem> analyzeProblem(StepOp step) {
   unsigned along = problem.iteration.along, across = problem.iteration.across();
   chooseWidth(problem.loads, problem.iteration.getSize(along), along);
   chooseWidth(problem.stores, problem.iteration.getSize(across), across);
-  if (problem.stores.width == 1)
+  if (problem.stores.width == 1) {
     problem.stores.width = getRowWidth(problem.iteration, problem.stores);
+    problem.storesByRows = true;
+  }
   for (unsigned node = 0; node < points.program.size(); ++node) {
     if (points.program[node].kind != ScalarNode::Kind::Load ||
         llvm::is_contained(problem.iteration.loads, node))
@@ -158,8 +161,9 @@ TransposeProblem::getCandidates(StepOp step, const Target &target, int64_t load,
           double(getSampledValue(iteration.getSize(dim), typicalDim)) / extent);
     time.add(TimeBound::Launch, tiles * target.rates.place);
     // Threads without an element leave fewer loads on their way.
-    double split = getSplitSectors(loads, load, shape.along) +
-                   getSplitSectors(stores, store, shape.across);
+    double split =
+        getSplitSectors(loads, load, shape.along) +
+        getSplitSectors(stores, storesByRows ? 1 : store, shape.across);
     time.add(TimeBound::Memory, (bytes.read + bytes.written) /
                                     getStreamingRate(target, narrowest) *
                                     std::sqrt(getWaste(iteration, shape)) *
