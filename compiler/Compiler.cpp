@@ -312,6 +312,8 @@ llvm::Error Compilation::finish(BundleBuilder &builder,
       {"gather", stringifyIndexPolicy(options.gatherPolicy).str()},
       {"numerics", stringify(options.numerics).str()},
       {"precision", stringify(options.precision).str()}};
+  if (options.tableType != TableType::Model)
+    manifest.options["table-type"] = stringify(options.tableType).str();
   if (options.tuning)
     manifest.options["tuning"] = options.tuning->digest;
   for (const auto &[name, size] : options.dims)

@@ -35,6 +35,10 @@ StringRef fusec::stringify(Products products) {
   return "";
 }
 
+StringRef fusec::stringify(TableType type) {
+  return type == TableType::Int8 ? "int8" : "model";
+}
+
 template <typename Enum>
 static std::optional<Enum> find(StringRef text,
                                 std::initializer_list<Enum> all) {
@@ -51,4 +55,8 @@ std::optional<Numerics> fusec::symbolizeNumerics(StringRef text) {
 std::optional<Precision> fusec::symbolizePrecision(StringRef text) {
   return find(text, {Precision::Ieee, Precision::Tf32, Precision::Fp16,
                      Precision::Bf16});
+}
+
+std::optional<TableType> fusec::symbolizeTableType(StringRef text) {
+  return find(text, {TableType::Model, TableType::Int8});
 }

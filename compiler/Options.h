@@ -25,6 +25,8 @@ class FoldBudget;
 enum class Numerics { Default, Onnx };
 /// How fp32 products multiply, as a user says it.
 enum class Precision { Ieee, Tf32, Fp16, Bf16 };
+/// What constant tables are kept as: the model's type, or int8.
+enum class TableType { Model, Int8 };
 /// How the kernels of fp32 matmuls multiply: by FMA alone, by FMA or 3xTF32, as
 /// tf32. Narrower products have operands of other types.
 enum class Products { Fma, Ieee, Tf32 };
@@ -34,9 +36,12 @@ enum class Products { Fma, Ieee, Tf32 };
 llvm::StringRef stringify(Numerics numerics);
 llvm::StringRef stringify(Precision precision);
 llvm::StringRef stringify(Products products);
+/// "model" or "int8".
+llvm::StringRef stringify(TableType type);
 /// Nothing for other text.
 std::optional<Numerics> symbolizeNumerics(llvm::StringRef text);
 std::optional<Precision> symbolizePrecision(llvm::StringRef text);
+std::optional<TableType> symbolizeTableType(llvm::StringRef text);
 
 /// What the stages of a compilation are told.
 struct PipelineOptions {
@@ -46,6 +51,7 @@ struct PipelineOptions {
   bool fuse = true;
   Numerics numerics = Numerics::Default;
   Precision precision = Precision::Ieee;
+  TableType tableType = TableType::Model;
   /// Schedules that a variant keeps; 0: all.
   unsigned candidates = 5;
   /// Measured schedules; null: none.

@@ -22,7 +22,9 @@ void fusec::buildTensorStage(PassManager &manager,
   // 1. What exporters leave behind: identities, duplicates, dead code.
   model.addPass(createCanonicalizerPass());
   model.addPass(createCSEPass());
-  // 2. Everything that inputs do not change is computed here.
+  // 2. Tables stay narrow; everything else that inputs do not change is
+  // computed here.
+  model.addPass(createGatherQuantized());
   model.addPass(createFoldConstants(options.foldBudget));
   // 3. Few views in canonical form: the patterns below then meet one spelling.
   model.addPass(createSimplifyViews());
@@ -30,6 +32,8 @@ void fusec::buildTensorStage(PassManager &manager,
   // 4. Operations found again in their expansions.
   model.addPass(createRecognizeActivations());
   model.addPass(createFoldScales());
+  if (options.tableType == TableType::Int8)
+    model.addPass(createQuantizeTables());
   FormBagsOptions bags;
   bags.exact = options.numerics == Numerics::Onnx;
   if (options.fuse)

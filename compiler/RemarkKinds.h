@@ -38,6 +38,7 @@ constexpr RemarkKind foldScale = {Rewrite, "fold-scale"};
 constexpr RemarkKind foldShift = {Rewrite, "fold-shift"};
 constexpr RemarkKind gatherToSlice = {Rewrite, "gather-to-slice"};
 constexpr RemarkKind formBag = {Rewrite, "form-bag"};
+constexpr RemarkKind gatherQuantized = {Rewrite, "gather-quantized"};
 constexpr RemarkKind groupLookups = {Rewrite, "group-lookups"};
 constexpr RemarkKind layOutWeights = {Rewrite, "lay-out-weights"};
 constexpr RemarkKind markAdapter = {Rewrite, "mark-adapter"};

@@ -153,12 +153,20 @@ IndexMap BagOp::getOperandMap(unsigned index) {
     start = start + getSizes(before)[1];
   Expr column = dimOf(*this, 1), k = dimOf(*this, 2);
   IndexMap map;
-  map.results = {Expr::indirect(getContext(), 0), column - start};
-  if (index >= tables)
-    map.results = {getOffsets().empty() ? dimOf(*this, 0) : zeroOf(*this), k};
-  // All offsets are read; k would be one of indices.
-  if (!getOffsets().empty() && index >= 2 * tables && index < 3 * tables)
-    map.results = {zeroOf(*this), dimOf(*this, 0)};
+  Expr width = getSizes(getTables()[table])[1],
+       row = Expr::indirect(getContext(), 0);
+  Value operand = getOperation()->getOperand(index);
+  bool isByOffsets = !getOffsets().empty();
+  if (index < tables)
+    map.results = {row, column - start};
+  else if (index >=
+           getOperands().size() - getFactors().size() - getZeros().size())
+    map.results = {
+        row, (column - start).floorDiv(width.floorDiv(getSizes(operand)[1]))};
+  else if (isByOffsets && index >= 2 * tables && index < 3 * tables)
+    map.results = {zeroOf(*this), dimOf(*this, 0)}; // k would be one of indices
+  else
+    map.results = {isByOffsets ? zeroOf(*this) : dimOf(*this, 0), k};
   map.conditions.push_back(
       {column, start, start + getSizes(getTables()[table])[1]});
   map.conditions.push_back(

@@ -244,7 +244,8 @@ LogicalResult LookupOp::verify() {
 /// Operands of a bag that each table has one of, or none has.
 static LogicalResult verifyBagOperands(BagOp op) {
   size_t count = op.getTables().size(), offsets = op.getOffsets().size(),
-         weights = op.getWeights().size();
+         weights = op.getWeights().size(), factors = op.getFactors().size(),
+         zeros = op.getZeros().size();
   size_t padding = op.getPadding() ? op.getPadding()->size() : count;
   if (count == 0 || op.getIndices().size() != count ||
       op.getScales().size() != count || padding != count)
@@ -258,8 +259,12 @@ static LogicalResult verifyBagOperands(BagOp op) {
                "expected offsets and weights for all tables or none, got ")
            << count << " tables, " << offsets << " offsets and " << weights
            << " weights";
-  for (OperandRange group :
-       {op.getTables(), op.getIndices(), op.getOffsets(), op.getWeights()})
+  if ((factors && factors != count) || (zeros && zeros != factors))
+    return op.emitOpError("expected factors, and zeros beside them, for all "
+                          "tables or none, got ")
+           << factors << " factors and " << zeros << " zeros";
+  for (OperandRange group : {op.getTables(), op.getIndices(), op.getOffsets(),
+                             op.getWeights(), op.getFactors(), op.getZeros()})
     for (Value value : group)
       if (getRank(value) != 2 ||
           getElementType(value) != getElementType(group[0]))
@@ -271,13 +276,43 @@ static LogicalResult verifyBagOperands(BagOp op) {
   return success();
 }
 
+/// Floats, or integers with factors.
+static LogicalResult verifyTables(BagOp op) {
+  Type type = getElementType(op.getTables()[0]);
+  bool isNarrow = type.isInteger(8);
+  if (op.getFactors().empty() ? !isa<FloatType>(type) : !isNarrow)
+    return op.emitOpError("expected tables of floats, or of 8-bit integers "
+                          "with factors, got ")
+           << op.getTables()[0].getType();
+  for (auto [t, factors] : llvm::enumerate(op.getFactors())) {
+    SmallVector<Expr> table = getSizes(op.getTables()[t]),
+                      sizes = getSizes(factors);
+    if (!isa<FloatType>(getElementType(factors)) || sizes[0] != table[0] ||
+        !sizes[1].isConstant() || sizes[1].getValue() < 1 ||
+        !table[1].isConstant() ||
+        table[1].getValue() % sizes[1].getValue() != 0 ||
+        (!op.getZeros().empty() &&
+         op.getZeros()[t].getType() != factors.getType()))
+      return op.emitOpError("expected factors and zeros of one type, as many a "
+                            "row as divide its width, got ")
+             << factors.getType() << " of " << op.getTables()[t].getType();
+  }
+  return success();
+}
+
+SmallVector<Value> BagOp::getRowOperands() {
+  SmallVector<Value> values(getTables());
+  llvm::append_range(values, getFactors());
+  llvm::append_range(values, getZeros());
+  return values;
+}
+
 LogicalResult BagOp::verify() {
-  if (failed(verifyBagOperands(*this)))
+  if (failed(verifyBagOperands(*this)) || failed(verifyTables(*this)))
     return failure();
-  if (!isa<FloatType>(getElementType(getTables()[0])) ||
-      !isa<FloatType>(getElementType(getResult())) || getRank(getResult()) != 2)
-    return emitOpError("expected tables and rows of floats, got ")
-           << getTables()[0].getType() << " and " << getResult().getType();
+  if (!isa<FloatType>(getElementType(getResult())) || getRank(getResult()) != 2)
+    return emitOpError("expected rows of floats, got ")
+           << getResult().getType();
   Expr rows = getSizes(getResult())[0],
        columns = Expr::constant(getContext(), 0);
   Expr one = Expr::constant(getContext(), 1);

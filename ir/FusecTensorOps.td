@@ -251,6 +251,10 @@ def Fusec_BagOp : Fusec_IndexedOp<"bag", [AttrSizedOperandSegments]> {
     counted by a mean. A bag without rows is zero. Sums are kept in fp32, or fp64
     of fp64, and rounded to the result's type.
 
+    Tables of 8-bit integers have `factors` of floats, and may have `zeros` of the
+    same type, [rows, blocks] each: an element is (table - zero) * factor, those of
+    its row and of the block of columns that it lies in.
+
     ```mlir
     %r = fusec.bag sum (%t, %u) at (%i, %j) flag scales [1.0, 0.5]
       : (tensor<1000x8xf16>, tensor<500x4xf16>) at (tensor<nx1xi64>, tensor<nx2xi64>)
@@ -261,23 +265,31 @@ def Fusec_BagOp : Fusec_IndexedOp<"bag", [AttrSizedOperandSegments]> {
   }];
   let arguments = (ins Fusec_BagModeAttr:$mode, Variadic<Fusec_Tensor>:$tables,
       Variadic<Fusec_IndexTensor>:$indices, Variadic<Fusec_IndexTensor>:$offsets,
-      Variadic<Fusec_Tensor>:$weights, Fusec_IndexPolicyAttr:$policy,
+      Variadic<Fusec_Tensor>:$weights, Variadic<Fusec_Tensor>:$factors,
+      Variadic<Fusec_Tensor>:$zeros, Fusec_IndexPolicyAttr:$policy,
       DenseF64ArrayAttr:$scales, OptionalAttr<DenseI64ArrayAttr>:$padding);
   let results = (outs Fusec_Tensor:$result);
   let assemblyFormat = [{
     $mode `(` $tables `)` `at` `(` $indices `)` (`from` `(` $offsets^ `)`)? (`by` `(` $weights^ `)`)?
-    $policy `scales` $scales (`padding` $padding^)? attr-dict
+    (`factors` `(` $factors^ `)`)? (`zeros` `(` $zeros^ `)`)? $policy `scales` $scales (`padding` $padding^)? attr-dict
     `:` `(` type($tables) `)` `at` `(` type($indices) `)` (`from` `(` type($offsets)^ `)`)?
-    (`by` `(` type($weights)^ `)`)? `->` type($result)
+    (`by` `(` type($weights)^ `)`)? (`factors` `(` type($factors)^ `)`)?
+    (`zeros` `(` type($zeros)^ `)`)? `->` type($result)
   }];
   let extraClassDeclaration = [{
     /// What says which rows a bag has: indices, offsets, weights.
-    ::mlir::OperandRange getPlaced() { return getOperands().drop_front(getTables().size()); }
+    ::mlir::OperandRange getPlaced() {
+      return getOperands().drop_front(getTables().size())
+          .drop_back(getFactors().size() + getZeros().size());
+    }
+    /// What a row is read of.
+    ::llvm::SmallVector<::mlir::Value> getRowOperands();
     /// Of table t, or -1.
     int64_t getPaddingOf(unsigned t) { return getPadding() ? (*getPadding())[t] : -1; }
     /// Sums of as many rows each.
     bool isPlain() {
-      return getMode() == BagMode::Sum && getOffsets().empty() && getWeights().empty() && !getPadding();
+      return getMode() == BagMode::Sum && getPlaced().size() == getIndices().size() &&
+          getFactors().empty() && !getPadding();
     }
   }];
   let hasVerifier = 1;

@@ -35,12 +35,24 @@ FailureOr<BagIteration> fusec::analyzeBag(StepOp step) {
   iteration.pitch = iteration.result.getStrideExprs()[0];
   if (!iteration.result.getStrideExprs()[1].isConstant(1))
     return failure();
+  if (!llvm::all_of(op.getRowOperands(), llvm::IsaPred<BlockArgument>))
+    return failure();
   int64_t column = 0;
   for (auto [t, table] : llvm::enumerate(op.getTables())) {
     auto ids = analyzeValues(step, op.getIndices()[t]);
-    if (failed(ids) || !isa<BlockArgument>(table))
+    if (failed(ids))
       return failure();
-    BagTable found{step.getInputBuffer(table), *ids};
+    BagTable found{};
+    found.table = step.getInputBuffer(table);
+    found.ids = *ids;
+    found.width = getSizes(table)[1].getValue();
+    if (!op.getFactors().empty()) {
+      found.factors = step.getInputBuffer(op.getFactors()[t]);
+      found.blockWidth =
+          found.width / getSizes(op.getFactors()[t])[1].getValue();
+    }
+    if (!op.getZeros().empty())
+      found.zeros = step.getInputBuffer(op.getZeros()[t]);
     found.count = getSizes(op.getIndices()[t])[1];
     if (!op.getOffsets().empty()) {
       auto offsets = analyzeValues(step, op.getOffsets()[t]);
@@ -55,7 +67,6 @@ FailureOr<BagIteration> fusec::analyzeBag(StepOp step) {
         return failure();
       found.weights = *weights;
     }
-    found.width = getSizes(table)[1].getValue();
     found.column = column;
     found.scale = op.getScales()[t];
     found.padding = op.getPaddingOf(t);

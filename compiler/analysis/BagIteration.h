@@ -17,6 +17,9 @@ struct BagValues {
 };
 struct BagTable {
   BufferOp table;
+  /// Of rows that are quantised by blocks of columns.
+  BufferOp factors, zeros;
+  int64_t blockWidth;
   BagValues ids;
   std::optional<BagValues> offsets, weights;
   /// Indices of a bag, or with offsets of all.

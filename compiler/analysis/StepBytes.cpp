@@ -57,11 +57,11 @@ static Sum getUsedBytes(OpOperand &use, Sum none, BytesOf<Sum> bytesOf) {
       return least(
           whole, divide(bytesOf(lookup.getType()), lookup.getTables().size()));
   if (auto bag = dyn_cast<BagOp>(use.getOwner())) {
-    unsigned table = use.getOperandNumber();
-    if (table < bag.getTables().size()) {
-      Type indices = bag.getIndices()[table].getType();
-      int64_t element =
-          getElementBytes(getElementType(bag.getIndices()[table]));
+    unsigned number = use.getOperandNumber(), tables = bag.getTables().size();
+    if (number < tables || number >= tables + bag.getPlaced().size()) {
+      Value ids = bag.getIndices()[number % tables];
+      Type indices = ids.getType();
+      int64_t element = getElementBytes(getElementType(ids));
       return least(whole,
                    divide(bytesOf(indices) * getRowBytes(use.get()), element));
     }

@@ -295,7 +295,8 @@ Value BagLoop::createBag(BagRows rows) {
       builder,
       getTensorType({*bags, table[1]}, fusec::getElementType(rows.table)),
       rows.mode, rows.table, asRow(rows.ids), asRow(rows.offsets), weights,
-      graph.options.gatherPolicy, ArrayRef<double>(1.0),
+      ValueRange(), ValueRange(), graph.options.gatherPolicy,
+      ArrayRef<double>(1.0),
       padding.empty() ? DenseI64ArrayAttr()
                       : builder.getDenseI64ArrayAttr(padding));
 }

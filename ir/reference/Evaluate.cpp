@@ -225,9 +225,19 @@ FailureOr<Evaluation> evaluate(ModelOp model, ArrayRef<Tensor> inputs,
   return Evaluation{std::move(*outputs), env.faults, env.outside};
 }
 
+static Tensor absoluteOfBytes(const Tensor &tensor) {
+  Tensor result = Tensor::allocate(tensor.getElementType(), tensor.getSizes());
+  std::vector<int64_t> values = loadAll<int64_t>(tensor);
+  for (int64_t &value : values)
+    if (value < 0)
+      value = std::min<int64_t>(-value, INT8_MAX);
+  store<int64_t>(result, 0, values);
+  return result;
+}
+
 FailureOr<Tensors> evaluateMagnitude(Operation *op, ArrayRef<Tensor> operands,
                                      Environment &env) {
-  auto absolute = [](const Tensor &tensor) {
+  auto absolute = [](const Tensor &tensor, bool isNegated = false) {
     if (!isa<FloatType>(tensor.getElementType()))
       return tensor;
     Tensor result =
@@ -236,7 +246,7 @@ FailureOr<Tensors> evaluateMagnitude(Operation *op, ArrayRef<Tensor> operands,
       if constexpr (std::is_floating_point_v<decltype(x)>) {
         auto values = loadAll<decltype(x)>(tensor);
         for (auto &value : values)
-          value = std::fabs(value);
+          value = isNegated ? -std::fabs(value) : std::fabs(value);
         store<decltype(x)>(result, 0, values);
       }
     });
@@ -248,6 +258,14 @@ FailureOr<Tensors> evaluateMagnitude(Operation *op, ArrayRef<Tensor> operands,
       (reduce && reduce.getKind() == ReduceKind::Sum))
     for (Tensor &input : inputs)
       input = absolute(input);
+  // (|x| + |zero|) * |factor| of rows that are quantised.
+  if (auto bag = dyn_cast<BagOp>(op); bag && !bag.getFactors().empty()) {
+    for (size_t t = 0; t < bag.getTables().size(); ++t)
+      inputs[t] = absoluteOfBytes(inputs[t]);
+    for (Tensor &zeros :
+         MutableArrayRef(inputs).take_back(bag.getZeros().size()))
+      zeros = absolute(zeros, /*isNegated=*/true);
+  }
   auto results = evaluate(op, inputs, env);
   if (succeeded(results))
     for (Tensor &result : *results)

@@ -92,7 +92,20 @@ struct TableBags {
   const Tensor &rows;
   int64_t column, width, perBag;
   std::vector<int64_t> ids, offsets;
-  std::vector<double> weights;
+  std::vector<double> weights, factors, zeros;
+
+  /// A table's elements, dequantised where they have factors.
+  template <typename T> std::vector<T> loadRows() const {
+    if (factors.empty())
+      return loadAll<T>(rows);
+    std::vector<int64_t> narrow = loadAll<int64_t>(rows);
+    std::vector<T> values(narrow.size());
+    size_t block = narrow.size() / factors.size();
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = (T(narrow[i]) - T(zeros.empty() ? 0 : zeros[i / block])) *
+                  T(factors[i / block]);
+    return values;
+  }
 
   /// The places of a bag's indices among all.
   std::pair<int64_t, int64_t> getPlaces(int64_t bag) {
@@ -109,16 +122,16 @@ struct TableBags {
 };
 } // namespace
 
-/// Sums and maxima are kept in Sum, elements of compute type T.
-template <typename T, typename Sum>
+/// In compute type T.
+template <typename T>
 static void reduceBags(TableBags &bags, Tensor &result, Environment &env) {
   BagOp op = bags.op;
   bool isMax = op.getMode() == BagMode::Max;
   int64_t padding = op.getPaddingOf(bags.table), width = bags.width;
-  std::vector<T> rows = loadAll<T>(bags.rows);
-  std::vector<Sum> sums(width);
+  std::vector<T> rows = bags.loadRows<T>();
+  std::vector<T> sums(width);
   for (int64_t bag = 0; bag < result.getSizes()[0]; ++bag) {
-    std::fill(sums.begin(), sums.end(), Sum(0));
+    std::fill(sums.begin(), sums.end(), T(0));
     int64_t count = 0;
     auto [first, end] = bags.getPlaces(bag);
     for (int64_t k = first; k < end; ++k) {
@@ -126,9 +139,9 @@ static void reduceBags(TableBags &bags, Tensor &result, Environment &env) {
                          env, width);
       if (row && *row == padding)
         continue;
-      Sum weight = bags.weights.empty() ? Sum(1) : Sum(bags.weights[k]);
+      T weight = bags.weights.empty() ? T(1) : T(bags.weights[k]);
       for (int64_t e = 0; e < width; ++e) {
-        Sum value = row ? Sum(rows[*row * width + e]) * weight : Sum(0);
+        T value = row ? rows[*row * width + e] * weight : T(0);
         if (!isMax)
           sums[e] += value;
         else if (count == 0 || value > sums[e] || std::isnan(value))
@@ -136,12 +149,12 @@ static void reduceBags(TableBags &bags, Tensor &result, Environment &env) {
       }
       ++count;
     }
-    Sum scale = op.getScales()[bags.table];
+    T scale = op.getScales()[bags.table];
     if (op.getMode() == BagMode::Mean && count)
-      scale /= Sum(count);
-    for (Sum &sum : sums)
+      scale /= T(count);
+    for (T &sum : sums)
       sum *= scale;
-    store<Sum>(result, bag * result.getSizes()[1] + bags.column, sums);
+    store<T>(result, bag * result.getSizes()[1] + bags.column, sums);
   }
 }
 
@@ -149,30 +162,36 @@ TensorOr evaluateBag(BagOp op, Operands operands, Environment &env) {
   auto result = env.allocate(op->getOpResult(0));
   if (failed(result))
     return failure();
-  size_t count = op.getTables().size(),
-         weights = count * (op.getOffsets().empty() ? 2 : 3);
+  size_t count = op.getTables().size();
+  unsigned indices = count, offsets = indices + count,
+           weights = offsets + op.getOffsets().size(),
+           factors = weights + op.getWeights().size(),
+           zeros = factors + op.getFactors().size();
   int64_t column = 0;
   for (size_t t = 0; t < count; ++t) {
-    const Tensor &table = operands[t], &indices = operands[count + t];
+    const Tensor &table = operands[t], &ids = operands[indices + t];
     TableBags bags{op,
                    unsigned(t),
                    table,
                    column,
                    table.getSizes()[1],
-                   indices.getSizes()[1],
-                   loadAll<int64_t>(indices),
+                   ids.getSizes()[1],
+                   loadAll<int64_t>(ids),
+                   {},
+                   {},
                    {},
                    {}};
     if (!op.getOffsets().empty())
-      bags.offsets = loadAll<int64_t>(operands[2 * count + t]);
+      bags.offsets = loadAll<int64_t>(operands[offsets + t]);
     if (!op.getWeights().empty())
       bags.weights = loadAll<double>(operands[weights + t]);
-    withComputeType(table.getElementType(), [&](auto x) {
-      using T = decltype(x);
-      if constexpr (std::is_floating_point_v<T>)
-        env.options.precise ? reduceBags<T, double>(bags, *result, env)
-                            : reduceBags<T, T>(bags, *result, env);
-    });
+    if (!op.getFactors().empty())
+      bags.factors = loadAll<double>(operands[factors + t]);
+    if (!op.getZeros().empty())
+      bags.zeros = loadAll<double>(operands[zeros + t]);
+    table.getElementType().isF64() || env.options.precise
+        ? reduceBags<double>(bags, *result, env)
+        : reduceBags<float>(bags, *result, env);
     column += bags.width;
   }
   return result;

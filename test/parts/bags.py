@@ -258,6 +258,47 @@ def makeRanges():
         yield case
 
 
+# Tables of 8 bits: type, what has a scale (and a zero), type of scales, rows of a bag,
+# width; how they are dequantised.
+QUANTISED = [("int8", "row", False, "f32", 10, 64, "before"), ("uint8", "row", True, "f32", 3, 16, "before"),
+             ("int8", "all", True, "f32", 1, 3, "before"), ("int8", "row", True, "f16", 5, 128, "before"),
+             ("uint8", "block", True, "f32", 4, 48, "before"), ("int8", "block", False, "f16", 40, 300, "before"),
+             ("uint8", "block", True, "f32", 6, 64, "behind"), ("uint8", "block", False, "f32", 2, 100, "behind"),
+             ("int8", "row", True, "f32", 0, 64, "before"), ("uint8", "block", True, "f16", 0, 32, "behind")]
+
+
+def makeQuantised():
+    for number, (narrow, per, hasZeros, kind, count, width, form) in enumerate(QUANTISED):
+        case = Case(nameOf(f"quantised{number}", kind, (count, width), narrow, per, form),
+                    2e-3 if kind == "f16" else 1e-5)
+        case.opsets = {"": 21, "com.microsoft": 1}
+        rows, block = 40, width // 4 if per == "block" else width
+        limits = numpy.iinfo(narrow)
+        table = case.random.integers(limits.min, limits.max + 1, (rows, width)).astype(narrow)
+        sizes = {"row": (rows,), "all": (), "block": (rows, width // block)}[per]
+        scales = (case.random.random(sizes) / 64 + 0.01).astype(TYPES[kind][0])
+        zeros = case.random.integers(limits.min // 2, limits.max // 2 + 1, sizes).astype(narrow)
+        ids = case.random.integers(-rows, rows, (21, count) if count else (21,))
+        case.input("ids", ids)
+        wide = lambda each: each if per == "all" else numpy.repeat(each.reshape(rows, -1), block, 1)
+        zero = wide(zeros.astype(float)) if hasZeros else 128 if form == "behind" else 0
+        floats = (table.astype(float) - zero) * wide(scales.astype(float))
+        names = [case.constant(each) for each in (table, scales, zeros)[:3 if hasZeros else 2]]
+        if form == "behind":
+            gathered = case.node("GatherBlockQuantized", names[0], "ids", *names[1:], domain="com.microsoft",
+                                 bits=8, block_size=block, gather_axis=0, quantize_axis=1)
+        else:
+            more = {"block_size": block, "axis": 1} if per == "block" else {"axis": 0}
+            gathered = case.node("Gather", case.node("DequantizeLinear", *names, **more), "ids", axis=0)
+        expected = floats[ids]
+        if count:
+            gathered = case.node("ReduceSum", gathered, case.constant(numpy.array([1])), keepdims=0)
+            expected = expected.sum(1)
+        case.nodes.append(helper.make_node("Identity", [gathered], ["y"]))
+        case.output("y", expected, kind)
+        yield case
+
+
 def makeAll():
-    for make in (makeBags, makeFixed, makeRanges):
+    for make in (makeBags, makeFixed, makeRanges, makeQuantised):
         yield from make()

@@ -18,9 +18,10 @@ class Case:
     the first size of all inputs, or of each that it has a name for."""
 
     def __init__(self, name, norm, batch="batch", opset=17):
-        self.name, self.norm, self.batch, self.opset = name, norm, batch, opset
+        self.name, self.norm, self.batch = name, norm, batch
         self.random = numpy.random.default_rng(sum(name.encode()))
         self.nodes, self.constants, self.inputs, self.outputs = [], [], {}, {}
+        self.opsets = {"": opset}
 
     def draw(self, kind, *shape):
         numbers = TYPES[kind][0]
@@ -55,8 +56,8 @@ class Case:
         graph = helper.make_graph(
             self.nodes, "parts", [info(key, value, True) for key, value in self.inputs.items()],
             [info(key, value, False) for key, value in self.outputs.items()], self.constants)
-        model = helper.make_model(graph, ir_version=9,
-                                  opset_imports=[helper.make_opsetid("", self.opset)])
+        opsets = [helper.make_opsetid(*each) for each in self.opsets.items()]
+        model = helper.make_model(graph, ir_version=9, opset_imports=opsets)
         onnx.save(model, folder / name)
 
     def write(self, folder):

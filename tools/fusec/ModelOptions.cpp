@@ -90,6 +90,10 @@ void ModelOptions::addTo(CLI::App &app, bool compilesKernels) {
   app.add_option("--gather", gather,
                  "what an index out of range reads: flag, clamp or zero")
       ->check(CLI::IsMember({"flag", "clamp", "zero"}));
+  app.add_option("--table-type", tableType,
+                 "what tables of rows that are looked up are kept as: model, "
+                 "as they are, or int8")
+      ->check(CLI::IsMember({"model", "int8"}));
   if (!compilesKernels)
     return;
   app.add_option("--werror", errors, "what ends the compilation: spill")
@@ -185,6 +189,7 @@ void ModelOptions::checkForBundle() const {
       {"--numerics", numerics != "default"},
       {"--precision", precision != "ieee"},
       {"--gather", gather != "flag"},
+      {"--table-type", tableType != "model"},
       {"--arch", !arch.empty()},
       {"--tuning", !tuning.empty()}};
   for (auto [option, isGiven] : given)
@@ -223,6 +228,7 @@ CompileOptions ModelOptions::getOptions() const {
   options.numerics = *symbolizeNumerics(numerics);
   options.precision = *symbolizePrecision(precision);
   options.gatherPolicy = *symbolizeIndexPolicy(gather);
+  options.tableType = *symbolizeTableType(tableType);
   options.refuseSpills = !errors.empty();
   options.dims = parseDims(dims);
   if (!tuning.empty())

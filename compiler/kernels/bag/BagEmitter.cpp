@@ -47,8 +47,32 @@ static std::string emitValues(KernelWriter &writer, const char *name,
                      writer.pointerTable(buffers, name, counts), array);
 }
 
-/// The last arguments of a call: offsets, weights and padding; none where the
-/// bags are sums of as many rows each.
+/// What dequantises the rows of each table.
+static std::string emitFactors(KernelWriter &writer,
+                               const BagIteration &iteration) {
+  SmallVector<BufferOp> factors, zeros;
+  std::vector<std::string> widths;
+  for (const BagTable &table : iteration.tables) {
+    if (!table.factors)
+      return "fusec::NoBagOperand{}";
+    factors.push_back(table.factors);
+    if (table.zeros)
+      zeros.push_back(table.zeros);
+    widths.push_back(std::to_string(table.blockWidth));
+  }
+  std::string name = writer.uniqueName("block_widths");
+  writer.declarations() << fmt::format(
+      "FUSEC_CONSTANT int {}[{}] = {{{}}};\n\n", name, widths.size(),
+      llvm::join(widths, ", "));
+  std::string factorNames = writer.pointerTable(factors, "factors"),
+              zeroNames = zeros.empty() ? "fusec::NoBagOperand{}"
+                                        : writer.pointerTable(zeros, "zeros");
+  return fmt::format("fusec::BagFactors{{{}, {}, {}}}", factorNames, zeroNames,
+                     name);
+}
+
+/// The last arguments of a call: offsets, weights, padding and factors; none
+/// where the bags are sums of as many rows each, of floats.
 static std::string emitForm(KernelWriter &writer,
                             const BagIteration &iteration) {
   if (BagOp(iteration.op).isPlain())
@@ -71,13 +95,15 @@ static std::string emitForm(KernelWriter &writer,
                       : emitValues(writer, "offsets", offsets, offsetCounts));
   form += ", " +
           (weights.empty() ? none : emitValues(writer, "weights", weights, {}));
+  std::string factors = emitFactors(writer, iteration);
   if (!BagOp(iteration.op).getPadding())
-    return form + ", " + none;
+    return form + ", " + none + (factors == none ? "" : ", " + factors);
   std::string name = writer.uniqueName("padding");
   writer.declarations() << fmt::format(
       "FUSEC_CONSTANT fusec::i64 {}[{}] = {{{}}};\n\n", name, paddings.size(),
       llvm::join(paddings, ", "));
-  return form + fmt::format(", fusec::BagPadding{{{}}}", name);
+  return form + fmt::format(", fusec::BagPadding{{{}}}", name) +
+         (factors == none ? "" : ", " + factors);
 }
 
 FailureOr<KernelSource> fusec::emitBag(StepOp step, VariantAttr variant,

@@ -25,7 +25,8 @@ static int64_t getVector(const BagIteration &iteration) {
            isAligned(iteration.result) &&
            llvm::all_of(iteration.tables, [&](const BagTable &table) {
              return isAligned(table.table) && table.width % vector == 0 &&
-                    table.column % vector == 0;
+                    table.column % vector == 0 &&
+                    (!table.factors || table.blockWidth % vector == 0);
            });
   };
   while (vector > 1 && !allFit())

@@ -102,7 +102,7 @@ void FusionGroups::markCopies() {
     else if (auto lookup = dyn_cast<LookupOp>(op))
       llvm::append_range(inMemory, lookup.getTables());
     else if (auto bag = dyn_cast<BagOp>(op)) {
-      llvm::append_range(inMemory, bag.getTables());
+      llvm::append_range(inMemory, bag.getRowOperands());
       llvm::copy_if(bag.getPlaced(), std::back_inserter(inMemory),
                     [](Value v) { return !isPlainOfBag(v); });
     } else if (auto pairs = dyn_cast<PairProductOp>(op);

@@ -9,7 +9,8 @@
 
 namespace fusec {
 
-/// Rows of tables that kernels know: 16- and 32-bit floats of a constant width.
+/// Rows of tables that kernels know: 16- and 32-bit floats, or 8-bit integers
+/// with factors, of a constant width.
 bool isTable(mlir::Value table);
 
 /// Whether a value is the same along its last dimension, which may have no

@@ -59,7 +59,8 @@ static std::optional<Operand> matchOperand(Value value, ConcatOp concat) {
       getSizes(collapse.getOperand())[1].isConstant(1))
     operand.rows = collapse.getOperand().getDefiningOp<GatherOp>();
   if (operand.rows && getRank(value) == 2 && gathersRows(operand.rows) &&
-      isTable(operand.rows.getSource()))
+      isTable(operand.rows.getSource()) &&
+      isa<FloatType>(getElementType(operand.rows.getSource())))
     return operand;
   return std::nullopt;
 }
@@ -92,7 +93,10 @@ static bool areAlike(Operand a, Operand b) {
              getTypeOfFirst(a.bag.getOffsets()) !=
                  getTypeOfFirst(b.bag.getOffsets()) ||
              getTypeOfFirst(a.bag.getWeights()) !=
-                 getTypeOfFirst(b.bag.getWeights())) {
+                 getTypeOfFirst(b.bag.getWeights()) ||
+             getTypeOfFirst(a.bag.getFactors()) !=
+                 getTypeOfFirst(b.bag.getFactors()) ||
+             a.bag.getZeros().empty() != b.bag.getZeros().empty()) {
     return false;
   }
   auto getTable = [](Operand each) {
@@ -120,7 +124,7 @@ bool Run::add(Operand operand) {
 static Value createBag(const Run &run, Expr bags, Type type,
                        PatternRewriter &rewriter) {
   MLIRContext *context = rewriter.getContext();
-  SmallVector<Value> tables, indices, offsets, weights;
+  SmallVector<Value> tables, indices, offsets, weights, factors, zeros;
   SmallVector<double> scales;
   SmallVector<int64_t> padding;
   BagMode mode = BagMode::Sum;
@@ -132,6 +136,8 @@ static Value createBag(const Run &run, Expr bags, Type type,
       llvm::append_range(indices, operand.bag.getIndices());
       llvm::append_range(offsets, operand.bag.getOffsets());
       llvm::append_range(weights, operand.bag.getWeights());
+      llvm::append_range(factors, operand.bag.getFactors());
+      llvm::append_range(zeros, operand.bag.getZeros());
       llvm::append_range(scales, operand.bag.getScales());
       for (unsigned t = 0; t < operand.bag.getTables().size(); ++t)
         padding.push_back(operand.bag.getPaddingOf(t));
@@ -155,10 +161,11 @@ static Value createBag(const Run &run, Expr bags, Type type,
   auto policy =
       IndexPolicyAttr::get(context, Operand(run.operands[0]).getPolicy());
   bool hasPadding = llvm::any_of(padding, [](int64_t row) { return row >= 0; });
-  Value bag = BagOp::create(
-      rewriter, loc, getTensorType({bags, columns}, type), mode, tables,
-      indices, offsets, weights, policy.getValue(), scales,
-      hasPadding ? rewriter.getDenseI64ArrayAttr(padding) : DenseI64ArrayAttr());
+  Value bag = BagOp::create(rewriter, loc, getTensorType({bags, columns}, type),
+                            mode, tables, indices, offsets, weights, factors,
+                            zeros, policy.getValue(), scales,
+                            hasPadding ? rewriter.getDenseI64ArrayAttr(padding)
+                                       : DenseI64ArrayAttr());
   remarkPassed(remarks::formBag, loc)
       << fmt::format("{} embedding bags became one", tables.size());
   if (!run.operands[0].isStacked)

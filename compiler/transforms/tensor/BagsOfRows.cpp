@@ -15,7 +15,7 @@ bool fusec::isTable(Value table) {
   return getRank(table) == 2 && getSizes(table)[1].isConstant() &&
          getSizes(table)[1].getValue() > 0 &&
          getSizes(table)[1].getValue() <= mostOfBag &&
-         (type.isF16() || type.isBF16() || type.isF32());
+         (type.isF16() || type.isBF16() || type.isF32() || type.isInteger(8));
 }
 
 bool fusec::isSameAlongLast(Value value) {
@@ -53,6 +53,8 @@ namespace {
 struct WeightedRows {
   GatherOp gather;
   Value weights; // [.., width], the same along the width; or none
+  // Of rows that are quantised, matrices of a row for each of the table's.
+  Value factors, zeros;
 };
 } // namespace
 
@@ -66,30 +68,97 @@ static Value skipWidening(Value value) {
              : value;
 }
 
+/// The matrix whose rows are gathered as `rows` is, and repeated along blocks
+/// of columns: null where value is nothing such.
+static Value matchBlocks(Value value, GatherOp rows) {
+  ViewSource source = traceViews(value);
+  auto gather = source.value.getDefiningOp<GatherOp>();
+  if (!gather || !gathersRows(gather) || !source.map.conditions.empty() ||
+      gather.getPolicy() != rows.getPolicy())
+    return {};
+  MLIRContext *context = value.getContext();
+  SmallVector<Expr> point = IndexMap::identity(context, getRank(value)).results;
+  Expr blocks = getSizes(gather.getResult()).back(),
+       width = getSizes(value).back();
+  if (!blocks.isConstant() || blocks.getValue() < 1 ||
+      width.getValue() % blocks.getValue() != 0)
+    return {};
+  int64_t blockWidth = width.getValue() / blocks.getValue();
+  point.back() =
+      blocks.isConstant(1)
+          ? Expr::constant(context, 0)
+          : point.back().floorDiv(Expr::constant(context, blockWidth));
+  if (ArrayRef(source.map.results) != ArrayRef(point))
+    return {};
+  // The same indices.
+  auto trace = [](GatherOp each) {
+    return traceViews(each.getIndices()[-1 - each.getPositions()[0]]);
+  };
+  ViewSource a = trace(gather), b = trace(rows);
+  return a.value == b.value && a.map.results == b.map.results
+             ? gather.getSource()
+             : Value();
+}
+
+/// Rows as they are, or (rows - zeros) * factors of 8-bit integers.
+static FailureOr<WeightedRows> matchUnweighted(Value value, bool exact) {
+  WeightedRows rows;
+  // What is rounded to halves before it is summed.
+  auto isFloat = [](Value each) {
+    return isa<FloatType>(getElementType(each));
+  };
+  if (auto cast = value.getDefiningOp<CastOp>(); cast && cast->hasOneUse() &&
+                                                 !exact && isFloat(cast) &&
+                                                 isFloat(cast.getOperand()))
+    value = cast.getOperand();
+  if (auto product = value.getDefiningOp<MulOp>()) {
+    Value wide = product.getLhs(), factors = product.getRhs(), zeros;
+    auto isWide = [](Value side) {
+      return isa_and_present<SubOp, CastOp>(side.getDefiningOp());
+    };
+    if (!isWide(wide))
+      std::swap(wide, factors);
+    if (auto difference = wide.getDefiningOp<SubOp>()) {
+      wide = difference.getLhs();
+      zeros = difference.getRhs();
+    }
+    auto cast = wide.getDefiningOp<CastOp>();
+    rows.gather = cast ? cast.getOperand().getDefiningOp<GatherOp>() : nullptr;
+    if (!rows.gather || !getElementType(rows.gather).isInteger(8) ||
+        !getSizes(rows.gather.getResult()).back().isConstant())
+      return failure();
+    rows.factors = matchBlocks(factors, rows.gather);
+    rows.zeros = zeros ? matchBlocks(zeros, rows.gather) : Value();
+    if (!rows.factors || !!rows.zeros != !!zeros ||
+        (zeros && rows.zeros.getType() != rows.factors.getType()))
+      return failure();
+  } else {
+    rows.gather = value.getDefiningOp<GatherOp>();
+  }
+  if (!rows.gather || !rows.gather->hasOneUse() || !gathersRows(rows.gather) ||
+      !isTable(rows.gather.getSource()) ||
+      getElementType(rows.gather).isInteger(8) != !!rows.factors)
+    return failure();
+  return rows;
+}
+
 /// Fails where products would not be rounded as `exact` asks for.
 static FailureOr<WeightedRows> matchRows(Value value, bool exact) {
   value = skipWidening(value);
-  WeightedRows rows;
-  if (auto product = value.getDefiningOp<MulOp>()) {
-    if (!product->hasOneUse() || (exact && !getElementType(value).isF32()))
-      return failure();
-    Value factor;
-    for (auto [a, b] : {std::pair(product.getLhs(), product.getRhs()),
-                        std::pair(product.getRhs(), product.getLhs())})
-      if (skipWidening(a).getDefiningOp<GatherOp>() && isSameAlongLast(b)) {
-        value = skipWidening(a);
-        factor = b;
-        break;
-      }
-    if (!factor)
-      return failure();
-    rows.weights = factor;
+  auto rows = matchUnweighted(value, exact);
+  auto product = value.getDefiningOp<MulOp>();
+  if (succeeded(rows) || !product || !product->hasOneUse() ||
+      (exact && !getElementType(value).isF32()))
+    return rows;
+  for (auto [a, b] : {std::pair(product.getLhs(), product.getRhs()),
+                      std::pair(product.getRhs(), product.getLhs())}) {
+    rows = matchUnweighted(skipWidening(a), exact);
+    if (succeeded(rows) && isSameAlongLast(b)) {
+      rows->weights = b;
+      return rows;
+    }
   }
-  rows.gather = value.getDefiningOp<GatherOp>();
-  if (!rows.gather || !rows.gather->hasOneUse() || !gathersRows(rows.gather) ||
-      !isTable(rows.gather.getSource()))
-    return failure();
-  return rows;
+  return failure();
 }
 
 namespace {
@@ -113,17 +182,21 @@ struct BagOfReduce : OpRewritePattern<ReduceOp> {
     auto rows = matchRows(op.getOperand(), exact);
     if (failed(rows))
       return rewriter.notifyMatchFailure(op, "reduces no gathered rows");
-    SmallVector<Value> weights;
+    SmallVector<Value> weights, factors, zeros;
     if (rows->weights)
       weights.push_back(dropLast(rows->weights, op.getLoc(), rewriter));
+    if (rows->factors)
+      factors.push_back(rows->factors);
+    if (rows->zeros)
+      zeros.push_back(rows->zeros);
     remarkPassed(remarks::formBag, op.getLoc())
         << (isSum ? "a sum" : "a maximum")
         << " of gathered rows became an embedding bag";
     rewriter.replaceOpWithNewOp<BagOp>(
         op, op.getType(), isSum ? BagMode::Sum : BagMode::Max,
         rows->gather.getSource(), createRowIndices(rows->gather, rewriter),
-        ValueRange(), weights, rows->gather.getPolicy(), ArrayRef<double>(1.0),
-        nullptr);
+        ValueRange(), weights, factors, zeros, rows->gather.getPolicy(),
+        ArrayRef<double>(1.0), nullptr);
     return success();
   }
 
@@ -148,8 +221,9 @@ struct BagOfOneWeight : OpRewritePattern<BagOp> {
       return rewriter.notifyMatchFailure(op, "weights are no one scale");
     rewriter.replaceOpWithNewOp<BagOp>(
         op, op.getType(), op.getMode(), op.getTables(), op.getIndices(),
-        op.getOffsets(), ValueRange(), op.getPolicy(),
-        ArrayRef<double>(op.getScales()[0] * scale), op.getPaddingAttr());
+        op.getOffsets(), ValueRange(), op.getFactors(), op.getZeros(),
+        op.getPolicy(), ArrayRef<double>(op.getScales()[0] * scale),
+        op.getPaddingAttr());
     return success();
   }
 
@@ -263,8 +337,8 @@ LogicalResult BagOfSteps::matchAndRewrite(BagOp op,
   }
   rewriter.replaceOpWithNewOp<BagOp>(
       op, op.getType(), mode, op.getTables(), reshape(op.getIndices()[0]),
-      ValueRange(), weights, op.getPolicy(), ArrayRef<double>(scale),
-      op.getPaddingAttr());
+      ValueRange(), weights, op.getFactors(), op.getZeros(), op.getPolicy(),
+      ArrayRef<double>(scale), op.getPaddingAttr());
   return success();
 }
 

@@ -113,6 +113,27 @@ def SimplifyViews : Pass<"fusec-simplify-views", "::fusec::ModelOp"> {
   }];
 }
 
+def GatherQuantized : Pass<"fusec-gather-quantized", "::fusec::ModelOp"> {
+  let summary = "rows are gathered before they are dequantised, so that tables stay narrow";
+  let description = [{
+    ```mlir
+    %w = fusec.cast %table : tensor<1000x64xi8> to tensor<1000x64xf32>
+    %d = fusec.mul %w, %scales : tensor<1000x64xf32>
+    %g = fusec.gather %d [-1, 1] (%i) flag : ... -> tensor<8x64xf32>
+    ```
+    becomes
+    ```mlir
+    %g = fusec.gather %table [-1, 1] (%i) flag : ... -> tensor<8x64xi8>
+    %w = fusec.cast %g : tensor<8x64xi8> to tensor<8x64xf32>
+    %d = fusec.mul %w, %scalesOfRows : tensor<8x64xf32>
+    ```
+  }];
+}
+
+def QuantizeTables : Pass<"fusec-quantize-tables", "::fusec::ModelOp"> {
+  let summary = "constant tables that only lookups and bags read become int8, with a factor a row";
+}
+
 def FormBags : Pass<"fusec-form-bags", "::fusec::ModelOp"> {
   let summary = "sums of gathered rows become embedding bags, neighbours in a concat one";
   let description = [{

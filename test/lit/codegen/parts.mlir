@@ -48,9 +48,9 @@ fusec.model @kept inputs ["x", "s"] outputs ["y"] {
 // All of two tables is numbers; indices are columns of one tensor.
 // CHECK-LABEL: // bag
 // CHECK: FUSEC_CONSTANT fusec::BagShape shapes[2] = {
-// CHECK-NEXT: {0, 0, 5, 1, 3, 8, 0, 2, 1, 256, 1.0f},
-// CHECK-NEXT: {0, 3, 5, 1, 2, 8, 8, 2, 1, 256, 0.5f},
-// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 256>(shapes, slots, 2, tables, ids, 100, t_y, 16, nullptr);
+// CHECK-NEXT: {0, 0, 5, 1, 3, 8, 0, 2, 1, 128, 1.0f},
+// CHECK-NEXT: {0, 3, 5, 1, 2, 8, 8, 2, 1, 128, 0.5f},
+// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 128>(shapes, slots, 2, tables, ids, 100, t_y, 16, nullptr);
 fusec.model @bags inputs ["ids"] outputs ["y"] {
 ^bb0(%ids: tensor<100x5xi64>):
   %t = fusec.constant dense<1.0> : tensor<50x8xf32>
@@ -66,11 +66,11 @@ fusec.model @bags inputs ["ids"] outputs ["y"] {
 // Bags by offsets, with weights, and a row that is left out.
 // CHECK-LABEL: // bag
 // CHECK: FUSEC_CONSTANT fusec::BagShape shapes[1] = {
-// CHECK-NEXT: {0, 0, 0, 1, 0, 8, 0, 2, 1, 128, 1.0f},
+// CHECK-NEXT: {0, 0, 0, 1, 0, 8, 0, 2, 1, 64, 1.0f},
 // CHECK: FUSEC_CONSTANT fusec::BagPlace offsets_places[1] = {
 // CHECK-NEXT: {0, 0, 1},
 // CHECK: FUSEC_CONSTANT fusec::i64 padding[1] = {3};
-// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 128, fusec::BagMode::Mean>(shapes, slots, 1, tables, ids, 100, t_y, 8, nullptr, fusec::BagOperand{offsets, offsets_places}, fusec::BagOperand{weights, weights_places}, fusec::BagPadding{padding});
+// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 64, fusec::BagMode::Mean>(shapes, slots, 1, tables, ids, 100, t_y, 8, nullptr, fusec::BagOperand{offsets, offsets_places}, fusec::BagOperand{weights, weights_places}, fusec::BagPadding{padding});
 fusec.model @ranges inputs ["ids", "offsets", "weights"] outputs ["y"] {
 ^bb0(%ids: tensor<1x500xi64>, %o: tensor<1x100xi64>, %w: tensor<1x500xf32>):
   %t = fusec.constant dense<1.0> : tensor<50x8xf32>

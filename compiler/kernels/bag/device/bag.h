@@ -30,10 +30,24 @@ struct BagPadding {
   const i64 *rows;
 };
 
+/// What dequantises the rows of each table, where they are integers: a struct
+/// of pointers, another or NoBagOperand, and the columns that share a factor
+/// and a zero.
+template <class Factors, class Zeros> struct BagFactors {
+  static constexpr bool areThere = true,
+                        haveZeros = !isSame<Zeros, NoBagOperand>;
+  const Factors &factors;
+  const Zeros &zeros;
+  const int *widths;
+};
+template <class Factors, class Zeros>
+BagFactors(const Factors &, const Zeros &, const int *)
+    -> BagFactors<Factors, Zeros>;
+
 namespace detail {
 /// What the threads of a block share: a table's bags from `first` on.
 template <class T, class Id, class R, class Offsets, class Weights,
-          class Padding>
+          class Padding, class Factors>
 struct BagBlock {
   typedef R Result;
   int number; // of the table
@@ -48,7 +62,24 @@ struct BagBlock {
   Offsets offsets;
   Weights weights;
   Padding padding;
+  Factors factors;
 
+  FUSEC_DEVICE auto getColumns(const BagShape &shape, int column) const {
+    if constexpr (Factors::areThere) {
+      const int width = shape.width, blockWidth = factors.widths[number],
+                block = column / blockWidth;
+      return NarrowBagColumns{
+          table + column, width, factors.factors.at[number] + block,
+          getZeros(factors.zeros, block), width / blockWidth};
+    } else {
+      return BagColumns<T>{table + column, shape.width};
+    }
+  }
+  FUSEC_DEVICE NoBagOperand getZeros(NoBagOperand, int) const { return {}; }
+  template <class Zeros>
+  FUSEC_DEVICE auto getZeros(const Zeros &zeros, int block) const {
+    return zeros.at[number] + block;
+  }
   /// The number of the row that index k of a bag names.
   template <GatherPolicy Policy, class Row>
   FUSEC_DEVICE Row find(const BagShape &shape, i64 bag, i64 k,
@@ -85,10 +116,10 @@ struct BagBlock {
 };
 
 template <class T, class Id, class R, class Offsets, class Weights,
-          class Padding>
+          class Padding, class Factors>
 BagBlock(int, const T *, i64, const Id *, i64, R *, i64, i64, i64, i64, u64 *,
-         Offsets, Weights, Padding)
-    -> BagBlock<T, Id, R, Offsets, Weights, Padding>;
+         Offsets, Weights, Padding, Factors)
+    -> BagBlock<T, Id, R, Offsets, Weights, Padding, Factors>;
 
 /// How a block's threads stand to one another. On the host one is a group.
 struct BagLanes {
@@ -137,7 +168,7 @@ FUSEC_DEVICE void sumBags(const BagShape &shape, const Block &block,
     for (int start = 0; start < shape.width; start += at.lanes * V) {
       const int column = start + at.lane * V;
       const bool isInside = column < shape.width;
-      const auto *from = block.table + (isInside ? column : 0);
+      const auto columns = block.getColumns(shape, isInside ? column : 0);
       BagSums<Mode, Bags, V> sums;
       for (int done = 0; done < shape.count; done += chunk) {
         const int count =
@@ -150,7 +181,7 @@ FUSEC_DEVICE void sumBags(const BagShape &shape, const Block &block,
             return (first + b * at.groups) * chunk + k + i;
           };
           sums.template add<Row, Ids>(
-              from, shape.width,
+              columns,
               [&](int b, int i) {
                 const int left = first + b * at.groups < bags ? count : 0;
                 return k + i < left ? staged.rows[place(b, i)] : Row(noRow);
@@ -170,6 +201,62 @@ FUSEC_DEVICE void sumBags(const BagShape &shape, const Block &block,
           storeStream<V>(
               block.result + (block.first + bag) * block.pitch + column,
               sums.template get<typename Block::Result>(b, shape.scale));
+      }
+    }
+}
+
+template <int V, class Block>
+FUSEC_DEVICE void storeZeros(const BagShape &shape, const Block &block) {
+  for (i64 bag = block.first; bag < block.end; ++bag)
+    for (int column = launch::thread() * V; column < shape.width;
+         column += launch::threads() * V)
+      storeStream<V>(block.result + bag * block.pitch + column,
+                     Vec<typename Block::Result, V>{});
+}
+
+/// Rows alone, of Bags bags of one index each at a time.
+template <GatherPolicy Policy, class Row, int V, int Bags, class Block>
+FUSEC_DEVICE void copyRows(const BagShape &shape, const Block &block,
+                           StagedRows<Row> staged) {
+  const int bags = int(block.end - block.first);
+  const BagLanes at(shape.lanes, 1);
+  launch::barrier(); // Those before have been read.
+  int missing = 0;
+  for (int i = launch::thread(); i < bags; i += launch::threads())
+    staged.rows[i] =
+        block.template find<Policy, Row>(shape, block.first + i, 0, missing);
+  if (Policy == GatherPolicy::Flag && missing)
+    primitive::countAtomically(block.faults, missing);
+  launch::barrier();
+  // A table without rows has none to read in place of what is not there.
+  if (block.rows == 0)
+    return storeZeros<V>(shape, block);
+  for (int first = at.group; first < bags; first += at.groups * Bags)
+    for (int column = at.lane * V; column < shape.width;
+         column += at.lanes * V) {
+      const auto columns = block.getColumns(shape, column);
+      decltype(columns.template read<V>(0)) read[Bags];
+      bool isThere[Bags];
+      FUSEC_UNROLL
+      for (int b = 0; b < Bags; ++b) {
+        const int bag = first + b * at.groups;
+        const Row row = bag < bags ? staged.rows[bag] : Row(noRow);
+        isThere[b] = row >= 0;
+        read[b] = columns.template read<V>(row < 0 ? 0 : row);
+      }
+      FUSEC_UNROLL
+      for (int b = 0; b < Bags; ++b) {
+        const int bag = first + b * at.groups;
+        if (bag >= bags)
+          break;
+        const float scale = shape.scale * block.getWeight(block.first + bag, 0);
+        Vec<typename Block::Result, V> result;
+        FUSEC_UNROLL
+        for (int v = 0; v < V; ++v)
+          result[v] = cast<typename Block::Result>(
+              isThere[b] ? read[b].get(v) * scale : 0.0f);
+        storeStream<V>(
+            block.result + (block.first + bag) * block.pitch + column, result);
       }
     }
 }
@@ -203,7 +290,7 @@ FUSEC_DEVICE void sumRanges(const BagShape &shape, const Block &block,
     for (int start = 0; start < shape.width; start += at.lanes * V) {
       const int column = start + at.lane * V;
       const bool isInside = column < shape.width;
-      const auto *from = block.table + (isInside ? column : 0);
+      const auto columns = block.getColumns(shape, isInside ? column : 0);
       BagSums<Mode, 1, V> sums;
       for (i64 done = 0; done < most; done += chunk) {
         const i64 left = end - begin - done;
@@ -224,7 +311,7 @@ FUSEC_DEVICE void sumRanges(const BagShape &shape, const Block &block,
           continue;
         for (int k = at.share * Ids; k < count; k += at.split * Ids)
           sums.template add<Row, Ids>(
-              from, shape.width,
+              columns,
               [&](int, int i) {
                 return k + i < count ? rows[k + i] : Row(noRow);
               },
@@ -251,15 +338,15 @@ FUSEC_DEVICE void sumRanges(const BagShape &shape, const Block &block,
 template <GatherPolicy Policy, class Row, int V, int TileBags,
           BagMode Mode = BagMode::Sum, class Tables, class Ids, class R,
           class Offsets = NoBagOperand, class Weights = NoBagOperand,
-          class Padding = NoBagOperand>
-FUSEC_DEVICE void sumAllBags(const BagShape *shapes, const BagSlot *slots,
-                             int slotCount, const Tables &tables,
-                             const Ids &ids, i64 bags, R *result, i64 pitch,
-                             u64 *faults, Offsets offsets = {},
-                             Weights weights = {}, Padding padding = {}) {
+          class Padding = NoBagOperand, class Factors = NoBagOperand>
+FUSEC_DEVICE void
+sumAllBags(const BagShape *shapes, const BagSlot *slots, int slotCount,
+           const Tables &tables, const Ids &ids, i64 bags, R *result, i64 pitch,
+           u64 *faults, Offsets offsets = {}, Weights weights = {},
+           Padding padding = {}, Factors factors = {}) {
   FUSEC_SHARED Row rows[bagStaged];
-  FUSEC_SHARED float factors[Weights::areThere ? bagStaged : 1];
-  const detail::StagedRows<Row> staged{rows, factors};
+  FUSEC_SHARED float weightsOfRows[Weights::areThere ? bagStaged : 1];
+  const detail::StagedRows<Row> staged{rows, weightsOfRows};
   const i64 tiles = (bags + TileBags - 1) / TileBags;
   for (i64 at = launch::block(); at < tiles * slotCount;
        at += launch::blocks()) {
@@ -285,15 +372,18 @@ FUSEC_DEVICE void sumAllBags(const BagShape *shapes, const BagSlot *slots,
                                  faults,
                                  offsets,
                                  weights,
-                                 padding};
+                                 padding,
+                                 factors};
+    // What rows are multiplied with and shifted by takes registers, too.
+    constexpr int most = Weights::areThere || Factors::haveZeros ? 4 : 5;
     if constexpr (Offsets::areThere)
-      detail::sumRanges<Policy, Mode, Row, V, 8>(shape, block, staged);
+      detail::sumRanges<Policy, Mode, Row, V, most>(shape, block, staged);
     else if (shape.count == 1)
-      detail::sumBags<Policy, Mode, Row, V, 2, 1>(shape, block, staged);
+      detail::copyRows<Policy, Row, V, 4>(shape, block, staged);
     else if (shape.count <= 4)
       detail::sumBags<Policy, Mode, Row, V, 2, 2>(shape, block, staged);
     else
-      detail::sumBags<Policy, Mode, Row, V, 1, 8>(shape, block, staged);
+      detail::sumBags<Policy, Mode, Row, V, 1, most>(shape, block, staged);
   }
 }
 

@@ -39,10 +39,10 @@ struct BagSlot {
   int table, part;
 };
 
-constexpr int bagThreads = 256;
-/// Blocks for which a multiprocessor has registers: while one finds its rows,
-/// others read theirs.
-constexpr int bagResident = 3;
+/// Small blocks, so that while some find their rows many others read theirs; as
+/// many as a multiprocessor has registers for.
+constexpr int bagThreads = 128;
+constexpr int bagResident = 6;
 /// Rows that a block finds before it reads them: of each of its bags as many.
 /// There are at most 512 of these.
 constexpr int bagStaged = 2048;
@@ -55,7 +55,7 @@ constexpr int mostOfBag = 1 << 20;
 /// Bags that a group of lanes has on their way, by the indices of a bag: those
 /// of sumAllBags().
 constexpr FUSEC_DEVICE int bagsAtOnce(long long count) {
-  return count <= 4 ? 2 : 1;
+  return count == 1 ? 4 : count <= 4 ? 2 : 1;
 }
 
 /// Lanes that read rows of so many accesses: as many, up to a warp's.

@@ -18,17 +18,61 @@ enum class BagMode { Sum, Mean, Max };
 
 /// Stands for offsets, weights or padding where bags have none.
 struct NoBagOperand {
-  static constexpr bool areThere = false;
+  static constexpr bool areThere = false, haveZeros = false;
 };
 
 namespace detail {
 /// What stands for a row's number: it reads as zero, or is left out.
 constexpr int zeroRow = -1, noRow = -2;
 
+/// Where a row begins.
 template <class T>
 FUSEC_DEVICE const T *getRow(const T *table, i64 row, int width) {
   return table + row * width;
 }
+
+/// Columns of a table's rows, those of row 0 at `first`.
+template <class T> struct BagColumns {
+  const T *first;
+  int width;
+
+  template <int V> struct Read {
+    Vec<T, V> at;
+    FUSEC_DEVICE float get(int v) const { return cast<float>(at[v]); }
+  };
+  template <int V> FUSEC_DEVICE Read<V> read(i64 row) const {
+    return {load<V>(getRow(first, row, width))};
+  }
+};
+
+/// The same of rows that are quantised: factors and zeros (or NoBagOperand) are
+/// of the block that the columns lie in.
+template <class T, class F, class Zeros> struct NarrowBagColumns {
+  const T *first;
+  int width;
+  const F *factors;
+  Zeros zeros;
+  int blocks;
+
+  template <int V> struct Read {
+    Vec<T, V> at;
+    float factor, zero;
+    FUSEC_DEVICE float get(int v) const {
+      return (cast<float>(at[v]) - zero) * factor;
+    }
+  };
+  template <int V> FUSEC_DEVICE Read<V> read(i64 row) const {
+    return {load<V>(getRow(first, row, width)),
+            cast<float>(*getRow(factors, row, blocks)), getZero(zeros, row)};
+  }
+  FUSEC_DEVICE float getZero(NoBagOperand, i64) const { return 0; }
+  FUSEC_DEVICE float getZero(const F *from, i64 row) const {
+    return cast<float>(*getRow(from, row, blocks));
+  }
+};
+template <class T, class F, class Zeros>
+NarrowBagColumns(const T *, int, const F *, Zeros, int)
+    -> NarrowBagColumns<T, F, Zeros>;
 
 template <BagMode Mode> struct BagCombiner { typedef Sum<float> Type; };
 template <> struct BagCombiner<BagMode::Max> { typedef Max<float> Type; };
@@ -50,12 +94,12 @@ template <BagMode Mode, int Bags, int V> struct BagSums {
   }
 
   /// Adds Ids rows to each bag. row(b, i) is the number of a row, weight(b, i)
-  /// its factor; `from` is the first row's columns.
-  template <class Row, int Ids, class T, class RowOf, class WeightOf>
-  FUSEC_DEVICE void add(const T *from, int width, RowOf row, WeightOf weight) {
+  /// its factor; `columns` are the table's.
+  template <class Row, int Ids, class Columns, class RowOf, class WeightOf>
+  FUSEC_DEVICE void add(const Columns &columns, RowOf row, WeightOf weight) {
     // What is not there is read as row 0 and not added: loads under a
     // condition would wait for one another.
-    Vec<T, V> read[Bags][Ids];
+    typename Columns::template Read<V> read[Bags][Ids];
     bool adds[Bags][Ids], isCounted[Bags][Ids];
     FUSEC_UNROLL
     for (int b = 0; b < Bags; ++b) {
@@ -64,7 +108,7 @@ template <BagMode Mode, int Bags, int V> struct BagSums {
         const Row number = row(b, i);
         adds[b][i] = number >= 0;
         isCounted[b][i] = number != noRow;
-        read[b][i] = load<V>(getRow(from, number < 0 ? 0 : number, width));
+        read[b][i] = columns.template read<V>(number < 0 ? 0 : number);
       }
     }
     FUSEC_UNROLL
@@ -74,8 +118,7 @@ template <BagMode Mode, int Bags, int V> struct BagSums {
       FUSEC_UNROLL
       for (int v = 0; v < V; ++v) {
         const float none = isCounted[b][i] ? 0.0f : Combiner::identity(),
-                    x = adds[b][i] ? weight(b, i, cast<float>(read[b][i][v]))
-                                   : none;
+                    x = adds[b][i] ? weight(b, i, read[b][i].get(v)) : none;
         at[b][v] = Combiner::combine(at[b][v], x);
       }
       if (Mode != BagMode::Sum)
