@@ -40,8 +40,6 @@ void fusec::buildTensorStage(PassManager &manager,
     model.addPass(createFormBags(bags));
   model.addPass(createGroupLookups());
   model.addPass(createSimplifyViews());
-  // Views of constants that now have a size.
-  model.addPass(createFoldConstants(options.foldBudget));
   model.addPass(createCanonicalizerPass());
   model.addPass(createCSEPass());
   manager.addPass(verifyLevel("tensor"));

@@ -36,8 +36,8 @@ static constexpr int64_t shortK = 16384;
 /// Of all partial results, unless they are few beside the operands: they stay
 /// near L2, and the arena small.
 static constexpr double mostPartBytes = 64 << 20, partsOfOperands = 0.25;
-/// Of splits that gain as much up to this, the one of most ranges leaves the
-/// fewest multiprocessors idle.
+/// Of splits of a long K that gain as much up to this, the one of most ranges
+/// leaves the fewest multiprocessors idle.
 static constexpr double sameGain = 0.99;
 
 namespace {
@@ -93,7 +93,8 @@ void SplitLongProducts::trySplit(StepOp step) {
         dims, [&](int64_t dim) { return hasRoom(step, split, dim); });
     CutGain gain = fits ? getGain(split, whole, *target, products, dims, always)
                         : CutGain();
-    if (gain.factor > 0 && gain.factor >= most * sameGain) {
+    bool isSame = k >= shortK && gain.factor >= most * sameGain;
+    if (gain.factor > most || (gain.factor > 0 && isSame)) {
       most = std::max(most, gain.factor);
       best = gain;
       bestParts = parts;

@@ -92,8 +92,16 @@ fusec.model @nested inputs ["x"] outputs [] {
 // -----
 
 fusec.model @pairs_type inputs ["x", "w"] outputs [] {
+^bb0(%x: tensor<8x48xf32>, %w: tensor<24x8x64xbf16>):
+  // expected-error @+1 {{expected weights of 'f16', got 'bf16'}}
+  %0 = fusec.pair_product %x, %w : tensor<8x48xf32>, tensor<24x8x64xbf16> to tensor<6x8x8xf32>
+}
+
+// -----
+
+fusec.model @exact_pairs inputs ["x", "w"] outputs [] {
 ^bb0(%x: tensor<8x48xf32>, %w: tensor<24x8x64xf32>):
-  // expected-error @+1 {{expected weights of 'f16', got 'f32'}}
+  // expected-error @+1 {{expected weights of 24 x 64 x 8, as 48 features and 8 columns have}}
   %0 = fusec.pair_product %x, %w : tensor<8x48xf32>, tensor<24x8x64xf32> to tensor<6x8x8xf32>
 }
 

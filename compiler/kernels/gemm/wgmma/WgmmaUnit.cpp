@@ -102,7 +102,7 @@ static void addCandidates(const GemmProblem &problem, const GemmSizes &sizes,
 /// Measured on an H200 with 33, 134, 268 and 537 MB: streamed ones take 10%
 /// less, the same, 10 to 25% more and 14% more.
 static bool haveManyWeights(const UnitStep &at) {
-  constexpr double most = 160e6;
+  constexpr double most = 200e6;
   const MatmulIteration &iteration = at.iteration;
   if (!ContractionOp(iteration.root).getRanges())
     return false;

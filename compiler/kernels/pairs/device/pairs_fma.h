@@ -17,7 +17,7 @@ namespace detail {
 
 /// What the threads of a block share: the features of a square, feature by
 /// feature, and the weights of one j, of this one and the next.
-struct PairFmaMemory {
+struct alignas(16) PairFmaMemory {
   float i[pairBlock][pairTileM], j[pairBlock][pairTileM],
       weights[2][pairBlock][pairFmaTileN];
 };
