@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/kernels/Estimate.h"
+#include <cmath>
 
 using namespace fusec;
 
@@ -8,6 +9,14 @@ double fusec::getStreamingRate(const Target &target, double accessBytes) {
   const StreamCosts &costs = target.stream;
   return target.rates.memory * 1e3 *
          std::min(1.0, costs.narrowPart + accessBytes / costs.widthBytes);
+}
+
+void fusec::addExposed(Overlap &time, const Target &target, double memory,
+                       double latency) {
+  double power = target.row.exposed;
+  time.add(
+      memory > latency ? TimeBound::Memory : TimeBound::Latency,
+      std::pow(std::pow(memory, power) + std::pow(latency, power), 1 / power));
 }
 
 double fusec::addPlacing(Overlap &time, const Target &target, double blocks,

@@ -59,6 +59,10 @@ double estimateOverlap(const Target &target);
 /// Bytes a microsecond, of accesses of so many bytes: narrow ones leave fewer
 /// in flight.
 double getStreamingRate(const Target &target, double accessBytes);
+/// Adds what memory takes and what latencies of rows do, which hide one another
+/// in part.
+void addExposed(Overlap &time, const Target &target, double memory,
+                double latency);
 /// Adds what placing a grid of `blocks` takes under a schedule's limit. Returns
 /// by how much longer memory takes where there is more than the limit.
 double addPlacing(Overlap &time, const Target &target, double blocks,

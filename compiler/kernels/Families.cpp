@@ -6,6 +6,7 @@
 #include "compiler/kernels/pairs/Pairs.h"
 #include "compiler/kernels/pointwise/Pointwise.h"
 #include "compiler/kernels/reduce/Reduce.h"
+#include "compiler/kernels/scan/Scan.h"
 #include "compiler/kernels/transpose/Transpose.h"
 
 using namespace mlir;
@@ -27,6 +28,8 @@ const KernelFamily &fusec::getKernelFamily(Family family) {
     return transposeFamily;
   case Family::Bag:
     return bagFamily;
+  case Family::Scan:
+    return scanFamily;
   }
   llvm_unreachable("every family has a room");
 }

@@ -43,11 +43,22 @@ struct PointwiseCosts {
 };
 
 struct ReduceCosts {
-  double treeClocks;    // a step of the tree in which partial results meet
+  double treeClocks;  // a step of the tree in which partial results meet
+  double blockClocks; // to meet in shared memory
+  double laterPass;   // traffic of a pass behind the first, which hits L2
+  double sectorReuse; // how often a sector that is read in parts is in L1
+};
+
+/// Of a row, whose latencies other rows of the multiprocessor hide in part.
+struct RowCosts {
+  double loadClocks;    // until what was asked for at once has come
+  double laneClocks;    // a step in which neighbouring lanes meet
   double blockClocks;   // to meet in shared memory
-  double clusterClocks; // and in that of all blocks of a cluster
-  double laterPass;     // traffic of a pass behind the first, which hits L2
-  double sectorReuse;   // how often a sector that is read in parts is in L1
+  double warpClocks;    // and for each warp
+  double clusterClocks; // to meet in that of all blocks of a cluster
+  double itemClocks;    // an item of a thread, in each pass
+  double registers;     // of a thread, beside what it keeps
+  double exposed;       // the power in which latency and memory add up
 };
 
 struct ChainCosts {
@@ -189,6 +200,7 @@ struct Costs {
   StreamCosts stream;
   PointwiseCosts pointwise;
   ReduceCosts reduce;
+  RowCosts row;
   ChainCosts chain;
   PairCosts pairs;
   TileCosts tile;

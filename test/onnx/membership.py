@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 OPERATORS = frozenset("""
 Abs Add And ArgMax ArgMin BatchNormalization Cast CastLike Ceil Celu Clip Concat Constant
-ConstantOfShape Cos Cosh Div Dropout Elu Equal Erf Exp Expand Flatten Floor Gather GatherElements
+ConstantOfShape Cos Cosh CumSum Div Dropout Elu Equal Erf Exp Expand Flatten Floor Gather GatherElements
 GatherND Gelu Gemm Greater GreaterOrEqual GroupNormalization HardSigmoid HardSwish Identity
 InstanceNormalization LayerNormalization
 LeakyRelu Less LessOrEqual Log LogSoftmax MatMul Max Mean Min Mish Mod Mul Neg Not Or Pad PRelu Pow
@@ -34,6 +34,7 @@ OLDEST_OPSET, NEWEST_OPSET = 13, 24
 # constants after folding.
 SHAPE_OPERANDS = {
     "ConstantOfShape": [0],
+    "CumSum": [1],
     "Expand": [1],
     "Pad": [1, 3],
     "Range": [0, 1, 2],

@@ -5,7 +5,7 @@
 #ifndef FUSEC_COMPILER_KERNELS_REDUCE_REDUCE_H
 #define FUSEC_COMPILER_KERNELS_REDUCE_REDUCE_H
 
-#include "compiler/analysis/Iteration.h"
+#include "compiler/analysis/VectorAccesses.h"
 #include "compiler/kernels/Family.h"
 
 namespace fusec {
@@ -19,6 +19,17 @@ Estimates estimateReduceStep(StepOp step, const Target &target,
 mlir::FailureOr<KernelSource> emitReduce(StepOp step, VariantAttr variant,
                                          llvm::StringRef symbol);
 
+/// How rows are walked by vectors.
+struct RowWalk {
+  RowIteration iteration;
+  /// Where dim 1 is the position in memory: from a row's first to the next
+  /// row's, else 0.
+  int64_t pitch;
+  VectorAccesses accesses;
+};
+mlir::FailureOr<RowWalk> analyzeWalk(StepOp step);
+llvm::SmallVector<RegionStore> getFullStores(const RowIteration &iteration);
+
 /// Whether a warp reduces several rows at a time.
 inline bool sharesWarp(ReduceScheduleAttr schedule) {
   return schedule.getScope() == ReduceScope::Warp && schedule.getGroups() > 1;
@@ -29,12 +40,33 @@ inline bool sharesWarp(ReduceScheduleAttr schedule) {
 llvm::SmallVector<unsigned>
 getKeptLoads(StepOp step, const RowIteration &iteration, int64_t vector);
 
+/// Reductions that one walk along a row finds: neighbours of which none needs
+/// another's result.
+llvm::SmallVector<llvm::ArrayRef<RowReduction>>
+getPasses(const RowIteration &iteration);
+
+/// Bytes of registers that a thread may keep: a multiprocessor has 256 bytes
+/// for each of 1024 threads in all. Blocks of 512 that keep more are alone on
+/// it, which only rows that nothing else holds are worth.
+int64_t getMostKept(ReduceScheduleAttr schedule);
+
+/// Whether what the pass reduces is expensive, and is needed again by later
+/// ones or by what is stored at every point.
+bool isWorthHolding(const RowIteration &iteration,
+                    llvm::ArrayRef<RowReduction> pass,
+                    ReduceScheduleAttr schedule);
+
+/// Which pass finds a maximum whose successor sums exponentials below it: one
+/// pass can find both.
+std::optional<size_t> findOnlinePair(const RowIteration &iteration);
+
 /// `rows` reductions of `length` elements each.
 struct RowSizes {
   double rows, length;
-  double bytes;     // read and written by the kernel
-  unsigned passes;  // how often a row is walked
-  bool alongRow;    // whether neighbours in memory are neighbours of a row
+  double bytes;    // read and written by the kernel
+  unsigned passes; // how often a row is walked
+  unsigned reductions;
+
   double columns;   // rows that are neighbours in memory where they are not
   unsigned element; // bytes of what is read most
 };

@@ -38,7 +38,8 @@ namespace {
 /// region's reductions and stores. Lanes lie along rows, or across columns.
 class RowPrinter {
 public:
-  RowPrinter(KernelWriter &writer, const RowIteration &iteration,
+  /// `pitch` as in RowWalk.
+  RowPrinter(KernelWriter &writer, const RowIteration &iteration, int64_t pitch,
              VariantAttr variant);
   void print();
 
@@ -51,15 +52,18 @@ private:
   }
   void openRows();
   void openColumns();
+  std::string declareKept(unsigned node, StringRef base);
   void keepLoads();
   void openLoop(StringRef call, StringRef parameters);
   void closeLoop();
-  std::string nameReduction(Operation *op) const;
-  void printReduction(const RowReduction &reduction);
+  std::string nameLoop(ArrayRef<RowReduction> pass) const;
+  void printPass(ArrayRef<RowReduction> pass);
+  void printOnlinePair(const RowReduction &most, Operation *sum);
   void printStores();
 
   KernelWriter &writer;
   const RowIteration &iteration;
+  int64_t pitch;
   VariantAttr variant;
   ReduceScheduleAttr schedule;
   bool ofColumns;
@@ -73,8 +77,8 @@ private:
 } // namespace
 
 RowPrinter::RowPrinter(KernelWriter &writer, const RowIteration &iteration,
-                       VariantAttr variant)
-    : writer(writer), iteration(iteration), variant(variant),
+                       int64_t pitch, VariantAttr variant)
+    : writer(writer), iteration(iteration), pitch(pitch), variant(variant),
       schedule(cast<ReduceScheduleAttr>(variant.getSchedule())),
       ofColumns(schedule.isOfColumns()), index(writer.indexType()),
       leader(ofColumns || sharesWarp(schedule) ? "isMine && Scope::rank() == 0"
@@ -88,7 +92,8 @@ RowPrinter::RowPrinter(KernelWriter &writer, const RowIteration &iteration,
   if (ofColumns) {
     dims.push_back("column");
     lanes = ScalarEmitter::Lanes{2, schedule.getVector()};
-  } else if (schedule.getVector() > 1 || schedule.getKept() || findsPlaces()) {
+  } else if (schedule.getVector() > 1 || schedule.getKept() ||
+             schedule.getOnline() || findsPlaces()) {
     lanes = ScalarEmitter::Lanes{1, schedule.getVector()};
   }
   emitter.emplace(writer, iteration.program, dims, lanes, sources);
@@ -104,7 +109,7 @@ void RowPrinter::openRows() {
       length = fmt::format("isMine ? {} : 0", length);
     writer.line("const {} length = {};", index, length);
   };
-  if (!varies)
+  if (!varies && !pitch)
     declareLength();
   StringRef loop = isOfGroup                   ? "OfWarp"
                    : schedule.getCluster() > 1 ? "OfCluster"
@@ -112,7 +117,10 @@ void RowPrinter::openRows() {
   writer.open("fusec::forEachRow{}<Scope>({}, [&](fusec::i64 group{})", loop,
               writer.print(sizes[0], {}), isOfGroup ? ", bool isMine" : "");
   writer.line("const {0} row = {0}(group);", index);
-  if (varies)
+  if (pitch)
+    writer.line("const fusec::Span<{}> length = {{row * {}, row * {} + {}}};",
+                index, pitch, pitch, emitter->print(iteration.length));
+  else if (varies)
     declareLength();
   emitter->nameLeader(leader);
 }
@@ -142,41 +150,53 @@ static std::string keptArguments(ReduceScheduleAttr schedule) {
   return fmt::format(", {}, {}", schedule.getVector(), schedule.getKept());
 }
 
+/// Declares what a thread keeps of the node, a vector for each of its accesses.
+std::string RowPrinter::declareKept(unsigned node, StringRef base) {
+  std::string name = writer.uniqueName(base);
+  writer.line("fusec::Vec<{}, {}> {}[fusec::kept{}Steps<Scope, {}>];",
+              storageType(iteration.program[node].type), schedule.getVector(),
+              name, pitch ? "Span" : "", schedule.getKept());
+  return name;
+}
+
 /// Loads the row's share of each thread.
 void RowPrinter::keepLoads() {
   const ScalarProgram &program = iteration.program;
   for (unsigned node :
-       getKeptLoads(writer.getStep(), iteration, schedule.getVector())) {
-    kept[node] = writer.uniqueName("kept");
-    writer.line("fusec::Vec<{}, {}> {}[fusec::keptSteps<Scope, {}>];",
-                storageType(program[node].type), schedule.getVector(),
-                kept[node], schedule.getKept());
-  }
-  writer.open("fusec::forEachKept<Scope{}>(length, [&](int step, {} k)",
-              keptArguments(schedule), index);
+       getKeptLoads(writer.getStep(), iteration, schedule.getVector()))
+    kept[node] = declareKept(node, "kept");
+  writer.open("fusec::forEachKept<Scope{}>(length, [&](int step, {} k{})",
+              keptArguments(schedule), index, pitch ? ", auto width" : "");
+  if (pitch)
+    writer.line("constexpr int V = decltype(width)::value;");
   emitter->nameIndex(1, "k");
   for (auto &[node, name] : kept) {
     BufferOp buffer = writer.getStep().getInputBuffer(program[node].value);
     Expr offset = program.getRanges().simplify(getOffset(
         program[node].indices, buffer.getStrideExprs(), writer.getContext()));
     std::string pointer = writer.pointer(buffer, true);
-    writer.line("{}[step] = fusec::load<{}>({} + {});", name,
-                schedule.getVector(), pointer, emitter->print(offset));
+    std::string place = emitter->print(offset);
+    if (pitch)
+      writer.line("fusec::keep<V>({}[step], {} + {});", name, pointer, place);
+    else
+      writer.line("{}[step] = fusec::load<{}>({} + {});", name,
+                  schedule.getVector(), pointer, place);
   }
   emitter->nameIndex(1, "");
   writer.close("});");
 }
 
 void RowPrinter::openLoop(StringRef call, StringRef parameters) {
-  bool isKept = schedule.getKept(), alongRow = lanes && !ofColumns;
+  bool isKept = schedule.getKept(),
+       hasWidth = lanes && !ofColumns && (!isKept || pitch);
   writer.open("{}(length, [&]({}{} k{}{}", call, isKept ? "int step, " : "",
-              index, alongRow && !isKept ? ", auto width" : "", parameters);
+              index, hasWidth ? ", auto width" : "", parameters);
   emitter->pushScope();
   emitter->nameIndex(1, "k");
-  if (isKept)
-    writer.line("constexpr int V = {};", schedule.getVector());
-  else if (alongRow)
+  if (hasWidth)
     writer.line("constexpr int V = decltype(width)::value;");
+  else if (isKept)
+    writer.line("constexpr int V = {};", schedule.getVector());
   for (auto &[node, name] : kept)
     emitter->bindVector(node, name + "[step]");
 }
@@ -187,48 +207,108 @@ void RowPrinter::closeLoop() {
   writer.close("});");
 }
 
-/// The loop that finds a reduction's result, up to its length.
-std::string RowPrinter::nameReduction(Operation *op) const {
-  std::string combiner = getCombiner(op);
+/// The combiner of all of a pass.
+static std::string getCombiner(ArrayRef<RowReduction> pass) {
+  std::string first = getCombiner(pass[0].op);
+  return pass.size() == 1 ? first
+                          : fmt::format("fusec::Both<{}, {}>", first,
+                                        getCombiner(pass.drop_front()));
+}
+
+/// The loop that finds the results of a pass, up to its length.
+std::string RowPrinter::nameLoop(ArrayRef<RowReduction> pass) const {
+  std::string combiner = getCombiner(pass);
   if (ofColumns)
     return fmt::format("reduceColumns<Scope, {}, {}>", combiner,
                        schedule.getVector());
   if (schedule.getKept())
     return fmt::format("reduceKept<Scope, {}{}>", combiner,
                        keptArguments(schedule));
-  if (isa<ArgReduceOp>(op))
+  if (isa<ArgReduceOp>(pass[0].op)) {
+    writer.addHeader("reduce_places.h");
     return fmt::format("findInRow<Scope, {}, {}>", combiner,
                        schedule.getVector());
+  }
   if (lanes)
     return fmt::format("reduceRowVectors<Scope, {}, {}>", combiner,
                        schedule.getVector());
   return fmt::format("reduceRow<Scope, {}>", combiner);
 }
 
-void RowPrinter::printReduction(const RowReduction &reduction) {
-  auto [op, operand] = reduction;
-  emitter->hoist(operand, 1);
+/// Several are added as one, {first, {second, third}}.
+static std::string nest(ArrayRef<std::string> elements) {
+  return elements.size() == 1
+             ? elements[0]
+             : braced({elements[0], nest(elements.drop_front())});
+}
+
+void RowPrinter::printPass(ArrayRef<RowReduction> pass) {
+  SmallVector<unsigned> operands;
+  for (const RowReduction &reduction : pass) {
+    operands.push_back(reduction.operand);
+    emitter->hoist(reduction.operand, 1);
+  }
+  Operation *op = pass[0].op;
   std::string name = writer.uniqueName(op->getName().stripDialect());
   bool isArg = isa<ArgReduceOp>(op),
        namesLane = ofColumns || (isArg && !schedule.getKept());
-  // Where it is found is known from the lane and the loop, or told.
-  auto item = [&](StringRef element) {
+  std::string loop = nameLoop(pass);
+  std::string item = pass.size() == 1
+                         ? computeType(getElementType(op->getOperand(0)))
+                         : getCombiner(pass) + "::Value";
+  std::string held;
+  if (isWorthHolding(iteration, pass, schedule))
+    held = declareKept(operands[0], "held");
+  openLoop(fmt::format("const auto {} = fusec::{}", name, loop),
+           lanes ? ", auto add)" : ") -> " + item);
+  SmallVector<std::string> elements;
+  emitter->forEachLane(operands, [&](unsigned, StringRef element) {
+    elements.push_back(element.str());
+    if (elements.size() < pass.size())
+      return;
+    if (!held.empty())
+      writer.line("{}[step][lane] = {};", held, element);
+    // Where it is found is known from the lane and the loop, or told.
+    std::string added = nest(elements);
     if (isArg && (ofColumns || schedule.getKept()))
-      return braced({element, ofColumns ? "k" : "k + lane"});
-    return element.str();
-  };
-  openLoop(fmt::format("const auto {} = fusec::{}", name, nameReduction(op)),
-           lanes ? ", auto add)"
-                 : ") -> " + computeType(getElementType(op->getOperand(0))));
-  emitter->forEachLane(operand, [&](unsigned, StringRef element) {
+      added = braced({added, ofColumns ? "k"
+                             : pitch   ? "k + lane - length.begin"
+                                       : "k + lane"});
     if (lanes)
-      writer.line("add({}{});", namesLane ? "lane, " : "", item(element));
+      writer.line("add({}{});", namesLane ? "lane, " : "", added);
     else
-      writer.line("return {};", item(element));
+      writer.line("return {};", added);
   });
   closeLoop();
-  results[op->getResult(0).getAsOpaquePointer()] =
-      getReducedValue(op, ofColumns ? name + "[lane]" : name);
+  if (!held.empty())
+    kept[operands[0]] = held;
+  if (ofColumns)
+    name += "[lane]";
+  for (size_t i = 0; i < pass.size(); ++i) {
+    bool isLast = i + 1 == pass.size();
+    results[pass[i].op->getResult(0).getAsOpaquePointer()] = getReducedValue(
+        pass[i].op, pass.size() == 1 || (isLast && i) ? name : name + ".first");
+    if (!isLast)
+      name += ".second";
+  }
+}
+
+/// Both reductions in one pass.
+void RowPrinter::printOnlinePair(const RowReduction &most, Operation *sum) {
+  writer.addHeader("reduce_online.h");
+  emitter->hoist(most.operand, 1);
+  std::string name = writer.uniqueName("online");
+  openLoop(fmt::format("const auto {} = fusec::reduceOnline<Scope, "
+                       "fusec::OnlineSum<fusec::{}Exp>, {}>",
+                       name, writer.storesHalvesOnly() ? "Fast" : "Precise",
+                       schedule.getVector()),
+           ", auto add)");
+  emitter->forEachLane(most.operand, [&](unsigned, StringRef element) {
+    writer.line("add(lane, {});", element);
+  });
+  closeLoop();
+  results[most.op->getResult(0).getAsOpaquePointer()] = name + ".most";
+  results[sum->getResult(0).getAsOpaquePointer()] = name + ".sum";
 }
 
 void RowPrinter::printStores() {
@@ -266,8 +346,17 @@ void RowPrinter::print() {
     openRows();
   if (schedule.getKept())
     keepLoads();
-  for (const RowReduction &reduction : iteration.reductions)
-    printReduction(reduction);
+  std::optional<size_t> pair;
+  if (schedule.getOnline())
+    pair = findOnlinePair(iteration);
+  auto passes = getPasses(iteration);
+  for (size_t p = 0; p < passes.size(); ++p)
+    if (pair == p) {
+      printOnlinePair(passes[p][0], passes[p + 1][0].op);
+      ++p;
+    } else {
+      printPass(passes[p]);
+    }
   printStores();
   writer.close("});");
 }
@@ -279,13 +368,21 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
   writer.addHeader(schedule.isOfColumns()      ? "reduce_columns.h"
                    : schedule.getCluster() > 1 ? "reduce_cluster.h"
                                                : "reduce.h");
+  int64_t pitch = 0;
   FailureOr<RowIteration> iteration =
       schedule.isOfColumns() ? analyzeColumns(step) : analyzeRows(step);
+  if (!schedule.isOfColumns() && schedule.getVector() > 1)
+    if (FailureOr<RowWalk> walk = analyzeWalk(step);
+        succeeded(walk) && walk->pitch) {
+      iteration = std::move(walk->iteration);
+      pitch = walk->pitch;
+      writer.addHeader("reduce_span.h");
+    }
   if (failed(iteration))
     return step.emitOpError(
         schedule.isOfColumns()
             ? "is not a region of reductions whose rows lie side by side"
             : "is not a region of reductions over one set of rows");
-  RowPrinter(writer, *iteration, variant).print();
+  RowPrinter(writer, *iteration, pitch, variant).print();
   return writer.finish(variant);
 }

@@ -6,82 +6,114 @@
 
 using namespace fusec;
 
-/// Clocks in which partial results meet: in a tree, of a block through shared
-/// memory; of columns one after another.
-static double getMeeting(const ReduceCosts &costs,
-                         ReduceScheduleAttr schedule) {
-  double threads = schedule.getThreadsTogether();
-  bool isCluster = schedule.getCluster() > 1,
-       isShared = threads > 1 && (schedule.isOfColumns() || isCluster ||
-                                  schedule.getScope() == ReduceScope::Block);
-  double steps = schedule.isOfColumns()
-                     ? (threads - 1) * schedule.getVector() / 4
-                     : std::log2(threads);
-  return steps * costs.treeClocks + (isShared ? costs.blockClocks : 0) +
-         (isCluster ? costs.clusterClocks : 0);
-}
+//===----------------------------------------------------------------------===//
+// Columns
+//===----------------------------------------------------------------------===//
 
-/// Latencies that a walk of so many loads one after another takes, as many as
-/// are on their way together.
-static double getRounds(ReduceScheduleAttr schedule, double steps) {
-  if (!schedule.isOfColumns())
-    return std::ceil(steps / 4);
-  // Of columns by eights, then by halves of that.
+/// Latencies that a walk of so many loads one after another takes: by eights,
+/// then by halves of that, as many as are on their way together.
+static double getRounds(double steps) {
   double whole = std::floor(steps / 8);
   return whole + llvm::popcount(uint64_t(steps - whole * 8));
 }
 
-/// How many times the bytes that it needs a walk touches, in sectors of 32:
-/// threads that walk rows of their own where neighbours lie along them, and
-/// columns of which few lie side by side.
-static double getWaste(const RowSizes &sizes, ReduceScheduleAttr schedule) {
-  double most = std::max(1.0, 32.0 / sizes.element);
-  if (schedule.isOfColumns())
-    return std::max(1.0, most / sizes.columns);
-  bool isAlone = schedule.getScope() == ReduceScope::Thread;
-  return isAlone ? std::min(most, std::max(sizes.length, 1.0)) : 1;
-}
-
-/// Threads of a multiprocessor, which has registers for 64 K words.
-static double getResident(const Target &target, const RowSizes &sizes,
-                          ReduceScheduleAttr schedule) {
-  double kept = schedule.getKept() * schedule.getVector() * sizes.element / 4.0,
-         blocks = std::floor(65536 / (40 + kept) / schedule.getThreads());
-  return std::min<double>(target.threads, blocks * schedule.getThreads());
-}
-
-Estimate fusec::estimateReduce(const Target &target, const RowSizes &sizes,
-                               ReduceScheduleAttr schedule) {
+static Estimate estimateColumns(const Target &target, const RowSizes &sizes,
+                                ReduceScheduleAttr schedule) {
   const ReduceCosts &costs = target.reduce;
   Overlap time(target);
-  double threads = schedule.getThreadsTogether();
-  double vector = schedule.getVector();
-  double taken =
-      schedule.isOfColumns() ? std::ceil(sizes.rows / vector) : sizes.rows;
-  double resident =
-      target.multiprocessors * getResident(target, sizes, schedule) / threads;
-  double waves = std::ceil(taken / resident);
-  double steps = std::ceil(sizes.length /
-                           (threads * (schedule.isOfColumns() ? 1 : vector)));
-  // What is kept is on its way at once, and read in one pass.
-  bool isKept = schedule.getKept();
-  double loaded = isKept ? 1 : sizes.passes * getRounds(schedule, steps);
-  time.addClocks(TimeBound::Latency,
-                 waves * (loaded * target.rates.memoryLatency +
-                          sizes.passes * getMeeting(costs, schedule)));
-  double waste = getWaste(sizes, schedule);
+  double groups = schedule.getGroups(), vector = schedule.getVector(),
+         taken = std::ceil(sizes.rows / vector),
+         resident = double(target.multiprocessors) * target.threads / groups,
+         waves = std::ceil(taken / resident),
+         steps = std::ceil(sizes.length / groups);
+  // Partial results meet one after another.
+  double meeting = (groups - 1) * vector / 4 * costs.treeClocks +
+                   (groups > 1 ? costs.blockClocks : 0);
+  double latency = waves * sizes.passes *
+                   (getRounds(steps) * target.rates.memoryLatency + meeting) /
+                   (target.rates.clock * 1e3);
   // A row of its own keeps whoever reduces it busy, so that striding over rows
   // is as fast as a block each.
+  addPlacing(time, target, std::ceil(sizes.rows / schedule.getRowsAtOnce()),
+             schedule.getBlocks());
+  // Where few columns lie side by side, sectors of 32 bytes are read in parts.
+  // Later passes mostly hit L2, which is about twice as fast.
+  double waste = std::max(1.0, 32.0 / sizes.element / sizes.columns);
+  double traffic = sizes.bytes * (1 + costs.laterPass * (sizes.passes - 1)) *
+                   std::max(1.0, waste / costs.sectorReuse);
+  double memory = traffic / getStreamingRate(
+                                target, std::min(16.0, sizes.element * vector));
+  addExposed(time, target, memory, latency);
+  return time.get();
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+/// Rows that a device works on at a time: a multiprocessor's registers, 64 K
+/// words, bound its threads.
+static double getRowsAtOnce(const Target &target, const RowSizes &sizes,
+                            ReduceScheduleAttr schedule) {
+  double threads = schedule.getThreads(),
+         kept = schedule.getKept() * schedule.getVector() * sizes.element / 4.0,
+         fit = std::floor(65536 / ((target.row.registers + kept) * threads)),
+         most = std::min(32.0, std::floor(target.threads / threads));
+  return target.multiprocessors * std::clamp(fit, 1.0, most) * threads /
+         schedule.getThreadsTogether();
+}
+
+/// Clocks that one row takes where nothing delays it.
+static double getRowClocks(const Target &target, const RowSizes &sizes,
+                           ReduceScheduleAttr schedule) {
+  const RowCosts &costs = target.row;
+  double together = schedule.getThreadsTogether(),
+         vector = schedule.getVector(),
+         steps = std::ceil(sizes.length / (together * vector)),
+         passes = sizes.passes - schedule.getOnline();
+  bool isCluster = schedule.getCluster() > 1,
+       isBlock = isCluster || schedule.getScope() == ReduceScope::Block;
+  double meeting = std::log2(std::min(together, 32.0)) * costs.laneClocks;
+  if (isBlock)
+    meeting +=
+        costs.blockClocks + schedule.getThreads() / 32.0 * costs.warpClocks;
+  if (isCluster)
+    meeting += costs.clusterClocks;
+  // What is kept is on its way at once, and read in one pass; else four loads
+  // are.
+  double loads = schedule.getKept() ? 1 : passes * std::ceil(steps / 4);
+  return loads * costs.loadClocks +
+         (sizes.reductions - schedule.getOnline()) * meeting +
+         steps * vector * passes * costs.itemClocks;
+}
+
+static Estimate estimateRows(const Target &target, const RowSizes &sizes,
+                             ReduceScheduleAttr schedule) {
+  Overlap time(target);
+  double access = sizes.element * schedule.getVector();
   addPlacing(time, target,
              std::ceil(sizes.rows / schedule.getRowsAtOnce()) *
                  schedule.getCluster(),
              schedule.getBlocks());
-  // Later passes mostly hit L2, which is about twice as fast.
-  double readAgain = isKept ? 0 : sizes.passes - 1;
-  double traffic = sizes.bytes * (1 + costs.laterPass * readAgain) *
-                   std::max(1.0, waste / costs.sectorReuse);
-  time.add(TimeBound::Memory,
-           traffic / getStreamingRate(target,
-                                      std::min(16.0, sizes.element * vector)));
+  double passes = sizes.passes - schedule.getOnline(),
+         again = schedule.getKept() ? 0 : passes - 1,
+         traffic = sizes.bytes + sizes.rows * sizes.length * sizes.element *
+                                     target.reduce.laterPass * again;
+  // Threads that walk rows of their own touch sectors in parts.
+  if (schedule.getScope() == ReduceScope::Thread && access < 16)
+    traffic *= std::max(1.0, std::min(32.0 / sizes.element, sizes.length) /
+                                 target.reduce.sectorReuse);
+  double memory = traffic / getStreamingRate(target, std::min(16.0, access));
+  double waves =
+             std::max(1.0, sizes.rows / getRowsAtOnce(target, sizes, schedule)),
+         latency = waves * getRowClocks(target, sizes, schedule) /
+                   (target.rates.clock * 1e3);
+  addExposed(time, target, memory, latency);
   return time.get();
+}
+
+Estimate fusec::estimateReduce(const Target &target, const RowSizes &sizes,
+                               ReduceScheduleAttr schedule) {
+  return schedule.isOfColumns() ? estimateColumns(target, sizes, schedule)
+                                : estimateRows(target, sizes, schedule);
 }

@@ -12,16 +12,17 @@ using Kind = ScalarNode::Kind;
 
 namespace {
 /// What schedules of the family depend on.
-struct ReduceProblem {
-  RowIteration iteration;
+struct ReduceProblem : RowWalk {
   bool ofColumns;
   int64_t element;
-  VectorAccesses accesses;
 
   SmallVector<ReduceScheduleAttr>
   keep(StepOp step, ArrayRef<ReduceScheduleAttr> schedules) const;
   RowSizes getSizesAt(StepOp step, int64_t dim) const;
   Expr getRows() const;
+  Expr getLength() const {
+    return pitch ? iteration.length : iteration.program.getSizes()[1];
+  }
   SmallVector<ReduceScheduleAttr> getSchedules(StepOp step,
                                                const Target &target,
                                                int64_t vector,
@@ -31,14 +32,6 @@ struct ReduceProblem {
                                        int64_t dim) const;
 };
 } // namespace
-
-static SmallVector<RegionStore> getFullStores(const RowIteration &iteration) {
-  SmallVector<RegionStore> full;
-  for (const RowStore &store : iteration.stores)
-    if (store.isFull)
-      full.push_back(store);
-  return full;
-}
 
 /// Adds the loads of what the node computes at each point of a row.
 static void collectLoads(const ScalarProgram &program, unsigned node,
@@ -74,8 +67,9 @@ SmallVector<unsigned> fusec::getKeptLoads(StepOp step,
     for (unsigned node : seen)
       ++passes[node];
   };
-  for (const RowReduction &reduction : iteration.reductions)
-    count(reduction.operand);
+  for (ArrayRef<RowReduction> pass : getPasses(iteration))
+    count(llvm::map_to_vector(
+        pass, [](const RowReduction &reduction) { return reduction.operand; }));
   count(
       llvm::map_to_vector(getFullStores(iteration),
                           [](const RegionStore &store) { return store.node; }));
@@ -84,6 +78,31 @@ SmallVector<unsigned> fusec::getKeptLoads(StepOp step,
     if (program[n].kind == Kind::Load && passes[n] > 1 && isAccess(program[n]))
       kept.push_back(n);
   return kept;
+}
+
+std::optional<size_t> fusec::findOnlinePair(const RowIteration &iteration) {
+  const ScalarProgram &program = iteration.program;
+  auto isOf = [](ArrayRef<RowReduction> pass, ReduceKind kind) {
+    auto reduce = dyn_cast<ReduceOp>(pass[0].op);
+    return pass.size() == 1 && reduce && reduce.getKind() == kind;
+  };
+  auto passes = getPasses(iteration);
+  for (size_t p = 0; p + 1 < passes.size(); ++p) {
+    const RowReduction &most = passes[p][0];
+    const ScalarNode &exp = program[passes[p + 1][0].operand];
+    if (!isOf(passes[p], ReduceKind::Max) ||
+        !isOf(passes[p + 1], ReduceKind::Sum) ||
+        !program[most.operand].type.isF32() || exp.kind != Kind::Compute ||
+        !isa<ExpOp>(exp.op))
+      continue;
+    const ScalarNode &below = program[exp.operands[0]];
+    if (below.kind == Kind::Compute && isa<SubOp>(below.op) &&
+        below.operands[0] == most.operand &&
+        program[below.operands[1]].kind == Kind::Root &&
+        program[below.operands[1]].value == most.op->getResult(0))
+      return p;
+  }
+  return std::nullopt;
 }
 
 /// Bytes of the widest element that varies along the row.
@@ -99,33 +118,33 @@ static int64_t getWidestElement(const ScalarProgram &program) {
 /// most lie so, else across columns.
 static FailureOr<ReduceProblem> analyzeProblem(StepOp step) {
   auto columns = analyzeColumns(step);
-  bool ofColumns = succeeded(columns);
-  auto iteration = ofColumns ? std::move(columns) : analyzeRows(step);
-  if (failed(iteration))
+  if (succeeded(columns)) {
+    SmallVector<RegionStore> stores(columns->stores.begin(),
+                                    columns->stores.end());
+    VectorAccesses accesses = analyzeVectorAccesses(
+        step, columns->program, stores, 2, /*hasTail=*/false);
+    int64_t element = getWidestElement(columns->program);
+    return ReduceProblem{
+        {std::move(*columns), 0, std::move(accesses)}, true, element};
+  }
+  auto walk = analyzeWalk(step);
+  if (failed(walk))
     return failure();
-  const ScalarProgram &program = iteration->program;
-  SmallVector<RegionStore> stores =
-      ofColumns ? SmallVector<RegionStore>(iteration->stores.begin(),
-                                           iteration->stores.end())
-                : getFullStores(*iteration);
-  VectorAccesses accesses = analyzeVectorAccesses(
-      step, program, stores, ofColumns ? 2 : 1, /*hasTail=*/!ofColumns);
-  int64_t element = getWidestElement(program);
-  return ReduceProblem{std::move(*iteration), ofColumns, element,
-                       std::move(accesses)};
+  int64_t element = getWidestElement(walk->iteration.program);
+  return ReduceProblem{std::move(*walk), false, element};
 }
 
 RowSizes ReduceProblem::getSizesAt(StepOp step, int64_t dim) const {
   ArrayRef<Expr> space = iteration.program.getSizes();
   StepBytes bytes = getStepBytesAt(step, dim);
-  return {
-      double(getSampledValue(getRows(), dim)),
-      double(getSampledValue(space[1], dim)),
-      double(bytes.read + bytes.written),
-      unsigned(iteration.reductions.size() + !getFullStores(iteration).empty()),
-      !ofColumns,
-      ofColumns ? double(getSampledValue(space[2], dim)) : 1,
-      unsigned(element)};
+  size_t reductions = getPasses(iteration).size();
+  return {double(getSampledValue(getRows(), dim)),
+          double(getSampledValue(getLength(), dim)),
+          double(bytes.read + bytes.written),
+          unsigned(reductions + !getFullStores(iteration).empty()),
+          unsigned(reductions),
+          ofColumns ? double(getSampledValue(space[2], dim)) : 1,
+          unsigned(element)};
 }
 
 Expr ReduceProblem::getRows() const {
@@ -133,10 +152,7 @@ Expr ReduceProblem::getRows() const {
   return ofColumns ? space[0] * space[2] : space[0];
 }
 
-/// Bytes of registers that a thread may keep: a multiprocessor has 256 bytes
-/// for each of 1024 threads in all. Blocks of 512 that keep more are alone on
-/// it, which only rows that nothing else holds are worth.
-static int64_t getMostKept(ReduceScheduleAttr schedule) {
+int64_t fusec::getMostKept(ReduceScheduleAttr schedule) {
   int64_t threads = schedule.getThreads();
   return threads > 512 || (threads > 256 && schedule.getCluster() == 1) ? 96
                                                                         : 256;
@@ -149,7 +165,7 @@ static constexpr int64_t mostKeptSteps = 32;
 SmallVector<ReduceScheduleAttr>
 ReduceProblem::keep(StepOp step, ArrayRef<ReduceScheduleAttr> schedules) const {
   SmallVector<ReduceScheduleAttr> keeping;
-  std::optional<int64_t> length = iteration.program.getSizes()[1].getConstant();
+  std::optional<int64_t> length = getLength().getConstant();
   if (!length || usesDim(iteration.length, 0))
     return keeping;
   int64_t bytes = 0;
@@ -157,9 +173,12 @@ ReduceProblem::keep(StepOp step, ArrayRef<ReduceScheduleAttr> schedules) const {
     bytes += getElementBytes(iteration.program[node].type);
   for (ReduceScheduleAttr schedule : schedules) {
     int64_t vector = schedule.getVector(),
-            steps = llvm::divideCeil(*length,
-                                     schedule.getThreadsTogether() * vector);
-    if (bytes && *length % vector == 0 && steps <= mostKeptSteps &&
+            vectors = llvm::divideCeil(*length, vector);
+    // Of a span head and tail are a step of their own.
+    bool isSpan = pitch && vector > 1;
+    vectors -= isSpan;
+    int64_t steps = llvm::divideCeil(vectors, schedule.getThreadsTogether());
+    if (bytes && (isSpan || *length % vector == 0) && steps <= mostKeptSteps &&
         steps * vector * bytes <= getMostKept(schedule))
       keeping.push_back(schedule.withKept(std::max<int64_t>(steps, 1)));
   }
@@ -185,14 +204,27 @@ ReduceProblem::getSchedules(StepOp step, const Target &target, int64_t vector,
   }
   for (int64_t threads : {256, 512, 1024, 128})
     schedules.push_back(get(ReduceScope::Block, threads, vector));
+  // Groups of a warp have no spans: none has as many threads as a head and a
+  // tail have items.
+  bool isSpan = pitch && vector > 1;
   for (int64_t groups : {1, 2, 4, 8})
-    schedules.push_back(get(ReduceScope::Warp, 128, vector, groups));
-  SmallVector<ReduceScheduleAttr> together = schedules;
+    if (groups == 1 || !isSpan)
+      schedules.push_back(get(ReduceScope::Warp, 128, vector, groups));
+  SmallVector<ReduceScheduleAttr> all = schedules;
   if (target.major >= 9)
     for (int64_t threads : {256, 512, 1024})
       for (int64_t blocks : {2, 4, 8})
-        together.push_back(get(ReduceScope::Cluster, threads, vector, blocks));
-  llvm::append_range(schedules, keep(step, together));
+        all.push_back(get(ReduceScope::Cluster, threads, vector, blocks));
+  SmallVector<ReduceScheduleAttr> keeping = keep(step, all);
+  // Rows that nothing holds.
+  if (keeping.empty() && getLength().isConstant() &&
+      !getKeptLoads(step, iteration, vector).empty()) {
+    schedules = all;
+    if (findOnlinePair(iteration))
+      for (ReduceScheduleAttr schedule : all)
+        schedules.push_back(schedule.asOnline());
+  }
+  llvm::append_range(schedules, keeping);
   schedules.push_back(get(ReduceScope::Thread, 128, vector));
   return schedules;
 }

@@ -7,6 +7,7 @@
 
 #include "compiler/analysis/BagIteration.h"
 #include "compiler/analysis/Iteration.h"
+#include "compiler/analysis/ScanIteration.h"
 #include "compiler/analysis/Views.h"
 #include "compiler/transforms/fusion/FusionGroups.h"
 #include <fmt/core.h>
@@ -182,6 +183,12 @@ FusionVerdict fusec::checkFusion(const FusionGroups &groups, unsigned producer,
           fmt::format("an epilogue reads at most {} values, it would read {}",
                       mostEpilogueOperands, matmul->operands.size()));
     return accept(Family::Gemm, matmul->epilogue);
+  }
+  if (from.family == Family::Scan || to.family == Family::Scan) {
+    auto scan = analyzeScan(outputs, isInside, outputStrides);
+    if (failed(scan))
+      return refuse("the results are not at the points of one cumulative sum");
+    return accept(Family::Scan, scan->program);
   }
   if (from.family == Family::Reduce || to.family == Family::Reduce) {
     auto rows = analyzeRows(outputs, isInside, outputStrides);

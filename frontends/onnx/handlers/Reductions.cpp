@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reductions, and ArgMax and ArgMin. What is more than one op is computed in
-// fp32 for 16-bit floats and in fp64 for integers and rounded once.
+// Reductions, ArgMax and ArgMin, and CumSum. What is more than one op is
+// computed in fp32 for 16-bit floats and in fp64 for integers and rounded once.
 
 #include "frontends/onnx/handlers/Handlers.h"
 #include <limits>
@@ -147,10 +147,28 @@ template <ArgKind kind> static LogicalResult importArg(Node &node) {
   return node.setOutput(0, keepDims ? node.b.unsqueeze(result, *axis) : result);
 }
 
+static LogicalResult importCumSum(Node &node) {
+  if (failed(node.checkRank(0, 1)))
+    return failure();
+  auto given = node.getIntsInput(1, "the axis");
+  if (failed(given))
+    return failure();
+  if (given->size() != 1)
+    return node.malformed("expected one axis, got " + Twine(given->size()));
+  auto axis = node.getAxis((*given)[0], node.getInputRank(0));
+  if (failed(axis))
+    return failure();
+  Value x = node.getInput(0);
+  return node.setOutput(0, CumSumOp::create(node.b, x.getType(), x, *axis,
+                                            node.getBool("exclusive", false),
+                                            node.getBool("reverse", false)));
+}
+
 llvm::ArrayRef<Handler> getReductionHandlers() {
   static constexpr Handler handlers[] = {
       {"ArgMax", 13, 1, 1, 1, Types::Number, importArg<ArgKind::Max>},
       {"ArgMin", 13, 1, 1, 1, Types::Number, importArg<ArgKind::Min>},
+      {"CumSum", 11, 2, 2, 1, Types::Number, importCumSum},
       {"ReduceL1", 13, 1, 2, 1, Types::Number, importReduceL1},
       {"ReduceL2", 13, 1, 2, 1, Types::Number, importReduceL2},
       {"ReduceLogSum", 13, 1, 2, 1, Types::Number, importReduceLogSum},

@@ -5,10 +5,12 @@
 
 // RUN: fusec-opt --pass-pipeline="builtin.module(fusec.model(fusec-form-fusions),fusec-build-plans{targets=sm_80},fusec.plan(fusec-assign-storage,fusec-choose-schedules))" %s | fusec-translate --fusec-to-cuda | FileCheck %s
 
-// CHECK: gatherRowShared<{{.*}}>({{.*}}, Scope::rank() == 0);
+// CHECK: gatherRowShared<
+// CHECK: isMine && Scope::rank() == 0);
 // CHECK: fusec::reduceRow{{.*}}Sum<float>
-// CHECK: if (Scope::rank() == 0) {
-// CHECK: gatherRowShared<{{.*}}>({{.*}}, Scope::rank() == 0);
+// CHECK: if (isMine && Scope::rank() == 0) {
+// CHECK: gatherRowShared<
+// CHECK: Scope::rank() == 0);
 fusec.model @scaled_rows inputs ["x", "t", "i", "j"] outputs ["y"] {
 ^bb0(%x: tensor<9x16xf32>, %t: tensor<50xf32>, %i: tensor<9xi64>, %j: tensor<9xi64>):
   %0 = fusec.gather %t [-1](%i) flag : (tensor<50xf32>, tensor<9xi64>) -> tensor<9xf32>

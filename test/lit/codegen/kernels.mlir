@@ -74,7 +74,7 @@ fusec.model @sines inputs ["x", "z"] outputs ["y"] {
 
 // A softmax loads its row once, and keeps it and what does not vary along it.
 // CHECK-LABEL: FUSEC_KERNEL(128) reduce_sub_exp_div
-// CHECK: typedef fusec::WarpScope Scope;
+// CHECK: typedef fusec::LanesScope<8> Scope;
 // CHECK: fusec::forEachKept<Scope, 2, 1>
 // CHECK: fusec::reduceKept<Scope, fusec::Max<float>, 2, 1>
 // CHECK: fusec::reduceKept<Scope, fusec::Sum<float>, 2, 1>

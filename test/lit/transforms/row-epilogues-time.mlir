@@ -5,23 +5,22 @@
 // RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-form-row-epilogues,fusec-assign-storage,fusec-choose-schedules))" %s | FileCheck %s
 // RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-form-row-epilogues))" --remarks-filter=fusion %s 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 
-// Many rows: the trip of the logits to memory is worth more than what the
-// epilogue takes.
-// CHECK-LABEL: fusec.plan @sm_90a of @many
+// Few rows: a launch more is worth more than what the epilogue takes.
+// CHECK-LABEL: fusec.plan @sm_90a of @few
 // CHECK: fusec.step gemm "matmul_reduce_sub_exp_div"
 // CHECK-NOT: fusec.step
 // REMARK: 'matmul' and 'reduce_sub_exp_div'{{.*}} are one kernel
-fusec.model @many inputs ["x", "w"] outputs ["y"] {
-^bb0(%x: tensor<65536x1024xf16>, %w: tensor<64x1024xf16>):
-  %0 = fusec.matmul %x, %w transposed : tensor<65536x1024xf16>, tensor<64x1024xf16> to tensor<65536x64xf16>
-  %1 = fusec.reduce max %0 axes [1] : tensor<65536x64xf16> to tensor<65536xf16>
-  %2 = fusec.broadcast %1 [0] : tensor<65536xf16> to tensor<65536x64xf16>
-  %3 = fusec.sub %0, %2 : tensor<65536x64xf16>
-  %4 = fusec.exp %3 : tensor<65536x64xf16>
-  %5 = fusec.reduce sum %4 axes [1] : tensor<65536x64xf16> to tensor<65536xf16>
-  %6 = fusec.broadcast %5 [0] : tensor<65536xf16> to tensor<65536x64xf16>
-  %7 = fusec.div %4, %6 : tensor<65536x64xf16>
-  fusec.output %7 : tensor<65536x64xf16>
+fusec.model @few inputs ["x", "w"] outputs ["y"] {
+^bb0(%x: tensor<128x8192xf16>, %w: tensor<64x8192xf16>):
+  %0 = fusec.matmul %x, %w transposed : tensor<128x8192xf16>, tensor<64x8192xf16> to tensor<128x64xf16>
+  %1 = fusec.reduce max %0 axes [1] : tensor<128x64xf16> to tensor<128xf16>
+  %2 = fusec.broadcast %1 [0] : tensor<128xf16> to tensor<128x64xf16>
+  %3 = fusec.sub %0, %2 : tensor<128x64xf16>
+  %4 = fusec.exp %3 : tensor<128x64xf16>
+  %5 = fusec.reduce sum %4 axes [1] : tensor<128x64xf16> to tensor<128xf16>
+  %6 = fusec.broadcast %5 [0] : tensor<128xf16> to tensor<128x64xf16>
+  %7 = fusec.div %4, %6 : tensor<128x64xf16>
+  fusec.output %7 : tensor<128x64xf16>
 }
 
 // -----

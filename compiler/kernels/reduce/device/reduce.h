@@ -72,6 +72,26 @@ template <class T> struct Indexed {
   i64 index;
 };
 
+/// Of two combiners at once.
+template <class A, class B> struct BothValues {
+  A first;
+  B second;
+};
+template <class A, class B> struct Both {
+  typedef BothValues<typename A::Value, typename B::Value> Value;
+  static FUSEC_DEVICE Value identity() {
+    return {A::identity(), B::identity()};
+  }
+  static FUSEC_DEVICE Value combine(Value a, Value b) {
+    return {A::combine(a.first, b.first), B::combine(a.second, b.second)};
+  }
+};
+
+/// A value, and the sum of exp(x - most) of what it exceeds (reduce_online.h).
+struct MostAndSum {
+  float most, sum;
+};
+
 /// The index of the largest (Sign 1) or smallest (Sign -1) value. A NaN wins
 /// over every number; ties go to the first index, or the last if `Last`.
 template <class T, int Sign, bool Last> struct ArgExtreme {
@@ -109,12 +129,35 @@ template <class T, int Sign, bool Last> struct ArgExtreme {
 template <class T, bool Last = false> using ArgMax = ArgExtreme<T, 1, Last>;
 template <class T, bool Last = false> using ArgMin = ArgExtreme<T, -1, Last>;
 
+/// combine(a, b) where all of b comes behind all of a.
+template <class Op> struct Append {
+  static FUSEC_DEVICE typename Op::Value of(typename Op::Value a,
+                                            typename Op::Value b) {
+    return Op::combine(a, b);
+  }
+};
+template <class T, int Sign, bool Last>
+struct Append<ArgExtreme<T, Sign, Last>> {
+  typedef ArgExtreme<T, Sign, Last> Op;
+  static FUSEC_DEVICE Indexed<T> of(Indexed<T> a, Indexed<T> b) {
+    const bool takes = a.index < 0 || Op::takesPlace(b.value, a.value);
+    return {takes ? b.value : a.value, takes ? b.index : a.index};
+  }
+};
+
 namespace detail {
 template <class T> FUSEC_DEVICE T exchange(T v, int mask) {
   return primitive::shuffleXor(v, mask);
 }
 template <class T> FUSEC_DEVICE Indexed<T> exchange(Indexed<T> v, int mask) {
   return {exchange(v.value, mask), exchange(v.index, mask)};
+}
+template <class A, class B>
+FUSEC_DEVICE BothValues<A, B> exchange(BothValues<A, B> v, int mask) {
+  return {exchange(v.first, mask), exchange(v.second, mask)};
+}
+FUSEC_DEVICE MostAndSum exchange(MostAndSum v, int mask) {
+  return {exchange(v.most, mask), exchange(v.sum, mask)};
 }
 } // namespace detail
 
@@ -294,62 +337,20 @@ FUSEC_DEVICE typename Op::Value reduceRowVectors(Index count, Body body) {
     total = Op::combine(total, value);
   };
   forEachVectorIn<Scope, V>(
-      count, [&](Index base, auto width) { body(base, width, add); });
+      count, [&](auto base, auto width) { body(base, width, add); });
   return Scope::template reduce<Op>(total);
 }
 
-/// The extremes of a worker's items, a lane of its vectors each: with one for
-/// all, each would wait for the one before.
-template <class Op, int V, class Index> struct LaneExtremes {
-  typedef decltype(Op::Value::value) Element;
-  Element value[V];
-  Index base[V]; // of the vector that it lies in; -1: of none
-
-  /// Where nothing exceeds the least of all it is at the first item.
-  FUSEC_DEVICE LaneExtremes(Index first, Index count) {
-    FUSEC_UNROLL
-    for (int lane = 0; lane < V; ++lane) {
-      value[lane] = Op::least();
-      base[lane] = first + lane < count ? first : -1;
-    }
-  }
-  FUSEC_DEVICE void take(int lane, Element v, Index from) {
-    if (Op::takesPlace(v, value[lane])) {
-      value[lane] = v;
-      base[lane] = from;
-    }
-  }
-  FUSEC_DEVICE typename Op::Value get() const {
-    typename Op::Value total = Op::identity();
-    FUSEC_UNROLL
-    for (int lane = 0; lane < V; ++lane)
-      if (base[lane] >= 0)
-        total = Op::combine(total, {value[lane], i64(base[lane]) + lane});
-    return total;
-  }
-};
-
-/// reduceRowVectors of ArgExtremes: body(base, width, add) calls
-/// add(lane, value).
-template <class Scope, class Op, int V, class Index, class Body>
-FUSEC_DEVICE typename Op::Value findInRow(Index count, Body body) {
-  const Index rank = Index(Scope::rank()), whole = count / V, tail = whole * V;
-  LaneExtremes<Op, V, Index> found(rank < whole ? rank * V : tail + rank,
-                                   rank < whole || V == 1 ? count
-                                   : tail + rank < count  ? tail + rank + 1
-                                                          : 0);
-  forEachStep<4, Scope>(rank, whole, [&](Index i) {
-    body(i * V, Width<V>(),
-         [&](int lane, auto value) { found.take(lane, value, i * V); });
-  });
+/// forEachVectorIn with the loads of `Steps` vectors on their way together.
+template <class Scope, int V, int Steps, class Index, class Body>
+FUSEC_DEVICE void forEachVectorAtOnce(Index count, Body body) {
+  const Index whole = count / V;
+  forEachStep<Steps, Scope>(Index(Scope::rank()), whole,
+                            [&](Index i) { body(i * V, Width<V>()); });
   if constexpr (V > 1)
-    forEachIn<Scope>(count - tail, [&](Index i) {
-      body(tail + i, Width<1>(),
-           [&](int, auto value) { found.take(0, value, tail + i); });
-    });
-  return Scope::template reduce<Op>(found.get());
+    forEachIn<Scope>(count - whole * V,
+                     [&](Index i) { body(whole * V + i, Width<1>()); });
 }
-
 // Rows that a worker's registers hold: loaded once, whatever is computed of
 // them.
 
@@ -376,8 +377,8 @@ FUSEC_DEVICE typename Op::Value reduceKept(Index count, Body body) {
   auto add = [&](typename Op::Value value) {
     total = Op::combine(total, value);
   };
-  forEachKept<Scope, V, Steps>(count,
-                               [&](int step, Index k) { body(step, k, add); });
+  forEachKept<Scope, V, Steps>(
+      count, [&](int step, auto... at) { body(step, at..., add); });
   return Scope::template reduce<Op>(total);
 }
 

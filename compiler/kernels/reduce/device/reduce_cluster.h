@@ -36,8 +36,8 @@ template <int Threads, int Blocks> struct ClusterScope {
     FUSEC_SHARED typename Op::Value partial[Blocks];
     cluster::wait();
     if (launch::thread() < Blocks)
-      *cluster::inBlock(&partial[launch::block() % Blocks],
-                        launch::thread()) = v;
+      *cluster::inBlock(&partial[launch::block() % Blocks], launch::thread()) =
+          v;
     cluster::barrier();
     v = partial[0];
     FUSEC_UNROLL

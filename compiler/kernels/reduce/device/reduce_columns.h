@@ -16,7 +16,7 @@ namespace fusec {
 /// scope like those of reduce.h, whose barrier is the block's.
 template <int Threads, int Groups> struct ColumnScope {
   static_assert(Threads % Groups == 0, "as many threads on each column");
-  static constexpr int maxSize = Groups;
+  static constexpr int maxSize = Groups, threads = Threads;
   /// Vectors that the block works on at a time.
   static FUSEC_DEVICE int vectors() {
     return launch::threads() == 1 ? 1 : Threads / Groups;
@@ -74,7 +74,7 @@ FUSEC_DEVICE Vec<typename Op::Value, V> reduceColumns(Index count, Body body) {
   for (int lane = 0; lane < V; ++lane)
     total[lane] = Op::identity();
   auto add = [&](int lane, typename Op::Value value) {
-    total[lane] = Op::combine(total[lane], value);
+    total[lane] = Append<Op>::of(total[lane], value);
   };
   forEachStep<stepsAtOnce, Scope>(Index(Scope::rank()), count,
                                   [&](Index k) { body(k, add); });

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How a kernel walks along rows. Where rows are no whole number of vectors, dim
+// 1 of the iteration is moved from the position in the row to that in memory:
+// whole vectors then are those of memory, with single items before and behind.
+
+#include "compiler/kernels/reduce/Reduce.h"
+
+using namespace mlir;
+using namespace fusec;
+
+SmallVector<RegionStore> fusec::getFullStores(const RowIteration &iteration) {
+  SmallVector<RegionStore> full;
+  for (const RowStore &store : iteration.stores)
+    if (store.isFull)
+      full.push_back(store);
+  return full;
+}
+
+/// From the row of the offset to the next, where its elements follow one
+/// another.
+static std::optional<int64_t> getPitch(const ScalarProgram &program,
+                                       Expr offset) {
+  auto along = getDimCoefficient(offset, 1),
+       pitch = getDimCoefficient(offset, 0);
+  if (!along || !along->isConstant(1) || !pitch)
+    return std::nullopt;
+  return pitch->getConstant();
+}
+
+/// The pitch of what is stored, else of the first operand that has one.
+static std::optional<int64_t> getPitch(StepOp step,
+                                       const RowIteration &iteration) {
+  const ScalarProgram &program = iteration.program;
+  SmallVector<RegionStore> full = getFullStores(iteration);
+  if (!full.empty())
+    return getPitch(program, full[0].offset);
+  for (size_t n = 0; n < program.size(); ++n) {
+    const ScalarNode &node = program[n];
+    if (node.kind != ScalarNode::Kind::Load || !program.varies(n, 0) ||
+        !program.varies(n, 1))
+      continue;
+    BufferOp buffer = step.getInputBuffer(node.value);
+    return getPitch(program, program.getRanges().simplify(getOffset(
+                                 node.indices, buffer.getStrideExprs(),
+                                 step.getContext())));
+  }
+  return std::nullopt;
+}
+
+static RowIteration moveToMemory(const RowIteration &rows, int64_t pitch) {
+  RowIteration moved = rows;
+  MLIRContext *context = rows.program.getContext();
+  Expr count = rows.program.getSizes()[0], row = Expr::dim(context, 0);
+  SmallVector<Expr> values = {row, Expr::dim(context, 1) - row * pitch};
+  moved.program.substitute({count, count * pitch}, values);
+  for (RowStore &store : moved.stores)
+    store.offset =
+        moved.program.getRanges().simplify(store.offset.replaceDims(values));
+  return moved;
+}
+
+static VectorAccesses analyzeAccesses(StepOp step,
+                                      const RowIteration &iteration) {
+  return analyzeVectorAccesses(step, iteration.program,
+                               getFullStores(iteration), 1, /*hasTail=*/true);
+}
+
+FailureOr<RowWalk> fusec::analyzeWalk(StepOp step) {
+  FailureOr<RowIteration> rows = analyzeRows(step);
+  if (failed(rows))
+    return failure();
+  RowWalk walk{std::move(*rows), 0, {}};
+  walk.accesses = analyzeAccesses(step, walk.iteration);
+  ArrayRef<Expr> sizes = walk.iteration.program.getSizes();
+  std::optional<int64_t> length = sizes[1].getConstant();
+  if (walk.accesses.width > 1 || !length || usesDim(walk.iteration.length, 0))
+    return walk;
+  std::optional<int64_t> pitch = getPitch(step, walk.iteration);
+  if (!pitch || *pitch < *length)
+    return walk;
+  RowIteration moved = moveToMemory(walk.iteration, *pitch);
+  VectorAccesses accesses = analyzeAccesses(step, moved);
+  // Shorter rows are head and tail for the most part.
+  constexpr int64_t leastVectors = 8;
+  if (accesses.width > 1 && *length >= leastVectors * accesses.width)
+    walk = {std::move(moved), *pitch, std::move(accesses)};
+  return walk;
+}
+
+/// Whether some node that `from` is computed of, or itself, is as asked.
+static bool isComputedOf(const ScalarProgram &program, unsigned from,
+                         llvm::function_ref<bool(unsigned)> isAsked) {
+  SmallVector<unsigned> open = {from};
+  llvm::SmallDenseSet<unsigned> seen;
+  while (!open.empty()) {
+    unsigned next = open.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    if (isAsked(next))
+      return true;
+    llvm::append_range(open, program[next].operands);
+    llvm::append_range(open, program[next].rows);
+  }
+  return false;
+}
+
+static bool needsResult(const ScalarProgram &program, unsigned from,
+                        ArrayRef<RowReduction> reductions) {
+  return isComputedOf(program, from, [&](unsigned node) {
+    return program[node].kind == ScalarNode::Kind::Root &&
+           llvm::any_of(reductions, [&](const RowReduction &reduction) {
+             return program[node].value == reduction.op->getResult(0);
+           });
+  });
+}
+
+bool fusec::isWorthHolding(const RowIteration &iteration,
+                           ArrayRef<RowReduction> pass,
+                           ReduceScheduleAttr schedule) {
+  const ScalarProgram &program = iteration.program;
+  unsigned node = pass[0].operand;
+  // For a while it is in registers beside what is kept.
+  if (pass.size() != 1 || program[node].kind != ScalarNode::Kind::Compute ||
+      !isa<ExpOp, TanhOp, ErfOp, SigmoidOp, LogOp>(program[node].op) ||
+      !program[node].type.isF32() || !schedule.getKept() ||
+      8 * schedule.getKept() * schedule.getVector() > getMostKept(schedule))
+    return false;
+  auto needs = [&](unsigned from) {
+    return isComputedOf(program, from,
+                        [&](unsigned other) { return other == node; });
+  };
+  return llvm::any_of(iteration.reductions,
+                      [&](const RowReduction &later) {
+                        return &later >= pass.end() && needs(later.operand);
+                      }) ||
+         llvm::any_of(iteration.stores, [&](const RowStore &store) {
+           return store.isFull && needs(store.node);
+         });
+}
+
+/// What is found together is in registers together.
+static constexpr size_t mostTogether = 4;
+
+SmallVector<ArrayRef<RowReduction>>
+fusec::getPasses(const RowIteration &iteration) {
+  SmallVector<ArrayRef<RowReduction>> passes;
+  ArrayRef<RowReduction> rest = iteration.reductions;
+  while (!rest.empty()) {
+    size_t count = 1;
+    auto joins = [&](const RowReduction &next) {
+      return count < mostTogether && isa<ReduceOp>(next.op) &&
+             !needsResult(iteration.program, next.operand,
+                          rest.take_front(count));
+    };
+    if (isa<ReduceOp>(rest[0].op))
+      while (count < rest.size() && joins(rest[count]))
+        ++count;
+    passes.push_back(rest.take_front(count));
+    rest = rest.drop_front(count);
+  }
+  return passes;
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rows whose length is no whole number of vectors, so that most do not begin
+// with one: a row is a span of the memory that its operands lie in, of which
+// vectors are whole where memory's are. What is before and behind them are
+// single items.
+
+#ifndef FUSEC_KERNELS_REDUCE_SPAN_H
+#define FUSEC_KERNELS_REDUCE_SPAN_H
+
+#include "reduce.h"
+
+namespace fusec {
+
+/// Items [begin, end).
+template <class Index> struct Span { Index begin, end; };
+template <class Index> FUSEC_DEVICE Index beginOf(Span<Index> span) {
+  return span.begin;
+}
+template <class Index> FUSEC_DEVICE bool isEmptyRow(Span<Index> span) {
+  return span.end <= span.begin;
+}
+
+namespace detail {
+/// A span's whole vectors, from `first` on, and its other items.
+template <int V, class Index> struct SpanParts {
+  Index begin, head, first, whole, tail;
+  FUSEC_DEVICE SpanParts(Span<Index> span) : begin(span.begin) {
+    first = (begin + (V - 1)) / V * V;
+    first = first < span.end ? first : span.end;
+    head = first - begin;
+    whole = (span.end - first) / V;
+    tail = span.end - first - whole * V;
+  }
+  FUSEC_DEVICE Index getVector(Index i) const { return first + i * V; }
+  /// Of the items of head and tail.
+  FUSEC_DEVICE Index getItem(Index i) const {
+    return begin + i + (i < head ? 0 : whole * V);
+  }
+};
+} // namespace detail
+
+/// In the order of memory: body(k, width) for items of the head, for vectors
+/// and for items of the tail; decltype(width)::value is V or 1.
+template <class Scope, int V, int Steps, class Index, class Body>
+FUSEC_DEVICE void forEachVectorAtOnce(Span<Index> span, Body body) {
+  const detail::SpanParts<V, Index> parts(span);
+  forEachIn<Scope>(parts.head,
+                   [&](Index i) { body(parts.getItem(i), Width<1>()); });
+  forEachStep<Steps, Scope>(Index(Scope::rank()), parts.whole, [&](Index i) {
+    body(parts.getVector(i), Width<V>());
+  });
+  forEachIn<Scope>(parts.tail, [&](Index i) {
+    body(parts.getItem(parts.head + i), Width<1>());
+  });
+}
+template <class Scope, int V, class Index, class Body>
+FUSEC_DEVICE void forEachVectorIn(Span<Index> span, Body body) {
+  forEachVectorAtOnce<Scope, V, 4>(span, body);
+}
+
+/// Accesses of a span that a worker holds: a step more, of a single item.
+template <class Scope, int Steps>
+constexpr int keptSpanSteps = (Steps + 1) * launch::workersOf(Scope::maxSize);
+
+/// forEachKept of a span: body(step, k, width).
+template <class Scope, int V, int Steps, class Index, class Body>
+FUSEC_DEVICE void forEachKept(Span<Index> span, Body body) {
+  static_assert(2 * (V - 1) <= Scope::maxSize, "an item each");
+  constexpr int workers = launch::workersOf(Scope::maxSize);
+  const detail::SpanParts<V, Index> parts(span);
+  FUSEC_UNROLL
+  for (int step = 0; step < Steps * workers; ++step) {
+    const Index i = Index(step * Scope::size() + Scope::rank());
+    if (i < parts.whole)
+      body(step, parts.getVector(i), Width<V>());
+  }
+  FUSEC_UNROLL
+  for (int turn = 0; turn < workers; ++turn) {
+    const Index i = Index(turn * Scope::size() + Scope::rank());
+    if (i < parts.head + parts.tail)
+      body(Steps * workers + turn, parts.getItem(i), Width<1>());
+  }
+}
+/// Loads what a step holds: a vector, or an item into its first lane.
+template <int Width, class T, int V>
+FUSEC_DEVICE void keep(Vec<T, V> &kept, const T *p) {
+  const Vec<T, Width> loaded = load<Width>(p);
+  FUSEC_UNROLL
+  for (int lane = 0; lane < Width; ++lane)
+    kept[lane] = loaded[lane];
+}
+
+} // namespace fusec
+
+#endif // FUSEC_KERNELS_REDUCE_SPAN_H

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the files of the family share.
+
+#ifndef FUSEC_COMPILER_KERNELS_SCAN_SCAN_H
+#define FUSEC_COMPILER_KERNELS_SCAN_SCAN_H
+
+#include "compiler/analysis/ScanIteration.h"
+#include "compiler/kernels/Family.h"
+
+namespace fusec {
+
+extern const KernelFamily scanFamily;
+
+llvm::SmallVector<VariantAttr>
+chooseScanVariants(StepOp step, const Target &target, Products products);
+mlir::FailureOr<KernelSource> emitScan(StepOp step, VariantAttr variant,
+                                       llvm::StringRef symbol);
+
+} // namespace fusec
+
+#endif // FUSEC_COMPILER_KERNELS_SCAN_SCAN_H

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The scan family: a function that loads what is summed at a point, and one
+// that stores what follows from the sum there.
+
+#include "compiler/codegen/Emitters.h"
+#include "compiler/kernels/scan/Scan.h"
+#include <fmt/core.h>
+
+using namespace mlir;
+using namespace fusec;
+
+namespace {
+class ScanPrinter {
+public:
+  ScanPrinter(KernelWriter &writer, const ScanIteration &iteration,
+              VariantAttr variant);
+  void print();
+
+private:
+  void openRows();
+  void openColumns();
+  void printLoad();
+  void printStores();
+
+  KernelWriter &writer;
+  const ScanIteration &iteration;
+  VariantAttr variant;
+  ReduceScheduleAttr schedule;
+  bool ofColumns;
+  std::string index;
+  ScalarEmitter::Lanes lanes;
+  ScalarEmitter emitter;
+};
+} // namespace
+
+/// Where all is one place, the sums are there and vary along nothing.
+static ScalarEmitter::Sources getSources(KernelWriter &writer,
+                                         VariantAttr variant, bool isOnePlace) {
+  auto sources = getRegionSources(writer, variant);
+  sources.root = [=](Value) { return isOnePlace ? "sums[0]" : "sums[lane]"; };
+  writer.declareBuffers();
+  return sources;
+}
+
+ScanPrinter::ScanPrinter(KernelWriter &writer, const ScanIteration &iteration,
+                         VariantAttr variant)
+    : writer(writer), iteration(iteration), variant(variant),
+      schedule(cast<ReduceScheduleAttr>(variant.getSchedule())),
+      ofColumns(schedule.isOfColumns()),
+      index(writer.indexType()), lanes{ofColumns ? 2u : 1u,
+                                       schedule.getVector()},
+      emitter(
+          writer, iteration.program, {"row", "", ofColumns ? "column" : "0"},
+          lanes,
+          getSources(writer, variant,
+                     iteration.program.getSizes()[lanes.dim].isConstant(1))) {}
+
+void ScanPrinter::openRows() {
+  if (schedule.getScope() == ReduceScope::Warp)
+    writer.line("typedef fusec::WarpScope Scope;");
+  else
+    writer.line("typedef fusec::BlockScope<{}> Scope;", schedule.getThreads());
+  writer.open("fusec::forEachRow<Scope>({}, [&](fusec::i64 group)",
+              writer.print(iteration.program.getSizes()[0], {}));
+  writer.line("const {0} row = {0}(group);", index);
+}
+
+void ScanPrinter::openColumns() {
+  ArrayRef<Expr> sizes = iteration.program.getSizes();
+  Expr across = sizes[2].floorDiv(
+      Expr::constant(writer.getContext(), schedule.getVector()));
+  writer.line("typedef fusec::ColumnScope<{}, {}> Scope;",
+              schedule.getThreads(), schedule.getGroups());
+  writer.line("const {} vectors = {};", index, writer.print(across, {}));
+  writer.open(
+      "fusec::forEachColumns<Scope>({}, [&](fusec::i64 group, bool isMine)",
+      writer.print(sizes[0] * across, {}));
+  writer.line("const {0} row = {0}(group) / vectors, "
+              "column = {0}(group) % vectors * {1};",
+              index, schedule.getVector());
+}
+
+void ScanPrinter::printLoad() {
+  emitter.hoist(iteration.operand, 1);
+  writer.open("const auto load = [&]({} k, auto put)", index);
+  writer.line("constexpr int V = {};", schedule.getVector());
+  emitter.pushScope();
+  emitter.nameIndex(1, "k");
+  emitter.forEachLane(iteration.operand, [&](unsigned, StringRef value) {
+    writer.line("put(lane, {});", value);
+  });
+  emitter.popScope();
+  writer.close("};");
+}
+
+void ScanPrinter::printStores() {
+  emitter.nameIndex(1, "");
+  if (!iteration.program.getSizes()[1].isConstant(1))
+    for (const RegionStore &store : iteration.stores)
+      emitter.hoist(store.node, 1);
+  writer.open("const auto store = [&]({} k, const auto &sums)", index);
+  writer.line("constexpr int V = {};", schedule.getVector());
+  emitter.pushScope();
+  emitter.nameIndex(1, "k");
+  emitStores(writer, emitter, variant, iteration.stores, lanes);
+  emitter.popScope();
+  writer.close("};");
+}
+
+void ScanPrinter::print() {
+  emitter.nameLeader(ofColumns ? "isMine && Scope::rank() == 0"
+                               : "Scope::rank() == 0");
+  CumSumOp op = iteration.op;
+  writer.line("typedef fusec::ScanForm<{}, {}, {}, {}> Form;",
+              computeType(getElementType(op.getResult())), schedule.getVector(),
+              op.getReverse(), op.getExclusive());
+  if (ofColumns)
+    openColumns();
+  else
+    openRows();
+  printLoad();
+  printStores();
+  writer.line("fusec::scan{}<Scope, Form>({}({}), {}load, store);",
+              ofColumns ? "Columns" : "Row", index,
+              writer.print(iteration.program.getSizes()[1], {}),
+              ofColumns ? "isMine, " : "");
+  writer.close("});");
+}
+
+FailureOr<KernelSource> fusec::emitScan(StepOp step, VariantAttr variant,
+                                        StringRef symbol) {
+  auto schedule = cast<ReduceScheduleAttr>(variant.getSchedule());
+  FailureOr<ScanIteration> iteration = analyzeScan(step);
+  if (failed(iteration))
+    return step.emitOpError("is not a region of one cumulative sum");
+  KernelWriter writer(step, symbol, schedule.getIndexBits());
+  writer.addHeader("scan.h");
+  ScanPrinter(writer, *iteration, variant).print();
+  return writer.finish(variant);
+}

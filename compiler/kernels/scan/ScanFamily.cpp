@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/analysis/GridLimit.h"
+#include "compiler/kernels/scan/Scan.h"
+
+using namespace mlir;
+using namespace fusec;
+
+static Attribute getPlain(MLIRContext *context) {
+  return ReduceScheduleAttr::get(context, ReduceScope::Columns, 256, 64, 1);
+}
+
+static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
+  auto schedule = cast<ReduceScheduleAttr>(variant.getSchedule());
+  FailureOr<ScanIteration> iteration = analyzeScan(step);
+  if (failed(iteration))
+    return {};
+  ArrayRef<Expr> space = iteration->program.getSizes();
+  Expr atOnce = Expr::constant(step.getContext(), schedule.getRowsAtOnce());
+  return LaunchAttr::get(
+      limitBlocks((space[0] * space[2]).ceilDiv(atOnce), schedule.getBlocks()),
+      schedule.getThreads());
+}
+
+static std::map<std::string, Expr> getNamedSizes(StepOp step) {
+  FailureOr<ScanIteration> iteration = analyzeScan(step);
+  if (failed(iteration))
+    return {};
+  ArrayRef<Expr> space = iteration->program.getSizes();
+  return {{"rows", space[0]}, {"length", space[1]}, {"columns", space[2]}};
+}
+
+const KernelFamily fusec::scanFamily = {
+    getPlain,  chooseScanVariants, /*estimate=*/nullptr,
+    getLaunch, emitScan,           getNamedSizes};

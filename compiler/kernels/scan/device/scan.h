@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Cumulative sums in one pass and a fixed order: whoever works on a row takes a
+// tile of it at a time, sums its own items, adds what lies before them in the
+// tile, and carries the tile's sum to the next one.
+
+#ifndef FUSEC_KERNELS_SCAN_H
+#define FUSEC_KERNELS_SCAN_H
+
+#include "reduce_columns.h"
+#include "scan_config.h"
+
+namespace fusec {
+
+/// What is summed: values of T, by vectors of V, from the end where `Reverse`,
+/// without each item itself where `Exclusive`.
+template <class T, int V, bool Reverse, bool Exclusive> struct ScanForm {
+  typedef Sum<T> Op;
+  typedef Vec<T, V> Vector;
+  static constexpr int vector = V;
+  static constexpr bool isReverse = Reverse;
+  /// The sum of the items of a vector.
+  static FUSEC_DEVICE T sum(const Vector &items) {
+    T total = T(0);
+    FUSEC_UNROLL
+    for (int i = 0; i < V; ++i)
+      total = Op::combine(total, items[Reverse ? V - 1 - i : i]);
+    return total;
+  }
+  static FUSEC_DEVICE T choose(T before, T with) {
+    return Exclusive ? before : with;
+  }
+  /// The sums at the items of a vector behind others that give `before`.
+  static FUSEC_DEVICE Vector scan(const Vector &items, T before) {
+    Vector sums;
+    FUSEC_UNROLL
+    for (int i = 0; i < V; ++i) {
+      const int at = Reverse ? V - 1 - i : i;
+      const T with = Op::combine(before, items[at]);
+      sums[at] = choose(before, with);
+      before = with;
+    }
+    return sums;
+  }
+};
+
+namespace detail {
+/// The sum of `value` over the lanes before this one.
+template <class T> FUSEC_DEVICE T sumLanesBefore(T value) {
+  if (launch::lanes() == 1)
+    return T(0);
+  T sum = value;
+  FUSEC_UNROLL
+  for (int distance = 1; distance < 32; distance *= 2) {
+    const T other = primitive::shuffle(sum, launch::lane() - distance);
+    if (launch::lane() >= distance)
+      sum = Sum<T>::combine(other, sum);
+  }
+  const T before = primitive::shuffle(sum, launch::lane() - 1);
+  return launch::lane() ? before : T(0);
+}
+
+/// Turns the sums of each step of the scope's workers into those of all that is
+/// before; `carry` is what is before the tile, and then behind it. The steps of
+/// a scope follow one another.
+template <class Scope, class T>
+FUSEC_DEVICE void sumBefore(T (&sums)[scanSteps], T &carry) {
+  constexpr int most = (Scope::maxSize + 31) / 32,
+                warps = most / launch::workersOf(most);
+  FUSEC_SHARED T ofWarps[scanSteps][most];
+  T before[scanSteps];
+  if constexpr (most > 1)
+    Scope::barrier(); // Those of the previous tile have been read.
+  FUSEC_UNROLL
+  for (int step = 0; step < scanSteps; ++step) {
+    before[step] = sumLanesBefore(sums[step]);
+    sums[step] = Sum<T>::combine(before[step], sums[step]);
+    if (most > 1 && launch::lane() == launch::lanes() - 1)
+      ofWarps[step][launch::warp()] = sums[step];
+  }
+  if constexpr (most > 1)
+    Scope::barrier();
+  FUSEC_UNROLL
+  for (int step = 0; step < scanSteps; ++step) {
+    T own = carry;
+    FUSEC_UNROLL
+    for (int warp = 0; warp < warps; ++warp) {
+      if (most > 1 && warp == launch::warp())
+        own = carry;
+      carry =
+          Sum<T>::combine(carry, most > 1 ? ofWarps[step][warp]
+                                          : primitive::shuffle(sums[step], 31));
+    }
+    sums[step] = Sum<T>::combine(own, before[step]);
+  }
+}
+} // namespace detail
+
+/// Calls load(k, put), which calls put(lane, value), and store(k, sums) for the
+/// vectors of a row of `count` items, a whole number of them.
+template <class Scope, class Form, class Index, class Load, class Store>
+FUSEC_DEVICE void scanRow(Index count, Load load, Store store) {
+  constexpr int V = Form::vector;
+  typedef typename Form::Op::Value T;
+  const Index step = Index(Scope::size()) * V;
+  T carry = T(0);
+  for (Index first = 0; first < count; first += scanSteps * step) {
+    typename Form::Vector items[scanSteps];
+    T sums[scanSteps];
+    auto forEachOwn = [&](auto body) {
+      FUSEC_UNROLL
+      for (int s = 0; s < scanSteps; ++s) {
+        const Index k = first + s * step + Index(Scope::rank()) * V;
+        body(s, k < count, Form::isReverse ? count - V - k : k);
+      }
+    };
+    forEachOwn([&](int s, bool isThere, Index k) {
+      items[s] = {};
+      if (isThere)
+        load(k, [&](int lane, T value) { items[s][lane] = value; });
+    });
+    FUSEC_UNROLL
+    for (int s = 0; s < scanSteps; ++s)
+      sums[s] = Form::sum(items[s]);
+    detail::sumBefore<Scope>(sums, carry);
+    forEachOwn([&](int s, bool isThere, Index k) {
+      if (isThere)
+        store(k, Form::scan(items[s], sums[s]));
+    });
+  }
+}
+
+/// The same of columns, one vector of them: groups of threads take rows of a
+/// tile that follow one another.
+template <class Scope, class Form, class Index, class Load, class Store>
+FUSEC_DEVICE void scanColumns(Index count, bool isMine, Load load,
+                              Store store) {
+  constexpr int V = Form::vector;
+  typedef typename Form::Op Op;
+  typedef typename Op::Value T;
+  FUSEC_SHARED T ofGroups[V][Scope::threads];
+  const Index tile = Index(Scope::size()) * scanSteps;
+  typename Form::Vector carry = {};
+  for (Index first = 0; first < count; first += tile) {
+    typename Form::Vector items[scanSteps], before = carry;
+    auto forEachOwn = [&](auto body) {
+      FUSEC_UNROLL
+      for (int s = 0; s < scanSteps; ++s) {
+        const Index k = first + Index(Scope::rank()) * scanSteps + s;
+        body(s, isMine && k < count, Form::isReverse ? count - 1 - k : k);
+      }
+    };
+    forEachOwn([&](int s, bool isThere, Index k) {
+      items[s] = {};
+      if (isThere)
+        load(k, [&](int lane, T value) { items[s][lane] = value; });
+    });
+    if constexpr (Scope::maxSize > 1)
+      Scope::barrier(); // The previous tile's have been read.
+    FUSEC_UNROLL
+    for (int lane = 0; lane < V; ++lane) {
+      T sum = T(0);
+      FUSEC_UNROLL
+      for (int s = 0; s < scanSteps; ++s)
+        sum = Op::combine(sum, items[s][lane]);
+      ofGroups[lane][launch::thread()] = sum;
+    }
+    if constexpr (Scope::maxSize > 1)
+      Scope::barrier();
+    FUSEC_UNROLL
+    for (int lane = 0; lane < V; ++lane)
+      for (int group = 0; group < Scope::size(); ++group) {
+        if (group == Scope::rank())
+          before[lane] = carry[lane];
+        carry[lane] = Op::combine(
+            carry[lane],
+            ofGroups[lane][group * Scope::vectors() + Scope::vector()]);
+      }
+    forEachOwn([&](int s, bool isThere, Index k) {
+      typename Form::Vector sums;
+      FUSEC_UNROLL
+      for (int lane = 0; lane < V; ++lane) {
+        const T with = Op::combine(before[lane], items[s][lane]);
+        sums[lane] = Form::choose(before[lane], with);
+        before[lane] = with;
+      }
+      if (isThere)
+        store(k, sums);
+    });
+  }
+}
+
+} // namespace fusec
+
+#endif // FUSEC_KERNELS_SCAN_H

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-assign-storage,fusec-choose-schedules))" %s | fusec-translate --split-input-file --fusec-to-cuda | FileCheck %s
+
+// A row of a quarter of a million lies in the registers of eight blocks.
+// CHECK-LABEL: // reduce_sub_exp_div
+// CHECK: cluster 8
+// CHECK: typedef fusec::ClusterScope<512, 8> Scope;
+// CHECK: fusec::forEachRowOfCluster<Scope>(2, [&](fusec::i64 group) {
+// CHECK: fusec::Vec<float, 4> kept[fusec::keptSteps<Scope, 16>];
+// CHECK: kept[step] = fusec::load<4>(
+fusec.model @cluster inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<2x262144xf32>):
+  %0 = fusec.reduce max %x axes [1] : tensor<2x262144xf32> to tensor<2xf32>
+  %1 = fusec.broadcast %0 [0] : tensor<2xf32> to tensor<2x262144xf32>
+  %2 = fusec.sub %x, %1 : tensor<2x262144xf32>
+  %3 = fusec.exp %2 : tensor<2x262144xf32>
+  %4 = fusec.reduce sum %3 axes [1] : tensor<2x262144xf32> to tensor<2xf32>
+  %5 = fusec.broadcast %4 [0] : tensor<2xf32> to tensor<2x262144xf32>
+  %6 = fusec.div %3, %5 : tensor<2x262144xf32>
+  fusec.output %6 : tensor<2x262144xf32>
+}
+
+// -----
+
+// One of a million lies in none: it is read twice.
+// CHECK-LABEL: // reduce_sub_exp_div
+// CHECK: const auto online = fusec::reduceOnline<Scope, fusec::OnlineSum<fusec::PreciseExp>, 4>(length,
+// CHECK: - online.most
+// CHECK: / online.sum
+fusec.model @online inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<2x1048576xf32>):
+  %0 = fusec.reduce max %x axes [1] : tensor<2x1048576xf32> to tensor<2xf32>
+  %1 = fusec.broadcast %0 [0] : tensor<2xf32> to tensor<2x1048576xf32>
+  %2 = fusec.sub %x, %1 : tensor<2x1048576xf32>
+  %3 = fusec.exp %2 : tensor<2x1048576xf32>
+  %4 = fusec.reduce sum %3 axes [1] : tensor<2x1048576xf32> to tensor<2xf32>
+  %5 = fusec.broadcast %4 [0] : tensor<2xf32> to tensor<2x1048576xf32>
+  %6 = fusec.div %3, %5 : tensor<2x1048576xf32>
+  fusec.output %6 : tensor<2x1048576xf32>
+}
+
+// -----
+
+// Rows of an odd length are spans of memory; the place in a row is counted from
+// where it begins.
+// CHECK-LABEL: // arg_reduce
+// CHECK: const fusec::Span<int> length = {row * 5001, row * 5001 + 5001};
+// CHECK: fusec::findInRow<Scope, fusec::ArgMax<float>, 8>(length, [&](int k, auto width,
+// CHECK: fusec::load<V>(t_x + k);
+// CHECK: add(lane,
+fusec.model @span inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<4096x5001xf16>):
+  %0 = fusec.arg_reduce max %x axis 1 : tensor<4096x5001xf16> to tensor<4096xi64>
+  fusec.output %0 : tensor<4096xi64>
+}
+
+// -----
+
+// Two sums of one walk.
+// CHECK-LABEL: // reduce_mul_sub
+// CHECK: const auto reduce = fusec::reduceColumns<Scope, fusec::Both<fusec::Sum<float>, fusec::Sum<float>>, {{[0-9]}}>
+// CHECK: add(lane, {t_x_at[lane], mul_v});
+// CHECK: reduce[lane].first
+// CHECK: reduce[lane].second
+fusec.model @both inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<512x39x16xf32>):
+  %0 = fusec.reduce sum %x axes [1] : tensor<512x39x16xf32> to tensor<512x16xf32>
+  %1 = fusec.mul %0, %0 : tensor<512x16xf32>
+  %2 = fusec.mul %x, %x : tensor<512x39x16xf32>
+  %3 = fusec.reduce sum %2 axes [1] : tensor<512x39x16xf32> to tensor<512x16xf32>
+  %4 = fusec.sub %1, %3 : tensor<512x16xf32>
+  fusec.output %4 : tensor<512x16xf32>
+}
+
+// -----
+
+// A cumulative sum, with what is computed before it and behind.
+// CHECK-LABEL: // mul_cumsum_neg
+// CHECK: typedef fusec::ScanForm<float, 4, true, false> Form;
+// CHECK: const auto load = [&](int k, auto put) {
+// CHECK: put(lane, mul_v);
+// CHECK: const auto store = [&](int k, const auto &sums) {
+// CHECK: -sums[lane]
+// CHECK: fusec::scanRow<Scope, Form>(int(4096), load, store);
+fusec.model @scan inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<64x4096xf32>):
+  %0 = fusec.mul %x, %x : tensor<64x4096xf32>
+  %1 = fusec.cumsum %0 axis 1 reverse : tensor<64x4096xf32> to tensor<64x4096xf32>
+  %2 = fusec.neg %1 : tensor<64x4096xf32>
+  fusec.output %2 : tensor<64x4096xf32>
+}
+
+// -----
+
+// Of shorter ones so do the exponentials that are summed and divided.
+// CHECK-LABEL: // reduce_sub_exp_div
+// CHECK: fusec::Vec<float, 4> held[
+// CHECK: held[step][lane] = exp_v;
+// CHECK: held[step][lane] / reduce_2
+fusec.model @held inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<512x1024xf32>):
+  %0 = fusec.reduce max %x axes [1] : tensor<512x1024xf32> to tensor<512xf32>
+  %1 = fusec.broadcast %0 [0] : tensor<512xf32> to tensor<512x1024xf32>
+  %2 = fusec.sub %x, %1 : tensor<512x1024xf32>
+  %3 = fusec.exp %2 : tensor<512x1024xf32>
+  %4 = fusec.reduce sum %3 axes [1] : tensor<512x1024xf32> to tensor<512xf32>
+  %5 = fusec.broadcast %4 [0] : tensor<512xf32> to tensor<512x1024xf32>
+  %6 = fusec.div %3, %5 : tensor<512x1024xf32>
+  fusec.output %6 : tensor<512x1024xf32>
+}
