@@ -43,7 +43,13 @@ static Estimate estimateColumns(const Target &target, const RowSizes &sizes,
                    std::max(1.0, waste / costs.sectorReuse);
   double memory = traffic / getStreamingRate(
                                 target, std::min(16.0, sizes.element * vector));
-  addExposed(time, target, memory, latency);
+  // In one walk either hides the other; between several all wait.
+  if (sizes.passes > 1) {
+    addExposed(time, target, memory, latency);
+  } else {
+    time.add(TimeBound::Latency, latency);
+    time.add(TimeBound::Memory, memory);
+  }
   return time.get();
 }
 
