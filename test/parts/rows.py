@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Cases of rows: softmax and norms of all lengths, and the places of extremes."""
+"""Cases of rows: softmax and norms of all lengths, the places of extremes, and
+cumulative sums."""
 
 import numpy
 from onnx import helper
@@ -10,7 +11,7 @@ from cases import Case, nameOf
 # no registers; of whole vectors and odd.
 ROWS = [("f32", (9, 1)), ("f32", (1001, 7)), ("f16", (130, 13)), ("f16", (77, 127)), ("f32", (65, 96)),
         ("f16", (33, 512)), ("f32", (19, 1000)), ("f16", (5, 1001)), ("f32", (3, 8192)),
-        ("f32", (2, 65537)), ("f16", (3, 65536)), ("f32", (1, 262144)), ("f32", (1, 1 << 20)),
+        ("f32", (2, 65537)), ("f16", (3, 65536)), ("f32", (1, 262144)), ("f32", (1, 300001)),
         ("f32", (0, 64)), ("f16", (4, 0))]
 
 
@@ -91,6 +92,34 @@ def makePlaces():
             yield case
 
 
+# A warp, a block, several tiles of it, columns of few and many vectors.
+SCANS = [("f32", (9, 1), 1), ("f16", (33, 7), 1), ("f32", (13, 1000), -1), ("f32", (3, 20004), 1), ("f16", (2, 9, 4097), 2),
+         ("i32", (29, 127), 1), ("i64", (1000, 13), 0), ("f32", (3, 1000, 24), 1), ("f32", (70001,), 0), ("f16", (300, 64), 0),
+         ("f32", (0, 8), 1), ("f32", (4, 0, 3), 1)]
+
+
+def makeScans():
+    for kind, sizes, axis in SCANS:
+        for reverse in (0, 1):
+            for exclusive in (0, 1):
+                case = Case(nameOf("cumsum", kind, sizes, axis % len(sizes), reverse, exclusive),
+                            {"f16": 2e-3, "f32": 1e-5}.get(kind, 0))
+                x = case.draw(kind, *sizes)
+                # With arithmetic before and behind, and the sums stored beside that.
+                doubled = case.node("Add", case.input("x", x), "x")
+                case.nodes.append(helper.make_node("CumSum", [doubled, case.constant(numpy.array(axis))], ["y"],
+                                                   reverse=reverse, exclusive=exclusive))
+                case.nodes.append(helper.make_node("Neg", ["y"], ["z"]))
+                wide = 2 * (x.astype(float) if kind[0] == "f" else x)
+                flipped = numpy.flip(wide, axis) if reverse else wide
+                total = flipped.cumsum(axis)
+                total = total - flipped if exclusive else total
+                total = numpy.flip(total, axis) if reverse else total
+                case.output("y", total, kind)
+                case.output("z", -total, kind)
+                yield case
+
+
 def makeAll():
-    for make in (makeRows, makePlaces):
+    for make in (makeRows, makePlaces, makeScans):
         yield from make()
