@@ -118,7 +118,10 @@ std::string KernelWriter::pointerTable(ArrayRef<BufferOp> buffers,
   declarations() << "struct " << type << " {\n  const " << element << " *at["
                  << buffers.size() << "];\n  fusec::i64 rows[" << buffers.size()
                  << "];\n};\n\n";
-  signature.push_back({fmt::format("const {} ", type), name});
+  // Of another parameter that is indexed at run time each thread makes a copy.
+  signature.push_back(
+      {fmt::format("const FUSEC_GRID_CONSTANT {} ", type), name});
+  tables.push_back(name);
   for (auto [i, buffer] : llvm::enumerate(buffers)) {
     params.push_back(
         {KernelParam::Kind::Buffer, BufferOp(buffer).getSymName().str()});
@@ -291,7 +294,19 @@ std::string KernelWriter::capture(unsigned atDepth,
   return std::exchange(body, std::move(outer));
 }
 
+/// Stands for references to the kernel's tables, which its end knows.
+static constexpr StringRef tablesMark = "@tables";
+
+void KernelWriter::openReturned() {
+  open(Twine("return [=") + tablesMark + "]");
+}
+
 KernelSource KernelWriter::finish(VariantAttr variant) {
+  std::string references;
+  for (const std::string &table : tables)
+    references += fmt::format(", &{}", table);
+  for (size_t at = 0; (at = body.find(tablesMark, at)) != std::string::npos;)
+    body.replace(at, tablesMark.size(), references);
   KernelSource kernel;
   kernel.symbol = symbol;
   kernel.names = names.getAll();

@@ -82,6 +82,10 @@ public:
         fmt::format(format, std::forward<T>(first), std::forward<Ts>(rest)...));
   }
   void close(const llvm::Twine &text = "}");
+  /// Opens a function that is returned, with what it needs by value: it
+  /// outlives the body's variables. But for tables of pointers: of a copy,
+  /// which is indexed at run time, every thread would have one in local memory.
+  void openReturned();
   /// What `emit` writes, apart from the kernel's body.
   std::string capture(unsigned atDepth, llvm::function_ref<void()> emit);
 
@@ -99,6 +103,7 @@ private:
   std::map<std::string, std::string> symbols, extents;
   UniqueNames names;
   std::set<std::string> headers;
+  std::vector<std::string> tables; // by pointerTable()
   std::string declarationText, body;
   llvm::StringRef first = "fusec::launch::followPrevious();";
   llvm::raw_string_ostream declarationStream;

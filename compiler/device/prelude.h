@@ -17,6 +17,7 @@
   __global__ void __launch_bounds__(threads, blocks)
 #define FUSEC_SHARED __shared__
 #define FUSEC_CONSTANT __constant__ const
+#define FUSEC_GRID_CONSTANT __grid_constant__
 #define FUSEC_PRAGMA(text) _Pragma(#text)
 #define FUSEC_UNROLL _Pragma("unroll")
 #define FUSEC_UNROLL_BY(times) FUSEC_PRAGMA(unroll times)

@@ -9,11 +9,8 @@
 
 #include "prelude.h"
 
-#ifdef FUSEC_HOST
-#define FUSEC_GRID_CONSTANT
-#else
+#ifndef FUSEC_HOST
 #include "prelude_tensor.h"
-#define FUSEC_GRID_CONSTANT __grid_constant__
 #endif
 
 namespace fusec {

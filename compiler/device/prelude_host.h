@@ -22,6 +22,7 @@
 #define FUSEC_KERNEL_RESIDENT(threads, blocks) void
 #define FUSEC_SHARED static thread_local
 #define FUSEC_CONSTANT static const
+#define FUSEC_GRID_CONSTANT
 #define FUSEC_UNROLL
 #define FUSEC_UNROLL_BY(times)
 #define FUSEC_RESTRICT __restrict__

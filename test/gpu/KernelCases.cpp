@@ -57,7 +57,7 @@ static const std::vector<const char *> floats = {"f32", "f16", "bf16", "f64"};
         "  %b = fusec.broadcast %z [1] : $(" #N " T) to $(" #M " " #N " T)\n"  \
         "  %c = fusec.add %a, %b : $(" #M " " #N " T)\n"                       \
         "  fusec.output %c : $(" #M " " #N " T)",                              \
-        1, 1, "unit = skinny"                                                  \
+        1, 1, "skinny_schedule"                                                  \
   }
 
 /// K is split: a bias and an activation behind the sum of its ranges.
@@ -369,7 +369,7 @@ static const KernelCase cases[] = {
   fusec.output %a : $(1 1608 T))",
      1,
      1,
-     "unit = skinny"},
+     "skinny_schedule"},
     NARROW_PRODUCT(1, 6400, 136),
     NARROW_PRODUCT(16, 3208, 264),
     NARROW_PRODUCT(24, 1608, 264),
@@ -403,7 +403,7 @@ static const KernelCase cases[] = {
   fusec.output %d : $(65539 40 T))",
      1,
      1,
-     "unit = resident"},
+     "resident_schedule"},
     // Tokens along the tensor cores' columns: tiles of 80, 96 or 144 that
     // overlap, beside the last of 128 or 192 columns, which do, too.
     SWAPPED_PRODUCT("swapped", "f16", 281, 4104, 200),

@@ -64,6 +64,9 @@ void FencedMemory::upload(const void *from) {
   rt::ContextScope scope(device);
   const rt::cuda::Driver &driver = device.driver();
   driver.check(driver.copyToDevice(begin(), from, bytes), "cuMemcpyHtoD");
+  // Of pageable memory it may have been taken but not have arrived, for which
+  // streams that don't wait for the default one would not wait.
+  driver.check(driver.streamSynchronize(nullptr), "cuStreamSynchronize");
 }
 
 void FencedMemory::download(void *to) const {

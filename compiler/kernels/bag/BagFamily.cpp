@@ -55,7 +55,7 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
       iteration->bags.ceilDiv(Expr::constant(step.getContext(), work.tileBags));
   return LaunchAttr::get(limitBlocks(tiles * int64_t(work.slots.size()), 0),
                          schedule.getThreads())
-      .withResident(bagResident);
+      .withResident(bagResident(schedule.getVector()));
 }
 
 /// One schedule: there is nothing to tune.

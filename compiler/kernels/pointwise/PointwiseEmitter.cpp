@@ -150,7 +150,7 @@ void PiecePrinter::printBody(const PointwisePiece &piece,
   if (loadsFirst) {
     unsigned opened = 0;
     emitStores(writer, emitter, variant, stores, lanes, [&] {
-      writer.open("return [=]");
+      writer.openReturned();
       ++opened;
     });
     while (opened--)

@@ -190,7 +190,7 @@ void TilePrinter::storePoints(ScalarEmitter::Lanes lanes) {
   }
   unsigned opened = 0;
   auto open = [&] {
-    writer.open("return [=]");
+    writer.openReturned();
     ++opened;
   };
   llvm::function_ref<void()> whenLoaded;

@@ -145,3 +145,17 @@ fusec.model @tile inputs ["x"] outputs ["y"] {
   %0 = fusec.transpose %x [1, 0] : tensor<1021x4099xf16> to tensor<4099x1021xf16>
   fusec.output %0 : tensor<4099x1021xf16>
 }
+
+// -----
+
+// What is returned refers to the tables: of a copy that is indexed at run time
+// each thread would have one in local memory.
+// CHECK-LABEL: FUSEC_KERNEL(128) lookup_0(
+// CHECK: const FUSEC_GRID_CONSTANT Tables tables,
+// CHECK: return [=, &tables] {
+// CHECK: tables.at[d1]
+fusec.model @tables inputs ["t", "u", "ids"] outputs ["y"] {
+^bb0(%t: tensor<1000x16xf32>, %u: tensor<500x16xf32>, %ids: tensor<1048576x2xi64>):
+  %0 = fusec.lookup (%t, %u) at %ids flag : (tensor<1000x16xf32>, tensor<500x16xf32>, tensor<1048576x2xi64>) -> tensor<1048576x2x16xf32>
+  fusec.output %0 : tensor<1048576x2x16xf32>
+}

@@ -40,9 +40,11 @@ struct BagSlot {
 };
 
 /// Small blocks, so that while some find their rows many others read theirs; as
-/// many as a multiprocessor has registers for.
+/// many as a multiprocessor has registers for, by the elements of an access.
 constexpr int bagThreads = 128;
-constexpr int bagResident = 6;
+constexpr FUSEC_DEVICE int bagResident(long long vector) {
+  return vector > 8 ? 4 : 6;
+}
 /// Rows that a block finds before it reads them: of each of its bags as many.
 /// There are at most 512 of these.
 constexpr int bagStaged = 2048;
