@@ -70,7 +70,9 @@ fusec.model @bags inputs ["ids"] outputs ["y"] {
 // CHECK: FUSEC_CONSTANT fusec::BagPlace offsets_places[1] = {
 // CHECK-NEXT: {0, 0, 1},
 // CHECK: FUSEC_CONSTANT fusec::i64 padding[1] = {3};
-// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 64, fusec::BagMode::Mean>(shapes, slots, 1, tables, ids, 100, t_y, 8, nullptr, fusec::BagOperand{offsets, offsets_places}, fusec::BagOperand{weights, weights_places}, fusec::BagPadding{padding});
+// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 64, fusec::BagMode::Mean>(shapes, slots, 1, tables, ids, 100,
+// CHECK-NEXT: t_y, 8, nullptr, fusec::BagOperand{offsets, offsets_places}, fusec::BagOperand{weights, weights_places},
+// CHECK-NEXT: fusec::BagPadding{padding});
 fusec.model @ranges inputs ["ids", "offsets", "weights"] outputs ["y"] {
 ^bb0(%ids: tensor<1x500xi64>, %o: tensor<1x100xi64>, %w: tensor<1x500xf32>):
   %t = fusec.constant dense<1.0> : tensor<50x8xf32>

@@ -9,7 +9,7 @@
 fusec.model @rows inputs ["ids", "t", "s", "z"] outputs ["y"] {
 // CHECK: ^bb0(%[[IDS:.+]]: tensor<8x3xi64>, %[[T:.+]]: tensor<9x4xi8>, %[[S:.+]]: tensor<9xf32>, %[[Z:.+]]: tensor<9xf32>):
 ^bb0(%ids: tensor<8x3xi64>, %t: tensor<9x4xi8>, %s: tensor<9xf32>, %z: tensor<9xf32>):
-  // CHECK: %[[ROWS:.+]] = fusec.gather %[[T]] [-1, 2] ({{.*}}) flag : {{.*}} -> tensor<8x3x4xi8>
+  // CHECK: %[[ROWS:.+]] = fusec.gather %[[T]] [-1, 2]({{.*}}) {{ *}}flag : {{.*}} -> tensor<8x3x4xi8>
   // CHECK: fusec.cast %[[ROWS]] : tensor<8x3x4xi8> to tensor<8x3x4xf32>
   // CHECK: fusec.sub
   // CHECK: fusec.mul
@@ -33,8 +33,8 @@ fusec.model @rows inputs ["ids", "t", "s", "z"] outputs ["y"] {
 // BAG-LABEL: fusec.model @blocks
 fusec.model @blocks inputs ["ids", "t", "s", "w"] outputs ["y"] {
 ^bb0(%ids: tensor<8x3xi64>, %t: tensor<9x4xui8>, %s: tensor<9x2xf32>, %w: tensor<8x3xf16>):
-  // CHECK: fusec.gather %{{.+}} [-1, 2] ({{.*}}) flag : {{.*}} -> tensor<8x3x4xui8>
-  // CHECK: fusec.gather %{{.+}} [-1, 2] ({{.*}}) flag : {{.*}} -> tensor<8x3x2xf32>
+  // CHECK: fusec.gather %{{.+}} [-1, 2]({{.*}}) {{ *}}flag : {{.*}} -> tensor<8x3x4xui8>
+  // CHECK: fusec.gather %{{.+}} [-1, 2]({{.*}}) {{ *}}flag : {{.*}} -> tensor<8x3x2xf32>
   // BAG: fusec.bag sum(%{{.+}}) at(%{{.+}}) by(%{{.+}}) factors(%{{.+}}) flag scales [1.000000e+00] : (tensor<9x4xui8>) at(tensor<8x3xi64>) by(tensor<8x3xf16>) factors(tensor<9x2xf32>) -> tensor<8x4xf16>
   %0 = fusec.cast %t : tensor<9x4xui8> to tensor<9x4xf32>
   %1 = fusec.broadcast %s [0, 1] : tensor<9x2xf32> to tensor<9x2x2xf32>
@@ -51,9 +51,11 @@ fusec.model @blocks inputs ["ids", "t", "s", "w"] outputs ["y"] {
 
 // -----
 
-// Not: scales that differ from column to column.
+// Scales that differ from column to column are gathered as those of a row.
 // CHECK-LABEL: fusec.model @columns
-// CHECK-NOT: -> tensor<8x4xi8>
+// CHECK: fusec.gather {{.*}} -> tensor<8x4xi8>
+// CHECK: fusec.gather {{.*}} -> tensor<8x4xf32>
+// CHECK: fusec.mul
 fusec.model @columns inputs ["ids", "t", "s"] outputs ["y"] {
 ^bb0(%ids: tensor<8xi64>, %t: tensor<9x4xi8>, %s: tensor<4xf32>):
   %0 = fusec.cast %t : tensor<9x4xi8> to tensor<9x4xf32>
