@@ -145,7 +145,8 @@ TEST(IndexRanges, BagsAndLookups) {
                "%j = fusec.slice %ids offsets [#fusec.expr<0>, "
                "#fusec.expr<2>] steps [1, 1] : tensor<8x5xi64> to "
                "tensor<8x3xi64>\n"
-               "%r = fusec.bag (%t, %u) at (%i, %j) flag scales [1.0, 1.0] : "
+               "%r = fusec.bag sum (%t, %u) at (%i, %j) flag scales [1.0, 1.0] "
+               ": "
                "(tensor<50x4xf32>, tensor<20x4xf32>) at (tensor<8x2xi64>, "
                "tensor<8x3xi64>) -> tensor<8x8xf32>\n",
            "tensor<8x8xf32>"),
@@ -166,7 +167,7 @@ TEST(IndexRanges, ColumnsThatIndexNothing) {
                      "%i = fusec.slice %ids offsets [#fusec.expr<0>, "
                      "#fusec.expr<0>] steps [1, 1] : tensor<8x3xi64> to "
                      "tensor<8x2xi64>\n"
-                     "%r = fusec.bag (%t) at (%i) flag scales [1.0] : "
+                     "%r = fusec.bag sum (%t) at (%i) flag scales [1.0] : "
                      "(tensor<50x4xf32>) at (tensor<8x2xi64>) -> "
                      "tensor<8x4xf32>\n",
                  "tensor<8x4xf32>"),

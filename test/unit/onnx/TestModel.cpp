@@ -35,6 +35,9 @@ TestModel::TestModel(int64_t opset)
     : context(MLIRContext::Threading::DISABLED) {
   proto.set_ir_version(8);
   proto.add_opset_import()->set_version(opset);
+  auto &contributed = *proto.add_opset_import();
+  contributed.set_domain("com.microsoft");
+  contributed.set_version(1);
   proto.mutable_graph()->set_name("test");
 }
 
