@@ -104,10 +104,14 @@ private:
 };
 } // namespace
 
+/// Of a matrix that is followed column by column: pairs of 1024 features.
+static constexpr int64_t mostColumns = 1 << 20;
+
 ColumnTrace::ColumnTrace(Value matrix, bool transposed)
     : context(matrix.getContext()), value(matrix), rowDim(transposed ? 1 : 0) {
   SmallVector<Expr> sizes = getSizes(matrix);
-  isGood = sizes.size() == 2 && sizes[1 - rowDim].isConstant();
+  isGood = sizes.size() == 2 && sizes[1 - rowDim].isConstant() &&
+           sizes[1 - rowDim].getValue() <= mostColumns;
   if (!isGood)
     return;
   indices.resize(sizes[1 - rowDim].getValue(), {0, 0});
