@@ -57,7 +57,7 @@ static const std::vector<const char *> floats = {"f32", "f16", "bf16", "f64"};
         "  %b = fusec.broadcast %z [1] : $(" #N " T) to $(" #M " " #N " T)\n"  \
         "  %c = fusec.add %a, %b : $(" #M " " #N " T)\n"                       \
         "  fusec.output %c : $(" #M " " #N " T)",                              \
-        1, 1, "skinny_schedule"                                                  \
+        1, 1, "skinny_schedule"                                                \
   }
 
 /// K is split: a bias and an activation behind the sum of its ranges.

@@ -52,7 +52,8 @@ private:
   std::vector<std::string> constants, dims, errors, adapters, replaceable,
       updatable;
   int64_t maxRank = 0;
-  std::string numerics = "default", precision = "ieee", gather = "flag", tableType = "model", nvrtc;
+  std::string numerics = "default", precision = "ieee", gather = "flag",
+              tableType = "model", nvrtc;
   bool noFusion = false, noCache = false;
 };
 
