@@ -100,6 +100,10 @@ def parseArguments(arguments):
     parser.add_argument("--no-profiles", dest="profiles", action="store_false",
                         help="keep none of the rows' profiles, which take a second each")
     parser.add_argument("--samples", action="store_true", help="write every round's time too")
+    parser.add_argument("--caches", metavar="DIR", type=pathlib.Path,
+                        help="keep in DIR what compilers cache, so that rows that another run has "
+                        "compiled take less time; compile times, which are cold otherwise, are "
+                        "left out")
     parser.add_argument("--budget-seconds", type=float, default=float("inf"), metavar="S",
                         help="begin no workload after this")
     parser.add_argument("--seed", type=int, default=0,

@@ -22,12 +22,14 @@ class WorkerProcess:
                  "verbose": options.verbose, "profiles": options.profiles,
                  "fusec": options.fusec and os.path.abspath(options.fusec),
                  "library": options.library and os.path.abspath(options.library),
-                 "arch": options.arch}
+                 "arch": options.arch,
+                 "caches": options.caches and os.path.abspath(options.caches)}
+        # Compile times are cold unless caches are to be kept.
         self.caches = tempfile.TemporaryDirectory(prefix="fusec-bench-caches-",
                                                   ignore_cleanup_errors=True)
         environment = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", **os.environ}
-        for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"):  # compile times are cold
-            environment[name] = os.path.join(self.caches.name, name.lower())
+        for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"):
+            environment[name] = os.path.join(given["caches"] or self.caches.name, name.lower())
         self.process = subprocess.Popen(  # pylint: disable=consider-using-with
             [sys.executable, options.worker, json.dumps(given)], env=environment, text=True,
             stdout=subprocess.PIPE, start_new_session=True)

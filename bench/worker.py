@@ -133,7 +133,10 @@ class Worker:
             return
         eager = entries.get("eager", {}).get("error", error)
         wrong = summary.isWrong(error, eager, setting.workload.dtype)
-        entries[name] = {**contender.facts, "error": error, **({"wrong": True} if wrong else {}),
+        facts = dict(contender.facts)
+        if self.options.caches:
+            facts.pop("compile_s", None)
+        entries[name] = {**facts, "error": error, **({"wrong": True} if wrong else {}),
                          **({"part": True} if contender.part else {})}
         self.say(f"  {name}: error {error:.1e}{', WRONG' if wrong else ''}")
         setting.made[name] = contender

@@ -62,10 +62,11 @@ def getOptions(setting):
 
 
 def compileBundle(setting, build, model):
-    """(path, seconds). With an empty cache of kernels."""
+    """(path, seconds). With an empty cache of kernels, or with one that is kept."""
     bundle = setting.folder / f"{build['name']}.fusec"
-    cache = setting.folder / f"{build['name']}-cache"
-    shutil.rmtree(cache, ignore_errors=True)
+    cache = pathlib.Path(setting.options.caches or setting.folder) / f"{build['name']}-cache"
+    if not setting.options.caches:
+        shutil.rmtree(cache, ignore_errors=True)
     environment = {**os.environ, "FUSEC_CACHE_DIR": str(cache)}
     for library in sorted(NVRTC_FOLDER.glob("libnvrtc.so.1[23]")):
         environment.setdefault("FUSEC_NVRTC", str(library))

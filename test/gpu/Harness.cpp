@@ -5,33 +5,20 @@
 #include "tools/fusec/Failure.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Regex.h"
-#include "llvm/Support/xxhash.h"
 
 #include <cmath>
 
 namespace fusec {
-
-/// Leaves both as they are where it is none.
-static bool isShard(llvm::StringRef argument, unsigned &shard,
-                    unsigned &shards) {
-  unsigned number, count;
-  if (!argument.consume_front("--shard=") ||
-      argument.consumeInteger(10, number) || !argument.consume_front("/") ||
-      argument.getAsInteger(10, count) || number >= count)
-    return false;
-  shard = number;
-  shards = count;
-  return true;
-}
 
 Harness::Harness(int argc, char **argv) : compiler(KernelCompilerOptions()) {
   for (int i = 1; i != argc; ++i) {
     llvm::StringRef argument(argv[i]);
     if (argument.consume_front("--filter="))
       filter = argument.str();
-    else if (isShard(argument, shard, shards))
-      continue;
-    else if (argument.consume_front("--compile-only=")) {
+    else if (argument.consume_front("--shard=")) {
+      if (std::optional<Shard> one = Shard::parse(argument))
+        shard = *one;
+    } else if (argument.consume_front("--compile-only=")) {
       target = argument.str();
       compileOnly = true;
     } else if (argument.consume_front("--arch="))
@@ -53,8 +40,7 @@ Harness::Harness(int argc, char **argv) : compiler(KernelCompilerOptions()) {
 }
 
 bool Harness::isWanted(const std::string &test) const {
-  return (filter.empty() || llvm::Regex(filter).match(test)) &&
-         llvm::xxh3_64bits(test) % shards == shard;
+  return (filter.empty() || llvm::Regex(filter).match(test)) && shard.has(test);
 }
 
 void Harness::report(const std::string &test, const std::string &result,

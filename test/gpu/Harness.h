@@ -6,6 +6,7 @@
 #ifndef FUSEC_TEST_GPU_HARNESS_H
 #define FUSEC_TEST_GPU_HARNESS_H
 
+#include "test/gpu/Shard.h"
 #include "tools/fusec/DeviceRun.h"
 
 #include <functional>
@@ -14,11 +15,9 @@ namespace fusec {
 
 class Harness {
 public:
-  /// Reads `--filter=REGEX`, `--shard=I/N` (of N processes that share the
-  /// tests, the I-th, from 0), `--arch=TARGET` (instead of the device's own)
-  /// and
-  /// `--compile-only=TARGET` (without a device: all is compiled, nothing is
-  /// run); the rest are positional.
+  /// Reads `--filter=REGEX`, `--shard=I/N`, `--arch=TARGET` (instead of the
+  /// device's own) and `--compile-only=TARGET` (without a device: all is
+  /// compiled, nothing is run); the rest are positional.
   Harness(int argc, char **argv);
 
   const std::vector<std::string> &getArguments() const { return arguments; }
@@ -63,7 +62,7 @@ private:
 
   std::vector<std::string> arguments;
   std::string filter, target;
-  unsigned shard = 0, shards = 1;
+  Shard shard;
   bool compileOnly = false, good = true;
   std::unique_ptr<rt::Device> device;
   KernelCompiler compiler;

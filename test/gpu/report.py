@@ -32,8 +32,8 @@ LIMIT_S = 540  # One test; a program that hangs must not take the report along.
 PRINTED = 1000000  # reports of a sanitizer
 # Tests that compare times, which others would disturb.
 TIMED = {"adapters-gpu"}
-# Tests in so many processes: one compiles a case's kernels after another's.
-SHARDS = {"kernels-gpu": 12}
+# Tests in so many processes: each waits for its slowest kernel of a batch.
+SHARDS = {"kernels-gpu": 12, "onnx-gpu": 6, "parts-gpu": 2}
 # initcheck does not see what bulk copies write, so that all that reads it would be
 # reported. Kernels as PTX have none; products choose kernels of their own, of which
 # those by wgmma have.

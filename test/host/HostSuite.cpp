@@ -74,19 +74,10 @@ void Suite::prepare(Job &job) {
   CompileOptions compileOptions;
   compileOptions.targets = {options.target};
   compileOptions.fuse = job.fuse;
-  if (std::optional<Verdict> verdict =
-          addCaseOptions(*job.testCase, compileOptions)) {
-    job.verdict = std::move(*verdict);
+  job.compilation = importCase(*job.testCase, job.symbolic,
+                               std::move(compileOptions), job.verdict);
+  if (!job.compilation)
     return;
-  }
-  auto compilation = Compilation::importFile(
-      job.symbolic ? *job.testCase->symbolicModel : job.testCase->model,
-      compileOptions);
-  if (!compilation) {
-    job.verdict = fromError(compilation.takeError());
-    return;
-  }
-  job.compilation = std::move(*compilation);
   if (llvm::Error error = job.compilation->advance(Stage::Planned)) {
     job.verdict = fromError(std::move(error));
     return;

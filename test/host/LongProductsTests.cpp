@@ -4,10 +4,7 @@
 // range and however long the last range is. Summands are small integers, so
 // that every order of additions has the same bits.
 
-#include "compiler/Pipelines.h"
-#include "ir/reference/Elements.h"
-#include "mlir/Parser/Parser.h"
-#include "test/host/HostCheck.h"
+#include "test/host/HostModels.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <gtest/gtest.h>
@@ -73,32 +70,6 @@ fusec.model @main inputs ["x", "w", "t", "u"] outputs ["y"] {{
       .str();
 }
 
-reference::Tensors makeInputs(ModelOp model) {
-  reference::Tensors inputs;
-  int64_t next = 0;
-  for (BlockArgument argument : model.getBody().front().getArguments()) {
-    SmallVector<int64_t> sizes = llvm::map_to_vector(
-        getSizes(argument), [](Expr e) { return e.getValue(); });
-    auto tensor = reference::Tensor::allocate(getElementType(argument), sizes);
-    std::vector<float> values(tensor.getElementCount());
-    for (float &value : values)
-      value = ++next * 7919 % 104729 % 5 - 2;
-    reference::store<float>(tensor, 0, values);
-    inputs.push_back(tensor);
-  }
-  return inputs;
-}
-
-struct Case {
-  std::string name, text;
-};
-
-struct Compiled {
-  OwningOpRef<ModuleOp> module;
-  reference::Tensors inputs, expected;
-  std::unique_ptr<HostPlan> plan;
-};
-
 bool isSplit(PlanOp plan) {
   return llvm::any_of(plan.getOps<StepOp>(), [](StepOp step) {
     auto products = step.getBody().front().getOps<ContractionOp>();
@@ -110,9 +81,17 @@ bool isSplit(PlanOp plan) {
 class LongProducts : public testing::TestWithParam<const char *> {};
 
 TEST_P(LongProducts, CountEachKOnce) {
-  std::vector<Case> cases;
-  auto add = [&](const char *form, std::string text) {
-    cases.push_back({form + std::to_string(cases.size()), std::move(text)});
+  PipelineOptions options;
+  options.targets = {GetParam()};
+  options.joinAlways = true;
+  HostModels models(options);
+  ASSERT_NO_FATAL_FAILURE(models.prepare());
+  int64_t count = 0;
+  auto add = [&](const char *form, const std::string &text) {
+    ASSERT_NO_FATAL_FAILURE(models.add(
+        form + std::to_string(models.size()), text,
+        [&](Type) { return ++count * 7919 % 104729 % 5 - 2; },
+        [](PlanOp plan) { EXPECT_TRUE(isSplit(plan)); }));
   };
   for (const char *type : {"f16", "f32"}) {
     add("plain", plain(1, 4096, 24, type));
@@ -123,43 +102,8 @@ TEST_P(LongProducts, CountEachKOnce) {
     add("gated", gated(13, 2056, 16, type));
     add("updated", updated(7, 2050, 16, type));
   }
-  PipelineOptions options;
-  options.targets = {GetParam()};
-  options.joinAlways = true;
-  MLIRContext context(MLIRContext::Threading::DISABLED);
-  context.loadDialect<FusecDialect>();
-  KernelLibrary library(FUSEC_HOST_COMPILER, FUSEC_HOST_WORK, FUSEC_HOST_JOBS);
-  std::string error;
-  ASSERT_TRUE(library.prepare(error)) << error;
-  std::vector<Compiled> all(cases.size());
-  for (auto [one, test] : llvm::zip_equal(all, cases)) {
-    SCOPED_TRACE(test.name);
-    one.module = parseSourceString<ModuleOp>(test.text, &context);
-    ASSERT_TRUE(one.module);
-    ModelOp model = *one.module->getOps<ModelOp>().begin();
-    one.inputs = makeInputs(model);
-    auto result = reference::evaluate(model, one.inputs);
-    ASSERT_TRUE(succeeded(result));
-    one.expected = result->outputs;
-    ASSERT_TRUE(succeeded(runTensorStage(*one.module, options)) &&
-                succeeded(runProductStage(*one.module, options)) &&
-                succeeded(runFusionStage(*one.module, options)) &&
-                succeeded(runPlanStage(*one.module, options)));
-    PlanOp plan = *one.module->getOps<PlanOp>().begin();
-    EXPECT_TRUE(isSplit(plan));
-    one.plan = std::make_unique<HostPlan>(plan, model);
-    ASSERT_TRUE(succeeded(one.plan->emit(library)));
-  }
-  library.build();
-  for (auto [one, test] : llvm::zip_equal(all, cases)) {
-    const reference::Tensors &expected = one.expected;
-    EXPECT_EQ(checkPlan(*one.plan, library, one.inputs,
-                        [&](const reference::Tensors &outputs) {
-                          return compareWithReference(expected[0], outputs[0]);
-                        }),
-              "")
-        << test.name;
-  }
+  ASSERT_FALSE(HasFatalFailure());
+  models.check();
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, LongProducts,

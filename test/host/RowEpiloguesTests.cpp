@@ -3,12 +3,8 @@
 // Products whose rows are reduced in their epilogue, at sizes that no tile
 // divides, against the reference.
 
-#include "compiler/CompileError.h"
-#include "compiler/Pipelines.h"
-#include "ir/reference/Elements.h"
-#include "mlir/Parser/Parser.h"
-#include "test/host/HostCheck.h"
-#include "llvm/ADT/StringExtras.h"
+#include "test/host/HostModels.h"
+#include <fmt/core.h>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -75,27 +71,9 @@ std::string getText(const Program &program, int64_t m, int64_t n, int64_t k,
 }
 
 /// Small multiples of 1/4: sums of products are exact, and ties are ties.
-reference::Tensors makeInputs(ModelOp model, std::mt19937 &random) {
-  reference::Tensors inputs;
-  for (BlockArgument argument : model.getBody().front().getArguments()) {
-    SmallVector<int64_t> sizes = llvm::map_to_vector(
-        getSizes(argument), [](Expr e) { return e.getValue(); });
-    auto tensor = reference::Tensor::allocate(getElementType(argument), sizes);
-    std::vector<float> values(tensor.getElementCount());
-    for (float &value : values)
-      value = (int(random() % 17) - 8) / 4.0f;
-    reference::store<float>(tensor, 0, values);
-    inputs.push_back(tensor);
-  }
-  return inputs;
+float getQuarter(std::mt19937 &random) {
+  return (int(random() % 17) - 8) / 4.0f;
 }
-
-struct Compiled {
-  std::string label;
-  OwningOpRef<ModuleOp> module;
-  reference::Tensors inputs, expected;
-  std::unique_ptr<HostPlan> plan;
-};
 
 class RowEpilogues : public ::testing::TestWithParam<const char *> {};
 
@@ -103,60 +81,26 @@ TEST_P(RowEpilogues, ComputeWhatTheProgramSays) {
   PipelineOptions options;
   options.targets = {GetParam()};
   options.joinAlways = true;
-  MLIRContext context(MLIRContext::Threading::DISABLED);
-  context.loadDialect<FusecDialect>();
-  KernelLibrary library(FUSEC_HOST_COMPILER, FUSEC_HOST_WORK, FUSEC_HOST_JOBS);
-  std::string error;
-  ASSERT_TRUE(library.prepare(error)) << error;
-
-  std::vector<Compiled> all;
+  HostModels models(options);
+  ASSERT_NO_FATAL_FAILURE(models.prepare());
   std::mt19937 random(1);
   unsigned joined = 0;
   for (const Program &program : programs)
     for (int64_t m : rows)
       for (int64_t n : columns) {
-        size_t index = all.size();
-        int64_t k = depths[index % std::size(depths)];
-        StringRef type = index % 2 ? "f16" : "f32";
-        Compiled &one = all.emplace_back();
-        one.label = std::string(program.name) + " " + std::to_string(m) + "x" +
-                    std::to_string(n) + "x" + std::to_string(k) + " " +
-                    type.str();
-        one.module = parseSourceString<ModuleOp>(
-            getText(program, m, n, k, type), &context);
-        ASSERT_TRUE(one.module) << one.label;
-        ModelOp model = *one.module->getOps<ModelOp>().begin();
-        one.inputs = makeInputs(model, random);
-        auto result = reference::evaluate(model, one.inputs);
-        ASSERT_TRUE(succeeded(result)) << one.label;
-        one.expected = result->outputs;
-        ASSERT_TRUE(succeeded(runTensorStage(*one.module, options)) &&
-                    succeeded(runProductStage(*one.module, options)) &&
-                    succeeded(runFusionStage(*one.module, options)) &&
-                    succeeded(runPlanStage(*one.module, options)))
-            << one.label;
-        PlanOp plan = *one.module->getOps<PlanOp>().begin();
-        auto steps = plan.getOps<StepOp>();
-        joined += std::distance(steps.begin(), steps.end()) == 1;
-        one.plan = std::make_unique<HostPlan>(
-            plan, *one.module->getOps<ModelOp>().begin());
-        ASSERT_TRUE(succeeded(one.plan->emit(library))) << one.label;
+        int64_t k = depths[models.size() % std::size(depths)];
+        const char *type = models.size() % 2 ? "f16" : "f32";
+        ASSERT_NO_FATAL_FAILURE(models.add(
+            fmt::format("{} {}x{}x{} {}", program.name, m, n, k, type),
+            getText(program, m, n, k, type),
+            [&](Type) { return getQuarter(random); },
+            [&](PlanOp plan) {
+              auto steps = plan.getOps<StepOp>();
+              joined += std::distance(steps.begin(), steps.end()) == 1;
+            }));
       }
-  library.build();
-  EXPECT_EQ(joined, all.size());
-  for (Compiled &one : all)
-    EXPECT_EQ(checkPlan(*one.plan, library, one.inputs,
-                        [&](const reference::Tensors &outputs) {
-                          for (auto [wanted, got] :
-                               llvm::zip_equal(one.expected, outputs))
-                            if (std::string text =
-                                    compareWithReference(wanted, got);
-                                !text.empty())
-                              return "against the program: " + text;
-                          return std::string();
-                        }),
-              "")
-        << one.label;
+  EXPECT_EQ(joined, models.size());
+  models.check();
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, RowEpilogues,

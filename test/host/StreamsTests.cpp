@@ -3,10 +3,8 @@
 // What lies between matmuls: reductions over leading and middle axes, at odd
 // and at even sizes, against the reference.
 
-#include "compiler/Pipelines.h"
-#include "ir/reference/Elements.h"
-#include "mlir/Parser/Parser.h"
-#include "test/host/HostCheck.h"
+#include "test/host/HostModels.h"
+#include <fmt/core.h>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -62,88 +60,25 @@ std::string getText(const Program &program, ArrayRef<int64_t> abc,
   return result;
 }
 
-/// Small multiples of 1/4: sums are exact, and ties are ties.
-reference::Tensors makeInputs(ModelOp model, std::mt19937 &random) {
-  reference::Tensors inputs;
-  for (BlockArgument argument : model.getBody().front().getArguments()) {
-    SmallVector<int64_t> shape = llvm::map_to_vector(
-        getSizes(argument), [](Expr e) { return e.getValue(); });
-    auto tensor = reference::Tensor::allocate(getElementType(argument), shape);
-    std::vector<float> values(tensor.getElementCount());
-    for (float &value : values)
-      value = (int(random() % 17) - 8) / 4.0f;
-    reference::store<float>(tensor, 0, values);
-    inputs.push_back(tensor);
-  }
-  return inputs;
-}
-
-struct Compiled {
-  std::string label;
-  OwningOpRef<ModuleOp> module;
-  reference::Tensors inputs, expected;
-  std::unique_ptr<HostPlan> plan;
-};
-
-/// Each program at every size in turn on each axis.
-void compileAll(MLIRContext &context, KernelLibrary &library,
-                std::vector<Compiled> &all) {
+TEST(Streams, ComputeWhatTheProgramSays) {
   PipelineOptions options;
   options.targets = {"sm_90a"};
+  HostModels models(options);
+  ASSERT_NO_FATAL_FAILURE(models.prepare());
   std::mt19937 random(1);
+  // Small multiples of 1/4: sums are exact, and ties are ties.
+  auto next = [&](Type) { return (int(random() % 17) - 8) / 4.0f; };
   for (const Program &program : programs)
     for (size_t i = 0; i < std::size(sizes); ++i)
       for (size_t axis = 0; axis < 3; ++axis) {
         int64_t abc[] = {4, 8, 16};
         abc[axis] = sizes[i];
-        StringRef type = (i + axis) % 2 ? "f16" : "f32";
-        Compiled &one = all.emplace_back();
-        one.label = std::string(program.name) + " " + std::to_string(abc[0]) +
-                    "x" + std::to_string(abc[1]) + "x" +
-                    std::to_string(abc[2]) + " " + type.str();
-        one.module =
-            parseSourceString<ModuleOp>(getText(program, abc, type), &context);
-        ASSERT_TRUE(one.module) << one.label;
-        ModelOp model = *one.module->getOps<ModelOp>().begin();
-        one.inputs = makeInputs(model, random);
-        auto result = reference::evaluate(model, one.inputs);
-        ASSERT_TRUE(succeeded(result)) << one.label;
-        one.expected = result->outputs;
-        ASSERT_TRUE(succeeded(runTensorStage(*one.module, options)) &&
-                    succeeded(runProductStage(*one.module, options)) &&
-                    succeeded(runFusionStage(*one.module, options)) &&
-                    succeeded(runPlanStage(*one.module, options)))
-            << one.label;
-        one.plan =
-            std::make_unique<HostPlan>(*one.module->getOps<PlanOp>().begin(),
-                                       *one.module->getOps<ModelOp>().begin());
-        ASSERT_TRUE(succeeded(one.plan->emit(library))) << one.label;
+        const char *type = (i + axis) % 2 ? "f16" : "f32";
+        ASSERT_NO_FATAL_FAILURE(
+            models.add(fmt::format("{} {}x{}x{} {}", program.name, abc[0],
+                                   abc[1], abc[2], type),
+                       getText(program, abc, type), next));
       }
-}
-
-std::string compareAll(const reference::Tensors &wanted,
-                       const reference::Tensors &got) {
-  for (auto [w, g] : llvm::zip_equal(wanted, got))
-    if (std::string text = compareWithReference(w, g); !text.empty())
-      return "against the program: " + text;
-  return "";
-}
-
-TEST(Streams, ComputeWhatTheProgramSays) {
-  MLIRContext context(MLIRContext::Threading::DISABLED);
-  context.loadDialect<FusecDialect>();
-  KernelLibrary library(FUSEC_HOST_COMPILER, FUSEC_HOST_WORK, FUSEC_HOST_JOBS);
-  std::string error;
-  ASSERT_TRUE(library.prepare(error)) << error;
-  std::vector<Compiled> all;
-  ASSERT_NO_FATAL_FAILURE(compileAll(context, library, all));
-  library.build();
-  for (Compiled &one : all)
-    EXPECT_EQ(checkPlan(*one.plan, library, one.inputs,
-                        [&](const reference::Tensors &outputs) {
-                          return compareAll(one.expected, outputs);
-                        }),
-              "")
-        << one.label;
+  models.check();
 }
 } // namespace

@@ -4,11 +4,8 @@
 // stored slice by slice is what the program says, and no kernel has more text
 // than it needs for a few pieces.
 
-#include "compiler/Pipelines.h"
 #include "compiler/kernels/Family.h"
-#include "ir/reference/Elements.h"
-#include "mlir/Parser/Parser.h"
-#include "test/host/HostCheck.h"
+#include "test/host/HostModels.h"
 
 #include <gtest/gtest.h>
 
@@ -111,35 +108,23 @@ std::string doubled(unsigned times) {
   return text.finish(1, type(rows, 2 * columns));
 }
 
-reference::Tensors makeInputs(ModelOp model) {
-  reference::Tensors inputs;
-  int64_t next = 0;
-  for (BlockArgument argument : model.getBody().front().getArguments()) {
-    SmallVector<int64_t> sizes = llvm::map_to_vector(
-        getSizes(argument), [](Expr e) { return e.getValue(); });
-    auto tensor = reference::Tensor::allocate(getElementType(argument), sizes);
-    int64_t count = tensor.getElementCount();
-    if (getElementType(argument).isF32()) {
-      std::vector<float> values(count);
-      for (float &value : values)
-        value = ++next % 1000 - 400;
-      reference::store<float>(tensor, 0, values);
-    } else {
-      std::vector<int64_t> values(count);
-      for (int64_t &value : values)
-        value = ++next % 11 - 3;
-      reference::store<int64_t>(tensor, 0, values);
-    }
-    inputs.push_back(tensor);
-  }
-  return inputs;
-}
-
 struct Case {
   const char *name;
   std::string text;
   unsigned mostSteps;
 };
+
+void checkText(PlanOp plan, unsigned mostSteps) {
+  unsigned steps = 0;
+  for (auto step : plan.getOps<StepOp>()) {
+    ++steps;
+    auto kernel = emitKernel(step, cast<VariantAttr>(step.getVariants()[0]),
+                             KernelLibrary::symbol);
+    ASSERT_TRUE(succeeded(kernel));
+    EXPECT_LT(kernel->text.size(), mostText) << StepOp(step).getName().str();
+  }
+  EXPECT_LE(steps, mostSteps);
+}
 
 TEST(WideConcats, AreStoredSliceBySlice) {
   std::vector<Case> cases = {
@@ -153,54 +138,18 @@ TEST(WideConcats, AreStoredSliceBySlice) {
   };
   PipelineOptions options;
   options.targets = {"ptx"};
-  MLIRContext context(MLIRContext::Threading::DISABLED);
-  context.loadDialect<FusecDialect>();
-  KernelLibrary library(FUSEC_HOST_COMPILER, FUSEC_HOST_WORK, FUSEC_HOST_JOBS);
-  std::string error;
-  ASSERT_TRUE(library.prepare(error)) << error;
-
-  struct Compiled {
-    OwningOpRef<ModuleOp> module;
-    reference::Tensors inputs, expected;
-    std::unique_ptr<HostPlan> plan;
+  HostModels models(options);
+  ASSERT_NO_FATAL_FAILURE(models.prepare());
+  int64_t count = 0;
+  // Of indices, some lie outside their table.
+  auto next = [&](Type type) -> float {
+    ++count;
+    return type.isF32() ? count % 1000 - 400 : count % 11 - 3;
   };
-  std::vector<Compiled> all(cases.size());
-  for (auto [one, test] : llvm::zip_equal(all, cases)) {
-    SCOPED_TRACE(test.name);
-    one.module = parseSourceString<ModuleOp>(test.text, &context);
-    ASSERT_TRUE(one.module);
-    ModelOp model = *one.module->getOps<ModelOp>().begin();
-    one.inputs = makeInputs(model);
-    auto result = reference::evaluate(model, one.inputs);
-    ASSERT_TRUE(succeeded(result));
-    one.expected = result->outputs;
-    ASSERT_TRUE(succeeded(runTensorStage(*one.module, options)) &&
-                succeeded(runProductStage(*one.module, options)) &&
-                succeeded(runFusionStage(*one.module, options)) &&
-                succeeded(runPlanStage(*one.module, options)));
-    PlanOp plan = *one.module->getOps<PlanOp>().begin();
-    unsigned steps = 0;
-    for (auto step : plan.getOps<StepOp>()) {
-      ++steps;
-      auto kernel = emitKernel(step, cast<VariantAttr>(step.getVariants()[0]),
-                               KernelLibrary::symbol);
-      ASSERT_TRUE(succeeded(kernel));
-      EXPECT_LT(kernel->text.size(), mostText) << StepOp(step).getName().str();
-    }
-    EXPECT_LE(steps, test.mostSteps);
-    one.plan = std::make_unique<HostPlan>(
-        plan, *one.module->getOps<ModelOp>().begin());
-    ASSERT_TRUE(succeeded(one.plan->emit(library)));
-  }
-  library.build();
-  for (auto [one, test] : llvm::zip_equal(all, cases)) {
-    const reference::Tensors &expected = one.expected;
-    EXPECT_EQ(checkPlan(*one.plan, library, one.inputs,
-                        [&](const reference::Tensors &outputs) {
-                          return compareWithReference(expected[0], outputs[0]);
-                        }),
-              "")
-        << test.name;
-  }
+  for (const Case &test : cases)
+    ASSERT_NO_FATAL_FAILURE(
+        models.add(test.name, test.text, next,
+                   [&](PlanOp plan) { checkText(plan, test.mostSteps); }));
+  models.check();
 }
 } // namespace

@@ -5,7 +5,7 @@
 //
 //   fusec-node-suite CASES --device=reference|cuda|compile
 //                    [--mode=static|symbolic|both] [--filter=REGEX]
-//                    [--arch=T,T]
+//                    [--arch=T,T] [--shard=I/N]
 //
 // CASES/<name>/case.json is as generate.py states it. One JSON line a result:
 //   {"test", "mode", "result": "pass"|"fail"|"refused", "message", "error",
@@ -16,6 +16,7 @@
 // else with 1.
 
 #include "runtime/src/Failure.h"
+#include "test/gpu/Shard.h"
 #include "test/onnx/Verdict.h"
 #include "tools/fusec/DeviceRun.h"
 #include "tools/fusec/Failure.h"
@@ -32,6 +33,7 @@ namespace {
 struct Options {
   std::string cases, device = "reference", mode = "both", filter;
   std::vector<std::string> targets;
+  Shard shard;
 };
 
 /// Cases whose kernels are compiled together, so that all cores are busy.
@@ -79,19 +81,10 @@ void Suite::import(Job &job) {
   if (!options.targets.empty())
     compileOptions.targets = options.targets;
   compileOptions.refuseSpills = true;
-  if (std::optional<Verdict> verdict =
-          addCaseOptions(*job.testCase, compileOptions)) {
-    job.verdict = std::move(*verdict);
+  job.compilation = importCase(*job.testCase, job.symbolic,
+                               std::move(compileOptions), job.verdict);
+  if (!job.compilation)
     return;
-  }
-  auto compilation = Compilation::importFile(
-      job.symbolic ? *job.testCase->symbolicModel : job.testCase->model,
-      compileOptions);
-  if (!compilation) {
-    job.verdict = fromError(compilation.takeError());
-    return;
-  }
-  job.compilation = std::move(*compilation);
   if (options.device != "reference")
     if (llvm::Error error = job.compilation->emit())
       job.verdict = fromError(std::move(error));
@@ -231,7 +224,8 @@ int Suite::run() {
       llvm::errs() << "no device: " << reason << "\n";
       return 77;
     }
-    options.targets = {info->target};
+    if (options.targets.empty())
+      options.targets = {info->target};
     device = std::make_unique<rt::Device>(nullptr, 0);
   }
   // One plan is enough for the reference: targets differ in schedules alone.
@@ -239,6 +233,8 @@ int Suite::run() {
     options.targets = {"sm_90a"};
   std::vector<Job> jobs;
   for (const SuiteCase &testCase : cases) {
+    if (!options.shard.has(testCase.name))
+      continue;
     if (options.mode != "symbolic")
       jobs.push_back({&testCase, false, nullptr, 0, std::nullopt});
     if (options.mode != "static" && testCase.symbolicModel)
@@ -263,6 +259,16 @@ int main(int argc, char **argv) {
   app.add_option("--arch", options.targets)
       ->delimiter(',')
       ->allow_extra_args(false);
+  app.add_option_function<std::string>(
+         "--shard",
+         [&](const std::string &text) {
+           std::optional<Shard> shard = Shard::parse(text);
+           if (!shard)
+             throw CLI::ValidationError("--shard", "expected I/N with I < N");
+           options.shard = *shard;
+         },
+         "of N processes that share the cases, the I-th, from 0")
+      ->type_name("I/N");
   CLI11_PARSE(app, argc, argv);
   return Suite(std::move(options)).run();
 }

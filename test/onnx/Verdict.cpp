@@ -67,18 +67,27 @@ Verdict fromError(llvm::Error error) {
   return verdict;
 }
 
-std::optional<Verdict> addCaseOptions(const SuiteCase &testCase,
-                                      CompileOptions &options) {
+std::unique_ptr<Compilation> importCase(const SuiteCase &testCase,
+                                        bool symbolic, CompileOptions options,
+                                        std::optional<Verdict> &verdict) {
   options.precision = testCase.precision;
   for (const SuiteInput &input : testCase.inputs) {
     if (!input.isConstant)
       continue;
     data::Result<data::Tensor> tensor = data::readNpy(input.file);
-    if (!tensor)
-      return failed(tensor.error());
+    if (!tensor) {
+      verdict = failed(tensor.error());
+      return nullptr;
+    }
     options.constants.push_back(getConstantInput(input.name, *tensor));
   }
-  return std::nullopt;
+  auto compilation = Compilation::importFile(
+      symbolic ? *testCase.symbolicModel : testCase.model, options);
+  if (!compilation) {
+    verdict = fromError(compilation.takeError());
+    return nullptr;
+  }
+  return std::move(*compilation);
 }
 
 std::vector<data::Tensor> readInputs(const SuiteCase &testCase,

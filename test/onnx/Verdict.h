@@ -23,10 +23,11 @@ Verdict fromError(llvm::Error error);
 Verdict judge(const SuiteCase &testCase,
               const std::vector<data::Tensor> &outputs);
 
-/// Gives the options the case's precision, and the inputs that must be known to
-/// the compiler. Returns a verdict where they cannot be read.
-std::optional<Verdict> addCaseOptions(const SuiteCase &testCase,
-                                      CompileOptions &options);
+/// Imports a case in one of its forms, with its precision and the inputs that
+/// must be known to the compiler. Null with `verdict` set where that fails.
+std::unique_ptr<Compilation> importCase(const SuiteCase &testCase,
+                                        bool symbolic, CompileOptions options,
+                                        std::optional<Verdict> &verdict);
 /// The other inputs, in the model's order. Throws Failure.
 std::vector<data::Tensor> readInputs(const SuiteCase &testCase,
                                      const Interface &interface);
