@@ -39,6 +39,8 @@ void fusec::buildTensorStage(PassManager &manager,
   if (options.fuse)
     model.addPass(createFormBags(bags));
   model.addPass(createGroupLookups());
+  // Whatever looks into constants has seen them.
+  model.addPass(createRecognizeRanges());
   model.addPass(createSimplifyViews());
   model.addPass(createCanonicalizerPass());
   model.addPass(createCSEPass());

@@ -12,6 +12,10 @@ using Kind = ScalarNode::Kind;
 /// Iterations of one region, and stores of one of them: more would be long to
 /// read, and no registers would hold what they load. Cuts within cuts.
 static constexpr size_t mostPieces = 32, mostStores = 32, mostCuts = 16;
+/// What memory writes at once, and pieces that each element may be asked for:
+/// those before and behind a value.
+static constexpr int64_t sectorBytes = 32;
+static constexpr size_t mostAskedFor = 3;
 
 namespace {
 /// Ranges of a dim.
@@ -56,7 +60,8 @@ static std::optional<Cut> getCut(ArrayRef<IndexCondition> conditions,
 }
 
 /// Whether the pieces are worth an iteration each: of a few elements, threads
-/// beside each other would store to places that are far apart.
+/// beside each other would store to places that are far apart, and a sector of
+/// memory that two iterations write is read before it is written.
 static bool paysApart(const Cut &cut, const PointSpace &space) {
   for (const StoredValue &stored : space.stored) {
     auto coefficient = getDimCoefficient(stored.offset, cut.dim);
@@ -64,7 +69,12 @@ static bool paysApart(const Cut &cut, const PointSpace &space) {
     if (!coefficient || !coefficient->isConstant(1) || !size)
       continue;
     int64_t bytes = getElementBytes(getElementType(stored.value));
-    if (*size * bytes < int64_t(32 * cut.widths.size()))
+    bool hasNarrow = llvm::any_of(cut.widths, [&](Expr width) {
+      auto count = width.getConstant();
+      return count && *count * bytes < sectorBytes;
+    });
+    if (*size * bytes < int64_t(sectorBytes * cut.widths.size()) ||
+        (hasNarrow && cut.widths.size() <= mostAskedFor))
       return false;
   }
   return true;

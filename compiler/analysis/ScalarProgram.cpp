@@ -55,23 +55,27 @@ unsigned ScalarProgram::buildInside(Operation *op, Value value,
     return add(std::move(node));
   if (auto splat = dyn_cast<SplatOp>(op)) {
     node.kind = Kind::Splat;
+    node.indices.clear();
     node.constant = cast<TypedAttr>(splat.getValue());
     return add(std::move(node));
   }
   if (auto constant =
           dyn_cast<ConstantOp>(op)) { // a splat, seen before cloning
     node.kind = Kind::Splat;
+    node.indices.clear();
     node.constant =
         cast<DenseElementsAttr>(constant.getValue()).getSplatValue<TypedAttr>();
     return add(std::move(node));
   }
   if (auto iota = dyn_cast<IotaOp>(op)) {
     node.kind = Kind::Index;
+    node.indices.clear();
     node.expr = indices[iota.getAxis()];
     return add(std::move(node));
   }
   if (auto size = dyn_cast<SizeValueOp>(op)) {
     node.kind = Kind::Index;
+    node.indices.clear();
     node.expr = size.getValue();
     return add(std::move(node));
   }

@@ -23,6 +23,18 @@ bool fusec::isVectorAccess(Expr offset, unsigned dim, int64_t width,
   return true;
 }
 
+bool fusec::isOfVectors(const IndexCondition &condition, unsigned dim,
+                        int64_t width) {
+  Expr value = condition.value;
+  if (usesIndirect(value)) // rows are rare here, and may vary
+    return false;
+  auto isBetween = [&](Expr bound) {
+    return isVectorAccess(value - bound, dim, width, /*bytes=*/1, width);
+  };
+  return !usesDim(value, dim) ||
+         (width && isBetween(condition.lower) && isBetween(condition.upper));
+}
+
 Expr fusec::getExtent(ArrayRef<Expr> sizes, ArrayRef<Expr> strides) {
   Expr extent = Expr::constant(sizes[0].getContext(), 1);
   for (auto [size, stride] : llvm::zip_equal(sizes, strides))

@@ -17,6 +17,11 @@ namespace fusec {
 bool isVectorAccess(Expr offset, unsigned dim, int64_t width, int64_t bytes,
                     unsigned alignment);
 
+/// Whether a condition holds for all lanes of a vector where it does for the
+/// first: it is not about the dim, or its bounds lie between such vectors. They
+/// begin anywhere where the width is 0.
+bool isOfVectors(const IndexCondition &condition, unsigned dim, int64_t width);
+
 /// Lanes that are some elements apart, or backwards: lane l takes element
 /// `first + l * stride` of the |stride| * width from `base` on, which lie in
 /// one vector.

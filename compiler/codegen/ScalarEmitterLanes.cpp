@@ -75,10 +75,6 @@ void ScalarEmitter::prepare(unsigned id, Visited &visited) {
     emitScalar(id);
     return;
   }
-  auto conditionVaries = [&](const IndexCondition &c) {
-    return usesDim(c.value, lanes->dim) ||
-           usesIndirect(c.value); // rows are rare here, and may vary
-  };
   switch (node.kind) {
   case Kind::Load:
     prepareVectorLoad(id);
@@ -108,7 +104,10 @@ void ScalarEmitter::prepare(unsigned id, Visited &visited) {
     break;
   }
   case Kind::Piecewise:
-    if (llvm::none_of(node.conditions, conditionVaries))
+    if (llvm::all_of(node.conditions, [&](const IndexCondition &c) {
+          return isOfVectors(c, lanes->dim,
+                             lanes->storesAlign ? 0 : lanes->width);
+        }))
       prepareGuarded(id);
     break;
   default:

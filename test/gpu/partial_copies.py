@@ -8,6 +8,7 @@ the one behind it, and what of the two reads must be a copy that fills with zero
 
 import collections
 import concurrent.futures
+import functools
 import pathlib
 import re
 import subprocess
@@ -33,14 +34,34 @@ def disassemble(image):
             for name, body in zip(parts[::2], parts[1::2])}
 
 
-def findImages(cache, kernels):
-    """The cached machine code that holds one of the kernels."""
-    for path in sorted(pathlib.Path(cache).rglob("*")):
-        if path.is_file():
-            content = path.read_bytes()
-            at = content.find(b"\x7fELF")
-            if at >= 0 and any(b".text." + name.encode() + b"\0" in content for name in kernels):
-                yield content[at:]
+def assemble(ptx):
+    """What the driver makes of PTX, where its compiler is the toolkit's."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, image = pathlib.Path(folder, "kernel.ptx"), pathlib.Path(folder, "kernel.cubin")
+        source.write_bytes(ptx)
+        subprocess.run(["ptxas", f"-arch={getArch()}", source, "-o", image], check=True,
+                       capture_output=True)
+        return image.read_bytes()
+
+
+@functools.lru_cache
+def getArch():
+    text = subprocess.run(["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader",
+                           "--id=0"], capture_output=True, text=True, check=True).stdout
+    return "sm_" + text.strip().replace(".", "")
+
+
+def findImage(content, kernels):
+    """The machine code in a cache's file, where it holds one of the kernels."""
+    at = content.find(b"\x7fELF")
+    if at >= 0:
+        isWanted = any(b".text." + name.encode() + b"\0" in content for name in kernels)
+        return content[at:] if isWanted else None
+    at = content.find(b".version")
+    if at >= 0 and any(re.search(rb"\.entry " + name.encode() + rb"\b", content)
+                       for name in kernels):
+        return assemble(content[at:content.rindex(b"}") + 2])
+    return None
 
 
 def findOthers(text, cache):
@@ -49,8 +70,11 @@ def findOthers(text, cache):
     total = sum(map(int, SUMMARY.findall(text)))
     reports = collections.Counter((name, int(at, 16)) for name, at in REPORT.findall(text))
     operations = collections.defaultdict(set)  # that read, of kernels of one name
-    images = list(findImages(cache, {name for name, _ in reports}))
+    kernels = {name for name, _ in reports}
+    files = [path.read_bytes() for path in sorted(pathlib.Path(cache).rglob("*"))
+             if path.is_file()] if kernels else []
     with concurrent.futures.ThreadPoolExecutor() as pool:
+        images = list(filter(None, pool.map(lambda file: findImage(file, kernels), files)))
         codes = list(pool.map(disassemble, images))
     for kernels in codes:
         for name, code in kernels.items():

@@ -38,7 +38,8 @@ SHARDS = {"kernels-gpu": 12, "onnx-gpu": 6, "parts-gpu": 2}
 # reported. Kernels as PTX have none; products choose kernels of their own, of which
 # those by wgmma have.
 INITCHECK = {**dict.fromkeys(["onnx-gpu", "models-gpu", "compositions-gpu", "pairs-gpu",
-                              "parts-gpu", "batches-gpu", "profiles-gpu"], ["--arch=ptx"]),
+                              "parts-gpu", "batches-gpu", "profiles-gpu", "kernels-gpu"],
+                             ["--arch=ptx"]),
              "products-gpu": [r"--filter=\.(skinny|\d)"]}
 
 
@@ -111,15 +112,18 @@ def summarise(name, status, lines, device, seconds):
 
 
 def runProgram(name, command, folder, under=()):
-    """Exit status and output of a test's program, or of all its shards."""
+    """Exit status of a test's program, or of all its shards, and the output of each."""
     count = SHARDS.get(name, 1)
-    shards = [[f"--shard={i}/{count}"] if count > 1 else [] for i in range(count)]
-    environment = {**os.environ, "FUSEC_CACHE_DIR": str(kernelCache(name))}
+
+    def run(i):
+        shard = [f"--shard={i}/{count}"] if count > 1 else []
+        environment = {**os.environ, "FUSEC_CACHE_DIR": str(kernelCache(name, i))}
+        return runProcess([*command, *shard], folder, under, environment)
+
     with concurrent.futures.ThreadPoolExecutor(count) as pool:
-        done = list(pool.map(lambda shard: runProcess([*command, *shard], folder, under,
-                                                      environment), shards))
+        done = list(pool.map(run, range(count)))
     # The first that is not 0.
-    return next(filter(None, (status for status, _ in done)), 0), "".join(t for _, t in done)
+    return next(filter(None, (status for status, _ in done)), 0), [text for _, text in done]
 
 
 def runProcess(command, folder, under, environment):
@@ -136,7 +140,8 @@ def runProcess(command, folder, under, environment):
 
 def runTest(name, command, folder, device):
     started = time.monotonic()
-    status, text = runProgram(name, command, folder)
+    status, texts = runProgram(name, command, folder)
+    text = "".join(texts)
     entry = summarise(name, status, parseLines(text), device, time.monotonic() - started)
     if entry["result"] == "fail":
         plain = [line for line in text.splitlines() if '"result":"pass"' not in line]
@@ -175,12 +180,12 @@ def runAll(folder):
     return 0 if good == len(entries) else 1
 
 
-def kernelCache(test):
-    """Where a test keeps compiled kernels: apart from others, so that a name in a
-    sanitizer's report leads to few kernels."""
+def kernelCache(test, shard):
+    """Where a shard of a test keeps compiled kernels: apart from others, so that a
+    name in a sanitizer's report leads to few kernels."""
     home = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
     folder = os.environ.get("FUSEC_CACHE_DIR") or pathlib.Path(home) / "fusec-gpu-tests"
-    return pathlib.Path(folder) / test
+    return pathlib.Path(folder) / test / str(shard)
 
 
 def sanitizeTest(tool, name, command, folder):
@@ -192,8 +197,9 @@ def sanitizeTest(tool, name, command, folder):
         options = ["--show-backtrace", "no"]
         command = command + INITCHECK.get(name, [])
     started = time.monotonic()
-    status, text = runProgram(name, command, folder, [
+    status, texts = runProgram(name, command, folder, [
         "compute-sanitizer", "--tool", tool, "--print-limit", str(PRINTED), *options])
+    text = "".join(texts)
     print(f"{tool} {name}: {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
     found = re.findall(r"=+ (?:ERROR|RACECHECK) SUMMARY: (.*)", text)
     failed = [r["test"] for r in parseLines(text)
@@ -203,9 +209,11 @@ def sanitizeTest(tool, name, command, folder):
     whole = len(found) >= SHARDS.get(name, 1) and status != 124 and not crashed
     clean = whole and all(re.match(r"0 (errors|hazards)", each) for each in found)
     if tool == "initcheck" and whole:
-        found, total = partial_copies.findOthers(text, kernelCache(name))
+        results = [partial_copies.findOthers(text, kernelCache(name, i))
+                   for i, text in enumerate(texts)]
+        found = [other for others, _ in results for other in others]
         clean = not found
-        if total:
+        if total := sum(count for _, count in results):
             print(f"{name}: {total} reports, of copies shorter than they are wide but {found}",
                   file=sys.stderr)
     if clean and not failed:

@@ -117,6 +117,43 @@ def makePads():
         yield case
 
 
+# Few columns beside many: widths before, of the rows themselves, and behind.
+SIDES = [("f32", (5, 7), (1, 112, 1)), ("f16", (127,), (12, 1000, 12)), ("f16", (13,), (1, 64, 0)),
+         ("i64", (9, 3), (2, 30, 4)), ("f16", (7,), (8, 127, 1))]
+
+
+def makeSides():
+    for kind, rest, widths in SIDES:
+        case = Case(nameOf("sides", kind, rest, *widths), 2e-3 if kind == "f16" else 1e-6)
+        parts = [case.draw(kind, *rest, width) for width in widths if width]
+        names = [case.input(f"x{i}", part) for i, part in enumerate(parts)]
+        axis, joined = len(rest), numpy.concatenate(parts, len(rest))
+        case.nodes.append(helper.make_node(
+            "Mul", [case.node("Concat", *names, axis=axis), case.constant(numpy.array(3, joined.dtype))],
+            ["y"]))
+        case.output("y", joined * 3, kind)
+        yield case
+
+
+def makeRanges():
+    """What is compared with its own index."""
+    for kind, sizes in [("f16", (33, 1000)), ("f32", (7, 13)), ("i32", (127, 48))]:
+        case = Case(nameOf("one_hot", kind, sizes), 0)
+        ids = case.random.integers(-1, sizes[1] + 1, sizes[0])
+        column = case.node("Unsqueeze", case.input("ids", ids), case.constant(numpy.array([1])))
+        index = case.constant(numpy.arange(sizes[1]))
+        case.nodes.append(helper.make_node("Cast", [case.node("Equal", column, index)], ["y"],
+                                           to=TYPES[kind][1]))
+        case.output("y", ids[:, None] == numpy.arange(sizes[1]), kind)
+        yield case
+    case = Case("index_times_row", 1e-6)
+    x = case.draw("f32", 13, 100)
+    index = case.node("Cast", case.constant(numpy.arange(100, dtype=numpy.int32)), to=TYPES["f32"][1])
+    case.nodes.append(helper.make_node("Mul", [case.input("x", x), index], ["y"]))
+    case.output("y", x * numpy.arange(100), "f32")
+    yield case
+
+
 # Heads' width, how much of it turns, and whether pairs are neighbours.
 ROTATIONS = [("f16", (2, 33, 3, 64), 64, True), ("f32", (1, 13, 5, 80), 80, True),
              ("f16", (1, 127, 2, 96), 32, True), ("f16", (3, 7, 2, 128), 64, False),
@@ -167,5 +204,6 @@ def makeRotations():
 
 
 def makeAll():
-    for make in (makePermutations, makeConcats, makeSlices, makePads, makeRotations):
+    for make in (makePermutations, makeConcats, makeSlices, makePads, makeSides, makeRanges,
+                 makeRotations):
         yield from make()

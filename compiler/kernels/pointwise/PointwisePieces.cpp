@@ -23,11 +23,17 @@ static PointwiseIteration flatten(const PointwiseIteration &iteration) {
   return flat;
 }
 
-/// Whether every lane may divide for itself: what guards reads stays as it is.
+/// Of a value, of functions of it alone.
+static bool isPlain(const ScalarNode &node) {
+  return node.kind == Kind::Load || node.kind == Kind::Splat ||
+         node.kind == Kind::Compute;
+}
+
+/// Whether every lane may divide for itself, and ask for its piece: what guards
+/// reads stays as it is.
 static bool canFlatten(const ScalarProgram &program) {
   for (size_t n = 0; n < program.size(); ++n)
-    if (program[n].kind != Kind::Load && program[n].kind != Kind::Splat &&
-        program[n].kind != Kind::Compute)
+    if (!isPlain(program[n]) && program[n].kind != Kind::Piecewise)
       return false;
   return program.getSizes().size() > 1;
 }
@@ -38,7 +44,10 @@ static int64_t getRowWidth(StepOp step, const PointwiseIteration &iteration,
                            Alignments alignments) {
   const ScalarProgram &program = iteration.program;
   ArrayRef<Expr> sizes = program.getSizes();
-  if (!canFlatten(program))
+  for (size_t n = 0; n < program.size(); ++n)
+    if (!isPlain(program[n]))
+      return 1;
+  if (sizes.size() < 2)
     return 1;
   unsigned dim = sizes.size() - 1;
   auto size = sizes[dim].getConstant();
@@ -86,8 +95,12 @@ static bool loadsAllFirst(const PointwisePiece &piece) {
   unsigned dim = program.getSizes().size() - 1;
   for (size_t n = 0; n < program.size(); ++n) {
     Kind kind = program[n].kind;
-    bool isGuarded = kind == Kind::GatherRow || kind == Kind::Lookup;
-    if (kind == Kind::Piecewise ||
+    bool isGuarded = kind == Kind::GatherRow || kind == Kind::Lookup,
+         isAskedFor =
+             !llvm::all_of(program[n].conditions, [&](const IndexCondition &c) {
+               return isOfVectors(c, dim, piece.accesses.width);
+             });
+    if (isAskedFor ||
         (isGuarded && (piece.accesses.width == 1 ||
                        program.varies(program[n].operands[0], dim))))
       return false;

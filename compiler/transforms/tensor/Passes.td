@@ -134,6 +134,21 @@ def QuantizeTables : Pass<"fusec-quantize-tables", "::fusec::ModelOp"> {
   let summary = "constant tables that only lookups and bags read become int8, with a factor a row";
 }
 
+def RecognizeRanges : Pass<"fusec-recognize-ranges", "::fusec::ModelOp"> {
+  let summary = "integer constants that are the index along an axis are not loaded";
+  let description = [{
+    Where they are computed with; those that say which rows are gathered stay.
+
+    ```mlir
+    %0 = fusec.constant dense<[0, 1, 2, ..]> : tensor<1000xi64>
+    ```
+    becomes
+    ```mlir
+    %0 = fusec.iota 0 : tensor<1000xi64>
+    ```
+  }];
+}
+
 def FormBags : Pass<"fusec-form-bags", "::fusec::ModelOp"> {
   let summary = "sums of gathered rows become embedding bags, neighbours in a concat one";
   let description = [{

@@ -159,3 +159,35 @@ fusec.model @tables inputs ["t", "u", "ids"] outputs ["y"] {
   %0 = fusec.lookup (%t, %u) at %ids flag : (tensor<1000x16xf32>, tensor<500x16xf32>, tensor<1048576x2xi64>) -> tensor<1048576x2x16xf32>
   fusec.output %0 : tensor<1048576x2x16xf32>
 }
+
+// -----
+
+// A few elements beside a row are no iteration of their own, whose sectors two
+// would write: each element is asked for its piece, once a vector where pieces
+// begin between vectors.
+// CHECK-LABEL: FUSEC_KERNEL(128) concat_0(
+// CHECK: fusec::forEachVector<4, 4>(count
+// CHECK: const int d1 = base % 1024;
+// CHECK: if (d1 < 12) {
+// CHECK: else if (d1 >= 12 && d1 < 1012) {
+// CHECK-NEXT: fusec::load<V>(t_x + d0 * 1000 + d1 - 12);
+// CHECK: return [=] {
+// CHECK: fusec::store<V>(t_y + base, result);
+fusec.model @pad inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<16384x1000xf16>):
+  %0 = fusec.splat 0.0 : f16 : tensor<16384x12xf16>
+  %1 = fusec.concat %0, %x, %0 axis 1 : tensor<16384x12xf16>, tensor<16384x1000xf16>, tensor<16384x12xf16> to tensor<16384x1024xf16>
+  fusec.output %1 : tensor<16384x1024xf16>
+}
+
+// -----
+
+// CHECK-LABEL: FUSEC_KERNEL(128) concat_0(
+// CHECK: fusec::forEachVector<1, 8>(count
+// CHECK: else if (d1 >= 1 && d1 < 113) {
+fusec.model @image inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<64x64x112x112xf32>):
+  %0 = fusec.splat 0.0 : f32 : tensor<64x64x112x1xf32>
+  %1 = fusec.concat %0, %x, %0 axis 3 : tensor<64x64x112x1xf32>, tensor<64x64x112x112xf32>, tensor<64x64x112x1xf32> to tensor<64x64x112x114xf32>
+  fusec.output %1 : tensor<64x64x112x114xf32>
+}
