@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Verifiers of the tensor level.
+// Verifiers of the tensor level; those of ops that read through indices are in
+// FusecGatherOps.cpp.
 
 #include "ir/FusecOps.h"
 #include "ir/ReferenceScalars.h"
@@ -195,149 +196,8 @@ LogicalResult ConcatOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// Gather, reductions, matmul
+// Reductions, matmul
 //===----------------------------------------------------------------------===//
-
-LogicalResult GatherOp::verify() {
-  SmallVector<Expr> source = getSizes(getSource()),
-                    result = getSizes(getResult());
-  if (getPositions().size() != source.size())
-    return emitOpError("expected ")
-           << source.size() << " positions, got " << getPositions().size();
-  if (getElementType(getSource()) != getElementType(getResult()))
-    return emitOpError("expected the source's element type");
-  for (auto [i, position] : llvm::enumerate(getPositions())) {
-    bool valid =
-        position >= 0
-            ? position < static_cast<int64_t>(result.size()) &&
-                  result[position] == source[i]
-            : -1 - position < static_cast<int64_t>(getIndices().size());
-    if (!valid)
-      return emitOpError("position ")
-             << position << " of source dimension " << i
-             << " is neither a result dimension of its size nor an index "
-                "operand";
-  }
-  for (Value index : getIndices())
-    if (getSizes(index) != result)
-      return emitOpError("expected index operands of the result's sizes, got ")
-             << index.getType();
-  return success();
-}
-
-LogicalResult LookupOp::verify() {
-  SmallVector<Expr> indices = getSizes(getIndices()),
-                    result = getSizes(getResult());
-  if (indices.size() != 2 || result.size() != 3 || getTables().empty() ||
-      indices[0] != result[0] || indices[1] != result[1] ||
-      !indices[1].isConstant(getTables().size()))
-    return emitOpError(
-        "expected indices [n, tables] and a result [n, tables, width]");
-  for (Value table : getTables())
-    if (getRank(table) != 2 || getSizes(table)[1] != result[2] ||
-        getElementType(table) != getElementType(getResult()))
-      return emitOpError("expected tables [rows, ")
-             << result[2].str() << "], got " << table.getType();
-  return success();
-}
-
-/// Operands of a bag that each table has one of, or none has.
-static LogicalResult verifyBagOperands(BagOp op) {
-  size_t count = op.getTables().size(), offsets = op.getOffsets().size(),
-         weights = op.getWeights().size(), factors = op.getFactors().size(),
-         zeros = op.getZeros().size();
-  size_t padding = op.getPadding() ? op.getPadding()->size() : count;
-  if (count == 0 || op.getIndices().size() != count ||
-      op.getScales().size() != count || padding != count)
-    return op.emitOpError(
-               "expected indices and a scale for each of at least one "
-               "table, got ")
-           << count << " tables, " << op.getIndices().size() << " indices, "
-           << op.getScales().size() << " scales and " << padding << " paddings";
-  if ((offsets && offsets != count) || (weights && weights != count))
-    return op.emitOpError(
-               "expected offsets and weights for all tables or none, got ")
-           << count << " tables, " << offsets << " offsets and " << weights
-           << " weights";
-  if ((factors && factors != count) || (zeros && zeros != factors))
-    return op.emitOpError("expected factors, and zeros beside them, for all "
-                          "tables or none, got ")
-           << factors << " factors and " << zeros << " zeros";
-  for (OperandRange group : {op.getTables(), op.getIndices(), op.getOffsets(),
-                             op.getWeights(), op.getFactors(), op.getZeros()})
-    for (Value value : group)
-      if (getRank(value) != 2 ||
-          getElementType(value) != getElementType(group[0]))
-        return op.emitOpError("expected matrices of one type, got ")
-               << value.getType() << " beside " << group[0].getType();
-  if (weights && !isa<FloatType>(getElementType(op.getWeights()[0])))
-    return op.emitOpError("expected weights of floats, got ")
-           << op.getWeights()[0].getType();
-  return success();
-}
-
-/// Floats, or integers with factors.
-static LogicalResult verifyTables(BagOp op) {
-  Type type = getElementType(op.getTables()[0]);
-  bool isNarrow = type.isInteger(8);
-  if (op.getFactors().empty() ? !isa<FloatType>(type) : !isNarrow)
-    return op.emitOpError("expected tables of floats, or of 8-bit integers "
-                          "with factors, got ")
-           << op.getTables()[0].getType();
-  for (auto [t, factors] : llvm::enumerate(op.getFactors())) {
-    SmallVector<Expr> table = getSizes(op.getTables()[t]),
-                      sizes = getSizes(factors);
-    if (!isa<FloatType>(getElementType(factors)) || sizes[0] != table[0] ||
-        !sizes[1].isConstant() || sizes[1].getValue() < 1 ||
-        !table[1].isConstant() ||
-        table[1].getValue() % sizes[1].getValue() != 0 ||
-        (!op.getZeros().empty() &&
-         op.getZeros()[t].getType() != factors.getType()))
-      return op.emitOpError("expected factors and zeros of one type, as many a "
-                            "row as divide its width, got ")
-             << factors.getType() << " of " << op.getTables()[t].getType();
-  }
-  return success();
-}
-
-SmallVector<Value> BagOp::getRowOperands() {
-  SmallVector<Value> values(getTables());
-  llvm::append_range(values, getFactors());
-  llvm::append_range(values, getZeros());
-  return values;
-}
-
-LogicalResult BagOp::verify() {
-  if (failed(verifyBagOperands(*this)) || failed(verifyTables(*this)))
-    return failure();
-  if (!isa<FloatType>(getElementType(getResult())) || getRank(getResult()) != 2)
-    return emitOpError("expected rows of floats, got ")
-           << getResult().getType();
-  Expr rows = getSizes(getResult())[0],
-       columns = Expr::constant(getContext(), 0);
-  Expr one = Expr::constant(getContext(), 1);
-  for (auto [t, indices] : llvm::enumerate(getIndices())) {
-    SmallVector<Expr> sizes = getSizes(indices);
-    if (!getSizes(getTables()[t])[1].isConstant())
-      return emitOpError("expected tables [rows, constant width], got ")
-             << getTables()[t].getType();
-    if (getOffsets().empty() && (sizes[0] != rows || !sizes[1].isConstant()))
-      return emitOpError("expected indices [")
-             << rows.str() << ", constant], got " << indices.getType();
-    if (!getOffsets().empty() &&
-        (sizes[0] != one || getSizes(getOffsets()[t])[0] != one))
-      return emitOpError("expected indices and offsets of one row, got ")
-             << indices.getType() << " and " << getOffsets()[t].getType();
-    if (!getWeights().empty() && getSizes(getWeights()[t]) != sizes)
-      return emitOpError("expected weights of the sizes of indices, got ")
-             << getWeights()[t].getType() << " and " << indices.getType();
-    columns = columns + getSizes(getTables()[t])[1];
-  }
-  if (getSizes(getResult())[1] != columns)
-    return emitOpError("expected as many columns as tables have, ")
-           << columns.str() << ", got " << getResult().getType();
-  return success();
-}
 
 LogicalResult ReduceOp::verify() {
   if (getElementType(getOperand()).isInteger(1) &&

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Of reductions, and of scans, which share what says who walks a row.
+
+#ifndef FUSEC_REDUCE_SCHEDULE_TD
+#define FUSEC_REDUCE_SCHEDULE_TD
+
+include "ir/FusecAttributes.td"
+
+def Fusec_ReduceScope : Fusec_Enum<"ReduceScope", "who reduces a row together",
+    ["Thread", "Warp", "Block", "Cluster", "Columns"]>;
+
+def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
+  let summary = "who reduces or scans a row, threads a block, index width, elements an access, blocks";
+  let description = [{
+    Accesses are along the row; of columns across rows, which then are
+    neighbours in memory: threads beside each other take vectors of them, and
+    `groups` threads share one. `groups` of a warp reduce as many rows at a
+    time; a cluster has as many blocks, which reduce a row together. `blocks` is
+    the most that the grid has: whoever reduces a row of a larger problem takes
+    several, one after another. 0: each takes one. With `kept`, a thread loads
+    its share of a row once, so many accesses, and keeps it in registers for all
+    that is computed of it. With `online`, a maximum and the sum of exponentials
+    below it are found in one pass.
+  }];
+  let parameters = (ins EnumParameter<Fusec_ReduceScope>:$scope, "int64_t":$threads, "int64_t":$indexBits,
+      DefaultValuedParameter<"int64_t", "1">:$vector, DefaultValuedParameter<"int64_t", "0">:$blocks,
+      DefaultValuedParameter<"int64_t", "1">:$groups, DefaultValuedParameter<"int64_t", "0">:$kept,
+      DefaultValuedParameter<"bool", "false">:$online);
+  let builders = [
+    AttrBuilder<(ins "::fusec::ReduceScope":$scope, "int64_t":$threads, "int64_t":$indexBits,
+                     "int64_t":$vector, CArg<"int64_t", "1">:$groups), [{
+      return $_get($_ctxt, scope, threads, indexBits, vector, 0, groups, 0, false);
+    }]>
+  ];
+  let extraClassDeclaration = [{
+    bool isOfColumns() const { return getScope() == ::fusec::ReduceScope::Columns; }
+    /// Which of rows, positions along them and columns accesses lie along.
+    unsigned getLanesDim() const { return isOfColumns() ? 2 : 1; }
+    /// Threads that reduce a row, or a vector of columns, together.
+    int64_t getThreadsTogether() const {
+      switch (getScope()) {
+      case ::fusec::ReduceScope::Thread:
+        return 1;
+      case ::fusec::ReduceScope::Warp:
+        return 32 / getGroups();
+      case ::fusec::ReduceScope::Block:
+        return getThreads();
+      case ::fusec::ReduceScope::Cluster:
+        return getThreads() * getGroups();
+      case ::fusec::ReduceScope::Columns:
+        return getGroups();
+      }
+      return 1;
+    }
+    /// Blocks that reduce a row together.
+    int64_t getCluster() const {
+      return getScope() == ::fusec::ReduceScope::Cluster ? getGroups() : 1;
+    }
+    /// Rows that a block, or a cluster, reduces at a time.
+    int64_t getRowsAtOnce() const {
+      return getThreads() * getCluster() / getThreadsTogether() * (isOfColumns() ? getVector() : 1);
+    }
+    /// The same schedule on a grid of at most so many.
+    ReduceScheduleAttr withBlocks(int64_t blocks) const {
+      return get(getContext(), getScope(), getThreads(), getIndexBits(), getVector(), blocks, getGroups(),
+                 getKept(), getOnline());
+    }
+    /// The same schedule with so many accesses of a row in registers.
+    ReduceScheduleAttr withKept(int64_t kept) const {
+      return get(getContext(), getScope(), getThreads(), getIndexBits(), getVector(), getBlocks(), getGroups(), kept,
+                 getOnline());
+    }
+    ReduceScheduleAttr asOnline() const {
+      return get(getContext(), getScope(), getThreads(), getIndexBits(), getVector(), getBlocks(), getGroups(),
+                 getKept(), true);
+    }
+  }];
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+#endif // FUSEC_REDUCE_SCHEDULE_TD
