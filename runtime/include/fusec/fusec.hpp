@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // C++17 over the C interface: owning handles, and exceptions in place of
-// statuses. Header only, so that the library's binary interface stays C.
+// statuses. Header only, so that the library's binary interface stays C. One
+// file, though long: programs include it alone, and most of it is what they
+// read of each call.
 //
 //   auto model = fusec::Model::load("model.fusec", 0); // shared by threads
 //   auto session = model.session();                    // one a thread
