@@ -126,4 +126,11 @@ std::string toString(Type type) {
                      type.getIntOrFloatBitWidth());
 }
 
+std::string getDtypeName(int32_t dtype) {
+  if (TensorProto::DataType_IsValid(dtype))
+    return TensorProto::DataType_Name(
+        static_cast<TensorProto::DataType>(dtype));
+  return std::to_string(dtype);
+}
+
 } // namespace fusec::onnx

@@ -27,6 +27,9 @@ bool contains(Types set, mlir::Type elementType);
 std::string toString(Types set);
 /// ONNX's spelling of one type.
 std::string toString(mlir::Type elementType);
+/// The enumerator of one of the format's data types, also of one that is not
+/// supported: "STRING"; its number where there is none.
+std::string getDtypeName(int32_t dtype);
 
 } // namespace fusec::onnx
 
