@@ -8,6 +8,7 @@
 #include "compiler/codegen/nvrtc/KernelCache.h"
 
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -81,6 +82,23 @@ inline CompileRequest request(std::string name, std::string body,
   result.name = std::move(name);
   result.target = std::move(target);
   return result;
+}
+
+/// A kernel that no compiler made, and of which one.
+inline const NvrtcVersion version = {13, 0, "13.0.88"};
+inline CompiledKernel sample(size_t size = 1000) {
+  CompiledKernel kernel;
+  kernel.name = "gate";
+  kernel.target = "sm_90a";
+  kernel.image.assign(size, '\x5a');
+  kernel.log = "log";
+  kernel.kernels = {{"gate", 40, 1, 2, 3}, {"up", 32, 0, 0, 0}};
+  kernel.serializedMma = true;
+  return kernel;
+}
+
+inline std::string contentOf(const std::string &file) {
+  return (*llvm::MemoryBuffer::getFile(file, false, false))->getBuffer().str();
 }
 
 } // namespace fusec::test
