@@ -157,6 +157,44 @@ static LogicalResult collectOperands(const ScalarProgram &program,
   return success();
 }
 
+/// The segments of the root: their matrices, and how long they are.
+static LogicalResult addMatrices(ContractionOp root,
+                                 ScalarProgram::Inside isInside,
+                                 InputStrides inputStrides,
+                                 MatmulIteration &result) {
+  // A matrix is in memory, even where its elements are all the same.
+  auto isReadThrough = [&](Operation *op) {
+    return isInside(op) && !isa<ConstantOp>(op);
+  };
+  for (unsigned s = 0; s < root.getNumSegments(); ++s) {
+    auto lhs = analyzeMatrix(root.getLhs()[s], isReadThrough, inputStrides);
+    if (failed(lhs))
+      return failure();
+    result.lhs.push_back(*lhs);
+    result.k.push_back(root.getDepth(s));
+    Expr wholeK = getSizes(root.getLhs()[s]).back();
+    spreadSingle(result.lhs[s], result.m, wholeK);
+    countRanges(root, result.lhs[s], result.k[s], wholeK);
+    result.rhs.emplace_back();
+    for (unsigned j = 0; j < root.getNumAccumulators(); ++j) {
+      auto rhs = analyzeMatrix(root.getRhs(s, j), isReadThrough, inputStrides);
+      if (failed(rhs))
+        return failure();
+      std::swap(rhs->outerStride, rhs->kStride); // B is [k, n]
+      spreadSingle(*rhs, result.n, wholeK);
+      countRanges(root, *rhs, result.k[s], wholeK);
+      const MatrixAccess &first =
+          result.rhs[s].empty() ? *rhs : result.rhs[s][0];
+      if (first.outerStride != rhs->outerStride ||
+          first.kStride != rhs->kStride ||
+          !(first.batch - rhs->batch).isConstant())
+        return failure();
+      result.rhs[s].push_back(*rhs);
+    }
+  }
+  return success();
+}
+
 FailureOr<MatmulIteration> fusec::analyzeMatmul(ArrayRef<Value> outputs,
                                                 ScalarProgram::Inside isInside,
                                                 InputStrides inputStrides,
@@ -188,36 +226,8 @@ FailureOr<MatmulIteration> fusec::analyzeMatmul(ArrayRef<Value> outputs,
                          {}};
   result.batchSizes.assign(sizes.begin(), sizes.begin() + batchRank);
 
-  // A matrix is in memory, even where its elements are all the same.
-  auto isReadThrough = [&](Operation *op) {
-    return isInside(op) && !isa<ConstantOp>(op);
-  };
-  for (unsigned s = 0; s < root.getNumSegments(); ++s) {
-    auto lhs = analyzeMatrix(root.getLhs()[s], isReadThrough, inputStrides);
-    if (failed(lhs))
-      return failure();
-    result.lhs.push_back(*lhs);
-    result.k.push_back(root.getDepth(s));
-    Expr wholeK = getSizes(root.getLhs()[s]).back();
-    spreadSingle(result.lhs[s], result.m, wholeK);
-    countRanges(root, result.lhs[s], result.k[s], wholeK);
-    result.rhs.emplace_back();
-    for (unsigned j = 0; j < root.getNumAccumulators(); ++j) {
-      auto rhs = analyzeMatrix(root.getRhs(s, j), isReadThrough, inputStrides);
-      if (failed(rhs))
-        return failure();
-      std::swap(rhs->outerStride, rhs->kStride); // B is [k, n]
-      spreadSingle(*rhs, result.n, wholeK);
-      countRanges(root, *rhs, result.k[s], wholeK);
-      const MatrixAccess &first =
-          result.rhs[s].empty() ? *rhs : result.rhs[s][0];
-      if (first.outerStride != rhs->outerStride ||
-          first.kStride != rhs->kStride ||
-          !(first.batch - rhs->batch).isConstant())
-        return failure();
-      result.rhs[s].push_back(*rhs);
-    }
-  }
+  if (failed(addMatrices(root, isInside, inputStrides, result)))
+    return failure();
 
   ScalarProgram &program = result.epilogue;
   IndexMap identity = IndexMap::identity(context, sizes.size());

@@ -97,6 +97,25 @@ Expected<std::string> KernelCompiler::getFile() {
   return state->file;
 }
 
+namespace {
+/// Of each distinct program.
+struct Answer {
+  std::string key;
+  const CompileRequest *request;
+  std::optional<CompiledKernel> kernel;
+  std::optional<Error> error;
+};
+} // namespace
+
+/// Of all text that is compiled.
+static size_t getLength(const CompileRequest &request) {
+  size_t total = request.source.size();
+  for (const KernelHeader &header :
+       collectHeaders(request.source, request.headers))
+    total += header.text.size();
+  return total;
+}
+
 Expected<std::vector<CompiledKernel>>
 KernelCompiler::compileAll(ArrayRef<CompileRequest> requests,
                            const Progress &progress) {
@@ -105,13 +124,7 @@ KernelCompiler::compileAll(ArrayRef<CompileRequest> requests,
     return identity.takeError();
   std::optional<KernelCache> &cache = state->cache;
 
-  // Each distinct program is an answer; requests point at theirs.
-  struct Answer {
-    std::string key;
-    const CompileRequest *request;
-    std::optional<CompiledKernel> kernel;
-    std::optional<Error> error;
-  };
+  // Requests point at their answers.
   std::vector<Answer> answers;
   std::vector<size_t> answerOf;
   StringMap<size_t> byKey;
@@ -164,16 +177,9 @@ KernelCompiler::compileAll(ArrayRef<CompileRequest> requests,
   if (!missing.empty()) {
     if (Error error = state->load())
       return joinErrors(takeErrors(), std::move(error));
-    // The longest first: a large one started last would leave cores idle.
+    // A long one started last would leave cores idle.
     llvm::stable_sort(missing, [](const Answer *a, const Answer *b) {
-      auto length = [](const Answer *answer) {
-        size_t total = answer->request->source.size();
-        for (const KernelHeader &header :
-             collectHeaders(answer->request->source, answer->request->headers))
-          total += header.text.size();
-        return total;
-      };
-      return length(a) > length(b);
+      return getLength(*a->request) > getLength(*b->request);
     });
     DefaultThreadPool pool(hardware_concurrency(state->options.threads));
     for (Answer *answer : missing)

@@ -74,6 +74,21 @@ struct UnitStep {
   EpilogueMaps maps; // for its launch
 };
 
+/// What a block takes of a multiprocessor.
+struct BlockShape {
+  int64_t threads, sharedBytes;
+};
+/// Of a unit whose blocks compute a tile each; `getBlock`: of a schedule, by
+/// how many accumulators there are and the bytes of an element.
+template <typename Schedule, BlockShape (*getBlock)(Schedule, int64_t, int64_t)>
+LaunchAttr getTileLaunch(const UnitStep &at) {
+  auto schedule = llvm::cast<Schedule>(at.schedule);
+  BlockShape block = getBlock(schedule, at.accumulators, at.element);
+  return LaunchAttr::get(
+      at.countTiles(schedule.getTileM(), schedule.getTileN()), block.threads,
+      block.sharedBytes);
+}
+
 /// What the kernel's text calls: a template, and the `Config` that it takes, of
 /// the constants that the text names.
 struct UnitCall {

@@ -6,14 +6,9 @@
 #ifndef FUSEC_COMPILER_KERNELS_GEMM_TILEDESTIMATE_H
 #define FUSEC_COMPILER_KERNELS_GEMM_TILEDESTIMATE_H
 
-#include "compiler/kernels/gemm/Gemm.h"
+#include "compiler/kernels/gemm/GemmUnits.h"
 
 namespace fusec {
-
-/// What a block takes of a multiprocessor.
-struct BlockShape {
-  int64_t threads, sharedBytes;
-};
 
 struct TiledKernel {
   int64_t tileM, tileN, tileK, stages, clusterM, clusterN;

@@ -164,14 +164,6 @@ static Estimate estimate(const Target &target, const GemmSizes &sizes,
   return time.get();
 }
 
-static LaunchAttr getLaunch(const UnitStep &at) {
-  auto schedule = cast<MmaScheduleAttr>(at.schedule);
-  BlockShape block = getBlock(schedule, at.accumulators, at.element);
-  return LaunchAttr::get(
-      at.countTiles(schedule.getTileM(), schedule.getTileN()), block.threads,
-      block.sharedBytes);
-}
-
 static UnitCall getCall(const UnitStep &at) {
   auto schedule = cast<MmaScheduleAttr>(at.schedule);
   return {schedule.getTf32x3() ? "fusec::Tf32x3Config" : "fusec::MmaConfig",
@@ -188,5 +180,5 @@ const GemmUnit fusec::mmaUnit = {TypeID::get<MmaScheduleAttr>(),
                                  "gemm_mma.h",
                                  addCandidates,
                                  estimate,
-                                 getLaunch,
+                                 getTileLaunch<MmaScheduleAttr, getBlock>,
                                  getCall};

@@ -92,14 +92,6 @@ static Estimate estimate(const Target &target, const GemmSizes &sizes,
   return time.get();
 }
 
-static LaunchAttr getLaunch(const UnitStep &at) {
-  auto schedule = cast<SimtScheduleAttr>(at.schedule);
-  BlockShape block = getBlock(schedule, at.accumulators, at.element);
-  return LaunchAttr::get(
-      at.countTiles(schedule.getTileM(), schedule.getTileN()), block.threads,
-      block.sharedBytes);
-}
-
 static UnitCall getCall(const UnitStep &at) {
   auto schedule = cast<SimtScheduleAttr>(at.schedule);
   return {"fusec::SimtConfig",
@@ -115,5 +107,5 @@ const GemmUnit fusec::simtUnit = {TypeID::get<SimtScheduleAttr>(),
                                   "gemm_simt.h",
                                   addCandidates,
                                   estimate,
-                                  getLaunch,
+                                  getTileLaunch<SimtScheduleAttr, getBlock>,
                                   getCall};

@@ -32,10 +32,8 @@ constexpr FUSEC_DEVICE bool isPowerOfTwo(int x) { return (x & (x - 1)) == 0; }
 template <class Config, int J>
 using MmaAccumulators = float[J][Config::warpM / 16][Config::warpN / 8][4];
 
-template <class Config, int J, class SegmentType>
-FUSEC_DEVICE void mmaSegment(const SegmentType &segment, const Shape &shape,
-                             TilePlace tile, KRange range,
-                             MmaAccumulators<Config, J> &acc) {
+/// How a segment's stages lie in the ring, and how they are read.
+template <class Config, int J, class SegmentType> struct MmaStages {
   static_assert(SegmentType::accumulators == J, "one B an accumulator");
   typedef typename SegmentType::A A;
   typedef typename SegmentType::B B;
@@ -50,37 +48,25 @@ FUSEC_DEVICE void mmaSegment(const SegmentType &segment, const Shape &shape,
                     isPowerOfTwo(LayoutA::chunksPerRow) &&
                     isPowerOfTwo(LayoutB::chunksPerRow),
                 "steps change disjoint bits of an offset");
-  constexpr int fragmentsM = Config::warpM / 16,
-                fragmentsN = Config::warpN / 16;
-  constexpr int steps = Config::tileK * int(sizeof(T)) / 32;
+  static constexpr int fragmentsM = Config::warpM / 16,
+                       fragmentsN = Config::warpN / 16;
+  static constexpr int steps = Config::tileK * int(sizeof(T)) / 32;
   static_assert(steps % 2 == 0, "two buffers of fragments");
-  constexpr u32 stageBytes = LayoutA::bytes + J * LayoutB::bytes;
-  constexpr u32 ringBytes = Config::stages * stageBytes;
+  static constexpr u32 stageBytes = LayoutA::bytes + J * LayoutB::bytes;
+  static constexpr u32 ringBytes = Config::stages * stageBytes;
+  static constexpr bool rounds = isSame<T, float> && !Config::splitsFactors;
+  typedef u32 FragmentsA[fragmentsM][4];
+  typedef u32 FragmentsB[J][fragmentsN][4];
 
-  int tilesK = tilesOf(range.last - range.first, Config::tileK);
-  if (tilesK <= 0)
-    return;
-  CopyA copyA;
-  CopyB copyB[J];
-  copyA.start(segment.a, tile.batch, tile.m * Config::tileM, shape.m, range);
-  FUSEC_UNROLL
-  for (int j = 0; j < J; ++j)
-    copyB[j].start(segment.b[j], tile.batch, tile.n * Config::tileN, shape.n,
-                   range);
-  auto fill = [&](u32 stage) {
-    copyA.copy(stage);
-    FUSEC_UNROLL
-    for (int j = 0; j < J; ++j)
-      copyB[j].copy(stage + LayoutA::bytes + j * LayoutB::bytes);
-  };
-
-  constexpr bool rounds = isSame<T, float> && !Config::splitsFactors;
   MmaFragments<LayoutA, T, CopyA::alongK, true, rounds> readA;
   MmaFragments<LayoutB, T, CopyB::alongK, false, rounds> readB;
-  readA.start(launch::warp() / Config::warpsN * Config::warpM);
-  readB.start(launch::warp() % Config::warpsN * Config::warpN);
-  auto readStep = [&](u32 stage, int step, u32(&toA)[fragmentsM][4],
-                      u32(&toB)[J][fragmentsN][4]) {
+
+  FUSEC_DEVICE void start() {
+    readA.start(launch::warp() / Config::warpsN * Config::warpM);
+    readB.start(launch::warp() % Config::warpsN * Config::warpN);
+  }
+  FUSEC_DEVICE void read(u32 stage, int step, FragmentsA &toA,
+                         FragmentsB &toB) const {
     FUSEC_UNROLL
     for (int i = 0; i < fragmentsM; ++i)
       readA.read(stage, i, step, toA[i]);
@@ -90,7 +76,46 @@ FUSEC_DEVICE void mmaSegment(const SegmentType &segment, const Shape &shape,
     for (int i = 0; i < fragmentsN; ++i)
       readB.read(stage + LayoutA::bytes + j * LayoutB::bytes, i, step,
                  toB[j][i]);
+  }
+  static FUSEC_DEVICE void multiply(const FragmentsA &a, const FragmentsB &b,
+                                    MmaAccumulators<Config, J> &acc) {
+    FUSEC_UNROLL
+    for (int j = 0; j < J; ++j)
+      FUSEC_UNROLL
+    for (int m = 0; m < fragmentsM; ++m)
+      FUSEC_UNROLL
+    for (int n = 0; n < fragmentsN * 2; ++n)
+      primitive::Mma<T>::run(acc[j][m][n], a[m], b[j][n / 2][n % 2 * 2],
+                             b[j][n / 2][n % 2 * 2 + 1]);
+  }
+};
+
+template <class Config, int J, class SegmentType>
+FUSEC_DEVICE void mmaSegment(const SegmentType &segment, const Shape &shape,
+                             TilePlace tile, KRange range,
+                             MmaAccumulators<Config, J> &acc) {
+  typedef MmaStages<Config, J, SegmentType> Stages;
+  constexpr int steps = Stages::steps;
+  constexpr u32 stageBytes = Stages::stageBytes;
+  int tilesK = tilesOf(range.last - range.first, Config::tileK);
+  if (tilesK <= 0)
+    return;
+  typename Stages::CopyA copyA;
+  typename Stages::CopyB copyB[J];
+  copyA.start(segment.a, tile.batch, tile.m * Config::tileM, shape.m, range);
+  FUSEC_UNROLL
+  for (int j = 0; j < J; ++j)
+    copyB[j].start(segment.b[j], tile.batch, tile.n * Config::tileN, shape.n,
+                   range);
+  auto fill = [&](u32 stage) {
+    copyA.copy(stage);
+    FUSEC_UNROLL
+    for (int j = 0; j < J; ++j)
+      copyB[j].copy(stage + Stages::LayoutA::bytes +
+                    j * Stages::LayoutB::bytes);
   };
+  Stages stages;
+  stages.start();
 
   u32 ring = primitive::sharedAddress(launch::sharedMemory());
   launch::barrier(); // A previous segment has been read by everybody.
@@ -103,7 +128,7 @@ FUSEC_DEVICE void mmaSegment(const SegmentType &segment, const Shape &shape,
   }
   u32 readAt = 0, fillAt = (Config::stages - 1) * stageBytes;
   auto after = [](u32 stage) {
-    return stage + stageBytes == ringBytes ? 0 : stage + stageBytes;
+    return stage + stageBytes == Stages::ringBytes ? 0 : stage + stageBytes;
   };
   auto fillNext = [&] {
     if (filled < tilesK)
@@ -122,21 +147,23 @@ FUSEC_DEVICE void mmaSegment(const SegmentType &segment, const Shape &shape,
     // Products are three times as many, and the loads before them other warps'
     // to hide. Unrolled, or with fragments in two buffers, ptxas starts more
     // sums at once than there are registers for.
-    u32 a[fragmentsM][4], b[J][fragmentsN][4];
+    typename Stages::FragmentsA a;
+    typename Stages::FragmentsB b;
     for (int t = 0; t < tilesK; ++t) {
       waitForTile();
       fillNext();
       FUSEC_UNROLL_BY(1)
       for (int step = 0; step < steps; ++step) {
-        readStep(ring + readAt, step, a, b);
+        stages.read(ring + readAt, step, a, b);
         multiplyTf32x3(a, b, acc);
       }
       readAt = after(readAt);
     }
   } else {
-    u32 a[2][fragmentsM][4], b[2][J][fragmentsN][4];
+    typename Stages::FragmentsA a[2];
+    typename Stages::FragmentsB b[2];
     waitForTile();
-    readStep(ring, 0, a[0], b[0]);
+    stages.read(ring, 0, a[0], b[0]);
     for (int t = 0; t < tilesK; ++t) {
       FUSEC_UNROLL
       for (int step = 0; step < steps; ++step) {
@@ -144,19 +171,11 @@ FUSEC_DEVICE void mmaSegment(const SegmentType &segment, const Shape &shape,
           waitForTile();
           readAt = after(readAt);
         }
-        readStep(ring + readAt, (step + 1) % steps, a[(step + 1) & 1],
-                 b[(step + 1) & 1]);
+        stages.read(ring + readAt, (step + 1) % steps, a[(step + 1) & 1],
+                    b[(step + 1) & 1]);
         if (step == 0)
           fillNext();
-        FUSEC_UNROLL
-        for (int j = 0; j < J; ++j)
-          FUSEC_UNROLL
-        for (int m = 0; m < fragmentsM; ++m)
-          FUSEC_UNROLL
-        for (int n = 0; n < fragmentsN * 2; ++n)
-          primitive::Mma<T>::run(acc[j][m][n], a[step & 1][m],
-                                 b[step & 1][j][n / 2][n % 2 * 2],
-                                 b[step & 1][j][n / 2][n % 2 * 2 + 1]);
+        Stages::multiply(a[step & 1], b[step & 1], acc);
       }
     }
   }
