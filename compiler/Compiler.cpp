@@ -175,13 +175,22 @@ std::vector<CompileRequest> Compilation::getRequests() const {
   return requests;
 }
 
-/// Why a kernel as compiled should not run, or nothing.
-static std::string getFault(const CompiledKernel &image) {
-  for (const KernelUsage &usage : image.kernels)
+std::string Compilation::getFault(size_t kernel) const {
+  const EmittedKernel &emitted = kernels.getKernels()[kernel];
+  auto it = images.find({emitted.target, emitted.text});
+  if (it == images.end())
+    return "";
+  for (const KernelUsage &usage : it->second.kernels) {
     if (usage.spillBytes)
       return fmt::format("it spills {} bytes of registers to memory",
                          usage.spillBytes);
-  return image.serializedMma ? "its wgmma instructions were serialised" : "";
+    if (usage.stackBytes > emitted.stackBytes)
+      return fmt::format("it has a stack frame of {} bytes, of which it needs "
+                         "{}",
+                         usage.stackBytes, emitted.stackBytes);
+  }
+  return it->second.serializedMma ? "its wgmma instructions were serialised"
+                                  : "";
 }
 
 /// The step's variants without the schedules whose kernels `isFaulty` tells;
@@ -211,18 +220,23 @@ llvm::Error Compilation::addImages(std::vector<CompiledKernel> answers) {
   if (answers.size() != requests.size())
     return llvm::make_error<CompileError>(
         ErrorKind::Internal, "expected an image for each requested kernel");
-  ProblemList refused;
+  std::set<std::pair<std::string, std::string>> answered;
   for (auto [request, image] : llvm::zip_equal(requests, answers)) {
-    if (std::string fault = getFault(image); !fault.empty()) {
-      std::string text =
-          fmt::format("kernel {} for {}: {}", image.name, image.target, fault);
-      warnings.push_back(text);
-      Problem &problem = refused.emplace_back();
-      problem.kind = ProblemKind::Unsupported;
-      problem.message = text;
-      problem.note = "without --werror=spill the next schedule is taken";
-    }
+    answered.insert({request.target, request.source});
     images[{request.target, request.source}] = std::move(image);
+  }
+  ProblemList refused;
+  for (auto [i, kernel] : llvm::enumerate(kernels.getKernels())) {
+    std::string fault = getFault(i);
+    if (fault.empty() || !answered.count({kernel.target, kernel.text}))
+      continue;
+    std::string text = fmt::format("kernel {} for {}: {}", kernel.symbol,
+                                   kernel.target, fault);
+    warnings.push_back(text);
+    Problem &problem = refused.emplace_back();
+    problem.kind = ProblemKind::Unsupported;
+    problem.message = text;
+    problem.note = "without --werror=spill the next schedule is taken";
   }
   if (refused.empty())
     return llvm::Error::success();
@@ -230,20 +244,18 @@ llvm::Error Compilation::addImages(std::vector<CompiledKernel> answers) {
     return llvm::make_error<CompileError>(ErrorKind::Unsupported,
                                           std::move(refused));
   bool changed = false;
-  std::vector<const CompiledKernel *> compiled = getImages();
   for (const EmittedPlan &emitted : kernels.getPlans())
     for (auto [step, launches] : llvm::zip_equal(
              PlanOp(emitted.plan).getOps<StepOp>(), emitted.steps)) {
       ArrayAttr next =
           takeNextSchedules(step, [&, &launches = launches](size_t i) {
-            return i < launches.size() &&
-                   !getFault(*compiled[launches[i].kernel]).empty();
+            return i < launches.size() && !getFault(launches[i].kernel).empty();
           });
       if (!next)
         continue;
       remarkMissed(remarks::spills, step.getLoc())
-          << "the compiler of '" << step.getName().str()
-          << "' ran out of registers; the next schedule is taken";
+          << "the kernel of '" << step.getName().str()
+          << "' cannot be held in registers; the next schedule is taken";
       step.setVariantsAttr(next);
       changed = true;
     }

@@ -31,8 +31,8 @@ struct CompileOptions : PipelineOptions {
   std::vector<std::string> replaceable;
   /// And of those whose rows can be changed in place.
   std::vector<std::string> updatable;
-  /// Whether a schedule whose kernel spills registers is an error; else the
-  /// next one is taken.
+  /// Whether a schedule whose kernel spills registers, or has another fault, is
+  /// an error; else the next one is taken.
   bool refuseSpills = false;
   /// Keeps the remarks of all passes, for getRemarks().
   bool wantRemarks = false;
@@ -66,18 +66,22 @@ public:
   /// What NVRTC is still to be asked for.
   std::vector<CompileRequest> getRequests() const;
 
-  /// Takes what NVRTC answered to all of getRequests(). Where a kernel spills
-  /// registers, or ptxas serialised its wgmma instructions, its variants take
-  /// their next schedule, if they have one; then there are requests again.
+  /// Takes what NVRTC answered to all of getRequests(). Where a kernel has a
+  /// fault its variants take their next schedule, if they have one; then there
+  /// are requests again.
   llvm::Error addImages(std::vector<CompiledKernel> answers);
   /// One for each of the kernels.
   std::vector<const CompiledKernel *> getImages() const;
+  /// Why a compiled kernel should not run, or nothing: it spills registers, has
+  /// a stack frame that no function needs which it calls, or ptxas serialised
+  /// its wgmma instructions.
+  std::string getFault(size_t kernel) const;
   /// Emits, if that is still to be done, and compiles.
   llvm::Error compile(KernelCompiler &compiler,
                       const KernelCompiler::Progress &progress = nullptr);
   /// What import took for granted, constants that were too much to compute,
-  /// schedules that were given up, and kernels
-  /// that spill registers and have no other schedule.
+  /// schedules that were given up, and kernels that have a fault and no other
+  /// schedule.
   llvm::ArrayRef<std::string> getWarnings() const { return warnings; }
   /// The files beside the model that hold its weights.
   llvm::ArrayRef<std::string> getDataFiles() const { return dataFiles; }

@@ -49,6 +49,18 @@ static std::string getSymbolBase(StringRef name) {
   return StringRef(base).contains('_') ? base : base + "_kernel";
 }
 
+/// What trigonometric functions need of the stack, with CUDA 12 and 13: the
+/// product of a large argument, of 10^5 and more, and 2 / pi is an array of
+/// words, of which its size says which are needed.
+static unsigned getStackBytes(StepOp step) {
+  unsigned ofFloat = 0, ofDouble = 0;
+  step.walk([&](Operation *op) {
+    if (isa<SinOp, CosOp, TanOp>(op))
+      (getElementType(op->getResult(0)).isF64() ? ofDouble = 40 : ofFloat = 32);
+  });
+  return ofFloat + ofDouble;
+}
+
 FailureOr<EmittedLaunch> KernelSet::emit(StepOp step, VariantAttr variant,
                                          StringRef target) {
   std::string base = getSymbolBase(step.getName());
@@ -61,7 +73,11 @@ FailureOr<EmittedLaunch> KernelSet::emit(StepOp step, VariantAttr variant,
     std::string symbol = symbols[target.str()].add(base);
     if (symbol != base)
       source = emitKernel(step, variant, symbol);
-    kernels.push_back({target.str(), symbol, std::move(source->text), 0});
+    unsigned stackBytes = getStackBytes(step);
+    if (StepOp leading = hasLead(variant) ? findLeadingStep(step) : StepOp())
+      stackBytes += getStackBytes(leading);
+    kernels.push_back(
+        {target.str(), symbol, std::move(source->text), 0, stackBytes});
   }
   source->text.clear();
   source->names.clear();

@@ -19,6 +19,8 @@ struct EmittedKernel {
   std::string symbol;
   std::string text;   // with the names of the first step that launches it
   unsigned steps = 0; // that launch it
+  /// Bytes of the stack that functions which it calls need; more are a fault.
+  unsigned stackBytes = 0;
 };
 
 /// How a variant launches its kernel; `source` has neither text nor names, as

@@ -75,13 +75,12 @@ void fusec::addContest(StepOp step, const CompileOptions &compileOptions,
 }
 
 /// Why the contender's own kernel should not run, or nothing. Compilation drops
-/// a variant whose kernel spills where another stands in.
+/// a variant whose kernel has a fault where another stands in.
 static std::string getRefusal(Contender &contender) {
   Compilation &compilation = *contender.compilation;
   size_t kernel = compilation.getKernels().getPlans()[0].steps[0][0].kernel;
-  const CompiledKernel *image = compilation.getImages()[kernel];
   bool isOwn = getOnlyStep(compilation).getVariants()[0] == contender.variant;
-  if (isOwn && !image->spills() && !image->serializedMma)
+  if (isOwn && compilation.getFault(kernel).empty())
     return "";
   return llvm::join(compilation.getWarnings(), "; ");
 }
