@@ -6,9 +6,10 @@
   bench/fit_costs.py fit FUSEC test/probes --data compiler/schedule/devices/sm_90a.inc
 
 Holds the cost model against times of all of its candidates. A probe is what `fusec tune
---json` says of one layer of the benchmark, in a file of the layer's name; what the
-model predicts is asked of FUSEC, so that probes stay good where the model changes.
-`fit` prints the device's data file with the coefficients that suit the probes best."""
+--json` says of one layer of the benchmark, or of one of test/layers/part_kernels.py, which
+multiply nothing, in a file of its name; what the model predicts is asked of FUSEC, so that probes stay good where the model changes.
+`fit` prints the device's data file with the coefficients that suit the probes best;
+all are of one device."""
 
 import argparse
 import collections
@@ -26,6 +27,7 @@ import numpy
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "test" / "layers"))
 import layers  # noqa: E402
+import part_kernels  # noqa: E402
 from model_error import nameUnit  # noqa: E402
 
 # Each unit and family, in shapes that differ in what bounds them.
@@ -33,7 +35,7 @@ LAYERS = ("grid_linear_relu_fp16_1024x1024x1024", "grid_linear_relu_fp16_4096x40
           "grid_gating_fp16_1024x4096x11008", "grid_linear_relu_fp32_2048x2048x2048",
           "narrow_linear_relu_fp16_8x4096x4096", "narrow_linear_relu_fp16_64x4096x4096",
           "prompt_linear_relu_fp16_320x4096x4096", "exact_linear_relu_fp32_16x4096x4096",
-          "exact_linear_relu_fp32_1024x1024x1024", "lora_r16_16_4096")
+          "exact_linear_relu_fp32_1024x1024x1024", "lora_r16_16_4096", *part_kernels.PARTS)
 # A coefficient that few candidates feel stays near what it was: this standard
 # deviation of its logarithm, beside that of a time.
 PRIOR, NOISE = 0.3, 0.05
@@ -63,8 +65,10 @@ class Models:
         self.known = {layer.name: layer for layer in layers.chooseLayers()}
 
     def write(self, name):
+        if name in part_kernels.PARTS:
+            return part_kernels.writePart(self.folder, name), ()
         if name not in self.known:
-            sys.exit(f"{name}: expected a layer of bench/workloads.py")
+            sys.exit(f"{name}: expected a layer of bench/workloads.py or test/layers/part_kernels.py")
         return layers.writeLayer(self.folder, self.known[name])
 
     def predict(self, fusec, name, target, costs=None):
