@@ -30,6 +30,42 @@ VariantAttr VariantAttr::getNext() {
              rest[0].getEstimate(), rest.drop_front());
 }
 
+LogicalResult
+AccessesAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, Walk,
+                     int64_t width, DenseI64ArrayAttr loads,
+                     DenseI64ArrayAttr stores) {
+  auto isWidth = [&](int64_t elements) {
+    if (elements > 0 && llvm::isPowerOf2_64(elements))
+      return true;
+    emitError() << "expected a power of two of elements an access, got "
+                << elements;
+    return false;
+  };
+  auto areWidths = [&](DenseI64ArrayAttr all) {
+    return !all || llvm::all_of(all.asArrayRef(), isWidth);
+  };
+  return success(isWidth(width) && areWidths(loads) && areWidths(stores));
+}
+
+LogicalResult
+LaunchAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, ExprAttr,
+                   int64_t, int64_t, int64_t, int64_t, bool, bool, bool, bool,
+                   ArrayAttr, ArrayAttr, ArrayAttr, ArrayAttr accesses) {
+  if (accesses)
+    for (Attribute loop : accesses)
+      if (!isa<AccessesAttr>(loop))
+        return emitError() << "expected accesses of a loop, got " << loop;
+  return success();
+}
+
+LaunchAttr LaunchAttr::withAccesses(ArrayRef<AccessesAttr> accesses) const {
+  return get(
+      getContext(), getBlocks(), getThreads(), getShared(), getCluster(),
+      getResident(), getCooperative(), getEarly(), getPrefetches(),
+      getStreams(), getMatrices(), getOperands(), getResults(),
+      ArrayAttr::get(getContext(), llvm::to_vector_of<Attribute>(accesses)));
+}
+
 //===----------------------------------------------------------------------===//
 // Expression syntax
 //===----------------------------------------------------------------------===//

@@ -52,6 +52,10 @@ class Fusec_Enum<string name, string summary, list<string> cases>
 class Fusec_EnumAttr<EnumAttrInfo info, string attrMnemonic>
     : EnumAttr<Fusec_Dialect, info, attrMnemonic>;
 
+class Fusec_DefaultEnumParameter<EnumAttrInfo info, string value> : EnumParameter<info> {
+  let defaultValue = value;
+}
+
 def Fusec_AdapterPart : Fusec_Enum<"AdapterPart",
     "a factor of a low-rank update x A B as it is stored: [k, r], [r, n], or their transposes; or a whole weight",
     ["A", "B", "ATransposed", "BTransposed", "Whole"]>;

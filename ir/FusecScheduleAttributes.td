@@ -53,6 +53,44 @@ def Fusec_TileMapAttr : Fusec_Attr<"TileMap", "tile_map"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Fusec_Walk : Fusec_Enum<"Walk", "along what the lanes of a loop lie",
+    ["Dimension", "Linear", "Memory"]>;
+
+def Fusec_AccessesAttr : Fusec_Attr<"Accesses", "accesses"> {
+  let summary = "how many elements each access of a loop moves at once";
+  let description = [{
+    `width` lanes lie along a dimension of the loop's points, along their linear
+    index, or along memory from where what the loop stores, or reduces, is
+    aligned, with single elements before and behind.
+    `loads`: of each place where the region reads a tensor, or the tables of a
+    lookup, in the order of its scalar program; of chains, of each tile that is
+    copied; of matmuls, of A and B of each segment, then of the epilogue's
+    operands, as long as no tensor map moves them. `stores`: of each value that
+    is stored, in the order in which they are.
+    1 is an element on its own. Else `width` for neighbours, in either order, and
+    as many more as there are elements between the lanes: `loads = [8]` of 4
+    lanes is a vector of which every second element is theirs, `stores = [8, 8]`
+    two values that take turns in one.
+
+    ```mlir
+    #fusec.accesses<walk = linear, width = 4, loads = [4, 1], stores = [4]>
+    ```
+  }];
+  let parameters = (ins Fusec_DefaultEnumParameter<Fusec_Walk, "::fusec::Walk::Dimension">:$walk,
+      DefaultValuedParameter<"int64_t", "1">:$width, OptionalParameter<"::mlir::DenseI64ArrayAttr">:$loads,
+      OptionalParameter<"::mlir::DenseI64ArrayAttr">:$stores);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    ::llvm::ArrayRef<int64_t> getLoadWidths() const {
+      return getLoads() ? getLoads().asArrayRef() : ::llvm::ArrayRef<int64_t>();
+    }
+    ::llvm::ArrayRef<int64_t> getStoreWidths() const {
+      return getStores() ? getStores().asArrayRef() : ::llvm::ArrayRef<int64_t>();
+    }
+  }];
+}
+
 def Fusec_LaunchAttr : Fusec_Attr<"Launch", "launch"> {
   let summary = "how a kernel is launched";
   let description = [{
@@ -64,41 +102,55 @@ def Fusec_LaunchAttr : Fusec_Attr<"Launch", "launch"> {
     `streams`: what is read of weights need not stay in the L2 cache. `matrices`:
     of matmuls, how A and B of each segment are copied, one after the other;
     `operands` and `results`: tiles of the epilogue that move by tensor map.
+    `accesses`: of each loop of a kernel that reads and stores by pointers.
   }];
   let parameters = (ins "::fusec::ExprAttr":$blocks, "int64_t":$threads,
       DefaultValuedParameter<"int64_t", "0">:$shared, DefaultValuedParameter<"int64_t", "1">:$cluster,
       DefaultValuedParameter<"int64_t", "1">:$resident, DefaultValuedParameter<"bool", "false">:$cooperative,
       DefaultValuedParameter<"bool", "false">:$early, DefaultValuedParameter<"bool", "false">:$prefetches,
       DefaultValuedParameter<"bool", "false">:$streams, OptionalParameter<"::mlir::ArrayAttr">:$matrices,
-      OptionalParameter<"::mlir::ArrayAttr">:$operands, OptionalParameter<"::mlir::ArrayAttr">:$results);
+      OptionalParameter<"::mlir::ArrayAttr">:$operands, OptionalParameter<"::mlir::ArrayAttr">:$results,
+      OptionalParameter<"::mlir::ArrayAttr">:$accesses);
   let builders = [
     AttrBuilderWithInferredContext<(ins "::fusec::Expr":$blocks, "int64_t":$threads,
                                         CArg<"int64_t", "0">:$shared, CArg<"int64_t", "1">:$cluster), [{
       return $_get(blocks.getContext(), blocks.getAttr(), threads, shared, cluster, 1, false, false, false, false,
-                   nullptr, nullptr, nullptr);
+                   nullptr, nullptr, nullptr, nullptr);
     }]>
   ];
   let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     LaunchAttr withMaps(::mlir::ArrayAttr matrices, ::mlir::ArrayAttr operands, ::mlir::ArrayAttr results) const {
       return get(getContext(), getBlocks(), getThreads(), getShared(), getCluster(), getResident(),
-                 getCooperative(), getEarly(), getPrefetches(), getStreams(), matrices, operands, results);
+                 getCooperative(), getEarly(), getPrefetches(), getStreams(), matrices, operands, results,
+                 getAccesses());
+    }
+    LaunchAttr withAccesses(::llvm::ArrayRef<::fusec::AccessesAttr> accesses) const;
+    /// Of the loop, null where none is listed.
+    ::fusec::AccessesAttr getLoopAccesses(size_t loop) const {
+      ::mlir::ArrayAttr loops = getAccesses();
+      return loops && loop < loops.size() ? ::llvm::cast<::fusec::AccessesAttr>(loops[loop]) : nullptr;
     }
     LaunchAttr withResident(int64_t resident) const {
       return get(getContext(), getBlocks(), getThreads(), getShared(), getCluster(), resident,
-                 getCooperative(), getEarly(), getPrefetches(), getStreams(), getMatrices(), getOperands(), getResults());
+                 getCooperative(), getEarly(), getPrefetches(), getStreams(), getMatrices(), getOperands(), getResults(),
+                 getAccesses());
     }
     LaunchAttr asCooperative() const {
       return get(getContext(), getBlocks(), getThreads(), getShared(), getCluster(), getResident(),
-                 true, getEarly(), getPrefetches(), getStreams(), getMatrices(), getOperands(), getResults());
+                 true, getEarly(), getPrefetches(), getStreams(), getMatrices(), getOperands(), getResults(),
+                 getAccesses());
     }
     LaunchAttr starting(bool early, bool prefetches) const {
       return get(getContext(), getBlocks(), getThreads(), getShared(), getCluster(), getResident(),
-                 getCooperative(), early, prefetches, getStreams(), getMatrices(), getOperands(), getResults());
+                 getCooperative(), early, prefetches, getStreams(), getMatrices(), getOperands(), getResults(),
+                 getAccesses());
     }
     LaunchAttr streaming(bool streams) const {
       return get(getContext(), getBlocks(), getThreads(), getShared(), getCluster(), getResident(),
-                 getCooperative(), getEarly(), getPrefetches(), streams, getMatrices(), getOperands(), getResults());
+                 getCooperative(), getEarly(), getPrefetches(), streams, getMatrices(), getOperands(), getResults(),
+                 getAccesses());
     }
   }];
 }

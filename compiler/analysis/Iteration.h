@@ -113,6 +113,10 @@ struct MatrixAccess {
 struct TileAccess {
   Expr rowStride, columnStride, batch;
 
+  /// A single column lies contiguously whatever its stride.
+  bool hasContiguousColumns() const {
+    return columnStride.isConstant(1) || columnStride.isConstant(0);
+  }
   /// Whether the elements of a column lie one after another, and those of a row
   /// do not.
   bool liesAlongRows() const {
@@ -180,6 +184,10 @@ struct ChainTile {
   int64_t rows, columns; // `rows` where it is not `perRow`
   /// Of copies: in memory, in elements.
   Expr rowStride = {}, columnStride = {}, offset = {};
+
+  bool isContiguous() const {
+    return columnStride.isConstant(1) || columns == 1;
+  }
 };
 /// A matrix or an operand of a phase: a tile from one of its columns on.
 struct ChainOperand {

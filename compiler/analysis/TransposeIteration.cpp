@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/analysis/TransposeIteration.h"
+#include "compiler/analysis/VectorAccesses.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -12,14 +13,6 @@ Expr TransposeIteration::getBatch() const {
     if (dim != along && dim != across())
       batch = batch * size;
   return batch;
-}
-
-Expr fusec::getLoadOffset(StepOp step, const ScalarProgram &program,
-                          unsigned node) {
-  SmallVector<Expr> strides =
-      step.getInputBuffer(program[node].value).getStrideExprs();
-  return program.getRanges().simplify(
-      getOffset(program[node].indices, strides, step.getContext()));
 }
 
 /// Loads that every point needs.

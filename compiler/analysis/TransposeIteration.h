@@ -29,9 +29,6 @@ constexpr unsigned mostTransposeTiles = 2;
 /// some of the points only, or reads few elements again and again.
 mlir::FailureOr<TransposeIteration> analyzeTranspose(StepOp step);
 
-/// Where the node loads from, in elements of its buffer.
-Expr getLoadOffset(StepOp step, const ScalarProgram &program, unsigned node);
-
 } // namespace fusec
 
 #endif // FUSEC_COMPILER_ANALYSIS_TRANSPOSEITERATION_H

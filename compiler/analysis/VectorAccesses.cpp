@@ -52,34 +52,55 @@ static int64_t getTurn(Expr offset, int64_t stride) {
   return (getConstantTerm(offset) % stride + stride) % stride;
 }
 
-std::optional<LaneAccess> fusec::getLaneAccess(Expr offset, unsigned dim,
-                                               int64_t width, int64_t bytes,
-                                               unsigned alignment, Expr extent,
-                                               const ExprRanges &ranges) {
+/// Lanes that are `stride` elements apart.
+static LaneAccess takeLanes(Expr offset, int64_t stride, int64_t width) {
+  int64_t first = stride == -1 ? width - 1 : getTurn(offset, stride);
+  return {stride, first, offset - first};
+}
+
+std::optional<LaneAccess> fusec::findLaneAccess(Expr offset, unsigned dim,
+                                                int64_t width, int64_t bytes,
+                                                unsigned alignment, Expr extent,
+                                                const ExprRanges &ranges) {
   auto stride = getStride(offset, dim);
   if (!stride || *stride == 0 || *stride == 1)
     return std::nullopt;
-  LaneAccess access{*stride, 0, offset};
-  if (*stride == -1) {
-    access.first = width - 1;
-    access.base = offset - (width - 1);
-  } else {
+  if (*stride != -1) {
     bool isClose = *stride > 1 && llvm::isPowerOf2_64(*stride) &&
                    *stride * width * bytes <= 16;
     if (!isClose)
       return std::nullopt;
-    access.first = getTurn(offset, *stride);
-    access.base = offset - access.first;
-    if (!ranges.isNonNegative(access.base) ||
-        !ranges.isLess(access.base + (*stride - 1), extent))
-      return std::nullopt;
   }
+  LaneAccess access = takeLanes(offset, *stride, width);
+  if (*stride > 1 && (!ranges.isNonNegative(access.base) ||
+                      !ranges.isLess(access.base + (*stride - 1), extent)))
+    return std::nullopt;
   // As wide as the lanes are adjacent, the dim's base being a multiple.
   int64_t elements = std::abs(*stride) * width;
   Expr flat = access.base + Expr::dim(offset.getContext(), dim) * (1 - *stride);
   if (!isVectorAccess(flat, dim, elements, bytes, alignment))
     return std::nullopt;
   return access;
+}
+
+std::optional<LaneAccess> fusec::getLaneAccess(Expr offset, unsigned dim,
+                                               int64_t width,
+                                               int64_t elements) {
+  auto stride = getStride(offset, dim);
+  if (!stride || *stride == 0 || *stride < -1 ||
+      std::abs(*stride) * width != elements || (width == 1 && *stride != 1))
+    return std::nullopt;
+  if (*stride == 1)
+    return LaneAccess{1, 0, offset};
+  return takeLanes(offset, *stride, width);
+}
+
+Expr fusec::getLoadOffset(StepOp step, const ScalarProgram &program,
+                          unsigned node) {
+  SmallVector<Expr> strides =
+      step.getInputBuffer(program[node].value).getStrideExprs();
+  return program.getRanges().simplify(
+      getOffset(program[node].indices, strides, step.getContext()));
 }
 
 SmallVector<TakenTurns> fusec::findTurns(ArrayRef<RegionStore> stores,
@@ -137,10 +158,9 @@ static SmallVector<Access> collectAccesses(StepOp step,
     const ScalarNode &node = program[n];
     if (node.kind != Kind::Load || !program.varies(n, dim))
       continue; // one element for all lanes
-    BufferOp buffer = step.getInputBuffer(node.value);
-    Expr offset = program.getRanges().simplify(
-        getOffset(node.indices, buffer.getStrideExprs(), step.getContext()));
-    accesses.push_back({buffer, offset, getElementBytes(node.type), false});
+    accesses.push_back({step.getInputBuffer(node.value),
+                        getLoadOffset(step, program, n),
+                        getElementBytes(node.type), false});
   }
   return accesses;
 }
@@ -169,8 +189,8 @@ VectorAccesses fusec::analyzeVectorAccesses(StepOp step,
     BufferOp buffer = a.buffer;
     Expr extent =
         getExtent(getSizes(buffer.getType()), buffer.getStrideExprs());
-    return getLaneAccess(a.offset, dim, result.width, a.bytes, alignment,
-                         extent, program.getRanges())
+    return findLaneAccess(a.offset, dim, result.width, a.bytes, alignment,
+                          extent, program.getRanges())
         .has_value();
   };
   for (; result.width > 1; result.width /= 2) {

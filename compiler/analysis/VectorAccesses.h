@@ -23,18 +23,24 @@ bool isVectorAccess(Expr offset, unsigned dim, int64_t width, int64_t bytes,
 bool isOfVectors(const IndexCondition &condition, unsigned dim, int64_t width);
 
 /// Lanes that are some elements apart, or backwards: lane l takes element
-/// `first + l * stride` of the |stride| * width from `base` on, which lie in
-/// one vector.
+/// `first + l * stride` of those from `base` on, which lie in one vector.
 struct LaneAccess {
   int64_t stride, first;
   Expr base;
 };
-/// Of such an access to a buffer of `extent` elements, none of which it leaves;
+/// Of an access to a buffer of `extent` elements, none of which it leaves;
 /// nothing where lanes are adjacent or far apart.
+std::optional<LaneAccess> findLaneAccess(Expr offset, unsigned dim,
+                                         int64_t width, int64_t bytes,
+                                         unsigned alignment, Expr extent,
+                                         const ExprRanges &ranges);
+/// Of an access that the plan has found: `width` lanes of it, also adjacent
+/// ones, are `elements` together. Nothing where lanes are on their own.
 std::optional<LaneAccess> getLaneAccess(Expr offset, unsigned dim,
-                                        int64_t width, int64_t bytes,
-                                        unsigned alignment, Expr extent,
-                                        const ExprRanges &ranges);
+                                        int64_t width, int64_t elements);
+
+/// Where the node loads from, in elements of its buffer.
+Expr getLoadOffset(StepOp step, const ScalarProgram &program, unsigned node);
 
 /// Elements from the first to the last one, and one more.
 Expr getExtent(llvm::ArrayRef<Expr> sizes, llvm::ArrayRef<Expr> strides);

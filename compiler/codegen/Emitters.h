@@ -5,9 +5,7 @@
 #ifndef FUSEC_COMPILER_CODEGEN_EMITTERS_H
 #define FUSEC_COMPILER_CODEGEN_EMITTERS_H
 
-#include "compiler/analysis/Alignment.h"
 #include "compiler/analysis/Iteration.h"
-#include "compiler/analysis/VectorAccesses.h"
 #include "compiler/codegen/KernelText.h"
 #include "compiler/codegen/ScalarEmitter.h"
 
@@ -33,15 +31,14 @@ std::string declareEpilogue(KernelWriter &writer, llvm::StringRef name,
                             llvm::ArrayRef<Descriptor> results);
 
 /// Loads from the buffers of the step's inputs.
-ScalarEmitter::Sources getRegionSources(KernelWriter &writer,
-                                        VariantAttr variant);
+ScalarEmitter::Sources getRegionSources(KernelWriter &writer);
 
-/// Stores the values of the current point, or of the emitter's lanes: by
-/// vectors where the addresses allow, else element by element. `whenLoaded` is
-/// called when loads have been printed, and before when indices have by which
-/// others find their rows.
+/// Stores the values of the current point, or of the emitter's lanes; then
+/// `widths` says which are vectors. `whenLoaded` is called when loads have been
+/// printed, and before when indices have by which others find their rows.
 void emitStores(KernelWriter &writer, ScalarEmitter &emitter,
-                VariantAttr variant, llvm::ArrayRef<RegionStore> stores,
+                llvm::ArrayRef<RegionStore> stores,
+                llvm::ArrayRef<int64_t> widths,
                 std::optional<ScalarEmitter::Lanes> lanes,
                 llvm::function_ref<void()> whenLoaded = nullptr);
 

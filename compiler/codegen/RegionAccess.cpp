@@ -8,21 +8,12 @@
 using namespace mlir;
 using namespace fusec;
 
-ScalarEmitter::Sources fusec::getRegionSources(KernelWriter &writer,
-                                               VariantAttr variant) {
+ScalarEmitter::Sources fusec::getRegionSources(KernelWriter &writer) {
   ScalarEmitter::Sources sources;
-  sources.load = [&writer, variant](Value value) {
+  sources.load = [&writer](Value value) {
     BufferOp buffer = writer.getStep().getInputBuffer(value);
     return ScalarEmitter::Access{writer.pointer(buffer, true),
-                                 buffer.getStrideExprs(),
-                                 getAlignment(buffer, variant)};
-  };
-  sources.tableAlignment = [&writer, variant](LookupOp op) {
-    unsigned known = 256;
-    for (Value table : op.getTables())
-      known = std::min(
-          known, getAlignment(writer.getStep().getInputBuffer(table), variant));
-    return known;
+                                 buffer.getStrideExprs()};
   };
   sources.tables =
       [&writer, names = std::make_shared<std::map<Operation *, std::string>>()](
@@ -61,9 +52,9 @@ struct VectorStore {
 class StoreEmitter {
 public:
   StoreEmitter(KernelWriter &writer, ScalarEmitter &emitter,
-               VariantAttr variant, ArrayRef<RegionStore> stores,
+               ArrayRef<RegionStore> stores, ArrayRef<int64_t> widths,
                std::optional<ScalarEmitter::Lanes> lanes)
-      : writer(writer), emitter(emitter), variant(variant), stores(stores),
+      : writer(writer), emitter(emitter), stores(stores), widths(widths),
         lanes(lanes), places(stores.size()) {}
   void emit(llvm::function_ref<void()> whenLoaded);
 
@@ -84,8 +75,8 @@ private:
 
   KernelWriter &writer;
   ScalarEmitter &emitter;
-  VariantAttr variant;
   ArrayRef<RegionStore> stores;
+  ArrayRef<int64_t> widths;
   std::optional<ScalarEmitter::Lanes> lanes;
   SmallVector<LaneStore> places;
   SmallVector<VectorStore> vectors;
@@ -114,25 +105,18 @@ void StoreEmitter::declareVector(Expr base, ArrayRef<unsigned> members) {
 }
 
 void StoreEmitter::declareVectors() {
-  auto isVector = [&](const RegionStore &store, Expr offset, int64_t stride) {
-    BufferOp buffer = getBuffer(store);
-    if (lanes->storesAlign)
-      return true;
-    return isVectorAccess(offset, lanes->dim, lanes->width * stride,
-                          getElementBytes(buffer.getElementType()),
-                          getAlignment(buffer, variant));
-  };
-  if (lanes->width > 1 && !lanes->storesAlign)
+  if (lanes->width > 1)
     for (const TakenTurns &turns : findTurns(stores, lanes->dim)) {
       int64_t stride = turns.stores.size();
-      Expr flat = turns.base +
-                  Expr::dim(writer.getContext(), lanes->dim) * (1 - stride);
-      if (isVector(stores[turns.stores[0]], flat, stride))
+      if (widths[turns.stores[0]] == stride * lanes->width)
         declareVector(turns.base, turns.stores);
     }
-  for (unsigned i = 0; i < stores.size(); ++i)
-    if (places[i].vector.empty() && isVector(stores[i], stores[i].offset, 1))
+  for (unsigned i = 0; i < stores.size(); ++i) {
+    auto whole =
+        getLaneAccess(stores[i].offset, lanes->dim, lanes->width, widths[i]);
+    if (places[i].vector.empty() && whole && whole->stride == 1)
       declareVector(stores[i].offset, i);
+  }
 }
 
 void StoreEmitter::emit(llvm::function_ref<void()> whenLoaded) {
@@ -167,8 +151,8 @@ void StoreEmitter::emit(llvm::function_ref<void()> whenLoaded) {
 }
 
 void fusec::emitStores(KernelWriter &writer, ScalarEmitter &emitter,
-                       VariantAttr variant, ArrayRef<RegionStore> stores,
+                       ArrayRef<RegionStore> stores, ArrayRef<int64_t> widths,
                        std::optional<ScalarEmitter::Lanes> lanes,
                        llvm::function_ref<void()> whenLoaded) {
-  StoreEmitter(writer, emitter, variant, stores, lanes).emit(whenLoaded);
+  StoreEmitter(writer, emitter, stores, widths, lanes).emit(whenLoaded);
 }

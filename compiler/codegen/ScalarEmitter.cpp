@@ -12,6 +12,9 @@ ScalarEmitter::ScalarEmitter(KernelWriter &writer, const ScalarProgram &program,
                              std::optional<Lanes> lanes, Sources sources)
     : writer(writer), program(program), dims(std::move(dims)), lanes(lanes),
       sources(std::move(sources)) {
+  if (lanes)
+    for (auto [node, width] : llvm::zip_equal(getReads(program), lanes->loads))
+      widths[node] = width;
   pushScope();
 }
 

@@ -2,14 +2,14 @@
 //
 // Prints a ScalarProgram. Values are emitted where they are first needed; what
 // does not vary along the vectorised dim is emitted once for all lanes, loads
-// that lie one after another along it become vector loads, and the rest is
+// that the plan says are vectors along it become vector loads, and the rest is
 // computed lane by lane. The pieces of a concat and guarded rows are read only
 // where their condition holds.
 
 #ifndef FUSEC_COMPILER_CODEGEN_SCALAREMITTER_H
 #define FUSEC_COMPILER_CODEGEN_SCALAREMITTER_H
 
-#include "compiler/analysis/VectorAccesses.h"
+#include "compiler/analysis/AccessWidths.h"
 #include "compiler/codegen/KernelWriter.h"
 
 namespace fusec {
@@ -19,7 +19,6 @@ public:
   struct Access {
     std::string pointer;             // the buffer's parameter
     llvm::SmallVector<Expr> strides; // in elements
-    unsigned alignment = 1;          // bytes
   };
   /// Gives the buffer behind a loaded value, and a root's value in compute
   /// type, not yet rounded.
@@ -27,17 +26,20 @@ public:
     std::function<Access(mlir::Value)> load;
     std::function<std::string(mlir::Value)> root;
     std::function<std::string(LookupOp)> tables;
-    std::function<unsigned(LookupOp)> tableAlignment; // of all of them, bytes
   };
 
-  /// Lanes 0..V-1 lie along the dim; V is `width`, or 1 in a tail. Where
-  /// `loadsFirst`, what is loaded is on its way before anything is computed;
-  /// where `storesAlign`, the first lane is where stores are aligned, which
-  /// loads need not be.
+  /// Lanes 0..V-1 lie along the dim; V is `width`, or 1 in a tail. `loads` are
+  /// the widths of the program's reads. Where `loadsFirst`, what is loaded is
+  /// on its way before anything is computed.
   struct Lanes {
+    Lanes(unsigned dim, AccessesAttr accesses, bool loadsFirst = false)
+        : dim(dim), width(accesses.getWidth()), loads(accesses.getLoadWidths()),
+          loadsFirst(loadsFirst) {}
+
     unsigned dim;
     int64_t width;
-    bool loadsFirst = false, storesAlign = false;
+    llvm::ArrayRef<int64_t> loads;
+    bool loadsFirst;
   };
   /// `dims` are the names of the iteration's indices, empty for one that a loop
   /// names.
@@ -124,6 +126,9 @@ private:
   void declareRow(unsigned id, llvm::StringRef index, llvm::StringRef rows,
                   llvm::StringRef owner);
   bool prepareVectorLoad(unsigned id);
+  /// How the lanes of a read lie that are moved together; nothing where each
+  /// is moved on its own.
+  std::optional<LaneAccess> getWhole(unsigned id, Expr offset) const;
   std::string loadWhole(const std::string &pointer, const LaneAccess &access);
   void prepareGuarded(unsigned id);
   void prepare(unsigned id, Visited &visited);
@@ -141,6 +146,7 @@ private:
   const ScalarProgram &program;
   std::vector<std::string> dims;
   std::optional<Lanes> lanes;
+  llvm::SmallDenseMap<unsigned, int64_t> widths; // of reads
   Sources sources;
   std::vector<Scope> scopes;
   /// Vectors of which lanes take some elements, by their address, in each

@@ -32,35 +32,31 @@ std::string ScalarEmitter::loadWhole(const std::string &pointer,
   return wholeLoads.back()[address] = name;
 }
 
+std::optional<LaneAccess> ScalarEmitter::getWhole(unsigned id,
+                                                  Expr offset) const {
+  return getLaneAccess(offset, lanes->dim, lanes->width, widths.lookup(id));
+}
+
 bool ScalarEmitter::prepareVectorLoad(unsigned id) {
-  if (lanes->storesAlign)
-    return false;
   const ScalarNode &node = program[id];
   Access access = sources.load(node.value);
   Expr offset = getLoadOffset(node, access);
-  int64_t bytes = getElementBytes(node.type);
   bool isSingle = lanes->width == 1 && lanes->loadsFirst;
-  if (isSingle || isVectorAccess(offset, lanes->dim, lanes->width, bytes,
-                                 access.alignment)) {
+  auto whole = getWhole(id, offset);
+  if (isSingle || (whole && whole->stride == 1)) {
     std::string name = writer.uniqueName(access.pointer + "_at");
     writer.line("const auto {} = fusec::load<V>({} + {});", name,
                 access.pointer, print(offset));
     scopes.back()[id] = {name, true};
     return true;
   }
-  if (lanes->width == 1)
+  if (!whole)
     return false;
-  auto apart =
-      getLaneAccess(offset, lanes->dim, lanes->width, bytes, access.alignment,
-                    getExtent(getSizes(node.value.getType()), access.strides),
-                    program.getRanges());
-  if (!apart)
-    return false;
-  std::string whole = loadWhole(access.pointer, *apart);
-  std::string taken = apart->stride == -1
-                          ? fmt::format("fusec::reverse({})", whole)
+  std::string vector = loadWhole(access.pointer, *whole);
+  std::string taken = whole->stride == -1
+                          ? fmt::format("fusec::reverse({})", vector)
                           : fmt::format("fusec::takeEvery<{}, {}>({})",
-                                        apart->stride, apart->first, whole);
+                                        whole->stride, whole->first, vector);
   std::string name = writer.uniqueName(access.pointer + "_at");
   writer.line("const auto {} = {};", name, taken);
   scopes.back()[id] = {name, true};
@@ -92,14 +88,8 @@ void ScalarEmitter::prepare(unsigned id, Visited &visited) {
     break;
   case Kind::Lookup: {
     prepare(node.operands[0], visited);
-    Expr width = getSizes(node.op->getResult(0))[2];
-    bool whole =
-        !variesByLane(node.operands[0]) && !usesDim(node.expr, lanes->dim) &&
-        isVectorAccess(node.indices[0] +
-                           Expr::dim(program.getContext(), dims.size()) * width,
-                       lanes->dim, lanes->width, getElementBytes(node.type),
-                       sources.tableAlignment(cast<LookupOp>(node.op)));
-    if (whole)
+    auto columns = getColumnsOffset(program, id, lanes->dim);
+    if (columns && getWhole(id, *columns))
       emitLookup(id);
     break;
   }

@@ -3,6 +3,7 @@
 // The chain family: a struct of shared-memory tiles, the copies that fill it,
 // and a call a phase into compiler/kernels/chain/device/chain.h.
 
+#include "compiler/analysis/AccessWidths.h"
 #include "compiler/codegen/Emitters.h"
 #include "compiler/kernels/chain/Chain.h"
 #include <fmt/core.h>
@@ -17,7 +18,14 @@ public:
                const ChainIteration &iteration)
       : step(step), variant(variant),
         schedule(cast<ChainScheduleAttr>(variant.getSchedule())),
-        iteration(iteration), writer(step, symbol, 64) {}
+        iteration(iteration), writer(step, symbol, 64) {
+    ArrayRef<int64_t> widths =
+        variant.getLaunch().getLoopAccesses(0).getLoadWidths();
+    unsigned copied = 0;
+    for (auto [i, tile] : llvm::enumerate(iteration.tiles))
+      if (!tile.isHeld)
+        copies[i] = widths[copied++];
+  }
 
   KernelSource emit();
 
@@ -49,6 +57,7 @@ private:
   std::string sharedName, firstName, rowsName;
   SmallVector<std::string> tileNames; // as members of the shared memory
   unsigned staged = 0;                // tiles so far
+  llvm::SmallDenseMap<unsigned, int64_t> copies; // elements of a tile at once
 };
 } // namespace
 
@@ -85,22 +94,16 @@ void ChainEmitter::stage(unsigned index) {
   if (!tile.offset.isConstant(0))
     from += " + " + print(tile.offset);
   // A single row has no stride.
-  SmallVector<Expr> offsets = {tile.offset};
-  if (tile.perRow || tile.rows > 1) {
-    offsets.push_back(tile.rowStride);
+  if (tile.perRow || tile.rows > 1)
     stride = print(tile.rowStride);
-  }
   if (tile.perRow)
     from = atFirstRow(from, tile.rowStride);
-  bool contiguous = tile.columnStride.isConstant(1) || tile.columns == 1;
-  unsigned aligned =
-      getOffsetAlignment(getAlignment(buffer, variant),
-                         getElementBytes(buffer.getElementType()), offsets);
   std::string rows = tile.perRow ? ", " + rowsName : "";
   // The warps take the tiles in turn.
   unsigned turn = staged++;
-  if (contiguous)
-    writer.line("fusec::stage<{}>({}, {}, {}, {}{});", aligned,
+  if (tile.isContiguous())
+    writer.line("fusec::stage<{}>({}, {}, {}, {}{});",
+                copies[index] * getElementBytes(buffer.getElementType()),
                 tileNames[index], from, stride, turn, rows);
   else
     writer.line("fusec::stageEach({}, {}, {}, {}, {}{});", tileNames[index],
@@ -201,5 +204,10 @@ FailureOr<KernelSource> fusec::emitChain(StepOp step, VariantAttr variant,
   auto iteration = analyzeChain(step, reason);
   if (failed(iteration))
     return step.emitOpError("is not a chain of products: ") << reason;
+  size_t copies = llvm::count_if(
+      iteration->tiles, [](const ChainTile &tile) { return !tile.isHeld; });
+  if (failed(checkLoops(step, variant, 1)) ||
+      !takeAccesses(step, variant, 0, copies, /*stores=*/0))
+    return failure();
   return ChainEmitter(step, variant, symbol, *iteration).emit();
 }

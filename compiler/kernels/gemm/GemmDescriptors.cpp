@@ -57,28 +57,21 @@ GemmDescriptors::Address GemmDescriptors::matrixAddress(const MatrixAccess &a,
 
 FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
                                               Expr outerSize, Expr k,
-                                              CopyAttr copy) {
+                                              int64_t width, CopyAttr copy) {
   const MatrixAccess &access = accesses[0];
   std::string element = storageType(getElementType(access.value));
   std::string major, strides;
-  Expr stride = access.outerStride;
   if (access.liesAlongK(k)) {
     major = "K";
     strides = print(access.outerStride);
   } else if (access.liesAcrossK(outerSize)) {
     major = "Outer";
     strides = print(access.kStride);
-    stride = access.kStride;
   } else {
     major = "Strided";
     strides = print(access.outerStride);
   }
-  unsigned bytes = getElementBytes(getElementType(access.value)), aligned = 16;
-  for (const MatrixAccess &a : accesses)
-    aligned = std::min(
-        aligned, alignment(step.getInputBuffer(a.value), {a.batch, stride}));
-  if (major == "Strided")
-    aligned = bytes;
+  int64_t aligned = width * getElementBytes(getElementType(access.value));
   SmallVector<Address> addresses;
   for (const MatrixAccess &a : accesses)
     addresses.push_back(matrixAddress(a, k));
@@ -121,7 +114,8 @@ Descriptor GemmDescriptors::rowStep(const TileAccess &access) {
   return {"fusec::Stride", braced({print(access.rowStride)})};
 }
 
-Descriptor GemmDescriptors::pointerOperand(const TileOperand &operand) {
+Descriptor GemmDescriptors::pointerOperand(const TileOperand &operand,
+                                           int64_t width) {
   BufferOp buffer = step.getInputBuffer(operand.value);
   std::string element = storageType(getElementType(operand.value));
   auto [pointer, batch] = address(buffer, true, operand.access.batch);
@@ -133,10 +127,7 @@ Descriptor GemmDescriptors::pointerOperand(const TileOperand &operand) {
   if (row.isConstant(0) && column.isConstant(0))
     return {fmt::format("fusec::ScalarOperand<{}, {}>", element, batch.type),
             braced({pointer, batch.value})};
-  // Tiles of swapped operands begin at any column.
-  unsigned aligned = column.isConstant(1) && !isSwapped
-                         ? alignment(buffer, {operand.access.batch, row})
-                         : getElementBytes(getElementType(operand.value));
+  int64_t aligned = width * getElementBytes(getElementType(operand.value));
   if (row.isConstant(0))
     return {fmt::format("fusec::RowOperand<{}, {}, {}, {}>", element, columns,
                         aligned, batch.type),
@@ -151,15 +142,16 @@ Descriptor GemmDescriptors::pointerOperand(const TileOperand &operand) {
           braced({pointer, rowValue, columnValue, batch.value})};
 }
 
-Descriptor GemmDescriptors::operand(const TileOperand &operand,
+Descriptor GemmDescriptors::operand(const TileOperand &operand, int64_t width,
                                     TileMapAttr map) {
-  Descriptor byPointer = pointerOperand(operand);
+  Descriptor byPointer = pointerOperand(operand, width);
   return map ? mapped(byPointer, step.getInputBuffer(operand.value),
                       operand.access, map)
              : byPointer;
 }
 
-Descriptor GemmDescriptors::result(const TileStore &store, TileMapAttr map) {
+Descriptor GemmDescriptors::result(const TileStore &store, int64_t width,
+                                   TileMapAttr map) {
   BufferOp buffer = step.getOutputBuffer(store.output);
   Type type = buffer.getElementType();
   auto [pointer, batch] = address(buffer, false, store.access.batch);
@@ -168,12 +160,8 @@ Descriptor GemmDescriptors::result(const TileStore &store, TileMapAttr map) {
     return {fmt::format("fusec::ColumnResult<{}, fusec::Stride, {}>",
                         storageType(type), batch.type),
             braced({pointer, braced({print(row)}), batch.value})};
-  // A single column lies contiguously whatever its stride.
-  bool contiguous = column.isConstant(1) || column.isConstant(0);
-  // Tiles of swapped operands begin at any column.
-  unsigned aligned = contiguous && !isSwapped
-                         ? alignment(buffer, {store.access.batch, row})
-                         : getElementBytes(type);
+  bool contiguous = store.access.hasContiguousColumns();
+  int64_t aligned = width * getElementBytes(type);
   auto [rows, rowValue] = rowStep(store.access);
   StringRef columns = contiguous ? "fusec::Contiguous" : "fusec::Stride";
   std::string columnValue = contiguous ? "{}" : braced({print(column)});

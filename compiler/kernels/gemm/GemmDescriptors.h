@@ -14,27 +14,22 @@ namespace fusec {
 class GemmDescriptors {
 public:
   /// `step`: whose region the iteration is of.
-  GemmDescriptors(KernelWriter &writer, StepOp step, VariantAttr variant,
+  GemmDescriptors(KernelWriter &writer, StepOp step,
                   const MatmulIteration &iteration)
-      : writer(writer), step(step), variant(variant), iteration(iteration),
-        context(writer.getContext()) {
-    if (auto gemm = llvm::dyn_cast<GemmScheduleAttr>(variant.getSchedule()))
-      isSwapped = gemm.getSwapped();
-  }
+      : writer(writer), step(step), iteration(iteration),
+        context(writer.getContext()) {}
 
+  /// `width`: elements that are read at once, as the plan lists them.
   mlir::FailureOr<Descriptor> matrix(llvm::ArrayRef<MatrixAccess> accesses,
-                                     Expr outerSize, Expr k, CopyAttr copy);
+                                     Expr outerSize, Expr k, int64_t width,
+                                     CopyAttr copy);
   /// `map`: null for what is read or written by pointer.
-  Descriptor operand(const TileOperand &operand, TileMapAttr map);
-  Descriptor result(const TileStore &store, TileMapAttr map);
+  Descriptor operand(const TileOperand &operand, int64_t width,
+                     TileMapAttr map);
+  Descriptor result(const TileStore &store, int64_t width, TileMapAttr map);
 
 private:
   std::string print(Expr expr) { return writer.print(expr, {}); }
-  unsigned alignment(BufferOp buffer, llvm::ArrayRef<Expr> offsets) {
-    return getOffsetAlignment(getAlignment(buffer, variant),
-                              getElementBytes(buffer.getElementType()),
-                              offsets);
-  }
   /// Where a tensor's first element is, the pointer, and how a batch index
   /// moves it. The constant part of the offset is the pointer's: a slice needs
   /// no text of its own.
@@ -48,17 +43,15 @@ private:
   Address matrixAddress(const MatrixAccess &access, Expr k);
   /// How a row index moves the place of an element.
   Descriptor rowStep(const TileAccess &access);
-  Descriptor pointerOperand(const TileOperand &operand);
+  Descriptor pointerOperand(const TileOperand &operand, int64_t width);
   /// The descriptor of a tile that moves through a tensor map.
   Descriptor mapped(const Descriptor &descriptor, BufferOp buffer,
                     const TileAccess &access, TileMapAttr map);
 
   KernelWriter &writer;
   StepOp step;
-  VariantAttr variant;
   const MatmulIteration &iteration;
   mlir::MLIRContext *context;
-  bool isSwapped = false;
 };
 
 } // namespace fusec

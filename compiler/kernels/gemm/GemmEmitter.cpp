@@ -5,6 +5,7 @@
 
 #include "compiler/analysis/Leads.h"
 #include "compiler/codegen/Emitters.h"
+#include "compiler/kernels/gemm/GemmAccesses.h"
 #include "compiler/kernels/gemm/GemmDescriptors.h"
 #include "compiler/kernels/gemm/GemmUnits.h"
 #include <fmt/core.h>
@@ -27,7 +28,13 @@ private:
   /// Declares the call's constants by their names.
   std::string declareTiling(const UnitCall &call);
   /// Declares the segments' types and returns the template's last arguments.
-  FailureOr<std::string> emitSegments(GemmDescriptors &descriptors);
+  FailureOr<std::string> emitSegments(GemmDescriptors &descriptors,
+                                      AccessesAttr accesses);
+  /// Declares the epilogue, whose tiles move as the maps say, and returns its
+  /// initialiser.
+  std::string emitEpilogue(GemmDescriptors &descriptors, StringRef name,
+                           const MatmulIteration &of, AccessesAttr accesses,
+                           ArrayAttr operandMaps, ArrayAttr resultMaps);
   /// Of the plan; null where matrices are read by pointers.
   CopyAttr getCopy(unsigned matrix) const {
     return launch.getMatrices() ? cast<CopyAttr>(launch.getMatrices()[matrix])
@@ -55,6 +62,24 @@ static TileMapAttr findMap(ArrayAttr maps, size_t index) {
   return {};
 }
 
+std::string GemmEmitter::emitEpilogue(GemmDescriptors &descriptors,
+                                      StringRef name, const MatmulIteration &of,
+                                      AccessesAttr accesses,
+                                      ArrayAttr operandMaps,
+                                      ArrayAttr resultMaps) {
+  ArrayRef<int64_t> loads =
+                        accesses.getLoadWidths().drop_front(2 * of.k.size()),
+                    stores = accesses.getStoreWidths();
+  SmallVector<Descriptor> operands, results;
+  for (auto [i, operand] : llvm::enumerate(of.operands))
+    operands.push_back(
+        descriptors.operand(operand, loads[i], findMap(operandMaps, i)));
+  for (auto [i, store] : llvm::enumerate(of.stores))
+    results.push_back(
+        descriptors.result(store, stores[i], findMap(resultMaps, i)));
+  return declareEpilogue(writer, name, of, operands, results);
+}
+
 FailureOr<KernelSource> GemmEmitter::emit() {
   auto analyzed = analyzeMatmul(step);
   if (failed(analyzed))
@@ -65,23 +90,20 @@ FailureOr<KernelSource> GemmEmitter::emit() {
     *analyzed = swapOperands(std::move(*analyzed));
   }
   iteration = &*analyzed;
+  AccessesAttr accesses = takeGemmAccesses(step, variant, 0, *iteration);
+  if (!accesses ||
+      failed(checkLoops(step, variant, schedule.getLead() ? 2 : 1)))
+    return failure();
   if (schedule.getLead())
     writer.pointer(step.getInputBuffer(iteration->lhs.back().value), false);
   writer.declareBuffers();
-  GemmDescriptors descriptors(writer, step, variant, *iteration);
-  FailureOr<std::string> segments = emitSegments(descriptors);
+  GemmDescriptors descriptors(writer, step, *iteration);
+  FailureOr<std::string> segments = emitSegments(descriptors, accesses);
   if (failed(segments))
     return failure();
-
-  SmallVector<Descriptor> operands, results;
-  for (auto [i, operand] : llvm::enumerate(iteration->operands))
-    operands.push_back(
-        descriptors.operand(operand, findMap(launch.getOperands(), i)));
-  for (auto [i, store] : llvm::enumerate(iteration->stores))
-    results.push_back(
-        descriptors.result(store, findMap(launch.getResults(), i)));
   std::string epilogue =
-      declareEpilogue(writer, "Epilogue", *iteration, operands, results);
+      emitEpilogue(descriptors, "Epilogue", *iteration, accesses,
+                   launch.getOperands(), launch.getResults());
 
   Expr batch = getElementCount(iteration->batchSizes, context);
   if (variant.getLaunch().getPrefetches())
@@ -129,14 +151,16 @@ std::string GemmEmitter::declareTiling(const UnitCall &call) {
   return name;
 }
 
-FailureOr<std::string> GemmEmitter::emitSegments(GemmDescriptors &descriptors) {
+FailureOr<std::string> GemmEmitter::emitSegments(GemmDescriptors &descriptors,
+                                                 AccessesAttr accesses) {
   unsigned accumulators = ContractionOp(iteration->root).getNumAccumulators();
+  ArrayRef<int64_t> widths = accesses.getLoadWidths();
   std::string arguments;
   for (auto [s, k] : llvm::enumerate(iteration->k)) {
-    auto a =
-        descriptors.matrix(iteration->lhs[s], iteration->m, k, getCopy(2 * s));
+    auto a = descriptors.matrix(iteration->lhs[s], iteration->m, k,
+                                widths[2 * s], getCopy(2 * s));
     auto b = descriptors.matrix(iteration->rhs[s], iteration->n, k,
-                                getCopy(2 * s + 1));
+                                widths[2 * s + 1], getCopy(2 * s + 1));
     if (failed(a) || failed(b))
       return failure();
     std::string name = writer.uniqueName(fmt::format("Segment{}", s));
@@ -163,25 +187,24 @@ FailureOr<std::string> GemmEmitter::emitLead() {
   auto analyzed = analyzeMatmul(leading);
   if (failed(analyzed))
     return leading.emitOpError("is not a matmul with an epilogue");
-  GemmDescriptors descriptors(writer, leading, variant, *analyzed);
+  AccessesAttr accesses = takeGemmAccesses(step, variant, 1, *analyzed);
+  if (!accesses)
+    return failure();
+  ArrayRef<int64_t> widths = accesses.getLoadWidths();
+  GemmDescriptors descriptors(writer, leading, *analyzed);
   unsigned first = 2 * iteration->k.size();
   auto a = descriptors.matrix(analyzed->lhs[0], analyzed->m, analyzed->k[0],
-                              getCopy(first));
+                              widths[0], getCopy(first));
   auto b = descriptors.matrix(analyzed->rhs[0], analyzed->n, analyzed->k[0],
-                              getCopy(first + 1));
+                              widths[1], getCopy(first + 1));
   if (failed(a) || failed(b))
     return failure();
   std::string segment = writer.uniqueName("LeadSegment"),
               name = writer.uniqueName("LeadEpilogue");
   writer.declarations() << fmt::format(
       "typedef fusec::Segment<{},\n    {}> {};\n\n", a->type, b->type, segment);
-  SmallVector<Descriptor> operands, results;
-  for (const TileOperand &o : analyzed->operands)
-    operands.push_back(descriptors.operand(o, {}));
-  for (const TileStore &s : analyzed->stores)
-    results.push_back(descriptors.result(s, {}));
   std::string epilogue =
-      declareEpilogue(writer, name, *analyzed, operands, results);
+      emitEpilogue(descriptors, name, *analyzed, accesses, {}, {});
   std::string k = writer.extent(analyzed->k[0], "k"),
               n = writer.extent(analyzed->n, "n");
   return fmt::format("fusec::WgmmaLead<{}, {}, {}>{{\n"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/analysis/Alignment.h"
+#include "compiler/analysis/Leads.h"
+#include "compiler/kernels/gemm/GemmAccesses.h"
 #include "compiler/kernels/gemm/GemmUnits.h"
 
 using namespace mlir;
@@ -71,7 +72,13 @@ LaunchAttr fusec::getGemmLaunch(StepOp step, VariantAttr variant) {
     return attributes.empty() ? ArrayAttr()
                               : ArrayAttr::get(step.getContext(), attributes);
   };
+  SmallVector<AccessesAttr> accesses = {
+      getGemmAccesses(step, variant, *iteration)};
+  if (StepOp leading = schedule.getLead() ? findLeadingStep(step) : StepOp())
+    if (auto of = analyzeMatmul(leading); succeeded(of))
+      accesses.push_back(getGemmAccesses(leading, variant, *of));
   return unit.getLaunch(at)
+      .withAccesses(accesses)
       .starting(/*early=*/false, canPrefetch(step, *iteration, schedule))
       .withMaps(getArray(copies),
                 getArray(llvm::to_vector_of<Attribute>(at.maps.operands)),

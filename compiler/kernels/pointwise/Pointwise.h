@@ -5,8 +5,8 @@
 #ifndef FUSEC_COMPILER_KERNELS_POINTWISE_POINTWISE_H
 #define FUSEC_COMPILER_KERNELS_POINTWISE_POINTWISE_H
 
+#include "compiler/analysis/AccessWidths.h"
 #include "compiler/analysis/GridLimit.h"
-#include "compiler/analysis/VectorAccesses.h"
 #include "compiler/kernels/Family.h"
 
 namespace fusec {
@@ -23,18 +23,23 @@ struct PointwisePiece {
   PointwiseIteration iteration;
   Expr count; // of elements, with those that rows leave over
   VectorAccesses accesses;
-  /// Rows begin anywhere: vectors from where what is stored is aligned, and
-  /// single elements before and behind.
-  bool byRows = false;
+  /// Along memory, rows begin anywhere: vectors from where what is stored is
+  /// aligned, and single elements before and behind.
+  Walk walk = Walk::Dimension;
 
+  bool isByRows() const { return walk == Walk::Memory; }
   /// Of vectors that a row may meet.
   Expr getChunks() const;
   /// Elements of an access where a thread takes `vector`, and accesses that are
   /// on their way together.
   int64_t getWidth(int64_t vector) const {
-    return byRows ? accesses.width : std::min(accesses.width, vector);
+    return isByRows() ? accesses.width : std::min(accesses.width, vector);
   }
   int64_t getAtOnce(int64_t vector) const;
+  /// Lanes lie along the last one.
+  unsigned getDim() const { return iteration.program.getSizes().size() - 1; }
+  /// What is computed and stored together.
+  llvm::SmallVector<llvm::ArrayRef<RegionStore>> getStoreGroups() const;
 };
 /// Results that are computed together: of the hundreds of pieces that a wide
 /// concat may have, registers would not hold what is loaded, and what several
@@ -48,6 +53,10 @@ using PointwisePieces = std::vector<PointwisePiece>;
 /// Of buffers that are so aligned.
 mlir::FailureOr<PointwisePieces> analyzePointwisePieces(StepOp step,
                                                         Alignments alignments);
+/// As the variant's launch lists their accesses; with an error where it does
+/// not.
+mlir::FailureOr<PointwisePieces> takePointwisePieces(StepOp step,
+                                                     VariantAttr variant);
 /// Of each piece: a thread takes as many elements as the schedule says, or more
 /// where the grid has no more blocks.
 llvm::SmallVector<Expr> getBlocks(const PointwisePieces &pieces,

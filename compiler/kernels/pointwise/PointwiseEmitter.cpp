@@ -35,12 +35,11 @@ static std::vector<std::string> declareDims(KernelWriter &writer,
 namespace {
 class PiecePrinter {
 public:
-  PiecePrinter(KernelWriter &writer, VariantAttr variant,
-               ScalarEmitter::Sources sources)
-      : writer(writer), variant(variant), sources(std::move(sources)),
-        schedule(cast<PointwiseScheduleAttr>(variant.getSchedule())) {}
+  PiecePrinter(KernelWriter &writer, PointwiseScheduleAttr schedule)
+      : writer(writer), sources(getRegionSources(writer)), schedule(schedule) {}
   /// All that the kernel does, or what some blocks of it do.
-  void print(const PointwisePiece &piece, std::optional<Expr> blocks);
+  void print(const PointwisePiece &piece, AccessesAttr accesses,
+             std::optional<Expr> blocks);
 
 private:
   void printVectors(const PointwisePiece &piece, std::optional<Expr> blocks);
@@ -57,9 +56,9 @@ private:
   }
 
   KernelWriter &writer;
-  VariantAttr variant;
   ScalarEmitter::Sources sources;
   PointwiseScheduleAttr schedule;
+  AccessesAttr accesses; // of the piece
 };
 } // namespace
 
@@ -78,8 +77,10 @@ std::string PiecePrinter::getNumber(Expr size) {
 }
 
 void PiecePrinter::print(const PointwisePiece &piece,
+                         AccessesAttr accessesOfPiece,
                          std::optional<Expr> blocks) {
-  if (piece.byRows)
+  accesses = accessesOfPiece;
+  if (piece.isByRows())
     printRows(piece, blocks);
   else
     printVectors(piece, blocks);
@@ -140,32 +141,32 @@ void PiecePrinter::printBody(const PointwisePiece &piece,
   bool loadsFirst = getAtOnce(piece) > 1;
   std::optional<ScalarEmitter::Lanes> lanes;
   if (!dims.empty())
-    lanes = ScalarEmitter::Lanes{static_cast<unsigned>(dims.size() - 1),
-                                 getWidth(piece), loadsFirst, piece.byRows};
+    lanes = ScalarEmitter::Lanes(piece.getDim(), accesses, loadsFirst);
   ScalarEmitter emitter(writer, program, dims, lanes, sources);
-  if (!piece.byRows)
+  if (!piece.isByRows())
     emitter.nameLinearIndex("base");
 
-  ArrayRef<RegionStore> stores = piece.iteration.stores;
+  auto groups = piece.getStoreGroups();
+  ArrayRef<int64_t> widths = accesses.getStoreWidths();
   if (loadsFirst) {
     unsigned opened = 0;
-    emitStores(writer, emitter, variant, stores, lanes, [&] {
+    emitStores(writer, emitter, groups[0], widths, lanes, [&] {
       writer.openReturned();
       ++opened;
     });
     while (opened--)
       writer.close("};");
-  } else if (stores.size() <= mostStoresTogether) {
-    emitStores(writer, emitter, variant, stores, lanes);
+  } else if (groups.size() == 1) {
+    emitStores(writer, emitter, groups[0], widths, lanes);
   } else {
-    for (; !stores.empty(); stores = stores.drop_front(std::min(
-                                mostStoresTogether / 2, stores.size()))) {
+    for (ArrayRef<RegionStore> stores : groups) {
       writer.open();
       emitter.pushScope();
-      emitStores(writer, emitter, variant,
-                 stores.take_front(mostStoresTogether / 2), lanes);
+      emitStores(writer, emitter, stores, widths.take_front(stores.size()),
+                 lanes);
       emitter.popScope();
       writer.close();
+      widths = widths.drop_front(stores.size());
     }
   }
 }
@@ -175,19 +176,16 @@ FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant,
   auto schedule = cast<PointwiseScheduleAttr>(variant.getSchedule());
   KernelWriter writer(step, symbol, schedule.getIndexBits());
   writer.addHeader("vector.h");
-  FailureOr<PointwisePieces> pieces = analyzePointwisePieces(
-      step, [&](BufferOp buffer) { return getAlignment(buffer, variant); });
+  FailureOr<PointwisePieces> pieces = takePointwisePieces(step, variant);
   if (failed(pieces))
-    return step.emitOpError("is not a pointwise region");
+    return failure();
   writer.declareBuffers();
-  PiecePrinter printer(writer, variant, getRegionSources(writer, variant));
-  if (pieces->size() == 1) {
-    printer.print(pieces->front(), std::nullopt);
-  } else {
+  PiecePrinter printer(writer, schedule);
+  bool isShared = pieces->size() > 1;
+  if (isShared)
     writer.line("fusec::SharedGrid grid;");
-    for (auto [piece, blocks] :
-         llvm::zip_equal(*pieces, getBlocks(*pieces, schedule)))
-      printer.print(piece, blocks);
-  }
+  for (auto [i, blocks] : llvm::enumerate(getBlocks(*pieces, schedule)))
+    printer.print((*pieces)[i], variant.getLaunch().getLoopAccesses(i),
+                  isShared ? std::optional(blocks) : std::nullopt);
   return writer.finish(variant);
 }

@@ -11,6 +11,26 @@ static Attribute getPlain(MLIRContext *context) {
   return PointwiseScheduleAttr::get(context, 256, 1, 64);
 }
 
+static AccessesAttr getAccesses(StepOp step, VariantAttr variant,
+                                const PointwisePiece &piece) {
+  auto schedule = cast<PointwiseScheduleAttr>(variant.getSchedule());
+  int64_t width = piece.getWidth(schedule.getVector());
+  const ScalarProgram &program = piece.iteration.program;
+  SmallVector<int64_t> loads, stores;
+  if (piece.isByRows()) {
+    // Only what is stored is aligned.
+    loads.assign(getReads(program).size(), 1);
+    stores.assign(piece.iteration.stores.size(), width);
+  } else {
+    loads = getLoadWidths(step, variant, program, piece.getDim(), width);
+    for (ArrayRef<RegionStore> group : piece.getStoreGroups())
+      llvm::append_range(
+          stores, getStoreWidths(step, variant, group, piece.getDim(), width));
+  }
+  return fusec::getAccesses(step.getContext(), piece.walk, width, loads,
+                            stores);
+}
+
 static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
   auto schedule = cast<PointwiseScheduleAttr>(variant.getSchedule());
   FailureOr<PointwisePieces> pieces = analyzePointwisePieces(
@@ -20,7 +40,11 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
   Expr blocks = Expr::constant(step.getContext(), 0);
   for (Expr some : getBlocks(*pieces, schedule))
     blocks = blocks + some;
-  return LaunchAttr::get(blocks, schedule.getThreads());
+  return LaunchAttr::get(blocks, schedule.getThreads())
+      .withAccesses(
+          llvm::map_to_vector(*pieces, [&](const PointwisePiece &piece) {
+            return getAccesses(step, variant, piece);
+          }));
 }
 
 static std::map<std::string, Expr> getNamedSizes(StepOp step) {

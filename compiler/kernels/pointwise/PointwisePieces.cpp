@@ -65,13 +65,8 @@ static int64_t getRowWidth(StepOp step, const PointwiseIteration &iteration,
       return 1;
   }
   for (size_t n = 0; n < program.size(); ++n) {
-    if (program[n].kind != Kind::Load || !program.varies(n, dim))
-      continue;
-    BufferOp buffer = step.getInputBuffer(program[n].value);
-    if (!lies(program.getRanges().simplify(getOffset(program[n].indices,
-                                                     buffer.getStrideExprs(),
-                                                     step.getContext())),
-              true))
+    if (program[n].kind == Kind::Load && program.varies(n, dim) &&
+        !lies(getLoadOffset(step, program, n), true))
       return 1;
   }
   int64_t width = 16 / bytes;
@@ -89,7 +84,7 @@ Expr PointwisePiece::getChunks() const {
 /// what is found, or asked for, lane by lane.
 static bool loadsAllFirst(const PointwisePiece &piece) {
   const ScalarProgram &program = piece.iteration.program;
-  if (piece.byRows || program.getSizes().empty() ||
+  if (piece.isByRows() || program.getSizes().empty() ||
       piece.iteration.stores.size() > mostStoresTogether)
     return false;
   unsigned dim = program.getSizes().size() - 1;
@@ -114,6 +109,33 @@ int64_t PointwisePiece::getAtOnce(int64_t vector) const {
                               : 1;
 }
 
+SmallVector<ArrayRef<RegionStore>> PointwisePiece::getStoreGroups() const {
+  ArrayRef<RegionStore> stores = iteration.stores;
+  if (stores.size() <= mostStoresTogether)
+    return {stores};
+  SmallVector<ArrayRef<RegionStore>> groups;
+  while (!stores.empty()) {
+    groups.push_back(stores.take_front(mostStoresTogether / 2));
+    stores = stores.drop_front(groups.back().size());
+  }
+  return groups;
+}
+
+/// The points, walked so.
+static PointwisePiece walkPoints(PointwiseIteration iteration, Walk walk,
+                                 VectorAccesses accesses) {
+  MLIRContext *context = iteration.program.getContext();
+  Expr count = getElementCount(iteration.program.getSizes(), context);
+  PointwisePiece piece{std::move(iteration), count, std::move(accesses), walk};
+  if (walk == Walk::Linear)
+    piece.iteration = flatten(piece.iteration);
+  if (walk == Walk::Memory)
+    piece.count = getElementCount(
+                      piece.iteration.program.getSizes().drop_back(), context) *
+                  piece.getChunks() * piece.accesses.width;
+  return piece;
+}
+
 static PointwisePiece getPiece(StepOp step, PointwiseIteration iteration,
                                Alignments alignments) {
   auto analyze = [&](const PointwiseIteration &points) -> VectorAccesses {
@@ -124,29 +146,23 @@ static PointwisePiece getPiece(StepOp step, PointwiseIteration iteration,
     return analyzeVectorAccesses(step, points.program, points.stores, rank - 1,
                                  /*hasTail=*/rank == 1, alignments);
   };
-  Expr count = getElementCount(iteration.program.getSizes(), step.getContext());
-  PointwisePiece piece{std::move(iteration), count, {}};
-  piece.accesses = analyze(piece.iteration);
-  if (piece.accesses.width == 1 && canFlatten(piece.iteration.program)) {
-    PointwiseIteration flat = flatten(piece.iteration);
-    VectorAccesses accesses = analyze(flat);
+  VectorAccesses accesses = analyze(iteration);
+  if (accesses.width > 1)
+    return walkPoints(std::move(iteration), Walk::Dimension,
+                      std::move(accesses));
+  if (canFlatten(iteration.program)) {
+    accesses = analyze(flatten(iteration));
     if (accesses.width > 1)
-      piece = {std::move(flat), piece.count, std::move(accesses)};
+      return walkPoints(std::move(iteration), Walk::Linear,
+                        std::move(accesses));
   }
-  if (int64_t width = piece.accesses.width == 1
-                          ? getRowWidth(step, piece.iteration, alignments)
-                          : 1;
-      width > 1) {
-    piece.byRows = true;
-    piece.accesses.width = width;
-    for (const RegionStore &store : piece.iteration.stores)
-      piece.accesses.aligned.push_back(step.getOutputBuffer(store.output));
-    piece.count =
-        getElementCount(piece.iteration.program.getSizes().drop_back(),
-                        step.getContext()) *
-        piece.getChunks() * width;
-  }
-  return piece;
+  int64_t width = getRowWidth(step, iteration, alignments);
+  if (width == 1)
+    return walkPoints(std::move(iteration), Walk::Dimension, {});
+  accesses = {width, {}};
+  for (const RegionStore &store : iteration.stores)
+    accesses.aligned.push_back(step.getOutputBuffer(store.output));
+  return walkPoints(std::move(iteration), Walk::Memory, std::move(accesses));
 }
 
 FailureOr<PointwisePieces>
@@ -157,6 +173,47 @@ fusec::analyzePointwisePieces(StepOp step, Alignments alignments) {
   PointwisePieces pieces;
   for (PointwiseIteration &iteration : *iterations)
     pieces.push_back(getPiece(step, std::move(iteration), alignments));
+  return pieces;
+}
+
+/// Whether points can be walked so: along memory only rows that are stored at
+/// the same places.
+static bool canWalk(const PointwiseIteration &iteration, Walk walk) {
+  if (walk == Walk::Dimension)
+    return true;
+  if (!canFlatten(iteration.program))
+    return false;
+  return walk == Walk::Linear ||
+         llvm::all_of(iteration.stores, [&](const RegionStore &store) {
+           return store.offset == iteration.stores[0].offset;
+         });
+}
+
+FailureOr<PointwisePieces> fusec::takePointwisePieces(StepOp step,
+                                                      VariantAttr variant) {
+  FailureOr<std::vector<PointwiseIteration>> iterations = analyzePieces(step);
+  if (failed(iterations))
+    return step.emitOpError("is not a pointwise region");
+  if (failed(checkLoops(step, variant, iterations->size())))
+    return failure();
+  auto schedule = cast<PointwiseScheduleAttr>(variant.getSchedule());
+  PointwisePieces pieces;
+  for (auto [i, iteration] : llvm::enumerate(*iterations)) {
+    AccessesAttr accesses = variant.getLaunch().getLoopAccesses(i);
+    if (!canWalk(iteration, accesses.getWalk()))
+      return step.emitOpError("has a launch that walks loop ")
+             << i << " along its "
+             << (accesses.getWalk() == Walk::Linear ? "linear index" : "memory")
+             << ", which its points do not allow";
+    pieces.push_back(walkPoints(std::move(iteration), accesses.getWalk(),
+                                {accesses.getWidth(), {}}));
+    const PointwisePiece &piece = pieces.back();
+    if (!takeAccesses(step, variant, i,
+                      {piece.iteration.program, piece.getDim(),
+                       piece.getWidth(schedule.getVector()),
+                       piece.getStoreGroups()}))
+      return failure();
+  }
   return pieces;
 }
 

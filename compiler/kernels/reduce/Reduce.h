@@ -5,7 +5,7 @@
 #ifndef FUSEC_COMPILER_KERNELS_REDUCE_REDUCE_H
 #define FUSEC_COMPILER_KERNELS_REDUCE_REDUCE_H
 
-#include "compiler/analysis/VectorAccesses.h"
+#include "compiler/analysis/AccessWidths.h"
 #include "compiler/kernels/Family.h"
 
 namespace fusec {
@@ -28,17 +28,26 @@ struct RowWalk {
   VectorAccesses accesses;
 };
 mlir::FailureOr<RowWalk> analyzeWalk(StepOp step);
+/// Of rows, or of columns, as the schedule walks them.
+mlir::FailureOr<RowWalk> analyzeWalk(StepOp step, ReduceScheduleAttr schedule);
+/// As the variant's launch lists the accesses; with an error where it does not.
+mlir::FailureOr<RowWalk> takeWalk(StepOp step, VariantAttr variant);
+/// Of the walk, under the variant's guards.
+AccessesAttr getAccesses(StepOp step, VariantAttr variant, const RowWalk &walk);
+/// What is stored at every point of a row, and what once for all of it.
 llvm::SmallVector<RegionStore> getFullStores(const RowIteration &iteration);
+llvm::SmallVector<RegionStore> getOnceStores(const RowIteration &iteration);
 
 /// Whether a warp reduces several rows at a time.
 inline bool sharesWarp(ReduceScheduleAttr schedule) {
   return schedule.getScope() == ReduceScope::Warp && schedule.getGroups() > 1;
 }
 
-/// Loads along rows that more than one pass over a row needs, and that accesses
-/// of `vector` elements can be: what a schedule can keep.
+/// Loads along rows that more than one pass over a row needs, of those that are
+/// accesses as wide as the schedule's: what it can keep.
 llvm::SmallVector<unsigned>
-getKeptLoads(StepOp step, const RowIteration &iteration, int64_t vector);
+getKeptLoads(const RowIteration &iteration,
+             llvm::function_ref<bool(unsigned)> isAccess);
 
 /// Reductions that one walk along a row finds: neighbours of which none needs
 /// another's result.

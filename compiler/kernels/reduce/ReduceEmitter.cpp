@@ -38,9 +38,7 @@ namespace {
 /// region's reductions and stores. Lanes lie along rows, or across columns.
 class RowPrinter {
 public:
-  /// `pitch` as in RowWalk.
-  RowPrinter(KernelWriter &writer, const RowIteration &iteration, int64_t pitch,
-             VariantAttr variant);
+  RowPrinter(KernelWriter &writer, const RowWalk &walk, VariantAttr variant);
   void print();
 
 private:
@@ -63,9 +61,9 @@ private:
 
   KernelWriter &writer;
   const RowIteration &iteration;
-  int64_t pitch;
-  VariantAttr variant;
+  int64_t pitch; // as in RowWalk
   ReduceScheduleAttr schedule;
+  AccessesAttr accesses;
   bool ofColumns;
   std::string index;
   StringRef leader; // of who reduces a row together
@@ -76,14 +74,15 @@ private:
 };
 } // namespace
 
-RowPrinter::RowPrinter(KernelWriter &writer, const RowIteration &iteration,
-                       int64_t pitch, VariantAttr variant)
-    : writer(writer), iteration(iteration), pitch(pitch), variant(variant),
+RowPrinter::RowPrinter(KernelWriter &writer, const RowWalk &walk,
+                       VariantAttr variant)
+    : writer(writer), iteration(walk.iteration), pitch(walk.pitch),
       schedule(cast<ReduceScheduleAttr>(variant.getSchedule())),
+      accesses(variant.getLaunch().getLoopAccesses(0)),
       ofColumns(schedule.isOfColumns()), index(writer.indexType()),
       leader(ofColumns || sharesWarp(schedule) ? "isMine && Scope::rank() == 0"
                                                : "Scope::rank() == 0") {
-  auto sources = getRegionSources(writer, variant);
+  auto sources = getRegionSources(writer);
   sources.root = [&](Value value) {
     return results[value.getAsOpaquePointer()];
   };
@@ -91,10 +90,10 @@ RowPrinter::RowPrinter(KernelWriter &writer, const RowIteration &iteration,
   std::vector<std::string> dims = {"row", ""};
   if (ofColumns) {
     dims.push_back("column");
-    lanes = ScalarEmitter::Lanes{2, schedule.getVector()};
+    lanes = ScalarEmitter::Lanes(2, accesses);
   } else if (schedule.getVector() > 1 || schedule.getKept() ||
              schedule.getOnline() || findsPlaces()) {
-    lanes = ScalarEmitter::Lanes{1, schedule.getVector()};
+    lanes = ScalarEmitter::Lanes(1, accesses);
   }
   emitter.emplace(writer, iteration.program, dims, lanes, sources);
 }
@@ -162,8 +161,19 @@ std::string RowPrinter::declareKept(unsigned node, StringRef base) {
 /// Loads the row's share of each thread.
 void RowPrinter::keepLoads() {
   const ScalarProgram &program = iteration.program;
-  for (unsigned node :
-       getKeptLoads(writer.getStep(), iteration, schedule.getVector()))
+  StepOp step = writer.getStep();
+  int64_t vector = schedule.getVector();
+  llvm::SmallDenseSet<unsigned> vectors;
+  for (auto [node, width] :
+       llvm::zip_equal(getReads(program), accesses.getLoadWidths()))
+    if (program[node].kind == ScalarNode::Kind::Load)
+      if (auto whole = getLaneAccess(getLoadOffset(step, program, node), 1,
+                                     vector, width);
+          whole && whole->stride == 1)
+        vectors.insert(node);
+  for (unsigned node : getKeptLoads(iteration, [&](unsigned load) {
+         return vector == 1 || vectors.contains(load);
+       }))
     kept[node] = declareKept(node, "kept");
   writer.open("fusec::forEachKept<Scope{}>(length, [&](int step, {} k{})",
               keptArguments(schedule), index, pitch ? ", auto width" : "");
@@ -171,16 +181,14 @@ void RowPrinter::keepLoads() {
     writer.line("constexpr int V = decltype(width)::value;");
   emitter->nameIndex(1, "k");
   for (auto &[node, name] : kept) {
-    BufferOp buffer = writer.getStep().getInputBuffer(program[node].value);
-    Expr offset = program.getRanges().simplify(getOffset(
-        program[node].indices, buffer.getStrideExprs(), writer.getContext()));
+    BufferOp buffer = step.getInputBuffer(program[node].value);
     std::string pointer = writer.pointer(buffer, true);
-    std::string place = emitter->print(offset);
+    std::string place = emitter->print(getLoadOffset(step, program, node));
     if (pitch)
       writer.line("fusec::keep<V>({}[step], {} + {});", name, pointer, place);
     else
-      writer.line("{}[step] = fusec::load<{}>({} + {});", name,
-                  schedule.getVector(), pointer, place);
+      writer.line("{}[step] = fusec::load<{}>({} + {});", name, vector, pointer,
+                  place);
   }
   emitter->nameIndex(1, "");
   writer.close("});");
@@ -312,9 +320,9 @@ void RowPrinter::printOnlinePair(const RowReduction &most, Operation *sum) {
 }
 
 void RowPrinter::printStores() {
-  SmallVector<RegionStore> full, once;
-  for (const RowStore &s : iteration.stores)
-    (s.isFull ? full : once).push_back(s);
+  SmallVector<RegionStore> full = getFullStores(iteration),
+                           once = getOnceStores(iteration);
+  ArrayRef<int64_t> widths = accesses.getStoreWidths();
   if (!full.empty()) {
     for (const RegionStore &s : full)
       emitter->hoist(s.node, 1);
@@ -325,13 +333,13 @@ void RowPrinter::printStores() {
                                schedule.getVector())
                  : "fusec::forEachIn<Scope>",
              ")");
-    emitStores(writer, *emitter, variant, full, lanes);
+    emitStores(writer, *emitter, full, widths.take_front(full.size()), lanes);
     closeLoop();
   }
   if (!once.empty()) {
     writer.open("if ({})", leader);
     emitter->pushScope();
-    emitStores(writer, *emitter, variant, once,
+    emitStores(writer, *emitter, once, widths.drop_front(full.size()),
                ofColumns ? lanes : std::nullopt);
     emitter->popScope();
     writer.close();
@@ -368,21 +376,11 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
   writer.addHeader(schedule.isOfColumns()      ? "reduce_columns.h"
                    : schedule.getCluster() > 1 ? "reduce_cluster.h"
                                                : "reduce.h");
-  int64_t pitch = 0;
-  FailureOr<RowIteration> iteration =
-      schedule.isOfColumns() ? analyzeColumns(step) : analyzeRows(step);
-  if (!schedule.isOfColumns() && schedule.getVector() > 1)
-    if (FailureOr<RowWalk> walk = analyzeWalk(step);
-        succeeded(walk) && walk->pitch) {
-      iteration = std::move(walk->iteration);
-      pitch = walk->pitch;
-      writer.addHeader("reduce_span.h");
-    }
-  if (failed(iteration))
-    return step.emitOpError(
-        schedule.isOfColumns()
-            ? "is not a region of reductions whose rows lie side by side"
-            : "is not a region of reductions over one set of rows");
-  RowPrinter(writer, *iteration, pitch, variant).print();
+  FailureOr<RowWalk> walk = takeWalk(step, variant);
+  if (failed(walk))
+    return failure();
+  if (walk->pitch)
+    writer.addHeader("reduce_span.h");
+  RowPrinter(writer, *walk, variant).print();
   return writer.finish(variant);
 }

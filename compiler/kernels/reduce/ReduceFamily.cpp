@@ -19,10 +19,13 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
   Expr rows = iteration->program.getSizes()[0],
        atOnce = Expr::constant(step.getContext(), schedule.getRowsAtOnce());
   int64_t cluster = schedule.getCluster();
-  return LaunchAttr::get(
+  auto launch = LaunchAttr::get(
       limitBlocks(rows.ceilDiv(atOnce), schedule.getBlocks() / cluster) *
           cluster,
       schedule.getThreads(), /*shared=*/0, cluster);
+  FailureOr<RowWalk> walk = analyzeWalk(step, schedule);
+  return failed(walk) ? launch
+                      : launch.withAccesses(getAccesses(step, variant, *walk));
 }
 
 static std::map<std::string, Expr> getNamedSizes(StepOp step) {

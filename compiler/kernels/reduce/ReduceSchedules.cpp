@@ -47,18 +47,10 @@ static void collectLoads(const ScalarProgram &program, unsigned node,
   }
 }
 
-SmallVector<unsigned> fusec::getKeptLoads(StepOp step,
-                                          const RowIteration &iteration,
-                                          int64_t vector) {
+SmallVector<unsigned>
+fusec::getKeptLoads(const RowIteration &iteration,
+                    llvm::function_ref<bool(unsigned)> isAccess) {
   const ScalarProgram &program = iteration.program;
-  auto isAccess = [&](const ScalarNode &node) {
-    BufferOp buffer = step.getInputBuffer(node.value);
-    Expr offset = program.getRanges().simplify(
-        getOffset(node.indices, buffer.getStrideExprs(), step.getContext()));
-    return vector == 1 ||
-           isVectorAccess(offset, 1, vector, getElementBytes(node.type),
-                          getAlignmentIfGuarded(buffer));
-  };
   std::vector<unsigned> passes(program.size());
   auto count = [&](ArrayRef<unsigned> nodes) {
     llvm::SmallDenseSet<unsigned> seen;
@@ -75,9 +67,22 @@ SmallVector<unsigned> fusec::getKeptLoads(StepOp step,
                           [](const RegionStore &store) { return store.node; }));
   SmallVector<unsigned> kept;
   for (size_t n = 0; n < program.size(); ++n)
-    if (program[n].kind == Kind::Load && passes[n] > 1 && isAccess(program[n]))
+    if (program[n].kind == Kind::Load && passes[n] > 1 && isAccess(n))
       kept.push_back(n);
   return kept;
+}
+
+/// Of accesses of `vector` elements.
+static SmallVector<unsigned>
+getKeptLoads(StepOp step, const RowIteration &iteration, int64_t vector) {
+  const ScalarProgram &program = iteration.program;
+  return getKeptLoads(iteration, [&](unsigned load) {
+    return vector == 1 ||
+           isVectorAccess(
+               getLoadOffset(step, program, load), 1, vector,
+               getElementBytes(program[load].type),
+               getAlignmentIfGuarded(step.getInputBuffer(program[load].value)));
+  });
 }
 
 std::optional<size_t> fusec::findOnlinePair(const RowIteration &iteration) {

@@ -17,6 +17,14 @@ SmallVector<RegionStore> fusec::getFullStores(const RowIteration &iteration) {
   return full;
 }
 
+SmallVector<RegionStore> fusec::getOnceStores(const RowIteration &iteration) {
+  SmallVector<RegionStore> once;
+  for (const RowStore &store : iteration.stores)
+    if (!store.isFull)
+      once.push_back(store);
+  return once;
+}
+
 /// From the row of the offset to the next, where its elements follow one
 /// another.
 static std::optional<int64_t> getPitch(const ScalarProgram &program,
@@ -40,10 +48,7 @@ static std::optional<int64_t> getPitch(StepOp step,
     if (node.kind != ScalarNode::Kind::Load || !program.varies(n, 0) ||
         !program.varies(n, 1))
       continue;
-    BufferOp buffer = step.getInputBuffer(node.value);
-    return getPitch(program, program.getRanges().simplify(getOffset(
-                                 node.indices, buffer.getStrideExprs(),
-                                 step.getContext())));
+    return getPitch(program, getLoadOffset(step, program, n));
   }
   return std::nullopt;
 }
@@ -85,6 +90,68 @@ FailureOr<RowWalk> fusec::analyzeWalk(StepOp step) {
   constexpr int64_t leastVectors = 8;
   if (accesses.width > 1 && *length >= leastVectors * accesses.width)
     walk = {std::move(moved), *pitch, std::move(accesses)};
+  return walk;
+}
+
+FailureOr<RowWalk> fusec::analyzeWalk(StepOp step,
+                                      ReduceScheduleAttr schedule) {
+  if (!schedule.isOfColumns() && schedule.getVector() > 1)
+    return analyzeWalk(step);
+  FailureOr<RowIteration> iteration =
+      schedule.isOfColumns() ? analyzeColumns(step) : analyzeRows(step);
+  if (failed(iteration))
+    return failure();
+  return RowWalk{std::move(*iteration), 0, {}};
+}
+
+AccessesAttr fusec::getAccesses(StepOp step, VariantAttr variant,
+                                const RowWalk &walk) {
+  auto schedule = cast<ReduceScheduleAttr>(variant.getSchedule());
+  int64_t width = schedule.getVector();
+  unsigned dim = schedule.getLanesDim();
+  // What is stored once a row, or vector of columns, follows what is stored at
+  // every point of it.
+  SmallVector<RegionStore> full = getFullStores(walk.iteration),
+                           once = getOnceStores(walk.iteration);
+  SmallVector<int64_t> stores = getStoreWidths(step, variant, full, dim, width);
+  llvm::append_range(stores,
+                     getStoreWidths(step, variant, once, dim,
+                                    schedule.isOfColumns() ? width : 1));
+  return getAccesses(
+      step.getContext(), walk.pitch ? Walk::Memory : Walk::Dimension, width,
+      getLoadWidths(step, variant, walk.iteration.program, dim, width), stores);
+}
+
+FailureOr<RowWalk> fusec::takeWalk(StepOp step, VariantAttr variant) {
+  auto schedule = cast<ReduceScheduleAttr>(variant.getSchedule());
+  FailureOr<RowIteration> iteration =
+      schedule.isOfColumns() ? analyzeColumns(step) : analyzeRows(step);
+  if (failed(iteration))
+    return step.emitOpError(
+        schedule.isOfColumns()
+            ? "is not a region of reductions whose rows lie side by side"
+            : "is not a region of reductions over one set of rows");
+  if (failed(checkLoops(step, variant, 1)))
+    return failure();
+  AccessesAttr accesses = variant.getLaunch().getLoopAccesses(0);
+  RowWalk walk{std::move(*iteration), 0, {}};
+  if (accesses.getWalk() != Walk::Dimension) {
+    std::optional<int64_t> pitch;
+    if (accesses.getWalk() == Walk::Memory && !schedule.isOfColumns())
+      pitch = getPitch(step, walk.iteration);
+    if (!pitch)
+      return step.emitOpError("has a launch that walks rows along memory, "
+                              "which have no pitch there");
+    walk = {moveToMemory(walk.iteration, *pitch), *pitch, {}};
+  }
+  SmallVector<RegionStore> full = getFullStores(walk.iteration),
+                           once = getOnceStores(walk.iteration);
+  if (!takeAccesses(step, variant, 0,
+                    {walk.iteration.program,
+                     schedule.getLanesDim(),
+                     schedule.getVector(),
+                     {full, once}}))
+    return failure();
   return walk;
 }
 

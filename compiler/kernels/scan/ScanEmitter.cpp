@@ -25,8 +25,8 @@ private:
 
   KernelWriter &writer;
   const ScanIteration &iteration;
-  VariantAttr variant;
   ReduceScheduleAttr schedule;
+  AccessesAttr accesses;
   bool ofColumns;
   std::string index;
   ScalarEmitter::Lanes lanes;
@@ -36,8 +36,8 @@ private:
 
 /// Where all is one place, the sums are there and vary along nothing.
 static ScalarEmitter::Sources getSources(KernelWriter &writer,
-                                         VariantAttr variant, bool isOnePlace) {
-  auto sources = getRegionSources(writer, variant);
+                                         bool isOnePlace) {
+  auto sources = getRegionSources(writer);
   sources.root = [=](Value) { return isOnePlace ? "sums[0]" : "sums[lane]"; };
   writer.declareBuffers();
   return sources;
@@ -45,15 +45,15 @@ static ScalarEmitter::Sources getSources(KernelWriter &writer,
 
 ScanPrinter::ScanPrinter(KernelWriter &writer, const ScanIteration &iteration,
                          VariantAttr variant)
-    : writer(writer), iteration(iteration), variant(variant),
+    : writer(writer), iteration(iteration),
       schedule(cast<ReduceScheduleAttr>(variant.getSchedule())),
-      ofColumns(schedule.isOfColumns()),
-      index(writer.indexType()), lanes{ofColumns ? 2u : 1u,
-                                       schedule.getVector()},
+      accesses(variant.getLaunch().getLoopAccesses(0)),
+      ofColumns(schedule.isOfColumns()), index(writer.indexType()),
+      lanes(schedule.getLanesDim(), accesses),
       emitter(
           writer, iteration.program, {"row", "", ofColumns ? "column" : "0"},
           lanes,
-          getSources(writer, variant,
+          getSources(writer,
                      iteration.program.getSizes()[lanes.dim].isConstant(1))) {}
 
 void ScanPrinter::openRows() {
@@ -103,7 +103,8 @@ void ScanPrinter::printStores() {
   writer.line("constexpr int V = {};", schedule.getVector());
   emitter.pushScope();
   emitter.nameIndex(1, "k");
-  emitStores(writer, emitter, variant, iteration.stores, lanes);
+  emitStores(writer, emitter, iteration.stores, accesses.getStoreWidths(),
+             lanes);
   emitter.popScope();
   writer.close("};");
 }
@@ -134,6 +135,13 @@ FailureOr<KernelSource> fusec::emitScan(StepOp step, VariantAttr variant,
   FailureOr<ScanIteration> iteration = analyzeScan(step);
   if (failed(iteration))
     return step.emitOpError("is not a region of one cumulative sum");
+  if (failed(checkLoops(step, variant, 1)) ||
+      !takeAccesses(step, variant, 0,
+                    {iteration->program,
+                     schedule.getLanesDim(),
+                     schedule.getVector(),
+                     {iteration->stores}}))
+    return failure();
   KernelWriter writer(step, symbol, schedule.getIndexBits());
   writer.addHeader("scan.h");
   ScanPrinter(writer, *iteration, variant).print();

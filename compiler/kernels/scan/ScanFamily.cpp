@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/analysis/AccessWidths.h"
 #include "compiler/analysis/GridLimit.h"
 #include "compiler/kernels/scan/Scan.h"
 
@@ -17,9 +18,15 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
     return {};
   ArrayRef<Expr> space = iteration->program.getSizes();
   Expr atOnce = Expr::constant(step.getContext(), schedule.getRowsAtOnce());
-  return LaunchAttr::get(
-      limitBlocks((space[0] * space[2]).ceilDiv(atOnce), schedule.getBlocks()),
-      schedule.getThreads());
+  unsigned dim = schedule.getLanesDim();
+  int64_t width = schedule.getVector();
+  return LaunchAttr::get(limitBlocks((space[0] * space[2]).ceilDiv(atOnce),
+                                     schedule.getBlocks()),
+                         schedule.getThreads())
+      .withAccesses(getAccesses(
+          step.getContext(), Walk::Dimension, width,
+          getLoadWidths(step, variant, iteration->program, dim, width),
+          getStoreWidths(step, variant, iteration->stores, dim, width)));
 }
 
 static std::map<std::string, Expr> getNamedSizes(StepOp step) {

@@ -29,15 +29,14 @@ private:
   void storeTiles();
   void storeVectors();
   void storeRows();
-  void storePoints(ScalarEmitter::Lanes lanes);
+  void storePoints(bool loadsFirst);
   bool readsMore() const;
-  bool storesAlign() const;
 
   KernelWriter &writer;
   const TransposeIteration &iteration;
   const ScalarProgram &program;
-  VariantAttr variant;
   TransposeScheduleAttr schedule;
+  AccessesAttr accesses;
   std::string index;
   std::vector<std::string> dims;
   std::vector<std::string> tiles; // a load
@@ -48,8 +47,8 @@ TilePrinter::TilePrinter(KernelWriter &writer,
                          const TransposeIteration &iteration,
                          VariantAttr variant)
     : writer(writer), iteration(iteration), program(iteration.points.program),
-      variant(variant),
       schedule(cast<TransposeScheduleAttr>(variant.getSchedule())),
+      accesses(variant.getLaunch().getLoopAccesses(0)),
       index(writer.indexType()) {
   for (size_t i = 0; i < program.getSizes().size(); ++i)
     dims.push_back(fmt::format("d{}", i));
@@ -99,13 +98,16 @@ void TilePrinter::declarePoint() {
 }
 
 void TilePrinter::fillTiles() {
+  StepOp step = writer.getStep();
+  SmallVector<unsigned> reads = getReads(program);
   for (auto [node, tile] : llvm::zip_equal(iteration.loads, tiles)) {
-    StepOp step = writer.getStep();
+    int64_t width =
+        accesses.getLoadWidths()[llvm::find(reads, node) - reads.begin()];
     std::string pointer =
         writer.pointer(step.getInputBuffer(program[node].value), true);
     writer.open("fusec::fillTile<{}, {}>({}, along - alongFirst, "
                 "across - acrossFirst, [&](int a, int b)",
-                schedule.getLoad(), transposeThreads, tile);
+                width, transposeThreads, tile);
     declarePoint();
     writer.line("return {} + {};", pointer,
                 writer.print(getLoadOffset(step, program, node), dims));
@@ -125,19 +127,8 @@ bool TilePrinter::readsMore() const {
   return false;
 }
 
-/// Whether rows of what is stored begin where vectors do.
-bool TilePrinter::storesAlign() const {
-  StepOp step = writer.getStep();
-  return llvm::all_of(iteration.points.stores, [&](const RegionStore &store) {
-    BufferOp buffer = step.getOutputBuffer(store.output);
-    return isVectorAccess(store.offset, iteration.across(), schedule.getStore(),
-                          getElementBytes(buffer.getElementType()),
-                          getAlignment(buffer, variant));
-  });
-}
-
 void TilePrinter::storeTiles() {
-  if (schedule.getStore() > 1 && !storesAlign())
+  if (accesses.getWalk() == Walk::Memory)
     storeRows();
   else
     storeVectors();
@@ -149,40 +140,39 @@ void TilePrinter::storeVectors() {
   bool loadsFirst = readsMore();
   writer.open("fusec::forEachInTile<{}, {}, {}{}>(along - alongFirst, "
               "across - acrossFirst, [&](int a, int b)",
-              schedule.getStore(), schedule.getAlong(), schedule.getAcross(),
+              accesses.getWidth(), schedule.getAlong(), schedule.getAcross(),
               loadsFirst ? fmt::format(", {}", atOnce) : "");
-  writer.line("constexpr int V = {};", schedule.getStore());
+  writer.line("constexpr int V = {};", accesses.getWidth());
   declarePoint();
-  storePoints({iteration.across(), schedule.getStore(), loadsFirst});
+  storePoints(loadsFirst);
   writer.close("});");
 }
 
 void TilePrinter::storeRows() {
   writer.open("fusec::forEachChunkInTile<{}, {}, {}>(along - alongFirst, "
               "[&](int a, int chunk)",
-              schedule.getStore(), schedule.getAlong(), schedule.getAcross());
+              accesses.getWidth(), schedule.getAlong(), schedule.getAcross());
   std::vector<std::string> begin = dims;
   begin[iteration.along] = "(alongFirst + a)";
   begin[iteration.across()] = "acrossFirst";
   writer.line("const int first = chunk * {0} - int(({1}) % {0});",
-              schedule.getStore(),
+              accesses.getWidth(),
               writer.print(iteration.points.stores[0].offset, begin));
   writer.line("const int left = int(fusec::min({0}(across - acrossFirst), "
               "{0}({1})));",
               index, schedule.getAcross());
   writer.open("fusec::forColumns<{}>(first, left, [&](int b, auto width)",
-              schedule.getStore());
+              accesses.getWidth());
   writer.line("constexpr int V = decltype(width)::value;");
   declarePoint();
-  storePoints({iteration.across(), schedule.getStore(), /*loadsFirst=*/false,
-               /*storesAlign=*/true});
+  storePoints(/*loadsFirst=*/false);
   writer.close("});");
   writer.close("});");
 }
 
-void TilePrinter::storePoints(ScalarEmitter::Lanes lanes) {
-  ScalarEmitter emitter(writer, program, dims, lanes,
-                        getRegionSources(writer, variant));
+void TilePrinter::storePoints(bool loadsFirst) {
+  ScalarEmitter::Lanes lanes(iteration.across(), accesses, loadsFirst);
+  ScalarEmitter emitter(writer, program, dims, lanes, getRegionSources(writer));
   for (auto [node, tile] : llvm::zip_equal(iteration.loads, tiles)) {
     std::string name = writer.uniqueName(tile + "_at");
     writer.line("const auto {} = fusec::readTile<V>({}, a, b);", name, tile);
@@ -194,10 +184,10 @@ void TilePrinter::storePoints(ScalarEmitter::Lanes lanes) {
     ++opened;
   };
   llvm::function_ref<void()> whenLoaded;
-  if (lanes.loadsFirst)
+  if (loadsFirst)
     whenLoaded = open;
-  emitStores(writer, emitter, variant, iteration.points.stores, lanes,
-             whenLoaded);
+  emitStores(writer, emitter, iteration.points.stores,
+             accesses.getStoreWidths(), lanes, whenLoaded);
   while (opened--)
     writer.close("};");
 }
@@ -218,6 +208,14 @@ FailureOr<KernelSource> fusec::emitTranspose(StepOp step, VariantAttr variant,
   if (failed(iteration))
     return step.emitOpError("is not a region whose loads lie along another "
                             "dimension than its stores");
+  if (failed(checkLoops(step, variant, 1)) ||
+      !takeAccesses(step, variant, 0,
+                    {iteration->points.program,
+                     iteration->across(),
+                     schedule.getStore(),
+                     {iteration->points.stores},
+                     iteration->loads}))
+    return failure();
   KernelWriter writer(step, symbol, schedule.getIndexBits());
   writer.addHeader("transpose.h");
   TilePrinter(writer, *iteration, variant).print();

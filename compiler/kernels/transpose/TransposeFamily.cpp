@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/analysis/AccessWidths.h"
 #include "compiler/analysis/GridLimit.h"
 #include "compiler/analysis/TransposeIteration.h"
 #include "compiler/kernels/transpose/Transpose.h"
@@ -9,6 +10,36 @@ using namespace fusec;
 
 static Attribute getPlain(MLIRContext *context) {
   return TransposeScheduleAttr::get(context, 32, 32, 1, 1, 64);
+}
+
+/// Whether rows of what is stored begin where vectors do.
+static bool storesAlign(StepOp step, VariantAttr variant,
+                        const TransposeIteration &iteration) {
+  auto schedule = cast<TransposeScheduleAttr>(variant.getSchedule());
+  return llvm::all_of(iteration.points.stores, [&](const RegionStore &store) {
+    BufferOp buffer = step.getOutputBuffer(store.output);
+    return isVectorAccess(store.offset, iteration.across(), schedule.getStore(),
+                          getElementBytes(buffer.getElementType()),
+                          getAlignment(buffer, variant));
+  });
+}
+
+static AccessesAttr getAccesses(StepOp step, VariantAttr variant,
+                                const TransposeIteration &iteration) {
+  auto schedule = cast<TransposeScheduleAttr>(variant.getSchedule());
+  const ScalarProgram &program = iteration.points.program;
+  int64_t width = schedule.getStore();
+  Walk walk = width > 1 && !storesAlign(step, variant, iteration)
+                  ? Walk::Memory
+                  : Walk::Dimension;
+  SmallVector<int64_t> loads =
+      getLoadWidths(step, variant, program, iteration.across(),
+                    walk == Walk::Memory ? 1 : width);
+  for (auto [node, elements] : llvm::zip_equal(getReads(program), loads))
+    if (llvm::is_contained(iteration.loads, node))
+      elements = schedule.getLoad();
+  SmallVector<int64_t> stores(iteration.points.stores.size(), width);
+  return getAccesses(step.getContext(), walk, width, loads, stores);
 }
 
 static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
@@ -24,7 +55,8 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
                countTiles(iteration->along, schedule.getAlong()) *
                countTiles(iteration->across(), schedule.getAcross());
   return LaunchAttr::get(limitBlocks(tiles, 0), transposeThreads)
-      .withResident(transposeResident);
+      .withResident(transposeResident)
+      .withAccesses(getAccesses(step, variant, *iteration));
 }
 
 static std::map<std::string, Expr> getNamedSizes(StepOp step) {

@@ -251,7 +251,7 @@ def LeadProducts : Pass<"fusec-lead-products", "::fusec::PlanOp"> {
 }
 
 def PlanLaunches : Pass<"fusec-plan-launches", "::fusec::PlanOp"> {
-  let summary = "how each variant's kernel is launched: grid, block, shared memory, cluster, early start, tensor maps";
+  let summary = "how each variant's kernel is launched: grid, block, shared memory, cluster, early start, tensor maps, widths of accesses";
   let description = [{
     What emitters print and the manifest says follows from the schedule, the
     step's place and its buffers; it is computed here, once.
@@ -262,7 +262,8 @@ def PlanLaunches : Pass<"fusec-plan-launches", "::fusec::PlanOp"> {
     becomes
     ```mlir
     #fusec.variant<[], #fusec.pointwise_schedule<threads = 128, vector = 4, indexBits = 32>
-                   launch <blocks = #fusec.expr<(n * 8) floordiv 512>, threads = 128, early = true>>
+                   launch <blocks = #fusec.expr<(n * 8) floordiv 512>, threads = 128, early = true,
+                           accesses = [#fusec.accesses<width = 4, loads = [4], stores = [4]>]>>
     ```
   }];
 }

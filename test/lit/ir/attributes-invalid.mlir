@@ -49,3 +49,13 @@
 
 // expected-error @+1 {{expression has more than 4096 operands and operators when it is written out}}
 "test.op"() {e = #fusec.expr<n mod a mod b mod c mod d mod e mod f mod g mod h mod i mod j mod k mod l mod m>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{expected a power of two of elements an access, got 3}}
+"test.op"() {a = #fusec.accesses<width = 4, loads = [4, 3]>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{expected accesses of a loop, got 4 : i64}}
+"test.op"() {l = #fusec.launch<blocks = <1>, threads = 128, accesses = [4]>} : () -> ()

@@ -5,7 +5,8 @@
 
 // The first kernel follows none; what follows another one starts early, and
 // reads weights before it waits. A split of K is a cluster. Boxes of tensor maps
-// are those of the tiles.
+// are those of the tiles. What is read and stored by pointers is as wide as the
+// guards allow.
 // CHECK: fusec.step gemm "matmul"
 // CHECK: skinny_schedule<{{[^>]*}}clusterK = [[CLUSTER:[0-9]+]]{{[^>]*}}> launch <blocks = <[[BLOCKS:[0-9]+]]>, threads = {{[0-9]+}}, shared = {{[0-9]+}}, cluster = [[CLUSTER]],
 // CHECK-NOT: early = true
@@ -13,7 +14,7 @@
 // CHECK: fusec.step gemm "matmul"
 // CHECK: skinny_schedule<{{[^>]*}}> launch <blocks = <[[BLOCKS]]>, {{[^>]*}}, early = true, prefetches = true, matrices = [
 // CHECK: fusec.step pointwise
-// CHECK: pointwise_schedule<threads = 128, {{[^>]*}}> launch <blocks = <{{[0-9]+}}>, threads = 128, early = true>
+// CHECK: pointwise_schedule<threads = 128, {{[^>]*}}> launch <blocks = <{{[0-9]+}}>, threads = 128, early = true, accesses = [#fusec.accesses<width = 8, loads = [8], stores = [8]>]>
 fusec.model @layers inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<16x1024xf16>):
   %w = fusec.constant dense<0.5> : tensor<1024x1024xf16>
