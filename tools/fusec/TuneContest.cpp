@@ -79,7 +79,11 @@ void fusec::addContest(StepOp step, const CompileOptions &compileOptions,
 static std::string getRefusal(Contender &contender) {
   Compilation &compilation = *contender.compilation;
   size_t kernel = compilation.getKernels().getPlans()[0].steps[0][0].kernel;
-  bool isOwn = getOnlyStep(compilation).getVariants()[0] == contender.variant;
+  // By now it has a launch.
+  auto first =
+      llvm::cast<VariantAttr>(getOnlyStep(compilation).getVariants()[0]);
+  bool isOwn = first.getGuards() == contender.variant.getGuards() &&
+               first.getSchedule() == contender.variant.getSchedule();
   if (isOwn && compilation.getFault(kernel).empty())
     return "";
   return llvm::join(compilation.getWarnings(), "; ");
