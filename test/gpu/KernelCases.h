@@ -28,6 +28,8 @@ struct KernelCase {
 };
 
 llvm::ArrayRef<KernelCase> getKernelCases();
+/// Those of them that have a matmul root, in a file of their own.
+llvm::ArrayRef<KernelCase> getProductCases();
 
 } // namespace fusec
 
