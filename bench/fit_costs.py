@@ -6,8 +6,9 @@
   bench/fit_costs.py fit FUSEC test/probes --data compiler/schedule/devices/sm_90a.inc
 
 Holds the cost model against times of all of its candidates. A probe is what `fusec tune
---json` says of one layer of the benchmark, or of one of test/layers/part_kernels.py, which
-multiply nothing, in a file of its name; what the model predicts is asked of FUSEC, so that probes stay good where the model changes.
+--json` says of one layer of the benchmark, or of a kernel of test/layers/part_kernels.py,
+which multiplies nothing, in a file of its name; what the model predicts is asked of
+FUSEC, so that probes stay good where the model changes.
 `fit` prints the device's data file with the coefficients that suit the probes best;
 all are of one device."""
 
@@ -68,7 +69,8 @@ class Models:
         if name in part_kernels.PARTS:
             return part_kernels.writePart(self.folder, name), ()
         if name not in self.known:
-            sys.exit(f"{name}: expected a layer of bench/workloads.py or test/layers/part_kernels.py")
+            sys.exit(f"{name}: expected a layer of bench/workloads.py, or a part of "
+                     "test/layers/part_kernels.py")
         return layers.writeLayer(self.folder, self.known[name])
 
     def predict(self, fusec, name, target, costs=None):
