@@ -63,14 +63,15 @@ def Fusec_AccessesAttr : Fusec_Attr<"Accesses", "accesses"> {
     index, or along memory from where what the loop stores, or reduces, is
     aligned, with single elements before and behind.
     `loads`: of each place where the region reads a tensor, or the tables of a
-    lookup, in the order of its scalar program; of chains, of each tile that is
-    copied; of matmuls, of A and B of each segment, then of the epilogue's
-    operands, as long as no tensor map moves them. `stores`: of each value that
-    is stored, in the order in which they are.
-    1 is an element on its own. Else `width` for neighbours, in either order, and
-    as many more as there are elements between the lanes: `loads = [8]` of 4
-    lanes is a vector of which every second element is theirs, `stores = [8, 8]`
-    two values that take turns in one.
+    lookup, in the order of its scalar program. `stores`: of each value that is
+    stored, in the order in which they are. 1 is an element on its own. Else
+    `width` for neighbours, in either order, and as many more as there are
+    elements between the lanes: `loads = [8]` of 4 lanes is a vector of which
+    every second element is theirs, `stores = [8, 8]` two values that take turns
+    in one.
+    Of chains and matmuls, which have no lanes, they are runs of elements:
+    of each tile that is copied; of A and B of each segment, then of the
+    epilogue's operands.
 
     ```mlir
     #fusec.accesses<walk = linear, width = 4, loads = [4, 1], stores = [4]>
