@@ -34,12 +34,14 @@ public:
   struct Lanes {
     Lanes(unsigned dim, AccessesAttr accesses, bool loadsFirst = false)
         : dim(dim), width(accesses.getWidth()), loads(accesses.getLoadWidths()),
-          loadsFirst(loadsFirst) {}
+          loadsFirst(loadsFirst),
+          beginAnywhere(accesses.getWalk() == Walk::Memory) {}
 
     unsigned dim;
     int64_t width;
     llvm::ArrayRef<int64_t> loads;
     bool loadsFirst;
+    bool beginAnywhere; // not at multiples of the width
   };
   /// `dims` are the names of the iteration's indices, empty for one that a loop
   /// names.

@@ -96,7 +96,7 @@ void ScalarEmitter::prepare(unsigned id, Visited &visited) {
   case Kind::Piecewise:
     if (llvm::all_of(node.conditions, [&](const IndexCondition &c) {
           return isOfVectors(c, lanes->dim,
-                             lanes->storesAlign ? 0 : lanes->width);
+                             lanes->beginAnywhere ? 0 : lanes->width);
         }))
       prepareGuarded(id);
     break;
