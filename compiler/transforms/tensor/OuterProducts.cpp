@@ -246,7 +246,18 @@ std::optional<FlattenedPairs> ColumnTrace::match() {
   return pairs;
 }
 
+/// Whether an outer product lies behind the views and the gather that a trace
+/// would follow column by column, which takes 64 bytes for each.
+static bool comesFromOuterProduct(Value matrix) {
+  Value source = traceViews(matrix).value;
+  if (auto gather = source.getDefiningOp<GatherOp>())
+    source = traceViews(gather.getSource()).value;
+  return matchOuterProduct(source).has_value();
+}
+
 std::optional<FlattenedPairs> fusec::matchFlattenedPairs(Value matrix,
                                                          bool transposed) {
+  if (!comesFromOuterProduct(matrix))
+    return std::nullopt;
   return ColumnTrace(matrix, transposed).match();
 }
