@@ -11,6 +11,11 @@ namespace fusec {
 
 extern const KernelFamily pairsFamily;
 
+/// Into how many parts K is cut: so many that blocks fill a device, of one tile
+/// of columns where that is enough for all of them.
+Expr countPairParts(Expr rows, int64_t features, int64_t columns,
+                    int64_t multiprocessors);
+
 llvm::SmallVector<VariantAttr>
 choosePairVariants(StepOp step, const Target &target, Products products);
 mlir::FailureOr<KernelSource> emitPairs(StepOp step, VariantAttr variant,

@@ -13,12 +13,24 @@
 using namespace mlir;
 using namespace fusec;
 
+static constexpr int64_t widestTile = 256;
+
+Expr fusec::countPairParts(Expr rows, int64_t features, int64_t columns,
+                           int64_t multiprocessors) {
+  MLIRContext *context = rows.getContext();
+  auto number = [&](int64_t value) { return Expr::constant(context, value); };
+  Expr tiles = Expr::max(rows.ceilDiv(number(pairTileM)), number(1)) *
+               int64_t(llvm::divideCeil(columns, widestTile));
+  Expr parts = number(multiprocessors).floorDiv(tiles);
+  return Expr::max(Expr::min(parts, number(pairSquares(features))), number(1));
+}
+
 /// The narrowest tile that has all columns, else the widest.
 static int64_t getTileN(int64_t columns) {
   for (int64_t tile : {32, 64, 128})
     if (columns <= tile)
       return tile;
-  return 256;
+  return widestTile;
 }
 
 /// As many stages of weights as a block has memory for.

@@ -8,6 +8,7 @@
 #include "compiler/Remarks.h"
 #include "compiler/kernels/Family.h"
 #include "compiler/transforms/fusion/Regroupings.h"
+#include "compiler/transforms/plan/CountPairParts.h"
 #include "compiler/transforms/plan/RowPitch.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -225,6 +226,7 @@ LogicalResult PlanBuilder::build() {
   for (auto fusion : block.getOps<FusionOp>())
     addStep(fusion);
   plan.setSlotsAttr(builder.getArrayAttr(slots));
+  countPairParts(plan, *findTarget(target));
   return success();
 }
 

@@ -7,6 +7,7 @@
 #include "compiler/Names.h"
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
+#include "compiler/kernels/pairs/Pairs.h"
 #include "compiler/kernels/pairs/device/pairs_config.h"
 #include "compiler/transforms/tensor/OuterProducts.h"
 #include "compiler/transforms/tensor/PairWeights.h"
@@ -27,20 +28,9 @@ static constexpr int64_t fewestFeatures = 48;
 /// Half of a triangle: the weights of all pairs of one are read, those of pairs
 /// that the model leaves out as zeros.
 static constexpr int64_t fewestOfSquare = 4;
-/// What parts are to fill: about the multiprocessors of a large device, times
-/// the widest tile's columns. Plans for smaller ones have some parts too many.
-static constexpr int64_t blocksToFill = 132, widestTile = 256;
-
-/// So many that blocks fill a device, of one tile of columns where that is
-/// enough for all of them.
-static Expr countParts(Expr rows, int64_t features, int64_t columns) {
-  MLIRContext *context = rows.getContext();
-  auto number = [&](int64_t value) { return Expr::constant(context, value); };
-  Expr tiles = Expr::max(rows.ceilDiv(number(pairTileM)), number(1)) *
-               int64_t(llvm::divideCeil(columns, widestTile));
-  Expr parts = number(blocksToFill).floorDiv(tiles);
-  return Expr::max(Expr::min(parts, number(pairSquares(features))), number(1));
-}
+/// Multiprocessors that parts are to fill, those of a large device. A plan has
+/// as many parts as suit its own target (CountPairParts.cpp).
+static constexpr int64_t typicalBlocks = 132;
 
 namespace {
 struct FormPairs : fusec::impl::FormPairsBase<FormPairs> {
@@ -103,7 +93,8 @@ void FormPairs::rewrite(MatmulOp product, const FlattenedPairs &pairs) {
   }
   OpBuilder builder(product);
   SmallVector<Expr> sizes = getSizes(product.getType());
-  Expr parts = countParts(sizes[0], pairs.features, sizes[1].getValue());
+  Expr parts = countPairParts(sizes[0], pairs.features, sizes[1].getValue(),
+                              typicalBlocks);
   Type f32 = builder.getF32Type();
   Value packed = ConstantOp::create(builder, weights.getLoc(),
                                     folded->packed.getType(), folded->packed);
