@@ -142,6 +142,9 @@ void fusec::buildPlanStage(PassManager &manager,
     reductions.always = options.joinAlways;
     plan.addPass(createSplitReductions(reductions));
     plan.addPass(createFormTransposes());
+    JoinSiblingsOptions beside;
+    beside.always = options.joinAlways;
+    plan.addPass(createJoinSiblings(beside));
   }
   // 4. Which products may hide in the launch of another one.
   if (options.fuse)

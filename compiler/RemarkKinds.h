@@ -62,6 +62,7 @@ constexpr RemarkKind rowEpilogue = {Fusion, "row-epilogue"};
 constexpr RemarkKind groupProducts = {Fusion, "group-products"};
 constexpr RemarkKind splitProduct = {Fusion, "split-product"};
 constexpr RemarkKind splitReduction = {Fusion, "split-reduction"};
+constexpr RemarkKind joinSiblings = {Fusion, "join-siblings"};
 constexpr RemarkKind lead = {Fusion, "lead"};
 
 // Buffers.

@@ -57,9 +57,9 @@ analyzePointwise(llvm::ArrayRef<mlir::Value> outputs,
                  OutputStrides outputStrides);
 /// The same for a step of the pointwise family.
 mlir::FailureOr<PointwiseIteration> analyzePointwise(StepOp step);
-/// The same with the pieces of concats apart: an iteration each, none of which
-/// asks at a point which piece it is in. Those of one shape are stores of one
-/// iteration.
+/// The same with the pieces of concats apart, and results of other numbers of
+/// elements: an iteration each, none of which asks at a point which piece it is
+/// in. Those of one shape are stores of one iteration.
 mlir::FailureOr<std::vector<PointwiseIteration>> analyzePieces(StepOp step);
 
 /// One reduction over rows: its operand at (row, k).

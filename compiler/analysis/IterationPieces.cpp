@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A region that reads concats, cut at their pieces' bounds: the points of each
-// piece are a space of their own, in which only one piece is met.
+// piece are a space of their own, in which only one piece is met. So are
+// results of other sizes.
 
 #include "compiler/analysis/Iteration.h"
 
@@ -144,20 +145,45 @@ static bool countTwice(ArrayRef<PointwiseIteration> pieces) {
   return false;
 }
 
+/// The results of the step's region that have as many elements as one another,
+/// in order.
+static SmallVector<SmallVector<unsigned>> groupResults(ArrayRef<Value> outputs,
+                                                       MLIRContext *context) {
+  llvm::MapVector<const void *, SmallVector<unsigned>> groups;
+  for (auto [i, output] : llvm::enumerate(outputs))
+    groups[getElementCount(getSizes(output), context)
+               .getAttr()
+               .getAsOpaquePointer()]
+        .push_back(i);
+  return llvm::map_to_vector(groups, [](auto &group) { return group.second; });
+}
+
 FailureOr<std::vector<PointwiseIteration>> fusec::analyzePieces(StepOp step) {
   Block &block = step.getBody().front();
   auto isInside = [&](Operation *op) { return op->getBlock() == &block; };
-  FailureOr<PointSpace> space = getPointSpace(
-      llvm::to_vector(block.getTerminator()->getOperands()), isInside,
-      [&](unsigned i) { return step.getOutputBuffer(i).getStrideExprs(); });
-  if (failed(space))
-    return failure();
+  SmallVector<Value> outputs =
+      llvm::to_vector(block.getTerminator()->getOperands());
+  auto groups = groupResults(outputs, step.getContext());
   std::vector<PointwiseIteration> pieces;
-  cutSpace(*space, isInside, pieces);
-  if (countTwice(pieces)) {
-    pieces.clear();
-    pieces.push_back(refinePoints(*space, isInside));
+  for (ArrayRef<unsigned> group : groups) {
+    SmallVector<Value> own = llvm::map_to_vector(
+        group, [&](unsigned output) { return outputs[output]; });
+    FailureOr<PointSpace> space = getPointSpace(own, isInside, [&](unsigned i) {
+      return step.getOutputBuffer(group[i]).getStrideExprs();
+    });
+    if (failed(space))
+      return failure();
+    for (StoredValue &stored : space->stored)
+      stored.output = group[stored.output];
+    size_t before = pieces.size();
+    cutSpace(*space, isInside, pieces);
+    if (countTwice(ArrayRef(pieces).drop_front(before))) {
+      pieces.erase(pieces.begin() + before, pieces.end());
+      pieces.push_back(refinePoints(*space, isInside));
+    }
   }
+  if (groups.empty() || (groups.size() > 1 && countTwice(pieces)))
+    return failure();
   for (PointwiseIteration &piece : pieces)
     joinDims(piece,
              [&](Value v) { return step.getInputBuffer(v).getStrideExprs(); });

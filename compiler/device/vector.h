@@ -283,6 +283,41 @@ private:
   i64 block = launch::block();
 };
 
+/// The same of loops that store to parts of the same rows: blocks of each are
+/// spread evenly over the grid, so that a row's parts are stored at about one
+/// time.
+class MixedGrid {
+public:
+  /// Of so many blocks in all.
+  FUSEC_DEVICE explicit MixedGrid(i64 blocks) : left(blocks) {}
+  template <int V, int AtOnce = 1, class Index, class Body>
+  FUSEC_DEVICE void forEachVector(i64 blocks, Index count, Body body) {
+    if (takes(blocks))
+      fusec::forEachVector<V, AtOnce>(count, body, Index(own), Index(blocks));
+  }
+  template <class Index, class Body>
+  FUSEC_DEVICE void forEachChunk(i64 blocks, Index rows, Index chunks,
+                                 Body body) {
+    if (takes(blocks))
+      fusec::forEachChunk(rows, chunks, body, Index(own), Index(blocks));
+  }
+
+private:
+  /// Whether the block, one of those left, is one of the next `blocks`.
+  FUSEC_DEVICE bool takes(i64 blocks) {
+    if (block < 0 || left == 0)
+      return false;
+    const u64 part = ((u64(blocks) << 32) + u64(left) - 1) / u64(left);
+    own = i64(u64(block) * part >> 32);
+    const bool isOne = i64(u64(block + 1) * part >> 32) != own;
+    left -= blocks;
+    block = isOne ? -1 : block - own;
+    return isOne;
+  }
+
+  i64 left, block = launch::block(), own = 0;
+};
+
 } // namespace fusec
 
 #endif // FUSEC_DEVICE_VECTOR_H

@@ -15,6 +15,9 @@ extern const KernelFamily pointwiseFamily;
 
 llvm::SmallVector<VariantAttr>
 choosePointwiseVariants(StepOp step, const Target &target, Products products);
+Estimates estimatePointwiseStep(StepOp step, const Target &target,
+                                Products products,
+                                llvm::ArrayRef<int64_t> dims);
 mlir::FailureOr<KernelSource> emitPointwise(StepOp step, VariantAttr variant,
                                             llvm::StringRef symbol);
 

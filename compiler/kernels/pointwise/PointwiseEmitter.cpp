@@ -171,6 +171,30 @@ void PiecePrinter::printBody(const PointwisePiece &piece,
   }
 }
 
+/// Whether the pieces store parts of the same rows, of what they read in order.
+static bool shareRows(const PointwisePieces &pieces) {
+  auto getRows = [](const PointwisePiece &piece) {
+    const RegionStore &store = piece.iteration.stores[0];
+    size_t rank = piece.iteration.program.getSizes().size();
+    std::optional<Expr> pitch;
+    if (rank > 1)
+      pitch = getDimCoefficient(store.offset, rank - 2);
+    return std::pair(store.output, pitch);
+  };
+  auto first = getRows(pieces[0]);
+  auto isPlain = [](const PointwisePiece &piece) {
+    const ScalarProgram &program = piece.iteration.program;
+    for (size_t n = 0; n < program.size(); ++n)
+      if (program[n].kind == ScalarNode::Kind::GatherRow ||
+          program[n].kind == ScalarNode::Kind::Lookup)
+        return false;
+    return piece.count.getConstant().has_value();
+  };
+  return first.second && llvm::all_of(pieces, [&](const PointwisePiece &piece) {
+           return isPlain(piece) && getRows(piece) == first;
+         });
+}
+
 FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant,
                                              StringRef symbol) {
   auto schedule = cast<PointwiseScheduleAttr>(variant.getSchedule());
@@ -182,10 +206,17 @@ FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant,
   writer.declareBuffers();
   PiecePrinter printer(writer, schedule);
   bool isShared = pieces->size() > 1;
-  if (isShared)
+  SmallVector<Expr> blocks = getBlocks(*pieces, schedule);
+  if (isShared && shareRows(*pieces)) {
+    Expr all = Expr::constant(writer.getContext(), 0);
+    for (Expr some : blocks)
+      all = all + some;
+    writer.line("fusec::MixedGrid grid({});", writer.print(all, {}));
+  } else if (isShared) {
     writer.line("fusec::SharedGrid grid;");
-  for (auto [i, blocks] : llvm::enumerate(getBlocks(*pieces, schedule)))
+  }
+  for (auto [i, some] : llvm::enumerate(blocks))
     printer.print((*pieces)[i], variant.getLaunch().getLoopAccesses(i),
-                  isShared ? std::optional(blocks) : std::nullopt);
+                  isShared ? std::optional(some) : std::nullopt);
   return writer.finish(variant);
 }

@@ -56,5 +56,5 @@ static std::map<std::string, Expr> getNamedSizes(StepOp step) {
 }
 
 const KernelFamily fusec::pointwiseFamily = {
-    getPlain,  choosePointwiseVariants, nullptr,
+    getPlain,  choosePointwiseVariants, estimatePointwiseStep,
     getLaunch, emitPointwise,           getNamedSizes};

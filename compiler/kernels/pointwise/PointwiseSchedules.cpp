@@ -11,13 +11,13 @@ static constexpr double leastGain = 1.01;
 
 /// How many elements a thread takes: as many as the widest accesses, then more
 /// of them as long as the device is full, and fewer.
-static SmallVector<int64_t> listVectors(const Target &target,
-                                        const PointwisePieces &pieces) {
+static SmallVector<int64_t>
+listVectors(const Target &target, const PointwisePieces &pieces, int64_t dim) {
   int64_t width = 1;
   double elements = 0;
   for (const PointwisePiece &piece : pieces) {
     width = std::max(width, piece.accesses.width);
-    elements += getSampledValue(piece.count, typicalDim);
+    elements += getSampledValue(piece.count, dim);
   }
   auto isTogether = [&](int64_t vector) {
     return llvm::all_of(pieces, [&](const PointwisePiece &piece) {
@@ -39,9 +39,9 @@ static SmallVector<int64_t> listVectors(const Target &target,
 static SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
                                             const PointwisePieces &pieces,
                                             ArrayRef<int64_t> vectors,
-                                            int64_t bits) {
+                                            int64_t bits, int64_t dim) {
   MLIRContext *context = step.getContext();
-  StepBytes bytes = getStepBytesAt(step, typicalDim);
+  StepBytes bytes = getStepBytesAt(step, dim);
   SmallVector<Candidate> candidates;
   for (int64_t vector : vectors) {
     auto get = [&](int64_t limit) {
@@ -53,7 +53,7 @@ static SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
     for (Expr some : getBlocks(pieces, get(0)))
       blocks = blocks + some;
     for (const PointwisePiece &piece : pieces) {
-      double points = getSampledValue(piece.count, typicalDim);
+      double points = getSampledValue(piece.count, dim);
       int64_t width = piece.getWidth(vector);
       work.elements += points;
       // A single element takes half the instructions.
@@ -81,7 +81,7 @@ fusec::choosePointwiseVariants(StepOp step, const Target &target, Products) {
   auto variant = [&](ArrayRef<GuardAttr> guards, ArrayRef<int64_t> vectors,
                      int64_t bits) {
     SmallVector<Candidate> candidates =
-        getCandidates(step, target, *pieces, vectors, bits);
+        getCandidates(step, target, *pieces, vectors, bits, typicalDim);
     // The first one that no other beats by much.
     double enough = getFastest(candidates).estimate.microseconds * leastGain;
     Attribute first =
@@ -99,8 +99,23 @@ fusec::choosePointwiseVariants(StepOp step, const Target &target, Products) {
   SmallVector<GuardAttr> guards = getAlignmentGuards(aligned);
   llvm::append_range(guards, index.guards);
   SmallVector<VariantAttr> variants = {
-      variant(guards, listVectors(target, *pieces), fastBits)};
+      variant(guards, listVectors(target, *pieces, typicalDim), fastBits)};
   if (!guards.empty())
     variants.push_back(variant({}, 1, safeBits));
   return variants;
+}
+
+Estimates fusec::estimatePointwiseStep(StepOp step, const Target &target,
+                                       Products, ArrayRef<int64_t> dims) {
+  Estimates estimates(dims.size());
+  FailureOr<PointwisePieces> pieces =
+      analyzePointwisePieces(step, getAlignmentIfGuarded);
+  if (failed(pieces))
+    return estimates;
+  for (auto [dim, estimate] : llvm::zip_equal(dims, estimates))
+    estimate =
+        getFastest(getCandidates(step, target, *pieces,
+                                 listVectors(target, *pieces, dim), 32, dim))
+            .estimate;
+  return estimates;
 }

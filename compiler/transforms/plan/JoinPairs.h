@@ -32,6 +32,9 @@ constexpr JoinTolerance rowEpilogueTolerance = {1.1, /*overlaps=*/false};
 /// Products of one operand save a launch and its second read, which L2 has: a
 /// gain too small to lose as much at another size.
 constexpr JoinTolerance groupTolerance = {1.03, /*overlaps=*/false};
+/// Pointwise steps beside one another save what both read, or a launch: a gain
+/// that larger ones would not show.
+constexpr JoinTolerance siblingTolerance = {0.97, /*overlaps=*/true};
 
 /// How a pass joins.
 struct JoinRule {

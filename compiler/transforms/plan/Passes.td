@@ -150,6 +150,27 @@ def SplitReductions : Pass<"fusec-split-reductions", "::fusec::PlanOp"> {
            "split wherever rows are long enough, whatever the time: for tests">];
 }
 
+def JoinSiblings : Pass<"fusec-join-siblings", "::fusec::PlanOp"> {
+  let summary = "pointwise steps that read the same, but not one another, become one";
+  let description = [{
+    Where the cost model says that one kernel gains enough at all sizes of the
+    named dimensions. Results of other numbers of elements are computed by other
+    blocks of it.
+
+    ```mlir
+    fusec.step pointwise "sin" inputs [@x] outputs [@s] ...
+    fusec.step pointwise "cos" inputs [@x] outputs [@c] ...
+    ```
+    becomes
+    ```mlir
+    fusec.step pointwise "sin_cos" inputs [@x] outputs [@s, @c] ...
+    ```
+  }];
+  let options = [
+    Option<"always", "always", "bool", /*default=*/"false",
+           "join wherever there is a kernel, whatever its time: for tests">];
+}
+
 def FormTransposes : Pass<"fusec-form-transposes", "::fusec::PlanOp"> {
   let summary = "pointwise steps whose loads lie along another dimension than their stores go through tiles";
   let description = [{

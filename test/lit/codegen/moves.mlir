@@ -6,7 +6,7 @@
 // which piece it is in.
 // CHECK-LABEL: FUSEC_KERNEL(128) concat_relu_0(
 // CHECK-NOT: if (
-// CHECK: fusec::SharedGrid grid;
+// CHECK: fusec::MixedGrid grid(2);
 // CHECK: grid.forEachVector<4>(
 // CHECK: fusec::load<V>(t_x + base)
 // CHECK: fusec::store<V>(t_z + d0 * 96 + d1, result

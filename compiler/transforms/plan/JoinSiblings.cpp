@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Pointwise steps that do not read one another become one where they read the
+// same, or are so short that a launch shows: q and k that are rotated, the
+// parts that a tensor is split into.
+
+#include "compiler/Passes.h"
+#include "compiler/kernels/pointwise/Pointwise.h"
+#include "compiler/schedule/Schedules.h"
+#include "compiler/transforms/plan/JoinPairs.h"
+
+using namespace mlir;
+
+namespace fusec {
+#define GEN_PASS_DEF_JOINSIBLINGS
+#include "compiler/Passes.h.inc"
+} // namespace fusec
+
+using namespace fusec;
+
+/// Steps back that a sibling may be, and stores and ops of a kernel: more are
+/// long to read, and what they load is in registers together.
+static constexpr size_t mostBack = 4, mostStores = 8, mostOps = 64;
+/// Of longer ones that read nothing in common a launch less does not show.
+static constexpr double mostMicros = 20;
+
+static std::string joinNames(StepOp first, StepOp second) {
+  std::string name = (first.getName() + "_" + second.getName()).str();
+  return name.size() < 48 ? name : first.getName().str();
+}
+
+/// Whether a step only moves and computes elements: what is looked up by
+/// indices is in flight best alone.
+static bool isPlain(StepOp step) {
+  return step.getFamily() == Family::Pointwise &&
+         step.getOutputs().size() <= mostStores &&
+         step.getBody().front().getOps<GatherOp>().empty() &&
+         step.getBody().front().getOps<LookupOp>().empty();
+}
+
+static std::string checkSiblings(StepOp joined) {
+  Block &body = joined.getBody().front();
+  if (joined.getOutputs().size() > mostStores ||
+      llvm::range_size(body.without_terminator()) > mostOps)
+    return "one kernel would have too many results or ops";
+  auto pieces = analyzePointwisePieces(joined, getAlignmentIfGuarded);
+  if (failed(pieces))
+    return "they share no kernel";
+  // A thread of narrow accesses has more of them on their way, which leaves
+  // short kernels with too few threads.
+  for (const PointwisePiece &piece : *pieces)
+    if (piece.accesses.width != pieces->front().accesses.width ||
+        piece.byRows != pieces->front().byRows)
+      return "their accesses are of different widths";
+  return "";
+}
+
+static bool shareReading(StepOp first, StepOp second) {
+  return llvm::any_of(first.getInputs(), [&](Attribute ref) {
+    return llvm::is_contained(second.getInputs(), ref);
+  });
+}
+
+namespace {
+struct JoinSiblings : fusec::impl::JoinSiblingsBase<JoinSiblings> {
+  using JoinSiblingsBase::JoinSiblingsBase;
+
+  void runOnOperation() override {
+    PlanOp plan = getOperation();
+    const Target *target = getPlanTarget(plan);
+    if (!target)
+      return signalPassFailure();
+    PairJoiner joiner(plan, *target, {},
+                      {remarks::joinSiblings, Family::Pointwise,
+                       siblingTolerance, joinNames, checkSiblings,
+                       "they share no kernel", always});
+    auto isShort = [&](StepOp step) {
+      auto time = estimateStep(step, *target, {}, typicalDim)[0];
+      return time && time->microseconds < mostMicros;
+    };
+    SmallVector<StepOp> before; // the last ones
+    for (StepOp step : llvm::to_vector(plan.getOps<StepOp>())) {
+      if (!isPlain(step))
+        continue;
+      while (true) {
+        SmallVector<StepOp> producers = joiner.getProducers(step), siblings;
+        for (StepOp other : llvm::reverse(before))
+          if (!llvm::is_contained(producers, other) &&
+              (shareReading(other, step) || (isShort(other) && isShort(step))))
+            siblings.push_back(other);
+        StepOp joined = joiner.join(siblings, step);
+        if (!joined)
+          break;
+        step = joined;
+        llvm::SmallPtrSet<Operation *, 16> left;
+        for (StepOp each : plan.getOps<StepOp>())
+          left.insert(each);
+        llvm::erase_if(before,
+                       [&](StepOp other) { return !left.contains(other); });
+      }
+      before.push_back(step);
+      if (before.size() > mostBack)
+        before.erase(before.begin());
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-form-transposes,fusec-join-siblings))" %s | FileCheck %s
+// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-form-transposes,fusec-join-siblings))" --remarks-filter=fusion %s 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+
+// What both read is read once.
+// CHECK-LABEL: of @both
+// CHECK: fusec.step pointwise "sin_cos" inputs [@x] outputs [@s, @c]
+// CHECK-NOT: fusec.step
+// REMARK: join-siblings
+// REMARK-SAME: 'sin' and 'cos' are one kernel
+fusec.model @both inputs ["x"] outputs ["s", "c"] {
+^bb0(%x: tensor<4096x4096xf32>):
+  %0 = fusec.sin %x : tensor<4096x4096xf32>
+  %1 = fusec.cos %x : tensor<4096x4096xf32>
+  fusec.output %0, %1 : tensor<4096x4096xf32>, tensor<4096x4096xf32>
+}
+
+// -----
+
+// Short ones of different sizes are one launch.
+// CHECK-LABEL: of @short
+// CHECK: fusec.step pointwise "neg_exp" inputs [@q, @k] outputs [@a, @b]
+// CHECK-NOT: fusec.step
+fusec.model @short inputs ["q", "k"] outputs ["a", "b"] {
+^bb0(%q: tensor<8x32x128xf16>, %k: tensor<8x8x128xf16>):
+  %0 = fusec.neg %q : tensor<8x32x128xf16>
+  %1 = fusec.exp %k : tensor<8x8x128xf16>
+  fusec.output %0, %1 : tensor<8x32x128xf16>, tensor<8x8x128xf16>
+}
+
+// -----
+
+// Long ones that read nothing in common, what goes by tiles, one that reads the
+// other's result by way of a third, and widths that differ.
+// CHECK-LABEL: of @apart
+// CHECK-NOT: fusec.step pointwise {{.*}} outputs [@{{[a-z]+}}, @
+fusec.model @apart inputs ["x", "y", "z", "u", "v"] outputs ["a", "b", "c", "d", "e", "f"] {
+^bb0(%x: tensor<8192x8192xf32>, %y: tensor<8192x8192xf32>, %z: tensor<512x512xf32>, %u: tensor<64x64xf32>, %v: tensor<33x33xf32>):
+  %0 = fusec.neg %x : tensor<8192x8192xf32>
+  %1 = fusec.exp %y : tensor<8192x8192xf32>
+  %2 = fusec.transpose %z [1, 0] : tensor<512x512xf32> to tensor<512x512xf32>
+  %3 = fusec.neg %u : tensor<64x64xf32>
+  %4 = fusec.reduce max %3 axes [0] : tensor<64x64xf32> to tensor<64xf32>
+  %5 = fusec.broadcast %4 [1] : tensor<64xf32> to tensor<64x64xf32>
+  %6 = fusec.sub %u, %5 : tensor<64x64xf32>
+  %7 = fusec.exp %v : tensor<33x33xf32>
+  fusec.output %0, %1, %2, %3, %6, %7 : tensor<8192x8192xf32>, tensor<8192x8192xf32>, tensor<512x512xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<33x33xf32>
+}
