@@ -36,7 +36,15 @@ StringRef fusec::stringify(Products products) {
 }
 
 StringRef fusec::stringify(TableType type) {
-  return type == TableType::Int8 ? "int8" : "model";
+  switch (type) {
+  case TableType::Model:
+    return "model";
+  case TableType::Int8:
+    return "int8";
+  case TableType::Int4:
+    return "int4";
+  }
+  return "";
 }
 
 template <typename Enum>
@@ -58,5 +66,5 @@ std::optional<Precision> fusec::symbolizePrecision(StringRef text) {
 }
 
 std::optional<TableType> fusec::symbolizeTableType(StringRef text) {
-  return find(text, {TableType::Model, TableType::Int8});
+  return find(text, {TableType::Model, TableType::Int8, TableType::Int4});
 }

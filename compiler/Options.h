@@ -25,8 +25,8 @@ class FoldBudget;
 enum class Numerics { Default, Onnx };
 /// How fp32 products multiply, as a user says it.
 enum class Precision { Ieee, Tf32, Fp16, Bf16 };
-/// What constant tables are kept as: the model's type, or int8.
-enum class TableType { Model, Int8 };
+/// What constant tables are kept as: the model's type, or integers.
+enum class TableType { Model, Int8, Int4 };
 /// How the kernels of fp32 matmuls multiply: by FMA alone, by FMA or 3xTF32, as
 /// tf32. Narrower products have operands of other types.
 enum class Products { Fma, Ieee, Tf32 };
@@ -36,7 +36,7 @@ enum class Products { Fma, Ieee, Tf32 };
 llvm::StringRef stringify(Numerics numerics);
 llvm::StringRef stringify(Precision precision);
 llvm::StringRef stringify(Products products);
-/// "model" or "int8".
+/// "model", "int8" or "int4".
 llvm::StringRef stringify(TableType type);
 /// Nothing for other text.
 std::optional<Numerics> symbolizeNumerics(llvm::StringRef text);

@@ -32,12 +32,17 @@ void fusec::buildTensorStage(PassManager &manager,
   // 4. Operations found again in their expansions.
   model.addPass(createRecognizeActivations());
   model.addPass(createFoldScales());
-  if (options.tableType == TableType::Int8)
-    model.addPass(createQuantizeTables());
+  if (options.tableType != TableType::Model) {
+    QuantizeTablesOptions tables;
+    tables.bits = options.tableType == TableType::Int4 ? 4 : 8;
+    model.addPass(createQuantizeTables(tables));
+  }
   FormBagsOptions bags;
   bags.exact = options.numerics == Numerics::Onnx;
-  if (options.fuse)
+  if (options.fuse) {
     model.addPass(createFormBags(bags));
+    model.addPass(createPackTables());
+  }
   model.addPass(createGroupLookups());
   // Whatever looks into constants has seen them.
   model.addPass(createRecognizeRanges());

@@ -39,6 +39,7 @@ constexpr RemarkKind foldShift = {Rewrite, "fold-shift"};
 constexpr RemarkKind gatherToSlice = {Rewrite, "gather-to-slice"};
 constexpr RemarkKind formBag = {Rewrite, "form-bag"};
 constexpr RemarkKind gatherQuantized = {Rewrite, "gather-quantized"};
+constexpr RemarkKind packTable = {Rewrite, "pack-table"};
 constexpr RemarkKind groupLookups = {Rewrite, "group-lookups"};
 constexpr RemarkKind layOutWeights = {Rewrite, "lay-out-weights"};
 constexpr RemarkKind markAdapter = {Rewrite, "mark-adapter"};

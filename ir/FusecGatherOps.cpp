@@ -85,8 +85,25 @@ static LogicalResult verifyBagOperands(BagOp op) {
   return success();
 }
 
+/// Rows of as many bytes as their columns of 4 bits take.
+static LogicalResult verifyPacked(BagOp op) {
+  ArrayRef<int64_t> widths = *op.getPacked();
+  if (op.getFactors().empty() || widths.size() != op.getTables().size())
+    return op.emitOpError("expected factors, and a number of columns for each "
+                          "table that is packed, got ")
+           << op.getFactors().size() << " factors and " << widths.size()
+           << " numbers of " << op.getTables().size() << " tables";
+  for (auto [width, table] : llvm::zip_equal(widths, op.getTables()))
+    if (width < 1 || !getSizes(table)[1].isConstant(llvm::divideCeil(width, 2)))
+      return op.emitOpError("expected rows of as many bytes as ")
+             << width << " columns of 4 bits take, got " << table.getType();
+  return success();
+}
+
 /// Floats, or integers with factors.
 static LogicalResult verifyTables(BagOp op) {
+  if (op.getPacked() && failed(verifyPacked(op)))
+    return failure();
   Type type = getElementType(op.getTables()[0]);
   bool isNarrow = type.isInteger(8);
   if (op.getFactors().empty() ? !isa<FloatType>(type) : !isNarrow)
@@ -99,7 +116,7 @@ static LogicalResult verifyTables(BagOp op) {
     if (!isa<FloatType>(getElementType(factors)) || sizes[0] != table[0] ||
         !sizes[1].isConstant() || sizes[1].getValue() < 1 ||
         !table[1].isConstant() ||
-        table[1].getValue() % sizes[1].getValue() != 0 ||
+        op.getWidthOf(t).getValue() % sizes[1].getValue() != 0 ||
         (!op.getZeros().empty() &&
          op.getZeros()[t].getType() != factors.getType()))
       return op.emitOpError("expected factors and zeros of one type, as many a "
@@ -107,6 +124,11 @@ static LogicalResult verifyTables(BagOp op) {
              << factors.getType() << " of " << op.getTables()[t].getType();
   }
   return success();
+}
+
+Expr BagOp::getWidthOf(unsigned t) {
+  return getPacked() ? Expr::constant(getContext(), (*getPacked())[t])
+                     : getSizes(getTables()[t])[1];
 }
 
 SmallVector<Value> BagOp::getRowOperands() {
@@ -130,9 +152,10 @@ LogicalResult BagOp::verify() {
     if (!getSizes(getTables()[t])[1].isConstant())
       return emitOpError("expected tables [rows, constant width], got ")
              << getTables()[t].getType();
-    if (getOffsets().empty() && (sizes[0] != rows || !sizes[1].isConstant()))
+    if (getOffsets().empty() && sizes[0] != rows)
       return emitOpError("expected indices [")
-             << rows.str() << ", constant], got " << indices.getType();
+             << rows.str() << ", as many as a bag has], got "
+             << indices.getType();
     if (!getOffsets().empty() &&
         (sizes[0] != one || getSizes(getOffsets()[t])[0] != one))
       return emitOpError("expected indices and offsets of one row, got ")
@@ -140,7 +163,7 @@ LogicalResult BagOp::verify() {
     if (!getWeights().empty() && getSizes(getWeights()[t]) != sizes)
       return emitOpError("expected weights of the sizes of indices, got ")
              << getWeights()[t].getType() << " and " << indices.getType();
-    columns = columns + getSizes(getTables()[t])[1];
+    columns = columns + getWidthOf(t);
   }
   if (getSizes(getResult())[1] != columns)
     return emitOpError("expected as many columns as tables have, ")

@@ -149,16 +149,18 @@ SmallVector<Expr> BagOp::getIterationSizes() {
 IndexMap BagOp::getOperandMap(unsigned index) {
   unsigned tables = getTables().size(), table = index % tables;
   Expr start = zeroOf(*this);
-  for (Value before : getTables().take_front(table))
-    start = start + getSizes(before)[1];
+  for (unsigned before = 0; before < table; ++before)
+    start = start + getWidthOf(before);
   Expr column = dimOf(*this, 1), k = dimOf(*this, 2);
   IndexMap map;
-  Expr width = getSizes(getTables()[table])[1],
-       row = Expr::indirect(getContext(), 0);
+  Expr width = getWidthOf(table), row = Expr::indirect(getContext(), 0);
   Value operand = getOperation()->getOperand(index);
   bool isByOffsets = !getOffsets().empty();
   if (index < tables)
-    map.results = {row, column - start};
+    map.results = {
+        row, getPacked()
+                 ? (column - start).floorDiv(Expr::constant(getContext(), 2))
+                 : column - start};
   else if (index >=
            getOperands().size() - getFactors().size() - getZeros().size())
     map.results = {
@@ -167,8 +169,7 @@ IndexMap BagOp::getOperandMap(unsigned index) {
     map.results = {zeroOf(*this), dimOf(*this, 0)}; // k would be one of indices
   else
     map.results = {isByOffsets ? zeroOf(*this) : dimOf(*this, 0), k};
-  map.conditions.push_back(
-      {column, start, start + getSizes(getTables()[table])[1]});
+  map.conditions.push_back({column, start, start + width});
   map.conditions.push_back(
       {k, zeroOf(*this), getSizes(getIndices()[table])[1]});
   return map;

@@ -253,7 +253,9 @@ def Fusec_BagOp : Fusec_IndexedOp<"bag", [AttrSizedOperandSegments]> {
 
     Tables of 8-bit integers have `factors` of floats, and may have `zeros` of the
     same type, [rows, blocks] each: an element is (table - zero) * factor, those of
-    its row and of the block of columns that it lies in.
+    its row and of the block of columns that it lies in. `packed` says how many
+    columns of 4 bits each table has: a row is their bytes, the first of two in the
+    low half, signed where the bytes are.
 
     ```mlir
     %r = fusec.bag sum (%t, %u) at (%i, %j) flag scales [1.0, 0.5]
@@ -261,18 +263,31 @@ def Fusec_BagOp : Fusec_IndexedOp<"bag", [AttrSizedOperandSegments]> {
       -> tensor<nx12xf16>
     %m = fusec.bag mean (%t) at (%i) from (%o) flag scales [1.0] padding [0]
       : (tensor<1000x8xf16>) at (tensor<1xnxi64>) from (tensor<1xbxi64>) -> tensor<bx8xf16>
+    %q = fusec.bag sum (%p) at (%i) factors (%f) flag scales [1.0] packed [7]
+      : (tensor<1000x4xi8>) at (tensor<nx2xi64>) factors (tensor<1000x1xf32>) -> tensor<nx7xf16>
     ```
   }];
   let arguments = (ins Fusec_BagModeAttr:$mode, Variadic<Fusec_Tensor>:$tables,
       Variadic<Fusec_IndexTensor>:$indices, Variadic<Fusec_IndexTensor>:$offsets,
       Variadic<Fusec_Tensor>:$weights, Variadic<Fusec_Tensor>:$factors,
       Variadic<Fusec_Tensor>:$zeros, Fusec_IndexPolicyAttr:$policy,
-      DenseF64ArrayAttr:$scales, OptionalAttr<DenseI64ArrayAttr>:$padding);
+      DenseF64ArrayAttr:$scales, OptionalAttr<DenseI64ArrayAttr>:$padding,
+      OptionalAttr<DenseI64ArrayAttr>:$packed);
   let results = (outs Fusec_Tensor:$result);
+  let builders = [
+    // Of bytes or floats.
+    OpBuilder<(ins "::mlir::Type":$type, "::fusec::BagMode":$mode, "::mlir::ValueRange":$tables,
+                   "::mlir::ValueRange":$indices, "::mlir::ValueRange":$offsets, "::mlir::ValueRange":$weights,
+                   "::mlir::ValueRange":$factors, "::mlir::ValueRange":$zeros, "::fusec::IndexPolicy":$policy,
+                   "::llvm::ArrayRef<double>":$scales, "::mlir::DenseI64ArrayAttr":$padding), [{
+      build($_builder, $_state, type, mode, tables, indices, offsets, weights, factors, zeros, policy, scales,
+            padding, ::mlir::DenseI64ArrayAttr());
+    }]>
+  ];
   let assemblyFormat = [{
     $mode `(` $tables `)` `at` `(` $indices `)` (`from` `(` $offsets^ `)`)? (`by` `(` $weights^ `)`)?
-    (`factors` `(` $factors^ `)`)? (`zeros` `(` $zeros^ `)`)? $policy `scales` $scales (`padding` $padding^)? attr-dict
-    `:` `(` type($tables) `)` `at` `(` type($indices) `)` (`from` `(` type($offsets)^ `)`)?
+    (`factors` `(` $factors^ `)`)? (`zeros` `(` $zeros^ `)`)? $policy `scales` $scales (`padding` $padding^)?
+    (`packed` $packed^)? attr-dict `:` `(` type($tables) `)` `at` `(` type($indices) `)` (`from` `(` type($offsets)^ `)`)?
     (`by` `(` type($weights)^ `)`)? (`factors` `(` type($factors)^ `)`)?
     (`zeros` `(` type($zeros)^ `)`)? `->` type($result)
   }];
@@ -286,6 +301,8 @@ def Fusec_BagOp : Fusec_IndexedOp<"bag", [AttrSizedOperandSegments]> {
     ::llvm::SmallVector<::mlir::Value> getRowOperands();
     /// Of table t, or -1.
     int64_t getPaddingOf(unsigned t) { return getPadding() ? (*getPadding())[t] : -1; }
+    /// Columns of table t.
+    ::fusec::Expr getWidthOf(unsigned t);
     /// Sums of as many rows each.
     bool isPlain() {
       return getMode() == BagMode::Sum && getPlaced().size() == getIndices().size() &&

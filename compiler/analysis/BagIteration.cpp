@@ -5,10 +5,17 @@
 using namespace mlir;
 using namespace fusec;
 
-bool fusec::haveConstantPlaces(const MatrixAccess &indices) {
-  return indices.outerStride.isConstant() && indices.kStride.isConstant() &&
+bool fusec::haveKnownPlaces(const MatrixAccess &indices, Expr count) {
+  return (indices.outerStride.isConstant() || indices.outerStride == count) &&
+         indices.kStride.isConstant() &&
          llvm::isInt<32>(indices.kStride.getValue()) &&
          indices.batch.isConstant();
+}
+
+int64_t BagIteration::getTableBits() const {
+  return BagOp(op).getPacked()
+             ? 4
+             : getElementBytes(BufferOp(tables[0].table).getElementType()) * 8;
 }
 
 static FailureOr<BagValues> analyzeValues(StepOp step, Value values) {
@@ -16,10 +23,11 @@ static FailureOr<BagValues> analyzeValues(StepOp step, Value values) {
   auto access = analyzeMatrix(
       values, [&](Operation *inside) { return inside->getBlock() == &block; },
       [&](Value v) { return step.getInputBuffer(v).getStrideExprs(); });
-  if (failed(access) || !haveConstantPlaces(*access))
+  if (failed(access) || !haveKnownPlaces(*access, getSizes(values)[1]))
     return failure();
   return BagValues{step.getInputBuffer(access->value), access->batch.getValue(),
-                   access->outerStride.getValue(), access->kStride.getValue()};
+                   access->outerStride.getConstant().value_or(-1),
+                   access->kStride.getValue()};
 }
 
 FailureOr<BagIteration> fusec::analyzeBag(StepOp step) {
@@ -45,7 +53,7 @@ FailureOr<BagIteration> fusec::analyzeBag(StepOp step) {
     BagTable found{};
     found.table = step.getInputBuffer(table);
     found.ids = *ids;
-    found.width = getSizes(table)[1].getValue();
+    found.width = op.getWidthOf(t).getValue();
     if (!op.getFactors().empty()) {
       found.factors = step.getInputBuffer(op.getFactors()[t]);
       found.blockWidth =

@@ -10,7 +10,8 @@
 namespace fusec {
 
 /// Where a value of bag b and place k lies: at first + b * stride + k * step.
-/// Of bags with offsets there is one row, and b is 0.
+/// Of bags with offsets there is one row, and b is 0. A stride of -1 is a bag's
+/// number of indices, which is only named.
 struct BagValues {
   BufferOp buffer;
   int64_t first, stride, step;
@@ -35,11 +36,14 @@ struct BagIteration {
   llvm::SmallVector<BagTable> tables;
   BufferOp result;
   Expr pitch; // elements from a bag's result to the next
+  /// Of a table's elements.
+  int64_t getTableBits() const;
 };
 mlir::FailureOr<BagIteration> analyzeBag(StepOp step);
 
-/// Whether indices lie, behind views, where constants tell that kernels know.
-bool haveConstantPlaces(const MatrixAccess &indices);
+/// Whether indices, so many a bag, lie behind views where constants tell that
+/// kernels know, or where bags without gaps do.
+bool haveKnownPlaces(const MatrixAccess &indices, Expr count);
 
 } // namespace fusec
 

@@ -119,9 +119,8 @@ static Expr countOperations(Operation *op) {
   }
   if (auto bag = dyn_cast<BagOp>(op)) {
     Expr sums = Expr::constant(op->getContext(), 0);
-    for (auto [table, indices] :
-         llvm::zip_equal(bag.getTables(), bag.getIndices()))
-      sums = sums + getCount(indices.getType()) * getSizes(table)[1];
+    for (auto [t, indices] : llvm::enumerate(bag.getIndices()))
+      sums = sums + getCount(indices.getType()) * bag.getWidthOf(t);
     return sums;
   }
   if (isa<ReduceOp, ArgReduceOp, CumSumOp>(op))

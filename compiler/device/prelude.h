@@ -78,6 +78,11 @@ namespace primitive {
 FUSEC_DEVICE u32 bitsOf(float x) { return __float_as_uint(x); }
 FUSEC_DEVICE u64 bitsOf(double x) { return u64(__double_as_longlong(x)); }
 FUSEC_DEVICE float floatOf(u32 bits) { return __uint_as_float(bits); }
+/// The bytes of a, then of b, that the digits of `which` number; the first
+/// digit is the last byte.
+FUSEC_DEVICE u32 permuteBytes(u32 a, u32 b, u32 which) {
+  return __byte_perm(a, b, which);
+}
 FUSEC_DEVICE double doubleOf(u64 bits) {
   return __longlong_as_double(i64(bits));
 }

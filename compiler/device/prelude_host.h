@@ -90,6 +90,13 @@ template <class To, class From> inline To copyBits(From from) {
 inline u32 bitsOf(float x) { return copyBits<u32>(x); }
 inline u64 bitsOf(double x) { return copyBits<u64>(x); }
 inline float floatOf(u32 bits) { return copyBits<float>(bits); }
+inline u32 permuteBytes(u32 a, u32 b, u32 which) {
+  const u64 all = u64(b) << 32 | a;
+  u32 result = 0;
+  for (int i = 0; i < 4; ++i)
+    result |= u32(all >> (which >> 4 * i & 7) * 8 & 255) << 8 * i;
+  return result;
+}
 inline double doubleOf(u64 bits) { return copyBits<double>(bits); }
 
 inline float toFloat(bf16 x) { return floatOf(u32(x.bits) << 16); }

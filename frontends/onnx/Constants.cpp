@@ -136,8 +136,27 @@ static bool copyTyped(const TensorProto &tensor, int64_t count,
   }
 }
 
+static bool is4Bit(const TensorProto &tensor) {
+  return tensor.data_type() == TensorProto::INT4 ||
+         tensor.data_type() == TensorProto::UINT4;
+}
+
+void unpack4Bits(ArrayRef<char> packed, bool isSigned,
+                 MutableArrayRef<char> elements) {
+  for (auto [i, element] : llvm::enumerate(elements)) {
+    int bits = static_cast<unsigned char>(packed[i / 2]) >> i % 2 * 4 & 15;
+    element = static_cast<char>(isSigned && bits > 7 ? bits - 16 : bits);
+  }
+}
+
 ElementsAttr Constants::readNew(const TensorProto &tensor, std::string &error) {
-  Type elementType = getElementType(tensor.data_type(), &context);
+  // Elements of 4 bits are bytes here; tables are packed again.
+  bool isPacked = is4Bit(tensor);
+  Type elementType =
+      !isPacked ? getElementType(tensor.data_type(), &context)
+      : tensor.data_type() == TensorProto::INT4
+          ? Type(IntegerType::get(&context, 8))
+          : Type(IntegerType::get(&context, 8, IntegerType::Unsigned));
   if (!elementType) {
     error = fmt::format(
         "elements of type {} are not supported",
@@ -156,26 +175,33 @@ ElementsAttr Constants::readNew(const TensorProto &tensor, std::string &error) {
   if (!areValidSizes(sizes, width, error))
     return {};
   auto type = RankedTensorType::get(sizes, elementType);
-  int64_t count = type.getNumElements();
+  int64_t count = type.getNumElements(),
+          stored = isPacked ? llvm::divideCeil(count, 2) : count;
   ArrayRef<char> bytes;
   std::shared_ptr<const void> owner = storage;
   auto split = storage->rawData.find(&tensor);
   bool isSplit = split != storage->rawData.end();
   if (tensor.data_location() == TensorProto::EXTERNAL) {
-    if (!findExternal(tensor, count * width, bytes, owner, error))
+    if (!findExternal(tensor, stored * width, bytes, owner, error))
       return {};
   } else if (isSplit || tensor.has_raw_data()) {
     StringRef data = isSplit ? split->second : tensor.raw_data();
     bytes = ArrayRef(data.data(), data.size());
-    if (bytes.size() != static_cast<uint64_t>(count * width)) {
+    if (bytes.size() != static_cast<uint64_t>(stored * width)) {
       error = fmt::format("expected {} bytes of data for the sizes, got {}",
-                          count * width, bytes.size());
+                          stored * width, bytes.size());
       return {};
     }
   } else {
     auto copy = std::make_shared<std::vector<char>>();
-    if (!copyTyped(tensor, count, *copy, error))
+    if (!copyTyped(tensor, stored, *copy, error))
       return {};
+    bytes = *copy;
+    owner = copy;
+  }
+  if (isPacked) {
+    auto copy = std::make_shared<std::vector<char>>(count);
+    unpack4Bits(bytes, !elementType.isUnsignedInteger(), *copy);
     bytes = *copy;
     owner = copy;
   }

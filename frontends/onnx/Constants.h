@@ -31,6 +31,11 @@ struct ModelStorage {
   size_t nodeBytes = 0;
 };
 
+/// A byte for each element of 4 bits, of which the first of a byte's two lies
+/// in its low half.
+void unpack4Bits(llvm::ArrayRef<char> packed, bool isSigned,
+                 llvm::MutableArrayRef<char> elements);
+
 class Constants {
 public:
   /// `storage` owns the protos that `read` will be given.

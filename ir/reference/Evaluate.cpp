@@ -225,11 +225,19 @@ FailureOr<Evaluation> evaluate(ModelOp model, ArrayRef<Tensor> inputs,
   return Evaluation{std::move(*outputs), env.faults, env.outside};
 }
 
-static Tensor absoluteOfBytes(const Tensor &tensor) {
+/// Of each byte, or of its two halves.
+static Tensor absoluteOfBytes(const Tensor &tensor, bool isPacked) {
+  if (tensor.getElementType().isUnsignedInteger())
+    return tensor;
   Tensor result = Tensor::allocate(tensor.getElementType(), tensor.getSizes());
   std::vector<int64_t> values = loadAll<int64_t>(tensor);
+  auto halfOf = [](int64_t bits) {
+    return bits < 8 ? bits : std::min<int64_t>(16 - bits, 7);
+  };
   for (int64_t &value : values)
-    if (value < 0)
+    if (isPacked)
+      value = halfOf(value & 15) | halfOf(value >> 4 & 15) << 4;
+    else if (value < 0)
       value = std::min<int64_t>(-value, INT8_MAX);
   store<int64_t>(result, 0, values);
   return result;
@@ -261,7 +269,7 @@ FailureOr<Tensors> evaluateMagnitude(Operation *op, ArrayRef<Tensor> operands,
   // (|x| + |zero|) * |factor| of rows that are quantised.
   if (auto bag = dyn_cast<BagOp>(op); bag && !bag.getFactors().empty()) {
     for (size_t t = 0; t < bag.getTables().size(); ++t)
-      inputs[t] = absoluteOfBytes(inputs[t]);
+      inputs[t] = absoluteOfBytes(inputs[t], !!bag.getPacked());
     for (Tensor &zeros :
          MutableArrayRef(inputs).take_back(bag.getZeros().size()))
       zeros = absolute(zeros, /*isNegated=*/true);

@@ -95,15 +95,31 @@ struct TableBags {
   std::vector<double> weights, factors, zeros;
 
   /// A table's elements, dequantised where they have factors.
-  template <typename T> std::vector<T> loadRows() const {
+  template <typename T> std::vector<T> loadRows() {
     if (factors.empty())
       return loadAll<T>(rows);
     std::vector<int64_t> narrow = loadAll<int64_t>(rows);
+    if (op.getPacked())
+      narrow = unpack(narrow);
     std::vector<T> values(narrow.size());
     size_t block = narrow.size() / factors.size();
     for (size_t i = 0; i < values.size(); ++i)
       values[i] = (T(narrow[i]) - T(zeros.empty() ? 0 : zeros[i / block])) *
                   T(factors[i / block]);
+    return values;
+  }
+
+  /// Columns of 4 bits, the first of a byte's two in its low half.
+  std::vector<int64_t> unpack(ArrayRef<int64_t> bytes) const {
+    int64_t perRow = rows.getSizes()[1];
+    bool isSigned = !rows.getElementType().isUnsignedInteger();
+    std::vector<int64_t> values;
+    values.reserve(rows.getSizes()[0] * width);
+    for (int64_t row = 0; row < rows.getSizes()[0]; ++row)
+      for (int64_t column = 0; column < width; ++column) {
+        int64_t bits = bytes[row * perRow + column / 2] >> column % 2 * 4 & 15;
+        values.push_back(isSigned && bits > 7 ? bits - 16 : bits);
+      }
     return values;
   }
 
@@ -174,7 +190,7 @@ TensorOr evaluateBag(BagOp op, Operands operands, Environment &env) {
                    unsigned(t),
                    table,
                    column,
-                   table.getSizes()[1],
+                   op.getWidthOf(t).getValue(),
                    ids.getSizes()[1],
                    loadAll<int64_t>(ids),
                    {},

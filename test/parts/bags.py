@@ -60,7 +60,9 @@ FIXED = [("max", "f16", 5, 60, 64), ("max", "f32", 1, 9, 3), ("max", "f32", 70, 
 
 def makeFixed():
     for form, kind, count, bags, width in FIXED:
-        case = Case(nameOf(f"bag_{form}", kind, (bags, count, width)), 2e-3 if kind == "f16" else 1e-5)
+        # How many ids a bag has is a name, too.
+        case = Case(nameOf(f"bag_{form}", kind, (bags, count, width)), 2e-3 if kind == "f16" else 1e-5,
+                    batch=dict.fromkeys(("ids", "jds", "w", "m"), ("batch", "length")))
         table = case.draw(kind, 40, width)
         ids = case.random.integers(-40, 40, (bags, count))
         case.input("ids", ids)
@@ -258,13 +260,34 @@ def makeRanges():
         yield case
 
 
-# Tables of 8 bits: type, what has a scale (and a zero), type of scales, rows of a bag,
+# Tables of 8 and 4 bits: type ("half": two of 4 bits in an uint8), what has a scale (and a zero), type of scales, rows of a bag,
 # width; how they are dequantised.
 QUANTISED = [("int8", "row", False, "f32", 10, 64, "before"), ("uint8", "row", True, "f32", 3, 16, "before"),
              ("int8", "all", True, "f32", 1, 3, "before"), ("int8", "row", True, "f16", 5, 128, "before"),
              ("uint8", "block", True, "f32", 4, 48, "before"), ("int8", "block", False, "f16", 40, 300, "before"),
              ("uint8", "block", True, "f32", 6, 64, "behind"), ("uint8", "block", False, "f32", 2, 100, "behind"),
-             ("int8", "row", True, "f32", 0, 64, "before"), ("uint8", "block", True, "f16", 0, 32, "behind")]
+             ("int8", "row", True, "f32", 0, 64, "before"), ("uint8", "block", True, "f16", 0, 32, "behind"),
+             ("int4", "row", False, "f32", 10, 64, "before"), ("uint4", "row", True, "f32", 3, 15, "before"),
+             ("int4", "all", True, "f32", 1, 1, "before"), ("int4", "block", True, "f16", 40, 48, "before"),
+             ("uint4", "block", True, "f32", 6, 64, "behind"), ("int4", "block", False, "f32", 5, 100, "behind"),
+             ("half", "block", True, "f32", 7, 128, "behind"), ("half", "block", False, "f16", 2, 12, "behind"),
+             ("int4", "row", True, "f32", 0, 64, "before"), ("half", "block", True, "f32", 0, 36, "behind"),
+             ("int4", "row", False, "f16", 12, 300, "before"), ("uint4", "row", True, "f32", 100, 8, "before")]
+LIMITS = {"int8": (-128, 127), "uint8": (0, 255), "int4": (-8, 7), "uint4": (0, 15), "half": (0, 15)}
+
+
+def packColumns(matrix):
+    """Two columns of 4 bits a byte."""
+    even = numpy.pad(matrix, ((0, 0), (0, matrix.shape[1] % 2)))
+    return (even[:, ::2] | even[:, 1::2] << 4).astype(numpy.uint8)
+
+
+def quantisedConstant(case, value, narrow):
+    if narrow == "half":
+        return case.constant(packColumns(value))
+    if narrow in ("int4", "uint4"):
+        return case.constant4(value, TensorProto.INT4 if narrow == "int4" else TensorProto.UINT4)
+    return case.constant(value.astype(narrow))
 
 
 def makeQuantised():
@@ -273,20 +296,23 @@ def makeQuantised():
                     2e-3 if kind == "f16" else 1e-5)
         case.opsets = {"": 21, "com.microsoft": 1}
         rows, block = 40, width // 4 if per == "block" else width
-        limits = numpy.iinfo(narrow)
-        table = case.random.integers(limits.min, limits.max + 1, (rows, width)).astype(narrow)
+        least, most = LIMITS[narrow]
+        table = case.random.integers(least, most + 1, (rows, width))
         sizes = {"row": (rows,), "all": (), "block": (rows, width // block)}[per]
         scales = (case.random.random(sizes) / 64 + 0.01).astype(TYPES[kind][0])
-        zeros = case.random.integers(limits.min // 2, limits.max // 2 + 1, sizes).astype(narrow)
+        zeros = numpy.asarray(case.random.integers(least // 2, most // 2 + 1, sizes))
         ids = case.random.integers(-rows, rows, (21, count) if count else (21,))
         case.input("ids", ids)
         wide = lambda each: each if per == "all" else numpy.repeat(each.reshape(rows, -1), block, 1)
-        zero = wide(zeros.astype(float)) if hasZeros else 128 if form == "behind" else 0
+        none = {"uint8": 128, "half": 8}.get(narrow, 0) if form == "behind" else 0
+        zero = wide(zeros.astype(float)) if hasZeros else none
         floats = (table.astype(float) - zero) * wide(scales.astype(float))
-        names = [case.constant(each) for each in (table, scales, zeros)[:3 if hasZeros else 2]]
+        names = [quantisedConstant(case, table, narrow), case.constant(scales)]
+        if hasZeros:
+            names.append(quantisedConstant(case, zeros, narrow))
         if form == "behind":
             gathered = case.node("GatherBlockQuantized", names[0], "ids", *names[1:], domain="com.microsoft",
-                                 bits=8, block_size=block, gather_axis=0, quantize_axis=1)
+                                 bits=8 if narrow == "uint8" else 4, block_size=block, gather_axis=0, quantize_axis=1)
         else:
             more = {"block_size": block, "axis": 1} if per == "block" else {"axis": 0}
             gathered = case.node("Gather", case.node("DequantizeLinear", *names, **more), "ids", axis=0)

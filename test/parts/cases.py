@@ -15,7 +15,7 @@ NUMBERS = {numpy.dtype(numbers): type_ for numbers, type_ in TYPES.values()}
 
 class Case:
     """A graph in the making, and beside it what each of its values is. `batch` names
-    the first size of all inputs, or of each that it has a name for."""
+    the first size of all inputs, or the first sizes of each that it has names for."""
 
     def __init__(self, name, norm, batch="batch", opset=17):
         self.name, self.norm, self.batch = name, norm, batch
@@ -38,6 +38,14 @@ class Case:
         self.constants.append(numpy_helper.from_array(numpy.asarray(value, order="C"), name))
         return name
 
+    def constant4(self, value, kind):
+        """Of TensorProto's INT4 or UINT4."""
+        name = f"c{len(self.constants)}"
+        halves = numpy.append(value.reshape(-1), [0] * (value.size % 2)).astype(numpy.uint8) & 15
+        data = (halves[::2] | halves[1::2] << 4).astype(numpy.uint8).tobytes()
+        self.constants.append(helper.make_tensor(name, kind, value.shape, data, raw=True))
+        return name
+
     def node(self, operator, *inputs, **attributes):
         name = f"v{len(self.nodes)}"
         self.nodes.append(helper.make_node(operator, inputs, [name], **attributes))
@@ -49,9 +57,10 @@ class Case:
     def save(self, folder, batch, name):
         def info(key, value, isInput):
             shape = list(value.shape) if batch is None or isInput else [None] * value.ndim
-            name = batch.get(key) if isinstance(batch, dict) else batch
-            if name and isInput and shape:
-                shape[0] = name
+            names = batch.get(key) if isinstance(batch, dict) else batch
+            if names and isInput and shape:
+                names = (names,) if isinstance(names, str) else names
+                shape[:len(names)] = names
             return helper.make_tensor_value_info(key, NUMBERS[value.dtype], shape)
         graph = helper.make_graph(
             self.nodes, "parts", [info(key, value, True) for key, value in self.inputs.items()],

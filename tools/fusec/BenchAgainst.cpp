@@ -60,6 +60,12 @@ void fusec::checkComparable(const BenchResult &before, const BenchResult &now,
   auto getFlush = [](const BenchResult &result) {
     return result.isFlushed ? "a flushed cache" : "--no-flush";
   };
+  // Files of old do not say what ids they had.
+  auto getIds = [](const BenchResult &result) {
+    return result.ids.empty() ? "inputs that are given" : "--ids=" + result.ids;
+  };
+  if (before.touched.all && now.touched.all && before.ids != now.ids)
+    failDifferent(file, "runs with", getIds(now), getIds(before));
   if (before.isFlushed != now.isFlushed)
     failDifferent(file, "runs with", getFlush(now), getFlush(before));
 }

@@ -40,17 +40,37 @@ static bool fromJSON(const llvm::json::Value &value, MeasuredProfile &profile,
   return map && map.map("steps", profile.steps);
 }
 
+/// The object `ids`.
+struct DrawnIds {
+  std::optional<std::string> distribution;
+  TouchedRows rows;
+};
+
+static bool fromJSON(const llvm::json::Value &value, DrawnIds &ids,
+                     llvm::json::Path path) {
+  llvm::json::ObjectMapper map(value, path);
+  return map && map.map("distribution", ids.distribution) &&
+         map.map("touched_rows", ids.rows.touched) &&
+         map.map("rows", ids.rows.all);
+}
+
 static bool fromJSON(const llvm::json::Value &value, BenchFile &file,
                      llvm::json::Path path) {
   llvm::json::ObjectMapper map(value, path);
   BenchResult &result = file.result;
   std::optional<MeasuredProfile> profile;
+  std::optional<DrawnIds> ids;
   if (!map || !map.map("device", result.device) ||
       !map.map("flushed", result.isFlushed) ||
       !map.map("inputs", result.inputs) ||
       !map.map("outputs", result.outputs) ||
-      !map.map("device_ms", result.times) || !map.map("profile", profile))
+      !map.map("device_ms", result.times) || !map.map("profile", profile) ||
+      !map.map("ids", ids))
     return false;
+  if (ids) {
+    result.ids = ids->distribution.value_or("");
+    result.touched = ids->rows;
+  }
   if (profile)
     file.steps = std::move(profile->steps);
   return true;

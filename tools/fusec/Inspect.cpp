@@ -4,8 +4,11 @@
 
 #include "runtime/format/Bundle.h"
 #include "runtime/format/Printable.h"
+#include "runtime/src/Failure.h"
+#include "runtime/src/TablePlacement.h"
 #include "tools/fusec/Command.h"
 #include "tools/fusec/Json.h"
+#include "tools/fusec/MemoryOptions.h"
 #include "tools/fusec/WriteFile.h"
 #include "tools/support/Table.h"
 #include "llvm/Support/raw_ostream.h"
@@ -15,8 +18,20 @@ using namespace fusec;
 using format::printable;
 
 namespace {
+/// A weight that is read by rows alone, and what of it would lie on the device.
+struct TableInBundle {
+  const format::Weight *weight;
+  uint64_t deviceBytes;
+
+  int64_t getDeviceRows() const {
+    uint64_t rows = weight->sizes[0];
+    return weight->size == 0 ? 0 : deviceBytes * rows / weight->size;
+  }
+};
+
 struct InspectCommand {
   std::string file, imageFolder;
+  MemoryOptions memory;
 
   void addTo(CLI::App &app);
   void run(Report &report);
@@ -25,6 +40,8 @@ private:
   void print(const format::Bundle &bundle, uint64_t size) const;
   llvm::json::Object toJson(const format::Bundle &bundle, uint64_t size) const;
   void writeImages(const format::Bundle &bundle) const;
+  std::vector<TableInBundle> listTables(const format::Manifest &) const;
+  void printTables(const format::Manifest &manifest) const;
 };
 } // namespace
 
@@ -34,6 +51,7 @@ void InspectCommand::addTo(CLI::App &app) {
                  "also write each kernel's machine code or PTX, as tools like "
                  "nvdisasm read it")
       ->type_name("DIR");
+  memory.addTo(app);
 }
 
 // Names are whatever the file has.
@@ -110,6 +128,57 @@ static void printPlan(const format::Manifest &manifest,
   os << table.str();
 }
 
+/// Plans have the same tables.
+std::vector<TableInBundle>
+InspectCommand::listTables(const format::Manifest &manifest) const {
+  const format::Plan &plan = manifest.plans.front();
+  LoadOptions options = memory.getLoadOptions(0);
+  rt::MemoryBudget budget{options.deviceMemory, {}};
+  for (const auto &[name, rows] : options.deviceRows)
+    budget.rows[name] = rows;
+  std::vector<uint64_t> placed;
+  try {
+    placed = rt::placeWeights(plan, budget);
+  } catch (const rt::Failure &failure) {
+    fail(ExitCode::Usage, file + ": " + failure.message);
+  }
+  std::vector<TableInBundle> tables;
+  for (size_t i = 0; i != placed.size(); ++i)
+    if (plan.weights[i].table)
+      tables.push_back({&plan.weights[i], placed[i]});
+  return tables;
+}
+
+void InspectCommand::printTables(const format::Manifest &manifest) const {
+  std::vector<TableInBundle> tables = listTables(manifest);
+  if (tables.empty())
+    return;
+  auto gather = manifest.options.find("gather");
+  llvm::outs() << "\ntables, read by rows"
+               << (gather == manifest.options.end()
+                       ? ""
+                       : "; ids out of range: " + printable(gather->second))
+               << "\n";
+  Table table({{"table"},
+               {"type"},
+               {"bytes", Table::Align::Right},
+               {"section", Table::Align::Right},
+               {"offset", Table::Align::Right},
+               {"rows on the device", Table::Align::Right}});
+  for (const TableInBundle &each : tables) {
+    const format::Weight &weight = *each.weight;
+    format::TensorSpec spec{weight.name, weight.dtype, {}};
+    spec.sizes.assign(weight.sizes.begin(), weight.sizes.end());
+    addRow(table,
+           {weight.name, typeText(spec), formatBytes(weight.size),
+            std::to_string(weight.section), std::to_string(weight.offset),
+            each.deviceBytes == weight.size
+                ? "all"
+                : std::to_string(each.getDeviceRows())});
+  }
+  llvm::outs() << table.str();
+}
+
 void InspectCommand::print(const format::Bundle &bundle, uint64_t size) const {
   const format::Manifest &manifest = bundle.manifest();
   auto &os = llvm::outs();
@@ -158,6 +227,7 @@ void InspectCommand::print(const format::Bundle &bundle, uint64_t size) const {
     sections.push_back(fmt::format("{} {} ({})", total.first, kind,
                                    formatBytes(total.second)));
   os << "sections: " << join(sections, ", ") << "\n";
+  printTables(manifest);
   for (const format::Plan &plan : manifest.plans)
     printPlan(manifest, plan);
 }
@@ -177,6 +247,19 @@ llvm::json::Object InspectCommand::toJson(const format::Bundle &bundle,
                                    {"bytes", section.bytes.size},
                                    {"sha256", format::toHex(section.digest)}};
                              })},
+      {"tables", jsonArray(listTables(bundle.manifest()),
+                           [](const TableInBundle &table) {
+                             const format::Weight &weight = *table.weight;
+                             return llvm::json::Object{
+                                 {"name", jsonText(weight.name)},
+                                 {"dtype",
+                                  std::string(format::dtypeName(weight.dtype))},
+                                 {"sizes", weight.sizes},
+                                 {"bytes", weight.size},
+                                 {"section", weight.section},
+                                 {"offset", weight.offset},
+                                 {"device_rows", table.getDeviceRows()}};
+                           })},
       {"manifest", std::move(*manifest)}};
 }
 
@@ -229,5 +312,6 @@ void fusec::addInspect(CLI::App &tool, Report &report) {
       "Shows what a bundle holds, after checking all of it.",
       "  fusec inspect model.fusec\n"
       "  fusec inspect model.fusec --json\n"
+      "  fusec inspect model.fusec --device-memory=15G\n"
       "  fusec inspect model.fusec --images=images/\n");
 }

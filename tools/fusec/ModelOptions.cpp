@@ -92,8 +92,8 @@ void ModelOptions::addTo(CLI::App &app, bool compilesKernels) {
       ->check(CLI::IsMember({"flag", "clamp", "zero"}));
   app.add_option("--table-type", tableType,
                  "what tables of rows that are looked up are kept as: model, "
-                 "as they are, or int8")
-      ->check(CLI::IsMember({"model", "int8"}));
+                 "as they are, int8 or int4")
+      ->check(CLI::IsMember({"model", "int8", "int4"}));
   if (!compilesKernels)
     return;
   app.add_option("--werror", errors, "what ends the compilation: spill")
@@ -343,6 +343,8 @@ void advanceModel(const std::string &file, Compilation &compilation,
 void advanceForReference(const std::string &file, Compilation &compilation) {
   if (compilation.getOptions().narrowsProducts())
     advanceModel(file, compilation, Stage::Products);
+  else if (compilation.getOptions().tableType != TableType::Model)
+    advanceModel(file, compilation, Stage::Tensor);
 }
 
 const NvrtcIdentity &getNvrtc(KernelCompiler &compiler) {

@@ -78,7 +78,7 @@ std::unique_ptr<Compilation> importModel(const std::string &file,
 void advanceModel(const std::string &file, Compilation &compilation,
                   Stage stage);
 /// To the program that the reference evaluates: as imported, but where the
-/// precision has products multiply rounded operands.
+/// precision has products multiply rounded operands, or tables are quantised.
 void advanceForReference(const std::string &file, Compilation &compilation);
 void reportWarnings(const Compilation &compilation, Report &report);
 /// What is not used of the kernel cache.

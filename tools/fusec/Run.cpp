@@ -116,8 +116,8 @@ static void checkAdapters(const std::vector<UpdateFile> &files,
 void RunCommand::runOnReference(Report &report) {
   std::unique_ptr<Compilation> compilation =
       importModel(options.model, options.getOptions());
-  reportWarnings(*compilation, report);
   advanceForReference(options.model, *compilation);
+  reportWarnings(*compilation, report);
   ModelOp model = compilation->getModel();
   Interface interface = getInterface(model);
   int64_t outside = 0;

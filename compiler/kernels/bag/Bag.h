@@ -13,11 +13,21 @@ namespace fusec {
 
 extern const KernelFamily bagFamily;
 
+/// The tensors of indices, which tables share, and how many indices there are:
+/// of bags with offsets all, of a named number those of a bag.
+struct BagIds {
+  llvm::SmallVector<BufferOp> buffers;
+  llvm::SmallVector<Expr> counts;
+  llvm::SmallVector<int> ofTables; // which of them
+};
+BagIds listIds(const BagIteration &iteration);
+
 /// How a kernel divides its work.
 struct BagWork {
   std::vector<BagShape> shapes; // a table
   std::vector<BagSlot> slots;   // those with most to read first
   int64_t tileBags;
+  int forms; // BagForm of all, 0 with offsets
 };
 BagWork divideBags(const BagIteration &iteration, int64_t vector);
 

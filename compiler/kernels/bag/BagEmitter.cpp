@@ -5,7 +5,6 @@
 
 #include "compiler/codegen/Emitters.h"
 #include "compiler/kernels/bag/Bag.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include <fmt/core.h>
 
@@ -23,6 +22,18 @@ static std::string declareArray(KernelWriter &writer, const char *type,
     writer.declarations() << "    {" << value << "},\n";
   writer.declarations() << "};\n\n";
   return name;
+}
+
+/// Which bags the kernel has code for.
+static std::string listForms(int forms) {
+  SmallVector<StringRef> names;
+  for (auto [form, name] : {std::pair(bagCopy, "fusec::bagCopy"),
+                            std::pair(bagFew, "fusec::bagFew"),
+                            std::pair(bagShort, "fusec::bagShort"),
+                            std::pair(bagLong, "fusec::bagLong")})
+    if (forms & form)
+      names.push_back(name);
+  return names.empty() ? "0" : llvm::join(names, " | ");
 }
 
 static std::string getModeName(BagMode mode) {
@@ -67,8 +78,10 @@ static std::string emitFactors(KernelWriter &writer,
   std::string factorNames = writer.pointerTable(factors, "factors"),
               zeroNames = zeros.empty() ? "fusec::NoBagOperand{}"
                                         : writer.pointerTable(zeros, "zeros");
-  return fmt::format("fusec::BagFactors{{{}, {}, {}}}", factorNames, zeroNames,
-                     name);
+  bool isPacked = iteration.getTableBits() == 4;
+  return fmt::format("fusec::{}{{{}, {}, {}}}",
+                     isPacked ? "PackedBagFactors" : "BagFactors", factorNames,
+                     zeroNames, name);
 }
 
 /// The last arguments of a call: offsets, weights, padding and factors; none
@@ -116,19 +129,9 @@ FailureOr<KernelSource> fusec::emitBag(StepOp step, VariantAttr variant,
   KernelWriter writer(step, symbol, 64);
   writer.addHeader("bag.h");
   SmallVector<BufferOp> tables;
-  llvm::SetVector<BufferOp> shared;
-  SmallVector<BufferOp> ids;
-  SmallVector<Expr> idCounts;
-  for (const BagTable &table : iteration->tables) {
+  for (const BagTable &table : iteration->tables)
     tables.push_back(table.table);
-    if (!table.offsets) {
-      shared.insert(table.ids.buffer);
-      continue;
-    }
-    ids.push_back(table.ids.buffer);
-    idCounts.push_back(table.count);
-  }
-  ids.append(shared.begin(), shared.end());
+  BagIds ids = listIds(*iteration);
   Builder builder(step.getContext());
   std::vector<std::string> shapeTexts, slotTexts;
   for (const BagShape &s : work.shapes)
@@ -142,7 +145,7 @@ FailureOr<KernelSource> fusec::emitBag(StepOp step, VariantAttr variant,
               slots = declareArray(writer, "BagSlot", "slots", slotTexts);
   std::string result = writer.pointer(iteration->result, false),
               tableNames = writer.pointerTable(tables, "tables"),
-              idNames = writer.pointerTable(ids, "ids", idCounts);
+              idNames = writer.pointerTable(ids.buffers, "ids", ids.counts);
   IndexPolicy policy = iteration->op.getPolicy();
   std::string bags = writer.print(iteration->bags, {}),
               pitch = writer.print(iteration->pitch, {}),
@@ -155,13 +158,14 @@ FailureOr<KernelSource> fusec::emitBag(StepOp step, VariantAttr variant,
     auto rows = getSizes(table.getType())[0].getConstant();
     return rows && llvm::isInt<32>(*rows);
   });
-  writer.line(
-      "fusec::sumAllBags<fusec::GatherPolicy::{}, {}, {}, {}{}>({}, {}, {}, "
-      "{}, {}, {}, {}, {}, {}{});",
-      getPolicyName(policy), isNarrow ? "int" : "fusec::i64",
-      schedule.getVector(), work.tileBags,
-      mode == BagMode::Sum ? "" : ", fusec::BagMode::" + getModeName(mode),
-      shapes, slots, work.slots.size(), tableNames, idNames, bags, result,
-      pitch, faults, form);
+  writer.line("fusec::sumAllBags<fusec::GatherPolicy::{}, {}, {}, {}, "
+              "{}{}>({}, {}, {}, "
+              "{}, {}, {}, {}, {}, {}{});",
+              getPolicyName(policy), isNarrow ? "int" : "fusec::i64",
+              schedule.getVector(), work.tileBags, listForms(work.forms),
+              mode == BagMode::Sum ? ""
+                                   : ", fusec::BagMode::" + getModeName(mode),
+              shapes, slots, work.slots.size(), tableNames, idNames, bags,
+              result, pitch, faults, form);
   return writer.finish(variant);
 }

@@ -7,33 +7,53 @@
 using namespace mlir;
 using namespace fusec;
 
+BagIds fusec::listIds(const BagIteration &iteration) {
+  BagIds ids;
+  llvm::MapVector<BufferOp, int> shared;
+  for (const BagTable &table : iteration.tables) {
+    BufferOp buffer = table.ids.buffer;
+    bool isOwn = table.offsets || !table.count.isConstant();
+    int next = ids.buffers.size();
+    int number = isOwn ? next : shared.insert({buffer, next}).first->second;
+    ids.ofTables.push_back(number);
+    if (number != next)
+      continue;
+    ids.buffers.push_back(buffer);
+    ids.counts.push_back(isOwn ? table.count : getSizes(buffer.getType())[0]);
+  }
+  return ids;
+}
+
+/// Indices of a bag whose number is only named, to divide threads by.
+constexpr int64_t typicalCount = 100;
+
 BagWork fusec::divideBags(const BagIteration &iteration, int64_t vector) {
-  BagWork work{{}, {}, 1};
-  llvm::MapVector<BufferOp, int> idBuffers;
+  BagWork work{{}, {}, 1, 0};
+  BagIds ids = listIds(iteration);
   for (auto [t, table] : llvm::enumerate(iteration.tables)) {
-    int lanes = bagLanes(llvm::divideCeil(table.width, vector)), ids = t,
-        count = 0, split = 1, atOnce = 1;
-    // How many indices there are is a table's own where it has offsets.
+    int lanes = bagLanes(llvm::divideCeil(table.width, vector)), count = 0,
+        split = 1, atOnce = 1;
     if (!table.offsets) {
-      ids = idBuffers.insert({table.ids.buffer, int(idBuffers.size())})
-                .first->second;
-      count = int(table.count.getValue());
-      split = bagSplit(count, lanes);
-      atOnce = bagsAtOnce(count);
+      count = table.count.getConstant().value_or(0);
+      split = bagSplit(count ? count : typicalCount, lanes);
+      atOnce = bagsAtOnce(count ? count : typicalCount);
     }
     int perBlock = bagThreads / (lanes * split) * atOnce;
-    work.shapes.push_back({ids, table.ids.first, table.ids.stride,
+    work.shapes.push_back({ids.ofTables[t], table.ids.first, table.ids.stride,
                            int(table.ids.step), count, int(table.width),
                            table.column, lanes, split, perBlock,
                            float(table.scale)});
     work.tileBags = std::max<int64_t>(work.tileBags, perBlock);
+    if (!table.offsets)
+      work.forms |= bagForm(work.shapes.back());
   }
   for (auto [t, shape] : llvm::enumerate(work.shapes))
     for (int part = 0; part < work.tileBags / shape.perBlock; ++part)
       work.slots.push_back({int(t), part});
   auto getRead = [&](BagSlot slot) {
     const BagShape &shape = work.shapes[slot.table];
-    return int64_t(shape.perBlock) * std::max(shape.count, 1) * shape.width;
+    int64_t count = shape.count ? shape.count : typicalCount;
+    return shape.perBlock * count * shape.width;
   };
   llvm::stable_sort(work.slots, [&](BagSlot a, BagSlot b) {
     return getRead(a) > getRead(b);
@@ -43,6 +63,14 @@ BagWork fusec::divideBags(const BagIteration &iteration, int64_t vector) {
 
 static Attribute getPlain(MLIRContext *context) {
   return BagScheduleAttr::get(context, bagThreads, 1);
+}
+
+static int getResident(const BagIteration &iteration, int forms) {
+  BagOp op = iteration.op;
+  bool isPlain = op.getMode() == BagMode::Sum && op.getWeights().empty() &&
+                 op.getZeros().empty() && !op.getPadding();
+  return bagResident(forms, isPlain, !op.getFactors().empty(),
+                     op.getMode() == BagMode::Max);
 }
 
 static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
@@ -55,7 +83,7 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
       iteration->bags.ceilDiv(Expr::constant(step.getContext(), work.tileBags));
   return LaunchAttr::get(limitBlocks(tiles * int64_t(work.slots.size()), 0),
                          schedule.getThreads())
-      .withResident(bagResident(schedule.getVector()));
+      .withResident(getResident(*iteration, work.forms));
 }
 
 /// One schedule: there is nothing to tune.

@@ -9,22 +9,23 @@
 using namespace mlir;
 using namespace fusec;
 
-static int64_t getTableBytes(const BagIteration &iteration) {
-  return getElementBytes(BufferOp(iteration.tables[0].table).getElementType());
-}
-
+/// Eight columns of integers: with sixteen a thread has registers for fewer
+/// rows on their way, and the same rows are read more slowly by fewer threads.
 static int64_t getVector(const BagIteration &iteration) {
-  int64_t vector = 16 / getTableBytes(iteration);
-  auto isAligned = [&](BufferOp buffer) {
-    int64_t bytes = vector * getElementBytes(buffer.getElementType());
+  int64_t bits = iteration.getTableBits(),
+          vector = std::min<int64_t>(8, 128 / bits);
+  auto isAligned = [&](BufferOp buffer, int64_t elementBits) {
+    int64_t bytes = llvm::divideCeil(vector * elementBits, 8);
     return getAlignmentIfGuarded(buffer) % std::min<int64_t>(16, bytes) == 0;
   };
   auto allFit = [&] {
     Expr width = Expr::constant(iteration.pitch.getContext(), vector);
     return iteration.pitch.mod(width).isConstant(0) &&
-           isAligned(iteration.result) &&
+           isAligned(iteration.result,
+                     8 * getElementBytes(
+                             BufferOp(iteration.result).getElementType())) &&
            llvm::all_of(iteration.tables, [&](const BagTable &table) {
-             return isAligned(table.table) && table.width % vector == 0 &&
+             return isAligned(table.table, bits) && table.width % vector == 0 &&
                     table.column % vector == 0 &&
                     (!table.factors || table.blockWidth % vector == 0);
            });
@@ -44,10 +45,12 @@ static Estimate estimateBag(StepOp step, const BagIteration &iteration,
                                   work.tileBags);
   time.add(TimeBound::Launch, tiles * work.slots.size() * target.rates.place);
   StepBytes bytes = getStepBytesAt(step, typicalDim);
-  time.add(TimeBound::Memory,
-           (bytes.read + bytes.written) /
-               getStreamingRate(target, schedule.getVector() *
-                                            getTableBytes(iteration)));
+  time.add(
+      TimeBound::Memory,
+      (bytes.read + bytes.written) /
+          getStreamingRate(
+              target, std::max<int64_t>(1, schedule.getVector() *
+                                               iteration.getTableBits() / 8)));
   return time.get();
 }
 

@@ -90,14 +90,15 @@ bool fusec::readsOperands(const FusionGroups &groups,
     return llvm::all_of(
         cast<BagOp>(group.ops[0]).getPlaced(), [&](Value values) {
           auto matrix = analyzeOperand(groups, values);
-          return succeeded(matrix) && haveConstantPlaces(*matrix);
+          return succeeded(matrix) &&
+                 haveKnownPlaces(*matrix, getSizes(values)[1]);
         });
   return true;
 }
 
 bool fusec::isPlainOfBag(Value value) {
   auto matrix = analyzePlainMatrix(value);
-  return succeeded(matrix) && haveConstantPlaces(*matrix);
+  return succeeded(matrix) && haveKnownPlaces(*matrix, getSizes(value)[1]);
 }
 
 /// Where many ops are computed in several places each.

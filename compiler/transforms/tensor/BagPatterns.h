@@ -24,8 +24,13 @@ mlir::Value dropLast(mlir::Value value, mlir::Location loc,
 bool gathersRows(GatherOp gather);
 mlir::Value createRowIndices(GatherOp gather, mlir::PatternRewriter &rewriter);
 
+/// Whether it is a constant table of bytes whose values take 4 bits.
+bool fitsFourBits(mlir::Value table);
+
 /// Bags of reductions over gathered rows, with what scales and casts them.
 void populateBagsOfRows(mlir::RewritePatternSet &patterns, bool exact);
+/// Lookups of dequantised rows, of tables that fit 4 bits, are bags of one.
+void populateBagsOfSmallRows(mlir::RewritePatternSet &patterns);
 /// Bags that lie side by side become one.
 void populateBagsOfConcats(mlir::RewritePatternSet &patterns);
 

@@ -49,7 +49,7 @@ static std::optional<Operand> matchOperand(Value value, ConcatOp concat) {
   }
   operand.bag = value.getDefiningOp<BagOp>();
   operand.rows = value.getDefiningOp<GatherOp>();
-  if (operand.bag &&
+  if (operand.bag && !operand.bag.getPacked() &&
       (!operand.isStacked || operand.bag.getTables().size() == 1))
     return operand;
   // [n, 1, width] where indices are [n, 1].

@@ -176,9 +176,12 @@ struct BagOfReduce : OpRewritePattern<ReduceOp> {
         getRank(op.getOperand()) != 3)
       return rewriter.notifyMatchFailure(op, "reduces no gathered rows");
     Expr count = getSizes(op.getOperand())[1];
-    if (!count.isConstant() || count.getValue() < 1 ||
-        count.getValue() > mostOfBag)
-      return rewriter.notifyMatchFailure(op, "a size is only named");
+    // What has only a name may be 0, of which a maximum is no bag's zero.
+    if (!count.isConstant()
+            ? !isSum
+            : count.getValue() < 1 || count.getValue() > mostOfBag)
+      return rewriter.notifyMatchFailure(op, "a bag's rows are too many, or of "
+                                             "a maximum only named");
     auto rows = matchRows(op.getOperand(), exact);
     if (failed(rows))
       return rewriter.notifyMatchFailure(op, "reduces no gathered rows");
@@ -201,6 +204,44 @@ struct BagOfReduce : OpRewritePattern<ReduceOp> {
   }
 
   bool exact;
+};
+
+/// Kernels of bags read what others would as bytes.
+struct BagOfSmallRows : OpRewritePattern<MulOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(MulOp op,
+                                PatternRewriter &rewriter) const override {
+    auto rows = matchUnweighted(op, /*exact=*/false);
+    if (failed(rows) || !rows->factors ||
+        !fitsFourBits(rows->gather.getSource()))
+      return rewriter.notifyMatchFailure(op, "dequantises no rows of 4 bits");
+    Location loc = op.getLoc();
+    Value index = createRowIndices(rows->gather, rewriter);
+    Expr count = getElementCount(getSizes(index), op.getContext()),
+         width = getSizes(op.getResult()).back();
+    Sizes from = getSizes(index),
+          column = {count, Expr::constant(op.getContext(), 1)};
+    auto toColumn = getReshapeGroups(from, column),
+         toRows = getReshapeGroups({count, width}, getSizes(op.getResult()));
+    if (!toColumn || !toRows)
+      return rewriter.notifyMatchFailure(op, "indices are no column");
+    SmallVector<Value> zeros;
+    if (rows->zeros)
+      zeros.push_back(rows->zeros);
+    Value bag = BagOp::create(
+        rewriter, loc,
+        getTensorType({count, width}, getElementType(op.getResult())),
+        BagMode::Sum, rows->gather.getSource(),
+        createReshape(rewriter, loc, index, column, *toColumn), ValueRange(),
+        ValueRange(), rows->factors, zeros, rows->gather.getPolicy(),
+        ArrayRef<double>(1.0), nullptr);
+    remarkPassed(remarks::formBag, loc)
+        << "rows of 4 bits an element became an embedding bag";
+    rewriter.replaceOp(op, createReshape(rewriter, loc, bag,
+                                         getSizes(op.getResult()), *toRows));
+    return success();
+  }
 };
 
 /// Weights that are all the same are a scale.
@@ -340,6 +381,10 @@ LogicalResult BagOfSteps::matchAndRewrite(BagOp op,
       ValueRange(), weights, op.getFactors(), op.getZeros(), op.getPolicy(),
       ArrayRef<double>(scale), op.getPaddingAttr());
   return success();
+}
+
+void fusec::populateBagsOfSmallRows(RewritePatternSet &patterns) {
+  patterns.add<BagOfSmallRows, CastOfBag>(patterns.getContext());
 }
 
 void fusec::populateBagsOfRows(RewritePatternSet &patterns, bool exact) {

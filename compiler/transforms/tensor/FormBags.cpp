@@ -21,10 +21,12 @@ struct FormBags : fusec::impl::FormBagsBase<FormBags> {
 
   void runOnOperation() override {
     // First all bags, so that those of a concat become one at once.
-    RewritePatternSet rows(&getContext()), concats(&getContext());
+    RewritePatternSet rows(&getContext()), lookups(&getContext()),
+        concats(&getContext());
     populateBagsOfRows(rows, exact);
+    populateBagsOfSmallRows(lookups);
     populateBagsOfConcats(concats);
-    for (RewritePatternSet *patterns : {&rows, &concats})
+    for (RewritePatternSet *patterns : {&rows, &lookups, &concats})
       if (failed(applyPatternsGreedily(getOperation(), std::move(*patterns))))
         signalPassFailure();
   }

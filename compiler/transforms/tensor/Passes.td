@@ -131,7 +131,9 @@ def GatherQuantized : Pass<"fusec-gather-quantized", "::fusec::ModelOp"> {
 }
 
 def QuantizeTables : Pass<"fusec-quantize-tables", "::fusec::ModelOp"> {
-  let summary = "constant tables that only lookups and bags read become int8, with a factor a row";
+  let summary = "constant tables that only lookups and bags read become integers, with a factor a row";
+  let options = [
+    Option<"bits", "bits", "unsigned", /*default=*/"8", "of an integer: 8, or 4 in a byte that PackTables halves">];
 }
 
 def RecognizeRanges : Pass<"fusec-recognize-ranges", "::fusec::ModelOp"> {
@@ -161,11 +163,27 @@ def FormBags : Pass<"fusec-form-bags", "::fusec::ModelOp"> {
     ```mlir
     %r = fusec.bag (%table, %table2) at (%ids, %ids2) flag scales [1.0, 1.0] : ...
     ```
-    Rows that are gathered beside bags are bags of one.
+    Rows that are gathered beside bags are bags of one, and so are those of
+    tables whose integers take 4 bits.
   }];
   let options = [
     Option<"exact", "exact", "bool", /*default=*/"false",
            "results are rounded as each operation would: a mean's sum is not scaled before it is">];
+}
+
+def PackTables : Pass<"fusec-pack-tables", "::fusec::ModelOp"> {
+  let summary = "constant tables of bags whose bytes are small integers take 4 bits an element";
+  let description = [{
+    ```mlir
+    %t = fusec.constant dense<[[-8, 7, 1], [0, 2, 3]]> : tensor<2x3xi8>
+    %r = fusec.bag sum (%t) at (%i) factors (%f) flag scales [1.0] : ...
+    ```
+    becomes
+    ```mlir
+    %t = fusec.constant dense<[[120, 1], [32, 3]]> : tensor<2x2xi8>
+    %r = fusec.bag sum (%t) at (%i) factors (%f) flag scales [1.0] packed [3] : ...
+    ```
+  }];
 }
 
 def GroupLookups : Pass<"fusec-group-lookups", "::fusec::ModelOp"> {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tables of floats become 8-bit integers with a factor a row, where all that
-// reads them gathers rows: a quarter or half of the memory, and of what bags
-// read. The error is said.
+// Tables of floats become integers of 8 or 4 bits with a factor a row, where
+// all that reads them gathers rows: an eighth to half of the memory, and of
+// what bags read. The error is said.
 
 #include "compiler/Passes.h"
 #include "compiler/transforms/tensor/BagPatterns.h"
@@ -58,8 +58,38 @@ bool QuantizeTables::isRead(ConstantOp table) {
   });
 }
 
-/// The largest element of each row becomes 127, which is symmetric.
-static NarrowTable narrow(const reference::Tensor &table) {
+/// The integer that stands for x.
+static float roundTo(float x, float factor, unsigned bits) {
+  float most = float((1 << (bits - 1)) - 1), least = bits == 8 ? -most : -8;
+  float q = factor != 0 ? std::nearbyint(x / factor) : 0;
+  return std::min(most, std::max(least, q));
+}
+
+/// What a row is divided by. Of 8 bits its largest element becomes 127, which
+/// is symmetric. Of 4 bits that leaves one of 16 numbers unused: it becomes 7
+/// or, where squares of errors are less, -8, to which a factor of its sign
+/// belongs.
+static float chooseFactor(ArrayRef<float> row, unsigned bits) {
+  float largest = 0;
+  for (float x : row)
+    if (std::fabs(x) > std::fabs(largest))
+      largest = x;
+  float symmetric = std::fabs(largest) / ((1 << (bits - 1)) - 1);
+  if (bits == 8 || largest == 0)
+    return symmetric;
+  float whole = largest / -8;
+  auto getError = [&](float factor) {
+    double sum = 0;
+    for (float x : row) {
+      double error = double(x) - double(roundTo(x, factor, bits)) * factor;
+      sum += error * error;
+    }
+    return sum;
+  };
+  return getError(whole) < getError(symmetric) ? whole : symmetric;
+}
+
+static NarrowTable narrow(const reference::Tensor &table, unsigned bits) {
   int64_t rows = table.getSizes()[0], width = table.getSizes()[1];
   NarrowTable result;
   result.elements.resize(rows * width);
@@ -67,15 +97,11 @@ static NarrowTable narrow(const reference::Tensor &table) {
   std::vector<float> row(width);
   for (int64_t i = 0; i < rows; ++i) {
     reference::load<float>(table, i * width, row);
-    float largest = 0;
-    for (float x : row)
-      largest = std::max(largest, std::fabs(x));
-    float factor = largest / 127;
+    float factor = chooseFactor(row, bits);
     result.factors[i] = factor;
-    result.largest = std::max<double>(result.largest, largest);
     for (int64_t e = 0; e < width; ++e) {
-      float q = factor > 0 ? std::nearbyint(row[e] / factor) : 0;
-      q = std::min(127.0f, std::max(-127.0f, q));
+      float q = roundTo(row[e], factor, bits);
+      result.largest = std::max<double>(result.largest, std::fabs(row[e]));
       result.elements[i * width + e] = static_cast<char>(int8_t(q));
       result.error = std::max(result.error,
                               std::fabs(double(row[e]) - double(q) * factor));
@@ -118,7 +144,7 @@ LogicalResult QuantizeTables::quantize(ConstantOp table) {
   auto data = reference::Tensor::fromConstant(table.getValue(), error);
   if (failed(data))
     return table.emitError(error);
-  auto result = std::make_shared<NarrowTable>(narrow(*data));
+  auto result = std::make_shared<NarrowTable>(narrow(*data, bits));
   OpBuilder builder(table);
   Sizes sizes = getSizes(table);
   auto create = [&](Type type, ArrayRef<char> bytes, StringRef name) -> Value {
@@ -147,9 +173,9 @@ LogicalResult QuantizeTables::quantize(ConstantOp table) {
     bag.getFactorsMutable().assign(factors);
   }
   emitWarning(table.getLoc()) << fmt::format(
-      "the table is quantised to int8: the largest error is {:.3g}, and the "
+      "the table is quantised to int{}: the largest error is {:.3g}, and the "
       "largest element {:.3g}",
-      result->error, result->largest);
+      bits.getValue(), result->error, result->largest);
   table.erase();
   return success();
 }

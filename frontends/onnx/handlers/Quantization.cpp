@@ -5,7 +5,9 @@
 // of an index of an axis, or of a block along it. Rows are gathered before they
 // are dequantised, so that tables stay narrow.
 
+#include "frontends/onnx/Constants.h"
 #include "frontends/onnx/handlers/Handlers.h"
+#include "ir/Constants.h"
 #include <fmt/core.h>
 
 using namespace mlir;
@@ -116,13 +118,67 @@ static Value gatherRows(Node &node, Value matrix, Value index) {
       ArrayRef<int64_t>{-1, rank}, indices, node.getGatherPolicy());
 }
 
+/// The columns of 4 bits that a constant matrix of bytes has two of in each.
+/// Null where it is no constant.
+static Value unpackColumns(Node &node, Value matrix, int64_t width) {
+  auto constant = matrix.getDefiningOp<ConstantOp>();
+  std::string error;
+  auto data = constant ? getConstantData(constant.getValue(), error)
+                       : FailureOr<ConstantData>(failure());
+  auto columns = getSizes(matrix)[1].getConstant();
+  if (failed(data) || columns != llvm::divideCeil(width, 2))
+    return {};
+  int64_t rows = data->bytes.size() / *columns;
+  auto elements = std::make_shared<std::vector<char>>(rows * width);
+  for (int64_t row = 0; row < rows; ++row)
+    unpack4Bits(data->bytes.slice(row * *columns, *columns),
+                /*isSigned=*/false,
+                MutableArrayRef(*elements).slice(row * width, width));
+  auto type =
+      RankedTensorType::get({rows, width}, fusec::getElementType(matrix));
+  return ConstantOp::create(node.b, type,
+                            makeConstant(type, *elements, "table", elements));
+}
+
+namespace {
+/// What is gathered of, a byte an element.
+struct BlockQuantized {
+  Value table, zeros;
+  int64_t zero; // where there are no zeros
+};
+} // namespace
+
+/// Elements of 8 bits, of 4 bits, or two of these in a byte.
+static FailureOr<BlockQuantized> readBlockQuantized(Node &node, int64_t bits,
+                                                    int64_t blockSize) {
+  BlockQuantized read{node.getInput(0),
+                      node.hasInput(3) ? node.getInput(3) : Value(), 0};
+  auto blocks = node.getInputSizes(2).back().getConstant(),
+       columns = node.getInputSizes(0)[1].getConstant();
+  bool isUnsigned = node.getInputType(0).isUnsignedInteger(8);
+  if (bits == 8 && isUnsigned) {
+    read.zero = 128;
+    return read;
+  }
+  if (bits != 4 || !node.getInputType(0).isInteger(8) || !blocks || !columns)
+    return node.unsupported("expected elements of 8 bits, or constants of 4");
+  if (int64_t width = *blocks * blockSize; isUnsigned && *columns != width) {
+    read.zero = 8;
+    read.table = unpackColumns(node, read.table, width);
+    if (read.zeros)
+      read.zeros = unpackColumns(node, read.zeros, *blocks);
+    if (!read.table || !!read.zeros != node.hasInput(3))
+      return node.unsupported("expected constants of bytes with two elements "
+                              "each, of as many columns as scales say");
+  }
+  return read;
+}
+
 static LogicalResult importGatherBlockQuantized(Node &node) {
   int64_t bits = node.getInt("bits", 4),
           blockSize = node.getInt("block_size", 128);
   int64_t gatherAxis = node.getInt("gather_axis", 0),
           quantizeAxis = node.getInt("quantize_axis", 1);
-  if (bits != 8 || !node.getInputType(0).isUnsignedInteger(8))
-    return node.unsupported("expected elements of 8 bits");
   Type indexType = node.getInputType(1);
   if (node.getInputRank(0) != 2 || gatherAxis != 0 ||
       (quantizeAxis != 1 && quantizeAxis != -1) || blockSize < 1 ||
@@ -130,30 +186,35 @@ static LogicalResult importGatherBlockQuantized(Node &node) {
       (!indexType.isSignlessInteger(64) && !indexType.isSignlessInteger(32)))
     return node.unsupported("expected rows of a matrix, quantised by blocks of "
                             "columns, with scales of floats");
+  auto read = readBlockQuantized(node, bits, blockSize);
+  if (failed(read))
+    return failure();
   Value index = node.getInput(1);
   Spread how{getSizes(index), node.getInputRank(1), blockSize};
-  how.sizes.push_back(node.getInputSizes(0)[1]);
-  auto spreadRows = [&](unsigned input) {
-    return spread(node, gatherRows(node, node.getInput(input), index), how);
+  how.sizes.push_back(getSizes(read->table)[1]);
+  auto spreadRows = [&](Value matrix) {
+    return spread(node, gatherRows(node, matrix, index), how);
   };
-  auto scales = spreadRows(2);
+  auto scales = spreadRows(node.getInput(2));
   FailureOr<Value> zeros =
-      node.hasInput(3)
-          ? spreadRows(3)
-          : FailureOr<Value>(node.b.splat(128, how.sizes, node.b.getF32Type()));
+      read->zeros       ? spreadRows(read->zeros)
+      : read->zero != 0 ? FailureOr<Value>(node.b.splat(read->zero, how.sizes,
+                                                        node.b.getF32Type()))
+                        : FailureOr<Value>(Value());
   if (failed(scales) || failed(zeros))
     return failure();
-  return node.setOutput(0, dequantize(node,
-                                      gatherRows(node, node.getInput(0), index),
-                                      *scales, *zeros, node.getInputType(2)));
+  return node.setOutput(0,
+                        dequantize(node, gatherRows(node, read->table, index),
+                                   *scales, *zeros, node.getInputType(2)));
 }
 
 llvm::ArrayRef<Handler> getQuantizationHandlers() {
   static constexpr Handler handlers[] = {
       {"DequantizeLinear", 13, 2, 3, 1, Types::Integer, importDequantizeLinear,
-       "8-bit floats and 4-bit types"},
+       "8-bit floats, 4-bit types but in constants"},
       {"com.microsoft.GatherBlockQuantized", 13, 3, 4, 1, Types::Integer,
-       importGatherBlockQuantized, "4-bit types, other axes than rows"},
+       importGatherBlockQuantized,
+       "4-bit types but in constants, other axes than rows"},
   };
   return handlers;
 }

@@ -52,8 +52,8 @@ typedef struct fusec_load_options {
 
 /* Loads a bundle: checks all of it, picks the plan for the device, uploads its
  * weights. 128 MiB of weights or more are copied by up to 8 threads that live
- * as long as the call, through 64 MiB of pinned host memory. `options` may be
- * null: device 0. */
+ * as long as the call, through 64 MiB of pinned host memory; rows that lie in
+ * the host's are written by up to 16. `options` may be null: device 0. */
 FUSEC_API fusec_status fusec_model_load(const char *path,
                                         const fusec_load_options *options,
                                         fusec_model **model, char *message,

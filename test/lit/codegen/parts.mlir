@@ -50,7 +50,7 @@ fusec.model @kept inputs ["x", "s"] outputs ["y"] {
 // CHECK: FUSEC_CONSTANT fusec::BagShape shapes[2] = {
 // CHECK-NEXT: {0, 0, 5, 1, 3, 8, 0, 2, 1, 128, 1.0f},
 // CHECK-NEXT: {0, 3, 5, 1, 2, 8, 8, 2, 1, 128, 0.5f},
-// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 128>(shapes, slots, 2, tables, ids, 100, t_y, 16, nullptr);
+// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 128, fusec::bagFew>(shapes, slots, 2, tables, ids, 100, t_y, 16, nullptr);
 fusec.model @bags inputs ["ids"] outputs ["y"] {
 ^bb0(%ids: tensor<100x5xi64>):
   %t = fusec.constant dense<1.0> : tensor<50x8xf32>
@@ -70,7 +70,7 @@ fusec.model @bags inputs ["ids"] outputs ["y"] {
 // CHECK: FUSEC_CONSTANT fusec::BagPlace offsets_places[1] = {
 // CHECK-NEXT: {0, 0, 1},
 // CHECK: FUSEC_CONSTANT fusec::i64 padding[1] = {3};
-// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 64, fusec::BagMode::Mean>(shapes, slots, 1, tables, ids, 100,
+// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 64, 0, fusec::BagMode::Mean>(shapes, slots, 1, tables, ids, 100,
 // CHECK-NEXT: t_y, 8, nullptr, fusec::BagOperand{offsets, offsets_places}, fusec::BagOperand{weights, weights_places},
 // CHECK-NEXT: fusec::BagPadding{padding});
 fusec.model @ranges inputs ["ids", "offsets", "weights"] outputs ["y"] {
@@ -78,4 +78,32 @@ fusec.model @ranges inputs ["ids", "offsets", "weights"] outputs ["y"] {
   %t = fusec.constant dense<1.0> : tensor<50x8xf32>
   %0 = fusec.bag mean (%t) at (%ids) from (%o) by (%w) clamp scales [1.0] padding [3] : (tensor<50x8xf32>) at (tensor<1x500xi64>) from (tensor<1x100xi64>) by (tensor<1x500xf32>) -> tensor<100x8xf32>
   fusec.output %0 : tensor<100x8xf32>
+}
+
+// -----
+
+// As many ids a bag as a name says: its number is the bag's stride.
+// CHECK-LABEL: // bag
+// CHECK: FUSEC_CONSTANT fusec::BagShape shapes[1] = {
+// CHECK-NEXT: {0, 0, -1, 1, 0, 8, 0, 2, 4, 16, 1.0f},
+// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 16, fusec::bagLong>(shapes, slots, 1, tables, ids,
+fusec.model @named inputs ["ids"] outputs ["y"] {
+^bb0(%ids: tensor<100x?xi64, #fusec.sizes<[100, length]>>):
+  %t = fusec.constant dense<1.0> : tensor<50x8xf32>
+  %0 = fusec.bag sum (%t) at (%ids) clamp scales [1.0] : (tensor<50x8xf32>) at (tensor<100x?xi64, #fusec.sizes<[100, length]>>) -> tensor<100x8xf32>
+  fusec.output %0 : tensor<100x8xf32>
+}
+
+// -----
+
+// Two columns of 4 bits a byte.
+// CHECK-LABEL: // bag
+// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 8, 16, fusec::bagShort>(
+// CHECK: fusec::NoBagOperand{}, fusec::NoBagOperand{}, fusec::NoBagOperand{}, fusec::PackedBagFactors{factors, fusec::NoBagOperand{}, block_widths});
+fusec.model @packed inputs ["ids"] outputs ["y"] {
+^bb0(%ids: tensor<100x7xi64>):
+  %t = fusec.constant dense<17> : tensor<50x32xi8>
+  %f = fusec.constant dense<0.5> : tensor<50x2xf32>
+  %0 = fusec.bag sum (%t) at (%ids) factors (%f) clamp scales [1.0] packed [64] : (tensor<50x32xi8>) at (tensor<100x7xi64>) factors (tensor<50x2xf32>) -> tensor<100x64xf16>
+  fusec.output %0 : tensor<100x64xf16>
 }

@@ -289,7 +289,7 @@ fusec.model @bag_indices inputs ["t", "i", "j"] outputs [] {
 
 fusec.model @bag_lengths inputs ["t", "i"] outputs [] {
 ^bb0(%t: tensor<9x4xf32>, %i: tensor<7x2xi64>):
-  // expected-error @+1 {{expected indices [8, constant], got 'tensor<7x2xi64>'}}
+  // expected-error @+1 {{expected indices [8, as many as a bag has], got 'tensor<7x2xi64>'}}
   %0 = fusec.bag max (%t) at (%i) flag scales [1.0] : (tensor<9x4xf32>) at (tensor<7x2xi64>) -> tensor<8x4xf32>
 }
 
@@ -315,6 +315,22 @@ fusec.model @bag_columns inputs ["t", "i"] outputs [] {
 ^bb0(%t: tensor<9x4xf32>, %i: tensor<8x2xi64>):
   // expected-error @+1 {{expected as many columns as tables have, 4, got 'tensor<8x5xf32>'}}
   %0 = fusec.bag sum (%t) at (%i) flag scales [1.0] : (tensor<9x4xf32>) at (tensor<8x2xi64>) -> tensor<8x5xf32>
+}
+
+// -----
+
+fusec.model @bag_packed_floats inputs ["t", "i"] outputs [] {
+^bb0(%t: tensor<9x4xf32>, %i: tensor<8x2xi64>):
+  // expected-error @+1 {{expected factors, and a number of columns for each table that is packed, got 0 factors and 1 numbers of 1 tables}}
+  %0 = fusec.bag sum (%t) at (%i) flag scales [1.0] packed [7] : (tensor<9x4xf32>) at (tensor<8x2xi64>) -> tensor<8x7xf32>
+}
+
+// -----
+
+fusec.model @bag_packed_bytes inputs ["t", "i", "f"] outputs [] {
+^bb0(%t: tensor<9x4xi8>, %i: tensor<8x2xi64>, %f: tensor<9x1xf32>):
+  // expected-error @+1 {{expected rows of as many bytes as 9 columns of 4 bits take, got 'tensor<9x4xi8>'}}
+  %0 = fusec.bag sum (%t) at (%i) factors (%f) flag scales [1.0] packed [9] : (tensor<9x4xi8>) at (tensor<8x2xi64>) factors (tensor<9x1xf32>) -> tensor<8x9xf32>
 }
 
 // -----

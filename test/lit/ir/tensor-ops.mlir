@@ -51,8 +51,8 @@ fusec.model @views inputs ["x"] outputs [] {
 }
 
 // CHECK-LABEL: fusec.model @indexed
-fusec.model @indexed inputs ["t", "u", "i", "j"] outputs [] {
-^bb0(%t: tensor<100x16xf32>, %u: tensor<50x16xf32>, %i: tensor<8x16xi64>, %j: tensor<8x2xi32>):
+fusec.model @indexed inputs ["t", "u", "i", "j", "n", "f"] outputs [] {
+^bb0(%t: tensor<100x16xf32>, %u: tensor<50x16xf32>, %i: tensor<8x16xi64>, %j: tensor<8x2xi32>, %n: tensor<100x16xui8>, %f: tensor<100x1xf32>):
   // CHECK: fusec.gather %{{.*}} [-1, 1](%{{.*}}) flag : (tensor<100x16xf32>, tensor<8x16xi64>) -> tensor<8x16xf32>
   %0 = fusec.gather %t [-1, 1] (%i) flag : (tensor<100x16xf32>, tensor<8x16xi64>) -> tensor<8x16xf32>
   // CHECK: fusec.lookup(%{{.*}}, %{{.*}}) at %{{.*}} zero : (tensor<100x16xf32>, tensor<50x16xf32>, tensor<8x2xi32>) -> tensor<8x2x16xf32>
@@ -65,6 +65,8 @@ fusec.model @indexed inputs ["t", "u", "i", "j"] outputs [] {
   %p = fusec.reduce sum %t axes [0] parts 3 : tensor<100x16xf32> to tensor<3x16xf32>
   // CHECK: fusec.bag sum(%{{.*}}, %{{.*}}) at(%{{.*}}, %{{.*}}) clamp scales [1.000000e+00, 5.000000e-01] : (tensor<100x16xf32>, tensor<50x16xf32>) at(tensor<8x2xi32>, tensor<8x2xi32>) -> tensor<8x32xf16>
   %q = fusec.bag sum (%t, %u) at (%j, %j) clamp scales [1.0, 0.5] : (tensor<100x16xf32>, tensor<50x16xf32>) at(tensor<8x2xi32>, tensor<8x2xi32>) -> tensor<8x32xf16>
+  // CHECK: fusec.bag sum(%{{.*}}) at(%{{.*}}) factors(%{{.*}}) flag scales [1.000000e+00] packed [31] : (tensor<100x16xui8>) at(tensor<8x2xi32>) factors(tensor<100x1xf32>) -> tensor<8x31xf16>
+  %q4 = fusec.bag sum (%n) at (%j) factors (%f) flag scales [1.0] packed [31] : (tensor<100x16xui8>) at(tensor<8x2xi32>) factors(tensor<100x1xf32>) -> tensor<8x31xf16>
   // CHECK: fusec.arg_reduce min %{{.*}} axis 0 last : tensor<100x16xf32> to tensor<16xi64>
   %4 = fusec.arg_reduce min %t axis 0 last : tensor<100x16xf32> to tensor<16xi64>
   // CHECK: fusec.matmul %{{.*}}, %{{.*}} transposed : tensor<100x16xf32>, tensor<50x16xf32> to tensor<100x50xf32>

@@ -36,6 +36,7 @@ struct BagPadding {
 template <class Factors, class Zeros> struct BagFactors {
   static constexpr bool areThere = true,
                         haveZeros = !isSame<Zeros, NoBagOperand>;
+  static constexpr int bits = 8;
   const Factors &factors;
   const Zeros &zeros;
   const int *widths;
@@ -43,6 +44,19 @@ template <class Factors, class Zeros> struct BagFactors {
 template <class Factors, class Zeros>
 BagFactors(const Factors &, const Zeros &, const int *)
     -> BagFactors<Factors, Zeros>;
+
+/// The same of two columns a byte.
+template <class Factors, class Zeros> struct PackedBagFactors {
+  static constexpr bool areThere = true,
+                        haveZeros = !isSame<Zeros, NoBagOperand>;
+  static constexpr int bits = 4;
+  const Factors &factors;
+  const Zeros &zeros;
+  const int *widths;
+};
+template <class Factors, class Zeros>
+PackedBagFactors(const Factors &, const Zeros &, const int *)
+    -> PackedBagFactors<Factors, Zeros>;
 
 namespace detail {
 /// What the threads of a block share: a table's bags from `first` on.
@@ -54,7 +68,8 @@ struct BagBlock {
   const T *table;
   i64 rows;
   const Id *ids;
-  i64 idCount; // of all bags that have offsets
+  i64 idCount; // of all bags that have offsets, or of each
+  int count;   // of each bag that has none
   R *result;   // of the table's first column
   i64 pitch;   // from a bag's result to the next
   i64 first, end, bags;
@@ -66,11 +81,12 @@ struct BagBlock {
 
   FUSEC_DEVICE auto getColumns(const BagShape &shape, int column) const {
     if constexpr (Factors::areThere) {
-      const int width = shape.width, blockWidth = factors.widths[number],
-                block = column / blockWidth;
-      return NarrowBagColumns{
-          table + column, width, factors.factors.at[number] + block,
-          getZeros(factors.zeros, block), width / blockWidth};
+      const int width = shape.width, blockWidth = factors.widths[number];
+      const bool isOne = blockWidth == width;
+      const int block = isOne ? 0 : column / blockWidth;
+      return createNarrowColumns<Factors::bits>(
+          table, width, column, factors.factors.at[number] + block,
+          getZeros(factors.zeros, block), isOne ? 1 : width / blockWidth);
     } else {
       return BagColumns<T>{table + column, shape.width};
     }
@@ -86,19 +102,22 @@ struct BagBlock {
                         int &missing) const {
     i64 row;
     const bool isFound = findRow<Policy>(
-        i64(ids[bag * shape.stride + k * shape.step]), rows, row);
+        i64(ids[bag * orCount(shape.stride) + k * shape.step]), rows, row);
     missing += !isFound;
     if constexpr (Padding::areThere)
       if (isFound && row == padding.rows[number])
         return noRow;
     return isFound ? Row(row) : Row(zeroRow);
   }
+  FUSEC_DEVICE i64 orCount(i64 stride) const {
+    return stride < 0 ? count : stride;
+  }
   FUSEC_DEVICE float getWeight(i64 bag, i64 k) const {
     if constexpr (Weights::areThere) {
       const BagPlace &place = weights.places[number];
       return cast<float>(
-          weights.buffers
-              .at[number][place.first + bag * place.stride + k * place.step]);
+          weights.buffers.at[number][place.first + bag * orCount(place.stride) +
+                                     k * place.step]);
     }
     return 1;
   }
@@ -117,8 +136,8 @@ struct BagBlock {
 
 template <class T, class Id, class R, class Offsets, class Weights,
           class Padding, class Factors>
-BagBlock(int, const T *, i64, const Id *, i64, R *, i64, i64, i64, i64, u64 *,
-         Offsets, Weights, Padding, Factors)
+BagBlock(int, const T *, i64, const Id *, i64, int, R *, i64, i64, i64, i64,
+         u64 *, Offsets, Weights, Padding, Factors)
     -> BagBlock<T, Id, R, Offsets, Weights, Padding, Factors>;
 
 /// How a block's threads stand to one another. On the host one is a group.
@@ -139,6 +158,27 @@ template <class Row> struct StagedRows {
   float *weights;
 };
 
+/// The rows of all of a block's bags, for each those of `count` indices from
+/// `from` on, `chunk` apart; what is missing is counted if `counts`.
+template <GatherPolicy Policy, class Row, class Block>
+FUSEC_DEVICE void findRows(const BagShape &shape, const Block &block,
+                           StagedRows<Row> staged, int chunk, int from,
+                           int count, bool counts) {
+  launch::barrier(); // Those before have been read.
+  const int bags = int(block.end - block.first);
+  int missing = 0;
+  for (int i = launch::thread(); i < bags * count; i += launch::threads()) {
+    const int bag = i / count, k = i % count, to = bag * chunk + k;
+    staged.rows[to] = block.template find<Policy, Row>(shape, block.first + bag,
+                                                       from + k, missing);
+    if constexpr (decltype(block.weights)::areThere)
+      staged.weights[to] = block.getWeight(block.first + bag, from + k);
+  }
+  if (Policy == GatherPolicy::Flag && missing && counts)
+    primitive::countAtomically(block.faults, missing);
+  launch::barrier();
+}
+
 /// Rows of Bags bags at a time, Ids of each, by accesses of V elements.
 /// `staged` is shared by the block: the rows of each bag, some at a time, in
 /// the order of its indices.
@@ -149,20 +189,6 @@ FUSEC_DEVICE void sumBags(const BagShape &shape, const Block &block,
   const int chunk = bagStaged / shape.perBlock,
             bags = int(block.end - block.first);
   const BagLanes at(shape.lanes, shape.split);
-  auto findRows = [&](int from, int count, bool counts) {
-    launch::barrier(); // Those before have been read.
-    int missing = 0;
-    for (int i = launch::thread(); i < bags * count; i += launch::threads()) {
-      const int bag = i / count, k = i % count, to = bag * chunk + k;
-      staged.rows[to] = block.template find<Policy, Row>(
-          shape, block.first + bag, from + k, missing);
-      if constexpr (decltype(block.weights)::areThere)
-        staged.weights[to] = block.getWeight(block.first + bag, from + k);
-    }
-    if (Policy == GatherPolicy::Flag && missing && counts)
-      primitive::countAtomically(block.faults, missing);
-    launch::barrier();
-  };
   // Once, but on the host.
   for (int first = at.group; first - at.group < bags; first += at.groups * Bags)
     for (int start = 0; start < shape.width; start += at.lanes * V) {
@@ -170,10 +196,11 @@ FUSEC_DEVICE void sumBags(const BagShape &shape, const Block &block,
       const bool isInside = column < shape.width;
       const auto columns = block.getColumns(shape, isInside ? column : 0);
       BagSums<Mode, Bags, V> sums;
-      for (int done = 0; done < shape.count; done += chunk) {
+      for (int done = 0; done < block.count; done += chunk) {
         const int count =
-            shape.count - done < chunk ? shape.count - done : chunk;
-        findRows(done, count, first == at.group && start == 0);
+            block.count - done < chunk ? block.count - done : chunk;
+        findRows<Policy>(shape, block, staged, chunk, done, count,
+                         first == at.group && start == 0);
         if (block.rows == 0)
           continue;
         for (int k = at.share * Ids; k < count; k += at.split * Ids) {
@@ -212,6 +239,40 @@ FUSEC_DEVICE void storeZeros(const BagShape &shape, const Block &block) {
          column += launch::threads() * V)
       storeStream<V>(block.result + bag * block.pitch + column,
                      Vec<typename Block::Result, V>{});
+}
+
+/// The same where the block finds all rows at once, and a group takes a bag.
+template <GatherPolicy Policy, BagMode Mode, class Row, int V, int Ids,
+          class Block>
+FUSEC_DEVICE void sumShortBags(const BagShape &shape, const Block &block,
+                               StagedRows<Row> staged) {
+  const int count = block.count, bags = int(block.end - block.first);
+  findRows<Policy>(shape, block, staged, count, 0, count, /*counts=*/true);
+  if (block.rows == 0)
+    return storeZeros<V>(shape, block);
+  const BagLanes at(shape.lanes, 1);
+  // Once, but for wide rows and on the host.
+  for (int bag = at.group; bag < bags; bag += at.groups)
+    for (int column = at.lane * V; column < shape.width;
+         column += at.lanes * V) {
+      const auto columns = block.getColumns(shape, column);
+      const Row *rows = staged.rows + bag * count;
+      const float *weights = staged.weights + bag * count;
+      BagSums<Mode, 1, V> sums;
+      for (int k = 0; k < count; k += Ids)
+        sums.template add<Row, Ids>(
+            columns,
+            [&](int, int i) {
+              return k + i < count ? rows[k + i] : Row(noRow);
+            },
+            [&](int, int i, float x) {
+              if constexpr (decltype(block.weights)::areThere)
+                return x * weights[k + i];
+              return x;
+            });
+      storeStream<V>(block.result + (block.first + bag) * block.pitch + column,
+                     sums.template get<typename Block::Result>(0, shape.scale));
+    }
 }
 
 /// Rows alone, of Bags bags of one index each at a time.
@@ -332,10 +393,10 @@ FUSEC_DEVICE void sumRanges(const BagShape &shape, const Block &block,
 } // namespace detail
 
 /// The bags of all tables, whose rows Row counts. `shapes` are those of the
-/// tables, `slots` say which table's share of a tile of `tileBags` bags a block
-/// takes; blocks of one slot follow one another. Tables and ids are structs of
-/// pointers `at` and `rows`.
-template <GatherPolicy Policy, class Row, int V, int TileBags,
+/// tables, of the forms `Forms` (with offsets none), `slots` say which table's
+/// share of a tile of `tileBags` bags a block takes; blocks of one slot follow
+/// one another. Tables and ids are structs of pointers `at` and `rows`.
+template <GatherPolicy Policy, class Row, int V, int TileBags, int Forms,
           BagMode Mode = BagMode::Sum, class Tables, class Ids, class R,
           class Offsets = NoBagOperand, class Weights = NoBagOperand,
           class Padding = NoBagOperand, class Factors = NoBagOperand>
@@ -351,19 +412,24 @@ sumAllBags(const BagShape *shapes, const BagSlot *slots, int slotCount,
   for (i64 at = launch::block(); at < tiles * slotCount;
        at += launch::blocks()) {
     // Divisions of 64 bits take as long as a load.
-    const BagSlot slot =
-        slots[tiles * slotCount < 0x7fffffff ? int(at) / int(tiles)
-                                             : int(at / tiles)];
+    const int number =
+        tiles * slotCount < 0x7fffffff ? int(at) / int(tiles) : int(at / tiles);
+    const BagSlot slot = slots[number];
     const BagShape &shape = shapes[slot.table];
-    const i64 first = at % tiles * TileBags + i64(slot.part) * shape.perBlock,
+    const i64 tile = at - number * tiles,
+              first = tile * TileBags + i64(slot.part) * shape.perBlock,
               last = first + shape.perBlock, end = last < bags ? last : bags;
     if (first >= end)
       continue;
+    // What a size says is how many indices there are.
+    const i64 idCount = ids.rows[shape.ids];
+    const int count = shape.count ? shape.count : int(idCount);
     const detail::BagBlock block{slot.table,
                                  tables.at[slot.table],
                                  tables.rows[slot.table],
                                  ids.at[shape.ids] + shape.first,
-                                 ids.rows[shape.ids],
+                                 idCount,
+                                 count,
                                  result + shape.column,
                                  pitch,
                                  first,
@@ -375,15 +441,27 @@ sumAllBags(const BagShape *shapes, const BagSlot *slots, int slotCount,
                                  padding,
                                  factors};
     // What rows are multiplied with and shifted by takes registers, too.
-    constexpr int most = Weights::areThere || Factors::haveZeros ? 4 : 5;
-    if constexpr (Offsets::areThere)
+    constexpr int most = Factors::areThere && Mode == BagMode::Max ? 3
+                         : Weights::areThere || Factors::haveZeros ? 4
+                                                                   : 5;
+    if constexpr (Offsets::areThere) {
       detail::sumRanges<Policy, Mode, Row, V, most>(shape, block, staged);
-    else if (shape.count == 1)
-      detail::copyRows<Policy, Row, V, 4>(shape, block, staged);
-    else if (shape.count <= 4)
-      detail::sumBags<Policy, Mode, Row, V, 2, 2>(shape, block, staged);
-    else
-      detail::sumBags<Policy, Mode, Row, V, 1, most>(shape, block, staged);
+    } else {
+      const int form = bagForm(shape);
+      if constexpr ((Forms & bagCopy) != 0)
+        if (Forms == bagCopy || form == bagCopy)
+          detail::copyRows<Policy, Row, V, 4>(shape, block, staged);
+      if constexpr ((Forms & bagFew) != 0)
+        if (Forms == bagFew || form == bagFew)
+          detail::sumBags<Policy, Mode, Row, V, 2, 2>(shape, block, staged);
+      if constexpr ((Forms & bagShort) != 0)
+        if (Forms == bagShort || form == bagShort)
+          detail::sumShortBags<Policy, Mode, Row, V, most>(shape, block,
+                                                           staged);
+      if constexpr ((Forms & bagLong) != 0)
+        if (Forms == bagLong || form == bagLong)
+          detail::sumBags<Policy, Mode, Row, V, 1, most>(shape, block, staged);
+    }
   }
 }
 

@@ -17,9 +17,9 @@ namespace fusec {
 struct BagShape {
   int ids;          // which of the index tensors
   long long first;  // element of the first bag's first index
-  long long stride; // elements from a bag's first index to the next bag's
+  long long stride; // from a bag's first index to the next bag's, -1: count
   int step;         // elements from one index of a bag to the next
-  int count;        // indices of a bag, 0 where offsets say how many
+  int count;        // indices of a bag, 0 where offsets or a size say how many
   int width;        // elements of a row
   long long column; // of the result, where the table's begin
   int lanes;        // threads that read a row
@@ -28,7 +28,8 @@ struct BagShape {
   float scale;      // of the sums
 };
 
-/// Where a table's offsets or weights lie in their tensor.
+/// Where a table's offsets or weights lie in their tensor; a stride of -1 is a
+/// bag's number of indices.
 struct BagPlace {
   long long first, stride;
   int step;
@@ -39,12 +40,8 @@ struct BagSlot {
   int table, part;
 };
 
-/// Small blocks, so that while some find their rows many others read theirs; as
-/// many as a multiprocessor has registers for, by the elements of an access.
+/// Small blocks, so that while some find their rows many others read theirs.
 constexpr int bagThreads = 128;
-constexpr FUSEC_DEVICE int bagResident(long long vector) {
-  return vector > 8 ? 4 : 6;
-}
 /// Rows that a block finds before it reads them: of each of its bags as many.
 /// There are at most 512 of these.
 constexpr int bagStaged = 2048;
@@ -66,6 +63,33 @@ constexpr FUSEC_DEVICE int bagLanes(long long accesses) {
   while (lanes < 32 && lanes < accesses)
     lanes *= 2;
   return lanes;
+}
+
+/// What bags of as many indices each are like: one row, a few, as many as a
+/// block finds at once for all of its bags, or more. A kernel has the code of
+/// those that it has bags of.
+enum BagForm : int { bagCopy = 1, bagFew = 2, bagShort = 4, bagLong = 8 };
+
+constexpr FUSEC_DEVICE BagForm bagForm(const BagShape &shape) {
+  return shape.count == 1                       ? bagCopy
+         : shape.count >= 2 && shape.count <= 4 ? bagFew
+         : shape.count != 0 && shape.split == 1 &&
+                 shape.count * shape.perBlock <= bagStaged
+             ? bagShort
+             : bagLong;
+}
+
+/// Blocks that a multiprocessor has registers for, by the forms that a kernel
+/// has (none: offsets), whether its bags are sums of rows without weights,
+/// padding or zeros, and whether rows are integers, and are compared.
+constexpr FUSEC_DEVICE int bagResident(int forms, bool isPlain, bool isNarrow,
+                                       bool isMax) {
+  const bool isLight = (forms & (bagFew | bagLong)) == 0;
+  return forms == 0          ? (isNarrow ? 5 : 6)
+         : isPlain           ? (isLight ? 8 : 6)
+         : isLight           ? 6
+         : isNarrow && isMax ? 4
+                             : 5;
 }
 
 /// Groups of a warp's lanes that share a bag: so many that none has more than
