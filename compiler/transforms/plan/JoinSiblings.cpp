@@ -50,7 +50,7 @@ static std::string checkSiblings(StepOp joined) {
   // short kernels with too few threads.
   for (const PointwisePiece &piece : *pieces)
     if (piece.accesses.width != pieces->front().accesses.width ||
-        piece.byRows != pieces->front().byRows)
+        piece.isByRows() != pieces->front().isByRows())
       return "their accesses are of different widths";
   return "";
 }
