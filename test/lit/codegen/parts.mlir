@@ -46,11 +46,12 @@ fusec.model @kept inputs ["x", "s"] outputs ["y"] {
 // -----
 
 // All of two tables is numbers; indices are columns of one tensor.
-// CHECK-LABEL: // bag
+// CHECK-LABEL: // where t_y is aligned to 16{{$}}
 // CHECK: FUSEC_CONSTANT fusec::BagShape shapes[2] = {
 // CHECK-NEXT: {0, 0, 5, 1, 3, 8, 0, 2, 1, 128, 1.0f},
 // CHECK-NEXT: {0, 3, 5, 1, 2, 8, 8, 2, 1, 128, 0.5f},
-// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 128, fusec::bagFew>(shapes, slots, 2, tables, ids, 100, t_y, 16, nullptr);
+// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 128, fusec::bagFew>(shapes, slots, 2, tables, ids, 100, t_y,
+// CHECK-NEXT: 16, nullptr);
 fusec.model @bags inputs ["ids"] outputs ["y"] {
 ^bb0(%ids: tensor<100x5xi64>):
   %t = fusec.constant dense<1.0> : tensor<50x8xf32>
@@ -64,14 +65,14 @@ fusec.model @bags inputs ["ids"] outputs ["y"] {
 // -----
 
 // Bags by offsets, with weights, and a row that is left out.
-// CHECK-LABEL: // bag
+// CHECK-LABEL: // where t_y is aligned to 16{{$}}
 // CHECK: FUSEC_CONSTANT fusec::BagShape shapes[1] = {
 // CHECK-NEXT: {0, 0, 0, 1, 0, 8, 0, 2, 1, 64, 1.0f},
 // CHECK: FUSEC_CONSTANT fusec::BagPlace offsets_places[1] = {
 // CHECK-NEXT: {0, 0, 1},
 // CHECK: FUSEC_CONSTANT fusec::i64 padding[1] = {3};
-// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 64, 0, fusec::BagMode::Mean>(shapes, slots, 1, tables, ids, 100,
-// CHECK-NEXT: t_y, 8, nullptr, fusec::BagOperand{offsets, offsets_places}, fusec::BagOperand{weights, weights_places},
+// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 64, 0, fusec::BagMode::Mean>(shapes, slots, 1, tables, ids,
+// CHECK-NEXT: 100, t_y, 8, nullptr, fusec::BagOperand{offsets, offsets_places}, fusec::BagOperand{weights, weights_places},
 // CHECK-NEXT: fusec::BagPadding{padding});
 fusec.model @ranges inputs ["ids", "offsets", "weights"] outputs ["y"] {
 ^bb0(%ids: tensor<1x500xi64>, %o: tensor<1x100xi64>, %w: tensor<1x500xf32>):
@@ -83,7 +84,7 @@ fusec.model @ranges inputs ["ids", "offsets", "weights"] outputs ["y"] {
 // -----
 
 // As many ids a bag as a name says: its number is the bag's stride.
-// CHECK-LABEL: // bag
+// CHECK-LABEL: // where t_y is aligned to 16{{$}}
 // CHECK: FUSEC_CONSTANT fusec::BagShape shapes[1] = {
 // CHECK-NEXT: {0, 0, -1, 1, 0, 8, 0, 2, 4, 16, 1.0f},
 // CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 16, fusec::bagLong>(shapes, slots, 1, tables, ids,
@@ -97,9 +98,10 @@ fusec.model @named inputs ["ids"] outputs ["y"] {
 // -----
 
 // Two columns of 4 bits a byte.
-// CHECK-LABEL: // bag
+// CHECK-LABEL: // where t_y is aligned to 16{{$}}
 // CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 8, 16, fusec::bagShort>(
-// CHECK: fusec::NoBagOperand{}, fusec::NoBagOperand{}, fusec::NoBagOperand{}, fusec::PackedBagFactors{factors, fusec::NoBagOperand{}, block_widths});
+// CHECK: fusec::NoBagOperand{}, fusec::NoBagOperand{}, fusec::NoBagOperand{},
+// CHECK-NEXT: fusec::PackedBagFactors{factors, fusec::NoBagOperand{}, block_widths});
 fusec.model @packed inputs ["ids"] outputs ["y"] {
 ^bb0(%ids: tensor<100x7xi64>):
   %t = fusec.constant dense<17> : tensor<50x32xi8>

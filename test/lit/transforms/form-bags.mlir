@@ -42,8 +42,12 @@ fusec.model @concat inputs ["d", "ids", "t", "u", "v"] outputs ["y"] {
 
 // -----
 
-// Not: a minimum, rows that are named alone, and indices that differ along a row.
+// As many rows as a name says are a bag. Not: a minimum, and indices that differ
+// along a row.
 // CHECK-LABEL: fusec.model @others
+// CHECK-NOT: fusec.bag
+// CHECK: fusec.reduce min
+// CHECK: fusec.bag sum(%{{.*}}) at(%{{.*}}) flag {{.*}} at(tensor<8x?xi64, #fusec.sizes<[8, k]>>)
 // CHECK-NOT: fusec.bag
 fusec.model @others inputs ["ids", "named", "wide", "t"] outputs ["a", "b", "c"] {
 ^bb0(%ids: tensor<8x3xi64>, %named: tensor<8x?xi64, #fusec.sizes<[8, k]>>, %wide: tensor<8x3x4xi64>, %t: tensor<7x4xf32>):

@@ -8,7 +8,7 @@
 // CHECK: fusec.step pointwise "sin_cos" inputs [@x] outputs [@s, @c]
 // CHECK-NOT: fusec.step
 // REMARK: join-siblings
-// REMARK-SAME: 'sin' and 'cos' are one kernel
+// REMARK-SAME: Remark="'sin' and 'cos'", Remark=" are one kernel"
 fusec.model @both inputs ["x"] outputs ["s", "c"] {
 ^bb0(%x: tensor<4096x4096xf32>):
   %0 = fusec.sin %x : tensor<4096x4096xf32>

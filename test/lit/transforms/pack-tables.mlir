@@ -44,8 +44,8 @@ fusec.model @tied inputs ["ids", "f"] outputs ["y", "t"] {
 
 // Lookups of such tables are bags of one, which the result's sizes hide.
 // FORMED-LABEL: fusec.model @lookups
-// FORMED: %[[COLUMN:.+]] = fusec.collapse {{.*}} to tensor<24x1xi64>
-// FORMED: %[[BAG:.+]] = fusec.bag sum({{.*}}) at(%[[COLUMN]]) factors({{.*}}) packed [4] : {{.*}} -> tensor<24x4xf32>
+// FORMED: %[[COLUMN:.+]] = fusec.expand {{.*}} to tensor<24x1xi64>
+// FORMED: %[[BAG:.+]] = fusec.bag sum({{.*}}) at(%[[COLUMN]]) factors({{.*}} packed [4] : {{.*}} -> tensor<24x4xf32>
 // FORMED: fusec.expand %[[BAG]] {{.*}} to tensor<8x3x4xf32>
 fusec.model @lookups inputs ["ids", "s"] outputs ["y"] {
 ^bb0(%ids: tensor<8x3xi64>, %s: tensor<2xf32>):
