@@ -163,18 +163,27 @@ FailureOr<std::vector<PointwiseIteration>> fusec::analyzePieces(StepOp step) {
   auto isInside = [&](Operation *op) { return op->getBlock() == &block; };
   SmallVector<Value> outputs =
       llvm::to_vector(block.getTerminator()->getOperands());
-  auto groups = groupResults(outputs, step.getContext());
+  auto getSpace = [&](ArrayRef<unsigned> group) {
+    FailureOr<PointSpace> space = getPointSpace(
+        llvm::map_to_vector(group, [&](unsigned i) { return outputs[i]; }),
+        isInside, [&](unsigned i) {
+          return step.getOutputBuffer(group[i]).getStrideExprs();
+        });
+    if (succeeded(space))
+      for (StoredValue &stored : space->stored)
+        stored.output = group[stored.output];
+    return space;
+  };
+  // One space where there is one: also of a concat and its pieces.
+  SmallVector<SmallVector<unsigned>> groups = {
+      llvm::to_vector(llvm::seq<unsigned>(0, outputs.size()))};
+  if (failed(getSpace(groups[0])))
+    groups = groupResults(outputs, step.getContext());
   std::vector<PointwiseIteration> pieces;
   for (ArrayRef<unsigned> group : groups) {
-    SmallVector<Value> own = llvm::map_to_vector(
-        group, [&](unsigned output) { return outputs[output]; });
-    FailureOr<PointSpace> space = getPointSpace(own, isInside, [&](unsigned i) {
-      return step.getOutputBuffer(group[i]).getStrideExprs();
-    });
+    FailureOr<PointSpace> space = getSpace(group);
     if (failed(space))
       return failure();
-    for (StoredValue &stored : space->stored)
-      stored.output = group[stored.output];
     size_t before = pieces.size();
     cutSpace(*space, isInside, pieces);
     if (countTwice(ArrayRef(pieces).drop_front(before))) {

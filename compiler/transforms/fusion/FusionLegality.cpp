@@ -87,12 +87,12 @@ bool fusec::readsOperands(const FusionGroups &groups,
     return succeeded(x) && x->isAlongK();
   }
   if (group.family == Family::Bag)
-    return llvm::all_of(
-        cast<BagOp>(group.ops[0]).getPlaced(), [&](Value values) {
-          auto matrix = analyzeOperand(groups, values);
-          return succeeded(matrix) &&
-                 haveKnownPlaces(*matrix, getSizes(values)[1]);
-        });
+    return llvm::all_of(cast<BagOp>(group.ops[0]).getPlaced(),
+                        [&](Value values) {
+                          auto matrix = analyzeOperand(groups, values);
+                          return succeeded(matrix) &&
+                                 haveKnownPlaces(*matrix, getSizes(values)[1]);
+                        });
   return true;
 }
 

@@ -46,6 +46,11 @@ static std::string checkSiblings(StepOp joined) {
   auto pieces = analyzePointwisePieces(joined, getAlignmentIfGuarded);
   if (failed(pieces))
     return "they share no kernel";
+  size_t stores = 0;
+  for (const PointwisePiece &piece : *pieces)
+    stores += piece.iteration.stores.size();
+  if (stores > mostStoresTogether)
+    return "one kernel would have too many pieces";
   // A thread of narrow accesses has more of them on their way, which leaves
   // short kernels with too few threads.
   for (const PointwisePiece &piece : *pieces)
