@@ -51,19 +51,28 @@ endfunction()
 # What ThreadSanitizer is run on: programs with threads, the label of their
 # tests, and the target that builds no more than them.
 add_custom_target(threads)
+# What reads damaged files, in the same way: tools/test.sh builds and runs it
+# with the preset fuzz, where all is sanitised.
+add_custom_target(damaged)
 
-# fusec_add_unittest(name [THREADS] SOURCES a.cpp ... LIBS x y ...)
+# fusec_add_unittest(name [THREADS] [DAMAGED] SOURCES a.cpp ... LIBS x y ...)
 # A GoogleTest program, registered with CTest under its own name.
 function(fusec_add_unittest name)
-  cmake_parse_arguments(ARG "THREADS" "" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "THREADS;DAMAGED" "" "SOURCES;LIBS" ${ARGN})
   find_package(GTest REQUIRED)
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gtest GTest::gtest_main)
   fusec_set_sanitizer_options(${name})
   add_test(NAME ${name} COMMAND ${name})
+  set(labels "")
   if(ARG_THREADS)
-    set_tests_properties(${name} PROPERTIES LABELS threads)
+    list(APPEND labels threads)
     add_dependencies(threads ${name})
   endif()
+  if(ARG_DAMAGED)
+    list(APPEND labels damaged)
+    add_dependencies(damaged ${name})
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}")
 endfunction()

@@ -9,19 +9,6 @@
 using namespace mlir;
 using namespace fusec;
 
-#include "ir/FusecEnums.cpp.inc"
-#include "ir/FusecScheduleInterface.cpp.inc"
-
-#define GET_ATTRDEF_CLASSES
-#include "ir/FusecAttributes.cpp.inc"
-
-void FusecDialect::registerAttributes() {
-  addAttributes<
-#define GET_ATTRDEF_LIST
-#include "ir/FusecAttributes.cpp.inc"
-      >();
-}
-
 VariantAttr VariantAttr::getNext() {
   ArrayRef<CandidateAttr> rest = getAlternatives();
   if (rest.empty())

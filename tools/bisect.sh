@@ -265,6 +265,11 @@ done
 [[ $tolerance =~ ^[0-9]+(\.[0-9]+)?$ ]] || fail $USAGE "--tolerance: expected per cent, got '$tolerance'"
 row=${arguments[0]}
 [[ $row =~ ^[A-Za-z0-9_]+$ ]] || fail $USAGE "expected the name of a row (bench/compare.py --list --rows all), got '$row'"
+rows=$("${PYTHON:-python3}" "$root/bench/compare.py" --list --rows all | awk '{ print $1 }') ||
+  fail $USAGE "bench/compare.py --list does not run with ${PYTHON:-python3}; name another by PYTHON"
+grep -qx -- "$row" <<<"$rows" ||
+  fail $USAGE "expected a row that bench/compare.py --list --rows all names, got '$row'$(
+    grep -- "$row" <<<"$rows" | head -n 5 | paste -sd' ' | sed 's/^./; like it: &/')"
 good=$(resolve "${arguments[1]}")
 bad=$(resolve "${arguments[2]}")
 tree=$work/tree

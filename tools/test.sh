@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Installs what is missing, builds, and runs every test that needs no device, then
-# the fuzzers (tools/fuzz.sh): their corpus, and half a minute of each.
+# Installs what is missing, builds, and runs every test that needs no device; then,
+# built with sanitizers, those of damaged files and the fuzzers (tools/fuzz.sh):
+# their corpus, and half a minute of each.
 #   tools/test.sh                    all tests
 #   tools/test.sh --sanitize         the same under ASan and UBSan (build/sanitize)
 #   tools/test.sh --sanitize=KIND    the same under one: address, undefined or
@@ -40,6 +41,10 @@ ctest -N -L gpu | sed -n 's/^ *Test *#[0-9]*: \(.*\)/skipped, needs a GPU (tools
 python3 "$root/test/gpu/report.py" check "$PWD" || true
 ctest "${tests[@]}" --output-on-failure --parallel "$(nproc)" "$@"
 if [ "$preset" = release ] && [ $# -eq 0 ]; then
+  packages+=("${fuzz_packages[@]}")
+  install_packages
+  build fuzz damaged fuzzers
+  ctest --test-dir "$root/build/fuzz" -L damaged --output-on-failure --parallel "$(nproc)"
   # The same inputs each time, so that what fails here fails again.
-  "$root/tools/fuzz.sh" --seconds 30 --seed 1
+  "$root/tools/fuzz.sh" --no-build --seconds 30 --seed 1
 fi

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import time
 
+import onnx
 import torch
 
 import builds
@@ -22,6 +23,11 @@ from peers.pytorch import capture
 
 TYPES = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.int64: "i64",
          torch.int32: "i32", torch.int8: "i8", torch.bool: "bool"}
+TORCH_TO_ONNX = {
+    torch.float32: onnx.TensorProto.FLOAT, torch.float16: onnx.TensorProto.FLOAT16,
+    torch.bfloat16: onnx.TensorProto.BFLOAT16, torch.int64: onnx.TensorProto.INT64,
+    torch.int32: onnx.TensorProto.INT32, torch.int8: onnx.TensorProto.INT8,
+    torch.bool: onnx.TensorProto.BOOL}
 EXTERNAL_BYTES = 1 << 30  # a protobuf ends at 2 GB
 NVRTC_FOLDER = pathlib.Path("/usr/local/cuda/lib64")
 
@@ -45,8 +51,29 @@ def exportOnnx(setting):
         torch.onnx.export(setting.module, setting.inputs, str(path), dynamo=True, verbose=False,
                           input_names=names, output_names=["out"],
                           external_data=size > EXTERNAL_BYTES)
+        restoreTypes(path, [t.dtype for t in listTensors(setting.module(*setting.inputs))])
     setting.onnx = path, time.monotonic() - start
     return setting.onnx
+
+
+def restoreTypes(path, types):
+    """Casts outputs to the module's own types: the exporter leaves a sum of 16 bits in fp32,
+    and takes a cast behind it for one that changes nothing."""
+    model = onnx.load(path, load_external_data=False)
+    changed = {output.name: TORCH_TO_ONNX[dtype]
+               for output, dtype in zip(model.graph.output, types)
+               if output.type.tensor_type.elem_type != TORCH_TO_ONNX[dtype]}
+    if not changed:
+        return
+    for node in model.graph.node:
+        for names in (node.input, node.output):
+            names[:] = [f"{name}_uncast" if name in changed else name for name in names]
+    for output in model.graph.output:
+        if output.name in changed:
+            output.type.tensor_type.elem_type = changed[output.name]
+            model.graph.node.append(onnx.helper.make_node(
+                "Cast", [f"{output.name}_uncast"], [output.name], to=changed[output.name]))
+    onnx.save(model, path)
 
 
 def getTarget():

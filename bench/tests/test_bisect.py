@@ -27,6 +27,9 @@ echo built >> "$BUILDS"
 touch build/release/runtime/libfusec_rt.so
 """
 COMPARE = """import sys, pathlib
+if '--list' in sys.argv:
+    print('rope_fwd fp32')
+    sys.exit()
 def get(name): return sys.argv[sys.argv.index(name) + 1]
 assert get('--only') == 'rope_fwd'
 before = pathlib.Path(get('--before'), 'fusec').read_text()
@@ -137,8 +140,10 @@ class BisectTest(unittest.TestCase):
         status, said = self.bisect(made[0], made[-1])
         self.assertEqual(status, 1)
         self.assertIn("is not slower at BAD", said)
-        status, said = self.bisect("HEAD~1", "HEAD", row="rope_*")
+        self.assertEqual(self.bisect("HEAD~1", "HEAD", row="rope_*")[0], 2)
+        status, said = self.bisect("HEAD~1", "HEAD", row="rope")
         self.assertEqual(status, 2)
+        self.assertIn("got 'rope'; like it: rope_fwd", said)
         for wrong in ((made[1], made[0]), (made[0], "nowhere"), (made[0], made[0])):
             self.assertEqual(self.bisect(*wrong)[0], 2)
         self.assertEqual(self.bisect(made[0], made[1], "--every", "0")[0], 2)

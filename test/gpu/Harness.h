@@ -50,6 +50,8 @@ public:
              const std::function<std::pair<double, double>()> &check);
 
   bool hasDevice() const { return device != nullptr; }
+  /// Whether kernels are PTX, which has no schedules of one device alone.
+  bool isPortable() const { return target == "ptx"; }
   /// Only where there is one.
   const rt::Device &getDevice() const { return *device; }
   /// 0 all passed, 1 not, 77 no device.

@@ -4,7 +4,8 @@ all of them, and reports those behind its end, which the instruction fills with 
 padded memory is reported where nothing reads the padding.
 
 Such reports are told apart by the machine code: the tool names the instruction that read or
-the one behind it, and what of the two reads must be a copy that fills with zeros."""
+the one behind it, and what of the two reads as many bytes must be a copy that fills with
+zeros."""
 
 import collections
 import concurrent.futures
@@ -14,11 +15,15 @@ import re
 import subprocess
 import tempfile
 
-REPORT = re.compile(r"Uninitialized __global__ memory read of size \d+ bytes\s*\n"
+REPORT = re.compile(r"Uninitialized __global__ memory read of size (\d+) bytes\s*\n"
                     r"=+\s+at (\w+)(?:\(.*\))?\+0x([0-9a-f]+)")
+# The first line of any report; those that follow are indented.
+HEAD = re.compile(r"^=+ (?!COMPUTE-SANITIZER|ERROR SUMMARY|Uninitialized __global__)(\S.*)$",
+                  re.MULTILINE)
 SUMMARY = re.compile(r"ERROR SUMMARY: (\d+) error")
 INSTRUCTION = re.compile(r"^\s+/\*([0-9a-f]+)\*/\s+(?:@!?\w+ )?(\S+)", re.MULTILINE)
-READS = ("LD.", "LDG", "ATOM", "UBLKCP", "UTMALDG")
+READS = ("LD.", "LDG.", "LDGSTS.", "ATOM", "UBLKCP", "UTMALDG")
+BYTES = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
 WIDTH = 16  # bytes of an instruction
 
 
@@ -51,41 +56,58 @@ def getArch():
     return "sm_" + text.strip().replace(".", "")
 
 
-def findImage(content, kernels):
-    """The machine code in a cache's file, where it holds one of the kernels."""
+def readsSize(operation, size):
+    """Whether the instruction may read so many bytes; how many bulk ones do is not in their
+    names."""
+    if not operation.startswith(READS):
+        return False
+    if operation.startswith("U"):
+        return True
+    return size == next((BYTES[word] for word in operation.split(".") if word in BYTES), 4)
+
+
+def findImage(content, kernels, isPtx):
+    """The machine code in a cache's file, where it holds one of the kernels that ran, as PTX
+    or compiled for the device."""
     at = content.find(b"\x7fELF")
     if at >= 0:
+        if isPtx:
+            return None
         isWanted = any(b".text." + name.encode() + b"\0" in content for name in kernels)
         return content[at:] if isWanted else None
     at = content.find(b".version")
-    if at >= 0 and any(re.search(rb"\.entry " + name.encode() + rb"\b", content)
+    if at >= 0 and isPtx and any(re.search(rb"\.entry " + name.encode() + rb"\b", content)
                        for name in kernels):
         return assemble(content[at:content.rindex(b"}") + 2])
     return None
 
 
-def findOthers(text, cache):
+def findOthers(text, cache, isPtx=False):
     """Reports in the tool's output that are of anything but such copies: what they are, and
-    how many."""
+    how many reports there are in all."""
     total = sum(map(int, SUMMARY.findall(text)))
-    reports = collections.Counter((name, int(at, 16)) for name, at in REPORT.findall(text))
+    reports = collections.Counter((name, int(at, 16), int(size))
+                                  for size, name, at in REPORT.findall(text))
     operations = collections.defaultdict(set)  # that read, of kernels of one name
-    kernels = {name for name, _ in reports}
+    kernels = {name for name, _, _ in reports}
     files = [path.read_bytes() for path in sorted(pathlib.Path(cache).rglob("*"))
              if path.is_file()] if kernels else []
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        images = list(filter(None, pool.map(lambda file: findImage(file, kernels), files)))
+        images = list(filter(None, pool.map(lambda file: findImage(file, kernels, isPtx), files)))
         codes = list(pool.map(disassemble, images))
     for kernels in codes:
         for name, code in kernels.items():
-            for at in (at for other, at in reports if other == name):
-                operations[name, at].update(
+            for report in (report for report in reports if report[0] == name):
+                _, at, size = report
+                operations[report].update(
                     operation for operation in (code.get(at - WIDTH, ""), code.get(at, ""))
-                    if operation.startswith(READS))
-    others = [f"{name}+{at:#x} ({count}): {', '.join(sorted(operations[name, at])) or 'unknown'}"
-              for (name, at), count in reports.items()
-              if not operations[name, at]
-              or not all("LDGSTS" in each and "ZFILL" in each for each in operations[name, at])]
+                    if readsSize(operation, size))
+    others = [f"{report[0]}+{report[1]:#x} ({count} of {report[2]} bytes): "
+              f"{', '.join(sorted(operations[report])) or 'unknown'}"
+              for report, count in reports.items()
+              if not operations[report]
+              or not all("LDGSTS" in each and "ZFILL" in each for each in operations[report])]
     if unread := total - sum(reports.values()):
-        others.append(f"{unread} reports of another kind")
+        others.append(f"{unread} reports of another kind: "
+                      f"{'; '.join(sorted(set(HEAD.findall(text)))[:4])}")
     return others, total

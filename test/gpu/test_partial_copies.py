@@ -36,20 +36,25 @@ class PartialCopiesTest(unittest.TestCase):
 
     def testLoads(self):
         self.assertEqual(self.find(REPORTS, {"product": {0xa30: LOAD}}),
-                         (["product+0xa40 (2): LDG.E.128"], 2))
+                         (["product+0xa40 (2 of 16 bytes): LDG.E.128"], 2))
         # Without its code nothing is known.
-        others = (["product+0xa40 (2): unknown"], 2)
+        others = (["product+0xa40 (2 of 16 bytes): unknown"], 2)
         self.assertEqual(self.find(REPORTS, {"product": {0xa20: COPY, 0xa30: "IADD3"}}), others)
         self.assertEqual(self.find(REPORTS, {"sum": {0xa30: COPY}}), others)
         # Of two kernels of one name either may be meant.
         self.assertEqual(self.find(REPORTS, {"product": {0xa30: COPY}},
                                    {"product": {0xa30: LOAD}}),
-                         ([f"product+0xa40 (2): LDG.E.128, {COPY}"], 2))
+                         ([f"product+0xa40 (2 of 16 bytes): LDG.E.128, {COPY}"], 2))
+        # Unless it reads another number of bytes, or nothing.
+        for other in ("LDG.E", "LDG.E.U16", "LDG.E.64", "LDGDEPBAR"):
+            self.assertEqual(self.find(REPORTS, {"product": {0xa30: COPY}},
+                                       {"product": {0xa30: other}}), ([], 2))
 
     def testWhatWasNotRead(self):
-        text = REPORTS.replace("2 errors", "5 errors")
+        text = REPORTS.replace("========= ERROR SUMMARY: 2", "========= Program hit a wall\n"
+                               "=========     at its end\n========= ERROR SUMMARY: 5")
         self.assertEqual(self.find(text, {"product": {0xa30: COPY}}),
-                         (["3 reports of another kind"], 5))
+                         (["3 reports of another kind: Program hit a wall"], 5))
 
 
 if __name__ == "__main__":

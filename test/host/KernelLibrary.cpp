@@ -17,8 +17,9 @@ using namespace llvm;
 
 namespace fusec {
 
-/// One file takes seconds, so that few are left over at the end of a batch.
-constexpr size_t kernelsPerUnit = 24;
+/// The headers take as long as thirty kernels; files are few enough for a batch to
+/// keep all jobs busy.
+constexpr size_t kernelsPerUnit = 64;
 
 /// Division of kernels by templates makes optimising dearer than running: the
 /// cases are small. Accesses that are not as aligned as their type says would

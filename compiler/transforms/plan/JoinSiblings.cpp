@@ -89,8 +89,11 @@ struct JoinSiblings : fusec::impl::JoinSiblingsBase<JoinSiblings> {
         continue;
       while (true) {
         SmallVector<StepOp> producers = joiner.getProducers(step), siblings;
+        // One that was joined at the place of the earlier of two is before
+        // others, which may read what it computes.
         for (StepOp other : llvm::reverse(before))
-          if (!llvm::is_contained(producers, other) &&
+          if (other->isBeforeInBlock(step) &&
+              !llvm::is_contained(producers, other) &&
               (shareReading(other, step) || (isShort(other) && isShort(step))))
             siblings.push_back(other);
         StepOp joined = joiner.join(siblings, step);

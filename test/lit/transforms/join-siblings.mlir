@@ -47,3 +47,21 @@ fusec.model @apart inputs ["x", "y", "z", "u", "v"] outputs ["a", "b", "c", "d",
   %7 = fusec.exp %v : tensor<33x33xf32>
   fusec.output %0, %1, %2, %3, %6, %7 : tensor<8192x8192xf32>, tensor<8192x8192xf32>, tensor<512x512xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<33x33xf32>
 }
+
+// -----
+
+// One that is joined where the earlier of the two stood is before those that read
+// its results, and is no sibling of them.
+// CHECK-LABEL: of @before
+// CHECK: fusec.step pointwise "neg_exp" inputs [@x] outputs [@a, @d]
+// CHECK: fusec.step pointwise "concat_relu" inputs [@y, @a] outputs [@c]
+// REMARK-NOT: 'concat_relu' and 'neg_exp'
+fusec.model @before inputs ["x", "y", "w"] outputs ["a", "b", "c", "d"] {
+^bb0(%x: tensor<100x7xf32>, %y: tensor<100x32xf32>, %w: tensor<7x16xf32>):
+  %0 = fusec.neg %x : tensor<100x7xf32>
+  %1 = fusec.matmul %0, %w : tensor<100x7xf32>, tensor<7x16xf32> to tensor<100x16xf32>
+  %2 = fusec.concat %y, %0 axis 1 : tensor<100x32xf32>, tensor<100x7xf32> to tensor<100x39xf32>
+  %3 = fusec.relu %2 : tensor<100x39xf32>
+  %4 = fusec.exp %x : tensor<100x7xf32>
+  fusec.output %0, %1, %3, %4 : tensor<100x7xf32>, tensor<100x16xf32>, tensor<100x39xf32>, tensor<100x7xf32>
+}

@@ -12,6 +12,12 @@
 
 using namespace fusec::rt::cuda;
 
+// An empty tensor's address may be null.
+static void copyBytes(void *to, const void *from, size_t size) {
+  if (size)
+    std::memcpy(to, from, size);
+}
+
 static void recordCopy(FakeCopy copy) {
   std::lock_guard<std::mutex> lock(state().mutex);
   if (state().record)
@@ -142,7 +148,7 @@ Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void *from, size_t size,
       return success;
     }
   }
-  std::memcpy(reinterpret_cast<void *>(to), from, size);
+  copyBytes(reinterpret_cast<void *>(to), from, size);
   return success;
 }
 Result cuMemcpyDtoHAsync_v2(void *to, DevicePointer from, size_t size,
@@ -150,7 +156,7 @@ Result cuMemcpyDtoHAsync_v2(void *to, DevicePointer from, size_t size,
   ENTER("cuMemcpyDtoHAsync", true)
   if (Result refused = allowStream(stream))
     return refused;
-  std::memcpy(to, reinterpret_cast<void *>(from), size);
+  copyBytes(to, reinterpret_cast<void *>(from), size);
   return success;
 }
 // These two wait for the default stream: tools may, the library may not, since
@@ -167,7 +173,7 @@ Result cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t size,
   if (Result refused = allowStream(stream))
     return refused;
   recordCopy({to, from, size, stream});
-  std::memcpy(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from),
+  copyBytes(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from),
               size);
   return success;
 }
@@ -203,7 +209,7 @@ Result cuStreamSynchronize(Stream stream) {
       all.begin(), all.end(),
       [&](const FakeUpload &upload) { return upload.stream != stream; });
   for (auto upload = end; upload != all.end(); ++upload)
-    std::memcpy(reinterpret_cast<void *>(upload->to), upload->from,
+    copyBytes(reinterpret_cast<void *>(upload->to), upload->from,
                 upload->size);
   all.erase(end, all.end());
   return allowStream(stream);
