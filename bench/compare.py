@@ -71,15 +71,17 @@ class Comparison:
 
     def follow(self, worker, remaining):
         """Until the worker ends: (its last step, why it was ended)."""
-        at, limit = ["", ""], 180
+        at, limit, raised = ["", ""], 180, None
         while True:
             try:
                 record = worker.next(limit)
             except TimeoutError:
                 return at, f"hung: nothing for {limit} s"
             if record is None:
-                return at, None
-            if "at" in record:
+                return at, raised
+            if "raised" in record:
+                raised = record["raised"]
+            elif "at" in record:
                 at, limit = record["at"], record["limit_s"]
             elif "machine" in record:
                 self.results["machine"] = record["machine"]

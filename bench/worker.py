@@ -3,9 +3,10 @@
 
 Each line of stdout is a JSON object: {"at": [workload, step], "limit_s": n} before
 a step that may hang or crash, {"workload", "row", "samples"} after a workload, then
-{"profiled", "build", "profile"} for each build of fusec.
-A step named as a contender makes and checks it. Exit status 70: the device is
-unusable after the last step named.
+{"profiled", "build", "profile"} for each build of fusec; {"raised": why} as the last
+one where a step raised what it should not.
+A step named as a contender makes and checks it, or runs it again once all are made.
+Exit status 70: the device is unusable after the last step named.
 """
 
 import argparse
@@ -55,6 +56,10 @@ def measureErrors(got, expected):
     errors = [measureError(*pair) for pair in zip(peers.listTensors(got),
                                                   peers.listTensors(expected), strict=True)]
     return next((error for error in errors if error != error), max(errors))
+
+
+def describe(failure):
+    return f"{type(failure).__name__}: {' '.join(str(failure).split())[:700]}"
 
 
 class Worker:
@@ -126,8 +131,7 @@ class Worker:
         except Exception as failure:  # pylint: disable=broad-except
             if self.options.verbose:
                 traceback.print_exc()
-            text = " ".join(str(failure).split())
-            entries[name] = {"failure": f"{type(failure).__name__}: {text[:700]}"}
+            entries[name] = {"failure": describe(failure)}
             self.say(f"  {name}: {entries[name]['failure']}")
             self.endIfDeviceLost()
             return
@@ -144,8 +148,8 @@ class Worker:
     def time(self, setting, entries):
         """Rounds of one run of each contender, each round in an order of its own,
         so that nobody always follows the same one; name -> milliseconds."""
+        wait = self.measureEnqueue(setting, entries)
         self.tell(at=[setting.workload.name, "timing"], limit_s=TIMING_LIMIT_S)
-        wait = self.measureEnqueue(setting.made, entries)
         timed = [name for name, c in setting.made.items() if not c.sample]
         sampled = [name for name, c in setting.made.items() if c.sample]
         samples = {name: [] for name in setting.made}
@@ -193,22 +197,23 @@ class Worker:
         torch.cuda.synchronize()
         return [before.elapsed_time(after) for before, after in pairs]
 
-    def measureEnqueue(self, contenders, entries):
+    def measureEnqueue(self, setting, entries):
         """Records what a run costs the host; returns the wait in milliseconds that
-        hides a round of them."""
+        hides a round of them. Each is named, as one may fail once others were made."""
         wait = WAIT_LEAST_MS
-        for name, contender in contenders.items():
+        for name, contender in setting.made.items():
             if contender.sample:
                 continue
+            self.tell(at=[setting.workload.name, name], limit_s=peers.getLimit(name))
             times = []
             for _ in range(ENQUEUE_RUNS):
                 torch.cuda.synchronize()
                 start = time.perf_counter()
                 contender.run()
                 times.append((time.perf_counter() - start) * 1e3)
+            torch.cuda.synchronize()
             entries[name]["enqueue_ms"] = summary.quantile(times, 0.5)
             wait += WAIT_FACTOR * summary.quantile(times, 0.8) + WAIT_A_CONTENDER_MS
-        torch.cuda.synchronize()
         return min(wait, WAIT_MOST_MS)
 
     def timeOfNothing(self):
@@ -251,7 +256,11 @@ def main():
             "empty_ms": worker.timeOfNothing()})
     for name in options.workloads:
         worker.say(f"{name}")
-        worker.measure(WORKLOADS[name], options.excluded.get(name, {}))
+        try:
+            worker.measure(WORKLOADS[name], options.excluded.get(name, {}))
+        except Exception as failure:
+            worker.tell(raised=describe(failure))
+            raise
         if worker.isWatched:
             break  # another process times the rest
         gc.collect()

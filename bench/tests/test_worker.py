@@ -86,6 +86,9 @@ class WorkerTest(unittest.TestCase):
     def testCrash(self):
         self.check("os._exit(70)", "crashed, exit status 70")
 
+    def testWhatIsRaisedIsTheReason(self):
+        self.check("tell(raised='RuntimeError: lost'); sys.exit(1)", "RuntimeError: lost")
+
     def testHang(self):
         self.check("time.sleep(60)", "hung: nothing for 1 s")
 
