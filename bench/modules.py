@@ -10,6 +10,7 @@ import itertools
 import torch
 from torch import nn
 
+import embeddings
 import part_modules
 import workloads
 
@@ -186,6 +187,17 @@ class Bags(nn.Module):
         return torch.cat(parts, 1)
 
 
+def drawNarrow(module, tableType):
+    """Integers times a power of two for each row, whose largest is the type's: what
+    quantises the tables finds just these, and all contenders compute the same."""
+    bits, most = embeddings.NARROW[tableType]
+    for table in module.tables:
+        rows, width = table.weight.shape
+        integers = torch.randint(-most, most + 1, (rows, width))
+        integers[:, 0] = most
+        table.weight.detach().copy_(integers * 2.0 ** torch.randint(-bits, 3 - bits, (rows, 1)))
+
+
 def drawIds(batch, counts, tables):
     return torch.cat([torch.randint(0, rows, (batch, count))
                       for count, rows in zip(counts, tables)], 1)
@@ -206,8 +218,10 @@ def build(workload):
         module = (OuterDlrm if workload.kind == "outer_dlrm" else DotDlrm)(**sizes)
         inputs = drawSamples(batch, dtype)
     elif workload.rows == "embeddings":
-        batch = sizes.pop("batch")
+        batch, tableType = sizes.pop("batch"), sizes.pop("tableType", None)
         module = Bags(**sizes, isSummed=workload.kind == "bags")
+        if tableType:
+            drawNarrow(module, tableType)
         inputs = (drawIds(batch, sizes["counts"], sizes["tables"]),)
     elif workload.kind in ("rope", "rope_backward"):
         module = Rope() if workload.kind == "rope" else RopeBackward()

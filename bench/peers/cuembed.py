@@ -45,7 +45,7 @@ def loadLibrary(arch):
 
 
 def makeCuEmbed(setting):
-    if setting.workload.rows != "embeddings":
+    if setting.workload.rows != "embeddings" or "tableType" in setting.workload.sizes:
         return None
     major, minor = torch.cuda.get_device_capability()
     library = loadLibrary(f"sm_{major}{minor}")

@@ -84,8 +84,10 @@ def getTarget():
 def getOptions(setting):
     """Of `fusec compile` and `explain`."""
     isTf32 = setting.workload.dtype == "fp32" and not setting.workload.isExact
+    tableType = setting.workload.sizes.get("tableType")
     return ["--arch=" + (setting.options.arch or getTarget()),
-            *(["--precision=tf32"] if isTf32 else [])]
+            *(["--precision=tf32"] if isTf32 else []),
+            *(["--table-type=" + tableType] if tableType else [])]
 
 
 def compileBundle(setting, build, model):

@@ -20,7 +20,7 @@ class WorkloadTest(unittest.TestCase):
                          {"linear 16-bit": 18, "linear fp16 relu": 9, "linear bf16 gelu": 9,
                           "linear tf32": 9, "swiglu": 14, "gating": 14, "narrow linear": 24,
                           "prompt linear": 21, "odd linear": 24, "linear exact fp32": 14,
-                          "long linear": 48, "parts": len(PARTS), "embeddings": 23,
+                          "long linear": 48, "parts": len(PARTS), "embeddings": 25,
                           **{f"parts {family}": len(rows)
                              for family, rows in parts.FAMILIES.items()}})
 
@@ -103,6 +103,13 @@ class EmbeddingsTest(unittest.TestCase):
         # 26 vectors are written a sample, and most that are read differ.
         written, ids = 2048 * 26 * 256, 2048 * 214
         self.assertTrue(0.7 * 256 * ids < hot.leastWork()[1] - written - 8 * ids < 256 * ids)
+
+    def testBytesOfNarrowTables(self):
+        halves, *narrow = (WORKLOADS[f"embeddings_bags_{kind}_8192x10_64"].leastWork()[1]
+                           for kind in ("fp16", "int8", "int4"))
+        rows = sum(tensors.countDistinct(rows, 81920) for rows in embeddings.TABLES)
+        self.assertEqual([halves - size for size in narrow],
+                         [rows * (128 - 64 - 4), rows * (128 - 32 - 4)])
 
     def testTablesAndIds(self):
         self.assertEqual(len(embeddings.TABLES), len(embeddings.MLPERF_IDS))
