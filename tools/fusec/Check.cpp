@@ -3,6 +3,7 @@
 // fusec check: whether a model compiles, and everything that stands against it.
 
 #include "tools/fusec/ModelOptions.h"
+#include "tools/fusec/ModelSteps.h"
 
 using namespace fusec;
 

@@ -7,6 +7,7 @@
 #include "tools/fusec/DumpCuda.h"
 #include "tools/fusec/Json.h"
 #include "tools/fusec/ModelOptions.h"
+#include "tools/fusec/ModelSteps.h"
 #include "tools/fusec/WriteFile.h"
 #include "tools/support/Table.h"
 #include "llvm/Support/FileSystem.h"

@@ -6,6 +6,7 @@
 #include "ir/Problem.h"
 #include "tools/fusec/Explanation.h"
 #include "tools/fusec/ModelOptions.h"
+#include "tools/fusec/ModelSteps.h"
 #include "tools/support/Table.h"
 #include <fmt/core.h>
 

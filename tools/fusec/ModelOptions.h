@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Options of every command that compiles, and the steps that they share.
+// Options of every command that compiles.
 
 #ifndef FUSEC_TOOLS_FUSEC_MODELOPTIONS_H
 #define FUSEC_TOOLS_FUSEC_MODELOPTIONS_H
@@ -71,22 +71,6 @@ std::map<std::string, int64_t> parseDims(const std::vector<std::string> &texts);
 
 /// Throws Failure where --arch has no such target.
 void checkArch(const std::string &target);
-
-/// Imports, or ends the command.
-std::unique_ptr<Compilation> importModel(const std::string &file,
-                                         CompileOptions options);
-void advanceModel(const std::string &file, Compilation &compilation,
-                  Stage stage);
-/// To the program that the reference evaluates: as imported, but where the
-/// precision has products multiply rounded operands, or tables are quantised.
-void advanceForReference(const std::string &file, Compilation &compilation);
-void reportWarnings(const Compilation &compilation, Report &report);
-/// What is not used of the kernel cache.
-void reportWarnings(KernelCompiler &compiler, Report &report);
-/// Compiles all kernels with progress on stderr, and reports warnings.
-void compileModel(const std::string &file, Compilation &compilation,
-                  KernelCompiler &compiler, bool quiet, Report &report);
-const NvrtcIdentity &getNvrtc(KernelCompiler &compiler);
 
 /// Whether the file is a bundle, by its first bytes; throws Failure where there
 /// is no regular file.

@@ -2,6 +2,7 @@
 //
 // fusec run: a bundle or a model on inputs from files.
 
+#include "tools/fusec/ModelSteps.h"
 #include "tools/fusec/ReferenceRun.h"
 #include "tools/fusec/TensorOptions.h"
 

@@ -4,6 +4,7 @@
 #include "runtime/src/Handles.h"
 #include "tools/fusec/Compare.h"
 #include "tools/fusec/Json.h"
+#include "tools/fusec/ModelSteps.h"
 #include "tools/support/Table.h"
 
 #include <algorithm>

@@ -5,6 +5,7 @@
 
 #include "compiler/analysis/StepBytes.h"
 #include "tools/fusec/Json.h"
+#include "tools/fusec/ModelSteps.h"
 #include "tools/fusec/TensorOptions.h"
 #include "tools/fusec/TuneContest.h"
 #include "tools/fusec/TunePrediction.h"

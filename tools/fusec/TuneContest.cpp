@@ -5,6 +5,7 @@
 #include "runtime/src/Failure.h"
 #include "tools/fusec/DeviceRun.h"
 #include "tools/fusec/ModelOptions.h"
+#include "tools/fusec/ModelSteps.h"
 #include "tools/support/Progress.h"
 
 using namespace fusec;

@@ -8,6 +8,7 @@
 #include "ir/reference/Dims.h"
 #include "tools/fusec/Compare.h"
 #include "tools/fusec/Json.h"
+#include "tools/fusec/ModelSteps.h"
 #include "tools/fusec/RandomIds.h"
 #include "tools/fusec/ReferenceRun.h"
 #include "tools/fusec/TensorOptions.h"

@@ -295,6 +295,14 @@ fusec.model @bag_lengths inputs ["t", "i"] outputs [] {
 
 // -----
 
+fusec.model @bag_empty inputs ["t", "i"] outputs [] {
+^bb0(%t: tensor<9x4xf32>, %i: tensor<8x0xi64>):
+  // expected-error @+1 {{expected bags of at least one index, got 'tensor<8x0xi64>'}}
+  %0 = fusec.bag sum (%t) at (%i) flag scales [1.0] : (tensor<9x4xf32>) at (tensor<8x0xi64>) -> tensor<8x4xf32>
+}
+
+// -----
+
 fusec.model @bag_offsets inputs ["t", "i", "o"] outputs [] {
 ^bb0(%t: tensor<9x4xf32>, %i: tensor<1x20xi64>, %o: tensor<8x1xi64>):
   // expected-error @+1 {{expected indices and offsets of one row, got 'tensor<1x20xi64>' and 'tensor<8x1xi64>'}}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a block of the bag family knows of its table, and how it finds the rows
+// of its bags: all indices at once, before any row is read.
+
+#ifndef FUSEC_DEVICE_BAG_BLOCK_H
+#define FUSEC_DEVICE_BAG_BLOCK_H
+
+#include "bag_sums.h"
+
+namespace fusec {
+
+/// Offsets or weights: `buffers` is a struct of pointers `at` and counts
+/// `rows`, `places` says where a table's begin.
+template <class Buffers> struct BagOperand {
+  static constexpr bool areThere = true;
+  const Buffers &buffers;
+  const BagPlace *places;
+};
+template <class Buffers>
+BagOperand(const Buffers &, const BagPlace *) -> BagOperand<Buffers>;
+
+/// The row that each table leaves out.
+struct BagPadding {
+  static constexpr bool areThere = true;
+  const i64 *rows;
+};
+
+/// What dequantises the rows of each table, where they are integers of Bits
+/// bits: a struct of pointers, another or NoBagOperand, and the columns that
+/// share a factor and a zero.
+template <class Factors, class Zeros, int Bits = 8> struct BagFactors {
+  static constexpr bool areThere = true,
+                        haveZeros = !isSame<Zeros, NoBagOperand>;
+  static constexpr int bits = Bits;
+  const Factors &factors;
+  const Zeros &zeros;
+  const int *widths;
+};
+template <class Factors, class Zeros>
+BagFactors(const Factors &, const Zeros &, const int *)
+    -> BagFactors<Factors, Zeros>;
+
+/// The same of two columns a byte.
+template <class Factors, class Zeros>
+struct PackedBagFactors : BagFactors<Factors, Zeros, 4> {};
+template <class Factors, class Zeros>
+PackedBagFactors(const Factors &, const Zeros &, const int *)
+    -> PackedBagFactors<Factors, Zeros>;
+
+namespace detail {
+/// What the threads of a block share: a table's bags from `first` on.
+template <class T, class Id, class R, class Offsets, class Weights,
+          class Padding, class Factors>
+struct BagBlock {
+  typedef R Result;
+  int number; // of the table
+  const T *table;
+  i64 rows;
+  const Id *ids;
+  i64 idCount; // of all bags that have offsets, or of each
+  int count;   // of each bag that has none
+  R *result;   // of the table's first column
+  i64 pitch;   // from a bag's result to the next
+  i64 first, end, bags;
+  u64 *faults;
+  Offsets offsets;
+  Weights weights;
+  Padding padding;
+  Factors factors;
+
+  FUSEC_DEVICE auto getColumns(const BagShape &shape, int column) const {
+    if constexpr (Factors::areThere) {
+      const int width = shape.width, blockWidth = factors.widths[number];
+      const bool isOne = blockWidth == width;
+      const int block = isOne ? 0 : column / blockWidth;
+      return createNarrowColumns<Factors::bits>(
+          table, width, column, factors.factors.at[number] + block,
+          getZeros(factors.zeros, block), isOne ? 1 : width / blockWidth);
+    } else {
+      return BagColumns<T>{table + column, shape.width};
+    }
+  }
+  FUSEC_DEVICE NoBagOperand getZeros(NoBagOperand, int) const { return {}; }
+  template <class Zeros>
+  FUSEC_DEVICE auto getZeros(const Zeros &zeros, int block) const {
+    return zeros.at[number] + block;
+  }
+  /// The number of the row that index k of a bag names.
+  template <GatherPolicy Policy, class Row>
+  FUSEC_DEVICE Row find(const BagShape &shape, i64 bag, i64 k,
+                        int &missing) const {
+    i64 row;
+    const bool isFound = findRow<Policy>(
+        i64(ids[bag * orCount(shape.stride) + k * shape.step]), rows, row);
+    missing += !isFound;
+    if constexpr (Padding::areThere)
+      if (isFound && row == padding.rows[number])
+        return noRow;
+    return isFound ? Row(row) : Row(zeroRow);
+  }
+  FUSEC_DEVICE i64 orCount(i64 stride) const {
+    return stride < 0 ? count : stride;
+  }
+  FUSEC_DEVICE float getWeight(i64 bag, i64 k) const {
+    if constexpr (Weights::areThere) {
+      const BagPlace &place = weights.places[number];
+      return cast<float>(
+          weights.buffers.at[number][place.first + bag * orCount(place.stride) +
+                                     k * place.step]);
+    }
+    return 1;
+  }
+  /// Where the indices of a bag begin.
+  FUSEC_DEVICE i64 getOffset(i64 bag) const {
+    if constexpr (Offsets::areThere)
+      if (bag < offsets.buffers.rows[number]) {
+        const BagPlace &place = offsets.places[number];
+        const i64 at =
+            offsets.buffers.at[number][place.first + bag * place.step];
+        return at < 0 ? 0 : at < idCount ? at : idCount;
+      }
+    return idCount;
+  }
+};
+
+template <class T, class Id, class R, class Offsets, class Weights,
+          class Padding, class Factors>
+BagBlock(int, const T *, i64, const Id *, i64, int, R *, i64, i64, i64, i64,
+         u64 *, Offsets, Weights, Padding, Factors)
+    -> BagBlock<T, Id, R, Offsets, Weights, Padding, Factors>;
+
+/// How a block's threads stand to one another. On the host one is a group.
+struct BagLanes {
+  int lanes, split, lane, share, group, groups;
+
+  FUSEC_DEVICE BagLanes(int ofRow, int ofBag)
+      : lanes(launch::threads() == 1 ? 1 : ofRow),
+        split(launch::threads() == 1 ? 1 : ofBag),
+        lane(launch::thread() % lanes), share(launch::thread() / lanes % split),
+        group(launch::thread() / (lanes * split)),
+        groups(launch::threads() / (lanes * split)) {}
+};
+
+/// Rows that were found, and their weights.
+template <class Row> struct StagedRows {
+  Row *rows;
+  float *weights;
+};
+
+/// The rows of all of a block's bags, for each those of `count` indices from
+/// `from` on, `chunk` apart; what is missing is counted if `counts`.
+template <GatherPolicy Policy, class Row, class Block>
+FUSEC_DEVICE void findRows(const BagShape &shape, const Block &block,
+                           StagedRows<Row> staged, int chunk, int from,
+                           int count, bool counts) {
+  launch::barrier(); // Those before have been read.
+  const int bags = int(block.end - block.first);
+  int missing = 0;
+  for (int i = launch::thread(); i < bags * count; i += launch::threads()) {
+    const int bag = i / count, k = i % count, to = bag * chunk + k;
+    staged.rows[to] = block.template find<Policy, Row>(shape, block.first + bag,
+                                                       from + k, missing);
+    if constexpr (decltype(block.weights)::areThere)
+      staged.weights[to] = block.getWeight(block.first + bag, from + k);
+  }
+  if (Policy == GatherPolicy::Flag && missing && counts)
+    primitive::countAtomically(block.faults, missing);
+  launch::barrier();
+}
+} // namespace detail
+
+} // namespace fusec
+
+#endif // FUSEC_DEVICE_BAG_BLOCK_H
