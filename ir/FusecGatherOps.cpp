@@ -156,6 +156,9 @@ LogicalResult BagOp::verify() {
       return emitOpError("expected indices [")
              << rows.str() << ", as many as a bag has], got "
              << indices.getType();
+    if (getOffsets().empty() && sizes[1].isConstant(0))
+      return emitOpError("expected bags of at least one index, got ")
+             << indices.getType();
     if (!getOffsets().empty() &&
         (sizes[0] != one || getSizes(getOffsets()[t])[0] != one))
       return emitOpError("expected indices and offsets of one row, got ")
