@@ -153,7 +153,8 @@ static void reduceBags(TableBags &bags, Tensor &result, Environment &env) {
     for (int64_t k = first; k < end; ++k) {
       auto row = resolve(bags.ids[k], bags.rows.getSizes()[0], op.getPolicy(),
                          env, width);
-      if (row && *row == padding)
+      if (op.getPadsByIndex() ? padding >= 0 && bags.ids[k] == padding
+                              : row && *row == padding)
         continue;
       T weight = bags.weights.empty() ? T(1) : T(bags.weights[k]);
       for (int64_t e = 0; e < width; ++e) {

@@ -11,6 +11,7 @@ import numpy
 from onnx import helper
 
 import bags
+import masked_bags
 import moves
 import rows
 from cases import TYPES, Case, nameOf
@@ -73,7 +74,8 @@ def makeReductions():
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    for make in (makeTransposes, moves.makeAll, makeReductions, rows.makeAll, bags.makeAll):
+    for make in (makeTransposes, moves.makeAll, makeReductions, rows.makeAll, bags.makeAll,
+                 masked_bags.makeAll):
         for case in make():
             case.write(folder)
 

@@ -115,7 +115,11 @@ static std::string emitForm(KernelWriter &writer,
   writer.declarations() << fmt::format(
       "FUSEC_CONSTANT fusec::i64 {}[{}] = {{{}}};\n\n", name, paddings.size(),
       llvm::join(paddings, ", "));
-  return form + fmt::format(", fusec::BagPadding{{{}}}", name) +
+  return form +
+         fmt::format(", fusec::{}{{{}}}",
+                     BagOp(iteration.op).getPadsByIndex() ? "BagIndexPadding"
+                                                          : "BagPadding",
+                     name) +
          (factors == none ? "" : ", " + factors);
 }
 

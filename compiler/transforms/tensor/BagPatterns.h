@@ -27,8 +27,17 @@ mlir::Value createRowIndices(GatherOp gather, mlir::PatternRewriter &rewriter);
 /// Whether it is a constant table of bytes whose values take 4 bits.
 bool fitsFourBits(mlir::Value table);
 
+/// The id whose rows a select leaves out of [bag, k, width] by zeros: `rows` is
+/// what it takes of others, and `ids` are theirs, of its sizes.
+std::optional<int64_t> getUnselectedId(SelectOp op, mlir::Value rows,
+                                       mlir::Value ids);
+
 /// Bags of reductions over gathered rows, with what scales and casts them.
 void populateBagsOfRows(mlir::RewritePatternSet &patterns, bool exact);
+/// What of them begins at multiples of a number.
+void populateBagsOfSteps(mlir::RewritePatternSet &patterns);
+/// What of them is weighted by masks of ids.
+void populateBagsOfMasks(mlir::RewritePatternSet &patterns, bool exact);
 /// Lookups of dequantised rows, of tables that fit 4 bits, are bags of one.
 void populateBagsOfSmallRows(mlir::RewritePatternSet &patterns);
 /// Bags that lie side by side become one.

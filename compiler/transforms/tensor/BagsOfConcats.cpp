@@ -18,7 +18,7 @@ namespace {
 struct Operand {
   BagOp bag;
   GatherOp rows;
-  bool isStacked; // [n, 1, width] rather than [n, width]
+  bool isStacked = false; // [n, 1, width] rather than [n, width]
 
   Operation *get() { return bag ? bag.getOperation() : rows.getOperation(); }
   IndexPolicy getPolicy() { return bag ? bag.getPolicy() : rows.getPolicy(); }
@@ -65,59 +65,95 @@ static std::optional<Operand> matchOperand(Value value, ConcatOp concat) {
   return std::nullopt;
 }
 
-namespace {
-/// Neighbouring operands that can be one bag.
-struct Run {
-  SmallVector<Operand> operands;
-  size_t tables = 0;
-  bool hasBag = false;
-
-  /// False where the operand is of another kind, or one too many.
-  bool add(Operand operand);
-};
-} // namespace
-
 static Type getTypeOfFirst(ValueRange values) {
   return values.empty() ? Type() : getElementType(values[0]);
 }
 
-/// Whether both can be bags of one op.
-static bool areAlike(Operand a, Operand b) {
-  if (a.isStacked != b.isStacked || a.getPolicy() != b.getPolicy())
-    return false;
-  if (!a.bag || !b.bag) {
-    for (Operand each : {a, b})
-      if (each.bag && !each.bag.isPlain())
-        return false;
-  } else if (a.bag.getMode() != b.bag.getMode() ||
-             getTypeOfFirst(a.bag.getOffsets()) !=
-                 getTypeOfFirst(b.bag.getOffsets()) ||
-             getTypeOfFirst(a.bag.getWeights()) !=
-                 getTypeOfFirst(b.bag.getWeights()) ||
-             getTypeOfFirst(a.bag.getFactors()) !=
-                 getTypeOfFirst(b.bag.getFactors()) ||
-             a.bag.getZeros().empty() != b.bag.getZeros().empty()) {
-    return false;
+/// What a kernel of bags computes in another's place: a lookup is a sum, a mean
+/// and a maximum of one row, and a sum of a constant number of rows is a mean
+/// times this number.
+enum class Freedom { Lookup, CountedSum, None };
+
+static Freedom getFreedom(Operand operand) {
+  if (!operand.bag)
+    return Freedom::Lookup;
+  bool isCounted = llvm::all_of(operand.bag.getIndices(), [](Value indices) {
+    return getSizes(indices)[1].isConstant();
+  });
+  return operand.bag.isPlain() && isCounted ? Freedom::CountedSum
+                                            : Freedom::None;
+}
+
+/// Whether `next` can be of one op with `lead`, which is no freer.
+static bool canJoinBag(Operand lead, Operand next) {
+  BagOp bag = lead.bag;
+  if (!next.bag || !bag) {
+    bag = bag ? bag : next.bag;
+    return !bag || (bag.getOffsets().empty() && bag.getWeights().empty() &&
+                    bag.getFactors().empty());
   }
+  bool isMode = bag.getMode() == next.bag.getMode() ||
+                (bag.getMode() == BagMode::Mean &&
+                 getFreedom(next) == Freedom::CountedSum);
+  return isMode &&
+         getTypeOfFirst(bag.getOffsets()) ==
+             getTypeOfFirst(next.bag.getOffsets()) &&
+         getTypeOfFirst(bag.getWeights()) ==
+             getTypeOfFirst(next.bag.getWeights()) &&
+         getTypeOfFirst(bag.getFactors()) ==
+             getTypeOfFirst(next.bag.getFactors()) &&
+         bag.getZeros().empty() == next.bag.getZeros().empty();
+}
+
+/// Whether both can be bags of one op; `lead` is no freer.
+static bool areAlike(Operand lead, Operand next) {
   auto getTable = [](Operand each) {
     return each.bag ? each.bag.getTables()[0] : each.rows.getSource();
   };
   auto getIndices = [](Operand each) {
     return each.bag ? each.bag.getIndices()[0] : each.rows.getIndices()[0];
   };
-  return getElementType(getTable(a)) == getElementType(getTable(b)) &&
-         getElementType(getIndices(a)) == getElementType(getIndices(b));
+  return lead.isStacked == next.isStacked &&
+         lead.getPolicy() == next.getPolicy() && canJoinBag(lead, next) &&
+         getElementType(getTable(lead)) == getElementType(getTable(next)) &&
+         getElementType(getIndices(lead)) == getElementType(getIndices(next));
 }
+
+namespace {
+/// Neighbouring operands that can be one bag.
+struct Run {
+  SmallVector<Operand> operands;
+  Operand lead;                    // the least free of them
+  std::optional<bool> padsByIndex; // where there is padding
+  size_t tables = 0;
+
+  bool hasBag() const { return !!lead.bag; }
+  BagMode getMode() const {
+    return lead.bag ? BagOp(lead.bag).getMode() : BagMode::Sum;
+  }
+  /// False where the operand is of another kind, or one too many.
+  bool add(Operand operand);
+};
+} // namespace
 
 bool Run::add(Operand operand) {
   size_t more = operand.bag ? operand.bag.getTables().size() : 1;
   if (tables + more > mostBagTables)
     return false;
-  if (!operands.empty() && !areAlike(operands[0], operand))
+  bool leads = operands.empty() || getFreedom(operand) > getFreedom(lead);
+  if (!operands.empty() &&
+      !(leads ? areAlike(operand, lead) : areAlike(lead, operand)))
     return false;
+  if (operand.bag && operand.bag.getPadding()) {
+    bool byIndex = operand.bag.getPadsByIndex();
+    if (padsByIndex && *padsByIndex != byIndex)
+      return false;
+    padsByIndex = byIndex;
+  }
+  if (leads)
+    lead = operand;
   operands.push_back(operand);
   tables += more;
-  hasBag |= !!operand.bag;
   return true;
 }
 
@@ -127,7 +163,7 @@ static Value createBag(const Run &run, Expr bags, Type type,
   SmallVector<Value> tables, indices, offsets, weights, factors, zeros;
   SmallVector<double> scales;
   SmallVector<int64_t> padding;
-  BagMode mode = BagMode::Sum;
+  BagMode mode = run.getMode();
   SmallVector<Location> locations;
   for (Operand operand : run.operands) {
     locations.push_back(operand.get()->getLoc());
@@ -138,10 +174,14 @@ static Value createBag(const Run &run, Expr bags, Type type,
       llvm::append_range(weights, operand.bag.getWeights());
       llvm::append_range(factors, operand.bag.getFactors());
       llvm::append_range(zeros, operand.bag.getZeros());
-      llvm::append_range(scales, operand.bag.getScales());
-      for (unsigned t = 0; t < operand.bag.getTables().size(); ++t)
+      for (unsigned t = 0; t < operand.bag.getTables().size(); ++t) {
+        // A sum beside means is the mean times the number of its rows.
+        bool isSum = operand.bag.getMode() != mode;
+        scales.push_back(
+            operand.bag.getScales()[t] *
+            (isSum ? getSizes(operand.bag.getIndices()[t])[1].getValue() : 1));
         padding.push_back(operand.bag.getPaddingOf(t));
-      mode = operand.bag.getMode();
+      }
       continue;
     }
     Value rows = createRowIndices(operand.rows, rewriter);
@@ -161,11 +201,11 @@ static Value createBag(const Run &run, Expr bags, Type type,
   auto policy =
       IndexPolicyAttr::get(context, Operand(run.operands[0]).getPolicy());
   bool hasPadding = llvm::any_of(padding, [](int64_t row) { return row >= 0; });
-  Value bag = BagOp::create(rewriter, loc, getTensorType({bags, columns}, type),
-                            mode, tables, indices, offsets, weights, factors,
-                            zeros, policy.getValue(), scales,
-                            hasPadding ? rewriter.getDenseI64ArrayAttr(padding)
-                                       : DenseI64ArrayAttr());
+  Value bag = BagOp::create(
+      rewriter, loc, getTensorType({bags, columns}, type), mode, tables,
+      indices, offsets, weights, factors, zeros, policy.getValue(), scales,
+      hasPadding ? rewriter.getDenseI64ArrayAttr(padding) : DenseI64ArrayAttr(),
+      run.padsByIndex.value_or(false));
   remarkPassed(remarks::formBag, loc)
       << fmt::format("{} embedding bags became one", tables.size());
   if (!run.operands[0].isStacked)
@@ -188,7 +228,7 @@ LogicalResult ConcatOfBags::matchAndRewrite(ConcatOp op,
     while (end < operands.size() && operands[end] && run.add(*operands[end]))
       ++end;
     // Lookups alone have kernels that compute what follows them.
-    if (run.hasBag && run.operands.size() >= 2) {
+    if (run.hasBag() && run.operands.size() >= 2) {
       values.push_back(createBag(run, getSizes(op.getResult())[0],
                                  getElementType(op.getResult()), rewriter));
       i = end;

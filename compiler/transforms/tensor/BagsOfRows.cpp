@@ -52,7 +52,8 @@ namespace {
 /// Rows that are gathered, and what each is multiplied with.
 struct WeightedRows {
   GatherOp gather;
-  Value weights; // [.., width], the same along the width; or none
+  SmallVector<Value> weights;     // [.., width] each, the same along the width
+  std::optional<int64_t> leftOut; // the id whose rows are
   // Of rows that are quantised, matrices of a row for each of the table's.
   Value factors, zeros;
 };
@@ -142,21 +143,45 @@ static FailureOr<WeightedRows> matchUnweighted(Value value, bool exact) {
   return rows;
 }
 
+static FailureOr<WeightedRows> matchRows(Value value, bool exact);
+
+/// Rows where their ids are not a number, else 0.
+static FailureOr<WeightedRows> matchSelected(SelectOp select, bool exact) {
+  for (Value side : {select.getTrueValue(), select.getFalseValue()}) {
+    auto rows = matchRows(side, exact);
+    if (failed(rows) || rows->leftOut)
+      continue;
+    rows->leftOut = getUnselectedId(
+        select, side,
+        rows->gather.getIndices()[-1 - rows->gather.getPositions()[0]]);
+    if (rows->leftOut)
+      return rows;
+  }
+  return failure();
+}
+
 /// Fails where products would not be rounded as `exact` asks for.
 static FailureOr<WeightedRows> matchRows(Value value, bool exact) {
   value = skipWidening(value);
   auto rows = matchUnweighted(value, exact);
+  if (auto select = value.getDefiningOp<SelectOp>();
+      select && select->hasOneUse())
+    return matchSelected(select, exact);
   auto product = value.getDefiningOp<MulOp>();
   if (succeeded(rows) || !product || !product->hasOneUse() ||
       (exact && !getElementType(value).isF32()))
     return rows;
   for (auto [a, b] : {std::pair(product.getLhs(), product.getRhs()),
                       std::pair(product.getRhs(), product.getLhs())}) {
-    rows = matchUnweighted(skipWidening(a), exact);
-    if (succeeded(rows) && isSameAlongLast(b)) {
-      rows->weights = b;
-      return rows;
-    }
+    if (!isSameAlongLast(b))
+      continue;
+    rows = matchRows(a, exact);
+    if (failed(rows) ||
+        (!rows->weights.empty() &&
+         (exact || getElementType(rows->weights[0]) != getElementType(b))))
+      continue;
+    rows->weights.push_back(b);
+    return rows;
   }
   return failure();
 }
@@ -183,11 +208,17 @@ struct BagOfReduce : OpRewritePattern<ReduceOp> {
       return rewriter.notifyMatchFailure(op, "a bag's rows are too many, or of "
                                              "a maximum only named");
     auto rows = matchRows(op.getOperand(), exact);
-    if (failed(rows))
+    // What is left out of a sum is 0 to a maximum.
+    if (failed(rows) || (!isSum && rows->leftOut))
       return rewriter.notifyMatchFailure(op, "reduces no gathered rows");
     SmallVector<Value> weights, factors, zeros;
-    if (rows->weights)
-      weights.push_back(dropLast(rows->weights, op.getLoc(), rewriter));
+    for (Value each : rows->weights) {
+      Value factor = dropLast(each, op.getLoc(), rewriter);
+      if (weights.empty())
+        weights.push_back(factor);
+      else
+        weights[0] = MulOp::create(rewriter, op.getLoc(), weights[0], factor);
+    }
     if (rows->factors)
       factors.push_back(rows->factors);
     if (rows->zeros)
@@ -199,7 +230,10 @@ struct BagOfReduce : OpRewritePattern<ReduceOp> {
         op, op.getType(), isSum ? BagMode::Sum : BagMode::Max,
         rows->gather.getSource(), createRowIndices(rows->gather, rewriter),
         ValueRange(), weights, factors, zeros, rows->gather.getPolicy(),
-        ArrayRef<double>(1.0), nullptr);
+        ArrayRef<double>(1.0),
+        rows->leftOut ? rewriter.getDenseI64ArrayAttr(*rows->leftOut)
+                      : DenseI64ArrayAttr(),
+        /*padsByIndex=*/rows->leftOut.has_value());
     return success();
   }
 
@@ -264,19 +298,11 @@ struct BagOfOneWeight : OpRewritePattern<BagOp> {
         op, op.getType(), op.getMode(), op.getTables(), op.getIndices(),
         op.getOffsets(), ValueRange(), op.getFactors(), op.getZeros(),
         op.getPolicy(), ArrayRef<double>(op.getScales()[0] * scale),
-        op.getPaddingAttr());
+        op.getPaddingAttr(), op.getPadsByIndex());
     return success();
   }
 
   bool exact;
-};
-
-/// Bags that begin at multiples of a number have as many rows each.
-struct BagOfSteps : OpRewritePattern<BagOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(BagOp op,
-                                PatternRewriter &rewriter) const override;
 };
 
 /// A mean is a scaled sum. Sums that fp16 rounds are not scaled so where each
@@ -329,60 +355,6 @@ struct CastOfBag : OpRewritePattern<CastOp> {
 };
 } // namespace
 
-/// The number whose multiples from 0 on a row of offsets is.
-static std::optional<int64_t> getStep(Value offsets) {
-  if (auto expand = offsets.getDefiningOp<ExpandOp>())
-    offsets = expand.getOperand();
-  int64_t step = 1;
-  if (auto product = offsets.getDefiningOp<MulOp>()) {
-    Value iota = product.getLhs(), by = product.getRhs();
-    if (!iota.getDefiningOp<IotaOp>())
-      std::swap(iota, by);
-    auto factor = dyn_cast_if_present<IntegerAttr>(getSplatValue(by));
-    if (!factor)
-      return std::nullopt;
-    step = factor.getInt();
-    offsets = iota;
-  }
-  auto iota = offsets.getDefiningOp<IotaOp>();
-  if (!iota || int64_t(iota.getAxis()) != getRank(iota) - 1 || step < 1 ||
-      step > mostOfBag)
-    return std::nullopt;
-  return step;
-}
-
-LogicalResult BagOfSteps::matchAndRewrite(BagOp op,
-                                          PatternRewriter &rewriter) const {
-  if (op.getTables().size() != 1 || op.getOffsets().empty())
-    return rewriter.notifyMatchFailure(op, "has no offsets of its own");
-  Expr bags = getSizes(op.getResult())[0];
-  auto step = getStep(op.getOffsets()[0]);
-  Sizes from = getSizes(op.getIndices()[0]);
-  if (!step || bags * *step != from[1])
-    return rewriter.notifyMatchFailure(op, "offsets are no multiples");
-  Sizes to = {bags, Expr::constant(op.getContext(), *step)};
-  auto groups = getReshapeGroups(from, to);
-  if (!groups)
-    return rewriter.notifyMatchFailure(op, "indices have no rows");
-  auto reshape = [&](Value values) {
-    return createReshape(rewriter, op.getLoc(), values, to, *groups);
-  };
-  SmallVector<Value> weights;
-  for (Value each : op.getWeights())
-    weights.push_back(reshape(each));
-  BagMode mode = op.getMode();
-  double scale = op.getScales()[0];
-  if (mode == BagMode::Mean && !op.getPadding()) {
-    mode = BagMode::Sum;
-    scale /= *step;
-  }
-  rewriter.replaceOpWithNewOp<BagOp>(
-      op, op.getType(), mode, op.getTables(), reshape(op.getIndices()[0]),
-      ValueRange(), weights, op.getFactors(), op.getZeros(), op.getPolicy(),
-      ArrayRef<double>(scale), op.getPaddingAttr());
-  return success();
-}
-
 void fusec::populateBagsOfSmallRows(RewritePatternSet &patterns) {
   patterns.add<BagOfSmallRows, CastOfBag>(patterns.getContext());
 }
@@ -390,7 +362,9 @@ void fusec::populateBagsOfSmallRows(RewritePatternSet &patterns) {
 void fusec::populateBagsOfRows(RewritePatternSet &patterns, bool exact) {
   MLIRContext *context = patterns.getContext();
   patterns.add<BagOfReduce, BagOfOneWeight>(context, exact);
-  patterns.add<BagOfSteps, CastOfBag>(context);
+  patterns.add<CastOfBag>(context);
+  populateBagsOfSteps(patterns);
+  populateBagsOfMasks(patterns, exact);
   if (!exact)
     patterns.add<ScaledBag<MulOp>, ScaledBag<DivOp>>(context);
 }

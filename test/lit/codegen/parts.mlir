@@ -83,6 +83,20 @@ fusec.model @ranges inputs ["ids", "offsets", "weights"] outputs ["y"] {
 
 // -----
 
+// A mean without the rows that an index names.
+// CHECK-LABEL: // where t_y is aligned to 16{{$}}
+// CHECK: FUSEC_CONSTANT fusec::i64 padding[1] = {3};
+// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, {{[0-9]+}}, fusec::bagShort, fusec::BagMode::Mean>(
+// CHECK-NEXT: tables, ids, 100, t_y, 8, nullptr, fusec::NoBagOperand{}, fusec::NoBagOperand{}, fusec::BagIndexPadding{padding});
+fusec.model @masked inputs ["ids"] outputs ["y"] {
+^bb0(%ids: tensor<100x7xi64>):
+  %t = fusec.constant dense<1.0> : tensor<50x8xf32>
+  %0 = fusec.bag mean (%t) at (%ids) clamp scales [1.0] padding indices [3] : (tensor<50x8xf32>) at (tensor<100x7xi64>) -> tensor<100x8xf32>
+  fusec.output %0 : tensor<100x8xf32>
+}
+
+// -----
+
 // As many ids a bag as a name says: its number is the bag's stride.
 // CHECK-LABEL: // where t_y is aligned to 16{{$}}
 // CHECK: FUSEC_CONSTANT fusec::BagShape shapes[1] = {

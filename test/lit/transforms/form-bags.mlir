@@ -108,3 +108,53 @@ fusec.model @steps inputs ["ids", "t"] outputs ["y"] {
   %y = fusec.bag mean (%t) at (%row) from (%p) flag scales [1.0] : (tensor<7x4xf32>) at (tensor<1x?xi64, #fusec.sizes<[1, n * 2]>>) from (tensor<1x?xi64, #fusec.sizes<[1, n]>>) -> tensor<?x4xf32, #fusec.sizes<[n, 4]>>
   fusec.output %y : tensor<?x4xf32, #fusec.sizes<[n, 4]>>
 }
+
+// -----
+
+// What a mask of a bag's own ids leaves out is its padding, in products and in
+// selects; over the number of those that are left it is a mean, beside which sums
+// and lookups are means, too. What is not finite is not left out of a product.
+// CHECK-LABEL: fusec.model @masks
+fusec.model @masks inputs ["ids", "one"] outputs ["y", "z"] {
+// CHECK-NEXT: ^bb0(%[[IDS:.+]]: tensor<8x3xi64>, %[[ONE:.+]]: tensor<8xi64>):
+^bb0(%ids: tensor<8x3xi64>, %one: tensor<8xi64>):
+  // CHECK-DAG: %[[T:.+]] = fusec.constant dense<1.000000e+00>
+  // CHECK-DAG: %[[U:.+]] = fusec.constant dense<0x7F800000>
+  // CHECK: %[[I:.+]] = fusec.expand %[[ONE]]
+  // CHECK: fusec.bag mean(%[[T]], %[[T]], %[[T]]) at(%[[IDS]], %[[IDS]], %[[I]]) flag scales [1.000000e+00, 3.000000e+00, 1.000000e+00] padding indices [2, -1, -1]
+  // CHECK: fusec.bag sum(%[[U]]) at(%[[IDS]]) flag scales [1.000000e+00] padding indices [2]
+  // CHECK: fusec.bag sum(%[[U]]) at(%[[IDS]]) by(%{{.+}}) flag scales [1.000000e+00] :
+  // EXACT: fusec.bag sum({{.*}} padding indices [2]
+  // EXACT: fusec.div
+  %t = fusec.constant dense<1.0> : tensor<7x4xf32>
+  %u = fusec.constant dense<0x7F800000> : tensor<7x4xf32>
+  %b = fusec.broadcast %ids [0, 1] : tensor<8x3xi64> to tensor<8x3x4xi64>
+  %two = fusec.splat 2 : i64 : tensor<8x3xi64>
+  %is = fusec.equal %ids, %two : tensor<8x3xi64>
+  %not = fusec.not %is : tensor<8x3xi1>
+  %m = fusec.cast %not : tensor<8x3xi1> to tensor<8x3xf32>
+  %w = fusec.broadcast %m [0, 1] : tensor<8x3xf32> to tensor<8x3x4xf32>
+  %0 = fusec.gather %t [-1, 2] (%b) flag : (tensor<7x4xf32>, tensor<8x3x4xi64>) -> tensor<8x3x4xf32>
+  %1 = fusec.mul %0, %w : tensor<8x3x4xf32>
+  %2 = fusec.reduce sum %1 axes [1] : tensor<8x3x4xf32> to tensor<8x4xf32>
+  %3 = fusec.reduce sum %m axes [1] : tensor<8x3xf32> to tensor<8xf32>
+  %least = fusec.splat 1.0 : f32 : tensor<8xf32>
+  %4 = fusec.max %3, %least : tensor<8xf32>
+  %5 = fusec.broadcast %4 [0] : tensor<8xf32> to tensor<8x4xf32>
+  %6 = fusec.div %2, %5 : tensor<8x4xf32>
+  %7 = fusec.gather %t [-1, 2] (%b) flag : (tensor<7x4xf32>, tensor<8x3x4xi64>) -> tensor<8x3x4xf32>
+  %8 = fusec.reduce sum %7 axes [1] : tensor<8x3x4xf32> to tensor<8x4xf32>
+  %o = fusec.broadcast %one [0] : tensor<8xi64> to tensor<8x4xi64>
+  %9 = fusec.gather %t [-1, 1] (%o) flag : (tensor<7x4xf32>, tensor<8x4xi64>) -> tensor<8x4xf32>
+  %10 = fusec.concat %6, %8, %9 axis 1 : tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32> to tensor<8x12xf32>
+  %zero = fusec.splat 0.0 : f32 : tensor<8x3x4xf32>
+  %c = fusec.broadcast %is [0, 1] : tensor<8x3xi1> to tensor<8x3x4xi1>
+  %11 = fusec.gather %u [-1, 2] (%b) flag : (tensor<7x4xf32>, tensor<8x3x4xi64>) -> tensor<8x3x4xf32>
+  %12 = fusec.select %c, %zero, %11 : tensor<8x3x4xi1>, tensor<8x3x4xf32>
+  %13 = fusec.reduce sum %12 axes [1] : tensor<8x3x4xf32> to tensor<8x4xf32>
+  %14 = fusec.gather %u [-1, 2] (%b) flag : (tensor<7x4xf32>, tensor<8x3x4xi64>) -> tensor<8x3x4xf32>
+  %15 = fusec.mul %w, %14 : tensor<8x3x4xf32>
+  %16 = fusec.reduce sum %15 axes [1] : tensor<8x3x4xf32> to tensor<8x4xf32>
+  %17 = fusec.add %13, %16 : tensor<8x4xf32>
+  fusec.output %10, %17 : tensor<8x12xf32>, tensor<8x4xf32>
+}

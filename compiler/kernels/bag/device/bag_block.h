@@ -20,10 +20,24 @@ template <class Buffers> struct BagOperand {
 template <class Buffers>
 BagOperand(const Buffers &, const BagPlace *) -> BagOperand<Buffers>;
 
-/// The row that each table leaves out.
+/// The row that each table leaves out, -1 for none.
 struct BagPadding {
   static constexpr bool areThere = true;
   const i64 *rows;
+
+  FUSEC_DEVICE bool leavesOut(int table, i64, i64 row, bool isFound) const {
+    return isFound && row == rows[table];
+  }
+};
+
+/// The same by the index that names it, of which a row has two.
+struct BagIndexPadding {
+  static constexpr bool areThere = true;
+  const i64 *indices;
+
+  FUSEC_DEVICE bool leavesOut(int table, i64 index, i64, bool) const {
+    return indices[table] >= 0 && index == indices[table];
+  }
 };
 
 /// What dequantises the rows of each table, where they are integers of Bits
@@ -91,11 +105,11 @@ struct BagBlock {
   FUSEC_DEVICE Row find(const BagShape &shape, i64 bag, i64 k,
                         int &missing) const {
     i64 row;
-    const bool isFound = findRow<Policy>(
-        i64(ids[bag * orCount(shape.stride) + k * shape.step]), rows, row);
+    const i64 index = i64(ids[bag * orCount(shape.stride) + k * shape.step]);
+    const bool isFound = findRow<Policy>(index, rows, row);
     missing += !isFound;
     if constexpr (Padding::areThere)
-      if (isFound && row == padding.rows[number])
+      if (padding.leavesOut(number, index, row, isFound))
         return noRow;
     return isFound ? Row(row) : Row(zeroRow);
   }

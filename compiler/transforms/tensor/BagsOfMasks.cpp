@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Bags whose rows a mask of their own ids weighs, as histories are that end in
+// ids of padding: what the mask leaves out is the bag's padding, and a sum over
+// the number of ids that are left is a mean.
+
+#include "compiler/Remarks.h"
+#include "compiler/kernels/bag/device/bag_config.h"
+#include "compiler/transforms/tensor/BagPatterns.h"
+#include "ir/Constants.h"
+#include <cstring>
+
+using namespace mlir;
+using namespace fusec;
+
+/// What is read at `at` where `operand` is of the op that computes its value
+/// element by element.
+static ViewSource traceOn(const ViewSource &at, Value operand) {
+  ViewSource source = traceViews(operand);
+  source.map = source.map.compose(at.map.results);
+  return source;
+}
+
+/// Behind casts that change neither 0 and 1 nor a number of ids.
+static ViewSource skipCasts(ViewSource at) {
+  auto keepsCounts = [](Value value) {
+    Type type = getElementType(value);
+    return type.isF32() || type.isInteger(32) || type.isInteger(64);
+  };
+  while (auto cast = at.value.getDefiningOp<CastOp>()) {
+    if (!getElementType(cast.getOperand()).isInteger(1) &&
+        !(keepsCounts(cast) && keepsCounts(cast.getOperand())))
+      break;
+    at = traceOn(at, cast.getOperand());
+  }
+  return at;
+}
+
+static bool areSame(const ViewSource &a, const ViewSource &b,
+                    const ExprRanges &ranges) {
+  IndexMap left = a.map.simplify(ranges), right = b.map.simplify(ranges);
+  return a.value == b.value && left.conditions.empty() &&
+         right.conditions.empty() && left.results == right.results;
+}
+
+namespace {
+/// Whether ids are a number, or are not.
+struct Comparison {
+  ViewSource ids;
+  int64_t number;
+  bool isEqual;
+};
+} // namespace
+
+static std::optional<Comparison> traceComparison(ViewSource at) {
+  bool isEqual = true;
+  while (auto inverse = at.value.getDefiningOp<NotOp>()) {
+    at = traceOn(at, inverse.getOperand());
+    isEqual = !isEqual;
+  }
+  auto equal = at.value.getDefiningOp<EqualOp>();
+  if (!equal)
+    return std::nullopt;
+  for (auto [ids, by] : {std::pair(equal.getLhs(), equal.getRhs()),
+                         std::pair(equal.getRhs(), equal.getLhs())})
+    if (auto number = dyn_cast_if_present<IntegerAttr>(getSplatValue(by)))
+      return Comparison{traceOn(at, ids), number.getInt(), isEqual};
+  return std::nullopt;
+}
+
+/// The number of ids that a mask, which is 0 or 1, leaves out.
+static std::optional<int64_t> getLeftOut(const ViewSource &mask,
+                                         const ViewSource &ids,
+                                         const ExprRanges &ranges) {
+  ViewSource at = skipCasts(mask);
+  auto found = getElementType(at.value).isInteger(1) ? traceComparison(at)
+                                                     : std::nullopt;
+  if (!found || found->isEqual || found->number < 0 ||
+      !areSame(found->ids, ids, ranges))
+    return std::nullopt;
+  return found->number;
+}
+
+std::optional<int64_t> fusec::getUnselectedId(SelectOp op, Value rows,
+                                              Value ids) {
+  Sizes sizes = getSizes(op.getResult());
+  bool isFirst = op.getTrueValue() == rows;
+  if (!isSplatOf(isFirst ? op.getFalseValue() : op.getTrueValue(), 0))
+    return std::nullopt;
+  auto found = traceComparison(traceViews(op.getCondition()));
+  if (!found || found->isEqual == isFirst || found->number < 0 ||
+      !areSame(found->ids, traceViews(ids), ExprRanges(sizes)))
+    return std::nullopt;
+  return found->number;
+}
+
+/// Whether a constant matrix has such a row, of finite numbers: those times 0
+/// are 0.
+static bool hasFiniteRow(Value matrix, int64_t row) {
+  auto constant = matrix.getDefiningOp<ConstantOp>();
+  Sizes sizes = getSizes(matrix);
+  if (!constant || !sizes[0].isConstant() || !sizes[1].isConstant())
+    return false;
+  auto type = dyn_cast<FloatType>(getElementType(matrix));
+  if (row >= sizes[0].getValue())
+    return false;
+  if (!type) // Integers are finite.
+    return true;
+  std::string error;
+  auto data = getConstantData(constant.getValue(), error);
+  if (failed(data))
+    return false;
+  unsigned bits = type.getWidth();
+  int64_t width = sizes[1].getValue();
+  ArrayRef<char> bytes =
+      data->bytes.slice(row * width * bits / 8, width * bits / 8);
+  for (int64_t column = 0; column < width; ++column) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + column * bits / 8, bits / 8);
+    if (!APFloat(type.getFloatSemantics(), APInt(bits, word)).isFinite())
+      return false;
+  }
+  return true;
+}
+
+/// Whether each element is that of the same place.
+static bool isWhole(const ViewSource &source, Value value) {
+  return getSizes(source.value) == getSizes(value) &&
+         source.map.conditions.empty() &&
+         source.map.results ==
+             IndexMap::identity(value.getContext(), getRank(value)).results;
+}
+
+/// A sum of one table's bags, of as many ids each.
+static bool isSumOfOne(BagOp bag) {
+  return bag.getMode() == BagMode::Sum && bag.getTables().size() == 1 &&
+         bag.getOffsets().empty() && !bag.getPacked();
+}
+
+namespace {
+/// A row that a mask multiplies with 0 is left out.
+struct BagOfMask : OpRewritePattern<BagOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(BagOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isSumOfOne(op) || op.getWeights().empty() || op.getPadding())
+      return rewriter.notifyMatchFailure(op, "is no sum of weighted rows");
+    Value weights = op.getWeights()[0];
+    Sizes sizes = getSizes(weights);
+    ExprRanges ranges(sizes);
+    ViewSource at = traceViews(weights), ids = traceViews(op.getIndices()[0]);
+    auto leftOut = getLeftOut(at, ids, ranges);
+    SmallVector<Value> others;
+    if (auto product = at.value.getDefiningOp<MulOp>();
+        product && !leftOut && isWhole(at, weights))
+      for (auto [mask, other] : {std::pair(product.getLhs(), product.getRhs()),
+                                 std::pair(product.getRhs(), product.getLhs())})
+        if (!leftOut && (leftOut = getLeftOut(traceOn(at, mask), ids, ranges)))
+          others.push_back(other);
+    if (!leftOut || !llvm::all_of(op.getRowOperands(), [&](Value matrix) {
+          return hasFiniteRow(matrix, *leftOut);
+        }))
+      return rewriter.notifyMatchFailure(
+          op, "weights are no mask of ids, or leave out what is not finite");
+    remarkPassed(remarks::formBag, op.getLoc())
+        << "a mask of ids became the bag's padding";
+    rewriter.replaceOpWithNewOp<BagOp>(
+        op, op.getType(), op.getMode(), op.getTables(), op.getIndices(),
+        ValueRange(), others, op.getFactors(), op.getZeros(), op.getPolicy(),
+        op.getScales(), rewriter.getDenseI64ArrayAttr(*leftOut),
+        /*padsByIndex=*/true);
+    return success();
+  }
+};
+
+/// A sum over the number of ids that a mask leaves, or 1 where it leaves none.
+struct MeanOfMask : OpRewritePattern<DivOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(DivOp op,
+                                PatternRewriter &rewriter) const override {
+    auto bag = op.getLhs().getDefiningOp<BagOp>();
+    if (!bag || !bag->hasOneUse() || !isSumOfOne(bag) ||
+        !bag.getPadsByIndex() || !bag.getWeights().empty() ||
+        !getElementType(op.getResult()).isF32())
+      return rewriter.notifyMatchFailure(op, "divides no sums without padding");
+    auto count = traceCount(op.getRhs());
+    if (!count || !countsIds(*count, bag))
+      return rewriter.notifyMatchFailure(op, "divides by no number of ids");
+    remarkPassed(remarks::formBag, op.getLoc())
+        << "a sum over the number of ids that a mask leaves became a mean";
+    rewriter.modifyOpInPlace(bag, [&] { bag.setMode(BagMode::Mean); });
+    rewriter.replaceOp(op, bag);
+    return success();
+  }
+
+private:
+  /// The sum of ones that `by` is, but for what makes none of them more than 0.
+  static std::optional<ViewSource> traceCount(Value by) {
+    ViewSource at = skipCasts(traceViews(by));
+    Operation *bound = at.value.getDefiningOp();
+    if (!isa_and_present<MaxOp, AddOp>(bound))
+      return std::nullopt;
+    for (auto [count, other] :
+         {std::pair(bound->getOperand(0), bound->getOperand(1)),
+          std::pair(bound->getOperand(1), bound->getOperand(0))}) {
+      double least = getNumber(getSplatValue(other));
+      // What fp32 adds to 1 in vain.
+      bool isVain = isa<AddOp>(bound) ? least < 0x1p-25 : least <= 1;
+      if (least > 0 && isVain)
+        return skipCasts(traceOn(at, count));
+    }
+    return std::nullopt;
+  }
+
+  static double getNumber(TypedAttr value) {
+    if (auto number = dyn_cast_if_present<FloatAttr>(value))
+      return number.getValueAsDouble();
+    auto number = dyn_cast_if_present<IntegerAttr>(value);
+    return number ? double(number.getInt()) : 0;
+  }
+
+  /// Whether a sum adds 1 for each id of a bag that is no padding.
+  static bool countsIds(const ViewSource &count, BagOp bag) {
+    auto sum = count.value.getDefiningOp<ReduceOp>();
+    if (!sum || sum.getKind() != ReduceKind::Sum || sum.getParts() ||
+        sum.getAxes().size() != 1)
+      return false;
+    Type type = getElementType(sum.getResult());
+    if (!type.isF32() && !type.isInteger(32) && !type.isInteger(64))
+      return false;
+    Value ids = bag.getIndices()[0];
+    Sizes sizes = getSizes(ids);
+    int64_t axis = sum.getAxes()[0];
+    if (getSizes(sum.getOperand())[axis] != sizes[1] ||
+        llvm::any_of(count.map.results, [](Expr at) { return usesDim(at, 1); }))
+      return false;
+    // A bag's number and that of its id in place of the sum's.
+    SmallVector<Expr> point = count.map.results;
+    point.insert(point.begin() + axis, Expr::dim(bag.getContext(), 1));
+    ViewSource mask{sum.getOperand(), {point, count.map.conditions}};
+    return getLeftOut(traceOn(mask, sum.getOperand()), traceViews(ids),
+                      ExprRanges(sizes)) == bag.getPaddingOf(0);
+  }
+};
+} // namespace
+
+void fusec::populateBagsOfMasks(RewritePatternSet &patterns, bool exact) {
+  patterns.add<BagOfMask>(patterns.getContext());
+  if (!exact)
+    patterns.add<MeanOfMask>(patterns.getContext());
+}
