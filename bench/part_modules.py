@@ -184,6 +184,7 @@ EXPRESSIONS = {
     "rope_pair": lambda q, k, *angles, **_: (ropeHalves(q, *angles), ropeHalves(k, *angles)),
     "fm": lambda x, **_: fmVector(x).sum(1), "fm_vector": lambda x, **_: fmVector(x),
     "cross": lambda first, x, product, bias, **_: first * (product + bias) + x,
+    "cumsum": lambda x, axis, **_: x.cumsum(axis),
     "mask_fill": lambda x, mask, **_: applyMask(x, mask),
     "tril": lambda x, **_: x.tril(),
     "mask_lengths": maskLengths, "pool_lengths": poolLengths,

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The rows `parts`: what recommenders, transformers and vision models do beside
-matmuls, in shapes that were fixed before they were measured.
+matmuls, in shapes that were fixed before they were measured. Those of cumulative
+sums came later than the others, before theirs were measured.
 
-Not here: cumulative sums, which fusec cannot import. It cannot import Pad and
-InstanceNormalization either: pads are zeros in a concat, and groups are
-normalised as rows.
+Pads are zeros in a concat, and groups are normalised as rows.
 """
 
 
@@ -199,6 +198,14 @@ OTHERS = [
     *rows("pool_lengths", "fp32", (1001, 50, 33)),
 ]
 
+SCANS = [
+    *rows("cumsum", BOTH, (65536, 512), (8192, 8192), axis=0),
+    *rows("cumsum", BOTH, (8192, 8192), (64, 1 << 20), axis=1),
+    *rows("cumsum", "fp32", (1 << 24,), (1000003, 3), axis=0),
+    *rows("cumsum", "fp32", (64, 1024, 512), axis=1), *rows("cumsum", "fp32", (4, 65536), axis=1),
+    *rows("cumsum", "fp16", (2047, 50257), (65536, 39), axis=1),
+]
+
 # Of a group each is stated alone.
 FAMILIES = {"pointwise": POINTWISE, "moves": MOVES, "gathers": GATHERS, "reductions": REDUCTIONS,
-            "softmax": SOFTMAXES, "norms": NORMS, "others": OTHERS}
+            "softmax": SOFTMAXES, "norms": NORMS, "scans": SCANS, "others": OTHERS}

@@ -212,7 +212,7 @@ TENSORS = {
     "rope_halves": rope, "rope_interleaved": rope, "rope_pair": lambda shape: rope(shape, 2),
     "fm": lambda shape: ([Tensor(shape)], [Tensor(shape[:1])]),
     "fm_vector": lambda shape: ([Tensor(shape)], [Tensor((shape[0], shape[2]))]),
-    "cross": withWeights("normal", inputs=3),
+    "cross": withWeights("normal", inputs=3), "cumsum": same(1),
     "mask_fill": maskedSoftmax, "tril": same(1), "mask_lengths": lengths,
     "pool_lengths": poolLengths,
 }

@@ -146,6 +146,9 @@ void fusec::buildPlanStage(PassManager &manager,
     SplitReductionsOptions reductions;
     reductions.always = options.joinAlways;
     plan.addPass(createSplitReductions(reductions));
+    DivideScansOptions scans;
+    scans.always = options.joinAlways;
+    plan.addPass(createDivideScans(scans));
     plan.addPass(createFormTransposes());
     JoinSiblingsOptions beside;
     beside.always = options.joinAlways;

@@ -63,6 +63,7 @@ constexpr RemarkKind rowEpilogue = {Fusion, "row-epilogue"};
 constexpr RemarkKind groupProducts = {Fusion, "group-products"};
 constexpr RemarkKind splitProduct = {Fusion, "split-product"};
 constexpr RemarkKind splitReduction = {Fusion, "split-reduction"};
+constexpr RemarkKind divideScan = {Fusion, "divide-scan"};
 constexpr RemarkKind joinSiblings = {Fusion, "join-siblings"};
 constexpr RemarkKind lead = {Fusion, "lead"};
 

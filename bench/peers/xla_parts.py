@@ -191,6 +191,7 @@ EXPRESSIONS = {
     "cross": lambda first, x, product, bias, **_: first * (product + bias) + x,
     "mask_fill": lambda x, mask, **_: applyMask(x, mask),
     "tril": lambda x, **_: jnp.tril(x),
+    "cumsum": lambda x, axis, **_: jnp.cumsum(promote(x), axis).astype(x.dtype),
     "mask_lengths": maskLengths, "pool_lengths": poolLengths,
 }
 

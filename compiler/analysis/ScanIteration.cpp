@@ -5,18 +5,33 @@
 using namespace mlir;
 using namespace fusec;
 
+/// Whether it sums what the scan does, in a type that is wide enough.
+static bool sumsParts(ReduceOp parts, CumSumOp op) {
+  Value summed = parts.getOperand();
+  if (auto cast = summed.getDefiningOp<CastOp>();
+      cast && summed != op.getOperand())
+    summed = cast.getOperand();
+  return parts.getKind() == ReduceKind::Sum && summed == op.getOperand() &&
+         parts.getAxes() == ArrayRef<int64_t>(op.getAxis());
+}
+
 FailureOr<ScanIteration> fusec::analyzeScan(ArrayRef<Value> outputs,
                                             ScalarProgram::Inside isInside,
                                             OutputStrides outputStrides) {
   CumSumOp op;
+  ReduceOp parts;
   for (Operation *inside : collectInside(outputs, isInside)) {
     auto scan = dyn_cast<CumSumOp>(inside);
-    if (isa<ReduceOp, ArgReduceOp>(inside) || (scan && op))
+    auto reduce = dyn_cast<ReduceOp>(inside);
+    if (isa<ArgReduceOp>(inside) || (scan && op) ||
+        (reduce && (parts || !reduce.getParts())))
       return failure();
     if (scan)
       op = scan;
+    if (reduce)
+      parts = reduce;
   }
-  if (!op)
+  if (!op || (parts && !sumsParts(parts, op)))
     return failure();
   MLIRContext *context = op.getContext();
   SmallVector<Expr> sizes = getSizes(op.getResult());
@@ -35,6 +50,15 @@ FailureOr<ScanIteration> fusec::analyzeScan(ArrayRef<Value> outputs,
     index = ranges.simplify(index);
   result.operand = program.build(op.getOperand(), indices, isInside);
   for (auto [i, output] : llvm::enumerate(outputs)) {
+    if (parts && output == parts.getResult()) {
+      SmallVector<Expr> at = indices;
+      at.erase(at.begin() + op.getAxis());
+      at.insert(at.begin(), Expr::dim(context, 1));
+      result.parts = {
+          int64_t(*parts.getParts()), parts.getLength(), unsigned(i),
+          ranges.simplify(getOffset(at, outputStrides(i), context))};
+      continue;
+    }
     SmallVector<Expr> own = getSizes(output), at = indices;
     if (own != sizes) {
       if (getElementCount(own, context) != getElementCount(sizes, context))
@@ -46,6 +70,8 @@ FailureOr<ScanIteration> fusec::analyzeScan(ArrayRef<Value> outputs,
         {node, unsigned(i),
          ranges.simplify(getOffset(at, outputStrides(i), context))});
   }
+  if (parts && !result.parts)
+    return failure();
   // Each sum is asked for where it is found.
   for (size_t n = 0; n < program.size(); ++n)
     if (program[n].kind == ScalarNode::Kind::Root)

@@ -10,6 +10,16 @@
 
 namespace fusec {
 
+/// Parts of the axis that blocks sum on their own; each adds what is before its
+/// part. The sums are a result of the region, where blocks find those of
+/// others.
+struct ScanParts {
+  int64_t count;
+  Expr length;     // of each but the last ones
+  unsigned output; // the result
+  Expr offset;     // in it, where dim 1 is the part
+};
+
 /// Dim 0 is the outer index, dim 1 runs along the axis, dim 2 is the index
 /// behind it.
 struct ScanIteration {
@@ -17,12 +27,13 @@ struct ScanIteration {
   CumSumOp op;
   unsigned operand; // node
   llvm::SmallVector<RegionStore> stores;
+  std::optional<ScanParts> parts = {};
 
   /// Whether neighbours in memory are neighbours along the axis.
   bool isAlongRows() const { return program.getSizes()[2].isConstant(1); }
 };
-/// Fails where there is more than one root, or results are computed at other
-/// points than the sums.
+/// Fails where there is more than one root, but for sums of parts of the same,
+/// or results are computed at other points than the sums.
 mlir::FailureOr<ScanIteration> analyzeScan(llvm::ArrayRef<mlir::Value> outputs,
                                            ScalarProgram::Inside isInside,
                                            OutputStrides outputStrides);

@@ -33,6 +33,28 @@ FUSEC_DEVICE void awaitSignals(const u32 *flag, u32 count) {
   } while (value < count);
   asm volatile("fence.proxy.async.global;" ::: "memory");
 }
+/// The same without the copy engine, and of any number.
+FUSEC_DEVICE void addToFlag(u32 *flag, u32 number) {
+  asm volatile("fence.acq_rel.gpu;\n"
+               "red.relaxed.gpu.global.add.u32 [%0], %1;" ::"l"(flag),
+               "r"(number)
+               : "memory");
+}
+/// Waits until isReady(what the flag holds). Many may wait for few flags: each
+/// asks now and then, or those who signal would wait for those who ask.
+template <class Ready>
+FUSEC_DEVICE void awaitFlag(const u32 *flag, Ready isReady) {
+  u32 value;
+  while (true) {
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
+                 : "=r"(value)
+                 : "l"(flag)
+                 : "memory");
+    if (isReady(value))
+      return;
+    asm volatile("nanosleep.u32 100;");
+  }
+}
 /// Adds one and returns what there was.
 FUSEC_DEVICE u32 countUp(u32 *flag) {
   u32 before;
@@ -49,6 +71,32 @@ FUSEC_DEVICE u32 takeTurn(u32 *flag, u32 last) {
                : "=r"(before)
                : "l"(flag), "r"(last)
                : "memory");
+  return before;
+}
+
+} // namespace primitive
+} // namespace fusec
+#else
+namespace fusec {
+namespace primitive {
+
+// Blocks of a host run in order, on any number of threads.
+inline u32 countUp(u32 *flag) {
+  return __atomic_fetch_add(flag, 1u, __ATOMIC_ACQ_REL);
+}
+inline void addToFlag(u32 *flag, u32 number) {
+  __atomic_fetch_add(flag, number, __ATOMIC_ACQ_REL);
+}
+template <class Ready> inline void awaitFlag(const u32 *flag, Ready isReady) {
+  while (!isReady(__atomic_load_n(flag, __ATOMIC_ACQUIRE))) {
+  }
+}
+inline u32 takeTurn(u32 *flag, u32 last) {
+  u32 before = __atomic_load_n(flag, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(flag, &before,
+                                      before >= last ? 0 : before + 1, false,
+                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
   return before;
 }
 

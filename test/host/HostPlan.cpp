@@ -4,6 +4,7 @@
 #include "compiler/kernels/Family.h"
 #include "compiler/kernels/Launch.h"
 #include "compiler/kernels/gemm/GemmUnits.h"
+#include "runtime/format/Manifest.h"
 #include "test/host/HostCall.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -55,6 +56,7 @@ private:
   reference::Tensors results;
   llvm::StringMap<char *> pointers;
   uint64_t faults = 0;
+  std::vector<uint32_t> flags = std::vector<uint32_t>(format::flagWords);
 };
 } // namespace
 
@@ -163,6 +165,8 @@ std::vector<char> Run::packParams(ArrayRef<KernelParam> params,
       append(pointers.lookup(param.buffer) + param.offset);
     else if (param.kind == KernelParam::Kind::Fault)
       append(&faults);
+    else if (param.kind == KernelParam::Kind::Flags)
+      append(flags.data());
     else if (param.bits == 32)
       append(static_cast<int32_t>(evaluate(param.size)));
     else
@@ -194,6 +198,9 @@ bool Run::launch(StepOp step, const HostVariant &variant) {
     return fail(describe(error));
   std::string stopped = callGuarded(
       [&] { entry(params.data(), grid, 0, blocks); }, secondsPerKernel);
+  if (stopped.empty() &&
+      llvm::any_of(flags, [](uint32_t flag) { return flag != 0; }))
+    stopped = "leaves flags that are not zero";
   return stopped.empty() || fail(describe(stopped));
 }
 

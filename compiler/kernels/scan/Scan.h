@@ -14,6 +14,11 @@ extern const KernelFamily scanFamily;
 
 llvm::SmallVector<VariantAttr>
 chooseScanVariants(StepOp step, const Target &target, Products products);
+Estimates estimateScanStep(StepOp step, const Target &target, Products products,
+                           llvm::ArrayRef<int64_t> dims);
+/// Rows, or columns beside each other, of which a block takes a part of the
+/// axis.
+Expr getStrips(const ScanIteration &iteration, ReduceScheduleAttr schedule);
 mlir::FailureOr<KernelSource> emitScan(StepOp step, VariantAttr variant,
                                        llvm::StringRef symbol);
 

@@ -20,8 +20,14 @@ public:
 private:
   void openRows();
   void openColumns();
+  void openParts();
+  void nameColumn();
+  std::string getPart(StringRef number) const;
   void printLoad();
   void printStores();
+  void printParts();
+  /// The item at `k`, which parts count from their first one on.
+  std::string getItem() const { return iteration.parts ? "(first + k)" : "k"; }
 
   KernelWriter &writer;
   const ScanIteration &iteration;
@@ -76,9 +82,69 @@ void ScanPrinter::openColumns() {
   writer.open(
       "fusec::forEachColumns<Scope>({}, [&](fusec::i64 group, bool isMine)",
       writer.print(sizes[0] * across, {}));
+  nameColumn();
+}
+
+void ScanPrinter::nameColumn() {
   writer.line("const {0} row = {0}(group) / vectors, "
               "column = {0}(group) % vectors * {1};",
               index, schedule.getVector());
+}
+
+void ScanPrinter::openParts() {
+  ArrayRef<Expr> sizes = iteration.program.getSizes();
+  MLIRContext *context = writer.getContext();
+  Expr strips = getStrips(iteration, schedule);
+  writer.addHeader("scan_parts.h");
+  if (ofColumns)
+    writer.line("typedef fusec::ColumnScope<{}, {}> Scope;",
+                schedule.getThreads(), schedule.getGroups());
+  else
+    writer.line("typedef fusec::BlockScope<{}> Scope;", schedule.getThreads());
+  std::string flags = writer.flags();
+  writer.line("fusec::ScanTurn turn({}, {}, {});", flags,
+              writer.print(strips, {}), iteration.parts->count);
+  if (ofColumns) {
+    Expr across =
+        sizes[2].floorDiv(Expr::constant(context, schedule.getVector()));
+    writer.line("const {} vectors = {}, all = {};", index,
+                writer.print(across, {}), writer.print(sizes[0] * across, {}));
+    writer.open("turn.forEachVector<Scope>(all, [&](int group, bool isMine)");
+    nameColumn();
+  } else {
+    writer.line("const {} row = turn.strip();", index);
+  }
+  std::string length = writer.print(iteration.parts->length, {}),
+              items = writer.print(sizes[1], {});
+  writer.line("const {} part = {};", index, getPart("turn.part()"));
+  writer.line("const {} first = part * {};", index, length);
+  writer.line("const {0} left = {1} - first, length = left < {2} ? (left > 0 ? "
+              "left : 0) : {2};",
+              index, items, length);
+}
+
+/// The part that is summed as the n-th one.
+std::string ScanPrinter::getPart(StringRef number) const {
+  return CumSumOp(iteration.op).getReverse()
+             ? fmt::format("{} - {}", iteration.parts->count - 1, number)
+             : number.str();
+}
+
+void ScanPrinter::printParts() {
+  BufferOp sums = writer.getStep().getOutputBuffer(iteration.parts->output);
+  std::string pointer = writer.pointer(sums, false),
+              offset = writer.print(iteration.parts->offset,
+                                    {"row", "part", "column"});
+  writer.open("const auto place = [&](int number)");
+  writer.line("const {} part = {};", index, getPart("number"));
+  writer.line("return {} + {};", pointer, offset);
+  writer.close("};");
+  writer.line("fusec::scanPartOf{}<Scope, Form, {}>(turn, length, {}load, "
+              "store, place);",
+              ofColumns ? "Columns" : "Row", schedule.getKept(),
+              ofColumns ? "isMine, " : "");
+  if (ofColumns)
+    writer.close("});");
 }
 
 void ScanPrinter::printLoad() {
@@ -86,7 +152,7 @@ void ScanPrinter::printLoad() {
   writer.open("const auto load = [&]({} k, auto put)", index);
   writer.line("constexpr int V = {};", schedule.getVector());
   emitter.pushScope();
-  emitter.nameIndex(1, "k");
+  emitter.nameIndex(1, getItem());
   emitter.forEachLane(iteration.operand, [&](unsigned, StringRef value) {
     writer.line("put(lane, {});", value);
   });
@@ -102,7 +168,7 @@ void ScanPrinter::printStores() {
   writer.open("const auto store = [&]({} k, const auto &sums)", index);
   writer.line("constexpr int V = {};", schedule.getVector());
   emitter.pushScope();
-  emitter.nameIndex(1, "k");
+  emitter.nameIndex(1, getItem());
   emitStores(writer, emitter, iteration.stores, accesses.getStoreWidths(),
              lanes);
   emitter.popScope();
@@ -116,12 +182,16 @@ void ScanPrinter::print() {
   writer.line("typedef fusec::ScanForm<{}, {}, {}, {}> Form;",
               computeType(getElementType(op.getResult())), schedule.getVector(),
               op.getReverse(), op.getExclusive());
-  if (ofColumns)
+  if (iteration.parts)
+    openParts();
+  else if (ofColumns)
     openColumns();
   else
     openRows();
   printLoad();
   printStores();
+  if (iteration.parts)
+    return printParts();
   writer.line("fusec::scan{}<Scope, Form>({}({}), {}load, store);",
               ofColumns ? "Columns" : "Row", index,
               writer.print(iteration.program.getSizes()[1], {}),

@@ -17,12 +17,19 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
   if (failed(iteration))
     return {};
   ArrayRef<Expr> space = iteration->program.getSizes();
-  Expr atOnce = Expr::constant(step.getContext(), schedule.getRowsAtOnce());
+  auto constant = [&](int64_t value) {
+    return Expr::constant(step.getContext(), value);
+  };
+  // Blocks that tell one another sums take one part each.
+  Expr blocks =
+      iteration->parts
+          ? getStrips(*iteration, schedule) * constant(iteration->parts->count)
+          : limitBlocks((space[0] * space[2])
+                            .ceilDiv(constant(schedule.getRowsAtOnce())),
+                        schedule.getBlocks());
   unsigned dim = schedule.getLanesDim();
   int64_t width = schedule.getVector();
-  return LaunchAttr::get(limitBlocks((space[0] * space[2]).ceilDiv(atOnce),
-                                     schedule.getBlocks()),
-                         schedule.getThreads())
+  return LaunchAttr::get(blocks, schedule.getThreads())
       .withAccesses(getAccesses(
           step.getContext(), Walk::Dimension, width,
           getLoadWidths(step, variant, iteration->program, dim, width),
@@ -34,9 +41,13 @@ static std::map<std::string, Expr> getNamedSizes(StepOp step) {
   if (failed(iteration))
     return {};
   ArrayRef<Expr> space = iteration->program.getSizes();
-  return {{"rows", space[0]}, {"length", space[1]}, {"columns", space[2]}};
+  std::map<std::string, Expr> sizes = {
+      {"rows", space[0]}, {"length", space[1]}, {"columns", space[2]}};
+  if (iteration->parts)
+    sizes["parts"] = Expr::constant(step.getContext(), iteration->parts->count);
+  return sizes;
 }
 
-const KernelFamily fusec::scanFamily = {
-    getPlain,  chooseScanVariants, /*estimate=*/nullptr,
-    getLaunch, emitScan,           getNamedSizes};
+const KernelFamily fusec::scanFamily = {getPlain,         chooseScanVariants,
+                                        estimateScanStep, getLaunch,
+                                        emitScan,         getNamedSizes};

@@ -13,32 +13,46 @@
 using namespace mlir;
 using namespace fusec;
 
+Expr fusec::getStrips(const ScanIteration &iteration,
+                      ReduceScheduleAttr schedule) {
+  ArrayRef<Expr> space = iteration.program.getSizes();
+  if (!schedule.isOfColumns())
+    return space[0];
+  return (space[0] * space[2])
+      .ceilDiv(Expr::constant(space[0].getContext(), schedule.getRowsAtOnce()));
+}
+
 namespace {
 /// What schedules depend on.
 struct ScanProblem {
   ScanIteration iteration;
   VectorAccesses accesses;
 
+  double sample(Expr size, int64_t dim) const {
+    return double(getSampledValue(size, dim));
+  }
   Estimate estimate(StepOp step, const Target &target,
-                    ReduceScheduleAttr schedule) const;
+                    ReduceScheduleAttr schedule, int64_t dim) const;
+  Estimate estimateParts(StepOp step, const Target &target,
+                         ReduceScheduleAttr schedule, int64_t dim) const;
   SmallVector<ReduceScheduleAttr>
   getSchedules(MLIRContext *context, int64_t vector, int64_t bits) const;
-  VariantAttr getVariant(StepOp step, const Target &target,
-                         ArrayRef<GuardAttr> guards, int64_t vector,
-                         int64_t bits) const;
+  SmallVector<ReduceScheduleAttr>
+  getSchedulesOfParts(MLIRContext *context, int64_t vector, int64_t bits) const;
+  SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
+                                       int64_t vector, int64_t bits,
+                                       int64_t dim) const;
 };
 } // namespace
 
 Estimate ScanProblem::estimate(StepOp step, const Target &target,
-                               ReduceScheduleAttr schedule) const {
+                               ReduceScheduleAttr schedule, int64_t dim) const {
   ArrayRef<Expr> space = iteration.program.getSizes();
-  auto sample = [&](Expr size) {
-    return double(getSampledValue(size, typicalDim));
-  };
-  StepBytes bytes = getStepBytesAt(step, typicalDim);
+  StepBytes bytes = getStepBytesAt(step, dim);
   Overlap time(target);
   double together = schedule.getThreadsTogether(),
-         rows = sample(space[0] * space[2]), length = sample(space[1]),
+         rows = sample(space[0] * space[2], dim),
+         length = sample(space[1], dim),
          perTile = together * scanSteps *
                    (schedule.isOfColumns() ? 1 : schedule.getVector()),
          atOnce = schedule.getRowsAtOnce(),
@@ -60,6 +74,68 @@ Estimate ScanProblem::estimate(StepOp step, const Target &target,
              (bytes.read + bytes.written) /
                  getStreamingRate(target, std::min(16.0, access)),
              latency);
+  return time.get();
+}
+
+/// Bytes of registers that a thread keeps of a part: items, and along rows of
+/// each vector its sum and what lies before it.
+static int64_t getKeptBytes(const ScanIteration &iteration,
+                            ReduceScheduleAttr schedule) {
+  int64_t item = std::max<int64_t>(
+      4, getElementBytes(iteration.program[iteration.operand].type));
+  return schedule.getKept() * item *
+         (schedule.getVector() + (schedule.isOfColumns() ? 0 : 2));
+}
+/// One of 512 threads has half of the registers a thread. Of columns two blocks
+/// of 256 then fit on a multiprocessor.
+static int64_t getMostKeptBytes(ReduceScheduleAttr schedule) {
+  if (schedule.isOfColumns())
+    return 256;
+  return schedule.getThreads() > 256 ? 288 : 384;
+}
+/// Until a part is told that another one has been summed, and from one turn of
+/// a field to the next.
+static constexpr double flagMicros = 3, turnMicros = 9;
+
+Estimate ScanProblem::estimateParts(StepOp step, const Target &target,
+                                    ReduceScheduleAttr schedule,
+                                    int64_t dim) const {
+  StepBytes bytes = getStepBytesAt(step, dim);
+  Overlap time(target);
+  int64_t strips = getSampledValue(getStrips(iteration, schedule), dim);
+  ScanFields fields(strips, int(iteration.parts->count));
+  double threads = schedule.getThreads(), parts = iteration.parts->count,
+         blocks = parts * double(strips),
+         registers = target.row.registers +
+                     double(getKeptBytes(iteration, schedule)) / 4,
+         resident = target.multiprocessors *
+                    std::clamp(std::floor(65536 / (registers * threads)), 1.0,
+                               target.threads / threads),
+         waves = std::max(1.0, blocks / resident),
+         // Half of all parts come before one.
+      others = std::ceil(parts / 2 / schedule.getThreadsTogether() / 8);
+  double clocks = 2 * target.rates.memoryLatency + target.reduce.blockClocks +
+                  schedule.getGroups() * target.reduce.treeClocks +
+                  (2 + others) * target.rates.l2Latency;
+  double element = getElementBytes(iteration.program[iteration.operand].type),
+         access = element * schedule.getVector(), waste = 1;
+  // Strips of less than two sectors are read in parts.
+  if (schedule.isOfColumns())
+    waste = std::max(
+        1.0,
+        64 / (element *
+              double(std::min(
+                  schedule.getRowsAtOnce(),
+                  int64_t(sample(iteration.program.getSizes()[2], dim))))));
+  addPlacing(time, target, blocks, 0);
+  time.expose(flagMicros);
+  time.add(TimeBound::Latency, (fields.turns - 1) * turnMicros);
+  // A multiprocessor moves no more than its share.
+  double busy = std::min(1.0, blocks / target.multiprocessors);
+  addExposed(time, target,
+             (bytes.read + bytes.written) * waste / busy /
+                 getStreamingRate(target, std::min(16.0, access)),
+             waves * clocks / (target.rates.clock * 1e3));
   return time.get();
 }
 
@@ -85,43 +161,105 @@ SmallVector<ReduceScheduleAttr> ScanProblem::getSchedules(MLIRContext *context,
   return schedules;
 }
 
-VariantAttr ScanProblem::getVariant(StepOp step, const Target &target,
-                                    ArrayRef<GuardAttr> guards, int64_t vector,
-                                    int64_t bits) const {
+/// Of parts that a block's registers hold; the smallest last.
+SmallVector<ReduceScheduleAttr>
+ScanProblem::getSchedulesOfParts(MLIRContext *context, int64_t vector,
+                                 int64_t bits) const {
+  SmallVector<ReduceScheduleAttr> schedules;
+  int64_t length =
+      iteration.parts->length.getConstant().value_or(INT64_MAX / 2);
+  auto add = [&](ReduceScope scope, int64_t threads, int64_t elements,
+                 int64_t groups) {
+    auto schedule = ReduceScheduleAttr::get(context, scope, threads, bits,
+                                            elements, groups);
+    int64_t perStep =
+        schedule.getThreadsTogether() * (schedule.isOfColumns() ? 1 : elements);
+    schedule = schedule.withKept(llvm::divideCeil(length, perStep));
+    if (getKeptBytes(iteration, schedule) <= getMostKeptBytes(schedule))
+      schedules.push_back(schedule);
+  };
+  if (iteration.isAlongRows()) {
+    for (int64_t threads : {128, 256, 512})
+      add(ReduceScope::Block, threads, vector, 1);
+    return schedules;
+  }
+  for (; vector >= 1; vector /= 2)
+    for (int64_t groups : {8, 16, 32, 64, 128, 256})
+      add(ReduceScope::Columns, 256, vector, groups);
+  return schedules;
+}
+
+SmallVector<Candidate> ScanProblem::getCandidates(StepOp step,
+                                                  const Target &target,
+                                                  int64_t vector, int64_t bits,
+                                                  int64_t dim) const {
   MLIRContext *context = step.getContext();
-  ArrayRef<Expr> space = iteration.program.getSizes();
   SmallVector<Candidate> candidates;
+  if (iteration.parts) {
+    for (ReduceScheduleAttr schedule :
+         getSchedulesOfParts(context, vector, bits))
+      candidates.push_back(
+          {schedule, estimateParts(step, target, schedule, dim)});
+    return candidates;
+  }
+  ArrayRef<Expr> space = iteration.program.getSizes();
   for (ReduceScheduleAttr unlimited : getSchedules(context, vector, bits)) {
     Expr atOnce = Expr::constant(context, unlimited.getRowsAtOnce());
     candidates.push_back(chooseGridLimit(
         target, unlimited.getThreads(), (space[0] * space[2]).ceilDiv(atOnce),
         [&](int64_t limit) -> Candidate {
           auto schedule = unlimited.withBlocks(limit);
-          return {schedule, estimate(step, target, schedule)};
+          return {schedule, estimate(step, target, schedule, dim)};
         }));
   }
-  return makeVariant(context, guards, candidates);
+  return candidates;
+}
+
+static FailureOr<ScanProblem> analyzeProblem(StepOp step) {
+  auto iteration = analyzeScan(step);
+  if (failed(iteration))
+    return failure();
+  VectorAccesses accesses = analyzeVectorAccesses(
+      step, iteration->program, iteration->stores,
+      iteration->isAlongRows() ? 1 : 2, /*hasTail=*/false);
+  return ScanProblem{std::move(*iteration), std::move(accesses)};
 }
 
 SmallVector<VariantAttr>
 fusec::chooseScanVariants(StepOp step, const Target &target, Products) {
   MLIRContext *context = step.getContext();
-  auto iteration = analyzeScan(step);
-  if (failed(iteration))
+  FailureOr<ScanProblem> problem = analyzeProblem(step);
+  if (failed(problem))
     return {
         VariantAttr::get(context, {}, getPlainSchedule(Family::Scan, context))};
-  VectorAccesses accesses = analyzeVectorAccesses(
-      step, iteration->program, iteration->stores,
-      iteration->isAlongRows() ? 1 : 2, /*hasTail=*/false);
-  ScanProblem problem{std::move(*iteration), std::move(accesses)};
+  auto variant = [&](ArrayRef<GuardAttr> guards, int64_t vector, int64_t bits) {
+    return makeVariant(
+        context, guards,
+        problem->getCandidates(step, target, vector, bits, typicalDim));
+  };
   IndexWidth width = getIndexWidth(step);
-  SmallVector<GuardAttr> guards = getAlignmentGuards(problem.accesses.aligned);
+  SmallVector<GuardAttr> guards = getAlignmentGuards(problem->accesses.aligned);
   llvm::append_range(guards, width.guards);
   SmallVector<VariantAttr> variants = {
-      problem.getVariant(step, target, guards, problem.accesses.width,
-                         width.neverNarrow ? 64 : 32)};
+      variant(guards, problem->accesses.width, width.neverNarrow ? 64 : 32)};
   if (!guards.empty())
-    variants.push_back(
-        problem.getVariant(step, target, {}, 1, width.alwaysNarrow ? 32 : 64));
+    variants.push_back(variant({}, 1, width.alwaysNarrow ? 32 : 64));
   return variants;
+}
+
+Estimates fusec::estimateScanStep(StepOp step, const Target &target, Products,
+                                  ArrayRef<int64_t> dims) {
+  Estimates estimates(dims.size());
+  FailureOr<ScanProblem> problem = analyzeProblem(step);
+  if (failed(problem))
+    return estimates;
+  for (auto [dim, estimate] : llvm::zip_equal(dims, estimates)) {
+    SmallVector<Candidate> candidates =
+        problem->getCandidates(step, target, problem->accesses.width, 32, dim);
+    // A step of parts must do without vectors, too.
+    if (!candidates.empty() &&
+        !problem->getCandidates(step, target, 1, 32, dim).empty())
+      estimate = getFastest(candidates).estimate;
+  }
+  return estimates;
 }

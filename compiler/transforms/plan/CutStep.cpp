@@ -56,6 +56,20 @@ CutGain fusec::getGain(const CutStep &cut, const Estimates &whole,
   return gain;
 }
 
+double fusec::getGain(const Estimates &instead, const Estimates &whole,
+                      bool always) {
+  double gained = 0;
+  for (auto [one, other] : llvm::zip_equal(whole, instead)) {
+    if (!one || !other)
+      return 0;
+    double factor = one->microseconds / other->microseconds;
+    if (factor < 1 / mostLoss && !always)
+      return 0;
+    gained += std::log(factor);
+  }
+  return std::exp(gained / whole.size());
+}
+
 StepBuilder::StepBuilder(StepOp from, Family family, const Twine &name)
     : from(from), builder(from) {
   MLIRContext *context = from.getContext();

@@ -37,6 +37,9 @@ CutGain getGain(const CutStep &cut, const Estimates &whole,
                 const Target &target, Products products,
                 llvm::ArrayRef<int64_t> dims, bool always);
 
+/// The same of one step in place of another: how much faster it is.
+double getGain(const Estimates &instead, const Estimates &whole, bool always);
+
 /// A buffer in a slot of its own, for results that pass between the two.
 BufferOp createSlot(StepOp before, llvm::StringRef name,
                     mlir::RankedTensorType type);

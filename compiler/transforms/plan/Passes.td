@@ -150,6 +150,30 @@ def SplitReductions : Pass<"fusec-split-reductions", "::fusec::PlanOp"> {
            "split wherever rows are long enough, whatever the time: for tests">];
 }
 
+def DivideScans : Pass<"fusec-divide-scans", "::fusec::PlanOp"> {
+  let summary = "cumulative sums along a long axis of few rows store sums of its parts, too";
+  let description = [{
+    Where the cost model says that it is faster over all sizes of the named
+    dimensions. Blocks of the kernel then take a part each, of which they tell
+    the sum to those that come behind it.
+
+    ```mlir
+    fusec.step scan "cumsum" inputs [@x] outputs [@y] ...
+      %0 = fusec.cumsum %x axis 0 : tensor<65536x512xf16> to tensor<65536x512xf16>
+    ```
+    becomes
+    ```mlir
+    fusec.step scan "cumsum" inputs [@x] outputs [@y, @sums] ...
+      %0 = fusec.cumsum %x axis 0 : tensor<65536x512xf16> to tensor<65536x512xf16>
+      %1 = fusec.cast %x : tensor<65536x512xf16> to tensor<65536x512xf32>
+      %2 = fusec.reduce sum %1 axes [0] parts 128 : tensor<65536x512xf32> to tensor<128x512xf32>
+    ```
+  }];
+  let options = [
+    Option<"always", "always", "bool", /*default=*/"false",
+           "divide wherever parts are long enough, whatever the time: for tests">];
+}
+
 def JoinSiblings : Pass<"fusec-join-siblings", "::fusec::PlanOp"> {
   let summary = "pointwise steps that read the same, but not one another, become one";
   let description = [{

@@ -63,16 +63,16 @@ template <class T> FUSEC_DEVICE T sumLanesBefore(T value) {
 /// Turns the sums of each step of the scope's workers into those of all that is
 /// before; `carry` is what is before the tile, and then behind it. The steps of
 /// a scope follow one another.
-template <class Scope, class T>
-FUSEC_DEVICE void sumBefore(T (&sums)[scanSteps], T &carry) {
+template <class Scope, class T, int Steps>
+FUSEC_DEVICE void sumBefore(T (&sums)[Steps], T &carry) {
   constexpr int most = (Scope::maxSize + 31) / 32,
                 warps = most / launch::workersOf(most);
-  FUSEC_SHARED T ofWarps[scanSteps][most];
-  T before[scanSteps];
+  FUSEC_SHARED T ofWarps[Steps][most];
+  T before[Steps];
   if constexpr (most > 1)
     Scope::barrier(); // Those of the previous tile have been read.
   FUSEC_UNROLL
-  for (int step = 0; step < scanSteps; ++step) {
+  for (int step = 0; step < Steps; ++step) {
     before[step] = sumLanesBefore(sums[step]);
     sums[step] = Sum<T>::combine(before[step], sums[step]);
     if (most > 1 && launch::lane() == launch::lanes() - 1)
@@ -81,7 +81,7 @@ FUSEC_DEVICE void sumBefore(T (&sums)[scanSteps], T &carry) {
   if constexpr (most > 1)
     Scope::barrier();
   FUSEC_UNROLL
-  for (int step = 0; step < scanSteps; ++step) {
+  for (int step = 0; step < Steps; ++step) {
     T own = carry;
     FUSEC_UNROLL
     for (int warp = 0; warp < warps; ++warp) {

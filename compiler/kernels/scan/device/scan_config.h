@@ -10,6 +10,36 @@ namespace fusec {
 /// Vectors of a thread that are on their way together.
 constexpr int scanSteps = 4;
 
+/// How blocks tell that they have summed their part of an axis: parts share the
+/// words of a launch's flags, each of which has fields that count the strips
+/// whose part has been summed. Parts of one field tell in turn.
+struct ScanFields {
+  /// Of the flags; two others count blocks.
+  static constexpr int words = 62;
+  int turns, bits, perWord;
+
+  /// With as few turns as fields allow that hold what they count.
+  constexpr ScanFields(long long strips, int parts)
+      : turns(1), bits(0), perWord(0) {
+    setTurns(strips);
+    while ((long long)(words)*perWord * turns < parts) {
+      ++turns;
+      setTurns(strips);
+    }
+  }
+  constexpr unsigned mask() const {
+    return bits == 32 ? ~0u : (1u << bits) - 1;
+  }
+
+private:
+  constexpr void setTurns(long long strips) {
+    bits = 1;
+    while (bits < 32 && strips * turns >> bits)
+      ++bits;
+    perWord = 32 / bits;
+  }
+};
+
 } // namespace fusec
 
 #endif // FUSEC_KERNELS_SCAN_CONFIG_H
