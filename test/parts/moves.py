@@ -21,6 +21,32 @@ def makePermutations():
         yield case
 
 
+# Rows that begin anywhere, of what is loaded and of what is stored, and one of both; at
+# the ends of memory, and one that a view leaves in the middle of it.
+ODD = [("f16", (71, 131)), ("f32", (97, 1001)), ("f16", (1021, 65)), ("f32", (64, 333)), ("f16", (129, 64)),
+       ("i64", (33, 77))]
+
+
+def makeOddTransposes():
+    for kind, sizes in ODD:
+        case = Case(nameOf("odd_transpose", kind, sizes), 0, batch={"x": "rows"})
+        x, z = case.draw(kind, *sizes), case.draw(kind, *sizes[::-1])
+        name = case.input("x", x)
+        case.nodes.append(helper.make_node("Transpose", [name], ["y"], perm=(1, 0)))
+        turned = case.node("Transpose", name, perm=(1, 0))
+        case.nodes.append(helper.make_node("Sub", [case.input("z", z), turned], ["d"]))
+        case.output("y", x.T, kind)
+        case.output("d", z - x.T, kind)
+        yield case
+        case = Case(nameOf("odd_transpose_of_slice", kind, sizes), 0)
+        x = case.draw(kind, 3, *sizes)
+        name = case.input("x", x)
+        cut = case.node("Slice", name, *[case.constant(numpy.array([number])) for number in (3, 10000, 2)])
+        case.nodes.append(helper.make_node("Transpose", [cut], ["y"], perm=(0, 2, 1)))
+        case.output("y", x[:, :, 3:].transpose(0, 2, 1), kind)
+        yield case
+
+
 # Other dimensions, the axis, widths along it: of one shape, of several, in runs, wide
 # enough for vectors and not, and of one element each.
 CONCATS = [("f16", (130,), 1, (13, 16, 32, 64, 100)), ("f32", (1000,), 1, (1, 3, 5, 7, 11, 13)),
@@ -204,6 +230,6 @@ def makeRotations():
 
 
 def makeAll():
-    for make in (makePermutations, makeConcats, makeSlices, makePads, makeSides, makeRanges,
+    for make in (makePermutations, makeOddTransposes, makeConcats, makeSlices, makePads, makeSides, makeRanges,
                  makeRotations):
         yield from make()

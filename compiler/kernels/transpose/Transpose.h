@@ -16,6 +16,10 @@ constexpr int64_t transposeThreads = 256, transposeResident = 4;
 
 llvm::SmallVector<VariantAttr>
 chooseTransposeVariants(StepOp step, const Target &target, Products products);
+/// Whether a dim is a whole number of vectors.
+inline bool isWhole(Expr size, int64_t width) {
+  return size.mod(Expr::constant(size.getContext(), width)).isConstant(0);
+}
 mlir::FailureOr<KernelSource> emitTranspose(StepOp step, VariantAttr variant,
                                             llvm::StringRef symbol);
 

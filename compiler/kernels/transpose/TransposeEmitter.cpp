@@ -31,6 +31,15 @@ private:
   void storeRows();
   void storePoints(bool loadsFirst);
   bool readsMore() const;
+  bool loadsAlign(unsigned node) const;
+  int64_t getLoadWidth(unsigned node) const;
+  std::string getRowOffset(unsigned node, StringRef b) const;
+  /// Rows of what is stored begin anywhere: a tile is as far before its place
+  /// in each row as vectors are.
+  bool storesByRows() const { return accesses.getWalk() == Walk::Memory; }
+  int64_t getBefore() const {
+    return storesByRows() ? accesses.getWidth() - 1 : 0;
+  }
 
   KernelWriter &writer;
   const TransposeIteration &iteration;
@@ -58,16 +67,23 @@ void TilePrinter::declareTiles() {
   for (unsigned node : iteration.loads) {
     tiles.push_back(writer.uniqueName("tile"));
     writer.line("FUSEC_SHARED fusec::TransposeTile<{}, {}, {}> {};",
-                storageType(program[node].type), schedule.getAlong(),
-                schedule.getAcross(), tiles.back());
+                storageType(program[node].type),
+                schedule.getAlong() +
+                    (loadsAlign(node) ? 0 : getLoadWidth(node)),
+                schedule.getAcross() + getBefore(), tiles.back());
   }
 }
 
 void TilePrinter::openTiles() {
   auto declareExtent = [&](unsigned dim, const char *name, int64_t extent) {
     std::string size = writer.print(iteration.getSize(dim), {});
-    writer.line("const {0} {1} = {2}, {1}Tiles = {1} / {3} + ({1} % {3} != 0);",
-                index, name, size, extent);
+    if (dim == iteration.across() && storesByRows())
+      writer.line("const {0} {1} = {2}, {1}Tiles = ({1} + {4}) / {3};", index,
+                  name, size, extent, getBefore() + extent - 1);
+    else
+      writer.line("const {0} {1} = {2}, {1}Tiles = {1} / {3} + ({1} % {3} != "
+                  "0);",
+                  index, name, size, extent);
   };
   declareExtent(iteration.along, "along", schedule.getAlong());
   declareExtent(iteration.across(), "across", schedule.getAcross());
@@ -97,20 +113,54 @@ void TilePrinter::declarePoint() {
               dims[iteration.along], dims[iteration.across()]);
 }
 
+int64_t TilePrinter::getLoadWidth(unsigned node) const {
+  SmallVector<unsigned> reads = getReads(program);
+  return accesses.getLoadWidths()[llvm::find(reads, node) - reads.begin()];
+}
+
+/// Whether rows of what is loaded begin where vectors do, if the buffer does.
+bool TilePrinter::loadsAlign(unsigned node) const {
+  constexpr unsigned always = 256;
+  int64_t width = getLoadWidth(node);
+  return width == 1 ||
+         (isWhole(iteration.getSize(iteration.along), width) &&
+          isVectorAccess(getLoadOffset(writer.getStep(), program, node),
+                         iteration.along, width,
+                         getElementBytes(program[node].type), always));
+}
+
+/// Where the tile's row `b` begins in what is loaded.
+std::string TilePrinter::getRowOffset(unsigned node, StringRef b) const {
+  std::vector<std::string> begin = dims;
+  begin[iteration.along] = "alongFirst";
+  begin[iteration.across()] = fmt::format("(acrossFirst + {})", b.str());
+  return writer.print(getLoadOffset(writer.getStep(), program, node), begin);
+}
+
 void TilePrinter::fillTiles() {
   StepOp step = writer.getStep();
   SmallVector<unsigned> reads = getReads(program);
   for (auto [node, tile] : llvm::zip_equal(iteration.loads, tiles)) {
-    int64_t width =
-        accesses.getLoadWidths()[llvm::find(reads, node) - reads.begin()];
-    std::string pointer =
-        writer.pointer(step.getInputBuffer(program[node].value), true);
-    writer.open("fusec::fillTile<{}, {}>({}, along - alongFirst, "
-                "across - acrossFirst, [&](int a, int b)",
-                width, transposeThreads, tile);
-    declarePoint();
-    writer.line("return {} + {};", pointer,
-                writer.print(getLoadOffset(step, program, node), dims));
+    BufferOp buffer = writer.getStep().getInputBuffer(program[node].value);
+    std::string pointer = writer.pointer(buffer, true);
+    if (loadsAlign(node) && !getBefore()) {
+      writer.open("fusec::fillTile<{}, {}>({}, along - alongFirst, "
+                  "across - acrossFirst, [&](int a, int b)",
+                  getLoadWidth(node), transposeThreads, tile);
+      declarePoint();
+      writer.line(
+          "return {} + {};", pointer,
+          writer.print(getLoadOffset(writer.getStep(), program, node), dims));
+      writer.close("});");
+      continue;
+    }
+    std::string extent = writer.print(
+        getExtent(getSizes(buffer.getType()), buffer.getStrideExprs()), {});
+    writer.open("fusec::fillTileByRows<{}, {}, {}>({}, along - alongFirst, "
+                "acrossFirst, across - acrossFirst, {}, {}({}), [&](int b)",
+                getLoadWidth(node), transposeThreads, getBefore(), tile,
+                pointer, index, extent);
+    writer.line("return {};", getRowOffset(node, "b"));
     writer.close("});");
   }
   writer.line("fusec::launch::barrier();");
@@ -128,7 +178,7 @@ bool TilePrinter::readsMore() const {
 }
 
 void TilePrinter::storeTiles() {
-  if (accesses.getWalk() == Walk::Memory)
+  if (storesByRows())
     storeRows();
   else
     storeVectors();
@@ -154,16 +204,14 @@ void TilePrinter::storeRows() {
               accesses.getWidth(), schedule.getAlong(), schedule.getAcross());
   std::vector<std::string> begin = dims;
   begin[iteration.along] = "(alongFirst + a)";
-  begin[iteration.across()] = "acrossFirst";
-  writer.line("const int first = chunk * {0} - int(({1}) % {0});",
-              accesses.getWidth(),
+  begin[iteration.across()] = "0";
+  writer.line("const {0} first = acrossFirst + chunk * {1} - ({2}) % {1};",
+              index, accesses.getWidth(),
               writer.print(iteration.points.stores[0].offset, begin));
-  writer.line("const int left = int(fusec::min({0}(across - acrossFirst), "
-              "{0}({1})));",
-              index, schedule.getAcross());
-  writer.open("fusec::forColumns<{}>(first, left, [&](int b, auto width)",
-              accesses.getWidth());
+  writer.open("fusec::forColumns<{}>(first, across, [&]({} column, auto width)",
+              accesses.getWidth(), index);
   writer.line("constexpr int V = decltype(width)::value;");
+  writer.line("const int b = int(column - acrossFirst);");
   declarePoint();
   storePoints(/*loadsFirst=*/false);
   writer.close("});");
@@ -175,7 +223,17 @@ void TilePrinter::storePoints(bool loadsFirst) {
   ScalarEmitter emitter(writer, program, dims, lanes, getRegionSources(writer));
   for (auto [node, tile] : llvm::zip_equal(iteration.loads, tiles)) {
     std::string name = writer.uniqueName(tile + "_at");
-    writer.line("const auto {} = fusec::readTile<V>({}, a, b);", name, tile);
+    std::string row = getBefore() ? fmt::format("b + {}", getBefore()) : "b";
+    if (loadsAlign(node)) {
+      writer.line("const auto {} = fusec::readTile<V>({}, a, {});", name, tile,
+                  row);
+    } else {
+      writer.open("const auto {} = fusec::readTile<V>({}, a, {}, [&](int lane)",
+                  name, tile, row);
+      writer.line("return int(({}) % {});", getRowOffset(node, "b + lane"),
+                  getLoadWidth(node));
+      writer.close("});");
+    }
     emitter.bindVector(node, name);
   }
   unsigned opened = 0;

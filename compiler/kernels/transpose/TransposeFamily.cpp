@@ -16,6 +16,8 @@ static Attribute getPlain(MLIRContext *context) {
 static bool storesAlign(StepOp step, VariantAttr variant,
                         const TransposeIteration &iteration) {
   auto schedule = cast<TransposeScheduleAttr>(variant.getSchedule());
+  if (!isWhole(iteration.getSize(iteration.across()), schedule.getStore()))
+    return false;
   return llvm::all_of(iteration.points.stores, [&](const RegionStore &store) {
     BufferOp buffer = step.getOutputBuffer(store.output);
     return isVectorAccess(store.offset, iteration.across(), schedule.getStore(),
@@ -47,13 +49,16 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
   FailureOr<TransposeIteration> iteration = analyzeTranspose(step);
   if (failed(iteration))
     return {};
-  auto countTiles = [&](unsigned dim, int64_t extent) {
-    return iteration->getSize(dim).ceilDiv(
-        Expr::constant(step.getContext(), extent));
+  auto countTiles = [&](Expr size, int64_t extent) {
+    return size.ceilDiv(Expr::constant(step.getContext(), extent));
   };
-  Expr tiles = iteration->getBatch() *
-               countTiles(iteration->along, schedule.getAlong()) *
-               countTiles(iteration->across(), schedule.getAcross());
+  Expr across = iteration->getSize(iteration->across());
+  if (schedule.getStore() > 1 && !storesAlign(step, variant, *iteration))
+    across = across + (schedule.getStore() - 1);
+  Expr tiles =
+      iteration->getBatch() *
+      countTiles(iteration->getSize(iteration->along), schedule.getAlong()) *
+      countTiles(across, schedule.getAcross());
   return LaunchAttr::get(limitBlocks(tiles, 0), transposeThreads)
       .withResident(transposeResident)
       .withAccesses(getAccesses(step, variant, *iteration));

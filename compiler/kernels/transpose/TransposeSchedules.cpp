@@ -33,7 +33,8 @@ struct Accesses {
 struct TransposeProblem {
   TransposeIteration iteration;
   Accesses loads, stores;
-  bool storesByRows = false;    // that begin anywhere
+  // Of rows that begin anywhere.
+  bool loadsByRows = false, storesByRows = false;
   SmallVector<BufferOp> others; // that are read as results are stored
 
   SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
@@ -49,7 +50,7 @@ static constexpr TileShape shapes[] = {{64, 64},  {16, 256}, {256, 16},
 /// The widest accesses of at most 16 bytes that all of them can be.
 static void chooseWidth(Accesses &accesses, Expr size, unsigned dim) {
   auto fits = [&](int64_t width) {
-    return size.mod(Expr::constant(size.getContext(), width)).isConstant(0) &&
+    return isWhole(size, width) &&
            llvm::all_of(accesses.all, [&](Access access) {
              int64_t bytes = getElementBytes(access.buffer.getElementType());
              return width * bytes <= 16 &&
@@ -64,8 +65,8 @@ static void chooseWidth(Accesses &accesses, Expr size, unsigned dim) {
 /// Of stores whose rows begin anywhere, at the same elements: of vectors from
 /// where they are aligned, few enough for the elements before and behind them
 /// to be few.
-static int64_t getRowWidth(const TransposeIteration &iteration,
-                           const Accesses &stores) {
+static int64_t getWidthOfStoredRows(const TransposeIteration &iteration,
+                                    const Accesses &stores) {
   int64_t bytes = 1;
   for (Access access : stores.all) {
     bytes = std::max<int64_t>(bytes,
@@ -75,15 +76,35 @@ static int64_t getRowWidth(const TransposeIteration &iteration,
       return 1;
   }
   auto size = iteration.getSize(iteration.across()).getConstant();
-  return size && *size >= 32 && bytes > 1 ? std::min<int64_t>(4, 16 / bytes)
-                                          : 1;
+  return size && *size >= 32 && bytes > 1 ? 16 / bytes : 1;
+}
+
+/// Of shorter rows, those of 39 elements of a tile of 64 are loaded slower than
+/// one by one.
+static constexpr int64_t leastLoadedRow = 128;
+
+/// Of loads whose rows begin anywhere: of whole vectors of memory, long enough
+/// for those that two rows share to be few.
+static int64_t getWidthOfLoadedRows(const TransposeIteration &iteration,
+                                    const Accesses &loads, unsigned dim) {
+  int64_t bytes = 1;
+  for (Access access : loads.all) {
+    auto along = getDimCoefficient(access.offset, dim);
+    bytes = std::max<int64_t>(bytes,
+                              getElementBytes(access.buffer.getElementType()));
+    if (!along || !along->isConstant(1) ||
+        getAlignmentIfGuarded(access.buffer) < guardedAlignment)
+      return 1;
+  }
+  auto size = iteration.getSize(dim).getConstant();
+  return size && *size >= leastLoadedRow && bytes > 1 ? 16 / bytes : 1;
 }
 
 static FailureOr<TransposeProblem> analyzeProblem(StepOp step) {
   FailureOr<TransposeIteration> iteration = analyzeTranspose(step);
   if (failed(iteration))
     return failure();
-  TransposeProblem problem{std::move(*iteration), {}, {}};
+  TransposeProblem problem{std::move(*iteration), {}, {}, false, false, {}};
   const PointwiseIteration &points = problem.iteration.points;
   for (unsigned node : problem.iteration.loads)
     problem.loads.all.push_back(
@@ -95,9 +116,15 @@ static FailureOr<TransposeProblem> analyzeProblem(StepOp step) {
   unsigned along = problem.iteration.along, across = problem.iteration.across();
   chooseWidth(problem.loads, problem.iteration.getSize(along), along);
   chooseWidth(problem.stores, problem.iteration.getSize(across), across);
+  if (problem.loads.width == 1) {
+    problem.loads.width =
+        getWidthOfLoadedRows(problem.iteration, problem.loads, along);
+    problem.loadsByRows = problem.loads.width > 1;
+  }
   if (problem.stores.width == 1) {
-    problem.stores.width = getRowWidth(problem.iteration, problem.stores);
-    problem.storesByRows = true;
+    problem.stores.width =
+        getWidthOfStoredRows(problem.iteration, problem.stores);
+    problem.storesByRows = problem.stores.width > 1;
   }
   for (unsigned node = 0; node < points.program.size(); ++node) {
     if (points.program[node].kind != ScalarNode::Kind::Load ||
@@ -160,10 +187,14 @@ TransposeProblem::getCandidates(StepOp step, const Target &target, int64_t load,
       tiles *= std::ceil(
           double(getSampledValue(iteration.getSize(dim), typicalDim)) / extent);
     time.add(TimeBound::Launch, tiles * target.rates.place);
-    // Threads without an element leave fewer loads on their way.
-    double split =
-        getSplitSectors(loads, load, shape.along) +
-        getSplitSectors(stores, storesByRows ? 1 : store, shape.across);
+    // Threads without an element leave fewer loads on their way. Of rows that
+    // begin anywhere neighbours of a tile are loaded with it; a cache has them.
+    double split = getSplitSectors(loads, load, shape.along) +
+                   getSplitSectors(stores, store, shape.across);
+    if (loadsByRows)
+      split += double(load - 1) / shape.along / 2;
+    if (storesByRows)
+      split += double(store - 1) / shape.across / 2;
     time.add(TimeBound::Memory, (bytes.read + bytes.written) /
                                     getStreamingRate(target, narrowest) *
                                     std::sqrt(getWaste(iteration, shape)) *

@@ -133,12 +133,15 @@ fusec.model @rows inputs ["x"] outputs ["y"] {
 
 // -----
 
-// The same where a tile turns them.
+// The same where a tile turns them: loaded by the whole vectors of memory, and as
+// far before its place as rows of what is stored begin before one.
 // CHECK-LABEL: FUSEC_KERNEL_RESIDENT(256, 4) transpose_0(
-// CHECK: fusec::fillTile<1, 256>(
-// CHECK: fusec::forEachChunkInTile<4, {{.*}}>(along - alongFirst, [&](int a, int chunk) {
-// CHECK: fusec::forColumns<4>(first, left, [&](int b, auto width) {
-// CHECK: fusec::readTile<V>(tile, a, b)
+// CHECK: FUSEC_SHARED fusec::TransposeTile<fusec::f16, 72, 71> tile;
+// CHECK: acrossTiles = (across + 70) / 64;
+// CHECK: fusec::fillTileByRows<8, 256, 7>(tile, {{.*}}, t_x, int(4185079),
+// CHECK: fusec::forEachChunkInTile<8, 64, 64>(along - alongFirst, [&](int a, int chunk) {
+// CHECK: fusec::forColumns<8>(first, across, [&](int column, auto width) {
+// CHECK: fusec::readTile<V>(tile, a, b + 7, [&](int lane) {
 // CHECK: fusec::store<V>(t_y + d0 * 1021 + d1, result);
 fusec.model @tile inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<1021x4099xf16>):

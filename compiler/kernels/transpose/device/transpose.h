@@ -70,6 +70,65 @@ FUSEC_DEVICE void fillTile(TransposeTile<T, Along, Across> &tile,
   }
 }
 
+/// Stores a vector by words: rows of tiles begin at whole ones, no more.
+template <class T, int V>
+FUSEC_DEVICE void storeWords(T *to, const Vec<T, V> &vector) {
+  constexpr int W = vectorOf<T>(4, V);
+  FUSEC_UNROLL
+  for (int lane = 0; lane < V; lane += W) {
+    Vec<T, W> word;
+    FUSEC_UNROLL
+    for (int w = 0; w < W; ++w)
+      word[w] = vector[lane + w];
+    store<W>(to + lane, word);
+  }
+}
+
+/// fillTile of rows that begin anywhere in memory, from offsetOf(b) on in
+/// `buffer`, whose first element is aligned and which has `extent`: by the
+/// whole vectors of memory, so that a row begins in the tile as far behind a
+/// multiple of V as it does there. The tile has V elements along more for that.
+/// Its first `Before` rows are those before the first one, as far as there are.
+template <int V, int Threads, int Before, class T, int Along, int Across,
+          class Index, class OffsetOf>
+FUSEC_DEVICE void fillTileByRows(TransposeTile<T, Along, Across> &tile,
+                                 Index alongLeft, Index acrossFirst,
+                                 Index acrossLeft, const T *buffer,
+                                 Index extent, OffsetOf offsetOf) {
+  constexpr int vectors = Along / V, count = vectors * Across,
+                all = (count + Threads - 1) / Threads,
+                most = V == 1              ? 8
+                       : sizeof(Index) > 4 ? 1
+                                           : 3,
+                steps = all < most ? all : most;
+  for (int first = launch::thread(); first < count;
+       first += steps * launch::threads()) {
+    Vec<T, V> loaded[steps];
+    FUSEC_UNROLL
+    for (int s = 0; s < steps; ++s) {
+      const int i = first + s * launch::threads(), b = i / vectors - Before;
+      if (i >= count || b >= acrossLeft || acrossFirst + b < 0)
+        continue;
+      const Index begin = offsetOf(b), at = begin - begin % V + i % vectors * V;
+      if (at >= begin + alongLeft)
+        continue;
+      if (at + V <= extent) {
+        loaded[s] = loadStream<V>(buffer + at);
+      } else {
+        FUSEC_UNROLL
+        for (int lane = 0; lane < V; ++lane)
+          if (at + lane < extent)
+            loaded[s][lane] = buffer[at + lane];
+      }
+    }
+    FUSEC_UNROLL
+    for (int s = 0; s < steps; ++s)
+      if (const int i = first + s * launch::threads(); i < count)
+        storeWords(tile.at + i / vectors * tile.pitch + i % vectors * V,
+                   loaded[s]);
+  }
+}
+
 /// Calls body(a, b) for V neighbours across, for all that is left in the tile's
 /// dimensions. Where `AtOnce` is more than 1, a body loads and returns what is
 /// left to do, and in a whole tile so many of a thread load before the first
@@ -96,12 +155,11 @@ FUSEC_DEVICE void forEachInTile(Index alongLeft, Index acrossLeft, Body body) {
   }
 }
 
-/// Calls body(a, chunk) for all chunks of V that rows across may meet, wherever
-/// they begin.
+/// Calls body(a, chunk) for each chunk of V that a row across has of a tile.
 template <int V, int Along, int Across, class Index, class Body>
 FUSEC_DEVICE void forEachChunkInTile(Index alongLeft, Body body) {
-  constexpr int chunks = Across / V + 1;
-  FUSEC_UNROLL_BY(2)
+  constexpr int chunks = Across / V;
+  FUSEC_UNROLL_BY(1)
   for (int i = launch::thread(); i < chunks * Along; i += launch::threads())
     if (i / chunks < alongLeft)
       body(i / chunks, i % chunks);
@@ -115,6 +173,16 @@ FUSEC_DEVICE Vec<T, V> readTile(const TransposeTile<T, Along, Across> &tile,
   FUSEC_UNROLL
   for (int lane = 0; lane < V; ++lane)
     read[lane] = tile.at[(b + lane) * tile.pitch + a];
+  return read;
+}
+/// The same of a tile whose rows begin beginOf(lane) elements behind its own.
+template <int V, class T, int Along, int Across, class BeginOf>
+FUSEC_DEVICE Vec<T, V> readTile(const TransposeTile<T, Along, Across> &tile,
+                                int a, int b, BeginOf beginOf) {
+  Vec<T, V> read;
+  FUSEC_UNROLL
+  for (int lane = 0; lane < V; ++lane)
+    read[lane] = tile.at[(b + lane) * tile.pitch + a + beginOf(lane)];
   return read;
 }
 
