@@ -137,7 +137,8 @@ void fusec::buildPlanStage(PassManager &manager,
     plan.addPass(createGroupProducts(siblings));
   }
   // 3. Long products, once those that share an operand are one: the buffers
-  //    between their two steps need storage, too.
+  //    between their two steps need storage, too. What is split of reductions
+  //    is none of the rows that others reduce again.
   if (options.fuse) {
     SplitLongProductsOptions splits;
     splits.products = products;
@@ -149,6 +150,9 @@ void fusec::buildPlanStage(PassManager &manager,
     DivideScansOptions scans;
     scans.always = options.joinAlways;
     plan.addPass(createDivideScans(scans));
+    NestReductionsOptions nested;
+    nested.always = options.joinAlways;
+    plan.addPass(createNestReductions(nested));
     plan.addPass(createFormTransposes());
     JoinSiblingsOptions beside;
     beside.always = options.joinAlways;

@@ -64,6 +64,7 @@ constexpr RemarkKind groupProducts = {Fusion, "group-products"};
 constexpr RemarkKind splitProduct = {Fusion, "split-product"};
 constexpr RemarkKind splitReduction = {Fusion, "split-reduction"};
 constexpr RemarkKind divideScan = {Fusion, "divide-scan"};
+constexpr RemarkKind nestReductions = {Fusion, "nest-reductions"};
 constexpr RemarkKind joinSiblings = {Fusion, "join-siblings"};
 constexpr RemarkKind lead = {Fusion, "lead"};
 

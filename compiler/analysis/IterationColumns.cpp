@@ -4,7 +4,7 @@
 // leading or a middle axis, or over the rows of a transposed matrix. The rows
 // that lie beside each other are columns, a dim of their own.
 
-#include "compiler/analysis/Iteration.h"
+#include "compiler/analysis/NestedIteration.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -52,8 +52,7 @@ static int64_t getWidth(Expr columns) {
   return width;
 }
 
-/// The iteration with every `columns` rows as one outer index.
-static RowIteration splitRows(const RowIteration &rows, Expr outer,
+RowIteration fusec::splitRows(const RowIteration &rows, Expr outer,
                               Expr columns) {
   RowIteration split = rows;
   MLIRContext *context = columns.getContext();
@@ -104,4 +103,9 @@ FailureOr<RowIteration> fusec::analyzeColumns(StepOp step) {
     best = std::move(split);
   }
   return best;
+}
+
+bool fusec::liesAcrossRows(StepOp step, const RowIteration &columns) {
+  unsigned across = countAdjacent(step, columns, 2).alongRow;
+  return across && across >= countAdjacent(step, columns, 1).alongRow;
 }

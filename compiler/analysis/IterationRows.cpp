@@ -2,7 +2,7 @@
 //
 // The iteration of regions with reductions: rows, and points along them.
 
-#include "compiler/analysis/Iteration.h"
+#include "compiler/analysis/NestedIteration.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -49,8 +49,18 @@ std::optional<int64_t> fusec::getReducedParts(Operation *op) {
 FailureOr<RowIteration> fusec::analyzeRows(ArrayRef<Value> outputs,
                                            ScalarProgram::Inside isInside,
                                            OutputStrides outputStrides) {
+  return analyzeRowsOf({}, outputs, isInside, outputStrides);
+}
+
+FailureOr<RowIteration> fusec::analyzeRowsOf(ArrayRef<Operation *> items,
+                                             ArrayRef<Value> outputs,
+                                             ScalarProgram::Inside isInside,
+                                             OutputStrides outputStrides) {
+  auto isBehindItems = [&](Operation *op) {
+    return isInside(op) && !llvm::is_contained(items, op);
+  };
   SmallVector<Operation *> reduces;
-  for (Operation *op : collectInside(outputs, isInside))
+  for (Operation *op : collectInside(outputs, isBehindItems))
     if (isa<ReduceOp, ArgReduceOp>(op))
       reduces.push_back(op);
   if (reduces.empty())
@@ -120,12 +130,16 @@ FailureOr<RowIteration> fusec::analyzeRows(ArrayRef<Value> outputs,
       return failure();
     result.stores.push_back({{node, static_cast<unsigned>(i), offset}, isFull});
   }
-  // Every reduction is asked for at its own row.
+  // Every reduction is asked for at its own row, and every item at its place.
   for (size_t n = 0; n < program.size(); ++n) {
     const ScalarNode &node = program[n];
     if (node.kind != ScalarNode::Kind::Root)
       continue;
-    for (auto [index, expected] : llvm::zip_equal(node.indices, rowIndices))
+    ArrayRef<Expr> place =
+        llvm::is_contained(items, node.op) ? full : rowIndices;
+    if (node.indices.size() != place.size())
+      return failure();
+    for (auto [index, expected] : llvm::zip_equal(node.indices, place))
       if (index != ranges.simplify(expected))
         return failure();
   }

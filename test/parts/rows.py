@@ -5,7 +5,7 @@ cumulative sums."""
 import numpy
 from onnx import helper
 
-from cases import Case, nameOf
+from cases import TYPES, Case, nameOf
 
 # Rows of a lane, of a few, of a warp, a block and a cluster, and such that fit in
 # no registers; of whole vectors and odd.
@@ -121,6 +121,44 @@ def makeScans():
                 yield case
 
 
+# Over the middle axis, then over the last: of whole vectors and odd, of a lane, of a
+# few, of several warps, and of more than a block finds.
+NESTED = [("f32", (65, 39, 16)), ("f16", (33, 26, 10)), ("f32", (7, 5, 1)), ("f16", (130, 100, 64)), ("f32", (9, 20, 96)),
+          ("f32", (3, 50, 333)), ("f16", (5, 17, 768)), ("f32", (2, 1001, 1024)), ("f32", (4, 3, 1025)), ("f32", (3, 0, 24)),
+          ("f32", (0, 4, 8))]
+
+
+def makeNested():
+    for kind, sizes in NESTED:
+        norm = 4e-3 if kind == "f16" else 2e-5
+        # A factorisation machine's second order, the scores it comes from stored beside it.
+        case = Case(nameOf("second_order", kind, sizes), norm)
+        x = (case.draw(kind, *sizes) / 4).astype(TYPES[kind][0])
+        name, axis = case.input("x", x), case.constant(numpy.array([1]))
+        total = case.node("ReduceSum", name, axis, keepdims=0)
+        squares = case.node("ReduceSum", case.node("Mul", name, name), axis, keepdims=0)
+        vector = case.node("Sub", case.node("Mul", total, total), squares)
+        case.nodes.append(helper.make_node("ReduceSum", [vector, axis], ["y"], keepdims=0))
+        wide = x.astype(float)
+        case.output("y", (wide.sum(1)**2 - (wide * wide).sum(1)).sum(-1), kind)
+        yield case
+        # A mean of steps, and the norm of the mean's row: results at both.
+        case = Case(nameOf("pool_norm", kind, sizes), norm)
+        x = case.draw(kind, *sizes)
+        scale = case.draw(kind, sizes[2])
+        if not sizes[1]:
+            continue
+        mean = case.node("ReduceMean", case.input("x", x), axes=[1], keepdims=0)
+        case.nodes.append(helper.make_node("LayerNormalization", [mean, case.constant(scale)], ["y"], axis=-1))
+        case.nodes.append(helper.make_node("ReduceMax", [mean], ["most"], axes=[1], keepdims=0))
+        wide = x.astype(float).mean(1)
+        deviation = wide - wide.mean(-1, keepdims=True)
+        variance = (deviation * deviation).mean(-1, keepdims=True)
+        case.output("y", deviation / numpy.sqrt(variance + 1e-5) * scale, kind)
+        case.output("most", wide.max(-1, initial=-numpy.inf), kind)
+        yield case
+
+
 def makeAll():
-    for make in (makeRows, makePlaces, makeScans):
+    for make in (makeRows, makePlaces, makeScans, makeNested):
         yield from make()

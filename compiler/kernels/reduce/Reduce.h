@@ -6,6 +6,7 @@
 #define FUSEC_COMPILER_KERNELS_REDUCE_REDUCE_H
 
 #include "compiler/analysis/AccessWidths.h"
+#include "compiler/analysis/NestedIteration.h"
 #include "compiler/kernels/Family.h"
 
 namespace fusec {
@@ -69,6 +70,22 @@ bool isWorthHolding(const RowIteration &iteration,
 /// pass can find both.
 std::optional<size_t> findOnlinePair(const RowIteration &iteration);
 
+/// Threads beside each other that hold a row of `columns` items, which others
+/// reduced: a power of two of them.
+int64_t getNestedLanes(int64_t columns, ReduceScheduleAttr schedule);
+/// Rows of items that a block finds at a time.
+int64_t getNestedRowsAtOnce(int64_t columns, ReduceScheduleAttr schedule);
+/// Of its two loops: that of the items, then that of the rows.
+llvm::SmallVector<AccessesAttr>
+getNestedAccesses(StepOp step, VariantAttr variant,
+                  const NestedIteration &nested);
+llvm::SmallVector<VariantAttr>
+chooseNestedVariants(StepOp step, const NestedIteration &nested,
+                     const Target &target);
+Estimates estimateNestedStep(StepOp step, const NestedIteration &nested,
+                             const Target &target,
+                             llvm::ArrayRef<int64_t> dims);
+
 /// `rows` reductions of `length` elements each.
 struct RowSizes {
   double rows, length;
@@ -80,6 +97,10 @@ struct RowSizes {
   unsigned element; // bytes of what is read most
 };
 Estimate estimateReduce(const Target &target, const RowSizes &sizes,
+                        ReduceScheduleAttr schedule);
+/// Of items by `sizes`, and then of rows of `columns` of them, so many times.
+Estimate estimateNested(const Target &target, const RowSizes &sizes,
+                        double columns, double ofRows,
                         ReduceScheduleAttr schedule);
 
 } // namespace fusec

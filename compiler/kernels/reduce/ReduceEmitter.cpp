@@ -4,9 +4,7 @@
 // Reductions of a region run one after another over the same row, so that a
 // softmax or a norm is one kernel; what is stored at every point follows them.
 
-#include "compiler/analysis/Iteration.h"
-#include "compiler/codegen/Emitters.h"
-#include "compiler/kernels/reduce/Reduce.h"
+#include "compiler/kernels/reduce/RowPrinter.h"
 #include <fmt/core.h>
 
 using namespace mlir;
@@ -33,346 +31,30 @@ static std::string scopeType(ReduceScheduleAttr schedule) {
   return "";
 }
 
-namespace {
-/// Prints the loop over rows, or over vectors of columns, and in it the
-/// region's reductions and stores. Lanes lie along rows, or across columns.
-class RowPrinter {
-public:
-  RowPrinter(KernelWriter &writer, const RowWalk &walk, VariantAttr variant);
-  void print();
-
-private:
-  /// Whether some reduction tells where it found its result.
-  bool findsPlaces() const {
-    return llvm::any_of(iteration.reductions, [](const RowReduction &r) {
-      return isa<ArgReduceOp>(r.op);
-    });
-  }
-  void openRows();
-  void openColumns();
-  std::string declareKept(unsigned node, StringRef base);
-  void keepLoads();
-  void openLoop(StringRef call, StringRef parameters);
-  void closeLoop();
-  std::string nameLoop(ArrayRef<RowReduction> pass) const;
-  void printPass(ArrayRef<RowReduction> pass);
-  void printOnlinePair(const RowReduction &most, Operation *sum);
-  void printStores();
-
-  KernelWriter &writer;
-  const RowIteration &iteration;
-  int64_t pitch; // as in RowWalk
-  ReduceScheduleAttr schedule;
-  AccessesAttr accesses;
-  bool ofColumns;
-  std::string index;
-  StringRef leader; // of who reduces a row together
-  std::map<void *, std::string> results;
-  std::optional<ScalarEmitter::Lanes> lanes;
-  std::optional<ScalarEmitter> emitter;
-  llvm::MapVector<unsigned, std::string> kept; // names of loads in registers
-};
-} // namespace
-
-RowPrinter::RowPrinter(KernelWriter &writer, const RowWalk &walk,
-                       VariantAttr variant)
-    : writer(writer), iteration(walk.iteration), pitch(walk.pitch),
-      schedule(cast<ReduceScheduleAttr>(variant.getSchedule())),
-      accesses(variant.getLaunch().getLoopAccesses(0)),
-      ofColumns(schedule.isOfColumns()), index(writer.indexType()),
-      leader(ofColumns || sharesWarp(schedule) ? "isMine && Scope::rank() == 0"
-                                               : "Scope::rank() == 0") {
-  auto sources = getRegionSources(writer);
-  sources.root = [&](Value value) {
-    return results[value.getAsOpaquePointer()];
-  };
-  writer.declareBuffers();
-  std::vector<std::string> dims = {"row", ""};
-  if (ofColumns) {
-    dims.push_back("column");
-    lanes = ScalarEmitter::Lanes(2, accesses);
-  } else if (schedule.getVector() > 1 || schedule.getKept() ||
-             schedule.getOnline() || findsPlaces()) {
-    lanes = ScalarEmitter::Lanes(1, accesses);
-  }
-  emitter.emplace(writer, iteration.program, dims, lanes, sources);
-}
-
-void RowPrinter::openRows() {
-  ArrayRef<Expr> sizes = iteration.program.getSizes();
-  bool isOfGroup = sharesWarp(schedule),
-       varies = isOfGroup || usesDim(iteration.length, 0);
-  auto declareLength = [&] {
-    std::string length = emitter->print(iteration.length);
-    if (isOfGroup)
-      length = fmt::format("isMine ? {} : 0", length);
-    writer.line("const {} length = {};", index, length);
-  };
-  if (!varies && !pitch)
-    declareLength();
-  StringRef loop = isOfGroup                   ? "OfWarp"
-                   : schedule.getCluster() > 1 ? "OfCluster"
-                                               : "";
-  writer.open("fusec::forEachRow{}<Scope>({}, [&](fusec::i64 group{})", loop,
-              writer.print(sizes[0], {}), isOfGroup ? ", bool isMine" : "");
-  writer.line("const {0} row = {0}(group);", index);
-  if (pitch)
-    writer.line("const fusec::Span<{}> length = {{row * {}, row * {} + {}}};",
-                index, pitch, pitch, emitter->print(iteration.length));
-  else if (varies)
-    declareLength();
-  emitter->nameLeader(leader);
-}
-
-void RowPrinter::openColumns() {
-  ArrayRef<Expr> sizes = iteration.program.getSizes();
-  Expr vector = Expr::constant(writer.getContext(), schedule.getVector()),
-       across = sizes[2].floorDiv(vector);
-  writer.line("constexpr int V = {};", schedule.getVector());
-  writer.line("const {} vectors = {};", index, writer.print(across, {}));
-  writer.open(
-      "fusec::forEachColumns<Scope>({}, [&](fusec::i64 group, bool isMine)",
-      writer.print(sizes[0] * across, {}));
-  if (sizes[0].isConstant(1))
-    writer.line("const {0} row = 0, column = {0}(group) * V;", index);
-  else
-    writer.line("const {0} row = {0}(group) / vectors, "
-                "column = {0}(group) % vectors * V;",
-                index);
-  writer.line("const {} length = isMine ? {} : 0;", index,
-              emitter->print(iteration.length));
-  emitter->nameLeader(leader);
-}
-
-/// ", V, Steps": of the loops over what is kept.
-static std::string keptArguments(ReduceScheduleAttr schedule) {
-  return fmt::format(", {}, {}", schedule.getVector(), schedule.getKept());
-}
-
-/// Declares what a thread keeps of the node, a vector for each of its accesses.
-std::string RowPrinter::declareKept(unsigned node, StringRef base) {
-  std::string name = writer.uniqueName(base);
-  writer.line("fusec::Vec<{}, {}> {}[fusec::kept{}Steps<Scope, {}>];",
-              storageType(iteration.program[node].type), schedule.getVector(),
-              name, pitch ? "Span" : "", schedule.getKept());
-  return name;
-}
-
-/// Loads the row's share of each thread.
-void RowPrinter::keepLoads() {
-  const ScalarProgram &program = iteration.program;
-  StepOp step = writer.getStep();
-  int64_t vector = schedule.getVector();
-  llvm::SmallDenseSet<unsigned> vectors;
-  for (auto [node, width] :
-       llvm::zip_equal(getReads(program), accesses.getLoadWidths()))
-    if (program[node].kind == ScalarNode::Kind::Load)
-      if (auto whole = getLaneAccess(getLoadOffset(step, program, node), 1,
-                                     vector, width);
-          whole && whole->stride == 1)
-        vectors.insert(node);
-  for (unsigned node : getKeptLoads(iteration, [&](unsigned load) {
-         return vector == 1 || vectors.contains(load);
-       }))
-    kept[node] = declareKept(node, "kept");
-  writer.open("fusec::forEachKept<Scope{}>(length, [&](int step, {} k{})",
-              keptArguments(schedule), index, pitch ? ", auto width" : "");
-  if (pitch)
-    writer.line("constexpr int V = decltype(width)::value;");
-  emitter->nameIndex(1, "k");
-  for (auto &[node, name] : kept) {
-    BufferOp buffer = step.getInputBuffer(program[node].value);
-    std::string pointer = writer.pointer(buffer, true);
-    std::string place = emitter->print(getLoadOffset(step, program, node));
-    if (pitch)
-      writer.line("fusec::keep<V>({}[step], {} + {});", name, pointer, place);
-    else
-      writer.line("{}[step] = fusec::load<{}>({} + {});", name, vector, pointer,
-                  place);
-  }
-  emitter->nameIndex(1, "");
-  writer.close("});");
-}
-
-void RowPrinter::openLoop(StringRef call, StringRef parameters) {
-  bool isKept = schedule.getKept(),
-       hasWidth = lanes && !ofColumns && (!isKept || pitch);
-  writer.open("{}(length, [&]({}{} k{}{}", call, isKept ? "int step, " : "",
-              index, hasWidth ? ", auto width" : "", parameters);
-  emitter->pushScope();
-  emitter->nameIndex(1, "k");
-  if (hasWidth)
-    writer.line("constexpr int V = decltype(width)::value;");
-  else if (isKept)
-    writer.line("constexpr int V = {};", schedule.getVector());
-  for (auto &[node, name] : kept)
-    emitter->bindVector(node, name + "[step]");
-}
-
-void RowPrinter::closeLoop() {
-  emitter->popScope();
-  emitter->nameIndex(1, "");
-  writer.close("});");
-}
-
-/// The combiner of all of a pass.
-static std::string getCombiner(ArrayRef<RowReduction> pass) {
-  std::string first = getCombiner(pass[0].op);
-  return pass.size() == 1 ? first
-                          : fmt::format("fusec::Both<{}, {}>", first,
-                                        getCombiner(pass.drop_front()));
-}
-
-/// The loop that finds the results of a pass, up to its length.
-std::string RowPrinter::nameLoop(ArrayRef<RowReduction> pass) const {
-  std::string combiner = getCombiner(pass);
-  if (ofColumns)
-    return fmt::format("reduceColumns<Scope, {}, {}>", combiner,
-                       schedule.getVector());
-  if (schedule.getKept())
-    return fmt::format("reduceKept<Scope, {}{}>", combiner,
-                       keptArguments(schedule));
-  if (isa<ArgReduceOp>(pass[0].op)) {
-    writer.addHeader("reduce_places.h");
-    return fmt::format("findInRow<Scope, {}, {}>", combiner,
-                       schedule.getVector());
-  }
-  if (lanes)
-    return fmt::format("reduceRowVectors<Scope, {}, {}>", combiner,
-                       schedule.getVector());
-  return fmt::format("reduceRow<Scope, {}>", combiner);
-}
-
-/// Several are added as one, {first, {second, third}}.
-static std::string nest(ArrayRef<std::string> elements) {
-  return elements.size() == 1
-             ? elements[0]
-             : braced({elements[0], nest(elements.drop_front())});
-}
-
-void RowPrinter::printPass(ArrayRef<RowReduction> pass) {
-  SmallVector<unsigned> operands;
-  for (const RowReduction &reduction : pass) {
-    operands.push_back(reduction.operand);
-    emitter->hoist(reduction.operand, 1);
-  }
-  Operation *op = pass[0].op;
-  std::string name = writer.uniqueName(op->getName().stripDialect());
-  bool isArg = isa<ArgReduceOp>(op),
-       namesLane = ofColumns || (isArg && !schedule.getKept());
-  std::string loop = nameLoop(pass);
-  std::string item = pass.size() == 1
-                         ? computeType(getElementType(op->getOperand(0)))
-                         : getCombiner(pass) + "::Value";
-  std::string held;
-  if (isWorthHolding(iteration, pass, schedule))
-    held = declareKept(operands[0], "held");
-  openLoop(fmt::format("const auto {} = fusec::{}", name, loop),
-           lanes ? ", auto add)" : ") -> " + item);
-  SmallVector<std::string> elements;
-  emitter->forEachLane(operands, [&](unsigned, StringRef element) {
-    elements.push_back(element.str());
-    if (elements.size() < pass.size())
-      return;
-    if (!held.empty())
-      writer.line("{}[step][lane] = {};", held, element);
-    // Where it is found is known from the lane and the loop, or told.
-    std::string added = nest(elements);
-    if (isArg && (ofColumns || schedule.getKept()))
-      added = braced({added, ofColumns ? "k"
-                             : pitch   ? "k + lane - length.begin"
-                                       : "k + lane"});
-    if (lanes)
-      writer.line("add({}{});", namesLane ? "lane, " : "", added);
-    else
-      writer.line("return {};", added);
-  });
-  closeLoop();
-  if (!held.empty())
-    kept[operands[0]] = held;
-  if (ofColumns)
-    name += "[lane]";
-  for (size_t i = 0; i < pass.size(); ++i) {
-    bool isLast = i + 1 == pass.size();
-    results[pass[i].op->getResult(0).getAsOpaquePointer()] = getReducedValue(
-        pass[i].op, pass.size() == 1 || (isLast && i) ? name : name + ".first");
-    if (!isLast)
-      name += ".second";
-  }
-}
-
-/// Both reductions in one pass.
-void RowPrinter::printOnlinePair(const RowReduction &most, Operation *sum) {
-  writer.addHeader("reduce_online.h");
-  emitter->hoist(most.operand, 1);
-  std::string name = writer.uniqueName("online");
-  openLoop(fmt::format("const auto {} = fusec::reduceOnline<Scope, "
-                       "fusec::OnlineSum<fusec::{}Exp>, {}>",
-                       name, writer.storesHalvesOnly() ? "Fast" : "Precise",
-                       schedule.getVector()),
-           ", auto add)");
-  emitter->forEachLane(most.operand, [&](unsigned, StringRef element) {
-    writer.line("add(lane, {});", element);
-  });
-  closeLoop();
-  results[most.op->getResult(0).getAsOpaquePointer()] = name + ".most";
-  results[sum->getResult(0).getAsOpaquePointer()] = name + ".sum";
-}
-
-void RowPrinter::printStores() {
-  SmallVector<RegionStore> full = getFullStores(iteration),
-                           once = getOnceStores(iteration);
-  ArrayRef<int64_t> widths = accesses.getStoreWidths();
-  if (!full.empty()) {
-    for (const RegionStore &s : full)
-      emitter->hoist(s.node, 1);
-    openLoop(schedule.getKept() ? fmt::format("fusec::forEachKept<Scope{}>",
-                                              keptArguments(schedule))
-             : lanes && !ofColumns
-                 ? fmt::format("fusec::forEachVectorIn<Scope, {}>",
-                               schedule.getVector())
-                 : "fusec::forEachIn<Scope>",
-             ")");
-    emitStores(writer, *emitter, full, widths.take_front(full.size()), lanes);
-    closeLoop();
-  }
-  if (!once.empty()) {
-    writer.open("if ({})", leader);
-    emitter->pushScope();
-    emitStores(writer, *emitter, once, widths.drop_front(full.size()),
-               ofColumns ? lanes : std::nullopt);
-    emitter->popScope();
-    writer.close();
-  }
-}
-
-void RowPrinter::print() {
-  writer.line("typedef {} Scope;", scopeType(schedule));
-  if (ofColumns)
-    openColumns();
-  else
-    openRows();
-  if (schedule.getKept())
-    keepLoads();
-  std::optional<size_t> pair;
-  if (schedule.getOnline())
-    pair = findOnlinePair(iteration);
-  auto passes = getPasses(iteration);
-  for (size_t p = 0; p < passes.size(); ++p)
-    if (pair == p) {
-      printOnlinePair(passes[p][0], passes[p + 1][0].op);
-      ++p;
-    } else {
-      printPass(passes[p]);
-    }
-  printStores();
-  writer.close("});");
+/// With an error where the launch lists other accesses than the two loops have.
+static LogicalResult checkNested(StepOp step, VariantAttr variant,
+                                 const NestedIteration &nested) {
+  int64_t width = cast<ReduceScheduleAttr>(variant.getSchedule()).getVector();
+  SmallVector<RegionStore> full = getFullStores(nested.rows),
+                           once = getOnceStores(nested.rows);
+  return success(
+      succeeded(checkLoops(step, variant, 2)) &&
+      takeAccesses(step, variant, 0, {nested.items.program, 2, width, {}}) &&
+      takeAccesses(step, variant, 1,
+                   {nested.rows.program, 1, width, {full, once}}));
 }
 
 FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
                                           StringRef symbol) {
   auto schedule = cast<ReduceScheduleAttr>(variant.getSchedule());
   KernelWriter writer(step, symbol, schedule.getIndexBits());
+  if (FailureOr<NestedIteration> nested = analyzeNested(step);
+      succeeded(nested)) {
+    if (failed(checkNested(step, variant, *nested)))
+      return failure();
+    printNested(writer, *nested, variant);
+    return writer.finish(variant);
+  }
   writer.addHeader(schedule.isOfColumns()      ? "reduce_columns.h"
                    : schedule.getCluster() > 1 ? "reduce_cluster.h"
                                                : "reduce.h");
@@ -381,6 +63,16 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
     return failure();
   if (walk->pitch)
     writer.addHeader("reduce_span.h");
-  RowPrinter(writer, *walk, variant).print();
+  writer.declareBuffers();
+  writer.line("typedef {} Scope;", scopeType(schedule));
+  RowForm form;
+  form.ofColumns = schedule.isOfColumns();
+  form.pitch = walk->pitch;
+  form.kept = schedule.getKept();
+  if (form.ofColumns || sharesWarp(schedule))
+    form.leader = "isMine && Scope::rank() == 0";
+  if (form.ofColumns)
+    form.dims.push_back("column");
+  RowPrinter(writer, walk->iteration, form, variant).print();
   return writer.finish(variant);
 }

@@ -17,32 +17,47 @@ static double getRounds(double steps) {
   return whole + llvm::popcount(uint64_t(steps - whole * 8));
 }
 
+/// Clocks in which what groups of threads found of their columns meets, one
+/// after another.
+static double getColumnsMeeting(const Target &target,
+                                ReduceScheduleAttr schedule) {
+  double groups = schedule.getGroups();
+  return (groups - 1) * schedule.getVector() / 4 * target.reduce.treeClocks +
+         (groups > 1 ? target.reduce.blockClocks : 0);
+}
+
+/// Microseconds of memory for a walk over columns.
+static double getColumnsMemory(const Target &target, const RowSizes &sizes,
+                               ReduceScheduleAttr schedule) {
+  const ReduceCosts &costs = target.reduce;
+  // Where few columns lie side by side, sectors of 32 bytes are read in parts.
+  // Later passes mostly hit L2, which is about twice as fast.
+  double waste = std::max(1.0, 32.0 / sizes.element / sizes.columns);
+  double traffic = sizes.bytes * (1 + costs.laterPass * (sizes.passes - 1)) *
+                   std::max(1.0, waste / costs.sectorReuse);
+  return traffic /
+         getStreamingRate(
+             target,
+             std::min(16.0, sizes.element * double(schedule.getVector())));
+}
+
 static Estimate estimateColumns(const Target &target, const RowSizes &sizes,
                                 ReduceScheduleAttr schedule) {
-  const ReduceCosts &costs = target.reduce;
   Overlap time(target);
   double groups = schedule.getGroups(), vector = schedule.getVector(),
          taken = std::ceil(sizes.rows / vector),
          resident = double(target.multiprocessors) * target.threads / groups,
          waves = std::ceil(taken / resident),
          steps = std::ceil(sizes.length / groups);
-  // Partial results meet one after another.
-  double meeting = (groups - 1) * vector / 4 * costs.treeClocks +
-                   (groups > 1 ? costs.blockClocks : 0);
   double latency = waves * sizes.passes *
-                   (getRounds(steps) * target.rates.memoryLatency + meeting) /
+                   (getRounds(steps) * target.rates.memoryLatency +
+                    getColumnsMeeting(target, schedule)) /
                    (target.rates.clock * 1e3);
   // A row of its own keeps whoever reduces it busy, so that striding over rows
   // is as fast as a block each.
   addPlacing(time, target, std::ceil(sizes.rows / schedule.getRowsAtOnce()),
              schedule.getBlocks());
-  // Where few columns lie side by side, sectors of 32 bytes are read in parts.
-  // Later passes mostly hit L2, which is about twice as fast.
-  double waste = std::max(1.0, 32.0 / sizes.element / sizes.columns);
-  double traffic = sizes.bytes * (1 + costs.laterPass * (sizes.passes - 1)) *
-                   std::max(1.0, waste / costs.sectorReuse);
-  double memory = traffic / getStreamingRate(
-                                target, std::min(16.0, sizes.element * vector));
+  double memory = getColumnsMemory(target, sizes, schedule);
   // In one walk either hides the other; between several all wait.
   if (sizes.passes > 1) {
     addExposed(time, target, memory, latency);
@@ -115,6 +130,46 @@ static Estimate estimateRows(const Target &target, const RowSizes &sizes,
          latency = waves * getRowClocks(target, sizes, schedule) /
                    (target.rates.clock * 1e3);
   addExposed(time, target, memory, latency);
+  return time.get();
+}
+
+//===----------------------------------------------------------------------===//
+// Rows of columns
+//===----------------------------------------------------------------------===//
+
+Estimate fusec::estimateNested(const Target &target, const RowSizes &sizes,
+                               double columns, double ofRows,
+                               ReduceScheduleAttr schedule) {
+  Overlap time(target);
+  double threads = schedule.getThreads(),
+         lanes = getNestedLanes(columns, schedule),
+         blocks = std::ceil(sizes.rows / columns /
+                            getNestedRowsAtOnce(columns, schedule)),
+         resident = double(target.multiprocessors) * target.threads / threads,
+         waves = std::ceil(blocks / resident),
+         steps = std::ceil(sizes.length / schedule.getGroups());
+  bool ofWarp = !schedule.isOfColumns();
+  double walk = getRounds(steps) * target.rates.memoryLatency +
+                (ofWarp ? std::log2(double(schedule.getGroups())) *
+                              schedule.getVector() * target.row.laneClocks / 4
+                        : getColumnsMeeting(target, schedule)),
+         meeting = std::log2(std::min(lanes, 32.0)) * target.row.laneClocks;
+  if (lanes > 32)
+    meeting += target.row.blockClocks + lanes / 32 * target.row.warpClocks;
+  double latency =
+      waves * (sizes.passes * schedule.getKept() * walk + ofRows * meeting) /
+      (target.rates.clock * 1e3);
+  addPlacing(time, target, blocks, schedule.getBlocks());
+  // Groups of a warp read items that follow one another: one piece, if a row's
+  // lanes have all of its items. Other pieces of less than a line, here and
+  // there, lose a fifth, and those of less than a sector what is not theirs.
+  double piece = lanes * double(schedule.getVector()) * sizes.element,
+         apart = (ofWarp && schedule.getKept() == 1) || piece >= 128
+                     ? 1
+                     : 1.2 * std::max(1.0, 32 / piece);
+  time.add(TimeBound::Latency, latency);
+  time.add(TimeBound::Memory,
+           apart * getColumnsMemory(target, sizes, schedule));
   return time.get();
 }
 

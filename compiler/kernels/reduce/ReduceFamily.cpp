@@ -13,6 +13,15 @@ static Attribute getPlain(MLIRContext *context) {
 
 static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
   auto schedule = cast<ReduceScheduleAttr>(variant.getSchedule());
+  if (auto nested = analyzeNested(step); succeeded(nested)) {
+    Expr atOnce = Expr::constant(
+        step.getContext(), getNestedRowsAtOnce(nested->columns, schedule));
+    return LaunchAttr::get(
+               limitBlocks(nested->rows.program.getSizes()[0].ceilDiv(atOnce),
+                           schedule.getBlocks()),
+               schedule.getThreads())
+        .withAccesses(getNestedAccesses(step, variant, *nested));
+  }
   FailureOr<RowIteration> iteration = analyzeRows(step);
   if (failed(iteration))
     return {};
@@ -29,6 +38,10 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
 }
 
 static std::map<std::string, Expr> getNamedSizes(StepOp step) {
+  if (auto nested = analyzeNested(step); succeeded(nested)) {
+    ArrayRef<Expr> sizes = nested->items.program.getSizes();
+    return {{"rows", sizes[0]}, {"length", sizes[1]}, {"columns", sizes[2]}};
+  }
   auto iteration = analyzeRows(step);
   if (failed(iteration))
     return {};

@@ -257,6 +257,8 @@ ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
 SmallVector<VariantAttr>
 fusec::chooseReduceVariants(StepOp step, const Target &target, Products) {
   MLIRContext *context = step.getContext();
+  if (auto nested = analyzeNested(step); succeeded(nested))
+    return chooseNestedVariants(step, *nested, target);
   auto problem = analyzeProblem(step);
   if (failed(problem))
     return {VariantAttr::get(context, {},
@@ -280,6 +282,8 @@ fusec::chooseReduceVariants(StepOp step, const Target &target, Products) {
 
 Estimates fusec::estimateReduceStep(StepOp step, const Target &target, Products,
                                     ArrayRef<int64_t> dims) {
+  if (auto nested = analyzeNested(step); succeeded(nested))
+    return estimateNestedStep(step, *nested, target, dims);
   Estimates estimates(dims.size());
   auto problem = analyzeProblem(step);
   if (failed(problem))

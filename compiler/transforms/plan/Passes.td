@@ -174,6 +174,34 @@ def DivideScans : Pass<"fusec-divide-scans", "::fusec::PlanOp"> {
            "divide wherever parts are long enough, whatever the time: for tests">];
 }
 
+def NestReductions : Pass<"fusec-nest-reductions", "::fusec::PlanOp"> {
+  let summary = "reductions of what others give along an inner axis join them";
+  let description = [{
+    A reduce step that reduces results of another one along their last
+    dimensions joins it where a block finds whole rows of those results, and the
+    cost model says that the one kernel is faster over all sizes of the named
+    dimensions, and at none much slower.
+
+    ```mlir
+    fusec.step reduce "reduce_mul" inputs [@x] outputs [@squares] ...
+      %0 = fusec.reduce sum %x axes [1] : tensor<512x39x16xf32> to tensor<512x16xf32>
+      %1 = fusec.mul %0, %0 : tensor<512x16xf32>
+    fusec.step reduce "reduce" inputs [@squares] outputs [@y] ...
+      %0 = fusec.reduce sum %squares axes [1] : tensor<512x16xf32> to tensor<512xf32>
+    ```
+    becomes
+    ```mlir
+    fusec.step reduce "reduce_mul_reduce" inputs [@x] outputs [@y] ...
+      %0 = fusec.reduce sum %x axes [1] : tensor<512x39x16xf32> to tensor<512x16xf32>
+      %1 = fusec.mul %0, %0 : tensor<512x16xf32>
+      %2 = fusec.reduce sum %1 axes [1] : tensor<512x16xf32> to tensor<512xf32>
+    ```
+  }];
+  let options = [
+    Option<"always", "always", "bool", /*default=*/"false",
+           "join wherever there is a kernel, whatever its time: for tests">];
+}
+
 def JoinSiblings : Pass<"fusec-join-siblings", "::fusec::PlanOp"> {
   let summary = "pointwise steps that read the same, but not one another, become one";
   let description = [{

@@ -161,13 +161,14 @@ FUSEC_DEVICE MostAndSum exchange(MostAndSum v, int mask) {
 }
 } // namespace detail
 
-/// Combines over groups of `Lanes` neighbouring lanes; all get the result.
-template <class Op, int Lanes = 32>
+/// Combines over groups of `Lanes` neighbouring lanes, of which every
+/// `Stride`-th meet; all get the result.
+template <class Op, int Lanes = 32, int Stride = 1>
 FUSEC_DEVICE typename Op::Value reduceLanes(typename Op::Value v) {
   if (launch::lanes() == 1)
     return v;
   FUSEC_UNROLL
-  for (int mask = 1; mask < Lanes; mask *= 2) {
+  for (int mask = Stride; mask < Lanes; mask *= 2) {
     typename Op::Value other = detail::exchange(v, mask);
     // Both partners combine in the same order and get the same bits.
     v = launch::lane() & mask ? Op::combine(other, v) : Op::combine(v, other);

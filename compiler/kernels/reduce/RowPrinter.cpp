@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/kernels/reduce/RowPrinter.h"
+#include <fmt/core.h>
+
+using namespace mlir;
+using namespace fusec;
+
+RowPrinter::RowPrinter(KernelWriter &writer, const RowIteration &iteration,
+                       RowForm form, VariantAttr variant)
+    : writer(writer), iteration(iteration), form(std::move(form)),
+      schedule(cast<ReduceScheduleAttr>(variant.getSchedule())),
+      accesses(variant.getLaunch().getLoopAccesses(this->form.loop)),
+      index(writer.indexType()) {
+  auto sources = getRegionSources(writer);
+  sources.root = [&](Value value) {
+    return results[value.getAsOpaquePointer()];
+  };
+  if (this->form.ofColumns)
+    lanes = ScalarEmitter::Lanes(2, accesses);
+  else if (schedule.getVector() > 1 || this->form.kept ||
+           schedule.getOnline() || findsPlaces())
+    lanes = ScalarEmitter::Lanes(1, accesses);
+  emitter.emplace(writer, iteration.program, this->form.dims, lanes, sources);
+  emitter->nameLeader(this->form.leader);
+}
+
+void RowPrinter::openRows() {
+  ArrayRef<Expr> sizes = iteration.program.getSizes();
+  bool isOfGroup = sharesWarp(schedule),
+       varies = isOfGroup || usesDim(iteration.length, 0);
+  auto declareLength = [&] {
+    std::string length = emitter->print(iteration.length);
+    if (isOfGroup)
+      length = fmt::format("isMine ? {} : 0", length);
+    writer.line("const {} length = {};", index, length);
+  };
+  if (!varies && !form.pitch)
+    declareLength();
+  StringRef loop = isOfGroup                   ? "OfWarp"
+                   : schedule.getCluster() > 1 ? "OfCluster"
+                                               : "";
+  writer.open("fusec::forEachRow{}<Scope>({}, [&](fusec::i64 group{})", loop,
+              writer.print(sizes[0], {}), isOfGroup ? ", bool isMine" : "");
+  writer.line("const {0} row = {0}(group);", index);
+  if (form.pitch)
+    writer.line("const fusec::Span<{}> length = {{row * {}, row * {} + {}}};",
+                index, form.pitch, form.pitch,
+                emitter->print(iteration.length));
+  else if (varies)
+    declareLength();
+}
+
+void RowPrinter::openColumns() {
+  ArrayRef<Expr> sizes = iteration.program.getSizes();
+  Expr vector = Expr::constant(writer.getContext(), schedule.getVector()),
+       across = sizes[2].floorDiv(vector);
+  writer.line("constexpr int V = {};", schedule.getVector());
+  writer.line("const {} vectors = {};", index, writer.print(across, {}));
+  writer.open(
+      "fusec::forEachColumns<Scope>({}, [&](fusec::i64 group, bool isMine)",
+      writer.print(sizes[0] * across, {}));
+  if (sizes[0].isConstant(1))
+    writer.line("const {0} row = 0, column = {0}(group) * V;", index);
+  else
+    writer.line("const {0} row = {0}(group) / vectors, "
+                "column = {0}(group) % vectors * V;",
+                index);
+  writer.line("const {} length = isMine ? {} : 0;", index,
+              emitter->print(iteration.length));
+}
+
+/// ", V, Steps": of the loops over what is kept.
+std::string RowPrinter::keptArguments() const {
+  return fmt::format(", {}, {}", schedule.getVector(), form.kept);
+}
+
+/// Declares what a thread keeps of the node, a vector for each of its accesses.
+std::string RowPrinter::declareKept(unsigned node, StringRef base) {
+  std::string name = writer.uniqueName(base);
+  writer.line("fusec::Vec<{}, {}> {}[fusec::kept{}Steps<Scope, {}>];",
+              storageType(iteration.program[node].type), schedule.getVector(),
+              name, form.pitch ? "Span" : "", form.kept);
+  return name;
+}
+
+/// Loads the row's share of each thread.
+void RowPrinter::keepLoads() {
+  const ScalarProgram &program = iteration.program;
+  StepOp step = writer.getStep();
+  int64_t vector = schedule.getVector();
+  llvm::SmallDenseSet<unsigned> vectors;
+  for (auto [node, width] :
+       llvm::zip_equal(getReads(program), accesses.getLoadWidths()))
+    if (program[node].kind == ScalarNode::Kind::Load)
+      if (auto whole = getLaneAccess(getLoadOffset(step, program, node), 1,
+                                     vector, width);
+          whole && whole->stride == 1)
+        vectors.insert(node);
+  for (unsigned node : getKeptLoads(iteration, [&](unsigned load) {
+         return vector == 1 || vectors.contains(load);
+       }))
+    kept[node] = declareKept(node, "kept");
+  writer.open("fusec::forEachKept<Scope{}>(length, [&](int step, {} k{})",
+              keptArguments(), index, form.pitch ? ", auto width" : "");
+  if (form.pitch)
+    writer.line("constexpr int V = decltype(width)::value;");
+  emitter->nameIndex(1, "k");
+  for (auto &[node, name] : kept) {
+    BufferOp buffer = step.getInputBuffer(program[node].value);
+    std::string pointer = writer.pointer(buffer, true);
+    std::string place = emitter->print(getLoadOffset(step, program, node));
+    if (form.pitch)
+      writer.line("fusec::keep<V>({}[step], {} + {});", name, pointer, place);
+    else
+      writer.line("{}[step] = fusec::load<{}>({} + {});", name, vector, pointer,
+                  place);
+  }
+  emitter->nameIndex(1, "");
+  writer.close("});");
+}
+
+void RowPrinter::openLoop(StringRef call, StringRef parameters,
+                          StringRef length) {
+  bool hasWidth = lanes && !form.ofColumns && (!form.kept || form.pitch);
+  writer.open("{}({}, [&]({}{} k{}{}", call, length,
+              form.kept ? "int step, " : "", index,
+              hasWidth ? ", auto width" : "", parameters);
+  emitter->pushScope();
+  emitter->nameIndex(1, "k");
+  if (hasWidth)
+    writer.line("constexpr int V = decltype(width)::value;");
+  else if (form.kept)
+    writer.line("constexpr int V = {};", schedule.getVector());
+  for (auto &[node, name] : kept)
+    emitter->bindVector(node, name + "[step]");
+}
+
+void RowPrinter::closeLoop() {
+  emitter->popScope();
+  emitter->nameIndex(1, "");
+  writer.close("});");
+}
+
+/// The combiner of all of a pass.
+static std::string getPassCombiner(ArrayRef<RowReduction> pass) {
+  std::string first = getCombiner(pass[0].op);
+  return pass.size() == 1 ? first
+                          : fmt::format("fusec::Both<{}, {}>", first,
+                                        getPassCombiner(pass.drop_front()));
+}
+
+/// The loop that finds the results of a pass, up to its length.
+std::string RowPrinter::nameLoop(ArrayRef<RowReduction> pass) const {
+  std::string combiner = getPassCombiner(pass);
+  if (form.ofColumns)
+    return fmt::format("reduceColumns<{}, {}, {}>", form.scope, combiner,
+                       schedule.getVector());
+  if (form.kept)
+    return fmt::format("reduceKept<Scope, {}{}>", combiner, keptArguments());
+  if (isa<ArgReduceOp>(pass[0].op)) {
+    writer.addHeader("reduce_places.h");
+    return fmt::format("findInRow<Scope, {}, {}>", combiner,
+                       schedule.getVector());
+  }
+  if (lanes)
+    return fmt::format("reduceRowVectors<Scope, {}, {}>", combiner,
+                       schedule.getVector());
+  return fmt::format("reduceRow<Scope, {}>", combiner);
+}
+
+/// Several are added as one, {first, {second, third}}.
+static std::string nest(ArrayRef<std::string> elements) {
+  return elements.size() == 1
+             ? elements[0]
+             : braced({elements[0], nest(elements.drop_front())});
+}
+
+void RowPrinter::printPass(ArrayRef<RowReduction> pass) {
+  SmallVector<unsigned> operands;
+  for (const RowReduction &reduction : pass) {
+    operands.push_back(reduction.operand);
+    emitter->hoist(reduction.operand, 1);
+  }
+  Operation *op = pass[0].op;
+  std::string name = writer.uniqueName(op->getName().stripDialect());
+  bool isArg = isa<ArgReduceOp>(op),
+       namesLane = form.ofColumns || (isArg && !form.kept);
+  std::string loop = nameLoop(pass);
+  std::string item = pass.size() == 1
+                         ? computeType(getElementType(op->getOperand(0)))
+                         : getPassCombiner(pass) + "::Value";
+  std::string held;
+  if (form.kept && isWorthHolding(iteration, pass, schedule))
+    held = declareKept(operands[0], "held");
+  openLoop(fmt::format("const auto {} = fusec::{}", name, loop),
+           lanes ? ", auto add)" : ") -> " + item, form.length);
+  SmallVector<std::string> elements;
+  emitter->forEachLane(operands, [&](unsigned, StringRef element) {
+    elements.push_back(element.str());
+    if (elements.size() < pass.size())
+      return;
+    if (!held.empty())
+      writer.line("{}[step][lane] = {};", held, element);
+    // Where it is found is known from the lane and the loop, or told.
+    std::string added = nest(elements);
+    if (isArg && (form.ofColumns || form.kept))
+      added = braced({added, form.ofColumns ? "k"
+                             : form.pitch   ? "k + lane - length.begin"
+                                            : "k + lane"});
+    if (lanes)
+      writer.line("add({}{});", namesLane ? "lane, " : "", added);
+    else
+      writer.line("return {};", added);
+  });
+  closeLoop();
+  if (!held.empty())
+    kept[operands[0]] = held;
+  if (form.ofColumns)
+    name += "[lane]";
+  for (size_t i = 0; i < pass.size(); ++i) {
+    bool isLast = i + 1 == pass.size();
+    results[pass[i].op->getResult(0).getAsOpaquePointer()] = getReducedValue(
+        pass[i].op, pass.size() == 1 || (isLast && i) ? name : name + ".first");
+    if (!isLast)
+      name += ".second";
+  }
+}
+
+/// Both reductions in one pass.
+void RowPrinter::printOnlinePair(const RowReduction &most, Operation *sum) {
+  writer.addHeader("reduce_online.h");
+  emitter->hoist(most.operand, 1);
+  std::string name = writer.uniqueName("online");
+  openLoop(fmt::format("const auto {} = fusec::reduceOnline<Scope, "
+                       "fusec::OnlineSum<fusec::{}Exp>, {}>",
+                       name, writer.storesHalvesOnly() ? "Fast" : "Precise",
+                       schedule.getVector()),
+           ", auto add)", form.length);
+  emitter->forEachLane(most.operand, [&](unsigned, StringRef element) {
+    writer.line("add(lane, {});", element);
+  });
+  closeLoop();
+  results[most.op->getResult(0).getAsOpaquePointer()] = name + ".most";
+  results[sum->getResult(0).getAsOpaquePointer()] = name + ".sum";
+}
+
+void RowPrinter::printStores() {
+  SmallVector<RegionStore> full = getFullStores(iteration),
+                           once = getOnceStores(iteration);
+  ArrayRef<int64_t> widths = accesses.getStoreWidths();
+  if (!full.empty()) {
+    for (const RegionStore &s : full)
+      emitter->hoist(s.node, 1);
+    openLoop(form.kept
+                 ? fmt::format("fusec::forEachKept<Scope{}>", keptArguments())
+             : lanes && !form.ofColumns
+                 ? fmt::format("fusec::forEachVectorIn<Scope, {}>",
+                               schedule.getVector())
+                 : "fusec::forEachIn<Scope>",
+             ")", form.stored);
+    emitStores(writer, *emitter, full, widths.take_front(full.size()), lanes);
+    closeLoop();
+  }
+  if (!once.empty()) {
+    writer.open("if ({})", form.leader);
+    emitter->pushScope();
+    emitStores(writer, *emitter, once, widths.drop_front(full.size()),
+               form.ofColumns ? lanes : std::nullopt);
+    emitter->popScope();
+    writer.close();
+  }
+}
+
+std::string RowPrinter::keepFound(unsigned node, StringRef base) {
+  return kept[node] = declareKept(node, base);
+}
+
+void RowPrinter::printReductions() {
+  std::optional<size_t> pair;
+  if (schedule.getOnline())
+    pair = findOnlinePair(iteration);
+  auto passes = getPasses(iteration);
+  for (size_t p = 0; p < passes.size(); ++p)
+    if (pair == p) {
+      printOnlinePair(passes[p][0], passes[p + 1][0].op);
+      ++p;
+    } else {
+      printPass(passes[p]);
+    }
+}
+
+void RowPrinter::forEachResult(
+    llvm::function_ref<void(unsigned, StringRef)> use) {
+  emitter->forEachLane(
+      llvm::map_to_vector(iteration.stores,
+                          [](const RowStore &store) { return store.node; }),
+      use);
+}
+
+void RowPrinter::print() {
+  if (form.ofColumns)
+    openColumns();
+  else
+    openRows();
+  if (form.kept)
+    keepLoads();
+  printReductions();
+  printStores();
+  writer.close("});");
+}

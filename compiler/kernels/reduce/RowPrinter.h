@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Prints the loop over rows, or over vectors of columns, and in it the region's
+// reductions and stores.
+
+#ifndef FUSEC_COMPILER_KERNELS_REDUCE_ROWPRINTER_H
+#define FUSEC_COMPILER_KERNELS_REDUCE_ROWPRINTER_H
+
+#include "compiler/codegen/Emitters.h"
+#include "compiler/kernels/reduce/Reduce.h"
+
+namespace fusec {
+
+/// What a kernel calls the parts of its walk.
+struct RowForm {
+  bool ofColumns = false; // lanes lie across columns, else along rows
+  int64_t pitch = 0;      // as in RowWalk
+  int64_t kept = 0;       // accesses of a row that a thread keeps
+  unsigned loop = 0;      // whose accesses the launch lists
+  llvm::StringRef scope = "Scope";
+  llvm::StringRef length = "length"; // of the loops of reductions
+  llvm::StringRef stored = "length"; // of those that store
+  llvm::StringRef leader = "Scope::rank() == 0";
+  std::vector<std::string> dims = {"row", ""};
+};
+
+class RowPrinter {
+public:
+  RowPrinter(KernelWriter &writer, const RowIteration &iteration, RowForm form,
+             VariantAttr variant);
+  void print();
+
+  // What print() is made of.
+  /// Keeps what the node is at each of a thread's accesses, which it finds by
+  /// another way than by loads.
+  std::string keepFound(unsigned node, llvm::StringRef base);
+  void printReductions();
+  void printStores();
+  /// The results that the iteration stores, lane by lane.
+  void
+  forEachResult(llvm::function_ref<void(unsigned i, llvm::StringRef name)> use);
+
+private:
+  /// Whether some reduction tells where it found its result.
+  bool findsPlaces() const {
+    return llvm::any_of(iteration.reductions, [](const RowReduction &r) {
+      return mlir::isa<ArgReduceOp>(r.op);
+    });
+  }
+  void openRows();
+  void openColumns();
+  std::string declareKept(unsigned node, llvm::StringRef base);
+  void keepLoads();
+  void openLoop(llvm::StringRef call, llvm::StringRef parameters,
+                llvm::StringRef length);
+  void closeLoop();
+  std::string keptArguments() const;
+  std::string nameLoop(llvm::ArrayRef<RowReduction> pass) const;
+  void printPass(llvm::ArrayRef<RowReduction> pass);
+  void printOnlinePair(const RowReduction &most, mlir::Operation *sum);
+
+  KernelWriter &writer;
+  const RowIteration &iteration;
+  RowForm form;
+  ReduceScheduleAttr schedule;
+  AccessesAttr accesses;
+  std::string index;
+  std::map<void *, std::string> results;
+  std::optional<ScalarEmitter::Lanes> lanes;
+  std::optional<ScalarEmitter> emitter;
+  llvm::MapVector<unsigned, std::string> kept; // names of what is in registers
+};
+
+/// Prints the loop over rows whose items are results of reductions.
+void printNested(KernelWriter &writer, const NestedIteration &nested,
+                 VariantAttr variant);
+
+} // namespace fusec
+
+#endif // FUSEC_COMPILER_KERNELS_REDUCE_ROWPRINTER_H
