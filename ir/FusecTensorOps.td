@@ -247,11 +247,9 @@ def Fusec_BagOp : Fusec_IndexedOp<"bag", [AttrSizedOperandSegments]> {
     to offsets[b + 1], or to n where there is none; offsets beyond 0 to n are taken
     for the nearest. All tables have offsets or none, and so have weights (`by`).
 
-    The row that is the table's `padding` (-1: none) is left out, and not counted
-    by a mean; with `indices` it is the row whose index is this number, so that
-    another index of the same row, counted from the end, is not left out. A bag
-    without rows is zero. Sums are kept in fp32, or fp64
-    of fp64, and rounded to the result's type.
+    The row that is the table's `padding` (-1: none) is left out, and not counted by a mean; with `indices`
+    it is told by this index, so that another of the same row, counted from the end, is not left out. A bag
+    without rows is zero. Sums are kept in fp32, or fp64 of fp64, and rounded to the result's type.
 
     Tables of 8-bit integers have `factors` of floats, and may have `zeros` of the
     same type, [rows, blocks] each: an element is (table - zero) * factor, those of
@@ -265,8 +263,7 @@ def Fusec_BagOp : Fusec_IndexedOp<"bag", [AttrSizedOperandSegments]> {
       -> tensor<nx12xf16>
     %m = fusec.bag mean (%t) at (%i) from (%o) flag scales [1.0] padding [0]
       : (tensor<1000x8xf16>) at (tensor<1xnxi64>) from (tensor<1xbxi64>) -> tensor<bx8xf16>
-    %n = fusec.bag mean (%t) at (%j) flag scales [1.0] padding indices [0]
-      : (tensor<1000x8xf16>) at (tensor<nx2xi64>) -> tensor<nx8xf16>
+    %n = fusec.bag mean (%t) at (%j) flag scales [1.0] padding indices [0] : (tensor<1000x8xf16>) at (tensor<nx2xi64>) -> tensor<nx8xf16>
     %q = fusec.bag sum (%p) at (%i) factors (%f) flag scales [1.0] packed [7]
       : (tensor<1000x4xi8>) at (tensor<nx2xi64>) factors (tensor<1000x1xf32>) -> tensor<nx7xf16>
     ```
@@ -283,8 +280,7 @@ def Fusec_BagOp : Fusec_IndexedOp<"bag", [AttrSizedOperandSegments]> {
     OpBuilder<(ins "::mlir::Type":$type, "::fusec::BagMode":$mode, "::mlir::ValueRange":$tables,
                    "::mlir::ValueRange":$indices, "::mlir::ValueRange":$offsets, "::mlir::ValueRange":$weights,
                    "::mlir::ValueRange":$factors, "::mlir::ValueRange":$zeros, "::fusec::IndexPolicy":$policy,
-                   "::llvm::ArrayRef<double>":$scales, "::mlir::DenseI64ArrayAttr":$padding,
-                   CArg<"bool", "false">:$padsByIndex), [{
+                   "::llvm::ArrayRef<double>":$scales, "::mlir::DenseI64ArrayAttr":$padding, CArg<"bool", "false">:$padsByIndex), [{
       build($_builder, $_state, type, mode, tables, indices, offsets, weights, factors, zeros, policy, scales,
             padding, ::mlir::DenseI64ArrayAttr(), padsByIndex);
     }]>
