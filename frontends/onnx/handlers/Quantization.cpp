@@ -8,6 +8,7 @@
 #include "frontends/onnx/Constants.h"
 #include "frontends/onnx/handlers/Handlers.h"
 #include "ir/Constants.h"
+#include "llvm/Support/MathExtras.h"
 #include <fmt/core.h>
 
 using namespace mlir;
@@ -126,7 +127,7 @@ static Value unpackColumns(Node &node, Value matrix, int64_t width) {
   auto data = constant ? getConstantData(constant.getValue(), error)
                        : FailureOr<ConstantData>(failure());
   auto columns = getSizes(matrix)[1].getConstant();
-  if (failed(data) || columns != llvm::divideCeil(width, 2))
+  if (failed(data) || width < 1 || columns != llvm::divideCeil(width, 2))
     return {};
   int64_t rows = data->bytes.size() / *columns;
   auto elements = std::make_shared<std::vector<char>>(rows * width);
@@ -162,7 +163,10 @@ static FailureOr<BlockQuantized> readBlockQuantized(Node &node, int64_t bits,
   }
   if (bits != 4 || !node.getInputType(0).isInteger(8) || !blocks || !columns)
     return node.unsupported("expected elements of 8 bits, or constants of 4");
-  if (int64_t width = *blocks * blockSize; isUnsigned && *columns != width) {
+  int64_t width;
+  if (llvm::MulOverflow(*blocks, blockSize, width))
+    return node.unsupported("expected fewer columns");
+  if (isUnsigned && *columns != width) {
     read.zero = 8;
     read.table = unpackColumns(node, read.table, width);
     if (read.zeros)
@@ -180,12 +184,15 @@ static LogicalResult importGatherBlockQuantized(Node &node) {
   int64_t gatherAxis = node.getInt("gather_axis", 0),
           quantizeAxis = node.getInt("quantize_axis", 1);
   Type indexType = node.getInputType(1);
-  if (node.getInputRank(0) != 2 || gatherAxis != 0 ||
+  bool areMatrices = node.getInputRank(0) == 2 && node.getInputRank(2) == 2 &&
+                     (!node.hasInput(3) || node.getInputRank(3) == 2);
+  if (!areMatrices || gatherAxis != 0 ||
       (quantizeAxis != 1 && quantizeAxis != -1) || blockSize < 1 ||
       !isa<FloatType>(node.getInputType(2)) ||
       (!indexType.isSignlessInteger(64) && !indexType.isSignlessInteger(32)))
     return node.unsupported("expected rows of a matrix, quantised by blocks of "
-                            "columns, with scales of floats");
+                            "columns, with matrices of scales of floats and, "
+                            "where there are any, of zeros");
   auto read = readBlockQuantized(node, bits, blockSize);
   if (failed(read))
     return failure();
