@@ -52,6 +52,26 @@ FailureOr<RowIteration> fusec::analyzeRows(ArrayRef<Value> outputs,
   return analyzeRowsOf({}, outputs, isInside, outputStrides);
 }
 
+/// Whether every reduction is asked for at its own row, and every item at its
+/// place.
+static bool areInPlace(const ScalarProgram &program,
+                       ArrayRef<Operation *> items, ArrayRef<Expr> ofRow,
+                       ArrayRef<Expr> ofItem) {
+  ExprRanges ranges = program.getRanges();
+  for (size_t n = 0; n < program.size(); ++n) {
+    const ScalarNode &node = program[n];
+    if (node.kind != ScalarNode::Kind::Root)
+      continue;
+    ArrayRef<Expr> place = llvm::is_contained(items, node.op) ? ofItem : ofRow;
+    if (node.indices.size() != place.size())
+      return false;
+    for (auto [index, expected] : llvm::zip_equal(node.indices, place))
+      if (index != ranges.simplify(expected))
+        return false;
+  }
+  return true;
+}
+
 FailureOr<RowIteration> fusec::analyzeRowsOf(ArrayRef<Operation *> items,
                                              ArrayRef<Value> outputs,
                                              ScalarProgram::Inside isInside,
@@ -130,19 +150,8 @@ FailureOr<RowIteration> fusec::analyzeRowsOf(ArrayRef<Operation *> items,
       return failure();
     result.stores.push_back({{node, static_cast<unsigned>(i), offset}, isFull});
   }
-  // Every reduction is asked for at its own row, and every item at its place.
-  for (size_t n = 0; n < program.size(); ++n) {
-    const ScalarNode &node = program[n];
-    if (node.kind != ScalarNode::Kind::Root)
-      continue;
-    ArrayRef<Expr> place =
-        llvm::is_contained(items, node.op) ? full : rowIndices;
-    if (node.indices.size() != place.size())
-      return failure();
-    for (auto [index, expected] : llvm::zip_equal(node.indices, place))
-      if (index != ranges.simplify(expected))
-        return failure();
-  }
+  if (!areInPlace(program, items, rowIndices, full))
+    return failure();
   return result;
 }
 
