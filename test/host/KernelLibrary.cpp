@@ -17,8 +17,8 @@ using namespace llvm;
 
 namespace fusec {
 
-/// The headers take as long as thirty kernels; files are few enough for a batch to
-/// keep all jobs busy.
+/// The headers take as long as thirty kernels; files are few enough for a batch
+/// to keep all jobs busy.
 constexpr size_t kernelsPerUnit = 64;
 
 /// Division of kernels by templates makes optimising dearer than running: the

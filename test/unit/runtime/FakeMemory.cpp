@@ -173,8 +173,7 @@ Result cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t size,
   if (Result refused = allowStream(stream))
     return refused;
   recordCopy({to, from, size, stream});
-  copyBytes(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from),
-              size);
+  copyBytes(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), size);
   return success;
 }
 Result cuMemsetD8Async(DevicePointer to, unsigned char byte, size_t size,
@@ -209,8 +208,7 @@ Result cuStreamSynchronize(Stream stream) {
       all.begin(), all.end(),
       [&](const FakeUpload &upload) { return upload.stream != stream; });
   for (auto upload = end; upload != all.end(); ++upload)
-    copyBytes(reinterpret_cast<void *>(upload->to), upload->from,
-                upload->size);
+    copyBytes(reinterpret_cast<void *>(upload->to), upload->from, upload->size);
   all.erase(end, all.end());
   return allowStream(stream);
 }
