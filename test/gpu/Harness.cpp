@@ -58,6 +58,17 @@ void Harness::report(const std::string &test, const std::string &result,
   llvm::outs().flush();
 }
 
+/// Kernels are named after their steps: apart from those of every other
+/// program, so that a name in a sanitizer's report leads to one of them.
+static llvm::Error nameApart(Compilation &compilation, size_t program) {
+  if (llvm::Error error = compilation.advance(Stage::Planned))
+    return error;
+  for (PlanOp plan : compilation.getModule().getOps<PlanOp>())
+    for (StepOp step : plan.getOps<StepOp>())
+      step.setName((step.getName() + "_" + llvm::Twine(program)).str());
+  return llvm::Error::success();
+}
+
 std::unique_ptr<Harness::Compiled> Harness::compile(const std::string &test,
                                                     const Import &import) {
   if (!device && !compileOnly)
@@ -75,6 +86,8 @@ std::unique_ptr<Harness::Compiled> Harness::compile(const std::string &test,
         llvm::joinErrors(compilation.takeError(), original.takeError()));
   if (!original)
     return fail(original.takeError());
+  if (llvm::Error error = nameApart(**compilation, ++programs))
+    return fail(std::move(error));
   if (llvm::Error error = (*compilation)->compile(compiler))
     return fail(std::move(error));
   llvm::Expected<const NvrtcIdentity &> identity = compiler.getIdentity();

@@ -66,6 +66,7 @@ private:
   std::string filter, target;
   Shard shard;
   bool compileOnly = false, good = true;
+  size_t programs = 0;
   std::unique_ptr<rt::Device> device;
   KernelCompiler compiler;
 };

@@ -4,8 +4,6 @@
 
 using namespace fusec;
 
-static const std::vector<const char *> floats = {"f32", "f16", "bf16", "f64"};
-
 static const KernelCase cases[] = {
     {"pointwise",
      floats,

@@ -27,6 +27,9 @@ struct KernelCase {
   const char *schedule = nullptr;
 };
 
+/// Types that have all of a case's ops.
+inline const std::vector<const char *> floats = {"f32", "f16", "bf16", "f64"};
+
 llvm::ArrayRef<KernelCase> getKernelCases();
 /// Those of them that have a matmul root, in a file of their own.
 llvm::ArrayRef<KernelCase> getProductCases();

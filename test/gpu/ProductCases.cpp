@@ -6,8 +6,6 @@
 
 using namespace fusec;
 
-static const std::vector<const char *> floats = {"f32", "f16", "bf16", "f64"};
-
 /// A product, and what reduces its rows: widths that fill a tile, and not. The
 /// scale of a softmax's results does not have in it what sums before it lose:
 /// 1000 products added one after another change it by 131 roundings.
@@ -111,7 +109,7 @@ static const std::vector<const char *> floats = {"f32", "f16", "bf16", "f64"};
         POINTS, 1, SCHEDULE                                                    \
   }
 
-static const KernelCase cases[] = {
+static const KernelCase productCases[] = {
     {"gemm",
      {"f32", "f16", "bf16", "f64", "i32", "i64"},
      {{"m", "k", "T"}, {"k", "n", "T"}, {"n", "T"}},
@@ -354,4 +352,4 @@ static const KernelCase cases[] = {
      4},
 };
 
-llvm::ArrayRef<KernelCase> fusec::getProductCases() { return cases; }
+llvm::ArrayRef<KernelCase> fusec::getProductCases() { return productCases; }
