@@ -246,7 +246,7 @@ Value BagLoop::createBag(BagRows rows) {
   findTable(rows);
   Sizes table = getSizes(rows.table);
   if (table.size() != 2 || !table[1].isConstant() ||
-      !isa<FloatType>(fusec::getElementType(rows.table))) {
+      !isa<FloatType>(getElementType(rows.table))) {
     reason = "its rows are none of a matrix of floats";
     return {};
   }
@@ -292,8 +292,7 @@ Value BagLoop::createBag(BagRows rows) {
   if (rows.padding)
     padding.push_back(rows.padding->row);
   return BagOp::create(
-      builder,
-      getTensorType({*bags, table[1]}, fusec::getElementType(rows.table)),
+      builder, getTensorType({*bags, table[1]}, getElementType(rows.table)),
       rows.mode, rows.table, asRow(rows.ids), asRow(rows.offsets), weights,
       ValueRange(), ValueRange(), graph.options.gatherPolicy,
       ArrayRef<double>(1.0),

@@ -31,8 +31,7 @@ static LoopValue withKind(LoopValue value, Kind kind) {
 }
 
 LoopValue BagLoop::getBound(Value offsets, int64_t shift) {
-  if (getRank(offsets) != 1 ||
-      !isa<IntegerType>(fusec::getElementType(offsets)))
+  if (getRank(offsets) != 1 || !isa<IntegerType>(getElementType(offsets)))
     return {};
   // The ends of bags are often what is left without the first.
   while (auto slice = offsets.getDefiningOp<SliceOp>()) {

@@ -153,7 +153,7 @@ ElementsAttr Constants::readNew(const TensorProto &tensor, std::string &error) {
   // Elements of 4 bits are bytes here; tables are packed again.
   bool isPacked = is4Bit(tensor);
   Type elementType =
-      !isPacked ? getElementType(tensor.data_type(), &context)
+      !isPacked ? getTypeOfDtype(tensor.data_type(), &context)
       : tensor.data_type() == TensorProto::INT4
           ? Type(IntegerType::get(&context, 8))
           : Type(IntegerType::get(&context, 8, IntegerType::Unsigned));

@@ -12,7 +12,7 @@ namespace fusec::onnx {
 
 using TensorProto = ::onnx::TensorProto;
 
-Type getElementType(int32_t dtype, MLIRContext *context) {
+Type getTypeOfDtype(int32_t dtype, MLIRContext *context) {
   auto integer = [&](unsigned width) {
     return IntegerType::get(context, width);
   };

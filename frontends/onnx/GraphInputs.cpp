@@ -87,7 +87,7 @@ void GraphImporter::addConstantInput(Scope &scope, const ValueInfoProto &input,
     (void)problems.add(ProblemKind::Malformed, what + message,
                        "check the file given by --const");
   };
-  Type given = onnx::getElementType(constant.dtype, &context);
+  Type given = getTypeOfDtype(constant.dtype, &context);
   if (given != type)
     return fail(fmt::format(
         "expected constant elements of type {}, got {}", toString(type),
@@ -134,7 +134,7 @@ void GraphImporter::addInput(Scope &scope, const ValueInfoProto &input) {
     return;
   }
   int32_t dtype = input.type().tensor_type().elem_type();
-  Type type = onnx::getElementType(dtype, &context);
+  Type type = getTypeOfDtype(dtype, &context);
   if (!type) {
     (void)problems.add(
         ProblemKind::Unsupported,

@@ -106,7 +106,7 @@ void GraphImporter::addInitializers(Scope &scope) {
       error = "expected every initializer to have a name";
     if (!error.empty())
       (void)problems.add(
-          entry.constant || onnx::getElementType(tensor.data_type(), &context)
+          entry.constant || getTypeOfDtype(tensor.data_type(), &context)
               ? ProblemKind::Malformed
               : ProblemKind::Unsupported,
           fmt::format("initializer {}: {}", quoted(tensor.name()), error));
@@ -166,13 +166,13 @@ void GraphImporter::addOutputs(Scope &scope) {
     if (!value)
       continue;
     int32_t dtype = output.type().tensor_type().elem_type();
-    Type declared = onnx::getElementType(dtype, &context);
-    if (dtype != 0 && declared != fusec::getElementType(value))
+    Type declared = getTypeOfDtype(dtype, &context);
+    if (dtype != 0 && declared != getElementType(value))
       (void)problems.add(
           ProblemKind::Malformed,
           fmt::format("{}expected elements of type {} as declared, got {}",
                       what, getDtypeName(dtype),
-                      toString(fusec::getElementType(value))));
+                      toString(getElementType(value))));
     // Sizes that options fix are not those of the declaration.
     const auto &type = output.type().tensor_type();
     Sizes sizes = getSizes(value);

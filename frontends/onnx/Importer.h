@@ -89,7 +89,7 @@ std::vector<OperatorDescription> describeOperators();
 /// ONNX's name ("int64"), or an empty string for no element type of fusec's.
 llvm::StringRef getTypeName(int32_t dtype);
 /// The element type in IR, null for one that fusec does not have.
-mlir::Type getElementType(int32_t dtype, mlir::MLIRContext *context);
+mlir::Type getTypeOfDtype(int32_t dtype, mlir::MLIRContext *context);
 
 } // namespace fusec::onnx
 

@@ -156,10 +156,9 @@ void Node::ignoreAttr(StringRef name) { used.insert(name); }
 
 Type Node::getTypeAttr(StringRef name, int64_t defaultValue) {
   int64_t number = getInt(name, defaultValue);
-  Type type =
-      number == static_cast<int32_t>(number)
-          ? onnx::getElementType(static_cast<int32_t>(number), b.getContext())
-          : Type();
+  Type type = number == static_cast<int32_t>(number)
+                  ? getTypeOfDtype(static_cast<int32_t>(number), b.getContext())
+                  : Type();
   if (!type)
     (void)unsupported(fmt::format(
         "expected attribute {} to be a supported element type, got number {}",
@@ -311,8 +310,7 @@ LogicalResult Node::setOutput(unsigned i, Value value) {
                        size.str());
   }
   std::string error;
-  if (!areValidSizes(constants, getElementBytes(fusec::getElementType(value)),
-                     error))
+  if (!areValidSizes(constants, getElementBytes(getElementType(value)), error))
     return malformed(error);
   outputs[i] = value;
   return success();

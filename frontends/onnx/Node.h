@@ -43,7 +43,7 @@ public:
   Sizes getInputSizes(unsigned i) const { return getSizes(inputs[i]); }
   int64_t getInputRank(unsigned i) const { return getRank(inputs[i]); }
   mlir::Type getInputType(unsigned i) const {
-    return fusec::getElementType(inputs[i]);
+    return getElementType(inputs[i]);
   }
   void setInputs(llvm::SmallVector<Value> values) {
     inputs = std::move(values);

@@ -11,7 +11,7 @@ namespace fusec::onnx {
 using Groups = SmallVector<SmallVector<int64_t>>;
 
 Value TensorBuilder::cast(Value x, Type elementType) {
-  if (fusec::getElementType(x) == elementType)
+  if (getElementType(x) == elementType)
     return x;
   return CastOp::create(*this, getTensorType(getSizes(x), elementType), x);
 }
@@ -37,7 +37,7 @@ Value TensorBuilder::splat(double value, ArrayRef<Expr> sizes,
                          makeNumber(elementType, value));
 }
 Value TensorBuilder::splatLike(double value, Value like) {
-  return splat(value, getSizes(like), fusec::getElementType(like));
+  return splat(value, getSizes(like), getElementType(like));
 }
 Value TensorBuilder::integerSplat(int64_t value, ArrayRef<Expr> sizes,
                                   Type elementType) {
@@ -102,7 +102,7 @@ Value TensorBuilder::broadcast(Value x, ArrayRef<Expr> sizes,
   x = retarget(x, operand);
   if (llvm::equal(operand, sizes))
     return x;
-  Type type = getTensorType(sizes, fusec::getElementType(x));
+  Type type = getTensorType(sizes, getElementType(x));
   return BroadcastOp::create(*this, type, x, dimensions);
 }
 
@@ -176,14 +176,13 @@ TensorBuilder::getReassociation(ArrayRef<SmallVector<int64_t>> groups) {
 }
 Value TensorBuilder::collapse(Value x, ArrayRef<SmallVector<int64_t>> groups) {
   Sizes sizes = collapseSizes(getSizes(x), groups, getContext());
-  return CollapseOp::create(*this,
-                            getTensorType(sizes, fusec::getElementType(x)), x,
+  return CollapseOp::create(*this, getTensorType(sizes, getElementType(x)), x,
                             getReassociation(groups));
 }
 Value TensorBuilder::expand(Value x, ArrayRef<SmallVector<int64_t>> groups,
                             ArrayRef<Expr> sizes) {
-  return ExpandOp::create(*this, getTensorType(sizes, fusec::getElementType(x)),
-                          x, getReassociation(groups));
+  return ExpandOp::create(*this, getTensorType(sizes, getElementType(x)), x,
+                          getReassociation(groups));
 }
 
 namespace {
@@ -264,8 +263,8 @@ Value TensorBuilder::transpose(Value x, ArrayRef<int64_t> permutation) {
   }
   if (identity)
     return x;
-  return TransposeOp::create(
-      *this, getTensorType(result, fusec::getElementType(x)), x, permutation);
+  return TransposeOp::create(*this, getTensorType(result, getElementType(x)), x,
+                             permutation);
 }
 
 Value TensorBuilder::slice(Value x, ArrayRef<Expr> offsets,
@@ -273,8 +272,8 @@ Value TensorBuilder::slice(Value x, ArrayRef<Expr> offsets,
   SmallVector<Attribute> attrs;
   for (Expr offset : offsets)
     attrs.push_back(offset.getAttr());
-  return SliceOp::create(*this, getTensorType(sizes, fusec::getElementType(x)),
-                         x, getArrayAttr(attrs), steps);
+  return SliceOp::create(*this, getTensorType(sizes, getElementType(x)), x,
+                         getArrayAttr(attrs), steps);
 }
 
 Value TensorBuilder::sliceAxis(Value x, int64_t axis, Expr offset, Expr size,
@@ -296,8 +295,7 @@ Value TensorBuilder::concat(ArrayRef<Value> values, int64_t axis) {
   for (Value value : values.drop_front())
     sizes[axis] = sizes[axis] + getSizes(value)[axis];
   return ConcatOp::create(
-      *this, getTensorType(sizes, fusec::getElementType(values[0])), values,
-      axis);
+      *this, getTensorType(sizes, getElementType(values[0])), values, axis);
 }
 
 Value TensorBuilder::unsqueeze(Value x, ArrayRef<int64_t> axes) {
@@ -329,8 +327,8 @@ Value TensorBuilder::reduce(ReduceKind kind, Value x, ArrayRef<int64_t> axes,
   }
   Value result = x;
   if (!axes.empty())
-    result = ReduceOp::create(
-        *this, getTensorType(reduced, fusec::getElementType(x)), kind, x, axes);
+    result = ReduceOp::create(*this, getTensorType(reduced, getElementType(x)),
+                              kind, x, axes);
   return keepDims ? reshape(result, kept) : result;
 }
 
@@ -339,7 +337,7 @@ Value TensorBuilder::mean(Value x, ArrayRef<int64_t> axes, bool keepDims) {
   for (int64_t axis : axes)
     count = count * getSizes(x)[axis];
   Value sum = reduce(ReduceKind::Sum, x, axes, keepDims);
-  Type type = fusec::getElementType(sum);
+  Type type = getElementType(sum);
   auto number = count.getConstant();
   Value divisor = number ? integerSplat(*number, getSizes(sum), type)
                          : broadcastTo(sizeValue(count, type), getSizes(sum));
@@ -351,8 +349,7 @@ Value TensorBuilder::matmul(Value a, Value b, bool transposeA,
   SmallVector<Expr> left = getSizes(a), right = getSizes(b);
   auto sizes = inferMatmulSizes(left, right, transposeA, transposeB,
                                 [](const Twine &) {});
-  return MatmulOp::create(*this,
-                          getTensorType(*sizes, fusec::getElementType(a)), a, b,
+  return MatmulOp::create(*this, getTensorType(*sizes, getElementType(a)), a, b,
                           transposeA, transposeB);
 }
 

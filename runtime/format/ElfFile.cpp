@@ -22,7 +22,6 @@ constexpr uint8_t ident[] = {0x7f, 'E', 'L', 'F', 2, 1, 1};
 constexpr uint32_t typesWithoutBytes[] = {8, 0x70000007, 0x70000009, 0x7000000a,
                                           0x70000015};
 
-std::string text(uint64_t number) { return std::to_string(number); }
 } // namespace
 
 ElfFile::ElfFile(ByteSpan file, std::string name)
@@ -39,13 +38,13 @@ ElfFile::ElfFile(ByteSpan file, std::string name)
              sectionEntryBytes);
   for (unsigned i = 0; i != segmentCount; ++i) {
     uint64_t entry = segments + i * segmentEntryBytes;
-    checkRange("program header " + text(i), at<uint64_t>(entry + 8),
+    checkRange("program header " + std::to_string(i), at<uint64_t>(entry + 8),
                at<uint64_t>(entry + 32));
   }
   for (unsigned i = 0; i != count; ++i)
     if (hasBytes(i))
-      checkRange("section header " + text(i), at<uint64_t>(header(i) + 24),
-                 at<uint64_t>(header(i) + 32));
+      checkRange("section header " + std::to_string(i),
+                 at<uint64_t>(header(i) + 24), at<uint64_t>(header(i) + 32));
 }
 
 void ElfFile::fail(const std::string &what) const {
@@ -96,8 +95,8 @@ void ElfFile::checkTable(const char *table, uint64_t offset, uint64_t count,
     return;
   if (count == 0 || entryBytes != expectedBytes)
     fail(std::string("ELF ") + table + ": expected entries of " +
-         text(expectedBytes) + " bytes, found " + text(count) + " of " +
-         text(entryBytes));
+         std::to_string(expectedBytes) + " bytes, found " +
+         std::to_string(count) + " of " + std::to_string(entryBytes));
   checkRange(table, offset, count * entryBytes);
 }
 
@@ -105,8 +104,8 @@ void ElfFile::checkRange(const std::string &what, uint64_t offset,
                          uint64_t size) const {
   if (offset > file.size || size > file.size - offset)
     fail("ELF " + what + ": expected a range within the section's " +
-         text(file.size) + " bytes, found " + text(size) + " bytes at offset " +
-         text(offset));
+         std::to_string(file.size) + " bytes, found " + std::to_string(size) +
+         " bytes at offset " + std::to_string(offset));
 }
 
 } // namespace fusec::format

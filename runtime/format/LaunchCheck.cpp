@@ -16,8 +16,6 @@ constexpr unsigned maxPointerAlignment = 4096;
 constexpr size_t maxMapRank = 5;
 constexpr unsigned maxMapBox = 256;
 
-std::string text(uint64_t number) { return std::to_string(number); }
-
 bool isSymbol(const std::string &name) {
   if (name.empty() || name.size() > maxSymbol)
     return false;
@@ -35,13 +33,13 @@ uint64_t volume(const std::array<unsigned, 3> &extents, uint64_t limit,
   uint64_t product = 1;
   for (size_t i = 0; i != extents.size(); ++i) {
     if (extents[i] < 1 || extents[i] > limit)
-      where.at(i).fail("expected 1 to " + text(limit) + ", found " +
-                       text(extents[i]));
+      where.at(i).fail("expected 1 to " + std::to_string(limit) + ", found " +
+                       std::to_string(extents[i]));
     product *= extents[i];
   }
   if (product > limit)
-    where.fail("expected a product of at most " + text(limit) + ", found " +
-               text(product));
+    where.fail("expected a product of at most " + std::to_string(limit) +
+               ", found " + std::to_string(product));
   return product;
 }
 } // namespace
@@ -57,11 +55,11 @@ static void checkLine(const Launch &launch, const Where &where) {
     if (launch.block[i] != 1)
       where.member("block").at(i).fail("expected 1 of a cooperative launch, "
                                        "found " +
-                                       text(launch.block[i]));
+                                       std::to_string(launch.block[i]));
     if (launch.cluster[i] != 1)
       where.member("cluster").at(i).fail("expected 1 of a cooperative launch, "
                                          "found " +
-                                         text(launch.cluster[i]));
+                                         std::to_string(launch.cluster[i]));
   }
 }
 
@@ -73,16 +71,16 @@ void ManifestChecker::checkPointer(const Plan &plan, Pointer &pointer,
   if (pointer.index >= count)
     where.member("index").fail("expected an index below the number of " +
                                std::string(pointerKindName(pointer.kind)) +
-                               "s, " + text(count) + ", found " +
-                               text(pointer.index));
+                               "s, " + std::to_string(count) + ", found " +
+                               std::to_string(pointer.index));
   checkSize(pointer.offset, where.member("offset"));
   if (pointer.kind == Pointer::Kind::Weight && pointer.offset.isConstant() &&
       uint64_t(pointer.offset.value) > plan.weights[pointer.index].size)
-    where.member("offset").fail("expected at most the size of weight '" +
-                                plan.weights[pointer.index].name + "', " +
-                                text(plan.weights[pointer.index].size) +
-                                ", found " +
-                                text(uint64_t(pointer.offset.value)));
+    where.member("offset").fail(
+        "expected at most the size of weight '" +
+        plan.weights[pointer.index].name + "', " +
+        std::to_string(plan.weights[pointer.index].size) + ", found " +
+        std::to_string(uint64_t(pointer.offset.value)));
 }
 
 void ManifestChecker::checkTensorMap(const Plan &plan, const Target &target,
@@ -93,34 +91,37 @@ void ManifestChecker::checkTensorMap(const Plan &plan, const Target &target,
   checkPointer(plan, map.of, where.member("of"));
   size_t rank = map.sizes.size();
   if (rank < 1 || rank > maxMapRank)
-    where.member("sizes").fail("expected 1 to 5 sizes, found " + text(rank));
+    where.member("sizes").fail("expected 1 to 5 sizes, found " +
+                               std::to_string(rank));
   if (map.strides.size() != rank - 1)
-    where.member("strides").fail("expected " + text(rank - 1) +
-                                 " strides, found " + text(map.strides.size()));
+    where.member("strides").fail("expected " + std::to_string(rank - 1) +
+                                 " strides, found " +
+                                 std::to_string(map.strides.size()));
   if (map.box.size() != rank)
-    where.member("box").fail("expected " + text(rank) + " sizes, found " +
-                             text(map.box.size()));
+    where.member("box").fail("expected " + std::to_string(rank) +
+                             " sizes, found " + std::to_string(map.box.size()));
   for (size_t i = 0; i != rank; ++i) {
     checkSize(map.sizes[i], where.member("sizes").at(i));
     if (i + 1 != rank)
       checkSize(map.strides[i], where.member("strides").at(i));
     if (map.box[i] < 1 || map.box[i] > maxMapBox)
       where.member("box").at(i).fail("expected 1 to 256, found " +
-                                     text(map.box[i]));
+                                     std::to_string(map.box[i]));
   }
   if (map.swizzle != 0 && map.swizzle != 32 && map.swizzle != 64 &&
       map.swizzle != 128)
     where.member("swizzle").fail("expected 0, 32, 64 or 128, found " +
-                                 text(map.swizzle));
+                                 std::to_string(map.swizzle));
   if (map.promotion != 0 && map.promotion != 64 && map.promotion != 128 &&
       map.promotion != 256)
     where.member("promotion")
-        .fail("expected 0, 64, 128 or 256, found " + text(map.promotion));
+        .fail("expected 0, 64, 128 or 256, found " +
+              std::to_string(map.promotion));
   unsigned inner = map.box[0] * mapTypeSize(map.dtype);
   if (inner % 16 != 0 || (map.swizzle != 0 && inner > map.swizzle))
     where.member("box").at(0).fail(
         "expected a multiple of 16 bytes within the swizzle, found " +
-        text(inner) + " bytes");
+        std::to_string(inner) + " bytes");
 }
 
 void ManifestChecker::checkParam(const Plan &plan, const Target &target,
@@ -134,7 +135,7 @@ void ManifestChecker::checkParam(const Plan &plan, const Target &target,
     Bounds bounds = checkExpr(size->value, where.member("value"));
     if (size->type == DType::I32 &&
         (bounds.isNegative() || bounds.least > mostSize32))
-      where.member("value").fail("expected 0 to " + text(mostSize32) +
+      where.member("value").fail("expected 0 to " + std::to_string(mostSize32) +
                                  ", found " + shorten(toString(size->value)));
   } else if (auto *map = std::get_if<TensorMapParam>(&param)) {
     checkTensorMap(plan, target, *map, where);
@@ -151,8 +152,9 @@ void ManifestChecker::checkLaunch(Plan &plan, const Target &target,
     checkSize(launch.grid[i], where.member("grid").at(i));
   volume(launch.block, maxThreads, where.member("block"));
   if (launch.block[2] > maxBlockDepth)
-    where.member("block").at(2).fail("expected at most " + text(maxBlockDepth) +
-                                     ", found " + text(launch.block[2]));
+    where.member("block").at(2).fail(
+        "expected at most " + std::to_string(maxBlockDepth) + ", found " +
+        std::to_string(launch.block[2]));
   uint64_t cluster =
       volume(launch.cluster, maxCluster, where.member("cluster"));
   if (cluster > 1 && (target.ptx || target.capability < clusterCapability))
@@ -161,19 +163,20 @@ void ManifestChecker::checkLaunch(Plan &plan, const Target &target,
         "'");
   if (cluster > plan.cluster)
     where.member("cluster").fail("expected at most the plan's cluster of " +
-                                 text(plan.cluster) + " blocks, found " +
-                                 text(cluster));
+                                 std::to_string(plan.cluster) +
+                                 " blocks, found " + std::to_string(cluster));
   if (launch.cooperative)
     checkLine(launch, where);
   if (launch.smem > plan.smem)
-    where.member("smem").fail("expected at most the plan's " + text(plan.smem) +
-                              " bytes, found " + text(launch.smem));
+    where.member("smem").fail("expected at most the plan's " +
+                              std::to_string(plan.smem) + " bytes, found " +
+                              std::to_string(launch.smem));
   for (size_t i = 0; i != launch.params.size(); ++i)
     checkParam(plan, target, launch.params[i], where.member("params").at(i));
   if (paramBytes(launch) > maxParamBytes)
-    where.member("params").fail("expected at most " + text(maxParamBytes) +
-                                " bytes in all, found " +
-                                text(paramBytes(launch)));
+    where.member("params").fail(
+        "expected at most " + std::to_string(maxParamBytes) +
+        " bytes in all, found " + std::to_string(paramBytes(launch)));
   if (launch.work)
     checkWork(plan, *launch.work, where.member("work"));
 }
@@ -185,8 +188,8 @@ void ManifestChecker::checkWork(const Plan &plan, Work &work,
   checkSize(work.operations, where.member("operations"));
   if (work.lead && *work.lead >= plan.steps.size())
     where.member("lead").fail("expected a step below " +
-                              text(plan.steps.size()) + ", found " +
-                              text(*work.lead));
+                              std::to_string(plan.steps.size()) + ", found " +
+                              std::to_string(*work.lead));
 }
 
 void ManifestChecker::checkCondition(Condition &condition, const Where &where) {
@@ -203,14 +206,15 @@ void ManifestChecker::checkCondition(Condition &condition, const Where &where) {
         std::string(pointerKindName(condition.pointerKind)) + "'");
   size_t count = input ? manifest.inputs.size() : manifest.outputs.size();
   if (condition.pointerIndex >= count)
-    pointer.member("index").fail("expected an index below " + text(count) +
-                                 ", found " + text(condition.pointerIndex));
+    pointer.member("index").fail("expected an index below " +
+                                 std::to_string(count) + ", found " +
+                                 std::to_string(condition.pointerIndex));
   bool powerOfTwo =
       condition.bytes != 0 && (condition.bytes & (condition.bytes - 1)) == 0;
   if (!powerOfTwo || condition.bytes > maxPointerAlignment)
     where.member("bytes").fail("expected a power of two of at most " +
-                               text(maxPointerAlignment) + ", found " +
-                               text(condition.bytes));
+                               std::to_string(maxPointerAlignment) +
+                               ", found " + std::to_string(condition.bytes));
 }
 
 void ManifestChecker::checkStep(Plan &plan, const Target &target, Step &step,
@@ -224,7 +228,7 @@ void ManifestChecker::checkStep(Plan &plan, const Target &target, Step &step,
     if (variant.guard.empty() != last)
       variants.at(i).member("guard").fail(
           last ? "expected no condition in the last variant, found " +
-                     text(variant.guard.size())
+                     std::to_string(variant.guard.size())
                : "expected a condition in every variant but the last, found "
                  "none");
     for (size_t c = 0; c != variant.guard.size(); ++c)

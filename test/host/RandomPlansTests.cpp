@@ -18,7 +18,7 @@ using namespace fusec;
 
 namespace {
 /// The named dimension.
-constexpr int64_t sizes[] = {0, 1, 5};
+constexpr int64_t planSizes[] = {0, 1, 5};
 
 /// A form for each seed, so that all of them are met.
 PipelineOptions getOptions(uint64_t seed) {
@@ -36,7 +36,7 @@ std::string check(uint64_t seed) {
   context.loadDialect<FusecDialect>();
   RandomProgram program(context, seed);
   std::vector<reference::Tensors> inputs, expected;
-  for (int64_t size : sizes) {
+  for (int64_t size : planSizes) {
     inputs.push_back(program.createInputs(size));
     auto result = reference::evaluate(program.getModel(), inputs.back());
     if (failed(result))
@@ -53,7 +53,7 @@ std::string check(uint64_t seed) {
       failed(runPlanStage(module, options)) || failed(kernels.emit(module)))
     return llvm::toString(diagnostics.take(ErrorKind::Internal, "compilation"));
   for (auto [size, tensors, wanted] :
-       llvm::zip_equal(sizes, inputs, expected)) {
+       llvm::zip_equal(planSizes, inputs, expected)) {
     auto result =
         reference::evaluate(*module.getOps<PlanOp>().begin(), tensors);
     if (failed(result))

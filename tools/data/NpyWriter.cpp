@@ -86,7 +86,7 @@ std::optional<std::string> writeNpy(const std::string &path,
 
 // Stored members with zip64 sizes everywhere: one form for all sizes. The
 // time is the format's earliest, so that the same tensors give the same bytes.
-static constexpr uint64_t version = 45, date = 0x21, saturated32 = 0xffffffff,
+static constexpr uint64_t version = 45, date = 0x21, fieldIn64 = 0xffffffff,
                           utf8Flag = 0x800;
 
 static std::string localHeader(const Written &member) {
@@ -98,7 +98,7 @@ static std::string localHeader(const Written &member) {
       .u16(0)
       .u16(date)
       .u32(member.crc);
-  r.u32(saturated32).u32(saturated32).u16(member.name.size()).u16(20);
+  r.u32(fieldIn64).u32(fieldIn64).u16(member.name.size()).u16(20);
   r.bytes += member.name;
   return r.u16(1).u16(16).u64(member.size).u64(member.size).bytes;
 }
@@ -113,15 +113,15 @@ static std::string directoryEntry(const Written &member) {
       .u16(0)
       .u16(date)
       .u32(member.crc);
-  r.u32(saturated32)
-      .u32(saturated32)
+  r.u32(fieldIn64)
+      .u32(fieldIn64)
       .u16(member.name.size())
       .u16(28)
       .u16(0)
       .u16(0)
       .u16(0)
       .u32(0)
-      .u32(saturated32);
+      .u32(fieldIn64);
   r.bytes += member.name;
   return r.u16(1)
       .u16(24)
@@ -150,8 +150,8 @@ static std::string directoryEnd(uint64_t count, uint64_t size,
       .u16(0)
       .u16(0xffff)
       .u16(0xffff)
-      .u32(saturated32)
-      .u32(saturated32)
+      .u32(fieldIn64)
+      .u32(fieldIn64)
       .u16(0);
   return r.bytes;
 }

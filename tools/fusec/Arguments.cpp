@@ -154,7 +154,7 @@ onnx::ConstantInput getConstantInput(const std::string &name,
 }
 
 Type getElementType(format::DType dtype, MLIRContext *context) {
-  return onnx::getElementType(onnxTypes[static_cast<unsigned>(dtype)], context);
+  return onnx::getTypeOfDtype(onnxTypes[static_cast<unsigned>(dtype)], context);
 }
 
 data::Tensor allocateTensor(format::DType dtype, std::vector<int64_t> sizes) {

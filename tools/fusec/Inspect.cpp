@@ -15,7 +15,6 @@
 #include <fmt/core.h>
 
 using namespace fusec;
-using format::printable;
 
 namespace {
 /// A weight that is read by rows alone, and what of it would lie on the device.
@@ -57,7 +56,7 @@ void InspectCommand::addTo(CLI::App &app) {
 // Names are whatever the file has.
 static void addRow(Table &table, std::vector<std::string> cells) {
   for (std::string &cell : cells)
-    cell = printable(cell);
+    cell = format::printable(cell);
   table.row(std::move(cells));
 }
 
@@ -100,7 +99,8 @@ static void printPlan(const format::Manifest &manifest,
     slots.push_back(format::toString(slot));
   os << "\nplan " << plan.target << ": " << plan.steps.size() << " steps, "
      << plan.weights.size() << " weights (" << formatBytes(weights)
-     << "), arena " << (slots.empty() ? "0" : printable(join(slots, " + ")))
+     << "), arena "
+     << (slots.empty() ? "0" : format::printable(join(slots, " + ")))
      << " bytes, driver " << plan.minDriver / 1000 << "."
      << plan.minDriver % 1000 / 10 << " or newer\n";
   Table table({{"step"},
@@ -157,7 +157,8 @@ void InspectCommand::printTables(const format::Manifest &manifest) const {
   llvm::outs() << "\ntables, read by rows"
                << (gather == manifest.options.end()
                        ? ""
-                       : "; ids out of range: " + printable(gather->second))
+                       : "; ids out of range: " +
+                             format::printable(gather->second))
                << "\n";
   Table table({{"table"},
                {"type"},
@@ -183,12 +184,12 @@ void InspectCommand::print(const format::Bundle &bundle, uint64_t size) const {
   const format::Manifest &manifest = bundle.manifest();
   auto &os = llvm::outs();
   os << file << ": " << formatBytes(size) << ", by "
-     << printable(manifest.compiler) << " with NVRTC "
-     << printable(manifest.nvrtc) << "\n";
+     << format::printable(manifest.compiler) << " with NVRTC "
+     << format::printable(manifest.nvrtc) << "\n";
   std::vector<std::string> options;
   for (const auto &[name, value] : manifest.options)
     options.push_back(name + "=" + value);
-  os << "options: " << printable(join(options, " ")) << "\n";
+  os << "options: " << format::printable(join(options, " ")) << "\n";
   Table table({{""}, {"name"}, {"type"}});
   for (const format::TensorSpec &input : manifest.inputs)
     addRow(table, {"input", input.name, typeText(input)});
@@ -212,7 +213,7 @@ void InspectCommand::print(const format::Bundle &bundle, uint64_t size) const {
     }
   os << table.str();
   for (const format::Constraint &constraint : manifest.constraints)
-    os << printable(fmt::format(
+    os << format::printable(fmt::format(
               "requires {} = {}: {}", format::toString(constraint.lhs),
               format::toString(constraint.rhs), constraint.message))
        << "\n";

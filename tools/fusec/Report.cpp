@@ -45,7 +45,7 @@ static llvm::StringRef getKind(ExitCode code) {
   return "done";
 }
 
-static llvm::json::Object toJson(const Failure &failure) {
+static llvm::json::Object failureToJson(const Failure &failure) {
   return llvm::json::Object{
       {"kind", failure.kind.empty() ? getKind(failure.code) : failure.kind},
       {"exit_code", static_cast<int>(failure.code)},
@@ -75,7 +75,7 @@ void Report::printObject(const Failure &failure, const std::string &command,
   if (result)
     object["result"] = std::move(*result);
   if (failure.code != ExitCode::Done)
-    object["error"] = toJson(failure);
+    object["error"] = failureToJson(failure);
   llvm::outs() << llvm::formatv("{0:2}\n",
                                 llvm::json::Value(std::move(object)));
 }

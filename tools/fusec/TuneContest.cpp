@@ -125,8 +125,8 @@ void fusec::compileContests(llvm::MutableArrayRef<Contest> contests,
 }
 
 /// Whether two ran.
-static bool compare(Contest &contest, StepTimer &timer,
-                    const NvrtcVersion &nvrtc, int ordinal, unsigned rounds) {
+static bool runRounds(Contest &contest, StepTimer &timer,
+                      const NvrtcVersion &nvrtc, int ordinal, unsigned rounds) {
   std::vector<Contender *> running;
   std::vector<std::unique_ptr<Session>> sessions;
   std::vector<Session *> pointers;
@@ -180,7 +180,7 @@ bool fusec::measureContest(Contest &contest, StepTimer &timer,
                            unsigned rounds) {
   bool isCompared = false;
   try {
-    isCompared = compare(contest, timer, nvrtc, ordinal, rounds);
+    isCompared = runRounds(contest, timer, nvrtc, ordinal, rounds);
   } catch (const rt::Failure &failure) {
     contest.failure = failure.message;
   } catch (const Error &error) {

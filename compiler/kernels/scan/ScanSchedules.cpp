@@ -215,7 +215,7 @@ SmallVector<Candidate> ScanProblem::getCandidates(StepOp step,
   return candidates;
 }
 
-static FailureOr<ScanProblem> analyzeProblem(StepOp step) {
+static FailureOr<ScanProblem> analyzeScanProblem(StepOp step) {
   auto iteration = analyzeScan(step);
   if (failed(iteration))
     return failure();
@@ -228,7 +228,7 @@ static FailureOr<ScanProblem> analyzeProblem(StepOp step) {
 SmallVector<VariantAttr>
 fusec::chooseScanVariants(StepOp step, const Target &target, Products) {
   MLIRContext *context = step.getContext();
-  FailureOr<ScanProblem> problem = analyzeProblem(step);
+  FailureOr<ScanProblem> problem = analyzeScanProblem(step);
   if (failed(problem))
     return {
         VariantAttr::get(context, {}, getPlainSchedule(Family::Scan, context))};
@@ -250,7 +250,7 @@ fusec::chooseScanVariants(StepOp step, const Target &target, Products) {
 Estimates fusec::estimateScanStep(StepOp step, const Target &target, Products,
                                   ArrayRef<int64_t> dims) {
   Estimates estimates(dims.size());
-  FailureOr<ScanProblem> problem = analyzeProblem(step);
+  FailureOr<ScanProblem> problem = analyzeScanProblem(step);
   if (failed(problem))
     return estimates;
   for (auto [dim, estimate] : llvm::zip_equal(dims, estimates)) {

@@ -100,7 +100,7 @@ static int64_t getWidthOfLoadedRows(const TransposeIteration &iteration,
   return size && *size >= leastLoadedRow && bytes > 1 ? 16 / bytes : 1;
 }
 
-static FailureOr<TransposeProblem> analyzeProblem(StepOp step) {
+static FailureOr<TransposeProblem> analyzeTransposeProblem(StepOp step) {
   FailureOr<TransposeIteration> iteration = analyzeTranspose(step);
   if (failed(iteration))
     return failure();
@@ -210,7 +210,7 @@ TransposeProblem::getCandidates(StepOp step, const Target &target, int64_t load,
 SmallVector<VariantAttr>
 fusec::chooseTransposeVariants(StepOp step, const Target &target, Products) {
   MLIRContext *context = step.getContext();
-  FailureOr<TransposeProblem> problem = analyzeProblem(step);
+  FailureOr<TransposeProblem> problem = analyzeTransposeProblem(step);
   if (failed(problem))
     return {VariantAttr::get(context, {},
                              getPlainSchedule(Family::Transpose, context))};

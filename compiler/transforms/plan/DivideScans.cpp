@@ -22,7 +22,7 @@ namespace fusec {
 using namespace fusec;
 
 /// What parts must gain: about what the cost model errs by.
-static constexpr double leastGain = 1.15;
+static constexpr double leastScanGain = 1.15;
 static constexpr int64_t leastPart = 64, mostParts = 4096;
 /// Shorter ones end before flags are seen.
 static constexpr double leastMicros = 6;
@@ -110,7 +110,7 @@ void DivideScans::tryDivide(StepOp step, CumSumOp op) {
   };
   if (llvm::any_of(whole, isShort) && !always)
     return;
-  double best = always ? 0 : leastGain;
+  double best = always ? 0 : leastScanGain;
   int64_t bestParts = 0;
   // 64, 96, 128, 192 and so on.
   for (int64_t part = leastPart; part < *length;

@@ -51,7 +51,7 @@ static std::string checkChain(StepOp chain, const Target &target) {
 // The pass
 //===----------------------------------------------------------------------===//
 
-static std::string joinNames(StepOp producer, StepOp consumer) {
+static std::string nameChain(StepOp producer, StepOp consumer) {
   std::string name = producer.getName().str();
   if (producer.getFamily() != Family::Chain)
     name = "chain_" + name;
@@ -70,7 +70,7 @@ struct FormChains : fusec::impl::FormChainsBase<FormChains> {
     if (!target)
       return signalPassFailure();
     PairJoiner joiner(plan, *target, products,
-                      {remarks::chain, Family::Chain, chainTolerance, joinNames,
+                      {remarks::chain, Family::Chain, chainTolerance, nameChain,
                        [&](StepOp chain) { return checkChain(chain, *target); },
                        "no block holds the chain"});
     for (StepOp step : llvm::to_vector(plan.getOps<StepOp>()))

@@ -29,11 +29,6 @@ static StepOp findProducer(const PairJoiner &joiner, StepOp consumer) {
   return {};
 }
 
-static std::string joinNames(StepOp producer, StepOp consumer) {
-  std::string name = (producer.getName() + "_" + consumer.getName()).str();
-  return name.size() < 48 ? name : (producer.getName() + "_reduce").str();
-}
-
 namespace {
 struct FormRowEpilogues : fusec::impl::FormRowEpiloguesBase<FormRowEpilogues> {
   using FormRowEpiloguesBase::FormRowEpiloguesBase;
@@ -45,7 +40,7 @@ struct FormRowEpilogues : fusec::impl::FormRowEpiloguesBase<FormRowEpilogues> {
       return signalPassFailure();
     PairJoiner joiner(plan, *target, products,
                       {remarks::rowEpilogue, Family::Gemm, rowEpilogueTolerance,
-                       joinNames, nullptr,
+                       nameReduced, nullptr,
                        "no tile holds the rows of the reduction", always});
     for (StepOp step : llvm::to_vector(plan.getOps<StepOp>()))
       if (step.getFamily() == Family::Reduce)

@@ -44,7 +44,7 @@ static bool mayLead(StepOp step, const llvm::DenseSet<Attribute> &later) {
                       [&](Attribute ref) { return later.contains(ref); });
 }
 
-static std::string joinNames(StepOp a, StepOp b) {
+static std::string nameGroup(StepOp a, StepOp b) {
   StringRef name = a.getName(), added = b.getName();
   bool isNew = !name.contains(added) && name.size() + added.size() < 48;
   return isNew ? (name + "_" + added).str() : name.str();
@@ -86,7 +86,7 @@ struct GroupProducts : fusec::impl::GroupProductsBase<GroupProducts> {
       }
     PairJoiner joiner(plan, *target, products,
                       {remarks::groupProducts, Family::Gemm, groupTolerance,
-                       joinNames, groupProducts,
+                       nameGroup, groupProducts,
                        "there is no kernel with their accumulators", always});
     llvm::DenseMap<Attribute, StepOp> last; // step by its left operand
     for (StepOp step : steps) {

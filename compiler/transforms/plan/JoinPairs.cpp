@@ -8,6 +8,11 @@
 using namespace mlir;
 using namespace fusec;
 
+std::string fusec::nameReduced(StepOp producer, StepOp reduction) {
+  std::string name = (producer.getName() + "_" + reduction.getName()).str();
+  return name.size() < 48 ? name : (producer.getName() + "_reduce").str();
+}
+
 const Estimates &PairJoiner::getTimes(StepOp step) {
   auto [it, isNew] = times.try_emplace(step);
   if (isNew)

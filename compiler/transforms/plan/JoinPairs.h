@@ -52,6 +52,10 @@ struct JoinRule {
   bool always = false;
 };
 
+/// Of a reduction with what it reduces: both names, unless that is long to
+/// read.
+std::string nameReduced(StepOp producer, StepOp reduction);
+
 /// Joins steps of one plan by one rule.
 class PairJoiner {
 public:

@@ -24,7 +24,7 @@ static constexpr size_t mostBack = 4, mostStores = 8, mostOps = 64;
 /// Of longer ones that read nothing in common a launch less does not show.
 static constexpr double mostMicros = 20;
 
-static std::string joinNames(StepOp first, StepOp second) {
+static std::string nameSiblings(StepOp first, StepOp second) {
   std::string name = (first.getName() + "_" + second.getName()).str();
   return name.size() < 48 ? name : first.getName().str();
 }
@@ -77,7 +77,7 @@ struct JoinSiblings : fusec::impl::JoinSiblingsBase<JoinSiblings> {
       return signalPassFailure();
     PairJoiner joiner(plan, *target, {},
                       {remarks::joinSiblings, Family::Pointwise,
-                       siblingTolerance, joinNames, checkSiblings,
+                       siblingTolerance, nameSiblings, checkSiblings,
                        "they share no kernel", always});
     auto isShort = [&](StepOp step) {
       auto time = estimateStep(step, *target, {}, typicalDim)[0];

@@ -22,11 +22,6 @@ using namespace fusec;
 /// would not show.
 static constexpr JoinTolerance nestTolerance = {0.8, /*overlaps=*/true};
 
-static std::string joinNames(StepOp producer, StepOp consumer) {
-  std::string name = (producer.getName() + "_" + consumer.getName()).str();
-  return name.size() < 48 ? name : (producer.getName() + "_reduce").str();
-}
-
 static std::string checkNested(StepOp joined) {
   return succeeded(analyzeNested(joined))
              ? ""
@@ -44,7 +39,7 @@ struct NestReductions : fusec::impl::NestReductionsBase<NestReductions> {
       return signalPassFailure();
     PairJoiner joiner(plan, *target, {},
                       {remarks::nestReductions, Family::Reduce, nestTolerance,
-                       joinNames, checkNested, "no kernel has such rows",
+                       nameReduced, checkNested, "no kernel has such rows",
                        always});
     for (StepOp step : llvm::to_vector(plan.getOps<StepOp>())) {
       if (step.getFamily() != Family::Reduce)

@@ -22,7 +22,7 @@ using namespace fusec;
 
 /// What a split must gain over all sizes of the named dimensions: about what
 /// the cost model errs by.
-static constexpr double leastGain = 1.15, equalGain = 0.97;
+static constexpr double leastSumGain = 1.15, equalGain = 0.97;
 /// Parts of a row, each of which has at least so many elements: more would
 /// only make the second step longer.
 static constexpr int64_t mostParts = 1024, leastPart = 256;
@@ -139,7 +139,7 @@ void SplitReductions::trySplit(StepOp step, ArrayRef<ReduceOp> reductions) {
     }
     split.erase();
   }
-  if (!bestParts || (best.factor < leastGain && !always))
+  if (!bestParts || (best.factor < leastSumGain && !always))
     return;
   splitReductions(step, reductions, bestParts);
   remarkPassed(remarks::splitReduction, step.getLoc())

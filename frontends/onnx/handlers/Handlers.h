@@ -42,6 +42,10 @@ llvm::ArrayRef<Handler> getBatchNormalizationHandlers();
 llvm::ArrayRef<Handler> getRotaryHandlers();
 llvm::ArrayRef<Handler> getQuantizationHandlers();
 
+/// In which what is composed of several reductions of the first input is
+/// computed.
+mlir::Type getWideType(Node &node);
+
 /// All families.
 llvm::SmallVector<llvm::ArrayRef<Handler>> getHandlerFamilies();
 

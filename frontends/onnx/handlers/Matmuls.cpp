@@ -82,8 +82,7 @@ static FailureOr<Value> scale(Node &node, Value value, StringRef name) {
   double factor = node.getFloat(name, 1.0f);
   if (factor == 1)
     return value;
-  if (!isa<FloatType>(fusec::getElementType(value)) &&
-      factor != std::trunc(factor))
+  if (!isa<FloatType>(getElementType(value)) && factor != std::trunc(factor))
     return node.unsupported(fmt::format(
         "expected attribute {} to be an integer for integer elements, got {:f}",
         quoted(name), factor));

@@ -199,11 +199,6 @@ static LogicalResult importGroups(Node &node, int64_t groups, Type type,
   return node.setOutput(0, b.reshape(result, sizes));
 }
 
-static Type getWideType(Node &node) {
-  Type type = node.getInputType(0);
-  return type.getIntOrFloatBitWidth() == 16 ? node.b.getF32Type() : type;
-}
-
 /// Until opset 20 scale and bias are of groups.
 static LogicalResult importGroupNormalization18(Node &node) {
   return importGroups(node, node.getInt("num_groups", 0), getWideType(node),

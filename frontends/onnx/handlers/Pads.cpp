@@ -21,7 +21,7 @@ static FailureOr<Value> makePadding(Node &node, Value x, int64_t axis,
   padded[axis] = b.getExpr(count);
   if (mode == PadMode::Constant) {
     if (!node.hasInput(2))
-      return b.splat(0, padded, fusec::getElementType(x));
+      return b.splat(0, padded, getElementType(x));
     return b.broadcastTo(b.reshape(node.getInput(2), {}), padded);
   }
   // Elements of the axis: the last one, some in its direction, or mirrored.

@@ -114,9 +114,9 @@ static Value gatherRows(Node &node, Value matrix, Value index) {
   result.push_back(sizes[1]);
   Value indices = node.b.broadcast(
       index, result, llvm::to_vector(llvm::seq<int64_t>(0, rank)));
-  return GatherOp::create(
-      node.b, getTensorType(result, fusec::getElementType(matrix)), matrix,
-      ArrayRef<int64_t>{-1, rank}, indices, node.getGatherPolicy());
+  return GatherOp::create(node.b, getTensorType(result, getElementType(matrix)),
+                          matrix, ArrayRef<int64_t>{-1, rank}, indices,
+                          node.getGatherPolicy());
 }
 
 /// The columns of 4 bits that a constant matrix of bytes has two of in each.
@@ -135,8 +135,7 @@ static Value unpackColumns(Node &node, Value matrix, int64_t width) {
     unpack4Bits(data->bytes.slice(row * *columns, *columns),
                 /*isSigned=*/false,
                 MutableArrayRef(*elements).slice(row * width, width));
-  auto type =
-      RankedTensorType::get({rows, width}, fusec::getElementType(matrix));
+  auto type = RankedTensorType::get({rows, width}, getElementType(matrix));
   return ConstantOp::create(node.b, type,
                             makeConstant(type, *elements, "table", elements));
 }

@@ -48,8 +48,7 @@ static FailureOr<Reduction> getReduction(Node &node) {
   return result;
 }
 
-/// The type in which a composed reduction is computed.
-static Type getWideType(Node &node) {
+Type getWideType(Node &node) {
   Type type = node.getInputType(0);
   if (!isa<FloatType>(type))
     return node.b.getF64Type();

@@ -83,12 +83,12 @@ static std::string array(unsigned elements, char fill = 'x') {
          std::string(4 * elements, fill);
 }
 
-static Result<std::vector<NamedTensor>> parse(const std::string &bytes) {
+static Result<std::vector<NamedTensor>> parseZip(const std::string &bytes) {
   return readNpz(*openMemory("x.npz", bytes));
 }
 
 static void expectRefused(const std::string &bytes, const std::string &reason) {
-  auto tensors = parse(bytes);
+  auto tensors = parseZip(bytes);
   ASSERT_FALSE(tensors) << reason;
   EXPECT_NE(tensors.error().find(reason), std::string::npos)
       << tensors.error() << " lacks: " << reason;
@@ -103,7 +103,7 @@ TEST(Npz, ReadsStoredDeflatedAndZip64) {
       archive.zip64 = zip64;
       archive.add("second.npy", array(5));
       archive.add("a/first.npy", array(100000, 'y'));
-      auto tensors = parse(archive.str("a comment PK\5\6 with a signature"));
+      auto tensors = parseZip(archive.str("a comment PK\5\6 with a signature"));
       ASSERT_TRUE(tensors) << tensors.error();
       ASSERT_EQ(tensors->size(), 2u);
       EXPECT_EQ((*tensors)[0].name, "second");
@@ -111,7 +111,7 @@ TEST(Npz, ReadsStoredDeflatedAndZip64) {
       EXPECT_EQ((*tensors)[1].tensor.sizes, std::vector<int64_t>{100000});
       EXPECT_EQ((*tensors)[1].tensor.bytes.data()[399999], std::byte('y'));
     }
-  auto none = parse(Archive().str());
+  auto none = parseZip(Archive().str());
   ASSERT_TRUE(none) << none.error();
   EXPECT_TRUE(none->empty());
 }
@@ -173,14 +173,14 @@ TEST(Npz, ParsesEveryTruncationAndFlip) {
     archive.add("a.npy", array(9));
     archive.add("b.npy", array(3, 'q'));
     std::string good = archive.str();
-    ASSERT_TRUE(parse(good));
+    ASSERT_TRUE(parseZip(good));
     for (size_t length = 0; length < good.size(); ++length)
-      EXPECT_FALSE(parse(good.substr(0, length)));
+      EXPECT_FALSE(parseZip(good.substr(0, length)));
     for (int i = 0; i < 20000; ++i) {
       std::string bytes = good;
       for (int flips = 1 + int(random() % 3); flips-- > 0;)
         bytes[random() % bytes.size()] ^= char(1u << (random() % 8));
-      auto tensors = parse(bytes);
+      auto tensors = parseZip(bytes);
       if (!tensors) {
         EXPECT_FALSE(tensors.error().empty());
       }

@@ -9,7 +9,6 @@ using namespace fusec;
 using namespace fusec::test;
 
 namespace {
-constexpr uint64_t MiB = uint64_t(1) << 20;
 // Two tables behind the other weights: rows of 1 KiB, and a last page that is
 // not full.
 constexpr uint64_t rowBytes = 1024, largeRows = 21000, smallRows = 3000;

@@ -11,7 +11,6 @@ using namespace fusec;
 using namespace fusec::test;
 
 namespace {
-constexpr uint64_t MiB = uint64_t(1) << 20;
 // Of a weights section, and of the larger one of two tables in it.
 constexpr uint64_t manyBytes = 140 * MiB + 300, tableBytes = 90 * MiB + 12;
 constexpr uint64_t firstTable = 4096;
@@ -20,7 +19,7 @@ static_assert(secondTable % 256 == 0);
 
 // Behind the weights of the test bundle two tables, the second one first, and
 // the first one twice.
-void addTables(format::Manifest &manifest) {
+void addLargeTables(format::Manifest &manifest) {
   for (format::Plan &plan : manifest.plans) {
     auto add = [&](const char *name, uint64_t offset, uint64_t end) {
       format::Weight table = plan.weights[0];
@@ -53,7 +52,7 @@ protected:
   // A bundle with tables whose words are all different; made once.
   static const std::vector<uint8_t> &many() {
     static const std::vector<uint8_t> file = [] {
-      std::vector<uint8_t> made = makeBundle(addTables, manyBytes);
+      std::vector<uint8_t> made = makeBundle(addLargeTables, manyBytes);
       uint8_t *weights = &lastByteOf(made, 3) + 1 - manyBytes;
       for (uint64_t at = firstTable; at + 4 <= manyBytes; at += 4) {
         uint32_t word = uint32_t(at) * 2654435761u;
