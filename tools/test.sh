@@ -33,6 +33,8 @@ while [ $# -gt 0 ]; do
   shift
 done
 
+# Clang compiles the kernels that tests run on the host, too.
+packages+=("${fuzz_packages[@]}")
 setup
 build "$preset"
 cd "$root/build/$preset"
@@ -41,8 +43,6 @@ ctest -N -L gpu | sed -n 's/^ *Test *#[0-9]*: \(.*\)/skipped, needs a GPU (tools
 python3 "$root/test/gpu/report.py" check "$PWD" || true
 ctest "${tests[@]}" --output-on-failure --parallel "$(nproc)" "$@"
 if [ "$preset" = release ] && [ $# -eq 0 ]; then
-  packages+=("${fuzz_packages[@]}")
-  install_packages
   build fuzz damaged fuzzers
   ctest --test-dir "$root/build/fuzz" -L damaged --output-on-failure --parallel "$(nproc)"
   # The same inputs each time, so that what fails here fails again.

@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
@@ -30,11 +31,19 @@ static const StringRef flags[] = {"-std=c++17",
                                   "-w",
                                   "-fPIC",
                                   "-shared",
-                                  "-fno-gnu-unique",
                                   "-ffp-contract=off",
                                   "-DFUSEC_HOST",
                                   "-fsanitize=alignment",
                                   "-fsanitize-undefined-trap-on-error"};
+
+/// GCC shares the static members of templates among libraries, unless told not
+/// to; clang takes the system's linker, which is slow.
+static ArrayRef<StringRef> getOwnFlags(StringRef compiler) {
+  static const StringRef gcc[] = {"-fno-gnu-unique"};
+  static const StringRef clang[] = {"-fuse-ld=lld"};
+  return sys::path::filename(compiler).contains("clang") ? ArrayRef(clang)
+                                                         : ArrayRef(gcc);
+}
 
 static std::string hash(StringRef text) {
   return toHex(ArrayRef<uint8_t>(SHA256::hash(arrayRefFromStringRef(text)))
@@ -141,9 +150,10 @@ void KernelLibrary::compile(std::vector<Unit> &units) const {
       continue;
     std::string source = unit.base + ".cpp", object = unit.base + ".tmp",
                 log = unit.base + ".log", include = folder + "/include";
-    std::vector<StringRef> arguments = {compiler};
-    arguments.insert(arguments.end(), std::begin(flags), std::end(flags));
-    arguments.insert(arguments.end(), {"-I", include, source, "-o", object});
+    SmallVector<StringRef> arguments = {StringRef(compiler)};
+    arguments.append(std::begin(flags), std::end(flags));
+    llvm::append_range(arguments, getOwnFlags(compiler));
+    arguments.append({"-I", include, source, "-o", object});
     std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),
                                             StringRef(log)};
     running.push_back({&unit, sys::ExecuteNoWait(compiler, arguments,
