@@ -114,7 +114,7 @@ def pieces(graph, count):
 # n of each, such that a case takes some seconds under valgrind.
 CASES = {
     opsInARow: 200,
-    opsSideBySide: 200,
+    opsSideBySide: 50,
     matmulsInARow: 50,
     matmulsOfOneValue: 50,
     tablesByColumns: 200,

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles the layers that the benchmark measures, for sm_90a.
 
+Of those whose kernels have the same schedules, types and epilogue the first one: sizes alone
+make no other code.
+
 No schedule that the cost model chose may spill registers or have ptxas put its
 wgmma instructions in turn: the next one then runs instead, right but slower,
 which no other test would see. Nor may ptxas move what reads a product above the
@@ -13,6 +16,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -149,6 +153,26 @@ def writeLayer(folder, layer):
     return model, ("--precision=tf32",) if layer.dtype == "fp32" and not layer.isExact else ()
 
 
+def describeKernels(fusec, folder, layer):
+    """What its kernels' code follows from, but for sizes: (that, what went wrong)."""
+    model, options = writeLayer(folder, layer)
+    plan, problem = run(fusec, "compile", model, "--emit=planned", "--arch=sm_90a", "--quiet",
+                        *options)
+    schedules = [re.sub(r", blocks = \d+", "", schedule)
+                 for schedule in re.findall(r"(\w+_schedule<[^>]*>) launch", plan)]
+    kind = layer.kind, layer.dtype, layer.isExact, layer.sizes.get("activation")
+    return (*kind, *schedules), problem
+
+
+def chooseDifferent(pool, fusec, folder, layers):
+    """The first one of each kind of kernels, and each that has none."""
+    described = pool.map(lambda layer: describeKernels(fusec, folder, layer), layers)
+    chosen = {}
+    for layer, (kernels, problem) in zip(layers, described):
+        chosen.setdefault(layer.name if problem else kernels, layer)
+    return list(chosen.values())
+
+
 def compileLayer(tools, folder, layer):
     """What is wrong with a kernel of the layer; else nothing."""
     model, options = writeLayer(folder, layer)
@@ -165,6 +189,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("fusec", help="the compiler")
     parser.add_argument("--only", default="", help="layers whose name has this in it")
+    parser.add_argument("--all", action="store_true", help="also those of the same kernels")
     options = parser.parse_args()
     layers = [layer for layer in chooseLayers() if options.only in layer.name]
     tools = options.fusec, findDisassembler()
@@ -174,6 +199,8 @@ def main():
         folder = pathlib.Path(name)
         writeWeights(folder)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            if not options.all:
+                layers = chooseDifferent(pool, options.fusec, folder, layers)
             results = pool.map(lambda layer: compileLayer(tools, folder, layer), layers)
             failures = 0
             for layer, problem in zip(layers, results):
