@@ -152,11 +152,31 @@ inline float reciprocalApproximate(float x) { return 1.0f / x; }
 template <class T> inline T shuffleXor(T value, int) { return value; }
 template <class T> inline T shuffle(T value, int) { return value; }
 
+// Copied member by member: of a whole object no compiler's sanitizer need ask
+// whether it is aligned, of one whose members are read it does.
 struct alignas(16) Word16 {
   u32 x, y, z, w;
+  Word16() = default;
+  Word16(u32 x, u32 y, u32 z, u32 w) : x(x), y(y), z(z), w(w) {}
+  Word16(const Word16 &from) : x(from.x), y(from.y), z(from.z), w(from.w) {}
+  Word16 &operator=(const Word16 &from) {
+    x = from.x;
+    y = from.y;
+    z = from.z;
+    w = from.w;
+    return *this;
+  }
 };
 struct alignas(8) Word8 {
   u32 x, y;
+  Word8() = default;
+  Word8(u32 x, u32 y) : x(x), y(y) {}
+  Word8(const Word8 &from) : x(from.x), y(from.y) {}
+  Word8 &operator=(const Word8 &from) {
+    x = from.x;
+    y = from.y;
+    return *this;
+  }
 };
 template <class T> inline T loadOnce(const T *p) { return *p; }
 template <class T> inline void storeOnce(T *p, T v) { *p = v; }
