@@ -15,7 +15,10 @@ BAGS = [("f16", "i64", [(10, 64)] * 5, 33, "concat"),
         ("f16", "i64", [(4, 24), (4, 24), (1, 24)], 13, "stack"),
         ("f32", "i32", [(100, 64)], 3, "concat"), ("f32", "i64", [(2, 8), (1, 8)], 0, "concat"),
         ("f16", "i64", [(1, 16), (1, 8), (1, 128)], 257, "concat"),
-        ("f32", "i64", [(5, 32), (33, 64)], 65, "dense")]
+        ("f32", "i64", [(5, 32), (33, 64)], 65, "dense"),
+        # Few bags of many rows, which several warps share.
+        ("f32", "i64", [(100, 256), (1, 256), (3, 16)], 5, "concat"),
+        ("f16", "i32", [(300, 48), (20, 8)], 9, "mean")]
 
 
 def makeBags():
@@ -55,7 +58,9 @@ def makeBags():
 # How rows of fixed bags are reduced: what of, type, indices, rows, width.
 FIXED = [("max", "f16", 5, 60, 64), ("max", "f32", 1, 9, 3), ("max", "f32", 70, 20, 48),
          ("weights", "f32", 5, 40, 16), ("weights", "f16", 40, 30, 100), ("left", "f32", 3, 7, 1),
-         ("mask", "f32", 6, 50, 300), ("mask", "f16", 20, 12, 128), ("shared", "f32", 2, 13, 8)]
+         ("mask", "f32", 6, 50, 300), ("mask", "f16", 20, 12, 128), ("shared", "f32", 2, 13, 8),
+         ("max", "f16", 200, 5, 72), ("weights", "f32", 100, 6, 260), ("weights", "f32", 3000, 2, 8),
+         ("max", "f32", 2500, 3, 20)]
 
 
 def makeFixed():

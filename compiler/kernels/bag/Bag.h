@@ -27,9 +27,15 @@ struct BagWork {
   std::vector<BagShape> shapes; // a table
   std::vector<BagSlot> slots;   // those with most to read first
   int64_t tileBags;
-  int forms; // BagForm of all, 0 with offsets
+  int forms;          // BagForm of all, 0 with offsets
+  bool hasSharedBags; // by several warps
 };
-BagWork divideBags(const BagIteration &iteration, int64_t vector);
+BagWork divideBags(const BagIteration &iteration, BagScheduleAttr schedule);
+/// Indices of a bag, or as many as it is taken to have.
+int64_t getTypicalCount(const BagShape &shape);
+/// Blocks that a multiprocessor has registers for.
+int64_t getResident(const BagIteration &iteration, const BagWork &work,
+                    BagScheduleAttr schedule);
 
 llvm::SmallVector<VariantAttr>
 chooseBagVariants(StepOp step, const Target &target, Products products);

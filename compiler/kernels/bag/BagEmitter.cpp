@@ -129,7 +129,7 @@ FailureOr<KernelSource> fusec::emitBag(StepOp step, VariantAttr variant,
   if (failed(iteration))
     return step.emitOpError("is not an embedding bag");
   auto schedule = cast<BagScheduleAttr>(variant.getSchedule());
-  BagWork work = divideBags(*iteration, schedule.getVector());
+  BagWork work = divideBags(*iteration, schedule);
   KernelWriter writer(step, symbol, 64);
   writer.addHeader("bag.h");
   SmallVector<BufferOp> tables;
@@ -162,13 +162,16 @@ FailureOr<KernelSource> fusec::emitBag(StepOp step, VariantAttr variant,
     auto rows = getSizes(table.getType())[0].getConstant();
     return rows && llvm::isInt<32>(*rows);
   });
+  std::string last;
+  if (work.hasSharedBags || mode != BagMode::Sum)
+    last = ", fusec::BagMode::" + getModeName(mode);
+  if (work.hasSharedBags)
+    last += fmt::format(", {}", schedule.getThreads());
   writer.line("fusec::sumAllBags<fusec::GatherPolicy::{}, {}, {}, {}, "
               "{}{}>({}, {}, {}, "
               "{}, {}, {}, {}, {}, {}{});",
               getPolicyName(policy), isNarrow ? "int" : "fusec::i64",
-              schedule.getVector(), work.tileBags, listForms(work.forms),
-              mode == BagMode::Sum ? ""
-                                   : ", fusec::BagMode::" + getModeName(mode),
+              schedule.getVector(), work.tileBags, listForms(work.forms), last,
               shapes, slots, work.slots.size(), tableNames, idNames, bags,
               result, pitch, faults, form);
   return writer.finish(variant);

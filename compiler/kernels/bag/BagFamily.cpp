@@ -25,35 +25,63 @@ BagIds fusec::listIds(const BagIteration &iteration) {
 }
 
 /// Indices of a bag whose number is only named, to divide threads by.
-constexpr int64_t typicalCount = 100;
+static constexpr int64_t typicalCount = 100;
 
-BagWork fusec::divideBags(const BagIteration &iteration, int64_t vector) {
-  BagWork work{{}, {}, 1, 0};
+int64_t fusec::getTypicalCount(const BagShape &shape) {
+  return shape.count ? shape.count : typicalCount;
+}
+
+/// How the bags of a table are divided. Where offsets say which indices a bag
+/// has, its kernel does.
+static BagShape divideTable(const BagTable &table, int ids,
+                            BagScheduleAttr schedule) {
+  int64_t accesses = llvm::divideCeil(table.width, schedule.getVector()),
+          threads = schedule.getThreads();
+  BagShape shape{ids,
+                 table.ids.first,
+                 table.ids.stride,
+                 int(table.ids.step),
+                 0,
+                 int(table.width),
+                 table.column,
+                 bagLanes(accesses, 32),
+                 1,
+                 0,
+                 float(table.scale)};
+  if (table.offsets) {
+    shape.perBlock = threads / shape.lanes;
+    return shape;
+  }
+  shape.count = table.count.getConstant().value_or(0);
+  int64_t count = getTypicalCount(shape);
+  int most = bagSharing(threads);
+  shape.lanes = bagLanes(accesses, most);
+  shape.split = bagSplit(count, shape.lanes, bagRows(threads), most);
+  shape.perBlock = threads / (shape.lanes * shape.split) * bagsAtOnce(count);
+  // A block finds the rows of such bags at once.
+  while (count <= mostOfFewRows && shape.perBlock * count > bagStaged)
+    shape.perBlock /= 2;
+  return shape;
+}
+
+BagWork fusec::divideBags(const BagIteration &iteration,
+                          BagScheduleAttr schedule) {
+  BagWork work{{}, {}, 1, 0, false};
   BagIds ids = listIds(iteration);
   for (auto [t, table] : llvm::enumerate(iteration.tables)) {
-    int lanes = bagLanes(llvm::divideCeil(table.width, vector)), count = 0,
-        split = 1, atOnce = 1;
-    if (!table.offsets) {
-      count = table.count.getConstant().value_or(0);
-      split = bagSplit(count ? count : typicalCount, lanes);
-      atOnce = bagsAtOnce(count ? count : typicalCount);
-    }
-    int perBlock = bagThreads / (lanes * split) * atOnce;
-    work.shapes.push_back({ids.ofTables[t], table.ids.first, table.ids.stride,
-                           int(table.ids.step), count, int(table.width),
-                           table.column, lanes, split, perBlock,
-                           float(table.scale)});
-    work.tileBags = std::max<int64_t>(work.tileBags, perBlock);
+    BagShape shape = divideTable(table, ids.ofTables[t], schedule);
+    work.shapes.push_back(shape);
+    work.tileBags = std::max<int64_t>(work.tileBags, shape.perBlock);
+    work.hasSharedBags |= shape.split > 1 && shape.lanes * shape.split > 32;
     if (!table.offsets)
-      work.forms |= bagForm(work.shapes.back());
+      work.forms |= bagForm(shape);
   }
   for (auto [t, shape] : llvm::enumerate(work.shapes))
     for (int part = 0; part < work.tileBags / shape.perBlock; ++part)
       work.slots.push_back({int(t), part});
   auto getRead = [&](BagSlot slot) {
     const BagShape &shape = work.shapes[slot.table];
-    int64_t count = shape.count ? shape.count : typicalCount;
-    return shape.perBlock * count * shape.width;
+    return shape.perBlock * getTypicalCount(shape) * shape.width;
   };
   llvm::stable_sort(work.slots, [&](BagSlot a, BagSlot b) {
     return getRead(a) > getRead(b);
@@ -65,12 +93,14 @@ static Attribute getPlain(MLIRContext *context) {
   return BagScheduleAttr::get(context, bagThreads, 1);
 }
 
-static int getResident(const BagIteration &iteration, int forms) {
+int64_t fusec::getResident(const BagIteration &iteration, const BagWork &work,
+                           BagScheduleAttr schedule) {
   BagOp op = iteration.op;
   bool isPlain = op.getMode() == BagMode::Sum && op.getWeights().empty() &&
                  op.getZeros().empty() && !op.getPadding();
-  return bagResident(forms, isPlain, !op.getFactors().empty(),
-                     op.getMode() == BagMode::Max);
+  int resident = bagResident(work.forms, isPlain, !op.getFactors().empty(),
+                             op.getMode() == BagMode::Max);
+  return std::max<int64_t>(1, resident * bagThreads / schedule.getThreads());
 }
 
 static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
@@ -78,15 +108,15 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
   FailureOr<BagIteration> iteration = analyzeBag(step);
   if (failed(iteration))
     return {};
-  BagWork work = divideBags(*iteration, schedule.getVector());
+  BagWork work = divideBags(*iteration, schedule);
   Expr tiles =
       iteration->bags.ceilDiv(Expr::constant(step.getContext(), work.tileBags));
   return LaunchAttr::get(limitBlocks(tiles * int64_t(work.slots.size()), 0),
                          schedule.getThreads())
-      .withResident(getResident(*iteration, work.forms));
+      .withResident(getResident(*iteration, work, schedule));
 }
 
-/// One schedule: there is nothing to tune.
+/// Tuning files do not name bags.
 static std::map<std::string, Expr> getNamedSizes(StepOp) { return {}; }
 
 const KernelFamily fusec::bagFamily = {

@@ -100,13 +100,46 @@ fusec.model @masked inputs ["ids"] outputs ["y"] {
 // As many ids a bag as a name says: its number is the bag's stride.
 // CHECK-LABEL: // where t_y is aligned to 16{{$}}
 // CHECK: FUSEC_CONSTANT fusec::BagShape shapes[1] = {
-// CHECK-NEXT: {0, 0, -1, 1, 0, 8, 0, 2, 4, 16, 1.0f},
-// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 16, fusec::bagLong>(shapes, slots, 1, tables, ids,
+// CHECK-NEXT: {0, 0, -1, 1, 0, 8, 0, 2, 16, 2, 1.0f},
+// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 2, fusec::bagLong>(shapes, slots, 1, tables, ids,
 fusec.model @named inputs ["ids"] outputs ["y"] {
 ^bb0(%ids: tensor<100x?xi64, #fusec.sizes<[100, length]>>):
   %t = fusec.constant dense<1.0> : tensor<50x8xf32>
   %0 = fusec.bag sum (%t) at (%ids) clamp scales [1.0] : (tensor<50x8xf32>) at (tensor<100x?xi64, #fusec.sizes<[100, length]>>) -> tensor<100x8xf32>
   fusec.output %0 : tensor<100x8xf32>
+}
+
+// -----
+
+// A bag of few is a block's: 64 lanes read a row, and four groups of them share
+// the rows.
+// CHECK-LABEL: // where t_y is aligned to 16{{$}}
+// CHECK-NEXT: // grid 20, block 256,
+// CHECK: FUSEC_CONSTANT fusec::BagShape shapes[1] = {
+// CHECK-NEXT: {0, 0, 100, 1, 100, 256, 0, 64, 4, 1, 1.0f},
+// CHECK: FUSEC_KERNEL_RESIDENT(256, 4)
+// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 1, fusec::bagShort, fusec::BagMode::Sum, 256>(
+fusec.model @few inputs ["ids"] outputs ["y"] {
+^bb0(%ids: tensor<20x100xi64>):
+  %t = fusec.constant dense<1.0> : tensor<50x256xf32>
+  %0 = fusec.bag sum (%t) at (%ids) clamp scales [1.0] : (tensor<50x256xf32>) at (tensor<20x100xi64>) -> tensor<20x256xf32>
+  fusec.output %0 : tensor<20x256xf32>
+}
+
+// -----
+
+// Short bags, too few for the device: smaller blocks, and two groups a bag.
+// CHECK-LABEL: // where t_y is aligned to 16{{$}}
+// CHECK-NEXT: // grid 125, block 64,
+// CHECK: FUSEC_CONSTANT fusec::BagShape shapes[1] = {
+// CHECK-NEXT: {0, 0, 10, 1, 10, 8, 0, 2, 2, 16, 1.0f},
+// CHECK: FUSEC_KERNEL_RESIDENT(64, 16)
+// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 16, fusec::bagShort>(
+fusec.model @small inputs ["ids"] outputs ["y"] {
+^bb0(%ids: tensor<2000x10xi64>):
+  %t = fusec.constant dense<1.0> : tensor<50x8xf32>
+  %0 = fusec.bag sum (%t) at (%ids) clamp scales [1.0] : (tensor<50x8xf32>) at (tensor<2000x10xi64>) -> tensor<2000x8xf32>
+  fusec.output %0 : tensor<2000x8xf32>
 }
 
 // -----

@@ -16,56 +16,61 @@
 namespace fusec {
 
 namespace detail {
-/// Rows of Bags bags at a time, Ids of each, by accesses of V elements.
+/// Stores what share 0 of a group has of the bags from `first` on.
+template <int V, class Sums, int Bags, class Block>
+FUSEC_DEVICE void storeBags(const BagShape &shape, const Block &block,
+                            const BagLanes &at, const Sums &sums, int first,
+                            int column) {
+  if (at.share != 0 || column >= shape.width)
+    return;
+  FUSEC_UNROLL
+  for (int b = 0; b < Bags; ++b) {
+    const i64 bag = block.first + first + b * at.groups;
+    if (bag < block.end)
+      storeStream<V>(block.result + bag * block.pitch + column,
+                     sums.template get<typename Block::Result>(b, shape.scale));
+  }
+}
+
+/// Bags of more rows than a block finds at once, Ids of each at a time.
 /// `staged` is shared by the block: the rows of each bag, some at a time, in
 /// the order of its indices.
-template <GatherPolicy Policy, BagMode Mode, class Row, int V, int Bags,
-          int Ids, class Block>
-FUSEC_DEVICE void sumBags(const BagShape &shape, const Block &block,
-                          StagedRows<Row> staged) {
+template <GatherPolicy Policy, BagMode Mode, class Row, int V, int Ids,
+          int Sharing, class Block>
+FUSEC_DEVICE void sumLongBags(const BagShape &shape, const Block &block,
+                              StagedRows<Row> staged, float *partials) {
   const int chunk = bagStaged / shape.perBlock,
             bags = int(block.end - block.first);
   const BagLanes at(shape.lanes, shape.split);
   // Once, but on the host.
-  for (int first = at.group; first - at.group < bags; first += at.groups * Bags)
+  for (int bag = at.group; bag - at.group < bags; bag += at.groups)
     for (int start = 0; start < shape.width; start += at.lanes * V) {
       const int column = start + at.lane * V;
-      const bool isInside = column < shape.width;
-      const auto columns = block.getColumns(shape, isInside ? column : 0);
-      BagSums<Mode, Bags, V> sums;
+      const auto columns =
+          block.getColumns(shape, column < shape.width ? column : 0);
+      const Row *rows = staged.rows + bag * chunk;
+      const float *weights = staged.weights + bag * chunk;
+      BagSums<Mode, 1, V> sums;
       for (int done = 0; done < block.count; done += chunk) {
         const int count =
             block.count - done < chunk ? block.count - done : chunk;
         findRows<Policy>(shape, block, staged, chunk, done, count,
-                         first == at.group && start == 0);
-        if (block.rows == 0)
-          continue;
-        for (int k = at.share * Ids; k < count; k += at.split * Ids) {
-          auto place = [&](int b, int i) {
-            return (first + b * at.groups) * chunk + k + i;
-          };
+                         bag == at.group && start == 0);
+        const int left = block.rows != 0 && bag < bags ? count : 0;
+        for (int k = at.share * Ids; k < left; k += at.split * Ids)
           sums.template add<Row, Ids>(
               columns,
-              [&](int b, int i) {
-                const int left = first + b * at.groups < bags ? count : 0;
-                return k + i < left ? staged.rows[place(b, i)] : Row(noRow);
+              [&](int, int i) {
+                return k + i < left ? rows[k + i] : Row(noRow);
               },
-              [&](int b, int i, float x) {
+              [&](int, int i, float x) {
                 if constexpr (decltype(block.weights)::areThere)
-                  return x * staged.weights[place(b, i)];
+                  return x * weights[k + i];
                 return x;
               });
-        }
       }
-      sums.join(at.lanes, at.split);
-      FUSEC_UNROLL
-      for (int b = 0; b < Bags; ++b) {
-        const int bag = first + b * at.groups;
-        if (at.share == 0 && bag < bags && isInside)
-          storeStream<V>(
-              block.result + (block.first + bag) * block.pitch + column,
-              sums.template get<typename Block::Result>(b, shape.scale));
-      }
+      sums.template join<Sharing>(at, partials);
+      storeBags<V, decltype(sums), 1>(shape, block, at, sums, bag, column);
     }
 }
 
@@ -78,37 +83,42 @@ FUSEC_DEVICE void storeZeros(const BagShape &shape, const Block &block) {
                      Vec<typename Block::Result, V>{});
 }
 
-/// The same where the block finds all rows at once, and a group takes a bag.
-template <GatherPolicy Policy, BagMode Mode, class Row, int V, int Ids,
-          class Block>
+/// The same where the block finds all rows at once: Ids of Bags bags at a time.
+template <GatherPolicy Policy, BagMode Mode, class Row, int V, int Bags,
+          int Ids, int Sharing, class Block>
 FUSEC_DEVICE void sumShortBags(const BagShape &shape, const Block &block,
-                               StagedRows<Row> staged) {
+                               StagedRows<Row> staged, float *partials) {
   const int count = block.count, bags = int(block.end - block.first);
   findRows<Policy>(shape, block, staged, count, 0, count, /*counts=*/true);
   if (block.rows == 0)
     return storeZeros<V>(shape, block);
-  const BagLanes at(shape.lanes, 1);
+  const BagLanes at(shape.lanes, shape.split);
   // Once, but for wide rows and on the host.
-  for (int bag = at.group; bag < bags; bag += at.groups)
-    for (int column = at.lane * V; column < shape.width;
-         column += at.lanes * V) {
-      const auto columns = block.getColumns(shape, column);
-      const Row *rows = staged.rows + bag * count;
-      const float *weights = staged.weights + bag * count;
-      BagSums<Mode, 1, V> sums;
-      for (int k = 0; k < count; k += Ids)
+  for (int first = at.group; first - at.group < bags; first += at.groups * Bags)
+    for (int start = 0; start < shape.width; start += at.lanes * V) {
+      const int column = start + at.lane * V;
+      const auto columns =
+          block.getColumns(shape, column < shape.width ? column : 0);
+      const Row *rows = staged.rows + first * count;
+      const float *weights = staged.weights + first * count;
+      const int apart = at.groups * count;
+      BagSums<Mode, Bags, V> sums;
+      const int left = first < bags ? count : 0;
+      for (int k = at.share * Ids; k < left; k += at.split * Ids)
         sums.template add<Row, Ids>(
             columns,
-            [&](int, int i) {
-              return k + i < count ? rows[k + i] : Row(noRow);
+            [&](int b, int i) {
+              return k + i < left && (b == 0 || first + b * at.groups < bags)
+                         ? rows[b * apart + k + i]
+                         : Row(noRow);
             },
-            [&](int, int i, float x) {
+            [&](int b, int i, float x) {
               if constexpr (decltype(block.weights)::areThere)
-                return x * weights[k + i];
+                return x * weights[b * apart + k + i];
               return x;
             });
-      storeStream<V>(block.result + (block.first + bag) * block.pitch + column,
-                     sums.template get<typename Block::Result>(0, shape.scale));
+      sums.template join<Sharing>(at, partials);
+      storeBags<V, decltype(sums), Bags>(shape, block, at, sums, first, column);
     }
 }
 
@@ -118,14 +128,8 @@ FUSEC_DEVICE void copyRows(const BagShape &shape, const Block &block,
                            StagedRows<Row> staged) {
   const int bags = int(block.end - block.first);
   const BagLanes at(shape.lanes, 1);
-  launch::barrier(); // Those before have been read.
-  int missing = 0;
-  for (int i = launch::thread(); i < bags; i += launch::threads())
-    staged.rows[i] =
-        block.template find<Policy, Row>(shape, block.first + i, 0, missing);
-  if (Policy == GatherPolicy::Flag && missing)
-    primitive::countAtomically(block.faults, missing);
-  launch::barrier();
+  findRows<Policy>(shape, block, staged, /*chunk=*/1, 0, /*count=*/1,
+                   /*counts=*/true);
   // A table without rows has none to read in place of what is not there.
   if (block.rows == 0)
     return storeZeros<V>(shape, block);
@@ -176,7 +180,7 @@ template <GatherPolicy Policy, BagMode Mode, class Row, int V, int Ids,
 FUSEC_DEVICE void sumRanges(const BagShape &shape, const Block &block,
                             StagedRows<Row> staged) {
   const BagLanes at(shape.lanes,
-                    bagSplit(block.idCount / block.bags, shape.lanes));
+                    bagSplit(block.idCount / block.bags, shape.lanes, 32, 32));
   const int chunk = bagStaged / at.groups, bags = int(block.end - block.first);
   Row *rows = staged.rows + at.group * chunk;
   float *weights = staged.weights + at.group * chunk;
@@ -197,8 +201,8 @@ FUSEC_DEVICE void sumRanges(const BagShape &shape, const Block &block,
         int missing = 0;
         for (int k = at.share * at.lanes + at.lane; k < count;
              k += at.lanes * at.split) {
-          rows[k] = block.template find<Policy, Row>(shape, 0, begin + done + k,
-                                                     missing);
+          rows[k] = block.template find<Policy, Row>(
+              i64(block.getIndex(shape, 0, begin + done + k)), missing);
           if constexpr (decltype(block.weights)::areThere)
             weights[k] = block.getWeight(0, begin + done + k);
         }
@@ -219,11 +223,8 @@ FUSEC_DEVICE void sumRanges(const BagShape &shape, const Block &block,
                 return x;
               });
       }
-      sums.join(at.lanes, at.split);
-      if (at.share == 0 && bag < bags && isInside)
-        storeStream<V>(
-            block.result + (block.first + bag) * block.pitch + column,
-            sums.template get<typename Block::Result>(0, shape.scale));
+      sums.template join<0>(at, nullptr);
+      storeBags<V, decltype(sums), 1>(shape, block, at, sums, bag, column);
     }
   }
 }
@@ -231,11 +232,12 @@ FUSEC_DEVICE void sumRanges(const BagShape &shape, const Block &block,
 
 /// The bags of all tables, whose rows Row counts. `shapes` are those of the
 /// tables, of the forms `Forms` (with offsets none), `slots` say which table's
-/// share of a tile of `tileBags` bags a block takes; blocks of one slot follow
-/// one another. Tables and ids are structs of pointers `at` and `rows`.
+/// share of a tile of `TileBags` bags a block takes; blocks of one slot follow
+/// one another. Tables and ids are structs of pointers `at` and `rows`. Of bags
+/// that several warps share `Sharing` is a block's threads.
 template <GatherPolicy Policy, class Row, int V, int TileBags, int Forms,
-          BagMode Mode = BagMode::Sum, class Tables, class Ids, class R,
-          class Offsets = NoBagOperand, class Weights = NoBagOperand,
+          BagMode Mode = BagMode::Sum, int Sharing = 0, class Tables, class Ids,
+          class R, class Offsets = NoBagOperand, class Weights = NoBagOperand,
           class Padding = NoBagOperand, class Factors = NoBagOperand>
 FUSEC_DEVICE void
 sumAllBags(const BagShape *shapes, const BagSlot *slots, int slotCount,
@@ -245,6 +247,8 @@ sumAllBags(const BagShape *shapes, const BagSlot *slots, int slotCount,
   FUSEC_SHARED Row rows[bagStaged];
   FUSEC_SHARED float weightsOfRows[Weights::areThere ? bagStaged : 1];
   const detail::StagedRows<Row> staged{rows, weightsOfRows};
+  FUSEC_SHARED float
+      partials[Sharing ? Sharing * (V + (Mode != BagMode::Sum)) : 1];
   const i64 tiles = (bags + TileBags - 1) / TileBags;
   for (i64 at = launch::block(); at < tiles * slotCount;
        at += launch::blocks()) {
@@ -277,10 +281,9 @@ sumAllBags(const BagShape *shapes, const BagSlot *slots, int slotCount,
                                  weights,
                                  padding,
                                  factors};
-    // What rows are multiplied with and shifted by takes registers, too.
-    constexpr int most = Factors::areThere && Mode == BagMode::Max ? 3
-                         : Weights::areThere || Factors::haveZeros ? 4
-                                                                   : 5;
+    constexpr int most =
+        bagRowsAtOnce(Weights::areThere, Factors::haveZeros,
+                      Factors::areThere && Mode == BagMode::Max);
     if constexpr (Offsets::areThere) {
       detail::sumRanges<Policy, Mode, Row, V, most>(shape, block, staged);
     } else {
@@ -290,14 +293,16 @@ sumAllBags(const BagShape *shapes, const BagSlot *slots, int slotCount,
           detail::copyRows<Policy, Row, V, 4>(shape, block, staged);
       if constexpr ((Forms & bagFew) != 0)
         if (Forms == bagFew || form == bagFew)
-          detail::sumBags<Policy, Mode, Row, V, 2, 2>(shape, block, staged);
+          detail::sumShortBags<Policy, Mode, Row, V, 2, 2, 0>(shape, block,
+                                                              staged, nullptr);
       if constexpr ((Forms & bagShort) != 0)
         if (Forms == bagShort || form == bagShort)
-          detail::sumShortBags<Policy, Mode, Row, V, most>(shape, block,
-                                                           staged);
+          detail::sumShortBags<Policy, Mode, Row, V, 1, most, Sharing>(
+              shape, block, staged, partials);
       if constexpr ((Forms & bagLong) != 0)
         if (Forms == bagLong || form == bagLong)
-          detail::sumBags<Policy, Mode, Row, V, 1, most>(shape, block, staged);
+          detail::sumLongBags<Policy, Mode, Row, V, most, Sharing>(
+              shape, block, staged, partials);
     }
   }
 }

@@ -68,6 +68,7 @@ template <class T, class Id, class R, class Offsets, class Weights,
           class Padding, class Factors>
 struct BagBlock {
   typedef R Result;
+  typedef Id Index;
   int number; // of the table
   const T *table;
   i64 rows;
@@ -100,12 +101,13 @@ struct BagBlock {
   FUSEC_DEVICE auto getZeros(const Zeros &zeros, int block) const {
     return zeros.at[number] + block;
   }
-  /// The number of the row that index k of a bag names.
+  FUSEC_DEVICE Id getIndex(const BagShape &shape, i64 bag, i64 k) const {
+    return ids[bag * orCount(shape.stride) + k * shape.step];
+  }
+  /// The number of the row that an index names.
   template <GatherPolicy Policy, class Row>
-  FUSEC_DEVICE Row find(const BagShape &shape, i64 bag, i64 k,
-                        int &missing) const {
+  FUSEC_DEVICE Row find(i64 index, int &missing) const {
     i64 row;
-    const i64 index = i64(ids[bag * orCount(shape.stride) + k * shape.step]);
     const bool isFound = findRow<Policy>(index, rows, row);
     missing += !isFound;
     if constexpr (Padding::areThere)
@@ -144,23 +146,48 @@ BagBlock(int, const T *, i64, const Id *, i64, int, R *, i64, i64, i64, i64,
          u64 *, Offsets, Weights, Padding, Factors)
     -> BagBlock<T, Id, R, Offsets, Weights, Padding, Factors>;
 
-/// How a block's threads stand to one another. On the host one is a group.
-struct BagLanes {
-  int lanes, split, lane, share, group, groups;
-
-  FUSEC_DEVICE BagLanes(int ofRow, int ofBag)
-      : lanes(launch::threads() == 1 ? 1 : ofRow),
-        split(launch::threads() == 1 ? 1 : ofBag),
-        lane(launch::thread() % lanes), share(launch::thread() / lanes % split),
-        group(launch::thread() / (lanes * split)),
-        groups(launch::threads() / (lanes * split)) {}
-};
-
 /// Rows that were found, and their weights.
 template <class Row> struct StagedRows {
   Row *rows;
   float *weights;
 };
+
+/// Finds rows of a block's bags as findRows() does, with AtOnce indices of a
+/// thread on their way. Returns how many are missing.
+template <int AtOnce, GatherPolicy Policy, class Row, class Block>
+FUSEC_DEVICE int findRowsTogether(const BagShape &shape, const Block &block,
+                                  StagedRows<Row> staged, int chunk, int from,
+                                  int count, int all) {
+  const int threads = launch::threads();
+  // Exact: neither a quotient nor a divisor is more than bagStaged.
+  const u64 inverse = 0xffffffffu / u32(count) + u64(1);
+  int missing = 0;
+  for (int first = launch::thread(); first < all; first += threads * AtOnce) {
+    typename Block::Index indices[AtOnce];
+    float weights[AtOnce];
+    int places[AtOnce];
+    // What is not there is the first again: under a condition a load would wait
+    // for what is found of the one before.
+    FUSEC_UNROLL
+    for (int j = 0; j < AtOnce; ++j) {
+      const int i = first + j * threads < all ? first + j * threads : first,
+                bag = int(u64(i) * inverse >> 32), k = i - bag * count;
+      places[j] = bag * chunk + k;
+      indices[j] = block.getIndex(shape, block.first + bag, from + k);
+      weights[j] = block.getWeight(block.first + bag, from + k);
+    }
+    FUSEC_UNROLL
+    for (int j = 0; j < AtOnce; ++j) {
+      int notFound = 0;
+      staged.rows[places[j]] =
+          block.template find<Policy, Row>(i64(indices[j]), notFound);
+      missing += first + j * threads < all ? notFound : 0;
+      if constexpr (decltype(block.weights)::areThere)
+        staged.weights[places[j]] = weights[j];
+    }
+  }
+  return missing;
+}
 
 /// The rows of all of a block's bags, for each those of `count` indices from
 /// `from` on, `chunk` apart; what is missing is counted if `counts`.
@@ -169,15 +196,12 @@ FUSEC_DEVICE void findRows(const BagShape &shape, const Block &block,
                            StagedRows<Row> staged, int chunk, int from,
                            int count, bool counts) {
   launch::barrier(); // Those before have been read.
-  const int bags = int(block.end - block.first);
-  int missing = 0;
-  for (int i = launch::thread(); i < bags * count; i += launch::threads()) {
-    const int bag = i / count, k = i % count, to = bag * chunk + k;
-    staged.rows[to] = block.template find<Policy, Row>(shape, block.first + bag,
-                                                       from + k, missing);
-    if constexpr (decltype(block.weights)::areThere)
-      staged.weights[to] = block.getWeight(block.first + bag, from + k);
-  }
+  const int all = int(block.end - block.first) * count;
+  const int missing = all <= launch::threads()
+                          ? findRowsTogether<1, Policy>(shape, block, staged,
+                                                        chunk, from, count, all)
+                          : findRowsTogether<bagIdsAtOnce, Policy>(
+                                shape, block, staged, chunk, from, count, all);
   if (Policy == GatherPolicy::Flag && missing && counts)
     primitive::countAtomically(block.faults, missing);
   launch::barrier();

@@ -23,7 +23,7 @@ struct BagShape {
   int width;        // elements of a row
   long long column; // of the result, where the table's begin
   int lanes;        // threads that read a row
-  int split;        // groups of lanes that share a bag
+  int split;        // groups of lanes that share a bag, of one warp or several
   int perBlock;     // bags that a block takes
   float scale;      // of the sums
 };
@@ -41,26 +41,38 @@ struct BagSlot {
 };
 
 /// Small blocks, so that while some find their rows many others read theirs.
-constexpr int bagThreads = 128;
+/// Where bags are few, smaller ones for short bags and larger ones for long.
+constexpr int bagThreads = 128, fewBagThreads = 64, mostBagThreads = 512;
 /// Rows that a block finds before it reads them: of each of its bags as many.
-/// There are at most 512 of these.
 constexpr int bagStaged = 2048;
+/// Indices that a thread finds the rows of at a time.
+constexpr int bagIdsAtOnce = 4;
 /// Tables of a kernel: their pointers and row counts, and those of indices, are
 /// parameters, of which there are 32,764 bytes.
 constexpr int mostBagTables = 1000;
 /// Elements of a row, and indices of a bag.
 constexpr int mostOfBag = 1 << 20;
 
+/// Of bags of at most so many rows a group of lanes takes several at a time.
+constexpr int mostOfFewRows = 4;
+
 /// Bags that a group of lanes has on their way, by the indices of a bag: those
 /// of sumAllBags().
 constexpr FUSEC_DEVICE int bagsAtOnce(long long count) {
-  return count == 1 ? 4 : count <= 4 ? 2 : 1;
+  return count == 1 ? 4 : count <= mostOfFewRows ? 2 : 1;
 }
 
-/// Lanes that read rows of so many accesses: as many, up to a warp's.
-constexpr FUSEC_DEVICE int bagLanes(long long accesses) {
+/// Rows of a bag that a thread has on their way. What rows are multiplied with
+/// and shifted by takes registers, too.
+constexpr FUSEC_DEVICE int bagRowsAtOnce(bool haveWeights, bool haveZeros,
+                                         bool areNarrowMaxima) {
+  return areNarrowMaxima ? 3 : haveWeights || haveZeros ? 4 : 5;
+}
+
+/// Lanes that read rows of so many accesses: as many, up to `most`.
+constexpr FUSEC_DEVICE int bagLanes(long long accesses, int most) {
   int lanes = 1;
-  while (lanes < 32 && lanes < accesses)
+  while (lanes < most && lanes < accesses)
     lanes *= 2;
   return lanes;
 }
@@ -71,17 +83,16 @@ constexpr FUSEC_DEVICE int bagLanes(long long accesses) {
 enum BagForm : int { bagCopy = 1, bagFew = 2, bagShort = 4, bagLong = 8 };
 
 constexpr FUSEC_DEVICE BagForm bagForm(const BagShape &shape) {
-  return shape.count == 1                       ? bagCopy
-         : shape.count >= 2 && shape.count <= 4 ? bagFew
-         : shape.count != 0 && shape.split == 1 &&
-                 shape.count * shape.perBlock <= bagStaged
+  return shape.count == 1                                   ? bagCopy
+         : shape.count >= 2 && shape.count <= mostOfFewRows ? bagFew
+         : shape.count != 0 && shape.count * shape.perBlock <= bagStaged
              ? bagShort
              : bagLong;
 }
 
-/// Blocks that a multiprocessor has registers for, by the forms that a kernel
-/// has (none: offsets), whether its bags are sums of rows without weights,
-/// padding or zeros, and whether rows are integers, and are compared.
+/// Blocks of bagThreads that a multiprocessor has registers for, by the forms
+/// that a kernel has (none: offsets), whether its bags are sums of rows without
+/// weights, padding or zeros, and whether rows are integers, and are compared.
 constexpr FUSEC_DEVICE int bagResident(int forms, bool isPlain, bool isNarrow,
                                        bool isMax) {
   const bool isLight = (forms & (bagFew | bagLong)) == 0;
@@ -92,11 +103,22 @@ constexpr FUSEC_DEVICE int bagResident(int forms, bool isPlain, bool isNarrow,
                              : 5;
 }
 
-/// Groups of a warp's lanes that share a bag: so many that none has more than
-/// 32 indices, where there are enough.
-constexpr FUSEC_DEVICE int bagSplit(long long count, int lanes) {
+/// How many threads of a block may share a bag, so that none has more rows than
+/// so many: those of a warp where there are many bags, so that blocks hide one
+/// another's latencies, or bags are short.
+constexpr FUSEC_DEVICE int bagSharing(long long threads) {
+  return threads > bagThreads ? int(threads) : 32;
+}
+constexpr FUSEC_DEVICE int bagRows(long long threads) {
+  return threads < bagThreads ? 8 : threads == bagThreads ? 64 : 16;
+}
+
+/// Groups of lanes that share a bag: so many that none has more than `rows`
+/// indices, where the bag then has at most `most` threads.
+constexpr FUSEC_DEVICE int bagSplit(long long count, int lanes, int rows,
+                                    int most) {
   int split = 1;
-  while (split * lanes < 32 && count > 32 * split)
+  while (split * lanes < most && count > (long long)(rows)*split)
     split *= 2;
   return split;
 }

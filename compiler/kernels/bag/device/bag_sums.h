@@ -122,6 +122,18 @@ createNarrowColumns(const T *table, int width, int column, const F *factors,
           blocks};
 }
 
+/// How a block's threads stand to one another. On the host one is a group.
+struct BagLanes {
+  int lanes, split, lane, share, group, groups;
+
+  FUSEC_DEVICE BagLanes(int ofRow, int ofBag)
+      : lanes(launch::threads() == 1 ? 1 : ofRow),
+        split(launch::threads() == 1 ? 1 : ofBag),
+        lane(launch::thread() % lanes), share(launch::thread() / lanes % split),
+        group(launch::thread() / (lanes * split)),
+        groups(launch::threads() / (lanes * split)) {}
+};
+
 template <BagMode Mode> struct BagCombiner { typedef Sum<float> Type; };
 template <> struct BagCombiner<BagMode::Max> { typedef Max<float> Type; };
 
@@ -188,20 +200,49 @@ template <BagMode Mode, int Bags, int V> struct BagSums {
     }
   }
 
-  /// Joins those of the groups of `lanes` lanes that share bags, `split` of
-  /// them.
-  FUSEC_DEVICE void join(int lanes, int split) {
+  /// Joins those of the groups of lanes that share bags: first of a warp, then
+  /// of all warps by `partials`, which has room for Sharing threads, where a
+  /// bag has several warps. What share 0 has then is the bag's.
+  template <int Sharing>
+  FUSEC_DEVICE void join(const BagLanes &at, float *partials) {
+    const int shared = at.lanes * at.split;
     FUSEC_UNROLL
     for (int b = 0; b < Bags; ++b)
-      for (int mask = lanes; mask < lanes * split; mask *= 2) {
+      for (int mask = at.lanes; mask < 32 && mask < shared; mask *= 2)
+        addOther(b, [&](auto x) { return primitive::shuffleXor(x, mask); });
+    if constexpr (Sharing > 0) {
+      static_assert(Bags == 1, "bags of several warps are taken one by one");
+      if (shared <= 32)
+        return;
+      const int thread = launch::thread(),
+                apart = at.lanes < 32 ? 32 : at.lanes;
+      launch::barrier(); // Those before have been read.
+      FUSEC_UNROLL
+      for (int v = 0; v < V; ++v)
+        partials[v * Sharing + thread] = this->at[0][v];
+      if (Mode != BagMode::Sum)
+        partials[V * Sharing + thread] = primitive::floatOf(u32(counts[0]));
+      launch::barrier();
+      if (at.share != 0)
+        return;
+      for (int other = apart; other < shared; other += apart) {
+        const float *from = partials + thread + other;
         if (Mode != BagMode::Sum)
-          counts[b] += primitive::shuffleXor(counts[b], mask);
+          counts[0] += int(primitive::bitsOf(from[V * Sharing]));
         FUSEC_UNROLL
-        for (int v = 0; v < V; ++v) {
-          at[b][v] = Combiner::combine(at[b][v],
-                                       primitive::shuffleXor(at[b][v], mask));
-        }
+        for (int v = 0; v < V; ++v)
+          this->at[0][v] = Combiner::combine(this->at[0][v], from[v * Sharing]);
       }
+    }
+  }
+
+  /// Adds to those of bag b what `get` makes of each number.
+  template <class Get> FUSEC_DEVICE void addOther(int b, Get get) {
+    if (Mode != BagMode::Sum)
+      counts[b] += get(counts[b]);
+    FUSEC_UNROLL
+    for (int v = 0; v < V; ++v)
+      at[b][v] = Combiner::combine(at[b][v], get(at[b][v]));
   }
 
   template <class R> FUSEC_DEVICE Vec<R, V> get(int b, float scale) const {
