@@ -24,13 +24,14 @@ static bool isAdjacent(const ScalarProgram &program, Expr offset,
   return coefficient && coefficient->isConstant(1);
 }
 
+/// Along one dim; of loads only those that vary along `also`.
 static Adjacent countAdjacent(StepOp step, const RowIteration &iteration,
-                              unsigned dim) {
+                              unsigned dim, unsigned also) {
   Adjacent count;
   const ScalarProgram &program = iteration.program;
   for (size_t n = 0; n < program.size(); ++n) {
     const ScalarNode &node = program[n];
-    if (node.kind != ScalarNode::Kind::Load)
+    if (node.kind != ScalarNode::Kind::Load || !program.varies(n, also))
       continue;
     Expr offset = getOffset(node.indices,
                             step.getInputBuffer(node.value).getStrideExprs(),
@@ -88,16 +89,19 @@ FailureOr<RowIteration> fusec::analyzeColumns(StepOp step) {
   // side.
   using Rank = std::tuple<unsigned, int64_t, unsigned>;
   FailureOr<RowIteration> best = failure();
-  Rank most = {countAdjacent(step, *rows, 1).alongRow + 1, 0, 0};
+  Rank most = {0, 0, 0};
   for (size_t first = 0; first < kept.size(); ++first) {
     ArrayRef<Expr> outer = ArrayRef(kept).take_front(first);
     Expr columns =
         getElementCount(ArrayRef(kept).drop_front(first), step.getContext());
     RowIteration split =
         splitRows(*rows, getElementCount(outer, step.getContext()), columns);
-    Adjacent adjacent = countAdjacent(step, split, 2);
+    // What all columns share, as weights of a sum are, is little beside what
+    // each has of its own, and may lie along rows.
+    Adjacent adjacent = countAdjacent(step, split, 2, 2);
     Rank rank = {adjacent.alongRow, getWidth(columns), adjacent.others};
-    if (rank <= most)
+    if (rank <= most ||
+        adjacent.alongRow <= countAdjacent(step, split, 1, 2).alongRow)
       continue;
     most = rank;
     best = std::move(split);
@@ -106,6 +110,6 @@ FailureOr<RowIteration> fusec::analyzeColumns(StepOp step) {
 }
 
 bool fusec::liesAcrossRows(StepOp step, const RowIteration &columns) {
-  unsigned across = countAdjacent(step, columns, 2).alongRow;
-  return across && across >= countAdjacent(step, columns, 1).alongRow;
+  unsigned across = countAdjacent(step, columns, 2, 2).alongRow;
+  return across && across >= countAdjacent(step, columns, 1, 1).alongRow;
 }

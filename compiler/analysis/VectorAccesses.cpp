@@ -7,17 +7,53 @@ using namespace mlir;
 using namespace fusec;
 using Kind = ScalarNode::Kind;
 
+static std::optional<Expr> getLaneCoefficient(Expr offset, unsigned dim,
+                                              int64_t width);
+
+/// Whether the term is the same for `width` neighbours along the dim, of which
+/// the first is at a multiple of that: so are quotients by multiples of it.
+static bool isSameForLanes(Expr term, unsigned dim, int64_t width) {
+  if (!usesDim(term, dim))
+    return true;
+  if (term.getKind() == ExprKind::Mul)
+    return llvm::all_of(term.getOperands(), [&](Expr factor) {
+      return isSameForLanes(factor, dim, width);
+    });
+  if (width == 1 || term.getKind() != ExprKind::FloorDiv)
+    return false;
+  Expr divided = term.getOperands()[0];
+  std::optional<int64_t> by = term.getOperands()[1].getConstant();
+  auto coefficient = getLaneCoefficient(divided, dim, width);
+  if (!by || *by <= 0 || *by % width || !coefficient ||
+      !coefficient->isConstant(1))
+    return false;
+  return llvm::all_of(getTerms(divided), [&](Expr part) {
+    return !isSameForLanes(part, dim, width) ||
+           splitCoefficient(part).first % width == 0;
+  });
+}
+
+/// Of the dim, in what differs between the lanes.
+static std::optional<Expr> getLaneCoefficient(Expr offset, unsigned dim,
+                                              int64_t width) {
+  Expr differing = Expr::constant(offset.getContext(), 0);
+  for (Expr term : getTerms(offset))
+    if (!isSameForLanes(term, dim, width))
+      differing = differing + term;
+  return getDimCoefficient(differing, dim);
+}
+
 bool fusec::isVectorAccess(Expr offset, unsigned dim, int64_t width,
                            int64_t bytes, unsigned alignment) {
   int64_t needed = std::min<int64_t>(16, width * bytes);
   if (alignment % needed != 0)
     return false;
-  auto coefficient = getDimCoefficient(offset, dim);
+  auto coefficient = getLaneCoefficient(offset, dim, width);
   if (!coefficient || !coefficient->isConstant(1))
     return false;
   // The vectorised dim's base is a multiple of the width.
   for (Expr term : getTerms(offset))
-    if (!usesDim(term, dim) &&
+    if (isSameForLanes(term, dim, width) &&
         splitCoefficient(term).first % needed * bytes % needed != 0)
       return false;
   return true;
@@ -86,6 +122,10 @@ std::optional<LaneAccess> fusec::findLaneAccess(Expr offset, unsigned dim,
 std::optional<LaneAccess> fusec::getLaneAccess(Expr offset, unsigned dim,
                                                int64_t width,
                                                int64_t elements) {
+  if (auto coefficient = getLaneCoefficient(offset, dim, width);
+      width > 1 && elements == width && coefficient &&
+      coefficient->isConstant(1))
+    return LaneAccess{1, 0, offset};
   auto stride = getStride(offset, dim);
   if (!stride || *stride == 0 || *stride < -1 ||
       std::abs(*stride) * width != elements || (width == 1 && *stride != 1))

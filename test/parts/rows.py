@@ -159,6 +159,41 @@ def makeNested():
         yield case
 
 
+# Rows of several pieces of memory, by whole vectors of each or not: axes 0, 2 and 3.
+PIECES = [("f32", (16, 12, 14, 14)), ("f16", (6, 5, 7, 24)), ("f32", (5, 9, 7, 7)), ("f16", (130, 3, 6, 12)),
+          ("f32", (0, 4, 2, 2))]
+# Sums over axis 1 by weights that all columns share.
+WEIGHTED = [("f32", (65, 100, 64)), ("f16", (33, 26, 40)), ("f32", (9, 50, 33)), ("f16", (3, 1000, 8)),
+            ("f32", (4, 3, 1)), ("f32", (5, 0, 8))]
+
+
+def makePieces():
+    for kind, sizes in PIECES:
+        norm = 2e-3 if kind == "f16" else 1e-5
+        case = Case(nameOf("batch_norm_training", kind, sizes), norm)
+        x = case.draw(kind, *sizes)
+        axes = [0, 2, 3]
+        mean = case.node("ReduceMean", case.input("x", x), axes=axes, keepdims=1)
+        apart = case.node("Sub", "x", mean)
+        case.nodes.append(helper.make_node("ReduceMean", [case.node("Mul", apart, apart)], ["variance"],
+                                           axes=axes, keepdims=0))
+        wide = x.astype(float)
+        with numpy.errstate(invalid="ignore"):
+            case.output("variance", wide.var((0, 2, 3)) if x.size else numpy.full(sizes[1], numpy.nan), kind)
+        yield case
+
+
+def makeWeighted():
+    for kind, sizes in WEIGHTED:
+        case = Case(nameOf("weighted_sum", kind, sizes), 2e-3 if kind == "f16" else 1e-5)
+        x, weights = case.draw(kind, *sizes), case.draw(kind, *sizes[:2])
+        each = case.node("Unsqueeze", case.input("w", weights), case.constant(numpy.array([2])))
+        product = case.node("Mul", case.input("x", x), each)
+        case.nodes.append(helper.make_node("ReduceSum", [product, case.constant(numpy.array([1]))], ["y"], keepdims=0))
+        case.output("y", (x.astype(float) * weights.astype(float)[:, :, None]).sum(1), kind)
+        yield case
+
+
 def makeAll():
-    for make in (makeRows, makePlaces, makeScans, makeNested):
+    for make in (makeRows, makePlaces, makeScans, makeNested, makePieces, makeWeighted):
         yield from make()

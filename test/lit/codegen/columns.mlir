@@ -50,3 +50,19 @@ fusec.model @transposed inputs ["x"] outputs ["y"] {
   %1 = fusec.reduce sum %0 axes [1] : tensor<64x1024xf32> to tensor<64xf32>
   fusec.output %1 : tensor<64xf32>
 }
+
+// -----
+
+// Weights that all columns share lie along rows, beside which they are little.
+// CHECK-LABEL: FUSEC_KERNEL(256) mul_reduce
+// CHECK: constexpr int V = 4;
+// CHECK: const float [[WEIGHT:.*]] = t_w[row * 100 + k];
+// CHECK: fusec::load<V>(t_x + row * 6400 + k * 64 + column)
+// CHECK: fusec::store<V>(t_y + row * 64 + column,
+fusec.model @weighted inputs ["x", "w"] outputs ["y"] {
+^bb0(%x: tensor<4096x100x64xf32>, %w: tensor<4096x100xf32>):
+  %0 = fusec.broadcast %w [0, 1] : tensor<4096x100xf32> to tensor<4096x100x64xf32>
+  %1 = fusec.mul %x, %0 : tensor<4096x100x64xf32>
+  %2 = fusec.reduce sum %1 axes [1] : tensor<4096x100x64xf32> to tensor<4096x64xf32>
+  fusec.output %2 : tensor<4096x64xf32>
+}

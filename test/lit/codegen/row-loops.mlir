@@ -109,3 +109,33 @@ fusec.model @held inputs ["x"] outputs ["y"] {
   %6 = fusec.div %3, %5 : tensor<512x1024xf32>
   fusec.output %6 : tensor<512x1024xf32>
 }
+
+// -----
+
+// A row of several pieces of memory: whole vectors of each, since which piece it
+// is is the same for all lanes.
+// CHECK-LABEL: // reduce_mul
+// CHECK: fusec::Vec<float, 4> kept[
+// CHECK: kept[step] = fusec::load<4>(t_x + row * 784 + k + (k / 784) * 99568);
+fusec.model @pieces inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<64x128x28x28xf32>):
+  %0 = fusec.reduce max %x axes [0, 2, 3] : tensor<64x128x28x28xf32> to tensor<128xf32>
+  %1 = fusec.broadcast %0 [1] : tensor<128xf32> to tensor<64x128x28x28xf32>
+  %2 = fusec.mul %x, %1 : tensor<64x128x28x28xf32>
+  %3 = fusec.reduce sum %2 axes [0, 2, 3] : tensor<64x128x28x28xf32> to tensor<128xf32>
+  fusec.output %3 : tensor<128xf32>
+}
+
+// -----
+
+// Pieces of 27 are no whole number of vectors.
+// CHECK-LABEL: // reduce_sub{{$}}
+// CHECK: kept[step] = fusec::load<1>(
+fusec.model @odd_pieces inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<64x128x3x9xf32>):
+  %0 = fusec.reduce max %x axes [0, 2, 3] : tensor<64x128x3x9xf32> to tensor<128xf32>
+  %1 = fusec.broadcast %0 [1] : tensor<128xf32> to tensor<64x128x3x9xf32>
+  %2 = fusec.sub %x, %1 : tensor<64x128x3x9xf32>
+  %3 = fusec.reduce sum %2 axes [0, 2, 3] : tensor<64x128x3x9xf32> to tensor<128xf32>
+  fusec.output %3 : tensor<128xf32>
+}
