@@ -105,4 +105,6 @@ Estimate estimateNested(const Target &target, const RowSizes &sizes,
 
 } // namespace fusec
 
+  bool findsPlaces = false; // by ArgMax or ArgMin
+
 #endif // FUSEC_COMPILER_KERNELS_REDUCE_REDUCE_H

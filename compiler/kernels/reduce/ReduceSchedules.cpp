@@ -149,7 +149,10 @@ RowSizes ReduceProblem::getSizesAt(StepOp step, int64_t dim) const {
           unsigned(reductions + !getFullStores(iteration).empty()),
           unsigned(reductions),
           ofColumns ? double(getSampledValue(space[2], dim)) : 1,
-          unsigned(element)};
+          unsigned(element),
+          llvm::any_of(iteration.reductions, [](const RowReduction &reduction) {
+            return isa<ArgReduceOp>(reduction.op);
+          })};
 }
 
 Expr ReduceProblem::getRows() const {
@@ -202,9 +205,20 @@ ReduceProblem::getSchedules(StepOp step, const Target &target, int64_t vector,
   };
   SmallVector<ReduceScheduleAttr> schedules;
   if (ofColumns) {
-    for (; vector >= 1; vector /= 2)
+    for (; vector >= 1; vector /= 2) {
+      // Columns of which a multiprocessor has a block at most want all of its
+      // threads. What a block's find meets in shared memory: 16 bytes each, of
+      // indices.
+      constexpr int64_t mostItems = 2048, vectors = 8;
+      std::optional<int64_t> rows = getRows().getConstant();
+      bool areFew = rows && *rows <= vectors * vector * target.multiprocessors;
+      for (int64_t threads : {1024, 512})
+        if (areFew && threads * vector <= mostItems)
+          schedules.push_back(
+              get(ReduceScope::Columns, threads, vector, threads / vectors));
       for (int64_t groups : {1, 2, 4, 8, 16, 32})
         schedules.push_back(get(ReduceScope::Columns, 256, vector, groups));
+    }
     return schedules;
   }
   for (int64_t threads : {256, 512, 1024, 128})
@@ -215,6 +229,11 @@ ReduceProblem::getSchedules(StepOp step, const Target &target, int64_t vector,
   for (int64_t groups : {1, 2, 4, 8})
     if (groups == 1 || !isSpan)
       schedules.push_back(get(ReduceScope::Warp, 128, vector, groups));
+  // Short spans are head and tail for a good part: item by item, threads beside
+  // each other read what lies in one piece.
+  if (isSpan && getKeptLoads(step, iteration, 1).empty())
+    for (int64_t groups : {2, 4, 8})
+      schedules.push_back(get(ReduceScope::Warp, 128, 1, groups));
   SmallVector<ReduceScheduleAttr> all = schedules;
   if (target.major >= 9)
     for (int64_t threads : {256, 512, 1024})

@@ -66,3 +66,14 @@ fusec.model @weighted inputs ["x", "w"] outputs ["y"] {
   %2 = fusec.reduce sum %1 axes [1] : tensor<4096x100x64xf32> to tensor<4096x64xf32>
   fusec.output %2 : tensor<4096x64xf32>
 }
+
+// -----
+
+// Few columns, of no whole vectors, take all threads of a multiprocessor.
+// CHECK-LABEL: FUSEC_KERNEL(1024) arg_reduce
+// CHECK: typedef fusec::ColumnScope<1024, 128> Scope;
+fusec.model @few inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<4096x1001xf32>):
+  %0 = fusec.arg_reduce min %x axis 0 : tensor<4096x1001xf32> to tensor<1001xi64>
+  fusec.output %0 : tensor<1001xi64>
+}

@@ -319,13 +319,25 @@ FUSEC_DEVICE void forEachStep(Index k, Index count, Body body) {
 /// Steps whose loads are on their way together.
 constexpr int stepsAtOnce = 8;
 
+/// forEachVectorIn with the loads of `Steps` vectors on their way together.
+template <class Scope, int V, int Steps, class Index, class Body>
+FUSEC_DEVICE void forEachVectorAtOnce(Index count, Body body) {
+  const Index whole = count / V;
+  forEachStep<Steps, Scope>(Index(Scope::rank()), whole,
+                            [&](Index i) { body(i * V, Width<V>()); });
+  if constexpr (V > 1)
+    forEachIn<Scope>(count - whole * V,
+                     [&](Index i) { body(whole * V + i, Width<1>()); });
+}
+
 /// Combines value(i) over [0, count); every worker gets the result. An empty
 /// row gives the identity.
 template <class Scope, class Op, class Index, class Value>
 FUSEC_DEVICE typename Op::Value reduceRow(Index count, Value value) {
   typename Op::Value total = Op::identity();
-  forEachIn<Scope>(count,
-                   [&](Index i) { total = Op::combine(total, value(i)); });
+  forEachStep<stepsAtOnce, Scope>(Index(Scope::rank()), count, [&](Index i) {
+    total = Op::combine(total, value(i));
+  });
   return Scope::template reduce<Op>(total);
 }
 
@@ -337,21 +349,11 @@ FUSEC_DEVICE typename Op::Value reduceRowVectors(Index count, Body body) {
   auto add = [&](typename Op::Value value) {
     total = Op::combine(total, value);
   };
-  forEachVectorIn<Scope, V>(
+  forEachVectorAtOnce<Scope, V, stepsAtOnce>(
       count, [&](auto base, auto width) { body(base, width, add); });
   return Scope::template reduce<Op>(total);
 }
 
-/// forEachVectorIn with the loads of `Steps` vectors on their way together.
-template <class Scope, int V, int Steps, class Index, class Body>
-FUSEC_DEVICE void forEachVectorAtOnce(Index count, Body body) {
-  const Index whole = count / V;
-  forEachStep<Steps, Scope>(Index(Scope::rank()), whole,
-                            [&](Index i) { body(i * V, Width<V>()); });
-  if constexpr (V > 1)
-    forEachIn<Scope>(count - whole * V,
-                     [&](Index i) { body(whole * V + i, Width<1>()); });
-}
 // Rows that a worker's registers hold: loaded once, whatever is computed of
 // them.
 

@@ -40,15 +40,44 @@ template <int Threads, int Groups> struct ColumnScope {
     for (int lane = 0; lane < V; ++lane)
       partial[lane][launch::thread()] = total[lane];
     launch::barrier();
+    meet<Op, V, Groups>(partial);
+    constexpr int left = Groups < inOneGo ? Groups : inOneGo;
     FUSEC_UNROLL
-    for (int lane = 0; lane < V; ++lane) {
-      total[lane] = partial[lane][vector()];
-      FUSEC_UNROLL
-      for (int rank = 1; rank < Groups; ++rank)
-        total[lane] = Op::combine(total[lane],
-                                  partial[lane][rank * vectors() + vector()]);
-    }
+    for (int lane = 0; lane < V; ++lane)
+      total[lane] = combine<Op, left>(partial[lane], vector(), vectors());
     return total;
+  }
+
+private:
+  /// Groups of which every thread combines all. More of them meet by levels,
+  /// with a barrier each: one behind another they take longer than their loads.
+  static constexpr int inOneGo = 8;
+
+  /// What `Count` threads found, `apart` from one another.
+  template <class Op, int Count>
+  static FUSEC_DEVICE typename Op::Value
+  combine(const typename Op::Value *partial, int first, int apart) {
+    typename Op::Value total = partial[first];
+    FUSEC_UNROLL
+    for (int i = 1; i < Count; ++i)
+      total = Op::combine(total, partial[first + i * apart]);
+    return total;
+  }
+  /// Leaves what `Left` groups found with the first `inOneGo`.
+  template <class Op, int V, int Left>
+  static FUSEC_DEVICE void meet(typename Op::Value (&partial)[V][Threads]) {
+    if constexpr (Left > inOneGo) {
+      constexpr int each = Left / inOneGo < inOneGo ? Left / inOneGo : inOneGo,
+                    next = Left / each;
+      if (rank() < next) {
+        FUSEC_UNROLL
+        for (int lane = 0; lane < V; ++lane)
+          partial[lane][launch::thread()] = combine<Op, each>(
+              partial[lane], launch::thread(), next * vectors());
+      }
+      launch::barrier();
+      meet<Op, V, next>(partial);
+    }
   }
 };
 
