@@ -100,8 +100,9 @@ def Fusec_LaunchAttr : Fusec_Attr<"Launch", "launch"> {
     have room for. `cooperative`: blocks wait for one another, so that all of
     the grid must find room. `early`: blocks may be placed while the kernel
     before drains; `prefetches`: they then read weights before they wait for it.
-    `streams`: what is read of weights need not stay in the L2 cache. `matrices`:
-    of matmuls, how A and B of each segment are copied, one after the other;
+    `streams`: what is read of weights, or of large inputs of a reduction, need
+    not stay in the L2 cache. `matrices`: of matmuls, how A and B of each segment
+    are copied, one after the other;
     `operands` and `results`: tiles of the epilogue that move by tensor map.
     `accesses`: of each loop of a kernel that reads and stores by pointers.
   }];

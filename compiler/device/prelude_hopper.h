@@ -113,13 +113,6 @@ FUSEC_DEVICE void copyBox(u32 to, const TensorMap *map, u32 barrier, int x,
                  : "memory");
 }
 
-/// What L2 does with copied lines: those of streams go first.
-FUSEC_DEVICE u64 streamPolicy() {
-  u64 policy;
-  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-  return policy;
-}
-
 /// copyBox() with a cache policy.
 FUSEC_DEVICE void copyBoxAs(u64 policy, u32 to, const TensorMap *map,
                             u32 barrier, int x, int y) {

@@ -70,6 +70,35 @@ template <int V, class T> FUSEC_DEVICE Vec<T, V> loadStream(const T *p) {
   return u.vector;
 }
 
+/// A pointer whose vectors leave L2 before others: to data that is more than L2
+/// holds, and read once.
+template <class T> struct Passing {
+  const T *at;
+  FUSEC_DEVICE explicit Passing(const T *at) : at(at) {}
+  template <class Index> FUSEC_DEVICE Passing operator+(Index i) const {
+    return Passing(at + i);
+  }
+  template <class Index> FUSEC_DEVICE Passing operator-(Index i) const {
+    return Passing(at - i);
+  }
+  template <class Index> FUSEC_DEVICE const T &operator[](Index i) const {
+    return at[i];
+  }
+};
+template <int V, class T> FUSEC_DEVICE Vec<T, V> load(Passing<T> p) {
+  detail::VecWords<T, V> u;
+  typedef typename decltype(u)::Word Word;
+  auto *words = reinterpret_cast<const Word *>(p.at);
+  FUSEC_UNROLL
+  for (int i = 0; i < u.count; ++i) {
+    if constexpr (sizeof(Word) >= 4)
+      u.words[i] = primitive::loadPassing(words + i);
+    else
+      u.words[i] = words[i];
+  }
+  return u.vector;
+}
+
 template <int V, class T> FUSEC_DEVICE void store(T *p, Vec<T, V> value) {
   detail::VecWords<T, V> u;
   u.vector = value;

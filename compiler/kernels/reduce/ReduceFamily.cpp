@@ -33,8 +33,11 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
           cluster,
       schedule.getThreads(), /*shared=*/0, cluster);
   FailureOr<RowWalk> walk = analyzeWalk(step, schedule);
-  return failed(walk) ? launch
-                      : launch.withAccesses(getAccesses(step, variant, *walk));
+  if (failed(walk))
+    return launch;
+  bool streams = !getPassingInputs(step, walk->iteration, schedule).empty();
+  return launch.streaming(streams).withAccesses(
+      getAccesses(step, variant, *walk));
 }
 
 static std::map<std::string, Expr> getNamedSizes(StepOp step) {

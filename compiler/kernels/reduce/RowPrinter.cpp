@@ -13,6 +13,22 @@ RowPrinter::RowPrinter(KernelWriter &writer, const RowIteration &iteration,
       accesses(variant.getLaunch().getLoopAccesses(this->form.loop)),
       index(writer.indexType()) {
   auto sources = getRegionSources(writer);
+  if (variant.getLaunch().getStreams())
+    for (Value value :
+         getPassingInputs(writer.getStep(), iteration, schedule)) {
+      BufferOp buffer = writer.getStep().getInputBuffer(value);
+      std::string pointer = writer.pointer(buffer, true);
+      std::string name = writer.uniqueName(pointer + "_once");
+      writer.line("const fusec::Passing<{}> {}({});",
+                  storageType(buffer.getElementType()), name, pointer);
+      passing[value] = name;
+    }
+  sources.load = [this, load = sources.load](Value value) {
+    ScalarEmitter::Access access = load(value);
+    if (auto it = passing.find(value); it != passing.end())
+      access.pointer = it->second;
+    return access;
+  };
   sources.root = [&](Value value) {
     return results[value.getAsOpaquePointer()];
   };
@@ -108,7 +124,9 @@ void RowPrinter::keepLoads() {
   emitter->nameIndex(1, "k");
   for (auto &[node, name] : kept) {
     BufferOp buffer = step.getInputBuffer(program[node].value);
-    std::string pointer = writer.pointer(buffer, true);
+    auto once = passing.find(program[node].value);
+    std::string pointer =
+        once != passing.end() ? once->second : writer.pointer(buffer, true);
     std::string place = emitter->print(getLoadOffset(step, program, node));
     if (form.pitch)
       writer.line("fusec::keep<V>({}[step], {} + {});", name, pointer, place);

@@ -139,3 +139,31 @@ fusec.model @odd_pieces inputs ["x"] outputs ["y"] {
   %3 = fusec.reduce sum %2 axes [0, 2, 3] : tensor<64x128x3x9xf32> to tensor<128xf32>
   fusec.output %3 : tensor<128xf32>
 }
+
+// -----
+
+// 64 MiB that nobody reads again: they leave L2 first.
+// CHECK-LABEL: // neg_reduce{{$}}
+// CHECK: const fusec::Passing<fusec::f16> t_x_once(t_x);
+// CHECK: fusec::load<V>(t_x_once + row * 2048 + k);
+fusec.model @passing inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<16384x2048xf16>):
+  %n = fusec.neg %x : tensor<16384x2048xf16>
+  %0 = fusec.reduce max %n axes [1] : tensor<16384x2048xf16> to tensor<16384xf16>
+  fusec.output %0 : tensor<16384xf16>
+}
+
+// -----
+
+// A kernel reads them again, and then no other one.
+// CHECK-LABEL: // reduce{{$}}
+// CHECK: FUSEC_KERNEL({{[0-9]+}}) reduce_0(
+// CHECK-NOT: Passing
+// CHECK: reduce_1(
+// CHECK: const fusec::Passing<fusec::f16> t_x_once(t_x);
+fusec.model @again inputs ["x"] outputs ["y", "z"] {
+^bb0(%x: tensor<16384x2048xf16>):
+  %0 = fusec.reduce max %x axes [1] : tensor<16384x2048xf16> to tensor<16384xf16>
+  %1 = fusec.reduce max %x axes [0] : tensor<16384x2048xf16> to tensor<2048xf16>
+  fusec.output %0, %1 : tensor<16384xf16>, tensor<2048xf16>
+}

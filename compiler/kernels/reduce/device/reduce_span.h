@@ -83,8 +83,8 @@ FUSEC_DEVICE void forEachKept(Span<Index> span, Body body) {
   }
 }
 /// Loads what a step holds: a vector, or an item into its first lane.
-template <int Width, class T, int V>
-FUSEC_DEVICE void keep(Vec<T, V> &kept, const T *p) {
+template <int Width, class T, int V, class Pointer>
+FUSEC_DEVICE void keep(Vec<T, V> &kept, Pointer p) {
   const Vec<T, Width> loaded = load<Width>(p);
   FUSEC_UNROLL
   for (int lane = 0; lane < Width; ++lane)

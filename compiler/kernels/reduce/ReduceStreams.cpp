@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What passes through L2 on its way to a reduction: data of more than L2 holds,
+// which nobody reads again, is to leave it before what others have there, and
+// before what is still to be written back.
+
+#include "compiler/analysis/TypicalSizes.h"
+#include "compiler/kernels/reduce/Reduce.h"
+
+using namespace mlir;
+using namespace fusec;
+
+/// Bytes that most devices' L2 does not hold: H100 and H200 have 50 MB.
+static constexpr int64_t leastPassing = 48 << 20;
+
+/// Whether a later kernel reads the buffer.
+static bool isReadLater(StepOp step, BufferOp buffer) {
+  for (Operation *op = step->getNextNode(); op; op = op->getNextNode())
+    if (auto later = dyn_cast<StepOp>(op))
+      for (Attribute input : later.getInputs())
+        if (cast<FlatSymbolRefAttr>(input).getValue() == buffer.getSymName())
+          return true;
+  return false;
+}
+
+/// Whether the node has an element of its own at every point.
+static bool variesEverywhere(const ScalarProgram &program, unsigned node) {
+  for (auto [dim, size] : llvm::enumerate(program.getSizes()))
+    if (!size.isConstant(1) && !program.varies(node, dim))
+      return false;
+  return true;
+}
+
+/// Whether the kernel gains by it: of those that store at every point, and of
+/// ArgMax and ArgMin, most lost on an H100, up to a quarter.
+static bool gainsByPassing(const RowIteration &iteration,
+                           ReduceScheduleAttr schedule) {
+  bool readsOnce = schedule.getKept() || getPasses(iteration).size() == 1,
+       onlyReduces = llvm::all_of(iteration.reductions,
+                                  [](const RowReduction &reduction) {
+                                    return isa<ReduceOp>(reduction.op);
+                                  });
+  return readsOnce && onlyReduces && schedule.getVector() > 1 &&
+         getFullStores(iteration).empty();
+}
+
+SmallVector<Value> fusec::getPassingInputs(StepOp step,
+                                           const RowIteration &iteration,
+                                           ReduceScheduleAttr schedule) {
+  SmallVector<Value> passing;
+  if (!gainsByPassing(iteration, schedule))
+    return passing;
+  const ScalarProgram &program = iteration.program;
+  llvm::DenseMap<Value, unsigned> loads;
+  for (size_t n = 0; n < program.size(); ++n)
+    if (program[n].kind == ScalarNode::Kind::Load)
+      ++loads[program[n].value];
+  for (size_t n = 0; n < program.size(); ++n) {
+    Value value = program[n].value;
+    if (program[n].kind != ScalarNode::Kind::Load || loads[value] != 1 ||
+        !variesEverywhere(program, n))
+      continue;
+    // What the kernel before wrote is in L2 in part.
+    BufferOp buffer = step.getInputBuffer(value);
+    if (buffer.getKind() != BufferKind::Input || isReadLater(step, buffer))
+      continue;
+    Expr count = getElementCount(getSizes(buffer.getType()), step.getContext());
+    if (getSampledValue(count, typicalDim) *
+            getElementBytes(buffer.getElementType()) >=
+        leastPassing)
+      passing.push_back(value);
+  }
+  return passing;
+}
