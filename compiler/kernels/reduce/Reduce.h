@@ -69,7 +69,11 @@ int64_t getMostKept(ReduceScheduleAttr schedule);
 /// ones or by what is stored at every point.
 bool isWorthHolding(const RowIteration &iteration,
                     llvm::ArrayRef<RowReduction> pass,
-                    ReduceScheduleAttr schedule);
+                    ReduceScheduleAttr schedule, bool replaces);
+/// Whether what the pass reduces can take the place of a load in registers,
+/// which is not needed behind it.
+bool isReplaced(const RowIteration &iteration,
+                llvm::ArrayRef<RowReduction> pass, unsigned load);
 
 /// Which pass finds a maximum whose successor sums exponentials below it: one
 /// pass can find both.
@@ -100,6 +104,8 @@ struct RowSizes {
 
   double columns;   // rows that are neighbours in memory where they are not
   unsigned element; // bytes of what is read most
+
+  bool findsPlaces = false; // by ArgMax or ArgMin
 };
 Estimate estimateReduce(const Target &target, const RowSizes &sizes,
                         ReduceScheduleAttr schedule);
@@ -109,7 +115,5 @@ Estimate estimateNested(const Target &target, const RowSizes &sizes,
                         ReduceScheduleAttr schedule);
 
 } // namespace fusec
-
-  bool findsPlaces = false; // by ArgMax or ArgMin
 
 #endif // FUSEC_COMPILER_KERNELS_REDUCE_REDUCE_H

@@ -209,8 +209,12 @@ void RowPrinter::printPass(ArrayRef<RowReduction> pass) {
                          ? computeType(getElementType(op->getOperand(0)))
                          : getPassCombiner(pass) + "::Value";
   std::string held;
-  if (form.kept && isWorthHolding(iteration, pass, schedule))
-    held = declareKept(operands[0], "held");
+  auto replaced = llvm::find_if(kept, [&](const auto &load) {
+    return isReplaced(iteration, pass, load.first);
+  });
+  bool replaces = replaced != kept.end();
+  if (form.kept && isWorthHolding(iteration, pass, schedule, replaces))
+    held = replaces ? replaced->second : declareKept(operands[0], "held");
   openLoop(fmt::format("const auto {} = fusec::{}", name, loop),
            lanes ? ", auto add)" : ") -> " + item, form.length);
   SmallVector<std::string> elements;

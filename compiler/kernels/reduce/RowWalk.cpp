@@ -155,11 +155,15 @@ FailureOr<RowWalk> fusec::takeWalk(StepOp step, VariantAttr variant) {
   return walk;
 }
 
-/// Whether some node that `from` is computed of, or itself, is as asked.
+/// Whether some node that `from` is computed of, or itself, is as asked, not
+/// only for what `known` is computed of.
 static bool isComputedOf(const ScalarProgram &program, unsigned from,
-                         llvm::function_ref<bool(unsigned)> isAsked) {
+                         llvm::function_ref<bool(unsigned)> isAsked,
+                         std::optional<unsigned> known = {}) {
   SmallVector<unsigned> open = {from};
   llvm::SmallDenseSet<unsigned> seen;
+  if (known)
+    seen.insert(*known);
   while (!open.empty()) {
     unsigned next = open.pop_back_val();
     if (!seen.insert(next).second)
@@ -182,21 +186,10 @@ static bool needsResult(const ScalarProgram &program, unsigned from,
   });
 }
 
-bool fusec::isWorthHolding(const RowIteration &iteration,
+/// Whether something behind the pass, at each point of a row, is as asked.
+static bool isNeededBehind(const RowIteration &iteration,
                            ArrayRef<RowReduction> pass,
-                           ReduceScheduleAttr schedule) {
-  const ScalarProgram &program = iteration.program;
-  unsigned node = pass[0].operand;
-  // For a while it is in registers beside what is kept.
-  if (pass.size() != 1 || program[node].kind != ScalarNode::Kind::Compute ||
-      !isa<ExpOp, TanhOp, ErfOp, SigmoidOp, LogOp>(program[node].op) ||
-      !program[node].type.isF32() || !schedule.getKept() ||
-      8 * schedule.getKept() * schedule.getVector() > getMostKept(schedule))
-    return false;
-  auto needs = [&](unsigned from) {
-    return isComputedOf(program, from,
-                        [&](unsigned other) { return other == node; });
-  };
+                           llvm::function_ref<bool(unsigned)> needs) {
   return llvm::any_of(iteration.reductions,
                       [&](const RowReduction &later) {
                         return &later >= pass.end() && needs(later.operand);
@@ -204,6 +197,35 @@ bool fusec::isWorthHolding(const RowIteration &iteration,
          llvm::any_of(iteration.stores, [&](const RowStore &store) {
            return store.isFull && needs(store.node);
          });
+}
+
+bool fusec::isReplaced(const RowIteration &iteration,
+                       ArrayRef<RowReduction> pass, unsigned load) {
+  const ScalarProgram &program = iteration.program;
+  return pass.size() == 1 && program[load].type.isF32() &&
+         !isNeededBehind(iteration, pass, [&](unsigned from) {
+           return isComputedOf(
+               program, from, [&](unsigned other) { return other == load; },
+               pass[0].operand);
+         });
+}
+
+bool fusec::isWorthHolding(const RowIteration &iteration,
+                           ArrayRef<RowReduction> pass,
+                           ReduceScheduleAttr schedule, bool replaces) {
+  const ScalarProgram &program = iteration.program;
+  unsigned node = pass[0].operand;
+  // Else it is in registers beside what is kept for a while.
+  int64_t bytes = replaces ? 4 : 8;
+  if (pass.size() != 1 || program[node].kind != ScalarNode::Kind::Compute ||
+      !isa<ExpOp, TanhOp, ErfOp, SigmoidOp, LogOp>(program[node].op) ||
+      !program[node].type.isF32() || !schedule.getKept() ||
+      bytes * schedule.getKept() * schedule.getVector() > getMostKept(schedule))
+    return false;
+  return isNeededBehind(iteration, pass, [&](unsigned from) {
+    return isComputedOf(program, from,
+                        [&](unsigned other) { return other == node; });
+  });
 }
 
 /// What is found together is in registers together.

@@ -93,11 +93,13 @@ fusec.model @scan inputs ["x"] outputs ["y"] {
 
 // -----
 
-// Of shorter ones so do the exponentials that are summed and divided.
+// So do the exponentials that are summed and divided, in the place of what they
+// are of.
 // CHECK-LABEL: // reduce_sub_exp_div
-// CHECK: fusec::Vec<float, 4> held[
-// CHECK: held[step][lane] = exp_v;
-// CHECK: held[step][lane] / reduce_2
+// CHECK: fusec::Vec<float, 4> kept[
+// CHECK-NOT: held
+// CHECK: kept[step][lane] = exp_v;
+// CHECK: kept[step][lane] / reduce_2
 fusec.model @held inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<512x1024xf32>):
   %0 = fusec.reduce max %x axes [1] : tensor<512x1024xf32> to tensor<512xf32>
@@ -108,6 +110,46 @@ fusec.model @held inputs ["x"] outputs ["y"] {
   %5 = fusec.broadcast %4 [0] : tensor<512xf32> to tensor<512x1024xf32>
   %6 = fusec.div %3, %5 : tensor<512x1024xf32>
   fusec.output %6 : tensor<512x1024xf32>
+}
+
+// -----
+
+// Beside it where that is of 16 bits, or needed once more.
+// CHECK-LABEL: // cast_reduce_sub_exp_div
+// CHECK: fusec::Vec<float, 8> held[
+// CHECK: held[step][lane] = exp_v;
+// CHECK: fusec::fast::divide(held[step][lane], reduce_2)
+fusec.model @held_beside inputs ["x"] outputs ["y"] {
+^bb0(%h: tensor<512x1024xf16>):
+  %x = fusec.cast %h : tensor<512x1024xf16> to tensor<512x1024xf32>
+  %0 = fusec.reduce max %x axes [1] : tensor<512x1024xf32> to tensor<512xf32>
+  %1 = fusec.broadcast %0 [0] : tensor<512xf32> to tensor<512x1024xf32>
+  %2 = fusec.sub %x, %1 : tensor<512x1024xf32>
+  %3 = fusec.exp %2 : tensor<512x1024xf32>
+  %4 = fusec.reduce sum %3 axes [1] : tensor<512x1024xf32> to tensor<512xf32>
+  %5 = fusec.broadcast %4 [0] : tensor<512xf32> to tensor<512x1024xf32>
+  %6 = fusec.div %3, %5 : tensor<512x1024xf32>
+  %7 = fusec.cast %6 : tensor<512x1024xf32> to tensor<512x1024xf16>
+  fusec.output %7 : tensor<512x1024xf16>
+}
+
+// -----
+
+// CHECK-LABEL: // reduce_sub_exp_div_add
+// CHECK: fusec::Vec<float, 4> held[
+// CHECK: held[step][lane] / reduce_2
+// CHECK: + kept[step][lane]
+fusec.model @held_again inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<512x1024xf32>):
+  %0 = fusec.reduce max %x axes [1] : tensor<512x1024xf32> to tensor<512xf32>
+  %1 = fusec.broadcast %0 [0] : tensor<512xf32> to tensor<512x1024xf32>
+  %2 = fusec.sub %x, %1 : tensor<512x1024xf32>
+  %3 = fusec.exp %2 : tensor<512x1024xf32>
+  %4 = fusec.reduce sum %3 axes [1] : tensor<512x1024xf32> to tensor<512xf32>
+  %5 = fusec.broadcast %4 [0] : tensor<512xf32> to tensor<512x1024xf32>
+  %6 = fusec.div %3, %5 : tensor<512x1024xf32>
+  %7 = fusec.add %6, %x : tensor<512x1024xf32>
+  fusec.output %7 : tensor<512x1024xf32>
 }
 
 // -----
