@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every template compiled by the real NVRTC for targets of each kind, with one epilogue
-// text for all of them: no spill, no local memory, no warning.
+// Every template compiled by the real NVRTC for targets of each kind, with one
+// epilogue text for all of them: no spill, no local memory, no warning.
 
 #include "compiler/codegen/nvrtc/Nvrtc.h"
 
