@@ -318,6 +318,11 @@ FUSEC_DEVICE void forEachStep(Index k, Index count, Body body) {
 
 /// Steps whose loads are on their way together.
 constexpr int stepsAtOnce = 8;
+/// The same of steps of V items: blocks of 1024 threads have registers for 16.
+template <int V>
+constexpr int vectorsAtOnce = V < 2    ? stepsAtOnce
+                              : V < 16 ? 16 / V
+                                       : 1;
 
 /// forEachVectorIn with the loads of `Steps` vectors on their way together.
 template <class Scope, int V, int Steps, class Index, class Body>
@@ -349,7 +354,7 @@ FUSEC_DEVICE typename Op::Value reduceRowVectors(Index count, Body body) {
   auto add = [&](typename Op::Value value) {
     total = Op::combine(total, value);
   };
-  forEachVectorAtOnce<Scope, V, stepsAtOnce>(
+  forEachVectorAtOnce<Scope, V, vectorsAtOnce<V>>(
       count, [&](auto base, auto width) { body(base, width, add); });
   return Scope::template reduce<Op>(total);
 }
