@@ -95,10 +95,15 @@ def compareWorkload(row, samples):
         row["speedup"] = {key: row["against"][peer][key] for key in ("ratio", "low", "high")}
 
 
+# XLA's time is that of flushes and runs, less that of flushes alone: where the host is busy, a
+# round of a short model may be below zero. Its ratio counts as this.
+NO_TIME = 1e-4
+
+
 @functools.lru_cache(maxsize=1024)  # a row counts to several groups
 def resampleLogs(workload, rounds):
     """Other rounds are drawn for each workload: they were not measured together."""
-    return [math.log(median) for median in resampleMedians(rounds, workload)]
+    return [math.log(max(median, NO_TIME)) for median in resampleMedians(rounds, workload)]
 
 
 def summariseGroup(rows, names, reference):
@@ -112,7 +117,7 @@ def summariseGroup(rows, names, reference):
         tried = tried or contender in row["contenders"]
         rounds = row.get("against", {}).get(contender, {}).get("rounds")
         if rounds:
-            medians[name] = statistics.median(rounds)
+            medians[name] = max(statistics.median(rounds), NO_TIME)
             logs.append(resampleLogs(name, tuple(rounds)))
     if not tried:
         return None

@@ -117,6 +117,14 @@ class GroupTest(unittest.TestCase):
         found = self.summarise("best_peer", a=self.measure(2.0))
         self.assertAlmostEqual(found["ratio"], 9)
 
+    def testRoundsBelowZeroCountAsNone(self):
+        against = {"xla": {"ratio": -1.0, "rounds": [-2.0, -1.0, -1.0]}}
+        rows = {"a": {"contenders": {"xla": entry(1)}, "best_peer": "xla", "against": against},
+                "b": {"contenders": {"xla": entry(1)}, "best_peer": "xla",
+                      "against": {"xla": {"ratio": 1.0, "rounds": [1.0, 1.0, 1.0]}}}}
+        found = summary.summariseGroup(rows, ["a", "b"], "best_peer")
+        self.assertAlmostEqual(found["low"], summary.NO_TIME ** 0.5)
+
     def testMissingAndFailedAreNamed(self):
         failed = row(eager=entry(9.0), cublas={"failure": "gone"}, fusec=entry(1.0))
         summary.compareWorkload(failed, {"eager": [9.0] * 30, "fusec": [1.0] * 30})
