@@ -17,6 +17,9 @@ REFERENCES = ("cublas", "cublaslt", "library")
 TRAFFIC = "traffic"  # what moving the least bytes takes
 PAIRED = (*REFERENCES, TRAFFIC, "dense", "eager")  # each round of theirs with fusec's
 LEAST_RATIO = 0.97  # of the medians of any one shape against cuBLAS
+# XLA's time is that of flushes and runs, less that of flushes alone: where the host is busy, a
+# round of a short model may be below zero. Its ratio counts as this.
+NO_TIME = 1e-4
 
 
 def quantile(values, part):
@@ -93,11 +96,6 @@ def compareWorkload(row, samples):
             row["against"][name] = {**pairedRatio(samples[best], samples[own]), "rounds": rounds}
     if own and peer:
         row["speedup"] = {key: row["against"][peer][key] for key in ("ratio", "low", "high")}
-
-
-# XLA's time is that of flushes and runs, less that of flushes alone: where the host is busy, a
-# round of a short model may be below zero. Its ratio counts as this.
-NO_TIME = 1e-4
 
 
 @functools.lru_cache(maxsize=1024)  # a row counts to several groups

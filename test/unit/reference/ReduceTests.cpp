@@ -4,7 +4,6 @@
 
 #include "EvaluationTest.h"
 #include <cmath>
-#include <limits>
 
 using namespace fusec::reference;
 using Reduce = EvaluationTest;
