@@ -234,6 +234,8 @@ def judgeAgainst(comparison, options):
     rows, left = comparison.results["workloads"], comparison.results["left_out"]
     verdicts = check.judgeRows(rows, former, tolerance)
     suspects = [name for name, found in verdicts.items() if found["verdict"] == check.SLOWER]
+    if options.before:
+        options.peers = check.changePlaces(options.peers)
     if suspects and comparison.run(suspects):
         again = [name for name in suspects if name not in comparison.results["left_out"]]
         check.confirm(verdicts, check.judgeRows({n: rows[n] for n in again}, former, tolerance))
