@@ -30,7 +30,8 @@ static std::string listForms(int forms) {
   for (auto [form, name] : {std::pair(bagCopy, "fusec::bagCopy"),
                             std::pair(bagFew, "fusec::bagFew"),
                             std::pair(bagShort, "fusec::bagShort"),
-                            std::pair(bagLong, "fusec::bagLong")})
+                            std::pair(bagLong, "fusec::bagLong"),
+                            std::pair(bagShared, "fusec::bagShared")})
     if (forms & form)
       names.push_back(name);
   return names.empty() ? "0" : llvm::join(names, " | ");

@@ -74,7 +74,7 @@ BagWork fusec::divideBags(const BagIteration &iteration,
     work.tileBags = std::max<int64_t>(work.tileBags, shape.perBlock);
     work.hasSharedBags |= shape.split > 1 && shape.lanes * shape.split > 32;
     if (!table.offsets)
-      work.forms |= bagForm(shape);
+      work.forms |= bagForm(shape) | (shape.split > 1 ? bagShared : 0);
   }
   for (auto [t, shape] : llvm::enumerate(work.shapes))
     for (int part = 0; part < work.tileBags / shape.perBlock; ++part)

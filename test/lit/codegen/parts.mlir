@@ -101,7 +101,7 @@ fusec.model @masked inputs ["ids"] outputs ["y"] {
 // CHECK-LABEL: // where t_y is aligned to 16{{$}}
 // CHECK: FUSEC_CONSTANT fusec::BagShape shapes[1] = {
 // CHECK-NEXT: {0, 0, -1, 1, 0, 8, 0, 2, 16, 2, 1.0f},
-// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 2, fusec::bagLong>(shapes, slots, 1, tables, ids,
+// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 2, fusec::bagLong | fusec::bagShared>(shapes, slots, 1, tables,
 fusec.model @named inputs ["ids"] outputs ["y"] {
 ^bb0(%ids: tensor<100x?xi64, #fusec.sizes<[100, length]>>):
   %t = fusec.constant dense<1.0> : tensor<50x8xf32>
@@ -118,7 +118,7 @@ fusec.model @named inputs ["ids"] outputs ["y"] {
 // CHECK: FUSEC_CONSTANT fusec::BagShape shapes[1] = {
 // CHECK-NEXT: {0, 0, 100, 1, 100, 256, 0, 64, 4, 1, 1.0f},
 // CHECK: FUSEC_KERNEL_RESIDENT(256, 4)
-// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 1, fusec::bagShort, fusec::BagMode::Sum, 256>(
+// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 1, fusec::bagShort | fusec::bagShared, fusec::BagMode::Sum
 fusec.model @few inputs ["ids"] outputs ["y"] {
 ^bb0(%ids: tensor<20x100xi64>):
   %t = fusec.constant dense<1.0> : tensor<50x256xf32>
@@ -134,7 +134,7 @@ fusec.model @few inputs ["ids"] outputs ["y"] {
 // CHECK: FUSEC_CONSTANT fusec::BagShape shapes[1] = {
 // CHECK-NEXT: {0, 0, 10, 1, 10, 8, 0, 2, 2, 16, 1.0f},
 // CHECK: FUSEC_KERNEL_RESIDENT(64, 16)
-// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 16, fusec::bagShort>(
+// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 16, fusec::bagShort | fusec::bagShared>(
 fusec.model @small inputs ["ids"] outputs ["y"] {
 ^bb0(%ids: tensor<2000x10xi64>):
   %t = fusec.constant dense<1.0> : tensor<50x8xf32>

@@ -32,48 +32,6 @@ FUSEC_DEVICE void storeBags(const BagShape &shape, const Block &block,
   }
 }
 
-/// Bags of more rows than a block finds at once, Ids of each at a time.
-/// `staged` is shared by the block: the rows of each bag, some at a time, in
-/// the order of its indices.
-template <GatherPolicy Policy, BagMode Mode, class Row, int V, int Ids,
-          int Sharing, class Block>
-FUSEC_DEVICE void sumLongBags(const BagShape &shape, const Block &block,
-                              StagedRows<Row> staged, float *partials) {
-  const int chunk = bagStaged / shape.perBlock,
-            bags = int(block.end - block.first);
-  const BagLanes at(shape.lanes, shape.split);
-  // Once, but on the host.
-  for (int bag = at.group; bag - at.group < bags; bag += at.groups)
-    for (int start = 0; start < shape.width; start += at.lanes * V) {
-      const int column = start + at.lane * V;
-      const auto columns =
-          block.getColumns(shape, column < shape.width ? column : 0);
-      const Row *rows = staged.rows + bag * chunk;
-      const float *weights = staged.weights + bag * chunk;
-      BagSums<Mode, 1, V> sums;
-      for (int done = 0; done < block.count; done += chunk) {
-        const int count =
-            block.count - done < chunk ? block.count - done : chunk;
-        findRows<Policy>(shape, block, staged, chunk, done, count,
-                         bag == at.group && start == 0);
-        const int left = block.rows != 0 && bag < bags ? count : 0;
-        for (int k = at.share * Ids; k < left; k += at.split * Ids)
-          sums.template add<Row, Ids>(
-              columns,
-              [&](int, int i) {
-                return k + i < left ? rows[k + i] : Row(noRow);
-              },
-              [&](int, int i, float x) {
-                if constexpr (decltype(block.weights)::areThere)
-                  return x * weights[k + i];
-                return x;
-              });
-      }
-      sums.template join<Sharing>(at, partials);
-      storeBags<V, decltype(sums), 1>(shape, block, at, sums, bag, column);
-    }
-}
-
 template <int V, class Block>
 FUSEC_DEVICE void storeZeros(const BagShape &shape, const Block &block) {
   for (i64 bag = block.first; bag < block.end; ++bag)
@@ -83,41 +41,61 @@ FUSEC_DEVICE void storeZeros(const BagShape &shape, const Block &block) {
                      Vec<typename Block::Result, V>{});
 }
 
-/// The same where the block finds all rows at once: Ids of Bags bags at a time.
+/// Ids rows of Bags bags at a time. `staged` is shared by the block: the rows
+/// of each bag in the order of its indices, all at once, or `InParts` some at a
+/// time. Bags that no groups share need neither joins nor lanes that stay
+/// together, which take registers of rows.
 template <GatherPolicy Policy, BagMode Mode, class Row, int V, int Bags,
-          int Ids, int Sharing, class Block>
-FUSEC_DEVICE void sumShortBags(const BagShape &shape, const Block &block,
-                               StagedRows<Row> staged, float *partials) {
-  const int count = block.count, bags = int(block.end - block.first);
-  findRows<Policy>(shape, block, staged, count, 0, count, /*counts=*/true);
-  if (block.rows == 0)
-    return storeZeros<V>(shape, block);
-  const BagLanes at(shape.lanes, shape.split);
+          int Ids, bool InParts, bool AreShared, int Sharing, class Block>
+FUSEC_DEVICE void sumStagedBags(const BagShape &shape, const Block &block,
+                                StagedRows<Row> staged, float *partials) {
+  const int bags = int(block.end - block.first),
+            chunk = InParts ? bagStaged / shape.perBlock : block.count;
+  if constexpr (!InParts) {
+    findRows<Policy>(shape, block, staged, chunk, 0, chunk, /*counts=*/true);
+    if (block.rows == 0)
+      return storeZeros<V>(shape, block);
+  }
+  constexpr bool stayTogether = InParts || AreShared;
+  const BagLanes at(shape.lanes, AreShared ? shape.split : 1);
   // Once, but for wide rows and on the host.
-  for (int first = at.group; first - at.group < bags; first += at.groups * Bags)
+  for (int first = at.group; first - (stayTogether ? at.group : 0) < bags;
+       first += at.groups * Bags)
     for (int start = 0; start < shape.width; start += at.lanes * V) {
-      const int column = start + at.lane * V;
+      const int column = start + at.lane * V, apart = at.groups * chunk;
+      if (!stayTogether && column >= shape.width)
+        break;
       const auto columns =
           block.getColumns(shape, column < shape.width ? column : 0);
-      const Row *rows = staged.rows + first * count;
-      const float *weights = staged.weights + first * count;
-      const int apart = at.groups * count;
+      const Row *rows = staged.rows + first * chunk;
+      const float *weights = staged.weights + first * chunk;
       BagSums<Mode, Bags, V> sums;
-      const int left = first < bags ? count : 0;
-      for (int k = at.share * Ids; k < left; k += at.split * Ids)
-        sums.template add<Row, Ids>(
-            columns,
-            [&](int b, int i) {
-              return k + i < left && (b == 0 || first + b * at.groups < bags)
-                         ? rows[b * apart + k + i]
-                         : Row(noRow);
-            },
-            [&](int b, int i, float x) {
-              if constexpr (decltype(block.weights)::areThere)
-                return x * weights[b * apart + k + i];
-              return x;
-            });
-      sums.template join<Sharing>(at, partials);
+      for (int done = 0; InParts ? done < block.count : done == 0;
+           done += InParts ? chunk : 1) {
+        int left = block.count - done;
+        if constexpr (InParts) {
+          left = left < chunk ? left : chunk;
+          findRows<Policy>(shape, block, staged, chunk, done, left,
+                           first == at.group && start == 0);
+        }
+        if ((stayTogether && first >= bags) || (InParts && block.rows == 0))
+          left = 0;
+        for (int k = at.share * Ids; k < left; k += at.split * Ids)
+          sums.template add<Row, Ids>(
+              columns,
+              [&](int b, int i) {
+                return k + i < left && (b == 0 || first + b * at.groups < bags)
+                           ? rows[b * apart + k + i]
+                           : Row(noRow);
+              },
+              [&](int b, int i, float x) {
+                if constexpr (decltype(block.weights)::areThere)
+                  return x * weights[b * apart + k + i];
+                return x;
+              });
+      }
+      if constexpr (AreShared)
+        sums.template join<Sharing>(at, partials);
       storeBags<V, decltype(sums), Bags>(shape, block, at, sums, first, column);
     }
 }
@@ -137,14 +115,14 @@ FUSEC_DEVICE void copyRows(const BagShape &shape, const Block &block,
     for (int column = at.lane * V; column < shape.width;
          column += at.lanes * V) {
       const auto columns = block.getColumns(shape, column);
-      decltype(columns.template read<V>(0)) read[Bags];
+      decltype(columns.template read<V>(Row(0))) read[Bags];
       bool isThere[Bags];
       FUSEC_UNROLL
       for (int b = 0; b < Bags; ++b) {
         const int bag = first + b * at.groups;
         const Row row = bag < bags ? staged.rows[bag] : Row(noRow);
         isThere[b] = row >= 0;
-        read[b] = columns.template read<V>(row < 0 ? 0 : row);
+        read[b] = columns.template read<V>(row < 0 ? Row(0) : row);
       }
       FUSEC_UNROLL
       for (int b = 0; b < Bags; ++b) {
@@ -287,21 +265,26 @@ sumAllBags(const BagShape *shapes, const BagSlot *slots, int slotCount,
     if constexpr (Offsets::areThere) {
       detail::sumRanges<Policy, Mode, Row, V, most>(shape, block, staged);
     } else {
+      constexpr int forms = Forms & ~bagShared;
+      constexpr bool areShared = forms != Forms;
       const int form = bagForm(shape);
-      if constexpr ((Forms & bagCopy) != 0)
-        if (Forms == bagCopy || form == bagCopy)
+      if constexpr ((forms & bagCopy) != 0)
+        if (forms == bagCopy || form == bagCopy)
           detail::copyRows<Policy, Row, V, 4>(shape, block, staged);
-      if constexpr ((Forms & bagFew) != 0)
-        if (Forms == bagFew || form == bagFew)
-          detail::sumShortBags<Policy, Mode, Row, V, 2, 2, 0>(shape, block,
-                                                              staged, nullptr);
-      if constexpr ((Forms & bagShort) != 0)
-        if (Forms == bagShort || form == bagShort)
-          detail::sumShortBags<Policy, Mode, Row, V, 1, most, Sharing>(
+      if constexpr ((forms & bagFew) != 0)
+        if (forms == bagFew || form == bagFew)
+          detail::sumStagedBags<Policy, Mode, Row, V, 2, 2, /*InParts=*/false,
+                                /*AreShared=*/false, 0>(shape, block, staged,
+                                                        nullptr);
+      if constexpr ((forms & bagShort) != 0)
+        if (forms == bagShort || form == bagShort)
+          detail::sumStagedBags<Policy, Mode, Row, V, 1, most,
+                                /*InParts=*/false, areShared, Sharing>(
               shape, block, staged, partials);
-      if constexpr ((Forms & bagLong) != 0)
-        if (Forms == bagLong || form == bagLong)
-          detail::sumLongBags<Policy, Mode, Row, V, most, Sharing>(
+      if constexpr ((forms & bagLong) != 0)
+        if (forms == bagLong || form == bagLong)
+          detail::sumStagedBags<Policy, Mode, Row, V, 1, most,
+                                /*InParts=*/true, areShared, Sharing>(
               shape, block, staged, partials);
     }
   }

@@ -159,8 +159,11 @@ FUSEC_DEVICE int findRowsTogether(const BagShape &shape, const Block &block,
                                   StagedRows<Row> staged, int chunk, int from,
                                   int count, int all) {
   const int threads = launch::threads();
-  // Exact: neither a quotient nor a divisor is more than bagStaged.
-  const u64 inverse = 0xffffffffu / u32(count) + u64(1);
+  // Rounded down, so that it takes the multiples of `count` for a little less
+  // than that: exact of one more, up to bagStaged.
+  const u32 inverse = 0xffffffffu / u32(count);
+  const i64 stride = block.orCount(shape.stride);
+  const auto *ids = block.ids + block.first * stride + i64(from) * shape.step;
   int missing = 0;
   for (int first = launch::thread(); first < all; first += threads * AtOnce) {
     typename Block::Index indices[AtOnce];
@@ -171,9 +174,9 @@ FUSEC_DEVICE int findRowsTogether(const BagShape &shape, const Block &block,
     FUSEC_UNROLL
     for (int j = 0; j < AtOnce; ++j) {
       const int i = first + j * threads < all ? first + j * threads : first,
-                bag = int(u64(i) * inverse >> 32), k = i - bag * count;
+                bag = int(u64(u32(i) + 1) * inverse >> 32), k = i - bag * count;
       places[j] = bag * chunk + k;
-      indices[j] = block.getIndex(shape, block.first + bag, from + k);
+      indices[j] = ids[i64(u64(u32(bag)) * u64(stride)) + i64(k) * shape.step];
       weights[j] = block.getWeight(block.first + bag, from + k);
     }
     FUSEC_UNROLL
@@ -197,11 +200,17 @@ FUSEC_DEVICE void findRows(const BagShape &shape, const Block &block,
                            int count, bool counts) {
   launch::barrier(); // Those before have been read.
   const int all = int(block.end - block.first) * count;
-  const int missing = all <= launch::threads()
-                          ? findRowsTogether<1, Policy>(shape, block, staged,
-                                                        chunk, from, count, all)
-                          : findRowsTogether<bagIdsAtOnce, Policy>(
-                                shape, block, staged, chunk, from, count, all);
+  const int threads = launch::threads();
+  int missing;
+  if (all <= threads)
+    missing = findRowsTogether<1, Policy>(shape, block, staged, chunk, from,
+                                          count, all);
+  else if (all <= 2 * threads)
+    missing = findRowsTogether<2, Policy>(shape, block, staged, chunk, from,
+                                          count, all);
+  else
+    missing = findRowsTogether<bagIdsAtOnce, Policy>(shape, block, staged,
+                                                     chunk, from, count, all);
   if (Policy == GatherPolicy::Flag && missing && counts)
     primitive::countAtomically(block.faults, missing);
   launch::barrier();

@@ -79,8 +79,14 @@ constexpr FUSEC_DEVICE int bagLanes(long long accesses, int most) {
 
 /// What bags of as many indices each are like: one row, a few, as many as a
 /// block finds at once for all of its bags, or more. A kernel has the code of
-/// those that it has bags of.
-enum BagForm : int { bagCopy = 1, bagFew = 2, bagShort = 4, bagLong = 8 };
+/// those that it has bags of, and of groups that share bags where some do.
+enum BagForm : int {
+  bagCopy = 1,
+  bagFew = 2,
+  bagShort = 4,
+  bagLong = 8,
+  bagShared = 16
+};
 
 constexpr FUSEC_DEVICE BagForm bagForm(const BagShape &shape) {
   return shape.count == 1                                   ? bagCopy
@@ -93,11 +99,14 @@ constexpr FUSEC_DEVICE BagForm bagForm(const BagShape &shape) {
 /// Blocks of bagThreads that a multiprocessor has registers for, by the forms
 /// that a kernel has (none: offsets), whether its bags are sums of rows without
 /// weights, padding or zeros, and whether rows are integers, and are compared.
+/// With fewer registers the compiler would read rows one after another.
 constexpr FUSEC_DEVICE int bagResident(int forms, bool isPlain, bool isNarrow,
                                        bool isMax) {
   const bool isLight = (forms & (bagFew | bagLong)) == 0;
   return forms == 0          ? (isNarrow ? 5 : 6)
-         : isPlain           ? (isLight ? 8 : 6)
+         : isPlain           ? (!isLight                        ? 6
+                                : isNarrow && forms & bagShared ? 7
+                                                                : 8)
          : isLight           ? 6
          : isNarrow && isMax ? 4
                              : 5;

@@ -25,7 +25,14 @@ namespace detail {
 /// What stands for a row's number: it reads as zero, or is left out.
 constexpr int zeroRow = -1, noRow = -2;
 
-/// Where a row begins.
+/// Where a row of so many elements begins. A product of 32 bits without a sign
+/// and the sum with the table are one instruction.
+template <class T>
+FUSEC_DEVICE const T *getRow(const T *table, int row, int width) {
+  return reinterpret_cast<const T *>(reinterpret_cast<const char *>(table) +
+                                     u64(u32(row)) *
+                                         (u32(width) * u32(sizeof(T))));
+}
 template <class T>
 FUSEC_DEVICE const T *getRow(const T *table, i64 row, int width) {
   return table + row * width;
@@ -41,7 +48,7 @@ template <class T> struct BagColumns {
     Vec<T, V> at;
     FUSEC_DEVICE float get(int v) const { return cast<float>(at[v]); }
   };
-  template <int V> FUSEC_DEVICE Read<V> read(i64 row) const {
+  template <int V, class Row> FUSEC_DEVICE Read<V> read(Row row) const {
     return {load<V>(getRow(first, row, width))};
   }
 };
@@ -99,14 +106,17 @@ template <class T, int Bits, class F, class Zeros> struct NarrowBagColumns {
     float factor, zero;
     FUSEC_DEVICE float get(int v) const { return (at.get(v) - zero) * factor; }
   };
-  template <int V> FUSEC_DEVICE Read<V> read(i64 row) const {
+  template <int V, class Row> FUSEC_DEVICE Read<V> read(Row row) const {
     return {{load<NarrowElements<T, Bits, V>::bytes>(getRow(first, row, pitch)),
              isHigh},
             cast<float>(*getRow(factors, row, blocks)),
             getZero(zeros, row)};
   }
-  FUSEC_DEVICE float getZero(NoBagOperand, i64) const { return 0; }
-  FUSEC_DEVICE float getZero(const F *from, i64 row) const {
+  template <class Row> FUSEC_DEVICE float getZero(NoBagOperand, Row) const {
+    return 0;
+  }
+  template <class Row>
+  FUSEC_DEVICE float getZero(const F *from, Row row) const {
     return cast<float>(*getRow(from, row, blocks));
   }
 };
@@ -168,7 +178,7 @@ template <BagMode Mode, int Bags, int V> struct BagSums {
         const Row number = row(b, i);
         adds[b][i] = number >= 0;
         isCounted[b][i] = number != noRow;
-        read[b][i] = columns.template read<V>(number < 0 ? 0 : number);
+        read[b][i] = columns.template read<V>(number < 0 ? Row(0) : number);
       }
     }
     FUSEC_UNROLL
