@@ -55,19 +55,28 @@ template <int V, class T> FUSEC_DEVICE Vec<T, V> load(const T *p) {
   return u.vector;
 }
 
-/// The same, past L1: for data that is read once.
-template <int V, class T> FUSEC_DEVICE Vec<T, V> loadStream(const T *p) {
-  detail::VecWords<T, V> u;
+namespace detail {
+/// The same, each word by `read`, but for those of less than 4 bytes.
+template <int V, class T, class Read>
+FUSEC_DEVICE Vec<T, V> loadWords(const T *p, Read read) {
+  VecWords<T, V> u;
   typedef typename decltype(u)::Word Word;
   auto *words = reinterpret_cast<const Word *>(p);
   FUSEC_UNROLL
   for (int i = 0; i < u.count; ++i) {
     if constexpr (sizeof(Word) >= 4)
-      u.words[i] = primitive::loadOnce(words + i);
+      u.words[i] = read(words + i);
     else
       u.words[i] = words[i];
   }
   return u.vector;
+}
+} // namespace detail
+
+/// The same, past L1: for data that is read once.
+template <int V, class T> FUSEC_DEVICE Vec<T, V> loadStream(const T *p) {
+  return detail::loadWords<V>(
+      p, [](const auto *word) { return primitive::loadOnce(word); });
 }
 
 /// A pointer whose vectors leave L2 before others: to data that is more than L2
@@ -86,17 +95,8 @@ template <class T> struct Passing {
   }
 };
 template <int V, class T> FUSEC_DEVICE Vec<T, V> load(Passing<T> p) {
-  detail::VecWords<T, V> u;
-  typedef typename decltype(u)::Word Word;
-  auto *words = reinterpret_cast<const Word *>(p.at);
-  FUSEC_UNROLL
-  for (int i = 0; i < u.count; ++i) {
-    if constexpr (sizeof(Word) >= 4)
-      u.words[i] = primitive::loadPassing(words + i);
-    else
-      u.words[i] = words[i];
-  }
-  return u.vector;
+  return detail::loadWords<V>(
+      p.at, [](const auto *word) { return primitive::loadPassing(word); });
 }
 
 template <int V, class T> FUSEC_DEVICE void store(T *p, Vec<T, V> value) {
