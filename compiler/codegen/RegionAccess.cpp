@@ -132,11 +132,13 @@ void StoreEmitter::emit(llvm::function_ref<void()> whenLoaded) {
       hasIndices |= emitter.prepareIndices(node);
     if (hasIndices)
       whenLoaded();
+    emitter.settleRows();
   }
   for (unsigned node : nodes)
     emitter.prepare(node);
   if (whenLoaded)
     whenLoaded();
+  emitter.settleRows();
   declareVectors();
   emitter.forEachLane(nodes, [&](unsigned i, StringRef name) {
     writer.line("{} = {};",

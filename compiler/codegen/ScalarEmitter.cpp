@@ -260,6 +260,29 @@ void ScalarEmitter::declareRow(unsigned id, StringRef index, StringRef rows,
               flag ? owner : "true");
 }
 
+void ScalarEmitter::declareRowFirst(unsigned id, StringRef index,
+                                    StringRef rows, StringRef owner) {
+  IndexPolicy policy = program[id].policy;
+  writer.line("fusec::i64 row{};", id);
+  writer.line("const bool valid{0} = "
+              "fusec::findRow<fusec::GatherPolicy::{1}>({2}, {3}, row{0});",
+              id, getPolicyName(policy), index, rows);
+  if (policy != IndexPolicy::Flag)
+    return;
+  std::string missing = fmt::format("!valid{}", id);
+  if (owner != "true")
+    missing += fmt::format(" && {}", owner);
+  unsettled.push_back(fmt::format("fusec::countMissing({}, {});", missing,
+                                  writer.faultCounter()));
+}
+
+std::string ScalarEmitter::emitIndex(unsigned id) {
+  Visited visited;
+  if (dependsOnRows(id, visited))
+    settleRows();
+  return emit(id);
+}
+
 /// Of all the points that share an index, the one that counts its fault.
 std::string ScalarEmitter::owner(unsigned id) {
   std::string text;
@@ -278,7 +301,7 @@ void ScalarEmitter::emitRow(unsigned id) {
     return;
   const ScalarNode &node = program[id];
   writer.addHeader("gather.h");
-  std::string index = emit(node.operands[0]);
+  std::string index = emitIndex(node.operands[0]);
   declareRow(id, index, print(node.expr), owner(id));
   scopes.back()[id] = {fmt::format("row{}", id), false};
 }
@@ -309,15 +332,25 @@ std::string ScalarEmitter::emitLookup(unsigned id) {
   const ScalarNode &node = program[id];
   auto op = cast<LookupOp>(node.op);
   writer.addHeader("gather.h");
-  std::string index = emit(node.operands[0]);
+  std::string index = emitIndex(node.operands[0]);
   std::string tables = sources.tables(op), table = print(node.expr);
   std::string width = print(getSizes(op.getResult())[2]),
               column = print(node.indices[0]);
   // All columns of a row share its index.
-  declareRow(id, index, fmt::format("{}.rows[{}]", tables, table),
-             column + " == 0");
+  std::string rows = fmt::format("{}.rows[{}]", tables, table),
+              first = column + " == 0";
   std::string address = fmt::format("{}.at[{}] + row{} * {} + {}", tables,
                                     table, id, width, column);
+  auto tableRows = llvm::map_to_vector(
+      op.getTables(), [](Value table) { return getSizes(table)[0]; });
+  if (variesByLane(id) && canReadFirst(tableRows)) {
+    declareRowFirst(id, index, rows, first);
+    std::string read = writer.uniqueName("row_at");
+    writer.line("const auto {} = fusec::load<V>({});", read, address);
+    keepIfFound(id, "looked", read, id);
+    return find(id)->text;
+  }
+  declareRow(id, index, rows, first);
   if (variesByLane(id) && !inLanes) {
     std::string name = declareVector(id, "looked");
     writer.line("if (valid{})", id);

@@ -80,6 +80,9 @@ public:
   /// or of a vector in storage type.
   void bind(unsigned node, llvm::StringRef name);
   void bindVector(unsigned node, llvm::StringRef name);
+  /// Prints what was left until the rows that are read are on their way: what a
+  /// missing row does.
+  void settleRows();
   /// What is emitted between is known to later code of the same scope only.
   void pushScope() {
     scopes.emplace_back();
@@ -121,12 +124,25 @@ private:
   std::string emitLoad(unsigned id);
   std::string emitLookup(unsigned id);
   std::string emitGather(unsigned id);
+  /// An index, after what other rows were read for it.
+  std::string emitIndex(unsigned id);
   std::string emitPiecewise(unsigned id);
   void emitRow(unsigned id);
   /// The row that an index names, of `rows`, and whether it exists. Where a
   /// missing one is a fault, `owner` says where it is counted.
   void declareRow(unsigned id, llvm::StringRef index, llvm::StringRef rows,
                   llvm::StringRef owner);
+  /// The row alone, where nothing of it is counted or guarded yet.
+  void declareRowFirst(unsigned id, llvm::StringRef index, llvm::StringRef rows,
+                       llvm::StringRef owner);
+  /// Whether rows, of which each of these tables has one, can be read before it
+  /// is known that they exist.
+  bool canReadFirst(llvm::ArrayRef<Expr> tableRows) const;
+  /// Names what was read of rows, zeros where one of them is missing.
+  void keepIfFound(unsigned id, llvm::StringRef base, llvm::StringRef read,
+                   llvm::ArrayRef<unsigned> rows);
+  bool readGatherFirst(unsigned id);
+  bool dependsOnRows(unsigned id, Visited &visited) const;
   bool prepareVectorLoad(unsigned id);
   /// How the lanes of a read lie that are moved together; nothing where each
   /// is moved on its own.
@@ -155,6 +171,8 @@ private:
   /// scope.
   std::vector<std::map<std::string, std::string>> wholeLoads;
   llvm::SmallDenseSet<unsigned> roundedByStores;
+  /// Lines that settleRows() prints.
+  llvm::SmallVector<std::string> unsettled;
   std::string leader = "true";
   std::string linearIndex;
   bool inLanes = false;

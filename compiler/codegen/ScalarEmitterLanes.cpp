@@ -83,7 +83,8 @@ void ScalarEmitter::prepare(unsigned id, Visited &visited) {
     for (unsigned row : node.rows)
       prepare(program[row].operands[0], visited);
     if (llvm::none_of(node.rows,
-                      [&](unsigned row) { return variesByLane(row); }))
+                      [&](unsigned row) { return variesByLane(row); }) &&
+        !readGatherFirst(id))
       prepareGuarded(id);
     break;
   case Kind::Lookup: {
@@ -103,6 +104,63 @@ void ScalarEmitter::prepare(unsigned id, Visited &visited) {
   default:
     break;
   }
+}
+
+bool ScalarEmitter::canReadFirst(ArrayRef<Expr> tableRows) const {
+  return lanes && lanes->loadsFirst && !inLanes && scopes.size() == 1 &&
+         llvm::all_of(tableRows, [](Expr rows) {
+           return rows.isConstant() && rows.getValue() > 0;
+         });
+}
+
+void ScalarEmitter::keepIfFound(unsigned id, StringRef base, StringRef read,
+                                ArrayRef<unsigned> rows) {
+  std::string name = writer.uniqueName(base);
+  unsettled.push_back(fmt::format("const auto {} = fusec::orZeros({}, {});",
+                                  name, getRowsCondition(rows), read));
+  scopes.back()[id] = {name, true};
+}
+
+/// Branches between the loads of several rows would have each wait for what the
+/// one before is found by.
+bool ScalarEmitter::readGatherFirst(unsigned id) {
+  const ScalarNode &node = program[id];
+  auto tableRows = llvm::map_to_vector(
+      node.rows, [&](unsigned row) { return program[row].expr; });
+  unsigned operand = node.operands[0];
+  if (program[operand].kind != Kind::Load || !canReadFirst(tableRows))
+    return false;
+  auto whole =
+      getWhole(operand, getLoadOffset(program[operand],
+                                      sources.load(program[operand].value)));
+  if (!whole)
+    return false;
+  for (unsigned row : node.rows)
+    if (!find(row)) {
+      writer.addHeader("gather.h");
+      std::string index = emitIndex(program[row].operands[0]);
+      declareRowFirst(row, index, print(program[row].expr), owner(row));
+      scopes.back()[row] = {fmt::format("row{}", row), false};
+    }
+  prepareVectorLoad(operand);
+  keepIfFound(id, "gathered", find(operand)->text, node.rows);
+  return true;
+}
+
+bool ScalarEmitter::dependsOnRows(unsigned id, Visited &visited) const {
+  const ScalarNode &node = program[id];
+  if (!visited.insert(id).second)
+    return false;
+  return node.kind == Kind::Gather || node.kind == Kind::Lookup ||
+         llvm::any_of(node.operands, [&](unsigned operand) {
+           return dependsOnRows(operand, visited);
+         });
+}
+
+void ScalarEmitter::settleRows() {
+  for (const std::string &line : unsettled)
+    writer.line("{}", line);
+  unsettled.clear();
 }
 
 bool ScalarEmitter::prepareIndices(unsigned id, Visited &visited) {
@@ -183,6 +241,7 @@ void ScalarEmitter::fillVector(unsigned id, StringRef vector, Type type) {
 
 void ScalarEmitter::prepareGuarded(unsigned id) {
   const ScalarNode &node = program[id];
+  settleRows();
   if (node.kind == Kind::Gather)
     for (unsigned row : node.rows)
       emitRow(row);

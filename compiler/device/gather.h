@@ -46,6 +46,13 @@ FUSEC_DEVICE bool gatherRow(i64 raw, i64 size, i64 &row, u64 *faults) {
   return isFound;
 }
 
+/// Counts a row that findRow() did not find, after others have been found and
+/// are on their way: no load then waits behind this branch.
+FUSEC_DEVICE void countMissing(bool isMissing, u64 *faults) {
+  if (isMissing)
+    primitive::countAtomically(faults, 1);
+}
+
 /// As gatherRow, from any lane, but counting only where `owner` is set: for
 /// kernels in which several threads share one index.
 template <GatherPolicy Policy>

@@ -123,6 +123,17 @@ template <int V, class T> FUSEC_DEVICE void storeStream(T *p, Vec<T, V> value) {
   }
 }
 
+/// The vector where it is there, else zeros.
+template <class T, int V>
+FUSEC_DEVICE Vec<T, V> orZeros(bool isThere, const Vec<T, V> &from) {
+  detail::VecWords<T, V> u;
+  u.vector = from;
+  FUSEC_UNROLL
+  for (int i = 0; i < u.count; ++i)
+    u.words[i] = isThere ? u.words[i] : typename decltype(u)::Word{};
+  return u.vector;
+}
+
 /// Every `Stride`-th element, from the one at `First` on.
 template <int Stride, int First, class T, int N>
 FUSEC_DEVICE Vec<T, N / Stride> takeEvery(const Vec<T, N> &from) {

@@ -31,6 +31,8 @@ struct PointwisePiece {
   Walk walk = Walk::Dimension;
 
   bool isByRows() const { return walk == Walk::Memory; }
+  /// Whether it reads rows that indices name: one load after another.
+  bool readsRows() const;
   /// Of vectors that a row may meet.
   Expr getChunks() const;
   /// Elements of an access where a thread takes `vector`, and accesses that are
@@ -70,9 +72,11 @@ struct PointwiseWork {
   double bytes = 0;    // read and written
   double elements = 0; // points
   double vectors = 0;  // of any width
+  bool readsRows = false;
 };
 /// Every element on its own; a thread has as many on their way as the schedule
-/// says.
+/// says. Of rows that indices name, each turn after the first exposes two
+/// latencies.
 Estimate estimatePointwise(const Target &target, const PointwiseWork &work,
                            PointwiseScheduleAttr schedule);
 

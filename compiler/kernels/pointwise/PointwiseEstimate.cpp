@@ -18,9 +18,16 @@ Estimate fusec::estimatePointwise(const Target &target,
   double longer =
       addPlacing(time, target, std::ceil(threads / schedule.getThreads()),
                  schedule.getBlocks());
-  time.add(TimeBound::Memory,
-           longer * work.bytes /
-               getStreamingRate(target, std::min(16.0, bytes)));
+  double memory =
+      longer * work.bytes / getStreamingRate(target, std::min(16.0, bytes));
+  if (work.readsRows) {
+    double turns = threads / (double(target.threads) * target.multiprocessors);
+    addExposed(time, target, memory,
+               2 * std::max(0.0, turns - 1) * target.rates.memoryLatency /
+                   (target.rates.clock * 1e3));
+  } else {
+    time.add(TimeBound::Memory, memory);
+  }
   time.addClocks(TimeBound::Arithmetic,
                  work.vectors * target.pointwise.instructions / issuedThreads /
                      target.multiprocessors);

@@ -80,6 +80,14 @@ Expr PointwisePiece::getChunks() const {
   return iteration.program.getSizes().back().floorDiv(width) + 2;
 }
 
+bool PointwisePiece::readsRows() const {
+  const ScalarProgram &program = iteration.program;
+  for (size_t n = 0; n < program.size(); ++n)
+    if (program[n].kind == Kind::GatherRow || program[n].kind == Kind::Lookup)
+      return true;
+  return false;
+}
+
 /// Whether what several points need is loaded before any of them goes on: not
 /// what is found, or asked for, lane by lane.
 static bool loadsAllFirst(const PointwisePiece &piece) {

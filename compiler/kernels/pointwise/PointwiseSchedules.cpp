@@ -10,7 +10,9 @@ using namespace fusec;
 static constexpr double leastGain = 1.01;
 
 /// How many elements a thread takes: as many as the widest accesses, then more
-/// of them as long as the device is full, and fewer.
+/// of them as long as the device is full, and fewer. Of rows that indices name,
+/// more as long as threads would take several turns: what those wait for one
+/// after another is read together.
 static SmallVector<int64_t>
 listVectors(const Target &target, const PointwisePieces &pieces, int64_t dim) {
   int64_t width = 1;
@@ -27,8 +29,12 @@ listVectors(const Target &target, const PointwisePieces &pieces, int64_t dim) {
   SmallVector<int64_t> vectors = {width};
   int64_t most = width * getMostAccesses(width);
   double places = double(target.threads) * target.multiprocessors;
+  bool readsRows =
+      llvm::any_of(pieces, std::mem_fn(&PointwisePiece::readsRows));
   for (int64_t more = 2 * width;
-       more <= most && elements / more >= places && isTogether(more); more *= 2)
+       more <= most && elements / (readsRows ? more / 2 : more) >= places &&
+       isTogether(more);
+       more *= 2)
     vectors.push_back(more);
   for (int64_t fewer = width / 2; fewer; fewer /= 2)
     vectors.push_back(fewer);
@@ -56,6 +62,7 @@ static SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
       double points = getSampledValue(piece.count, dim);
       int64_t width = piece.getWidth(vector);
       work.elements += points;
+      work.readsRows |= piece.readsRows();
       // A single element takes half the instructions.
       work.vectors += points / std::max<int64_t>(2, width);
     }

@@ -62,6 +62,8 @@ static std::optional<Column> matchOperand(Value value, int64_t axis) {
   Value rows = value;
   if (auto expand = value.getDefiningOp<ExpandOp>())
     rows = expand.getOperand();
+  else if (auto collapse = value.getDefiningOp<CollapseOp>())
+    rows = collapse.getOperand();
   auto gather = rows.getDefiningOp<GatherOp>();
   if (!gather || !rows.hasOneUse() || rank > 3 ||
       (rank == 3 && !getSizes(value)[1].isConstant(1)) ||

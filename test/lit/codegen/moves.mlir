@@ -194,3 +194,24 @@ fusec.model @image inputs ["x"] outputs ["y"] {
   %1 = fusec.concat %0, %x, %0 axis 3 : tensor<64x64x112x1xf32>, tensor<64x64x112x112xf32>, tensor<64x64x112x1xf32> to tensor<64x64x112x114xf32>
   fusec.output %1 : tensor<64x64x112x114xf32>
 }
+
+// -----
+
+// Of rows that indices name, several of a thread are on their way: indices, then
+// the rows, and only then what a missing one does.
+// CHECK-LABEL: FUSEC_KERNEL(128) gather_0(
+// CHECK: fusec::forEachVector<4, 4>(count
+// CHECK: const fusec::i64 t_i_at = t_i[d0];
+// CHECK-NEXT: return [=] {
+// CHECK-NEXT: fusec::i64 [[ROW:row[0-9]+]];
+// CHECK-NEXT: const bool [[VALID:valid[0-9]+]] = fusec::findRow<fusec::GatherPolicy::Flag>(t_i_at, 400000, [[ROW]]);
+// CHECK-NEXT: const auto t_t_at = fusec::load<V>(t_t + d1 + [[ROW]] * 16);
+// CHECK-NEXT: return [=] {
+// CHECK-NEXT: fusec::countMissing(![[VALID]] && d1 == 0, faults);
+// CHECK-NEXT: const auto gathered = fusec::orZeros([[VALID]], t_t_at);
+fusec.model @rows inputs ["t", "i"] outputs ["y"] {
+^bb0(%t: tensor<400000x16xf32>, %i: tensor<262144xi64>):
+  %0 = fusec.broadcast %i [0] : tensor<262144xi64> to tensor<262144x16xi64>
+  %1 = fusec.gather %t [-1, 1](%0) flag : (tensor<400000x16xf32>, tensor<262144x16xi64>) -> tensor<262144x16xf32>
+  fusec.output %1 : tensor<262144x16xf32>
+}

@@ -75,3 +75,24 @@ fusec.model @different inputs ["ids", "t0", "t1", "t2"] outputs ["y", "z"] {
     : tensor<8x2xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32> to tensor<8x14xf32>
   fusec.output %y, %r0 : tensor<8x14xf32>, tensor<8x4xf32>
 }
+
+// -----
+
+// Sums of one row each are rows.
+// CHECK-LABEL: fusec.model @bags_of_one
+fusec.model @bags_of_one inputs ["ids", "t0", "t1"] outputs ["y"] {
+// CHECK-NEXT: ^bb0(%[[IDS:.+]]: tensor<8x2xi32>, %[[T0:.+]]: tensor<7x4xf32>, %[[T1:.+]]: tensor<3x4xf32>):
+^bb0(%ids: tensor<8x2xi32>, %t0: tensor<7x4xf32>, %t1: tensor<3x4xf32>):
+  // CHECK-NEXT: %[[L:.+]] = fusec.lookup(%[[T0]], %[[T1]]) at %[[IDS]] flag
+  // CHECK-NEXT: fusec.collapse %[[L]]
+  %i0 = fusec.slice %ids offsets [#fusec.expr<0>, #fusec.expr<0>] steps [1, 1] : tensor<8x2xi32> to tensor<8x1xi32>
+  %b0 = fusec.broadcast %i0 [0, 1] : tensor<8x1xi32> to tensor<8x1x4xi32>
+  %r0 = fusec.gather %t0 [-1, 2] (%b0) flag : (tensor<7x4xf32>, tensor<8x1x4xi32>) -> tensor<8x1x4xf32>
+  %e0 = fusec.collapse %r0 [[0, 1], [2]] : tensor<8x1x4xf32> to tensor<8x4xf32>
+  %i1 = fusec.slice %ids offsets [#fusec.expr<0>, #fusec.expr<1>] steps [1, 1] : tensor<8x2xi32> to tensor<8x1xi32>
+  %b1 = fusec.broadcast %i1 [0, 1] : tensor<8x1xi32> to tensor<8x1x4xi32>
+  %r1 = fusec.gather %t1 [-1, 2] (%b1) flag : (tensor<3x4xf32>, tensor<8x1x4xi32>) -> tensor<8x1x4xf32>
+  %e1 = fusec.collapse %r1 [[0, 1], [2]] : tensor<8x1x4xf32> to tensor<8x4xf32>
+  %y = fusec.concat %e0, %e1 axis 1 : tensor<8x4xf32>, tensor<8x4xf32> to tensor<8x8xf32>
+  fusec.output %y : tensor<8x8xf32>
+}

@@ -216,6 +216,14 @@ TEST(Kernel, LookupChecksEveryIndex) {
   EXPECT_FALSE(
       fusec::gatherRow<fusec::GatherPolicy::Clamp>(0, 0, row, nullptr));
   EXPECT_FALSE(fusec::gatherRow<fusec::GatherPolicy::Zero>(3, 3, row, nullptr));
+  EXPECT_FALSE(fusec::findRow<fusec::GatherPolicy::Flag>(-4, 3, row));
+  EXPECT_EQ(row, 0);
+  fusec::countMissing(false, &faults);
+  fusec::countMissing(true, &faults);
+  EXPECT_EQ(faults, 4u);
+  const auto read = fusec::load<2>(table.data() + 2);
+  EXPECT_EQ(fusec::orZeros(true, read)[1], 4);
+  EXPECT_EQ(fusec::orZeros(false, read)[1], 0);
 }
 
 } // namespace
