@@ -78,6 +78,11 @@ def Fusec_BagMode : Fusec_Enum<"BagMode", "what becomes of the rows of a bag",
     ["Sum", "Mean", "Max"]>;
 def Fusec_BagModeAttr : Fusec_EnumAttr<Fusec_BagMode, "bag_mode">;
 
+def Fusec_PadsBy : Fusec_Enum<"PadsBy",
+    "what tells the padding of bags: its row, its index, or all indices up to one",
+    ["Row", "Index", "UpTo"]>;
+def Fusec_PadsByAttr : Fusec_EnumAttr<Fusec_PadsBy, "pads_by">;
+
 def Fusec_IndexPolicy : Fusec_Enum<"IndexPolicy", "what an out-of-range index reads",
     ["Flag", "Clamp", "Zero"]>;
 def Fusec_IndexPolicyAttr : Fusec_EnumAttr<Fusec_IndexPolicy, "index_policy">;

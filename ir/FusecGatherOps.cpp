@@ -63,7 +63,7 @@ static LogicalResult verifyBagOperands(BagOp op) {
                "table, got ")
            << count << " tables, " << op.getIndices().size() << " indices, "
            << op.getScales().size() << " scales and " << padding << " paddings";
-  if (op.getPadsByIndex() && !op.getPadding())
+  if (op.getPadsBy() != PadsBy::Row && !op.getPadding())
     return op.emitOpError("expected the numbers of padding that is told by "
                           "indices");
   if ((offsets && offsets != count) || (weights && weights != count))

@@ -247,8 +247,9 @@ def Fusec_BagOp : Fusec_IndexedOp<"bag", [AttrSizedOperandSegments]> {
     to offsets[b + 1], or to n where there is none; offsets beyond 0 to n are taken
     for the nearest. All tables have offsets or none, and so have weights (`by`).
 
-    The row that is the table's `padding` (-1: none) is left out, and not counted by a mean; with `indices`
-    it is told by this index, so that another of the same row, counted from the end, is not left out. A bag
+    The row that is the table's `padding` (-1: none) is left out, and not counted by a mean. `padding index`
+    tells it by this index, so that another of the same row, counted from the end, is not left out, and
+    `padding upto` leaves out this index and all below, those that count from the end, too. A bag
     without rows is zero. Sums are kept in fp32, or fp64 of fp64, and rounded to the result's type.
 
     Tables of 8-bit integers have `factors` of floats, and may have `zeros` of the
@@ -261,9 +262,9 @@ def Fusec_BagOp : Fusec_IndexedOp<"bag", [AttrSizedOperandSegments]> {
     %r = fusec.bag sum (%t, %u) at (%i, %j) flag scales [1.0, 0.5]
       : (tensor<1000x8xf16>, tensor<500x4xf16>) at (tensor<nx1xi64>, tensor<nx2xi64>)
       -> tensor<nx12xf16>
-    %m = fusec.bag mean (%t) at (%i) from (%o) flag scales [1.0] padding [0]
+    %m = fusec.bag mean (%t) at (%i) from (%o) flag scales [1.0] padding row [0]
       : (tensor<1000x8xf16>) at (tensor<1xnxi64>) from (tensor<1xbxi64>) -> tensor<bx8xf16>
-    %n = fusec.bag mean (%t) at (%j) flag scales [1.0] padding indices [0] : (tensor<1000x8xf16>) at (tensor<nx2xi64>) -> tensor<nx8xf16>
+    %n = fusec.bag mean (%t) at (%j) flag scales [1.0] padding index [0] : (tensor<1000x8xf16>) at (tensor<nx2xi64>) -> tensor<nx8xf16>
     %q = fusec.bag sum (%p) at (%i) factors (%f) flag scales [1.0] packed [7]
       : (tensor<1000x4xi8>) at (tensor<nx2xi64>) factors (tensor<1000x1xf32>) -> tensor<nx7xf16>
     ```
@@ -273,22 +274,24 @@ def Fusec_BagOp : Fusec_IndexedOp<"bag", [AttrSizedOperandSegments]> {
       Variadic<Fusec_Tensor>:$weights, Variadic<Fusec_Tensor>:$factors,
       Variadic<Fusec_Tensor>:$zeros, Fusec_IndexPolicyAttr:$policy,
       DenseF64ArrayAttr:$scales, OptionalAttr<DenseI64ArrayAttr>:$padding,
-      OptionalAttr<DenseI64ArrayAttr>:$packed, UnitAttr:$padsByIndex);
+      OptionalAttr<DenseI64ArrayAttr>:$packed,
+      DefaultValuedAttr<Fusec_PadsByAttr, "::fusec::PadsBy::Row">:$padsBy);
   let results = (outs Fusec_Tensor:$result);
   let builders = [
     // Of bytes or floats.
     OpBuilder<(ins "::mlir::Type":$type, "::fusec::BagMode":$mode, "::mlir::ValueRange":$tables,
                    "::mlir::ValueRange":$indices, "::mlir::ValueRange":$offsets, "::mlir::ValueRange":$weights,
                    "::mlir::ValueRange":$factors, "::mlir::ValueRange":$zeros, "::fusec::IndexPolicy":$policy,
-                   "::llvm::ArrayRef<double>":$scales, "::mlir::DenseI64ArrayAttr":$padding, CArg<"bool", "false">:$padsByIndex), [{
+                   "::llvm::ArrayRef<double>":$scales, "::mlir::DenseI64ArrayAttr":$padding,
+                   CArg<"::fusec::PadsBy", "::fusec::PadsBy::Row">:$padsBy), [{
       build($_builder, $_state, type, mode, tables, indices, offsets, weights, factors, zeros, policy, scales,
-            padding, ::mlir::DenseI64ArrayAttr(), padsByIndex);
+            padding, ::mlir::DenseI64ArrayAttr(), padsBy);
     }]>
   ];
   let assemblyFormat = [{
     $mode `(` $tables `)` `at` `(` $indices `)` (`from` `(` $offsets^ `)`)? (`by` `(` $weights^ `)`)?
     (`factors` `(` $factors^ `)`)? (`zeros` `(` $zeros^ `)`)? $policy `scales` $scales
-    (`padding` (`indices` $padsByIndex^)? $padding^)?
+    (`padding` $padsBy $padding^)?
     (`packed` $packed^)? attr-dict `:` `(` type($tables) `)` `at` `(` type($indices) `)` (`from` `(` type($offsets)^ `)`)?
     (`by` `(` type($weights)^ `)`)? (`factors` `(` type($factors)^ `)`)?
     (`zeros` `(` type($zeros)^ `)`)? `->` type($result)
@@ -303,6 +306,14 @@ def Fusec_BagOp : Fusec_IndexedOp<"bag", [AttrSizedOperandSegments]> {
     ::llvm::SmallVector<::mlir::Value> getRowOperands();
     /// Of table t, or -1.
     int64_t getPaddingOf(unsigned t) { return getPadding() ? (*getPadding())[t] : -1; }
+    /// Whether an index of table t, which names a row or none, is left out.
+    bool leavesOut(unsigned t, int64_t index, ::std::optional<int64_t> row) {
+      int64_t padding = getPaddingOf(t);
+      ::fusec::PadsBy by = getPadsBy();
+      return padding >= 0 && (by == PadsBy::Row     ? row && *row == padding
+                              : by == PadsBy::Index ? index == padding
+                                                    : index <= padding);
+    }
     /// Columns of table t.
     ::fusec::Expr getWidthOf(unsigned t);
     /// Sums of as many rows each.

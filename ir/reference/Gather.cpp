@@ -143,7 +143,7 @@ template <typename T>
 static void reduceBags(TableBags &bags, Tensor &result, Environment &env) {
   BagOp op = bags.op;
   bool isMax = op.getMode() == BagMode::Max;
-  int64_t padding = op.getPaddingOf(bags.table), width = bags.width;
+  int64_t width = bags.width;
   std::vector<T> rows = bags.loadRows<T>();
   std::vector<T> sums(width);
   for (int64_t bag = 0; bag < result.getSizes()[0]; ++bag) {
@@ -153,8 +153,7 @@ static void reduceBags(TableBags &bags, Tensor &result, Environment &env) {
     for (int64_t k = first; k < end; ++k) {
       auto row = resolve(bags.ids[k], bags.rows.getSizes()[0], op.getPolicy(),
                          env, width);
-      if (op.getPadsByIndex() ? padding >= 0 && bags.ids[k] == padding
-                              : row && *row == padding)
+      if (op.leavesOut(bags.table, bags.ids[k], row))
         continue;
       T weight = bags.weights.empty() ? T(1) : T(bags.weights[k]);
       for (int64_t e = 0; e < width; ++e) {

@@ -18,7 +18,13 @@ MASKED = [("mul", "f32", "i64", 0, 10, 33, 64), ("mul", "f16", "i32", 7, 3, 50, 
           ("epsilon", "f32", "i64", 0, 50, 21, 32), ("absent", "f32", "i64", 1000, 4, 10, 16),
           ("infinite", "f32", "i64", 2, 6, 25, 24), ("max", "f32", "i64", 0, 4, 17, 8),
           ("others", "f32", "i64", 0, 8, 15, 16), ("positive", "f32", "i64", 0, 8, 15, 16),
-          ("mean", "f32", "i64", 0, 300, 4, 64), ("where", "f16", "i64", 7, 120, 5, 128)]
+          ("mean", "f32", "i64", 0, 300, 4, 64), ("where", "f16", "i64", 7, 120, 5, 128),
+          # Of ids above a number.
+          ("above_mul", "f32", "i64", 0, 10, 33, 64), ("above_mul", "f16", "i32", 7, 3, 50, 100),
+          ("above_where", "f16", "i64", 5, 70, 9, 128), ("above_fill", "f32", "i32", 0, 1, 30, 16),
+          ("above_weights", "f32", "i64", 0, 6, 20, 48), ("above_chain", "f32", "i64", 3, 12, 31, 8),
+          ("above_mean", "f32", "i64", 0, 10, 33, 64), ("above_epsilon", "f32", "i64", 2, 50, 21, 32),
+          ("above_infinite", "f32", "i64", 2, 6, 25, 24), ("above_all", "f32", "i64", 39, 6, 9, 8)]
 
 
 def unsqueeze(case, name):
@@ -38,8 +44,13 @@ def drawIds(case, bags, count, number):
 def buildMask(case, form, ids, number, kind):
     """Whether an id is kept, as a bool of [bags, count]; and as floats."""
     constant = case.constant(numpy.array(number, case.inputs["ids"].dtype))
-    if form == "positive":
-        kept = case.node("Greater", "ids", constant)
+    if form == "positive" or form.startswith("above"):
+        next_ = case.constant(numpy.array(number + 1, case.inputs["ids"].dtype))
+        kept = {0: lambda: case.node("Greater", "ids", constant),
+                1: lambda: case.node("Less", constant, "ids"),
+                2: lambda: case.node("GreaterOrEqual", "ids", next_),
+                3: lambda: case.node("Not", case.node("LessOrEqual", "ids", constant)),
+                4: lambda: case.node("Not", case.node("Less", "ids", next_))}[len(form) % 5]()
         return kept, ids > number
     if form == "others":  # of other ids
         flipped = case.inputs["jds"] = ids[:, ::-1].copy()
@@ -54,12 +65,13 @@ def makeMasked():
         ids = drawIds(case, bags, count, number)
         case.input("ids", ids.astype(TYPES[index][0]))
         # Where, unlike a product, leaves out what is infinite, too.
-        if form == "infinite":
+        if form.endswith("infinite"):
             table[number] = numpy.inf
             ids[ids == number - ROWS] = number + 1
             case.input("ids", ids.astype(TYPES[index][0]))
         gathered, axis = case.node("Gather", case.constant(table), "ids", axis=0), case.constant(numpy.array([1]))
         kept, isKept = buildMask(case, form, ids, number, kind)
+        form = form.removeprefix("above_")
         weights = numpy.ones((bags, count))
         zero = case.constant(numpy.array(0, TYPES[kind][0]))
         if form in ("where", "infinite", "max"):
@@ -98,7 +110,8 @@ def makeMasked():
 
 # What lies beside a masked mean in a concat, in this order; "mean" of other ids.
 BESIDE = [("lookup", "mean"), ("mean", "sum", "lookup"), ("dense", "lookup", "mean", "mean"),
-          ("sum", "mean", "max"), ("lookup", "max"), ("named", "mean"), ("masked", "mean", "lookup", "masked")]
+          ("sum", "mean", "max"), ("lookup", "max"), ("named", "mean"), ("masked", "mean", "lookup", "masked"),
+          ("above", "lookup", "above"), ("above", "mean", "sum")]
 
 
 def buildPart(case, what, number):
@@ -119,16 +132,17 @@ def buildPart(case, what, number):
         return gathered, rows
     if what == "max":
         return case.node("ReduceMax", gathered, axes=[1], keepdims=0), rows.max(1)
-    if what in ("mean", "masked"):
-        mask = case.node("Cast", case.node("Not", case.node("Equal", name, case.constant(numpy.array(0)))),
-                         to=TYPES["f32"][1])
+    if what in ("mean", "masked", "above"):
+        zero, isKept = case.constant(numpy.array(0)), ids > 0 if what == "above" else ids != 0
+        kept = case.node("Greater", name, zero) if what == "above" else case.node("Not", case.node("Equal", name, zero))
+        mask = case.node("Cast", kept, to=TYPES["f32"][1])
         gathered = case.node("Mul", gathered, unsqueeze(case, mask))
-        rows = rows * (ids != 0)[..., None]
+        rows = rows * isKept[..., None]
     total, expected = case.node("ReduceSum", gathered, axis, keepdims=0), rows.sum(1)
-    if what == "mean":
+    if what in ("mean", "above"):
         count = case.node("ReduceSum", mask, axis, keepdims=1)
         total = case.node("Div", total, case.node("Max", count, case.constant(numpy.float32([1]))))
-        expected = expected / numpy.maximum((ids != 0).sum(1), 1)[:, None]
+        expected = expected / numpy.maximum(isKept.sum(1), 1)[:, None]
     return total, expected
 
 

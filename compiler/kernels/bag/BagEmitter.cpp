@@ -85,6 +85,18 @@ static std::string emitFactors(KernelWriter &writer,
                      zeroNames, name);
 }
 
+static const char *getPaddingName(BagOp op) {
+  switch (op.getPadsBy()) {
+  case PadsBy::Row:
+    return "BagPadding";
+  case PadsBy::Index:
+    return "BagIndexPadding";
+  case PadsBy::UpTo:
+    return "BagLeadPadding";
+  }
+  llvm_unreachable("a padding that no case is for");
+}
+
 /// The last arguments of a call: offsets, weights, padding and factors; none
 /// where the bags are sums of as many rows each, of floats.
 static std::string emitForm(KernelWriter &writer,
@@ -117,10 +129,7 @@ static std::string emitForm(KernelWriter &writer,
       "FUSEC_CONSTANT fusec::i64 {}[{}] = {{{}}};\n\n", name, paddings.size(),
       llvm::join(paddings, ", "));
   return form +
-         fmt::format(", fusec::{}{{{}}}",
-                     BagOp(iteration.op).getPadsByIndex() ? "BagIndexPadding"
-                                                          : "BagPadding",
-                     name) +
+         fmt::format(", fusec::{}{{{}}}", getPaddingName(iteration.op), name) +
          (factors == none ? "" : ", " + factors);
 }
 

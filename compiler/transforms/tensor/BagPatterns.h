@@ -27,10 +27,19 @@ mlir::Value createRowIndices(GatherOp gather, mlir::PatternRewriter &rewriter);
 /// Whether it is a constant table of bytes whose values take 4 bits.
 bool fitsFourBits(mlir::Value table);
 
-/// The id whose rows a select leaves out of [bag, k, width] by zeros: `rows` is
-/// what it takes of others, and `ids` are theirs, of its sizes.
-std::optional<int64_t> getUnselectedId(SelectOp op, mlir::Value rows,
-                                       mlir::Value ids);
+/// Ids that a bag has and does not add: one, or all up to one.
+struct LeftOut {
+  PadsBy by;
+  int64_t number;
+  bool operator==(const LeftOut &other) const {
+    return by == other.by && number == other.number;
+  }
+};
+
+/// The ids whose rows a select leaves out of [bag, k, width] by zeros: `rows`
+/// is what it takes of others, and `ids` are theirs, of its sizes.
+std::optional<LeftOut> getUnselectedIds(SelectOp op, mlir::Value rows,
+                                        mlir::Value ids);
 
 /// Bags of reductions over gathered rows, with what scales and casts them.
 void populateBagsOfRows(mlir::RewritePatternSet &patterns, bool exact);

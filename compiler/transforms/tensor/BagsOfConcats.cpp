@@ -123,8 +123,8 @@ namespace {
 /// Neighbouring operands that can be one bag.
 struct Run {
   SmallVector<Operand> operands;
-  Operand lead;                    // the least free of them
-  std::optional<bool> padsByIndex; // where there is padding
+  Operand lead;                 // the least free of them
+  std::optional<PadsBy> padsBy; // where there is padding
   size_t tables = 0;
 
   bool hasBag() const { return !!lead.bag; }
@@ -145,10 +145,10 @@ bool Run::add(Operand operand) {
       !(leads ? areAlike(operand, lead) : areAlike(lead, operand)))
     return false;
   if (operand.bag && operand.bag.getPadding()) {
-    bool byIndex = operand.bag.getPadsByIndex();
-    if (padsByIndex && *padsByIndex != byIndex)
+    PadsBy by = operand.bag.getPadsBy();
+    if (padsBy && *padsBy != by)
       return false;
-    padsByIndex = byIndex;
+    padsBy = by;
   }
   if (leads)
     lead = operand;
@@ -205,7 +205,7 @@ static Value createBag(const Run &run, Expr bags, Type type,
       rewriter, loc, getTensorType({bags, columns}, type), mode, tables,
       indices, offsets, weights, factors, zeros, policy.getValue(), scales,
       hasPadding ? rewriter.getDenseI64ArrayAttr(padding) : DenseI64ArrayAttr(),
-      run.padsByIndex.value_or(false));
+      run.padsBy.value_or(PadsBy::Row));
   remarkPassed(remarks::formBag, loc)
       << fmt::format("{} embedding bags became one", tables.size());
   if (!run.operands[0].isStacked)

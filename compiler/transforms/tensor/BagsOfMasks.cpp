@@ -44,83 +44,121 @@ static bool areSame(const ViewSource &a, const ViewSource &b,
 }
 
 namespace {
-/// Whether ids are a number, or are not.
+/// Whether ids are among those, or are not.
 struct Comparison {
   ViewSource ids;
-  int64_t number;
-  bool isEqual;
+  LeftOut those;
+  bool areAmong;
 };
 } // namespace
 
-static std::optional<Comparison> traceComparison(ViewSource at) {
-  bool isEqual = true;
-  while (auto inverse = at.value.getDefiningOp<NotOp>()) {
-    at = traceOn(at, inverse.getOperand());
-    isEqual = !isEqual;
-  }
-  auto equal = at.value.getDefiningOp<EqualOp>();
-  if (!equal)
-    return std::nullopt;
-  for (auto [ids, by] : {std::pair(equal.getLhs(), equal.getRhs()),
-                         std::pair(equal.getRhs(), equal.getLhs())})
-    if (auto number = dyn_cast_if_present<IntegerAttr>(getSplatValue(by)))
-      return Comparison{traceOn(at, ids), number.getInt(), isEqual};
+/// `lhs` against a number, or a number against `rhs`: of ids below the number,
+/// or as far as it.
+static std::optional<Comparison> traceOrder(const ViewSource &at, Value lhs,
+                                            Value rhs, bool isBelow) {
+  auto getNumber = [](Value value) {
+    auto number = dyn_cast_if_present<IntegerAttr>(getSplatValue(value));
+    return number ? number.getInt() : -1;
+  };
+  if (int64_t number = getNumber(rhs); number >= 0)
+    return Comparison{traceOn(at, lhs),
+                      {PadsBy::UpTo, number - isBelow},
+                      /*areAmong=*/true};
+  // The others are those that the number is not below.
+  if (int64_t number = getNumber(lhs); number >= 0)
+    return Comparison{traceOn(at, rhs),
+                      {PadsBy::UpTo, number - !isBelow},
+                      /*areAmong=*/false};
   return std::nullopt;
 }
 
-/// The number of ids that a mask, which is 0 or 1, leaves out.
-static std::optional<int64_t> getLeftOut(const ViewSource &mask,
+static std::optional<Comparison> traceComparison(ViewSource at) {
+  bool isInverse = false;
+  while (auto inverse = at.value.getDefiningOp<NotOp>()) {
+    at = traceOn(at, inverse.getOperand());
+    isInverse = !isInverse;
+  }
+  std::optional<Comparison> found;
+  if (auto less = at.value.getDefiningOp<LessOp>())
+    found = traceOrder(at, less.getLhs(), less.getRhs(), /*isBelow=*/true);
+  else if (auto less = at.value.getDefiningOp<LessOrEqualOp>())
+    found = traceOrder(at, less.getLhs(), less.getRhs(), /*isBelow=*/false);
+  else if (auto equal = at.value.getDefiningOp<EqualOp>())
+    for (auto [ids, by] : {std::pair(equal.getLhs(), equal.getRhs()),
+                           std::pair(equal.getRhs(), equal.getLhs())})
+      if (auto number = dyn_cast_if_present<IntegerAttr>(getSplatValue(by)))
+        found = Comparison{traceOn(at, ids),
+                           {PadsBy::Index, number.getInt()},
+                           /*areAmong=*/true};
+  if (!found || found->those.number < 0)
+    return std::nullopt;
+  found->areAmong ^= isInverse;
+  return found;
+}
+
+/// The ids that a mask, which is 0 or 1, leaves out.
+static std::optional<LeftOut> getLeftOut(const ViewSource &mask,
                                          const ViewSource &ids,
                                          const ExprRanges &ranges) {
   ViewSource at = skipCasts(mask);
   auto found = getElementType(at.value).isInteger(1) ? traceComparison(at)
                                                      : std::nullopt;
-  if (!found || found->isEqual || found->number < 0 ||
-      !areSame(found->ids, ids, ranges))
+  if (!found || found->areAmong || !areSame(found->ids, ids, ranges))
     return std::nullopt;
-  return found->number;
+  return found->those;
 }
 
-std::optional<int64_t> fusec::getUnselectedId(SelectOp op, Value rows,
-                                              Value ids) {
+std::optional<LeftOut> fusec::getUnselectedIds(SelectOp op, Value rows,
+                                               Value ids) {
   Sizes sizes = getSizes(op.getResult());
   bool isFirst = op.getTrueValue() == rows;
   if (!isSplatOf(isFirst ? op.getFalseValue() : op.getTrueValue(), 0))
     return std::nullopt;
   auto found = traceComparison(traceViews(op.getCondition()));
-  if (!found || found->isEqual == isFirst || found->number < 0 ||
+  if (!found || found->areAmong == isFirst ||
       !areSame(found->ids, traceViews(ids), ExprRanges(sizes)))
     return std::nullopt;
-  return found->number;
+  return found->those;
 }
 
-/// Whether a constant matrix has such a row, of finite numbers: those times 0
-/// are 0.
-static bool hasFiniteRow(Value matrix, int64_t row) {
+/// Of floats of so many bits, `exponent` of which are their exponents'.
+template <class Word>
+static bool areFinite(ArrayRef<char> bytes, Word exponent) {
+  size_t count = bytes.size() / sizeof(Word);
+  bool are = true;
+  for (size_t i = 0; i < count; ++i) {
+    Word word;
+    std::memcpy(&word, bytes.data() + i * sizeof(Word), sizeof(Word));
+    are &= (word & exponent) != exponent;
+  }
+  return are;
+}
+
+/// Whether the rows of a constant matrix that such ids name are of finite
+/// numbers: those times 0 are 0. Ids below 0 name any.
+static bool areRowsFinite(Value matrix, LeftOut ids) {
   auto constant = matrix.getDefiningOp<ConstantOp>();
   Sizes sizes = getSizes(matrix);
   if (!constant || !sizes[0].isConstant() || !sizes[1].isConstant())
     return false;
-  auto type = dyn_cast<FloatType>(getElementType(matrix));
-  if (row >= sizes[0].getValue())
+  Type type = getElementType(matrix);
+  if (ids.number >= sizes[0].getValue())
     return false;
-  if (!type) // Integers are finite.
+  if (isa<IntegerType>(type))
     return true;
   std::string error;
   auto data = getConstantData(constant.getValue(), error);
   if (failed(data))
     return false;
-  unsigned bits = type.getWidth();
-  int64_t width = sizes[1].getValue();
-  ArrayRef<char> bytes =
-      data->bytes.slice(row * width * bits / 8, width * bits / 8);
-  for (int64_t column = 0; column < width; ++column) {
-    uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + column * bits / 8, bits / 8);
-    if (!APFloat(type.getFloatSemantics(), APInt(bits, word)).isFinite())
-      return false;
+  ArrayRef<char> bytes = data->bytes;
+  if (ids.by == PadsBy::Index) {
+    int64_t row = sizes[1].getValue() * getElementBytes(type);
+    bytes = bytes.slice(ids.number * row, row);
   }
-  return true;
+  return type.isF32()    ? areFinite<uint32_t>(bytes, 0x7f800000)
+         : type.isF16()  ? areFinite<uint16_t>(bytes, 0x7c00)
+         : type.isBF16() ? areFinite<uint16_t>(bytes, 0x7f80)
+                         : false;
 }
 
 /// Whether each element is that of the same place.
@@ -159,7 +197,7 @@ struct BagOfMask : OpRewritePattern<BagOp> {
         if (!leftOut && (leftOut = getLeftOut(traceOn(at, mask), ids, ranges)))
           others.push_back(other);
     if (!leftOut || !llvm::all_of(op.getRowOperands(), [&](Value matrix) {
-          return hasFiniteRow(matrix, *leftOut);
+          return areRowsFinite(matrix, *leftOut);
         }))
       return rewriter.notifyMatchFailure(
           op, "weights are no mask of ids, or leave out what is not finite");
@@ -168,8 +206,8 @@ struct BagOfMask : OpRewritePattern<BagOp> {
     rewriter.replaceOpWithNewOp<BagOp>(
         op, op.getType(), op.getMode(), op.getTables(), op.getIndices(),
         ValueRange(), others, op.getFactors(), op.getZeros(), op.getPolicy(),
-        op.getScales(), rewriter.getDenseI64ArrayAttr(*leftOut),
-        /*padsByIndex=*/true);
+        op.getScales(), rewriter.getDenseI64ArrayAttr(leftOut->number),
+        leftOut->by);
     return success();
   }
 };
@@ -182,7 +220,7 @@ struct MeanOfMask : OpRewritePattern<DivOp> {
                                 PatternRewriter &rewriter) const override {
     auto bag = op.getLhs().getDefiningOp<BagOp>();
     if (!bag || !bag->hasOneUse() || !isSumOfOne(bag) ||
-        !bag.getPadsByIndex() || !bag.getWeights().empty() ||
+        bag.getPadsBy() == PadsBy::Row || !bag.getWeights().empty() ||
         !getElementType(op.getResult()).isF32())
       return rewriter.notifyMatchFailure(op, "divides no sums without padding");
     auto count = traceCount(op.getRhs());
@@ -241,7 +279,8 @@ private:
     point.insert(point.begin() + axis, Expr::dim(bag.getContext(), 1));
     ViewSource mask{sum.getOperand(), {point, count.map.conditions}};
     return getLeftOut(traceOn(mask, sum.getOperand()), traceViews(ids),
-                      ExprRanges(sizes)) == bag.getPaddingOf(0);
+                      ExprRanges(sizes)) ==
+           LeftOut{bag.getPadsBy(), bag.getPaddingOf(0)};
   }
 };
 } // namespace

@@ -52,8 +52,8 @@ namespace {
 /// Rows that are gathered, and what each is multiplied with.
 struct WeightedRows {
   GatherOp gather;
-  SmallVector<Value> weights;     // [.., width] each, the same along the width
-  std::optional<int64_t> leftOut; // the id whose rows are
+  SmallVector<Value> weights; // [.., width] each, the same along the width
+  std::optional<LeftOut> leftOut;
   // Of rows that are quantised, matrices of a row for each of the table's.
   Value factors, zeros;
 };
@@ -145,13 +145,13 @@ static FailureOr<WeightedRows> matchUnweighted(Value value, bool exact) {
 
 static FailureOr<WeightedRows> matchRows(Value value, bool exact);
 
-/// Rows where their ids are not a number, else 0.
+/// Rows, but 0 where their ids are a number, or at most one.
 static FailureOr<WeightedRows> matchSelected(SelectOp select, bool exact) {
   for (Value side : {select.getTrueValue(), select.getFalseValue()}) {
     auto rows = matchRows(side, exact);
     if (failed(rows) || rows->leftOut)
       continue;
-    rows->leftOut = getUnselectedId(
+    rows->leftOut = getUnselectedIds(
         select, side,
         rows->gather.getIndices()[-1 - rows->gather.getPositions()[0]]);
     if (rows->leftOut)
@@ -231,9 +231,9 @@ struct BagOfReduce : OpRewritePattern<ReduceOp> {
         rows->gather.getSource(), createRowIndices(rows->gather, rewriter),
         ValueRange(), weights, factors, zeros, rows->gather.getPolicy(),
         ArrayRef<double>(1.0),
-        rows->leftOut ? rewriter.getDenseI64ArrayAttr(*rows->leftOut)
+        rows->leftOut ? rewriter.getDenseI64ArrayAttr(rows->leftOut->number)
                       : DenseI64ArrayAttr(),
-        /*padsByIndex=*/rows->leftOut.has_value());
+        rows->leftOut ? rows->leftOut->by : PadsBy::Row);
     return success();
   }
 
@@ -298,7 +298,7 @@ struct BagOfOneWeight : OpRewritePattern<BagOp> {
         op, op.getType(), op.getMode(), op.getTables(), op.getIndices(),
         op.getOffsets(), ValueRange(), op.getFactors(), op.getZeros(),
         op.getPolicy(), ArrayRef<double>(op.getScales()[0] * scale),
-        op.getPaddingAttr(), op.getPadsByIndex());
+        op.getPaddingAttr(), op.getPadsBy());
     return success();
   }
 

@@ -62,7 +62,7 @@ struct BagOfSteps : OpRewritePattern<BagOp> {
     rewriter.replaceOpWithNewOp<BagOp>(
         op, op.getType(), mode, op.getTables(), reshape(op.getIndices()[0]),
         ValueRange(), weights, op.getFactors(), op.getZeros(), op.getPolicy(),
-        ArrayRef<double>(scale), op.getPaddingAttr(), op.getPadsByIndex());
+        ArrayRef<double>(scale), op.getPaddingAttr(), op.getPadsBy());
     return success();
   }
 };

@@ -77,7 +77,7 @@ fusec.model @bags inputs ["ids"] outputs ["y"] {
 fusec.model @ranges inputs ["ids", "offsets", "weights"] outputs ["y"] {
 ^bb0(%ids: tensor<1x500xi64>, %o: tensor<1x100xi64>, %w: tensor<1x500xf32>):
   %t = fusec.constant dense<1.0> : tensor<50x8xf32>
-  %0 = fusec.bag mean (%t) at (%ids) from (%o) by (%w) clamp scales [1.0] padding [3] : (tensor<50x8xf32>) at (tensor<1x500xi64>) from (tensor<1x100xi64>) by (tensor<1x500xf32>) -> tensor<100x8xf32>
+  %0 = fusec.bag mean (%t) at (%ids) from (%o) by (%w) clamp scales [1.0] padding row [3] : (tensor<50x8xf32>) at (tensor<1x500xi64>) from (tensor<1x100xi64>) by (tensor<1x500xf32>) -> tensor<100x8xf32>
   fusec.output %0 : tensor<100x8xf32>
 }
 
@@ -91,7 +91,7 @@ fusec.model @ranges inputs ["ids", "offsets", "weights"] outputs ["y"] {
 fusec.model @masked inputs ["ids"] outputs ["y"] {
 ^bb0(%ids: tensor<100x7xi64>):
   %t = fusec.constant dense<1.0> : tensor<50x8xf32>
-  %0 = fusec.bag mean (%t) at (%ids) clamp scales [1.0] padding indices [3] : (tensor<50x8xf32>) at (tensor<100x7xi64>) -> tensor<100x8xf32>
+  %0 = fusec.bag mean (%t) at (%ids) clamp scales [1.0] padding index [3] : (tensor<50x8xf32>) at (tensor<100x7xi64>) -> tensor<100x8xf32>
   fusec.output %0 : tensor<100x8xf32>
 }
 

@@ -67,10 +67,12 @@ fusec.model @indexed inputs ["t", "u", "i", "j", "n", "f"] outputs [] {
   %q = fusec.bag sum (%t, %u) at (%j, %j) clamp scales [1.0, 0.5] : (tensor<100x16xf32>, tensor<50x16xf32>) at(tensor<8x2xi32>, tensor<8x2xi32>) -> tensor<8x32xf16>
   // CHECK: fusec.bag sum(%{{.*}}) at(%{{.*}}) factors(%{{.*}}) flag scales [1.000000e+00] packed [31] : (tensor<100x16xui8>) at(tensor<8x2xi32>) factors(tensor<100x1xf32>) -> tensor<8x31xf16>
   %q4 = fusec.bag sum (%n) at (%j) factors (%f) flag scales [1.0] packed [31] : (tensor<100x16xui8>) at(tensor<8x2xi32>) factors(tensor<100x1xf32>) -> tensor<8x31xf16>
-  // CHECK: fusec.bag mean(%{{.*}}) at(%{{.*}}) flag scales [1.000000e+00] padding [3] :
-  %qp = fusec.bag mean (%t) at (%j) flag scales [1.0] padding [3] : (tensor<100x16xf32>) at(tensor<8x2xi32>) -> tensor<8x16xf32>
-  // CHECK: fusec.bag mean(%{{.*}}) at(%{{.*}}) flag scales [1.000000e+00] padding indices [3] :
-  %qi = fusec.bag mean (%t) at (%j) flag scales [1.0] padding indices [3] : (tensor<100x16xf32>) at(tensor<8x2xi32>) -> tensor<8x16xf32>
+  // CHECK: fusec.bag mean(%{{.*}}) at(%{{.*}}) flag scales [1.000000e+00] padding row [3] :
+  %qp = fusec.bag mean (%t) at (%j) flag scales [1.0] padding row [3] : (tensor<100x16xf32>) at(tensor<8x2xi32>) -> tensor<8x16xf32>
+  // CHECK: fusec.bag mean(%{{.*}}) at(%{{.*}}) flag scales [1.000000e+00] padding index [3] :
+  %qi = fusec.bag mean (%t) at (%j) flag scales [1.0] padding index [3] : (tensor<100x16xf32>) at(tensor<8x2xi32>) -> tensor<8x16xf32>
+  // CHECK: fusec.bag sum(%{{.*}}) at(%{{.*}}) flag scales [1.000000e+00] padding upto [3] :
+  %qu = fusec.bag sum (%t) at (%j) flag scales [1.0] padding upto [3] : (tensor<100x16xf32>) at(tensor<8x2xi32>) -> tensor<8x16xf32>
   // CHECK: fusec.arg_reduce min %{{.*}} axis 0 last : tensor<100x16xf32> to tensor<16xi64>
   %4 = fusec.arg_reduce min %t axis 0 last : tensor<100x16xf32> to tensor<16xi64>
   // CHECK: fusec.matmul %{{.*}}, %{{.*}} transposed : tensor<100x16xf32>, tensor<50x16xf32> to tensor<100x50xf32>

@@ -121,10 +121,10 @@ fusec.model @masks inputs ["ids", "one"] outputs ["y", "z"] {
   // CHECK-DAG: %[[T:.+]] = fusec.constant dense<1.000000e+00>
   // CHECK-DAG: %[[U:.+]] = fusec.constant dense<0x7F800000>
   // CHECK: %[[I:.+]] = fusec.expand %[[ONE]]
-  // CHECK: fusec.bag mean(%[[T]], %[[T]], %[[T]]) at(%[[IDS]], %[[IDS]], %[[I]]) flag scales [1.000000e+00, 3.000000e+00, 1.000000e+00] padding indices [2, -1, -1]
-  // CHECK: fusec.bag sum(%[[U]]) at(%[[IDS]]) flag scales [1.000000e+00] padding indices [2]
+  // CHECK: fusec.bag mean(%[[T]], %[[T]], %[[T]]) at(%[[IDS]], %[[IDS]], %[[I]]) flag scales [1.000000e+00, 3.000000e+00, 1.000000e+00] padding index [2, -1, -1]
+  // CHECK: fusec.bag sum(%[[U]]) at(%[[IDS]]) flag scales [1.000000e+00] padding index [2]
   // CHECK: fusec.bag sum(%[[U]]) at(%[[IDS]]) by(%{{.+}}) flag scales [1.000000e+00] :
-  // EXACT: fusec.bag sum({{.*}} padding indices [2]
+  // EXACT: fusec.bag sum({{.*}} padding index [2]
   // EXACT: fusec.div
   %t = fusec.constant dense<1.0> : tensor<7x4xf32>
   %u = fusec.constant dense<0x7F800000> : tensor<7x4xf32>
@@ -157,4 +157,43 @@ fusec.model @masks inputs ["ids", "one"] outputs ["y", "z"] {
   %16 = fusec.reduce sum %15 axes [1] : tensor<8x3x4xf32> to tensor<8x4xf32>
   %17 = fusec.add %13, %16 : tensor<8x4xf32>
   fusec.output %10, %17 : tensor<8x12xf32>, tensor<8x4xf32>
+}
+
+// -----
+
+// A mask of the ids above a number leaves out that number and all below, which
+// may name any row: where one is not finite, products are not left out.
+// CHECK-LABEL: fusec.model @above
+fusec.model @above inputs ["ids"] outputs ["y", "z", "u"] {
+^bb0(%ids: tensor<8x3xi64>):
+  // CHECK: fusec.bag mean({{.+}}) at(%{{.+}}) flag scales [1.000000e+00] padding upto [2]
+  // CHECK: fusec.bag sum({{.+}}) at(%{{.+}}) flag scales [1.000000e+00] padding upto [1]
+  // CHECK: fusec.bag sum({{.+}}) at(%{{.+}}) by(%{{.+}}) flag scales [1.000000e+00] :
+  %t = fusec.constant dense<1.0> : tensor<7x4xf32>
+  %inf = fusec.constant dense<[[1.0], [1.0], [1.0], [1.0], [1.0], [1.0], [0x7F800000]]> : tensor<7x1xf32>
+  %b = fusec.broadcast %ids [0, 1] : tensor<8x3xi64> to tensor<8x3x4xi64>
+  %one = fusec.broadcast %ids [0, 1] : tensor<8x3xi64> to tensor<8x3x1xi64>
+  %two = fusec.splat 2 : i64 : tensor<8x3xi64>
+  %above = fusec.less %two, %ids : tensor<8x3xi64>
+  %m = fusec.cast %above : tensor<8x3xi1> to tensor<8x3xf32>
+  %w = fusec.broadcast %m [0, 1] : tensor<8x3xf32> to tensor<8x3x4xf32>
+  %0 = fusec.gather %t [-1, 2] (%b) flag : (tensor<7x4xf32>, tensor<8x3x4xi64>) -> tensor<8x3x4xf32>
+  %1 = fusec.mul %0, %w : tensor<8x3x4xf32>
+  %2 = fusec.reduce sum %1 axes [1] : tensor<8x3x4xf32> to tensor<8x4xf32>
+  %3 = fusec.reduce sum %m axes [1] : tensor<8x3xf32> to tensor<8xf32>
+  %least = fusec.splat 1.0 : f32 : tensor<8xf32>
+  %4 = fusec.max %3, %least : tensor<8xf32>
+  %5 = fusec.broadcast %4 [0] : tensor<8xf32> to tensor<8x4xf32>
+  %6 = fusec.div %2, %5 : tensor<8x4xf32>
+  %below = fusec.less %ids, %two : tensor<8x3xi64>
+  %c = fusec.broadcast %below [0, 1] : tensor<8x3xi1> to tensor<8x3x4xi1>
+  %zero = fusec.splat 0.0 : f32 : tensor<8x3x4xf32>
+  %7 = fusec.gather %t [-1, 2] (%b) flag : (tensor<7x4xf32>, tensor<8x3x4xi64>) -> tensor<8x3x4xf32>
+  %8 = fusec.select %c, %zero, %7 : tensor<8x3x4xi1>, tensor<8x3x4xf32>
+  %9 = fusec.reduce sum %8 axes [1] : tensor<8x3x4xf32> to tensor<8x4xf32>
+  %10 = fusec.gather %inf [-1, 2] (%one) flag : (tensor<7x1xf32>, tensor<8x3x1xi64>) -> tensor<8x3x1xf32>
+  %v = fusec.broadcast %m [0, 1] : tensor<8x3xf32> to tensor<8x3x1xf32>
+  %11 = fusec.mul %10, %v : tensor<8x3x1xf32>
+  %12 = fusec.reduce sum %11 axes [1] : tensor<8x3x1xf32> to tensor<8x1xf32>
+  fusec.output %6, %9, %12 : tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x1xf32>
 }

@@ -40,6 +40,16 @@ struct BagIndexPadding {
   }
 };
 
+/// All indices up to the one that names it.
+struct BagLeadPadding {
+  static constexpr bool areThere = true;
+  const i64 *indices;
+
+  FUSEC_DEVICE bool leavesOut(int table, i64 index, i64, bool) const {
+    return indices[table] >= 0 && index <= indices[table];
+  }
+};
+
 /// What dequantises the rows of each table, where they are integers of Bits
 /// bits: a struct of pointers, another or NoBagOperand, and the columns that
 /// share a factor and a zero.
