@@ -31,8 +31,9 @@ struct PointwisePiece {
   Walk walk = Walk::Dimension;
 
   bool isByRows() const { return walk == Walk::Memory; }
-  /// Whether it reads rows that indices name: one load after another.
-  bool readsRows() const;
+  /// How many rows that indices name it reads for a point: one load after
+  /// another.
+  int64_t countRows() const;
   /// Of vectors that a row may meet.
   Expr getChunks() const;
   /// Elements of an access where a thread takes `vector`, and accesses that are
@@ -53,6 +54,9 @@ constexpr size_t mostStoresTogether = 32;
 /// Accesses of so many elements that a thread has on their way at most: more
 /// would leave registers for fewer threads.
 constexpr int64_t getMostAccesses(int64_t width) { return width > 1 ? 4 : 8; }
+/// Of rows that indices name, so many: twelve would take a third of the threads
+/// their registers.
+constexpr int64_t mostRowsTogether = 8;
 
 using PointwisePieces = std::vector<PointwisePiece>;
 /// Of buffers that are so aligned.

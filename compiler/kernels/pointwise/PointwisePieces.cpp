@@ -80,12 +80,12 @@ Expr PointwisePiece::getChunks() const {
   return iteration.program.getSizes().back().floorDiv(width) + 2;
 }
 
-bool PointwisePiece::readsRows() const {
+int64_t PointwisePiece::countRows() const {
   const ScalarProgram &program = iteration.program;
+  int64_t rows = 0;
   for (size_t n = 0; n < program.size(); ++n)
-    if (program[n].kind == Kind::GatherRow || program[n].kind == Kind::Lookup)
-      return true;
-  return false;
+    rows += program[n].kind == Kind::Gather || program[n].kind == Kind::Lookup;
+  return rows;
 }
 
 /// Whether what several points need is loaded before any of them goes on: not
@@ -112,9 +112,13 @@ static bool loadsAllFirst(const PointwisePiece &piece) {
 }
 
 int64_t PointwisePiece::getAtOnce(int64_t vector) const {
-  int64_t width = getWidth(vector);
-  return loadsAllFirst(*this) ? std::min(vector / width, getMostAccesses(width))
-                              : 1;
+  if (!loadsAllFirst(*this))
+    return 1;
+  int64_t width = getWidth(vector), most = getMostAccesses(width);
+  if (int64_t rows = countRows())
+    while (most > 2 && most * rows > mostRowsTogether)
+      most /= 2;
+  return std::min(vector / width, most);
 }
 
 SmallVector<ArrayRef<RegionStore>> PointwisePiece::getStoreGroups() const {

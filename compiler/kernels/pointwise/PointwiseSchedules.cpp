@@ -22,15 +22,20 @@ listVectors(const Target &target, const PointwisePieces &pieces, int64_t dim) {
     elements += getSampledValue(piece.count, dim);
   }
   auto isTogether = [&](int64_t vector) {
-    return llvm::all_of(pieces, [&](const PointwisePiece &piece) {
-      return piece.getAtOnce(vector) > 1;
-    });
+    return llvm::all_of(pieces,
+                        [&](const PointwisePiece &piece) {
+                          return piece.getAtOnce(vector) > 1;
+                        }) &&
+           llvm::any_of(pieces, [&](const PointwisePiece &piece) {
+             return piece.getAtOnce(vector) > piece.getAtOnce(vector / 2);
+           });
   };
   SmallVector<int64_t> vectors = {width};
   int64_t most = width * getMostAccesses(width);
   double places = double(target.threads) * target.multiprocessors;
-  bool readsRows =
-      llvm::any_of(pieces, std::mem_fn(&PointwisePiece::readsRows));
+  bool readsRows = llvm::any_of(pieces, [](const PointwisePiece &piece) {
+    return piece.countRows() > 0;
+  });
   for (int64_t more = 2 * width;
        more <= most && elements / (readsRows ? more / 2 : more) >= places &&
        isTogether(more);
@@ -62,7 +67,7 @@ static SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
       double points = getSampledValue(piece.count, dim);
       int64_t width = piece.getWidth(vector);
       work.elements += points;
-      work.readsRows |= piece.readsRows();
+      work.readsRows |= piece.countRows() > 0;
       // A single element takes half the instructions.
       work.vectors += points / std::max<int64_t>(2, width);
     }
