@@ -7,6 +7,7 @@
 #include "compiler/IgnoredSignals.h"
 #include "runtime/src/Failure.h"
 #include "tools/fusec/Command.h"
+#include "tools/fusec/EndingSignals.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/PrettyStackTrace.h"
@@ -84,6 +85,7 @@ static std::string describe(const CLI::ParseError &error, CLI::App &tool,
 
 int main(int argc, char **argv) {
   llvm::setBugReportMsg("this is a defect of fusec; please report it with:\n");
+  giveEndingSignalsThreads();
   std::optional<IgnoredSignals> ignored(std::in_place);
   // Where nobody reads on, unfinished files go, and the program ends as any.
   llvm::sys::SetOneShotPipeSignalFunction([] { std::raise(SIGPIPE); });
