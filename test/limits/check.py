@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks that sources stay short enough to be read at once.
+"""Checks that sources stay short enough to be read at once, and that nvcc takes kernels.
 
 A file has at most 400 lines, else its head gives the reason ("long: ..."); a
 function of the compiler has at most 90. Tests and generated files are free.
+A constexpr function of a device header says where it runs: NVRTC takes one that does
+not for the device's, nvcc for the host's, which a kernel cannot call.
 """
 
 import pathlib
@@ -16,6 +18,8 @@ FUNCTIONS = "compiler"
 KINDS = {".cpp", ".h", ".hpp", ".td", ".py", ".sh", ".cmake"}
 MOST_LINES, MOST_OF_FUNCTION, HEAD = 400, 90, 20
 REASON = re.compile(r"\blong: \w")
+CONSTEXPR_FUNCTION = re.compile(r"\s*(static )?constexpr (?!FUSEC_DEVICE)[^=;]*\(")
+HOST_ONLY = "prelude_host.h"
 # What opens a block and is no function; a lambda is part of one.
 OTHERS = re.compile(r"\s*(FUSEC_UNROLL )?\s*(namespace|class|struct|union|enum|extern|if|else|for|"
                     r"while|switch|do|case|default|template <.*> (struct|class))\b|.*= \{$|"
@@ -49,6 +53,11 @@ def check(path):
             if count > MOST_OF_FUNCTION:
                 yield (f"{name}:{start + 1}: a function of {count} lines, expected at most "
                        f"{MOST_OF_FUNCTION}")
+    if "device" in name.parts and path.name != HOST_ONLY:
+        for number, line in enumerate(lines):
+            if CONSTEXPR_FUNCTION.match(line):
+                yield (f"{name}:{number + 1}: a constexpr function, expected FUSEC_DEVICE behind "
+                       "'constexpr'")
 
 
 def main():

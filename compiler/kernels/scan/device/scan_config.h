@@ -5,6 +5,11 @@
 #ifndef FUSEC_KERNELS_SCAN_CONFIG_H
 #define FUSEC_KERNELS_SCAN_CONFIG_H
 
+#ifndef FUSEC_DEVICE
+#define FUSEC_DEVICE inline
+#define FUSEC_DEVICE_PLAIN
+#endif
+
 namespace fusec {
 
 /// Vectors of a thread that are on their way together.
@@ -19,7 +24,7 @@ struct ScanFields {
   int turns, bits, perWord;
 
   /// With as few turns as fields allow that hold what they count.
-  constexpr ScanFields(long long strips, int parts)
+  constexpr FUSEC_DEVICE ScanFields(long long strips, int parts)
       : turns(1), bits(0), perWord(0) {
     setTurns(strips);
     while ((long long)(words)*perWord * turns < parts) {
@@ -27,12 +32,12 @@ struct ScanFields {
       setTurns(strips);
     }
   }
-  constexpr unsigned mask() const {
+  constexpr FUSEC_DEVICE unsigned mask() const {
     return bits == 32 ? ~0u : (1u << bits) - 1;
   }
 
 private:
-  constexpr void setTurns(long long strips) {
+  constexpr FUSEC_DEVICE void setTurns(long long strips) {
     bits = 1;
     while (bits < 32 && strips * turns >> bits)
       ++bits;
@@ -41,5 +46,10 @@ private:
 };
 
 } // namespace fusec
+
+#ifdef FUSEC_DEVICE_PLAIN
+#undef FUSEC_DEVICE
+#undef FUSEC_DEVICE_PLAIN
+#endif
 
 #endif // FUSEC_KERNELS_SCAN_CONFIG_H
