@@ -45,6 +45,17 @@ template <class T, int V, bool Reverse, bool Exclusive> struct ScanForm {
 };
 
 namespace detail {
+/// What a worker takes of a tile: forEachOwn(body(s, isThere, k)) says of each
+/// of its vectors whether there is one, and where.
+template <class Vector, int Steps, class Own, class Load>
+FUSEC_DEVICE void loadOwn(Vector (&items)[Steps], Own forEachOwn, Load load) {
+  forEachOwn([&](int s, bool isThere, auto k) {
+    items[s] = {};
+    if (isThere)
+      load(k, [&](int lane, auto value) { items[s][lane] = value; });
+  });
+}
+
 /// The sum of `value` over the lanes before this one.
 template <class T> FUSEC_DEVICE T sumLanesBefore(T value) {
   if (launch::lanes() == 1)
@@ -114,11 +125,7 @@ FUSEC_DEVICE void scanRow(Index count, Load load, Store store) {
         body(s, k < count, Form::isReverse ? count - V - k : k);
       }
     };
-    forEachOwn([&](int s, bool isThere, Index k) {
-      items[s] = {};
-      if (isThere)
-        load(k, [&](int lane, T value) { items[s][lane] = value; });
-    });
+    detail::loadOwn(items, forEachOwn, load);
     FUSEC_UNROLL
     for (int s = 0; s < scanSteps; ++s)
       sums[s] = Form::sum(items[s]);
@@ -150,11 +157,7 @@ FUSEC_DEVICE void scanColumns(Index count, bool isMine, Load load,
         body(s, isMine && k < count, Form::isReverse ? count - 1 - k : k);
       }
     };
-    forEachOwn([&](int s, bool isThere, Index k) {
-      items[s] = {};
-      if (isThere)
-        load(k, [&](int lane, T value) { items[s][lane] = value; });
-    });
+    detail::loadOwn(items, forEachOwn, load);
     if constexpr (Scope::maxSize > 1)
       Scope::barrier(); // The previous tile's have been read.
     FUSEC_UNROLL

@@ -123,11 +123,7 @@ FUSEC_DEVICE void scanPartOfRow(const ScanTurn &turn, Index count, Load load,
       body(s, k < count, Form::isReverse ? count - V - k : k);
     }
   };
-  forEachOwn([&](int s, bool isThere, Index k) {
-    items[s] = {};
-    if (isThere)
-      load(k, [&](int lane, T value) { items[s][lane] = value; });
-  });
+  detail::loadOwn(items, forEachOwn, load);
   FUSEC_UNROLL
   for (int s = 0; s < steps; ++s)
     sums[s] = Form::sum(items[s]);
@@ -167,11 +163,7 @@ FUSEC_DEVICE void scanPartOfColumns(const ScanTurn &turn, Index count,
       body(s, isMine && k < count, Form::isReverse ? count - 1 - k : k);
     }
   };
-  forEachOwn([&](int s, bool isThere, Index k) {
-    items[s] = {};
-    if (isThere)
-      load(k, [&](int lane, T value) { items[s][lane] = value; });
-  });
+  detail::loadOwn(items, forEachOwn, load);
   FUSEC_UNROLL
   for (int s = 0; s < steps; ++s)
     detail::addVector<Op>(sum, items[s]);
