@@ -47,40 +47,18 @@ FUSEC_DEVICE u32 addressInCluster(u32 address, u32 block) {
   return remote;
 }
 /// Writes to another block; `barrier`, there, counts the bytes as copied.
-FUSEC_DEVICE void sendInCluster(u32 address, u32 barrier, float value) {
+FUSEC_DEVICE void sendInCluster(u32 address, u32 barrier, u32 word) {
   asm volatile(
-      "st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [%0], %1, "
+      "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, "
       "[%2];" ::"r"(address),
-      "f"(value), "r"(barrier)
+      "r"(word), "r"(barrier)
       : "memory");
+}
+FUSEC_DEVICE void sendInCluster(u32 address, u32 barrier, float value) {
+  sendInCluster(address, barrier, bitsOf(value));
 }
 
 } // namespace primitive
-
-namespace cluster {
-FUSEC_DEVICE void barrier() { primitive::clusterBarrier(); }
-/// The two halves of a barrier: what a thread read and wrote before it arrived
-/// is done for whoever has waited.
-FUSEC_DEVICE void arrive() {
-  asm volatile("barrier.cluster.arrive.release;" ::: "memory");
-}
-FUSEC_DEVICE void wait() { primitive::waitForCluster(); }
-/// What lies in another block of the cluster where `p` lies in this one.
-template <class T> FUSEC_DEVICE T *inBlock(T *p, int block) {
-  T *there;
-  asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(p), "r"(block));
-  return there;
-}
-} // namespace cluster
-} // namespace fusec
-#else
-namespace fusec {
-namespace cluster { // of one thread
-inline void barrier() {}
-inline void arrive() {}
-inline void wait() {}
-template <class T> inline T *inBlock(T *p, int) { return p; }
-} // namespace cluster
 } // namespace fusec
 #endif // FUSEC_HOST
 

@@ -85,6 +85,23 @@ static const KernelCase cases[] = {
   %f = fusec.broadcast %e [0] : $(m T) to $(m n T)
   %g = fusec.div %d, %f : $(m n T)
   fusec.output %g : $(m n T))"},
+    // Of which each cluster has several, one after another.
+    {"rows-of-clusters",
+     {"f16"},
+     {{"20000", "96", "T"}},
+     R"(inputs ["x"] outputs ["r"])",
+     R"(
+  %a = fusec.reduce max %x axes [1] : $(20000 96 T) to $(20000 T)
+  %b = fusec.broadcast %a [0] : $(20000 T) to $(20000 96 T)
+  %c = fusec.sub %x, %b : $(20000 96 T)
+  %d = fusec.exp %c : $(20000 96 T)
+  %e = fusec.reduce sum %d axes [1] : $(20000 96 T) to $(20000 T)
+  %f = fusec.broadcast %e [0] : $(20000 T) to $(20000 96 T)
+  %g = fusec.div %d, %f : $(20000 96 T)
+  fusec.output %g : $(20000 96 T))",
+     1,
+     1,
+     "scope = cluster"},
     {"columns",
      {"f32", "f64", "i32"},
      {{"m", "n", "T"}},
