@@ -20,7 +20,7 @@ VariantAttr VariantAttr::getNext() {
 LogicalResult
 AccessesAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, Walk,
                      int64_t width, DenseI64ArrayAttr loads,
-                     DenseI64ArrayAttr stores) {
+                     DenseI64ArrayAttr stores, DenseI64ArrayAttr passing) {
   auto isWidth = [&](int64_t elements) {
     if (elements > 0 && llvm::isPowerOf2_64(elements))
       return true;
@@ -31,7 +31,16 @@ AccessesAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, Walk,
   auto areWidths = [&](DenseI64ArrayAttr all) {
     return !all || llvm::all_of(all.asArrayRef(), isWidth);
   };
-  return success(isWidth(width) && areWidths(loads) && areWidths(stores));
+  int64_t reads = loads ? loads.size() : 0;
+  auto isRead = [&](int64_t read) {
+    if (read >= 0 && read < reads)
+      return true;
+    emitError() << "expected the place of one of " << reads
+                << " loads, got passing " << read;
+    return false;
+  };
+  return success(isWidth(width) && areWidths(loads) && areWidths(stores) &&
+                 (!passing || llvm::all_of(passing.asArrayRef(), isRead)));
 }
 
 LogicalResult

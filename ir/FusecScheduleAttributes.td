@@ -68,7 +68,8 @@ def Fusec_AccessesAttr : Fusec_Attr<"Accesses", "accesses"> {
     `width` for neighbours, in either order, and as many more as there are
     elements between the lanes: `loads = [8]` of 4 lanes is a vector of which
     every second element is theirs, `stores = [8, 8]` two values that take turns
-    in one.
+    in one. `passing`: reads, by their place in `loads`, of what L2 does not hold
+    and nobody reads again, whose lines are to leave it before others.
     Of chains and matmuls, which have no lanes, they are runs of elements:
     of each tile that is copied; of A and B of each segment, then of the
     epilogue's operands.
@@ -79,7 +80,8 @@ def Fusec_AccessesAttr : Fusec_Attr<"Accesses", "accesses"> {
   }];
   let parameters = (ins Fusec_DefaultEnumParameter<Fusec_Walk, "::fusec::Walk::Dimension">:$walk,
       DefaultValuedParameter<"int64_t", "1">:$width, OptionalParameter<"::mlir::DenseI64ArrayAttr">:$loads,
-      OptionalParameter<"::mlir::DenseI64ArrayAttr">:$stores);
+      OptionalParameter<"::mlir::DenseI64ArrayAttr">:$stores,
+      OptionalParameter<"::mlir::DenseI64ArrayAttr">:$passing);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -88,6 +90,9 @@ def Fusec_AccessesAttr : Fusec_Attr<"Accesses", "accesses"> {
     }
     ::llvm::ArrayRef<int64_t> getStoreWidths() const {
       return getStores() ? getStores().asArrayRef() : ::llvm::ArrayRef<int64_t>();
+    }
+    ::llvm::ArrayRef<int64_t> getPassingReads() const {
+      return getPassing() ? getPassing().asArrayRef() : ::llvm::ArrayRef<int64_t>();
     }
   }];
 }
@@ -100,10 +105,10 @@ def Fusec_LaunchAttr : Fusec_Attr<"Launch", "launch"> {
     have room for. `cooperative`: blocks wait for one another, so that all of
     the grid must find room. `early`: blocks may be placed while the kernel
     before drains; `prefetches`: they then read weights before they wait for it.
-    `streams`: what is read of weights, or of large inputs of a reduction, need
-    not stay in the L2 cache. `matrices`: of matmuls, how A and B of each segment
-    are copied, one after the other;
-    `operands` and `results`: tiles of the epilogue that move by tensor map.
+    `streams`: what is read of weights need not stay in the L2 cache.
+    `matrices`: of matmuls, how A and B of each segment are copied, one after the
+    other; `operands` and `results`: tiles of the epilogue that move by tensor
+    map.
     `accesses`: of each loop of a kernel that reads and stores by pointers.
   }];
   let parameters = (ins "::fusec::ExprAttr":$blocks, "int64_t":$threads,

@@ -100,12 +100,14 @@ SmallVector<int64_t> fusec::getStoreWidths(StepOp step, VariantAttr variant,
 
 AccessesAttr fusec::getAccesses(MLIRContext *context, Walk walk, int64_t width,
                                 ArrayRef<int64_t> loads,
-                                ArrayRef<int64_t> stores) {
-  auto list = [&](ArrayRef<int64_t> widths) {
-    return widths.empty() ? DenseI64ArrayAttr()
-                          : DenseI64ArrayAttr::get(context, widths);
+                                ArrayRef<int64_t> stores,
+                                ArrayRef<int64_t> passing) {
+  auto list = [&](ArrayRef<int64_t> numbers) {
+    return numbers.empty() ? DenseI64ArrayAttr()
+                           : DenseI64ArrayAttr::get(context, numbers);
   };
-  return AccessesAttr::get(context, walk, width, list(loads), list(stores));
+  return AccessesAttr::get(context, walk, width, list(loads), list(stores),
+                           list(passing));
 }
 
 //===----------------------------------------------------------------------===//
@@ -207,6 +209,13 @@ AccessesAttr fusec::takeAccesses(StepOp step, VariantAttr variant, size_t index,
   };
   if (auto i = findWrongLoad(step, accesses, loop))
     return refuse("load", *i, accesses.getLoadWidths()[*i]);
+  SmallVector<unsigned> reads = getReads(loop.program);
+  for (int64_t read : accesses.getPassingReads())
+    if (loop.program[reads[read]].kind != Kind::Load) {
+      step.emitOpError("has a launch in which load ")
+          << read << " of loop " << index << " passes, which is a lookup";
+      return {};
+    }
   size_t first = 0;
   for (ArrayRef<RegionStore> group : loop.stores) {
     if (auto i = findWrongStore(accesses, group, first, loop.dim))

@@ -30,7 +30,8 @@ llvm::SmallVector<int64_t> getStoreWidths(StepOp step, VariantAttr variant,
 /// Accesses of a loop of single elements too.
 AccessesAttr getAccesses(mlir::MLIRContext *context, Walk walk, int64_t width,
                          llvm::ArrayRef<int64_t> loads,
-                         llvm::ArrayRef<int64_t> stores);
+                         llvm::ArrayRef<int64_t> stores,
+                         llvm::ArrayRef<int64_t> passing = {});
 
 /// A loop as its accesses are listed: what it reads, and the values that it
 /// stores, in groups that are stored together.

@@ -50,10 +50,11 @@ llvm::SmallVector<unsigned>
 getKeptLoads(const RowIteration &iteration,
              llvm::function_ref<bool(unsigned)> isAccess);
 
-/// Inputs that are read once and that L2 does not hold.
-llvm::SmallVector<mlir::Value> getPassingInputs(StepOp step,
-                                                const RowIteration &iteration,
-                                                ReduceScheduleAttr schedule);
+/// Reads, by their place among the program's, of inputs that are read once and
+/// that L2 does not hold.
+llvm::SmallVector<int64_t> getPassingReads(StepOp step,
+                                           const RowIteration &iteration,
+                                           ReduceScheduleAttr schedule);
 
 /// Reductions that one walk along a row finds: neighbours of which none needs
 /// another's result.

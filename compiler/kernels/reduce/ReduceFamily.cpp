@@ -35,9 +35,7 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
   FailureOr<RowWalk> walk = analyzeWalk(step, schedule);
   if (failed(walk))
     return launch;
-  bool streams = !getPassingInputs(step, walk->iteration, schedule).empty();
-  return launch.streaming(streams).withAccesses(
-      getAccesses(step, variant, *walk));
+  return launch.withAccesses(getAccesses(step, variant, *walk));
 }
 
 static std::map<std::string, Expr> getNamedSizes(StepOp step) {

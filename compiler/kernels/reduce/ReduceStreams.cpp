@@ -44,21 +44,21 @@ static bool gainsByPassing(const RowIteration &iteration,
          getFullStores(iteration).empty();
 }
 
-SmallVector<Value> fusec::getPassingInputs(StepOp step,
-                                           const RowIteration &iteration,
-                                           ReduceScheduleAttr schedule) {
-  SmallVector<Value> passing;
+SmallVector<int64_t> fusec::getPassingReads(StepOp step,
+                                            const RowIteration &iteration,
+                                            ReduceScheduleAttr schedule) {
+  SmallVector<int64_t> passing;
   if (!gainsByPassing(iteration, schedule))
     return passing;
   const ScalarProgram &program = iteration.program;
-  llvm::DenseMap<Value, unsigned> loads;
-  for (size_t n = 0; n < program.size(); ++n)
-    if (program[n].kind == ScalarNode::Kind::Load)
-      ++loads[program[n].value];
-  for (size_t n = 0; n < program.size(); ++n) {
-    Value value = program[n].value;
-    if (program[n].kind != ScalarNode::Kind::Load || loads[value] != 1 ||
-        !variesEverywhere(program, n))
+  SmallVector<unsigned> reads = getReads(program);
+  llvm::DenseMap<Value, unsigned> readers;
+  for (unsigned node : reads)
+    ++readers[program[node].value];
+  for (auto [place, node] : llvm::enumerate(reads)) {
+    Value value = program[node].value;
+    if (program[node].kind != ScalarNode::Kind::Load || readers[value] != 1 ||
+        !variesEverywhere(program, node))
       continue;
     // What the kernel before wrote is in L2 in part.
     BufferOp buffer = step.getInputBuffer(value);
@@ -68,7 +68,7 @@ SmallVector<Value> fusec::getPassingInputs(StepOp step,
     if (getSampledValue(count, typicalDim) *
             getElementBytes(buffer.getElementType()) >=
         leastPassing)
-      passing.push_back(value);
+      passing.push_back(place);
   }
   return passing;
 }

@@ -13,16 +13,16 @@ RowPrinter::RowPrinter(KernelWriter &writer, const RowIteration &iteration,
       accesses(variant.getLaunch().getLoopAccesses(this->form.loop)),
       index(writer.indexType()) {
   auto sources = getRegionSources(writer);
-  if (variant.getLaunch().getStreams())
-    for (Value value :
-         getPassingInputs(writer.getStep(), iteration, schedule)) {
-      BufferOp buffer = writer.getStep().getInputBuffer(value);
-      std::string pointer = writer.pointer(buffer, true);
-      std::string name = writer.uniqueName(pointer + "_once");
-      writer.line("const fusec::Passing<{}> {}({});",
-                  storageType(buffer.getElementType()), name, pointer);
-      passing[value] = name;
-    }
+  SmallVector<unsigned> reads = getReads(iteration.program);
+  for (int64_t read : accesses.getPassingReads()) {
+    Value value = iteration.program[reads[read]].value;
+    BufferOp buffer = writer.getStep().getInputBuffer(value);
+    std::string pointer = writer.pointer(buffer, true);
+    std::string name = writer.uniqueName(pointer + "_once");
+    writer.line("const fusec::Passing<{}> {}({});",
+                storageType(buffer.getElementType()), name, pointer);
+    passing[value] = name;
+  }
   sources.load = [this, load = sources.load](Value value) {
     ScalarEmitter::Access access = load(value);
     if (auto it = passing.find(value); it != passing.end())

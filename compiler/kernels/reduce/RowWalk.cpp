@@ -119,7 +119,8 @@ AccessesAttr fusec::getAccesses(StepOp step, VariantAttr variant,
                                     schedule.isOfColumns() ? width : 1));
   return getAccesses(
       step.getContext(), walk.pitch ? Walk::Memory : Walk::Dimension, width,
-      getLoadWidths(step, variant, walk.iteration.program, dim, width), stores);
+      getLoadWidths(step, variant, walk.iteration.program, dim, width), stores,
+      getPassingReads(step, walk.iteration, schedule));
 }
 
 FailureOr<RowWalk> fusec::takeWalk(StepOp step, VariantAttr variant) {

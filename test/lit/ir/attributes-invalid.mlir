@@ -57,5 +57,10 @@
 
 // -----
 
+// expected-error @+1 {{expected the place of one of 2 loads, got passing 2}}
+"test.op"() {a = #fusec.accesses<width = 4, loads = [4, 1], passing = [0, 2]>} : () -> ()
+
+// -----
+
 // expected-error @+1 {{expected accesses of a loop, got 4 : i64}}
 "test.op"() {l = #fusec.launch<blocks = <1>, threads = 128, accesses = [4]>} : () -> ()

@@ -34,10 +34,10 @@ fusec.plan @sm_90a of @main slots [#fusec.expr<batch * 40>, #fusec.expr<256>] {
 
 // CHECK: "test.schedules"() {
 // CHECK-SAME: gemm = #fusec.mma_schedule<tileM = 128, tileN = 64, tileK = 32, warpsM = 2, warpsN = 2, stages = 3>
-// CHECK-SAME: launch = #fusec.launch<blocks = <batch>, threads = 128, accesses = [#fusec.accesses<walk = linear, width = 4, loads = [4, 1], stores = [8, 8]>, #fusec.accesses<loads = [1], stores = [1]>]>
+// CHECK-SAME: launch = #fusec.launch<blocks = <batch>, threads = 128, accesses = [#fusec.accesses<walk = linear, width = 4, loads = [4, 1], stores = [8, 8], passing = [1]>, #fusec.accesses<loads = [1], stores = [1]>]>
 // CHECK-SAME: reduce = #fusec.reduce_schedule<scope = warp, threads = 128, indexBits = 32>
 "test.schedules"() {
-  launch = #fusec.launch<blocks = <batch>, threads = 128, accesses = [#fusec.accesses<walk = linear, width = 4, loads = [4, 1], stores = [8, 8]>, #fusec.accesses<walk = dimension, width = 1, loads = [1], stores = [1]>]>,
+  launch = #fusec.launch<blocks = <batch>, threads = 128, accesses = [#fusec.accesses<walk = linear, width = 4, loads = [4, 1], stores = [8, 8], passing = [1]>, #fusec.accesses<walk = dimension, width = 1, loads = [1], stores = [1]>]>,
   gemm = #fusec.mma_schedule<tileM = 128, tileN = 64, tileK = 32, warpsM = 2, warpsN = 2, stages = 3>,
   reduce = #fusec.reduce_schedule<scope = warp, threads = 128, indexBits = 32>
 } : () -> ()
