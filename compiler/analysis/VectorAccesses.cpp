@@ -174,6 +174,14 @@ struct Access {
 };
 } // namespace
 
+/// Whether something is stored at every point, and not once for many.
+static bool isOfEveryPoint(Expr offset, ArrayRef<Expr> sizes) {
+  for (auto [dim, size] : llvm::enumerate(sizes))
+    if (!size.isConstant(1) && !usesDim(offset, dim))
+      return false;
+  return true;
+}
+
 /// Loads and stores that vary along the dim; stores that take turns are one.
 static SmallVector<Access> collectAccesses(StepOp step,
                                            const ScalarProgram &program,
@@ -214,12 +222,18 @@ VectorAccesses fusec::analyzeVectorAccesses(StepOp step,
   VectorAccesses result;
   if (accesses.empty())
     return result;
-  auto [smallest, largest] = std::minmax_element(
-      accesses.begin(), accesses.end(),
-      [](const Access &a, const Access &b) { return a.bytes < b.bytes; });
-  // 16 bytes of the widest type; two accesses of it where a narrower one takes
-  // part.
-  result.width = std::min<int64_t>(16 / smallest->bytes, 32 / largest->bytes);
+  // 16 bytes of the narrowest type, in two accesses of a wider one: loads, of
+  // which the second finds its lines in L1, and stores of few. Of many, two
+  // would leave gaps between those of a warp, and write sectors in halves.
+  constexpr int64_t access = 16; // bytes
+  int64_t narrowest = access;
+  result.width = access;
+  for (const Access &a : accesses) {
+    bool isAlone = a.isStore && isOfEveryPoint(a.offset, program.getSizes());
+    narrowest = std::min(narrowest, a.bytes);
+    result.width = std::min(result.width, (isAlone ? 1 : 2) * access / a.bytes);
+  }
+  result.width = std::min(result.width, access / narrowest);
   auto isWide = [&](const Access &a) {
     unsigned alignment = alignments(a.buffer);
     if (isVectorAccess(a.offset, dim, result.width, a.bytes, alignment))
