@@ -18,8 +18,13 @@ static AccessesAttr getAccesses(StepOp step, VariantAttr variant,
   const ScalarProgram &program = piece.iteration.program;
   SmallVector<int64_t> loads, stores;
   if (piece.isByRows()) {
-    // Only what is stored is aligned.
-    loads.assign(getReads(program).size(), 1);
+    for (unsigned read : getReads(program))
+      loads.push_back(isBesideStores(step, piece.iteration, read, width,
+                                     [&](BufferOp buffer) {
+                                       return getAlignment(buffer, variant);
+                                     })
+                          ? width
+                          : 1);
     stores.assign(piece.iteration.stores.size(), width);
   } else {
     loads = getLoadWidths(step, variant, program, piece.getDim(), width);

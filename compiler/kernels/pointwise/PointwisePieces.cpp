@@ -75,6 +75,20 @@ static int64_t getRowWidth(StepOp step, const PointwiseIteration &iteration,
   return width > 2 ? width : 1;
 }
 
+bool fusec::isBesideStores(StepOp step, const PointwiseIteration &iteration,
+                           unsigned load, int64_t width,
+                           Alignments alignments) {
+  const ScalarProgram &program = iteration.program;
+  unsigned dim = program.getSizes().size() - 1;
+  if (program[load].kind != Kind::Load || !program.varies(load, dim))
+    return false;
+  Expr apart = program.getRanges().simplify(getLoadOffset(step, program, load) -
+                                            iteration.stores[0].offset);
+  return isVectorAccess(apart + Expr::dim(program.getContext(), dim), dim,
+                        width, getElementBytes(program[load].type),
+                        alignments(step.getInputBuffer(program[load].value)));
+}
+
 Expr PointwisePiece::getChunks() const {
   Expr width = Expr::constant(count.getContext(), accesses.width);
   return iteration.program.getSizes().back().floorDiv(width) + 2;
@@ -174,6 +188,10 @@ static PointwisePiece getPiece(StepOp step, PointwiseIteration iteration,
   accesses = {width, {}};
   for (const RegionStore &store : iteration.stores)
     accesses.aligned.push_back(step.getOutputBuffer(store.output));
+  for (unsigned read : getReads(iteration.program))
+    if (isBesideStores(step, iteration, read, width, alignments))
+      accesses.aligned.push_back(
+          step.getInputBuffer(iteration.program[read].value));
   return walkPoints(std::move(iteration), Walk::Memory, std::move(accesses));
 }
 

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-assign-storage,fusec-choose-schedules,fusec-plan-launches))" %s | FileCheck %s
+
+// Of 64 MiB that nobody reads again, lines leave L2 before others.
+// CHECK: fusec.plan @sm_90a of @passing
+// CHECK: fusec.step reduce
+// CHECK: accesses = [#fusec.accesses<width = 8, loads = [8], stores = [1], passing = [0]>]
+fusec.model @passing inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<16384x2048xf16>):
+  %0 = fusec.reduce max %x axes [1] : tensor<16384x2048xf16> to tensor<16384xf16>
+  fusec.output %0 : tensor<16384xf16>
+}
+
+// -----
+
+// A vector that is stored at every point is one access; a thread takes several
+// instead.
+// CHECK: fusec.plan @sm_90a of @widening
+// CHECK: pointwise_schedule<threads = 128, vector = 8, {{[^>]*}}> launch <{{.*}}, accesses = [#fusec.accesses<width = 4, loads = [4], stores = [4]>]>
+fusec.model @widening inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<8192x8192xf16>):
+  %0 = fusec.cast %x : tensor<8192x8192xf16> to tensor<8192x8192xf32>
+  fusec.output %0 : tensor<8192x8192xf32>
+}
+
+// -----
+
+// Of sums of columns it may be two: what is loaded decides.
+// CHECK: fusec.plan @sm_90a of @sums
+// CHECK: fusec.step reduce
+// CHECK: accesses = [#fusec.accesses<width = 8, loads = [8], stores = [8]
+fusec.model @sums inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<4096x8192xf16>):
+  %0 = fusec.cast %x : tensor<4096x8192xf16> to tensor<4096x8192xf32>
+  %1 = fusec.reduce sum %0 axes [0] : tensor<4096x8192xf32> to tensor<8192xf32>
+  fusec.output %1 : tensor<8192xf32>
+}
+
+// -----
+
+// Rows that begin anywhere are walked from where what they store is aligned, and
+// what they load from a tensor of the same shape is aligned there, too.
+// CHECK: fusec.plan @sm_90a of @beside
+// CHECK: accesses = [#fusec.accesses<walk = memory, width = 4, loads = [4, 1, 1], stores = [4]>]
+fusec.model @beside inputs ["x", "s", "b"] outputs ["y"] {
+^bb0(%x: tensor<32x1024x49xf16>, %s: tensor<1024xf16>, %b: tensor<1024xf16>):
+  %0 = fusec.broadcast %s [1] : tensor<1024xf16> to tensor<32x1024x49xf16>
+  %1 = fusec.mul %x, %0 : tensor<32x1024x49xf16>
+  %2 = fusec.broadcast %b [1] : tensor<1024xf16> to tensor<32x1024x49xf16>
+  %3 = fusec.add %1, %2 : tensor<32x1024x49xf16>
+  fusec.output %3 : tensor<32x1024x49xf16>
+}
