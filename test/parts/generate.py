@@ -13,6 +13,7 @@ from onnx import helper
 import bags
 import masked_bags
 import moves
+import pointwise
 import rows
 from cases import TYPES, Case, nameOf
 
@@ -74,8 +75,8 @@ def makeReductions():
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    for make in (makeTransposes, moves.makeAll, makeReductions, rows.makeAll, bags.makeAll,
-                 masked_bags.makeAll):
+    for make in (makeTransposes, moves.makeAll, pointwise.makeAll, makeReductions, rows.makeAll,
+                 bags.makeAll, masked_bags.makeAll):
         for case in make():
             case.write(folder)
 

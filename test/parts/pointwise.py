@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Cases of kernels that compute every point on its own: rows that begin anywhere,
+and types of other widths side by side."""
+
+import numpy
+from onnx import helper
+
+from cases import TYPES, Case, nameOf
+
+# Images of so many channels, whose rows are of no whole vectors, and of such.
+IMAGES = [("f16", (5, 13, 49)), ("f16", (3, 7, 127)), ("f32", (4, 9, 33)), ("f16", (2, 3, 1000)),
+          ("f32", (1000, 1, 7)), ("f16", (0, 5, 49))]
+
+
+def makeChannels():
+    """What is loaded begins where rows that are stored do, and beside that."""
+    for kind, sizes in IMAGES:
+        case = Case(nameOf("channels", kind, sizes), 4e-3 if kind == "f16" else 1e-5)
+        x, z = case.draw(kind, *sizes), case.draw(kind, *sizes)
+        scale, shift = case.draw(kind, sizes[1], 1), case.draw(kind, sizes[1], 1)
+        scaled = case.node("Mul", case.input("x", x), case.constant(scale))
+        moved = case.node("Relu", case.node("Add", scaled, case.constant(shift)))
+        case.nodes.append(helper.make_node("Add", [moved, case.input("z", z)], ["y"]))
+        wide = x.astype(float) * scale + shift
+        case.output("y", numpy.maximum(wide, 0) + z, kind)
+        cut = case.node("Slice", "x", *[case.constant(numpy.array([number])) for number in (1, 10000, 2)])
+        case.nodes.append(helper.make_node("Mul", [cut, case.constant(scale)], ["cut"]))
+        case.output("cut", x[:, :, 1:].astype(float) * scale, kind)
+        yield case
+
+
+WIDTHS = [("f16", "f32"), ("i32", "i64"), ("f32", "f16")]
+
+
+def makeWidths():
+    """Elements of 1 byte beside those of 2, 4 and 8."""
+    for narrow, wide in WIDTHS:
+        for sizes in ((7, 1000), (1, 13), (127, 33), (129, 64)):
+            case = Case(nameOf(f"width_of_{wide}", narrow, sizes), 2e-3 if "f16" in (narrow, wide) else 0)
+            x, mask = case.draw(narrow, *sizes), case.random.random(sizes) < 0.5
+            case.nodes.append(helper.make_node("Cast", [case.input("x", x)], ["y"], to=TYPES[wide][1]))
+            case.output("y", x, wide)
+            least = numpy.array(-7, TYPES[narrow][0])
+            case.nodes.append(helper.make_node("Where", [
+                case.input("mask", mask), "x", case.constant(least)], ["kept"]))
+            case.output("kept", numpy.where(mask, x, least), narrow)
+            yield case
+
+
+def makeAll():
+    for make in (makeChannels, makeWidths):
+        yield from make()
