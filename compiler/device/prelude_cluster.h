@@ -57,6 +57,14 @@ FUSEC_DEVICE void sendInCluster(u32 address, u32 barrier, u32 word) {
 FUSEC_DEVICE void sendInCluster(u32 address, u32 barrier, float value) {
   sendInCluster(address, barrier, bitsOf(value));
 }
+/// The same of four.
+FUSEC_DEVICE void sendInCluster(u32 address, u32 barrier, const float *values) {
+  asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 "
+               "[%0], {%1, %2, %3, %4}, [%5];" ::"r"(address),
+               "f"(values[0]), "f"(values[1]), "f"(values[2]), "f"(values[3]),
+               "r"(barrier)
+               : "memory");
+}
 
 } // namespace primitive
 } // namespace fusec

@@ -271,6 +271,25 @@ static void testCase(Harness &harness, const KernelCase &test,
   }
 }
 
+/// A schedule of blocks that divide K, as wide as the first wgmma tile that the
+/// variant may take: the model has it of a K only that is too long for a test.
+/// Two stages are less than small sizes have, so that all are used again.
+static std::optional<VariantAttr> splitK(VariantAttr variant) {
+  for (VariantAttr next = variant; next; next = next.getNext()) {
+    auto wgmma = llvm::dyn_cast<WgmmaScheduleAttr>(next.getSchedule());
+    if (!wgmma || wgmma.getLead() || wgmma.getSwapped() || wgmma.getTf32x3())
+      continue;
+    auto split =
+        WgmmaScheduleAttr::get(wgmma.getContext(), 128, wgmma.getTileN(),
+                               wgmma.getTileK(), /*stages=*/2, /*clusterM=*/1,
+                               /*clusterN=*/1, wgmma.getBlocks(),
+                               /*pingPong=*/false, /*tf32x3=*/false)
+            .withClusterK(2);
+    return VariantAttr::get(variant.getContext(), variant.getGuards(), split);
+  }
+  return std::nullopt;
+}
+
 /// Each schedule that the step's first variant may take. The one that is taken
 /// must not spill; the others give way to the next.
 static void testSchedules(Harness &harness, const KernelCase &test,
@@ -286,7 +305,8 @@ static void testSchedules(Harness &harness, const KernelCase &test,
   // Which the device's own kernels have; PTX that runs anywhere does not.
   bool isThere = !test.schedule || harness.isPortable();
   size_t count = 1;
-  for (size_t index = 0; index < count; ++index) {
+  bool splits = false;
+  for (size_t index = 0; index < count + splits; ++index) {
     std::string label = name + "." + std::to_string(index);
     auto compiled = harness.compileWith(
         label,
@@ -299,6 +319,10 @@ static void testSchedules(Harness &harness, const KernelCase &test,
         },
         [&](VariantAttr variant) {
           count = 1 + variant.getAlternatives().size();
+          std::optional<VariantAttr> split = splitK(variant);
+          splits = split.has_value();
+          if (index == count)
+            return *split;
           for (size_t skipped = 0; skipped < index; ++skipped)
             variant = variant.getNext();
           std::string text;

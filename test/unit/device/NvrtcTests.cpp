@@ -333,6 +333,12 @@ typedef f::WgmmaConfig<tiles::Wgmma<128, 256, 64, 4>> C256;
 typedef f::WgmmaConfig<tiles::Wgmma<128, 64, 64, 4>> C64;
 typedef f::WgmmaConfig<tiles::Wgmma<64, 256, 64, 4, 2, true>> P256;
 typedef f::WgmmaConfig<tiles::Wgmma<64, 64, 32, 4, 1, true>> P64n64;
+typedef f::WgmmaSplitKConfig<tiles::Wgmma<128, 256, 64, 4>> K256;
+typedef f::WgmmaSplitKConfig<tiles::Wgmma<128, 128, 64, 4>> K128;
+typedef f::WgmmaSplitKConfig<tiles::Wgmma<128, 128, 32, 4>> KT128;
+MAPPED(k128, f::gemmWgmma<K128>, K128::threads, f::bf16, f::bf16, Outer, 1)
+MAPPED(kt128, f::gemmWgmma<KT128>, KT128::threads, float, float, K, 1)
+MAPPED_ROWS(rowsk256, f::gemmWgmma<K256>, K256::threads, f::f16, f::f16, Outer, 1)
 typedef f::SkinnyConfig<tiles::Skinny<8, 1, 64, 4, 8>> S8;
 typedef f::SkinnyConfig<tiles::Skinny<64, 4, 64, 2, 8>> S64n256;
 typedef f::SkinnyConfig<tiles::Skinny<24, 2, 32, 3, 1>> S24;

@@ -189,7 +189,8 @@ TEST(Wgmma, TilesEndInsideAndLeaveNothingOut) {
 
 TEST(Wgmma, SchedulesThatFit) {
   const int limit = 227 * 1024;
-  const WgmmaSchedule pingPong = WgmmaSchedule::PingPong;
+  const WgmmaSchedule pingPong = WgmmaSchedule::PingPong,
+                      cooperative = WgmmaSchedule::Cooperative;
   EXPECT_TRUE(wgmmaFits({128, 256, 4, 2}, 1, 1, limit));
   EXPECT_FALSE(wgmmaFits({128, 256, 5, 2}, 1, 1, limit)); // memory
   EXPECT_TRUE(wgmmaFits({128, 128, 4, 2}, 2, 1, limit));
@@ -203,6 +204,12 @@ TEST(Wgmma, SchedulesThatFit) {
   EXPECT_FALSE(wgmmaFits({192, 128, 3}, 2, 1, limit)); // one instruction's
   EXPECT_TRUE(wgmmaFits({192, 160, 3, 1, 2}, 1, 1, limit));
   EXPECT_FALSE(wgmmaFits({128, 256, 4, 2}, 1, 2, limit, true));
+  // Blocks that divide K: a consumer's rows for each, and no other cluster.
+  EXPECT_TRUE(wgmmaFits({128, 256, 4, 1, 1, cooperative, 2}, 1, 1, limit));
+  EXPECT_FALSE(wgmmaFits({128, 128, 4, 1, 1, pingPong, 2}, 1, 1, limit));
+  EXPECT_FALSE(wgmmaFits({192, 128, 4, 1, 1, cooperative, 2}, 1, 1, limit));
+  EXPECT_FALSE(wgmmaFits({128, 256, 4, 2, 1, cooperative, 2}, 1, 1, limit));
+  EXPECT_FALSE(wgmmaFits({128, 128, 4, 1, 1, cooperative, 4}, 1, 1, limit));
   EXPECT_TRUE(wgmmaTf32x3Fits({128, 128, 4, 2}, 1, 1, limit));
   EXPECT_TRUE(wgmmaTf32x3Fits({128, 64, 4}, 2, 1, limit));
   EXPECT_FALSE(wgmmaTf32x3Fits({128, 128, 5}, 1, 1, limit)); // memory
@@ -213,6 +220,7 @@ TEST(Wgmma, SchedulesThatFit) {
   EXPECT_EQ(wgmmaStagesIn(limit, 192, 144, 1, 8), 4);
   EXPECT_EQ(wgmmaBlocks({128, 256, 4, 2}, 4096, 4096, 1), 512);
   EXPECT_EQ(wgmmaBlocks({128, 256, 4, 2}, 129, 1, 3), 6);
+  EXPECT_EQ(wgmmaBlocks({128, 256, 4, 1, 1, cooperative, 2}, 129, 1, 3), 12);
 }
 
 TEST(Wgmma, LeadingTilesFillAStage) {
@@ -374,23 +382,31 @@ TEST(Wgmma, PersistentBlocksCoverEveryTileOnce) {
                k[s]};
   };
   Sum2 epilogue{{{bias.data()}}, {{{y.data(), {n}}, &map}}};
-  typedef WgmmaConfig<tiles::Wgmma<128, 64, 64, 4, 1, true>> Config;
-  launch::coordinates.blocks[0] = 5;
-  for (int block = 0; block < 5; ++block) {
-    launch::coordinates.block[0] = block;
-    gemmWgmma<Config>({m, n, 1}, epilogue, segment(0), segment(1));
-    EXPECT_EQ(launch::block(), block);
-  }
-  for (int row = 0; row < m; ++row)
-    for (int column = 0; column < n; ++column) {
-      float want = 0.5f;
-      for (int s = 0; s < 2; ++s)
-        for (int i = 0; i < k[s]; ++i)
-          want += cast<float>(a[s][row * k[s] + i]) *
-                  (cast<float>(b[s][0][i * n + column]) -
-                   cast<float>(b[s][1][i * n + column]));
-      ASSERT_EQ(y[row * n + column], want) << row << " " << column;
+  auto check = [&](auto config, int blocks) {
+    typedef decltype(config) Config;
+    std::fill(y.begin(), y.end(), -1e30f);
+    launch::coordinates.blocks[0] = blocks;
+    for (int block = 0; block < blocks; ++block) {
+      launch::coordinates.block[0] = block;
+      gemmWgmma<Config>({m, n, 1}, epilogue, segment(0), segment(1));
+      EXPECT_EQ(launch::block(), block);
     }
+    for (int row = 0; row < m; ++row)
+      for (int column = 0; column < n; ++column) {
+        float want = 0.5f;
+        for (int s = 0; s < 2; ++s)
+          for (int i = 0; i < k[s]; ++i)
+            want += cast<float>(a[s][row * k[s] + i]) *
+                    (cast<float>(b[s][0][i * n + column]) -
+                     cast<float>(b[s][1][i * n + column]));
+        ASSERT_EQ(y[row * n + column], want) << row << " " << column;
+      }
+  };
+  check(WgmmaConfig<tiles::Wgmma<128, 64, 64, 4, 1, true>>(), 5);
+  // Of two blocks that divide K on a device, one has all of it.
+  check(
+      WgmmaSplitKConfig<tiles::Wgmma<128, 64, 64, 4>>(),
+      wgmmaBlocks({128, 64, 4, 1, 1, WgmmaSchedule::Cooperative, 2}, m, n, 1));
 }
 
 } // namespace

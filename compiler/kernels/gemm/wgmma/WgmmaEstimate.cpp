@@ -3,6 +3,7 @@
 #include "compiler/kernels/gemm/TiledEstimate.h"
 #include "compiler/kernels/gemm/wgmma/WgmmaSchedules.h"
 #include "compiler/kernels/gemm/wgmma/device/gemm_wgmma_lead_config.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -28,7 +29,7 @@ static double getLongRunPart(const LongRunCosts &costs,
                              WgmmaScheduleAttr schedule, const GemmSizes &sizes,
                              double columns, double k, double waves) {
   bool isPingPong = schedule.getPingPong();
-  bool clusters = schedule.getCluster() > 1;
+  bool clusters = schedule.getClusterM() * schedule.getClusterN() > 1;
   bool severalB = sizes.accumulators > 1;
   // Of a long K a ping-pong has little to hide.
   bool isLong = k > costs.longK;
@@ -73,7 +74,11 @@ static double getPlainEfficiency(const Costs &costs, WgmmaScheduleAttr schedule,
                : reached * wgmma.tf32Part;
   double waves = std::ceil(sizes.m / double(rows)) *
                  std::ceil(sizes.n / double(schedule.getTileN())) *
-                 sizes.batch / schedule.getBlocks();
+                 sizes.batch * schedule.getClusterK() / schedule.getBlocks();
+  // So they do in 16 bits, where blocks have one tile of a long K.
+  if (columns >= 256 && rows == 128 && sizes.accumulators == 1 &&
+      k >= wgmma.wideLongK && waves <= 1)
+    return wgmma.wideLongPart;
   // A consumer that has the only tile of its block takes turns with nobody.
   if (isPingPong && rows == 128 && sizes.accumulators == 1 && waves <= 1)
     reached *= wgmma.alonePart;
@@ -102,12 +107,13 @@ static void exposeWgmma(Overlap &time, const WgmmaCosts &costs,
   double stepsK = run.stepsK, perBlock = run.perUnit;
   double tileM = schedule.getTileM(), tileN = schedule.getTileN(),
          tileK = schedule.getTileK(), accumulators = sizes.accumulators;
-  double clusterM = schedule.getClusterM(), clusterN = schedule.getClusterN();
+  double clusterM = schedule.getClusterM();
   // A ping-pong hides most of its epilogues and starts and ends later;
   // cooperative consumers end one after another and hide some of all but the
   // last.
   bool pingPong = schedule.getPingPong();
-  double stored = tileM * tileN * sizes.element * costs.storedByteClocks;
+  double stored = tileM * tileN / schedule.getClusterK() * sizes.element *
+                  costs.storedByteClocks;
   time.exposeClocks(stored *
                     (pingPong ? costs.storedPingPong * perBlock
                               : costs.storedCooperative * (perBlock - 1) + 1));
@@ -118,8 +124,10 @@ static void exposeWgmma(Overlap &time, const WgmmaCosts &costs,
                                    costs.pingPongMegaMicros * stepsK * tileK /
                                        1024 * tileN * accumulators / 128
                              : costs.pingPongAloneMicros);
-  if (clusterM * clusterN > 1)
+  if (schedule.getCluster() > 1)
     time.expose(costs.clusterMicros);
+  if (schedule.getClusterK() > 1)
+    time.expose(costs.meetingMicros);
   // B of few rows of tiles leaves L2 first, unless blocks share it: then up
   // to so many bytes of it take lines that have to be written back.
   if (clusterM > 1 && sizes.m <= wgmmaStreamedRows * tileM)
@@ -141,7 +149,10 @@ Estimate fusec::estimateWgmma(const Target &target, const GemmSizes &sizes,
   auto schedule = llvm::cast<WgmmaScheduleAttr>(attribute);
   bool isPingPong = schedule.getPingPong();
   int64_t threads = wgmmaThreadsOf(schedule.getTileM());
-  TileRun run(target, sizes,
+  GemmSizes part = sizes; // what one block of a cluster along K multiplies
+  for (int64_t &k : part.k)
+    k = llvm::divideCeil(k, schedule.getClusterK());
+  TileRun run(target, part,
               {schedule.getTileM(),
                schedule.getTileN(),
                schedule.getTileK(),
@@ -150,13 +161,13 @@ Estimate fusec::estimateWgmma(const Target &target, const GemmSizes &sizes,
                schedule.getClusterN(),
                {threads, target.sharedBytes},
                registersOfThread},
-              schedule.getBlocks());
+              schedule.getBlocks() / schedule.getClusterK());
   double peak = target.rates.tensor;
   if (sizes.element == 4)
     peak /= schedule.getTf32x3() ? 6 : 2;
   Overlap time = run.overlap(
       TimeBound::Tensor,
-      run.getProductClocks(peak * getEfficiency(target, schedule, sizes)));
+      run.getProductClocks(peak * getEfficiency(target, schedule, part)));
   exposeWgmma(time, target.wgmma, schedule, run);
   // The consumers of a ping-pong have tiles of their own.
   exposeReductions(

@@ -99,13 +99,15 @@ fusec::getWgmmaSchedules(StepOp step, const MatmulIteration &iteration,
                                   tiling.tileN, stored, maxStages, loads);
     if (!fits(tiling))
       continue;
-    int64_t cluster = tiling.clusterM * tiling.clusterN;
+    int64_t cluster = tiling.clusterM * tiling.clusterN * tiling.clusterK;
     int64_t grid = target.multiprocessors / cluster * cluster;
     bool isPingPong = tiling.schedule == WgmmaSchedule::PingPong;
-    schedules.push_back(WgmmaScheduleAttr::get(
-        step.getContext(), tiling.tileM, tiling.tileN, wgmmaRowBytes / element,
-        tiling.stages, tiling.clusterM, tiling.clusterN, grid, isPingPong,
-        splitsFactors));
+    schedules.push_back(
+        WgmmaScheduleAttr::get(step.getContext(), tiling.tileM, tiling.tileN,
+                               wgmmaRowBytes / element, tiling.stages,
+                               tiling.clusterM, tiling.clusterN, grid,
+                               isPingPong, splitsFactors)
+            .withClusterK(tiling.clusterK));
   }
   return schedules;
 }

@@ -31,18 +31,35 @@ static constexpr WgmmaTiling tilings[] = {
     {128, 64, 0, 1, 1, WgmmaSchedule::Cooperative},
     {192, 128, 0, 1, 1, WgmmaSchedule::Cooperative}};
 
+// Two blocks that divide a long K: tiles that are too few for the device are as
+// large as those of many, and their parts meet in shared memory.
+static constexpr WgmmaTiling splitTilings[] = {
+    {128, 256, 0, 1, 1, WgmmaSchedule::Cooperative, 2}};
+/// What shorter ones lose by it the model does not know well enough, nor what
+/// ranges gain, of which a cluster would have two.
+static constexpr int64_t leastSplitK = 16384;
+
 // With split factors.
 static constexpr WgmmaTiling tf32x3Tilings[] = {
     {128, 128, 0, 1, 1}, {128, 128, 0, 2, 1}, {128, 64, 0, 1, 1}};
 
 static void addPlain(const GemmProblem &problem, const GemmSizes &sizes,
                      SmallVectorImpl<Candidate> &to) {
-  for (WgmmaScheduleAttr schedule : getWgmmaSchedules(
-           problem.step, problem.iteration,
-           problem.mayUseTf32x3 ? ArrayRef(tf32x3Tilings) : ArrayRef(tilings),
-           problem.target, problem.mayUseTf32x3))
-    if (problem.holdsRows(schedule.getTileN()))
-      problem.add(schedule, sizes, to);
+  auto add = [&](ArrayRef<WgmmaTiling> tilings) {
+    for (WgmmaScheduleAttr schedule :
+         getWgmmaSchedules(problem.step, problem.iteration, tilings,
+                           problem.target, problem.mayUseTf32x3))
+      if (problem.holdsRows(schedule.getTileN()))
+        problem.add(schedule, sizes, to);
+  };
+  add(problem.mayUseTf32x3 ? ArrayRef(tf32x3Tilings) : ArrayRef(tilings));
+  bool isLong = llvm::any_of(problem.iteration.k, [](Expr k) {
+    return k.isConstant() && k.getValue() >= leastSplitK;
+  });
+  bool areRanges =
+      ContractionOp(problem.iteration.root).getRanges().has_value();
+  if (isLong && !areRanges && !problem.mayUseTf32x3)
+    add(splitTilings);
 }
 
 /// Tokens of a tile, which whole tiles of them fit best; all where their number
@@ -115,16 +132,18 @@ static bool haveManyWeights(const UnitStep &at) {
 }
 
 /// Persistent: no more blocks than the device holds at once, nor than there are
-/// tiles, unless those without one lead.
+/// tiles, unless those without one lead. Where K is split, a cluster for each
+/// tile.
 static LaunchAttr getLaunch(const UnitStep &at) {
   auto schedule = cast<WgmmaScheduleAttr>(at.schedule);
   int64_t clusterM = schedule.getClusterM(), clusterN = schedule.getClusterN(),
-          cluster = clusterM * clusterN, tileM = schedule.getTileM(),
+          cluster = schedule.getCluster(), tileM = schedule.getTileM(),
           tileN = schedule.getTileN();
   Expr clusters = at.number(schedule.getBlocks() / cluster);
   Expr withTiles = at.countTiles(tileM * clusterM, tileN * clusterN);
   clusters = schedule.getLead() ? clusters * Expr::min(withTiles, at.number(1))
-                                : Expr::min(withTiles, clusters);
+             : schedule.getClusterK() > 1 ? withTiles
+                                          : Expr::min(withTiles, clusters);
   int64_t shared =
       wgmmaSharedBytes(tileM, tileN, schedule.getStages(),
                        wgmmaStored(at.accumulators, schedule.getTf32x3()),
@@ -146,8 +165,9 @@ static LaunchAttr getLaunch(const UnitStep &at) {
 static UnitCall getCall(const UnitStep &at) {
   auto schedule = cast<WgmmaScheduleAttr>(at.schedule);
   LaunchAttr launch = at.variant.getLaunch();
-  return {schedule.getTf32x3() ? "fusec::WgmmaTf32x3Config"
-                               : "fusec::WgmmaConfig",
+  return {schedule.getTf32x3()         ? "fusec::WgmmaTf32x3Config"
+          : schedule.getClusterK() > 1 ? "fusec::WgmmaSplitKConfig"
+                                       : "fusec::WgmmaConfig",
           schedule.getLead() ? "fusec::gemmWgmmaLed<Config>"
                              : "fusec::gemmWgmma<Config>",
           {{"tileM", schedule.getTileM()},

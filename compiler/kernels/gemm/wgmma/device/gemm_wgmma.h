@@ -12,8 +12,10 @@
 #include "gemm_wgmma_epilogue.h"
 #include "gemm_wgmma_lead.h"
 #include "gemm_wgmma_rows.h"
+#include "gemm_wgmma_split_k.h"
 #include "gemm_wgmma_staged.h"
 #include "gemm_wgmma_tf32x3.h"
+#include "gemm_wgmma_walk.h"
 
 namespace fusec {
 
@@ -78,14 +80,15 @@ FUSEC_DEVICE void wgmmaConsumeLed(int firstBlock, WgmmaRing<Config, J> &ring,
   }
 }
 
-/// Copies a tile, segment by segment.
+/// Copies what the block multiplies of a tile, segment by segment.
 template <class Config, int J, class... Segments>
 FUSEC_DEVICE void wgmmaProduce(WgmmaRing<Config, J> &ring, WgmmaTile tile,
                                int rank, const Segments &...segments) {
-  (WgmmaSegment<Config, J, Segments>::produce(
-       segments, tile, rank, ring, 0,
-       WgmmaSegment<Config, J, Segments>::tiles(segments)),
-   ...);
+  auto produce = [&](auto of, const auto &segment) {
+    WgmmaStages stages = wgmmaStagesOf<Config, decltype(of)>(segment, rank);
+    of.produce(segment, tile, rank, ring, stages.first, stages.count);
+  };
+  (produce(WgmmaSegment<Config, J, Segments>(), segments), ...);
 }
 /// Those that follow the first where there is a lead: the last one needs it.
 /// Some of its `flags` the block has awaited.
@@ -110,9 +113,11 @@ FUSEC_DEVICE void wgmmaProducer(WgmmaRing<Config, J> ring, const Lead &lead,
   if constexpr (Config::early) {
     static_assert(!Lead::exists, "a lead comes before the first segment");
     int rank = wgmmaRank<Config>(), t = launch::block() / Config::cluster;
+    typedef WgmmaSegment<Config, J, First> Segment;
+    WgmmaStages stages = wgmmaStagesOf<Config, Segment>(first, rank);
     if (t < wgmmaTiles<Config>(shape))
-      WgmmaSegment<Config, J, First>::produceAhead(
-          first, wgmmaPlace<Config>(shape, t, rank), rank, ring);
+      Segment::produceAhead(first, wgmmaPlace<Config>(shape, t, rank), rank,
+                            ring, stages.first, stages.count);
     launch::awaitPrevious();
   }
   int flags = 0, had = 0;
@@ -158,9 +163,9 @@ FUSEC_DEVICE void wgmmaConsumer(WgmmaRing<Config, Epilogue::accumulators> ring,
   int consumer = warp / 4;
   Store store(epilogue, shape, warp);
   int firstBlock = Config::pingPong ? 0 : consumer * Config::blocksM;
-  int own = FirstSegment::tiles(first), had = 0;
-  ((own += WgmmaSegment<Config, J, Rest>::tiles(rest)), ...);
-  forEachWgmmaTile<Config, Lead::exists>(shape, [&](WgmmaTile tile, int,
+  int own = wgmmaCountOf<Config, FirstSegment>(first), had = 0;
+  ((own += wgmmaCountOf<Config, WgmmaSegment<Config, J, Rest>>(rest)), ...);
+  forEachWgmmaTile<Config, Lead::exists>(shape, [&](WgmmaTile tile, int rank,
                                                     int index) {
     bool isTile = !Lead::exists || tile.batch < shape.batch;
     int stages = isTile ? own : 0, before = had, units = 0;
@@ -173,7 +178,9 @@ FUSEC_DEVICE void wgmmaConsumer(WgmmaRing<Config, Epilogue::accumulators> ring,
       return;
     int row =
         wgmmaStoredRow<Config>(shape, tile) + firstBlock * 64 + (warp & 3) * 16;
-    if (isTile)
+    // Of a tile of two blocks each finishes the rows of one consumer.
+    bool finishes = Config::clusterK == 1 || consumer == rank;
+    if (isTile && finishes)
       store.place(tile, row);
     WgmmaAccumulators<Config, J> acc;
     ring.takeTurn(consumer);
@@ -199,13 +206,23 @@ FUSEC_DEVICE void wgmmaConsumer(WgmmaRing<Config, Epilogue::accumulators> ring,
       (wgmmaConsumeSplit<Config, J>(rest, firstBlock, ring, acc), ...);
     } else {
       wgmmaConsume<Config, FirstSegment, WgmmaSegment<Config, J, Rest>...>(
-          firstBlock, ring, acc, FirstSegment::tiles(first),
-          WgmmaSegment<Config, J, Rest>::tiles(rest)...);
+          firstBlock, ring, acc, wgmmaCountOf<Config, FirstSegment>(first),
+          wgmmaCountOf<Config, WgmmaSegment<Config, J, Rest>>(rest)...);
     }
     ring.endTurn(consumer);
     ring.endTile(consumer);
-    store.begin();
+    if (finishes)
+      store.begin();
     wgmmaFinish<Config, J>(ring, acc);
+    if constexpr (Config::clusterK > 1) {
+      WgmmaMeeting<Config, J> meeting(ring, rank, acc);
+      meeting.start(own == 0);
+      if (!finishes) {
+        meeting.send();
+        return;
+      }
+      meeting.receive();
+    }
     if constexpr (Config::splitsFactors)
       wgmmaReplaceOutOfRange<Config, J>(shape, tile, row, warp, acc, first,
                                         rest...);

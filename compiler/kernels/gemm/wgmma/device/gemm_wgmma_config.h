@@ -55,11 +55,13 @@ constexpr FUSEC_DEVICE int wgmmaConsumerRegisters(int tileM,
 
 /// A schedule as the host chooses it. `tileN` counts the columns of one
 /// accumulator. The blocks of a cluster have neighbouring tiles along M, and
-/// each loads its share of their B for all; or along N, and share A.
+/// each loads its share of their B for all; or along N, and share A; or along K
+/// one tile, and multiply a part of K each.
 struct WgmmaTiling {
   int tileM, tileN, stages;
   int clusterM = 1, clusterN = 1;
   WgmmaSchedule schedule = WgmmaSchedule::Cooperative;
+  int clusterK = 1;
 };
 
 /// Blocks of 64 rows that a consumer accumulates.
@@ -93,7 +95,9 @@ constexpr int wgmmaStreamedRows = 8;
 /// of the first segment are constant; its first stages are on their way while
 /// the kernel still waits for earlier ones, with launch::awaitPrevious().
 template <class Tiling> struct WgmmaConfig : Tiling {
-  static constexpr int cluster = Tiling::clusterM * Tiling::clusterN;
+  /// Blocks that share what they load, and those of a cluster.
+  static constexpr int sharing = Tiling::clusterM * Tiling::clusterN;
+  static constexpr int cluster = sharing, clusterK = 1;
   /// Rows of tiles that are walked together, so that a wave of blocks shares
   /// its rows of A and columns of B in L2.
   static constexpr int band = 16 / Tiling::clusterM;
@@ -110,12 +114,21 @@ template <class Tiling> struct WgmmaConfig : Tiling {
                 "a width of the instruction");
   static_assert(wgmmaShares(Tiling::tileN, Tiling::clusterM) &&
                     wgmmaShares(Tiling::tileM, Tiling::clusterN) &&
-                    cluster <= 2,
+                    sharing <= 2,
                 "one block, or a pair that shares whole boxes");
   static_assert(!Tiling::streamed || (Tiling::swapped ? Tiling::clusterN
                                                       : Tiling::clusterM) == 1,
                 "weights that one block reads");
   static_assert(Tiling::stages >= 2, "a stage to read and one to fill");
+};
+
+/// The same for two blocks that divide the K of a tile, see
+/// gemm_wgmma_split_k.h. Each consumer of a block has rows of its own.
+template <class Tiling> struct WgmmaSplitKConfig : WgmmaConfig<Tiling> {
+  static constexpr int clusterK = 2, cluster = 2;
+  static_assert(WgmmaConfig<Tiling>::sharing == 1, "two blocks along K alone");
+  static_assert(!Tiling::pingPong && Tiling::tileM == 128,
+                "as many consumers as blocks, with 64 rows each");
 };
 
 /// The same for fp32 by 3xTF32, see gemm_wgmma_tf32x3.h.
@@ -259,14 +272,15 @@ constexpr FUSEC_DEVICE bool wgmmaFits(const WgmmaTiling &tiling,
   int m = tiling.tileM, n = tiling.tileN;
   bool rows = m == 128 || (pingPong ? m == 64 : m == 192 || m == 256);
   bool columns = n >= 64 && isWgmmaWidth(n);
-  int cluster = tiling.clusterM * tiling.clusterN;
+  int cluster = tiling.clusterM * tiling.clusterN * tiling.clusterK;
+  bool splits = tiling.clusterK == 1 || (m == 128 && !pingPong);
   int registers =
       wgmmaAccumulatorRegisters(m, n, tiling.schedule, accumulators) +
       wgmmaOtherRegisters(operands);
   // Those of one instruction have to fit what a thread starts with.
   int width = isWgmmaWidth(accumulators * n) ? accumulators * n : n;
   bool starts = width / 2 + 26 <= 65536 / wgmmaThreadsOf(m);
-  return rows && columns && starts && accumulators >= 1 &&
+  return rows && columns && splits && starts && accumulators >= 1 &&
          accumulators <= wgmmaMaxAccumulators && cluster <= 2 &&
          wgmmaShares(n, tiling.clusterM) && wgmmaShares(m, tiling.clusterN) &&
          tiling.stages >= 2 && registers <= wgmmaConsumerRegisters(m) &&
@@ -281,7 +295,7 @@ constexpr FUSEC_DEVICE bool wgmmaTf32x3Fits(const WgmmaTiling &tiling,
                                             int sharedBytes,
                                             bool hasMappedOperands = false) {
   return tiling.tileM == 128 && tiling.schedule == WgmmaSchedule::Cooperative &&
-         accumulators * tiling.tileN <= 128 &&
+         tiling.clusterK == 1 && accumulators * tiling.tileN <= 128 &&
          wgmmaFits(tiling, wgmmaStored(accumulators, true), operands,
                    sharedBytes, hasMappedOperands);
 }

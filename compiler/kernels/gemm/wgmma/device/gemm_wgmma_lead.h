@@ -11,6 +11,7 @@
 
 #include "gemm_wgmma_lead_config.h"
 #include "gemm_wgmma_ring.h"
+#include "gemm_wgmma_walk.h"
 #include "prelude_grid.h"
 
 namespace fusec {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The ring of stages between the producer of a block and its consumers: its
-// barriers, how a segment of K passes through it, and the order of tiles.
+// barriers, and how a segment of K passes through it.
 
 #ifndef FUSEC_KERNELS_GEMM_WGMMA_RING_H
 #define FUSEC_KERNELS_GEMM_WGMMA_RING_H
@@ -27,6 +27,8 @@ template <class Config, int J> struct WgmmaRing {
   /// Warps of the producer's warpgroup that split B, beside the one that
   /// copies.
   static constexpr int splitters = 3;
+  /// Of a consumer's accumulators.
+  static constexpr u32 sumBytes = J * Config::tileN / 2 * 4 * 128;
   u32 base, barriers;
   u32 stage = 0, parity = 0;
   u32 reading = none;
@@ -59,6 +61,11 @@ template <class Config, int J> struct WgmmaRing {
   FUSEC_DEVICE u32 split(u32 stage) const {
     return barriers + Config::stages * 16 + 16 + stage * 8;
   }
+  /// Where K is split over a cluster, in place of those: counts the warps of
+  /// the other block that are through with its stages, and the bytes of its
+  /// sums.
+  FUSEC_DEVICE u32 otherIsFree() const { return split(0); }
+  FUSEC_DEVICE u32 received() const { return split(1); }
   FUSEC_DEVICE void advance() {
     if (++stage == Config::stages) {
       stage = 0;
@@ -75,12 +82,19 @@ template <class Config, int J> struct WgmmaRing {
     if (launch::thread() == 0) {
       for (u32 s = 0; s < Config::stages; ++s) {
         primitive::initBarrier(full(s), 1);
-        primitive::initBarrier(empty(s), readers * Config::cluster);
-        primitive::initBarrier(split(s), splitters);
+        primitive::initBarrier(empty(s), readers * Config::sharing);
+        if constexpr (Config::clusterK == 1)
+          primitive::initBarrier(split(s), splitters);
+      }
+      if constexpr (Config::clusterK > 1) {
+        primitive::initBarrier(otherIsFree(), readers);
+        primitive::initBarrier(received(), 1);
       }
       primitive::initBarrier(turn(0), 4);
       primitive::initBarrier(turn(1), 4);
       primitive::fenceBarriers();
+      if constexpr (Config::clusterK > 1)
+        primitive::arriveExpecting(received(), sumBytes);
     }
     meet();
   }
@@ -166,10 +180,10 @@ template <class Config, int J> struct WgmmaRing {
     if (reading != none)
       release(reading);
   }
-  /// All blocks of the cluster fill it.
+  /// All blocks that share what they load fill it.
   FUSEC_DEVICE void release(u32 stage) const {
-    if constexpr (Config::cluster > 1) {
-      if (launch::lane() < Config::cluster)
+    if constexpr (Config::sharing > 1) {
+      if (launch::lane() < Config::sharing)
         primitive::arriveAt(empty(stage), launch::lane());
     } else if (launch::lane() == 0) {
       primitive::arrive(empty(stage));
@@ -250,16 +264,16 @@ struct WgmmaSegment {
     primitive::arriveExpecting(ring.full(stage), loadedBytes);
     copy<Tile::swapped>(segment, tile, rank, ring, stage, k);
   }
-  /// Those of the first stages of a block's first tile, as many as the ring
-  /// holds.
+  /// Those of the first of these stages of a block's first tile, as many as the
+  /// ring holds.
   template <class Ring>
   static FUSEC_DEVICE void produceAhead(const SegmentType &segment,
-                                        WgmmaTile tile, int rank, Ring &ring) {
-    int stages = tiles(segment);
+                                        WgmmaTile tile, int rank, Ring &ring,
+                                        int first, int stages) {
     FUSEC_UNROLL_BY(1)
     for (; ring.ahead < Tile::stages && ring.ahead < stages; ++ring.ahead)
       produceWeights(segment, tile, rank, ring, ring.ahead,
-                     ring.ahead * (Depth * Tile::tileK));
+                     (first + ring.ahead) * (Depth * Tile::tileK));
   }
   /// Copies `stages` of the tile's stages, from the `first` on.
   template <class Ring>
@@ -330,54 +344,6 @@ FUSEC_DEVICE void wgmmaFinish(Ring &ring, WgmmaAccumulators<Tile, J> &acc) {
   ring.adds = 0;
   ring.release();
   ring.reading = ring.none;
-}
-
-/// The number of a block within its cluster, which lies along the grid. (The
-/// register that holds it is not known to be uniform.)
-template <class Config> FUSEC_DEVICE int wgmmaRank() {
-  return launch::block() % Config::cluster;
-}
-
-/// The place of this block's tile when its cluster has the t-th.
-template <class Config>
-FUSEC_DEVICE WgmmaTile wgmmaPlace(const Shape &shape, int t, int rank) {
-  TilePlace tile = wgmmaTileOf(
-      t, wgmmaTilesM(shape.m, Config::tileM, Config::clusterM),
-      wgmmaTilesM(shape.n, Config::tileN, Config::clusterN), Config::band);
-  tile.m = tile.m * Config::clusterM + (Config::clusterM > 1 ? rank : 0);
-  tile.n = tile.n * Config::clusterN + (Config::clusterN > 1 ? rank : 0);
-  // What else would be computed once for all tiles, and take registers over
-  // their matmuls.
-  int zero = 0;
-  primitive::pin(zero);
-  return {tile, wgmmaFirstOf(tile.m, Config::tileM, shape.m + zero),
-          wgmmaMovesColumns<Config>(shape.n)
-              ? wgmmaFirstOf(tile.n, Config::tileN, shape.n + zero)
-              : tile.n * Config::tileN};
-}
-/// Its first row as the epilogue sees it: a cluster may have tiles too many.
-template <class Config>
-FUSEC_DEVICE int wgmmaStoredRow(const Shape &shape, WgmmaTile tile) {
-  return Config::clusterM == 1 || tile.m * Config::tileM < shape.m ? tile.row
-                                                                   : shape.m;
-}
-
-/// Tiles of clusters.
-template <class Config> FUSEC_DEVICE int wgmmaTiles(const Shape &shape) {
-  return wgmmaTilesM(shape.m, Config::tileM, Config::clusterM) *
-         wgmmaTilesM(shape.n, Config::tileN, Config::clusterN) * shape.batch;
-}
-
-/// Calls body(tile, rank, index) for each tile of this block, by the order of
-/// its cluster. If `Always`, a block without any has one turn all the same,
-/// which is told by a tile.batch that the shape does not have.
-template <class Config, bool Always, class Body>
-FUSEC_DEVICE void forEachWgmmaTile(const Shape &shape, Body body) {
-  int rank = wgmmaRank<Config>(), tiles = wgmmaTiles<Config>(shape);
-  int t = launch::block() / Config::cluster, index = 0;
-  for (; t < tiles || (Always && index == 0);
-       t += launch::blocks() / Config::cluster)
-    body(wgmmaPlace<Config>(shape, t, rank), rank, index++);
 }
 
 } // namespace detail

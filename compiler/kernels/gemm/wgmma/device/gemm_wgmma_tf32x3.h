@@ -10,6 +10,7 @@
 
 #include "gemm_tf32x3.h"
 #include "gemm_wgmma_ring.h"
+#include "gemm_wgmma_walk.h"
 
 #ifndef FUSEC_HOST
 namespace fusec {

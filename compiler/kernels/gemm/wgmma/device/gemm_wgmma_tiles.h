@@ -27,7 +27,7 @@ constexpr FUSEC_DEVICE long long wgmmaBlocks(const WgmmaTiling &tiling, int m,
                                              int n, int batch) {
   return (long long)wgmmaTilesM(m, tiling.tileM, tiling.clusterM) *
          wgmmaTilesM(n, tiling.tileN, tiling.clusterN) * batch *
-         tiling.clusterM * tiling.clusterN;
+         tiling.clusterM * tiling.clusterN * tiling.clusterK;
 }
 
 /// The place of a cluster's tiles, in tiles of a cluster: `band` rows at a
