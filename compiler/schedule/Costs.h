@@ -78,8 +78,11 @@ struct ChainCosts {
 
 /// Of all units whose blocks compute tile after tile.
 struct TileCosts {
-  double memoryPart;          // of the memory's rate
-  double farRowsPart;         // of L2's rate, with rows in pages of their own
+  double memoryPart;  // of the memory's rate
+  double farRowsPart; // of L2's rate, with rows in pages of their own
+  /// Of ranges of K: the norm by which the memory's time and that of the blocks
+  /// are added, as neither hides the other wholly.
+  double beside;
   double stageLatency;        // of a load, in latencies of the memory
   double leastStepClocks;     // a step along K, where all loads are in time
   double reducedClocks;       // a reduced element of a thread's epilogue

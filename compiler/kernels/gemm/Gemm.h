@@ -33,6 +33,7 @@ struct GemmSizes {
   bool wideCopies = true;  // mma: whether matrices are read 16 bytes at a time
   unsigned reductions = 0; // of rows, in the epilogue
   bool farRows = false;    // whether each row of A lies in a page of its own
+  bool areRanges = false;  // whether the batch is ranges of K
 };
 Estimate estimateGemm(const Target &target, const GemmSizes &sizes,
                       GemmScheduleAttr schedule);

@@ -82,6 +82,7 @@ GemmSizes fusec::getGemmSizes(StepOp step, const MatmulIteration &iteration,
     return a.isAlongK() &&
            getSampledValue(a.outerStride, dim) >= page / int64_t(sizes.element);
   });
+  sizes.areRanges = root.getRanges().has_value();
   return sizes;
 }
 

@@ -55,12 +55,21 @@ Overlap TileRun::overlap(TimeBound by, double products) const {
       stepsK * std::max(costs.stageLatency * target.rates.memoryLatency /
                             double(kernel.stages - 1),
                         costs.leastStepClocks);
+  double memory = sizes.bytes / (target.rates.memory * 1e3 * costs.memoryPart);
+  double latency = std::ceil(perUnit / together) * chain;
+  double blocks = std::max({perUnit * products, perUnit * l2, latency}) /
+                  (target.rates.clock * 1e3);
+  double longer = 1; // than the longest of them
+  if (sizes.areRanges)
+    longer = std::pow(
+        1 + std::pow(std::min(memory, blocks) / std::max(memory, blocks),
+                     costs.beside),
+        1 / costs.beside);
   Overlap time(target);
-  time.addClocks(by, perUnit * products);
-  time.addClocks(TimeBound::L2, perUnit * l2);
-  time.addClocks(TimeBound::Latency, std::ceil(perUnit / together) * chain);
-  time.add(TimeBound::Memory,
-           sizes.bytes / (target.rates.memory * 1e3 * costs.memoryPart));
+  time.addClocks(by, perUnit * products * longer);
+  time.addClocks(TimeBound::L2, perUnit * l2 * longer);
+  time.addClocks(TimeBound::Latency, latency * longer);
+  time.add(TimeBound::Memory, memory * longer);
   // The first loads.
   time.exposeClocks(target.rates.memoryLatency + target.rates.l2Latency);
   return time;

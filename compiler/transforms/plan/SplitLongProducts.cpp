@@ -36,9 +36,6 @@ static constexpr int64_t shortK = 16384;
 /// Of all partial results, unless they are few beside the operands: they stay
 /// near L2, and the arena small.
 static constexpr double mostPartBytes = 64 << 20, partsOfOperands = 0.25;
-/// Of splits of a long K that gain as much up to this, the one of most ranges
-/// leaves the fewest multiprocessors idle.
-static constexpr double sameGain = 0.99;
 
 namespace {
 struct SplitLongProducts
@@ -86,16 +83,13 @@ void SplitLongProducts::trySplit(StepOp step) {
   Estimates whole = estimateStep(step, *target, products, dims);
   CutGain best;
   int64_t bestParts = 0;
-  double most = 0;
   for (int64_t parts : splits) {
     CutStep split = splitProduct(step, product, parts);
     bool fits = llvm::all_of(
         dims, [&](int64_t dim) { return hasRoom(step, split, dim); });
     CutGain gain = fits ? getGain(split, whole, *target, products, dims, always)
                         : CutGain();
-    bool isSame = k >= shortK && gain.factor >= most * sameGain;
-    if (gain.factor > most || (gain.factor > 0 && isSame)) {
-      most = std::max(most, gain.factor);
+    if (gain.factor > best.factor) {
       best = gain;
       bestParts = parts;
     }
