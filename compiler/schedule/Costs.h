@@ -125,14 +125,15 @@ struct WgmmaCosts {
   double meetingMicros;     // of two blocks' sums
   double writtenBackMicros; // as much of B as `writtenBackBytes` in L2
   double writtenBackBytes;
-  double hiddenRows;    // rows of a box outside of A that cost nothing
-  double outsideClocks; // one of the others, a step and block
-  double alonePart;     // a ping-pong with one tile a block
-  double tf32Part;      // in tf32, of what 16 bits reach
-  double tf32WidePart;  // what the widest tiles reach in tf32
-  double tf32WideK;     // of so long a K
-  double wideLongPart;  // and in 16 bits, with one tile a block
-  double wideLongK;     // of so long a K
+  double rowsAt32, rowsAt16; // times as long for L2, with rows that begin there
+  double hiddenRows;         // rows of a box outside of A that cost nothing
+  double outsideClocks;      // one of the others, a step and block
+  double alonePart;          // a ping-pong with one tile a block
+  double tf32Part;           // in tf32, of what 16 bits reach
+  double tf32WidePart;       // what the widest tiles reach in tf32
+  double tf32WideK;          // of so long a K
+  double wideLongPart;       // and in 16 bits, with one tile a block
+  double wideLongK;          // of so long a K
   // By the columns of all accumulators, which share what is read of A.
   Reached reached[6], reachedPingPong[4], reachedBy64Rows[2], reachedTf32x3[2];
 };

@@ -34,6 +34,9 @@ struct GemmSizes {
   unsigned reductions = 0; // of rows, in the epilogue
   bool farRows = false;    // whether each row of A lies in a page of its own
   bool areRanges = false;  // whether the batch is ranges of K
+  /// Bytes that rows begin at multiples of, in the matrix whose rows do best:
+  /// up to a line of L2.
+  unsigned rowAlignment = 128;
 };
 Estimate estimateGemm(const Target &target, const GemmSizes &sizes,
                       GemmScheduleAttr schedule);

@@ -8,6 +8,8 @@
 #include "compiler/analysis/StepBytes.h"
 #include "compiler/kernels/gemm/GemmUnits.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace fusec;
 
@@ -54,6 +56,22 @@ private:
 };
 } // namespace
 
+/// GemmSizes::rowAlignment. Of short rows what it costs was not measured.
+static unsigned getRowAlignment(const MatmulIteration &iteration,
+                                unsigned element, int64_t dim) {
+  constexpr int64_t line = 128, longRow = 16 << 10; // bytes
+  int64_t best = 1;
+  auto add = [&](const MatrixAccess &access) {
+    int64_t bytes = getSampledValue(access.outerStride, dim) * element;
+    bool isLong = access.isAlongK() && bytes >= longRow;
+    best = std::max(best, isLong ? std::gcd(bytes, line) : line);
+  };
+  llvm::for_each(iteration.lhs, add);
+  for (auto &segment : iteration.rhs)
+    llvm::for_each(segment, add);
+  return best;
+}
+
 GemmSizes fusec::getGemmSizes(StepOp step, const MatmulIteration &iteration,
                               int64_t dim) {
   GemmSizes sizes;
@@ -82,6 +100,7 @@ GemmSizes fusec::getGemmSizes(StepOp step, const MatmulIteration &iteration,
     return a.isAlongK() &&
            getSampledValue(a.outerStride, dim) >= page / int64_t(sizes.element);
   });
+  sizes.rowAlignment = getRowAlignment(iteration, sizes.element, dim);
   sizes.areRanges = root.getRanges().has_value();
   return sizes;
 }

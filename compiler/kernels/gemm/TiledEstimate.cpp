@@ -48,7 +48,7 @@ Overlap TileRun::overlap(TimeBound by, double products) const {
   double tileM = kernel.tileM, tileN = kernel.tileN;
   double l2 = (tileM / kernel.clusterN +
                double(sizes.accumulators) * tileN / kernel.clusterM) *
-              kernel.tileK * sizes.element * stepsK /
+              kernel.tileK * sizes.element * stepsK * spread /
               (target.rates.l2 * (sizes.farRows ? costs.farRowsPart : 1));
   // What a block waits for where nothing else runs beside it.
   double chain =

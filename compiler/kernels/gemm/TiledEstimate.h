@@ -32,11 +32,12 @@ struct TileRun {
   const Target &target;
   const GemmSizes &sizes;
   TiledKernel kernel;
-  double area;     // of a tile, of all accumulators
-  double tiles;    // of the launch
-  double stepsK;   // of a tile
-  double perUnit;  // tiles of the busiest
-  double together; // of these, in blocks beside each other
+  double area;       // of a tile, of all accumulators
+  double tiles;      // of the launch
+  double stepsK;     // of a tile
+  double perUnit;    // tiles of the busiest
+  double together;   // of these, in blocks beside each other
+  double spread = 1; // times as long as L2 takes for whole lines
 };
 
 /// The part of a unit's peak that tiles of so large a size reach.

@@ -144,6 +144,15 @@ static void exposeWgmma(Overlap &time, const WgmmaCosts &costs,
                     costs.outsideClocks);
 }
 
+/// How much longer L2 takes where rows of neither matrix begin at lines: the
+/// copy engine then asks for two of them a row of a box. With the rows of one
+/// at lines nothing is lost.
+static double getSpread(const WgmmaCosts &costs, const GemmSizes &sizes) {
+  if (sizes.rowAlignment >= 64)
+    return 1;
+  return sizes.rowAlignment >= 32 ? costs.rowsAt32 : costs.rowsAt16;
+}
+
 Estimate fusec::estimateWgmma(const Target &target, const GemmSizes &sizes,
                               GemmScheduleAttr attribute) {
   auto schedule = llvm::cast<WgmmaScheduleAttr>(attribute);
@@ -162,6 +171,7 @@ Estimate fusec::estimateWgmma(const Target &target, const GemmSizes &sizes,
                {threads, target.sharedBytes},
                registersOfThread},
               schedule.getBlocks() / schedule.getClusterK());
+  run.spread = getSpread(target.wgmma, sizes);
   double peak = target.rates.tensor;
   if (sizes.element == 4)
     peak /= schedule.getTf32x3() ? 6 : 2;
