@@ -167,3 +167,28 @@ fusec.model @rows inputs ["x", "w"] outputs ["y"] {
   %0 = fusec.matmul %x, %w : tensor<?x65536xf16, #fusec.sizes<[m, 65536]>>, tensor<65536x512xf16> to tensor<?x512xf16, #fusec.sizes<[m, 512]>>
   fusec.output %0 : tensor<?x512xf16, #fusec.sizes<[m, 512]>>
 }
+
+// -----
+
+// The memory bounds them whatever the ranges: all multiprocessors have one, of
+// tiles that read little through L2.
+// CHECK-LABEL: of @memory
+// CHECK: ranges [8192] : (tensor<128x131072xf16>), (tensor<131072x512xf16>) -> tensor<16x128x512xf32>
+// REMARK: 'matmul' sums 16 ranges of K
+fusec.model @memory inputs ["x", "w"] outputs ["y"] {
+^bb0(%x: tensor<128x131072xf16>, %w: tensor<512x131072xf16>):
+  %0 = fusec.matmul %x, %w transposed : tensor<128x131072xf16>, tensor<512x131072xf16> to tensor<128x512xf16>
+  fusec.output %0 : tensor<128x512xf16>
+}
+
+// -----
+
+// Rows in pages of their own: each is read once.
+// CHECK-LABEL: of @far
+// CHECK: ranges [15904] : (tensor<128x1048576xf32>), (tensor<1048576x256xf32>) -> tensor<66x128x256xf32>
+// REMARK: 'matmul' sums 66 ranges of K
+fusec.model @far inputs ["x", "w"] outputs ["y"] {
+^bb0(%x: tensor<128x1048576xf32>, %w: tensor<256x1048576xf32>):
+  %0 = fusec.matmul %x, %w transposed : tensor<128x1048576xf32>, tensor<256x1048576xf32> to tensor<128x256xf32>
+  fusec.output %0 : tensor<128x256xf32>
+}
