@@ -106,9 +106,12 @@ template <bool Whole> struct PairRows<float, Whole> {
 
   FUSEC_DEVICE void start() {
     u32 most[2] = {0, 0};
-    int first = scan<8>(most, (launch::lane() & 3) * 4);
-    first = scan<2>(most, first);
-    scan<1>(most, first);
+    if (features > 6 * 16)
+      scan<7>(most);
+    else if (features > 16)
+      scan<2>(most);
+    else
+      scan<1>(most);
     FUSEC_UNROLL
     for (int r = 0; r < 2; ++r) {
       FUSEC_UNROLL
@@ -120,11 +123,15 @@ template <bool Whole> struct PairRows<float, Whole> {
       exponent[r] = scale > 253 ? 253 : scale;
     }
   }
-  /// Finds the largest of the lane's features from `first` on, as long as there
-  /// are `Steps` times four of them: loads that are on their way together.
-  template <int Steps> FUSEC_DEVICE int scan(u32 (&most)[2], int first) const {
+  /// Finds the largest of the lane's features, `Steps` times four of each row
+  /// at once: loads that are on their way together, of which ptxas has no more
+  /// than 14. There are as many features; the last steps begin early enough.
+  template <int Steps> FUSEC_DEVICE void scan(u32 (&most)[2]) const {
+    constexpr int width = Steps * 16;
+    int last = (features + 15) / 16 * 16 - width;
     FUSEC_UNROLL_BY(1)
-    for (; first + (Steps - 1) * 16 < features; first += Steps * 16) {
+    for (int next = 0; next < features; next += width) {
+      int first = (next < last ? next : last) + (launch::lane() & 3) * 4;
       u32 words[2][Steps][4];
       FUSEC_UNROLL
       for (int r = 0; r < 2; ++r)
@@ -141,7 +148,6 @@ template <bool Whole> struct PairRows<float, Whole> {
         most[r] = size < infinity && size > most[r] ? size : most[r];
       }
     }
-    return first;
   }
   FUSEC_DEVICE float scale(int r) const {
     return primitive::floatOf(exponent[r] << 23);
