@@ -10,4 +10,8 @@ include "ir/FusecInterfaces.td"
 class Fusec_TensorOp<string mnemonic, list<Trait> traits = []>
     : Op<Fusec_Dialect, mnemonic, !listconcat(traits, [Pure, Fusec_TensorLevel])>;
 
+// Whose elements are found by an index map.
+class Fusec_IndexedOp<string mnemonic, list<Trait> traits = []>
+    : Fusec_TensorOp<mnemonic, !listconcat(traits, [DeclareOpInterfaceMethods<Fusec_IndexedOpInterface>])>;
+
 #endif // FUSEC_TENSOR_OP_BASE_TD
