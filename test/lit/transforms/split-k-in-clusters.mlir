@@ -9,24 +9,13 @@
 // CHECK-LABEL: of @half
 // CHECK-NOT: ranges
 // CHECK: fusec.step gemm "matmul"
-// CHECK-SAME: #fusec.wgmma_schedule<tileM = 128, tileN = 256, tileK = 64, stages = 4, blocks = 132, clusterK = 2>
+// CHECK-SAME: #fusec.wgmma_schedule<tileM = 128, tileN = 256, tileK = 32, stages = 4, blocks = 132, clusterK = 2>
 // CUDA-LABEL: // matmul
 // CUDA: struct Tiling {
-// CUDA-NEXT: tileM = 128, tileN = 256, tileK = 64, stages = 4, clusterM = 1, clusterN = 1;
+// CUDA-NEXT: tileM = 128, tileN = 256, tileK = 32, stages = 4, clusterM = 1, clusterN = 1;
 // CUDA: typedef fusec::WgmmaSplitKConfig<Tiling> Config;
 // CUDA: launch<blocks = <128>, threads = 384, shared = {{[0-9]+}}, cluster = 2
 fusec.model @half inputs ["x", "w"] outputs ["y"] {
-^bb0(%x: tensor<2048x16384xf16>, %w: tensor<1024x16384xf16>):
-  %0 = fusec.matmul %x, %w transposed : tensor<2048x16384xf16>, tensor<1024x16384xf16> to tensor<2048x1024xf16>
-  fusec.output %0 : tensor<2048x1024xf16>
-}
-
-// -----
-
-// CHECK-LABEL: of @tf32
-// CHECK-NOT: ranges
-// CHECK: #fusec.wgmma_schedule<tileM = 128, tileN = 256, tileK = 32, stages = 4, blocks = 132, clusterK = 2>
-fusec.model @tf32 inputs ["x", "w"] outputs ["y"] {
 ^bb0(%x: tensor<2048x16384xf32>, %w: tensor<1024x16384xf32>):
   %0 = fusec.matmul %x, %w transposed : tensor<2048x16384xf32>, tensor<1024x16384xf32> to tensor<2048x1024xf32>
   fusec.output %0 : tensor<2048x1024xf32>
@@ -37,11 +26,11 @@ fusec.model @tf32 inputs ["x", "w"] outputs ["y"] {
 // Where rows are only named, those of 2048 that are fewer than 65 tiles.
 // CHECK-LABEL: of @named
 // CHECK: lhs = <m>, rhs = <2048>>], #fusec.wgmma_schedule<tileM = 192, tileN = 128,
-// CHECK-SAME: lhs = <m>, rhs = <1536>>], #fusec.wgmma_schedule<tileM = 128, tileN = 256, tileK = 64, stages = 4, blocks = 132, clusterK = 2>
+// CHECK-SAME: lhs = <m>, rhs = <1536>>], #fusec.wgmma_schedule<tileM = 128, tileN = 256, tileK = 32, stages = 4, blocks = 132, clusterK = 2>
 fusec.model @named inputs ["x", "w"] outputs ["y"] {
-^bb0(%x: tensor<?x16384xf16, #fusec.sizes<[m, 16384]>>, %w: tensor<1024x16384xf16>):
-  %0 = fusec.matmul %x, %w transposed : tensor<?x16384xf16, #fusec.sizes<[m, 16384]>>, tensor<1024x16384xf16> to tensor<?x1024xf16, #fusec.sizes<[m, 1024]>>
-  fusec.output %0 : tensor<?x1024xf16, #fusec.sizes<[m, 1024]>>
+^bb0(%x: tensor<?x16384xf32, #fusec.sizes<[m, 16384]>>, %w: tensor<1024x16384xf32>):
+  %0 = fusec.matmul %x, %w transposed : tensor<?x16384xf32, #fusec.sizes<[m, 16384]>>, tensor<1024x16384xf32> to tensor<?x1024xf32, #fusec.sizes<[m, 1024]>>
+  fusec.output %0 : tensor<?x1024xf32, #fusec.sizes<[m, 1024]>>
 }
 
 // -----
@@ -50,7 +39,18 @@ fusec.model @named inputs ["x", "w"] outputs ["y"] {
 // CHECK-LABEL: of @shorter
 // CHECK-NOT: clusterK
 fusec.model @shorter inputs ["x", "w"] outputs ["y"] {
-^bb0(%x: tensor<2048x8192xf16>, %w: tensor<1024x8192xf16>):
-  %0 = fusec.matmul %x, %w transposed : tensor<2048x8192xf16>, tensor<1024x8192xf16> to tensor<2048x1024xf16>
+^bb0(%x: tensor<2048x8192xf32>, %w: tensor<1024x8192xf32>):
+  %0 = fusec.matmul %x, %w transposed : tensor<2048x8192xf32>, tensor<1024x8192xf32> to tensor<2048x1024xf32>
+  fusec.output %0 : tensor<2048x1024xf32>
+}
+
+// -----
+
+// 16 bits gain nothing by it.
+// CHECK-LABEL: of @narrow
+// CHECK-NOT: clusterK
+fusec.model @narrow inputs ["x", "w"] outputs ["y"] {
+^bb0(%x: tensor<2048x16384xf16>, %w: tensor<1024x16384xf16>):
+  %0 = fusec.matmul %x, %w transposed : tensor<2048x16384xf16>, tensor<1024x16384xf16> to tensor<2048x1024xf16>
   fusec.output %0 : tensor<2048x1024xf16>
 }
