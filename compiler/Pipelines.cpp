@@ -30,6 +30,7 @@ void fusec::buildTensorStage(PassManager &manager,
   model.addPass(createSimplifyViews());
   model.addPass(createCSEPass());
   // 4. Operations found again in their expansions.
+  model.addPass(createExpandPowers());
   model.addPass(createRecognizeActivations());
   model.addPass(createFoldScales());
   if (options.tableType != TableType::Model) {

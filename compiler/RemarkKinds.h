@@ -33,6 +33,7 @@ constexpr RemarkKind recognizeSoftplus = {Rewrite, "recognize-softplus"};
 constexpr RemarkKind recognizeRelu = {Rewrite, "recognize-relu"};
 
 // Other tensor rewrites.
+constexpr RemarkKind expandPower = {Rewrite, "expand-power"};
 constexpr RemarkKind foldConstants = {Rewrite, "fold-constants"};
 constexpr RemarkKind foldScale = {Rewrite, "fold-scale"};
 constexpr RemarkKind foldShift = {Rewrite, "fold-shift"};

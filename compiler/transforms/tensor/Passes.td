@@ -25,6 +25,20 @@ def FoldConstants : Pass<"fusec-fold-constants", "::fusec::ModelOp"> {
   }];
 }
 
+def ExpandPowers : Pass<"fusec-expand-powers", "::fusec::ModelOp"> {
+  let summary = "powers of small constant exponents become products and roots";
+  let description = [{
+    As PyTorch computes them. A root of minus infinity is NaN, where the power is
+    infinity.
+
+    ```mlir
+    x ^ 2, x ^ 3     ->  x * x, x * x * x
+    x ^ -1           ->  fusec.reciprocal
+    x ^ 0.5, x ^ -0.5  ->  fusec.sqrt, fusec.rsqrt
+    ```
+  }];
+}
+
 def RecognizeActivations : Pass<"fusec-recognize-activations", "::fusec::ModelOp"> {
   let summary = "named activations from their expansions";
   let description = [{
