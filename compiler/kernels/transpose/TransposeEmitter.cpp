@@ -6,13 +6,14 @@
 #include "compiler/analysis/TransposeIteration.h"
 #include "compiler/codegen/Emitters.h"
 #include "compiler/kernels/transpose/Transpose.h"
+#include <algorithm>
 #include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
 
-/// Points of which a thread loads what is in no tile together.
-static constexpr int atOnce = 4;
+/// Vectors of which a thread loads what is in no tile together.
+static constexpr int64_t mostAtOnce = 4;
 
 namespace {
 class TilePrinter {
@@ -27,6 +28,7 @@ private:
   void declarePoint();
   void fillTiles();
   void storeTiles();
+  int64_t countAtOnce() const;
   void storeVectors();
   void storeRows();
   void storePoints(bool loadsFirst);
@@ -186,8 +188,16 @@ void TilePrinter::storeTiles() {
   writer.line("fusec::launch::barrier();");
 }
 
+/// Of the vectors that a thread stores of a whole tile.
+int64_t TilePrinter::countAtOnce() const {
+  int64_t vectors =
+      schedule.getAlong() * schedule.getAcross() / accesses.getWidth();
+  return std::clamp<int64_t>(vectors / transposeThreads, 1, mostAtOnce);
+}
+
 void TilePrinter::storeVectors() {
-  bool loadsFirst = readsMore();
+  int64_t atOnce = countAtOnce();
+  bool loadsFirst = atOnce > 1 && readsMore();
   writer.open("fusec::forEachInTile<{}, {}, {}{}>(along - alongFirst, "
               "across - acrossFirst, [&](int a, int b)",
               accesses.getWidth(), schedule.getAlong(), schedule.getAcross(),

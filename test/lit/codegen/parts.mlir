@@ -23,6 +23,25 @@ fusec.model @tiles inputs ["x"] outputs ["y"] {
 
 // -----
 
+// What is in no tile is loaded together by all vectors that a thread has of a
+// tile: two of eight halves, four of four floats.
+// CHECK-LABEL: // add
+// CHECK: fusec::forEachInTile<8, 64, 64, 2>
+// CHECK: fusec::load<V>(t_y
+// CHECK: return [=] {
+// CHECK-LABEL: // add
+// CHECK: fusec::forEachInTile<4, 64, 64, 4>
+fusec.model @beside_tiles inputs ["x", "y", "z", "w"] outputs ["a", "b"] {
+^bb0(%x: tensor<512x512xf16>, %y: tensor<512x512xf16>, %z: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>):
+  %0 = fusec.transpose %x [1, 0] : tensor<512x512xf16> to tensor<512x512xf16>
+  %1 = fusec.add %y, %0 : tensor<512x512xf16>
+  %2 = fusec.transpose %z [1, 0] : tensor<1024x1024xf32> to tensor<1024x1024xf32>
+  %3 = fusec.add %w, %2 : tensor<1024x1024xf32>
+  fusec.output %1, %3 : tensor<512x512xf16>, tensor<1024x1024xf32>
+}
+
+// -----
+
 // A row is loaded once for both passes, the scale for one; rows of no whole
 // vectors by single elements.
 // CHECK-LABEL: // reduce
