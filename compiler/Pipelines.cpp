@@ -30,7 +30,9 @@ void fusec::buildTensorStage(PassManager &manager,
   model.addPass(createSimplifyViews());
   model.addPass(createCSEPass());
   // 4. Operations found again in their expansions.
-  model.addPass(createExpandPowers());
+  ExpandPowersOptions powers;
+  powers.exact = options.numerics == Numerics::Onnx;
+  model.addPass(createExpandPowers(powers));
   model.addPass(createRecognizeActivations());
   model.addPass(createFoldScales());
   if (options.tableType != TableType::Model) {

@@ -17,26 +17,47 @@ namespace fusec {
 using namespace mlir;
 using namespace fusec;
 
+/// What gives x to the power of `exponent`, rounded once; nothing for others.
+static Value expandExactly(PowOp op, PatternRewriter &rewriter) {
+  Value x = op.getLhs(), exponent = op.getRhs();
+  bool isFloat = isa<FloatType>(getElementType(op.getResult()));
+  if (isSplatOf(exponent, 1))
+    return x;
+  if (isSplatOf(exponent, 2))
+    return MulOp::create(rewriter, op.getLoc(), x, x);
+  if (isFloat && isSplatOf(exponent, -1))
+    return ReciprocalOp::create(rewriter, op.getLoc(), x.getType(), x);
+  return {};
+}
+
+/// A cube, or a root.
+static Value expandFast(PowOp op, PatternRewriter &rewriter) {
+  Value x = op.getLhs(), exponent = op.getRhs();
+  if (isSplatOf(exponent, 3)) {
+    Value square = MulOp::create(rewriter, op.getLoc(), x, x);
+    return MulOp::create(rewriter, op.getLoc(), square, x);
+  }
+  if (!isa<FloatType>(getElementType(op.getResult())))
+    return {};
+  if (isSplatOf(exponent, 0.5))
+    return SqrtOp::create(rewriter, op.getLoc(), x.getType(), x);
+  if (isSplatOf(exponent, -0.5))
+    return RsqrtOp::create(rewriter, op.getLoc(), x.getType(), x);
+  return {};
+}
+
 namespace {
 struct ExpandPower : OpRewritePattern<PowOp> {
-  using OpRewritePattern::OpRewritePattern;
+  ExpandPower(MLIRContext *context, bool exact)
+      : OpRewritePattern(context), exact(exact) {}
 
   LogicalResult matchAndRewrite(PowOp op,
                                 PatternRewriter &rewriter) const override {
-    Value x = op.getLhs(), exponent = op.getRhs();
-    Value result;
-    if (isSplatOf(exponent, 1))
-      result = x;
-    else if (isSplatOf(exponent, 2))
-      result = MulOp::create(rewriter, op.getLoc(), x, x);
-    else if (isSplatOf(exponent, 3))
-      result = MulOp::create(rewriter, op.getLoc(),
-                             MulOp::create(rewriter, op.getLoc(), x, x), x);
-    else if (isa<FloatType>(getElementType(op.getResult())))
-      result = expandFraction(op, rewriter);
+    Value result = expandExactly(op, rewriter);
+    if (!result && !exact)
+      result = expandFast(op, rewriter);
     if (!result)
-      return rewriter.notifyMatchFailure(
-          op, "the exponent is none of -1, -0.5, 0.5, 1, 2 and 3");
+      return rewriter.notifyMatchFailure(op, "has no exponent of a short form");
     remarkPassed(remarks::expandPower, op.getLoc())
         << "a power of a constant exponent became products or a root";
     rewriter.replaceOp(op, result);
@@ -44,22 +65,15 @@ struct ExpandPower : OpRewritePattern<PowOp> {
   }
 
 private:
-  static Value expandFraction(PowOp op, PatternRewriter &rewriter) {
-    Value x = op.getLhs(), exponent = op.getRhs();
-    if (isSplatOf(exponent, -1))
-      return ReciprocalOp::create(rewriter, op.getLoc(), x.getType(), x);
-    if (isSplatOf(exponent, 0.5))
-      return SqrtOp::create(rewriter, op.getLoc(), x.getType(), x);
-    if (isSplatOf(exponent, -0.5))
-      return RsqrtOp::create(rewriter, op.getLoc(), x.getType(), x);
-    return {};
-  }
+  bool exact;
 };
 
 struct ExpandPowers : fusec::impl::ExpandPowersBase<ExpandPowers> {
+  using ExpandPowersBase::ExpandPowersBase;
+
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<ExpandPower>(&getContext());
+    patterns.add<ExpandPower>(&getContext(), exact);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -28,15 +28,19 @@ def FoldConstants : Pass<"fusec-fold-constants", "::fusec::ModelOp"> {
 def ExpandPowers : Pass<"fusec-expand-powers", "::fusec::ModelOp"> {
   let summary = "powers of small constant exponents become products and roots";
   let description = [{
-    As PyTorch computes them. A root of minus infinity is NaN, where the power is
-    infinity.
+    As PyTorch computes them. A cube rounds twice, and a root of minus infinity is
+    NaN, where the power is infinity; `exact` leaves both.
 
     ```mlir
-    x ^ 2, x ^ 3     ->  x * x, x * x * x
-    x ^ -1           ->  fusec.reciprocal
-    x ^ 0.5, x ^ -0.5  ->  fusec.sqrt, fusec.rsqrt
+    x ^ 2, x ^ -1            ->  x * x, fusec.reciprocal
+    x ^ 3                    ->  x * x * x
+    x ^ 0.5, x ^ -0.5        ->  fusec.sqrt, fusec.rsqrt
     ```
   }];
+  let options = [
+    Option<"exact", "exact", "bool", /*default=*/"false",
+           "only what gives what the power does, rounded once">
+  ];
 }
 
 def RecognizeActivations : Pass<"fusec-recognize-activations", "::fusec::ModelOp"> {

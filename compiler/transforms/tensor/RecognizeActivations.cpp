@@ -73,8 +73,11 @@ static Value matchTanhArgument(Value value) {
     collectFactors(cubic, x, factors);
     unsigned power = 0, coefficients = 0, others = 0;
     for (Value factor : factors) {
+      auto pow = factor.getDefiningOp<PowOp>();
       if (factor == x)
         ++power;
+      else if (pow && pow.getLhs() == x && isSplatOf(pow.getRhs(), 3))
+        power += 3;
       else if (isSplatNear(factor, 0.044715))
         ++coefficients;
       else

@@ -3,8 +3,13 @@
 // What PyTorch's exporter writes of x.pow(2), as in every RMSNorm.
 
 // RUN: fusec-opt --fusec-expand-powers --split-input-file %s | FileCheck %s
+// RUN: fusec-opt --fusec-expand-powers=exact --split-input-file %s | FileCheck %s --check-prefix=EXACT
 
+// Cubes and roots are not those of the power to the last bit.
 // CHECK-LABEL: fusec.model @floats
+// EXACT-LABEL: fusec.model @floats
+// EXACT-COUNT-3: fusec.pow
+// EXACT-NOT: fusec.pow
 fusec.model @floats inputs ["x"] outputs ["a", "b", "c", "d", "e", "f"] {
 // CHECK-NEXT: ^bb0(%[[X:.+]]: tensor<8xf16>):
 ^bb0(%x: tensor<8xf16>):
@@ -34,6 +39,7 @@ fusec.model @floats inputs ["x"] outputs ["a", "b", "c", "d", "e", "f"] {
 
 // Integers have no reciprocal; other exponents stay.
 // CHECK-LABEL: fusec.model @others
+// EXACT-LABEL: fusec.model @others
 fusec.model @others inputs ["x", "i"] outputs ["a", "b", "c"] {
 // CHECK-NEXT: ^bb0(%[[X:.+]]: tensor<8xf32>, %[[I:.+]]: tensor<8xi32>):
 ^bb0(%x: tensor<8xf32>, %i: tensor<8xi32>):

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+// RUN: fusec-opt --fusec-recognize-activations --split-input-file %s | FileCheck %s
 // RUN: fusec-opt --fusec-expand-powers --fusec-recognize-activations --split-input-file %s | FileCheck %s
 
 // CHECK-LABEL: fusec.model @silu
