@@ -40,6 +40,11 @@ template <class T> FUSEC_DEVICE double toDoubleSticky(T x) {
   }
 }
 
+/// Whether float holds all of the integer type, or rounds what it does not hold
+/// to where the half type has infinity alone: f16 ends below 2^16.
+template <class To, class From>
+constexpr bool roundsOnceFromFloat = sizeof(From) <= 2 || isSame<To, f16>;
+
 /// 2^(bits of T, less a sign), the smallest value above all of T.
 template <class T, class Float> FUSEC_DEVICE Float aboveAll() {
   return Float(u64(1) << (8 * sizeof(T) - 2)) *
@@ -83,6 +88,8 @@ template <class To, class From> FUSEC_DEVICE To cast(From x) {
       return detail::roundToHalf<To>(x);
     else if constexpr (isSame<From, double>)
       return detail::roundToHalf<To>(detail::toFloatOdd(x));
+    else if constexpr (detail::roundsOnceFromFloat<To, From>)
+      return detail::roundToHalf<To>(float(x));
     else
       return detail::roundToHalf<To>(
           detail::toFloatOdd(detail::toDoubleSticky(x)));

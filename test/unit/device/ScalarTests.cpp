@@ -76,6 +76,29 @@ TEST(Scalar, IntegersRoundOnceToHalf) {
   EXPECT_EQ(cast<float>(cast<bf16>(~u64(0))), std::ldexp(1.0f, 64));
 }
 
+/// By float in place of double: every value, and those of 32 bits that are
+/// about where f16 ends, and halfway between its neighbours.
+TEST(Scalar, IntegersRoundToHalfAsDoublesDo) {
+  auto check = [](auto value) {
+    EXPECT_EQ(cast<f16>(value).bits, cast<f16>(double(value)).bits) << value;
+    EXPECT_EQ(cast<bf16>(value).bits, cast<bf16>(double(value)).bits) << value;
+  };
+  for (int value = -32768; value < 65536; ++value) {
+    check(i16(value));
+    check(u16(value));
+    check(i8(value));
+    check(u8(value));
+  }
+  for (int step = 0; step < 70000; ++step) {
+    check(step);
+    check(-step * 16 - 1);
+    check(u32(step) * 61355u);
+  }
+  EXPECT_EQ(cast<f16>(true).bits, 0x3c00);
+  EXPECT_EQ(cast<bf16>(boolean(true)).bits, 0x3f80);
+  EXPECT_EQ(cast<f16>(~u64(0)).bits, 0x7c00);
+}
+
 TEST(Scalar, FloatToIntegerTruncatesAndSaturates) {
   EXPECT_EQ(cast<int>(-1.9f), -1);
   EXPECT_EQ(cast<int>(nan), 0);
