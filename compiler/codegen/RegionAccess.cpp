@@ -85,9 +85,8 @@ private:
 
 void StoreEmitter::emitEach() {
   for (const RegionStore &store : stores) {
-    std::string value = emitter.emit(store.node);
-    writer.line("{} = {};", getElement(store),
-                toStorage(getBuffer(store).getElementType(), value));
+    std::string value = emitter.emitStored(store.node);
+    writer.line("{} = {};", getElement(store), value);
   }
 }
 
@@ -140,12 +139,15 @@ void StoreEmitter::emit(llvm::function_ref<void()> whenLoaded) {
     whenLoaded();
   emitter.settleRows();
   declareVectors();
-  emitter.forEachLane(nodes, [&](unsigned i, StringRef name) {
-    writer.line("{} = {};",
-                places[i].vector.empty() ? getElement(stores[i])
-                                         : places[i].getLane(),
-                toStorage(getBuffer(stores[i]).getElementType(), name));
-  });
+  emitter.forEachLane(
+      nodes,
+      [&](unsigned i, StringRef value) {
+        writer.line("{} = {};",
+                    places[i].vector.empty() ? getElement(stores[i])
+                                             : places[i].getLane(),
+                    value);
+      },
+      /*inStorage=*/true);
   for (const VectorStore &vector : vectors)
     writer.line("fusec::store<{}V>({} + {}, {});",
                 vector.stride == 1 ? "" : fmt::format("{} * ", vector.stride),

@@ -26,6 +26,13 @@ bool ScalarEmitter::variesByLane(unsigned node) const {
   return lanes && program.varies(node, lanes->dim);
 }
 
+bool ScalarEmitter::isOnlyMoved(unsigned id) const {
+  for (unsigned other = 0; other < program.size(); ++other)
+    if (llvm::is_contained(program[other].operands, id))
+      return false;
+  return true;
+}
+
 const ScalarEmitter::Name *ScalarEmitter::find(unsigned node) const {
   for (const Scope &scope : llvm::reverse(scopes))
     if (auto it = scope.find(node); it != scope.end())
@@ -53,6 +60,12 @@ Expr ScalarEmitter::getLoadOffset(const ScalarNode &node,
                                   const Access &access) const {
   return program.getRanges().simplify(
       getOffset(node.indices, access.strides, program.getContext()));
+}
+
+std::string ScalarEmitter::getElement(const ScalarNode &node,
+                                      const Access &access) {
+  return fmt::format("{}[{}]", access.pointer,
+                     print(getLoadOffset(node, access)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -91,6 +104,19 @@ std::string ScalarEmitter::emit(unsigned id) {
   return emitScalar(id);
 }
 
+std::string ScalarEmitter::emitStored(unsigned id) {
+  const ScalarNode &node = program[id];
+  const Name *name = find(id);
+  if (node.type.isF16() || node.type.isBF16()) {
+    if (name && name->isVector)
+      return name->text + "[lane]";
+    // What is computed with as well is loaded once.
+    if (!name && node.kind == Kind::Load && isOnlyMoved(id))
+      return getElement(node, sources.load(node.value));
+  }
+  return toStorage(node.type, emit(id));
+}
+
 std::string ScalarEmitter::emitScalar(unsigned id) {
   const ScalarNode &node = program[id];
   switch (node.kind) {
@@ -122,10 +148,8 @@ std::string ScalarEmitter::emitScalar(unsigned id) {
 std::string ScalarEmitter::emitLoad(unsigned id) {
   const ScalarNode &node = program[id];
   Access access = sources.load(node.value);
-  std::string offset = print(getLoadOffset(node, access));
-  return declare(
-      id, access.pointer + "_at",
-      toCompute(node.type, fmt::format("{}[{}]", access.pointer, offset)));
+  return declare(id, access.pointer + "_at",
+                 toCompute(node.type, getElement(node, access)));
 }
 
 void ScalarEmitter::leaveRoundingToStores(ArrayRef<unsigned> stored) {

@@ -61,13 +61,16 @@ public:
     return prepareIndices(node, visited);
   }
   /// Emits the nodes, in a loop over the lanes where there are any, and calls
-  /// back for each with its name.
+  /// back for each with its name; `inStorage`: with its value in storage type.
   void
   forEachLane(llvm::ArrayRef<unsigned> nodes,
-              llvm::function_ref<void(unsigned i, llvm::StringRef name)> use);
+              llvm::function_ref<void(unsigned i, llvm::StringRef name)> use,
+              bool inStorage = false);
   /// Emits the node for the current lane (or, where nothing is vectorised, at
   /// once) and returns its name, in compute type.
   std::string emit(unsigned node);
+  /// The same in storage type: what is only moved keeps its bits.
+  std::string emitStored(unsigned node);
   /// Emits at once what does not vary along the dim and is needed for certain.
   void hoist(unsigned node, unsigned dim) {
     Visited visited;
@@ -112,6 +115,7 @@ private:
   using Visited = llvm::SmallDenseSet<unsigned>;
 
   bool variesByLane(unsigned node) const;
+  bool isOnlyMoved(unsigned node) const;
   const Name *find(unsigned node) const;
   std::string emitScalar(unsigned node);
   bool isFast(const ScalarNode &node) const;
@@ -153,12 +157,13 @@ private:
   bool prepareIndices(unsigned id, Visited &visited);
   void prepareFunctions(unsigned id, Visited &visited);
   void hoist(unsigned id, unsigned dim, Visited &visited);
-  void fillVector(unsigned node, llvm::StringRef vector, mlir::Type type);
+  void fillVector(unsigned node, llvm::StringRef vector);
   std::string condition(const IndexCondition &c);
   std::string declare(unsigned id, llvm::StringRef base, llvm::StringRef value);
   std::string declareVector(unsigned id, llvm::StringRef base);
   std::string owner(unsigned id);
   Expr getLoadOffset(const ScalarNode &node, const Access &access) const;
+  std::string getElement(const ScalarNode &node, const Access &access);
 
   KernelWriter &writer;
   const ScalarProgram &program;

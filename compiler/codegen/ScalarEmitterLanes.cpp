@@ -227,16 +227,19 @@ void ScalarEmitter::bindVector(unsigned id, StringRef name) {
   scopes.back()[id] = {name.str(), true};
 }
 
-void ScalarEmitter::fillVector(unsigned id, StringRef vector, Type type) {
+void ScalarEmitter::fillVector(unsigned id, StringRef vector) {
   prepare(id);
   const Name *name = find(id);
   if (name && name->isVector) {
     writer.line("{} = {};", vector, name->text);
     return;
   }
-  forEachLane(id, [&](unsigned, StringRef value) {
-    writer.line("{}[lane] = {};", vector, toStorage(type, value));
-  });
+  forEachLane(
+      id,
+      [&](unsigned, StringRef value) {
+        writer.line("{}[lane] = {};", vector, value);
+      },
+      /*inStorage=*/true);
 }
 
 void ScalarEmitter::prepareGuarded(unsigned id) {
@@ -253,15 +256,18 @@ void ScalarEmitter::prepareGuarded(unsigned id) {
                             : condition(node.conditions[i]);
     writer.open("{}if ({})", i ? "else " : "", guard);
     pushScope();
-    fillVector(operand, name, node.type);
+    fillVector(operand, name);
     popScope();
     writer.close();
   }
 }
 
 void ScalarEmitter::forEachLane(
-    ArrayRef<unsigned> nodes,
-    llvm::function_ref<void(unsigned, StringRef)> use) {
+    ArrayRef<unsigned> nodes, llvm::function_ref<void(unsigned, StringRef)> use,
+    bool inStorage) {
+  auto emitNode = [&](unsigned node) {
+    return inStorage ? emitStored(node) : emit(node);
+  };
   for (unsigned node : nodes)
     prepare(node);
   // All loads are on their way before the first of these.
@@ -270,7 +276,7 @@ void ScalarEmitter::forEachLane(
     prepareFunctions(node, visited);
   if (!lanes) {
     for (auto [i, node] : llvm::enumerate(nodes))
-      use(i, emit(node));
+      use(i, emitNode(node));
     return;
   }
   writer.line("FUSEC_UNROLL");
@@ -280,7 +286,7 @@ void ScalarEmitter::forEachLane(
   std::string first = dims[lanes->dim];
   nameIndex(lanes->dim, fmt::format("({} + lane)", first));
   for (auto [i, node] : llvm::enumerate(nodes))
-    use(i, emit(node));
+    use(i, emitNode(node));
   nameIndex(lanes->dim, first);
   inLanes = false;
   popScope();
