@@ -290,15 +290,38 @@ FUSEC_DEVICE void forColumns(Index first, Index count, Body body) {
     body(i, Width<1>());
 }
 
-/// Calls body(row, chunk) for `chunks` of each row; blocks as above.
+/// Calls body(column, tag) for the part of a row of `count` that begins `begin`
+/// elements behind a multiple of V: one of its count / V vectors, from the
+/// first such multiple on, or one of 2 * (V - 1) single elements before and
+/// behind these. Each is a thread's, or its warp would wait for one after
+/// another.
+template <int V, class Index, class Body>
+FUSEC_DEVICE void forPart(Index part, Index begin, Index count, Body body) {
+  const Index vectors = count / V, before = begin ? V - begin : 0,
+              head = before < count ? before : count;
+  if (part < vectors) {
+    if (const Index column = head + part * V; column + V <= count)
+      body(column, Width<V>());
+    return;
+  }
+  Index column = part - vectors;
+  if (column >= V - 1)
+    column += head + (count - head) / V * V - (V - 1);
+  else if (column >= head)
+    return;
+  if (column < count)
+    body(column, Width<1>());
+}
+
+/// Calls body(row, part) for `parts` of each row; blocks as above.
 template <class Index, class Body>
-FUSEC_DEVICE void forEachChunk(Index rows, Index chunks, Body body,
-                               Index block = Index(launch::block()),
-                               Index blocks = Index(launch::blocks())) {
+FUSEC_DEVICE void forEachPart(Index rows, Index parts, Body body,
+                              Index block = Index(launch::block()),
+                              Index blocks = Index(launch::blocks())) {
   const Index threads = Index(launch::threads());
-  for (Index i = block * threads + Index(launch::thread()); i < rows * chunks;
+  for (Index i = block * threads + Index(launch::thread()); i < rows * parts;
        i += blocks * threads)
-    body(i / chunks, i % chunks);
+    body(i / parts, i % parts);
 }
 
 /// A grid of which each of several loops has some blocks.
@@ -312,10 +335,10 @@ public:
     block -= blocks;
   }
   template <class Index, class Body>
-  FUSEC_DEVICE void forEachChunk(i64 blocks, Index rows, Index chunks,
-                                 Body body) {
+  FUSEC_DEVICE void forEachPart(i64 blocks, Index rows, Index parts,
+                                Body body) {
     if (block >= 0 && block < blocks)
-      fusec::forEachChunk(rows, chunks, body, Index(block), Index(blocks));
+      fusec::forEachPart(rows, parts, body, Index(block), Index(blocks));
     block -= blocks;
   }
 
@@ -329,33 +352,38 @@ private:
 class MixedGrid {
 public:
   /// Of so many blocks in all.
-  FUSEC_DEVICE explicit MixedGrid(i64 blocks) : left(blocks) {}
+  FUSEC_DEVICE explicit MixedGrid(u32 blocks) : left(blocks) {}
   template <int V, int AtOnce = 1, class Index, class Body>
-  FUSEC_DEVICE void forEachVector(i64 blocks, Index count, Body body) {
+  FUSEC_DEVICE void forEachVector(u32 blocks, Index count, Body body) {
     if (takes(blocks))
       fusec::forEachVector<V, AtOnce>(count, body, Index(own), Index(blocks));
   }
   template <class Index, class Body>
-  FUSEC_DEVICE void forEachChunk(i64 blocks, Index rows, Index chunks,
-                                 Body body) {
+  FUSEC_DEVICE void forEachPart(u32 blocks, Index rows, Index parts,
+                                Body body) {
     if (takes(blocks))
-      fusec::forEachChunk(rows, chunks, body, Index(own), Index(blocks));
+      fusec::forEachPart(rows, parts, body, Index(own), Index(blocks));
   }
 
 private:
-  /// Whether the block, one of those left, is one of the next `blocks`.
-  FUSEC_DEVICE bool takes(i64 blocks) {
-    if (block < 0 || left == 0)
-      return false;
-    const u64 part = ((u64(blocks) << 32) + u64(left) - 1) / u64(left);
-    own = i64(u64(block) * part >> 32);
-    const bool isOne = i64(u64(block + 1) * part >> 32) != own;
+  /// Whether the block, one of those left, is one of the next `blocks`. How
+  /// many are left is known when compiling, whichever loop took the block: a
+  /// thread divides nothing.
+  FUSEC_DEVICE bool takes(u32 blocks) {
+    const bool takesAll = blocks >= left;
+    const u32 part =
+        takesAll ? 0 : u32(((u64(blocks) << 32) + left - 1) / left);
     left -= blocks;
-    block = isOne ? -1 : block - own;
-    return isOne;
+    if (isTaken)
+      return false;
+    own = takesAll ? block : u32(u64(block) * part >> 32);
+    isTaken = takesAll || u32(u64(block + 1) * part >> 32) != own;
+    block -= own;
+    return isTaken;
   }
 
-  i64 left, block = launch::block(), own = 0;
+  u32 left, block = u32(launch::block()), own = 0;
+  bool isTaken = false;
 };
 
 } // namespace fusec

@@ -34,8 +34,8 @@ struct PointwisePiece {
   /// How many rows that indices name it reads for a point: one load after
   /// another.
   int64_t countRows() const;
-  /// Of vectors that a row may meet.
-  Expr getChunks() const;
+  /// Vectors and single elements that a row may have.
+  Expr getParts() const;
   /// Elements of an access where a thread takes `vector`, and accesses that are
   /// on their way together.
   int64_t getWidth(int64_t vector) const {

@@ -109,13 +109,13 @@ void PiecePrinter::printRows(const PointwisePiece &piece,
                              std::optional<Expr> blocks) {
   ArrayRef<Expr> sizes = piece.iteration.program.getSizes();
   std::string index = writer.indexType(),
-              call = blocks ? "grid.forEachChunk" : "fusec::forEachChunk",
+              call = blocks ? "grid.forEachPart" : "fusec::forEachPart",
               own = blocks ? writer.print(*blocks, {}) + ", " : "",
               rows = getNumber(
                   getElementCount(sizes.drop_back(), writer.getContext())),
-              chunks = getNumber(piece.getChunks()),
+              parts = getNumber(piece.getParts()),
               columns = getNumber(sizes.back());
-  writer.open("{}({}{}, {}, [&]({} row, {} chunk)", call, own, rows, chunks,
+  writer.open("{}({}{}, {}, [&]({} row, {} part)", call, own, rows, parts,
               index, index);
   std::vector<std::string> dims = declareDims(writer, sizes.drop_back(), "row");
   SmallVector<Expr> begin =
@@ -123,10 +123,10 @@ void PiecePrinter::printRows(const PointwisePiece &piece,
   begin.back() = Expr::constant(writer.getContext(), 0);
   int64_t width = getWidth(piece);
   writer.line(
-      "const {} first = chunk * {} - ({}) % {};", index, width,
+      "const {} begin = ({}) % {};", index,
       writer.print(piece.iteration.stores[0].offset.replaceDims(begin), dims),
       width);
-  writer.open("fusec::forColumns<{}>(first, {}, [&]({} column, auto width)",
+  writer.open("fusec::forPart<{}>(part, begin, {}, [&]({} column, auto width)",
               width, columns, index);
   writer.line("constexpr int V = decltype(width)::value;");
   dims.push_back("column");

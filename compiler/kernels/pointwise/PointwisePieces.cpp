@@ -89,9 +89,10 @@ bool fusec::isBesideStores(StepOp step, const PointwiseIteration &iteration,
                         alignments(step.getInputBuffer(program[load].value)));
 }
 
-Expr PointwisePiece::getChunks() const {
+Expr PointwisePiece::getParts() const {
   Expr width = Expr::constant(count.getContext(), accesses.width);
-  return iteration.program.getSizes().back().floorDiv(width) + 2;
+  return iteration.program.getSizes().back().floorDiv(width) +
+         2 * (accesses.width - 1);
 }
 
 int64_t PointwisePiece::countRows() const {
@@ -158,7 +159,7 @@ static PointwisePiece walkPoints(PointwiseIteration iteration, Walk walk,
   if (walk == Walk::Memory)
     piece.count = getElementCount(
                       piece.iteration.program.getSizes().drop_back(), context) *
-                  piece.getChunks() * piece.accesses.width;
+                  piece.getParts() * piece.accesses.width;
   return piece;
 }
 

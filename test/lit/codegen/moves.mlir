@@ -120,9 +120,9 @@ fusec.model @few inputs ["x"] outputs ["y"] {
 
 // Rows that begin anywhere: vectors from where the result is aligned.
 // CHECK-LABEL: FUSEC_KERNEL(128) slice_0(
-// CHECK: fusec::forEachChunk(8191, 193, [&](int row, int chunk) {
-// CHECK: const int first = chunk * 8 - (row * 1535) % 8;
-// CHECK: fusec::forColumns<8>(first, 1535, [&](int column, auto width) {
+// CHECK: fusec::forEachPart(8191, 205, [&](int row, int part) {
+// CHECK: const int begin = (row * 1535) % 8;
+// CHECK: fusec::forPart<8>(part, begin, 1535, [&](int column, auto width) {
 // CHECK: t_x[row * 1537 + (column + lane) + 1]
 // CHECK: fusec::store<V>(t_y + row * 1535 + column, result);
 fusec.model @rows inputs ["x"] outputs ["y"] {
