@@ -161,6 +161,30 @@ def makeSides():
         yield case
 
 
+# Rows of a matrix, what is picked of each, and whether each row has indices of its own:
+# long rows that blocks hold, of whole vectors and not, and short ones.
+PICKS = [("f16", (515, 4096), 1000, False), ("f32", (1031, 999), 333, False), ("f32", (517, 2048), 1028, True),
+         ("f16", (13, 100), 7, False), ("f32", (9, 39), 10, True)]
+
+
+def makePicks():
+    for kind, sizes, count, areOwn in PICKS:
+        case = Case(nameOf("picks", kind, sizes, count, "own" if areOwn else ""), 0, batch={"x": "rows"})
+        x = case.draw(kind, *sizes)
+        ids = case.random.integers(-sizes[1], sizes[1], (sizes[0], count) if areOwn else count)
+        names = case.input("x", x), case.input("ids", ids)
+        if areOwn:
+            case.batch["ids"] = "rows"
+            picked = case.node("GatherElements", *names, axis=1)
+            expected = numpy.take_along_axis(x, ids % sizes[1], 1)
+        else:
+            picked = case.node("Gather", *names, axis=1)
+            expected = x[:, ids]
+        case.nodes.append(helper.make_node("Neg", [picked], ["y"]))
+        case.output("y", -expected, kind)
+        yield case
+
+
 def makeRanges():
     """What is compared with its own index."""
     for kind, sizes in [("f16", (33, 1000)), ("f32", (7, 13)), ("i32", (127, 48))]:
@@ -230,6 +254,6 @@ def makeRotations():
 
 
 def makeAll():
-    for make in (makePermutations, makeOddTransposes, makeConcats, makeSlices, makePads, makeSides, makeRanges,
-                 makeRotations):
+    for make in (makePermutations, makeOddTransposes, makeConcats, makeSlices, makePads, makeSides, makePicks,
+                 makeRanges, makeRotations):
         yield from make()

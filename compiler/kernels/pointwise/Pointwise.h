@@ -21,6 +21,21 @@ Estimates estimatePointwiseStep(StepOp step, const Target &target,
 mlir::FailureOr<KernelSource> emitPointwise(StepOp step, VariantAttr variant,
                                             llvm::StringRef symbol);
 
+/// A row whose elements are picked by indices: where it lies, and how long it
+/// is.
+struct PickedRow {
+  unsigned load; // of the program
+  Expr begin;    // in elements of the buffer
+  int64_t size;
+};
+/// Of an iteration whose last dim walks through what is picked; nothing where
+/// nothing is, or more than shared memory holds.
+std::optional<PickedRow> findPickedRow(StepOp step,
+                                       const PointwiseIteration &iteration);
+/// How many elements of it lie together wherever it is, at most 16 bytes.
+int64_t getFillWidth(StepOp step, const PointwiseIteration &iteration,
+                     const PickedRow &row, Alignments alignments);
+
 /// Points that some blocks of the grid compute.
 struct PointwisePiece {
   PointwiseIteration iteration;
@@ -29,6 +44,8 @@ struct PointwisePiece {
   /// Along memory, rows begin anywhere: vectors from where what is stored is
   /// aligned, and single elements before and behind.
   Walk walk = Walk::Dimension;
+  /// Held by the block.
+  std::optional<PickedRow> row = std::nullopt;
 
   bool isByRows() const { return walk == Walk::Memory; }
   /// How many rows that indices name it reads for a point: one load after
@@ -36,6 +53,11 @@ struct PointwisePiece {
   int64_t countRows() const;
   /// Vectors and single elements that a row may have.
   Expr getParts() const;
+  /// All dims but the last.
+  Expr countOuter() const {
+    return getElementCount(iteration.program.getSizes().drop_back(),
+                           count.getContext());
+  }
   /// Elements of an access where a thread takes `vector`, and accesses that are
   /// on their way together.
   int64_t getWidth(int64_t vector) const {
@@ -82,11 +104,20 @@ struct PointwiseWork {
   double vectors = 0;  // of any width
   bool readsRows = false;
 };
+/// What is read of rows whose elements are picked by indices.
+struct PickedWork {
+  double rows = 0, rowBytes = 0, elementBytes = 0;
+  double picks = 0; // of each row
+};
 /// Every element on its own; a thread has as many on their way as the schedule
 /// says. Of rows that indices name, each turn after the first exposes two
 /// latencies.
 Estimate estimatePointwise(const Target &target, const PointwiseWork &work,
                            PointwiseScheduleAttr schedule);
+/// The same where elements are picked from rows, whose bytes `work` has not.
+Estimate estimatePicks(const Target &target, const PointwiseWork &work,
+                       const PickedWork &picked,
+                       PointwiseScheduleAttr schedule);
 
 } // namespace fusec
 

@@ -44,6 +44,7 @@ public:
 private:
   void printVectors(const PointwisePiece &piece, std::optional<Expr> blocks);
   void printRows(const PointwisePiece &piece, std::optional<Expr> blocks);
+  void printHeldRows(const PointwisePiece &piece);
   void printBody(const PointwisePiece &piece,
                  const std::vector<std::string> &dims);
   std::string getNumber(Expr size);
@@ -80,7 +81,9 @@ void PiecePrinter::print(const PointwisePiece &piece,
                          AccessesAttr accessesOfPiece,
                          std::optional<Expr> blocks) {
   accesses = accessesOfPiece;
-  if (piece.isByRows())
+  if (piece.row)
+    printHeldRows(piece);
+  else if (piece.isByRows())
     printRows(piece, blocks);
   else
     printVectors(piece, blocks);
@@ -135,6 +138,50 @@ void PiecePrinter::printRows(const PointwisePiece &piece,
   writer.close("});");
 }
 
+void PiecePrinter::printHeldRows(const PointwisePiece &piece) {
+  const ScalarProgram &program = piece.iteration.program;
+  ArrayRef<Expr> sizes = program.getSizes();
+  Value picked = program[piece.row->load].value;
+  BufferOp buffer = writer.getStep().getInputBuffer(picked);
+  std::string index = writer.indexType(), held = writer.uniqueName("held");
+  SmallVector<unsigned> reads = getReads(program);
+  SmallVector<int64_t> loads = llvm::to_vector(accesses.getLoadWidths());
+  int64_t &fill = loads[llvm::find(reads, piece.row->load) - reads.begin()];
+
+  writer.addHeader("held_rows.h");
+  writer.line("FUSEC_SHARED fusec::HeldRow<{}, {}> {};",
+              storageType(program[piece.row->load].type), piece.row->size,
+              held);
+  writer.open("const auto begin = [&]({} row)", index);
+  std::vector<std::string> dims = declareDims(writer, sizes.drop_back(), "row");
+  writer.line("return {} + {};", writer.pointer(buffer, true),
+              writer.print(piece.row->begin, dims));
+  writer.close("};");
+  writer.open("fusec::forEachHeldRow<{}>({}, {}, begin, [&]({} row)", fill,
+              held, getNumber(piece.countOuter()), index);
+  dims = declareDims(writer, sizes.drop_back(), "row");
+  writer.open("fusec::forEachOfRow<{}>({}, [&]({} column, auto width)",
+              getWidth(piece), getNumber(sizes.back()), index);
+  writer.line("constexpr int V = decltype(width)::value;");
+  dims.push_back("column");
+  // Elements of the row are on their own, wherever it lies.
+  fill = 1;
+  SmallVector<int64_t> stores = llvm::to_vector(accesses.getStoreWidths());
+  accesses = fusec::getAccesses(writer.getContext(), accesses.getWalk(),
+                                accesses.getWidth(), loads, stores);
+  sources.load = [load = sources.load, picked, held](Value value) {
+    ScalarEmitter::Access access = load(value);
+    if (value != picked)
+      return access;
+    for (Expr &stride : MutableArrayRef(access.strides).drop_back())
+      stride = Expr::constant(stride.getContext(), 0);
+    return ScalarEmitter::Access{held, access.strides};
+  };
+  printBody(piece, dims);
+  writer.close("});");
+  writer.close("});");
+}
+
 void PiecePrinter::printBody(const PointwisePiece &piece,
                              const std::vector<std::string> &dims) {
   const ScalarProgram &program = piece.iteration.program;
@@ -143,7 +190,7 @@ void PiecePrinter::printBody(const PointwisePiece &piece,
   if (!dims.empty())
     lanes = ScalarEmitter::Lanes(piece.getDim(), accesses, loadsFirst);
   ScalarEmitter emitter(writer, program, dims, lanes, sources);
-  if (!piece.isByRows())
+  if (!piece.isByRows() && !piece.row)
     emitter.nameLinearIndex("base");
 
   auto groups = piece.getStoreGroups();

@@ -28,6 +28,14 @@ static AccessesAttr getAccesses(StepOp step, VariantAttr variant,
     stores.assign(piece.iteration.stores.size(), width);
   } else {
     loads = getLoadWidths(step, variant, program, piece.getDim(), width);
+    if (auto row = findPickedRow(step, piece.iteration);
+        row && schedule.getHolds()) {
+      SmallVector<unsigned> reads = getReads(program);
+      loads[llvm::find(reads, row->load) - reads.begin()] =
+          getFillWidth(step, piece.iteration, *row, [&](BufferOp buffer) {
+            return getAlignment(buffer, variant);
+          });
+    }
     for (ArrayRef<RegionStore> group : piece.getStoreGroups())
       llvm::append_range(
           stores, getStoreWidths(step, variant, group, piece.getDim(), width));

@@ -157,9 +157,7 @@ static PointwisePiece walkPoints(PointwiseIteration iteration, Walk walk,
   if (walk == Walk::Linear)
     piece.iteration = flatten(piece.iteration);
   if (walk == Walk::Memory)
-    piece.count = getElementCount(
-                      piece.iteration.program.getSizes().drop_back(), context) *
-                  piece.getParts() * piece.accesses.width;
+    piece.count = piece.countOuter() * piece.getParts() * piece.accesses.width;
   return piece;
 }
 
@@ -238,11 +236,19 @@ FailureOr<PointwisePieces> fusec::takePointwisePieces(StepOp step,
              << ", which its points do not allow";
     pieces.push_back(walkPoints(std::move(iteration), accesses.getWalk(),
                                 {accesses.getWidth(), {}}));
-    const PointwisePiece &piece = pieces.back();
+    PointwisePiece &piece = pieces.back();
+    SmallVector<unsigned> held;
+    if (schedule.getHolds()) {
+      piece.row = findPickedRow(step, piece.iteration);
+      if (!piece.row || iterations->size() > 1 || piece.isByRows())
+        return step.emitOpError("has a schedule that holds rows, but no points "
+                                "that pick elements of one");
+      held.push_back(piece.row->load);
+    }
     if (!takeAccesses(step, variant, i,
                       {piece.iteration.program, piece.getDim(),
                        piece.getWidth(schedule.getVector()),
-                       piece.getStoreGroups()}))
+                       piece.getStoreGroups(), held}))
       return failure();
   }
   return pieces;
@@ -250,6 +256,8 @@ FailureOr<PointwisePieces> fusec::takePointwisePieces(StepOp step,
 
 SmallVector<Expr> fusec::getBlocks(const PointwisePieces &pieces,
                                    PointwiseScheduleAttr schedule) {
+  if (schedule.getHolds())
+    return {limitBlocks(pieces[0].countOuter(), schedule.getBlocks())};
   MLIRContext *context = pieces[0].count.getContext();
   Expr all = Expr::constant(context, 0);
   for (const PointwisePiece &piece : pieces)

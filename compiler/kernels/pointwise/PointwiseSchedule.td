@@ -6,16 +6,21 @@
 include "ir/FusecAttributes.td"
 
 def Fusec_PointwiseScheduleAttr : Fusec_Attr<"PointwiseSchedule", "pointwise_schedule"> {
-  let summary = "threads a block, elements a thread along the innermost dimension, index width, blocks";
+  let summary = "threads a block, elements a thread along the innermost dimension, index width, blocks, rows";
   let description = [{
     `blocks` is the most that the grid has: threads of larger problems take
-    several vectors, one after another. 0: each thread takes one.
+    several vectors, one after another. 0: each thread takes one. `holds`: a
+    block holds in shared memory the row that its points pick elements of by
+    indices, row after row.
   }];
   let parameters = (ins "int64_t":$threads, "int64_t":$vector, "int64_t":$indexBits,
-      DefaultValuedParameter<"int64_t", "0">:$blocks);
+      DefaultValuedParameter<"int64_t", "0">:$blocks, DefaultValuedParameter<"bool", "false">:$holds);
   let builders = [
     AttrBuilder<(ins "int64_t":$threads, "int64_t":$vector, "int64_t":$indexBits), [{
-      return $_get($_ctxt, threads, vector, indexBits, 0);
+      return $_get($_ctxt, threads, vector, indexBits, 0, false);
+    }]>,
+    AttrBuilder<(ins "int64_t":$threads, "int64_t":$vector, "int64_t":$indexBits, "int64_t":$blocks), [{
+      return $_get($_ctxt, threads, vector, indexBits, blocks, false);
     }]>
   ];
   let assemblyFormat = "`<` struct(params) `>`";

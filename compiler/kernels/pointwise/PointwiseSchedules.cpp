@@ -46,36 +46,82 @@ listVectors(const Target &target, const PointwisePieces &pieces, int64_t dim) {
   return vectors;
 }
 
-/// Of `vector` elements a thread at most.
+static PickedWork getPickedWork(StepOp step, const PointwisePiece &piece,
+                                const PickedRow &row, int64_t dim) {
+  const ScalarNode &load = piece.iteration.program[row.load];
+  double bytes = getElementBytes(load.type);
+  return {
+      getSampledValue(piece.countOuter(), dim), row.size * bytes, bytes,
+      double(getSampledValue(piece.iteration.program.getSizes().back(), dim))};
+}
+
+/// Without what is picked.
+static PointwiseWork withoutPicks(PointwiseWork work,
+                                  const PickedWork &picked) {
+  // The elements that are used count as read, or the tensor if it has fewer.
+  work.bytes -= std::min(picked.rows * picked.rowBytes,
+                         picked.rows * picked.picks * picked.elementBytes);
+  return work;
+}
+
+/// Threads of blocks that hold rows: fewer have a short one's loads on their
+/// way together.
+static int64_t getHoldingThreads(const PickedWork &picked) {
+  constexpr double shortBytes = 4096;
+  return picked.rowBytes > shortBytes ? 2 * pointwiseThreads : pointwiseThreads;
+}
+
+/// Of the pieces' points, `vector` elements a thread at most.
+static PointwiseWork getWork(StepOp step, const PointwisePieces &pieces,
+                             int64_t vector, int64_t dim) {
+  StepBytes bytes = getStepBytesAt(step, dim);
+  PointwiseWork work{double(bytes.read + bytes.written)};
+  for (const PointwisePiece &piece : pieces) {
+    double points = getSampledValue(piece.count, dim);
+    work.elements += points;
+    work.readsRows |= piece.countRows() > 0;
+    // A single element takes half the instructions.
+    work.vectors += points / std::max<int64_t>(2, piece.getWidth(vector));
+  }
+  return work;
+}
+
+/// By the elements of a thread, and with rows held where that is allowed.
 static SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
                                             const PointwisePieces &pieces,
                                             ArrayRef<int64_t> vectors,
-                                            int64_t bits, int64_t dim) {
+                                            int64_t bits, int64_t dim,
+                                            bool mayHold) {
   MLIRContext *context = step.getContext();
-  StepBytes bytes = getStepBytesAt(step, dim);
+  std::optional<PickedRow> row;
+  if (pieces.size() == 1)
+    row = findPickedRow(step, pieces[0].iteration);
+  PickedWork picked;
+  if (row)
+    picked = getPickedWork(step, pieces[0], *row, dim);
   SmallVector<Candidate> candidates;
-  for (int64_t vector : vectors) {
+  auto add = [&](int64_t threads, int64_t vector, bool holds) {
+    PointwiseWork work = getWork(step, pieces, vector, dim);
+    if (row)
+      work = withoutPicks(work, picked);
     auto get = [&](int64_t limit) {
-      return PointwiseScheduleAttr::get(context, pointwiseThreads, vector, bits,
-                                        limit);
+      return PointwiseScheduleAttr::get(context, threads, vector, bits, limit,
+                                        holds);
     };
     Expr blocks = Expr::constant(context, 0);
-    PointwiseWork work{double(bytes.read + bytes.written)};
     for (Expr some : getBlocks(pieces, get(0)))
       blocks = blocks + some;
-    for (const PointwisePiece &piece : pieces) {
-      double points = getSampledValue(piece.count, dim);
-      int64_t width = piece.getWidth(vector);
-      work.elements += points;
-      work.readsRows |= piece.countRows() > 0;
-      // A single element takes half the instructions.
-      work.vectors += points / std::max<int64_t>(2, width);
-    }
     candidates.push_back(chooseGridLimit(
-        target, pointwiseThreads, blocks, [&](int64_t limit) -> Candidate {
-          return {get(limit), estimatePointwise(target, work, get(limit))};
+        target, threads, blocks, [&](int64_t limit) -> Candidate {
+          auto schedule = get(limit);
+          return {schedule, row ? estimatePicks(target, work, picked, schedule)
+                                : estimatePointwise(target, work, schedule)};
         }));
-  }
+  };
+  for (int64_t vector : vectors)
+    add(pointwiseThreads, vector, false);
+  if (row && mayHold)
+    add(getHoldingThreads(picked), vectors[0], true);
   return candidates;
 }
 
@@ -88,20 +134,29 @@ fusec::choosePointwiseVariants(StepOp step, const Target &target, Products) {
     return {VariantAttr::get(context, {},
                              getPlainSchedule(Family::Pointwise, context))};
   SmallVector<BufferOp> aligned;
-  for (const PointwisePiece &piece : *pieces)
+  for (const PointwisePiece &piece : *pieces) {
     llvm::append_range(aligned, piece.accesses.aligned);
+    auto row = findPickedRow(step, piece.iteration);
+    if (row &&
+        getFillWidth(step, piece.iteration, *row, getAlignmentIfGuarded) > 1)
+      aligned.push_back(
+          step.getInputBuffer(piece.iteration.program[row->load].value));
+  }
   auto variant = [&](ArrayRef<GuardAttr> guards, ArrayRef<int64_t> vectors,
-                     int64_t bits) {
-    SmallVector<Candidate> candidates =
-        getCandidates(step, target, *pieces, vectors, bits, typicalDim);
+                     int64_t bits, bool mayHold) {
+    SmallVector<Candidate> candidates = getCandidates(
+        step, target, *pieces, vectors, bits, typicalDim, mayHold);
     // The first one that no other beats by much.
     double enough = getFastest(candidates).estimate.microseconds * leastGain;
     Attribute first =
         llvm::find_if(candidates, [&](const Candidate &candidate) {
           return candidate.estimate.microseconds <= enough;
         })->schedule;
-    auto smallest =
-        candidates.begin() + (vectors[0] == 1 ? 0 : vectors.size() - 1);
+    // Of a single element a thread.
+    auto smallest = llvm::find_if(candidates, [&](const Candidate &candidate) {
+      auto schedule = cast<PointwiseScheduleAttr>(candidate.schedule);
+      return schedule.getVector() == 1 && !schedule.getHolds();
+    });
     std::rotate(smallest, smallest + 1, candidates.end());
     return makeVariant(context, guards, candidates, typicalDim, first);
   };
@@ -111,9 +166,10 @@ fusec::choosePointwiseVariants(StepOp step, const Target &target, Products) {
   SmallVector<GuardAttr> guards = getAlignmentGuards(aligned);
   llvm::append_range(guards, index.guards);
   SmallVector<VariantAttr> variants = {
-      variant(guards, listVectors(target, *pieces, typicalDim), fastBits)};
+      variant(guards, listVectors(target, *pieces, typicalDim), fastBits,
+              /*mayHold=*/true)};
   if (!guards.empty())
-    variants.push_back(variant({}, 1, safeBits));
+    variants.push_back(variant({}, 1, safeBits, /*mayHold=*/false));
   return variants;
 }
 
@@ -127,7 +183,8 @@ Estimates fusec::estimatePointwiseStep(StepOp step, const Target &target,
   for (auto [dim, estimate] : llvm::zip_equal(dims, estimates))
     estimate =
         getFastest(getCandidates(step, target, *pieces,
-                                 listVectors(target, *pieces, dim), 32, dim))
+                                 listVectors(target, *pieces, dim), 32, dim,
+                                 /*mayHold=*/true))
             .estimate;
   return estimates;
 }

@@ -97,3 +97,19 @@ fusec.plan @sm_90a of @main slots [] {
     fusec.yield %0 : tensor<4x4xf32>
   }
 }
+
+// -----
+
+fusec.plan @sm_90a of @main slots [] {
+  fusec.buffer @x input 0 at <0> strides [#fusec.expr<8>, #fusec.expr<1>] : tensor<4x8xf32>
+  fusec.buffer @y output 0 at <0> strides [#fusec.expr<8>, #fusec.expr<1>] : tensor<4x8xf32>
+  // expected-error @+1 {{'fusec.step' op has a schedule that holds rows, but no points that pick elements of one}}
+  fusec.step pointwise "relu" inputs [@x] outputs [@y]
+    variants [#fusec.variant<[], #fusec.pointwise_schedule<threads = 128, vector = 4, indexBits = 32, holds = true>
+      launch <blocks = <1>, threads = 128, accesses = [#fusec.accesses<width = 4, loads = [4], stores = [4]>]>>]
+    sources [] {
+  ^bb0(%x: tensor<4x8xf32>):
+    %0 = fusec.relu %x : tensor<4x8xf32>
+    fusec.yield %0 : tensor<4x8xf32>
+  }
+}

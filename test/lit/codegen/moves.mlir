@@ -215,3 +215,24 @@ fusec.model @rows inputs ["t", "i"] outputs ["y"] {
   %1 = fusec.gather %t [-1, 1](%0) flag : (tensor<400000x16xf32>, tensor<262144x16xi64>) -> tensor<262144x16xf32>
   fusec.output %1 : tensor<262144x16xf32>
 }
+
+// -----
+
+// A block holds the long row that its points pick elements of.
+// CHECK-LABEL: FUSEC_KERNEL(256) gather_0(
+// CHECK: FUSEC_SHARED fusec::HeldRow<fusec::f16, 4096> held;
+// CHECK: const auto begin = [&](int row) {
+// CHECK-NEXT: return t_x + row * 4096;
+// CHECK: fusec::forEachHeldRow<8>(held, 8192, begin, [&](int row) {
+// CHECK-NEXT: fusec::forEachOfRow<{{.*}}>(1024, [&](int column, auto width) {
+// CHECK: fusec::load<V>(t_i + column)
+// CHECK: gatherRowShared<fusec::GatherPolicy::Flag>({{.*}}, 4096, [[ROW:.*]], faults,
+// CHECK-NEXT: row == 0);
+// CHECK: fusec::cast<float>(held{{\[}}[[ROW]]]);
+// CHECK: fusec::store<V>(t_y + row * 1024 + column, result);
+fusec.model @picks inputs ["x", "i"] outputs ["y"] {
+^bb0(%x: tensor<8192x4096xf16>, %i: tensor<1024xi64>):
+  %0 = fusec.broadcast %i [1] : tensor<1024xi64> to tensor<8192x1024xi64>
+  %1 = fusec.gather %x [0, -1](%0) flag : (tensor<8192x4096xf16>, tensor<8192x1024xi64>) -> tensor<8192x1024xf16>
+  fusec.output %1 : tensor<8192x1024xf16>
+}

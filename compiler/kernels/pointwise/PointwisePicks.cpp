@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rows of which points pick elements by indices: columns of a matrix, or what
+// other indices of each row name. A block may hold the row meanwhile.
+
+#include "compiler/kernels/pointwise/Pointwise.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace fusec;
+using Kind = ScalarNode::Kind;
+
+/// Of a multiprocessor's shared memory, so that it has room for six blocks.
+static constexpr int64_t mostHeldBytes = 32 << 10;
+
+std::optional<PickedRow>
+fusec::findPickedRow(StepOp step, const PointwiseIteration &iteration) {
+  const ScalarProgram &program = iteration.program;
+  size_t rank = program.getSizes().size();
+  std::optional<unsigned> picked;
+  for (unsigned n = 0; n < program.size(); ++n) {
+    if (program[n].kind == Kind::Lookup || program[n].kind == Kind::Piecewise)
+      return std::nullopt;
+    if (program[n].kind != Kind::Load ||
+        llvm::none_of(program[n].indices, usesIndirect))
+      continue;
+    if (picked)
+      return std::nullopt;
+    picked = n;
+  }
+  if (rank < 2 || !picked)
+    return std::nullopt;
+  const ScalarNode &load = program[*picked];
+  ArrayRef<Expr> indices = load.indices;
+  BufferOp buffer = step.getInputBuffer(load.value);
+  SmallVector<Expr> strides = buffer.getStrideExprs();
+  auto size = getSizes(load.value).back().getConstant();
+  if (indices.back().getKind() != ExprKind::Indirect ||
+      !strides.back().isConstant(1) || !size || *size < 1 ||
+      *size * getElementBytes(load.type) > mostHeldBytes)
+    return std::nullopt;
+  for (unsigned n = 0; n < program.size(); ++n)
+    if (n != *picked && program[n].kind == Kind::Load &&
+        program[n].value == load.value)
+      return std::nullopt;
+  for (Expr index : indices.drop_back())
+    if (usesIndirect(index) || usesDim(index, rank - 1))
+      return std::nullopt;
+  MLIRContext *context = program.getContext();
+  SmallVector<Expr> first = llvm::to_vector(indices);
+  first.back() = Expr::constant(context, 0);
+  Expr begin = program.getRanges().simplify(getOffset(first, strides, context));
+  // One of its own for all that the other dims name.
+  for (auto [dim, extent] : llvm::enumerate(program.getSizes().drop_back()))
+    if (!extent.isConstant(1) && !usesDim(begin, dim))
+      return std::nullopt;
+  if (!program.varies(*picked, rank - 1))
+    return std::nullopt;
+  return PickedRow{*picked, begin, *size};
+}
+
+int64_t fusec::getFillWidth(StepOp step, const PointwiseIteration &iteration,
+                            const PickedRow &row, Alignments alignments) {
+  const ScalarProgram &program = iteration.program;
+  unsigned column = program.getSizes().size(); // along the row
+  int64_t bytes = getElementBytes(program[row.load].type);
+  Expr offset = row.begin + Expr::dim(program.getContext(), column);
+  for (int64_t width = 16 / bytes; width > 1; width /= 2)
+    if (row.size % width == 0 && isVectorAccess(offset, column, width, bytes,
+                                                alignments(step.getInputBuffer(
+                                                    program[row.load].value))))
+      return width;
+  return 1;
+}
+
+/// Sectors of L2 come from memory in pairs.
+static constexpr double fetchedBytes = 64, lineBytes = 128, warp = 32;
+
+/// How many of `places` are met by so many draws of one each.
+static double countMet(double places, double draws) {
+  return places * (1 - std::pow(1 - 1 / std::max(1.0, places), draws));
+}
+
+Estimate fusec::estimatePicks(const Target &target, const PointwiseWork &work,
+                              const PickedWork &picked,
+                              PointwiseScheduleAttr schedule) {
+  Overlap time(target);
+  time.exposeClocks(target.rates.memoryLatency);
+  double whole = picked.rows * picked.rowBytes,
+         rate = target.rates.memory * 1e3;
+  if (schedule.getHolds()) {
+    // A block waits for its row, then for the indices; others of the
+    // multiprocessor go on.
+    double blocks = std::min(double(target.threads / schedule.getThreads()),
+                             target.sharedBytes / picked.rowBytes),
+           turns = picked.rows / (blocks * target.multiprocessors);
+    addPlacing(time, target, picked.rows, schedule.getBlocks());
+    addExposed(time, target, (work.bytes + whole) / rate,
+               std::max(0.0, turns - 1) *
+                   (target.rates.memoryLatency + target.rates.l2Latency) /
+                   (target.rates.clock * 1e3));
+    return time.get();
+  }
+  double threads = work.elements / schedule.getVector();
+  addPlacing(time, target, std::ceil(threads / schedule.getThreads()),
+             schedule.getBlocks());
+  double fetched =
+      picked.rows * fetchedBytes *
+      countMet(std::ceil(picked.rowBytes / fetchedBytes), picked.picks);
+  // A clock for each line of L1 that a warp's lanes meet.
+  double lines = work.elements / warp *
+                 countMet(std::ceil(picked.rowBytes / lineBytes),
+                          std::min(warp, picked.picks)),
+         clocks = lines / target.multiprocessors,
+         memory = (work.bytes + std::min(fetched, whole)) / rate;
+  // Lines wait for their sectors, of which others are on their way.
+  time.add(TimeBound::Memory,
+           std::hypot(memory, clocks / (target.rates.clock * 1e3)));
+  return time.get();
+}
