@@ -39,6 +39,17 @@ static int64_t getRowBytes(Value table) {
   return getSizes(table)[1].getValue() * getElementBytes(getElementType(table));
 }
 
+/// How many elements are read for each that is kept: those between neighbours
+/// of a row come in the same sectors.
+static int64_t countFetched(SliceOp slice) {
+  constexpr int64_t sectorBytes = 32;
+  if (slice.getSteps().empty())
+    return 1;
+  int64_t most =
+      sectorBytes / getElementBytes(getElementType(slice.getResult()));
+  return std::clamp<int64_t>(std::abs(slice.getSteps().back()), 1, most);
+}
+
 template <typename Sum>
 static Sum getUsedBytes(Value value, Sum none, BytesOf<Sum> bytesOf);
 
@@ -67,7 +78,7 @@ static Sum getUsedBytes(OpOperand &use, Sum none, BytesOf<Sum> bytesOf) {
     }
   }
   if (auto slice = dyn_cast<SliceOp>(use.getOwner()))
-    return least(whole, bytesOf(slice.getType()));
+    return least(whole, bytesOf(slice.getType()) * countFetched(slice));
   return whole;
 }
 
