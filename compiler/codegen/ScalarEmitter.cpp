@@ -203,11 +203,16 @@ std::string ScalarEmitter::emitCompute(unsigned id) {
     Type from = program[node.operands[0]].type;
     std::string operand =
         from.isInteger(1) ? toStorage(from, operands[0]) : operands[0];
-    // What float holds exactly is rounded once, from float.
-    value = computeType(type) == "float" && computeType(from) == "float"
+    // What float holds exactly is rounded once, from float; of 8 bits halves
+    // hold all, so that nothing is.
+    bool isFloat = computeType(type) == "float",
+         isNarrow = isa<IntegerType>(from) && from.getIntOrFloatBitWidth() <= 8;
+    Type to =
+        isFloat && isNarrow ? Float32Type::get(program.getContext()) : type;
+    value = isFloat && computeType(from) == "float"
                 ? round(id, operand)
-                : toCompute(type, fmt::format("fusec::cast<{}>({})",
-                                              storageType(type), operand));
+                : toCompute(to, fmt::format("fusec::cast<{}>({})",
+                                            storageType(to), operand));
   } else {
     // An op computes in its own type: 16-bit results are rounded, and narrow
     // integers wrap instead of being promoted.

@@ -29,7 +29,7 @@ def makeChannels():
         yield case
 
 
-WIDTHS = [("f16", "f32"), ("i32", "i64"), ("f32", "f16")]
+WIDTHS = [("f16", "f32"), ("i32", "i64"), ("f32", "f16"), ("i8", "f16"), ("i8", "f32")]
 
 
 def makeWidths():
