@@ -43,6 +43,12 @@ static std::optional<Expr> getLaneCoefficient(Expr offset, unsigned dim,
   return getDimCoefficient(differing, dim);
 }
 
+bool fusec::isSameForVector(Expr offset, unsigned dim, int64_t width) {
+  return llvm::all_of(getTerms(offset), [&](Expr term) {
+    return isSameForLanes(term, dim, width);
+  });
+}
+
 bool fusec::isVectorAccess(Expr offset, unsigned dim, int64_t width,
                            int64_t bytes, unsigned alignment) {
   int64_t needed = std::min<int64_t>(16, width * bytes);
@@ -250,12 +256,16 @@ VectorAccesses fusec::analyzeVectorAccesses(StepOp step,
   for (; result.width > 1; result.width /= 2) {
     Expr width = Expr::constant(step.getContext(), result.width);
     bool fits = hasTail || program.getSizes()[dim].mod(width).isConstant(0);
-    unsigned scalar = 0;
+    unsigned scalar = 0, shared = 0;
     for (const Access &a : accesses) {
       fits = fits && (isWide(a) || !a.isStore);
-      scalar += !isWide(a);
+      bool isShared =
+          !a.isStore && isSameForVector(a.offset, dim, result.width);
+      shared += isShared;
+      scalar += !isShared && !isWide(a);
     }
-    if (fits && 2 * scalar < accesses.size())
+    if (fits && shared < accesses.size() &&
+        2 * scalar < accesses.size() - shared)
       break;
   }
   if (result.width <= 1)

@@ -17,6 +17,10 @@ namespace fusec {
 bool isVectorAccess(Expr offset, unsigned dim, int64_t width, int64_t bytes,
                     unsigned alignment);
 
+/// Whether all lanes of a vector of `width`, the first at a multiple of it, are
+/// at the same offset: one element is loaded for them.
+bool isSameForVector(Expr offset, unsigned dim, int64_t width);
+
 /// Whether a condition holds for all lanes of a vector where it does for the
 /// first: it is not about the dim, or its bounds lie between such vectors. They
 /// begin anywhere where the width is 0.

@@ -50,6 +50,12 @@ bool ScalarEmitter::prepareVectorLoad(unsigned id) {
     scopes.back()[id] = {name, true};
     return true;
   }
+  // Behind what a tail begins with, vectors begin at multiples.
+  if (!lanes->beginAnywhere &&
+      isSameForVector(offset, lanes->dim, lanes->width)) {
+    emitLoad(id);
+    return true;
+  }
   if (!whole)
     return false;
   std::string vector = loadWhole(access.pointer, *whole);

@@ -194,6 +194,31 @@ def makeWeighted():
         yield case
 
 
+# Groups of channels: positions that are whole vectors or none, or one and a half.
+GROUPS = [("f16", (3, 8, 4, 8), 2), ("f32", (2, 6, 4, 4), 3), ("f16", (2, 12, 3, 4), 4), ("f32", (3, 8, 5, 5), 2),
+          ("f16", (2, 8, 64, 64), 2)]
+
+
+def makeGroups():
+    """The scale of a channel is the same for vectors of its positions."""
+    for kind, sizes, groups in GROUPS:
+        case = Case(nameOf("group_norm", kind, sizes), 2e-3 if kind == "f16" else 1e-5, batch={"x": "batch"})
+        x = case.draw(kind, *sizes)
+        scale, bias = case.draw(kind, sizes[1], 1, 1), case.draw(kind, sizes[1], 1, 1)
+        rows = case.node("Reshape", case.input("x", x), case.constant(numpy.array([0, groups, -1])))
+        ones = numpy.ones(numpy.prod(sizes[1:]) // groups, TYPES[kind][0])
+        norm = case.node("LayerNormalization", rows, case.constant(ones), axis=-1)
+        apart = case.node("Reshape", norm, case.constant(numpy.array([0, *sizes[1:]])))
+        scaled = case.node("Mul", apart, case.input("s", scale))
+        case.nodes.append(helper.make_node("Add", [scaled, case.input("b", bias)], ["y"]))
+        wide = x.astype(float).reshape(sizes[0], groups, -1)
+        deviation = wide - wide.mean(-1, keepdims=True)
+        variance = (deviation * deviation).mean(-1, keepdims=True)
+        whole = (deviation / numpy.sqrt(variance + 1e-5)).reshape(sizes)
+        case.output("y", whole * scale + bias, kind)
+        yield case
+
+
 def makeAll():
-    for make in (makeRows, makePlaces, makeScans, makeNested, makePieces, makeWeighted):
+    for make in (makeRows, makePlaces, makeScans, makeNested, makePieces, makeWeighted, makeGroups):
         yield from make()
