@@ -13,7 +13,7 @@ double fusec::getStreamingRate(const Target &target, double accessBytes) {
 
 void fusec::addExposed(Overlap &time, const Target &target, double memory,
                        double latency) {
-  double power = target.row.exposed;
+  double power = target.stream.exposed;
   time.add(
       memory > latency ? TimeBound::Memory : TimeBound::Latency,
       std::pow(std::pow(memory, power) + std::pow(latency, power), 1 / power));

@@ -36,6 +36,7 @@ struct StreamCosts {
   double narrowPart;  // of the memory's rate, of accesses of no width
   double widthBytes;  // by which accesses gain the whole rate
   double stridedPart; // of that rate, where threads take several vectors
+  double exposed;     // the power in which latency and memory add up
 };
 
 struct PointwiseCosts {
@@ -49,16 +50,58 @@ struct ReduceCosts {
   double sectorReuse; // how often a sector that is read in parts is in L1
 };
 
-/// Of a row, whose latencies other rows of the multiprocessor hide in part.
+/// Of vectors of columns. What a thread does, in clocks of 128 lanes.
+struct ColumnCosts {
+  double levelClocks;   // until groups of threads have met, a level of them
+  double laneClocks;    // a column that a thread and another one meet in
+  double findTimes;     // as much where they meet with their places
+  double stepClocks;    // a load, and what finds it
+  double itemPart;      // of an item's instructions
+  double threadClocks;  // begin and end
+  double registers;     // of a thread
+  double itemRegisters; // and for each column of its vector
+  double piecesLose;    // of the memory's rate, pieces of half a line
+  double exposed;       // the power in which memory, latency and work add up
+  double startMicros;   // until the first loads have come
+};
+
+/// Of rows, whose latencies others of the multiprocessor hide in part. What a
+/// thread does beside them, in clocks of 128 lanes.
 struct RowCosts {
-  double loadClocks;    // until what was asked for at once has come
-  double laneClocks;    // a step in which neighbouring lanes meet
-  double blockClocks;   // to meet in shared memory
-  double warpClocks;    // and for each warp
-  double clusterClocks; // to meet in that of all blocks of a cluster
-  double itemClocks;    // an item of a thread, in each pass
-  double registers;     // of a thread, beside what it keeps
-  double exposed;       // the power in which latency and memory add up
+  double loadClocks;        // until what was asked for at once has come
+  double laneClocks;        // a step in which neighbouring lanes meet
+  double warpClocks;        // to meet in shared memory, a warp
+  double clusterClocks;     // to meet in that of all blocks of a cluster
+  double itemClocks;        // an item of a thread, in each pass
+  double instructionClocks; // and an instruction of it
+  double stepClocks;        // an access, in each pass
+  double itemPart;          // of an item's instructions
+  double laneStepClocks;    // a step in which neighbouring lanes meet
+  double blockStepClocks;   // in which warps do
+  double clusterStepClocks; // in which blocks do
+  double threadClocks;      // begin and end
+  double findTimes;         // as much where values meet with their places
+  double accessClocks;      // an access in a line of its own
+  double laterPass;         // traffic of a pass behind the first
+  double lastPart;  // of the memory's time, where all rows begin at once
+  double alonePart; // that a block without others beside it waits for
+  double registers; // of a thread, beside what it keeps
+  double keptRegisters, keptNarrowRegisters; // an item, of 32 and of fewer bits
+  double keptSingleRegisters;   // and where accesses are of one item
+  double keptSelectedRegisters; // and of 32 bits, where conditions choose
+  double exposed;     // the power in which memory, latency and work add up
+  double startMicros; // until the first loads have come
+};
+
+/// Of rows of columns, clocks as those of rows.
+struct NestedCosts {
+  double laneClocks, blockClocks, warpClocks;
+};
+
+struct ScanCosts {
+  double registers;     // of a thread that keeps a part, beside that
+  double tileRegisters; // of one that walks along columns by tiles
+  double itemRegisters; // and for each item of a tile
 };
 
 struct ChainCosts {
@@ -207,7 +250,10 @@ struct Costs {
   StreamCosts stream;
   PointwiseCosts pointwise;
   ReduceCosts reduce;
+  ColumnCosts columns;
   RowCosts row;
+  NestedCosts nested;
+  ScanCosts scan;
   ChainCosts chain;
   PairCosts pairs;
   TileCosts tile;

@@ -71,10 +71,12 @@ static RowSizes getSizesAt(StepOp step, const NestedIteration &nested,
   return {double(getSampledValue(space[0], dim)) * nested.columns,
           double(getSampledValue(space[1], dim)),
           double(bytes.read + bytes.written),
+          double(bytes.read),
           passes,
           passes,
           double(nested.columns),
-          unsigned(widest)};
+          unsigned(widest),
+          countInstructions(nested.items)};
 }
 
 /// The smallest last.

@@ -96,17 +96,27 @@ Estimates estimateNestedStep(StepOp step, const NestedIteration &nested,
                              const Target &target,
                              llvm::ArrayRef<int64_t> dims);
 
+/// Of an item, in all walks along its row.
+double countInstructions(const RowIteration &iteration);
+
 /// `rows` reductions of `length` elements each.
 struct RowSizes {
   double rows, length;
   double bytes;    // read and written by the kernel
+  double read;     // of these
   unsigned passes; // how often a row is walked
   unsigned reductions;
 
-  double columns;   // rows that are neighbours in memory where they are not
-  unsigned element; // bytes of what is read most
+  double columns;      // rows that are neighbours in memory where they are not
+  unsigned element;    // bytes of what is read most
+  double instructions; // of an item, in all walks
 
   bool findsPlaces = false; // by ArgMax or ArgMin
+  bool selects = false;     // by conditions
+  /// What a schedule can keep of each item: so many loads, and whether their
+  /// elements have less than 32 bits.
+  unsigned keptLoads = 1;
+  bool keepsNarrow = false;
 };
 Estimate estimateReduce(const Target &target, const RowSizes &sizes,
                         ReduceScheduleAttr schedule);

@@ -10,14 +10,14 @@ using namespace fusec;
 // Columns
 //===----------------------------------------------------------------------===//
 
-/// Latencies that a walk of so many loads one after another takes: by eights,
-/// then by halves of that, as many as are on their way together.
-static double getRounds(double steps) {
-  double whole = std::floor(steps / 8);
-  return whole + llvm::popcount(uint64_t(steps - whole * 8));
+/// Latencies that a walk of so many loads one after another takes: as many at
+/// once as are on their way together, then halves of that.
+static double getRounds(double steps, double atOnce = 8) {
+  double whole = std::floor(steps / atOnce);
+  return whole + llvm::popcount(uint64_t(steps - whole * atOnce));
 }
 
-/// Clocks in which what groups of threads found of their columns meets: one
+/// Clocks in which what groups of threads found of items' columns meets: one
 /// after another, more than 32 by levels first. 16 and 32 have levels too, but
 /// took their places in the model before they had.
 static double getColumnsMeeting(const Target &target,
@@ -36,45 +36,90 @@ static double getColumnsMeeting(const Target &target,
   return clocks;
 }
 
-/// Microseconds of memory for a walk over columns.
-static double getColumnsMemory(const Target &target, const RowSizes &sizes,
-                               ReduceScheduleAttr schedule) {
+/// Bytes that a walk over columns reads and writes. Later passes mostly hit L2,
+/// which is about twice as fast.
+static double getColumnsTraffic(const Target &target, const RowSizes &sizes) {
   const ReduceCosts &costs = target.reduce;
   // Where few columns lie side by side, sectors of 32 bytes are read in parts.
-  // Later passes mostly hit L2, which is about twice as fast.
   double waste = std::max(1.0, 32.0 / sizes.element / sizes.columns);
-  double traffic = sizes.bytes * (1 + costs.laterPass * (sizes.passes - 1)) *
-                   std::max(1.0, waste / costs.sectorReuse);
-  return traffic /
-         getStreamingRate(
-             target,
-             std::min(16.0, sizes.element * double(schedule.getVector())));
+  return sizes.bytes * (1 + costs.laterPass * (sizes.passes - 1)) *
+         std::max(1.0, waste / costs.sectorReuse);
+}
+
+/// How many blocks of so many threads with so many registers each a
+/// multiprocessor has at a time: its registers are 64 K words.
+static double getResidentBlocks(const Target &target, double threads,
+                                double registers) {
+  return std::clamp(std::floor(65536 / (registers * threads)), 1.0,
+                    std::min(32.0, std::floor(target.threads / threads)));
+}
+
+/// Adds three times that hide one another in part.
+static void addBeside(Overlap &time, double power, double memory,
+                      double latency, double work) {
+  double longest = std::max({memory, latency, work});
+  time.add(longest == memory    ? TimeBound::Memory
+           : longest == latency ? TimeBound::Latency
+                                : TimeBound::Arithmetic,
+           std::pow(std::pow(memory, power) + std::pow(latency, power) +
+                        std::pow(work, power),
+                    1 / power));
+}
+
+/// Clocks of 128 lanes that a thread takes for all of its passes.
+static double getColumnsThreadClocks(const Target &target,
+                                     const RowSizes &sizes,
+                                     ReduceScheduleAttr schedule,
+                                     double steps) {
+  const ColumnCosts &costs = target.columns;
+  // Of more groups, the others meet by levels at the same time.
+  constexpr double inOneGo = 8;
+  double vector = schedule.getVector(), groups = schedule.getGroups(),
+         meeting = 0;
+  if (groups > 1)
+    meeting = std::min(groups, inOneGo) * vector * costs.laneClocks *
+              (sizes.findsPlaces ? costs.findTimes : 1);
+  return sizes.passes * (steps * costs.stepClocks + meeting) +
+         steps * vector * sizes.instructions * costs.itemPart +
+         costs.threadClocks;
 }
 
 static Estimate estimateColumns(const Target &target, const RowSizes &sizes,
                                 ReduceScheduleAttr schedule) {
+  const ColumnCosts &costs = target.columns;
   Overlap time(target);
   double groups = schedule.getGroups(), vector = schedule.getVector(),
-         taken = std::ceil(sizes.rows / vector),
-         resident = double(target.multiprocessors) * target.threads / groups,
-         waves = std::ceil(taken / resident),
-         steps = std::ceil(sizes.length / groups);
-  double latency = waves * sizes.passes *
+         threads = schedule.getThreads(),
+         blocks = std::ceil(sizes.rows / schedule.getRowsAtOnce()),
+         resident = getResidentBlocks(
+             target, threads, costs.registers + costs.itemRegisters * vector),
+         share = blocks / target.multiprocessors,
+         // Of blocks that all begin at once, some multiprocessors have one more
+         // than others.
+      most = share <= resident ? std::ceil(share) : share,
+         steps = std::ceil(sizes.length / groups), levels = groups > 1;
+  for (double left = groups; left > 32; left /= std::min(left / 8, 8.0))
+    ++levels;
+  double clocksPerMicro = target.rates.clock * 1e3,
+         latency = std::max(1.0, share / resident) * sizes.passes *
                    (getRounds(steps) * target.rates.memoryLatency +
-                    getColumnsMeeting(target, schedule)) /
-                   (target.rates.clock * 1e3);
+                    levels * costs.levelClocks *
+                        (sizes.findsPlaces ? costs.findTimes : 1)) /
+                   clocksPerMicro,
+         work = most * threads *
+                getColumnsThreadClocks(target, sizes, schedule, steps) /
+                issuedThreads / clocksPerMicro,
+         piece = sizes.columns * sizes.element,
+         memory = getColumnsTraffic(target, sizes) / target.rates.memory / 1e3;
+  if (constexpr double line = 128; piece < line)
+    memory *= 1 + costs.piecesLose * (line / piece - 1);
+  if (share > 1)
+    memory *= most / share;
   // A row of its own keeps whoever reduces it busy, so that striding over rows
   // is as fast as a block each.
-  addPlacing(time, target, std::ceil(sizes.rows / schedule.getRowsAtOnce()),
-             schedule.getBlocks());
-  double memory = getColumnsMemory(target, sizes, schedule);
-  // In one walk either hides the other; between several all wait.
-  if (sizes.passes > 1) {
-    addExposed(time, target, memory, latency);
-  } else {
-    time.add(TimeBound::Latency, latency);
-    time.add(TimeBound::Memory, memory);
-  }
+  addPlacing(time, target, blocks, schedule.getBlocks());
+  time.expose(costs.startMicros);
+  addBeside(time, costs.exposed, memory, latency, work);
   return time.get();
 }
 
@@ -82,86 +127,177 @@ static Estimate estimateColumns(const Target &target, const RowSizes &sizes,
 // Rows
 //===----------------------------------------------------------------------===//
 
-/// Rows that a device works on at a time: a multiprocessor's registers, 64 K
-/// words, bound its threads.
-static double getRowsAtOnce(const Target &target, const RowSizes &sizes,
-                            ReduceScheduleAttr schedule) {
+/// How rows are spread over a device.
+namespace {
+struct RowPlaces {
+  double steps;    // of a thread's accesses along its row, a pass
+  double resident; // blocks of a multiprocessor at a time
+  double share;    // blocks of one in all
+  double waves;    // in which it takes them
+
+  /// By how much more than its share one has, where all begin at once.
+  double getUneven() const {
+    return share <= resident ? std::ceil(share) / share : 1;
+  }
+  RowPlaces(const Target &target, const RowSizes &sizes,
+            ReduceScheduleAttr schedule);
+};
+} // namespace
+
+/// Registers in which a thread keeps items: what several passes compute of
+/// them is there, too.
+static double getKeptRegisters(const Target &target, const RowSizes &sizes,
+                               ReduceScheduleAttr schedule) {
+  const RowCosts &costs = target.row;
+  double each =
+      sizes.keepsNarrow ? costs.keptNarrowRegisters : costs.keptRegisters;
+  if (schedule.getVector() == 1)
+    each += costs.keptSingleRegisters;
+  if (sizes.selects && !sizes.keepsNarrow)
+    each += costs.keptSelectedRegisters;
+  return each * sizes.keptLoads *
+         double(schedule.getKept() * schedule.getVector());
+}
+
+RowPlaces::RowPlaces(const Target &target, const RowSizes &sizes,
+                     ReduceScheduleAttr schedule) {
   double threads = schedule.getThreads(),
-         kept = schedule.getKept() * schedule.getVector() * sizes.element / 4.0,
-         fit = std::floor(65536 / ((target.row.registers + kept) * threads)),
-         most = std::min(32.0, std::floor(target.threads / threads));
-  return target.multiprocessors * std::clamp(fit, 1.0, most) * threads /
-         schedule.getThreadsTogether();
+         registers =
+             target.row.registers + getKeptRegisters(target, sizes, schedule);
+  steps = std::ceil(sizes.length / double(schedule.getThreadsTogether() *
+                                          schedule.getVector()));
+  resident = getResidentBlocks(target, threads, registers);
+  // There may be no rows.
+  share = std::max(1.0, std::ceil(sizes.rows / schedule.getRowsAtOnce())) *
+          schedule.getCluster() / target.multiprocessors;
+  waves = std::max(1.0, share / resident);
+}
+
+static bool isOfBlocks(ReduceScheduleAttr schedule) {
+  return schedule.getScope() == ReduceScope::Block ||
+         schedule.getScope() == ReduceScope::Cluster;
+}
+
+static double getLaneSteps(ReduceScheduleAttr schedule) {
+  return std::log2(std::min(double(schedule.getThreadsTogether()), 32.0));
+}
+
+/// How often a thread asks for loads in a pass, one time after another. What is
+/// kept is on its way at once, and read in one pass; else 16 items are.
+static double getLoadRounds(ReduceScheduleAttr schedule, double steps) {
+  double vector = schedule.getVector();
+  return schedule.getKept()
+             ? 1
+             : getRounds(steps, vector == 1 ? 8 : std::max(1.0, 16 / vector));
 }
 
 /// Clocks that one row takes where nothing delays it.
 static double getRowClocks(const Target &target, const RowSizes &sizes,
-                           ReduceScheduleAttr schedule) {
+                           ReduceScheduleAttr schedule, double steps) {
   const RowCosts &costs = target.row;
-  double together = schedule.getThreadsTogether(),
-         vector = schedule.getVector(),
-         steps = std::ceil(sizes.length / (together * vector)),
-         passes = sizes.passes - schedule.getOnline();
-  bool isCluster = schedule.getCluster() > 1,
-       isBlock = isCluster || schedule.getScope() == ReduceScope::Block;
-  double meeting = std::log2(std::min(together, 32.0)) * costs.laneClocks;
-  if (isBlock)
-    meeting +=
-        costs.blockClocks + schedule.getThreads() / 32.0 * costs.warpClocks;
-  if (isCluster)
+  double vector = schedule.getVector(),
+         passes = sizes.passes - schedule.getOnline(),
+         meeting = getLaneSteps(schedule) * costs.laneClocks;
+  if (isOfBlocks(schedule))
+    meeting += schedule.getThreads() / 32.0 * costs.warpClocks;
+  if (schedule.getCluster() > 1)
     meeting += costs.clusterClocks;
-  // What is kept is on its way at once, and read in one pass; else four loads
-  // are.
-  double loads = schedule.getKept() ? 1 : passes * std::ceil(steps / 4);
+  if (sizes.findsPlaces)
+    meeting *= costs.findTimes;
+  double loads = getLoadRounds(schedule, steps);
+  if (!schedule.getKept())
+    loads *= passes;
   return loads * costs.loadClocks +
          (sizes.reductions - schedule.getOnline()) * meeting +
-         steps * vector * passes * costs.itemClocks;
+         steps * vector *
+             (passes * costs.itemClocks +
+              sizes.instructions * costs.instructionClocks);
 }
 
-/// Part of the memory's time that is lost while the last rows come in, of rows
-/// that are all begun at once: 16384 x 4096, 65536 x 128 on an H100, by parts
-/// of a warp to blocks of 512 threads.
-static constexpr double lastRows = 0.14;
+/// Clocks of 128 lanes that a thread takes for a row.
+static double getRowThreadClocks(const Target &target, const RowSizes &sizes,
+                                 ReduceScheduleAttr schedule, double steps) {
+  const RowCosts &costs = target.row;
+  double passes = sizes.passes - schedule.getOnline(),
+         meeting = getLaneSteps(schedule) * costs.laneStepClocks;
+  if (isOfBlocks(schedule))
+    meeting += costs.blockStepClocks;
+  if (schedule.getCluster() > 1)
+    meeting += costs.clusterStepClocks;
+  if (sizes.findsPlaces)
+    meeting *= costs.findTimes;
+  return steps * passes * costs.stepClocks +
+         steps * schedule.getVector() * sizes.instructions * costs.itemPart +
+         (sizes.reductions - schedule.getOnline()) * meeting +
+         costs.threadClocks;
+}
 
 /// Microseconds that multiprocessors take for threads' accesses in lines of
 /// their own, less where lines have several rows: 131072 x 64 in fp16, 131072 x
-/// 49 and 1048576 x 16 in fp32, on an H100.
+/// 49 and 1048576 x 16 in fp32.
 static double getApartMicros(const Target &target, const RowSizes &sizes,
                              ReduceScheduleAttr schedule) {
-  constexpr double accessClocks = 2.2, line = 128;
+  constexpr double line = 128;
   double ofLine = std::min(1.0, sizes.length * sizes.element / line);
   return sizes.rows * sizes.passes *
          std::ceil(sizes.length / schedule.getVector()) * ofLine * ofLine *
-         accessClocks / target.multiprocessors / (target.rates.clock * 1e3);
+         target.row.accessClocks / target.multiprocessors /
+         (target.rates.clock * 1e3);
+}
+
+static double getRowsMemory(const Target &target, const RowSizes &sizes,
+                            ReduceScheduleAttr schedule,
+                            const RowPlaces &places) {
+  double access = sizes.element * schedule.getVector(),
+         passes = sizes.passes - schedule.getOnline(),
+         again = schedule.getKept() ? 0 : passes - 1,
+         traffic = sizes.bytes + sizes.rows * sizes.length * sizes.element *
+                                     target.row.laterPass * again;
+  bool isThread = schedule.getScope() == ReduceScope::Thread;
+  // Threads that walk rows of their own touch sectors in parts.
+  if (isThread && access < 16)
+    traffic *= std::max(1.0, std::min(32.0 / sizes.element, sizes.length) /
+                                 target.reduce.sectorReuse);
+  double memory = traffic / getStreamingRate(target, std::min(16.0, access));
+  if (isThread)
+    memory = std::max(memory, getApartMicros(target, sizes, schedule));
+  // The last rows find a device that others have left.
+  if (!sizes.findsPlaces)
+    memory *= 1 + target.row.lastPart / places.waves;
+  // A multiprocessor moves no more than so much of its share, where others have
+  // nothing to do: rows of 16384 to 262,144, 1 to 64 of them, on an H200.
+  constexpr double mostOfShare = 1.44;
+  if (places.share > 1)
+    memory *= places.getUneven();
+  else
+    memory *= std::max(1.0, 1 / (mostOfShare * places.share));
+  return memory;
 }
 
 static Estimate estimateRows(const Target &target, const RowSizes &sizes,
                              ReduceScheduleAttr schedule) {
+  const RowCosts &costs = target.row;
   Overlap time(target);
-  double access = sizes.element * schedule.getVector();
-  addPlacing(time, target,
-             std::ceil(sizes.rows / schedule.getRowsAtOnce()) *
-                 schedule.getCluster(),
+  RowPlaces places(target, sizes, schedule);
+  double clocksPerMicro = target.rates.clock * 1e3,
+         memory = getRowsMemory(target, sizes, schedule, places),
+         latency = places.waves *
+                   getRowClocks(target, sizes, schedule, places.steps) /
+                   clocksPerMicro,
+         work = places.share * places.getUneven() * schedule.getThreads() *
+                getRowThreadClocks(target, sizes, schedule, places.steps) /
+                issuedThreads / clocksPerMicro;
+  // While a block alone on its multiprocessor computes, nothing is on its way
+  // to that, unless it has asked for more meanwhile; what is stored nobody
+  // waits for.
+  latency += costs.alonePart * memory * sizes.read /
+             std::max(1.0, sizes.bytes) /
+             std::max(1.0, std::min(places.resident, places.share)) /
+             std::max(1.0, getLoadRounds(schedule, places.steps));
+  addPlacing(time, target, places.share * target.multiprocessors,
              schedule.getBlocks());
-  double passes = sizes.passes - schedule.getOnline(),
-         again = schedule.getKept() ? 0 : passes - 1,
-         traffic = sizes.bytes + sizes.rows * sizes.length * sizes.element *
-                                     target.reduce.laterPass * again;
-  // Threads that walk rows of their own touch sectors in parts.
-  if (schedule.getScope() == ReduceScope::Thread && access < 16)
-    traffic *= std::max(1.0, std::min(32.0 / sizes.element, sizes.length) /
-                                 target.reduce.sectorReuse);
-  double memory = traffic / getStreamingRate(target, std::min(16.0, access));
-  double waves =
-             std::max(1.0, sizes.rows / getRowsAtOnce(target, sizes, schedule)),
-         latency = waves * getRowClocks(target, sizes, schedule) /
-                   (target.rates.clock * 1e3);
-  if (schedule.getScope() == ReduceScope::Thread)
-    memory = std::max(memory, getApartMicros(target, sizes, schedule));
-  // The last rows find a device that others have left.
-  if (!sizes.findsPlaces)
-    memory *= 1 + lastRows / waves;
-  addExposed(time, target, memory, latency);
+  time.expose(costs.startMicros);
+  addBeside(time, costs.exposed, memory, latency, work);
   return time.get();
 }
 
@@ -181,13 +317,15 @@ Estimate fusec::estimateNested(const Target &target, const RowSizes &sizes,
          waves = std::ceil(blocks / resident),
          steps = std::ceil(sizes.length / schedule.getGroups());
   bool ofWarp = !schedule.isOfColumns();
-  double walk = getRounds(steps) * target.rates.memoryLatency +
-                (ofWarp ? std::log2(double(schedule.getGroups())) *
-                              schedule.getVector() * target.row.laneClocks / 4
-                        : getColumnsMeeting(target, schedule)),
-         meeting = std::log2(std::min(lanes, 32.0)) * target.row.laneClocks;
+  double walk =
+             getRounds(steps) * target.rates.memoryLatency +
+             (ofWarp ? std::log2(double(schedule.getGroups())) *
+                           schedule.getVector() * target.nested.laneClocks / 4
+                     : getColumnsMeeting(target, schedule)),
+         meeting = std::log2(std::min(lanes, 32.0)) * target.nested.laneClocks;
   if (lanes > 32)
-    meeting += target.row.blockClocks + lanes / 32 * target.row.warpClocks;
+    meeting +=
+        target.nested.blockClocks + lanes / 32 * target.nested.warpClocks;
   double latency =
       waves * (sizes.passes * schedule.getKept() * walk + ofRows * meeting) /
       (target.rates.clock * 1e3);
@@ -200,8 +338,9 @@ Estimate fusec::estimateNested(const Target &target, const RowSizes &sizes,
                      ? 1
                      : 1.2 * std::max(1.0, 32 / piece);
   time.add(TimeBound::Latency, latency);
-  time.add(TimeBound::Memory,
-           apart * getColumnsMemory(target, sizes, schedule));
+  double access = std::min(16.0, sizes.element * double(schedule.getVector()));
+  time.add(TimeBound::Memory, apart * getColumnsTraffic(target, sizes) /
+                                  getStreamingRate(target, access));
   return time.get();
 }
 

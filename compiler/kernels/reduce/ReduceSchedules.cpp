@@ -146,10 +146,12 @@ RowSizes ReduceProblem::getSizesAt(StepOp step, int64_t dim) const {
   return {double(getSampledValue(getRows(), dim)),
           double(getSampledValue(getLength(), dim)),
           double(bytes.read + bytes.written),
+          double(bytes.read),
           unsigned(reductions + !getFullStores(iteration).empty()),
           unsigned(reductions),
           ofColumns ? double(getSampledValue(space[2], dim)) : 1,
           unsigned(element),
+          countInstructions(iteration),
           llvm::any_of(iteration.reductions, [](const RowReduction &reduction) {
             return isa<ArgReduceOp>(reduction.op);
           })};
@@ -257,6 +259,15 @@ SmallVector<Candidate>
 ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
                              int64_t bits, int64_t dim) const {
   RowSizes sizes = getSizesAt(step, dim);
+  const ScalarProgram &program = iteration.program;
+  SmallVector<unsigned> kept = getKeptLoads(step, iteration, vector);
+  sizes.keptLoads = kept.size();
+  sizes.keepsNarrow = llvm::any_of(kept, [&](unsigned load) {
+    return getElementBytes(program[load].type) < 4;
+  });
+  for (size_t n = 0; n < program.size(); ++n)
+    sizes.selects |= program[n].kind == Kind::Compute &&
+                     isa<SelectOp>(program[n].op) && program.varies(n, 1);
   SmallVector<Candidate> candidates;
   MLIRContext *context = step.getContext();
   for (ReduceScheduleAttr unlimited :

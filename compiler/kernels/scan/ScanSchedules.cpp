@@ -45,6 +45,21 @@ struct ScanProblem {
 };
 } // namespace
 
+/// Threads of a multiprocessor at a time. A thread has a tile of columns in
+/// registers, of which there are 64 K.
+static double getResidentThreads(const Target &target,
+                                 ReduceScheduleAttr schedule) {
+  double threads = schedule.getThreads(),
+         registers = target.scan.tileRegisters + target.scan.itemRegisters *
+                                                     scanSteps *
+                                                     schedule.getVector();
+  if (!schedule.isOfColumns())
+    return target.threads;
+  return std::min(target.threads / threads,
+                  std::floor(65536 / (registers * threads))) *
+         threads;
+}
+
 Estimate ScanProblem::estimate(StepOp step, const Target &target,
                                ReduceScheduleAttr schedule, int64_t dim) const {
   ArrayRef<Expr> space = iteration.program.getSizes();
@@ -56,8 +71,8 @@ Estimate ScanProblem::estimate(StepOp step, const Target &target,
          perTile = together * scanSteps *
                    (schedule.isOfColumns() ? 1 : schedule.getVector()),
          atOnce = schedule.getRowsAtOnce(),
-         resident = target.multiprocessors * target.threads /
-                    double(schedule.getThreads()),
+         resident = getResidentThreads(target, schedule) *
+                    target.multiprocessors / double(schedule.getThreads()),
          turns = std::ceil(std::ceil(rows / atOnce) / resident),
          // Of columns, sums of groups meet one after another.
       meeting = target.reduce.blockClocks +
@@ -106,7 +121,7 @@ Estimate ScanProblem::estimateParts(StepOp step, const Target &target,
   ScanFields fields(strips, int(iteration.parts->count));
   double threads = schedule.getThreads(), parts = iteration.parts->count,
          blocks = parts * double(strips),
-         registers = target.row.registers +
+         registers = target.scan.registers +
                      double(getKeptBytes(iteration, schedule)) / 4,
          resident = target.multiprocessors *
                     std::clamp(std::floor(65536 / (registers * threads)), 1.0,
