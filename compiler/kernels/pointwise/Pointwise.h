@@ -51,7 +51,10 @@ struct PointwisePiece {
   /// How many rows that indices name it reads for a point: one load after
   /// another.
   int64_t countRows() const;
-  /// Vectors and single elements that a row may have.
+  /// Whether single elements at the ends of a row are parts of their own: of
+  /// long rows, which have many more vectors.
+  bool dividesEnds() const;
+  /// Vectors and, of divided ends, single elements that a row may have.
   Expr getParts() const;
   /// All dims but the last.
   Expr countOuter() const {

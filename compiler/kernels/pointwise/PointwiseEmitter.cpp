@@ -129,8 +129,12 @@ void PiecePrinter::printRows(const PointwisePiece &piece,
       "const {} begin = ({}) % {};", index,
       writer.print(piece.iteration.stores[0].offset.replaceDims(begin), dims),
       width);
-  writer.open("fusec::forPart<{}>(part, begin, {}, [&]({} column, auto width)",
-              width, columns, index);
+  std::string place = piece.dividesEnds()
+                          ? fmt::format("fusec::forPart<{}>(part, begin", width)
+                          : fmt::format("fusec::forColumns<{0}>(part * {0} - "
+                                        "begin",
+                                        width);
+  writer.open("{}, {}, [&]({} column, auto width)", place, columns, index);
   writer.line("constexpr int V = decltype(width)::value;");
   dims.push_back("column");
   printBody(piece, dims);

@@ -89,10 +89,17 @@ bool fusec::isBesideStores(StepOp step, const PointwiseIteration &iteration,
                         alignments(step.getInputBuffer(program[load].value)));
 }
 
+bool PointwisePiece::dividesEnds() const {
+  // Images of 7 x 7 took 11 to 16% longer by parts, rows of 333 2% less.
+  constexpr int64_t leastVectors = 32;
+  auto columns = iteration.program.getSizes().back().getConstant();
+  return !columns || *columns >= leastVectors * accesses.width;
+}
+
 Expr PointwisePiece::getParts() const {
   Expr width = Expr::constant(count.getContext(), accesses.width);
   return iteration.program.getSizes().back().floorDiv(width) +
-         2 * (accesses.width - 1);
+         (dividesEnds() ? 2 * (accesses.width - 1) : 2);
 }
 
 int64_t PointwisePiece::countRows() const {

@@ -133,6 +133,18 @@ fusec.model @rows inputs ["x"] outputs ["y"] {
 
 // -----
 
+// Of short ones a thread takes the single elements of an end one by one.
+// CHECK-LABEL: FUSEC_KERNEL(128) slice_0(
+// CHECK: fusec::forEachPart(32768, 14, [&](int row, int part) {
+// CHECK: fusec::forColumns<4>(part * 4 - begin, 49, [&](int column, auto width) {
+fusec.model @short_rows inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<32768x51xf16>):
+  %0 = fusec.slice %x offsets [#fusec.expr<0>, #fusec.expr<1>] steps [1, 1] : tensor<32768x51xf16> to tensor<32768x49xf16>
+  fusec.output %0 : tensor<32768x49xf16>
+}
+
+// -----
+
 // The same where a tile turns them: loaded by the whole vectors of memory, and as
 // far before its place as rows of what is stored begin before one.
 // CHECK-LABEL: FUSEC_KERNEL_RESIDENT(256, 4) transpose_0(
