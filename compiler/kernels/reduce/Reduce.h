@@ -120,6 +120,10 @@ struct RowSizes {
 };
 Estimate estimateReduce(const Target &target, const RowSizes &sizes,
                         ReduceScheduleAttr schedule);
+/// Whether a thread has the registers for what the schedule keeps; it would be
+/// spilled else.
+bool hasRegisters(const Target &target, const RowSizes &sizes,
+                  ReduceScheduleAttr schedule);
 /// Of items by `sizes`, and then of rows of `columns` of them, so many times.
 Estimate estimateNested(const Target &target, const RowSizes &sizes,
                         double columns, double ofRows,

@@ -349,6 +349,14 @@ Estimate fusec::estimateNested(const Target &target, const RowSizes &sizes,
   return time.get();
 }
 
+bool fusec::hasRegisters(const Target &target, const RowSizes &sizes,
+                         ReduceScheduleAttr schedule) {
+  constexpr double ofBlock = 64 << 10, ofThread = 255;
+  return schedule.isOfColumns() || !schedule.getKept() ||
+         target.row.registers + getKeptRegisters(target, sizes, schedule) <=
+             std::min(ofThread, ofBlock / double(schedule.getThreads()));
+}
+
 Estimate fusec::estimateReduce(const Target &target, const RowSizes &sizes,
                                ReduceScheduleAttr schedule) {
   return schedule.isOfColumns() ? estimateColumns(target, sizes, schedule)

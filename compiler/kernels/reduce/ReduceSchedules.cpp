@@ -272,6 +272,8 @@ ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
   MLIRContext *context = step.getContext();
   for (ReduceScheduleAttr unlimited :
        getSchedules(step, target, vector, bits)) {
+    if (!hasRegisters(target, sizes, unlimited))
+      continue;
     Expr atOnce = Expr::constant(context, unlimited.getRowsAtOnce());
     candidates.push_back(chooseGridLimit(
         target, unlimited.getThreads(),
