@@ -105,6 +105,7 @@ struct PointwiseWork {
   double bytes = 0;    // read and written
   double elements = 0; // points
   double vectors = 0;  // of any width
+  double blocks = 0;   // where the grid has no limit
   bool readsRows = false;
 };
 /// What is read of rows whose elements are picked by indices.

@@ -15,9 +15,7 @@ Estimate fusec::estimatePointwise(const Target &target,
   // Of few threads, all have what they load on its way at once.
   bool isFull = threads > double(target.threads) * target.multiprocessors;
   double bytes = isFull ? perElement / 2 * schedule.getVector() : 16;
-  double longer =
-      addPlacing(time, target, std::ceil(threads / schedule.getThreads()),
-                 schedule.getBlocks());
+  double longer = addPlacing(time, target, work.blocks, schedule.getBlocks());
   double memory =
       longer * work.bytes / getStreamingRate(target, std::min(16.0, bytes));
   if (work.readsRows) {

@@ -111,6 +111,7 @@ static SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
     Expr blocks = Expr::constant(context, 0);
     for (Expr some : getBlocks(pieces, get(0)))
       blocks = blocks + some;
+    work.blocks = getSampledValue(blocks, dim);
     candidates.push_back(chooseGridLimit(
         target, threads, blocks, [&](int64_t limit) -> Candidate {
           auto schedule = get(limit);

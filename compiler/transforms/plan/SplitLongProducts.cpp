@@ -28,11 +28,13 @@ using namespace fusec;
 /// Shorter ones are over before a second launch begins.
 static constexpr int64_t leastK = 4096, leastRange = 512;
 /// What a split must gain over all sizes of the named dimensions: about what
-/// the cost model errs by. Of a K that one wave of small tiles gets through
-/// soon it errs by more: five fp16 products with K = 11008, predicted to
-/// gain 1.13 to 1.2, lost 4 to 17% on an H200.
-static constexpr double leastGain = 1.1, leastGainOfShort = 1.25;
-static constexpr int64_t shortK = 16384;
+/// the cost model errs by, which is more for a K that one wave of small tiles
+/// gets through soon. Predicted to gain 1.13 to 1.2, five fp16 products with
+/// K = 11008 lost 4 to 17% on an H200, and to gain 1.21, 128 x 4096 x 256 lost
+/// 12%; 1024 x 8192 x 512, to gain as much, did gain 1.24.
+static double getLeastGain(int64_t k) {
+  return k < 8192 ? 1.25 : k < 16384 ? 1.2 : 1.1;
+}
 /// Of all partial results, unless they are few beside the operands: they stay
 /// near L2, and the arena small.
 static constexpr double mostPartBytes = 64 << 20, partsOfOperands = 0.25;
@@ -95,7 +97,7 @@ void SplitLongProducts::trySplit(StepOp step) {
     }
     split.erase();
   }
-  double least = k < shortK ? leastGainOfShort : leastGain;
+  double least = getLeastGain(k);
   if (!bestParts || (best.factor < least && !always))
     return;
   splitProduct(step, product, bestParts);
