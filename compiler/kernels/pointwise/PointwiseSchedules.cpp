@@ -51,7 +51,7 @@ static PickedWork getPickedWork(StepOp step, const PointwisePiece &piece,
   const ScalarNode &load = piece.iteration.program[row.load];
   double bytes = getElementBytes(load.type);
   return {
-      getSampledValue(piece.countOuter(), dim), row.size * bytes, bytes,
+      double(getSampledValue(piece.countOuter(), dim)), row.size * bytes, bytes,
       double(getSampledValue(piece.iteration.program.getSizes().back(), dim))};
 }
 
