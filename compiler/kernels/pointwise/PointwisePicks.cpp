@@ -86,6 +86,7 @@ Estimate fusec::estimatePicks(const Target &target, const PointwiseWork &work,
                               PointwiseScheduleAttr schedule) {
   Overlap time(target);
   time.exposeClocks(target.rates.memoryLatency);
+  addPlacing(time, target, work.blocks, schedule.getBlocks());
   double whole = picked.rows * picked.rowBytes,
          rate = target.rates.memory * 1e3;
   if (schedule.getHolds()) {
@@ -94,16 +95,12 @@ Estimate fusec::estimatePicks(const Target &target, const PointwiseWork &work,
     double blocks = std::min(double(target.threads / schedule.getThreads()),
                              target.sharedBytes / picked.rowBytes),
            turns = picked.rows / (blocks * target.multiprocessors);
-    addPlacing(time, target, picked.rows, schedule.getBlocks());
     addExposed(time, target, (work.bytes + whole) / rate,
                std::max(0.0, turns - 1) *
                    (target.rates.memoryLatency + target.rates.l2Latency) /
                    (target.rates.clock * 1e3));
     return time.get();
   }
-  double threads = work.elements / schedule.getVector();
-  addPlacing(time, target, std::ceil(threads / schedule.getThreads()),
-             schedule.getBlocks());
   double fetched =
       picked.rows * fetchedBytes *
       countMet(std::ceil(picked.rowBytes / fetchedBytes), picked.picks);

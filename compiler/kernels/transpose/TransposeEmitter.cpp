@@ -140,8 +140,6 @@ std::string TilePrinter::getRowOffset(unsigned node, StringRef b) const {
 }
 
 void TilePrinter::fillTiles() {
-  StepOp step = writer.getStep();
-  SmallVector<unsigned> reads = getReads(program);
   for (auto [node, tile] : llvm::zip_equal(iteration.loads, tiles)) {
     BufferOp buffer = writer.getStep().getInputBuffer(program[node].value);
     std::string pointer = writer.pointer(buffer, true);
