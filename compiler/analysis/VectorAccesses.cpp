@@ -219,12 +219,28 @@ static SmallVector<Access> collectAccesses(StepOp step,
   return accesses;
 }
 
-VectorAccesses fusec::analyzeVectorAccesses(StepOp step,
-                                            const ScalarProgram &program,
-                                            ArrayRef<RegionStore> stores,
-                                            unsigned dim, bool hasTail,
-                                            Alignments alignments) {
+/// Whether each element is loaded for many points.
+static bool isShared(const Access &access, ArrayRef<Expr> sizes) {
+  constexpr int64_t least = 16; // points
+  BufferOp buffer = access.buffer;
+  std::optional<int64_t> points = 1;
+  for (Expr size : sizes)
+    points = points && size.getConstant()
+                 ? std::optional(*points * *size.getConstant())
+                 : std::nullopt;
+  auto elements = getExtent(getSizes(buffer.getType()), buffer.getStrideExprs())
+                      .getConstant();
+  return points && elements && *elements <= *points / least;
+}
+
+VectorAccesses fusec::analyzeVectorAccesses(
+    StepOp step, const ScalarProgram &program, ArrayRef<RegionStore> stores,
+    unsigned dim, bool hasTail, Alignments alignments, bool loadsSmallByLanes) {
   SmallVector<Access> accesses = collectAccesses(step, program, stores, dim);
+  if (loadsSmallByLanes)
+    llvm::erase_if(accesses, [&](const Access &a) {
+      return !a.isStore && isShared(a, program.getSizes());
+    });
   VectorAccesses result;
   if (accesses.empty())
     return result;

@@ -68,11 +68,14 @@ struct VectorAccesses {
 /// The widest vectors of at most 16 bytes that every store and most loads along
 /// `dim` can take. `hasTail`: the kernel computes what is left of the dim by
 /// single elements; else the dim must be a multiple of the width.
+/// `loadsSmallByLanes`: loads of buffers that many points share do not count,
+/// since a cache has them.
 VectorAccesses
 analyzeVectorAccesses(StepOp step, const ScalarProgram &program,
                       llvm::ArrayRef<RegionStore> stores, unsigned dim,
                       bool hasTail,
-                      Alignments alignments = getAlignmentIfGuarded);
+                      Alignments alignments = getAlignmentIfGuarded,
+                      bool loadsSmallByLanes = false);
 
 } // namespace fusec
 

@@ -47,6 +47,26 @@ def makeOddTransposes():
         yield case
 
 
+# Rows that a tile has whole, one behind the other: tiles that are full and not, a last
+# row that ends within a vector, matrices that begin at one and within one.
+NARROW = [("f32", (1000, 39)), ("f16", (136, 27)), ("i8", (1600, 13)), ("i64", (70, 11)), ("f16", (133, 50)),
+          ("f32", (3, 128, 15)), ("f16", (2, 100, 77)), ("f32", (5, 33, 7))]
+
+
+def makeNarrowTransposes():
+    for kind, sizes in NARROW:
+        case = Case(nameOf("narrow_transpose", kind, sizes), 0, batch={})
+        order = (*range(len(sizes) - 2), len(sizes) - 1, len(sizes) - 2)
+        x, z = case.draw(kind, *sizes), case.draw(kind, *sizes).transpose(order)
+        name = case.input("x", x)
+        case.nodes.append(helper.make_node("Transpose", [name], ["y"], perm=order))
+        case.nodes.append(helper.make_node("Max", [case.input("z", z), case.node("Transpose", name, perm=order)],
+                                           ["d"]))
+        case.output("y", x.transpose(order), kind)
+        case.output("d", numpy.maximum(z, x.transpose(order)), kind)
+        yield case
+
+
 # Other dimensions, the axis, widths along it: of one shape, of several, in runs, wide
 # enough for vectors and not, and of one element each.
 CONCATS = [("f16", (130,), 1, (13, 16, 32, 64, 100)), ("f32", (1000,), 1, (1, 3, 5, 7, 11, 13)),
@@ -254,6 +274,6 @@ def makeRotations():
 
 
 def makeAll():
-    for make in (makePermutations, makeOddTransposes, makeConcats, makeSlices, makePads, makeSides, makePicks,
-                 makeRanges, makeRotations):
+    for make in (makePermutations, makeOddTransposes, makeNarrowTransposes, makeConcats, makeSlices, makePads,
+                 makeSides, makePicks, makeRanges, makeRotations):
         yield from make()

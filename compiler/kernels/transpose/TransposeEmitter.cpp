@@ -12,9 +12,6 @@
 using namespace mlir;
 using namespace fusec;
 
-/// Vectors of which a thread loads what is in no tile together.
-static constexpr int64_t mostAtOnce = 4;
-
 namespace {
 class TilePrinter {
 public:
@@ -32,8 +29,8 @@ private:
   void storeVectors();
   void storeRows();
   void storePoints(bool loadsFirst);
-  bool readsMore() const;
   bool loadsAlign(unsigned node) const;
+  bool loadsWholeRows(unsigned node) const;
   int64_t getLoadWidth(unsigned node) const;
   std::string getRowOffset(unsigned node, StringRef b) const;
   /// Rows of what is stored begin anywhere: a tile is as far before its place
@@ -68,11 +65,16 @@ TilePrinter::TilePrinter(KernelWriter &writer,
 void TilePrinter::declareTiles() {
   for (unsigned node : iteration.loads) {
     tiles.push_back(writer.uniqueName("tile"));
-    writer.line("FUSEC_SHARED fusec::TransposeTile<{}, {}, {}> {};",
-                storageType(program[node].type),
-                schedule.getAlong() +
-                    (loadsAlign(node) ? 0 : getLoadWidth(node)),
-                schedule.getAcross() + getBefore(), tiles.back());
+    std::string type = storageType(program[node].type);
+    if (loadsWholeRows(node))
+      writer.line("FUSEC_SHARED fusec::TransposeTile<{0}, {1}, {2}, {1}> {3};",
+                  type, *iteration.getSize(iteration.along).getConstant(),
+                  schedule.getAcross(), tiles.back());
+    else
+      writer.line("FUSEC_SHARED fusec::TransposeTile<{}, {}, {}> {};", type,
+                  schedule.getAlong() +
+                      (loadsAlign(node) ? 0 : getLoadWidth(node)),
+                  schedule.getAcross() + getBefore(), tiles.back());
   }
 }
 
@@ -131,6 +133,13 @@ bool TilePrinter::loadsAlign(unsigned node) const {
                          getElementBytes(program[node].type), always));
 }
 
+/// Whether a tile's rows are whole and lie one behind the other, from where
+/// vectors do.
+bool TilePrinter::loadsWholeRows(unsigned node) const {
+  return !getBefore() && !loadsAlign(node) &&
+         isOfWholeRows(writer.getStep(), iteration, node, schedule);
+}
+
 /// Where the tile's row `b` begins in what is loaded.
 std::string TilePrinter::getRowOffset(unsigned node, StringRef b) const {
   std::vector<std::string> begin = dims;
@@ -154,6 +163,17 @@ void TilePrinter::fillTiles() {
       writer.close("});");
       continue;
     }
+    if (loadsWholeRows(node)) {
+      // The last tile has fewer rows.
+      writer.line("fusec::fillTileByBytes<{0}, {1}>({2}, int(across - "
+                  "acrossFirst < {3} ? across - acrossFirst : {3}) * {4}, {5} "
+                  "+ {6});",
+                  getLoadWidth(node), transposeThreads, tile,
+                  schedule.getAcross(),
+                  *iteration.getSize(iteration.along).getConstant(), pointer,
+                  getRowOffset(node, "0"));
+      continue;
+    }
     std::string extent = writer.print(
         getExtent(getSizes(buffer.getType()), buffer.getStrideExprs()), {});
     writer.open("fusec::fillTileByRows<{}, {}, {}>({}, along - alongFirst, "
@@ -164,17 +184,6 @@ void TilePrinter::fillTiles() {
     writer.close("});");
   }
   writer.line("fusec::launch::barrier();");
-}
-
-/// Whether points need more than the tiles, beside what a row of them shares.
-bool TilePrinter::readsMore() const {
-  for (unsigned node = 0; node < program.size(); ++node)
-    if (program[node].kind == ScalarNode::Kind::Load &&
-        !llvm::is_contained(iteration.loads, node) &&
-        program.varies(node, iteration.across()) &&
-        program.varies(node, iteration.along))
-      return true;
-  return false;
 }
 
 void TilePrinter::storeTiles() {
@@ -195,7 +204,7 @@ int64_t TilePrinter::countAtOnce() const {
 
 void TilePrinter::storeVectors() {
   int64_t atOnce = countAtOnce();
-  bool loadsFirst = atOnce > 1 && readsMore();
+  bool loadsFirst = atOnce > 1 && readsBesideTiles(iteration);
   writer.open("fusec::forEachInTile<{}, {}, {}{}>(along - alongFirst, "
               "across - acrossFirst, [&](int a, int b)",
               accesses.getWidth(), schedule.getAlong(), schedule.getAcross(),
@@ -232,7 +241,7 @@ void TilePrinter::storePoints(bool loadsFirst) {
   for (auto [node, tile] : llvm::zip_equal(iteration.loads, tiles)) {
     std::string name = writer.uniqueName(tile + "_at");
     std::string row = getBefore() ? fmt::format("b + {}", getBefore()) : "b";
-    if (loadsAlign(node)) {
+    if (loadsAlign(node) || loadsWholeRows(node)) {
       writer.line("const auto {} = fusec::readTile<V>({}, a, {});", name, tile,
                   row);
     } else {

@@ -35,11 +35,14 @@ struct TransposeProblem {
   Accesses loads, stores;
   // Of rows that begin anywhere.
   bool loadsByRows = false, storesByRows = false;
-  SmallVector<BufferOp> others; // that are read as results are stored
+  // Of tiles of whole rows, else one; a guarded variant's.
+  int64_t wholeRowLoad = 1;
+  SmallVector<BufferOp> others = {}; // that are read as results are stored
 
   SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
-                                       int64_t load, int64_t store,
-                                       int64_t bits) const;
+                                       bool isGuarded, int64_t bits) const;
+  Candidate getCandidate(StepOp step, const Target &target,
+                         TransposeScheduleAttr schedule) const;
 };
 } // namespace
 
@@ -79,8 +82,8 @@ static int64_t getWidthOfStoredRows(const TransposeIteration &iteration,
   return size && *size >= 32 && bytes > 1 ? 16 / bytes : 1;
 }
 
-/// Of shorter rows, those of 39 elements of a tile of 64 are loaded slower than
-/// one by one.
+/// Shorter rows, those of 39 elements of a tile of 64, are loaded slower by
+/// their vectors than one by one.
 static constexpr int64_t leastLoadedRow = 128;
 
 /// Of loads whose rows begin anywhere: of whole vectors of memory, long enough
@@ -100,11 +103,82 @@ static int64_t getWidthOfLoadedRows(const TransposeIteration &iteration,
   return size && *size >= leastLoadedRow && bytes > 1 ? 16 / bytes : 1;
 }
 
+bool fusec::readsBesideTiles(const TransposeIteration &iteration) {
+  const ScalarProgram &program = iteration.points.program;
+  for (unsigned node = 0; node < program.size(); ++node)
+    if (program[node].kind == ScalarNode::Kind::Load &&
+        !llvm::is_contained(iteration.loads, node) &&
+        program.varies(node, iteration.across()) &&
+        program.varies(node, iteration.along))
+      return true;
+  return false;
+}
+
+bool fusec::areOfWholeRows(StepOp step, const TransposeIteration &iteration,
+                           TransposeScheduleAttr schedule) {
+  return llvm::all_of(iteration.loads, [&](unsigned node) {
+    return isOfWholeRows(step, iteration, node, schedule);
+  });
+}
+
+bool fusec::isOfWholeRows(StepOp step, const TransposeIteration &iteration,
+                          unsigned node, TransposeScheduleAttr schedule) {
+  const ScalarProgram &program = iteration.points.program;
+  auto size = iteration.getSize(iteration.along).getConstant();
+  Expr offset = getLoadOffset(step, program, node);
+  auto along = getDimCoefficient(offset, iteration.along),
+       across = getDimCoefficient(offset, iteration.across());
+  int64_t width = schedule.getLoad();
+  if (width == 1 || !size || *size > schedule.getAlong() || !along ||
+      !along->isConstant(1) || !across || !across->isConstant(*size))
+    return false;
+  // Where every tile begins, and how many elements the last one has.
+  SmallVector<Expr> first =
+      IndexMap::identity(step.getContext(), program.getSizes().size()).results;
+  first[iteration.along] = Expr::constant(step.getContext(), 0);
+  first[iteration.across()] =
+      first[iteration.across()] *
+      Expr::constant(step.getContext(), schedule.getAcross());
+  auto isWholeVectors = [&](Expr elements) {
+    return program.getRanges()
+        .simplify(elements.mod(Expr::constant(step.getContext(), width)))
+        .isConstant(0);
+  };
+  return isWholeVectors(offset.replaceDims(first)) &&
+         isWholeVectors(iteration.getSize(iteration.across()) * *across);
+}
+
+/// Of loads of tiles of whole rows, if there are such tiles.
+static int64_t getWidthOfWholeRows(StepOp step,
+                                   const TransposeIteration &iteration,
+                                   const Accesses &loads, int64_t store) {
+  int64_t bytes = 1;
+  auto size = iteration.getSize(iteration.along).getConstant();
+  if (!size || *size >= leastLoadedRow)
+    return 1;
+  for (Access access : loads.all) {
+    bytes = std::max<int64_t>(bytes,
+                              getElementBytes(access.buffer.getElementType()));
+    if (getAlignmentIfGuarded(access.buffer) < guardedAlignment)
+      return 1;
+  }
+  return llvm::any_of(shapes,
+                      [&](TileShape shape) {
+                        return areOfWholeRows(step, iteration,
+                                              TransposeScheduleAttr::get(
+                                                  step.getContext(),
+                                                  shape.along, shape.across,
+                                                  16 / bytes, store, 32));
+                      })
+             ? 16 / bytes
+             : 1;
+}
+
 static FailureOr<TransposeProblem> analyzeTransposeProblem(StepOp step) {
   FailureOr<TransposeIteration> iteration = analyzeTranspose(step);
   if (failed(iteration))
     return failure();
-  TransposeProblem problem{std::move(*iteration), {}, {}, false, false, {}};
+  TransposeProblem problem{std::move(*iteration), {}, {}};
   const PointwiseIteration &points = problem.iteration.points;
   for (unsigned node : problem.iteration.loads)
     problem.loads.all.push_back(
@@ -120,6 +194,9 @@ static FailureOr<TransposeProblem> analyzeTransposeProblem(StepOp step) {
     problem.loads.width =
         getWidthOfLoadedRows(problem.iteration, problem.loads, along);
     problem.loadsByRows = problem.loads.width > 1;
+    if (!problem.loadsByRows)
+      problem.wholeRowLoad = getWidthOfWholeRows(
+          step, problem.iteration, problem.loads, problem.stores.width);
   }
   if (problem.stores.width == 1) {
     problem.stores.width =
@@ -140,14 +217,17 @@ static FailureOr<TransposeProblem> analyzeTransposeProblem(StepOp step) {
   return problem;
 }
 
+/// What of the points that a tile has too many is lost, as powers, and what a
+/// tile of fewer than `fullTile` elements loses: fitted to 18 transpositions on
+/// an H200.
+static constexpr double alongWaste = 0.25, acrossWaste = 0.4,
+                        smallTileLoss = 1.08;
+static constexpr int64_t fullTile = 4096;
+
 /// Points of whole tiles for each that there is.
-static double getWaste(const TransposeIteration &iteration, TileShape shape) {
-  auto part = [&](unsigned dim, int64_t extent) {
-    double size = getSampledValue(iteration.getSize(dim), typicalDim);
-    return size ? std::ceil(size / extent) * extent / size : 1;
-  };
-  return part(iteration.along, shape.along) *
-         part(iteration.across(), shape.across);
+static double getWaste(Expr size, int64_t extent) {
+  double points = getSampledValue(size, typicalDim);
+  return points ? std::ceil(points / extent) * extent / points : 1;
 }
 
 /// How much more is moved where rows of a tile begin anywhere: the cache has
@@ -163,10 +243,8 @@ static double getSplitSectors(const Accesses &accesses, int64_t width,
   return most;
 }
 
-SmallVector<Candidate>
-TransposeProblem::getCandidates(StepOp step, const Target &target, int64_t load,
-                                int64_t store, int64_t bits) const {
-  MLIRContext *context = step.getContext();
+Candidate TransposeProblem::getCandidate(StepOp step, const Target &target,
+                                         TransposeScheduleAttr schedule) const {
   StepBytes bytes = getStepBytesAt(step, typicalDim);
   auto widest = [](const Accesses &accesses, int64_t width) {
     int64_t most = 1;
@@ -175,34 +253,66 @@ TransposeProblem::getCandidates(StepOp step, const Target &target, int64_t load,
           most, width * getElementBytes(access.buffer.getElementType()));
     return double(most);
   };
+  int64_t load = schedule.getLoad(), store = schedule.getStore();
+  Expr along = iteration.getSize(iteration.along),
+       across = iteration.getSize(iteration.across());
   double narrowest = std::min(widest(loads, load), widest(stores, store));
+  Overlap time(target);
+  // A tile is loaded, then stored: of rows that begin anywhere one vector of a
+  // thread after another, and so many together that wait for what is in no
+  // tile.
+  int64_t vectors = llvm::divideCeil(schedule.getAlong() * schedule.getAcross(),
+                                     store * transposeThreads),
+          rounds = storesByRows && store > 1 ? vectors
+                   : readsBesideTiles(iteration)
+                       ? llvm::divideCeil(vectors, mostAtOnce)
+                       : 1;
+  time.exposeClocks((1 + rounds) * target.rates.memoryLatency);
+  double tiles = getSampledValue(iteration.getBatch(), typicalDim);
+  for (auto [size, extent] : {std::pair(along, schedule.getAlong()),
+                              std::pair(across, schedule.getAcross())})
+    tiles *= std::ceil(double(getSampledValue(size, typicalDim)) / extent);
+  time.add(TimeBound::Launch, tiles * target.rates.place);
+  // Of rows that begin anywhere neighbours of a tile are loaded with it; a
+  // cache has them.
+  double split = getSplitSectors(loads, load, schedule.getAlong()) +
+                 getSplitSectors(stores, store, schedule.getAcross());
+  if (loadsByRows && load > 1)
+    split += double(load - 1) / schedule.getAlong() / 2;
+  if (storesByRows && store > 1)
+    split += double(store - 1) / schedule.getAcross() / 2;
+  // Threads without an element leave fewer loads on their way, most where a
+  // warp has them.
+  double waste =
+      std::pow(getWaste(across, schedule.getAcross()), acrossWaste) *
+      (load != wholeRowLoad || load == 1
+           ? std::pow(getWaste(along, schedule.getAlong()), alongWaste)
+           : 1);
+  if (load > 1 && schedule.getAlong() * schedule.getAcross() < fullTile)
+    waste *= smallTileLoss;
+  time.add(TimeBound::Memory, (bytes.read + bytes.written) /
+                                  getStreamingRate(target, narrowest) * waste *
+                                  (1 + split / 2));
+  return {schedule, time.get()};
+}
+
+SmallVector<Candidate> TransposeProblem::getCandidates(StepOp step,
+                                                       const Target &target,
+                                                       bool isGuarded,
+                                                       int64_t bits) const {
   SmallVector<Candidate> candidates;
   for (TileShape shape : shapes) {
-    Overlap time(target);
-    // A tile is loaded, then stored.
-    time.exposeClocks(2 * target.rates.memoryLatency);
-    double tiles = getSampledValue(iteration.getBatch(), typicalDim);
-    for (auto [dim, extent] : {std::pair(iteration.along, shape.along),
-                               std::pair(iteration.across(), shape.across)})
-      tiles *= std::ceil(
-          double(getSampledValue(iteration.getSize(dim), typicalDim)) / extent);
-    time.add(TimeBound::Launch, tiles * target.rates.place);
-    // Threads without an element leave fewer loads on their way. Of rows that
-    // begin anywhere neighbours of a tile are loaded with it; a cache has them.
-    double split = getSplitSectors(loads, load, shape.along) +
-                   getSplitSectors(stores, store, shape.across);
-    if (loadsByRows)
-      split += double(load - 1) / shape.along / 2;
-    if (storesByRows)
-      split += double(store - 1) / shape.across / 2;
-    time.add(TimeBound::Memory, (bytes.read + bytes.written) /
-                                    getStreamingRate(target, narrowest) *
-                                    std::sqrt(getWaste(iteration, shape)) *
-                                    (1 + split / 2));
-    candidates.push_back(
-        {TransposeScheduleAttr::get(context, shape.along, shape.across, load,
-                                    store, bits),
-         time.get()});
+    int64_t load = isGuarded ? loads.width : 1,
+            store = isGuarded ? stores.width : 1;
+    auto whole =
+        TransposeScheduleAttr::get(step.getContext(), shape.along, shape.across,
+                                   wholeRowLoad, store, bits);
+    if (isGuarded && areOfWholeRows(step, iteration, whole))
+      load = wholeRowLoad;
+    candidates.push_back(getCandidate(
+        step, target,
+        TransposeScheduleAttr::get(step.getContext(), shape.along, shape.across,
+                                   load, store, bits)));
   }
   return candidates;
 }
@@ -214,17 +324,17 @@ fusec::chooseTransposeVariants(StepOp step, const Target &target, Products) {
   if (failed(problem))
     return {VariantAttr::get(context, {},
                              getPlainSchedule(Family::Transpose, context))};
-  auto variant = [&](ArrayRef<GuardAttr> guards, int64_t load, int64_t store,
-                     int64_t bits) {
+  auto variant = [&](ArrayRef<GuardAttr> guards, bool isGuarded, int64_t bits) {
     return makeVariant(context, guards,
-                       problem->getCandidates(step, target, load, store, bits));
+                       problem->getCandidates(step, target, isGuarded, bits));
   };
   IndexWidth width = getIndexWidth(step);
   int64_t fastBits = width.neverNarrow ? 64 : 32,
           safeBits = width.alwaysNarrow ? 32 : 64;
   SmallVector<BufferOp> aligned;
   for (const Accesses *accesses : {&problem->loads, &problem->stores})
-    if (accesses->width > 1)
+    if (accesses->width > 1 ||
+        (accesses == &problem->loads && problem->wholeRowLoad > 1))
       for (Access access : accesses->all)
         aligned.push_back(access.buffer);
   if (problem->stores.width > 1)
@@ -232,8 +342,8 @@ fusec::chooseTransposeVariants(StepOp step, const Target &target, Products) {
   SmallVector<GuardAttr> guards = getAlignmentGuards(aligned);
   llvm::append_range(guards, width.guards);
   SmallVector<VariantAttr> variants = {
-      variant(guards, problem->loads.width, problem->stores.width, fastBits)};
+      variant(guards, /*isGuarded=*/true, fastBits)};
   if (!guards.empty())
-    variants.push_back(variant({}, 1, 1, safeBits));
+    variants.push_back(variant({}, /*isGuarded=*/false, safeBits));
   return variants;
 }

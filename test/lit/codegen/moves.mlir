@@ -147,18 +147,63 @@ fusec.model @short_rows inputs ["x"] outputs ["y"] {
 
 // The same where a tile turns them: loaded by the whole vectors of memory, and as
 // far before its place as rows of what is stored begin before one.
-// CHECK-LABEL: FUSEC_KERNEL_RESIDENT(256, 4) transpose_0(
+// CHECK-LABEL: FUSEC_KERNEL_RESIDENT(256, 5) transpose_0(
 // CHECK: FUSEC_SHARED fusec::TransposeTile<fusec::f16, 72, 71> tile;
 // CHECK: acrossTiles = (across + 70) / 64;
-// CHECK: fusec::fillTileByRows<8, 256, 7>(tile, {{.*}}, t_x, int(4185079),
+// CHECK: fusec::fillTileByRows<8, 256, 7>(tile, {{.*}}, t_x, int(33599503),
 // CHECK: fusec::forEachChunkInTile<8, 64, 64>(along - alongFirst, [&](int a, int chunk) {
 // CHECK: fusec::forColumns<8>(first, across, [&](int column, auto width) {
 // CHECK: fusec::readTile<V>(tile, a, b + 7, [&](int lane) {
-// CHECK: fusec::store<V>(t_y + d0 * 1021 + d1, result);
+// CHECK: fusec::store<V>(t_y + d0 * 4099 + d1, result);
 fusec.model @tile inputs ["x"] outputs ["y"] {
-^bb0(%x: tensor<1021x4099xf16>):
-  %0 = fusec.transpose %x [1, 0] : tensor<1021x4099xf16> to tensor<4099x1021xf16>
-  fusec.output %0 : tensor<4099x1021xf16>
+^bb0(%x: tensor<4099x8197xf16>):
+  %0 = fusec.transpose %x [1, 0] : tensor<4099x8197xf16> to tensor<8197x4099xf16>
+  fusec.output %0 : tensor<8197x4099xf16>
+}
+
+// -----
+
+// Rows that a tile has whole are loaded as what lies one behind the other.
+// CHECK-LABEL: FUSEC_KERNEL_RESIDENT(256, 6) transpose_0(
+// CHECK: FUSEC_SHARED fusec::TransposeTile<float, 39, 64, 39> tile;
+// CHECK: fusec::fillTileByBytes<4, 256>(tile, int(across - acrossFirst < 64 ? across - acrossFirst : 64) * 39,
+// CHECK: fusec::readTile<V>(tile, a, b);
+fusec.model @whole_rows inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<65532x39xf32>):
+  %0 = fusec.transpose %x [1, 0] : tensor<65532x39xf32> to tensor<39x65532xf32>
+  fusec.output %0 : tensor<39x65532xf32>
+}
+
+// -----
+
+// Not where the last row ends within a vector, or those of another matrix begin
+// within one.
+// CHECK-LABEL: // relu
+// CHECK: fusec::fillTile<1, 256>
+// CHECK-LABEL: // neg
+// CHECK: fusec::fillTile<1, 256>
+fusec.model @no_whole_vectors inputs ["x", "z"] outputs ["y", "w"] {
+^bb0(%x: tensor<65533x39xf32>, %z: tensor<64x333x77xf32>):
+  %0 = fusec.transpose %x [1, 0] : tensor<65533x39xf32> to tensor<39x65533xf32>
+  %1 = fusec.relu %0 : tensor<39x65533xf32>
+  %2 = fusec.transpose %z [0, 2, 1] : tensor<64x333x77xf32> to tensor<64x77x333xf32>
+  %3 = fusec.neg %2 : tensor<64x77x333xf32>
+  fusec.output %1, %3 : tensor<39x65533xf32>, tensor<64x77x333xf32>
+}
+
+// -----
+
+// Operands that many points share are loaded lane by lane where rows are short:
+// the points are walked as if they were one row.
+// CHECK-LABEL: FUSEC_KERNEL(128) mul_0(
+// CHECK: fusec::forEachVector<8>(count, [&](int base, auto width) {
+// CHECK: fusec::load<V>(t_x + base);
+// CHECK: t_s[(base + lane) / 49
+fusec.model @images inputs ["x", "s"] outputs ["y"] {
+^bb0(%x: tensor<32x1024x49xf16>, %s: tensor<1024xf16>):
+  %0 = fusec.broadcast %s [1] : tensor<1024xf16> to tensor<32x1024x49xf16>
+  %1 = fusec.mul %x, %0 : tensor<32x1024x49xf16>
+  fusec.output %1 : tensor<32x1024x49xf16>
 }
 
 // -----

@@ -42,12 +42,12 @@ fusec.model @sums inputs ["x"] outputs ["y"] {
 // Rows that begin anywhere are walked from where what they store is aligned, and
 // what they load from a tensor of the same shape is aligned there, too.
 // CHECK: fusec.plan @sm_90a of @beside
-// CHECK: accesses = [#fusec.accesses<walk = memory, width = 4, loads = [4, 1, 1], stores = [4]>]
+// CHECK: accesses = [#fusec.accesses<walk = memory, width = 8, loads = [8, 1, 1], stores = [8]>]
 fusec.model @beside inputs ["x", "s", "b"] outputs ["y"] {
-^bb0(%x: tensor<32x1024x49xf16>, %s: tensor<1024xf16>, %b: tensor<1024xf16>):
-  %0 = fusec.broadcast %s [1] : tensor<1024xf16> to tensor<32x1024x49xf16>
-  %1 = fusec.mul %x, %0 : tensor<32x1024x49xf16>
-  %2 = fusec.broadcast %b [1] : tensor<1024xf16> to tensor<32x1024x49xf16>
-  %3 = fusec.add %1, %2 : tensor<32x1024x49xf16>
-  fusec.output %3 : tensor<32x1024x49xf16>
+^bb0(%x: tensor<32x1024x333xf16>, %s: tensor<1024xf16>, %b: tensor<1024xf16>):
+  %0 = fusec.broadcast %s [1] : tensor<1024xf16> to tensor<32x1024x333xf16>
+  %1 = fusec.mul %x, %0 : tensor<32x1024x333xf16>
+  %2 = fusec.broadcast %b [1] : tensor<1024xf16> to tensor<32x1024x333xf16>
+  %3 = fusec.add %1, %2 : tensor<32x1024x333xf16>
+  fusec.output %3 : tensor<32x1024x333xf16>
 }

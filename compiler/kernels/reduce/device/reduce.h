@@ -233,6 +233,9 @@ template <int Lanes> struct LanesScope {
   }
 };
 
+template <class Scope> constexpr bool isPartOfWarp = false;
+template <int Lanes> constexpr bool isPartOfWarp<LanesScope<Lanes>> = true;
+
 /// The whole block of exactly `Threads` threads (a multiple of 32).
 template <int Threads> struct BlockScope {
   static_assert(Threads % 32 == 0 && Threads <= 1024, "whole warps");
@@ -307,10 +310,22 @@ FUSEC_DEVICE void forEachVectorIn(Index count, Body body) {
 template <int Steps, class Scope, class Index, class Body>
 FUSEC_DEVICE void forEachStep(Index k, Index count, Body body) {
   const Index step = Index(Scope::size());
-  for (; (Steps - 1) * step < count - k; k += Steps * step) {
+  auto together = [&] {
     FUSEC_UNROLL
     for (int s = 0; s < Steps; ++s)
       body(k + s * step);
+    k += Steps * step;
+  };
+  auto isLeft = [&] { return (Steps - 1) * step < count - k; };
+  if constexpr (isPartOfWarp<Scope>) {
+    // Of rows this short, turns beside each other take more registers than
+    // they save time.
+    FUSEC_UNROLL_BY(1)
+    while (isLeft())
+      together();
+  } else {
+    while (isLeft())
+      together();
   }
   if constexpr (Steps > 1)
     forEachStep<Steps / 2, Scope>(k, count, body);

@@ -12,11 +12,14 @@
 namespace fusec {
 
 /// `Across` rows of `Along` elements.
-template <class T, int Along, int Across> struct TransposeTile {
-  // A word more than a power of two: neighbours of a column lie in different
-  // banks.
-  static constexpr int pitch = Along + (sizeof(T) < 4 ? 4 / int(sizeof(T)) : 1);
-  alignas(16) T at[Across * pitch]; // written by words
+template <class T, int Along, int Across,
+          // A word more than a power of two: neighbours of a column lie in
+          // different banks.
+          int Pitch = Along + (sizeof(T) < 4 ? 4 / int(sizeof(T)) : 1)>
+struct TransposeTile {
+  typedef T Element;
+  static constexpr int along = Along, across = Across, pitch = Pitch;
+  alignas(16) T at[Across * Pitch]; // written by words
 };
 
 /// Calls body(tile) for each of `count` tiles, one a block at a time. Every
@@ -29,9 +32,9 @@ template <class Body> FUSEC_DEVICE void forEachTile(i64 count, Body body) {
 /// Loads V elements at a time from address(a, b), for all that is left in the
 /// tile's dimensions; up to eight loads of a thread are on their way together,
 /// sixteen of single elements.
-template <int V, int Threads, class T, int Along, int Across, class Index,
-          class Address>
-FUSEC_DEVICE void fillTile(TransposeTile<T, Along, Across> &tile,
+template <int V, int Threads, class T, int Along, int Across, int Pitch,
+          class Index, class Address>
+FUSEC_DEVICE void fillTile(TransposeTile<T, Along, Across, Pitch> &tile,
                            Index alongLeft, Index acrossLeft, Address address) {
   // More at once would leave registers for fewer blocks.
   constexpr int vectors = Along / V, count = vectors * Across,
@@ -81,6 +84,27 @@ FUSEC_DEVICE void storeWords(T *to, const Vec<T, V> &vector) {
     for (int w = 0; w < W; ++w)
       word[w] = vector[lane + w];
     store<W>(to + lane, word);
+  }
+}
+
+/// fillTile of whole rows that lie one behind the other, as they do in the
+/// tile: `count` elements from an aligned address on.
+template <int V, int Threads, class Tile>
+FUSEC_DEVICE void fillTileByBytes(Tile &tile, int count,
+                                  const typename Tile::Element *from) {
+  constexpr int most = Tile::pitch * Tile::across / V,
+                steps = (most + Threads - 1) / Threads;
+  const int threads = launch::threads();
+  for (int first = launch::thread(); first < most; first += steps * threads) {
+    Vec<typename Tile::Element, V> loaded[steps];
+    FUSEC_UNROLL
+    for (int s = 0; s < steps; ++s)
+      if (int i = (first + s * threads) * V; i < count)
+        loaded[s] = loadStream<V>(from + i);
+    FUSEC_UNROLL
+    for (int s = 0; s < steps; ++s)
+      if (int i = (first + s * threads) * V; i < count)
+        store<V>(tile.at + i, loaded[s]);
   }
 }
 
@@ -166,20 +190,20 @@ FUSEC_DEVICE void forEachChunkInTile(Index alongLeft, Body body) {
 }
 
 /// V neighbours across.
-template <int V, class T, int Along, int Across>
-FUSEC_DEVICE Vec<T, V> readTile(const TransposeTile<T, Along, Across> &tile,
-                                int a, int b) {
-  Vec<T, V> read;
+template <int V, class Tile>
+FUSEC_DEVICE Vec<typename Tile::Element, V> readTile(const Tile &tile, int a,
+                                                     int b) {
+  Vec<typename Tile::Element, V> read;
   FUSEC_UNROLL
   for (int lane = 0; lane < V; ++lane)
     read[lane] = tile.at[(b + lane) * tile.pitch + a];
   return read;
 }
 /// The same of a tile whose rows begin beginOf(lane) elements behind its own.
-template <int V, class T, int Along, int Across, class BeginOf>
-FUSEC_DEVICE Vec<T, V> readTile(const TransposeTile<T, Along, Across> &tile,
-                                int a, int b, BeginOf beginOf) {
-  Vec<T, V> read;
+template <int V, class Tile, class BeginOf>
+FUSEC_DEVICE Vec<typename Tile::Element, V> readTile(const Tile &tile, int a,
+                                                     int b, BeginOf beginOf) {
+  Vec<typename Tile::Element, V> read;
   FUSEC_UNROLL
   for (int lane = 0; lane < V; ++lane)
     read[lane] = tile.at[(b + lane) * tile.pitch + a + beginOf(lane)];
