@@ -16,10 +16,10 @@ import ctypes
 from ctypes import POINTER, Structure, byref, c_char_p, c_int32, c_int64, c_size_t, c_uint32
 from ctypes import c_uint64, c_void_p
 
-API_VERSION = 3
+API_VERSION = 7
 DTYPES = {"bool": 0, "i8": 1, "i16": 2, "i32": 3, "i64": 4, "u8": 5, "u16": 6, "u32": 7,
           "u64": 8, "f16": 9, "bf16": 10, "f32": 11, "f64": 12}
-DEVICE_CUDA = 2
+DEVICE_CPU, DEVICE_CUDA = 1, 2
 MESSAGE_BYTES = 2048
 
 
@@ -31,7 +31,15 @@ class CTensor(Structure):
 
 class CLoadOptions(Structure):
     _fields_ = [("struct_size", c_size_t), ("device", c_int32), ("hash_weights", c_int32),
-                ("driver", c_char_p)]
+                ("driver", c_char_p), ("progress", c_void_p), ("progress_context", c_void_p),
+                ("device_memory", c_uint64), ("device_rows", c_void_p),
+                ("device_row_count", c_size_t)]
+
+
+class CTableInfo(Structure):
+    _fields_ = [("struct_size", c_size_t), ("name", c_char_p), ("dtype", c_int32),
+                ("reserved", c_int32), ("rows", c_int64), ("bytes", c_uint64),
+                ("device_rows", c_int64)]
 
 
 class CDim(Structure):
@@ -60,9 +68,18 @@ FUNCTIONS = {
     "fusec_model_target": (c_char_p, [c_void_p]),
     "fusec_model_input_count": (c_uint32, [c_void_p]),
     "fusec_model_output_count": (c_uint32, [c_void_p]),
+    "fusec_model_update_rows": (None, [c_void_p, c_char_p, POINTER(c_int64), POINTER(CTensor),
+                                       c_void_p]),
+    "fusec_model_table_count": (c_uint32, [c_void_p]),
+    "fusec_model_table_info": (None, [c_void_p, c_uint32, POINTER(CTableInfo)]),
     "fusec_status_name": (c_char_p, [c_int32]),
     "fusec_api_version": (c_uint32, []),
 }
+
+
+def describe(address, dtype, sizes, deviceType, device):
+    return CTensor(ctypes.sizeof(CTensor), DTYPES[dtype], deviceType, device, len(sizes),
+                   (c_int64 * len(sizes))(*sizes), None, address, 0)
 
 
 class FusecError(RuntimeError):
@@ -92,9 +109,11 @@ class Library:
             raise FusecError(status, statusName.decode(),
                              self.message.value.decode(errors="replace"))
 
-    def load(self, path, device=0, driver=None):
-        options = CLoadOptions(ctypes.sizeof(CLoadOptions), device, 0,
-                               driver.encode() if driver else None)
+    def load(self, path, device=0, driver=None, deviceMemory=0):
+        """`deviceMemory` bytes for weights, 0: as many as they take."""
+        options = CLoadOptions(struct_size=ctypes.sizeof(CLoadOptions), device=device,
+                               driver=driver.encode() if driver else None,
+                               device_memory=deviceMemory)
         handle = c_void_p()
         self.call("fusec_model_load", str(path).encode(), byref(options), byref(handle))
         return Model(self, handle, device)
@@ -116,6 +135,21 @@ class Model:
     def outputCount(self):
         return self.library.library.fusec_model_output_count(self.handle)
 
+    def tables(self):
+        """A CTableInfo for each weight that is read by rows."""
+        infos = []
+        for index in range(self.library.library.fusec_model_table_count(self.handle)):
+            infos.append(CTableInfo(struct_size=ctypes.sizeof(CTableInfo)))
+            self.library.call("fusec_model_table_info", self.handle, index, byref(infos[-1]))
+        return infos
+
+    def updateRows(self, name, ids, address, dtype, sizes, stream=0, onHost=False):
+        """Row i of the memory becomes row ids[i], see fusec_model_update_rows()."""
+        tensor = describe(address, dtype, sizes, DEVICE_CPU if onHost else DEVICE_CUDA,
+                          0 if onHost else self.device)
+        self.library.call("fusec_model_update_rows", self.handle, name.encode(),
+                          (c_int64 * len(ids))(*ids), byref(tensor), stream)
+
     def session(self):
         handle = c_void_p()
         self.library.call("fusec_session_create", self.handle, byref(handle))
@@ -132,8 +166,7 @@ class Session:
         self.library.library.fusec_session_free(self.handle)
 
     def bind(self, function, index, address, dtype, sizes):
-        tensor = CTensor(ctypes.sizeof(CTensor), DTYPES[dtype], DEVICE_CUDA, self.model.device,
-                         len(sizes), (c_int64 * len(sizes))(*sizes), None, address, 0)
+        tensor = describe(address, dtype, sizes, DEVICE_CUDA, self.model.device)
         self.library.call(function, self.handle, index, byref(tensor))
 
     def bindInput(self, index, address, dtype, sizes):

@@ -31,7 +31,9 @@ def writeData(path, options):
     else:
         period = array.array("f", numbers).tobytes()
     block = memoryview(period * (count // PERIOD))
-    left = options.tables * countRows(options) * options.width * BYTES[options.dtype]
+    rows = countRows(options)
+    stored = rows + options.tables if options.shared else options.tables * rows
+    left = stored * options.width * BYTES[options.dtype]
     with open(path, "wb") as file:
         while left:
             left -= file.write(block[:min(left, len(block))])
@@ -58,13 +60,14 @@ def writeModel(path, data, options):
     from onnx import TensorProto, helper
     dtype = TensorProto.FLOAT16 if options.dtype == "fp16" else TensorProto.FLOAT
     rows = countRows(options)
-    size = rows * options.width * BYTES[options.dtype]
+    row = options.width * BYTES[options.dtype]
+    size, step = rows * row, row if options.shared else rows * row
     constant = lambda name, value: helper.make_tensor(name, TensorProto.INT64, [1], [value])
     constants, nodes, sums = [constant("one", 1)], [], []
     for table in range(options.tables):
         weight = TensorProto(name=f"table_{table}", data_type=dtype, dims=[rows, options.width],
                              data_location=TensorProto.EXTERNAL)
-        for key, value in (("location", data.name), ("offset", table * size), ("length", size)):
+        for key, value in (("location", data.name), ("offset", table * step), ("length", size)):
             weight.external_data.add(key=key, value=str(value))
         constants += [weight, constant(f"begin_{table}", table * options.bag),
                       constant(f"end_{table}", (table + 1) * options.bag)]
@@ -88,6 +91,8 @@ def parse():
     parser.add_argument("--width", type=int, default=128, help="columns of a table")
     parser.add_argument("--bag", type=int, default=1, help="rows of a sum")
     parser.add_argument("--dtype", choices=BYTES, default="fp16")
+    parser.add_argument("--shared", action="store_true",
+                        help="data of one table for all: each begins a row behind the last")
     parser.add_argument("--only", choices=("model", "data"), help="one of the two files")
     return parser.parse_args()
 

@@ -19,22 +19,25 @@ WIDTH, HEIGHT, LEFT, TOP = 560, 300, 80, 60
 KINDS = ("win", "lose", "floor", "below")  # of plot.STYLE
 
 
-def measure(options, budget, exponent):
+def measure(options, budget, exponents):
+    """A point for each exponent, of a model that is loaded once."""
+    ids = ",".join(f"zipf:{exponent}" if exponent else "uniform" for exponent in exponents)
     command = [options.fusec, "bench", options.bundle, "--json", "-q",
-               f"--seconds={options.seconds}", "--ids=" + (f"zipf:{exponent}" if exponent else
-                                                           "uniform")]
+               f"--seconds={options.seconds}", f"--ids={ids}"]
     command += [f"--dim={dim}" for dim in options.dim]
     if budget != "0":
         command.append(f"--device-memory={budget}")
     done = subprocess.run(command, text=True, capture_output=True, check=False)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)}: {done.stdout}{done.stderr}")
-    report = json.loads(done.stdout)
-    return {"budget": budget, "exponent": exponent, "median_ms": report["device_ms"]["median"],
-            "rows_per_second": report["rows_per_second"], "ids": report["ids"],
-            "table_bytes": report["table_bytes"],
-            "device_table_bytes": report["device_table_bytes"],
-            "load_ms": report["once_ms"]["load_weights"], "device": report["device"]}
+    report = json.loads(done.stdout)["result"]
+    results = report.get("sweep", [report])
+    return [{"budget": budget, "exponent": exponent, "median_ms": result["device_ms"]["median"],
+             "rows_per_second": result["rows_per_second"], "ids": result["ids"],
+             "table_bytes": result["table_bytes"],
+             "device_table_bytes": result["device_table_bytes"],
+             "load_ms": result["once_ms"]["load_weights"], "device": result["device"]}
+            for exponent, result in zip(exponents, results, strict=True)]
 
 
 def draw(points, title):
@@ -93,10 +96,10 @@ def main():
     options = parse()
     points = []
     for budget in options.device_memory.split(","):
-        for exponent in map(float, options.exponents.split(",")):
-            point = measure(options, budget, exponent)
-            points.append(point)
-            print(f"{budget:>8} zipf {exponent:<5g} {point['median_ms']:.4f} ms, "
+        exponents = [float(exponent) for exponent in options.exponents.split(",")]
+        points += (own := measure(options, budget, exponents))
+        for point in own:
+            print(f"{budget:>8} zipf {point['exponent']:<5g} {point['median_ms']:.4f} ms, "
                   f"{point['rows_per_second']:.4g} rows/s, weights in {point['load_ms']:.0f} ms",
                   flush=True)
     if options.out:

@@ -75,8 +75,9 @@ static LogicalResult verifyBagOperands(BagOp op) {
     return op.emitOpError("expected factors, and zeros beside them, for all "
                           "tables or none, got ")
            << factors << " factors and " << zeros << " zeros";
-  for (OperandRange group : {op.getTables(), op.getIndices(), op.getOffsets(),
-                             op.getWeights(), op.getFactors(), op.getZeros()})
+  for (OperandRange group :
+       {op.getTables(), op.getIndices(), op.getOffsets(), op.getWeights(),
+        op.getLengths(), op.getFactors(), op.getZeros()})
     for (Value value : group)
       if (getRank(value) != 2 ||
           getElementType(value) != getElementType(group[0]))
@@ -85,6 +86,40 @@ static LogicalResult verifyBagOperands(BagOp op) {
   if (weights && !isa<FloatType>(getElementType(op.getWeights()[0])))
     return op.emitOpError("expected weights of floats, got ")
            << op.getWeights()[0].getType();
+  return success();
+}
+
+/// Lengths of bags of several indices, and the tables that are compared.
+static LogicalResult verifyLengths(BagOp op) {
+  int64_t count = op.getLengths().size(), tables = op.getTables().size();
+  for (int64_t table : op.getMaxima().value_or(ArrayRef<int64_t>()))
+    if (table < 0 || table >= tables || op.getMode() == BagMode::Max)
+      return op.emitOpError("expected numbers of tables beside sums or means, "
+                            "got maxima of table ")
+             << table;
+  if (count == 0 && !op.getMeasured() && !op.getLeast() && !op.getFill())
+    return success();
+  if (count == 0 || !op.getOffsets().empty() || !op.getMeasured() ||
+      int64_t(op.getMeasured()->size()) != tables)
+    return op.emitOpError("expected lengths, of bags without offsets, and for "
+                          "each table which of them it has or -1");
+  for (Value lengths : op.getLengths()) {
+    SmallVector<Expr> sizes = getSizes(lengths);
+    if (!isa<IntegerType>(getElementType(lengths)) ||
+        getElementType(lengths).isInteger(1) ||
+        sizes[0] != getSizes(op.getResult())[0] || !sizes[1].isConstant(1))
+      return op.emitOpError("expected lengths [bags, 1] of integers, got ")
+             << lengths.getType();
+  }
+  for (int64_t table = 0; table < tables; ++table) {
+    int64_t measure = op.getMeasureOf(table);
+    if (measure < -1 || measure >= count)
+      return op.emitOpError("expected one of ")
+             << count << " lengths or -1, got " << measure;
+    if (measure >= 0 && getSizes(op.getIndices()[table])[1].isConstant(1))
+      return op.emitOpError("expected lengths of bags of several indices, got ")
+             << op.getIndices()[table].getType();
+  }
   return success();
 }
 
@@ -134,6 +169,11 @@ Expr BagOp::getWidthOf(unsigned t) {
                      : getSizes(getTables()[t])[1];
 }
 
+BagMode BagOp::getModeOf(unsigned table) {
+  return getMaxima() && llvm::is_contained(*getMaxima(), table) ? BagMode::Max
+                                                                : getMode();
+}
+
 SmallVector<Value> BagOp::getRowOperands() {
   SmallVector<Value> values(getTables());
   llvm::append_range(values, getFactors());
@@ -171,6 +211,8 @@ LogicalResult BagOp::verify() {
              << getWeights()[t].getType() << " and " << indices.getType();
     columns = columns + getWidthOf(t);
   }
+  if (failed(verifyLengths(*this)))
+    return failure();
   if (getSizes(getResult())[1] != columns)
     return emitOpError("expected as many columns as tables have, ")
            << columns.str() << ", got " << getResult().getType();

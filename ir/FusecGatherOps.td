@@ -55,6 +55,14 @@ def Fusec_BagOp : Fusec_IndexedOp<"bag", [AttrSizedOperandSegments]> {
     to offsets[b + 1], or to n where there is none; offsets beyond 0 to n are taken
     for the nearest. All tables have offsets or none, and so have weights (`by`).
 
+    With `lengths`, [bags, 1] each, of which `of` says which each table has (-1: none),
+    bag b has the first indices alone, as many as its length says: none where it is
+    below 1, all where there are fewer. Indices beyond are not checked. With
+    `least` means of such tables divide by the length itself, or by this where it
+    is more; with `fill` this stands for each row beyond in maxima.
+
+    The tables of `maxima` (by their numbers) have maxima in place of the mode.
+
     The row that is the table's `padding` (-1: none) is left out, and not counted by a mean. `padding index`
     tells it by this index, so that another of the same row, counted from the end, is not left out, and
     `padding upto` leaves out this index and all below, those that count from the end, too. A bag
@@ -75,37 +83,44 @@ def Fusec_BagOp : Fusec_IndexedOp<"bag", [AttrSizedOperandSegments]> {
     %n = fusec.bag mean (%t) at (%j) flag scales [1.0] padding index [0] : (tensor<1000x8xf16>) at (tensor<nx2xi64>) -> tensor<nx8xf16>
     %q = fusec.bag sum (%p) at (%i) factors (%f) flag scales [1.0] packed [7]
       : (tensor<1000x4xi8>) at (tensor<nx2xi64>) factors (tensor<1000x1xf32>) -> tensor<nx7xf16>
+    %l = fusec.bag mean (%t, %u) at (%j, %i) lengths (%n) of [0, -1] least 1.0 flag scales [1.0, 1.0] maxima [1]
+      : (tensor<1000x8xf16>, tensor<500x4xf16>) at (tensor<nx2xi64>, tensor<nx3xi64>)
+      lengths (tensor<nx1xi32>) -> tensor<nx12xf16>
     ```
   }];
   let arguments = (ins Fusec_BagModeAttr:$mode, Variadic<Fusec_Tensor>:$tables,
       Variadic<Fusec_IndexTensor>:$indices, Variadic<Fusec_IndexTensor>:$offsets,
-      Variadic<Fusec_Tensor>:$weights, Variadic<Fusec_Tensor>:$factors,
+      Variadic<Fusec_Tensor>:$weights, Variadic<Fusec_Tensor>:$lengths, Variadic<Fusec_Tensor>:$factors,
       Variadic<Fusec_Tensor>:$zeros, Fusec_IndexPolicyAttr:$policy,
       DenseF64ArrayAttr:$scales, OptionalAttr<DenseI64ArrayAttr>:$padding,
       OptionalAttr<DenseI64ArrayAttr>:$packed,
-      DefaultValuedAttr<Fusec_PadsByAttr, "::fusec::PadsBy::Row">:$padsBy);
+      DefaultValuedAttr<Fusec_PadsByAttr, "::fusec::PadsBy::Row">:$padsBy,
+      OptionalAttr<DenseI64ArrayAttr>:$measured, OptionalAttr<F64Attr>:$least, OptionalAttr<F64Attr>:$fill,
+      OptionalAttr<DenseI64ArrayAttr>:$maxima);
   let results = (outs Fusec_Tensor:$result);
   let builders = [
-    // Of bytes or floats.
+    // Of bytes or floats, without lengths.
     OpBuilder<(ins "::mlir::Type":$type, "::fusec::BagMode":$mode, "::mlir::ValueRange":$tables,
                    "::mlir::ValueRange":$indices, "::mlir::ValueRange":$offsets, "::mlir::ValueRange":$weights,
                    "::mlir::ValueRange":$factors, "::mlir::ValueRange":$zeros, "::fusec::IndexPolicy":$policy,
                    "::llvm::ArrayRef<double>":$scales, "::mlir::DenseI64ArrayAttr":$padding,
                    CArg<"::fusec::PadsBy", "::fusec::PadsBy::Row">:$padsBy), [{
-      build($_builder, $_state, type, mode, tables, indices, offsets, weights, factors, zeros, policy, scales,
-            padding, ::mlir::DenseI64ArrayAttr(), padsBy);
+      build($_builder, $_state, type, mode, tables, indices, offsets, weights, ::mlir::ValueRange(), factors, zeros,
+            policy, scales, padding, ::mlir::DenseI64ArrayAttr(), padsBy, ::mlir::DenseI64ArrayAttr(), ::mlir::FloatAttr(),
+            ::mlir::FloatAttr(), ::mlir::DenseI64ArrayAttr());
     }]>
   ];
   let assemblyFormat = [{
     $mode `(` $tables `)` `at` `(` $indices `)` (`from` `(` $offsets^ `)`)? (`by` `(` $weights^ `)`)?
+    (`lengths` `(` $lengths^ `)` `of` $measured)? (`least` $least^)? (`fill` $fill^)?
     (`factors` `(` $factors^ `)`)? (`zeros` `(` $zeros^ `)`)? $policy `scales` $scales
-    (`padding` $padsBy $padding^)?
+    (`padding` $padsBy $padding^)? (`maxima` $maxima^)?
     (`packed` $packed^)? attr-dict `:` `(` type($tables) `)` `at` `(` type($indices) `)` (`from` `(` type($offsets)^ `)`)?
-    (`by` `(` type($weights)^ `)`)? (`factors` `(` type($factors)^ `)`)?
+    (`by` `(` type($weights)^ `)`)? (`lengths` `(` type($lengths)^ `)`)? (`factors` `(` type($factors)^ `)`)?
     (`zeros` `(` type($zeros)^ `)`)? `->` type($result)
   }];
   let extraClassDeclaration = [{
-    /// What says which rows a bag has: indices, offsets, weights.
+    /// What says which rows a bag has: indices, offsets, weights, lengths.
     ::mlir::OperandRange getPlaced() {
       return getOperands().drop_front(getTables().size())
           .drop_back(getFactors().size() + getZeros().size());
@@ -127,8 +142,13 @@ def Fusec_BagOp : Fusec_IndexedOp<"bag", [AttrSizedOperandSegments]> {
     /// Sums of as many rows each.
     bool isPlain() {
       return getMode() == BagMode::Sum && getPlaced().size() == getIndices().size() &&
-          getFactors().empty() && !getPadding();
+          getFactors().empty() && !getPadding() && !getMaxima();
     }
+    /// Which lengths a table has; -1: none.
+    int64_t getMeasureOf(unsigned table) {
+      return getMeasured() ? (*getMeasured())[table] : -1;
+    }
+    ::fusec::BagMode getModeOf(unsigned table);
   }];
   let hasVerifier = 1;
 }

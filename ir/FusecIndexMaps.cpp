@@ -147,7 +147,14 @@ SmallVector<Expr> BagOp::getIterationSizes() {
   return sizes;
 }
 IndexMap BagOp::getOperandMap(unsigned index) {
-  unsigned tables = getTables().size(), table = index % tables;
+  unsigned tables = getTables().size(), lengths = getLengths().size(),
+           placed = tables + getPlaced().size();
+  if (index >= placed - lengths && index < placed) {
+    IndexMap map;
+    map.results = {dimOf(*this, 0), zeroOf(*this)};
+    return map;
+  }
+  unsigned table = (index < placed ? index : index - lengths) % tables;
   Expr start = zeroOf(*this);
   for (unsigned before = 0; before < table; ++before)
     start = start + getWidthOf(before);

@@ -16,7 +16,8 @@ LIBRARY = os.environ.get("FUSEC_LIBRARY") or next(
 class RuntimeTest(unittest.TestCase):
     def testStructs(self):
         self.assertEqual(ctypes.sizeof(fusec_runtime.CTensor), 56)
-        self.assertEqual(ctypes.sizeof(fusec_runtime.CLoadOptions), 24)
+        self.assertEqual(ctypes.sizeof(fusec_runtime.CLoadOptions), 64)
+        self.assertEqual(ctypes.sizeof(fusec_runtime.CTableInfo), 48)
         self.assertEqual(ctypes.sizeof(fusec_runtime.CPrepareOptions), 40)
 
     @unittest.skipUnless(LIBRARY, "no libfusec_rt.so in build/*/runtime or $FUSEC_LIBRARY")

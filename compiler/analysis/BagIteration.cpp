@@ -75,6 +75,13 @@ FailureOr<BagIteration> fusec::analyzeBag(StepOp step) {
         return failure();
       found.weights = *weights;
     }
+    if (int64_t measure = op.getMeasureOf(t); measure >= 0) {
+      auto lengths = analyzeValues(step, op.getLengths()[measure]);
+      if (failed(lengths))
+        return failure();
+      found.lengths = *lengths;
+    }
+    found.mode = op.getModeOf(t);
     found.column = column;
     found.scale = op.getScales()[t];
     found.padding = op.getPaddingOf(t);

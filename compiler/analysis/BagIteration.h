@@ -22,13 +22,14 @@ struct BagTable {
   BufferOp factors, zeros;
   int64_t blockWidth;
   BagValues ids;
-  std::optional<BagValues> offsets, weights;
+  std::optional<BagValues> offsets, weights, lengths;
   /// Indices of a bag, or with offsets of all.
   Expr count;
   Expr offsetCount;
   int64_t width, column;
   double scale;
   int64_t padding; // -1: none
+  BagMode mode;
 };
 struct BagIteration {
   BagOp op;

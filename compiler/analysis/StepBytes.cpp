@@ -70,7 +70,9 @@ static Sum getUsedBytes(OpOperand &use, Sum none, BytesOf<Sum> bytesOf) {
   if (auto bag = dyn_cast<BagOp>(use.getOwner())) {
     unsigned number = use.getOperandNumber(), tables = bag.getTables().size();
     if (number < tables || number >= tables + bag.getPlaced().size()) {
-      Value ids = bag.getIndices()[number % tables];
+      unsigned table =
+          number < tables ? number : number - bag.getLengths().size();
+      Value ids = bag.getIndices()[table % tables];
       Type indices = ids.getType();
       int64_t element = getElementBytes(getElementType(ids));
       return least(whole,

@@ -91,7 +91,7 @@ struct TableBags {
   unsigned table;
   const Tensor &rows;
   int64_t column, width, perBag;
-  std::vector<int64_t> ids, offsets;
+  std::vector<int64_t> ids, offsets, lengths;
   std::vector<double> weights, factors, zeros;
 
   /// A table's elements, dequantised where they have factors.
@@ -123,10 +123,16 @@ struct TableBags {
     return values;
   }
 
+  /// How many indices a bag has by its length.
+  int64_t getCount(int64_t bag) const {
+    return lengths.empty() ? perBag
+                           : std::clamp<int64_t>(lengths[bag], 0, perBag);
+  }
+
   /// The places of a bag's indices among all.
   std::pair<int64_t, int64_t> getPlaces(int64_t bag) {
     if (op.getOffsets().empty())
-      return {bag * perBag, (bag + 1) * perBag};
+      return {bag * perBag, bag * perBag + getCount(bag)};
     int64_t count = ids.size();
     auto at = [&](int64_t i) {
       return i < int64_t(offsets.size())
@@ -142,7 +148,8 @@ struct TableBags {
 template <typename T>
 static void reduceBags(TableBags &bags, Tensor &result, Environment &env) {
   BagOp op = bags.op;
-  bool isMax = op.getMode() == BagMode::Max;
+  BagMode mode = op.getModeOf(bags.table);
+  bool isMax = mode == BagMode::Max;
   int64_t width = bags.width;
   std::vector<T> rows = bags.loadRows<T>();
   std::vector<T> sums(width);
@@ -166,8 +173,18 @@ static void reduceBags(TableBags &bags, Tensor &result, Environment &env) {
       ++count;
     }
     T scale = op.getScales()[bags.table];
-    if (op.getMode() == BagMode::Mean && count)
+    bool isMeasured = !bags.lengths.empty();
+    if (isMeasured && mode == BagMode::Mean && op.getLeast())
+      scale /=
+          std::max(T(bags.lengths[bag]), T(op.getLeast()->convertToDouble()));
+    else if (mode == BagMode::Mean && count)
       scale /= T(count);
+    if (isMeasured && isMax && op.getFill() && bags.getCount(bag) < bags.perBag)
+      for (T &sum : sums)
+        sum = std::isnan(sum) ||
+                      (count && sum > T(op.getFill()->convertToDouble()))
+                  ? sum
+                  : T(op.getFill()->convertToDouble());
     for (T &sum : sums)
       sum *= scale;
     store<T>(result, bag * result.getSizes()[1] + bags.column, sums);
@@ -181,7 +198,8 @@ TensorOr evaluateBag(BagOp op, Operands operands, Environment &env) {
   size_t count = op.getTables().size();
   unsigned indices = count, offsets = indices + count,
            weights = offsets + op.getOffsets().size(),
-           factors = weights + op.getWeights().size(),
+           lengths = weights + op.getWeights().size(),
+           factors = lengths + op.getLengths().size(),
            zeros = factors + op.getFactors().size();
   int64_t column = 0;
   for (size_t t = 0; t < count; ++t) {
@@ -196,11 +214,14 @@ TensorOr evaluateBag(BagOp op, Operands operands, Environment &env) {
                    {},
                    {},
                    {},
+                   {},
                    {}};
     if (!op.getOffsets().empty())
       bags.offsets = loadAll<int64_t>(operands[offsets + t]);
     if (!op.getWeights().empty())
       bags.weights = loadAll<double>(operands[weights + t]);
+    if (int64_t measure = op.getMeasureOf(t); measure >= 0)
+      bags.lengths = loadAll<int64_t>(operands[lengths + measure]);
     if (!op.getFactors().empty())
       bags.factors = loadAll<double>(operands[factors + t]);
     if (!op.getZeros().empty())

@@ -11,6 +11,7 @@ import numpy
 from onnx import helper
 
 import bags
+import length_bags
 import masked_bags
 import moves
 import pointwise
@@ -76,7 +77,7 @@ def makeReductions():
 def main():
     folder = pathlib.Path(sys.argv[1])
     for make in (makeTransposes, moves.makeAll, pointwise.makeAll, makeReductions, rows.makeAll,
-                 bags.makeAll, masked_bags.makeAll):
+                 bags.makeAll, masked_bags.makeAll, length_bags.makeAll):
         for case in make():
             case.write(folder)
 

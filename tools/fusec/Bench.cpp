@@ -41,6 +41,7 @@ private:
   void checkOptions() const;
   int32_t getGraphMode() const;
   MeasureOptions getMeasureOptions() const;
+  bool isSweep() const { return !lists.empty() || distributions.size() > 1; }
   std::vector<data::Tensor> getInputs(const LoadedModel &loaded) const;
   BenchRun prepareRun(const LoadedModel &loaded) const;
   /// Adds to the sweep, so that what was measured stays where a size fails.
@@ -60,6 +61,8 @@ private:
 
   /// What of --dim lists several sizes.
   std::vector<SizeList> lists;
+  /// One where --ids lists no more.
+  std::vector<RandomIds> distributions;
   /// Whether --against is a bundle.
   bool hasOther = false;
 };
@@ -79,7 +82,7 @@ void BenchCommand::addTo(CLI::App &app) {
   app.add_option("--runs", maxRuns, "how many runs at most")->type_name("N");
   app.add_option("--warm-up", warmUp, "runs before measuring")->type_name("N");
   app.add_option("--gpu", ordinal, "which device")->type_name("N");
-  ids.addTo(app);
+  ids.addTo(app, /*mayBeList=*/true);
   memory.addTo(app);
   app.add_option("--graph", graph,
                  "whether runs replay a CUDA graph; default: where a run has "
@@ -184,10 +187,13 @@ void BenchCommand::checkOptions() const {
   if (streams != 0 && threads != 0)
     fail(ExitCode::Usage, "expected --streams or --threads, got both\nnote: "
                           "each of the threads has a stream");
+  if (!plot.empty() && distributions.size() > 1)
+    fail(ExitCode::Usage, "--plot: expected one distribution of ids with it, "
+                          "got a list (--ids)");
   if (lists.empty() && !plot.empty())
     fail(ExitCode::Usage, "--plot: expected several sizes with it, as in --dim "
                           "batch=1,8,64");
-  if (lists.empty())
+  if (!isSweep())
     return;
   if (!plot.empty() && llvm::is_contained(lists.front().sizes, 0))
     fail(ExitCode::Usage,
@@ -200,10 +206,15 @@ void BenchCommand::checkOptions() const {
       {"--transfers", transfers},  {"--against", !against.empty()}};
   for (auto [option, isGiven] : others)
     if (isGiven)
-      fail(ExitCode::Usage,
-           fmt::format(
-               "{}: expected one size of '{}' with it, got a list (--dim)",
-               option, lists.front().name));
+      fail(
+          ExitCode::Usage,
+          lists.empty()
+              ? fmt::format("{}: expected one distribution of ids with it, "
+                            "got a list (--ids)",
+                            option)
+              : fmt::format(
+                    "{}: expected one size of '{}' with it, got a list (--dim)",
+                    option, lists.front().name));
 }
 
 /// Sizes that compiling has fixed are no named dimensions any more.
@@ -233,14 +244,15 @@ void BenchCommand::runSweep(const LoadedModel &loaded, const StartTimes &once,
     loaded.checkDims({{list.name, list.sizes.front()}});
     sweep.names.push_back(list.name);
   }
-  for (const NamedSizes &sizes :
-       combine(lists, getNamedSizes(loaded, options))) {
-    BenchRun run(loaded, makeInputs(loaded, sizes, ids), sizes, getGraphMode());
-    run.result.ids = ids.getText();
-    run.result.setStart(once);
-    measure(&run, getMeasureOptions());
-    sweep.results.push_back(std::move(run.result));
-  }
+  for (const NamedSizes &sizes : combine(lists, getNamedSizes(loaded, options)))
+    for (const RandomIds &drawn : distributions) {
+      BenchRun run(loaded, makeInputs(loaded, sizes, drawn), sizes,
+                   getGraphMode());
+      run.result.ids = drawn.getText();
+      run.result.setStart(once);
+      measure(&run, getMeasureOptions());
+      sweep.results.push_back(std::move(run.result));
+    }
 }
 
 void BenchCommand::tell(const Sweep &sweep, Report &report) const {
@@ -331,6 +343,7 @@ void BenchCommand::runOne(const LoadedModel &loaded, const StartTimes &once,
 
 void BenchCommand::run(Report &report) {
   lists = options.takeSizeLists();
+  distributions = ids.split();
   checkOptions();
   if (!profile.empty() && profile != noTrace)
     checkWritable(profile);
@@ -351,7 +364,7 @@ void BenchCommand::run(Report &report) {
   rt::Device device(nullptr, ordinal);
   once.context = lap.next();
   LoadedModel loaded(options, memory, ordinal, quiet, report);
-  if (lists.empty())
+  if (!isSweep())
     return runOne(loaded, once, std::move(before), report);
   Sweep sweep;
   try {

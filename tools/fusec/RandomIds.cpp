@@ -104,24 +104,37 @@ static std::optional<double> parseDistribution(const std::string &text) {
   return exponent;
 }
 
-void RandomIds::addTo(CLI::App &app) {
+void RandomIds::addTo(CLI::App &app, bool mayBeList) {
   app.add_option("--ids", text,
-                 "how random ids are drawn from the rows of the tables that "
-                 "they index: uniform, or zipf:S, where row r - 1 has a "
-                 "probability proportional to r^-S (1.05 is usual)")
-      ->type_name("uniform|zipf:S")
-      ->check([](const std::string &given) {
-        return parseDistribution(given)
-                   ? std::string()
-                   : "expected uniform or zipf:S, S above 0 and at most 20, "
-                     "got '" +
-                         given + "'";
+                 std::string("how random ids are drawn from the rows of the "
+                             "tables that they index: uniform, or zipf:S, "
+                             "where row r - 1 has a probability proportional "
+                             "to r^-S (1.05 is usual)") +
+                     (mayBeList ? "; each of several is measured" : ""))
+      ->type_name(mayBeList ? "uniform|zipf:S[,...]" : "uniform|zipf:S")
+      ->check([mayBeList](const std::string &given) {
+        llvm::SmallVector<llvm::StringRef> parts = {given};
+        if (mayBeList)
+          parts = llvm::to_vector(llvm::split(given, ','));
+        for (llvm::StringRef part : parts)
+          if (!parseDistribution(part.str()))
+            return "expected uniform or zipf:S, S above 0 and at most 20, "
+                   "got '" +
+                   part.str() + "'";
+        return std::string();
       });
   app.add_option("--index-limit", limit,
                  "random integers are below it, whatever they index; default: "
                  "the rows of their tables, 1000 where they index none")
       ->check(CLI::Range(int64_t(1), INT64_MAX))
       ->type_name("N");
+}
+
+std::vector<RandomIds> RandomIds::split() const {
+  std::vector<RandomIds> all;
+  for (llvm::StringRef part : llvm::split(text, ','))
+    all.emplace_back(*this).text = part.str();
+  return all;
 }
 
 data::Tensor RandomIds::draw(DType dtype, std::vector<int64_t> sizes,

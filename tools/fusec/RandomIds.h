@@ -20,7 +20,10 @@ struct TouchedRows {
 
 class RandomIds {
 public:
-  void addTo(CLI::App &app);
+  /// With `mayBeList`, of several distributions, too: see split().
+  void addTo(CLI::App &app, bool mayBeList = false);
+  /// One for each distribution that is listed.
+  std::vector<RandomIds> split() const;
 
   /// Random values for an input, see makeRandomTensor(). Throws Failure.
   data::Tensor draw(format::DType dtype, std::vector<int64_t> sizes,

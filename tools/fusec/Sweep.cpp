@@ -22,6 +22,12 @@ std::vector<NamedSizes> fusec::combine(const std::vector<SizeList> &lists,
   return all;
 }
 
+bool Sweep::hasIds() const {
+  return llvm::any_of(results, [&](const BenchResult &result) {
+    return result.ids != results.front().ids;
+  });
+}
+
 void Sweep::print() const {
   const BenchResult &one = results.front();
   llvm::outs() << one.device << ", plan " << one.target
@@ -30,6 +36,8 @@ void Sweep::print() const {
   std::vector<Table::Column> columns;
   for (const std::string &name : names)
     columns.push_back({format::printable(name), Table::Align::Right});
+  if (hasIds())
+    columns.push_back({"ids", Table::Align::Right});
   for (const char *title :
        {"SM MHz", "runs", "p10", "median", "p90", "enqueue", "rows/s",
         "kernels", "bind", "prepare", "again", "arena"})
@@ -40,6 +48,8 @@ void Sweep::print() const {
     std::vector<std::string> row;
     for (const std::string &name : names)
       row.push_back(std::to_string(result.sizes.at(name)));
+    if (hasIds())
+      row.push_back(result.ids);
     row.push_back(
         result.clocks.sm.empty()
             ? "-"
@@ -67,6 +77,8 @@ void Sweep::print() const {
       for (const std::string &name : names)
         which += fmt::format("{}{} {}", which.empty() ? "" : ", ",
                              format::printable(name), result.sizes.at(name));
+      if (hasIds())
+        which += (which.empty() ? "" : ", ") + result.ids;
       llvm::outs() << "advice for " << which << ": " << text << "\n";
     }
 }

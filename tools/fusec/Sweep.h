@@ -12,10 +12,13 @@ namespace fusec {
 struct Sweep {
   /// The dimensions whose sizes change.
   std::vector<std::string> names;
-  /// One a combination of sizes, the last dimension's changing first.
+  /// One a combination of sizes, the last dimension's changing first, and of
+  /// each as many as ids are drawn in ways.
   std::vector<BenchResult> results;
 
   void print() const;
+  /// Where ids are drawn in several ways.
+  bool hasIds() const;
   llvm::json::Object toJson() const;
 };
 

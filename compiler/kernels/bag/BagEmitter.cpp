@@ -97,15 +97,73 @@ static const char *getPaddingName(BagOp op) {
   llvm_unreachable("a padding that no case is for");
 }
 
-/// The last arguments of a call: offsets, weights, padding and factors; none
-/// where the bags are sums of as many rows each, of floats.
+/// How many of its indices each bag has.
+static std::string emitLengths(KernelWriter &writer,
+                               const BagIteration &iteration) {
+  BagOp op = iteration.op;
+  if (op.getLengths().empty())
+    return "fusec::NoBagOperand{}";
+  SmallVector<BufferOp> buffers(op.getLengths().size());
+  std::vector<std::string> places;
+  for (auto [t, table] : llvm::enumerate(iteration.tables)) {
+    int64_t measure = op.getMeasureOf(t);
+    if (measure >= 0)
+      buffers[measure] = table.lengths->buffer;
+    places.push_back(table.lengths
+                         ? fmt::format("{}, {}, {}", table.lengths->first,
+                                       table.lengths->stride, measure)
+                         : "0, 0, -1");
+  }
+  auto print = [&](FloatAttr value) {
+    double number = value ? value.getValueAsDouble() : 0;
+    return fmt::format(
+        "{}, {}", value ? "true" : "false",
+        literal(Builder(op.getContext()).getF32FloatAttr(number)));
+  };
+  std::string array = declareArray(writer, "BagPlace", "length_places", places);
+  return fmt::format("fusec::BagLengths{{{}, {}, {}, {}}}",
+                     writer.pointerTable(buffers, "lengths"), array,
+                     print(op.getLeastAttr()), print(op.getFillAttr()));
+}
+
+/// Which tables have maxima.
+static std::string emitMaxima(KernelWriter &writer,
+                              const BagIteration &iteration) {
+  if (!BagOp(iteration.op).getMaxima())
+    return "fusec::NoBagOperand{}";
+  std::vector<std::string> are;
+  for (const BagTable &table : iteration.tables)
+    are.push_back(table.mode == BagMode::Max ? "true" : "false");
+  std::string name = writer.uniqueName("maxima");
+  writer.declarations() << fmt::format(
+      "FUSEC_CONSTANT bool {}[{}] = {{{}}};\n\n", name, are.size(),
+      llvm::join(are, ", "));
+  return fmt::format("fusec::BagMaxima{{{}}}", name);
+}
+
+static std::string emitPadding(KernelWriter &writer,
+                               const BagIteration &iteration) {
+  if (!BagOp(iteration.op).getPadding())
+    return "fusec::NoBagOperand{}";
+  std::vector<std::string> paddings;
+  for (const BagTable &table : iteration.tables)
+    paddings.push_back(std::to_string(table.padding));
+  std::string name = writer.uniqueName("padding");
+  writer.declarations() << fmt::format(
+      "FUSEC_CONSTANT fusec::i64 {}[{}] = {{{}}};\n\n", name, paddings.size(),
+      llvm::join(paddings, ", "));
+  return fmt::format("fusec::{}{{{}}}", getPaddingName(iteration.op), name);
+}
+
+/// The last arguments of a call: offsets, weights, padding, factors, lengths
+/// and maxima, as far as there are some; none where the bags are sums of as
+/// many rows each, of floats.
 static std::string emitForm(KernelWriter &writer,
                             const BagIteration &iteration) {
   if (BagOp(iteration.op).isPlain())
     return "";
   SmallVector<BagValues> offsets, weights;
   SmallVector<Expr> offsetCounts;
-  std::vector<std::string> paddings;
   for (const BagTable &table : iteration.tables) {
     if (table.offsets) {
       offsets.push_back(*table.offsets);
@@ -113,24 +171,22 @@ static std::string emitForm(KernelWriter &writer,
     }
     if (table.weights)
       weights.push_back(*table.weights);
-    paddings.push_back(std::to_string(table.padding));
   }
-  std::string none = "fusec::NoBagOperand{}", form;
-  form += ", " + (offsets.empty()
-                      ? none
+  std::string none = "fusec::NoBagOperand{}";
+  SmallVector<std::string> arguments;
+  arguments.push_back(
+      offsets.empty() ? none
                       : emitValues(writer, "offsets", offsets, offsetCounts));
-  form += ", " +
-          (weights.empty() ? none : emitValues(writer, "weights", weights, {}));
+  arguments.push_back(
+      weights.empty() ? none : emitValues(writer, "weights", weights, {}));
   std::string factors = emitFactors(writer, iteration);
-  if (!BagOp(iteration.op).getPadding())
-    return form + ", " + none + (factors == none ? "" : ", " + factors);
-  std::string name = writer.uniqueName("padding");
-  writer.declarations() << fmt::format(
-      "FUSEC_CONSTANT fusec::i64 {}[{}] = {{{}}};\n\n", name, paddings.size(),
-      llvm::join(paddings, ", "));
-  return form +
-         fmt::format(", fusec::{}{{{}}}", getPaddingName(iteration.op), name) +
-         (factors == none ? "" : ", " + factors);
+  arguments.push_back(emitPadding(writer, iteration));
+  arguments.push_back(factors);
+  arguments.push_back(emitLengths(writer, iteration));
+  arguments.push_back(emitMaxima(writer, iteration));
+  while (arguments.size() > 3 && arguments.back() == none)
+    arguments.pop_back();
+  return ", " + llvm::join(arguments, ", ");
 }
 
 FailureOr<KernelSource> fusec::emitBag(StepOp step, VariantAttr variant,

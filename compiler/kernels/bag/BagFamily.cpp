@@ -97,9 +97,10 @@ int64_t fusec::getResident(const BagIteration &iteration, const BagWork &work,
                            BagScheduleAttr schedule) {
   BagOp op = iteration.op;
   bool isPlain = op.getMode() == BagMode::Sum && op.getWeights().empty() &&
-                 op.getZeros().empty() && !op.getPadding();
+                 op.getZeros().empty() && !op.getPadding() &&
+                 op.getLengths().empty() && !op.getMaxima();
   int resident = bagResident(work.forms, isPlain, !op.getFactors().empty(),
-                             op.getMode() == BagMode::Max);
+                             op.getMode() == BagMode::Max || op.getMaxima());
   return std::max<int64_t>(1, resident * bagThreads / schedule.getThreads());
 }
 

@@ -69,7 +69,8 @@ static Estimate estimateBag(StepOp step, const BagIteration &iteration,
   BagOp op = iteration.op;
   int rowsAtOnce =
       bagRowsAtOnce(!op.getWeights().empty(), !op.getZeros().empty(),
-                    !op.getFactors().empty() && op.getMode() == BagMode::Max);
+                    !op.getFactors().empty() &&
+                        (op.getMode() == BagMode::Max || op.getMaxima()));
   double longest = 0, all = 0;
   for (BagSlot slot : work.slots) {
     double one = countLatencies(work.shapes[slot.table], schedule, rowsAtOnce);

@@ -41,12 +41,42 @@ struct LeftOut {
 std::optional<LeftOut> getUnselectedIds(SelectOp op, mlir::Value rows,
                                         mlir::Value ids);
 
+/// What is read at `at` where `operand` is of the op that computes its value
+/// element by element.
+ViewSource traceOn(const ViewSource &at, mlir::Value operand);
+/// Behind casts that change neither 0 and 1 nor a number of ids; `withHalves`
+/// behind those that round large ones, too.
+ViewSource skipCasts(ViewSource at, bool withHalves = false);
+/// A number, 0 of what is none.
+double getNumber(mlir::TypedAttr value);
+/// Whether the rows of a constant matrix that such ids name are of finite
+/// numbers: those times 0 are 0. Ids below 0 name any.
+bool areRowsFinite(mlir::Value matrix, LeftOut ids);
+/// The sum of ones that a divisor is, but for what makes none of them more than
+/// 0; and the mask that it adds, by bag and id.
+std::optional<ViewSource> traceCount(mlir::Value by, bool withHalves);
+std::optional<ViewSource> traceCountedMask(const ViewSource &count, BagOp bag);
+
+/// The lengths in a mask of bag, id and maybe column that tells whether the
+/// id's place is below its bag's length, or, inverse, is not.
+std::optional<ViewSource> getMaskLengths(const ViewSource &mask,
+                                         const Sizes &sizes, bool &isInverse);
+/// The same of a select that takes `rows` below it, and `fill` elsewhere.
+std::optional<ViewSource> getUnselectedLengths(SelectOp op, mlir::Value rows,
+                                               double &fill);
+/// Those as [bags, 1]; and makes them the lengths of a bag of one table.
+mlir::Value createLengths(const ViewSource &lengths, mlir::Location loc,
+                          mlir::PatternRewriter &rewriter);
+void setLengths(BagOp bag, mlir::Value lengths);
+
 /// Bags of reductions over gathered rows, with what scales and casts them.
 void populateBagsOfRows(mlir::RewritePatternSet &patterns, bool exact);
 /// What of them begins at multiples of a number.
 void populateBagsOfSteps(mlir::RewritePatternSet &patterns);
 /// What of them is weighted by masks of ids.
 void populateBagsOfMasks(mlir::RewritePatternSet &patterns, bool exact);
+/// What of them is weighted by masks of lengths.
+void populateBagsOfLengths(mlir::RewritePatternSet &patterns, bool exact);
 /// Lookups of dequantised rows, of tables that fit 4 bits, are bags of one.
 void populateBagsOfSmallRows(mlir::RewritePatternSet &patterns);
 /// Bags that lie side by side become one.

@@ -84,6 +84,15 @@ static Freedom getFreedom(Operand operand) {
                                             : Freedom::None;
 }
 
+/// Maxima lie beside sums or means, but with offsets.
+static bool canJoinModes(BagOp lead, BagOp next, Freedom freedom) {
+  BagMode mode = lead.getMode(), other = next.getMode();
+  return mode == other ||
+         (mode == BagMode::Mean && freedom == Freedom::CountedSum) ||
+         (lead.getOffsets().empty() &&
+          (mode == BagMode::Max || other == BagMode::Max));
+}
+
 /// Whether `next` can be of one op with `lead`, which is no freer.
 static bool canJoinBag(Operand lead, Operand next) {
   BagOp bag = lead.bag;
@@ -92,10 +101,7 @@ static bool canJoinBag(Operand lead, Operand next) {
     return !bag || (bag.getOffsets().empty() && bag.getWeights().empty() &&
                     bag.getFactors().empty());
   }
-  bool isMode = bag.getMode() == next.bag.getMode() ||
-                (bag.getMode() == BagMode::Mean &&
-                 getFreedom(next) == Freedom::CountedSum);
-  return isMode &&
+  return canJoinModes(bag, next.bag, getFreedom(next)) &&
          getTypeOfFirst(bag.getOffsets()) ==
              getTypeOfFirst(next.bag.getOffsets()) &&
          getTypeOfFirst(bag.getWeights()) ==
@@ -128,21 +134,64 @@ struct Run {
   size_t tables = 0;
 
   bool hasBag() const { return !!lead.bag; }
-  BagMode getMode() const {
-    return lead.bag ? BagOp(lead.bag).getMode() : BagMode::Sum;
-  }
+  /// Of tables whose rows are not compared, where there are some.
+  BagMode getMode() const;
   /// False where the operand is of another kind, or one too many.
   bool add(Operand operand);
 };
 } // namespace
 
+BagMode Run::getMode() const {
+  if (!lead.bag || BagOp(lead.bag).getMode() != BagMode::Max)
+    return lead.bag ? BagOp(lead.bag).getMode() : BagMode::Sum;
+  bool hasSum = llvm::any_of(operands, [](Operand operand) {
+    return operand.bag && operand.bag.getMode() == BagMode::Sum;
+  });
+  return hasSum ? BagMode::Sum : BagMode::Max;
+}
+
+/// Whether some table has lengths and this mode.
+static bool hasLengths(BagOp bag, BagMode mode) {
+  for (unsigned t = 0; t < bag.getTables().size(); ++t)
+    if (bag.getMeasureOf(t) >= 0 && bag.getModeOf(t) == mode)
+      return true;
+  return false;
+}
+
+/// Whether both can have what an op says of all lengths.
+static bool canShareLengths(Operand a, Operand b) {
+  if (!a.bag || !b.bag || a.bag.getLengths().empty() ||
+      b.bag.getLengths().empty())
+    return true;
+  auto bothHave = [&](BagMode mode) {
+    return hasLengths(a.bag, mode) && hasLengths(b.bag, mode);
+  };
+  return getTypeOfFirst(a.bag.getLengths()) ==
+             getTypeOfFirst(b.bag.getLengths()) &&
+         (!bothHave(BagMode::Mean) ||
+          a.bag.getLeastAttr() == b.bag.getLeastAttr()) &&
+         (!bothHave(BagMode::Max) ||
+          a.bag.getFillAttr() == b.bag.getFillAttr());
+}
+
+/// Maxima leave the lead to what is added.
+static bool isFreer(Operand a, Operand b) {
+  if (getFreedom(a) != getFreedom(b) || !a.bag || !b.bag)
+    return getFreedom(a) < getFreedom(b);
+  return a.bag.getMode() == BagMode::Max && b.bag.getMode() != BagMode::Max;
+}
+
 bool Run::add(Operand operand) {
   size_t more = operand.bag ? operand.bag.getTables().size() : 1;
   if (tables + more > mostBagTables)
     return false;
-  bool leads = operands.empty() || getFreedom(operand) > getFreedom(lead);
+  bool leads = operands.empty() || isFreer(lead, operand);
   if (!operands.empty() &&
       !(leads ? areAlike(operand, lead) : areAlike(lead, operand)))
+    return false;
+  if (!llvm::all_of(operands, [&](Operand before) {
+        return canShareLengths(before, operand);
+      }))
     return false;
   if (operand.bag && operand.bag.getPadding()) {
     PadsBy by = operand.bag.getPadsBy();
@@ -157,6 +206,50 @@ bool Run::add(Operand operand) {
   return true;
 }
 
+namespace {
+/// What says which rows bags have by their lengths, and what of them is
+/// compared: one table's after another's.
+struct JoinedLengths {
+  SmallVector<Value> values;
+  SmallVector<int64_t> measured, maxima;
+  FloatAttr least, fill;
+
+  void add(BagOp bag, unsigned table, BagMode mode);
+  void addLookup() { measured.push_back(-1); }
+  void set(BagOp joined) const;
+};
+} // namespace
+
+/// `mode` is that of what is not compared, or of all.
+void JoinedLengths::add(BagOp bag, unsigned table, BagMode mode) {
+  if (bag.getModeOf(table) == BagMode::Max && mode != BagMode::Max)
+    maxima.push_back(measured.size());
+  int64_t number = bag.getMeasureOf(table);
+  if (number < 0)
+    return addLookup();
+  ViewSource own = traceViews(bag.getLengths()[number]);
+  auto known = llvm::find_if(values, [&](Value value) {
+    ViewSource other = traceViews(value);
+    return other.value == own.value && other.map.results == own.map.results;
+  });
+  measured.push_back(known - values.begin());
+  if (known == values.end())
+    values.push_back(bag.getLengths()[number]);
+  least = least ? least : bag.getLeastAttr();
+  fill = fill ? fill : bag.getFillAttr();
+}
+
+void JoinedLengths::set(BagOp joined) const {
+  if (!maxima.empty())
+    joined.setMaxima(maxima);
+  if (values.empty())
+    return;
+  joined.getLengthsMutable().assign(values);
+  joined.setMeasured(measured);
+  joined.setLeastAttr(least);
+  joined.setFillAttr(fill);
+}
+
 static Value createBag(const Run &run, Expr bags, Type type,
                        PatternRewriter &rewriter) {
   MLIRContext *context = rewriter.getContext();
@@ -164,6 +257,7 @@ static Value createBag(const Run &run, Expr bags, Type type,
   SmallVector<double> scales;
   SmallVector<int64_t> padding;
   BagMode mode = run.getMode();
+  JoinedLengths lengths;
   SmallVector<Location> locations;
   for (Operand operand : run.operands) {
     locations.push_back(operand.get()->getLoc());
@@ -176,7 +270,9 @@ static Value createBag(const Run &run, Expr bags, Type type,
       llvm::append_range(zeros, operand.bag.getZeros());
       for (unsigned t = 0; t < operand.bag.getTables().size(); ++t) {
         // A sum beside means is the mean times the number of its rows.
-        bool isSum = operand.bag.getMode() != mode;
+        bool isSum =
+            mode == BagMode::Mean && operand.bag.getModeOf(t) == BagMode::Sum;
+        lengths.add(operand.bag, t, mode);
         scales.push_back(
             operand.bag.getScales()[t] *
             (isSum ? getSizes(operand.bag.getIndices()[t])[1].getValue() : 1));
@@ -193,6 +289,7 @@ static Value createBag(const Run &run, Expr bags, Type type,
     indices.push_back(rows);
     scales.push_back(1);
     padding.push_back(-1);
+    lengths.addLookup();
   }
   Location loc = rewriter.getFusedLoc(locations);
   Expr columns = Expr::constant(context, 0);
@@ -201,11 +298,12 @@ static Value createBag(const Run &run, Expr bags, Type type,
   auto policy =
       IndexPolicyAttr::get(context, Operand(run.operands[0]).getPolicy());
   bool hasPadding = llvm::any_of(padding, [](int64_t row) { return row >= 0; });
-  Value bag = BagOp::create(
+  auto bag = BagOp::create(
       rewriter, loc, getTensorType({bags, columns}, type), mode, tables,
       indices, offsets, weights, factors, zeros, policy.getValue(), scales,
       hasPadding ? rewriter.getDenseI64ArrayAttr(padding) : DenseI64ArrayAttr(),
       run.padsBy.value_or(PadsBy::Row));
+  lengths.set(bag);
   remarkPassed(remarks::formBag, loc)
       << fmt::format("{} embedding bags became one", tables.size());
   if (!run.operands[0].isStacked)

@@ -13,19 +13,17 @@
 using namespace mlir;
 using namespace fusec;
 
-/// What is read at `at` where `operand` is of the op that computes its value
-/// element by element.
-static ViewSource traceOn(const ViewSource &at, Value operand) {
+ViewSource fusec::traceOn(const ViewSource &at, Value operand) {
   ViewSource source = traceViews(operand);
   source.map = source.map.compose(at.map.results);
   return source;
 }
 
-/// Behind casts that change neither 0 and 1 nor a number of ids.
-static ViewSource skipCasts(ViewSource at) {
-  auto keepsCounts = [](Value value) {
+ViewSource fusec::skipCasts(ViewSource at, bool withHalves) {
+  auto keepsCounts = [&](Value value) {
     Type type = getElementType(value);
-    return type.isF32() || type.isInteger(32) || type.isInteger(64);
+    return type.isF32() || type.isInteger(32) || type.isInteger(64) ||
+           (withHalves && (type.isF16() || type.isBF16()));
   };
   while (auto cast = at.value.getDefiningOp<CastOp>()) {
     if (!getElementType(cast.getOperand()).isInteger(1) &&
@@ -34,6 +32,13 @@ static ViewSource skipCasts(ViewSource at) {
     at = traceOn(at, cast.getOperand());
   }
   return at;
+}
+
+double fusec::getNumber(TypedAttr value) {
+  if (auto number = dyn_cast_if_present<FloatAttr>(value))
+    return number.getValueAsDouble();
+  auto number = dyn_cast_if_present<IntegerAttr>(value);
+  return number ? double(number.getInt()) : 0;
 }
 
 static bool areSame(const ViewSource &a, const ViewSource &b,
@@ -134,9 +139,7 @@ static bool areFinite(ArrayRef<char> bytes, Word exponent) {
   return are;
 }
 
-/// Whether the rows of a constant matrix that such ids name are of finite
-/// numbers: those times 0 are 0. Ids below 0 name any.
-static bool areRowsFinite(Value matrix, LeftOut ids) {
+bool fusec::areRowsFinite(Value matrix, LeftOut ids) {
   auto constant = matrix.getDefiningOp<ConstantOp>();
   Sizes sizes = getSizes(matrix);
   if (!constant || !sizes[0].isConstant() || !sizes[1].isConstant())
@@ -169,10 +172,51 @@ static bool isWhole(const ViewSource &source, Value value) {
              IndexMap::identity(value.getContext(), getRank(value)).results;
 }
 
+std::optional<ViewSource> fusec::traceCount(Value by, bool withHalves) {
+  ViewSource at = skipCasts(traceViews(by), withHalves);
+  Operation *bound = at.value.getDefiningOp();
+  if (!isa_and_present<MaxOp, AddOp>(bound))
+    return std::nullopt;
+  for (auto [count, other] :
+       {std::pair(bound->getOperand(0), bound->getOperand(1)),
+        std::pair(bound->getOperand(1), bound->getOperand(0))}) {
+    double least = getNumber(getSplatValue(other));
+    // What fp32 adds to 1 in vain.
+    bool isVain = isa<AddOp>(bound) ? least < 0x1p-25 : least <= 1;
+    if (least > 0 && isVain)
+      return skipCasts(traceOn(at, count), withHalves);
+  }
+  return std::nullopt;
+}
+
+std::optional<ViewSource> fusec::traceCountedMask(const ViewSource &count,
+                                                  BagOp bag) {
+  auto sum = count.value.getDefiningOp<ReduceOp>();
+  if (!sum || sum.getKind() != ReduceKind::Sum || sum.getParts() ||
+      sum.getAxes().size() != 1)
+    return std::nullopt;
+  // Halves count as far as this.
+  Type type = getElementType(sum.getResult());
+  int64_t most = type.isF16() ? 2048 : type.isBF16() ? 256 : 0;
+  if (!type.isF32() && !type.isInteger(32) && !type.isInteger(64) &&
+      getSizes(bag.getIndices()[0])[1].getConstant().value_or(most + 1) > most)
+    return std::nullopt;
+  int64_t axis = sum.getAxes()[0];
+  if (getSizes(sum.getOperand())[axis] != getSizes(bag.getIndices()[0])[1] ||
+      llvm::any_of(count.map.results, [](Expr at) { return usesDim(at, 1); }))
+    return std::nullopt;
+  // A bag's number and that of its id in place of the sum's.
+  SmallVector<Expr> point = count.map.results;
+  point.insert(point.begin() + axis, Expr::dim(bag.getContext(), 1));
+  ViewSource mask{sum.getOperand(), {point, count.map.conditions}};
+  return traceOn(mask, sum.getOperand());
+}
+
 /// A sum of one table's bags, of as many ids each.
 static bool isSumOfOne(BagOp bag) {
   return bag.getMode() == BagMode::Sum && bag.getTables().size() == 1 &&
-         bag.getOffsets().empty() && !bag.getPacked();
+         bag.getOffsets().empty() && bag.getLengths().empty() &&
+         !bag.getPacked();
 }
 
 namespace {
@@ -223,7 +267,7 @@ struct MeanOfMask : OpRewritePattern<DivOp> {
         bag.getPadsBy() == PadsBy::Row || !bag.getWeights().empty() ||
         !getElementType(op.getResult()).isF32())
       return rewriter.notifyMatchFailure(op, "divides no sums without padding");
-    auto count = traceCount(op.getRhs());
+    auto count = traceCount(op.getRhs(), /*withHalves=*/false);
     if (!count || !countsIds(*count, bag))
       return rewriter.notifyMatchFailure(op, "divides by no number of ids");
     remarkPassed(remarks::formBag, op.getLoc())
@@ -234,53 +278,13 @@ struct MeanOfMask : OpRewritePattern<DivOp> {
   }
 
 private:
-  /// The sum of ones that `by` is, but for what makes none of them more than 0.
-  static std::optional<ViewSource> traceCount(Value by) {
-    ViewSource at = skipCasts(traceViews(by));
-    Operation *bound = at.value.getDefiningOp();
-    if (!isa_and_present<MaxOp, AddOp>(bound))
-      return std::nullopt;
-    for (auto [count, other] :
-         {std::pair(bound->getOperand(0), bound->getOperand(1)),
-          std::pair(bound->getOperand(1), bound->getOperand(0))}) {
-      double least = getNumber(getSplatValue(other));
-      // What fp32 adds to 1 in vain.
-      bool isVain = isa<AddOp>(bound) ? least < 0x1p-25 : least <= 1;
-      if (least > 0 && isVain)
-        return skipCasts(traceOn(at, count));
-    }
-    return std::nullopt;
-  }
-
-  static double getNumber(TypedAttr value) {
-    if (auto number = dyn_cast_if_present<FloatAttr>(value))
-      return number.getValueAsDouble();
-    auto number = dyn_cast_if_present<IntegerAttr>(value);
-    return number ? double(number.getInt()) : 0;
-  }
-
   /// Whether a sum adds 1 for each id of a bag that is no padding.
   static bool countsIds(const ViewSource &count, BagOp bag) {
-    auto sum = count.value.getDefiningOp<ReduceOp>();
-    if (!sum || sum.getKind() != ReduceKind::Sum || sum.getParts() ||
-        sum.getAxes().size() != 1)
-      return false;
-    Type type = getElementType(sum.getResult());
-    if (!type.isF32() && !type.isInteger(32) && !type.isInteger(64))
-      return false;
+    auto mask = traceCountedMask(count, bag);
     Value ids = bag.getIndices()[0];
-    Sizes sizes = getSizes(ids);
-    int64_t axis = sum.getAxes()[0];
-    if (getSizes(sum.getOperand())[axis] != sizes[1] ||
-        llvm::any_of(count.map.results, [](Expr at) { return usesDim(at, 1); }))
-      return false;
-    // A bag's number and that of its id in place of the sum's.
-    SmallVector<Expr> point = count.map.results;
-    point.insert(point.begin() + axis, Expr::dim(bag.getContext(), 1));
-    ViewSource mask{sum.getOperand(), {point, count.map.conditions}};
-    return getLeftOut(traceOn(mask, sum.getOperand()), traceViews(ids),
-                      ExprRanges(sizes)) ==
-           LeftOut{bag.getPadsBy(), bag.getPaddingOf(0)};
+    return mask &&
+           getLeftOut(*mask, traceViews(ids), ExprRanges(getSizes(ids))) ==
+               LeftOut{bag.getPadsBy(), bag.getPaddingOf(0)};
   }
 };
 } // namespace

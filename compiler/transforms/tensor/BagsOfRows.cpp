@@ -54,6 +54,9 @@ struct WeightedRows {
   GatherOp gather;
   SmallVector<Value> weights; // [.., width] each, the same along the width
   std::optional<LeftOut> leftOut;
+  // Of rows that are left out beyond a bag's length, and what stands for them.
+  std::optional<ViewSource> lengths;
+  double fill = 0;
   // Of rows that are quantised, matrices of a row for each of the table's.
   Value factors, zeros;
 };
@@ -145,16 +148,19 @@ static FailureOr<WeightedRows> matchUnweighted(Value value, bool exact) {
 
 static FailureOr<WeightedRows> matchRows(Value value, bool exact);
 
-/// Rows, but 0 where their ids are a number, or at most one.
+/// Rows, but 0 where their ids are a number, or at most one; or a number beyond
+/// a length.
 static FailureOr<WeightedRows> matchSelected(SelectOp select, bool exact) {
   for (Value side : {select.getTrueValue(), select.getFalseValue()}) {
     auto rows = matchRows(side, exact);
-    if (failed(rows) || rows->leftOut)
+    if (failed(rows) || rows->leftOut || rows->lengths)
       continue;
     rows->leftOut = getUnselectedIds(
         select, side,
         rows->gather.getIndices()[-1 - rows->gather.getPositions()[0]]);
-    if (rows->leftOut)
+    if (!rows->leftOut)
+      rows->lengths = getUnselectedLengths(select, side, rows->fill);
+    if (rows->leftOut || rows->lengths)
       return rows;
   }
   return failure();
@@ -176,7 +182,7 @@ static FailureOr<WeightedRows> matchRows(Value value, bool exact) {
     if (!isSameAlongLast(b))
       continue;
     rows = matchRows(a, exact);
-    if (failed(rows) ||
+    if (failed(rows) || rows->fill != 0 ||
         (!rows->weights.empty() &&
          (exact || getElementType(rows->weights[0]) != getElementType(b))))
       continue;
@@ -209,7 +215,8 @@ struct BagOfReduce : OpRewritePattern<ReduceOp> {
                                              "a maximum only named");
     auto rows = matchRows(op.getOperand(), exact);
     // What is left out of a sum is 0 to a maximum.
-    if (failed(rows) || (!isSum && rows->leftOut))
+    if (failed(rows) || (!isSum && rows->leftOut) ||
+        (rows->lengths && !canHaveLengths(*rows, count, isSum)))
       return rewriter.notifyMatchFailure(op, "reduces no gathered rows");
     SmallVector<Value> weights, factors, zeros;
     for (Value each : rows->weights) {
@@ -226,15 +233,31 @@ struct BagOfReduce : OpRewritePattern<ReduceOp> {
     remarkPassed(remarks::formBag, op.getLoc())
         << (isSum ? "a sum" : "a maximum")
         << " of gathered rows became an embedding bag";
-    rewriter.replaceOpWithNewOp<BagOp>(
-        op, op.getType(), isSum ? BagMode::Sum : BagMode::Max,
-        rows->gather.getSource(), createRowIndices(rows->gather, rewriter),
-        ValueRange(), weights, factors, zeros, rows->gather.getPolicy(),
-        ArrayRef<double>(1.0),
+    Value lengths;
+    if (rows->lengths)
+      lengths = createLengths(*rows->lengths, op.getLoc(), rewriter);
+    auto bag = BagOp::create(
+        rewriter, op.getLoc(), op.getType(),
+        isSum ? BagMode::Sum : BagMode::Max, rows->gather.getSource(),
+        createRowIndices(rows->gather, rewriter), ValueRange(), weights,
+        factors, zeros, rows->gather.getPolicy(), ArrayRef<double>(1.0),
         rows->leftOut ? rewriter.getDenseI64ArrayAttr(rows->leftOut->number)
                       : DenseI64ArrayAttr(),
         rows->leftOut ? rows->leftOut->by : PadsBy::Row);
+    if (lengths) {
+      setLengths(bag, lengths);
+      if (!isSum)
+        bag.setFillAttr(rewriter.getF64FloatAttr(rows->fill));
+    }
+    rewriter.replaceOp(op, bag);
     return success();
+  }
+
+  /// Of bags of several rows, of a table that has some; a sum leaves out zeros.
+  static bool canHaveLengths(WeightedRows &rows, Expr count, bool isSum) {
+    Expr tableRows = getSizes(rows.gather.getSource())[0];
+    return tableRows.isConstant() && tableRows.getValue() > 0 &&
+           !count.isConstant(1) && (!isSum || rows.fill == 0);
   }
 
   bool exact;
@@ -294,11 +317,11 @@ struct BagOfOneWeight : OpRewritePattern<BagOp> {
     if (!weight || !std::isfinite(scale) || (exact && scale != 1) ||
         (op.getMode() == BagMode::Max && scale < 0))
       return rewriter.notifyMatchFailure(op, "weights are no one scale");
-    rewriter.replaceOpWithNewOp<BagOp>(
-        op, op.getType(), op.getMode(), op.getTables(), op.getIndices(),
-        op.getOffsets(), ValueRange(), op.getFactors(), op.getZeros(),
-        op.getPolicy(), ArrayRef<double>(op.getScales()[0] * scale),
-        op.getPaddingAttr(), op.getPadsBy());
+    scale *= op.getScales()[0];
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getWeightsMutable().clear();
+      op.setScales(ArrayRef<double>(scale));
+    });
     return success();
   }
 
@@ -364,6 +387,7 @@ void fusec::populateBagsOfRows(RewritePatternSet &patterns, bool exact) {
   patterns.add<BagOfReduce, BagOfOneWeight>(context, exact);
   patterns.add<CastOfBag>(context);
   populateBagsOfSteps(patterns);
+  populateBagsOfLengths(patterns, exact);
   populateBagsOfMasks(patterns, exact);
   if (!exact)
     patterns.add<ScaledBag<MulOp>, ScaledBag<DivOp>>(context);

@@ -29,11 +29,10 @@ static bool counts(ArrayRef<char> bytes, int64_t size, int64_t inner) {
   return true;
 }
 
-/// The axis along which its elements are their index.
-static std::optional<unsigned> findAxis(ConstantOp constant) {
+std::optional<unsigned> fusec::findRangeAxis(ConstantOp constant) {
   auto type = cast<RankedTensorType>(constant.getType());
   Type element = type.getElementType();
-  if (!type.hasStaticShape() || type.getNumElements() < leastElements ||
+  if (!type.hasStaticShape() ||
       !(element.isInteger(32) || element.isInteger(64)))
     return std::nullopt;
   std::string error;
@@ -76,7 +75,10 @@ struct RecognizeRanges : fusec::impl::RecognizeRangesBase<RecognizeRanges> {
     for (ConstantOp constant :
          llvm::to_vector(getOperation().getBody().getOps<ConstantOp>())) {
       std::optional<unsigned> axis =
-          isComputedWith(constant) ? findAxis(constant) : std::nullopt;
+          constant.getType().getNumElements() >= leastElements &&
+                  isComputedWith(constant)
+              ? findRangeAxis(constant)
+              : std::nullopt;
       if (!axis)
         continue;
       OpBuilder builder(constant);

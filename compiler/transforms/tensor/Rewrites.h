@@ -66,6 +66,8 @@ mlir::Value createReshape(mlir::OpBuilder &builder, mlir::Location loc,
 /// The value of every element where all are equal and known, behind any views;
 /// an IntegerAttr or a FloatAttr of the element type.
 mlir::TypedAttr getSplatValue(mlir::Value value);
+/// The axis along which the elements of a constant are their index.
+std::optional<unsigned> findRangeAxis(ConstantOp constant);
 /// Whether all elements are this number; false where they are unknown.
 bool isSplatOf(mlir::Value value, double number);
 /// Same, within what exporters and the element type round off.

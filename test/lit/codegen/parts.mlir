@@ -116,6 +116,22 @@ fusec.model @masked inputs ["ids"] outputs ["y"] {
 
 // -----
 
+// Lengths of one table's bags; beside its sums another's maxima.
+// CHECK-LABEL: // where t_y is aligned to 16{{$}}
+// CHECK: FUSEC_CONSTANT fusec::BagPlace length_places[2] = {
+// CHECK-NEXT: {0, 1, 0},
+// CHECK-NEXT: {0, 0, -1},
+// CHECK: FUSEC_CONSTANT bool maxima[2] = {false, true};
+// CHECK: fusec::BagLengths{lengths, length_places, false, 0.0f, false, 0.0f}, fusec::BagMaxima{maxima});
+fusec.model @lengths inputs ["ids", "lengths"] outputs ["y"] {
+^bb0(%ids: tensor<100x7xi64>, %n: tensor<100x1xi16>):
+  %t = fusec.constant dense<1.0> : tensor<50x8xf32>
+  %0 = fusec.bag sum (%t, %t) at (%ids, %ids) lengths (%n) of [0, -1] clamp scales [1.0, 1.0] maxima [1] : (tensor<50x8xf32>, tensor<50x8xf32>) at (tensor<100x7xi64>, tensor<100x7xi64>) lengths (tensor<100x1xi16>) -> tensor<100x16xf32>
+  fusec.output %0 : tensor<100x16xf32>
+}
+
+// -----
+
 // As many ids a bag as a name says: its number is the bag's stride.
 // CHECK-LABEL: // where t_y is aligned to 16{{$}}
 // CHECK: FUSEC_CONSTANT fusec::BagShape shapes[1] = {

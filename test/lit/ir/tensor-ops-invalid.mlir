@@ -295,6 +295,46 @@ fusec.model @bag_lengths inputs ["t", "i"] outputs [] {
 
 // -----
 
+fusec.model @bag_lengths_of inputs ["t", "i", "l"] outputs [] {
+^bb0(%t: tensor<9x4xf32>, %i: tensor<8x2xi64>, %l: tensor<8x1xi64>):
+  // expected-error @+1 {{expected one of 1 lengths or -1, got 1}}
+  %0 = fusec.bag sum (%t) at (%i) lengths (%l) of [1] flag scales [1.0] : (tensor<9x4xf32>) at (tensor<8x2xi64>) lengths (tensor<8x1xi64>) -> tensor<8x4xf32>
+}
+
+// -----
+
+fusec.model @bag_lengths_type inputs ["t", "i", "l"] outputs [] {
+^bb0(%t: tensor<9x4xf32>, %i: tensor<8x2xi64>, %l: tensor<8x1xf32>):
+  // expected-error @+1 {{expected lengths [bags, 1] of integers, got 'tensor<8x1xf32>'}}
+  %0 = fusec.bag sum (%t) at (%i) lengths (%l) of [0] flag scales [1.0] : (tensor<9x4xf32>) at (tensor<8x2xi64>) lengths (tensor<8x1xf32>) -> tensor<8x4xf32>
+}
+
+// -----
+
+fusec.model @bag_lengths_of_lookup inputs ["t", "i", "l"] outputs [] {
+^bb0(%t: tensor<9x4xf32>, %i: tensor<8x1xi64>, %l: tensor<8x1xi64>):
+  // expected-error @+1 {{expected lengths of bags of several indices, got 'tensor<8x1xi64>'}}
+  %0 = fusec.bag sum (%t) at (%i) lengths (%l) of [0] flag scales [1.0] : (tensor<9x4xf32>) at (tensor<8x1xi64>) lengths (tensor<8x1xi64>) -> tensor<8x4xf32>
+}
+
+// -----
+
+fusec.model @bag_least_alone inputs ["t", "i"] outputs [] {
+^bb0(%t: tensor<9x4xf32>, %i: tensor<8x2xi64>):
+  // expected-error @+1 {{expected lengths, of bags without offsets, and for each table which of them it has or -1}}
+  %0 = fusec.bag mean (%t) at (%i) least 1.0 flag scales [1.0] : (tensor<9x4xf32>) at (tensor<8x2xi64>) -> tensor<8x4xf32>
+}
+
+// -----
+
+fusec.model @bag_maxima inputs ["t", "i"] outputs [] {
+^bb0(%t: tensor<9x4xf32>, %i: tensor<8x2xi64>):
+  // expected-error @+1 {{expected numbers of tables beside sums or means, got maxima of table 1}}
+  %0 = fusec.bag sum (%t) at (%i) flag scales [1.0] maxima [1] : (tensor<9x4xf32>) at (tensor<8x2xi64>) -> tensor<8x4xf32>
+}
+
+// -----
+
 fusec.model @bag_empty inputs ["t", "i"] outputs [] {
 ^bb0(%t: tensor<9x4xf32>, %i: tensor<8x0xi64>):
   // expected-error @+1 {{expected bags of at least one index, got 'tensor<8x0xi64>'}}

@@ -67,6 +67,10 @@ fusec.model @indexed inputs ["t", "u", "i", "j", "n", "f"] outputs [] {
   %q = fusec.bag sum (%t, %u) at (%j, %j) clamp scales [1.0, 0.5] : (tensor<100x16xf32>, tensor<50x16xf32>) at(tensor<8x2xi32>, tensor<8x2xi32>) -> tensor<8x32xf16>
   // CHECK: fusec.bag sum(%{{.*}}) at(%{{.*}}) factors(%{{.*}}) flag scales [1.000000e+00] packed [31] : (tensor<100x16xui8>) at(tensor<8x2xi32>) factors(tensor<100x1xf32>) -> tensor<8x31xf16>
   %q4 = fusec.bag sum (%n) at (%j) factors (%f) flag scales [1.0] packed [31] : (tensor<100x16xui8>) at(tensor<8x2xi32>) factors(tensor<100x1xf32>) -> tensor<8x31xf16>
+  // CHECK: %[[LENGTHS:.+]] = fusec.slice
+  %ln = fusec.slice %j offsets [#fusec.expr<0>, #fusec.expr<1>] steps [1, 1] : tensor<8x2xi32> to tensor<8x1xi32>
+  // CHECK: fusec.bag mean(%{{.*}}, %{{.*}}) at(%{{.*}}, %{{.*}}) lengths(%[[LENGTHS]]) of [-1, 0] least 1.000000e+00 fill -2.000000e+00 flag scales [1.000000e+00, 1.000000e+00] maxima [1] : (tensor<100x16xf32>, tensor<50x16xf32>) at(tensor<8x2xi32>, tensor<8x2xi32>) lengths(tensor<8x1xi32>) -> tensor<8x32xf32>
+  %ql = fusec.bag mean (%t, %u) at (%j, %j) lengths (%ln) of [-1, 0] least 1.0 fill -2.0 flag scales [1.0, 1.0] maxima [1] : (tensor<100x16xf32>, tensor<50x16xf32>) at(tensor<8x2xi32>, tensor<8x2xi32>) lengths(tensor<8x1xi32>) -> tensor<8x32xf32>
   // CHECK: fusec.bag mean(%{{.*}}) at(%{{.*}}) flag scales [1.000000e+00] padding row [3] :
   %qp = fusec.bag mean (%t) at (%j) flag scales [1.0] padding row [3] : (tensor<100x16xf32>) at(tensor<8x2xi32>) -> tensor<8x16xf32>
   // CHECK: fusec.bag mean(%{{.*}}) at(%{{.*}}) flag scales [1.000000e+00] padding index [3] :

@@ -19,16 +19,22 @@ namespace detail {
 /// Stores what share 0 of a group has of the bags from `first` on.
 template <int V, class Sums, int Bags, class Block>
 FUSEC_DEVICE void storeBags(const BagShape &shape, const Block &block,
-                            const BagLanes &at, const Sums &sums, int first,
+                            const BagLanes &at, Sums &sums, int first,
                             int column) {
   if (at.share != 0 || column >= shape.width)
     return;
   FUSEC_UNROLL
   for (int b = 0; b < Bags; ++b) {
     const i64 bag = block.first + first + b * at.groups;
+    float scale = shape.scale;
+    if constexpr (decltype(block.lengths)::areThere)
+      if (bag < block.end && block.isMeasured()) {
+        const i64 length = block.getLength(bag);
+        sums.finish(b, block.lengths, length, length < block.count, scale);
+      }
     if (bag < block.end)
       storeStream<V>(block.result + bag * block.pitch + column,
-                     sums.template get<typename Block::Result>(b, shape.scale));
+                     sums.template get<typename Block::Result>(b, scale));
   }
 }
 
@@ -80,7 +86,13 @@ FUSEC_DEVICE void sumStagedBags(const BagShape &shape, const Block &block,
         }
         if ((stayTogether && first >= bags) || (InParts && block.rows == 0))
           left = 0;
-        for (int k = at.share * Ids; k < left; k += at.split * Ids)
+        int last = left;
+        if constexpr (decltype(block.lengths)::areThere && Bags == 1)
+          if (left > 0) { // Rows beyond a length are not read.
+            const int own = block.getCount(block.first + first) - done;
+            last = own < left ? own : left;
+          }
+        for (int k = at.share * Ids; k < last; k += at.split * Ids)
           sums.template add<Row, Ids>(
               columns,
               [&](int b, int i) {
@@ -206,6 +218,41 @@ FUSEC_DEVICE void sumRanges(const BagShape &shape, const Block &block,
     }
   }
 }
+
+/// Rows of a thread on their way.
+template <BagMode Mode, class Block>
+constexpr FUSEC_DEVICE int getRowsAtOnce() {
+  return bagRowsAtOnce(Block::haveWeights, Block::haveZeros,
+                       Block::areNarrow && Mode == BagMode::Max);
+}
+
+/// What a block adds or compares.
+template <GatherPolicy Policy, class Row, int V, int Forms, BagMode Mode,
+          int Sharing, class Block>
+FUSEC_DEVICE void sumBlock(const BagShape &shape, const Block &block,
+                           StagedRows<Row> staged, float *partials) {
+  constexpr int most = getRowsAtOnce<Mode, Block>();
+  if constexpr (Block::haveOffsets)
+    return sumRanges<Policy, Mode, Row, V, most>(shape, block, staged);
+  constexpr int forms = Forms & ~bagShared;
+  constexpr bool areShared = forms != Forms;
+  const int form = bagForm(shape);
+  if constexpr ((forms & bagCopy) != 0)
+    if (forms == bagCopy || form == bagCopy)
+      copyRows<Policy, Row, V, 4>(shape, block, staged);
+  if constexpr ((forms & bagFew) != 0)
+    if (forms == bagFew || form == bagFew)
+      sumStagedBags<Policy, Mode, Row, V, 2, 2, /*InParts=*/false,
+                    /*AreShared=*/false, 0>(shape, block, staged, nullptr);
+  if constexpr ((forms & bagShort) != 0)
+    if (forms == bagShort || form == bagShort)
+      sumStagedBags<Policy, Mode, Row, V, 1, most, /*InParts=*/false, areShared,
+                    Sharing>(shape, block, staged, partials);
+  if constexpr ((forms & bagLong) != 0)
+    if (forms == bagLong || form == bagLong)
+      sumStagedBags<Policy, Mode, Row, V, 1, most, /*InParts=*/true, areShared,
+                    Sharing>(shape, block, staged, partials);
+}
 } // namespace detail
 
 /// The bags of all tables, whose rows Row counts. `shapes` are those of the
@@ -216,17 +263,20 @@ FUSEC_DEVICE void sumRanges(const BagShape &shape, const Block &block,
 template <GatherPolicy Policy, class Row, int V, int TileBags, int Forms,
           BagMode Mode = BagMode::Sum, int Sharing = 0, class Tables, class Ids,
           class R, class Offsets = NoBagOperand, class Weights = NoBagOperand,
-          class Padding = NoBagOperand, class Factors = NoBagOperand>
+          class Padding = NoBagOperand, class Factors = NoBagOperand,
+          class Lengths = NoBagOperand, class Maxima = NoBagOperand>
 FUSEC_DEVICE void
 sumAllBags(const BagShape *shapes, const BagSlot *slots, int slotCount,
            const Tables &tables, const Ids &ids, i64 bags, R *result, i64 pitch,
            u64 *faults, Offsets offsets = {}, Weights weights = {},
-           Padding padding = {}, Factors factors = {}) {
+           Padding padding = {}, Factors factors = {}, Lengths lengths = {},
+           Maxima maxima = {}) {
   FUSEC_SHARED Row rows[bagStaged];
   FUSEC_SHARED float weightsOfRows[Weights::areThere ? bagStaged : 1];
   const detail::StagedRows<Row> staged{rows, weightsOfRows};
-  FUSEC_SHARED float
-      partials[Sharing ? Sharing * (V + (Mode != BagMode::Sum)) : 1];
+  FUSEC_SHARED float partials[Sharing ? Sharing * (V + (Mode != BagMode::Sum ||
+                                                        Maxima::areThere))
+                                      : 1];
   const i64 tiles = (bags + TileBags - 1) / TileBags;
   for (i64 at = launch::block(); at < tiles * slotCount;
        at += launch::blocks()) {
@@ -258,35 +308,16 @@ sumAllBags(const BagShape *shapes, const BagSlot *slots, int slotCount,
                                  offsets,
                                  weights,
                                  padding,
-                                 factors};
-    constexpr int most =
-        bagRowsAtOnce(Weights::areThere, Factors::haveZeros,
-                      Factors::areThere && Mode == BagMode::Max);
-    if constexpr (Offsets::areThere) {
-      detail::sumRanges<Policy, Mode, Row, V, most>(shape, block, staged);
-    } else {
-      constexpr int forms = Forms & ~bagShared;
-      constexpr bool areShared = forms != Forms;
-      const int form = bagForm(shape);
-      if constexpr ((forms & bagCopy) != 0)
-        if (forms == bagCopy || form == bagCopy)
-          detail::copyRows<Policy, Row, V, 4>(shape, block, staged);
-      if constexpr ((forms & bagFew) != 0)
-        if (forms == bagFew || form == bagFew)
-          detail::sumStagedBags<Policy, Mode, Row, V, 2, 2, /*InParts=*/false,
-                                /*AreShared=*/false, 0>(shape, block, staged,
-                                                        nullptr);
-      if constexpr ((forms & bagShort) != 0)
-        if (forms == bagShort || form == bagShort)
-          detail::sumStagedBags<Policy, Mode, Row, V, 1, most,
-                                /*InParts=*/false, areShared, Sharing>(
-              shape, block, staged, partials);
-      if constexpr ((forms & bagLong) != 0)
-        if (forms == bagLong || form == bagLong)
-          detail::sumStagedBags<Policy, Mode, Row, V, 1, most,
-                                /*InParts=*/true, areShared, Sharing>(
-              shape, block, staged, partials);
-    }
+                                 factors,
+                                 lengths};
+    if constexpr (Maxima::areThere)
+      if (maxima.are[slot.table]) {
+        detail::sumBlock<Policy, Row, V, Forms, BagMode::Max, Sharing>(
+            shape, block, staged, partials);
+        continue;
+      }
+    detail::sumBlock<Policy, Row, V, Forms, Mode, Sharing>(shape, block, staged,
+                                                           partials);
   }
 }
 

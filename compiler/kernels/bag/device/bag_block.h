@@ -50,6 +50,29 @@ struct BagLeadPadding {
   }
 };
 
+/// How many of its indices each bag has: `buffers` is a struct of pointers
+/// `at`, and the step of a table's place is the number of its buffer, -1 for
+/// none. Means divide by the length, or by `least` where it is more, if
+/// `divides`; `fill` stands for rows beyond in maxima if `fills`.
+template <class Buffers> struct BagLengths {
+  static constexpr bool areThere = true;
+  const Buffers &buffers;
+  const BagPlace *places;
+  bool divides;
+  float least;
+  bool fills;
+  float fill;
+};
+template <class Buffers>
+BagLengths(const Buffers &, const BagPlace *, bool, float, bool, float)
+    -> BagLengths<Buffers>;
+
+/// Whether each table has maxima in place of a kernel's mode.
+struct BagMaxima {
+  static constexpr bool areThere = true;
+  const bool *are;
+};
+
 /// What dequantises the rows of each table, where they are integers of Bits
 /// bits: a struct of pointers, another or NoBagOperand, and the columns that
 /// share a factor and a zero.
@@ -75,10 +98,14 @@ PackedBagFactors(const Factors &, const Zeros &, const int *)
 namespace detail {
 /// What the threads of a block share: a table's bags from `first` on.
 template <class T, class Id, class R, class Offsets, class Weights,
-          class Padding, class Factors>
+          class Padding, class Factors, class Lengths>
 struct BagBlock {
   typedef R Result;
   typedef Id Index;
+  static constexpr bool haveOffsets = Offsets::areThere,
+                        haveWeights = Weights::areThere,
+                        haveZeros = Factors::haveZeros,
+                        areNarrow = Factors::areThere;
   int number; // of the table
   const T *table;
   i64 rows;
@@ -93,6 +120,7 @@ struct BagBlock {
   Weights weights;
   Padding padding;
   Factors factors;
+  Lengths lengths;
 
   FUSEC_DEVICE auto getColumns(const BagShape &shape, int column) const {
     if constexpr (Factors::areThere) {
@@ -137,6 +165,26 @@ struct BagBlock {
     }
     return 1;
   }
+  /// As it is given.
+  FUSEC_DEVICE i64 getLength(i64 bag) const {
+    if constexpr (Lengths::areThere) {
+      const BagPlace &place = lengths.places[number];
+      if (place.step >= 0)
+        return i64(
+            lengths.buffers.at[place.step][place.first + bag * place.stride]);
+    }
+    return count;
+  }
+  /// Of indices that a bag has.
+  FUSEC_DEVICE int getCount(i64 bag) const {
+    const i64 length = getLength(bag);
+    return length < 0 ? 0 : length < count ? int(length) : count;
+  }
+  FUSEC_DEVICE bool isMeasured() const {
+    if constexpr (Lengths::areThere)
+      return lengths.places[number].step >= 0;
+    return false;
+  }
   /// Where the indices of a bag begin.
   FUSEC_DEVICE i64 getOffset(i64 bag) const {
     if constexpr (Offsets::areThere)
@@ -151,10 +199,10 @@ struct BagBlock {
 };
 
 template <class T, class Id, class R, class Offsets, class Weights,
-          class Padding, class Factors>
+          class Padding, class Factors, class Lengths>
 BagBlock(int, const T *, i64, const Id *, i64, int, R *, i64, i64, i64, i64,
-         u64 *, Offsets, Weights, Padding, Factors)
-    -> BagBlock<T, Id, R, Offsets, Weights, Padding, Factors>;
+         u64 *, Offsets, Weights, Padding, Factors, Lengths)
+    -> BagBlock<T, Id, R, Offsets, Weights, Padding, Factors, Lengths>;
 
 /// Rows that were found, and their weights.
 template <class Row> struct StagedRows {
@@ -179,6 +227,7 @@ FUSEC_DEVICE int findRowsTogether(const BagShape &shape, const Block &block,
     typename Block::Index indices[AtOnce];
     float weights[AtOnce];
     int places[AtOnce];
+    bool isBeyond[AtOnce];
     // What is not there is the first again: under a condition a load would wait
     // for what is found of the one before.
     FUSEC_UNROLL
@@ -188,12 +237,18 @@ FUSEC_DEVICE int findRowsTogether(const BagShape &shape, const Block &block,
       places[j] = bag * chunk + k;
       indices[j] = ids[i64(u64(u32(bag)) * u64(stride)) + i64(k) * shape.step];
       weights[j] = block.getWeight(block.first + bag, from + k);
+      isBeyond[j] = from + k >= block.getLength(block.first + bag);
     }
     FUSEC_UNROLL
     for (int j = 0; j < AtOnce; ++j) {
       int notFound = 0;
       staged.rows[places[j]] =
           block.template find<Policy, Row>(i64(indices[j]), notFound);
+      if constexpr (decltype(block.lengths)::areThere)
+        if (isBeyond[j]) {
+          staged.rows[places[j]] = noRow;
+          notFound = 0;
+        }
       missing += first + j * threads < all ? notFound : 0;
       if constexpr (decltype(block.weights)::areThere)
         staged.weights[places[j]] = weights[j];

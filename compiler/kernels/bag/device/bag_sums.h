@@ -255,6 +255,24 @@ template <BagMode Mode, int Bags, int V> struct BagSums {
       at[b][v] = Combiner::combine(at[b][v], get(at[b][v]));
   }
 
+  /// What a length makes of bag b: another divisor, or a number that stands
+  /// for rows beyond.
+  template <class Lengths>
+  FUSEC_DEVICE void finish(int b, const Lengths &lengths, i64 length,
+                           bool isShort, float &scale) {
+    if (Mode == BagMode::Mean && lengths.divides) {
+      const float by = float(length);
+      scale /= by < lengths.least ? lengths.least : by;
+      counts[b] = 0;
+    }
+    if (Mode == BagMode::Max && lengths.fills && isShort) {
+      counts[b] = 1;
+      FUSEC_UNROLL
+      for (int v = 0; v < V; ++v)
+        at[b][v] = Combiner::combine(at[b][v], lengths.fill);
+    }
+  }
+
   template <class R> FUSEC_DEVICE Vec<R, V> get(int b, float scale) const {
     if (Mode == BagMode::Mean && counts[b])
       scale /= float(counts[b]);

@@ -13,6 +13,7 @@ compiler = pathlib.Path(sys.argv[1])
 table = (compiler / "RemarkKinds.h").read_text()
 # Rewrites of one pass that lie in sources of their own.
 PARTS = {"transforms/tensor/BagsOfConcats.cpp": "transforms/tensor/FormBags.cpp",
+         "transforms/tensor/BagsOfLengths.cpp": "transforms/tensor/FormBags.cpp",
          "transforms/tensor/BagsOfMasks.cpp": "transforms/tensor/FormBags.cpp",
          "transforms/tensor/BagsOfRows.cpp": "transforms/tensor/FormBags.cpp"}
 kinds = re.findall(r"constexpr RemarkKind (\w+)\s*=\s*\{\s*\w+,\s*\"([^\"]+)\"\}", table)
