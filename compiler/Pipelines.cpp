@@ -147,6 +147,12 @@ void fusec::buildPlanStage(PassManager &manager,
     splits.products = products;
     splits.always = options.joinAlways;
     plan.addPass(createSplitLongProducts(splits));
+    // Of products that stay whole: what is split reads its operands as they
+    // are.
+    FormProloguesOptions prologues;
+    prologues.products = products;
+    prologues.always = options.joinAlways;
+    plan.addPass(createFormPrologues(prologues));
     SplitReductionsOptions reductions;
     reductions.always = options.joinAlways;
     plan.addPass(createSplitReductions(reductions));

@@ -61,6 +61,7 @@ constexpr RemarkKind assembleConcat = {Fusion, "assemble-concat"};
 // Steps of a plan.
 constexpr RemarkKind chain = {Fusion, "chain"};
 constexpr RemarkKind rowEpilogue = {Fusion, "row-epilogue"};
+constexpr RemarkKind prologue = {Fusion, "prologue"};
 constexpr RemarkKind groupProducts = {Fusion, "group-products"};
 constexpr RemarkKind splitProduct = {Fusion, "split-product"};
 constexpr RemarkKind splitReduction = {Fusion, "split-reduction"};

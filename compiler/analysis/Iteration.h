@@ -141,6 +141,13 @@ struct TileStore {
   TileAccess access;
   bool isFull = true; // at every (m, n), else once a row
 };
+/// Elements that a product makes of a matrix in memory as it multiplies them,
+/// and of scalars, rows and columns.
+struct MadeMatrix {
+  ScalarProgram program; // over [batch.., outer, k]
+  unsigned node, source; // what is multiplied, and the matrix in memory
+  llvm::SmallVector<TileOperand> operands; // their rows are outers, columns ks
+};
 /// A matmul root and its epilogue, over dims [batch.., m, n]. Its reductions
 /// are over n: their kernels' tiles hold whole rows.
 struct MatmulIteration {
@@ -155,6 +162,9 @@ struct MatmulIteration {
   llvm::SmallVector<TileOperand> operands;
   llvm::SmallVector<TileStore> stores;
   llvm::SmallVector<RowReduction> reductions = {}; // in order of dependence
+  /// Of the only segment: A, or B. Its access is that of the matrix in memory.
+  std::optional<MadeMatrix> made = {};
+  bool isRhsMade = false;
 };
 /// Whether there is one accumulator, and rows are not reduced.
 bool canSwapOperands(const MatmulIteration &iteration);
@@ -162,12 +172,12 @@ bool canSwapOperands(const MatmulIteration &iteration);
 MatmulIteration swapOperands(MatmulIteration iteration);
 
 /// Fails where an operand is not a plain matrix or the epilogue reads anything
-/// but scalars, rows, columns and tiles.
+/// but scalars, rows, columns and tiles. `mayMake`: one operand may be made.
 mlir::FailureOr<MatmulIteration>
 analyzeMatmul(llvm::ArrayRef<mlir::Value> outputs,
               ScalarProgram::Inside isInside, InputStrides inputStrides,
-              OutputStrides outputStrides);
-/// The same for a step of the gemm family.
+              OutputStrides outputStrides, bool mayMake = false);
+/// The same for a step of the gemm family, which may make an operand.
 mlir::FailureOr<MatmulIteration> analyzeMatmul(StepOp step);
 
 /// Whether a value at [batch.., outer, k] is a plain matrix in memory.

@@ -157,17 +157,67 @@ static LogicalResult collectOperands(const ScalarProgram &program,
   return success();
 }
 
+/// Types of which a warp reads fragments, whatever is made of them.
+static bool isReadAsFragments(Type type) {
+  return type.isF16() || type.isBF16() || type.isF32() || type.isInteger(8);
+}
+
+/// An operand that is computed of one matrix. `isRhs`: its dims are k and then
+/// the outer one.
+static FailureOr<MatrixAccess> analyzeMade(Value value, bool isRhs,
+                                           ScalarProgram::Inside isInside,
+                                           InputStrides inputStrides,
+                                           std::optional<MadeMatrix> &made) {
+  Type type = getElementType(value);
+  if (!type.isF16() && !type.isBF16())
+    return failure();
+  MLIRContext *context = value.getContext();
+  SmallVector<Expr> sizes = getSizes(value);
+  unsigned batchRank = sizes.size() - 2;
+  SmallVector<Expr> indices = IndexMap::identity(context, sizes.size()).results;
+  if (isRhs) {
+    std::swap(sizes[batchRank], sizes[batchRank + 1]);
+    std::swap(indices[batchRank], indices[batchRank + 1]);
+  }
+  ScalarProgram program(sizes, context);
+  unsigned node = program.build(value, indices, isInside);
+  for (size_t n = 0; n < program.size(); ++n)
+    if (program[n].kind == Kind::Root)
+      return failure();
+  SmallVector<TileOperand> operands;
+  if (program[node].kind != Kind::Compute ||
+      failed(collectOperands(program, batchRank, inputStrides, operands)))
+    return failure();
+  auto isMatrix = [](const TileOperand &operand) {
+    return !operand.access.rowStride.isConstant(0) &&
+           !operand.access.columnStride.isConstant(0);
+  };
+  auto source = llvm::find_if(operands, isMatrix);
+  if (source == operands.end() || llvm::count_if(operands, isMatrix) != 1 ||
+      !isReadAsFragments(getElementType(source->value)))
+    return failure();
+  TileOperand matrix = *source;
+  operands.erase(source);
+  made = MadeMatrix{std::move(program), node, matrix.node, operands};
+  return MatrixAccess{matrix.value, matrix.access.rowStride,
+                      matrix.access.columnStride, matrix.access.batch};
+}
+
 /// The segments of the root: their matrices, and how long they are.
 static LogicalResult addMatrices(ContractionOp root,
                                  ScalarProgram::Inside isInside,
-                                 InputStrides inputStrides,
+                                 InputStrides inputStrides, bool mayMake,
                                  MatmulIteration &result) {
   // A matrix is in memory, even where its elements are all the same.
   auto isReadThrough = [&](Operation *op) {
     return isInside(op) && !isa<ConstantOp>(op);
   };
+  mayMake &= root.getNumSegments() == 1 && !root.getRanges();
   for (unsigned s = 0; s < root.getNumSegments(); ++s) {
     auto lhs = analyzeMatrix(root.getLhs()[s], isReadThrough, inputStrides);
+    if (failed(lhs) && mayMake)
+      lhs = analyzeMade(root.getLhs()[s], /*isRhs=*/false, isReadThrough,
+                        inputStrides, result.made);
     if (failed(lhs))
       return failure();
     result.lhs.push_back(*lhs);
@@ -178,9 +228,17 @@ static LogicalResult addMatrices(ContractionOp root,
     result.rhs.emplace_back();
     for (unsigned j = 0; j < root.getNumAccumulators(); ++j) {
       auto rhs = analyzeMatrix(root.getRhs(s, j), isReadThrough, inputStrides);
+      if (succeeded(rhs))
+        std::swap(rhs->outerStride, rhs->kStride); // B is [k, n]
+      bool mayMakeRhs =
+          mayMake && !result.made && root.getNumAccumulators() == 1;
+      if (failed(rhs) && mayMakeRhs) {
+        rhs = analyzeMade(root.getRhs(s, j), /*isRhs=*/true, isReadThrough,
+                          inputStrides, result.made);
+        result.isRhsMade = true;
+      }
       if (failed(rhs))
         return failure();
-      std::swap(rhs->outerStride, rhs->kStride); // B is [k, n]
       spreadSingle(*rhs, result.n, wholeK);
       countRanges(root, *rhs, result.k[s], wholeK);
       const MatrixAccess &first =
@@ -198,7 +256,8 @@ static LogicalResult addMatrices(ContractionOp root,
 FailureOr<MatmulIteration> fusec::analyzeMatmul(ArrayRef<Value> outputs,
                                                 ScalarProgram::Inside isInside,
                                                 InputStrides inputStrides,
-                                                OutputStrides outputStrides) {
+                                                OutputStrides outputStrides,
+                                                bool mayMake) {
   ContractionOp root;
   SmallVector<Operation *> reduces;
   for (Operation *op : collectInside(outputs, isInside))
@@ -226,7 +285,7 @@ FailureOr<MatmulIteration> fusec::analyzeMatmul(ArrayRef<Value> outputs,
                          {}};
   result.batchSizes.assign(sizes.begin(), sizes.begin() + batchRank);
 
-  if (failed(addMatrices(root, isInside, inputStrides, result)))
+  if (failed(addMatrices(root, isInside, inputStrides, mayMake, result)))
     return failure();
 
   ScalarProgram &program = result.epilogue;
@@ -272,7 +331,8 @@ FailureOr<MatmulIteration> fusec::analyzeMatmul(StepOp step) {
       llvm::to_vector(block.getTerminator()->getOperands()),
       [&](Operation *op) { return op->getBlock() == &block; },
       [&](Value v) { return step.getInputBuffer(v).getStrideExprs(); },
-      [&](unsigned i) { return step.getOutputBuffer(i).getStrideExprs(); });
+      [&](unsigned i) { return step.getOutputBuffer(i).getStrideExprs(); },
+      /*mayMake=*/true);
 }
 
 bool fusec::canSwapOperands(const MatmulIteration &iteration) {
@@ -282,6 +342,7 @@ bool fusec::canSwapOperands(const MatmulIteration &iteration) {
 
 MatmulIteration fusec::swapOperands(MatmulIteration iteration) {
   std::swap(iteration.m, iteration.n);
+  iteration.isRhsMade = iteration.made && !iteration.isRhsMade;
   for (auto [lhs, rhs] : llvm::zip_equal(iteration.lhs, iteration.rhs))
     std::swap(lhs, rhs[0]);
   auto swapAxes = [](TileAccess &access) {

@@ -219,10 +219,11 @@ FailureOr<format::Param> ManifestBuilder::getParam(const KernelParam &param,
     return failure();
   format::TensorMapParam map;
   map.of = std::move(pointer);
-  map.dtype = element.isF16()    ? format::MapType::F16
-              : element.isBF16() ? format::MapType::BF16
-              : param.map.rounds ? format::MapType::TF32
-                                 : format::MapType::F32;
+  map.dtype = element.isF16()        ? format::MapType::F16
+              : element.isBF16()     ? format::MapType::BF16
+              : element.isInteger(8) ? format::MapType::U8
+              : param.map.rounds     ? format::MapType::TF32
+                                     : format::MapType::F32;
   map.sizes = std::move(*sizes);
   map.strides = std::move(*strides);
   map.box.assign(param.map.box.begin(), param.map.box.end());

@@ -30,6 +30,11 @@ std::string declareEpilogue(KernelWriter &writer, llvm::StringRef name,
                             llvm::ArrayRef<Descriptor> operands,
                             llvm::ArrayRef<Descriptor> results);
 
+/// Declares the function that makes a matrix's elements, with operands of these
+/// descriptors: its type, and its initialiser.
+Descriptor declareMade(KernelWriter &writer, const MadeMatrix &made,
+                       llvm::ArrayRef<Descriptor> operands);
+
 /// Loads from the buffers of the step's inputs.
 ScalarEmitter::Sources getRegionSources(KernelWriter &writer);
 

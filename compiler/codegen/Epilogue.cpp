@@ -28,6 +28,25 @@ static std::string getRootValue(Value value) {
                               : fmt::format("{}({})", storageType(type), acc);
 }
 
+/// Adds the operands' parameters and returns their names.
+static SmallVector<std::string> addParameters(KernelWriter &writer,
+                                              ArrayRef<TileOperand> operands,
+                                              std::string &parameters) {
+  SmallVector<std::string> names;
+  for (const TileOperand &operand : operands) {
+    // What is no argument of the region is held from an earlier root.
+    std::string base = "held";
+    if (auto argument = dyn_cast<BlockArgument>(operand.value))
+      base = getTensorName(cast<StepOp>(argument.getOwner()->getParentOp())
+                               .getInputBuffer(argument)
+                               .getSymName());
+    names.push_back(writer.uniqueName(base + "_at"));
+    parameters += fmt::format(
+        ", {} {}", computeType(getElementType(operand.value)), names.back());
+  }
+  return names;
+}
+
 namespace {
 /// Writes the functions of an epilogue: that of the results, and of rows that
 /// are reduced one each. All see accumulators, row and operands by one name.
@@ -60,17 +79,7 @@ FunctionWriter::FunctionWriter(KernelWriter &writer,
       accumulators(
           fmt::format("const {} (&acc)[{}]", getAccumulatorType(iteration),
                       ContractionOp(iteration.root).getNumAccumulators())) {
-  for (const TileOperand &operand : iteration.operands) {
-    // What is no argument of the region is held from an earlier root.
-    std::string base = "held";
-    if (auto argument = dyn_cast<BlockArgument>(operand.value))
-      base = getTensorName(cast<StepOp>(argument.getOwner()->getParentOp())
-                               .getInputBuffer(argument)
-                               .getSymName());
-    operands.push_back(writer.uniqueName(base + "_at"));
-    parameters += fmt::format(
-        ", {} {}", computeType(getElementType(operand.value)), operands.back());
-  }
+  operands = addParameters(writer, iteration.operands, parameters);
   for (auto [op, node] : iteration.reductions)
     members[op] = writer.uniqueName(op->getName().stripDialect());
   if (!members.empty())
@@ -140,16 +149,69 @@ std::string FunctionWriter::write() {
   return phases + writeApply(nodes, "result", /*stores=*/true, 1);
 }
 
+static std::string join(ArrayRef<Descriptor> list,
+                        std::string Descriptor::*member) {
+  std::string text;
+  for (const Descriptor &descriptor : list)
+    text += (text.empty() ? "" : ",\n      ") + descriptor.*member;
+  return text;
+}
+
+/// The nodes that are what is read of the matrix, and the type that it is read
+/// as: bytes that are only made floats are read as such.
+static std::pair<SmallVector<unsigned>, std::string>
+getReadNodes(const MadeMatrix &made) {
+  const ScalarProgram &program = made.program;
+  Type type = program[made.source].type;
+  SmallVector<unsigned> casts;
+  bool areFloats = type.isInteger(8);
+  for (unsigned n = 0; n < program.size(); ++n)
+    if (llvm::is_contained(program[n].operands, made.source)) {
+      areFloats &=
+          isa<CastOp>(program[n].op) && computeType(program[n].type) == "float";
+      casts.push_back(n);
+    }
+  if (areFloats)
+    return {casts, "float"};
+  return {{made.source}, computeType(type)};
+}
+
+Descriptor fusec::declareMade(KernelWriter &writer, const MadeMatrix &made,
+                              ArrayRef<Descriptor> operands) {
+  std::string name = writer.uniqueName("Making"), parameters;
+  SmallVector<std::string> names =
+      addParameters(writer, made.operands, parameters);
+  const ScalarNode &node = made.program[made.node];
+  ScalarEmitter emitter(writer, made.program, {}, std::nullopt, {});
+  auto [readNodes, read] = getReadNodes(made);
+  for (unsigned node : readNodes)
+    emitter.bind(node, "acc[0]");
+  for (auto [operand, text] : llvm::zip_equal(made.operands, names))
+    emitter.bind(operand.node, text);
+  emitter.leaveRoundingToStores(made.node);
+  std::string result = writer.uniqueName("element");
+  std::string body = writer.capture(
+      2, [&] { writer.line("{} = {};", result, emitter.emit(made.node)); });
+  std::string type = storageType(node.type);
+  writer.declarations() << fmt::format(
+      "struct {0} {{\n"
+      "  typedef {1} Accumulator;\n"
+      "  typedef {2} Element;\n"
+      "  typedef fusec::Pack<{3}> Operands;\n"
+      "  typedef fusec::Pack<fusec::MadeElement<{2}>> Results;\n"
+      "  Operands operands;\n"
+      "  FUSEC_DEVICE static void apply(const {1} (&acc)[1]{4}, {5} &{6}) {{\n"
+      "{7}  }}\n"
+      "}};\n\n",
+      name, read, type, join(operands, &Descriptor::type), parameters,
+      computeType(node.type), result, body);
+  return {name, braced({braced({join(operands, &Descriptor::value)})})};
+}
+
 std::string fusec::declareEpilogue(KernelWriter &writer, StringRef name,
                                    const MatmulIteration &iteration,
                                    ArrayRef<Descriptor> operands,
                                    ArrayRef<Descriptor> results) {
-  auto join = [](ArrayRef<Descriptor> list, std::string Descriptor::*member) {
-    std::string text;
-    for (const Descriptor &descriptor : list)
-      text += (text.empty() ? "" : ",\n      ") + descriptor.*member;
-    return text;
-  };
   ContractionOp root = iteration.root;
   std::string functions = FunctionWriter(writer, iteration).write();
   writer.declarations() << fmt::format(

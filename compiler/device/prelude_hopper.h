@@ -210,6 +210,15 @@ FUSEC_DEVICE void loadShared(u32 (&words)[2], u32 address) {
                : "memory");
 }
 
+FUSEC_DEVICE u16 loadSharedPair(u32 address) {
+  u16 pair;
+  asm volatile("ld.shared.u16 %0, [%1];"
+               : "=h"(pair)
+               : "r"(address)
+               : "memory");
+  return pair;
+}
+
 /// Two elements in a word, the first in its low half.
 FUSEC_DEVICE u32 packPair(f16, float first, float second) {
   u32 pair;

@@ -87,6 +87,15 @@ template <class T, int N> struct Wgmma;
   FUSEC_R112 ",%112,%113,%114,%115,%116,%117,%118,%119,"                       \
              "%120,%121,%122,%123,%124,%125,%126,%127"
 
+#define FUSEC_WGMMA_MADE(type, N, R, a, b, c, ta, tb, f, transposed)           \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #f ", 0;\n"                \
+               "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." type "." type \
+               " {" FUSEC_R##R "}, {%" #a ", %" #b ", %" #c ", %" #ta          \
+                               "}, %" #tb ", p, 1, 1, " transposed ";\n}"      \
+               : FUSEC_D##R(0)                                                 \
+               : "r"(first[0]), "r"(first[1]), "r"(first[2]), "r"(first[3]),   \
+                 "l"(second), "r"(int(adds)))
+
 // R: accumulators a thread; a, b, c, ta, tb, f: the numbers of the asm's
 // inputs.
 #define FUSEC_WGMMA_HALF(T, type, N, R, a, b, c, ta, tb, f)                    \
@@ -102,16 +111,13 @@ template <class T, int N> struct Wgmma;
                    : "l"(first), "l"(second), "r"(int(adds)),                  \
                      "n"(int(TransposedA)), "n"(int(TransposedB)));            \
     }                                                                          \
+    template <bool TransposedB = false>                                        \
     static FUSEC_DEVICE void run(float *d, const u32 (&first)[4], u64 second,  \
                                  bool adds = true) {                           \
-      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #f ", 0;\n"            \
-                   "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." type      \
-                   "." type " {" FUSEC_R##R "}, {%" #a ", %" #b ", %" #c       \
-                                            ", %" #ta "}, %" #tb               \
-                                            ", p, 1, 1, 0;\n}"                 \
-                   : FUSEC_D##R(0)                                             \
-                   : "r"(first[0]), "r"(first[1]), "r"(first[2]),              \
-                     "r"(first[3]), "l"(second), "r"(int(adds)));              \
+      if constexpr (TransposedB)                                               \
+        FUSEC_WGMMA_MADE(type, N, R, a, b, c, ta, tb, f, "1");                 \
+      else                                                                     \
+        FUSEC_WGMMA_MADE(type, N, R, a, b, c, ta, tb, f, "0");                 \
     }                                                                          \
   };
 #define FUSEC_WGMMA_TF32(N, R, a, b, c, ta, tb, f)                             \
@@ -166,6 +172,7 @@ FUSEC_WGMMA(256, 128, 128, 129, 130, 131, 132, 133)
 
 #undef FUSEC_WGMMA
 #undef FUSEC_WGMMA_HALF
+#undef FUSEC_WGMMA_MADE
 #undef FUSEC_WGMMA_TF32
 #undef FUSEC_D4
 #undef FUSEC_D8

@@ -209,6 +209,14 @@ struct LongRunCosts {
   double part, partTwo;            // this, with one and several accumulators
 };
 
+/// A left operand of wgmma that is made in registers.
+struct MadeCosts {
+  double elementInstructions; // beside those of what is computed
+  double byteInstructions;    // the same of elements of 8 bits
+  double exposed;             // part of the shorter of making and multiplying
+  double sharedPart; // of the clocks that shared memory takes, see below
+};
+
 /// A narrow product inside a wide one's launch.
 struct LeadCosts {
   double flagMicros; // until its flag is seen
@@ -263,6 +271,7 @@ struct Costs {
   WgmmaCosts wgmma;
   SwappedCosts swapped;
   LongRunCosts longRun;
+  MadeCosts made;
   LeadCosts lead;
   GemvCosts gemv;
   SkinnyCosts skinny;

@@ -319,6 +319,57 @@ static const KernelCase productCases[] = {
     LEAD_PRODUCT("lead48", "f16", m, 264, 136, 40, 1, "lead = 48"),
     LEAD_PRODUCT("lead64", "f16", m, 264, 520, 64, 1, "lead = 64"),
     LEAD_PRODUCT("leadtall", "bf16", 9001, 72, 128, 16, 1, "lead = 16"),
+    // A left operand that is made in registers: of floats, with a scale for
+    // each k, by a function of which nothing is more than zero; the last step
+    // has eight ks of 64.
+    {"made-cast",
+     {"f16", "bf16"},
+     {{"m", "520", "f32"}, {"136", "520", "T"}},
+     R"(inputs ["x", "w"] outputs ["r"])",
+     R"(
+  %a = fusec.cast %x : $(m 520 f32) to $(m 520 T)
+  %b = fusec.matmul %a, %y transposed : $(m 520 T), $(136 520 T) to $(m 136 T)
+  fusec.output %b : $(m 136 T))",
+     2,
+     1,
+     "wgmma_schedule"},
+    {"made-scale",
+     {"f16", "bf16"},
+     {{"m", "520", "T"}, {"520", "136", "T"}, {"520", "T"}},
+     R"(inputs ["x", "w", "s"] outputs ["r"])",
+     R"(
+  %a = fusec.broadcast %z [1] : $(520 T) to $(m 520 T)
+  %b = fusec.mul %x, %a : $(m 520 T)
+  %c = fusec.matmul %b, %y : $(m 520 T), $(520 136 T) to $(m 136 T)
+  fusec.output %c : $(m 136 T))",
+     2,
+     2,
+     "wgmma_schedule"},
+    {"made-sigmoid",
+     {"f16", "bf16"},
+     {{"m", "72", "T"}, {"136", "72", "T"}},
+     R"(inputs ["x", "w"] outputs ["r"])",
+     R"(
+  %a = fusec.sigmoid %x : $(m 72 T)
+  %b = fusec.matmul %a, %y transposed : $(m 72 T), $(136 72 T) to $(m 136 T)
+  fusec.output %b : $(m 136 T))",
+     2,
+     2,
+     "wgmma_schedule"},
+    // A weight of bytes, times a scale for each of its rows, as A of the
+    // transposed product.
+    {"made-weight",
+     {"f16", "bf16"},
+     {{"m", "208", "T"}, {"1032", "208", "ui8"}, {"1032", "T"}},
+     R"(inputs ["x", "w", "s"] outputs ["r"])",
+     R"(
+  %a = fusec.cast %y : $(1032 208 ui8) to $(1032 208 T)
+  %b = fusec.broadcast %z [0] : $(1032 T) to $(1032 208 T)
+  %c = fusec.mul %a, %b : $(1032 208 T)
+  %d = fusec.matmul %x, %c transposed : $(m 208 T), $(1032 208 T) to $(m 1032 T)
+  fusec.output %d : $(m 1032 T))",
+     2,
+     2},
     {"short",
      {"f16", "f32"},
      {{"m", "k", "T"}, {"n", "k", "T"}, {"m", "16", "T"}, {"n", "16", "T"}},

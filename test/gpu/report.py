@@ -38,8 +38,8 @@ SHARDS = {"kernels-gpu": 12, "onnx-gpu": 6, "parts-gpu": 2}
 # reported. Kernels as PTX have none; products choose kernels of their own, of which
 # those by wgmma have. Of a launch with more reports than its buffer holds it drops some:
 # batches and sizes are small.
-INITCHECK = {**dict.fromkeys(["onnx-gpu", "models-gpu", "compositions-gpu", "pairs-gpu",
-                              "parts-gpu", "profiles-gpu"], ["--arch=ptx"]),
+INITCHECK = {**dict.fromkeys(["onnx-gpu", "models-gpu", "compositions-gpu", "made-gpu",
+                              "pairs-gpu", "parts-gpu", "profiles-gpu"], ["--arch=ptx"]),
              "kernels-gpu": ["--arch=ptx", "--largest=126"],
              "batches-gpu": ["--arch=ptx", r"--filter=\.b(0|1|7|128)$"],
              "products-gpu": [r"--filter=\.(skinny|\d)"]}

@@ -34,6 +34,13 @@ struct GemmSizes {
   unsigned reductions = 0; // of rows, in the epilogue
   bool farRows = false;    // whether each row of A lies in a page of its own
   bool areRanges = false;  // whether the batch is ranges of K
+  /// Where an operand is made: bytes of an element of what it is made of, and
+  /// instructions that one takes.
+  struct Made {
+    bool isRhs;
+    double bytes, instructions;
+  };
+  std::optional<Made> made = {};
   /// Bytes that rows begin at multiples of, in the matrix whose rows do best:
   /// up to a line of L2.
   unsigned rowAlignment = 128;

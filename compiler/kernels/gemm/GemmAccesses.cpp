@@ -44,6 +44,12 @@ AccessesAttr fusec::getGemmAccesses(StepOp step, VariantAttr variant,
                                    {access.batch, access.rowStride})
                         : 1);
   }
+  if (iteration.made)
+    for (const TileOperand &operand : iteration.made->operands)
+      loads.push_back(operand.access.columnStride.isConstant(1)
+                          ? getWidth(step.getInputBuffer(operand.value),
+                                     variant, {operand.access.batch})
+                          : 1);
   for (const TileStore &store : iteration.stores) {
     const TileAccess &access = store.access;
     stores.push_back(store.isFull && access.hasContiguousColumns() && !isSwapped
@@ -57,7 +63,8 @@ AccessesAttr fusec::getGemmAccesses(StepOp step, VariantAttr variant,
 AccessesAttr fusec::takeGemmAccesses(StepOp step, VariantAttr variant,
                                      size_t index,
                                      const MatmulIteration &iteration) {
-  return takeAccesses(step, variant, index,
-                      2 * iteration.k.size() + iteration.operands.size(),
-                      iteration.stores.size());
+  size_t loads = 2 * iteration.k.size() + iteration.operands.size();
+  if (iteration.made)
+    loads += iteration.made->operands.size();
+  return takeAccesses(step, variant, index, loads, iteration.stores.size());
 }

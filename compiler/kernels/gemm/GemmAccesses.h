@@ -10,7 +10,8 @@
 
 namespace fusec {
 
-/// Of A and B of each segment, then of the operands, and of the results.
+/// Of A and B of each segment, then of the operands, those that an operand is
+/// made with, and of the results.
 /// `iteration` is as the variant's schedule computes it.
 AccessesAttr getGemmAccesses(StepOp step, VariantAttr variant,
                              const MatmulIteration &iteration);

@@ -40,6 +40,9 @@ private:
     return launch.getMatrices() ? cast<CopyAttr>(launch.getMatrices()[matrix])
                                 : CopyAttr();
   }
+  /// The matrix that is made of `source`.
+  Descriptor emitMade(GemmDescriptors &descriptors, const Descriptor &source,
+                      AccessesAttr accesses);
   /// Declares the leading product's types and returns the template's argument.
   FailureOr<std::string> emitLead();
 
@@ -163,6 +166,10 @@ FailureOr<std::string> GemmEmitter::emitSegments(GemmDescriptors &descriptors,
                                 widths[2 * s + 1], getCopy(2 * s + 1));
     if (failed(a) || failed(b))
       return failure();
+    if (iteration->made) {
+      Descriptor &made = iteration->isRhsMade ? *b : *a;
+      made = emitMade(descriptors, made, accesses);
+    }
     std::string name = writer.uniqueName(fmt::format("Segment{}", s));
     auto wholeK = iteration->lhs[s].wholeK;
     std::string type = fmt::format("fusec::Segment<{},\n    {}, {}>", a->type,
@@ -178,6 +185,20 @@ FailureOr<std::string> GemmEmitter::emitSegments(GemmDescriptors &descriptors,
   }
   writer.declarations() << "\n";
   return arguments;
+}
+
+Descriptor GemmEmitter::emitMade(GemmDescriptors &descriptors,
+                                 const Descriptor &source,
+                                 AccessesAttr accesses) {
+  const MadeMatrix &made = *iteration->made;
+  ArrayRef<int64_t> widths =
+      accesses.getLoadWidths().take_back(made.operands.size());
+  SmallVector<Descriptor> operands;
+  for (auto [operand, width] : llvm::zip_equal(made.operands, widths))
+    operands.push_back(descriptors.operand(operand, width, {}));
+  Descriptor function = declareMade(writer, made, operands);
+  return {fmt::format("fusec::Made<{},\n    {}>", source.type, function.type),
+          braced({source.value, function.value})};
 }
 
 FailureOr<std::string> GemmEmitter::emitLead() {

@@ -6,6 +6,7 @@
 #include "compiler/analysis/Alignment.h"
 #include "compiler/analysis/MappedMatrix.h"
 #include "compiler/analysis/StepBytes.h"
+#include "compiler/kernels/NodeWork.h"
 #include "compiler/kernels/gemm/GemmUnits.h"
 
 #include <numeric>
@@ -72,6 +73,18 @@ static unsigned getRowAlignment(const MatmulIteration &iteration,
   return best;
 }
 
+static std::optional<GemmSizes::Made>
+getMadeSizes(const MatmulIteration &iteration) {
+  if (!iteration.made)
+    return std::nullopt;
+  const ScalarProgram &program = iteration.made->program;
+  double instructions = 0;
+  for (size_t n = 0; n < program.size(); ++n)
+    instructions += getInstructions(program[n]);
+  double bytes = getElementBytes(program[iteration.made->source].type);
+  return GemmSizes::Made{iteration.isRhsMade, bytes, instructions};
+}
+
 GemmSizes fusec::getGemmSizes(StepOp step, const MatmulIteration &iteration,
                               int64_t dim) {
   GemmSizes sizes;
@@ -102,6 +115,7 @@ GemmSizes fusec::getGemmSizes(StepOp step, const MatmulIteration &iteration,
   });
   sizes.rowAlignment = getRowAlignment(iteration, sizes.element, dim);
   sizes.areRanges = root.getRanges().has_value();
+  sizes.made = getMadeSizes(iteration);
   return sizes;
 }
 
@@ -127,6 +141,10 @@ void GemmChooser::collectGuards() {
   for (const TileOperand &o : iteration.operands)
     addWide(step.getInputBuffer(o.value),
             {o.access.rowStride, o.access.columnStride, o.access.batch});
+  if (iteration.made)
+    for (const TileOperand &o : iteration.made->operands)
+      addWide(step.getInputBuffer(o.value),
+              {o.access.rowStride, o.access.columnStride, o.access.batch});
   for (const TileStore &o : iteration.stores)
     addWide(step.getOutputBuffer(o.output),
             {o.access.rowStride, o.access.columnStride, o.access.batch});
@@ -141,9 +159,12 @@ bool GemmChooser::collectMapGuards() {
     BufferOp buffer = step.getInputBuffer(access.value);
     buffers.push_back(buffer);
     auto mapped = analyzeMapped(access, iteration.batchSizes);
+    bool isMade =
+        iteration.made && &access == (iteration.isRhsMade ? &iteration.rhs[0][0]
+                                                          : &iteration.lhs[0]);
     return succeeded(mapped) &&
            (mapped->alongK ||
-            getElementBytes(getElementType(access.value)) == 2) &&
+            (getElementBytes(getElementType(access.value)) == 2 && !isMade)) &&
            succeeded(addMapGuards(*mapped, buffer, mapGuards));
   };
   for (auto [lhs, rhs] : llvm::zip_equal(iteration.lhs, iteration.rhs))
@@ -177,12 +198,16 @@ SmallVector<VariantAttr> GemmChooser::choose() {
 }
 
 std::optional<Estimate> GemmChooser::estimateAt(int64_t dim) const {
+  if (iteration.made && !hasMaps)
+    return std::nullopt;
   if (getGemmCandidates(problem, dim, /*mapped=*/false, /*aligned=*/false)
           .empty())
     return std::nullopt;
-  return getFastest(getGemmCandidates(problem, dim, hasMaps,
-                                      hasMaps || matricesAligned))
-      .estimate;
+  auto candidates =
+      getGemmCandidates(problem, dim, hasMaps, hasMaps || matricesAligned);
+  if (candidates.empty())
+    return std::nullopt;
+  return getFastest(candidates).estimate;
 }
 
 Estimates fusec::estimateGemmStep(StepOp step, const Target &target,

@@ -26,10 +26,16 @@ SmallVector<Candidate> fusec::getGemmCandidates(const GemmProblem &problem,
                                                 int64_t dim, bool mapped,
                                                 bool aligned) {
   GemmSizes sizes = getGemmSizes(problem.step, problem.iteration, dim);
-  sizes.wideCopies = aligned;
+  sizes.wideCopies = aligned && !sizes.made;
+  // What makes operands one by one is there for where there are no maps.
+  auto isFit = [&](const GemmUnit &unit) {
+    if (sizes.made)
+      return unit.makes && unit.usesTensorMaps() == mapped;
+    return mapped || !unit.usesTensorMaps();
+  };
   SmallVector<Candidate> candidates;
   for (const GemmUnit *unit : units)
-    if (mapped || !unit->usesTensorMaps())
+    if (isFit(*unit))
       unit->addCandidates(problem, sizes, candidates);
   return candidates;
 }

@@ -118,6 +118,8 @@ struct GemmUnit {
   EpilogueMaps (*chooseMaps)(const UnitStep &step) = nullptr;
   /// Whether it reads constant weights before it waits for the kernel before.
   bool prefetches = false;
+  /// Whether an operand may be made of another matrix.
+  bool makes = false;
 
   bool usesTensorMaps() const { return chooseCopies; }
 };

@@ -46,7 +46,9 @@ TileRun::TileRun(const Target &target, const GemmSizes &sizes,
 Overlap TileRun::overlap(TimeBound by, double products) const {
   const TileCosts &costs = target.tile;
   double tileM = kernel.tileM, tileN = kernel.tileN;
-  double l2 = (tileM / kernel.clusterN +
+  // Of what an operand is made of more or fewer bytes are read.
+  double made = sizes.made ? sizes.made->bytes / sizes.element : 1;
+  double l2 = (tileM / kernel.clusterN * made +
                double(sizes.accumulators) * tileN / kernel.clusterM) *
               kernel.tileK * sizes.element * stepsK * spread /
               (target.rates.l2 * (sizes.farRows ? costs.farRowsPart : 1));

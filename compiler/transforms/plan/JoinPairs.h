@@ -29,6 +29,9 @@ struct JoinTolerance {
 constexpr JoinTolerance chainTolerance = {1, /*overlaps=*/true};
 /// About what the cost model errs by: a reduction saves a trip to memory, too.
 constexpr JoinTolerance rowEpilogueTolerance = {1.1, /*overlaps=*/false};
+/// What computes an operand is a short launch that hides in part: less than
+/// this gain is no more than what the model errs by.
+constexpr JoinTolerance prologueTolerance = {0.97, /*overlaps=*/true};
 /// Products of one operand save a launch and its second read, which L2 has: a
 /// gain too small to lose as much at another size.
 constexpr JoinTolerance groupTolerance = {1.03, /*overlaps=*/false};

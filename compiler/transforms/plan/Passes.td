@@ -64,6 +64,30 @@ def FormRowEpilogues : Pass<"fusec-form-row-epilogues", "::fusec::PlanOp"> {
            "join wherever the target has a kernel, whatever its time: for tests">];
 }
 
+def FormPrologues : Pass<"fusec-form-prologues", "::fusec::PlanOp"> {
+  let summary = "what is computed of a product's operand becomes part of the product";
+  let description = [{
+    A pointwise step and the matmul step that alone multiplies its result join
+    where the target has a kernel that makes operands, and the cost model says
+    that the one kernel is faster over all sizes of the named dimensions: casts,
+    scales of elements, activations, and weights of fewer bits. Of one matrix in
+    memory; what else is read are scalars, rows and columns.
+
+    ```mlir
+    fusec.step pointwise "cast" inputs [@x] outputs [@a] ...
+    fusec.step gemm "matmul" inputs [@a, @w] outputs [@y] ...
+    ```
+    becomes
+    ```mlir
+    fusec.step gemm "cast_matmul" inputs [@x, @w] outputs [@y] ...
+    ```
+  }];
+  let options = [
+    ProductsOption<>,
+    Option<"always", "always", "bool", /*default=*/"false",
+           "join wherever the target has a kernel, whatever its time: for tests">];
+}
+
 def GroupProducts : Pass<"fusec-group-products", "::fusec::PlanOp"> {
   let summary = "products of one left operand become accumulators of one kernel";
   let description = [{

@@ -44,6 +44,13 @@ struct Matrix {
   }
 };
 
+/// An element as it is multiplied.
+template <class MatrixType>
+FUSEC_DEVICE typename MatrixType::Element
+elementAt(const MatrixType &matrix, i64 batch, i64 outer, i64 k) {
+  return matrix.at(batch)[matrix.offset(outer, k)];
+}
+
 /// One K-segment: A (M x k) times B[j] (k x N) for each accumulator j.
 template <class MatrixA, class MatrixB, int J = 1> struct Segment {
   typedef MatrixA A;
@@ -97,9 +104,9 @@ void hostSegment(const SegmentType &s, KRange range, i64 batch, int row,
     if (!s.a.pointer || !s.b[j].pointer)
       continue;
     for (int k = range.first; k < range.last; ++k)
-      acc[j] = accumulate(cast<Acc>(s.a.at(batch)[s.a.offset(row, k)]),
-                          cast<Acc>(s.b[j].at(batch)[s.b[j].offset(column, k)]),
-                          acc[j]);
+      acc[j] =
+          accumulate(cast<Acc>(elementAt(s.a, batch, row, k)),
+                     cast<Acc>(elementAt(s.b[j], batch, column, k)), acc[j]);
   }
 }
 } // namespace detail

@@ -181,4 +181,8 @@ const GemmUnit fusec::mmaUnit = {TypeID::get<MmaScheduleAttr>(),
                                  addCandidates,
                                  estimate,
                                  getTileLaunch<MmaScheduleAttr, getBlock>,
-                                 getCall};
+                                 getCall,
+                                 /*chooseCopies=*/nullptr,
+                                 /*chooseMaps=*/nullptr,
+                                 /*prefetches=*/false,
+                                 /*makes=*/true};

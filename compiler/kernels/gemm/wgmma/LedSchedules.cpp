@@ -52,7 +52,7 @@ static int64_t getLead(StepOp leading, const MatmulIteration &first,
   auto isOne = [&](ArrayRef<Expr> sizes) {
     return getElementCount(sizes, context).isConstant(1);
   };
-  if (!first.reductions.empty() || !second.reductions.empty() ||
+  if (!first.reductions.empty() || !second.reductions.empty() || first.made ||
       first.lhs.size() != 1 || root.getNumAccumulators() != 1 ||
       first.stores.size() != 1 || !isOne(first.batchSizes) ||
       !isOne(second.batchSizes) || first.m != second.m ||

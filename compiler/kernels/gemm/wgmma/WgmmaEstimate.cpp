@@ -153,6 +153,25 @@ static double getSpread(const WgmmaCosts &costs, const GemmSizes &sizes) {
   return sizes.rowAlignment >= 32 ? costs.rowsAt32 : costs.rowsAt16;
 }
 
+/// A tile's products while its A is made: one consumer makes what the other one
+/// multiplies. Shared memory gives and takes 128 bytes a clock: A is written
+/// and read once, B read by each block of 64 rows; where that is more than the
+/// products' clocks, these take as much longer.
+static double addMaking(const MadeCosts &costs, const GemmSizes::Made &made,
+                        const TileRun &run, double products) {
+  double rows = run.kernel.tileM, columns = run.area / rows,
+         steps = run.kernel.tileK * run.stepsK;
+  double shared = (2 * rows * made.bytes + columns * 2 * (1 + rows / 64)) / 128;
+  double multiplied = rows * columns * 2 / run.target.rates.tensor;
+  products *= std::max(shared / multiplied / costs.sharedPart, 1.0);
+  double instructions =
+      made.instructions +
+      (made.bytes == 1 ? costs.byteInstructions : costs.elementInstructions);
+  double making = rows * steps * instructions / issuedThreads;
+  return std::max(making, products) +
+         costs.exposed * std::min(making, products);
+}
+
 Estimate fusec::estimateWgmma(const Target &target, const GemmSizes &sizes,
                               GemmScheduleAttr attribute) {
   auto schedule = llvm::cast<WgmmaScheduleAttr>(attribute);
@@ -175,9 +194,13 @@ Estimate fusec::estimateWgmma(const Target &target, const GemmSizes &sizes,
   double peak = target.rates.tensor;
   if (sizes.element == 4)
     peak /= schedule.getTf32x3() ? 6 : 2;
-  Overlap time = run.overlap(
-      TimeBound::Tensor,
-      run.getProductClocks(peak * getEfficiency(target, schedule, part)));
+  double products =
+      run.getProductClocks(peak * getEfficiency(target, schedule, part));
+  Overlap time =
+      sizes.made
+          ? run.overlap(TimeBound::Tensor,
+                        addMaking(target.made, *sizes.made, run, products))
+          : run.overlap(TimeBound::Tensor, products);
   exposeWgmma(time, target.wgmma, schedule, run);
   // The consumers of a ping-pong have tiles of their own.
   exposeReductions(

@@ -64,6 +64,25 @@ static int64_t countOperands(const MatmulIteration &iteration) {
   return operands;
 }
 
+int64_t fusec::getRowBytesA(const MatmulIteration &iteration) {
+  if (!iteration.made)
+    return wgmmaRowBytes;
+  Type multiplied = getElementType(ContractionOp(iteration.root).getLhs()[0]);
+  return wgmmaRowBytes *
+         getElementBytes(getElementType(iteration.lhs[0].value)) /
+         getElementBytes(multiplied);
+}
+
+/// Whether A, where it is made, has whole steps of the ring: boxes of a shorter
+/// K are narrower.
+static bool canMake(const MatmulIteration &iteration) {
+  if (!iteration.made)
+    return true;
+  Expr k = iteration.k[0];
+  return !iteration.isRhsMade && k.isConstant() &&
+         wgmmaKBytes(k.getValue() * 2) == wgmmaRowBytes;
+}
+
 SmallVector<WgmmaScheduleAttr>
 fusec::getWgmmaSchedules(StepOp step, const MatmulIteration &iteration,
                          ArrayRef<WgmmaTiling> tilings, const Target &target,
@@ -73,6 +92,9 @@ fusec::getWgmmaSchedules(StepOp step, const MatmulIteration &iteration,
   int64_t element = getElementBytes(getElementType(root.getLhs()[0]));
   int64_t stored = wgmmaStored(accumulators, splitsFactors);
   int64_t operands = countOperands(iteration);
+  if (!canMake(iteration))
+    return {};
+  int64_t rowBytesA = getRowBytesA(iteration);
   bool loads = llvm::any_of(iteration.operands, isTile);
   bool isStaged = !mapsResults(step, iteration);
   auto fits = [&](const WgmmaTiling &tiling) {
@@ -88,6 +110,9 @@ fusec::getWgmmaSchedules(StepOp step, const MatmulIteration &iteration,
         wgmmaAccumulatorRegisters(tiling.tileM, tiling.tileN, tiling.schedule,
                                   stored) > maxThreadAccumulators)
       return false;
+    if (iteration.made)
+      return wgmmaMadeFits(tiling, accumulators, operands, target.sharedBytes,
+                           loads, rowBytesA);
     return splitsFactors ? wgmmaTf32x3Fits(tiling, accumulators, operands,
                                            target.sharedBytes, loads)
                          : wgmmaFits(tiling, accumulators, operands,
@@ -95,8 +120,9 @@ fusec::getWgmmaSchedules(StepOp step, const MatmulIteration &iteration,
   };
   SmallVector<WgmmaScheduleAttr> schedules;
   for (WgmmaTiling tiling : tilings) {
-    tiling.stages = wgmmaStagesIn(target.sharedBytes, tiling.tileM,
-                                  tiling.tileN, stored, maxStages, loads);
+    tiling.stages =
+        wgmmaStagesIn(target.sharedBytes, tiling.tileM, tiling.tileN, stored,
+                      maxStages, loads, rowBytesA);
     if (!fits(tiling))
       continue;
     int64_t cluster = tiling.clusterM * tiling.clusterN * tiling.clusterK;

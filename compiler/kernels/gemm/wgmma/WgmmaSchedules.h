@@ -22,6 +22,9 @@ getWgmmaSchedules(StepOp step, const MatmulIteration &iteration,
 /// map.
 bool mapsTiles(StepOp step, const MatmulIteration &iteration);
 
+/// Bytes of A's rows in a stage: of what it is made of, where it is made.
+int64_t getRowBytesA(const MatmulIteration &iteration);
+
 Estimate estimateWgmma(const Target &target, const GemmSizes &sizes,
                        GemmScheduleAttr schedule);
 /// Microseconds by which a leading product makes the launch longer.

@@ -42,6 +42,18 @@ static constexpr WgmmaTiling splitTilings[] = {
 /// ranges gain, of which a cluster would have two.
 static constexpr int64_t leastSplitK = 16384;
 
+// With an A that is made: consumers of 64 rows, whose registers have room for
+// two sets of its fragments.
+static constexpr WgmmaTiling madeTilings[] = {
+    {128, 256, 0, 1, 1, WgmmaSchedule::Cooperative},
+    {128, 256, 0, 2, 1, WgmmaSchedule::Cooperative},
+    {128, 192, 0, 1, 1, WgmmaSchedule::Cooperative},
+    {128, 128, 0, 1, 1, WgmmaSchedule::Cooperative},
+    {128, 128, 0, 2, 1, WgmmaSchedule::Cooperative},
+    {128, 64, 0, 1, 1, WgmmaSchedule::Cooperative},
+    {64, 128, 0, 1, 1, WgmmaSchedule::PingPong},
+    {64, 64, 0, 1, 1, WgmmaSchedule::PingPong}};
+
 // With split factors.
 static constexpr WgmmaTiling tf32x3Tilings[] = {
     {128, 128, 0, 1, 1}, {128, 128, 0, 2, 1}, {128, 64, 0, 1, 1}};
@@ -55,6 +67,11 @@ static void addPlain(const GemmProblem &problem, const GemmSizes &sizes,
       if (problem.holdsRows(schedule.getTileN()))
         problem.add(schedule, sizes, to);
   };
+  if (sizes.made) {
+    if (!sizes.made->isRhs)
+      add(madeTilings);
+    return;
+  }
   add(problem.mayUseTf32x3 ? ArrayRef(tf32x3Tilings) : ArrayRef(tilings));
   bool isTf32 = problem.element == 4;
   bool isLong = llvm::any_of(problem.iteration.k, [](Expr k) {
@@ -91,8 +108,11 @@ static SmallVector<int> getSwappedTokens(const GemmProblem &problem,
 /// rows.
 static void addSwapped(const GemmProblem &problem, const GemmSizes &sizes,
                        SmallVectorImpl<Candidate> &to) {
+  // Few tokens are others' to multiply, unless their weights have to be made.
+  bool isMade = sizes.made && sizes.made->isRhs;
   if (problem.element != 2 || problem.accumulators != 1 ||
-      !problem.iteration.reductions.empty() || sizes.m <= 64)
+      !problem.iteration.reductions.empty() ||
+      sizes.made.has_value() != isMade || (sizes.m <= 64 && !isMade))
     return;
   MatmulIteration transposed = swapOperands(problem.iteration);
   if (!mapsTiles(problem.step, transposed))
@@ -151,7 +171,7 @@ static LaunchAttr getLaunch(const UnitStep &at) {
   int64_t shared =
       wgmmaSharedBytes(tileM, tileN, schedule.getStages(),
                        wgmmaStored(at.accumulators, schedule.getTf32x3()),
-                       !at.maps.operands.empty());
+                       !at.maps.operands.empty(), getRowBytesA(at.iteration));
   // Weights are streamed where few tiles of tokens read them.
   auto [tokens, tokenTile, tokenCluster] =
       schedule.getSwapped() ? std::tuple(at.iteration.n, tileN, clusterN)
@@ -169,21 +189,25 @@ static LaunchAttr getLaunch(const UnitStep &at) {
 static UnitCall getCall(const UnitStep &at) {
   auto schedule = cast<WgmmaScheduleAttr>(at.schedule);
   LaunchAttr launch = at.variant.getLaunch();
-  return {schedule.getTf32x3()         ? "fusec::WgmmaTf32x3Config"
-          : schedule.getClusterK() > 1 ? "fusec::WgmmaSplitKConfig"
-                                       : "fusec::WgmmaConfig",
-          schedule.getLead() ? "fusec::gemmWgmmaLed<Config>"
-                             : "fusec::gemmWgmma<Config>",
-          {{"tileM", schedule.getTileM()},
-           {"tileN", schedule.getTileN()},
-           {"tileK", schedule.getTileK()},
-           {"stages", schedule.getStages()},
-           {"clusterM", schedule.getClusterM()},
-           {"clusterN", schedule.getClusterN()}},
-          {{"pingPong", schedule.getPingPong()},
-           {"streamed", launch.getStreams()},
-           {"early", launch.getPrefetches()},
-           {"swapped", schedule.getSwapped()}}};
+  UnitCall call = {at.iteration.made            ? "fusec::WgmmaMadeConfig"
+                   : schedule.getTf32x3()       ? "fusec::WgmmaTf32x3Config"
+                   : schedule.getClusterK() > 1 ? "fusec::WgmmaSplitKConfig"
+                                                : "fusec::WgmmaConfig",
+                   schedule.getLead() ? "fusec::gemmWgmmaLed<Config>"
+                                      : "fusec::gemmWgmma<Config>",
+                   {{"tileM", schedule.getTileM()},
+                    {"tileN", schedule.getTileN()},
+                    {"tileK", schedule.getTileK()},
+                    {"stages", schedule.getStages()},
+                    {"clusterM", schedule.getClusterM()},
+                    {"clusterN", schedule.getClusterN()}},
+                   {{"pingPong", schedule.getPingPong()},
+                    {"streamed", launch.getStreams()},
+                    {"early", launch.getPrefetches()},
+                    {"swapped", schedule.getSwapped()}}};
+  if (at.iteration.made)
+    call.numbers.push_back({"sourceBytes", getRowBytesA(at.iteration)});
+  return call;
 }
 
 const GemmUnit fusec::wgmmaUnit = {TypeID::get<WgmmaScheduleAttr>(),
@@ -194,4 +218,5 @@ const GemmUnit fusec::wgmmaUnit = {TypeID::get<WgmmaScheduleAttr>(),
                                    getCall,
                                    chooseWgmmaCopies,
                                    chooseWgmmaMaps,
-                                   /*prefetches=*/true};
+                                   /*prefetches=*/true,
+                                   /*makes=*/true};

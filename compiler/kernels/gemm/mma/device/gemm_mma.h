@@ -8,6 +8,7 @@
 #define FUSEC_KERNELS_GEMM_MMA_H
 
 #include "gemm_layout.h"
+#include "gemm_made.h"
 #include "gemm_mma_config.h"
 
 #ifndef FUSEC_HOST

@@ -7,6 +7,7 @@
 #define FUSEC_KERNELS_GEMM_MMA_OPERAND_H
 
 #include "gemm_layout.h"
+#include "gemm_made.h"
 #include "prelude_tensor.h"
 
 namespace fusec {
@@ -97,6 +98,50 @@ template <class MatrixType, int Tile, int TileK, int Threads> struct MmaCopy {
         u.vector[e] = e < valid ? from[e * elementStep] : T{};
       primitive::storeShared(to, u.words[0]);
     }
+  }
+};
+
+/// The same where elements are made: each thread makes those that it stores.
+template <class Source, class Function, int Tile, int TileK, int Threads>
+struct MmaCopy<Made<Source, Function>, Tile, TileK, Threads> {
+  typedef Made<Source, Function> MatrixType;
+  typedef typename MatrixType::Element T;
+  static constexpr bool alongK = MatrixType::major != Major::Outer;
+  typedef SharedTile<T, alongK, Tile, TileK> Layout;
+  static constexpr int chunks = Layout::rows * Layout::chunksPerRow;
+
+  const MatrixType *matrix;
+  i64 batch;
+  int firstRow, firstColumn; // of the next tile, as indices of the matrix
+  int rowLimit, columnLimit;
+
+  FUSEC_DEVICE void start(const MatrixType &made, i64 batchIndex,
+                          int firstOuter, int outers, KRange range) {
+    matrix = &made;
+    batch = batchIndex;
+    firstRow = alongK ? firstOuter : range.first;
+    firstColumn = alongK ? range.first : firstOuter;
+    rowLimit = alongK ? outers : range.last;
+    columnLimit = alongK ? range.last : outers;
+  }
+  FUSEC_DEVICE void copy(u32 stage) {
+    FUSEC_UNROLL_BY(1)
+    for (int i = launch::thread(); i < chunks; i += Threads) {
+      int tileRow = i / Layout::chunksPerRow, chunk = i % Layout::chunksPerRow;
+      int row = firstRow + tileRow,
+          column = firstColumn + chunk * Layout::chunkElements;
+      VecWords<T, Layout::chunkElements> u;
+      FUSEC_UNROLL
+      for (int e = 0; e < Layout::chunkElements; ++e) {
+        u.vector[e] = T{};
+        if (row < rowLimit && column + e < columnLimit)
+          u.vector[e] = elementAt(*matrix, batch, alongK ? row : column + e,
+                                  alongK ? column + e : row);
+      }
+      primitive::storeShared(stage + Layout::offset(tileRow, chunk),
+                             u.words[0]);
+    }
+    (alongK ? firstColumn : firstRow) += TileK;
   }
 };
 

@@ -11,6 +11,7 @@
 
 #include "gemm_wgmma_epilogue.h"
 #include "gemm_wgmma_lead.h"
+#include "gemm_wgmma_made.h"
 #include "gemm_wgmma_rows.h"
 #include "gemm_wgmma_split_k.h"
 #include "gemm_wgmma_staged.h"
@@ -204,6 +205,9 @@ FUSEC_DEVICE void wgmmaConsumer(WgmmaRing<Config, Epilogue::accumulators> ring,
         sum = 0;
       wgmmaConsumeSplit<Config, J>(first, firstBlock, ring, acc);
       (wgmmaConsumeSplit<Config, J>(rest, firstBlock, ring, acc), ...);
+    } else if constexpr (Config::makesA) {
+      static_assert(sizeof...(Rest) == 0, "one product of what is made");
+      wgmmaConsumeMade<Config, J>(first, shape.m, tile, firstBlock, ring, acc);
     } else {
       wgmmaConsume<Config, FirstSegment, WgmmaSegment<Config, J, Rest>...>(
           firstBlock, ring, acc, wgmmaCountOf<Config, FirstSegment>(first),

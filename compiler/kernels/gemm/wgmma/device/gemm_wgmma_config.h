@@ -101,7 +101,9 @@ template <class Tiling> struct WgmmaConfig : Tiling {
   /// Rows of tiles that are walked together, so that a wave of blocks shares
   /// its rows of A and columns of B in L2.
   static constexpr int band = 16 / Tiling::clusterM;
-  static constexpr bool splitsFactors = false;
+  static constexpr bool splitsFactors = false, makesA = false;
+  /// Of A's rows in a stage.
+  static constexpr int rowBytesA = wgmmaRowBytes;
   static constexpr WgmmaSchedule schedule =
       Tiling::pingPong ? WgmmaSchedule::PingPong : WgmmaSchedule::Cooperative;
   static constexpr int consumers = wgmmaConsumers(Tiling::tileM);
@@ -137,6 +139,14 @@ template <class Tiling> struct WgmmaTf32x3Config : WgmmaConfig<Tiling> {
   static_assert(!Tiling::pingPong && !Tiling::swapped,
                 "a tile of all consumers, and B to split in shared memory");
 };
+/// The same where A is made in registers of a matrix whose rows take
+/// `sourceBytes` in a stage, see gemm_wgmma_made.h.
+template <class Tiling> struct WgmmaMadeConfig : WgmmaConfig<Tiling> {
+  static constexpr bool makesA = true;
+  static constexpr int rowBytesA = Tiling::sourceBytes;
+  static_assert(WgmmaConfig<Tiling>::blocksM == 1,
+                "two sets of the fragments of a consumer's 64 rows");
+};
 /// What a stage holds of B, in tiles: with split factors their low parts, too.
 /// Takes the place of `accumulators` wherever memory is laid out.
 constexpr FUSEC_DEVICE int wgmmaStored(int accumulators, bool splitsFactors) {
@@ -165,9 +175,11 @@ constexpr FUSEC_DEVICE WgmmaBox wgmmaBox(bool alongK, int tile,
                 : WgmmaBox{row, k, tilesOf(tile, row), width};
 }
 
+/// `rowBytesA`: of A's rows in a stage, here and wherever memory is laid out.
 constexpr FUSEC_DEVICE int wgmmaStageBytes(int tileM, int tileN,
-                                           int accumulators) {
-  return (tileM + accumulators * tileN) * wgmmaRowBytes;
+                                           int accumulators,
+                                           int rowBytesA = wgmmaRowBytes) {
+  return tileM * rowBytesA + accumulators * tileN * wgmmaRowBytes;
 }
 
 /// Each stage has three barriers, and there are two that order consumers.
@@ -216,41 +228,48 @@ constexpr FUSEC_DEVICE WgmmaResultBox wgmmaResultBox(int tileN, int bytes,
 /// Where the parts of the dynamic shared memory begin: the ring at 0, then the
 /// staging of each consumer warp, then the barriers.
 constexpr FUSEC_DEVICE int wgmmaStagingOffset(int tileM, int tileN, int stages,
-                                              int accumulators) {
-  return stages * wgmmaStageBytes(tileM, tileN, accumulators);
+                                              int accumulators,
+                                              int rowBytesA = wgmmaRowBytes) {
+  return stages * wgmmaStageBytes(tileM, tileN, accumulators, rowBytesA);
 }
 constexpr FUSEC_DEVICE int wgmmaBarrierOffset(int tileM, int tileN, int stages,
-                                              int accumulators) {
-  return wgmmaStagingOffset(tileM, tileN, stages, accumulators) +
+                                              int accumulators,
+                                              int rowBytesA = wgmmaRowBytes) {
+  return wgmmaStagingOffset(tileM, tileN, stages, accumulators, rowBytesA) +
          4 * wgmmaConsumers(tileM) * wgmmaStagingBytes;
 }
 /// Where the tiles of mapped operands of the epilogue begin: two buffers of a
 /// warp, like those of results; behind those of all warps two barriers each.
 constexpr FUSEC_DEVICE int wgmmaOperandOffset(int tileM, int tileN, int stages,
-                                              int accumulators) {
-  return tilesOf(wgmmaBarrierOffset(tileM, tileN, stages, accumulators) +
-                     wgmmaBarrierBytes(stages),
-                 1024) *
+                                              int accumulators,
+                                              int rowBytesA = wgmmaRowBytes) {
+  return tilesOf(
+             wgmmaBarrierOffset(tileM, tileN, stages, accumulators, rowBytesA) +
+                 wgmmaBarrierBytes(stages),
+             1024) *
          1024;
 }
 constexpr FUSEC_DEVICE int wgmmaSharedBytes(int tileM, int tileN, int stages,
                                             int accumulators,
-                                            bool hasMappedOperands = false) {
+                                            bool hasMappedOperands = false,
+                                            int rowBytesA = wgmmaRowBytes) {
   int warps = 4 * wgmmaConsumers(tileM);
-  return hasMappedOperands
-             ? wgmmaOperandOffset(tileM, tileN, stages, accumulators) +
-                   warps * (wgmmaStagingBytes + 16)
-             : wgmmaBarrierOffset(tileM, tileN, stages, accumulators) +
-                   wgmmaBarrierBytes(stages);
+  return hasMappedOperands ? wgmmaOperandOffset(tileM, tileN, stages,
+                                                accumulators, rowBytesA) +
+                                 warps * (wgmmaStagingBytes + 16)
+                           : wgmmaBarrierOffset(tileM, tileN, stages,
+                                                accumulators, rowBytesA) +
+                                 wgmmaBarrierBytes(stages);
 }
 /// The most stages, at most `limit`, whose memory `bytes` hold; fewer than two
 /// do not run.
 constexpr FUSEC_DEVICE int wgmmaStagesIn(int bytes, int tileM, int tileN,
                                          int accumulators, int limit,
-                                         bool hasMappedOperands = false) {
+                                         bool hasMappedOperands = false,
+                                         int rowBytesA = wgmmaRowBytes) {
   int stages = limit;
   while (stages > 0 && wgmmaSharedBytes(tileM, tileN, stages, accumulators,
-                                        hasMappedOperands) > bytes)
+                                        hasMappedOperands, rowBytesA) > bytes)
     --stages;
   return stages;
 }
@@ -267,7 +286,8 @@ constexpr FUSEC_DEVICE int wgmmaOtherRegisters(int operands) {
 constexpr FUSEC_DEVICE bool wgmmaFits(const WgmmaTiling &tiling,
                                       int accumulators, int operands,
                                       int sharedBytes,
-                                      bool hasMappedOperands = false) {
+                                      bool hasMappedOperands = false,
+                                      int rowBytesA = wgmmaRowBytes) {
   bool pingPong = tiling.schedule == WgmmaSchedule::PingPong;
   int m = tiling.tileM, n = tiling.tileN;
   bool rows = m == 128 || (pingPong ? m == 64 : m == 192 || m == 256);
@@ -284,8 +304,23 @@ constexpr FUSEC_DEVICE bool wgmmaFits(const WgmmaTiling &tiling,
          accumulators <= wgmmaMaxAccumulators && cluster <= 2 &&
          wgmmaShares(n, tiling.clusterM) && wgmmaShares(m, tiling.clusterN) &&
          tiling.stages >= 2 && registers <= wgmmaConsumerRegisters(m) &&
-         wgmmaSharedBytes(m, n, tiling.stages, accumulators,
-                          hasMappedOperands) <= sharedBytes;
+         wgmmaSharedBytes(m, n, tiling.stages, accumulators, hasMappedOperands,
+                          rowBytesA) <= sharedBytes;
+}
+
+/// The same where A is made in registers: two sets of fragments, and what they
+/// are made of.
+constexpr FUSEC_DEVICE bool
+wgmmaMadeFits(const WgmmaTiling &tiling, int accumulators, int operands,
+              int sharedBytes, bool hasMappedOperands, int rowBytesA) {
+  int registers = wgmmaAccumulatorRegisters(tiling.tileM, tiling.tileN,
+                                            tiling.schedule, accumulators);
+  return wgmmaBlocksM(tiling.tileM, tiling.schedule) == 1 &&
+         tiling.clusterK == 1 &&
+         registers + wgmmaOtherRegisters(operands) + 48 <=
+             wgmmaConsumerRegisters(tiling.tileM) &&
+         wgmmaFits(tiling, accumulators, operands, sharedBytes,
+                   hasMappedOperands, rowBytesA);
 }
 
 /// The same with split factors: cooperative tiles of 128 rows, whose consumers

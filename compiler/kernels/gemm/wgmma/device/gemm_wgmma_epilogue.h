@@ -91,13 +91,15 @@ struct WgmmaMappedStore {
     u32 base = primitive::sharedAddress(launch::sharedMemory());
     staging = base +
               wgmmaStagingOffset(Config::tileM, Config::tileN, Config::stages,
-                                 wgmmaStored(J, Config::splitsFactors)) +
+                                 wgmmaStored(J, Config::splitsFactors),
+                                 Config::rowBytesA) +
               warp * wgmmaStagingBytes;
     if (launch::lane() == 0)
       ResultFragments<Results, groups>::prefetch(epilogue.results);
     if constexpr (loads) {
       base += wgmmaOperandOffset(Config::tileM, Config::tileN, Config::stages,
-                                 wgmmaStored(J, Config::splitsFactors));
+                                 wgmmaStored(J, Config::splitsFactors),
+                                 Config::rowBytesA);
       loaded = base + warp * wgmmaStagingBytes;
       barriers = base + 4 * Config::consumers * wgmmaStagingBytes + warp * 16;
       if (launch::lane() == 0) {

@@ -6,7 +6,7 @@
 #ifndef FUSEC_KERNELS_GEMM_WGMMA_OPERAND_H
 #define FUSEC_KERNELS_GEMM_WGMMA_OPERAND_H
 
-#include "gemm.h"
+#include "gemm_made.h"
 #include "gemm_wgmma_config.h"
 #include "prelude_hopper.h"
 #include "prelude_wgmma.h"
@@ -32,11 +32,13 @@ constexpr int kBytesOf<Mapped<Described, KBytes>> = KBytes;
 /// How a tile of a matrix, `Tile` outer indices by `kBytes` of K, lies in
 /// shared memory. It is loaded in boxes; block i of the `Parts` that share it
 /// copies each Parts-th of them to all.
-template <class MatrixType, int Tile, int Parts = 1> struct WgmmaOperand {
+template <class Multiplied, int Tile, int Parts = 1> struct WgmmaOperand {
+  typedef typename MatrixSource<Multiplied>::Type MatrixType;
   typedef typename MatrixType::Element T;
   static constexpr bool alongK = MatrixType::major == Major::K;
+  static constexpr bool isMade = MatrixSource<Multiplied>::isMade;
   static_assert(MatrixType::major != Major::Strided &&
-                    (alongK || sizeof(T) == 2),
+                    (alongK || (sizeof(T) == 2 && !isMade)),
                 "a matrix that the tensor cores read from shared memory");
   static constexpr int kBytes = kBytesOf<MatrixType>;
   static constexpr WgmmaBox box =

@@ -19,7 +19,7 @@ namespace detail {
 template <class Config, int J> struct WgmmaRing {
   static constexpr int stored = wgmmaStored(J, Config::splitsFactors);
   static constexpr u32 stageBytes =
-      wgmmaStageBytes(Config::tileM, Config::tileN, stored);
+      wgmmaStageBytes(Config::tileM, Config::tileN, stored, Config::rowBytesA);
   static constexpr u32 none = ~0u;
   static constexpr int never = 0x7fffffff;
   /// Warps of a block that read a stage.
@@ -47,8 +47,9 @@ template <class Config, int J> struct WgmmaRing {
 
   FUSEC_DEVICE WgmmaRing() {
     base = primitive::sharedAddress(launch::sharedMemory());
-    barriers = base + wgmmaBarrierOffset(Config::tileM, Config::tileN,
-                                         Config::stages, stored);
+    barriers =
+        base + wgmmaBarrierOffset(Config::tileM, Config::tileN, Config::stages,
+                                  stored, Config::rowBytesA);
   }
   FUSEC_DEVICE u32 full(u32 stage) const { return barriers + stage * 16; }
   FUSEC_DEVICE u32 empty(u32 stage) const { return barriers + stage * 16 + 8; }
@@ -203,10 +204,16 @@ struct WgmmaSegment {
                 "a tile's K is a row of the swizzle");
   typedef WgmmaOperand<typename SegmentType::A, Tile::tileM, Tile::clusterN> A;
   typedef WgmmaOperand<typename SegmentType::B, Tile::tileN, Tile::clusterM> B;
-  static constexpr int kBytes = A::kBytes;
-  static_assert(kBytes == B::kBytes, "boxes of the same K");
-  static constexpr u32 loadedBytes = Depth * (A::bytes + J * B::bytes);
-  static constexpr u32 offsetB = Depth * Tile::tileM * wgmmaRowBytes;
+  static constexpr int kBytes = B::kBytes;
+  /// Ks of a box of A, and its boxes of a tile of K: of what it is made of.
+  static constexpr int boxK = A::kBytes / int(sizeof(typename A::T));
+  static constexpr int boxesA = A::isMade ? Tile::tileK / boxK : 1;
+  static_assert(A::isMade ? kBytes == wgmmaRowBytes && Depth == 1
+                          : A::kBytes == kBytes,
+                "boxes of the same K");
+  static_assert(A::isMade == Tile::makesA && !B::isMade, "A is what is made");
+  static constexpr u32 loadedBytes = Depth * (boxesA * A::bytes + J * B::bytes);
+  static constexpr u32 offsetB = Depth * Tile::tileM * Tile::rowBytesA;
   /// The B of all accumulators lie one behind the other, so that one
   /// instruction may have the columns of all and reads A once. Columns that are
   /// not whole boxes would not be neighbours.
@@ -244,8 +251,11 @@ struct WgmmaSegment {
     FUSEC_UNROLL
     for (int d = 0; d < Depth; ++d, k += Tile::tileK) {
       if constexpr (IsA) {
-        copyTile<streamed, A>(segment.a, to + d * A::bytes, full, tile.row, k,
-                              tile.batch, rank, ring.streams);
+        FUSEC_UNROLL
+        for (int box = 0; box < boxesA; ++box)
+          copyTile<streamed, A>(segment.a, to + (d * boxesA + box) * A::bytes,
+                                full, tile.row, k + box * boxK, tile.batch,
+                                rank, ring.streams);
       } else {
         FUSEC_UNROLL
         for (int j = 0; j < J; ++j)

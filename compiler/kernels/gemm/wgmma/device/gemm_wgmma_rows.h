@@ -48,7 +48,8 @@ template <class Config, class Epilogue> struct WgmmaRowStore {
         staged(reinterpret_cast<float *>(
             launch::sharedMemory() +
             wgmmaStagingOffset(Config::tileM, Config::tileN, Config::stages,
-                               wgmmaStored(J, Config::splitsFactors)) +
+                               wgmmaStored(J, Config::splitsFactors),
+                               Config::rowBytesA) +
             warp * wgmmaStagingBytes)) {}
 
   FUSEC_DEVICE void place(WgmmaTile tile, int row) {

@@ -77,7 +77,8 @@ template <class Config, class Epilogue> struct WgmmaStagedStore {
       : epilogue(epilogue), shape(shape),
         staged(launch::sharedMemory() +
                wgmmaStagingOffset(Config::tileM, Config::tileN, Config::stages,
-                                  wgmmaStored(J, Config::splitsFactors)) +
+                                  wgmmaStored(J, Config::splitsFactors),
+                                  Config::rowBytesA) +
                warp * wgmmaStagingBytes) {}
 
   FUSEC_DEVICE void place(WgmmaTile tile, int row) {

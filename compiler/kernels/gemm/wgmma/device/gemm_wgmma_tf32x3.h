@@ -161,7 +161,8 @@ FUSEC_DEVICE void wgmmaReplaceOutOfRange(const Shape &shape, WgmmaTile tile,
   float *held = reinterpret_cast<float *>(
       launch::sharedMemory() +
       wgmmaStagingOffset(Config::tileM, Config::tileN, Config::stages,
-                         wgmmaStored(J, Config::splitsFactors)) +
+                         wgmmaStored(J, Config::splitsFactors),
+                         Config::rowBytesA) +
       warp * wgmmaStagingBytes);
   FUSEC_UNROLL
   for (int j = 0; j < J; ++j)

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes cases of products of which one operand is made of another matrix: a cast,
+scales of its elements, an activation, a weight of 8 bits with its scales and zeros.
+
+Rows that do not fill a tile, Ks that do not fill a step of 64, of which a function of
+nothing is not zero (a sigmoid's is a half, a reciprocal's infinite); both layouts of
+the other operand. The expected results are numpy's in double precision, of operands
+rounded as the model rounds them."""
+
+import json
+import math
+import pathlib
+import sys
+
+import numpy
+import onnx
+from onnx import TensorProto, helper
+
+TYPES = {"f16": (numpy.float16, TensorProto.FLOAT16), "f32": (numpy.float32, TensorProto.FLOAT),
+         "i8": (numpy.int8, TensorProto.INT8), "u8": (numpy.uint8, TensorProto.UINT8)}
+# what is made, rows, K, columns, and the type of what it is made of
+CASES = [("cast", 130, 200, 264, "f32"), ("cast", 67, 520, 72, "f32"), ("cast", 1, 136, 8, "f32"),
+         ("scale", 130, 200, 264, "f16"), ("scalar", 67, 136, 72, "f16"),
+         ("rows", 65, 72, 136, "f16"), ("cast_scale", 129, 264, 72, "f32"),
+         ("sigmoid", 130, 200, 264, "f16"), ("silu", 67, 136, 72, "f16"),
+         ("reciprocal", 70, 72, 40, "f16"), ("relu", 33, 1032, 72, "f16"),
+         ("gelu", 257, 72, 136, "f32"),
+         ("dequantize", 8, 144, 264, "i8"), ("dequantize", 70, 208, 1032, "i8"),
+         ("dequantize", 1, 1040, 136, "u8"), ("dequantize_zeros", 130, 80, 200, "i8"),
+         ("dequantize_zeros", 13, 144, 136, "u8"),
+         # Along N, where nothing is made of them.
+         ("dequantize_across", 13, 144, 136, "i8")]
+
+
+class Case:
+    def __init__(self, kind, rows, depth, columns, source, *, seed):
+        self.name = f"{kind}_{rows}x{depth}x{columns}_{source}"
+        self.kind, self.source = kind, source
+        random = numpy.random.default_rng(seed)
+        self.isWeight = kind.startswith("dequantize")
+        x = random.standard_normal((rows, depth))
+        if kind == "reciprocal":
+            x = 1 + numpy.abs(x)
+        w = random.standard_normal((columns, depth)) / depth ** 0.5
+        if self.isWeight:
+            low = 0 if source == "u8" else -128
+            w = random.integers(low, low + 256, w.shape)
+        self.inputs = {"x": (x, "f16" if self.isWeight else source),
+                       "w": (w, source if self.isWeight else "f16")}
+        if self.isWeight:
+            self.inputs["s"] = (random.uniform(0.5, 2, columns) / 128 / depth ** 0.5, "f16")
+            if kind != "dequantize":
+                self.inputs["z"] = (random.integers(low, low + 256, columns), source)
+        elif kind in ("scale", "cast_scale"):
+            self.inputs["s"] = (random.uniform(0.5, 2, depth), source)
+        elif kind == "scalar":
+            self.inputs["s"] = (numpy.array(0.75), source)
+        elif kind == "rows":
+            self.inputs["s"] = (random.standard_normal((rows, 1)), source)
+        self.inputs = {name: (numpy.asarray(value).astype(TYPES[kind][0]), kind)
+                       for name, (value, kind) in self.inputs.items()}
+        if kind == "dequantize_across":
+            w, kind = self.inputs["w"]
+            self.inputs["w"] = (numpy.ascontiguousarray(w.T), kind)
+
+    def build(self):
+        nodes = []
+
+        def node(operator, inputs, output, **attributes):
+            nodes.append(helper.make_node(operator, inputs, [output], **attributes))
+            return output
+        if self.isWeight:
+            axis = 1 if self.kind == "dequantize_across" else 0
+            scales = [name for name in ("w", "s", "z") if name in self.inputs]
+            made, w = "x", node("DequantizeLinear", scales, "made", axis=axis)
+        else:
+            made, w = "x", "w"
+            if self.kind in ("scale", "scalar", "cast_scale"):
+                made = node("Mul", [made, "s"], "scaled")
+            elif self.kind == "rows":
+                made = node("Add", [made, "s"], "added")
+                made = node("Relu", [made], "rectified")
+            elif self.kind == "silu":
+                made = node("Mul", [made, node("Sigmoid", [made], "gate")], "gated")
+            elif self.kind == "gelu":
+                made = node("Gelu", [made], "activated")
+            elif self.kind != "cast":
+                made = node(self.kind.capitalize(), [made], "activated")
+            if self.source == "f32":
+                made = node("Cast", [made], "cast", to=TensorProto.FLOAT16)
+        if self.kind != "dequantize_across":
+            w = node("Transpose", [w], "across", perm=[1, 0])
+        node("MatMul", [made, w], "result")
+        return nodes
+
+    def expect(self):
+        value = {name: value.astype(numpy.float64) for name, (value, _) in self.inputs.items()}
+        x, w = value["x"], value["w"]
+        if self.isWeight:
+            one = (1, -1) if self.kind == "dequantize_across" else (-1, 1)
+            w = (w - value["z"].reshape(one) if "z" in value else w) * value["s"].reshape(one)
+        elif self.kind in ("scale", "scalar", "cast_scale"):
+            x = x * value["s"]
+        elif self.kind == "rows":
+            x = numpy.maximum(x + value["s"], 0)
+        elif self.kind in ("sigmoid", "silu"):
+            gate = 1 / (1 + numpy.exp(-x))
+            x = gate if self.kind == "sigmoid" else x * gate
+        elif self.kind == "reciprocal":
+            x = 1 / x
+        elif self.kind == "relu":
+            x = numpy.maximum(x, 0)
+        elif self.kind == "gelu":
+            erf = numpy.vectorize(math.erf)
+            x = x * 0.5 * (1 + erf(x / 2 ** 0.5))
+        x, w = x.astype(numpy.float16), w.astype(numpy.float16)
+        if self.kind != "dequantize_across":
+            w = w.T
+        return (x.astype(numpy.float64) @ w.astype(numpy.float64)).astype(numpy.float16)
+
+    def write(self, folder):
+        folder = folder / self.name
+        folder.mkdir(parents=True, exist_ok=True)
+        result = self.expect()
+        nodes = self.build()
+
+        def save(rows, name):
+            shapes = {key: [rows, *value.shape[1:]]
+                      if key == "x" or (key == "s" and self.kind == "rows") else value.shape
+                      for key, (value, _) in self.inputs.items()}
+            graph = helper.make_graph(
+                nodes, "made",
+                [helper.make_tensor_value_info(key, TYPES[kind][1], shapes[key])
+                 for key, (_, kind) in self.inputs.items()],
+                [helper.make_tensor_value_info("result", TensorProto.FLOAT16,
+                                               [rows, result.shape[1]])])
+            onnx.save(helper.make_model(graph, ir_version=10,
+                                        opset_imports=[helper.make_opsetid("", 21)]),
+                      folder / name)
+        save(len(result), "model.onnx")
+        save("batch", "symbolic.onnx")
+        described = []
+        for i, (key, (value, _)) in enumerate(self.inputs.items()):
+            numpy.save(folder / f"in_{i}.npy", value)
+            described.append({"name": key, "file": f"in_{i}.npy", "const": False})
+        numpy.save(folder / "out_0.npy", result)
+        case = {"name": self.name, "expect": "pass", "reason": "", "operators": [],
+                "model": "model.onnx", "inputs": described,
+                "outputs": [{"name": "result", "file": "out_0.npy", "norm": 2e-3}],
+                "symbolic": {"model": "symbolic.onnx"}}
+        (folder / "case.json").write_text(json.dumps(case, indent=1) + "\n")
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    for seed, arguments in enumerate(CASES):
+        Case(*arguments, seed=seed).write(folder)
+
+
+if __name__ == "__main__":
+    main()
