@@ -215,6 +215,8 @@ struct MadeCosts {
   double byteInstructions;    // the same of elements of 8 bits
   double exposed;             // part of the shorter of making and multiplying
   double sharedPart; // of the clocks that shared memory takes, see below
+  double start;      // clocks before the first product
+  double alongK;     // more of them where vectors along K are read, too
 };
 
 /// A narrow product inside a wide one's launch.

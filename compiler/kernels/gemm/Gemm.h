@@ -39,6 +39,7 @@ struct GemmSizes {
   struct Made {
     bool isRhs;
     double bytes, instructions;
+    bool readsAlongK; // more than the matrix
   };
   std::optional<Made> made = {};
   /// Bytes that rows begin at multiples of, in the matrix whose rows do best:

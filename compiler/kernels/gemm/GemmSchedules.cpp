@@ -78,11 +78,16 @@ getMadeSizes(const MatmulIteration &iteration) {
   if (!iteration.made)
     return std::nullopt;
   const ScalarProgram &program = iteration.made->program;
-  double instructions = 0;
-  for (size_t n = 0; n < program.size(); ++n)
-    instructions += getInstructions(program[n]);
-  double bytes = getElementBytes(program[iteration.made->source].type);
-  return GemmSizes::Made{iteration.isRhsMade, bytes, instructions};
+  unsigned source = iteration.made->source;
+  GemmSizes::Made made{iteration.isRhsMade,
+                       double(getElementBytes(program[source].type)), 0, false};
+  for (size_t n = 0; n < program.size(); ++n) {
+    made.instructions += getInstructions(program[n]);
+    made.readsAlongK |=
+        n != source && program[n].kind == ScalarNode::Kind::Load &&
+        program.varies(n, program.getSizes().size() - 1);
+  }
+  return made;
 }
 
 GemmSizes fusec::getGemmSizes(StepOp step, const MatmulIteration &iteration,

@@ -202,6 +202,9 @@ Estimate fusec::estimateWgmma(const Target &target, const GemmSizes &sizes,
                         addMaking(target.made, *sizes.made, run, products))
           : run.overlap(TimeBound::Tensor, products);
   exposeWgmma(time, target.wgmma, schedule, run);
+  if (sizes.made)
+    time.exposeClocks(target.made.start +
+                      (sizes.made->readsAlongK ? target.made.alongK : 0));
   // The consumers of a ping-pong have tiles of their own.
   exposeReductions(
       time, target, sizes, std::ceil(run.perUnit / (isPingPong ? 2 : 1)),
