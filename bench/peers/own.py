@@ -15,6 +15,7 @@ import time
 
 import onnx
 import torch
+from torch._decomp import core_aten_decompositions
 
 import builds
 from peers import Contender, getNeeded, listTensors, spoil
@@ -39,6 +40,16 @@ def nameInputs(setting):
     return [parameter.name for parameter in names]
 
 
+def decomposeNorms(module, inputs):
+    """On a GPU PyTorch makes RMSNorm one operator, which its ONNX exporter does not know."""
+    program = torch.export.export(module, inputs, strict=False)
+    table = {op: how for op, how in core_aten_decompositions().items() if "rms_norm" in str(op)}
+    isNorm = lambda node: node.op == "call_function" and node.target in table
+    if not any(map(isNorm, program.graph.nodes)):
+        return module
+    return program.run_decompositions(table)
+
+
 def exportOnnx(setting):
     """(path, seconds), once for all builds. Static shapes."""
     if setting.onnx:
@@ -48,8 +59,8 @@ def exportOnnx(setting):
     size = sum(t.numel() * t.element_size() for t in setting.module.state_dict().values())
     start = time.monotonic()
     with torch.inference_mode(False), torch.no_grad():
-        torch.onnx.export(setting.module, setting.inputs, str(path), dynamo=True, verbose=False,
-                          input_names=names, output_names=["out"],
+        torch.onnx.export(decomposeNorms(setting.module, setting.inputs), setting.inputs, str(path),
+                          dynamo=True, verbose=False, input_names=names, output_names=["out"],
                           external_data=size > EXTERNAL_BYTES)
         restoreTypes(path, [t.dtype for t in listTensors(setting.module(*setting.inputs))])
     setting.onnx = path, time.monotonic() - start
