@@ -14,7 +14,8 @@ import zipf
 
 class Tables(unittest.TestCase):
     def testElementsAreNumberedThrough(self):
-        options = argparse.Namespace(gigabytes=0.02, tables=3, width=64, dtype="fp16", bag=1)
+        options = argparse.Namespace(gigabytes=0.02, tables=3, width=64, dtype="fp16", bag=1,
+                                     shared=False)
         rows = large_tables.countRows(options)
         self.assertLessEqual(3 * rows * 64 * 2, 0.02e9)
         with tempfile.TemporaryDirectory() as folder:

@@ -24,5 +24,5 @@ TEST(ImportModels, AllOfTestModels) {
       ADD_FAILURE() << entry.path() << ": " << problem.str();
     EXPECT_TRUE(succeeded(module)) << entry.path();
   }
-  EXPECT_EQ(count, 29);
+  EXPECT_EQ(count, 32);
 }
