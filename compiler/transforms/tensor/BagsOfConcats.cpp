@@ -131,6 +131,8 @@ struct Run {
   SmallVector<Operand> operands;
   Operand lead;                 // the least free of them
   std::optional<PadsBy> padsBy; // where there is padding
+  // The first ones with lengths of each mode.
+  SmallVector<Operand, 3> measured = {};
   size_t tables = 0;
 
   bool hasBag() const { return !!lead.bag; }
@@ -174,6 +176,17 @@ static bool canShareLengths(Operand a, Operand b) {
           a.bag.getFillAttr() == b.bag.getFillAttr());
 }
 
+/// Whether it has lengths of a mode that none of the others has.
+static bool saysMoreOfLengths(Operand operand, ArrayRef<Operand> others) {
+  if (!operand.bag || operand.bag.getLengths().empty())
+    return false;
+  constexpr BagMode modes[] = {BagMode::Sum, BagMode::Mean, BagMode::Max};
+  return llvm::any_of(modes, [&](BagMode mode) {
+    auto has = [&](Operand each) { return hasLengths(each.bag, mode); };
+    return has(operand) && llvm::none_of(others, has);
+  });
+}
+
 /// Maxima leave the lead to what is added.
 static bool isFreer(Operand a, Operand b) {
   if (getFreedom(a) != getFreedom(b) || !a.bag || !b.bag)
@@ -189,7 +202,7 @@ bool Run::add(Operand operand) {
   if (!operands.empty() &&
       !(leads ? areAlike(operand, lead) : areAlike(lead, operand)))
     return false;
-  if (!llvm::all_of(operands, [&](Operand before) {
+  if (!llvm::all_of(measured, [&](Operand before) {
         return canShareLengths(before, operand);
       }))
     return false;
@@ -201,6 +214,8 @@ bool Run::add(Operand operand) {
   }
   if (leads)
     lead = operand;
+  if (saysMoreOfLengths(operand, measured))
+    measured.push_back(operand);
   operands.push_back(operand);
   tables += more;
   return true;

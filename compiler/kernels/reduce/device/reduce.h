@@ -7,7 +7,7 @@
 #ifndef FUSEC_KERNELS_REDUCE_H
 #define FUSEC_KERNELS_REDUCE_H
 
-#include "vector.h"
+#include "reduce_steps.h"
 
 namespace fusec {
 
@@ -233,9 +233,6 @@ template <int Lanes> struct LanesScope {
   }
 };
 
-template <class Scope> constexpr bool isPartOfWarp = false;
-template <int Lanes> constexpr bool isPartOfWarp<LanesScope<Lanes>> = true;
-
 /// The whole block of exactly `Threads` threads (a multiple of 32).
 template <int Threads> struct BlockScope {
   static_assert(Threads % 32 == 0 && Threads <= 1024, "whole warps");
@@ -283,71 +280,6 @@ FUSEC_DEVICE void forEachRowOfWarp(i64 rows, Body body) {
   for (i64 row = Scope::group(); row / inWarp * inWarp < rows;
        row += Scope::groups())
     body(row < rows ? row : rows - 1, row < rows);
-}
-
-/// Calls body(i) for this worker's share of [0, count).
-template <class Scope, class Index, class Body>
-FUSEC_DEVICE void forEachIn(Index count, Body body) {
-  for (Index i = Index(Scope::rank()); i < count; i += Index(Scope::size()))
-    body(i);
-}
-
-/// The same by vectors: calls body(base, width) for V neighbours and, where
-/// `count` is not a multiple of V, for single items of the tail;
-/// decltype(width)::value is V or 1.
-template <class Scope, int V, class Index, class Body>
-FUSEC_DEVICE void forEachVectorIn(Index count, Body body) {
-  Index whole = count / V;
-  forEachIn<Scope>(whole, [&](Index i) { body(i * V, Width<V>()); });
-  if constexpr (V > 1)
-    forEachIn<Scope>(count - whole * V,
-                     [&](Index i) { body(whole * V + i, Width<1>()); });
-}
-
-/// Calls body(k) for the worker's share of [k, count), `Steps` at a time: with
-/// nothing to decide in between, their loads are on their way together. What is
-/// left goes by halves of that.
-template <int Steps, class Scope, class Index, class Body>
-FUSEC_DEVICE void forEachStep(Index k, Index count, Body body) {
-  const Index step = Index(Scope::size());
-  auto together = [&] {
-    FUSEC_UNROLL
-    for (int s = 0; s < Steps; ++s)
-      body(k + s * step);
-    k += Steps * step;
-  };
-  auto isLeft = [&] { return (Steps - 1) * step < count - k; };
-  if constexpr (isPartOfWarp<Scope>) {
-    // Of rows this short, turns beside each other take more registers than
-    // they save time.
-    FUSEC_UNROLL_BY(1)
-    while (isLeft())
-      together();
-  } else {
-    while (isLeft())
-      together();
-  }
-  if constexpr (Steps > 1)
-    forEachStep<Steps / 2, Scope>(k, count, body);
-}
-
-/// Steps whose loads are on their way together.
-constexpr int stepsAtOnce = 8;
-/// The same of steps of V items: blocks of 1024 threads have registers for 16.
-template <int V>
-constexpr int vectorsAtOnce = V < 2    ? stepsAtOnce
-                              : V < 16 ? 16 / V
-                                       : 1;
-
-/// forEachVectorIn with the loads of `Steps` vectors on their way together.
-template <class Scope, int V, int Steps, class Index, class Body>
-FUSEC_DEVICE void forEachVectorAtOnce(Index count, Body body) {
-  const Index whole = count / V;
-  forEachStep<Steps, Scope>(Index(Scope::rank()), whole,
-                            [&](Index i) { body(i * V, Width<V>()); });
-  if constexpr (V > 1)
-    forEachIn<Scope>(count - whole * V,
-                     [&](Index i) { body(whole * V + i, Width<1>()); });
 }
 
 /// Combines value(i) over [0, count); every worker gets the result. An empty

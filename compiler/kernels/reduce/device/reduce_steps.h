@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What each of the workers on one row does of it: single items, vectors, and
+// several of both whose loads are on their way together.
+
+#ifndef FUSEC_DEVICE_REDUCE_STEPS_H
+#define FUSEC_DEVICE_REDUCE_STEPS_H
+
+#include "vector.h"
+
+namespace fusec {
+
+template <int Lanes> struct LanesScope;
+template <class Scope> constexpr bool isPartOfWarp = false;
+template <int Lanes> constexpr bool isPartOfWarp<LanesScope<Lanes>> = true;
+
+/// Calls body(i) for this worker's share of [0, count).
+template <class Scope, class Index, class Body>
+FUSEC_DEVICE void forEachIn(Index count, Body body) {
+  for (Index i = Index(Scope::rank()); i < count; i += Index(Scope::size()))
+    body(i);
+}
+
+/// The same by vectors: calls body(base, width) for V neighbours and, where
+/// `count` is not a multiple of V, for single items of the tail;
+/// decltype(width)::value is V or 1.
+template <class Scope, int V, class Index, class Body>
+FUSEC_DEVICE void forEachVectorIn(Index count, Body body) {
+  Index whole = count / V;
+  forEachIn<Scope>(whole, [&](Index i) { body(i * V, Width<V>()); });
+  if constexpr (V > 1)
+    forEachIn<Scope>(count - whole * V,
+                     [&](Index i) { body(whole * V + i, Width<1>()); });
+}
+
+/// Calls body(k) for the worker's share of [k, count), `Steps` at a time: with
+/// nothing to decide in between, their loads are on their way together. What is
+/// left goes by halves of that.
+template <int Steps, class Scope, class Index, class Body>
+FUSEC_DEVICE void forEachStep(Index k, Index count, Body body) {
+  const Index step = Index(Scope::size());
+  auto together = [&] {
+    FUSEC_UNROLL
+    for (int s = 0; s < Steps; ++s)
+      body(k + s * step);
+    k += Steps * step;
+  };
+  auto isLeft = [&] { return (Steps - 1) * step < count - k; };
+  if constexpr (isPartOfWarp<Scope>) {
+    // Of rows this short, turns beside each other take more registers than
+    // they save time.
+    FUSEC_UNROLL_BY(1)
+    while (isLeft())
+      together();
+  } else {
+    while (isLeft())
+      together();
+  }
+  if constexpr (Steps > 1)
+    forEachStep<Steps / 2, Scope>(k, count, body);
+}
+
+/// Steps whose loads are on their way together.
+constexpr int stepsAtOnce = 8;
+/// The same of steps of V items: blocks of 1024 threads have registers for 16.
+template <int V>
+constexpr int vectorsAtOnce = V < 2    ? stepsAtOnce
+                              : V < 16 ? 16 / V
+                                       : 1;
+
+/// forEachVectorIn with the loads of `Steps` vectors on their way together.
+template <class Scope, int V, int Steps, class Index, class Body>
+FUSEC_DEVICE void forEachVectorAtOnce(Index count, Body body) {
+  const Index whole = count / V;
+  forEachStep<Steps, Scope>(Index(Scope::rank()), whole,
+                            [&](Index i) { body(i * V, Width<V>()); });
+  if constexpr (V > 1)
+    forEachIn<Scope>(count - whole * V,
+                     [&](Index i) { body(whole * V + i, Width<1>()); });
+}
+
+} // namespace fusec
+
+#endif // FUSEC_DEVICE_REDUCE_STEPS_H
