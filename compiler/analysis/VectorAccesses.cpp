@@ -223,11 +223,7 @@ static SmallVector<Access> collectAccesses(StepOp step,
 static bool isShared(const Access &access, ArrayRef<Expr> sizes) {
   constexpr int64_t least = 16; // points
   BufferOp buffer = access.buffer;
-  std::optional<int64_t> points = 1;
-  for (Expr size : sizes)
-    points = points && size.getConstant()
-                 ? std::optional(*points * *size.getConstant())
-                 : std::nullopt;
+  auto points = getElementCount(sizes, buffer.getContext()).getConstant();
   auto elements = getExtent(getSizes(buffer.getType()), buffer.getStrideExprs())
                       .getConstant();
   return points && elements && *elements <= *points / least;

@@ -146,15 +146,18 @@ def buildPart(case, what, number):
     return total, expected
 
 
+def concatParts(case, parts, built):
+    if "named" in parts:  # how many ids its bags have is a name
+        case.batch = {key: ("batch", "length") if key == f"ids{parts.index('named')}" else "batch"
+                      for key in case.inputs}
+    case.nodes.append(helper.make_node("Concat", [part for part, _ in built], ["y"], axis=1))
+    case.output("y", numpy.concatenate([expected for _, expected in built], 1), "f32")
+
+
 def makeBeside():
     for parts in BESIDE:
         case = Case(nameOf("masked_beside", "f32", (37, len(parts)), *parts), 1e-5)
-        built = [buildPart(case, what, number) for number, what in enumerate(parts)]
-        if "named" in parts:  # how many ids its bags have is a name
-            case.batch = {key: ("batch", "length") if key == f"ids{parts.index('named')}" else "batch"
-                          for key in case.inputs}
-        case.nodes.append(helper.make_node("Concat", [part for part, _ in built], ["y"], axis=1))
-        case.output("y", numpy.concatenate([expected for _, expected in built], 1), "f32")
+        concatParts(case, parts, [buildPart(case, what, number) for number, what in enumerate(parts)])
         yield case
 
 

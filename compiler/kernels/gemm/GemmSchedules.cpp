@@ -83,9 +83,9 @@ getMadeSizes(const MatmulIteration &iteration) {
                        double(getElementBytes(program[source].type)), 0, false};
   for (size_t n = 0; n < program.size(); ++n) {
     made.instructions += getInstructions(program[n]);
-    made.readsAlongK |=
-        n != source && program[n].kind == ScalarNode::Kind::Load &&
-        program.varies(n, program.getSizes().size() - 1);
+    made.readsAlongK |= n != source &&
+                        program[n].kind == ScalarNode::Kind::Load &&
+                        program.varies(n, program.getSizes().size() - 1);
   }
   return made;
 }

@@ -136,7 +136,7 @@ bool TilePrinter::loadsAlign(unsigned node) const {
 /// Whether a tile's rows are whole and lie one behind the other, from where
 /// vectors do.
 bool TilePrinter::loadsWholeRows(unsigned node) const {
-  return !getBefore() && !loadsAlign(node) &&
+  return !getBefore() &&
          isOfWholeRows(writer.getStep(), iteration, node, schedule);
 }
 
@@ -165,7 +165,7 @@ void TilePrinter::fillTiles() {
     }
     if (loadsWholeRows(node)) {
       // The last tile has fewer rows.
-      writer.line("fusec::fillTileByBytes<{0}, {1}>({2}, int(across - "
+      writer.line("fusec::fillTileOfWholeRows<{0}, {1}>({2}, int(across - "
                   "acrossFirst < {3} ? across - acrossFirst : {3}) * {4}, {5} "
                   "+ {6});",
                   getLoadWidth(node), transposeThreads, tile,

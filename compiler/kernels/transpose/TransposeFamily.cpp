@@ -55,8 +55,7 @@ static int64_t countResident(StepOp step, TransposeScheduleAttr schedule,
   if (load * bytes < 16 || schedule.getIndexBits() > 32 ||
       schedule.getAlong() != schedule.getAcross())
     return iteration.points.stores.size() > 1 ? 3 : 4;
-  bool areWhole = !isWhole(iteration.getSize(iteration.along), load) &&
-                  areOfWholeRows(step, iteration, schedule);
+  bool areWhole = areOfWholeRows(step, iteration, schedule);
   // What is loaded beside the tiles is held, too: 40 registers were too few for
   // four vectors of fp32, and took 8% longer.
   if (bytes > 2 || iteration.points.stores.size() > 1)

@@ -129,8 +129,10 @@ bool fusec::isOfWholeRows(StepOp step, const TransposeIteration &iteration,
   auto along = getDimCoefficient(offset, iteration.along),
        across = getDimCoefficient(offset, iteration.across());
   int64_t width = schedule.getLoad();
-  if (width == 1 || !size || *size > schedule.getAlong() || !along ||
-      !along->isConstant(1) || !across || !across->isConstant(*size))
+  // Rows of whole vectors are loaded by these anyway.
+  if (width == 1 || !size || *size % width == 0 ||
+      *size > schedule.getAlong() || !along || !along->isConstant(1) ||
+      !across || !across->isConstant(*size))
     return false;
   // Where every tile begins, and how many elements the last one has.
   SmallVector<Expr> first =
@@ -194,15 +196,16 @@ static FailureOr<TransposeProblem> analyzeTransposeProblem(StepOp step) {
     problem.loads.width =
         getWidthOfLoadedRows(problem.iteration, problem.loads, along);
     problem.loadsByRows = problem.loads.width > 1;
-    if (!problem.loadsByRows)
-      problem.wholeRowLoad = getWidthOfWholeRows(
-          step, problem.iteration, problem.loads, problem.stores.width);
   }
   if (problem.stores.width == 1) {
     problem.stores.width =
         getWidthOfStoredRows(problem.iteration, problem.stores);
     problem.storesByRows = problem.stores.width > 1;
   }
+  // Beside rows that are stored so, tiles have those before them, too.
+  if (problem.loads.width == 1 && !problem.storesByRows)
+    problem.wholeRowLoad = getWidthOfWholeRows(
+        step, problem.iteration, problem.loads, problem.stores.width);
   for (unsigned node = 0; node < points.program.size(); ++node) {
     if (points.program[node].kind != ScalarNode::Kind::Load ||
         llvm::is_contained(problem.iteration.loads, node))

@@ -90,8 +90,8 @@ FUSEC_DEVICE void storeWords(T *to, const Vec<T, V> &vector) {
 /// fillTile of whole rows that lie one behind the other, as they do in the
 /// tile: `count` elements from an aligned address on.
 template <int V, int Threads, class Tile>
-FUSEC_DEVICE void fillTileByBytes(Tile &tile, int count,
-                                  const typename Tile::Element *from) {
+FUSEC_DEVICE void fillTileOfWholeRows(Tile &tile, int count,
+                                      const typename Tile::Element *from) {
   constexpr int most = Tile::pitch * Tile::across / V,
                 steps = (most + Threads - 1) / Threads;
   const int threads = launch::threads();
