@@ -153,6 +153,11 @@ void fusec::buildPlanStage(PassManager &manager,
     prologues.products = products;
     prologues.always = options.joinAlways;
     plan.addPass(createFormPrologues(prologues));
+  }
+  // 4. What no product makes of weights.
+  plan.addPass(createFoldSteps());
+  // 5. The others.
+  if (options.fuse) {
     SplitReductionsOptions reductions;
     reductions.always = options.joinAlways;
     plan.addPass(createSplitReductions(reductions));
@@ -167,23 +172,23 @@ void fusec::buildPlanStage(PassManager &manager,
     beside.always = options.joinAlways;
     plan.addPass(createJoinSiblings(beside));
   }
-  // 4. Which products may hide in the launch of another one.
+  // 6. Which products may hide in the launch of another one.
   if (options.fuse)
     plan.addPass(createFindLeads());
-  // 5. Storage before schedules: whether a buffer is the user's or ours decides
+  // 7. Storage before schedules: whether a buffer is the user's or ours decides
   //    what is known of its alignment.
   plan.addPass(createAssignStorage());
   ChooseSchedulesOptions schedules;
   schedules.products = products;
   schedules.candidates = options.candidates;
   plan.addPass(createChooseSchedules(schedules, options.tuning));
-  // 6. Where they do.
+  // 8. Where they do.
   if (options.fuse) {
     LeadProductsOptions leads;
     leads.products = products;
     plan.addPass(createLeadProducts(leads));
   }
-  // 7. What all of this says of each launch.
+  // 9. What all of this says of each launch.
   plan.addPass(createPlanLaunches());
   manager.addPass(verifyLevel("planned"));
 }

@@ -35,6 +35,7 @@ constexpr RemarkKind recognizeRelu = {Rewrite, "recognize-relu"};
 // Other tensor rewrites.
 constexpr RemarkKind expandPower = {Rewrite, "expand-power"};
 constexpr RemarkKind foldConstants = {Rewrite, "fold-constants"};
+constexpr RemarkKind foldSteps = {Rewrite, "fold-steps"};
 constexpr RemarkKind foldScale = {Rewrite, "fold-scale"};
 constexpr RemarkKind foldShift = {Rewrite, "fold-shift"};
 constexpr RemarkKind gatherToSlice = {Rewrite, "gather-to-slice"};

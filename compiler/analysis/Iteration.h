@@ -147,6 +147,9 @@ struct MadeMatrix {
   ScalarProgram program; // over [batch.., outer, k]
   unsigned node, source; // what is multiplied, and the matrix in memory
   llvm::SmallVector<TileOperand> operands; // their rows are outers, columns ks
+
+  /// Whether elements only change their type.
+  bool isConversion() const;
 };
 /// A matmul root and its epilogue, over dims [batch.., m, n]. Its reductions
 /// are over n: their kernels' tiles hold whole rows.

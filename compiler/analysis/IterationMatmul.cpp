@@ -157,6 +157,13 @@ static LogicalResult collectOperands(const ScalarProgram &program,
   return success();
 }
 
+bool MadeMatrix::isConversion() const {
+  for (unsigned n = node; n != source; n = program[n].operands[0])
+    if (!isa_and_nonnull<CastOp>(program[n].op))
+      return false;
+  return true;
+}
+
 /// Types of which a warp reads fragments, whatever is made of them.
 static bool isReadAsFragments(Type type) {
   return type.isF16() || type.isBF16() || type.isF32() || type.isInteger(8);

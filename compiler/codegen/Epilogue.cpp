@@ -178,6 +178,11 @@ getReadNodes(const MadeMatrix &made) {
 
 Descriptor fusec::declareMade(KernelWriter &writer, const MadeMatrix &made,
                               ArrayRef<Descriptor> operands) {
+  if (made.isConversion())
+    return {fmt::format("fusec::Conversion<{}, {}>",
+                        storageType(made.program[made.node].type),
+                        getReadNodes(made).second),
+            "{}"};
   std::string name = writer.uniqueName("Making"), parameters;
   SmallVector<std::string> names =
       addParameters(writer, made.operands, parameters);

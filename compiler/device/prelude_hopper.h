@@ -230,6 +230,12 @@ FUSEC_DEVICE u32 packPair(bf16, float first, float second) {
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
   return pair;
 }
+/// Two differences of fp16, rounded once.
+FUSEC_DEVICE u32 subtractHalves(u32 a, u32 b) {
+  u32 difference;
+  asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(difference) : "r"(a), "r"(b));
+  return difference;
+}
 
 // The whole warpgroup changes its registers a thread, on one path.
 template <int Registers> FUSEC_DEVICE void takeRegisters() {

@@ -209,12 +209,13 @@ struct LongRunCosts {
   double part, partTwo;            // this, with one and several accumulators
 };
 
-/// A left operand of wgmma that is made in registers.
+/// An operand of wgmma that is made in registers.
 struct MadeCosts {
   double elementInstructions; // beside those of what is computed
   double byteInstructions;    // the same of elements of 8 bits
+  double convertInstructions; // all of those that only become fp16
   double exposed;             // part of the shorter of making and multiplying
-  double sharedPart; // of the clocks that shared memory takes, see below
+  double sharedPart; // of the clocks that shared memory has to take
   double start;      // clocks before the first product
   double alongK;     // more of them where vectors along K are read, too
 };

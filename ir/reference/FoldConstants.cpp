@@ -47,14 +47,18 @@ void FoldBudget::open(Operation *model) {
   // The same bytes may be those of many ops.
   llvm::DenseSet<const void *> seen;
   int64_t own = 0;
-  model->walk([&](ConstantOp op) {
-    ElementsAttr value = op.getValue();
+  auto count = [&](ElementsAttr value) {
     const void *key = value.getAsOpaquePointer();
     if (auto resource = dyn_cast<DenseResourceElementsAttr>(value))
       if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())
         key = blob->getData().data();
     if (seen.insert(key).second)
-      own = add(own, fusec::reference::getBytes(op.getType()));
+      own = add(own, fusec::reference::getBytes(value.getType()));
+  };
+  model->walk([&](ConstantOp op) { count(op.getValue()); });
+  model->walk([&](BufferOp op) {
+    if (op.getValue())
+      count(*op.getValue());
   });
   bytes = bytesLeft = add(leastBytes, multiply(own, bytesPerByte));
   work = workLeft = add(leastWork, multiply(own, workPerByte));
@@ -75,6 +79,21 @@ std::string FoldBudget::take(int64_t operandBytes, int64_t resultBytes,
            std::to_string(bytes) + " bytes";
   return "would take the computation of constants beyond " +
          std::to_string(work) + " steps";
+}
+
+static int64_t getWork(Operation *op);
+
+std::string FoldBudget::takeBlock(Block &block) {
+  int64_t largest = 0, results = 0, steps = 0;
+  for (Operation &op : block.without_terminator()) {
+    for (Type type : op.getResultTypes())
+      largest = std::max(largest, fusec::reference::getBytes(type));
+    steps =
+        add(steps, multiply(fusec::reference::getWork(&op), workPerElement));
+  }
+  for (Type type : block.getTerminator()->getOperandTypes())
+    results = add(results, fusec::reference::getBytes(type));
+  return take(largest, results, steps);
 }
 
 //===----------------------------------------------------------------------===//

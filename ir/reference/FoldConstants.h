@@ -38,7 +38,8 @@ public:
       : isOpen(true), bytes(bytes), work(work), bytesLeft(bytes),
         workLeft(work) {}
 
-  /// The first time: adds what the constants in the op's regions are worth.
+  /// The first time: adds what the constants and weights in the op's regions
+  /// are worth.
   void open(mlir::Operation *model);
 
   int64_t getBytes() const { return bytes; }
@@ -48,6 +49,8 @@ public:
   /// Why an op whose operands and results take so much does not fit, or an
   /// empty text, and then the results and the work are taken from the budget.
   std::string take(int64_t operandBytes, int64_t resultBytes, int64_t work);
+  /// The same of all ops of a block, of which the results are kept.
+  std::string takeBlock(mlir::Block &block);
 
 private:
   bool isOpen = false, exceeded = false;

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes cases of products of which one operand is made of another matrix: a cast,
-scales of its elements, an activation, a weight of 8 bits with its scales and zeros.
+scales of its elements, an activation, a weight of 8 bits with its scales and zeros,
+which is an input or a constant of the model.
 
 Rows that do not fill a tile, Ks that do not fill a step of 64, of which a function of
 nothing is not zero (a sigmoid's is a half, a reciprocal's infinite); both layouts of
@@ -15,7 +16,7 @@ import sys
 
 import numpy
 import onnx
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 TYPES = {"f16": (numpy.float16, TensorProto.FLOAT16), "f32": (numpy.float32, TensorProto.FLOAT),
          "i8": (numpy.int8, TensorProto.INT8), "u8": (numpy.uint8, TensorProto.UINT8)}
@@ -30,7 +31,17 @@ CASES = [("cast", 130, 200, 264, "f32"), ("cast", 67, 520, 72, "f32"), ("cast", 
          ("dequantize", 1, 1040, 136, "u8"), ("dequantize_zeros", 130, 80, 200, "i8"),
          ("dequantize_zeros", 13, 144, 136, "u8"),
          # Along N, where nothing is made of them.
-         ("dequantize_across", 13, 144, 136, "i8")]
+         ("dequantize_across", 13, 144, 136, "i8"),
+         # Constants, which the compiler lays out or dequantizes.
+         ("dequantize_constant", 1, 1000, 333, "i8"), ("dequantize_constant", 8, 512, 264, "u8"),
+         ("dequantize_constant", 13, 208, 1032, "i8"), ("dequantize_constant", 61, 1104, 136, "i8"),
+         ("dequantize_constant", 127, 144, 520, "i8"), ("dequantize_constant_across", 7, 1040, 200, "i8"),
+         ("dequantize_constant_across", 300, 208, 328, "u8"),
+         ("dequantize_constant_zeros", 24, 336, 264, "u8"),
+         ("dequantize_constant_across_zeros", 40, 208, 1000, "i8"),
+         ("dequantize_constant_scalar", 16, 272, 264, "i8"),
+         # Of fp32, which no kernel makes.
+         ("dequantize_constant_wide", 33, 400, 200, "i8")]
 
 
 class Case:
@@ -38,7 +49,10 @@ class Case:
         self.name = f"{kind}_{rows}x{depth}x{columns}_{source}"
         self.kind, self.source = kind, source
         random = numpy.random.default_rng(seed)
-        self.isWeight = kind.startswith("dequantize")
+        words = kind.split("_")
+        self.isWeight = words[0] == "dequantize"
+        self.isConstant, self.isAcross = "constant" in words, "across" in words
+        self.activations = "f32" if "wide" in words else "f16"
         x = random.standard_normal((rows, depth))
         if kind == "reciprocal":
             x = 1 + numpy.abs(x)
@@ -46,11 +60,12 @@ class Case:
         if self.isWeight:
             low = 0 if source == "u8" else -128
             w = random.integers(low, low + 256, w.shape)
-        self.inputs = {"x": (x, "f16" if self.isWeight else source),
+        self.inputs = {"x": (x, self.activations if self.isWeight else source),
                        "w": (w, source if self.isWeight else "f16")}
         if self.isWeight:
-            self.inputs["s"] = (random.uniform(0.5, 2, columns) / 128 / depth ** 0.5, "f16")
-            if kind != "dequantize":
+            scales = random.uniform(0.5, 2, columns) / 128 / depth ** 0.5
+            self.inputs["s"] = (scales[0] if "scalar" in words else scales, self.activations)
+            if "zeros" in words:
                 self.inputs["z"] = (random.integers(low, low + 256, columns), source)
         elif kind in ("scale", "cast_scale"):
             self.inputs["s"] = (random.uniform(0.5, 2, depth), source)
@@ -60,7 +75,7 @@ class Case:
             self.inputs["s"] = (random.standard_normal((rows, 1)), source)
         self.inputs = {name: (numpy.asarray(value).astype(TYPES[kind][0]), kind)
                        for name, (value, kind) in self.inputs.items()}
-        if kind == "dequantize_across":
+        if self.isAcross:
             w, kind = self.inputs["w"]
             self.inputs["w"] = (numpy.ascontiguousarray(w.T), kind)
 
@@ -71,7 +86,7 @@ class Case:
             nodes.append(helper.make_node(operator, inputs, [output], **attributes))
             return output
         if self.isWeight:
-            axis = 1 if self.kind == "dequantize_across" else 0
+            axis = 1 if self.isAcross else 0
             scales = [name for name in ("w", "s", "z") if name in self.inputs]
             made, w = "x", node("DequantizeLinear", scales, "made", axis=axis)
         else:
@@ -89,7 +104,7 @@ class Case:
                 made = node(self.kind.capitalize(), [made], "activated")
             if self.source == "f32":
                 made = node("Cast", [made], "cast", to=TensorProto.FLOAT16)
-        if self.kind != "dequantize_across":
+        if not self.isAcross:
             w = node("Transpose", [w], "across", perm=[1, 0])
         node("MatMul", [made, w], "result")
         return nodes
@@ -98,7 +113,7 @@ class Case:
         value = {name: value.astype(numpy.float64) for name, (value, _) in self.inputs.items()}
         x, w = value["x"], value["w"]
         if self.isWeight:
-            one = (1, -1) if self.kind == "dequantize_across" else (-1, 1)
+            one = (1, -1) if self.isAcross else (-1, 1)
             w = (w - value["z"].reshape(one) if "z" in value else w) * value["s"].reshape(one)
         elif self.kind in ("scale", "scalar", "cast_scale"):
             x = x * value["s"]
@@ -114,10 +129,14 @@ class Case:
         elif self.kind == "gelu":
             erf = numpy.vectorize(math.erf)
             x = x * 0.5 * (1 + erf(x / 2 ** 0.5))
-        x, w = x.astype(numpy.float16), w.astype(numpy.float16)
-        if self.kind != "dequantize_across":
-            w = w.T
-        return (x.astype(numpy.float64) @ w.astype(numpy.float64)).astype(numpy.float16)
+        type_ = TYPES[self.activations][0]
+        if not self.isConstant:
+            x, w = x.astype(type_), w.astype(type_)
+        w = w if self.isAcross else w.T
+        return (x.astype(numpy.float64) @ w.astype(numpy.float64)).astype(type_)
+
+    def isInside(self, key):
+        return self.isConstant and key != "x"
 
     def write(self, folder):
         folder = folder / self.name
@@ -132,16 +151,20 @@ class Case:
             graph = helper.make_graph(
                 nodes, "made",
                 [helper.make_tensor_value_info(key, TYPES[kind][1], shapes[key])
-                 for key, (_, kind) in self.inputs.items()],
-                [helper.make_tensor_value_info("result", TensorProto.FLOAT16,
-                                               [rows, result.shape[1]])])
+                 for key, (_, kind) in self.inputs.items() if not self.isInside(key)],
+                [helper.make_tensor_value_info("result", TYPES[self.activations][1],
+                                               [rows, result.shape[1]])],
+                [numpy_helper.from_array(value, key)
+                 for key, (value, _) in self.inputs.items() if self.isInside(key)])
             onnx.save(helper.make_model(graph, ir_version=10,
                                         opset_imports=[helper.make_opsetid("", 21)]),
                       folder / name)
         save(len(result), "model.onnx")
         save("batch", "symbolic.onnx")
         described = []
-        for i, (key, (value, _)) in enumerate(self.inputs.items()):
+        given = [key for key in self.inputs if not self.isInside(key)]
+        for i, key in enumerate(given):
+            value = self.inputs[key][0]
             numpy.save(folder / f"in_{i}.npy", value)
             described.append({"name": key, "file": f"in_{i}.npy", "const": False})
         numpy.save(folder / "out_0.npy", result)

@@ -38,8 +38,10 @@ struct GemmSizes {
   /// instructions that one takes.
   struct Made {
     bool isRhs;
-    double bytes, instructions;
-    bool readsAlongK; // more than the matrix
+    double bytes; // of an element in memory
+    double instructions = 0;
+    bool readsAlongK = false;  // more than the matrix
+    bool isConversion = false; // to fp16, and nothing else
   };
   std::optional<Made> made = {};
   /// Bytes that rows begin at multiples of, in the matrix whose rows do best:

@@ -37,6 +37,12 @@ CopyAttr UnitStep::getCopy(int64_t tile, int64_t kBytes,
                        promotion);
 }
 
+CopyAttr UnitStep::getSourceCopy(int64_t tile, int64_t rowBytes) const {
+  return CopyAttr::get(variant.getContext(), tile,
+                       std::min<int64_t>(rowBytes, wgmmaRowBytes),
+                       /*rounds=*/false, widestPromotion);
+}
+
 /// Constant weights need not wait for the kernel before.
 static bool canPrefetch(StepOp step, const MatmulIteration &iteration,
                         GemmScheduleAttr schedule) {

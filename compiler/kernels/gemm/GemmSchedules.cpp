@@ -80,7 +80,9 @@ getMadeSizes(const MatmulIteration &iteration) {
   const ScalarProgram &program = iteration.made->program;
   unsigned source = iteration.made->source;
   GemmSizes::Made made{iteration.isRhsMade,
-                       double(getElementBytes(program[source].type)), 0, false};
+                       double(getElementBytes(program[source].type))};
+  made.isConversion = iteration.made->isConversion() &&
+                      program[iteration.made->node].type.isF16();
   for (size_t n = 0; n < program.size(); ++n) {
     made.instructions += getInstructions(program[n]);
     made.readsAlongK |= n != source &&

@@ -65,6 +65,9 @@ struct UnitStep {
   /// A tensor map's copy of a matrix to shared memory.
   CopyAttr getCopy(int64_t tile, int64_t kBytes,
                    int64_t promotion = widestPromotion) const;
+  /// The same of what an operand is made of: as it is in memory, in boxes of
+  /// whole rows of the swizzle, where a row of a stage takes `rowBytes`.
+  CopyAttr getSourceCopy(int64_t tile, int64_t rowBytes) const;
 
   StepOp step;
   VariantAttr variant;

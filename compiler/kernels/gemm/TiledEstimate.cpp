@@ -76,3 +76,11 @@ Overlap TileRun::overlap(TimeBound by, double products) const {
   time.exposeClocks(target.rates.memoryLatency + target.rates.l2Latency);
   return time;
 }
+
+double fusec::countInstructions(const MadeCosts &costs,
+                                const GemmSizes::Made &made) {
+  if (made.bytes != 1)
+    return costs.elementInstructions + made.instructions;
+  return made.isConversion ? costs.convertInstructions
+                           : costs.byteInstructions + made.instructions;
+}

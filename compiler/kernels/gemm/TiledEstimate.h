@@ -50,6 +50,9 @@ void exposeReductions(Overlap &time, const Target &target,
                       const GemmSizes &sizes, double rounds, double points,
                       double codeClocks);
 
+/// Instructions of an element that is loaded from shared memory and made.
+double countInstructions(const MadeCosts &costs, const GemmSizes::Made &made);
+
 } // namespace fusec
 
 #endif // FUSEC_COMPILER_KERNELS_GEMM_TILEDESTIMATE_H

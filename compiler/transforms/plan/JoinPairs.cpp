@@ -26,20 +26,27 @@ std::string PairJoiner::checkTime(const Estimates &together, StepOp first,
   // Looking up the second one's may move the first one's.
   Estimates ofFirst = getTimes(first);
   const Estimates &ofSecond = getTimes(second);
-  double hidden = rule.tolerance.overlaps ? estimateOverlap(target) : 0;
+  bool isFolded = joiner.isOfWeights(first);
+  const JoinTolerance &tolerance = isFolded ? weightTolerance : rule.tolerance;
+  double hidden = tolerance.overlaps ? estimateOverlap(target) : 0;
   double gained = 0;
   for (auto [dim, one, a, b] :
        llvm::zip_equal(sampledDims, together, ofFirst, ofSecond)) {
     if (!a || !b)
       return "one of them is not of its family's form";
-    double apart = a->microseconds + b->microseconds - hidden;
-    if (one->microseconds > rule.tolerance.atOneSize * apart)
-      return fmt::format("one kernel takes {:.1f} us where the two take "
-                         "{:.1f} us, at dimensions of {}",
-                         one->microseconds, apart, dim);
+    double apart = (isFolded ? 0 : a->microseconds) + b->microseconds - hidden;
+    if (one->microseconds > tolerance.atOneSize * apart)
+      return fmt::format("one kernel takes {:.1f} us where {} {:.1f} us, at "
+                         "dimensions of {}",
+                         one->microseconds,
+                         isFolded ? "the product of weights takes"
+                                  : "the two take",
+                         apart, dim);
     gained += std::log(apart / one->microseconds);
   }
-  return gained >= 0 ? "" : "one kernel takes longer than the two";
+  return gained >= 0 ? ""
+         : isFolded  ? "one kernel takes longer than the product of weights"
+                     : "one kernel takes longer than the two";
 }
 
 StepOp PairJoiner::tryJoin(StepOp first, StepOp second, std::string &reason) {

@@ -32,6 +32,10 @@ constexpr JoinTolerance rowEpilogueTolerance = {1.1, /*overlaps=*/false};
 /// What computes an operand is a short launch that hides in part: less than
 /// this gain is no more than what the model errs by.
 constexpr JoinTolerance prologueTolerance = {0.97, /*overlaps=*/true};
+/// Of weights that would be computed when compiling nothing is saved but the
+/// bytes that they have more: a gain where rows are few, which the many may
+/// lose a little of.
+constexpr JoinTolerance weightTolerance = {1.25, /*overlaps=*/false};
 /// Products of one operand save a launch and its second read, which L2 has: a
 /// gain too small to lose as much at another size.
 constexpr JoinTolerance groupTolerance = {1.03, /*overlaps=*/false};

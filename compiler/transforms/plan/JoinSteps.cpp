@@ -8,6 +8,17 @@
 using namespace mlir;
 using namespace fusec;
 
+bool fusec::readsWeightsOnly(StepOp step, const PlanBuffers &buffers) {
+  auto isWeight = [&](FlatSymbolRefAttr ref) {
+    BufferOp buffer = buffers.lookup(ref);
+    return buffer.getKind() == BufferKind::Weight && buffer.getValue() &&
+           !buffer.getReplaceable();
+  };
+  return !step.getInputs().empty() &&
+         llvm::all_of(step.getInputs().getAsRange<FlatSymbolRefAttr>(),
+                      isWeight);
+}
+
 StepJoiner::StepJoiner(PlanOp plan) : plan(plan), buffers(plan) {
   for (StepOp step : plan.getOps<StepOp>())
     add(step);

@@ -24,6 +24,9 @@ struct JoinedStep {
 /// "'producer' and 'consumer'", as the remarks call them.
 std::string nameBoth(StepOp producer, StepOp consumer);
 
+/// Whether all that the step reads are weights, which no session replaces.
+bool readsWeightsOnly(StepOp step, const PlanBuffers &buffers);
+
 /// Joins steps of one plan, whose buffers stay what they are in between.
 class StepJoiner {
 public:
@@ -31,6 +34,11 @@ public:
 
   /// The steps of which the step reads a result, the last one first.
   llvm::SmallVector<StepOp> getProducers(StepOp step) const;
+
+  /// Whether the step is none at run time: fusec-fold-steps computes it.
+  bool isOfWeights(StepOp step) const {
+    return readsWeightsOnly(step, buffers);
+  }
 
   /// One step of both regions in place of the two, with a remark. Null, and the
   /// reason, where a step between them needs the one's results for the other's

@@ -88,6 +88,21 @@ def FormPrologues : Pass<"fusec-form-prologues", "::fusec::PlanOp"> {
            "join wherever the target has a kernel, whatever its time: for tests">];
 }
 
+def FoldSteps : Pass<"fusec-fold-steps", "::fusec::PlanOp"> {
+  let summary = "what is computed of weights alone is a weight";
+  let description = [{
+    Weights of 8 bits are dequantised by the products that read them, where the
+    target has a kernel for it that pays. What no product took is computed when
+    compiling, within a budget as of fusec-fold-constants.
+
+    ```mlir
+    fusec.buffer @w weight 0 ... : tensor<64x32xi8> = ...
+    fusec.buffer @cast slot 0 ... : tensor<64x32xf16>     =>  fusec.buffer @cast weight 0 ... = ...
+    fusec.step pointwise "cast" inputs [@w] outputs [@cast] ...
+    ```
+  }];
+}
+
 def GroupProducts : Pass<"fusec-group-products", "::fusec::PlanOp"> {
   let summary = "products of one left operand become accumulators of one kernel";
   let description = [{
@@ -310,8 +325,9 @@ def LayOutWeights : Pass<"fusec-lay-out-weights", "::fusec::ModelOp"> {
   let description = [{
     The tensor cores of sm_90 read 32-bit elements from shared memory in no other
     way, and 16-bit ones in tiles of any width; vector kernels read whole rows. A
-    constant that other ops use, too, stays as it is. It runs for every target, so
-    that the plans of a bundle share the weights and none depends on the others.
+    constant that other ops use, too, stays as it is; one of bytes is transposed
+    together with what dequantises it. It runs for every target, so that the plans
+    of a bundle share the weights and none depends on the others.
 
     ```mlir
     %w = fusec.constant dense<...> : tensor<4x6xf32>

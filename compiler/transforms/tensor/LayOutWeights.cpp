@@ -3,15 +3,17 @@
 // Constant weights lie along K, the only way the tensor cores of sm_90 read
 // 32-bit elements from shared memory. Those of 16 bits can be read across K,
 // too, but a tile's columns are then loaded 64 at a time: tiles of 96 or 160,
-// which fit some shapes best, would load more than they have. Exporters leave
-// weights either way.
+// which fit some shapes best, would load more than they have. What is quantised
+// is made of bytes that lie along K. Exporters leave weights either way.
 
 #include "compiler/Names.h"
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
+#include "compiler/transforms/tensor/Rewrites.h"
 #include "ir/Constants.h"
 #include "ir/FusecOps.h"
 #include "ir/reference/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 #include "llvm/Support/Parallel.h"
 #include <cstring>
 
@@ -75,8 +77,10 @@ static FailureOr<ElementsAttr> transpose(ElementsAttr value, Location loc,
   auto to = reference::Tensor::allocate(type.getElementType(), sizes);
   if (to.getElementBytes() == 4)
     transpose(from->bytes, to.getMutableElements<uint32_t>(), rows, columns);
-  else
+  else if (to.getElementBytes() == 2)
     transpose(from->bytes, to.getMutableElements<uint16_t>(), rows, columns);
+  else
+    transpose(from->bytes, to.getMutableElements<uint8_t>(), rows, columns);
   return to.toConstant(getNodeName(loc));
 }
 
@@ -102,6 +106,113 @@ static std::optional<ReplaceableAttr> transpose(ReplaceableAttr slot) {
   }
   return ReplaceableAttr::get(slot.getContext(), slot.getName(), part);
 }
+
+/// A product reads the value along K from now on.
+static void exchange(OpOperand &use, Value along) {
+  auto product = cast<MatmulOp>(use.getOwner());
+  if (use.getOperandNumber() == 0)
+    product.setTransposeLhs(false);
+  else
+    product.setTransposeRhs(true);
+  use.set(along);
+}
+
+static Type getTransposedType(Value value, Type element) {
+  Sizes sizes = getSizes(value);
+  std::swap(sizes[0], sizes[1]);
+  return getTensorType(sizes, element);
+}
+
+//===----------------------------------------------------------------------===//
+// Quantised weights
+//===----------------------------------------------------------------------===//
+
+/// Scales and zeros: the same for all, or for a row or a column.
+static bool isSpread(Value value) {
+  return isa_and_nonnull<SplatOp, BroadcastOp>(value.getDefiningOp());
+}
+
+/// What dequantises a matrix of bytes for the one product that reads it across
+/// K, and nothing else; no op where it is not so.
+static SmallVector<Operation *> findDequantization(ConstantOp weights,
+                                                   OpOperand *&read) {
+  SmallVector<Operation *> ops;
+  for (Value value = weights; value.hasOneUse();) {
+    read = &*value.use_begin();
+    Operation *user = read->getOwner();
+    if (isa<MatmulOp>(user))
+      return isAcrossK(*read) ? ops : SmallVector<Operation *>();
+    bool isStep = isa<CastOp>(user) ||
+                  (isa<SubOp, MulOp>(user) &&
+                   isSpread(user->getOperand(1 - read->getOperandNumber())));
+    if (!isStep)
+      break;
+    ops.push_back(user);
+    value = user->getResult(0);
+  }
+  return {};
+}
+
+/// Scales or zeros of the transposed matrix.
+static Value transposeSpread(OpBuilder &builder, Value value) {
+  Type type = getTransposedType(value, getElementType(value));
+  if (auto splat = value.getDefiningOp<SplatOp>())
+    return SplatOp::create(builder, value.getLoc(), type, splat.getValueAttr());
+  auto broadcast = value.getDefiningOp<BroadcastOp>();
+  SmallVector<int64_t> dimensions(broadcast.getDimensions());
+  for (int64_t &dimension : dimensions)
+    dimension = 1 - dimension;
+  Value source = broadcast.getOperand();
+  if (dimensions.size() == 2) { // which are in order
+    source = createMatrixTranspose(builder, value.getLoc(), source);
+    std::swap(dimensions[0], dimensions[1]);
+  }
+  return BroadcastOp::create(builder, value.getLoc(), type, source, dimensions);
+}
+
+static void layOutQuantized(ConstantOp weights, int64_t leastK) {
+  auto type = cast<RankedTensorType>(weights.getType());
+  if (!type.getElementType().isInteger(8) || type.getRank() != 2 ||
+      type.getDimSize(0) < leastK || type.getNumElements() == 0 ||
+      weights.getValue().isSplat())
+    return;
+  OpOperand *read = nullptr;
+  SmallVector<Operation *> ops = findDequantization(weights, read);
+  if (ops.empty())
+    return;
+  std::string reason;
+  FailureOr<ElementsAttr> along =
+      transpose(weights.getValue(), weights.getLoc(), reason);
+  if (failed(along)) {
+    remarkMissed(remarks::layOutWeights, weights.getLoc())
+        << "the weights stay as they are: " << reason;
+    return;
+  }
+  OpBuilder builder(read->getOwner());
+  Value from = weights, to = ConstantOp::create(builder, weights.getLoc(),
+                                                along->getType(), *along);
+  remarkPassed(remarks::layOutWeights, to.getLoc())
+      << "the quantised weights lie along K";
+  for (Operation *op : ops) {
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      mapping.map(operand,
+                  operand == from ? to : transposeSpread(builder, operand));
+    Operation *copy = builder.clone(*op, mapping);
+    Value result = copy->getResult(0);
+    result.setType(getTransposedType(result, getElementType(result)));
+    from = op->getResult(0);
+    to = result;
+  }
+  exchange(*read, to);
+  for (Operation *op : llvm::reverse(ops))
+    op->erase();
+  weights->erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Others
+//===----------------------------------------------------------------------===//
 
 /// `weights`: a constant, or one that sessions replace.
 static void layOut(Operation *weights, ElementsAttr value, int64_t leastK) {
@@ -135,14 +246,8 @@ static void layOut(Operation *weights, ElementsAttr value, int64_t leastK) {
                  .getOperation()
            : ConstantOp::create(builder, weights->getLoc(), along->getType(),
                                 *along);
-  for (OpOperand &use : llvm::make_early_inc_range(weights->getUses())) {
-    auto product = cast<MatmulOp>(use.getOwner());
-    if (use.getOperandNumber() == 0)
-      product.setTransposeLhs(false);
-    else
-      product.setTransposeRhs(true);
-    use.set(laidOut->getResult(0));
-  }
+  for (OpOperand &use : llvm::make_early_inc_range(weights->getUses()))
+    exchange(use, laidOut->getResult(0));
   weights->erase();
   remarkPassed(remarks::layOutWeights, laidOut->getLoc())
       << "the weights lie along K";
@@ -155,7 +260,10 @@ struct LayOutWeights : fusec::impl::LayOutWeightsBase<LayOutWeights> {
   void runOnOperation() override {
     Block &block = getOperation().getBody().front();
     for (Operation &op : llvm::make_early_inc_range(block))
-      if (auto constant = dyn_cast<ConstantOp>(op))
+      if (auto constant = dyn_cast<ConstantOp>(op);
+          constant && getElementType(constant).isInteger(8))
+        layOutQuantized(constant, leastK);
+      else if (constant)
         layOut(&op, constant.getValue(), leastK);
       else if (auto replaceable = dyn_cast<ReplaceableOp>(op))
         layOut(&op, replaceable.getValue(), leastK);

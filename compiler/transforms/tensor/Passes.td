@@ -321,16 +321,23 @@ def GroupMeetingProducts : Pass<"fusec-group-meeting-products", "::fusec::ModelO
 }
 
 def MoveRowScales : Pass<"fusec-move-row-scales", "::fusec::ModelOp"> {
-  let summary = "scales by rows of a left operand move behind the product";
+  let summary = "scales by rows, and of quantised weights by columns, move behind the product";
   let description = [{
     As a norm before a linear layer has. The product's epilogue applies the scale,
     and the scaled operand is never stored. Of 16-bit operands the product is fp32
-    until then.
+    until then. Of weights that are whole numbers, which their type holds exactly,
+    scales of columns move likewise.
 
     ```mlir
     %s = fusec.broadcast %r [0]            %p = fusec.contraction (%x) by (%W)
     %y = fusec.mul %x, %s             ->   %s = fusec.broadcast %r [0]
     %p = fusec.contraction (%y) by (%W)    %q = fusec.mul %p, %s
+
+    %f = fusec.cast %bytes                 %w = fusec.cast %bytes
+    %s = fusec.broadcast %c [1]            %p = fusec.contraction (%x) by (%w)
+    %m = fusec.mul %f, %s             ->   %s = fusec.broadcast %c [1]
+    %w = fusec.cast %m                     %q = fusec.mul %p, %s
+    %p = fusec.contraction (%x) by (%w)
     ```
   }];
 }

@@ -31,7 +31,7 @@ fusec.model @cast inputs ["x", "w"] outputs ["y"] {
 // A weight of 8 bits, of rows along K, is A of the transposed product: 64 bytes
 // a row of a stage, for any number of tokens.
 // CHECK-LABEL: fusec.plan @sm_90a of @dequantize
-// CHECK: fusec.step gemm "cast_mul_matmul" inputs [@q, @s, @x] outputs [@y]
+// CHECK: fusec.step gemm "cast_matmul{{.*}}" inputs [@q, @x, @s] outputs [@y]
 // CHECK-SAME: swapped = true
 // CHECK-SAME: matrices = [#fusec.copy<tile = 128, kBytes = 64, rounds = false,
 fusec.model @dequantize inputs ["x", "q", "s"] outputs ["y"] {

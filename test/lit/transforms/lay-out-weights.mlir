@@ -63,3 +63,40 @@ fusec.model @others inputs ["x"] outputs ["y", "z"] {
   %6 = fusec.matmul %5, %h : tensor<2x2xf16>, tensor<2x2xf16> to tensor<2x2xf16>
   fusec.output %4, %6 : tensor<2x2xf32>, tensor<2x2xf16>
 }
+
+// -----
+
+// A matrix of bytes is transposed together with what dequantises it; one that
+// others read, too, stays.
+// CHECK-LABEL: fusec.model @quantised
+// CHECK: %[[X:.+]]: tensor<4x2xf16>
+// CHECK-DAG: %[[S:.+]] = fusec.constant dense<[5.000000e-01, 1.000000e+00, 2.000000e+00]>
+// CHECK-DAG: %[[Q:.+]] = fusec.constant dense<{{\[}}[1, -4], [2, 5], [3, 6]]> : tensor<3x2xi8>
+// CHECK: %[[F:.+]] = fusec.cast %[[Q]] : tensor<3x2xi8> to tensor<3x2xf32>
+// CHECK: %[[B:.+]] = fusec.broadcast %[[S]] [0] : tensor<3xf32> to tensor<3x2xf32>
+// CHECK: %[[M:.+]] = fusec.mul %[[F]], %[[B]] : tensor<3x2xf32>
+// CHECK: %[[W:.+]] = fusec.cast %[[M]] : tensor<3x2xf32> to tensor<3x2xf16>
+// CHECK: fusec.matmul %[[X]], %[[W]] transposed : tensor<4x2xf16>, tensor<3x2xf16> to tensor<4x3xf16>
+fusec.model @quantised inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<4x2xf16>):
+  %q = fusec.constant dense<[[1, 2, 3], [-4, 5, 6]]> : tensor<2x3xi8>
+  %s = fusec.constant dense<[0.5, 1.0, 2.0]> : tensor<3xf32>
+  %f = fusec.cast %q : tensor<2x3xi8> to tensor<2x3xf32>
+  %b = fusec.broadcast %s [1] : tensor<3xf32> to tensor<2x3xf32>
+  %m = fusec.mul %f, %b : tensor<2x3xf32>
+  %w = fusec.cast %m : tensor<2x3xf32> to tensor<2x3xf16>
+  %y = fusec.matmul %x, %w : tensor<4x2xf16>, tensor<2x3xf16> to tensor<4x3xf16>
+  fusec.output %y : tensor<4x3xf16>
+}
+
+// -----
+
+// CHECK-LABEL: fusec.model @shared
+// CHECK: fusec.constant dense<{{\[}}[1, 2, 3], [-4, 5, 6]]> : tensor<2x3xi8>
+fusec.model @shared inputs ["x"] outputs ["y", "z"] {
+^bb0(%x: tensor<4x2xf16>):
+  %q = fusec.constant dense<[[1, 2, 3], [-4, 5, 6]]> : tensor<2x3xi8>
+  %w = fusec.cast %q : tensor<2x3xi8> to tensor<2x3xf16>
+  %y = fusec.matmul %x, %w : tensor<4x2xf16>, tensor<2x3xf16> to tensor<4x3xf16>
+  fusec.output %y, %w : tensor<4x3xf16>, tensor<2x3xf16>
+}

@@ -37,20 +37,22 @@ TEST(Skinny, StagesFillTheirShare) {
       for (int cluster : {1, 2, 4, 8})
         for (int accumulators : {1, 2})
           for (int together : {1, 2})
-            for (bool splits : {false, true}) {
+            for (SkinnyStage stage :
+                 {SkinnyStage{}, SkinnyStage{true}, skinnyMadeStage(64),
+                  skinnyMadeStage(256)}) {
               int stages = skinnyStages(tokens, blocks, cluster, accumulators,
-                                        together, splits);
+                                        together, stage);
               if (stages < 2)
                 continue;
               int bytes = skinnySharedBytes(tokens, blocks, stages, cluster,
-                                            accumulators, splits);
+                                            accumulators, stage);
               EXPECT_LE(bytes, limit / together);
               EXPECT_TRUE(stages == 16 ||
                           skinnySharedBytes(tokens, blocks, stages + 1, cluster,
                                             accumulators,
-                                            splits) > limit / together - 1024);
+                                            stage) > limit / together - 1024);
               // Atoms of the swizzle begin every stage and every part of it.
-              EXPECT_EQ(skinnyStageBytes(tokens, blocks, accumulators, splits) %
+              EXPECT_EQ(skinnyStageBytes(tokens, blocks, accumulators, stage) %
                             1024,
                         0);
             }

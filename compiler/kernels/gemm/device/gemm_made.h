@@ -26,7 +26,23 @@ template <class T> struct MadeElement {
   typedef Compute<T> Value;
 };
 
+/// The function of elements that only change their type.
+template <class T, class Read> struct Conversion {
+  typedef Read Accumulator;
+  typedef T Element;
+  typedef Pack<> Operands;
+  typedef Pack<MadeElement<T>> Results;
+  Operands operands;
+  FUSEC_DEVICE static void apply(const Read (&read)[1], Compute<T> &element) {
+    element = read[0];
+  }
+};
+
 namespace detail {
+template <class Function> inline constexpr bool isConversion = false;
+template <class T, class Read>
+inline constexpr bool isConversion<Conversion<T, Read>> = true;
+
 /// What of a matrix is in memory.
 template <class MatrixType> struct MatrixSource {
   typedef MatrixType Type;

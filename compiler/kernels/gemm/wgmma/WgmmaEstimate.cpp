@@ -154,20 +154,16 @@ static double getSpread(const WgmmaCosts &costs, const GemmSizes &sizes) {
 }
 
 /// A tile's products while its A is made: one consumer makes what the other one
-/// multiplies. Shared memory gives and takes 128 bytes a clock: A is written
-/// and read once, B read by each block of 64 rows; where that is more than the
-/// products' clocks, these take as much longer.
+/// multiplies. Shared memory gives and takes 128 bytes a clock beside them: A is
+/// written and read once, B read by each block of 64 rows.
 static double addMaking(const MadeCosts &costs, const GemmSizes::Made &made,
                         const TileRun &run, double products) {
   double rows = run.kernel.tileM, columns = run.area / rows,
          steps = run.kernel.tileK * run.stepsK;
-  double shared = (2 * rows * made.bytes + columns * 2 * (1 + rows / 64)) / 128;
-  double multiplied = rows * columns * 2 / run.target.rates.tensor;
-  products *= std::max(shared / multiplied / costs.sharedPart, 1.0);
-  double instructions =
-      made.instructions +
-      (made.bytes == 1 ? costs.byteInstructions : costs.elementInstructions);
-  double making = rows * steps * instructions / issuedThreads;
+  double shared =
+      steps * (2 * rows * made.bytes + columns * 2 * (1 + rows / 64)) / 128;
+  products = std::max(products, costs.sharedPart * shared);
+  double making = rows * steps * countInstructions(costs, made) / issuedThreads;
   return std::max(making, products) +
          costs.exposed * std::min(making, products);
 }

@@ -18,14 +18,6 @@ static int64_t getRowPromotion(Expr k, int64_t elementBytes) {
              : UnitStep::widestPromotion;
 }
 
-/// Of what A is made of: as it is, in boxes of whole rows of the swizzle.
-static CopyAttr getSourceCopy(const UnitStep &at, int64_t rows) {
-  return CopyAttr::get(
-      at.variant.getContext(), rows,
-      std::min<int64_t>(getRowBytesA(at.iteration), wgmmaRowBytes),
-      /*rounds=*/false, UnitStep::widestPromotion);
-}
-
 SmallVector<Attribute> fusec::chooseWgmmaCopies(const UnitStep &at) {
   auto schedule = cast<WgmmaScheduleAttr>(at.schedule);
   int64_t tileM = schedule.getTileM();
@@ -35,8 +27,9 @@ SmallVector<Attribute> fusec::chooseWgmmaCopies(const UnitStep &at) {
         k.isConstant() ? wgmmaKBytes(k.getValue() * at.element) : wgmmaRowBytes;
     // Blocks of a cluster along one axis share the load of the other matrix.
     int64_t rows = tileM / schedule.getClusterN();
-    copies.push_back(at.iteration.made ? getSourceCopy(at, rows)
-                                       : at.getCopy(rows, kBytes));
+    copies.push_back(at.iteration.made
+                         ? at.getSourceCopy(rows, getRowBytesA(at.iteration))
+                         : at.getCopy(rows, kBytes));
     copies.push_back(at.getCopy(schedule.getTileN() / schedule.getClusterM(),
                                 kBytes, getRowPromotion(k, at.element)));
   }

@@ -122,6 +122,10 @@ static void addSwapped(const GemmProblem &problem, const GemmSizes &sizes,
     tilings.push_back({128, tokens, 0});
     if (tokens >= 112)
       tilings.push_back({192, tokens, 0});
+    // Half as many weights a tile: where tiles are few, twice as many blocks
+    // make them.
+    if (isMade && tokens <= 128)
+      tilings.push_back({64, tokens, 0, 1, 1, WgmmaSchedule::PingPong});
   }
   GemmSizes swapped = sizes;
   std::swap(swapped.m, swapped.n);

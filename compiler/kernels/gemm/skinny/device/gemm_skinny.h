@@ -9,6 +9,7 @@
 #ifndef FUSEC_KERNELS_GEMM_SKINNY_H
 #define FUSEC_KERNELS_GEMM_SKINNY_H
 
+#include "gemm_skinny_made.h"
 #include "gemm_skinny_ring.h"
 #include "gemm_skinny_rows.h"
 #include "gemm_skinny_tf32x3.h"
@@ -210,6 +211,10 @@ FUSEC_DEVICE void gemmSkinny(const Shape &shape, const Epilogue &epilogue,
   detail::skinnyPin<Config, J>(acc);
   if constexpr (Config::splitsFactors)
     (detail::skinnyConsumeSplit<Config, J>(segments, split, memory, at, acc),
+     ...);
+  else if constexpr (Config::makesWeights)
+    (detail::skinnyConsumeMade<Config>(segments, shape.n, tile, split, memory,
+                                       at, acc[0][0]),
      ...);
   else
     (detail::skinnyConsume<Config, J>(segments, split, memory, at, acc), ...);

@@ -26,6 +26,13 @@ constexpr FUSEC_DEVICE int skinnyThreads(int tokens, bool splitsFactors) {
   return splitsFactors && skinnySplitsApart(tokens) ? 192 : 160;
 }
 
+/// What a stage holds: rows of weights that take `weightBytes`, and `depth`
+/// rows of the swizzle a token. Low parts of split tokens lie behind them.
+struct SkinnyStage {
+  bool splitsFactors = false;
+  int weightBytes = wgmmaRowBytes, depth = 1;
+};
+
 /// Of tokens, blocks, tileK, stages, cluster and early. The instruction's
 /// 64-row side takes columns of the weights, its narrow side `tokens` rows of A
 /// (8 to 64, a multiple of 8). A tile is 64 * blocks columns of one
@@ -38,6 +45,8 @@ template <class Tiling> struct SkinnyConfig : Tiling {
   static constexpr int slice = tileN / Tiling::cluster;
   static constexpr int threads = skinnyThreads(tileM, false);
   static constexpr bool splitsFactors = false, splitsApart = false;
+  static constexpr bool makesWeights = false;
+  static constexpr SkinnyStage stage = {};
   static_assert(isWgmmaWidth(tileM) && tileM <= 64,
                 "a width of the instruction");
   static_assert(Tiling::blocks == 1 || Tiling::blocks == 2 ||
@@ -55,6 +64,22 @@ template <class Tiling> struct SkinnyTf32x3Config : SkinnyConfig<Tiling> {
   static constexpr int threads = skinnyThreads(Tiling::tokens, true);
   static constexpr bool splitsApart = skinnySplitsApart(Tiling::tokens);
   static constexpr bool splitsFactors = true;
+  static constexpr SkinnyStage stage = {true};
+};
+
+/// Tiles of 64 ks that a stage holds where weights are made of a matrix whose
+/// rows take `sourceBytes` of each: narrow ones are loaded by whole lines.
+constexpr FUSEC_DEVICE SkinnyStage skinnyMadeStage(int sourceBytes) {
+  int depth = sourceBytes < wgmmaRowBytes ? wgmmaRowBytes / sourceBytes : 1;
+  return {false, depth * sourceBytes, depth};
+}
+
+/// The same where weights are made in registers of such a matrix, see
+/// gemm_skinny_made.h.
+template <class Tiling> struct SkinnyMadeConfig : SkinnyConfig<Tiling> {
+  static constexpr bool makesWeights = true;
+  static constexpr SkinnyStage stage = skinnyMadeStage(Tiling::sourceBytes);
+  static_assert(Tiling::blocks == 1, "two sets of the fragments of 64 columns");
 };
 
 constexpr FUSEC_DEVICE int skinnyTokens(int m) {
@@ -73,12 +98,11 @@ constexpr FUSEC_DEVICE int skinnyMaxRegisters(bool splitsFactors) {
   return splitsFactors ? 144 : 128;
 }
 
-/// Low parts of split tokens lie behind them.
 constexpr FUSEC_DEVICE int skinnyStageBytes(int tokens, int blocks,
                                             int accumulators,
-                                            bool splitsFactors = false) {
-  return (accumulators * 64 * blocks + (splitsFactors ? 2 : 1) * tokens) *
-         wgmmaRowBytes;
+                                            SkinnyStage stage = {}) {
+  return accumulators * 64 * blocks * stage.weightBytes +
+         (stage.splitsFactors ? 2 : stage.depth) * tokens * wgmmaRowBytes;
 }
 
 /// Floats between the tokens of a received slice; the padding keeps the
@@ -96,15 +120,14 @@ constexpr FUSEC_DEVICE int skinnyReceivedBytes(int tokens, int blocks,
 /// is received, then the barriers, three a stage with split factors.
 constexpr FUSEC_DEVICE int skinnyReceivedOffset(int tokens, int blocks,
                                                 int stages, int accumulators,
-                                                bool splitsFactors = false) {
-  return stages * skinnyStageBytes(tokens, blocks, accumulators, splitsFactors);
+                                                SkinnyStage stage = {}) {
+  return stages * skinnyStageBytes(tokens, blocks, accumulators, stage);
 }
 constexpr FUSEC_DEVICE int skinnyBarrierOffset(int tokens, int blocks,
                                                int stages, int cluster,
                                                int accumulators,
-                                               bool splitsFactors = false) {
-  return skinnyReceivedOffset(tokens, blocks, stages, accumulators,
-                              splitsFactors) +
+                                               SkinnyStage stage = {}) {
+  return skinnyReceivedOffset(tokens, blocks, stages, accumulators, stage) +
          skinnyReceivedBytes(tokens, blocks, cluster, accumulators);
 }
 constexpr FUSEC_DEVICE int skinnyStageBarrierBytes(bool splitsFactors) {
@@ -112,22 +135,21 @@ constexpr FUSEC_DEVICE int skinnyStageBarrierBytes(bool splitsFactors) {
 }
 constexpr FUSEC_DEVICE int skinnySharedBytes(int tokens, int blocks, int stages,
                                              int cluster, int accumulators,
-                                             bool splitsFactors = false) {
+                                             SkinnyStage stage = {}) {
   return skinnyBarrierOffset(tokens, blocks, stages, cluster, accumulators,
-                             splitsFactors) +
-         skinnyStageBarrierBytes(splitsFactors) * stages + 16;
+                             stage) +
+         skinnyStageBarrierBytes(stage.splitsFactors) * stages + 16;
 }
 
 /// The stages that fit a share of 1 / `together` of a multiprocessor.
 constexpr FUSEC_DEVICE int skinnyStages(int tokens, int blocks, int cluster,
                                         int accumulators, int together,
-                                        bool splitsFactors = false,
-                                        int most = 16) {
+                                        SkinnyStage stage = {}, int most = 16) {
   int limit = 227 * 1024 / together - (together > 1 ? 1024 : 0);
   int stages = (limit - 16 -
                 skinnyReceivedBytes(tokens, blocks, cluster, accumulators)) /
-               (skinnyStageBytes(tokens, blocks, accumulators, splitsFactors) +
-                skinnyStageBarrierBytes(splitsFactors));
+               (skinnyStageBytes(tokens, blocks, accumulators, stage) +
+                skinnyStageBarrierBytes(stage.splitsFactors));
   return stages < 0 ? 0 : stages < most ? stages : most;
 }
 
@@ -135,12 +157,12 @@ constexpr FUSEC_DEVICE int skinnyStages(int tokens, int blocks, int cluster,
 constexpr FUSEC_DEVICE bool isSkinnyLegal(int tokens, int blocks, int stages,
                                           int cluster, int accumulators,
                                           bool weightsAlongK, int elementBytes,
-                                          bool splitsFactors = false) {
-  return skinnyRegisters(tokens, blocks, accumulators, splitsFactors) <=
-             skinnyMaxRegisters(splitsFactors) &&
+                                          SkinnyStage stage = {}) {
+  return skinnyRegisters(tokens, blocks, accumulators, stage.splitsFactors) <=
+             skinnyMaxRegisters(stage.splitsFactors) &&
          stages >= 2 &&
          skinnySharedBytes(tokens, blocks, stages, cluster, accumulators,
-                           splitsFactors) <= 227 * 1024 &&
+                           stage) <= 227 * 1024 &&
          (elementBytes == 2 || (elementBytes == 4 && weightsAlongK));
 }
 

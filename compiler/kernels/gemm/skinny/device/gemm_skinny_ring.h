@@ -16,18 +16,20 @@ namespace fusec {
 namespace detail {
 
 template <class Config, int J> struct SkinnyMemory {
+  /// Low parts of tokens are written, not loaded.
   static constexpr u32 loadedBytes =
-      skinnyStageBytes(Config::tokens, Config::blocks, J);
-  static constexpr u32 stageBytes = skinnyStageBytes(
-      Config::tokens, Config::blocks, J, Config::splitsFactors);
-  static constexpr u32 weightBytes = Config::tileN * wgmmaRowBytes;
+      skinnyStageBytes(Config::tokens, Config::blocks, J,
+                       {false, Config::stage.weightBytes, Config::stage.depth});
+  static constexpr u32 stageBytes =
+      skinnyStageBytes(Config::tokens, Config::blocks, J, Config::stage);
+  static constexpr u32 weightBytes = Config::tileN * Config::stage.weightBytes;
   u32 base, barriers;
 
   FUSEC_DEVICE SkinnyMemory() {
     base = primitive::sharedAddress(launch::sharedMemory());
     barriers = base + skinnyBarrierOffset(Config::tokens, Config::blocks,
                                           Config::stages, Config::cluster, J,
-                                          Config::splitsFactors);
+                                          Config::stage);
   }
   FUSEC_DEVICE u32 full(u32 stage) const { return barriers + stage * 16; }
   FUSEC_DEVICE u32 empty(u32 stage) const { return barriers + stage * 16 + 8; }
@@ -41,7 +43,7 @@ template <class Config, int J> struct SkinnyMemory {
   /// Where the partial sums of one block for one token of one accumulator lie.
   static FUSEC_DEVICE u32 received(int from, int j, int token) {
     return skinnyReceivedOffset(Config::tokens, Config::blocks, Config::stages,
-                                J, Config::splitsFactors) +
+                                J, Config::stage) +
            ((from * J + j) * Config::tokens + token) *
                (skinnyPitch(Config::blocks, Config::cluster) * 4);
   }
@@ -82,11 +84,18 @@ skinnyCopyWeights(const SegmentType &segment, TilePlace tile, int k, u64 policy,
                   const SkinnyMemory<Config, J> &memory, u32 stage) {
   typedef WgmmaOperand<typename SegmentType::B, Config::tileN> B;
   primitive::arriveExpecting(memory.full(stage), memory.loadedBytes);
+  // Of what weights are made of a row may take several boxes.
+  constexpr int boxK = B::kBytes / int(sizeof(typename B::T));
+  constexpr int boxes = B::isMade ? Config::tileK / boxK : 1;
   FUSEC_UNROLL
   for (int j = 0; j < J; ++j)
+    FUSEC_UNROLL
+  for (int box = 0; box < boxes; ++box)
     B::template copy</*Streamed=*/true>(
-        segment.b[j], memory.stage(stage) + j * memory.weightBytes,
-        memory.full(stage), tile.n * Config::tileN, k, tile.batch, 0, policy);
+        segment.b[j],
+        memory.stage(stage) + j * memory.weightBytes + box * B::bytes,
+        memory.full(stage), tile.n * Config::tileN, k + box * boxK, tile.batch,
+        0, policy);
 }
 
 /// Those of the first stages, as many as the ring holds; returns how many.
@@ -118,8 +127,12 @@ FUSEC_DEVICE void skinnyProduce(const SegmentType &segment, TilePlace tile,
       primitive::waitBarrier(memory.empty(stage), (round & 1) ^ 1);
       skinnyCopyWeights(segment, tile, k, policy, memory, stage);
     }
-    A::copy(segment.a, memory.stage(stage) + J * memory.weightBytes,
-            memory.full(stage), tile.m * Config::tokens, k, tile.batch);
+    FUSEC_UNROLL
+    for (int d = 0; d < Config::stage.depth; ++d)
+      A::copy(segment.a,
+              memory.stage(stage) + J * memory.weightBytes + d * A::bytes,
+              memory.full(stage), tile.m * Config::tokens,
+              k + d * (Config::tileK / Config::stage.depth), tile.batch);
   }
 }
 

@@ -42,8 +42,8 @@ template <class Config, int J> struct SkinnyRows {
   static constexpr int count = Config::tokens / Config::cluster;
   /// As many floats as a token of a slice takes in all blocks together.
   static constexpr int pitch = Config::tileN + 4 * Config::cluster;
-  static constexpr int base =
-      skinnyReceivedOffset(Config::tokens, Config::blocks, Config::stages, J);
+  static constexpr int base = skinnyReceivedOffset(
+      Config::tokens, Config::blocks, Config::stages, J, Config::stage);
   static_assert(Config::tokens % Config::cluster == 0, "whole rows a block");
   static_assert(Config::cluster * J * count * pitch * 4 <=
                     skinnyReceivedBytes(Config::tokens, Config::blocks,

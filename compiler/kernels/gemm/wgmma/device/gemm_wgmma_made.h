@@ -18,10 +18,29 @@ namespace detail {
 /// in the order of rows g and g + 8 at its ks, then at those 8 further on.
 template <class T> using WgmmaSourceWords = T[4][4][2];
 
+/// Hands each two bytes of a thread to `take`, with the step and the part that
+/// they are of: of rows of `RowBytes` the 64 bytes that are tile `tile`.
+template <u32 RowBytes, class Take>
+FUSEC_DEVICE void readBytePairs(u32 stage, u32 rows, int tile, Take take) {
+  static_assert(RowBytes == 64 || RowBytes == 128, "rows of a swizzle");
+  int row = launch::lane() >> 2, pair = launch::lane() & 3;
+  int swizzle = RowBytes == 64 ? row >> 1 & 3 : row;
+  u32 at = stage + rows + row * RowBytes + pair * 2;
+  FUSEC_UNROLL
+  for (int step = 0; step < 4; ++step)
+    FUSEC_UNROLL
+  for (int part = 0; part < 4; ++part)
+    take(step, part,
+         primitive::loadSharedPair(at + (part & 1) * 8 * RowBytes +
+                                   ((tile * 4 + step) ^ swizzle) * 16 +
+                                   (part >> 1) * 8));
+}
+
 /// Reads a warp's 16 rows by 64 ks, which begin at byte `rows` of each box;
-/// boxes are `BoxBytes` apart.
-template <u32 BoxBytes, class T>
-FUSEC_DEVICE void readSource(u32 stage, u32 rows, WgmmaSourceWords<T> &to) {
+/// boxes are `BoxBytes` apart. Of bytes a row may have two tiles of 64.
+template <u32 RowBytes, u32 BoxBytes, class T>
+FUSEC_DEVICE void readSource(u32 stage, u32 rows, int tile,
+                             WgmmaSourceWords<T> &to) {
   int row = launch::lane() >> 2, pair = launch::lane() & 3;
   if constexpr (sizeof(T) == 2) {
     u32 first = stage + rows +
@@ -63,17 +82,11 @@ FUSEC_DEVICE void readSource(u32 stage, u32 rows, WgmmaSourceWords<T> &to) {
       }
     }
   } else {
-    u32 at = stage + rows + row * 64 + pair * 2;
-    FUSEC_UNROLL
-    for (int step = 0; step < 4; ++step)
-      FUSEC_UNROLL
-    for (int part = 0; part < 4; ++part) {
-      u32 both = primitive::loadSharedPair(at + (part & 1) * 8 * 64 +
-                                           (step ^ (row >> 1 & 3)) * 16 +
-                                           (part >> 1) * 8);
-      to[step][part][0] = T(both);
-      to[step][part][1] = T(both >> 8);
-    }
+    readBytePairs<RowBytes>(stage, rows, tile,
+                            [&](int step, int part, u32 both) {
+                              to[step][part][0] = T(both);
+                              to[step][part][1] = T(both >> 8);
+                            });
   }
 }
 
@@ -90,12 +103,22 @@ template <class Read, class T> FUSEC_DEVICE Read readElement(T stored) {
   }
 }
 
-/// Makes a consumer's fragments of a tile.
-template <class Config, int J, class SegmentType> struct WgmmaMaker {
-  typedef WgmmaSegment<Config, J, SegmentType> Segment;
-  typedef typename Segment::A Source;
+/// Two bytes as fp16: each is the last byte of a number of 1024 and more, from
+/// which what is too much is taken, exactly.
+template <class T> FUSEC_DEVICE u32 convertBytePair(u32 both) {
+  constexpr u32 flip = isUnsigned<T> ? 0 : 0x80;
+  constexpr u32 more = 0x6400 + flip; // 1024 + flip
+  u32 wide = primitive::permuteBytes(both ^ flip * 0x101, 0x64646464, 0x4140);
+  return primitive::subtractHalves(wide, more * 0x10001);
+}
+
+/// Makes a warp's fragments of a matrix, of whose tiles `Source` knows how they
+/// lie in a stage.
+template <class Matrix, class Source> struct WgmmaMaker {
+  static constexpr int tileK = 64;
+  typedef typename Matrix::Element Element;
   typedef typename Source::T Stored;
-  typedef decltype(SegmentType::A::function) Function;
+  typedef decltype(Matrix::function) Function;
   typedef typename Function::Operands Operands;
   typedef typename Function::Accumulator Read;
   /// Of 64 ks, in eights as an epilogue's columns.
@@ -109,29 +132,46 @@ template <class Config, int J, class SegmentType> struct WgmmaMaker {
   WgmmaPlace place;
   Others others;
 
-  FUSEC_DEVICE WgmmaMaker(const SegmentType &segment, int m, WgmmaTile tile,
-                          int firstBlock)
-      : function(segment.a.function), ks(segment.k) {
-    int first = firstBlock * 64 + (launch::warp() & 3) * 16;
-    rows = first * Source::kBytes;
-    int row = tile.row + first + (launch::lane() >> 2), last = m - 1;
-    place = {tile.batch, {min(row, last), min(row + 8, last)}, 0, ks - 1, 0, 0};
+  /// `first`: the warp's first row in the tile that begins at `row`.
+  FUSEC_DEVICE WgmmaMaker(const Matrix &matrix, int ks, int outers, int batch,
+                          int row, int first)
+      : function(matrix.function), ks(ks), rows(first * Source::kBytes) {
+    int mine = row + first + (launch::lane() >> 2), last = outers - 1;
+    place = {batch, {min(mine, last), min(mine + 8, last)}, 0, ks - 1, 0, 0};
     others.template read<true>(function.operands, place);
   }
 
   /// What the 64 ks from `k` on need of memory.
   FUSEC_DEVICE void prepare(AlongK &alongK, int k) {
     place.column = k + (launch::lane() & 3) * 2;
-    if (ks % Config::tileK == 0 || k + Config::tileK <= ks)
+    if (ks % tileK == 0 || k + tileK <= ks)
       alongK.template read<true>(function.operands, place);
     else
       alongK.template read<false>(function.operands, place);
   }
-  FUSEC_DEVICE void make(u32 (&to)[4][4], const AlongK &alongK,
-                         u32 stage) const {
-    typedef typename SegmentType::A::Element T;
+  /// The fragments of the stage's tile that begins at `k`. Beyond the last k
+  /// are zeros, whatever the function makes of nothing.
+  FUSEC_DEVICE void make(u32 (&to)[4][4], const AlongK &alongK, u32 stage,
+                         int k, int tile = 0) const {
+    if constexpr (convertsPairs)
+      readBytePairs<Source::kBytes>(
+          stage, rows, tile, [&](int step, int part, u32 both) {
+            to[step][part] = convertBytePair<Stored>(both);
+          });
+    else
+      apply(to, alongK, stage, tile);
+    if (ks % tileK != 0 && k + tileK > ks)
+      clear(to, k);
+  }
+
+private:
+  static constexpr bool convertsPairs =
+      isConversion<Function> && isInteger<Stored> && isSame<Element, f16>;
+
+  FUSEC_DEVICE void apply(u32 (&to)[4][4], const AlongK &alongK, u32 stage,
+                          int tile) const {
     WgmmaSourceWords<Stored> read;
-    readSource<Source::bytes>(stage, rows, read);
+    readSource<Source::kBytes, Source::bytes>(stage, rows, tile, read);
     FUSEC_UNROLL
     for (int step = 0; step < 4; ++step)
       FUSEC_UNROLL
@@ -146,10 +186,9 @@ template <class Config, int J, class SegmentType> struct WgmmaMaker {
         made[i] = makeElement<Function>(
             i, readElement<Read>(read[step][part][i]), values);
       }
-      to[step][part] = primitive::packPair(T{}, made[0], made[1]);
+      to[step][part] = primitive::packPair(Element{}, made[0], made[1]);
     }
   }
-  /// Beyond the last k are zeros, whatever the function makes of nothing.
   FUSEC_DEVICE void clear(u32 (&made)[4][4], int k) const {
     int left = ks - k - (launch::lane() & 3) * 2;
     FUSEC_UNROLL
@@ -169,12 +208,14 @@ FUSEC_DEVICE void wgmmaConsumeMade(const SegmentType &segment, int m,
                                    WgmmaTile tile, int firstBlock,
                                    WgmmaRing<Config, J> &ring,
                                    WgmmaAccumulators<Config, J> &acc) {
-  typedef WgmmaMaker<Config, J, SegmentType> Maker;
-  typedef typename Maker::Segment Segment;
+  typedef WgmmaSegment<Config, J, SegmentType> Segment;
+  typedef WgmmaMaker<typename SegmentType::A, typename Segment::A> Maker;
+  static_assert(Config::tileK == Maker::tileK, "a tile a stage");
   typedef typename Segment::B B;
   typedef primitive::Wgmma<typename SegmentType::A::Element, Segment::width>
       Wgmma;
-  Maker maker(segment, m, tile, firstBlock);
+  Maker maker(segment.a, segment.k, m, tile.batch, tile.row,
+              firstBlock * 64 + (launch::warp() & 3) * 16);
   u32 made[2][4][4];
   int k = 0;
   typename Maker::AlongK alongK;
@@ -182,9 +223,7 @@ FUSEC_DEVICE void wgmmaConsumeMade(const SegmentType &segment, int m,
   auto multiply = [&](u32(&a)[4][4]) {
     ring.enter();
     u32 at = ring.base + ring.stage * ring.stageBytes;
-    maker.make(a, alongK, at);
-    if (segment.k % Config::tileK != 0 && k + Config::tileK > segment.k)
-      maker.clear(a, k);
+    maker.make(a, alongK, at, k);
     k += Config::tileK;
     if (Maker::AlongK::values > 0 && k < segment.k)
       maker.prepare(alongK, k);
