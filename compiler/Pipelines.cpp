@@ -123,9 +123,9 @@ void fusec::buildPlanStage(PassManager &manager,
   manager.addPass(createBuildPlans(plans));
   OpPassManager &plan = manager.nest<PlanOp>();
   Products products = options.getProducts();
-  // 2. Chains, epilogues that reduce rows and products of one operand, which
-  //    limits and costs of the target decide. A chain saves most, and its
-  //    kernels reduce no rows.
+  // 2. Chains, epilogues that reduce rows or are of bags, and products of one
+  //    operand, which limits and costs of the target decide. A chain saves
+  //    most, and its kernels reduce no rows.
   if (options.fuse) {
     FormChainsOptions chains;
     chains.products = products;
@@ -134,6 +134,9 @@ void fusec::buildPlanStage(PassManager &manager,
     rows.products = products;
     rows.always = options.joinAlways;
     plan.addPass(createFormRowEpilogues(rows));
+    FormBagEpiloguesOptions bags;
+    bags.always = options.joinAlways;
+    plan.addPass(createFormBagEpilogues(bags));
     GroupProductsOptions siblings;
     siblings.products = products;
     siblings.always = options.joinAlways;

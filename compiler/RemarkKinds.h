@@ -62,6 +62,7 @@ constexpr RemarkKind assembleConcat = {Fusion, "assemble-concat"};
 // Steps of a plan.
 constexpr RemarkKind chain = {Fusion, "chain"};
 constexpr RemarkKind rowEpilogue = {Fusion, "row-epilogue"};
+constexpr RemarkKind bagEpilogue = {Fusion, "bag-epilogue"};
 constexpr RemarkKind prologue = {Fusion, "prologue"};
 constexpr RemarkKind groupProducts = {Fusion, "group-products"};
 constexpr RemarkKind splitProduct = {Fusion, "split-product"};

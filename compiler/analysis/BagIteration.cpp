@@ -30,19 +30,88 @@ static FailureOr<BagValues> analyzeValues(StepOp step, Value values) {
                    access->kStride.getValue()};
 }
 
+/// What the step computes of a bag that it does not store as it is.
+static LogicalResult analyzeFollowing(StepOp step, BagIteration &iteration,
+                                      std::string &reason) {
+  Block &block = step.getBody().front();
+  BagOp op = iteration.op;
+  MLIRContext *context = step.getContext();
+  SmallVector<Value> outputs(block.getTerminator()->getOperands());
+  auto isInside = [&](Operation *inside) {
+    return inside->getBlock() == &block;
+  };
+  EpilogueRoot root{op, getSizes(op.getResult()), 0};
+  bool reduces = llvm::any_of(block, llvm::IsaPred<ReduceOp, ArgReduceOp>);
+  int64_t width = iteration.tables[0].width;
+  if (reduces) {
+    // One text for all tables, whose lanes hold a row together.
+    if (llvm::any_of(iteration.tables, [&](const BagTable &table) {
+          return table.width != width;
+        })) {
+      reason = "rows that are reduced have one width in all tables";
+      return failure();
+    }
+    if (width > mostHeldColumns) {
+      reason = ("a warp holds rows of at most " + Twine(mostHeldColumns) +
+                " columns, these have " + Twine(width))
+                   .str();
+      return failure();
+    }
+  }
+  if (reduces && iteration.tables.size() > 1) {
+    Expr bags = Expr::dim(context, 0), table = Expr::dim(context, 1),
+         column = Expr::dim(context, 2);
+    root = {op,
+            {iteration.bags,
+             Expr::constant(context, int64_t(iteration.tables.size())),
+             Expr::constant(context, width)},
+            1,
+            {bags, table * width + column}};
+  }
+  auto epilogue = analyzeEpilogue(
+      root, outputs, isInside,
+      [&](Value v) { return step.getInputBuffer(v).getStrideExprs(); },
+      [&](unsigned i) { return step.getOutputBuffer(i).getStrideExprs(); });
+  if (failed(epilogue)) {
+    reason = "it is computed at other points than the bags, or reads more than "
+             "scalars, rows, columns and tiles";
+    return failure();
+  }
+  // In 16-byte accesses of halves, a lane has eight columns of narrow rows.
+  int64_t columns =
+      std::max<int64_t>(8, reduces ? llvm::divideCeil(width, 32) : 0);
+  if (columns * int64_t(1 + epilogue->operands.size()) > mostHeldValues) {
+    reason = ("a lane holds at most " + Twine(mostHeldValues) +
+              " values, of a row and of what is read beside it")
+                 .str();
+    return failure();
+  }
+  iteration.epilogue = std::move(*epilogue);
+  return success();
+}
+
 FailureOr<BagIteration> fusec::analyzeBag(StepOp step) {
+  std::string reason;
+  return analyzeBag(step, reason);
+}
+
+FailureOr<BagIteration> fusec::analyzeBag(StepOp step, std::string &reason) {
+  reason = "each kernel has one op of bags";
   Block &block = step.getBody().front();
   auto ops = block.getOps<BagOp>();
   if (!llvm::hasSingleElement(ops))
     return failure();
   BagOp op = *ops.begin();
-  if (block.getTerminator()->getOperands() != ValueRange(op.getResult()))
-    return failure();
-  BagIteration iteration{
-      op, getSizes(op.getResult())[0], {}, step.getOutputBuffer(0), Expr()};
-  iteration.pitch = iteration.result.getStrideExprs()[0];
-  if (!iteration.result.getStrideExprs()[1].isConstant(1))
-    return failure();
+  reason = "bags read tables and indices from memory";
+  BagIteration iteration{op, getSizes(op.getResult())[0], {}, {}, Expr()};
+  bool isStored =
+      block.getTerminator()->getOperands() == ValueRange(op.getResult());
+  if (isStored) {
+    iteration.result = step.getOutputBuffer(0);
+    iteration.pitch = iteration.result.getStrideExprs()[0];
+    if (!iteration.result.getStrideExprs()[1].isConstant(1))
+      return failure();
+  }
   if (!llvm::all_of(op.getRowOperands(), llvm::IsaPred<BlockArgument>))
     return failure();
   int64_t column = 0;
@@ -88,5 +157,7 @@ FailureOr<BagIteration> fusec::analyzeBag(StepOp step) {
     iteration.tables.push_back(found);
     column += found.width;
   }
+  if (!isStored && failed(analyzeFollowing(step, iteration, reason)))
+    return failure();
   return iteration;
 }

@@ -5,7 +5,7 @@
 #ifndef FUSEC_COMPILER_ANALYSIS_BAGITERATION_H
 #define FUSEC_COMPILER_ANALYSIS_BAGITERATION_H
 
-#include "compiler/analysis/Iteration.h"
+#include "compiler/analysis/TileEpilogue.h"
 
 namespace fusec {
 
@@ -35,12 +35,24 @@ struct BagIteration {
   BagOp op;
   Expr bags;
   llvm::SmallVector<BagTable> tables;
+  /// Where the bags are stored; of those with an epilogue its stores say it.
   BufferOp result;
   Expr pitch; // elements from a bag's result to the next
+  /// What is computed of the bags, at [bag, column of the result], or, where
+  /// rows of several tables are reduced, at [bag, table, column].
+  std::optional<TileEpilogue> epilogue = {};
   /// Of a table's elements.
   int64_t getTableBits() const;
+  bool reducesRows() const { return epilogue && !epilogue->reductions.empty(); }
 };
+/// Columns of the rows that an epilogue reduces: a warp holds them in
+/// registers. Values of a lane, those that an epilogue reads at its columns
+/// among them.
+constexpr int64_t mostHeldColumns = 512, mostHeldValues = 64;
+
 mlir::FailureOr<BagIteration> analyzeBag(StepOp step);
+/// The same, with the reason where it fails.
+mlir::FailureOr<BagIteration> analyzeBag(StepOp step, std::string &reason);
 
 /// Whether indices, so many a bag, lie behind views where constants tell that
 /// kernels know, or where bags without gaps do.

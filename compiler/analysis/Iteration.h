@@ -151,20 +151,23 @@ struct MadeMatrix {
   /// Whether elements only change their type.
   bool isConversion() const;
 };
-/// A matmul root and its epilogue, over dims [batch.., m, n]. Its reductions
-/// are over n: their kernels' tiles hold whole rows.
-struct MatmulIteration {
-  ContractionOp root;
+/// What a kernel computes of a root's values in registers, over dims [batch..,
+/// row, column]. Its reductions are along rows, which the kernel then holds.
+struct TileEpilogue {
   llvm::SmallVector<Expr> batchSizes;
+  ScalarProgram epilogue;
+  llvm::SmallVector<TileOperand> operands;
+  llvm::SmallVector<TileStore> stores;
+  llvm::SmallVector<RowReduction> reductions = {}; // in order of dependence
+};
+/// A matmul root and its epilogue, over dims [batch.., m, n].
+struct MatmulIteration : TileEpilogue {
+  ContractionOp root;
   Expr m, n;
   llvm::SmallVector<Expr> k;           // a segment
   llvm::SmallVector<MatrixAccess> lhs; // a segment
   llvm::SmallVector<llvm::SmallVector<MatrixAccess>>
       rhs; // [segment][accumulator]
-  ScalarProgram epilogue;
-  llvm::SmallVector<TileOperand> operands;
-  llvm::SmallVector<TileStore> stores;
-  llvm::SmallVector<RowReduction> reductions = {}; // in order of dependence
   /// Of the only segment: A, or B. Its access is that of the matrix in memory.
   std::optional<MadeMatrix> made = {};
   bool isRhsMade = false;

@@ -2,33 +2,11 @@
 //
 // The iteration of matmul roots: matrices and tiles.
 
-#include "compiler/analysis/Iteration.h"
+#include "compiler/analysis/TileEpilogue.h"
 
 using namespace mlir;
 using namespace fusec;
 using Kind = ScalarNode::Kind;
-
-/// Splits an offset into the strides along two dims and the rest.
-static FailureOr<TileAccess> splitOffset(Expr offset, unsigned first,
-                                         unsigned second) {
-  auto a = getDimCoefficient(offset, first),
-       b = getDimCoefficient(offset, second);
-  if (!a || !b || usesIndirect(offset))
-    return failure();
-  MLIRContext *context = offset.getContext();
-  Expr rest =
-      offset - *a * Expr::dim(context, first) - *b * Expr::dim(context, second);
-  if (usesDim(rest, first) || usesDim(rest, second) || usesDim(*a, first) ||
-      usesDim(*b, second))
-    return failure();
-  bool plain = true; // strides that depend on sizes alone
-  for (Expr stride : {*a, *b})
-    stride.walkLeaves(
-        [&](Expr leaf) { plain &= leaf.getKind() == ExprKind::Symbol; });
-  if (!plain)
-    return failure();
-  return TileAccess{*a, *b, rest};
-}
 
 FailureOr<MatrixAccess> fusec::analyzeMatrix(Value value,
                                              ScalarProgram::Inside isInside,
@@ -69,94 +47,6 @@ static void countRanges(ContractionOp root, MatrixAccess &access, Expr range,
   access.wholeK = wholeK;
 }
 
-namespace {
-/// Where a reduction over the columns of the root's result reads and is: its
-/// operand at a point, and its result at a row.
-struct ReducedPoint {
-  SmallVector<Expr> operand, result;
-};
-} // namespace
-
-/// Fails where the reduction does not run over the last of `sizes`. Its operand
-/// may regroup dimensions; whether it is read where the root computes it is
-/// seen when it is built.
-static FailureOr<ReducedPoint> getReducedPoint(Operation *op,
-                                               ArrayRef<Expr> sizes) {
-  MLIRContext *context = op->getContext();
-  SmallVector<Expr> own = getSizes(op->getOperand(0)), kept, reduced;
-  SmallVector<int64_t> axes = getReducedAxes(op);
-  for (auto [i, size] : llvm::enumerate(own))
-    (llvm::is_contained(axes, static_cast<int64_t>(i)) ? reduced : kept)
-        .push_back(size);
-  SmallVector<Expr> point = IndexMap::identity(context, sizes.size()).results;
-  ArrayRef<Expr> rowSizes = sizes.drop_back(),
-                 row = ArrayRef(point).drop_back();
-  if (getElementCount(kept, context) != getElementCount(rowSizes, context) ||
-      getElementCount(reduced, context) != sizes.back())
-    return failure();
-  ReducedPoint result;
-  result.result = ArrayRef(kept) == rowSizes
-                      ? SmallVector<Expr>(row)
-                      : delinearize(linearize(row, rowSizes, context), kept);
-  SmallVector<Expr> inner = delinearize(point.back(), reduced);
-  size_t nextKept = 0, nextReduced = 0;
-  for (size_t i = 0; i < own.size(); ++i)
-    result.operand.push_back(llvm::is_contained(axes, static_cast<int64_t>(i))
-                                 ? inner[nextReduced++]
-                                 : result.result[nextKept++]);
-  return result;
-}
-
-/// Whether a root's or a reduction's value is asked for where it is computed.
-static bool isComputedAt(const ScalarProgram &program, const ScalarNode &node) {
-  ArrayRef<Expr> sizes = program.getSizes();
-  SmallVector<Expr> expected =
-      IndexMap::identity(program.getContext(), sizes.size()).results;
-  if (!isa<ContractionOp>(node.op)) {
-    auto point = getReducedPoint(node.op, sizes);
-    if (failed(point))
-      return false;
-    expected = point->result;
-  }
-  return llvm::all_of(llvm::zip_equal(node.indices, expected),
-                      [&](const auto &pair) {
-                        return std::get<0>(pair) ==
-                               program.getRanges().simplify(std::get<1>(pair));
-                      });
-}
-
-/// Leaves and structure that an epilogue may have.
-static LogicalResult collectOperands(const ScalarProgram &program,
-                                     unsigned batchRank,
-                                     InputStrides inputStrides,
-                                     SmallVectorImpl<TileOperand> &operands) {
-  MLIRContext *context = program.getContext();
-  for (size_t n = 0; n < program.size(); ++n) {
-    const ScalarNode &node = program[n];
-    switch (node.kind) {
-    case Kind::Root:
-      if (!isComputedAt(program, node))
-        return failure();
-      break;
-    case Kind::Load: {
-      Expr offset = program.getRanges().simplify(
-          getOffset(node.indices, inputStrides(node.value), context));
-      auto access = splitOffset(offset, batchRank, batchRank + 1);
-      if (failed(access))
-        return failure();
-      operands.push_back({static_cast<unsigned>(n), node.value, *access});
-      break;
-    }
-    case Kind::Splat:
-    case Kind::Compute:
-      break;
-    default:
-      return failure();
-    }
-  }
-  return success();
-}
-
 bool MadeMatrix::isConversion() const {
   for (unsigned n = node; n != source; n = program[n].operands[0])
     if (!isa_and_nonnull<CastOp>(program[n].op))
@@ -193,7 +83,8 @@ static FailureOr<MatrixAccess> analyzeMade(Value value, bool isRhs,
       return failure();
   SmallVector<TileOperand> operands;
   if (program[node].kind != Kind::Compute ||
-      failed(collectOperands(program, batchRank, inputStrides, operands)))
+      failed(collectOperands(program, {nullptr, sizes, batchRank}, inputStrides,
+                             operands)))
     return failure();
   auto isMatrix = [](const TileOperand &operand) {
     return !operand.access.rowStride.isConstant(0) &&
@@ -266,11 +157,8 @@ FailureOr<MatmulIteration> fusec::analyzeMatmul(ArrayRef<Value> outputs,
                                                 OutputStrides outputStrides,
                                                 bool mayMake) {
   ContractionOp root;
-  SmallVector<Operation *> reduces;
   for (Operation *op : collectInside(outputs, isInside))
-    if (isa<ReduceOp, ArgReduceOp>(op))
-      reduces.push_back(op);
-    else if (auto contraction = dyn_cast<ContractionOp>(op)) {
+    if (auto contraction = dyn_cast<ContractionOp>(op)) {
       if (root)
         return failure();
       root = contraction;
@@ -280,55 +168,22 @@ FailureOr<MatmulIteration> fusec::analyzeMatmul(ArrayRef<Value> outputs,
   MLIRContext *context = root.getContext();
   SmallVector<Expr> sizes = getSizes(root.getAccumulators()[0]);
   unsigned batchRank = sizes.size() - 2;
-  MatmulIteration result{root,
-                         {},
+  MatmulIteration result{{{}, ScalarProgram(sizes, context), {}, {}},
+                         root,
                          sizes[batchRank],
                          sizes[batchRank + 1],
                          {},
                          {},
-                         {},
-                         ScalarProgram(sizes, context),
-                         {},
                          {}};
-  result.batchSizes.assign(sizes.begin(), sizes.begin() + batchRank);
 
   if (failed(addMatrices(root, isInside, inputStrides, mayMake, result)))
     return failure();
 
-  ScalarProgram &program = result.epilogue;
-  IndexMap identity = IndexMap::identity(context, sizes.size());
-  for (Operation *op : reduces) {
-    auto point = getReducedPoint(op, sizes);
-    if (failed(point))
-      return failure();
-    result.reductions.push_back(
-        {op, program.build(op->getOperand(0), point->operand, isInside)});
-  }
-  ArrayRef<Expr> rowSizes = ArrayRef(sizes).drop_back();
-  Expr count = getElementCount(sizes, context),
-       rows = getElementCount(rowSizes, context);
-  for (auto [i, output] : llvm::enumerate(outputs)) {
-    SmallVector<Expr> own = getSizes(output), indices = identity.results;
-    Expr ownCount = getElementCount(own, context);
-    bool isFull = ownCount == count;
-    if (!isFull && (reduces.empty() || ownCount != rows))
-      return failure();
-    if (!isFull)
-      indices = delinearize(
-          linearize(ArrayRef(indices).drop_back(), rowSizes, context), own);
-    else if (own != sizes)
-      indices = delinearize(linearize(indices, sizes, context), own);
-    unsigned node = program.build(output, indices, isInside);
-    Expr offset = program.getRanges().simplify(
-        getOffset(indices, outputStrides(i), context));
-    auto access = splitOffset(offset, batchRank, batchRank + 1);
-    if (failed(access) || (!isFull && program.varies(node, batchRank + 1)))
-      return failure();
-    result.stores.push_back({node, static_cast<unsigned>(i), *access, isFull});
-  }
-  if (failed(
-          collectOperands(program, batchRank, inputStrides, result.operands)))
+  auto epilogue = analyzeEpilogue({root, sizes, batchRank}, outputs, isInside,
+                                  inputStrides, outputStrides);
+  if (failed(epilogue))
     return failure();
+  static_cast<TileEpilogue &>(result) = std::move(*epilogue);
   return result;
 }
 

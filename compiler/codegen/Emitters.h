@@ -22,11 +22,17 @@ std::string getCombiner(mlir::Operation *op);
 /// that of any op, or the index that was found.
 std::string getReducedValue(mlir::Operation *op, llvm::StringRef name);
 
-std::string getAccumulatorType(const MatmulIteration &iteration);
+/// What a root has at a point: so many accumulators of a type.
+struct EpilogueRootType {
+  std::string accumulator;
+  unsigned accumulators;
+};
+EpilogueRootType getRootType(const MatmulIteration &iteration);
 /// Declares the struct of a root's epilogue, whose operands and results have
 /// these descriptors, and returns its initialiser.
 std::string declareEpilogue(KernelWriter &writer, llvm::StringRef name,
-                            const MatmulIteration &iteration,
+                            const TileEpilogue &epilogue,
+                            const EpilogueRootType &root,
                             llvm::ArrayRef<Descriptor> operands,
                             llvm::ArrayRef<Descriptor> results);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The epilogue of a matmul root: a pure function of accumulators and operands,
+// The epilogue of a root: a pure function of accumulators and operands,
 // in a struct with the descriptors of what it reads and writes.
 
 #include "compiler/codegen/Emitters.h"
@@ -9,14 +9,18 @@
 using namespace mlir;
 using namespace fusec;
 
-std::string fusec::getAccumulatorType(const MatmulIteration &iteration) {
-  ContractionOp root = iteration.root;
+static std::string getAccumulatorType(ContractionOp root) {
   Type type = getElementType(root.getLhs()[0]);
   if (type.isF64())
     return "double";
   if (isa<FloatType>(type))
     return "float";
   return type.getIntOrFloatBitWidth() == 64 ? "long long" : "int";
+}
+
+EpilogueRootType fusec::getRootType(const MatmulIteration &iteration) {
+  ContractionOp root = iteration.root;
+  return {getAccumulatorType(root), root.getNumAccumulators()};
 }
 
 /// The root's value at a point, in compute type; not yet rounded.
@@ -52,7 +56,8 @@ namespace {
 /// are reduced one each. All see accumulators, row and operands by one name.
 class FunctionWriter {
 public:
-  FunctionWriter(KernelWriter &writer, const MatmulIteration &iteration);
+  FunctionWriter(KernelWriter &writer, const TileEpilogue &iteration,
+                 const EpilogueRootType &root);
 
   /// The members of the struct behind its descriptors.
   std::string write();
@@ -66,19 +71,19 @@ private:
   std::string rootValue(Value value) const;
 
   KernelWriter &writer;
-  const MatmulIteration &iteration;
-  std::string accumulators, parameters;
+  const TileEpilogue &iteration;
+  std::string accumulator, accumulators, parameters;
   SmallVector<std::string> operands;          // names of the iteration's
   std::map<Operation *, std::string> members; // of Row
 };
 } // namespace
 
 FunctionWriter::FunctionWriter(KernelWriter &writer,
-                               const MatmulIteration &iteration)
-    : writer(writer), iteration(iteration),
-      accumulators(
-          fmt::format("const {} (&acc)[{}]", getAccumulatorType(iteration),
-                      ContractionOp(iteration.root).getNumAccumulators())) {
+                               const TileEpilogue &iteration,
+                               const EpilogueRootType &root)
+    : writer(writer), iteration(iteration), accumulator(root.accumulator),
+      accumulators(fmt::format("const {} (&acc)[{}]", root.accumulator,
+                               root.accumulators)) {
   operands = addParameters(writer, iteration.operands, parameters);
   for (auto [op, node] : iteration.reductions)
     members[op] = writer.uniqueName(op->getName().stripDialect());
@@ -132,7 +137,7 @@ std::string FunctionWriter::writePhases() {
                           "    FUSEC_DEVICE static Combiner::Value &of(Row "
                           "&row) {{ return row.{}; }}\n"
                           "{}  }};\n",
-                          name, getAccumulatorType(iteration), combiner, member,
+                          name, accumulator, combiner, member,
                           writeApply(node, "value", /*stores=*/false, 2));
   }
   return fmt::format("  struct Row {{\n"
@@ -214,11 +219,11 @@ Descriptor fusec::declareMade(KernelWriter &writer, const MadeMatrix &made,
 }
 
 std::string fusec::declareEpilogue(KernelWriter &writer, StringRef name,
-                                   const MatmulIteration &iteration,
+                                   const TileEpilogue &iteration,
+                                   const EpilogueRootType &root,
                                    ArrayRef<Descriptor> operands,
                                    ArrayRef<Descriptor> results) {
-  ContractionOp root = iteration.root;
-  std::string functions = FunctionWriter(writer, iteration).write();
+  std::string functions = FunctionWriter(writer, iteration, root).write();
   writer.declarations() << fmt::format(
       "struct {} {{\n"
       "  typedef {} Accumulator;\n"
@@ -228,7 +233,7 @@ std::string fusec::declareEpilogue(KernelWriter &writer, StringRef name,
       "  Operands operands;\n"
       "  Results results;\n"
       "{}}};\n\n",
-      name, getAccumulatorType(iteration), root.getNumAccumulators(),
+      name, root.accumulator, root.accumulators,
       join(operands, &Descriptor::type), join(results, &Descriptor::type),
       functions);
   return fmt::format("{{{},\n      {}}}",

@@ -102,12 +102,13 @@ constexpr bool reducesRows = detail::HasPhases<Epilogue>::value;
 
 /// Evaluates the epilogue on one row, which `Lanes` neighbouring lanes hold
 /// together, `Slots` runs of V columns each; run s of this lane is at column
-/// `columnOf(s)`. `read(column, acc)` gives its accumulators. Of a row past the
-/// last one `columns` is 0; its lanes take part all the same.
-template <int Lanes, int V, int Slots, class Epilogue, class ColumnOf,
-          class Read>
-FUSEC_DEVICE void evaluateRow(const Epilogue &epilogue, i64 batch, i64 row,
-                              int columns, ColumnOf columnOf, Read read) {
+/// `columnOf(s)`. `read(s, column, acc)` gives its accumulators. Of a row past
+/// the last one `columns` is 0; its lanes take part all the same. Where runs
+/// `AreWhole`, V divides the columns.
+template <int Lanes, int V, int Slots, bool AreWhole, class Epilogue,
+          class ColumnOf, class Read>
+FUSEC_DEVICE void evaluateRuns(const Epilogue &epilogue, i64 batch, i64 row,
+                               int columns, ColumnOf columnOf, Read read) {
   detail::RowRuns<Epilogue, V, Slots> runs;
   FUSEC_UNROLL
   for (int s = 0; s < Slots; ++s) {
@@ -115,7 +116,9 @@ FUSEC_DEVICE void evaluateRow(const Epilogue &epilogue, i64 batch, i64 row,
     runs.places[s] = {batch, row, column, left < V ? left : V};
     if (left <= 0)
       continue;
-    read(column, runs.acc[s]);
+    if (AreWhole)
+      runs.places[s].count = V;
+    read(s, column, runs.acc[s]);
     detail::readPack(epilogue.operands, runs.places[s], runs.operands[s]);
   }
   typename Epilogue::Row results;
@@ -123,8 +126,14 @@ FUSEC_DEVICE void evaluateRow(const Epilogue &epilogue, i64 batch, i64 row,
   const typename Epilogue::Row &reduced = results;
   FUSEC_UNROLL
   for (int s = 0; s < Slots; ++s) {
-    if (runs.places[s].count <= 0)
+    Place place = runs.places[s];
+    if (place.count <= 0)
       continue;
+    if constexpr (AreWhole) {
+      place.count = V;
+      // Again: what only the results need takes no registers before.
+      detail::readPack(epilogue.operands, place, runs.operands[s]);
+    }
     detail::Values<V, typename Epilogue::Results> values;
     FUSEC_UNROLL
     for (int i = 0; i < V; ++i) {
@@ -132,8 +141,21 @@ FUSEC_DEVICE void evaluateRow(const Epilogue &epilogue, i64 batch, i64 row,
       runs.get(s, i, acc);
       detail::applyAt<Epilogue>(i, acc, runs.operands[s], values, reduced);
     }
-    detail::writePack(epilogue.results, runs.places[s], values);
+    detail::writePack(epilogue.results, place, values);
   }
+}
+
+/// The same where accumulators are found by their column.
+template <int Lanes, int V, int Slots, class Epilogue, class ColumnOf,
+          class Read>
+FUSEC_DEVICE void evaluateRow(const Epilogue &epilogue, i64 batch, i64 row,
+                              int columns, ColumnOf columnOf, Read read) {
+  evaluateRuns<Lanes, V, Slots, /*AreWhole=*/false>(
+      epilogue, batch, row, columns, columnOf,
+      [&](int, int column,
+          typename Epilogue::Accumulator(&acc)[Epilogue::accumulators][V]) {
+        read(column, acc);
+      });
 }
 
 /// How `Warps` warps share `Rows` rows of `Columns` columns that lie in shared

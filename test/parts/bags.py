@@ -109,7 +109,7 @@ def inside(name, nodes, inputs, outputs, constants=()):
                              [info(key) for key in outputs], list(constants))
 
 
-def scanned(case, table, mode, weights, isLast):
+def scanned(case, table, mode, weights, isLast, result="y"):
     """A loop whose bags are a scan output, as the TorchScript exporter's."""
     zero, one = case.constant(numpy.array([0])), case.constant(numpy.array([1]))
     far, true = case.constant(numpy.array([2**63 - 1])), case.constant(numpy.array(True))
@@ -132,7 +132,7 @@ def scanned(case, table, mode, weights, isLast):
     body += [node("ReduceSum", [rows, zero], ["bag"], keepdims=0) if mode == "Sum" else
              node(f"Reduce{mode}", [rows], ["bag"], axes=[0], keepdims=0),
              node("Cast", [true], ["goes"], to=TensorProto.BOOL)]
-    case.nodes.append(node("Loop", [turns, true], ["y"], body=inside(
+    case.nodes.append(node("Loop", [turns, true], [result], body=inside(
         "bags", body, ["turn", "before"], ["goes", "bag"])))
 
 

@@ -14,6 +14,7 @@ import bags
 import length_bags
 import masked_bags
 import moves
+import norm_bags
 import pointwise
 import rows
 from cases import TYPES, Case, nameOf
@@ -77,7 +78,7 @@ def makeReductions():
 def main():
     folder = pathlib.Path(sys.argv[1])
     for make in (makeTransposes, moves.makeAll, pointwise.makeAll, makeReductions, rows.makeAll,
-                 bags.makeAll, masked_bags.makeAll, length_bags.makeAll):
+                 bags.makeAll, masked_bags.makeAll, length_bags.makeAll, norm_bags.makeAll):
         for case in make():
             case.write(folder)
 

@@ -33,12 +33,19 @@ struct BagWork {
 BagWork divideBags(const BagIteration &iteration, BagScheduleAttr schedule);
 /// Indices of a bag, or as many as it is taken to have.
 int64_t getTypicalCount(const BagShape &shape);
+/// Accesses by which a lane reads its part of a row at once: of rows that are
+/// reduced all, of others one after another.
+int64_t getSlots(const BagIteration &iteration, const BagShape &shape,
+                 BagScheduleAttr schedule);
 /// Blocks that a multiprocessor has registers for.
 int64_t getResident(const BagIteration &iteration, const BagWork &work,
                     BagScheduleAttr schedule);
 
 llvm::SmallVector<VariantAttr>
 chooseBagVariants(StepOp step, const Target &target, Products products);
+/// Of the fastest division of bags at each size.
+Estimates estimateBags(StepOp step, const Target &target, Products products,
+                       llvm::ArrayRef<int64_t> dims);
 mlir::FailureOr<KernelSource> emitBag(StepOp step, VariantAttr variant,
                                       llvm::StringRef symbol);
 

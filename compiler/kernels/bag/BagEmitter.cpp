@@ -3,7 +3,8 @@
 // The bag family: a call of compiler/kernels/bag/device/bag.h with tables of
 // what the bags are, so that text does not grow with them.
 
-#include "compiler/codegen/Emitters.h"
+#include "compiler/analysis/Alignment.h"
+#include "compiler/codegen/EpilogueDescriptors.h"
 #include "compiler/kernels/bag/Bag.h"
 #include "llvm/ADT/StringExtras.h"
 #include <fmt/core.h>
@@ -155,12 +156,48 @@ static std::string emitPadding(KernelWriter &writer,
   return fmt::format("fusec::{}{{{}}}", getPaddingName(iteration.op), name);
 }
 
-/// The last arguments of a call: offsets, weights, padding, factors, lengths
-/// and maxima, as far as there are some; none where the bags are sums of as
-/// many rows each, of floats.
-static std::string emitForm(KernelWriter &writer,
-                            const BagIteration &iteration) {
-  if (BagOp(iteration.op).isPlain())
+/// Elements of a row that an epilogue may read or write at once.
+static int64_t getRunWidth(BufferOp buffer, VariantAttr variant,
+                           const TileAccess &access) {
+  int64_t bytes = getElementBytes(buffer.getElementType());
+  return access.columnStride.isConstant(1)
+             ? getOffsetAlignment(getAlignment(buffer, variant), bytes,
+                                  {access.batch, access.rowStride}) /
+                   bytes
+             : 1;
+}
+
+/// Declares what is computed of the bags.
+static std::string emitEpilogue(KernelWriter &writer,
+                                const BagIteration &iteration,
+                                VariantAttr variant) {
+  const TileEpilogue &epilogue = *iteration.epilogue;
+  StepOp step = writer.getStep();
+  EpilogueDescriptors descriptors(writer, step, epilogue);
+  SmallVector<Descriptor> operands, results;
+  for (const TileOperand &operand : epilogue.operands)
+    operands.push_back(descriptors.operand(
+        operand, getRunWidth(step.getInputBuffer(operand.value), variant,
+                             operand.access)));
+  for (const TileStore &store : epilogue.stores)
+    results.push_back(descriptors.result(
+        store, getRunWidth(step.getOutputBuffer(store.output), variant,
+                           store.access)));
+  std::string name = writer.uniqueName("Epilogue"),
+              value = declareEpilogue(writer, name, epilogue, {"float", 1},
+                                      operands, results);
+  bool areApart = !epilogue.batchSizes.empty();
+  return fmt::format("fusec::BagEpilogue<{}, {}, {}>{{{}}}", name,
+                     iteration.tables[0].width, areApart ? "true" : "false",
+                     value);
+}
+
+/// The last arguments of a call: offsets, weights, padding, factors, lengths,
+/// maxima and an epilogue, as far as there are some; none where the bags are
+/// sums of as many rows each, of floats.
+static std::string emitForm(KernelWriter &writer, const BagIteration &iteration,
+                            VariantAttr variant) {
+  if (BagOp(iteration.op).isPlain() && !iteration.epilogue)
     return "";
   SmallVector<BagValues> offsets, weights;
   SmallVector<Expr> offsetCounts;
@@ -184,6 +221,8 @@ static std::string emitForm(KernelWriter &writer,
   arguments.push_back(factors);
   arguments.push_back(emitLengths(writer, iteration));
   arguments.push_back(emitMaxima(writer, iteration));
+  arguments.push_back(
+      iteration.epilogue ? emitEpilogue(writer, iteration, variant) : none);
   while (arguments.size() > 3 && arguments.back() == none)
     arguments.pop_back();
   return ", " + llvm::join(arguments, ", ");
@@ -213,15 +252,19 @@ FailureOr<KernelSource> fusec::emitBag(StepOp step, VariantAttr variant,
     slotTexts.push_back(fmt::format("{}, {}", s.table, s.part));
   std::string shapes = declareArray(writer, "BagShape", "shapes", shapeTexts),
               slots = declareArray(writer, "BagSlot", "slots", slotTexts);
-  std::string result = writer.pointer(iteration->result, false),
+  // What an epilogue stores, its descriptors say.
+  std::string result = iteration->epilogue
+                           ? "static_cast<float *>(nullptr)"
+                           : writer.pointer(iteration->result, false),
               tableNames = writer.pointerTable(tables, "tables"),
               idNames = writer.pointerTable(ids.buffers, "ids", ids.counts);
   IndexPolicy policy = iteration->op.getPolicy();
   std::string bags = writer.print(iteration->bags, {}),
-              pitch = writer.print(iteration->pitch, {}),
+              pitch = iteration->epilogue ? "0"
+                                          : writer.print(iteration->pitch, {}),
               faults = policy == IndexPolicy::Flag ? writer.faultCounter()
                                                    : "nullptr",
-              form = emitForm(writer, *iteration);
+              form = emitForm(writer, *iteration, variant);
   BagMode mode = iteration->op.getMode();
   // Products of 32 bits are one instruction.
   bool isNarrow = llvm::all_of(tables, [](BufferOp table) {

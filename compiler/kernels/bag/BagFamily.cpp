@@ -32,8 +32,8 @@ int64_t fusec::getTypicalCount(const BagShape &shape) {
 }
 
 /// How the bags of a table are divided. Where offsets say which indices a bag
-/// has, its kernel does.
-static BagShape divideTable(const BagTable &table, int ids,
+/// has, its kernel does. Lanes of one warp exchange what they find of a row.
+static BagShape divideTable(const BagTable &table, int ids, bool reducesRows,
                             BagScheduleAttr schedule) {
   int64_t accesses = llvm::divideCeil(table.width, schedule.getVector()),
           threads = schedule.getThreads();
@@ -55,7 +55,8 @@ static BagShape divideTable(const BagTable &table, int ids,
   shape.count = table.count.getConstant().value_or(0);
   int64_t count = getTypicalCount(shape);
   int most = bagSharing(threads);
-  shape.lanes = bagLanes(accesses, most);
+  if (!reducesRows)
+    shape.lanes = bagLanes(accesses, most);
   shape.split = bagSplit(count, shape.lanes, bagRows(threads), most);
   shape.perBlock = threads / (shape.lanes * shape.split) * bagsAtOnce(count);
   // A block finds the rows of such bags at once.
@@ -69,7 +70,8 @@ BagWork fusec::divideBags(const BagIteration &iteration,
   BagWork work{{}, {}, 1, 0, false};
   BagIds ids = listIds(iteration);
   for (auto [t, table] : llvm::enumerate(iteration.tables)) {
-    BagShape shape = divideTable(table, ids.ofTables[t], schedule);
+    BagShape shape =
+        divideTable(table, ids.ofTables[t], iteration.reducesRows(), schedule);
     work.shapes.push_back(shape);
     work.tileBags = std::max<int64_t>(work.tileBags, shape.perBlock);
     work.hasSharedBags |= shape.split > 1 && shape.lanes * shape.split > 32;
@@ -93,6 +95,33 @@ static Attribute getPlain(MLIRContext *context) {
   return BagScheduleAttr::get(context, bagThreads, 1);
 }
 
+int64_t fusec::getSlots(const BagIteration &iteration, const BagShape &shape,
+                        BagScheduleAttr schedule) {
+  return iteration.reducesRows()
+             ? llvm::divideCeil(shape.width, shape.lanes * schedule.getVector())
+             : 1;
+}
+
+/// Blocks of bagThreads that have registers for an epilogue: what it holds, and
+/// what a thread has beside it: measured by what spills. It is more where a
+/// thread reads a row by several accesses or one after another, takes several
+/// bags, or finds the rows of its own.
+static int64_t getResidentBehind(const BagIteration &iteration,
+                                 const BagWork &work,
+                                 BagScheduleAttr schedule) {
+  constexpr int64_t registersOfOneBlock = 512;
+  int64_t slots = getSlots(iteration, work.shapes[0], schedule);
+  bool takesTwo = slots == 1 && work.forms & (bagCopy | bagFew);
+  bool isPointwise = !iteration.reducesRows();
+  int64_t beside = slots > 1                        ? 80
+                   : isPointwise || work.forms == 0 ? 64
+                   : takesTwo                       ? 56
+                                                    : 40,
+          held = slots * schedule.getVector() *
+                 ((takesTwo ? 2 : 1) + iteration.epilogue->operands.size());
+  return registersOfOneBlock / (beside + held);
+}
+
 int64_t fusec::getResident(const BagIteration &iteration, const BagWork &work,
                            BagScheduleAttr schedule) {
   BagOp op = iteration.op;
@@ -101,6 +130,9 @@ int64_t fusec::getResident(const BagIteration &iteration, const BagWork &work,
                  op.getLengths().empty() && !op.getMaxima();
   int resident = bagResident(work.forms, isPlain, !op.getFactors().empty(),
                              op.getMode() == BagMode::Max || op.getMaxima());
+  if (iteration.epilogue)
+    resident = std::min<int64_t>(resident,
+                                 getResidentBehind(iteration, work, schedule));
   return std::max<int64_t>(1, resident * bagThreads / schedule.getThreads());
 }
 
@@ -120,6 +152,6 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
 /// Tuning files do not name bags.
 static std::map<std::string, Expr> getNamedSizes(StepOp) { return {}; }
 
-const KernelFamily fusec::bagFamily = {
-    getPlain,  chooseBagVariants, /*estimate=*/nullptr,
-    getLaunch, emitBag,           getNamedSizes};
+const KernelFamily fusec::bagFamily = {getPlain,     chooseBagVariants,
+                                       estimateBags, getLaunch,
+                                       emitBag,      getNamedSizes};

@@ -5,6 +5,7 @@
 
 #include "compiler/analysis/Alignment.h"
 #include "compiler/analysis/StepBytes.h"
+#include "compiler/kernels/NodeWork.h"
 #include "compiler/kernels/bag/Bag.h"
 
 using namespace mlir;
@@ -20,11 +21,15 @@ static int64_t getVector(const BagIteration &iteration) {
     return getAlignmentIfGuarded(buffer) % std::min<int64_t>(16, bytes) == 0;
   };
   auto allFit = [&] {
-    Expr width = Expr::constant(iteration.pitch.getContext(), vector);
-    return iteration.pitch.mod(width).isConstant(0) &&
-           isAligned(iteration.result,
-                     8 * getElementBytes(
-                             BufferOp(iteration.result).getElementType())) &&
+    auto resultFits = [&] {
+      Expr width = Expr::constant(iteration.pitch.getContext(), vector);
+      return iteration.pitch.mod(width).isConstant(0) &&
+             isAligned(iteration.result,
+                       8 * getElementBytes(
+                               BufferOp(iteration.result).getElementType()));
+    };
+    // An epilogue has widths of its own.
+    return (iteration.epilogue || resultFits()) &&
            llvm::all_of(iteration.tables, [&](const BagTable &table) {
              return isAligned(table.table, bits) && table.width % vector == 0 &&
                     table.column % vector == 0 &&
@@ -36,27 +41,53 @@ static int64_t getVector(const BagIteration &iteration) {
   return vector;
 }
 
-/// What joining sums takes, in latencies of memory.
-static constexpr double shuffledLatency = 0.1, joinedWarpLatency = 0.3;
+/// What joining sums takes, in latencies of memory; what reducing a row does,
+/// and reading what an epilogue reads, which a cache has.
+static constexpr double shuffledLatency = 0.1, joinedWarpLatency = 0.3,
+                        reducedLatency = 0.2, operandLatency = 0.4;
+
+static double countEpilogueLatencies(const BagIteration &iteration) {
+  if (!iteration.epilogue)
+    return 0;
+  return iteration.epilogue->reductions.size() * reducedLatency +
+         (iteration.epilogue->operands.empty() ? 0 : operandLatency);
+}
+
+/// Instructions of an epilogue at an element; a reduction combines it.
+static double countEpilogueInstructions(const BagIteration &iteration) {
+  if (!iteration.epilogue)
+    return 0;
+  const ScalarProgram &program = iteration.epilogue->epilogue;
+  double instructions = iteration.epilogue->reductions.size();
+  for (unsigned n = 0; n < program.size(); ++n)
+    instructions += getInstructions(program[n]);
+  return instructions;
+}
 
 /// Latencies that a block exposes one after another: those of its indices, and
 /// of the rows of a group of lanes; then sums are joined by shuffles, or by
 /// what each warp leaves in shared memory.
 static double countLatencies(const BagShape &shape, BagScheduleAttr schedule,
-                             int rowsAtOnce) {
+                             int rowsAtOnce, int64_t slots) {
   int64_t count = getTypicalCount(shape), sharing = shape.lanes * shape.split,
-          atOnce = count == 1               ? 1
-                   : count <= mostOfFewRows ? 2
-                                            : rowsAtOnce;
+          atOnce =
+              std::max<int64_t>(1, (count == 1               ? 1
+                                    : count <= mostOfFewRows ? 2
+                                                             : rowsAtOnce) /
+                                       slots);
   double found = llvm::divideCeil(shape.perBlock * count,
                                   schedule.getThreads() * bagIdsAtOnce),
-         passes =
-             llvm::divideCeil(shape.width, shape.lanes * schedule.getVector()),
+         passes = llvm::divideCeil(shape.width,
+                                   shape.lanes * schedule.getVector() * slots),
          read = llvm::divideCeil(count, shape.split * atOnce),
          joined = shape.split == 1 ? 0
                   : sharing <= 32  ? shuffledLatency
                                    : joinedWarpLatency * (sharing / 32);
   return found + passes * (read + joined);
+}
+
+static double getMicroseconds(double latencies, const Target &target) {
+  return latencies * target.rates.memoryLatency / (target.rates.clock * 1e3);
 }
 
 /// Takes latencies for a bound beside memory: all blocks expose theirs, as many
@@ -72,17 +103,27 @@ static Estimate estimateBag(StepOp step, const BagIteration &iteration,
                     !op.getFactors().empty() &&
                         (op.getMode() == BagMode::Max || op.getMaxima()));
   double longest = 0, all = 0;
+  double behind = countEpilogueLatencies(iteration);
+  int64_t columns = 0;
+  for (const BagTable &table : iteration.tables)
+    columns += table.width;
   for (BagSlot slot : work.slots) {
-    double one = countLatencies(work.shapes[slot.table], schedule, rowsAtOnce);
+    const BagShape &shape = work.shapes[slot.table];
+    double one = countLatencies(shape, schedule, rowsAtOnce,
+                                getSlots(iteration, shape, schedule)) +
+                 behind;
     longest = std::max(longest, one);
     all += one;
   }
-  double tiles =
-      llvm::divideCeil(getSampledValue(iteration.bags, dim), work.tileBags);
+  int64_t bags = getSampledValue(iteration.bags, dim);
+  double tiles = llvm::divideCeil(bags, work.tileBags);
+  time.addClocks(TimeBound::Arithmetic,
+                 double(bags) * columns * countEpilogueInstructions(iteration) /
+                     (issuedThreads * target.multiprocessors));
   double places =
       double(target.multiprocessors) * getResident(iteration, work, schedule);
-  double latency = std::max(longest, all * tiles / places) *
-                   target.rates.memoryLatency / (target.rates.clock * 1e3);
+  double latency =
+      getMicroseconds(std::max(longest, all * tiles / places), target);
   time.add(TimeBound::Launch, tiles * work.slots.size() * target.rates.place);
   StepBytes bytes = getStepBytesAt(step, dim);
   double access = schedule.getVector() * iteration.getTableBits() / 8;
@@ -112,6 +153,8 @@ static SmallVector<Candidate> listBagCandidates(StepOp step,
                                                 int64_t vector, int64_t dim) {
   SmallVector<Candidate> candidates;
   int64_t ofMany = 0;
+  // What follows takes as long behind each.
+  double behind = getMicroseconds(countEpilogueLatencies(iteration), target);
   for (int64_t threads :
        {bagThreads, fewBagThreads, 2 * bagThreads, mostBagThreads}) {
     auto schedule = BagScheduleAttr::get(step.getContext(), threads, vector);
@@ -121,13 +164,42 @@ static SmallVector<Candidate> listBagCandidates(StepOp step,
     else if (most <= ofMany)
       continue;
     Estimate estimate = estimateBag(step, iteration, target, schedule, dim);
-    if (candidates.empty() || estimate.microseconds * leastBagGain <
-                                  candidates[0].estimate.microseconds)
+    if (candidates.empty() || (estimate.microseconds - behind) * leastBagGain <
+                                  candidates[0].estimate.microseconds - behind)
       candidates.push_back({schedule, estimate});
   }
   // The last is what a variant falls back to.
   std::rotate(candidates.begin(), candidates.begin() + 1, candidates.end());
   return candidates;
+}
+
+Estimates fusec::estimateBags(StepOp step, const Target &target, Products,
+                              ArrayRef<int64_t> dims) {
+  Estimates estimates(dims.size());
+  FailureOr<BagIteration> iteration = analyzeBag(step);
+  if (failed(iteration))
+    return estimates;
+  int64_t vector = getVector(*iteration);
+  for (auto [dim, estimate] : llvm::zip_equal(dims, estimates))
+    for (const Candidate &candidate :
+         listBagCandidates(step, *iteration, target, vector, dim))
+      if (!estimate || candidate.estimate.microseconds < estimate->microseconds)
+        estimate = candidate.estimate;
+  return estimates;
+}
+
+/// What the kernel stores, and what its epilogue reads runs of.
+static SmallVector<BufferOp> getStored(StepOp step,
+                                       const BagIteration &iteration) {
+  if (!iteration.epilogue)
+    return {iteration.result};
+  SmallVector<BufferOp> buffers;
+  for (const TileStore &store : iteration.epilogue->stores)
+    buffers.push_back(step.getOutputBuffer(store.output));
+  for (const TileOperand &operand : iteration.epilogue->operands)
+    if (operand.access.columnStride.isConstant(1))
+      buffers.push_back(step.getInputBuffer(operand.value));
+  return buffers;
 }
 
 SmallVector<VariantAttr>
@@ -140,7 +212,7 @@ fusec::chooseBagVariants(StepOp step, const Target &target, Products) {
   int64_t vector = getVector(*iteration);
   SmallVector<GuardAttr> guards;
   if (vector > 1) {
-    SmallVector<BufferOp> aligned = {iteration->result};
+    SmallVector<BufferOp> aligned = getStored(step, *iteration);
     for (const BagTable &table : iteration->tables)
       aligned.push_back(table.table);
     guards = getAlignmentGuards(aligned);

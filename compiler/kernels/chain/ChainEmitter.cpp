@@ -157,7 +157,8 @@ void ChainEmitter::emitPhase(const ChainPhase &phase) {
     results.push_back(result(access, to));
   std::string type = writer.uniqueName("Phase"),
               name = writer.uniqueName("phase");
-  std::string value = declareEpilogue(writer, type, matmul, operands, results);
+  std::string value = declareEpilogue(writer, type, matmul, getRootType(matmul),
+                                      operands, results);
   writer.line("const {} {} = {};", type, name, value);
   std::string n = print(matmul.n), segments;
   for (auto [k, lhs, rhs] : llvm::zip_equal(matmul.k, phase.lhs, phase.rhs)) {

@@ -7,17 +7,16 @@
 #define FUSEC_COMPILER_KERNELS_GEMM_GEMMDESCRIPTORS_H
 
 #include "compiler/analysis/MappedMatrix.h"
-#include "compiler/codegen/Emitters.h"
+#include "compiler/codegen/EpilogueDescriptors.h"
 
 namespace fusec {
 
-class GemmDescriptors {
+class GemmDescriptors : public EpilogueDescriptors {
 public:
   /// `step`: whose region the iteration is of.
   GemmDescriptors(KernelWriter &writer, StepOp step,
                   const MatmulIteration &iteration)
-      : writer(writer), step(step), iteration(iteration),
-        context(writer.getContext()) {}
+      : EpilogueDescriptors(writer, step, iteration), iteration(iteration) {}
 
   /// `width`: elements that are read at once, as the plan lists them.
   mlir::FailureOr<Descriptor> matrix(llvm::ArrayRef<MatrixAccess> accesses,
@@ -29,29 +28,13 @@ public:
   Descriptor result(const TileStore &store, int64_t width, TileMapAttr map);
 
 private:
-  std::string print(Expr expr) { return writer.print(expr, {}); }
-  /// Where a tensor's first element is, the pointer, and how a batch index
-  /// moves it. The constant part of the offset is the pointer's: a slice needs
-  /// no text of its own.
-  struct Address {
-    std::string pointer;
-    Descriptor batch;
-  };
-  Address address(BufferOp buffer, bool isConst, Expr offset);
-  Descriptor batchMap(Expr offset);
-  /// The same of a matrix, whose batches may be ranges of K.
+  /// The address of a matrix, whose batches may be ranges of K.
   Address matrixAddress(const MatrixAccess &access, Expr k);
-  /// How a row index moves the place of an element.
-  Descriptor rowStep(const TileAccess &access);
-  Descriptor pointerOperand(const TileOperand &operand, int64_t width);
   /// The descriptor of a tile that moves through a tensor map.
   Descriptor mapped(const Descriptor &descriptor, BufferOp buffer,
                     const TileAccess &access, TileMapAttr map);
 
-  KernelWriter &writer;
-  StepOp step;
   const MatmulIteration &iteration;
-  mlir::MLIRContext *context;
 };
 
 } // namespace fusec

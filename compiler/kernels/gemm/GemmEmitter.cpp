@@ -80,7 +80,7 @@ std::string GemmEmitter::emitEpilogue(GemmDescriptors &descriptors,
   for (auto [i, store] : llvm::enumerate(of.stores))
     results.push_back(
         descriptors.result(store, stores[i], findMap(resultMaps, i)));
-  return declareEpilogue(writer, name, of, operands, results);
+  return declareEpilogue(writer, name, of, getRootType(of), operands, results);
 }
 
 FailureOr<KernelSource> GemmEmitter::emit() {

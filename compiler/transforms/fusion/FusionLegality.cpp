@@ -133,8 +133,12 @@ FusionVerdict fusec::checkFusion(const FusionGroups &groups, unsigned producer,
   if (from.family == Family::Pairs || to.family == Family::Pairs)
     return refuse("a product of pairs reads rows from memory, and another "
                   "kernel adds its parts");
-  if (from.family == Family::Bag || to.family == Family::Bag)
-    return refuse("bags read tables and indices from memory, and store sums");
+  if (to.family == Family::Bag)
+    return refuse("bags read tables and indices from memory");
+  // It joins as a whole, a norm with all of its reductions.
+  if (from.family == Family::Bag)
+    return refuse("what follows bags joins their kernel where a plan's target "
+                  "has registers for it");
   if (from.family == Family::Gemm && to.family == Family::Gemm)
     return refuse("each kernel has one matmul root");
   // Of a plan's target it is known whether a tile holds the rows.

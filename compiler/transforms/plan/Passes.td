@@ -41,6 +41,29 @@ def FormChains : Pass<"fusec-form-chains", "::fusec::PlanOp"> {
   let options = [ProductsOption<>];
 }
 
+def FormBagEpilogues : Pass<"fusec-form-bag-epilogues", "::fusec::PlanOp"> {
+  let summary = "what follows embedding bags becomes part of their kernel";
+  let description = [{
+    A step of bags and a pointwise or reduce step that reads its results join
+    where this computes at the points of the bags, or reduces their rows, and
+    the cost model says that the one kernel is faster: a cast, a scale, a
+    position's row that is added, a norm. Rows that are reduced have one width
+    in all tables, which a warp holds in registers.
+
+    ```mlir
+    fusec.step bag "bag" inputs [@t, @i] outputs [@h] ...
+    fusec.step reduce "reduce_sub" inputs [@h, @gain] outputs [@y] ...
+    ```
+    becomes
+    ```mlir
+    fusec.step bag "bag_reduce_sub" inputs [@t, @i, @gain] outputs [@y] ...
+    ```
+  }];
+  let options = [
+    Option<"always", "always", "bool", /*default=*/"false",
+           "join wherever the target has a kernel, whatever its time: for tests">];
+}
+
 def FormRowEpilogues : Pass<"fusec-form-row-epilogues", "::fusec::PlanOp"> {
   let summary = "reductions over the rows of a product become part of its epilogue";
   let description = [{

@@ -10,8 +10,7 @@
 #ifndef FUSEC_DEVICE_BAG_H
 #define FUSEC_DEVICE_BAG_H
 
-#include "bag_block.h"
-#include "bag_sums.h"
+#include "bag_rows.h"
 
 namespace fusec {
 
@@ -33,8 +32,9 @@ FUSEC_DEVICE void storeBags(const BagShape &shape, const Block &block,
         sums.finish(b, block.lengths, length, length < block.count, scale);
       }
     if (bag < block.end)
-      storeStream<V>(block.result + bag * block.pitch + column,
-                     sums.template get<typename Block::Result>(b, scale));
+      block.template storeRun<V>(
+          shape, bag, column,
+          sums.template get<typename Block::Result>(b, scale));
   }
 }
 
@@ -43,8 +43,8 @@ FUSEC_DEVICE void storeZeros(const BagShape &shape, const Block &block) {
   for (i64 bag = block.first; bag < block.end; ++bag)
     for (int column = launch::thread() * V; column < shape.width;
          column += launch::threads() * V)
-      storeStream<V>(block.result + bag * block.pitch + column,
-                     Vec<typename Block::Result, V>{});
+      block.template storeRun<V>(shape, bag, column,
+                                 Vec<typename Block::Result, V>{});
 }
 
 /// Ids rows of Bags bags at a time. `staged` is shared by the block: the rows
@@ -147,19 +147,9 @@ FUSEC_DEVICE void copyRows(const BagShape &shape, const Block &block,
         for (int v = 0; v < V; ++v)
           result[v] = cast<typename Block::Result>(
               isThere[b] ? read[b].get(v) * scale : 0.0f);
-        storeStream<V>(
-            block.result + (block.first + bag) * block.pitch + column, result);
+        block.template storeRun<V>(shape, block.first + bag, column, result);
       }
     }
-}
-
-/// The most that a thread of the warp has.
-FUSEC_DEVICE i64 findMost(i64 count) {
-  for (int mask = 1; mask < 32; mask *= 2) {
-    const i64 other = primitive::shuffleXor(count, mask);
-    count = other > count ? other : count;
-  }
-  return count;
 }
 
 /// The same where offsets say which indices a bag has: each group finds the
@@ -185,20 +175,9 @@ FUSEC_DEVICE void sumRanges(const BagShape &shape, const Block &block,
       const auto columns = block.getColumns(shape, isInside ? column : 0);
       BagSums<Mode, 1, V> sums;
       for (i64 done = 0; done < most; done += chunk) {
-        const i64 left = end - begin - done;
-        const int count = left < 0 ? 0 : left < chunk ? int(left) : chunk;
-        launch::warpBarrier(); // Those before have been read.
-        int missing = 0;
-        for (int k = at.share * at.lanes + at.lane; k < count;
-             k += at.lanes * at.split) {
-          rows[k] = block.template find<Policy, Row>(
-              i64(block.getIndex(shape, 0, begin + done + k)), missing);
-          if constexpr (decltype(block.weights)::areThere)
-            weights[k] = block.getWeight(0, begin + done + k);
-        }
-        if (Policy == GatherPolicy::Flag && missing && start == 0)
-          primitive::countAtomically(block.faults, missing);
-        launch::warpBarrier();
+        const int count =
+            findRowsOfRange<Policy>(shape, block, at, rows, weights,
+                                    begin + done, end, chunk, start == 0);
         if (block.rows == 0)
           continue;
         for (int k = at.share * Ids; k < count; k += at.split * Ids)
@@ -232,10 +211,13 @@ template <GatherPolicy Policy, class Row, int V, int Forms, BagMode Mode,
 FUSEC_DEVICE void sumBlock(const BagShape &shape, const Block &block,
                            StagedRows<Row> staged, float *partials) {
   constexpr int most = getRowsAtOnce<Mode, Block>();
-  if constexpr (Block::haveOffsets)
+  if constexpr (Block::reduceRows)
+    return sumWholeRows<Policy, Mode, Row, V, Forms, most, Sharing>(
+        shape, block, staged, partials);
+  else if constexpr (Block::haveOffsets)
     return sumRanges<Policy, Mode, Row, V, most>(shape, block, staged);
-  constexpr int forms = Forms & ~bagShared;
-  constexpr bool areShared = forms != Forms;
+  constexpr int forms = Block::reduceRows ? 0 : Forms & ~bagShared;
+  constexpr bool areShared = (Forms & bagShared) != 0;
   const int form = bagForm(shape);
   if constexpr ((forms & bagCopy) != 0)
     if (forms == bagCopy || form == bagCopy)
@@ -258,19 +240,21 @@ FUSEC_DEVICE void sumBlock(const BagShape &shape, const Block &block,
 /// The bags of all tables, whose rows Row counts. `shapes` are those of the
 /// tables, of the forms `Forms` (with offsets none), `slots` say which table's
 /// share of a tile of `TileBags` bags a block takes; blocks of one slot follow
-/// one another. Tables and ids are structs of pointers `at` and `rows`. Of bags
-/// that several warps share `Sharing` is a block's threads.
+/// one another. What an epilogue `after` makes of the bags it stores itself.
+/// Tables and ids are structs of pointers `at` and `rows`. Of bags that several
+/// warps share `Sharing` is a block's threads.
 template <GatherPolicy Policy, class Row, int V, int TileBags, int Forms,
           BagMode Mode = BagMode::Sum, int Sharing = 0, class Tables, class Ids,
           class R, class Offsets = NoBagOperand, class Weights = NoBagOperand,
           class Padding = NoBagOperand, class Factors = NoBagOperand,
-          class Lengths = NoBagOperand, class Maxima = NoBagOperand>
+          class Lengths = NoBagOperand, class Maxima = NoBagOperand,
+          class After = NoBagOperand>
 FUSEC_DEVICE void
 sumAllBags(const BagShape *shapes, const BagSlot *slots, int slotCount,
            const Tables &tables, const Ids &ids, i64 bags, R *result, i64 pitch,
            u64 *faults, Offsets offsets = {}, Weights weights = {},
            Padding padding = {}, Factors factors = {}, Lengths lengths = {},
-           Maxima maxima = {}) {
+           Maxima maxima = {}, After after = {}) {
   FUSEC_SHARED Row rows[bagStaged];
   FUSEC_SHARED float weightsOfRows[Weights::areThere ? bagStaged : 1];
   const detail::StagedRows<Row> staged{rows, weightsOfRows};
@@ -309,7 +293,8 @@ sumAllBags(const BagShape *shapes, const BagSlot *slots, int slotCount,
                                  weights,
                                  padding,
                                  factors,
-                                 lengths};
+                                 lengths,
+                                 after};
     if constexpr (Maxima::areThere)
       if (maxima.are[slot.table]) {
         detail::sumBlock<Policy, Row, V, Forms, BagMode::Max, Sharing>(

@@ -6,6 +6,7 @@
 #ifndef FUSEC_DEVICE_BAG_BLOCK_H
 #define FUSEC_DEVICE_BAG_BLOCK_H
 
+#include "bag_epilogue.h"
 #include "bag_sums.h"
 
 namespace fusec {
@@ -98,14 +99,15 @@ PackedBagFactors(const Factors &, const Zeros &, const int *)
 namespace detail {
 /// What the threads of a block share: a table's bags from `first` on.
 template <class T, class Id, class R, class Offsets, class Weights,
-          class Padding, class Factors, class Lengths>
+          class Padding, class Factors, class Lengths, class After>
 struct BagBlock {
   typedef R Result;
   typedef Id Index;
   static constexpr bool haveOffsets = Offsets::areThere,
                         haveWeights = Weights::areThere,
                         haveZeros = Factors::haveZeros,
-                        areNarrow = Factors::areThere;
+                        areNarrow = Factors::areThere,
+                        reduceRows = After::reducesRows;
   int number; // of the table
   const T *table;
   i64 rows;
@@ -121,7 +123,17 @@ struct BagBlock {
   Padding padding;
   Factors factors;
   Lengths lengths;
+  After after;
 
+  /// Stores V columns of a bag, or what becomes of them.
+  template <int V>
+  FUSEC_DEVICE void storeRun(const BagShape &shape, i64 bag, int column,
+                             const Vec<R, V> &sums) const {
+    if constexpr (After::areThere)
+      after.template evaluate<V>(shape, bag, column, sums);
+    else
+      storeStream<V>(result + bag * pitch + column, sums);
+  }
   FUSEC_DEVICE auto getColumns(const BagShape &shape, int column) const {
     if constexpr (Factors::areThere) {
       const int width = shape.width, blockWidth = factors.widths[number];
@@ -199,10 +211,10 @@ struct BagBlock {
 };
 
 template <class T, class Id, class R, class Offsets, class Weights,
-          class Padding, class Factors, class Lengths>
+          class Padding, class Factors, class Lengths, class After>
 BagBlock(int, const T *, i64, const Id *, i64, int, R *, i64, i64, i64, i64,
-         u64 *, Offsets, Weights, Padding, Factors, Lengths)
-    -> BagBlock<T, Id, R, Offsets, Weights, Padding, Factors, Lengths>;
+         u64 *, Offsets, Weights, Padding, Factors, Lengths, After)
+    -> BagBlock<T, Id, R, Offsets, Weights, Padding, Factors, Lengths, After>;
 
 /// Rows that were found, and their weights.
 template <class Row> struct StagedRows {
@@ -279,6 +291,29 @@ FUSEC_DEVICE void findRows(const BagShape &shape, const Block &block,
   if (Policy == GatherPolicy::Flag && missing && counts)
     primitive::countAtomically(block.faults, missing);
   launch::barrier();
+}
+
+/// The rows of a group's bag whose indices are those from `begin` to `end`, up
+/// to `chunk` of them, and how many they are.
+template <GatherPolicy Policy, class Row, class Block>
+FUSEC_DEVICE int findRowsOfRange(const BagShape &shape, const Block &block,
+                                 const BagLanes &at, Row *rows, float *weights,
+                                 i64 begin, i64 end, int chunk, bool counts) {
+  const i64 left = end - begin;
+  const int count = left < 0 ? 0 : left < chunk ? int(left) : chunk;
+  launch::warpBarrier(); // Those before have been read.
+  int missing = 0;
+  for (int k = at.share * at.lanes + at.lane; k < count;
+       k += at.lanes * at.split) {
+    rows[k] = block.template find<Policy, Row>(
+        i64(block.getIndex(shape, 0, begin + k)), missing);
+    if constexpr (decltype(block.weights)::areThere)
+      weights[k] = block.getWeight(0, begin + k);
+  }
+  if (Policy == GatherPolicy::Flag && missing && counts)
+    primitive::countAtomically(block.faults, missing);
+  launch::warpBarrier();
+  return count;
 }
 } // namespace detail
 

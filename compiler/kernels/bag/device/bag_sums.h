@@ -16,9 +16,10 @@ namespace fusec {
 
 enum class BagMode { Sum, Mean, Max };
 
-/// Stands for offsets, weights or padding where bags have none.
+/// Stands for offsets, weights, padding or an epilogue where bags have none.
 struct NoBagOperand {
-  static constexpr bool areThere = false, haveZeros = false;
+  static constexpr bool areThere = false, haveZeros = false,
+                        reducesRows = false;
 };
 
 namespace detail {
