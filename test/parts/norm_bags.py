@@ -155,7 +155,9 @@ TOGETHER = [("stack", "layer", "f32", (10, 10, 10), 33, (64, 64, 64)),
             ("concat", "relu", "f32", (10, 1, 3), 33, (64, 16, 8)),
             ("concat", "row", "f16", (2, 100), 33, (24, 128)),
             # A norm of all columns is of rows that no warp holds.
-            ("concat", "layer", "f32", (10, 3), 33, (64, 64))]
+            ("concat", "layer", "f32", (10, 3), 33, (64, 64)),
+            ("add", "layer", "f32", (10, 3, 1), 33, (64, 64, 64)), ("add", "rms", "f16", (4, 100), 9, (48, 48)),
+            ("add", "relu", "f32", (2, 2, 2, 2), 33, (3, 3, 3, 3))]
 
 
 def makeTogether():
@@ -173,8 +175,13 @@ def makeTogether():
             parts.append(case.node("Unsqueeze", total, axis) if put == "stack" else total)
             expected.append(table.astype(float)[ids[:, first:first + count]].sum(1))
             first += count
-        rows = (numpy.stack if put == "stack" else numpy.concatenate)(expected, 1)
-        name = case.node("Concat", *parts, axis=1)
+        if put == "add":
+            name, rows = parts[0], sum(expected)
+            for part in parts[1:]:
+                name = case.node("Add", name, part)
+        else:
+            rows = (numpy.stack if put == "stack" else numpy.concatenate)(expected, 1)
+            name = case.node("Concat", *parts, axis=1)
         result, expected, kind = follow(case, form, name, rows, kind)
         case.nodes.append(helper.make_node("Identity", [result], ["y"]))
         case.output("y", expected, kind)

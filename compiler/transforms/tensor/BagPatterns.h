@@ -79,6 +79,16 @@ void populateBagsOfMasks(mlir::RewritePatternSet &patterns, bool exact);
 void populateBagsOfLengths(mlir::RewritePatternSet &patterns, bool exact);
 /// Lookups of dequantised rows, of tables that fit 4 bits, are bags of one.
 void populateBagsOfSmallRows(mlir::RewritePatternSet &patterns);
+/// Bags as one, in whose columns they lie in this order.
+struct JoinedBags {
+  mlir::Value bag;
+  llvm::SmallVector<BagOp> parts;
+};
+/// Those of each kind, of which there are several.
+llvm::SmallVector<JoinedBags> joinBags(llvm::ArrayRef<BagOp> bags,
+                                       mlir::PatternRewriter &rewriter);
+/// Bags that are added become one.
+void populateBagsOfSums(mlir::RewritePatternSet &patterns);
 /// Bags that lie side by side become one.
 void populateBagsOfConcats(mlir::RewritePatternSet &patterns);
 

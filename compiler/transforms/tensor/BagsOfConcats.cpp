@@ -355,6 +355,29 @@ LogicalResult ConcatOfBags::matchAndRewrite(ConcatOp op,
   return success();
 }
 
+SmallVector<JoinedBags> fusec::joinBags(ArrayRef<BagOp> bags,
+                                        PatternRewriter &rewriter) {
+  std::vector<Run> runs;
+  for (BagOp bag : bags) {
+    Operand operand{bag, {}};
+    if (!bag.getPacked() &&
+        llvm::none_of(runs, [&](Run &run) { return run.add(operand); }))
+      runs.emplace_back().add(operand);
+  }
+  SmallVector<JoinedBags> joined;
+  for (const Run &run : runs) {
+    if (run.operands.size() < 2)
+      continue;
+    Value first = BagOp(run.operands[0].bag).getResult();
+    JoinedBags &each = joined.emplace_back();
+    each.bag =
+        createBag(run, getSizes(first)[0], getElementType(first), rewriter);
+    for (const Operand &operand : run.operands)
+      each.parts.push_back(operand.bag);
+  }
+  return joined;
+}
+
 void fusec::populateBagsOfConcats(RewritePatternSet &patterns) {
   patterns.add<ConcatOfBags>(patterns.getContext());
 }

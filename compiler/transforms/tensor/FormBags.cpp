@@ -20,11 +20,12 @@ struct FormBags : fusec::impl::FormBagsBase<FormBags> {
   using FormBagsBase::FormBagsBase;
 
   void runOnOperation() override {
-    // First all bags, so that those of a concat become one at once.
+    // First all bags, so that those of a sum or a concat become one at once.
     RewritePatternSet rows(&getContext()), lookups(&getContext()),
         concats(&getContext());
     populateBagsOfRows(rows, exact);
     populateBagsOfSmallRows(lookups);
+    populateBagsOfSums(concats);
     populateBagsOfConcats(concats);
     for (RewritePatternSet *patterns : {&rows, &lookups, &concats})
       if (failed(applyPatternsGreedily(getOperation(), std::move(*patterns))))

@@ -197,3 +197,30 @@ fusec.model @above inputs ["ids"] outputs ["y", "z", "u"] {
   %12 = fusec.reduce sum %11 axes [1] : tensor<8x3x1xf32> to tensor<8x1xf32>
   fusec.output %6, %9, %12 : tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x1xf32>
 }
+
+// -----
+
+// Bags that are added are one, whose columns are added in the same order. What
+// something else reads stays apart.
+// CHECK-LABEL: fusec.model @added
+fusec.model @added inputs ["t", "u", "i", "x"] outputs ["y", "z"] {
+^bb0(%t: tensor<9x4xf32>, %u: tensor<8x4xf32>, %i: tensor<5x3xi64>, %x: tensor<5x4xf32>):
+  // CHECK: %[[Z:.+]] = fusec.bag sum(%arg1) at(%arg2)
+  // CHECK: %[[B:.+]] = fusec.bag sum(%arg0, %arg1, %arg1) at(%arg2, %arg2, %arg2) flag scales [1.000000e+00, 5.000000e-01, 2.000000e+00]
+  // CHECK: %[[A:.+]] = fusec.slice %[[B]] offsets [#fusec.expr<0>, #fusec.expr<0>]
+  // CHECK: %[[C:.+]] = fusec.slice %[[B]] offsets [#fusec.expr<0>, #fusec.expr<4>]
+  // CHECK: %[[D:.+]] = fusec.slice %[[B]] offsets [#fusec.expr<0>, #fusec.expr<8>]
+  // CHECK: %[[S:.+]] = fusec.add %[[A]], %[[C]]
+  // CHECK: %[[R:.+]] = fusec.add %[[S]], %arg3
+  // CHECK: %[[Q:.+]] = fusec.add %[[R]], %[[Z]]
+  // CHECK: fusec.add %[[Q]], %[[D]]
+  %0 = fusec.bag sum (%t) at (%i) flag scales [1.0] : (tensor<9x4xf32>) at (tensor<5x3xi64>) -> tensor<5x4xf32>
+  %1 = fusec.bag sum (%u) at (%i) flag scales [0.5] : (tensor<8x4xf32>) at (tensor<5x3xi64>) -> tensor<5x4xf32>
+  %2 = fusec.bag sum (%u) at (%i) flag scales [2.0] : (tensor<8x4xf32>) at (tensor<5x3xi64>) -> tensor<5x4xf32>
+  %3 = fusec.bag sum (%u) at (%i) flag scales [3.0] : (tensor<8x4xf32>) at (tensor<5x3xi64>) -> tensor<5x4xf32>
+  %4 = fusec.add %0, %1 : tensor<5x4xf32>
+  %5 = fusec.add %4, %x : tensor<5x4xf32>
+  %6 = fusec.add %5, %3 : tensor<5x4xf32>
+  %7 = fusec.add %6, %2 : tensor<5x4xf32>
+  fusec.output %7, %3 : tensor<5x4xf32>, tensor<5x4xf32>
+}
