@@ -155,6 +155,10 @@ private:
   void prepareGuarded(unsigned id);
   void prepare(unsigned id, Visited &visited);
   bool prepareIndices(unsigned id, Visited &visited);
+  /// Whether all lanes are divided together.
+  bool dividesVectors(const ScalarNode &node) const;
+  /// Emits the node of all lanes, as float; returns the vector's name.
+  std::string makeVector(unsigned id);
   void prepareFunctions(unsigned id, Visited &visited);
   void hoist(unsigned id, unsigned dim, Visited &visited);
   void fillVector(unsigned node, llvm::StringRef vector);

@@ -188,6 +188,26 @@ bool ScalarEmitter::prepareIndices(unsigned id, Visited &visited) {
   return hasIndices;
 }
 
+bool ScalarEmitter::dividesVectors(const ScalarNode &node) const {
+  // What was reduced is divided once for all that was read of it.
+  return isa<DivOp>(node.op) && node.type.isF32() && !isFast(node) &&
+         variesByLane(node.operands[0]) &&
+         program[node.operands[0]].kind != Kind::Root &&
+         program[node.operands[1]].kind != Kind::Splat;
+}
+
+std::string ScalarEmitter::makeVector(unsigned id) {
+  if (!find(id)) {
+    std::string vector = writer.uniqueName("operand");
+    writer.line("fusec::Vec<float, V> {};", vector);
+    forEachLane(id, [&](unsigned, StringRef value) {
+      writer.line("{}[lane] = {};", vector, value);
+    });
+    scopes.back()[id] = {vector, true};
+  }
+  return find(id)->text;
+}
+
 void ScalarEmitter::prepareFunctions(unsigned id, Visited &visited) {
   const ScalarNode &node = program[id];
   if (node.kind != Kind::Compute || !variesByLane(id) || find(id) ||
@@ -195,19 +215,21 @@ void ScalarEmitter::prepareFunctions(unsigned id, Visited &visited) {
     return;
   for (unsigned operand : node.operands)
     prepareFunctions(operand, visited);
-  if (!isFast(node) || !cast<PointwiseOpInterface>(node.op).isFasterOfVectors())
+  bool divides = dividesVectors(node);
+  if (!divides && (!isFast(node) ||
+                   !cast<PointwiseOpInterface>(node.op).isFasterOfVectors()))
     return;
-  unsigned operand = node.operands[0];
-  if (!find(operand)) {
-    std::string vector = writer.uniqueName("operand");
-    writer.line("fusec::Vec<float, V> {};", vector);
-    forEachLane(operand, [&](unsigned, StringRef value) {
-      writer.line("{}[lane] = {};", vector, value);
-    });
-    scopes.back()[operand] = {vector, true};
+  writer.addHeader("vector_math.h");
+  std::string value, vector = makeVector(node.operands[0]);
+  if (divides) {
+    unsigned divisor = node.operands[1];
+    value = fmt::format("fusec::divide<V>({}, {})", vector,
+                        variesByLane(divisor) ? makeVector(divisor)
+                                              : emit(divisor));
+  } else {
+    value = spell(node, vector);
   }
-  declareResult(id, "auto", spell(node, find(operand)->text),
-                /*isVector=*/true);
+  declareResult(id, "auto", value, /*isVector=*/true);
 }
 
 void ScalarEmitter::hoist(unsigned id, unsigned dim, Visited &visited) {

@@ -153,50 +153,6 @@ FUSEC_DEVICE Vec<T, N> reverse(const Vec<T, N> &from) {
   return turned;
 }
 
-namespace detail {
-/// any(x) of each element, where near(x) is the same of angles that are near.
-/// The compiler moves nothing across a branch, so all elements have one; behind
-/// it any() stands once, in a loop that keeps to registers because the elements
-/// move on instead of an index.
-template <int V, class Near, class Any>
-FUSEC_DEVICE Vec<float, V> ofAngles(Vec<float, V> x, Near near, Any any) {
-  Vec<float, V> y;
-  bool areNear = true;
-  FUSEC_UNROLL
-  for (int i = 0; i < V; ++i) {
-    y[i] = near(x[i]);
-    areNear = areNear && fast::isNear(x[i]);
-  }
-  if (areNear)
-    return y;
-  FUSEC_UNROLL_BY(1)
-  for (int turn = 0; turn < V; ++turn) {
-    float next = any(x[0]);
-    FUSEC_UNROLL
-    for (int i = 1; i < V; ++i) {
-      x[i - 1] = x[i];
-      y[i - 1] = y[i];
-    }
-    y[V - 1] = next;
-  }
-  return y;
-}
-} // namespace detail
-
-/// Element by element the same bits as the functions of one angle.
-namespace fast {
-template <int V> FUSEC_DEVICE Vec<float, V> sin(const Vec<float, V> &x) {
-  return detail::ofAngles(
-      x, [](float angle) { return sinNear(angle); },
-      [](float angle) { return sin(angle); });
-}
-template <int V> FUSEC_DEVICE Vec<float, V> cos(const Vec<float, V> &x) {
-  return detail::ofAngles(
-      x, [](float angle) { return cosNear(angle); },
-      [](float angle) { return cos(angle); });
-}
-} // namespace fast
-
 /// The largest of `Most`, Most/2, ..., 1 elements of T whose bytes divide
 /// `alignment`: the access width that a guaranteed alignment allows.
 template <class T>

@@ -27,7 +27,7 @@ fusec.model @cluster inputs ["x"] outputs ["y"] {
 // CHECK-LABEL: // reduce_sub_exp_div
 // CHECK: const auto online = fusec::reduceOnline<Scope, fusec::OnlineSum<fusec::PreciseExp>, 4>(length,
 // CHECK: - online.most
-// CHECK: / online.sum
+// CHECK: fusec::divide<V>(operand, online.sum)
 fusec.model @online inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<2x1048576xf32>):
   %0 = fusec.reduce max %x axes [1] : tensor<2x1048576xf32> to tensor<2xf32>
@@ -99,7 +99,7 @@ fusec.model @scan inputs ["x"] outputs ["y"] {
 // CHECK: fusec::Vec<float, 4> kept[
 // CHECK-NOT: held
 // CHECK: kept[step][lane] = exp_v;
-// CHECK: kept[step][lane] / reduce_2
+// CHECK: fusec::divide<V>(kept[step], reduce_2)
 fusec.model @held inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<512x1024xf32>):
   %0 = fusec.reduce max %x axes [1] : tensor<512x1024xf32> to tensor<512xf32>
@@ -137,7 +137,7 @@ fusec.model @held_beside inputs ["x"] outputs ["y"] {
 
 // CHECK-LABEL: // reduce_sub_exp_div_add
 // CHECK: fusec::Vec<float, 4> held[
-// CHECK: held[step][lane] / reduce_2
+// CHECK: fusec::divide<V>(held[step], reduce_2)
 // CHECK: + kept[step][lane]
 fusec.model @held_again inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<512x1024xf32>):

@@ -6,9 +6,11 @@
 #include "gather.h"
 #include "reduce.h"
 #include "vector.h"
+#include "vector_math.h"
 
 #include "gtest/gtest.h"
 
+#include <cmath>
 #include <thread>
 #include <vector>
 
@@ -130,6 +132,42 @@ TEST(Vector, SinesOfVectorsAreThoseOfTheirElements) {
       EXPECT_EQ(fusec::primitive::bitsOf(cosines[i]),
                 fusec::primitive::bitsOf(fusec::fast::cos(x[i])));
     }
+  }
+}
+
+TEST(Vector, QuotientsOfVectorsAreThoseOfTheirElements) {
+  std::vector<float> values = {0.0f,   -0.0f, HUGE_VALF, -HUGE_VALF, NAN,
+                               1e-42f, 3e38f, -1e-30f,   1.0f,       -1.0f};
+  fusec::u32 state = 1;
+  for (int i = 0; i < 300; ++i) {
+    state = state * 1664525u + 1013904223u;
+    // Of 2^-90 to 2^90, of either sign.
+    fusec::u32 exponent = 37 + state % 180, sign = state & 0x80000000u;
+    values.push_back(fusec::primitive::floatOf(sign | exponent << 23 |
+                                               (state >> 8 & 0x7fffff)));
+  }
+  auto expectSame = [](float quotient, float x, float y) {
+    if (x / y == x / y)
+      EXPECT_EQ(fusec::primitive::bitsOf(quotient),
+                fusec::primitive::bitsOf(x / y))
+          << x << " / " << y;
+    else
+      EXPECT_NE(quotient, quotient) << x << " / " << y;
+  };
+  for (size_t first = 0; first + 4 <= values.size(); ++first) {
+    fusec::Vec<float, 4> x, divisors;
+    for (int i = 0; i < 4; ++i) {
+      x[i] = values[first + i];
+      divisors[i] = values[(first * 7 + i * i) % values.size()];
+    }
+    for (float y : values) {
+      fusec::Vec<float, 3> quotients = fusec::divide<3>(x, y);
+      for (int i = 0; i < 3; ++i)
+        expectSame(quotients[i], x[i], y);
+    }
+    fusec::Vec<float, 4> quotients = fusec::divide<4>(x, divisors);
+    for (int i = 0; i < 4; ++i)
+      expectSame(quotients[i], x[i], divisors[i]);
   }
 }
 
