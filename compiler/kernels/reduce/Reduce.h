@@ -66,8 +66,8 @@ getPasses(const RowIteration &iteration);
 /// it, which only rows that nothing else holds are worth.
 int64_t getMostKept(ReduceScheduleAttr schedule);
 
-/// Whether what the pass reduces is expensive, and is needed again by later
-/// ones or by what is stored at every point.
+/// Whether what the pass reduces is expensive or takes the place of a load, and
+/// is needed again by later ones or by what is stored at every point.
 bool isWorthHolding(const RowIteration &iteration,
                     llvm::ArrayRef<RowReduction> pass,
                     ReduceScheduleAttr schedule, bool replaces);
@@ -75,6 +75,15 @@ bool isWorthHolding(const RowIteration &iteration,
 /// which is not needed behind it.
 bool isReplaced(const RowIteration &iteration,
                 llvm::ArrayRef<RowReduction> pass, unsigned load);
+
+/// Whether what is stored at every point of a row needs the node.
+bool isStored(const RowIteration &iteration, unsigned node);
+/// Whether what only stores need along the row is loaded before a thread stores
+/// anything: there are such loads, which nothing else is needed to find, and
+/// registers for them.
+bool loadsBeforeStores(const RowIteration &iteration,
+                       llvm::ArrayRef<unsigned> kept,
+                       ReduceScheduleAttr schedule);
 
 /// Which pass finds a maximum whose successor sums exponentials below it: one
 /// pass can find both.

@@ -231,6 +231,9 @@ ReduceProblem::getSchedules(StepOp step, const Target &target, int64_t vector,
   for (int64_t groups : {1, 2, 4, 8})
     if (groups == 1 || !isSpan)
       schedules.push_back(get(ReduceScope::Warp, 128, vector, groups));
+  // Of the shortest rows there are most, so that it takes time to place blocks.
+  if (!isSpan)
+    schedules.push_back(get(ReduceScope::Warp, 256, vector, 8));
   // Short spans are head and tail for a good part: item by item, threads beside
   // each other read what lies in one piece.
   if (isSpan && getKeptLoads(step, iteration, 1).empty())

@@ -267,6 +267,28 @@ void RowPrinter::printOnlinePair(const RowReduction &most, Operation *sum) {
   results[sum->getResult(0).getAsOpaquePointer()] = name + ".sum";
 }
 
+bool RowPrinter::loadsFirst() const {
+  SmallVector<unsigned> known;
+  for (auto &[node, name] : kept)
+    known.push_back(node);
+  return form.kept && !form.pitch &&
+         loadsBeforeStores(iteration, known, schedule);
+}
+
+void RowPrinter::printStoresBehindLoads(ArrayRef<RegionStore> stores,
+                                        ArrayRef<int64_t> widths) {
+  // What is left to do has no use for all that is kept.
+  for (auto &[node, name] : kept)
+    if (isStored(iteration, node)) {
+      std::string own = writer.uniqueName(name + "_at");
+      writer.line("const auto {} = {}[step];", own, name);
+      emitter->bindVector(node, own);
+    }
+  emitStores(writer, *emitter, stores, widths, lanes,
+             [&] { writer.openReturned(); });
+  writer.close("};");
+}
+
 void RowPrinter::printStores() {
   SmallVector<RegionStore> full = getFullStores(iteration),
                            once = getOnceStores(iteration);
@@ -274,14 +296,20 @@ void RowPrinter::printStores() {
   if (!full.empty()) {
     for (const RegionStore &s : full)
       emitter->hoist(s.node, 1);
-    openLoop(form.kept
+    bool isBehindLoads = loadsFirst();
+    openLoop(isBehindLoads ? fmt::format("fusec::forEachKeptTogether<Scope{}>",
+                                         keptArguments())
+             : form.kept
                  ? fmt::format("fusec::forEachKept<Scope{}>", keptArguments())
              : lanes && !form.ofColumns
                  ? fmt::format("fusec::forEachVectorIn<Scope, {}>",
                                schedule.getVector())
                  : "fusec::forEachIn<Scope>",
              ")", form.stored);
-    emitStores(writer, *emitter, full, widths.take_front(full.size()), lanes);
+    if (isBehindLoads)
+      printStoresBehindLoads(full, widths.take_front(full.size()));
+    else
+      emitStores(writer, *emitter, full, widths.take_front(full.size()), lanes);
     closeLoop();
   }
   if (!once.empty()) {

@@ -55,6 +55,9 @@ private:
                 llvm::StringRef length);
   void closeLoop();
   std::string keptArguments() const;
+  bool loadsFirst() const;
+  void printStoresBehindLoads(llvm::ArrayRef<RegionStore> stores,
+                              llvm::ArrayRef<int64_t> widths);
   std::string nameLoop(llvm::ArrayRef<RowReduction> pass) const;
   void printPass(llvm::ArrayRef<RowReduction> pass);
   void printOnlinePair(const RowReduction &most, mlir::Operation *sum);

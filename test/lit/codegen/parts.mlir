@@ -42,16 +42,18 @@ fusec.model @beside_tiles inputs ["x", "y", "z", "w"] outputs ["a", "b"] {
 
 // -----
 
-// A row is loaded once for both passes, the scale for one; rows of no whole
-// vectors by single elements.
+// A row is loaded once for both passes; the scale for one, all of a thread's
+// before it stores anything. Rows of no whole vectors by single elements.
 // CHECK-LABEL: // reduce
 // CHECK: fusec::Vec<float, 4> kept[fusec::keptSteps<Scope, 2>];
 // CHECK: kept[step] = fusec::load<4>(t_x + row * 256 + k);
 // CHECK: fusec::reduceKept<Scope, fusec::Max<float>, 4, 2>(length, [&](int step, int k, auto add) {
 // CHECK: add(kept[step][lane]);
-// CHECK: fusec::forEachKept<Scope, 4, 2>(length, [&](int step, int k) {
+// CHECK: fusec::forEachKeptTogether<Scope, 4, 2>(length, [&](int step, int k) {
+// CHECK: const auto kept_at = kept[step];
 // CHECK: const auto t_s_at = fusec::load<V>(t_s + k);
-// CHECK: kept[step][lane]
+// CHECK: return [=] {
+// CHECK: kept_at[lane]
 fusec.model @kept inputs ["x", "s"] outputs ["y"] {
 ^bb0(%x: tensor<512x256xf32>, %s: tensor<256xf32>):
   %0 = fusec.reduce max %x axes [1] : tensor<512x256xf32> to tensor<512xf32>

@@ -51,7 +51,7 @@ fusec.model @small inputs ["x"] outputs ["y"] {
 
 // Rows are reduced as fast by a limited grid, whatever bounds them.
 // CHECK-LABEL: fusec.plan @sm_90a of @rows
-// CHECK: reduce_schedule<scope = {{warp|thread}}, threads = 128, {{.*}}blocks = {{[0-9]+}}>
+// CHECK: reduce_schedule<scope = {{warp|thread}}, threads = 128, {{.*}}blocks = {{[0-9]+}}
 fusec.model @rows inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<1048576x64xf32>):
   %0 = fusec.reduce sum %x axes [1] : tensor<1048576x64xf32> to tensor<1048576xf32>

@@ -325,6 +325,40 @@ FUSEC_DEVICE void forEachKept(Index count, Body body) {
   }
 }
 
+namespace detail {
+/// Begins `Count` steps from `step` on, and then goes on with those that are
+/// there. The others load what the worker's first one does.
+template <class Scope, int V, int Count, class Index, class Body,
+          class... Begun>
+FUSEC_DEVICE void beginKept(int step, Index count, Body body, Begun... begun) {
+  if constexpr (Count == 0) {
+    (begun(), ...);
+  } else {
+    const Index own = Index(Scope::rank()) * V,
+                k = Index(step * Scope::size()) * V + own;
+    const bool isThere = k < count;
+    auto rest = body(step, isThere ? k : own);
+    beginKept<Scope, V, Count - 1>(step + 1, count, body, begun...,
+                                   [=]() mutable {
+                                     if (isThere)
+                                       rest();
+                                   });
+  }
+}
+} // namespace detail
+
+/// forEachKept of a body that loads and returns what is left to do: all steps
+/// load before the first goes on, since no load passes a store that may be to
+/// the same place.
+template <class Scope, int V, int Steps, class Index, class Body>
+FUSEC_DEVICE void forEachKeptTogether(Index count, Body body) {
+  if (Index(Scope::rank()) * V >= count)
+    return;
+  // On the host a worker does what others do here, too.
+  for (int step = 0; step < keptSteps<Scope, Steps>; step += Steps)
+    detail::beginKept<Scope, V, Steps>(step, count, body);
+}
+
 /// Combines what body(step, k, add) adds; every worker gets the result.
 template <class Scope, class Op, int V, int Steps, class Index, class Body>
 FUSEC_DEVICE typename Op::Value reduceKept(Index count, Body body) {
