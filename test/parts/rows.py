@@ -121,6 +121,87 @@ def makeScans():
                 yield case
 
 
+# Short rows, of whole vectors and not, in a block's shared memory: full blocks and a
+# last one of a few rows, whose run ends within a vector.
+SHORT = [("f16", (1, 39)), ("f32", (7, 13)), ("f16", (1000, 39)), ("f32", (127, 39)), ("f16", (333, 127)), ("f32", (999, 7)),
+         ("i32", (130, 64)), ("f16", (65, 190)), ("i64", (129, 33)), ("f32", (257, 2))]
+
+
+def makeShortScans():
+    for kind, sizes in SHORT:
+        for reverse, exclusive in ((0, 0), (1, 0), (0, 1)):
+            case = Case(nameOf("short_cumsum", kind, sizes, reverse, exclusive), {"f16": 4e-3, "f32": 1e-5}.get(kind, 0))
+            x, y = case.draw(kind, *sizes), case.draw(kind, *sizes)
+            row, column = case.draw(kind, sizes[0], 1), case.draw(kind, sizes[1])
+            # Of what a row and a column share on either side, by what is elsewhere.
+            scaled = case.node("Mul", case.input("x", x), case.constant(column))
+            moved = case.node("Add", scaled, case.input("row", row))
+            total = case.node("CumSum", moved, case.constant(numpy.array(1)), reverse=reverse, exclusive=exclusive)
+            kept = case.node("Where", case.node("Less", case.input("y", y), case.constant(TYPES[kind][0](0))), total, "row")
+            case.nodes.append(helper.make_node("Sub", [kept, case.constant(column)], ["z"]))
+            wide = float if kind[0] == "f" else numpy.int64
+            items = x.astype(wide) * column + row
+            items = items[:, ::-1] if reverse else items
+            sums = items.cumsum(1) - (items if exclusive else 0)
+            sums = sums[:, ::-1] if reverse else sums
+            case.output("z", numpy.where(y < 0, sums, row.astype(wide)) - column, kind)
+            yield case
+
+
+# Odd lengths, of which a thread has one item, a few, and more than one vector; masks
+# by the place in the row, scales and biases along it, and rows that are divided.
+ODD = [1, 7, 13, 39, 127, 333, 999, 1000]
+
+
+def isBehind(case, rows, length):
+    """Whether a column comes behind the row's own."""
+    row, column = (case.node("Range", *[case.constant(numpy.array(n)) for n in (0, size, 1)]) for size in (rows, length))
+    return case.node("Less", case.node("Unsqueeze", row, case.constant(numpy.array([1]))), column)
+
+
+def makeOddRows():
+    for kind in ("f32", "f16"):
+        norm = 2e-3 if kind == "f16" else 1e-5
+        for length in ODD:
+            case = Case(nameOf("causal_softmax", kind, (3, length)), norm, batch=None)
+            rows = min(length, 40)
+            x = case.draw(kind, 3, rows, length)
+            mask = case.node("Where", isBehind(case, rows, length), case.constant(TYPES[kind][0](-1e4)),
+                             case.constant(TYPES[kind][0](0)))
+            scaled = case.node("Mul", case.input("x", x), case.constant(TYPES[kind][0](0.125)))
+            case.nodes.append(helper.make_node("Softmax", [case.node("Add", scaled, mask)], ["y"], axis=-1))
+            case.output("y", softmax(x * 0.125 + numpy.triu(numpy.full((rows, length), -1e4), 1), False), kind)
+            yield case
+            case = Case(nameOf("tril", kind, (3, rows, length)), 0, batch=None)
+            x = case.draw(kind, 3, rows, length)
+            case.nodes.append(helper.make_node("Where", [isBehind(case, rows, length), case.constant(TYPES[kind][0](0)),
+                                                         case.input("x", x)], ["y"]))
+            case.output("y", numpy.tril(x), kind)
+            yield case
+            case = Case(nameOf("odd_norm", kind, (17, length)), norm)
+            x, scale, bias = case.draw(kind, 17, length), case.draw(kind, length), case.draw(kind, length)
+            normal = case.node("LayerNormalization", case.input("x", x), case.constant(scale), case.constant(bias), axis=-1)
+            case.nodes.append(helper.make_node("Relu", [normal], ["y"]))
+            wide = x.astype(float)
+            deviation = wide - wide.mean(-1, keepdims=True)
+            variance = (deviation * deviation).mean(-1, keepdims=True)
+            case.output("y", numpy.maximum(deviation / numpy.sqrt(variance + 1e-5) * scale + bias, 0), kind)
+            yield case
+    # Quotients of zeros, of what is infinite, too large and too small; nearly all bits.
+    for columns in (64, 39):
+        case = Case(nameOf("row_quotients", "f32", (14, columns)), 1e-7)
+        divisors = numpy.array([1, 3, -7, 0.0, -0.0, numpy.inf, numpy.nan, 1e-20, 3e30, -1e-35, 1.7, 49, 1e12, 1e-12], numpy.float32)
+        x = case.draw("f32", 14, columns)
+        x[:, :9] = [0.0, -0.0, numpy.inf, -numpy.inf, numpy.nan, 1e-42, 3e38, -1e-30, 1e30]
+        x[10, 9:] *= numpy.float32(1e-25)
+        x[11] = x[11, 20]
+        name = case.input("x", x)
+        case.nodes.append(helper.make_node("Div", [name, case.input("d", divisors[:, None])], ["y"]))
+        with numpy.errstate(all="ignore"):
+            case.output("y", x / divisors[:, None], "f32")
+        yield case
+
+
 # Over the middle axis, then over the last: of whole vectors and odd, of a lane, of a
 # few, of several warps, and of more than a block finds.
 NESTED = [("f32", (65, 39, 16)), ("f16", (33, 26, 10)), ("f32", (7, 5, 1)), ("f16", (130, 100, 64)), ("f32", (9, 20, 96)),
@@ -220,5 +301,6 @@ def makeGroups():
 
 
 def makeAll():
-    for make in (makeRows, makePlaces, makeScans, makeNested, makePieces, makeWeighted, makeGroups):
+    for make in (makeRows, makePlaces, makeScans, makeShortScans, makeOddRows, makeNested, makePieces, makeWeighted,
+                 makeGroups):
         yield from make()

@@ -13,8 +13,9 @@ using namespace fusec;
 namespace {
 class ScanPrinter {
 public:
-  ScanPrinter(KernelWriter &writer, const ScanIteration &iteration,
-              VariantAttr variant);
+  /// `walked` is the scan as the schedule walks it.
+  ScanPrinter(KernelWriter &writer, const ScanIteration &scan,
+              const ScanIteration &walked, VariantAttr variant);
   void print();
 
 private:
@@ -26,10 +27,17 @@ private:
   void printLoad();
   void printStores();
   void printParts();
+  void printHeld();
+  /// What functions of a point are told beside its place, and V.
+  std::string getParameters() const {
+    return isHeld(schedule) ? ", auto width" : "";
+  }
+  void declareWidth();
   /// The item at `k`, which parts count from their first one on.
   std::string getItem() const { return iteration.parts ? "(first + k)" : "k"; }
 
   KernelWriter &writer;
+  const ScalarProgram &rows;
   const ScanIteration &iteration;
   ReduceScheduleAttr schedule;
   AccessesAttr accesses;
@@ -49,9 +57,9 @@ static ScalarEmitter::Sources getSources(KernelWriter &writer,
   return sources;
 }
 
-ScanPrinter::ScanPrinter(KernelWriter &writer, const ScanIteration &iteration,
-                         VariantAttr variant)
-    : writer(writer), iteration(iteration),
+ScanPrinter::ScanPrinter(KernelWriter &writer, const ScanIteration &scan,
+                         const ScanIteration &walked, VariantAttr variant)
+    : writer(writer), rows(scan.program), iteration(walked),
       schedule(cast<ReduceScheduleAttr>(variant.getSchedule())),
       accesses(variant.getLaunch().getLoopAccesses(0)),
       ofColumns(schedule.isOfColumns()), index(writer.indexType()),
@@ -147,10 +155,18 @@ void ScanPrinter::printParts() {
     writer.close("});");
 }
 
+/// What is behind the last vector of held rows is loaded and stored singly.
+void ScanPrinter::declareWidth() {
+  writer.line("constexpr int V = {};",
+              isHeld(schedule) ? "decltype(width)::value"
+                               : std::to_string(schedule.getVector()));
+}
+
 void ScanPrinter::printLoad() {
   emitter.hoist(iteration.operand, 1);
-  writer.open("const auto load = [&]({} k, auto put)", index);
-  writer.line("constexpr int V = {};", schedule.getVector());
+  writer.open("const auto load = [&]({} k{}, auto put)", index,
+              getParameters());
+  declareWidth();
   emitter.pushScope();
   emitter.nameIndex(1, getItem());
   emitter.forEachLane(iteration.operand, [&](unsigned, StringRef value) {
@@ -165,8 +181,9 @@ void ScanPrinter::printStores() {
   if (!iteration.program.getSizes()[1].isConstant(1))
     for (const RegionStore &store : iteration.stores)
       emitter.hoist(store.node, 1);
-  writer.open("const auto store = [&]({} k, const auto &sums)", index);
-  writer.line("constexpr int V = {};", schedule.getVector());
+  writer.open("const auto store = [&]({} k{}, const auto &sums)", index,
+              getParameters());
+  declareWidth();
   emitter.pushScope();
   emitter.nameIndex(1, getItem());
   emitStores(writer, emitter, iteration.stores, accesses.getStoreWidths(),
@@ -175,23 +192,34 @@ void ScanPrinter::printStores() {
   writer.close("};");
 }
 
+void ScanPrinter::printHeld() {
+  writer.addHeader("scan_held.h");
+  ArrayRef<Expr> sizes = rows.getSizes();
+  writer.line("fusec::scanHeldRows<Form, {}, {}, {}>({}({}), load, store);",
+              schedule.getThreads(), *sizes[1].getConstant(),
+              schedule.getVector(), index, writer.print(sizes[0], {}));
+}
+
 void ScanPrinter::print() {
   emitter.nameLeader(ofColumns ? "isMine && Scope::rank() == 0"
                                : "Scope::rank() == 0");
   CumSumOp op = iteration.op;
   writer.line("typedef fusec::ScanForm<{}, {}, {}, {}> Form;",
-              computeType(getElementType(op.getResult())), schedule.getVector(),
-              op.getReverse(), op.getExclusive());
+              computeType(getElementType(op.getResult())),
+              isHeld(schedule) ? 1 : schedule.getVector(), op.getReverse(),
+              op.getExclusive());
   if (iteration.parts)
     openParts();
   else if (ofColumns)
     openColumns();
-  else
+  else if (!isHeld(schedule))
     openRows();
   printLoad();
   printStores();
   if (iteration.parts)
     return printParts();
+  if (isHeld(schedule))
+    return printHeld();
   writer.line("fusec::scan{}<Scope, Form>({}({}), {}load, store);",
               ofColumns ? "Columns" : "Row", index,
               writer.print(iteration.program.getSizes()[1], {}),
@@ -205,15 +233,19 @@ FailureOr<KernelSource> fusec::emitScan(StepOp step, VariantAttr variant,
   FailureOr<ScanIteration> iteration = analyzeScan(step);
   if (failed(iteration))
     return step.emitOpError("is not a region of one cumulative sum");
+  if (isHeld(schedule) && !iteration->program.getSizes()[1].getConstant())
+    return step.emitOpError("has a schedule of held rows, whose length is not "
+                            "known when compiling");
+  ScanIteration walked = getWalked(*iteration, schedule);
   if (failed(checkLoops(step, variant, 1)) ||
       !takeAccesses(step, variant, 0,
-                    {iteration->program,
+                    {walked.program,
                      schedule.getLanesDim(),
                      schedule.getVector(),
-                     {iteration->stores}}))
+                     {walked.stores}}))
     return failure();
   KernelWriter writer(step, symbol, schedule.getIndexBits());
   writer.addHeader("scan.h");
-  ScanPrinter(writer, *iteration, variant).print();
+  ScanPrinter(writer, *iteration, walked, variant).print();
   return writer.finish(variant);
 }

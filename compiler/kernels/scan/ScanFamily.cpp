@@ -11,6 +11,24 @@ static Attribute getPlain(MLIRContext *context) {
   return ReduceScheduleAttr::get(context, ReduceScope::Columns, 256, 64, 1);
 }
 
+ScanIteration fusec::getWalked(const ScanIteration &iteration,
+                               ReduceScheduleAttr schedule) {
+  ScanIteration walked = iteration;
+  if (!isHeld(schedule))
+    return walked;
+  ScalarProgram &program = walked.program;
+  MLIRContext *context = program.getContext();
+  Expr rows = program.getSizes()[0], length = program.getSizes()[1],
+       zero = Expr::constant(context, 0), one = Expr::constant(context, 1),
+       place = Expr::dim(context, 1);
+  SmallVector<Expr> values = {place.floorDiv(length), place.mod(length), zero};
+  program.substitute({one, rows * length, one}, values);
+  for (RegionStore &store : walked.stores)
+    store.offset =
+        program.getRanges().simplify(store.offset.replaceDims(values));
+  return walked;
+}
+
 static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
   auto schedule = cast<ReduceScheduleAttr>(variant.getSchedule());
   FailureOr<ScanIteration> iteration = analyzeScan(step);
@@ -29,11 +47,12 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
                         schedule.getBlocks());
   unsigned dim = schedule.getLanesDim();
   int64_t width = schedule.getVector();
+  ScanIteration walked = getWalked(*iteration, schedule);
   return LaunchAttr::get(blocks, schedule.getThreads())
       .withAccesses(getAccesses(
           step.getContext(), Walk::Dimension, width,
-          getLoadWidths(step, variant, iteration->program, dim, width),
-          getStoreWidths(step, variant, iteration->stores, dim, width)));
+          getLoadWidths(step, variant, walked.program, dim, width),
+          getStoreWidths(step, variant, walked.stores, dim, width)));
 }
 
 static std::map<std::string, Expr> getNamedSizes(StepOp step) {

@@ -27,6 +27,7 @@ namespace {
 struct ScanProblem {
   ScanIteration iteration;
   VectorAccesses accesses;
+  VectorAccesses ofHeld = {}; // where rows can be held
 
   double sample(Expr size, int64_t dim) const {
     return double(getSampledValue(size, dim));
@@ -35,12 +36,15 @@ struct ScanProblem {
                     ReduceScheduleAttr schedule, int64_t dim) const;
   Estimate estimateParts(StepOp step, const Target &target,
                          ReduceScheduleAttr schedule, int64_t dim) const;
+  Estimate estimateHeld(StepOp step, const Target &target,
+                        ReduceScheduleAttr schedule, int64_t dim) const;
+  int64_t getHeldBytes(int64_t threads) const;
   SmallVector<ReduceScheduleAttr>
   getSchedules(MLIRContext *context, int64_t vector, int64_t bits) const;
   SmallVector<ReduceScheduleAttr>
   getSchedulesOfParts(MLIRContext *context, int64_t vector, int64_t bits) const;
   SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
-                                       int64_t vector, int64_t bits,
+                                       bool isAligned, int64_t bits,
                                        int64_t dim) const;
 };
 } // namespace
@@ -154,6 +158,54 @@ Estimate ScanProblem::estimateParts(StepOp step, const Target &target,
   return time.get();
 }
 
+/// What a kernel has of shared memory without asking for more.
+static constexpr int64_t mostHeldBytes = 48 << 10;
+
+/// Of shared memory that a block of so many threads has, a row for each; 0
+/// where rows cannot be held: their length is not known, or too much.
+int64_t ScanProblem::getHeldBytes(int64_t threads) const {
+  std::optional<int64_t> length = iteration.program.getSizes()[1].getConstant();
+  if (iteration.parts || !iteration.isAlongRows() || !length || *length < 2)
+    return 0;
+  Type sum = getElementType(CumSumOp(iteration.op).getResult());
+  int64_t bytes =
+      threads * *length * std::max<int64_t>(4, getElementBytes(sum));
+  return bytes <= mostHeldBytes ? bytes : 0;
+}
+/// Of blocks that hold rows; the first hold the shortest alone.
+static constexpr int64_t heldThreads[] = {128, 64};
+
+Estimate ScanProblem::estimateHeld(StepOp step, const Target &target,
+                                   ReduceScheduleAttr schedule,
+                                   int64_t dim) const {
+  // An item is read from shared memory and written there, and waits for the
+  // one before.
+  constexpr double itemClocks = 12, sharedOfMultiprocessor = 224 << 10;
+  ArrayRef<Expr> space = iteration.program.getSizes();
+  StepBytes bytes = getStepBytesAt(step, dim);
+  Overlap time(target);
+  double threads = schedule.getThreads(), rows = sample(space[0], dim),
+         length = sample(space[1], dim), blocks = std::ceil(rows / threads),
+         resident = std::clamp(
+             std::floor(sharedOfMultiprocessor /
+                        double(getHeldBytes(schedule.getThreads()) + 1024)),
+             1.0, target.threads / threads),
+         waves = std::max(1.0, blocks / resident / target.multiprocessors),
+         // Rows that begin in the same banks wait for one another.
+      sameBank = double(int64_t(length) & -int64_t(length)),
+         clocks = 2 * target.rates.memoryLatency +
+                  length * std::max(itemClocks, resident * threads / 32 * 2 *
+                                                    std::min(sameBank, 32.0));
+  addPlacing(time, target, blocks, schedule.getBlocks());
+  double access = getElementBytes(iteration.program[iteration.operand].type) *
+                  schedule.getVector();
+  addExposed(time, target,
+             (bytes.read + bytes.written) /
+                 getStreamingRate(target, std::min(16.0, access)),
+             waves * clocks / (target.rates.clock * 1e3));
+  return time.get();
+}
+
 /// The smallest last.
 SmallVector<ReduceScheduleAttr> ScanProblem::getSchedules(MLIRContext *context,
                                                           int64_t vector,
@@ -206,10 +258,11 @@ ScanProblem::getSchedulesOfParts(MLIRContext *context, int64_t vector,
 
 SmallVector<Candidate> ScanProblem::getCandidates(StepOp step,
                                                   const Target &target,
-                                                  int64_t vector, int64_t bits,
+                                                  bool isAligned, int64_t bits,
                                                   int64_t dim) const {
   MLIRContext *context = step.getContext();
   SmallVector<Candidate> candidates;
+  int64_t vector = isAligned ? accesses.width : 1;
   if (iteration.parts) {
     for (ReduceScheduleAttr schedule :
          getSchedulesOfParts(context, vector, bits))
@@ -218,15 +271,23 @@ SmallVector<Candidate> ScanProblem::getCandidates(StepOp step,
     return candidates;
   }
   ArrayRef<Expr> space = iteration.program.getSizes();
-  for (ReduceScheduleAttr unlimited : getSchedules(context, vector, bits)) {
+  auto add = [&](ReduceScheduleAttr unlimited) {
     Expr atOnce = Expr::constant(context, unlimited.getRowsAtOnce());
     candidates.push_back(chooseGridLimit(
         target, unlimited.getThreads(), (space[0] * space[2]).ceilDiv(atOnce),
         [&](int64_t limit) -> Candidate {
           auto schedule = unlimited.withBlocks(limit);
-          return {schedule, estimate(step, target, schedule, dim)};
+          return {schedule, isHeld(schedule)
+                                ? estimateHeld(step, target, schedule, dim)
+                                : estimate(step, target, schedule, dim)};
         }));
-  }
+  };
+  for (int64_t threads : heldThreads)
+    if (getHeldBytes(threads))
+      add(ReduceScheduleAttr::get(context, ReduceScope::Thread, threads, bits,
+                                  isAligned ? ofHeld.width : 1));
+  for (ReduceScheduleAttr unlimited : getSchedules(context, vector, bits))
+    add(unlimited);
   return candidates;
 }
 
@@ -237,7 +298,16 @@ static FailureOr<ScanProblem> analyzeScanProblem(StepOp step) {
   VectorAccesses accesses = analyzeVectorAccesses(
       step, iteration->program, iteration->stores,
       iteration->isAlongRows() ? 1 : 2, /*hasTail=*/false);
-  return ScanProblem{std::move(*iteration), std::move(accesses)};
+  ScanProblem problem{std::move(*iteration), std::move(accesses)};
+  if (problem.getHeldBytes(heldThreads[1])) {
+    ScanIteration held = getWalked(
+        problem.iteration,
+        ReduceScheduleAttr::get(step.getContext(), ReduceScope::Thread, 128,
+                                /*indexBits=*/64, /*vector=*/1));
+    problem.ofHeld = analyzeVectorAccesses(step, held.program, held.stores, 1,
+                                           /*hasTail=*/true);
+  }
+  return problem;
 }
 
 SmallVector<VariantAttr>
@@ -247,18 +317,23 @@ fusec::chooseScanVariants(StepOp step, const Target &target, Products) {
   if (failed(problem))
     return {
         VariantAttr::get(context, {}, getPlainSchedule(Family::Scan, context))};
-  auto variant = [&](ArrayRef<GuardAttr> guards, int64_t vector, int64_t bits) {
+  auto variant = [&](ArrayRef<GuardAttr> guards, bool isAligned, int64_t bits) {
     return makeVariant(
         context, guards,
-        problem->getCandidates(step, target, vector, bits, typicalDim));
+        problem->getCandidates(step, target, isAligned, bits, typicalDim));
   };
   IndexWidth width = getIndexWidth(step);
-  SmallVector<GuardAttr> guards = getAlignmentGuards(problem->accesses.aligned);
+  SmallVector<BufferOp> aligned = problem->accesses.aligned;
+  for (BufferOp buffer : problem->ofHeld.aligned)
+    if (!llvm::is_contained(aligned, buffer))
+      aligned.push_back(buffer);
+  SmallVector<GuardAttr> guards = getAlignmentGuards(aligned);
   llvm::append_range(guards, width.guards);
   SmallVector<VariantAttr> variants = {
-      variant(guards, problem->accesses.width, width.neverNarrow ? 64 : 32)};
+      variant(guards, /*isAligned=*/true, width.neverNarrow ? 64 : 32)};
   if (!guards.empty())
-    variants.push_back(variant({}, 1, width.alwaysNarrow ? 32 : 64));
+    variants.push_back(
+        variant({}, /*isAligned=*/false, width.alwaysNarrow ? 32 : 64));
   return variants;
 }
 
@@ -270,10 +345,11 @@ Estimates fusec::estimateScanStep(StepOp step, const Target &target, Products,
     return estimates;
   for (auto [dim, estimate] : llvm::zip_equal(dims, estimates)) {
     SmallVector<Candidate> candidates =
-        problem->getCandidates(step, target, problem->accesses.width, 32, dim);
+        problem->getCandidates(step, target, /*isAligned=*/true, 32, dim);
     // A step of parts must do without vectors, too.
     if (!candidates.empty() &&
-        !problem->getCandidates(step, target, 1, 32, dim).empty())
+        !problem->getCandidates(step, target, /*isAligned=*/false, 32, dim)
+             .empty())
       estimate = getFastest(candidates).estimate;
   }
   return estimates;

@@ -93,6 +93,28 @@ fusec.model @scan inputs ["x"] outputs ["y"] {
 
 // -----
 
+// Short rows are moved as one run of memory, wherever they begin, and a thread sums
+// one; what lies along rows alone is found by each lane.
+// CHECK-LABEL: // mul_cumsum
+// CHECK: // where t_y is aligned to 16 and t_x is aligned to 16
+// CHECK: typedef fusec::ScanForm<float, 1, false, true> Form;
+// CHECK: const auto load = [&](int k, auto width, auto put) {
+// CHECK: constexpr int V = decltype(width)::value;
+// CHECK: fusec::load<V>(t_x + k);
+// CHECK: t_s[(k + lane) - ((k + lane) / 39) * 39]
+// CHECK: const auto store = [&](int k, auto width, const auto &sums) {
+// CHECK: fusec::store<V>(t_y + k, result);
+// CHECK: fusec::scanHeldRows<Form, 128, 39, 4>(int(65536), load, store);
+fusec.model @held inputs ["x", "s"] outputs ["y"] {
+^bb0(%x: tensor<65536x39xf32>, %s: tensor<39xf32>):
+  %0 = fusec.broadcast %s [1] : tensor<39xf32> to tensor<65536x39xf32>
+  %1 = fusec.mul %x, %0 : tensor<65536x39xf32>
+  %2 = fusec.cumsum %1 axis 1 exclusive : tensor<65536x39xf32> to tensor<65536x39xf32>
+  fusec.output %2 : tensor<65536x39xf32>
+}
+
+// -----
+
 // So do the exponentials that are summed and divided, in the place of what they
 // are of.
 // CHECK-LABEL: // reduce_sub_exp_div
