@@ -47,6 +47,23 @@ def makeOddTransposes():
         yield case
 
 
+# The same of what is computed of one tensor alone, so that nothing is read beside tiles.
+COMPUTED = [("f16", (333, 999)), ("f16", (1000, 127)), ("f16", (39, 1001)), ("f32", (127, 333)), ("f16", (999, 1000)),
+            ("f32", (2, 127, 333)), ("i16", (333, 333))]
+
+
+def makeComputedTransposes():
+    for kind, sizes in COMPUTED:
+        case = Case(nameOf("computed_transpose", kind, sizes), 1e-3 if kind == "f16" else 0, batch=None)
+        order = (*range(len(sizes) - 2), len(sizes) - 1, len(sizes) - 2)
+        x = case.draw(kind, *sizes)
+        column = case.draw(kind, sizes[-2])
+        turned = case.node("Transpose", case.node("Add", case.input("x", x), "x"), perm=order)
+        case.nodes.append(helper.make_node("Sub", [turned, case.constant(column)], ["y"]))
+        case.output("y", (x + x).transpose(order) - column, kind)
+        yield case
+
+
 # Rows that a tile has whole, one behind the other: tiles that are full and not, a last
 # row that ends within a vector, matrices that begin at one and within one.
 NARROW = [("f32", (1000, 39)), ("f16", (136, 27)), ("i8", (1600, 13)), ("i64", (70, 11)), ("f16", (133, 50)),
@@ -274,6 +291,6 @@ def makeRotations():
 
 
 def makeAll():
-    for make in (makePermutations, makeOddTransposes, makeNarrowTransposes, makeConcats, makeSlices, makePads,
-                 makeSides, makePicks, makeRanges, makeRotations):
+    for make in (makePermutations, makeOddTransposes, makeComputedTransposes, makeNarrowTransposes, makeConcats,
+                 makeSlices, makePads, makeSides, makePicks, makeRanges, makeRotations):
         yield from make()

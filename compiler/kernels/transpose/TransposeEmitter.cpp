@@ -26,6 +26,7 @@ private:
   void fillTiles();
   void storeTiles();
   int64_t countAtOnce() const;
+  bool storesColumns() const;
   void storeVectors();
   void storeRows();
   void storePoints(bool loadsFirst);
@@ -202,13 +203,27 @@ int64_t TilePrinter::countAtOnce() const {
   return std::clamp<int64_t>(vectors / transposeThreads, 1, mostAtOnce);
 }
 
+/// Whether single elements are stored of tiles whose rows begin anywhere, so
+/// that there is much to find for each column.
+bool TilePrinter::storesColumns() const {
+  return accesses.getWidth() == 1 && !readsBesideTiles(iteration) &&
+         llvm::any_of(iteration.loads, [&](unsigned node) {
+           return !loadsAlign(node) && !loadsWholeRows(node);
+         });
+}
+
 void TilePrinter::storeVectors() {
   int64_t atOnce = countAtOnce();
   bool loadsFirst = atOnce > 1 && readsBesideTiles(iteration);
-  writer.open("fusec::forEachInTile<{}, {}, {}{}>(along - alongFirst, "
-              "across - acrossFirst, [&](int a, int b)",
-              accesses.getWidth(), schedule.getAlong(), schedule.getAcross(),
-              loadsFirst ? fmt::format(", {}", atOnce) : "");
+  if (storesColumns())
+    writer.open("fusec::forEachOfColumns<{}, {}, {}>(along - alongFirst, "
+                "across - acrossFirst, [&](int a, int b)",
+                schedule.getAlong(), schedule.getAcross(), transposeThreads);
+  else
+    writer.open("fusec::forEachInTile<{}, {}, {}{}>(along - alongFirst, "
+                "across - acrossFirst, [&](int a, int b)",
+                accesses.getWidth(), schedule.getAlong(), schedule.getAcross(),
+                loadsFirst ? fmt::format(", {}", atOnce) : "");
   writer.line("constexpr int V = {};", accesses.getWidth());
   declarePoint();
   storePoints(loadsFirst);

@@ -145,20 +145,36 @@ fusec.model @short_rows inputs ["x"] outputs ["y"] {
 
 // -----
 
-// The same where a tile turns them: loaded by the whole vectors of memory, and as
-// far before its place as rows of what is stored begin before one.
-// CHECK-LABEL: FUSEC_KERNEL_RESIDENT(256, 5) transpose_0(
-// CHECK: FUSEC_SHARED fusec::TransposeTile<fusec::f16, 72, 71> tile;
-// CHECK: acrossTiles = (across + 70) / 64;
-// CHECK: fusec::fillTileByRows<8, 256, 7>(tile, {{.*}}, t_x, int(33599503),
-// CHECK: fusec::forEachChunkInTile<8, 64, 64>(along - alongFirst, [&](int a, int chunk) {
-// CHECK: fusec::forColumns<8>(first, across, [&](int column, auto width) {
-// CHECK: fusec::readTile<V>(tile, a, b + 7, [&](int lane) {
+// Rows that begin anywhere, where a tile turns them: loaded by whole vectors. Halves
+// are stored one by one, each thread's of one place across.
+// CHECK-LABEL: FUSEC_KERNEL_RESIDENT(256, 8) transpose_0(
+// CHECK: FUSEC_SHARED fusec::TransposeTile<fusec::f16, 72, 64> tile;
+// CHECK: fusec::fillTileByRows<8, 256, 0>(tile, {{.*}}, t_x, int(33599503),
+// CHECK: fusec::forEachOfColumns<64, 64, 256>(along - alongFirst, across - acrossFirst, [&](int a, int b) {
+// CHECK: fusec::readTile<V>(tile, a, b, [&](int lane) {
 // CHECK: fusec::store<V>(t_y + d0 * 4099 + d1, result);
 fusec.model @tile inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<4099x8197xf16>):
   %0 = fusec.transpose %x [1, 0] : tensor<4099x8197xf16> to tensor<8197x4099xf16>
   fusec.output %0 : tensor<8197x4099xf16>
+}
+
+// -----
+
+// Words are stored by vectors, as far before their place in the tile as rows of what
+// is stored begin before one.
+// CHECK-LABEL: FUSEC_KERNEL_RESIDENT(256, 4) transpose_0(
+// CHECK: FUSEC_SHARED fusec::TransposeTile<float, 68, 67> tile;
+// CHECK: acrossTiles = (across + 66) / 64;
+// CHECK: fusec::fillTileByRows<4, 256, 3>(tile, {{.*}}, t_x, int(33599503),
+// CHECK: fusec::forEachChunkInTile<4, 64, 64>(along - alongFirst, [&](int a, int chunk) {
+// CHECK: fusec::forColumns<4>(first, across, [&](int column, auto width) {
+// CHECK: fusec::readTile<V>(tile, a, b + 3, [&](int lane) {
+// CHECK: fusec::store<V>(t_y + d0 * 4099 + d1, result);
+fusec.model @words inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<4099x8197xf32>):
+  %0 = fusec.transpose %x [1, 0] : tensor<4099x8197xf32> to tensor<8197x4099xf32>
+  fusec.output %0 : tensor<8197x4099xf32>
 }
 
 // -----

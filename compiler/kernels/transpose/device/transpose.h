@@ -123,6 +123,7 @@ FUSEC_DEVICE void fillTileByRows(TransposeTile<T, Along, Across> &tile,
                 all = (count + Threads - 1) / Threads,
                 most = V == 1              ? 8
                        : sizeof(Index) > 4 ? 1
+                       : Before == 0       ? 2
                                            : 3,
                 steps = all < most ? all : most;
   for (int first = launch::thread(); first < count;
@@ -176,6 +177,29 @@ FUSEC_DEVICE void forEachInTile(Index alongLeft, Index acrossLeft, Body body) {
     for (int i = launch::thread(); i < count; i += threads)
       if (i / vectors < alongLeft && i % vectors * V < acrossLeft)
         body(i / vectors, i % vectors * V);
+  }
+}
+
+/// Calls body(a, b) for all that is left in the tile's dimensions: a thread
+/// keeps to one place across, so that what depends on it is found once.
+template <int Along, int Across, int Threads, class Index, class Body>
+FUSEC_DEVICE void forEachOfColumns(Index alongLeft, Index acrossLeft,
+                                   Body body) {
+  static_assert(Threads % Across == 0, "a thread has no part of a column");
+  constexpr int step = Threads / Across;
+  for (int t = launch::thread(); t < Threads; t += launch::threads()) {
+    const int b = t % Across, first = t / Across;
+    if (b >= acrossLeft)
+      continue;
+    if (alongLeft >= Along) {
+      FUSEC_UNROLL_BY(8)
+      for (int a = 0; a < Along; a += step)
+        body(first + a, b);
+    } else {
+      FUSEC_UNROLL_BY(1)
+      for (int a = first; a < alongLeft; a += step)
+        body(a, b);
+    }
   }
 }
 
