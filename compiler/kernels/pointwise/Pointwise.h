@@ -107,6 +107,7 @@ struct PointwiseWork {
   double vectors = 0;  // of any width
   double blocks = 0;   // where the grid has no limit
   bool readsRows = false;
+  double waits = 0; // by which part memory takes longer for what is computed
 };
 /// What is read of rows whose elements are picked by indices.
 struct PickedWork {

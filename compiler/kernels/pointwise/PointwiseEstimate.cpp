@@ -16,8 +16,8 @@ Estimate fusec::estimatePointwise(const Target &target,
   bool isFull = threads > double(target.threads) * target.multiprocessors;
   double bytes = isFull ? perElement / 2 * schedule.getVector() : 16;
   double longer = addPlacing(time, target, work.blocks, schedule.getBlocks());
-  double memory =
-      longer * work.bytes / getStreamingRate(target, std::min(16.0, bytes));
+  double memory = longer * (1 + work.waits) * work.bytes /
+                  getStreamingRate(target, std::min(16.0, bytes));
   if (work.readsRows) {
     double turns = threads / (double(target.threads) * target.multiprocessors);
     addExposed(time, target, memory,

@@ -33,9 +33,29 @@ static bool isPlain(const ScalarNode &node) {
 /// reads stays as it is.
 static bool canFlatten(const ScalarProgram &program) {
   for (size_t n = 0; n < program.size(); ++n)
-    if (!isPlain(program[n]) && program[n].kind != Kind::Piecewise)
+    if (!isPlain(program[n]) && program[n].kind != Kind::Piecewise &&
+        program[n].kind != Kind::Index)
       return false;
   return program.getSizes().size() > 1;
+}
+
+static bool hasIndices(const ScalarProgram &program) {
+  for (size_t n = 0; n < program.size(); ++n)
+    if (program[n].kind == Kind::Index)
+      return true;
+  return false;
+}
+
+/// Whether lanes that divide for their indices have nothing else on their own:
+/// a mask by lengths took 3% longer so.
+static bool areLoadsDense(StepOp step, const ScalarProgram &flat) {
+  for (size_t n = 0; n < flat.size(); ++n)
+    if (flat[n].kind == Kind::Load && flat.varies(n, 0)) {
+      auto along = getDimCoefficient(getLoadOffset(step, flat, n), 0);
+      if (!along || !along->isConstant(1))
+        return false;
+    }
+  return true;
 }
 
 /// The widest vectors that are worth it, where all stores of a row are aligned
@@ -189,14 +209,17 @@ static PointwisePiece getPiece(StepOp step, PointwiseIteration iteration,
   if (accesses.width > 1)
     return walkPoints(std::move(iteration), Walk::Dimension,
                       std::move(accesses));
+  bool divides = hasIndices(iteration.program);
   if (canFlatten(iteration.program)) {
-    accesses = analyze(flatten(iteration));
-    if (accesses.width > 1)
+    PointwiseIteration flat = flatten(iteration);
+    accesses = analyze(flat);
+    if (accesses.width > 1 && (!divides || areLoadsDense(step, flat.program)))
       return walkPoints(std::move(iteration), Walk::Linear,
                         std::move(accesses));
   }
   int64_t width = getRowWidth(step, iteration, alignments);
-  if (canFlatten(iteration.program) && isOfShortRows(iteration, width)) {
+  if (!divides && canFlatten(iteration.program) &&
+      isOfShortRows(iteration, width)) {
     accesses = analyze(flatten(iteration), /*loadsSmallByLanes=*/true);
     if (accesses.width > width)
       return walkPoints(std::move(iteration), Walk::Linear,

@@ -145,6 +145,24 @@ fusec.model @short_rows inputs ["x"] outputs ["y"] {
 
 // -----
 
+// Where a place decides, and all else is dense, lanes divide for their own.
+// CHECK-LABEL: // less_or_equal_select
+// CHECK: fusec::forEachVector<8>(count, [&](int base, auto width) {
+// CHECK: fusec::load<V>(t_x + base);
+// CHECK: (base + lane) - ((base + lane) / 333) * 333
+// CHECK: fusec::store<V>(t_y + base, result);
+fusec.model @triangle inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<333x333xf16>):
+  %0 = fusec.iota 0 : tensor<333x333xi64>
+  %1 = fusec.iota 1 : tensor<333x333xi64>
+  %2 = fusec.less_or_equal %1, %0 : tensor<333x333xi64>
+  %3 = fusec.splat 0.0 : f16 : tensor<333x333xf16>
+  %4 = fusec.select %2, %x, %3 : tensor<333x333xi1>, tensor<333x333xf16>
+  fusec.output %4 : tensor<333x333xf16>
+}
+
+// -----
+
 // Rows that begin anywhere, where a tile turns them: loaded by whole vectors. Halves
 // are stored one by one, each thread's of one place across.
 // CHECK-LABEL: FUSEC_KERNEL_RESIDENT(256, 8) transpose_0(
