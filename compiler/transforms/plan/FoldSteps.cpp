@@ -21,6 +21,10 @@ namespace fusec {
 using namespace mlir;
 using namespace fusec;
 
+/// Of what a step reads its results may take so many times as much: bytes that
+/// become doubles. What is spread over more would only be more to load.
+static constexpr int64_t growth = 8;
+
 /// Whether nothing but weights, which no session replaces, decides the results,
 /// and these have their memory to themselves.
 static bool isOfWeights(StepOp step, const PlanBuffers &buffers,
@@ -35,6 +39,14 @@ static bool isOfWeights(StepOp step, const PlanBuffers &buffers,
          llvm::all_of(step.getOutputs().getAsRange<FlatSymbolRefAttr>(), isOwn);
 }
 
+/// Of a buffer of static sizes.
+static double getBytes(BufferOp buffer) {
+  double bytes = getElementBytes(buffer.getElementType());
+  for (int64_t size : cast<RankedTensorType>(buffer.getType()).getShape())
+    bytes *= size;
+  return bytes;
+}
+
 /// What a step's region computes of weights; `reason` says why it is not had.
 static FailureOr<reference::Tensors> evaluateStep(StepOp step,
                                                   const PlanBuffers &buffers,
@@ -45,6 +57,7 @@ static FailureOr<reference::Tensors> evaluateStep(StepOp step,
     return failure();
   };
   reference::Tensors operands;
+  double read = 0, written = 0;
   for (auto ref : step.getInputs().getAsRange<FlatSymbolRefAttr>()) {
     BufferOp buffer = buffers.lookup(ref);
     auto tensor = reference::Tensor::fromConstant(*buffer.getValue(), reason);
@@ -53,8 +66,14 @@ static FailureOr<reference::Tensors> evaluateStep(StepOp step,
     auto sizes = cast<RankedTensorType>(buffer.getType()).getShape();
     if (tensor->getSizes() != sizes)
       return decline("reads rows that are padded");
+    read += tensor->getBytes().size();
     operands.push_back(*tensor);
   }
+  for (auto ref : step.getOutputs().getAsRange<FlatSymbolRefAttr>())
+    written += getBytes(buffers.lookup(ref));
+  if (written > growth * read)
+    return decline(
+        fmt::format("takes more than {} times what it reads", growth));
   if (std::string why = budget.takeBlock(step.getBody().front()); !why.empty())
     return decline(why);
   // What cannot be evaluated stays in the program, where it is diagnosed.

@@ -34,3 +34,17 @@ fusec.model @runs inputs ["x"] outputs ["y", "z"] {
   %z = fusec.relu %x : tensor<4xf32>
   fusec.output %y, %z : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// CHECK-LABEL: fusec.plan @sm_80 of @spread
+// CHECK: fusec.step pointwise
+// REMARK: fold-steps{{.*}}'relu', of weights alone, takes more than 8 times what it reads; it is computed at each run
+fusec.model @spread inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<64x4xf32>):
+  %c = fusec.constant dense<[1.0, -1.0, 2.0, 3.0]> : tensor<4xf32>
+  %b = fusec.broadcast %c [0] : tensor<4xf32> to tensor<4x64xf32>
+  %w = fusec.relu %b : tensor<4x64xf32>
+  %y = fusec.contraction(%x) by(%w) : (tensor<64x4xf32>), (tensor<4x64xf32>) -> tensor<64x64xf32>
+  fusec.output %y : tensor<64x64xf32>
+}
