@@ -176,8 +176,8 @@ FUSEC_DEVICE void sumRanges(const BagShape &shape, const Block &block,
       BagSums<Mode, 1, V> sums;
       for (i64 done = 0; done < most; done += chunk) {
         const int count =
-            findRowsOfRange<Policy>(shape, block, at, rows, weights,
-                                    begin + done, end, chunk, start == 0);
+            findRowsOfRange<Policy>(shape, block, at, rows, weights, begin, end,
+                                    done, chunk, start == 0);
         if (block.rows == 0)
           continue;
         for (int k = at.share * Ids; k < count; k += at.split * Ids)

@@ -293,22 +293,23 @@ FUSEC_DEVICE void findRows(const BagShape &shape, const Block &block,
   launch::barrier();
 }
 
-/// The rows of a group's bag whose indices are those from `begin` to `end`, up
-/// to `chunk` of them, and how many they are.
+/// The rows of a group's bag whose indices are those from `begin` to `end`,
+/// behind the first `done` of them up to `chunk`, and how many they are.
 template <GatherPolicy Policy, class Row, class Block>
 FUSEC_DEVICE int findRowsOfRange(const BagShape &shape, const Block &block,
                                  const BagLanes &at, Row *rows, float *weights,
-                                 i64 begin, i64 end, int chunk, bool counts) {
-  const i64 left = end - begin;
+                                 i64 begin, i64 end, i64 done, int chunk,
+                                 bool counts) {
+  const i64 left = end - begin - done;
   const int count = left < 0 ? 0 : left < chunk ? int(left) : chunk;
   launch::warpBarrier(); // Those before have been read.
   int missing = 0;
   for (int k = at.share * at.lanes + at.lane; k < count;
        k += at.lanes * at.split) {
     rows[k] = block.template find<Policy, Row>(
-        i64(block.getIndex(shape, 0, begin + k)), missing);
+        i64(block.getIndex(shape, 0, begin + done + k)), missing);
     if constexpr (decltype(block.weights)::areThere)
-      weights[k] = block.getWeight(0, begin + k);
+      weights[k] = block.getWeight(0, begin + done + k);
   }
   if (Policy == GatherPolicy::Flag && missing && counts)
     primitive::countAtomically(block.faults, missing);

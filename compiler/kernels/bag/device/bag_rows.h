@@ -147,8 +147,8 @@ FUSEC_DEVICE void sumRangesOfRows(const BagShape &shape, const Block &block,
     RowSums<Mode, 1, V, slots> sums;
     for (i64 done = 0; done < most; done += chunk) {
       const int count =
-          findRowsOfRange<Policy>(shape, block, at, rows, weights, begin + done,
-                                  end, chunk, /*counts=*/true);
+          findRowsOfRange<Policy>(shape, block, at, rows, weights, begin, end,
+                                  done, chunk, /*counts=*/true);
       if (block.rows == 0)
         continue;
       FUSEC_UNROLL_BY(1)
