@@ -215,9 +215,9 @@ struct MadeCosts {
   double byteInstructions;    // the same of elements of 8 bits
   double convertInstructions; // all of those that only become fp16
   double exposed;             // part of the shorter of making and multiplying
-  double sharedPart; // of the clocks that shared memory has to take
-  double start;      // clocks before the first product
-  double alongK;     // more of them where vectors along K are read, too
+  double sharedPart;          // of the clocks that shared memory has to take
+  double start;               // clocks before the first product
+  double alongK; // more of them where vectors along K are read, too
 };
 
 /// A narrow product inside a wide one's launch.

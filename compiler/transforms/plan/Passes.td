@@ -343,30 +343,6 @@ def NarrowProducts : Pass<"fusec-narrow-products", "::fusec::ModelOp"> {
              clEnumValN(::fusec::Precision::Bf16, "bf16", ""))}]>];
 }
 
-def LayOutWeights : Pass<"fusec-lay-out-weights", "::fusec::ModelOp"> {
-  let summary = "constant weights of matmuls lie along K";
-  let description = [{
-    The tensor cores of sm_90 read 32-bit elements from shared memory in no other
-    way, and 16-bit ones in tiles of any width; vector kernels read whole rows. A
-    constant that other ops use, too, stays as it is; one of bytes is transposed
-    together with what dequantises it. It runs for every target, so that the plans
-    of a bundle share the weights and none depends on the others.
-
-    ```mlir
-    %w = fusec.constant dense<...> : tensor<4x6xf32>
-    %r = fusec.matmul %x, %w : tensor<8x4xf32>, tensor<4x6xf32> to tensor<8x6xf32>
-    ```
-    becomes
-    ```mlir
-    %w = fusec.constant dense<...> : tensor<6x4xf32>
-    %r = fusec.matmul %x, %w transposed : tensor<8x4xf32>, tensor<6x4xf32> to tensor<8x6xf32>
-    ```
-  }];
-  let options = [
-    Option<"leastK", "least-k", "int64_t", /*default=*/"32",
-           "shorter rows along K would fill no step of those kernels">];
-}
-
 def ChooseSchedules : Pass<"fusec-choose-schedules", "::fusec::PlanOp"> {
   let summary = "variants of each step: vector widths, tiles, index widths, and their guards";
   let options = [

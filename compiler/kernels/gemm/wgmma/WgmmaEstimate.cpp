@@ -154,8 +154,8 @@ static double getSpread(const WgmmaCosts &costs, const GemmSizes &sizes) {
 }
 
 /// A tile's products while its A is made: one consumer makes what the other one
-/// multiplies. Shared memory gives and takes 128 bytes a clock beside them: A is
-/// written and read once, B read by each block of 64 rows.
+/// multiplies. Shared memory gives and takes 128 bytes a clock beside them: A
+/// is written and read once, B read by each block of 64 rows.
 static double addMaking(const MadeCosts &costs, const GemmSizes::Made &made,
                         const TileRun &run, double products) {
   double rows = run.kernel.tileM, columns = run.area / rows,
