@@ -21,7 +21,8 @@ def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
     several, one after another. 0: each takes one. With `kept`, a thread loads
     its share of a row once, so many accesses, and keeps it in registers for all
     that is computed of it. With `online`, a maximum and the sum of exponentials
-    below it are found in one pass.
+    below it are found in one pass. Where a thread scans a row, its block moves
+    rows of all its threads to shared memory as one run of vectors.
   }];
   let parameters = (ins EnumParameter<Fusec_ReduceScope>:$scope, "int64_t":$threads, "int64_t":$indexBits,
       DefaultValuedParameter<"int64_t", "1">:$vector, DefaultValuedParameter<"int64_t", "0">:$blocks,
