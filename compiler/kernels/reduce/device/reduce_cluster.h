@@ -49,6 +49,7 @@ public:
   }
   /// No block sends to one that has not begun, nor ends before all have begun.
   static FUSEC_DEVICE void end() {
+    launch::warpBarrier(); // One lane has written which turn it is.
     if (state().turns[launch::warp()] == 0)
       primitive::waitForCluster();
   }
