@@ -15,7 +15,6 @@ import time
 
 import onnx
 import torch
-from torch._decomp import core_aten_decompositions
 
 import builds
 from peers import Contender, getNeeded, listTensors, spoil
@@ -40,14 +39,21 @@ def nameInputs(setting):
     return [parameter.name for parameter in names]
 
 
+def normaliseRms(x, shape, weight=None, eps=None):
+    """torch.nn.functional.rms_norm as its documentation has it, in fp32."""
+    wide = x.float()
+    scale = wide.square().mean([-1 - i for i in range(len(shape))], keepdim=True)
+    result = wide * torch.rsqrt(scale + (torch.finfo(x.dtype).eps if eps is None else eps))
+    return (result if weight is None else result * weight).to(x.dtype)
+
+
 def decomposeNorms(module, inputs):
     """On a GPU PyTorch makes RMSNorm one operator, which its ONNX exporter does not know."""
     program = torch.export.export(module, inputs, strict=False)
-    table = {op: how for op, how in core_aten_decompositions().items() if "rms_norm" in str(op)}
-    isNorm = lambda node: node.op == "call_function" and node.target in table
-    if not any(map(isNorm, program.graph.nodes)):
+    norm = torch.ops.aten.rms_norm.default
+    if not any(node.target is norm for node in program.graph.nodes):
         return module
-    return program.run_decompositions(table)
+    return program.run_decompositions({norm: normaliseRms})
 
 
 def exportOnnx(setting):
