@@ -40,6 +40,11 @@ CASES = [("cast", 130, 200, 264, "f32"), ("cast", 67, 520, 72, "f32"), ("cast", 
          ("dequantize_constant_zeros", 24, 336, 264, "u8"),
          ("dequantize_constant_across_zeros", 40, 208, 1000, "i8"),
          ("dequantize_constant_scalar", 16, 272, 264, "i8"),
+         # As code says it that converts and multiplies.
+         ("dequantize_constant_halves", 8, 512, 264, "i8"),
+         ("dequantize_constant_halves_across", 61, 1040, 136, "u8"),
+         ("dequantize_constant_halves_zeros", 24, 336, 264, "i8"),
+         ("dequantize_constant_halves_scalar", 3, 1000, 520, "i8"),
          # Of fp32, which no kernel makes.
          ("dequantize_constant_wide", 33, 400, 200, "i8")]
 
@@ -52,6 +57,7 @@ class Case:
         words = kind.split("_")
         self.isWeight = words[0] == "dequantize"
         self.isConstant, self.isAcross = "constant" in words, "across" in words
+        self.areHalves = "halves" in words
         self.activations = "f32" if "wide" in words else "f16"
         x = random.standard_normal((rows, depth))
         if kind == "reciprocal":
@@ -67,6 +73,11 @@ class Case:
             self.inputs["s"] = (scales[0] if "scalar" in words else scales, self.activations)
             if "zeros" in words:
                 self.inputs["z"] = (random.integers(low, low + 256, columns), source)
+            if self.areHalves and not self.isAcross:  # of the rows of w
+                for name in ("s", "z"):
+                    if name in self.inputs and numpy.ndim(self.inputs[name][0]):
+                        value, kind = self.inputs[name]
+                        self.inputs[name] = (value[:, None], kind)
         elif kind in ("scale", "cast_scale"):
             self.inputs["s"] = (random.uniform(0.5, 2, depth), source)
         elif kind == "scalar":
@@ -88,7 +99,8 @@ class Case:
         if self.isWeight:
             axis = 1 if self.isAcross else 0
             scales = [name for name in ("w", "s", "z") if name in self.inputs]
-            made, w = "x", node("DequantizeLinear", scales, "made", axis=axis)
+            made, w = "x", (self.multiply(node) if self.areHalves else
+                            node("DequantizeLinear", scales, "made", axis=axis))
         else:
             made, w = "x", "w"
             if self.kind in ("scale", "scalar", "cast_scale"):
@@ -108,6 +120,13 @@ class Case:
             w = node("Transpose", [w], "across", perm=[1, 0])
         node("MatMul", [made, w], "result")
         return nodes
+
+    def multiply(self, node):
+        """What DequantizeLinear does, as operators of 16 bits."""
+        w = node("Cast", ["w"], "halves", to=TensorProto.FLOAT16)
+        if "z" in self.inputs:
+            w = node("Sub", [w, node("Cast", ["z"], "zeros", to=TensorProto.FLOAT16)], "centred")
+        return node("Mul", [w, "s"], "made")
 
     def expect(self):
         value = {name: value.astype(numpy.float64) for name, (value, _) in self.inputs.items()}

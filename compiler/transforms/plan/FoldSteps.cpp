@@ -99,8 +99,10 @@ layOut(BufferOp buffer, const reference::Tensor &value, std::string &reason) {
   SmallVector<Expr> sizes = getSizes(cast<RankedTensorType>(buffer.getType()));
   if (strides == getDenseStrides(sizes, buffer.getContext()))
     return elements;
-  auto pitch = strides[strides.size() - 2].getConstant();
-  if (strides != getPitchedStrides(sizes, *pitch, buffer.getContext())) {
+  auto pitch = strides.size() < 2 ? std::nullopt
+                                  : strides[strides.size() - 2].getConstant();
+  if (!pitch ||
+      strides != getPitchedStrides(sizes, *pitch, buffer.getContext())) {
     reason = "has results that lie among others";
     return failure();
   }

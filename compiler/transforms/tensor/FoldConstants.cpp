@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Ops on constants become constants; the reference computes them, so that a
-// folded value is the one that would have been computed at run time.
+// folded value is the one that would have been computed at run time. Weights of
+// bytes that a product multiplies stay bytes until the plan knows whether its
+// kernel takes them so; what it does not take, fusec-fold-steps computes.
 
 #include "ir/reference/FoldConstants.h"
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
+#include "compiler/transforms/tensor/QuantizedWeights.h"
 #include "ir/FusecOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include <fmt/core.h>
@@ -23,6 +26,19 @@ static bool hasConstantOperandsOnly(Operation *op) {
          llvm::all_of(op->getOperands(), [](Value operand) {
            return operand.getDefiningOp<ConstantOp>() != nullptr;
          });
+}
+
+/// What dequantises weights, unless it is small: other patterns look into small
+/// constants, and no kernel gains by them.
+static llvm::DenseSet<Operation *> findDequantizations(Block &block) {
+  llvm::DenseSet<Operation *> kept;
+  for (auto constant : block.getOps<ConstantOp>()) {
+    auto type = cast<RankedTensorType>(constant.getType());
+    OpOperand *read = nullptr;
+    if (type.getNumElements() > reference::FoldLimits().smallBytes)
+      kept.insert_range(findDequantization(constant, read));
+  }
+  return kept;
 }
 
 static void fold(Operation *op, reference::FoldBudget &budget) {
@@ -57,9 +73,10 @@ struct FoldConstants : fusec::impl::FoldConstantsBase<FoldConstants> {
   void runOnOperation() override {
     budget->open(getOperation());
     Block &block = getOperation().getBody().front();
+    llvm::DenseSet<Operation *> kept = findDequantizations(block);
     // In order: an operand is a constant by the time its user is looked at.
     for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
-      if (isa<IndexedOpInterface>(op) && !op.use_empty())
+      if (isa<IndexedOpInterface>(op) && !op.use_empty() && !kept.contains(&op))
         fold(&op, *budget);
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       if (isOpTriviallyDead(&op))

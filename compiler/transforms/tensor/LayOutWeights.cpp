@@ -9,6 +9,7 @@
 #include "compiler/Names.h"
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
+#include "compiler/transforms/tensor/QuantizedWeights.h"
 #include "compiler/transforms/tensor/Rewrites.h"
 #include "ir/Constants.h"
 #include "ir/FusecOps.h"
@@ -127,32 +128,6 @@ static Type getTransposedType(Value value, Type element) {
 // Quantised weights
 //===----------------------------------------------------------------------===//
 
-/// Scales and zeros: the same for all, or for a row or a column.
-static bool isSpread(Value value) {
-  return isa_and_nonnull<SplatOp, BroadcastOp>(value.getDefiningOp());
-}
-
-/// What dequantises a matrix of bytes for the one product that reads it across
-/// K, and nothing else; no op where it is not so.
-static SmallVector<Operation *> findDequantization(ConstantOp weights,
-                                                   OpOperand *&read) {
-  SmallVector<Operation *> ops;
-  for (Value value = weights; value.hasOneUse();) {
-    read = &*value.use_begin();
-    Operation *user = read->getOwner();
-    if (isa<MatmulOp>(user))
-      return isAcrossK(*read) ? ops : SmallVector<Operation *>();
-    bool isStep = isa<CastOp>(user) ||
-                  (isa<SubOp, MulOp>(user) &&
-                   isSpread(user->getOperand(1 - read->getOperandNumber())));
-    if (!isStep)
-      break;
-    ops.push_back(user);
-    value = user->getResult(0);
-  }
-  return {};
-}
-
 /// Scales or zeros of the transposed matrix.
 static Value transposeSpread(OpBuilder &builder, Value value) {
   Type type = getTransposedType(value, getElementType(value));
@@ -178,7 +153,7 @@ static void layOutQuantized(ConstantOp weights, int64_t leastK) {
     return;
   OpOperand *read = nullptr;
   SmallVector<Operation *> ops = findDequantization(weights, read);
-  if (ops.empty())
+  if (ops.empty() || !isAcrossK(*read) || llvm::any_of(ops, isView))
     return;
   std::string reason;
   FailureOr<ElementsAttr> along =

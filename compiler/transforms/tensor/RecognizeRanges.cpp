@@ -4,6 +4,7 @@
 // loads: an index is at hand where it is needed.
 
 #include "compiler/Passes.h"
+#include "compiler/transforms/tensor/Rewrites.h"
 #include "ir/Constants.h"
 
 namespace fusec {

@@ -44,3 +44,30 @@ fusec.model @large inputs [] outputs ["y"] {
   %2 = fusec.matmul %0, %1 : tensor<4096x1xf32>, tensor<1x4096xf32> to tensor<4096x4096xf32>
   fusec.output %2 : tensor<4096x4096xf32>
 }
+
+// -----
+
+// Weights of bytes stay bytes for the product that may make its operand of
+// them: a cast would double them. What another op reads, too, is folded.
+// CHECK-LABEL: fusec.model @quantised
+fusec.model @quantised inputs ["x"] outputs ["y", "z"] {
+^bb0(%x: tensor<4x512xf16>):
+  // CHECK: %[[Q:.+]] = fusec.constant dense<3> : tensor<256x512xi8>
+  // CHECK: %[[C:.+]] = fusec.cast %[[Q]] : tensor<256x512xi8> to tensor<256x512xf16>
+  // CHECK: %[[M:.+]] = fusec.mul %[[C]]
+  // CHECK: %[[T:.+]] = fusec.transpose %[[M]]
+  // CHECK: fusec.matmul %{{.+}}, %[[T]]
+  // CHECK-NOT: fusec.cast
+  // CHECK: %[[F:.+]] = fusec.constant dense<4.000000e+00> : tensor<256x512xf16>
+  // CHECK: fusec.output %{{.+}}, %[[F]]
+  %q = fusec.constant dense<3> : tensor<256x512xi8>
+  %s = fusec.constant dense<0.5> : tensor<256xf16>
+  %b = fusec.broadcast %s [0] : tensor<256xf16> to tensor<256x512xf16>
+  %c = fusec.cast %q : tensor<256x512xi8> to tensor<256x512xf16>
+  %m = fusec.mul %c, %b : tensor<256x512xf16>
+  %t = fusec.transpose %m [1, 0] : tensor<256x512xf16> to tensor<512x256xf16>
+  %y = fusec.matmul %x, %t : tensor<4x512xf16>, tensor<512x256xf16> to tensor<4x256xf16>
+  %r = fusec.constant dense<4> : tensor<256x512xi8>
+  %z = fusec.cast %r : tensor<256x512xi8> to tensor<256x512xf16>
+  fusec.output %y, %z : tensor<4x256xf16>, tensor<256x512xf16>
+}
