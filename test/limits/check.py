@@ -5,7 +5,9 @@
 A file has at most 400 lines, else its head gives the reason ("long: ..."); a
 function of the compiler has at most 90. Tests and generated files are free.
 A constexpr function of a device header says where it runs: NVRTC takes one that does
-not for the device's, nvcc for the host's, which a kernel cannot call.
+not for the device's, nvcc for the host's, which a kernel cannot call. For the same
+reason a kernel's headers begin with the prelude: what host and device share asks it where
+its functions run, and takes them for the host's without it.
 """
 
 import pathlib
@@ -20,6 +22,8 @@ MOST_LINES, MOST_OF_FUNCTION, HEAD = 400, 90, 20
 REASON = re.compile(r"\blong: \w")
 CONSTEXPR_FUNCTION = re.compile(r"\s*(static )?constexpr (?!FUSEC_DEVICE)[^=;]*\(")
 HOST_ONLY = "prelude_host.h"
+PRELUDE, SHARED = "prelude.h", "#define FUSEC_DEVICE_PLAIN"
+INCLUDE = re.compile(r'#include "([\w.]+)"')
 # What opens a block and is no function; a lambda is part of one.
 OTHERS = re.compile(r"\s*(FUSEC_UNROLL )?\s*(namespace|class|struct|union|enum|extern|if|else|for|"
                     r"while|switch|do|case|default|template <.*> (struct|class))\b|.*= \{$|"
@@ -60,10 +64,32 @@ def check(path):
                        "'constexpr'")
 
 
+def findSharedFirst(name, headers, seen):
+    """The first header that a device shares with the host, where it precedes the prelude."""
+    if name in seen or PRELUDE in seen or name not in headers:
+        return None
+    seen.add(name)
+    if name == PRELUDE:
+        return None
+    if SHARED in headers[name]:
+        return name
+    return next(filter(None, (findSharedFirst(included, headers, seen)
+                              for included in INCLUDE.findall(headers[name]))), None)
+
+
+def checkPreludes(paths):
+    headers = {path.name: path.read_text() for path in paths
+               if "device" in path.parts and path.suffix == ".h"}
+    for name, text in headers.items():
+        if SHARED not in text and (shared := findSharedFirst(name, headers, set())):
+            yield f"{name}: includes {shared} before {PRELUDE}"
+
+
 def main():
     paths = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*"))
              if path.suffix in KINDS and path.is_file() and not path.name.startswith("test_")]
     problems = [problem for path in paths for problem in check(path)]
+    problems += checkPreludes(paths)
     print("\n".join([*problems, f"{len(paths)} files checked"]))
     return 1 if problems or not paths else 0
 

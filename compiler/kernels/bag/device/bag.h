@@ -92,19 +92,12 @@ FUSEC_DEVICE void sumStagedBags(const BagShape &shape, const Block &block,
             const int own = block.getCount(block.first + first) - done;
             last = own < left ? own : left;
           }
-        for (int k = at.share * Ids; k < last; k += at.split * Ids)
-          sums.template add<Row, Ids>(
-              columns,
-              [&](int b, int i) {
-                return k + i < left && (b == 0 || first + b * at.groups < bags)
-                           ? rows[b * apart + k + i]
-                           : Row(noRow);
-              },
-              [&](int b, int i, float x) {
-                if constexpr (decltype(block.weights)::areThere)
-                  return x * weights[b * apart + k + i];
-                return x;
-              });
+        addStaged<Ids, decltype(block.weights)::areThere>(
+            at, rows, weights, apart, left, last,
+            [&](int b) { return first + b * at.groups < bags; },
+            [&](auto row, auto weight) {
+              sums.template add<Row, Ids>(columns, row, weight);
+            });
       }
       if constexpr (AreShared)
         sums.template join<Sharing>(at, partials);
@@ -180,17 +173,11 @@ FUSEC_DEVICE void sumRanges(const BagShape &shape, const Block &block,
                                     done, chunk, start == 0);
         if (block.rows == 0)
           continue;
-        for (int k = at.share * Ids; k < count; k += at.split * Ids)
-          sums.template add<Row, Ids>(
-              columns,
-              [&](int, int i) {
-                return k + i < count ? rows[k + i] : Row(noRow);
-              },
-              [&](int, int i, float x) {
-                if constexpr (decltype(block.weights)::areThere)
-                  return x * weights[k + i];
-                return x;
-              });
+        addStaged<Ids, decltype(block.weights)::areThere>(
+            at, rows, weights, 0, count, count, [](int) { return true; },
+            [&](auto row, auto weight) {
+              sums.template add<Row, Ids>(columns, row, weight);
+            });
       }
       sums.template join<0>(at, nullptr);
       storeBags<V, decltype(sums), 1>(shape, block, at, sums, bag, column);

@@ -7,6 +7,8 @@
 #ifndef FUSEC_DEVICE_BAG_EPILOGUE_H
 #define FUSEC_DEVICE_BAG_EPILOGUE_H
 
+#include "prelude.h"
+
 #include "bag_config.h"
 #include "epilogue_rows.h"
 

@@ -107,21 +107,12 @@ FUSEC_DEVICE void sumStagedRows(const BagShape &shape, const Block &block,
           const int own = block.getCount(block.first + first) - done;
           last = own < left ? own : left;
         }
-      // As many rows on their way as there are registers for.
-      FUSEC_UNROLL_BY(1)
-      for (int k = at.share * Ids; k < last; k += at.split * Ids)
-        sums.template add<Row, Ids>(
-            shape, block, at,
-            [&](int b, int i) {
-              return k + i < left && (b == 0 || first + b * at.groups < bags)
-                         ? rows[b * apart + k + i]
-                         : Row(noRow);
-            },
-            [&](int b, int i, float x) {
-              if constexpr (decltype(block.weights)::areThere)
-                return x * weights[b * apart + k + i];
-              return x;
-            });
+      addStaged<Ids, decltype(block.weights)::areThere, /*OneTurn=*/true>(
+          at, rows, weights, apart, left, last,
+          [&](int b) { return first + b * at.groups < bags; },
+          [&](auto row, auto weight) {
+            sums.template add<Row, Ids>(shape, block, at, row, weight);
+          });
     }
     if constexpr (AreShared)
       sums.template join<Sharing>(at, partials);
@@ -151,18 +142,11 @@ FUSEC_DEVICE void sumRangesOfRows(const BagShape &shape, const Block &block,
                                   done, chunk, /*counts=*/true);
       if (block.rows == 0)
         continue;
-      FUSEC_UNROLL_BY(1)
-      for (int k = at.share * Ids; k < count; k += at.split * Ids)
-        sums.template add<Row, Ids>(
-            shape, block, at,
-            [&](int, int i) {
-              return k + i < count ? rows[k + i] : Row(noRow);
-            },
-            [&](int, int i, float x) {
-              if constexpr (decltype(block.weights)::areThere)
-                return x * weights[k + i];
-              return x;
-            });
+      addStaged<Ids, decltype(block.weights)::areThere, /*OneTurn=*/true>(
+          at, rows, weights, 0, count, count, [](int) { return true; },
+          [&](auto row, auto weight) {
+            sums.template add<Row, Ids>(shape, block, at, row, weight);
+          });
     }
     sums.template join<0>(at, nullptr);
     sums.store(shape, block, at, shape.scale, bag);

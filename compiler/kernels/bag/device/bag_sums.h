@@ -145,6 +145,41 @@ struct BagLanes {
         groups(launch::threads() / (lanes * split)) {}
 };
 
+/// Calls add(row, weight) for Ids staged rows of each bag at a time, of which
+/// row(b, i) is the i-th of bag b, or noRow, and weight(b, i, x) what counts of
+/// an element x of it. A group takes the first `last` of `count` rows, its
+/// share every split-th of them; the rows of its bags lie `apart`, and of those
+/// behind the first isThere(b) says whether there is one. `OneTurn` keeps Ids
+/// rows all that are on their way, where there are no registers for more.
+template <int Ids, bool AreWeighted, bool OneTurn = false, class Row,
+          class IsThere, class Add>
+FUSEC_DEVICE void addStaged(const BagLanes &at, const Row *rows,
+                            const float *weights, int apart, int count,
+                            int last, IsThere isThere, Add add) {
+  auto addFrom = [&](int k) {
+    add(
+        [&](int b, int i) {
+          return k + i < count && (b == 0 || isThere(b))
+                     ? rows[b * apart + k + i]
+                     : Row(noRow);
+        },
+        [&](int b, int i, float x) {
+          if constexpr (AreWeighted)
+            return x * weights[b * apart + k + i];
+          return x;
+        });
+  };
+  const int first = at.share * Ids, step = at.split * Ids;
+  if constexpr (OneTurn) {
+    FUSEC_UNROLL_BY(1)
+    for (int k = first; k < last; k += step)
+      addFrom(k);
+  } else {
+    for (int k = first; k < last; k += step)
+      addFrom(k);
+  }
+}
+
 template <BagMode Mode> struct BagCombiner { typedef Sum<float> Type; };
 template <> struct BagCombiner<BagMode::Max> { typedef Max<float> Type; };
 

@@ -8,6 +8,8 @@
 #ifndef FUSEC_KERNELS_CHAIN_H
 #define FUSEC_KERNELS_CHAIN_H
 
+#include "prelude.h"
+
 #include "chain_config.h"
 #include "gemm.h"
 #ifndef FUSEC_HOST

@@ -9,6 +9,8 @@
 #ifndef FUSEC_KERNELS_GEMM_WGMMA_LEAD_H
 #define FUSEC_KERNELS_GEMM_WGMMA_LEAD_H
 
+#include "prelude.h"
+
 #include "gemm_wgmma_lead_config.h"
 #include "gemm_wgmma_ring.h"
 #include "gemm_wgmma_walk.h"

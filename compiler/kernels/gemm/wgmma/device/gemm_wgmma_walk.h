@@ -5,6 +5,8 @@
 #ifndef FUSEC_KERNELS_GEMM_WGMMA_WALK_H
 #define FUSEC_KERNELS_GEMM_WGMMA_WALK_H
 
+#include "prelude.h"
+
 #include "gemm_wgmma_tiles.h"
 
 #ifndef FUSEC_HOST
