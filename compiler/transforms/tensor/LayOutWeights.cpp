@@ -234,14 +234,14 @@ struct LayOutWeights : fusec::impl::LayOutWeightsBase<LayOutWeights> {
 
   void runOnOperation() override {
     Block &block = getOperation().getBody().front();
-    for (Operation &op : llvm::make_early_inc_range(block))
-      if (auto constant = dyn_cast<ConstantOp>(op);
-          constant && getElementType(constant).isInteger(8))
+    // Listed first: what dequantises a constant may be the next op, and goes.
+    for (auto constant : llvm::to_vector(block.getOps<ConstantOp>()))
+      if (getElementType(constant).isInteger(8))
         layOutQuantized(constant, leastK);
-      else if (constant)
-        layOut(&op, constant.getValue(), leastK);
-      else if (auto replaceable = dyn_cast<ReplaceableOp>(op))
-        layOut(&op, replaceable.getValue(), leastK);
+      else
+        layOut(constant, constant.getValue(), leastK);
+    for (auto replaceable : llvm::to_vector(block.getOps<ReplaceableOp>()))
+      layOut(replaceable, replaceable.getValue(), leastK);
   }
 };
 } // namespace

@@ -100,3 +100,17 @@ fusec.model @shared inputs ["x"] outputs ["y", "z"] {
   %y = fusec.matmul %x, %w : tensor<4x2xf16>, tensor<2x3xf16> to tensor<4x3xf16>
   fusec.output %y, %w : tensor<4x3xf16>, tensor<2x3xf16>
 }
+
+// -----
+
+// What dequantises a constant follows it at once, and is erased with it.
+// CHECK-LABEL: fusec.model @follows
+// CHECK: fusec.constant dense<{{\[}}[1, -4], [2, 5], [3, 6]]> : tensor<3x2xi8>
+// CHECK: fusec.matmul %{{.*}}, %{{.*}} transposed
+fusec.model @follows inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<4x2xf16>):
+  %q = fusec.constant dense<[[1, 2, 3], [-4, 5, 6]]> : tensor<2x3xi8>
+  %c = fusec.cast %q : tensor<2x3xi8> to tensor<2x3xf16>
+  %y = fusec.matmul %x, %c : tensor<4x2xf16>, tensor<2x3xf16> to tensor<4x3xf16>
+  fusec.output %y : tensor<4x3xf16>
+}
