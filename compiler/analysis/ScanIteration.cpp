@@ -15,6 +15,21 @@ static bool sumsParts(ReduceOp parts, CumSumOp op) {
          parts.getAxes() == ArrayRef<int64_t>(op.getAxis());
 }
 
+/// The operand, or what it is exactly a cast of.
+static unsigned findItem(const ScalarProgram &program, unsigned operand) {
+  const ScalarNode &node = program[operand];
+  if (!isa_and_nonnull<CastOp>(node.op))
+    return operand;
+  Type narrow = program[node.operands[0]].type;
+  bool isExact = narrow.isF16() || narrow.isBF16() ? node.type.isF32()
+                 : narrow.isInteger(1)
+                     ? false
+                     : isa<IntegerType>(narrow) &&
+                           isa<IntegerType>(node.type) &&
+                           getElementBytes(narrow) < getElementBytes(node.type);
+  return isExact ? node.operands[0] : operand;
+}
+
 FailureOr<ScanIteration> fusec::analyzeScan(ArrayRef<Value> outputs,
                                             ScalarProgram::Inside isInside,
                                             OutputStrides outputStrides) {
@@ -40,7 +55,7 @@ FailureOr<ScanIteration> fusec::analyzeScan(ArrayRef<Value> outputs,
   SmallVector<Expr> space = {getElementCount(outer, context),
                              sizes[op.getAxis()],
                              getElementCount(inner, context)};
-  ScanIteration result{ScalarProgram(space, context), op, 0, {}};
+  ScanIteration result{ScalarProgram(space, context), op, 0, 0, {}};
   ScalarProgram &program = result.program;
   SmallVector<Expr> indices = delinearize(Expr::dim(context, 0), outer);
   indices.push_back(Expr::dim(context, 1));
@@ -49,6 +64,7 @@ FailureOr<ScanIteration> fusec::analyzeScan(ArrayRef<Value> outputs,
   for (Expr &index : indices)
     index = ranges.simplify(index);
   result.operand = program.build(op.getOperand(), indices, isInside);
+  result.item = findItem(program, result.operand);
   for (auto [i, output] : llvm::enumerate(outputs)) {
     if (parts && output == parts.getResult()) {
       SmallVector<Expr> at = indices;

@@ -26,6 +26,9 @@ struct ScanIteration {
   ScalarProgram program;
   CumSumOp op;
   unsigned operand; // node
+  /// What is kept of an item until what lies before it is known: the operand,
+  /// or the narrower number that it is a cast of.
+  unsigned item;
   llvm::SmallVector<RegionStore> stores;
   std::optional<ScanParts> parts = {};
 

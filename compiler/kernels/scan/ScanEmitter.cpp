@@ -163,15 +163,16 @@ void ScanPrinter::declareWidth() {
 }
 
 void ScanPrinter::printLoad() {
-  emitter.hoist(iteration.operand, 1);
+  emitter.hoist(iteration.item, 1);
   writer.open("const auto load = [&]({} k{}, auto put)", index,
               getParameters());
   declareWidth();
   emitter.pushScope();
   emitter.nameIndex(1, getItem());
-  emitter.forEachLane(iteration.operand, [&](unsigned, StringRef value) {
-    writer.line("put(lane, {});", value);
-  });
+  emitter.forEachLane(
+      iteration.item,
+      [&](unsigned, StringRef value) { writer.line("put(lane, {});", value); },
+      /*inStorage=*/true);
   emitter.popScope();
   writer.close("};");
 }
@@ -204,10 +205,11 @@ void ScanPrinter::print() {
   emitter.nameLeader(ofColumns ? "isMine && Scope::rank() == 0"
                                : "Scope::rank() == 0");
   CumSumOp op = iteration.op;
-  writer.line("typedef fusec::ScanForm<{}, {}, {}, {}> Form;",
+  writer.line("typedef fusec::ScanForm<{}, {}, {}, {}, {}> Form;",
               computeType(getElementType(op.getResult())),
               isHeld(schedule) ? 1 : schedule.getVector(), op.getReverse(),
-              op.getExclusive());
+              op.getExclusive(),
+              storageType(iteration.program[iteration.item].type));
   if (iteration.parts)
     openParts();
   else if (ofColumns)

@@ -100,10 +100,14 @@ Estimate ScanProblem::estimate(StepOp step, const Target &target,
 /// each vector its sum and what lies before it.
 static int64_t getKeptBytes(const ScanIteration &iteration,
                             ReduceScheduleAttr schedule) {
-  int64_t item = std::max<int64_t>(
-      4, getElementBytes(iteration.program[iteration.operand].type));
-  return schedule.getKept() * item *
-         (schedule.getVector() + (schedule.isOfColumns() ? 0 : 2));
+  auto getBytes = [&](unsigned node) {
+    return int64_t(getElementBytes(iteration.program[node].type));
+  };
+  constexpr int64_t registerBytes = 4;
+  int64_t items = std::max(registerBytes,
+                           getBytes(iteration.item) * schedule.getVector()),
+          sum = std::max(registerBytes, getBytes(iteration.operand));
+  return schedule.getKept() * (items + (schedule.isOfColumns() ? 0 : 2 * sum));
 }
 /// One of 512 threads has half of the registers a thread. Of columns two blocks
 /// of 256 then fit on a multiprocessor.

@@ -12,31 +12,33 @@
 
 namespace fusec {
 
-/// What is summed: values of T, by vectors of V, from the end where `Reverse`,
-/// without each item itself where `Exclusive`.
-template <class T, int V, bool Reverse, bool Exclusive> struct ScanForm {
+/// What is summed: values of T, kept as items, by vectors of V, from the end
+/// where `Reverse`, without each item itself where `Exclusive`.
+template <class T, int V, bool Reverse, bool Exclusive, class Item = T>
+struct ScanForm {
   typedef Sum<T> Op;
   typedef Vec<T, V> Vector;
+  typedef Vec<Item, V> Items;
   static constexpr int vector = V;
   static constexpr bool isReverse = Reverse;
   /// The sum of the items of a vector.
-  static FUSEC_DEVICE T sum(const Vector &items) {
+  static FUSEC_DEVICE T sum(const Items &items) {
     T total = T(0);
     FUSEC_UNROLL
     for (int i = 0; i < V; ++i)
-      total = Op::combine(total, items[Reverse ? V - 1 - i : i]);
+      total = Op::combine(total, cast<T>(items[Reverse ? V - 1 - i : i]));
     return total;
   }
   static FUSEC_DEVICE T choose(T before, T with) {
     return Exclusive ? before : with;
   }
   /// The sums at the items of a vector behind others that give `before`.
-  static FUSEC_DEVICE Vector scan(const Vector &items, T before) {
+  static FUSEC_DEVICE Vector scan(const Items &items, T before) {
     Vector sums;
     FUSEC_UNROLL
     for (int i = 0; i < V; ++i) {
       const int at = Reverse ? V - 1 - i : i;
-      const T with = Op::combine(before, items[at]);
+      const T with = Op::combine(before, cast<T>(items[at]));
       sums[at] = choose(before, with);
       before = with;
     }
@@ -47,8 +49,8 @@ template <class T, int V, bool Reverse, bool Exclusive> struct ScanForm {
 namespace detail {
 /// What a worker takes of a tile: forEachOwn(body(s, isThere, k)) says of each
 /// of its vectors whether there is one, and where.
-template <class Vector, int Steps, class Own, class Load>
-FUSEC_DEVICE void loadOwn(Vector (&items)[Steps], Own forEachOwn, Load load) {
+template <class Items, int Steps, class Own, class Load>
+FUSEC_DEVICE void loadOwn(Items (&items)[Steps], Own forEachOwn, Load load) {
   forEachOwn([&](int s, bool isThere, auto k) {
     items[s] = {};
     if (isThere)
@@ -116,7 +118,7 @@ FUSEC_DEVICE void scanRow(Index count, Load load, Store store) {
   const Index step = Index(Scope::size()) * V;
   T carry = T(0);
   for (Index first = 0; first < count; first += scanSteps * step) {
-    typename Form::Vector items[scanSteps];
+    typename Form::Items items[scanSteps];
     T sums[scanSteps];
     auto forEachOwn = [&](auto body) {
       FUSEC_UNROLL
@@ -149,7 +151,8 @@ FUSEC_DEVICE void scanColumns(Index count, bool isMine, Load load,
   const Index tile = Index(Scope::size()) * scanSteps;
   typename Form::Vector carry = {};
   for (Index first = 0; first < count; first += tile) {
-    typename Form::Vector items[scanSteps], before = carry;
+    typename Form::Items items[scanSteps];
+    typename Form::Vector before = carry;
     auto forEachOwn = [&](auto body) {
       FUSEC_UNROLL
       for (int s = 0; s < scanSteps; ++s) {
@@ -165,7 +168,7 @@ FUSEC_DEVICE void scanColumns(Index count, bool isMine, Load load,
       T sum = T(0);
       FUSEC_UNROLL
       for (int s = 0; s < scanSteps; ++s)
-        sum = Op::combine(sum, items[s][lane]);
+        sum = Op::combine(sum, cast<T>(items[s][lane]));
       ofGroups[lane][launch::thread()] = sum;
     }
     if constexpr (Scope::maxSize > 1)
@@ -183,7 +186,7 @@ FUSEC_DEVICE void scanColumns(Index count, bool isMine, Load load,
       typename Form::Vector sums;
       FUSEC_UNROLL
       for (int lane = 0; lane < V; ++lane) {
-        const T with = Op::combine(before[lane], items[s][lane]);
+        const T with = Op::combine(before[lane], cast<T>(items[s][lane]));
         sums[lane] = Form::choose(before[lane], with);
         before[lane] = with;
       }

@@ -65,7 +65,7 @@ FUSEC_DEVICE void scanHeldRows(Index rows, Load load, Store store) {
         items,
         [&](int s, int i, auto width) {
           load(begin + i, width,
-               [&](int lane, T value) { moved[s][lane] = value; });
+               [&](int lane, auto value) { moved[s][lane] = cast<T>(value); });
         },
         [&](int s, int i, auto width) {
           FUSEC_UNROLL

@@ -94,11 +94,11 @@ private:
 
 namespace detail {
 /// Adds a vector to `total`.
-template <class Op, class T, int V>
-FUSEC_DEVICE void addVector(Vec<T, V> &total, const Vec<T, V> &vector) {
+template <class Op, class T, class From, int V>
+FUSEC_DEVICE void addVector(Vec<T, V> &total, const Vec<From, V> &vector) {
   FUSEC_UNROLL
   for (int lane = 0; lane < V; ++lane)
-    total[lane] = Op::combine(total[lane], vector[lane]);
+    total[lane] = Op::combine(total[lane], cast<T>(vector[lane]));
 }
 } // namespace detail
 
@@ -114,7 +114,7 @@ FUSEC_DEVICE void scanPartOfRow(const ScanTurn &turn, Index count, Load load,
                 steps = Steps * launch::workersOf(Scope::maxSize);
   typedef typename Form::Op Op;
   typedef typename Op::Value T;
-  typename Form::Vector items[steps];
+  typename Form::Items items[steps];
   T sums[steps], total = T(0), before = T(0);
   auto forEachOwn = [&](auto body) {
     FUSEC_UNROLL
@@ -155,7 +155,8 @@ FUSEC_DEVICE void scanPartOfColumns(const ScanTurn &turn, Index count,
   typedef typename Op::Value T;
   typedef typename Form::Vector Vector;
   FUSEC_SHARED Vector ofGroups[Scope::threads];
-  Vector items[steps], sum = {}, before = {}, total = {}, others = {};
+  typename Form::Items items[steps];
+  Vector sum = {}, before = {}, total = {}, others = {};
   auto forEachOwn = [&](auto body) {
     FUSEC_UNROLL
     for (int s = 0; s < steps; ++s) {
@@ -188,7 +189,7 @@ FUSEC_DEVICE void scanPartOfColumns(const ScanTurn &turn, Index count,
     Vector sums;
     FUSEC_UNROLL
     for (int lane = 0; lane < V; ++lane) {
-      const T with = Op::combine(others[lane], items[s][lane]);
+      const T with = Op::combine(others[lane], cast<T>(items[s][lane]));
       sums[lane] = Form::choose(others[lane], with);
       others[lane] = with;
     }
