@@ -109,12 +109,13 @@ static int64_t getKeptBytes(const ScanIteration &iteration,
           sum = std::max(registerBytes, getBytes(iteration.operand));
   return schedule.getKept() * (items + (schedule.isOfColumns() ? 0 : 2 * sum));
 }
-/// One of 512 threads has half of the registers a thread. Of columns two blocks
-/// of 256 then fit on a multiprocessor.
+/// One of 512 threads has half of the registers a thread: 24 single halves and
+/// their sums spilled. Of columns two blocks of 256 then fit on a
+/// multiprocessor.
 static int64_t getMostKeptBytes(ReduceScheduleAttr schedule) {
   if (schedule.isOfColumns())
     return 256;
-  return schedule.getThreads() > 256 ? 288 : 384;
+  return schedule.getThreads() > 256 ? 264 : 384;
 }
 /// Until a part is told that another one has been summed, and from one turn of
 /// a field to the next.
