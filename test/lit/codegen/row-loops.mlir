@@ -77,7 +77,7 @@ fusec.model @both inputs ["x"] outputs ["y"] {
 
 // A cumulative sum, with what is computed before it and behind.
 // CHECK-LABEL: // mul_cumsum_neg
-// CHECK: typedef fusec::ScanForm<float, 4, true, false> Form;
+// CHECK: typedef fusec::ScanForm<float, 4, true, false, float> Form;
 // CHECK: const auto load = [&](int k, auto put) {
 // CHECK: put(lane, mul_v);
 // CHECK: const auto store = [&](int k, const auto &sums) {
@@ -97,7 +97,7 @@ fusec.model @scan inputs ["x"] outputs ["y"] {
 // one; what lies along rows alone is found by each lane.
 // CHECK-LABEL: // mul_cumsum
 // CHECK: // where t_y is aligned to 16 and t_x is aligned to 16
-// CHECK: typedef fusec::ScanForm<float, 1, false, true> Form;
+// CHECK: typedef fusec::ScanForm<float, 1, false, true, float> Form;
 // CHECK: const auto load = [&](int k, auto width, auto put) {
 // CHECK: constexpr int V = decltype(width)::value;
 // CHECK: fusec::load<V>(t_x + k);

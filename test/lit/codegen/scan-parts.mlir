@@ -27,7 +27,7 @@ fusec.model @columns inputs ["x"] outputs ["y"] {
 
 // From the end, the last part is the first.
 // CHECK-LABEL: cumsum_0(
-// CHECK: typedef fusec::ScanForm<float, 4, true, true> Form;
+// CHECK: typedef fusec::ScanForm<float, 4, true, true, float> Form;
 // CHECK: fusec::ScanTurn turn(flags, 3, [[P:[0-9]+]]);
 // CHECK: const int row = turn.strip();
 // CHECK: const int part = [[LAST:[0-9]+]] - turn.part();
