@@ -30,6 +30,9 @@ CASES = [(52, 40, 1, "f16", "matmul", True), (64, 33, 3, "f16", "mul", False),
          (52, 40, 3, "f32", "mul", True, "ieee"), (64, 33, 129, "f32", "places", False, "ieee"),
          (100, 130, 1, "f32", "matmul", False, "ieee"), (48, 300, 127, "f32", "mul", True, "ieee"),
          (80, 64, 13, "f32", "scaled", True, "ieee"),
+         # Weights of bytes, with a scale of all.
+         (64, 33, 13, "f16", "bytes", False), (52, 130, 129, "f16", "bytes", True),
+         (80, 64, 127, "f32", "bytes", True),
          # Nothing to compute.
          (48, 0, 3, "f16", "matmul", False), (48, 8, 0, "f16", "mul", False),
          # Beside a weight that is no constant, and too few features.
@@ -53,6 +56,10 @@ class Case:
             order = random.permutation(len(self.i))
             self.i, self.j = self.i[order], self.j[order]
         self.weights = random.standard_normal((len(self.i), columns)) / features
+        if form == "bytes":
+            self.bytes = random.integers(-128, 128, self.weights.shape).astype(numpy.int8)
+            self.scale = 2.0 ** -7 / features
+            self.weights = self.bytes * self.scale
         self.bias = random.standard_normal(columns)
         for name in ("x", "weights", "bias"):
             setattr(self, name, getattr(self, name).astype(self.numbers))
@@ -92,6 +99,11 @@ class Case:
         weights = self.weights.T if self.alongK else self.weights
         if self.form == "replaced":
             inputs.append(("w", weights))
+        elif self.form == "bytes":
+            self.constant(self.bytes.T if self.alongK else self.bytes, "bytes")
+            self.constant(numpy.array(self.scale, self.numbers), "scale")
+            self.node("Cast", ["bytes"], "numbers", to=self.type)
+            self.node("Mul", ["numbers", "scale"], "w")
         else:
             self.constant(weights, "w")
         self.constant(self.bias, "bias")

@@ -124,6 +124,7 @@ def makeScans():
 # What is summed is a cast, as PyTorch exports it: threads keep what it is a cast of.
 CAST = [("f16", "f32", (33, 7), 1), ("f16", "f32", (2, 9, 4097), 2), ("f16", "f32", (3, 20008), 1), ("f16", "f32", (300, 64), 0),
         ("f16", "f32", (2, 1 << 16), 1), ("f16", "f32", (2, 20000, 8), 1), ("f16", "f32", (70001,), 0), ("f16", "f32", (333, 39), 1),
+        ("bf16", "f32", (2, 1 << 16), 1), ("bf16", "f32", (20000, 8), 0), ("bf16", "f32", (333, 39), 1), ("bf16", "f32", (5, 999), 1),
         ("i8", "i32", (3, 1000, 24), 1), ("u8", "i32", (1 << 16,), 0), ("i32", "i64", (70001,), 0), ("f32", "i32", (5, 999), 1)]
 
 
@@ -131,15 +132,16 @@ def makeCastScans():
     for kind, wide, sizes, axis in CAST:
         for reverse, exclusive in ((0, 0), (1, 1)):
             case = Case(nameOf("cast_cumsum", f"{kind}_{wide}", sizes, axis, reverse, exclusive),
-                        2e-3 if kind == "f16" else 0)
+                        {"f16": 2e-3, "bf16": 1e-2}.get(kind, 0))
+            isHalf = kind in ("f16", "bf16")
             x = numpy.abs(case.draw("i32", *sizes)).astype(TYPES[kind][0]) if kind == "u8" else case.draw(kind, *sizes)
             given = case.node("Cast", case.input("x", x), to=TYPES[wide][1])
             total = case.node("CumSum", given, case.constant(numpy.array(axis)), reverse=reverse, exclusive=exclusive)
-            case.nodes.append(helper.make_node("Cast", [total], ["y"], to=TYPES["f16" if kind == "f16" else wide][1]))
-            items = x.astype(TYPES[wide][0]).astype(float if kind == "f16" else numpy.int64)
+            case.nodes.append(helper.make_node("Cast", [total], ["y"], to=TYPES[kind if isHalf else wide][1]))
+            items = x.astype(TYPES[wide][0]).astype(float if isHalf else numpy.int64)
             items = numpy.flip(items, axis) if reverse else items
             sums = items.cumsum(axis) - (items if exclusive else 0)
-            case.output("y", numpy.flip(sums, axis) if reverse else sums, "f16" if kind == "f16" else wide)
+            case.output("y", numpy.flip(sums, axis) if reverse else sums, kind if isHalf else wide)
             yield case
 
 

@@ -2,8 +2,8 @@
 //
 // Ops on constants become constants; the reference computes them, so that a
 // folded value is the one that would have been computed at run time. Weights of
-// bytes that a product multiplies stay bytes until the plan knows whether its
-// kernel takes them so; what it does not take, fusec-fold-steps computes.
+// bytes that few rows are multiplied by stay bytes until the plan knows whether
+// a kernel takes them so; what none takes, fusec-fold-steps computes.
 
 #include "ir/reference/FoldConstants.h"
 #include "compiler/Passes.h"
@@ -28,15 +28,32 @@ static bool hasConstantOperandsOnly(Operation *op) {
          });
 }
 
-/// What dequantises weights, unless it is small: other patterns look into small
-/// constants, and no kernel gains by them.
+/// The most rows for which kernels may read weights as bytes; with more, the
+/// product takes longer than its weights.
+static constexpr int64_t mostRowsOfBytes = 256;
+
+/// Whether the result of the product that reads the weights has so few rows.
+static bool hasFewRows(OpOperand &read) {
+  Operation *product = read.getOwner();
+  auto type = cast<RankedTensorType>(product->getResult(0).getType());
+  bool isLeft = isa<MatmulOp>(product) && read.getOperandNumber() == 0;
+  return type.hasStaticShape() &&
+         type.getNumElements() <=
+             mostRowsOfBytes * type.getDimSize(type.getRank() - 1 - isLeft);
+}
+
+/// What dequantises weights that a kernel may read as bytes. Small ones are
+/// folded, and those of many rows: other patterns look into constants.
 static llvm::DenseSet<Operation *> findDequantizations(Block &block) {
   llvm::DenseSet<Operation *> kept;
   for (auto constant : block.getOps<ConstantOp>()) {
     auto type = cast<RankedTensorType>(constant.getType());
+    if (type.getNumElements() <= reference::FoldLimits().smallBytes)
+      continue;
     OpOperand *read = nullptr;
-    if (type.getNumElements() > reference::FoldLimits().smallBytes)
-      kept.insert_range(findDequantization(constant, read));
+    SmallVector<Operation *> ops = findDequantization(constant, read);
+    if (!ops.empty() && hasFewRows(*read))
+      kept.insert_range(ops);
   }
   return kept;
 }

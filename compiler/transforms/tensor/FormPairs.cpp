@@ -11,7 +11,9 @@
 #include "compiler/kernels/pairs/device/pairs_config.h"
 #include "compiler/transforms/tensor/OuterProducts.h"
 #include "compiler/transforms/tensor/PairWeights.h"
+#include "compiler/transforms/tensor/QuantizedWeights.h"
 #include "compiler/transforms/tensor/Rewrites.h"
+#include "ir/reference/FoldConstants.h"
 #include <fmt/core.h>
 
 namespace fusec {
@@ -53,8 +55,6 @@ struct FormPairs : fusec::impl::FormPairsBase<FormPairs> {
 /// Why the product stays as it is; empty where it does not.
 std::string FormPairs::findReason(MatmulOp product,
                                   const FlattenedPairs &pairs) const {
-  if (!product.getRhs().getDefiningOp<ConstantOp>())
-    return "its weights are no constants of the model";
   if (pairs.features < fewestFeatures)
     return fmt::format("it has {} features, products of pairs have {} or "
                        "more",
@@ -72,15 +72,49 @@ std::string FormPairs::findReason(MatmulOp product,
   return "";
 }
 
+/// The constant that the product multiplies, or null. Weights that are bytes,
+/// which folding leaves to products that make an operand of them, are
+/// dequantised here: products of pairs make the other one.
+static ConstantOp foldWeights(MatmulOp product, std::string &reason) {
+  auto weights = product.getRhs().getDefiningOp<ConstantOp>();
+  if (weights)
+    return weights;
+  reason = "its weights are no constants of the model";
+  reference::FoldLimits limits;
+  limits.growth = 8; // a byte that becomes a double
+  reference::FoldBudget budget;
+  budget.open(product->getParentOfType<ModelOp>());
+  OpOperand *read = nullptr;
+  for (auto constant : product->getBlock()->getOps<ConstantOp>()) {
+    SmallVector<Operation *> ops = findDequantization(constant, read);
+    if (ops.empty() || read != &product.getRhsMutable())
+      continue;
+    for (Operation *op : ops) {
+      auto values = reference::foldConstants(op, budget, reason, limits);
+      if (failed(values))
+        return {};
+      OpBuilder builder(op);
+      weights = ConstantOp::create(builder, op->getLoc(),
+                                   op->getResult(0).getType(), values->front());
+      op->getResult(0).replaceAllUsesWith(weights);
+      op->erase();
+    }
+    return weights;
+  }
+  return {};
+}
+
 void FormPairs::rewrite(MatmulOp product, const FlattenedPairs &pairs) {
   Location loc = product.getLoc();
   std::string reason = findReason(product, pairs);
-  if (!reason.empty()) {
+  ConstantOp weights;
+  if (reason.empty())
+    weights = foldWeights(product, reason);
+  if (!weights) {
     remarkMissed(remarks::formPairs, loc)
         << "the outer product is stored: " + reason;
     return;
   }
-  auto weights = product.getRhs().getDefiningOp<ConstantOp>();
   bool exact =
       getElementType(product.getLhs()).isF32() && precision == Precision::Ieee;
   auto folded = foldPairWeights(

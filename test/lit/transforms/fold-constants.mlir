@@ -71,3 +71,19 @@ fusec.model @quantised inputs ["x"] outputs ["y", "z"] {
   %z = fusec.cast %r : tensor<256x512xi8> to tensor<256x512xf16>
   fusec.output %y, %z : tensor<4x256xf16>, tensor<256x512xf16>
 }
+
+// -----
+
+// With many rows no kernel gains by bytes, and other patterns look into
+// constants.
+// CHECK-LABEL: fusec.model @rows
+fusec.model @rows inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<4096x512xf16>):
+  // CHECK: fusec.constant dense<3.000000e+00> : tensor<512x256xf16>
+  // CHECK-NOT: fusec.cast
+  // CHECK: fusec.matmul
+  %q = fusec.constant dense<3> : tensor<512x256xi8>
+  %c = fusec.cast %q : tensor<512x256xi8> to tensor<512x256xf16>
+  %y = fusec.matmul %x, %c : tensor<4096x512xf16>, tensor<512x256xf16> to tensor<4096x256xf16>
+  fusec.output %y : tensor<4096x256xf16>
+}

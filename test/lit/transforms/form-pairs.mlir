@@ -205,3 +205,24 @@ fusec.model @some inputs ["x"] outputs ["y"] {
   %5 = fusec.matmul %4, %w : tensor<64x4xf16>, tensor<4x8xf16> to tensor<64x8xf16>
   fusec.output %5 : tensor<64x8xf16>
 }
+
+// -----
+
+// Weights of bytes are dequantised for it.
+// CHECK-LABEL: @bytes
+// CHECK: %[[W:.+]] = fusec.constant {{.*}} : tensor<24x8x64xf16>
+// CHECK: fusec.pair_product %{{.+}}, %[[W]]
+// CHECK-NOT: fusec.matmul
+fusec.model @bytes inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<64x48xf16>):
+  %w = fusec.constant dense<2> : tensor<2304x8xi8>
+  %s = fusec.constant dense<0.5> : tensor<8xf16>
+  %b = fusec.broadcast %s [1] : tensor<8xf16> to tensor<2304x8xf16>
+  %c = fusec.cast %w : tensor<2304x8xi8> to tensor<2304x8xf16>
+  %m = fusec.mul %c, %b : tensor<2304x8xf16>
+  %0 = fusec.expand %x [[0], [1, 2]] : tensor<64x48xf16> to tensor<64x48x1xf16>
+  %1 = fusec.matmul %0, %0 transposed : tensor<64x48x1xf16>, tensor<64x48x1xf16> to tensor<64x48x48xf16>
+  %2 = fusec.collapse %1 [[0], [1, 2]] : tensor<64x48x48xf16> to tensor<64x2304xf16>
+  %3 = fusec.matmul %2, %m : tensor<64x2304xf16>, tensor<2304x8xf16> to tensor<64x8xf16>
+  fusec.output %3 : tensor<64x8xf16>
+}
