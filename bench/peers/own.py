@@ -5,8 +5,10 @@ without its low-rank update."""
 
 import dataclasses
 import functools
+import hashlib
 import importlib.util
 import inspect
+import json
 import os
 import pathlib
 import shutil
@@ -128,6 +130,20 @@ def compileBundle(setting, build, model):
     return bundle, seconds
 
 
+def hashFile(path):
+    return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+
+
+def hashProgram(build, bundle):
+    """Of all that decides how a bundle runs but its weights and where they lie."""
+    said = subprocess.run([build["fusec"], "inspect", "--json", str(bundle)], check=True,
+                          timeout=140, stdout=subprocess.PIPE).stdout
+    found = json.loads(said)["result"]
+    kernels = [s["sha256"] for s in found["sections"] if s["kind"] not in ("manifest", "weights")]
+    parts = json.dumps([found["manifest"]["plans"], kernels, hashFile(build["library"])])
+    return hashlib.sha256(parts.encode()).hexdigest()
+
+
 @functools.lru_cache
 def loadLibrary(library, runtime):
     """By the fusec_runtime.py of its own sources: the interface may have been another."""
@@ -158,9 +174,12 @@ def makeBuild(setting, build):
 
     run()
     torch.cuda.synchronize()
-    return Contender(run, {"export_s": exportSeconds, "compile_s": compileSeconds,
-                           "bundle_bytes": bundle.stat().st_size,
-                           "launches": session.launchCount(), "faults": session.faults()},
+    facts = {"export_s": exportSeconds, "compile_s": compileSeconds,
+             "bundle_bytes": bundle.stat().st_size, "launches": session.launchCount(),
+             "faults": session.faults()}
+    if setting.options.builds:
+        facts["program"] = hashProgram(build, bundle)
+    return Contender(run, facts,
                      poison=lambda: spoil(outputs),
                      profile=lambda: profileBuild(build, bundle, setting, getOptions(setting),
                                                   run, session.launchCount()))

@@ -96,6 +96,14 @@ class JudgeTest(unittest.TestCase):
             self.assertEqual((judged["verdict"], judged["by"]), (verdict, "before"))
             self.assertAlmostEqual(judged["ratio"], own, delta=0.003)
 
+    def testOneProgramIsNotSlowerThanItself(self):
+        for programs, verdict in (("aa", check.SAME), ("ab", check.SLOWER), (None, check.SLOWER)):
+            found = measure({"eager": draw(3.0, 1), "before": draw(1.0, 2), "fusec": draw(1.05, 3)})
+            for name, program in zip(("fusec", "before"), programs or ()):
+                found["contenders"][name]["program"] = program
+            judged = check.judgePaired(found, 0.02)
+            self.assertEqual((judged["verdict"], "why" in judged), (verdict, programs == "aa"))
+
 
 class BuildsTest(unittest.TestCase):
     def makeBuild(self, *places):
