@@ -4,6 +4,7 @@
   bench/accept.py --rows parts                   # are all of them exported and compiled?
   bench/accept.py --rows parts --run             # and right, where they are made small?
   bench/accept.py --rows parts --emit bundle     # does NVRTC compile their kernels?
+  bench/accept.py --rows parts --emit bundle --caches DIR  # for compare.py --caches, elsewhere
   bench/accept.py --only 'parts_softmax*' --fusec build/release/tools/fusec
 
 Says which rows fusec accepts, without a GPU: each is exported, read by `fusec check`
@@ -67,15 +68,16 @@ def buildEmpty(workload):
     return module.to_empty(device="cpu"), tuple(torch.empty_like(x, device="cpu") for x in inputs)
 
 
-def makeSetting(workload, module, inputs, folder):
-    options = argparse.Namespace(arch=ARCH)
+def makeSetting(workload, module, inputs, folder, caches=None):
+    options = argparse.Namespace(arch=ARCH, caches=caches)
     return peers.Setting(workload, module, inputs, options, pathlib.Path(folder))
 
 
-def call(*command):
+def call(*command, **environment):
     """Seconds; RuntimeError holds what it said."""
     start = time.monotonic()
     process = subprocess.run([*map(str, command)], text=True, check=False,
+                             env={**os.environ, **environment},
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if process.returncode:
         raise RuntimeError(f"{command[1]}: exit status {process.returncode}: "
@@ -83,15 +85,17 @@ def call(*command):
     return time.monotonic() - start
 
 
-def compile(fusec, workload, emit):  # pylint: disable=redefined-builtin
+def compile(fusec, workload, emit, caches):  # pylint: disable=redefined-builtin
     """What each step took, s."""
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="fusec-accept-") as folder:
-        setting = makeSetting(workload, *buildEmpty(workload), folder)
+        setting = makeSetting(workload, *buildEmpty(workload), folder, caches)
         model, _ = own.exportOnnx(setting)
         took = {"export": time.monotonic() - start, "check": call(fusec, "check", model)}
-        took["compile"] = call(fusec, "compile", model, f"--emit={emit}", "--no-cache", "-o",
-                               setting.folder / "out", *own.getOptions(setting))
+        kernels = [] if caches else ["--no-cache"]
+        took["compile"] = call(fusec, "compile", model, f"--emit={emit}", *kernels, "-o",
+                               setting.folder / "out", *own.getOptions(setting),
+                               FUSEC_CACHE_DIR=str(own.getCache(setting, "fusec")))
     return took
 
 
@@ -138,6 +142,8 @@ def main(arguments=None):
                         help="a bundle needs NVRTC; default: cuda")
     parser.add_argument("--run", action="store_true", help="compare results, too, of rows "
                         "`parts` and `embeddings`")
+    parser.add_argument("--caches", metavar="DIR", type=pathlib.Path, help="keep exports of models "
+                        "without weights, and kernels, where compare.py --caches finds them")
     parser.add_argument("--json", metavar="FILE", type=pathlib.Path, help="what each step took")
     options = parser.parse_args(arguments)
     if not os.access(options.fusec, os.X_OK):
@@ -147,7 +153,7 @@ def main(arguments=None):
     for name in command.chooseWorkloads(parser, options):
         workload = WORKLOADS[name]
         try:
-            entry = compile(options.fusec, workload, options.emit)
+            entry = compile(options.fusec, workload, options.emit, options.caches)
             if options.run and workload.kind in LISTED:
                 entry["error"] = runSmall(options.fusec, workload)
             said = ", ".join(f"{step} {value:.2g}" for step, value in entry.items())

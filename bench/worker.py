@@ -139,7 +139,8 @@ class Worker:
         wrong = summary.isWrong(error, eager, setting.workload.dtype)
         facts = dict(contender.facts)
         if self.options.caches:
-            facts.pop("compile_s", None)
+            for seconds in ("export_s", "compile_s"):
+                facts.pop(seconds, None)
         entries[name] = {**facts, "error": error, **({"wrong": True} if wrong else {}),
                          **({"part": True} if contender.part else {})}
         self.say(f"  {name}: error {error:.1e}{', WRONG' if wrong else ''}")

@@ -62,17 +62,35 @@ def exportOnnx(setting):
     """(path, seconds), once for all builds. Static shapes."""
     if setting.onnx:
         return setting.onnx
+    kept = getKeptModel(setting)
+    if kept and kept.exists():
+        setting.onnx = kept, 0
+        return setting.onnx
     path = setting.folder / "model.onnx"
     names = nameInputs(setting)
-    size = sum(t.numel() * t.element_size() for t in setting.module.state_dict().values())
     start = time.monotonic()
     with torch.inference_mode(False), torch.no_grad():
         torch.onnx.export(decomposeNorms(setting.module, setting.inputs), setting.inputs, str(path),
                           dynamo=True, verbose=False, input_names=names, output_names=["out"],
-                          external_data=size > EXTERNAL_BYTES)
+                          external_data=countStateBytes(setting.module) > EXTERNAL_BYTES)
         restoreTypes(path, [t.dtype for t in listTensors(setting.module(*setting.inputs))])
     setting.onnx = path, time.monotonic() - start
+    if kept:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, kept.with_suffix(".part"))
+        kept.with_suffix(".part").replace(kept)
     return setting.onnx
+
+
+def countStateBytes(module):
+    return sum(t.numel() * t.element_size() for t in module.state_dict().values())
+
+
+def getKeptModel(setting):
+    """Where the caches have it; None for one that holds weights, which each run draws."""
+    if not setting.options.caches or countStateBytes(setting.module):
+        return None
+    return pathlib.Path(setting.options.caches, "models", f"{setting.workload.name}.onnx")
 
 
 def restoreTypes(path, types):
@@ -109,10 +127,14 @@ def getOptions(setting):
             *(["--table-type=" + tableType] if tableType else [])]
 
 
+def getCache(setting, build):
+    return pathlib.Path(setting.options.caches or setting.folder, f"{build}-cache")
+
+
 def compileBundle(setting, build, model):
     """(path, seconds). With an empty cache of kernels, or with one that is kept."""
     bundle = setting.folder / f"{build['name']}.fusec"
-    cache = pathlib.Path(setting.options.caches or setting.folder) / f"{build['name']}-cache"
+    cache = getCache(setting, build["name"])
     if not setting.options.caches:
         shutil.rmtree(cache, ignore_errors=True)
     environment = {**os.environ, "FUSEC_CACHE_DIR": str(cache)}
