@@ -79,8 +79,7 @@ template <int V, class T> FUSEC_DEVICE Vec<T, V> loadStream(const T *p) {
       p, [](const auto *word) { return primitive::loadOnce(word); });
 }
 
-/// A pointer whose vectors leave L2 before others: to data that is more than L2
-/// holds, and read once.
+/// A pointer to data that is read once, and leaves L2 before others.
 template <class T> struct Passing {
   const T *at;
   FUSEC_DEVICE explicit Passing(const T *at) : at(at) {}
@@ -90,8 +89,8 @@ template <class T> struct Passing {
   template <class Index> FUSEC_DEVICE Passing operator-(Index i) const {
     return Passing(at - i);
   }
-  template <class Index> FUSEC_DEVICE const T &operator[](Index i) const {
-    return at[i];
+  template <class Index> FUSEC_DEVICE T operator[](Index i) const {
+    return load<1>(*this + i)[0];
   }
 };
 template <int V, class T> FUSEC_DEVICE Vec<T, V> load(Passing<T> p) {

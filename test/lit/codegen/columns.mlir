@@ -10,8 +10,8 @@
 // CHECK: constexpr int V = 4;
 // CHECK: fusec::forEachColumns<Scope>(262144,
 // CHECK: const auto reduce = fusec::reduceColumns<Scope, fusec::Sum<float>, 4>(length, [&](int k, auto add) {
-// CHECK: fusec::load<V>(t_p + row * 512 + k * 1048576 + column)
-// CHECK: add(lane, t_p_at[lane]);
+// CHECK: fusec::load<V>(t_p_once + row * 512 + k * 1048576 + column)
+// CHECK: add(lane, t_p_once_at[lane]);
 // CHECK: if (isMine && Scope::rank() == 0) {
 // CHECK: fusec::load<V>(t_b + column)
 // CHECK: fusec::store<V>(t_y + row * 512 + column,
@@ -57,7 +57,7 @@ fusec.model @transposed inputs ["x"] outputs ["y"] {
 // CHECK-LABEL: FUSEC_KERNEL(256) mul_reduce
 // CHECK: constexpr int V = 4;
 // CHECK: const float [[WEIGHT:.*]] = t_w[row * 100 + k];
-// CHECK: fusec::load<V>(t_x + row * 6400 + k * 64 + column)
+// CHECK: fusec::load<V>(t_x_once + row * 6400 + k * 64 + column)
 // CHECK: fusec::store<V>(t_y + row * 64 + column,
 fusec.model @weighted inputs ["x", "w"] outputs ["y"] {
 ^bb0(%x: tensor<4096x100x64xf32>, %w: tensor<4096x100xf32>):

@@ -60,7 +60,7 @@ fusec.model @span inputs ["x"] outputs ["y"] {
 // Two sums of one walk.
 // CHECK-LABEL: // reduce_mul_sub
 // CHECK: const auto reduce = fusec::reduceColumns<Scope, fusec::Both<fusec::Sum<float>, fusec::Sum<float>>, {{[0-9]}}>
-// CHECK: add(lane, {t_x_at[lane], mul_v});
+// CHECK: add(lane, {t_x_once_at[lane], mul_v});
 // CHECK: reduce[lane].first
 // CHECK: reduce[lane].second
 fusec.model @both inputs ["x"] outputs ["y"] {
@@ -180,7 +180,7 @@ fusec.model @held_again inputs ["x"] outputs ["y"] {
 // is is the same for all lanes.
 // CHECK-LABEL: // reduce_mul
 // CHECK: fusec::Vec<float, 4> kept[
-// CHECK: kept[step] = fusec::load<4>(t_x + row * 784 + k + (k / 784) * 99568);
+// CHECK: kept[step] = fusec::load<4>(t_x_once + row * 784 + k + (k / 784) * 99568);
 fusec.model @pieces inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<64x128x28x28xf32>):
   %0 = fusec.reduce max %x axes [0, 2, 3] : tensor<64x128x28x28xf32> to tensor<128xf32>
@@ -206,7 +206,7 @@ fusec.model @odd_pieces inputs ["x"] outputs ["y"] {
 
 // -----
 
-// 64 MiB that nobody reads again: they leave L2 first.
+// What nobody reads again leaves L2 first.
 // CHECK-LABEL: // neg_reduce{{$}}
 // CHECK: const fusec::Passing<fusec::f16> t_x_once(t_x);
 // CHECK: fusec::load<V>(t_x_once + row * 2048 + k);
@@ -215,6 +215,18 @@ fusec.model @passing inputs ["x"] outputs ["y"] {
   %n = fusec.neg %x : tensor<16384x2048xf16>
   %0 = fusec.reduce max %n axes [1] : tensor<16384x2048xf16> to tensor<16384xf16>
   fusec.output %0 : tensor<16384xf16>
+}
+
+// -----
+
+// Single elements do, too.
+// CHECK-LABEL: // reduce{{$}}
+// CHECK: const fusec::Passing<float> t_x_once(t_x);
+// CHECK: = t_x_once[row * 49 + k];
+fusec.model @passing_singly inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<131072x49xf32>):
+  %0 = fusec.reduce max %x axes [1] : tensor<131072x49xf32> to tensor<131072xf32>
+  fusec.output %0 : tensor<131072xf32>
 }
 
 // -----

@@ -2,7 +2,7 @@
 
 // RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-assign-storage,fusec-choose-schedules,fusec-plan-launches))" %s | FileCheck %s
 
-// Of 64 MiB that nobody reads again, lines leave L2 before others.
+// Lines of what nobody reads again leave L2 before others.
 // CHECK: fusec.plan @sm_90a of @passing
 // CHECK: fusec.step reduce
 // CHECK: accesses = [#fusec.accesses<width = 8, loads = [8], stores = [1], passing = [0]>]
