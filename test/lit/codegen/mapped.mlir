@@ -39,7 +39,7 @@ fusec.model @odd inputs ["x", "w"] outputs ["y"] {
 // CHECK-LABEL: #include "gemm_wgmma.h"
 // CHECK: Pack<fusec::Mapped<fusec::FullOperand<fusec::f16, fusec::Contiguous, fusec::Stride
 // CHECK: Pack<fusec::Mapped<fusec::FullResult<fusec::f16, fusec::Contiguous, fusec::Stride
-// CHECK: tileM = 192, tileN = 144, tileK = 64, stages = {{[0-9]+}}, clusterM = 1, clusterN = 1;
+// CHECK: tileM = 192, tileN = 144, tileK = 64, stages = {{[0-9]+}}, clusterM = 1, clusterN = 1, band = 16;
 // CHECK-NEXT: pingPong = false, streamed = true, early = false, swapped = true;
 // CHECK: gemmWgmma<Config>({12288, 281, 1}
 fusec.model @tokens inputs ["x", "w", "r"] outputs ["y"] {

@@ -21,7 +21,7 @@ fusec.model @beside inputs ["x", "w"] outputs ["y"] {
 // Rows of 187,136 bytes are whole lines.
 // CHECK-LABEL: of @lines
 // CHECK: fusec.step gemm "matmul_ranges"
-// CHECK-SAME: >], #fusec.wgmma_schedule<tileM = 128, tileN = 256, tileK = 64, stages = 4, blocks = 132>
+// CHECK-SAME: >], #fusec.wgmma_schedule<tileM = 128, tileN = 256, tileK = 64, stages = 4, blocks = 132, band = 4>
 fusec.model @lines inputs ["x", "w"] outputs ["y"] {
 ^bb0(%x: tensor<2048x93568xf16>, %w: tensor<512x93568xf16>):
   %0 = fusec.matmul %x, %w transposed : tensor<2048x93568xf16>, tensor<512x93568xf16> to tensor<2048x512xf16>

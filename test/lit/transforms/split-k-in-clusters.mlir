@@ -12,7 +12,7 @@
 // CHECK-SAME: #fusec.wgmma_schedule<tileM = 128, tileN = 256, tileK = 32, stages = 4, blocks = 132, clusterK = 2>
 // CUDA-LABEL: // matmul
 // CUDA: struct Tiling {
-// CUDA-NEXT: tileM = 128, tileN = 256, tileK = 32, stages = 4, clusterM = 1, clusterN = 1;
+// CUDA-NEXT: tileM = 128, tileN = 256, tileK = 32, stages = 4, clusterM = 1, clusterN = 1, band = 16;
 // CUDA: typedef fusec::WgmmaSplitKConfig<Tiling> Config;
 // CUDA: launch<blocks = <128>, threads = 384, shared = {{[0-9]+}}, cluster = 2
 fusec.model @half inputs ["x", "w"] outputs ["y"] {
@@ -46,9 +46,12 @@ fusec.model @shorter inputs ["x", "w"] outputs ["y"] {
 
 // -----
 
-// 16 bits gain nothing by it.
+// 16 bits gain nothing by it; their blocks walk fewer rows of tiles together.
 // CHECK-LABEL: of @narrow
 // CHECK-NOT: clusterK
+// CHECK: #fusec.wgmma_schedule<tileM = 128, tileN = 128, tileK = 64, stages = 6, blocks = 132, band = 4>
+// CUDA-LABEL: // matmul
+// CUDA: clusterN = 1, band = 4;
 fusec.model @narrow inputs ["x", "w"] outputs ["y"] {
 ^bb0(%x: tensor<2048x16384xf16>, %w: tensor<1024x16384xf16>):
   %0 = fusec.matmul %x, %w transposed : tensor<2048x16384xf16>, tensor<1024x16384xf16> to tensor<2048x1024xf16>

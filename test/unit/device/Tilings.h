@@ -28,7 +28,8 @@ template <int TileM, int TileN, int TileK, int Stages, int ClusterM = 1,
           bool PingPong = false>
 struct Wgmma {
   static constexpr int tileM = TileM, tileN = TileN, tileK = TileK;
-  static constexpr int stages = Stages, clusterM = ClusterM, clusterN = 1;
+  static constexpr int stages = Stages, clusterM = ClusterM, clusterN = 1,
+                       band = 16;
   static constexpr bool pingPong = PingPong;
   static constexpr bool streamed = false, early = false, swapped = false;
 };

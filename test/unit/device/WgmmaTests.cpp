@@ -155,7 +155,7 @@ TEST(Wgmma, ResultBoxesDivideATile) {
 
 /// Each tile once, for every group of rows and every shape.
 TEST(Wgmma, TilesAreEachVisitedOnce) {
-  for (int band : {8, 16})
+  for (int band : {4, 8, 16})
     for (int tilesM : {1, 7, 16, 37})
       for (int tilesN : {1, 5, 16}) {
         std::set<std::vector<int>> places;

@@ -216,7 +216,8 @@ double fusec::estimateLead(const Target &target, const GemmSizes &sizes,
   int rows = wgmmaLeadRows(tileM, schedule.getPingPong(), schedule.getLead());
   WgmmaLeadOrder order(lead.m, wgmmaTilesM(lead.m, tileM, cluster),
                        tilesOf(sizes.n, tileN), schedule.getBlocks() / cluster,
-                       tileM, tileN, cluster, 16 / cluster, rows);
+                       tileM, tileN, cluster, schedule.getBand() / cluster,
+                       rows);
   // A flag has to be seen; clusters with a tile less have the time for more.
   double flag = target.lead.flagMicros;
   if (order.isFirst)

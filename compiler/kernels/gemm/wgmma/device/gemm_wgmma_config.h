@@ -87,8 +87,8 @@ constexpr FUSEC_DEVICE bool wgmmaShares(int tile, int cluster) {
 /// about the same time and nobody after them.
 constexpr int wgmmaStreamedRows = 8;
 
-/// Of tiles of wgmma: tileM, tileN, tileK, stages, clusterM, clusterN and
-/// flags. `pingPong`: WgmmaSchedule::PingPong. `swapped`: the product is
+/// Of tiles of wgmma: tileM, tileN, tileK, stages, clusterM, clusterN, band (rows
+/// of tiles that are walked together) and flags. `pingPong`: WgmmaSchedule::PingPong. `swapped`: the product is
 /// another one's transposed, whose weights are A; of others they are B.
 /// `streamed`: up to wgmmaStreamedRows weights leave L2 first: what they
 /// replace is then their own, not what waits to be written back. `early`: those
@@ -98,9 +98,8 @@ template <class Tiling> struct WgmmaConfig : Tiling {
   /// Blocks that share what they load, and those of a cluster.
   static constexpr int sharing = Tiling::clusterM * Tiling::clusterN;
   static constexpr int cluster = sharing, clusterK = 1;
-  /// Rows of tiles that are walked together, so that a wave of blocks shares
-  /// its rows of A and columns of B in L2.
-  static constexpr int band = 16 / Tiling::clusterM;
+  /// Of clusters; of a Tiling it counts tiles.
+  static constexpr int band = Tiling::band / Tiling::clusterM;
   static constexpr bool splitsFactors = false, makesA = false;
   /// Of A's rows in a stage.
   static constexpr int rowBytesA = wgmmaRowBytes;
