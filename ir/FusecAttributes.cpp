@@ -20,7 +20,8 @@ VariantAttr VariantAttr::getNext() {
 LogicalResult
 AccessesAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, Walk,
                      int64_t width, DenseI64ArrayAttr loads,
-                     DenseI64ArrayAttr stores, DenseI64ArrayAttr passing) {
+                     DenseI64ArrayAttr stores, DenseI64ArrayAttr passing,
+                     DenseI64ArrayAttr shifted) {
   auto isWidth = [&](int64_t elements) {
     if (elements > 0 && llvm::isPowerOf2_64(elements))
       return true;
@@ -32,15 +33,17 @@ AccessesAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, Walk,
     return !all || llvm::all_of(all.asArrayRef(), isWidth);
   };
   int64_t reads = loads ? loads.size() : 0;
-  auto isRead = [&](int64_t read) {
-    if (read >= 0 && read < reads)
-      return true;
-    emitError() << "expected the place of one of " << reads
-                << " loads, got passing " << read;
-    return false;
+  auto areReads = [&](DenseI64ArrayAttr places, const char *what) {
+    for (int64_t read : places ? places.asArrayRef() : ArrayRef<int64_t>())
+      if (read < 0 || read >= reads) {
+        emitError() << "expected the place of one of " << reads
+                    << " loads, got " << what << ' ' << read;
+        return false;
+      }
+    return true;
   };
   return success(isWidth(width) && areWidths(loads) && areWidths(stores) &&
-                 (!passing || llvm::all_of(passing.asArrayRef(), isRead)));
+                 areReads(passing, "passing") && areReads(shifted, "shifted"));
 }
 
 LogicalResult

@@ -69,7 +69,8 @@ def Fusec_AccessesAttr : Fusec_Attr<"Accesses", "accesses"> {
     elements between the lanes: `loads = [8]` of 4 lanes is a vector of which
     every second element is theirs, `stores = [8, 8]` two values that take turns
     in one. `passing`: reads, by their place in `loads`, of what L2 does not hold
-    and nobody reads again, whose lines are to leave it before others.
+    and nobody reads again, whose lines are to leave it before others. `shifted`:
+    reads whose vectors begin anywhere in memory, and are shifted into place.
     Of chains and matmuls, which have no lanes, they are runs of elements:
     of each tile that is copied; of A and B of each segment, then of the
     epilogue's operands.
@@ -81,7 +82,8 @@ def Fusec_AccessesAttr : Fusec_Attr<"Accesses", "accesses"> {
   let parameters = (ins Fusec_DefaultEnumParameter<Fusec_Walk, "::fusec::Walk::Dimension">:$walk,
       DefaultValuedParameter<"int64_t", "1">:$width, OptionalParameter<"::mlir::DenseI64ArrayAttr">:$loads,
       OptionalParameter<"::mlir::DenseI64ArrayAttr">:$stores,
-      OptionalParameter<"::mlir::DenseI64ArrayAttr">:$passing);
+      OptionalParameter<"::mlir::DenseI64ArrayAttr">:$passing,
+      OptionalParameter<"::mlir::DenseI64ArrayAttr">:$shifted);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -93,6 +95,9 @@ def Fusec_AccessesAttr : Fusec_Attr<"Accesses", "accesses"> {
     }
     ::llvm::ArrayRef<int64_t> getPassingReads() const {
       return getPassing() ? getPassing().asArrayRef() : ::llvm::ArrayRef<int64_t>();
+    }
+    ::llvm::ArrayRef<int64_t> getShiftedReads() const {
+      return getShifted() ? getShifted().asArrayRef() : ::llvm::ArrayRef<int64_t>();
     }
   }];
 }

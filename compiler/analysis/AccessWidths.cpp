@@ -2,6 +2,7 @@
 
 #include "compiler/analysis/AccessWidths.h"
 #include "compiler/analysis/Alignment.h"
+#include "compiler/analysis/ShiftedLoads.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -101,13 +102,14 @@ SmallVector<int64_t> fusec::getStoreWidths(StepOp step, VariantAttr variant,
 AccessesAttr fusec::getAccesses(MLIRContext *context, Walk walk, int64_t width,
                                 ArrayRef<int64_t> loads,
                                 ArrayRef<int64_t> stores,
-                                ArrayRef<int64_t> passing) {
+                                ArrayRef<int64_t> passing,
+                                ArrayRef<int64_t> shifted) {
   auto list = [&](ArrayRef<int64_t> numbers) {
     return numbers.empty() ? DenseI64ArrayAttr()
                            : DenseI64ArrayAttr::get(context, numbers);
   };
   return AccessesAttr::get(context, walk, width, list(loads), list(stores),
-                           list(passing));
+                           list(passing), list(shifted));
 }
 
 //===----------------------------------------------------------------------===//
@@ -164,6 +166,26 @@ static std::optional<size_t> findWrongLoad(StepOp step, AccessesAttr accesses,
   return std::nullopt;
 }
 
+/// Which of those that are shifted cannot be, under the variant's guards.
+static std::optional<int64_t> findWrongShift(StepOp step, VariantAttr variant,
+                                             AccessesAttr accesses,
+                                             const LoopAccesses &loop) {
+  SmallVector<RegionStore> stores;
+  for (ArrayRef<RegionStore> group : loop.stores)
+    llvm::append_range(stores, group);
+  SmallVector<unsigned> shiftable, reads = getReads(loop.program);
+  if (loop.shifts)
+    shiftable = findShiftableLoads(
+        step, loop.program, stores, loop.dim, accesses.getWidth(),
+        accesses.getWalk() == Walk::Memory,
+        [&](BufferOp buffer) { return getAlignment(buffer, variant); });
+  for (int64_t read : accesses.getShiftedReads())
+    if (accesses.getLoadWidths()[read] != accesses.getWidth() ||
+        !llvm::is_contained(shiftable, reads[read]))
+      return read;
+  return std::nullopt;
+}
+
 /// The same of stores; `first` is where the group's are listed from.
 static std::optional<size_t> findWrongStore(AccessesAttr accesses,
                                             ArrayRef<RegionStore> group,
@@ -216,6 +238,13 @@ AccessesAttr fusec::takeAccesses(StepOp step, VariantAttr variant, size_t index,
           << read << " of loop " << index << " passes, which is a lookup";
       return {};
     }
+  if (auto read = findWrongShift(step, variant, accesses, loop)) {
+    step.emitOpError("has a launch in which load ")
+        << *read << " of loop " << index
+        << " is shifted, but its lanes are no neighbours, or its buffer is not "
+           "aligned";
+    return {};
+  }
   size_t first = 0;
   for (ArrayRef<RegionStore> group : loop.stores) {
     if (auto i = findWrongStore(accesses, group, first, loop.dim))

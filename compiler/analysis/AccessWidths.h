@@ -31,7 +31,8 @@ llvm::SmallVector<int64_t> getStoreWidths(StepOp step, VariantAttr variant,
 AccessesAttr getAccesses(mlir::MLIRContext *context, Walk walk, int64_t width,
                          llvm::ArrayRef<int64_t> loads,
                          llvm::ArrayRef<int64_t> stores,
-                         llvm::ArrayRef<int64_t> passing = {});
+                         llvm::ArrayRef<int64_t> passing = {},
+                         llvm::ArrayRef<int64_t> shifted = {});
 
 /// A loop as its accesses are listed: what it reads, and the values that it
 /// stores, in groups that are stored together.
@@ -42,6 +43,7 @@ struct LoopAccesses {
   llvm::SmallVector<llvm::ArrayRef<RegionStore>> stores;
   /// Reads along another dim.
   llvm::ArrayRef<unsigned> others = {};
+  bool shifts = false; // loads that begin anywhere
 };
 /// What the variant's launch lists of its loop `index`; null, with an error,
 /// where that is not of as many accesses, or of such as lanes cannot have.

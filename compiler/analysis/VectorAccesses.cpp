@@ -2,6 +2,7 @@
 
 #include "compiler/analysis/VectorAccesses.h"
 #include "compiler/analysis/Alignment.h"
+#include "compiler/analysis/ShiftedLoads.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -177,6 +178,7 @@ struct Access {
   Expr offset;
   int64_t bytes; // of an element
   bool isStore, takesTurns = false;
+  std::optional<unsigned> load = std::nullopt; // its node
 };
 } // namespace
 
@@ -212,9 +214,9 @@ static SmallVector<Access> collectAccesses(StepOp step,
     const ScalarNode &node = program[n];
     if (node.kind != Kind::Load || !program.varies(n, dim))
       continue; // one element for all lanes
-    accesses.push_back({step.getInputBuffer(node.value),
-                        getLoadOffset(step, program, n),
-                        getElementBytes(node.type), false});
+    accesses.push_back(
+        {step.getInputBuffer(node.value), getLoadOffset(step, program, n),
+         getElementBytes(node.type), false, false, static_cast<unsigned>(n)});
   }
   return accesses;
 }
@@ -229,9 +231,11 @@ static bool isShared(const Access &access, ArrayRef<Expr> sizes) {
   return points && elements && *elements <= *points / least;
 }
 
-VectorAccesses fusec::analyzeVectorAccesses(
-    StepOp step, const ScalarProgram &program, ArrayRef<RegionStore> stores,
-    unsigned dim, bool hasTail, Alignments alignments, bool loadsSmallByLanes) {
+VectorAccesses
+fusec::analyzeVectorAccesses(StepOp step, const ScalarProgram &program,
+                             ArrayRef<RegionStore> stores, unsigned dim,
+                             bool hasTail, Alignments alignments,
+                             bool loadsSmallByLanes, bool shifts) {
   SmallVector<Access> accesses = collectAccesses(step, program, stores, dim);
   if (loadsSmallByLanes)
     llvm::erase_if(accesses, [&](const Access &a) {
@@ -252,7 +256,7 @@ VectorAccesses fusec::analyzeVectorAccesses(
     result.width = std::min(result.width, (isAlone ? 1 : 2) * access / a.bytes);
   }
   result.width = std::min(result.width, access / narrowest);
-  auto isWide = [&](const Access &a) {
+  auto isVector = [&](const Access &a) {
     unsigned alignment = alignments(a.buffer);
     if (isVectorAccess(a.offset, dim, result.width, a.bytes, alignment))
       return true;
@@ -265,7 +269,15 @@ VectorAccesses fusec::analyzeVectorAccesses(
                           extent, program.getRanges())
         .has_value();
   };
+  SmallVector<unsigned> shiftable;
+  auto isShifted = [&](const Access &a) {
+    return a.load && llvm::is_contained(shiftable, *a.load) && !isVector(a);
+  };
+  auto isWide = [&](const Access &a) { return isVector(a) || isShifted(a); };
   for (; result.width > 1; result.width /= 2) {
+    if (shifts)
+      shiftable = findShiftableLoads(step, program, stores, dim, result.width,
+                                     /*beginAnywhere=*/false, alignments);
     Expr width = Expr::constant(step.getContext(), result.width);
     bool fits = hasTail || program.getSizes()[dim].mod(width).isConstant(0);
     unsigned scalar = 0, shared = 0;
@@ -282,9 +294,12 @@ VectorAccesses fusec::analyzeVectorAccesses(
   }
   if (result.width <= 1)
     return {};
-  for (const Access &a : accesses)
+  for (const Access &a : accesses) {
     if (isWide(a))
       result.aligned.push_back(a.buffer);
+    if (isShifted(a))
+      result.shifted.push_back(*a.load);
+  }
   // Rows of tables are read by vectors where the columns are.
   for (size_t n = 0; n < program.size(); ++n)
     if (program[n].kind == Kind::Lookup && program.varies(n, dim))

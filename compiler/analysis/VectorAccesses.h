@@ -63,19 +63,20 @@ using Alignments = llvm::function_ref<unsigned(BufferOp)>; // bytes
 struct VectorAccesses {
   int64_t width = 1;                        // elements
   llvm::SmallVector<BufferOp> aligned = {}; // these must be, to 16 bytes
+  llvm::SmallVector<unsigned> shifted = {}; // loads that begin anywhere
 };
 
 /// The widest vectors of at most 16 bytes that every store and most loads along
 /// `dim` can take. `hasTail`: the kernel computes what is left of the dim by
 /// single elements; else the dim must be a multiple of the width.
 /// `loadsSmallByLanes`: loads of buffers that many points share do not count,
-/// since a cache has them.
+/// since a cache has them. `shifts`: loads of neighbours may begin anywhere.
 VectorAccesses
 analyzeVectorAccesses(StepOp step, const ScalarProgram &program,
                       llvm::ArrayRef<RegionStore> stores, unsigned dim,
                       bool hasTail,
                       Alignments alignments = getAlignmentIfGuarded,
-                      bool loadsSmallByLanes = false);
+                      bool loadsSmallByLanes = false, bool shifts = false);
 
 } // namespace fusec
 

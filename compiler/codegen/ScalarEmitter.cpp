@@ -12,9 +12,13 @@ ScalarEmitter::ScalarEmitter(KernelWriter &writer, const ScalarProgram &program,
                              std::optional<Lanes> lanes, Sources sources)
     : writer(writer), program(program), dims(std::move(dims)), lanes(lanes),
       sources(std::move(sources)) {
-  if (lanes)
-    for (auto [node, width] : llvm::zip_equal(getReads(program), lanes->loads))
+  if (lanes) {
+    SmallVector<unsigned> reads = getReads(program);
+    for (auto [node, width] : llvm::zip_equal(reads, lanes->loads))
       widths[node] = width;
+    for (int64_t read : lanes->shifted)
+      shifted.insert(reads[read]);
+  }
   pushScope();
 }
 
@@ -107,9 +111,16 @@ std::string ScalarEmitter::emit(unsigned id) {
 std::string ScalarEmitter::emitStored(unsigned id) {
   const ScalarNode &node = program[id];
   const Name *name = find(id);
+  auto isVector = [&](unsigned operand) {
+    const Name *known = find(operand);
+    return known && known->isVector;
+  };
   if (node.type.isF16() || node.type.isBF16()) {
     if (name && name->isVector)
       return name->text + "[lane]";
+    if (!name && node.kind == Kind::Piecewise && isOnlyMoved(id) &&
+        llvm::any_of(node.operands, isVector))
+      return emitPiecewise(id, /*inStorage=*/true);
     // What is computed with as well is loaded once.
     if (!name && node.kind == Kind::Load && isOnlyMoved(id))
       return getElement(node, sources.load(node.value));
@@ -237,32 +248,6 @@ std::string ScalarEmitter::declareResult(unsigned id, const std::string &type,
   writer.line("const {} {} = {};{}{}", type, name, value,
               source.empty() ? "" : " // ", source);
   scopes.back()[id] = {name, isVector};
-  return name;
-}
-
-std::string ScalarEmitter::condition(const IndexCondition &c) {
-  ExprRanges ranges = program.getRanges();
-  std::string value = print(c.value), text;
-  if (!ranges.isNonNegative(c.value - c.lower))
-    text = fmt::format("{} >= {}", value, print(c.lower));
-  if (!ranges.isLess(c.value, c.upper))
-    text += fmt::format("{}{} < {}", text.empty() ? "" : " && ", value,
-                        print(c.upper));
-  return text.empty() ? "true" : text;
-}
-
-std::string ScalarEmitter::emitPiecewise(unsigned id) {
-  const ScalarNode &node = program[id];
-  std::string name = writer.uniqueName("piece");
-  writer.line("{} {} = {{}};", computeType(node.type), name);
-  for (auto [i, operand] : llvm::enumerate(node.operands)) {
-    writer.open("{}if ({})", i ? "else " : "", condition(node.conditions[i]));
-    pushScope();
-    writer.line("{} = {};", name, emit(operand));
-    popScope();
-    writer.close();
-  }
-  scopes.back()[id] = {name, false};
   return name;
 }
 

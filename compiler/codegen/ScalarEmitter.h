@@ -34,12 +34,12 @@ public:
   struct Lanes {
     Lanes(unsigned dim, AccessesAttr accesses, bool loadsFirst = false)
         : dim(dim), width(accesses.getWidth()), loads(accesses.getLoadWidths()),
-          loadsFirst(loadsFirst),
+          shifted(accesses.getShiftedReads()), loadsFirst(loadsFirst),
           beginAnywhere(accesses.getWalk() == Walk::Memory) {}
 
     unsigned dim;
     int64_t width;
-    llvm::ArrayRef<int64_t> loads;
+    llvm::ArrayRef<int64_t> loads, shifted;
     bool loadsFirst;
     bool beginAnywhere; // not at multiples of the width
   };
@@ -130,7 +130,7 @@ private:
   std::string emitGather(unsigned id);
   /// An index, after what other rows were read for it.
   std::string emitIndex(unsigned id);
-  std::string emitPiecewise(unsigned id);
+  std::string emitPiecewise(unsigned id, bool inStorage = false);
   void emitRow(unsigned id);
   /// The row that an index names, of `rows`, and whether it exists. Where a
   /// missing one is a fault, `owner` says where it is counted.
@@ -148,6 +148,11 @@ private:
   bool readGatherFirst(unsigned id);
   bool dependsOnRows(unsigned id, Visited &visited) const;
   bool prepareVectorLoad(unsigned id);
+  /// Of the lanes that the condition holds for, where there is one.
+  void prepareShiftedLoad(unsigned id, const IndexCondition *c = nullptr);
+  /// Loads what lanes that the condition holds for need of the node.
+  void prepareShiftedLoads(unsigned id, const IndexCondition &c,
+                           Visited &visited);
   /// How the lanes of a read lie that are moved together; nothing where each
   /// is moved on its own.
   std::optional<LaneAccess> getWhole(unsigned id, Expr offset) const;
@@ -174,6 +179,7 @@ private:
   std::vector<std::string> dims;
   std::optional<Lanes> lanes;
   llvm::SmallDenseMap<unsigned, int64_t> widths; // of reads
+  llvm::SmallDenseSet<unsigned> shifted;         // of reads
   Sources sources;
   std::vector<Scope> scopes;
   /// Vectors of which lanes take some elements, by their address, in each

@@ -38,6 +38,10 @@ std::optional<LaneAccess> ScalarEmitter::getWhole(unsigned id,
 }
 
 bool ScalarEmitter::prepareVectorLoad(unsigned id) {
+  if (shifted.contains(id)) {
+    prepareShiftedLoad(id);
+    return true;
+  }
   const ScalarNode &node = program[id];
   Access access = sources.load(node.value);
   Expr offset = getLoadOffset(node, access);
@@ -106,6 +110,9 @@ void ScalarEmitter::prepare(unsigned id, Visited &visited) {
                              lanes->beginAnywhere ? 0 : lanes->width);
         }))
       prepareGuarded(id);
+    else
+      for (auto [operand, c] : llvm::zip_equal(node.operands, node.conditions))
+        prepareShiftedLoads(operand, c, visited);
     break;
   default:
     break;

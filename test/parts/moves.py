@@ -180,6 +180,72 @@ def makePads():
         yield case
 
 
+# Rows that begin anywhere in memory, and pads of them whose sums are whole vectors: one
+# side, both, and such as take away; what is padded is computed, or only moved.
+SHIFTED = [("f16", (13, 4095), 0, 1), ("f32", (13, 4095), 1, 0), ("bf16", (7, 1000), 12, 12),
+           ("f32", (2, 3, 7, 112), 1, 1), ("f16", (127, 13), 3, 0), ("bf16", (7, 127), 5, 4),
+           ("f32", (5, 1000), -1, 3), ("f16", (9, 1000), -3, 11), ("bf16", (5, 1001), -2, -7),
+           ("i8", (33, 127), 1, 0), ("f16", (1000, 1), 3, 4), ("f32", (13, 7), 2, 3),
+           ("i64", (7, 13), 1, 2), ("f16", (1, 127), 7, 2)]
+
+
+def makeShiftedPads():
+    for kind, sizes, before, after in SHIFTED:
+        case = Case(nameOf("shifted_pad", kind, sizes, before, after), 0, opset=19)
+        zeros = [0] * (len(sizes) - 1)
+        x, z = case.draw(kind, *sizes), case.draw(kind, *sizes[:-1], sizes[-1] + before + after)
+        pads = case.constant(numpy.array([*zeros, before, *zeros, after]))
+        name, value = case.input("x", x), case.constant(numpy.array(3, x.dtype))
+        case.nodes.append(helper.make_node("Pad", [name, pads, value], ["y"]))
+        padded = case.node("Pad", case.node("Neg", name), pads, value)
+        case.nodes.append(helper.make_node("Max", [padded, case.input("z", z)], ["most"]))
+        kept = x[..., max(-before, 0):sizes[-1] - max(-after, 0)]
+        pairs = [(0, 0)] * len(zeros) + [(max(before, 0), max(after, 0))]
+        case.output("y", numpy.pad(kept, pairs, constant_values=3), kind)
+        case.output("most", numpy.maximum(numpy.pad(-kept, pairs, constant_values=3), z), kind)
+        yield case
+
+
+# Whole vectors of rows that are longer by 1 to 7, from each of their first columns on.
+CUT = [("f16", (5, 64)), ("bf16", (13, 1000)), ("f32", (7, 128)), ("f16", (1, 4088)), ("i8", (9, 48)), ("f16", (127, 8))]
+
+
+def makeShiftedSlices():
+    for kind, (rows, width) in CUT:
+        case = Case(nameOf("shifted_slice", kind, (rows, width)), 0)
+        for start in range(1, 8):
+            x = case.draw(kind, rows, width + start)
+            numbers = [case.constant(numpy.array([number])) for number in (start, width + start, 1)]
+            cut = case.node("Slice", case.input(f"x{start}", x), *numbers)
+            case.nodes.append(helper.make_node("Neg", [cut], [f"y{start}"]))
+            case.output(f"y{start}", -x[:, start:], kind)
+        yield case
+
+
+# Halves of rows, both of which begin anywhere, and pieces that meet within a vector.
+HALVES = [("bf16", (77, 1365)), ("f16", (13, 127)), ("f32", (7, 127)), ("f16", (3, 1000)), ("f32", (1000, 13)),
+          ("bf16", (1, 4095)), ("f32", (33, 259))]
+
+
+def makeHalves():
+    for kind, (rows, width) in HALVES:
+        x = Case("", 0).draw(kind, rows, 2 * width)
+        for form in ("gated", "turned"):
+            case = Case(nameOf(f"{form}_halves", kind, (rows, width)),
+                        {"f32": 1e-6, "f16": 2e-3, "bf16": 2e-2}[kind] if form == "gated" else 0)
+            name, axis = case.input("x", x), case.constant(numpy.array([1]))
+            left, right = [case.node("Slice", name, case.constant(numpy.array([start])),
+                                     case.constant(numpy.array([start + width])), axis) for start in (0, width)]
+            if form == "gated":
+                case.nodes.append(helper.make_node("Mul", [case.node("Sigmoid", left), right], ["y"]))
+                wide = x.astype(float)
+                case.output("y", wide[:, width:] / (1 + numpy.exp(-wide[:, :width])), kind)
+            else:
+                case.nodes.append(helper.make_node("Concat", [right, left], ["y"], axis=1))
+                case.output("y", numpy.roll(x, width, 1), kind)
+            yield case
+
+
 # Few columns beside many: widths before, of the rows themselves, and behind.
 SIDES = [("f32", (5, 7), (1, 112, 1)), ("f16", (127,), (12, 1000, 12)), ("f16", (13,), (1, 64, 0)),
          ("i64", (9, 3), (2, 30, 4)), ("f16", (7,), (8, 127, 1))]
@@ -292,5 +358,6 @@ def makeRotations():
 
 def makeAll():
     for make in (makePermutations, makeOddTransposes, makeComputedTransposes, makeNarrowTransposes, makeConcats,
-                 makeSlices, makePads, makeSides, makePicks, makeRanges, makeRotations):
+                 makeSlices, makePads, makeShiftedPads, makeShiftedSlices, makeHalves, makeSides, makePicks,
+                 makeRanges, makeRotations):
         yield from make()

@@ -172,7 +172,8 @@ void PiecePrinter::printHeldRows(const PointwisePiece &piece) {
   fill = 1;
   SmallVector<int64_t> stores = llvm::to_vector(accesses.getStoreWidths());
   accesses = fusec::getAccesses(writer.getContext(), accesses.getWalk(),
-                                accesses.getWidth(), loads, stores);
+                                accesses.getWidth(), loads, stores,
+                                /*passing=*/{}, accesses.getShiftedReads());
   sources.load = [load = sources.load, picked, held](Value value) {
     ScalarEmitter::Access access = load(value);
     if (value != picked)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/analysis/Iteration.h"
+#include "compiler/analysis/ShiftedLoads.h"
 #include "compiler/kernels/pointwise/Pointwise.h"
 #include <fmt/core.h>
 
@@ -16,32 +17,37 @@ static AccessesAttr getAccesses(StepOp step, VariantAttr variant,
   auto schedule = cast<PointwiseScheduleAttr>(variant.getSchedule());
   int64_t width = piece.getWidth(schedule.getVector());
   const ScalarProgram &program = piece.iteration.program;
-  SmallVector<int64_t> loads, stores;
+  auto alignments = [&](BufferOp buffer) {
+    return getAlignment(buffer, variant);
+  };
+  SmallVector<unsigned> reads = getReads(program);
+  SmallVector<int64_t> loads, stores, shifted;
   if (piece.isByRows()) {
-    for (unsigned read : getReads(program))
-      loads.push_back(isBesideStores(step, piece.iteration, read, width,
-                                     [&](BufferOp buffer) {
-                                       return getAlignment(buffer, variant);
-                                     })
-                          ? width
-                          : 1);
+    for (unsigned read : reads)
+      loads.push_back(
+          isBesideStores(step, piece.iteration, read, width, alignments) ? width
+                                                                         : 1);
     stores.assign(piece.iteration.stores.size(), width);
   } else {
     loads = getLoadWidths(step, variant, program, piece.getDim(), width);
     if (auto row = findPickedRow(step, piece.iteration);
-        row && schedule.getHolds()) {
-      SmallVector<unsigned> reads = getReads(program);
+        row && schedule.getHolds())
       loads[llvm::find(reads, row->load) - reads.begin()] =
-          getFillWidth(step, piece.iteration, *row, [&](BufferOp buffer) {
-            return getAlignment(buffer, variant);
-          });
-    }
+          getFillWidth(step, piece.iteration, *row, alignments);
     for (ArrayRef<RegionStore> group : piece.getStoreGroups())
       llvm::append_range(
           stores, getStoreWidths(step, variant, group, piece.getDim(), width));
   }
-  return fusec::getAccesses(step.getContext(), piece.walk, width, loads,
-                            stores);
+  SmallVector<unsigned> shiftable =
+      findShiftableLoads(step, program, piece.iteration.stores, piece.getDim(),
+                         width, piece.isByRows(), alignments);
+  for (auto [i, read] : llvm::enumerate(reads))
+    if (loads[i] == 1 && llvm::is_contained(shiftable, read)) {
+      loads[i] = width;
+      shifted.push_back(i);
+    }
+  return fusec::getAccesses(step.getContext(), piece.walk, width, loads, stores,
+                            /*passing=*/{}, shifted);
 }
 
 static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {

@@ -4,6 +4,7 @@
 // innermost dim, or by the linear index where most accesses are dense and the
 // dim is no multiple of a vector.
 
+#include "compiler/analysis/ShiftedLoads.h"
 #include "compiler/kernels/pointwise/Pointwise.h"
 
 using namespace mlir;
@@ -147,9 +148,11 @@ static bool loadsAllFirst(const PointwisePiece &piece) {
     Kind kind = program[n].kind;
     bool isGuarded = kind == Kind::GatherRow || kind == Kind::Lookup,
          isAskedFor =
-             !llvm::all_of(program[n].conditions, [&](const IndexCondition &c) {
-               return isOfVectors(c, dim, piece.accesses.width);
-             });
+             !llvm::all_of(program[n].conditions,
+                           [&](const IndexCondition &c) {
+                             return isOfVectors(c, dim, piece.accesses.width);
+                           }) &&
+             !areLoadsShifted(program, n, dim, piece.accesses.shifted);
     if (isAskedFor ||
         (isGuarded && (piece.accesses.width == 1 ||
                        program.varies(program[n].operands[0], dim))))
@@ -203,7 +206,7 @@ static PointwisePiece getPiece(StepOp step, PointwiseIteration iteration,
     // A tail of the linear index is none of the innermost dim.
     return analyzeVectorAccesses(step, points.program, points.stores, rank - 1,
                                  /*hasTail=*/rank == 1, alignments,
-                                 loadsSmallByLanes);
+                                 loadsSmallByLanes, /*shifts=*/true);
   };
   VectorAccesses accesses = analyze(iteration);
   if (accesses.width > 1)
@@ -230,10 +233,19 @@ static PointwisePiece getPiece(StepOp step, PointwiseIteration iteration,
   accesses = {width, {}};
   for (const RegionStore &store : iteration.stores)
     accesses.aligned.push_back(step.getOutputBuffer(store.output));
-  for (unsigned read : getReads(iteration.program))
-    if (isBesideStores(step, iteration, read, width, alignments))
+  SmallVector<unsigned> shiftable =
+      findShiftableLoads(step, iteration.program, iteration.stores,
+                         iteration.program.getSizes().size() - 1, width,
+                         /*beginAnywhere=*/true, alignments);
+  for (unsigned read : getReads(iteration.program)) {
+    bool isBeside = isBesideStores(step, iteration, read, width, alignments),
+         isShifted = !isBeside && llvm::is_contained(shiftable, read);
+    if (isBeside || isShifted)
       accesses.aligned.push_back(
           step.getInputBuffer(iteration.program[read].value));
+    if (isShifted)
+      accesses.shifted.push_back(read);
+  }
   return walkPoints(std::move(iteration), Walk::Memory, std::move(accesses));
 }
 
@@ -277,8 +289,12 @@ FailureOr<PointwisePieces> fusec::takePointwisePieces(StepOp step,
              << i << " along its "
              << (accesses.getWalk() == Walk::Linear ? "linear index" : "memory")
              << ", which its points do not allow";
+    SmallVector<unsigned> shifted, reads = getReads(iteration.program);
+    for (int64_t read : accesses.getShiftedReads())
+      if (read < int64_t(reads.size()))
+        shifted.push_back(reads[read]);
     pieces.push_back(walkPoints(std::move(iteration), accesses.getWalk(),
-                                {accesses.getWidth(), {}}));
+                                {accesses.getWidth(), {}, shifted}));
     PointwisePiece &piece = pieces.back();
     SmallVector<unsigned> held;
     if (schedule.getHolds()) {
@@ -291,7 +307,7 @@ FailureOr<PointwisePieces> fusec::takePointwisePieces(StepOp step,
     if (!takeAccesses(step, variant, i,
                       {piece.iteration.program, piece.getDim(),
                        piece.getWidth(schedule.getVector()),
-                       piece.getStoreGroups(), held}))
+                       piece.getStoreGroups(), held, /*shifts=*/true}))
       return failure();
   }
   return pieces;

@@ -112,8 +112,13 @@ static PointwiseWork getWork(StepOp step, const PointwisePieces &pieces,
     work.elements += points;
     work.readsRows |= piece.countRows() > 0;
     work.waits = std::max(work.waits, getWaits(step, piece, vector));
-    // A single element takes half the instructions.
-    work.vectors += points / std::max<int64_t>(2, piece.getWidth(vector));
+    // A single element takes half the instructions; those that shift a vector
+    // load it twice.
+    int64_t width = piece.getWidth(vector);
+    double loads = width == piece.accesses.width
+                       ? double(piece.accesses.shifted.size())
+                       : 0;
+    work.vectors += (1 + loads) * points / std::max<int64_t>(2, width);
   }
   return work;
 }

@@ -113,3 +113,20 @@ fusec.plan @sm_90a of @main slots [] {
     fusec.yield %0 : tensor<4x8xf32>
   }
 }
+
+// -----
+
+// No guard says that what is around is there.
+fusec.plan @sm_90a of @main slots [] {
+  fusec.buffer @x input 0 at <0> strides [#fusec.expr<8>, #fusec.expr<1>] : tensor<4x8xf32>
+  fusec.buffer @y output 0 at <0> strides [#fusec.expr<8>, #fusec.expr<1>] : tensor<4x8xf32>
+  // expected-error @+1 {{'fusec.step' op has a launch in which load 0 of loop 0 is shifted, but its lanes are no neighbours, or its buffer is not aligned}}
+  fusec.step pointwise "relu" inputs [@x] outputs [@y]
+    variants [#fusec.variant<[], #fusec.pointwise_schedule<threads = 128, vector = 4, indexBits = 32>
+      launch <blocks = <1>, threads = 128, accesses = [#fusec.accesses<width = 4, loads = [4], stores = [4], shifted = [0]>]>>]
+    sources [] {
+  ^bb0(%x: tensor<4x8xf32>):
+    %0 = fusec.relu %x : tensor<4x8xf32>
+    fusec.yield %0 : tensor<4x8xf32>
+  }
+}

@@ -118,12 +118,14 @@ fusec.model @few inputs ["x"] outputs ["y"] {
 
 // -----
 
-// Rows that begin anywhere: vectors from where the result is aligned.
+// Rows that begin anywhere: vectors from where the result is aligned, of what is
+// loaded and shifted. None of it is read behind the end.
 // CHECK-LABEL: FUSEC_KERNEL(128) slice_0(
 // CHECK: fusec::forEachPart(8191, 205, [&](int row, int part) {
 // CHECK: const int begin = (row * 1535) % 8;
 // CHECK: fusec::forPart<8>(part, begin, 1535, [&](int column, auto width) {
-// CHECK: t_x[row * 1537 + (column + lane) + 1]
+// CHECK: const auto t_x_around = fusec::loadAround<V>(t_x + row * 1537 + column + 1, t_x + 12589567);
+// CHECK: const auto t_x_at = fusec::shift(t_x_around);
 // CHECK: fusec::store<V>(t_y + row * 1535 + column, result);
 fusec.model @rows inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<8191x1537xf16>):
@@ -257,15 +259,18 @@ fusec.model @tables inputs ["t", "u", "ids"] outputs ["y"] {
 // -----
 
 // A few elements beside a row are no iteration of their own, whose sectors two
-// would write: each element is asked for its piece, once a vector where pieces
-// begin between vectors.
+// would write: each element is asked for its piece. What lanes need of a row is
+// loaded for all of them first, and shifted behind that of the next vector.
 // CHECK-LABEL: FUSEC_KERNEL(128) concat_0(
-// CHECK: fusec::forEachVector<4, 4>(count
+// CHECK: fusec::forEachVector<8, 2>(count
 // CHECK: const int d1 = base % 1024;
-// CHECK: if (d1 < 12) {
-// CHECK: else if (d1 >= 12 && d1 < 1012) {
-// CHECK-NEXT: fusec::load<V>(t_x + d0 * 1000 + d1 - 12);
-// CHECK: return [=] {
+// CHECK: const auto t_x_around = fusec::loadAround<V>(t_x + d0 * 1000 + d1 - 12, 12 - d1, 1012 - d1);
+// CHECK-NEXT: return [=] {
+// CHECK-NEXT: const auto t_x_at = fusec::shift(t_x_around);
+// CHECK: fusec::f16 piece = {};
+// CHECK: if ((d1 + lane) < 12) {
+// CHECK: else if ((d1 + lane) >= 12 && (d1 + lane) < 1012) {
+// CHECK-NEXT: piece = t_x_at[lane];
 // CHECK: fusec::store<V>(t_y + base, result);
 fusec.model @pad inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<16384x1000xf16>):
@@ -276,9 +281,28 @@ fusec.model @pad inputs ["x"] outputs ["y"] {
 
 // -----
 
+// Once a vector where pieces begin between vectors.
 // CHECK-LABEL: FUSEC_KERNEL(128) concat_0(
-// CHECK: fusec::forEachVector<1, 8>(count
-// CHECK: else if (d1 >= 1 && d1 < 113) {
+// CHECK: fusec::forEachVector<8, 2>(count
+// CHECK: if (d1 < 8) {
+// CHECK: else if (d1 >= 8 && d1 < 1008) {
+// CHECK-NEXT: fusec::load<V>(t_x + d0 * 1000 + d1 - 8);
+// CHECK: return [=] {
+// CHECK: fusec::store<V>(t_y + base, result);
+fusec.model @whole_pieces inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<16384x1000xf16>):
+  %0 = fusec.splat 0.0 : f16 : tensor<16384x8xf16>
+  %1 = fusec.splat 0.0 : f16 : tensor<16384x16xf16>
+  %2 = fusec.concat %0, %x, %1 axis 1 : tensor<16384x8xf16>, tensor<16384x1000xf16>, tensor<16384x16xf16> to tensor<16384x1024xf16>
+  fusec.output %2 : tensor<16384x1024xf16>
+}
+
+// -----
+
+// Rows of no whole vectors of 16 bytes: of 8.
+// CHECK-LABEL: FUSEC_KERNEL(128) concat_0(
+// CHECK: fusec::forEachVector<2, 4>(count
+// CHECK: fusec::loadAround<V>(t_x + d0 * 112 + d1 - 1, 1 - d1, 113 - d1);
 fusec.model @image inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<64x64x112x112xf32>):
   %0 = fusec.splat 0.0 : f32 : tensor<64x64x112x1xf32>

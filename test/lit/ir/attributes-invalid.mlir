@@ -64,3 +64,8 @@
 
 // expected-error @+1 {{expected accesses of a loop, got 4 : i64}}
 "test.op"() {l = #fusec.launch<blocks = <1>, threads = 128, accesses = [4]>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{expected the place of one of 1 loads, got shifted 1}}
+"test.op"() {a = #fusec.accesses<width = 4, loads = [4], shifted = [1]>} : () -> ()

@@ -51,3 +51,53 @@ fusec.model @beside inputs ["x", "s", "b"] outputs ["y"] {
   %3 = fusec.add %1, %2 : tensor<32x1024x333xf16>
   fusec.output %3 : tensor<32x1024x333xf16>
 }
+
+// -----
+
+// Loads of neighbours that begin anywhere are vectors, too: of each lane, or of
+// those that ask for a piece. What is around them is there, by a guard.
+// CHECK: fusec.plan @sm_90a of @halves
+// CHECK: buffer = @x>]
+// CHECK-SAME: accesses = [#fusec.accesses<walk = memory, width = 8, loads = [8, 8], stores = [8], shifted = [0, 1]>]
+// CHECK: accesses = [#fusec.accesses<loads = [1, 1], stores = [1]>]
+fusec.model @halves inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<77x2730xbf16>):
+  %0 = fusec.slice %x offsets [#fusec.expr<0>, #fusec.expr<0>] steps [1, 1] : tensor<77x2730xbf16> to tensor<77x1365xbf16>
+  %1 = fusec.slice %x offsets [#fusec.expr<0>, #fusec.expr<1365>] steps [1, 1] : tensor<77x2730xbf16> to tensor<77x1365xbf16>
+  %2 = fusec.mul %0, %1 : tensor<77x1365xbf16>
+  fusec.output %2 : tensor<77x1365xbf16>
+}
+
+// -----
+
+// CHECK: fusec.plan @sm_90a of @padded
+// CHECK: accesses = [#fusec.accesses<width = 4, loads = [4, 4], stores = [4], shifted = [0]>]
+fusec.model @padded inputs ["x", "z"] outputs ["y"] {
+^bb0(%x: tensor<8192x4095xf32>, %z: tensor<8192x4096xf32>):
+  %0 = fusec.splat 0.0 : f32 : tensor<8192x1xf32>
+  %1 = fusec.concat %x, %0 axis 1 : tensor<8192x4095xf32>, tensor<8192x1xf32> to tensor<8192x4096xf32>
+  %2 = fusec.add %1, %z : tensor<8192x4096xf32>
+  fusec.output %2 : tensor<8192x4096xf32>
+}
+
+// -----
+
+// Not of so many pieces that most of what is shifted is for few lanes, nor of
+// vectors of less than 8 bytes.
+// CHECK: fusec.plan @sm_90a of @many_pieces
+// CHECK-NOT: shifted
+// CHECK: fusec.plan @sm_90a of @narrow
+// CHECK-NOT: shifted
+fusec.model @many_pieces inputs ["a", "b", "c", "d"] outputs ["y"] {
+^bb0(%a: tensor<2048x3xf32>, %b: tensor<2048x5xf32>, %c: tensor<2048x7xf32>, %d: tensor<2048x9xf32>):
+  %0 = fusec.concat %a, %b, %c, %d axis 1 : tensor<2048x3xf32>, tensor<2048x5xf32>, tensor<2048x7xf32>, tensor<2048x9xf32> to tensor<2048x24xf32>
+  fusec.output %0 : tensor<2048x24xf32>
+}
+
+// -----
+
+fusec.model @narrow inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<128x129xf16>):
+  %0 = fusec.slice %x offsets [#fusec.expr<0>, #fusec.expr<1>] steps [1, 1] : tensor<128x129xf16> to tensor<128x2xf16>
+  fusec.output %0 : tensor<128x2xf16>
+}
