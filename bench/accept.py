@@ -65,7 +65,9 @@ def buildEmpty(workload):
     """(module, inputs) whose values nobody has drawn."""
     with torch.device("meta"), torch.no_grad():
         module, inputs = modules.build(workload)
-    return module.to_empty(device="cpu"), tuple(torch.empty_like(x, device="cpu") for x in inputs)
+    return module.to_empty(device="cpu"), tuple(
+        (torch.empty_like if x.is_floating_point() else torch.zeros_like)(x, device="cpu")
+        for x in inputs)  # ids are read, and name rows
 
 
 def makeSetting(workload, module, inputs, folder, caches=None):

@@ -87,13 +87,14 @@ constexpr FUSEC_DEVICE bool wgmmaShares(int tile, int cluster) {
 /// about the same time and nobody after them.
 constexpr int wgmmaStreamedRows = 8;
 
-/// Of tiles of wgmma: tileM, tileN, tileK, stages, clusterM, clusterN, band (rows
-/// of tiles that are walked together) and flags. `pingPong`: WgmmaSchedule::PingPong. `swapped`: the product is
-/// another one's transposed, whose weights are A; of others they are B.
-/// `streamed`: up to wgmmaStreamedRows weights leave L2 first: what they
-/// replace is then their own, not what waits to be written back. `early`: those
-/// of the first segment are constant; its first stages are on their way while
-/// the kernel still waits for earlier ones, with launch::awaitPrevious().
+/// Of tiles of wgmma: tileM, tileN, tileK, stages, clusterM, clusterN, band
+/// (rows of tiles that are walked together) and flags. `pingPong`:
+/// WgmmaSchedule::PingPong. `swapped`: the product is another one's transposed,
+/// whose weights are A; of others they are B. `streamed`: up to
+/// wgmmaStreamedRows weights leave L2 first: what they replace is then their
+/// own, not what waits to be written back. `early`: those of the first segment
+/// are constant; its first stages are on their way while the kernel still waits
+/// for earlier ones, with launch::awaitPrevious().
 template <class Tiling> struct WgmmaConfig : Tiling {
   /// Blocks that share what they load, and those of a cluster.
   static constexpr int sharing = Tiling::clusterM * Tiling::clusterN;
