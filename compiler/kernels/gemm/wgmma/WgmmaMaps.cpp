@@ -7,16 +7,18 @@ using namespace mlir;
 using namespace fusec;
 
 /// What a miss fetches of matrices whose rows along K have so many bytes. Over
-/// rows this long blocks drift apart, and what lies beside the asked for has
-/// left L2 when they come to it: on an H200 2048 x 512 with K = 186,624 takes
-/// 3.5% (fp32: 5%) less with 128 for B, 128 x 512 with 131,072 4%; 1024 x 1024
-/// with 32,768 takes 4% more. With 128 for both, of ranges of K too, 128 x 512
-/// takes 2.5% less on an H100, 2048 x 512 with 93,528 10%.
+/// long rows blocks drift apart, and what lies beside the asked for has left L2
+/// when they come to it. With 128, of ranges of K too, an H200 takes 3.5% less
+/// for 2048 x 512 with K = 186,624 (fp32: 5%), 3% for 128 x 512 with 131,072,
+/// 4.5% for 256 x 512 with 262,144 in fp32, an H100 10% for 2048 x 512 with
+/// 93,528. 1024 x 1024 with 32,768 takes 4% more; so does 128 x 256 with 2^20,
+/// whose rows lie in pages of their own.
 static int64_t getRowPromotion(Expr k, int64_t elementBytes) {
-  constexpr int64_t longRow = 128 << 10;
-  return k.isConstant() && k.getValue() * elementBytes >= longRow
-             ? 128
-             : UnitStep::widestPromotion;
+  constexpr int64_t longRow = 128 << 10, page = 2 << 20;
+  if (!k.isConstant())
+    return UnitStep::widestPromotion;
+  int64_t bytes = k.getValue() * elementBytes;
+  return bytes >= longRow && bytes < page ? 128 : UnitStep::widestPromotion;
 }
 
 SmallVector<Attribute> fusec::chooseWgmmaCopies(const UnitStep &at) {
