@@ -250,3 +250,10 @@ bool ScalarProgram::varies(unsigned id, unsigned dim) const {
   variance[entry] = result;
   return result;
 }
+
+bool ScalarProgram::variesEverywhere(unsigned node) const {
+  for (auto [dim, size] : llvm::enumerate(getSizes()))
+    if (!size.isConstant(1) && !varies(node, dim))
+      return false;
+  return true;
+}

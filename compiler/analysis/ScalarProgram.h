@@ -78,6 +78,8 @@ public:
 
   /// Whether the node's value depends on the dim.
   bool varies(unsigned node, unsigned dim) const;
+  /// Whether the node has an element of its own at every point.
+  bool variesEverywhere(unsigned node) const;
 
 private:
   unsigned add(ScalarNode node);

@@ -100,7 +100,8 @@ SmallVector<unsigned> fusec::findShiftableLoads(
       getNeeds(program, stores, dim, beginAnywhere ? 0 : width);
   for (unsigned n = 0; n < program.size(); ++n) {
     const ScalarNode &node = program[n];
-    if (node.kind != Kind::Load || !program.varies(n, dim) ||
+    // What many points share is in a cache, from where lanes have it as soon.
+    if (node.kind != Kind::Load || !program.variesEverywhere(n) ||
         (needs[n].lanes != Need::All && needs[n].lanes != Need::Some) ||
         width * getElementBytes(node.type) < leastShiftedBytes ||
         alignments(step.getInputBuffer(node.value)) < guardedAlignment)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What passes through L2 on its way to a reduction: data that nobody reads again
-// is to leave it before what others have there, and before what is still to be
-// written back.
+// What passes through L2 on its way to a reduction: data that nobody reads
+// again is to leave it before what others have there, and before what is still
+// to be written back.
 
 #include "compiler/analysis/TypicalSizes.h"
 #include "compiler/kernels/reduce/Reduce.h"
@@ -23,14 +23,6 @@ static bool isReadLater(StepOp step, BufferOp buffer) {
         if (cast<FlatSymbolRefAttr>(input).getValue() == buffer.getSymName())
           return true;
   return false;
-}
-
-/// Whether the node has an element of its own at every point.
-static bool variesEverywhere(const ScalarProgram &program, unsigned node) {
-  for (auto [dim, size] : llvm::enumerate(program.getSizes()))
-    if (!size.isConstant(1) && !program.varies(node, dim))
-      return false;
-  return true;
 }
 
 /// Whether the kernel gains by it: of those that store at every point, and of
@@ -59,7 +51,7 @@ SmallVector<int64_t> fusec::getPassingReads(StepOp step,
   for (auto [place, node] : llvm::enumerate(reads)) {
     Value value = program[node].value;
     if (program[node].kind != ScalarNode::Kind::Load || readers[value] != 1 ||
-        !variesEverywhere(program, node))
+        !program.variesEverywhere(node))
       continue;
     // What the kernel before wrote is in L2 in part.
     BufferOp buffer = step.getInputBuffer(value);
