@@ -38,9 +38,10 @@ def Fusec_CopyAttr : Fusec_Attr<"Copy", "copy"> {
   let description = [{
     `tile` along the outer axis, 0 where kernels read by pointers, by `kBytes`
     along K. `rounds`: floats, to tf32. `promotion`: bytes that a miss of the L2
-    cache fetches.
+    cache fetches. `inTurn`: ranges of K take its tiles in turn.
   }];
-  let parameters = (ins "int64_t":$tile, "int64_t":$kBytes, "bool":$rounds, "int64_t":$promotion);
+  let parameters = (ins "int64_t":$tile, "int64_t":$kBytes, "bool":$rounds, "int64_t":$promotion,
+      DefaultValuedParameter<"bool", "false">:$inTurn);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
@@ -68,9 +69,9 @@ def Fusec_AccessesAttr : Fusec_Attr<"Accesses", "accesses"> {
     `width` for neighbours, in either order, and as many more as there are
     elements between the lanes: `loads = [8]` of 4 lanes is a vector of which
     every second element is theirs, `stores = [8, 8]` two values that take turns
-    in one. `passing`: reads, by their place in `loads`, of what L2 does not hold
-    and nobody reads again, whose lines are to leave it before others. `shifted`:
-    reads whose vectors begin anywhere in memory, and are shifted into place.
+    in one. `passing`: reads, by their place in `loads`, of what nobody reads
+    again, whose lines are to leave L2 before others. `shifted`: reads whose
+    vectors begin anywhere in memory, and are shifted into place.
     Of chains and matmuls, which have no lanes, they are runs of elements:
     of each tile that is copied; of A and B of each segment, then of the
     epilogue's operands.

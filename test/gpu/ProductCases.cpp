@@ -260,6 +260,8 @@ static const KernelCase productCases[] = {
     LONG_PRODUCT(7, 136, 4104),
     LONG_PRODUCT(13, 63, 40008),
     LONG_PRODUCT(127, 264, 16392),
+    // Ranges take tiles of K in turn; the last tile is no whole one.
+    LONG_PRODUCT(128, 200, 131080),
     // As many rows of the right operand as K, beside each other.
     {"long-across",
      {"f16", "bf16", "f32"},

@@ -8,10 +8,15 @@ using namespace mlir;
 using namespace fusec;
 
 GemmDescriptors::Address GemmDescriptors::matrixAddress(const MatrixAccess &a,
-                                                        Expr k) {
+                                                        Expr k, CopyAttr copy) {
   Address at = address(step.getInputBuffer(a.value), true, a.batch);
-  if (a.wholeK)
-    at.batch = {"fusec::KRanges", braced({print(k * a.kStride), print(k)})};
+  if (!a.wholeK)
+    return at;
+  std::string stride = print(k * a.kStride), length = print(k);
+  at.batch = {"fusec::KRanges",
+              copy && copy.getInTurn()
+                  ? braced({stride, length, print(a.wholeK->ceilDiv(k))})
+                  : braced({stride, length})};
   return at;
 }
 
@@ -34,7 +39,7 @@ FailureOr<Descriptor> GemmDescriptors::matrix(ArrayRef<MatrixAccess> accesses,
   int64_t aligned = width * getElementBytes(getElementType(access.value));
   SmallVector<Address> addresses;
   for (const MatrixAccess &a : accesses)
-    addresses.push_back(matrixAddress(a, k));
+    addresses.push_back(matrixAddress(a, k, copy));
   std::string type =
       fmt::format("fusec::Matrix<{}, fusec::Major::{}, {}, {}>", element, major,
                   aligned, addresses[0].batch.type);

@@ -29,7 +29,7 @@ public:
 
 private:
   /// The address of a matrix, whose batches may be ranges of K.
-  Address matrixAddress(const MatrixAccess &access, Expr k);
+  Address matrixAddress(const MatrixAccess &access, Expr k, CopyAttr copy);
   /// The descriptor of a tile that moves through a tensor map.
   Descriptor mapped(const Descriptor &descriptor, BufferOp buffer,
                     const TileAccess &access, TileMapAttr map);

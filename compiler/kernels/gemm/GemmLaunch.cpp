@@ -30,17 +30,17 @@ FailureOr<MappedMatrix> UnitStep::analyzeTile(BufferOp buffer,
                            iteration.n, iteration.batchSizes, alignment);
 }
 
-CopyAttr UnitStep::getCopy(int64_t tile, int64_t kBytes,
-                           int64_t promotion) const {
+CopyAttr UnitStep::getCopy(int64_t tile, int64_t kBytes, int64_t promotion,
+                           bool inTurn) const {
   return CopyAttr::get(variant.getContext(), tile, kBytes,
                        /*rounds=*/schedule.getMath() != GemmMath::Tf32x3,
-                       promotion);
+                       promotion, inTurn);
 }
 
 CopyAttr UnitStep::getSourceCopy(int64_t tile, int64_t rowBytes) const {
   return CopyAttr::get(variant.getContext(), tile,
                        std::min<int64_t>(rowBytes, wgmmaRowBytes),
-                       /*rounds=*/false, widestPromotion);
+                       /*rounds=*/false, widestPromotion, /*inTurn=*/false);
 }
 
 /// Constant weights need not wait for the kernel before.

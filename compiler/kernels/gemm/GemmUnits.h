@@ -64,7 +64,8 @@ struct UnitStep {
   static constexpr int64_t widestPromotion = 256;
   /// A tensor map's copy of a matrix to shared memory.
   CopyAttr getCopy(int64_t tile, int64_t kBytes,
-                   int64_t promotion = widestPromotion) const;
+                   int64_t promotion = widestPromotion,
+                   bool inTurn = false) const;
   /// The same of what an operand is made of: as it is in memory, in boxes of
   /// whole rows of the swizzle, where a row of a stage takes `rowBytes`.
   CopyAttr getSourceCopy(int64_t tile, int64_t rowBytes) const;

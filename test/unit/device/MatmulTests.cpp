@@ -187,6 +187,27 @@ TEST(Matmul, RangesOfKCoverIt) {
   }
 }
 
+TEST(Matmul, RangesInTurnHaveEachTileOnce) {
+  const int tileK = 64;
+  for (int whole : {64, 4096, 4104, 131072, 131080})
+    for (int ranges : {2, 3, 16, 33}) {
+      int k = tilesOf(tilesOf(whole, ranges), tileK) * tileK;
+      for (int turns : {0, ranges}) {
+        KRanges batch{k, k, turns};
+        std::vector<int> had(tilesOf(k, tileK) * ranges);
+        for (int range = 0; range < ranges; ++range)
+          for (int at = 0; at < k; at += tileK) {
+            int place = batch.placeOf(at, range, tileK);
+            ASSERT_EQ(place % tileK, 0);
+            ASSERT_LT(place / tileK, int(had.size()));
+            ++had[place / tileK];
+          }
+        EXPECT_EQ(had, std::vector<int>(had.size(), 1));
+        EXPECT_GE(int(had.size()) * tileK, whole);
+      }
+    }
+}
+
 TEST(Matmul, VectorWidthsFollowTheNarrowestResult) {
   EXPECT_EQ(epilogueVector<Full>, 8);
   EXPECT_EQ(epilogueVector<Store>, 4);

@@ -65,11 +65,17 @@ template <class MatrixA, class MatrixB, int J = 1> struct Segment {
 };
 
 /// The batch axis of a matrix whose batches are ranges of `k` ks, which begin
-/// `stride` elements behind one another.
+/// `stride` elements behind one another. What the copy engine reads may be
+/// shared out otherwise: of `turns` ranges, if not 0, each has every turns-th
+/// tile of K.
 struct KRanges {
   i64 stride;
-  int k;
+  int k, turns = 0;
   FUSEC_DEVICE i64 offset(i64 index) const { return index * stride; }
+  /// Where the tile at `at` of a range lies along the whole K.
+  FUSEC_DEVICE int placeOf(int at, int range, int tileK) const {
+    return turns ? at * turns + range * tileK : at + range * k;
+  }
 };
 /// A segment of such matrices, whose K is `whole`: the last range is what
 /// remains, and those behind it are empty.

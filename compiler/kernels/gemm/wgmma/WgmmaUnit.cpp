@@ -64,8 +64,8 @@ static constexpr WgmmaTiling tf32x3Tilings[] = {
 /// 2048 x 93,528 x 512 10%; blocks of a cluster share in another way, and take
 /// 12% more. 4096 cubed, which has several waves, takes the same or 3% more.
 /// Rows that are left over would read all of B once more, by themselves: 320 x
-/// 11008 x 4096, five rows of tiles of 64, took 29% more on an H200. A number of
-/// rows that is only named may leave some.
+/// 11008 x 4096, five rows of tiles of 64, took 29% more on an H200. A number
+/// of rows that is only named may leave some.
 static WgmmaScheduleAttr orderTiles(const GemmProblem &problem,
                                     WgmmaScheduleAttr schedule,
                                     const GemmSizes &sizes) {
@@ -76,8 +76,8 @@ static WgmmaScheduleAttr orderTiles(const GemmProblem &problem,
   bool isLong = sizes.element == 2 &&
                 llvm::any_of(sizes.k, [](int64_t k) { return k >= longK; });
   bool isOneWave = tiles <= schedule.getBlocks();
-  bool areWhole = problem.iteration.m.isConstant() && rows > narrow &&
-                  rows % narrow == 0;
+  bool areWhole = problem.iteration.m.isConstant() &&
+                  (rows <= narrow || rows % narrow == 0);
   return isLong && isOneWave && areWhole && schedule.getCluster() == 1
              ? schedule.withBand(narrow)
              : schedule;

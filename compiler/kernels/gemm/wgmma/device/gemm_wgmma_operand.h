@@ -61,7 +61,7 @@ template <class Multiplied, int Tile, int Parts = 1> struct WgmmaOperand {
                                 u64 policy = 0) {
     static_assert(!Streamed || Parts == 1, "no policy of shared copies");
     if constexpr (isSame<decltype(matrix.batch), KRanges>)
-      k += batch * matrix.batch.k;
+      k = matrix.batch.placeOf(k, batch, kBytes / int(sizeof(T)));
     FUSEC_UNROLL
     for (int i = 0; i < tilesOf(boxes, Parts); ++i) {
       int id = i * Parts + (Parts > 1 ? block : 0);
