@@ -40,6 +40,7 @@ EPILOGUE = "exit status: 0 done, 1 some row is refused, 4 no fusec, 5 some resul
 ARCH = "sm_90a"
 SMALL_BYTES = 1 << 20
 LEAST_SIZE = 3
+FEW_NUMBERS = 4093  # a prime: no two rows of weights are the same
 MOST_ROWS, MOST_SAMPLES = 1000, 16  # of tables
 
 
@@ -61,11 +62,26 @@ def shrink(workload):
     return dataclasses.replace(workload, sizes=sizes)
 
 
+def fillWeights(module):
+    """With a few numbers over and over, which is quick; weights that are all one value, as
+    memory that nobody has written is, would be folded."""
+    for tensor in module.state_dict().values():
+        if tensor.is_floating_point():
+            few = torch.rand(min(FEW_NUMBERS, tensor.numel())).to(tensor.dtype)
+            flat = tensor.view(-1)
+            whole = flat.numel() // max(few.numel(), 1) * few.numel()
+            flat[:whole].view(-1, max(few.numel(), 1)).copy_(few)
+            flat[whole:].copy_(few[:flat.numel() - whole])
+
+
 def buildEmpty(workload):
     """(module, inputs) whose values nobody has drawn."""
     with torch.device("meta"), torch.no_grad():
         module, inputs = modules.build(workload)
-    return module.to_empty(device="cpu"), tuple(
+    module = module.to_empty(device="cpu")
+    with torch.no_grad():
+        fillWeights(module)
+    return module, tuple(
         (torch.empty_like if x.is_floating_point() else torch.zeros_like)(x, device="cpu")
         for x in inputs)  # ids are read, and name rows
 

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""examples:
+  bench/keep.py --before ../old bench/results/nvidia-h200*.json
+  bench/keep.py --before ../old bench/results/nvidia-h200-grid.json --only '*_bf16_*' --dry-run
+
+Keeps rows of results whose program these sources make as well, without a GPU. Each
+row that the build before was measured with is compiled by it and by this one: where
+plan, kernels and library are the same byte for byte, its times hold for these sources,
+which the row then names; those that were measured stay beside them, as `measured`.
+Prints the other rows, which are to be measured again."""
+
+import argparse
+import fnmatch
+import json
+import pathlib
+import shutil
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+import accept
+import builds
+import compare
+import options as command
+import sources
+from peers import own
+from workloads import WORKLOADS
+
+DONE, REFUSED, USAGE, DIFFERENT = 0, 1, 2, 5
+EPILOGUE = """exit status: 0 all rows are of these sources now, 1 some row could not be compiled,
+2 usage, 5 some program is another."""
+SAME, OTHER = "same", "another program"
+
+
+def hashBoth(pair, name, caches):
+    """What each build makes of a row's model."""
+    workload = WORKLOADS[name]
+    with tempfile.TemporaryDirectory(prefix="fusec-keep-") as folder:
+        setting = accept.makeSetting(workload, *accept.buildEmpty(workload), folder, caches)
+        model, _ = own.exportOnnx(setting)
+
+        def make(build):
+            return own.hashProgram(build, own.compileBundle(setting, build, model)[0])
+
+        with ThreadPoolExecutor(len(pair)) as pool:
+            return list(pool.map(make, pair))
+
+
+def judge(pair, name, caches):
+    try:
+        before, now = hashBoth(pair, name, caches)
+    except (RuntimeError, OSError, KeyError) as failure:
+        return " ".join(str(failure).split())[:600] or type(failure).__name__
+    return SAME if before == now else OTHER
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(description=__doc__, epilog=EPILOGUE,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", metavar="FILE", nargs="+", type=pathlib.Path)
+    parser.add_argument("--before", metavar="DIR", required=True,
+                        help="the build that was measured: fusec, libfusec_rt.so and a file "
+                        "`sources` with their hash, or a tree or build")
+    parser.add_argument("--fusec", metavar="PATH", default=shutil.which("fusec") or
+                        command.BUILD / "tools" / "fusec",
+                        help="this build; default: in PATH, else build/release")
+    parser.add_argument("--only", metavar="PATTERN", help="workloads, shell patterns by comma")
+    parser.add_argument("--caches", metavar="DIR", type=pathlib.Path,
+                        help="keep exports of models without weights, and kernels")
+    parser.add_argument("--dry-run", action="store_true", help="write nothing")
+    return parser.parse_args(arguments)
+
+
+def keep(path, pair, hashes, options, caches):
+    """name -> verdict of the rows that the build before was measured with."""
+    results = json.loads(path.read_text("utf-8"))
+    patterns = options.only.split(",") if options.only else ["*"]
+    found = {}
+    for name, row in results["workloads"].items():
+        if sources.getKey(row) != hashes[0] or name not in WORKLOADS or not any(
+                fnmatch.fnmatch(name, pattern) for pattern in patterns):
+            continue
+        found[name] = judge(pair, name, caches)
+        print(f"{name}: {found[name]}", flush=True)
+        if found[name] == SAME:
+            row.setdefault("measured", row["sources"])
+            row["sources"] = hashes[1]
+    if not options.dry_run:
+        path.write_text(compare.formatJson(results), "utf-8")
+    return found
+
+
+def main(arguments=None):
+    options = parse(arguments)
+    try:
+        pair = [builds.findBuild("before", options.before),
+                builds.findBuild("fusec", pathlib.Path(options.fusec).parent)]
+    except ValueError as failure:
+        print(failure, file=sys.stderr)
+        return USAGE
+    hashes = [sources.findSources(build["fusec"]) for build in pair]
+    for build, found in zip(pair, hashes):
+        if not found:
+            print(f"{build['fusec']}: expected a file `{sources.BESIDE}` beside it that says "
+                  "which sources made it", file=sys.stderr)
+            return USAGE
+    found = {}
+    with tempfile.TemporaryDirectory(prefix="fusec-keep-caches-") as folder:
+        for path in options.results:
+            found.update(keep(path, pair, hashes, options, options.caches or pathlib.Path(folder)))
+    others = [name for name, verdict in found.items() if verdict == OTHER]
+    failed = [name for name, verdict in found.items() if verdict not in (SAME, OTHER)]
+    print(f"{len(found) - len(others) - len(failed)} of {len(found)} rows of "
+          f"{sources.shorten(hashes[0])} are of {sources.shorten(hashes[1])}, too")
+    if others:
+        print("to be measured again: " + ",".join(others))
+    return REFUSED if failed else DIFFERENT if others else DONE
+
+
+if __name__ == "__main__":
+    sys.exit(main())
