@@ -78,9 +78,12 @@ def buildEmpty(workload):
     """(module, inputs) whose values nobody has drawn."""
     with torch.device("meta"), torch.no_grad():
         module, inputs = modules.build(workload)
-    module = module.to_empty(device="cpu")
     with torch.no_grad():
-        fillWeights(module)
+        if all(tensor.is_floating_point() for tensor in module.state_dict().values()):
+            module = module.to_empty(device="cpu")
+            fillWeights(module)
+        else:  # how many rows tables have
+            module, _ = modules.build(workload)
     return module, tuple(
         (torch.empty_like if x.is_floating_point() else torch.zeros_like)(x, device="cpu")
         for x in inputs)  # ids are read, and name rows
