@@ -3,12 +3,13 @@
 """examples:
   bench/keep.py --before ../old bench/results/nvidia-h200*.json
   bench/keep.py --before ../old bench/results/nvidia-h200-grid.json --only '*_bf16_*' --dry-run
+  bench/keep.py --before ../old bench/results/nvidia-h200-parts.json --drop   # and no others
 
 Keeps rows of results whose program these sources make as well, without a GPU. Each
 row that the build before was measured with is compiled by it and by this one: where
 plan, kernels and library are the same byte for byte, its times hold for these sources,
 which the row then names; those that were measured stay beside them, as `measured`.
-Prints the other rows, which are to be measured again."""
+Prints the other rows, which are to be measured again; with --drop they leave the file."""
 
 import argparse
 import fnmatch
@@ -19,13 +20,13 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-import accept
 import builds
 import compare
 import options as command
+import profiles
 import sources
-from peers import own
-from workloads import WORKLOADS
+import summary
+from workloads import GROUPS, WORKLOADS
 
 DONE, REFUSED, USAGE, DIFFERENT = 0, 1, 2, 5
 EPILOGUE = """exit status: 0 all rows are of these sources now, 1 some row could not be compiled,
@@ -35,6 +36,8 @@ SAME, OTHER = "same", "another program"
 
 def hashBoth(pair, name, caches):
     """What each build makes of a row's model."""
+    import accept  # needs PyTorch, which neither --drop nor a wrong argument does
+    from peers import own
     workload = WORKLOADS[name]
     with tempfile.TemporaryDirectory(prefix="fusec-keep-") as folder:
         setting = accept.makeSetting(workload, *accept.buildEmpty(workload), folder, caches)
@@ -68,13 +71,32 @@ def parse(arguments):
     parser.add_argument("--only", metavar="PATTERN", help="workloads, shell patterns by comma")
     parser.add_argument("--caches", metavar="DIR", type=pathlib.Path,
                         help="keep exports of models without weights, and kernels")
+    parser.add_argument("--drop", action="store_true",
+                        help="take rows of other sources out of the files")
     parser.add_argument("--dry-run", action="store_true", help="write nothing")
     return parser.parse_args(arguments)
 
 
-def keep(path, pair, hashes, options, caches):
+def loadAll(paths):
+    """path -> results, but of profiles, which lie beside them; ValueError names each file
+    that is neither."""
+    found, wrong = {}, []
+    for path in paths:
+        if path.name.endswith(profiles.SUFFIX):
+            continue
+        try:
+            found[path] = json.loads(path.read_text("utf-8"))
+            for row in found[path]["workloads"].values():
+                sources.getKey(row)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as failure:
+            wrong.append(f"{path}: expected results of bench/compare.py: {failure!r}")
+    if wrong:
+        raise ValueError("\n".join(wrong))
+    return found
+
+
+def keep(path, results, pair, hashes, options, caches):
     """name -> verdict of the rows that the build before was measured with."""
-    results = json.loads(path.read_text("utf-8"))
     patterns = options.only.split(",") if options.only else ["*"]
     found = {}
     for name, row in results["workloads"].items():
@@ -86,14 +108,25 @@ def keep(path, pair, hashes, options, caches):
         if found[name] == SAME:
             row.setdefault("measured", row["sources"])
             row["sources"] = hashes[1]
+    if options.drop:
+        dropOthers(results, hashes[1])
     if not options.dry_run:
-        path.write_text(compare.formatJson(results), "utf-8")
+        path.write_text(compare.formatJson(compare.roundNumbers(results)), "utf-8")
     return found
+
+
+def dropOthers(results, reference):
+    """Rows that other sources made, from the summaries, too."""
+    rows = results["workloads"]
+    for name in sources.findOthers(rows, reference):
+        del rows[name]
+    results["groups"] = summary.summariseGroups(rows, GROUPS)
 
 
 def main(arguments=None):
     options = parse(arguments)
     try:
+        files = loadAll(options.results)
         pair = [builds.findBuild("before", options.before),
                 builds.findBuild("fusec", pathlib.Path(options.fusec).parent)]
     except ValueError as failure:
@@ -107,8 +140,9 @@ def main(arguments=None):
             return USAGE
     found = {}
     with tempfile.TemporaryDirectory(prefix="fusec-keep-caches-") as folder:
-        for path in options.results:
-            found.update(keep(path, pair, hashes, options, options.caches or pathlib.Path(folder)))
+        for path, results in files.items():
+            found.update(keep(path, results, pair, hashes, options,
+                              options.caches or pathlib.Path(folder)))
     others = [name for name, verdict in found.items() if verdict == OTHER]
     failed = [name for name, verdict in found.items() if verdict not in (SAME, OTHER)]
     print(f"{len(found) - len(others) - len(failed)} of {len(found)} rows of "

@@ -77,7 +77,7 @@ def formatFigures(devices, device, key):
     rows = {name: row for name, row in devices[device].items() if sources.getKey(row) == key}
     lines = [f"Speed-ups on an {device}, {describeSources(key, rows)}: geometric means with their "
              "95% intervals, and the least of a row. Rows that were not measured with these "
-             "sources are left out.", "",
+             "sources, nor with others that make the same program of them, are left out.", "",
              "| | rows | over the fastest peer | least | over bare cuBLAS |",
              "|---|---|---|---|---|"]
     for group, names in STATED.items():
