@@ -11,6 +11,9 @@ import tempfile
 import threading
 
 PROFILE = "profile"  # the step after a workload is measured
+# With --caches: Triton keeps what its searches found, XLA whatever it compiles.
+KEPT = {"TRITON_CACHE_AUTOTUNING": "1", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1"}
 
 
 class WorkerProcess:
@@ -30,6 +33,9 @@ class WorkerProcess:
         environment = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", **os.environ}
         for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"):
             environment[name] = os.path.join(given["caches"] or self.caches.name, name.lower())
+        if given["caches"]:
+            environment.update(KEPT, JAX_COMPILATION_CACHE_DIR=os.path.join(
+                given["caches"], "jax"))
         self.process = subprocess.Popen(  # pylint: disable=consider-using-with
             [sys.executable, options.worker, json.dumps(given)], env=environment, text=True,
             stdout=subprocess.PIPE, start_new_session=True)
