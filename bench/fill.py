@@ -20,7 +20,7 @@ import tempfile
 import options as command
 from workloads import WORKLOADS
 
-DONE, FAILED, USAGE = 0, 1, 2
+DONE, FAILED = 0, 1
 EPILOGUE = "exit status: 0 done, 1 a run side by side failed, 2 usage."
 PEERS = "eager,compile,autotune,traffic,triton,fusec"
 # Of PyTorch's compiler, and of Triton where it is asked to keep them.

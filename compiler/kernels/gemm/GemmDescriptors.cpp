@@ -13,10 +13,12 @@ GemmDescriptors::Address GemmDescriptors::matrixAddress(const MatrixAccess &a,
   if (!a.wholeK)
     return at;
   std::string stride = print(k * a.kStride), length = print(k);
-  at.batch = {"fusec::KRanges",
-              copy && copy.getInTurn()
-                  ? braced({stride, length, print(a.wholeK->ceilDiv(k))})
-                  : braced({stride, length})};
+  // Of a segment that is shorter than others the last ranges may have nothing:
+  // turns are as many as ranges all the same.
+  std::string ranges = print(getElementCount(iteration.batchSizes, context));
+  at.batch = {"fusec::KRanges", copy && copy.getInTurn()
+                                    ? braced({stride, length, ranges})
+                                    : braced({stride, length})};
   return at;
 }
 

@@ -66,8 +66,8 @@ template <class MatrixA, class MatrixB, int J = 1> struct Segment {
 
 /// The batch axis of a matrix whose batches are ranges of `k` ks, which begin
 /// `stride` elements behind one another. What the copy engine reads may be
-/// shared out otherwise: of `turns` ranges, if not 0, each has every turns-th
-/// tile of K.
+/// shared out otherwise: `turns`, if not 0, are all ranges, and each has every
+/// turns-th tile of K.
 struct KRanges {
   i64 stride;
   int k, turns = 0;
