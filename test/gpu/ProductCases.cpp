@@ -262,6 +262,21 @@ static const KernelCase productCases[] = {
     LONG_PRODUCT(127, 264, 16392),
     // Ranges take tiles of K in turn; the last tile is no whole one.
     LONG_PRODUCT(128, 200, 131080),
+    // Another segment, which has something for the first of them alone.
+    {"long-segments",
+     {"f16", "f32"},
+     {{"128", "131072", "T"},
+      {"200", "131072", "T"},
+      {"128", "1088", "T"},
+      {"200", "1088", "T"}},
+     R"(inputs ["x", "v", "y", "w"] outputs ["r"])",
+     R"(
+  %a = fusec.matmul %x, %y transposed : $(128 131072 T), $(200 131072 T) to $(128 200 T)
+  %b = fusec.matmul %z, %w transposed : $(128 1088 T), $(200 1088 T) to $(128 200 T)
+  %c = fusec.add %a, %b : $(128 200 T)
+  fusec.output %c : $(128 200 T))",
+     1,
+     4},
     // As many rows of the right operand as K, beside each other.
     {"long-across",
      {"f16", "bf16", "f32"},
