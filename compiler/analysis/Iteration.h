@@ -59,8 +59,10 @@ analyzePointwise(llvm::ArrayRef<mlir::Value> outputs,
 mlir::FailureOr<PointwiseIteration> analyzePointwise(StepOp step);
 /// The same with the pieces of concats apart, and results of other numbers of
 /// elements: an iteration each, none of which asks at a point which piece it is
-/// in. Those of one shape are stores of one iteration.
-mlir::FailureOr<std::vector<PointwiseIteration>> analyzePieces(StepOp step);
+/// in. Those of one shape are stores of one iteration. `cutsShort`: also pieces
+/// that are too short to be stored apart.
+mlir::FailureOr<std::vector<PointwiseIteration>>
+analyzePieces(StepOp step, bool cutsShort = false);
 
 /// One reduction over rows: its operand at (row, k).
 struct RowReduction {

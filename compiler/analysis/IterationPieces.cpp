@@ -110,7 +110,7 @@ static std::vector<PointSpace> apply(const Cut &cut, const PointSpace &space) {
 
 /// Cuts the space until no piece is left to ask for, or none that pays.
 static void cutSpace(PointSpace space, ScalarProgram::Inside isInside,
-                     std::vector<PointwiseIteration> &pieces,
+                     std::vector<PointwiseIteration> &pieces, bool cutsShort,
                      unsigned depth = 0) {
   PointwiseIteration iteration = refinePoints(space, isInside);
   const ScalarProgram &program = iteration.program;
@@ -122,10 +122,10 @@ static void cutSpace(PointSpace space, ScalarProgram::Inside isInside,
       continue;
     std::vector<PointSpace> spaces = apply(*cut, space);
     if (pieces.size() + spaces.size() > mostPieces ||
-        (spaces.size() > 1 && !paysApart(*cut, space)))
+        (spaces.size() > 1 && !cutsShort && !paysApart(*cut, space)))
       continue;
     for (PointSpace &part : spaces)
-      cutSpace(std::move(part), isInside, pieces, depth + 1);
+      cutSpace(std::move(part), isInside, pieces, cutsShort, depth + 1);
     return;
   }
   pieces.push_back(std::move(iteration));
@@ -158,7 +158,8 @@ static SmallVector<SmallVector<unsigned>> groupResults(ArrayRef<Value> outputs,
   return llvm::map_to_vector(groups, [](auto &group) { return group.second; });
 }
 
-FailureOr<std::vector<PointwiseIteration>> fusec::analyzePieces(StepOp step) {
+FailureOr<std::vector<PointwiseIteration>>
+fusec::analyzePieces(StepOp step, bool cutsShort) {
   Block &block = step.getBody().front();
   auto isInside = [&](Operation *op) { return op->getBlock() == &block; };
   SmallVector<Value> outputs =
@@ -185,7 +186,7 @@ FailureOr<std::vector<PointwiseIteration>> fusec::analyzePieces(StepOp step) {
     if (failed(space))
       return failure();
     size_t before = pieces.size();
-    cutSpace(*space, isInside, pieces);
+    cutSpace(*space, isInside, pieces, cutsShort);
     if (countTwice(ArrayRef(pieces).drop_front(before))) {
       pieces.erase(pieces.begin() + before, pieces.end());
       pieces.push_back(refinePoints(*space, isInside));

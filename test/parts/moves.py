@@ -248,12 +248,15 @@ def makeHalves():
 
 # Few columns beside many: widths before, of the rows themselves, and behind.
 SIDES = [("f32", (5, 7), (1, 112, 1)), ("f16", (127,), (12, 1000, 12)), ("f16", (13,), (1, 64, 0)),
-         ("i64", (9, 3), (2, 30, 4)), ("f16", (7,), (8, 127, 1))]
+         ("i64", (9, 3), (2, 30, 4)), ("f16", (7,), (8, 127, 1)),
+         # More rows than a block puts together, and a part of so many.
+         ("f16", (1000,), (13, *[16] * 26)), ("f16", (1001,), (100, 200, 300)), ("f32", (127,), [10] * 7),
+         ("f32", (515,), (13, 64, 129, 256)), ("f16", (129,), [8] * 27), ("i8", (331,), (3, 16, 5, 40))]
 
 
 def makeSides():
     for kind, rest, widths in SIDES:
-        case = Case(nameOf("sides", kind, rest, *widths), 2e-3 if kind == "f16" else 1e-6)
+        case = Case(nameOf("sides", kind, rest, len(widths), *widths[:3]), 2e-3 if kind == "f16" else 1e-6)
         parts = [case.draw(kind, *rest, width) for width in widths if width]
         names = [case.input(f"x{i}", part) for i, part in enumerate(parts)]
         axis, joined = len(rest), numpy.concatenate(parts, len(rest))
@@ -261,6 +264,23 @@ def makeSides():
             "Mul", [case.node("Concat", *names, axis=axis), case.constant(numpy.array(3, joined.dtype))],
             ["y"]))
         case.output("y", joined * 3, kind)
+        yield case
+
+
+def makeComputedSides():
+    """Parts of which each is computed in its own way."""
+    for rows, unit in ((1000, 13), (77, 16)):
+        case = Case(nameOf("sides_computed", "f16", (rows, unit)), 2e-3, batch="rows")
+        x = [case.draw("f16", rows, width * unit) for width in (1, 2, 1, 3)]
+        wide, scale = case.draw("f32", rows, 4 * unit), case.draw("f16", 2 * unit)
+        row = case.draw("f16", rows, 1)
+        names = [case.input(f"x{i}", part) for i, part in enumerate([*x, wide, row])]
+        parts = [case.node("Relu", names[0]), case.node("Mul", names[1], case.constant(scale)),
+                 case.node("Add", names[2], names[5]), case.node("Neg", names[3]),
+                 case.node("Cast", names[4], to=TYPES["f16"][1])]
+        case.nodes.append(helper.make_node("Concat", parts, ["y"], axis=1))
+        case.output("y", numpy.concatenate([numpy.maximum(x[0], 0), x[1] * scale, x[2] + row, -x[3],
+                                            wide.astype(numpy.float16)], 1), "f16")
         yield case
 
 
@@ -358,6 +378,6 @@ def makeRotations():
 
 def makeAll():
     for make in (makePermutations, makeOddTransposes, makeComputedTransposes, makeNarrowTransposes, makeConcats,
-                 makeSlices, makePads, makeShiftedPads, makeShiftedSlices, makeHalves, makeSides, makePicks,
+                 makeSlices, makePads, makeShiftedPads, makeShiftedSlices, makeHalves, makeSides, makeComputedSides, makePicks,
                  makeRanges, makeRotations):
         yield from make()

@@ -64,7 +64,7 @@ def makeRows():
 # Along rows and across them; extremes in each lane of a vector, more than once, and
 # NaN among them.
 PLACES = [("f32", (9, 1), 1), ("f16", (33, 7), 1), ("f32", (1000, 13), 1), ("f16", (5, 1001), 1),
-          ("f32", (3, 4099), 1), ("f16", (17, 2048), 1), ("i32", (29, 127), 1), ("i64", (3, 1000), 1),
+          ("f32", (3, 4099), 1), ("f16", (17, 2048), 1), ("f32", (1001, 64), 1), ("i32", (29, 128), 1), ("i64", (3, 1000), 1),
           ("f32", (101, 24), 0), ("f32", (1030, 129), 0), ("f16", (3, 21, 64), 1), ("f32", (0, 8), 1)]
 
 
@@ -78,6 +78,8 @@ def makePlaces():
                 x[0] = -numpy.inf
                 x[-1:].flat[2::11] = numpy.nan
                 x[sizes[0] // 2].flat[::2] = numpy.inf
+                if axis == 0:
+                    x[:, 1] = -numpy.inf
             case.input("x", x)
             for operator, sign in (("ArgMax", 1), ("ArgMin", -1)):
                 case.nodes.append(helper.make_node(operator, ["x"], [operator.lower()], axis=axis, keepdims=0,

@@ -11,6 +11,8 @@
 
 namespace fusec {
 
+class KernelWriter;
+
 extern const KernelFamily pointwiseFamily;
 
 llvm::SmallVector<VariantAttr>
@@ -83,6 +85,9 @@ constexpr int64_t getMostAccesses(int64_t width) { return width > 1 ? 4 : 8; }
 /// their registers.
 constexpr int64_t mostRowsTogether = 8;
 
+/// One dim instead of all, of which loads that are not dense divide.
+PointwiseIteration flatten(const PointwiseIteration &iteration);
+
 using PointwisePieces = std::vector<PointwisePiece>;
 /// Of buffers that are so aligned.
 mlir::FailureOr<PointwisePieces> analyzePointwisePieces(StepOp step,
@@ -100,14 +105,54 @@ mlir::FailureOr<PointwisePieces> takePointwisePieces(StepOp step,
 llvm::SmallVector<Expr> getBlocks(const PointwisePieces &pieces,
                                   PointwiseScheduleAttr schedule);
 
+/// Points that parts of the same rows are computed at, by their linear index.
+struct AssembledLoop {
+  PointwiseIteration iteration;
+  int64_t width;                     // elements of its accesses
+  int64_t columns;                   // of each part
+  llvm::SmallVector<int64_t> places; // in a row, of what each store stores
+};
+/// Rows of an output whose parts lie side by side without gaps.
+struct AssembledRows {
+  unsigned output;
+  Expr rows;
+  int64_t pitch; // elements of a row
+  std::vector<AssembledLoop> loops;
+  llvm::SmallVector<BufferOp> aligned = {}; // these must be, to 16 bytes
+
+  int64_t getElementBytes(StepOp step) const;
+  /// Accesses of a thread where so many rows are put together.
+  int64_t countSteps(int64_t rowsTogether, int64_t threads) const;
+  /// Whether a block has the memory for what the schedule puts together.
+  bool fits(StepOp step, PointwiseScheduleAttr schedule) const;
+};
+/// Of buffers that are so aligned; nothing where the region stores no such
+/// rows.
+std::optional<AssembledRows> findAssembledRows(StepOp step,
+                                               Alignments alignments);
+AccessesAttr getAssembledAccesses(StepOp step, VariantAttr variant,
+                                  const AssembledLoop &loop);
+/// As the variant's launch lists their accesses; with an error where it does
+/// not.
+std::optional<AssembledRows> takeAssembledRows(StepOp step,
+                                               VariantAttr variant);
+void emitAssembledRows(KernelWriter &writer, const AssembledRows &rows,
+                       VariantAttr variant);
+
 /// What a kernel of the family moves.
 struct PointwiseWork {
   double bytes = 0;    // read and written
+  double partly = 0;   // of sectors that are written in pieces, beside these
   double elements = 0; // points
   double vectors = 0;  // of any width
   double blocks = 0;   // where the grid has no limit
   bool readsRows = false;
   double waits = 0; // by which part memory takes longer for what is computed
+};
+/// What a block of rows that are put together takes.
+struct AssembledWork {
+  double heldBytes = 0;
+  double steps = 0; // accesses of a thread
 };
 /// What is read of rows whose elements are picked by indices.
 struct PickedWork {
@@ -118,6 +163,10 @@ struct PickedWork {
 /// says. Of rows that indices name, each turn after the first exposes two
 /// latencies.
 Estimate estimatePointwise(const Target &target, const PointwiseWork &work,
+                           PointwiseScheduleAttr schedule);
+/// The same where rows are put together first.
+Estimate estimateAssembled(const Target &target, const PointwiseWork &work,
+                           const AssembledWork &assembled,
                            PointwiseScheduleAttr schedule);
 /// The same where elements are picked from rows, whose bytes `work` has not.
 Estimate estimatePicks(const Target &target, const PointwiseWork &work,

@@ -252,6 +252,14 @@ FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant,
   auto schedule = cast<PointwiseScheduleAttr>(variant.getSchedule());
   KernelWriter writer(step, symbol, schedule.getIndexBits());
   writer.addHeader("vector.h");
+  if (schedule.getRows()) {
+    auto rows = takeAssembledRows(step, variant);
+    if (!rows)
+      return failure();
+    writer.declareBuffers();
+    emitAssembledRows(writer, *rows, variant);
+    return writer.finish(variant);
+  }
   FailureOr<PointwisePieces> pieces = takePointwisePieces(step, variant);
   if (failed(pieces))
     return failure();

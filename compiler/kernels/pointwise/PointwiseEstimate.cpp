@@ -16,7 +16,7 @@ Estimate fusec::estimatePointwise(const Target &target,
   bool isFull = threads > double(target.threads) * target.multiprocessors;
   double bytes = isFull ? perElement / 2 * schedule.getVector() : 16;
   double longer = addPlacing(time, target, work.blocks, schedule.getBlocks());
-  double memory = longer * (1 + work.waits) * work.bytes /
+  double memory = longer * (1 + work.waits) * (work.bytes + work.partly) /
                   getStreamingRate(target, std::min(16.0, bytes));
   if (work.readsRows) {
     double turns = threads / (double(target.threads) * target.multiprocessors);
@@ -29,5 +29,36 @@ Estimate fusec::estimatePointwise(const Target &target,
   time.addClocks(TimeBound::Arithmetic,
                  work.vectors * target.pointwise.instructions / issuedThreads /
                      target.multiprocessors);
+  return time.get();
+}
+
+Estimate fusec::estimateAssembled(const Target &target,
+                                  const PointwiseWork &work,
+                                  const AssembledWork &assembled,
+                                  PointwiseScheduleAttr schedule) {
+  // Registers of what is begun together, instructions of an element that is put
+  // where it belongs, of which idle threads take as many, and by what part
+  // memory takes longer where few threads ask, and where the first rows are
+  // read and the last are stored.
+  constexpr double registers = 64, instructions = 6, enoughThreads = 1024,
+                   fewPart = 0.2, lastPart = 0.25;
+  Overlap time(target);
+  time.exposeClocks(target.rates.memoryLatency);
+  double threads = double(schedule.getThreads()),
+         resident = std::max(
+             1.0,
+             std::floor(std::min(
+                 {target.threads / threads, 32.0, 65536 / (registers * threads),
+                  target.sharedBytes / (assembled.heldBytes + 1024)}))),
+         waves = std::max(1.0, work.blocks / resident / target.multiprocessors),
+         few = std::max(0.0, enoughThreads / (resident * threads) - 1),
+         memory = (1 + lastPart / waves + fewPart * few) * work.bytes /
+                  (target.rates.memory * 1e3),
+         clocks = work.blocks * threads * assembled.steps *
+                  double(schedule.getVector()) * instructions / issuedThreads /
+                  target.multiprocessors;
+  addPlacing(time, target, work.blocks, schedule.getBlocks());
+  time.add(TimeBound::Memory,
+           std::hypot(memory, clocks / (target.rates.clock * 1e3)));
   return time.get();
 }

@@ -50,8 +50,26 @@ static AccessesAttr getAccesses(StepOp step, VariantAttr variant,
                             /*passing=*/{}, shifted);
 }
 
+static LaunchAttr getAssembledLaunch(StepOp step, VariantAttr variant) {
+  auto schedule = cast<PointwiseScheduleAttr>(variant.getSchedule());
+  auto rows = findAssembledRows(
+      step, [&](BufferOp buffer) { return getAlignment(buffer, variant); });
+  if (!rows)
+    return {};
+  Expr together = Expr::constant(step.getContext(), schedule.getRows());
+  return LaunchAttr::get(
+             limitBlocks(rows->rows.ceilDiv(together), schedule.getBlocks()),
+             schedule.getThreads())
+      .withAccesses(
+          llvm::map_to_vector(rows->loops, [&](const AssembledLoop &loop) {
+            return getAssembledAccesses(step, variant, loop);
+          }));
+}
+
 static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
   auto schedule = cast<PointwiseScheduleAttr>(variant.getSchedule());
+  if (schedule.getRows())
+    return getAssembledLaunch(step, variant);
   FailureOr<PointwisePieces> pieces = analyzePointwisePieces(
       step, [&](BufferOp buffer) { return getAlignment(buffer, variant); });
   if (failed(pieces))

@@ -11,8 +11,7 @@ using namespace mlir;
 using namespace fusec;
 using Kind = ScalarNode::Kind;
 
-/// One dim instead of all, of which loads that are not dense divide.
-static PointwiseIteration flatten(const PointwiseIteration &iteration) {
+PointwiseIteration fusec::flatten(const PointwiseIteration &iteration) {
   PointwiseIteration flat = iteration;
   MLIRContext *context = flat.program.getContext();
   SmallVector<Expr> sizes = llvm::to_vector(flat.program.getSizes());

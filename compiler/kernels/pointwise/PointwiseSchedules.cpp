@@ -123,13 +123,72 @@ static PointwiseWork getWork(StepOp step, const PointwisePieces &pieces,
   return work;
 }
 
-/// By the elements of a thread, and with rows held where that is allowed.
+/// Bytes that parts of rows cost beside their own where each is stored where it
+/// belongs: what of their first and last sectors is not theirs is read and
+/// written again, and single elements take as long as vectors. Of 16 concats on
+/// an H200, parts of 32 bytes to 1 KB that begin anywhere lost 200 to 640.
+static double getPartlyBytes(StepOp step, const AssembledRows &rows,
+                             int64_t dim) {
+  constexpr int64_t sector = 32, half = 16;
+  constexpr double ofSectors = 20, ofHalves = 60, anywhere = 250;
+  int64_t bytes = rows.getElementBytes(step);
+  double partly = 0;
+  size_t reading = 0;
+  for (const AssembledLoop &loop : rows.loops) {
+    if (!getReads(loop.iteration.program).empty())
+      reading += loop.places.size();
+    for (int64_t place : loop.places) {
+      int64_t all = (rows.pitch | place | loop.columns) * bytes;
+      partly += all % sector == 0 ? ofSectors
+                : all % half == 0 ? ofHalves
+                                  : anywhere;
+    }
+  }
+  // What a pad adds asks for nothing: whole rows are stored as they come.
+  if (reading < 2)
+    return 0;
+  return partly * getSampledValue(rows.rows, dim);
+}
+
+/// Of blocks that put rows together.
+static void addAssembled(StepOp step, const Target &target,
+                         const AssembledRows &rows, PointwiseWork work,
+                         int64_t bits, int64_t dim,
+                         SmallVectorImpl<Candidate> &candidates) {
+  MLIRContext *context = step.getContext();
+  int64_t bytes = rows.getElementBytes(step);
+  for (int64_t threads : {64, 128})
+    for (int64_t together : {8, 16, 32, 64}) {
+      auto get = [&](int64_t limit) {
+        return PointwiseScheduleAttr::get(context, threads, 16 / bytes, bits,
+                                          limit, /*holds=*/false, together);
+      };
+      if (!rows.fits(step, get(0)))
+        continue;
+      AssembledWork assembled = {double(together * rows.pitch * bytes),
+                                 double(rows.countSteps(together, threads))};
+      Expr blocks = rows.rows.ceilDiv(Expr::constant(context, together));
+      work.blocks = getSampledValue(blocks, dim);
+      candidates.push_back(chooseGridLimit(
+          target, threads, blocks, [&](int64_t limit) -> Candidate {
+            auto schedule = get(limit);
+            return {schedule,
+                    estimateAssembled(target, work, assembled, schedule)};
+          }));
+    }
+}
+
+/// By the elements of a thread, and with rows held or put together where that
+/// is allowed.
 static SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
                                             const PointwisePieces &pieces,
                                             ArrayRef<int64_t> vectors,
                                             int64_t bits, int64_t dim,
                                             bool mayHold) {
   MLIRContext *context = step.getContext();
+  std::optional<AssembledRows> rows;
+  if (mayHold)
+    rows = findAssembledRows(step, getAlignmentIfGuarded);
   std::optional<PickedRow> row;
   if (pieces.size() == 1)
     row = findPickedRow(step, pieces[0].iteration);
@@ -141,9 +200,11 @@ static SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
     PointwiseWork work = getWork(step, pieces, vector, dim);
     if (row)
       work = withoutPicks(work, picked);
+    if (rows)
+      work.partly = getPartlyBytes(step, *rows, dim);
     auto get = [&](int64_t limit) {
       return PointwiseScheduleAttr::get(context, threads, vector, bits, limit,
-                                        holds);
+                                        holds, /*rows=*/0);
     };
     Expr blocks = Expr::constant(context, 0);
     for (Expr some : getBlocks(pieces, get(0)))
@@ -158,8 +219,22 @@ static SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
   };
   for (int64_t vector : vectors)
     add(pointwiseThreads, vector, false);
+  // Rows that begin anywhere have blocks of their own, of which a device may
+  // place fewer than memory serves. Where they lose less by that, blocks of
+  // twice as many threads took up to 7% longer.
+  constexpr double mostPart = 0.85;
+  double enough = mostPart * getFastest(candidates).estimate.microseconds;
+  if (pieces.size() == 1)
+    for (int64_t vector : vectors) {
+      add(2 * pointwiseThreads, vector, false);
+      if (candidates.back().estimate.microseconds > enough)
+        candidates.pop_back();
+    }
   if (row && mayHold)
     add(getHoldingThreads(picked), vectors[0], true);
+  if (rows)
+    addAssembled(step, target, *rows, getWork(step, pieces, vectors[0], dim),
+                 bits, dim, candidates);
   return candidates;
 }
 
@@ -180,6 +255,10 @@ fusec::choosePointwiseVariants(StepOp step, const Target &target, Products) {
       aligned.push_back(
           step.getInputBuffer(piece.iteration.program[row->load].value));
   }
+  if (auto rows = findAssembledRows(step, getAlignmentIfGuarded))
+    for (BufferOp buffer : rows->aligned)
+      if (!llvm::is_contained(aligned, buffer))
+        aligned.push_back(buffer);
   auto variant = [&](ArrayRef<GuardAttr> guards, ArrayRef<int64_t> vectors,
                      int64_t bits, bool mayHold) {
     SmallVector<Candidate> candidates = getCandidates(
@@ -193,7 +272,8 @@ fusec::choosePointwiseVariants(StepOp step, const Target &target, Products) {
     // Of a single element a thread.
     auto smallest = llvm::find_if(candidates, [&](const Candidate &candidate) {
       auto schedule = cast<PointwiseScheduleAttr>(candidate.schedule);
-      return schedule.getVector() == 1 && !schedule.getHolds();
+      return schedule.getVector() == 1 && !schedule.getHolds() &&
+             !schedule.getRows();
     });
     std::rotate(smallest, smallest + 1, candidates.end());
     return makeVariant(context, guards, candidates, typicalDim, first);

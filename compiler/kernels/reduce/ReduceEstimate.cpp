@@ -171,6 +171,12 @@ RowPlaces::RowPlaces(const Target &target, const RowSizes &sizes,
   share = std::max(1.0, std::ceil(sizes.rows / schedule.getRowsAtOnce())) *
           schedule.getCluster() / target.multiprocessors;
   waves = std::max(1.0, share / resident);
+  // Blocks that do not fit beside the first ones wait until those have ended;
+  // of many waves, each block begins when some other one ends. 333 rows of 5121
+  // by blocks of 1024, of which a multiprocessor has two, take a third longer
+  // than by blocks of 256.
+  if (constexpr double few = 3; waves < few)
+    waves = std::ceil(waves);
 }
 
 static bool isOfBlocks(ReduceScheduleAttr schedule) {

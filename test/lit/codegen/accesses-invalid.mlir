@@ -130,3 +130,37 @@ fusec.plan @sm_90a of @main slots [] {
     fusec.yield %0 : tensor<4x8xf32>
   }
 }
+
+// -----
+
+fusec.plan @sm_90a of @main slots [] {
+  fusec.buffer @x input 0 at <0> strides [#fusec.expr<8>, #fusec.expr<1>] : tensor<4x8xf32>
+  fusec.buffer @y output 0 at <0> strides [#fusec.expr<8>, #fusec.expr<1>] : tensor<4x8xf32>
+  // expected-error @+1 {{'fusec.step' op has a schedule that puts rows together, but stores no parts of rows that are aligned}}
+  fusec.step pointwise "relu" inputs [@x] outputs [@y]
+    variants [#fusec.variant<[], #fusec.pointwise_schedule<threads = 128, vector = 4, indexBits = 32, rows = 16>
+      launch <blocks = <1>, threads = 128, accesses = [#fusec.accesses<walk = linear, width = 4, loads = [4]>]>>]
+    sources [] {
+  ^bb0(%x: tensor<4x8xf32>):
+    %0 = fusec.relu %x : tensor<4x8xf32>
+    fusec.yield %0 : tensor<4x8xf32>
+  }
+}
+
+// -----
+
+fusec.plan @sm_90a of @main slots [] {
+  fusec.buffer @x input 0 at <0> strides [#fusec.expr<3>, #fusec.expr<1>] : tensor<4x3xf32>
+  fusec.buffer @y input 1 at <0> strides [#fusec.expr<8>, #fusec.expr<1>] : tensor<4x8xf32>
+  fusec.buffer @z output 0 at <0> strides [#fusec.expr<11>, #fusec.expr<1>] : tensor<4x11xf32>
+  // expected-error @+1 {{'fusec.step' op has a schedule that puts rows together, but a block does not hold so many}}
+  fusec.step pointwise "concat" inputs [@x, @y] outputs [@z]
+    variants [#fusec.variant<[<kind = aligned, lhs = <0>, rhs = <16>, buffer = @z>], #fusec.pointwise_schedule<threads = 128, vector = 4, indexBits = 32, rows = 4096>
+      launch <blocks = <1>, threads = 128, accesses = [#fusec.accesses<walk = linear, width = 1, loads = [1]>]>>,
+      #fusec.variant<[], #fusec.pointwise_schedule<threads = 128, vector = 1, indexBits = 32> launch <blocks = <1>, threads = 128>>]
+    sources [] {
+  ^bb0(%x: tensor<4x3xf32>, %y: tensor<4x8xf32>):
+    %0 = fusec.concat %x, %y axis 1 : tensor<4x3xf32>, tensor<4x8xf32> to tensor<4x11xf32>
+    fusec.yield %0 : tensor<4x11xf32>
+  }
+}

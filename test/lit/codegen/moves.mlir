@@ -119,8 +119,9 @@ fusec.model @few inputs ["x"] outputs ["y"] {
 // -----
 
 // Rows that begin anywhere: vectors from where the result is aligned, of what is
-// loaded and shifted. None of it is read behind the end.
-// CHECK-LABEL: FUSEC_KERNEL(128) slice_0(
+// loaded and shifted. None of it is read behind the end. With blocks of 128
+// there would be more than a device places meanwhile.
+// CHECK-LABEL: FUSEC_KERNEL(256) slice_0(
 // CHECK: fusec::forEachPart(8191, 205, [&](int row, int part) {
 // CHECK: const int begin = (row * 1535) % 8;
 // CHECK: fusec::forPart<8>(part, begin, 1535, [&](int column, auto width) {
@@ -136,7 +137,7 @@ fusec.model @rows inputs ["x"] outputs ["y"] {
 // -----
 
 // Of short ones a thread takes the single elements of an end one by one.
-// CHECK-LABEL: FUSEC_KERNEL(128) slice_0(
+// CHECK-LABEL: FUSEC_KERNEL(256) slice_0(
 // CHECK: fusec::forEachPart(32768, 14, [&](int row, int part) {
 // CHECK: fusec::forColumns<4>(part * 4 - begin, 49, [&](int column, auto width) {
 fusec.model @short_rows inputs ["x"] outputs ["y"] {
@@ -350,4 +351,39 @@ fusec.model @picks inputs ["x", "i"] outputs ["y"] {
   %0 = fusec.broadcast %i [1] : tensor<1024xi64> to tensor<8192x1024xi64>
   %1 = fusec.gather %x [0, -1](%0) flag : (tensor<8192x4096xf16>, tensor<8192x1024xi64>) -> tensor<8192x1024xf16>
   fusec.output %1 : tensor<8192x1024xf16>
+}
+
+// -----
+
+// Parts that begin anywhere: blocks put rows together, of vectors of each part,
+// and store them as one run. What is computed of a part follows its load.
+// CHECK-LABEL: FUSEC_KERNEL(64) relu_concat_0(
+// CHECK: const auto part = fusec::partOfRows<13, 0, 8>([&](int base, auto width) {
+// CHECK: fusec::load<V>(t_x + base)
+// CHECK: const auto part_2 = fusec::partOfRows<16, 13, 8>(
+// CHECK: fusec::load<V>(t_y + base)
+// CHECK: return [=] {
+// CHECK: fusec::relu(
+// CHECK: const auto part_3 = fusec::partOfRows<16, 29, 8>(
+// CHECK: FUSEC_SHARED fusec::AssembledRows<fusec::f16, 32, 45> held;
+// CHECK: fusec::assembleRows<64>(held, int(16384), t_r, part, part_2, part_3);
+fusec.model @side_by_side inputs ["x", "y", "z"] outputs ["r"] {
+^bb0(%x: tensor<16384x13xf16>, %y: tensor<16384x16xf16>, %z: tensor<16384x16xf16>):
+  %0 = fusec.relu %y : tensor<16384x16xf16>
+  %1 = fusec.concat %x, %0, %z axis 1 : tensor<16384x13xf16>, tensor<16384x16xf16>, tensor<16384x16xf16> to tensor<16384x45xf16>
+  fusec.output %1 : tensor<16384x45xf16>
+}
+
+// -----
+
+// A column of its own, and a number of rows that is not known.
+// CHECK-LABEL: FUSEC_KERNEL(128) concat_0(
+// CHECK: fusec::partOfRows<512, 0, 8>(
+// CHECK: fusec::partOfRows<1, 512, 8>(
+// CHECK: fusec::partOfRows<512, 513, 8>(
+// CHECK: fusec::assembleRows<128>(held, int(n_n), t_r, part, part_2, part_3);
+fusec.model @column inputs ["x", "y", "z"] outputs ["r"] {
+^bb0(%x: tensor<?x512xf16, #fusec.sizes<[n, 512]>>, %y: tensor<?x1xf16, #fusec.sizes<[n, 1]>>, %z: tensor<?x512xf16, #fusec.sizes<[n, 512]>>):
+  %0 = fusec.concat %x, %y, %z axis 1 : tensor<?x512xf16, #fusec.sizes<[n, 512]>>, tensor<?x1xf16, #fusec.sizes<[n, 1]>>, tensor<?x512xf16, #fusec.sizes<[n, 512]>> to tensor<?x1025xf16, #fusec.sizes<[n, 1025]>>
+  fusec.output %0 : tensor<?x1025xf16, #fusec.sizes<[n, 1025]>>
 }

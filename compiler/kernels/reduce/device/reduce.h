@@ -128,22 +128,9 @@ template <class T, int Sign, bool Last> struct ArgExtreme {
 };
 template <class T, bool Last = false> using ArgMax = ArgExtreme<T, 1, Last>;
 template <class T, bool Last = false> using ArgMin = ArgExtreme<T, -1, Last>;
-
-/// combine(a, b) where all of b comes behind all of a.
-template <class Op> struct Append {
-  static FUSEC_DEVICE typename Op::Value of(typename Op::Value a,
-                                            typename Op::Value b) {
-    return Op::combine(a, b);
-  }
-};
+template <class Op> constexpr bool findsPlaces = false;
 template <class T, int Sign, bool Last>
-struct Append<ArgExtreme<T, Sign, Last>> {
-  typedef ArgExtreme<T, Sign, Last> Op;
-  static FUSEC_DEVICE Indexed<T> of(Indexed<T> a, Indexed<T> b) {
-    const bool takes = a.index < 0 || Op::takesPlace(b.value, a.value);
-    return {takes ? b.value : a.value, takes ? b.index : a.index};
-  }
-};
+constexpr bool findsPlaces<ArgExtreme<T, Sign, Last>> = true;
 
 namespace detail {
 template <class T> FUSEC_DEVICE T exchange(T v, int mask) {

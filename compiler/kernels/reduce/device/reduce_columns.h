@@ -8,7 +8,7 @@
 #ifndef FUSEC_DEVICE_REDUCE_COLUMNS_H
 #define FUSEC_DEVICE_REDUCE_COLUMNS_H
 
-#include "reduce.h"
+#include "reduce_places.h"
 
 namespace fusec {
 
@@ -99,15 +99,32 @@ FUSEC_DEVICE void forEachColumns(i64 count, Body body) {
 template <class Scope, class Op, int V, class Index, class Body>
 FUSEC_DEVICE Vec<typename Op::Value, V> reduceColumns(Index count, Body body) {
   Vec<typename Op::Value, V> total;
-  FUSEC_UNROLL
-  for (int lane = 0; lane < V; ++lane)
-    total[lane] = Op::identity();
-  auto add = [&](int lane, typename Op::Value value) {
-    total[lane] = Append<Op>::of(total[lane], value);
+  auto forEachOwn = [&](auto add) {
+    forEachStep<stepsAtOnce, Scope>(Index(Scope::rank()), count,
+                                    [&](Index k) { body(k, add); });
   };
-  forEachStep<stepsAtOnce, Scope>(Index(Scope::rank()), count,
-                                  [&](Index k) { body(k, add); });
-  return Scope::template reduce<Op>(total);
+  if constexpr (findsPlaces<Op>) {
+    LaneExtremes<Op, V, Index> found;
+    forEachOwn([&](int lane, typename Op::Value item) {
+      found.take(lane, item.value, Index(item.index));
+    });
+    FUSEC_UNROLL
+    for (int lane = 0; lane < V; ++lane)
+      total[lane] = {found.value[lane], found.at[lane]};
+    total = Scope::template reduce<Op>(total);
+    FUSEC_UNROLL
+    for (int lane = 0; lane < V; ++lane)
+      total[lane].index = total[lane].index < 0 ? 0 : total[lane].index;
+    return total;
+  } else {
+    FUSEC_UNROLL
+    for (int lane = 0; lane < V; ++lane)
+      total[lane] = Op::identity();
+    forEachOwn([&](int lane, typename Op::Value value) {
+      total[lane] = Op::combine(total[lane], value);
+    });
+    return Scope::template reduce<Op>(total);
+  }
 }
 
 } // namespace fusec
