@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes cases of moves at random to a folder: pads (negative ones, too), slices,
-concats, rotations and differences of halves, one behind another, whose rows begin
-anywhere. usage: random_moves.py FOLDER COUNT [FIRST]"""
+concats of few and of many parts, rotations and differences of halves, one behind
+another, whose rows begin anywhere. usage: random_moves.py FOLDER COUNT [FIRST]"""
 
 import pathlib
 import sys
@@ -14,10 +14,12 @@ from cases import Case
 
 KINDS = ["f32", "f16", "bf16", "i8", "i64"]
 NORMS = {"f16": 1e-3, "bf16": 1e-2}  # differences of differences round once
-LEADING = [1, 2, 3, 7, 13, 32, 65, 127]
+LEADING = [1, 2, 3, 7, 13, 32, 65, 127, 515]
 ROWS = [1, 5, 7, 9, 13, 17, 31, 33, 63, 65, 127, 129, 255, 333, 511, 1001, 4095]
-MOST_ELEMENTS = 120_000
+MOST_ELEMENTS = 60_000
 MOST_MOVES = 3
+WIDTHS = [1, 2, 3, 7, 8, 10, 16, 33]  # of what is added
+MOST_PARTS = 28
 
 
 class Moves:
@@ -28,9 +30,10 @@ class Moves:
         kind = str(self.random.choice(KINDS))
         self.case = Case(f"random_moves_{seed}_{kind}", NORMS.get(kind, 0), batch=None)
         shape = [int(n) for n in self.random.choice(LEADING, self.random.integers(0, 3))]
-        while shape and numpy.prod(shape) * ROWS[-1] > MOST_ELEMENTS:
+        row = int(self.random.choice(ROWS))
+        while shape and numpy.prod(shape) * row > MOST_ELEMENTS:
             shape.pop()
-        self.kind, self.value = kind, self.case.draw(kind, *shape, int(self.random.choice(ROWS)))
+        self.kind, self.value = kind, self.case.draw(kind, *shape, row)
         self.name = self.case.input("x", self.value)
 
     def below(self, most):
@@ -61,15 +64,21 @@ class Moves:
         first = self.below(size // 2 + 1) if size > 1 else 0
         self.name, self.value = self.cut(axis, first, first + 1 + self.below(size - first))
 
-    def concat(self, axis):
-        shape = list(self.value.shape)
-        shape[axis] = int(self.random.choice([1, 2, 3, 7, 8, 16, 33]))
-        other = self.case.draw(self.kind, *shape)
-        named = [(self.name, self.value), (self.case.input(f"y{len(self.case.inputs)}", other), other)]
-        if self.below(2):
-            named.reverse()
+    def concat(self, axis, others=1):
+        named = [(self.name, self.value)]
+        for width in self.random.choice(WIDTHS, others):
+            shape = list(self.value.shape)
+            shape[axis] = int(width)
+            other = self.case.draw(self.kind, *shape)
+            named.insert(self.below(len(named) + 1),
+                         (self.case.input(f"y{len(self.case.inputs)}", other), other))
         self.add("Concat", numpy.concatenate([value for _, value in named], axis),
                  *[name for name, _ in named], axis=axis)
+
+    def join(self, axis):
+        across = self.value.size // self.value.shape[axis]
+        most = min(MOST_PARTS, 2 * MOST_ELEMENTS // (max(1, across) * max(WIDTHS)))
+        self.concat(axis, 1 + self.below(max(1, most)))
 
     def rotate(self, axis):
         size = self.value.shape[axis]
@@ -90,8 +99,8 @@ def make(seed):
     moves = Moves(seed)
     for _ in range(1 + moves.below(MOST_MOVES)):
         axis = moves.value.ndim - 1 if moves.below(4) else moves.below(moves.value.ndim)
-        move = (moves.pad, moves.slice, moves.concat, moves.rotate,
-                moves.subtractHalves)[moves.below(5)]
+        move = (moves.pad, moves.slice, moves.concat, moves.join, moves.rotate,
+                moves.subtractHalves)[moves.below(6)]
         move(axis)
     moves.case.nodes.append(helper.make_node("Neg", [moves.name], ["y"]))
     moves.case.output("y", -moves.value, moves.kind)
