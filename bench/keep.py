@@ -7,7 +7,7 @@
 
 Keeps rows of results whose program these sources make as well, without a GPU. Each
 row that the build before was measured with is compiled by it and by this one: where
-plan, kernels and library are the same byte for byte, its times hold for these sources,
+plan, machine code and library are the same, its times hold for these sources,
 which the row then names; those that were measured stay beside them, as `measured`.
 Prints the other rows, which are to be measured again; with --drop they leave the file."""
 

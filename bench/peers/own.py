@@ -19,6 +19,7 @@ import onnx
 import torch
 
 import builds
+import machine_code
 from peers import Contender, getNeeded, listTensors, spoil
 from peers.profiling import profileBuild
 from peers.pytorch import capture
@@ -156,13 +157,35 @@ def hashFile(path):
     return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
 
 
+def findSection(content, section):
+    """Where a bundle's section lies is not said; its bytes are known by their hash."""
+    at = content.find(machine_code.MAGIC)
+    while at >= 0:
+        part = content[at:at + section["bytes"]]
+        if hashlib.sha256(part).hexdigest() == section["sha256"]:
+            return part
+        at = content.find(machine_code.MAGIC, at + 1)
+    raise ValueError(f"expected a section with the hash {section['sha256']}, found none")
+
+
+def leaveOutWork(plan):
+    """What kernels move, and how long they are predicted to take, is told, not done."""
+    if isinstance(plan, dict):
+        return {key: leaveOutWork(value) for key, value in plan.items() if key != "work"}
+    return [leaveOutWork(part) for part in plan] if isinstance(plan, list) else plan
+
+
 def hashProgram(build, bundle):
     """Of all that decides how a bundle runs but its weights and where they lie."""
     said = subprocess.run([build["fusec"], "inspect", "--json", str(bundle)], check=True,
                           timeout=140, stdout=subprocess.PIPE).stdout
     found = json.loads(said)["result"]
-    kernels = [s["sha256"] for s in found["sections"] if s["kind"] not in ("manifest", "weights")]
-    parts = json.dumps([found["manifest"]["plans"], kernels, hashFile(build["library"])])
+    content = pathlib.Path(bundle).read_bytes()
+    kernels = [machine_code.hashCode(findSection(content, section))
+               if section["kind"] == "cubin" else section["sha256"]
+               for section in found["sections"] if section["kind"] not in ("manifest", "weights")]
+    plans = leaveOutWork(found["manifest"]["plans"])
+    parts = json.dumps([plans, kernels, hashFile(build["library"])])
     return hashlib.sha256(parts.encode()).hexdigest()
 
 
