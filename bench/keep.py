@@ -53,7 +53,7 @@ def hashBoth(pair, name, caches):
 def judge(pair, name, caches):
     try:
         before, now = hashBoth(pair, name, caches)
-    except (RuntimeError, OSError, KeyError) as failure:
+    except (RuntimeError, OSError, KeyError, ValueError) as failure:
         return " ".join(str(failure).split())[:600] or type(failure).__name__
     return SAME if before == now else OTHER
 
@@ -90,6 +90,11 @@ def loadAll(paths):
                 sources.getKey(row)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as failure:
             wrong.append(f"{path}: expected results of bench/compare.py: {failure!r}")
+        try:
+            if profiles.pathBeside(path).exists():
+                profiles.load(profiles.pathBeside(path))
+        except ValueError as failure:
+            wrong.append(str(failure))
     if wrong:
         raise ValueError("\n".join(wrong))
     return found
@@ -111,8 +116,23 @@ def keep(path, results, pair, hashes, options, caches):
     if options.drop:
         dropOthers(results, hashes[1])
     if not options.dry_run:
+        keepProfiles(profiles.pathBeside(path), results["workloads"], hashes)
         path.write_text(compare.formatJson(compare.roundNumbers(results)), "utf-8")
     return found
+
+
+def keepProfiles(path, rows, hashes):
+    """Those that were made with the sources that a row was measured with, or since."""
+    if not path.exists():
+        return
+    kept = profiles.load(path)
+    for name, profile in kept["rows"].items():
+        row = rows.get(name, {})
+        if row.get("sources") == hashes[1] and \
+                profile.get("sources") in (row.get("measured"), hashes[0]):
+            profile.setdefault("measured", profile["sources"])
+            profile["sources"] = hashes[1]
+    path.write_text(profiles.format(kept), "utf-8")
 
 
 def dropOthers(results, reference):

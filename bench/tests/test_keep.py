@@ -31,7 +31,10 @@ class KeepTest(unittest.TestCase):
         rows = {name: measured("2026-11-24 09:00", made)
                 for name, made in zip(NAMES, (OLD, OLD, OLDER))}
         self.results.write_text(json.dumps({"workloads": rows}))
-        (self.folder / "device-profiles.json").write_text("{}")
+        self.profiles = self.folder / "device-profiles.json"
+        self.profiles.write_text(json.dumps({"device": "a device", "rows": {
+            name: {"sources": made, "steps": []}
+            for name, made in zip(NAMES, (OLD, OLD, OLDER))}}))
         for build, made in (("old", OLD), ("new", NEW)):
             (self.folder / build).mkdir()
             for name in ("fusec", "libfusec_rt.so"):
@@ -57,6 +60,12 @@ class KeepTest(unittest.TestCase):
         self.assertIn("1 of 2 rows of aaaaaaaaaaaa are of bbbbbbbbbbbb, too", said)
         self.assertIn(f"to be measured again: {NAMES[1]}\n", said)
         rows = self.rows()
+        self.assertEqual([rows[name]["sources"] for name in NAMES], [NEW, OLD, OLDER])
+        self.assertEqual([rows[name].get("measured") for name in NAMES], [OLD, None, None])
+
+    def testProfilesGoWithTheirRows(self):
+        self.keep()
+        rows = json.loads(self.profiles.read_text())["rows"]
         self.assertEqual([rows[name]["sources"] for name in NAMES], [NEW, OLD, OLDER])
         self.assertEqual([rows[name].get("measured") for name in NAMES], [OLD, None, None])
 
