@@ -5,6 +5,12 @@
 
 using namespace fusec;
 
+const Target &fusec::getTarget(StepOp step) {
+  const Target *target =
+      findTarget(llvm::cast<PlanOp>(step->getParentOp()).getSymName());
+  return target ? *target : *findTarget("ptx");
+}
+
 double fusec::getStreamingRate(const Target &target, double accessBytes) {
   const StreamCosts &costs = target.stream;
   return target.rates.memory * 1e3 *

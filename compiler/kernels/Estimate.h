@@ -21,8 +21,9 @@ struct Estimate {
 /// nothing where the region is not of the family's form, or fits on no block.
 using Estimates = llvm::SmallVector<std::optional<Estimate>>;
 
-/// Instructions of threads that a multiprocessor issues in a clock.
-constexpr double issuedThreads = 128;
+/// The target that the step's plan is named after; `ptx` where there is none of
+/// the name.
+const Target &getTarget(StepOp step);
 
 /// Parts of a kernel that overlap: the longest is what it takes, after what
 /// nothing can hide.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/kernels/Launch.h"
+#include "compiler/kernels/Estimate.h"
 #include "compiler/kernels/Family.h"
 #include "ir/PlanBuffers.h"
 
@@ -10,15 +11,14 @@ using namespace fusec;
 /// Whether a step's kernel follows another one and is short enough to gain by
 /// starting early. Kernels for sm_90 and later wait for their predecessor
 /// themselves, so that their blocks may be placed while it drains: about 1.5 us
-/// less. Where that is little it is not worth it: measured, a matmul of 0.36 ms
-/// behind a norm lost 16 us, since its blocks then take their places one by
-/// one.
+/// less. Where that is little it is not worth it: blocks then take their places
+/// one by one.
 static bool gainsByEarlyStart(StepOp step, VariantAttr variant) {
-  constexpr int64_t longest = 30000; // nanoseconds
   auto steps = cast<PlanOp>(step->getParentOp()).getOps<StepOp>();
   EstimateAttr estimate = variant.getEstimate();
   return step != *steps.begin() &&
-         (!estimate || estimate.getNanoseconds() <= longest);
+         (!estimate || estimate.getNanoseconds() <=
+                           1000 * getTarget(step).rates.earlyMicros);
 }
 
 VariantAttr fusec::withLaunch(StepOp step, VariantAttr variant) {

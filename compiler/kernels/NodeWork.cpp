@@ -7,25 +7,25 @@ using namespace mlir;
 using namespace fusec;
 using Kind = ScalarNode::Kind;
 
-/// A special function takes the place of eight instructions in its unit, and
-/// some more around it.
-static double getOpInstructions(Operation *op) {
+static double getOpInstructions(const OpCosts &costs, Operation *op) {
   return TypeSwitch<Operation *, double>(op)
       // Between numbers that are computed in one type.
-      .Case<CastOp>([](auto) { return 0; })
+      .Case<CastOp>([](auto) { return 0.0; })
       .Case<DivOp, ExpOp, ReciprocalOp, SqrtOp, RsqrtOp>(
-          [](auto) { return 10; })
-      .Case<Expm1Op, LogOp, Log1pOp, SinOp, CosOp>([](auto) { return 12; })
-      .Case<SigmoidOp, SiluOp, SoftplusOp, TanhOp>([](auto) { return 18; })
-      .Case<ErfOp, GeluOp, GeluTanhOp>([](auto) { return 26; })
-      .Case<PowOp, ModOp, RemainderOp>([](auto) { return 60; })
-      .Default([](auto) { return 1; });
+          [&](auto) { return costs.special; })
+      .Case<Expm1Op, LogOp, Log1pOp, SinOp, CosOp>(
+          [&](auto) { return costs.logarithm; })
+      .Case<SigmoidOp, SiluOp, SoftplusOp, TanhOp>(
+          [&](auto) { return costs.sigmoid; })
+      .Case<ErfOp, GeluOp, GeluTanhOp>([&](auto) { return costs.erf; })
+      .Case<PowOp, ModOp, RemainderOp>([&](auto) { return costs.power; })
+      .Default([](auto) { return 1.0; });
 }
 
-double fusec::getInstructions(const ScalarNode &node) {
+double fusec::getInstructions(const OpCosts &costs, const ScalarNode &node) {
   switch (node.kind) {
   case Kind::Compute:
-    return getOpInstructions(node.op);
+    return getOpInstructions(costs, node.op);
   case Kind::Load: // of what is computed in a wider type
     return getElementBytes(node.type) < 4 ? 1 : 0;
   case Kind::Index:
@@ -34,7 +34,7 @@ double fusec::getInstructions(const ScalarNode &node) {
   case Kind::GatherRow:
   case Kind::Gather:
   case Kind::Lookup:
-    return 4;
+    return costs.gather;
   case Kind::Root:
   case Kind::Splat:
     return 0;

@@ -7,10 +7,11 @@
 #define FUSEC_COMPILER_KERNELS_NODEWORK_H
 
 #include "compiler/analysis/ScalarProgram.h"
+#include "compiler/schedule/Costs.h"
 
 namespace fusec {
 
-double getInstructions(const ScalarNode &node);
+double getInstructions(const OpCosts &costs, const ScalarNode &node);
 
 } // namespace fusec
 

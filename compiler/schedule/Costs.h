@@ -4,6 +4,11 @@
 // each family's kernels make of it. Their values are data, a file a device in
 // devices/; estimates of kernels/ are the formulas. All members are doubles:
 // Targets.cpp counts them.
+//
+// What was measured or fitted on a device is here. In code are facts of all
+// devices (lines of 128 bytes, sectors of 32, warps, register files), sizes
+// that templates have and registers they are compiled for, which candidates
+// there are, and by how much a prediction must be better than the usual choice.
 
 #ifndef FUSEC_COMPILER_SCHEDULE_COSTS_H
 #define FUSEC_COMPILER_SCHEDULE_COSTS_H
@@ -23,6 +28,20 @@ struct Rates {
   double place;    // us from placing one block to placing the next
   double memoryLatency; // clocks from a load to its value, from memory
   double l2Latency;     // the same from L2
+  double issuedThreads; // instructions that a multiprocessor issues in a clock
+  double mostBlocks;    // blocks that a multiprocessor has at a time
+  double earlyMicros;   // longer kernels gain nothing by an early start
+};
+
+/// Instructions of what is computed of an element; others are one.
+struct OpCosts {
+  double special;   // a function of the special unit, such as exp or sqrt
+  double logarithm; // with what makes one of it: log, sin
+  double sigmoid;   // of two of them: sigmoid, tanh
+  double erf;       // a long polynomial
+  double power;     // pow, mod
+  double gather;    // a place that an index names
+  double find;      // to compare values and to keep a place, of ArgMax
 };
 
 /// What tiles of at least this size reach, as a part of the unit's peak. Tables
@@ -33,21 +52,40 @@ struct Reached {
 
 /// Kernels that read and write memory once, element by element.
 struct StreamCosts {
-  double narrowPart;  // of the memory's rate, of accesses of no width
-  double widthBytes;  // by which accesses gain the whole rate
-  double stridedPart; // of that rate, where threads take several vectors
-  double exposed;     // the power in which latency and memory add up
+  double narrowPart;   // of the memory's rate, of accesses of no width
+  double widthBytes;   // by which accesses gain the whole rate
+  double stridedPart;  // of that rate, where threads take several vectors
+  double exposed;      // the power in which latency and memory add up
+  double fetchedBytes; // that come from memory together
 };
 
 struct PointwiseCosts {
-  double instructions; // a thread: an index, its bounds and some arithmetic
+  double instructions;    // a thread: an index, its bounds and some arithmetic
+  double waitsPart;       // by which memory takes longer, as functions wait
+  double shortRowBytes;   // rows that blocks of few threads hold
+  double widerBlocksPart; // of the time, that wider blocks must promise
+  double siblingMicros;   // shorter ones gain by being one, whatever they read
+};
+
+/// Rows of parts, as of a concat.
+struct PartsCosts {
+  // What a part costs beside its own, by whether it has whole sectors, or
+  // halves.
+  double sectorBytes, halfBytes, anywhereBytes;
+  // Where blocks put rows together.
+  double registers;     // of a thread, for what it begins together
+  double instructions;  // of an element, of idle threads, too
+  double enoughThreads; // of a multiprocessor, to ask memory
+  double fewPart;       // by which memory takes longer, with half as many
+  double lastPart;      // and with one wave, of which nothing hides the ends
 };
 
 struct ReduceCosts {
-  double treeClocks;  // a step of the tree in which partial results meet
-  double blockClocks; // to meet in shared memory
-  double laterPass;   // traffic of a pass behind the first, which hits L2
-  double sectorReuse; // how often a sector that is read in parts is in L1
+  double treeClocks;   // a step of the tree in which partial results meet
+  double blockClocks;  // to meet in shared memory
+  double laterPass;    // traffic of a pass behind the first, which hits L2
+  double sectorReuse;  // how often a sector that is read in parts is in L1
+  double passingBytes; // that take something else's place in L2
 };
 
 /// Of vectors of columns. What a thread does, in clocks of 128 lanes.
@@ -91,17 +129,46 @@ struct RowCosts {
   double keptSelectedRegisters; // and of 32 bits, where conditions choose
   double exposed;     // the power in which memory, latency and work add up
   double startMicros; // until the first loads have come
+  double wholeWaves;  // of fewer waves each ends before the next begins
+  double mostOfShare; // of its share of memory, that a multiprocessor moves
 };
 
 /// Of rows of columns, clocks as those of rows.
 struct NestedCosts {
   double laneClocks, blockClocks, warpClocks;
+  double piecesTimes; // as long, by memory in pieces of less than a line
+  double unmodelled;  // as long, by what the formula leaves out
 };
 
 struct ScanCosts {
   double registers;     // of a thread that keeps a part, beside that
   double tileRegisters; // of one that walks along columns by tiles
   double itemRegisters; // and for each item of a tile
+  double flagMicros;    // until a part is told that another one was summed
+  double turnMicros;    // from one turn of a field to the next
+  double leastMicros;   // shorter ones end before flags are seen
+  // Where blocks hold rows.
+  double itemClocks; // an item, which waits for the one before
+  double heldBytes;  // that a multiprocessor has for rows
+};
+
+/// What tiles that are transposed lose.
+struct TransposeCosts {
+  double alongWaste, acrossWaste; // powers of the points they have too many
+  double smallTileLoss;           // of those that are not full
+  // Stored rows that begin anywhere: vectors, also by their elements, or single
+  // elements.
+  double storedVectorsLoss, storedElementLoss, storedSinglesLoss;
+  double neighbourPart;        // of what neighbours have, too, a cache lacks
+  double neighbourSinglesPart; // the same where single elements are stored
+};
+
+/// Of bags, in latencies of the memory.
+struct BagCosts {
+  double shuffledLatency;   // to join sums inside a warp
+  double joinedWarpLatency; // in shared memory, a warp
+  double reducedLatency;    // to reduce a row
+  double operandLatency;    // of what an epilogue reads, which a cache has
 };
 
 struct ChainCosts {
@@ -117,6 +184,8 @@ struct ChainCosts {
   double startMicros;      // until the first block runs
   double fillMicros;       // until all blocks have the same code and weights
   double copiedByteMicros; // a byte of these
+  double registers;        // of a thread
+  double rowRegisters;     // and for each of its rows
 };
 
 /// Of all units whose blocks compute tile after tile.
@@ -130,6 +199,9 @@ struct TileCosts {
   double leastStepClocks;     // a step along K, where all loads are in time
   double reducedClocks;       // a reduced element of a thread's epilogue
   double reductionCodeClocks; // to fetch the code of reductions
+  double spreadRowBytes;      // long rows, which lose by not beginning at lines
+  double leastRangesK;        // shorter ones gain nothing as ranges
+  double mostRangesBytes;     // of results that stay near L2
 };
 
 struct PairCosts {
@@ -139,11 +211,13 @@ struct PairCosts {
 };
 
 struct SimtCosts {
+  double registers;    // of a thread, beside its sums
   double storedClocks; // an element of a thread's epilogue
   Reached reached[4];  // by the elements of a thread: its loads an FMA
 };
 
 struct MmaCosts {
+  double registers;          // of a thread, beside its sums
   double narrowCopies;       // times as long where copies are of one element
   double storedInstructions; // an element
   Reached reached[5];        // by the elements of all accumulators
@@ -152,12 +226,14 @@ struct MmaCosts {
 
 /// fp32 as three products of tf32, by mma.
 struct Tf32x3Costs {
-  double exposed;     // part that halving the threads below `threads` adds
-  double threads;     // that hide splits and loads
-  Reached reached[5]; // by the elements of all accumulators
+  double exposed; // part that halving the threads below `threads` adds
+  double threads; // that hide splits and loads
+  double registers, sumRegisters; // of a thread, and for each of its sums
+  Reached reached[5];             // by the elements of all accumulators
 };
 
 struct WgmmaCosts {
+  double registers;           // of a thread
   double storedByteClocks;    // a byte of the last tile
   double storedPingPong;      // part of these that a ping-pong shows, of each
   double storedCooperative;   // part of those of tiles before the last
@@ -177,6 +253,12 @@ struct WgmmaCosts {
   double tf32WideK;          // of so long a K
   double wideLongPart;       // and in 16 bits, with one tile a block
   double wideLongK;          // of so long a K
+  double leastSplitK;        // shorter ones lose where two blocks divide them
+  double bandK;              // from here on bands of few rows of tiles gain
+  double manyWeightBytes;    // all of L2 is theirs, whatever leaves it first
+  double driftingRowBytes;   // of so long rows misses fetch no more than a line
+  double turnRowBytes;       // of so long ones ranges take turns
+  double turnRows;           // where one matrix has no more rows
   // By the columns of all accumulators, which share what is read of A.
   Reached reached[6], reachedPingPong[4], reachedBy64Rows[2], reachedTf32x3[2];
 };
@@ -232,6 +314,8 @@ struct GemvCosts {
   double weightInstructions;    // a weight
   double narrowInstructions;    // and each row or column it is used for
   double fmaPart;               // of the peak, across
+  // Of a multiprocessor at a time, along and across.
+  double residentWarps, residentBlocks;
 };
 
 /// Few rows under a stream of weights.
@@ -258,13 +342,17 @@ struct ResidentCosts {
 
 struct Costs {
   Rates rates;
+  OpCosts ops;
   StreamCosts stream;
   PointwiseCosts pointwise;
+  PartsCosts parts;
   ReduceCosts reduce;
   ColumnCosts columns;
   RowCosts row;
   NestedCosts nested;
   ScanCosts scan;
+  TransposeCosts transpose;
+  BagCosts bag;
   ChainCosts chain;
   PairCosts pairs;
   TileCosts tile;

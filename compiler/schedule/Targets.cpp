@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The files of devices/ as a table. A line of one is LIMIT for what a target
-// can do, FIXED for a number of the cost model that the vendor states or the
-// formula needs, COST for one that is fitted, and REACHED for a row of a table.
+// can do, FIXED for a number of the cost model that the vendor states, or at
+// which a formula or a kernel becomes another one, COST for one that is fitted,
+// and REACHED for a row of a table.
 
 #include "compiler/schedule/Targets.h"
 #include "llvm/ADT/STLExtras.h"

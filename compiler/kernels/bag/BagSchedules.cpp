@@ -41,34 +41,32 @@ static int64_t getVector(const BagIteration &iteration) {
   return vector;
 }
 
-/// What joining sums takes, in latencies of memory; what reducing a row does,
-/// and reading what an epilogue reads, which a cache has.
-static constexpr double shuffledLatency = 0.1, joinedWarpLatency = 0.3,
-                        reducedLatency = 0.2, operandLatency = 0.4;
-
-static double countEpilogueLatencies(const BagIteration &iteration) {
+static double countEpilogueLatencies(const BagCosts &costs,
+                                     const BagIteration &iteration) {
   if (!iteration.epilogue)
     return 0;
-  return iteration.epilogue->reductions.size() * reducedLatency +
-         (iteration.epilogue->operands.empty() ? 0 : operandLatency);
+  return iteration.epilogue->reductions.size() * costs.reducedLatency +
+         (iteration.epilogue->operands.empty() ? 0 : costs.operandLatency);
 }
 
 /// Instructions of an epilogue at an element; a reduction combines it.
-static double countEpilogueInstructions(const BagIteration &iteration) {
+static double countEpilogueInstructions(const OpCosts &costs,
+                                        const BagIteration &iteration) {
   if (!iteration.epilogue)
     return 0;
   const ScalarProgram &program = iteration.epilogue->epilogue;
   double instructions = iteration.epilogue->reductions.size();
   for (unsigned n = 0; n < program.size(); ++n)
-    instructions += getInstructions(program[n]);
+    instructions += getInstructions(costs, program[n]);
   return instructions;
 }
 
 /// Latencies that a block exposes one after another: those of its indices, and
 /// of the rows of a group of lanes; then sums are joined by shuffles, or by
 /// what each warp leaves in shared memory.
-static double countLatencies(const BagShape &shape, BagScheduleAttr schedule,
-                             int rowsAtOnce, int64_t slots) {
+static double countLatencies(const BagCosts &costs, const BagShape &shape,
+                             BagScheduleAttr schedule, int rowsAtOnce,
+                             int64_t slots) {
   int64_t count = getTypicalCount(shape), sharing = shape.lanes * shape.split,
           atOnce =
               std::max<int64_t>(1, (count == 1               ? 1
@@ -81,8 +79,8 @@ static double countLatencies(const BagShape &shape, BagScheduleAttr schedule,
                                    shape.lanes * schedule.getVector() * slots),
          read = llvm::divideCeil(count, shape.split * atOnce),
          joined = shape.split == 1 ? 0
-                  : sharing <= 32  ? shuffledLatency
-                                   : joinedWarpLatency * (sharing / 32);
+                  : sharing <= 32  ? costs.shuffledLatency
+                                   : costs.joinedWarpLatency * (sharing / 32);
   return found + passes * (read + joined);
 }
 
@@ -103,13 +101,13 @@ static Estimate estimateBag(StepOp step, const BagIteration &iteration,
                     !op.getFactors().empty() &&
                         (op.getMode() == BagMode::Max || op.getMaxima()));
   double longest = 0, all = 0;
-  double behind = countEpilogueLatencies(iteration);
+  double behind = countEpilogueLatencies(target.bag, iteration);
   int64_t columns = 0;
   for (const BagTable &table : iteration.tables)
     columns += table.width;
   for (BagSlot slot : work.slots) {
     const BagShape &shape = work.shapes[slot.table];
-    double one = countLatencies(shape, schedule, rowsAtOnce,
+    double one = countLatencies(target.bag, shape, schedule, rowsAtOnce,
                                 getSlots(iteration, shape, schedule)) +
                  behind;
     longest = std::max(longest, one);
@@ -118,8 +116,9 @@ static Estimate estimateBag(StepOp step, const BagIteration &iteration,
   int64_t bags = getSampledValue(iteration.bags, dim);
   double tiles = llvm::divideCeil(bags, work.tileBags);
   time.addClocks(TimeBound::Arithmetic,
-                 double(bags) * columns * countEpilogueInstructions(iteration) /
-                     (issuedThreads * target.multiprocessors));
+                 double(bags) * columns *
+                     countEpilogueInstructions(target.ops, iteration) /
+                     (target.rates.issuedThreads * target.multiprocessors));
   double places =
       double(target.multiprocessors) * getResident(iteration, work, schedule);
   double latency =
@@ -154,7 +153,8 @@ static SmallVector<Candidate> listBagCandidates(StepOp step,
   SmallVector<Candidate> candidates;
   int64_t ofMany = 0;
   // What follows takes as long behind each.
-  double behind = getMicroseconds(countEpilogueLatencies(iteration), target);
+  double behind =
+      getMicroseconds(countEpilogueLatencies(target.bag, iteration), target);
   for (int64_t threads :
        {bagThreads, fewBagThreads, 2 * bagThreads, mostBagThreads}) {
     auto schedule = BagScheduleAttr::get(step.getContext(), threads, vector);

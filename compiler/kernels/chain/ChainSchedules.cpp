@@ -82,7 +82,8 @@ SmallVector<Candidate> ChainChooser::getCandidates(int64_t dim) const {
     // A thread a sum of the widest phase, if a block can have them.
     int64_t sums = rows / perThread * widest;
     int64_t threads = sums <= 128 ? 128 : sums <= 256 ? 256 : 512;
-    int64_t registers = 48 + 2 * perThread;
+    int64_t registers =
+        target.chain.registers + target.chain.rowRegisters * double(perThread);
     int64_t resident =
         std::min({maxResident, registersOfUnit / (registers * threads),
                   int64_t(target.sharedBytes / std::max<int64_t>(shared, 1)),

@@ -52,8 +52,8 @@ Estimate estimateGemm(const Target &target, const GemmSizes &sizes,
                       GemmScheduleAttr schedule);
 
 /// What the cost model knows of a matmul step where named dimensions are `dim`.
-GemmSizes getGemmSizes(StepOp step, const MatmulIteration &iteration,
-                       int64_t dim);
+GemmSizes getGemmSizes(StepOp step, const Target &target,
+                       const MatmulIteration &iteration, int64_t dim);
 
 /// The variant of a matmul `step` with a schedule that computes `leading`, the
 /// A of its last segment, in the same launch; behind it, where that needs more

@@ -22,9 +22,10 @@ public:
       : step(step), iteration(iteration),
         problem(step, target, products, iteration) {
     collectGuards();
-    hasMaps = target.name == "sm_90a" &&
-              problem.usesWgmma(getGemmSizes(step, iteration, typicalDim)) &&
-              collectMapGuards();
+    hasMaps =
+        target.name == "sm_90a" &&
+        problem.usesWgmma(getGemmSizes(step, target, iteration, typicalDim)) &&
+        collectMapGuards();
   }
 
   SmallVector<VariantAttr> choose();
@@ -57,14 +58,15 @@ private:
 };
 } // namespace
 
-/// GemmSizes::rowAlignment. Of short rows what it costs was not measured.
-static unsigned getRowAlignment(const MatmulIteration &iteration,
+/// GemmSizes::rowAlignment.
+static unsigned getRowAlignment(const TileCosts &costs,
+                                const MatmulIteration &iteration,
                                 unsigned element, int64_t dim) {
-  constexpr int64_t line = 128, longRow = 16 << 10; // bytes
+  constexpr int64_t line = 128; // bytes
   int64_t best = 1;
   auto add = [&](const MatrixAccess &access) {
     int64_t bytes = getSampledValue(access.outerStride, dim) * element;
-    bool isLong = access.isAlongK() && bytes >= longRow;
+    bool isLong = access.isAlongK() && bytes >= costs.spreadRowBytes;
     best = std::max(best, isLong ? std::gcd(bytes, line) : line);
   };
   llvm::for_each(iteration.lhs, add);
@@ -74,7 +76,7 @@ static unsigned getRowAlignment(const MatmulIteration &iteration,
 }
 
 static std::optional<GemmSizes::Made>
-getMadeSizes(const MatmulIteration &iteration) {
+getMadeSizes(const OpCosts &costs, const MatmulIteration &iteration) {
   if (!iteration.made)
     return std::nullopt;
   const ScalarProgram &program = iteration.made->program;
@@ -84,7 +86,7 @@ getMadeSizes(const MatmulIteration &iteration) {
   made.isConversion = iteration.made->isConversion() &&
                       program[iteration.made->node].type.isF16();
   for (size_t n = 0; n < program.size(); ++n) {
-    made.instructions += getInstructions(program[n]);
+    made.instructions += getInstructions(costs, program[n]);
     made.readsAlongK |= n != source &&
                         program[n].kind == ScalarNode::Kind::Load &&
                         program.varies(n, program.getSizes().size() - 1);
@@ -92,8 +94,8 @@ getMadeSizes(const MatmulIteration &iteration) {
   return made;
 }
 
-GemmSizes fusec::getGemmSizes(StepOp step, const MatmulIteration &iteration,
-                              int64_t dim) {
+GemmSizes fusec::getGemmSizes(StepOp step, const Target &target,
+                              const MatmulIteration &iteration, int64_t dim) {
   GemmSizes sizes;
   auto bounded = [&](Expr size) {
     return std::min(getSampledValue(size, dim), int64_t(1) << 31);
@@ -120,9 +122,10 @@ GemmSizes fusec::getGemmSizes(StepOp step, const MatmulIteration &iteration,
     return a.isAlongK() &&
            getSampledValue(a.outerStride, dim) >= page / int64_t(sizes.element);
   });
-  sizes.rowAlignment = getRowAlignment(iteration, sizes.element, dim);
+  sizes.rowAlignment =
+      getRowAlignment(target.tile, iteration, sizes.element, dim);
   sizes.areRanges = root.getRanges().has_value();
-  sizes.made = getMadeSizes(iteration);
+  sizes.made = getMadeSizes(target.ops, iteration);
   return sizes;
 }
 

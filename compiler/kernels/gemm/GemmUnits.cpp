@@ -25,7 +25,8 @@ Estimate fusec::estimateGemm(const Target &target, const GemmSizes &sizes,
 SmallVector<Candidate> fusec::getGemmCandidates(const GemmProblem &problem,
                                                 int64_t dim, bool mapped,
                                                 bool aligned) {
-  GemmSizes sizes = getGemmSizes(problem.step, problem.iteration, dim);
+  GemmSizes sizes =
+      getGemmSizes(problem.step, problem.target, problem.iteration, dim);
   sizes.wideCopies = aligned && !sizes.made;
   // What makes operands one by one is there for where there are no maps.
   auto isFit = [&](const GemmUnit &unit) {

@@ -27,8 +27,8 @@ Estimate fusec::estimatePointwise(const Target &target,
     time.add(TimeBound::Memory, memory);
   }
   time.addClocks(TimeBound::Arithmetic,
-                 work.vectors * target.pointwise.instructions / issuedThreads /
-                     target.multiprocessors);
+                 work.vectors * target.pointwise.instructions /
+                     target.rates.issuedThreads / target.multiprocessors);
   return time.get();
 }
 
@@ -36,27 +36,22 @@ Estimate fusec::estimateAssembled(const Target &target,
                                   const PointwiseWork &work,
                                   const AssembledWork &assembled,
                                   PointwiseScheduleAttr schedule) {
-  // Registers of what is begun together, instructions of an element that is put
-  // where it belongs, of which idle threads take as many, and by what part
-  // memory takes longer where few threads ask, and where the first rows are
-  // read and the last are stored.
-  constexpr double registers = 64, instructions = 6, enoughThreads = 1024,
-                   fewPart = 0.2, lastPart = 0.25;
+  const PartsCosts &costs = target.parts;
   Overlap time(target);
   time.exposeClocks(target.rates.memoryLatency);
   double threads = double(schedule.getThreads()),
          resident = std::max(
-             1.0,
-             std::floor(std::min(
-                 {target.threads / threads, 32.0, 65536 / (registers * threads),
-                  target.sharedBytes / (assembled.heldBytes + 1024)}))),
+             1.0, std::floor(std::min(
+                      {target.threads / threads, target.rates.mostBlocks,
+                       65536 / (costs.registers * threads),
+                       target.sharedBytes / (assembled.heldBytes + 1024)}))),
          waves = std::max(1.0, work.blocks / resident / target.multiprocessors),
-         few = std::max(0.0, enoughThreads / (resident * threads) - 1),
-         memory = (1 + lastPart / waves + fewPart * few) * work.bytes /
-                  (target.rates.memory * 1e3),
+         few = std::max(0.0, costs.enoughThreads / (resident * threads) - 1),
+         memory = (1 + costs.lastPart / waves + costs.fewPart * few) *
+                  work.bytes / (target.rates.memory * 1e3),
          clocks = work.blocks * threads * assembled.steps *
-                  double(schedule.getVector()) * instructions / issuedThreads /
-                  target.multiprocessors;
+                  double(schedule.getVector()) * costs.instructions /
+                  target.rates.issuedThreads / target.multiprocessors;
   addPlacing(time, target, work.blocks, schedule.getBlocks());
   time.add(TimeBound::Memory,
            std::hypot(memory, clocks / (target.rates.clock * 1e3)));

@@ -73,8 +73,7 @@ int64_t fusec::getFillWidth(StepOp step, const PointwiseIteration &iteration,
   return 1;
 }
 
-/// Sectors of L2 come from memory in pairs.
-static constexpr double fetchedBytes = 64, lineBytes = 128, warp = 32;
+static constexpr double lineBytes = 128, warp = 32;
 
 /// How many of `places` are met by so many draws of one each.
 static double countMet(double places, double draws) {
@@ -101,6 +100,7 @@ Estimate fusec::estimatePicks(const Target &target, const PointwiseWork &work,
                    (target.rates.clock * 1e3));
     return time.get();
   }
+  double fetchedBytes = target.stream.fetchedBytes;
   double fetched =
       picked.rows * fetchedBytes *
       countMet(std::ceil(picked.rowBytes / fetchedBytes), picked.picks);

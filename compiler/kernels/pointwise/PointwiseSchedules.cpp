@@ -66,18 +66,16 @@ static PointwiseWork withoutPicks(PointwiseWork work,
 
 /// Threads of blocks that hold rows: fewer have a short one's loads on their
 /// way together.
-static int64_t getHoldingThreads(const PickedWork &picked) {
-  constexpr double shortBytes = 4096;
-  return picked.rowBytes > shortBytes ? 2 * pointwiseThreads : pointwiseThreads;
+static int64_t getHoldingThreads(const Target &target,
+                                 const PickedWork &picked) {
+  return picked.rowBytes > target.pointwise.shortRowBytes ? 2 * pointwiseThreads
+                                                          : pointwiseThreads;
 }
 
 /// By which part memory takes longer where an element waits for a function of a
-/// function in float, and other elements of a thread do not hide it:
-/// exp(log(x)) of 8192 x 8192 took an H200 144.9 us with two vectors at once,
-/// 133.4 with four.
-static double getWaits(StepOp step, const PointwisePiece &piece,
-                       int64_t vector) {
-  constexpr double ofOne = 0.16;
+/// function in float, and other elements of a thread do not hide it.
+static double getWaits(StepOp step, const Target &target,
+                       const PointwisePiece &piece, int64_t vector) {
   const ScalarProgram &program = piece.iteration.program;
   std::vector<unsigned> depths(program.size());
   unsigned most = 0;
@@ -99,19 +97,22 @@ static double getWaits(StepOp step, const PointwisePiece &piece,
         return getElementBytes(
                    step.getOutputBuffer(store.output).getElementType()) >= 4;
       });
-  return most > 1 && isWide ? ofOne / double(piece.getAtOnce(vector)) : 0;
+  return most > 1 && isWide
+             ? target.pointwise.waitsPart / double(piece.getAtOnce(vector))
+             : 0;
 }
 
 /// Of the pieces' points, `vector` elements a thread at most.
-static PointwiseWork getWork(StepOp step, const PointwisePieces &pieces,
-                             int64_t vector, int64_t dim) {
+static PointwiseWork getWork(StepOp step, const Target &target,
+                             const PointwisePieces &pieces, int64_t vector,
+                             int64_t dim) {
   StepBytes bytes = getStepBytesAt(step, dim);
   PointwiseWork work{double(bytes.read + bytes.written)};
   for (const PointwisePiece &piece : pieces) {
     double points = getSampledValue(piece.count, dim);
     work.elements += points;
     work.readsRows |= piece.countRows() > 0;
-    work.waits = std::max(work.waits, getWaits(step, piece, vector));
+    work.waits = std::max(work.waits, getWaits(step, target, piece, vector));
     // A single element takes half the instructions; those that shift a vector
     // load it twice.
     int64_t width = piece.getWidth(vector);
@@ -125,12 +126,10 @@ static PointwiseWork getWork(StepOp step, const PointwisePieces &pieces,
 
 /// Bytes that parts of rows cost beside their own where each is stored where it
 /// belongs: what of their first and last sectors is not theirs is read and
-/// written again, and single elements take as long as vectors. Of 16 concats on
-/// an H200, parts of 32 bytes to 1 KB that begin anywhere lost 200 to 640.
-static double getPartlyBytes(StepOp step, const AssembledRows &rows,
-                             int64_t dim) {
+/// written again, and single elements take as long as vectors.
+static double getPartlyBytes(StepOp step, const PartsCosts &costs,
+                             const AssembledRows &rows, int64_t dim) {
   constexpr int64_t sector = 32, half = 16;
-  constexpr double ofSectors = 20, ofHalves = 60, anywhere = 250;
   int64_t bytes = rows.getElementBytes(step);
   double partly = 0;
   size_t reading = 0;
@@ -139,9 +138,9 @@ static double getPartlyBytes(StepOp step, const AssembledRows &rows,
       reading += loop.places.size();
     for (int64_t place : loop.places) {
       int64_t all = (rows.pitch | place | loop.columns) * bytes;
-      partly += all % sector == 0 ? ofSectors
-                : all % half == 0 ? ofHalves
-                                  : anywhere;
+      partly += all % sector == 0 ? costs.sectorBytes
+                : all % half == 0 ? costs.halfBytes
+                                  : costs.anywhereBytes;
     }
   }
   // What a pad adds asks for nothing: whole rows are stored as they come.
@@ -197,11 +196,11 @@ static SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
     picked = getPickedWork(step, pieces[0], *row, dim);
   SmallVector<Candidate> candidates;
   auto add = [&](int64_t threads, int64_t vector, bool holds) {
-    PointwiseWork work = getWork(step, pieces, vector, dim);
+    PointwiseWork work = getWork(step, target, pieces, vector, dim);
     if (row)
       work = withoutPicks(work, picked);
     if (rows)
-      work.partly = getPartlyBytes(step, *rows, dim);
+      work.partly = getPartlyBytes(step, target.parts, *rows, dim);
     auto get = [&](int64_t limit) {
       return PointwiseScheduleAttr::get(context, threads, vector, bits, limit,
                                         holds, /*rows=*/0);
@@ -220,10 +219,9 @@ static SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
   for (int64_t vector : vectors)
     add(pointwiseThreads, vector, false);
   // Rows that begin anywhere have blocks of their own, of which a device may
-  // place fewer than memory serves. Where they lose less by that, blocks of
-  // twice as many threads took up to 7% longer.
-  constexpr double mostPart = 0.85;
-  double enough = mostPart * getFastest(candidates).estimate.microseconds;
+  // place fewer than memory serves.
+  double enough = target.pointwise.widerBlocksPart *
+                  getFastest(candidates).estimate.microseconds;
   if (pieces.size() == 1)
     for (int64_t vector : vectors) {
       add(2 * pointwiseThreads, vector, false);
@@ -231,10 +229,11 @@ static SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
         candidates.pop_back();
     }
   if (row && mayHold)
-    add(getHoldingThreads(picked), vectors[0], true);
+    add(getHoldingThreads(target, picked), vectors[0], true);
   if (rows)
-    addAssembled(step, target, *rows, getWork(step, pieces, vectors[0], dim),
-                 bits, dim, candidates);
+    addAssembled(step, target, *rows,
+                 getWork(step, target, pieces, vectors[0], dim), bits, dim,
+                 candidates);
   return candidates;
 }
 

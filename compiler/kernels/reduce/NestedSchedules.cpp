@@ -59,7 +59,7 @@ fusec::getNestedAccesses(StepOp step, VariantAttr variant,
 }
 
 static RowSizes getSizesAt(StepOp step, const NestedIteration &nested,
-                           int64_t dim) {
+                           const Target &target, int64_t dim) {
   const ScalarProgram &program = nested.items.program;
   ArrayRef<Expr> space = program.getSizes();
   StepBytes bytes = getStepBytesAt(step, dim);
@@ -76,7 +76,7 @@ static RowSizes getSizesAt(StepOp step, const NestedIteration &nested,
           passes,
           double(nested.columns),
           unsigned(widest),
-          countInstructions(nested.items)};
+          countInstructions(target.ops, nested.items)};
 }
 
 /// The smallest last.
@@ -109,7 +109,7 @@ static SmallVector<ReduceScheduleAttr> getSchedules(MLIRContext *context,
 static SmallVector<Candidate>
 getCandidates(StepOp step, const NestedIteration &nested, const Target &target,
               int64_t vector, int64_t bits, int64_t dim) {
-  RowSizes sizes = getSizesAt(step, nested, dim);
+  RowSizes sizes = getSizesAt(step, nested, target, dim);
   MLIRContext *context = step.getContext();
   SmallVector<Candidate> candidates;
   for (ReduceScheduleAttr unlimited :

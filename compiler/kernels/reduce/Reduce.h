@@ -106,7 +106,7 @@ Estimates estimateNestedStep(StepOp step, const NestedIteration &nested,
                              llvm::ArrayRef<int64_t> dims);
 
 /// Of an item, in all walks along its row.
-double countInstructions(const RowIteration &iteration);
+double countInstructions(const OpCosts &costs, const RowIteration &iteration);
 
 /// `rows` reductions of `length` elements each.
 struct RowSizes {

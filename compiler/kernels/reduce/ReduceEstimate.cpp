@@ -50,8 +50,9 @@ static double getColumnsTraffic(const Target &target, const RowSizes &sizes) {
 /// multiprocessor has at a time: its registers are 64 K words.
 static double getResidentBlocks(const Target &target, double threads,
                                 double registers) {
-  return std::clamp(std::floor(65536 / (registers * threads)), 1.0,
-                    std::min(32.0, std::floor(target.threads / threads)));
+  return std::clamp(
+      std::floor(65536 / (registers * threads)), 1.0,
+      std::min(target.rates.mostBlocks, std::floor(target.threads / threads)));
 }
 
 /// Adds three times that hide one another in part.
@@ -108,7 +109,7 @@ static Estimate estimateColumns(const Target &target, const RowSizes &sizes,
                    clocksPerMicro,
          work = most * threads *
                 getColumnsThreadClocks(target, sizes, schedule, steps) /
-                issuedThreads / clocksPerMicro,
+                target.rates.issuedThreads / clocksPerMicro,
          piece = sizes.columns * sizes.element,
          memory = getColumnsTraffic(target, sizes) / target.rates.memory / 1e3;
   if (constexpr double line = 128; piece < line)
@@ -172,10 +173,8 @@ RowPlaces::RowPlaces(const Target &target, const RowSizes &sizes,
           schedule.getCluster() / target.multiprocessors;
   waves = std::max(1.0, share / resident);
   // Blocks that do not fit beside the first ones wait until those have ended;
-  // of many waves, each block begins when some other one ends. 333 rows of 5121
-  // by blocks of 1024, of which a multiprocessor has two, take a third longer
-  // than by blocks of 256.
-  if (constexpr double few = 3; waves < few)
+  // of many waves, each block begins when some other one ends.
+  if (waves < target.row.wholeWaves)
     waves = std::ceil(waves);
 }
 
@@ -271,12 +270,11 @@ static double getRowsMemory(const Target &target, const RowSizes &sizes,
   if (!sizes.findsPlaces)
     memory *= 1 + target.row.lastPart / places.waves;
   // A multiprocessor moves no more than so much of its share, where others have
-  // nothing to do: rows of 16384 to 262,144, 1 to 64 of them, on an H200.
-  constexpr double mostOfShare = 1.44;
+  // nothing to do.
   if (places.share > 1)
     memory *= places.getUneven();
   else
-    memory *= std::max(1.0, 1 / (mostOfShare * places.share));
+    memory *= std::max(1.0, 1 / (target.row.mostOfShare * places.share));
   return memory;
 }
 
@@ -292,7 +290,7 @@ static Estimate estimateRows(const Target &target, const RowSizes &sizes,
                    clocksPerMicro,
          work = places.share * places.getUneven() * schedule.getThreads() *
                 getRowThreadClocks(target, sizes, schedule, places.steps) /
-                issuedThreads / clocksPerMicro;
+                target.rates.issuedThreads / clocksPerMicro;
   // While a block alone on its multiprocessor computes, nothing is on its way
   // to that, unless it has asked for more meanwhile; what is stored nobody
   // waits for.
@@ -338,15 +336,13 @@ Estimate fusec::estimateNested(const Target &target, const RowSizes &sizes,
   addPlacing(time, target, blocks, schedule.getBlocks());
   // Groups of a warp read items that follow one another: one piece, if a row's
   // lanes have all of its items. Other pieces of less than a line, here and
-  // there, lose a fifth, and those of less than a sector what is not theirs.
+  // there, lose some, and those of less than a sector what is not theirs.
   double piece = lanes * double(schedule.getVector()) * sizes.element,
          apart = (ofWarp && schedule.getKept() == 1) || piece >= 128
                      ? 1
-                     : 1.2 * std::max(1.0, 32 / piece);
-  // What threads compute, and rows that wait for one another, are not modelled:
-  // of 65536 x 39 x 16 and 16383 x 26 x 10, by warps and by blocks, an H200
-  // took 1.6 to 2.6 times as long.
-  constexpr double unmodelled = 1.8;
+                     : target.nested.piecesTimes * std::max(1.0, 32 / piece);
+  // What threads compute, and rows that wait for one another, are not modelled.
+  double unmodelled = target.nested.unmodelled;
   double access = std::min(16.0, sizes.element * double(schedule.getVector()));
   time.add(TimeBound::Latency, unmodelled * latency);
   time.add(TimeBound::Memory, unmodelled * apart *

@@ -18,7 +18,7 @@ struct ReduceProblem : RowWalk {
 
   SmallVector<ReduceScheduleAttr>
   keep(StepOp step, ArrayRef<ReduceScheduleAttr> schedules) const;
-  RowSizes getSizesAt(StepOp step, int64_t dim) const;
+  RowSizes getSizesAt(StepOp step, const Target &target, int64_t dim) const;
   Expr getRows() const;
   Expr getLength() const {
     return pitch ? iteration.length : iteration.program.getSizes()[1];
@@ -139,7 +139,8 @@ static FailureOr<ReduceProblem> analyzeProblem(StepOp step) {
   return ReduceProblem{std::move(*walk), false, element};
 }
 
-RowSizes ReduceProblem::getSizesAt(StepOp step, int64_t dim) const {
+RowSizes ReduceProblem::getSizesAt(StepOp step, const Target &target,
+                                   int64_t dim) const {
   ArrayRef<Expr> space = iteration.program.getSizes();
   StepBytes bytes = getStepBytesAt(step, dim);
   size_t reductions = getPasses(iteration).size();
@@ -151,7 +152,7 @@ RowSizes ReduceProblem::getSizesAt(StepOp step, int64_t dim) const {
           unsigned(reductions),
           ofColumns ? double(getSampledValue(space[2], dim)) : 1,
           unsigned(element),
-          countInstructions(iteration),
+          countInstructions(target.ops, iteration),
           llvm::any_of(iteration.reductions, [](const RowReduction &reduction) {
             return isa<ArgReduceOp>(reduction.op);
           })};
@@ -261,7 +262,7 @@ ReduceProblem::getSchedules(StepOp step, const Target &target, int64_t vector,
 SmallVector<Candidate>
 ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
                              int64_t bits, int64_t dim) const {
-  RowSizes sizes = getSizesAt(step, dim);
+  RowSizes sizes = getSizesAt(step, target, dim);
   const ScalarProgram &program = iteration.program;
   SmallVector<unsigned> kept = getKeptLoads(step, iteration, vector);
   sizes.keptLoads = kept.size();

@@ -10,11 +10,6 @@
 using namespace mlir;
 using namespace fusec;
 
-/// Bytes that take something else's place in L2. On an H100, behind 50 MB that
-/// wait to be written back, 4 MB take the same either way, 10 MB 4% less, 26 to
-/// 67 MB 9 to 15%.
-static constexpr int64_t leastPassing = 1 << 20;
-
 /// Whether a later kernel reads the buffer.
 static bool isReadLater(StepOp step, BufferOp buffer) {
   for (Operation *op = step->getNextNode(); op; op = op->getNextNode())
@@ -43,6 +38,7 @@ SmallVector<int64_t> fusec::getPassingReads(StepOp step,
   SmallVector<int64_t> passing;
   if (!gainsByPassing(iteration, schedule))
     return passing;
+  double leastBytes = getTarget(step).reduce.passingBytes;
   const ScalarProgram &program = iteration.program;
   SmallVector<unsigned> reads = getReads(program);
   llvm::DenseMap<Value, unsigned> readers;
@@ -60,7 +56,7 @@ SmallVector<int64_t> fusec::getPassingReads(StepOp step,
     Expr count = getElementCount(getSizes(buffer.getType()), step.getContext());
     if (getSampledValue(count, typicalDim) *
             getElementBytes(buffer.getElementType()) >=
-        leastPassing)
+        leastBytes)
       passing.push_back(place);
   }
   return passing;

@@ -12,6 +12,7 @@ using namespace fusec;
 namespace {
 /// Of what is computed at each point of a row.
 struct Points {
+  const OpCosts &costs;
   const ScalarProgram &program;
   llvm::SmallDenseSet<unsigned> seen;
   double instructions = 0;
@@ -22,7 +23,7 @@ struct Points {
       unsigned next = open.pop_back_val();
       if (!program.varies(next, 1) || !seen.insert(next).second)
         continue;
-      instructions += getInstructions(program[next]);
+      instructions += getInstructions(costs, program[next]);
       llvm::append_range(open, program[next].operands);
       llvm::append_range(open, program[next].rows);
     }
@@ -30,18 +31,18 @@ struct Points {
 };
 } // namespace
 
-double fusec::countInstructions(const RowIteration &iteration) {
-  constexpr double ofFind = 5;
+double fusec::countInstructions(const OpCosts &costs,
+                                const RowIteration &iteration) {
   double all = 0;
   for (ArrayRef<RowReduction> pass : getPasses(iteration)) {
-    Points points{iteration.program, {}};
+    Points points{costs, iteration.program, {}};
     for (const RowReduction &reduction : pass) {
       points.add(reduction.operand);
-      all += isa<ArgReduceOp>(reduction.op) ? ofFind : 1;
+      all += isa<ArgReduceOp>(reduction.op) ? costs.find : 1;
     }
     all += points.instructions;
   }
-  Points points{iteration.program, {}};
+  Points points{costs, iteration.program, {}};
   for (const RegionStore &store : getFullStores(iteration)) {
     points.add(store.node);
     all += getElementBytes(iteration.program[store.node].type) < 4;

@@ -117,9 +117,6 @@ static int64_t getMostKeptBytes(ReduceScheduleAttr schedule) {
     return 256;
   return schedule.getThreads() > 256 ? 264 : 384;
 }
-/// Until a part is told that another one has been summed, and from one turn of
-/// a field to the next.
-static constexpr double flagMicros = 3, turnMicros = 9;
 
 Estimate ScanProblem::estimateParts(StepOp step, const Target &target,
                                     ReduceScheduleAttr schedule,
@@ -143,17 +140,17 @@ Estimate ScanProblem::estimateParts(StepOp step, const Target &target,
                   (2 + others) * target.rates.l2Latency;
   double element = getElementBytes(iteration.program[iteration.operand].type),
          access = element * schedule.getVector(), waste = 1;
-  // Strips of less than two sectors are read in parts.
+  // Strips of less than what comes from memory together are read in parts.
   if (schedule.isOfColumns())
     waste = std::max(
-        1.0,
-        64 / (element *
-              double(std::min(
-                  schedule.getRowsAtOnce(),
-                  int64_t(sample(iteration.program.getSizes()[2], dim))))));
+        1.0, target.stream.fetchedBytes /
+                 (element *
+                  double(std::min(
+                      schedule.getRowsAtOnce(),
+                      int64_t(sample(iteration.program.getSizes()[2], dim))))));
   addPlacing(time, target, blocks, 0);
-  time.expose(flagMicros);
-  time.add(TimeBound::Latency, (fields.turns - 1) * turnMicros);
+  time.expose(target.scan.flagMicros);
+  time.add(TimeBound::Latency, (fields.turns - 1) * target.scan.turnMicros);
   // A multiprocessor moves no more than its share.
   double busy = std::min(1.0, blocks / target.multiprocessors);
   addExposed(time, target,
@@ -183,24 +180,23 @@ static constexpr int64_t heldThreads[] = {128, 64};
 Estimate ScanProblem::estimateHeld(StepOp step, const Target &target,
                                    ReduceScheduleAttr schedule,
                                    int64_t dim) const {
-  // An item is read from shared memory and written there, and waits for the
-  // one before.
-  constexpr double itemClocks = 12, sharedOfMultiprocessor = 224 << 10;
   ArrayRef<Expr> space = iteration.program.getSizes();
   StepBytes bytes = getStepBytesAt(step, dim);
   Overlap time(target);
   double threads = schedule.getThreads(), rows = sample(space[0], dim),
          length = sample(space[1], dim), blocks = std::ceil(rows / threads),
          resident = std::clamp(
-             std::floor(sharedOfMultiprocessor /
+             std::floor(target.scan.heldBytes /
                         double(getHeldBytes(schedule.getThreads()) + 1024)),
              1.0, target.threads / threads),
          waves = std::max(1.0, blocks / resident / target.multiprocessors),
-         // Rows that begin in the same banks wait for one another.
+         // Rows that begin in the same banks wait for one another; an item is
+         // read from shared memory and written there.
       sameBank = double(int64_t(length) & -int64_t(length)),
          clocks = 2 * target.rates.memoryLatency +
-                  length * std::max(itemClocks, resident * threads / 32 * 2 *
-                                                    std::min(sameBank, 32.0));
+                  length * std::max(target.scan.itemClocks,
+                                    resident * threads / 32 * 2 *
+                                        std::min(sameBank, 32.0));
   addPlacing(time, target, blocks, schedule.getBlocks());
   double access = getElementBytes(iteration.program[iteration.operand].type) *
                   schedule.getVector();

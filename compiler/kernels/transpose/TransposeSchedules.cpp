@@ -220,18 +220,14 @@ static FailureOr<TransposeProblem> analyzeTransposeProblem(StepOp step) {
   return problem;
 }
 
-/// What of the points that a tile has too many is lost, as powers, and what a
-/// tile of fewer than `fullTile` elements loses: fitted to 18 transpositions on
-/// an H200.
-static constexpr double alongWaste = 0.25, acrossWaste = 0.4,
-                        smallTileLoss = 1.08;
+/// Elements of all tiles but the smallest.
 static constexpr int64_t fullTile = 4096;
 /// What stored rows that begin anywhere lose: vectors by what finds their place
-/// in each row of the tile, single elements by being many. Of 1021 x 4099 an
-/// H200 takes 14.2 us in fp16 and 15.2 in fp32 by vectors, and 11.3 and 15.6 by
-/// elements.
-static double getStoredRowsLoss(int64_t store) {
-  return store > 1 ? 0.72 + 0.14 * double(store) : 1.55;
+/// in each row of the tile, single elements by being many.
+static double getStoredRowsLoss(const TransposeCosts &costs, int64_t store) {
+  return store > 1
+             ? costs.storedVectorsLoss + costs.storedElementLoss * double(store)
+             : costs.storedSinglesLoss;
 }
 
 /// Points of whole tiles for each that there is.
@@ -255,6 +251,7 @@ static double getSplitSectors(const Accesses &accesses, int64_t width,
 
 Candidate TransposeProblem::getCandidate(StepOp step, const Target &target,
                                          TransposeScheduleAttr schedule) const {
+  const TransposeCosts &costs = target.transpose;
   StepBytes bytes = getStepBytesAt(step, typicalDim);
   auto widest = [](const Accesses &accesses, int64_t width) {
     int64_t most = 1;
@@ -292,20 +289,21 @@ Candidate TransposeProblem::getCandidate(StepOp step, const Target &target,
                  getSplitSectors(stores, store, schedule.getAcross());
   if (loadsByRows && load > 1)
     split += double(load - 1) / schedule.getAlong() *
-             (storesByRows && store == 1 ? 1.5 : 0.5);
+             (storesByRows && store == 1 ? costs.neighbourSinglesPart
+                                         : costs.neighbourPart);
   if (storesByRows && store > 1)
-    split += double(store - 1) / schedule.getAcross() / 2;
+    split += double(store - 1) / schedule.getAcross() * costs.neighbourPart;
   // Threads without an element leave fewer loads on their way, most where a
   // warp has them.
   double waste =
-      std::pow(getWaste(across, schedule.getAcross()), acrossWaste) *
+      std::pow(getWaste(across, schedule.getAcross()), costs.acrossWaste) *
       (load != wholeRowLoad || load == 1
-           ? std::pow(getWaste(along, schedule.getAlong()), alongWaste)
+           ? std::pow(getWaste(along, schedule.getAlong()), costs.alongWaste)
            : 1);
   if (load > 1 && schedule.getAlong() * schedule.getAcross() < fullTile)
-    waste *= smallTileLoss;
+    waste *= costs.smallTileLoss;
   if (storesByRows)
-    waste *= getStoredRowsLoss(store);
+    waste *= getStoredRowsLoss(costs, store);
   time.add(TimeBound::Memory, (bytes.read + bytes.written) /
                                   getStreamingRate(target, narrowest) * waste *
                                   (1 + split / 2));

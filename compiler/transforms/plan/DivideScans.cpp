@@ -24,8 +24,6 @@ using namespace fusec;
 /// What parts must gain: about what the cost model errs by.
 static constexpr double leastScanGain = 1.15;
 static constexpr int64_t leastPart = 64, mostParts = 4096;
-/// Shorter ones end before flags are seen.
-static constexpr double leastMicros = 6;
 
 namespace {
 /// A step with parts, which stands before the one that it replaces.
@@ -105,8 +103,9 @@ void DivideScans::tryDivide(StepOp step, CumSumOp op) {
     return;
   SmallVector<int64_t> dims = getDecisiveDims(step);
   Estimates whole = estimateStep(step, *target, {}, dims);
-  auto isShort = [](const std::optional<Estimate> &time) {
-    return !time || time->microseconds < leastMicros;
+  // Such end before flags are seen.
+  auto isShort = [&](const std::optional<Estimate> &time) {
+    return !time || time->microseconds < target->scan.leastMicros;
   };
   if (llvm::any_of(whole, isShort) && !always)
     return;

@@ -21,8 +21,6 @@ using namespace fusec;
 /// Steps back that a sibling may be, and stores and ops of a kernel: more are
 /// long to read, and what they load is in registers together.
 static constexpr size_t mostBack = 4, mostStores = 8, mostOps = 64;
-/// Of longer ones that read nothing in common a launch less does not show.
-static constexpr double mostMicros = 20;
 
 static std::string nameSiblings(StepOp first, StepOp second) {
   std::string name = (first.getName() + "_" + second.getName()).str();
@@ -79,9 +77,10 @@ struct JoinSiblings : fusec::impl::JoinSiblingsBase<JoinSiblings> {
                       {remarks::joinSiblings, Family::Pointwise,
                        siblingTolerance, nameSiblings, checkSiblings,
                        "they share no kernel", always});
+    // A launch less shows then, whatever the steps read.
     auto isShort = [&](StepOp step) {
       auto time = estimateStep(step, *target, {}, typicalDim)[0];
-      return time && time->microseconds < mostMicros;
+      return time && time->microseconds < target->pointwise.siblingMicros;
     };
     SmallVector<StepOp> before; // the last ones
     for (StepOp step : llvm::to_vector(plan.getOps<StepOp>())) {

@@ -25,8 +25,8 @@ namespace fusec {
 
 using namespace fusec;
 
-/// Shorter ones are over before a second launch begins.
-static constexpr int64_t leastK = 4096, leastRange = 512;
+/// Of K, of a range.
+static constexpr int64_t leastRange = 512;
 /// What a split must gain over all sizes of the named dimensions: about what
 /// the cost model errs by, which is more for a K that one wave of small tiles
 /// gets through soon. Predicted to gain 1.13 to 1.2, five fp16 products with
@@ -35,9 +35,8 @@ static constexpr int64_t leastK = 4096, leastRange = 512;
 static double getLeastGain(int64_t k) {
   return k < 8192 ? 1.25 : k < 16384 ? 1.2 : 1.1;
 }
-/// Of all partial results, unless they are few beside the operands: they stay
-/// near L2, and the arena small.
-static constexpr double mostPartBytes = 64 << 20, partsOfOperands = 0.25;
+/// Of the operands, by which partial results are few.
+static constexpr double partsOfOperands = 0.25;
 
 namespace {
 struct SplitLongProducts
@@ -64,8 +63,9 @@ struct SplitLongProducts
 
 bool SplitLongProducts::hasRoom(StepOp step, const CutStep &split,
                                 int64_t dim) const {
+  // Unless they are few, they are to stay near L2, and the arena small.
   double parts = getStepBytesAt(split.first, dim).written;
-  return parts <= std::max(mostPartBytes,
+  return parts <= std::max(target->tile.mostRangesBytes,
                            partsOfOperands * getStepBytesAt(step, dim).read);
 }
 
@@ -79,7 +79,7 @@ void SplitLongProducts::trySplit(StepOp step) {
   int64_t k = 0;
   for (Value lhs : product.getLhs())
     k += getSizes(lhs).back().getValue();
-  if (splits.empty() || (k < leastK && !always))
+  if (splits.empty() || (k < target->tile.leastRangesK && !always))
     return;
   SmallVector<int64_t> dims = getDecisiveDims(step);
   Estimates whole = estimateStep(step, *target, products, dims);

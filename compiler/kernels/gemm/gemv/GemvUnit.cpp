@@ -65,16 +65,18 @@ static Estimate estimate(const Target &target, const GemmSizes &sizes,
   double steps =
       sizes.wideAlongK
           ? std::ceil(k * sizes.element / 512) *
-                std::ceil(outers / (target.multiprocessors * 64.0))
+                std::ceil(outers /
+                          (target.multiprocessors * costs.residentWarps))
           : std::ceil(k / (warps * 4)) *
-                std::ceil(outers / 64 / (target.multiprocessors * 2.0));
+                std::ceil(outers / 64 /
+                          (target.multiprocessors * costs.residentBlocks));
   time.addClocks(TimeBound::Latency, steps * latency);
   time.addClocks(
       TimeBound::Arithmetic,
       sizes.wideAlongK
           ? outers * k * sizes.accumulators *
                 (costs.weightInstructions + costs.narrowInstructions * narrow) /
-                (issuedThreads * target.multiprocessors)
+                (target.rates.issuedThreads * target.multiprocessors)
           : 2 * outers * narrow * k * sizes.accumulators /
                 (target.rates.fma * costs.fmaPart * target.multiprocessors));
   return time.get();

@@ -128,9 +128,12 @@ static Estimate estimate(const Target &target, const GemmSizes &sizes,
   BlockShape block = getBlock(schedule, sizes.accumulators, sizes.element);
   double threads = block.threads,
          sums = double(tileM * tileN) * sizes.accumulators / threads;
+  double registers =
+      tf32x3 ? target.tf32x3.sumRegisters * sums + target.tf32x3.registers
+             : sums + target.mma.registers;
   TileRun run(target, sizes,
               {tileM, tileN, schedule.getTileK(), schedule.getStages(), 1, 1,
-               block, /*registers=*/tf32x3 ? 2 * sums + 50 : sums + 70},
+               block, registers},
               target.multiprocessors);
   double peak = target.rates.tensor;
   if (sizes.element == 4)
@@ -157,7 +160,8 @@ static Estimate estimate(const Target &target, const GemmSizes &sizes,
     time.exposeClocks(rounds * run.area / threads * target.simt.storedClocks);
   else
     time.exposeClocks(run.perUnit * run.area / sizes.accumulators *
-                      target.mma.storedInstructions / issuedThreads);
+                      target.mma.storedInstructions /
+                      target.rates.issuedThreads);
   exposeReductions(time, target, sizes, rounds,
                    run.area / sizes.accumulators / threads,
                    target.tile.reductionCodeClocks);

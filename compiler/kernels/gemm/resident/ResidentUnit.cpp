@@ -53,8 +53,8 @@ static Estimate estimate(const Target &target, const GemmSizes &sizes,
   double area = double(residentRows) * schedule.getTileN() * sizes.accumulators;
   double perUnit = std::ceil(std::ceil(double(sizes.m) / residentRows) /
                              schedule.getBlocks());
-  time.addClocks(TimeBound::Arithmetic,
-                 perUnit * area * costs.instructions / issuedThreads);
+  time.addClocks(TimeBound::Arithmetic, perUnit * area * costs.instructions /
+                                            target.rates.issuedThreads);
   time.add(TimeBound::Memory,
            (sizes.bytes + costs.written * sizes.written) /
                (target.rates.memory * 1e3 * costs.memoryPart));

@@ -74,7 +74,7 @@ static Estimate estimate(const Target &target, const GemmSizes &sizes,
          sums = double(tileM * tileN) * sizes.accumulators / threads;
   TileRun run(target, sizes,
               {tileM, tileN, schedule.getTileK(), buffers, 1, 1, block,
-               /*registers=*/sums + 40},
+               sums + target.simt.registers},
               target.multiprocessors);
   double peak = target.rates.fma;
   if (sizes.element == 8)

@@ -121,10 +121,11 @@ static Estimate estimate(const Target &target, const GemmSizes &sizes,
   }
   if (sizes.made) {
     time.exposeClocks(target.made.start);
-    time.addClocks(TimeBound::Arithmetic,
-                   rounds * sizes.n * sizes.k[0] * sizes.batch *
-                       countInstructions(target.made, *sizes.made) /
-                       (double(target.multiprocessors) * issuedThreads));
+    time.addClocks(
+        TimeBound::Arithmetic,
+        rounds * sizes.n * sizes.k[0] * sizes.batch *
+            countInstructions(target.made, *sizes.made) /
+            (double(target.multiprocessors) * target.rates.issuedThreads));
   }
   exposeReductions(time, target, sizes, 1,
                    tokens * schedule.getTileN() / schedule.getClusterK() / 128,

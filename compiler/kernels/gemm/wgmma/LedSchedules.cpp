@@ -98,8 +98,8 @@ SmallVector<VariantAttr> fusec::leadVariant(StepOp leading, StepOp step,
   if (columns == 0 || !own)
     return {variant};
 
-  GemmSizes sizes = getGemmSizes(step, *second, apart.getDim()),
-            leadSizes = getGemmSizes(leading, *first, apart.getDim());
+  GemmSizes sizes = getGemmSizes(step, target, *second, apart.getDim()),
+            leadSizes = getGemmSizes(leading, target, *first, apart.getDim());
   double before = double(apart.getNanoseconds()) / 1000 + own->microseconds;
   SmallVector<Candidate> candidates;
   for (WgmmaScheduleAttr tiled :

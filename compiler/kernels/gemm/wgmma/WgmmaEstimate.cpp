@@ -97,9 +97,6 @@ static double getEfficiency(const Costs &costs, WgmmaScheduleAttr schedule,
   return getPlainEfficiency(costs, schedule, sizes, columns);
 }
 
-/// Of the registers that its warps are given.
-static constexpr double registersOfThread = 168;
-
 /// What wgmma kernels do not hide.
 static void exposeWgmma(Overlap &time, const WgmmaCosts &costs,
                         WgmmaScheduleAttr schedule, const TileRun &run) {
@@ -156,14 +153,16 @@ static double getSpread(const WgmmaCosts &costs, const GemmSizes &sizes) {
 /// A tile's products while its A is made: one consumer makes what the other one
 /// multiplies. Shared memory gives and takes 128 bytes a clock beside them: A
 /// is written and read once, B read by each block of 64 rows.
-static double addMaking(const MadeCosts &costs, const GemmSizes::Made &made,
-                        const TileRun &run, double products) {
+static double addMaking(const GemmSizes::Made &made, const TileRun &run,
+                        double products) {
+  const MadeCosts &costs = run.target.made;
   double rows = run.kernel.tileM, columns = run.area / rows,
          steps = run.kernel.tileK * run.stepsK;
   double shared =
       steps * (2 * rows * made.bytes + columns * 2 * (1 + rows / 64)) / 128;
   products = std::max(products, costs.sharedPart * shared);
-  double making = rows * steps * countInstructions(costs, made) / issuedThreads;
+  double making = rows * steps * countInstructions(costs, made) /
+                  run.target.rates.issuedThreads;
   return std::max(making, products) +
          costs.exposed * std::min(making, products);
 }
@@ -184,7 +183,7 @@ Estimate fusec::estimateWgmma(const Target &target, const GemmSizes &sizes,
                schedule.getClusterM(),
                schedule.getClusterN(),
                {threads, target.sharedBytes},
-               registersOfThread},
+               target.wgmma.registers},
               schedule.getBlocks() / schedule.getClusterK());
   run.spread = getSpread(target.wgmma, sizes);
   double peak = target.rates.tensor;
@@ -192,11 +191,9 @@ Estimate fusec::estimateWgmma(const Target &target, const GemmSizes &sizes,
     peak /= schedule.getTf32x3() ? 6 : 2;
   double products =
       run.getProductClocks(peak * getEfficiency(target, schedule, part));
-  Overlap time =
-      sizes.made
-          ? run.overlap(TimeBound::Tensor,
-                        addMaking(target.made, *sizes.made, run, products))
-          : run.overlap(TimeBound::Tensor, products);
+  Overlap time = sizes.made ? run.overlap(TimeBound::Tensor,
+                                          addMaking(*sizes.made, run, products))
+                            : run.overlap(TimeBound::Tensor, products);
   exposeWgmma(time, target.wgmma, schedule, run);
   if (sizes.made)
     time.exposeClocks(target.made.start +

@@ -8,49 +8,49 @@ using namespace fusec;
 
 /// What a miss fetches of matrices whose rows along K have so many bytes. Over
 /// long rows blocks drift apart, and what lies beside the asked for has left L2
-/// when they come to it. With 128, of ranges of K too, an H200 takes 3.5% less
-/// for 2048 x 512 with K = 186,624 (fp32: 5%), 3% for 128 x 512 with 131,072,
-/// 4.5% for 256 x 512 with 262,144 in fp32, an H100 10% for 2048 x 512 with
-/// 93,528. 1024 x 1024 with 32,768 takes 4% more; so does 128 x 256 with 2^20,
-/// whose rows lie in pages of their own.
-static int64_t getRowPromotion(Expr k, int64_t elementBytes) {
-  constexpr int64_t longRow = 128 << 10, page = 2 << 20;
+/// when they come to it; not of rows that lie in pages of their own.
+static int64_t getRowPromotion(const WgmmaCosts &costs, Expr k,
+                               int64_t elementBytes) {
+  constexpr int64_t page = 2 << 20;
   if (!k.isConstant())
     return UnitStep::widestPromotion;
   int64_t bytes = k.getValue() * elementBytes;
-  return bytes >= longRow && bytes < page ? 128 : UnitStep::widestPromotion;
+  return bytes >= costs.driftingRowBytes && bytes < page
+             ? 128
+             : UnitStep::widestPromotion;
 }
 
 /// Whether ranges of K take its tiles in turn. All of them are read at once:
 /// from as many places of each row, which lie far apart, or side by side. That
 /// counts where a tile has all rows of one matrix, so that the other's come
-/// from memory as fast as they are multiplied: 128 x 512 with K = 131,072 takes
-/// 1.8% less on an H200. More rows take as long either way, or more: 512 x 512
-/// with 65,536 5 to 10%.
-static bool takeTurns(const MatmulIteration &iteration, int64_t elementBytes) {
-  constexpr int64_t fewRows = 128, longRow = 256 << 10, page = 2 << 20;
+/// from memory as fast as they are multiplied.
+static bool takeTurns(const WgmmaCosts &costs, const MatmulIteration &iteration,
+                      int64_t elementBytes) {
+  constexpr int64_t page = 2 << 20;
   std::optional<Expr> whole = iteration.lhs[0].wholeK;
   if (!whole || !whole->isConstant() || iteration.made)
     return false;
   int64_t bytes = whole->getValue() * elementBytes;
-  auto areFew = [](Expr rows) {
-    return rows.isConstant() && rows.getValue() <= fewRows;
+  auto areFew = [&](Expr rows) {
+    return rows.isConstant() && rows.getValue() <= costs.turnRows;
   };
-  return bytes >= longRow && bytes < page &&
+  return bytes >= costs.turnRowBytes && bytes < page &&
          (areFew(iteration.m) || areFew(iteration.n));
 }
 
 SmallVector<Attribute> fusec::chooseWgmmaCopies(const UnitStep &at) {
   auto schedule = cast<WgmmaScheduleAttr>(at.schedule);
+  const WgmmaCosts &costs = getTarget(at.step).wgmma;
   int64_t tileM = schedule.getTileM();
   // What is no number is added by hand, by pointers, as ranges lie.
   bool inTurn = schedule.getMath() != GemmMath::Tf32x3 &&
-                takeTurns(at.iteration, at.element);
+                takeTurns(costs, at.iteration, at.element);
   SmallVector<Attribute> copies;
   for (auto [lhs, k] : llvm::zip_equal(at.iteration.lhs, at.iteration.k)) {
     int64_t kBytes =
         k.isConstant() ? wgmmaKBytes(k.getValue() * at.element) : wgmmaRowBytes;
-    int64_t promotion = getRowPromotion(lhs.wholeK.value_or(k), at.element);
+    int64_t promotion =
+        getRowPromotion(costs, lhs.wholeK.value_or(k), at.element);
     // Blocks of a cluster along one axis share the load of the other matrix.
     int64_t rows = tileM / schedule.getClusterN();
     copies.push_back(at.iteration.made

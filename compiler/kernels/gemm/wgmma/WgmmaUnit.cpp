@@ -38,9 +38,6 @@ static constexpr WgmmaTiling tilings[] = {
 // measured.
 static constexpr WgmmaTiling splitTilings[] = {
     {128, 256, 0, 1, 1, WgmmaSchedule::Cooperative, 2}};
-/// What shorter ones lose by it the model does not know well enough, nor what
-/// ranges gain, of which a cluster would have two.
-static constexpr int64_t leastSplitK = 16384;
 
 // With an A that is made: consumers of 64 rows, whose registers have room for
 // two sets of its fragments.
@@ -59,22 +56,21 @@ static constexpr WgmmaTiling tf32x3Tilings[] = {
     {128, 128, 0, 1, 1}, {128, 128, 0, 2, 1}, {128, 64, 0, 1, 1}};
 
 /// Where all blocks run at once and read a long K in step, L2 is asked for a
-/// line once by neighbours that wait for it together. On an H100 2048 x 16384 x
-/// 1024 takes 16% less in bands of four rows of tiles than in those of sixteen,
-/// 2048 x 93,528 x 512 10%; blocks of a cluster share in another way, and take
-/// 12% more. 4096 cubed, which has several waves, takes the same or 3% more.
+/// line once by neighbours that wait for it together, most in bands of a few
+/// rows of tiles; blocks of a cluster share in another way.
 /// Rows that are left over would read all of B once more, by themselves: 320 x
 /// 11008 x 4096, five rows of tiles of 64, took 29% more on an H200. A number
 /// of rows that is only named may leave some.
 static WgmmaScheduleAttr orderTiles(const GemmProblem &problem,
                                     WgmmaScheduleAttr schedule,
                                     const GemmSizes &sizes) {
-  constexpr int64_t longK = 8192, narrow = 4;
+  constexpr int64_t narrow = 4;
+  double longK = problem.target.wgmma.bandK;
   int64_t rows = llvm::divideCeil(sizes.m, schedule.getTileM());
   int64_t tiles =
       rows * llvm::divideCeil(sizes.n, schedule.getTileN()) * sizes.batch;
   bool isLong = sizes.element == 2 &&
-                llvm::any_of(sizes.k, [](int64_t k) { return k >= longK; });
+                llvm::any_of(sizes.k, [&](int64_t k) { return k >= longK; });
   bool isOneWave = tiles <= schedule.getBlocks();
   bool areWhole = problem.iteration.m.isConstant() &&
                   (rows <= narrow || rows % narrow == 0);
@@ -98,9 +94,12 @@ static void addPlain(const GemmProblem &problem, const GemmSizes &sizes,
     return;
   }
   add(problem.mayUseTf32x3 ? ArrayRef(tf32x3Tilings) : ArrayRef(tilings));
+  // What shorter ones lose by it the model does not know well enough, nor what
+  // ranges gain, of which a cluster would have two.
+  double leastK = problem.target.wgmma.leastSplitK;
   bool isTf32 = problem.element == 4;
-  bool isLong = llvm::any_of(problem.iteration.k, [](Expr k) {
-    return k.isConstant() && k.getValue() >= leastSplitK;
+  bool isLong = llvm::any_of(problem.iteration.k, [&](Expr k) {
+    return k.isConstant() && k.getValue() >= leastK;
   });
   bool areRanges =
       ContractionOp(problem.iteration.root).getRanges().has_value();
@@ -169,10 +168,7 @@ static void addCandidates(const GemmProblem &problem, const GemmSizes &sizes,
 
 /// Whether weights of ranges of K are so many that all of L2 is theirs soon,
 /// whatever leaves it first: tiles beside each other then find less of them.
-/// Measured on an H200 with 33, 134, 268 and 537 MB: streamed ones take 10%
-/// less, the same, 10 to 25% more and 14% more.
 static bool haveManyWeights(const UnitStep &at) {
-  constexpr double most = 200e6;
   const MatmulIteration &iteration = at.iteration;
   if (!ContractionOp(iteration.root).getRanges())
     return false;
@@ -181,7 +177,7 @@ static bool haveManyWeights(const UnitStep &at) {
     if (lhs.wholeK && lhs.wholeK->isConstant() && iteration.n.isConstant())
       weights += double(lhs.wholeK->getValue()) * iteration.n.getValue() *
                  at.element * at.accumulators;
-  return weights > most;
+  return weights > getTarget(at.step).wgmma.manyWeightBytes;
 }
 
 /// Persistent: no more blocks than the device holds at once, nor than there are
