@@ -24,15 +24,7 @@ static constexpr unsigned kib = 1024;
   }                                                                            \
   (),
 static constexpr Target targets[] = {
-// In the order that messages name them.
-// clang-format off
-#include "compiler/schedule/devices/sm_80.inc"
-#include "compiler/schedule/devices/sm_86.inc"
-#include "compiler/schedule/devices/sm_89.inc"
-#include "compiler/schedule/devices/sm_90a.inc"
-#include "compiler/schedule/devices/sm_120.inc"
-#include "compiler/schedule/devices/ptx.inc"
-    // clang-format on
+#include "compiler/schedule/Devices.inc" // lists all of devices/
 };
 #undef TARGET
 #undef LIMIT

@@ -33,8 +33,7 @@ void ExplainCommand::addTo(CLI::App &app) {
   options.addTo(app, /*compilesKernels=*/false);
   options.addTuning(app);
   options.addReplaceable(app);
-  app.add_option("--arch", target,
-                 "the target: sm_80, sm_86, sm_89, sm_90a, sm_120 or ptx");
+  app.add_option("--arch", target, "the target: " + getTargetNames());
   app.add_option(
          "--measured", measured,
          "what `fusec bench --profile --json` wrote of this model: each "

@@ -13,8 +13,7 @@
 namespace fusec {
 
 void ModelOptions::addArch(CLI::App &app) {
-  app.add_option("--arch", arch,
-                 "targets: sm_80, sm_86, sm_89, sm_90a, sm_120, ptx")
+  app.add_option("--arch", arch, "targets: " + getTargetNames())
       ->delimiter(',')
       ->type_name("T,...");
 }
@@ -199,18 +198,23 @@ void ModelOptions::checkForBundle() const {
                        option, model));
 }
 
+std::string getTargetNames() {
+  std::string names;
+  for (const Target &entry : getTargets())
+    names += (names.empty() ? "" : ", ") + entry.name.str();
+  return names;
+}
+
 void checkArch(const std::string &target) {
   if (findTarget(target))
     return;
-  std::string known;
-  for (const Target &entry : getTargets())
-    known += (known.empty() ? "" : ", ") + entry.name.str();
   std::string meant = target + "a";
   fail(ExitCode::Usage,
-       fmt::format(
-           "--arch: expected targets among {}, got '{}'{}", known, target,
-           findTarget(meant) ? fmt::format("\nnote: did you mean '{}'?", meant)
-                             : ""));
+       fmt::format("--arch: expected targets among {}, got '{}'{}",
+                   getTargetNames(), target,
+                   findTarget(meant)
+                       ? fmt::format("\nnote: did you mean '{}'?", meant)
+                       : ""));
 }
 
 CompileOptions ModelOptions::getOptions() const {

@@ -69,6 +69,9 @@ std::pair<std::string, std::string> splitPair(const std::string &option,
                                               const std::string &text);
 std::map<std::string, int64_t> parseDims(const std::vector<std::string> &texts);
 
+/// All that --arch may name, a comma between them.
+std::string getTargetNames();
+
 /// Throws Failure where --arch has no such target.
 void checkArch(const std::string &target);
 
