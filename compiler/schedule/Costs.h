@@ -131,6 +131,7 @@ struct RowCosts {
   double startMicros; // until the first loads have come
   double wholeWaves;  // of fewer waves each ends before the next begins
   double mostOfShare; // of its share of memory, that a multiprocessor moves
+  double mostAhead;   // items that a thread loads before its stores need them
 };
 
 /// Of rows of columns, clocks as those of rows.

@@ -45,10 +45,11 @@ inline bool sharesWarp(ReduceScheduleAttr schedule) {
 }
 
 /// Loads along rows that more than one pass over a row needs, of those that are
-/// accesses as wide as the schedule's: what it can keep.
+/// accesses as wide as the schedule's: what it can keep. With `ahead` also
+/// those that only what is stored along the row needs.
 llvm::SmallVector<unsigned>
 getKeptLoads(const RowIteration &iteration,
-             llvm::function_ref<bool(unsigned)> isAccess);
+             llvm::function_ref<bool(unsigned)> isAccess, bool ahead = false);
 
 /// Reads, by their place among the program's, of inputs that are read once and
 /// that L2 does not hold.
@@ -133,6 +134,11 @@ Estimate estimateReduce(const Target &target, const RowSizes &sizes,
 /// spilled else.
 bool hasRegisters(const Target &target, const RowSizes &sizes,
                   ReduceScheduleAttr schedule);
+/// Whether a schedule that keeps what `kept` says does better to load ahead
+/// what only stores need, too, as `ahead` says: rows that all begin at once
+/// have no others to hide its latency, and registers for it.
+bool paysAhead(const Target &target, const RowSizes &kept,
+               const RowSizes &ahead, ReduceScheduleAttr schedule);
 /// Of items by `sizes`, and then of rows of `columns` of them, so many times.
 Estimate estimateNested(const Target &target, const RowSizes &sizes,
                         double columns, double ofRows,

@@ -359,6 +359,17 @@ bool fusec::hasRegisters(const Target &target, const RowSizes &sizes,
              std::min(ofThread, ofBlock / double(schedule.getThreads()));
 }
 
+bool fusec::paysAhead(const Target &target, const RowSizes &kept,
+                      const RowSizes &ahead, ReduceScheduleAttr schedule) {
+  RowPlaces places(target, kept, schedule);
+  double items = double(schedule.getKept() * schedule.getVector()),
+         loads = double(ahead.keptLoads) - double(kept.keptLoads);
+  return loads > 0 && schedule.getKept() &&
+         loads * items <= target.row.mostAhead &&
+         hasRegisters(target, ahead, schedule) &&
+         places.share * double(schedule.getThreads()) <= target.threads;
+}
+
 Estimate fusec::estimateReduce(const Target &target, const RowSizes &sizes,
                                ReduceScheduleAttr schedule) {
   return schedule.isOfColumns() ? estimateColumns(target, sizes, schedule)

@@ -20,18 +20,19 @@ def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
     the most that the grid has: whoever reduces a row of a larger problem takes
     several, one after another. 0: each takes one. With `kept`, a thread loads
     its share of a row once, so many accesses, and keeps it in registers for all
-    that is computed of it. With `online`, a maximum and the sum of exponentials
+    that is computed of it; with `ahead` also what only the row's stores need,
+    which is on its way while the row is reduced. With `online`, a maximum and the sum of exponentials
     below it are found in one pass. Where a thread scans a row, its block moves
     rows of all its threads to shared memory as one run of vectors.
   }];
   let parameters = (ins EnumParameter<Fusec_ReduceScope>:$scope, "int64_t":$threads, "int64_t":$indexBits,
       DefaultValuedParameter<"int64_t", "1">:$vector, DefaultValuedParameter<"int64_t", "0">:$blocks,
       DefaultValuedParameter<"int64_t", "1">:$groups, DefaultValuedParameter<"int64_t", "0">:$kept,
-      DefaultValuedParameter<"bool", "false">:$online);
+      DefaultValuedParameter<"bool", "false">:$online, DefaultValuedParameter<"bool", "false">:$ahead);
   let builders = [
     AttrBuilder<(ins "::fusec::ReduceScope":$scope, "int64_t":$threads, "int64_t":$indexBits,
                      "int64_t":$vector, CArg<"int64_t", "1">:$groups), [{
-      return $_get($_ctxt, scope, threads, indexBits, vector, 0, groups, 0, false);
+      return $_get($_ctxt, scope, threads, indexBits, vector, 0, groups, 0, false, false);
     }]>
   ];
   let extraClassDeclaration = [{
@@ -65,16 +66,20 @@ def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
     /// The same schedule on a grid of at most so many.
     ReduceScheduleAttr withBlocks(int64_t blocks) const {
       return get(getContext(), getScope(), getThreads(), getIndexBits(), getVector(), blocks, getGroups(),
-                 getKept(), getOnline());
+                 getKept(), getOnline(), getAhead());
     }
     /// The same schedule with so many accesses of a row in registers.
     ReduceScheduleAttr withKept(int64_t kept) const {
       return get(getContext(), getScope(), getThreads(), getIndexBits(), getVector(), getBlocks(), getGroups(), kept,
-                 getOnline());
+                 getOnline(), getAhead());
     }
     ReduceScheduleAttr asOnline() const {
       return get(getContext(), getScope(), getThreads(), getIndexBits(), getVector(), getBlocks(), getGroups(),
-                 getKept(), true);
+                 getKept(), true, getAhead());
+    }
+    ReduceScheduleAttr asAhead() const {
+      return get(getContext(), getScope(), getThreads(), getIndexBits(), getVector(), getBlocks(), getGroups(),
+                 getKept(), getOnline(), true);
     }
   }];
   let assemblyFormat = "`<` struct(params) `>`";

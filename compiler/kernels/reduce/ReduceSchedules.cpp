@@ -49,11 +49,12 @@ static void collectLoads(const ScalarProgram &program, unsigned node,
 
 SmallVector<unsigned>
 fusec::getKeptLoads(const RowIteration &iteration,
-                    llvm::function_ref<bool(unsigned)> isAccess) {
+                    llvm::function_ref<bool(unsigned)> isAccess, bool ahead) {
   const ScalarProgram &program = iteration.program;
   std::vector<unsigned> passes(program.size());
+  llvm::SmallDenseSet<unsigned> seen;
   auto count = [&](ArrayRef<unsigned> nodes) {
-    llvm::SmallDenseSet<unsigned> seen;
+    seen.clear();
     for (unsigned node : nodes)
       collectLoads(program, node, seen);
     for (unsigned node : seen)
@@ -62,27 +63,33 @@ fusec::getKeptLoads(const RowIteration &iteration,
   for (ArrayRef<RowReduction> pass : getPasses(iteration))
     count(llvm::map_to_vector(
         pass, [](const RowReduction &reduction) { return reduction.operand; }));
+  // Last, so that `seen` is what stores need.
   count(
       llvm::map_to_vector(getFullStores(iteration),
                           [](const RegionStore &store) { return store.node; }));
   SmallVector<unsigned> kept;
   for (size_t n = 0; n < program.size(); ++n)
-    if (program[n].kind == Kind::Load && passes[n] > 1 && isAccess(n))
+    if (program[n].kind == Kind::Load &&
+        (passes[n] > 1 || (ahead && seen.contains(n))) && isAccess(n))
       kept.push_back(n);
   return kept;
 }
 
 /// Of accesses of `vector` elements.
-static SmallVector<unsigned>
-getKeptLoads(StepOp step, const RowIteration &iteration, int64_t vector) {
+static SmallVector<unsigned> getKeptLoads(StepOp step,
+                                          const RowIteration &iteration,
+                                          int64_t vector, bool ahead = false) {
   const ScalarProgram &program = iteration.program;
-  return getKeptLoads(iteration, [&](unsigned load) {
-    return vector == 1 ||
-           isVectorAccess(
-               getLoadOffset(step, program, load), 1, vector,
-               getElementBytes(program[load].type),
-               getAlignmentIfGuarded(step.getInputBuffer(program[load].value)));
-  });
+  return getKeptLoads(
+      iteration,
+      [&](unsigned load) {
+        return vector == 1 ||
+               isVectorAccess(getLoadOffset(step, program, load), 1, vector,
+                              getElementBytes(program[load].type),
+                              getAlignmentIfGuarded(
+                                  step.getInputBuffer(program[load].value)));
+      },
+      ahead);
 }
 
 std::optional<size_t> fusec::findOnlinePair(const RowIteration &iteration) {
@@ -262,22 +269,28 @@ ReduceProblem::getSchedules(StepOp step, const Target &target, int64_t vector,
 SmallVector<Candidate>
 ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
                              int64_t bits, int64_t dim) const {
-  RowSizes sizes = getSizesAt(step, target, dim);
   const ScalarProgram &program = iteration.program;
-  SmallVector<unsigned> kept = getKeptLoads(step, iteration, vector);
-  sizes.keptLoads = kept.size();
-  sizes.keepsNarrow = llvm::any_of(kept, [&](unsigned load) {
-    return getElementBytes(program[load].type) < 4;
-  });
-  for (size_t n = 0; n < program.size(); ++n)
-    sizes.selects |= program[n].kind == Kind::Compute &&
-                     isa<SelectOp>(program[n].op) && program.varies(n, 1);
+  auto getSizes = [&](bool ahead) {
+    RowSizes sizes = getSizesAt(step, target, dim);
+    SmallVector<unsigned> kept = getKeptLoads(step, iteration, vector, ahead);
+    sizes.keptLoads = kept.size();
+    sizes.keepsNarrow = llvm::any_of(kept, [&](unsigned load) {
+      return getElementBytes(program[load].type) < 4;
+    });
+    for (size_t n = 0; n < program.size(); ++n)
+      sizes.selects |= program[n].kind == Kind::Compute &&
+                       isa<SelectOp>(program[n].op) && program.varies(n, 1);
+    return sizes;
+  };
+  RowSizes sizes = getSizes(/*ahead=*/false), ahead = getSizes(/*ahead=*/true);
   SmallVector<Candidate> candidates;
   MLIRContext *context = step.getContext();
   for (ReduceScheduleAttr unlimited :
        getSchedules(step, target, vector, bits)) {
     if (!hasRegisters(target, sizes, unlimited))
       continue;
+    if (!pitch && paysAhead(target, sizes, ahead, unlimited))
+      unlimited = unlimited.asAhead();
     Expr atOnce = Expr::constant(context, unlimited.getRowsAtOnce());
     candidates.push_back(chooseGridLimit(
         target, unlimited.getThreads(),

@@ -113,9 +113,10 @@ void RowPrinter::keepLoads() {
                                      vector, width);
           whole && whole->stride == 1)
         vectors.insert(node);
-  for (unsigned node : getKeptLoads(iteration, [&](unsigned load) {
-         return vector == 1 || vectors.contains(load);
-       }))
+  auto isAccess = [&](unsigned load) {
+    return vector == 1 || vectors.contains(load);
+  };
+  for (unsigned node : getKeptLoads(iteration, isAccess, schedule.getAhead()))
     kept[node] = declareKept(node, "kept");
   writer.open("fusec::forEachKept<Scope{}>(length, [&](int step, {} k{})",
               keptArguments(), index, form.pitch ? ", auto width" : "");

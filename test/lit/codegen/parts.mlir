@@ -55,6 +55,27 @@ fusec.model @beside_tiles inputs ["x", "y", "z", "w"] outputs ["a", "b"] {
 // CHECK: return [=] {
 // CHECK: kept_at[lane]
 fusec.model @kept inputs ["x", "s"] outputs ["y"] {
+^bb0(%x: tensor<51200x256xf32>, %s: tensor<256xf32>):
+  %0 = fusec.reduce max %x axes [1] : tensor<51200x256xf32> to tensor<51200xf32>
+  %1 = fusec.broadcast %0 [0] : tensor<51200xf32> to tensor<51200x256xf32>
+  %2 = fusec.sub %x, %1 : tensor<51200x256xf32>
+  %3 = fusec.broadcast %s [1] : tensor<256xf32> to tensor<51200x256xf32>
+  %4 = fusec.mul %2, %3 : tensor<51200x256xf32>
+  fusec.output %4 : tensor<51200x256xf32>
+}
+
+// -----
+
+// Where all rows begin at once the scale is on its way with them.
+// CHECK-LABEL: // reduce
+// CHECK: fusec::Vec<float, 4> kept[fusec::keptSteps<Scope, 2>];
+// CHECK: fusec::Vec<float, 4> kept_2[fusec::keptSteps<Scope, 2>];
+// CHECK: kept[step] = fusec::load<4>(t_x + row * 256 + k);
+// CHECK-NEXT: kept_2[step] = fusec::load<4>(t_s + k);
+// CHECK: fusec::forEachKept<Scope, 4, 2>(length, [&](int step, int k) {
+// CHECK-NOT: fusec::load
+// CHECK: kept_2[step][lane]
+fusec.model @ahead inputs ["x", "s"] outputs ["y"] {
 ^bb0(%x: tensor<512x256xf32>, %s: tensor<256xf32>):
   %0 = fusec.reduce max %x axes [1] : tensor<512x256xf32> to tensor<512xf32>
   %1 = fusec.broadcast %0 [0] : tensor<512xf32> to tensor<512x256xf32>
