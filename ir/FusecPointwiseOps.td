@@ -261,7 +261,9 @@ def Fusec_SiluOp : Fusec_UnaryOp<"silu"> {
 }
 def Fusec_SoftplusOp : Fusec_FloatFunction<"softplus", "fusec::softplus",
     "x[0] != x[0] ? x[0] : (x[0] > 0 ? x[0] : T(0)) + std::log1p(std::exp(-std::fabs(x[0])))",
-    "log(1 + exp(x)), without overflow">;
+    "log(1 + exp(x)), without overflow"> {
+  let cudaFast = "fusec::fast::softplus({0})";
+}
 def Fusec_GeluOp : Fusec_FloatFunction<"gelu", "fusec::gelu",
     "T(0.5) * x[0] * (T(1) + std::erf(x[0] * T(0.70710678118654752440)))", "x Phi(x), by erf"> {
   let cudaFast = "fusec::fast::gelu({0})";

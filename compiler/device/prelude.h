@@ -243,7 +243,7 @@ FUSEC_DEVICE void countAtomically(u64 *counter, u64 amount) {
 } // namespace primitive
 } // namespace fusec
 
-#include "scalar.h"
+#include "activations.h"
 
 #endif // FUSEC_HOST
 #endif // FUSEC_DEVICE_PRELUDE_H

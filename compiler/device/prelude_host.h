@@ -189,7 +189,7 @@ inline void countAtomically(u64 *counter, u64 amount) {
 } // namespace primitive
 } // namespace fusec
 
-#include "scalar.h"
+#include "activations.h"
 
 /// Gives a kernel a C entry that a test loads from a shared object: runs the
 /// blocks [first, last) of the grid on the calling thread.

@@ -177,47 +177,6 @@ template <class T> FUSEC_DEVICE T sign(T x) {
     return x > T(0) ? T(1) : (x < T(0) ? T(-1) : (x == T(0) ? T(0) : x));
 }
 
-// Activations.
-template <class Float> FUSEC_DEVICE Float sigmoid(Float x) {
-  return Float(1) / (Float(1) + exp(-x));
-}
-/// log(1 + exp(x)) without overflow.
-template <class Float> FUSEC_DEVICE Float softplus(Float x) {
-  return maxNan(x, Float(0)) + log1p(exp(-absolute(x)));
-}
-FUSEC_DEVICE double gelu(double x) {
-  return 0.5 * x * (1.0 + erf(x * 0.70710678118654752440));
-}
-namespace detail {
-/// max(x, 0) - |x| tail, where the tail 1 - Phi(|x|) is the power of 2 of a
-/// polynomial, highest coefficient first, that was fitted to it where it
-/// matters. From 10 on one of 2^-74 or less will do, also beside infinity. So
-/// the digits of negative arguments do not cancel, as they do in the sum
-/// 1 + erf.
-template <int N>
-FUSEC_DEVICE float geluByTail(float x, const float (&coefficients)[N]) {
-  float size = minNan(absolute(x), 10.0f), power = coefficients[0];
-  FUSEC_UNROLL
-  for (int i = 1; i < N; ++i)
-    power = multiplyAdd(size, power, coefficients[i]);
-  return multiplyAdd(-size, primitive::exp2Approximate(power), maxNan(x, 0.0f));
-}
-} // namespace detail
-/// To 3 units of fp32 for arguments above -1, and to 2e-9 in all below.
-FUSEC_DEVICE float gelu(float x) {
-  return detail::geluByTail(
-      x,
-      {-3.6560479635652e-08f, 1.0016083593079274e-06f, -1.1987026913193666e-05f,
-       7.983480779526982e-05f, -2.8373859903581483e-04f,
-       -4.818851524636007e-06f, 6.966334348793511e-03f, -5.246202815870277e-02f,
-       -4.592118800639319e-01f, -1.1511055082913375f, -0.9999999717307091f});
-}
-template <class Float> FUSEC_DEVICE Float geluTanh(Float x) {
-  Float inner =
-      Float(0.79788456080286535588) * (x + Float(0.044715) * x * x * x);
-  return Float(0.5) * x * (Float(1) + tanh(inner));
-}
-
 // Integers.
 template <class Int> FUSEC_DEVICE Int max(Int a, Int b) {
   return a > b ? a : b;
@@ -308,9 +267,6 @@ FUSEC_DEVICE float exp(float x) {
   return primitive::exp2Approximate(x * 1.4426950408889634f);
 }
 FUSEC_DEVICE float tanh(float x) { return primitive::tanhApproximate(x); }
-FUSEC_DEVICE float sigmoid(float x) {
-  return primitive::reciprocalApproximate(1.0f + exp(-x));
-}
 FUSEC_DEVICE float reciprocal(float x) {
   return primitive::reciprocalApproximate(x);
 }
@@ -323,19 +279,6 @@ FUSEC_DEVICE float divide(float a, float b) {
                                                        : 1.0f;
   return a * primitive::reciprocalApproximate(b * scale) * scale;
 }
-/// (1 + tanh(u)) / 2 is sigmoid(2 u); here -2 u / ln 2 is the power of 2.
-FUSEC_DEVICE float geluTanh(float x) {
-  float power = x * multiplyAdd(x * x, -0.1029432396f, -2.302208198f);
-  return x * reciprocal(1.0f + primitive::exp2Approximate(power));
-}
-
-/// To 1.2e-6, or 2e-8 in all.
-FUSEC_DEVICE float gelu(float x) {
-  return detail::geluByTail(x, {3.50721087e-05f, -7.83199343e-04f,
-                                8.11089861e-03f, -5.34242015e-02f,
-                                -4.58797621e-01f, -1.15117797f, -0.999997173f});
-}
-
 /// Beyond it the steps of halfTurn lose the angle.
 constexpr float largestAngle = 65536.0f;
 /// 2^23 + 2^22: a sum with it is rounded to an integer, the low bits of which

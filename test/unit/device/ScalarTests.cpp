@@ -215,15 +215,21 @@ TEST(FastScalars, ActivationsAreCloseAndKeepTheirLimits) {
     EXPECT_NEAR(fusec::fast::gelu(at), gelu, 1.2e-6 * std::abs(gelu) + 2e-8)
         << at;
     EXPECT_NEAR(fusec::gelu(at), gelu, 4e-7 * std::abs(gelu) + 2e-9) << at;
+    double softplus =
+        std::max(double(at), 0.0) + std::log1p(std::exp(-std::abs(double(at))));
+    EXPECT_NEAR(fusec::softplus(at) / softplus, 1, 2.4e-7) << at;
+    EXPECT_NEAR(fusec::fast::softplus(at) / softplus, 1, 1.2e-5) << at;
   }
   EXPECT_EQ(fusec::fast::sigmoid(-infinity), 0);
   EXPECT_EQ(fusec::fast::sigmoid(infinity), 1);
   EXPECT_TRUE(std::isnan(fusec::fast::sigmoid(nan)));
-  for (auto gelu :
-       {fusec::fast::gelu, static_cast<float (*)(float)>(fusec::gelu)}) {
-    EXPECT_EQ(gelu(infinity), infinity);
-    EXPECT_NEAR(gelu(-infinity), 0, 1e-20);
-    EXPECT_TRUE(std::isnan(gelu(nan)));
+  for (auto rising :
+       {fusec::fast::gelu, static_cast<float (*)(float)>(fusec::gelu),
+        fusec::fast::softplus,
+        static_cast<float (*)(float)>(fusec::softplus)}) {
+    EXPECT_EQ(rising(infinity), infinity);
+    EXPECT_NEAR(rising(-infinity), 0, 1e-20);
+    EXPECT_TRUE(std::isnan(rising(nan)));
   }
 }
 
