@@ -196,7 +196,7 @@ class Expression(nn.Module):
         super().__init__()
         self.function, self.sizes = function, sizes
         # Dynamo unpacks no ParameterList.
-        self.names = [f"weight{i}" for i in range(len(weights))]
+        self.names = [tensors.nameWeight(i) for i in range(len(weights))]
         for name, weight in zip(self.names, weights):
             self.register_parameter(name, nn.Parameter(weight, requires_grad=False))
 

@@ -27,6 +27,11 @@ class Tensor:
         return elements * BYTES[self.dtype or dtype]
 
 
+def nameWeight(i):
+    """The i-th weight of a module, for whoever reads its state."""
+    return f"weight{i}"
+
+
 def countDistinct(rows, draws):
     """Of so many rows, those that are expected among so many random draws."""
     return round(-rows * math.expm1(draws * math.log1p(-1 / rows))) if rows > 1 else 1

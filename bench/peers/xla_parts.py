@@ -5,6 +5,8 @@ and then weights."""
 import jax
 import jax.numpy as jnp
 
+import tensors
+
 EPSILON = 1e-5
 FAR = -1e4
 TYPES = {"fp32": jnp.float32, "fp16": jnp.float16, "bf16": jnp.bfloat16}
@@ -199,7 +201,7 @@ EXPRESSIONS = {
 def compute(kind):
     """As xla.KINDS has it."""
     def run(state, *inputs, **sizes):
-        weights = [state[f"weights.{i}"] for i in range(len(state))]
+        weights = [state[tensors.nameWeight(i)] for i in range(len(state))]
         return EXPRESSIONS[kind](*inputs, *weights, **sizes)
     return run
 
