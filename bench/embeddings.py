@@ -4,7 +4,7 @@ has its columns of one tensor of ids; what they name is summed, or taken as it
 is, and all tables' vectors lie side by side. Some tables hold integers of 8 or 4
 bits, times a scale for each row."""
 
-from tensors import Tensor, countDistinct, countWork
+from tensors import Tensor, countDistinct
 
 # Rows of 26 tables, drawn once: none fits into a second-level cache.
 TABLES = (206300, 207562, 326732, 385220, 129757, 167041, 350218, 121881, 363579, 189976,
@@ -36,7 +36,6 @@ def listTensors(batch, counts, width, tables, tableType=None):
 
 
 TENSORS = {"bags": listTensors, "lookups": listTensors}  # lookups have one id a table
-COSTS = {kind: countWork(listed) for kind, listed in TENSORS.items()}
 
 
 def row(what, kind, dtype, batch, counts, width, tables, tableType=None):

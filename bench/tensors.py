@@ -9,6 +9,7 @@ import math
 import typing
 
 BYTES = {"fp32": 4, "fp16": 2, "bf16": 2, "i64": 8, "i32": 4, "i8": 1, "bool": 1}
+SECTOR_BYTES = 32  # memory is read in whole ones
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,7 +19,9 @@ class Tensor:
     values: str = "normal"  # or "near one"; of variances "positive"
     below: int = 0  # of integers: their limit
     isWeight: bool = False
-    read: typing.Optional[int] = None  # elements that are needed, where not all are
+    # Elements that are read, where not all are: a number, or a function of how many a
+    # sector holds, where others lie between those that are needed.
+    read: typing.Union[int, typing.Callable[[int], int], None] = None
 
     def count(self):
         return math.prod(self.shape)
@@ -26,15 +29,25 @@ class Tensor:
     def bytesOf(self, elements, dtype):
         return elements * BYTES[self.dtype or dtype]
 
+    def leastBytes(self, dtype):
+        read = self.read
+        if callable(read):
+            read = read(SECTOR_BYTES // BYTES[self.dtype or dtype])
+        return self.bytesOf(self.count() if read is None else read, dtype)
+
 
 def nameWeight(i):
     """The i-th weight of a module, for whoever reads its state."""
     return f"weight{i}"
 
 
-def countDistinct(rows, draws):
+def expectDistinct(rows, draws):
     """Of so many rows, those that are expected among so many random draws."""
-    return round(-rows * math.expm1(draws * math.log1p(-1 / rows))) if rows > 1 else 1
+    return -rows * math.expm1(draws * math.log1p(-1 / rows)) if rows > 1 else rows
+
+
+def countDistinct(rows, draws):
+    return round(expectDistinct(rows, draws))
 
 
 def same(inputs, outputs=1):
@@ -91,7 +104,9 @@ def stack(shape, count):
 
 def slice_(shape, axis, start, stop, step=1):
     kept = (*shape[:axis], len(range(start, stop, step)), *shape[axis + 1:])
-    return [Tensor(shape, read=math.prod(kept))], [Tensor(kept)]
+    between = step if axis == len(shape) - 1 else 1
+    return ([Tensor(shape, read=lambda sector: math.prod(kept) * min(between, sector))],
+            [Tensor(kept)])
 
 
 def splitThree(shape):
@@ -119,7 +134,10 @@ def gatherScaled(shape, rows):
 
 def gatherColumns(shape, count):
     rows, width = shape
-    return ([Tensor(shape, read=rows * countDistinct(width, count)),
+
+    def read(sector):
+        return round(rows * sector * expectDistinct(width / sector, count))
+    return ([Tensor(shape, read=read),
              Tensor((count,), "i64", below=width)], [Tensor((rows, count))])
 
 
@@ -221,18 +239,3 @@ TENSORS = {
     "mask_fill": maskedSoftmax, "tril": same(1), "mask_lengths": lengths,
     "pool_lengths": poolLengths,
 }
-
-
-def countWork(listTensors):
-    """As workloads.COSTS has it. Operations are not what bounds any of them."""
-    def cost(**sizes):
-        inputs, outputs = listTensors(**sizes)
-        needed = [(tensor, tensor.count() if tensor.read is None else tensor.read)
-                  for tensor in (*inputs, *outputs)]
-        return (0, sum(count for tensor, count in needed if not tensor.dtype),
-                sum(tensor.bytesOf(count, "") for tensor, count in needed if tensor.dtype))
-    return cost
-
-
-COSTS = {kind: countWork(listTensors) for kind, listTensors in TENSORS.items()}
-

@@ -3,6 +3,7 @@
 
 import importlib.util
 import os
+import time
 import unittest
 import unittest.mock
 
@@ -90,6 +91,7 @@ class TorchTest(unittest.TestCase):
 class JaxTest(unittest.TestCase):
     def testShapesAndTypes(self):
         import jax
+        import tensors
         from peers import xla
         types = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "i64": "int64",
                  "i32": "int32", "i8": "int8", "bool": "bool"}
@@ -98,9 +100,12 @@ class JaxTest(unittest.TestCase):
             made = [jax.ShapeDtypeStruct(each.shape, types[each.dtype or workload.dtype])
                     for each in declared]
             inputs = [each for each, tensor in zip(made, declared) if not tensor.isWeight]
-            weights = [each for each, tensor in zip(made, declared) if tensor.isWeight]
-            name = "tables.{}.weight" if workload.rows == "embeddings" else "weights.{}"
-            state = {name.format(i): each for i, each in enumerate(weights)}
+            # JAX has floats of a table whose integers fusec reads.
+            weights = [each for each, tensor in zip(made, declared)
+                       if tensor.isWeight and not tensor.dtype]
+            name = "tables.{}.weight".format if workload.rows == "embeddings" else \
+                tensors.nameWeight
+            state = {name(i): each for i, each in enumerate(weights)}
             outputs = jax.eval_shape(
                 lambda state, *inputs, each=workload: xla.KINDS[each.kind](
                     state, *inputs, **each.sizes), state, *inputs)
@@ -108,3 +113,15 @@ class JaxTest(unittest.TestCase):
             self.assertEqual([(each.shape, str(each.dtype)) for each in outputs],
                              [(shape, types[dtype]) for shape, dtype in listOutputs(workload)],
                              workload.name)
+
+    def testFlushesHideTheHost(self):
+        import jax
+        from peers import xla
+        with unittest.mock.patch.object(xla, "FLUSH_BYTES", 1 << 20):
+            flush = xla.Flush()
+        place = flush.buffer.unsafe_buffer_pointer()
+        flush.hide(lambda: time.sleep(0.002))
+        self.assertGreaterEqual(flush.times * flush.ms, 2)
+        flush.enqueue()
+        self.assertEqual(jax.block_until_ready(flush.buffer).nbytes, 1 << 20)
+        self.assertEqual(flush.buffer.unsafe_buffer_pointer(), place)

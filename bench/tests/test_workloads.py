@@ -72,6 +72,12 @@ class PartsTest(unittest.TestCase):
         "parts_gather_fp32_262144x128_524288": 4 * 128 * (206291 + 262144) + 8 * 262144,
         "parts_cast_bf16_4095x4097_fp32_bf16": 6 * 4095 * 4097,
         "parts_softmax_fp16_4x1024_1": 4 * 4 * 1024,
+        # Every second of its elements is taken, and whole sectors are read.
+        "parts_slice_fp32_4096x8192_1_1_8192_2": 4 * 4096 * (8192 + 4096),
+        "parts_slice_fp32_16384x4096_1_1024_3072": 2 * 4 * 16384 * 2048,
+        # Of 512 sectors of a row, and of 256, 1 - e^-2 and 1 - e^-4 are drawn.
+        "parts_gather_columns_fp32_8192x4096_1024": 4 * 8192 * (3542.76 + 1024) + 8 * 1024,
+        "parts_gather_columns_fp16_8192x4096_1024": 2 * 8192 * (4021.57 + 1024) + 8 * 1024,
     }
 
     def testBytes(self):
@@ -91,6 +97,15 @@ class PartsTest(unittest.TestCase):
         self.assertEqual(tensors.countDistinct(1000, 1), 1)
         self.assertEqual(tensors.countDistinct(10, 1000), 10)
         self.assertEqual(tensors.countDistinct(2, 2), 2)  # 1.5
+
+    def testSectorsOfWhatIsTakenOneByOne(self):
+        for step, read in ((1, 64), (2, 128), (8, 512), (16, 512), (100, 512)):
+            (x,), _ = tensors.slice_((64, 100), 1, 0, step, step)
+            self.assertEqual(x.leastBytes("fp32"), 4 * read)
+        (x,), _ = tensors.slice_((64, 100), 0, 0, 64, 2)
+        self.assertEqual(x.leastBytes("fp32"), 4 * 32 * 100)
+        (x, _), _ = tensors.gatherColumns((64, 8), 1)
+        self.assertEqual((x.leastBytes("fp32"), x.leastBytes("fp16")), (64 * 32, 64 * 16))
 
 
 class EmbeddingsTest(unittest.TestCase):
