@@ -32,7 +32,7 @@ quietly() {
 packages=(build-essential cmake ninja-build ccache lld git pkg-config
   ca-certificates python3 python3-venv llvm-22-dev libmlir-22-dev mlir-22-tools
   llvm-22-tools libprotobuf-dev protobuf-compiler libcli11-dev libfmt-dev
-  libgtest-dev nlohmann-json3-dev libzstd-dev zlib1g-dev valgrind)
+  libgtest-dev nlohmann-json3-dev libxxhash-dev libzstd-dev zlib1g-dev valgrind)
 # What the fuzzers need beside these.
 fuzz_packages=(clang-22 libclang-rt-22-dev)
 

@@ -22,8 +22,8 @@ LogicalResult BundleBuilder::begin(ModuleOp module) {
   writer.emplace(mostSections, std::move(sink));
   if (!weights.isEmpty())
     thread = std::thread([this] {
-      weightsSection = writer->addSection(
-          format::SectionKind::Weights, weights.getPieces(), weights.getSize());
+      weightsSection =
+          writer->addWeights(weights.getPieces(), weights.getSize());
     });
   return success();
 }
@@ -37,7 +37,7 @@ LogicalResult BundleBuilder::finish(ModelOp model, const KernelSet &kernels,
   join();
   SmallVector<unsigned> sections;
   for (const CompiledKernel *image : images)
-    sections.push_back(writer->addSection(
+    sections.push_back(writer->addCode(
         image->isPtx ? format::SectionKind::Ptx : format::SectionKind::Cubin,
         {reinterpret_cast<const uint8_t *>(image->image.data()),
          image->image.size()}));

@@ -7,6 +7,7 @@
 #define FUSEC_RUNTIME_FORMAT_BUNDLE_H
 
 #include "runtime/format/Manifest.h"
+#include "runtime/format/Pieces.h"
 #include "runtime/format/Sha256.h"
 
 #include <cstddef>
@@ -26,16 +27,8 @@ enum class SectionKind : uint32_t {
 const char *sectionKindName(SectionKind kind);
 
 inline constexpr uint64_t sectionAlignment = 4096;
-// Weights are hashed as the SHA-256 of the SHA-256s of chunks of this size:
-// small enough that a few MiB keep all threads busy.
-inline constexpr uint64_t weightsChunk = uint64_t(4) << 20;
 // Weights beyond this many bytes in all are hashed on request only.
 inline constexpr uint64_t weightsHashedByDefault = uint64_t(256) << 20;
-
-struct ByteSpan {
-  const uint8_t *data = nullptr;
-  size_t size = 0;
-};
 
 struct Section {
   SectionKind kind;
@@ -53,9 +46,6 @@ public:
   // what it passes to the kernels of cubins.
   static bool open(ByteSpan file, HashWeights hash, Bundle &bundle,
                    std::string &error);
-  // The hashes of weights alone: what open() leaves out if told Never.
-  bool checkWeights(HashWeights hash, std::string &error) const;
-
   const Manifest &manifest() const { return theManifest; }
   const std::vector<Section> &sections() const { return theSections; }
   // The bytes of a weight of one of the manifest's plans.
@@ -68,21 +58,6 @@ private:
   std::vector<Section> theSections;
 };
 
-// Bytes at an offset of a section; what lies between pieces is zero.
-struct Piece {
-  uint64_t offset;
-  ByteSpan bytes;
-};
-
-// Takes bytes at an offset of a section once they were hashed; called by one
-// thread at a time, in any order.
-using Hashed = std::function<void(uint64_t offset, ByteSpan bytes)>;
-
-// The hash of a section's content, of weights that of their chunks' hashes. The
-// pieces are in ascending order and do not overlap.
-Digest hashSection(SectionKind kind, const std::vector<Piece> &pieces,
-                   uint64_t size, const Hashed &hashed = nullptr);
-
 // Writes a bundle a section at a time, so that what is known early is written
 // early; the manifest and the header come last.
 class BundleWriter {
@@ -93,12 +68,11 @@ public:
   // The table has room for this many sections beside the manifest.
   BundleWriter(size_t mostSections, Sink sink);
 
-  // Hash and write a section and return its index, for Launch::section and
-  // Weight::section.
-  unsigned addSection(SectionKind kind, ByteSpan bytes);
-  // Pieces in ascending order that do not overlap, within `size` bytes.
-  unsigned addSection(SectionKind kind, const std::vector<Piece> &pieces,
-                      uint64_t size);
+  // Hash and write a section and return its index, for Launch::section.
+  unsigned addCode(SectionKind kind, ByteSpan bytes);
+  // For Weight::section; pieces in ascending order that do not overlap, within
+  // `size` bytes.
+  unsigned addWeights(const std::vector<Piece> &pieces, uint64_t size);
 
   // Checks the manifest and its references, then writes it and the header. To
   // be called once. False with `error` set where the bundle would not load or
@@ -111,8 +85,10 @@ private:
     uint64_t offset, size;
     Digest digest;
   };
-  Entry writeSection(SectionKind kind, const std::vector<Piece> &pieces,
-                     uint64_t size);
+  bool hasRoom();
+  // Behind what has been written; its hash is to come.
+  Entry place(SectionKind kind, uint64_t size);
+  Entry writeWhole(SectionKind kind, ByteSpan bytes);
   void put(uint64_t offset, ByteSpan bytes);
   void fail(const std::string &what);
 
@@ -140,9 +116,7 @@ public:
   static constexpr uint64_t mostRead = uint64_t(16) << 20;
 
   MappedFile() = default;
-  MappedFile(MappedFile &&other) noexcept : span(other.span) {
-    other.span = {};
-  }
+  MappedFile(MappedFile &&other) noexcept { *this = std::move(other); }
   MappedFile &operator=(MappedFile &&other) noexcept;
   MappedFile(const MappedFile &) = delete;
   MappedFile &operator=(const MappedFile &) = delete;
@@ -150,9 +124,13 @@ public:
 
   bool open(const std::string &path, std::string &error);
   ByteSpan bytes() const { return span; }
+  // Gives back the memory of these bytes of it, where they are mapped: so many
+  // threads do what one would do at the end. They may be read again.
+  void release(ByteSpan bytes) const;
 
 private:
   ByteSpan span;
+  bool isMapped = false;
 };
 
 } // namespace fusec::format

@@ -6,7 +6,8 @@
 #include "runtime/format/BundleLayout.h"
 #include "runtime/format/CodeCheck.h"
 #include "runtime/format/KernelParams.h"
-#include "runtime/format/Where.h"
+#include "runtime/format/SectionCheck.h"
+#include "runtime/format/WeightsCheck.h"
 
 #include <algorithm>
 #include <cstring>
@@ -120,26 +121,24 @@ std::vector<Section> readTable(ByteSpan file) {
   return sections;
 }
 
-// "bundle: section 1 (cubin)"
-std::string sectionText(const std::vector<Section> &sections, size_t index) {
-  return "bundle: section " + text(index) + " (" +
-         sectionKindName(sections[index].kind) + ")";
-}
-
-void checkHash(const std::vector<Section> &sections, size_t index) {
-  const Section &section = sections[index];
-  Digest digest =
-      hashSection(section.kind, {{0, section.bytes}}, section.bytes.size);
-  if (digest != section.digest)
-    throw ReadError{sectionText(sections, index) + ": expected SHA-256 " +
-                    toHex(section.digest) + ", found " + toHex(digest) +
-                    ": the file is damaged"};
-}
 } // namespace
 
 const char *sectionKindName(SectionKind kind) {
   constexpr const char *names[] = {"", "manifest", "cubin", "ptx", "weights"};
   return names[unsigned(kind)];
+}
+
+std::string sectionText(const std::vector<Section> &sections, size_t index) {
+  return "bundle: section " + text(index) + " (" +
+         sectionKindName(sections[index].kind) + ")";
+}
+
+void checkDigest(const std::vector<Section> &sections, size_t index,
+                 const Digest &found) {
+  if (found != sections[index].digest)
+    throw ReadError{sectionText(sections, index) + ": expected the hash " +
+                    toHex(sections[index].digest) + ", found " + toHex(found) +
+                    ": the file is damaged"};
 }
 
 bool Bundle::open(ByteSpan file, HashWeights hash, Bundle &bundle,
@@ -150,7 +149,9 @@ bool Bundle::open(ByteSpan file, HashWeights hash, Bundle &bundle,
     opened.theSections = readTable(file);
     for (size_t i = 0; i != opened.theSections.size(); ++i)
       if (opened.theSections[i].kind != SectionKind::Weights) {
-        checkHash(opened.theSections, i);
+        ByteSpan bytes = opened.theSections[i].bytes;
+        checkDigest(opened.theSections, i,
+                    Sha256::hash(bytes.data, bytes.size));
         checkCode(opened.theSections[i], sectionText(opened.theSections, i));
       }
   } catch (const ReadError &failure) {
@@ -178,7 +179,9 @@ bool Bundle::open(ByteSpan file, HashWeights hash, Bundle &bundle,
     error = "bundle: header and manifest name different format versions";
     return false;
   }
-  if (!opened.checkWeights(hash, error))
+  WeightsCheck weights(opened, hash);
+  weights.hashRest(SIZE_MAX);
+  if (!weights.finish(error))
     return false;
   bundle = std::move(opened);
   return true;
@@ -189,21 +192,6 @@ uint64_t Bundle::weightsSize() const {
   for (const Section &section : theSections)
     bytes += section.kind == SectionKind::Weights ? section.bytes.size : 0;
   return bytes;
-}
-
-bool Bundle::checkWeights(HashWeights hash, std::string &error) const {
-  if (hash == HashWeights::Never ||
-      (hash == HashWeights::Auto && weightsSize() > weightsHashedByDefault))
-    return true;
-  try {
-    for (size_t i = 0; i != theSections.size(); ++i)
-      if (theSections[i].kind == SectionKind::Weights)
-        checkHash(theSections, i);
-  } catch (const ReadError &failure) {
-    error = failure.message;
-    return false;
-  }
-  return true;
 }
 
 ByteSpan Bundle::weightBytes(const Weight &weight) const {

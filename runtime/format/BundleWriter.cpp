@@ -2,6 +2,7 @@
 
 #include "runtime/format/AlignUp.h"
 #include "runtime/format/BundleLayout.h"
+#include "runtime/format/ChunkHash.h"
 
 #include <algorithm>
 #include <cstring>
@@ -33,35 +34,46 @@ void BundleWriter::put(uint64_t offset, ByteSpan bytes) {
     fail("writing stopped early");
 }
 
-BundleWriter::Entry BundleWriter::writeSection(SectionKind kind,
-                                               const std::vector<Piece> &pieces,
-                                               uint64_t size) {
+bool BundleWriter::hasRoom() {
+  if (entries.size() == mostSections)
+    fail("section " + std::to_string(entries.size() + 1) +
+         ": expected at most " + std::to_string(mostSections) +
+         " sections beside the manifest");
+  return failure.empty();
+}
+
+BundleWriter::Entry BundleWriter::place(SectionKind kind, uint64_t size) {
   Entry entry{kind, alignUp(end, sectionAlignment), size, {}};
-  entry.digest =
-      hashSection(kind, pieces, size, [&](uint64_t offset, ByteSpan bytes) {
-        put(entry.offset + offset, bytes);
-      });
   end = entry.offset + size;
   return entry;
 }
 
-unsigned BundleWriter::addSection(SectionKind kind, ByteSpan bytes) {
-  return addSection(kind, {Piece{0, bytes}}, bytes.size);
+BundleWriter::Entry BundleWriter::writeWhole(SectionKind kind, ByteSpan bytes) {
+  Entry entry = place(kind, bytes.size);
+  entry.digest = Sha256::hash(bytes.data, bytes.size);
+  put(entry.offset, bytes);
+  return entry;
 }
 
-unsigned BundleWriter::addSection(SectionKind kind,
-                                  const std::vector<Piece> &pieces,
+unsigned BundleWriter::addCode(SectionKind kind, ByteSpan bytes) {
+  if (hasRoom())
+    entries.push_back(writeWhole(kind, bytes));
+  return unsigned(entries.size());
+}
+
+unsigned BundleWriter::addWeights(const std::vector<Piece> &pieces,
                                   uint64_t size) {
-  std::string name = "section " + std::to_string(entries.size() + 1);
-  if (entries.size() == mostSections)
-    fail(name + ": expected at most " + std::to_string(mostSections) +
-         " sections beside the manifest");
   if (!areOrdered(pieces, size))
-    fail(name + ": pieces overlap or exceed the section");
-  if (failure.empty())
-    entries.push_back(writeSection(kind, pieces, size));
-  else
-    entries.push_back({kind, 0, size, {}});
+    fail("section " + std::to_string(entries.size() + 1) +
+         ": pieces overlap or exceed the section");
+  if (hasRoom()) {
+    Entry entry = place(SectionKind::Weights, size);
+    entry.digest =
+        hashChunks(pieces, size, [&](uint64_t offset, ByteSpan bytes) {
+          put(entry.offset + offset, bytes);
+        });
+    entries.push_back(entry);
+  }
   return unsigned(entries.size());
 }
 
@@ -80,8 +92,7 @@ bool BundleWriter::finish(const Manifest &manifest, std::string &error) {
   // The manifest ends the file; it is never empty.
   std::string json = writeManifest(manifest);
   ByteSpan text = {reinterpret_cast<const uint8_t *>(json.data()), json.size()};
-  entries.insert(entries.begin(), writeSection(SectionKind::Manifest,
-                                               {Piece{0, text}}, text.size));
+  entries.insert(entries.begin(), writeWhole(SectionKind::Manifest, text));
 
   std::vector<uint8_t> head(headerSize + entries.size() * entrySize);
   for (size_t i = 0; i != entries.size(); ++i) {

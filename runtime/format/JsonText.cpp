@@ -14,9 +14,9 @@
 namespace fusec::format {
 
 namespace {
-using Json = nlohmann::json;
+class Builder final : public nlohmann::json_sax<nlohmann::json> {
+  using Json = nlohmann::json;
 
-class Builder final : public nlohmann::json_sax<Json> {
 public:
   Builder(size_t maxDepth, const char *what) : maxDepth(maxDepth), what(what) {}
 
@@ -93,7 +93,7 @@ private:
 nlohmann::json parseJson(std::string_view text, size_t maxDepth,
                          const char *what) {
   Builder builder(maxDepth, what);
-  Json::sax_parse(text.begin(), text.end(), &builder);
+  nlohmann::json::sax_parse(text.begin(), text.end(), &builder);
   return builder.take();
 }
 

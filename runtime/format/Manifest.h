@@ -21,7 +21,7 @@
 namespace fusec::format {
 
 inline constexpr unsigned formatMajor = 0;
-inline constexpr unsigned formatMinor = 8;
+inline constexpr unsigned formatMinor = 9;
 
 // Memory that a kernel gets a pointer to, by index into the plan's buffers or
 // weights or the model's inputs or outputs, plus a byte offset.

@@ -2,6 +2,7 @@
 //
 // Reading a file, or mapping it.
 
+#include "runtime/format/AlignUp.h"
 #include "runtime/format/Bundle.h"
 
 #include <cerrno>
@@ -15,12 +16,26 @@ namespace fusec::format {
 
 MappedFile &MappedFile::operator=(MappedFile &&other) noexcept {
   std::swap(span, other.span);
+  std::swap(isMapped, other.isMapped);
   return *this;
 }
 
 MappedFile::~MappedFile() {
   if (span.data)
     munmap(const_cast<uint8_t *>(span.data), span.size);
+}
+
+void MappedFile::release(ByteSpan bytes) const {
+  if (!isMapped)
+    return;
+  const uint64_t page = uint64_t(sysconf(_SC_PAGESIZE));
+  uint64_t begin = alignUp(uint64_t(bytes.data - span.data), page);
+  uint64_t end = uint64_t(bytes.data - span.data) + bytes.size;
+  end -= end % page;
+  // Advice that is not taken costs time at the end alone.
+  if (begin < end)
+    madvise(const_cast<uint8_t *>(span.data) + begin, end - begin,
+            MADV_DONTNEED);
 }
 
 // Fills anonymous memory; false with `reason` set where the file is shorter
@@ -67,6 +82,7 @@ bool MappedFile::open(const std::string &path, std::string &error) {
     return fail(std::string("cannot be mapped: ") + std::strerror(errno));
   MappedFile mapped;
   mapped.span = {static_cast<const uint8_t *>(data), size};
+  mapped.isMapped = !reads;
   std::string reason;
   if (reads &&
       !readWhole(file.number, static_cast<uint8_t *>(data), size, reason))

@@ -69,72 +69,44 @@ void compressPortable(uint32_t *state, const uint8_t *blocks, size_t count) {
 
 #if defined(__x86_64__)
 // The instructions keep the state as the words {A,B,E,F} and {C,D,G,H}, and do
-// two rounds at a time on message words in groups of four. Each waits for the
-// one before it, which takes twice as long as starting it: two messages at a
-// time keep them busy.
-template <size_t messages>
+// two rounds at a time on message words in groups of four.
 __attribute__((target("sha,sse4.1"))) void
-compressNative(uint32_t *const (&states)[messages],
-               const uint8_t *const (&begin)[messages], size_t count) {
+compressNative(uint32_t *state, const uint8_t *blocks, size_t count) {
   const __m128i bigEndian =
       _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
-  __m128i abef[messages], cdgh[messages];
-  for (size_t m = 0; m != messages; ++m) {
-    __m128i dcba = _mm_loadu_si128((const __m128i *)states[m]);
-    __m128i hgfe = _mm_loadu_si128((const __m128i *)(states[m] + 4));
-    __m128i cdab = _mm_shuffle_epi32(dcba, 0xb1);
-    __m128i efgh = _mm_shuffle_epi32(hgfe, 0x1b);
-    abef[m] = _mm_alignr_epi8(cdab, efgh, 8);
-    cdgh[m] = _mm_blend_epi16(efgh, cdab, 0xf0);
-  }
-  for (size_t block = 0; block != count; ++block) {
-    __m128i abefBefore[messages], cdghBefore[messages], words[messages][4];
-    for (size_t m = 0; m != messages; ++m) {
-      abefBefore[m] = abef[m];
-      cdghBefore[m] = cdgh[m];
-    }
+  __m128i dcba = _mm_loadu_si128((const __m128i *)state);
+  __m128i hgfe = _mm_loadu_si128((const __m128i *)(state + 4));
+  __m128i cdab = _mm_shuffle_epi32(dcba, 0xb1);
+  __m128i efgh = _mm_shuffle_epi32(hgfe, 0x1b);
+  __m128i abef = _mm_alignr_epi8(cdab, efgh, 8);
+  __m128i cdgh = _mm_blend_epi16(efgh, cdab, 0xf0);
+  for (; count != 0; --count, blocks += blockSize) {
+    __m128i abefBefore = abef, cdghBefore = cdgh, words[4];
 #pragma GCC unroll 16
     for (unsigned i = 0; i != 16; ++i) {
-      __m128i constants =
-          _mm_load_si128((const __m128i *)(roundConstants + 4 * i));
-      __m128i keyed[messages];
-#pragma GCC unroll 2
-      for (size_t m = 0; m != messages; ++m) {
-        __m128i &word = words[m][i % 4];
-        if (i < 4) {
-          word = _mm_shuffle_epi8(
-              _mm_loadu_si128(
-                  (const __m128i *)(begin[m] + block * blockSize + 16 * i)),
-              bigEndian);
-        } else {
-          const __m128i &before = words[m][(i + 3) % 4];
-          __m128i sum = _mm_sha256msg1_epu32(word, words[m][(i + 1) % 4]);
-          sum = _mm_add_epi32(
-              sum, _mm_alignr_epi8(before, words[m][(i + 2) % 4], 4));
-          word = _mm_sha256msg2_epu32(sum, before);
-        }
-        keyed[m] = _mm_add_epi32(word, constants);
+      __m128i &word = words[i % 4];
+      if (i < 4) {
+        word = _mm_shuffle_epi8(
+            _mm_loadu_si128((const __m128i *)(blocks + 16 * i)), bigEndian);
+      } else {
+        const __m128i &before = words[(i + 3) % 4];
+        __m128i sum = _mm_sha256msg1_epu32(word, words[(i + 1) % 4]);
+        sum =
+            _mm_add_epi32(sum, _mm_alignr_epi8(before, words[(i + 2) % 4], 4));
+        word = _mm_sha256msg2_epu32(sum, before);
       }
-#pragma GCC unroll 2
-      for (size_t m = 0; m != messages; ++m)
-        cdgh[m] = _mm_sha256rnds2_epu32(cdgh[m], abef[m], keyed[m]);
-#pragma GCC unroll 2
-      for (size_t m = 0; m != messages; ++m)
-        abef[m] = _mm_sha256rnds2_epu32(abef[m], cdgh[m],
-                                        _mm_shuffle_epi32(keyed[m], 0x0e));
+      __m128i keyed = _mm_add_epi32(
+          word, _mm_load_si128((const __m128i *)(roundConstants + 4 * i)));
+      cdgh = _mm_sha256rnds2_epu32(cdgh, abef, keyed);
+      abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(keyed, 0x0e));
     }
-    for (size_t m = 0; m != messages; ++m) {
-      abef[m] = _mm_add_epi32(abef[m], abefBefore[m]);
-      cdgh[m] = _mm_add_epi32(cdgh[m], cdghBefore[m]);
-    }
+    abef = _mm_add_epi32(abef, abefBefore);
+    cdgh = _mm_add_epi32(cdgh, cdghBefore);
   }
-  for (size_t m = 0; m != messages; ++m) {
-    __m128i feba = _mm_shuffle_epi32(abef[m], 0x1b);
-    __m128i dchg = _mm_shuffle_epi32(cdgh[m], 0xb1);
-    _mm_storeu_si128((__m128i *)states[m], _mm_blend_epi16(feba, dchg, 0xf0));
-    _mm_storeu_si128((__m128i *)(states[m] + 4),
-                     _mm_alignr_epi8(dchg, feba, 8));
-  }
+  __m128i feba = _mm_shuffle_epi32(abef, 0x1b);
+  __m128i dchg = _mm_shuffle_epi32(cdgh, 0xb1);
+  _mm_storeu_si128((__m128i *)state, _mm_blend_epi16(feba, dchg, 0xf0));
+  _mm_storeu_si128((__m128i *)(state + 4), _mm_alignr_epi8(dchg, feba, 8));
 }
 
 bool hasNative() {
@@ -154,30 +126,11 @@ bool isNative() {
 void Sha256::compress(const uint8_t *blocks, size_t count) {
 #if defined(__x86_64__)
   if (isNative()) {
-    compressNative<1>({state.data()}, {blocks}, count);
+    compressNative(state.data(), blocks, count);
     return;
   }
 #endif
   compressPortable(state.data(), blocks, count);
-}
-
-std::array<Digest, 2> Sha256::hashTwo(const void *a, const void *b,
-                                      size_t size) {
-  const uint8_t *first = static_cast<const uint8_t *>(a);
-  const uint8_t *second = static_cast<const uint8_t *>(b);
-  Sha256 one, other;
-  size_t done = 0;
-#if defined(__x86_64__)
-  if (isNative()) {
-    compressNative<2>({one.state.data(), other.state.data()}, {first, second},
-                      size / blockSize);
-    done = size / blockSize * blockSize;
-    one.length = other.length = done;
-  }
-#endif
-  one.update(first + done, size - done);
-  other.update(second + done, size - done);
-  return {one.finish(), other.finish()};
 }
 
 Sha256::Sha256()

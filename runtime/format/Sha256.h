@@ -23,10 +23,6 @@ public:
   Digest finish();
 
   static Digest hash(const void *data, size_t size);
-  // Of two messages of one size, which together take less than two times as
-  // long as one: rounds of the one run while those of the other wait.
-  static std::array<Digest, 2> hashTwo(const void *a, const void *b,
-                                       size_t size);
 
 private:
   void compress(const uint8_t *blocks, size_t count);

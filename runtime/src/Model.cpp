@@ -116,8 +116,8 @@ static void checkParams(const cuda::Driver &driver, cuda::Function function,
 }
 
 Model::Model(const format::Bundle &bundle, const char *driverPath, int device,
-             const MemoryBudget &budget, const Progress &progress,
-             LoadTimes &times)
+             const MemoryBudget &budget, const Source &source,
+             const Progress &progress, LoadTimes &times)
     : theDevice(driverPath, device), theManifest(bundle.manifest()),
       modules(theDevice) {
   DeviceLimits limits = {theDevice.capability(), theDevice.maxSharedMemory(),
@@ -153,7 +153,7 @@ Model::Model(const format::Bundle &bundle, const char *driverPath, int device,
   Lap lap;
   loadCode(bundle);
   times.code = lap.next();
-  upload(theDevice, layOutWeights(bundle), "weights", progress);
+  upload(theDevice, layOutWeights(bundle), "weights", source, progress);
   encodeWeightMaps();
   times.weights = lap.next();
 }

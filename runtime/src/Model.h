@@ -44,7 +44,8 @@ class Model {
 public:
   // Throws Failure. The bundle is needed during the call only.
   Model(const format::Bundle &bundle, const char *driverPath, int device,
-        const MemoryBudget &budget, const Progress &progress, LoadTimes &times);
+        const MemoryBudget &budget, const Source &source,
+        const Progress &progress, LoadTimes &times);
   Model(const Model &) = delete;
   Model &operator=(const Model &) = delete;
 

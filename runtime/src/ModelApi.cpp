@@ -2,6 +2,7 @@
 //
 // The C functions of models, and those that need neither model nor session.
 
+#include "runtime/format/WeightsCheck.h"
 #include "runtime/src/Handles.h"
 #include "runtime/src/Lap.h"
 #include "runtime/src/UpdateRows.h"
@@ -26,22 +27,18 @@ format::HashWeights hashMode(int32_t mode) {
 }
 
 // Bytes that take ten times as long to hash as a thread to start.
-constexpr uint64_t leastForThread = uint64_t(1) << 20;
+constexpr uint64_t leastForThread = uint64_t(4) << 20;
+constexpr size_t mostHashThreads = 8;
 
-// Hashes a bundle's weights, beside what else loading does if they are many and
-// a thread is to be had: the one takes about as long as uploading them. Else
-// when it is asked for. get() throws Failure where a hash is wrong.
-std::future<void> startWeightsCheck(const format::Bundle &bundle,
-                                    format::HashWeights mode,
-                                    const std::string &origin) {
-  std::launch policy = bundle.weightsSize() >= leastForThread
+// Hashes a bundle's weights beside what else loading does, if they are many and
+// a thread is to be had; else when it is asked for. Where those that upload
+// hash as well, more than one thread would be in their way.
+std::future<void> startHashing(format::WeightsCheck &check, uint64_t bytes) {
+  std::launch policy = bytes >= leastForThread
                            ? std::launch::async | std::launch::deferred
                            : std::launch::deferred;
-  return std::async(policy, [&bundle, &origin, mode] {
-    std::string error;
-    if (!bundle.checkWeights(mode, error))
-      fail(FUSEC_MALFORMED, origin + error);
-  });
+  size_t threads = bytes < leastStagedBytes ? mostHashThreads : 1;
+  return std::async(policy, [&check, threads] { check.hashRest(threads); });
 }
 
 Progress progressOf(const fusec_load_options &options) {
@@ -67,28 +64,39 @@ MemoryBudget budgetOf(const fusec_load_options &options) {
   return budget;
 }
 
-fusec_model *load(format::ByteSpan file, const fusec_load_options *given,
-                  const std::string &origin, Lap lap) {
+// `release` is called with what is not read again.
+fusec_model *load(format::ByteSpan file,
+                  std::function<void(format::ByteSpan)> release,
+                  const fusec_load_options *given, const std::string &origin,
+                  Lap lap) {
   fusec_load_options options = readStruct(given, "fusec_load_options");
   format::HashWeights mode = hashMode(options.hash_weights);
   format::Bundle bundle;
   std::string error;
   if (!format::Bundle::open(file, format::HashWeights::Never, bundle, error))
     fail(FUSEC_MALFORMED, origin + error);
-  std::future<void> weights = startWeightsCheck(bundle, mode, origin);
+  format::WeightsCheck check(bundle, mode);
+  std::future<void> hashing = startHashing(check, bundle.weightsSize());
+  auto finishCheck = [&] {
+    hashing.get();
+    if (!check.finish(error))
+      fail(FUSEC_MALFORMED, origin + error);
+  };
   auto made = std::make_unique<fusec_model>();
   made->times.check = lap.next();
   try {
-    made->model = std::make_shared<Model>(bundle, options.driver,
-                                          options.device, budgetOf(options),
-                                          progressOf(options), made->times);
+    Source source = {[&](format::ByteSpan bytes) { check.hash(bytes); },
+                     std::move(release)};
+    made->model = std::make_shared<Model>(
+        bundle, options.driver, options.device, budgetOf(options), source,
+        progressOf(options), made->times);
   } catch (...) {
     // That the file is damaged says more than what came of it.
-    weights.get();
+    finishCheck();
     throw;
   }
   lap.next();
-  weights.get();
+  finishCheck();
   made->times.hash = lap.next();
   return made.release();
 }
@@ -157,7 +165,9 @@ fusec_status fusec_model_load(const char *path,
     std::string error;
     if (!file.open(path, error))
       fail(FUSEC_UNREADABLE, error);
-    *model = load(file.bytes(), options, std::string(path) + ": ", lap);
+    *model = load(
+        file.bytes(), [&](format::ByteSpan bytes) { file.release(bytes); },
+        options, std::string(path) + ": ", lap);
   });
 }
 
@@ -168,8 +178,9 @@ fusec_status fusec_model_load_memory(const void *data, size_t size,
   return guard(message, capacity, [&] {
     requireResult(data, "data");
     requireResult(model, "model");
-    *model =
-        load({static_cast<const uint8_t *>(data), size}, options, "", Lap());
+    *model = load(
+        {static_cast<const uint8_t *>(data), size}, [](format::ByteSpan) {},
+        options, "", Lap());
   });
 }
 

@@ -19,31 +19,47 @@
 namespace fusec::rt {
 
 namespace {
-// What a buffer holds. The most threads with buffers keep 64 MiB pinned.
-constexpr uint64_t partBytes = uint64_t(4) << 20;
-constexpr unsigned mostThreads = 8;
-// That write the host's rows: to make their pages takes most of the time, and
-// 16 threads make them two to three times as fast as 8.
-constexpr unsigned mostHostThreads = 16;
-// Below, pinning the buffers takes longer than they save.
-constexpr uint64_t leastForBuffers = uint64_t(128) << 20;
+// What a buffer holds: with a chunk that was hashed before it is copied here it
+// fits a core's second-level cache.
+constexpr uint64_t partBytes = uint64_t(1) << 20;
+constexpr unsigned buffersAThread = 2;
+// 8 threads copy as fast as the bus where they do nothing else; those that hash
+// what they copy, or make the pages of the host's rows, take 16 to.
+constexpr unsigned mostThreads = 16;
+
+// Host memory that the device copies from by itself.
+class PinnedMemory {
+public:
+  PinnedMemory(const Device &device, uint64_t bytes, const std::string &what)
+      : driver(device.driver()) {
+    if (bytes != 0)
+      driver.check(driver.hostAlloc(&pointer, bytes),
+                   "pinning " + std::to_string(bytes) +
+                       " bytes of host memory to copy " + what);
+  }
+  ~PinnedMemory() {
+    if (pointer)
+      driver.hostFree(pointer);
+  }
+  PinnedMemory(const PinnedMemory &) = delete;
+  PinnedMemory &operator=(const PinnedMemory &) = delete;
+
+  uint8_t *data() const { return static_cast<uint8_t *>(pointer); }
+
+private:
+  const cuda::Driver &driver;
+  void *pointer = nullptr;
+};
 
 // A pinned buffer and the stream that it is copied on, so that waiting for the
 // one is waiting for the other.
 class Stage {
 public:
-  Stage(const Device &device, const std::string &what)
-      : driver(device.driver()), what(what), own(device) {
-    void *pointer = nullptr;
-    driver.check(driver.hostAlloc(&pointer, partBytes),
-                 "pinning " + std::to_string(partBytes) +
-                     " bytes of host memory to copy " + what);
-    buffer = static_cast<uint8_t *>(pointer);
-  }
+  Stage(const Device &device, uint8_t *buffer, const std::string &what)
+      : driver(device.driver()), what(what), own(device), buffer(buffer) {}
   ~Stage() {
     if (isCopying)
       driver.streamSynchronize(own.stream());
-    driver.hostFree(buffer);
   }
   Stage(const Stage &) = delete;
   Stage &operator=(const Stage &) = delete;
@@ -73,8 +89,8 @@ private:
 class StagedUpload {
 public:
   StagedUpload(const Device &device, const std::vector<Destination> &all,
-               const std::string &what)
-      : device(device), what(what) {
+               const std::string &what, const Source &source)
+      : device(device), what(what), source(source) {
     for (const Destination &destination : all)
       for (uint64_t begin = 0; begin < destination.size; begin += partBytes) {
         uint64_t end = std::min(begin + partBytes, destination.size);
@@ -87,20 +103,24 @@ public:
   void run(const Progress &progress) {
     size_t cores = std::thread::hardware_concurrency(),
            staging = std::min<size_t>({onDevice.size(), mostThreads, cores}),
-           writing = std::min<size_t>({onHost.size(), mostHostThreads, cores});
+           writing = std::min<size_t>({onHost.size(), mostThreads, cores});
+    PinnedMemory pinned(device, staging * buffersAThread * partBytes, what);
     std::vector<std::thread> threads;
     try {
       threads.reserve(staging + writing);
       // This thread is one of the first kind, or the only one.
       for (size_t i = 1; i < staging; ++i)
-        threads.emplace_back([this] { copyParts([] {}); });
+        threads.emplace_back(
+            [this, buffers = pinned.data() + i * buffersAThread * partBytes] {
+              copyParts(buffers, [] {});
+            });
       for (size_t i = staging == 0; i < writing; ++i)
         threads.emplace_back([this] { writeParts([] {}); });
     } catch (const std::exception &) {
       // No more threads, or no memory for one: those there are, and this one,
       // do the work.
     }
-    copyParts([&] { progress(done, total); });
+    copyParts(pinned.data(), [&] { progress(done, total); });
     for (std::thread &thread : threads)
       thread.join();
     if (failure)
@@ -116,11 +136,12 @@ private:
 
   // Copies parts to the device, then writes those of the host, until there are
   // none, or a thread has failed.
-  template <typename Report> void copyParts(Report report) noexcept {
+  template <typename Report>
+  void copyParts(uint8_t *buffers, Report report) noexcept {
     guard([&] {
       SetUpScope scope(device);
       if (!onDevice.empty())
-        stageParts(report);
+        stageParts(buffers, report);
       writeAll(report);
     });
   }
@@ -131,8 +152,9 @@ private:
     });
   }
 
-  template <typename Report> void stageParts(Report report) {
-    std::array<Stage, 2> stages = {Stage(device, what), Stage(device, what)};
+  template <typename Report> void stageParts(uint8_t *buffers, Report report) {
+    std::array<Stage, buffersAThread> stages = {
+        Stage(device, buffers, what), Stage(device, buffers + partBytes, what)};
     size_t turn = 0;
     forEach(onDevice, nextOnDevice, report, [&](const Part &part) {
       gather(part, stages[turn].wait());
@@ -143,7 +165,7 @@ private:
       stage.wait();
   }
   template <typename Report> void writeAll(Report report) {
-    forEach(onHost, nextOnHost, report, [](const Part &part) {
+    forEach(onHost, nextOnHost, report, [this](const Part &part) {
       gather(part, reinterpret_cast<uint8_t *>(
                        uintptr_t(part.of->pointer + part.begin)));
     });
@@ -175,28 +197,23 @@ private:
   }
 
   // The pieces' bytes of a part, and zeros between them.
-  static void gather(const Part &part, uint8_t *to) {
-    auto [of, begin, end] = part;
-    const std::vector<format::Piece> &pieces = of->pieces;
-    auto piece =
-        std::partition_point(pieces.begin(), pieces.end(),
-                             [at = begin](const format::Piece &before) {
-                               return before.offset + before.bytes.size <= at;
-                             });
-    uint64_t at = begin;
-    for (; piece != pieces.end() && piece->offset < end; ++piece) {
-      uint64_t first = std::max(begin, piece->offset);
-      uint64_t last = std::min(end, piece->offset + piece->bytes.size);
-      std::memset(to + (at - begin), 0, first - at);
-      std::memcpy(to + (first - begin),
-                  piece->bytes.data + (first - piece->offset), last - first);
-      at = last;
-    }
-    std::memset(to + (at - begin), 0, end - at);
+  void gather(const Part &part, uint8_t *to) {
+    uint64_t at = part.begin;
+    format::forEachPiece(part.of->pieces, part.begin, part.end,
+                         [&](uint64_t offset, format::ByteSpan bytes) {
+                           source.willRead(bytes);
+                           std::memset(to + (at - part.begin), 0, offset - at);
+                           std::memcpy(to + (offset - part.begin), bytes.data,
+                                       bytes.size);
+                           source.hasRead(bytes);
+                           at = offset + bytes.size;
+                         });
+    std::memset(to + (at - part.begin), 0, part.end - at);
   }
 
   const Device &device;
   const std::string &what;
+  const Source &source;
   std::vector<Part> onDevice, onHost;
   uint64_t total = 0;
   std::atomic<size_t> nextOnDevice{0}, nextOnHost{0};
@@ -222,14 +239,15 @@ void copyPageable(const Device &device, const std::vector<Destination> &all,
 } // namespace
 
 void upload(const Device &device, const std::vector<Destination> &all,
-            const std::string &what, const Progress &progress) {
+            const std::string &what, const Source &source,
+            const Progress &progress) {
   uint64_t total = 0;
   for (const Destination &destination : all)
     total += destination.size;
-  if (total < leastForBuffers)
+  if (total < leastStagedBytes)
     copyPageable(device, all, what);
   else
-    StagedUpload(device, all, what).run(progress);
+    StagedUpload(device, all, what, source).run(progress);
   progress(total, total);
 }
 

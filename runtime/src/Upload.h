@@ -17,6 +17,17 @@ namespace fusec::rt {
 // last with both equal.
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
+// Fewer bytes are copied from where they lie: pinning the buffers would take
+// longer than they save.
+inline constexpr uint64_t leastStagedBytes = uint64_t(128) << 20;
+
+// Is told of bytes by the thread that copies them: before, so that what reads
+// them first leaves them in its caches, and when they are not read again. Not
+// of bytes that are copied from where they lie.
+struct Source {
+  std::function<void(format::ByteSpan)> willRead, hasRead;
+};
+
 // Memory, and the pieces that go to offsets of it, in ascending order, which do
 // not overlap.
 struct Destination {
@@ -30,7 +41,8 @@ struct Destination {
 // many bytes, and waits for them. Needs a SetUpScope. Throws Failure saying
 // that `what` could not be copied, when no copy reads or writes any more.
 void upload(const Device &device, const std::vector<Destination> &all,
-            const std::string &what, const Progress &progress);
+            const std::string &what, const Source &source,
+            const Progress &progress);
 
 } // namespace fusec::rt
 

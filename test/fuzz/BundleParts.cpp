@@ -3,6 +3,7 @@
 #include "test/fuzz/BundleParts.h"
 #include "runtime/format/AlignUp.h"
 #include "runtime/format/BundleLayout.h"
+#include "runtime/format/ChunkHash.h"
 
 #include <cstring>
 
@@ -84,10 +85,11 @@ void fuzz::rehash(std::vector<uint8_t> &file) {
   for (const Entry &entry : entries) {
     if (!isWithin(entry, file.size()))
       continue;
-    Digest digest = Sha256::hash(file.data() + entry.offset(), entry.size());
-    // Inputs are smaller than a chunk of weights.
-    if (SectionKind(entry.kind()) == SectionKind::Weights)
-      digest = Sha256::hash(digest.data(), entry.size() ? digest.size() : 0);
+    ByteSpan content = {file.data() + entry.offset(), entry.size()};
+    Digest digest = SectionKind(entry.kind()) == SectionKind::Weights
+                        ? hashChunks({{0, content}}, content.size,
+                                     [](uint64_t, ByteSpan) {})
+                        : Sha256::hash(content.data, content.size);
     std::memcpy(entry.bytes + 24, digest.data(), digest.size());
   }
   Digest digest = headerDigest(file.data(), file.data() + headerSize,

@@ -3,6 +3,8 @@
 // The file: written the same every time, read back whole, refused when any of
 // its bits is wrong.
 
+#include "runtime/format/ChunkHash.h"
+#include "runtime/format/WeightsCheck.h"
 #include "test/unit/runtime/TestBundle.h"
 
 #include <cstdio>
@@ -10,6 +12,9 @@
 #include <gtest/gtest.h>
 #include <random>
 #include <sys/stat.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 using namespace fusec::format;
 using namespace fusec::test;
@@ -160,16 +165,15 @@ TEST(Bundle, WriterRefusesWhatWouldNotLoad) {
       << error;
   uint8_t bytes[8] = {};
   BundleWriter overlapping(4, sinkTo(file));
-  overlapping.addSection(SectionKind::Weights,
-                         {{0, {bytes, 8}}, {4, {bytes, 8}}}, 64);
+  overlapping.addWeights({{0, {bytes, 8}}, {4, {bytes, 8}}}, 64);
   EXPECT_FALSE(overlapping.finish(makeManifest(), error));
   EXPECT_EQ(error, "bundle: section 1: pieces overlap or exceed the section");
   BundleWriter exceeding(4, sinkTo(file));
-  exceeding.addSection(SectionKind::Weights, {{60, {bytes, 8}}}, 64);
+  exceeding.addWeights({{60, {bytes, 8}}}, 64);
   EXPECT_FALSE(exceeding.finish(makeManifest(), error));
   BundleWriter full(1, sinkTo(file));
-  full.addSection(SectionKind::Cubin, {bytes, 8});
-  full.addSection(SectionKind::Cubin, {bytes, 8});
+  full.addCode(SectionKind::Cubin, {bytes, 8});
+  full.addCode(SectionKind::Cubin, {bytes, 8});
   EXPECT_FALSE(full.finish(makeManifest(), error));
   EXPECT_NE(error.find("expected at most 1 sections"), std::string::npos)
       << error;
@@ -182,8 +186,8 @@ TEST(Bundle, WritingEndsWhereTheSinkRefuses) {
     return false;
   });
   uint8_t bytes[8] = {};
-  writer.addSection(SectionKind::Cubin, {bytes, 8});
-  writer.addSection(SectionKind::Cubin, {bytes, 8});
+  writer.addCode(SectionKind::Cubin, {bytes, 8});
+  writer.addCode(SectionKind::Cubin, {bytes, 8});
   std::string error;
   EXPECT_FALSE(writer.finish(makeManifest(), error));
   EXPECT_EQ(error, "bundle: writing stopped early");
@@ -242,35 +246,50 @@ TEST(Bundle, FilesAreMapped) {
   std::remove(path.c_str());
 }
 
-// So many that each thread takes two at a time, but for those with a gap and
-// the last.
+// As docs/bundle.md says, of bytes with a gap in the middle of a chunk: by the
+// writer's threads, and by the older hash of larger chunks.
 TEST(Bundle, HashOfManyChunks) {
-  uint64_t size = 34 * weightsChunk + 7, gap = 5 * weightsChunk + 100;
+  uint64_t size = 34 * MiB + 7, gap = 5 * MiB + 100;
   std::vector<uint8_t> weights(size);
   for (size_t i = 0; i < size; i += 64)
     weights[i] = uint8_t(i * 2654435761u >> 13);
   std::fill_n(weights.begin() + long(gap), 4096, uint8_t(0));
-  std::vector<Digest> digests;
-  for (uint64_t at = 0; at < size; at += weightsChunk)
-    digests.push_back(
-        Sha256::hash(weights.data() + at, std::min(weightsChunk, size - at)));
   std::vector<Piece> pieces = {
       {0, {weights.data(), gap}},
       {gap + 4096, {weights.data() + gap + 4096, size - gap - 4096}}};
-  EXPECT_EQ(hashSection(SectionKind::Weights, pieces, size),
-            Sha256::hash(digests.data(), digests.size() * sizeof(Digest)));
+  std::vector<uint8_t> digests;
+  for (uint64_t at = 0; at < size; at += MiB) {
+    XXH128_canonical_t digest;
+    XXH128_canonicalFromHash(
+        &digest, XXH3_128bits(weights.data() + at, std::min(MiB, size - at)));
+    digests.insert(digests.end(), std::begin(digest.digest),
+                   std::end(digest.digest));
+  }
+  uint64_t seen = 0;
+  EXPECT_EQ(hashChunks(pieces, size,
+                       [&](uint64_t, ByteSpan bytes) { seen += bytes.size; }),
+            Sha256::hash(digests.data(), digests.size()));
+  EXPECT_EQ(seen, size - 4096);
+
+  std::vector<Digest> older;
+  for (uint64_t at = 0; at < size; at += 4 * MiB)
+    older.push_back(
+        Sha256::hash(weights.data() + at, std::min(4 * MiB, size - at)));
+  ChunkDigests made(chunkHashOf(8), size);
+  for (size_t i = 0; i != made.count(); ++i)
+    made.hash(i, pieces);
+  EXPECT_EQ(made.finish(),
+            Sha256::hash(older.data(), older.size() * sizeof(Digest)));
 }
 
 // The chunked hash is the same whether written in pieces or read whole.
 TEST(Bundle, WeightsOfSeveralChunks) {
-  uint64_t chunk = weightsChunk;
-  std::vector<uint8_t> weights(2 * chunk + 12345);
+  std::vector<uint8_t> weights(2 * MiB + 12345);
   for (size_t i = 0; i < weights.size(); i += 4096)
     weights[i] = uint8_t(i >> 12);
   std::vector<uint8_t> file;
   BundleWriter writer(1, sinkTo(file));
-  writer.addSection(SectionKind::Weights,
-                    {{0, {weights.data(), 1000}},
+  writer.addWeights({{0, {weights.data(), 1000}},
                      {4096, {weights.data() + 4096, weights.size() - 4096}}},
                     weights.size());
   Manifest manifest = makeManifest();
@@ -285,12 +304,13 @@ TEST(Bundle, WeightsOfSeveralChunks) {
   ByteSpan written = bundle.sections()[1].bytes;
   EXPECT_EQ(std::vector<uint8_t>(written.data, written.data + written.size),
             weights);
-  std::vector<Digest> digests;
-  for (uint64_t at = 0; at < weights.size(); at += chunk)
-    digests.push_back(Sha256::hash(weights.data() + at,
-                                   std::min(chunk, weights.size() - at)));
-  EXPECT_EQ(bundle.sections()[1].digest,
-            Sha256::hash(digests.data(), digests.size() * sizeof(Digest)));
+  // A reader hashes what it is given, in any order, and then the rest.
+  WeightsCheck check(bundle, HashWeights::Always);
+  check.hash({written.data + MiB - 1, 2});
+  check.hash({written.data + MiB, 1});
+  check.hash({written.data, 0});
+  check.hashRest(2);
+  EXPECT_TRUE(check.finish(error)) << error;
   lastByteOf(file, 1) ^= 4;
   EXPECT_FALSE(Bundle::open(spanOf(file), HashWeights::Auto, bundle, error));
 }

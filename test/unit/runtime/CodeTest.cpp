@@ -17,7 +17,7 @@ static std::string openWith(SectionKind kind, const std::vector<uint8_t> &code,
   std::vector<uint8_t> file;
   std::string error;
   BundleWriter writer(1, sinkTo(file));
-  writer.addSection(kind, spanOf(code));
+  writer.addCode(kind, spanOf(code));
   Manifest manifest = makeManifest();
   manifest.plans = {manifest.plans[1]};
   Plan &plan = manifest.plans[0];

@@ -47,17 +47,6 @@ TEST(Sha256, PiecesGiveTheSameHash) {
   }
 }
 
-TEST(Sha256, TwoAtATime) {
-  std::string text;
-  for (int i = 0; i != 2001; ++i)
-    text += char(i * 7 + i / 256);
-  for (size_t size : {0, 1, 55, 56, 63, 64, 65, 128, 1000}) {
-    auto [one, other] = Sha256::hashTwo(text.data(), text.data() + 1001, size);
-    EXPECT_EQ(toHex(one), hashOf(text.substr(0, size))) << size;
-    EXPECT_EQ(toHex(other), hashOf(text.substr(1001, size))) << size;
-  }
-}
-
 TEST(Expr, Arithmetic) {
   EXPECT_EQ(value(make(Expr::Op::Add, 3, 4)), 7);
   EXPECT_EQ(value(make(Expr::Op::Sub, 3, 4)), -1);

@@ -16,8 +16,6 @@
 
 namespace fusec::test {
 
-constexpr uint64_t MiB = uint64_t(1) << 20;
-
 class LibraryTest : public testing::Test {
 protected:
   void SetUp() override {

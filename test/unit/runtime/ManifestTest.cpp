@@ -65,7 +65,7 @@ TEST(Manifest, TextErrors) {
                 .find("grid[0]: expected an operator"),
             std::string::npos);
   EXPECT_NE(
-      textRefusal("\"minor\":8", "\"minor\":9").find("expected version 0.8"),
+      textRefusal("\"minor\":9", "\"minor\":10").find("expected version 0.9"),
       std::string::npos);
   EXPECT_EQ(textRefusal("\"nvrtc\"", "\"compiler\":\"\",\"nvrtc\""),
             "manifest: 'compiler' occurs twice");

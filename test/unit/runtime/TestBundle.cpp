@@ -6,6 +6,7 @@
 
 #include "runtime/format/AlignUp.h"
 #include "runtime/format/BundleLayout.h"
+#include "runtime/format/ChunkHash.h"
 
 #include <algorithm>
 #include <cstring>
@@ -210,12 +211,11 @@ private:
 };
 
 void addSections(BundleWriter &writer, uint64_t weightsSize) {
-  writer.addSection(SectionKind::Cubin, spanOf(makeCubin()));
-  writer.addSection(SectionKind::Ptx,
-                    {reinterpret_cast<const uint8_t *>(ptx), sizeof(ptx) - 1});
+  writer.addCode(SectionKind::Cubin, spanOf(makeCubin()));
+  writer.addCode(SectionKind::Ptx,
+                 {reinterpret_cast<const uint8_t *>(ptx), sizeof(ptx) - 1});
   const uint8_t *weights = weightBytes().data();
-  writer.addSection(SectionKind::Weights,
-                    {{0, {weights, 16}}, {256, {weights + 256, 8}}},
+  writer.addWeights({{0, {weights, 16}}, {256, {weights + 256, 8}}},
                     weightsSize);
 }
 } // namespace
@@ -273,6 +273,8 @@ std::vector<uint8_t> makeBundle(const Edit &edit, uint64_t weightsSize) {
   BundleWriter writer(sectionRoom, sinkTo(file));
   addSections(writer, weightsSize);
   EXPECT_TRUE(writer.finish(manifest, error)) << error;
+  if (manifest.minor != formatMinor)
+    rehashWeights(file, weightsSection);
   return file;
 }
 
@@ -314,6 +316,20 @@ void replaceSection(std::vector<uint8_t> &file, size_t section,
   std::copy(bytes.begin(), bytes.end(),
             file.begin() + long(loadLittle<uint64_t>(entry + 8)));
   Digest digest = Sha256::hash(bytes.data(), bytes.size());
+  std::memcpy(entry + 24, digest.data(), digest.size());
+  seal(file);
+}
+
+void rehashWeights(std::vector<uint8_t> &file, size_t section) {
+  uint8_t *entry = file.data() + headerSize + section * entrySize;
+  uint64_t size = loadLittle<uint64_t>(entry + 16);
+  std::vector<Piece> all = {
+      {0, {file.data() + loadLittle<uint64_t>(entry + 8), size_t(size)}}};
+  ChunkDigests digests(chunkHashOf(loadLittle<uint32_t>(file.data() + 12)),
+                       size);
+  for (size_t i = 0; i != digests.count(); ++i)
+    digests.hash(i, all);
+  Digest digest = digests.finish();
   std::memcpy(entry + 24, digest.data(), digest.size());
   seal(file);
 }

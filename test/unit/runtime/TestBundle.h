@@ -17,6 +17,8 @@ namespace fusec::test {
 //   step "scale": fake_double from x to z if batch > 64, else fake_small
 //   step "mix": fake_vector (of sm_90a, else fake_pair) if x is aligned to 16
 //   bytes, else fake_scalar
+constexpr uint64_t MiB = uint64_t(1) << 20;
+
 // Plans for sm_90a (with a cluster and tensor maps), sm_80 and ptx.
 format::Manifest makeManifest();
 
@@ -64,6 +66,9 @@ void moveSection(std::vector<uint8_t> &file, size_t section, size_t onto);
 // Puts other bytes into a section, as many as it has, with right hashes.
 void replaceSection(std::vector<uint8_t> &file, size_t section,
                     const std::vector<uint8_t> &bytes);
+
+// Makes the hash of weights that were changed right.
+void rehashWeights(std::vector<uint8_t> &file, size_t section);
 
 // Puts another manifest text into a bundle, with right hashes.
 std::vector<uint8_t> replaceManifest(const std::string &json);
