@@ -7,7 +7,8 @@
 #include "compiler/codegen/EpilogueDescriptors.h"
 #include "compiler/kernels/bag/Bag.h"
 #include "llvm/ADT/StringExtras.h"
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <optional>
 
 using namespace mlir;
 using namespace fusec;
@@ -23,6 +24,61 @@ static std::string declareArray(KernelWriter &writer, const char *type,
     writer.declarations() << "    {" << value << "},\n";
   writer.declarations() << "};\n\n";
   return name;
+}
+
+namespace {
+/// The members of a struct: integers, then text.
+struct ConstantRow {
+  std::vector<int64_t> integers;
+  std::string last;
+};
+} // namespace
+
+/// C text of the integers of row i where each grows by the same step from any
+/// row to the next; else nothing.
+static std::optional<std::vector<std::string>>
+printSeries(ArrayRef<ConstantRow> rows) {
+  std::vector<std::string> texts;
+  for (auto [field, value] : llvm::enumerate(rows.front().integers)) {
+    int64_t step = rows.size() == 1 ? 0 : rows[1].integers[field] - value;
+    for (auto [i, row] : llvm::enumerate(rows))
+      if (row.integers[field] != value + int64_t(i) * step ||
+          !llvm::isInt<32>(row.integers[field]) ||
+          row.last != rows.front().last)
+        return std::nullopt;
+    std::string grown = step == 0   ? ""
+                        : step == 1 ? "i"
+                                    : fmt::format("{} * i", step);
+    texts.push_back(step == 0    ? std::to_string(value)
+                    : value == 0 ? grown
+                                 : fmt::format("{} + {}", value, grown));
+  }
+  return texts;
+}
+
+/// Declares what a kernel asks for by index. What is a series it computes: an
+/// array lies in memory, and all that a block reads would wait for it.
+static std::string declareRows(KernelWriter &writer, const char *type,
+                               std::string base, ArrayRef<ConstantRow> rows) {
+  const std::string &last = rows.front().last;
+  if (auto series = printSeries(rows)) {
+    base[0] = llvm::toUpper(base[0]);
+    std::string name = writer.uniqueName(base);
+    writer.declarations() << fmt::format(
+        "struct {0} {{\n"
+        "  FUSEC_DEVICE fusec::{1} operator[](int i) const "
+        "{{\n"
+        "    return {{{2}{3}}};\n"
+        "  }}\n"
+        "}};\n\n",
+        name, type, fmt::join(*series, ", "), last);
+    return name + "{}";
+  }
+  std::vector<std::string> texts;
+  for (const ConstantRow &row : rows)
+    texts.push_back(
+        fmt::format("{}{}", fmt::join(row.integers, ", "), row.last));
+  return declareArray(writer, type, base.c_str(), texts);
 }
 
 /// Which bags the kernel has code for.
@@ -242,16 +298,15 @@ FailureOr<KernelSource> fusec::emitBag(StepOp step, VariantAttr variant,
     tables.push_back(table.table);
   BagIds ids = listIds(*iteration);
   Builder builder(step.getContext());
-  std::vector<std::string> shapeTexts, slotTexts;
+  std::vector<ConstantRow> shapeRows, slotRows;
   for (const BagShape &s : work.shapes)
-    shapeTexts.push_back(fmt::format(
-        "{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}", s.ids, s.first, s.stride,
-        s.step, s.count, s.width, s.column, s.lanes, s.split, s.perBlock,
-        literal(builder.getF32FloatAttr(s.scale))));
+    shapeRows.push_back({{s.ids, s.first, s.stride, s.step, s.count, s.width,
+                          s.column, s.lanes, s.split, s.perBlock},
+                         ", " + literal(builder.getF32FloatAttr(s.scale))});
   for (BagSlot s : work.slots)
-    slotTexts.push_back(fmt::format("{}, {}", s.table, s.part));
-  std::string shapes = declareArray(writer, "BagShape", "shapes", shapeTexts),
-              slots = declareArray(writer, "BagSlot", "slots", slotTexts);
+    slotRows.push_back({{s.table, s.part}, ""});
+  std::string shapes = declareRows(writer, "BagShape", "shapes", shapeRows),
+              slots = declareRows(writer, "BagSlot", "slots", slotRows);
   // What an epilogue stores, its descriptors say.
   std::string result = iteration->epilogue
                            ? "static_cast<float *>(nullptr)"

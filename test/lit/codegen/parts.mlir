@@ -87,12 +87,13 @@ fusec.model @ahead inputs ["x", "s"] outputs ["y"] {
 
 // -----
 
-// All of two tables is numbers; indices are columns of one tensor.
+// All of two tables is numbers, in an array where they are no series; indices are
+// columns of one tensor.
 // CHECK-LABEL: // where t_y is aligned to 16{{$}}
 // CHECK: FUSEC_CONSTANT fusec::BagShape shapes[2] = {
 // CHECK-NEXT: {0, 0, 5, 1, 3, 8, 0, 2, 1, 128, 1.0f},
 // CHECK-NEXT: {0, 3, 5, 1, 2, 8, 8, 2, 1, 128, 0.5f},
-// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 128, fusec::bagFew>(shapes, slots, 2, tables, ids, 100, t_y,
+// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 128, fusec::bagFew>(shapes, Slots{}, 2, tables, ids, 100, t_y,
 // CHECK-NEXT: 16, nullptr);
 fusec.model @bags inputs ["ids"] outputs ["y"] {
 ^bb0(%ids: tensor<100x5xi64>):
@@ -108,12 +109,13 @@ fusec.model @bags inputs ["ids"] outputs ["y"] {
 
 // Bags by offsets, with weights, and a row that is left out.
 // CHECK-LABEL: // where t_y is aligned to 16{{$}}
-// CHECK: FUSEC_CONSTANT fusec::BagShape shapes[1] = {
-// CHECK-NEXT: {0, 0, 0, 1, 0, 8, 0, 2, 1, 64, 1.0f},
+// CHECK: struct Shapes {
+// CHECK-NEXT: FUSEC_DEVICE fusec::BagShape operator[](int i) const {
+// CHECK-NEXT: return {0, 0, 0, 1, 0, 8, 0, 2, 1, 64, 1.0f};
 // CHECK: FUSEC_CONSTANT fusec::BagPlace offsets_places[1] = {
 // CHECK-NEXT: {0, 0, 1},
 // CHECK: FUSEC_CONSTANT fusec::i64 padding[1] = {3};
-// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 64, 0, fusec::BagMode::Mean>(shapes, slots, 1, tables, ids,
+// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 64, 0, fusec::BagMode::Mean>(Shapes{}, Slots{}, 1, tables, ids,
 // CHECK-NEXT: 100, t_y, 8, nullptr, fusec::BagOperand{offsets, offsets_places}, fusec::BagOperand{weights, weights_places},
 // CHECK-NEXT: fusec::BagPadding{padding});
 fusec.model @ranges inputs ["ids", "offsets", "weights"] outputs ["y"] {
@@ -129,7 +131,8 @@ fusec.model @ranges inputs ["ids", "offsets", "weights"] outputs ["y"] {
 // CHECK-LABEL: // where t_y is aligned to 16{{$}}
 // CHECK: FUSEC_CONSTANT fusec::i64 padding[1] = {3};
 // CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, {{[0-9]+}}, fusec::bagShort, fusec::BagMode::Mean>(
-// CHECK-NEXT: tables, ids, 100, t_y, 8, nullptr, fusec::NoBagOperand{}, fusec::NoBagOperand{}, fusec::BagIndexPadding{padding});
+// CHECK-NEXT: 1, tables, ids, 100, t_y, 8, nullptr, fusec::NoBagOperand{}, fusec::NoBagOperand{},
+// CHECK-NEXT: fusec::BagIndexPadding{padding});
 fusec.model @masked inputs ["ids"] outputs ["y"] {
 ^bb0(%ids: tensor<100x7xi64>):
   %t = fusec.constant dense<1.0> : tensor<50x8xf32>
@@ -157,9 +160,8 @@ fusec.model @lengths inputs ["ids", "lengths"] outputs ["y"] {
 
 // As many ids a bag as a name says: its number is the bag's stride.
 // CHECK-LABEL: // where t_y is aligned to 16{{$}}
-// CHECK: FUSEC_CONSTANT fusec::BagShape shapes[1] = {
-// CHECK-NEXT: {0, 0, -1, 1, 0, 8, 0, 2, 16, 2, 1.0f},
-// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 2, fusec::bagLong | fusec::bagShared>(shapes, slots, 1, tables,
+// CHECK: return {0, 0, -1, 1, 0, 8, 0, 2, 16, 2, 1.0f};
+// CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 2, fusec::bagLong | fusec::bagShared>(Shapes{}, Slots{}, 1,
 fusec.model @named inputs ["ids"] outputs ["y"] {
 ^bb0(%ids: tensor<100x?xi64, #fusec.sizes<[100, length]>>):
   %t = fusec.constant dense<1.0> : tensor<50x8xf32>
@@ -173,8 +175,7 @@ fusec.model @named inputs ["ids"] outputs ["y"] {
 // the rows.
 // CHECK-LABEL: // where t_y is aligned to 16{{$}}
 // CHECK-NEXT: // grid 20, block 256,
-// CHECK: FUSEC_CONSTANT fusec::BagShape shapes[1] = {
-// CHECK-NEXT: {0, 0, 100, 1, 100, 256, 0, 64, 4, 1, 1.0f},
+// CHECK: return {0, 0, 100, 1, 100, 256, 0, 64, 4, 1, 1.0f};
 // CHECK: FUSEC_KERNEL_RESIDENT(256, 4)
 // CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 1, fusec::bagShort | fusec::bagShared, fusec::BagMode::Sum
 fusec.model @few inputs ["ids"] outputs ["y"] {
@@ -189,8 +190,7 @@ fusec.model @few inputs ["ids"] outputs ["y"] {
 // Short bags, too few for the device: smaller blocks, and two groups a bag.
 // CHECK-LABEL: // where t_y is aligned to 16{{$}}
 // CHECK-NEXT: // grid 125, block 64,
-// CHECK: FUSEC_CONSTANT fusec::BagShape shapes[1] = {
-// CHECK-NEXT: {0, 0, 10, 1, 10, 8, 0, 2, 2, 16, 1.0f},
+// CHECK: return {0, 0, 10, 1, 10, 8, 0, 2, 2, 16, 1.0f};
 // CHECK: FUSEC_KERNEL_RESIDENT(64, 16)
 // CHECK: fusec::sumAllBags<fusec::GatherPolicy::Clamp, int, 4, 16, fusec::bagShort | fusec::bagShared>(
 fusec.model @small inputs ["ids"] outputs ["y"] {
