@@ -15,10 +15,10 @@ ROWS = [("f32", (9, 1)), ("f32", (1001, 7)), ("f16", (130, 13)), ("f16", (77, 12
         ("f32", (0, 64)), ("f16", (4, 0))]
 
 
-def softmax(wide, log):
+def softmax(wide, log, axis=-1):
     with numpy.errstate(invalid="ignore", divide="ignore"):
-        shifted = wide - wide.max(-1, keepdims=True, initial=-numpy.inf)
-        total = numpy.exp(shifted).sum(-1, keepdims=True)
+        shifted = wide - wide.max(axis, keepdims=True, initial=-numpy.inf)
+        total = numpy.exp(shifted).sum(axis, keepdims=True)
         return shifted - numpy.log(total) if log else numpy.exp(shifted) / total
 
 
@@ -266,6 +266,43 @@ def makeNested():
         yield case
 
 
+# Columns, stored at every point: of a step, of several and of more than registers hold;
+# whole vectors of columns, odd ones, and more than a block takes.
+COLUMNS = [("f32", (2, 1, 40)), ("f32", (5, 7, 16)), ("f16", (2, 13, 33)), ("f16", (3, 127, 48)), ("f32", (2, 21, 1030)),
+           ("f32", (2, 1000, 64)), ("f16", (2, 1000, 128)), ("f32", (1, 4000, 129)), ("f16", (3, 0, 8)), ("f32", (0, 5, 8))]
+
+
+def makeColumns():
+    for kind, sizes in COLUMNS:
+        norm = 2e-3 if kind == "f16" else 1e-5
+        # Scaled and masked, an item of each column the largest of all.
+        case = Case(nameOf("softmax_columns", kind, sizes), norm)
+        x, mask = case.draw(kind, *sizes), case.draw(kind, sizes[1], 1)
+        x[:, :1] = numpy.inf if kind == "f16" else 3e30
+        x[:, :1, 1:] = -numpy.inf
+        scaled = case.node("Mul", case.input("x", x), case.constant(numpy.array(0.5, TYPES[kind][0])))
+        masked = case.node("Add", scaled, case.input("mask", mask))
+        case.nodes.append(helper.make_node("Softmax", [masked], ["y"], axis=1))
+        case.nodes.append(helper.make_node("LogSoftmax", ["x"], ["z"], axis=1))
+        case.output("y", softmax(x.astype(float) / 2 + mask, False, 1), kind)
+        case.output("z", softmax(x.astype(float), True, 1), kind)
+        case.batch = {"x": "batch"}
+        yield case
+        if not sizes[1]:
+            continue
+        case = Case(nameOf("norm_columns", kind, sizes), norm, batch={"x": "batch", "z": "batch"})
+        x, z, scale = case.draw(kind, *sizes), case.draw(kind, *sizes), case.draw(kind, sizes[1], 1)
+        apart = case.node("Sub", case.input("x", x), case.node("ReduceMean", "x", axes=[1]))
+        variance = case.node("ReduceMean", case.node("Mul", apart, apart), axes=[1])
+        deviation = case.node("Sqrt", case.node("Add", variance, case.constant(numpy.array(1e-5, TYPES[kind][0]))))
+        scaled = case.node("Mul", case.node("Div", apart, deviation), case.input("s", scale))
+        case.nodes.append(helper.make_node("Add", [scaled, case.input("z", z)], ["y"]))
+        wide = x.astype(float)
+        wide = wide - wide.mean(1, keepdims=True)
+        case.output("y", wide / numpy.sqrt((wide * wide).mean(1, keepdims=True) + 1e-5) * scale + z, kind)
+        yield case
+
+
 # Rows of several pieces of memory, by whole vectors of each or not: axes 0, 2 and 3.
 PIECES = [("f32", (16, 12, 14, 14)), ("f16", (6, 5, 7, 24)), ("f32", (5, 9, 7, 7)), ("f16", (130, 3, 6, 12)),
           ("f32", (0, 4, 2, 2))]
@@ -327,6 +364,6 @@ def makeGroups():
 
 
 def makeAll():
-    for make in (makeRows, makePlaces, makeScans, makeCastScans, makeShortScans, makeOddRows, makeNested, makePieces, makeWeighted,
+    for make in (makeRows, makePlaces, makeScans, makeCastScans, makeShortScans, makeOddRows, makeNested, makeColumns, makePieces, makeWeighted,
                  makeGroups):
         yield from make()

@@ -44,11 +44,11 @@ inline bool sharesWarp(ReduceScheduleAttr schedule) {
   return schedule.getScope() == ReduceScope::Warp && schedule.getGroups() > 1;
 }
 
-/// Loads along rows that more than one pass over a row needs, of those that are
-/// accesses as wide as the schedule's: what it can keep. With `ahead` also
-/// those that only what is stored along the row needs.
+/// Loads along rows that more than one pass over a row needs, of those that lie
+/// along `lanesDim` and are accesses as wide as the schedule's: what it can
+/// keep. With `ahead` also those that only what is stored along the row needs.
 llvm::SmallVector<unsigned>
-getKeptLoads(const RowIteration &iteration,
+getKeptLoads(const RowIteration &iteration, unsigned lanesDim,
              llvm::function_ref<bool(unsigned)> isAccess, bool ahead = false);
 
 /// Reads, by their place among the program's, of inputs that are read once and
@@ -64,7 +64,8 @@ getPasses(const RowIteration &iteration);
 
 /// Bytes of registers that a thread may keep: a multiprocessor has 256 bytes
 /// for each of 1024 threads in all. Blocks of 512 that keep more are alone on
-/// it, which only rows that nothing else holds are worth.
+/// it, which only rows that nothing else holds are worth, and columns, of which
+/// fewer threads hold narrower pieces.
 int64_t getMostKept(ReduceScheduleAttr schedule);
 
 /// Whether what the pass reduces is expensive or takes the place of a load, and
@@ -128,6 +129,13 @@ struct RowSizes {
   unsigned keptLoads = 1;
   bool keepsNarrow = false;
 };
+/// Latencies that a walk of so many loads one after another takes: as many at
+/// once as are on their way together, then halves of that.
+double getRounds(double steps, double atOnce = 8);
+/// Bytes that walks over columns read and write, which load them in so many
+/// passes. Later ones mostly hit L2, which is about twice as fast.
+double getColumnsTraffic(const Target &target, const RowSizes &sizes,
+                         double passes);
 Estimate estimateReduce(const Target &target, const RowSizes &sizes,
                         ReduceScheduleAttr schedule);
 /// Whether a thread has the registers for what the schedule keeps; it would be

@@ -6,53 +6,67 @@
 
 using namespace fusec;
 
+/// Registers in which a thread keeps items: what several passes compute of
+/// them is there, too.
+static double getKeptRegisters(const Target &target, const RowSizes &sizes,
+                               ReduceScheduleAttr schedule) {
+  const RowCosts &costs = target.row;
+  double each =
+      sizes.keepsNarrow ? costs.keptNarrowRegisters : costs.keptRegisters;
+  if (schedule.getVector() == 1 && !schedule.isOfColumns())
+    each += costs.keptSingleRegisters;
+  if (sizes.selects && !sizes.keepsNarrow)
+    each += costs.keptSelectedRegisters;
+  return each * sizes.keptLoads *
+         double(schedule.getKept() * schedule.getVector());
+}
+
+static double getRegisters(const Target &target, const RowSizes &sizes,
+                           ReduceScheduleAttr schedule) {
+  const ColumnCosts &columns = target.columns;
+  double walking = schedule.isOfColumns()
+                       ? columns.registers + columns.itemRegisters *
+                                                 double(schedule.getVector())
+                       : target.row.registers;
+  return walking + getKeptRegisters(target, sizes, schedule);
+}
+
+/// How many blocks a multiprocessor has at a time: its registers are 64 K
+/// words.
+static double getResidentBlocks(const Target &target, const RowSizes &sizes,
+                                ReduceScheduleAttr schedule) {
+  double threads = schedule.getThreads();
+  return std::clamp(
+      std::floor(65536 / (getRegisters(target, sizes, schedule) * threads)),
+      1.0,
+      std::min(target.rates.mostBlocks, std::floor(target.threads / threads)));
+}
+
+/// Microseconds of memory's that a multiprocessor with so many blocks waits:
+/// while one alone computes, nothing is on its way to it, unless it has asked
+/// for more meanwhile; what is stored nobody waits for.
+static double getAloneMicros(const Target &target, const RowSizes &sizes,
+                             double memory, double blocks) {
+  return target.row.alonePart * memory * sizes.read /
+         std::max(1.0, sizes.bytes) / std::max(1.0, blocks);
+}
+
 //===----------------------------------------------------------------------===//
 // Columns
 //===----------------------------------------------------------------------===//
 
-/// Latencies that a walk of so many loads one after another takes: as many at
-/// once as are on their way together, then halves of that.
-static double getRounds(double steps, double atOnce = 8) {
+double fusec::getRounds(double steps, double atOnce) {
   double whole = std::floor(steps / atOnce);
   return whole + llvm::popcount(uint64_t(steps - whole * atOnce));
 }
 
-/// Clocks in which what groups of threads found of items' columns meets: one
-/// after another, more than 32 by levels first. 16 and 32 have levels too, but
-/// took their places in the model before they had.
-static double getColumnsMeeting(const Target &target,
-                                ReduceScheduleAttr schedule) {
-  const ReduceCosts &costs = target.reduce;
-  double clocks = 0, groups = schedule.getGroups(),
-         vector = schedule.getVector();
-  auto meet = [&](double each) {
-    clocks += costs.blockClocks + (each - 1) * vector / 4 * costs.treeClocks;
-    groups /= each;
-  };
-  while (groups > 32)
-    meet(std::min(groups / 8, 8.0));
-  if (groups > 1)
-    meet(groups);
-  return clocks;
-}
-
-/// Bytes that a walk over columns reads and writes. Later passes mostly hit L2,
-/// which is about twice as fast.
-static double getColumnsTraffic(const Target &target, const RowSizes &sizes) {
+double fusec::getColumnsTraffic(const Target &target, const RowSizes &sizes,
+                                double passes) {
   const ReduceCosts &costs = target.reduce;
   // Where few columns lie side by side, sectors of 32 bytes are read in parts.
   double waste = std::max(1.0, 32.0 / sizes.element / sizes.columns);
-  return sizes.bytes * (1 + costs.laterPass * (sizes.passes - 1)) *
+  return sizes.bytes * (1 + costs.laterPass * (passes - 1)) *
          std::max(1.0, waste / costs.sectorReuse);
-}
-
-/// How many blocks of so many threads with so many registers each a
-/// multiprocessor has at a time: its registers are 64 K words.
-static double getResidentBlocks(const Target &target, double threads,
-                                double registers) {
-  return std::clamp(
-      std::floor(65536 / (registers * threads)), 1.0,
-      std::min(target.rates.mostBlocks, std::floor(target.threads / threads)));
 }
 
 /// Adds three times that hide one another in part.
@@ -67,10 +81,11 @@ static void addBeside(Overlap &time, double power, double memory,
                     1 / power));
 }
 
-/// Clocks of 128 lanes that a thread takes for all of its passes.
+/// Clocks of 128 lanes that a thread takes for all of its passes, of which so
+/// many load.
 static double getColumnsThreadClocks(const Target &target,
                                      const RowSizes &sizes,
-                                     ReduceScheduleAttr schedule,
+                                     ReduceScheduleAttr schedule, double passes,
                                      double steps) {
   const ColumnCosts &costs = target.columns;
   // Of more groups, the others meet by levels at the same time.
@@ -80,7 +95,7 @@ static double getColumnsThreadClocks(const Target &target,
   if (groups > 1)
     meeting = std::min(groups, inOneGo) * vector * costs.laneClocks *
               (sizes.findsPlaces ? costs.findTimes : 1);
-  return sizes.passes * (steps * costs.stepClocks + meeting) +
+  return passes * steps * costs.stepClocks + sizes.passes * meeting +
          steps * vector * sizes.instructions * costs.itemPart +
          costs.threadClocks;
 }
@@ -89,33 +104,40 @@ static Estimate estimateColumns(const Target &target, const RowSizes &sizes,
                                 ReduceScheduleAttr schedule) {
   const ColumnCosts &costs = target.columns;
   Overlap time(target);
+  bool keeps = schedule.getKept();
   double groups = schedule.getGroups(), vector = schedule.getVector(),
          threads = schedule.getThreads(),
          blocks = std::ceil(sizes.rows / schedule.getRowsAtOnce()),
-         resident = getResidentBlocks(
-             target, threads, costs.registers + costs.itemRegisters * vector),
+         passes = keeps ? 1 : sizes.passes,
+         resident = getResidentBlocks(target, sizes, schedule),
          share = blocks / target.multiprocessors,
-         // Of blocks that all begin at once, some multiprocessors have one more
+         waves = keeps ? target.row.wholeWaves : 1,
+         // Of blocks that begin together some multiprocessors have one more
          // than others.
-      most = share <= resident ? std::ceil(share) : share,
+      most = share <= waves * resident ? std::ceil(share) : share,
          steps = std::ceil(sizes.length / groups), levels = groups > 1;
   for (double left = groups; left > 32; left /= std::min(left / 8, 8.0))
     ++levels;
   double clocksPerMicro = target.rates.clock * 1e3,
-         latency = std::max(1.0, share / resident) * sizes.passes *
-                   (getRounds(steps) * target.rates.memoryLatency +
-                    levels * costs.levelClocks *
+         rounds = keeps ? 1 : sizes.passes * getRounds(steps),
+         latency = std::max(1.0, share / resident) *
+                   (rounds * target.rates.memoryLatency +
+                    sizes.passes * levels * costs.levelClocks *
                         (sizes.findsPlaces ? costs.findTimes : 1)) /
                    clocksPerMicro,
          work = most * threads *
-                getColumnsThreadClocks(target, sizes, schedule, steps) /
+                getColumnsThreadClocks(target, sizes, schedule, passes, steps) /
                 target.rates.issuedThreads / clocksPerMicro,
-         piece = sizes.columns * sizes.element,
-         memory = getColumnsTraffic(target, sizes) / target.rates.memory / 1e3;
+         ofBlock = keeps ? threads / groups * vector : sizes.columns,
+         piece = std::min(sizes.columns, ofBlock) * sizes.element,
+         memory = getColumnsTraffic(target, sizes, passes) /
+                  target.rates.memory / 1e3;
   if (constexpr double line = 128; piece < line)
     memory *= 1 + costs.piecesLose * (line / piece - 1);
   if (share > 1)
     memory *= most / share;
+  if (keeps)
+    latency += getAloneMicros(target, sizes, memory, std::min(resident, share));
   // A row of its own keeps whoever reduces it busy, so that striding over rows
   // is as fast as a block each.
   addPlacing(time, target, blocks, schedule.getBlocks());
@@ -145,29 +167,11 @@ struct RowPlaces {
 };
 } // namespace
 
-/// Registers in which a thread keeps items: what several passes compute of
-/// them is there, too.
-static double getKeptRegisters(const Target &target, const RowSizes &sizes,
-                               ReduceScheduleAttr schedule) {
-  const RowCosts &costs = target.row;
-  double each =
-      sizes.keepsNarrow ? costs.keptNarrowRegisters : costs.keptRegisters;
-  if (schedule.getVector() == 1)
-    each += costs.keptSingleRegisters;
-  if (sizes.selects && !sizes.keepsNarrow)
-    each += costs.keptSelectedRegisters;
-  return each * sizes.keptLoads *
-         double(schedule.getKept() * schedule.getVector());
-}
-
 RowPlaces::RowPlaces(const Target &target, const RowSizes &sizes,
                      ReduceScheduleAttr schedule) {
-  double threads = schedule.getThreads(),
-         registers =
-             target.row.registers + getKeptRegisters(target, sizes, schedule);
   steps = std::ceil(sizes.length / double(schedule.getThreadsTogether() *
                                           schedule.getVector()));
-  resident = getResidentBlocks(target, threads, registers);
+  resident = getResidentBlocks(target, sizes, schedule);
   // There may be no rows.
   share = std::max(1.0, std::ceil(sizes.rows / schedule.getRowsAtOnce())) *
           schedule.getCluster() / target.multiprocessors;
@@ -291,12 +295,8 @@ static Estimate estimateRows(const Target &target, const RowSizes &sizes,
          work = places.share * places.getUneven() * schedule.getThreads() *
                 getRowThreadClocks(target, sizes, schedule, places.steps) /
                 target.rates.issuedThreads / clocksPerMicro;
-  // While a block alone on its multiprocessor computes, nothing is on its way
-  // to that, unless it has asked for more meanwhile; what is stored nobody
-  // waits for.
-  latency += costs.alonePart * memory * sizes.read /
-             std::max(1.0, sizes.bytes) /
-             std::max(1.0, std::min(places.resident, places.share)) /
+  latency += getAloneMicros(target, sizes, memory,
+                            std::min(places.resident, places.share)) /
              std::max(1.0, getLoadRounds(schedule, places.steps));
   addPlacing(time, target, places.share * target.multiprocessors,
              schedule.getBlocks());
@@ -305,57 +305,11 @@ static Estimate estimateRows(const Target &target, const RowSizes &sizes,
   return time.get();
 }
 
-//===----------------------------------------------------------------------===//
-// Rows of columns
-//===----------------------------------------------------------------------===//
-
-Estimate fusec::estimateNested(const Target &target, const RowSizes &sizes,
-                               double columns, double ofRows,
-                               ReduceScheduleAttr schedule) {
-  Overlap time(target);
-  double threads = schedule.getThreads(),
-         lanes = getNestedLanes(columns, schedule),
-         blocks = std::ceil(sizes.rows / columns /
-                            getNestedRowsAtOnce(columns, schedule)),
-         resident = double(target.multiprocessors) * target.threads / threads,
-         waves = std::ceil(blocks / resident),
-         steps = std::ceil(sizes.length / schedule.getGroups());
-  bool ofWarp = !schedule.isOfColumns();
-  double walk =
-             getRounds(steps) * target.rates.memoryLatency +
-             (ofWarp ? std::log2(double(schedule.getGroups())) *
-                           schedule.getVector() * target.nested.laneClocks / 4
-                     : getColumnsMeeting(target, schedule)),
-         meeting = std::log2(std::min(lanes, 32.0)) * target.nested.laneClocks;
-  if (lanes > 32)
-    meeting +=
-        target.nested.blockClocks + lanes / 32 * target.nested.warpClocks;
-  double latency =
-      waves * (sizes.passes * schedule.getKept() * walk + ofRows * meeting) /
-      (target.rates.clock * 1e3);
-  addPlacing(time, target, blocks, schedule.getBlocks());
-  // Groups of a warp read items that follow one another: one piece, if a row's
-  // lanes have all of its items. Other pieces of less than a line, here and
-  // there, lose some, and those of less than a sector what is not theirs.
-  double piece = lanes * double(schedule.getVector()) * sizes.element,
-         apart = (ofWarp && schedule.getKept() == 1) || piece >= 128
-                     ? 1
-                     : target.nested.piecesTimes * std::max(1.0, 32 / piece);
-  // What threads compute, and rows that wait for one another, are not modelled.
-  double unmodelled = target.nested.unmodelled;
-  double access = std::min(16.0, sizes.element * double(schedule.getVector()));
-  time.add(TimeBound::Latency, unmodelled * latency);
-  time.add(TimeBound::Memory, unmodelled * apart *
-                                  getColumnsTraffic(target, sizes) /
-                                  getStreamingRate(target, access));
-  return time.get();
-}
-
 bool fusec::hasRegisters(const Target &target, const RowSizes &sizes,
                          ReduceScheduleAttr schedule) {
   constexpr double ofBlock = 64 << 10, ofThread = 255;
-  return schedule.isOfColumns() || !schedule.getKept() ||
-         target.row.registers + getKeptRegisters(target, sizes, schedule) <=
+  return !schedule.getKept() ||
+         getRegisters(target, sizes, schedule) <=
              std::min(ofThread, ofBlock / double(schedule.getThreads()));
 }
 

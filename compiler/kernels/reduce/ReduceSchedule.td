@@ -19,7 +19,7 @@ def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
     time; a cluster has as many blocks, which reduce a row together. `blocks` is
     the most that the grid has: whoever reduces a row of a larger problem takes
     several, one after another. 0: each takes one. With `kept`, a thread loads
-    its share of a row once, so many accesses, and keeps it in registers for all
+    its share of a row, or of columns, once, so many accesses, and keeps it in registers for all
     that is computed of it; with `ahead` also what only the row's stores need,
     which is on its way while the row is reduced. With `online`, a maximum and the sum of exponentials
     below it are found in one pass. Where a thread scans a row, its block moves

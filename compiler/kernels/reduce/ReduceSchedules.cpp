@@ -16,6 +16,9 @@ struct ReduceProblem : RowWalk {
   bool ofColumns;
   int64_t element;
 
+  /// What accesses of `vector` elements can keep.
+  SmallVector<unsigned> getKeptLoads(StepOp step, int64_t vector,
+                                     bool ahead = false) const;
   SmallVector<ReduceScheduleAttr>
   keep(StepOp step, ArrayRef<ReduceScheduleAttr> schedules) const;
   RowSizes getSizesAt(StepOp step, const Target &target, int64_t dim) const;
@@ -23,6 +26,10 @@ struct ReduceProblem : RowWalk {
   Expr getLength() const {
     return pitch ? iteration.length : iteration.program.getSizes()[1];
   }
+  SmallVector<ReduceScheduleAttr> getColumnSchedules(StepOp step,
+                                                     const Target &target,
+                                                     int64_t vector,
+                                                     int64_t bits) const;
   SmallVector<ReduceScheduleAttr> getSchedules(StepOp step,
                                                const Target &target,
                                                int64_t vector,
@@ -48,7 +55,7 @@ static void collectLoads(const ScalarProgram &program, unsigned node,
 }
 
 SmallVector<unsigned>
-fusec::getKeptLoads(const RowIteration &iteration,
+fusec::getKeptLoads(const RowIteration &iteration, unsigned lanesDim,
                     llvm::function_ref<bool(unsigned)> isAccess, bool ahead) {
   const ScalarProgram &program = iteration.program;
   std::vector<unsigned> passes(program.size());
@@ -69,23 +76,22 @@ fusec::getKeptLoads(const RowIteration &iteration,
                           [](const RegionStore &store) { return store.node; }));
   SmallVector<unsigned> kept;
   for (size_t n = 0; n < program.size(); ++n)
-    if (program[n].kind == Kind::Load &&
+    if (program[n].kind == Kind::Load && program.varies(n, lanesDim) &&
         (passes[n] > 1 || (ahead && seen.contains(n))) && isAccess(n))
       kept.push_back(n);
   return kept;
 }
 
-/// Of accesses of `vector` elements.
-static SmallVector<unsigned> getKeptLoads(StepOp step,
-                                          const RowIteration &iteration,
-                                          int64_t vector, bool ahead = false) {
+SmallVector<unsigned> ReduceProblem::getKeptLoads(StepOp step, int64_t vector,
+                                                  bool ahead) const {
   const ScalarProgram &program = iteration.program;
-  return getKeptLoads(
-      iteration,
+  unsigned lanesDim = ofColumns ? 2 : 1;
+  return fusec::getKeptLoads(
+      iteration, lanesDim,
       [&](unsigned load) {
         return vector == 1 ||
-               isVectorAccess(getLoadOffset(step, program, load), 1, vector,
-                              getElementBytes(program[load].type),
+               isVectorAccess(getLoadOffset(step, program, load), lanesDim,
+                              vector, getElementBytes(program[load].type),
                               getAlignmentIfGuarded(
                                   step.getInputBuffer(program[load].value)));
       },
@@ -172,8 +178,9 @@ Expr ReduceProblem::getRows() const {
 
 int64_t fusec::getMostKept(ReduceScheduleAttr schedule) {
   int64_t threads = schedule.getThreads();
-  return threads > 512 || (threads > 256 && schedule.getCluster() == 1) ? 96
-                                                                        : 256;
+  bool areAlone =
+      threads > 256 && schedule.getCluster() == 1 && !schedule.isOfColumns();
+  return threads > 512 || areAlone ? 96 : 256;
 }
 
 /// Each is text of its own in every pass, which NVRTC takes long for.
@@ -184,29 +191,81 @@ SmallVector<ReduceScheduleAttr>
 ReduceProblem::keep(StepOp step, ArrayRef<ReduceScheduleAttr> schedules) const {
   SmallVector<ReduceScheduleAttr> keeping;
   std::optional<int64_t> length = getLength().getConstant();
-  if (!length || usesDim(iteration.length, 0))
+  if (!length || usesDim(iteration.length, 0) || schedules.empty())
     return keeping;
   int64_t bytes = 0;
-  for (unsigned node : getKeptLoads(step, iteration, schedules[0].getVector()))
+  for (unsigned node : getKeptLoads(step, schedules[0].getVector()))
     bytes += getElementBytes(iteration.program[node].type);
   for (ReduceScheduleAttr schedule : schedules) {
-    int64_t vector = schedule.getVector(),
-            vectors = llvm::divideCeil(*length, vector);
+    int64_t vector = schedule.getVector(), along = ofColumns ? 1 : vector,
+            vectors = llvm::divideCeil(*length, along);
     // Of a span head and tail are a step of their own.
     bool isSpan = pitch && vector > 1;
     vectors -= isSpan;
     int64_t steps = llvm::divideCeil(vectors, schedule.getThreadsTogether());
-    if (bytes && (isSpan || *length % vector == 0) && steps <= mostKeptSteps &&
+    if (bytes && (isSpan || *length % along == 0) && steps <= mostKeptSteps &&
         steps * vector * bytes <= getMostKept(schedule))
       keeping.push_back(schedule.withKept(std::max<int64_t>(steps, 1)));
   }
   return keeping;
 }
 
+/// Bytes of what is found at once of an item: at least 16, of indices.
+static int64_t getMostFound(const RowIteration &iteration) {
+  int64_t most = 16;
+  for (ArrayRef<RowReduction> pass : getPasses(iteration)) {
+    int64_t bytes = 0;
+    for (const RowReduction &reduction : pass)
+      bytes += getElementBytes(getElementType(reduction.op->getResult(0)));
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+/// Those that keep columns behind those that load them in every pass, of each
+/// width.
+SmallVector<ReduceScheduleAttr>
+ReduceProblem::getColumnSchedules(StepOp step, const Target &target,
+                                  int64_t vector, int64_t bits) const {
+  SmallVector<ReduceScheduleAttr> schedules;
+  // What a block's find meets in shared memory.
+  constexpr int64_t shared = 32 << 10, vectors = 8, sector = 32;
+  int64_t mostItems = shared / getMostFound(iteration);
+  std::optional<int64_t> rows = getRows().getConstant();
+  // More would be without items.
+  int64_t mostGroups =
+      std::max<int64_t>(getLength().getConstant().value_or(1), 1);
+  for (; vector >= 1; vector /= 2) {
+    auto get = [&](int64_t threads, int64_t groups) {
+      return ReduceScheduleAttr::get(step.getContext(), ReduceScope::Columns,
+                                     threads, bits, vector, groups);
+    };
+    // Columns of which a multiprocessor has a block at most want all of its
+    // threads.
+    bool areFew = rows && *rows <= vectors * vector * target.multiprocessors;
+    for (int64_t threads : {1024, 512})
+      if (areFew && threads * vector <= mostItems)
+        schedules.push_back(get(threads, threads / vectors));
+    for (int64_t groups : {1, 2, 4, 8, 16, 32})
+      schedules.push_back(get(256, groups));
+    SmallVector<ReduceScheduleAttr> tiles;
+    for (int64_t threads : {1024, 512, 256})
+      for (int64_t groups = 1;
+           threads * vector <= mostItems && groups <= mostGroups &&
+           threads / groups * vector * element >= sector;
+           groups *= 2)
+        tiles.push_back(get(threads, groups));
+    llvm::append_range(schedules, keep(step, tiles));
+  }
+  return schedules;
+}
+
 /// The smallest last.
 SmallVector<ReduceScheduleAttr>
 ReduceProblem::getSchedules(StepOp step, const Target &target, int64_t vector,
                             int64_t bits) const {
+  if (ofColumns)
+    return getColumnSchedules(step, target, vector, bits);
   MLIRContext *context = step.getContext();
   auto get = [&](ReduceScope scope, int64_t threads, int64_t elements,
                  int64_t groups = 1) {
@@ -214,23 +273,6 @@ ReduceProblem::getSchedules(StepOp step, const Target &target, int64_t vector,
                                    groups);
   };
   SmallVector<ReduceScheduleAttr> schedules;
-  if (ofColumns) {
-    for (; vector >= 1; vector /= 2) {
-      // Columns of which a multiprocessor has a block at most want all of its
-      // threads. What a block's find meets in shared memory: 16 bytes each, of
-      // indices.
-      constexpr int64_t mostItems = 2048, vectors = 8;
-      std::optional<int64_t> rows = getRows().getConstant();
-      bool areFew = rows && *rows <= vectors * vector * target.multiprocessors;
-      for (int64_t threads : {1024, 512})
-        if (areFew && threads * vector <= mostItems)
-          schedules.push_back(
-              get(ReduceScope::Columns, threads, vector, threads / vectors));
-      for (int64_t groups : {1, 2, 4, 8, 16, 32})
-        schedules.push_back(get(ReduceScope::Columns, 256, vector, groups));
-    }
-    return schedules;
-  }
   for (int64_t threads : {256, 512, 1024, 128})
     schedules.push_back(get(ReduceScope::Block, threads, vector));
   // Groups of a warp have no spans: none has as many threads as a head and a
@@ -244,7 +286,7 @@ ReduceProblem::getSchedules(StepOp step, const Target &target, int64_t vector,
     schedules.push_back(get(ReduceScope::Warp, 256, vector, 8));
   // Short spans are head and tail for a good part: item by item, threads beside
   // each other read what lies in one piece.
-  if (isSpan && getKeptLoads(step, iteration, 1).empty())
+  if (isSpan && getKeptLoads(step, 1).empty())
     for (int64_t groups : {2, 4, 8})
       schedules.push_back(get(ReduceScope::Warp, 128, 1, groups));
   SmallVector<ReduceScheduleAttr> all = schedules;
@@ -255,7 +297,7 @@ ReduceProblem::getSchedules(StepOp step, const Target &target, int64_t vector,
   SmallVector<ReduceScheduleAttr> keeping = keep(step, all);
   // Rows that nothing holds.
   if (keeping.empty() && getLength().isConstant() &&
-      !getKeptLoads(step, iteration, vector).empty()) {
+      !getKeptLoads(step, vector).empty()) {
     schedules = all;
     if (findOnlinePair(iteration))
       for (ReduceScheduleAttr schedule : all)
@@ -272,7 +314,7 @@ ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
   const ScalarProgram &program = iteration.program;
   auto getSizes = [&](bool ahead) {
     RowSizes sizes = getSizesAt(step, target, dim);
-    SmallVector<unsigned> kept = getKeptLoads(step, iteration, vector, ahead);
+    SmallVector<unsigned> kept = getKeptLoads(step, vector, ahead);
     sizes.keptLoads = kept.size();
     sizes.keepsNarrow = llvm::any_of(kept, [&](unsigned load) {
       return getElementBytes(program[load].type) < 4;

@@ -86,9 +86,10 @@ void RowPrinter::openColumns() {
               emitter->print(iteration.length));
 }
 
-/// ", V, Steps": of the loops over what is kept.
+/// ", V, Steps": of the loops over what is kept, with V items of the row each.
 std::string RowPrinter::keptArguments() const {
-  return fmt::format(", {}, {}", schedule.getVector(), form.kept);
+  return fmt::format(", {}, {}", form.ofColumns ? 1 : schedule.getVector(),
+                     form.kept);
 }
 
 /// Declares what a thread keeps of the node, a vector for each of its accesses.
@@ -105,18 +106,20 @@ void RowPrinter::keepLoads() {
   const ScalarProgram &program = iteration.program;
   StepOp step = writer.getStep();
   int64_t vector = schedule.getVector();
+  unsigned lanesDim = schedule.getLanesDim();
   llvm::SmallDenseSet<unsigned> vectors;
   for (auto [node, width] :
        llvm::zip_equal(getReads(program), accesses.getLoadWidths()))
     if (program[node].kind == ScalarNode::Kind::Load)
-      if (auto whole = getLaneAccess(getLoadOffset(step, program, node), 1,
-                                     vector, width);
+      if (auto whole = getLaneAccess(getLoadOffset(step, program, node),
+                                     lanesDim, vector, width);
           whole && whole->stride == 1)
         vectors.insert(node);
   auto isAccess = [&](unsigned load) {
     return vector == 1 || vectors.contains(load);
   };
-  for (unsigned node : getKeptLoads(iteration, isAccess, schedule.getAhead()))
+  for (unsigned node :
+       getKeptLoads(iteration, lanesDim, isAccess, schedule.getAhead()))
     kept[node] = declareKept(node, "kept");
   writer.open("fusec::forEachKept<Scope{}>(length, [&](int step, {} k{})",
               keptArguments(), index, form.pitch ? ", auto width" : "");
@@ -149,7 +152,7 @@ void RowPrinter::openLoop(StringRef call, StringRef parameters,
   emitter->nameIndex(1, "k");
   if (hasWidth)
     writer.line("constexpr int V = decltype(width)::value;");
-  else if (form.kept)
+  else if (form.kept && !form.ofColumns)
     writer.line("constexpr int V = {};", schedule.getVector());
   for (auto &[node, name] : kept)
     emitter->bindVector(node, name + "[step]");
@@ -173,8 +176,9 @@ static std::string getPassCombiner(ArrayRef<RowReduction> pass) {
 std::string RowPrinter::nameLoop(ArrayRef<RowReduction> pass) const {
   std::string combiner = getPassCombiner(pass);
   if (form.ofColumns)
-    return fmt::format("reduceColumns<{}, {}, {}>", form.scope, combiner,
-                       schedule.getVector());
+    return fmt::format("reduce{}Columns<{}, {}, {}{}>", form.kept ? "Kept" : "",
+                       form.scope, combiner, schedule.getVector(),
+                       form.kept ? fmt::format(", {}", form.kept) : "");
   if (form.kept)
     return fmt::format("reduceKept<Scope, {}{}>", combiner, keptArguments());
   if (isa<ArgReduceOp>(pass[0].op)) {

@@ -25,18 +25,66 @@ fusec.model @parts inputs ["p", "b"] outputs ["y"] {
 
 // -----
 
-// Over a middle axis: every point is stored by who read it.
-// CHECK-LABEL: FUSEC_KERNEL(256) reduce_sub
-// CHECK: fusec::reduceColumns<Scope, fusec::Max<float>, 8>
-// CHECK: fusec::load<V>(t_x + row * 8192 + k * 64 + column)
-// CHECK: fusec::forEachIn<Scope>(length, [&](int k) {
-// CHECK: fusec::store<V>(t_y + row * 8192 + k * 64 + column,
+// Over a middle axis: every point is stored by who keeps it.
+// CHECK-LABEL: FUSEC_KERNEL({{[0-9]+}}) reduce_sub_exp_div
+// CHECK: typedef fusec::ColumnScope<{{[0-9]+, [0-9]+}}> Scope;
+// CHECK: constexpr int V = [[V:[0-9]]];
+// CHECK: fusec::Vec<float, [[V]]> kept[fusec::keptSteps<Scope, [[STEPS:[0-9]+]]>];
+// CHECK: fusec::forEachKept<Scope, 1, [[STEPS]]>(length, [&](int step, int k) {
+// CHECK: kept[step] = fusec::load<[[V]]>(t_x + row * 128000 + k * 128 + column);
+// CHECK: fusec::reduceKeptColumns<Scope, fusec::Max<float>, [[V]], [[STEPS]]>(length, [&](int step, int k,
+// CHECK: add(lane, kept[step][lane]);
+// CHECK: fusec::reduceKeptColumns<Scope, fusec::Sum<float>, [[V]], [[STEPS]]>
+// CHECK: kept[step][lane] = exp
+// CHECK: fusec::forEachKept<Scope, 1, [[STEPS]]>(length, [&](int step, int k) {
+// CHECK-NOT: fusec::load
+// CHECK: fusec::store<V>(t_y + row * 128000 + k * 128 + column,
 fusec.model @middle inputs ["x"] outputs ["y"] {
-^bb0(%x: tensor<512x128x64xf16>):
-  %0 = fusec.reduce max %x axes [1] : tensor<512x128x64xf16> to tensor<512x64xf16>
-  %1 = fusec.broadcast %0 [0, 2] : tensor<512x64xf16> to tensor<512x128x64xf16>
-  %2 = fusec.sub %x, %1 : tensor<512x128x64xf16>
-  fusec.output %2 : tensor<512x128x64xf16>
+^bb0(%x: tensor<64x1000x128xf32>):
+  %0 = fusec.reduce max %x axes [1] : tensor<64x1000x128xf32> to tensor<64x128xf32>
+  %1 = fusec.broadcast %0 [0, 2] : tensor<64x128xf32> to tensor<64x1000x128xf32>
+  %2 = fusec.sub %x, %1 : tensor<64x1000x128xf32>
+  %3 = fusec.exp %2 : tensor<64x1000x128xf32>
+  %4 = fusec.reduce sum %3 axes [1] : tensor<64x1000x128xf32> to tensor<64x128xf32>
+  %5 = fusec.broadcast %4 [0, 2] : tensor<64x128xf32> to tensor<64x1000x128xf32>
+  %6 = fusec.div %3, %5 : tensor<64x1000x128xf32>
+  fusec.output %6 : tensor<64x1000x128xf32>
+}
+
+// -----
+
+// What all columns share is no vector that is kept, not even where vectors are of
+// one element.
+// CHECK-LABEL: FUSEC_KERNEL({{[0-9]+}}) add_reduce_sub
+// CHECK: constexpr int V = 1;
+// CHECK: fusec::Vec<fusec::f16, 1> [[KEPT:.*]][fusec::keptSteps<Scope, [[STEPS:[0-9]+]]>];
+// CHECK-NEXT: fusec::forEachKept
+// CHECK: fusec::reduceKeptColumns<Scope, fusec::Max<float>, 1, [[STEPS]]>
+// CHECK: (t_w[k]);
+fusec.model @odd inputs ["x", "w"] outputs ["y"] {
+^bb0(%x: tensor<64x13x33xf16>, %w: tensor<13xf16>):
+  %0 = fusec.broadcast %w [1] : tensor<13xf16> to tensor<64x13x33xf16>
+  %1 = fusec.add %x, %0 : tensor<64x13x33xf16>
+  %2 = fusec.reduce max %1 axes [1] : tensor<64x13x33xf16> to tensor<64x33xf16>
+  %3 = fusec.broadcast %2 [0, 2] : tensor<64x33xf16> to tensor<64x13x33xf16>
+  %4 = fusec.sub %1, %3 : tensor<64x13x33xf16>
+  fusec.output %4 : tensor<64x13x33xf16>
+}
+
+// -----
+
+// Columns that no registers hold are read again.
+// CHECK-LABEL: FUSEC_KERNEL({{[0-9]+}}) reduce_sub
+// CHECK: fusec::reduceColumns<Scope, fusec::Max<float>, {{[0-9]}}>
+// CHECK: fusec::load<V>(t_x + row * 1048576 + k * 64 + column)
+// CHECK: fusec::forEachIn<Scope>(length, [&](int k) {
+// CHECK: fusec::store<V>(t_y + row * 1048576 + k * 64 + column,
+fusec.model @long inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<512x16384x64xf16>):
+  %0 = fusec.reduce max %x axes [1] : tensor<512x16384x64xf16> to tensor<512x64xf16>
+  %1 = fusec.broadcast %0 [0, 2] : tensor<512x64xf16> to tensor<512x16384x64xf16>
+  %2 = fusec.sub %x, %1 : tensor<512x16384x64xf16>
+  fusec.output %2 : tensor<512x16384x64xf16>
 }
 
 // -----

@@ -94,15 +94,12 @@ FUSEC_DEVICE void forEachColumns(i64 count, Body body) {
   }
 }
 
-/// Combines V columns: body(k, add) calls add(lane, value) for each lane, with
-/// each k of [0, count); all threads that share the columns get the results.
-template <class Scope, class Op, int V, class Index, class Body>
-FUSEC_DEVICE Vec<typename Op::Value, V> reduceColumns(Index count, Body body) {
+namespace detail {
+/// Combines V columns of which forEachOwn(add) calls add(lane, value) with the
+/// worker's items.
+template <class Scope, class Op, int V, class Index, class ForEachOwn>
+FUSEC_DEVICE Vec<typename Op::Value, V> combineColumns(ForEachOwn forEachOwn) {
   Vec<typename Op::Value, V> total;
-  auto forEachOwn = [&](auto add) {
-    forEachStep<stepsAtOnce, Scope>(Index(Scope::rank()), count,
-                                    [&](Index k) { body(k, add); });
-  };
   if constexpr (findsPlaces<Op>) {
     LaneExtremes<Op, V, Index> found;
     forEachOwn([&](int lane, typename Op::Value item) {
@@ -125,6 +122,28 @@ FUSEC_DEVICE Vec<typename Op::Value, V> reduceColumns(Index count, Body body) {
     });
     return Scope::template reduce<Op>(total);
   }
+}
+} // namespace detail
+
+/// Combines V columns: body(k, add) calls add(lane, value) for each lane, with
+/// each k of [0, count); all threads that share the columns get the results.
+template <class Scope, class Op, int V, class Index, class Body>
+FUSEC_DEVICE Vec<typename Op::Value, V> reduceColumns(Index count, Body body) {
+  return detail::combineColumns<Scope, Op, V, Index>([&](auto add) {
+    forEachStep<stepsAtOnce, Scope>(Index(Scope::rank()), count,
+                                    [&](Index k) { body(k, add); });
+  });
+}
+
+/// The same of columns that the threads' registers hold, a vector in each of
+/// `Steps`: body(step, k, add).
+template <class Scope, class Op, int V, int Steps, class Index, class Body>
+FUSEC_DEVICE Vec<typename Op::Value, V> reduceKeptColumns(Index count,
+                                                          Body body) {
+  return detail::combineColumns<Scope, Op, V, Index>([&](auto add) {
+    forEachKept<Scope, 1, Steps>(
+        count, [&](int step, Index k) { body(step, k, add); });
+  });
 }
 
 } // namespace fusec
