@@ -4,12 +4,17 @@
   bench/keep.py --before ../old bench/results/nvidia-h200*.json
   bench/keep.py --before ../old bench/results/nvidia-h200-grid.json --only '*_bf16_*' --dry-run
   bench/keep.py --before ../old bench/results/nvidia-h200-parts.json --drop   # and no others
+  bench/keep.py --before ../old --library 'loading alone has changed' bench/results/*.json
 
 Keeps rows of results whose program these sources make as well, without a GPU. Each
 row that the build before was measured with is compiled by it and by this one: where
 plan, machine code and library are the same, its times hold for these sources,
 which the row then names; those that were measured stay beside them, as `measured`.
-Prints the other rows, which are to be measured again; with --drop they leave the file."""
+Prints the other rows, which are to be measured again; with --drop they leave the file.
+
+A library that has changed elsewhere than where it runs a prepared model makes every row
+another one. Who has compared what it has for that, function by function, says so with
+--library; the words stay with the rows."""
 
 import argparse
 import fnmatch
@@ -34,7 +39,7 @@ EPILOGUE = """exit status: 0 all rows are of these sources now, 1 some row could
 SAME, OTHER = "same", "another program"
 
 
-def hashBoth(pair, name, caches):
+def hashBoth(pair, name, caches, withLibrary):
     """What each build makes of a row's model."""
     import accept  # needs PyTorch, which neither --drop nor a wrong argument does
     from peers import own
@@ -44,15 +49,16 @@ def hashBoth(pair, name, caches):
         model, _ = own.exportOnnx(setting)
 
         def make(build):
-            return own.hashProgram(build, own.compileBundle(setting, build, model)[0])
+            bundle, _ = own.compileBundle(setting, build, model)
+            return own.hashProgram(build, bundle, withLibrary)
 
         with ThreadPoolExecutor(len(pair)) as pool:
             return list(pool.map(make, pair))
 
 
-def judge(pair, name, caches):
+def judge(pair, name, caches, withLibrary):
     try:
-        before, now = hashBoth(pair, name, caches)
+        before, now = hashBoth(pair, name, caches, withLibrary)
     except (RuntimeError, OSError, KeyError, ValueError) as failure:
         return " ".join(str(failure).split())[:600] or type(failure).__name__
     return SAME if before == now else OTHER
@@ -68,6 +74,7 @@ def parse(arguments):
     parser.add_argument("--fusec", metavar="PATH", default=shutil.which("fusec") or
                         command.BUILD / "tools" / "fusec",
                         help="this build; default: in PATH, else build/release")
+    parser.add_argument("--library", metavar="WHY", help="take the libraries for the same")
     parser.add_argument("--only", metavar="PATTERN", help="workloads, shell patterns by comma")
     parser.add_argument("--caches", metavar="DIR", type=pathlib.Path,
                         help="keep exports of models without weights, and kernels")
@@ -108,11 +115,13 @@ def keep(path, results, pair, hashes, options, caches):
         if sources.getKey(row) != hashes[0] or name not in WORKLOADS or not any(
                 fnmatch.fnmatch(name, pattern) for pattern in patterns):
             continue
-        found[name] = judge(pair, name, caches)
+        found[name] = judge(pair, name, caches, options.library is None)
         print(f"{name}: {found[name]}", flush=True)
         if found[name] == SAME:
             row.setdefault("measured", row["sources"])
             row["sources"] = hashes[1]
+            if options.library:
+                row["library"] = options.library
     if options.drop:
         dropOthers(results, hashes[1])
     if not options.dry_run:

@@ -175,7 +175,7 @@ def leaveOutWork(plan):
     return [leaveOutWork(part) for part in plan] if isinstance(plan, list) else plan
 
 
-def hashProgram(build, bundle):
+def hashProgram(build, bundle, withLibrary=True):
     """Of all that decides how a bundle runs but its weights and where they lie."""
     said = subprocess.run([build["fusec"], "inspect", "--json", str(bundle)], check=True,
                           timeout=140, stdout=subprocess.PIPE).stdout
@@ -185,7 +185,8 @@ def hashProgram(build, bundle):
                if section["kind"] == "cubin" else section["sha256"]
                for section in found["sections"] if section["kind"] not in ("manifest", "weights")]
     plans = leaveOutWork(found["manifest"]["plans"])
-    parts = json.dumps([plans, kernels, hashFile(build["library"])])
+    library = hashFile(build["library"]) if withLibrary else None
+    parts = json.dumps([plans, kernels, library])
     return hashlib.sha256(parts.encode()).hexdigest()
 
 

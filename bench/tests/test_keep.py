@@ -16,10 +16,10 @@ OLD, NEW, OLDER = "a" * 64, "b" * 64, "c" * 64
 NAMES = ("rope_fwd", "rope_bwd", "linear_relu_4096")
 
 
-def program(pair, name, caches):
-    """The second row's is another."""
+def program(pair, name, caches, withLibrary):
+    """The second row's differs by the library."""
     del pair, caches
-    return ["same", "same" if name == NAMES[0] else "other"]
+    return ["same", "same" if name == NAMES[0] or not withLibrary else "other"]
 
 
 class KeepTest(unittest.TestCase):
@@ -82,6 +82,13 @@ class KeepTest(unittest.TestCase):
         status, said = self.keep("--dry-run", "--only", NAMES[0])
         self.assertEqual((status, self.results.read_text()), (keep.DONE, before))
         self.assertNotIn(NAMES[1], said)
+
+    def testAnotherLibraryThatRunsTheSame(self):
+        self.assertEqual(self.keep("--library", "loading")[0], keep.DONE)
+        rows = self.rows()
+        self.assertEqual([rows[name]["sources"] for name in NAMES], [NEW, NEW, OLDER])
+        self.assertEqual([rows[name].get("library") for name in NAMES],
+                         ["loading", "loading", None])
 
     def testDropLeavesTheseSourcesAlone(self):
         self.keep("--drop")
