@@ -312,19 +312,20 @@ SmallVector<Candidate>
 ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
                              int64_t bits, int64_t dim) const {
   const ScalarProgram &program = iteration.program;
-  auto getSizes = [&](bool ahead) {
-    RowSizes sizes = getSizesAt(step, target, dim);
+  RowSizes walked = getSizesAt(step, target, dim);
+  for (size_t n = 0; n < program.size(); ++n)
+    walked.selects |= program[n].kind == Kind::Compute &&
+                      isa<SelectOp>(program[n].op) && program.varies(n, 1);
+  auto withKept = [&](bool ahead) {
+    RowSizes sizes = walked;
     SmallVector<unsigned> kept = getKeptLoads(step, vector, ahead);
     sizes.keptLoads = kept.size();
     sizes.keepsNarrow = llvm::any_of(kept, [&](unsigned load) {
       return getElementBytes(program[load].type) < 4;
     });
-    for (size_t n = 0; n < program.size(); ++n)
-      sizes.selects |= program[n].kind == Kind::Compute &&
-                       isa<SelectOp>(program[n].op) && program.varies(n, 1);
     return sizes;
   };
-  RowSizes sizes = getSizes(/*ahead=*/false), ahead = getSizes(/*ahead=*/true);
+  RowSizes sizes = withKept(/*ahead=*/false), ahead = withKept(/*ahead=*/true);
   SmallVector<Candidate> candidates;
   MLIRContext *context = step.getContext();
   for (ReduceScheduleAttr unlimited :
