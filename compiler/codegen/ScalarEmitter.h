@@ -163,7 +163,7 @@ private:
   /// Whether all lanes are divided together.
   bool dividesVectors(const ScalarNode &node) const;
   /// Emits the node of all lanes, as float; returns the vector's name.
-  std::string makeVector(unsigned id);
+  std::string makeVector(unsigned id, llvm::StringRef base = "operand");
   void prepareFunctions(unsigned id, Visited &visited);
   void hoist(unsigned id, unsigned dim, Visited &visited);
   void fillVector(unsigned node, llvm::StringRef vector);

@@ -203,9 +203,9 @@ bool ScalarEmitter::dividesVectors(const ScalarNode &node) const {
          program[node.operands[1]].kind != Kind::Splat;
 }
 
-std::string ScalarEmitter::makeVector(unsigned id) {
+std::string ScalarEmitter::makeVector(unsigned id, StringRef base) {
   if (!find(id)) {
-    std::string vector = writer.uniqueName("operand");
+    std::string vector = writer.uniqueName(base);
     writer.line("fusec::Vec<float, V> {};", vector);
     forEachLane(id, [&](unsigned, StringRef value) {
       writer.line("{}[lane] = {};", vector, value);
@@ -243,10 +243,12 @@ void ScalarEmitter::hoist(unsigned id, unsigned dim, Visited &visited) {
   if (find(id) || !visited.insert(id).second)
     return;
   if (!program.varies(id, dim)) {
-    if (variesByLane(id))
-      prepare(id);
-    else
+    if (!variesByLane(id))
       emitScalar(id);
+    else if (program[id].kind == Kind::Compute && program[id].type.isF32())
+      makeVector(id, "invariant");
+    else
+      prepare(id);
     return;
   }
   if (program[id].kind == Kind::Compute)

@@ -99,8 +99,15 @@ struct ColumnCosts {
   double registers;     // of a thread
   double itemRegisters; // and for each column of its vector
   double piecesLose;    // of the memory's rate, pieces of half a line
-  double exposed;       // the power in which memory, latency and work add up
-  double startMicros;   // until the first loads have come
+  // Of columns that registers keep, for which code is run through once:
+  double keptPiecesLose; // the same
+  double keptTimes;      // as much work
+  double keptStepPart;   // of stepClocks, in each pass behind the first
+  double keptStepMicros; // until a step's code has come, in each pass
+  double keptAlone;      // times the lesser of memory and work, that a block
+                         // without others beside it waits for
+  double exposed;        // the power in which memory, latency and work add up
+  double startMicros;    // until the first loads have come
 };
 
 /// Of rows, whose latencies others of the multiprocessor hide in part. What a

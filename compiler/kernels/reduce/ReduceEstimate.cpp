@@ -42,15 +42,6 @@ static double getResidentBlocks(const Target &target, const RowSizes &sizes,
       std::min(target.rates.mostBlocks, std::floor(target.threads / threads)));
 }
 
-/// Microseconds of memory's that a multiprocessor with so many blocks waits:
-/// while one alone computes, nothing is on its way to it, unless it has asked
-/// for more meanwhile; what is stored nobody waits for.
-static double getAloneMicros(const Target &target, const RowSizes &sizes,
-                             double memory, double blocks) {
-  return target.row.alonePart * memory * sizes.read /
-         std::max(1.0, sizes.bytes) / std::max(1.0, blocks);
-}
-
 //===----------------------------------------------------------------------===//
 // Columns
 //===----------------------------------------------------------------------===//
@@ -81,13 +72,14 @@ static void addBeside(Overlap &time, double power, double memory,
                     1 / power));
 }
 
-/// Clocks of 128 lanes that a thread takes for all of its passes, of which so
-/// many load.
+/// Clocks of 128 lanes that a thread takes for all of its passes.
 static double getColumnsThreadClocks(const Target &target,
                                      const RowSizes &sizes,
-                                     ReduceScheduleAttr schedule, double passes,
+                                     ReduceScheduleAttr schedule,
                                      double steps) {
   const ColumnCosts &costs = target.columns;
+  bool keeps = schedule.getKept();
+  double laterPasses = (keeps ? costs.keptStepPart : 1) * (sizes.passes - 1);
   // Of more groups, the others meet by levels at the same time.
   constexpr double inOneGo = 8;
   double vector = schedule.getVector(), groups = schedule.getGroups(),
@@ -95,9 +87,11 @@ static double getColumnsThreadClocks(const Target &target,
   if (groups > 1)
     meeting = std::min(groups, inOneGo) * vector * costs.laneClocks *
               (sizes.findsPlaces ? costs.findTimes : 1);
-  return passes * steps * costs.stepClocks + sizes.passes * meeting +
-         steps * vector * sizes.instructions * costs.itemPart +
-         costs.threadClocks;
+  return (keeps ? costs.keptTimes : 1) *
+         ((1 + laterPasses) * steps * costs.stepClocks +
+          sizes.passes * meeting +
+          steps * vector * sizes.instructions * costs.itemPart +
+          costs.threadClocks);
 }
 
 static Estimate estimateColumns(const Target &target, const RowSizes &sizes,
@@ -126,18 +120,21 @@ static Estimate estimateColumns(const Target &target, const RowSizes &sizes,
                         (sizes.findsPlaces ? costs.findTimes : 1)) /
                    clocksPerMicro,
          work = most * threads *
-                getColumnsThreadClocks(target, sizes, schedule, passes, steps) /
+                getColumnsThreadClocks(target, sizes, schedule, steps) /
                 target.rates.issuedThreads / clocksPerMicro,
          ofBlock = keeps ? threads / groups * vector : sizes.columns,
          piece = std::min(sizes.columns, ofBlock) * sizes.element,
          memory = getColumnsTraffic(target, sizes, passes) /
                   target.rates.memory / 1e3;
   if (constexpr double line = 128; piece < line)
-    memory *= 1 + costs.piecesLose * (line / piece - 1);
+    memory *= 1 + (keeps ? costs.keptPiecesLose : costs.piecesLose) *
+                      (line / piece - 1);
   if (share > 1)
     memory *= most / share;
   if (keeps)
-    latency += getAloneMicros(target, sizes, memory, std::min(resident, share));
+    latency += costs.keptAlone * std::min(memory, work) /
+                   std::max(1.0, std::min(resident, share)) +
+               costs.keptStepMicros * steps * sizes.passes;
   // A row of its own keeps whoever reduces it busy, so that striding over rows
   // is as fast as a block each.
   addPlacing(time, target, blocks, schedule.getBlocks());
@@ -295,8 +292,12 @@ static Estimate estimateRows(const Target &target, const RowSizes &sizes,
          work = places.share * places.getUneven() * schedule.getThreads() *
                 getRowThreadClocks(target, sizes, schedule, places.steps) /
                 target.rates.issuedThreads / clocksPerMicro;
-  latency += getAloneMicros(target, sizes, memory,
-                            std::min(places.resident, places.share)) /
+  // While a block alone on its multiprocessor computes, nothing is on its way
+  // to that, unless it has asked for more meanwhile; what is stored nobody
+  // waits for.
+  latency += costs.alonePart * memory * sizes.read /
+             std::max(1.0, sizes.bytes) /
+             std::max(1.0, std::min(places.resident, places.share)) /
              std::max(1.0, getLoadRounds(schedule, places.steps));
   addPlacing(time, target, places.share * target.multiprocessors,
              schedule.getBlocks());
