@@ -29,6 +29,9 @@ class CTensor(Structure):
                 ("strides", POINTER(c_int64)), ("data", c_void_p), ("byte_offset", c_uint64)]
 
 
+HASHES = ("auto", "always", "never")  # of weights: when they are checked
+
+
 class CLoadOptions(Structure):
     _fields_ = [("struct_size", c_size_t), ("device", c_int32), ("hash_weights", c_int32),
                 ("driver", c_char_p), ("progress", c_void_p), ("progress_context", c_void_p),
@@ -109,9 +112,10 @@ class Library:
             raise FusecError(status, statusName.decode(),
                              self.message.value.decode(errors="replace"))
 
-    def load(self, path, device=0, driver=None, deviceMemory=0):
+    def load(self, path, device=0, driver=None, deviceMemory=0, hashWeights="auto"):
         """`deviceMemory` bytes for weights, 0: as many as they take."""
         options = CLoadOptions(struct_size=ctypes.sizeof(CLoadOptions), device=device,
+                               hash_weights=HASHES.index(hashWeights),
                                driver=driver.encode() if driver else None,
                                device_memory=deviceMemory)
         handle = c_void_p()
