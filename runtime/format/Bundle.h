@@ -46,6 +46,7 @@ public:
   // what it passes to the kernels of cubins.
   static bool open(ByteSpan file, HashWeights hash, Bundle &bundle,
                    std::string &error);
+
   const Manifest &manifest() const { return theManifest; }
   const std::vector<Section> &sections() const { return theSections; }
   // The bytes of a weight of one of the manifest's plans.

@@ -227,12 +227,13 @@ FUSEC_DEVICE void sumBlock(const BagShape &shape, const Block &block,
 /// The bags of all tables, whose rows Row counts. `shapes` are those of the
 /// tables, of the forms `Forms` (with offsets none), `slots` say which table's
 /// share of a tile of `TileBags` bags a block takes, both by index; blocks of
-/// one slot follow one another. What an epilogue `after` makes of the bags it stores itself.
-/// Tables and ids are structs of pointers `at` and `rows`. Of bags that several
-/// warps share `Sharing` is a block's threads.
+/// one slot follow one another. What an epilogue `after` makes of the bags it
+/// stores itself. Tables and ids are structs of pointers `at` and `rows`. Of
+/// bags that several warps share `Sharing` is a block's threads.
 template <GatherPolicy Policy, class Row, int V, int TileBags, int Forms,
           BagMode Mode = BagMode::Sum, int Sharing = 0, class Shapes,
-          class Slots, class Tables, class Ids, class R, class Offsets = NoBagOperand, class Weights = NoBagOperand,
+          class Slots, class Tables, class Ids, class R,
+          class Offsets = NoBagOperand, class Weights = NoBagOperand,
           class Padding = NoBagOperand, class Factors = NoBagOperand,
           class Lengths = NoBagOperand, class Maxima = NoBagOperand,
           class After = NoBagOperand>
