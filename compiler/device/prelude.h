@@ -75,6 +75,11 @@ FUSEC_DEVICE unsigned char *sharedMemory() {
 
 namespace primitive {
 
+/// The same, of which the compiler knows nothing.
+FUSEC_DEVICE int opaque(int value) {
+  asm("" : "+r"(value));
+  return value;
+}
 FUSEC_DEVICE u32 bitsOf(float x) { return __float_as_uint(x); }
 FUSEC_DEVICE u64 bitsOf(double x) { return u64(__double_as_longlong(x)); }
 FUSEC_DEVICE float floatOf(u32 bits) { return __uint_as_float(bits); }

@@ -225,13 +225,15 @@ template <int Threads> struct BlockScope {
   static_assert(Threads % 32 == 0 && Threads <= 1024, "whole warps");
   static constexpr int maxSize = Threads;
   static FUSEC_DEVICE int rank() { return launch::thread(); }
-  static FUSEC_DEVICE int size() { return launch::threads(); }
+  static constexpr FUSEC_DEVICE int size() {
+    return Threads / launch::workersOf(Threads);
+  }
   static FUSEC_DEVICE void barrier() { launch::barrier(); }
   static FUSEC_DEVICE i64 group() { return launch::block(); }
   static FUSEC_DEVICE i64 groups() { return launch::blocks(); }
   template <class Op>
   static FUSEC_DEVICE typename Op::Value reduce(typename Op::Value v) {
-    if (launch::threads() == 1)
+    if constexpr (size() == 1)
       return v;
     constexpr int warps = Threads / 32;
     v = reduceLanes<Op>(v);

@@ -113,9 +113,10 @@ private:
 template <int Threads, int Blocks> struct ClusterScope {
   static constexpr int maxSize = Threads * Blocks;
   static FUSEC_DEVICE int rank() {
-    return launch::block() % Blocks * launch::threads() + launch::thread();
+    return launch::block() % Blocks * (Threads / launch::workersOf(Threads)) +
+           launch::thread();
   }
-  static FUSEC_DEVICE int size() {
+  static constexpr FUSEC_DEVICE int size() {
     return maxSize / launch::workersOf(maxSize);
   }
   static FUSEC_DEVICE i64 group() { return launch::block() / Blocks; }
@@ -151,7 +152,7 @@ template <int Threads, int Blocks> struct ClusterScope {
 /// Calls body(row) for each row, each row by one cluster.
 template <class Scope, class Body>
 FUSEC_DEVICE void forEachRowOfCluster(i64 rows, Body body) {
-  if (launch::threads() == 1 && Scope::rank() != 0)
+  if (launch::lanes() == 1 && Scope::rank() != 0)
     return;
   Scope::begin();
   forEachRow<Scope>(rows, body);

@@ -18,21 +18,21 @@ template <int Threads, int Groups> struct ColumnScope {
   static_assert(Threads % Groups == 0, "as many threads on each column");
   static constexpr int maxSize = Groups, threads = Threads;
   /// Vectors that the block works on at a time.
-  static FUSEC_DEVICE int vectors() {
-    return launch::threads() == 1 ? 1 : Threads / Groups;
+  static constexpr FUSEC_DEVICE int vectors() {
+    return Threads / Groups / launch::workersOf(Threads / Groups);
   }
   static FUSEC_DEVICE int vector() { return launch::thread() % vectors(); }
   static FUSEC_DEVICE int rank() { return launch::thread() / vectors(); }
-  static FUSEC_DEVICE int size() { return launch::threads() == 1 ? 1 : Groups; }
+  static constexpr FUSEC_DEVICE int size() {
+    return Groups / launch::workersOf(Groups);
+  }
   static FUSEC_DEVICE void barrier() { launch::barrier(); }
 
   /// Lane by lane over the threads that share a vector; all get the results.
   template <class Op, int V>
   static FUSEC_DEVICE Vec<typename Op::Value, V>
   reduce(Vec<typename Op::Value, V> total) {
-    if constexpr (Groups == 1)
-      return total;
-    if (launch::threads() == 1)
+    if constexpr (size() == 1)
       return total;
     FUSEC_SHARED typename Op::Value partial[V][Threads];
     launch::barrier(); // The previous results have been read by everybody.
@@ -80,6 +80,8 @@ private:
     }
   }
 };
+template <int Threads, int Groups>
+constexpr bool isOfColumns<ColumnScope<Threads, Groups>> = true;
 
 /// Calls body(i, isMine) for each of `count` vectors of columns. Every thread
 /// of a block runs as many bodies, so that they may reduce and synchronise;

@@ -16,22 +16,24 @@ namespace fusec {
 template <int Threads, int Lanes, int Groups> struct WarpColumnScope {
   static_assert(Lanes * Groups <= 32, "of one warp");
   static constexpr int maxSize = Groups, threads = Threads;
-  static FUSEC_DEVICE int vectors() {
-    return launch::threads() == 1 ? 1 : Threads / Groups;
+  static constexpr FUSEC_DEVICE int vectors() {
+    return Threads / Groups / launch::workersOf(Threads / Groups);
   }
   static FUSEC_DEVICE int vector() {
     return launch::thread() / (Lanes * Groups) * Lanes +
            launch::thread() % Lanes;
   }
   static FUSEC_DEVICE int rank() { return launch::thread() / Lanes % Groups; }
-  static FUSEC_DEVICE int size() { return launch::threads() == 1 ? 1 : Groups; }
+  static constexpr FUSEC_DEVICE int size() {
+    return Groups / launch::workersOf(Groups);
+  }
   static FUSEC_DEVICE void barrier() { launch::warpBarrier(); }
 
   /// Lane by lane over the threads that share a vector; all get the results.
   template <class Op, int V>
   static FUSEC_DEVICE Vec<typename Op::Value, V>
   reduce(Vec<typename Op::Value, V> total) {
-    if (launch::threads() == 1)
+    if constexpr (size() == 1)
       return total;
     FUSEC_UNROLL
     for (int lane = 0; lane < V; ++lane)
@@ -39,6 +41,8 @@ template <int Threads, int Lanes, int Groups> struct WarpColumnScope {
     return total;
   }
 };
+template <int Threads, int Lanes, int Groups>
+constexpr bool isOfColumns<WarpColumnScope<Threads, Lanes, Groups>> = true;
 
 /// A scope like those of reduce.h of `Lanes` neighbours, a power of two, of the
 /// threads that have vectors of their own in `Columns`, a ColumnScope: whole
@@ -50,7 +54,9 @@ template <class Columns, int Lanes> struct RowOfColumns {
                 "whole rows a group");
   static constexpr int maxSize = Lanes;
   static FUSEC_DEVICE int rank() { return Columns::vector() % size(); }
-  static FUSEC_DEVICE int size() { return launch::threads() == 1 ? 1 : Lanes; }
+  static constexpr FUSEC_DEVICE int size() {
+    return Lanes / launch::workersOf(Lanes);
+  }
   static FUSEC_DEVICE void barrier() { launch::barrier(); }
   /// Rows that the block works on at a time.
   static FUSEC_DEVICE int rowsOfBlock() { return Columns::vectors() / size(); }
@@ -66,7 +72,7 @@ template <class Columns, int Lanes> struct RowOfColumns {
 
   template <class Op>
   static FUSEC_DEVICE typename Op::Value reduce(typename Op::Value v) {
-    if (launch::threads() == 1)
+    if constexpr (size() == 1)
       return v;
     v = reduceLanes<Op, (Lanes < 32 ? Lanes : 32)>(v);
     constexpr int warps = Lanes / 32;

@@ -13,6 +13,8 @@ namespace fusec {
 template <int Lanes> struct LanesScope;
 template <class Scope> constexpr bool isPartOfWarp = false;
 template <int Lanes> constexpr bool isPartOfWarp<LanesScope<Lanes>> = true;
+/// Whether workers share columns.
+template <class Scope> constexpr bool isOfColumns = false;
 
 /// Calls body(i) for this worker's share of [0, count).
 template <class Scope, class Index, class Body>
@@ -38,7 +40,12 @@ FUSEC_DEVICE void forEachVectorIn(Index count, Body body) {
 /// left goes by halves of that.
 template <int Steps, class Scope, class Index, class Body>
 FUSEC_DEVICE void forEachStep(Index k, Index count, Body body) {
-  const Index step = Index(Scope::size());
+  int size = Scope::size();
+  // Who knows how far apart items of columns are keeps an address for each of
+  // them, instead of one: twice the registers, and up to three times the code.
+  if constexpr (isOfColumns<Scope>)
+    size = primitive::opaque(size);
+  const Index step = Index(size);
   auto together = [&] {
     FUSEC_UNROLL
     for (int s = 0; s < Steps; ++s)
