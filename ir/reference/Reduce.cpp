@@ -128,7 +128,9 @@ TensorOr evaluateReduce(ReduceOp op, const Tensor &operand, Environment &env) {
   return result;
 }
 
-/// Sums in Sum what elements of compute type T hold.
+/// Sums in Sum what elements of compute type T hold. One after another, a
+/// quarter of a million floats would err by more than kernels do, which sum by
+/// parts: they are summed as doubles.
 template <typename T, typename Sum>
 static void cumulate(CumSumOp op, const Tensor &operand, Tensor &result) {
   int64_t axis = op.getAxis(), size = operand.getSizes()[axis];
@@ -141,12 +143,13 @@ static void cumulate(CumSumOp op, const Tensor &operand, Tensor &result) {
   std::unique_ptr<T[]> in(new T[count]);
   std::unique_ptr<Sum[]> sums(new Sum[count]);
   load<T>(operand, 0, {in.get(), count});
+  using Wide = std::conditional_t<std::is_same_v<Sum, float>, double, Sum>;
   forEachOffset(outer, strides, 0, [&](int64_t offset) {
-    Sum sum = 0;
+    Wide sum = 0;
     for (int64_t i = 0; i < size; ++i) {
       int64_t at = offset + (op.getReverse() ? size - 1 - i : i) * stride;
-      Sum next = combine<Sum>(ReduceKind::Sum, sum, in[at]);
-      sums[at] = op.getExclusive() ? sum : next;
+      Wide next = combine<Wide>(ReduceKind::Sum, sum, in[at]);
+      sums[at] = Sum(op.getExclusive() ? sum : next);
       sum = next;
     }
   });
