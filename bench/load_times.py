@@ -6,11 +6,10 @@
     build/release/tools/fusec compile model.onnx -o model.fusec
     bench/load_times.py build/release/runtime/libfusec_rt.so model.fusec
 
-The file is read once before, and what waits to be written to disks is. Each setting loads the model and frees it, in turn; the
+The file is read once before. Each setting loads the model and frees it, in turn; the
 driver's context is made by a first load, which does not count. Python alone."""
 
 import argparse
-import os
 import pathlib
 import statistics
 import time
@@ -57,7 +56,6 @@ def main(arguments=None):
     try:
         library = fusec_runtime.Library(options.library)
         readOnce(options.bundle)
-        os.sync()
         times = measure(library, options)
     except (OSError, RuntimeError) as failure:
         raise SystemExit(str(failure)) from failure

@@ -181,7 +181,7 @@ FailureOr<format::Param> ManifestBuilder::getParam(const KernelParam &param,
   case KernelParam::Kind::Fault:
     return format::Param(format::FaultParam());
   case KernelParam::Kind::Flags:
-    return format::Param(format::FlagsParam());
+    return format::Param(format::FlagsParam{unsigned(param.words)});
   case KernelParam::Kind::Size: {
     FailureOr<format::Expr> value = exprs.convert(param.size);
     if (failed(value))

@@ -19,6 +19,7 @@ struct KernelParam {
   int64_t offset = 0;      // of a Buffer: bytes from its start
   Expr size = {};          // of a Size
   unsigned bits = 64;      // of a Size: 32 or 64
+  int64_t words = 64;      // of Flags
   /// Whether it lies in the same struct parameter as the one before.
   bool continues = false;
   TensorMapShape map = {}; // of a TensorMap, over `buffer`

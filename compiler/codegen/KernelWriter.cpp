@@ -155,10 +155,11 @@ std::string KernelWriter::faultCounter() {
   return fault;
 }
 
-std::string KernelWriter::flags() {
+std::string KernelWriter::flags(int64_t words) {
   std::string name = uniqueName("flags");
   signature.push_back({"fusec::u32 *", name});
   params.push_back({KernelParam::Kind::Flags});
+  params.back().words = words;
   return name;
 }
 
@@ -258,7 +259,7 @@ std::string KernelWriter::print(Expr expr, ArrayRef<std::string> dims) {
 // Text
 //===----------------------------------------------------------------------===//
 
-void KernelWriter::declareBuffers() {
+void KernelWriter::declareBuffers(BufferOp unused) {
   llvm::DenseSet<Value> tables;
   Block &block = step.getBody().front();
   for (auto lookup : block.getOps<LookupOp>())
@@ -267,7 +268,8 @@ void KernelWriter::declareBuffers() {
     if (!tables.contains(argument))
       pointer(step.getInputBuffer(argument), true);
   for (unsigned i = 0; i < step.getOutputs().size(); ++i)
-    pointer(step.getOutputBuffer(i), false);
+    if (step.getOutputBuffer(i) != unused)
+      pointer(step.getOutputBuffer(i), false);
 }
 
 void KernelWriter::line(const Twine &text) {

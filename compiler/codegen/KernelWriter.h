@@ -39,9 +39,9 @@ public:
   /// The pointer parameter of a buffer from an element on, added at its first
   /// use.
   std::string pointer(BufferOp buffer, bool isConst, int64_t first = 0);
-  /// Pointers to what the step reads, in its order, then to what it writes: the
-  /// signature reads as the region does.
-  void declareBuffers();
+  /// Pointers to what the step reads, in its order, then to what it writes but
+  /// for `unused`: the signature reads as the region does.
+  void declareBuffers(BufferOp unused = {});
   /// A struct of pointers and row counts: `name.at[i]`, `name.rows[i]`. Other
   /// counts may be given.
   std::string pointerTable(llvm::ArrayRef<BufferOp> buffers,
@@ -51,7 +51,7 @@ public:
   std::string tensorMap(BufferOp buffer, TensorMapShape shape);
   std::string faultCounter();
   /// Words that are zero before and after the launch.
-  std::string flags();
+  std::string flags(int64_t words = 64);
   /// The parameter that holds a named dimension.
   std::string symbolParam(Expr symbol);
   /// C text of a size that the kernel counts with an `int`: a number, or a

@@ -73,6 +73,27 @@ FUSEC_DEVICE u32 takeTurn(u32 *flag, u32 last) {
                : "memory");
   return before;
 }
+/// A word that holds all there is to tell, so that nothing else need be seen.
+FUSEC_DEVICE void tellWord(u64 *word, u64 value) {
+  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(word), "l"(value)
+               : "memory");
+}
+FUSEC_DEVICE u64 peekWord(const u64 *word) {
+  u64 value;
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];"
+               : "=l"(value)
+               : "l"(word)
+               : "memory");
+  return value;
+}
+FUSEC_DEVICE u32 peekFlag(const u32 *flag) {
+  u32 value;
+  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];"
+               : "=r"(value)
+               : "l"(flag)
+               : "memory");
+  return value;
+}
 
 } // namespace primitive
 } // namespace fusec
@@ -98,6 +119,15 @@ inline u32 takeTurn(u32 *flag, u32 last) {
                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
   }
   return before;
+}
+inline void tellWord(u64 *word, u64 value) {
+  __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+inline u64 peekWord(const u64 *word) {
+  return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+inline u32 peekFlag(const u32 *flag) {
+  return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
 }
 
 } // namespace primitive

@@ -83,10 +83,16 @@ struct TensorMapParam {
 };
 // The address of the session's 64-bit fault counter.
 struct FaultParam {};
-// The address of the session's flags, `flagWords` words of 32 bits by which the
-// blocks of a launch wait for one another: zero before it and after it.
-struct FlagsParam {};
-inline constexpr unsigned flagWords = 64;
+// The address of the session's flags, words of 32 bits by which the blocks of a
+// launch wait for one another: `flagWords` that are zero before it and after
+// it; then, where a launch asks for more, one that is zero at first, one that
+// holds how many words there are, and others that are zero at first. Only
+// launches that ask for them change these.
+inline constexpr unsigned flagWords = 64, flagSizeWord = flagWords + 1,
+                          mostFlagWords = 1 << 22;
+struct FlagsParam {
+  unsigned words = flagWords;
+};
 
 using Param =
     std::variant<Pointer, SizeParam, TensorMapParam, FaultParam, FlagsParam>;

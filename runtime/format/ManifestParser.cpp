@@ -134,8 +134,17 @@ Param readParam(const JsonReader &json) {
     return FaultParam();
   }
   if (kind.string() == "flags") {
-    json.expectObject({"kind"});
-    return FlagsParam();
+    if (!json.has("words")) {
+      json.expectObject({"kind"});
+      return FlagsParam();
+    }
+    json.expectObject({"kind", "words"});
+    FlagsParam flags{json["words"].uint32()};
+    if (flags.words <= flagSizeWord || flags.words > mostFlagWords)
+      json["words"].fail("expected " + std::to_string(flagSizeWord + 1) +
+                         " to " + std::to_string(mostFlagWords) +
+                         " words, found " + std::to_string(flags.words));
+    return flags;
   }
   if (kind.string() == "size") {
     json.expectObject({"kind", "type", "value"});

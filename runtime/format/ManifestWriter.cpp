@@ -81,7 +81,11 @@ Json toJson(const TensorMapParam &param) {
 }
 
 Json toJson(const FaultParam &) { return Json::object({{"kind", "fault"}}); }
-Json toJson(const FlagsParam &) { return Json::object({{"kind", "flags"}}); }
+Json toJson(const FlagsParam &param) {
+  if (param.words == flagWords)
+    return Json::object({{"kind", "flags"}});
+  return Json::object({{"kind", "flags"}, {"words", param.words}});
+}
 
 Json toJson(const Param &param) {
   return std::visit([](const auto &alternative) { return toJson(alternative); },

@@ -11,7 +11,19 @@ namespace fusec::rt {
 namespace {
 // Within the session's counters.
 constexpr uint64_t flagsOffset = 256;
-constexpr uint64_t counterBytes = flagsOffset + 4 * format::flagWords;
+
+/// Of all flags that a launch asks for.
+uint32_t countFlagWords(const format::Manifest &manifest) {
+  uint32_t words = format::flagWords;
+  for (const format::Plan &plan : manifest.plans)
+    for (const format::Step &step : plan.steps)
+      for (const format::Variant &variant : step.variants)
+        for (const format::Launch &launch : variant.launches)
+          for (const format::Param &param : launch.params)
+            if (const auto *flags = std::get_if<format::FlagsParam>(&param))
+              words = std::max(words, flags->words);
+  return words;
+}
 } // namespace
 
 Session::Session(std::shared_ptr<const Model> model)
@@ -21,6 +33,8 @@ Session::Session(std::shared_ptr<const Model> model)
   byAddress.reserve(inputs.size() + outputs.size() + 1);
   const Device &device = theModel->device();
   SetUpScope scope(device);
+  const uint32_t flagWords = countFlagWords(theModel->manifest());
+  const uint64_t counterBytes = flagsOffset + sizeof(uint32_t) * flagWords;
   counters = DeviceMemory(device, counterBytes, "the session's counters");
   replaceable = DeviceMemory(device, theModel->replaceableBytes(),
                              "what the session can replace");
@@ -33,6 +47,12 @@ Session::Session(std::shared_ptr<const Model> model)
   driver.check(
       driver.setBytesAsync(counters.pointer(), 0, counterBytes, own.stream()),
       "clearing the session's counters");
+  if (flagWords > format::flagSizeWord)
+    driver.check(
+        driver.copyToDeviceAsync(counters.pointer() + flagsOffset +
+                                     sizeof(uint32_t) * format::flagSizeWord,
+                                 &flagWords, sizeof(flagWords), own.stream()),
+        "telling the session's flags how many they are");
   own.synchronize("clearing the session's counters");
 }
 

@@ -56,7 +56,21 @@ private:
   reference::Tensors results;
   llvm::StringMap<char *> pointers;
   uint64_t faults = 0;
-  std::vector<uint32_t> flags = std::vector<uint32_t>(format::flagWords);
+  /// More of them once a kernel asks for more: the number of the launch is then
+  /// the last one before they begin again, and words are as if the first of
+  /// those had been there already.
+  uint32_t *getFlags(size_t words) {
+    constexpr size_t plain = format::flagWords / 2;
+    const bool isFirst = flags.size() == plain;
+    if (2 * flags.size() < words) {
+      flags.resize((words + 1) / 2,
+                   isFirst ? uint64_t(1) << 32 | 0x7fc00000 : 0);
+      uint32_t before = isFirst ? ~0u - 1 : uint32_t(flags[plain]);
+      flags[plain] = uint64_t(2 * flags.size()) << 32 | before;
+    }
+    return reinterpret_cast<uint32_t *>(flags.data());
+  }
+  std::vector<uint64_t> flags = std::vector<uint64_t>(format::flagWords / 2);
 };
 } // namespace
 
@@ -166,7 +180,7 @@ std::vector<char> Run::packParams(ArrayRef<KernelParam> params,
     else if (param.kind == KernelParam::Kind::Fault)
       append(&faults);
     else if (param.kind == KernelParam::Kind::Flags)
-      append(flags.data());
+      append(getFlags(param.words));
     else if (param.bits == 32)
       append(static_cast<int32_t>(evaluate(param.size)));
     else
@@ -199,7 +213,8 @@ bool Run::launch(StepOp step, const HostVariant &variant) {
   std::string stopped = callGuarded(
       [&] { entry(params.data(), grid, 0, blocks); }, secondsPerKernel);
   if (stopped.empty() &&
-      llvm::any_of(flags, [](uint32_t flag) { return flag != 0; }))
+      llvm::any_of(ArrayRef(flags).take_front(format::flagWords / 2),
+                   [](uint64_t flag) { return flag != 0; }))
     stopped = "leaves flags that are not zero";
   return stopped.empty() || fail(describe(stopped));
 }

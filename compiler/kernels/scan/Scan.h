@@ -27,6 +27,21 @@ ScanIteration getWalked(const ScanIteration &iteration,
 /// Rows, or columns beside each other, of which a block takes a part of the
 /// axis.
 Expr getStrips(const ScanIteration &iteration, ReduceScheduleAttr schedule);
+/// What of memory is fetched at once.
+inline constexpr int64_t lineBytes = 128;
+/// Words of flags by which blocks tell one another sums of parts; none where
+/// these lie in memory of their own, since they are wider or too many, nobody
+/// knows how many, or columns are few.
+std::optional<int64_t> getFlagWords(const ScanIteration &iteration,
+                                    ReduceScheduleAttr schedule);
+/// Whether blocks have parts of columns, and words.
+inline bool areTiles(const ScanIteration &iteration,
+                     ReduceScheduleAttr schedule) {
+  return iteration.parts && schedule.isOfColumns() &&
+         getFlagWords(iteration, schedule);
+}
+/// Such blocks of a multiprocessor: one stores while another waits.
+inline constexpr int64_t columnTilesTogether = 2;
 mlir::FailureOr<KernelSource> emitScan(StepOp step, VariantAttr variant,
                                        llvm::StringRef symbol);
 

@@ -24,6 +24,7 @@ private:
   void openParts();
   void nameColumn();
   std::string getPart(StringRef number) const;
+  bool fillsParts() const;
   void printLoad();
   void printStores();
   void printParts();
@@ -48,12 +49,19 @@ private:
 };
 } // namespace
 
-/// Where all is one place, the sums are there and vary along nothing.
 static ScalarEmitter::Sources getSources(KernelWriter &writer,
-                                         bool isOnePlace) {
+                                         const ScanIteration &iteration,
+                                         ReduceScheduleAttr schedule) {
   auto sources = getRegionSources(writer);
+  // Where all is one place, the sums are there and vary along nothing.
+  unsigned lanes = schedule.getLanesDim();
+  bool isOnePlace = iteration.program.getSizes()[lanes].isConstant(1);
   sources.root = [=](Value) { return isOnePlace ? "sums[0]" : "sums[lane]"; };
-  writer.declareBuffers();
+  // Sums that are told in words are stored nowhere else.
+  bool inWords = iteration.parts && getFlagWords(iteration, schedule);
+  writer.declareBuffers(
+      inWords ? writer.getStep().getOutputBuffer(iteration.parts->output)
+              : BufferOp());
   return sources;
 }
 
@@ -64,11 +72,9 @@ ScanPrinter::ScanPrinter(KernelWriter &writer, const ScanIteration &scan,
       accesses(variant.getLaunch().getLoopAccesses(0)),
       ofColumns(schedule.isOfColumns()), index(writer.indexType()),
       lanes(schedule.getLanesDim(), accesses),
-      emitter(
-          writer, iteration.program, {"row", "", ofColumns ? "column" : "0"},
-          lanes,
-          getSources(writer,
-                     iteration.program.getSizes()[lanes.dim].isConstant(1))) {}
+      emitter(writer, iteration.program,
+              {"row", "", ofColumns ? "column" : "0"}, lanes,
+              getSources(writer, iteration, schedule)) {}
 
 void ScanPrinter::openRows() {
   if (schedule.getScope() == ReduceScope::Warp)
@@ -103,21 +109,30 @@ void ScanPrinter::openParts() {
   ArrayRef<Expr> sizes = iteration.program.getSizes();
   MLIRContext *context = writer.getContext();
   Expr strips = getStrips(iteration, schedule);
-  writer.addHeader("scan_parts.h");
+  writer.addHeader(getFlagWords(iteration, schedule) ? "scan_words.h"
+                                                     : "scan_parts.h");
   if (ofColumns)
     writer.line("typedef fusec::ColumnScope<{}, {}> Scope;",
                 schedule.getThreads(), schedule.getGroups());
   else
     writer.line("typedef fusec::BlockScope<{}> Scope;", schedule.getThreads());
-  std::string flags = writer.flags();
-  writer.line("fusec::ScanTurn turn({}, {}, {});", flags,
-              writer.print(strips, {}), iteration.parts->count);
+  std::optional<int64_t> words = getFlagWords(iteration, schedule);
+  std::string flags = words ? writer.flags(*words) : writer.flags(),
+              arguments =
+                  fmt::format("{}, {}, {}", flags, writer.print(strips, {}),
+                              iteration.parts->count);
+  if (words)
+    writer.line("fusec::ScanChain<Form::Op::Value, {}> turn({});",
+                ofColumns ? schedule.getRowsAtOnce() : 1, arguments);
+  else
+    writer.line("fusec::ScanTurn turn({});", arguments);
   if (ofColumns) {
     Expr across =
         sizes[2].floorDiv(Expr::constant(context, schedule.getVector()));
     writer.line("const {} vectors = {}, all = {};", index,
                 writer.print(across, {}), writer.print(sizes[0] * across, {}));
-    writer.open("turn.forEachVector<Scope>(all, [&](int group, bool isMine)");
+    writer.open("turn.forEachVector<Scope{}>(all, [&](int group, bool isMine)",
+                words && fillsParts() ? ", true" : "");
     nameColumn();
   } else {
     writer.line("const {} row = turn.strip();", index);
@@ -131,6 +146,18 @@ void ScanPrinter::openParts() {
               index, items, length);
 }
 
+/// Whether each thread has all items of its own in every part.
+bool ScanPrinter::fillsParts() const {
+  ArrayRef<Expr> sizes = iteration.program.getSizes();
+  int64_t items = schedule.getKept() * schedule.getThreadsTogether() *
+                  (ofColumns ? 1 : schedule.getVector());
+  if (!iteration.parts->length.isConstant(items) ||
+      !sizes[1].isConstant(items * iteration.parts->count))
+    return false;
+  std::optional<int64_t> columns = (sizes[0] * sizes[2]).getConstant();
+  return !ofColumns || (columns && *columns % schedule.getRowsAtOnce() == 0);
+}
+
 /// The part that is summed as the n-th one.
 std::string ScanPrinter::getPart(StringRef number) const {
   return CumSumOp(iteration.op).getReverse()
@@ -139,6 +166,15 @@ std::string ScanPrinter::getPart(StringRef number) const {
 }
 
 void ScanPrinter::printParts() {
+  if (getFlagWords(iteration, schedule)) {
+    writer.line("fusec::scanChainOf{}<Scope, Form, {}, {}>(turn, length, "
+                "{}load, store);",
+                ofColumns ? "Columns" : "Row", schedule.getKept(), fillsParts(),
+                ofColumns ? "isMine, " : "");
+    if (ofColumns)
+      writer.close("});");
+    return;
+  }
   BufferOp sums = writer.getStep().getOutputBuffer(iteration.parts->output);
   std::string pointer = writer.pointer(sums, false),
               offset = writer.print(iteration.parts->offset,

@@ -3,6 +3,7 @@
 #include "compiler/analysis/AccessWidths.h"
 #include "compiler/analysis/GridLimit.h"
 #include "compiler/kernels/scan/Scan.h"
+#include "compiler/kernels/scan/device/scan_config.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -29,6 +30,35 @@ ScanIteration fusec::getWalked(const ScanIteration &iteration,
   return walked;
 }
 
+Expr fusec::getStrips(const ScanIteration &iteration,
+                      ReduceScheduleAttr schedule) {
+  ArrayRef<Expr> space = iteration.program.getSizes();
+  if (!schedule.isOfColumns())
+    return space[0];
+  return (space[0] * space[2])
+      .ceilDiv(Expr::constant(space[0].getContext(), schedule.getRowsAtOnce()));
+}
+
+std::optional<int64_t> fusec::getFlagWords(const ScanIteration &iteration,
+                                           ReduceScheduleAttr schedule) {
+  std::optional<int64_t> strips = getStrips(iteration, schedule).getConstant();
+  int64_t columns = schedule.isOfColumns() ? schedule.getRowsAtOnce() : 1;
+  if (!strips || *strips > ScanWords::mostFlags ||
+      columns > schedule.getThreads() || columns / schedule.getVector() > 32 ||
+      getElementBytes(iteration.program[iteration.operand].type) > 4)
+    return std::nullopt;
+  std::optional<int64_t> across = iteration.program.getSizes()[2].getConstant();
+  int64_t item = getElementBytes(iteration.program[iteration.item].type);
+  if (schedule.isOfColumns() && (!across || *across * item < lineBytes))
+    return std::nullopt;
+  int64_t parts = iteration.parts->count,
+          groups = llvm::divideCeil(parts, schedule.isOfColumns()
+                                               ? ScanWords::ofColumns
+                                               : ScanWords::ofRow),
+          words = ScanWords::flags + 2 * *strips * columns * (parts + groups);
+  return words <= ScanWords::mostFlags ? std::optional(words) : std::nullopt;
+}
+
 static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
   auto schedule = cast<ReduceScheduleAttr>(variant.getSchedule());
   FailureOr<ScanIteration> iteration = analyzeScan(step);
@@ -49,6 +79,7 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
   int64_t width = schedule.getVector();
   ScanIteration walked = getWalked(*iteration, schedule);
   return LaunchAttr::get(blocks, schedule.getThreads())
+      .withResident(areTiles(*iteration, schedule) ? columnTilesTogether : 1)
       .withAccesses(getAccesses(
           step.getContext(), Walk::Dimension, width,
           getLoadWidths(step, variant, walked.program, dim, width),

@@ -13,15 +13,6 @@
 using namespace mlir;
 using namespace fusec;
 
-Expr fusec::getStrips(const ScanIteration &iteration,
-                      ReduceScheduleAttr schedule) {
-  ArrayRef<Expr> space = iteration.program.getSizes();
-  if (!schedule.isOfColumns())
-    return space[0];
-  return (space[0] * space[2])
-      .ceilDiv(Expr::constant(space[0].getContext(), schedule.getRowsAtOnce()));
-}
-
 namespace {
 /// What schedules depend on.
 struct ScanProblem {
@@ -118,6 +109,9 @@ static int64_t getMostKeptBytes(ReduceScheduleAttr schedule) {
   return schedule.getThreads() > 256 ? 264 : 384;
 }
 
+/// Of a row in words: with more, fewer blocks are there to wait for another.
+static constexpr int64_t mostKeptInWords = 192;
+
 Estimate ScanProblem::estimateParts(StepOp step, const Target &target,
                                     ReduceScheduleAttr schedule,
                                     int64_t dim) const {
@@ -129,15 +123,19 @@ Estimate ScanProblem::estimateParts(StepOp step, const Target &target,
          blocks = parts * double(strips),
          registers = target.scan.registers +
                      double(getKeptBytes(iteration, schedule)) / 4,
-         resident = target.multiprocessors *
-                    std::clamp(std::floor(65536 / (registers * threads)), 1.0,
+         together = std::clamp(std::floor(65536 / (registers * threads)), 1.0,
                                target.threads / threads),
+         resident = target.multiprocessors * (areTiles(iteration, schedule)
+                                                  ? double(columnTilesTogether)
+                                                  : together),
          waves = std::max(1.0, blocks / resident),
          // Half of all parts come before one.
       others = std::ceil(parts / 2 / schedule.getThreadsTogether() / 8);
+  bool inWords = getFlagWords(iteration, schedule).has_value();
   double clocks = 2 * target.rates.memoryLatency + target.reduce.blockClocks +
-                  schedule.getGroups() * target.reduce.treeClocks +
-                  (2 + others) * target.rates.l2Latency;
+                  (inWords ? 2 * target.rates.l2Latency
+                           : schedule.getGroups() * target.reduce.treeClocks +
+                                 (2 + others) * target.rates.l2Latency);
   double element = getElementBytes(iteration.program[iteration.operand].type),
          access = element * schedule.getVector(), waste = 1;
   // Strips of less than what comes from memory together are read in parts.
@@ -150,7 +148,8 @@ Estimate ScanProblem::estimateParts(StepOp step, const Target &target,
                       int64_t(sample(iteration.program.getSizes()[2], dim))))));
   addPlacing(time, target, blocks, 0);
   time.expose(target.scan.flagMicros);
-  time.add(TimeBound::Latency, (fields.turns - 1) * target.scan.turnMicros);
+  if (!inWords)
+    time.add(TimeBound::Latency, (fields.turns - 1) * target.scan.turnMicros);
   // A multiprocessor moves no more than its share.
   double busy = std::min(1.0, blocks / target.multiprocessors);
   addExposed(time, target,
@@ -229,6 +228,19 @@ SmallVector<ReduceScheduleAttr> ScanProblem::getSchedules(MLIRContext *context,
   return schedules;
 }
 
+/// Whether a strip of columns in words is a line of memory wide, or as wide as
+/// a warp of single ones: what else there was took longer wherever there are
+/// columns enough.
+static bool isLineWide(const ScanIteration &iteration,
+                       ReduceScheduleAttr schedule) {
+  constexpr int64_t warp = 32;
+  int64_t columns = schedule.getRowsAtOnce(),
+          most =
+              lineBytes /
+              int64_t(getElementBytes(iteration.program[iteration.item].type));
+  return columns == most || (columns == warp && schedule.getVector() == 1);
+}
+
 /// Of parts that a block's registers hold; the smallest last.
 SmallVector<ReduceScheduleAttr>
 ScanProblem::getSchedulesOfParts(MLIRContext *context, int64_t vector,
@@ -243,7 +255,13 @@ ScanProblem::getSchedulesOfParts(MLIRContext *context, int64_t vector,
     int64_t perStep =
         schedule.getThreadsTogether() * (schedule.isOfColumns() ? 1 : elements);
     schedule = schedule.withKept(llvm::divideCeil(length, perStep));
-    if (getKeptBytes(iteration, schedule) <= getMostKeptBytes(schedule))
+    bool inWords = getFlagWords(iteration, schedule).has_value();
+    if (inWords && schedule.isOfColumns() && !isLineWide(iteration, schedule))
+      return;
+    int64_t most = inWords && !schedule.isOfColumns()
+                       ? mostKeptInWords
+                       : getMostKeptBytes(schedule);
+    if (getKeptBytes(iteration, schedule) <= most)
       schedules.push_back(schedule);
   };
   if (iteration.isAlongRows()) {
@@ -265,6 +283,9 @@ SmallVector<Candidate> ScanProblem::getCandidates(StepOp step,
   SmallVector<Candidate> candidates;
   int64_t vector = isAligned ? accesses.width : 1;
   if (iteration.parts) {
+    // Parts are as long as vectors in registers allow, wherever these begin.
+    if (iteration.isAlongRows())
+      vector = accesses.width;
     for (ReduceScheduleAttr schedule :
          getSchedulesOfParts(context, vector, bits))
       candidates.push_back(

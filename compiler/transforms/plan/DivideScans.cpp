@@ -111,11 +111,11 @@ void DivideScans::tryDivide(StepOp step, CumSumOp op) {
     return;
   double best = always ? 0 : leastScanGain;
   int64_t bestParts = 0;
-  // 64, 96, 128, 192 and so on.
+  // 64, 128, 192, 256, 384 and so on: lengths of parts are multiples of 64.
   for (int64_t part = leastPart; part < *length;
        part = llvm::isPowerOf2_64(part) ? part / 2 * 3 : part / 3 * 4) {
     int64_t parts = llvm::divideCeil(*length, part);
-    if (parts > mostParts)
+    if (parts > mostParts || part % leastPart != 0)
       continue;
     DividedScan divided = divide(step, op, parts);
     double gain =

@@ -2,20 +2,19 @@
 
 // RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-divide-scans,fusec-assign-storage,fusec-choose-schedules,fusec-plan-launches))" %s | fusec-translate --split-input-file --fusec-to-cuda | FileCheck %s
 
-// Each block takes a part of the axis, the last of which is short, and stores its
-// sum where others find it.
-// CHECK-LABEL: FUSEC_KERNEL(256) cumsum_neg_0(
-// CHECK: float *t_sums,
+// Each block takes a part of the axis, the last of which is short, and tells
+// others its sum beside the number of the launch.
+// CHECK-LABEL: FUSEC_KERNEL_RESIDENT(256, 2) cumsum_neg_0(
+// CHECK-NOT: t_sums
 // CHECK: fusec::u32 *flags
-// CHECK: fusec::ScanTurn turn(flags, [[S:[0-9]+]], [[P:[0-9]+]]);
+// CHECK: fusec::ScanChain<Form::Op::Value, [[C:[0-9]+]]> turn(flags, [[S:[0-9]+]], [[P:[0-9]+]]);
 // CHECK: turn.forEachVector<Scope>(all, [&](int group, bool isMine) {
 // CHECK: const int part = turn.part();
 // CHECK-NEXT: const int first = part * [[L:[0-9]+]];
 // CHECK-NEXT: const int left = 65521 - first, length = left < [[L]] ? (left > 0 ? left : 0) : [[L]];
 // CHECK: fusec::load<V>(t_x + (first + k) * 512 + column)
 // CHECK: fusec::store<V>(t_y + (first + k) * 512 + column, result);
-// CHECK: return t_sums + part * 512 + column;
-// CHECK: fusec::scanPartOfColumns<Scope, Form, {{[0-9]+}}>(turn, length, isMine, load, store, place);
+// CHECK: fusec::scanChainOfColumns<Scope, Form, {{[0-9]+}}, false>(turn, length, isMine, load, store);
 fusec.model @columns inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<65521x512xf16>):
   %0 = fusec.cumsum %x axis 0 : tensor<65521x512xf16> to tensor<65521x512xf16>
@@ -28,13 +27,40 @@ fusec.model @columns inputs ["x"] outputs ["y"] {
 // From the end, the last part is the first.
 // CHECK-LABEL: cumsum_0(
 // CHECK: typedef fusec::ScanForm<float, 4, true, true, float> Form;
-// CHECK: fusec::ScanTurn turn(flags, 3, [[P:[0-9]+]]);
+// CHECK: fusec::ScanChain<Form::Op::Value, 1> turn(flags, 3, [[P:[0-9]+]]);
 // CHECK: const int row = turn.strip();
 // CHECK: const int part = [[LAST:[0-9]+]] - turn.part();
-// CHECK: const int part = [[LAST]] - number;
-// CHECK: fusec::scanPartOfRow<Scope, Form, {{[0-9]+}}>(turn, length, load, store, place);
+// CHECK: fusec::scanChainOfRow<Scope, Form, {{[0-9]+}}, false>(turn, length, load, store);
 fusec.model @rows inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<3x1048576xf32>):
   %0 = fusec.cumsum %x axis 1 exclusive reverse : tensor<3x1048576xf32> to tensor<3x1048576xf32>
   fusec.output %0 : tensor<3x1048576xf32>
+}
+
+// -----
+
+// Parts that all threads fill ask for nothing.
+// CHECK-LABEL: cumsum_0(
+// CHECK: turn.forEachVector<Scope, true>(
+// CHECK: fusec::scanChainOfColumns<Scope, Form, {{[0-9]+}}, true>(turn, length, isMine, load, store);
+fusec.model @full inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<65536x512xf32>):
+  %0 = fusec.cumsum %x axis 0 : tensor<65536x512xf32> to tensor<65536x512xf32>
+  fusec.output %0 : tensor<65536x512xf32>
+}
+
+// -----
+
+// Sums of 64 bits do not fit beside a number: they are stored, and told by flags.
+// CHECK-LABEL: cumsum_0(
+// CHECK: fusec::i64 *t_sums,
+// CHECK: fusec::u32 *flags
+// CHECK: fusec::ScanTurn turn(flags, 3, [[P:[0-9]+]]);
+// CHECK: const int part = [[LAST:[0-9]+]] - turn.part();
+// CHECK: const int part = [[LAST]] - number;
+// CHECK: fusec::scanPartOfRow<Scope, Form, {{[0-9]+}}>(turn, length, load, store, place);
+fusec.model @wide inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<3x1048576xi64>):
+  %0 = fusec.cumsum %x axis 1 reverse : tensor<3x1048576xi64> to tensor<3x1048576xi64>
+  fusec.output %0 : tensor<3x1048576xi64>
 }

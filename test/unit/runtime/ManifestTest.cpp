@@ -41,6 +41,15 @@ TEST(Manifest, KeepsLargeNumbers) {
             std::to_string(INT64_MAX));
 }
 
+TEST(Manifest, KeepsWordsOfFlags) {
+  Manifest manifest = makeManifest(), parsed;
+  vectorLaunch(manifest).params.back() = FlagsParam{66};
+  std::string error;
+  ASSERT_TRUE(parseManifest(writeManifest(manifest), parsed, error)) << error;
+  EXPECT_EQ(std::get<FlagsParam>(vectorLaunch(parsed).params.back()).words,
+            66u);
+}
+
 TEST(Manifest, TextErrors) {
   EXPECT_NE(textRefusal("{\"format\"", "{format").find("not valid JSON"),
             std::string::npos);
@@ -61,6 +70,13 @@ TEST(Manifest, TextErrors) {
             "plans[0].steps[0].variants[0].launches[0].smem: expected an "
             "integer of at least 0, "
             "found -1");
+  for (const char *words : {"64", "65", "4194305"})
+    EXPECT_EQ(textRefusal("{\"kind\":\"flags\"}",
+                          std::string("{\"kind\":\"flags\",\"words\":") +
+                              words + "}"),
+              std::string("plans[1].steps[1].variants[0].launches[0].params[5]."
+                          "words: expected 66 to 4194304 words, found ") +
+                  words);
   EXPECT_NE(textRefusal("\"ceildiv\"", "\"shr\"")
                 .find("grid[0]: expected an operator"),
             std::string::npos);

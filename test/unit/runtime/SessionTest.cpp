@@ -52,6 +52,22 @@ TEST_F(SessionTest, RunsLaunchesInOrder) {
   EXPECT_EQ(input.promotion, 2) << "as the driver numbers 128 bytes";
 }
 
+// As many as the most demanding launch asks for; the word behind the number of
+// launches tells how many.
+TEST_F(SessionTest, LaunchesMayAskForMoreFlags) {
+  constexpr uint32_t words = 1000;
+  Session more(load([](format::Manifest &m) {
+    m.plans[1].steps[1].variants[0].launches[0].params.back() =
+        format::FlagsParam{words};
+  }));
+  tensors.bind(more, 100);
+  more.prepare({{"batch", 100}, {"n", 4}}, nullptr, 0, FUSEC_GRAPH_OFF);
+  more.run(nullptr);
+  const uint32_t *flags = wordAt<uint32_t *>(fake->launches.back(), 448);
+  for (size_t i = 0; i != words; ++i)
+    EXPECT_EQ(flags[i], i == format::flagSizeWord ? words : 0) << i;
+}
+
 // Only the driver knows where tensor maps lie in a kernel's constant bank.
 TEST_F(SessionTest, ParametersOfKernelsWithMapsArePassedOneByOne) {
   fake->driverVersion = 12000;

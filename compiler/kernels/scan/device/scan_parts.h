@@ -15,12 +15,11 @@ namespace fusec {
 
 /// Which part of which strip, rows or columns beside each other, the block
 /// takes: parts in turn, all strips of one before those of the next. Whom a
-/// block waits for has begun before it. `flags` are zero before a launch and
-/// after it.
-class ScanTurn {
+/// block waits for has begun before it.
+class ScanTicket {
 public:
-  FUSEC_DEVICE ScanTurn(u32 *flags, int strips, int parts)
-      : flags(flags), strips(strips), fields(strips, parts) {
+  FUSEC_DEVICE ScanTicket(u32 *flags, int strips)
+      : flags(flags), strips(strips) {
     FUSEC_SHARED u32 taken;
     if (launch::thread() == 0)
       taken = primitive::takeTurn(flags, u32(launch::blocks()) - 1);
@@ -33,17 +32,32 @@ public:
   FUSEC_DEVICE int strip() const { return ownStrip; }
 
   /// Calls body(own, isMine) for the worker's vector of the strip, of `all`;
-  /// without one of its own it gets the last. On the host, for all of them.
-  template <class Scope, class Body>
+  /// without one of its own, which is never so if `IsFull`, it gets the last.
+  /// On the host, for all of them.
+  template <class Scope, bool IsFull = false, class Body>
   FUSEC_DEVICE void forEachVector(int all, Body body) {
     constexpr int vectors = Scope::threads / Scope::maxSize,
                   turns = launch::workersOf(vectors);
     for (int turn = 0; turn < turns; ++turn) {
-      const int own = ownStrip * vectors + turn + Scope::vector();
+      ownVector = turn + Scope::vector();
+      const int own = ownStrip * vectors + ownVector;
       isLast = turn + 1 == turns;
-      body(own < all ? own : all - 1, own < all);
+      body(IsFull || own < all ? own : all - 1, IsFull || own < all);
     }
   }
+
+protected:
+  u32 *flags;
+  int strips, number, ownStrip, ownVector = 0;
+  bool isLast = true;
+};
+
+/// Sums are stored, and told by flags, which are zero before a launch and after
+/// it.
+class ScanTurn : public ScanTicket {
+public:
+  FUSEC_DEVICE ScanTurn(u32 *flags, int strips, int parts)
+      : ScanTicket(flags, strips), fields(strips, parts) {}
 
   /// Tells that what the block has stored of its part is there.
   FUSEC_DEVICE void tell() const {
@@ -86,10 +100,7 @@ public:
   }
 
 private:
-  u32 *flags;
-  int strips, number, ownStrip;
   ScanFields fields;
-  bool isLast = true;
 };
 
 namespace detail {

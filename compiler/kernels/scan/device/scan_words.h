@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Cumulative sums of a long axis in parts, whose sums of 32 bits blocks tell
+// one another in words that hold the number of the launch, too: no flag is
+// waited for before a sum, and nothing is cleared. Sums of groups of parts save
+// asking all parts. The order of summation is fixed.
+
+#ifndef FUSEC_KERNELS_SCAN_WORDS_H
+#define FUSEC_KERNELS_SCAN_WORDS_H
+
+#include "scan_parts.h"
+
+namespace fusec {
+
+namespace detail {
+FUSEC_DEVICE u32 toBits(float value) { return primitive::bitsOf(value); }
+template <class T> FUSEC_DEVICE u32 toBits(T value) { return u32(value); }
+FUSEC_DEVICE void fromBits(u32 bits, float &value) {
+  value = primitive::floatOf(bits);
+}
+template <class T> FUSEC_DEVICE void fromBits(u32 bits, T &value) {
+  value = T(bits);
+}
+} // namespace detail
+
+/// The block's part, and the words behind `flags`, with `Columns` of a strip.
+template <class T, int Columns> class ScanChain : public ScanTicket {
+  static_assert(sizeof(T) == 4, "a word holds 32 bits beside the launch");
+
+public:
+  static constexpr int group =
+      Columns == 1 ? ScanWords::ofRow : ScanWords::ofColumns;
+
+  FUSEC_DEVICE ScanChain(u32 *flags, int strips, int parts)
+      : ScanTicket(flags, strips),
+        launch(primitive::peekFlag(flags + ScanWords::launches) + 1),
+        parts(parts) {
+    u64 *words = reinterpret_cast<u64 *>(flags + ScanWords::flags);
+    ofParts = words + strip() * parts * Columns;
+    ofGroups =
+        words +
+        (strips * parts + strip() * ((parts + group - 1) / group)) * Columns;
+  }
+  FUSEC_DEVICE int vector() const { return ownVector; }
+  /// Whether groups come behind its own.
+  FUSEC_DEVICE bool endsGroup() const {
+    return part() % group == group - 1 && part() + 1 < parts;
+  }
+  FUSEC_DEVICE u64 *ofPart(int part, int column) const {
+    return ofParts + part * Columns + column;
+  }
+  FUSEC_DEVICE u64 *ofGroup(int group, int column) const {
+    return ofGroups + group * Columns + column;
+  }
+  FUSEC_DEVICE void tell(u64 *word, T sum) const {
+    primitive::tellWord(word, u64(launch) << 32 | detail::toBits(sum));
+  }
+  /// What the word holds, of which `seen` was there before.
+  FUSEC_DEVICE T await(const u64 *word, u64 seen) const {
+    while (u32(seen >> 32) != launch)
+      seen = primitive::peekWord(word);
+    T sum;
+    detail::fromBits(u32(seen), sum);
+    return sum;
+  }
+
+  /// Says that the block knows the launch, behind a barrier after that; end()
+  /// is called at its end.
+  FUSEC_DEVICE void leave() {
+    if (launch::thread() == 0 && isLast)
+      left = primitive::takeTurn(flags + 1, u32(launch::blocks()) - 1);
+  }
+  FUSEC_DEVICE void end() const {
+    if (launch::thread() != 0 || !isLast || left + 1 != u32(launch::blocks()))
+      return;
+    // Numbers begin again: what is there must not be taken for new.
+    const bool begins = launch == ~u32(0);
+    flags[ScanWords::launches] = begins ? 0 : launch;
+    const u32 end = begins ? flags[ScanWords::size] : 0;
+    for (u32 word = ScanWords::flags; word < end; ++word)
+      flags[word] = 0;
+  }
+
+private:
+  u32 launch, left = 0;
+  int parts;
+  u64 *ofParts, *ofGroups;
+};
+
+/// A part of `count` items of a row, as scanPartOfRow. `IsFull` says that every
+/// thread has all of its items, so that it asks for none.
+template <class Scope, class Form, int Steps, bool IsFull, class Chain,
+          class Index, class Load, class Store>
+FUSEC_DEVICE void scanChainOfRow(Chain &chain, Index count, Load load,
+                                 Store store) {
+  constexpr int V = Form::vector,
+                steps = Steps * launch::workersOf(Scope::maxSize),
+                most = (Scope::maxSize + 31) / 32,
+                warps = most / launch::workersOf(most);
+  typedef typename Form::Op Op;
+  typedef typename Op::Value T;
+  FUSEC_SHARED T ofWarps[warps];
+  FUSEC_SHARED T before;
+  typename Form::Items items[steps];
+  T sums[steps], with[steps], ofWarp = T(0), total = T(0), own = T(0);
+  // Those of a warp follow one another.
+  auto forEachOwn = [&](auto body) {
+    FUSEC_UNROLL
+    for (int s = 0; s < steps; ++s) {
+      const Index k = Index((launch::warp() * steps + s) * launch::lanes() +
+                            launch::lane()) *
+                      V;
+      body(s, IsFull || k < count, Form::isReverse ? count - V - k : k);
+    }
+  };
+  detail::loadOwn(items, forEachOwn, load);
+  FUSEC_UNROLL
+  for (int s = 0; s < steps; ++s) {
+    const T sum = Form::sum(items[s]);
+    sums[s] = detail::sumLanesBefore(sum);
+    with[s] = Op::combine(sums[s], sum);
+  }
+  FUSEC_UNROLL
+  for (int s = 0; s < steps; ++s) {
+    sums[s] = Op::combine(ofWarp, sums[s]);
+    ofWarp =
+        Op::combine(ofWarp, primitive::shuffle(with[s], launch::lanes() - 1));
+  }
+  if (launch::lane() == 0)
+    ofWarps[launch::warp()] = ofWarp;
+  launch::barrier();
+  FUSEC_UNROLL
+  for (int warp = 0; warp < warps; ++warp) {
+    if (warp == launch::warp())
+      own = total;
+    total = Op::combine(total, ofWarps[warp]);
+  }
+  if (launch::warp() == 0) {
+    const int group = chain.part() / Chain::group, first = group * Chain::group,
+              lane = launch::lane();
+    if (lane == 0)
+      chain.tell(chain.ofPart(chain.part(), 0), total);
+    // On its way while the group's parts are awaited.
+    const u64 seen =
+        lane < group ? primitive::peekWord(chain.ofGroup(lane, 0)) : 0;
+    T ofParts = T(0), others = T(0);
+    for (int n = first + lane; n < chain.part(); n += launch::lanes()) {
+      const u64 *word = chain.ofPart(n, 0);
+      ofParts =
+          Op::combine(ofParts, chain.await(word, primitive::peekWord(word)));
+    }
+    ofParts = WarpScope::reduce<Op>(ofParts);
+    if (lane == 0 && chain.endsGroup())
+      chain.tell(chain.ofGroup(group, 0), Op::combine(ofParts, total));
+    for (int n = lane; n < group; n += launch::lanes()) {
+      const u64 *word = chain.ofGroup(n, 0);
+      others = Op::combine(
+          others,
+          chain.await(word, n == lane ? seen : primitive::peekWord(word)));
+    }
+    others = WarpScope::reduce<Op>(others);
+    if (lane == 0)
+      before = Op::combine(others, ofParts);
+  }
+  launch::barrier();
+  chain.leave();
+  own = Op::combine(before, own);
+  forEachOwn([&](int s, bool isThere, Index k) {
+    if (isThere)
+      store(k, Form::scan(items[s], Op::combine(own, sums[s])));
+  });
+  chain.end();
+}
+
+namespace detail {
+/// What is before each column of the worker's vector in its warp, of which
+/// `Vectors` neighbours have vectors beside each other; `ofWarp` gets its sums
+/// of the columns from `own` on.
+template <class Op, int Vectors, class T, int V>
+FUSEC_DEVICE Vec<T, V> sumWarpBefore(Vec<T, V> sums, T *ofWarp, int own) {
+  const int lane = launch::lane();
+  FUSEC_UNROLL
+  for (int i = 0; i < V; ++i) {
+    T sum = sums[i];
+    if (launch::lanes() > 1) {
+      FUSEC_UNROLL
+      for (int distance = Vectors; distance < 32; distance *= 2) {
+        const T other = primitive::shuffle(sum, lane - distance);
+        if (lane >= distance)
+          sum = Op::combine(other, sum);
+      }
+    }
+    if (lane >= launch::lanes() - Vectors)
+      ofWarp[own + i] = sum;
+    const T up = primitive::shuffle(sum, lane - Vectors);
+    sums[i] = lane >= Vectors ? up : T(0);
+  }
+  return sums;
+}
+
+/// What the scan has of the next items of columns; `before` gets them, too.
+template <class Form, class Vector, class Items>
+FUSEC_DEVICE Vector nextSums(Vector &before, const Items &items) {
+  typedef typename Form::Op Op;
+  Vector sums;
+  FUSEC_UNROLL
+  for (int i = 0; i < Form::vector; ++i) {
+    const auto with =
+        Op::combine(before[i], cast<typename Op::Value>(items[i]));
+    sums[i] = Form::choose(before[i], with);
+    before[i] = with;
+  }
+  return sums;
+}
+
+/// Of a column, the sum of all groups before its own, of the first of `Slices`
+/// who ask, and of every so many parts of its own before it.
+template <class Op, int Slices, class Chain>
+FUSEC_DEVICE typename Op::Value sumOthers(const Chain &chain, int column,
+                                          int slice) {
+  typedef typename Op::Value T;
+  constexpr int asked = (Chain::group - 1 + Slices - 1) / Slices;
+  const int group = chain.part() / Chain::group, first = group * Chain::group,
+            within = chain.part() % Chain::group;
+  u64 seen[asked];
+  FUSEC_UNROLL
+  for (int n = 0; n < asked; ++n)
+    seen[n] = slice + n * Slices < within
+                  ? primitive::peekWord(
+                        chain.ofPart(first + slice + n * Slices, column))
+                  : 0;
+  const bool hasGroup = slice == 0 && group > 0;
+  const u64 *last = chain.ofGroup(group - 1, column);
+  const u64 lastSeen = hasGroup ? primitive::peekWord(last) : 0;
+  T sum = T(0);
+  FUSEC_UNROLL
+  for (int n = 0; n < asked; ++n)
+    if (slice + n * Slices < within)
+      sum = Op::combine(
+          sum, chain.await(chain.ofPart(first + slice + n * Slices, column),
+                           seen[n]));
+  if (hasGroup)
+    sum = Op::combine(sum, chain.await(last, lastSeen));
+  return sum;
+}
+} // namespace detail
+
+/// The same of columns, one vector of them. The sum of a group is that of all
+/// groups up to it.
+template <class Scope, class Form, int Steps, bool IsFull, class Chain,
+          class Index, class Load, class Store>
+FUSEC_DEVICE void scanChainOfColumns(Chain &chain, Index count, bool isMine,
+                                     Load load, Store store) {
+  constexpr int V = Form::vector, vectors = Scope::threads / Scope::maxSize,
+                columns = vectors * V,
+                steps = Steps * launch::workersOf(Scope::maxSize),
+                most = (Scope::threads + 31) / 32,
+                warps = most / launch::workersOf(most),
+                slices =
+                    launch::workersOf(2) == 2 ? 1 : Scope::threads / columns;
+  static_assert(vectors <= 32 && Scope::threads % columns == 0,
+                "a column has threads that ask for its sums");
+  typedef typename Form::Op Op;
+  typedef typename Op::Value T;
+  typedef typename Form::Vector Vector;
+  FUSEC_SHARED T ofWarps[warps][columns];
+  FUSEC_SHARED T ofSlices[slices][columns];
+  typename Form::Items items[steps];
+  Vector before = {};
+  const int own = chain.vector() * V;
+  auto forEachOwn = [&](auto body) {
+    FUSEC_UNROLL
+    for (int s = 0; s < steps; ++s) {
+      const Index k = Index(Scope::rank()) * steps + s;
+      body(s, IsFull || (isMine && k < count),
+           Form::isReverse ? count - 1 - k : k);
+    }
+  };
+  // Of its vector on the host; else of the strip, a thread for each.
+  auto forEachTold = [&](auto body) {
+    if (launch::lanes() > 1)
+      return body(launch::thread() % columns, launch::thread() / columns);
+    for (int i = 0; i < V; ++i)
+      body(own + i, 0);
+  };
+  auto getTotal = [&](int column) {
+    T total = T(0);
+    FUSEC_UNROLL
+    for (int warp = 0; warp < warps; ++warp)
+      total = Op::combine(total, ofWarps[warp][column]);
+    return total;
+  };
+  detail::loadOwn(items, forEachOwn, load);
+  FUSEC_UNROLL
+  for (int s = 0; s < steps; ++s)
+    detail::addVector<Op>(before, items[s]);
+  before =
+      detail::sumWarpBefore<Op, vectors>(before, ofWarps[launch::warp()], own);
+  launch::barrier();
+  forEachTold([&](int column, int slice) {
+    if (slice == 0)
+      chain.tell(chain.ofPart(chain.part(), column), getTotal(column));
+  });
+  Vector ofOthers = {};
+  for (int warp = 0; warp < launch::warp(); ++warp) {
+    FUSEC_UNROLL
+    for (int i = 0; i < V; ++i)
+      ofOthers[i] = Op::combine(ofOthers[i], ofWarps[warp][own + i]);
+  }
+  detail::addVector<Op>(before, ofOthers);
+  forEachTold([&](int column, int slice) {
+    ofSlices[slice][column] =
+        detail::sumOthers<Op, slices>(chain, column, slice);
+  });
+  launch::barrier();
+  auto getOthers = [&](int column) {
+    T sum = T(0);
+    FUSEC_UNROLL
+    for (int slice = 0; slice < slices; ++slice)
+      sum = Op::combine(sum, ofSlices[slice][column]);
+    return sum;
+  };
+  if (chain.endsGroup())
+    forEachTold([&](int column, int slice) {
+      if (slice == 0)
+        chain.tell(chain.ofGroup(chain.part() / Chain::group, column),
+                   Op::combine(getOthers(column), getTotal(column)));
+    });
+  chain.leave();
+  FUSEC_UNROLL
+  for (int i = 0; i < V; ++i)
+    before[i] = Op::combine(getOthers(own + i), before[i]);
+  forEachOwn([&](int s, bool isThere, Index k) {
+    const Vector sums = detail::nextSums<Form>(before, items[s]);
+    if (isThere)
+      store(k, sums);
+  });
+  chain.end();
+}
+
+} // namespace fusec
+
+#endif // FUSEC_KERNELS_SCAN_WORDS_H
