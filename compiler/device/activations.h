@@ -10,8 +10,15 @@
 
 namespace fusec {
 
-template <class Float> FUSEC_DEVICE Float sigmoid(Float x) {
-  return Float(1) / (Float(1) + exp(-x));
+FUSEC_DEVICE double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
+/// To 3 units of fp32, and 0 below -87. A quotient would branch, for divisors
+/// that are too large or too small: this one is at least 1, and infinity is
+/// what the step towards the reciprocal must not see.
+FUSEC_DEVICE float sigmoid(float x) {
+  const float divisor = 1.0f + exp(-x),
+              near = primitive::reciprocalApproximate(divisor),
+              off = multiplyAdd(-minNan(divisor, 0x1p126f), near, 1.0f);
+  return multiplyAdd(off, near, near);
 }
 /// log(1 + exp(x)) without overflow.
 FUSEC_DEVICE double softplus(double x) {

@@ -60,11 +60,13 @@ struct StreamCosts {
 };
 
 struct PointwiseCosts {
-  double instructions;    // a thread: an index, its bounds and some arithmetic
-  double waitsPart;       // by which memory takes longer, as functions wait
-  double shortRowBytes;   // rows that blocks of few threads hold
-  double widerBlocksPart; // of the time, that wider blocks must promise
-  double siblingMicros;   // shorter ones gain by being one, whatever they read
+  double instructions; // a thread: an index, its bounds and some arithmetic
+  double instructionClocks; // one of a function, that few threads do not hide
+  double waitsPart;         // by which memory takes longer, as functions wait
+  double narrowWaitsPart;   // the same of long ones, where halves are stored
+  double shortRowBytes;     // rows that blocks of few threads hold
+  double widerBlocksPart;   // of the time, that wider blocks must promise
+  double siblingMicros; // shorter ones gain by being one, whatever they read
 };
 
 /// Rows of parts, as of a concat.
@@ -99,15 +101,26 @@ struct ColumnCosts {
   double registers;     // of a thread
   double itemRegisters; // and for each column of its vector
   double piecesLose;    // of the memory's rate, pieces of half a line
-  // Of columns that registers keep, for which code is run through once:
-  double keptPiecesLose; // the same
-  double keptTimes;      // as much work
-  double keptStepPart;   // of stepClocks, in each pass behind the first
-  double keptStepMicros; // until a step's code has come, in each pass
-  double keptAlone;      // times the lesser of memory and work, that a block
-                         // without others beside it waits for
-  double exposed;        // the power in which memory, latency and work add up
-  double startMicros;    // until the first loads have come
+  double exposed;       // the power in which memory, latency and work add up
+  double startMicros;   // until the first loads have come
+};
+
+/// Of columns that registers keep: a block loads all of them at once, and while
+/// it computes, only others beside it load.
+struct KeptColumnCosts {
+  // Of a thread, for each column of its vector, of 32 and of fewer bits, and
+  // each item, by how many blocks a multiprocessor seems to have.
+  double registers, columnRegisters, narrowColumnRegisters, itemRegisters;
+  double memoryPart;  // of the memory's rate, that a block alone would reach
+  double piecesLose;  // of that rate, pieces of half a line
+  double besidePower; // of the blocks that it shares the memory with
+  double waitMicros;  // of a block, which only others beside it hide
+  double levelMicros; // the same, until groups of threads have met
+  double stepMicros;  // and for the code of each step, in each pass
+  double laneClocks;  // a column that a thread and another one meet in
+  double itemPart;    // of an item's instructions
+  double exposed;     // the power in which memory, waiting and work add up
+  double startMicros;
 };
 
 /// Of rows, whose latencies others of the multiprocessor hide in part. What a
@@ -164,6 +177,7 @@ struct ScanCosts {
 struct TransposeCosts {
   double alongWaste, acrossWaste; // powers of the points they have too many
   double smallTileLoss;           // of those that are not full
+  double lastPart;                // of rows that begin anywhere, with one wave
   // Stored rows that begin anywhere: vectors, also by their elements, or single
   // elements.
   double storedVectorsLoss, storedElementLoss, storedSinglesLoss;
@@ -356,6 +370,7 @@ struct Costs {
   PartsCosts parts;
   ReduceCosts reduce;
   ColumnCosts columns;
+  KeptColumnCosts keptColumns;
   RowCosts row;
   NestedCosts nested;
   ScanCosts scan;

@@ -248,16 +248,20 @@ static bool isForDeviceOnly(Attribute schedule) {
   return gemm && getGemmUnit(gemm).usesTensorMaps();
 }
 
-/// The variant with its schedule or the first of its alternatives that runs on
-/// a host; null where none does.
-static VariantAttr getHostVariant(VariantAttr variant) {
-  if (!isForDeviceOnly(variant.getSchedule()))
-    return variant;
+/// The variant with the schedule at that place of those that run on a host;
+/// null where none does.
+static VariantAttr getHostVariant(VariantAttr variant, unsigned place) {
+  SmallVector<Attribute> schedules = {variant.getSchedule()};
   for (CandidateAttr candidate : variant.getAlternatives())
-    if (!isForDeviceOnly(candidate.getSchedule()))
-      return VariantAttr::get(variant.getContext(), variant.getGuards(),
-                              candidate.getSchedule());
-  return {};
+    schedules.push_back(candidate.getSchedule());
+  llvm::erase_if(schedules, isForDeviceOnly);
+  if (schedules.empty())
+    return {};
+  Attribute schedule = schedules[place % schedules.size()];
+  return schedule == variant.getSchedule()
+             ? variant
+             : VariantAttr::get(variant.getContext(), variant.getGuards(),
+                                schedule);
 }
 
 LogicalResult HostPlan::emit(KernelLibrary &library) {
@@ -266,7 +270,7 @@ LogicalResult HostPlan::emit(KernelLibrary &library) {
     step.op = op;
     SmallVector<VariantAttr> variants;
     for (auto variant : op.getVariants().getAsRange<VariantAttr>())
-      if (VariantAttr forHost = getHostVariant(variant))
+      if (VariantAttr forHost = getHostVariant(variant, schedule))
         variants.push_back(forHost);
     // Another schedule has the same epilogue.
     if (llvm::all_of(variants, [](VariantAttr variant) {

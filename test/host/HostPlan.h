@@ -24,6 +24,10 @@ class HostPlan {
 public:
   HostPlan(PlanOp plan, ModelOp model) : plan(plan), model(model) {}
 
+  /// Of the schedules of a variant that can run on a host, in the model's
+  /// order, which one does; of fewer it begins again.
+  void setSchedule(unsigned place) { schedule = place; }
+
   /// Emits every variant of every step that can run on a host. Errors are
   /// reported at the steps.
   mlir::LogicalResult emit(KernelLibrary &library);
@@ -60,6 +64,7 @@ private:
   };
   PlanOp plan;
   ModelOp model;
+  unsigned schedule = 0;
   std::vector<Step> steps;
 };
 

@@ -6,13 +6,15 @@
 //   [--fusion=on|off|both]
 //                    [--filter=REGEX] [--arch=TARGET] [--compiler=C++]
 //                    [--work=DIR]
-//                    [--jobs=N] [--unused]
+//                    [--jobs=N] [--schedule=N] [--unused]
 //
 // Cases are those of the node suite. The kernels of all variants of all steps
 // are compiled for the host and run in the memory that the plan describes: once
 // for each variant that may run, then with the user's tensors placed so that
-// wide accesses are not allowed, and so that reading past an end traps. Results
-// are compared with those of the case and with the reference's of the plan.
+// wide accesses are not allowed, and so that reading past an end traps. With
+// --schedule=1 they have not the schedules that the model finds fastest but
+// those it finds second. Results are compared with those of the case and with
+// the reference's of the plan.
 //
 // One JSON line a failure, a summary at the end; --unused also names the
 // variants that no case chose. Exits with 0 when all is as expected, else 1.
@@ -34,7 +36,8 @@ struct Options {
   std::vector<std::string> cases;
   std::string mode = "both", fusion = "both", filter, target = "sm_90a",
               compiler = "c++", work = "host-kernels";
-  unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
+  unsigned jobs = std::max(1u, std::thread::hardware_concurrency()),
+           schedule = 0;
   bool unused = false;
 };
 
@@ -86,6 +89,7 @@ void Suite::prepare(Job &job) {
   job.plan = std::make_unique<HostPlan>(
       *job.compilation->getModule().getOps<PlanOp>().begin(),
       job.compilation->getModel());
+  job.plan->setSchedule(options.schedule);
   if (failed(job.plan->emit(library)))
     job.verdict = fromError(diagnostics.take(ErrorKind::Internal, "emission"));
 }
@@ -191,6 +195,7 @@ int main(int argc, char **argv) {
   app.add_option("--compiler", options.compiler);
   app.add_option("--work", options.work);
   app.add_option("--jobs", options.jobs)->check(CLI::PositiveNumber);
+  app.add_option("--schedule", options.schedule);
   app.add_flag("--unused", options.unused);
   CLI11_PARSE(app, argc, argv);
   return Suite(std::move(options)).run();

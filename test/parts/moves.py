@@ -24,7 +24,7 @@ def makePermutations():
 # Rows that begin anywhere, of what is loaded and of what is stored, and one of both; at
 # the ends of memory, and one that a view leaves in the middle of it.
 ODD = [("f16", (71, 131)), ("f32", (97, 1001)), ("f16", (1021, 65)), ("f32", (64, 333)), ("f16", (129, 64)),
-       ("i64", (33, 77))]
+       ("i64", (33, 77)), ("f32", (333, 517)), ("i64", (261, 517))]
 
 
 def makeOddTransposes():
@@ -49,7 +49,7 @@ def makeOddTransposes():
 
 # The same of what is computed of one tensor alone, so that nothing is read beside tiles.
 COMPUTED = [("f16", (333, 999)), ("f16", (1000, 127)), ("f16", (39, 1001)), ("f32", (127, 333)), ("f16", (999, 1000)),
-            ("f32", (2, 127, 333)), ("i16", (333, 333))]
+            ("f32", (2, 127, 333)), ("i16", (333, 333)), ("i64", (130, 517)), ("f32", (1021, 515)), ("f16", (517, 1021))]
 
 
 def makeComputedTransposes():

@@ -47,6 +47,33 @@ def makeWidths():
             yield case
 
 
+# Rows of a gate beside what it lets pass.
+GATES = [("f32", (7, 130)), ("f16", (77, 1365)), ("f32", (13, 127)), ("f16", (1, 1000)), ("f32", (1000, 1))]
+
+
+def makeGates():
+    """Up to where exponentials are infinite, or nothing."""
+    for kind, (rows, columns) in GATES:
+        case = Case(nameOf("gates", kind, (rows, columns)), 4e-3 if kind == "f16" else 1e-5)
+        x = case.draw(kind, rows, 2 * columns)
+        special = numpy.array([numpy.inf, -numpy.inf, 87, -87, 89, -89, 104, -104, 3e4, -3e4], TYPES[kind][0])
+        some = min(columns, len(special))
+        x[0, :some] = special[:some]
+        name = case.input("x", x)
+        gate, rest = [case.node("Slice", name, *[case.constant(numpy.array([number])) for number in (first, last, 1)])
+                      for first, last in ((0, columns), (columns, 2 * columns))]
+        open_ = case.node("Sigmoid", gate)
+        case.nodes.append(helper.make_node("Mul", [open_, rest], ["y"]))
+        silu = case.node("Max", gate, case.constant(numpy.array(-100, TYPES[kind][0])))
+        case.nodes.append(helper.make_node("Mul", [silu, case.node("Sigmoid", silu)], ["silu"]))
+        with numpy.errstate(over="ignore", invalid="ignore"):
+            opened = 1 / (1 + numpy.exp(-x[:, :columns].astype(float)))
+            case.output("y", opened * x[:, columns:], kind)
+            bounded = numpy.maximum(x[:, :columns].astype(float), -100)
+            case.output("silu", bounded / (1 + numpy.exp(-bounded)), kind)
+        yield case
+
+
 def makeAll():
-    for make in (makeChannels, makeWidths):
+    for make in (makeChannels, makeWidths, makeGates):
         yield from make()

@@ -343,6 +343,27 @@ def makeWeighted():
         yield case
 
 
+# Columns that one pass reduces: of a step, of several and of more than are loaded together.
+PASSES = [("f32", (33, 1, 40)), ("f32", (65, 7, 33)), ("f16", (40, 13, 64)), ("f32", (129, 39, 16)), ("f16", (127, 39, 16)),
+          ("f32", (31, 50, 33)), ("f16", (3, 100, 129)), ("f32", (7, 127, 48)), ("f16", (2, 1000, 24)), ("f32", (5, 0, 8))]
+
+
+def makePasses():
+    for kind, sizes in PASSES:
+        case = Case(nameOf("passes", kind, sizes), 4e-3 if kind == "f16" else 1e-5, batch={"x": "batch"})
+        x = case.draw(kind, *sizes)
+        if sizes[1] > 2:
+            x[0, 1] = -numpy.inf
+        name, axes, wide = case.input("x", x), case.constant(numpy.array([1])), x.astype(float)
+        case.nodes.append(helper.make_node("ReduceMax", [name], ["most"], axes=[1], keepdims=0))
+        case.output("most", wide.max(1, initial=-numpy.inf), kind)
+        finite = case.node("Max", name, case.constant(numpy.array(-2, TYPES[kind][0])))
+        squares = case.node("Mul", finite, finite)
+        case.nodes.append(helper.make_node("ReduceSum", [squares, axes], ["squares"], keepdims=0))
+        case.output("squares", (numpy.maximum(wide, -2) ** 2).sum(1), kind)
+        yield case
+
+
 # Groups of channels: positions that are whole vectors or none, or one and a half.
 GROUPS = [("f16", (3, 8, 4, 8), 2), ("f32", (2, 6, 4, 4), 3), ("f16", (2, 12, 3, 4), 4), ("f32", (3, 8, 5, 5), 2),
           ("f16", (2, 8, 64, 64), 2)]
@@ -370,5 +391,5 @@ def makeGroups():
 
 def makeAll():
     for make in (makeRows, makePlaces, makeScans, makeCastScans, makeShortScans, makeOddRows, makeNested, makeColumns, makePieces, makeWeighted,
-                 makeGroups):
+                 makePasses, makeGroups):
         yield from make()

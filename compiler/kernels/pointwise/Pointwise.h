@@ -41,7 +41,7 @@ int64_t getFillWidth(StepOp step, const PointwiseIteration &iteration,
 /// Points that some blocks of the grid compute.
 struct PointwisePiece {
   PointwiseIteration iteration;
-  Expr count; // of elements, with those that rows leave over
+  Expr count; // of elements, with those that rows leave over at full width
   VectorAccesses accesses;
   /// Along memory, rows begin anywhere: vectors from where what is stored is
   /// aligned, and single elements before and behind.
@@ -55,9 +55,11 @@ struct PointwisePiece {
   int64_t countRows() const;
   /// Whether single elements at the ends of a row are parts of their own: of
   /// long rows, which have many more vectors.
-  bool dividesEnds() const;
+  bool dividesEnds(int64_t width) const;
   /// Vectors and, of divided ends, single elements that a row may have.
-  Expr getParts() const;
+  Expr getParts(int64_t width) const;
+  /// Of elements, with accesses so wide.
+  Expr getCount(int64_t width) const;
   /// All dims but the last.
   Expr countOuter() const {
     return getElementCount(iteration.program.getSizes().drop_back(),
@@ -66,7 +68,9 @@ struct PointwisePiece {
   /// Elements of an access where a thread takes `vector`, and accesses that are
   /// on their way together.
   int64_t getWidth(int64_t vector) const {
-    return isByRows() ? accesses.width : std::min(accesses.width, vector);
+    // Single elements do not walk along memory.
+    return isByRows() && vector == 1 ? accesses.width
+                                     : std::min(accesses.width, vector);
   }
   int64_t getAtOnce(int64_t vector) const;
   /// Lanes lie along the last one.
@@ -148,6 +152,7 @@ struct PointwiseWork {
   double blocks = 0;   // where the grid has no limit
   bool readsRows = false;
   double waits = 0; // by which part memory takes longer for what is computed
+  double functions = 0; // instructions of a point, for functions
 };
 /// What a block of rows that are put together takes.
 struct AssembledWork {

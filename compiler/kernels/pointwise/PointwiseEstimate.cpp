@@ -12,8 +12,13 @@ Estimate fusec::estimatePointwise(const Target &target,
   time.exposeClocks(target.rates.memoryLatency);
   double perElement = work.elements ? work.bytes / work.elements : 0;
   double threads = work.elements / schedule.getVector();
-  // Of few threads, all have what they load on its way at once.
-  bool isFull = threads > double(target.threads) * target.multiprocessors;
+  // Of few threads, all have what they load on its way at once, and of the
+  // fewest nobody hides what they compute.
+  double places = double(target.threads) * target.multiprocessors;
+  bool isFull = threads > places;
+  if (threads < places / 8)
+    time.exposeClocks(work.functions * schedule.getVector() *
+                      target.pointwise.instructionClocks);
   double bytes = isFull ? perElement / 2 * schedule.getVector() : 16;
   double longer = addPlacing(time, target, work.blocks, schedule.getBlocks());
   double memory = longer * (1 + work.waits) * (work.bytes + work.partly) /

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/analysis/StepBytes.h"
+#include "compiler/kernels/NodeWork.h"
 #include "compiler/kernels/pointwise/Pointwise.h"
 
 using namespace mlir;
@@ -73,17 +74,22 @@ static int64_t getHoldingThreads(const Target &target,
 }
 
 /// By which part memory takes longer where an element waits for a function of a
-/// function in float, and other elements of a thread do not hide it.
+/// function in float, or for a long one of halves, and other elements of a
+/// thread do not hide it.
 static double getWaits(StepOp step, const Target &target,
                        const PointwisePiece &piece, int64_t vector) {
   const ScalarProgram &program = piece.iteration.program;
   std::vector<unsigned> depths(program.size());
   unsigned most = 0;
+  bool isLong = false;
   for (size_t n = 0; n < program.size(); ++n) {
     for (unsigned operand : program[n].operands)
       depths[n] = std::max(depths[n], depths[operand]);
     const ScalarNode &node = program[n];
-    if (node.kind != ScalarNode::Kind::Compute || !node.type.isF32())
+    if (node.kind != ScalarNode::Kind::Compute)
+      continue;
+    isLong |= isa<ErfOp, GeluOp, GeluTanhOp, SinOp, CosOp>(node.op);
+    if (!node.type.isF32())
       continue;
     if (isa<SoftplusOp>(node.op))
       depths[n] += 2;
@@ -91,15 +97,26 @@ static double getWaits(StepOp step, const Target &target,
       ++depths[n];
     most = std::max(most, depths[n]);
   }
-  // Of halves alone, functions are short.
   bool isWide =
       llvm::any_of(piece.iteration.stores, [&](const RegionStore &store) {
         return getElementBytes(
                    step.getOutputBuffer(store.output).getElementType()) >= 4;
       });
-  return most > 1 && isWide
-             ? target.pointwise.waitsPart / double(piece.getAtOnce(vector))
-             : 0;
+  double part = isWide ? (most > 1 ? target.pointwise.waitsPart : 0)
+                       : (isLong ? target.pointwise.narrowWaitsPart : 0);
+  return part / double(piece.getAtOnce(vector));
+}
+
+/// Of a point, for functions: what else is computed of few points takes less
+/// than choosing by it would.
+static double countFunctionInstructions(const Target &target,
+                                        const ScalarProgram &program) {
+  double all = 0;
+  for (size_t n = 0; n < program.size(); ++n)
+    if (double some = getInstructions(target.ops, program[n]);
+        some > 1 && program[n].kind == ScalarNode::Kind::Compute)
+      all += some;
+  return all;
 }
 
 /// Of the pieces' points, `vector` elements a thread at most.
@@ -109,14 +126,17 @@ static PointwiseWork getWork(StepOp step, const Target &target,
   StepBytes bytes = getStepBytesAt(step, dim);
   PointwiseWork work{double(bytes.read + bytes.written)};
   for (const PointwisePiece &piece : pieces) {
-    double points = getSampledValue(piece.count, dim);
+    int64_t width = piece.getWidth(vector);
+    double points = getSampledValue(piece.getCount(width), dim);
     work.elements += points;
     work.readsRows |= piece.countRows() > 0;
     work.waits = std::max(work.waits, getWaits(step, target, piece, vector));
+    work.functions =
+        std::max(work.functions,
+                 countFunctionInstructions(target, piece.iteration.program));
     // A single element takes half the instructions; those that shift a vector
     // load it twice.
-    int64_t width = piece.getWidth(vector);
-    double loads = width == piece.accesses.width
+    double loads = piece.isByRows() || width == piece.accesses.width
                        ? double(piece.accesses.shifted.size())
                        : 0;
     work.vectors += (1 + loads) * points / std::max<int64_t>(2, width);

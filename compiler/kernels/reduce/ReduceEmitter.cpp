@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace fusec;
 
-static std::string scopeType(ReduceScheduleAttr schedule) {
+static std::string scopeType(ReduceScheduleAttr schedule, bool knowsLength) {
   switch (schedule.getScope()) {
   case ReduceScope::Thread:
     return "fusec::ThreadScope";
@@ -20,7 +20,8 @@ static std::string scopeType(ReduceScheduleAttr schedule) {
                : fmt::format("fusec::LanesScope<{}>",
                              schedule.getThreadsTogether());
   case ReduceScope::Block:
-    return fmt::format("fusec::BlockScope<{}>", schedule.getThreads());
+    return fmt::format("fusec::BlockScope<{}{}>", schedule.getThreads(),
+                       knowsLength ? "" : ", true");
   case ReduceScope::Cluster:
     return fmt::format("fusec::ClusterScope<{}, {}>", schedule.getThreads(),
                        schedule.getCluster());
@@ -64,7 +65,8 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
   if (walk->pitch)
     writer.addHeader("reduce_span.h");
   writer.declareBuffers();
-  writer.line("typedef {} Scope;", scopeType(schedule));
+  bool knowsLength = walk->iteration.length.getConstant() || schedule.getKept();
+  writer.line("typedef {} Scope;", scopeType(schedule, knowsLength));
   RowForm form;
   form.ofColumns = schedule.isOfColumns();
   form.pitch = walk->pitch;

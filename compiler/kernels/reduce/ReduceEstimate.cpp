@@ -33,13 +33,16 @@ static double getRegisters(const Target &target, const RowSizes &sizes,
 
 /// How many blocks a multiprocessor has at a time: its registers are 64 K
 /// words.
+static double getResidentBlocks(const Target &target, double threads,
+                                double registers) {
+  return std::clamp(
+      std::floor(65536 / (registers * threads)), 1.0,
+      std::min(target.rates.mostBlocks, std::floor(target.threads / threads)));
+}
 static double getResidentBlocks(const Target &target, const RowSizes &sizes,
                                 ReduceScheduleAttr schedule) {
-  double threads = schedule.getThreads();
-  return std::clamp(
-      std::floor(65536 / (getRegisters(target, sizes, schedule) * threads)),
-      1.0,
-      std::min(target.rates.mostBlocks, std::floor(target.threads / threads)));
+  return getResidentBlocks(target, schedule.getThreads(),
+                           getRegisters(target, sizes, schedule));
 }
 
 //===----------------------------------------------------------------------===//
@@ -72,69 +75,113 @@ static void addBeside(Overlap &time, double power, double memory,
                     1 / power));
 }
 
+/// Those that a thread meets; of more, the others meet by levels at the same
+/// time.
+static double getMeetingGroups(double groups) {
+  constexpr double inOneGo = 8;
+  return groups > 1 ? std::min(groups, inOneGo) : 0;
+}
+
 /// Clocks of 128 lanes that a thread takes for all of its passes.
 static double getColumnsThreadClocks(const Target &target,
                                      const RowSizes &sizes,
                                      ReduceScheduleAttr schedule,
                                      double steps) {
   const ColumnCosts &costs = target.columns;
-  bool keeps = schedule.getKept();
-  double laterPasses = (keeps ? costs.keptStepPart : 1) * (sizes.passes - 1);
-  // Of more groups, the others meet by levels at the same time.
-  constexpr double inOneGo = 8;
-  double vector = schedule.getVector(), groups = schedule.getGroups(),
-         meeting = 0;
-  if (groups > 1)
-    meeting = std::min(groups, inOneGo) * vector * costs.laneClocks *
-              (sizes.findsPlaces ? costs.findTimes : 1);
-  return (keeps ? costs.keptTimes : 1) *
-         ((1 + laterPasses) * steps * costs.stepClocks +
-          sizes.passes * meeting +
-          steps * vector * sizes.instructions * costs.itemPart +
-          costs.threadClocks);
+  double vector = schedule.getVector(),
+         meeting = getMeetingGroups(schedule.getGroups()) * vector *
+                   costs.laneClocks * (sizes.findsPlaces ? costs.findTimes : 1);
+  return sizes.passes * (steps * costs.stepClocks + meeting) +
+         steps * vector * sizes.instructions * costs.itemPart +
+         costs.threadClocks;
+}
+
+/// How often groups of threads meet in shared memory until all have.
+static double getMeetingLevels(double groups) {
+  double levels = groups > 1;
+  for (double left = groups; left > 32; left /= std::min(left / 8, 8.0))
+    ++levels;
+  return levels;
+}
+
+/// By how much longer memory takes for pieces of less than a line.
+static double getPiecesLoss(double lost, double pieceBytes) {
+  constexpr double line = 128;
+  return pieceBytes < line ? 1 + lost * (line / pieceBytes - 1) : 1;
+}
+
+static Estimate estimateKeptColumns(const Target &target, const RowSizes &sizes,
+                                    ReduceScheduleAttr schedule) {
+  const KeptColumnCosts &costs = target.keptColumns;
+  Overlap time(target);
+  double groups = schedule.getGroups(), vector = schedule.getVector(),
+         threads = schedule.getThreads(), steps = schedule.getKept(),
+         blocks = std::max(
+             1.0, std::ceil(sizes.rows / double(schedule.getRowsAtOnce()))),
+         share = blocks / target.multiprocessors,
+         column = sizes.keepsNarrow ? costs.narrowColumnRegisters
+                                    : costs.columnRegisters,
+         // They are given out by eights.
+      registers =
+          8 *
+          std::ceil((costs.registers + column * vector +
+                     costs.itemRegisters * sizes.keptLoads * steps * vector) /
+                    8),
+         resident = getResidentBlocks(target, threads, registers),
+         clocksPerMicro = target.rates.clock * 1e3,
+         piece =
+             std::min(sizes.columns, threads / groups * vector) * sizes.element,
+         memory = sizes.bytes * getPiecesLoss(costs.piecesLose, piece) /
+                  (costs.memoryPart * target.rates.memory * 1e3),
+         levels = getMeetingLevels(groups) *
+                  (sizes.findsPlaces ? target.columns.findTimes : 1),
+         alone = costs.waitMicros +
+                 sizes.reductions * levels * costs.levelMicros +
+                 sizes.passes * steps * costs.stepMicros,
+         waves = share / resident,
+         work =
+             share * threads * vector *
+             (steps * sizes.instructions * costs.itemPart +
+              sizes.reductions * getMeetingGroups(groups) * costs.laneClocks) /
+             target.rates.issuedThreads / clocksPerMicro;
+  if (waves < target.row.wholeWaves)
+    waves = std::ceil(waves);
+  double beside = std::min(resident, std::max(share, 1.0)),
+         latency = waves * (alone + memory / share *
+                                        std::pow(beside, costs.besidePower));
+  addPlacing(time, target, blocks, schedule.getBlocks());
+  time.expose(costs.startMicros);
+  addBeside(time, costs.exposed, memory, latency, work);
+  return time.get();
 }
 
 static Estimate estimateColumns(const Target &target, const RowSizes &sizes,
                                 ReduceScheduleAttr schedule) {
   const ColumnCosts &costs = target.columns;
   Overlap time(target);
-  bool keeps = schedule.getKept();
-  double groups = schedule.getGroups(), vector = schedule.getVector(),
-         threads = schedule.getThreads(),
+  double groups = schedule.getGroups(), threads = schedule.getThreads(),
          blocks = std::ceil(sizes.rows / schedule.getRowsAtOnce()),
-         passes = keeps ? 1 : sizes.passes,
          resident = getResidentBlocks(target, sizes, schedule),
          share = blocks / target.multiprocessors,
-         waves = keeps ? target.row.wholeWaves : 1,
          // Of blocks that begin together some multiprocessors have one more
          // than others.
-      most = share <= waves * resident ? std::ceil(share) : share,
-         steps = std::ceil(sizes.length / groups), levels = groups > 1;
-  for (double left = groups; left > 32; left /= std::min(left / 8, 8.0))
-    ++levels;
-  double clocksPerMicro = target.rates.clock * 1e3,
-         rounds = keeps ? 1 : sizes.passes * getRounds(steps),
-         latency = std::max(1.0, share / resident) *
-                   (rounds * target.rates.memoryLatency +
-                    sizes.passes * levels * costs.levelClocks *
+      most = share <= resident ? std::ceil(share) : share,
+         steps = std::ceil(sizes.length / groups),
+         clocksPerMicro = target.rates.clock * 1e3,
+         latency = std::max(1.0, share / resident) * sizes.passes *
+                   (getRounds(steps) * target.rates.memoryLatency +
+                    getMeetingLevels(groups) * costs.levelClocks *
                         (sizes.findsPlaces ? costs.findTimes : 1)) /
                    clocksPerMicro,
          work = most * threads *
                 getColumnsThreadClocks(target, sizes, schedule, steps) /
                 target.rates.issuedThreads / clocksPerMicro,
-         ofBlock = keeps ? threads / groups * vector : sizes.columns,
-         piece = std::min(sizes.columns, ofBlock) * sizes.element,
-         memory = getColumnsTraffic(target, sizes, passes) /
-                  target.rates.memory / 1e3;
-  if (constexpr double line = 128; piece < line)
-    memory *= 1 + (keeps ? costs.keptPiecesLose : costs.piecesLose) *
-                      (line / piece - 1);
+         memory =
+             getColumnsTraffic(target, sizes, sizes.passes) /
+             target.rates.memory / 1e3 *
+             getPiecesLoss(costs.piecesLose, sizes.columns * sizes.element);
   if (share > 1)
     memory *= most / share;
-  if (keeps)
-    latency += costs.keptAlone * std::min(memory, work) /
-                   std::max(1.0, std::min(resident, share)) +
-               costs.keptStepMicros * steps * sizes.passes;
   // A row of its own keeps whoever reduces it busy, so that striding over rows
   // is as fast as a block each.
   addPlacing(time, target, blocks, schedule.getBlocks());
@@ -327,6 +374,8 @@ bool fusec::paysAhead(const Target &target, const RowSizes &kept,
 
 Estimate fusec::estimateReduce(const Target &target, const RowSizes &sizes,
                                ReduceScheduleAttr schedule) {
-  return schedule.isOfColumns() ? estimateColumns(target, sizes, schedule)
-                                : estimateRows(target, sizes, schedule);
+  if (!schedule.isOfColumns())
+    return estimateRows(target, sizes, schedule);
+  return schedule.getKept() ? estimateKeptColumns(target, sizes, schedule)
+                            : estimateColumns(target, sizes, schedule);
 }

@@ -54,6 +54,10 @@ static void collectLoads(const ScalarProgram &program, unsigned node,
   }
 }
 
+static bool isOnePass(const RowIteration &iteration) {
+  return getPasses(iteration).size() == 1 && getFullStores(iteration).empty();
+}
+
 SmallVector<unsigned>
 fusec::getKeptLoads(const RowIteration &iteration, unsigned lanesDim,
                     llvm::function_ref<bool(unsigned)> isAccess, bool ahead) {
@@ -74,10 +78,12 @@ fusec::getKeptLoads(const RowIteration &iteration, unsigned lanesDim,
   count(
       llvm::map_to_vector(getFullStores(iteration),
                           [](const RegionStore &store) { return store.node; }));
+  // In one pass over columns, to have all of a thread's loads on their way.
+  unsigned least = lanesDim == 2 && isOnePass(iteration) ? 1 : 2;
   SmallVector<unsigned> kept;
   for (size_t n = 0; n < program.size(); ++n)
     if (program[n].kind == Kind::Load && program.varies(n, lanesDim) &&
-        (passes[n] > 1 || (ahead && seen.contains(n))) && isAccess(n))
+        (passes[n] >= least || (ahead && seen.contains(n))) && isAccess(n))
       kept.push_back(n);
   return kept;
 }
@@ -185,8 +191,11 @@ int64_t fusec::getMostKept(ReduceScheduleAttr schedule) {
 
 /// Each is text of its own in every pass, which NVRTC takes long for.
 static constexpr int64_t mostKeptSteps = 32;
+/// Of one pass: sums of squares of 39 floats took 58 us by 40 registers, 48
+/// by 20.
+static constexpr int64_t mostStepsOfPass = 16, mostKeptOfPass = 128;
 
-/// Those of `schedules` that can keep rows, doing so.
+/// Those of `schedules` that can keep rows.
 SmallVector<ReduceScheduleAttr>
 ReduceProblem::keep(StepOp step, ArrayRef<ReduceScheduleAttr> schedules) const {
   SmallVector<ReduceScheduleAttr> keeping;
@@ -196,6 +205,7 @@ ReduceProblem::keep(StepOp step, ArrayRef<ReduceScheduleAttr> schedules) const {
   int64_t bytes = 0;
   for (unsigned node : getKeptLoads(step, schedules[0].getVector()))
     bytes += getElementBytes(iteration.program[node].type);
+  bool isOne = isOnePass(iteration);
   for (ReduceScheduleAttr schedule : schedules) {
     int64_t vector = schedule.getVector(), along = ofColumns ? 1 : vector,
             vectors = llvm::divideCeil(*length, along);
@@ -203,8 +213,10 @@ ReduceProblem::keep(StepOp step, ArrayRef<ReduceScheduleAttr> schedules) const {
     bool isSpan = pitch && vector > 1;
     vectors -= isSpan;
     int64_t steps = llvm::divideCeil(vectors, schedule.getThreadsTogether());
-    if (bytes && (isSpan || *length % along == 0) && steps <= mostKeptSteps &&
-        steps * vector * bytes <= getMostKept(schedule))
+    int64_t most = isOne ? mostKeptOfPass : getMostKept(schedule);
+    if (bytes && (isSpan || *length % along == 0) &&
+        steps <= (isOne ? mostStepsOfPass : mostKeptSteps) &&
+        steps * vector * bytes <= most)
       keeping.push_back(schedule.withKept(std::max<int64_t>(steps, 1)));
   }
   return keeping;

@@ -92,12 +92,12 @@ void TilePrinter::openTiles() {
   };
   declareExtent(iteration.along, "along", schedule.getAlong());
   declareExtent(iteration.across(), "across", schedule.getAcross());
-  std::string count = "fusec::i64(alongTiles) * acrossTiles";
+  std::string count = "alongTiles * acrossTiles";
   if (Expr batch = iteration.getBatch(); !batch.isConstant(1))
     count += fmt::format(" * ({})", writer.print(batch, {}));
-  writer.open("fusec::forEachTile({}, [&](fusec::i64 place)", count);
-  writer.line("const {0} acrossFirst = {0}(place % acrossTiles) * {1}, "
-              "alongFirst = {0}(place / acrossTiles % alongTiles) * {2};",
+  writer.open("fusec::forEachTile({}, [&]({} place)", count, index);
+  writer.line("const {0} acrossFirst = place % acrossTiles * {1}, "
+              "alongFirst = place / acrossTiles % alongTiles * {2};",
               index, schedule.getAcross(), schedule.getAlong());
   // The other dims, the last one fastest.
   std::string rest = "place / acrossTiles / alongTiles";
@@ -107,7 +107,7 @@ void TilePrinter::openTiles() {
     std::string size = writer.print(program.getSizes()[i], {});
     bool isFirst = i == 0 || (i == 1 && iteration.along == 0);
     std::string own = isFirst ? rest : fmt::format("{} % ({})", rest, size);
-    writer.line("const {0} {1} = {0}({2});", index, dims[i], own);
+    writer.line("const {} {} = {};", index, dims[i], own);
     rest += fmt::format(" / ({})", size);
   }
 }
@@ -220,9 +220,10 @@ void TilePrinter::storeVectors() {
                 "across - acrossFirst, [&](int a, int b)",
                 schedule.getAlong(), schedule.getAcross(), transposeThreads);
   else
-    writer.open("fusec::forEachInTile<{}, {}, {}{}>(along - alongFirst, "
+    writer.open("fusec::forEachInTile<{}, {}, {}, {}{}>(along - alongFirst, "
                 "across - acrossFirst, [&](int a, int b)",
                 accesses.getWidth(), schedule.getAlong(), schedule.getAcross(),
+                transposeThreads,
                 loadsFirst ? fmt::format(", {}", atOnce) : "");
   writer.line("constexpr int V = {};", accesses.getWidth());
   declarePoint();
@@ -231,9 +232,10 @@ void TilePrinter::storeVectors() {
 }
 
 void TilePrinter::storeRows() {
-  writer.open("fusec::forEachChunkInTile<{}, {}, {}>(along - alongFirst, "
+  writer.open("fusec::forEachChunkInTile<{}, {}, {}, {}>(along - alongFirst, "
               "[&](int a, int chunk)",
-              accesses.getWidth(), schedule.getAlong(), schedule.getAcross());
+              accesses.getWidth(), schedule.getAlong(), schedule.getAcross(),
+              transposeThreads);
   std::vector<std::string> begin = dims;
   begin[iteration.along] = "(alongFirst + a)";
   begin[iteration.across()] = "0";

@@ -50,6 +50,20 @@ struct TransposeProblem {
 static constexpr TileShape shapes[] = {{64, 64},  {16, 256}, {256, 16},
                                        {32, 128}, {128, 32}, {32, 32}};
 
+/// Those, and behind a row that is no multiple of theirs tiles of whole rows:
+/// 48 x 64 rows of 80 fill five eighths of tiles of 128.
+static SmallVector<TileShape> getShapes(const TransposeIteration &iteration) {
+  constexpr int64_t least = 32, most = 4096, whole = 8;
+  SmallVector<TileShape> all(std::begin(shapes), std::end(shapes));
+  auto size = iteration.getSize(iteration.along).getConstant();
+  if (size && *size > least && *size * least <= most && *size % whole == 0 &&
+      llvm::none_of(shapes, [&](TileShape shape) {
+        return shape.along == *size && shape.across == least;
+      }))
+    all.insert(all.begin(), {*size, least});
+  return all;
+}
+
 /// The widest accesses of at most 16 bytes that all of them can be.
 static void chooseWidth(Accesses &accesses, Expr size, unsigned dim) {
   auto fits = [&](int64_t width) {
@@ -220,8 +234,8 @@ static FailureOr<TransposeProblem> analyzeTransposeProblem(StepOp step) {
   return problem;
 }
 
-/// Elements of all tiles but the smallest.
-static constexpr int64_t fullTile = 4096;
+/// Elements of all tiles but the smallest, at least.
+static constexpr int64_t fullTile = 1536;
 /// What stored rows that begin anywhere lose: vectors by what finds their place
 /// in each row of the tile, single elements by being many.
 static double getStoredRowsLoss(const TransposeCosts &costs, int64_t store) {
@@ -304,6 +318,16 @@ Candidate TransposeProblem::getCandidate(StepOp step, const Target &target,
     waste *= costs.smallTileLoss;
   if (storesByRows)
     waste *= getStoredRowsLoss(costs, store);
+  if (loadsByRows && load > 1) {
+    double before = storesByRows && store > 1 ? double(store) - 1 : 0,
+           turns = double(schedule.getAlong() / load + 1) *
+                   (double(schedule.getAcross()) + before) / transposeThreads;
+    waste *= std::pow(std::ceil(turns) / turns, costs.alongWaste);
+    // In one wave all tiles are loaded, then all are stored.
+    double waves = tiles * transposeThreads /
+                   (double(target.threads) * target.multiprocessors);
+    waste *= 1 + costs.lastPart / std::max(1.0, waves);
+  }
   time.add(TimeBound::Memory, (bytes.read + bytes.written) /
                                   getStreamingRate(target, narrowest) * waste *
                                   (1 + split / 2));
@@ -315,7 +339,12 @@ SmallVector<Candidate> TransposeProblem::getCandidates(StepOp step,
                                                        bool isGuarded,
                                                        int64_t bits) const {
   SmallVector<Candidate> candidates;
-  for (TileShape shape : shapes) {
+  SmallVector<TileShape> all = getShapes(iteration);
+  // With what its rows have more, each thread loads as much as any other, and
+  // blocks are small enough for some to load while others store.
+  if (loadsByRows && isGuarded)
+    all.insert(all.begin(), {64 - loads.width, 32});
+  for (TileShape shape : all) {
     int64_t load = isGuarded ? loads.width : 1,
             store = isGuarded ? stores.width : 1;
     auto whole =

@@ -4,14 +4,16 @@
 
 // RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-assign-storage,fusec-choose-schedules,fusec-plan-launches))" %s | fusec-translate --split-input-file --fusec-to-cuda | FileCheck %s
 
-// Parts of a split product and its bias, which is read by vectors, too.
+// Parts of a split product and its bias, which is read by vectors, too. All of a
+// thread's loads are on their way together.
 // CHECK-LABEL: FUSEC_KERNEL(256) reduce_add
 // CHECK: typedef fusec::ColumnScope<256, [[GROUPS:[0-9]+]]> Scope;
 // CHECK: constexpr int V = 4;
 // CHECK: fusec::forEachColumns<Scope>(262144,
-// CHECK: const auto reduce = fusec::reduceColumns<Scope, fusec::Sum<float>, 4>(length, [&](int k, auto add) {
-// CHECK: fusec::load<V>(t_p_once + row * 512 + k * 1048576 + column)
-// CHECK: add(lane, t_p_once_at[lane]);
+// CHECK: fusec::Vec<float, 4> kept[fusec::keptSteps<Scope, 6>];
+// CHECK: kept[step] = fusec::load<4>(t_p_once + row * 512 + k * 1048576 + column);
+// CHECK: const auto reduce = fusec::reduceKeptColumns<Scope, fusec::Sum<float>, 4, 6>(length, [&](int step, int k,
+// CHECK: add(lane, kept[step][lane]);
 // CHECK: if (isMine && Scope::rank() == 0) {
 // CHECK: fusec::load<V>(t_b + column)
 // CHECK: fusec::store<V>(t_y + row * 512 + column,
@@ -103,9 +105,8 @@ fusec.model @transposed inputs ["x"] outputs ["y"] {
 
 // Weights that all columns share lie along rows, beside which they are little.
 // CHECK-LABEL: FUSEC_KERNEL(256) mul_reduce
-// CHECK: constexpr int V = 4;
+// CHECK: kept[step] = fusec::load<[[V:[0-9]]]>(t_x_once + row * 6400 + k * 64 + column);
 // CHECK: const float [[WEIGHT:.*]] = t_w[row * 100 + k];
-// CHECK: fusec::load<V>(t_x_once + row * 6400 + k * 64 + column)
 // CHECK: fusec::store<V>(t_y + row * 64 + column,
 fusec.model @weighted inputs ["x", "w"] outputs ["y"] {
 ^bb0(%x: tensor<4096x100x64xf32>, %w: tensor<4096x100xf32>):

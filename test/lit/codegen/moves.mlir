@@ -169,15 +169,15 @@ fusec.model @triangle inputs ["x"] outputs ["y"] {
 // Rows that begin anywhere, where a tile turns them: loaded by whole vectors. Halves
 // are stored one by one, each thread's of one place across.
 // CHECK-LABEL: FUSEC_KERNEL_RESIDENT(256, 8) transpose_0(
-// CHECK: FUSEC_SHARED fusec::TransposeTile<fusec::f16, 72, 64> tile;
-// CHECK: fusec::fillTileByRows<8, 256, 0>(tile, {{.*}}, t_x, int(33599503),
-// CHECK: fusec::forEachOfColumns<64, 64, 256>(along - alongFirst, across - acrossFirst, [&](int a, int b) {
+// CHECK: FUSEC_SHARED fusec::TransposeTile<fusec::f16, 64, 32> tile;
+// CHECK: fusec::fillTileByRows<8, 256, 0>(tile, {{.*}}, t_x, int(4185079),
+// CHECK: fusec::forEachOfColumns<56, 32, 256>(along - alongFirst, across - acrossFirst, [&](int a, int b) {
 // CHECK: fusec::readTile<V>(tile, a, b, [&](int lane) {
-// CHECK: fusec::store<V>(t_y + d0 * 4099 + d1, result);
+// CHECK: fusec::store<V>(t_y + d0 * 1021 + d1, result);
 fusec.model @tile inputs ["x"] outputs ["y"] {
-^bb0(%x: tensor<4099x8197xf16>):
-  %0 = fusec.transpose %x [1, 0] : tensor<4099x8197xf16> to tensor<8197x4099xf16>
-  fusec.output %0 : tensor<8197x4099xf16>
+^bb0(%x: tensor<1021x4099xf16>):
+  %0 = fusec.transpose %x [1, 0] : tensor<1021x4099xf16> to tensor<4099x1021xf16>
+  fusec.output %0 : tensor<4099x1021xf16>
 }
 
 // -----
@@ -188,7 +188,7 @@ fusec.model @tile inputs ["x"] outputs ["y"] {
 // CHECK: FUSEC_SHARED fusec::TransposeTile<float, 68, 67> tile;
 // CHECK: acrossTiles = (across + 66) / 64;
 // CHECK: fusec::fillTileByRows<4, 256, 3>(tile, {{.*}}, t_x, int(33599503),
-// CHECK: fusec::forEachChunkInTile<4, 64, 64>(along - alongFirst, [&](int a, int chunk) {
+// CHECK: fusec::forEachChunkInTile<4, 64, 64, 256>(along - alongFirst, [&](int a, int chunk) {
 // CHECK: fusec::forColumns<4>(first, across, [&](int column, auto width) {
 // CHECK: fusec::readTile<V>(tile, a, b + 3, [&](int lane) {
 // CHECK: fusec::store<V>(t_y + d0 * 4099 + d1, result);
@@ -196,6 +196,18 @@ fusec.model @words inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<4099x8197xf32>):
   %0 = fusec.transpose %x [1, 0] : tensor<4099x8197xf32> to tensor<8197x4099xf32>
   fusec.output %0 : tensor<8197x4099xf32>
+}
+
+// -----
+
+// Rows of 80 fill five eighths of a tile of 128: one of theirs has them whole.
+// CHECK-LABEL: transpose_0(
+// CHECK: FUSEC_SHARED fusec::TransposeTile<float, 80, 32> tile;
+// CHECK: fusec::forEachInTile<4, 80, 32, 256>(along - alongFirst, across - acrossFirst, [&](int a, int b) {
+fusec.model @tile_of_rows inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<32x48x64x80xf32>):
+  %0 = fusec.transpose %x [3, 2, 1, 0] : tensor<32x48x64x80xf32> to tensor<80x64x48x32xf32>
+  fusec.output %0 : tensor<80x64x48x32xf32>
 }
 
 // -----

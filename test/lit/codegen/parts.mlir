@@ -5,11 +5,11 @@
 // The tile is filled along the operand's rows, and read along the result's.
 // CHECK-LABEL: // relu
 // CHECK: FUSEC_SHARED fusec::TransposeTile<fusec::f16, 64, 64> tile;
-// CHECK: fusec::forEachTile(fusec::i64(alongTiles) * acrossTiles * (3), [&](fusec::i64 place) {
-// CHECK: const int [[B:d[0-9]]] = int(place / acrossTiles / alongTiles);
+// CHECK: fusec::forEachTile(alongTiles * acrossTiles * (3), [&](int place) {
+// CHECK: const int [[B:d[0-9]]] = place / acrossTiles / alongTiles;
 // CHECK: fusec::fillTile<8, 256>(tile, along - alongFirst, across - acrossFirst, [&](int a, int b) {
 // CHECK: fusec::launch::barrier();
-// CHECK: fusec::forEachInTile<8, 64, 64>
+// CHECK: fusec::forEachInTile<8, 64, 64, 256>
 // CHECK: const auto tile_at = fusec::readTile<V>(tile, a, b);
 // CHECK: fusec::relu({{.*}}tile_at
 // CHECK: fusec::store<V>(
@@ -26,11 +26,11 @@ fusec.model @tiles inputs ["x"] outputs ["y"] {
 // What is in no tile is loaded together by all vectors that a thread has of a
 // tile: two of eight halves, four of four floats.
 // CHECK-LABEL: // add
-// CHECK: fusec::forEachInTile<8, 64, 64, 2>
+// CHECK: fusec::forEachInTile<8, 64, 64, 256, 2>
 // CHECK: fusec::load<V>(t_y
 // CHECK: return [=] {
 // CHECK-LABEL: // add
-// CHECK: fusec::forEachInTile<4, 64, 64, 4>
+// CHECK: fusec::forEachInTile<4, 64, 64, 256, 4>
 fusec.model @beside_tiles inputs ["x", "y", "z", "w"] outputs ["a", "b"] {
 ^bb0(%x: tensor<512x512xf16>, %y: tensor<512x512xf16>, %z: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>):
   %0 = fusec.transpose %x [1, 0] : tensor<512x512xf16> to tensor<512x512xf16>

@@ -59,8 +59,8 @@ fusec.model @span inputs ["x"] outputs ["y"] {
 
 // Two sums of one walk.
 // CHECK-LABEL: // reduce_mul_sub
-// CHECK: const auto reduce = fusec::reduceColumns<Scope, fusec::Both<fusec::Sum<float>, fusec::Sum<float>>, {{[0-9]}}>
-// CHECK: add(lane, {t_x_once_at[lane], mul_v});
+// CHECK: const auto reduce = fusec::reduceKeptColumns<Scope, fusec::Both<fusec::Sum<float>, fusec::Sum<float>>, {{[0-9]}},
+// CHECK: add(lane, {kept[step][lane], mul_v});
 // CHECK: reduce[lane].first
 // CHECK: reduce[lane].second
 fusec.model @both inputs ["x"] outputs ["y"] {

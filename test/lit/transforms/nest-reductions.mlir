@@ -32,14 +32,14 @@ fusec.model @second_order inputs ["x"] outputs ["y"] {
 // CHECK-SAME: inputs [@x] outputs [@m, @y]
 // CHECK-NOT: fusec.step
 fusec.model @pool_norm inputs ["x"] outputs ["m", "y"] {
-^bb0(%x: tensor<256x20x64xf16>):
-  %0 = fusec.reduce sum %x axes [1] : tensor<256x20x64xf16> to tensor<256x64xf16>
-  %1 = fusec.mul %0, %0 : tensor<256x64xf16>
-  %2 = fusec.reduce sum %1 axes [1] : tensor<256x64xf16> to tensor<256xf16>
-  %3 = fusec.rsqrt %2 : tensor<256xf16>
-  %4 = fusec.broadcast %3 [0] : tensor<256xf16> to tensor<256x64xf16>
-  %5 = fusec.mul %0, %4 : tensor<256x64xf16>
-  fusec.output %0, %5 : tensor<256x64xf16>, tensor<256x64xf16>
+^bb0(%x: tensor<1024x40x64xf16>):
+  %0 = fusec.reduce sum %x axes [1] : tensor<1024x40x64xf16> to tensor<1024x64xf16>
+  %1 = fusec.mul %0, %0 : tensor<1024x64xf16>
+  %2 = fusec.reduce sum %1 axes [1] : tensor<1024x64xf16> to tensor<1024xf16>
+  %3 = fusec.rsqrt %2 : tensor<1024xf16>
+  %4 = fusec.broadcast %3 [0] : tensor<1024xf16> to tensor<1024x64xf16>
+  %5 = fusec.mul %0, %4 : tensor<1024x64xf16>
+  fusec.output %0, %5 : tensor<1024x64xf16>, tensor<1024x64xf16>
 }
 
 // -----

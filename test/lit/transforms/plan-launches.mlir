@@ -14,7 +14,7 @@
 // CHECK: fusec.step gemm "matmul"
 // CHECK: skinny_schedule<{{[^>]*}}> launch <blocks = <[[BLOCKS]]>, {{[^>]*}}, early = true, prefetches = true, matrices = [
 // CHECK: fusec.step pointwise
-// CHECK: pointwise_schedule<threads = 128, {{[^>]*}}> launch <blocks = <{{[0-9]+}}>, threads = 128, early = true, accesses = [#fusec.accesses<width = 8, loads = [8], stores = [8]>]>
+// CHECK: pointwise_schedule<threads = 128, {{[^>]*}}> launch <blocks = <{{[0-9]+}}>, threads = 128, early = true, accesses = [#fusec.accesses<width = [[WIDTH:[0-9]]], loads = {{\[}}[[WIDTH]]], stores = {{\[}}[[WIDTH]]]>]>
 fusec.model @layers inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<16x1024xf16>):
   %w = fusec.constant dense<0.5> : tensor<1024x1024xf16>

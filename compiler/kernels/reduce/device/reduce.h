@@ -220,8 +220,9 @@ template <int Lanes> struct LanesScope {
   }
 };
 
-/// The whole block of exactly `Threads` threads (a multiple of 32).
-template <int Threads> struct BlockScope {
+/// The whole block of exactly `Threads` threads (a multiple of 32). `HidesStep`
+/// where it takes few turns, and nobody knows how many.
+template <int Threads, bool HidesStep = false> struct BlockScope {
   static_assert(Threads % 32 == 0 && Threads <= 1024, "whole warps");
   static constexpr int maxSize = Threads;
   static FUSEC_DEVICE int rank() { return launch::thread(); }
@@ -251,6 +252,8 @@ template <int Threads> struct BlockScope {
     return v;
   }
 };
+template <int Threads>
+constexpr bool hidesStep<BlockScope<Threads, true>> = true;
 
 /// Calls body(row) for each row, each row by one group. Every worker of the
 /// group runs the body, so that it may reduce and synchronise.

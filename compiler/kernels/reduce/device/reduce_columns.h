@@ -81,7 +81,7 @@ private:
   }
 };
 template <int Threads, int Groups>
-constexpr bool isOfColumns<ColumnScope<Threads, Groups>> = true;
+constexpr bool hidesStep<ColumnScope<Threads, Groups>> = true;
 
 /// Calls body(i, isMine) for each of `count` vectors of columns. Every thread
 /// of a block runs as many bodies, so that they may reduce and synchronise;

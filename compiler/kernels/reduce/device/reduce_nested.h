@@ -42,7 +42,7 @@ template <int Threads, int Lanes, int Groups> struct WarpColumnScope {
   }
 };
 template <int Threads, int Lanes, int Groups>
-constexpr bool isOfColumns<WarpColumnScope<Threads, Lanes, Groups>> = true;
+constexpr bool hidesStep<WarpColumnScope<Threads, Lanes, Groups>> = true;
 
 /// A scope like those of reduce.h of `Lanes` neighbours, a power of two, of the
 /// threads that have vectors of their own in `Columns`, a ColumnScope: whole

@@ -13,8 +13,10 @@ namespace fusec {
 template <int Lanes> struct LanesScope;
 template <class Scope> constexpr bool isPartOfWarp = false;
 template <int Lanes> constexpr bool isPartOfWarp<LanesScope<Lanes>> = true;
-/// Whether workers share columns.
-template <class Scope> constexpr bool isOfColumns = false;
+/// Whether turns do not know how far apart a worker's items are. Who knows
+/// keeps an address for each of them, instead of one, and unrolls turns: twice
+/// the registers and up to five times the code.
+template <class Scope> constexpr bool hidesStep = false;
 
 /// Calls body(i) for this worker's share of [0, count).
 template <class Scope, class Index, class Body>
@@ -41,9 +43,7 @@ FUSEC_DEVICE void forEachVectorIn(Index count, Body body) {
 template <int Steps, class Scope, class Index, class Body>
 FUSEC_DEVICE void forEachStep(Index k, Index count, Body body) {
   int size = Scope::size();
-  // Who knows how far apart items of columns are keeps an address for each of
-  // them, instead of one: twice the registers, and up to three times the code.
-  if constexpr (isOfColumns<Scope>)
+  if constexpr (hidesStep<Scope>)
     size = primitive::opaque(size);
   const Index step = Index(size);
   auto together = [&] {
