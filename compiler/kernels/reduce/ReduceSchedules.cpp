@@ -261,7 +261,7 @@ ReduceProblem::getColumnSchedules(StepOp step, const Target &target,
     for (int64_t groups : {1, 2, 4, 8, 16, 32})
       schedules.push_back(get(256, groups));
     SmallVector<ReduceScheduleAttr> tiles;
-    for (int64_t threads : {1024, 512, 256})
+    for (int64_t threads : {512, 256})
       for (int64_t groups = 1;
            threads * vector <= mostItems && groups <= mostGroups &&
            threads / groups * vector * element >= sector;

@@ -76,7 +76,9 @@ static int64_t countResident(StepOp step, TransposeScheduleAttr schedule,
   if (load * bytes == 8 && schedule.getIndexBits() == 32 &&
       iteration.points.stores.size() == 1 && !readsBesideTiles(iteration))
     return 6;
-  // Narrow loads are many, and each has an address.
+  // Narrow loads are many, and each has an address: sixteen of single elements.
+  if (load == 1)
+    return 3;
   if (load * bytes < 16 || schedule.getIndexBits() > 32 ||
       schedule.getAlong() != schedule.getAcross())
     return iteration.points.stores.size() > 1 ? 3 : 4;
