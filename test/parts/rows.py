@@ -156,12 +156,16 @@ def makeCastScans():
 # last one of a few rows, whose run ends within a vector.
 SHORT = [("f16", (1, 39)), ("f32", (7, 13)), ("f16", (1000, 39)), ("f32", (127, 39)), ("f16", (333, 127)), ("f32", (999, 7)),
          ("i32", (130, 64)), ("f16", (65, 190)), ("i64", (129, 33)), ("f32", (257, 2))]
+# Longer ones that begin anywhere, by memory's vectors, of which the first and the last
+# are cut: a tile, several, and a row of each alignment.
+CUT = [("f16", (17, 727)), ("f16", (33, 4097)), ("f32", (13, 1001)), ("f32", (7, 4099)), ("f16", (1000, 1023)), ("i32", (9, 2050)),
+       ("i64", (5, 1001)), ("f16", (40, 8210)), ("f16", (300, 20011))]
 
 
 def makeShortScans():
-    for kind, sizes in SHORT:
+    for kind, sizes in SHORT + CUT:
         for reverse, exclusive in ((0, 0), (1, 0), (0, 1)):
-            case = Case(nameOf("short_cumsum", kind, sizes, reverse, exclusive), {"f16": 4e-3, "f32": 1e-5}.get(kind, 0))
+            case = Case(nameOf("short_cumsum" if sizes[1] < 200 else "cut_cumsum", kind, sizes, reverse, exclusive), {"f16": 4e-3, "f32": 1e-5}.get(kind, 0))
             x, y = case.draw(kind, *sizes), case.draw(kind, *sizes)
             row, column = case.draw(kind, sizes[0], 1), case.draw(kind, sizes[1])
             # Of what a row and a column share on either side, by what is elsewhere.

@@ -41,7 +41,7 @@ int64_t getFillWidth(StepOp step, const PointwiseIteration &iteration,
 /// Points that some blocks of the grid compute.
 struct PointwisePiece {
   PointwiseIteration iteration;
-  Expr count; // of elements, with those that rows leave over at full width
+  Expr count; // of elements, with those that rows leave over
   VectorAccesses accesses;
   /// Along memory, rows begin anywhere: vectors from where what is stored is
   /// aligned, and single elements before and behind.
@@ -55,11 +55,9 @@ struct PointwisePiece {
   int64_t countRows() const;
   /// Whether single elements at the ends of a row are parts of their own: of
   /// long rows, which have many more vectors.
-  bool dividesEnds(int64_t width) const;
+  bool dividesEnds() const;
   /// Vectors and, of divided ends, single elements that a row may have.
-  Expr getParts(int64_t width) const;
-  /// Of elements, with accesses so wide.
-  Expr getCount(int64_t width) const;
+  Expr getParts() const;
   /// All dims but the last.
   Expr countOuter() const {
     return getElementCount(iteration.program.getSizes().drop_back(),
@@ -68,9 +66,7 @@ struct PointwisePiece {
   /// Elements of an access where a thread takes `vector`, and accesses that are
   /// on their way together.
   int64_t getWidth(int64_t vector) const {
-    // Single elements do not walk along memory.
-    return isByRows() && vector == 1 ? accesses.width
-                                     : std::min(accesses.width, vector);
+    return isByRows() ? accesses.width : std::min(accesses.width, vector);
   }
   int64_t getAtOnce(int64_t vector) const;
   /// Lanes lie along the last one.

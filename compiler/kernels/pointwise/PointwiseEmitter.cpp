@@ -116,7 +116,7 @@ void PiecePrinter::printRows(const PointwisePiece &piece,
               own = blocks ? writer.print(*blocks, {}) + ", " : "",
               rows = getNumber(
                   getElementCount(sizes.drop_back(), writer.getContext())),
-              parts = getNumber(piece.getParts(piece.accesses.width)),
+              parts = getNumber(piece.getParts()),
               columns = getNumber(sizes.back());
   writer.open("{}({}{}, {}, [&]({} row, {} part)", call, own, rows, parts,
               index, index);
@@ -129,7 +129,7 @@ void PiecePrinter::printRows(const PointwisePiece &piece,
       "const {} begin = ({}) % {};", index,
       writer.print(piece.iteration.stores[0].offset.replaceDims(begin), dims),
       width);
-  std::string place = piece.dividesEnds(width)
+  std::string place = piece.dividesEnds()
                           ? fmt::format("fusec::forPart<{}>(part, begin", width)
                           : fmt::format("fusec::forColumns<{0}>(part * {0} - "
                                         "begin",

@@ -117,18 +117,14 @@ static bool isOfShortRows(const PointwiseIteration &iteration, int64_t width) {
   return columns && *columns < leastVectors * width;
 }
 
-bool PointwisePiece::dividesEnds(int64_t width) const {
-  return !isOfShortRows(iteration, width);
+bool PointwisePiece::dividesEnds() const {
+  return !isOfShortRows(iteration, accesses.width);
 }
 
-Expr PointwisePiece::getParts(int64_t width) const {
-  return iteration.program.getSizes().back().floorDiv(
-             Expr::constant(count.getContext(), width)) +
-         (dividesEnds(width) ? 2 * (width - 1) : 2);
-}
-
-Expr PointwisePiece::getCount(int64_t width) const {
-  return isByRows() ? countOuter() * getParts(width) * width : count;
+Expr PointwisePiece::getParts() const {
+  Expr width = Expr::constant(count.getContext(), accesses.width);
+  return iteration.program.getSizes().back().floorDiv(width) +
+         (dividesEnds() ? 2 * (accesses.width - 1) : 2);
 }
 
 int64_t PointwisePiece::countRows() const {
@@ -195,7 +191,7 @@ static PointwisePiece walkPoints(PointwiseIteration iteration, Walk walk,
   if (walk == Walk::Linear)
     piece.iteration = flatten(piece.iteration);
   if (walk == Walk::Memory)
-    piece.count = piece.getCount(piece.accesses.width);
+    piece.count = piece.countOuter() * piece.getParts() * piece.accesses.width;
   return piece;
 }
 
@@ -322,22 +318,19 @@ SmallVector<Expr> fusec::getBlocks(const PointwisePieces &pieces,
     return {limitBlocks(pieces[0].countOuter(), schedule.getBlocks())};
   MLIRContext *context = pieces[0].count.getContext();
   Expr all = Expr::constant(context, 0);
-  int64_t vector = schedule.getVector();
-  SmallVector<Expr> counts;
-  for (const PointwisePiece &piece : pieces) {
-    counts.push_back(piece.getCount(piece.getWidth(vector)));
-    all = all + counts.back();
-  }
+  for (const PointwisePiece &piece : pieces)
+    all = all + piece.count;
   SmallVector<Expr> blocks;
-  for (auto [piece, points] : llvm::zip_equal(pieces, counts)) {
+  for (const PointwisePiece &piece : pieces) {
     int64_t most = schedule.getBlocks();
     // Of a limited grid, pieces have the shares that are theirs.
-    if (auto count = points.getConstant(), total = all.getConstant();
+    if (auto count = piece.count.getConstant(), total = all.getConstant();
         most && count && total && *total)
       most = std::max<int64_t>(1, double(most) * *count / *total);
-    int64_t own = piece.getWidth(vector) * piece.getAtOnce(vector);
+    int64_t vector = schedule.getVector(),
+            own = piece.getWidth(vector) * piece.getAtOnce(vector);
     Expr perBlock = Expr::constant(context, schedule.getThreads() * own);
-    blocks.push_back(limitBlocks(points.ceilDiv(perBlock), most));
+    blocks.push_back(limitBlocks(piece.count.ceilDiv(perBlock), most));
   }
   return blocks;
 }

@@ -75,17 +75,18 @@ static int64_t getHoldingThreads(const Target &target,
 
 /// By which part memory takes longer where an element waits for a function of a
 /// function in float, or for a long one of halves, and other elements of a
-/// thread do not hide it.
+/// thread do not hide it. Halves of several operands hide one another's.
 static double getWaits(StepOp step, const Target &target,
                        const PointwisePiece &piece, int64_t vector) {
   const ScalarProgram &program = piece.iteration.program;
   std::vector<unsigned> depths(program.size());
-  unsigned most = 0;
+  unsigned most = 0, loads = 0;
   bool isLong = false;
   for (size_t n = 0; n < program.size(); ++n) {
     for (unsigned operand : program[n].operands)
       depths[n] = std::max(depths[n], depths[operand]);
     const ScalarNode &node = program[n];
+    loads += node.kind == ScalarNode::Kind::Load && program.variesEverywhere(n);
     if (node.kind != ScalarNode::Kind::Compute)
       continue;
     isLong |= isa<ErfOp, GeluOp, GeluTanhOp, SinOp, CosOp>(node.op);
@@ -102,8 +103,9 @@ static double getWaits(StepOp step, const Target &target,
         return getElementBytes(
                    step.getOutputBuffer(store.output).getElementType()) >= 4;
       });
-  double part = isWide ? (most > 1 ? target.pointwise.waitsPart : 0)
-                       : (isLong ? target.pointwise.narrowWaitsPart : 0);
+  double part =
+      isWide ? (most > 1 ? target.pointwise.waitsPart : 0)
+             : (isLong && loads == 1 ? target.pointwise.narrowWaitsPart : 0);
   return part / double(piece.getAtOnce(vector));
 }
 
@@ -126,8 +128,7 @@ static PointwiseWork getWork(StepOp step, const Target &target,
   StepBytes bytes = getStepBytesAt(step, dim);
   PointwiseWork work{double(bytes.read + bytes.written)};
   for (const PointwisePiece &piece : pieces) {
-    int64_t width = piece.getWidth(vector);
-    double points = getSampledValue(piece.getCount(width), dim);
+    double points = getSampledValue(piece.count, dim);
     work.elements += points;
     work.readsRows |= piece.countRows() > 0;
     work.waits = std::max(work.waits, getWaits(step, target, piece, vector));
@@ -136,7 +137,8 @@ static PointwiseWork getWork(StepOp step, const Target &target,
                  countFunctionInstructions(target, piece.iteration.program));
     // A single element takes half the instructions; those that shift a vector
     // load it twice.
-    double loads = piece.isByRows() || width == piece.accesses.width
+    int64_t width = piece.getWidth(vector);
+    double loads = width == piece.accesses.width
                        ? double(piece.accesses.shifted.size())
                        : 0;
     work.vectors += (1 + loads) * points / std::max<int64_t>(2, width);

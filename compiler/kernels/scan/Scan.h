@@ -20,8 +20,12 @@ Estimates estimateScanStep(StepOp step, const Target &target, Products products,
 inline bool isHeld(ReduceScheduleAttr schedule) {
   return schedule.getScope() == ReduceScope::Thread;
 }
+/// From a row to the next where all that is stored lies as densely as the axis;
+/// a block sums such rows by memory's vectors, wherever they begin.
+std::optional<int64_t> getSpanPitch(const ScanIteration &iteration,
+                                    ReduceScheduleAttr schedule);
 /// The scan as the schedule walks it: of held rows, dim 1 is the position in
-/// the run of all rows.
+/// the run of all rows, of spans that in memory.
 ScanIteration getWalked(const ScanIteration &iteration,
                         ReduceScheduleAttr schedule);
 /// Rows, or columns beside each other, of which a block takes a part of the

@@ -29,10 +29,9 @@ private:
   void printStores();
   void printParts();
   void printHeld();
-  /// What functions of a point are told beside its place, and V.
-  std::string getParameters() const {
-    return isHeld(schedule) ? ", auto width" : "";
-  }
+  /// Whether functions of a point are told how many items they take there.
+  bool takesWidth() const { return isHeld(schedule) || pitch; }
+  std::string getParameters() const { return takesWidth() ? ", auto width" : ""; }
   void declareWidth();
   /// The item at `k`, which parts count from their first one on.
   std::string getItem() const { return iteration.parts ? "(first + k)" : "k"; }
@@ -43,6 +42,7 @@ private:
   ReduceScheduleAttr schedule;
   AccessesAttr accesses;
   bool ofColumns;
+  std::optional<int64_t> pitch; // of rows that are spans
   std::string index;
   ScalarEmitter::Lanes lanes;
   ScalarEmitter emitter;
@@ -70,7 +70,8 @@ ScanPrinter::ScanPrinter(KernelWriter &writer, const ScanIteration &scan,
     : writer(writer), rows(scan.program), iteration(walked),
       schedule(cast<ReduceScheduleAttr>(variant.getSchedule())),
       accesses(variant.getLaunch().getLoopAccesses(0)),
-      ofColumns(schedule.isOfColumns()), index(writer.indexType()),
+      ofColumns(schedule.isOfColumns()), pitch(getSpanPitch(scan, schedule)),
+      index(writer.indexType()),
       lanes(schedule.getLanesDim(), accesses),
       emitter(writer, iteration.program,
               {"row", "", ofColumns ? "column" : "0"}, lanes,
@@ -194,7 +195,7 @@ void ScanPrinter::printParts() {
 /// What is behind the last vector of held rows is loaded and stored singly.
 void ScanPrinter::declareWidth() {
   writer.line("constexpr int V = {};",
-              isHeld(schedule) ? "decltype(width)::value"
+              takesWidth() ? "decltype(width)::value"
                                : std::to_string(schedule.getVector()));
 }
 
@@ -258,10 +259,18 @@ void ScanPrinter::print() {
     return printParts();
   if (isHeld(schedule))
     return printHeld();
-  writer.line("fusec::scan{}<Scope, Form>({}({}), {}load, store);",
-              ofColumns ? "Columns" : "Row", index,
-              writer.print(iteration.program.getSizes()[1], {}),
-              ofColumns ? "isMine, " : "");
+  std::string length = writer.print(rows.getSizes()[1], {});
+  if (pitch) {
+    writer.addHeader("scan_span.h");
+    writer.line("const {} begin = row * {};", index, *pitch);
+    writer.line("const fusec::Span<{}> span = {{begin, begin + {}}};", index,
+                length);
+    writer.line("fusec::scanSpan<Scope, Form>(span, load, store);");
+  } else {
+    writer.line("fusec::scan{}<Scope, Form>({}({}), {}load, store);",
+                ofColumns ? "Columns" : "Row", index, length,
+                ofColumns ? "isMine, " : "");
+  }
   writer.close("});");
 }
 

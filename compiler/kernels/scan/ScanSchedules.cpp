@@ -18,7 +18,8 @@ namespace {
 struct ScanProblem {
   ScanIteration iteration;
   VectorAccesses accesses;
-  VectorAccesses ofHeld = {}; // where rows can be held
+  VectorAccesses ofHeld = {};  // where rows can be held
+  VectorAccesses ofSpans = {}; // where rows can be spans
 
   double sample(Expr size, int64_t dim) const {
     return double(getSampledValue(size, dim));
@@ -206,6 +207,9 @@ Estimate ScanProblem::estimateHeld(StepOp step, const Target &target,
   return time.get();
 }
 
+/// Of blocks that sum along a row.
+static constexpr int64_t rowThreads[] = {128, 256, 512};
+
 /// The smallest last.
 SmallVector<ReduceScheduleAttr> ScanProblem::getSchedules(MLIRContext *context,
                                                           int64_t vector,
@@ -217,7 +221,7 @@ SmallVector<ReduceScheduleAttr> ScanProblem::getSchedules(MLIRContext *context,
                                                 elements, groups));
   };
   if (iteration.isAlongRows()) {
-    for (int64_t threads : {128, 256, 512})
+    for (int64_t threads : rowThreads)
       add(ReduceScope::Block, threads, vector);
     add(ReduceScope::Warp, 128, vector);
     return schedules;
@@ -265,7 +269,7 @@ ScanProblem::getSchedulesOfParts(MLIRContext *context, int64_t vector,
       schedules.push_back(schedule);
   };
   if (iteration.isAlongRows()) {
-    for (int64_t threads : {128, 256, 512})
+    for (int64_t threads : rowThreads)
       add(ReduceScope::Block, threads, vector, 1);
     return schedules;
   }
@@ -308,9 +312,30 @@ SmallVector<Candidate> ScanProblem::getCandidates(StepOp step,
     if (getHeldBytes(threads))
       add(ReduceScheduleAttr::get(context, ReduceScope::Thread, threads, bits,
                                   isAligned ? ofHeld.width : 1));
+  if (isAligned && ofSpans.width > 1)
+    for (int64_t threads : rowThreads)
+      add(ReduceScheduleAttr::get(context, ReduceScope::Block, threads, bits,
+                                  ofSpans.width));
   for (ReduceScheduleAttr unlimited : getSchedules(context, vector, bits))
     add(unlimited);
   return candidates;
+}
+
+/// Of rows that are spans of memory, by the widest vectors, where those of rows
+/// are narrower.
+static VectorAccesses analyzeSpans(StepOp step, const ScanProblem &problem) {
+  for (int64_t width = 16; width > problem.accesses.width; width /= 2) {
+    auto schedule = ReduceScheduleAttr::get(
+        step.getContext(), ReduceScope::Block, 128, /*indexBits=*/64, width);
+    if (!getSpanPitch(problem.iteration, schedule))
+      continue;
+    ScanIteration spans = getWalked(problem.iteration, schedule);
+    VectorAccesses accesses = analyzeVectorAccesses(
+        step, spans.program, spans.stores, 1, /*hasTail=*/true);
+    if (accesses.width == width)
+      return accesses;
+  }
+  return {};
 }
 
 static FailureOr<ScanProblem> analyzeScanProblem(StepOp step) {
@@ -329,6 +354,7 @@ static FailureOr<ScanProblem> analyzeScanProblem(StepOp step) {
     problem.ofHeld = analyzeVectorAccesses(step, held.program, held.stores, 1,
                                            /*hasTail=*/true);
   }
+  problem.ofSpans = analyzeSpans(step, problem);
   return problem;
 }
 
@@ -346,9 +372,10 @@ fusec::chooseScanVariants(StepOp step, const Target &target, Products) {
   };
   IndexWidth width = getIndexWidth(step);
   SmallVector<BufferOp> aligned = problem->accesses.aligned;
-  for (BufferOp buffer : problem->ofHeld.aligned)
-    if (!llvm::is_contained(aligned, buffer))
-      aligned.push_back(buffer);
+  for (const VectorAccesses *more : {&problem->ofHeld, &problem->ofSpans})
+    for (BufferOp buffer : more->aligned)
+      if (!llvm::is_contained(aligned, buffer))
+        aligned.push_back(buffer);
   SmallVector<GuardAttr> guards = getAlignmentGuards(aligned);
   llvm::append_range(guards, width.guards);
   SmallVector<VariantAttr> variants = {

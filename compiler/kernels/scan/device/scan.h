@@ -14,9 +14,10 @@ namespace fusec {
 
 /// What is summed: values of T, kept as items, by vectors of V, from the end
 /// where `Reverse`, without each item itself where `Exclusive`.
-template <class T, int V, bool Reverse, bool Exclusive, class Item = T>
+template <class T, int V, bool Reverse, bool Exclusive, class Kept = T>
 struct ScanForm {
   typedef Sum<T> Op;
+  typedef Kept Item;
   typedef Vec<T, V> Vector;
   typedef Vec<Item, V> Items;
   static constexpr int vector = V;
@@ -109,34 +110,59 @@ FUSEC_DEVICE void sumBefore(T (&sums)[Steps], T &carry) {
 }
 } // namespace detail
 
+namespace detail {
+/// Calls load(i, put) and store(i, sums) for `vectors` vectors of a row; `carry`
+/// is what is before them, and then behind. The next tile's are on their way
+/// while one is summed.
+template <class Scope, class Form, class Index, class T, class Load,
+          class Store>
+FUSEC_DEVICE void scanTiles(Index vectors, T &carry, Load load, Store store) {
+  const Index tile = Index(Scope::size()) * scanSteps;
+  typename Form::Items items[scanSteps], next[scanSteps];
+  auto forEachOwn = [&](Index first, auto body) {
+    FUSEC_UNROLL
+    for (int s = 0; s < scanSteps; ++s)
+      body(s, first + Index(s * Scope::size() + Scope::rank()));
+  };
+  auto getPlace = [&](Index i) { return Form::isReverse ? vectors - 1 - i : i; };
+  // Behind the last one it is loaded again: loads under a condition would be
+  // merged with what is there else, and waited for at once.
+  auto loadTile = [&](Index first, auto &into) {
+    forEachOwn(first, [&](int s, Index i) {
+      load(getPlace(i < vectors ? i : vectors - 1),
+           [&](int lane, auto value) { into[s][lane] = value; });
+    });
+  };
+  if (vectors <= 0)
+    return;
+  loadTile(0, items);
+  for (Index first = 0; first < vectors; first += tile) {
+    T sums[scanSteps];
+    loadTile(first + tile, next);
+    forEachOwn(first, [&](int s, Index i) {
+      sums[s] = i < vectors ? Form::sum(items[s]) : T(0);
+    });
+    sumBefore<Scope>(sums, carry);
+    forEachOwn(first, [&](int s, Index i) {
+      if (i < vectors)
+        store(getPlace(i), Form::scan(items[s], sums[s]));
+    });
+    FUSEC_UNROLL
+    for (int s = 0; s < scanSteps; ++s)
+      items[s] = next[s];
+  }
+}
+} // namespace detail
+
 /// Calls load(k, put), which calls put(lane, value), and store(k, sums) for the
 /// vectors of a row of `count` items, a whole number of them.
 template <class Scope, class Form, class Index, class Load, class Store>
 FUSEC_DEVICE void scanRow(Index count, Load load, Store store) {
   constexpr int V = Form::vector;
-  typedef typename Form::Op::Value T;
-  const Index step = Index(Scope::size()) * V;
-  T carry = T(0);
-  for (Index first = 0; first < count; first += scanSteps * step) {
-    typename Form::Items items[scanSteps];
-    T sums[scanSteps];
-    auto forEachOwn = [&](auto body) {
-      FUSEC_UNROLL
-      for (int s = 0; s < scanSteps; ++s) {
-        const Index k = first + s * step + Index(Scope::rank()) * V;
-        body(s, k < count, Form::isReverse ? count - V - k : k);
-      }
-    };
-    detail::loadOwn(items, forEachOwn, load);
-    FUSEC_UNROLL
-    for (int s = 0; s < scanSteps; ++s)
-      sums[s] = Form::sum(items[s]);
-    detail::sumBefore<Scope>(sums, carry);
-    forEachOwn([&](int s, bool isThere, Index k) {
-      if (isThere)
-        store(k, Form::scan(items[s], sums[s]));
-    });
-  }
+  typename Form::Op::Value carry(0);
+  detail::scanTiles<Scope, Form>(
+      count / V, carry, [&](Index i, auto put) { load(i * V, put); },
+      [&](Index i, const auto &sums) { store(i * V, sums); });
 }
 
 /// The same of columns, one vector of them: groups of threads take rows of a
