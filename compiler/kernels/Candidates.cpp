@@ -43,6 +43,16 @@ Candidate fusec::getFastest(ArrayRef<Candidate> candidates) {
   });
 }
 
+Attribute fusec::getFirstFast(ArrayRef<Candidate> candidates) {
+  constexpr double enough = 1.01;
+  if (candidates.empty())
+    return {};
+  double most = enough * getFastest(candidates).estimate.microseconds;
+  return llvm::find_if(candidates, [&](const Candidate &candidate) {
+           return candidate.estimate.microseconds <= most;
+         })->schedule;
+}
+
 /// How much slower than the fastest a schedule may be at a sampled size.
 static constexpr double bucketTolerance = 1.1;
 /// What one more kernel to compile and keep must gain: the sum, over the

@@ -26,6 +26,9 @@ VariantAttr makeVariant(mlir::MLIRContext *context,
                         int64_t dim = typicalDim, mlir::Attribute first = {});
 
 Candidate getFastest(llvm::ArrayRef<Candidate> candidates);
+/// The first in the list that no other beats by more than a hundredth; null
+/// where there are none.
+mlir::Attribute getFirstFast(llvm::ArrayRef<Candidate> candidates);
 /// A variant for each range of `size` in which one schedule is about as fast as
 /// any, from the largest sizes down, as many as gain enough; `under` holds for
 /// all of them.

@@ -7,9 +7,6 @@
 using namespace mlir;
 using namespace fusec;
 
-/// What more accesses of a thread must gain: they are more to read.
-static constexpr double leastGain = 1.01;
-
 /// How many elements a thread takes: as many as the widest accesses, then more
 /// of them as long as the device is full, and fewer. Of rows that indices name,
 /// more as long as threads would take several turns: what those wait for one
@@ -284,12 +281,8 @@ fusec::choosePointwiseVariants(StepOp step, const Target &target, Products) {
                      int64_t bits, bool mayHold) {
     SmallVector<Candidate> candidates = getCandidates(
         step, target, *pieces, vectors, bits, typicalDim, mayHold);
-    // The first one that no other beats by much.
-    double enough = getFastest(candidates).estimate.microseconds * leastGain;
-    Attribute first =
-        llvm::find_if(candidates, [&](const Candidate &candidate) {
-          return candidate.estimate.microseconds <= enough;
-        })->schedule;
+    // More accesses of a thread are more to read.
+    Attribute first = getFirstFast(candidates);
     // Of a single element a thread.
     auto smallest = llvm::find_if(candidates, [&](const Candidate &candidate) {
       auto schedule = cast<PointwiseScheduleAttr>(candidate.schedule);

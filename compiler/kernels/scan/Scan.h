@@ -6,6 +6,7 @@
 #define FUSEC_COMPILER_KERNELS_SCAN_SCAN_H
 
 #include "compiler/analysis/ScanIteration.h"
+#include "compiler/analysis/VectorAccesses.h"
 #include "compiler/kernels/Family.h"
 
 namespace fusec {
@@ -24,6 +25,10 @@ inline bool isHeld(ReduceScheduleAttr schedule) {
 /// a block sums such rows by memory's vectors, wherever they begin.
 std::optional<int64_t> getSpanPitch(const ScanIteration &iteration,
                                     ReduceScheduleAttr schedule);
+/// Of such rows, by vectors wider than `narrower`; those of rows that are no
+/// spans have the width 1.
+VectorAccesses analyzeSpans(StepOp step, const ScanIteration &iteration,
+                            int64_t narrower);
 /// The scan as the schedule walks it: of held rows, dim 1 is the position in
 /// the run of all rows, of spans that in memory.
 ScanIteration getWalked(const ScanIteration &iteration,

@@ -31,7 +31,9 @@ private:
   void printHeld();
   /// Whether functions of a point are told how many items they take there.
   bool takesWidth() const { return isHeld(schedule) || pitch; }
-  std::string getParameters() const { return takesWidth() ? ", auto width" : ""; }
+  std::string getParameters() const {
+    return takesWidth() ? ", auto width" : "";
+  }
   void declareWidth();
   /// The item at `k`, which parts count from their first one on.
   std::string getItem() const { return iteration.parts ? "(first + k)" : "k"; }
@@ -71,8 +73,7 @@ ScanPrinter::ScanPrinter(KernelWriter &writer, const ScanIteration &scan,
       schedule(cast<ReduceScheduleAttr>(variant.getSchedule())),
       accesses(variant.getLaunch().getLoopAccesses(0)),
       ofColumns(schedule.isOfColumns()), pitch(getSpanPitch(scan, schedule)),
-      index(writer.indexType()),
-      lanes(schedule.getLanesDim(), accesses),
+      index(writer.indexType()), lanes(schedule.getLanesDim(), accesses),
       emitter(writer, iteration.program,
               {"row", "", ofColumns ? "column" : "0"}, lanes,
               getSources(writer, iteration, schedule)) {}
@@ -196,7 +197,7 @@ void ScanPrinter::printParts() {
 void ScanPrinter::declareWidth() {
   writer.line("constexpr int V = {};",
               takesWidth() ? "decltype(width)::value"
-                               : std::to_string(schedule.getVector()));
+                           : std::to_string(schedule.getVector()));
 }
 
 void ScanPrinter::printLoad() {

@@ -12,55 +12,6 @@ static Attribute getPlain(MLIRContext *context) {
   return ReduceScheduleAttr::get(context, ReduceScope::Columns, 256, 64, 1);
 }
 
-std::optional<int64_t> fusec::getSpanPitch(const ScanIteration &iteration,
-                                           ReduceScheduleAttr schedule) {
-  // Shorter rows are cut vectors for the most part.
-  constexpr int64_t leastVectors = 8;
-  int64_t vector = schedule.getVector();
-  std::optional<int64_t> length = iteration.program.getSizes()[1].getConstant();
-  if (!iteration.isAlongRows() || iteration.parts || vector == 1 ||
-      schedule.getScope() != ReduceScope::Block || !length ||
-      *length % vector == 0 || *length < leastVectors * vector)
-    return std::nullopt;
-  std::optional<int64_t> pitch;
-  for (const RegionStore &store : iteration.stores) {
-    auto along = getDimCoefficient(store.offset, 1),
-         rows = getDimCoefficient(store.offset, 0);
-    if (!along || !along->isConstant(1) || !rows)
-      return std::nullopt;
-    std::optional<int64_t> own = rows->getConstant();
-    if (!own || *own < *length || pitch.value_or(*own) != *own)
-      return std::nullopt;
-    pitch = own;
-  }
-  return pitch;
-}
-
-ScanIteration fusec::getWalked(const ScanIteration &iteration,
-                               ReduceScheduleAttr schedule) {
-  ScanIteration walked = iteration;
-  std::optional<int64_t> pitch = getSpanPitch(iteration, schedule);
-  if (!isHeld(schedule) && !pitch)
-    return walked;
-  ScalarProgram &program = walked.program;
-  MLIRContext *context = program.getContext();
-  Expr rows = program.getSizes()[0], length = program.getSizes()[1],
-       row = Expr::dim(context, 0), place = Expr::dim(context, 1),
-       zero = Expr::constant(context, 0), one = Expr::constant(context, 1);
-  SmallVector<Expr> values;
-  if (pitch) {
-    values = {row, place - row * *pitch, zero};
-    program.substitute({rows, rows * *pitch, one}, values);
-  } else {
-    values = {place.floorDiv(length), place.mod(length), zero};
-    program.substitute({one, rows * length, one}, values);
-  }
-  for (RegionStore &store : walked.stores)
-    store.offset =
-        program.getRanges().simplify(store.offset.replaceDims(values));
-  return walked;
-}
-
 Expr fusec::getStrips(const ScanIteration &iteration,
                       ReduceScheduleAttr schedule) {
   ArrayRef<Expr> space = iteration.program.getSizes();
@@ -114,8 +65,7 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
       .withAccesses(getAccesses(
           step.getContext(),
           getSpanPitch(*iteration, schedule) ? Walk::Memory : Walk::Dimension,
-          width,
-          getLoadWidths(step, variant, walked.program, dim, width),
+          width, getLoadWidths(step, variant, walked.program, dim, width),
           getStoreWidths(step, variant, walked.stores, dim, width)));
 }
 

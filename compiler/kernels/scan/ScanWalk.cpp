@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How a kernel walks along what is summed: row by row, along the run of all
+// rows, or along memory where rows begin anywhere.
+
+#include "compiler/kernels/scan/Scan.h"
+
+using namespace mlir;
+using namespace fusec;
+
+std::optional<int64_t> fusec::getSpanPitch(const ScanIteration &iteration,
+                                           ReduceScheduleAttr schedule) {
+  // Shorter rows are cut vectors for the most part.
+  constexpr int64_t leastVectors = 8;
+  int64_t vector = schedule.getVector();
+  std::optional<int64_t> length = iteration.program.getSizes()[1].getConstant();
+  if (!iteration.isAlongRows() || iteration.parts || vector == 1 ||
+      schedule.getScope() != ReduceScope::Block || !length ||
+      *length % vector == 0 || *length < leastVectors * vector)
+    return std::nullopt;
+  std::optional<int64_t> pitch;
+  for (const RegionStore &store : iteration.stores) {
+    auto along = getDimCoefficient(store.offset, 1),
+         rows = getDimCoefficient(store.offset, 0);
+    if (!along || !along->isConstant(1) || !rows)
+      return std::nullopt;
+    std::optional<int64_t> own = rows->getConstant();
+    if (!own || *own < *length || pitch.value_or(*own) != *own)
+      return std::nullopt;
+    pitch = own;
+  }
+  return pitch;
+}
+
+ScanIteration fusec::getWalked(const ScanIteration &iteration,
+                               ReduceScheduleAttr schedule) {
+  ScanIteration walked = iteration;
+  std::optional<int64_t> pitch = getSpanPitch(iteration, schedule);
+  if (!isHeld(schedule) && !pitch)
+    return walked;
+  ScalarProgram &program = walked.program;
+  MLIRContext *context = program.getContext();
+  Expr rows = program.getSizes()[0], length = program.getSizes()[1],
+       row = Expr::dim(context, 0), place = Expr::dim(context, 1),
+       zero = Expr::constant(context, 0), one = Expr::constant(context, 1);
+  SmallVector<Expr> values;
+  if (pitch) {
+    values = {row, place - row * *pitch, zero};
+    program.substitute({rows, rows * *pitch, one}, values);
+  } else {
+    values = {place.floorDiv(length), place.mod(length), zero};
+    program.substitute({one, rows * length, one}, values);
+  }
+  for (RegionStore &store : walked.stores)
+    store.offset =
+        program.getRanges().simplify(store.offset.replaceDims(values));
+  return walked;
+}
+
+VectorAccesses fusec::analyzeSpans(StepOp step, const ScanIteration &iteration,
+                                   int64_t narrower) {
+  for (int64_t width = 16; width > narrower; width /= 2) {
+    auto schedule = ReduceScheduleAttr::get(
+        step.getContext(), ReduceScope::Block, 128, /*indexBits=*/64, width);
+    if (!getSpanPitch(iteration, schedule))
+      continue;
+    ScanIteration spans = getWalked(iteration, schedule);
+    VectorAccesses accesses = analyzeVectorAccesses(
+        step, spans.program, spans.stores, 1, /*hasTail=*/true);
+    if (accesses.width == width)
+      return accesses;
+  }
+  return {};
+}
