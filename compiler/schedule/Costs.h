@@ -108,9 +108,10 @@ struct ColumnCosts {
 /// Of columns that registers keep: a block loads all of them at once, and while
 /// it computes, only others beside it load.
 struct KeptColumnCosts {
-  // Of a thread, for each column of its vector, of 32 and of fewer bits, and
-  // each item, by how many blocks a multiprocessor seems to have.
-  double registers, columnRegisters, narrowColumnRegisters, itemRegisters;
+  // Of a thread, for each column of its vector and each item, of 32 and of
+  // fewer bits.
+  double registers, columnRegisters, narrowColumnRegisters, itemRegisters,
+      narrowItemRegisters;
   double memoryPart;  // of the memory's rate, that a block alone would reach
   double piecesLose;  // of that rate, pieces of half a line
   double besidePower; // of the blocks that it shares the memory with
@@ -147,6 +148,7 @@ struct RowCosts {
   double keptRegisters, keptNarrowRegisters; // an item, of 32 and of fewer bits
   double keptSingleRegisters;   // and where accesses are of one item
   double keptSelectedRegisters; // and of 32 bits, where conditions choose
+  double freePart;    // of the time, where the compiler orders what is kept
   double exposed;     // the power in which memory, latency and work add up
   double startMicros; // until the first loads have come
   double wholeWaves;  // of fewer waves each ends before the next begins

@@ -51,6 +51,9 @@ llvm::SmallVector<unsigned>
 getKeptLoads(const RowIteration &iteration, unsigned lanesDim,
              llvm::function_ref<bool(unsigned)> isAccess, bool ahead = false);
 
+/// Whether each item is needed once, by one walk over a row.
+bool isOnePass(const RowIteration &iteration);
+
 /// Reads, by their place among the program's, of inputs that are read once and
 /// that L2 does not hold.
 llvm::SmallVector<int64_t> getPassingReads(StepOp step,
@@ -138,6 +141,9 @@ double getColumnsTraffic(const Target &target, const RowSizes &sizes,
                          double passes);
 Estimate estimateReduce(const Target &target, const RowSizes &sizes,
                         ReduceScheduleAttr schedule);
+/// Blocks of a multiprocessor at a time, by the registers that a thread takes.
+int64_t getResidentBlocks(const Target &target, const RowSizes &sizes,
+                          ReduceScheduleAttr schedule);
 /// Whether a thread has the registers for what the schedule keeps; it would be
 /// spilled else.
 bool hasRegisters(const Target &target, const RowSizes &sizes,

@@ -21,8 +21,25 @@ static double getKeptRegisters(const Target &target, const RowSizes &sizes,
          double(schedule.getKept() * schedule.getVector());
 }
 
+/// They are given out by eights.
+static double getKeptColumnRegisters(const Target &target,
+                                     const RowSizes &sizes,
+                                     ReduceScheduleAttr schedule) {
+  const KeptColumnCosts &costs = target.keptColumns;
+  bool isNarrow = sizes.keepsNarrow;
+  double vector = schedule.getVector(),
+         column =
+             isNarrow ? costs.narrowColumnRegisters : costs.columnRegisters,
+         item = isNarrow ? costs.narrowItemRegisters : costs.itemRegisters,
+         all = costs.registers + column * vector +
+               item * sizes.keptLoads * double(schedule.getKept()) * vector;
+  return 8 * std::ceil(all / 8);
+}
+
 static double getRegisters(const Target &target, const RowSizes &sizes,
                            ReduceScheduleAttr schedule) {
+  if (schedule.isOfColumns() && schedule.getKept())
+    return getKeptColumnRegisters(target, sizes, schedule);
   const ColumnCosts &columns = target.columns;
   double walking = schedule.isOfColumns()
                        ? columns.registers + columns.itemRegisters *
@@ -33,16 +50,13 @@ static double getRegisters(const Target &target, const RowSizes &sizes,
 
 /// How many blocks a multiprocessor has at a time: its registers are 64 K
 /// words.
-static double getResidentBlocks(const Target &target, double threads,
-                                double registers) {
-  return std::clamp(
+int64_t fusec::getResidentBlocks(const Target &target, const RowSizes &sizes,
+                                 ReduceScheduleAttr schedule) {
+  double threads = schedule.getThreads(),
+         registers = getRegisters(target, sizes, schedule);
+  return int64_t(std::clamp(
       std::floor(65536 / (registers * threads)), 1.0,
-      std::min(target.rates.mostBlocks, std::floor(target.threads / threads)));
-}
-static double getResidentBlocks(const Target &target, const RowSizes &sizes,
-                                ReduceScheduleAttr schedule) {
-  return getResidentBlocks(target, schedule.getThreads(),
-                           getRegisters(target, sizes, schedule));
+      std::min(target.rates.mostBlocks, std::floor(target.threads / threads))));
 }
 
 //===----------------------------------------------------------------------===//
@@ -119,15 +133,7 @@ static Estimate estimateKeptColumns(const Target &target, const RowSizes &sizes,
          blocks = std::max(
              1.0, std::ceil(sizes.rows / double(schedule.getRowsAtOnce()))),
          share = blocks / target.multiprocessors,
-         column = sizes.keepsNarrow ? costs.narrowColumnRegisters
-                                    : costs.columnRegisters,
-         // They are given out by eights.
-      registers =
-          8 *
-          std::ceil((costs.registers + column * vector +
-                     costs.itemRegisters * sizes.keptLoads * steps * vector) /
-                    8),
-         resident = getResidentBlocks(target, threads, registers),
+         resident = double(getResidentBlocks(target, sizes, schedule)),
          clocksPerMicro = target.rates.clock * 1e3,
          piece =
              std::min(sizes.columns, threads / groups * vector) * sizes.element,
@@ -161,7 +167,7 @@ static Estimate estimateColumns(const Target &target, const RowSizes &sizes,
   Overlap time(target);
   double groups = schedule.getGroups(), threads = schedule.getThreads(),
          blocks = std::ceil(sizes.rows / schedule.getRowsAtOnce()),
-         resident = getResidentBlocks(target, sizes, schedule),
+         resident = double(getResidentBlocks(target, sizes, schedule)),
          share = blocks / target.multiprocessors,
          // Of blocks that begin together some multiprocessors have one more
          // than others.
@@ -215,7 +221,7 @@ RowPlaces::RowPlaces(const Target &target, const RowSizes &sizes,
                      ReduceScheduleAttr schedule) {
   steps = std::ceil(sizes.length / double(schedule.getThreadsTogether() *
                                           schedule.getVector()));
-  resident = getResidentBlocks(target, sizes, schedule);
+  resident = double(getResidentBlocks(target, sizes, schedule));
   // There may be no rows.
   share = std::max(1.0, std::ceil(sizes.rows / schedule.getRowsAtOnce())) *
           schedule.getCluster() / target.multiprocessors;

@@ -35,7 +35,8 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
   FailureOr<RowWalk> walk = analyzeWalk(step, schedule);
   if (failed(walk))
     return launch;
-  return launch.withAccesses(getAccesses(step, variant, *walk));
+  return launch.withResident(std::max<int64_t>(1, schedule.getResident()))
+      .withAccesses(getAccesses(step, variant, *walk));
 }
 
 static std::map<std::string, Expr> getNamedSizes(StepOp step) {

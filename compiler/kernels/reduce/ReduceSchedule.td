@@ -21,18 +21,22 @@ def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
     several, one after another. 0: each takes one. With `kept`, a thread loads
     its share of a row, or of columns, once, so many accesses, and keeps it in registers for all
     that is computed of it; with `ahead` also what only the row's stores need,
-    which is on its way while the row is reduced. With `online`, a maximum and the sum of exponentials
+    which is on its way while the row is reduced. With `resident`, a thread asks
+    for no item that all have, so that the compiler orders loads and what is
+    computed of them as it likes, and leaves registers for so many blocks of a
+    multiprocessor. With `online`, a maximum and the sum of exponentials
     below it are found in one pass. Where a thread scans a row, its block moves
     rows of all its threads to shared memory as one run of vectors.
   }];
   let parameters = (ins EnumParameter<Fusec_ReduceScope>:$scope, "int64_t":$threads, "int64_t":$indexBits,
       DefaultValuedParameter<"int64_t", "1">:$vector, DefaultValuedParameter<"int64_t", "0">:$blocks,
       DefaultValuedParameter<"int64_t", "1">:$groups, DefaultValuedParameter<"int64_t", "0">:$kept,
-      DefaultValuedParameter<"bool", "false">:$online, DefaultValuedParameter<"bool", "false">:$ahead);
+      DefaultValuedParameter<"bool", "false">:$online, DefaultValuedParameter<"bool", "false">:$ahead,
+      DefaultValuedParameter<"int64_t", "0">:$resident);
   let builders = [
     AttrBuilder<(ins "::fusec::ReduceScope":$scope, "int64_t":$threads, "int64_t":$indexBits,
                      "int64_t":$vector, CArg<"int64_t", "1">:$groups), [{
-      return $_get($_ctxt, scope, threads, indexBits, vector, 0, groups, 0, false, false);
+      return $_get($_ctxt, scope, threads, indexBits, vector, 0, groups, 0, false, false, 0);
     }]>
   ];
   let extraClassDeclaration = [{
@@ -66,20 +70,24 @@ def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
     /// The same schedule on a grid of at most so many.
     ReduceScheduleAttr withBlocks(int64_t blocks) const {
       return get(getContext(), getScope(), getThreads(), getIndexBits(), getVector(), blocks, getGroups(),
-                 getKept(), getOnline(), getAhead());
+                 getKept(), getOnline(), getAhead(), getResident());
     }
     /// The same schedule with so many accesses of a row in registers.
     ReduceScheduleAttr withKept(int64_t kept) const {
       return get(getContext(), getScope(), getThreads(), getIndexBits(), getVector(), getBlocks(), getGroups(), kept,
-                 getOnline(), getAhead());
+                 getOnline(), getAhead(), getResident());
     }
     ReduceScheduleAttr asOnline() const {
       return get(getContext(), getScope(), getThreads(), getIndexBits(), getVector(), getBlocks(), getGroups(),
-                 getKept(), true, getAhead());
+                 getKept(), true, getAhead(), getResident());
     }
     ReduceScheduleAttr asAhead() const {
       return get(getContext(), getScope(), getThreads(), getIndexBits(), getVector(), getBlocks(), getGroups(),
-                 getKept(), getOnline(), true);
+                 getKept(), getOnline(), true, getResident());
+    }
+    ReduceScheduleAttr withResident(int64_t resident) const {
+      return get(getContext(), getScope(), getThreads(), getIndexBits(), getVector(), getBlocks(), getGroups(),
+                 getKept(), getOnline(), getAhead(), resident);
     }
   }];
   let assemblyFormat = "`<` struct(params) `>`";

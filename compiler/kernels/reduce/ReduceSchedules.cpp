@@ -22,6 +22,9 @@ struct ReduceProblem : RowWalk {
   SmallVector<ReduceScheduleAttr>
   keep(StepOp step, ArrayRef<ReduceScheduleAttr> schedules) const;
   RowSizes getSizesAt(StepOp step, const Target &target, int64_t dim) const;
+  /// With what accesses of `vector` elements keep.
+  RowSizes getKeptSizes(StepOp step, const Target &target, int64_t vector,
+                        int64_t dim, bool ahead) const;
   Expr getRows() const;
   Expr getLength() const {
     return pitch ? iteration.length : iteration.program.getSizes()[1];
@@ -34,59 +37,14 @@ struct ReduceProblem : RowWalk {
                                                const Target &target,
                                                int64_t vector,
                                                int64_t bits) const;
+  int64_t getResident(const Target &target, const RowSizes &sizes,
+                      ReduceScheduleAttr schedule) const;
+  Attribute getFirst(ArrayRef<Candidate> candidates) const;
   SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
                                        int64_t vector, int64_t bits,
                                        int64_t dim) const;
 };
 } // namespace
-
-/// Adds the loads of what the node computes at each point of a row.
-static void collectLoads(const ScalarProgram &program, unsigned node,
-                         llvm::SmallDenseSet<unsigned> &seen) {
-  SmallVector<unsigned> open = {node};
-  while (!open.empty()) {
-    unsigned next = open.pop_back_val();
-    if (!program.varies(next, 1) || !seen.insert(next).second)
-      continue;
-    // What only some points need is not loaded for all.
-    if (program[next].kind == Kind::Compute)
-      llvm::append_range(open, program[next].operands);
-  }
-}
-
-static bool isOnePass(const RowIteration &iteration) {
-  return getPasses(iteration).size() == 1 && getFullStores(iteration).empty();
-}
-
-SmallVector<unsigned>
-fusec::getKeptLoads(const RowIteration &iteration, unsigned lanesDim,
-                    llvm::function_ref<bool(unsigned)> isAccess, bool ahead) {
-  const ScalarProgram &program = iteration.program;
-  std::vector<unsigned> passes(program.size());
-  llvm::SmallDenseSet<unsigned> seen;
-  auto count = [&](ArrayRef<unsigned> nodes) {
-    seen.clear();
-    for (unsigned node : nodes)
-      collectLoads(program, node, seen);
-    for (unsigned node : seen)
-      ++passes[node];
-  };
-  for (ArrayRef<RowReduction> pass : getPasses(iteration))
-    count(llvm::map_to_vector(
-        pass, [](const RowReduction &reduction) { return reduction.operand; }));
-  // Last, so that `seen` is what stores need.
-  count(
-      llvm::map_to_vector(getFullStores(iteration),
-                          [](const RegionStore &store) { return store.node; }));
-  // In one pass over columns, to have all of a thread's loads on their way.
-  unsigned least = lanesDim == 2 && isOnePass(iteration) ? 1 : 2;
-  SmallVector<unsigned> kept;
-  for (size_t n = 0; n < program.size(); ++n)
-    if (program[n].kind == Kind::Load && program.varies(n, lanesDim) &&
-        (passes[n] >= least || (ahead && seen.contains(n))) && isAccess(n))
-      kept.push_back(n);
-  return kept;
-}
 
 SmallVector<unsigned> ReduceProblem::getKeptLoads(StepOp step, int64_t vector,
                                                   bool ahead) const {
@@ -102,31 +60,6 @@ SmallVector<unsigned> ReduceProblem::getKeptLoads(StepOp step, int64_t vector,
                                   step.getInputBuffer(program[load].value)));
       },
       ahead);
-}
-
-std::optional<size_t> fusec::findOnlinePair(const RowIteration &iteration) {
-  const ScalarProgram &program = iteration.program;
-  auto isOf = [](ArrayRef<RowReduction> pass, ReduceKind kind) {
-    auto reduce = dyn_cast<ReduceOp>(pass[0].op);
-    return pass.size() == 1 && reduce && reduce.getKind() == kind;
-  };
-  auto passes = getPasses(iteration);
-  for (size_t p = 0; p + 1 < passes.size(); ++p) {
-    const RowReduction &most = passes[p][0];
-    const ScalarNode &exp = program[passes[p + 1][0].operand];
-    if (!isOf(passes[p], ReduceKind::Max) ||
-        !isOf(passes[p + 1], ReduceKind::Sum) ||
-        !program[most.operand].type.isF32() || exp.kind != Kind::Compute ||
-        !isa<ExpOp>(exp.op))
-      continue;
-    const ScalarNode &below = program[exp.operands[0]];
-    if (below.kind == Kind::Compute && isa<SubOp>(below.op) &&
-        below.operands[0] == most.operand &&
-        program[below.operands[1]].kind == Kind::Root &&
-        program[below.operands[1]].value == most.op->getResult(0))
-      return p;
-  }
-  return std::nullopt;
 }
 
 /// Bytes of the widest element that varies along the row.
@@ -182,18 +115,13 @@ Expr ReduceProblem::getRows() const {
   return ofColumns ? space[0] * space[2] : space[0];
 }
 
-int64_t fusec::getMostKept(ReduceScheduleAttr schedule) {
-  int64_t threads = schedule.getThreads();
-  bool areAlone =
-      threads > 256 && schedule.getCluster() == 1 && !schedule.isOfColumns();
-  return threads > 512 || areAlone ? 96 : 256;
-}
-
 /// Each is text of its own in every pass, which NVRTC takes long for.
 static constexpr int64_t mostKeptSteps = 32;
 /// Of one pass: sums of squares of 39 floats took 58 us by 40 registers, 48
 /// by 20.
 static constexpr int64_t mostStepsOfPass = 16, mostKeptOfPass = 128;
+/// Of an item: text of 52 GELUs took 44 us, a loop 29.
+static constexpr double mostInstructionsOfPass = 16;
 
 /// Those of `schedules` that can keep rows.
 SmallVector<ReduceScheduleAttr>
@@ -320,42 +248,102 @@ ReduceProblem::getSchedules(StepOp step, const Target &target, int64_t vector,
   return schedules;
 }
 
+RowSizes ReduceProblem::getKeptSizes(StepOp step, const Target &target,
+                                     int64_t vector, int64_t dim,
+                                     bool ahead) const {
+  const ScalarProgram &program = iteration.program;
+  RowSizes sizes = getSizesAt(step, target, dim);
+  for (size_t n = 0; n < program.size(); ++n)
+    sizes.selects |= program[n].kind == Kind::Compute &&
+                     isa<SelectOp>(program[n].op) && program.varies(n, 1);
+  SmallVector<unsigned> kept = getKeptLoads(step, vector, ahead);
+  sizes.keptLoads = kept.size();
+  sizes.keepsNarrow = llvm::any_of(kept, [&](unsigned load) {
+    return getElementBytes(program[load].type) < 4;
+  });
+  return sizes;
+}
+
+/// For how many blocks a kernel is compiled that does not ask for what all
+/// threads have; 0: it asks. Rows that share a warp take longer so, and head
+/// and tail of a span are asked for anyway.
+int64_t ReduceProblem::getResident(const Target &target, const RowSizes &sizes,
+                                   ReduceScheduleAttr schedule) const {
+  double threads = schedule.getThreads();
+  if (!schedule.getKept() || sharesWarp(schedule) ||
+      (pitch && schedule.getVector() > 1))
+    return 0;
+  if (!ofColumns && sizes.keepsNarrow) {
+    // What is computed of them takes as much room as they do.
+    double items =
+        double(schedule.getKept() * schedule.getVector()) * sizes.keptLoads;
+    constexpr double most = 32, beside = 28;
+    return items > most ? 0
+                        : std::min(target.threads / threads,
+                                   65536 / ((beside + items) * threads));
+  }
+  if (!ofColumns || !isOnePass(iteration))
+    return getResidentBlocks(target, sizes, schedule);
+  // One pass has nothing that the compiler could compute too early, unless it
+  // takes long.
+  return sizes.instructions <= mostInstructionsOfPass;
+}
+
 SmallVector<Candidate>
 ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
                              int64_t bits, int64_t dim) const {
-  const ScalarProgram &program = iteration.program;
-  RowSizes walked = getSizesAt(step, target, dim);
-  for (size_t n = 0; n < program.size(); ++n)
-    walked.selects |= program[n].kind == Kind::Compute &&
-                      isa<SelectOp>(program[n].op) && program.varies(n, 1);
-  auto withKept = [&](bool ahead) {
-    RowSizes sizes = walked;
-    SmallVector<unsigned> kept = getKeptLoads(step, vector, ahead);
-    sizes.keptLoads = kept.size();
-    sizes.keepsNarrow = llvm::any_of(kept, [&](unsigned load) {
-      return getElementBytes(program[load].type) < 4;
-    });
-    return sizes;
-  };
-  RowSizes sizes = withKept(/*ahead=*/false), ahead = withKept(/*ahead=*/true);
+  RowSizes sizes = getKeptSizes(step, target, vector, dim, /*ahead=*/false),
+           ahead = getKeptSizes(step, target, vector, dim, /*ahead=*/true);
   SmallVector<Candidate> candidates;
   MLIRContext *context = step.getContext();
   for (ReduceScheduleAttr unlimited :
        getSchedules(step, target, vector, bits)) {
-    if (!hasRegisters(target, sizes, unlimited))
+    if (!hasRegisters(target, sizes, unlimited) ||
+        (ofColumns && isOnePass(iteration) && unlimited.getKept() &&
+         sizes.keepsNarrow && sizes.instructions > mostInstructionsOfPass))
       continue;
     if (!pitch && paysAhead(target, sizes, ahead, unlimited))
       unlimited = unlimited.asAhead();
     Expr atOnce = Expr::constant(context, unlimited.getRowsAtOnce());
-    candidates.push_back(chooseGridLimit(
+    auto getAt = [&](int64_t limit) -> Candidate {
+      auto schedule = unlimited.withBlocks(limit);
+      return {schedule, estimateReduce(target, sizes, schedule)};
+    };
+    Candidate candidate = chooseGridLimit(
         target, unlimited.getThreads(),
-        getRows().ceilDiv(atOnce) * unlimited.getCluster(),
-        [&](int64_t limit) -> Candidate {
-          auto schedule = unlimited.withBlocks(limit);
-          return {schedule, estimateReduce(target, sizes, schedule)};
-        }));
+        getRows().ceilDiv(atOnce) * unlimited.getCluster(), getAt);
+    // Dots and maxima of rows that are read once took 3% less without a limit.
+    if (!ofColumns && isOnePass(iteration) && !unlimited.getKept())
+      candidate = getFastest({getAt(0), candidate});
+    // The one that asks is there for kernels that would spill else.
+    const RowSizes &kept = unlimited.getAhead() ? ahead : sizes;
+    if (int64_t resident = getResident(target, kept, unlimited)) {
+      Candidate free = candidate;
+      free.schedule =
+          cast<ReduceScheduleAttr>(candidate.schedule).withResident(resident);
+      if (unlimited.getCluster() == 1)
+        free.estimate.microseconds *= target.row.freePart;
+      candidates.push_back(free);
+    }
+    candidates.push_back(candidate);
   }
   return candidates;
+}
+
+/// Of one pass over rows, blocks of 256 take 2% less than what is said to be as
+/// fast; null where nothing else than the time decides.
+Attribute ReduceProblem::getFirst(ArrayRef<Candidate> candidates) const {
+  if (ofColumns || !isOnePass(iteration))
+    return {};
+  auto blocks = llvm::find_if(candidates, [](const Candidate &candidate) {
+    auto schedule = cast<ReduceScheduleAttr>(candidate.schedule);
+    return schedule.getScope() == ReduceScope::Block &&
+           schedule.getThreads() == 256;
+  });
+  bool isFast = blocks != candidates.end() &&
+                blocks->estimate.microseconds <=
+                    1.01 * getFastest(candidates).estimate.microseconds;
+  return isFast ? blocks->schedule : Attribute();
 }
 
 SmallVector<VariantAttr>
@@ -368,9 +356,10 @@ fusec::chooseReduceVariants(StepOp step, const Target &target, Products) {
     return {VariantAttr::get(context, {},
                              getPlainSchedule(Family::Reduce, context))};
   auto variant = [&](ArrayRef<GuardAttr> guards, int64_t vector, int64_t bits) {
-    return makeVariant(
-        context, guards,
-        problem->getCandidates(step, target, vector, bits, typicalDim));
+    SmallVector<Candidate> candidates =
+        problem->getCandidates(step, target, vector, bits, typicalDim);
+    return makeVariant(context, guards, candidates, typicalDim,
+                       problem->getFirst(candidates));
   };
   IndexWidth width = getIndexWidth(step);
   int64_t fastBits = width.neverNarrow ? 64 : 32,

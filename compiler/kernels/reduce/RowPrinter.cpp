@@ -82,14 +82,21 @@ void RowPrinter::openColumns() {
     writer.line("const {0} row = {0}(group) / vectors, "
                 "column = {0}(group) % vectors * V;",
                 index);
-  writer.line("const {} length = isMine ? {} : 0;", index,
-              emitter->print(iteration.length));
+  writer.line(schedule.getResident() ? "const {} length = {};"
+                                     : "const {} length = isMine ? {} : 0;",
+              index, emitter->print(iteration.length));
+}
+
+/// ", Steps": of what is kept, and whether the compiler may order it.
+std::string RowPrinter::keptSteps() const {
+  return fmt::format(", {}{}", form.kept,
+                     schedule.getResident() ? ", true" : "");
 }
 
 /// ", V, Steps": of the loops over what is kept, with V items of the row each.
 std::string RowPrinter::keptArguments() const {
-  return fmt::format(", {}, {}", form.ofColumns ? 1 : schedule.getVector(),
-                     form.kept);
+  return fmt::format(", {}{}", form.ofColumns ? 1 : schedule.getVector(),
+                     keptSteps());
 }
 
 /// Declares what a thread keeps of the node, a vector for each of its accesses.
@@ -178,7 +185,7 @@ std::string RowPrinter::nameLoop(ArrayRef<RowReduction> pass) const {
   if (form.ofColumns)
     return fmt::format("reduce{}Columns<{}, {}, {}{}>", form.kept ? "Kept" : "",
                        form.scope, combiner, schedule.getVector(),
-                       form.kept ? fmt::format(", {}", form.kept) : "");
+                       form.kept ? keptSteps() : "");
   if (form.kept)
     return fmt::format("reduceKept<Scope, {}{}>", combiner, keptArguments());
   if (isa<ArgReduceOp>(pass[0].op)) {
@@ -301,6 +308,11 @@ void RowPrinter::printStores() {
   if (!full.empty()) {
     for (const RegionStore &s : full)
       emitter->hoist(s.node, 1);
+    // Who has no columns of his own keeps the last ones where nobody asks what
+    // is there, and stores none.
+    bool asks = form.ofColumns && schedule.getResident();
+    if (asks)
+      writer.open("if (isMine)");
     bool isBehindLoads = loadsFirst();
     openLoop(isBehindLoads ? fmt::format("fusec::forEachKeptTogether<Scope{}>",
                                          keptArguments())
@@ -316,6 +328,8 @@ void RowPrinter::printStores() {
     else
       emitStores(writer, *emitter, full, widths.take_front(full.size()), lanes);
     closeLoop();
+    if (asks)
+      writer.close();
   }
   if (!once.empty()) {
     writer.open("if ({})", form.leader);

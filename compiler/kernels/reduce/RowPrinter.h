@@ -54,6 +54,7 @@ private:
   void openLoop(llvm::StringRef call, llvm::StringRef parameters,
                 llvm::StringRef length);
   void closeLoop();
+  std::string keptSteps() const;
   std::string keptArguments() const;
   bool loadsFirst() const;
   void printStoresBehindLoads(llvm::ArrayRef<RegionStore> stores,

@@ -285,3 +285,28 @@ fusec::getPasses(const RowIteration &iteration) {
   }
   return passes;
 }
+
+std::optional<size_t> fusec::findOnlinePair(const RowIteration &iteration) {
+  const ScalarProgram &program = iteration.program;
+  auto isOf = [](ArrayRef<RowReduction> pass, ReduceKind kind) {
+    auto reduce = dyn_cast<ReduceOp>(pass[0].op);
+    return pass.size() == 1 && reduce && reduce.getKind() == kind;
+  };
+  auto passes = getPasses(iteration);
+  for (size_t p = 0; p + 1 < passes.size(); ++p) {
+    const RowReduction &most = passes[p][0];
+    const ScalarNode &exp = program[passes[p + 1][0].operand];
+    if (!isOf(passes[p], ReduceKind::Max) ||
+        !isOf(passes[p + 1], ReduceKind::Sum) ||
+        !program[most.operand].type.isF32() ||
+        exp.kind != ScalarNode::Kind::Compute || !isa<ExpOp>(exp.op))
+      continue;
+    const ScalarNode &below = program[exp.operands[0]];
+    if (below.kind == ScalarNode::Kind::Compute && isa<SubOp>(below.op) &&
+        below.operands[0] == most.operand &&
+        program[below.operands[1]].kind == ScalarNode::Kind::Root &&
+        program[below.operands[1]].value == most.op->getResult(0))
+      return p;
+  }
+  return std::nullopt;
+}

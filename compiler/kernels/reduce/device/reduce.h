@@ -305,14 +305,26 @@ FUSEC_DEVICE typename Op::Value reduceRowVectors(Index count, Body body) {
 template <class Scope, int Steps>
 constexpr int keptSteps = Steps *launch::workersOf(Scope::maxSize);
 
+namespace detail {
+/// Whether a worker has the step at `k`. Of steps that all workers have, a free
+/// one does not ask, so that nothing is under a condition.
+template <class Scope, int V, bool IsFree, class Index>
+FUSEC_DEVICE bool hasStep(int step, Index k, Index count) {
+  return (IsFree && Index(step + 1) * Index(Scope::size()) * V <= count) ||
+         k < count;
+}
+} // namespace detail
+
 /// Calls body(step, k) for the worker's vectors of [0, count), a whole number
 /// of them. Steps are known when compiling, so that they index registers.
-template <class Scope, int V, int Steps, class Index, class Body>
+/// `IsFree`: the compiler may order them as it likes.
+template <class Scope, int V, int Steps, bool IsFree = false, class Index,
+          class Body>
 FUSEC_DEVICE void forEachKept(Index count, Body body) {
   FUSEC_UNROLL
   for (int step = 0; step < keptSteps<Scope, Steps>; ++step) {
     const Index k = Index(step * Scope::size() + Scope::rank()) * V;
-    if (k < count)
+    if (detail::hasStep<Scope, V, IsFree>(step, k, count))
       body(step, k);
   }
 }
@@ -320,7 +332,7 @@ FUSEC_DEVICE void forEachKept(Index count, Body body) {
 namespace detail {
 /// Begins `Count` steps from `step` on, and then goes on with those that are
 /// there. The others load what the worker's first one does.
-template <class Scope, int V, int Count, class Index, class Body,
+template <class Scope, int V, int Count, bool IsFree, class Index, class Body,
           class... Begun>
 FUSEC_DEVICE void beginKept(int step, Index count, Body body, Begun... begun) {
   if constexpr (Count == 0) {
@@ -328,13 +340,13 @@ FUSEC_DEVICE void beginKept(int step, Index count, Body body, Begun... begun) {
   } else {
     const Index own = Index(Scope::rank()) * V,
                 k = Index(step * Scope::size()) * V + own;
-    const bool isThere = k < count;
+    const bool isThere = hasStep<Scope, V, IsFree>(step, k, count);
     auto rest = body(step, isThere ? k : own);
-    beginKept<Scope, V, Count - 1>(step + 1, count, body, begun...,
-                                   [=]() mutable {
-                                     if (isThere)
-                                       rest();
-                                   });
+    beginKept<Scope, V, Count - 1, IsFree>(step + 1, count, body, begun...,
+                                           [=]() mutable {
+                                             if (isThere)
+                                               rest();
+                                           });
   }
 }
 } // namespace detail
@@ -342,24 +354,29 @@ FUSEC_DEVICE void beginKept(int step, Index count, Body body, Begun... begun) {
 /// forEachKept of a body that loads and returns what is left to do: all steps
 /// load before the first goes on, since no load passes a store that may be to
 /// the same place.
-template <class Scope, int V, int Steps, class Index, class Body>
+template <class Scope, int V, int Steps, bool IsFree = false, class Index,
+          class Body>
 FUSEC_DEVICE void forEachKeptTogether(Index count, Body body) {
-  if (Index(Scope::rank()) * V >= count)
+  if (!detail::hasStep<Scope, V, IsFree>(0, Index(Scope::rank()) * V, count))
     return;
   // On the host a worker does what others do here, too.
   for (int step = 0; step < keptSteps<Scope, Steps>; step += Steps)
-    detail::beginKept<Scope, V, Steps>(step, count, body);
+    detail::beginKept<Scope, V, Steps, IsFree>(step, count, body);
 }
 
 /// Combines what body(step, k, add) adds; every worker gets the result.
-template <class Scope, class Op, int V, int Steps, class Index, class Body>
+template <class Scope, class Op, int V, int Steps, bool IsFree = false,
+          class Index, class Body>
 FUSEC_DEVICE typename Op::Value reduceKept(Index count, Body body) {
   typename Op::Value total = Op::identity();
   auto add = [&](typename Op::Value value) {
     total = Op::combine(total, value);
   };
-  forEachKept<Scope, V, Steps>(
-      count, [&](int step, auto... at) { body(step, at..., add); });
+  auto addStep = [&](int step, auto... at) { body(step, at..., add); };
+  if constexpr (IsFree)
+    forEachKept<Scope, V, Steps, true>(count, addStep);
+  else // Of a span, too.
+    forEachKept<Scope, V, Steps>(count, addStep);
   return Scope::template reduce<Op>(total);
 }
 

@@ -139,11 +139,12 @@ FUSEC_DEVICE Vec<typename Op::Value, V> reduceColumns(Index count, Body body) {
 
 /// The same of columns that the threads' registers hold, a vector in each of
 /// `Steps`: body(step, k, add).
-template <class Scope, class Op, int V, int Steps, class Index, class Body>
+template <class Scope, class Op, int V, int Steps, bool IsFree = false,
+          class Index, class Body>
 FUSEC_DEVICE Vec<typename Op::Value, V> reduceKeptColumns(Index count,
                                                           Body body) {
   return detail::combineColumns<Scope, Op, V, Index>([&](auto add) {
-    forEachKept<Scope, 1, Steps>(
+    forEachKept<Scope, 1, Steps, IsFree>(
         count, [&](int step, Index k) { body(step, k, add); });
   });
 }
