@@ -170,7 +170,7 @@ static std::optional<size_t> findWrongLoad(StepOp step, AccessesAttr accesses,
 static std::optional<int64_t> findWrongShift(StepOp step, VariantAttr variant,
                                              AccessesAttr accesses,
                                              const LoopAccesses &loop) {
-  SmallVector<RegionStore> stores;
+  SmallVector<RegionStore> stores(loop.needs.begin(), loop.needs.end());
   for (ArrayRef<RegionStore> group : loop.stores)
     llvm::append_range(stores, group);
   SmallVector<unsigned> shiftable, reads = getReads(loop.program);

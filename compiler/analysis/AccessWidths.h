@@ -44,6 +44,8 @@ struct LoopAccesses {
   /// Reads along another dim.
   llvm::ArrayRef<unsigned> others = {};
   bool shifts = false; // loads that begin anywhere
+  /// What else than stores needs all lanes, as they do.
+  llvm::ArrayRef<RegionStore> needs = {};
 };
 /// What the variant's launch lists of its loop `index`; null, with an error,
 /// where that is not of as many accesses, or of such as lanes cannot have.

@@ -64,7 +64,7 @@ struct PointwiseCosts {
   double instructionClocks; // one of a function, that few threads do not hide
   double waitsPart;         // by which memory takes longer, as functions wait
   double narrowWaitsPart;   // the same of long ones, where halves are stored
-  double shortRowBytes;     // rows that blocks of few threads hold
+  double pickedPart;        // of the memory's rate, elements in random places
   double widerBlocksPart;   // of the time, that wider blocks must promise
   double siblingMicros; // shorter ones gain by being one, whatever they read
 };
@@ -92,26 +92,27 @@ struct ReduceCosts {
 
 /// Of vectors of columns. What a thread does, in clocks of 128 lanes.
 struct ColumnCosts {
-  double levelClocks;   // until groups of threads have met, a level of them
-  double laneClocks;    // a column that a thread and another one meet in
-  double findTimes;     // as much where they meet with their places
-  double stepClocks;    // a load, and what finds it
-  double itemPart;      // of an item's instructions
-  double threadClocks;  // begin and end
-  double registers;     // of a thread
-  double itemRegisters; // and for each column of its vector
-  double piecesLose;    // of the memory's rate, pieces of half a line
-  double exposed;       // the power in which memory, latency and work add up
-  double startMicros;   // until the first loads have come
+  double levelClocks;       // until groups of threads have met, a level of them
+  double laneClocks;        // a column that a thread and another one meet in
+  double findTimes;         // as much where they meet with their places
+  double stepClocks;        // a load, and what finds it
+  double itemPart;          // of an item's instructions
+  double shiftInstructions; // of one in a vector that is shifted into place
+  double threadClocks;      // begin and end
+  double registers;         // of a thread
+  double itemRegisters;     // and for each column of its vector
+  double piecesLose;        // of the memory's rate, pieces of half a line
+  double exposed;     // the power in which memory, latency and work add up
+  double startMicros; // until the first loads have come
 };
 
 /// Of columns that registers keep: a block loads all of them at once, and while
 /// it computes, only others beside it load.
 struct KeptColumnCosts {
-  // Of a thread, for each column of its vector and each item, of 32 and of
-  // fewer bits.
+  // Of a thread, for each column of its vector, of 32 and of fewer bits, and
+  // each item; of one pass halves take others.
   double registers, columnRegisters, narrowColumnRegisters, itemRegisters,
-      narrowItemRegisters;
+      halfColumnRegisters, halfItemRegisters;
   double memoryPart;  // of the memory's rate, that a block alone would reach
   double piecesLose;  // of that rate, pieces of half a line
   double besidePower; // of the blocks that it shares the memory with

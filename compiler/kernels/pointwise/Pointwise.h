@@ -38,6 +38,10 @@ std::optional<PickedRow> findPickedRow(StepOp step,
 int64_t getFillWidth(StepOp step, const PointwiseIteration &iteration,
                      const PickedRow &row, Alignments alignments);
 
+/// Of a thread's loads of the row, so many are on their way together, as in
+/// held_rows.h.
+constexpr int64_t getFillsTogether(int64_t width) { return width > 1 ? 4 : 8; }
+
 /// Points that some blocks of the grid compute.
 struct PointwisePiece {
   PointwiseIteration iteration;

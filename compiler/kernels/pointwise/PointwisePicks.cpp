@@ -109,7 +109,9 @@ Estimate fusec::estimatePicks(const Target &target, const PointwiseWork &work,
                  countMet(std::ceil(picked.rowBytes / lineBytes),
                           std::min(warp, picked.picks)),
          clocks = lines / target.multiprocessors,
-         memory = (work.bytes + std::min(fetched, whole)) / rate;
+         memory = (work.bytes +
+                   std::min(fetched, whole) / target.pointwise.pickedPart) /
+                  rate;
   // Lines wait for their sectors, of which others are on their way.
   time.add(TimeBound::Memory,
            std::hypot(memory, clocks / (target.rates.clock * 1e3)));

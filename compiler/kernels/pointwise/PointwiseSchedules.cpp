@@ -62,12 +62,16 @@ static PointwiseWork withoutPicks(PointwiseWork work,
   return work;
 }
 
-/// Threads of blocks that hold rows: fewer have a short one's loads on their
-/// way together.
-static int64_t getHoldingThreads(const Target &target,
-                                 const PickedWork &picked) {
-  return picked.rowBytes > target.pointwise.shortRowBytes ? 2 * pointwiseThreads
-                                                          : pointwiseThreads;
+/// Threads of blocks that hold rows: each loads as much of one as is on its way
+/// together.
+static int64_t getHoldingThreads(StepOp step, const PointwisePiece &piece,
+                                 const PickedRow &row) {
+  int64_t width =
+              getFillWidth(step, piece.iteration, row, getAlignmentIfGuarded),
+          loads = llvm::divideCeil(row.size, width),
+          threads = llvm::divideCeil(loads, getFillsTogether(width));
+  return std::clamp<int64_t>(llvm::PowerOf2Ceil(threads), 64,
+                             2 * pointwiseThreads);
 }
 
 /// By which part memory takes longer where an element waits for a function of a
@@ -248,7 +252,7 @@ static SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
         candidates.pop_back();
     }
   if (row && mayHold)
-    add(getHoldingThreads(target, picked), vectors[0], true);
+    add(getHoldingThreads(step, pieces[0], *row), vectors[0], true);
   if (rows)
     addAssembled(step, target, *rows,
                  getWork(step, target, pieces, vectors[0], dim), bits, dim,

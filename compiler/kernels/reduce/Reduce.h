@@ -31,6 +31,13 @@ struct RowWalk {
 mlir::FailureOr<RowWalk> analyzeWalk(StepOp step);
 /// Of rows, or of columns, as the schedule walks them.
 mlir::FailureOr<RowWalk> analyzeWalk(StepOp step, ReduceScheduleAttr schedule);
+/// Of columns of narrow elements that lie anywhere: vectors that are shifted
+/// into place, the last of them beside the last column. The width is 1 where
+/// such gain nothing.
+VectorAccesses analyzeShiftedColumns(StepOp step, const RowIteration &columns);
+/// Whether the schedule's vectors are those.
+bool areColumnsShifted(const RowIteration &columns,
+                       ReduceScheduleAttr schedule);
 /// As the variant's launch lists the accesses; with an error where it does not.
 mlir::FailureOr<RowWalk> takeWalk(StepOp step, VariantAttr variant);
 /// Of the walk, under the variant's guards.
@@ -112,6 +119,9 @@ Estimates estimateNestedStep(StepOp step, const NestedIteration &nested,
 
 /// Of an item, in all walks along its row.
 double countInstructions(const OpCosts &costs, const RowIteration &iteration);
+
+/// Bytes of the widest element that varies along the row.
+int64_t getWidestElement(const ScalarProgram &program);
 
 /// `rows` reductions of `length` elements each.
 struct RowSizes {

@@ -26,11 +26,13 @@ static double getKeptColumnRegisters(const Target &target,
                                      const RowSizes &sizes,
                                      ReduceScheduleAttr schedule) {
   const KeptColumnCosts &costs = target.keptColumns;
-  bool isNarrow = sizes.keepsNarrow;
+  // Of one pass halves stay two a register.
+  bool isNarrow = sizes.keepsNarrow, areHalves = isNarrow && sizes.passes == 1;
   double vector = schedule.getVector(),
-         column =
-             isNarrow ? costs.narrowColumnRegisters : costs.columnRegisters,
-         item = isNarrow ? costs.narrowItemRegisters : costs.itemRegisters,
+         column = areHalves  ? costs.halfColumnRegisters
+                  : isNarrow ? costs.narrowColumnRegisters
+                             : costs.columnRegisters,
+         item = areHalves ? costs.halfItemRegisters : costs.itemRegisters,
          all = costs.registers + column * vector +
                item * sizes.keptLoads * double(schedule.getKept()) * vector;
   return 8 * std::ceil(all / 8);

@@ -27,12 +27,17 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
     return {};
   Expr rows = iteration->program.getSizes()[0],
        atOnce = Expr::constant(step.getContext(), schedule.getRowsAtOnce());
+  FailureOr<RowWalk> walk = analyzeWalk(step, schedule);
+  if (succeeded(walk) && areColumnsShifted(walk->iteration, schedule)) {
+    ArrayRef<Expr> sizes = walk->iteration.program.getSizes();
+    Expr vector = Expr::constant(step.getContext(), schedule.getVector());
+    rows = sizes[0] * sizes[2].ceilDiv(vector) * vector;
+  }
   int64_t cluster = schedule.getCluster();
   auto launch = LaunchAttr::get(
       limitBlocks(rows.ceilDiv(atOnce), schedule.getBlocks() / cluster) *
           cluster,
       schedule.getThreads(), /*shared=*/0, cluster);
-  FailureOr<RowWalk> walk = analyzeWalk(step, schedule);
   if (failed(walk))
     return launch;
   return launch.withResident(std::max<int64_t>(1, schedule.getResident()))

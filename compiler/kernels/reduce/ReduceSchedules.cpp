@@ -62,15 +62,6 @@ SmallVector<unsigned> ReduceProblem::getKeptLoads(StepOp step, int64_t vector,
       ahead);
 }
 
-/// Bytes of the widest element that varies along the row.
-static int64_t getWidestElement(const ScalarProgram &program) {
-  int64_t widest = 1;
-  for (size_t n = 0; n < program.size(); ++n)
-    if (program[n].kind == Kind::Load && program.varies(n, 1))
-      widest = std::max(widest, getElementBytes(program[n].type));
-  return widest;
-}
-
 /// Neighbouring threads should read neighbouring elements: along the row where
 /// most lie so, else across columns.
 static FailureOr<ReduceProblem> analyzeProblem(StepOp step) {
@@ -80,6 +71,8 @@ static FailureOr<ReduceProblem> analyzeProblem(StepOp step) {
                                     columns->stores.end());
     VectorAccesses accesses = analyzeVectorAccesses(
         step, columns->program, stores, 2, /*hasTail=*/false);
+    if (accesses.width == 1)
+      accesses = analyzeShiftedColumns(step, *columns);
     int64_t element = getWidestElement(columns->program);
     return ReduceProblem{
         {std::move(*columns), 0, std::move(accesses)}, true, element};
@@ -175,7 +168,8 @@ ReduceProblem::getColumnSchedules(StepOp step, const Target &target,
   // More would be without items.
   int64_t mostGroups =
       std::max<int64_t>(getLength().getConstant().value_or(1), 1);
-  for (; vector >= 1; vector /= 2) {
+  bool isShifted = vector > 1 && !accesses.shifted.empty();
+  for (; vector >= 1; vector = isShifted ? 0 : vector / 2) {
     auto get = [&](int64_t threads, int64_t groups) {
       return ReduceScheduleAttr::get(step.getContext(), ReduceScope::Columns,
                                      threads, bits, vector, groups);
@@ -183,8 +177,10 @@ ReduceProblem::getColumnSchedules(StepOp step, const Target &target,
     // Columns of which a multiprocessor has a block at most want all of its
     // threads.
     bool areFew = rows && *rows <= vectors * vector * target.multiprocessors;
+    // Halves that are shifted into place take no more than singles of twice as
+    // many bytes.
     for (int64_t threads : {1024, 512})
-      if (areFew && threads * vector <= mostItems)
+      if (areFew && threads * vector <= (isShifted ? 2 : 1) * mostItems)
         schedules.push_back(get(threads, threads / vectors));
     for (int64_t groups : {1, 2, 4, 8, 16, 32})
       schedules.push_back(get(256, groups));
@@ -294,6 +290,9 @@ ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
                              int64_t bits, int64_t dim) const {
   RowSizes sizes = getKeptSizes(step, target, vector, dim, /*ahead=*/false),
            ahead = getKeptSizes(step, target, vector, dim, /*ahead=*/true);
+  bool isShifted = ofColumns && vector > 1 && !accesses.shifted.empty();
+  if (isShifted)
+    sizes.instructions += target.columns.shiftInstructions;
   SmallVector<Candidate> candidates;
   MLIRContext *context = step.getContext();
   for (ReduceScheduleAttr unlimited :
@@ -321,12 +320,14 @@ ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
       Candidate free = candidate;
       free.schedule =
           cast<ReduceScheduleAttr>(candidate.schedule).withResident(resident);
-      if (unlimited.getCluster() == 1)
+      if (unlimited.getCluster() == 1 || !kept.keepsNarrow)
         free.estimate.microseconds *= target.row.freePart;
       candidates.push_back(free);
     }
     candidates.push_back(candidate);
   }
+  if (isShifted)
+    llvm::append_range(candidates, getCandidates(step, target, 1, bits, dim));
   return candidates;
 }
 
@@ -355,6 +356,15 @@ fusec::chooseReduceVariants(StepOp step, const Target &target, Products) {
   if (failed(problem))
     return {VariantAttr::get(context, {},
                              getPlainSchedule(Family::Reduce, context))};
+  if (!problem->accesses.shifted.empty()) {
+    // Where single columns are faster no other variant asks for alignment.
+    auto fastest = cast<ReduceScheduleAttr>(
+        getFastest(problem->getCandidates(step, target, problem->accesses.width,
+                                          32, typicalDim))
+            .schedule);
+    if (fastest.getVector() == 1)
+      problem->accesses = {};
+  }
   auto variant = [&](ArrayRef<GuardAttr> guards, int64_t vector, int64_t bits) {
     SmallVector<Candidate> candidates =
         problem->getCandidates(step, target, vector, bits, typicalDim);

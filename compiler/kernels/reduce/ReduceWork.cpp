@@ -49,3 +49,11 @@ double fusec::countInstructions(const OpCosts &costs,
   }
   return all + points.instructions;
 }
+
+int64_t fusec::getWidestElement(const ScalarProgram &program) {
+  int64_t widest = 1;
+  for (size_t n = 0; n < program.size(); ++n)
+    if (program[n].kind == ScalarNode::Kind::Load && program.varies(n, 1))
+      widest = std::max(widest, getElementBytes(program[n].type));
+  return widest;
+}

@@ -69,19 +69,27 @@ void RowPrinter::openRows() {
 
 void RowPrinter::openColumns() {
   ArrayRef<Expr> sizes = iteration.program.getSizes();
+  bool isShifted = areColumnsShifted(iteration, schedule);
   Expr vector = Expr::constant(writer.getContext(), schedule.getVector()),
-       across = sizes[2].floorDiv(vector);
+       across =
+           isShifted ? sizes[2].ceilDiv(vector) : sizes[2].floorDiv(vector);
   writer.line("constexpr int V = {};", schedule.getVector());
   writer.line("const {} vectors = {};", index, writer.print(across, {}));
   writer.open(
       "fusec::forEachColumns<Scope>({}, [&](fusec::i64 group, bool isMine)",
       writer.print(sizes[0] * across, {}));
-  if (sizes[0].isConstant(1))
-    writer.line("const {0} row = 0, column = {0}(group) * V;", index);
-  else
-    writer.line("const {0} row = {0}(group) / vectors, "
-                "column = {0}(group) % vectors * V;",
-                index);
+  std::string number = fmt::format("{}(group)", index), row = "0";
+  if (!sizes[0].isConstant(1)) {
+    row = number + " / vectors";
+    number += " % vectors";
+  }
+  std::string first = number + " * V";
+  if (isShifted) {
+    writer.line("const {} first = {};", index, first);
+    std::string last = writer.print(sizes[2] - vector, {});
+    first = fmt::format("first < {0} ? first : {0}", last);
+  }
+  writer.line("const {} row = {}, column = {};", index, row, first);
   writer.line(schedule.getResident() ? "const {} length = {};"
                                      : "const {} length = isMine ? {} : 0;",
               index, emitter->print(iteration.length));

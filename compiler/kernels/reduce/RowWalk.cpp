@@ -4,6 +4,7 @@
 // 1 of the iteration is moved from the position in the row to that in memory:
 // whole vectors then are those of memory, with single items before and behind.
 
+#include "compiler/analysis/ShiftedLoads.h"
 #include "compiler/kernels/reduce/Reduce.h"
 
 using namespace mlir;
@@ -104,6 +105,54 @@ FailureOr<RowWalk> fusec::analyzeWalk(StepOp step,
   return RowWalk{std::move(*iteration), 0, {}};
 }
 
+bool fusec::areColumnsShifted(const RowIteration &columns,
+                              ReduceScheduleAttr schedule) {
+  Expr vector =
+      Expr::constant(columns.program.getContext(), schedule.getVector());
+  return schedule.isOfColumns() && schedule.getVector() > 1 &&
+         !columns.program.getSizes()[2].mod(vector).isConstant(0);
+}
+
+/// What lanes of columns have to load: what is reduced of them.
+static SmallVector<RegionStore> getReduced(const RowIteration &columns) {
+  Expr nowhere = Expr::constant(columns.program.getContext(), 0);
+  return llvm::map_to_vector(
+      columns.reductions, [&](const RowReduction &reduction) {
+        return RegionStore{reduction.operand, /*output=*/0, nowhere};
+      });
+}
+
+VectorAccesses fusec::analyzeShiftedColumns(StepOp step,
+                                            const RowIteration &columns) {
+  // Two loads of less than that gain nothing over single elements; more are
+  // slower, and of wider elements a warp loads whole lines singly.
+  constexpr int64_t accessBytes = 8, mostBytes = 2;
+  const ScalarProgram &program = columns.program;
+  std::optional<int64_t> count = program.getSizes()[2].getConstant();
+  VectorAccesses accesses;
+  for (unsigned read : getReads(program)) {
+    if (!program.varies(read, 2))
+      continue;
+    int64_t bytes = getElementBytes(program[read].type);
+    if (program[read].kind != ScalarNode::Kind::Load || bytes > mostBytes ||
+        (accesses.width > 1 && accesses.width * bytes != accessBytes))
+      return {};
+    accesses.width = accessBytes / bytes;
+    accesses.shifted.push_back(read);
+    accesses.aligned.push_back(step.getInputBuffer(program[read].value));
+  }
+  SmallVector<unsigned> shiftable =
+      findShiftableLoads(step, program, getReduced(columns), 2, accesses.width,
+                         /*beginAnywhere=*/true, getAlignmentIfGuarded);
+  bool all = llvm::all_of(accesses.shifted, [&](unsigned read) {
+    return llvm::is_contained(shiftable, read);
+  });
+  return count && *count >= accesses.width && all &&
+                 getFullStores(columns).empty()
+             ? accesses
+             : VectorAccesses();
+}
+
 AccessesAttr fusec::getAccesses(StepOp step, VariantAttr variant,
                                 const RowWalk &walk) {
   auto schedule = cast<ReduceScheduleAttr>(variant.getSchedule());
@@ -117,10 +166,26 @@ AccessesAttr fusec::getAccesses(StepOp step, VariantAttr variant,
   llvm::append_range(stores,
                      getStoreWidths(step, variant, once, dim,
                                     schedule.isOfColumns() ? width : 1));
-  return getAccesses(
-      step.getContext(), walk.pitch ? Walk::Memory : Walk::Dimension, width,
-      getLoadWidths(step, variant, walk.iteration.program, dim, width), stores,
-      getPassingReads(step, walk.iteration, schedule));
+  const ScalarProgram &program = walk.iteration.program;
+  SmallVector<int64_t> loads =
+                           getLoadWidths(step, variant, program, dim, width),
+                       shifted;
+  if (!areColumnsShifted(walk.iteration, schedule))
+    return getAccesses(
+        step.getContext(), walk.pitch ? Walk::Memory : Walk::Dimension, width,
+        loads, stores, getPassingReads(step, walk.iteration, schedule));
+  SmallVector<unsigned> shiftable =
+      findShiftableLoads(step, program, getReduced(walk.iteration), dim, width,
+                         /*beginAnywhere=*/true, [&](BufferOp buffer) {
+                           return getAlignment(buffer, variant);
+                         });
+  for (auto [i, read] : llvm::enumerate(getReads(program)))
+    if (llvm::is_contained(shiftable, read)) {
+      loads[i] = width;
+      shifted.push_back(i);
+    }
+  return getAccesses(step.getContext(), Walk::Memory, width, loads, stores,
+                     /*passing=*/{}, shifted);
 }
 
 FailureOr<RowWalk> fusec::takeWalk(StepOp step, VariantAttr variant) {
@@ -136,7 +201,11 @@ FailureOr<RowWalk> fusec::takeWalk(StepOp step, VariantAttr variant) {
     return failure();
   AccessesAttr accesses = variant.getLaunch().getLoopAccesses(0);
   RowWalk walk{std::move(*iteration), 0, {}};
-  if (accesses.getWalk() != Walk::Dimension) {
+  bool shifts = areColumnsShifted(walk.iteration, schedule);
+  if (shifts && accesses.getWalk() != Walk::Memory)
+    return step.emitOpError("has a schedule of vectors that are no part of its "
+                            "columns, and a launch that does not shift them");
+  if (!shifts && accesses.getWalk() != Walk::Dimension) {
     std::optional<int64_t> pitch;
     if (accesses.getWalk() == Walk::Memory && !schedule.isOfColumns())
       pitch = getPitch(step, walk.iteration);
@@ -147,11 +216,17 @@ FailureOr<RowWalk> fusec::takeWalk(StepOp step, VariantAttr variant) {
   }
   SmallVector<RegionStore> full = getFullStores(walk.iteration),
                            once = getOnceStores(walk.iteration);
+  SmallVector<RegionStore> reduced;
+  if (shifts)
+    reduced = getReduced(walk.iteration);
   if (!takeAccesses(step, variant, 0,
                     {walk.iteration.program,
                      schedule.getLanesDim(),
                      schedule.getVector(),
-                     {full, once}}))
+                     {full, once},
+                     /*others=*/{},
+                     shifts,
+                     reduced}))
     return failure();
   return walk;
 }
