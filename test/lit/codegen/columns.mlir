@@ -12,7 +12,7 @@
 // CHECK: fusec::forEachColumns<Scope>(262144,
 // CHECK: fusec::Vec<float, 4> kept[fusec::keptSteps<Scope, 6>];
 // CHECK: kept[step] = fusec::load<4>(t_p_once + row * 512 + k * 1048576 + column);
-// CHECK: const auto reduce = fusec::reduceKeptColumns<Scope, fusec::Sum<float>, 4, 6>(length, [&](int step, int k,
+// CHECK: const auto reduce = fusec::reduceKeptColumns<Scope, fusec::Sum<float>, 4, 6, true>(length, [&](int step, int k,
 // CHECK: add(lane, kept[step][lane]);
 // CHECK: if (isMine && Scope::rank() == 0) {
 // CHECK: fusec::load<V>(t_b + column)
@@ -27,18 +27,20 @@ fusec.model @parts inputs ["p", "b"] outputs ["y"] {
 
 // -----
 
-// Over a middle axis: every point is stored by who keeps it.
-// CHECK-LABEL: FUSEC_KERNEL({{[0-9]+}}) reduce_sub_exp_div
+// Over a middle axis: every point is stored by who keeps it, and has columns of its
+// own. The kernel leaves registers for other blocks.
+// CHECK-LABEL: FUSEC_KERNEL_RESIDENT({{[0-9]+, [0-9]+}}) reduce_sub_exp_div
 // CHECK: typedef fusec::ColumnScope<{{[0-9]+, [0-9]+}}> Scope;
 // CHECK: constexpr int V = [[V:[0-9]]];
 // CHECK: fusec::Vec<float, [[V]]> kept[fusec::keptSteps<Scope, [[STEPS:[0-9]+]]>];
-// CHECK: fusec::forEachKept<Scope, 1, [[STEPS]]>(length, [&](int step, int k) {
+// CHECK: fusec::forEachKept<Scope, 1, [[STEPS]], true>(length, [&](int step, int k) {
 // CHECK: kept[step] = fusec::load<[[V]]>(t_x + row * 128000 + k * 128 + column);
-// CHECK: fusec::reduceKeptColumns<Scope, fusec::Max<float>, [[V]], [[STEPS]]>(length, [&](int step, int k,
+// CHECK: fusec::reduceKeptColumns<Scope, fusec::Max<float>, [[V]], [[STEPS]], true>(length, [&](int step, int k,
 // CHECK: add(lane, kept[step][lane]);
-// CHECK: fusec::reduceKeptColumns<Scope, fusec::Sum<float>, [[V]], [[STEPS]]>
+// CHECK: fusec::reduceKeptColumns<Scope, fusec::Sum<float>, [[V]], [[STEPS]], true>
 // CHECK: kept[step][lane] = exp
-// CHECK: fusec::forEachKept<Scope, 1, [[STEPS]]>(length, [&](int step, int k) {
+// CHECK: if (isMine) {
+// CHECK: fusec::forEachKept<Scope, 1, [[STEPS]], true>(length, [&](int step, int k) {
 // CHECK-NOT: fusec::load
 // CHECK: fusec::store<V>(t_y + row * 128000 + k * 128 + column,
 fusec.model @middle inputs ["x"] outputs ["y"] {
@@ -57,11 +59,11 @@ fusec.model @middle inputs ["x"] outputs ["y"] {
 
 // What all columns share is no vector that is kept, not even where vectors are of
 // one element.
-// CHECK-LABEL: FUSEC_KERNEL({{[0-9]+}}) add_reduce_sub
+// CHECK-LABEL: FUSEC_KERNEL_RESIDENT({{[0-9]+, [0-9]+}}) add_reduce_sub
 // CHECK: constexpr int V = 1;
 // CHECK: fusec::Vec<fusec::f16, 1> [[KEPT:.*]][fusec::keptSteps<Scope, [[STEPS:[0-9]+]]>];
 // CHECK-NEXT: fusec::forEachKept
-// CHECK: fusec::reduceKeptColumns<Scope, fusec::Max<float>, 1, [[STEPS]]>
+// CHECK: fusec::reduceKeptColumns<Scope, fusec::Max<float>, 1, [[STEPS]], true>
 // CHECK: (t_w[k]);
 fusec.model @odd inputs ["x", "w"] outputs ["y"] {
 ^bb0(%x: tensor<64x13x33xf16>, %w: tensor<13xf16>):

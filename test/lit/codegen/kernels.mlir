@@ -73,12 +73,12 @@ fusec.model @sines inputs ["x", "z"] outputs ["y"] {
 // -----
 
 // A softmax loads its row once, and keeps it and what does not vary along it.
-// CHECK-LABEL: FUSEC_KERNEL(128) reduce_sub_exp_div
-// CHECK: typedef fusec::LanesScope<8> Scope;
-// CHECK: fusec::forEachKept<Scope, 2, 1>
-// CHECK: fusec::reduceKept<Scope, fusec::Max<float>, 2, 1>
-// CHECK: fusec::reduceKept<Scope, fusec::Sum<float>, 2, 1>
-// CHECK: fusec::forEachKept<Scope, 2, 1>
+// CHECK-LABEL: FUSEC_KERNEL_RESIDENT(128, 16) reduce_sub_exp_div
+// CHECK: typedef fusec::WarpScope Scope;
+// CHECK: fusec::forEachKept<Scope, 2, 1, true>
+// CHECK: fusec::reduceKept<Scope, fusec::Max<float>, 2, 1, true>
+// CHECK: fusec::reduceKept<Scope, fusec::Sum<float>, 2, 1, true>
+// CHECK: fusec::forEachKept<Scope, 2, 1, true>
 fusec.model @softmax inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<8x10xf32>):
   %0 = fusec.reduce max %x axes [1] : tensor<8x10xf32> to tensor<8xf32>

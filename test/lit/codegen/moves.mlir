@@ -347,7 +347,7 @@ fusec.model @rows inputs ["t", "i"] outputs ["y"] {
 // -----
 
 // A block holds the long row that its points pick elements of.
-// CHECK-LABEL: FUSEC_KERNEL(256) gather_0(
+// CHECK-LABEL: FUSEC_KERNEL(128) gather_0(
 // CHECK: FUSEC_SHARED fusec::HeldRow<fusec::f16, 4096> held;
 // CHECK: const auto begin = [&](int row) {
 // CHECK-NEXT: return t_x + row * 4096;

@@ -47,9 +47,9 @@ fusec.model @beside_tiles inputs ["x", "y", "z", "w"] outputs ["a", "b"] {
 // CHECK-LABEL: // reduce
 // CHECK: fusec::Vec<float, 4> kept[fusec::keptSteps<Scope, 2>];
 // CHECK: kept[step] = fusec::load<4>(t_x + row * 256 + k);
-// CHECK: fusec::reduceKept<Scope, fusec::Max<float>, 4, 2>(length, [&](int step, int k, auto add) {
+// CHECK: fusec::reduceKept<Scope, fusec::Max<float>, 4, 2, true>(length, [&](int step, int k, auto add) {
 // CHECK: add(kept[step][lane]);
-// CHECK: fusec::forEachKeptTogether<Scope, 4, 2>(length, [&](int step, int k) {
+// CHECK: fusec::forEachKeptTogether<Scope, 4, 2, true>(length, [&](int step, int k) {
 // CHECK: const auto kept_at = kept[step];
 // CHECK: const auto t_s_at = fusec::load<V>(t_s + k);
 // CHECK: return [=] {
@@ -72,7 +72,7 @@ fusec.model @kept inputs ["x", "s"] outputs ["y"] {
 // CHECK: fusec::Vec<float, 4> kept_2[fusec::keptSteps<Scope, 2>];
 // CHECK: kept[step] = fusec::load<4>(t_x + row * 256 + k);
 // CHECK-NEXT: kept_2[step] = fusec::load<4>(t_s + k);
-// CHECK: fusec::forEachKept<Scope, 4, 2>(length, [&](int step, int k) {
+// CHECK: fusec::forEachKept<Scope, 4, 2, true>(length, [&](int step, int k) {
 // CHECK-NOT: fusec::load
 // CHECK: kept_2[step][lane]
 fusec.model @ahead inputs ["x", "s"] outputs ["y"] {

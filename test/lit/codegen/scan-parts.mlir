@@ -64,3 +64,20 @@ fusec.model @wide inputs ["x"] outputs ["y"] {
   %0 = fusec.cumsum %x axis 1 reverse : tensor<3x1048576xi64> to tensor<3x1048576xi64>
   fusec.output %0 : tensor<3x1048576xi64>
 }
+
+// -----
+
+// Rows that begin anywhere are summed by memory's vectors.
+// CHECK-LABEL: FUSEC_KERNEL(256) cast_cumsum_0(
+// CHECK: typedef fusec::ScanForm<float, 8, false, false, fusec::f16> Form;
+// CHECK: const auto load = [&](int k, auto width, auto put) {
+// CHECK: fusec::load<V>(t_x + k);
+// CHECK: const fusec::Span<int> span = {begin, begin + 50257};
+// CHECK: fusec::scanSpan<Scope, Form>(span, load, store);
+fusec.model @anywhere inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<2047x50257xf16>):
+  %0 = fusec.cast %x : tensor<2047x50257xf16> to tensor<2047x50257xf32>
+  %1 = fusec.cumsum %0 axis 1 : tensor<2047x50257xf32> to tensor<2047x50257xf32>
+  %2 = fusec.cast %1 : tensor<2047x50257xf32> to tensor<2047x50257xf16>
+  fusec.output %2 : tensor<2047x50257xf16>
+}

@@ -61,11 +61,38 @@ fusec.model @beside inputs ["x", "s", "b"] outputs ["y"] {
 // CHECK-SAME: accesses = [#fusec.accesses<walk = memory, width = 8, loads = [8, 8], stores = [8], shifted = [0, 1]>]
 // CHECK: accesses = [#fusec.accesses<loads = [1, 1], stores = [1]>]
 fusec.model @halves inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<7777x2730xbf16>):
+  %0 = fusec.slice %x offsets [#fusec.expr<0>, #fusec.expr<0>] steps [1, 1] : tensor<7777x2730xbf16> to tensor<7777x1365xbf16>
+  %1 = fusec.slice %x offsets [#fusec.expr<0>, #fusec.expr<1365>] steps [1, 1] : tensor<7777x2730xbf16> to tensor<7777x1365xbf16>
+  %2 = fusec.mul %0, %1 : tensor<7777x1365xbf16>
+  fusec.output %2 : tensor<7777x1365xbf16>
+}
+
+// -----
+
+// Few single elements have a thread each at once.
+// CHECK: fusec.plan @sm_90a of @few
+// CHECK: variants [#fusec.variant<[], #fusec.pointwise_schedule<threads = 128, vector = 1, indexBits = 32>
+// CHECK-SAME: accesses = [#fusec.accesses<loads = [1, 1], stores = [1]>]
+fusec.model @few inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<77x2730xbf16>):
   %0 = fusec.slice %x offsets [#fusec.expr<0>, #fusec.expr<0>] steps [1, 1] : tensor<77x2730xbf16> to tensor<77x1365xbf16>
   %1 = fusec.slice %x offsets [#fusec.expr<0>, #fusec.expr<1365>] steps [1, 1] : tensor<77x2730xbf16> to tensor<77x1365xbf16>
   %2 = fusec.mul %0, %1 : tensor<77x1365xbf16>
   fusec.output %2 : tensor<77x1365xbf16>
+}
+
+// -----
+
+// Columns of halves, of which no row begins where the one before does.
+// CHECK: fusec.plan @sm_90a of @columns
+// CHECK: kind = aligned, lhs = <0>, rhs = <16>, buffer = @x>]
+// CHECK-SAME: scope = columns, threads = {{[0-9]+}}, indexBits = 32, vector = 4,
+// CHECK-SAME: accesses = [#fusec.accesses<walk = memory, width = 4, loads = [4], stores = [1], shifted = [0]>]
+fusec.model @columns inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<4095x4097xf16>):
+  %0 = fusec.reduce max %x axes [0] : tensor<4095x4097xf16> to tensor<4097xf16>
+  fusec.output %0 : tensor<4097xf16>
 }
 
 // -----
