@@ -48,9 +48,11 @@ Attribute fusec::getFirstFast(ArrayRef<Candidate> candidates) {
   if (candidates.empty())
     return {};
   double most = enough * getFastest(candidates).estimate.microseconds;
-  return llvm::find_if(candidates, [&](const Candidate &candidate) {
-           return candidate.estimate.microseconds <= most;
-         })->schedule;
+  return llvm::find_if(candidates,
+                       [&](const Candidate &candidate) {
+                         return candidate.estimate.microseconds <= most;
+                       })
+      ->schedule;
 }
 
 /// How much slower than the fastest a schedule may be at a sampled size.

@@ -111,9 +111,9 @@ FUSEC_DEVICE void sumBefore(T (&sums)[Steps], T &carry) {
 } // namespace detail
 
 namespace detail {
-/// Calls load(i, put) and store(i, sums) for `vectors` vectors of a row; `carry`
-/// is what is before them, and then behind. The next tile's are on their way
-/// while one is summed.
+/// Calls load(i, put) and store(i, sums) for `vectors` vectors of a row;
+/// `carry` is what is before them, and then behind. The next tile's are on
+/// their way while one is summed.
 template <class Scope, class Form, class Index, class T, class Load,
           class Store>
 FUSEC_DEVICE void scanTiles(Index vectors, T &carry, Load load, Store store) {
@@ -124,7 +124,9 @@ FUSEC_DEVICE void scanTiles(Index vectors, T &carry, Load load, Store store) {
     for (int s = 0; s < scanSteps; ++s)
       body(s, first + Index(s * Scope::size() + Scope::rank()));
   };
-  auto getPlace = [&](Index i) { return Form::isReverse ? vectors - 1 - i : i; };
+  auto getPlace = [&](Index i) {
+    return Form::isReverse ? vectors - 1 - i : i;
+  };
   // Behind the last one it is loaded again: loads under a condition would be
   // merged with what is there else, and waited for at once.
   auto loadTile = [&](Index first, auto &into) {
