@@ -64,6 +64,9 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
     return failure();
   if (walk->pitch)
     writer.addHeader("reduce_span.h");
+  if (schedule.getResident() && (!schedule.getKept() || walk->pitch))
+    return step.emitOpError("has a schedule of rows of which all is kept, but "
+                            "keeps none, or only parts by whole vectors");
   writer.declareBuffers();
   bool knowsLength = walk->iteration.length.getConstant() || schedule.getKept();
   writer.line("typedef {} Scope;", scopeType(schedule, knowsLength));

@@ -316,10 +316,10 @@ void RowPrinter::printStores() {
   if (!full.empty()) {
     for (const RegionStore &s : full)
       emitter->hoist(s.node, 1);
-    // Who has no columns of his own keeps the last ones where nobody asks what
-    // is there, and stores none.
-    bool asks = form.ofColumns && schedule.getResident();
-    if (asks)
+    // Where nobody asks what is there, threads without columns of their own
+    // keep the last ones, and store none.
+    bool haveAll = form.ofColumns && schedule.getResident();
+    if (haveAll)
       writer.open("if (isMine)");
     bool isBehindLoads = loadsFirst();
     openLoop(isBehindLoads ? fmt::format("fusec::forEachKeptTogether<Scope{}>",
@@ -336,7 +336,7 @@ void RowPrinter::printStores() {
     else
       emitStores(writer, *emitter, full, widths.take_front(full.size()), lanes);
     closeLoop();
-    if (asks)
+    if (haveAll)
       writer.close();
   }
   if (!once.empty()) {

@@ -108,9 +108,7 @@ FUSEC_DEVICE void sumBefore(T (&sums)[Steps], T &carry) {
     sums[step] = Sum<T>::combine(own, before[step]);
   }
 }
-} // namespace detail
 
-namespace detail {
 /// Calls load(i, put) and store(i, sums) for `vectors` vectors of a row;
 /// `carry` is what is before them, and then behind. The next tile's are on
 /// their way while one is summed.
