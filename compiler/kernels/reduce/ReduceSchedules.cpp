@@ -5,6 +5,7 @@
 #include "compiler/analysis/StepBytes.h"
 #include "compiler/analysis/VectorAccesses.h"
 #include "compiler/kernels/reduce/Reduce.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace fusec;
@@ -177,8 +178,7 @@ ReduceProblem::getColumnSchedules(StepOp step, const Target &target,
     // Columns of which a multiprocessor has a block at most want all of its
     // threads.
     bool areFew = rows && *rows <= vectors * vector * target.multiprocessors;
-    // Halves that are shifted into place take no more than singles of twice as
-    // many bytes.
+    // Of halves that are shifted into place, as many bytes as of singles.
     for (int64_t threads : {1024, 512})
       if (areFew && threads * vector <= (isShifted ? 2 : 1) * mostItems)
         schedules.push_back(get(threads, threads / vectors));
@@ -260,29 +260,31 @@ RowSizes ReduceProblem::getKeptSizes(StepOp step, const Target &target,
   return sizes;
 }
 
-/// For how many blocks a kernel is compiled that does not ask for what all
-/// threads have; 0: it asks. Rows that share a warp take longer so, and head
-/// and tail of a span are asked for anyway.
+/// For how many blocks, of those of the grid, a kernel is compiled that does
+/// not ask for what all threads have; 0: it asks. Rows that share a warp take
+/// longer so, ends of a span are asked for anyway, 64 bits take twice the
+/// registers.
 int64_t ReduceProblem::getResident(const Target &target, const RowSizes &sizes,
                                    ReduceScheduleAttr schedule) const {
-  double threads = schedule.getThreads();
-  if (!schedule.getKept() || sharesWarp(schedule) ||
-      (pitch && schedule.getVector() > 1))
+  double threads = schedule.getThreads(),
+         items = double(schedule.getKept() * schedule.getVector()) *
+                 sizes.keptLoads,
+         blocks = std::ceil(sizes.rows / double(schedule.getRowsAtOnce())) *
+                  double(schedule.getCluster());
+  // Of halves, what is computed takes as much room as they do.
+  constexpr double most = 32, beside = 28;
+  bool isNarrow = !ofColumns && sizes.keepsNarrow;
+  if (!schedule.getKept() || sharesWarp(schedule) || sizes.element > 4 ||
+      (pitch && schedule.getVector() > 1) || (isNarrow && items > most))
     return 0;
-  if (!ofColumns && sizes.keepsNarrow) {
-    // What is computed of them takes as much room as they do.
-    double items =
-        double(schedule.getKept() * schedule.getVector()) * sizes.keptLoads;
-    constexpr double most = 32, beside = 28;
-    return items > most ? 0
-                        : std::min(target.threads / threads,
-                                   65536 / ((beside + items) * threads));
-  }
-  if (!ofColumns || !isOnePass(iteration))
-    return getResidentBlocks(target, sizes, schedule);
-  // One pass has nothing that the compiler could compute too early, unless it
-  // takes long.
-  return sizes.instructions <= mostInstructionsOfPass;
+  // One pass has nothing but long functions that could be computed too early.
+  if (ofColumns && isOnePass(iteration))
+    return sizes.instructions <= mostInstructionsOfPass;
+  double resident = isNarrow ? std::min(target.threads / threads,
+                                        65536 / ((beside + items) * threads))
+                             : getResidentBlocks(target, sizes, schedule);
+  return std::max<int64_t>(
+      1, std::min(resident, std::ceil(blocks / target.multiprocessors)));
 }
 
 SmallVector<Candidate>

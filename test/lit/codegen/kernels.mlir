@@ -73,7 +73,7 @@ fusec.model @sines inputs ["x", "z"] outputs ["y"] {
 // -----
 
 // A softmax loads its row once, and keeps it and what does not vary along it.
-// CHECK-LABEL: FUSEC_KERNEL_RESIDENT(128, 16) reduce_sub_exp_div
+// CHECK-LABEL: FUSEC_KERNEL(128) reduce_sub_exp_div
 // CHECK: typedef fusec::WarpScope Scope;
 // CHECK: fusec::forEachKept<Scope, 2, 1, true>
 // CHECK: fusec::reduceKept<Scope, fusec::Max<float>, 2, 1, true>
