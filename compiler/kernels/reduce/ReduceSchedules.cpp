@@ -271,8 +271,7 @@ int64_t ReduceProblem::getResident(const Target &target, const RowSizes &sizes,
                  sizes.keptLoads,
          blocks = std::ceil(sizes.rows / double(schedule.getRowsAtOnce())) *
                   double(schedule.getCluster());
-  // Of halves, what is computed takes as much room as they do.
-  constexpr double most = 32, beside = 28;
+  constexpr double most = 32, beside = 28; // halves, and what is made of them
   bool isNarrow = !ofColumns && sizes.keepsNarrow;
   if (!schedule.getKept() || sharesWarp(schedule) || sizes.element > 4 ||
       (pitch && schedule.getVector() > 1) || (isNarrow && items > most))
