@@ -68,7 +68,7 @@ fusec.model @wide inputs ["x"] outputs ["y"] {
 // -----
 
 // Rows that begin anywhere are summed by memory's vectors.
-// CHECK-LABEL: FUSEC_KERNEL(256) cast_cumsum_0(
+// CHECK-LABEL: FUSEC_KERNEL_RESIDENT(256, 3) cast_cumsum_0(
 // CHECK: typedef fusec::ScanForm<float, 8, false, false, fusec::f16> Form;
 // CHECK: const auto load = [&](int k, auto width, auto put) {
 // CHECK: fusec::load<V>(t_x + k);
