@@ -114,9 +114,11 @@ FailureOr<RowIteration> fusec::analyzeRowsOf(ArrayRef<Operation *> items,
   if (parts) {
     Expr start = ranges.simplify(rowIndices[0] * length);
     k = start + k;
-    result.length =
-        Expr::min(length, Expr::max(getElementCount(reduced, context) - start,
-                                    Expr::constant(context, 0)));
+    // The last part may have fewer.
+    Expr left = ranges.simplify(getElementCount(reduced, context) - start);
+    if (!ranges.isNonNegative(left - length))
+      result.length =
+          Expr::min(length, Expr::max(left, Expr::constant(context, 0)));
   }
   SmallVector<Expr> innerIndices = delinearize(k, reduced), full;
   size_t nextKept = parts ? 1 : 0, nextReduced = 0;

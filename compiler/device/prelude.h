@@ -76,6 +76,8 @@ FUSEC_DEVICE unsigned char *sharedMemory() {
 namespace primitive {
 
 /// The same, of which the compiler knows nothing.
+/// Tells the compiler what holds.
+FUSEC_DEVICE void assume(bool holds) { __builtin_assume(holds); }
 FUSEC_DEVICE int opaque(int value) {
   asm("" : "+r"(value));
   return value;

@@ -81,6 +81,7 @@ void runBlocks(void (*kernel)(Params...), void **params, const int (&grid)[3],
 
 namespace primitive {
 
+inline void assume(bool) {}
 inline int opaque(int value) { return value; }
 template <class To, class From> inline To copyBits(From from) {
   static_assert(sizeof(To) == sizeof(From), "types of one size");

@@ -13,6 +13,8 @@
 #ifndef FUSEC_COMPILER_SCHEDULE_COSTS_H
 #define FUSEC_COMPILER_SCHEDULE_COSTS_H
 
+#include "compiler/schedule/ReduceCosts.h"
+
 namespace fusec {
 
 /// What a typical device of the target does.
@@ -65,6 +67,7 @@ struct PointwiseCosts {
   double waitsPart;         // by which memory takes longer, as functions wait
   double narrowWaitsPart;   // the same of long ones, where halves are stored
   double pickedPart;        // of the memory's rate, elements in random places
+  double singleFillClocks;  // of a warp that puts elements into a held row
   double widerBlocksPart;   // of the time, that wider blocks must promise
   double siblingMicros; // shorter ones gain by being one, whatever they read
 };
@@ -80,88 +83,6 @@ struct PartsCosts {
   double enoughThreads; // of a multiprocessor, to ask memory
   double fewPart;       // by which memory takes longer, with half as many
   double lastPart;      // and with one wave, of which nothing hides the ends
-};
-
-struct ReduceCosts {
-  double treeClocks;   // a step of the tree in which partial results meet
-  double blockClocks;  // to meet in shared memory
-  double laterPass;    // traffic of a pass behind the first, which hits L2
-  double sectorReuse;  // how often a sector that is read in parts is in L1
-  double passingBytes; // that take something else's place in L2
-};
-
-/// Of vectors of columns. What a thread does, in clocks of 128 lanes.
-struct ColumnCosts {
-  double levelClocks;       // until groups of threads have met, a level of them
-  double laneClocks;        // a column that a thread and another one meet in
-  double findTimes;         // as much where they meet with their places
-  double stepClocks;        // a load, and what finds it
-  double itemPart;          // of an item's instructions
-  double shiftInstructions; // of one in a vector that is shifted into place
-  double threadClocks;      // begin and end
-  double registers;         // of a thread
-  double itemRegisters;     // and for each column of its vector
-  double piecesLose;        // of the memory's rate, pieces of half a line
-  double exposed;     // the power in which memory, latency and work add up
-  double startMicros; // until the first loads have come
-};
-
-/// Of columns that registers keep: a block loads all of them at once, and while
-/// it computes, only others beside it load.
-struct KeptColumnCosts {
-  // Of a thread, for each column of its vector, of 32 and of fewer bits, and
-  // each item; of one pass halves take others.
-  double registers, columnRegisters, narrowColumnRegisters, itemRegisters,
-      halfColumnRegisters, halfItemRegisters;
-  double memoryPart;  // of the memory's rate, that a block alone would reach
-  double piecesLose;  // of that rate, pieces of half a line
-  double besidePower; // of the blocks that it shares the memory with
-  double waitMicros;  // of a block, which only others beside it hide
-  double levelMicros; // the same, until groups of threads have met
-  double stepMicros;  // and for the code of each step, in each pass
-  double laneClocks;  // a column that a thread and another one meet in
-  double itemPart;    // of an item's instructions
-  double exposed;     // the power in which memory, waiting and work add up
-  double startMicros;
-};
-
-/// Of rows, whose latencies others of the multiprocessor hide in part. What a
-/// thread does beside them, in clocks of 128 lanes.
-struct RowCosts {
-  double loadClocks;        // until what was asked for at once has come
-  double laneClocks;        // a step in which neighbouring lanes meet
-  double warpClocks;        // to meet in shared memory, a warp
-  double clusterClocks;     // to meet in that of all blocks of a cluster
-  double itemClocks;        // an item of a thread, in each pass
-  double instructionClocks; // and an instruction of it
-  double stepClocks;        // an access, in each pass
-  double itemPart;          // of an item's instructions
-  double laneStepClocks;    // a step in which neighbouring lanes meet
-  double blockStepClocks;   // in which warps do
-  double clusterStepClocks; // in which blocks do
-  double threadClocks;      // begin and end
-  double findTimes;         // as much where values meet with their places
-  double accessClocks;      // an access in a line of its own
-  double laterPass;         // traffic of a pass behind the first
-  double lastPart;  // of the memory's time, where all rows begin at once
-  double alonePart; // that a block without others beside it waits for
-  double registers; // of a thread, beside what it keeps
-  double keptRegisters, keptNarrowRegisters; // an item, of 32 and of fewer bits
-  double keptSingleRegisters;   // and where accesses are of one item
-  double keptSelectedRegisters; // and of 32 bits, where conditions choose
-  double freePart;    // of the time, where the compiler orders what is kept
-  double exposed;     // the power in which memory, latency and work add up
-  double startMicros; // until the first loads have come
-  double wholeWaves;  // of fewer waves each ends before the next begins
-  double mostOfShare; // of its share of memory, that a multiprocessor moves
-  double mostAhead;   // items that a thread loads before its stores need them
-};
-
-/// Of rows of columns, clocks as those of rows.
-struct NestedCosts {
-  double laneClocks, blockClocks, warpClocks;
-  double piecesTimes; // as long, by memory in pieces of less than a line
-  double unmodelled;  // as long, by what the formula leaves out
 };
 
 struct ScanCosts {

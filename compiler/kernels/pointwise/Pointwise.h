@@ -162,7 +162,8 @@ struct AssembledWork {
 /// What is read of rows whose elements are picked by indices.
 struct PickedWork {
   double rows = 0, rowBytes = 0, elementBytes = 0;
-  double picks = 0; // of each row
+  double picks = 0;     // of each row
+  double fillWidth = 1; // elements of an access that fills a held row
 };
 /// Every element on its own; a thread has as many on their way as the schedule
 /// says. Of rows that indices name, each turn after the first exposes two

@@ -94,10 +94,14 @@ Estimate fusec::estimatePicks(const Target &target, const PointwiseWork &work,
     double blocks = std::min(double(target.threads / schedule.getThreads()),
                              target.sharedBytes / picked.rowBytes),
            turns = picked.rows / (blocks * target.multiprocessors);
+    double clocks = std::max(0.0, turns - 1) *
+                    (target.rates.memoryLatency + target.rates.l2Latency);
+    // Rows that begin anywhere are filled by single elements.
+    if (picked.fillWidth == 1)
+      clocks += whole / picked.elementBytes / warp / target.multiprocessors *
+                target.pointwise.singleFillClocks;
     addExposed(time, target, (work.bytes + whole) / rate,
-               std::max(0.0, turns - 1) *
-                   (target.rates.memoryLatency + target.rates.l2Latency) /
-                   (target.rates.clock * 1e3));
+               clocks / (target.rates.clock * 1e3));
     return time.get();
   }
   double fetchedBytes = target.stream.fetchedBytes;

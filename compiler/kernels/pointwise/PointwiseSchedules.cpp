@@ -50,7 +50,8 @@ static PickedWork getPickedWork(StepOp step, const PointwisePiece &piece,
   double bytes = getElementBytes(load.type);
   return {
       double(getSampledValue(piece.countOuter(), dim)), row.size * bytes, bytes,
-      double(getSampledValue(piece.iteration.program.getSizes().back(), dim))};
+      double(getSampledValue(piece.iteration.program.getSizes().back(), dim)),
+      double(getFillWidth(step, piece.iteration, row, getAlignmentIfGuarded))};
 }
 
 /// Without what is picked.

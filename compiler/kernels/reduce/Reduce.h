@@ -90,12 +90,12 @@ bool isReplaced(const RowIteration &iteration,
 
 /// Whether what is stored at every point of a row needs the node.
 bool isStored(const RowIteration &iteration, unsigned node);
-/// Whether what only stores need along the row is loaded before a thread stores
-/// anything: there are such loads, which nothing else is needed to find, and
-/// registers for them.
-bool loadsBeforeStores(const RowIteration &iteration,
-                       llvm::ArrayRef<unsigned> kept,
-                       ReduceScheduleAttr schedule);
+/// For how many more of its steps a thread loads what only stores need along
+/// the row before it stores those of one: 0 where there are no such loads,
+/// where something else is needed to find them, or for want of registers.
+int64_t countStepsAhead(const RowIteration &iteration,
+                        llvm::ArrayRef<unsigned> kept,
+                        ReduceScheduleAttr schedule);
 
 /// Which pass finds a maximum whose successor sums exponentials below it: one
 /// pass can find both.

@@ -59,12 +59,14 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
   writer.addHeader(schedule.isOfColumns()      ? "reduce_columns.h"
                    : schedule.getCluster() > 1 ? "reduce_cluster.h"
                                                : "reduce.h");
+  if (schedule.getKept() && !schedule.isOfColumns())
+    writer.addHeader("reduce_kept.h");
   FailureOr<RowWalk> walk = takeWalk(step, variant);
   if (failed(walk))
     return failure();
   if (walk->pitch)
     writer.addHeader("reduce_span.h");
-  if (schedule.getResident() && (!schedule.getKept() || walk->pitch))
+  if (schedule.getResident() && !schedule.getKept())
     return step.emitOpError("has a schedule of rows of which all is kept, but "
                             "keeps none, or only parts by whole vectors");
   writer.declareBuffers();

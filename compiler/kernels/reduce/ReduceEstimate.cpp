@@ -6,61 +6,6 @@
 
 using namespace fusec;
 
-/// Registers in which a thread keeps items: what several passes compute of
-/// them is there, too.
-static double getKeptRegisters(const Target &target, const RowSizes &sizes,
-                               ReduceScheduleAttr schedule) {
-  const RowCosts &costs = target.row;
-  double each =
-      sizes.keepsNarrow ? costs.keptNarrowRegisters : costs.keptRegisters;
-  if (schedule.getVector() == 1 && !schedule.isOfColumns())
-    each += costs.keptSingleRegisters;
-  if (sizes.selects && !sizes.keepsNarrow)
-    each += costs.keptSelectedRegisters;
-  return each * sizes.keptLoads *
-         double(schedule.getKept() * schedule.getVector());
-}
-
-/// They are given out by eights.
-static double getKeptColumnRegisters(const Target &target,
-                                     const RowSizes &sizes,
-                                     ReduceScheduleAttr schedule) {
-  const KeptColumnCosts &costs = target.keptColumns;
-  // Of one pass halves stay two a register.
-  bool isNarrow = sizes.keepsNarrow, areHalves = isNarrow && sizes.passes == 1;
-  double vector = schedule.getVector(),
-         column = areHalves  ? costs.halfColumnRegisters
-                  : isNarrow ? costs.narrowColumnRegisters
-                             : costs.columnRegisters,
-         item = areHalves ? costs.halfItemRegisters : costs.itemRegisters,
-         all = costs.registers + column * vector +
-               item * sizes.keptLoads * double(schedule.getKept()) * vector;
-  return 8 * std::ceil(all / 8);
-}
-
-static double getRegisters(const Target &target, const RowSizes &sizes,
-                           ReduceScheduleAttr schedule) {
-  if (schedule.isOfColumns() && schedule.getKept())
-    return getKeptColumnRegisters(target, sizes, schedule);
-  const ColumnCosts &columns = target.columns;
-  double walking = schedule.isOfColumns()
-                       ? columns.registers + columns.itemRegisters *
-                                                 double(schedule.getVector())
-                       : target.row.registers;
-  return walking + getKeptRegisters(target, sizes, schedule);
-}
-
-/// How many blocks a multiprocessor has at a time: its registers are 64 K
-/// words.
-int64_t fusec::getResidentBlocks(const Target &target, const RowSizes &sizes,
-                                 ReduceScheduleAttr schedule) {
-  double threads = schedule.getThreads(),
-         registers = getRegisters(target, sizes, schedule);
-  return int64_t(std::clamp(
-      std::floor(65536 / (registers * threads)), 1.0,
-      std::min(target.rates.mostBlocks, std::floor(target.threads / threads))));
-}
-
 //===----------------------------------------------------------------------===//
 // Columns
 //===----------------------------------------------------------------------===//
@@ -306,6 +251,19 @@ static double getApartMicros(const Target &target, const RowSizes &sizes,
          (target.rates.clock * 1e3);
 }
 
+/// Whether each thread of a block asks for two vectors of 16 bytes and no more:
+/// where a multiprocessor is full of threads these are 64 KB on their way, and
+/// the next block begins while they are. Of single ones more time goes by
+/// placing blocks, more of them wait for one another.
+static bool asksForPair(const RowSizes &sizes, ReduceScheduleAttr schedule,
+                        const RowPlaces &places) {
+  double loads =
+      std::round(sizes.read / (sizes.rows * sizes.length * sizes.element));
+  return schedule.getScope() == ReduceScope::Block && !schedule.getKept() &&
+         sizes.passes == 1 && schedule.getVector() * sizes.element == 16 &&
+         places.steps * loads == 2;
+}
+
 static double getRowsMemory(const Target &target, const RowSizes &sizes,
                             ReduceScheduleAttr schedule,
                             const RowPlaces &places) {
@@ -322,6 +280,8 @@ static double getRowsMemory(const Target &target, const RowSizes &sizes,
   double memory = traffic / getStreamingRate(target, std::min(16.0, access));
   if (isThread)
     memory = std::max(memory, getApartMicros(target, sizes, schedule));
+  if (asksForPair(sizes, schedule, places))
+    memory *= target.row.pairPart;
   // The last rows find a device that others have left.
   if (!sizes.findsPlaces)
     memory *= 1 + target.row.lastPart / places.waves;
@@ -359,14 +319,6 @@ static Estimate estimateRows(const Target &target, const RowSizes &sizes,
   time.expose(costs.startMicros);
   addBeside(time, costs.exposed, memory, latency, work);
   return time.get();
-}
-
-bool fusec::hasRegisters(const Target &target, const RowSizes &sizes,
-                         ReduceScheduleAttr schedule) {
-  constexpr double ofBlock = 64 << 10, ofThread = 255;
-  return !schedule.getKept() ||
-         getRegisters(target, sizes, schedule) <=
-             std::min(ofThread, ofBlock / double(schedule.getThreads()));
 }
 
 bool fusec::paysAhead(const Target &target, const RowSizes &kept,

@@ -20,16 +20,12 @@ static bool isReadLater(StepOp step, BufferOp buffer) {
   return false;
 }
 
-/// Whether the kernel gains by it: of those that store at every point, and of
-/// ArgMax and ArgMin, most lost on an H100, up to a quarter.
+/// Whether the kernel gains by it: of those that store at every point most lost
+/// on an H100, up to a quarter.
 static bool gainsByPassing(const RowIteration &iteration,
                            ReduceScheduleAttr schedule) {
-  bool readsOnce = schedule.getKept() || getPasses(iteration).size() == 1,
-       onlyReduces = llvm::all_of(iteration.reductions,
-                                  [](const RowReduction &reduction) {
-                                    return isa<ReduceOp>(reduction.op);
-                                  });
-  return readsOnce && onlyReduces && getFullStores(iteration).empty();
+  size_t reads = getPasses(iteration).size() - schedule.getOnline();
+  return (schedule.getKept() || reads == 1) && getFullStores(iteration).empty();
 }
 
 SmallVector<int64_t> fusec::getPassingReads(StepOp step,
@@ -38,7 +34,7 @@ SmallVector<int64_t> fusec::getPassingReads(StepOp step,
   SmallVector<int64_t> passing;
   if (!gainsByPassing(iteration, schedule))
     return passing;
-  double leastBytes = getTarget(step).reduce.passingBytes;
+  const ReduceCosts &costs = getTarget(step).reduce;
   const ScalarProgram &program = iteration.program;
   SmallVector<unsigned> reads = getReads(program);
   llvm::DenseMap<Value, unsigned> readers;
@@ -54,9 +50,9 @@ SmallVector<int64_t> fusec::getPassingReads(StepOp step,
     if (buffer.getKind() != BufferKind::Input || isReadLater(step, buffer))
       continue;
     Expr count = getElementCount(getSizes(buffer.getType()), step.getContext());
-    if (getSampledValue(count, typicalDim) *
-            getElementBytes(buffer.getElementType()) >=
-        leastBytes)
+    double bytes = double(getSampledValue(count, typicalDim)) *
+                   getElementBytes(buffer.getElementType());
+    if (bytes >= costs.passingBytes && bytes <= costs.mostPassingBytes)
       passing.push_back(place);
   }
   return passing;

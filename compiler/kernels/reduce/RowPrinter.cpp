@@ -98,7 +98,7 @@ void RowPrinter::openColumns() {
 /// ", Steps": of what is kept, and whether the compiler may order it.
 std::string RowPrinter::keptSteps() const {
   return fmt::format(", {}{}", form.kept,
-                     schedule.getResident() ? ", true" : "");
+                     schedule.getResident() && !form.pitch ? ", true" : "");
 }
 
 /// ", V, Steps": of the loops over what is kept, with V items of the row each.
@@ -287,12 +287,13 @@ void RowPrinter::printOnlinePair(const RowReduction &most, Operation *sum) {
   results[sum->getResult(0).getAsOpaquePointer()] = name + ".sum";
 }
 
-bool RowPrinter::loadsFirst() const {
+int64_t RowPrinter::countStepsAhead() const {
   SmallVector<unsigned> known;
   for (auto &[node, name] : kept)
     known.push_back(node);
-  return form.kept && !form.pitch &&
-         loadsBeforeStores(iteration, known, schedule);
+  return form.kept && !form.pitch
+             ? fusec::countStepsAhead(iteration, known, schedule)
+             : 0;
 }
 
 void RowPrinter::printStoresBehindLoads(ArrayRef<RegionStore> stores,
@@ -321,9 +322,9 @@ void RowPrinter::printStores() {
     bool haveAll = form.ofColumns && schedule.getResident();
     if (haveAll)
       writer.open("if (isMine)");
-    bool isBehindLoads = loadsFirst();
-    openLoop(isBehindLoads ? fmt::format("fusec::forEachKeptTogether<Scope{}>",
-                                         keptArguments())
+    int64_t ahead = countStepsAhead();
+    openLoop(ahead ? fmt::format("fusec::forEachKeptBehindLoads<Scope, {}{}>",
+                                 ahead, keptArguments())
              : form.kept
                  ? fmt::format("fusec::forEachKept<Scope{}>", keptArguments())
              : lanes && !form.ofColumns
@@ -331,7 +332,7 @@ void RowPrinter::printStores() {
                                schedule.getVector())
                  : "fusec::forEachIn<Scope>",
              ")", form.stored);
-    if (isBehindLoads)
+    if (ahead)
       printStoresBehindLoads(full, widths.take_front(full.size()));
     else
       emitStores(writer, *emitter, full, widths.take_front(full.size()), lanes);

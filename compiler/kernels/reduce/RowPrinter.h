@@ -56,7 +56,7 @@ private:
   void closeLoop();
   std::string keptSteps() const;
   std::string keptArguments() const;
-  bool loadsFirst() const;
+  int64_t countStepsAhead() const;
   void printStoresBehindLoads(llvm::ArrayRef<RegionStore> stores,
                               llvm::ArrayRef<int64_t> widths);
   std::string nameLoop(llvm::ArrayRef<RowReduction> pass) const;

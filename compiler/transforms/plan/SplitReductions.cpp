@@ -25,7 +25,7 @@ using namespace fusec;
 static constexpr double leastSumGain = 1.15, equalGain = 0.97;
 /// Parts of a row, each of which has at least so many elements: more would
 /// only make the second step longer.
-static constexpr int64_t mostParts = 1024, leastPart = 256;
+static constexpr int64_t mostParts = 16384, leastPart = 256;
 
 /// The reductions of a step that can be split: each reduces what no other one
 /// gave, and nothing is stored but results of rows.

@@ -49,7 +49,7 @@ fusec.model @beside_tiles inputs ["x", "y", "z", "w"] outputs ["a", "b"] {
 // CHECK: kept[step] = fusec::load<4>(t_x + row * 256 + k);
 // CHECK: fusec::reduceKept<Scope, fusec::Max<float>, 4, 2, true>(length, [&](int step, int k, auto add) {
 // CHECK: add(kept[step][lane]);
-// CHECK: fusec::forEachKeptTogether<Scope, 4, 2, true>(length, [&](int step, int k) {
+// CHECK: fusec::forEachKeptBehindLoads<Scope, 2, 4, 2, true>(length, [&](int step, int k) {
 // CHECK: const auto kept_at = kept[step];
 // CHECK: const auto t_s_at = fusec::load<V>(t_s + k);
 // CHECK: return [=] {

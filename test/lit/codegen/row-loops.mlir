@@ -47,7 +47,7 @@ fusec.model @online inputs ["x"] outputs ["y"] {
 // CHECK-LABEL: // arg_reduce
 // CHECK: const fusec::Span<int> length = {row * 5001, row * 5001 + 5001};
 // CHECK: fusec::findInRow<Scope, fusec::ArgMax<float>, 8>(length, [&](int k, auto width,
-// CHECK: fusec::load<V>(t_x + k);
+// CHECK: fusec::load<V>(t_x_once + k);
 // CHECK: add(lane,
 fusec.model @span inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<4096x5001xf16>):

@@ -5,6 +5,7 @@
 
 #include "gather.h"
 #include "reduce.h"
+#include "reduce_places.h"
 #include "vector.h"
 #include "vector_math.h"
 
@@ -63,6 +64,23 @@ extern "C" FUSEC_KERNEL(256) arg(const double *x, fusec::i64 *first,
     auto at = [&](int i) { return fusec::Indexed<double>{x[r * n + i], i}; };
     auto a = fusec::reduceRow<Scope, fusec::ArgMax<double>>(n, at);
     auto b = fusec::reduceRow<Scope, fusec::ArgMin<double, true>>(n, at);
+    if (Scope::rank() == 0) {
+      first[r] = a.index;
+      last[r] = b.index;
+    }
+  });
+}
+
+extern "C" FUSEC_KERNEL(64) places(const float *x, fusec::i64 *first,
+                                   fusec::i64 *last, fusec::i64 rows, int n) {
+  typedef fusec::BlockScope<64> Scope;
+  fusec::forEachRow<Scope>(rows, [&](fusec::i64 r) {
+    auto body = [&](auto base, auto width, auto add) {
+      for (int lane = 0; lane < decltype(width)::value; ++lane)
+        add(lane, x[r * n + base + lane]);
+    };
+    auto a = fusec::findInRow<Scope, fusec::ArgMax<float>, 4>(n, body);
+    auto b = fusec::findInRow<Scope, fusec::ArgMin<float, true>, 4>(n, body);
     if (Scope::rank() == 0) {
       first[r] = a.index;
       last[r] = b.index;
@@ -218,6 +236,44 @@ TEST(Kernel, ArgReductions) {
   EXPECT_EQ(last[0], 4);
   EXPECT_EQ(first[1], 1);
   EXPECT_EQ(last[1], 3);
+}
+
+/// Of NaNs, or else of the extremes, the first or the last.
+static fusec::i64 findPlace(const float *row, int n, int sign, bool last) {
+  fusec::i64 place = 0;
+  for (int i = 1; i < n; ++i) {
+    const float best = row[place] * float(sign), next = row[i] * float(sign);
+    const bool exceeds = std::isnan(next) ? !std::isnan(best) : next > best;
+    const bool same = std::isnan(next) ? std::isnan(best) : next == best;
+    if (exceeds || (same && last))
+      place = i;
+  }
+  return place;
+}
+
+TEST(Kernel, PlacesAreFoundInVectors) {
+  // Few values, so that extremes are equal within a vector and between them.
+  constexpr int rows = 6;
+  for (int n : {1, 3, 4, 7, 13, 127, 1000}) {
+    std::vector<float> x(rows * n);
+    unsigned state = 1;
+    for (int i = 0; i < rows * n; ++i) {
+      state = state * 1664525 + 1013904223;
+      const int row = i / n, value = int(state >> 24) % 4;
+      x[i] = row == 0                 ? -HUGE_VALF
+             : row == 1               ? HUGE_VALF
+             : row == 2 && value == 3 ? std::nanf("")
+             : row == 3               ? (value % 2 ? 0.0f : -0.0f)
+                                      : float(value);
+    }
+    std::vector<fusec::i64> first(rows), last(rows);
+    const float *xs = x.data();
+    launch(places, 2, xs, first.data(), last.data(), fusec::i64(rows), n);
+    for (int row = 0; row < rows; ++row) {
+      EXPECT_EQ(first[row], findPlace(xs + row * n, n, 1, false)) << n << row;
+      EXPECT_EQ(last[row], findPlace(xs + row * n, n, -1, true)) << n << row;
+    }
+  }
 }
 
 TEST(Kernel, EmptyRowsGiveTheIdentity) {

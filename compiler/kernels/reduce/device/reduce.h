@@ -96,20 +96,25 @@ struct MostAndSum {
 /// over every number; ties go to the first index, or the last if `Last`.
 template <class T, int Sign, bool Last> struct ArgExtreme {
   typedef Indexed<T> Value;
-  static FUSEC_DEVICE Value identity() { return Value{T(0), -1}; }
+  static FUSEC_DEVICE Value identity() { return Value{least(), -1}; }
   static FUSEC_DEVICE Value combine(Value a, Value b) {
-    if (a.index < 0)
-      return b;
-    if (b.index < 0)
-      return a;
-    // Of two NaNs neither exceeds the other.
-    bool same = !exceeds(a.value, b.value) && !exceeds(b.value, a.value);
-    bool takesB =
-        same ? (a.index < b.index) == Last : exceeds(b.value, a.value);
-    return takesB ? b : a;
+    // Of two NaNs neither exceeds the other. As a number without a sign "none
+    // yet" is behind all places.
+    const bool isNearer =
+        Last ? b.index > a.index : u64(b.index) < u64(a.index);
+    const bool takesB =
+        exceeds(b.value, a.value) || (!exceeds(a.value, b.value) && isNearer);
+    return {takesB ? b.value : a.value, takesB ? b.index : a.index};
   }
   static FUSEC_DEVICE T least() {
     return Sign > 0 ? detail::lowestOf<T>() : detail::highestOf<T>();
+  }
+  /// Of a and b; NaN where one of them is.
+  static FUSEC_DEVICE T extreme(T a, T b) {
+    if constexpr (Sign > 0)
+      return maxNan(a, b);
+    else
+      return minNan(a, b);
   }
   /// Whether b is more extreme than a.
   static FUSEC_DEVICE bool exceeds(T b, T a) {
@@ -279,9 +284,8 @@ FUSEC_DEVICE void forEachRowOfWarp(i64 rows, Body body) {
 template <class Scope, class Op, class Index, class Value>
 FUSEC_DEVICE typename Op::Value reduceRow(Index count, Value value) {
   typename Op::Value total = Op::identity();
-  forEachStep<stepsAtOnce, Scope>(Index(Scope::rank()), count, [&](Index i) {
-    total = Op::combine(total, value(i));
-  });
+  forEachStep<stepsAtOnce, Scope>(
+      count, [&](Index i) { total = Op::combine(total, value(i)); });
   return Scope::template reduce<Op>(total);
 }
 
@@ -295,88 +299,6 @@ FUSEC_DEVICE typename Op::Value reduceRowVectors(Index count, Body body) {
   };
   forEachVectorAtOnce<Scope, V, vectorsAtOnce<V>>(
       count, [&](auto base, auto width) { body(base, width, add); });
-  return Scope::template reduce<Op>(total);
-}
-
-// Rows that a worker's registers hold: loaded once, whatever is computed of
-// them.
-
-/// Accesses of a row that a worker holds where each of a group takes `Steps`.
-template <class Scope, int Steps>
-constexpr int keptSteps = Steps *launch::workersOf(Scope::maxSize);
-
-namespace detail {
-/// Whether a worker has the step at `k`. Of steps that all workers have, a free
-/// one does not ask, so that nothing is under a condition.
-template <class Scope, int V, bool IsFree, class Index>
-FUSEC_DEVICE bool hasStep(int step, Index k, Index count) {
-  return (IsFree && Index(step + 1) * Index(Scope::size()) * V <= count) ||
-         k < count;
-}
-} // namespace detail
-
-/// Calls body(step, k) for the worker's vectors of [0, count), a whole number
-/// of them. Steps are known when compiling, so that they index registers.
-/// `IsFree`: the compiler may order them as it likes.
-template <class Scope, int V, int Steps, bool IsFree = false, class Index,
-          class Body>
-FUSEC_DEVICE void forEachKept(Index count, Body body) {
-  FUSEC_UNROLL
-  for (int step = 0; step < keptSteps<Scope, Steps>; ++step) {
-    const Index k = Index(step * Scope::size() + Scope::rank()) * V;
-    if (detail::hasStep<Scope, V, IsFree>(step, k, count))
-      body(step, k);
-  }
-}
-
-namespace detail {
-/// Begins `Count` steps from `step` on, and then goes on with those that are
-/// there. The others load what the worker's first one does.
-template <class Scope, int V, int Count, bool IsFree, class Index, class Body,
-          class... Begun>
-FUSEC_DEVICE void beginKept(int step, Index count, Body body, Begun... begun) {
-  if constexpr (Count == 0) {
-    (begun(), ...);
-  } else {
-    const Index own = Index(Scope::rank()) * V,
-                k = Index(step * Scope::size()) * V + own;
-    const bool isThere = hasStep<Scope, V, IsFree>(step, k, count);
-    auto rest = body(step, isThere ? k : own);
-    beginKept<Scope, V, Count - 1, IsFree>(step + 1, count, body, begun...,
-                                           [=]() mutable {
-                                             if (isThere)
-                                               rest();
-                                           });
-  }
-}
-} // namespace detail
-
-/// forEachKept of a body that loads and returns what is left to do: all steps
-/// load before the first goes on, since no load passes a store that may be to
-/// the same place.
-template <class Scope, int V, int Steps, bool IsFree = false, class Index,
-          class Body>
-FUSEC_DEVICE void forEachKeptTogether(Index count, Body body) {
-  if (!detail::hasStep<Scope, V, IsFree>(0, Index(Scope::rank()) * V, count))
-    return;
-  // On the host a worker does what others do here, too.
-  for (int step = 0; step < keptSteps<Scope, Steps>; step += Steps)
-    detail::beginKept<Scope, V, Steps, IsFree>(step, count, body);
-}
-
-/// Combines what body(step, k, add) adds; every worker gets the result.
-template <class Scope, class Op, int V, int Steps, bool IsFree = false,
-          class Index, class Body>
-FUSEC_DEVICE typename Op::Value reduceKept(Index count, Body body) {
-  typename Op::Value total = Op::identity();
-  auto add = [&](typename Op::Value value) {
-    total = Op::combine(total, value);
-  };
-  auto addStep = [&](int step, auto... at) { body(step, at..., add); };
-  if constexpr (IsFree)
-    forEachKept<Scope, V, Steps, true>(count, addStep);
-  else // Of a span, too.
-    forEachKept<Scope, V, Steps>(count, addStep);
   return Scope::template reduce<Op>(total);
 }
 

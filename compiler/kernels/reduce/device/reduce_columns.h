@@ -8,6 +8,7 @@
 #ifndef FUSEC_DEVICE_REDUCE_COLUMNS_H
 #define FUSEC_DEVICE_REDUCE_COLUMNS_H
 
+#include "reduce_kept.h"
 #include "reduce_places.h"
 
 namespace fusec {
@@ -96,6 +97,26 @@ FUSEC_DEVICE void forEachColumns(i64 count, Body body) {
   }
 }
 
+/// The extremes of a worker's columns.
+template <class Op, int V, class Index> struct LaneExtremes {
+  typedef decltype(Op::Value::value) Element;
+  Element value[V];
+  Index at[V]; // -1: nothing exceeds the least of all
+
+  FUSEC_DEVICE LaneExtremes() {
+    FUSEC_UNROLL
+    for (int lane = 0; lane < V; ++lane) {
+      value[lane] = Op::least();
+      at[lane] = -1;
+    }
+  }
+  FUSEC_DEVICE void take(int lane, Element v, Index place) {
+    const bool takes = Op::takesPlace(v, value[lane]);
+    value[lane] = takes ? v : value[lane];
+    at[lane] = takes ? place : at[lane];
+  }
+};
+
 namespace detail {
 /// Combines V columns of which forEachOwn(add) calls add(lane, value) with the
 /// worker's items.
@@ -132,8 +153,7 @@ FUSEC_DEVICE Vec<typename Op::Value, V> combineColumns(ForEachOwn forEachOwn) {
 template <class Scope, class Op, int V, class Index, class Body>
 FUSEC_DEVICE Vec<typename Op::Value, V> reduceColumns(Index count, Body body) {
   return detail::combineColumns<Scope, Op, V, Index>([&](auto add) {
-    forEachStep<stepsAtOnce, Scope>(Index(Scope::rank()), count,
-                                    [&](Index k) { body(k, add); });
+    forEachStep<stepsAtOnce, Scope>(count, [&](Index k) { body(k, add); });
   });
 }
 

@@ -9,50 +9,51 @@
 
 namespace fusec {
 
-/// Where a row begins.
+/// Where a row begins, and where it ends.
 template <class Index> FUSEC_DEVICE Index beginOf(Index) { return 0; }
-
-/// The extremes of a worker's items, a lane of its vectors each: with one for
-/// all, each would wait for the one before.
-template <class Op, int V, class Index> struct LaneExtremes {
-  typedef decltype(Op::Value::value) Element;
-  Element value[V];
-  Index at[V]; // -1: nothing exceeds the least of all
-
-  FUSEC_DEVICE LaneExtremes() {
-    FUSEC_UNROLL
-    for (int lane = 0; lane < V; ++lane) {
-      value[lane] = Op::least();
-      at[lane] = -1;
-    }
-  }
-  FUSEC_DEVICE void take(int lane, Element v, Index place) {
-    const bool takes = Op::takesPlace(v, value[lane]);
-    value[lane] = takes ? v : value[lane];
-    at[lane] = takes ? place : at[lane];
-  }
-  FUSEC_DEVICE typename Op::Value get() const {
-    typename Op::Value total = Op::identity();
-    FUSEC_UNROLL
-    for (int lane = 0; lane < V; ++lane)
-      total = Op::combine(total, {value[lane], at[lane]});
-    return total;
-  }
-};
+template <class Index> FUSEC_DEVICE Index endOf(Index count) { return count; }
 
 /// reduceRowVectors of ArgExtremes: body(base, width, add) calls
 /// add(lane, value). Of nothing, or of values that are all the least, it is the
 /// first place.
+///
+/// Which vector has it is found first, by one comparison each; its items are
+/// computed again to find the one.
 template <class Scope, class Op, int V, class Count, class Body>
 FUSEC_DEVICE typename Op::Value findInRow(Count count, Body body) {
-  LaneExtremes<Op, V, decltype(beginOf(count))> found;
+  typedef decltype(beginOf(count)) Index;
+  typedef decltype(Op::Value::value) Element;
+  typename Op::Value found = Op::identity();
+  Index at = -1;
   forEachVectorAtOnce<Scope, V, 4>(count, [&](auto base, auto width) {
-    body(base, width,
-         [&](int lane, auto value) { found.take(lane, value, base + lane); });
+    constexpr int W = decltype(width)::value;
+    Element values[W];
+    body(base, width, [&](int lane, Element value) { values[lane] = value; });
+    FUSEC_UNROLL
+    for (int step = 1; step < W; step *= 2)
+      FUSEC_UNROLL
+    for (int lane = 0; lane < W; lane += 2 * step)
+      values[lane] = Op::extreme(values[lane], values[lane + step]);
+    const bool takes = Op::takesPlace(values[0], found.value);
+    found.value = takes ? values[0] : found.value;
+    at = takes ? base : at;
   });
-  auto total = Scope::template reduce<Op>(found.get());
-  total.index = total.index < 0 ? 0 : total.index - beginOf(count);
-  return total;
+  found.index = at;
+  found = Scope::template reduce<Op>(found);
+  if (found.index < 0)
+    return {found.value, 0};
+  at = Index(found.index);
+  Element most = Op::least();
+  FUSEC_UNROLL
+  for (int lane = 0; lane < V; ++lane) {
+    const Index k = min(Index(found.index) + lane, endOf(count) - 1);
+    body(k, Width<1>(), [&](int, Element value) {
+      const bool takes = Op::takesPlace(value, most);
+      most = takes ? value : most;
+      at = takes ? k : at;
+    });
+  }
+  return {most, at - beginOf(count)};
 }
 
 } // namespace fusec

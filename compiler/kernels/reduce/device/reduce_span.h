@@ -8,7 +8,7 @@
 #ifndef FUSEC_KERNELS_REDUCE_SPAN_H
 #define FUSEC_KERNELS_REDUCE_SPAN_H
 
-#include "reduce.h"
+#include "reduce_kept.h"
 
 namespace fusec {
 
@@ -16,6 +16,9 @@ namespace fusec {
 template <class Index> struct Span { Index begin, end; };
 template <class Index> FUSEC_DEVICE Index beginOf(Span<Index> span) {
   return span.begin;
+}
+template <class Index> FUSEC_DEVICE Index endOf(Span<Index> span) {
+  return span.end;
 }
 template <class Index> FUSEC_DEVICE bool isEmptyRow(Span<Index> span) {
   return span.end <= span.begin;
@@ -47,9 +50,8 @@ FUSEC_DEVICE void forEachVectorAtOnce(Span<Index> span, Body body) {
   const detail::SpanParts<V, Index> parts(span);
   forEachIn<Scope>(parts.head,
                    [&](Index i) { body(parts.getItem(i), Width<1>()); });
-  forEachStep<Steps, Scope>(Index(Scope::rank()), parts.whole, [&](Index i) {
-    body(parts.getVector(i), Width<V>());
-  });
+  forEachStep<Steps, Scope>(
+      parts.whole, [&](Index i) { body(parts.getVector(i), Width<V>()); });
   forEachIn<Scope>(parts.tail, [&](Index i) {
     body(parts.getItem(parts.head + i), Width<1>());
   });

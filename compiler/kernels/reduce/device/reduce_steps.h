@@ -18,10 +18,18 @@ template <int Lanes> constexpr bool isPartOfWarp<LanesScope<Lanes>> = true;
 /// the registers and up to five times the code.
 template <class Scope> constexpr bool hidesStep = false;
 
+/// The worker's rank, of which the compiler knows that it is one.
+template <class Scope> FUSEC_DEVICE int knownRank() {
+  const int rank = Scope::rank();
+  primitive::assume(rank >= 0 && rank < Scope::maxSize);
+  return rank;
+}
+
 /// Calls body(i) for this worker's share of [0, count).
 template <class Scope, class Index, class Body>
 FUSEC_DEVICE void forEachIn(Index count, Body body) {
-  for (Index i = Index(Scope::rank()); i < count; i += Index(Scope::size()))
+  for (Index i = Index(knownRank<Scope>()); i < count;
+       i += Index(Scope::size()))
     body(i);
 }
 
@@ -37,34 +45,57 @@ FUSEC_DEVICE void forEachVectorIn(Index count, Body body) {
                      [&](Index i) { body(whole * V + i, Width<1>()); });
 }
 
-/// Calls body(k) for the worker's share of [k, count), `Steps` at a time: with
-/// nothing to decide in between, their loads are on their way together. What is
-/// left goes by halves of that.
+namespace detail {
+/// `Steps` of the worker's items from `begin` on, `step` apart.
 template <int Steps, class Scope, class Index, class Body>
-FUSEC_DEVICE void forEachStep(Index k, Index count, Body body) {
+FUSEC_DEVICE void takeTogether(Index begin, Index step, Body body) {
+  const Index k = begin + Index(knownRank<Scope>());
+  FUSEC_UNROLL
+  for (int s = 0; s < Steps; ++s)
+    body(k + s * step);
+}
+
+/// What is left of [begin, count) by halves of what was taken together.
+template <int Steps, class Scope, class Index, class Body>
+FUSEC_DEVICE void takeRest(Index begin, Index count, Index step, Body body) {
+  if constexpr (Steps > 0) {
+    if (Steps * step <= count - begin) {
+      takeTogether<Steps, Scope>(begin, step, body);
+      begin += Steps * step;
+    }
+    takeRest<Steps / 2, Scope>(begin, count, step, body);
+  } else if (Index(knownRank<Scope>()) < count - begin) {
+    takeTogether<1, Scope>(begin, step, body);
+  }
+}
+} // namespace detail
+
+/// Calls body(k) for the worker's share of [0, count), `Steps` at a time: with
+/// nothing to decide in between, their loads are on their way together. How
+/// often is the same for all workers, so that the compiler knows it where it
+/// knows how many items there are.
+template <int Steps, class Scope, class Index, class Body>
+FUSEC_DEVICE void forEachStep(Index count, Body body) {
   int size = Scope::size();
   if constexpr (hidesStep<Scope>)
     size = primitive::opaque(size);
   const Index step = Index(size);
+  Index begin = 0;
   auto together = [&] {
-    FUSEC_UNROLL
-    for (int s = 0; s < Steps; ++s)
-      body(k + s * step);
-    k += Steps * step;
+    detail::takeTogether<Steps, Scope>(begin, step, body);
+    begin += Steps * step;
   };
-  auto isLeft = [&] { return (Steps - 1) * step < count - k; };
   if constexpr (isPartOfWarp<Scope>) {
     // Of rows this short, turns beside each other take more registers than
     // they save time.
     FUSEC_UNROLL_BY(1)
-    while (isLeft())
+    while (Steps * step <= count - begin)
       together();
   } else {
-    while (isLeft())
+    while (Steps * step <= count - begin)
       together();
   }
-  if constexpr (Steps > 1)
-    forEachStep<Steps / 2, Scope>(k, count, body);
+  detail::takeRest<Steps / 2, Scope>(begin, count, step, body);
 }
 
 /// Steps whose loads are on their way together.
@@ -79,8 +110,7 @@ constexpr int vectorsAtOnce = V < 2    ? stepsAtOnce
 template <class Scope, int V, int Steps, class Index, class Body>
 FUSEC_DEVICE void forEachVectorAtOnce(Index count, Body body) {
   const Index whole = count / V;
-  forEachStep<Steps, Scope>(Index(Scope::rank()), whole,
-                            [&](Index i) { body(i * V, Width<V>()); });
+  forEachStep<Steps, Scope>(whole, [&](Index i) { body(i * V, Width<V>()); });
   if constexpr (V > 1)
     forEachIn<Scope>(count - whole * V,
                      [&](Index i) { body(whole * V + i, Width<1>()); });

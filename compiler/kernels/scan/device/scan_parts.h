@@ -143,7 +143,7 @@ FUSEC_DEVICE void scanPartOfRow(const ScanTurn &turn, Index count, Load load,
     *place(turn.part()) = total;
   turn.tell();
   turn.awaitOthers();
-  forEachStep<stepsAtOnce, Scope>(Scope::rank(), turn.part(), [&](int part) {
+  forEachStep<stepsAtOnce, Scope>(turn.part(), [&](int part) {
     before = Op::combine(before, *place(part));
   });
   before = Scope::template reduce<Op>(before);
@@ -191,7 +191,7 @@ FUSEC_DEVICE void scanPartOfColumns(const ScanTurn &turn, Index count,
     fusec::store<V>(place(turn.part()), total);
   turn.tell();
   turn.awaitOthers();
-  forEachStep<stepsAtOnce, Scope>(Scope::rank(), turn.part(), [&](int part) {
+  forEachStep<stepsAtOnce, Scope>(turn.part(), [&](int part) {
     detail::addVector<Op>(others, fusec::load<V>(place(part)));
   });
   others = Scope::template reduce<Op, V>(others);

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How many registers a schedule takes, and for how many blocks a multiprocessor
+// has them.
+
+#include "compiler/kernels/reduce/Reduce.h"
+#include <cmath>
+
+using namespace fusec;
+
+/// Registers in which a thread keeps items: what several passes compute of
+/// them is there, too.
+static double getKeptRegisters(const Target &target, const RowSizes &sizes,
+                               ReduceScheduleAttr schedule) {
+  const RowCosts &costs = target.row;
+  double each =
+      sizes.keepsNarrow ? costs.keptNarrowRegisters : costs.keptRegisters;
+  if (schedule.getVector() == 1 && !schedule.isOfColumns())
+    each += costs.keptSingleRegisters;
+  if (sizes.selects && !sizes.keepsNarrow)
+    each += costs.keptSelectedRegisters;
+  return each * sizes.keptLoads *
+         double(schedule.getKept() * schedule.getVector());
+}
+
+/// They are given out by eights.
+static double getKeptColumnRegisters(const Target &target,
+                                     const RowSizes &sizes,
+                                     ReduceScheduleAttr schedule) {
+  const KeptColumnCosts &costs = target.keptColumns;
+  // Of one pass halves stay two a register.
+  bool isNarrow = sizes.keepsNarrow, areHalves = isNarrow && sizes.passes == 1;
+  double vector = schedule.getVector(),
+         column = areHalves  ? costs.halfColumnRegisters
+                  : isNarrow ? costs.narrowColumnRegisters
+                             : costs.columnRegisters,
+         item = areHalves ? costs.halfItemRegisters : costs.itemRegisters,
+         all = costs.registers + column * vector +
+               item * sizes.keptLoads * double(schedule.getKept()) * vector;
+  return 8 * std::ceil(all / 8);
+}
+
+static double getRegisters(const Target &target, const RowSizes &sizes,
+                           ReduceScheduleAttr schedule) {
+  if (schedule.isOfColumns() && schedule.getKept())
+    return getKeptColumnRegisters(target, sizes, schedule);
+  const ColumnCosts &columns = target.columns;
+  double walking = schedule.isOfColumns()
+                       ? columns.registers + columns.itemRegisters *
+                                                 double(schedule.getVector())
+                       : target.row.registers;
+  return walking + getKeptRegisters(target, sizes, schedule);
+}
+
+/// How many blocks a multiprocessor has at a time: its registers are 64 K
+/// words.
+int64_t fusec::getResidentBlocks(const Target &target, const RowSizes &sizes,
+                                 ReduceScheduleAttr schedule) {
+  double
+      threads = schedule.getThreads(),
+      registers = getRegisters(target, sizes, schedule),
+      // Compiled for one more, a kernel of columns makes do with a tenth less.
+      nearly =
+          schedule.isOfColumns() && schedule.getKept() && !sizes.keepsNarrow
+              ? 0.25
+              : 0;
+  return int64_t(std::clamp(
+      std::floor(65536 / (registers * threads) + nearly), 1.0,
+      std::min(target.rates.mostBlocks, std::floor(target.threads / threads))));
+}
+
+bool fusec::hasRegisters(const Target &target, const RowSizes &sizes,
+                         ReduceScheduleAttr schedule) {
+  constexpr double ofBlock = 64 << 10, ofThread = 255;
+  return !schedule.getKept() ||
+         getRegisters(target, sizes, schedule) <=
+             std::min(ofThread, ofBlock / double(schedule.getThreads()));
+}
