@@ -41,22 +41,41 @@ std::optional<int64_t> fusec::getFlagWords(const ScanIteration &iteration,
   return words <= ScanWords::mostFlags ? std::optional(words) : std::nullopt;
 }
 
-/// For how many blocks of a multiprocessor a kernel is compiled: with fewer
-/// others there is less to do while one waits.
-static int64_t getResident(const ScanIteration &iteration,
-                           ReduceScheduleAttr schedule) {
-  // 2^24 floats took 56.5 us with 71 registers a thread, 52.8 with 64; rows of
-  // 50257 halves 118 with 96, 114 with 80.
-  constexpr int64_t ofWords = 1024, ofSpans = 768; // threads
-  if (areTiles(iteration, schedule))
-    return columnTilesTogether;
-  int64_t threads = 0;
-  if (getSpanPitch(iteration, schedule))
-    threads = ofSpans;
-  else if (iteration.parts && !schedule.isOfColumns() &&
-           getFlagWords(iteration, schedule))
-    threads = ofWords;
-  return std::max<int64_t>(1, threads / schedule.getThreads());
+/// Whether a thread has registers for nothing but what it sums, of 32 bits or
+/// fewer, and stores as it loads.
+static bool sumsAlone(const ScanIteration &iteration) {
+  const ScalarProgram &program = iteration.program;
+  auto getBytes = [&](unsigned node) {
+    return int64_t(getElementBytes(program[node].type));
+  };
+  int64_t stored = getBytes(iteration.stores[0].node);
+  for (size_t n = 0; n < program.size(); ++n) {
+    ScalarNode::Kind kind = program[n].kind;
+    if ((kind == ScalarNode::Kind::Load && getBytes(n) != stored) ||
+        (kind == ScalarNode::Kind::Compute && !isa<CastOp>(program[n].op)))
+      return false;
+  }
+  return getBytes(iteration.operand) <= 4;
+}
+
+int64_t fusec::getScanResident(const ScanIteration &iteration,
+                               ReduceScheduleAttr schedule) {
+  if (!sumsAlone(iteration))
+    return 0;
+  // 2^24 floats took 56.5 us with 71 registers a thread, 52.8 with 64; 64 x
+  // 1048576 halves 79.3 with 90 and 76.3 with 80, rows of 50257 118 with 96.
+  constexpr int64_t ofFloats = 1024, ofHalves = 768; // threads
+  bool isOfWords = iteration.parts && !schedule.isOfColumns() &&
+                   getFlagWords(iteration, schedule),
+       areHalves = getElementBytes(iteration.program[iteration.item].type) < 4,
+       // With a tile on its way while another one is summed.
+      isSpan = areHalves && getSpanPitch(iteration, schedule) &&
+               *iteration.program.getSizes()[1].getConstant() >
+                   schedule.getThreads() * schedule.getVector() * scanSteps;
+  return (isOfWords && !areHalves ? ofFloats
+          : isOfWords || isSpan   ? ofHalves
+                                  : 0) /
+         schedule.getThreads();
 }
 
 static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
@@ -79,7 +98,9 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
   int64_t width = schedule.getVector();
   ScanIteration walked = getWalked(*iteration, schedule);
   return LaunchAttr::get(blocks, schedule.getThreads())
-      .withResident(getResident(*iteration, schedule))
+      .withResident(areTiles(*iteration, schedule)
+                        ? columnTilesTogether
+                        : std::max<int64_t>(1, schedule.getResident()))
       .withAccesses(getAccesses(
           step.getContext(),
           getSpanPitch(*iteration, schedule) ? Walk::Memory : Walk::Dimension,

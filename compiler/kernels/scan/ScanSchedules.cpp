@@ -286,20 +286,26 @@ SmallVector<Candidate> ScanProblem::getCandidates(StepOp step,
   MLIRContext *context = step.getContext();
   SmallVector<Candidate> candidates;
   int64_t vector = isAligned ? accesses.width : 1;
+  auto append = [&](const Candidate &candidate) {
+    auto schedule = cast<ReduceScheduleAttr>(candidate.schedule);
+    if (int64_t resident = getScanResident(iteration, schedule))
+      candidates.push_back(
+          {schedule.withResident(resident), candidate.estimate});
+    candidates.push_back(candidate);
+  };
   if (iteration.parts) {
     // Parts are as long as vectors in registers allow, wherever these begin.
     if (iteration.isAlongRows())
       vector = accesses.width;
     for (ReduceScheduleAttr schedule :
          getSchedulesOfParts(context, vector, bits))
-      candidates.push_back(
-          {schedule, estimateParts(step, target, schedule, dim)});
+      append({schedule, estimateParts(step, target, schedule, dim)});
     return candidates;
   }
   ArrayRef<Expr> space = iteration.program.getSizes();
   auto add = [&](ReduceScheduleAttr unlimited) {
     Expr atOnce = Expr::constant(context, unlimited.getRowsAtOnce());
-    candidates.push_back(chooseGridLimit(
+    append(chooseGridLimit(
         target, unlimited.getThreads(), (space[0] * space[2]).ceilDiv(atOnce),
         [&](int64_t limit) -> Candidate {
           auto schedule = unlimited.withBlocks(limit);
