@@ -160,7 +160,7 @@ def chooseContenders(parser, options):
             parser.error(f"expected contenders among {', '.join(peers.CONTENDERS)}, got '{name}'")
     if options.quick:
         skipped.add("autotune")
-    wanted = (set(wanted) - skipped) | {"eager"}
+    wanted = {name for name in wanted if not {name, peers.getNeeded(name)} & skipped} | {"eager"}
     wanted |= {peers.getNeeded(name) or name for name in wanted}
     return [name for name in peers.CONTENDERS if name in wanted] + \
         [name + mode for name in options.builds for mode in ("", peers.GRAPH)]

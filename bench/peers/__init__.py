@@ -42,6 +42,7 @@ CONTENDERS = {
     "compile": ("peers.pytorch", "makeCompiled", 180),
     "compile_graph": ("peers.pytorch", "makeCompiledGraph", 60),
     "autotune": ("peers.pytorch", "makeAutotuned", 400),
+    "autotune_graph": ("peers.pytorch", "makeAutotunedGraph", 60),
     "cublas": ("peers.cublas", "makeCublas", 60),
     "cublaslt": ("peers.cublaslt", "makeCublasLt", 60),
     "triton": ("peers.handwritten", "makeTriton", 180),
