@@ -260,8 +260,8 @@ RowSizes ReduceProblem::getKeptSizes(StepOp step, const Target &target,
 }
 
 /// For how many blocks, of those of the grid, a kernel is compiled that does
-/// not ask for what all threads have, but of spans; 0: it asks. Rows that share
-/// a warp take longer so, 64 bits take twice the registers.
+/// not ask for what all threads have, but of spans of halves; 0: it asks. Rows
+/// that share a warp take longer so, 64 bits take twice the registers.
 int64_t ReduceProblem::getResident(const Target &target, const RowSizes &sizes,
                                    ReduceScheduleAttr schedule) const {
   double threads = schedule.getThreads(),
@@ -273,7 +273,7 @@ int64_t ReduceProblem::getResident(const Target &target, const RowSizes &sizes,
   bool isSpan = pitch && schedule.getVector() > 1,
        isNarrow = !ofColumns && !isSpan && sizes.keepsNarrow;
   if (!schedule.getKept() || sharesWarp(schedule) || sizes.element > 4 ||
-      (isNarrow && items > most))
+      (isNarrow && items > most) || (isSpan && !sizes.keepsNarrow))
     return 0;
   // One pass has nothing but long functions that could be computed too early.
   if (ofColumns && isOnePass(iteration))

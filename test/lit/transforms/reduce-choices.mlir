@@ -23,7 +23,7 @@ fusec.model @expensive inputs ["x"] outputs ["y"] {
 // Threads that keep 52 items have a multiprocessor for two blocks, those that
 // keep 28 for four, one of which reads while others compute: 92 and 65 us.
 // CHECK-LABEL: fusec.plan @sm_90a of @long
-// CHECK: #fusec.variant<[{{.*}}], #fusec.reduce_schedule<scope = cluster, threads = 256, indexBits = 32, vector = 4, groups = 8, kept = 7, resident = 4>
+// CHECK: #fusec.variant<[{{.*}}], #fusec.reduce_schedule<scope = cluster, threads = 256, indexBits = 32, vector = 4, groups = 8, kept = 7>
 fusec.model @long inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<1023x50257xf32>):
   %0 = fusec.reduce max %x axes [1] : tensor<1023x50257xf32> to tensor<1023xf32>
