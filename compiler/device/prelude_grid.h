@@ -73,6 +73,11 @@ FUSEC_DEVICE u32 takeTurn(u32 *flag, u32 last) {
                : "memory");
   return before;
 }
+/// The block's place in the order in which blocks begin, so that whom it waits
+/// for has begun before it. A GPU begins them in the order of their numbers, on
+/// which CUB's scans rely, too: to draw a number takes a microsecond before the
+/// first load.
+FUSEC_DEVICE u32 placeOfBlock(u32 *) { return u32(launch::block()); }
 /// A word that holds all there is to tell, so that nothing else need be seen.
 FUSEC_DEVICE void tellWord(u64 *word, u64 value) {
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(word), "l"(value)
@@ -119,6 +124,10 @@ inline u32 takeTurn(u32 *flag, u32 last) {
                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
   }
   return before;
+}
+/// Threads take any blocks.
+inline u32 placeOfBlock(u32 *turn) {
+  return takeTurn(turn, u32(launch::blocks()) - 1);
 }
 inline void tellWord(u64 *word, u64 value) {
   __atomic_store_n(word, value, __ATOMIC_RELEASE);

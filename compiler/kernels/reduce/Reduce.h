@@ -141,6 +141,7 @@ struct RowSizes {
   /// elements have less than 32 bits.
   unsigned keptLoads = 1;
   bool keepsNarrow = false;
+  bool storesByRow = false; // with loads for stores alone, of each row
 };
 /// Latencies that a walk of so many loads one after another takes: as many at
 /// once as are on their way together, then halves of that.
@@ -158,9 +159,13 @@ int64_t getResidentBlocks(const Target &target, const RowSizes &sizes,
 /// spilled else.
 bool hasRegisters(const Target &target, const RowSizes &sizes,
                   ReduceScheduleAttr schedule);
+/// Whether warps load ahead what only their rows' stores need; by blocks of 256
+/// threads and more some lose by it.
+bool loadsAheadByWarps(ReduceScheduleAttr schedule);
 /// Whether a schedule that keeps what `kept` says does better to load ahead
-/// what only stores need, too, as `ahead` says: rows that all begin at once
-/// have no others to hide its latency, and registers for it.
+/// what only stores need, too, as `ahead` says: warps do, and rows that all
+/// begin at once, which have no others to hide its latency, and registers for
+/// it.
 bool paysAhead(const Target &target, const RowSizes &kept,
                const RowSizes &ahead, ReduceScheduleAttr schedule);
 /// Of items by `sizes`, and then of rows of `columns` of them, so many times.

@@ -213,9 +213,14 @@ ReduceProblem::getSchedules(StepOp step, const Target &target, int64_t vector,
   // Groups of a warp have no spans: none has as many threads as a head and a
   // tail have items.
   bool isSpan = pitch && vector > 1;
-  for (int64_t groups : {1, 2, 4, 8})
-    if (groups == 1 || !isSpan)
-      schedules.push_back(get(ReduceScope::Warp, 128, vector, groups));
+  auto getWarps = [&](int64_t vector) {
+    SmallVector<ReduceScheduleAttr> warps;
+    for (int64_t groups : {1, 2, 4, 8})
+      if (groups == 1 || !isSpan)
+        warps.push_back(get(ReduceScope::Warp, 128, vector, groups));
+    return warps;
+  };
+  llvm::append_range(schedules, getWarps(vector));
   // Of the shortest rows there are most, so that it takes time to place blocks.
   if (!isSpan)
     schedules.push_back(get(ReduceScope::Warp, 256, vector, 8));
@@ -239,6 +244,19 @@ ReduceProblem::getSchedules(StepOp step, const Target &target, int64_t vector,
         schedules.push_back(schedule.asOnline());
   }
   llvm::append_range(schedules, keeping);
+  // Where half as wide accesses leave fewer lanes without items.
+  auto getHeld = [](ReduceScheduleAttr schedule) {
+    return schedule.getThreadsTogether() * schedule.getKept() *
+           schedule.getVector();
+  };
+  if (vector > 2)
+    for (ReduceScheduleAttr narrow : keep(step, getWarps(vector / 2)))
+      if (llvm::any_of(keeping, [&](ReduceScheduleAttr schedule) {
+            return schedule.getScope() == ReduceScope::Warp &&
+                   schedule.getGroups() == narrow.getGroups() &&
+                   getHeld(narrow) < getHeld(schedule);
+          }))
+        schedules.push_back(narrow);
   schedules.push_back(get(ReduceScope::Thread, 128, vector));
   return schedules;
 }
@@ -253,6 +271,11 @@ RowSizes ReduceProblem::getKeptSizes(StepOp step, const Target &target,
                      isa<SelectOp>(program[n].op) && program.varies(n, 1);
   SmallVector<unsigned> kept = getKeptLoads(step, vector, ahead);
   sizes.keptLoads = kept.size();
+  SmallVector<unsigned> needed = getKeptLoads(step, vector);
+  sizes.storesByRow = llvm::any_of(
+      getKeptLoads(step, vector, /*ahead=*/true), [&](unsigned load) {
+        return program.varies(load, 0) && !llvm::is_contained(needed, load);
+      });
   sizes.keepsNarrow = llvm::any_of(kept, [&](unsigned load) {
     return getElementBytes(program[load].type) < 4;
   });
@@ -261,7 +284,8 @@ RowSizes ReduceProblem::getKeptSizes(StepOp step, const Target &target,
 
 /// For how many blocks, of those of the grid, a kernel is compiled that does
 /// not ask for what all threads have, but of spans of halves; 0: it asks. Rows
-/// that share a warp take longer so, 64 bits take twice the registers.
+/// that share a warp take longer so, and warps that load ahead, 64 bits take
+/// twice the registers.
 int64_t ReduceProblem::getResident(const Target &target, const RowSizes &sizes,
                                    ReduceScheduleAttr schedule) const {
   double threads = schedule.getThreads(),
@@ -269,18 +293,21 @@ int64_t ReduceProblem::getResident(const Target &target, const RowSizes &sizes,
                  sizes.keptLoads,
          blocks = std::ceil(sizes.rows / double(schedule.getRowsAtOnce())) *
                   double(schedule.getCluster());
-  constexpr double most = 32, beside = 28; // halves, and what is made of them
   bool isSpan = pitch && schedule.getVector() > 1,
        isNarrow = !ofColumns && !isSpan && sizes.keepsNarrow;
   if (!schedule.getKept() || sharesWarp(schedule) || sizes.element > 4 ||
-      (isNarrow && items > most) || (isSpan && !sizes.keepsNarrow))
+      loadsAheadByWarps(schedule) ||
+      (isNarrow && items > target.row.mostFreeItems) ||
+      (isSpan && !sizes.keepsNarrow))
     return 0;
   // One pass has nothing but long functions that could be computed too early.
   if (ofColumns && isOnePass(iteration))
     return sizes.instructions <= mostInstructionsOfPass;
-  double resident = isNarrow ? std::min(target.threads / threads,
-                                        65536 / ((beside + items) * threads))
-                             : getResidentBlocks(target, sizes, schedule);
+  double resident =
+      isNarrow
+          ? std::min(target.threads / threads,
+                     65536 / ((target.row.freeRegisters + items) * threads))
+          : getResidentBlocks(target, sizes, schedule);
   return std::max<int64_t>(
       1, std::min(resident, std::ceil(blocks / target.multiprocessors)));
 }

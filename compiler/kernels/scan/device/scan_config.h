@@ -47,7 +47,7 @@ private:
 
 /// Words of 64 bits behind a launch's flags, in which blocks tell sums of 32
 /// bits beside the number of the launch: parts of a strip follow one another,
-/// then come the sums of groups of parts, up to each group of columns.
+/// then come, for each group of parts, the sums of all groups up to it.
 struct ScanWords {
   /// Of the flags: 64 that are zero before and after a launch, how many
   /// launches there were, and how many flags there are.
@@ -55,7 +55,7 @@ struct ScanWords {
   /// What a bundle may ask for: 16 MiB.
   static constexpr int mostFlags = 1 << 22;
   /// Parts of a group.
-  static constexpr int ofRow = 32, ofColumns = 16;
+  static constexpr int ofRow = 1024, ofColumns = 16;
 };
 
 } // namespace fusec

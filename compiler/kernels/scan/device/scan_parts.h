@@ -14,18 +14,14 @@
 namespace fusec {
 
 /// Which part of which strip, rows or columns beside each other, the block
-/// takes: parts in turn, all strips of one before those of the next. Whom a
-/// block waits for has begun before it.
-class ScanTicket {
+/// takes: parts in turn, all strips of one before those of the next.
+class ScanPlace {
 public:
-  FUSEC_DEVICE ScanTicket(u32 *flags, int strips)
+  FUSEC_DEVICE ScanPlace(u32 *flags, int strips)
       : flags(flags), strips(strips) {
-    FUSEC_SHARED u32 taken;
-    if (launch::thread() == 0)
-      taken = primitive::takeTurn(flags, u32(launch::blocks()) - 1);
-    launch::barrier();
-    number = int(taken) / strips;
-    ownStrip = int(taken) % strips;
+    const u32 place = primitive::placeOfBlock(flags);
+    number = int(place / u32(strips));
+    ownStrip = int(place % u32(strips));
   }
   /// Of parts, from that which is summed first.
   FUSEC_DEVICE int part() const { return number; }
@@ -54,10 +50,10 @@ protected:
 
 /// Sums are stored, and told by flags, which are zero before a launch and after
 /// it.
-class ScanTurn : public ScanTicket {
+class ScanTurn : public ScanPlace {
 public:
   FUSEC_DEVICE ScanTurn(u32 *flags, int strips, int parts)
-      : ScanTicket(flags, strips), fields(strips, parts) {}
+      : ScanPlace(flags, strips), fields(strips, parts) {}
 
   /// Tells that what the block has stored of its part is there.
   FUSEC_DEVICE void tell() const {

@@ -24,7 +24,7 @@ template <class T> FUSEC_DEVICE void fromBits(u32 bits, T &value) {
 } // namespace detail
 
 /// The block's part, and the words behind `flags`, with `Columns` of a strip.
-template <class T, int Columns> class ScanChain : public ScanTicket {
+template <class T, int Columns> class ScanChain : public ScanPlace {
   static_assert(sizeof(T) == 4, "a word holds 32 bits beside the launch");
 
 public:
@@ -32,7 +32,7 @@ public:
       Columns == 1 ? ScanWords::ofRow : ScanWords::ofColumns;
 
   FUSEC_DEVICE ScanChain(u32 *flags, int strips, int parts)
-      : ScanTicket(flags, strips),
+      : ScanPlace(flags, strips),
         launch(primitive::peekFlag(flags + ScanWords::launches) + 1),
         parts(parts) {
     u64 *words = reinterpret_cast<u64 *>(flags + ScanWords::flags);
@@ -87,6 +87,39 @@ private:
   u64 *ofParts, *ofGroups;
 };
 
+namespace detail {
+/// Of a column, the sum of all groups before its own, of the first of `Slices`
+/// who ask, and of every so many parts of its own before it; a row is one.
+template <class Op, int Slices, class Chain>
+FUSEC_DEVICE typename Op::Value sumOthers(const Chain &chain, int column,
+                                          int slice) {
+  typedef typename Op::Value T;
+  constexpr int asked = (Chain::group - 1 + Slices - 1) / Slices;
+  const int group = chain.part() / Chain::group, first = group * Chain::group,
+            within = chain.part() % Chain::group;
+  u64 seen[asked];
+  FUSEC_UNROLL
+  for (int n = 0; n < asked; ++n)
+    seen[n] = slice + n * Slices < within
+                  ? primitive::peekWord(
+                        chain.ofPart(first + slice + n * Slices, column))
+                  : 0;
+  const bool hasGroup = slice == 0 && group > 0;
+  const u64 *last = chain.ofGroup(group - 1, column);
+  const u64 lastSeen = hasGroup ? primitive::peekWord(last) : 0;
+  T sum = T(0);
+  FUSEC_UNROLL
+  for (int n = 0; n < asked; ++n)
+    if (slice + n * Slices < within)
+      sum = Op::combine(
+          sum, chain.await(chain.ofPart(first + slice + n * Slices, column),
+                           seen[n]));
+  if (hasGroup)
+    sum = Op::combine(sum, chain.await(last, lastSeen));
+  return sum;
+}
+} // namespace detail
+
 /// A part of `count` items of a row, as scanPartOfRow. `IsFull` says that every
 /// thread has all of its items, so that it asks for none.
 template <class Scope, class Form, int Steps, bool IsFull, class Chain,
@@ -100,7 +133,6 @@ FUSEC_DEVICE void scanChainOfRow(Chain &chain, Index count, Load load,
   typedef typename Form::Op Op;
   typedef typename Op::Value T;
   FUSEC_SHARED T ofWarps[warps];
-  FUSEC_SHARED T before;
   typename Form::Items items[steps];
   T sums[steps], with[steps], ofWarp = T(0), total = T(0), own = T(0);
   // Those of a warp follow one another.
@@ -135,34 +167,14 @@ FUSEC_DEVICE void scanChainOfRow(Chain &chain, Index count, Load load,
       own = total;
     total = Op::combine(total, ofWarps[warp]);
   }
-  if (launch::warp() == 0) {
-    const int group = chain.part() / Chain::group, first = group * Chain::group,
-              lane = launch::lane();
-    if (lane == 0)
-      chain.tell(chain.ofPart(chain.part(), 0), total);
-    // On its way while the group's parts are awaited.
-    const u64 seen =
-        lane < group ? primitive::peekWord(chain.ofGroup(lane, 0)) : 0;
-    T ofParts = T(0), others = T(0);
-    for (int n = first + lane; n < chain.part(); n += launch::lanes()) {
-      const u64 *word = chain.ofPart(n, 0);
-      ofParts =
-          Op::combine(ofParts, chain.await(word, primitive::peekWord(word)));
-    }
-    ofParts = WarpScope::reduce<Op>(ofParts);
-    if (lane == 0 && chain.endsGroup())
-      chain.tell(chain.ofGroup(group, 0), Op::combine(ofParts, total));
-    for (int n = lane; n < group; n += launch::lanes()) {
-      const u64 *word = chain.ofGroup(n, 0);
-      others = Op::combine(
-          others,
-          chain.await(word, n == lane ? seen : primitive::peekWord(word)));
-    }
-    others = WarpScope::reduce<Op>(others);
-    if (lane == 0)
-      before = Op::combine(others, ofParts);
-  }
-  launch::barrier();
+  if (launch::thread() == 0)
+    chain.tell(chain.ofPart(chain.part(), 0), total);
+  const T before = Scope::template reduce<Op>(
+      detail::sumOthers<Op, Scope::maxSize / launch::workersOf(Scope::maxSize)>(
+          chain, 0, Scope::rank()));
+  if (launch::thread() == 0 && chain.endsGroup())
+    chain.tell(chain.ofGroup(chain.part() / Chain::group, 0),
+               Op::combine(before, total));
   chain.leave();
   own = Op::combine(before, own);
   forEachOwn([&](int s, bool isThere, Index k) {
@@ -211,37 +223,6 @@ FUSEC_DEVICE Vector nextSums(Vector &before, const Items &items) {
     before[i] = with;
   }
   return sums;
-}
-
-/// Of a column, the sum of all groups before its own, of the first of `Slices`
-/// who ask, and of every so many parts of its own before it.
-template <class Op, int Slices, class Chain>
-FUSEC_DEVICE typename Op::Value sumOthers(const Chain &chain, int column,
-                                          int slice) {
-  typedef typename Op::Value T;
-  constexpr int asked = (Chain::group - 1 + Slices - 1) / Slices;
-  const int group = chain.part() / Chain::group, first = group * Chain::group,
-            within = chain.part() % Chain::group;
-  u64 seen[asked];
-  FUSEC_UNROLL
-  for (int n = 0; n < asked; ++n)
-    seen[n] = slice + n * Slices < within
-                  ? primitive::peekWord(
-                        chain.ofPart(first + slice + n * Slices, column))
-                  : 0;
-  const bool hasGroup = slice == 0 && group > 0;
-  const u64 *last = chain.ofGroup(group - 1, column);
-  const u64 lastSeen = hasGroup ? primitive::peekWord(last) : 0;
-  T sum = T(0);
-  FUSEC_UNROLL
-  for (int n = 0; n < asked; ++n)
-    if (slice + n * Slices < within)
-      sum = Op::combine(
-          sum, chain.await(chain.ofPart(first + slice + n * Slices, column),
-                           seen[n]));
-  if (hasGroup)
-    sum = Op::combine(sum, chain.await(last, lastSeen));
-  return sum;
 }
 } // namespace detail
 
