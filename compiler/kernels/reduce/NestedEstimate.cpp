@@ -60,10 +60,14 @@ Estimate fusec::estimateNested(const Target &target, const RowSizes &sizes,
                      : target.nested.piecesTimes * std::max(1.0, 32 / piece);
   // What threads compute, and rows that wait for one another, are not modelled.
   double unmodelled = target.nested.unmodelled;
-  double access = std::min(16.0, sizes.element * double(schedule.getVector()));
+  double access = std::min(16.0, sizes.element * double(schedule.getVector())),
+         share = blocks / target.multiprocessors,
+         // A multiprocessor moves no more than so much of its share.
+      alone = std::max(1.0, 1 / (target.row.mostOfShare * share));
   time.add(TimeBound::Latency, unmodelled * latency);
   time.add(TimeBound::Memory,
-           unmodelled * apart * getColumnsTraffic(target, sizes, sizes.passes) /
+           unmodelled * apart * alone *
+               getColumnsTraffic(target, sizes, sizes.passes) /
                getStreamingRate(target, access));
   return time.get();
 }

@@ -47,10 +47,12 @@ void fusec::printNested(KernelWriter &writer, const NestedIteration &nested,
         kept[program[n].value] = rows.keepFound(n, "found");
 
   writer.open("fusec::forEachItems<Scope, {}, {}>(length, [&](int step, {} "
-              "column, bool isThere)",
+              "column)",
               schedule.getVector(), ofRows.kept, index);
   writer.line("constexpr int V = {};", schedule.getVector());
-  writer.line("const {} depth = isMine && isThere ? {} : 0;", index,
+  // Whoever has no items of its own reads others', and nobody looks at what it
+  // finds: so a depth that is known is known to the loop.
+  writer.line("const {} depth = {};", index,
               writer.print(nested.items.length, {}));
   RowForm ofItems;
   ofItems.ofColumns = true;

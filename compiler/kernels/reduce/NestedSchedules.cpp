@@ -45,7 +45,11 @@ SmallVector<AccessesAttr>
 fusec::getNestedAccesses(StepOp step, VariantAttr variant,
                          const NestedIteration &nested) {
   MLIRContext *context = step.getContext();
-  int64_t width = cast<ReduceScheduleAttr>(variant.getSchedule()).getVector();
+  auto schedule = cast<ReduceScheduleAttr>(variant.getSchedule());
+  int64_t width = schedule.getVector();
+  SmallVector<int64_t> passing;
+  if (getPasses(nested.items).size() == 1)
+    passing = getPassingReads(step, nested.items, schedule);
   auto getLoads = [&](const RowIteration &iteration, unsigned dim) {
     return getLoadWidths(step, variant, iteration.program, dim, width);
   };
@@ -53,7 +57,7 @@ fusec::getNestedAccesses(StepOp step, VariantAttr variant,
   SmallVector<int64_t> stores = getStoreWidths(step, variant, full, 1, width);
   stores.append(getOnceStores(nested.rows).size(), 1);
   return {getAccesses(context, Walk::Dimension, width,
-                      getLoads(nested.items, 2), {}),
+                      getLoads(nested.items, 2), {}, passing),
           getAccesses(context, Walk::Dimension, width, getLoads(nested.rows, 1),
                       stores)};
 }

@@ -17,10 +17,9 @@ namespace fusec {
 
 using namespace fusec;
 
-/// They save a launch and a trip to memory, of few bytes beside those that the
-/// first reads: a gain that larger ones, whose reading is slower by as much,
-/// would not show.
-static constexpr JoinTolerance nestTolerance = {0.8, /*overlaps=*/true};
+/// They save a launch and a trip to memory. Two kernels are said to take 10 to
+/// 30% less than they do, one is said to take what it does.
+static constexpr JoinTolerance nestTolerance = {1.1, /*overlaps=*/true};
 
 static std::string checkNested(StepOp joined) {
   return succeeded(analyzeNested(joined))

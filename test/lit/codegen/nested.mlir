@@ -8,8 +8,9 @@
 // CHECK: typedef fusec::RowOfColumns<Columns, {{[0-9]+}}> Scope;
 // CHECK: fusec::forEachRowOfColumns<Scope>(8192, [&](fusec::i64 group, bool isMine) {
 // CHECK: const int stored = isMine && Columns::rank() == 0 ? length : 0;
-// CHECK: fusec::forEachItems<Scope, [[V:[0-9]+]], [[K:[0-9]+]]>(length, [&](int step, int column, bool isThere) {
-// CHECK: const int depth = isMine && isThere ? 50 : 0;
+// CHECK: fusec::forEachItems<Scope, [[V:[0-9]+]], [[K:[0-9]+]]>(length, [&](int step, int column) {
+// CHECK: const int depth = 50;
+// CHECK: const fusec::Passing<fusec::f16> [[ONCE:.*]](t_x);
 // CHECK: fusec::reduceColumns<Columns, fusec::Sum<float>, [[V]]>(depth,
 // CHECK: found[step][lane] =
 // CHECK: fusec::reduceKept<Scope, fusec::Sum<float>, [[V]], [[K]]>(length, [&](int step, int k, auto add) {

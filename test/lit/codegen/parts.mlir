@@ -45,34 +45,34 @@ fusec.model @beside_tiles inputs ["x", "y", "z", "w"] outputs ["a", "b"] {
 // A row is loaded once for both passes; the scale for one, all of a thread's
 // before it stores anything. Rows of no whole vectors by single elements.
 // CHECK-LABEL: // reduce
-// CHECK: fusec::Vec<float, 4> kept[fusec::keptSteps<Scope, 2>];
-// CHECK: kept[step] = fusec::load<4>(t_x + row * 256 + k);
-// CHECK: fusec::reduceKept<Scope, fusec::Max<float>, 4, 2, true>(length, [&](int step, int k, auto add) {
+// CHECK: fusec::Vec<float, 4> kept[fusec::keptSteps<Scope, [[K:[0-9]+]]>];
+// CHECK: kept[step] = fusec::load<4>(t_x + row * 8192 + k);
+// CHECK: fusec::reduceKept<Scope, fusec::Max<float>, 4, [[K]], true>(length, [&](int step, int k, auto add) {
 // CHECK: add(kept[step][lane]);
-// CHECK: fusec::forEachKeptBehindLoads<Scope, 2, 4, 2, true>(length, [&](int step, int k) {
+// CHECK: fusec::forEachKeptBehindLoads<Scope, {{[0-9]+}}, 4, [[K]], true>(length, [&](int step, int k) {
 // CHECK: const auto kept_at = kept[step];
 // CHECK: const auto t_s_at = fusec::load<V>(t_s + k);
 // CHECK: return [=] {
 // CHECK: kept_at[lane]
 fusec.model @kept inputs ["x", "s"] outputs ["y"] {
-^bb0(%x: tensor<51200x256xf32>, %s: tensor<256xf32>):
-  %0 = fusec.reduce max %x axes [1] : tensor<51200x256xf32> to tensor<51200xf32>
-  %1 = fusec.broadcast %0 [0] : tensor<51200xf32> to tensor<51200x256xf32>
-  %2 = fusec.sub %x, %1 : tensor<51200x256xf32>
-  %3 = fusec.broadcast %s [1] : tensor<256xf32> to tensor<51200x256xf32>
-  %4 = fusec.mul %2, %3 : tensor<51200x256xf32>
-  fusec.output %4 : tensor<51200x256xf32>
+^bb0(%x: tensor<16384x8192xf32>, %s: tensor<8192xf32>):
+  %0 = fusec.reduce max %x axes [1] : tensor<16384x8192xf32> to tensor<16384xf32>
+  %1 = fusec.broadcast %0 [0] : tensor<16384xf32> to tensor<16384x8192xf32>
+  %2 = fusec.sub %x, %1 : tensor<16384x8192xf32>
+  %3 = fusec.broadcast %s [1] : tensor<8192xf32> to tensor<16384x8192xf32>
+  %4 = fusec.mul %2, %3 : tensor<16384x8192xf32>
+  fusec.output %4 : tensor<16384x8192xf32>
 }
 
 // -----
 
-// Where all rows begin at once the scale is on its way with them.
+// A warp has the scale on its way with its row.
 // CHECK-LABEL: // reduce
 // CHECK: fusec::Vec<float, 4> kept[fusec::keptSteps<Scope, 2>];
 // CHECK: fusec::Vec<float, 4> kept_2[fusec::keptSteps<Scope, 2>];
 // CHECK: kept[step] = fusec::load<4>(t_x + row * 256 + k);
 // CHECK-NEXT: kept_2[step] = fusec::load<4>(t_s + k);
-// CHECK: fusec::forEachKept<Scope, 4, 2, true>(length, [&](int step, int k) {
+// CHECK: fusec::forEachKept<Scope, 4, 2>(length, [&](int step, int k) {
 // CHECK-NOT: fusec::load
 // CHECK: kept_2[step][lane]
 fusec.model @ahead inputs ["x", "s"] outputs ["y"] {

@@ -33,16 +33,43 @@ template <int Threads, int Lanes, int Groups> struct WarpColumnScope {
   template <class Op, int V>
   static FUSEC_DEVICE Vec<typename Op::Value, V>
   reduce(Vec<typename Op::Value, V> total) {
-    if constexpr (size() == 1)
-      return total;
-    FUSEC_UNROLL
-    for (int lane = 0; lane < V; ++lane)
-      total[lane] = reduceLanes<Op, Lanes * Groups, Lanes>(total[lane]);
+    if constexpr (size() > 1)
+      meet<Op, Lanes, V>(total);
     return total;
   }
+
+private:
+  /// Of two threads each combines one half of the first `Count` columns, of
+  /// which it tells the other one when it has met the rest.
+  template <class Op, int Mask, int Count, int V>
+  static FUSEC_DEVICE void meet(Vec<typename Op::Value, V> &total) {
+    if constexpr (Mask < Lanes * Groups) {
+      const bool isUpper = launch::lane() & Mask;
+      auto combine = [&](auto own, auto other) {
+        return isUpper ? Op::combine(other, own) : Op::combine(own, other);
+      };
+      if constexpr (Count == 1) {
+        total[0] = combine(total[0], detail::exchange(total[0], Mask));
+        meet<Op, Mask * 2, 1>(total);
+      } else {
+        constexpr int half = Count / 2;
+        FUSEC_UNROLL
+        for (int i = 0; i < half; ++i) {
+          const auto own = isUpper ? total[i + half] : total[i],
+                     others = isUpper ? total[i] : total[i + half];
+          total[i] = combine(own, detail::exchange(others, Mask));
+        }
+        meet<Op, Mask * 2, half>(total);
+        FUSEC_UNROLL
+        for (int i = 0; i < half; ++i) {
+          const auto own = total[i], other = detail::exchange(own, Mask);
+          total[i] = isUpper ? other : own;
+          total[i + half] = isUpper ? own : other;
+        }
+      }
+    }
+  }
 };
-template <int Threads, int Lanes, int Groups>
-constexpr bool hidesStep<WarpColumnScope<Threads, Lanes, Groups>> = true;
 
 /// A scope like those of reduce.h of `Lanes` neighbours, a power of two, of the
 /// threads that have vectors of their own in `Columns`, a ColumnScope: whole
@@ -94,7 +121,7 @@ template <class Columns, int Lanes> struct RowOfColumns {
 
 /// Calls body(row, isMine) for each row. Every thread of a block runs as many
 /// bodies, so that they may reduce and synchronise; without a row of its own it
-/// gets the last one, and is neither to reduce items nor to store.
+/// gets the last one, and is not to store.
 template <class Scope, class Body>
 FUSEC_DEVICE void forEachRowOfColumns(i64 rows, Body body) {
   const int inBlock = Scope::rowsOfBlock();
@@ -103,14 +130,14 @@ FUSEC_DEVICE void forEachRowOfColumns(i64 rows, Body body) {
     body(row < rows ? row : rows - 1, row < rows);
 }
 
-/// Calls body(step, column, isThere) for each of the worker's vectors of items,
-/// of which every one has as many: those that are not there have column 0.
+/// Calls body(step, column) for each of the worker's vectors of items, of which
+/// every one has as many: those that are not there have column 0.
 template <class Scope, int V, int Steps, class Index, class Body>
 FUSEC_DEVICE void forEachItems(Index count, Body body) {
   FUSEC_UNROLL
   for (int step = 0; step < keptSteps<Scope, Steps>; ++step) {
     const Index k = Index(step * Scope::size() + Scope::rank()) * V;
-    body(step, k < count ? k : Index(0), k < count);
+    body(step, k < count ? k : Index(0));
   }
 }
 
