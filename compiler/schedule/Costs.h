@@ -92,6 +92,9 @@ struct ScanCosts {
   double flagMicros;    // until a part is told that another one was summed
   double turnMicros;    // from one turn of a field to the next
   double leastMicros;   // shorter ones end before flags are seen
+  // Of a multiprocessor, for which scans along rows are compiled that store
+  // what they load: of 32 bits by parts, and of 16.
+  double residentThreads, narrowResidentThreads;
   // Where blocks hold rows.
   double itemClocks; // an item, which waits for the one before
   double heldBytes;  // that a multiprocessor has for rows

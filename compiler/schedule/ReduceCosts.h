@@ -41,6 +41,7 @@ struct KeptColumnCosts {
   // each item; of one pass halves take others.
   double registers, columnRegisters, narrowColumnRegisters, itemRegisters,
       halfColumnRegisters, halfItemRegisters;
+  double spared;      // of a block, whose registers one more makes do without
   double memoryPart;  // of the memory's rate, that a block alone would reach
   double piecesLose;  // of that rate, pieces of half a line
   double besidePower; // of the blocks that it shares the memory with

@@ -68,7 +68,7 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
     writer.addHeader("reduce_span.h");
   if (schedule.getResident() && !schedule.getKept())
     return step.emitOpError("has a schedule of rows of which all is kept, but "
-                            "keeps none, or only parts by whole vectors");
+                            "keeps none");
   writer.declareBuffers();
   bool knowsLength = walk->iteration.length.getConstant() || schedule.getKept();
   writer.line("typedef {} Scope;", scopeType(schedule, knowsLength));

@@ -56,16 +56,14 @@ static double getRegisters(const Target &target, const RowSizes &sizes,
 /// words.
 int64_t fusec::getResidentBlocks(const Target &target, const RowSizes &sizes,
                                  ReduceScheduleAttr schedule) {
-  double
-      threads = schedule.getThreads(),
-      registers = getRegisters(target, sizes, schedule),
-      // Compiled for one more, a kernel of columns makes do with a tenth less.
-      nearly =
-          schedule.isOfColumns() && schedule.getKept() && !sizes.keepsNarrow
-              ? 0.25
-              : 0;
+  double threads = schedule.getThreads(),
+         registers = getRegisters(target, sizes, schedule),
+         spared =
+             schedule.isOfColumns() && schedule.getKept() && !sizes.keepsNarrow
+                 ? target.keptColumns.spared
+                 : 0;
   return int64_t(std::clamp(
-      std::floor(65536 / (registers * threads) + nearly), 1.0,
+      std::floor(65536 / (registers * threads) + spared), 1.0,
       std::min(target.rates.mostBlocks, std::floor(target.threads / threads))));
 }
 

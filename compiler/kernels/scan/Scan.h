@@ -54,7 +54,7 @@ inline constexpr int64_t columnTilesTogether = 2;
 /// For how many blocks of a multiprocessor a kernel is compiled that does not
 /// spill then: with fewer others there is less to do while one waits. 0 where
 /// it makes no difference.
-int64_t getScanResident(const ScanIteration &iteration,
+int64_t getScanResident(const ScanIteration &iteration, const ScanCosts &costs,
                         ReduceScheduleAttr schedule);
 mlir::FailureOr<KernelSource> emitScan(StepOp step, VariantAttr variant,
                                        llvm::StringRef symbol);

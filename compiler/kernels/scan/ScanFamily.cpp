@@ -59,12 +59,10 @@ static bool sumsAlone(const ScanIteration &iteration) {
 }
 
 int64_t fusec::getScanResident(const ScanIteration &iteration,
+                               const ScanCosts &costs,
                                ReduceScheduleAttr schedule) {
   if (!sumsAlone(iteration))
     return 0;
-  // 2^24 floats took 56.5 us with 71 registers a thread, 52.8 with 64; 64 x
-  // 1048576 halves 79.3 with 90 and 76.3 with 80, rows of 50257 118 with 96.
-  constexpr int64_t ofFloats = 1024, ofHalves = 768; // threads
   bool isOfWords = iteration.parts && !schedule.isOfColumns() &&
                    getFlagWords(iteration, schedule),
        areHalves = getElementBytes(iteration.program[iteration.item].type) < 4,
@@ -72,10 +70,10 @@ int64_t fusec::getScanResident(const ScanIteration &iteration,
       isSpan = areHalves && getSpanPitch(iteration, schedule) &&
                *iteration.program.getSizes()[1].getConstant() >
                    schedule.getThreads() * schedule.getVector() * scanSteps;
-  return (isOfWords && !areHalves ? ofFloats
-          : isOfWords || isSpan   ? ofHalves
-                                  : 0) /
-         schedule.getThreads();
+  double threads = isOfWords && !areHalves ? costs.residentThreads
+                   : isOfWords || isSpan   ? costs.narrowResidentThreads
+                                           : 0;
+  return int64_t(threads) / schedule.getThreads();
 }
 
 static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {

@@ -288,7 +288,7 @@ SmallVector<Candidate> ScanProblem::getCandidates(StepOp step,
   int64_t vector = isAligned ? accesses.width : 1;
   auto append = [&](const Candidate &candidate) {
     auto schedule = cast<ReduceScheduleAttr>(candidate.schedule);
-    if (int64_t resident = getScanResident(iteration, schedule))
+    if (int64_t resident = getScanResident(iteration, target.scan, schedule))
       candidates.push_back(
           {schedule.withResident(resident), candidate.estimate});
     candidates.push_back(candidate);

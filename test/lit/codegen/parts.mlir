@@ -42,26 +42,28 @@ fusec.model @beside_tiles inputs ["x", "y", "z", "w"] outputs ["a", "b"] {
 
 // -----
 
-// A row is loaded once for both passes; the scale for one, all of a thread's
-// before it stores anything. Rows of no whole vectors by single elements.
+// A row is loaded once for both passes; scales that registers would not hold
+// beside it for one, two steps of a thread before it stores the first.
 // CHECK-LABEL: // reduce
-// CHECK: fusec::Vec<float, 4> kept[fusec::keptSteps<Scope, [[K:[0-9]+]]>];
-// CHECK: kept[step] = fusec::load<4>(t_x + row * 8192 + k);
-// CHECK: fusec::reduceKept<Scope, fusec::Max<float>, 4, [[K]], true>(length, [&](int step, int k, auto add) {
+// CHECK: fusec::Vec<float, 4> kept[fusec::keptSteps<Scope, 13>];
+// CHECK: kept[step] = fusec::load<4>(t_x + row * 1664 + k);
+// CHECK: fusec::reduceKept<Scope, fusec::Max<float>, 4, 13, true>(length, [&](int step, int k,
 // CHECK: add(kept[step][lane]);
-// CHECK: fusec::forEachKeptBehindLoads<Scope, {{[0-9]+}}, 4, [[K]], true>(length, [&](int step, int k) {
+// CHECK: fusec::forEachKeptBehindLoads<Scope, 2, 4, 13, true>(length, [&](int step, int k) {
 // CHECK: const auto kept_at = kept[step];
 // CHECK: const auto t_s_at = fusec::load<V>(t_s + k);
 // CHECK: return [=] {
 // CHECK: kept_at[lane]
-fusec.model @kept inputs ["x", "s"] outputs ["y"] {
-^bb0(%x: tensor<16384x8192xf32>, %s: tensor<8192xf32>):
-  %0 = fusec.reduce max %x axes [1] : tensor<16384x8192xf32> to tensor<16384xf32>
-  %1 = fusec.broadcast %0 [0] : tensor<16384xf32> to tensor<16384x8192xf32>
-  %2 = fusec.sub %x, %1 : tensor<16384x8192xf32>
-  %3 = fusec.broadcast %s [1] : tensor<8192xf32> to tensor<16384x8192xf32>
-  %4 = fusec.mul %2, %3 : tensor<16384x8192xf32>
-  fusec.output %4 : tensor<16384x8192xf32>
+fusec.model @kept inputs ["x", "s", "t"] outputs ["y"] {
+^bb0(%x: tensor<51200x1664xf32>, %s: tensor<1664xf32>, %t: tensor<1664xf32>):
+  %0 = fusec.reduce max %x axes [1] : tensor<51200x1664xf32> to tensor<51200xf32>
+  %1 = fusec.broadcast %0 [0] : tensor<51200xf32> to tensor<51200x1664xf32>
+  %2 = fusec.sub %x, %1 : tensor<51200x1664xf32>
+  %3 = fusec.broadcast %s [1] : tensor<1664xf32> to tensor<51200x1664xf32>
+  %4 = fusec.mul %2, %3 : tensor<51200x1664xf32>
+  %5 = fusec.broadcast %t [1] : tensor<1664xf32> to tensor<51200x1664xf32>
+  %6 = fusec.add %4, %5 : tensor<51200x1664xf32>
+  fusec.output %6 : tensor<51200x1664xf32>
 }
 
 // -----

@@ -6,6 +6,7 @@
 #include "gather.h"
 #include "reduce.h"
 #include "reduce_places.h"
+#include "scan_words.h"
 #include "vector.h"
 #include "vector_math.h"
 
@@ -97,6 +98,20 @@ extern "C" FUSEC_KERNEL(256)
         ids[i / width], size, row, faults, i % width == 0);
     y[i] = inside ? table[row * width + i % width] : 0.0f;
   });
+}
+
+// Rows of parts of 8 items, of which a group has 4.
+extern "C" FUSEC_KERNEL(128)
+    sums(const int *x, int *y, fusec::u32 *flags, int rows, int n) {
+  typedef fusec::BlockScope<128> Scope;
+  typedef fusec::ScanForm<int, 1, false, false> Form;
+  const int parts = (n + 7) / 8;
+  fusec::ScanChain<int, 1, 4> turn(flags, rows, parts);
+  const int first = turn.strip() * n + turn.part() * 8,
+            left = n - turn.part() * 8;
+  fusec::scanChainOfRow<Scope, Form, 1, false>(
+      turn, left < 8 ? left : 8, [&](int k, auto put) { put(0, x[first + k]); },
+      [&](int k, const auto &sums) { y[first + k] = sums[0]; });
 }
 
 namespace {
@@ -318,6 +333,31 @@ TEST(Kernel, LookupChecksEveryIndex) {
   const auto read = fusec::load<2>(table.data() + 2);
   EXPECT_EQ(fusec::orZeros(true, read)[1], 4);
   EXPECT_EQ(fusec::orZeros(false, read)[1], 0);
+}
+
+// Sums of groups of parts, of several rows, by blocks that two threads take in
+// any order; flags are as they were behind a launch, but for how many there
+// were.
+TEST(Kernel, CumulativeSumsOfGroups) {
+  for (int n : {1, 8, 31, 33, 71, 200}) {
+    const int rows = 3, parts = (n + 7) / 8;
+    std::vector<fusec::u32> flags(fusec::ScanWords::flags +
+                                  2 * rows * (parts + (parts + 3) / 4));
+    std::vector<int> x(rows * n), y(rows * n);
+    for (int turn = 0; turn < 3; ++turn) {
+      for (int i = 0; i < rows * n; ++i)
+        x[i] = (i * 7 + turn) % 13 - 5;
+      y.assign(rows * n, -1);
+      const int *xs = x.data();
+      launch(sums, rows * parts, xs, y.data(), flags.data(), rows, n);
+      for (int row = 0, i = 0; row < rows; ++row)
+        for (int k = 0, sum = 0; k < n; ++k, ++i)
+          ASSERT_EQ(y[i], sum += x[i]) << n << " " << row << " " << k;
+      EXPECT_EQ(flags[0], 0u);
+      EXPECT_EQ(flags[1], 0u);
+      EXPECT_EQ(flags[fusec::ScanWords::launches], fusec::u32(turn + 1));
+    }
+  }
 }
 
 } // namespace

@@ -24,12 +24,13 @@ template <class T> FUSEC_DEVICE void fromBits(u32 bits, T &value) {
 } // namespace detail
 
 /// The block's part, and the words behind `flags`, with `Columns` of a strip.
-template <class T, int Columns> class ScanChain : public ScanPlace {
+template <class T, int Columns,
+          int Group = Columns == 1 ? ScanWords::ofRow : ScanWords::ofColumns>
+class ScanChain : public ScanPlace {
   static_assert(sizeof(T) == 4, "a word holds 32 bits beside the launch");
 
 public:
-  static constexpr int group =
-      Columns == 1 ? ScanWords::ofRow : ScanWords::ofColumns;
+  static constexpr int group = Group;
 
   FUSEC_DEVICE ScanChain(u32 *flags, int strips, int parts)
       : ScanPlace(flags, strips),

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/kernels/reduce/ReduceProblem.h"
+#include "compiler/analysis/Alignment.h"
+#include "compiler/analysis/Iteration.h"
+#include "compiler/analysis/StepBytes.h"
+#include "compiler/analysis/VectorAccesses.h"
+
+using namespace mlir;
+using namespace fusec;
+using Kind = ScalarNode::Kind;
+
+SmallVector<unsigned> ReduceProblem::getKeptLoads(StepOp step, int64_t vector,
+                                                  bool ahead) const {
+  const ScalarProgram &program = iteration.program;
+  unsigned lanesDim = ofColumns ? 2 : 1;
+  return fusec::getKeptLoads(
+      iteration, lanesDim,
+      [&](unsigned load) {
+        return vector == 1 ||
+               isVectorAccess(getLoadOffset(step, program, load), lanesDim,
+                              vector, getElementBytes(program[load].type),
+                              getAlignmentIfGuarded(
+                                  step.getInputBuffer(program[load].value)));
+      },
+      ahead);
+}
+
+FailureOr<ReduceProblem> fusec::analyzeReduce(StepOp step) {
+  auto columns = analyzeColumns(step);
+  if (succeeded(columns)) {
+    SmallVector<RegionStore> stores(columns->stores.begin(),
+                                    columns->stores.end());
+    VectorAccesses accesses = analyzeVectorAccesses(
+        step, columns->program, stores, 2, /*hasTail=*/false);
+    if (accesses.width == 1)
+      accesses = analyzeShiftedColumns(step, *columns);
+    int64_t element = getWidestElement(columns->program);
+    return ReduceProblem{
+        {std::move(*columns), 0, std::move(accesses)}, true, element};
+  }
+  auto walk = analyzeWalk(step);
+  if (failed(walk))
+    return failure();
+  int64_t element = getWidestElement(walk->iteration.program);
+  return ReduceProblem{std::move(*walk), false, element};
+}
+
+RowSizes ReduceProblem::getSizesAt(StepOp step, const Target &target,
+                                   int64_t dim) const {
+  ArrayRef<Expr> space = iteration.program.getSizes();
+  StepBytes bytes = getStepBytesAt(step, dim);
+  size_t reductions = getPasses(iteration).size();
+  return {double(getSampledValue(getRows(), dim)),
+          double(getSampledValue(getLength(), dim)),
+          double(bytes.read + bytes.written),
+          double(bytes.read),
+          unsigned(reductions + !getFullStores(iteration).empty()),
+          unsigned(reductions),
+          ofColumns ? double(getSampledValue(space[2], dim)) : 1,
+          unsigned(element),
+          countInstructions(target.ops, iteration),
+          llvm::any_of(iteration.reductions, [](const RowReduction &reduction) {
+            return isa<ArgReduceOp>(reduction.op);
+          })};
+}
+
+Expr ReduceProblem::getRows() const {
+  ArrayRef<Expr> space = iteration.program.getSizes();
+  return ofColumns ? space[0] * space[2] : space[0];
+}
+
+RowSizes ReduceProblem::getKeptSizes(StepOp step, const Target &target,
+                                     int64_t vector, int64_t dim,
+                                     bool ahead) const {
+  const ScalarProgram &program = iteration.program;
+  RowSizes sizes = getSizesAt(step, target, dim);
+  for (size_t n = 0; n < program.size(); ++n)
+    sizes.selects |= program[n].kind == Kind::Compute &&
+                     isa<SelectOp>(program[n].op) && program.varies(n, 1);
+  SmallVector<unsigned> kept = getKeptLoads(step, vector, ahead);
+  sizes.keptLoads = kept.size();
+  SmallVector<unsigned> needed = getKeptLoads(step, vector);
+  sizes.storesByRow = llvm::any_of(
+      getKeptLoads(step, vector, /*ahead=*/true), [&](unsigned load) {
+        return program.varies(load, 0) && !llvm::is_contained(needed, load);
+      });
+  sizes.keepsNarrow = llvm::any_of(kept, [&](unsigned load) {
+    return getElementBytes(program[load].type) < 4;
+  });
+  return sizes;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What schedules of a step that reduces along one axis depend on, and how they
+// are chosen by that.
+
+#ifndef FUSEC_COMPILER_KERNELS_REDUCE_REDUCEPROBLEM_H
+#define FUSEC_COMPILER_KERNELS_REDUCE_REDUCEPROBLEM_H
+
+#include "compiler/kernels/reduce/Reduce.h"
+
+namespace fusec {
+
+struct ReduceProblem : RowWalk {
+  bool ofColumns;
+  int64_t element; // bytes of the widest that is read
+
+  /// What accesses of `vector` elements can keep.
+  llvm::SmallVector<unsigned> getKeptLoads(StepOp step, int64_t vector,
+                                           bool ahead = false) const;
+  llvm::SmallVector<ReduceScheduleAttr>
+  keep(StepOp step, llvm::ArrayRef<ReduceScheduleAttr> schedules) const;
+  RowSizes getSizesAt(StepOp step, const Target &target, int64_t dim) const;
+  /// With what accesses of `vector` elements keep.
+  RowSizes getKeptSizes(StepOp step, const Target &target, int64_t vector,
+                        int64_t dim, bool ahead) const;
+  Expr getRows() const;
+  Expr getLength() const {
+    return pitch ? iteration.length : iteration.program.getSizes()[1];
+  }
+  llvm::SmallVector<ReduceScheduleAttr> getColumnSchedules(StepOp step,
+                                                           const Target &target,
+                                                           int64_t vector,
+                                                           int64_t bits) const;
+  llvm::SmallVector<ReduceScheduleAttr> getSchedules(StepOp step,
+                                                     const Target &target,
+                                                     int64_t vector,
+                                                     int64_t bits) const;
+  int64_t getResident(const Target &target, const RowSizes &sizes,
+                      ReduceScheduleAttr schedule) const;
+  mlir::Attribute getFirst(llvm::ArrayRef<Candidate> candidates) const;
+  llvm::SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
+                                             int64_t vector, int64_t bits,
+                                             int64_t dim) const;
+};
+
+/// Neighbouring threads should read neighbouring elements: along the row where
+/// most lie so, else across columns.
+mlir::FailureOr<ReduceProblem> analyzeReduce(StepOp step);
+
+/// Of an item that is kept for one pass: text of 52 GELUs took 44 us, a
+/// loop 29.
+inline constexpr double mostInstructionsOfPass = 16;
+
+} // namespace fusec
+
+#endif // FUSEC_COMPILER_KERNELS_REDUCE_REDUCEPROBLEM_H
