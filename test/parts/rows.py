@@ -100,7 +100,8 @@ SCANS = [("f32", (9, 1), 1), ("f16", (33, 7), 1), ("f32", (13, 1000), -1), ("f32
          ("i32", (29, 127), 1), ("i64", (1000, 13), 0), ("f32", (3, 1000, 24), 1), ("f32", (70001,), 0), ("f16", (300, 64), 0),
          ("i32", (1 << 17,), 0), ("f16", (2, 1 << 16), 1), ("f32", (65521, 3), 0), ("f16", (2, 20000, 8), 1), ("i32", (50000, 1), 0),
          # Columns of whole lines and of more, parts that all threads fill and a last one
-         # that they do not, and more parts than a group has.
+         # that they do not, and more parts than a group of columns has; of rows, whose
+         # groups have 1024, the unit test of kernels has several.
          ("f32", (8192, 32), 0), ("f16", (5003, 72), 0), ("i32", (2, 9000, 40), 1), ("f16", (8192, 64), 0),
          ("f32", (20011, 33), 0), ("i32", (1 << 18,), 0), ("f16", (1 << 17,), 0),
          ("f32", (0, 8), 1), ("f32", (4, 0, 3), 1)]
