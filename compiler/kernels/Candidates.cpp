@@ -160,6 +160,17 @@ fusec::chooseGridLimit(const Target &target, int64_t threads, Expr blocks,
   return getFastest(candidates);
 }
 
+/// One number says which part of which row: where that begins is found from the
+/// number times what rows are apart, minus what that is too much.
+static Expr getExtentOfParts(ReduceOp reduce) {
+  SmallVector<Expr> sizes = getSizes(reduce.getOperand());
+  ArrayRef<Expr> kept(sizes);
+  int64_t axis = 0;
+  for (; !kept.empty() && llvm::is_contained(reduce.getAxes(), axis); ++axis)
+    kept = kept.drop_front();
+  return getElementCount(kept, reduce.getContext()) * *reduce.getParts();
+}
+
 IndexWidth fusec::getIndexWidth(StepOp step) {
   MLIRContext *context = step.getContext();
   // A loop's last step leads behind the last element by as many threads as the
@@ -178,9 +189,13 @@ IndexWidth fusec::getIndexWidth(StepOp step) {
     addExtent(step.getInputBuffer(argument));
   for (unsigned i = 0; i < step.getOutputs().size(); ++i)
     addExtent(step.getOutputBuffer(i));
-  for (Operation &op : step.getBody().front().without_terminator())
+  for (Operation &op : step.getBody().front().without_terminator()) {
     extents.push_back(getElementCount(
         cast<IndexedOpInterface>(op).getIterationSizes(), context));
+    if (auto reduce = dyn_cast<ReduceOp>(op);
+        reduce && reduce.getParts() && step.getFamily() == Family::Reduce)
+      extents.push_back(getExtentOfParts(reduce));
+  }
   IndexWidth width;
   width.alwaysNarrow = true;
   std::optional<Expr> largest;

@@ -39,7 +39,8 @@ Estimate fusec::estimateNested(const Target &target, const RowSizes &sizes,
          steps = std::ceil(sizes.length / schedule.getGroups());
   bool ofWarp = !schedule.isOfColumns();
   double walk =
-             getRounds(steps) * target.rates.memoryLatency +
+             (schedule.getResident() ? 1 : getRounds(steps)) *
+                 target.rates.memoryLatency +
              (ofWarp ? std::log2(double(schedule.getGroups())) *
                            schedule.getVector() * target.nested.laneClocks / 4
                      : getColumnsMeeting(target, schedule)),

@@ -60,7 +60,9 @@ void fusec::printNested(KernelWriter &writer, const NestedIteration &nested,
   ofItems.length = "depth";
   ofItems.leader = ofRows.leader;
   ofItems.dims.push_back("column");
+  ofItems.kept = getNestedKept(nested, schedule);
   RowPrinter items(writer, nested.items, ofItems, variant);
+  items.keepLoads();
   items.printReductions();
   items.forEachResult([&](unsigned i, StringRef name) {
     Value value = nested.items.reductions[i].op->getResult(0);

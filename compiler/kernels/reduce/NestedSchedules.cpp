@@ -21,6 +21,32 @@ int64_t fusec::getNestedRowsAtOnce(int64_t columns,
          getNestedLanes(columns, schedule);
 }
 
+int64_t fusec::getNestedKept(const NestedIteration &nested,
+                             ReduceScheduleAttr schedule) {
+  if (!schedule.getResident())
+    return 0;
+  return llvm::divideCeil(*nested.items.length.getConstant(),
+                          schedule.getGroups());
+}
+
+/// The schedule with its items' columns in registers, of which a thread then
+/// has 64, where they are short enough for that.
+static ReduceScheduleAttr keepColumns(const NestedIteration &nested,
+                                      ReduceScheduleAttr schedule) {
+  constexpr int64_t mostBytes = 96, registers = 64 << 10, ofThread = 64;
+  const ScalarProgram &program = nested.items.program;
+  if (!nested.items.length.isConstant())
+    return schedule;
+  auto keeping =
+      schedule.withResident(registers / ofThread / schedule.getThreads());
+  int64_t bytes = 0;
+  for (size_t n = 0; n < program.size(); ++n)
+    if (program[n].kind == ScalarNode::Kind::Load && program.varies(n, 1))
+      bytes += getElementBytes(program[n].type);
+  bytes *= getNestedKept(nested, keeping) * schedule.getVector();
+  return bytes <= mostBytes ? keeping : schedule;
+}
+
 /// How many items an access can take in all loops, and what must be aligned for
 /// that.
 static VectorAccesses analyzeAccesses(StepOp step,
@@ -124,7 +150,7 @@ getCandidates(StepOp step, const NestedIteration &nested, const Target &target,
         target, unlimited.getThreads(),
         nested.rows.program.getSizes()[0].ceilDiv(atOnce),
         [&](int64_t limit) -> Candidate {
-          auto schedule = unlimited.withBlocks(limit);
+          auto schedule = keepColumns(nested, unlimited.withBlocks(limit));
           return {schedule,
                   estimateNested(target, sizes, nested.columns,
                                  nested.rows.reductions.size(), schedule)};

@@ -106,6 +106,10 @@ std::optional<size_t> findOnlinePair(const RowIteration &iteration);
 int64_t getNestedLanes(int64_t columns, ReduceScheduleAttr schedule);
 /// Rows of items that a block finds at a time.
 int64_t getNestedRowsAtOnce(int64_t columns, ReduceScheduleAttr schedule);
+/// Accesses of its items' columns that a thread holds in registers, so that all
+/// are on their way together: 0 where it walks along them.
+int64_t getNestedKept(const NestedIteration &nested,
+                      ReduceScheduleAttr schedule);
 /// Of its two loops: that of the items, then that of the rows.
 llvm::SmallVector<AccessesAttr>
 getNestedAccesses(StepOp step, VariantAttr variant,

@@ -20,6 +20,7 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
                limitBlocks(nested->rows.program.getSizes()[0].ceilDiv(atOnce),
                            schedule.getBlocks()),
                schedule.getThreads())
+        .withResident(std::max<int64_t>(1, schedule.getResident()))
         .withAccesses(getNestedAccesses(step, variant, *nested));
   }
   FailureOr<RowIteration> iteration = analyzeRows(step);

@@ -24,7 +24,8 @@ def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
     which is on its way while the row is reduced. With `resident`, a thread asks
     for no item that all have, so that the compiler orders loads and what is
     computed of them as it likes, and leaves registers for so many blocks of a
-    multiprocessor; spans of rows and scans it bounds by registers alone. With `online`, a maximum and the sum of exponentials
+    multiprocessor; spans of rows and scans it bounds by registers alone; where what others reduced
+    is reduced again, the threads that find it load all of its columns at once. With `online`, a maximum and the sum of exponentials
     below it are found in one pass. Where a thread scans a row, its block moves
     rows of all its threads to shared memory as one run of vectors.
   }];

@@ -110,18 +110,19 @@ std::string RowPrinter::keptArguments() const {
 /// Declares what a thread keeps of the node, a vector for each of its accesses.
 std::string RowPrinter::declareKept(unsigned node, StringRef base) {
   std::string name = writer.uniqueName(base);
-  writer.line("fusec::Vec<{}, {}> {}[fusec::kept{}Steps<Scope, {}>];",
+  writer.line("fusec::Vec<{}, {}> {}[fusec::kept{}Steps<{}, {}>];",
               storageType(iteration.program[node].type), schedule.getVector(),
-              name, form.pitch ? "Span" : "", form.kept);
+              name, form.pitch ? "Span" : "", form.scope, form.kept);
   return name;
 }
 
-/// Loads the row's share of each thread.
 void RowPrinter::keepLoads() {
+  if (!form.kept)
+    return;
   const ScalarProgram &program = iteration.program;
   StepOp step = writer.getStep();
   int64_t vector = schedule.getVector();
-  unsigned lanesDim = schedule.getLanesDim();
+  unsigned lanesDim = form.ofColumns ? 2 : 1;
   llvm::SmallDenseSet<unsigned> vectors;
   for (auto [node, width] :
        llvm::zip_equal(getReads(program), accesses.getLoadWidths()))
@@ -136,8 +137,9 @@ void RowPrinter::keepLoads() {
   for (unsigned node :
        getKeptLoads(iteration, lanesDim, isAccess, schedule.getAhead()))
     kept[node] = declareKept(node, "kept");
-  writer.open("fusec::forEachKept<Scope{}>(length, [&](int step, {} k{})",
-              keptArguments(), index, form.pitch ? ", auto width" : "");
+  writer.open("fusec::forEachKept<{}{}>({}, [&](int step, {} k{})", form.scope,
+              keptArguments(), form.length, index,
+              form.pitch ? ", auto width" : "");
   if (form.pitch)
     writer.line("constexpr int V = decltype(width)::value;");
   emitter->nameIndex(1, "k");
@@ -381,8 +383,7 @@ void RowPrinter::print() {
     openColumns();
   else
     openRows();
-  if (form.kept)
-    keepLoads();
+  keepLoads();
   printReductions();
   printStores();
   writer.close("});");

@@ -34,6 +34,8 @@ public:
   /// Keeps what the node is at each of a thread's accesses, which it finds by
   /// another way than by loads.
   std::string keepFound(unsigned node, llvm::StringRef base);
+  /// Loads the row's share of each thread, if it is to keep it.
+  void keepLoads();
   void printReductions();
   void printStores();
   /// The results that the iteration stores, lane by lane.
@@ -50,7 +52,6 @@ private:
   void openRows();
   void openColumns();
   std::string declareKept(unsigned node, llvm::StringRef base);
-  void keepLoads();
   void openLoop(llvm::StringRef call, llvm::StringRef parameters,
                 llvm::StringRef length);
   void closeLoop();

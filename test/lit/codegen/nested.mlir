@@ -25,3 +25,20 @@ fusec.model @pool_norm inputs ["x"] outputs ["y"] {
   %5 = fusec.mul %0, %4 : tensor<8192x64xf16>
   fusec.output %5 : tensor<8192x64xf16>
 }
+
+// -----
+
+// Columns this short are loaded at once: five fields a thread of eight.
+// CHECK-LABEL: FUSEC_KERNEL_RESIDENT(128, 8) reduce_mul_reduce_0(
+// CHECK: typedef fusec::WarpColumnScope<128, 2, 8> Columns;
+// CHECK: fusec::Vec<fusec::f16, 8> kept[fusec::keptSteps<Columns, 5>];
+// CHECK: fusec::forEachKept<Columns, 1, 5, true>(depth, [&](int step, int k) {
+// CHECK: kept[step] = fusec::load<8>(
+// CHECK: fusec::reduceKeptColumns<Columns, fusec::Sum<float>, 8, 5, true>(depth,
+fusec.model @fields inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<65536x39x16xf16>):
+  %0 = fusec.reduce sum %x axes [1] : tensor<65536x39x16xf16> to tensor<65536x16xf16>
+  %1 = fusec.mul %0, %0 : tensor<65536x16xf16>
+  %2 = fusec.reduce sum %1 axes [1] : tensor<65536x16xf16> to tensor<65536xf16>
+  fusec.output %2 : tensor<65536xf16>
+}

@@ -47,3 +47,31 @@ fusec.model @tiles inputs ["x"] outputs ["y"] {
   %0 = fusec.cumsum %x axis 1 : tensor<64x1024x512xf32> to tensor<64x1024x512xf32>
   fusec.output %0 : tensor<64x1024x512xf32>
 }
+
+// -----
+
+// 32 bits count 2^28 halves, but not what a part's begin is found from: one
+// number of up to 16 x 64, times the 2^22 halves that rows are apart.
+// CHECK-LABEL: fusec.plan @sm_90a of @parts
+// CHECK: fusec.step reduce
+// CHECK: indexBits = 64
+// CHECK-NOT: indexBits = 32
+// CHECK: parts 16
+fusec.model @parts inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<64x8192x512xf16>):
+  %0 = fusec.reduce sum %x axes [1] parts 16 : tensor<64x8192x512xf16> to tensor<16x64x512xf16>
+  fusec.output %0 : tensor<16x64x512xf16>
+}
+
+// -----
+
+// Of the sum of all a part's number alone says where it begins.
+// CHECK-LABEL: fusec.plan @sm_90a of @all
+// CHECK: fusec.step reduce
+// CHECK: indexBits = 32
+// CHECK: parts 2048
+fusec.model @all inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<16384x16384xf16>):
+  %0 = fusec.reduce sum %x axes [0, 1] parts 2048 : tensor<16384x16384xf16> to tensor<2048xf16>
+  fusec.output %0 : tensor<2048xf16>
+}
