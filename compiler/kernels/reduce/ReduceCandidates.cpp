@@ -10,8 +10,8 @@ using namespace fusec;
 
 /// For how many blocks, of those of the grid, a kernel is compiled that does
 /// not ask for what all threads have, but of spans of halves; 0: it asks. Rows
-/// that share a warp take longer so, and warps that load ahead, 64 bits take
-/// twice the registers.
+/// that share a warp take longer so, and warps and blocks that load ahead while
+/// others follow, 64 bits take twice the registers.
 int64_t ReduceProblem::getResident(const Target &target, const RowSizes &sizes,
                                    ReduceScheduleAttr schedule) const {
   double threads = schedule.getThreads(),
@@ -23,6 +23,7 @@ int64_t ReduceProblem::getResident(const Target &target, const RowSizes &sizes,
        isNarrow = !ofColumns && !isSpan && sizes.keepsNarrow;
   if (!schedule.getKept() || sharesWarp(schedule) || sizes.element > 4 ||
       loadsAheadByWarps(schedule) ||
+      (schedule.getAhead() && isFollowed(target, sizes, schedule)) ||
       (isNarrow && items > target.row.mostFreeItems) ||
       (isSpan && !sizes.keepsNarrow))
     return 0;

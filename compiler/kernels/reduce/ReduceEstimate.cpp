@@ -336,6 +336,12 @@ static Estimate estimateRows(const Target &target, const RowSizes &sizes,
   return estimate;
 }
 
+bool fusec::isFollowed(const Target &target, const RowSizes &sizes,
+                       ReduceScheduleAttr schedule) {
+  RowPlaces places(target, sizes, schedule);
+  return places.share * double(schedule.getThreads()) > target.threads;
+}
+
 bool fusec::loadsAheadByWarps(ReduceScheduleAttr schedule) {
   return schedule.getAhead() && schedule.getScope() == ReduceScope::Warp &&
          schedule.getThreads() <= 128;
@@ -350,9 +356,10 @@ bool fusec::paysAhead(const Target &target, const RowSizes &kept,
     return false;
   if (loadsAheadByWarps(schedule.asAhead()))
     return loads * items <= target.row.mostAheadOfWarps;
-  RowPlaces places(target, kept, schedule);
-  return loads * items <= target.row.mostAhead &&
-         places.share * double(schedule.getThreads()) <= target.threads;
+  if (isFollowed(target, kept, schedule))
+    return schedule.getScope() == ReduceScope::Block && kept.keptLoads == 1 &&
+           (loads == 1 || !ahead.keepsNarrow);
+  return loads * items <= target.row.mostAhead;
 }
 
 Estimate fusec::estimateReduce(const Target &target, const RowSizes &sizes,

@@ -4,11 +4,8 @@
 // the widest accesses on either side.
 
 #include "compiler/analysis/Alignment.h"
-#include "compiler/analysis/StepBytes.h"
-#include "compiler/analysis/TransposeIteration.h"
 #include "compiler/analysis/VectorAccesses.h"
-#include "compiler/kernels/transpose/Transpose.h"
-#include <cmath>
+#include "compiler/kernels/transpose/TransposeProblem.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -17,38 +14,14 @@ namespace {
 struct TileShape {
   int64_t along, across;
 };
-
-/// An access to a buffer of the step, of elements that lie along a dim.
-struct Access {
-  BufferOp buffer;
-  Expr offset;
-};
-
-/// How many elements the accesses along a dim take at a time.
-struct Accesses {
-  SmallVector<Access> all;
-  int64_t width = 1;
-};
-
-struct TransposeProblem {
-  TransposeIteration iteration;
-  Accesses loads, stores;
-  // Of rows that begin anywhere.
-  bool loadsByRows = false, storesByRows = false;
-  // Of tiles of whole rows, else one; a guarded variant's.
-  int64_t wholeRowLoad = 1;
-  SmallVector<BufferOp> others = {}; // that are read as results are stored
-
-  SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
-                                       bool isGuarded, int64_t bits) const;
-  Candidate getCandidate(StepOp step, const Target &target,
-                         TransposeScheduleAttr schedule) const;
-};
 } // namespace
 
 /// The smallest last. Of 32 KB at most.
 static constexpr TileShape shapes[] = {{64, 64},  {16, 256}, {256, 16},
                                        {32, 128}, {128, 32}, {32, 32}};
+
+/// Of one operand of two bytes alone.
+static constexpr int64_t largeTile = 128;
 
 /// Those, and behind a row that is no multiple of theirs tiles of whole rows:
 /// 48 x 64 rows of 80 fill five eighths of tiles of 128.
@@ -65,10 +38,10 @@ static SmallVector<TileShape> getShapes(const TransposeIteration &iteration) {
 }
 
 /// The widest accesses of at most 16 bytes that all of them can be.
-static void chooseWidth(Accesses &accesses, Expr size, unsigned dim) {
+static void chooseWidth(TransposeAccesses &accesses, Expr size, unsigned dim) {
   auto fits = [&](int64_t width) {
     return isWhole(size, width) &&
-           llvm::all_of(accesses.all, [&](Access access) {
+           llvm::all_of(accesses.all, [&](TransposeAccess access) {
              int64_t bytes = getElementBytes(access.buffer.getElementType());
              return width * bytes <= 16 &&
                     isVectorAccess(access.offset, dim, width, bytes,
@@ -83,9 +56,9 @@ static void chooseWidth(Accesses &accesses, Expr size, unsigned dim) {
 /// where they are aligned, few enough for the elements before and behind them
 /// to be few.
 static int64_t getWidthOfStoredRows(const TransposeIteration &iteration,
-                                    const Accesses &stores) {
+                                    const TransposeAccesses &stores) {
   int64_t bytes = 1;
-  for (Access access : stores.all) {
+  for (TransposeAccess access : stores.all) {
     bytes = std::max<int64_t>(bytes,
                               getElementBytes(access.buffer.getElementType()));
     if (access.offset != stores.all[0].offset ||
@@ -103,9 +76,10 @@ static constexpr int64_t leastLoadedRow = 128;
 /// Of loads whose rows begin anywhere: of whole vectors of memory, long enough
 /// for those that two rows share to be few.
 static int64_t getWidthOfLoadedRows(const TransposeIteration &iteration,
-                                    const Accesses &loads, unsigned dim) {
+                                    const TransposeAccesses &loads,
+                                    unsigned dim) {
   int64_t bytes = 1;
-  for (Access access : loads.all) {
+  for (TransposeAccess access : loads.all) {
     auto along = getDimCoefficient(access.offset, dim);
     bytes = std::max<int64_t>(bytes,
                               getElementBytes(access.buffer.getElementType()));
@@ -167,12 +141,13 @@ bool fusec::isOfWholeRows(StepOp step, const TransposeIteration &iteration,
 /// Of loads of tiles of whole rows, if there are such tiles.
 static int64_t getWidthOfWholeRows(StepOp step,
                                    const TransposeIteration &iteration,
-                                   const Accesses &loads, int64_t store) {
+                                   const TransposeAccesses &loads,
+                                   int64_t store) {
   int64_t bytes = 1;
   auto size = iteration.getSize(iteration.along).getConstant();
   if (!size || *size >= leastLoadedRow)
     return 1;
-  for (Access access : loads.all) {
+  for (TransposeAccess access : loads.all) {
     bytes = std::max<int64_t>(bytes,
                               getElementBytes(access.buffer.getElementType()));
     if (getAlignmentIfGuarded(access.buffer) < guardedAlignment)
@@ -234,104 +209,25 @@ static FailureOr<TransposeProblem> analyzeTransposeProblem(StepOp step) {
   return problem;
 }
 
-/// Elements of all tiles but the smallest, at least.
-static constexpr int64_t fullTile = 1536;
-/// What stored rows that begin anywhere lose: vectors by what finds their place
-/// in each row of the tile, single elements by being many.
-static double getStoredRowsLoss(const TransposeCosts &costs, int64_t store) {
-  return store > 1
-             ? costs.storedVectorsLoss + costs.storedElementLoss * double(store)
-             : costs.storedSinglesLoss;
-}
-
-/// Points of whole tiles for each that there is.
-static double getWaste(Expr size, int64_t extent) {
-  double points = getSampledValue(size, typicalDim);
-  return points ? std::ceil(points / extent) * extent / points : 1;
-}
-
-/// How much more is moved where rows of a tile begin anywhere: the cache has
-/// sectors of 32 bytes.
-static double getSplitSectors(const Accesses &accesses, int64_t width,
-                              int64_t extent) {
-  double most = 0;
-  for (Access access : accesses.all) {
-    double bytes = getElementBytes(access.buffer.getElementType());
-    if (width * bytes < 16)
-      most = std::max(most, (32 - width * bytes) / (extent * bytes));
-  }
-  return most;
-}
-
-Candidate TransposeProblem::getCandidate(StepOp step, const Target &target,
-                                         TransposeScheduleAttr schedule) const {
-  const TransposeCosts &costs = target.transpose;
-  StepBytes bytes = getStepBytesAt(step, typicalDim);
-  auto widest = [](const Accesses &accesses, int64_t width) {
-    int64_t most = 1;
-    for (Access access : accesses.all)
-      most = std::max<int64_t>(
-          most, width * getElementBytes(access.buffer.getElementType()));
-    return double(most);
+/// Whether rows on both sides are so far apart that pieces of 256 bytes pay:
+/// 8192 x 8192 halves took 71.6 us by tiles of 128 x 128, 73.8 by 64 x 64;
+/// 64 times 512 x 1024, which are 2 KB apart, 38.4 and 37.8.
+bool TransposeProblem::gainsByLargeTiles() const {
+  constexpr int64_t farBytes = 8192;
+  if (loads.all.size() != 1 || stores.all.size() != 1 ||
+      readsBesideTiles(iteration))
+    return false;
+  auto isFar = [](TransposeAccess access, int64_t width, unsigned dim) {
+    int64_t bytes = getElementBytes(access.buffer.getElementType());
+    auto apart = getDimCoefficient(access.offset, dim);
+    auto elements = apart ? apart->getConstant() : std::nullopt;
+    return bytes == 2 && width * bytes == 16 && elements &&
+           *elements * bytes >= farBytes;
   };
-  int64_t load = schedule.getLoad(), store = schedule.getStore();
-  Expr along = iteration.getSize(iteration.along),
-       across = iteration.getSize(iteration.across());
-  // Single elements are stored where vectors of rows can be.
-  double narrowest = storesByRows
-                         ? widest(loads, load)
-                         : std::min(widest(loads, load), widest(stores, store));
-  Overlap time(target);
-  // A tile is loaded, then stored: of rows that begin anywhere one vector of a
-  // thread after another, and so many together that wait for what is in no
-  // tile.
-  int64_t vectors = llvm::divideCeil(schedule.getAlong() * schedule.getAcross(),
-                                     store * transposeThreads),
-          rounds = storesByRows && store > 1 ? vectors
-                   : readsBesideTiles(iteration)
-                       ? llvm::divideCeil(vectors, mostAtOnce)
-                       : 1;
-  time.exposeClocks((1 + rounds) * target.rates.memoryLatency);
-  double tiles = getSampledValue(iteration.getBatch(), typicalDim);
-  for (auto [size, extent] : {std::pair(along, schedule.getAlong()),
-                              std::pair(across, schedule.getAcross())})
-    tiles *= std::ceil(double(getSampledValue(size, typicalDim)) / extent);
-  time.add(TimeBound::Launch, tiles * target.rates.place);
-  // Of rows that begin anywhere neighbours of a tile are loaded with it; a
-  // cache has them.
-  double split = getSplitSectors(loads, load, schedule.getAlong()) +
-                 getSplitSectors(stores, store, schedule.getAcross());
-  if (loadsByRows && load > 1)
-    split += double(load - 1) / schedule.getAlong() *
-             (storesByRows && store == 1 ? costs.neighbourSinglesPart
-                                         : costs.neighbourPart);
-  if (storesByRows && store > 1)
-    split += double(store - 1) / schedule.getAcross() * costs.neighbourPart;
-  // Threads without an element leave fewer loads on their way, most where a
-  // warp has them.
-  double waste =
-      std::pow(getWaste(across, schedule.getAcross()), costs.acrossWaste) *
-      (load != wholeRowLoad || load == 1
-           ? std::pow(getWaste(along, schedule.getAlong()), costs.alongWaste)
-           : 1);
-  if (load > 1 && schedule.getAlong() * schedule.getAcross() < fullTile)
-    waste *= costs.smallTileLoss;
-  if (storesByRows)
-    waste *= getStoredRowsLoss(costs, store);
-  if (loadsByRows && load > 1) {
-    double before = storesByRows && store > 1 ? double(store) - 1 : 0,
-           turns = double(schedule.getAlong() / load + 1) *
-                   (double(schedule.getAcross()) + before) / transposeThreads;
-    waste *= std::pow(std::ceil(turns) / turns, costs.alongWaste);
-    // In one wave all tiles are loaded, then all are stored.
-    double waves = tiles * transposeThreads /
-                   (double(target.threads) * target.multiprocessors);
-    waste *= 1 + costs.lastPart / std::max(1.0, waves);
-  }
-  time.add(TimeBound::Memory, (bytes.read + bytes.written) /
-                                  getStreamingRate(target, narrowest) * waste *
-                                  (1 + split / 2));
-  return {schedule, time.get()};
+  return isWhole(iteration.getSize(iteration.along), largeTile) &&
+         isWhole(iteration.getSize(iteration.across()), largeTile) &&
+         isFar(loads.all[0], loads.width, iteration.across()) &&
+         isFar(stores.all[0], stores.width, iteration.along);
 }
 
 SmallVector<Candidate> TransposeProblem::getCandidates(StepOp step,
@@ -340,6 +236,8 @@ SmallVector<Candidate> TransposeProblem::getCandidates(StepOp step,
                                                        int64_t bits) const {
   SmallVector<Candidate> candidates;
   SmallVector<TileShape> all = getShapes(iteration);
+  if (isGuarded && gainsByLargeTiles())
+    all.insert(all.begin(), {largeTile, largeTile});
   // With what its rows have more, each thread loads as much as any other, and
   // blocks are small enough for some to load while others store.
   if (loadsByRows && isGuarded)
@@ -381,10 +279,10 @@ fusec::chooseTransposeVariants(StepOp step, const Target &target, Products) {
   int64_t fastBits = width.neverNarrow ? 64 : 32,
           safeBits = width.alwaysNarrow ? 32 : 64;
   SmallVector<BufferOp> aligned;
-  for (const Accesses *accesses : {&problem->loads, &problem->stores})
+  for (const TransposeAccesses *accesses : {&problem->loads, &problem->stores})
     if (accesses->width > 1 ||
         (accesses == &problem->loads && problem->wholeRowLoad > 1))
-      for (Access access : accesses->all)
+      for (TransposeAccess access : accesses->all)
         aligned.push_back(access.buffer);
   if (problem->stores.width > 1)
     llvm::append_range(aligned, problem->others);
