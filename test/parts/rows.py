@@ -104,6 +104,9 @@ SCANS = [("f32", (9, 1), 1), ("f16", (33, 7), 1), ("f32", (13, 1000), -1), ("f32
          # groups have 1024, the unit test of kernels has several.
          ("f32", (8192, 32), 0), ("f16", (5003, 72), 0), ("i32", (2, 9000, 40), 1), ("f16", (8192, 64), 0),
          ("f32", (20011, 33), 0), ("i32", (1 << 18,), 0), ("f16", (1 << 17,), 0),
+         # A few columns, of which a block moves its part as one run: of rows that are no
+         # whole vectors, with a last part that ends within one.
+         ("f16", (40009, 5), 0), ("i32", (33001, 7), 0), ("f32", (30001, 9), 0), ("i64", (20000, 3), 0), ("f32", (16384, 6), 0),
          ("f32", (0, 8), 1), ("f32", (4, 0, 3), 1)]
 
 

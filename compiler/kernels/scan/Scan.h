@@ -29,8 +29,15 @@ std::optional<int64_t> getSpanPitch(const ScanIteration &iteration,
 /// spans have the width 1.
 VectorAccesses analyzeSpans(StepOp step, const ScanIteration &iteration,
                             int64_t narrower);
-/// The scan as the schedule walks it: of held rows, dim 1 is the position in
-/// the run of all rows, of spans that in memory.
+/// Whether a block moves its part of a few columns as one run of memory: where
+/// rows are no whole vectors, of which the schedule has some.
+bool isRun(const ScanIteration &iteration, ReduceScheduleAttr schedule);
+/// Which of rows, positions along them and columns accesses lie along: along
+/// the run, if there is one.
+unsigned getLanesDim(const ScanIteration &iteration,
+                     ReduceScheduleAttr schedule);
+/// The scan as the schedule walks it: of held rows and of runs of columns, dim
+/// 1 is the position in the run, of spans that in memory.
 ScanIteration getWalked(const ScanIteration &iteration,
                         ReduceScheduleAttr schedule);
 /// Rows, or columns beside each other, of which a block takes a part of the

@@ -28,15 +28,22 @@ private:
   void printLoad();
   void printStores();
   void printParts();
+  void printRun();
   void printHeld();
   /// Whether functions of a point are told how many items they take there.
-  bool takesWidth() const { return isHeld(schedule) || pitch; }
+  bool takesWidth() const {
+    return isHeld(schedule) || pitch || isRun(iteration, schedule);
+  }
   std::string getParameters() const {
     return takesWidth() ? ", auto width" : "";
   }
   void declareWidth();
   /// The item at `k`, which parts count from their first one on.
-  std::string getItem() const { return iteration.parts ? "(first + k)" : "k"; }
+  std::string getItem() const {
+    return isRun(iteration, schedule) ? "(begin + k)"
+           : iteration.parts          ? "(first + k)"
+                                      : "k";
+  }
 
   KernelWriter &writer;
   const ScalarProgram &rows;
@@ -56,7 +63,7 @@ static ScalarEmitter::Sources getSources(KernelWriter &writer,
                                          ReduceScheduleAttr schedule) {
   auto sources = getRegionSources(writer);
   // Where all is one place, the sums are there and vary along nothing.
-  unsigned lanes = schedule.getLanesDim();
+  unsigned lanes = getLanesDim(iteration, schedule);
   bool isOnePlace = iteration.program.getSizes()[lanes].isConstant(1);
   sources.root = [=](Value) { return isOnePlace ? "sums[0]" : "sums[lane]"; };
   // Sums that are told in words are stored nowhere else.
@@ -73,7 +80,7 @@ ScanPrinter::ScanPrinter(KernelWriter &writer, const ScanIteration &scan,
       schedule(cast<ReduceScheduleAttr>(variant.getSchedule())),
       accesses(variant.getLaunch().getLoopAccesses(0)),
       ofColumns(schedule.isOfColumns()), pitch(getSpanPitch(scan, schedule)),
-      index(writer.indexType()), lanes(schedule.getLanesDim(), accesses),
+      index(writer.indexType()), lanes(getLanesDim(walked, schedule), accesses),
       emitter(writer, iteration.program,
               {"row", "", ofColumns ? "column" : "0"}, lanes,
               getSources(writer, iteration, schedule)) {}
@@ -108,7 +115,7 @@ void ScanPrinter::nameColumn() {
 }
 
 void ScanPrinter::openParts() {
-  ArrayRef<Expr> sizes = iteration.program.getSizes();
+  ArrayRef<Expr> sizes = rows.getSizes();
   MLIRContext *context = writer.getContext();
   Expr strips = getStrips(iteration, schedule);
   writer.addHeader(getFlagWords(iteration, schedule) ? "scan_words.h"
@@ -128,7 +135,9 @@ void ScanPrinter::openParts() {
                 ofColumns ? schedule.getRowsAtOnce() : 1, arguments);
   else
     writer.line("fusec::ScanTurn turn({});", arguments);
-  if (ofColumns) {
+  if (isRun(iteration, schedule)) {
+    writer.line("const {} columns = {};", index, writer.print(sizes[2], {}));
+  } else if (ofColumns) {
     Expr across =
         sizes[2].floorDiv(Expr::constant(context, schedule.getVector()));
     writer.line("const {} vectors = {}, all = {};", index,
@@ -146,6 +155,8 @@ void ScanPrinter::openParts() {
   writer.line("const {0} left = {1} - first, length = left < {2} ? (left > 0 ? "
               "left : 0) : {2};",
               index, items, length);
+  if (isRun(iteration, schedule))
+    writer.line("const {} begin = first * columns;", index);
 }
 
 /// Whether each thread has all items of its own in every part.
@@ -177,6 +188,8 @@ void ScanPrinter::printParts() {
       writer.close("});");
     return;
   }
+  if (isRun(iteration, schedule))
+    printRun();
   BufferOp sums = writer.getStep().getOutputBuffer(iteration.parts->output);
   std::string pointer = writer.pointer(sums, false),
               offset = writer.print(iteration.parts->offset,
@@ -185,12 +198,34 @@ void ScanPrinter::printParts() {
   writer.line("const {} part = {};", index, getPart("number"));
   writer.line("return {} + {};", pointer, offset);
   writer.close("};");
-  writer.line("fusec::scanPartOf{}<Scope, Form, {}>(turn, length, {}load, "
-              "store, place);",
+  writer.line("fusec::scanPartOf{}<Scope, Form, {}>(turn, length, {}, place);",
               ofColumns ? "Columns" : "Row", schedule.getKept(),
-              ofColumns ? "isMine, " : "");
+              isRun(iteration, schedule) ? "isMine, loadItem, storeItem"
+              : ofColumns                ? "isMine, load, store"
+                                         : "load, store");
   if (ofColumns)
     writer.close("});");
+  if (isRun(iteration, schedule))
+    writer.line("run.take(length * columns, store);");
+}
+
+/// The part in shared memory, up to where threads have vectors of columns.
+void ScanPrinter::printRun() {
+  writer.addHeader("scan_run.h");
+  writer.line("FUSEC_SHARED fusec::ScanRun<Form, {}, {}, {}, {}> run;",
+              *iteration.parts->length.getConstant(),
+              *rows.getSizes()[2].getConstant(), schedule.getKept(),
+              schedule.getVector());
+  writer.line("run.fill(length * columns, load);");
+  writer.open("turn.forEachVector<Scope>(columns, [&](int column, bool "
+              "isMine)");
+  writer.line("constexpr {} row = 0;", index);
+  writer.line("const auto loadItem = [&]({} k, auto put) {{ put(0, "
+              "run.item(k, column)); }};",
+              index);
+  writer.line("const auto storeItem = [&]({} k, const auto &sums) {{ "
+              "run.item(k, column) = sums[0]; }};",
+              index);
 }
 
 /// What is behind the last vector of held rows is loaded and stored singly.
@@ -243,11 +278,12 @@ void ScanPrinter::print() {
   emitter.nameLeader(ofColumns ? "isMine && Scope::rank() == 0"
                                : "Scope::rank() == 0");
   CumSumOp op = iteration.op;
-  writer.line("typedef fusec::ScanForm<{}, {}, {}, {}, {}> Form;",
-              computeType(getElementType(op.getResult())),
-              isHeld(schedule) ? 1 : schedule.getVector(), op.getReverse(),
-              op.getExclusive(),
-              storageType(iteration.program[iteration.item].type));
+  writer.line(
+      "typedef fusec::ScanForm<{}, {}, {}, {}, {}> Form;",
+      computeType(getElementType(op.getResult())),
+      isHeld(schedule) || isRun(iteration, schedule) ? 1 : schedule.getVector(),
+      op.getReverse(), op.getExclusive(),
+      storageType(iteration.program[iteration.item].type));
   if (iteration.parts)
     openParts();
   else if (ofColumns)
@@ -288,7 +324,7 @@ FailureOr<KernelSource> fusec::emitScan(StepOp step, VariantAttr variant,
   if (failed(checkLoops(step, variant, 1)) ||
       !takeAccesses(step, variant, 0,
                     {walked.program,
-                     schedule.getLanesDim(),
+                     getLanesDim(walked, schedule),
                      schedule.getVector(),
                      {walked.stores}}))
     return failure();

@@ -92,7 +92,7 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
           : limitBlocks((space[0] * space[2])
                             .ceilDiv(constant(schedule.getRowsAtOnce())),
                         schedule.getBlocks());
-  unsigned dim = schedule.getLanesDim();
+  unsigned dim = getLanesDim(*iteration, schedule);
   int64_t width = schedule.getVector();
   ScanIteration walked = getWalked(*iteration, schedule);
   return LaunchAttr::get(blocks, schedule.getThreads())

@@ -32,11 +32,24 @@ std::optional<int64_t> fusec::getSpanPitch(const ScanIteration &iteration,
   return pitch;
 }
 
+bool fusec::isRun(const ScanIteration &iteration, ReduceScheduleAttr schedule) {
+  ArrayRef<Expr> sizes = iteration.program.getSizes();
+  std::optional<int64_t> columns = sizes[2].getConstant();
+  return iteration.parts && schedule.isOfColumns() && sizes[0].isConstant(1) &&
+         columns && *columns % schedule.getVector() != 0;
+}
+
+unsigned fusec::getLanesDim(const ScanIteration &iteration,
+                            ReduceScheduleAttr schedule) {
+  return isRun(iteration, schedule) ? 1 : schedule.getLanesDim();
+}
+
 ScanIteration fusec::getWalked(const ScanIteration &iteration,
                                ReduceScheduleAttr schedule) {
   ScanIteration walked = iteration;
   std::optional<int64_t> pitch = getSpanPitch(iteration, schedule);
-  if (!isHeld(schedule) && !pitch)
+  bool isOfColumns = isRun(iteration, schedule);
+  if (!isHeld(schedule) && !isOfColumns && !pitch)
     return walked;
   ScalarProgram &program = walked.program;
   MLIRContext *context = program.getContext();
@@ -44,7 +57,11 @@ ScanIteration fusec::getWalked(const ScanIteration &iteration,
        row = Expr::dim(context, 0), place = Expr::dim(context, 1),
        zero = Expr::constant(context, 0), one = Expr::constant(context, 1);
   SmallVector<Expr> values;
-  if (pitch) {
+  if (isOfColumns) {
+    Expr columns = program.getSizes()[2];
+    values = {zero, place.floorDiv(columns), place.mod(columns)};
+    program.substitute({one, length * columns, one}, values);
+  } else if (pitch) {
     values = {row, place - row * *pitch, zero};
     program.substitute({rows, rows * *pitch, one}, values);
   } else {

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What schedules of a cumulative sum depend on.
+
+#ifndef FUSEC_COMPILER_KERNELS_SCAN_SCANPROBLEM_H
+#define FUSEC_COMPILER_KERNELS_SCAN_SCANPROBLEM_H
+
+#include "compiler/kernels/scan/Scan.h"
+
+namespace fusec {
+
+/// What a kernel has of shared memory without asking for more.
+inline constexpr int64_t mostHeldBytes = 48 << 10;
+
+struct ScanProblem {
+  ScanIteration iteration;
+  VectorAccesses accesses;
+  VectorAccesses ofHeld = {};  // where rows can be held
+  VectorAccesses ofRun = {};   // where parts of columns can be runs
+  VectorAccesses ofSpans = {}; // where rows can be spans
+
+  double sample(Expr size, int64_t dim) const {
+    return double(getSampledValue(size, dim));
+  }
+  Estimate estimate(StepOp step, const Target &target,
+                    ReduceScheduleAttr schedule, int64_t dim) const;
+  Estimate estimateParts(StepOp step, const Target &target,
+                         ReduceScheduleAttr schedule, int64_t dim) const;
+  Estimate estimateHeld(StepOp step, const Target &target,
+                        ReduceScheduleAttr schedule, int64_t dim) const;
+  int64_t getKeptBytes(ReduceScheduleAttr schedule) const;
+  int64_t getHeldBytes(int64_t threads) const;
+  llvm::SmallVector<ReduceScheduleAttr>
+  getSchedules(mlir::MLIRContext *context, int64_t vector, int64_t bits) const;
+  llvm::SmallVector<ReduceScheduleAttr>
+  getSchedulesOfParts(mlir::MLIRContext *context, int64_t vector,
+                      bool isAligned, int64_t bits) const;
+  int64_t getRunBytes(ReduceScheduleAttr schedule) const;
+  llvm::SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
+                                             bool isAligned, int64_t bits,
+                                             int64_t dim) const;
+};
+
+} // namespace fusec
+
+#endif // FUSEC_COMPILER_KERNELS_SCAN_SCANPROBLEM_H
