@@ -65,6 +65,14 @@ static double getMeetingLevels(double groups) {
   return levels;
 }
 
+/// What threads beside each other read of a row.
+static double getPieceBytes(const RowSizes &sizes,
+                            ReduceScheduleAttr schedule) {
+  double columns = double(schedule.getThreads() / schedule.getGroups() *
+                          schedule.getVector());
+  return std::min(sizes.columns, columns) * sizes.element;
+}
+
 /// By how much longer memory takes for pieces of less than a line.
 static double getPiecesLoss(double lost, double pieceBytes) {
   constexpr double line = 128;
@@ -82,9 +90,9 @@ static Estimate estimateKeptColumns(const Target &target, const RowSizes &sizes,
          share = blocks / target.multiprocessors,
          resident = double(getResidentBlocks(target, sizes, schedule)),
          clocksPerMicro = target.rates.clock * 1e3,
-         piece =
-             std::min(sizes.columns, threads / groups * vector) * sizes.element,
-         memory = sizes.bytes * getPiecesLoss(costs.piecesLose, piece) /
+         memory = sizes.bytes *
+                  getPiecesLoss(costs.piecesLose,
+                                getPieceBytes(sizes, schedule)) /
                   (costs.memoryPart * target.rates.memory * 1e3),
          levels = getMeetingLevels(groups) *
                   (sizes.findsPlaces ? target.columns.findTimes : 1),
@@ -132,7 +140,7 @@ static Estimate estimateColumns(const Target &target, const RowSizes &sizes,
          memory =
              getColumnsTraffic(target, sizes, sizes.passes) /
              target.rates.memory / 1e3 *
-             getPiecesLoss(costs.piecesLose, sizes.columns * sizes.element);
+             getPiecesLoss(costs.piecesLose, getPieceBytes(sizes, schedule));
   if (share > 1)
     memory *= most / share;
   // A row of its own keeps whoever reduces it busy, so that striding over rows
