@@ -366,7 +366,7 @@ bool fusec::paysAhead(const Target &target, const RowSizes &kept,
     return loads * items <= target.row.mostAheadOfWarps;
   if (isFollowed(target, kept, schedule))
     return schedule.getScope() == ReduceScope::Block && kept.keptLoads == 1 &&
-           (loads == 1 || !ahead.keepsNarrow);
+           loads == 1;
   return loads * items <= target.row.mostAhead;
 }
 

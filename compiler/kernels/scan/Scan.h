@@ -32,6 +32,9 @@ VectorAccesses analyzeSpans(StepOp step, const ScanIteration &iteration,
 /// Whether a block moves its part of a few columns as one run of memory: where
 /// rows are no whole vectors, of which the schedule has some.
 bool isRun(const ScanIteration &iteration, ReduceScheduleAttr schedule);
+/// Columns of a strip, of which some may be more than there are.
+int64_t getStripColumns(const ScanIteration &iteration,
+                        ReduceScheduleAttr schedule);
 /// Which of rows, positions along them and columns accesses lie along: along
 /// the run, if there is one.
 unsigned getLanesDim(const ScanIteration &iteration,
@@ -47,14 +50,14 @@ Expr getStrips(const ScanIteration &iteration, ReduceScheduleAttr schedule);
 inline constexpr int64_t lineBytes = 128;
 /// Words of flags by which blocks tell one another sums of parts; none where
 /// these lie in memory of their own, since they are wider or too many, nobody
-/// knows how many, or columns are few.
+/// knows how many, or columns are few and no run.
 std::optional<int64_t> getFlagWords(const ScanIteration &iteration,
                                     ReduceScheduleAttr schedule);
 /// Whether blocks have parts of columns, and words.
 inline bool areTiles(const ScanIteration &iteration,
                      ReduceScheduleAttr schedule) {
   return iteration.parts && schedule.isOfColumns() &&
-         getFlagWords(iteration, schedule);
+         !isRun(iteration, schedule) && getFlagWords(iteration, schedule);
 }
 /// Such blocks of a multiprocessor: one stores while another waits.
 inline constexpr int64_t columnTilesTogether = 2;

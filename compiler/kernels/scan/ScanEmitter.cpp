@@ -28,7 +28,8 @@ private:
   void printLoad();
   void printStores();
   void printParts();
-  void printRun();
+  void printStoredParts(std::string_view scan, std::string_view functions);
+  void openRun();
   void printHeld();
   /// Whether functions of a point are told how many items they take there.
   bool takesWidth() const {
@@ -132,7 +133,7 @@ void ScanPrinter::openParts() {
                               iteration.parts->count);
   if (words)
     writer.line("fusec::ScanChain<Form::Op::Value, {}> turn({});",
-                ofColumns ? schedule.getRowsAtOnce() : 1, arguments);
+                getStripColumns(iteration, schedule), arguments);
   else
     writer.line("fusec::ScanTurn turn({});", arguments);
   if (isRun(iteration, schedule)) {
@@ -161,7 +162,7 @@ void ScanPrinter::openParts() {
 
 /// Whether each thread has all items of its own in every part.
 bool ScanPrinter::fillsParts() const {
-  ArrayRef<Expr> sizes = iteration.program.getSizes();
+  ArrayRef<Expr> sizes = rows.getSizes();
   int64_t items = schedule.getKept() * schedule.getThreadsTogether() *
                   (ofColumns ? 1 : schedule.getVector());
   if (!iteration.parts->length.isConstant(items) ||
@@ -179,17 +180,27 @@ std::string ScanPrinter::getPart(StringRef number) const {
 }
 
 void ScanPrinter::printParts() {
-  if (getFlagWords(iteration, schedule)) {
-    writer.line("fusec::scanChainOf{}<Scope, Form, {}, {}>(turn, length, "
-                "{}load, store);",
-                ofColumns ? "Columns" : "Row", schedule.getKept(), fillsParts(),
-                ofColumns ? "isMine, " : "");
-    if (ofColumns)
-      writer.close("});");
-    return;
-  }
+  std::string_view scan = ofColumns ? "Columns" : "Row",
+                   functions = isRun(iteration, schedule)
+                                   ? "isMine, loadItem, storeItem"
+                               : ofColumns ? "isMine, load, store"
+                                           : "load, store";
   if (isRun(iteration, schedule))
-    printRun();
+    openRun();
+  if (getFlagWords(iteration, schedule))
+    writer.line("fusec::scanChainOf{}<Scope, Form, {}, {}>(turn, length, {});",
+                scan, schedule.getKept(), fillsParts(), functions);
+  else
+    printStoredParts(scan, functions);
+  if (ofColumns)
+    writer.close("});");
+  if (isRun(iteration, schedule))
+    writer.line("run.take(length * columns, store);");
+}
+
+/// What parts sum lies in memory.
+void ScanPrinter::printStoredParts(std::string_view scan,
+                                   std::string_view functions) {
   BufferOp sums = writer.getStep().getOutputBuffer(iteration.parts->output);
   std::string pointer = writer.pointer(sums, false),
               offset = writer.print(iteration.parts->offset,
@@ -199,18 +210,11 @@ void ScanPrinter::printParts() {
   writer.line("return {} + {};", pointer, offset);
   writer.close("};");
   writer.line("fusec::scanPartOf{}<Scope, Form, {}>(turn, length, {}, place);",
-              ofColumns ? "Columns" : "Row", schedule.getKept(),
-              isRun(iteration, schedule) ? "isMine, loadItem, storeItem"
-              : ofColumns                ? "isMine, load, store"
-                                         : "load, store");
-  if (ofColumns)
-    writer.close("});");
-  if (isRun(iteration, schedule))
-    writer.line("run.take(length * columns, store);");
+              scan, schedule.getKept(), functions);
 }
 
 /// The part in shared memory, up to where threads have vectors of columns.
-void ScanPrinter::printRun() {
+void ScanPrinter::openRun() {
   writer.addHeader("scan_run.h");
   writer.line("FUSEC_SHARED fusec::ScanRun<Form, {}, {}, {}, {}> run;",
               *iteration.parts->length.getConstant(),

@@ -24,14 +24,17 @@ Expr fusec::getStrips(const ScanIteration &iteration,
 std::optional<int64_t> fusec::getFlagWords(const ScanIteration &iteration,
                                            ReduceScheduleAttr schedule) {
   std::optional<int64_t> strips = getStrips(iteration, schedule).getConstant();
-  int64_t columns = schedule.isOfColumns() ? schedule.getRowsAtOnce() : 1;
+  int64_t columns = getStripColumns(iteration, schedule);
+  bool isOfRun = isRun(iteration, schedule);
   if (!strips || *strips > ScanWords::mostFlags ||
-      columns > schedule.getThreads() || columns / schedule.getVector() > 32 ||
+      columns > schedule.getThreads() ||
+      columns / (isOfRun ? 1 : schedule.getVector()) > 32 ||
       getElementBytes(iteration.program[iteration.operand].type) > 4)
     return std::nullopt;
   std::optional<int64_t> across = iteration.program.getSizes()[2].getConstant();
   int64_t item = getElementBytes(iteration.program[iteration.item].type);
-  if (schedule.isOfColumns() && (!across || *across * item < lineBytes))
+  if (schedule.isOfColumns() && !isOfRun &&
+      (!across || *across * item < lineBytes))
     return std::nullopt;
   int64_t parts = iteration.parts->count,
           groups = llvm::divideCeil(parts, schedule.isOfColumns()

@@ -39,6 +39,15 @@ bool fusec::isRun(const ScanIteration &iteration, ReduceScheduleAttr schedule) {
          columns && *columns % schedule.getVector() != 0;
 }
 
+int64_t fusec::getStripColumns(const ScanIteration &iteration,
+                               ReduceScheduleAttr schedule) {
+  if (!schedule.isOfColumns())
+    return 1;
+  return isRun(iteration, schedule)
+             ? schedule.getThreads() / schedule.getGroups()
+             : schedule.getRowsAtOnce();
+}
+
 unsigned fusec::getLanesDim(const ScanIteration &iteration,
                             ReduceScheduleAttr schedule) {
   return isRun(iteration, schedule) ? 1 : schedule.getLanesDim();

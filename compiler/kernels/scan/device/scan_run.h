@@ -8,7 +8,6 @@
 #define FUSEC_KERNELS_SCAN_RUN_H
 
 #include "scan_held.h"
-#include "scan_parts.h"
 
 namespace fusec {
 
@@ -32,9 +31,12 @@ public:
                [&](int lane, auto value) { moved[s][lane] = cast<T>(value); });
         },
         [&](int s, Index i, auto width) {
+          constexpr int W = decltype(width)::value;
+          Vec<T, W> vector;
           FUSEC_UNROLL
-          for (int lane = 0; lane < width.value; ++lane)
-            at[place(int(i) + lane)] = moved[s][lane];
+          for (int lane = 0; lane < W; ++lane)
+            vector[lane] = moved[s][lane];
+          fusec::store<W>(at + place(int(i)), vector);
         });
     launch::barrier();
   }
@@ -42,18 +44,15 @@ public:
   FUSEC_DEVICE T &item(int row, int column) {
     return at[place(row * Columns + column)];
   }
-  /// Calls store(i, width, sums) for the same.
-  template <class Index, class Store>
-  FUSEC_DEVICE void take(Index count, Store store) {
+  /// Calls put(i, width, sums) for the same.
+  template <class Index, class Put>
+  FUSEC_DEVICE void take(Index count, Put put) {
     launch::barrier();
     detail::forEachOfRun<V, 1>(
         count, [](int, Index, auto) {},
         [&](int, Index i, auto width) {
-          Vec<T, decltype(width)::value> sums;
-          FUSEC_UNROLL
-          for (int lane = 0; lane < width.value; ++lane)
-            sums[lane] = at[place(int(i) + lane)];
-          store(i, width, sums);
+          constexpr int W = decltype(width)::value;
+          put(i, width, fusec::load<W>(at + place(int(i))));
         });
   }
 
