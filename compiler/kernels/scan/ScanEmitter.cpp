@@ -132,8 +132,10 @@ void ScanPrinter::openParts() {
                   fmt::format("{}, {}, {}", flags, writer.print(strips, {}),
                               iteration.parts->count);
   if (words)
-    writer.line("fusec::ScanChain<Form::Op::Value, {}> turn({});",
-                getStripColumns(iteration, schedule), arguments);
+    writer.line("fusec::ScanChain<Form::Op::Value, {}{}> turn({});",
+                getStripColumns(iteration, schedule),
+                isRun(iteration, schedule) ? ", fusec::ScanWords::ofRun" : "",
+                arguments);
   else
     writer.line("fusec::ScanTurn turn({});", arguments);
   if (isRun(iteration, schedule)) {
@@ -188,8 +190,10 @@ void ScanPrinter::printParts() {
   if (isRun(iteration, schedule))
     openRun();
   if (getFlagWords(iteration, schedule))
-    writer.line("fusec::scanChainOf{}<Scope, Form, {}, {}>(turn, length, {});",
-                scan, schedule.getKept(), fillsParts(), functions);
+    writer.line(
+        "fusec::scanChainOf{}<Scope, Form, {}, {}{}>(turn, length, {});", scan,
+        schedule.getKept(), fillsParts(),
+        isRun(iteration, schedule) ? ", false" : "", functions);
   else
     printStoredParts(scan, functions);
   if (ofColumns)

@@ -37,7 +37,8 @@ std::optional<int64_t> fusec::getFlagWords(const ScanIteration &iteration,
       (!across || *across * item < lineBytes))
     return std::nullopt;
   int64_t parts = iteration.parts->count,
-          groups = llvm::divideCeil(parts, schedule.isOfColumns()
+          groups = llvm::divideCeil(parts, isOfRun ? ScanWords::ofRun
+                                           : schedule.isOfColumns()
                                                ? ScanWords::ofColumns
                                                : ScanWords::ofRow),
           words = ScanWords::flags + 2 * *strips * columns * (parts + groups);
@@ -66,7 +67,8 @@ int64_t fusec::getScanResident(const ScanIteration &iteration,
                                ReduceScheduleAttr schedule) {
   if (!sumsAlone(iteration))
     return 0;
-  bool isOfWords = iteration.parts && !schedule.isOfColumns() &&
+  bool isOfWords = iteration.parts &&
+                   (!schedule.isOfColumns() || isRun(iteration, schedule)) &&
                    getFlagWords(iteration, schedule),
        areHalves = getElementBytes(iteration.program[iteration.item].type) < 4,
        // With a tile on its way while another one is summed.

@@ -13,7 +13,11 @@ using namespace fusec;
 /// One of 512 threads has half of the registers a thread: 24 single halves and
 /// their sums spilled. Of columns two blocks of 256 then fit on a
 /// multiprocessor.
-static int64_t getMostKeptBytes(ReduceScheduleAttr schedule) {
+static int64_t getMostKeptBytes(const ScanIteration &iteration,
+                                ReduceScheduleAttr schedule) {
+  // Of a run, for four such blocks.
+  if (isRun(iteration, schedule))
+    return 128;
   if (schedule.isOfColumns())
     return 256;
   return schedule.getThreads() > 256 ? 264 : 384;
@@ -81,11 +85,12 @@ ScanProblem::getSchedulesOfParts(MLIRContext *context, int64_t vector,
         (getRunBytes(schedule) == 0 || getRunBytes(schedule) > mostHeldBytes))
       return;
     bool inWords = getFlagWords(iteration, schedule).has_value();
-    if (inWords && schedule.isOfColumns() && !isLineWide(iteration, schedule))
+    if (inWords && schedule.isOfColumns() && !isRun(iteration, schedule) &&
+        !isLineWide(iteration, schedule))
       return;
     int64_t most = inWords && !schedule.isOfColumns()
                        ? mostKeptInWords
-                       : getMostKeptBytes(schedule);
+                       : getMostKeptBytes(iteration, schedule);
     if (getKeptBytes(schedule) <= most)
       schedules.push_back(schedule);
   };
@@ -94,9 +99,11 @@ ScanProblem::getSchedulesOfParts(MLIRContext *context, int64_t vector,
       add(ReduceScope::Block, threads, vector, 1);
     return schedules;
   }
-  if (isAligned && ofRun.width > 1)
-    for (int64_t groups : {32, 64, 128})
-      add(ReduceScope::Columns, 256, ofRun.width, groups);
+  if (isAligned && ofRun.width > 1) {
+    int64_t columns = *iteration.program.getSizes()[2].getConstant();
+    add(ReduceScope::Columns, 256, ofRun.width,
+        256 / int64_t(llvm::PowerOf2Ceil(columns)));
+  }
   for (; vector >= 1; vector /= 2)
     for (int64_t groups : {8, 16, 32, 64, 128, 256})
       add(ReduceScope::Columns, 256, vector, groups);

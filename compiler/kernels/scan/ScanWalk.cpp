@@ -32,11 +32,15 @@ std::optional<int64_t> fusec::getSpanPitch(const ScanIteration &iteration,
   return pitch;
 }
 
+/// More columns are read in pieces of half a line and more.
+static constexpr int64_t mostRunColumns = 16;
+
 bool fusec::isRun(const ScanIteration &iteration, ReduceScheduleAttr schedule) {
   ArrayRef<Expr> sizes = iteration.program.getSizes();
   std::optional<int64_t> columns = sizes[2].getConstant();
   return iteration.parts && schedule.isOfColumns() && sizes[0].isConstant(1) &&
-         columns && *columns % schedule.getVector() != 0;
+         columns && *columns <= mostRunColumns &&
+         *columns % schedule.getVector() != 0;
 }
 
 int64_t fusec::getStripColumns(const ScanIteration &iteration,

@@ -54,8 +54,9 @@ struct ScanWords {
   static constexpr int flags = 66, launches = 64, size = 65;
   /// What a bundle may ask for: 16 MiB.
   static constexpr int mostFlags = 1 << 22;
-  /// Parts of a group.
-  static constexpr int ofRow = 1024, ofColumns = 16;
+  /// Parts of a group: of a row, of strips of columns, and of a few columns,
+  /// whose groups follow one another as those of a row.
+  static constexpr int ofRow = 1024, ofColumns = 16, ofRun = 512;
 };
 
 } // namespace fusec

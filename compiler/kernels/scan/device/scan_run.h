@@ -21,8 +21,8 @@ public:
   /// of `count`.
   template <class Index, class Load>
   FUSEC_DEVICE void fill(Index count, Load load) {
-    // As many together as 64 words of registers hold.
-    constexpr int steps = 64 / (V * int(sizeof(T) + 3) / 4);
+    // As many together as 32 words of registers hold.
+    constexpr int steps = 32 / (V * int(sizeof(T)) / 4);
     Vec<T, V> moved[steps];
     detail::forEachOfRun<V, steps>(
         count,

@@ -228,9 +228,10 @@ FUSEC_DEVICE Vector nextSums(Vector &before, const Items &items) {
 } // namespace detail
 
 /// The same of columns, one vector of them. The sum of a group is that of all
-/// groups up to it.
-template <class Scope, class Form, int Steps, bool IsFull, class Chain,
-          class Index, class Load, class Store>
+/// groups up to it. Items that are not kept are loaded for their sum, and again
+/// when what is before them is known.
+template <class Scope, class Form, int Steps, bool IsFull, bool IsKept = true,
+          class Chain, class Index, class Load, class Store>
 FUSEC_DEVICE void scanChainOfColumns(Chain &chain, Index count, bool isMine,
                                      Load load, Store store) {
   constexpr int V = Form::vector, vectors = Scope::threads / Scope::maxSize,
@@ -247,15 +248,23 @@ FUSEC_DEVICE void scanChainOfColumns(Chain &chain, Index count, bool isMine,
   typedef typename Form::Vector Vector;
   FUSEC_SHARED T ofWarps[warps][columns];
   FUSEC_SHARED T ofSlices[slices][columns];
-  typename Form::Items items[steps];
+  typename Form::Items items[IsKept ? steps : 1];
   Vector before = {};
   const int own = chain.vector() * V;
+  auto takeOwn = [&](int s, auto body) {
+    const Index k = Index(Scope::rank()) * steps + s;
+    body(s, IsFull || (isMine && k < count),
+         Form::isReverse ? count - 1 - k : k);
+  };
   auto forEachOwn = [&](auto body) {
-    FUSEC_UNROLL
-    for (int s = 0; s < steps; ++s) {
-      const Index k = Index(Scope::rank()) * steps + s;
-      body(s, IsFull || (isMine && k < count),
-           Form::isReverse ? count - 1 - k : k);
+    if constexpr (IsKept) {
+      FUSEC_UNROLL
+      for (int s = 0; s < steps; ++s)
+        takeOwn(s, body);
+    } else {
+      FUSEC_UNROLL_BY(8)
+      for (int s = 0; s < steps; ++s)
+        takeOwn(s, body);
     }
   };
   // Of its vector on the host; else of the strip, a thread for each.
@@ -272,10 +281,21 @@ FUSEC_DEVICE void scanChainOfColumns(Chain &chain, Index count, bool isMine,
       total = Op::combine(total, ofWarps[warp][column]);
     return total;
   };
-  detail::loadOwn(items, forEachOwn, load);
-  FUSEC_UNROLL
-  for (int s = 0; s < steps; ++s)
-    detail::addVector<Op>(before, items[s]);
+  auto getItems = [&](int s, bool isThere, Index k) {
+    if constexpr (IsKept) {
+      return items[s];
+    } else {
+      typename Form::Items own = {};
+      if (isThere)
+        load(k, [&](int lane, auto value) { own[lane] = value; });
+      return own;
+    }
+  };
+  if constexpr (IsKept)
+    detail::loadOwn(items, forEachOwn, load);
+  forEachOwn([&](int s, bool isThere, Index k) {
+    detail::addVector<Op>(before, getItems(s, isThere, k));
+  });
   before =
       detail::sumWarpBefore<Op, vectors>(before, ofWarps[launch::warp()], own);
   launch::barrier();
@@ -313,7 +333,7 @@ FUSEC_DEVICE void scanChainOfColumns(Chain &chain, Index count, bool isMine,
   for (int i = 0; i < V; ++i)
     before[i] = Op::combine(getOthers(own + i), before[i]);
   forEachOwn([&](int s, bool isThere, Index k) {
-    const Vector sums = detail::nextSums<Form>(before, items[s]);
+    const Vector sums = detail::nextSums<Form>(before, getItems(s, isThere, k));
     if (isThere)
       store(k, sums);
   });
