@@ -91,6 +91,7 @@ struct ScanCosts {
   double itemRegisters; // and for each item of a tile
   double flagMicros;    // until a part is told that another one was summed
   double turnMicros;    // from one turn of a field to the next
+  double runMicros;     // of a few columns, which pass shared memory twice
   double leastMicros;   // shorter ones end before flags are seen
   // Of a multiprocessor, for which scans along rows are compiled that store
   // what they load: of 32 bits by parts, and of 16.

@@ -136,6 +136,7 @@ def makeScans():
 CAST = [("f16", "f32", (33, 7), 1), ("f16", "f32", (2, 9, 4097), 2), ("f16", "f32", (3, 20008), 1), ("f16", "f32", (300, 64), 0),
         ("f16", "f32", (2, 1 << 16), 1), ("f16", "f32", (2, 20000, 8), 1), ("f16", "f32", (70001,), 0), ("f16", "f32", (333, 39), 1),
         ("bf16", "f32", (2, 1 << 16), 1), ("bf16", "f32", (20000, 8), 0), ("bf16", "f32", (8192, 64), 0),
+        ("bf16", "f32", (30011, 3), 0), ("i8", "i32", (50003, 5), 0),
         ("f16", "f32", (16384, 128), 0), ("bf16", "f32", (333, 39), 1), ("bf16", "f32", (5, 999), 1),
         ("i8", "i32", (3, 1000, 24), 1), ("u8", "i32", (1 << 16,), 0), ("i32", "i64", (70001,), 0), ("f32", "i32", (5, 999), 1)]
 
@@ -165,25 +166,34 @@ SHORT = [("f16", (1, 39)), ("f32", (7, 13)), ("f16", (1000, 39)), ("f32", (127, 
 # are cut: a tile, several, and a row of each alignment.
 CUT = [("f16", (17, 727)), ("f16", (33, 4097)), ("f32", (13, 1001)), ("f32", (7, 4099)), ("f16", (130, 1023)), ("i32", (9, 2050)),
        ("i64", (5, 1001)), ("f16", (20, 8210)), ("f16", (40, 20011))]
+# A few columns, short ones, and such that blocks take a part each of as a run of memory,
+# whose last part ends within a vector: of one set of columns, and of several, whose runs
+# begin with vectors or anywhere.
+FEW = [("f32", (1, 3)), ("f32", (7, 5)), ("f16", (13, 9)), ("i32", (127, 2)), ("f32", (1000, 7)), ("f32", (60013, 3)),
+       ("f32", (40001, 2)), ("f16", (70001, 5)), ("f32", (30011, 7)), ("i32", (50003, 6)), ("i64", (40009, 3)), ("f16", (65521, 9)),
+       ("f32", (40001, 4)), ("f16", (50003, 1)), ("i32", (3, 30011, 3)), ("f16", (2, 40000, 6)), ("f32", (2, 30010, 8))]
 
 
 def makeShortScans():
-    for kind, sizes in SHORT + CUT:
+    for kind, sizes in SHORT + CUT + FEW:
+        isFew = (kind, sizes) in FEW
+        axis = len(sizes) - 2 if isFew else 1
+        name = "few_cumsum" if isFew else "short_cumsum" if sizes[1] < 200 else "cut_cumsum"
         for reverse, exclusive in ((0, 0), (1, 0), (0, 1)):
-            case = Case(nameOf("short_cumsum" if sizes[1] < 200 else "cut_cumsum", kind, sizes, reverse, exclusive), {"f16": 4e-3, "f32": 1e-5}.get(kind, 0))
+            case = Case(nameOf(name, kind, sizes, reverse, exclusive), {"f16": 4e-3, "f32": 1e-5}.get(kind, 0))
             x, y = case.draw(kind, *sizes), case.draw(kind, *sizes)
-            row, column = case.draw(kind, sizes[0], 1), case.draw(kind, sizes[1])
+            row, column = case.draw(kind, *sizes[:-1], 1), case.draw(kind, sizes[-1])
             # Of what a row and a column share on either side, by what is elsewhere.
             scaled = case.node("Mul", case.input("x", x), case.constant(column))
             moved = case.node("Add", scaled, case.input("row", row))
-            total = case.node("CumSum", moved, case.constant(numpy.array(1)), reverse=reverse, exclusive=exclusive)
+            total = case.node("CumSum", moved, case.constant(numpy.array(axis)), reverse=reverse, exclusive=exclusive)
             kept = case.node("Where", case.node("Less", case.input("y", y), case.constant(TYPES[kind][0](0))), total, "row")
             case.nodes.append(helper.make_node("Sub", [kept, case.constant(column)], ["z"]))
             wide = float if kind[0] == "f" else numpy.int64
             items = x.astype(wide) * column + row
-            items = items[:, ::-1] if reverse else items
-            sums = items.cumsum(1) - (items if exclusive else 0)
-            sums = sums[:, ::-1] if reverse else sums
+            items = numpy.flip(items, axis) if reverse else items
+            sums = items.cumsum(axis) - (items if exclusive else 0)
+            sums = numpy.flip(sums, axis) if reverse else sums
             case.output("z", numpy.where(y < 0, sums, row.astype(wide)) - column, kind)
             yield case
 

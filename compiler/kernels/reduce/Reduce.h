@@ -172,8 +172,8 @@ bool isFollowed(const Target &target, const RowSizes &sizes,
 /// Whether a schedule that keeps what `kept` says does better to load ahead
 /// what only stores need, too, as `ahead` says: warps do, and rows that all
 /// begin at once, which have no others to hide its latency, and registers for
-/// it. Of blocks that others follow those gain up to 3% that keep one load beside
-/// one factor; by two factors some lose a tenth.
+/// it. Of blocks that others follow those gain up to 3% that keep one load
+/// beside one factor; by two factors some lose a tenth.
 bool paysAhead(const Target &target, const RowSizes &kept,
                const RowSizes &ahead, ReduceScheduleAttr schedule);
 /// Of items by `sizes`, and then of rows of `columns` of them, so many times.

@@ -42,8 +42,10 @@ int64_t ReduceProblem::getResident(const Target &target, const RowSizes &sizes,
 SmallVector<Candidate>
 ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
                              int64_t bits, int64_t dim) const {
-  RowSizes sizes = getKeptSizes(step, target, vector, dim, /*ahead=*/false),
-           ahead = getKeptSizes(step, target, vector, dim, /*ahead=*/true);
+  std::pair<RowSizes, RowSizes> keeping =
+      getKeptSizes(step, target, vector, dim);
+  RowSizes &sizes = keeping.first;
+  const RowSizes &ahead = keeping.second;
   bool isShifted = ofColumns && vector > 1 && !accesses.shifted.empty();
   if (isShifted)
     sizes.instructions += target.columns.shiftInstructions;

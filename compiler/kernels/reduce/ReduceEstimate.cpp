@@ -90,10 +90,10 @@ static Estimate estimateKeptColumns(const Target &target, const RowSizes &sizes,
          share = blocks / target.multiprocessors,
          resident = double(getResidentBlocks(target, sizes, schedule)),
          clocksPerMicro = target.rates.clock * 1e3,
-         memory = sizes.bytes *
-                  getPiecesLoss(costs.piecesLose,
-                                getPieceBytes(sizes, schedule)) /
-                  (costs.memoryPart * target.rates.memory * 1e3),
+         memory =
+             sizes.bytes *
+             getPiecesLoss(costs.piecesLose, getPieceBytes(sizes, schedule)) /
+             (costs.memoryPart * target.rates.memory * 1e3),
          levels = getMeetingLevels(groups) *
                   (sizes.findsPlaces ? target.columns.findTimes : 1),
          alone = costs.waitMicros +

@@ -70,23 +70,27 @@ Expr ReduceProblem::getRows() const {
   return ofColumns ? space[0] * space[2] : space[0];
 }
 
-RowSizes ReduceProblem::getKeptSizes(StepOp step, const Target &target,
-                                     int64_t vector, int64_t dim,
-                                     bool ahead) const {
+std::pair<RowSizes, RowSizes> ReduceProblem::getKeptSizes(StepOp step,
+                                                          const Target &target,
+                                                          int64_t vector,
+                                                          int64_t dim) const {
   const ScalarProgram &program = iteration.program;
   RowSizes sizes = getSizesAt(step, target, dim);
   for (size_t n = 0; n < program.size(); ++n)
     sizes.selects |= program[n].kind == Kind::Compute &&
                      isa<SelectOp>(program[n].op) && program.varies(n, 1);
-  SmallVector<unsigned> kept = getKeptLoads(step, vector, ahead);
-  sizes.keptLoads = kept.size();
-  SmallVector<unsigned> needed = getKeptLoads(step, vector);
-  sizes.storesByRow = llvm::any_of(
-      getKeptLoads(step, vector, /*ahead=*/true), [&](unsigned load) {
-        return program.varies(load, 0) && !llvm::is_contained(needed, load);
-      });
-  sizes.keepsNarrow = llvm::any_of(kept, [&](unsigned load) {
-    return getElementBytes(program[load].type) < 4;
+  SmallVector<unsigned> needed = getKeptLoads(step, vector),
+                        all = getKeptLoads(step, vector, /*ahead=*/true);
+  sizes.storesByRow = llvm::any_of(all, [&](unsigned load) {
+    return program.varies(load, 0) && !llvm::is_contained(needed, load);
   });
-  return sizes;
+  auto keeping = [&](ArrayRef<unsigned> loads) {
+    RowSizes kept = sizes;
+    kept.keptLoads = loads.size();
+    kept.keepsNarrow = llvm::any_of(loads, [&](unsigned load) {
+      return getElementBytes(program[load].type) < 4;
+    });
+    return kept;
+  };
+  return {keeping(needed), keeping(all)};
 }

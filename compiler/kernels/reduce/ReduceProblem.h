@@ -20,9 +20,10 @@ struct ReduceProblem : RowWalk {
   llvm::SmallVector<ReduceScheduleAttr>
   keep(StepOp step, llvm::ArrayRef<ReduceScheduleAttr> schedules) const;
   RowSizes getSizesAt(StepOp step, const Target &target, int64_t dim) const;
-  /// With what accesses of `vector` elements keep.
-  RowSizes getKeptSizes(StepOp step, const Target &target, int64_t vector,
-                        int64_t dim, bool ahead) const;
+  /// With what accesses of `vector` elements keep, then also with what only
+  /// stores need.
+  std::pair<RowSizes, RowSizes> getKeptSizes(StepOp step, const Target &target,
+                                             int64_t vector, int64_t dim) const;
   Expr getRows() const;
   Expr getLength() const {
     return pitch ? iteration.length : iteration.program.getSizes()[1];

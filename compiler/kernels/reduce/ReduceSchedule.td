@@ -27,7 +27,8 @@ def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
     multiprocessor; spans of rows and scans it bounds by registers alone; where what others reduced
     is reduced again, the threads that find it load all of its columns at once. With `online`, a maximum and the sum of exponentials
     below it are found in one pass. Where a thread scans a row, its block moves
-    rows of all its threads to shared memory as one run of vectors.
+    rows of all its threads to shared memory as one run of vectors; so it does where
+    it scans a part of a few columns that are no whole vectors.
   }];
   let parameters = (ins EnumParameter<Fusec_ReduceScope>:$scope, "int64_t":$threads, "int64_t":$indexBits,
       DefaultValuedParameter<"int64_t", "1">:$vector, DefaultValuedParameter<"int64_t", "0">:$blocks,

@@ -38,6 +38,7 @@ private:
   std::string getParameters() const {
     return takesWidth() ? ", auto width" : "";
   }
+  bool sharesVectors() const { return ofColumns && !takesWidth(); }
   void declareWidth();
   /// The item at `k`, which parts count from their first one on.
   std::string getItem() const {
@@ -244,10 +245,14 @@ void ScanPrinter::declareWidth() {
 }
 
 void ScanPrinter::printLoad() {
+  // Of columns, vectors that all items share are loaded before the first one.
+  if (sharesVectors())
+    declareWidth();
   emitter.hoist(iteration.item, 1);
   writer.open("const auto load = [&]({} k{}, auto put)", index,
               getParameters());
-  declareWidth();
+  if (!sharesVectors())
+    declareWidth();
   emitter.pushScope();
   emitter.nameIndex(1, getItem());
   emitter.forEachLane(
@@ -265,7 +270,8 @@ void ScanPrinter::printStores() {
       emitter.hoist(store.node, 1);
   writer.open("const auto store = [&]({} k{}, const auto &sums)", index,
               getParameters());
-  declareWidth();
+  if (!sharesVectors())
+    declareWidth();
   emitter.pushScope();
   emitter.nameIndex(1, getItem());
   emitStores(writer, emitter, iteration.stores, accesses.getStoreWidths(),

@@ -127,6 +127,8 @@ Estimate ScanProblem::estimateParts(StepOp step, const Target &target,
                       int64_t(sample(iteration.program.getSizes()[2], dim))))));
   addPlacing(time, target, blocks, 0);
   time.expose(target.scan.flagMicros);
+  if (isRun(iteration, schedule))
+    time.expose(target.scan.runMicros);
   if (!inWords)
     time.add(TimeBound::Latency, (fields.turns - 1) * target.scan.turnMicros);
   // A multiprocessor moves no more than its share.

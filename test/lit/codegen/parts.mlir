@@ -216,3 +216,15 @@ fusec.model @packed inputs ["ids"] outputs ["y"] {
   %0 = fusec.bag sum (%t) at (%ids) factors (%f) clamp scales [1.0] packed [64] : (tensor<50x32xi8>) at (tensor<100x7xi64>) factors (tensor<50x2xf32>) -> tensor<100x64xf16>
   fusec.output %0 : tensor<100x64xf16>
 }
+
+// -----
+
+// Rows of 16 KB on both sides: tiles of 128 x 128 halves, whose pieces are 256
+// bytes.
+// CHECK-LABEL: // transpose
+// CHECK: FUSEC_SHARED fusec::TransposeTile<fusec::f16, 128, 128> tile;
+fusec.model @far_rows inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<8192x8192xf16>):
+  %0 = fusec.transpose %x [1, 0] : tensor<8192x8192xf16> to tensor<8192x8192xf16>
+  fusec.output %0 : tensor<8192x8192xf16>
+}

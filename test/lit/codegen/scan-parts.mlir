@@ -81,3 +81,42 @@ fusec.model @anywhere inputs ["x"] outputs ["y"] {
   %2 = fusec.cast %1 : tensor<2047x50257xf32> to tensor<2047x50257xf16>
   fusec.output %2 : tensor<2047x50257xf16>
 }
+
+// -----
+
+// A few columns: a part is one run of memory, whose items threads find in shared
+// memory; 256 threads take four columns, of which three are there.
+// CHECK-LABEL: FUSEC_KERNEL_RESIDENT(256, 4) cumsum_0(
+// CHECK: typedef fusec::ScanForm<float, 1, false, false, float> Form;
+// CHECK: typedef fusec::ColumnScope<256, 64> Scope;
+// CHECK: fusec::ScanChain<Form::Op::Value, 4, fusec::ScanWords::ofRun> turn(flags, 1, 489);
+// CHECK: const int begin = first * columns;
+// CHECK: const auto load = [&](int k, auto width, auto put) {
+// CHECK: fusec::load<V>(t_x + (begin + k));
+// CHECK: fusec::store<V>(t_y + (begin + k), result);
+// CHECK: FUSEC_SHARED fusec::ScanRun<Form, 2048, 3, 32, 4> run;
+// CHECK: run.fill(length * columns, load);
+// CHECK: turn.forEachVector<Scope>(columns, [&](int column, bool isMine) {
+// CHECK: fusec::scanChainOfColumns<Scope, Form, 32, false, false>(turn, length, isMine, loadItem, storeItem);
+// CHECK: run.take(length * columns, store);
+fusec.model @run inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<1000003x3xf32>):
+  %0 = fusec.cumsum %x axis 0 : tensor<1000003x3xf32> to tensor<1000003x3xf32>
+  fusec.output %0 : tensor<1000003x3xf32>
+}
+
+// -----
+
+// Of columns, a vector that all items share is loaded before the first.
+// CHECK-LABEL: mul_cumsum_0(
+// CHECK: constexpr int V = [[V:[0-9]+]];
+// CHECK-NEXT: const auto t_scale_at = fusec::load<V>(t_scale + column);
+// CHECK-NEXT: const auto load = [&](int k, auto put) {
+// CHECK: fusec::scanColumns<
+fusec.model @shared inputs ["x", "scale"] outputs ["y"] {
+^bb0(%x: tensor<64x1024x512xf32>, %scale: tensor<512xf32>):
+  %b = fusec.broadcast %scale [2] : tensor<512xf32> to tensor<64x1024x512xf32>
+  %0 = fusec.mul %x, %b : tensor<64x1024x512xf32>
+  %1 = fusec.cumsum %0 axis 1 : tensor<64x1024x512xf32> to tensor<64x1024x512xf32>
+  fusec.output %1 : tensor<64x1024x512xf32>
+}

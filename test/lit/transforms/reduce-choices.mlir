@@ -75,3 +75,22 @@ fusec.model @all inputs ["x"] outputs ["y"] {
   %0 = fusec.reduce sum %x axes [0, 1] parts 2048 : tensor<16384x16384xf16> to tensor<2048xf16>
   fusec.output %0 : tensor<2048xf16>
 }
+
+// -----
+
+// A factor is on its way while a block that others follow reduces its row.
+// CHECK-LABEL: fusec.plan @sm_90a of @factor
+// CHECK: #fusec.reduce_schedule<scope = block, threads = 128, indexBits = 32, vector = 8, kept = 4, ahead = true>
+fusec.model @factor inputs ["x", "s"] outputs ["y"] {
+^bb0(%x: tensor<16384x4096xf16>, %s: tensor<4096xf16>):
+  %0 = fusec.cast %x : tensor<16384x4096xf16> to tensor<16384x4096xf32>
+  %1 = fusec.mul %0, %0 : tensor<16384x4096xf32>
+  %2 = fusec.reduce sum %1 axes [1] : tensor<16384x4096xf32> to tensor<16384xf32>
+  %3 = fusec.rsqrt %2 : tensor<16384xf32>
+  %4 = fusec.broadcast %3 [0] : tensor<16384xf32> to tensor<16384x4096xf32>
+  %5 = fusec.mul %0, %4 : tensor<16384x4096xf32>
+  %6 = fusec.cast %5 : tensor<16384x4096xf32> to tensor<16384x4096xf16>
+  %7 = fusec.broadcast %s [1] : tensor<4096xf16> to tensor<16384x4096xf16>
+  %8 = fusec.mul %6, %7 : tensor<16384x4096xf16>
+  fusec.output %8 : tensor<16384x4096xf16>
+}

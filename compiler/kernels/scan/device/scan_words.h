@@ -225,6 +225,40 @@ FUSEC_DEVICE Vector nextSums(Vector &before, const Items &items) {
   }
   return sums;
 }
+
+/// A worker's items in each of `Steps`: kept in registers, which steps that are
+/// known when compiling index, or loaded whenever they are asked for.
+template <class Items, int Steps, bool IsKept> struct OwnItems {
+  Items kept[IsKept ? Steps : 1];
+
+  template <class Body> static FUSEC_DEVICE void forEachStep(Body body) {
+    if constexpr (IsKept) {
+      FUSEC_UNROLL
+      for (int s = 0; s < Steps; ++s)
+        body(s);
+    } else {
+      FUSEC_UNROLL_BY(8)
+      for (int s = 0; s < Steps; ++s)
+        body(s);
+    }
+  }
+  template <class Own, class Load>
+  FUSEC_DEVICE void begin(Own forEachOwn, Load load) {
+    if constexpr (IsKept)
+      loadOwn(kept, forEachOwn, load);
+  }
+  template <class Index, class Load>
+  FUSEC_DEVICE Items get(int s, bool isThere, Index k, Load load) const {
+    if constexpr (IsKept) {
+      return kept[s];
+    } else {
+      Items own = {};
+      if (isThere)
+        load(k, [&](int lane, auto value) { own[lane] = value; });
+      return own;
+    }
+  }
+};
 } // namespace detail
 
 /// The same of columns, one vector of them. The sum of a group is that of all
@@ -248,24 +282,15 @@ FUSEC_DEVICE void scanChainOfColumns(Chain &chain, Index count, bool isMine,
   typedef typename Form::Vector Vector;
   FUSEC_SHARED T ofWarps[warps][columns];
   FUSEC_SHARED T ofSlices[slices][columns];
-  typename Form::Items items[IsKept ? steps : 1];
+  detail::OwnItems<typename Form::Items, steps, IsKept> items;
   Vector before = {};
   const int own = chain.vector() * V;
-  auto takeOwn = [&](int s, auto body) {
-    const Index k = Index(Scope::rank()) * steps + s;
-    body(s, IsFull || (isMine && k < count),
-         Form::isReverse ? count - 1 - k : k);
-  };
   auto forEachOwn = [&](auto body) {
-    if constexpr (IsKept) {
-      FUSEC_UNROLL
-      for (int s = 0; s < steps; ++s)
-        takeOwn(s, body);
-    } else {
-      FUSEC_UNROLL_BY(8)
-      for (int s = 0; s < steps; ++s)
-        takeOwn(s, body);
-    }
+    items.forEachStep([&](int s) {
+      const Index k = Index(Scope::rank()) * steps + s;
+      body(s, IsFull || (isMine && k < count),
+           Form::isReverse ? count - 1 - k : k);
+    });
   };
   // Of its vector on the host; else of the strip, a thread for each.
   auto forEachTold = [&](auto body) {
@@ -281,20 +306,9 @@ FUSEC_DEVICE void scanChainOfColumns(Chain &chain, Index count, bool isMine,
       total = Op::combine(total, ofWarps[warp][column]);
     return total;
   };
-  auto getItems = [&](int s, bool isThere, Index k) {
-    if constexpr (IsKept) {
-      return items[s];
-    } else {
-      typename Form::Items own = {};
-      if (isThere)
-        load(k, [&](int lane, auto value) { own[lane] = value; });
-      return own;
-    }
-  };
-  if constexpr (IsKept)
-    detail::loadOwn(items, forEachOwn, load);
+  items.begin(forEachOwn, load);
   forEachOwn([&](int s, bool isThere, Index k) {
-    detail::addVector<Op>(before, getItems(s, isThere, k));
+    detail::addVector<Op>(before, items.get(s, isThere, k, load));
   });
   before =
       detail::sumWarpBefore<Op, vectors>(before, ofWarps[launch::warp()], own);
@@ -333,7 +347,8 @@ FUSEC_DEVICE void scanChainOfColumns(Chain &chain, Index count, bool isMine,
   for (int i = 0; i < V; ++i)
     before[i] = Op::combine(getOthers(own + i), before[i]);
   forEachOwn([&](int s, bool isThere, Index k) {
-    const Vector sums = detail::nextSums<Form>(before, getItems(s, isThere, k));
+    const Vector sums =
+        detail::nextSums<Form>(before, items.get(s, isThere, k, load));
     if (isThere)
       store(k, sums);
   });

@@ -56,6 +56,20 @@ template <int V> FUSEC_DEVICE int placeOf(int place) {
   return V > 1 ? primitive::opaque(place) : place;
 }
 
+/// Stores a vector by words: rows of tiles begin at whole ones, no more.
+template <class T, int V>
+FUSEC_DEVICE void storeWords(T *to, const Vec<T, V> &vector) {
+  constexpr int W = vectorOf<T>(4, V);
+  FUSEC_UNROLL
+  for (int lane = 0; lane < V; lane += W) {
+    Vec<T, W> word;
+    FUSEC_UNROLL
+    for (int w = 0; w < W; ++w)
+      word[w] = vector[lane + w];
+    store<W>(to + lane, word);
+  }
+}
+
 /// Loads V elements at a time from address(a, b), for all that is left in the
 /// tile's dimensions; up to eight loads of a thread are on their way together,
 /// sixteen of single elements.
@@ -87,31 +101,8 @@ FUSEC_DEVICE void fillTile(TransposeTile<T, Along, Across, Pitch> &tile,
       T *to = tile.at + i / vectors * tile.pitch + i % vectors * V;
       if (!isInside(i))
         continue;
-      // Rows begin at whole words, no more.
-      constexpr int W = vectorOf<T>(4, V);
-      FUSEC_UNROLL
-      for (int lane = 0; lane < V; lane += W) {
-        Vec<T, W> word;
-        FUSEC_UNROLL
-        for (int w = 0; w < W; ++w)
-          word[w] = loaded[s][lane + w];
-        store<W>(to + lane, word);
-      }
+      storeWords(to, loaded[s]);
     }
-  }
-}
-
-/// Stores a vector by words: rows of tiles begin at whole ones, no more.
-template <class T, int V>
-FUSEC_DEVICE void storeWords(T *to, const Vec<T, V> &vector) {
-  constexpr int W = vectorOf<T>(4, V);
-  FUSEC_UNROLL
-  for (int lane = 0; lane < V; lane += W) {
-    Vec<T, W> word;
-    FUSEC_UNROLL
-    for (int w = 0; w < W; ++w)
-      word[w] = vector[lane + w];
-    store<W>(to + lane, word);
   }
 }
 
