@@ -12,7 +12,11 @@ NO_BITS = 8
 # Names of things, where the text came from, and addresses and zeros of constants.
 LEFT_OUT = (".strtab", ".shstrtab", ".symtab", ".note", ".debug", ".rela.debug", ".nv.compat",
             ".nv.callgraph", ".nv.global", ".nv.constant4", ".rela.nv.constant4")
-KEPT = (".nv.global.init",)
+# What constants hold counts where instructions read some: their addresses reach a kernel
+# by bank 4. Instructions of two forms name a bank, as nvdisasm shows of sm_90 ones.
+INITIAL = ".nv.global.init"
+INSTRUCTION, BANK_SHIFT, BANK_MASK, ADDRESSES = "<QQ", 54, 31, 4
+FORM_SHIFT, FORM_MASK, OF_BANKS = 9, 7, (3, 5)
 # Attributes whose values begin with a symbol's number: where parameters lie, frame and
 # least stack of a function, and its registers.
 SYMBOLIC = (0x0a, 0x11, 0x12, 0x2f)
@@ -57,16 +61,28 @@ def readAttributes(info, symbols):
     return sorted(found, key=repr)
 
 
-def isLeftOut(name):
-    return name.startswith(LEFT_OUT) and name not in KEPT
+def readsConstants(code):
+    """Whether an instruction, of 16 bytes, does; what is no whole number of them may."""
+    if len(code) % struct.calcsize(INSTRUCTION):
+        return True
+    return any(low >> BANK_SHIFT & BANK_MASK == ADDRESSES and
+               low >> FORM_SHIFT & FORM_MASK in OF_BANKS
+               for low, _ in struct.iter_unpack(INSTRUCTION, code))
+
+
+def isLeftOut(name, areRead):
+    return name.startswith(LEFT_OUT) and not (areRead and name == INITIAL)
 
 
 def hashCode(cubin):
     sections = readSections(cubin)
     symbols = nameSymbols(sections)
+    areRead = any(name.startswith(".rela.text") and content or
+                  name.startswith(".text") and readsConstants(content)
+                  for name, (_, content) in sections.items())
     parts = []
     for name, (_, content) in sorted(sections.items()):
-        if isLeftOut(name):
+        if isLeftOut(name, areRead):
             continue
         if name.startswith(".nv.info"):
             content = readAttributes(content, symbols)

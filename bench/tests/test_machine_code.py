@@ -53,6 +53,17 @@ class MachineCodeTest(unittest.TestCase):
         self.assertEqual(machine_code.hashCode(makeCubin()),
                          machine_code.hashCode(makeCubin(constants=("isInteger", "isHalf"))))
 
+    def testWhatConstantsHoldCountsIfTheyAreRead(self):
+        def hashes(code):
+            return {machine_code.hashCode(makeCubin(code=code, table=table))
+                    for table in (b"pi", b"e")}
+        def read(bank, form):
+            return struct.pack("<QQ", bank << 54 | form << 9, 0)
+        self.assertEqual(len(hashes(read(bank=3, form=5))), 1)
+        self.assertEqual(len(hashes(read(bank=4, form=4))), 1)
+        self.assertEqual(len(hashes(read(bank=4, form=5))), 2)
+        self.assertEqual(len(hashes(b"no whole instruction")), 2)
+
     def testWhatDecidesCounts(self):
         hashes = {machine_code.hashCode(cubin) for cubin in (
             makeCubin(), makeCubin(code=b"mul"), makeCubin(registers=40), makeCubin(shared=0),
