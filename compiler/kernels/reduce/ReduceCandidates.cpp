@@ -11,7 +11,7 @@ using namespace fusec;
 /// For how many blocks, of those of the grid, a kernel is compiled that does
 /// not ask for what all threads have, but of spans of halves; 0: it asks. Rows
 /// that share a warp take longer so, and warps and blocks that load ahead while
-/// others follow, 64 bits take twice the registers.
+/// others follow, items and places of 64 bits take twice the registers.
 int64_t ReduceProblem::getResident(const Target &target, const RowSizes &sizes,
                                    ReduceScheduleAttr schedule) const {
   double threads = schedule.getThreads(),
@@ -25,7 +25,7 @@ int64_t ReduceProblem::getResident(const Target &target, const RowSizes &sizes,
       loadsAheadByWarps(schedule) ||
       (schedule.getAhead() && isFollowed(target, sizes, schedule)) ||
       (isNarrow && items > target.row.mostFreeItems) ||
-      (isSpan && !sizes.keepsNarrow))
+      (isSpan && (schedule.getIndexBits() > 32 || !sizes.keepsNarrow)))
     return 0;
   // One pass has nothing but long functions that could be computed too early.
   if (ofColumns && isOnePass(iteration))

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/gpu/Large.h"
+#include "test/gpu/LargeModel.h"
+
+#include <atomic>
+#include <cmath>
+
+using namespace fusec;
+
+/// Compares elements of T with expected(i).
+template <class T, class Expected>
+static std::function<int64_t(const void *, int64_t)>
+compare(int64_t count, Expected expected) {
+  return [=](const void *output, int64_t found) {
+    std::atomic<int64_t> wrong{found != count};
+    forEachPart(std::min(count, found), [&](int64_t begin, int64_t end) {
+      int64_t some = 0;
+      for (int64_t i = begin; i != end; ++i)
+        some += static_cast<const T *>(output)[i] != T(expected(i));
+      wrong += some;
+    });
+    return wrong.load();
+  };
+}
+
+/// max(x, 0), twice.
+static LargeCase makePointwise() {
+  Sizes sizes = {(int64_t(1) << 31) + 2051};
+  LargeModel model(sizes);
+  model.addNode("Relu", {"x"}, "positive");
+  model.addNode("Add", {"positive", "positive"}, "out");
+  std::vector<uint16_t> twice(Pattern::most + 1);
+  for (int value = 0; value <= Pattern::most; ++value)
+    twice[value] = toHalf(2 * value);
+  return {"pointwise",
+          model.finish(),
+          sizes,
+          {},
+          compare<uint16_t>(sizes[0], [=](int64_t i) {
+            return twice[std::max(getPattern().getValue(i), 0)];
+          })};
+}
+
+static LargeCase makeTranspose() {
+  int64_t rows = 32771, columns = 65539;
+  LargeModel model({rows, columns});
+  LargeModel::setIntegers(model.addNode("Transpose", {"x"}, "out"), "perm",
+                          {1, 0});
+  return {"transpose",
+          model.finish(),
+          {rows, columns},
+          {},
+          compare<uint16_t>(rows * columns, [=](int64_t i) {
+            return getPattern().getBits(i % rows * columns + i / rows);
+          })};
+}
+
+static LargeCase makeSlice() {
+  int64_t rows = 524309, columns = 4100, first = 3, width = 4095;
+  LargeModel model({rows, columns});
+  model.addIntegers("starts", {first});
+  model.addIntegers("ends", {first + width});
+  model.addIntegers("axes", {1});
+  model.addNode("Slice", {"x", "starts", "ends", "axes"}, "out");
+  return {"slice",
+          model.finish(),
+          {rows, columns},
+          {},
+          compare<uint16_t>(rows * width, [=](int64_t i) {
+            return getPattern().getBits(i / width * columns + first +
+                                        i % width);
+          })};
+}
+
+/// Each row twice.
+static LargeCase makeConcat() {
+  int64_t rows = 524309, columns = 2053;
+  LargeModel model({rows, columns});
+  LargeModel::setInteger(model.addNode("Concat", {"x", "x"}, "out"), "axis", 1);
+  return {"concat",
+          model.finish(),
+          {rows, columns},
+          {},
+          compare<uint16_t>(rows * columns * 2, [=](int64_t i) {
+            return getPattern().getBits(i / (2 * columns) * columns +
+                                        i % columns);
+          })};
+}
+
+static LargeCase makeGather() {
+  int64_t rows = 4194311, columns = 513;
+  std::vector<int64_t> ids = {0, rows - 1, -1, -rows};
+  while (ids.size() != 8191)
+    ids.push_back(int64_t(ids.size()) * 2654435761 % rows);
+  LargeModel model({rows, columns});
+  model.addInput("ids", ::onnx::TensorProto::INT64, {int64_t(ids.size())});
+  LargeModel::setInteger(model.addNode("Gather", {"x", "ids"}, "out"), "axis",
+                         0);
+  return {"gather",
+          model.finish(),
+          {rows, columns},
+          ids,
+          compare<uint16_t>(int64_t(ids.size()) * columns, [=](int64_t i) {
+            int64_t id = ids[i / columns];
+            return getPattern().getBits((id < 0 ? id + rows : id) * columns +
+                                        i % columns);
+          })};
+}
+
+/// Over one axis, of which `outer` lie before and `inner` behind it.
+static LargeCase makeSum(const std::string &name, int64_t outer, int64_t length,
+                         int64_t inner) {
+  Sizes sizes = {outer, length, inner};
+  LargeModel model(sizes);
+  model.addIntegers("axes", {1});
+  LargeModel::setInteger(
+      model.addNode("ReduceSum", {model.widen(), "axes"}, "out"), "keepdims",
+      0);
+  return {name,
+          model.finish(::onnx::TensorProto::FLOAT),
+          sizes,
+          {},
+          compare<float>(outer * inner, [=](int64_t i) {
+            int64_t first = i / inner * length * inner + i % inner;
+            return inner == 1 ? getPattern().getSum(first, length)
+                              : getPattern().getSum(first, length, inner);
+          })};
+}
+
+/// The least of all, along one axis.
+static LargeCase makeMinimum(int64_t outer, int64_t length, int64_t inner) {
+  Sizes sizes = {outer, length, inner};
+  LargeModel model(sizes);
+  ::onnx::NodeProto &node = model.addNode("ReduceMin", {"x"}, "out");
+  LargeModel::setIntegers(node, "axes", {1});
+  LargeModel::setInteger(node, "keepdims", 0);
+  // Each column has elements of all kinds.
+  uint16_t least = toHalf(-Pattern::most);
+  return {"minimum",
+          model.finish(),
+          sizes,
+          {},
+          compare<uint16_t>(outer * inner, [=](int64_t) { return least; })};
+}
+
+/// Where the greatest of rows is, first or last.
+static LargeCase makeFind(bool isLast) {
+  int64_t rows = 524309, columns = 4099;
+  LargeModel model({rows, columns});
+  ::onnx::NodeProto &node = model.addNode("ArgMax", {"x"}, "out");
+  LargeModel::setInteger(node, "axis", 1);
+  LargeModel::setInteger(node, "keepdims", 0);
+  LargeModel::setInteger(node, "select_last_index", isLast);
+  return {isLast ? "find.last" : "find.first",
+          model.finish(::onnx::TensorProto::INT64),
+          {rows, columns},
+          {},
+          compare<int64_t>(rows, [=](int64_t row) {
+            int64_t at = isLast ? columns - 1 : 0;
+            while (getPattern().getValue(row * columns + at) != Pattern::most)
+              at += isLast ? -1 : 1;
+            return at;
+          })};
+}
+
+/// Sums of 20 rows each.
+static LargeCase makeBags() {
+  int64_t rows = 4194311, columns = 513, bags = 511, length = 20;
+  std::vector<int64_t> ids = {rows - 1, 0};
+  while (int64_t(ids.size()) != bags * length)
+    ids.push_back(int64_t(ids.size()) * 2654435761 % rows);
+  LargeModel model({rows, columns});
+  model.addInput("ids", ::onnx::TensorProto::INT64, {bags * length});
+  model.addIntegers("shape", {bags, length});
+  model.addIntegers("axes", {1});
+  model.addNode("Reshape", {"ids", "shape"}, "bags");
+  LargeModel::setInteger(model.addNode("Gather", {"x", "bags"}, "found"),
+                         "axis", 0);
+  LargeModel::setInteger(model.addNode("ReduceSum", {"found", "axes"}, "out"),
+                         "keepdims", 0);
+  return {"bags",
+          model.finish(),
+          {rows, columns},
+          ids,
+          compare<uint16_t>(bags * columns, [=](int64_t i) {
+            int sum = 0;
+            for (int64_t k = 0; k != length; ++k)
+              sum += getPattern().getValue(
+                  ids[i / columns * length + k] * columns + i % columns);
+            return toHalf(sum);
+          })};
+}
+
+/// A factorization machine's second order: of each row, its columns' sums
+/// squared less their squares' sums.
+static LargeCase makeNested() {
+  int64_t rows = 3441527, fields = 39, width = 16;
+  LargeModel model({rows, fields, width});
+  model.addIntegers("fields", {1});
+  std::string wide = model.widen();
+  auto reduce = [&](const std::string &operand, const std::string &axes,
+                    const std::string &result) {
+    LargeModel::setInteger(model.addNode("ReduceSum", {operand, axes}, result),
+                           "keepdims", 0);
+  };
+  reduce(wide, "fields", "sum");
+  model.addNode("Mul", {"sum", "sum"}, "squared");
+  model.addNode("Mul", {wide, wide}, "squares");
+  reduce("squares", "fields", "sums");
+  model.addNode("Sub", {"squared", "sums"}, "both");
+  reduce("both", "fields", "out");
+  return {"nested",
+          model.finish(::onnx::TensorProto::FLOAT),
+          {rows, fields, width},
+          {},
+          compare<float>(rows, [=](int64_t row) {
+            int64_t all = 0;
+            for (int64_t d = 0; d != width; ++d) {
+              int64_t sum = 0, squares = 0;
+              for (int64_t f = 0; f != fields; ++f) {
+                int64_t v =
+                    getPattern().getValue((row * fields + f) * width + d);
+                sum += v;
+                squares += v * v;
+              }
+              all += sum * sum - squares;
+            }
+            return all;
+          })};
+}
+
+/// Of weights that choose a column each.
+static LargeCase makeProduct() {
+  int64_t rows = 2097169, depth = 1024, columns = 72;
+  auto getDepth = [](int64_t column) { return 14 * column + 3; };
+  Sizes ones;
+  for (int64_t column = 0; column != columns; ++column)
+    ones.push_back(getDepth(column) * columns + column);
+  LargeModel model({rows, depth});
+  model.addOnes("weights", {depth, columns}, ones);
+  model.addNode("MatMul", {"x", "weights"}, "out");
+  return {"product",
+          model.finish(),
+          {rows, depth},
+          {},
+          compare<uint16_t>(rows * columns, [=](int64_t i) {
+            return getPattern().getBits(i / columns * depth +
+                                        getDepth(i % columns));
+          })};
+}
+
+static LargeCase makeSums(const std::string &name, int64_t rows,
+                          int64_t columns) {
+  LargeModel model({rows, columns});
+  model.addIntegers("axis", {1});
+  model.addNode("CumSum", {model.widen(), "axis"}, "out");
+  return {name,
+          model.finish(::onnx::TensorProto::FLOAT),
+          {rows, columns},
+          {},
+          compare<float>(rows * columns, [=](int64_t i) {
+            return getPattern().getSum(i / columns * columns, i % columns + 1);
+          })};
+}
+
+/// Of rows, to a unit in the last place of what the result would be in fp64.
+static LargeCase makeSoftmax() {
+  int64_t rows = 524309, columns = 4099;
+  LargeModel model({rows, columns});
+  LargeModel::setInteger(model.addNode("Softmax", {"x"}, "out"), "axis", 1);
+  auto countWrong = [=](const void *output, int64_t count) {
+    std::atomic<int64_t> wrong{count != rows * columns};
+    std::vector<double> values(1 << 16);
+    for (size_t bits = 0; bits != values.size(); ++bits)
+      values[bits] = fromHalf(uint16_t(bits));
+    forEachPart(std::min(rows, count / columns),
+                [&](int64_t begin, int64_t end) {
+                  int64_t some = 0;
+                  for (int64_t row = begin; row != end; ++row) {
+                    double parts[2 * Pattern::most + 1], all = 0;
+                    for (int i = 0; i <= 2 * Pattern::most; ++i)
+                      parts[i] = std::exp(i - 2 * Pattern::most);
+                    auto getPart = [&](int64_t i) {
+                      return parts[getPattern().getValue(row * columns + i) +
+                                   Pattern::most];
+                    };
+                    for (int64_t i = 0; i != columns; ++i)
+                      all += getPart(i);
+                    for (int64_t i = 0; i != columns; ++i) {
+                      double found = values[static_cast<const uint16_t *>(
+                                 output)[row * columns + i]],
+                             expected = getPart(i) / all;
+                      // Halves below 2^-14 are whole numbers of 2^-24.
+                      some += !(std::abs(found - expected) <=
+                                std::max(expected * 0x1p-10, 0x1p-24));
+                    }
+                  }
+                  wrong += some;
+                });
+    return wrong.load();
+  };
+  return {"softmax", model.finish(), {rows, columns}, {}, countWrong};
+}
+
+std::vector<LargeCase> fusec::makeLargeCases() {
+  return {makePointwise(),
+          makeTranspose(),
+          makeSlice(),
+          makeConcat(),
+          makeGather(),
+          makeBags(),
+          makeProduct(),
+          makeNested(),
+          makeSum("sum.rows", 524309, 4099, 1),
+          makeSum("sum.long_rows", 5, 429496777, 1),
+          makeSum("sum.all", 1, (int64_t(1) << 31) + 77, 1),
+          makeSum("sum.columns", 1, 1048583, 2049),
+          makeSum("sum.middle", 4, 262147, 2050),
+          makeSum("sum.few_columns", 1, 715827889, 3),
+          makeMinimum(4, 262144, 2052),
+          makeFind(/*isLast=*/false),
+          makeFind(/*isLast=*/true),
+          makeSums("sums.rows", 524309, 4099),
+          makeSums("sums.all", 1, (int64_t(1) << 31) + 77),
+          makeSoftmax()};
+}
