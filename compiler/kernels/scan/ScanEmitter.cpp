@@ -230,10 +230,10 @@ void ScanPrinter::openRun() {
               "isMine)");
   writer.line("constexpr {} row = 0;", index);
   writer.line("const auto loadItem = [&]({} k, auto put) {{ put(0, "
-              "run.item(k, column)); }};",
+              "run.item<Scope>(k, column)); }};",
               index);
   writer.line("const auto storeItem = [&]({} k, const auto &sums) {{ "
-              "run.item(k, column) = sums[0]; }};",
+              "run.item<Scope>(k, column) = sums[0]; }};",
               index);
 }
 

@@ -40,9 +40,15 @@ public:
         });
     launch::barrier();
   }
-  /// Of a row and a column.
-  FUSEC_DEVICE T &item(int row, int column) {
-    return at[place(row * Columns + column)];
+  /// Of a row and a column. A thread's own rows lie in one slice, whose begin
+  /// is found once where rows come in their order.
+  template <class Scope> FUSEC_DEVICE T &item(int row, int column) {
+    if constexpr (Form::isReverse || launch::workersOf(2) == 2) {
+      return at[place(row * Columns + column)];
+    } else {
+      const int rank = Scope::rank(), step = row - rank * Kept;
+      return at[rank * (slice + gap) + step * Columns + column];
+    }
   }
   /// Calls put(i, width, sums) for the same.
   template <class Index, class Put>
