@@ -269,7 +269,7 @@ static bool asksForPair(const RowSizes &sizes, ReduceScheduleAttr schedule,
       std::round(sizes.read / (sizes.rows * sizes.length * sizes.element));
   return schedule.getScope() == ReduceScope::Block && !schedule.getKept() &&
          sizes.passes == 1 && schedule.getVector() * sizes.element == 16 &&
-         places.steps * loads == 2;
+         places.steps * loads == 2 && places.waves > 1;
 }
 
 static double getRowsMemory(const Target &target, const RowSizes &sizes,
