@@ -274,23 +274,32 @@ FUSEC_DEVICE void scanChainOfColumns(Chain &chain, Index count, bool isMine,
                 most = (Scope::threads + 31) / 32,
                 warps = most / launch::workersOf(most),
                 slices =
-                    launch::workersOf(2) == 2 ? 1 : Scope::threads / columns;
+                    launch::workersOf(2) == 2 ? 1 : Scope::threads / columns,
+                // Of few columns a warp has several slices, which it adds up.
+      together = slices > 1 && columns < 32 ? 32 / columns : 1,
+                apart = slices / together;
   static_assert(vectors <= 32 && Scope::threads % columns == 0,
                 "a column has threads that ask for its sums");
   typedef typename Form::Op Op;
   typedef typename Op::Value T;
   typedef typename Form::Vector Vector;
   FUSEC_SHARED T ofWarps[warps][columns];
-  FUSEC_SHARED T ofSlices[slices][columns];
+  FUSEC_SHARED T ofSlices[apart][columns];
   detail::OwnItems<typename Form::Items, steps, IsKept> items;
   Vector before = {};
   const int own = chain.vector() * V;
-  auto forEachOwn = [&](auto body) {
+  auto forEachStep = [&](auto isThere, auto body) {
     items.forEachStep([&](int s) {
       const Index k = Index(Scope::rank()) * steps + s;
-      body(s, IsFull || (isMine && k < count),
-           Form::isReverse ? count - 1 - k : k);
+      body(s, isThere(k), Form::isReverse ? count - 1 - k : k);
     });
+  };
+  auto forEachOwn = [&](auto body) {
+    // Of all parts but the last no item is asked whether it is there.
+    if constexpr (!IsKept)
+      if (count == Index(steps) * Scope::size())
+        return forEachStep([&](Index) { return isMine; }, body);
+    forEachStep([&](Index k) { return IsFull || (isMine && k < count); }, body);
   };
   // Of its vector on the host; else of the strip, a thread for each.
   auto forEachTold = [&](auto body) {
@@ -325,14 +334,18 @@ FUSEC_DEVICE void scanChainOfColumns(Chain &chain, Index count, bool isMine,
   }
   detail::addVector<Op>(before, ofOthers);
   forEachTold([&](int column, int slice) {
-    ofSlices[slice][column] =
-        detail::sumOthers<Op, slices>(chain, column, slice);
+    T sum = detail::sumOthers<Op, slices>(chain, column, slice);
+    FUSEC_UNROLL
+    for (int lanes = columns; lanes < columns * together; lanes *= 2)
+      sum = Op::combine(sum, primitive::shuffleXor(sum, lanes));
+    if (slice % together == 0)
+      ofSlices[slice / together][column] = sum;
   });
   launch::barrier();
   auto getOthers = [&](int column) {
     T sum = T(0);
     FUSEC_UNROLL
-    for (int slice = 0; slice < slices; ++slice)
+    for (int slice = 0; slice < apart; ++slice)
       sum = Op::combine(sum, ofSlices[slice][column]);
     return sum;
   };
