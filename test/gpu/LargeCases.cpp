@@ -129,7 +129,8 @@ static LargeCase makeSum(const std::string &name, int64_t outer, int64_t length,
 }
 
 /// The least of all, along one axis.
-static LargeCase makeMinimum(int64_t outer, int64_t length, int64_t inner) {
+static LargeCase makeMinimum(const std::string &name, int64_t outer,
+                             int64_t length, int64_t inner) {
   Sizes sizes = {outer, length, inner};
   LargeModel model(sizes);
   ::onnx::NodeProto &node = model.addNode("ReduceMin", {"x"}, "out");
@@ -137,7 +138,7 @@ static LargeCase makeMinimum(int64_t outer, int64_t length, int64_t inner) {
   LargeModel::setInteger(node, "keepdims", 0);
   // Each column has elements of all kinds.
   uint16_t least = toHalf(-Pattern::most);
-  return {"minimum",
+  return {name,
           model.finish(),
           sizes,
           {},
@@ -304,24 +305,19 @@ static LargeCase makeSoftmax() {
 }
 
 std::vector<LargeCase> fusec::makeLargeCases() {
-  return {makePointwise(),
-          makeTranspose(),
-          makeSlice(),
-          makeConcat(),
-          makeGather(),
-          makeBags(),
-          makeProduct(),
-          makeNested(),
-          makeSum("sum.rows", 524309, 4099, 1),
-          makeSum("sum.long_rows", 5, 429496777, 1),
-          makeSum("sum.all", 1, (int64_t(1) << 31) + 77, 1),
-          makeSum("sum.columns", 1, 1048583, 2049),
-          makeSum("sum.middle", 4, 262147, 2050),
-          makeSum("sum.few_columns", 1, 715827889, 3),
-          makeMinimum(4, 262144, 2052),
-          makeFind(/*isLast=*/false),
-          makeFind(/*isLast=*/true),
-          makeSums("sums.rows", 524309, 4099),
-          makeSums("sums.all", 1, (int64_t(1) << 31) + 77),
-          makeSoftmax()};
+  return {
+      makePointwise(), makeTranspose(), makeSlice(), makeConcat(), makeGather(),
+      makeBags(), makeProduct(), makeNested(),
+      makeSum("sum.rows", 524309, 4099, 1),
+      makeSum("sum.long_rows", 5, 429496777, 1),
+      makeSum("sum.all", 1, (int64_t(1) << 31) + 77, 1),
+      makeSum("sum.columns", 1, 1048583, 2049),
+      makeSum("sum.middle", 4, 262147, 2050),
+      makeSum("sum.few_columns", 1, 715827889, 3),
+      makeMinimum("minimum", 4, 262144, 2052),
+      // 32 bits count the elements, but not a part's number times their pitch.
+      makeMinimum("minimum.parts", 4, 262144, 128),
+      makeSum("sum.parts", 4, 262144, 128), makeFind(/*isLast=*/false),
+      makeFind(/*isLast=*/true), makeSums("sums.rows", 524309, 4099),
+      makeSums("sums.all", 1, (int64_t(1) << 31) + 77), makeSoftmax()};
 }

@@ -3,8 +3,7 @@
 """Checks that sources stay short enough to be read at once, and that nvcc takes kernels.
 
 A file has at most 400 lines, else its head gives the reason ("long: ..."); a
-function of the compiler has at most 90, or is among LONGER with the reason. Tests and
-generated files are free.
+function of the compiler has at most 90. Tests and generated files are free.
 A constexpr function of a device header says where it runs: NVRTC takes one that does
 not for the device's, nvcc for the host's, which a kernel cannot call. For the same
 reason a kernel's headers begin with the prelude: what host and device share asks it where
@@ -16,9 +15,6 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# A function's name, and why it is not shorter.
-LONGER = {"scanChainOfColumns": "what one block tells and asks others: its steps share arrays "
-                                "in shared memory, and would pass on a dozen names"}
 FOLDERS = ("ir", "frontends", "compiler", "runtime", "tools", "bench", "examples")
 FUNCTIONS = "compiler"
 KINDS = {".cpp", ".h", ".hpp", ".td", ".py", ".sh", ".cmake"}
@@ -58,8 +54,7 @@ def check(path):
         yield f"{name}: {len(lines)} lines, expected at most {MOST_LINES}, or 'long: ...', why"
     if name.parts[0] == FUNCTIONS and path.suffix in {".cpp", ".h"}:
         for start, count in findFunctions(lines):
-            head = "\n".join(lines[start:start + 4])
-            if count > MOST_OF_FUNCTION and not any(f" {longer}(" in head for longer in LONGER):
+            if count > MOST_OF_FUNCTION:
                 yield (f"{name}:{start + 1}: a function of {count} lines, expected at most "
                        f"{MOST_OF_FUNCTION}")
     if "device" in name.parts and path.name != HOST_ONLY:

@@ -259,6 +259,51 @@ template <class Items, int Steps, bool IsKept> struct OwnItems {
     }
   }
 };
+
+/// What a block's threads find of the columns of its strip: warps of its own
+/// part, and slices, who share what others are asked.
+template <class Op, int Columns, int Warps, int Slices> struct StripSums {
+  typedef typename Op::Value T;
+  T ofWarps[Warps][Columns];
+  T ofSlices[Slices][Columns];
+
+  FUSEC_DEVICE T getTotal(int column) const { return getSum(ofWarps, column); }
+  FUSEC_DEVICE T getOthers(int column) const {
+    return getSum(ofSlices, column);
+  }
+  /// Adds what the warps before the thread's own have from a column on.
+  template <int V> FUSEC_DEVICE void addWarpsBefore(Vec<T, V> &sums, int own) {
+    Vec<T, V> ofOthers = {};
+    for (int warp = 0; warp < launch::warp(); ++warp) {
+      FUSEC_UNROLL
+      for (int i = 0; i < V; ++i)
+        ofOthers[i] = Op::combine(ofOthers[i], ofWarps[warp][own + i]);
+    }
+    addVector<Op>(sums, ofOthers);
+  }
+  /// Of `Asking` slices one asks; of few columns a warp has several of them,
+  /// and adds them up.
+  template <int Asking, class Chain>
+  FUSEC_DEVICE void ask(const Chain &chain, int column, int slice) {
+    constexpr int together = Asking / Slices;
+    T sum = sumOthers<Op, Asking>(chain, column, slice);
+    FUSEC_UNROLL
+    for (int lanes = Columns; lanes < Columns * together; lanes *= 2)
+      sum = Op::combine(sum, primitive::shuffleXor(sum, lanes));
+    if (slice % together == 0)
+      ofSlices[slice / together][column] = sum;
+  }
+
+private:
+  template <int Count>
+  static FUSEC_DEVICE T getSum(const T (&of)[Count][Columns], int column) {
+    T sum = T(0);
+    FUSEC_UNROLL
+    for (int i = 0; i < Count; ++i)
+      sum = Op::combine(sum, of[i][column]);
+    return sum;
+  }
+};
 } // namespace detail
 
 /// The same of columns, one vector of them. The sum of a group is that of all
@@ -273,18 +318,16 @@ FUSEC_DEVICE void scanChainOfColumns(Chain &chain, Index count, bool isMine,
                 steps = Steps * launch::workersOf(Scope::maxSize),
                 most = (Scope::threads + 31) / 32,
                 warps = most / launch::workersOf(most),
-                slices =
+                asking =
                     launch::workersOf(2) == 2 ? 1 : Scope::threads / columns,
-                // Of few columns a warp has several slices, which it adds up.
-      together = slices > 1 && columns < 32 ? 32 / columns : 1,
-                apart = slices / together;
+                slices =
+                    asking > 1 && columns < 32 ? asking * columns / 32 : asking;
   static_assert(vectors <= 32 && Scope::threads % columns == 0,
                 "a column has threads that ask for its sums");
   typedef typename Form::Op Op;
   typedef typename Op::Value T;
   typedef typename Form::Vector Vector;
-  FUSEC_SHARED T ofWarps[warps][columns];
-  FUSEC_SHARED T ofSlices[apart][columns];
+  FUSEC_SHARED detail::StripSums<Op, columns, warps, slices> sums;
   detail::OwnItems<typename Form::Items, steps, IsKept> items;
   Vector before = {};
   const int own = chain.vector() * V;
@@ -308,62 +351,37 @@ FUSEC_DEVICE void scanChainOfColumns(Chain &chain, Index count, bool isMine,
     for (int i = 0; i < V; ++i)
       body(own + i, 0);
   };
-  auto getTotal = [&](int column) {
-    T total = T(0);
-    FUSEC_UNROLL
-    for (int warp = 0; warp < warps; ++warp)
-      total = Op::combine(total, ofWarps[warp][column]);
-    return total;
-  };
   items.begin(forEachOwn, load);
   forEachOwn([&](int s, bool isThere, Index k) {
     detail::addVector<Op>(before, items.get(s, isThere, k, load));
   });
-  before =
-      detail::sumWarpBefore<Op, vectors>(before, ofWarps[launch::warp()], own);
+  before = detail::sumWarpBefore<Op, vectors>(
+      before, sums.ofWarps[launch::warp()], own);
   launch::barrier();
   forEachTold([&](int column, int slice) {
     if (slice == 0)
-      chain.tell(chain.ofPart(chain.part(), column), getTotal(column));
+      chain.tell(chain.ofPart(chain.part(), column), sums.getTotal(column));
   });
-  Vector ofOthers = {};
-  for (int warp = 0; warp < launch::warp(); ++warp) {
-    FUSEC_UNROLL
-    for (int i = 0; i < V; ++i)
-      ofOthers[i] = Op::combine(ofOthers[i], ofWarps[warp][own + i]);
-  }
-  detail::addVector<Op>(before, ofOthers);
+  sums.addWarpsBefore(before, own);
   forEachTold([&](int column, int slice) {
-    T sum = detail::sumOthers<Op, slices>(chain, column, slice);
-    FUSEC_UNROLL
-    for (int lanes = columns; lanes < columns * together; lanes *= 2)
-      sum = Op::combine(sum, primitive::shuffleXor(sum, lanes));
-    if (slice % together == 0)
-      ofSlices[slice / together][column] = sum;
+    sums.template ask<asking>(chain, column, slice);
   });
   launch::barrier();
-  auto getOthers = [&](int column) {
-    T sum = T(0);
-    FUSEC_UNROLL
-    for (int slice = 0; slice < apart; ++slice)
-      sum = Op::combine(sum, ofSlices[slice][column]);
-    return sum;
-  };
   if (chain.endsGroup())
     forEachTold([&](int column, int slice) {
       if (slice == 0)
         chain.tell(chain.ofGroup(chain.part() / Chain::group, column),
-                   Op::combine(getOthers(column), getTotal(column)));
+                   Op::combine(sums.getOthers(column), sums.getTotal(column)));
     });
   chain.leave();
   FUSEC_UNROLL
   for (int i = 0; i < V; ++i)
-    before[i] = Op::combine(getOthers(own + i), before[i]);
+    before[i] = Op::combine(sums.getOthers(own + i), before[i]);
   forEachOwn([&](int s, bool isThere, Index k) {
-    const Vector sums =
+    const Vector next =
         detail::nextSums<Form>(before, items.get(s, isThere, k, load));
     if (isThere)
-      store(k, sums);
+      store(k, next);
   });
   chain.end();
 }
