@@ -43,6 +43,12 @@ Descriptor declareMade(KernelWriter &writer, const MadeMatrix &made,
 
 /// Loads from the buffers of the step's inputs.
 ScalarEmitter::Sources getRegionSources(KernelWriter &writer);
+/// Declares pointers for those of the program's reads that pass through L2, and
+/// returns the sources with these.
+ScalarEmitter::Sources declarePassing(KernelWriter &writer,
+                                      const ScalarProgram &program,
+                                      AccessesAttr accesses,
+                                      ScalarEmitter::Sources sources);
 
 /// Stores the values of the current point, or of the emitter's lanes; then
 /// `widths` says which are vectors. `whenLoaded` is called when loads have been

@@ -2,6 +2,7 @@
 //
 // What a region reads and stores, as its scalar program is printed.
 
+#include "compiler/analysis/AccessWidths.h"
 #include "compiler/codegen/Emitters.h"
 #include <fmt/core.h>
 
@@ -27,6 +28,31 @@ ScalarEmitter::Sources fusec::getRegionSources(KernelWriter &writer) {
         }
         return name;
       };
+  return sources;
+}
+
+ScalarEmitter::Sources fusec::declarePassing(KernelWriter &writer,
+                                             const ScalarProgram &program,
+                                             AccessesAttr accesses,
+                                             ScalarEmitter::Sources sources) {
+  llvm::DenseMap<Value, std::string> passing;
+  SmallVector<unsigned> reads = getReads(program);
+  for (int64_t read : accesses.getPassingReads()) {
+    Value value = program[reads[read]].value;
+    BufferOp buffer = writer.getStep().getInputBuffer(value);
+    std::string pointer = writer.pointer(buffer, true);
+    std::string name = writer.uniqueName(pointer + "_once");
+    writer.line("const fusec::Passing<{}> {}({});",
+                storageType(buffer.getElementType()), name, pointer);
+    passing[value] = name;
+  }
+  sources.load = [passing = std::move(passing),
+                  load = std::move(sources.load)](Value value) {
+    ScalarEmitter::Access access = load(value);
+    if (auto it = passing.find(value); it != passing.end())
+      access.pointer = it->second;
+    return access;
+  };
   return sources;
 }
 

@@ -61,6 +61,15 @@ struct StreamCosts {
   double fetchedBytes; // that come from memory together
 };
 
+/// Data that leaves L2 before other data, by what takes something else's place.
+struct PassingCosts {
+  double leastBytes; // of a tensor
+  // Of a tensor: of more L2 keeps so little that what it saves is less than
+  // what loads that pass it by lose.
+  double mostBytes;
+  double mostMovedBytes; // read and written, by a pointwise kernel
+};
+
 struct PointwiseCosts {
   double instructions; // a thread: an index, its bounds and some arithmetic
   double instructionClocks; // one of a function, that few threads do not hide
@@ -294,6 +303,7 @@ struct Costs {
   Rates rates;
   OpCosts ops;
   StreamCosts stream;
+  PassingCosts passing;
   PointwiseCosts pointwise;
   PartsCosts parts;
   ReduceCosts reduce;

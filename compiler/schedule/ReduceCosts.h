@@ -12,10 +12,6 @@ struct ReduceCosts {
   double blockClocks;  // to meet in shared memory
   double laterPass;    // traffic of a pass behind the first, which hits L2
   double sectorReuse;  // how often a sector that is read in parts is in L1
-  double passingBytes; // that take something else's place in L2
-  // Of more L2 keeps so little that what it saves is less than what loads that
-  // pass it by lose.
-  double mostPassingBytes;
 };
 
 /// Of vectors of columns. What a thread does, in clocks of 128 lanes.

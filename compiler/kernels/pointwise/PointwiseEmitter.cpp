@@ -36,7 +36,7 @@ namespace {
 class PiecePrinter {
 public:
   PiecePrinter(KernelWriter &writer, PointwiseScheduleAttr schedule)
-      : writer(writer), sources(getRegionSources(writer)), schedule(schedule) {}
+      : writer(writer), shared(getRegionSources(writer)), schedule(schedule) {}
   /// All that the kernel does, or what some blocks of it do.
   void print(const PointwisePiece &piece, AccessesAttr accesses,
              std::optional<Expr> blocks);
@@ -57,9 +57,10 @@ private:
   }
 
   KernelWriter &writer;
-  ScalarEmitter::Sources sources;
+  ScalarEmitter::Sources shared;
   PointwiseScheduleAttr schedule;
-  AccessesAttr accesses; // of the piece
+  AccessesAttr accesses;          // of the piece
+  ScalarEmitter::Sources sources; // of the piece
 };
 } // namespace
 
@@ -81,6 +82,7 @@ void PiecePrinter::print(const PointwisePiece &piece,
                          AccessesAttr accessesOfPiece,
                          std::optional<Expr> blocks) {
   accesses = accessesOfPiece;
+  sources = declarePassing(writer, piece.iteration.program, accesses, shared);
   if (piece.row)
     printHeldRows(piece);
   else if (piece.isByRows())

@@ -2,6 +2,9 @@
 
 #include "compiler/analysis/Iteration.h"
 #include "compiler/analysis/ShiftedLoads.h"
+#include "compiler/analysis/StepBytes.h"
+#include "compiler/analysis/TypicalSizes.h"
+#include "compiler/kernels/PassingReads.h"
 #include "compiler/kernels/pointwise/Pointwise.h"
 #include <fmt/core.h>
 
@@ -12,8 +15,27 @@ static Attribute getPlain(MLIRContext *context) {
   return PointwiseScheduleAttr::get(context, 256, 1, 64);
 }
 
+/// Reads of the only piece that pass through L2: of several, one may find there
+/// what another read. They gain while all that is moved has a place in L2, and
+/// what is read takes none from what is still to be written back.
+static SmallVector<int64_t> getPassing(StepOp step, const PointwisePiece &piece,
+                                       ArrayRef<int64_t> shifted) {
+  StepBytes bytes = getStepBytesAt(step, typicalDim);
+  if (double(bytes.read + bytes.written) >
+      getTarget(step).passing.mostMovedBytes)
+    return {};
+  const ScalarProgram &program = piece.iteration.program;
+  SmallVector<unsigned> reads = getReads(program);
+  SmallVector<int64_t> passing = findPassingReads(step, program);
+  llvm::erase_if(passing, [&](int64_t read) {
+    return llvm::is_contained(shifted, read) ||
+           (piece.row && piece.row->load == reads[read]);
+  });
+  return passing;
+}
+
 static AccessesAttr getAccesses(StepOp step, VariantAttr variant,
-                                const PointwisePiece &piece) {
+                                const PointwisePiece &piece, bool isOnly) {
   auto schedule = cast<PointwiseScheduleAttr>(variant.getSchedule());
   int64_t width = piece.getWidth(schedule.getVector());
   const ScalarProgram &program = piece.iteration.program;
@@ -46,8 +68,11 @@ static AccessesAttr getAccesses(StepOp step, VariantAttr variant,
       loads[i] = width;
       shifted.push_back(i);
     }
+  SmallVector<int64_t> passing;
+  if (isOnly)
+    passing = getPassing(step, piece, shifted);
   return fusec::getAccesses(step.getContext(), piece.walk, width, loads, stores,
-                            /*passing=*/{}, shifted);
+                            passing, shifted);
 }
 
 static LaunchAttr getAssembledLaunch(StepOp step, VariantAttr variant) {
@@ -80,7 +105,7 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
   return LaunchAttr::get(blocks, schedule.getThreads())
       .withAccesses(
           llvm::map_to_vector(*pieces, [&](const PointwisePiece &piece) {
-            return getAccesses(step, variant, piece);
+            return getAccesses(step, variant, piece, pieces->size() == 1);
           }));
 }
 

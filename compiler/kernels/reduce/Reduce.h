@@ -61,8 +61,8 @@ getKeptLoads(const RowIteration &iteration, unsigned lanesDim,
 /// Whether each item is needed once, by one walk over a row.
 bool isOnePass(const RowIteration &iteration);
 
-/// Reads, by their place among the program's, of inputs that are read once and
-/// that L2 does not hold.
+/// Reads, by their place among the program's, that pass through L2: of rows that
+/// are read once.
 llvm::SmallVector<int64_t> getPassingReads(StepOp step,
                                            const RowIteration &iteration,
                                            ReduceScheduleAttr schedule);

@@ -12,23 +12,9 @@ RowPrinter::RowPrinter(KernelWriter &writer, const RowIteration &iteration,
       schedule(cast<ReduceScheduleAttr>(variant.getSchedule())),
       accesses(variant.getLaunch().getLoopAccesses(this->form.loop)),
       index(writer.indexType()) {
-  auto sources = getRegionSources(writer);
-  SmallVector<unsigned> reads = getReads(iteration.program);
-  for (int64_t read : accesses.getPassingReads()) {
-    Value value = iteration.program[reads[read]].value;
-    BufferOp buffer = writer.getStep().getInputBuffer(value);
-    std::string pointer = writer.pointer(buffer, true);
-    std::string name = writer.uniqueName(pointer + "_once");
-    writer.line("const fusec::Passing<{}> {}({});",
-                storageType(buffer.getElementType()), name, pointer);
-    passing[value] = name;
-  }
-  sources.load = [this, load = sources.load](Value value) {
-    ScalarEmitter::Access access = load(value);
-    if (auto it = passing.find(value); it != passing.end())
-      access.pointer = it->second;
-    return access;
-  };
+  auto sources = declarePassing(writer, iteration.program, accesses,
+                                getRegionSources(writer));
+  getSource = sources.load;
   sources.root = [&](Value value) {
     return results[value.getAsOpaquePointer()];
   };
@@ -144,10 +130,7 @@ void RowPrinter::keepLoads() {
     writer.line("constexpr int V = decltype(width)::value;");
   emitter->nameIndex(1, "k");
   for (auto &[node, name] : kept) {
-    BufferOp buffer = step.getInputBuffer(program[node].value);
-    auto once = passing.find(program[node].value);
-    std::string pointer =
-        once != passing.end() ? once->second : writer.pointer(buffer, true);
+    std::string pointer = getSource(program[node].value).pointer;
     std::string place = emitter->print(getLoadOffset(step, program, node));
     if (form.pitch)
       writer.line("fusec::keep<V>({}[step], {} + {});", name, pointer, place);

@@ -74,8 +74,7 @@ private:
   std::optional<ScalarEmitter::Lanes> lanes;
   std::optional<ScalarEmitter> emitter;
   llvm::MapVector<unsigned, std::string> kept; // names of what is in registers
-  /// Names of pointers to inputs that leave L2 first.
-  llvm::DenseMap<mlir::Value, std::string> passing;
+  std::function<ScalarEmitter::Access(mlir::Value)> getSource; // of loads
 };
 
 /// Prints the loop over rows whose items are results of reductions.
