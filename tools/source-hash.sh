@@ -6,7 +6,7 @@
 set -euo pipefail
 export LC_ALL=C
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-find ir frontends compiler runtime tools test/gpu -type f \
+find ir frontends compiler runtime tools test/gpu test/support -type f \
   ! -path test/gpu/report.json ! -path '*/__pycache__/*' ! -path '*/.*' \
   ! -name '*.md' ! -name '*.pyc' ! -name '*.o' ! -name '*~' -print0 |
   sort -z | xargs -0 sha256sum | sha256sum | cut -d ' ' -f 1

@@ -1,12 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "runtime/src/SmallFloat.h"
 #include "test/gpu/Large.h"
-#include "test/gpu/LargeModel.h"
+#include "test/support/ModelBuilder.h"
 
 #include <atomic>
 #include <cmath>
 
 using namespace fusec;
+
+namespace {
+/// A model of one input, of halves, and one output.
+class LargeModel : public fusec::onnx::test::ModelBuilder {
+public:
+  explicit LargeModel(llvm::ArrayRef<int64_t> sizes) {
+    input("x", "float16", sizes);
+  }
+  /// The input as fp32, in which sums are exact.
+  std::string widen() {
+    node("Cast", {"x"}, {"wide"}, "to=1");
+    return "wide";
+  }
+  /// The model's bytes, once a node gives "out".
+  std::string finish(llvm::StringRef type = "float16") {
+    return output("out", type).proto.SerializeAsString();
+  }
+};
+} // namespace
 
 /// Compares elements of T with expected(i).
 template <class T, class Expected>
@@ -26,13 +46,13 @@ compare(int64_t count, Expected expected) {
 
 /// max(x, 0), twice.
 static LargeCase makePointwise() {
-  Sizes sizes = {(int64_t(1) << 31) + 2051};
+  std::vector<int64_t> sizes = {(int64_t(1) << 31) + 2051};
   LargeModel model(sizes);
-  model.addNode("Relu", {"x"}, "positive");
-  model.addNode("Add", {"positive", "positive"}, "out");
+  model.node("Relu", {"x"}, {"positive"});
+  model.node("Add", {"positive", "positive"}, {"out"});
   std::vector<uint16_t> twice(Pattern::most + 1);
   for (int value = 0; value <= Pattern::most; ++value)
-    twice[value] = toHalf(2 * value);
+    twice[value] = rt::toHalf(2 * value);
   return {"pointwise",
           model.finish(),
           sizes,
@@ -45,8 +65,7 @@ static LargeCase makePointwise() {
 static LargeCase makeTranspose() {
   int64_t rows = 32771, columns = 65539;
   LargeModel model({rows, columns});
-  LargeModel::setIntegers(model.addNode("Transpose", {"x"}, "out"), "perm",
-                          {1, 0});
+  model.node("Transpose", {"x"}, {"out"}, "perm=1,0");
   return {"transpose",
           model.finish(),
           {rows, columns},
@@ -59,10 +78,8 @@ static LargeCase makeTranspose() {
 static LargeCase makeSlice() {
   int64_t rows = 524309, columns = 4100, first = 3, width = 4095;
   LargeModel model({rows, columns});
-  model.addIntegers("starts", {first});
-  model.addIntegers("ends", {first + width});
-  model.addIntegers("axes", {1});
-  model.addNode("Slice", {"x", "starts", "ends", "axes"}, "out");
+  model.ints("starts", first).ints("ends", first + width).ints("axes", 1);
+  model.node("Slice", {"x", "starts", "ends", "axes"}, {"out"});
   return {"slice",
           model.finish(),
           {rows, columns},
@@ -77,7 +94,7 @@ static LargeCase makeSlice() {
 static LargeCase makeConcat() {
   int64_t rows = 524309, columns = 2053;
   LargeModel model({rows, columns});
-  LargeModel::setInteger(model.addNode("Concat", {"x", "x"}, "out"), "axis", 1);
+  model.node("Concat", {"x", "x"}, {"out"}, "axis=1");
   return {"concat",
           model.finish(),
           {rows, columns},
@@ -94,9 +111,8 @@ static LargeCase makeGather() {
   while (ids.size() != 8191)
     ids.push_back(int64_t(ids.size()) * 2654435761 % rows);
   LargeModel model({rows, columns});
-  model.addInput("ids", ::onnx::TensorProto::INT64, {int64_t(ids.size())});
-  LargeModel::setInteger(model.addNode("Gather", {"x", "ids"}, "out"), "axis",
-                         0);
+  model.input("ids", "int64", int64_t(ids.size()));
+  model.node("Gather", {"x", "ids"}, {"out"}, "axis=0");
   return {"gather",
           model.finish(),
           {rows, columns},
@@ -111,14 +127,12 @@ static LargeCase makeGather() {
 /// Over one axis, of which `outer` lie before and `inner` behind it.
 static LargeCase makeSum(const std::string &name, int64_t outer, int64_t length,
                          int64_t inner) {
-  Sizes sizes = {outer, length, inner};
+  std::vector<int64_t> sizes = {outer, length, inner};
   LargeModel model(sizes);
-  model.addIntegers("axes", {1});
-  LargeModel::setInteger(
-      model.addNode("ReduceSum", {model.widen(), "axes"}, "out"), "keepdims",
-      0);
+  model.ints("axes", 1);
+  model.node("ReduceSum", {model.widen(), "axes"}, {"out"}, "keepdims=0");
   return {name,
-          model.finish(::onnx::TensorProto::FLOAT),
+          model.finish("float"),
           sizes,
           {},
           compare<float>(outer * inner, [=](int64_t i) {
@@ -131,13 +145,11 @@ static LargeCase makeSum(const std::string &name, int64_t outer, int64_t length,
 /// The least of all, along one axis.
 static LargeCase makeMinimum(const std::string &name, int64_t outer,
                              int64_t length, int64_t inner) {
-  Sizes sizes = {outer, length, inner};
+  std::vector<int64_t> sizes = {outer, length, inner};
   LargeModel model(sizes);
-  ::onnx::NodeProto &node = model.addNode("ReduceMin", {"x"}, "out");
-  LargeModel::setIntegers(node, "axes", {1});
-  LargeModel::setInteger(node, "keepdims", 0);
+  model.node("ReduceMin", {"x"}, {"out"}, "axes=1, keepdims=0");
   // Each column has elements of all kinds.
-  uint16_t least = toHalf(-Pattern::most);
+  uint16_t least = rt::toHalf(-Pattern::most);
   return {name,
           model.finish(),
           sizes,
@@ -149,12 +161,10 @@ static LargeCase makeMinimum(const std::string &name, int64_t outer,
 static LargeCase makeFind(bool isLast) {
   int64_t rows = 524309, columns = 4099;
   LargeModel model({rows, columns});
-  ::onnx::NodeProto &node = model.addNode("ArgMax", {"x"}, "out");
-  LargeModel::setInteger(node, "axis", 1);
-  LargeModel::setInteger(node, "keepdims", 0);
-  LargeModel::setInteger(node, "select_last_index", isLast);
+  model.node("ArgMax", {"x"}, {"out"},
+             "axis=1 keepdims=0 select_last_index=" + std::to_string(isLast));
   return {isLast ? "find.last" : "find.first",
-          model.finish(::onnx::TensorProto::INT64),
+          model.finish("int64"),
           {rows, columns},
           {},
           compare<int64_t>(rows, [=](int64_t row) {
@@ -172,14 +182,11 @@ static LargeCase makeBags() {
   while (int64_t(ids.size()) != bags * length)
     ids.push_back(int64_t(ids.size()) * 2654435761 % rows);
   LargeModel model({rows, columns});
-  model.addInput("ids", ::onnx::TensorProto::INT64, {bags * length});
-  model.addIntegers("shape", {bags, length});
-  model.addIntegers("axes", {1});
-  model.addNode("Reshape", {"ids", "shape"}, "bags");
-  LargeModel::setInteger(model.addNode("Gather", {"x", "bags"}, "found"),
-                         "axis", 0);
-  LargeModel::setInteger(model.addNode("ReduceSum", {"found", "axes"}, "out"),
-                         "keepdims", 0);
+  model.input("ids", "int64", bags * length);
+  model.ints("shape", {bags, length}).ints("axes", 1);
+  model.node("Reshape", {"ids", "shape"}, {"bags"});
+  model.node("Gather", {"x", "bags"}, {"found"}, "axis=0");
+  model.node("ReduceSum", {"found", "axes"}, {"out"}, "keepdims=0");
   return {"bags",
           model.finish(),
           {rows, columns},
@@ -189,7 +196,7 @@ static LargeCase makeBags() {
             for (int64_t k = 0; k != length; ++k)
               sum += getPattern().getValue(
                   ids[i / columns * length + k] * columns + i % columns);
-            return toHalf(sum);
+            return rt::toHalf(sum);
           })};
 }
 
@@ -198,21 +205,20 @@ static LargeCase makeBags() {
 static LargeCase makeNested() {
   int64_t rows = 3441527, fields = 39, width = 16;
   LargeModel model({rows, fields, width});
-  model.addIntegers("fields", {1});
+  model.ints("fields", 1);
   std::string wide = model.widen();
   auto reduce = [&](const std::string &operand, const std::string &axes,
                     const std::string &result) {
-    LargeModel::setInteger(model.addNode("ReduceSum", {operand, axes}, result),
-                           "keepdims", 0);
+    model.node("ReduceSum", {operand, axes}, {result}, "keepdims=0");
   };
   reduce(wide, "fields", "sum");
-  model.addNode("Mul", {"sum", "sum"}, "squared");
-  model.addNode("Mul", {wide, wide}, "squares");
+  model.node("Mul", {"sum", "sum"}, {"squared"});
+  model.node("Mul", {wide, wide}, {"squares"});
   reduce("squares", "fields", "sums");
-  model.addNode("Sub", {"squared", "sums"}, "both");
+  model.node("Sub", {"squared", "sums"}, {"both"});
   reduce("both", "fields", "out");
   return {"nested",
-          model.finish(::onnx::TensorProto::FLOAT),
+          model.finish("float"),
           {rows, fields, width},
           {},
           compare<float>(rows, [=](int64_t row) {
@@ -235,12 +241,12 @@ static LargeCase makeNested() {
 static LargeCase makeProduct() {
   int64_t rows = 2097169, depth = 1024, columns = 72;
   auto getDepth = [](int64_t column) { return 14 * column + 3; };
-  Sizes ones;
+  std::vector<uint16_t> weights(depth * columns);
   for (int64_t column = 0; column != columns; ++column)
-    ones.push_back(getDepth(column) * columns + column);
+    weights[getDepth(column) * columns + column] = rt::toHalf(1);
   LargeModel model({rows, depth});
-  model.addOnes("weights", {depth, columns}, ones);
-  model.addNode("MatMul", {"x", "weights"}, "out");
+  model.halves("weights", {depth, columns}, weights);
+  model.node("MatMul", {"x", "weights"}, {"out"});
   return {"product",
           model.finish(),
           {rows, depth},
@@ -254,10 +260,10 @@ static LargeCase makeProduct() {
 static LargeCase makeSums(const std::string &name, int64_t rows,
                           int64_t columns) {
   LargeModel model({rows, columns});
-  model.addIntegers("axis", {1});
-  model.addNode("CumSum", {model.widen(), "axis"}, "out");
+  model.ints("axis", 1);
+  model.node("CumSum", {model.widen(), "axis"}, {"out"});
   return {name,
-          model.finish(::onnx::TensorProto::FLOAT),
+          model.finish("float"),
           {rows, columns},
           {},
           compare<float>(rows * columns, [=](int64_t i) {
@@ -269,12 +275,12 @@ static LargeCase makeSums(const std::string &name, int64_t rows,
 static LargeCase makeSoftmax() {
   int64_t rows = 524309, columns = 4099;
   LargeModel model({rows, columns});
-  LargeModel::setInteger(model.addNode("Softmax", {"x"}, "out"), "axis", 1);
+  model.node("Softmax", {"x"}, {"out"}, "axis=1");
   auto countWrong = [=](const void *output, int64_t count) {
     std::atomic<int64_t> wrong{count != rows * columns};
     std::vector<double> values(1 << 16);
     for (size_t bits = 0; bits != values.size(); ++bits)
-      values[bits] = fromHalf(uint16_t(bits));
+      values[bits] = rt::fromHalf(uint16_t(bits));
     forEachPart(std::min(rows, count / columns),
                 [&](int64_t begin, int64_t end) {
                   int64_t some = 0;

@@ -1,26 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "test/gpu/LargePattern.h"
-#include "llvm/ADT/APFloat.h"
+#include "runtime/src/SmallFloat.h"
 
 #include <algorithm>
 #include <random>
 #include <thread>
 
 using namespace fusec;
-
-uint16_t fusec::toHalf(double value) {
-  llvm::APFloat half(value);
-  bool losesInfo;
-  half.convert(llvm::APFloat::IEEEhalf(), llvm::APFloat::rmNearestTiesToEven,
-               &losesInfo);
-  return uint16_t(half.bitcastToAPInt().getZExtValue());
-}
-
-double fusec::fromHalf(uint16_t bits) {
-  return llvm::APFloat(llvm::APFloat::IEEEhalf(), llvm::APInt(16, bits))
-      .convertToDouble();
-}
 
 Pattern::Pattern() : values(period), bits(period), sums(period) {
   std::mt19937 random(1);
@@ -30,7 +17,7 @@ Pattern::Pattern() : values(period), bits(period), sums(period) {
     values[period - 1 - i] = -(values[i] = any(random));
   int64_t sum = 0;
   for (int64_t i = 0; i != period; ++i) {
-    bits[i] = toHalf(values[i]);
+    bits[i] = rt::toHalf(values[i]);
     sums[i] = sum;
     sum += values[i];
   }

@@ -12,9 +12,6 @@
 
 namespace fusec {
 
-uint16_t toHalf(double value);
-double fromHalf(uint16_t bits);
-
 /// More than 2^31, of halves.
 constexpr int64_t mostElements = (int64_t(1) << 31) + (1 << 24);
 

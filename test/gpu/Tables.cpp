@@ -4,8 +4,8 @@
 // rows are read; and while eight threads read them, rows that are changed are
 // either new or old.
 
-#include "frontends/onnx/proto/onnx.pb.h"
 #include "test/gpu/Harness.h"
+#include "test/support/ModelBuilder.h"
 #include "tools/fusec/Failure.h"
 
 #include <atomic>
@@ -23,43 +23,18 @@ static float getElement(int64_t row, int64_t column, int64_t version) {
 }
 
 static std::string makeModel() {
-  ::onnx::ModelProto model;
-  model.set_ir_version(8);
-  model.add_opset_import()->set_version(17);
-  ::onnx::GraphProto &graph = *model.mutable_graph();
-  graph.set_name("tables");
-  auto addValue = [&](::onnx::ValueInfoProto &info, const char *name,
-                      int dtype) {
-    info.set_name(name);
-    auto &type = *info.mutable_type()->mutable_tensor_type();
-    type.set_elem_type(dtype);
-    type.mutable_shape()->add_dim()->set_dim_param("batch");
-    return type.mutable_shape();
-  };
-  addValue(*graph.add_input(), "ids", ::onnx::TensorProto::INT64);
-  addValue(*graph.add_output(), "out", ::onnx::TensorProto::FLOAT)
-      ->add_dim()
-      ->set_dim_value(width);
-  ::onnx::TensorProto &table = *graph.add_initializer();
-  table.set_name("table");
-  table.set_data_type(::onnx::TensorProto::FLOAT);
-  table.add_dims(rowCount);
-  table.add_dims(width);
   std::vector<float> values;
   for (int64_t row = 0; row != rowCount; ++row)
     for (int64_t column = 0; column != width; ++column)
       values.push_back(getElement(row, column, 0));
-  table.set_raw_data(values.data(), values.size() * sizeof(float));
-  ::onnx::NodeProto &gather = *graph.add_node();
-  gather.set_op_type("Gather");
-  gather.add_input("table");
-  gather.add_input("ids");
-  gather.add_output("rows");
-  ::onnx::NodeProto &relu = *graph.add_node();
-  relu.set_op_type("Relu");
-  relu.add_input("rows");
-  relu.add_output("out");
-  return model.SerializeAsString();
+  fusec::onnx::test::ModelBuilder model;
+  model.input("ids", "int64[batch]")
+      .output("out", "float[batch," + std::to_string(width) + "]");
+  model.floats("table", {rowCount, width}, {})
+      .set_raw_data(values.data(), values.size() * sizeof(float));
+  model.node("Gather", {"table", "ids"}, {"rows"});
+  model.node("Relu", {"rows"}, {"out"});
+  return model.proto.SerializeAsString();
 }
 
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "test/unit/damaged/Bombs.h"
-#include "test/unit/onnx/TestModel.h"
+#include "test/support/ModelBuilder.h"
 
 using namespace fusec::onnx::test;
 using ::onnx::FunctionProto;
@@ -126,7 +126,7 @@ private:
 
   std::mt19937 &random;
   unsigned most;
-  TestModel model;
+  ModelBuilder model;
 };
 } // namespace
 

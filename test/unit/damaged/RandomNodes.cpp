@@ -2,7 +2,7 @@
 
 #include "test/unit/damaged/RandomNodes.h"
 #include "frontends/onnx/handlers/Handlers.h"
-#include "test/unit/onnx/TestModel.h"
+#include "test/support/ModelBuilder.h"
 
 using namespace fusec::onnx::test;
 
@@ -103,7 +103,7 @@ private:
 
   int64_t opset;
   std::mt19937 &random;
-  TestModel model;
+  ModelBuilder model;
   // What most operands have, so that some fit together.
   std::string type = random() % 2 ? "float" : pick(types, random);
   std::string shape = pick(shapes, random);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Models written in a line or two: types are spelled "float[n,3]", attributes
-// "axis=1 alpha=0.5 perm=1,0 mode='tanh'" (a number with a point is a float).
+// Models of a line or two, and what the importer makes of them.
 
 #ifndef FUSEC_TEST_UNIT_ONNX_TESTMODEL_H
 #define FUSEC_TEST_UNIT_ONNX_TESTMODEL_H
 
 #include "frontends/onnx/Importer.h"
-#include "frontends/onnx/proto/onnx.pb.h"
+#include "test/support/ModelBuilder.h"
 #include "gtest/gtest.h"
 
 namespace fusec::onnx::test {
@@ -25,33 +24,17 @@ struct Imported {
   std::string messages() const;
 };
 
-class TestModel {
+class TestModel : public ModelBuilder {
 public:
   explicit TestModel(int64_t opset = 17);
 
-  ::onnx::ModelProto proto;
   ImportOptions options;
-
-  TestModel &input(llvm::StringRef name, llvm::StringRef type);
-  TestModel &output(llvm::StringRef name, llvm::StringRef type = "");
-  TestModel &ints(llvm::StringRef name, llvm::ArrayRef<int64_t> values);
-  TestModel &scalar(llvm::StringRef name, int64_t value);
-  ::onnx::TensorProto &floats(llvm::StringRef name,
-                              llvm::ArrayRef<int64_t> sizes,
-                              llvm::ArrayRef<float> values);
-  ::onnx::NodeProto &node(llvm::StringRef op,
-                          llvm::ArrayRef<std::string> inputs,
-                          llvm::ArrayRef<std::string> outputs,
-                          llvm::StringRef attributes = "");
 
   Imported import();
 
 private:
   mlir::MLIRContext context;
 };
-
-void setAttributes(::onnx::NodeProto &node, llvm::StringRef attributes);
-int32_t parseType(llvm::StringRef name);
 
 /// Expects the import to fail with exactly one problem that has this text in
 /// its message.
