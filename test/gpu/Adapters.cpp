@@ -350,12 +350,8 @@ static void testTimes(Harness &harness) {
 
 int main(int argc, char **argv) {
   Harness harness(argc, argv);
-  if (!harness.getArguments().empty()) {
-    llvm::errs() << "usage: fusec-gpu-adapters [--filter=REGEX] "
-                    "[--arch=TARGET] "
-                    "[--compile-only=TARGET]\n";
-    return 2;
-  }
+  if (!harness.getArguments().empty())
+    return Harness::printUsage("fusec-gpu-adapters");
   const Case cases[] = {{"f16", DType::F16, "f16", 12, 16},
                         {"bf16", DType::BF16, "bf16", 16, 32},
                         {"f32", DType::F32, "f32", 8, 8}};

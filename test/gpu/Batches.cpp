@@ -82,12 +82,8 @@ static void testModel(Harness &harness, const std::string &path,
 
 int main(int argc, char **argv) {
   Harness harness(argc, argv);
-  if (harness.getArguments().size() != 1) {
-    llvm::errs() << "usage: fusec-gpu-batches MODELS [--filter=REGEX] "
-                    "[--arch=TARGET] "
-                    "[--compile-only=TARGET]\n";
-    return 2;
-  }
+  if (harness.getArguments().size() != 1)
+    return Harness::printUsage("fusec-gpu-batches MODELS");
   std::vector<std::string> paths;
   std::error_code code;
   for (llvm::sys::fs::directory_iterator it(harness.getArguments()[0], code),

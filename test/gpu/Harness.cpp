@@ -39,6 +39,13 @@ Harness::Harness(int argc, char **argv) : compiler(KernelCompilerOptions()) {
   device = std::make_unique<rt::Device>(nullptr, 0);
 }
 
+int Harness::printUsage(const std::string &program) {
+  llvm::errs() << "usage: " << program
+               << " [--filter=REGEX] [--shard=I/N] [--arch=TARGET] "
+                  "[--compile-only=TARGET]\n";
+  return 2;
+}
+
 bool Harness::isWanted(const std::string &test) const {
   return (filter.empty() || llvm::Regex(filter).match(test)) && shard.has(test);
 }

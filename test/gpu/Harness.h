@@ -20,6 +20,10 @@ public:
   /// compiled, nothing is run); the rest are positional.
   Harness(int argc, char **argv);
 
+  /// Says how to call a program, given with its own arguments, and returns the
+  /// exit status for one that was called otherwise.
+  static int printUsage(const std::string &program);
+
   const std::vector<std::string> &getArguments() const { return arguments; }
   bool isWanted(const std::string &test) const;
 

@@ -370,12 +370,8 @@ int main(int argc, char **argv) {
   Harness harness(argc, argv);
   for (llvm::StringRef argument : harness.getArguments())
     if (!argument.consume_front("--largest=") ||
-        argument.getAsInteger(10, largestSize)) {
-      llvm::errs() << "usage: fusec-gpu-kernels [--filter=REGEX] "
-                      "[--shard=I/N] [--arch=TARGET] "
-                      "[--compile-only=TARGET] [--largest=SIZE]\n";
-      return 2;
-    }
+        argument.getAsInteger(10, largestSize))
+      return Harness::printUsage("fusec-gpu-kernels [--largest=SIZE]");
   for (const KernelCase &test : getKernelCases())
     for (const char *element : test.types)
       testCase(harness, test, element);

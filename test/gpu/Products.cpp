@@ -304,12 +304,8 @@ static void testSpecials(Harness &harness) {
 
 int main(int argc, char **argv) {
   Harness harness(argc, argv);
-  if (!harness.getArguments().empty()) {
-    llvm::errs() << "usage: fusec-gpu-products [--filter=REGEX] "
-                    "[--arch=TARGET] "
-                    "[--compile-only=TARGET]\n";
-    return 2;
-  }
+  if (!harness.getArguments().empty())
+    return Harness::printUsage("fusec-gpu-products");
   for (llvm::StringRef kind : {"uniform", "positive", "exponents"})
     for (int64_t k : {13, 64, 1024, 16384, 93528})
       testError(harness, kind, k);

@@ -90,12 +90,8 @@ static void testModel(Harness &harness, const std::string &name,
 
 int main(int argc, char **argv) {
   Harness harness(argc, argv);
-  if (harness.getArguments().size() != 1) {
-    llvm::errs() << "usage: fusec-gpu-profiles MODELS [--filter=REGEX] "
-                    "[--arch=TARGET] "
-                    "[--compile-only=TARGET]\n";
-    return 2;
-  }
+  if (harness.getArguments().size() != 1)
+    return Harness::printUsage("fusec-gpu-profiles MODELS");
   // Ten kernels of 15 to 230 us, some of which start early.
   const char *name = "dot_dlrm_kaggle";
   if (harness.isWanted(name))
