@@ -6,6 +6,7 @@
 // such a period is 0. Sums of any of them are exact in fp32 so, in any order.
 
 #include "test/gpu/Large.h"
+#include "test/gpu/BoundSession.h"
 #include "test/gpu/Harness.h"
 
 using namespace fusec;
@@ -35,31 +36,18 @@ private:
 static double countWrong(const LargeCase &test, const Model &model,
                          const rt::Device &device, const LargeInput &input) {
   rt::ContextScope scope(device);
-  Session session(model);
+  BoundSession bound(model, device);
+  Session &session = bound.getSession();
   session.bindInput(0, Tensor(input.data(), FUSEC_F16, test.sizes));
-  std::unique_ptr<FencedMemory> rows;
-  if (!test.rows.empty()) {
-    rows = std::make_unique<FencedMemory>(
-        device, test.rows.size() * sizeof(int64_t), "rows");
-    rows->upload(test.rows.data());
-    session.bindInput(
-        1, Tensor(rows->data(), FUSEC_I64, {int64_t(test.rows.size())}));
-  }
-  session.prepare();
-  TensorInfo info = model.outputs()[0];
-  std::vector<int64_t> sizes = session.outputSizes(0, info.sizes.size());
-  int64_t count = 1;
-  for (int64_t size : sizes)
-    count *= size;
-  FencedMemory output(device, count * fusec_dtype_size(info.dtype),
-                      "a large output");
-  output.poison();
-  session.bindOutput(0, Tensor(output.data(), info.dtype, sizes));
+  if (!test.rows.empty())
+    bound.bindInput(1, test.rows.data(), {int64_t(test.rows.size())});
+  bound.bindOutputs();
   session.run();
-  std::vector<uint8_t> host(output.size());
-  output.download(host.data());
-  return double(test.countWrong(host.data(), count)) + !output.isIntact() +
-         double(session.faults());
+  std::vector<uint8_t> output = bound.readLastOutput();
+  int64_t count =
+      int64_t(output.size() / fusec_dtype_size(model.outputs()[0].dtype));
+  return double(test.countWrong(output.data(), count)) +
+         !bound.isLastOutputIntact() + double(session.faults());
 }
 
 int main(int argc, char **argv) {

@@ -5,6 +5,7 @@
 // launched one by one; and the run computes what it did before.
 
 #include "compiler/analysis/StepBytes.h"
+#include "test/gpu/BoundSession.h"
 #include "test/gpu/Harness.h"
 #include "tools/fusec/Failure.h"
 #include "tools/fusec/RandomInputs.h"
@@ -17,43 +18,18 @@ static constexpr int64_t batch = 65536, indexLimit = 3;
 /// How far the sum of kernels may be from the run.
 static constexpr double bound = 0.15;
 
-/// A session whose tensors are bound.
-struct BoundSession {
-  BoundSession(const Model &model, const rt::Device &device) : session(model) {
-    std::vector<TensorInfo> inputs = model.inputs(), outputs = model.outputs();
-    for (uint32_t i = 0; i != inputs.size(); ++i) {
-      for (int64_t &size : inputs[i].sizes)
-        size = size < 0 ? batch : size;
-      data::Tensor tensor =
-          makeRandomTensor(static_cast<format::DType>(inputs[i].dtype),
-                           inputs[i].sizes, i + 1, indexLimit);
-      memory.emplace_back(device, tensor.bytes.size(), "an input");
-      memory.back().upload(tensor.bytes.data());
-      session.bindInput(
-          i, Tensor(memory.back().data(), inputs[i].dtype, inputs[i].sizes));
-    }
-    session.prepare();
-    for (uint32_t i = 0; i != outputs.size(); ++i) {
-      std::vector<int64_t> sizes =
-          session.outputSizes(i, outputs[i].sizes.size());
-      uint64_t bytes = fusec_dtype_size(outputs[i].dtype);
-      for (int64_t size : sizes)
-        bytes *= size;
-      memory.emplace_back(device, bytes, "an output");
-      session.bindOutput(i,
-                         Tensor(memory.back().data(), outputs[i].dtype, sizes));
-    }
+static void bindRandomTensors(BoundSession &session, const Model &model) {
+  std::vector<TensorInfo> inputs = model.inputs();
+  for (uint32_t i = 0; i != inputs.size(); ++i) {
+    for (int64_t &size : inputs[i].sizes)
+      size = size < 0 ? batch : size;
+    data::Tensor tensor =
+        makeRandomTensor(static_cast<format::DType>(inputs[i].dtype),
+                         inputs[i].sizes, i + 1, indexLimit);
+    session.bindInput(i, tensor.bytes.data(), tensor.sizes);
   }
-
-  std::vector<uint8_t> readLastOutput() const {
-    std::vector<uint8_t> bytes(memory.back().size());
-    memory.back().download(bytes.data());
-    return bytes;
-  }
-
-  std::vector<FencedMemory> memory;
-  Session session;
-};
+  session.bindOutputs();
+}
 
 static void testModel(Harness &harness, const std::string &name,
                       const std::string &path) {
@@ -70,13 +46,16 @@ static void testModel(Harness &harness, const std::string &name,
           (method == FUSEC_PROFILE_ACTIVITY ? ".activity" : ".events");
       harness.check(test, [&] {
         rt::ContextScope scope(harness.getDevice());
-        BoundSession bound(compiled->run->getModel(), harness.getDevice());
-        bound.session.prepare({}, nullptr, 0, graph);
+        const Model &model = compiled->run->getModel();
+        BoundSession bound(model, harness.getDevice());
+        bindRandomTensors(bound, model);
+        Session &session = bound.getSession();
+        session.prepare({}, nullptr, 0, graph);
         ProfileOptions options;
         options.method = method;
-        Profile profile = bound.session.profile(options);
+        Profile profile = session.profile(options);
         std::vector<uint8_t> profiled = bound.readLastOutput();
-        bound.session.run();
+        session.run();
         if (bound.readLastOutput() != profiled)
           fail(ExitCode::VerificationFailed, "the outputs differ");
         for (const Profile::Step &step : profile.steps)
