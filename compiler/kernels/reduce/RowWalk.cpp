@@ -158,8 +158,7 @@ SmallVector<int64_t> fusec::getPassingReads(StepOp step,
                                             const RowIteration &iteration,
                                             ReduceScheduleAttr schedule) {
   size_t passes = getPasses(iteration).size() - schedule.getOnline();
-  // Of those that store at every point most lost on an H100, up to a quarter,
-  // and of 50 MB and less on an H200 none gained.
+  // None that store at every point gained, and some lost a quarter.
   if ((schedule.getKept() || passes == 1) && getFullStores(iteration).empty())
     return findPassingReads(step, iteration.program);
   return {};
