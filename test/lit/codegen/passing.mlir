@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-assign-storage,fusec-choose-schedules))" %s | fusec-translate --split-input-file --fusec-to-cuda | FileCheck %s
+
+// What is read once leaves L2 first, not what all rows share.
+// CHECK-LABEL: FUSEC_KERNEL(128) add
+// CHECK: const fusec::Passing<float> t_x_once(t_x);
+// CHECK-NOT: Passing
+// CHECK: fusec::load<V>(t_x_once + base)
+// CHECK: fusec::load<V>(t_b +
+fusec.model @once inputs ["x", "b"] outputs ["y"] {
+^bb0(%x: tensor<4096x1024xf32>, %b: tensor<1024xf32>):
+  %0 = fusec.broadcast %b [1] : tensor<1024xf32> to tensor<4096x1024xf32>
+  %1 = fusec.add %x, %0 : tensor<4096x1024xf32>
+  fusec.output %1 : tensor<4096x1024xf32>
+}
+
+// -----
+
+// Of 64 MB it would gain nothing.
+// CHECK-LABEL: FUSEC_KERNEL(128) exp
+// CHECK-NOT: Passing
+fusec.model @large inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<8192x1024xf32>):
+  %0 = fusec.exp %x : tensor<8192x1024xf32>
+  fusec.output %0 : tensor<8192x1024xf32>
+}
+
+// -----
+
+// Three megabytes that four images share are read four times, also where one
+// dimension is all that is left of three.
+// CHECK-LABEL: // add
+// CHECK-NOT: Passing<float> t_p_once
+// CHECK: Passing<float> t_x_once
+// CHECK-NOT: Passing<float> t_p_once
+// CHECK: t_p
+fusec.model @shared inputs ["x", "p"] outputs ["y"] {
+^bb0(%x: tensor<4x1023x777xf32>, %p: tensor<1023x777xf32>):
+  %0 = fusec.broadcast %p [1, 2] : tensor<1023x777xf32> to tensor<4x1023x777xf32>
+  %1 = fusec.add %x, %0 : tensor<4x1023x777xf32>
+  fusec.output %1 : tensor<4x1023x777xf32>
+}
+
+// -----
+
+// Rows that indices name may be asked for again.
+// CHECK-LABEL: FUSEC_KERNEL(128) gather
+// CHECK-NOT: Passing
+fusec.model @named inputs ["t", "i"] outputs ["y"] {
+^bb0(%t: tensor<65536x64xf32>, %i: tensor<32768xi64>):
+  %j = fusec.broadcast %i [0] : tensor<32768xi64> to tensor<32768x64xi64>
+  %0 = fusec.gather %t [-1, 1](%j) flag : (tensor<65536x64xf32>, tensor<32768x64xi64>) -> tensor<32768x64xf32>
+  fusec.output %0 : tensor<32768x64xf32>
+}
