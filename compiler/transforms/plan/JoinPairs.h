@@ -40,8 +40,8 @@ constexpr JoinTolerance weightTolerance = {1.25, /*overlaps=*/false};
 /// gain too small to lose as much at another size.
 constexpr JoinTolerance groupTolerance = {1.03, /*overlaps=*/false};
 /// Pointwise steps beside one another save what both read, or a launch: a gain
-/// that larger ones would not show.
-constexpr JoinTolerance siblingTolerance = {0.97, /*overlaps=*/true};
+/// that the largest ones would not show.
+constexpr JoinTolerance siblingTolerance = {0.98, /*overlaps=*/true};
 
 /// How a pass joins.
 struct JoinRule {

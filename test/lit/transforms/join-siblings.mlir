@@ -31,6 +31,20 @@ fusec.model @short inputs ["q", "k"] outputs ["a", "b"] {
 
 // -----
 
+// Parts of one tensor that are long, too: they save a launch, which three show.
+// CHECK-LABEL: of @thirds
+// CHECK: fusec.step pointwise "slice_slice_slice" inputs [@x] outputs [@a, @b, @c]
+// CHECK-NOT: fusec.step
+fusec.model @thirds inputs ["x"] outputs ["a", "b", "c"] {
+^bb0(%x: tensor<16384x3072xf16>):
+  %0 = fusec.slice %x offsets [#fusec.expr<0>, #fusec.expr<0>] steps [1, 1] : tensor<16384x3072xf16> to tensor<16384x1024xf16>
+  %1 = fusec.slice %x offsets [#fusec.expr<0>, #fusec.expr<1024>] steps [1, 1] : tensor<16384x3072xf16> to tensor<16384x1024xf16>
+  %2 = fusec.slice %x offsets [#fusec.expr<0>, #fusec.expr<2048>] steps [1, 1] : tensor<16384x3072xf16> to tensor<16384x1024xf16>
+  fusec.output %0, %1, %2 : tensor<16384x1024xf16>, tensor<16384x1024xf16>, tensor<16384x1024xf16>
+}
+
+// -----
+
 // Long ones that read nothing in common, what goes by tiles, one that reads the
 // other's result by way of a third, and widths that differ.
 // CHECK-LABEL: of @apart
