@@ -163,12 +163,12 @@ void PiecePrinter::printHeldRows(const PointwisePiece &piece) {
   writer.line("return {} + {};", writer.pointer(buffer, true),
               writer.print(piece.row->begin, dims));
   writer.close("};");
-  writer.open("fusec::forEachHeldRow<{}>({}, {}, begin, [&]({} row)", fill,
-              held, getNumber(piece.countOuter()), index);
-  dims = declareDims(writer, sizes.drop_back(), "row");
-  writer.open("fusec::forEachOfRow<{}>({}, [&]({} column, auto width)",
-              getWidth(piece), getNumber(sizes.back()), index);
+  writer.open("fusec::forEachHeldRow<{}, {}>({}, {}, {}, begin, [&]({} row, "
+              "{} column, auto width)",
+              fill, getWidth(piece), held, getNumber(piece.countOuter()),
+              getNumber(sizes.back()), index, index);
   writer.line("constexpr int V = decltype(width)::value;");
+  dims = declareDims(writer, sizes.drop_back(), "row");
   dims.push_back("column");
   // Elements of the row are on their own, wherever it lies.
   fill = 1;
@@ -186,13 +186,12 @@ void PiecePrinter::printHeldRows(const PointwisePiece &piece) {
   };
   printBody(piece, dims);
   writer.close("});");
-  writer.close("});");
 }
 
 void PiecePrinter::printBody(const PointwisePiece &piece,
                              const std::vector<std::string> &dims) {
   const ScalarProgram &program = piece.iteration.program;
-  bool loadsFirst = getAtOnce(piece) > 1;
+  bool loadsFirst = piece.row || getAtOnce(piece) > 1;
   std::optional<ScalarEmitter::Lanes> lanes;
   if (!dims.empty())
     lanes = ScalarEmitter::Lanes(piece.getDim(), accesses, loadsFirst);
@@ -203,8 +202,11 @@ void PiecePrinter::printBody(const PointwisePiece &piece,
   auto groups = piece.getStoreGroups();
   ArrayRef<int64_t> widths = accesses.getStoreWidths();
   if (loadsFirst) {
+    // Of a held row all but the indices is there once these are.
     unsigned opened = 0;
     emitStores(writer, emitter, groups[0], widths, lanes, [&] {
+      if (opened && piece.row)
+        return;
       writer.openReturned();
       ++opened;
     });

@@ -246,7 +246,7 @@ fusec.model @no_whole_vectors inputs ["x", "z"] outputs ["y", "w"] {
 // the points are walked as if they were one row.
 // CHECK-LABEL: FUSEC_KERNEL(128) mul_0(
 // CHECK: fusec::forEachVector<8>(count, [&](int base, auto width) {
-// CHECK: fusec::load<V>(t_x + base);
+// CHECK: fusec::load<V>(t_x{{.*}} + base);
 // CHECK: t_s[(base + lane) / 49
 fusec.model @images inputs ["x", "s"] outputs ["y"] {
 ^bb0(%x: tensor<32x1024x49xf16>, %s: tensor<1024xf16>):
@@ -346,14 +346,15 @@ fusec.model @rows inputs ["t", "i"] outputs ["y"] {
 
 // -----
 
-// A block holds the long row that its points pick elements of.
+// A block holds the long row that its points pick elements of; the indices are
+// on their way beside it.
 // CHECK-LABEL: FUSEC_KERNEL(128) gather_0(
 // CHECK: FUSEC_SHARED fusec::HeldRow<fusec::f16, 4096> held;
 // CHECK: const auto begin = [&](int row) {
 // CHECK-NEXT: return t_x + row * 4096;
-// CHECK: fusec::forEachHeldRow<8>(held, 8192, begin, [&](int row) {
-// CHECK-NEXT: fusec::forEachOfRow<{{.*}}>(1024, [&](int column, auto width) {
+// CHECK: fusec::forEachHeldRow<8, {{.*}}>(held, 8192, 1024, begin, [&](int row, int column, auto width) {
 // CHECK: fusec::load<V>(t_i + column)
+// CHECK-NEXT: return [=] {
 // CHECK: gatherRowShared<fusec::GatherPolicy::Flag>({{.*}}, 4096, [[ROW:.*]], faults,
 // CHECK-NEXT: row == 0);
 // CHECK: fusec::cast<float>(held{{\[}}[[ROW]]]);

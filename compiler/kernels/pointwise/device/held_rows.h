@@ -41,29 +41,31 @@ FUSEC_DEVICE void fillRow(HeldRow<T, Size> &row, const T *from) {
 }
 } // namespace detail
 
-/// Calls body(row) for each of `count` rows, one a block at a time, which then
-/// is held: the `Size` elements from begin(row) on. Every thread of the block
-/// runs it.
-template <int V, class T, int Size, class Index, class Begin, class Body>
-FUSEC_DEVICE void forEachHeldRow(HeldRow<T, Size> &held, Index count,
-                                 Begin begin, Body body) {
-  for (Index row = Index(launch::block()); row < count;
+/// Calls body(row, column, tag) for vectors of V of the `columns` points, a
+/// multiple of V, of each of `rows`, and what it returns once the row is held:
+/// `Size` elements from begin(row) on, by vectors of `Fill`. A block has a row
+/// at a time. What a thread's first body loads is on its way beside the row:
+/// behind the barrier it would wait for the memory again.
+template <int Fill, int V, class T, int Size, class Index, class Begin,
+          class Body>
+FUSEC_DEVICE void forEachHeldRow(HeldRow<T, Size> &held, Index rows,
+                                 Index columns, Begin begin, Body body) {
+  if (columns <= 0)
+    return;
+  const Index own = Index(launch::thread()) * V,
+              step = Index(launch::threads()) * V;
+  const bool hasOwn = own < columns;
+  for (Index row = Index(launch::block()); row < rows;
        row += Index(launch::blocks())) {
-    detail::fillRow<V>(held, begin(row));
+    auto first = body(row, hasOwn ? own : 0, Width<V>());
+    detail::fillRow<Fill>(held, begin(row));
     launch::barrier();
-    body(row);
+    if (hasOwn)
+      detail::goOn(first);
+    for (Index column = own + step; column < columns; column += step)
+      detail::goOn(body(row, column, Width<V>()));
     launch::barrier();
   }
-}
-
-/// Calls body(column, tag) for vectors of V of the `count` columns, a multiple
-/// of V.
-template <int V, class Index, class Body>
-FUSEC_DEVICE void forEachOfRow(Index count, Body body) {
-  const Index step = Index(launch::threads()) * V;
-  for (Index column = Index(launch::thread()) * V; column < count;
-       column += step)
-    body(column, Width<V>());
 }
 
 } // namespace fusec
