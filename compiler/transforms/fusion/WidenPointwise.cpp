@@ -52,6 +52,17 @@ static bool isOnlyStored(Value value) {
   });
 }
 
+/// Whether the op only widens what one reduction reads: that may read what was
+/// computed, as ops of 16 bits do. Rows that several ops read are kept in
+/// registers, of which 16 bits take half.
+static bool widensForReduction(Operation *op) {
+  return isa<CastOp>(op) && isNarrow(op->getOperand(0).getType()) &&
+         cast<RankedTensorType>(op->getResult(0).getType())
+             .getElementType()
+             .isF32() &&
+         op->hasOneUse() && isa<ReduceOp>(*op->getUsers().begin());
+}
+
 /// Whether the op's fp32 form is the op with fp32 types. Casts of the model
 /// stay what they are.
 bool RegionWidener::computesWide(Operation *op) const {
@@ -92,6 +103,12 @@ void RegionWidener::run() {
       wide[splat] =
           SplatOp::create(builder, op.getLoc(), widen(splat.getType()),
                           FloatAttr::get(builder.getF32Type(), value));
+      continue;
+    }
+    if (Value value =
+            widensForReduction(&op) ? wide.lookup(op.getOperand(0)) : Value()) {
+      op.getResult(0).replaceAllUsesWith(value);
+      op.erase();
       continue;
     }
     if (!computesWide(&op))

@@ -57,3 +57,48 @@ fusec.model @stored_concat inputs ["x", "y"] outputs ["z"] {
   }
   fusec.output %z : tensor<16xf16>
 }
+
+// What one sum reads is not rounded for it, though the model widens it itself;
+// what the model narrows is, and so is what several ops read.
+// CHECK-LABEL: fusec.model @sums
+fusec.model @sums inputs ["x"] outputs ["s", "t", "u"] {
+^bb0(%x: tensor<8x4xf16>):
+  // CHECK: %[[E:.+]] = fusec.exp %{{.+}} : tensor<8x4xf32>
+  // CHECK: fusec.reduce sum %[[E]] axes [1]
+  %s = fusec.fusion reduce "exp_sum" (%x) : (tensor<8x4xf16>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8x4xf16>):
+    %0 = fusec.exp %a : tensor<8x4xf16>
+    %1 = fusec.cast %0 : tensor<8x4xf16> to tensor<8x4xf32>
+    %2 = fusec.reduce sum %1 axes [1] : tensor<8x4xf32> to tensor<8xf32>
+    fusec.yield %2 : tensor<8xf32>
+  }
+  // CHECK: %[[W:.+]] = fusec.cast %{{.+}} : tensor<8x4xf16> to tensor<8x4xf32>
+  // CHECK: %[[T:.+]] = fusec.exp %[[W]] : tensor<8x4xf32>
+  // CHECK: %[[N:.+]] = fusec.cast %[[T]] : tensor<8x4xf32> to tensor<8x4xf16>
+  // CHECK: %[[R:.+]] = fusec.cast %[[N]] : tensor<8x4xf16> to tensor<8x4xf32>
+  // CHECK: fusec.reduce sum %[[R]] axes [1]
+  %t = fusec.fusion reduce "narrowed" (%x) : (tensor<8x4xf16>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8x4xf16>):
+    %0 = fusec.cast %a : tensor<8x4xf16> to tensor<8x4xf32>
+    %1 = fusec.exp %0 : tensor<8x4xf32>
+    %2 = fusec.cast %1 : tensor<8x4xf32> to tensor<8x4xf16>
+    %3 = fusec.cast %2 : tensor<8x4xf16> to tensor<8x4xf32>
+    %4 = fusec.reduce sum %3 axes [1] : tensor<8x4xf32> to tensor<8xf32>
+    fusec.yield %4 : tensor<8xf32>
+  }
+  // CHECK: %[[V:.+]] = fusec.exp %{{.+}} : tensor<8x4xf32>
+  // CHECK: %[[O:.+]] = fusec.cast %[[V]] : tensor<8x4xf32> to tensor<8x4xf16>
+  // CHECK: %[[U:.+]] = fusec.cast %[[O]] : tensor<8x4xf16> to tensor<8x4xf32>
+  // CHECK: fusec.reduce max %[[U]] axes [1]
+  // CHECK: fusec.sub %[[U]]
+  %u = fusec.fusion reduce "twice" (%x) : (tensor<8x4xf16>) -> tensor<8x4xf32> {
+  ^bb0(%a: tensor<8x4xf16>):
+    %0 = fusec.exp %a : tensor<8x4xf16>
+    %1 = fusec.cast %0 : tensor<8x4xf16> to tensor<8x4xf32>
+    %2 = fusec.reduce max %1 axes [1] : tensor<8x4xf32> to tensor<8xf32>
+    %3 = fusec.broadcast %2 [0] : tensor<8xf32> to tensor<8x4xf32>
+    %4 = fusec.sub %1, %3 : tensor<8x4xf32>
+    fusec.yield %4 : tensor<8x4xf32>
+  }
+  fusec.output %s, %t, %u : tensor<8xf32>, tensor<8xf32>, tensor<8x4xf32>
+}
