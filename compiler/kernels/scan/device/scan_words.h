@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Cumulative sums of a long axis in parts, whose sums of 32 bits blocks tell
-// one another in words that hold the number of the launch, too: no flag is
-// waited for before a sum, and nothing is cleared. Sums of groups of parts save
-// asking all parts. The order of summation is fixed.
+// one another by words that also hold the launch's number: no flag is waited
+// for or cleared. Sums of groups save asking all parts. Their order is fixed.
 
 #ifndef FUSEC_KERNELS_SCAN_WORDS_H
 #define FUSEC_KERNELS_SCAN_WORDS_H
@@ -38,9 +37,8 @@ public:
         parts(parts) {
     u64 *words = reinterpret_cast<u64 *>(flags + ScanWords::flags);
     ofParts = words + strip() * parts * Columns;
-    ofGroups =
-        words +
-        (strips * parts + strip() * ((parts + group - 1) / group)) * Columns;
+    const int groups = (parts + group - 1) / group;
+    ofGroups = words + (strips * parts + strip() * groups) * Columns;
   }
   FUSEC_DEVICE int vector() const { return ownVector; }
   /// Whether groups come behind its own.
@@ -52,6 +50,15 @@ public:
   }
   FUSEC_DEVICE u64 *ofGroup(int group, int column) const {
     return ofGroups + group * Columns + column;
+  }
+  /// Has L2 fetch what the block is to tell, while its items are on their way:
+  /// who asks for a word of a sector that is not there waits for the memory.
+  FUSEC_DEVICE void expect() const {
+    const int column = launch::thread() * 4; // words of a sector
+    if (column < Columns)
+      primitive::fetchWord(ofPart(part(), column));
+    if (column < Columns && endsGroup())
+      primitive::fetchWord(ofGroup(part() / group, column));
   }
   FUSEC_DEVICE void tell(u64 *word, T sum) const {
     primitive::tellWord(word, u64(launch) << 32 | detail::toBits(sum));
@@ -147,6 +154,7 @@ FUSEC_DEVICE void scanChainOfRow(Chain &chain, Index count, Load load,
     }
   };
   detail::loadOwn(items, forEachOwn, load);
+  chain.expect();
   FUSEC_UNROLL
   for (int s = 0; s < steps; ++s) {
     const T sum = Form::sum(items[s]);
@@ -351,6 +359,7 @@ FUSEC_DEVICE void scanChainOfColumns(Chain &chain, Index count, bool isMine,
     for (int i = 0; i < V; ++i)
       body(own + i, 0);
   };
+  chain.expect();
   items.begin(forEachOwn, load);
   forEachOwn([&](int s, bool isThere, Index k) {
     detail::addVector<Op>(before, items.get(s, isThere, k, load));
