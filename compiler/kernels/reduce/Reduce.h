@@ -61,8 +61,8 @@ getKeptLoads(const RowIteration &iteration, unsigned lanesDim,
 /// Whether each item is needed once, by one walk over a row.
 bool isOnePass(const RowIteration &iteration);
 
-/// Reads, by their place among the program's, that pass through L2: of rows that
-/// are read once.
+/// Reads, by their place among the program's, that pass through L2: of rows
+/// that are read once.
 llvm::SmallVector<int64_t> getPassingReads(StepOp step,
                                            const RowIteration &iteration,
                                            ReduceScheduleAttr schedule);
@@ -166,6 +166,11 @@ bool hasRegisters(const Target &target, const RowSizes &sizes,
 /// Whether warps load ahead what only their rows' stores need; by blocks of 256
 /// threads and more some lose by it.
 bool loadsAheadByWarps(ReduceScheduleAttr schedule);
+/// Whether a kernel that is compiled for so many blocks asks for nothing that
+/// all threads have, so that the compiler may order what it keeps.
+inline bool asksForNothing(ReduceScheduleAttr schedule) {
+  return schedule.getResident() && !loadsAheadByWarps(schedule);
+}
 /// Whether there are more rows than the device takes at a time.
 bool isFollowed(const Target &target, const RowSizes &sizes,
                 ReduceScheduleAttr schedule);

@@ -76,15 +76,15 @@ void RowPrinter::openColumns() {
     first = fmt::format("first < {0} ? first : {0}", last);
   }
   writer.line("const {} row = {}, column = {};", index, row, first);
-  writer.line(schedule.getResident() ? "const {} length = {};"
-                                     : "const {} length = isMine ? {} : 0;",
+  writer.line(asksForNothing(schedule) ? "const {} length = {};"
+                                       : "const {} length = isMine ? {} : 0;",
               index, emitter->print(iteration.length));
 }
 
 /// ", Steps": of what is kept, and whether the compiler may order it.
 std::string RowPrinter::keptSteps() const {
   return fmt::format(", {}{}", form.kept,
-                     schedule.getResident() && !form.pitch ? ", true" : "");
+                     asksForNothing(schedule) && !form.pitch ? ", true" : "");
 }
 
 /// ", V, Steps": of the loops over what is kept, with V items of the row each.

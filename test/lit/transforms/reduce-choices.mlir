@@ -94,3 +94,29 @@ fusec.model @factor inputs ["x", "s"] outputs ["y"] {
   %8 = fusec.mul %6, %7 : tensor<16384x4096xf16>
   fusec.output %8 : tensor<16384x4096xf16>
 }
+
+// -----
+
+// Rows of halves that share a warp and load their factors ahead are compiled for
+// as many blocks as the items leave registers for.
+// CHECK-LABEL: fusec.plan @sm_90a of @shared
+// CHECK: #fusec.reduce_schedule<scope = warp, threads = 128, indexBits = 32, vector = 8, groups = 8, kept = 3, ahead = true, resident = 7>
+// CHECK: #fusec.reduce_schedule<scope = warp, threads = 128, indexBits = 32, vector = 8, groups = 8, kept = 3, ahead = true>
+fusec.model @shared inputs ["x", "s", "b"] outputs ["y"] {
+^bb0(%x: tensor<131072x96xf16>, %s: tensor<96xf16>, %b: tensor<96xf16>):
+  %0 = fusec.cast %x : tensor<131072x96xf16> to tensor<131072x96xf32>
+  %1 = fusec.reduce sum %0 axes [1] : tensor<131072x96xf32> to tensor<131072xf32>
+  %2 = fusec.broadcast %1 [0] : tensor<131072xf32> to tensor<131072x96xf32>
+  %3 = fusec.sub %0, %2 : tensor<131072x96xf32>
+  %4 = fusec.mul %3, %3 : tensor<131072x96xf32>
+  %5 = fusec.reduce sum %4 axes [1] : tensor<131072x96xf32> to tensor<131072xf32>
+  %6 = fusec.rsqrt %5 : tensor<131072xf32>
+  %7 = fusec.broadcast %6 [0] : tensor<131072xf32> to tensor<131072x96xf32>
+  %8 = fusec.mul %3, %7 : tensor<131072x96xf32>
+  %9 = fusec.cast %8 : tensor<131072x96xf32> to tensor<131072x96xf16>
+  %10 = fusec.broadcast %s [1] : tensor<96xf16> to tensor<131072x96xf16>
+  %11 = fusec.mul %9, %10 : tensor<131072x96xf16>
+  %12 = fusec.broadcast %b [1] : tensor<96xf16> to tensor<131072x96xf16>
+  %13 = fusec.add %11, %12 : tensor<131072x96xf16>
+  fusec.output %13 : tensor<131072x96xf16>
+}
