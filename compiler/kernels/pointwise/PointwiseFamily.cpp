@@ -91,6 +91,28 @@ static LaunchAttr getAssembledLaunch(StepOp step, VariantAttr variant) {
           }));
 }
 
+/// For how many blocks of a multiprocessor a kernel is compiled that only moves
+/// rows which indices name: for all that it has, where all begin together so.
+/// Left to itself the compiler takes 40 registers, by which the last quarter
+/// would wait twice behind the others: 262144 rows of 16 floats took 16.2 us
+/// for 15.5.
+static int64_t getResident(StepOp step, ArrayRef<PointwisePiece> pieces,
+                           PointwiseScheduleAttr schedule, Expr blocks) {
+  const Target &target = getTarget(step);
+  auto count = blocks.getConstant();
+  if (!count || pieces.size() != 1 || pieces[0].row ||
+      pieces[0].countRows() != 1 ||
+      pieces[0].getAtOnce(schedule.getVector()) < 2)
+    return 1;
+  const ScalarProgram &program = pieces[0].iteration.program;
+  for (size_t n = 0; n < program.size(); ++n)
+    if (program[n].kind == ScalarNode::Kind::Compute)
+      return 1;
+  int64_t most = target.threads / schedule.getThreads(),
+          places = most * target.multiprocessors;
+  return *count <= places && 4 * *count > 3 * places ? most : 1;
+}
+
 static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
   auto schedule = cast<PointwiseScheduleAttr>(variant.getSchedule());
   if (schedule.getRows())
@@ -103,6 +125,7 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
   for (Expr some : getBlocks(*pieces, schedule))
     blocks = blocks + some;
   return LaunchAttr::get(blocks, schedule.getThreads())
+      .withResident(getResident(step, *pieces, schedule, blocks))
       .withAccesses(
           llvm::map_to_vector(*pieces, [&](const PointwisePiece &piece) {
             return getAccesses(step, variant, piece, pieces->size() == 1);

@@ -326,8 +326,9 @@ fusec.model @image inputs ["x"] outputs ["y"] {
 // -----
 
 // Of rows that indices name, several of a thread are on their way: indices, then
-// the rows, and only then what a missing one does.
-// CHECK-LABEL: FUSEC_KERNEL(128) gather_0(
+// the rows, and only then what a missing one does. Threads that all begin
+// together take no more registers than lets them.
+// CHECK-LABEL: FUSEC_KERNEL_RESIDENT(128, 16) gather_0(
 // CHECK: fusec::forEachVector<4, 4>(count
 // CHECK: const fusec::i64 t_i_at = t_i[d0];
 // CHECK-NEXT: return [=] {
