@@ -8,10 +8,10 @@
 namespace fusec {
 
 struct ReduceCosts {
-  double treeClocks;   // a step of the tree in which partial results meet
-  double blockClocks;  // to meet in shared memory
-  double laterPass;    // traffic of a pass behind the first, which hits L2
-  double sectorReuse;  // how often a sector that is read in parts is in L1
+  double treeClocks;  // a step of the tree in which partial results meet
+  double blockClocks; // to meet in shared memory
+  double laterPass;   // traffic of a pass behind the first, which hits L2
+  double sectorReuse; // how often a sector that is read in parts is in L1
 };
 
 /// Of vectors of columns. What a thread does, in clocks of 128 lanes.
@@ -22,6 +22,8 @@ struct ColumnCosts {
   double stepClocks;        // a load, and what finds it
   double itemPart;          // of an item's instructions
   double shiftInstructions; // of one in a vector that is shifted into place
+  double shiftedPart;       // by which memory takes longer for those
+  double phasesRate;        // GB/s that a multiprocessor loads by phases
   double threadClocks;      // begin and end
   double registers;         // of a thread
   double itemRegisters;     // and for each column of its vector

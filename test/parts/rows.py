@@ -385,6 +385,26 @@ def makePasses():
         yield case
 
 
+# Columns of narrow elements that begin anywhere, which threads read by rows of one phase: fewer rows than
+# vectors have lanes, a last vector of one column, and memory that ends with it.
+PHASES = [("f16", (1, 1023, 1001)), ("f16", (3, 100, 129)), ("bf16", (5, 333, 77)), ("i8", (2, 513, 257)), ("i8", (1, 300, 1023)),
+          ("f16", (2, 7, 131)), ("bf16", (1, 127, 13)), ("i8", (7, 40, 17)), ("f16", (1, 1, 1001))]
+
+
+def makePhases():
+    for kind, sizes in PHASES:
+        case = Case(nameOf("phases", kind, sizes), 1e-2, batch={"x": "batch"})
+        x, wide = case.draw(kind, *sizes), None
+        if sizes[1] > 2 and kind != "i8":
+            x[0, 2, 0] = numpy.nan
+        name, wide = case.input("x", x), x.astype(float)
+        case.nodes.append(helper.make_node("ArgMin", [name], ["where"], axis=1, keepdims=0))
+        case.output("where", wide.argmin(1), "i64")
+        case.nodes.append(helper.make_node("ReduceMin", [name], ["least"], axes=[1], keepdims=0))
+        case.output("least", wide.min(1), kind)
+        yield case
+
+
 # Groups of channels: positions that are whole vectors or none, or one and a half.
 GROUPS = [("f16", (3, 8, 4, 8), 2), ("f32", (2, 6, 4, 4), 3), ("f16", (2, 12, 3, 4), 4), ("f32", (3, 8, 5, 5), 2),
           ("f16", (2, 8, 64, 64), 2)]
@@ -412,5 +432,5 @@ def makeGroups():
 
 def makeAll():
     for make in (makeRows, makePlaces, makeScans, makeCastScans, makeShortScans, makeOddRows, makeNested, makeColumns, makePieces, makeWeighted,
-                 makePasses, makeGroups):
+                 makePasses, makePhases, makeGroups):
         yield from make()

@@ -31,13 +31,25 @@ struct RowWalk {
 mlir::FailureOr<RowWalk> analyzeWalk(StepOp step);
 /// Of rows, or of columns, as the schedule walks them.
 mlir::FailureOr<RowWalk> analyzeWalk(StepOp step, ReduceScheduleAttr schedule);
-/// Of columns of narrow elements that lie anywhere: vectors that are shifted
-/// into place, the last of them beside the last column. The width is 1 where
-/// such gain nothing.
+/// Of columns of narrow elements that lie anywhere: vectors of 16 bytes by
+/// phases, else such of 8 that are shifted into place, the last of them beside
+/// the last column. The width is 1 where such gain nothing.
 VectorAccesses analyzeShiftedColumns(StepOp step, const RowIteration &columns);
+/// What lanes of columns have to load: what is reduced of them.
+llvm::SmallVector<RegionStore> getReduced(const RowIteration &columns);
 /// Whether the schedule's vectors are those.
 bool areColumnsShifted(const RowIteration &columns,
                        ReduceScheduleAttr schedule);
+/// Whether these are vectors of memory, which threads that keep to rows of one
+/// phase move to their columns where they meet (reduce_phases.h).
+bool areColumnsPhased(const RowIteration &columns, ReduceScheduleAttr schedule);
+/// Elements of the memory that a node of the program reads.
+Expr getReadExtent(StepOp step, const ScalarProgram &program, unsigned read);
+/// What they load and store, of so many stores.
+AccessesAttr getPhasedAccesses(StepOp step, const RowIteration &columns,
+                               ReduceScheduleAttr schedule, size_t stores);
+/// The blocks that such take.
+Expr getPhasedBlocks(const RowIteration &columns, ReduceScheduleAttr schedule);
 /// As the variant's launch lists the accesses; with an error where it does not.
 mlir::FailureOr<RowWalk> takeWalk(StepOp step, VariantAttr variant);
 /// Of the walk, under the variant's guards.
@@ -66,6 +78,12 @@ bool isOnePass(const RowIteration &iteration);
 llvm::SmallVector<int64_t> getPassingReads(StepOp step,
                                            const RowIteration &iteration,
                                            ReduceScheduleAttr schedule);
+
+/// Whether some node that `from` is computed of, or itself, is as asked, not
+/// only for what `known` is computed of.
+bool isComputedOf(const ScalarProgram &program, unsigned from,
+                  llvm::function_ref<bool(unsigned)> isAsked,
+                  std::optional<unsigned> known = {});
 
 /// Reductions that one walk along a row finds: neighbours of which none needs
 /// another's result.
@@ -146,6 +164,10 @@ struct RowSizes {
   unsigned keptLoads = 1;
   bool keepsNarrow = false;
   bool storesByRow = false; // with loads for stores alone, of each row
+  /// Of columns: whether vectors are shifted into place; how often those of
+  /// phases load what they read, else 0.
+  bool areShifted = false;
+  double phasesLoad = 0;
 };
 /// Latencies that a walk of so many loads one after another takes: as many at
 /// once as are on their way together, then halves of that.

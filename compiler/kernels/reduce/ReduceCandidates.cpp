@@ -56,9 +56,12 @@ ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
       getKeptSizes(step, target, vector, dim);
   RowSizes &sizes = keeping.first;
   const RowSizes &ahead = keeping.second;
-  bool isShifted = ofColumns && vector > 1 && !accesses.shifted.empty();
-  if (isShifted)
+  bool isShifted = ofColumns && vector > 1 && !accesses.shifted.empty(),
+       hasPhases = isShifted && getPhasedVector() == vector;
+  if (isShifted && !hasPhases) {
     sizes.instructions += target.columns.shiftInstructions;
+    sizes.areShifted = true;
+  }
   SmallVector<Candidate> candidates;
   MLIRContext *context = step.getContext();
   for (ReduceScheduleAttr unlimited :
@@ -69,14 +72,22 @@ ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
       continue;
     if (!pitch && paysAhead(target, sizes, ahead, unlimited))
       unlimited = unlimited.asAhead();
-    Expr atOnce = Expr::constant(context, unlimited.getRowsAtOnce());
+    Expr atOnce = Expr::constant(context, unlimited.getRowsAtOnce()),
+         blocks = getRows().ceilDiv(atOnce) * unlimited.getCluster();
+    RowSizes walked = sizes;
+    if (hasPhases) {
+      blocks = getPhasedBlocks(iteration, unlimited);
+      walked.rows = double(getSampledValue(blocks * atOnce, dim));
+      double vectors = double(unlimited.getThreads() / unlimited.getGroups());
+      // The last one is loaded for the one before, and sectors have two.
+      walked.phasesLoad = (vectors + 1) / (vectors - 1);
+    }
     auto getAt = [&](int64_t limit) -> Candidate {
       auto schedule = unlimited.withBlocks(limit);
-      return {schedule, estimateReduce(target, sizes, schedule)};
+      return {schedule, estimateReduce(target, walked, schedule)};
     };
-    Candidate candidate = chooseGridLimit(
-        target, unlimited.getThreads(),
-        getRows().ceilDiv(atOnce) * unlimited.getCluster(), getAt);
+    Candidate candidate =
+        chooseGridLimit(target, unlimited.getThreads(), blocks, getAt);
     // Dots and maxima of rows that are read once took 3% less without a limit.
     if (!ofColumns && isOnePass(iteration) && !unlimited.getKept())
       candidate = getFastest({getAt(0), candidate});
@@ -94,7 +105,9 @@ ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
     candidates.push_back(candidate);
   }
   if (isShifted)
-    llvm::append_range(candidates, getCandidates(step, target, 1, bits, dim));
+    llvm::append_range(
+        candidates,
+        getCandidates(step, target, hasPhases ? vector / 2 : 1, bits, dim));
   return candidates;
 }
 

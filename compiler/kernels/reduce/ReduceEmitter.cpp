@@ -10,7 +10,8 @@
 using namespace mlir;
 using namespace fusec;
 
-static std::string scopeType(ReduceScheduleAttr schedule, bool knowsLength) {
+static std::string scopeType(ReduceScheduleAttr schedule, bool knowsLength,
+                             bool hasPhases) {
   switch (schedule.getScope()) {
   case ReduceScope::Thread:
     return "fusec::ThreadScope";
@@ -26,8 +27,8 @@ static std::string scopeType(ReduceScheduleAttr schedule, bool knowsLength) {
     return fmt::format("fusec::ClusterScope<{}, {}>", schedule.getThreads(),
                        schedule.getCluster());
   case ReduceScope::Columns:
-    return fmt::format("fusec::ColumnScope<{}, {}>", schedule.getThreads(),
-                       schedule.getGroups());
+    return fmt::format("fusec::{}Scope<{}, {}>", hasPhases ? "Phase" : "Column",
+                       schedule.getThreads(), schedule.getGroups());
   }
   return "";
 }
@@ -56,14 +57,17 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
     printNested(writer, *nested, variant);
     return writer.finish(variant);
   }
-  writer.addHeader(schedule.isOfColumns()      ? "reduce_columns.h"
+  FailureOr<RowWalk> walk = takeWalk(step, variant);
+  if (failed(walk))
+    return failure();
+  RowForm form;
+  form.hasPhases = areColumnsPhased(walk->iteration, schedule);
+  writer.addHeader(form.hasPhases              ? "reduce_phases.h"
+                   : schedule.isOfColumns()    ? "reduce_columns.h"
                    : schedule.getCluster() > 1 ? "reduce_cluster.h"
                                                : "reduce.h");
   if (schedule.getKept() && !schedule.isOfColumns())
     writer.addHeader("reduce_kept.h");
-  FailureOr<RowWalk> walk = takeWalk(step, variant);
-  if (failed(walk))
-    return failure();
   if (walk->pitch)
     writer.addHeader("reduce_span.h");
   if (schedule.getResident() && !schedule.getKept())
@@ -71,12 +75,12 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
                             "keeps none");
   writer.declareBuffers();
   bool knowsLength = walk->iteration.length.getConstant() || schedule.getKept();
-  writer.line("typedef {} Scope;", scopeType(schedule, knowsLength));
-  RowForm form;
+  writer.line("typedef {} Scope;",
+              scopeType(schedule, knowsLength, form.hasPhases));
   form.ofColumns = schedule.isOfColumns();
   form.pitch = walk->pitch;
   form.kept = schedule.getKept();
-  if (form.ofColumns || sharesWarp(schedule))
+  if ((form.ofColumns && !form.hasPhases) || sharesWarp(schedule))
     form.leader = "isMine && Scope::rank() == 0";
   if (form.ofColumns)
     form.dims.push_back("column");

@@ -34,10 +34,12 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
     Expr vector = Expr::constant(step.getContext(), schedule.getVector());
     rows = sizes[0] * sizes[2].ceilDiv(vector) * vector;
   }
+  Expr blocks = rows.ceilDiv(atOnce);
+  if (succeeded(walk) && areColumnsPhased(walk->iteration, schedule))
+    blocks = getPhasedBlocks(walk->iteration, schedule);
   int64_t cluster = schedule.getCluster();
   auto launch = LaunchAttr::get(
-      limitBlocks(rows.ceilDiv(atOnce), schedule.getBlocks() / cluster) *
-          cluster,
+      limitBlocks(blocks, schedule.getBlocks() / cluster) * cluster,
       schedule.getThreads(), /*shared=*/0, cluster);
   if (failed(walk))
     return launch;

@@ -65,6 +65,16 @@ RowSizes ReduceProblem::getSizesAt(StepOp step, const Target &target,
           })};
 }
 
+int64_t ReduceProblem::getPhasedVector() const {
+  if (!ofColumns || accesses.shifted.empty())
+    return 0;
+  int64_t vector = accesses.width;
+  auto schedule = ReduceScheduleAttr::get(
+      iteration.program.getContext(), ReduceScope::Columns, /*threads=*/256,
+      /*indexBits=*/32, vector, /*groups=*/vector);
+  return areColumnsPhased(iteration, schedule) ? vector : 0;
+}
+
 Expr ReduceProblem::getRows() const {
   ArrayRef<Expr> space = iteration.program.getSizes();
   return ofColumns ? space[0] * space[2] : space[0];

@@ -28,6 +28,8 @@ struct ReduceProblem : RowWalk {
   Expr getLength() const {
     return pitch ? iteration.length : iteration.program.getSizes()[1];
   }
+  /// Elements of a vector of phases; 0 where columns have none.
+  int64_t getPhasedVector() const;
   llvm::SmallVector<ReduceScheduleAttr> getColumnSchedules(StepOp step,
                                                            const Target &target,
                                                            int64_t vector,

@@ -51,6 +51,35 @@ static int64_t getMostFound(const RowIteration &iteration) {
   return most;
 }
 
+/// Blocks of columns by phases (reduce_phases.h), whose vectors' lanes meet at
+/// once. Max of 4095 x 4097 halves took 16.6 us by pieces of 8 vectors; wider
+/// ones leave multiprocessors without a block, of narrower ones much is read
+/// twice.
+static SmallVector<ReduceScheduleAttr>
+getPhasedSchedules(MLIRContext *context, const RowIteration &iteration,
+                   int64_t vector, int64_t bits) {
+  constexpr int64_t shared = 32 << 10, ofFloat = 4, ofPlace = 16;
+  bool findsPlaces =
+      llvm::any_of(iteration.reductions, [](const RowReduction &reduction) {
+        return isa<ArgReduceOp>(reduction.op);
+      });
+  int64_t found = 0;
+  for (const RowReduction &reduction : iteration.reductions)
+    found += std::max(
+        ofFloat, getElementBytes(getElementType(reduction.op->getResult(0))));
+  if (findsPlaces)
+    found = ofPlace;
+  SmallVector<ReduceScheduleAttr> schedules;
+  for (int64_t threads : {1024, 512, 256})
+    for (int64_t vectors : {4, 8, 16, 32}) {
+      int64_t groups = threads / vectors;
+      if (threads * vector * found <= shared && groups % vector == 0)
+        schedules.push_back(ReduceScheduleAttr::get(
+            context, ReduceScope::Columns, threads, bits, vector, groups));
+    }
+  return schedules;
+}
+
 /// Those that keep columns behind those that load them in every pass, of each
 /// width.
 SmallVector<ReduceScheduleAttr>
@@ -65,6 +94,8 @@ ReduceProblem::getColumnSchedules(StepOp step, const Target &target,
   int64_t mostGroups =
       std::max<int64_t>(getLength().getConstant().value_or(1), 1);
   bool isShifted = vector > 1 && !accesses.shifted.empty();
+  if (isShifted && vector == getPhasedVector())
+    return getPhasedSchedules(step.getContext(), iteration, vector, bits);
   for (; vector >= 1; vector = isShifted ? 0 : vector / 2) {
     auto get = [&](int64_t threads, int64_t groups) {
       return ReduceScheduleAttr::get(step.getContext(), ReduceScope::Columns,

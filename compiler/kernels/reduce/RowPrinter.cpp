@@ -144,9 +144,11 @@ void RowPrinter::keepLoads() {
 
 void RowPrinter::openLoop(StringRef call, StringRef parameters,
                           StringRef length) {
-  bool hasWidth = lanes && !form.ofColumns && (!form.kept || form.pitch);
-  writer.open("{}({}, [&]({}{} k{}{}", call, length,
+  bool hasWidth = form.hasPhases ||
+                  (lanes && !form.ofColumns && (!form.kept || form.pitch));
+  writer.open("{}({}, [&]({}{} k{}{}{}", call, length,
               form.kept ? "int step, " : "", index,
+              form.hasPhases ? fmt::format(", {} column", index) : "",
               hasWidth ? ", auto width" : "", parameters);
   emitter->pushScope();
   emitter->nameIndex(1, "k");
@@ -175,6 +177,8 @@ static std::string getPassCombiner(ArrayRef<RowReduction> pass) {
 /// The loop that finds the results of a pass, up to its length.
 std::string RowPrinter::nameLoop(ArrayRef<RowReduction> pass) const {
   std::string combiner = getPassCombiner(pass);
+  if (form.hasPhases)
+    return fmt::format("reducePhases<Scope, {}, V>", combiner);
   if (form.ofColumns)
     return fmt::format("reduce{}Columns<{}, {}, {}{}>", form.kept ? "Kept" : "",
                        form.scope, combiner, schedule.getVector(),
@@ -244,7 +248,7 @@ void RowPrinter::printPass(ArrayRef<RowReduction> pass) {
   if (!held.empty())
     kept[operands[0]] = held;
   if (form.ofColumns)
-    name += "[lane]";
+    name += form.hasPhases ? "[own]" : "[lane]";
   for (size_t i = 0; i < pass.size(); ++i) {
     bool isLast = i + 1 == pass.size();
     results[pass[i].op->getResult(0).getAsOpaquePointer()] = getReducedValue(
@@ -325,7 +329,9 @@ void RowPrinter::printStores() {
     if (haveAll)
       writer.close();
   }
-  if (!once.empty()) {
+  if (form.hasPhases) {
+    printOwnColumns(once, widths);
+  } else if (!once.empty()) {
     writer.open("if ({})", form.leader);
     emitter->pushScope();
     emitStores(writer, *emitter, once, widths.drop_front(full.size()),
@@ -362,7 +368,9 @@ void RowPrinter::forEachResult(
 }
 
 void RowPrinter::print() {
-  if (form.ofColumns)
+  if (form.hasPhases)
+    openPieces();
+  else if (form.ofColumns)
     openColumns();
   else
     openRows();

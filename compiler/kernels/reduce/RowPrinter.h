@@ -14,6 +14,7 @@ namespace fusec {
 /// What a kernel calls the parts of its walk.
 struct RowForm {
   bool ofColumns = false; // lanes lie across columns, else along rows
+  bool hasPhases = false; // of columns, as in areColumnsPhased
   int64_t pitch = 0;      // as in RowWalk
   int64_t kept = 0;       // accesses of a row that a thread keeps
   unsigned loop = 0;      // whose accesses the launch lists
@@ -51,6 +52,9 @@ private:
   }
   void openRows();
   void openColumns();
+  void openPieces();
+  void printOwnColumns(llvm::ArrayRef<RegionStore> stores,
+                       llvm::ArrayRef<int64_t> widths);
   std::string declareKept(unsigned node, llvm::StringRef base);
   void openLoop(llvm::StringRef call, llvm::StringRef parameters,
                 llvm::StringRef length);
@@ -69,7 +73,7 @@ private:
   RowForm form;
   ReduceScheduleAttr schedule;
   AccessesAttr accesses;
-  std::string index;
+  std::string index, pieceArguments;
   std::map<void *, std::string> results;
   std::optional<ScalarEmitter::Lanes> lanes;
   std::optional<ScalarEmitter> emitter;

@@ -106,54 +106,6 @@ FailureOr<RowWalk> fusec::analyzeWalk(StepOp step,
   return RowWalk{std::move(*iteration), 0, {}};
 }
 
-bool fusec::areColumnsShifted(const RowIteration &columns,
-                              ReduceScheduleAttr schedule) {
-  Expr vector =
-      Expr::constant(columns.program.getContext(), schedule.getVector());
-  return schedule.isOfColumns() && schedule.getVector() > 1 &&
-         !columns.program.getSizes()[2].mod(vector).isConstant(0);
-}
-
-/// What lanes of columns have to load: what is reduced of them.
-static SmallVector<RegionStore> getReduced(const RowIteration &columns) {
-  Expr nowhere = Expr::constant(columns.program.getContext(), 0);
-  return llvm::map_to_vector(
-      columns.reductions, [&](const RowReduction &reduction) {
-        return RegionStore{reduction.operand, /*output=*/0, nowhere};
-      });
-}
-
-VectorAccesses fusec::analyzeShiftedColumns(StepOp step,
-                                            const RowIteration &columns) {
-  // Two loads of less than that gain nothing over single elements; more are
-  // slower, and of wider elements a warp loads whole lines singly.
-  constexpr int64_t accessBytes = 8, mostBytes = 2;
-  const ScalarProgram &program = columns.program;
-  std::optional<int64_t> count = program.getSizes()[2].getConstant();
-  VectorAccesses accesses;
-  for (unsigned read : getReads(program)) {
-    if (!program.varies(read, 2))
-      continue;
-    int64_t bytes = getElementBytes(program[read].type);
-    if (program[read].kind != ScalarNode::Kind::Load || bytes > mostBytes ||
-        (accesses.width > 1 && accesses.width * bytes != accessBytes))
-      return {};
-    accesses.width = accessBytes / bytes;
-    accesses.shifted.push_back(read);
-    accesses.aligned.push_back(step.getInputBuffer(program[read].value));
-  }
-  SmallVector<unsigned> shiftable =
-      findShiftableLoads(step, program, getReduced(columns), 2, accesses.width,
-                         /*beginAnywhere=*/true, getAlignmentIfGuarded);
-  bool all = llvm::all_of(accesses.shifted, [&](unsigned read) {
-    return llvm::is_contained(shiftable, read);
-  });
-  return count && *count >= accesses.width && all &&
-                 getFullStores(columns).empty()
-             ? accesses
-             : VectorAccesses();
-}
-
 SmallVector<int64_t> fusec::getPassingReads(StepOp step,
                                             const RowIteration &iteration,
                                             ReduceScheduleAttr schedule) {
@@ -181,6 +133,8 @@ AccessesAttr fusec::getAccesses(StepOp step, VariantAttr variant,
   SmallVector<int64_t> loads =
                            getLoadWidths(step, variant, program, dim, width),
                        shifted;
+  if (areColumnsPhased(walk.iteration, schedule))
+    return getPhasedAccesses(step, walk.iteration, schedule, stores.size());
   if (!areColumnsShifted(walk.iteration, schedule))
     return getAccesses(
         step.getContext(), walk.pitch ? Walk::Memory : Walk::Dimension, width,
@@ -242,11 +196,9 @@ FailureOr<RowWalk> fusec::takeWalk(StepOp step, VariantAttr variant) {
   return walk;
 }
 
-/// Whether some node that `from` is computed of, or itself, is as asked, not
-/// only for what `known` is computed of.
-static bool isComputedOf(const ScalarProgram &program, unsigned from,
+bool fusec::isComputedOf(const ScalarProgram &program, unsigned from,
                          llvm::function_ref<bool(unsigned)> isAsked,
-                         std::optional<unsigned> known = {}) {
+                         std::optional<unsigned> known) {
   SmallVector<unsigned> open = {from};
   llvm::SmallDenseSet<unsigned> seen;
   if (known)

@@ -128,3 +128,31 @@ fusec.model @few inputs ["x"] outputs ["y"] {
   %0 = fusec.arg_reduce min %x axis 0 : tensor<4096x1001xf32> to tensor<1001xi64>
   fusec.output %0 : tensor<1001xi64>
 }
+
+// -----
+
+// Of halves whose rows begin anywhere, a thread keeps to rows of which each
+// begins as far behind a whole vector. What is loaded may begin before the
+// first column, and end in the next row, so that nothing but loads says what a
+// lane is; a column is stored where threads have met. Memory ends within the
+// last row's last vector.
+// CHECK-LABEL: FUSEC_KERNEL({{[0-9]+}}) reduce_0(
+// CHECK: typedef fusec::PhaseScope<{{[0-9]+, [0-9]+}}> Scope;
+// CHECK: constexpr int V = 8;
+// CHECK: fusec::forEachPiece<Scope, V>(3, 4099, [&](fusec::i64 group, fusec::i64 begin) {
+// CHECK: const int row = int(group), first = int(begin);
+// CHECK: auto place = [&](int k, int column) {
+// CHECK-NEXT: return int(row * 4100000 + k * 4100 + column + 1);
+// CHECK: fusec::reducePhases<Scope, fusec::Max<float>, V>(length, first, 4099, 12300000, place,
+// CHECK-NEXT: [&](int k, int column, auto width, auto add) {
+// CHECK-NEXT: constexpr int V = decltype(width)::value;
+// CHECK: fusec::load<V>(t_x_once + row * 4100000 + k * 4100 + column + 1);
+// CHECK: fusec::forEachOwnColumn<Scope, V>(first, 4099, [&](int column, int own) {
+// CHECK-NEXT: constexpr int V = 1;
+// CHECK: t_y[row * 4099 + (column + lane)] = fusec::cast<fusec::f16>(reduce[own]);
+fusec.model @phases inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<3x1000x4100xf16>):
+  %0 = fusec.slice %x offsets [#fusec.expr<0>, #fusec.expr<0>, #fusec.expr<1>] steps [1, 1, 1] : tensor<3x1000x4100xf16> to tensor<3x1000x4099xf16>
+  %1 = fusec.reduce max %0 axes [1] : tensor<3x1000x4099xf16> to tensor<3x4099xf16>
+  fusec.output %1 : tensor<3x4099xf16>
+}

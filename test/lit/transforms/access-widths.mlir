@@ -87,12 +87,41 @@ fusec.model @few inputs ["x"] outputs ["y"] {
 // Columns of halves, of which no row begins where the one before does.
 // CHECK: fusec.plan @sm_90a of @columns
 // CHECK: kind = aligned, lhs = <0>, rhs = <16>, buffer = @x>]
-// CHECK-SAME: scope = columns, threads = {{[0-9]+}}, indexBits = 32, vector = 4,
-// CHECK-SAME: accesses = [#fusec.accesses<walk = memory, width = 4, loads = [4], stores = [1], shifted = [0]>]
+// CHECK-SAME: scope = columns, threads = {{[0-9]+}}, indexBits = 32, vector = 8,
+// CHECK-SAME: accesses = [#fusec.accesses<walk = memory, width = 8, loads = [8], stores = [1], passing = [0]>]
 fusec.model @columns inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<4095x4097xf16>):
   %0 = fusec.reduce max %x axes [0] : tensor<4095x4097xf16> to tensor<4097xf16>
   fusec.output %0 : tensor<4097xf16>
+}
+
+// -----
+
+// What is read twice is shifted into place each time.
+// CHECK: fusec.plan @sm_90a of @twice
+// CHECK: kind = aligned, lhs = <0>, rhs = <16>, buffer = @x>]
+// CHECK-SAME: scope = columns, threads = {{[0-9]+}}, indexBits = 32, vector = 4,
+// CHECK-SAME: accesses = [#fusec.accesses<walk = memory, width = 4, loads = [4], stores = [1], shifted = [0]>]
+fusec.model @twice inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<4095x4097xf16>):
+  %0 = fusec.reduce max %x axes [0] : tensor<4095x4097xf16> to tensor<4097xf16>
+  %1 = fusec.broadcast %0 [1] : tensor<4097xf16> to tensor<4095x4097xf16>
+  %2 = fusec.sub %x, %1 : tensor<4095x4097xf16>
+  %3 = fusec.exp %2 : tensor<4095x4097xf16>
+  %4 = fusec.reduce sum %3 axes [0] : tensor<4095x4097xf16> to tensor<4097xf16>
+  fusec.output %4 : tensor<4097xf16>
+}
+
+// -----
+
+// A few columns of many rows are read singly: by vectors they would be a few
+// multiprocessors' work.
+// CHECK: fusec.plan @sm_90a of @few_columns
+// CHECK: variants [#fusec.variant<[{{.*}}], #fusec.reduce_schedule<scope = columns, threads = {{[0-9]+}}, indexBits = 32, groups =
+fusec.model @few_columns inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<4099x257xf16>):
+  %0 = fusec.reduce max %x axes [0] : tensor<4099x257xf16> to tensor<257xf16>
+  fusec.output %0 : tensor<257xf16>
 }
 
 // -----

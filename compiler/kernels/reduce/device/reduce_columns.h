@@ -49,7 +49,7 @@ template <int Threads, int Groups> struct ColumnScope {
     return total;
   }
 
-private:
+protected:
   /// Groups of which every thread combines all. More of them meet by levels,
   /// with a barrier each: one behind another they take longer than their loads.
   static constexpr int inOneGo = 8;
@@ -119,9 +119,9 @@ template <class Op, int V, class Index> struct LaneExtremes {
 
 namespace detail {
 /// Combines V columns of which forEachOwn(add) calls add(lane, value) with the
-/// worker's items.
-template <class Scope, class Op, int V, class Index, class ForEachOwn>
-FUSEC_DEVICE Vec<typename Op::Value, V> combineColumns(ForEachOwn forEachOwn) {
+/// worker's items; reduce(total) those of all workers.
+template <class Op, int V, class Index, class ForEachOwn, class Reduce>
+FUSEC_DEVICE auto combineColumns(ForEachOwn forEachOwn, Reduce reduce) {
   Vec<typename Op::Value, V> total;
   if constexpr (findsPlaces<Op>) {
     LaneExtremes<Op, V, Index> found;
@@ -131,11 +131,11 @@ FUSEC_DEVICE Vec<typename Op::Value, V> combineColumns(ForEachOwn forEachOwn) {
     FUSEC_UNROLL
     for (int lane = 0; lane < V; ++lane)
       total[lane] = {found.value[lane], found.at[lane]};
-    total = Scope::template reduce<Op>(total);
+    auto all = reduce(total);
     FUSEC_UNROLL
-    for (int lane = 0; lane < V; ++lane)
-      total[lane].index = total[lane].index < 0 ? 0 : total[lane].index;
-    return total;
+    for (auto &one : all.at)
+      one.index = one.index < 0 ? 0 : one.index;
+    return all;
   } else {
     FUSEC_UNROLL
     for (int lane = 0; lane < V; ++lane)
@@ -143,8 +143,16 @@ FUSEC_DEVICE Vec<typename Op::Value, V> combineColumns(ForEachOwn forEachOwn) {
     forEachOwn([&](int lane, typename Op::Value value) {
       total[lane] = Op::combine(total[lane], value);
     });
-    return Scope::template reduce<Op>(total);
+    return reduce(total);
   }
+}
+/// The same by a scope whose workers all get the results.
+template <class Scope, class Op, int V, class Index, class ForEachOwn>
+FUSEC_DEVICE Vec<typename Op::Value, V> combineColumns(ForEachOwn forEachOwn) {
+  return combineColumns<Op, V, Index>(
+      forEachOwn, [](Vec<typename Op::Value, V> total) {
+        return Scope::template reduce<Op>(total);
+      });
 }
 } // namespace detail
 
