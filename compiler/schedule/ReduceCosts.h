@@ -74,8 +74,9 @@ struct RowCosts {
   double alonePart; // that a block without others beside it waits for
   double registers; // of a thread, beside what it keeps
   double keptRegisters, keptNarrowRegisters; // an item, of 32 and of fewer bits
-  double keptSingleRegisters;   // and where accesses are of one item
-  double keptSelectedRegisters; // and of 32 bits, where conditions choose
+  double keptSingleRegisters;       // and where accesses are of one item
+  double keptSharedSingleRegisters; // the same, of rows that share a warp
+  double keptSelectedRegisters;     // and of 32 bits, where conditions choose
   double freePart;    // of the time, where the compiler orders what is kept
   double pairPart;    // of the memory's time, where threads ask for two vectors
   double exposed;     // the power in which memory, latency and work add up

@@ -27,12 +27,14 @@ bool fusec::isOnePass(const RowIteration &iteration) {
   return getPasses(iteration).size() == 1 && getFullStores(iteration).empty();
 }
 
-SmallVector<unsigned>
-fusec::getKeptLoads(const RowIteration &iteration, unsigned lanesDim,
-                    llvm::function_ref<bool(unsigned)> isAccess, bool ahead) {
+/// How many passes need each node; and in `stored`, what the stores need, which
+/// are the last.
+static std::vector<unsigned>
+countPasses(const RowIteration &iteration,
+            llvm::SmallDenseSet<unsigned> &stored) {
   const ScalarProgram &program = iteration.program;
   std::vector<unsigned> passes(program.size());
-  llvm::SmallDenseSet<unsigned> seen;
+  llvm::SmallDenseSet<unsigned> &seen = stored;
   auto count = [&](ArrayRef<unsigned> nodes) {
     seen.clear();
     for (unsigned node : nodes)
@@ -43,18 +45,39 @@ fusec::getKeptLoads(const RowIteration &iteration, unsigned lanesDim,
   for (ArrayRef<RowReduction> pass : getPasses(iteration))
     count(llvm::map_to_vector(
         pass, [](const RowReduction &reduction) { return reduction.operand; }));
-  // Last, so that `seen` is what stores need.
   count(
       llvm::map_to_vector(getFullStores(iteration),
                           [](const RegionStore &store) { return store.node; }));
+  return passes;
+}
+
+SmallVector<unsigned>
+fusec::getKeptLoads(const RowIteration &iteration, unsigned lanesDim,
+                    llvm::function_ref<bool(unsigned)> isAccess, bool ahead) {
+  const ScalarProgram &program = iteration.program;
+  llvm::SmallDenseSet<unsigned> stored;
+  std::vector<unsigned> passes = countPasses(iteration, stored);
   // In one pass over columns, to have all of a thread's loads on their way.
   unsigned least = lanesDim == 2 && isOnePass(iteration) ? 1 : 2;
   SmallVector<unsigned> kept;
   for (size_t n = 0; n < program.size(); ++n)
     if (program[n].kind == Kind::Load && program.varies(n, lanesDim) &&
-        (passes[n] >= least || (ahead && seen.contains(n))) && isAccess(n))
+        (passes[n] >= least || (ahead && stored.contains(n))) && isAccess(n))
       kept.push_back(n);
   return kept;
+}
+
+SmallVector<unsigned>
+fusec::getLaneLoads(const RowIteration &iteration,
+                    llvm::function_ref<bool(unsigned)> isOfLanes) {
+  const ScalarProgram &program = iteration.program;
+  llvm::SmallDenseSet<unsigned> stored;
+  std::vector<unsigned> passes = countPasses(iteration, stored);
+  SmallVector<unsigned> loads;
+  for (size_t n = 0; n < program.size(); ++n)
+    if (program[n].kind == Kind::Load && program.varies(n, 1) && isOfLanes(n))
+      loads.append(passes[n], n);
+  return loads;
 }
 
 int64_t fusec::getMostKept(ReduceScheduleAttr schedule) {
@@ -62,4 +85,24 @@ int64_t fusec::getMostKept(ReduceScheduleAttr schedule) {
   bool areAlone =
       threads > 256 && schedule.getCluster() == 1 && !schedule.isOfColumns();
   return threads > 512 || areAlone ? 96 : 256;
+}
+
+bool fusec::loadsAheadByWarps(ReduceScheduleAttr schedule) {
+  return schedule.getAhead() && schedule.getScope() == ReduceScope::Warp &&
+         schedule.getThreads() <= 128;
+}
+
+bool fusec::paysAhead(const Target &target, const RowSizes &kept,
+                      const RowSizes &ahead, ReduceScheduleAttr schedule) {
+  double items = double(schedule.getKept() * schedule.getVector()),
+         loads = double(ahead.keptLoads) - double(kept.keptLoads);
+  if (loads <= 0 || !schedule.getKept() ||
+      !hasRegisters(target, ahead, schedule))
+    return false;
+  if (loadsAheadByWarps(schedule.asAhead()) && schedule.getVector() > 1)
+    return loads * items <= target.row.mostAheadOfWarps;
+  if (isFollowed(target, kept, schedule))
+    return schedule.getScope() == ReduceScope::Block &&
+           schedule.getVector() > 1 && kept.keptLoads == 1 && loads == 1;
+  return loads * items <= target.row.mostAhead;
 }

@@ -70,6 +70,12 @@ llvm::SmallVector<unsigned>
 getKeptLoads(const RowIteration &iteration, unsigned lanesDim,
              llvm::function_ref<bool(unsigned)> isAccess, bool ahead = false);
 
+/// Those of loads along rows for which the lanes of an access load one by one,
+/// once for each pass that needs them.
+llvm::SmallVector<unsigned>
+getLaneLoads(const RowIteration &iteration,
+             llvm::function_ref<bool(unsigned)> isOfLanes);
+
 /// Whether each item is needed once, by one walk over a row.
 bool isOnePass(const RowIteration &iteration);
 
@@ -163,7 +169,11 @@ struct RowSizes {
   /// elements have less than 32 bits.
   unsigned keptLoads = 1;
   bool keepsNarrow = false;
-  bool storesByRow = false; // with loads for stores alone, of each row
+  /// Loads of an item, in all walks, that the lanes of an access do one by one,
+  /// and their bytes.
+  double laneLoads = 0, laneBytes = 0;
+  bool waitsForStores = false; // for some of these, which only stores need
+  bool storesByRow = false;    // with loads for stores alone, of each row
   /// Of columns: whether vectors are shifted into place; how often those of
   /// phases load what they read, else 0.
   bool areShifted = false;

@@ -52,6 +52,8 @@ int64_t ReduceProblem::getResident(const Target &target, const RowSizes &sizes,
 SmallVector<Candidate>
 ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
                              int64_t bits, int64_t dim) const {
+  if (pitch && vector == 1)
+    return asSingles(step).getCandidates(step, target, vector, bits, dim);
   std::pair<RowSizes, RowSizes> keeping =
       getKeptSizes(step, target, vector, dim);
   RowSizes &sizes = keeping.first;
@@ -104,7 +106,9 @@ ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
     }
     candidates.push_back(candidate);
   }
-  if (isShifted)
+  // Narrower vectors, or single items, are there beside those that memory's
+  // places ask for.
+  if (isShifted || pitch)
     llvm::append_range(
         candidates,
         getCandidates(step, target, hasPhases ? vector / 2 : 1, bits, dim));
@@ -137,14 +141,14 @@ fusec::chooseReduceVariants(StepOp step, const Target &target, Products) {
   if (failed(problem))
     return {VariantAttr::get(context, {},
                              getPlainSchedule(Family::Reduce, context))};
-  if (!problem->accesses.shifted.empty()) {
-    // Where single columns are faster no other variant asks for alignment.
+  if (!problem->accesses.shifted.empty() || problem->pitch) {
+    // Where single items are faster no other variant asks for alignment.
     auto fastest = cast<ReduceScheduleAttr>(
         getFastest(problem->getCandidates(step, target, problem->accesses.width,
                                           32, typicalDim))
             .schedule);
     if (fastest.getVector() == 1)
-      problem->accesses = {};
+      problem = problem->asSingles(step);
   }
   auto variant = [&](ArrayRef<GuardAttr> guards, int64_t vector, int64_t bits) {
     SmallVector<Candidate> candidates =

@@ -218,6 +218,19 @@ static double getLoadRounds(ReduceScheduleAttr schedule, double steps) {
              : getRounds(steps, vector == 1 ? 8 : std::max(1.0, 16 / vector));
 }
 
+/// How often a thread of a block that keeps its items waits for what only
+/// stores need: they may store where they load from, so that each step's loads
+/// follow the stores of the one before. Those of few items are on their way
+/// together, see countStepsAhead().
+static double getWaitsForStores(const RowSizes &sizes,
+                                ReduceScheduleAttr schedule, double steps) {
+  constexpr double few = 8;
+  if (!sizes.waitsForStores || !schedule.getKept() || !isOfBlocks(schedule) ||
+      schedule.getAhead())
+    return 0;
+  return steps * double(schedule.getVector()) > few ? steps : 1;
+}
+
 /// Clocks that one row takes where nothing delays it.
 static double getRowClocks(const Target &target, const RowSizes &sizes,
                            ReduceScheduleAttr schedule, double steps) {
@@ -235,10 +248,27 @@ static double getRowClocks(const Target &target, const RowSizes &sizes,
   if (!schedule.getKept())
     loads *= passes;
   return loads * costs.loadClocks +
+         getWaitsForStores(sizes, schedule, steps) *
+             target.rates.memoryLatency +
          (sizes.reductions - schedule.getOnline()) * meeting +
          steps * vector *
              (passes * costs.itemClocks +
               sizes.instructions * costs.instructionClocks);
+}
+
+/// What a thread's step has of accesses of 16 bytes, in all passes. Neighbours'
+/// single items lie in a line, which is asked for in a quarter of the time; the
+/// lanes of a vector that load one by one ask for all of the vectors' lines
+/// each.
+static double getStepAccesses(const RowSizes &sizes,
+                              ReduceScheduleAttr schedule, double passes) {
+  constexpr double single = 0.25, access = 16;
+  double vector = schedule.getVector();
+  if (vector == 1 && (!schedule.getKept() || sharesWarp(schedule)))
+    return passes;
+  double ofLanes = vector * std::max(sizes.laneLoads * single,
+                                     sizes.laneBytes * vector / access);
+  return (vector == 1 ? single : 1) * passes + ofLanes;
 }
 
 /// Clocks of 128 lanes that a thread takes for a row.
@@ -253,7 +283,7 @@ static double getRowThreadClocks(const Target &target, const RowSizes &sizes,
     meeting += costs.clusterStepClocks;
   if (sizes.findsPlaces)
     meeting *= costs.findTimes;
-  return steps * passes * costs.stepClocks +
+  return steps * getStepAccesses(sizes, schedule, passes) * costs.stepClocks +
          steps * schedule.getVector() * sizes.instructions * costs.itemPart +
          (sizes.reductions - schedule.getOnline()) * meeting +
          costs.threadClocks;
@@ -361,26 +391,6 @@ bool fusec::isFollowed(const Target &target, const RowSizes &sizes,
                        ReduceScheduleAttr schedule) {
   RowPlaces places(target, sizes, schedule);
   return places.share * double(schedule.getThreads()) > target.threads;
-}
-
-bool fusec::loadsAheadByWarps(ReduceScheduleAttr schedule) {
-  return schedule.getAhead() && schedule.getScope() == ReduceScope::Warp &&
-         schedule.getThreads() <= 128;
-}
-
-bool fusec::paysAhead(const Target &target, const RowSizes &kept,
-                      const RowSizes &ahead, ReduceScheduleAttr schedule) {
-  double items = double(schedule.getKept() * schedule.getVector()),
-         loads = double(ahead.keptLoads) - double(kept.keptLoads);
-  if (loads <= 0 || !schedule.getKept() ||
-      !hasRegisters(target, ahead, schedule))
-    return false;
-  if (loadsAheadByWarps(schedule.asAhead()))
-    return loads * items <= target.row.mostAheadOfWarps;
-  if (isFollowed(target, kept, schedule))
-    return schedule.getScope() == ReduceScope::Block && kept.keptLoads == 1 &&
-           loads == 1;
-  return loads * items <= target.row.mostAhead;
 }
 
 Estimate fusec::estimateReduce(const Target &target, const RowSizes &sizes,

@@ -12,18 +12,18 @@ using Kind = ScalarNode::Kind;
 
 SmallVector<unsigned> ReduceProblem::getKeptLoads(StepOp step, int64_t vector,
                                                   bool ahead) const {
-  const ScalarProgram &program = iteration.program;
-  unsigned lanesDim = ofColumns ? 2 : 1;
   return fusec::getKeptLoads(
-      iteration, lanesDim,
-      [&](unsigned load) {
-        return vector == 1 ||
-               isVectorAccess(getLoadOffset(step, program, load), lanesDim,
-                              vector, getElementBytes(program[load].type),
-                              getAlignmentIfGuarded(
-                                  step.getInputBuffer(program[load].value)));
-      },
-      ahead);
+      iteration, ofColumns ? 2 : 1,
+      [&](unsigned load) { return isAccess(step, load, vector); }, ahead);
+}
+
+bool ReduceProblem::isAccess(StepOp step, unsigned load, int64_t vector) const {
+  const ScalarProgram &program = iteration.program;
+  return vector == 1 ||
+         isVectorAccess(
+             getLoadOffset(step, program, load), ofColumns ? 2 : 1, vector,
+             getElementBytes(program[load].type),
+             getAlignmentIfGuarded(step.getInputBuffer(program[load].value)));
 }
 
 FailureOr<ReduceProblem> fusec::analyzeReduce(StepOp step) {
@@ -44,6 +44,12 @@ FailureOr<ReduceProblem> fusec::analyzeReduce(StepOp step) {
     return failure();
   int64_t element = getWidestElement(walk->iteration.program);
   return ReduceProblem{std::move(*walk), false, element};
+}
+
+ReduceProblem ReduceProblem::asSingles(StepOp step) const {
+  FailureOr<RowIteration> singles =
+      ofColumns ? analyzeColumns(step) : analyzeRows(step);
+  return {{std::move(*singles), 0, {}}, ofColumns, element};
 }
 
 RowSizes ReduceProblem::getSizesAt(StepOp step, const Target &target,
@@ -96,6 +102,21 @@ std::pair<RowSizes, RowSizes> ReduceProblem::getKeptSizes(StepOp step,
   });
   auto keeping = [&](ArrayRef<unsigned> loads) {
     RowSizes kept = sizes;
+    for (unsigned load : getLaneLoads(iteration, [&](unsigned load) {
+           return !ofColumns && !llvm::is_contained(loads, load) &&
+                  (vector == 1 ||
+                   (!isAccess(step, load, vector) &&
+                    (pitch ||
+                     !isSameForVector(getLoadOffset(step, program, load), 1,
+                                      vector))));
+         })) {
+      ++kept.laneLoads;
+      kept.laneBytes += double(getElementBytes(program[load].type));
+      // Quotients of the place are the same for many neighbours.
+      kept.waitsForStores |=
+          isStored(iteration, load) &&
+          getDimCoefficient(getLoadOffset(step, program, load), 1).has_value();
+    }
     kept.keptLoads = loads.size();
     kept.keepsNarrow = llvm::any_of(loads, [&](unsigned load) {
       return getElementBytes(program[load].type) < 4;

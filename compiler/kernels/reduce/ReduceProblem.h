@@ -14,6 +14,8 @@ struct ReduceProblem : RowWalk {
   bool ofColumns;
   int64_t element; // bytes of the widest that is read
 
+  /// Whether the load is one for all of an access of `vector` elements.
+  bool isAccess(StepOp step, unsigned load, int64_t vector) const;
   /// What accesses of `vector` elements can keep.
   llvm::SmallVector<unsigned> getKeptLoads(StepOp step, int64_t vector,
                                            bool ahead = false) const;
@@ -24,6 +26,8 @@ struct ReduceProblem : RowWalk {
   /// stores need.
   std::pair<RowSizes, RowSizes> getKeptSizes(StepOp step, const Target &target,
                                              int64_t vector, int64_t dim) const;
+  /// The same by single items.
+  ReduceProblem asSingles(StepOp step) const;
   Expr getRows() const;
   Expr getLength() const {
     return pitch ? iteration.length : iteration.program.getSizes()[1];

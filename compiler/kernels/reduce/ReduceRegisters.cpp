@@ -16,7 +16,8 @@ static double getKeptRegisters(const Target &target, const RowSizes &sizes,
   double each =
       sizes.keepsNarrow ? costs.keptNarrowRegisters : costs.keptRegisters;
   if (schedule.getVector() == 1 && !schedule.isOfColumns())
-    each += costs.keptSingleRegisters;
+    each += sharesWarp(schedule) ? costs.keptSharedSingleRegisters
+                                 : costs.keptSingleRegisters;
   if (sizes.selects && !sizes.keepsNarrow)
     each += costs.keptSelectedRegisters;
   return each * sizes.keptLoads *

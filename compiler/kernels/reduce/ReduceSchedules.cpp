@@ -151,11 +151,6 @@ ReduceProblem::getSchedules(StepOp step, const Target &target, int64_t vector,
   // Of the shortest rows there are most, so that it takes time to place blocks.
   if (!isSpan)
     schedules.push_back(get(ReduceScope::Warp, 256, vector, 8));
-  // Short spans are head and tail for a good part: item by item, threads beside
-  // each other read what lies in one piece.
-  if (isSpan && getKeptLoads(step, 1).empty())
-    for (int64_t groups : {2, 4, 8})
-      schedules.push_back(get(ReduceScope::Warp, 128, 1, groups));
   SmallVector<ReduceScheduleAttr> all = schedules;
   if (target.major >= 9)
     for (int64_t threads : {256, 512, 1024})
