@@ -50,6 +50,32 @@ bool fusec::isSameForVector(Expr offset, unsigned dim, int64_t width) {
   });
 }
 
+std::optional<int64_t> fusec::joinPlacesOfChange(std::optional<int64_t> a,
+                                                 std::optional<int64_t> b) {
+  if (!a || !b || *a == 0)
+    return a ? b : a;
+  if (*b == 0 || *b % *a == 0)
+    return a;
+  return *a % *b == 0 ? b : std::nullopt;
+}
+
+std::optional<int64_t> fusec::getPlacesOfChange(Expr expr, unsigned dim) {
+  if (!usesDim(expr, dim))
+    return 0;
+  ArrayRef<Expr> operands = expr.getOperands();
+  if (expr.getKind() == ExprKind::FloorDiv &&
+      operands[0] == Expr::dim(expr.getContext(), dim)) {
+    auto by = operands[1].getConstant();
+    return by && *by > 0 ? by : std::nullopt;
+  }
+  if (operands.empty() || usesIndirect(expr))
+    return std::nullopt;
+  std::optional<int64_t> all = 0;
+  for (Expr operand : operands)
+    all = joinPlacesOfChange(all, getPlacesOfChange(operand, dim));
+  return all;
+}
+
 bool fusec::isVectorAccess(Expr offset, unsigned dim, int64_t width,
                            int64_t bytes, unsigned alignment) {
   int64_t needed = std::min<int64_t>(16, width * bytes);

@@ -21,6 +21,14 @@ bool isVectorAccess(Expr offset, unsigned dim, int64_t width, int64_t bytes,
 /// at the same offset: one element is loaded for them.
 bool isSameForVector(Expr offset, unsigned dim, int64_t width);
 
+/// Of quotients of the dim alone: after so many places of the dim, at multiples
+/// of that, the value may change, and nowhere else; 0 where it never does.
+/// Nothing of other expressions.
+std::optional<int64_t> getPlacesOfChange(Expr expr, unsigned dim);
+/// So many as both, where those of one are multiples of the other's.
+std::optional<int64_t> joinPlacesOfChange(std::optional<int64_t> a,
+                                          std::optional<int64_t> b);
+
 /// Whether a condition holds for all lanes of a vector where it does for the
 /// first: it is not about the dim, or its bounds lie between such vectors. They
 /// begin anywhere where the width is 0.

@@ -98,6 +98,12 @@ std::string ScalarEmitter::declareVector(unsigned id, StringRef base) {
 
 std::string ScalarEmitter::emit(unsigned id) {
   if (const Name *name = find(id)) {
+    if (!name->last.empty() && !inLanes)
+      return atLast ? name->last : name->text;
+    if (!name->last.empty())
+      return declare(id, name->text,
+                     fmt::format("lane < {} ? {} : {}", name->left, name->text,
+                                 name->last));
     if (!name->isVector)
       return name->text;
     Type type = program[id].type;

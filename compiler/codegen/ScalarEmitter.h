@@ -35,13 +35,17 @@ public:
     Lanes(unsigned dim, AccessesAttr accesses, bool loadsFirst = false)
         : dim(dim), width(accesses.getWidth()), loads(accesses.getLoadWidths()),
           shifted(accesses.getShiftedReads()), loadsFirst(loadsFirst),
-          beginAnywhere(accesses.getWalk() == Walk::Memory) {}
+          beginAnywhere(accesses.getWalk() == Walk::Memory),
+          choosesEnds(accesses.getWalk() == Walk::Linear) {}
 
     unsigned dim;
     int64_t width;
     llvm::ArrayRef<int64_t> loads, shifted;
     bool loadsFirst;
     bool beginAnywhere; // not at multiples of the width
+    /// What changes between two lanes and nowhere else is computed for the
+    /// first and the last one.
+    bool choosesEnds;
   };
   /// `dims` are the names of the iteration's indices, empty for one that a loop
   /// names.
@@ -109,6 +113,8 @@ private:
   struct Name {
     std::string text;
     bool isVector;
+    /// Where lanes from `left` on have another value.
+    std::string last = {}, left = {};
   };
   using Scope = std::map<unsigned, Name>;
   /// Nodes that a walk over operands has been to: many paths may lead to one.
@@ -148,6 +154,11 @@ private:
   bool readGatherFirst(unsigned id);
   bool dependsOnRows(unsigned id, Visited &visited) const;
   bool prepareVectorLoad(unsigned id);
+  void findPlacesOfChange();
+  /// Where lanes have at most two values.
+  bool prepareEnds(unsigned id);
+  /// The name of what the text says, in this scope.
+  std::string declareOnce(const std::string &base, const std::string &text);
   /// Of the lanes that the condition holds for, where there is one.
   void prepareShiftedLoad(unsigned id, const IndexCondition *c = nullptr);
   /// Loads what lanes that the condition holds for need of the node.
@@ -182,8 +193,8 @@ private:
   llvm::SmallDenseSet<unsigned> shifted;         // of reads
   Sources sources;
   std::vector<Scope> scopes;
-  /// Vectors of which lanes take some elements, by their address, in each
-  /// scope.
+  /// Vectors of which lanes take some elements, by their address, and other
+  /// values that several need, by their text, in each scope.
   std::vector<std::map<std::string, std::string>> wholeLoads;
   llvm::SmallDenseSet<unsigned> roundedByStores;
   /// Lines that settleRows() prints.
@@ -191,6 +202,9 @@ private:
   std::string leader = "true";
   std::string linearIndex;
   bool inLanes = false;
+  /// Of each node, once they are asked for: see getPlacesOfChange().
+  std::vector<std::optional<int64_t>> places;
+  bool atLast = false; // emits what the last lane has, before the lanes
 };
 
 /// What gather.h calls the policy.

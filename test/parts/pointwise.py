@@ -74,6 +74,33 @@ def makeGates():
         yield case
 
 
+# Sequences of rows of no whole vectors: shorter than one, of about one, and longer.
+SEQUENCES = [("f16", (33, 7, 129)), ("f16", (5, 13, 9)), ("f32", (3, 1000, 7)), ("i8", (4, 13, 127)), ("bf16", (1, 1, 1000)),
+             ("f16", (13, 127, 5)), ("f32", (7, 1, 13)), ("f16", (0, 5, 33))]
+
+
+def makeSequences():
+    """What changes at a row's end alone: a mask by lengths, and a divisor of each step."""
+    for kind, sizes in SEQUENCES:
+        tolerance = {"f16": 2e-3, "bf16": 2e-2, "f32": 1e-6}.get(kind, 0)
+        names = {} if sizes[0] == 1 else {"x": "batch", "lengths": "batch"}
+        case = Case(nameOf("sequences", kind, sizes), tolerance, batch=names)
+        x, lengths = case.draw(kind, *sizes), case.random.integers(0, sizes[1] + 1, sizes[0])
+        divisor = (case.random.random((sizes[1], 1)) * 4 + 1).astype(TYPES[kind][0])
+        steps = case.constant(numpy.arange(sizes[1])[None, :, None])
+        length = case.node("Reshape", case.input("lengths", lengths), case.constant(numpy.array([-1, 1, 1])))
+        mask = case.node("Cast", case.node("Less", steps, length), to=TYPES[kind][1])
+        name = case.input("x", x)
+        case.nodes.append(helper.make_node("Mul", [name, mask], ["y"]))
+        case.nodes.append(helper.make_node("Div", [name, case.input("d", divisor)], ["z"]))
+        case.nodes.append(helper.make_node("Add", [case.node("Mul", name, "d"), case.node("Neg", "d")], ["w"]))
+        case.output("y", x * (numpy.arange(sizes[1])[None, :, None] < lengths[:, None, None]), kind)
+        quotient = x.astype(float) / divisor.astype(float)
+        case.output("z", numpy.trunc(quotient) if kind == "i8" else quotient, kind)
+        case.output("w", x.astype(float) * divisor - divisor.astype(float), kind)
+        yield case
+
+
 def makeAll():
-    for make in (makeChannels, makeWidths, makeGates):
+    for make in (makeChannels, makeWidths, makeGates, makeSequences):
         yield from make()

@@ -58,6 +58,26 @@ static bool areLoadsDense(StepOp step, const ScalarProgram &flat) {
   return true;
 }
 
+/// Whether what lanes do not load together changes between two of a vector at
+/// most: it is found for the first and the last one, and nothing is divided by
+/// the others.
+static bool changeOnce(StepOp step, const ScalarProgram &flat, int64_t width) {
+  for (size_t n = 0; n < flat.size(); ++n) {
+    if (!flat.varies(n, 0) || flat[n].kind == Kind::Compute)
+      continue;
+    bool isLoad = flat[n].kind == Kind::Load;
+    if (!isLoad && flat[n].kind != Kind::Index)
+      return false;
+    Expr place = isLoad ? getLoadOffset(step, flat, n) : flat[n].expr;
+    auto along = getDimCoefficient(place, 0);
+    auto places = getPlacesOfChange(place, 0);
+    if (!(isLoad && along && along->isConstant(1)) &&
+        !(places && *places >= width))
+      return false;
+  }
+  return true;
+}
+
 /// The widest vectors that are worth it, where all stores of a row are aligned
 /// at the same columns and loads are of neighbours.
 static int64_t getRowWidth(StepOp step, const PointwiseIteration &iteration,
@@ -216,6 +236,12 @@ static PointwisePiece getPiece(StepOp step, PointwiseIteration iteration,
     PointwiseIteration flat = flatten(iteration);
     accesses = analyze(flat);
     if (accesses.width > 1 && (!divides || areLoadsDense(step, flat.program)))
+      return walkPoints(std::move(iteration), Walk::Linear,
+                        std::move(accesses));
+    if (divides)
+      accesses = analyze(flat, /*loadsSmallByLanes=*/true);
+    if (divides && accesses.width > 1 &&
+        changeOnce(step, flat.program, accesses.width))
       return walkPoints(std::move(iteration), Walk::Linear,
                         std::move(accesses));
   }

@@ -242,17 +242,43 @@ fusec.model @no_whole_vectors inputs ["x", "z"] outputs ["y", "w"] {
 
 // -----
 
-// Operands that many points share are loaded lane by lane where rows are short:
-// the points are walked as if they were one row.
+// Points of short rows are walked as if they were one row. What is the same for
+// a row is loaded for the first and the last lane of a vector.
 // CHECK-LABEL: FUSEC_KERNEL(128) mul_0(
 // CHECK: fusec::forEachVector<8>(count, [&](int base, auto width) {
 // CHECK: fusec::load<V>(t_x{{.*}} + base);
-// CHECK: t_s[(base + lane) / 49
+// CHECK: [[FIRST:t_s_at.*]] = {{.*}}t_s[base / 49
+// CHECK: const auto last = base + (V - 1);
+// CHECK: [[LAST:t_s_at.*]] = {{.*}}t_s[last / 49
+// CHECK: const auto left = 49 - base % 49;
+// CHECK: = lane < left ? [[FIRST]] : [[LAST]];
 fusec.model @images inputs ["x", "s"] outputs ["y"] {
 ^bb0(%x: tensor<32x1024x49xf16>, %s: tensor<1024xf16>):
   %0 = fusec.broadcast %s [1] : tensor<1024xf16> to tensor<32x1024x49xf16>
   %1 = fusec.mul %x, %0 : tensor<32x1024x49xf16>
   fusec.output %1 : tensor<32x1024x49xf16>
+}
+
+// -----
+
+// Nor does a mask by lengths divide for each lane.
+// CHECK-LABEL: FUSEC_KERNEL(128) {{.*}}less_cast_mul
+// CHECK: fusec::forEachVector<8>(count, [&](int base, auto width) {
+// CHECK: t_n[base / 9933]
+// CHECK: const auto last = base + (V - 1);
+// CHECK: t_n[last / 9933]
+// CHECK: const auto left = 129 - base % 129;
+// CHECK: FUSEC_UNROLL
+// CHECK-NOT: / 129
+// CHECK: fusec::store<V>(
+fusec.model @lengths inputs ["x", "n"] outputs ["y"] {
+^bb0(%x: tensor<333x77x129xf16>, %n: tensor<333xi64>):
+  %0 = fusec.iota 1 : tensor<333x77x129xi64>
+  %1 = fusec.broadcast %n [0] : tensor<333xi64> to tensor<333x77x129xi64>
+  %2 = fusec.less %0, %1 : tensor<333x77x129xi64>
+  %3 = fusec.cast %2 : tensor<333x77x129xi1> to tensor<333x77x129xf16>
+  %4 = fusec.mul %x, %3 : tensor<333x77x129xf16>
+  fusec.output %4 : tensor<333x77x129xf16>
 }
 
 // -----
