@@ -45,7 +45,7 @@ fusec.model @shared inputs ["x", "p"] outputs ["y"] {
 // -----
 
 // Rows that indices name may be asked for again.
-// CHECK-LABEL: FUSEC_KERNEL(128) gather
+// CHECK-LABEL: gather_0(
 // CHECK-NOT: Passing
 fusec.model @named inputs ["t", "i"] outputs ["y"] {
 ^bb0(%t: tensor<65536x64xf32>, %i: tensor<32768xi64>):
