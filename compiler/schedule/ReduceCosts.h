@@ -20,6 +20,7 @@ struct ColumnCosts {
   double laneClocks;        // a column that a thread and another one meet in
   double findTimes;         // as much where they meet with their places
   double stepClocks;        // a load, and what finds it
+  double apartPart;         // of that, where a warp's is of more than four rows
   double itemPart;          // of an item's instructions
   double shiftInstructions; // of one in a vector that is shifted into place
   double shiftedPart;       // by which memory takes longer for those

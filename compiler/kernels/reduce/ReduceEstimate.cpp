@@ -49,10 +49,14 @@ static double getColumnsThreadClocks(const Target &target,
                                      ReduceScheduleAttr schedule,
                                      double steps) {
   const ColumnCosts &costs = target.columns;
+  constexpr int64_t ofWarp = 32, fewRows = 4;
+  bool isApart =
+      ofWarp * schedule.getGroups() > fewRows * schedule.getThreads();
   double vector = schedule.getVector(),
          meeting = getMeetingGroups(schedule.getGroups()) * vector *
-                   costs.laneClocks * (sizes.findsPlaces ? costs.findTimes : 1);
-  return sizes.passes * (steps * costs.stepClocks + meeting) +
+                   costs.laneClocks * (sizes.findsPlaces ? costs.findTimes : 1),
+         stepClocks = costs.stepClocks * (isApart ? costs.apartPart : 1);
+  return sizes.passes * (steps * stepClocks + meeting) +
          steps * vector * sizes.instructions * costs.itemPart +
          costs.threadClocks;
 }

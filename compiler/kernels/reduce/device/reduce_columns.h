@@ -133,8 +133,8 @@ FUSEC_DEVICE auto combineColumns(ForEachOwn forEachOwn, Reduce reduce) {
       total[lane] = {found.value[lane], found.at[lane]};
     auto all = reduce(total);
     FUSEC_UNROLL
-    for (auto &one : all.at)
-      one.index = one.index < 0 ? 0 : one.index;
+    for (int lane = 0; lane < int(sizeof(all) / sizeof(all[0])); ++lane)
+      all[lane].index = all[lane].index < 0 ? 0 : all[lane].index;
     return all;
   } else {
     FUSEC_UNROLL
