@@ -186,8 +186,14 @@ double getRounds(double steps, double atOnce = 8);
 /// passes. Later ones mostly hit L2, which is about twice as fast.
 double getColumnsTraffic(const Target &target, const RowSizes &sizes,
                          double passes);
+Estimate estimateColumns(const Target &target, const RowSizes &sizes,
+                         ReduceScheduleAttr schedule);
+/// Of rows or columns.
 Estimate estimateReduce(const Target &target, const RowSizes &sizes,
                         ReduceScheduleAttr schedule);
+/// Adds three times that hide one another in part.
+void addBeside(Overlap &time, double power, double memory, double latency,
+               double work);
 /// Blocks of a multiprocessor at a time, by the registers that a thread takes.
 int64_t getResidentBlocks(const Target &target, const RowSizes &sizes,
                           ReduceScheduleAttr schedule);
