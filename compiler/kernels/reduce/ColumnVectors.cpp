@@ -16,6 +16,10 @@ static constexpr int64_t phasedBytes = 16, shiftedBytes = 8;
 /// took 8.8 us by phases, 8.1 singly.
 static constexpr int64_t mostBytes = 2;
 
+/// Vectors of a row, for phases: a block has one more than it finds results of.
+/// Of 31 halves that cost 12%.
+static constexpr int64_t leastPhased = 8;
+
 /// What is read of columns.
 static SmallVector<unsigned> getColumnReads(const ScalarProgram &program) {
   SmallVector<unsigned> reads;
@@ -125,8 +129,10 @@ VectorAccesses fusec::analyzeShiftedColumns(StepOp step,
       return llvm::is_contained(shiftable, read);
     });
   };
-  if (areShiftable(phasedBytes / bytes) && canHavePhases(step, columns, reads))
-    accesses.width = phasedBytes / bytes;
+  int64_t phased = phasedBytes / bytes;
+  if (*count >= leastPhased * phased && areShiftable(phased) &&
+      canHavePhases(step, columns, reads))
+    accesses.width = phased;
   else if (areShiftable(shiftedBytes / bytes))
     accesses.width = shiftedBytes / bytes;
   else
