@@ -90,6 +90,14 @@ static bool areNeighbours(Expr offset, unsigned dim, int64_t width) {
   return access && access->stride == 1;
 }
 
+/// Whether points load nothing of their own.
+static bool shareLoads(const ScalarProgram &program) {
+  for (unsigned n = 0; n < program.size(); ++n)
+    if (program[n].kind == Kind::Load && program.variesEverywhere(n))
+      return false;
+  return true;
+}
+
 SmallVector<unsigned> fusec::findShiftableLoads(
     StepOp step, const ScalarProgram &program, ArrayRef<RegionStore> stores,
     unsigned dim, int64_t width, bool beginAnywhere, Alignments alignments) {
@@ -98,10 +106,14 @@ SmallVector<unsigned> fusec::findShiftableLoads(
     return loads;
   SmallVector<Need> needs =
       getNeeds(program, stores, dim, beginAnywhere ? 0 : width);
+  // What many points share is in a cache, from where lanes have it before what
+  // others load has come; where they load nothing else, stores wait for it: an
+  // outer sum of 3001 x 1999 halves took 9.6 us, shifted 8.9.
+  bool shared = beginAnywhere && shareLoads(program);
   for (unsigned n = 0; n < program.size(); ++n) {
     const ScalarNode &node = program[n];
-    // What many points share is in a cache, from where lanes have it as soon.
-    if (node.kind != Kind::Load || !program.variesEverywhere(n) ||
+    if (node.kind != Kind::Load || !program.varies(n, dim) ||
+        !(shared || program.variesEverywhere(n)) ||
         (needs[n].lanes != Need::All && needs[n].lanes != Need::Some) ||
         width * getElementBytes(node.type) < leastShiftedBytes ||
         alignments(step.getInputBuffer(node.value)) < guardedAlignment)

@@ -57,7 +57,11 @@ std::string ScalarEmitter::print(Expr expr) {
       return fmt::format("{} {} {}", linearIndex, *offset < 0 ? '-' : '+',
                          std::abs(*offset));
   }
-  return writer.print(expr, dims);
+  if (!inLanes || !hasEnds || asksPieces)
+    return writer.print(expr, dims);
+  std::vector<std::string> names = dims;
+  expr = nameQuotients(expr, names);
+  return writer.print(expr, names);
 }
 
 Expr ScalarEmitter::getLoadOffset(const ScalarNode &node,

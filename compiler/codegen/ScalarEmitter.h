@@ -155,6 +155,9 @@ private:
   bool dependsOnRows(unsigned id, Visited &visited) const;
   bool prepareVectorLoad(unsigned id);
   void findPlacesOfChange();
+  /// With names for the quotients of the lane's place, in the dims behind the
+  /// others: the first lane's, or one more.
+  Expr nameQuotients(Expr expr, std::vector<std::string> &names);
   /// Where lanes have at most two values.
   bool prepareEnds(unsigned id);
   /// The name of what the text says, in this scope.
@@ -204,7 +207,10 @@ private:
   bool inLanes = false;
   /// Of each node, once they are asked for: see getPlacesOfChange().
   std::vector<std::optional<int64_t>> places;
-  bool atLast = false; // emits what the last lane has, before the lanes
+  bool asksPieces = false; // whose conditions are printed between branches
+  bool hasEnds = false;    // has found where lanes change
+  std::string firstPlace;  // of the lanes'
+  bool atLast = false;     // emits what the last lane has, before the lanes
 };
 
 /// What gather.h calls the policy.

@@ -73,62 +73,6 @@ bool ScalarEmitter::prepareVectorLoad(unsigned id) {
   return true;
 }
 
-void ScalarEmitter::findPlacesOfChange() {
-  places.assign(program.size(), std::nullopt);
-  for (size_t id = 0; id < program.size(); ++id) {
-    const ScalarNode &node = program[id];
-    if (!variesByLane(id)) {
-      places[id] = 0;
-    } else if (node.kind == Kind::Load) {
-      places[id] = getPlacesOfChange(
-          getLoadOffset(node, sources.load(node.value)), lanes->dim);
-    } else if (node.kind == Kind::Index) {
-      places[id] = getPlacesOfChange(node.expr, lanes->dim);
-    } else if (node.kind == Kind::Compute) {
-      places[id] = 0;
-      for (unsigned operand : node.operands)
-        places[id] = joinPlacesOfChange(places[id], places[operand]);
-    }
-  }
-}
-
-std::string ScalarEmitter::declareOnce(const std::string &base,
-                                       const std::string &text) {
-  for (const auto &known : llvm::reverse(wholeLoads))
-    if (auto it = known.find(text); it != known.end())
-      return it->second;
-  std::string name = writer.uniqueName(base);
-  writer.line("const auto {} = {};", name, text);
-  return wholeLoads.back()[text] = name;
-}
-
-bool ScalarEmitter::prepareEnds(unsigned id) {
-  if (!lanes->choosesEnds || lanes->width == 1 || inLanes)
-    return false;
-  if (places.empty())
-    findPlacesOfChange();
-  if (!places[id] || *places[id] < lanes->width)
-    return false;
-  std::string first = dims[lanes->dim];
-  auto emitAt = [&](const std::string &place) {
-    pushScope();
-    nameIndex(lanes->dim, place);
-    std::string name = emit(id);
-    nameIndex(lanes->dim, first);
-    popScope();
-    return name;
-  };
-  Name name{emitAt(first), /*isVector=*/false};
-  std::string last = declareOnce("last", fmt::format("{} + (V - 1)", first));
-  atLast = true;
-  name.last = emitAt(last);
-  atLast = false;
-  name.left =
-      declareOnce("left", fmt::format("{0} - {1} % {0}", *places[id], first));
-  scopes.back()[id] = name;
-  return true;
-}
-
 void ScalarEmitter::prepare(unsigned id, Visited &visited) {
   if (find(id) || !visited.insert(id).second)
     return;
@@ -379,6 +323,7 @@ void ScalarEmitter::forEachLane(
   pushScope();
   inLanes = true;
   std::string first = dims[lanes->dim];
+  firstPlace = first;
   nameIndex(lanes->dim, fmt::format("({} + lane)", first));
   for (auto [i, node] : llvm::enumerate(nodes))
     use(i, emitNode(node));

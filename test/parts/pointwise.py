@@ -101,6 +101,30 @@ def makeSequences():
         yield case
 
 
+FACTORS = [("f16", (129, 333)), ("f16", (7, 66)), ("bf16", (100, 257)), ("f32", (13, 127)), ("f32", (33, 255)), ("f16", (1, 1000)),
+           ("f16", (13, 999)), ("f32", (0, 129)), ("i8", (9, 517))]
+
+
+def makeRowFactors():
+    """A factor of each row beside a summand of each column, and both without more."""
+    for kind, sizes in FACTORS:
+        tolerance = {"f16": 4e-3, "bf16": 3e-2, "f32": 1e-6}.get(kind, 0)
+        for form in ("row_factors", "outer_sums"):
+            names = {} if sizes[0] == 1 else {"x": "batch", "s": "batch"}
+            case = Case(nameOf(form, kind, sizes), tolerance, batch=names)
+            scale, summand = case.draw(kind, sizes[0], 1), case.draw(kind, sizes[1])
+            if form == "row_factors":
+                x = case.draw(kind, *sizes)
+                scaled = case.node("Mul", case.input("x", x), case.input("s", scale))
+                whole = x.astype(float) * scale.astype(float)
+            else:
+                scaled, whole = case.input("s", scale), scale.astype(float)
+            case.nodes.append(helper.make_node("Add", [scaled, case.input("b", summand)], ["y"]))
+            total = whole + summand.astype(float)
+            case.output("y", total.astype(int) if kind == "i8" else total, kind)
+            yield case
+
+
 def makeAll():
-    for make in (makeChannels, makeWidths, makeGates, makeSequences):
+    for make in (makeChannels, makeWidths, makeGates, makeSequences, makeRowFactors):
         yield from make()

@@ -148,11 +148,11 @@ fusec.model @short_rows inputs ["x"] outputs ["y"] {
 
 // -----
 
-// Where a place decides, and all else is dense, lanes divide for their own.
+// Where a place decides, and all else is dense, lanes find their own.
 // CHECK-LABEL: // less_or_equal_select
 // CHECK: fusec::forEachVector<8>(count, [&](int base, auto width) {
 // CHECK: fusec::load<V>(t_x + base);
-// CHECK: (base + lane) - ((base + lane) / 333) * 333
+// CHECK: (base + lane) - quotient * 333
 // CHECK: fusec::store<V>(t_y + base, result);
 fusec.model @triangle inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<333x333xf16>):
@@ -257,6 +257,38 @@ fusec.model @images inputs ["x", "s"] outputs ["y"] {
   %0 = fusec.broadcast %s [1] : tensor<1024xf16> to tensor<32x1024x49xf16>
   %1 = fusec.mul %x, %0 : tensor<32x1024x49xf16>
   fusec.output %1 : tensor<32x1024x49xf16>
+}
+
+// -----
+
+// A factor of each row beside a summand of each column: lanes know from the
+// first one's quotient where they are.
+// CHECK-LABEL: FUSEC_KERNEL(128) mul_add
+// CHECK: fusec::forEachVector<8>(count, [&](int base, auto width) {
+// CHECK: const auto left = 333 - base % 333;
+// CHECK: const auto quotient = base / 333 + (lane >= left);
+// CHECK: t_b[(base + lane) - quotient * 333]
+fusec.model @factors inputs ["x", "s", "b"] outputs ["y"] {
+^bb0(%x: tensor<10007x333xf16>, %s: tensor<10007xf16>, %b: tensor<333xf16>):
+  %0 = fusec.broadcast %s [0] : tensor<10007xf16> to tensor<10007x333xf16>
+  %1 = fusec.mul %x, %0 : tensor<10007x333xf16>
+  %2 = fusec.broadcast %b [1] : tensor<333xf16> to tensor<10007x333xf16>
+  %3 = fusec.add %1, %2 : tensor<10007x333xf16>
+  fusec.output %3 : tensor<10007x333xf16>
+}
+
+// -----
+
+// Where nothing else is loaded stores would wait for eight loads of halves.
+// CHECK-LABEL: FUSEC_KERNEL(256) add_
+// CHECK: fusec::forPart<8>
+// CHECK: fusec::loadAround<V>(t_b + column
+fusec.model @outer inputs ["s", "b"] outputs ["y"] {
+^bb0(%s: tensor<3001xf16>, %b: tensor<1999xf16>):
+  %0 = fusec.broadcast %s [0] : tensor<3001xf16> to tensor<3001x1999xf16>
+  %1 = fusec.broadcast %b [1] : tensor<1999xf16> to tensor<3001x1999xf16>
+  %2 = fusec.add %0, %1 : tensor<3001x1999xf16>
+  fusec.output %2 : tensor<3001x1999xf16>
 }
 
 // -----
