@@ -24,7 +24,8 @@ int64_t ReduceProblem::getResident(const Target &target, const RowSizes &sizes,
          blocks = std::ceil(sizes.rows / double(schedule.getRowsAtOnce())) *
                   double(schedule.getCluster());
   bool isSpan = pitch && schedule.getVector() > 1,
-       isNarrow = !ofColumns && !isSpan && sizes.keepsNarrow;
+       isNarrow = !ofColumns && !isSpan && sizes.keepsNarrow,
+       areSingles = !ofColumns && schedule.getVector() == 1;
   auto ofGrid = [&](double resident) {
     return std::max<int64_t>(
         1, std::min(resident, std::ceil(blocks / target.multiprocessors)));
@@ -36,7 +37,8 @@ int64_t ReduceProblem::getResident(const Target &target, const RowSizes &sizes,
   if (!schedule.getKept() || sharesWarp(schedule) || sizes.element > 4 ||
       (schedule.getAhead() && isFollowed(target, sizes, schedule)) ||
       (isNarrow && items > target.row.mostFreeItems) ||
-      (isSpan && (schedule.getIndexBits() > 32 || !sizes.keepsNarrow)))
+      (isSpan && !sizes.keepsNarrow) ||
+      ((isSpan || areSingles) && schedule.getIndexBits() > 32))
     return 0;
   // One pass has nothing but long functions that could be computed too early.
   if (ofColumns && isOnePass(iteration))
