@@ -8,9 +8,10 @@
 
 Keeps rows of results whose program these sources make as well, without a GPU. Each
 row that the build before was measured with is compiled by it and by this one: where
-plan, machine code and library are the same, its times hold for these sources,
-which the row then names; those that were measured stay beside them, as `measured`.
-Prints the other rows, which are to be measured again; with --drop they leave the file.
+plan, machine code and library are the same, but for kernels that it does not run, its
+times hold for these sources, which the row then names; those that were measured stay
+beside them, as `measured`. Prints the other rows, which are to be measured again; with
+--drop they leave the file.
 
 A library that has changed elsewhere than where it runs a prepared model makes every row
 another one. Who has compared what it has for that, function by function, says so with
@@ -29,6 +30,7 @@ import builds
 import compare
 import options as command
 import profiles
+import programs
 import sources
 import summary
 from workloads import GROUPS, WORKLOADS
@@ -50,7 +52,7 @@ def hashBoth(pair, name, caches, withLibrary):
 
         def make(build):
             bundle, _ = own.compileBundle(setting, build, model)
-            return own.hashProgram(build, bundle, withLibrary)
+            return programs.hashProgram(build, bundle, withLibrary)
 
         with ThreadPoolExecutor(len(pair)) as pool:
             return list(pool.map(make, pair))

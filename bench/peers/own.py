@@ -5,10 +5,8 @@ without its low-rank update."""
 
 import dataclasses
 import functools
-import hashlib
 import importlib.util
 import inspect
-import json
 import os
 import pathlib
 import shutil
@@ -19,7 +17,7 @@ import onnx
 import torch
 
 import builds
-import machine_code
+import programs
 from peers import Contender, getNeeded, listTensors, spoil
 from peers.profiling import profileBuild
 from peers.pytorch import capture
@@ -153,43 +151,6 @@ def compileBundle(setting, build, model):
     return bundle, seconds
 
 
-def hashFile(path):
-    return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
-
-
-def findSection(content, section):
-    """Where a bundle's section lies is not said; its bytes are known by their hash."""
-    at = content.find(machine_code.MAGIC)
-    while at >= 0:
-        part = content[at:at + section["bytes"]]
-        if hashlib.sha256(part).hexdigest() == section["sha256"]:
-            return part
-        at = content.find(machine_code.MAGIC, at + 1)
-    raise ValueError(f"expected a section with the hash {section['sha256']}, found none")
-
-
-def leaveOutWork(plan):
-    """What kernels move, and how long they are predicted to take, is told, not done."""
-    if isinstance(plan, dict):
-        return {key: leaveOutWork(value) for key, value in plan.items() if key != "work"}
-    return [leaveOutWork(part) for part in plan] if isinstance(plan, list) else plan
-
-
-def hashProgram(build, bundle, withLibrary=True):
-    """Of all that decides how a bundle runs but its weights and where they lie."""
-    said = subprocess.run([build["fusec"], "inspect", "--json", str(bundle)], check=True,
-                          timeout=140, stdout=subprocess.PIPE).stdout
-    found = json.loads(said)["result"]
-    content = pathlib.Path(bundle).read_bytes()
-    kernels = [machine_code.hashCode(findSection(content, section))
-               if section["kind"] == "cubin" else section["sha256"]
-               for section in found["sections"] if section["kind"] not in ("manifest", "weights")]
-    plans = leaveOutWork(found["manifest"]["plans"])
-    library = hashFile(build["library"]) if withLibrary else None
-    parts = json.dumps([plans, kernels, library])
-    return hashlib.sha256(parts.encode()).hexdigest()
-
-
 @functools.lru_cache
 def loadLibrary(library, runtime):
     """By the fusec_runtime.py of its own sources: the interface may have been another."""
@@ -224,7 +185,7 @@ def makeBuild(setting, build):
              "bundle_bytes": bundle.stat().st_size, "launches": session.launchCount(),
              "faults": session.faults()}
     if setting.options.builds:
-        facts["program"] = hashProgram(build, bundle)
+        facts["program"] = programs.hashProgram(build, bundle)
     return Contender(run, facts,
                      poison=lambda: spoil(outputs),
                      profile=lambda: profileBuild(build, bundle, setting, getOptions(setting),
