@@ -78,7 +78,10 @@ template <class Scope, class Op, int V, class Index, class Place, class Body>
 FUSEC_DEVICE auto reducePhases(Index length, i64 first, i64 columns, i64 extent,
                                Place place, Body body) {
   typedef typename Op::Value Value;
-  const int phase = int(place(Index(Scope::rank()), Index(0)) % V);
+  // Of a thread without rows none: its first would lie where no Index leads.
+  const int phase = Index(Scope::rank()) < length
+                        ? int(place(Index(Scope::rank()), Index(0)) % V)
+                        : 0;
   auto takeItems = [&](Index k, Index column, auto add) {
     FUSEC_UNROLL
     for (int lane = 0; lane < V; ++lane)
