@@ -16,6 +16,8 @@ public:
   explicit LargeModel(llvm::ArrayRef<int64_t> sizes) {
     input("x", "float16", sizes);
   }
+  /// `type` may name sizes that are known at run time only.
+  explicit LargeModel(llvm::StringRef type) { input("x", type); }
   /// The input as fp32, in which sums are exact.
   std::string widen() {
     node("Cast", {"x"}, {"wide"}, "to=1");
@@ -155,6 +157,29 @@ static LargeCase makeMinimum(const std::string &name, int64_t outer,
           sizes,
           {},
           compare<uint16_t>(outer * inner, [=](int64_t) { return least; })};
+}
+
+/// The least of each column of a number of rows that is known at run time only
+/// and smaller than that of the threads that a column has: what the others'
+/// rows would begin with, 32 bits do not count.
+static LargeCase makeFewRows() {
+  int64_t rows = 3, columns = 400000001;
+  LargeModel model("float16[n," + std::to_string(columns) + "]");
+  model.node("ReduceMin", {"x"}, {"out"}, "axes=0, keepdims=0");
+  std::vector<uint16_t> halves(2 * Pattern::most + 1);
+  for (int value = -Pattern::most; value <= Pattern::most; ++value)
+    halves[value + Pattern::most] = rt::toHalf(value);
+  return {"minimum.few_rows",
+          model.finish(),
+          {rows, columns},
+          {},
+          compare<uint16_t>(columns, [=](int64_t column) {
+            int least = Pattern::most;
+            for (int64_t row = 0; row != rows; ++row)
+              least = std::min(least,
+                               getPattern().getValue(row * columns + column));
+            return halves[least + Pattern::most];
+          })};
 }
 
 /// Where the greatest of rows is, first or last.
@@ -322,7 +347,7 @@ std::vector<LargeCase> fusec::makeLargeCases() {
       makeSum("sum.few_columns", 1, 715827889, 3),
       makeMinimum("minimum", 4, 262144, 2052),
       // 32 bits count the elements, but not a part's number times their pitch.
-      makeMinimum("minimum.parts", 4, 262144, 128),
+      makeMinimum("minimum.parts", 4, 262144, 128), makeFewRows(),
       makeSum("sum.parts", 4, 262144, 128), makeFind(/*isLast=*/false),
       makeFind(/*isLast=*/true), makeSums("sums.rows", 524309, 4099),
       makeSums("sums.all", 1, (int64_t(1) << 31) + 77), makeSoftmax()};
