@@ -47,7 +47,7 @@ int64_t ReduceProblem::getResident(const Target &target, const RowSizes &sizes,
       isNarrow
           ? std::min(target.threads / threads,
                      65536 / ((target.row.freeRegisters + items) * threads))
-          : getResidentBlocks(target, sizes, schedule);
+          : getResidentBlocks(target, sizes, schedule.withResident(1));
   return ofGrid(resident);
 }
 
@@ -98,9 +98,9 @@ ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
     // The one that asks is there for kernels that would spill else.
     const RowSizes &kept = unlimited.getAhead() ? ahead : sizes;
     if (int64_t resident = getResident(target, kept, unlimited)) {
-      Candidate free = candidate;
-      free.schedule =
+      auto schedule =
           cast<ReduceScheduleAttr>(candidate.schedule).withResident(resident);
+      Candidate free = {schedule, estimateReduce(target, walked, schedule)};
       if (!loadsAheadByWarps(unlimited) &&
           (unlimited.getCluster() == 1 || !kept.keepsNarrow))
         free.estimate.microseconds *= target.row.freePart;

@@ -20,8 +20,14 @@ static double getKeptRegisters(const Target &target, const RowSizes &sizes,
                                  : costs.keptSingleRegisters;
   if (sizes.selects && !sizes.keepsNarrow)
     each += costs.keptSelectedRegisters;
-  return each * sizes.keptLoads *
-         double(schedule.getKept() * schedule.getVector());
+  double items =
+      sizes.keptLoads * double(schedule.getKept() * schedule.getVector());
+  // Beside many items the compiler, told of how many blocks it is to leave
+  // registers for, keeps little else at a time.
+  bool areMany = schedule.getResident() && !sizes.keepsNarrow &&
+                 !sizes.selects && schedule.getVector() > 1 &&
+                 items >= costs.manyItems;
+  return areMany ? items - costs.manySpared : each * items;
 }
 
 /// They are given out by eights.
