@@ -87,9 +87,10 @@ struct RowCosts {
   double wholeWaves;  // of fewer waves each ends before the next begins
   double mostOfShare; // of its share of memory, that a multiprocessor moves
   double mostAhead;   // items that a thread loads before its stores need them
-  double mostAheadOfWarps; // the same, where warps do so in any case
-  double aheadPart;        // of the time that they take then
-  double rowsAheadPart;    // where each row has loads of its own for that
+  double mostAheadOfWarps;  // the same, where warps do so in any case
+  double mostNarrowOfWarps; // and of halves, with what they keep anyway
+  double aheadPart;         // of the time that they take then
+  double rowsAheadPart;     // where each row has loads of its own for that
   // Of a thread that keeps halves and asks for none that all have: registers
   // beside these, and how many of them.
   double freeRegisters, mostFreeItems;

@@ -100,7 +100,9 @@ bool fusec::paysAhead(const Target &target, const RowSizes &kept,
       !hasRegisters(target, ahead, schedule))
     return false;
   if (loadsAheadByWarps(schedule.asAhead()) && schedule.getVector() > 1)
-    return loads * items <= target.row.mostAheadOfWarps;
+    return loads * items <= target.row.mostAheadOfWarps &&
+           (!ahead.keepsNarrow ||
+            ahead.keptLoads * items <= target.row.mostNarrowOfWarps);
   if (isFollowed(target, kept, schedule))
     return schedule.getScope() == ReduceScope::Block &&
            schedule.getVector() > 1 && kept.keptLoads == 1 && loads == 1;
