@@ -54,10 +54,12 @@ def makeTransposes():
         yield case
 
 
-# Rows that are split into parts, and such that are not; the last part is short.
+# Rows that are split into parts, and such that are not; the last part is short. Columns of which each
+# multiprocessor has a block of 20.
 REDUCTIONS = [("f16", (1003, 997), (0, 1)), ("f32", (70001, 13), (0,)), ("f32", (7, 100003), (1,)),
               ("f16", (2, 5000, 64), (1,)), ("f32", (4, 3, 30000), (0, 2)), ("f32", (0, 70000), (0, 1)),
-              ("f32", (1, 65536), (0, 1)), ("f32", (3, 1, 5, 1), (1, 3)), ("f16", (5, 1, 9), (1, 2))]
+              ("f32", (1, 65536), (0, 1)), ("f32", (3, 1, 5, 1), (1, 3)), ("f16", (5, 1, 9), (1, 2)),
+              ("f32", (27, 601, 95), (1,))]
 
 
 def makeReductions():

@@ -19,8 +19,11 @@ struct ReduceProblem : RowWalk {
   /// What accesses of `vector` elements can keep.
   llvm::SmallVector<unsigned> getKeptLoads(StepOp step, int64_t vector,
                                            bool ahead = false) const;
+  /// Those of `schedules` that can; more of an item if a block is alone on its
+  /// multiprocessor.
   llvm::SmallVector<ReduceScheduleAttr>
-  keep(StepOp step, llvm::ArrayRef<ReduceScheduleAttr> schedules) const;
+  keep(StepOp step, llvm::ArrayRef<ReduceScheduleAttr> schedules,
+       bool isAlone = false) const;
   RowSizes getSizesAt(StepOp step, const Target &target, int64_t dim) const;
   /// With what accesses of `vector` elements keep, then also with what only
   /// stores need.
@@ -34,6 +37,8 @@ struct ReduceProblem : RowWalk {
   }
   /// Elements of a vector of phases; 0 where columns have none.
   int64_t getPhasedVector() const;
+  std::optional<ReduceScheduleAttr>
+  getEvenTile(const Target &target, int64_t vector, int64_t bits) const;
   llvm::SmallVector<ReduceScheduleAttr> getColumnSchedules(StepOp step,
                                                            const Target &target,
                                                            int64_t vector,
