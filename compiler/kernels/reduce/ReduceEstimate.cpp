@@ -94,8 +94,12 @@ static double getRowClocks(const Target &target, const RowSizes &sizes,
   double vector = schedule.getVector(),
          passes = sizes.passes - schedule.getOnline(),
          meeting = getLaneSteps(schedule) * costs.laneClocks;
-  if (isOfBlocks(schedule))
-    meeting += schedule.getThreads() / 32.0 * costs.warpClocks;
+  // With their places values meet in shared memory as they do in a warp.
+  if (isOfBlocks(schedule)) {
+    double warps = schedule.getThreads() / 32.0;
+    meeting += sizes.findsPlaces ? std::log2(warps) * costs.laneClocks
+                                 : warps * costs.warpClocks;
+  }
   if (schedule.getCluster() > 1)
     meeting += costs.clusterClocks;
   if (sizes.findsPlaces)

@@ -67,9 +67,9 @@ template <class T> struct Min {
 };
 
 /// A value and where it was found; index -1 marks "none yet".
-template <class T> struct Indexed {
+template <class T, class Index = i64> struct Indexed {
   T value;
-  i64 index;
+  Index index;
 };
 
 /// Of two combiners at once.
@@ -94,17 +94,27 @@ struct MostAndSum {
 
 /// The index of the largest (Sign 1) or smallest (Sign -1) value. A NaN wins
 /// over every number; ties go to the first index, or the last if `Last`.
-template <class T, int Sign, bool Last> struct ArgExtreme {
-  typedef Indexed<T> Value;
+template <class T, int Sign, bool Last, class Index = i64> struct ArgExtreme {
+  typedef Indexed<T, Index> Value;
+  /// The same whose places are `Other`s.
+  template <class Other> using Of = ArgExtreme<T, Sign, Last, Other>;
   static FUSEC_DEVICE Value identity() { return Value{least(), -1}; }
   static FUSEC_DEVICE Value combine(Value a, Value b) {
-    // Of two NaNs neither exceeds the other. As a number without a sign "none
-    // yet" is behind all places.
-    const bool isNearer =
-        Last ? b.index > a.index : u64(b.index) < u64(a.index);
+    // Of two NaNs neither exceeds the other.
     const bool takesB =
-        exceeds(b.value, a.value) || (!exceeds(a.value, b.value) && isNearer);
+        exceeds(b.value, a.value) ||
+        (!exceeds(a.value, b.value) && isNearer(b.index, a.index));
     return {takesB ? b.value : a.value, takesB ? b.index : a.index};
+  }
+  /// Whether of equals the one at b is taken. As a number without a sign "none
+  /// yet" is behind all places.
+  static FUSEC_DEVICE bool isNearer(Index b, Index a) {
+    if constexpr (Last)
+      return b > a;
+    else if constexpr (sizeof(Index) == 4)
+      return u32(b) < u32(a);
+    else
+      return u64(b) < u64(a);
   }
   static FUSEC_DEVICE T least() {
     return Sign > 0 ? detail::lowestOf<T>() : detail::highestOf<T>();
@@ -134,14 +144,15 @@ template <class T, int Sign, bool Last> struct ArgExtreme {
 template <class T, bool Last = false> using ArgMax = ArgExtreme<T, 1, Last>;
 template <class T, bool Last = false> using ArgMin = ArgExtreme<T, -1, Last>;
 template <class Op> constexpr bool findsPlaces = false;
-template <class T, int Sign, bool Last>
-constexpr bool findsPlaces<ArgExtreme<T, Sign, Last>> = true;
+template <class T, int Sign, bool Last, class Index>
+constexpr bool findsPlaces<ArgExtreme<T, Sign, Last, Index>> = true;
 
 namespace detail {
 template <class T> FUSEC_DEVICE T exchange(T v, int mask) {
   return primitive::shuffleXor(v, mask);
 }
-template <class T> FUSEC_DEVICE Indexed<T> exchange(Indexed<T> v, int mask) {
+template <class T, class Index>
+FUSEC_DEVICE Indexed<T, Index> exchange(Indexed<T, Index> v, int mask) {
   return {exchange(v.value, mask), exchange(v.index, mask)};
 }
 template <class A, class B>
@@ -151,6 +162,24 @@ FUSEC_DEVICE BothValues<A, B> exchange(BothValues<A, B> v, int mask) {
 FUSEC_DEVICE MostAndSum exchange(MostAndSum v, int mask) {
   return {exchange(v.most, mask), exchange(v.sum, mask)};
 }
+
+/// The extreme first, and then its nearest place among the lanes that have it:
+/// an instruction a step each, where both at once take nine.
+template <class Op, int Lanes, int Stride>
+FUSEC_DEVICE typename Op::Value reducePlaces(typename Op::Value v) {
+  auto most = v.value;
+  FUSEC_UNROLL
+  for (int mask = Stride; mask < Lanes; mask *= 2)
+    most = Op::extreme(most, exchange(most, mask));
+  auto index = v.index;
+  index = Op::exceeds(most, v.value) ? decltype(index)(-1) : index;
+  FUSEC_UNROLL
+  for (int mask = Stride; mask < Lanes; mask *= 2) {
+    const auto other = exchange(index, mask);
+    index = Op::isNearer(other, index) ? other : index;
+  }
+  return {most, index};
+}
 } // namespace detail
 
 /// Combines over groups of `Lanes` neighbouring lanes, of which every
@@ -159,6 +188,8 @@ template <class Op, int Lanes = 32, int Stride = 1>
 FUSEC_DEVICE typename Op::Value reduceLanes(typename Op::Value v) {
   if (launch::lanes() == 1)
     return v;
+  if constexpr (findsPlaces<Op>)
+    return detail::reducePlaces<Op, Lanes, Stride>(v);
   FUSEC_UNROLL
   for (int mask = Stride; mask < Lanes; mask *= 2) {
     typename Op::Value other = detail::exchange(v, mask);
@@ -250,6 +281,9 @@ template <int Threads, bool HidesStep = false> struct BlockScope {
     if (launch::lane() == 0)
       partial[launch::warp()] = v;
     launch::barrier();
+    // Warps meet as lanes do: one behind another they take longer.
+    if constexpr (findsPlaces<Op> && (warps & (warps - 1)) == 0)
+      return reduceLanes<Op, warps>(partial[launch::lane() % warps]);
     v = partial[0];
     FUSEC_UNROLL
     for (int w = 1; w < warps; ++w)

@@ -18,13 +18,14 @@ template <class Index> FUSEC_DEVICE Index endOf(Index count) { return count; }
 /// first place.
 ///
 /// Which vector has it is found first, by one comparison each; its items are
-/// computed again to find the one.
+/// computed again, one by each of as many workers, to find the one.
 template <class Scope, class Op, int V, class Count, class Body>
 FUSEC_DEVICE typename Op::Value findInRow(Count count, Body body) {
   typedef decltype(beginOf(count)) Index;
+  typedef typename Op::template Of<Index> Find;
   typedef decltype(Op::Value::value) Element;
-  typename Op::Value found = Op::identity();
-  Index at = -1;
+  // Single items of a span come before its vectors, wherever they lie.
+  typename Find::Value found = Find::identity(), single = found;
   forEachVectorAtOnce<Scope, V, 4>(count, [&](auto base, auto width) {
     constexpr int W = decltype(width)::value;
     Element values[W];
@@ -34,26 +35,31 @@ FUSEC_DEVICE typename Op::Value findInRow(Count count, Body body) {
       FUSEC_UNROLL
     for (int lane = 0; lane < W; lane += 2 * step)
       values[lane] = Op::extreme(values[lane], values[lane + step]);
-    const bool takes = Op::takesPlace(values[0], found.value);
-    found.value = takes ? values[0] : found.value;
-    at = takes ? base : at;
+    auto &mine = W == 1 && V > 1 ? single : found;
+    const bool takes = Op::takesPlace(values[0], mine.value);
+    mine.value = takes ? values[0] : mine.value;
+    mine.index = takes ? base : mine.index;
   });
-  found.index = at;
-  found = Scope::template reduce<Op>(found);
-  if (found.index < 0)
-    return {found.value, 0};
-  at = Index(found.index);
-  Element most = Op::least();
+  if constexpr (V > 1)
+    found = Find::combine(found, single);
+  found = Scope::template reduce<Find>(found);
+  constexpr int together = Scope::maxSize < V ? 1 : V,
+                workers = together / launch::workersOf(together);
+  typename Find::Value item = {Op::least(), found.index};
   FUSEC_UNROLL
-  for (int lane = 0; lane < V; ++lane) {
-    const Index k = min(Index(found.index) + lane, endOf(count) - 1);
-    body(k, Width<1>(), [&](int, Element value) {
-      const bool takes = Op::takesPlace(value, most);
-      most = takes ? value : most;
-      at = takes ? k : at;
-    });
+  for (int lane = 0; lane < V; lane += workers) {
+    const Index k = min(found.index + Index(Scope::rank() % workers + lane),
+                        endOf(count) - 1);
+    // Of a warp's groups some may have no items.
+    if (found.index >= 0)
+      body(k, Width<1>(), [&](int, Element value) {
+        const bool takes = Op::takesPlace(value, item.value);
+        item.value = takes ? value : item.value;
+        item.index = takes ? k : item.index;
+      });
   }
-  return {most, at - beginOf(count)};
+  item = reduceLanes<Find, together>(item);
+  return {item.value, item.index < 0 ? 0 : item.index - beginOf(count)};
 }
 
 } // namespace fusec
