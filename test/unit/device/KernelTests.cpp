@@ -6,6 +6,7 @@
 #include "gather.h"
 #include "reduce.h"
 #include "reduce_places.h"
+#include "reduce_span.h"
 #include "scan_words.h"
 #include "vector.h"
 #include "vector_math.h"
@@ -87,6 +88,16 @@ extern "C" FUSEC_KERNEL(64) places(const float *x, fusec::i64 *first,
       last[r] = b.index;
     }
   });
+}
+
+extern "C" FUSEC_KERNEL(64) visits(int *y, int begin, int end) {
+  typedef fusec::BlockScope<64> Scope;
+  fusec::forEachVectorAtOnce<Scope, 8, 4>(
+      fusec::Span<int>{begin, end}, [&](int k, auto width) {
+        const bool isAligned = decltype(width)::value == 1 || k % 8 == 0;
+        for (int lane = 0; lane < decltype(width)::value; ++lane)
+          y[k + lane] += isAligned ? 1 : 100;
+      });
 }
 
 extern "C" FUSEC_KERNEL(256)
@@ -289,6 +300,17 @@ TEST(Kernel, PlacesAreFoundInVectors) {
       EXPECT_EQ(last[row], findPlace(xs + row * n, n, -1, true)) << n << row;
     }
   }
+}
+
+TEST(Kernel, SpansAreWalkedWhereverTheyBegin) {
+  for (int begin = 0; begin < 9; ++begin)
+    for (int length = 0; length < 60; ++length) {
+      const int end = begin + length;
+      std::vector<int> seen(80);
+      launch(visits, 1, seen.data(), begin, end);
+      for (int k = 0; k < int(seen.size()); ++k)
+        EXPECT_EQ(seen[k], k >= begin && k < end) << begin << ' ' << length;
+    }
 }
 
 TEST(Kernel, EmptyRowsGiveTheIdentity) {

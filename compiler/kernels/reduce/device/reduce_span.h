@@ -41,20 +41,45 @@ template <int V, class Index> struct SpanParts {
     return begin + i + (i < head ? 0 : whole * V);
   }
 };
+
+/// Of as many vectors as are whole wherever a span of this length begins: who
+/// knows the length knows how many. The tail may have a vector's items more.
+template <int V, class Index>
+FUSEC_DEVICE SpanParts<V, Index> getSureParts(Span<Index> span) {
+  SpanParts<V, Index> parts(span);
+  const Index length = span.end - span.begin;
+  parts.whole = length < V - 1 ? 0 : (length - (V - 1)) / V;
+  parts.tail = length - parts.head - parts.whole * V;
+  return parts;
+}
+
+/// Items of head and tail, of which no worker has two where there are enough of
+/// these.
+template <class Scope, int V, class Index, class Body>
+FUSEC_DEVICE void forEachEdge(const SpanParts<V, Index> &parts, Body body) {
+  const Index count = parts.head + parts.tail;
+  if constexpr (Scope::maxSize >= 2 * (V - 1) &&
+                launch::workersOf(Scope::maxSize) == 1) {
+    const Index i = Index(knownRank<Scope>());
+    if (i < count)
+      body(parts.getItem(i), Width<1>());
+  } else {
+    forEachIn<Scope>(count,
+                     [&](Index i) { body(parts.getItem(i), Width<1>()); });
+  }
+}
 } // namespace detail
 
-/// In the order of memory: body(k, width) for items of the head, for vectors
-/// and for items of the tail; decltype(width)::value is V or 1.
+/// body(k, width) for items of head and tail, which wait for memory together
+/// while other workers go on, and then for vectors; decltype(width)::value is V
+/// or 1.
 template <class Scope, int V, int Steps, class Index, class Body>
 FUSEC_DEVICE void forEachVectorAtOnce(Span<Index> span, Body body) {
-  const detail::SpanParts<V, Index> parts(span);
-  forEachIn<Scope>(parts.head,
-                   [&](Index i) { body(parts.getItem(i), Width<1>()); });
+  const auto parts = detail::getSureParts<V>(span);
+  if constexpr (V > 1)
+    detail::forEachEdge<Scope>(parts, body);
   forEachStep<Steps, Scope>(
       parts.whole, [&](Index i) { body(parts.getVector(i), Width<V>()); });
-  forEachIn<Scope>(parts.tail, [&](Index i) {
-    body(parts.getItem(parts.head + i), Width<1>());
-  });
 }
 template <class Scope, int V, class Index, class Body>
 FUSEC_DEVICE void forEachVectorIn(Span<Index> span, Body body) {
@@ -70,7 +95,7 @@ template <class Scope, int V, int Steps, class Index, class Body>
 FUSEC_DEVICE void forEachKept(Span<Index> span, Body body) {
   static_assert(2 * (V - 1) <= Scope::maxSize, "an item each");
   constexpr int workers = launch::workersOf(Scope::maxSize);
-  const detail::SpanParts<V, Index> parts(span);
+  const auto parts = detail::getSureParts<V>(span);
   FUSEC_UNROLL
   for (int step = 0; step < Steps * workers; ++step) {
     const Index i = Index(step * Scope::size() + Scope::rank());
