@@ -174,6 +174,16 @@ static std::string getPassCombiner(ArrayRef<RowReduction> pass) {
                                         getPassCombiner(pass.drop_front()));
 }
 
+/// ", true" of columns of which some warps have an item more than others.
+static StringRef takeOwnRest(Expr length, ReduceScheduleAttr schedule) {
+  constexpr int64_t warp = 32;
+  std::optional<int64_t> known = length.getConstant();
+  int64_t groups = schedule.getGroups();
+  return known && *known % groups && schedule.getThreads() / groups % warp == 0
+             ? ", true"
+             : "";
+}
+
 /// The loop that finds the results of a pass, up to its length.
 std::string RowPrinter::nameLoop(ArrayRef<RowReduction> pass) const {
   std::string combiner = getPassCombiner(pass);
@@ -182,7 +192,10 @@ std::string RowPrinter::nameLoop(ArrayRef<RowReduction> pass) const {
   if (form.ofColumns)
     return fmt::format("reduce{}Columns<{}, {}, {}{}>", form.kept ? "Kept" : "",
                        form.scope, combiner, schedule.getVector(),
-                       form.kept ? keptSteps() : "");
+                       form.kept ? keptSteps()
+                       : form.scope != "Scope"
+                           ? ""
+                           : takeOwnRest(iteration.length, schedule).str());
   if (form.kept)
     return fmt::format("reduceKept<Scope, {}{}>", combiner, keptArguments());
   if (isa<ArgReduceOp>(pass[0].op)) {

@@ -93,8 +93,22 @@ fusec.model @long inputs ["x"] outputs ["y"] {
 
 // -----
 
+// Of a length that warps do not share evenly each takes what it has.
+// CHECK-LABEL: FUSEC_KERNEL(256) gelu_cast_reduce
+// CHECK: fusec::ColumnScope<256, 4> Scope;
+// CHECK: fusec::reduceColumns<Scope, fusec::Sum<float>, {{[0-9]}}, true>(length,
+fusec.model @uneven inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<256x197x768xf16>):
+  %0 = fusec.gelu %x : tensor<256x197x768xf16>
+  %1 = fusec.cast %0 : tensor<256x197x768xf16> to tensor<256x197x768xf32>
+  %2 = fusec.reduce sum %1 axes [1] : tensor<256x197x768xf32> to tensor<256x768xf32>
+  fusec.output %2 : tensor<256x768xf32>
+}
+
+// -----
+
 // Of a transposed matrix the rows lie beside each other.
-// CHECK-LABEL: FUSEC_KERNEL(256) reduce
+// CHECK-LABEL: FUSEC_KERNEL(1024) reduce_0(
 // CHECK: fusec::load<V>(t_x + k * 64 + column)
 fusec.model @transposed inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<1024x64xf32>):

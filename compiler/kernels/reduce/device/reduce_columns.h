@@ -158,10 +158,12 @@ FUSEC_DEVICE Vec<typename Op::Value, V> combineColumns(ForEachOwn forEachOwn) {
 
 /// Combines V columns: body(k, add) calls add(lane, value) for each lane, with
 /// each k of [0, count); all threads that share the columns get the results.
-template <class Scope, class Op, int V, class Index, class Body>
+/// `Own` as of forEachStep.
+template <class Scope, class Op, int V, bool Own = false, class Index,
+          class Body>
 FUSEC_DEVICE Vec<typename Op::Value, V> reduceColumns(Index count, Body body) {
   return detail::combineColumns<Scope, Op, V, Index>([&](auto add) {
-    forEachStep<stepsAtOnce, Scope>(count, [&](Index k) { body(k, add); });
+    forEachStep<stepsAtOnce, Scope, Own>(count, [&](Index k) { body(k, add); });
   });
 }
 

@@ -55,15 +55,20 @@ FUSEC_DEVICE void takeTogether(Index begin, Index step, Body body) {
     body(k + s * step);
 }
 
-/// What is left of [begin, count) by halves of what was taken together.
-template <int Steps, class Scope, class Index, class Body>
+/// What is left of [begin, count) by halves of what was taken together: as many
+/// for all workers, or by what each has left, `Own`, so that one with an item
+/// more than others asks for it beside the one before.
+template <int Steps, class Scope, bool Own, class Index, class Body>
 FUSEC_DEVICE void takeRest(Index begin, Index count, Index step, Body body) {
   if constexpr (Steps > 0) {
-    if (Steps * step <= count - begin) {
+    Index least = Steps * step;
+    if constexpr (Own)
+      least += Index(knownRank<Scope>()) + 1 - step;
+    if (least <= count - begin) {
       takeTogether<Steps, Scope>(begin, step, body);
       begin += Steps * step;
     }
-    takeRest<Steps / 2, Scope>(begin, count, step, body);
+    takeRest<Steps / 2, Scope, Own>(begin, count, step, body);
   } else if (Index(knownRank<Scope>()) < count - begin) {
     takeTogether<1, Scope>(begin, step, body);
   }
@@ -73,8 +78,9 @@ FUSEC_DEVICE void takeRest(Index begin, Index count, Index step, Body body) {
 /// Calls body(k) for the worker's share of [0, count), `Steps` at a time: with
 /// nothing to decide in between, their loads are on their way together. How
 /// often is the same for all workers, so that the compiler knows it where it
-/// knows how many items there are.
-template <int Steps, class Scope, class Index, class Body>
+/// knows how many items there are. `Own` is for workers whose warps have one
+/// rank each and unequal shares: means of GELUs of 197 took 1 to 2% less.
+template <int Steps, class Scope, bool Own = false, class Index, class Body>
 FUSEC_DEVICE void forEachStep(Index count, Body body) {
   int size = Scope::size();
   if constexpr (hidesStep<Scope>)
@@ -95,7 +101,7 @@ FUSEC_DEVICE void forEachStep(Index count, Body body) {
     while (Steps * step <= count - begin)
       together();
   }
-  detail::takeRest<Steps / 2, Scope>(begin, count, step, body);
+  detail::takeRest<Steps / 2, Scope, Own>(begin, count, step, body);
 }
 
 /// Steps whose loads are on their way together.
