@@ -83,8 +83,9 @@ FUSEC_DEVICE void tellWord(u64 *word, u64 value) {
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(word), "l"(value)
                : "memory");
 }
-FUSEC_DEVICE void fetchWord(const u64 *word) {
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(word));
+/// Has L2 fetch what lies there.
+FUSEC_DEVICE void fetch(const void *place) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(place));
 }
 FUSEC_DEVICE u64 peekWord(const u64 *word) {
   u64 value;
@@ -135,7 +136,7 @@ inline u32 placeOfBlock(u32 *turn) {
 inline void tellWord(u64 *word, u64 value) {
   __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
-inline void fetchWord(const u64 *) {}
+inline void fetch(const void *) {}
 inline u64 peekWord(const u64 *word) {
   return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }

@@ -105,6 +105,12 @@ struct ScanCosts {
   // Of a multiprocessor, for which scans along rows are compiled that store
   // what they load: of 32 bits by parts, and of 16.
   double residentThreads, narrowResidentThreads;
+  double aheadPart; // of the blocks that run together, L2 fetches as far ahead
+  // Of clusters.
+  double clusterRegisters; // of a thread, beside what it keeps
+  double stepClocks;       // of one of its accesses
+  double placeMicros;      // a block, with its cluster's others
+  double cutRowsLoss;      // of rows that begin anywhere, in several waves
   // Where blocks hold rows.
   double itemClocks; // an item, which waits for the one before
   double heldBytes;  // that a multiprocessor has for rows

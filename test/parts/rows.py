@@ -109,6 +109,8 @@ SCANS = [("f32", (9, 1), 1), ("f16", (33, 7), 1), ("f32", (13, 1000), -1), ("f32
          # A few columns, of which a block moves its part as one run: of rows that are no
          # whole vectors, with a last part that ends within one.
          ("f16", (40009, 5), 0), ("i32", (33001, 7), 0), ("f32", (30001, 9), 0), ("i64", (20000, 3), 0), ("f32", (16384, 6), 0),
+         # Rows that the registers of a cluster hold, in each of its blocks and not.
+         ("f32", (4, 65536), 1), ("i32", (3, 40000), 1), ("i64", (2, 20000), 1), ("f32", (2, 3, 30004), 2),
          ("f32", (0, 8), 1), ("f32", (4, 0, 3), 1)]
 
 
@@ -136,7 +138,7 @@ def makeScans():
 
 # What is summed is a cast, as PyTorch exports it: threads keep what it is a cast of.
 CAST = [("f16", "f32", (33, 7), 1), ("f16", "f32", (2, 9, 4097), 2), ("f16", "f32", (3, 20008), 1), ("f16", "f32", (300, 64), 0),
-        ("f16", "f32", (2, 1 << 16), 1), ("f16", "f32", (2, 20000, 8), 1), ("f16", "f32", (70001,), 0), ("f16", "f32", (333, 39), 1),
+        ("f16", "f32", (2, 1 << 16), 1), ("f16", "f32", (2, 20000, 8), 1), ("f16", "f32", (70001,), 0), ("f16", "f32", (333, 39), 1), ("f16", "f32", (3, 65536), 1),
         ("bf16", "f32", (2, 1 << 16), 1), ("bf16", "f32", (20000, 8), 0), ("bf16", "f32", (8192, 64), 0),
         ("bf16", "f32", (30011, 3), 0), ("i8", "i32", (50003, 5), 0),
         ("f16", "f32", (16384, 128), 0), ("bf16", "f32", (333, 39), 1), ("bf16", "f32", (5, 999), 1),
@@ -167,7 +169,7 @@ SHORT = [("f16", (1, 39)), ("f32", (7, 13)), ("f16", (1000, 39)), ("f32", (127, 
 # Longer ones that begin anywhere, by memory's vectors, of which the first and the last
 # are cut: a tile, several, and a row of each alignment.
 CUT = [("f16", (17, 727)), ("f16", (33, 4097)), ("f32", (13, 1001)), ("f32", (7, 4099)), ("f16", (130, 1023)), ("i32", (9, 2050)),
-       ("i64", (5, 1001)), ("f16", (20, 8210)), ("f16", (40, 20011))]
+       ("i64", (5, 1001)), ("f16", (20, 8210)), ("f16", (40, 20011)), ("f32", (3, 40001)), ("f16", (5, 20013)), ("i32", (2, 60003))]
 # A few columns, short ones, and such that blocks take a part each of as a run of memory,
 # whose last part ends within a vector: of one set of columns, and of several, whose runs
 # begin with vectors or anywhere.

@@ -11,6 +11,8 @@
 
 namespace fusec {
 
+class KernelWriter;
+
 extern const KernelFamily scanFamily;
 
 llvm::SmallVector<VariantAttr>
@@ -20,6 +22,10 @@ Estimates estimateScanStep(StepOp step, const Target &target, Products products,
 /// Whether a block moves rows as one run of memory and a thread sums a row.
 inline bool isHeld(ReduceScheduleAttr schedule) {
   return schedule.getScope() == ReduceScope::Thread;
+}
+/// Whether the blocks of a cluster hold a row.
+inline bool isOfCluster(ReduceScheduleAttr schedule) {
+  return schedule.getScope() == ReduceScope::Cluster;
 }
 /// From a row to the next where all that is stored lies as densely as the axis;
 /// a block sums such rows by memory's vectors, wherever they begin.
@@ -53,6 +59,9 @@ inline constexpr int64_t lineBytes = 128;
 /// knows how many, or columns are few and no run.
 std::optional<int64_t> getFlagWords(const ScanIteration &iteration,
                                     ReduceScheduleAttr schedule);
+/// Parts whose words others ask for at once; behind those they ask for one sum.
+int64_t getGroupParts(const ScanIteration &iteration,
+                      ReduceScheduleAttr schedule);
 /// Whether blocks have parts of columns, and words.
 inline bool areTiles(const ScanIteration &iteration,
                      ReduceScheduleAttr schedule) {
@@ -64,8 +73,19 @@ inline constexpr int64_t columnTilesTogether = 2;
 /// For how many blocks of a multiprocessor a kernel is compiled that does not
 /// spill then: with fewer others there is less to do while one waits. 0 where
 /// it makes no difference.
+/// `keptBytes` of registers a thread keeps.
 int64_t getScanResident(const ScanIteration &iteration, const ScanCosts &costs,
-                        ReduceScheduleAttr schedule);
+                        ReduceScheduleAttr schedule, int64_t keptBytes);
+/// The same of clusters, as many as registers allow.
+int64_t getClusterResident(const ScanCosts &costs, ReduceScheduleAttr schedule,
+                           int64_t keptBytes);
+/// How many blocks ahead a block has L2 fetch a part; 0: it does not.
+int64_t getBlocksAhead(StepOp step, const ScanIteration &iteration,
+                       ReduceScheduleAttr schedule);
+/// Prints what has L2 fetch the `length` items of a part from `first` on, of a
+/// row or from a column on.
+void printFetches(KernelWriter &writer, const ScanIteration &iteration,
+                  ReduceScheduleAttr schedule);
 mlir::FailureOr<KernelSource> emitScan(StepOp step, VariantAttr variant,
                                        llvm::StringRef symbol);
 

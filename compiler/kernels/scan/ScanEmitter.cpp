@@ -28,9 +28,12 @@ private:
   void printLoad();
   void printStores();
   void printParts();
+  std::string printFetch();
+  void printLengths(StringRef part);
   void printStoredParts(std::string_view scan, std::string_view functions);
   void openRun();
   void printHeld();
+  void printRow();
   /// Whether functions of a point are told how many items they take there.
   bool takesWidth() const {
     return isHeld(schedule) || pitch || isRun(iteration, schedule);
@@ -88,12 +91,18 @@ ScanPrinter::ScanPrinter(KernelWriter &writer, const ScanIteration &scan,
               getSources(writer, iteration, schedule)) {}
 
 void ScanPrinter::openRows() {
-  if (schedule.getScope() == ReduceScope::Warp)
+  if (isOfCluster(schedule))
+    writer.line("typedef fusec::ClusterScope<{}, {}> Scope;",
+                schedule.getThreads(), schedule.getCluster());
+  else if (schedule.getScope() == ReduceScope::Warp)
     writer.line("typedef fusec::WarpScope Scope;");
   else
     writer.line("typedef fusec::BlockScope<{}> Scope;", schedule.getThreads());
-  writer.open("fusec::forEachRow<Scope>({}, [&](fusec::i64 group)",
-              writer.print(iteration.program.getSizes()[0], {}));
+  if (isOfCluster(schedule))
+    writer.open("fusec::takeRowOfCluster<Scope>([&](fusec::i64 group)");
+  else
+    writer.open("fusec::forEachRow<Scope>({}, [&](fusec::i64 group)",
+                writer.print(iteration.program.getSizes()[0], {}));
   writer.line("const {0} row = {0}(group);", index);
 }
 
@@ -152,15 +161,39 @@ void ScanPrinter::openParts() {
   } else {
     writer.line("const {} row = turn.strip();", index);
   }
+  printLengths("turn.part()");
+  if (isRun(iteration, schedule))
+    writer.line("const {} begin = first * columns;", index);
+}
+
+/// Where the part lies that is summed as the `number`-th one.
+void ScanPrinter::printLengths(StringRef number) {
   std::string length = writer.print(iteration.parts->length, {}),
-              items = writer.print(sizes[1], {});
-  writer.line("const {} part = {};", index, getPart("turn.part()"));
+              items = writer.print(rows.getSizes()[1], {});
+  writer.line("const {} part = {};", index, getPart(number));
   writer.line("const {} first = part * {};", index, length);
   writer.line("const {0} left = {1} - first, length = left < {2} ? (left > 0 ? "
               "left : 0) : {2};",
               index, items, length);
-  if (isRun(iteration, schedule))
-    writer.line("const {} begin = first * columns;", index);
+}
+
+/// What fetches a later block's part, as an argument.
+std::string ScanPrinter::printFetch() {
+  int64_t ahead = getBlocksAhead(writer.getStep(), iteration, schedule);
+  if (!ahead)
+    return "[] {}";
+  writer.open("const auto fetch = [&](int strip, int number)");
+  if (ofColumns) {
+    writer.line("const {} group = strip * {};", index,
+                schedule.getRowsAtOnce() / schedule.getVector());
+    nameColumn();
+  } else {
+    writer.line("const {} row = strip;", index);
+  }
+  printLengths("number");
+  printFetches(writer, iteration, schedule);
+  writer.close("};");
+  return fmt::format("[&] {{ turn.lookAhead({}, fetch); }}", ahead);
 }
 
 /// Whether each thread has all items of its own in every part.
@@ -190,13 +223,15 @@ void ScanPrinter::printParts() {
                                            : "load, store";
   if (isRun(iteration, schedule))
     openRun();
-  if (getFlagWords(iteration, schedule))
+  if (getFlagWords(iteration, schedule)) {
+    std::string fetch = printFetch();
     writer.line(
-        "fusec::scanChainOf{}<Scope, Form, {}, {}{}>(turn, length, {});", scan,
-        schedule.getKept(), fillsParts(),
-        isRun(iteration, schedule) ? ", false" : "", functions);
-  else
+        "fusec::scanChainOf{}<Scope, Form, {}, {}{}>(turn, length, {}, {});",
+        scan, schedule.getKept(), fillsParts(),
+        isRun(iteration, schedule) ? ", false" : "", functions, fetch);
+  } else {
     printStoredParts(scan, functions);
+  }
   if (ofColumns)
     writer.close("});");
   if (isRun(iteration, schedule))
@@ -310,19 +345,35 @@ void ScanPrinter::print() {
     return printParts();
   if (isHeld(schedule))
     return printHeld();
-  std::string length = writer.print(rows.getSizes()[1], {});
+  printRow();
+  writer.close("});");
+}
+
+/// One row, or one vector of columns.
+void ScanPrinter::printRow() {
+  Expr items = rows.getSizes()[1];
+  std::string length = writer.print(items, {}), scope, held;
+  if (isOfCluster(schedule)) {
+    writer.addHeader("scan_cluster.h");
+    bool isFull =
+        items.isConstant(schedule.getKept() * schedule.getThreadsTogether() *
+                         schedule.getVector());
+    scope = "OfCluster";
+    held = pitch ? fmt::format(", {}", schedule.getKept())
+                 : fmt::format(", {}, {}", schedule.getKept(), isFull);
+  }
   if (pitch) {
     writer.addHeader("scan_span.h");
     writer.line("const {} begin = row * {};", index, *pitch);
     writer.line("const fusec::Span<{}> span = {{begin, begin + {}}};", index,
                 length);
-    writer.line("fusec::scanSpan<Scope, Form>(span, load, store);");
+    writer.line("fusec::scanSpan{}<Scope, Form{}>(span, load, store);", scope,
+                held);
   } else {
-    writer.line("fusec::scan{}<Scope, Form>({}({}), {}load, store);",
-                ofColumns ? "Columns" : "Row", index, length,
+    writer.line("fusec::scan{}{}<Scope, Form{}>({}({}), {}load, store);",
+                ofColumns ? "Columns" : "Row", scope, held, index, length,
                 ofColumns ? "isMine, " : "");
   }
-  writer.close("});");
 }
 
 FailureOr<KernelSource> fusec::emitScan(StepOp step, VariantAttr variant,

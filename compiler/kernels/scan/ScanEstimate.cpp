@@ -100,6 +100,8 @@ Estimate ScanProblem::estimateParts(StepOp step, const Target &target,
          registers = target.scan.registers + double(getKeptBytes(schedule)) / 4,
          together = std::clamp(std::floor(65536 / (registers * threads)), 1.0,
                                target.threads / threads);
+  if (schedule.getResident())
+    together = double(schedule.getResident());
   if (isRun(iteration, schedule))
     together = std::clamp(std::floor(target.scan.heldBytes /
                                      double(getRunBytes(schedule) + 1024)),
@@ -110,9 +112,12 @@ Estimate ScanProblem::estimateParts(StepOp step, const Target &target,
          waves = std::max(1.0, blocks / resident),
          // Half of all parts come before one.
       others = std::ceil(parts / 2 / schedule.getThreadsTogether() / 8);
-  bool inWords = getFlagWords(iteration, schedule).has_value();
+  // Behind a group of parts of a row, one waits for its sum, too.
+  bool inWords = getFlagWords(iteration, schedule).has_value(),
+       hasGroups = !schedule.isOfColumns() &&
+                   parts > double(getGroupParts(iteration, schedule));
   double clocks = 2 * target.rates.memoryLatency + target.reduce.blockClocks +
-                  (inWords ? 2 * target.rates.l2Latency
+                  (inWords ? (hasGroups ? 3 : 2) * target.rates.l2Latency
                            : schedule.getGroups() * target.reduce.treeClocks +
                                  (2 + others) * target.rates.l2Latency);
   double element = getElementBytes(iteration.program[iteration.operand].type),
@@ -179,5 +184,43 @@ Estimate ScanProblem::estimateHeld(StepOp step, const Target &target,
              (bytes.read + bytes.written) /
                  getStreamingRate(target, std::min(16.0, access)),
              waves * clocks / (target.rates.clock * 1e3));
+  return time.get();
+}
+
+/// All of a row is on its way at once, and its blocks meet once; while some
+/// wait, other threads of their multiprocessor do not.
+Estimate ScanProblem::estimateCluster(StepOp step, const Target &target,
+                                      ReduceScheduleAttr schedule,
+                                      int64_t dim) const {
+  ArrayRef<Expr> space = iteration.program.getSizes();
+  StepBytes bytes = getStepBytesAt(step, dim);
+  Overlap time(target);
+  constexpr double few = 128;
+  double threads = schedule.getThreads(), length = sample(space[1], dim),
+         blocks = std::max(1.0, sample(space[0], dim)) *
+                  double(schedule.getCluster()),
+         together = double(
+             getClusterResident(target.scan, schedule, getKeptBytes(schedule))),
+         share = blocks / target.multiprocessors,
+         waves = std::max(1.0, share / together),
+         // Lanes without items have nothing on their way.
+      idle = std::max(
+          1.0, double(schedule.getKept() * schedule.getThreadsTogether() *
+                      schedule.getVector()) /
+                   length),
+         clocks = 2 * target.rates.memoryLatency + target.row.clusterClocks +
+                  threads / 32 * target.row.warpClocks +
+                  double(schedule.getKept()) * target.scan.stepClocks;
+  double access = getElementBytes(iteration.program[iteration.operand].type) *
+                  schedule.getVector(),
+         memory = (bytes.read + bytes.written) * idle /
+                  getStreamingRate(target, std::min(16.0, access));
+  // A multiprocessor moves no more than so much of its share.
+  memory *= std::max(1.0, 1 / (target.row.mostOfShare * share));
+  if (waves > 1 && getSpanPitch(iteration, schedule))
+    memory *= target.scan.cutRowsLoss;
+  addExposed(time, target, std::max(memory, blocks * target.scan.placeMicros),
+             std::max(1.0, waves / (together * threads / few)) * clocks /
+                 (target.rates.clock * 1e3));
   return time.get();
 }

@@ -4,6 +4,7 @@
 #include "compiler/analysis/GridLimit.h"
 #include "compiler/kernels/scan/Scan.h"
 #include "compiler/kernels/scan/device/scan_config.h"
+#include <algorithm>
 
 using namespace mlir;
 using namespace fusec;
@@ -19,6 +20,13 @@ Expr fusec::getStrips(const ScanIteration &iteration,
     return space[0];
   return (space[0] * space[2])
       .ceilDiv(Expr::constant(space[0].getContext(), schedule.getRowsAtOnce()));
+}
+
+int64_t fusec::getGroupParts(const ScanIteration &iteration,
+                             ReduceScheduleAttr schedule) {
+  return isRun(iteration, schedule) ? ScanWords::ofRun
+         : schedule.isOfColumns()   ? ScanWords::ofColumns
+                                    : ScanWords::ofRow;
 }
 
 std::optional<int64_t> fusec::getFlagWords(const ScanIteration &iteration,
@@ -37,10 +45,7 @@ std::optional<int64_t> fusec::getFlagWords(const ScanIteration &iteration,
       (!across || *across * item < lineBytes))
     return std::nullopt;
   int64_t parts = iteration.parts->count,
-          groups = llvm::divideCeil(parts, isOfRun ? ScanWords::ofRun
-                                           : schedule.isOfColumns()
-                                               ? ScanWords::ofColumns
-                                               : ScanWords::ofRow),
+          groups = llvm::divideCeil(parts, getGroupParts(iteration, schedule)),
           words = ScanWords::flags + 2 * *strips * columns * (parts + groups);
   return words <= ScanWords::mostFlags ? std::optional(words) : std::nullopt;
 }
@@ -64,9 +69,11 @@ static bool sumsAlone(const ScanIteration &iteration) {
 
 int64_t fusec::getScanResident(const ScanIteration &iteration,
                                const ScanCosts &costs,
-                               ReduceScheduleAttr schedule) {
+                               ReduceScheduleAttr schedule, int64_t keptBytes) {
   if (!sumsAlone(iteration))
     return 0;
+  if (isOfCluster(schedule))
+    return getClusterResident(costs, schedule, keptBytes);
   bool isOfWords = iteration.parts &&
                    (!schedule.isOfColumns() || isRun(iteration, schedule)) &&
                    getFlagWords(iteration, schedule),
@@ -81,6 +88,16 @@ int64_t fusec::getScanResident(const ScanIteration &iteration,
   return int64_t(threads) / schedule.getThreads();
 }
 
+int64_t fusec::getClusterResident(const ScanCosts &costs,
+                                  ReduceScheduleAttr schedule,
+                                  int64_t keptBytes) {
+  constexpr double registers = 1 << 16, mostThreads = 2048;
+  double threads = double(schedule.getThreads()),
+         own = costs.clusterRegisters + double(keptBytes) / 4;
+  return int64_t(
+      std::clamp(registers / (own * threads), 1.0, mostThreads / threads));
+}
+
 static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
   auto schedule = cast<ReduceScheduleAttr>(variant.getSchedule());
   FailureOr<ScanIteration> iteration = analyzeScan(step);
@@ -90,17 +107,19 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
   auto constant = [&](int64_t value) {
     return Expr::constant(step.getContext(), value);
   };
-  // Blocks that tell one another sums take one part each.
-  Expr blocks =
-      iteration->parts
-          ? getStrips(*iteration, schedule) * constant(iteration->parts->count)
-          : limitBlocks((space[0] * space[2])
-                            .ceilDiv(constant(schedule.getRowsAtOnce())),
-                        schedule.getBlocks());
+  int64_t cluster = schedule.getCluster();
+  Expr each = (space[0] * space[2]).ceilDiv(constant(schedule.getRowsAtOnce())),
+       // Blocks that tell one another sums take one part each, and clusters a
+       // row.
+      blocks = iteration->parts ? getStrips(*iteration, schedule) *
+                                      constant(iteration->parts->count)
+               : isOfCluster(schedule)
+                   ? each * constant(cluster)
+                   : limitBlocks(each, schedule.getBlocks());
   unsigned dim = getLanesDim(*iteration, schedule);
   int64_t width = schedule.getVector();
   ScanIteration walked = getWalked(*iteration, schedule);
-  return LaunchAttr::get(blocks, schedule.getThreads())
+  return LaunchAttr::get(blocks, schedule.getThreads(), /*shared=*/0, cluster)
       .withResident(areTiles(*iteration, schedule)
                         ? columnTilesTogether
                         : std::max<int64_t>(1, schedule.getResident()))

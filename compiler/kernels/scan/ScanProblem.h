@@ -28,10 +28,15 @@ struct ScanProblem {
                          ReduceScheduleAttr schedule, int64_t dim) const;
   Estimate estimateHeld(StepOp step, const Target &target,
                         ReduceScheduleAttr schedule, int64_t dim) const;
+  Estimate estimateCluster(StepOp step, const Target &target,
+                           ReduceScheduleAttr schedule, int64_t dim) const;
   int64_t getKeptBytes(ReduceScheduleAttr schedule) const;
   int64_t getHeldBytes(int64_t threads) const;
   llvm::SmallVector<ReduceScheduleAttr>
   getSchedules(mlir::MLIRContext *context, int64_t vector, int64_t bits) const;
+  llvm::SmallVector<ReduceScheduleAttr>
+  getSchedulesOfClusters(mlir::MLIRContext *context, const Target &target,
+                         int64_t vector, int64_t bits) const;
   llvm::SmallVector<ReduceScheduleAttr>
   getSchedulesOfParts(mlir::MLIRContext *context, int64_t vector,
                       bool isAligned, int64_t bits) const;

@@ -15,8 +15,8 @@ std::optional<int64_t> fusec::getSpanPitch(const ScanIteration &iteration,
   int64_t vector = schedule.getVector();
   std::optional<int64_t> length = iteration.program.getSizes()[1].getConstant();
   if (!iteration.isAlongRows() || iteration.parts || vector == 1 ||
-      schedule.getScope() != ReduceScope::Block || !length ||
-      *length % vector == 0 || *length < leastVectors * vector)
+      (schedule.getScope() != ReduceScope::Block && !isOfCluster(schedule)) ||
+      !length || *length % vector == 0 || *length < leastVectors * vector)
     return std::nullopt;
   std::optional<int64_t> pitch;
   for (const RegionStore &store : iteration.stores) {

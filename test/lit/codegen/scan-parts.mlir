@@ -14,7 +14,11 @@
 // CHECK-NEXT: const int left = 65521 - first, length = left < [[L]] ? (left > 0 ? left : 0) : [[L]];
 // CHECK: fusec::load<V>(t_x + (first + k) * 512 + column)
 // CHECK: fusec::store<V>(t_y + (first + k) * 512 + column, result);
-// CHECK: fusec::scanChainOfColumns<Scope, Form, {{[0-9]+}}, false>(turn, length, isMine, load, store);
+// Meanwhile L2 fetches what a later block takes.
+// CHECK: const auto fetch = [&](int strip, int number) {
+// CHECK: const int row = int(group) / vectors, column = int(group) % vectors * 8;
+// CHECK: fusec::fetchEach(length, [&](int k) { return t_x + (first + k) * 512 + column; });
+// CHECK: fusec::scanChainOfColumns<Scope, Form, {{[0-9]+}}, false>(turn, length, isMine, load, store, [&] { turn.lookAhead({{[0-9]+}},
 fusec.model @columns inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<65521x512xf16>):
   %0 = fusec.cumsum %x axis 0 : tensor<65521x512xf16> to tensor<65521x512xf16>
@@ -30,11 +34,15 @@ fusec.model @columns inputs ["x"] outputs ["y"] {
 // CHECK: fusec::ScanChain<Form::Op::Value, 1> turn(flags, 3, [[P:[0-9]+]]);
 // CHECK: const int row = turn.strip();
 // CHECK: const int part = [[LAST:[0-9]+]] - turn.part();
-// CHECK: fusec::scanChainOfRow<Scope, Form, {{[0-9]+}}, false>(turn, length, load, store);
+// CHECK: const auto fetch = [&](int strip, int number) {
+// CHECK-NEXT: const int row = strip;
+// CHECK-NEXT: const int part = [[LAST]] - number;
+// CHECK: fusec::fetchRun(t_x + row * 8388608 + first, length);
+// CHECK: fusec::scanChainOfRow<Scope, Form, {{[0-9]+}}, {{true|false}}>(turn, length, load, store, [&] { turn.lookAhead({{[0-9]+}}, fetch); });
 fusec.model @rows inputs ["x"] outputs ["y"] {
-^bb0(%x: tensor<3x1048576xf32>):
-  %0 = fusec.cumsum %x axis 1 exclusive reverse : tensor<3x1048576xf32> to tensor<3x1048576xf32>
-  fusec.output %0 : tensor<3x1048576xf32>
+^bb0(%x: tensor<3x8388608xf32>):
+  %0 = fusec.cumsum %x axis 1 exclusive reverse : tensor<3x8388608xf32> to tensor<3x8388608xf32>
+  fusec.output %0 : tensor<3x8388608xf32>
 }
 
 // -----
@@ -42,7 +50,7 @@ fusec.model @rows inputs ["x"] outputs ["y"] {
 // Parts that all threads fill ask for nothing.
 // CHECK-LABEL: cumsum_0(
 // CHECK: turn.forEachVector<Scope, true>(
-// CHECK: fusec::scanChainOfColumns<Scope, Form, {{[0-9]+}}, true>(turn, length, isMine, load, store);
+// CHECK: fusec::scanChainOfColumns<Scope, Form, {{[0-9]+}}, true>(turn, length, isMine, load, store, [&]
 fusec.model @full inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<65536x512xf32>):
   %0 = fusec.cumsum %x axis 0 : tensor<65536x512xf32> to tensor<65536x512xf32>
@@ -84,6 +92,33 @@ fusec.model @anywhere inputs ["x"] outputs ["y"] {
 
 // -----
 
+// Rows that the registers of a cluster hold need no parts; nor do they where they
+// begin anywhere, and are few.
+// CHECK: // grid 32, block 256, shared memory 0 bytes, cluster 8
+// CHECK-LABEL: cumsum_0(const float *t_x,
+// CHECK: typedef fusec::ClusterScope<256, 8> Scope;
+// CHECK: fusec::takeRowOfCluster<Scope>([&](fusec::i64 group) {
+// CHECK: fusec::scanRowOfCluster<Scope, Form, 8, true>(int(65536), load, store);
+fusec.model @held inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<4x65536xf32>):
+  %0 = fusec.cumsum %x axis 1 : tensor<4x65536xf32> to tensor<4x65536xf32>
+  fusec.output %0 : tensor<4x65536xf32>
+}
+
+// -----
+
+// CHECK-LABEL: cumsum_0(
+// CHECK: typedef fusec::ClusterScope<{{[0-9]+}}, {{[0-9]+}}> Scope;
+// CHECK: const fusec::Span<int> span = {begin, begin + 40001};
+// CHECK: fusec::scanSpanOfCluster<Scope, Form, {{[0-9]+}}>(span, load, store);
+fusec.model @few inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<3x40001xf32>):
+  %0 = fusec.cumsum %x axis 1 : tensor<3x40001xf32> to tensor<3x40001xf32>
+  fusec.output %0 : tensor<3x40001xf32>
+}
+
+// -----
+
 // A few columns: a part is one run of memory, whose items threads find in shared
 // memory; 256 threads take four columns, of which three are there.
 // CHECK-LABEL: FUSEC_KERNEL_RESIDENT(256, 4) cumsum_0(
@@ -97,7 +132,7 @@ fusec.model @anywhere inputs ["x"] outputs ["y"] {
 // CHECK: FUSEC_SHARED fusec::ScanRun<Form, 2048, 3, 32, 4> run;
 // CHECK: run.fill(length * columns, load);
 // CHECK: turn.forEachVector<Scope>(columns, [&](int column, bool isMine) {
-// CHECK: fusec::scanChainOfColumns<Scope, Form, 32, false, false>(turn, length, isMine, loadItem, storeItem);
+// CHECK: fusec::scanChainOfColumns<Scope, Form, 32, false, false>(turn, length, isMine, loadItem, storeItem, [] {});
 // CHECK: run.take(length * columns, store);
 fusec.model @run inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<1000003x3xf32>):

@@ -122,7 +122,12 @@ extern "C" FUSEC_KERNEL(128)
             left = n - turn.part() * 8;
   fusec::scanChainOfRow<Scope, Form, 1, false>(
       turn, left < 8 ? left : 8, [&](int k, auto put) { put(0, x[first + k]); },
-      [&](int k, const auto &sums) { y[first + k] = sums[0]; });
+      [&](int k, const auto &sums) { y[first + k] = sums[0]; },
+      [&] {
+        turn.lookAhead(rows + 1, [&](int strip, int part) {
+          fusec::fetchRun(x + strip * n + part * 8, n - part * 8);
+        });
+      });
 }
 
 namespace {

@@ -111,7 +111,10 @@ private:
 /// A scope like those of reduce.h of `Blocks` blocks of `Threads` threads; rows
 /// by forEachRowOfCluster.
 template <int Threads, int Blocks> struct ClusterScope {
-  static constexpr int maxSize = Threads * Blocks;
+  static constexpr int maxSize = Threads * Blocks, threads = Threads;
+  /// Which of the row's blocks it is, of how many.
+  static constexpr int blocks = Blocks / launch::workersOf(Blocks);
+  static FUSEC_DEVICE int block() { return launch::block() % blocks; }
   static FUSEC_DEVICE int rank() {
     return launch::block() % Blocks * (Threads / launch::workersOf(Threads)) +
            launch::thread();
@@ -125,15 +128,23 @@ template <int Threads, int Blocks> struct ClusterScope {
   template <class Op>
   static FUSEC_DEVICE typename Op::Value reduce(typename Op::Value v) {
     v = BlockScope<Threads>::template reduce<Op>(v);
-#ifndef FUSEC_HOST
-    typename Op::Value all[Blocks];
-    detail::ClusterExchange<Threads, Blocks>::exchange(v, all);
+    typename Op::Value all[blocks];
+    exchange(v, all);
     v = all[0];
     FUSEC_UNROLL
-    for (int block = 1; block < Blocks; ++block)
+    for (int block = 1; block < blocks; ++block)
       v = Op::combine(v, all[block]);
-#endif
     return v;
+  }
+  /// What each block has of a value that all threads of a block have; behind a
+  /// barrier of the block.
+  template <class T>
+  static FUSEC_DEVICE void exchange(const T &value, T (&all)[blocks]) {
+#ifdef FUSEC_HOST
+    all[0] = value;
+#else
+    detail::ClusterExchange<Threads, Blocks>::exchange(value, all);
+#endif
   }
 
   // Around all that a cluster reduces.

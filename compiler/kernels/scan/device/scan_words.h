@@ -1,99 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Cumulative sums of a long axis in parts, whose sums of 32 bits blocks tell
-// one another by words that also hold the launch's number: no flag is waited
-// for or cleared. Sums of groups save asking all parts. Their order is fixed.
+// Cumulative sums of a long axis in parts, of which blocks tell one another the
+// sums in words. Their order is fixed.
 
 #ifndef FUSEC_KERNELS_SCAN_WORDS_H
 #define FUSEC_KERNELS_SCAN_WORDS_H
 
-#include "scan_parts.h"
+#include "scan_chain.h"
 
 namespace fusec {
-
-namespace detail {
-FUSEC_DEVICE u32 toBits(float value) { return primitive::bitsOf(value); }
-template <class T> FUSEC_DEVICE u32 toBits(T value) { return u32(value); }
-FUSEC_DEVICE void fromBits(u32 bits, float &value) {
-  value = primitive::floatOf(bits);
-}
-template <class T> FUSEC_DEVICE void fromBits(u32 bits, T &value) {
-  value = T(bits);
-}
-} // namespace detail
-
-/// The block's part, and the words behind `flags`, with `Columns` of a strip.
-template <class T, int Columns,
-          int Group = Columns == 1 ? ScanWords::ofRow : ScanWords::ofColumns>
-class ScanChain : public ScanPlace {
-  static_assert(sizeof(T) == 4, "a word holds 32 bits beside the launch");
-
-public:
-  static constexpr int group = Group;
-
-  FUSEC_DEVICE ScanChain(u32 *flags, int strips, int parts)
-      : ScanPlace(flags, strips),
-        launch(primitive::peekFlag(flags + ScanWords::launches) + 1),
-        parts(parts) {
-    u64 *words = reinterpret_cast<u64 *>(flags + ScanWords::flags);
-    ofParts = words + strip() * parts * Columns;
-    const int groups = (parts + group - 1) / group;
-    ofGroups = words + (strips * parts + strip() * groups) * Columns;
-  }
-  FUSEC_DEVICE int vector() const { return ownVector; }
-  /// Whether groups come behind its own.
-  FUSEC_DEVICE bool endsGroup() const {
-    return part() % group == group - 1 && part() + 1 < parts;
-  }
-  FUSEC_DEVICE u64 *ofPart(int part, int column) const {
-    return ofParts + part * Columns + column;
-  }
-  FUSEC_DEVICE u64 *ofGroup(int group, int column) const {
-    return ofGroups + group * Columns + column;
-  }
-  /// Has L2 fetch what the block is to tell, while its items are on their way:
-  /// who asks for a word of a sector that is not there waits for the memory.
-  FUSEC_DEVICE void expect() const {
-    const int column = launch::thread() * 4; // words of a sector
-    if (column < Columns)
-      primitive::fetchWord(ofPart(part(), column));
-    if (column < Columns && endsGroup())
-      primitive::fetchWord(ofGroup(part() / group, column));
-  }
-  FUSEC_DEVICE void tell(u64 *word, T sum) const {
-    primitive::tellWord(word, u64(launch) << 32 | detail::toBits(sum));
-  }
-  /// What the word holds, of which `seen` was there before.
-  FUSEC_DEVICE T await(const u64 *word, u64 seen) const {
-    while (u32(seen >> 32) != launch)
-      seen = primitive::peekWord(word);
-    T sum;
-    detail::fromBits(u32(seen), sum);
-    return sum;
-  }
-
-  /// Says that the block knows the launch, behind a barrier after that; end()
-  /// is called at its end.
-  FUSEC_DEVICE void leave() {
-    if (launch::thread() == 0 && isLast)
-      left = primitive::takeTurn(flags + 1, u32(launch::blocks()) - 1);
-  }
-  FUSEC_DEVICE void end() const {
-    if (launch::thread() != 0 || !isLast || left + 1 != u32(launch::blocks()))
-      return;
-    // Numbers begin again: what is there must not be taken for new.
-    const bool begins = launch == ~u32(0);
-    flags[ScanWords::launches] = begins ? 0 : launch;
-    const u32 end = begins ? flags[ScanWords::size] : 0;
-    for (u32 word = ScanWords::flags; word < end; ++word)
-      flags[word] = 0;
-  }
-
-private:
-  u32 launch, left = 0;
-  int parts;
-  u64 *ofParts, *ofGroups;
-};
 
 namespace detail {
 /// Of a column, the sum of all groups before its own, of the first of `Slices`
@@ -129,18 +44,23 @@ FUSEC_DEVICE typename Op::Value sumOthers(const Chain &chain, int column,
 } // namespace detail
 
 /// A part of `count` items of a row, as scanPartOfRow. `IsFull` says that every
-/// thread has all of its items, so that it asks for none.
+/// thread has all of its items, so that it asks for none. `fetch` is called
+/// before the block waits for others.
 template <class Scope, class Form, int Steps, bool IsFull, class Chain,
-          class Index, class Load, class Store>
+          class Index, class Load, class Store, class Fetch>
 FUSEC_DEVICE void scanChainOfRow(Chain &chain, Index count, Load load,
-                                 Store store) {
+                                 Store store, Fetch fetch) {
   constexpr int V = Form::vector,
                 steps = Steps * launch::workersOf(Scope::maxSize),
                 most = (Scope::maxSize + 31) / 32,
                 warps = most / launch::workersOf(most);
   typedef typename Form::Op Op;
   typedef typename Op::Value T;
-  FUSEC_SHARED T ofWarps[warps];
+  struct Sums {
+    T ofWarps[warps];
+    u32 launch;
+  };
+  FUSEC_SHARED Sums all;
   typename Form::Items items[steps];
   T sums[steps], with[steps], ofWarp = T(0), total = T(0), own = T(0);
   // Those of a warp follow one another.
@@ -168,16 +88,19 @@ FUSEC_DEVICE void scanChainOfRow(Chain &chain, Index count, Load load,
         Op::combine(ofWarp, primitive::shuffle(with[s], launch::lanes() - 1));
   }
   if (launch::lane() == 0)
-    ofWarps[launch::warp()] = ofWarp;
+    all.ofWarps[launch::warp()] = ofWarp;
+  chain.shareLaunch(all.launch);
   launch::barrier();
+  chain.takeLaunch(all.launch);
   FUSEC_UNROLL
   for (int warp = 0; warp < warps; ++warp) {
     if (warp == launch::warp())
       own = total;
-    total = Op::combine(total, ofWarps[warp]);
+    total = Op::combine(total, all.ofWarps[warp]);
   }
   if (launch::thread() == 0)
     chain.tell(chain.ofPart(chain.part(), 0), total);
+  fetch();
   const T before = Scope::template reduce<Op>(
       detail::sumOthers<Op, Scope::maxSize / launch::workersOf(Scope::maxSize)>(
           chain, 0, Scope::rank()));
@@ -274,6 +197,7 @@ template <class Op, int Columns, int Warps, int Slices> struct StripSums {
   typedef typename Op::Value T;
   T ofWarps[Warps][Columns];
   T ofSlices[Slices][Columns];
+  u32 launch;
 
   FUSEC_DEVICE T getTotal(int column) const { return getSum(ofWarps, column); }
   FUSEC_DEVICE T getOthers(int column) const {
@@ -318,9 +242,9 @@ private:
 /// groups up to it. Items that are not kept are loaded for their sum, and again
 /// when what is before them is known.
 template <class Scope, class Form, int Steps, bool IsFull, bool IsKept = true,
-          class Chain, class Index, class Load, class Store>
+          class Chain, class Index, class Load, class Store, class Fetch>
 FUSEC_DEVICE void scanChainOfColumns(Chain &chain, Index count, bool isMine,
-                                     Load load, Store store) {
+                                     Load load, Store store, Fetch fetch) {
   constexpr int V = Form::vector, vectors = Scope::threads / Scope::maxSize,
                 columns = vectors * V,
                 steps = Steps * launch::workersOf(Scope::maxSize),
@@ -333,7 +257,6 @@ FUSEC_DEVICE void scanChainOfColumns(Chain &chain, Index count, bool isMine,
   static_assert(vectors <= 32 && Scope::threads % columns == 0,
                 "a column has threads that ask for its sums");
   typedef typename Form::Op Op;
-  typedef typename Op::Value T;
   typedef typename Form::Vector Vector;
   FUSEC_SHARED detail::StripSums<Op, columns, warps, slices> sums;
   detail::OwnItems<typename Form::Items, steps, IsKept> items;
@@ -366,11 +289,14 @@ FUSEC_DEVICE void scanChainOfColumns(Chain &chain, Index count, bool isMine,
   });
   before = detail::sumWarpBefore<Op, vectors>(
       before, sums.ofWarps[launch::warp()], own);
+  chain.shareLaunch(sums.launch);
   launch::barrier();
+  chain.takeLaunch(sums.launch);
   forEachTold([&](int column, int slice) {
     if (slice == 0)
       chain.tell(chain.ofPart(chain.part(), column), sums.getTotal(column));
   });
+  fetch();
   sums.addWarpsBefore(before, own);
   forEachTold([&](int column, int slice) {
     sums.template ask<asking>(chain, column, slice);
