@@ -80,11 +80,14 @@ struct RowIteration {
   Expr length;
   llvm::SmallVector<RowReduction> reductions; // in order of dependence
   llvm::SmallVector<RowStore> stores;
+  /// Whether rows of more points are stored than are reduced: dim 1 then is a
+  /// point of what is stored, and `length` of them are reduced.
+  bool isWide = false;
 };
 mlir::FailureOr<RowIteration> analyzeRows(llvm::ArrayRef<mlir::Value> outputs,
                                           ScalarProgram::Inside isInside,
                                           OutputStrides outputStrides);
-/// The same for a step of the reduce family.
+/// The same for a step of the reduce family, whose rows may be wide.
 mlir::FailureOr<RowIteration> analyzeRows(StepOp step);
 /// The same with rows apart by what most loads find one after another: dim 0 is
 /// the outer index, dim 1 runs along the row, dim 2 is the column. Fails where
@@ -243,6 +246,9 @@ llvm::SmallVector<int64_t> getReducedAxes(mlir::Operation *op);
 
 /// Of a ReduceOp that has them; they are the first dimension of its result.
 std::optional<int64_t> getReducedParts(mlir::Operation *op);
+/// Whether there are parts, and those of a row follow one another, as they do
+/// in memory: where the last of several axes are reduced.
+bool areNeighbourParts(mlir::Operation *op);
 
 /// The ops inside that the outputs depend on, in order.
 llvm::SmallVector<mlir::Operation *>

@@ -74,7 +74,7 @@ RowIteration fusec::splitRows(const RowIteration &rows, Expr outer,
 
 FailureOr<RowIteration> fusec::analyzeColumns(StepOp step) {
   FailureOr<RowIteration> rows = analyzeRows(step);
-  if (failed(rows))
+  if (failed(rows) || rows->isWide)
     return failure();
   Operation *reduction = rows->reductions[0].op;
   SmallVector<int64_t> axes = getReducedAxes(reduction);
@@ -84,6 +84,8 @@ FailureOr<RowIteration> fusec::analyzeColumns(StepOp step) {
   for (auto [i, size] : llvm::enumerate(getSizes(reduction->getOperand(0))))
     if (!llvm::is_contained(axes, static_cast<int64_t>(i)))
       kept.push_back(size);
+  if (areNeighbourParts(reduction))
+    std::rotate(kept.begin(), kept.begin() + 1, kept.end());
 
   // Of equals the one with most columns: the more threads find work side by
   // side.

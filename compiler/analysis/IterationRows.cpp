@@ -46,10 +46,56 @@ std::optional<int64_t> fusec::getReducedParts(Operation *op) {
   return reduce ? reduce.getParts() : std::nullopt;
 }
 
+bool fusec::areNeighbourParts(Operation *op) {
+  SmallVector<int64_t> axes = getReducedAxes(op);
+  int64_t rank = getRank(op->getOperand(0));
+  return getReducedParts(op) && rank > int64_t(axes.size()) &&
+         axes[0] + int64_t(axes.size()) == rank;
+}
+
+/// The row's index in each of the sizes that are kept, of which that of parts
+/// comes first; neighbours are where areNeighbourParts() says.
+static SmallVector<Expr> getRowIndices(Operation *op, Expr row,
+                                       ArrayRef<Expr> kept) {
+  if (!areNeighbourParts(op))
+    return delinearize(row, kept);
+  SmallVector<Expr> order(kept);
+  std::rotate(order.begin(), order.begin() + 1, order.end());
+  SmallVector<Expr> indices = delinearize(row, order);
+  std::rotate(indices.begin(), indices.end() - 1, indices.end());
+  return indices;
+}
+
 FailureOr<RowIteration> fusec::analyzeRows(ArrayRef<Value> outputs,
                                            ScalarProgram::Inside isInside,
                                            OutputStrides outputStrides) {
   return analyzeRowsOf({}, outputs, isInside, outputStrides);
+}
+
+/// Points of the rows that are stored, where these are longer than those that
+/// are reduced: over the first axis, which parts of longer rows lie along.
+static std::optional<int64_t> getWideLength(ArrayRef<Value> outputs,
+                                            ArrayRef<Operation *> reduces) {
+  SmallVector<Expr> kept = getSizes(reduces[0]->getOperand(0));
+  if (getReducedAxes(reduces[0]) != SmallVector<int64_t>{0} ||
+      getReducedParts(reduces[0]))
+    return std::nullopt;
+  std::optional<int64_t> reduced = kept[0].getConstant(), length;
+  kept.erase(kept.begin());
+  for (Value output : outputs) {
+    SmallVector<Expr> own = getSizes(output);
+    if (own.size() <= kept.size() ||
+        ArrayRef(own).take_front(kept.size()) != ArrayRef(kept))
+      return std::nullopt;
+    auto points = getElementCount(ArrayRef(own).drop_front(kept.size()),
+                                  reduces[0]->getContext())
+                      .getConstant();
+    if (!points || !reduced || *points <= *reduced ||
+        (length && points != length))
+      return std::nullopt;
+    length = points;
+  }
+  return length;
 }
 
 /// Whether every reduction is asked for at its own row, and every item at its
@@ -72,10 +118,49 @@ static bool areInPlace(const ScalarProgram &program,
   return true;
 }
 
+namespace {
+/// Indices in a space of these sizes.
+struct Place {
+  ArrayRef<Expr> sizes, indices;
+};
+struct OutputPlace {
+  SmallVector<Expr> indices;
+  bool isFull; // as of RowStore
+};
+} // namespace
+
+/// Where an output of the sizes `own` has what is stored at a point of a row.
+static std::optional<OutputPlace> findOutputPlace(Place row, Place point,
+                                                  ArrayRef<Expr> own,
+                                                  bool isWide,
+                                                  MLIRContext *context) {
+  if (isWide) {
+    SmallVector<Expr> indices(row.indices);
+    llvm::append_range(indices, delinearize(Expr::dim(context, 1),
+                                            own.drop_front(indices.size())));
+    return OutputPlace{indices, true};
+  }
+  Expr count = getElementCount(own, context);
+  auto at = [&](Place place) {
+    return own == place.sizes
+               ? SmallVector<Expr>(place.indices)
+               : delinearize(linearize(place.indices, place.sizes, context),
+                             own);
+  };
+  if (own == point.sizes)
+    return OutputPlace{at(point), true};
+  if (count == getElementCount(row.sizes, context))
+    return OutputPlace{at(row), false};
+  if (count == getElementCount(point.sizes, context))
+    return OutputPlace{at(point), true};
+  return std::nullopt;
+}
+
 FailureOr<RowIteration> fusec::analyzeRowsOf(ArrayRef<Operation *> items,
                                              ArrayRef<Value> outputs,
                                              ScalarProgram::Inside isInside,
-                                             OutputStrides outputStrides) {
+                                             OutputStrides outputStrides,
+                                             bool areWide) {
   auto isBehindItems = [&](Operation *op) {
     return isInside(op) && !llvm::is_contained(items, op);
   };
@@ -106,17 +191,25 @@ FailureOr<RowIteration> fusec::analyzeRowsOf(ArrayRef<Operation *> items,
   if (parts)
     length = cast<ReduceOp>(reduces[0]).getLength();
   SmallVector<Expr> space = {rows, length};
-  RowIteration result{ScalarProgram(space, context), length, {}, {}};
+  std::optional<int64_t> wide;
+  if (areWide)
+    wide = getWideLength(outputs, reduces);
+  if (wide)
+    space[1] = Expr::constant(context, *wide);
+  RowIteration result{
+      ScalarProgram(space, context), length, {}, {}, wide.has_value()};
   ScalarProgram &program = result.program;
   ExprRanges ranges = program.getRanges();
   Expr row = Expr::dim(context, 0), k = Expr::dim(context, 1);
-  SmallVector<Expr> rowIndices = delinearize(row, kept);
+  SmallVector<Expr> rowIndices = getRowIndices(reduces[0], row, kept);
   if (parts) {
     Expr start = ranges.simplify(rowIndices[0] * length);
     k = start + k;
     // The last part may have fewer.
-    Expr left = ranges.simplify(getElementCount(reduced, context) - start);
-    if (!ranges.isNonNegative(left - length))
+    Expr count = getElementCount(reduced, context),
+         left = ranges.simplify(count - start);
+    if (!ranges.isNonNegative(count - length * *parts) &&
+        !ranges.isNonNegative(left - length))
       result.length =
           Expr::min(length, Expr::max(left, Expr::constant(context, 0)));
   }
@@ -130,27 +223,18 @@ FailureOr<RowIteration> fusec::analyzeRowsOf(ArrayRef<Operation *> items,
     result.reductions.push_back(
         {op, program.build(op->getOperand(0), full, isInside)});
 
-  Expr count = getElementCount(sizes, context);
   for (auto [i, output] : llvm::enumerate(outputs)) {
-    SmallVector<Expr> own = getSizes(output);
-    Expr ownCount = getElementCount(own, context);
-    bool isFull = own == sizes;
-    SmallVector<Expr> indices;
-    if (isFull)
-      indices = full;
-    else if (ownCount == rows)
-      indices = own == kept ? rowIndices : delinearize(row, own);
-    else if (ownCount == count) {
-      isFull = true;
-      indices = delinearize(linearize(full, sizes, context), own);
-    } else
+    auto place = findOutputPlace({kept, rowIndices}, {sizes, full},
+                                 getSizes(output), result.isWide, context);
+    if (!place)
       return failure();
-    unsigned node = program.build(output, indices, isInside);
+    unsigned node = program.build(output, place->indices, isInside);
     Expr offset =
-        ranges.simplify(getOffset(indices, outputStrides(i), context));
-    if (!isFull && program.varies(node, 1))
+        ranges.simplify(getOffset(place->indices, outputStrides(i), context));
+    if (!place->isFull && program.varies(node, 1))
       return failure();
-    result.stores.push_back({{node, static_cast<unsigned>(i), offset}, isFull});
+    result.stores.push_back(
+        {{node, static_cast<unsigned>(i), offset}, place->isFull});
   }
   if (!areInPlace(program, items, rowIndices, full))
     return failure();
@@ -159,8 +243,9 @@ FailureOr<RowIteration> fusec::analyzeRowsOf(ArrayRef<Operation *> items,
 
 FailureOr<RowIteration> fusec::analyzeRows(StepOp step) {
   Block &block = step.getBody().front();
-  return analyzeRows(
-      llvm::to_vector(block.getTerminator()->getOperands()),
+  return analyzeRowsOf(
+      {}, llvm::to_vector(block.getTerminator()->getOperands()),
       [&](Operation *op) { return op->getBlock() == &block; },
-      [&](unsigned i) { return step.getOutputBuffer(i).getStrideExprs(); });
+      [&](unsigned i) { return step.getOutputBuffer(i).getStrideExprs(); },
+      /*areWide=*/true);
 }

@@ -28,11 +28,12 @@ constexpr int64_t mostNestedColumns = 1024;
 mlir::FailureOr<NestedIteration> analyzeNested(StepOp step);
 
 /// analyzeRows of what is computed behind the results of `items`, each of which
-/// is asked for at its place in the row.
+/// is asked for at its place in the row. `areWide`: rows may be wide.
 mlir::FailureOr<RowIteration>
 analyzeRowsOf(llvm::ArrayRef<mlir::Operation *> items,
               llvm::ArrayRef<mlir::Value> outputs,
-              ScalarProgram::Inside isInside, OutputStrides outputStrides);
+              ScalarProgram::Inside isInside, OutputStrides outputStrides,
+              bool areWide = false);
 
 /// The iteration with every `columns` rows as one outer index: dim 2 is the
 /// column.

@@ -2,6 +2,7 @@
 
 #include "compiler/kernels/Candidates.h"
 #include "compiler/analysis/GridLimit.h"
+#include "compiler/analysis/Iteration.h"
 #include "llvm/ADT/MapVector.h"
 #include <cmath>
 
@@ -193,7 +194,8 @@ IndexWidth fusec::getIndexWidth(StepOp step) {
     extents.push_back(getElementCount(
         cast<IndexedOpInterface>(op).getIterationSizes(), context));
     if (auto reduce = dyn_cast<ReduceOp>(op);
-        reduce && reduce.getParts() && step.getFamily() == Family::Reduce)
+        reduce && reduce.getParts() && step.getFamily() == Family::Reduce &&
+        !areNeighbourParts(reduce))
       extents.push_back(getExtentOfParts(reduce));
   }
   IndexWidth width;

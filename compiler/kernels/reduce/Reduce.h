@@ -27,6 +27,8 @@ struct RowWalk {
   /// row's, else 0.
   int64_t pitch;
   VectorAccesses accesses;
+  /// There: where a row begins, and the elements of the longest.
+  Expr begin = {}, longest = {};
 };
 mlir::FailureOr<RowWalk> analyzeWalk(StepOp step);
 /// Of rows, or of columns, as the schedule walks them.
@@ -121,9 +123,19 @@ int64_t countStepsAhead(const RowIteration &iteration,
                         llvm::ArrayRef<unsigned> kept,
                         ReduceScheduleAttr schedule);
 
-/// Which pass finds a maximum whose successor sums exponentials below it: one
+/// A pass that finds a maximum, whose successor sums exponentials below it: one
 /// pass can find both.
-std::optional<size_t> findOnlinePair(const RowIteration &iteration);
+struct OnlinePair {
+  size_t pass;
+  bool isFinite; // they are below 0 where the maximum is infinite
+};
+std::optional<OnlinePair> findOnlinePair(const RowIteration &iteration);
+
+/// Points of a wide row that each of so many blocks stores: whole vectors.
+inline int64_t getStoredPart(int64_t points, int64_t blocks) {
+  constexpr int64_t whole = 64;
+  return llvm::divideCeil(points, whole * blocks) * whole;
+}
 
 /// Threads beside each other that hold a row of `columns` items, which others
 /// reduced: a power of two of them.

@@ -56,6 +56,8 @@ ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
                              int64_t bits, int64_t dim) const {
   if (pitch && vector == 1)
     return asSingles(step).getCandidates(step, target, vector, bits, dim);
+  if (iteration.isWide)
+    return getWideCandidates(step, target, vector, bits, dim);
   std::pair<RowSizes, RowSizes> keeping =
       getKeptSizes(step, target, vector, dim);
   RowSizes &sizes = keeping.first;

@@ -79,7 +79,10 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
               scopeType(schedule, knowsLength, form.hasPhases));
   form.ofColumns = schedule.isOfColumns();
   form.pitch = walk->pitch;
+  form.begin = walk->begin;
   form.kept = schedule.getKept();
+  if (walk->iteration.isWide)
+    form.stored = "stored";
   if ((form.ofColumns && !form.hasPhases) || sharesWarp(schedule))
     form.leader = "isMine && Scope::rank() == 0";
   if (form.ofColumns)

@@ -34,7 +34,7 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
     Expr vector = Expr::constant(step.getContext(), schedule.getVector());
     rows = sizes[0] * sizes[2].ceilDiv(vector) * vector;
   }
-  Expr blocks = rows.ceilDiv(atOnce);
+  Expr blocks = rows.ceilDiv(atOnce) * schedule.getStoring();
   if (succeeded(walk) && areColumnsPhased(walk->iteration, schedule))
     blocks = getPhasedBlocks(walk->iteration, schedule);
   int64_t cluster = schedule.getCluster();

@@ -33,12 +33,17 @@ struct ReduceProblem : RowWalk {
   ReduceProblem asSingles(StepOp step) const;
   Expr getRows() const;
   Expr getLength() const {
-    return pitch ? iteration.length : iteration.program.getSizes()[1];
+    return pitch ? longest : iteration.program.getSizes()[1];
   }
   /// Elements of a vector of phases; 0 where columns have none.
   int64_t getPhasedVector() const;
   std::optional<ReduceScheduleAttr>
   getEvenTile(const Target &target, int64_t vector, int64_t bits) const;
+  /// Of wide rows.
+  llvm::SmallVector<Candidate> getWideCandidates(StepOp step,
+                                                 const Target &target,
+                                                 int64_t vector, int64_t bits,
+                                                 int64_t dim) const;
   llvm::SmallVector<ReduceScheduleAttr> getColumnSchedules(StepOp step,
                                                            const Target &target,
                                                            int64_t vector,

@@ -16,7 +16,9 @@ def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
     Accesses are along the row; of columns across rows, which then are
     neighbours in memory: threads beside each other take vectors of them, and
     `groups` threads share one. `groups` of a warp reduce as many rows at a
-    time; a cluster has as many blocks, which reduce a row together. `blocks` is
+    time; a cluster has as many blocks, which reduce a row together; of a row of
+    which more is stored than is reduced as many blocks store a part each, and
+    all reduce it. `blocks` is
     the most that the grid has: whoever reduces a row of a larger problem takes
     several, one after another. 0: each takes one. With `kept`, a thread loads
     its share of a row, or of columns, once, so many accesses, and keeps it in registers for all
@@ -64,6 +66,10 @@ def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
     /// Blocks that reduce a row together.
     int64_t getCluster() const {
       return getScope() == ::fusec::ReduceScope::Cluster ? getGroups() : 1;
+    }
+    /// Blocks that store a part of a row each, which all of them reduce.
+    int64_t getStoring() const {
+      return getScope() == ::fusec::ReduceScope::Block ? getGroups() : 1;
     }
     /// Rows that a block, or a cluster, reduces at a time.
     int64_t getRowsAtOnce() const {

@@ -18,7 +18,10 @@ ReduceProblem::keep(StepOp step, ArrayRef<ReduceScheduleAttr> schedules,
                     bool isAlone) const {
   SmallVector<ReduceScheduleAttr> keeping;
   std::optional<int64_t> length = getLength().getConstant();
-  if (!length || usesDim(iteration.length, 0) || schedules.empty())
+  if (!length || schedules.empty())
+    return keeping;
+  // Of a span a thread asks for each vector whether it is there.
+  if (usesDim(iteration.length, 0) && !(pitch && schedules[0].getVector() > 1))
     return keeping;
   int64_t bytes = 0;
   for (unsigned node : getKeptLoads(step, schedules[0].getVector()))
@@ -193,7 +196,9 @@ ReduceProblem::getSchedules(StepOp step, const Target &target, int64_t vector,
   if (keeping.empty() && getLength().isConstant() &&
       !getKeptLoads(step, vector).empty()) {
     schedules = all;
-    if (findOnlinePair(iteration))
+    // Parts of rows can be as short as it takes to keep them.
+    if (findOnlinePair(iteration) &&
+        !getReducedParts(iteration.reductions[0].op))
       for (ReduceScheduleAttr schedule : all)
         schedules.push_back(schedule.asOnline());
   }

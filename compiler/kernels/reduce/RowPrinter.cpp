@@ -21,7 +21,7 @@ RowPrinter::RowPrinter(KernelWriter &writer, const RowIteration &iteration,
   if (this->form.ofColumns)
     lanes = ScalarEmitter::Lanes(2, accesses);
   else if (schedule.getVector() > 1 || this->form.kept ||
-           schedule.getOnline() || findsPlaces())
+           schedule.getOnline() || findsPlaces() || iteration.isWide)
     lanes = ScalarEmitter::Lanes(1, accesses);
   emitter.emplace(writer, iteration.program, this->form.dims, lanes, sources);
   emitter->nameLeader(this->form.leader);
@@ -45,12 +45,17 @@ void RowPrinter::openRows() {
   writer.open("fusec::forEachRow{}<Scope>({}, [&](fusec::i64 group{})", loop,
               writer.print(sizes[0], {}), isOfGroup ? ", bool isMine" : "");
   writer.line("const {0} row = {0}(group);", index);
-  if (form.pitch)
-    writer.line("const fusec::Span<{}> length = {{row * {}, row * {} + {}}};",
-                index, form.pitch, form.pitch,
-                emitter->print(iteration.length));
-  else if (varies)
+  if (form.pitch) {
+    std::string begin = emitter->print(form.begin);
+    if (varies) {
+      writer.line("const {} begin = {};", index, begin);
+      begin = "begin";
+    }
+    writer.line("const fusec::Span<{0}> length = {{{1}, {1} + {2}}};", index,
+                begin, emitter->print(iteration.length));
+  } else if (varies) {
     declareLength();
+  }
 }
 
 void RowPrinter::openColumns() {
@@ -272,14 +277,15 @@ void RowPrinter::printPass(ArrayRef<RowReduction> pass) {
 }
 
 /// Both reductions in one pass.
-void RowPrinter::printOnlinePair(const RowReduction &most, Operation *sum) {
+void RowPrinter::printOnlinePair(const RowReduction &most, Operation *sum,
+                                 bool isFinite) {
   writer.addHeader("reduce_online.h");
   emitter->hoist(most.operand, 1);
   std::string name = writer.uniqueName("online");
   openLoop(fmt::format("const auto {} = fusec::reduceOnline<Scope, "
-                       "fusec::OnlineSum<fusec::{}Exp>, {}>",
+                       "fusec::OnlineSum<fusec::{}Exp>, {}{}>",
                        name, writer.storesHalvesOnly() ? "Fast" : "Precise",
-                       schedule.getVector()),
+                       schedule.getVector(), isFinite ? ", true" : ""),
            ", auto add)", form.length);
   emitter->forEachLane(most.operand, [&](unsigned, StringRef element) {
     writer.line("add(lane, {});", element);
@@ -359,13 +365,13 @@ std::string RowPrinter::keepFound(unsigned node, StringRef base) {
 }
 
 void RowPrinter::printReductions() {
-  std::optional<size_t> pair;
+  std::optional<OnlinePair> pair;
   if (schedule.getOnline())
     pair = findOnlinePair(iteration);
   auto passes = getPasses(iteration);
   for (size_t p = 0; p < passes.size(); ++p)
-    if (pair == p) {
-      printOnlinePair(passes[p][0], passes[p + 1][0].op);
+    if (pair && pair->pass == p) {
+      printOnlinePair(passes[p][0], passes[p + 1][0].op, pair->isFinite);
       ++p;
     } else {
       printPass(passes[p]);
@@ -385,6 +391,8 @@ void RowPrinter::print() {
     openPieces();
   else if (form.ofColumns)
     openColumns();
+  else if (iteration.isWide)
+    openWideRows();
   else
     openRows();
   keepLoads();

@@ -16,6 +16,7 @@ struct RowForm {
   bool ofColumns = false; // lanes lie across columns, else along rows
   bool hasPhases = false; // of columns, as in areColumnsPhased
   int64_t pitch = 0;      // as in RowWalk
+  Expr begin = {};        // there
   int64_t kept = 0;       // accesses of a row that a thread keeps
   unsigned loop = 0;      // whose accesses the launch lists
   llvm::StringRef scope = "Scope";
@@ -51,6 +52,7 @@ private:
     });
   }
   void openRows();
+  void openWideRows();
   void openColumns();
   void openPieces();
   void printOwnColumns(llvm::ArrayRef<RegionStore> stores,
@@ -66,7 +68,8 @@ private:
                               llvm::ArrayRef<int64_t> widths);
   std::string nameLoop(llvm::ArrayRef<RowReduction> pass) const;
   void printPass(llvm::ArrayRef<RowReduction> pass);
-  void printOnlinePair(const RowReduction &most, mlir::Operation *sum);
+  void printOnlinePair(const RowReduction &most, mlir::Operation *sum,
+                       bool isFinite);
 
   KernelWriter &writer;
   const RowIteration &iteration;

@@ -27,44 +27,68 @@ SmallVector<RegionStore> fusec::getOnceStores(const RowIteration &iteration) {
   return once;
 }
 
-/// From the row of the offset to the next, where its elements follow one
-/// another.
-static std::optional<int64_t> getPitch(const ScalarProgram &program,
-                                       Expr offset) {
+namespace {
+/// Rows whose elements follow one another in a buffer: how far they are apart,
+/// or how long parts of them are, and where one begins.
+struct RowPlace {
+  int64_t pitch;
+  Expr begin, extent;
+};
+} // namespace
+
+static std::optional<RowPlace> getPlace(const ScalarProgram &program,
+                                        Expr offset, BufferOp buffer) {
   auto along = getDimCoefficient(offset, 1),
        pitch = getDimCoefficient(offset, 0);
-  if (!along || !along->isConstant(1) || !pitch)
+  if (!along || !along->isConstant(1))
     return std::nullopt;
-  return pitch->getConstant();
+  ArrayRef<Expr> sizes = program.getSizes();
+  Expr row = Expr::dim(program.getContext(), 0);
+  if (pitch) {
+    std::optional<int64_t> apart = pitch->getConstant();
+    if (!apart)
+      return std::nullopt;
+    return RowPlace{*apart, row * *apart, sizes[0] * *apart};
+  }
+  std::optional<int64_t> length = sizes[1].getConstant();
+  if (!length)
+    return std::nullopt;
+  Expr first = Expr::constant(program.getContext(), 0);
+  return RowPlace{
+      *length, program.getRanges().simplify(offset.replaceDims({row, first})),
+      getExtent(getSizes(buffer.getType()), buffer.getStrideExprs())};
 }
 
-/// The pitch of what is stored, else of the first operand that has one.
-static std::optional<int64_t> getPitch(StepOp step,
-                                       const RowIteration &iteration) {
+/// Of what is stored, else of the first operand that has rows of its own.
+static std::optional<RowPlace> getPlace(StepOp step,
+                                        const RowIteration &iteration) {
   const ScalarProgram &program = iteration.program;
   SmallVector<RegionStore> full = getFullStores(iteration);
   if (!full.empty())
-    return getPitch(program, full[0].offset);
+    return getPlace(program, full[0].offset,
+                    step.getOutputBuffer(full[0].output));
   for (size_t n = 0; n < program.size(); ++n) {
     const ScalarNode &node = program[n];
     if (node.kind != ScalarNode::Kind::Load || !program.varies(n, 0) ||
         !program.varies(n, 1))
       continue;
-    return getPitch(program, getLoadOffset(step, program, n));
+    return getPlace(program, getLoadOffset(step, program, n),
+                    step.getInputBuffer(node.value));
   }
   return std::nullopt;
 }
 
-static RowIteration moveToMemory(const RowIteration &rows, int64_t pitch) {
+static RowWalk walkMemory(const RowIteration &rows, const RowPlace &place) {
   RowIteration moved = rows;
+  ArrayRef<Expr> sizes = rows.program.getSizes();
   MLIRContext *context = rows.program.getContext();
-  Expr count = rows.program.getSizes()[0], row = Expr::dim(context, 0);
-  SmallVector<Expr> values = {row, Expr::dim(context, 1) - row * pitch};
-  moved.program.substitute({count, count * pitch}, values);
+  SmallVector<Expr> values = {Expr::dim(context, 0),
+                              Expr::dim(context, 1) - place.begin};
+  moved.program.substitute({sizes[0], place.extent}, values);
   for (RowStore &store : moved.stores)
     store.offset =
         moved.program.getRanges().simplify(store.offset.replaceDims(values));
-  return moved;
+  return {std::move(moved), place.pitch, {}, place.begin, sizes[1]};
 }
 
 static VectorAccesses analyzeAccesses(StepOp step,
@@ -79,19 +103,25 @@ FailureOr<RowWalk> fusec::analyzeWalk(StepOp step) {
     return failure();
   RowWalk walk{std::move(*rows), 0, {}};
   walk.accesses = analyzeAccesses(step, walk.iteration);
+  // What parts gave is little beside what is stored.
+  if (walk.iteration.isWide)
+    walk.accesses = analyzeVectorAccesses(
+        step, walk.iteration.program, getFullStores(walk.iteration), 1,
+        /*hasTail=*/true, getAlignmentIfGuarded, /*loadsSmallByLanes=*/true);
   ArrayRef<Expr> sizes = walk.iteration.program.getSizes();
   std::optional<int64_t> length = sizes[1].getConstant();
-  if (walk.accesses.width > 1 || !length || usesDim(walk.iteration.length, 0))
+  if (walk.accesses.width > 1 || !length || walk.iteration.isWide)
     return walk;
-  std::optional<int64_t> pitch = getPitch(step, walk.iteration);
-  if (!pitch || *pitch < *length)
+  std::optional<RowPlace> place = getPlace(step, walk.iteration);
+  if (!place || place->pitch < *length)
     return walk;
-  RowIteration moved = moveToMemory(walk.iteration, *pitch);
-  VectorAccesses accesses = analyzeAccesses(step, moved);
+  RowWalk moved = walkMemory(walk.iteration, *place);
+  moved.accesses = analyzeAccesses(step, moved.iteration);
   // Shorter rows are head and tail for the most part.
   constexpr int64_t leastVectors = 8;
-  if (accesses.width > 1 && *length >= leastVectors * accesses.width)
-    walk = {std::move(moved), *pitch, std::move(accesses)};
+  if (moved.accesses.width > 1 &&
+      *length >= leastVectors * moved.accesses.width)
+    walk = std::move(moved);
   return walk;
 }
 
@@ -171,13 +201,13 @@ FailureOr<RowWalk> fusec::takeWalk(StepOp step, VariantAttr variant) {
     return step.emitOpError("has a schedule of vectors that are no part of its "
                             "columns, and a launch that does not shift them");
   if (!shifts && accesses.getWalk() != Walk::Dimension) {
-    std::optional<int64_t> pitch;
+    std::optional<RowPlace> place;
     if (accesses.getWalk() == Walk::Memory && !schedule.isOfColumns())
-      pitch = getPitch(step, walk.iteration);
-    if (!pitch)
+      place = getPlace(step, walk.iteration);
+    if (!place)
       return step.emitOpError("has a launch that walks rows along memory, "
                               "which have no pitch there");
-    walk = {moveToMemory(walk.iteration, *pitch), *pitch, {}};
+    walk = walkMemory(walk.iteration, *place);
   }
   SmallVector<RegionStore> full = getFullStores(walk.iteration),
                            once = getOnceStores(walk.iteration);
@@ -324,29 +354,4 @@ fusec::getPasses(const RowIteration &iteration) {
     rest = rest.drop_front(count);
   }
   return passes;
-}
-
-std::optional<size_t> fusec::findOnlinePair(const RowIteration &iteration) {
-  const ScalarProgram &program = iteration.program;
-  auto isOf = [](ArrayRef<RowReduction> pass, ReduceKind kind) {
-    auto reduce = dyn_cast<ReduceOp>(pass[0].op);
-    return pass.size() == 1 && reduce && reduce.getKind() == kind;
-  };
-  auto passes = getPasses(iteration);
-  for (size_t p = 0; p + 1 < passes.size(); ++p) {
-    const RowReduction &most = passes[p][0];
-    const ScalarNode &exp = program[passes[p + 1][0].operand];
-    if (!isOf(passes[p], ReduceKind::Max) ||
-        !isOf(passes[p + 1], ReduceKind::Sum) ||
-        !program[most.operand].type.isF32() ||
-        exp.kind != ScalarNode::Kind::Compute || !isa<ExpOp>(exp.op))
-      continue;
-    const ScalarNode &below = program[exp.operands[0]];
-    if (below.kind == ScalarNode::Kind::Compute && isa<SubOp>(below.op) &&
-        below.operands[0] == most.operand &&
-        program[below.operands[1]].kind == ScalarNode::Kind::Root &&
-        program[below.operands[1]].value == most.op->getResult(0))
-      return p;
-  }
-  return std::nullopt;
 }

@@ -56,8 +56,10 @@ template <class Index> FUSEC_DEVICE bool isEmptyRow(Index count) {
 
 /// body(base, width, add) calls add(lane, value) for each of the items that
 /// forEachVectorIn would give it. Every worker gets what two passes give: a sum
-/// that is NaN where the largest value is infinite.
-template <class Scope, class Op, int V, class Count, class Body>
+/// that is NaN where the largest value is infinite, or with `isFinite` one of
+/// exponentials of the items themselves.
+template <class Scope, class Op, int V, bool isFinite = false, class Count,
+          class Body>
 FUSEC_DEVICE MostAndSum reduceOnline(Count count, Body body) {
   MostAndSum total = Op::identity();
   forEachVectorAtOnce<Scope, V, 4>(count, [&](auto base, auto width) {
@@ -66,7 +68,7 @@ FUSEC_DEVICE MostAndSum reduceOnline(Count count, Body body) {
     total = Op::add(total, values);
   });
   total = Scope::template reduce<Op>(total);
-  if (!isEmptyRow(count))
+  if (!isFinite && !isEmptyRow(count))
     total.sum += total.most - total.most;
   return total;
 }
