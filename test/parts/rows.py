@@ -46,7 +46,7 @@ def makeRows():
         case.output("y", deviation / numpy.sqrt(variance + 1e-5) * scale + bias, kind)
         yield case
     # What is infinite makes a row NaN where it exceeds all; large values overflow nothing.
-    for kind, length in [("f32", 24), ("f32", 13), ("f16", 520), ("f32", 70000), ("f16", 40001), ("f32", 270000)]:
+    for kind, length in [("f32", 24), ("f32", 13), ("f16", 520), ("f32", 70000), ("f16", 40001), ("f32", 270000), ("f32", 1200001)]:
         for operator in ("Softmax", "LogSoftmax"):
             case = Case(nameOf(operator.lower() + "_extremes", kind, (7, length)), 2e-3 if kind == "f16" else 1e-5)
             x = case.draw(kind, 7, length)
@@ -59,6 +59,35 @@ def makeRows():
             case.nodes.append(helper.make_node(operator, [case.input("x", x)], ["y"], axis=-1))
             case.output("y", softmax(x.astype(float), operator == "LogSoftmax"), kind)
             yield case
+
+
+# Of a block, of a cluster, and in parts, whose last is shorter, or of rows that begin
+# at no vector's place.
+SUMS_OF_EXPONENTIALS = [("f32", (7, 13)), ("f32", (130, 24)), ("f16", (7, 1001)), ("f32", (7, 50257)), ("f16", (7, 65536)),
+                        ("f32", (1, 262144)), ("f32", (7, 300001)), ("f16", (2, 300001))]
+
+
+def makeSumsOfExponentials():
+    # Of rows of nothing but -infinity the sum is 0.
+    for kind, sizes in SUMS_OF_EXPONENTIALS:
+        case = Case(nameOf("logsumexp", kind, sizes), 2e-3 if kind == "f16" else 1e-5)
+        x = case.draw(kind, *sizes)
+        if sizes[0] > 5:
+            x[0, 1:] = -numpy.inf
+            x[1] = -numpy.inf
+            x[2, sizes[1] // 2] = numpy.inf
+            x[3] *= 1e2 if kind == "f16" else 1e30
+            x[4, :sizes[1] // 2] = -numpy.inf
+            x[5, -1] = numpy.nan
+        elif sizes[0] > 1:
+            x[0, ::3] = -numpy.inf
+        case.nodes.append(helper.make_node("ReduceLogSumExp", [case.input("x", x)], ["y"], axes=[1], keepdims=0))
+        wide = x.astype(float)
+        most = wide.max(1)
+        most = numpy.where(numpy.isfinite(most), most, 0)
+        with numpy.errstate(divide="ignore"):
+            case.output("y", numpy.log(numpy.exp(wide - most[:, None]).sum(1)) + most, kind)
+        yield case
 
 
 # Along rows and across them; extremes in each lane of a vector, more than once, and
@@ -435,6 +464,6 @@ def makeGroups():
 
 
 def makeAll():
-    for make in (makeRows, makePlaces, makeScans, makeCastScans, makeShortScans, makeOddRows, makeNested, makeColumns, makePieces, makeWeighted,
-                 makePasses, makePhases, makeGroups):
+    for make in (makeRows, makeSumsOfExponentials, makePlaces, makeScans, makeCastScans, makeShortScans, makeOddRows,
+                 makeNested, makeColumns, makePieces, makeWeighted, makePasses, makePhases, makeGroups):
         yield from make()

@@ -206,6 +206,11 @@ def SplitReductions : Pass<"fusec-split-reductions", "::fusec::PlanOp"> {
       %1 = fusec.cast %0 : tensor<f32> to tensor<f16>
       %2 = fusec.sqrt %1 : tensor<f16>
     ```
+
+    So does one that finds the largest item of rows that lie along memory and
+    sums exponentials below it, and stores results of rows or of all points. A
+    part has a largest item of its own, and exponentials below that; the second
+    step puts their sums below the row's. Its blocks store a part of a row each.
   }];
   let options = [
     Option<"always", "always", "bool", /*default=*/"false",

@@ -7,7 +7,7 @@
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
 #include "compiler/schedule/Schedules.h"
-#include "compiler/transforms/plan/CutStep.h"
+#include "compiler/transforms/plan/OnlineParts.h"
 #include "ir/PlanBuffers.h"
 #include <fmt/core.h>
 
@@ -22,10 +22,35 @@ using namespace fusec;
 
 /// What a split must gain over all sizes of the named dimensions: about what
 /// the cost model errs by.
-static constexpr double leastSumGain = 1.15, equalGain = 0.97;
+static constexpr double leastSumGain = 1.15;
+/// Of equals the one with more parts is taken: blocks then end at the same
+/// time.
+static constexpr double equalGain = 0.97;
 /// Parts of a row, each of which has at least so many elements: more would
 /// only make the second step longer.
 static constexpr int64_t mostParts = 16384, leastPart = 256;
+/// The longest that a block's registers hold.
+static constexpr int64_t mostKeptPart = 16384;
+
+static SmallVector<int64_t> getPartCounts(ReduceOp reduce) {
+  int64_t length = getSampledValue(reduce.getReducedCount(), typicalDim);
+  SmallVector<int64_t> counts;
+  for (int64_t parts = 2; parts <= mostParts && length / parts >= leastPart;
+       parts *= 2)
+    counts.push_back(parts);
+  return counts;
+}
+
+/// Parts that a block's registers hold, of which the lengths are powers of two
+/// or hardly less.
+static SmallVector<int64_t> getKeptPartCounts(ReduceOp most) {
+  int64_t length = *most.getReducedCount().getConstant();
+  SmallVector<int64_t> counts;
+  for (int64_t part = mostKeptPart; part >= leastPart; part /= 2)
+    if (length > part)
+      counts.push_back(llvm::divideCeil(length, part));
+  return counts;
+}
 
 /// The reductions of a step that can be split: each reduces what no other one
 /// gave, and nothing is stored but results of rows.
@@ -112,36 +137,44 @@ struct SplitReductions : fusec::impl::SplitReductionsBase<SplitReductions> {
     for (StepOp step : llvm::to_vector(plan.getOps<StepOp>()))
       if (SmallVector<ReduceOp> reductions = getSplittableReductions(step);
           !reductions.empty())
-        trySplit(step, reductions);
+        trySplit(step, getPartCounts(reductions[0]), equalGain,
+                 [&](int64_t parts) {
+                   return splitReductions(step, reductions, parts);
+                 });
+      else if (auto online = getOnlineReductions(step))
+        trySplit(step, getKeptPartCounts(online->most), 1, [&](int64_t parts) {
+          return splitOnline(step, *online, parts);
+        });
   }
 
-  void trySplit(StepOp step, ArrayRef<ReduceOp> reductions);
+  /// In one of these numbers of parts, in increasing order; of some that gain
+  /// as much but for this factor, the last.
+  void trySplit(StepOp step, ArrayRef<int64_t> counts, double equal,
+                llvm::function_ref<CutStep(int64_t)> split);
 
   const Target *target = nullptr;
 };
 } // namespace
 
-void SplitReductions::trySplit(StepOp step, ArrayRef<ReduceOp> reductions) {
-  ReduceOp reduce = reductions[0];
-  int64_t length = getSampledValue(reduce.getReducedCount(), typicalDim);
+void SplitReductions::trySplit(StepOp step, ArrayRef<int64_t> counts,
+                               double equal,
+                               llvm::function_ref<CutStep(int64_t)> split) {
   SmallVector<int64_t> dims = getDecisiveDims(step);
   Estimates whole = estimateStep(step, *target, {}, dims);
   CutGain best;
   int64_t bestParts = 0;
-  for (int64_t parts = 2; parts <= mostParts && length / parts >= leastPart;
-       parts *= 2) {
-    CutStep split = splitReductions(step, reductions, parts);
-    CutGain gain = getGain(split, whole, *target, {}, dims, always);
-    // Of equals the one with more parts: blocks then end at the same time.
-    if (gain.factor > best.factor * equalGain) {
+  for (int64_t parts : counts) {
+    CutStep cut = split(parts);
+    CutGain gain = getGain(cut, whole, *target, {}, dims, always);
+    if (gain.factor > best.factor * equal) {
       best = gain;
       bestParts = parts;
     }
-    split.erase();
+    cut.erase();
   }
   if (!bestParts || (best.factor < leastSumGain && !always))
     return;
-  splitReductions(step, reductions, bestParts);
+  split(bestParts);
   remarkPassed(remarks::splitReduction, step.getLoc())
       << fmt::format("'{}' reduces {} parts of each row: {:.1f} us instead "
                      "of {:.1f} us, at dimensions of {}",

@@ -39,3 +39,60 @@ fusec.model @others inputs ["x", "s", "i"] outputs ["a", "b", "c"] {
   %4 = fusec.arg_reduce max %i axis 0 : tensor<1000000xf32> to tensor<i64>
   fusec.output %0, %3, %4 : tensor<65536xf32>, tensor<2x65536xf32>, tensor<i64>
 }
+
+// -----
+
+// A row of which parts have their own largest item and the exponentials below
+// it: the second step puts these below the row's, and divides.
+// CHECK-LABEL: of @softmax
+// CHECK: fusec.step reduce "reduce_sub_exp_div_parts" inputs [@x] outputs [@mosts, @sums]
+// CHECK: %[[M:.+]] = fusec.reduce max %[[X:.+]] axes [1] parts [[P:[0-9]+]] : tensor<1x262144xf32> to tensor<[[P]]x1xf32>
+// CHECK: %[[F:.+]] = fusec.select %{{.+}}, %[[M]], %{{.+}}
+// CHECK: %[[T:.+]] = fusec.transpose %[[F]] [1, 0]
+// CHECK: %[[B:.+]] = fusec.broadcast %[[T]] [0, 1]
+// CHECK: %[[S:.+]] = fusec.collapse %[[B]] {{.*}} to tensor<1x262144xf32>
+// CHECK: %[[D:.+]] = fusec.sub %[[X]], %[[S]]
+// CHECK: %[[E:.+]] = fusec.exp %[[D]]
+// CHECK: fusec.reduce sum %[[E]] axes [1] parts [[P]]
+// CHECK: fusec.step reduce "reduce_sub_exp_div" inputs [@mosts, @sums, @x] outputs [@y]
+// CHECK: %[[R:.+]] = fusec.reduce max %{{.+}} axes [0] : tensor<[[P]]x1xf32> to tensor<1xf32>
+// CHECK: %[[W:.+]] = fusec.mul
+// CHECK: %[[A:.+]] = fusec.reduce sum %[[W]] axes [0]
+// CHECK: %[[N:.+]] = fusec.sub %[[R]], %[[R]]
+// CHECK: fusec.add %[[A]], %[[N]]
+// CHECK: fusec.div
+fusec.model @softmax inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<1x262144xf32>):
+  %0 = fusec.reduce max %x axes [1] : tensor<1x262144xf32> to tensor<1xf32>
+  %1 = fusec.broadcast %0 [0] : tensor<1xf32> to tensor<1x262144xf32>
+  %2 = fusec.sub %x, %1 : tensor<1x262144xf32>
+  %3 = fusec.exp %2 : tensor<1x262144xf32>
+  %4 = fusec.reduce sum %3 axes [1] : tensor<1x262144xf32> to tensor<1xf32>
+  %5 = fusec.broadcast %4 [0] : tensor<1xf32> to tensor<1x262144xf32>
+  %6 = fusec.div %3, %5 : tensor<1x262144xf32>
+  fusec.output %6 : tensor<1x262144xf32>
+}
+
+// -----
+
+// Rows that a cluster holds and of which there are enough, and a maximum that
+// is subtracted from something else.
+// CHECK-LABEL: of @whole
+// CHECK-NOT: parts
+fusec.model @whole inputs ["x", "z"] outputs ["y", "a"] {
+^bb0(%x: tensor<256x65536xf32>, %z: tensor<1x262144xf32>):
+  %0 = fusec.reduce max %x axes [1] : tensor<256x65536xf32> to tensor<256xf32>
+  %1 = fusec.broadcast %0 [0] : tensor<256xf32> to tensor<256x65536xf32>
+  %2 = fusec.sub %x, %1 : tensor<256x65536xf32>
+  %3 = fusec.exp %2 : tensor<256x65536xf32>
+  %4 = fusec.reduce sum %3 axes [1] : tensor<256x65536xf32> to tensor<256xf32>
+  %5 = fusec.broadcast %4 [0] : tensor<256xf32> to tensor<256x65536xf32>
+  %6 = fusec.div %3, %5 : tensor<256x65536xf32>
+  %7 = fusec.reduce max %z axes [1] : tensor<1x262144xf32> to tensor<1xf32>
+  %8 = fusec.broadcast %7 [0] : tensor<1xf32> to tensor<1x262144xf32>
+  %9 = fusec.mul %z, %z : tensor<1x262144xf32>
+  %10 = fusec.sub %9, %8 : tensor<1x262144xf32>
+  %11 = fusec.exp %10 : tensor<1x262144xf32>
+  %12 = fusec.reduce sum %11 axes [1] : tensor<1x262144xf32> to tensor<1xf32>
+  fusec.output %6, %12 : tensor<256x65536xf32>, tensor<1xf32>
+}
