@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which maxima and sums of exponentials below them one pass can find.
+// Maxima and sums of exponentials below them: which ones a pass can find both,
+// and that pass.
 
-#include "compiler/kernels/reduce/Reduce.h"
+#include "compiler/kernels/reduce/RowPrinter.h"
+#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
@@ -61,4 +63,23 @@ std::optional<OnlinePair> fusec::findOnlinePair(const RowIteration &iteration) {
       return OnlinePair{p, isFinite};
   }
   return std::nullopt;
+}
+
+/// Both reductions in one pass.
+void RowPrinter::printOnlinePair(const RowReduction &most, Operation *sum,
+                                 bool isFinite) {
+  writer.addHeader("reduce_online.h");
+  emitter->hoist(most.operand, 1);
+  std::string name = writer.uniqueName("online");
+  openLoop(fmt::format("const auto {} = fusec::reduceOnline<Scope, "
+                       "fusec::OnlineSum<fusec::{}Exp>, {}{}>",
+                       name, writer.storesHalvesOnly() ? "Fast" : "Precise",
+                       schedule.getVector(), isFinite ? ", true" : ""),
+           ", auto add)", form.length);
+  emitter->forEachLane(most.operand, [&](unsigned, StringRef element) {
+    writer.line("add(lane, {});", element);
+  });
+  closeLoop();
+  results[most.op->getResult(0).getAsOpaquePointer()] = name + ".most";
+  results[sum->getResult(0).getAsOpaquePointer()] = name + ".sum";
 }

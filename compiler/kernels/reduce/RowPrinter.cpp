@@ -276,25 +276,6 @@ void RowPrinter::printPass(ArrayRef<RowReduction> pass) {
   }
 }
 
-/// Both reductions in one pass.
-void RowPrinter::printOnlinePair(const RowReduction &most, Operation *sum,
-                                 bool isFinite) {
-  writer.addHeader("reduce_online.h");
-  emitter->hoist(most.operand, 1);
-  std::string name = writer.uniqueName("online");
-  openLoop(fmt::format("const auto {} = fusec::reduceOnline<Scope, "
-                       "fusec::OnlineSum<fusec::{}Exp>, {}{}>",
-                       name, writer.storesHalvesOnly() ? "Fast" : "Precise",
-                       schedule.getVector(), isFinite ? ", true" : ""),
-           ", auto add)", form.length);
-  emitter->forEachLane(most.operand, [&](unsigned, StringRef element) {
-    writer.line("add(lane, {});", element);
-  });
-  closeLoop();
-  results[most.op->getResult(0).getAsOpaquePointer()] = name + ".most";
-  results[sum->getResult(0).getAsOpaquePointer()] = name + ".sum";
-}
-
 int64_t RowPrinter::countStepsAhead() const {
   SmallVector<unsigned> known;
   for (auto &[node, name] : kept)
