@@ -188,15 +188,17 @@ template <class Op, int Lanes = 32, int Stride = 1>
 FUSEC_DEVICE typename Op::Value reduceLanes(typename Op::Value v) {
   if (launch::lanes() == 1)
     return v;
-  if constexpr (findsPlaces<Op>)
+  if constexpr (findsPlaces<Op>) {
     return detail::reducePlaces<Op, Lanes, Stride>(v);
-  FUSEC_UNROLL
-  for (int mask = Stride; mask < Lanes; mask *= 2) {
-    typename Op::Value other = detail::exchange(v, mask);
-    // Both partners combine in the same order and get the same bits.
-    v = launch::lane() & mask ? Op::combine(other, v) : Op::combine(v, other);
+  } else {
+    FUSEC_UNROLL
+    for (int mask = Stride; mask < Lanes; mask *= 2) {
+      typename Op::Value other = detail::exchange(v, mask);
+      // Both partners combine in the same order and get the same bits.
+      v = launch::lane() & mask ? Op::combine(other, v) : Op::combine(v, other);
+    }
+    return v;
   }
-  return v;
 }
 
 // Scopes: who works on one row. rank() of size() workers; maxSize is size() on
@@ -282,13 +284,15 @@ template <int Threads, bool HidesStep = false> struct BlockScope {
       partial[launch::warp()] = v;
     launch::barrier();
     // Warps meet as lanes do: one behind another they take longer.
-    if constexpr (findsPlaces<Op> && (warps & (warps - 1)) == 0)
+    if constexpr (findsPlaces<Op> && (warps & (warps - 1)) == 0) {
       return reduceLanes<Op, warps>(partial[launch::lane() % warps]);
-    v = partial[0];
-    FUSEC_UNROLL
-    for (int w = 1; w < warps; ++w)
-      v = Op::combine(v, partial[w]);
-    return v;
+    } else {
+      v = partial[0];
+      FUSEC_UNROLL
+      for (int w = 1; w < warps; ++w)
+        v = Op::combine(v, partial[w]);
+      return v;
+    }
   }
 };
 template <int Threads>
