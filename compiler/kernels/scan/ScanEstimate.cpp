@@ -67,8 +67,13 @@ int64_t ScanProblem::getKeptBytes(ReduceScheduleAttr schedule) const {
   constexpr int64_t registerBytes = 4;
   int64_t vector = isRun(iteration, schedule) ? 1 : schedule.getVector(),
           items = std::max(registerBytes, getBytes(iteration.item) * vector),
-          sum = std::max(registerBytes, getBytes(iteration.operand));
-  return schedule.getKept() * (items + (schedule.isOfColumns() ? 0 : 2 * sum));
+          sum = std::max(registerBytes, getBytes(iteration.operand)),
+          kept = schedule.getKept();
+  // Beside more than two vectors of halves, what they are summed as.
+  bool areWidened = isOfCluster(schedule) && kept > 2 &&
+                    getBytes(iteration.item) < registerBytes;
+  return kept * (items + (schedule.isOfColumns() ? 0 : 2 * sum)) +
+         (areWidened ? (kept - 2) * vector * registerBytes : 0);
 }
 
 /// Of shared memory, in which slices of the run are apart, as scan_run.h has
