@@ -17,6 +17,7 @@ import moves
 import norm_bags
 import pointwise
 import rows
+import scans
 from cases import TYPES, Case, nameOf
 
 # Both dimensions of a tile inside, at its edges and beyond it; vectors on both
@@ -83,7 +84,7 @@ def makeReductions():
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    for make in (makeTransposes, moves.makeAll, pointwise.makeAll, makeReductions, rows.makeAll,
+    for make in (makeTransposes, moves.makeAll, pointwise.makeAll, makeReductions, rows.makeAll, scans.makeAll,
                  bags.makeAll, masked_bags.makeAll, length_bags.makeAll, norm_bags.makeAll):
         for case in make():
             case.write(folder)
