@@ -33,6 +33,7 @@ from process import PROFILE
 from workloads import WORKLOADS
 
 WARM_ROUNDS = 3
+FAR = 1.3  # times the fastest: whose samples may be brief, since it will not be the best peer
 ENQUEUE_RUNS = 10
 WAIT_FACTOR, WAIT_A_CONTENDER_MS = 1.5, 0.12  # emptying the cache and two events
 WAIT_LEAST_MS, WAIT_MOST_MS = 0.2, 20
@@ -56,6 +57,12 @@ def measureErrors(got, expected):
     errors = [measureError(*pair) for pair in zip(peers.listTensors(got),
                                                   peers.listTensors(expected), strict=True)]
     return next((error for error in errors if error != error), max(errors))
+
+
+def findFar(samples, names):
+    """Which of the names took FAR times as long as the fastest of all."""
+    medians = {name: summary.quantile(times, 0.5) for name, times in samples.items()}
+    return {name for name in names if medians[name] > FAR * min(medians.values())}
 
 
 def describe(failure):
@@ -104,7 +111,9 @@ class Worker:
                     else:
                         self.prepare(name, setting, reference, row["contenders"])
                 del reference
+                timing = time.monotonic()
                 samples = self.time(setting, row["contenders"])
+                self.say(f"  timing {time.monotonic() - timing:.1f} s")
                 row["took_s"] = time.monotonic() - start
                 self.say(f"  {row['took_s']:.1f} s")
                 self.tell(workload=workload.name, row=row, samples=samples)
@@ -119,6 +128,7 @@ class Worker:
         if needed not in setting.made and name != "eager":
             return
         self.tell(at=[setting.workload.name, name], limit_s=peers.getLimit(name))
+        start = time.monotonic()
         try:
             contender = peers.make(name, setting)
             if contender is None:
@@ -143,7 +153,8 @@ class Worker:
                 facts.pop(seconds, None)
         entries[name] = {**facts, "error": error, **({"wrong": True} if wrong else {}),
                          **({"part": True} if contender.part else {})}
-        self.say(f"  {name}: error {error:.1e}{', WRONG' if wrong else ''}")
+        self.say(f"  {name}: error {error:.1e}{', WRONG' if wrong else ''}; "
+                 f"{time.monotonic() - start:.1f} s")
         setting.made[name] = contender
 
     def time(self, setting, entries):
@@ -157,14 +168,19 @@ class Worker:
         gc.collect()
         gc.disable()
         shuffle = random.Random(self.options.seed)
-        for _ in range(WARM_ROUNDS + self.options.rounds):
+        brief = set(sampled)  # those of warm rounds, to begin with
+        for done in range(WARM_ROUNDS + self.options.rounds):
+            if done == WARM_ROUNDS:
+                brief = findFar(samples, sampled)
             order = shuffle.sample(timed, len(timed))
             times = self.timeInTurn([setting.made[name].run for name in order], wait)
             for name, elapsed in zip(order, times):
                 samples[name].append(elapsed)
             for name in sampled:
-                samples[name].append(setting.made[name].sample())
+                samples[name].append(setting.made[name].sample(name in brief))
         gc.enable()
+        for name in brief:
+            entries[name]["brief_samples"] = True
         samples = {name: times[WARM_ROUNDS:] for name, times in samples.items()}
         for name, times in samples.items():
             entries[name].update(summary.summarise(times))

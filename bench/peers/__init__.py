@@ -12,7 +12,8 @@ class Contender:
     # () -> the output, or a tuple of them; enqueues on torch's current stream
     run: typing.Callable
     facts: dict = dataclasses.field(default_factory=dict)
-    # Milliseconds of a flushed run where events on torch's stream cannot tell.
+    # (is it to be brief?) -> milliseconds of a flushed run, where events on torch's stream
+    # cannot tell.
     sample: typing.Optional[typing.Callable] = None
     # Prepares the check: fills what the run will write with NaN.
     poison: typing.Callable = lambda: None

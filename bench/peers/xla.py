@@ -21,6 +21,7 @@ from peers import Contender, listTensors, xla_parts
 
 FLUSH_BYTES = 256 << 20
 SAMPLE_MS, LEAST_RUNS, MOST_RUNS = 12, 5, 200
+BRIEF = 6  # times fewer runs
 FLUSHES_TO_TIME = 50
 PAIRS_IN_FLIGHT = 8  # XLA enqueues 32 computations before it waits for one of them
 HIDE_FACTOR = 1.5
@@ -211,10 +212,13 @@ def makeXla(setting):
     count = math.ceil(SAMPLE_MS / max(once(5), 1e-3))
     count = min(max(count, LEAST_RUNS), MOST_RUNS)
 
+    def sample(isBrief):
+        return once(max(count // BRIEF, LEAST_RUNS) if isBrief else count)
+
     def run():
         return [torch.from_dlpack(each)
                 for each in listTensors(jax.block_until_ready(enqueue()))]
 
     return Contender(run, {"compile_s": seconds, "runs_a_sample": count,
                            "flushes_a_run": flush.times},
-                     sample=lambda: once(count))
+                     sample=sample)
