@@ -12,6 +12,8 @@ RESAMPLES = 2000
 # TF32, which some contenders round and others cut off.
 ERROR_BOUNDS = {"fp32": 4e-3, "fp16": 3e-3, "bf16": 2e-2}
 FUSEC = ("fusec", "fusec_graph")
+# fusec's better mode, timed as those contenders are that events cannot time.
+ALIKE = "fusec_alike"
 # What the grids' statements compare with, besides the best peer.
 REFERENCES = ("cublas", "cublaslt", "library")
 TRAFFIC = "traffic"  # what moving the least bytes takes
@@ -66,11 +68,38 @@ def isWrong(error, eagerError, dtype):
     return not error <= max(ERROR_BOUNDS[dtype], 2 * eagerError)
 
 
+def isPeer(name, entry):
+    """Not fusec, nor what does only a part of the work, nor another build."""
+    return name not in FUSEC and not entry.get("part") and "build" not in entry
+
+
+def listRight(contenders, names):
+    """Those that ran and are right."""
+    return [name for name in names if "median_ms" in contenders.get(name, {})
+            and not contenders[name].get("wrong")]
+
+
 def pickBest(contenders, names):
     """The name of the fastest that ran and is right, or None."""
-    timed = [name for name in names if "median_ms" in contenders.get(name, {})
-             and not contenders[name].get("wrong")]
-    return min(timed, key=lambda name: contenders[name]["median_ms"], default=None)
+    return min(listRight(contenders, names), key=lambda name: contenders[name]["median_ms"],
+               default=None)
+
+
+def pickOwn(contenders, name, own):
+    """What of fusec's a contender is to be compared with: times of one method."""
+    isAlike = "runs_a_sample" in contenders[name] and "median_ms" in contenders.get(ALIKE, {})
+    return ALIKE if isAlike else own
+
+
+def pickPeer(contenders, own):
+    """The fastest beside fusec, each by its own method of timing; or None."""
+    peers = listRight(contenders, [name for name in contenders if isPeer(name, contenders[name])])
+
+    def overOwn(name):
+        mine = pickOwn(contenders, name, own)
+        return contenders[name]["median_ms"] / (contenders[mine]["median_ms"] if mine else 1)
+
+    return min(peers, key=overOwn, default=None)
 
 
 def compareWorkload(row, samples):
@@ -78,9 +107,7 @@ def compareWorkload(row, samples):
     what summaries of several rows need of the peer and the references."""
     contenders = row["contenders"]
     own = pickBest(contenders, [name for name in contenders if name in FUSEC])
-    peer = pickBest(contenders, [name for name, entry in contenders.items()
-                                 if name not in FUSEC and not entry.get("part")
-                                 and "build" not in entry])
+    peer = pickPeer(contenders, own)
     row.update(best=own, best_peer=peer)
     if own:
         row["over_floor"] = contenders[own]["median_ms"] / row["floor_ms"]
@@ -92,8 +119,9 @@ def compareWorkload(row, samples):
     for name, ways in modes.items():
         best = pickBest(contenders, ways)
         if own and best:
-            rounds = [round(ratio, 4) for ratio in pairRounds(samples[best], samples[own])]
-            row["against"][name] = {**pairedRatio(samples[best], samples[own]), "rounds": rounds}
+            mine = samples[pickOwn(contenders, best, own)]
+            rounds = [round(ratio, 4) for ratio in pairRounds(samples[best], mine)]
+            row["against"][name] = {**pairedRatio(samples[best], mine), "rounds": rounds}
     if own and peer:
         row["speedup"] = {key: row["against"][peer][key] for key in ("ratio", "low", "high")}
 

@@ -54,6 +54,21 @@ class SummaryTest(unittest.TestCase):
         self.assertEqual(found["best_peer"], "eager")
         self.assertIn("| (1.0000) |", summary.formatTable({"w": found}))
 
+    def testWhatIsSampledIsComparedWithFusecSampledAlike(self):
+        found = row(eager=entry(4.0), xla=entry(3.0, runs_a_sample=9), fusec=entry(2.0),
+                    fusec_alike=entry(1.0, runs_a_sample=9, part=True))
+        times = {"eager": [4.0] * 9, "xla": [3.0] * 9, "fusec": [2.0] * 9,
+                 "fusec_alike": [1.0] * 9}
+        summary.compareWorkload(found, times)  # 4 / 2 is less than 3 / 1
+        self.assertEqual((found["best"], found["best_peer"]), ("fusec", "eager"))
+        found["contenders"]["xla"]["median_ms"], times["xla"] = 1.5, [1.5] * 9
+        summary.compareWorkload(found, times)
+        self.assertEqual(found["best_peer"], "xla")
+        self.assertAlmostEqual(found["speedup"]["ratio"], 1.5)
+        del found["contenders"]["fusec_alike"]  # of a row that was measured without
+        summary.compareWorkload(found, times)
+        self.assertAlmostEqual(found["speedup"]["ratio"], 0.75)
+
     def testWhatAnUpdateCostsIsPaired(self):
         found = row(eager=entry(4.0), dense=entry(1.0, part=True), fusec=entry(1.02))
         summary.compareWorkload(found, {"eager": [4.0] * 9, "dense": [1.0] * 9,
