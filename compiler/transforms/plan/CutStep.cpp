@@ -112,6 +112,15 @@ StepOp StepBuilder::finish(ArrayRef<Attribute> outputs, ValueRange yielded) {
   return step;
 }
 
+StepOp StepBuilder::finishAll() {
+  auto results = from.getBody().front().getTerminator()->getOperands();
+  clone(results);
+  return finish(from.getOutputs().getValue(),
+                llvm::map_to_vector(results, [&](Value value) {
+                  return mapping.lookup(value);
+                }));
+}
+
 BufferOp fusec::createSlot(StepOp before, StringRef name,
                            RankedTensorType type) {
   auto plan = cast<PlanOp>(before->getParentOp());

@@ -55,6 +55,8 @@ public:
   void clone(mlir::ValueRange values);
   StepOp finish(llvm::ArrayRef<mlir::Attribute> outputs,
                 mlir::ValueRange yielded);
+  /// With the step's own results, of what is mapped.
+  StepOp finishAll();
 
   mlir::IRMapping mapping;
 

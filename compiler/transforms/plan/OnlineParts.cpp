@@ -152,11 +152,6 @@ CutStep fusec::splitOnline(StepOp step, const OnlineReductions &reductions,
         SubOp::create(second.builder, step.getLoc(), whole, rowMost, rowMost));
   second.mapping.map(most.getResult(), rowMost);
   second.mapping.map(sum.getResult(), rowSum);
-  auto results = step.getBody().front().getTerminator()->getOperands();
-  second.clone(results);
-  split.second = second.finish(step.getOutputs().getValue(),
-                               llvm::map_to_vector(results, [&](Value value) {
-                                 return second.mapping.lookup(value);
-                               }));
+  split.second = second.finishAll();
   return split;
 }

@@ -117,10 +117,6 @@ CutStep fusec::splitProduct(StepOp step, ContractionOp product, int64_t parts) {
     second.mapping.map(accumulator, value);
   }
   split.first = first.finish(refs, ranges.getAccumulators());
-  auto results = step.getBody().front().getTerminator()->getOperands();
-  second.clone(results);
-  SmallVector<Value> yielded = llvm::map_to_vector(
-      results, [&](Value value) { return second.mapping.lookup(value); });
-  split.second = second.finish(step.getOutputs().getValue(), yielded);
+  split.second = second.finishAll();
   return split;
 }

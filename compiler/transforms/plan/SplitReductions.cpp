@@ -115,12 +115,7 @@ static CutStep splitReductions(StepOp step, ArrayRef<ReduceOp> reductions,
     second.mapping.map(reduce.getResult(), value);
   }
   split.first = first.finish(refs, partial);
-  auto results = step.getBody().front().getTerminator()->getOperands();
-  second.clone(results);
-  split.second = second.finish(step.getOutputs().getValue(),
-                               llvm::map_to_vector(results, [&](Value value) {
-                                 return second.mapping.lookup(value);
-                               }));
+  split.second = second.finishAll();
   return split;
 }
 
