@@ -80,6 +80,8 @@ struct RowCosts {
   double keptSelectedRegisters;     // and of 32 bits, where conditions choose
   // Of so many items of 32 bits a thread has fewer registers beside them.
   double manyItems, manySpared;
+  // But more where stores divide, and where a cluster stores.
+  double quotientRegisters, turnRegisters;
   double freePart;    // of the time, where the compiler orders what is kept
   double pairPart;    // of the memory's time, where threads ask for two vectors
   double exposed;     // the power in which memory, latency and work add up

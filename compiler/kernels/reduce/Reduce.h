@@ -177,6 +177,7 @@ struct RowSizes {
 
   bool findsPlaces = false; // by ArgMax or ArgMin
   bool selects = false;     // by conditions
+  bool divides = false;     // what its stores need, item by item
   /// What a schedule can keep of each item: so many loads, and whether their
   /// elements have less than 32 bits.
   unsigned keptLoads = 1;

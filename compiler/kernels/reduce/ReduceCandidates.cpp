@@ -43,11 +43,14 @@ int64_t ReduceProblem::getResident(const Target &target, const RowSizes &sizes,
   // One pass has nothing but long functions that could be computed too early.
   if (ofColumns && isOnePass(iteration))
     return sizes.instructions <= mostInstructionsOfPass;
-  double resident =
-      isNarrow
-          ? std::min(target.threads / threads,
-                     65536 / ((target.row.freeRegisters + items) * threads))
-          : getResidentBlocks(target, sizes, schedule.withResident(1));
+  // Spans of halves that are divided keep what is, in 32 bits each.
+  bool areWidened = isNarrow || (isSpan && sizes.divides);
+  double beside = target.row.freeRegisters +
+                  (isSpan ? target.row.quotientRegisters : 0),
+         resident = areWidened ? std::min(target.threads / threads,
+                                          65536 / ((beside + items) * threads))
+                               : double(getResidentBlocks(
+                                     target, sizes, schedule.withResident(1)));
   return ofGrid(resident);
 }
 

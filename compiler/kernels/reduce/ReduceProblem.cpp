@@ -93,8 +93,11 @@ std::pair<RowSizes, RowSizes> ReduceProblem::getKeptSizes(StepOp step,
   const ScalarProgram &program = iteration.program;
   RowSizes sizes = getSizesAt(step, target, dim);
   for (size_t n = 0; n < program.size(); ++n)
-    sizes.selects |= program[n].kind == Kind::Compute &&
-                     isa<SelectOp>(program[n].op) && program.varies(n, 1);
+    if (program[n].kind == Kind::Compute && program.varies(n, 1)) {
+      sizes.selects |= isa<SelectOp>(program[n].op);
+      sizes.divides |= isa<DivOp>(program[n].op) && isStored(iteration, n) &&
+                       program[program[n].operands[1]].kind != Kind::Splat;
+    }
   SmallVector<unsigned> needed = getKeptLoads(step, vector),
                         all = getKeptLoads(step, vector, /*ahead=*/true);
   sizes.storesByRow = llvm::any_of(all, [&](unsigned load) {

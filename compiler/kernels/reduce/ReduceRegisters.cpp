@@ -8,6 +8,17 @@
 
 using namespace fusec;
 
+/// Registers of many items of a row. The compiler, told of how many blocks it
+/// is to leave registers for, keeps little else at a time, but for what
+/// quotients take, and a cluster's turns beside what is stored.
+static double getManyRegisters(const RowCosts &costs, const RowSizes &sizes,
+                               ReduceScheduleAttr schedule, double items) {
+  bool stores = sizes.passes > sizes.reductions;
+  return items - costs.manySpared +
+         (sizes.divides ? costs.quotientRegisters : 0) +
+         (stores && schedule.getCluster() > 1 ? costs.turnRegisters : 0);
+}
+
 /// Registers in which a thread keeps items: what several passes compute of
 /// them is there, too.
 static double getKeptRegisters(const Target &target, const RowSizes &sizes,
@@ -22,12 +33,11 @@ static double getKeptRegisters(const Target &target, const RowSizes &sizes,
     each += costs.keptSelectedRegisters;
   double items =
       sizes.keptLoads * double(schedule.getKept() * schedule.getVector());
-  // Beside many items the compiler, told of how many blocks it is to leave
-  // registers for, keeps little else at a time.
   bool areMany = schedule.getResident() && !sizes.keepsNarrow &&
                  !sizes.selects && schedule.getVector() > 1 &&
                  items >= costs.manyItems;
-  return areMany ? items - costs.manySpared : each * items;
+  return areMany ? getManyRegisters(costs, sizes, schedule, items)
+                 : each * items;
 }
 
 /// They are given out by eights.
