@@ -69,6 +69,7 @@ struct RowCosts {
   double clusterStepClocks; // in which blocks do
   double threadClocks;      // begin and end
   double findTimes;         // as much where values meet with their places
+  double onlineClocks;      // for two sums of exponentials to meet
   double accessClocks;      // an access in a line of its own
   double laterPass;         // traffic of a pass behind the first
   double lastPart;  // of the memory's time, where all rows begin at once

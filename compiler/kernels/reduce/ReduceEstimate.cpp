@@ -65,6 +65,16 @@ static double getLaneSteps(ReduceScheduleAttr schedule) {
   return std::log2(std::min(double(schedule.getThreadsTogether()), 32.0));
 }
 
+/// How many values of lanes, warps and blocks a thread meets, one after
+/// another.
+static double getMeetings(ReduceScheduleAttr schedule) {
+  double meetings = getLaneSteps(schedule);
+  if (isOfBlocks(schedule))
+    meetings += schedule.getThreads() / 32.0;
+  return schedule.getCluster() > 1 ? meetings + double(schedule.getCluster())
+                                   : meetings;
+}
+
 /// How often a thread asks for loads in a pass, one time after another. What is
 /// kept is on its way at once, and read in one pass; else 16 items are.
 static double getLoadRounds(ReduceScheduleAttr schedule, double steps) {
@@ -74,17 +84,22 @@ static double getLoadRounds(ReduceScheduleAttr schedule, double steps) {
              : getRounds(steps, vector == 1 ? 8 : std::max(1.0, 16 / vector));
 }
 
-/// How often a thread of a block that keeps its items waits for what only
-/// stores need: they may store where they load from, so that each step's loads
-/// follow the stores of the one before. Those of few items are on their way
-/// together, see countStepsAhead().
-static double getWaitsForStores(const RowSizes &sizes,
-                                ReduceScheduleAttr schedule, double steps) {
+/// Clocks that a thread of a block waits for what it stores row by row: that
+/// may lie where it loads from, so that each step's loads follow the stores of
+/// the one before. Of what only stores need those of few items are on their way
+/// together, see countStepsAhead(); rows that are walked once more are in L2.
+static double getStoreClocks(const Target &target, const RowSizes &sizes,
+                             ReduceScheduleAttr schedule, double steps) {
   constexpr double few = 8;
-  if (!sizes.waitsForStores || !schedule.getKept() || !isOfBlocks(schedule) ||
-      schedule.getAhead())
+  bool stores = sizes.passes > sizes.reductions;
+  if (!isOfBlocks(schedule) || schedule.getAhead())
     return 0;
-  return steps * double(schedule.getVector()) > few ? steps : 1;
+  if (!schedule.getKept())
+    return stores ? steps * target.rates.l2Latency : 0;
+  if (!sizes.waitsForStores)
+    return 0;
+  return (steps * double(schedule.getVector()) > few ? steps : 1) *
+         target.rates.memoryLatency;
 }
 
 /// Clocks that one row takes where nothing delays it.
@@ -104,12 +119,14 @@ static double getRowClocks(const Target &target, const RowSizes &sizes,
     meeting += costs.clusterClocks;
   if (sizes.findsPlaces)
     meeting *= costs.findTimes;
+  // Each two that meet take two exponentials, one after another.
+  if (schedule.getOnline())
+    meeting += getMeetings(schedule) * costs.onlineClocks;
   double loads = getLoadRounds(schedule, steps);
   if (!schedule.getKept())
     loads *= passes;
   return loads * costs.loadClocks +
-         getWaitsForStores(sizes, schedule, steps) *
-             target.rates.memoryLatency +
+         getStoreClocks(target, sizes, schedule, steps) +
          (sizes.reductions - schedule.getOnline()) * meeting +
          steps * vector *
              (passes * costs.itemClocks +
