@@ -60,6 +60,24 @@ def makeRows():
             yield case
 
 
+# In parts, of what several operands have: halves, a bias that all rows share, a factor of
+# each row, and one that lies across rows, so that lanes load it one by one.
+def makeSumsInParts():
+    for rows, length in [(1, 300001), (3, 262148)]:
+        for operator in ("Softmax", "LogSoftmax"):
+            case = Case(nameOf(operator.lower() + "_operands", "f32", (rows, length)), 1e-5, batch=None)
+            x, half, bias = case.draw("f32", rows, length), case.draw("f16", rows, length), case.draw("f32", length)
+            factor, across = case.draw("f32", rows, 1), case.draw("f32", length, rows)
+            total = case.node("Add", case.input("x", x),
+                              case.node("Cast", case.input("half", half), to=TYPES["f32"][1]))
+            total = case.node("Mul", case.node("Add", total, case.input("bias", bias)), case.input("factor", factor))
+            total = case.node("Add", total, case.node("Transpose", case.input("across", across), perm=[1, 0]))
+            case.nodes.append(helper.make_node(operator, [total], ["y"], axis=-1))
+            wide = (x.astype(float) + half + bias) * factor + across.T
+            case.output("y", softmax(wide, operator == "LogSoftmax"), "f32")
+            yield case
+
+
 # Of a block, of a cluster, and in parts, whose last is shorter, or of rows that begin
 # at no vector's place.
 SUMS_OF_EXPONENTIALS = [("f32", (7, 13)), ("f32", (130, 24)), ("f16", (7, 1001)), ("f32", (7, 50257)), ("f16", (7, 65536)),
@@ -358,6 +376,6 @@ def makeGroups():
 
 
 def makeAll():
-    for make in (makeRows, makeSumsOfExponentials, makePlaces, makeOddRows, makeNested, makeColumns, makePieces,
-                 makeWeighted, makePasses, makePhases, makeGroups):
+    for make in (makeRows, makeSumsInParts, makeSumsOfExponentials, makePlaces, makeOddRows, makeNested, makeColumns,
+                 makePieces, makeWeighted, makePasses, makePhases, makeGroups):
         yield from make()

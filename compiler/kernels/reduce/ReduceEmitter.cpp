@@ -80,9 +80,8 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
   form.ofColumns = schedule.isOfColumns();
   form.pitch = walk->pitch;
   form.begin = walk->begin;
-  form.kept = schedule.getKept();
-  if (walk->iteration.isWide)
-    form.stored = "stored";
+  // Of wide rows it is of what is stored.
+  form.kept = walk->iteration.isWide ? 0 : schedule.getKept();
   if ((form.ofColumns && !form.hasPhases) || sharesWarp(schedule))
     form.leader = "isMine && Scope::rank() == 0";
   if (form.ofColumns)

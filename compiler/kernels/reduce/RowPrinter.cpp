@@ -89,68 +89,19 @@ void RowPrinter::openColumns() {
 /// ", Steps": of what is kept, and whether the compiler may order it.
 std::string RowPrinter::keptSteps() const {
   return fmt::format(", {}{}", form.kept,
-                     asksForNothing(schedule) && !form.pitch ? ", true" : "");
+                     asksForNothing(schedule) && !form.hasEdges() ? ", true"
+                                                                  : "");
 }
 
 /// ", V, Steps": of the loops over what is kept, with V items of the row each.
 std::string RowPrinter::keptArguments() const {
-  return fmt::format(", {}{}", form.ofColumns ? 1 : schedule.getVector(),
-                     keptSteps());
-}
-
-/// Declares what a thread keeps of the node, a vector for each of its accesses.
-std::string RowPrinter::declareKept(unsigned node, StringRef base) {
-  std::string name = writer.uniqueName(base);
-  writer.line("fusec::Vec<{}, {}> {}[fusec::kept{}Steps<{}, {}>];",
-              storageType(iteration.program[node].type), schedule.getVector(),
-              name, form.pitch ? "Span" : "", form.scope, form.kept);
-  return name;
-}
-
-void RowPrinter::keepLoads() {
-  if (!form.kept)
-    return;
-  const ScalarProgram &program = iteration.program;
-  StepOp step = writer.getStep();
-  int64_t vector = schedule.getVector();
-  unsigned lanesDim = form.ofColumns ? 2 : 1;
-  llvm::SmallDenseSet<unsigned> vectors;
-  for (auto [node, width] :
-       llvm::zip_equal(getReads(program), accesses.getLoadWidths()))
-    if (program[node].kind == ScalarNode::Kind::Load)
-      if (auto whole = getLaneAccess(getLoadOffset(step, program, node),
-                                     lanesDim, vector, width);
-          whole && whole->stride == 1)
-        vectors.insert(node);
-  auto isAccess = [&](unsigned load) {
-    return vector == 1 || vectors.contains(load);
-  };
-  for (unsigned node :
-       getKeptLoads(iteration, lanesDim, isAccess, schedule.getAhead()))
-    kept[node] = declareKept(node, "kept");
-  writer.open("fusec::forEachKept<{}{}>({}, [&](int step, {} k{})", form.scope,
-              keptArguments(), form.length, index,
-              form.pitch ? ", auto width" : "");
-  if (form.pitch)
-    writer.line("constexpr int V = decltype(width)::value;");
-  emitter->nameIndex(1, "k");
-  for (auto &[node, name] : kept) {
-    std::string pointer = getSource(program[node].value).pointer;
-    std::string place = emitter->print(getLoadOffset(step, program, node));
-    if (form.pitch)
-      writer.line("fusec::keep<V>({}[step], {} + {});", name, pointer, place);
-    else
-      writer.line("{}[step] = fusec::load<{}>({} + {});", name, vector, pointer,
-                  place);
-  }
-  emitter->nameIndex(1, "");
-  writer.close("});");
+  return fmt::format(", {}{}", form.ofColumns ? 1 : keptVector(), keptSteps());
 }
 
 void RowPrinter::openLoop(StringRef call, StringRef parameters,
                           StringRef length) {
   bool hasWidth = form.hasPhases ||
-                  (lanes && !form.ofColumns && (!form.kept || form.pitch));
+                  (lanes && !form.ofColumns && (!form.kept || form.hasEdges()));
   writer.open("{}({}, [&]({}{} k{}{}{}", call, length,
               form.kept ? "int step, " : "", index,
               form.hasPhases ? fmt::format(", {} column", index) : "",
@@ -160,7 +111,7 @@ void RowPrinter::openLoop(StringRef call, StringRef parameters,
   if (hasWidth)
     writer.line("constexpr int V = decltype(width)::value;");
   else if (form.kept && !form.ofColumns)
-    writer.line("constexpr int V = {};", schedule.getVector());
+    writer.line("constexpr int V = {};", keptVector());
   for (auto &[node, name] : kept)
     emitter->bindVector(node, name + "[step]");
 }
@@ -280,7 +231,7 @@ int64_t RowPrinter::countStepsAhead() const {
   SmallVector<unsigned> known;
   for (auto &[node, name] : kept)
     known.push_back(node);
-  return form.kept && !form.pitch
+  return form.kept && !form.hasEdges()
              ? fusec::countStepsAhead(iteration, known, schedule)
              : 0;
 }
@@ -376,8 +327,15 @@ void RowPrinter::print() {
     openWideRows();
   else
     openRows();
-  keepLoads();
-  printReductions();
+  if (iteration.isWide) {
+    auto [ofRows, ofStores] = keepWideRows();
+    form = ofRows;
+    printReductions();
+    form = ofStores;
+  } else {
+    keepLoads();
+    printReductions();
+  }
   printStores();
   writer.close("});");
 }

@@ -16,14 +16,19 @@ struct RowForm {
   bool ofColumns = false; // lanes lie across columns, else along rows
   bool hasPhases = false; // of columns, as in areColumnsPhased
   int64_t pitch = 0;      // as in RowWalk
+  bool isPart = false;    // of a row, which its block stores
   Expr begin = {};        // there
   int64_t kept = 0;       // accesses of a row that a thread keeps
+  int64_t vector = 0;     // items of these, else the schedule's
   unsigned loop = 0;      // whose accesses the launch lists
   llvm::StringRef scope = "Scope";
   llvm::StringRef length = "length"; // of the loops of reductions
   llvm::StringRef stored = "length"; // of those that store
   llvm::StringRef leader = "Scope::rank() == 0";
   std::vector<std::string> dims = {"row", ""};
+
+  /// Whether steps that are kept are vectors or single items.
+  bool hasEdges() const { return pitch || isPart; }
 };
 
 class RowPrinter {
@@ -38,6 +43,7 @@ public:
   std::string keepFound(unsigned node, llvm::StringRef base);
   /// Loads the row's share of each thread, if it is to keep it.
   void keepLoads();
+  void keepLoads(llvm::ArrayRef<unsigned> loads);
   void printReductions();
   void printStores();
   /// The results that the iteration stores, lane by lane.
@@ -53,14 +59,22 @@ private:
   }
   void openRows();
   void openWideRows();
+  /// Keeps what blocks that store parts of wide rows read, and goes on by the
+  /// first form where they reduce, by the second where they store.
+  std::pair<RowForm, RowForm> keepWideRows();
   void openColumns();
   void openPieces();
   void printOwnColumns(llvm::ArrayRef<RegionStore> stores,
                        llvm::ArrayRef<int64_t> widths);
+  /// Whether an access loads all of its lanes at once.
+  bool isVectorLoad(unsigned load) const;
   std::string declareKept(unsigned node, llvm::StringRef base);
   void openLoop(llvm::StringRef call, llvm::StringRef parameters,
                 llvm::StringRef length);
   void closeLoop();
+  int64_t keptVector() const {
+    return form.vector ? form.vector : schedule.getVector();
+  }
   std::string keptSteps() const;
   std::string keptArguments() const;
   int64_t countStepsAhead() const;

@@ -2,8 +2,8 @@
 
 // RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-split-reductions,fusec-assign-storage,fusec-choose-schedules))" %s | fusec-translate --split-input-file --fusec-to-cuda | FileCheck %s
 
-// Blocks of the second kernel store a part of the row each, and all reduce what
-// the parts gave.
+// Blocks of the second kernel store a part of the row each, which is on its way
+// while all reduce what the parts gave.
 // CHECK-LABEL: // reduce_sub_exp_div_parts{{$}}
 // CHECK: fusec::forEachRow<Scope>([[$P:[0-9]+]],
 // CHECK: t_mosts[row] = reduce;
@@ -13,10 +13,15 @@
 // CHECK: const int length = [[$P]];
 // CHECK: fusec::forEachRow<Scope>([[G:[0-9]+]], [&](fusec::i64 group) {
 // CHECK: const int row = int(group) / [[G]], first = int(group) % [[G]] * [[L:[0-9]+]];
-// CHECK: const fusec::Span<int> stored = {first, first + [[L]]};
-// CHECK: const auto reduce = fusec::reduceRowVectors<Scope, fusec::Max<float>, 4>(length,
-// CHECK: const auto reduce_2 = fusec::reduceRowVectors<Scope, fusec::Sum<float>, 4>(length,
-// CHECK: fusec::forEachVectorIn<Scope, 4>(stored,
+// CHECK: const fusec::Part<int> stored = {first, first + [[L]]};
+// CHECK: fusec::forEachKept<Scope, 1, [[R:[0-9]+]]>(length,
+// CHECK: kept[step] = fusec::load<1>(t_mosts + k);
+// CHECK: kept_2[step] = fusec::load<1>(t_sums + k);
+// CHECK: fusec::forEachKept<Scope, 4, [[S:[0-9]+]]>(stored,
+// CHECK: fusec::keep<V>(kept_3[step], t_x + k);
+// CHECK: const auto reduce = fusec::reduceKept<Scope, fusec::Max<float>, 1, [[R]]>(length,
+// CHECK: const auto reduce_2 = fusec::reduceKept<Scope, fusec::Sum<float>, 1, [[R]]>(length,
+// CHECK: fusec::forEachKept<Scope, 4, [[S]]>(stored,
 // CHECK: fusec::store<V>(t_y + k, result);
 fusec.model @softmax inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<1x262144xf32>):

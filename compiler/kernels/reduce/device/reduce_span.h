@@ -109,6 +109,34 @@ FUSEC_DEVICE void forEachKept(Span<Index> span, Body body) {
       body(Steps * workers + turn, parts.getItem(i), Width<1>());
   }
 }
+
+/// Items [begin, end) of a row, which begin with a whole vector.
+template <class Index> struct Part { Index begin, end; };
+
+/// forEachKept of a part: body(step, k, width), of single items behind the last
+/// vector.
+template <class Scope, int V, int Steps, class Index, class Body>
+FUSEC_DEVICE void forEachKept(Part<Index> part, Body body) {
+  constexpr int workers = launch::workersOf(Scope::maxSize);
+  const Index whole = (part.end - part.begin) / V;
+  FUSEC_UNROLL
+  for (int step = 0; step < Steps * workers; ++step) {
+    const Index i = Index(step * Scope::size() + Scope::rank());
+    if (i < whole)
+      body(step, part.begin + i * V, Width<V>());
+  }
+  if constexpr (V > 1) {
+    static_assert(V <= Scope::maxSize, "an item each");
+    FUSEC_UNROLL
+    for (int turn = 0; turn < workers; ++turn) {
+      const Index k =
+          part.begin + whole * V + Index(turn * Scope::size() + Scope::rank());
+      if (k < part.end)
+        body(Steps * workers + turn, k, Width<1>());
+    }
+  }
+}
+
 /// Loads what a step holds: a vector, or an item into its first lane.
 template <int Width, class T, int V, class Pointer>
 FUSEC_DEVICE void keep(Vec<T, V> &kept, Pointer p) {
