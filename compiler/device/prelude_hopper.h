@@ -139,6 +139,12 @@ FUSEC_DEVICE void copyBulk(u32 to, const void *from, u32 bytes, u32 barrier) {
                : "memory");
 }
 
+/// Has L2 fetch bytes, a multiple of 16.
+FUSEC_DEVICE void fetchBulk(const void *from, u32 bytes) {
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from),
+               "r"(bytes));
+}
+
 /// Fetches a map that the copy engine is going to read.
 FUSEC_DEVICE void prefetchMap(const TensorMap *map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");

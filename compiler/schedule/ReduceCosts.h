@@ -94,6 +94,10 @@ struct RowCosts {
   double mostNarrowOfWarps; // and of halves, with what they keep anyway
   double aheadPart;         // of the time that they take then
   double rowsAheadPart;     // where each row has loads of its own for that
+  // Of later rows, that L2 fetches for each multiprocessor while others are
+  // reduced; 0: none.
+  double fetchedBytes;
+  double fetchedPart; // of the time that rows take then
   // Of a thread that keeps halves and asks for none that all have: registers
   // beside these, and how many of them.
   double freeRegisters, mostFreeItems;

@@ -72,6 +72,19 @@ ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
     sizes.areShifted = true;
   }
   SmallVector<Candidate> candidates;
+  // With later rows on their way, where they can be, and without, which is
+  // there for kernels that would spill else.
+  auto add = [&](const Candidate &candidate) {
+    auto schedule = cast<ReduceScheduleAttr>(candidate.schedule);
+    bool areRows = !pitch && !ofColumns;
+    if (int64_t ahead =
+            areRows ? getRowsAhead(step, target, iteration, schedule) : 0) {
+      candidates.push_back(candidate);
+      candidates.back().schedule = schedule.withFetched(ahead);
+      candidates.back().estimate.microseconds *= target.row.fetchedPart;
+    }
+    candidates.push_back(candidate);
+  };
   MLIRContext *context = step.getContext();
   for (ReduceScheduleAttr unlimited :
        getSchedules(step, target, vector, bits)) {
@@ -109,9 +122,11 @@ ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
       if (!loadsAheadByWarps(unlimited) &&
           (unlimited.getCluster() == 1 || !kept.keepsNarrow))
         free.estimate.microseconds *= target.row.freePart;
-      candidates.push_back(free);
+      add(free);
+      candidates.push_back(candidate);
+    } else {
+      add(candidate);
     }
-    candidates.push_back(candidate);
   }
   // Narrower vectors, or single items, are there beside those that memory's
   // places ask for.

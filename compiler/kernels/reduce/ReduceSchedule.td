@@ -27,7 +27,8 @@ def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
     for no item that all have, so that the compiler orders loads and what is
     computed of them as it likes, and leaves registers for so many blocks of a
     multiprocessor; spans of rows and scans it bounds by registers alone; where what others reduced
-    is reduced again, the threads that find it load all of its columns at once. With `online`, a maximum and the sum of exponentials
+    is reduced again, the threads that find it load all of its columns at once. With `fetched`, a block, or a
+    cluster, that has its row in registers has L2 fetch the one so many behind it. With `online`, a maximum and the sum of exponentials
     below it are found in one pass. Where a thread scans a row, its block moves
     rows of all its threads to shared memory as one run of vectors; so it does where
     it scans a part of a few columns that are no whole vectors.
@@ -36,11 +37,11 @@ def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
       DefaultValuedParameter<"int64_t", "1">:$vector, DefaultValuedParameter<"int64_t", "0">:$blocks,
       DefaultValuedParameter<"int64_t", "1">:$groups, DefaultValuedParameter<"int64_t", "0">:$kept,
       DefaultValuedParameter<"bool", "false">:$online, DefaultValuedParameter<"bool", "false">:$ahead,
-      DefaultValuedParameter<"int64_t", "0">:$resident);
+      DefaultValuedParameter<"int64_t", "0">:$resident, DefaultValuedParameter<"int64_t", "0">:$fetched);
   let builders = [
     AttrBuilder<(ins "::fusec::ReduceScope":$scope, "int64_t":$threads, "int64_t":$indexBits,
                      "int64_t":$vector, CArg<"int64_t", "1">:$groups), [{
-      return $_get($_ctxt, scope, threads, indexBits, vector, 0, groups, 0, false, false, 0);
+      return $_get($_ctxt, scope, threads, indexBits, vector, 0, groups, 0, false, false, 0, 0);
     }]>
   ];
   let extraClassDeclaration = [{
@@ -78,24 +79,29 @@ def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
     /// The same schedule on a grid of at most so many.
     ReduceScheduleAttr withBlocks(int64_t blocks) const {
       return get(getContext(), getScope(), getThreads(), getIndexBits(), getVector(), blocks, getGroups(),
-                 getKept(), getOnline(), getAhead(), getResident());
+                 getKept(), getOnline(), getAhead(), getResident(), getFetched());
     }
     /// The same schedule with so many accesses of a row in registers.
     ReduceScheduleAttr withKept(int64_t kept) const {
       return get(getContext(), getScope(), getThreads(), getIndexBits(), getVector(), getBlocks(), getGroups(), kept,
-                 getOnline(), getAhead(), getResident());
+                 getOnline(), getAhead(), getResident(), getFetched());
     }
     ReduceScheduleAttr asOnline() const {
       return get(getContext(), getScope(), getThreads(), getIndexBits(), getVector(), getBlocks(), getGroups(),
-                 getKept(), true, getAhead(), getResident());
+                 getKept(), true, getAhead(), getResident(), getFetched());
     }
     ReduceScheduleAttr asAhead() const {
       return get(getContext(), getScope(), getThreads(), getIndexBits(), getVector(), getBlocks(), getGroups(),
-                 getKept(), getOnline(), true, getResident());
+                 getKept(), getOnline(), true, getResident(), getFetched());
+    }
+    /// The same schedule where L2 fetches the row so many behind a block's own.
+    ReduceScheduleAttr withFetched(int64_t fetched) const {
+      return get(getContext(), getScope(), getThreads(), getIndexBits(), getVector(), getBlocks(), getGroups(),
+                 getKept(), getOnline(), getAhead(), getResident(), fetched);
     }
     ReduceScheduleAttr withResident(int64_t resident) const {
       return get(getContext(), getScope(), getThreads(), getIndexBits(), getVector(), getBlocks(), getGroups(),
-                 getKept(), getOnline(), getAhead(), resident);
+                 getKept(), getOnline(), getAhead(), resident, getFetched());
     }
   }];
   let assemblyFormat = "`<` struct(params) `>`";

@@ -307,6 +307,9 @@ void RowPrinter::printReductions() {
       ++p;
     } else {
       printPass(passes[p]);
+      // What it found has been loaded.
+      if (p == 0)
+        printFetches();
     }
 }
 

@@ -82,6 +82,7 @@ private:
                               llvm::ArrayRef<int64_t> widths);
   std::string nameLoop(llvm::ArrayRef<RowReduction> pass) const;
   void printPass(llvm::ArrayRef<RowReduction> pass);
+  void printFetches();
   void printOnlinePair(const RowReduction &most, mlir::Operation *sum,
                        bool isFinite);
 

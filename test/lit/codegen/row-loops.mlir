@@ -243,3 +243,21 @@ fusec.model @again inputs ["x"] outputs ["y", "z"] {
   %1 = fusec.reduce max %x axes [0] : tensor<16384x2048xf16> to tensor<2048xf16>
   fusec.output %0, %1 : tensor<16384xf16>, tensor<2048xf16>
 }
+
+// -----
+
+// While a row is reduced that a block keeps, L2 fetches a later one.
+// CHECK-LABEL: // mul_reduce_div
+// CHECK: const auto reduce = fusec::reduceKept<Scope, fusec::Sum<float>,
+// CHECK: const int later = row + 528;
+// CHECK: if (later < 16384) {
+// CHECK: fusec::fetchForBlock(t_x + later * 4096 + 0, 4096);
+// CHECK: fusec::store<V>(
+fusec.model @fetched inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<16384x4096xf32>):
+  %0 = fusec.mul %x, %x : tensor<16384x4096xf32>
+  %1 = fusec.reduce sum %0 axes [1] : tensor<16384x4096xf32> to tensor<16384xf32>
+  %2 = fusec.broadcast %1 [0] : tensor<16384xf32> to tensor<16384x4096xf32>
+  %3 = fusec.div %x, %2 : tensor<16384x4096xf32>
+  fusec.output %3 : tensor<16384x4096xf32>
+}

@@ -26,7 +26,7 @@ fusec.model @many inputs ["x"] outputs ["y"] {
 // A lane would have 128 halves of the two that are added, the factors and the
 // summands, in 148 registers: 38.4 us, by blocks with 8 of each a thread 37.1.
 // CHECK-LABEL: fusec.plan @sm_90a of @sum
-// CHECK: #fusec.variant<[{{.+}}], #fusec.reduce_schedule<scope = block, threads = 128, indexBits = 32, vector = 8, kept = 1, resident = 12>
+// CHECK: #fusec.variant<[{{.+}}], #fusec.reduce_schedule<scope = block, threads = 128, indexBits = 32, vector = 8, kept = 1, resident = 12, fetched = {{[0-9]+}}>
 fusec.model @sum inputs ["x", "y", "s", "b"] outputs ["z", "n"] {
 ^bb0(%x: tensor<16384x1024xf16>, %y: tensor<16384x1024xf16>, %s: tensor<1024xf16>, %b: tensor<1024xf16>):
   %z = fusec.add %x, %y : tensor<16384x1024xf16>
