@@ -176,6 +176,20 @@ Expr fusec::getLoadOffset(StepOp step, const ScalarProgram &program,
       getOffset(program[node].indices, strides, step.getContext()));
 }
 
+bool fusec::isBesideStores(StepOp step, const PointwiseIteration &iteration,
+                           unsigned load, int64_t width,
+                           Alignments alignments) {
+  const ScalarProgram &program = iteration.program;
+  unsigned dim = program.getSizes().size() - 1;
+  if (program[load].kind != Kind::Load || !program.varies(load, dim))
+    return false;
+  Expr apart = program.getRanges().simplify(getLoadOffset(step, program, load) -
+                                            iteration.stores[0].offset);
+  return isVectorAccess(apart + Expr::dim(program.getContext(), dim), dim,
+                        width, getElementBytes(program[load].type),
+                        alignments(step.getInputBuffer(program[load].value)));
+}
+
 SmallVector<TakenTurns> fusec::findTurns(ArrayRef<RegionStore> stores,
                                          unsigned dim) {
   SmallVector<TakenTurns> found;

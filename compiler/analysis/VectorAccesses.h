@@ -68,6 +68,11 @@ llvm::SmallVector<TakenTurns> findTurns(llvm::ArrayRef<RegionStore> stores,
 
 using Alignments = llvm::function_ref<unsigned(BufferOp)>; // bytes
 
+/// Of rows that begin anywhere, along memory: whether `width` elements that a
+/// node loads are aligned where those that are stored are.
+bool isBesideStores(StepOp step, const PointwiseIteration &iteration,
+                    unsigned load, int64_t width, Alignments alignments);
+
 struct VectorAccesses {
   int64_t width = 1;                        // elements
   llvm::SmallVector<BufferOp> aligned = {}; // these must be, to 16 bytes

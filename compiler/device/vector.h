@@ -178,11 +178,13 @@ namespace detail {
 template <class T> constexpr bool isNothing = false;
 template <> constexpr bool isNothing<void> = true;
 
-/// Calls all, then all that they returned, until they return nothing.
+FUSEC_DEVICE void goOn() {}
+/// Calls all, then all that they returned, until they return nothing; where the
+/// first ones do, the others go on together.
 template <class First, class... Others>
 FUSEC_DEVICE void goOn(First first, Others... others) {
   if constexpr (isNothing<decltype(first())>)
-    first(), (others(), ...);
+    first(), goOn(others...);
   else
     goOn(first(), others()...);
 }

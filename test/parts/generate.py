@@ -38,8 +38,10 @@ def makeTransposes():
         case.output("y", x.transpose(order), kind)
         yield case
     # Arithmetic on both sides, a value that needs no tile, two that share one shape,
-    # and a row that every point reads.
-    for kind, sizes in [("f32", (129, 130)), ("f16", (72, 200)), ("f32", (1, 31))]:
+    # and a row that every point reads; of whole tiles, of rows that begin anywhere
+    # and end within a vector, and of chunks that are a thread's second.
+    for kind, sizes in [("f32", (129, 130)), ("f16", (72, 200)), ("f32", (1, 31)), ("f32", (128, 192)),
+                        ("f16", (131, 259)), ("f32", (33, 257)), ("f16", (203, 77))]:
         # One name would be of two dimensions.
         case = Case(nameOf("sum", kind, sizes), 1e-3 if kind == "f16" else 1e-6, batch=None)
         x, y = case.draw(kind, *sizes), case.draw(kind, *sizes)

@@ -96,10 +96,6 @@ using PointwisePieces = std::vector<PointwisePiece>;
 /// Of buffers that are so aligned.
 mlir::FailureOr<PointwisePieces> analyzePointwisePieces(StepOp step,
                                                         Alignments alignments);
-/// Along memory: whether `width` elements that a node loads are aligned where
-/// those that are stored are.
-bool isBesideStores(StepOp step, const PointwiseIteration &iteration,
-                    unsigned load, int64_t width, Alignments alignments);
 /// As the variant's launch lists their accesses; with an error where it does
 /// not.
 mlir::FailureOr<PointwisePieces> takePointwisePieces(StepOp step,

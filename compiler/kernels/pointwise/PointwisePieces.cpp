@@ -135,20 +135,6 @@ static int64_t getRowWidth(StepOp step, const PointwiseIteration &iteration,
   return width > 2 ? width : 1;
 }
 
-bool fusec::isBesideStores(StepOp step, const PointwiseIteration &iteration,
-                           unsigned load, int64_t width,
-                           Alignments alignments) {
-  const ScalarProgram &program = iteration.program;
-  unsigned dim = program.getSizes().size() - 1;
-  if (program[load].kind != Kind::Load || !program.varies(load, dim))
-    return false;
-  Expr apart = program.getRanges().simplify(getLoadOffset(step, program, load) -
-                                            iteration.stores[0].offset);
-  return isVectorAccess(apart + Expr::dim(program.getContext(), dim), dim,
-                        width, getElementBytes(program[load].type),
-                        alignments(step.getInputBuffer(program[load].value)));
-}
-
 /// Whether the elements before and behind a row's vectors are many.
 static bool isOfShortRows(const PointwiseIteration &iteration, int64_t width,
                           int64_t leastVectors = 32) {

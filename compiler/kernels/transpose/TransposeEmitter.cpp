@@ -25,11 +25,14 @@ private:
   void declarePoint();
   void fillTiles();
   void storeTiles();
+  int64_t countVectors() const;
   int64_t countAtOnce() const;
+  bool loadsBeside() const;
   bool storesColumns() const;
   void storeVectors();
   void storeRows();
-  void storePoints(bool loadsFirst);
+  void storePoints();
+  void readTiles(ArrayRef<std::string> names);
   bool loadsAlign(unsigned node) const;
   bool loadsWholeRows(unsigned node) const;
   int64_t getLoadWidth(unsigned node) const;
@@ -188,6 +191,11 @@ void TilePrinter::fillTiles() {
 }
 
 void TilePrinter::storeTiles() {
+  if (loadsBeside())
+    writer.open("const auto fill = [&]");
+  fillTiles();
+  if (loadsBeside())
+    writer.close("};");
   if (storesByRows())
     storeRows();
   else
@@ -196,11 +204,44 @@ void TilePrinter::storeTiles() {
   writer.line("fusec::launch::barrier();");
 }
 
-/// Of the vectors that a thread stores of a whole tile.
-int64_t TilePrinter::countAtOnce() const {
+/// That a thread stores of a whole tile, if each does.
+int64_t TilePrinter::countVectors() const {
   int64_t vectors =
       schedule.getAlong() * schedule.getAcross() / accesses.getWidth();
-  return std::clamp<int64_t>(vectors / transposeThreads, 1, mostAtOnce);
+  return vectors % transposeThreads ? 0 : vectors / transposeThreads;
+}
+
+/// Of a thread that are loaded together: as many as there are registers for
+/// what they read beside the tiles, which is held while those are filled.
+int64_t TilePrinter::countAtOnce() const {
+  int64_t widest = 1, registers = 0;
+  for (unsigned node = 0; node < program.size(); ++node) {
+    if (program[node].kind != ScalarNode::Kind::Load)
+      continue;
+    int64_t bytes = getElementBytes(program[node].type);
+    if (llvm::is_contained(iteration.loads, node))
+      widest = std::max(widest, bytes);
+    else if (program.varies(node, iteration.across()))
+      registers += llvm::divideCeil(accesses.getWidth() * bytes, 4);
+  }
+  // Blocks of halves are more, each with fewer registers.
+  int64_t most = widest > 2 ? 16 : 8,
+          atOnce = std::clamp<int64_t>(most / registers, 1,
+                                       std::min(countVectors(), mostAtOnce));
+  while (countVectors() % atOnce)
+    --atOnce;
+  return atOnce;
+}
+
+/// Whether each thread has something to load before the tiles are filled. What
+/// is read at some points, or by indices, is found among what is computed.
+bool TilePrinter::loadsBeside() const {
+  for (unsigned node = 0; node < program.size(); ++node)
+    if (program[node].kind == ScalarNode::Kind::Gather ||
+        program[node].kind == ScalarNode::Kind::Lookup ||
+        program[node].kind == ScalarNode::Kind::Piecewise)
+      return false;
+  return readsBesideTiles(iteration) && countVectors();
 }
 
 /// Whether single elements are stored of tiles whose rows begin anywhere, so
@@ -213,74 +254,101 @@ bool TilePrinter::storesColumns() const {
 }
 
 void TilePrinter::storeVectors() {
-  int64_t atOnce = countAtOnce();
-  bool loadsFirst = atOnce > 1 && readsBesideTiles(iteration);
-  if (storesColumns())
-    writer.open("fusec::forEachOfColumns<{}, {}, {}>(along - alongFirst, "
-                "across - acrossFirst, [&](int a, int b)",
-                schedule.getAlong(), schedule.getAcross(), transposeThreads);
+  std::string extents = fmt::format("{}, {}, {}", schedule.getAlong(),
+                                    schedule.getAcross(), transposeThreads);
+  if (loadsBeside())
+    writer.open("fusec::forEachBesideTile<{}, {}, {}>(along - alongFirst, "
+                "across - acrossFirst, fill, [&](int a, int b)",
+                accesses.getWidth(), extents, countAtOnce());
+  else if (storesColumns())
+    writer.open("fusec::forEachOfColumns<{}>(along - alongFirst, across - "
+                "acrossFirst, [&](int a, int b)",
+                extents);
   else
-    writer.open("fusec::forEachInTile<{}, {}, {}, {}{}>(along - alongFirst, "
-                "across - acrossFirst, [&](int a, int b)",
-                accesses.getWidth(), schedule.getAlong(), schedule.getAcross(),
-                transposeThreads,
-                loadsFirst ? fmt::format(", {}", atOnce) : "");
+    writer.open("fusec::forEachInTile<{}, {}>(along - alongFirst, across - "
+                "acrossFirst, [&](int a, int b)",
+                accesses.getWidth(), extents);
   writer.line("constexpr int V = {};", accesses.getWidth());
   declarePoint();
-  storePoints(loadsFirst);
+  storePoints();
   writer.close("});");
 }
 
 void TilePrinter::storeRows() {
-  writer.open("fusec::forEachChunkInTile<{}, {}, {}, {}>(along - alongFirst, "
-              "[&](int a, int chunk)",
-              accesses.getWidth(), schedule.getAlong(), schedule.getAcross(),
-              transposeThreads);
+  int64_t width = accesses.getWidth();
+  std::string extents =
+      fmt::format("{}, {}, {}, {}", width, schedule.getAlong(),
+                  schedule.getAcross(), transposeThreads);
   std::vector<std::string> begin = dims;
   begin[iteration.along] = "(alongFirst + a)";
   begin[iteration.across()] = "0";
-  writer.line("const {0} first = acrossFirst + chunk * {1} - ({2}) % {1};",
-              index, accesses.getWidth(),
-              writer.print(iteration.points.stores[0].offset, begin));
+  std::string first =
+      fmt::format("acrossFirst + chunk * {0} - ({1}) % {0}", width,
+                  writer.print(iteration.points.stores[0].offset, begin));
+  auto storeColumn = [&] {
+    writer.line("constexpr int V = decltype(width)::value;");
+    writer.line("const int b = int(column - acrossFirst);");
+    declarePoint();
+    storePoints();
+    writer.close("});");
+  };
+  if (loadsBeside()) {
+    writer.open("const auto first = [&](int a, int chunk)");
+    writer.line("return {}({});", index, first);
+    writer.close("};");
+    writer.open("fusec::forEachChunkBesideTile<{}>(along - alongFirst, across, "
+                "fill, first, [&](int a, {} column, auto width)",
+                extents, index);
+    return storeColumn();
+  }
+  writer.open("fusec::forEachChunkInTile<{}>(along - alongFirst, "
+              "[&](int a, int chunk)",
+              extents);
+  writer.line("const {} first = {};", index, first);
   writer.open("fusec::forColumns<{}>(first, across, [&]({} column, auto width)",
-              accesses.getWidth(), index);
-  writer.line("constexpr int V = decltype(width)::value;");
-  writer.line("const int b = int(column - acrossFirst);");
-  declarePoint();
-  storePoints(/*loadsFirst=*/false);
-  writer.close("});");
+              width, index);
+  storeColumn();
   writer.close("});");
 }
 
-void TilePrinter::storePoints(bool loadsFirst) {
-  ScalarEmitter::Lanes lanes(iteration.across(), accesses, loadsFirst);
-  ScalarEmitter emitter(writer, program, dims, lanes, getRegionSources(writer));
-  for (auto [node, tile] : llvm::zip_equal(iteration.loads, tiles)) {
-    std::string name = writer.uniqueName(tile + "_at");
-    std::string row = getBefore() ? fmt::format("b + {}", getBefore()) : "b";
+void TilePrinter::readTiles(ArrayRef<std::string> names) {
+  std::string row = getBefore() ? fmt::format("b + {}", getBefore()) : "b";
+  for (auto [node, tile, name] :
+       llvm::zip_equal(iteration.loads, tiles, names)) {
     if (loadsAlign(node) || loadsWholeRows(node)) {
       writer.line("const auto {} = fusec::readTile<V>({}, a, {});", name, tile,
                   row);
-    } else {
-      writer.open("const auto {} = fusec::readTile<V>({}, a, {}, [&](int lane)",
-                  name, tile, row);
-      writer.line("return int(({}) % {});", getRowOffset(node, "b + lane"),
-                  getLoadWidth(node));
-      writer.close("});");
+      continue;
     }
-    emitter.bindVector(node, name);
+    writer.open("const auto {} = fusec::readTile<V>({}, a, {}, [&](int lane)",
+                name, tile, row);
+    writer.line("return int(({}) % {});", getRowOffset(node, "b + lane"),
+                getLoadWidth(node));
+    writer.close("});");
   }
-  unsigned opened = 0;
-  auto open = [&] {
+}
+
+void TilePrinter::storePoints() {
+  ScalarEmitter::Lanes lanes(iteration.across(), accesses, loadsBeside());
+  ScalarEmitter emitter(writer, program, dims, lanes, getRegionSources(writer));
+  std::vector<std::string> names;
+  for (auto [node, tile] : llvm::zip_equal(iteration.loads, tiles)) {
+    names.push_back(writer.uniqueName(tile + "_at"));
+    emitter.bindVector(node, names.back());
+  }
+  auto goOn = [&] {
     writer.openReturned();
-    ++opened;
+    // Not filled before.
+    readTiles(names);
   };
   llvm::function_ref<void()> whenLoaded;
-  if (loadsFirst)
-    whenLoaded = open;
+  if (loadsBeside())
+    whenLoaded = goOn;
+  else
+    readTiles(names);
   emitStores(writer, emitter, iteration.points.stores,
              accesses.getStoreWidths(), lanes, whenLoaded);
-  while (opened--)
+  if (loadsBeside())
     writer.close("};");
 }
 
@@ -288,7 +356,6 @@ void TilePrinter::print() {
   writer.declareBuffers();
   declareTiles();
   openTiles();
-  fillTiles();
   storeTiles();
   writer.close("});");
 }

@@ -37,9 +37,15 @@ static AccessesAttr getAccesses(StepOp step, VariantAttr variant,
   SmallVector<int64_t> loads =
       getLoadWidths(step, variant, program, iteration.across(),
                     walk == Walk::Memory ? 1 : width);
+  auto alignments = [&](BufferOp buffer) {
+    return getAlignment(buffer, variant);
+  };
   for (auto [node, elements] : llvm::zip_equal(getReads(program), loads))
     if (llvm::is_contained(iteration.loads, node))
       elements = schedule.getLoad();
+    else if (walk == Walk::Memory &&
+             isBesideStores(step, iteration.points, node, width, alignments))
+      elements = width;
   SmallVector<int64_t> stores(iteration.points.stores.size(), width);
   return getAccesses(step.getContext(), walk, width, loads, stores);
 }
@@ -84,7 +90,11 @@ static int64_t countResident(StepOp step, TransposeScheduleAttr schedule,
     return iteration.points.stores.size() > 1 ? 3 : 4;
   bool areWhole = areOfWholeRows(step, iteration, schedule);
   // What is loaded beside the tiles is held, too: 40 registers were too few for
-  // four vectors of fp32, and took 8% longer.
+  // four vectors of fp32, and took 8% longer; beside two tiles, or wider types,
+  // 64 are.
+  if (bytes > 2 && readsBesideTiles(iteration) &&
+      (bytes > 4 || iteration.loads.size() > 1))
+    return 3;
   if (bytes > 2 || iteration.points.stores.size() > 1)
     return areWhole && !readsBesideTiles(iteration) && bytes <= 4 ? 6 : 4;
   return walk == Walk::Memory                      ? 5

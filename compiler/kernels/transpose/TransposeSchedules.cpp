@@ -200,10 +200,15 @@ static FailureOr<TransposeProblem> analyzeTransposeProblem(StepOp step) {
         llvm::is_contained(problem.iteration.loads, node))
       continue;
     BufferOp buffer = step.getInputBuffer(points.program[node].value);
-    if (isVectorAccess(getLoadOffset(step, points.program, node), across,
-                       problem.stores.width,
-                       getElementBytes(buffer.getElementType()),
-                       getAlignmentIfGuarded(buffer)))
+    bool isVector =
+        problem.storesByRows
+            ? isBesideStores(step, points, node, problem.stores.width,
+                             getAlignmentIfGuarded)
+            : isVectorAccess(getLoadOffset(step, points.program, node), across,
+                             problem.stores.width,
+                             getElementBytes(buffer.getElementType()),
+                             getAlignmentIfGuarded(buffer));
+    if (isVector)
       problem.others.push_back(buffer);
   }
   return problem;

@@ -24,13 +24,16 @@ fusec.model @tiles inputs ["x"] outputs ["y"] {
 // -----
 
 // What is in no tile is loaded together by all vectors that a thread has of a
-// tile: two of eight halves, four of four floats.
+// tile, before that is filled: by two of eight halves, four of four floats.
 // CHECK-LABEL: // add
-// CHECK: fusec::forEachInTile<8, 64, 64, 256, 2>
+// CHECK: const auto fill = [&] {
+// CHECK: fusec::fillTile<8, 256>(tile
+// CHECK: fusec::forEachBesideTile<8, 64, 64, 256, 2>({{.*}}, fill,
 // CHECK: fusec::load<V>(t_y
-// CHECK: return [=] {
+// CHECK-NEXT: return [=] {
+// CHECK-NEXT: fusec::readTile<V>(tile, a, b);
 // CHECK-LABEL: // add
-// CHECK: fusec::forEachInTile<4, 64, 64, 256, 4>
+// CHECK: fusec::forEachBesideTile<4, 64, 64, 256, 4>
 fusec.model @beside_tiles inputs ["x", "y", "z", "w"] outputs ["a", "b"] {
 ^bb0(%x: tensor<512x512xf16>, %y: tensor<512x512xf16>, %z: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>):
   %0 = fusec.transpose %x [1, 0] : tensor<512x512xf16> to tensor<512x512xf16>
@@ -38,6 +41,20 @@ fusec.model @beside_tiles inputs ["x", "y", "z", "w"] outputs ["a", "b"] {
   %2 = fusec.transpose %z [1, 0] : tensor<1024x1024xf32> to tensor<1024x1024xf32>
   %3 = fusec.add %w, %2 : tensor<1024x1024xf32>
   fusec.output %1, %3 : tensor<512x512xf16>, tensor<1024x1024xf32>
+}
+
+// -----
+
+// The same of rows that begin anywhere: vectors from where both are aligned.
+// CHECK: fusec::forEachChunkBesideTile<4, {{.*}}>(along - alongFirst, across, fill, first, [&](int a, int column,
+// CHECK: fusec::load<V>(t_y
+// CHECK-NEXT: return [=] {
+// CHECK-NEXT: fusec::readTile<V>(tile, a, b + 3,
+fusec.model @beside_tiles_of_rows inputs ["x", "y"] outputs ["a"] {
+^bb0(%x: tensor<333x517xf32>, %y: tensor<517x333xf32>):
+  %0 = fusec.transpose %x [1, 0] : tensor<333x517xf32> to tensor<517x333xf32>
+  %1 = fusec.add %y, %0 : tensor<517x333xf32>
+  fusec.output %1 : tensor<517x333xf32>
 }
 
 // -----

@@ -185,33 +185,39 @@ FUSEC_DEVICE void fillTileByRows(TransposeTile<T, Along, Across> &tile,
 }
 
 /// Calls body(a, b) for V neighbours across, for all that is left in the tile's
-/// dimensions. Where `AtOnce` is more than 1, a body loads and returns what is
-/// left to do, and in a whole tile so many of a thread load before the first
-/// goes on.
-template <int V, int Along, int Across, int Threads, int AtOnce = 1,
-          class Index, class Body>
+/// dimensions.
+template <int V, int Along, int Across, int Threads, class Index, class Body>
 FUSEC_DEVICE void forEachInTile(Index alongLeft, Index acrossLeft, Body body) {
+  constexpr int vectors = Across / V, count = vectors * Along;
+  FUSEC_UNROLL_BY(2)
+  for (int turn = 0; turn < turnsOf<count, Threads>; ++turn)
+    if (const int i = firstOf<Threads>(turn);
+        i < count && i / vectors < alongLeft && i % vectors * V < acrossLeft)
+      body(placeOf<V>(i / vectors), placeOf<V>(i % vectors * V));
+}
+
+/// The same where points need more than the tile, which `fill` fills: a body
+/// loads that and returns what is left to do. Of a whole tile `AtOnce` vectors
+/// of a thread load together, the first ones before the tile is filled.
+template <int V, int Along, int Across, int Threads, int AtOnce, class Index,
+          class Fill, class Body>
+FUSEC_DEVICE void forEachBesideTile(Index alongLeft, Index acrossLeft,
+                                    Fill fill, Body body) {
   constexpr int vectors = Across / V, count = vectors * Along,
-                threads = threadsOf<Threads>;
-  if constexpr (AtOnce > 1) {
-    bool isWhole = alongLeft >= Along && acrossLeft >= Across &&
-                   count % (AtOnce * threads) == 0;
+                threads = threadsOf<Threads>, step = AtOnce * threads;
+  auto begin = [&](int i) { return body(i / vectors, i % vectors * V); };
+  if (alongLeft >= Along && acrossLeft >= Across && count % step == 0) {
     // Divided by a shift, these threads would wait for the tile first: 3% of
     // 8192 x 8192.
-    for (int i = launch::thread(); isWhole && i < count; i += AtOnce * threads)
-      detail::beginTogether<AtOnce>(i, threads, [&](int at) {
-        return body(at / vectors, at % vectors * V);
-      });
-    for (int i = firstOf<Threads>(0); !isWhole && i < count; i += threads)
-      if (i / vectors < alongLeft && i % vectors * V < acrossLeft)
-        detail::goOn(body(i / vectors, i % vectors * V));
-  } else {
-    FUSEC_UNROLL_BY(2)
-    for (int turn = 0; turn < turnsOf<count, Threads>; ++turn)
-      if (const int i = firstOf<Threads>(turn);
-          i < count && i / vectors < alongLeft && i % vectors * V < acrossLeft)
-        body(placeOf<V>(i / vectors), placeOf<V>(i % vectors * V));
+    detail::beginTogether<AtOnce>(launch::thread(), threads, begin, fill);
+    for (int first = step; first < count; first += step)
+      detail::beginTogether<AtOnce>(first + launch::thread(), threads, begin);
+    return;
   }
+  fill();
+  for (int i = firstOf<Threads>(0); i < count; i += threads)
+    if (i / vectors < alongLeft && i % vectors * V < acrossLeft)
+      detail::goOn(begin(i));
 }
 
 /// Calls body(a, b) for all that is left in the tile's dimensions: a thread
@@ -248,6 +254,48 @@ FUSEC_DEVICE void forEachChunkInTile(Index alongLeft, Body body) {
     if (const int i = firstOf<Threads>(turn);
         i < count && i / chunks < alongLeft)
       body(placeOf<V>(i / chunks), placeOf<V>(i % chunks));
+}
+
+/// The same where points need more than the tile, which `fill` fills: calls
+/// body(a, column, tag) for the columns of each chunk, from firstColumn(a,
+/// chunk) on: together, or one by one where a row of `columns` begins or ends
+/// within. A body loads, and returns what is left to do. A thread's first one
+/// begins before the tile is filled, without a whole chunk for others' columns.
+template <int V, int Along, int Across, int Threads, class Index, class Fill,
+          class FirstColumn, class Body>
+FUSEC_DEVICE void forEachChunkBesideTile(Index alongLeft, Index columns,
+                                         Fill fill, FirstColumn firstColumn,
+                                         Body body) {
+  constexpr int chunks = Across / V, count = chunks * Along;
+  auto isThere = [&](int i) { return i < count && i / chunks < alongLeft; };
+  auto isWhole = [&](Index first) {
+    return first >= 0 && first + V <= columns;
+  };
+  auto takeOnes = [&](int a, Index first) {
+    for (int lane = 0; lane < V; ++lane)
+      if (const Index column = first + lane; column >= 0 && column < columns)
+        detail::goOn(body(a, column, Width<1>()));
+  };
+  const int i = firstOf<Threads>(0);
+  const int a = placeOf<V>(isThere(i) ? i / chunks : 0);
+  const Index first = firstColumn(a, placeOf<V>(i % chunks));
+  const auto begun =
+      body(a, isWhole(first) ? first : (first % V + V) % V, Width<V>());
+  fill();
+  if (isThere(i) && isWhole(first))
+    detail::goOn(begun);
+  else if (isThere(i))
+    takeOnes(a, first);
+  FUSEC_UNROLL_BY(1)
+  for (int turn = 1; turn < turnsOf<count, Threads>; ++turn)
+    if (const int at = firstOf<Threads>(turn); isThere(at)) {
+      const int row = placeOf<V>(at / chunks);
+      const Index column = firstColumn(row, placeOf<V>(at % chunks));
+      if (isWhole(column))
+        detail::goOn(body(row, column, Width<V>()));
+      else
+        takeOnes(row, column);
+    }
 }
 
 /// V neighbours across.
