@@ -213,7 +213,7 @@ fusec.model @tile_of_rows inputs ["x"] outputs ["y"] {
 // -----
 
 // Rows that a tile has whole are loaded as what lies one behind the other.
-// CHECK-LABEL: FUSEC_KERNEL_RESIDENT(256, 6) transpose_0(
+// CHECK-LABEL: FUSEC_KERNEL_RESIDENT(256, 8) transpose_0(
 // CHECK: FUSEC_SHARED fusec::TransposeTile<float, 39, 64, 39> tile;
 // CHECK: fusec::fillTileOfWholeRows<4, 256>(tile, int(across - acrossFirst < 64 ? across - acrossFirst : 64) * 39,
 // CHECK: fusec::readTile<V>(tile, a, b);
