@@ -125,6 +125,35 @@ def makeRowFactors():
             yield case
 
 
+# Images of so many channels, and the side of their patches: runs of 32 and 64 bytes,
+# which are walked as they are loaded, of longer ones, and of less than a sector.
+PATCHED = [("f16", (3, 3, 48, 80), 16), ("f32", (2, 2, 24, 40), 8), ("bf16", (1, 5, 64, 96), 32),
+           ("f16", (2, 3, 128, 192), 64), ("f16", (5, 1, 24, 40), 8), ("f32", (0, 3, 16, 16), 16)]
+
+
+def makePatches():
+    """Patches of images that become rows, and rows that become images again."""
+    for kind, sizes, side in PATCHED:
+        case = Case(nameOf("patches", kind, sizes), 0, batch=None)
+        batch, channels, height, width = sizes
+        grid = (batch, channels, height // side, side, width // side, side)
+        rows = (batch, grid[2] * grid[4], channels * side * side)
+        apart = tuple(grid[i] for i in (0, 2, 4, 1, 3, 5))
+        x, z = case.draw(kind, *sizes), case.draw(kind, *rows)
+
+        def move(name, shape, order, final):
+            turned = case.node("Transpose", case.node("Reshape", name, case.constant(numpy.array(shape)), allowzero=1),
+                               perm=order)
+            return case.node("Reshape", turned, case.constant(numpy.array(final)), allowzero=1)
+        for name, value, shape, order, final in [("x", x, grid, (0, 2, 4, 1, 3, 5), rows),
+                                                 ("z", z, apart, (0, 3, 1, 4, 2, 5), sizes)]:
+            moved = move(case.input(name, value), shape, order, final)
+            case.nodes.append(helper.make_node("Relu", [moved], [f"{name}_moved"]))
+            whole = value.reshape(shape).transpose(order).reshape(final)
+            case.output(f"{name}_moved", numpy.maximum(whole, 0), kind)
+        yield case
+
+
 def makeAll():
-    for make in (makeChannels, makeWidths, makeGates, makeSequences, makeRowFactors):
+    for make in (makeChannels, makeWidths, makeGates, makeSequences, makeRowFactors, makePatches):
         yield from make()

@@ -92,6 +92,10 @@ constexpr int64_t mostRowsTogether = 8;
 /// One dim instead of all, of which loads that are not dense divide.
 PointwiseIteration flatten(const PointwiseIteration &iteration);
 
+/// Of short runs that are loaded in another order than they are stored, the
+/// dims in the order in which they are loaded.
+PointwiseIteration followLoad(StepOp step, PointwiseIteration iteration);
+
 using PointwisePieces = std::vector<PointwisePiece>;
 /// Of buffers that are so aligned.
 mlir::FailureOr<PointwisePieces> analyzePointwisePieces(StepOp step,

@@ -209,8 +209,10 @@ SmallVector<ArrayRef<RegionStore>> PointwisePiece::getStoreGroups() const {
 }
 
 /// The points, walked so.
-static PointwisePiece walkPoints(PointwiseIteration iteration, Walk walk,
-                                 VectorAccesses accesses) {
+static PointwisePiece walkPoints(StepOp step, PointwiseIteration iteration,
+                                 Walk walk, VectorAccesses accesses) {
+  if (walk == Walk::Dimension && accesses.width > 1)
+    iteration = followLoad(step, std::move(iteration));
   MLIRContext *context = iteration.program.getContext();
   Expr count = getElementCount(iteration.program.getSizes(), context);
   PointwisePiece piece{std::move(iteration), count, std::move(accesses), walk};
@@ -235,20 +237,20 @@ static PointwisePiece getPiece(StepOp step, PointwiseIteration iteration,
   };
   VectorAccesses accesses = analyze(iteration);
   if (accesses.width > 1)
-    return walkPoints(std::move(iteration), Walk::Dimension,
+    return walkPoints(step, std::move(iteration), Walk::Dimension,
                       std::move(accesses));
   bool divides = hasIndices(iteration.program);
   if (canFlatten(iteration.program)) {
     PointwiseIteration flat = flatten(iteration);
     accesses = analyze(flat);
     if (accesses.width > 1 && (!divides || areLoadsDense(step, flat.program)))
-      return walkPoints(std::move(iteration), Walk::Linear,
+      return walkPoints(step, std::move(iteration), Walk::Linear,
                         std::move(accesses));
     if (divides)
       accesses = analyze(flat, /*loadsSmallByLanes=*/true);
     if (divides && accesses.width > 1 &&
         changeOnce(step, flat.program, accesses.width))
-      return walkPoints(std::move(iteration), Walk::Linear,
+      return walkPoints(step, std::move(iteration), Walk::Linear,
                         std::move(accesses));
   }
   int64_t width = getRowWidth(step, iteration, alignments);
@@ -256,7 +258,7 @@ static PointwisePiece getPiece(StepOp step, PointwiseIteration iteration,
       isOfShortRows(iteration, width)) {
     accesses = analyze(flatten(iteration), /*loadsSmallByLanes=*/true);
     if (accesses.width > width)
-      return walkPoints(std::move(iteration), Walk::Linear,
+      return walkPoints(step, std::move(iteration), Walk::Linear,
                         std::move(accesses));
   }
   // Of rows of 333 with a factor each a third of the threads would have single
@@ -267,11 +269,11 @@ static PointwisePiece getPiece(StepOp step, PointwiseIteration iteration,
     PointwiseIteration flat = flatten(iteration);
     accesses = analyze(flat, /*loadsSmallByLanes=*/true);
     if (accesses.width == width && loadsOfEachKind(step, flat.program, width))
-      return walkPoints(std::move(iteration), Walk::Linear,
+      return walkPoints(step, std::move(iteration), Walk::Linear,
                         std::move(accesses));
   }
   if (width == 1)
-    return walkPoints(std::move(iteration), Walk::Dimension, {});
+    return walkPoints(step, std::move(iteration), Walk::Dimension, {});
   accesses = {width, {}};
   for (const RegionStore &store : iteration.stores)
     accesses.aligned.push_back(step.getOutputBuffer(store.output));
@@ -288,7 +290,8 @@ static PointwisePiece getPiece(StepOp step, PointwiseIteration iteration,
     if (isShifted)
       accesses.shifted.push_back(read);
   }
-  return walkPoints(std::move(iteration), Walk::Memory, std::move(accesses));
+  return walkPoints(step, std::move(iteration), Walk::Memory,
+                    std::move(accesses));
 }
 
 FailureOr<PointwisePieces>
@@ -335,7 +338,7 @@ FailureOr<PointwisePieces> fusec::takePointwisePieces(StepOp step,
     for (int64_t read : accesses.getShiftedReads())
       if (read < int64_t(reads.size()))
         shifted.push_back(reads[read]);
-    pieces.push_back(walkPoints(std::move(iteration), accesses.getWalk(),
+    pieces.push_back(walkPoints(step, std::move(iteration), accesses.getWalk(),
                                 {accesses.getWidth(), {}, shifted}));
     PointwisePiece &piece = pieces.back();
     SmallVector<unsigned> held;

@@ -459,3 +459,19 @@ fusec.model @column inputs ["x", "y", "z"] outputs ["r"] {
   %0 = fusec.concat %x, %y, %z axis 1 : tensor<?x512xf16, #fusec.sizes<[n, 512]>>, tensor<?x1xf16, #fusec.sizes<[n, 1]>>, tensor<?x512xf16, #fusec.sizes<[n, 512]>> to tensor<?x1025xf16, #fusec.sizes<[n, 1025]>>
   fusec.output %0 : tensor<?x1025xf16, #fusec.sizes<[n, 1025]>>
 }
+
+// -----
+
+// Runs of one sector in another order are walked as they are loaded, long ones
+// as they are stored.
+// CHECK-LABEL: FUSEC_KERNEL(128) transpose_0(
+// CHECK: fusec::load<V>(t_x_once + base)
+// CHECK: fusec::store<V>(t_y + d0 * 131072 + d1 * 16 + d2 * 1024 + d3, result)
+// CHECK-LABEL: FUSEC_KERNEL(128) transpose_1(
+// CHECK: fusec::store<V>(t_w + base, result)
+fusec.model @short_runs inputs ["x", "z"] outputs ["y", "w"] {
+^bb0(%x: tensor<64x64x128x16xf16>, %z: tensor<64x64x4x128xf16>):
+  %0 = fusec.transpose %x [0, 2, 1, 3] : tensor<64x64x128x16xf16> to tensor<64x128x64x16xf16>
+  %1 = fusec.transpose %z [0, 2, 1, 3] : tensor<64x64x4x128xf16> to tensor<64x4x64x128xf16>
+  fusec.output %0, %1 : tensor<64x128x64x16xf16>, tensor<64x4x64x128xf16>
+}
