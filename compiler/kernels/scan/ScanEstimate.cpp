@@ -3,7 +3,6 @@
 // The time is that of the bytes, or of the tiles that each waits for, one after
 // another.
 
-#include "compiler/analysis/StepBytes.h"
 #include "compiler/kernels/scan/ScanProblem.h"
 #include "compiler/kernels/scan/device/scan_config.h"
 #include <cmath>
@@ -24,6 +23,15 @@ static double getResidentThreads(const Target &target,
   return std::min(target.threads / threads,
                   std::floor(65536 / (registers * threads))) *
          threads;
+}
+
+/// That the step's bytes take at the rate of such accesses.
+double ScanProblem::getMemoryMicros(const Target &target, StepBytes bytes,
+                                    int64_t vector) const {
+  double access =
+      getElementBytes(iteration.program[iteration.operand].type) * vector;
+  return (bytes.read + bytes.written) /
+         getStreamingRate(target, std::min(16.0, access));
 }
 
 Estimate ScanProblem::estimate(StepOp step, const Target &target,
@@ -49,11 +57,7 @@ Estimate ScanProblem::estimate(StepOp step, const Target &target,
                    (target.rates.memoryLatency + meeting) /
                    (target.rates.clock * 1e3);
   addPlacing(time, target, std::ceil(rows / atOnce), schedule.getBlocks());
-  double access = getElementBytes(iteration.program[iteration.operand].type) *
-                  schedule.getVector();
-  addExposed(time, target,
-             (bytes.read + bytes.written) /
-                 getStreamingRate(target, std::min(16.0, access)),
+  addExposed(time, target, getMemoryMicros(target, bytes, schedule.getVector()),
              latency);
   return time.get();
 }
@@ -126,7 +130,7 @@ Estimate ScanProblem::estimateParts(StepOp step, const Target &target,
                            : schedule.getGroups() * target.reduce.treeClocks +
                                  (2 + others) * target.rates.l2Latency);
   double element = getElementBytes(iteration.program[iteration.operand].type),
-         access = element * schedule.getVector(), waste = 1;
+         waste = 1;
   // Strips of less than what comes from memory together are read in parts.
   if (schedule.isOfColumns() && !isRun(iteration, schedule))
     waste = std::max(
@@ -144,8 +148,8 @@ Estimate ScanProblem::estimateParts(StepOp step, const Target &target,
   // A multiprocessor moves no more than its share.
   double busy = std::min(1.0, blocks / target.multiprocessors);
   addExposed(time, target,
-             (bytes.read + bytes.written) * waste / busy /
-                 getStreamingRate(target, std::min(16.0, access)),
+             getMemoryMicros(target, bytes, schedule.getVector()) * waste /
+                 busy,
              waves * clocks / (target.rates.clock * 1e3));
   return time.get();
 }
@@ -183,11 +187,7 @@ Estimate ScanProblem::estimateHeld(StepOp step, const Target &target,
                                     resident * threads / 32 * 2 *
                                         std::min(sameBank, 32.0));
   addPlacing(time, target, blocks, schedule.getBlocks());
-  double access = getElementBytes(iteration.program[iteration.operand].type) *
-                  schedule.getVector();
-  addExposed(time, target,
-             (bytes.read + bytes.written) /
-                 getStreamingRate(target, std::min(16.0, access)),
+  addExposed(time, target, getMemoryMicros(target, bytes, schedule.getVector()),
              waves * clocks / (target.rates.clock * 1e3));
   return time.get();
 }
@@ -216,10 +216,7 @@ Estimate ScanProblem::estimateCluster(StepOp step, const Target &target,
          clocks = 2 * target.rates.memoryLatency + target.row.clusterClocks +
                   threads / 32 * target.row.warpClocks +
                   double(schedule.getKept()) * target.scan.stepClocks;
-  double access = getElementBytes(iteration.program[iteration.operand].type) *
-                  schedule.getVector(),
-         memory = (bytes.read + bytes.written) * idle /
-                  getStreamingRate(target, std::min(16.0, access));
+  double memory = getMemoryMicros(target, bytes, schedule.getVector()) * idle;
   // A multiprocessor moves no more than so much of its share.
   memory *= std::max(1.0, 1 / (target.row.mostOfShare * share));
   if (waves > 1 && getSpanPitch(iteration, schedule))

@@ -5,6 +5,7 @@
 #ifndef FUSEC_COMPILER_KERNELS_SCAN_SCANPROBLEM_H
 #define FUSEC_COMPILER_KERNELS_SCAN_SCANPROBLEM_H
 
+#include "compiler/analysis/StepBytes.h"
 #include "compiler/kernels/scan/Scan.h"
 
 namespace fusec {
@@ -30,6 +31,8 @@ struct ScanProblem {
                         ReduceScheduleAttr schedule, int64_t dim) const;
   Estimate estimateCluster(StepOp step, const Target &target,
                            ReduceScheduleAttr schedule, int64_t dim) const;
+  double getMemoryMicros(const Target &target, StepBytes bytes,
+                         int64_t vector) const;
   int64_t getKeptBytes(ReduceScheduleAttr schedule) const;
   int64_t getHeldBytes(int64_t threads) const;
   llvm::SmallVector<ReduceScheduleAttr>

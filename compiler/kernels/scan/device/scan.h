@@ -74,6 +74,35 @@ template <class T> FUSEC_DEVICE T sumLanesBefore(T value) {
   return launch::lane() ? before : T(0);
 }
 
+/// Where a warp's steps follow one another: what is before a lane in each step,
+/// and that `with` its own, makes what is before it in the warp, whose sum it
+/// returns.
+template <class Op, class T, int Steps>
+FUSEC_DEVICE T sumStepsBefore(T (&sums)[Steps], const T (&with)[Steps]) {
+  T ofWarp = T(0);
+  FUSEC_UNROLL
+  for (int s = 0; s < Steps; ++s) {
+    sums[s] = Op::combine(ofWarp, sums[s]);
+    ofWarp =
+        Op::combine(ofWarp, primitive::shuffle(with[s], launch::lanes() - 1));
+  }
+  return ofWarp;
+}
+
+/// What is before the one at `place`, of sums that follow `carry`, which is
+/// then behind all of them.
+template <class Op, class T, int Count>
+FUSEC_DEVICE T sumPlacesBefore(const T (&sums)[Count], int place, T &carry) {
+  T before = carry;
+  FUSEC_UNROLL
+  for (int i = 0; i < Count; ++i) {
+    if (i == place)
+      before = carry;
+    carry = Op::combine(carry, sums[i]);
+  }
+  return before;
+}
+
 /// Turns the sums of each step of the scope's workers into those of all that is
 /// before; `carry` is what is before the tile, and then behind it. The steps of
 /// a scope follow one another.

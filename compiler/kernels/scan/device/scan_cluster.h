@@ -26,7 +26,7 @@ FUSEC_DEVICE void scanOfCluster(Index vectors, T &carry, Load load,
                 warps = most / launch::workersOf(most);
   FUSEC_SHARED T ofWarps[warps];
   typename Form::Items items[steps];
-  T sums[steps], with[steps], ofWarp = T(0), total = T(0), own = T(0);
+  T sums[steps], with[steps], total = T(0);
   const Index first = Index((Scope::block() * warps + launch::warp()) * steps) *
                           launch::lanes() +
                       launch::lane();
@@ -51,30 +51,15 @@ FUSEC_DEVICE void scanOfCluster(Index vectors, T &carry, Load load,
     sums[s] = sumLanesBefore(sum);
     with[s] = Op::combine(sums[s], sum);
   });
-  FUSEC_UNROLL
-  for (int s = 0; s < steps; ++s) {
-    sums[s] = Op::combine(ofWarp, sums[s]);
-    ofWarp =
-        Op::combine(ofWarp, primitive::shuffle(with[s], launch::lanes() - 1));
-  }
+  const T ofWarp = sumStepsBefore<Op>(sums, with);
   if (launch::lane() == 0)
     ofWarps[launch::warp()] = ofWarp;
   launch::barrier();
-  FUSEC_UNROLL
-  for (int warp = 0; warp < warps; ++warp) {
-    if (warp == launch::warp())
-      own = total;
-    total = Op::combine(total, ofWarps[warp]);
-  }
-  T all[Scope::blocks], before = carry;
+  const T ofBlock = sumPlacesBefore<Op>(ofWarps, launch::warp(), total);
+  T all[Scope::blocks];
   Scope::exchange(total, all);
-  FUSEC_UNROLL
-  for (int block = 0; block < Scope::blocks; ++block) {
-    if (block == Scope::block())
-      before = carry;
-    carry = Op::combine(carry, all[block]);
-  }
-  own = Op::combine(before, own);
+  const T before = sumPlacesBefore<Op>(all, Scope::block(), carry),
+          own = Op::combine(before, ofBlock);
   forEachOwn([&](int s, bool isThere, Index i) {
     if (isThere)
       store(getPlace(i), Form::scan(items[s], Op::combine(own, sums[s])));
@@ -109,26 +94,18 @@ FUSEC_DEVICE void scanRowOfCluster(Index count, Load load, Store store) {
 template <class Scope, class Form, int Steps, class Index, class Load,
           class Store>
 FUSEC_DEVICE void scanSpanOfCluster(Span<Index> span, Load load, Store store) {
-  constexpr int V = Form::vector;
-  typedef detail::FewItems<Form, Index> FewItems;
-  const detail::SpanParts<V, Index> parts(span);
-  const FewItems head(span.begin, parts.head, load),
-      tail(span.end - parts.tail, parts.tail, load);
-  typename Form::Op::Value carry(0);
   auto storeBy = [&](int block) {
     return [&store, block](Index k, auto width, const auto &sums) {
       if (Scope::block() == block)
         store(k, width, sums);
     };
   };
-  (Form::isReverse ? tail : head).scan(carry, storeBy(0));
-  detail::scanOfCluster<Scope, Form, Steps, false>(
-      parts.whole, carry,
-      [&](Index i, auto put) { load(parts.getVector(i), Width<V>(), put); },
-      [&](Index i, const auto &sums) {
-        store(parts.getVector(i), Width<V>(), sums);
+  detail::scanSpanParts<Form>(
+      span, load, store, storeBy(0), storeBy(Scope::blocks - 1),
+      [](Index vectors, auto &carry, auto loadVector, auto storeVector) {
+        detail::scanOfCluster<Scope, Form, Steps, false>(
+            vectors, carry, loadVector, storeVector);
       });
-  (Form::isReverse ? head : tail).scan(carry, storeBy(Scope::blocks - 1));
 }
 
 } // namespace fusec

@@ -59,26 +59,40 @@ private:
   Index first, count;
   Vec<typename Form::Item, 1> own[turns];
 };
+
+/// Head and tail of a span, by storeFirst and storeLast of what is before the
+/// rest and behind it, and scanWhole(vectors, carry, load, store) between them.
+template <class Form, class Index, class Load, class Store, class First,
+          class Last, class Whole>
+FUSEC_DEVICE void scanSpanParts(Span<Index> span, Load load, Store store,
+                                First storeFirst, Last storeLast,
+                                Whole scanWhole) {
+  constexpr int V = Form::vector;
+  typedef FewItems<Form, Index> Few;
+  const SpanParts<V, Index> parts(span);
+  const Few head(span.begin, parts.head, load),
+      tail(span.end - parts.tail, parts.tail, load);
+  typename Form::Op::Value carry(0);
+  (Form::isReverse ? tail : head).scan(carry, storeFirst);
+  scanWhole(
+      parts.whole, carry,
+      [&](Index i, auto put) { load(parts.getVector(i), Width<V>(), put); },
+      [&](Index i, const auto &sums) {
+        store(parts.getVector(i), Width<V>(), sums);
+      });
+  (Form::isReverse ? head : tail).scan(carry, storeLast);
+}
 } // namespace detail
 
 /// Calls load(k, width, put), which calls put(lane, value), and store(k, width,
 /// sums) for the span's whole vectors and for its other items.
 template <class Scope, class Form, class Index, class Load, class Store>
 FUSEC_DEVICE void scanSpan(Span<Index> span, Load load, Store store) {
-  constexpr int V = Form::vector;
-  typedef detail::FewItems<Form, Index> FewItems;
-  const detail::SpanParts<V, Index> parts(span);
-  const FewItems head(span.begin, parts.head, load),
-      tail(span.end - parts.tail, parts.tail, load);
-  typename Form::Op::Value carry(0);
-  (Form::isReverse ? tail : head).scan(carry, store);
-  detail::scanTiles<Scope, Form>(
-      parts.whole, carry,
-      [&](Index i, auto put) { load(parts.getVector(i), Width<V>(), put); },
-      [&](Index i, const auto &sums) {
-        store(parts.getVector(i), Width<V>(), sums);
+  detail::scanSpanParts<Form>(
+      span, load, store, store, store,
+      [](Index vectors, auto &carry, auto loadVector, auto storeVector) {
+        detail::scanTiles<Scope, Form>(vectors, carry, loadVector, storeVector);
       });
-  (Form::isReverse ? head : tail).scan(carry, store);
 }
 
 } // namespace fusec

@@ -62,7 +62,7 @@ FUSEC_DEVICE void scanChainOfRow(Chain &chain, Index count, Load load,
   };
   FUSEC_SHARED Sums all;
   typename Form::Items items[steps];
-  T sums[steps], with[steps], ofWarp = T(0), total = T(0), own = T(0);
+  T sums[steps], with[steps], total = T(0);
   // Those of a warp follow one another.
   auto forEachOwn = [&](auto body) {
     FUSEC_UNROLL
@@ -81,23 +81,14 @@ FUSEC_DEVICE void scanChainOfRow(Chain &chain, Index count, Load load,
     sums[s] = detail::sumLanesBefore(sum);
     with[s] = Op::combine(sums[s], sum);
   }
-  FUSEC_UNROLL
-  for (int s = 0; s < steps; ++s) {
-    sums[s] = Op::combine(ofWarp, sums[s]);
-    ofWarp =
-        Op::combine(ofWarp, primitive::shuffle(with[s], launch::lanes() - 1));
-  }
+  const T ofWarp = detail::sumStepsBefore<Op>(sums, with);
   if (launch::lane() == 0)
     all.ofWarps[launch::warp()] = ofWarp;
   chain.shareLaunch(all.launch);
   launch::barrier();
   chain.takeLaunch(all.launch);
-  FUSEC_UNROLL
-  for (int warp = 0; warp < warps; ++warp) {
-    if (warp == launch::warp())
-      own = total;
-    total = Op::combine(total, all.ofWarps[warp]);
-  }
+  const T ofBlock =
+      detail::sumPlacesBefore<Op>(all.ofWarps, launch::warp(), total);
   if (launch::thread() == 0)
     chain.tell(chain.ofPart(chain.part(), 0), total);
   fetch();
@@ -108,7 +99,7 @@ FUSEC_DEVICE void scanChainOfRow(Chain &chain, Index count, Load load,
     chain.tell(chain.ofGroup(chain.part() / Chain::group, 0),
                Op::combine(before, total));
   chain.leave();
-  own = Op::combine(before, own);
+  const T own = Op::combine(before, ofBlock);
   forEachOwn([&](int s, bool isThere, Index k) {
     if (isThere)
       store(k, Form::scan(items[s], Op::combine(own, sums[s])));
