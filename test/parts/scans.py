@@ -46,6 +46,26 @@ def makeScans():
                 yield case
 
 
+# Nothing but the sums, of rows that clusters hold, of which as many blocks as registers
+# allow run together: vectors of threads that have all of theirs and that have not.
+ALONE = [("i32", (3, 12288)), ("f32", (2, 20003)), ("i32", (2, 20003)), ("f32", (2, 24576)), ("i32", (2, 24576)), ("i32", (33, 20003)),
+         ("i32", (33, 50257)), ("f32", (3, 65536)), ("f16", (2, 65536)), ("bf16", (2, 65536)), ("bf16", (2, 40005)), ("f16", (3, 30004))]
+
+
+def makeLoneScans():
+    for kind, sizes in ALONE:
+        for reverse, exclusive in ((0, 0), (1, 1)):
+            case = Case(nameOf("lone_cumsum", kind, sizes, reverse, exclusive), {"f16": 2e-3, "bf16": 1e-2, "f32": 1e-5}.get(kind, 0))
+            x = case.draw(kind, *sizes)
+            case.nodes.append(helper.make_node("CumSum", [case.input("x", x), case.constant(numpy.array(1))], ["y"],
+                                               reverse=reverse, exclusive=exclusive))
+            items = x.astype(numpy.int64 if kind == "i32" else float)
+            items = numpy.flip(items, 1) if reverse else items
+            sums = items.cumsum(1) - (items if exclusive else 0)
+            case.output("y", numpy.flip(sums, 1) if reverse else sums, kind)
+            yield case
+
+
 # What is summed is a cast, as PyTorch exports it: threads keep what it is a cast of.
 CAST = [("f16", "f32", (33, 7), 1), ("f16", "f32", (2, 9, 4097), 2), ("f16", "f32", (3, 20008), 1), ("f16", "f32", (300, 64), 0),
         ("f16", "f32", (2, 1 << 16), 1), ("f16", "f32", (2, 20000, 8), 1), ("f16", "f32", (70001,), 0), ("f16", "f32", (333, 39), 1), ("f16", "f32", (3, 65536), 1),
@@ -113,5 +133,5 @@ def makeShortScans():
 
 
 def makeAll():
-    for make in (makeScans, makeCastScans, makeShortScans):
+    for make in (makeScans, makeLoneScans, makeCastScans, makeShortScans):
         yield from make()

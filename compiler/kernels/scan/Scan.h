@@ -77,8 +77,11 @@ inline constexpr int64_t columnTilesTogether = 2;
 int64_t getScanResident(const ScanIteration &iteration, const ScanCosts &costs,
                         ReduceScheduleAttr schedule, int64_t keptBytes);
 /// The same of clusters, as many as registers allow.
-int64_t getClusterResident(const ScanCosts &costs, ReduceScheduleAttr schedule,
+int64_t getClusterResident(const ScanIteration &iteration,
+                           const ScanCosts &costs, ReduceScheduleAttr schedule,
                            int64_t keptBytes);
+/// Whether each thread of a cluster has all of its vectors, and asks for none.
+bool fillsCluster(const ScanIteration &iteration, ReduceScheduleAttr schedule);
 /// How many blocks ahead a block has L2 fetch a part; 0: it does not.
 int64_t getBlocksAhead(StepOp step, const ScanIteration &iteration,
                        ReduceScheduleAttr schedule);

@@ -355,12 +355,10 @@ void ScanPrinter::printRow() {
   std::string length = writer.print(items, {}), scope, held;
   if (isOfCluster(schedule)) {
     writer.addHeader("scan_cluster.h");
-    bool isFull =
-        items.isConstant(schedule.getKept() * schedule.getThreadsTogether() *
-                         schedule.getVector());
     scope = "OfCluster";
     held = pitch ? fmt::format(", {}", schedule.getKept())
-                 : fmt::format(", {}, {}", schedule.getKept(), isFull);
+                 : fmt::format(", {}, {}", schedule.getKept(),
+                               fillsCluster(iteration, schedule));
   }
   if (pitch) {
     writer.addHeader("scan_span.h");

@@ -71,13 +71,8 @@ int64_t ScanProblem::getKeptBytes(ReduceScheduleAttr schedule) const {
   constexpr int64_t registerBytes = 4;
   int64_t vector = isRun(iteration, schedule) ? 1 : schedule.getVector(),
           items = std::max(registerBytes, getBytes(iteration.item) * vector),
-          sum = std::max(registerBytes, getBytes(iteration.operand)),
-          kept = schedule.getKept();
-  // Beside more than two vectors of halves, what they are summed as.
-  bool areWidened = isOfCluster(schedule) && kept > 2 &&
-                    getBytes(iteration.item) < registerBytes;
-  return kept * (items + (schedule.isOfColumns() ? 0 : 2 * sum)) +
-         (areWidened ? (kept - 2) * vector * registerBytes : 0);
+          sum = std::max(registerBytes, getBytes(iteration.operand));
+  return schedule.getKept() * (items + (schedule.isOfColumns() ? 0 : 2 * sum));
 }
 
 /// Of shared memory, in which slices of the run are apart, as scan_run.h has
@@ -204,8 +199,8 @@ Estimate ScanProblem::estimateCluster(StepOp step, const Target &target,
   double threads = schedule.getThreads(), length = sample(space[1], dim),
          blocks = std::max(1.0, sample(space[0], dim)) *
                   double(schedule.getCluster()),
-         together = double(
-             getClusterResident(target.scan, schedule, getKeptBytes(schedule))),
+         together = double(getClusterResident(iteration, target.scan, schedule,
+                                              getKeptBytes(schedule))),
          share = blocks / target.multiprocessors,
          waves = std::max(1.0, share / together),
          // Lanes without items have nothing on their way.

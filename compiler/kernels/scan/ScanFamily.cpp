@@ -5,6 +5,7 @@
 #include "compiler/kernels/scan/Scan.h"
 #include "compiler/kernels/scan/device/scan_config.h"
 #include <algorithm>
+#include <cmath>
 
 using namespace mlir;
 using namespace fusec;
@@ -67,35 +68,56 @@ static bool sumsAlone(const ScanIteration &iteration) {
   return getBytes(iteration.operand) <= 4;
 }
 
+/// Whether what is summed has less than 32 bits.
+static bool areHalves(const ScanIteration &iteration) {
+  return getElementBytes(iteration.program[iteration.item].type) < 4;
+}
+
 int64_t fusec::getScanResident(const ScanIteration &iteration,
                                const ScanCosts &costs,
                                ReduceScheduleAttr schedule, int64_t keptBytes) {
   if (!sumsAlone(iteration))
     return 0;
   if (isOfCluster(schedule))
-    return getClusterResident(costs, schedule, keptBytes);
+    return getClusterResident(iteration, costs, schedule, keptBytes);
   bool isOfWords = iteration.parts &&
                    (!schedule.isOfColumns() || isRun(iteration, schedule)) &&
                    getFlagWords(iteration, schedule),
-       areHalves = getElementBytes(iteration.program[iteration.item].type) < 4,
+       ofHalves = areHalves(iteration),
        // With a tile on its way while another one is summed.
-      isSpan = areHalves && getSpanPitch(iteration, schedule) &&
+      isSpan = ofHalves && getSpanPitch(iteration, schedule) &&
                *iteration.program.getSizes()[1].getConstant() >
                    schedule.getThreads() * schedule.getVector() * scanSteps;
-  double threads = isOfWords && !areHalves ? costs.residentThreads
-                   : isOfWords || isSpan   ? costs.narrowResidentThreads
-                                           : 0;
+  double threads = isOfWords && !ofHalves ? costs.residentThreads
+                   : isOfWords || isSpan  ? costs.narrowResidentThreads
+                                          : 0;
   return int64_t(threads) / schedule.getThreads();
 }
 
-int64_t fusec::getClusterResident(const ScanCosts &costs,
+int64_t fusec::getClusterResident(const ScanIteration &iteration,
+                                  const ScanCosts &costs,
                                   ReduceScheduleAttr schedule,
                                   int64_t keptBytes) {
-  constexpr double registers = 1 << 16, mostThreads = 2048;
+  // A multiprocessor gives threads registers by eights.
+  constexpr double registers = 1 << 16, together = 8, mostThreads = 2048;
   double threads = double(schedule.getThreads()),
          own = costs.clusterRegisters + double(keptBytes) / 4;
+  if (!areHalves(iteration) && getSpanPitch(iteration, schedule))
+    own += costs.cutRowRegisters;
+  own = std::ceil(own / together) * together;
   return int64_t(
       std::clamp(registers / (own * threads), 1.0, mostThreads / threads));
+}
+
+bool fusec::fillsCluster(const ScanIteration &iteration,
+                         ReduceScheduleAttr schedule) {
+  // Vectors of halves, with no branch between them, would be widened together:
+  // bf16 took 128 registers for 80.
+  if (areHalves(iteration))
+    return false;
+  return iteration.program.getSizes()[1].isConstant(
+      schedule.getKept() * schedule.getThreadsTogether() *
+      schedule.getVector());
 }
 
 static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
