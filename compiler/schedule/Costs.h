@@ -108,7 +108,7 @@ struct ScanCosts {
   double aheadPart; // of the blocks that run together, L2 fetches as far ahead
   // Of clusters.
   double clusterRegisters; // of a thread, beside what it keeps
-  double cutRowRegisters;  // and of rows of 32 bits that begin anywhere
+  double cutRowRegisters;  // and of rows that begin anywhere
   double stepClocks;       // of one of its accesses
   double placeMicros;      // a block, with its cluster's others
   double cutRowsLoss;      // of rows that begin anywhere, in several waves

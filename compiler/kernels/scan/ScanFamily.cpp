@@ -102,7 +102,7 @@ int64_t fusec::getClusterResident(const ScanIteration &iteration,
   constexpr double registers = 1 << 16, together = 8, mostThreads = 2048;
   double threads = double(schedule.getThreads()),
          own = costs.clusterRegisters + double(keptBytes) / 4;
-  if (!areHalves(iteration) && getSpanPitch(iteration, schedule))
+  if (getSpanPitch(iteration, schedule))
     own += costs.cutRowRegisters;
   own = std::ceil(own / together) * together;
   return int64_t(
