@@ -6,6 +6,7 @@
 #include "compiler/analysis/Alignment.h"
 #include "compiler/analysis/VectorAccesses.h"
 #include "compiler/kernels/scan/ScanProblem.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace fusec;
@@ -147,9 +148,16 @@ SmallVector<Candidate> ScanProblem::getCandidates(StepOp step,
   MLIRContext *context = step.getContext();
   SmallVector<Candidate> candidates;
   int64_t vector = isAligned ? accesses.width : 1;
+  std::optional<int64_t> rows = iteration.program.getSizes()[0].getConstant();
   auto getResident = [&](ReduceScheduleAttr schedule) {
-    return getScanResident(iteration, target.scan, schedule,
-                           getKeptBytes(schedule));
+    int64_t resident = getScanResident(iteration, target.scan, schedule,
+                                       getKeptBytes(schedule));
+    if (!isOfCluster(schedule) || !rows)
+      return resident;
+    // Of few clusters no thread has to do with fewer registers.
+    auto share = int64_t(std::ceil(double(*rows * schedule.getCluster()) /
+                                   target.multiprocessors));
+    return std::min(resident, std::max<int64_t>(1, share));
   };
   auto append = [&](const Candidate &candidate) {
     auto schedule = cast<ReduceScheduleAttr>(candidate.schedule);
