@@ -111,7 +111,6 @@ struct ScanCosts {
   double cutRowRegisters;  // and of rows that begin anywhere
   double stepClocks;       // of one of its accesses
   double placeMicros;      // a block, with its cluster's others
-  double cutRowsLoss;      // of rows that begin anywhere, in several waves
   // Where blocks hold rows.
   double itemClocks; // an item, which waits for the one before
   double heldBytes;  // that a multiprocessor has for rows

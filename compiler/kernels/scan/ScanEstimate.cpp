@@ -214,8 +214,6 @@ Estimate ScanProblem::estimateCluster(StepOp step, const Target &target,
   double memory = getMemoryMicros(target, bytes, schedule.getVector()) * idle;
   // A multiprocessor moves no more than so much of its share.
   memory *= std::max(1.0, 1 / (target.row.mostOfShare * share));
-  if (waves > 1 && getSpanPitch(iteration, schedule))
-    memory *= target.scan.cutRowsLoss;
   addExposed(time, target, std::max(memory, blocks * target.scan.placeMicros),
              std::max(1.0, waves / (together * threads / few)) * clocks /
                  (target.rates.clock * 1e3));

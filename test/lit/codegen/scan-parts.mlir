@@ -75,25 +75,25 @@ fusec.model @wide inputs ["x"] outputs ["y"] {
 
 // -----
 
-// Rows that begin anywhere are summed by memory's vectors.
+// Rows that begin anywhere are summed by memory's vectors, the longest by blocks.
 // CHECK-LABEL: FUSEC_KERNEL_RESIDENT(256, 3) cast_cumsum_0(
 // CHECK: typedef fusec::ScanForm<float, 8, false, false, fusec::f16> Form;
 // CHECK: const auto load = [&](int k, auto width, auto put) {
 // CHECK: fusec::load<V>(t_x + k);
-// CHECK: const fusec::Span<int> span = {begin, begin + 50257};
+// CHECK: const fusec::Span<int> span = {begin, begin + 300001};
 // CHECK: fusec::scanSpan<Scope, Form>(span, load, store);
 fusec.model @anywhere inputs ["x"] outputs ["y"] {
-^bb0(%x: tensor<2047x50257xf16>):
-  %0 = fusec.cast %x : tensor<2047x50257xf16> to tensor<2047x50257xf32>
-  %1 = fusec.cumsum %0 axis 1 : tensor<2047x50257xf32> to tensor<2047x50257xf32>
-  %2 = fusec.cast %1 : tensor<2047x50257xf32> to tensor<2047x50257xf16>
-  fusec.output %2 : tensor<2047x50257xf16>
+^bb0(%x: tensor<2047x300001xf16>):
+  %0 = fusec.cast %x : tensor<2047x300001xf16> to tensor<2047x300001xf32>
+  %1 = fusec.cumsum %0 axis 1 : tensor<2047x300001xf32> to tensor<2047x300001xf32>
+  %2 = fusec.cast %1 : tensor<2047x300001xf32> to tensor<2047x300001xf16>
+  fusec.output %2 : tensor<2047x300001xf16>
 }
 
 // -----
 
 // Rows that the registers of a cluster hold need no parts; nor do they where they
-// begin anywhere, and are few.
+// begin anywhere.
 // CHECK: // grid 32, block 256, shared memory 0 bytes, cluster 8
 // CHECK-LABEL: cumsum_0(const float *t_x,
 // CHECK: typedef fusec::ClusterScope<256, 8> Scope;
