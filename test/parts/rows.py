@@ -60,6 +60,20 @@ def makeRows():
             yield case
 
 
+# So many that L2 fetches later ones, by blocks and by clusters.
+FETCHED = [("f16", (1100, 4096)), ("f32", (71, 32768))]
+
+
+def makeFetchedRows():
+    for kind, sizes in FETCHED:
+        case = Case(nameOf("fetched_norm", kind, sizes), 2e-3 if kind == "f16" else 1e-5, batch=None)
+        x, scale = case.draw(kind, *sizes), case.draw(kind, sizes[1])
+        case.nodes.append(helper.make_node("LayerNormalization", [case.input("x", x), case.input("scale", scale)], ["y"], axis=-1))
+        wide = x - x.astype(float).mean(-1, keepdims=True)
+        case.output("y", wide / numpy.sqrt((wide * wide).mean(-1, keepdims=True) + 1e-5) * scale, kind)
+        yield case
+
+
 # In parts, of what several operands have: halves, a bias that all rows share, a factor of
 # each row, and one that lies across rows, so that lanes load it one by one.
 def makeSumsInParts():
@@ -376,6 +390,6 @@ def makeGroups():
 
 
 def makeAll():
-    for make in (makeRows, makeSumsInParts, makeSumsOfExponentials, makePlaces, makeOddRows, makeNested, makeColumns,
+    for make in (makeRows, makeFetchedRows, makeSumsInParts, makeSumsOfExponentials, makePlaces, makeOddRows, makeNested, makeColumns,
                  makePieces, makeWeighted, makePasses, makePhases, makeGroups):
         yield from make()

@@ -39,8 +39,8 @@ constexpr JoinTolerance weightTolerance = {1.25, /*overlaps=*/false};
 /// Products of one operand save a launch and its second read, which L2 has: a
 /// gain too small to lose as much at another size.
 constexpr JoinTolerance groupTolerance = {1.03, /*overlaps=*/false};
-/// Pointwise steps beside one another save what both read, or a launch, which is
-/// more than predicted: 132.7 us for 135.9 where 129.2 were for 131.0.
+/// Pointwise steps beside one another save what both read, or a launch, which
+/// is more than predicted: 132.7 us for 135.9 where 129.2 were for 131.0.
 constexpr JoinTolerance siblingTolerance = {0.99, /*overlaps=*/true};
 
 /// How a pass joins.
