@@ -79,7 +79,8 @@ def makeFetchedRows():
 def makeSumsInParts():
     for rows, length in [(1, 300001), (3, 262148)]:
         for operator in ("Softmax", "LogSoftmax"):
-            case = Case(nameOf(operator.lower() + "_operands", "f32", (rows, length)), 1e-5, batch=None)
+            # The reference adds one after another.
+            case = Case(nameOf(operator.lower() + "_operands", "f32", (rows, length)), 5e-4, batch=None)
             x, half, bias = case.draw("f32", rows, length), case.draw("f16", rows, length), case.draw("f32", length)
             factor, across = case.draw("f32", rows, 1), case.draw("f32", length, rows)
             total = case.node("Add", case.input("x", x),
