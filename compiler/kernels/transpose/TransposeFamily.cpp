@@ -50,17 +50,19 @@ static AccessesAttr getAccesses(StepOp step, VariantAttr variant,
   return getAccesses(step.getContext(), walk, width, loads, stores);
 }
 
-/// Whether places are found of two indices and numbers alone, and nothing is
+/// Whether places are found of indices and numbers alone, and nothing is
 /// computed: 32 registers are enough.
-static bool isPlainMatrix(const ScalarProgram &program) {
-  ArrayRef<Expr> sizes = program.getSizes();
-  if (sizes.size() != 2 ||
-      !llvm::all_of(sizes, [](Expr size) { return size.isConstant(); }))
-    return false;
+static bool isMoved(const ScalarProgram &program) {
   for (size_t n = 0; n < program.size(); ++n)
     if (program[n].kind != ScalarNode::Kind::Load)
       return false;
-  return true;
+  return llvm::all_of(program.getSizes(),
+                      [](Expr size) { return size.isConstant(); });
+}
+
+/// The same of two indices.
+static bool isPlainMatrix(const ScalarProgram &program) {
+  return program.getSizes().size() == 2 && isMoved(program);
 }
 
 /// Blocks for which a multiprocessor is to have registers.
@@ -80,7 +82,7 @@ static int64_t countResident(StepOp step, TransposeScheduleAttr schedule,
   // Of loads of 8 bytes, by 32 registers: of 96 x 130 x 514 floats turned round
   // eight blocks took 18.5 us, six 19.2.
   if (load * bytes == 8 && schedule.getIndexBits() == 32 &&
-      iteration.points.stores.size() == 1 && !readsBesideTiles(iteration))
+      iteration.points.stores.size() == 1 && isMoved(program))
     return 8;
   // Narrow loads are many, and each has an address: sixteen of single elements.
   if (load == 1)
