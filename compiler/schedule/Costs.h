@@ -76,9 +76,12 @@ struct PointwiseCosts {
   double waitsPart;         // by which memory takes longer, as functions wait
   double narrowWaitsPart;   // the same of long ones, where halves are stored
   double pickedPart;        // of the memory's rate, elements in random places
-  double singleFillClocks;  // of a warp that puts elements into a held row
-  double widerBlocksPart;   // of the time, that wider blocks must promise
-  double siblingMicros; // shorter ones gain by being one, whatever they read
+  // Of rows that indices name: by which part memory takes longer, with what
+  // the ends of each cost, and latencies of a turn of all threads that show.
+  double rowsPart, rowEndBytes, rowWaits;
+  double singleFillClocks; // of a warp that puts elements into a held row
+  double widerBlocksPart;  // of the time, that wider blocks must promise
+  double siblingMicros;    // shorter ones gain by being one, whatever they read
 };
 
 /// Rows of parts, as of a concat.
@@ -106,6 +109,7 @@ struct ScanCosts {
   // what they load: of 32 bits by parts, and of 16.
   double residentThreads, narrowResidentThreads;
   double aheadPart; // of the blocks that run together, L2 fetches as far ahead
+  double waitsPart; // of what they wait for, that shows then
   // Of clusters.
   double clusterRegisters; // of a thread, beside what it keeps
   double cutRowRegisters;  // and of rows that begin anywhere

@@ -87,6 +87,8 @@ struct RowCosts {
   double pairPart;    // of the memory's time, where threads ask for two vectors
   double exposed;     // the power in which memory, latency and work add up
   double startMicros; // until the first loads have come
+  // Of more bytes and rows than these, others hide what blocks wait for.
+  double shownBytes, shownRows;
   double wholeWaves;  // of fewer waves each ends before the next begins
   double mostOfShare; // of its share of memory, that a multiprocessor moves
   double mostAhead;   // items that a thread loads before its stores need them

@@ -11,16 +11,24 @@ using namespace fusec;
 /// copy: of 8 KB, blocks of 4 KB took 69.3 us, of 8 KB 71.8, of 2 KB 82.6.
 static constexpr int64_t longRowBytes = 8192, mostAccessesOfLongRows = 2;
 
-static bool readsLongRows(const PointwisePiece &piece) {
+/// Of rows that indices name, as long as what is stored of them; 0: none.
+static double getRowBytes(const PointwisePiece &piece, int64_t dim) {
   const ScalarProgram &program = piece.iteration.program;
   if (program.getSizes().empty() || piece.countRows() == 0)
-    return false;
-  auto columns = program.getSizes().back().getConstant();
-  if (!columns)
-    return false;
-  return llvm::any_of(piece.iteration.stores, [&](const RegionStore &store) {
-    return *columns * getElementBytes(program[store.node].type) >= longRowBytes;
-  });
+    return 0;
+  double columns = double(getSampledValue(program.getSizes().back(), dim)),
+         bytes = 1;
+  for (const RegionStore &store : piece.iteration.stores)
+    bytes =
+        std::max(bytes, columns * getElementBytes(program[store.node].type));
+  return bytes;
+}
+
+static bool readsLongRows(const PointwisePiece &piece) {
+  const ScalarProgram &program = piece.iteration.program;
+  return !program.getSizes().empty() &&
+         program.getSizes().back().getConstant() &&
+         getRowBytes(piece, typicalDim) >= longRowBytes;
 }
 
 /// How many elements a thread takes: as many as the widest accesses, then more
@@ -152,7 +160,7 @@ static PointwiseWork getWork(StepOp step, const Target &target,
   for (const PointwisePiece &piece : pieces) {
     double points = getSampledValue(piece.count, dim);
     work.elements += points;
-    work.readsRows |= piece.countRows() > 0;
+    work.rowBytes = std::max(work.rowBytes, getRowBytes(piece, dim));
     work.waits = std::max(work.waits, getWaits(step, target, piece, vector));
     work.functions =
         std::max(work.functions,

@@ -207,6 +207,11 @@ double getColumnsTraffic(const Target &target, const RowSizes &sizes,
                          double passes);
 Estimate estimateColumns(const Target &target, const RowSizes &sizes,
                          ReduceScheduleAttr schedule);
+/// What is seen of such a time of rows. Of many each block begins when another
+/// one ends, so that others hide what it waits for and computes, but for the
+/// first and the last. Which schedule is best is not asked by it.
+double getShownMicros(const Target &target, const RowSizes &sizes,
+                      double micros);
 /// Of rows or columns.
 Estimate estimateReduce(const Target &target, const RowSizes &sizes,
                         ReduceScheduleAttr schedule);

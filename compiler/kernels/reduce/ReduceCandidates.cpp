@@ -128,6 +128,10 @@ ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
       add(candidate);
     }
   }
+  if (!ofColumns)
+    for (Candidate &candidate : candidates)
+      candidate.estimate.microseconds =
+          getShownMicros(target, sizes, candidate.estimate.microseconds);
   // Narrower vectors, or single items, are there beside those that memory's
   // places ask for.
   if (isShifted || pitch)

@@ -264,6 +264,15 @@ static Estimate estimateRows(const Target &target, const RowSizes &sizes,
   return estimate;
 }
 
+double fusec::getShownMicros(const Target &target, const RowSizes &sizes,
+                             double micros) {
+  double least = target.rates.launch + target.row.startMicros +
+                 sizes.bytes / (target.rates.memory * 1e3),
+         shown = std::max(target.row.shownBytes / std::max(1.0, sizes.bytes),
+                          target.row.shownRows / std::max(1.0, sizes.rows));
+  return least + std::min(1.0, shown) * (micros - least);
+}
+
 bool fusec::isFollowed(const Target &target, const RowSizes &sizes,
                        ReduceScheduleAttr schedule) {
   RowPlaces places(target, sizes, schedule);
