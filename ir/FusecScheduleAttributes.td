@@ -70,8 +70,9 @@ def Fusec_AccessesAttr : Fusec_Attr<"Accesses", "accesses"> {
     elements between the lanes: `loads = [8]` of 4 lanes is a vector of which
     every second element is theirs, `stores = [8, 8]` two values that take turns
     in one. `passing`: reads, by their place in `loads`, of what nobody reads
-    again, whose lines are to leave L2 before others. `shifted`: reads whose
-    vectors begin anywhere in memory, and are shifted into place.
+    again, whose lines are to leave L2 before others, or after them where a
+    kernel stores more than L2 holds. `shifted`: reads whose vectors begin
+    anywhere in memory, and are shifted into place.
     Of chains and matmuls, which have no lanes, they are runs of elements:
     of each tile that is copied; of A and B of each segment, then of the
     epilogue's operands.

@@ -43,11 +43,11 @@ Descriptor declareMade(KernelWriter &writer, const MadeMatrix &made,
 
 /// Loads from the buffers of the step's inputs.
 ScalarEmitter::Sources getRegionSources(KernelWriter &writer);
-/// Declares pointers for those of the program's reads that pass through L2, and
-/// returns the sources with these.
+/// Declares pointers for those of the program's reads that pass through L2, or
+/// stay there, and returns the sources with these.
 ScalarEmitter::Sources declarePassing(KernelWriter &writer,
                                       const ScalarProgram &program,
-                                      AccessesAttr accesses,
+                                      AccessesAttr accesses, bool stay,
                                       ScalarEmitter::Sources sources);
 
 /// Stores the values of the current point, or of the emitter's lanes; then

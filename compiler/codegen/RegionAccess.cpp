@@ -33,7 +33,7 @@ ScalarEmitter::Sources fusec::getRegionSources(KernelWriter &writer) {
 
 ScalarEmitter::Sources fusec::declarePassing(KernelWriter &writer,
                                              const ScalarProgram &program,
-                                             AccessesAttr accesses,
+                                             AccessesAttr accesses, bool stay,
                                              ScalarEmitter::Sources sources) {
   llvm::DenseMap<Value, std::string> passing;
   SmallVector<unsigned> reads = getReads(program);
@@ -42,7 +42,7 @@ ScalarEmitter::Sources fusec::declarePassing(KernelWriter &writer,
     BufferOp buffer = writer.getStep().getInputBuffer(value);
     std::string pointer = writer.pointer(buffer, true);
     std::string name = writer.uniqueName(pointer + "_once");
-    writer.line("const fusec::Passing<{}> {}({});",
+    writer.line("const fusec::{}<{}> {}({});", stay ? "Staying" : "Passing",
                 storageType(buffer.getElementType()), name, pointer);
     passing[value] = name;
   }

@@ -201,32 +201,43 @@ FUSEC_DEVICE u32 loadOnce(const u32 *p) {
   asm volatile("ld.global.L1::no_allocate.u32 %0, [%1];" : "=r"(v) : "l"(p));
   return v;
 }
-/// What L2 does with lines: those of streams go first.
+/// What L2 does with lines: those of streams go first, others last.
 FUSEC_DEVICE u64 streamPolicy() {
   u64 policy;
   asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
   return policy;
 }
-FUSEC_DEVICE Word16 loadPassing(const Word16 *p) {
+FUSEC_DEVICE u64 stayPolicy() {
+  u64 policy;
+  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+FUSEC_DEVICE Word16 loadBy(const Word16 *p, u64 policy) {
   Word16 v;
   asm volatile("ld.global.L2::cache_hint.v4.u32 {%0,%1,%2,%3}, [%4], %5;"
                : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-               : "l"(p), "l"(streamPolicy()));
+               : "l"(p), "l"(policy));
   return v;
 }
-FUSEC_DEVICE Word8 loadPassing(const Word8 *p) {
+FUSEC_DEVICE Word8 loadBy(const Word8 *p, u64 policy) {
   Word8 v;
   asm volatile("ld.global.L2::cache_hint.v2.u32 {%0,%1}, [%2], %3;"
                : "=r"(v.x), "=r"(v.y)
-               : "l"(p), "l"(streamPolicy()));
+               : "l"(p), "l"(policy));
   return v;
 }
-FUSEC_DEVICE u32 loadPassing(const u32 *p) {
+FUSEC_DEVICE u32 loadBy(const u32 *p, u64 policy) {
   u32 v;
   asm volatile("ld.global.L2::cache_hint.u32 %0, [%1], %2;"
                : "=r"(v)
-               : "l"(p), "l"(streamPolicy()));
+               : "l"(p), "l"(policy));
   return v;
+}
+template <class Word> FUSEC_DEVICE Word loadPassing(const Word *p) {
+  return loadBy(p, streamPolicy());
+}
+template <class Word> FUSEC_DEVICE Word loadStaying(const Word *p) {
+  return loadBy(p, stayPolicy());
 }
 FUSEC_DEVICE void storeOnce(Word16 *p, Word16 v) {
   asm volatile("st.global.cs.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(p), "r"(v.x),

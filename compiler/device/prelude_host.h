@@ -182,6 +182,7 @@ struct alignas(8) Word8 {
 };
 template <class T> inline T loadOnce(const T *p) { return *p; }
 template <class T> inline T loadPassing(const T *p) { return *p; }
+template <class T> inline T loadStaying(const T *p) { return *p; }
 template <class T> inline void storeOnce(T *p, T v) { *p = v; }
 
 inline void countAtomically(u64 *counter, u64 amount) {

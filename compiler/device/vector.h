@@ -79,23 +79,31 @@ template <int V, class T> FUSEC_DEVICE Vec<T, V> loadStream(const T *p) {
       p, [](const auto *word) { return primitive::loadOnce(word); });
 }
 
-/// A pointer to data that is read once, and leaves L2 before others.
-template <class T> struct Passing {
+/// A pointer to data that is read once. Its lines leave L2 before others, or
+/// stay longer, so that what the kernel stores is written back soon.
+template <class T, bool Stays> struct ReadOnce {
   const T *at;
-  FUSEC_DEVICE explicit Passing(const T *at) : at(at) {}
-  template <class Index> FUSEC_DEVICE Passing operator+(Index i) const {
-    return Passing(at + i);
+  FUSEC_DEVICE explicit ReadOnce(const T *at) : at(at) {}
+  template <class Index> FUSEC_DEVICE ReadOnce operator+(Index i) const {
+    return ReadOnce(at + i);
   }
-  template <class Index> FUSEC_DEVICE Passing operator-(Index i) const {
-    return Passing(at - i);
+  template <class Index> FUSEC_DEVICE ReadOnce operator-(Index i) const {
+    return ReadOnce(at - i);
   }
   template <class Index> FUSEC_DEVICE T operator[](Index i) const {
     return load<1>(*this + i)[0];
   }
 };
-template <int V, class T> FUSEC_DEVICE Vec<T, V> load(Passing<T> p) {
-  return detail::loadWords<V>(
-      p.at, [](const auto *word) { return primitive::loadPassing(word); });
+template <class T> using Passing = ReadOnce<T, false>;
+template <class T> using Staying = ReadOnce<T, true>;
+template <int V, class T, bool Stays>
+FUSEC_DEVICE Vec<T, V> load(ReadOnce<T, Stays> p) {
+  return detail::loadWords<V>(p.at, [](const auto *word) {
+    if constexpr (Stays)
+      return primitive::loadStaying(word);
+    else
+      return primitive::loadPassing(word);
+  });
 }
 
 template <int V, class T> FUSEC_DEVICE void store(T *p, Vec<T, V> value) {

@@ -2,6 +2,7 @@
 
 #include "compiler/kernels/PassingReads.h"
 #include "compiler/analysis/AccessWidths.h"
+#include "compiler/analysis/StepBytes.h"
 #include "compiler/analysis/TypicalSizes.h"
 #include "compiler/kernels/Estimate.h"
 
@@ -55,4 +56,18 @@ SmallVector<int64_t> fusec::findPassingReads(StepOp step,
       passing.push_back(place);
   }
   return passing;
+}
+
+bool fusec::readsStay(StepOp step) {
+  // Sums and what is asked for by a few indices store little.
+  constexpr double leastStored = 0.25;
+  StepBytes bytes = getStepBytesAt(step, typicalDim);
+  double read = double(bytes.read), written = double(bytes.written);
+  return read + written > getTarget(step).passing.leastStayingBytes &&
+         written >= leastStored * read;
+}
+
+bool fusec::staysInL2(StepOp step, BufferOp buffer) {
+  return buffer.getKind() == BufferKind::Input && !isReadLater(step, buffer) &&
+         readsStay(step);
 }

@@ -2,7 +2,9 @@
 //
 // What passes through L2 on its way to a kernel: data that nobody reads again
 // is to leave it before what others have there, and before what is still to be
-// written back.
+// written back. Where a kernel stores more than L2 holds, it is the other way
+// round: what it reads stays, and what it stores is written back soon, while
+// what lies beside it in memory is, too.
 
 #ifndef FUSEC_COMPILER_KERNELS_PASSINGREADS_H
 #define FUSEC_COMPILER_KERNELS_PASSINGREADS_H
@@ -15,6 +17,11 @@ namespace fusec {
 /// that L2 does not hold.
 llvm::SmallVector<int64_t> findPassingReads(StepOp step,
                                             const ScalarProgram &program);
+
+/// Whether they are to stay.
+bool readsStay(StepOp step);
+/// Whether an input of a step that reads each element of it once is.
+bool staysInL2(StepOp step, BufferOp buffer);
 
 } // namespace fusec
 

@@ -68,6 +68,8 @@ struct PassingCosts {
   // what loads that pass it by lose.
   double mostBytes;
   double mostMovedBytes; // read and written, by a pointwise kernel
+  // Read and written: of more what is read stays longer than what is stored.
+  double leastStayingBytes;
 };
 
 struct PointwiseCosts {

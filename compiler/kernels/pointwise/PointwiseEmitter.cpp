@@ -5,6 +5,7 @@
 
 #include "compiler/codegen/Emitters.h"
 #include "compiler/codegen/ScalarEmitter.h"
+#include "compiler/kernels/PassingReads.h"
 #include "compiler/kernels/pointwise/Pointwise.h"
 #include <fmt/core.h>
 
@@ -82,7 +83,8 @@ void PiecePrinter::print(const PointwisePiece &piece,
                          AccessesAttr accessesOfPiece,
                          std::optional<Expr> blocks) {
   accesses = accessesOfPiece;
-  sources = declarePassing(writer, piece.iteration.program, accesses, shared);
+  sources = declarePassing(writer, piece.iteration.program, accesses,
+                           readsStay(writer.getStep()), shared);
   if (piece.row)
     printHeldRows(piece);
   else if (piece.isByRows())

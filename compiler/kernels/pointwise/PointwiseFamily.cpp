@@ -17,12 +17,14 @@ static Attribute getPlain(MLIRContext *context) {
 
 /// Reads of the only piece that pass through L2: of several, one may find there
 /// what another read. They gain while all that is moved has a place in L2, and
-/// what is read takes none from what is still to be written back.
+/// what is read takes none from what is still to be written back, or by staying
+/// there.
 static SmallVector<int64_t> getPassing(StepOp step, const PointwisePiece &piece,
                                        ArrayRef<int64_t> shifted) {
   StepBytes bytes = getStepBytesAt(step, typicalDim);
   if (double(bytes.read + bytes.written) >
-      getTarget(step).passing.mostMovedBytes)
+          getTarget(step).passing.mostMovedBytes &&
+      !readsStay(step))
     return {};
   const ScalarProgram &program = piece.iteration.program;
   SmallVector<unsigned> reads = getReads(program);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/kernels/reduce/RowPrinter.h"
+#include "compiler/kernels/PassingReads.h"
 #include <fmt/core.h>
 
 using namespace mlir;
@@ -12,8 +13,9 @@ RowPrinter::RowPrinter(KernelWriter &writer, const RowIteration &iteration,
       schedule(cast<ReduceScheduleAttr>(variant.getSchedule())),
       accesses(variant.getLaunch().getLoopAccesses(this->form.loop)),
       index(writer.indexType()) {
-  auto sources = declarePassing(writer, iteration.program, accesses,
-                                getRegionSources(writer));
+  auto sources =
+      declarePassing(writer, iteration.program, accesses,
+                     readsStay(writer.getStep()), getRegionSources(writer));
   getSource = sources.load;
   sources.root = [&](Value value) {
     return results[value.getAsOpaquePointer()];

@@ -140,10 +140,21 @@ SmallVector<int64_t> fusec::getPassingReads(StepOp step,
                                             const RowIteration &iteration,
                                             ReduceScheduleAttr schedule) {
   size_t passes = getPasses(iteration).size() - schedule.getOnline();
-  // None that store at every point gained, and some lost a quarter.
-  if ((schedule.getKept() || passes == 1) && getFullStores(iteration).empty())
-    return findPassingReads(step, iteration.program);
-  return {};
+  const ScalarProgram &program = iteration.program;
+  if (getFullStores(iteration).empty())
+    return schedule.getKept() || passes == 1 ? findPassingReads(step, program)
+                                             : SmallVector<int64_t>();
+  // Of those that store at every point none gained by reads that leave first,
+  // and some lost a quarter. Halves gain nothing by reads that stay, or lose up
+  // to 10%, as clusters do.
+  if (!schedule.getKept() || schedule.getCluster() > 1 || !readsStay(step))
+    return {};
+  SmallVector<int64_t> staying = findPassingReads(step, program);
+  SmallVector<unsigned> reads = getReads(program);
+  llvm::erase_if(staying, [&](int64_t read) {
+    return getElementBytes(program[reads[read]].type) < 4;
+  });
+  return staying;
 }
 
 AccessesAttr fusec::getAccesses(StepOp step, VariantAttr variant,

@@ -5,6 +5,7 @@
 
 #include "compiler/analysis/TransposeIteration.h"
 #include "compiler/codegen/Emitters.h"
+#include "compiler/kernels/PassingReads.h"
 #include "compiler/kernels/transpose/Transpose.h"
 #include <algorithm>
 #include <fmt/core.h>
@@ -156,10 +157,11 @@ void TilePrinter::fillTiles() {
   for (auto [node, tile] : llvm::zip_equal(iteration.loads, tiles)) {
     BufferOp buffer = writer.getStep().getInputBuffer(program[node].value);
     std::string pointer = writer.pointer(buffer, true);
+    StringRef stays = staysInL2(writer.getStep(), buffer) ? ", true" : "";
     if (loadsAlign(node) && !getBefore()) {
-      writer.open("fusec::fillTile<{}, {}>({}, along - alongFirst, "
+      writer.open("fusec::fillTile<{}, {}{}>({}, along - alongFirst, "
                   "across - acrossFirst, [&](int a, int b)",
-                  getLoadWidth(node), transposeThreads, tile);
+                  getLoadWidth(node), transposeThreads, stays.str(), tile);
       declarePoint();
       writer.line(
           "return {} + {};", pointer,
@@ -180,10 +182,10 @@ void TilePrinter::fillTiles() {
     }
     std::string extent = writer.print(
         getExtent(getSizes(buffer.getType()), buffer.getStrideExprs()), {});
-    writer.open("fusec::fillTileByRows<{}, {}, {}>({}, along - alongFirst, "
+    writer.open("fusec::fillTileByRows<{}, {}, {}{}>({}, along - alongFirst, "
                 "acrossFirst, across - acrossFirst, {}, {}({}), [&](int b)",
-                getLoadWidth(node), transposeThreads, getBefore(), tile,
-                pointer, index, extent);
+                getLoadWidth(node), transposeThreads, getBefore(), stays.str(),
+                tile, pointer, index, extent);
     writer.line("return {};", getRowOffset(node, "b"));
     writer.close("});");
   }

@@ -34,7 +34,7 @@ fusec.model @parts inputs ["p", "b"] outputs ["y"] {
 // CHECK: constexpr int V = [[V:[0-9]]];
 // CHECK: fusec::Vec<float, [[V]]> kept[fusec::keptSteps<Scope, [[STEPS:[0-9]+]]>];
 // CHECK: fusec::forEachKept<Scope, 1, [[STEPS]], true>(length, [&](int step, int k) {
-// CHECK: kept[step] = fusec::load<[[V]]>(t_x + row * 128000 + k * 128 + column);
+// CHECK: kept[step] = fusec::load<[[V]]>(t_x_once + row * 128000 + k * 128 + column);
 // CHECK: fusec::reduceKeptColumns<Scope, fusec::Max<float>, [[V]], [[STEPS]], true>(length, [&](int step, int k,
 // CHECK: add(lane, kept[step][lane]);
 // CHECK: fusec::reduceKeptColumns<Scope, fusec::Sum<float>, [[V]], [[STEPS]], true>

@@ -96,7 +96,7 @@ fusec.model @backwards inputs ["x"] outputs ["y"] {
 // the first is stored.
 // CHECK-LABEL: FUSEC_KERNEL(128) slice_0(
 // CHECK: fusec::forEachVector<1, 8>(count
-// CHECK: fusec::load<V>(t_x + base * 3)
+// CHECK: fusec::load<V>(t_x_once + base * 3)
 // CHECK-NEXT: return [=] {
 // CHECK: fusec::store<V>(t_y + base, result);
 fusec.model @single inputs ["x"] outputs ["y"] {
@@ -187,7 +187,8 @@ fusec.model @tile inputs ["x"] outputs ["y"] {
 // CHECK-LABEL: FUSEC_KERNEL_RESIDENT(256, 4) transpose_0(
 // CHECK: FUSEC_SHARED fusec::TransposeTile<float, 68, 67> tile;
 // CHECK: acrossTiles = (across + 66) / 64;
-// CHECK: fusec::fillTileByRows<4, 256, 3>(tile, {{.*}}, t_x, int(33599503),
+// CHECK: fusec::fillTileByRows<4, 256, 3, true>(tile, {{.*}}, t_x,
+// CHECK-NEXT: int(33599503), [&](int b) {
 // CHECK: fusec::forEachChunkInTile<4, 64, 64, 256>(along - alongFirst, [&](int a, int chunk) {
 // CHECK: fusec::forColumns<4>(first, across, [&](int column, auto width) {
 // CHECK: fusec::readTile<V>(tile, a, b + 3, [&](int lane) {
@@ -357,7 +358,7 @@ fusec.model @pad inputs ["x"] outputs ["y"] {
 // CHECK: fusec::forEachVector<8, 2>(count
 // CHECK: if (d1 < 8) {
 // CHECK: else if (d1 >= 8 && d1 < 1008) {
-// CHECK-NEXT: fusec::load<V>(t_x + d0 * 1000 + d1 - 8);
+// CHECK-NEXT: fusec::load<V>(t_x_once + d0 * 1000 + d1 - 8);
 // CHECK: return [=] {
 // CHECK: fusec::store<V>(t_y + base, result);
 fusec.model @whole_pieces inputs ["x"] outputs ["y"] {

@@ -17,9 +17,10 @@ fusec.model @once inputs ["x", "b"] outputs ["y"] {
 
 // -----
 
-// Of 64 MB it would gain nothing.
+// Of 64 MB it stays, so that what is stored is written back soon.
 // CHECK-LABEL: FUSEC_KERNEL(128) exp
-// CHECK-NOT: Passing
+// CHECK: const fusec::Staying<float> t_x_once(t_x);
+// CHECK: fusec::load<V>(t_x_once + base)
 fusec.model @large inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<8192x1024xf32>):
   %0 = fusec.exp %x : tensor<8192x1024xf32>

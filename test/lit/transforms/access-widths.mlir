@@ -17,7 +17,7 @@ fusec.model @passing inputs ["x"] outputs ["y"] {
 // A vector that is stored at every point is one access; a thread takes several
 // instead.
 // CHECK: fusec.plan @sm_90a of @widening
-// CHECK: pointwise_schedule<threads = 128, vector = 8, {{[^>]*}}> launch <{{.*}}, accesses = [#fusec.accesses<width = 4, loads = [4], stores = [4]>]>
+// CHECK: pointwise_schedule<threads = 128, vector = 8, {{[^>]*}}> launch <{{.*}}, accesses = [#fusec.accesses<width = 4, loads = [4], stores = [4], passing = [0]>]>
 fusec.model @widening inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<8192x8192xf16>):
   %0 = fusec.cast %x : tensor<8192x8192xf16> to tensor<8192x8192xf32>
@@ -42,7 +42,7 @@ fusec.model @sums inputs ["x"] outputs ["y"] {
 // Rows that begin anywhere are walked from where what they store is aligned, and
 // what they load from a tensor of the same shape is aligned there, too.
 // CHECK: fusec.plan @sm_90a of @beside
-// CHECK: accesses = [#fusec.accesses<walk = memory, width = 8, loads = [8, 1, 1], stores = [8]>]
+// CHECK: accesses = [#fusec.accesses<walk = memory, width = 8, loads = [8, 1, 1], stores = [8], passing = [0]>]
 fusec.model @beside inputs ["x", "s", "b"] outputs ["y"] {
 ^bb0(%x: tensor<32x1024x333xf16>, %s: tensor<1024xf16>, %b: tensor<1024xf16>):
   %0 = fusec.broadcast %s [1] : tensor<1024xf16> to tensor<32x1024x333xf16>
@@ -127,7 +127,7 @@ fusec.model @few_columns inputs ["x"] outputs ["y"] {
 // -----
 
 // CHECK: fusec.plan @sm_90a of @padded
-// CHECK: accesses = [#fusec.accesses<width = 4, loads = [4, 4], stores = [4], shifted = [0]>]
+// CHECK: accesses = [#fusec.accesses<width = 4, loads = [4, 4], stores = [4], passing = [1], shifted = [0]>]
 fusec.model @padded inputs ["x", "z"] outputs ["y"] {
 ^bb0(%x: tensor<8192x4095xf32>, %z: tensor<8192x4096xf32>):
   %0 = fusec.splat 0.0 : f32 : tensor<8192x1xf32>

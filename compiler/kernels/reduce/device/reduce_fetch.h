@@ -18,6 +18,11 @@ template <class T> FUSEC_DEVICE void fetchForBlock(const T *items, int count) {
 #endif
 }
 
+template <class T, bool Stays>
+FUSEC_DEVICE void fetchForBlock(ReadOnce<T, Stays> items, int count) {
+  fetchForBlock(items.at, count);
+}
+
 } // namespace fusec
 
 #endif // FUSEC_KERNELS_REDUCE_FETCH_H

@@ -70,11 +70,20 @@ FUSEC_DEVICE void storeWords(T *to, const Vec<T, V> &vector) {
   }
 }
 
+/// Loads what a tile has, of lines that stay in L2, or past L1.
+template <int V, bool Stays, class T>
+FUSEC_DEVICE Vec<T, V> loadOfTile(const T *from) {
+  if constexpr (Stays)
+    return load<V>(Staying<T>(from));
+  else
+    return loadStream<V>(from);
+}
+
 /// Loads V elements at a time from address(a, b), for all that is left in the
 /// tile's dimensions; up to eight loads of a thread are on their way together,
 /// sixteen of single elements.
-template <int V, int Threads, class T, int Along, int Across, int Pitch,
-          class Index, class Address>
+template <int V, int Threads, bool Stays = false, class T, int Along,
+          int Across, int Pitch, class Index, class Address>
 FUSEC_DEVICE void fillTile(TransposeTile<T, Along, Across, Pitch> &tile,
                            Index alongLeft, Index acrossLeft, Address address) {
   // More at once would leave registers for fewer blocks.
@@ -93,7 +102,7 @@ FUSEC_DEVICE void fillTile(TransposeTile<T, Along, Across, Pitch> &tile,
     for (int s = 0; s < steps; ++s) {
       int i = first + s * threads;
       if (isInside(i))
-        loaded[s] = loadStream<V>(address(i % vectors * V, i / vectors));
+        loaded[s] = loadOfTile<V, Stays>(address(i % vectors * V, i / vectors));
     }
     FUSEC_UNROLL
     for (int s = 0; s < steps; ++s) {
@@ -133,8 +142,8 @@ FUSEC_DEVICE void fillTileOfWholeRows(Tile &tile, int count,
 /// whole vectors of memory, so that a row begins in the tile as far behind a
 /// multiple of V as it does there. The tile has V elements along more for that.
 /// Its first `Before` rows are those before the first one, as far as there are.
-template <int V, int Threads, int Before, class T, int Along, int Across,
-          class Index, class OffsetOf>
+template <int V, int Threads, int Before, bool Stays = false, class T,
+          int Along, int Across, class Index, class OffsetOf>
 FUSEC_DEVICE void fillTileByRows(TransposeTile<T, Along, Across> &tile,
                                  Index alongLeft, Index acrossFirst,
                                  Index acrossLeft, const T *buffer,
@@ -176,7 +185,7 @@ FUSEC_DEVICE void fillTileByRows(TransposeTile<T, Along, Across> &tile,
     FUSEC_UNROLL
     for (int s = 0; s < steps; ++s)
       if (isThere[s])
-        loaded[s] = loadStream<V>(buffer + at[s]);
+        loaded[s] = loadOfTile<V, Stays>(buffer + at[s]);
     FUSEC_UNROLL
     for (int s = 0; s < steps; ++s)
       if (isThere[s])
