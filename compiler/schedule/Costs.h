@@ -115,6 +115,8 @@ struct ScanCosts {
   // Of clusters.
   double clusterRegisters; // of a thread, beside what it keeps
   double cutRowRegisters;  // and of rows that begin anywhere
+  // Of halves that are summed forwards, wherever their rows begin, and in all.
+  double narrowClusterRegisters, leastNarrowRegisters;
   double stepClocks;       // of one of its accesses
   double placeMicros;      // a block, with its cluster's others
   // Where blocks hold rows.

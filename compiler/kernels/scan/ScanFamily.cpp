@@ -100,9 +100,12 @@ int64_t fusec::getClusterResident(const ScanIteration &iteration,
                                   int64_t keptBytes) {
   // A multiprocessor gives threads registers by eights.
   constexpr double registers = 1 << 16, together = 8, mostThreads = 2048;
-  double threads = double(schedule.getThreads()),
-         own = costs.clusterRegisters + double(keptBytes) / 4;
-  if (getSpanPitch(iteration, schedule))
+  double threads = double(schedule.getThreads()), kept = double(keptBytes) / 4,
+         own = costs.clusterRegisters + kept;
+  if (areHalves(iteration) && !CumSumOp(iteration.op).getReverse())
+    own = std::max(costs.leastNarrowRegisters,
+                   costs.narrowClusterRegisters + kept);
+  else if (getSpanPitch(iteration, schedule))
     own += costs.cutRowRegisters;
   own = std::ceil(own / together) * together;
   return int64_t(
