@@ -44,8 +44,10 @@ void RowPrinter::openRows() {
   StringRef loop = isOfGroup                   ? "OfWarp"
                    : schedule.getCluster() > 1 ? "OfCluster"
                                                : "";
-  writer.open("fusec::forEachRow{}<Scope>({}, [&](fusec::i64 group{})", loop,
-              writer.print(sizes[0], {}), isOfGroup ? ", bool isMine" : "");
+  // Where later rows are fetched, none is a block's second.
+  writer.open("fusec::forEachRow{}<Scope{}>({}, [&](fusec::i64 group{})", loop,
+              schedule.getFetched() ? ", true" : "", writer.print(sizes[0], {}),
+              isOfGroup ? ", bool isMine" : "");
   writer.line("const {0} row = {0}(group);", index);
   if (form.pitch) {
     std::string begin = emitter->print(form.begin);

@@ -3,6 +3,7 @@
 // What L2 fetches for later rows, since the memory has little to read while all
 // that run reduce and store what they have loaded.
 
+#include "compiler/analysis/GridLimit.h"
 #include "compiler/kernels/reduce/RowPrinter.h"
 #include <fmt/core.h>
 
@@ -26,7 +27,8 @@ int64_t fusec::getRowsAhead(StepOp step, const Target &target,
   // twice as much would lie in L2: softmax of 8192 x 32000 lost 6%.
   if ((scope != ReduceScope::Block && scope != ReduceScope::Cluster) ||
       !schedule.getKept() || schedule.getBlocks() || iteration.isWide ||
-      !rows || !length || getFullStores(iteration).empty())
+      !rows || !length || *rows * schedule.getCluster() > maxGridBlocks ||
+      getFullStores(iteration).empty())
     return 0;
   int64_t bytes = 0;
   for (unsigned load : getKeptLoads(

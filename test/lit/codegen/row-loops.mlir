@@ -246,8 +246,10 @@ fusec.model @again inputs ["x"] outputs ["y", "z"] {
 
 // -----
 
-// While a row is reduced that a block keeps, L2 fetches a later one.
+// While a row is reduced that a block keeps, L2 fetches a later one, which is
+// not its own.
 // CHECK-LABEL: // mul_reduce_div
+// CHECK: fusec::forEachRow<Scope, true>(16384,
 // CHECK: const auto reduce = fusec::reduceKept<Scope, fusec::Sum<float>,
 // CHECK: const int later = row + 528;
 // CHECK: if (later < 16384) {

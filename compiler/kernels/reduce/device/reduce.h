@@ -299,11 +299,17 @@ template <int Threads>
 constexpr bool hidesStep<BlockScope<Threads, true>> = true;
 
 /// Calls body(row) for each row, each row by one group. Every worker of the
-/// group runs the body, so that it may reduce and synchronise.
-template <class Scope, class Body>
+/// group runs the body, so that it may reduce and synchronise. `IsOnce`: there
+/// are as many groups as rows, and registers hold nothing for a next turn.
+template <class Scope, bool IsOnce = false, class Body>
 FUSEC_DEVICE void forEachRow(i64 rows, Body body) {
-  for (i64 row = Scope::group(); row < rows; row += Scope::groups())
-    body(row);
+  if constexpr (IsOnce) {
+    if (const i64 row = Scope::group(); row < rows)
+      body(row);
+  } else {
+    for (i64 row = Scope::group(); row < rows; row += Scope::groups())
+      body(row);
+  }
 }
 
 /// The same for groups of a warp: body(row, isMine) runs as often in all of

@@ -161,12 +161,12 @@ template <int Threads, int Blocks> struct ClusterScope {
 };
 
 /// Calls body(row) for each row, each row by one cluster.
-template <class Scope, class Body>
+template <class Scope, bool IsOnce = false, class Body>
 FUSEC_DEVICE void forEachRowOfCluster(i64 rows, Body body) {
   if (launch::lanes() == 1 && Scope::rank() != 0)
     return;
   Scope::begin();
-  forEachRow<Scope>(rows, body);
+  forEachRow<Scope, IsOnce>(rows, body);
   Scope::end();
 }
 
