@@ -78,9 +78,9 @@ struct PointwiseCosts {
   double waitsPart;         // by which memory takes longer, as functions wait
   double narrowWaitsPart;   // the same of long ones, where halves are stored
   double pickedPart;        // of the memory's rate, elements in random places
-  // Of rows that indices name: by which part memory takes longer, with what
-  // the ends of each cost, and latencies of a turn of all threads that show.
-  double rowsPart, rowEndBytes, rowWaits;
+  // Of rows that indices name: bytes that the ends of each cost, and latencies
+  // that show of a turn of all threads.
+  double rowEndBytes, rowWaits;
   double singleFillClocks; // of a warp that puts elements into a held row
   double widerBlocksPart;  // of the time, that wider blocks must promise
   double siblingMicros;    // shorter ones gain by being one, whatever they read
@@ -117,8 +117,8 @@ struct ScanCosts {
   double cutRowRegisters;  // and of rows that begin anywhere
   // Of halves that are summed forwards, wherever their rows begin, and in all.
   double narrowClusterRegisters, leastNarrowRegisters;
-  double stepClocks;       // of one of its accesses
-  double placeMicros;      // a block, with its cluster's others
+  double stepClocks;  // of one of its accesses
+  double placeMicros; // a block, with its cluster's others
   // Where blocks hold rows.
   double itemClocks; // an item, which waits for the one before
   double heldBytes;  // that a multiprocessor has for rows

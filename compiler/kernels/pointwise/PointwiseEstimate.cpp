@@ -26,8 +26,7 @@ Estimate fusec::estimatePointwise(const Target &target,
   if (work.rowBytes) {
     // Rows lie anywhere in memory, and threads wait for their indices first.
     double turns = threads / (double(target.threads) * target.multiprocessors);
-    memory *= 1 + target.pointwise.rowsPart +
-              target.pointwise.rowEndBytes / work.rowBytes;
+    memory *= 1 + target.pointwise.rowEndBytes / work.rowBytes;
     addExposed(time, target, memory,
                target.pointwise.rowWaits * std::max(0.0, turns - 1) *
                    target.rates.memoryLatency / (target.rates.clock * 1e3));
