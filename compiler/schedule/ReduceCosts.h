@@ -51,6 +51,7 @@ struct KeptColumnCosts {
   double itemPart;    // of an item's instructions
   double exposed;     // the power in which memory, waiting and work add up
   double startMicros;
+  double fetchedBytes; // as those of rows
 };
 
 /// Of rows, whose latencies others of the multiprocessor hide in part. What a

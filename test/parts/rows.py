@@ -251,9 +251,11 @@ def makeNested():
 
 
 # Columns, stored at every point: of a step, of several and of more than registers hold;
-# whole vectors of columns, odd ones, and more than a block takes.
+# whole vectors of columns, odd ones, more than a block takes, and so many that L2 fetches
+# later ones.
 COLUMNS = [("f32", (2, 1, 40)), ("f32", (5, 7, 16)), ("f16", (2, 13, 33)), ("f16", (3, 127, 48)), ("f32", (2, 21, 1030)),
-           ("f32", (2, 1000, 64)), ("f16", (2, 1000, 128)), ("f32", (1, 4000, 129)), ("f16", (3, 0, 8)), ("f32", (0, 5, 8))]
+           ("f32", (2, 1000, 64)), ("f16", (2, 1000, 128)), ("f32", (1, 4000, 129)), ("f16", (3, 0, 8)), ("f32", (0, 5, 8)),
+           ("f32", (40, 1000, 64))]
 
 
 def makeColumns():

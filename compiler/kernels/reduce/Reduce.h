@@ -123,11 +123,12 @@ int64_t countStepsAhead(const RowIteration &iteration,
                         llvm::ArrayRef<unsigned> kept,
                         ReduceScheduleAttr schedule);
 
-/// How many rows behind its own a block, or a cluster, does well to have L2
-/// fetch the one that another is going to keep; 0: none.
+/// How many rows behind its own a block, or a cluster, or blocks that keep its
+/// columns, do well to have L2 fetch the one that others are going to keep; 0:
+/// none. A multiprocessor has so many blocks together.
 int64_t getRowsAhead(StepOp step, const Target &target,
-                     const RowIteration &iteration,
-                     ReduceScheduleAttr schedule);
+                     const RowIteration &iteration, ReduceScheduleAttr schedule,
+                     int64_t together);
 
 /// A pass that finds a maximum, whose successor sums exponentials below it: one
 /// pass can find both.

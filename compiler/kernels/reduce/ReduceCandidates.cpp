@@ -76,11 +76,15 @@ ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
   // there for kernels that would spill else.
   auto add = [&](const Candidate &candidate) {
     auto schedule = cast<ReduceScheduleAttr>(candidate.schedule);
-    bool areRows = !pitch && !ofColumns;
-    if (int64_t ahead =
-            areRows ? getRowsAhead(step, target, iteration, schedule) : 0) {
+    const RowSizes &kept = schedule.getAhead() ? ahead : sizes;
+    int64_t together = schedule.getResident()
+                           ? schedule.getResident()
+                           : getResidentBlocks(target, kept, schedule);
+    if (int64_t later =
+            pitch ? 0
+                  : getRowsAhead(step, target, iteration, schedule, together)) {
       candidates.push_back(candidate);
-      candidates.back().schedule = schedule.withFetched(ahead);
+      candidates.back().schedule = schedule.withFetched(later);
       candidates.back().estimate.microseconds *= target.row.fetchedPart;
     }
     candidates.push_back(candidate);

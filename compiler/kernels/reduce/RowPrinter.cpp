@@ -29,6 +29,12 @@ RowPrinter::RowPrinter(KernelWriter &writer, const RowIteration &iteration,
   emitter->nameLeader(this->form.leader);
 }
 
+/// Of the loop over rows: where later ones are fetched, none is a block's
+/// second.
+static StringRef getTurns(ReduceScheduleAttr schedule) {
+  return schedule.getFetched() ? "Scope, true" : "Scope";
+}
+
 void RowPrinter::openRows() {
   ArrayRef<Expr> sizes = iteration.program.getSizes();
   bool isOfGroup = sharesWarp(schedule),
@@ -44,9 +50,8 @@ void RowPrinter::openRows() {
   StringRef loop = isOfGroup                   ? "OfWarp"
                    : schedule.getCluster() > 1 ? "OfCluster"
                                                : "";
-  // Where later rows are fetched, none is a block's second.
-  writer.open("fusec::forEachRow{}<Scope{}>({}, [&](fusec::i64 group{})", loop,
-              schedule.getFetched() ? ", true" : "", writer.print(sizes[0], {}),
+  writer.open("fusec::forEachRow{}<{}>({}, [&](fusec::i64 group{})", loop,
+              getTurns(schedule), writer.print(sizes[0], {}),
               isOfGroup ? ", bool isMine" : "");
   writer.line("const {0} row = {0}(group);", index);
   if (form.pitch) {
@@ -71,8 +76,8 @@ void RowPrinter::openColumns() {
   writer.line("constexpr int V = {};", schedule.getVector());
   writer.line("const {} vectors = {};", index, writer.print(across, {}));
   writer.open(
-      "fusec::forEachColumns<Scope>({}, [&](fusec::i64 group, bool isMine)",
-      writer.print(sizes[0] * across, {}));
+      "fusec::forEachColumns<{}>({}, [&](fusec::i64 group, bool isMine)",
+      getTurns(schedule), writer.print(sizes[0] * across, {}));
   std::string number = fmt::format("{}(group)", index), row = "0";
   if (!sizes[0].isConstant(1)) {
     row = number + " / vectors";

@@ -170,3 +170,23 @@ fusec.model @phases inputs ["x"] outputs ["y"] {
   %1 = fusec.reduce max %0 axes [1] : tensor<3x1000x4099xf16> to tensor<3x4099xf16>
   fusec.output %1 : tensor<3x4099xf16>
 }
+
+// -----
+
+// While columns are reduced that a block keeps, L2 fetches a share of a later
+// row of columns.
+// CHECK-LABEL: // mul_reduce_div
+// CHECK: fusec::forEachColumns<Scope, true>(
+// CHECK: const auto reduce = fusec::reduceKeptColumns<Scope, fusec::Sum<float>,
+// CHECK: const int later = row + 25;
+// CHECK: if (later < 64) {
+// CHECK: fusec::fetchForBlock(t_x + later * 128000 + 0 * 128 + column / 16 * 16000, 16000);
+// CHECK: fusec::store<V>(
+fusec.model @fetched inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<64x1000x128xf32>):
+  %0 = fusec.mul %x, %x : tensor<64x1000x128xf32>
+  %1 = fusec.reduce sum %0 axes [1] : tensor<64x1000x128xf32> to tensor<64x128xf32>
+  %2 = fusec.broadcast %1 [0, 2] : tensor<64x128xf32> to tensor<64x1000x128xf32>
+  %3 = fusec.div %x, %2 : tensor<64x1000x128xf32>
+  fusec.output %3 : tensor<64x1000x128xf32>
+}

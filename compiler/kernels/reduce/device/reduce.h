@@ -298,18 +298,26 @@ template <int Threads, bool HidesStep = false> struct BlockScope {
 template <int Threads>
 constexpr bool hidesStep<BlockScope<Threads, true>> = true;
 
+/// Calls body(i) for every `step`-th i of [first, count). `IsOnce`: there is
+/// one at most, though not on the host, and registers hold nothing for a next
+/// turn.
+template <bool IsOnce, class Body>
+FUSEC_DEVICE void forEachTurn(i64 first, i64 count, i64 step, Body body) {
+  if constexpr (IsOnce && launch::workersOf(2) == 1) {
+    if (first < count)
+      body(first);
+  } else {
+    for (i64 i = first; i < count; i += step)
+      body(i);
+  }
+}
+
 /// Calls body(row) for each row, each row by one group. Every worker of the
 /// group runs the body, so that it may reduce and synchronise. `IsOnce`: there
-/// are as many groups as rows, and registers hold nothing for a next turn.
+/// are as many groups as rows.
 template <class Scope, bool IsOnce = false, class Body>
 FUSEC_DEVICE void forEachRow(i64 rows, Body body) {
-  if constexpr (IsOnce) {
-    if (const i64 row = Scope::group(); row < rows)
-      body(row);
-  } else {
-    for (i64 row = Scope::group(); row < rows; row += Scope::groups())
-      body(row);
-  }
+  forEachTurn<IsOnce>(Scope::group(), rows, Scope::groups(), body);
 }
 
 /// The same for groups of a warp: body(row, isMine) runs as often in all of

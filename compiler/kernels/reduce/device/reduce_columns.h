@@ -87,14 +87,15 @@ constexpr bool hidesStep<ColumnScope<Threads, Groups>> = true;
 /// Calls body(i, isMine) for each of `count` vectors of columns. Every thread
 /// of a block runs as many bodies, so that they may reduce and synchronise;
 /// without a vector of its own it gets the last one, and is not to store.
-template <class Scope, class Body>
+/// `IsOnce`: there are threads for all vectors.
+template <class Scope, bool IsOnce = false, class Body>
 FUSEC_DEVICE void forEachColumns(i64 count, Body body) {
-  const i64 step = i64(launch::blocks()) * Scope::vectors();
-  for (i64 first = i64(launch::block()) * Scope::vectors(); first < count;
-       first += step) {
+  const i64 step = i64(launch::blocks()) * Scope::vectors(),
+            own = i64(launch::block()) * Scope::vectors();
+  forEachTurn<IsOnce>(own, count, step, [&](i64 first) {
     i64 mine = first + Scope::vector();
     body(mine < count ? mine : count - 1, mine < count);
-  }
+  });
 }
 
 /// The extremes of a worker's columns.
