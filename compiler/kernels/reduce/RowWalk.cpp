@@ -146,8 +146,11 @@ SmallVector<int64_t> fusec::getPassingReads(StepOp step,
                                              : SmallVector<int64_t>();
   // Of those that store at every point none gained by reads that leave first,
   // and some lost a quarter. Halves gain nothing by reads that stay, or lose up
-  // to 10%, as clusters do.
-  if (!schedule.getKept() || schedule.getCluster() > 1 || !readsStay(step))
+  // to 10%, as clusters do; threads that keep many items have no registers left
+  // to say so.
+  double items = double(schedule.getKept() * schedule.getVector());
+  if (!items || items >= getTarget(step).row.manyItems ||
+      schedule.getCluster() > 1 || !readsStay(step))
     return {};
   SmallVector<int64_t> staying = findPassingReads(step, program);
   SmallVector<unsigned> reads = getReads(program);
