@@ -111,11 +111,11 @@ struct ScanCosts {
   // what they load: of 32 bits by parts, and of 16.
   double residentThreads, narrowResidentThreads;
   double aheadPart; // of the blocks that run together, L2 fetches as far ahead
-  double waitsPart; // of what they wait for, that shows then
   // Of clusters.
   double clusterRegisters; // of a thread, beside what it keeps
   double cutRowRegisters;  // and of rows that begin anywhere
-  // Of halves that are summed forwards, wherever their rows begin, and in all.
+  // Of halves that are summed forwards, wherever their rows begin, and in all,
+  // where indices have 32 bits.
   double narrowClusterRegisters, leastNarrowRegisters;
   double stepClocks;  // of one of its accesses
   double placeMicros; // a block, with its cluster's others

@@ -56,8 +56,6 @@ Estimate ScanProblem::estimate(StepOp step, const Target &target,
          latency = turns * std::ceil(length / perTile) *
                    (target.rates.memoryLatency + meeting) /
                    (target.rates.clock * 1e3);
-  if (schedule.isOfColumns())
-    latency *= target.scan.waitsPart;
   addPlacing(time, target, std::ceil(rows / atOnce), schedule.getBlocks());
   addExposed(time, target, getMemoryMicros(target, bytes, schedule.getVector()),
              latency);
@@ -144,9 +142,6 @@ Estimate ScanProblem::estimateParts(StepOp step, const Target &target,
     time.add(TimeBound::Latency, (fields.turns - 1) * target.scan.turnMicros);
   // A multiprocessor moves no more than its share.
   double busy = std::min(1.0, blocks / target.multiprocessors);
-  // While some wait, L2 fetches what later ones take.
-  if (inWords)
-    clocks *= target.scan.waitsPart;
   addExposed(time, target,
              getMemoryMicros(target, bytes, schedule.getVector()) * waste /
                  busy,

@@ -102,7 +102,8 @@ int64_t fusec::getClusterResident(const ScanIteration &iteration,
   constexpr double registers = 1 << 16, together = 8, mostThreads = 2048;
   double threads = double(schedule.getThreads()), kept = double(keptBytes) / 4,
          own = costs.clusterRegisters + kept;
-  if (areHalves(iteration) && !CumSumOp(iteration.op).getReverse())
+  if (areHalves(iteration) && !CumSumOp(iteration.op).getReverse() &&
+      schedule.getIndexBits() <= 32)
     own = std::max(costs.leastNarrowRegisters,
                    costs.narrowClusterRegisters + kept);
   else if (getSpanPitch(iteration, schedule))

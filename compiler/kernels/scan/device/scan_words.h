@@ -148,6 +148,9 @@ FUSEC_DEVICE Vector nextSums(Vector &before, const Items &items) {
   return sums;
 }
 
+template <class Items> struct ElementOf;
+template <class T, int V> struct ElementOf<Vec<T, V>> { typedef T Type; };
+
 /// A worker's items in each of `Steps`: kept in registers, which steps that are
 /// known when compiling index, or loaded whenever they are asked for.
 template <class Items, int Steps, bool IsKept> struct OwnItems {
@@ -175,8 +178,11 @@ template <class Items, int Steps, bool IsKept> struct OwnItems {
       return kept[s];
     } else {
       Items own = {};
+      // A run's items are in shared memory as what they are summed in.
       if (isThere)
-        load(k, [&](int lane, auto value) { own[lane] = value; });
+        load(k, [&](int lane, auto value) {
+          own[lane] = cast<typename ElementOf<Items>::Type>(value);
+        });
       return own;
     }
   }
