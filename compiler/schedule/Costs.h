@@ -78,12 +78,9 @@ struct PointwiseCosts {
   double waitsPart;         // by which memory takes longer, as functions wait
   double narrowWaitsPart;   // the same of long ones, where halves are stored
   double pickedPart;        // of the memory's rate, elements in random places
-  // Of rows that indices name: bytes that the ends of each cost, and latencies
-  // that show of a turn of all threads.
-  double rowEndBytes, rowWaits;
-  double singleFillClocks; // of a warp that puts elements into a held row
-  double widerBlocksPart;  // of the time, that wider blocks must promise
-  double siblingMicros;    // shorter ones gain by being one, whatever they read
+  double singleFillClocks;  // of a warp that puts elements into a held row
+  double widerBlocksPart;   // of the time, that wider blocks must promise
+  double siblingMicros; // shorter ones gain by being one, whatever they read
 };
 
 /// Rows of parts, as of a concat.

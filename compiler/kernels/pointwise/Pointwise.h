@@ -150,8 +150,8 @@ struct PointwiseWork {
   double elements = 0; // points
   double vectors = 0;  // of any width
   double blocks = 0;   // where the grid has no limit
-  double rowBytes = 0; // of rows that indices name; 0: none
-  double waits = 0;    // by which part memory takes longer for what is computed
+  bool readsRows = false;
+  double waits = 0; // by which part memory takes longer for what is computed
   double functions = 0; // instructions of a point, for functions
 };
 /// What a block of rows that are put together takes.

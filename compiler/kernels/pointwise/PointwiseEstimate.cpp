@@ -23,13 +23,11 @@ Estimate fusec::estimatePointwise(const Target &target,
   double longer = addPlacing(time, target, work.blocks, schedule.getBlocks());
   double memory = longer * (1 + work.waits) * (work.bytes + work.partly) /
                   getStreamingRate(target, std::min(16.0, bytes));
-  if (work.rowBytes) {
-    // Rows lie anywhere in memory, and threads wait for their indices first.
+  if (work.readsRows) {
     double turns = threads / (double(target.threads) * target.multiprocessors);
-    memory *= 1 + target.pointwise.rowEndBytes / work.rowBytes;
     addExposed(time, target, memory,
-               target.pointwise.rowWaits * std::max(0.0, turns - 1) *
-                   target.rates.memoryLatency / (target.rates.clock * 1e3));
+               2 * std::max(0.0, turns - 1) * target.rates.memoryLatency /
+                   (target.rates.clock * 1e3));
   } else {
     time.add(TimeBound::Memory, memory);
   }

@@ -11,24 +11,16 @@ using namespace fusec;
 /// copy: of 8 KB, blocks of 4 KB took 69.3 us, of 8 KB 71.8, of 2 KB 82.6.
 static constexpr int64_t longRowBytes = 8192, mostAccessesOfLongRows = 2;
 
-/// Of rows that indices name, as long as what is stored of them; 0: none.
-static double getRowBytes(const PointwisePiece &piece, int64_t dim) {
-  const ScalarProgram &program = piece.iteration.program;
-  if (program.getSizes().empty() || piece.countRows() == 0)
-    return 0;
-  double columns = double(getSampledValue(program.getSizes().back(), dim)),
-         bytes = 1;
-  for (const RegionStore &store : piece.iteration.stores)
-    bytes =
-        std::max(bytes, columns * getElementBytes(program[store.node].type));
-  return bytes;
-}
-
 static bool readsLongRows(const PointwisePiece &piece) {
   const ScalarProgram &program = piece.iteration.program;
-  return !program.getSizes().empty() &&
-         program.getSizes().back().getConstant() &&
-         getRowBytes(piece, typicalDim) >= longRowBytes;
+  if (program.getSizes().empty() || piece.countRows() == 0)
+    return false;
+  auto columns = program.getSizes().back().getConstant();
+  if (!columns)
+    return false;
+  return llvm::any_of(piece.iteration.stores, [&](const RegionStore &store) {
+    return *columns * getElementBytes(program[store.node].type) >= longRowBytes;
+  });
 }
 
 /// How many elements a thread takes: as many as the widest accesses, then more
@@ -160,7 +152,7 @@ static PointwiseWork getWork(StepOp step, const Target &target,
   for (const PointwisePiece &piece : pieces) {
     double points = getSampledValue(piece.count, dim);
     work.elements += points;
-    work.rowBytes = std::max(work.rowBytes, getRowBytes(piece, dim));
+    work.readsRows |= piece.countRows() > 0;
     work.waits = std::max(work.waits, getWaits(step, target, piece, vector));
     work.functions =
         std::max(work.functions,
