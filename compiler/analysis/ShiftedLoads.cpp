@@ -80,14 +80,17 @@ static SmallVector<Need> getNeeds(const ScalarProgram &program,
   return needs;
 }
 
-/// Lanes of vectors that begin at multiples of the width.
-static bool areNeighbours(Expr offset, unsigned dim, int64_t width) {
+/// How far lanes are apart that are neighbours, 1 or -1: of vectors that begin
+/// at multiples of the width.
+static std::optional<int64_t> getStride(Expr offset, unsigned dim,
+                                        int64_t width) {
   if (width == 1) {
     auto along = getDimCoefficient(offset, dim);
-    return along && along->isConstant(1);
+    bool isOne = along && (along->isConstant(1) || along->isConstant(-1));
+    return isOne ? along->getConstant() : std::nullopt;
   }
   auto access = getLaneAccess(offset, dim, width, width);
-  return access && access->stride == 1;
+  return access ? std::optional(access->stride) : std::nullopt;
 }
 
 /// Whether points load nothing of their own.
@@ -119,8 +122,10 @@ SmallVector<unsigned> fusec::findShiftableLoads(
         alignments(step.getInputBuffer(node.value)) < guardedAlignment)
       continue;
     Expr offset = getLoadOffset(step, program, n);
-    if (!usesIndirect(offset) &&
-        areNeighbours(offset, dim, beginAnywhere ? 1 : width))
+    auto stride = getStride(offset, dim, beginAnywhere ? 1 : width);
+    // Lanes of a piece are counted forwards.
+    if (stride && !usesIndirect(offset) &&
+        (*stride == 1 || needs[n].lanes == Need::All))
       loads.push_back(n);
   }
   return loads.size() <= mostShiftedLoads ? loads : SmallVector<unsigned>();

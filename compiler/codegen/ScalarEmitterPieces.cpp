@@ -63,10 +63,16 @@ void ScalarEmitter::prepareShiftedLoad(unsigned id, const IndexCondition *c) {
   int64_t granule = std::min(guardedAlignment, lanes->width * bytes);
   if (fusec::getAlignment(extent, granule, bytes) < granule)
     more += fmt::format(", {} + {}", access.pointer, print(extent));
-  writer.line("const auto {} = fusec::loadAround<V>({} + {}{});", around,
-              access.pointer, print(getLoadOffset(node, access)), more);
-  unsettled.push_back(
-      fmt::format("const auto {} = fusec::shift({});", name, around));
+  Expr offset = getLoadOffset(node, access);
+  auto along = getDimCoefficient(offset, lanes->dim);
+  bool isBackwards = along && along->isConstant(-1);
+  writer.line("const auto {} = fusec::loadAround<V>({} + {}{}{});", around,
+              access.pointer, print(offset), isBackwards ? " - (V - 1)" : "",
+              more);
+  unsettled.push_back(fmt::format(
+      isBackwards ? "const auto {} = fusec::reverse(fusec::shift({}));"
+                  : "const auto {} = fusec::shift({});",
+      name, around));
   // Within a branch nothing is left for later.
   if (scopes.size() > 1)
     settleRows();

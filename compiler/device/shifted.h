@@ -10,6 +10,12 @@
 #include "vector.h"
 
 namespace fusec {
+namespace detail {
+/// As one of 0..V, of any type of index.
+template <int V, class Index> FUSEC_DEVICE int clampLane(Index lane) {
+  return lane < 0 ? 0 : lane > V ? V : int(lane);
+}
+} // namespace detail
 
 /// The granules around V elements of T, as they lie: loaded at once, so that
 /// more loads may follow before shift() waits for these.
@@ -22,9 +28,10 @@ template <class T, int V> class Around {
   static_assert(granule >= 8, "vectors of 8 bytes or more");
 
 public:
-  /// Of elements from..to of the V; of these alone granules are read, and none
-  /// that reaches beyond `end`, where there is one.
-  FUSEC_DEVICE Around(const T *at, int from, int to, const T *end)
+  /// Of elements from..to of the V; of these alone granules are read, each by
+  /// `read`, and none that reaches beyond `end`, where there is one.
+  template <class Read>
+  FUSEC_DEVICE Around(const T *at, int from, int to, const T *end, Read read)
       : at(at), from(from), to(to) {
     shift = int(reinterpret_cast<u64>(at) % granule);
     const int begin = from * int(sizeof(T)) + shift,
@@ -39,8 +46,8 @@ public:
       u.vector = {};
       if (isAny && !endsInside && begin < (i + 1) * granule &&
           stop > i * granule)
-        u.words[0] = *reinterpret_cast<const typename decltype(u)::Word *>(
-            first + i * granule);
+        u.words[0] = read(reinterpret_cast<const typename decltype(u)::Word *>(
+            first + i * granule));
       FUSEC_UNROLL
       for (int j = 0; j < wordsOfGranule; ++j)
         held[i * wordsOfGranule + j] = u.vector[j];
@@ -93,7 +100,8 @@ private:
 /// A single element of a tail.
 template <class T> class Around<T, 1> {
 public:
-  FUSEC_DEVICE Around(const T *at, int from, int to, const T *) : held() {
+  template <class Read>
+  FUSEC_DEVICE Around(const T *at, int from, int to, const T *, Read) : held() {
     if (from < 1 && to > 0)
       held[0] = *at;
   }
@@ -103,24 +111,28 @@ private:
   Vec<T, 1> held;
 };
 
-/// What is around V elements from `at` on, of memory that begins with a whole
-/// granule, and ends with one or at `end`.
-template <int V, class T>
-FUSEC_DEVICE Around<T, V> loadAround(const T *at, const T *end = nullptr) {
-  return {at, 0, V, end};
-}
-/// The same of elements from..to of them alone.
+/// What is around elements from..to of the V that begin at `at`, of memory that
+/// begins with a whole granule, and ends with one or at `end`.
 template <int V, class T, class From, class To>
 FUSEC_DEVICE Around<T, V> loadAround(const T *at, From from, To to,
                                      const T *end = nullptr) {
-  return {at,
-          from < 0   ? 0
-          : from > V ? V
-                     : int(from),
-          to < 0   ? 0
-          : to > V ? V
-                   : int(to),
-          end};
+  return {at, detail::clampLane<V>(from), detail::clampLane<V>(to), end,
+          [](const auto *word) { return *word; }};
+}
+template <int V, class T, bool Stays, class From, class To>
+FUSEC_DEVICE Around<T, V>
+loadAround(ReadOnce<T, Stays> p, From from, To to,
+           ReadOnce<T, Stays> end = ReadOnce<T, Stays>(nullptr)) {
+  return {p.at, detail::clampLane<V>(from), detail::clampLane<V>(to), end.at,
+          [](const auto *word) { return detail::readOnce<Stays>(word); }};
+}
+/// The same of all of them.
+template <int V, class Pointer> FUSEC_DEVICE auto loadAround(Pointer at) {
+  return loadAround<V>(at, 0, V);
+}
+template <int V, class Pointer>
+FUSEC_DEVICE auto loadAround(Pointer at, Pointer end) {
+  return loadAround<V>(at, 0, V, end);
 }
 
 template <class T, int V>

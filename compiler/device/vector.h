@@ -96,14 +96,18 @@ template <class T, bool Stays> struct ReadOnce {
 };
 template <class T> using Passing = ReadOnce<T, false>;
 template <class T> using Staying = ReadOnce<T, true>;
+namespace detail {
+template <bool Stays, class Word> FUSEC_DEVICE Word readOnce(const Word *word) {
+  if constexpr (Stays)
+    return primitive::loadStaying(word);
+  else
+    return primitive::loadPassing(word);
+}
+} // namespace detail
 template <int V, class T, bool Stays>
 FUSEC_DEVICE Vec<T, V> load(ReadOnce<T, Stays> p) {
-  return detail::loadWords<V>(p.at, [](const auto *word) {
-    if constexpr (Stays)
-      return primitive::loadStaying(word);
-    else
-      return primitive::loadPassing(word);
-  });
+  return detail::loadWords<V>(
+      p.at, [](const auto *word) { return detail::readOnce<Stays>(word); });
 }
 
 template <int V, class T> FUSEC_DEVICE void store(T *p, Vec<T, V> value) {

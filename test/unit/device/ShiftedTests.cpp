@@ -67,6 +67,14 @@ template <class T, int V> void checkShifts() {
             fusec::loadAround<V>(at + first, -first, past - first, end);
         expectElements(fusec::shift(around), first, from, to);
       }
+    // By loads of what is read once.
+    const fusec::Staying<T> once(at), pastOnce(end);
+    for (int first = 0; first + V <= count; ++first) {
+      expectElements(fusec::shift(fusec::loadAround<V>(once + first, pastOnce)),
+                     first, 0, V);
+      auto some = fusec::loadAround<V>(once + first, 1, V - 1, pastOnce);
+      expectElements(fusec::shift(some), first, 1, V - 1);
+    }
   }
 }
 
