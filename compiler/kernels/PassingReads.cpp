@@ -19,12 +19,24 @@ static bool isReadLater(StepOp step, BufferOp buffer) {
   return false;
 }
 
-/// Whether each element is asked for once, as far as that is known: of rows
-/// that indices name, some are asked for again.
+/// Whether nobody reads the buffer's bytes behind the step.
+static bool isReadLast(StepOp step, BufferOp buffer) {
+  // What the kernel before wrote is in L2 in part.
+  return buffer.getKind() == BufferKind::Input && !isReadLater(step, buffer);
+}
+
+static bool usesIndices(const ScalarNode &load) {
+  return llvm::any_of(load.indices, usesIndirect);
+}
+/// Elements that are picked one by one are none.
+static bool isOfNamedRows(const ScalarNode &load) {
+  return usesIndices(load) && !usesIndirect(load.indices.back());
+}
+
+/// Whether each element is asked for once.
 static bool isReadOnce(const ScalarProgram &program, unsigned load,
                        double elements) {
-  if (!program.variesEverywhere(load) ||
-      llvm::any_of(program[load].indices, usesIndirect))
+  if (!program.variesEverywhere(load) || usesIndices(program[load]))
     return false;
   // The only dim may be several that became one, of which it varies with some.
   ArrayRef<Expr> sizes = program.getSizes();
@@ -35,6 +47,7 @@ static bool isReadOnce(const ScalarProgram &program, unsigned load,
 SmallVector<int64_t> fusec::findPassingReads(StepOp step,
                                              const ScalarProgram &program) {
   const PassingCosts &costs = getTarget(step).passing;
+  bool stay = readsStay(step);
   SmallVector<int64_t> passing;
   SmallVector<unsigned> reads = getReads(program);
   llvm::DenseMap<Value, unsigned> readers;
@@ -44,30 +57,40 @@ SmallVector<int64_t> fusec::findPassingReads(StepOp step,
     Value value = program[node].value;
     if (program[node].kind != ScalarNode::Kind::Load || readers[value] != 1)
       continue;
-    // What the kernel before wrote is in L2 in part.
     BufferOp buffer = step.getInputBuffer(value);
-    if (buffer.getKind() != BufferKind::Input || isReadLater(step, buffer))
-      continue;
     Expr count = getElementCount(getSizes(buffer.getType()), step.getContext());
     double elements = double(getSampledValue(count, typicalDim)),
            bytes = elements * getElementBytes(buffer.getElementType());
-    if (isReadOnce(program, node, elements) && bytes >= costs.leastBytes &&
+    bool passes = isReadOnce(program, node, elements) ||
+                  (stay && isOfNamedRows(program[node]));
+    if (passes && isReadLast(step, buffer) && bytes >= costs.leastBytes &&
         bytes <= costs.mostBytes)
       passing.push_back(place);
   }
   return passing;
 }
 
+static double getMovedBytes(StepBytes bytes) {
+  return double(bytes.read + bytes.written);
+}
+
+bool fusec::isHeldByL2(StepOp step) {
+  return getMovedBytes(getStepBytesAt(step, typicalDim)) <=
+         getTarget(step).passing.heldBytes;
+}
+
 bool fusec::readsStay(StepOp step) {
   // Sums and what is asked for by a few indices store little.
   constexpr double leastStored = 0.25;
+  const PassingCosts &costs = getTarget(step).passing;
   StepBytes bytes = getStepBytesAt(step, typicalDim);
-  double read = double(bytes.read), written = double(bytes.written);
-  return read + written > getTarget(step).passing.leastStayingBytes &&
-         written >= leastStored * read;
+  double moved = getMovedBytes(bytes), written = double(bytes.written);
+  return moved > costs.leastStayingBytes &&
+         (moved > costs.heldBytes ||
+          moved + written <= costs.mostStayingBytes) &&
+         written >= leastStored * double(bytes.read);
 }
 
 bool fusec::staysInL2(StepOp step, BufferOp buffer) {
-  return buffer.getKind() == BufferKind::Input && !isReadLater(step, buffer) &&
-         readsStay(step);
+  return isReadLast(step, buffer) && readsStay(step);
 }

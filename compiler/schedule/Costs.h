@@ -61,15 +61,19 @@ struct StreamCosts {
   double fetchedBytes; // that come from memory together
 };
 
-/// Data that leaves L2 before other data, by what takes something else's place.
+/// Data that leaves L2 before other data, by what takes something else's place,
+/// or behind it.
 struct PassingCosts {
   double leastBytes; // of a tensor
   // Of a tensor: of more L2 keeps so little that what it saves is less than
   // what loads that pass it by lose.
   double mostBytes;
-  double mostMovedBytes; // read and written, by a pointwise kernel
-  // Read and written: of more what is read stays longer than what is stored.
+  double heldBytes; // read and written by a kernel, of which L2 holds all
+  // The same: of more what is read stays longer than what is stored.
   double leastStayingBytes;
+  // The same and what a next kernel stores, where L2 holds what is moved: of
+  // more that one loses as much by what stays as this one gains.
+  double mostStayingBytes;
 };
 
 struct PointwiseCosts {

@@ -2,8 +2,6 @@
 
 #include "compiler/analysis/Iteration.h"
 #include "compiler/analysis/ShiftedLoads.h"
-#include "compiler/analysis/StepBytes.h"
-#include "compiler/analysis/TypicalSizes.h"
 #include "compiler/kernels/PassingReads.h"
 #include "compiler/kernels/pointwise/Pointwise.h"
 #include <fmt/core.h>
@@ -15,22 +13,20 @@ static Attribute getPlain(MLIRContext *context) {
   return PointwiseScheduleAttr::get(context, 256, 1, 64);
 }
 
-/// Reads of the only piece that pass through L2: of several, one may find there
-/// what another read. They gain while all that is moved has a place in L2, and
-/// what is read takes none from what is still to be written back, or by staying
-/// there.
+/// Reads of a piece that pass through L2, or stay there: of several pieces, one
+/// may find there what another read. Those that pass gain while all that is
+/// moved has a place in L2, and what is read takes none from what is still to
+/// be written back.
 static SmallVector<int64_t> getPassing(StepOp step, const PointwisePiece &piece,
-                                       ArrayRef<int64_t> shifted) {
-  StepBytes bytes = getStepBytesAt(step, typicalDim);
-  if (double(bytes.read + bytes.written) >
-          getTarget(step).passing.mostMovedBytes &&
-      !readsStay(step))
+                                       ArrayRef<int64_t> shifted, bool isOnly) {
+  bool stay = readsStay(step);
+  if (!stay && !(isOnly && isHeldByL2(step)))
     return {};
   const ScalarProgram &program = piece.iteration.program;
   SmallVector<unsigned> reads = getReads(program);
   SmallVector<int64_t> passing = findPassingReads(step, program);
   llvm::erase_if(passing, [&](int64_t read) {
-    return llvm::is_contained(shifted, read) ||
+    return (!stay && llvm::is_contained(shifted, read)) ||
            (piece.row && piece.row->load == reads[read]);
   });
   return passing;
@@ -70,11 +66,8 @@ static AccessesAttr getAccesses(StepOp step, VariantAttr variant,
       loads[i] = width;
       shifted.push_back(i);
     }
-  SmallVector<int64_t> passing;
-  if (isOnly)
-    passing = getPassing(step, piece, shifted);
   return fusec::getAccesses(step.getContext(), piece.walk, width, loads, stores,
-                            passing, shifted);
+                            getPassing(step, piece, shifted, isOnly), shifted);
 }
 
 static LaunchAttr getAssembledLaunch(StepOp step, VariantAttr variant) {

@@ -125,8 +125,8 @@ fusec.model @few inputs ["x"] outputs ["y"] {
 // CHECK: fusec::forEachPart(8191, 205, [&](int row, int part) {
 // CHECK: const int begin = (row * 1535) % 8;
 // CHECK: fusec::forPart<8>(part, begin, 1535, [&](int column, auto width) {
-// CHECK: const auto t_x_around = fusec::loadAround<V>(t_x + row * 1537 + column + 1, t_x + 12589567);
-// CHECK: const auto t_x_at = fusec::shift(t_x_around);
+// CHECK: const auto t_x_once_around = fusec::loadAround<V>(t_x_once + row * 1537 + column + 1, t_x_once + 12589567);
+// CHECK: const auto t_x_once_at = fusec::shift(t_x_once_around);
 // CHECK: fusec::store<V>(t_y + row * 1535 + column, result);
 fusec.model @rows inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<8191x1537xf16>):
@@ -336,13 +336,13 @@ fusec.model @tables inputs ["t", "u", "ids"] outputs ["y"] {
 // CHECK-LABEL: FUSEC_KERNEL(128) concat_0(
 // CHECK: fusec::forEachVector<8, 2>(count
 // CHECK: const int d1 = base % 1024;
-// CHECK: const auto t_x_around = fusec::loadAround<V>(t_x + d0 * 1000 + d1 - 12, 12 - d1, 1012 - d1);
+// CHECK: const auto t_x_once_around = fusec::loadAround<V>(t_x_once + d0 * 1000 + d1 - 12, 12 - d1, 1012 - d1);
 // CHECK-NEXT: return [=] {
-// CHECK-NEXT: const auto t_x_at = fusec::shift(t_x_around);
+// CHECK-NEXT: const auto t_x_once_at = fusec::shift(t_x_once_around);
 // CHECK: fusec::f16 piece = {};
 // CHECK: if ((d1 + lane) < 12) {
 // CHECK: else if ((d1 + lane) >= 12 && (d1 + lane) < 1012) {
-// CHECK-NEXT: piece = t_x_at[lane];
+// CHECK-NEXT: piece = t_x_once_at[lane];
 // CHECK: fusec::store<V>(t_y + base, result);
 fusec.model @pad inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<16384x1000xf16>):
@@ -374,7 +374,7 @@ fusec.model @whole_pieces inputs ["x"] outputs ["y"] {
 // Rows of no whole vectors of 16 bytes: of 8.
 // CHECK-LABEL: FUSEC_KERNEL(128) concat_0(
 // CHECK: fusec::forEachVector<2, 4>(count
-// CHECK: fusec::loadAround<V>(t_x + d0 * 112 + d1 - 1, 1 - d1, 113 - d1);
+// CHECK: fusec::loadAround<V>(t_x_once + d0 * 112 + d1 - 1, 1 - d1, 113 - d1);
 fusec.model @image inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<64x64x112x112xf32>):
   %0 = fusec.splat 0.0 : f32 : tensor<64x64x112x1xf32>
@@ -393,10 +393,10 @@ fusec.model @image inputs ["x"] outputs ["y"] {
 // CHECK-NEXT: return [=] {
 // CHECK-NEXT: fusec::i64 [[ROW:row[0-9]+]];
 // CHECK-NEXT: const bool [[VALID:valid[0-9]+]] = fusec::findRow<fusec::GatherPolicy::Flag>(t_i_at, 400000, [[ROW]]);
-// CHECK-NEXT: const auto t_t_at = fusec::load<V>(t_t + d1 + [[ROW]] * 16);
+// CHECK-NEXT: const auto t_t_once_at = fusec::load<V>(t_t_once + d1 + [[ROW]] * 16);
 // CHECK-NEXT: return [=] {
 // CHECK-NEXT: fusec::countMissing(![[VALID]] && d1 == 0, faults);
-// CHECK-NEXT: const auto gathered = fusec::orZeros([[VALID]], t_t_at);
+// CHECK-NEXT: const auto gathered = fusec::orZeros([[VALID]], t_t_once_at);
 fusec.model @rows inputs ["t", "i"] outputs ["y"] {
 ^bb0(%t: tensor<400000x16xf32>, %i: tensor<262144xi64>):
   %0 = fusec.broadcast %i [0] : tensor<262144xi64> to tensor<262144x16xi64>

@@ -127,7 +127,7 @@ fusec.model @few_columns inputs ["x"] outputs ["y"] {
 // -----
 
 // CHECK: fusec.plan @sm_90a of @padded
-// CHECK: accesses = [#fusec.accesses<width = 4, loads = [4, 4], stores = [4], passing = [1], shifted = [0]>]
+// CHECK: accesses = [#fusec.accesses<width = 4, loads = [4, 4], stores = [4], passing = [0, 1], shifted = [0]>]
 fusec.model @padded inputs ["x", "z"] outputs ["y"] {
 ^bb0(%x: tensor<8192x4095xf32>, %z: tensor<8192x4096xf32>):
   %0 = fusec.splat 0.0 : f32 : tensor<8192x1xf32>
