@@ -19,6 +19,7 @@ public:
   struct Access {
     std::string pointer;             // the buffer's parameter
     llvm::SmallVector<Expr> strides; // in elements
+    bool isLate = false; // it is there once what loads first has loaded
   };
   /// Gives the buffer behind a loaded value, and a root's value in compute
   /// type, not yet rounded.
@@ -151,6 +152,8 @@ private:
   /// Names what was read of rows, zeros where one of them is missing.
   void keepIfFound(unsigned id, llvm::StringRef base, llvm::StringRef read,
                    llvm::ArrayRef<unsigned> rows);
+  bool sharesRows(const ScalarNode &gather) const;
+  bool readsIndices(const ScalarNode &gather) const;
   bool readGatherFirst(unsigned id);
   bool dependsOnRows(unsigned id, Visited &visited) const;
   bool prepareVectorLoad(unsigned id);

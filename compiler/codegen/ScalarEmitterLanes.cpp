@@ -94,9 +94,7 @@ void ScalarEmitter::prepare(unsigned id, Visited &visited) {
   case Kind::Gather:
     for (unsigned row : node.rows)
       prepare(program[row].operands[0], visited);
-    if (llvm::none_of(node.rows,
-                      [&](unsigned row) { return variesByLane(row); }) &&
-        !readGatherFirst(id))
+    if (!readGatherFirst(id) && sharesRows(node))
       prepareGuarded(id);
     break;
   case Kind::Lookup: {
@@ -136,6 +134,20 @@ void ScalarEmitter::keepIfFound(unsigned id, StringRef base, StringRef read,
   scopes.back()[id] = {name, true};
 }
 
+/// Of all lanes.
+bool ScalarEmitter::sharesRows(const ScalarNode &gather) const {
+  return llvm::none_of(gather.rows,
+                       [&](unsigned row) { return variesByLane(row); });
+}
+
+/// As they are, where they differ between points.
+bool ScalarEmitter::readsIndices(const ScalarNode &gather) const {
+  return llvm::all_of(gather.rows, [&](unsigned row) {
+    unsigned place = program[row].operands[0];
+    return !variesByLane(place) || program[place].kind == Kind::Load;
+  });
+}
+
 /// Branches between the loads of several rows would have each wait for what the
 /// one before is found by.
 bool ScalarEmitter::readGatherFirst(unsigned id) {
@@ -143,17 +155,22 @@ bool ScalarEmitter::readGatherFirst(unsigned id) {
   auto tableRows = llvm::map_to_vector(
       node.rows, [&](unsigned row) { return program[row].expr; });
   unsigned operand = node.operands[0];
-  if (program[operand].kind != Kind::Load || !canReadFirst(tableRows))
+  const ScalarNode &read = program[operand];
+  if (read.kind != Kind::Load || !canReadFirst(tableRows))
     return false;
-  auto whole =
-      getWhole(operand, getLoadOffset(program[operand],
-                                      sources.load(program[operand].value)));
-  if (!whole)
+  Access access = sources.load(read.value);
+  bool isSingle = lanes->width == 1, isRead = isSingle && readsIndices(node);
+  if (access.isLate ||
+      !(isRead ||
+        (sharesRows(node) && getWhole(operand, getLoadOffset(read, access)))))
     return false;
   for (unsigned row : node.rows)
     if (!find(row)) {
       writer.addHeader("gather.h");
-      std::string index = emitIndex(program[row].operands[0]);
+      unsigned place = program[row].operands[0];
+      const Name *known = find(place);
+      std::string index =
+          known && known->isVector ? known->text + "[0]" : emitIndex(place);
       declareRowFirst(row, index, print(program[row].expr), owner(row));
       scopes.back()[row] = {fmt::format("row{}", row), false};
     }

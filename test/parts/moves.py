@@ -129,7 +129,10 @@ def makeConcats():
 # Starts, ends and steps along the last dimension; a row that each point reads.
 SLICES = [("f32", (127, 1000), 1, 1000, 2), ("f16", (13, 1000), 0, 1000, 4), ("f16", (7, 127), 1, 126, 1),
           ("f32", (1, 17), 0, 17, 2), ("f32", (130, 224), 223, -2**31, -1), ("f16", (5, 15), 14, -2**31, -1),
-          ("i64", (9, 64), 1, 64, 2), ("f16", (3, 13), 0, 13, 2)]
+          ("i64", (9, 64), 1, 64, 2), ("f16", (3, 13), 0, 13, 2),
+          # Backwards from anywhere.
+          ("f16", (33, 127), 126, -2**31, -1), ("f32", (13, 333), 300, -2**31, -1), ("i8", (5, 1001), 1000, -2**31, -1),
+          ("bf16", (127, 39), 37, -2**31, -1), ("i64", (7, 13), 12, -2**31, -1)]
 
 
 def makeSlices():
@@ -287,7 +290,9 @@ def makeComputedSides():
 # Rows of a matrix, what is picked of each, and whether each row has indices of its own:
 # long rows that blocks hold, of whole vectors and not, and short ones.
 PICKS = [("f16", (515, 4096), 1000, False), ("f32", (1031, 999), 333, False), ("f32", (517, 2048), 1028, True),
-         ("f16", (13, 100), 7, False), ("f32", (9, 39), 10, True)]
+         ("f16", (13, 100), 7, False), ("f32", (9, 39), 10, True),
+         # Of odd widths, several elements of a thread.
+         ("f32", (1031, 999), 601, False), ("f16", (517, 1001), 601, True), ("i64", (7, 127), 1001, True)]
 
 
 def makePicks():

@@ -52,6 +52,7 @@ struct PointwisePiece {
   Walk walk = Walk::Dimension;
   /// Held by the block.
   std::optional<PickedRow> row = std::nullopt;
+  bool isOnly = false; // of its kernel's
 
   bool isByRows() const { return walk == Walk::Memory; }
   /// How many rows that indices name it reads for a point: one load after
@@ -162,8 +163,9 @@ struct AssembledWork {
 /// What is read of rows whose elements are picked by indices.
 struct PickedWork {
   double rows = 0, rowBytes = 0, elementBytes = 0;
-  double picks = 0;     // of each row
-  double fillWidth = 1; // elements of an access that fills a held row
+  double picks = 0;           // of each row
+  double fillWidth = 1;       // elements of an access that fills a held row
+  bool hasOwnIndices = false; // each row of indices of its own, from memory
 };
 /// Every element on its own; a thread has as many on their way as the schedule
 /// says. Of rows that indices name, each turn after the first exposes two

@@ -184,7 +184,7 @@ void PiecePrinter::printHeldRows(const PointwisePiece &piece) {
       return access;
     for (Expr &stride : MutableArrayRef(access.strides).drop_back())
       stride = Expr::constant(stride.getContext(), 0);
-    return ScalarEmitter::Access{held, access.strides};
+    return ScalarEmitter::Access{held, access.strides, /*isLate=*/true};
   };
   printBody(piece, dims);
   writer.close("});");

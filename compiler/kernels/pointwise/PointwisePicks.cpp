@@ -116,8 +116,15 @@ Estimate fusec::estimatePicks(const Target &target, const PointwiseWork &work,
          memory = (work.bytes +
                    std::min(fetched, whole) / target.pointwise.pickedPart) /
                   rate;
-  // Lines wait for their sectors, of which others are on their way.
-  time.add(TimeBound::Memory,
-           std::hypot(memory, clocks / (target.rates.clock * 1e3)));
+  // Lines wait for their sectors, of which others are on their way; threads of
+  // later turns for indices, and all for the multiprocessor with most blocks.
+  double turns = work.elements / double(schedule.getVector()) /
+                 (double(target.threads) * target.multiprocessors),
+         latency = picked.hasOwnIndices ? target.rates.memoryLatency : 0,
+         share = std::max(1.0, work.blocks) / target.multiprocessors;
+  addExposed(time, target,
+             std::hypot(memory, clocks / (target.rates.clock * 1e3)) *
+                 std::ceil(share) / share,
+             std::max(0.0, turns - 1) * latency / (target.rates.clock * 1e3));
   return time.get();
 }

@@ -153,49 +153,6 @@ Expr PointwisePiece::getParts() const {
          (dividesEnds() ? 2 * (accesses.width - 1) : 2);
 }
 
-int64_t PointwisePiece::countRows() const {
-  const ScalarProgram &program = iteration.program;
-  int64_t rows = 0;
-  for (size_t n = 0; n < program.size(); ++n)
-    rows += program[n].kind == Kind::Gather || program[n].kind == Kind::Lookup;
-  return rows;
-}
-
-/// Whether what several points need is loaded before any of them goes on: not
-/// what is found, or asked for, lane by lane.
-static bool loadsAllFirst(const PointwisePiece &piece) {
-  const ScalarProgram &program = piece.iteration.program;
-  if (piece.isByRows() || program.getSizes().empty() ||
-      piece.iteration.stores.size() > mostStoresTogether)
-    return false;
-  unsigned dim = program.getSizes().size() - 1;
-  for (size_t n = 0; n < program.size(); ++n) {
-    Kind kind = program[n].kind;
-    bool isGuarded = kind == Kind::GatherRow || kind == Kind::Lookup,
-         isAskedFor =
-             !llvm::all_of(program[n].conditions,
-                           [&](const IndexCondition &c) {
-                             return isOfVectors(c, dim, piece.accesses.width);
-                           }) &&
-             !areLoadsShifted(program, n, dim, piece.accesses.shifted);
-    if (isAskedFor ||
-        (isGuarded && (piece.accesses.width == 1 ||
-                       program.varies(program[n].operands[0], dim))))
-      return false;
-  }
-  return true;
-}
-
-int64_t PointwisePiece::getAtOnce(int64_t vector) const {
-  if (!loadsAllFirst(*this))
-    return 1;
-  int64_t width = getWidth(vector), most = getMostAccesses(width);
-  if (int64_t rows = countRows())
-    while (most > 2 && most * rows > mostRowsTogether)
-      most /= 2;
-  return std::min(vector / width, most);
-}
-
 SmallVector<ArrayRef<RegionStore>> PointwisePiece::getStoreGroups() const {
   ArrayRef<RegionStore> stores = iteration.stores;
   if (stores.size() <= mostStoresTogether)
@@ -294,6 +251,11 @@ static PointwisePiece getPiece(StepOp step, PointwiseIteration iteration,
                     std::move(accesses));
 }
 
+static void markOnly(PointwisePieces &pieces) {
+  for (PointwisePiece &piece : pieces)
+    piece.isOnly = pieces.size() == 1;
+}
+
 FailureOr<PointwisePieces>
 fusec::analyzePointwisePieces(StepOp step, Alignments alignments) {
   FailureOr<std::vector<PointwiseIteration>> iterations = analyzePieces(step);
@@ -302,6 +264,7 @@ fusec::analyzePointwisePieces(StepOp step, Alignments alignments) {
   PointwisePieces pieces;
   for (PointwiseIteration &iteration : *iterations)
     pieces.push_back(getPiece(step, std::move(iteration), alignments));
+  markOnly(pieces);
   return pieces;
 }
 
@@ -355,6 +318,7 @@ FailureOr<PointwisePieces> fusec::takePointwisePieces(StepOp step,
                        piece.getStoreGroups(), held, /*shifts=*/true}))
       return failure();
   }
+  markOnly(pieces);
   return pieces;
 }
 

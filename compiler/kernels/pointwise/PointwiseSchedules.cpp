@@ -64,12 +64,18 @@ listVectors(const Target &target, const PointwisePieces &pieces, int64_t dim) {
 
 static PickedWork getPickedWork(StepOp step, const PointwisePiece &piece,
                                 const PickedRow &row, int64_t dim) {
-  const ScalarNode &load = piece.iteration.program[row.load];
-  double bytes = getElementBytes(load.type);
+  const ScalarProgram &program = piece.iteration.program;
+  bool hasOwnIndices = llvm::any_of(getReads(program), [&](unsigned read) {
+    return read != row.load && program.variesEverywhere(read);
+  });
+  double bytes = getElementBytes(program[row.load].type);
   return {
-      double(getSampledValue(piece.countOuter(), dim)), row.size * bytes, bytes,
-      double(getSampledValue(piece.iteration.program.getSizes().back(), dim)),
-      double(getFillWidth(step, piece.iteration, row, getAlignmentIfGuarded))};
+      double(getSampledValue(piece.countOuter(), dim)),
+      row.size * bytes,
+      bytes,
+      double(getSampledValue(program.getSizes().back(), dim)),
+      double(getFillWidth(step, piece.iteration, row, getAlignmentIfGuarded)),
+      hasOwnIndices};
 }
 
 /// Without what is picked.
