@@ -87,6 +87,9 @@ FUSEC_DEVICE void tellWord(u64 *word, u64 value) {
 FUSEC_DEVICE void fetch(const void *place) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(place));
 }
+FUSEC_DEVICE void fetchStaying(const void *place) {
+  asm volatile("prefetch.global.L2::evict_last [%0];" ::"l"(place));
+}
 FUSEC_DEVICE u64 peekWord(const u64 *word) {
   u64 value;
   asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];"
@@ -137,6 +140,7 @@ inline void tellWord(u64 *word, u64 value) {
   __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 inline void fetch(const void *) {}
+inline void fetchStaying(const void *) {}
 inline u64 peekWord(const u64 *word) {
   return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }

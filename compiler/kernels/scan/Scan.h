@@ -7,6 +7,7 @@
 
 #include "compiler/analysis/ScanIteration.h"
 #include "compiler/analysis/VectorAccesses.h"
+#include "compiler/codegen/ScalarEmitter.h"
 #include "compiler/kernels/Family.h"
 
 namespace fusec {
@@ -86,9 +87,10 @@ bool fillsCluster(const ScanIteration &iteration, ReduceScheduleAttr schedule);
 int64_t getBlocksAhead(StepOp step, const ScanIteration &iteration,
                        ReduceScheduleAttr schedule);
 /// Prints what has L2 fetch the `length` items of a part from `first` on, of a
-/// row or from a column on.
+/// row or from a column on, behind the pointers of the sources.
 void printFetches(KernelWriter &writer, const ScanIteration &iteration,
-                  ReduceScheduleAttr schedule);
+                  ReduceScheduleAttr schedule,
+                  const ScalarEmitter::Sources &sources);
 mlir::FailureOr<KernelSource> emitScan(StepOp step, VariantAttr variant,
                                        llvm::StringRef symbol);
 

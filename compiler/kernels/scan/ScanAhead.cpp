@@ -59,11 +59,11 @@ int64_t fusec::getBlocksAhead(StepOp step, const ScanIteration &iteration,
 }
 
 void fusec::printFetches(KernelWriter &writer, const ScanIteration &iteration,
-                         ReduceScheduleAttr schedule) {
+                         ReduceScheduleAttr schedule,
+                         const ScalarEmitter::Sources &sources) {
   StepOp step = writer.getStep();
   const ScalarProgram &program = iteration.program;
   bool ofColumns = schedule.isOfColumns();
-  auto sources = getRegionSources(writer);
   for (unsigned node : findFetched(step, iteration, schedule)) {
     std::string pointer = sources.load(program[node].value).pointer,
                 offset =

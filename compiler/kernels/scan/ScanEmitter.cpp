@@ -59,24 +59,26 @@ private:
   std::optional<int64_t> pitch; // of rows that are spans
   std::string index;
   ScalarEmitter::Lanes lanes;
+  ScalarEmitter::Sources sources;
   ScalarEmitter emitter;
 };
 } // namespace
 
 static ScalarEmitter::Sources getSources(KernelWriter &writer,
                                          const ScanIteration &iteration,
-                                         ReduceScheduleAttr schedule) {
+                                         ReduceScheduleAttr schedule,
+                                         AccessesAttr accesses, unsigned dim) {
   auto sources = getRegionSources(writer);
   // Where all is one place, the sums are there and vary along nothing.
-  unsigned lanes = getLanesDim(iteration, schedule);
-  bool isOnePlace = iteration.program.getSizes()[lanes].isConstant(1);
+  bool isOnePlace = iteration.program.getSizes()[dim].isConstant(1);
   sources.root = [=](Value) { return isOnePlace ? "sums[0]" : "sums[lane]"; };
   // Sums that are told in words are stored nowhere else.
   bool inWords = iteration.parts && getFlagWords(iteration, schedule);
   writer.declareBuffers(
       inWords ? writer.getStep().getOutputBuffer(iteration.parts->output)
               : BufferOp());
-  return sources;
+  return declarePassing(writer, iteration.program, accesses, /*stay=*/true,
+                        sources);
 }
 
 ScanPrinter::ScanPrinter(KernelWriter &writer, const ScanIteration &scan,
@@ -86,9 +88,9 @@ ScanPrinter::ScanPrinter(KernelWriter &writer, const ScanIteration &scan,
       accesses(variant.getLaunch().getLoopAccesses(0)),
       ofColumns(schedule.isOfColumns()), pitch(getSpanPitch(scan, schedule)),
       index(writer.indexType()), lanes(getLanesDim(walked, schedule), accesses),
+      sources(getSources(writer, iteration, schedule, accesses, lanes.dim)),
       emitter(writer, iteration.program,
-              {"row", "", ofColumns ? "column" : "0"}, lanes,
-              getSources(writer, iteration, schedule)) {}
+              {"row", "", ofColumns ? "column" : "0"}, lanes, sources) {}
 
 void ScanPrinter::openRows() {
   if (isOfCluster(schedule))
@@ -191,7 +193,7 @@ std::string ScanPrinter::printFetch() {
     writer.line("const {} row = strip;", index);
   }
   printLengths("number");
-  printFetches(writer, iteration, schedule);
+  printFetches(writer, iteration, schedule, sources);
   writer.close("};");
   return fmt::format("[&] {{ turn.lookAhead({}, fetch); }}", ahead);
 }

@@ -12,12 +12,12 @@
 // CHECK: const int part = turn.part();
 // CHECK-NEXT: const int first = part * [[L:[0-9]+]];
 // CHECK-NEXT: const int left = 65521 - first, length = left < [[L]] ? (left > 0 ? left : 0) : [[L]];
-// CHECK: fusec::load<V>(t_x + (first + k) * 512 + column)
+// CHECK: fusec::load<V>(t_x_once + (first + k) * 512 + column)
 // CHECK: fusec::store<V>(t_y + (first + k) * 512 + column, result);
 // Meanwhile L2 fetches what a later block takes.
 // CHECK: const auto fetch = [&](int strip, int number) {
 // CHECK: const int row = int(group) / vectors, column = int(group) % vectors * 8;
-// CHECK: fusec::fetchEach(length, [&](int k) { return t_x + (first + k) * 512 + column; });
+// CHECK: fusec::fetchEach(length, [&](int k) { return t_x_once + (first + k) * 512 + column; });
 // CHECK: fusec::scanChainOfColumns<Scope, Form, {{[0-9]+}}, false>(turn, length, isMine, load, store, [&] { turn.lookAhead({{[0-9]+}},
 fusec.model @columns inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<65521x512xf16>):
@@ -37,7 +37,7 @@ fusec.model @columns inputs ["x"] outputs ["y"] {
 // CHECK: const auto fetch = [&](int strip, int number) {
 // CHECK-NEXT: const int row = strip;
 // CHECK-NEXT: const int part = [[LAST]] - number;
-// CHECK: fusec::fetchRun(t_x + row * 8388608 + first, length);
+// CHECK: fusec::fetchRun(t_x_once + row * 8388608 + first, length);
 // CHECK: fusec::scanChainOfRow<Scope, Form, {{[0-9]+}}, {{true|false}}>(turn, length, load, store, [&] { turn.lookAhead({{[0-9]+}}, fetch); });
 fusec.model @rows inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<3x8388608xf32>):

@@ -117,20 +117,29 @@ private:
   u64 *ofParts, *ofGroups;
 };
 
-/// Has L2 fetch `count` items.
-template <class T, class Index>
-FUSEC_DEVICE void fetchRun(const T *items, Index count) {
-  constexpr int ofLine = 128 / int(sizeof(T));
+namespace detail {
+template <class T> FUSEC_DEVICE void fetchLine(const T *p) {
+  primitive::fetch(p);
+}
+template <class T> FUSEC_DEVICE void fetchLine(Staying<T> p) {
+  primitive::fetchStaying(p.at);
+}
+} // namespace detail
+
+/// Has L2 fetch `count` items, to stay where their loads say so.
+template <class Items, class Index>
+FUSEC_DEVICE void fetchRun(Items items, Index count) {
+  constexpr int ofLine = 128 / int(sizeof(items[0]));
   for (Index i = Index(launch::thread()) * ofLine; i < count;
        i += Index(launch::threads()) * ofLine)
-    primitive::fetch(items + i);
+    detail::fetchLine(items + i);
 }
 /// The same of what lies at place(k) each.
 template <class Index, class Place>
 FUSEC_DEVICE void fetchEach(Index count, Place place) {
   for (Index k = Index(launch::thread()); k < count;
        k += Index(launch::threads()))
-    primitive::fetch(place(k));
+    detail::fetchLine(place(k));
 }
 
 } // namespace fusec
