@@ -108,6 +108,9 @@ struct ScanCosts {
   double turnMicros;    // from one turn of a field to the next
   double runMicros;     // of a few columns, which pass shared memory twice
   double leastMicros;   // shorter ones end before flags are seen
+  // Of so many bytes, what is longer than these and a flag take is exposed as a
+  // whole, of more as much of it, and this part at least.
+  double exposedBytes, exposedPart;
   // Of a multiprocessor, for which scans along rows are compiled that store
   // what they load: of 32 bits by parts, and of 16.
   double residentThreads, narrowResidentThreads;

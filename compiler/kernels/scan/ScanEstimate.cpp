@@ -149,6 +149,17 @@ Estimate ScanProblem::estimateParts(StepOp step, const Target &target,
   return time.get();
 }
 
+double ScanProblem::getShownMicros(StepOp step, const Target &target,
+                                   double micros, int64_t dim) const {
+  StepBytes bytes = getStepBytesAt(step, dim);
+  double all = bytes.read + bytes.written,
+         least = target.rates.launch + target.scan.flagMicros +
+                 all / (target.rates.memory * 1e3),
+         exposed = std::clamp(target.scan.exposedBytes / std::max(1.0, all),
+                              target.scan.exposedPart, 1.0);
+  return micros - (1 - exposed) * std::max(0.0, micros - least);
+}
+
 /// Of shared memory that a block of so many threads has, a row for each; 0
 /// where rows cannot be held: their length is not known, or too much.
 int64_t ScanProblem::getHeldBytes(int64_t threads) const {

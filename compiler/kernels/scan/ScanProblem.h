@@ -31,6 +31,10 @@ struct ScanProblem {
                         ReduceScheduleAttr schedule, int64_t dim) const;
   Estimate estimateCluster(StepOp step, const Target &target,
                            ReduceScheduleAttr schedule, int64_t dim) const;
+  /// Of what a schedule was chosen by: of many bytes, other blocks hide most of
+  /// what one waits for, whichever it has.
+  double getShownMicros(StepOp step, const Target &target, double micros,
+                        int64_t dim) const;
   double getMemoryMicros(const Target &target, StepBytes bytes,
                          int64_t vector) const;
   int64_t getKeptBytes(ReduceScheduleAttr schedule) const;

@@ -260,8 +260,11 @@ fusec::chooseScanVariants(StepOp step, const Target &target, Products) {
         problem->getCandidates(step, target, isAligned, bits, typicalDim);
     // Of rows that are as fast by more threads each, fewer are on their way at
     // a time: 8192 x 8192 took 3% less by blocks of 256 than by warps.
-    return makeVariant(context, guards, candidates, typicalDim,
-                       getFirstFast(candidates));
+    Attribute first = getFirstFast(candidates);
+    for (Candidate &candidate : candidates)
+      candidate.estimate.microseconds = problem->getShownMicros(
+          step, target, candidate.estimate.microseconds, typicalDim);
+    return makeVariant(context, guards, candidates, typicalDim, first);
   };
   IndexWidth width = getIndexWidth(step);
   SmallVector<BufferOp> aligned = problem->accesses.aligned;
