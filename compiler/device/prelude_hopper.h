@@ -144,6 +144,15 @@ FUSEC_DEVICE void fetchBulk(const void *from, u32 bytes) {
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from),
                "r"(bytes));
 }
+/// The same of what is to stay there longer than other data. The policy is what
+/// createpolicy makes of evict_last.
+FUSEC_DEVICE void fetchBulkStaying(const void *from, u32 bytes) {
+  constexpr u64 policy = 0x14F0000000000000ull;
+  asm volatile(
+      "cp.async.bulk.prefetch.L2.global.L2::cache_hint [%0], %1, %2;" ::"l"(
+          from),
+      "r"(bytes), "l"(policy));
+}
 
 /// Fetches a map that the copy engine is going to read.
 FUSEC_DEVICE void prefetchMap(const TensorMap *map) {

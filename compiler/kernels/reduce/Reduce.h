@@ -185,10 +185,10 @@ struct RowSizes {
   bool findsPlaces = false; // by ArgMax or ArgMin
   bool selects = false;     // by conditions
   bool divides = false;     // what its stores need, item by item
-  /// What a schedule can keep of each item: so many loads, and whether their
-  /// elements have less than 32 bits.
+  /// What a schedule can keep of each item: so many loads, and whether some of
+  /// their elements have less than 32 bits, and some have not.
   unsigned keptLoads = 1;
-  bool keepsNarrow = false;
+  bool keepsNarrow = false, keepsWide = false;
   /// Loads of an item, in all walks, that the lanes of an access do one by one,
   /// and their bytes.
   double laneLoads = 0, laneBytes = 0;

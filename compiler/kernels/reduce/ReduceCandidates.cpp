@@ -15,7 +15,8 @@ using namespace fusec;
 /// of halves that share a warp and load ahead ask, but are compiled for as many
 /// blocks as they have registers for: left to itself the compiler widens all
 /// items at once, by 96 registers instead of 72 for a norm of 96 halves, which
-/// took 18.1 us for 17.3. With a row a warp nothing was gained.
+/// took 18.1 us for 17.3. With a row a warp nothing was gained, nor with floats
+/// beside the halves, of which some were spilled.
 int64_t ReduceProblem::getResident(const Target &target, const RowSizes &sizes,
                                    ReduceScheduleAttr schedule) const {
   double threads = schedule.getThreads(),
@@ -31,7 +32,7 @@ int64_t ReduceProblem::getResident(const Target &target, const RowSizes &sizes,
         1, std::min(resident, std::ceil(blocks / target.multiprocessors)));
   };
   if (schedule.getKept() && loadsAheadByWarps(schedule))
-    return isNarrow && sharesWarp(schedule)
+    return isNarrow && !sizes.keepsWide && sharesWarp(schedule)
                ? ofGrid(getResidentBlocks(target, sizes, schedule))
                : 0;
   if (!schedule.getKept() || sharesWarp(schedule) || sizes.element > 4 ||

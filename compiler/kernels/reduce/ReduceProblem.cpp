@@ -121,9 +121,9 @@ std::pair<RowSizes, RowSizes> ReduceProblem::getKeptSizes(StepOp step,
           getDimCoefficient(getLoadOffset(step, program, load), 1).has_value();
     }
     kept.keptLoads = loads.size();
-    kept.keepsNarrow = llvm::any_of(loads, [&](unsigned load) {
-      return getElementBytes(program[load].type) < 4;
-    });
+    for (unsigned load : loads)
+      (getElementBytes(program[load].type) < 4 ? kept.keepsNarrow
+                                               : kept.keepsWide) = true;
     return kept;
   };
   return {keeping(needed), keeping(all)};

@@ -5,6 +5,7 @@
 
 #include "compiler/analysis/Alignment.h"
 #include "compiler/analysis/GridLimit.h"
+#include "compiler/kernels/PassingReads.h"
 #include "compiler/kernels/reduce/RowPrinter.h"
 #include <fmt/core.h>
 
@@ -125,7 +126,7 @@ void RowPrinter::printFetches() {
   for (auto &[load, name] : kept)
     if (program[load].kind == ScalarNode::Kind::Load &&
         isRun(step, iteration, schedule, load))
-      writer.line("fusec::fetchForBlock({} + {}, {});",
+      writer.line("fusec::fetchForBlock<{}>({} + {}, {});", readsStay(step),
                   getSource(program[load].value).pointer,
                   writer.print(getLoadOffset(step, program, load), place),
                   share);

@@ -180,7 +180,7 @@ fusec.model @phases inputs ["x"] outputs ["y"] {
 // CHECK: const auto reduce = fusec::reduceKeptColumns<Scope, fusec::Sum<float>,
 // CHECK: const int later = row + 25;
 // CHECK: if (later < 64) {
-// CHECK: fusec::fetchForBlock(t_x_once + later * 128000 + 0 * 128 + column / 16 * 16000, 16000);
+// CHECK: fusec::fetchForBlock<true>(t_x_once + later * 128000 + 0 * 128 + column / 16 * 16000, 16000);
 // CHECK: fusec::store<V>(
 fusec.model @fetched inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<64x1000x128xf32>):

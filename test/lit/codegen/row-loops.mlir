@@ -253,7 +253,7 @@ fusec.model @again inputs ["x"] outputs ["y", "z"] {
 // CHECK: const auto reduce = fusec::reduceKept<Scope, fusec::Sum<float>,
 // CHECK: const int later = row + 528;
 // CHECK: if (later < 16384) {
-// CHECK: fusec::fetchForBlock(t_x_once + later * 4096 + 0, 4096);
+// CHECK: fusec::fetchForBlock<true>(t_x_once + later * 4096 + 0, 4096);
 // CHECK: fusec::store<V>(
 fusec.model @fetched inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<16384x4096xf32>):

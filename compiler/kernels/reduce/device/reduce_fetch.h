@@ -11,16 +11,23 @@
 namespace fusec {
 
 /// Has L2 fetch `count` items, once for the block: whole vectors of 16 bytes.
-template <class T> FUSEC_DEVICE void fetchForBlock(const T *items, int count) {
+/// `Stays`: they are to stay there longer than other data.
+template <bool Stays, class T>
+FUSEC_DEVICE void fetchForBlock(const T *items, int count) {
 #ifndef FUSEC_HOST
-  if (launch::thread() == 0)
-    primitive::fetchBulk(items, u32(count) * u32(sizeof(T)));
+  if (launch::thread() != 0)
+    return;
+  const u32 bytes = u32(count) * u32(sizeof(T));
+  if constexpr (Stays)
+    primitive::fetchBulkStaying(items, bytes);
+  else
+    primitive::fetchBulk(items, bytes);
 #endif
 }
 
-template <class T, bool Stays>
-FUSEC_DEVICE void fetchForBlock(ReadOnce<T, Stays> items, int count) {
-  fetchForBlock(items.at, count);
+template <bool Stays, class T, bool LoadsStay>
+FUSEC_DEVICE void fetchForBlock(ReadOnce<T, LoadsStay> items, int count) {
+  fetchForBlock<Stays>(items.at, count);
 }
 
 } // namespace fusec
