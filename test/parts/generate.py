@@ -18,6 +18,7 @@ import norm_bags
 import pointwise
 import rows
 import scans
+import staying
 from cases import TYPES, Case, nameOf
 
 # Both dimensions of a tile inside, at its edges and beyond it; vectors on both
@@ -87,7 +88,7 @@ def makeReductions():
 def main():
     folder = pathlib.Path(sys.argv[1])
     for make in (makeTransposes, moves.makeAll, pointwise.makeAll, makeReductions, rows.makeAll, scans.makeAll,
-                 bags.makeAll, masked_bags.makeAll, length_bags.makeAll, norm_bags.makeAll):
+                 bags.makeAll, masked_bags.makeAll, length_bags.makeAll, norm_bags.makeAll, staying.makeAll):
         for case in make():
             case.write(folder)
 

@@ -61,7 +61,7 @@ def makeRows():
 
 
 # So many that L2 fetches later ones, by blocks and by clusters.
-FETCHED = [("f16", (1100, 4096)), ("f32", (71, 32768))]
+FETCHED = [("f16", (1100, 4096)), ("f16", (1300, 4096)), ("f32", (71, 32768)), ("f32", (100, 32768))]
 
 
 def makeFetchedRows():
