@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Cases of what stays in L2 as it is read: of so many rows as a name stands for when
+"""Cases of what stays in L2 as it is read: of as many rows as a name stands for when
 compiling, a kernel moves more than L2 holds."""
 
 import numpy
@@ -11,22 +11,25 @@ from cases import Case, nameOf
 LONG = [("f16", (7, 13001)), ("f32", (5, 12289)), ("bf16", (3, 16384)), ("i8", (3, 50003))]
 
 
+def backwards(case):
+    """Start, end, axis and step of a slice that turns rows round."""
+    return [case.constant(numpy.array([number])) for number in (-1, -2**31, 1, -1)]
+
+
 def makeLongMoves():
     for kind, sizes in LONG:
         rows, columns = sizes
         case = Case(nameOf("long_moves", kind, sizes), 0)
         x = case.draw(kind, *sizes)
         name = case.input("x", x)
-        back = [case.constant(numpy.array([number])) for number in (-1, -2**31, 1, -1)]
-        case.nodes.append(helper.make_node("Slice", [name, *back], ["back"]))
+        case.nodes.append(helper.make_node("Slice", [name, *backwards(case)], ["back"]))
         case.output("back", x[:, ::-1], kind)
         pads = case.constant(numpy.array([0, 3, 0, 5]))
         case.nodes.append(helper.make_node("Pad", [name, pads, case.constant(numpy.array(3, x.dtype))], ["padded"]))
         case.output("padded", numpy.pad(x, [(0, 0), (3, 5)], constant_values=3), kind)
         yield case
         case = Case(nameOf("long_back", kind, sizes), 0)
-        back = [case.constant(numpy.array([number])) for number in (-1, -2**31, 1, -1)]
-        turned = case.node("Slice", case.input("x", x), *back)
+        turned = case.node("Slice", case.input("x", x), *backwards(case))
         case.nodes.append(helper.make_node("Neg", [turned], ["y"]))
         case.output("y", -x[:, ::-1], kind)
         yield case
