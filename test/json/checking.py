@@ -87,8 +87,9 @@ VALIDATOR = jsonschema.Draft202012Validator(strict(SCHEMA))
 def run(status, *arguments, env=None):
     """What fusec printed, or None where that is wrong; `status` is what it has
     to exit with."""
+    # What is freed is overwritten (glibc), so that nothing printed can refer to it.
     given = {**os.environ, "FUSEC_DRIVER": FAKE_DRIVER, "FUSEC_CUPTI": "none.so",
-             "FUSEC_NVML": "none.so", **(env or {})}
+             "FUSEC_NVML": "none.so", "MALLOC_PERTURB_": "165", **(env or {})}
     done = subprocess.run([TOOL, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
                           timeout=LIMIT_S, env=given)
 

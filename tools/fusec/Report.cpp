@@ -25,6 +25,25 @@ void Report::say(const char *kind, const std::string &text) {
     llvm::errs() << kind << ": " << text << "\n";
 }
 
+/// Texts that are the value's own.
+static void ownTexts(llvm::json::Value &value) {
+  if (auto text = value.getAsString()) {
+    value = text->str();
+  } else if (llvm::json::Array *array = value.getAsArray()) {
+    for (llvm::json::Value &element : *array)
+      ownTexts(element);
+  } else if (llvm::json::Object *object = value.getAsObject()) {
+    for (auto &[key, element] : *object)
+      ownTexts(element);
+  }
+}
+
+void Report::setResult(llvm::json::Object object) {
+  for (auto &[key, element] : object)
+    ownTexts(element);
+  result = std::move(object);
+}
+
 static llvm::StringRef getKind(ExitCode code) {
   switch (code) {
   case ExitCode::Done:

@@ -26,7 +26,9 @@ public:
   void note(const std::string &text) { say("note", text); }
 
   /// What the command found, for --json alone; may come before a failure.
-  void setResult(llvm::json::Object object) { result = std::move(object); }
+  /// Texts are copied: an object may refer to those of others, such as a
+  /// model's, which end before it is printed.
+  void setResult(llvm::json::Object object);
 
   /// Prints the failure, if it is one, or the object, which both are empty or
   /// name the command and what it was about. The exit status.
