@@ -22,15 +22,27 @@ AccessesAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, Walk,
                      int64_t width, DenseI64ArrayAttr loads,
                      DenseI64ArrayAttr stores, DenseI64ArrayAttr passing,
                      DenseI64ArrayAttr shifted) {
+  auto isPowerOf2 = [](int64_t elements) {
+    return elements > 0 && llvm::isPowerOf2_64(elements);
+  };
   auto isWidth = [&](int64_t elements) {
-    if (elements > 0 && llvm::isPowerOf2_64(elements))
+    if (isPowerOf2(elements))
       return true;
     emitError() << "expected a power of two of elements an access, got "
                 << elements;
     return false;
   };
-  auto areWidths = [&](DenseI64ArrayAttr all) {
-    return !all || llvm::all_of(all.asArrayRef(), isWidth);
+  // Lanes may be three elements apart.
+  auto isLoadWidth = [&](int64_t elements) {
+    if (isPowerOf2(elements) ||
+        (elements == 3 * width && isPowerOf2(width) && width > 1))
+      return true;
+    emitError() << "expected a power of two of elements a load, or three times "
+                << width << " lanes, got " << elements;
+    return false;
+  };
+  auto areWidths = [](DenseI64ArrayAttr all, auto isOne) {
+    return !all || llvm::all_of(all.asArrayRef(), isOne);
   };
   int64_t reads = loads ? loads.size() : 0;
   auto areReads = [&](DenseI64ArrayAttr places, const char *what) {
@@ -42,8 +54,9 @@ AccessesAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, Walk,
       }
     return true;
   };
-  return success(isWidth(width) && areWidths(loads) && areWidths(stores) &&
-                 areReads(passing, "passing") && areReads(shifted, "shifted"));
+  return success(isWidth(width) && areWidths(loads, isLoadWidth) &&
+                 areWidths(stores, isWidth) && areReads(passing, "passing") &&
+                 areReads(shifted, "shifted"));
 }
 
 LogicalResult

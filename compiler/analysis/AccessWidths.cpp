@@ -57,7 +57,8 @@ static int64_t getLoadWidth(StepOp step, VariantAttr variant,
     return width;
   Expr extent = getExtent(getSizes(buffer.getType()), buffer.getStrideExprs());
   auto apart = findLaneAccess(offset, dim, width, bytes, alignment, extent,
-                              program.getRanges());
+                              program.getRanges(),
+                              isAmongOthers(step, program, load, dim));
   return apart ? std::abs(apart->stride) * width : 1;
 }
 

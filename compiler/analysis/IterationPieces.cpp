@@ -2,9 +2,10 @@
 //
 // A region that reads concats, cut at their pieces' bounds: the points of each
 // piece are a space of their own, in which only one piece is met. So are
-// results of other sizes.
+// results of other sizes. Channels that lie side by side in memory are stores
+// of one point.
 
-#include "compiler/analysis/Iteration.h"
+#include "compiler/analysis/VectorAccesses.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -131,6 +132,59 @@ static void cutSpace(PointSpace space, ScalarProgram::Inside isInside,
   pieces.push_back(std::move(iteration));
 }
 
+/// Of a region that only moves and computes: a dim of few places, which a load
+/// finds side by side between those of the innermost dim.
+static std::optional<Cut> getInterleaved(StepOp step,
+                                         const ScalarProgram &program) {
+  for (size_t n = 0; n < program.size(); ++n)
+    if (program[n].kind != Kind::Load && program[n].kind != Kind::Splat &&
+        program[n].kind != Kind::Compute)
+      return std::nullopt;
+  MLIRContext *context = program.getContext();
+  unsigned rank = program.getSizes().size();
+  for (unsigned dim = 0; dim + 1 < rank; ++dim) {
+    auto size = program.getSizes()[dim].getConstant();
+    if (!size || *size < 2 || *size > mostInterleaved)
+      continue;
+    for (size_t n = 0; n < program.size(); ++n) {
+      if (program[n].kind != Kind::Load)
+        continue;
+      Expr offset = getLoadOffset(step, program, n);
+      auto beside = getDimCoefficient(offset, dim),
+           along = getDimCoefficient(offset, rank - 1);
+      if (!beside || !along || !beside->isConstant(1) ||
+          !along->isConstant(*size))
+        continue;
+      Cut cut{dim, {}, {}};
+      for (int64_t place = 0; place < *size; ++place) {
+        cut.starts.push_back(Expr::constant(context, place));
+        cut.widths.push_back(Expr::constant(context, 1));
+      }
+      return cut;
+    }
+  }
+  return std::nullopt;
+}
+
+/// The same points, those of such a dim together, where lanes along the
+/// innermost one then load and store vectors.
+static std::optional<PointwiseIteration>
+storeTogether(StepOp step, PointSpace space, ScalarProgram::Inside isInside,
+              InputStrides inputStrides) {
+  PointwiseIteration iteration = refinePoints(space, isInside);
+  std::optional<Cut> cut = getInterleaved(step, iteration.program);
+  if (!cut || space.stored.size() * cut->starts.size() > mostStores)
+    return std::nullopt;
+  std::vector<PointSpace> spaces = apply(*cut, space);
+  PointwiseIteration together = refinePoints(spaces[0], isInside);
+  joinDims(together, inputStrides);
+  unsigned rank = together.program.getSizes().size();
+  bool isVector = analyzeVectorAccesses(step, together.program, together.stores,
+                                        rank - 1, /*hasTail=*/rank == 1)
+                      .width > 1;
+  return isVector ? std::optional(std::move(together)) : std::nullopt;
+}
+
 /// Whether two pieces would count the faults of one op.
 static bool countTwice(ArrayRef<PointwiseIteration> pieces) {
   llvm::DenseMap<Operation *, size_t> counts;
@@ -180,6 +234,9 @@ fusec::analyzePieces(StepOp step, bool cutsShort) {
       llvm::to_vector(llvm::seq<unsigned>(0, outputs.size()))};
   if (failed(getSpace(groups[0])))
     groups = groupResults(outputs, step.getContext());
+  auto inputStrides = [&](Value v) {
+    return step.getInputBuffer(v).getStrideExprs();
+  };
   std::vector<PointwiseIteration> pieces;
   for (ArrayRef<unsigned> group : groups) {
     FailureOr<PointSpace> space = getSpace(group);
@@ -191,11 +248,13 @@ fusec::analyzePieces(StepOp step, bool cutsShort) {
       pieces.erase(pieces.begin() + before, pieces.end());
       pieces.push_back(refinePoints(*space, isInside));
     }
+    if (!cutsShort && pieces.size() == before + 1)
+      if (auto together = storeTogether(step, *space, isInside, inputStrides))
+        pieces.back() = std::move(*together);
   }
   if (groups.empty() || (groups.size() > 1 && countTwice(pieces)))
     return failure();
   for (PointwiseIteration &piece : pieces)
-    joinDims(piece,
-             [&](Value v) { return step.getInputBuffer(v).getStrideExprs(); });
+    joinDims(piece, inputStrides);
   return pieces;
 }

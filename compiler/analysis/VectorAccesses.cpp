@@ -130,14 +130,17 @@ static LaneAccess takeLanes(Expr offset, int64_t stride, int64_t width) {
 std::optional<LaneAccess> fusec::findLaneAccess(Expr offset, unsigned dim,
                                                 int64_t width, int64_t bytes,
                                                 unsigned alignment, Expr extent,
-                                                const ExprRanges &ranges) {
+                                                const ExprRanges &ranges,
+                                                bool fillsGaps) {
   auto stride = getStride(offset, dim);
   if (!stride || *stride == 0 || *stride == 1)
     return std::nullopt;
   if (*stride != -1) {
-    bool isClose = *stride > 1 && llvm::isPowerOf2_64(*stride) &&
-                   *stride * width * bytes <= 16;
-    if (!isClose)
+    bool isOfOneWord = *stride > 1 && llvm::isPowerOf2_64(*stride) &&
+                       *stride * width * bytes <= 16,
+         isOfWholeWords = fillsGaps && *stride > 1 &&
+                          *stride <= mostInterleaved && width * bytes == 16;
+    if (!isOfOneWord && !isOfWholeWords)
       return std::nullopt;
   }
   LaneAccess access = takeLanes(offset, *stride, width);
@@ -188,6 +191,26 @@ bool fusec::isBesideStores(StepOp step, const PointwiseIteration &iteration,
   return isVectorAccess(apart + Expr::dim(program.getContext(), dim), dim,
                         width, getElementBytes(program[load].type),
                         alignments(step.getInputBuffer(program[load].value)));
+}
+
+bool fusec::isAmongOthers(StepOp step, const ScalarProgram &program,
+                          unsigned load, unsigned dim) {
+  Expr offset = getLoadOffset(step, program, load);
+  auto stride = getStride(offset, dim);
+  if (!stride || *stride < 2 || *stride > mostInterleaved)
+    return false;
+  Expr base = offset - getTurn(offset, *stride);
+  llvm::SmallBitVector taken(*stride);
+  for (size_t n = 0; n < program.size(); ++n) {
+    if (program[n].kind != Kind::Load ||
+        program[n].value != program[load].value)
+      continue;
+    Expr turn = getLoadOffset(step, program, n) - base;
+    if (auto place = turn.getConstant();
+        place && *place >= 0 && *place < *stride)
+      taken.set(*place);
+  }
+  return taken.all();
 }
 
 SmallVector<TakenTurns> fusec::findTurns(ArrayRef<RegionStore> stores,
@@ -305,8 +328,9 @@ fusec::analyzeVectorAccesses(StepOp step, const ScalarProgram &program,
     BufferOp buffer = a.buffer;
     Expr extent =
         getExtent(getSizes(buffer.getType()), buffer.getStrideExprs());
+    bool fillsGaps = a.load && isAmongOthers(step, program, *a.load, dim);
     return findLaneAccess(a.offset, dim, result.width, a.bytes, alignment,
-                          extent, program.getRanges())
+                          extent, program.getRanges(), fillsGaps)
         .has_value();
   };
   SmallVector<unsigned> shiftable;

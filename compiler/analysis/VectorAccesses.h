@@ -41,11 +41,13 @@ struct LaneAccess {
   Expr base;
 };
 /// Of an access to a buffer of `extent` elements, none of which it leaves;
-/// nothing where lanes are adjacent or far apart.
+/// nothing where lanes are adjacent or far apart. `fillsGaps`: others take what
+/// is between the lanes, so that several words of memory are worth it.
 std::optional<LaneAccess> findLaneAccess(Expr offset, unsigned dim,
                                          int64_t width, int64_t bytes,
                                          unsigned alignment, Expr extent,
-                                         const ExprRanges &ranges);
+                                         const ExprRanges &ranges,
+                                         bool fillsGaps = false);
 /// Of an access that the plan has found: `width` lanes of it, also adjacent
 /// ones, are `elements` together. Nothing where lanes are on their own.
 std::optional<LaneAccess> getLaneAccess(Expr offset, unsigned dim,
@@ -53,6 +55,11 @@ std::optional<LaneAccess> getLaneAccess(Expr offset, unsigned dim,
 
 /// Where the node loads from, in elements of its buffer.
 Expr getLoadOffset(StepOp step, const ScalarProgram &program, unsigned node);
+
+/// Whether lanes along the dim are some elements apart, and other loads of the
+/// program take all of those between them.
+bool isAmongOthers(StepOp step, const ScalarProgram &program, unsigned load,
+                   unsigned dim);
 
 /// Elements from the first to the last one, and one more.
 Expr getExtent(llvm::ArrayRef<Expr> sizes, llvm::ArrayRef<Expr> strides);
@@ -65,6 +72,9 @@ struct TakenTurns {
 };
 llvm::SmallVector<TakenTurns> findTurns(llvm::ArrayRef<RegionStore> stores,
                                         unsigned dim);
+
+/// So many elements apart are lanes at most that are loaded by several words.
+constexpr int64_t mostInterleaved = 4;
 
 using Alignments = llvm::function_ref<unsigned(BufferOp)>; // bytes
 

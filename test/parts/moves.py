@@ -84,6 +84,38 @@ def makeNarrowTransposes():
         yield case
 
 
+# Channels side by side, each pixel's, turned into planes: as many as are stored together
+# and one more; pixels that fill vectors, and not.
+IMAGES = [("f16", (2, 16, 24, 3)), ("f32", (3, 7, 12, 3)), ("f16", (5, 14, 12, 3)), ("f16", (2, 7, 13, 3)),
+          ("f16", (3, 8, 16, 2)), ("f32", (2, 6, 4, 4)), ("bf16", (2, 5, 16, 4)), ("i8", (3, 4, 20, 3)),
+          ("i64", (2, 3, 6, 3)), ("f16", (2, 8, 8, 5)), ("f32", (1, 1, 4, 2))]
+
+
+def makeImages():
+    for kind, sizes in IMAGES:
+        case = Case(nameOf("image", kind, sizes), 0, batch="images")
+        x = case.draw(kind, *sizes)
+        name = case.input("x", x)
+        case.nodes.append(helper.make_node("Transpose", [name], ["y"], perm=(0, 3, 1, 2)))
+        case.output("y", x.transpose(0, 3, 1, 2), kind)
+        yield case
+        if kind[0] != "f":
+            continue
+        # As models begin: each channel's mean, and two of what is computed; beside another
+        # image that lies as the result does.
+        case = Case(nameOf("image_normalised", kind, sizes), 2e-3 if kind == "f16" else 1e-6, batch="images")
+        z = case.draw(kind, sizes[0], sizes[3], *sizes[1:3])
+        mean, scale = case.draw(kind, sizes[3]), case.draw(kind, sizes[3])
+        turned = case.node("Transpose", case.node("Sub", case.input("x", x), case.constant(mean)), perm=(0, 3, 1, 2))
+        scaled = case.node("Mul", turned, case.constant(scale.reshape(-1, 1, 1)))
+        case.nodes.append(helper.make_node("Identity", [scaled], ["y"]))
+        case.nodes.append(helper.make_node("Max", [case.input("z", z), scaled], ["most"]))
+        y = (x.astype(float) - mean).transpose(0, 3, 1, 2) * scale.reshape(-1, 1, 1)
+        case.output("y", y, kind)
+        case.output("most", numpy.maximum(z, y), kind)
+        yield case
+
+
 # Other dimensions, the axis, widths along it: of one shape, of several, in runs, wide
 # enough for vectors and not, and of one element each.
 CONCATS = [("f16", (130,), 1, (13, 16, 32, 64, 100)), ("f32", (1000,), 1, (1, 3, 5, 7, 11, 13)),
@@ -382,7 +414,7 @@ def makeRotations():
 
 
 def makeAll():
-    for make in (makePermutations, makeOddTransposes, makeComputedTransposes, makeNarrowTransposes, makeConcats,
-                 makeSlices, makePads, makeShiftedPads, makeShiftedSlices, makeHalves, makeSides, makeComputedSides, makePicks,
-                 makeRanges, makeRotations):
+    for make in (makePermutations, makeOddTransposes, makeComputedTransposes, makeNarrowTransposes, makeImages,
+                 makeConcats, makeSlices, makePads, makeShiftedPads, makeShiftedSlices, makeHalves, makeSides,
+                 makeComputedSides, makePicks, makeRanges, makeRotations):
         yield from make()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes cases of moves at random to a folder: pads (negative ones, too), slices,
-concats of few and of many parts, rotations and differences of halves, one behind
-another, whose rows begin anywhere. usage: random_moves.py FOLDER COUNT [FIRST]"""
+concats of few and of many parts, rotations, differences of halves and interleaved
+channels that are taken apart, one behind another, whose rows begin anywhere. usage: random_moves.py FOLDER COUNT [FIRST]"""
 
 import pathlib
 import sys
@@ -94,13 +94,25 @@ class Moves:
             (a, left), (b, right) = self.cut(axis, 0, size // 2), self.cut(axis, size - size // 2, size)
             self.add("Sub", (left - right).astype(left.dtype), a, b)
 
+    def separateChannels(self, axis):
+        channels = 2 + self.below(3)
+        *across, row = self.value.shape
+        pixels = row // channels
+        if not pixels:
+            return
+        self.name, self.value = self.cut(self.value.ndim - 1, 0, pixels * channels)
+        shape = numpy.array([*across, pixels, channels])
+        self.add("Reshape", self.value.reshape(shape), self.name, self.case.constant(shape))
+        order = (*range(len(across)), len(across) + 1, len(across))
+        self.add("Transpose", self.value.transpose(order), self.name, perm=order)
+
 
 def make(seed):
     moves = Moves(seed)
     for _ in range(1 + moves.below(MOST_MOVES)):
         axis = moves.value.ndim - 1 if moves.below(4) else moves.below(moves.value.ndim)
         move = (moves.pad, moves.slice, moves.concat, moves.join, moves.rotate,
-                moves.subtractHalves)[moves.below(6)]
+                moves.subtractHalves, moves.separateChannels)[moves.below(7)]
         move(axis)
     moves.case.nodes.append(helper.make_node("Neg", [moves.name], ["y"]))
     moves.case.output("y", -moves.value, moves.kind)

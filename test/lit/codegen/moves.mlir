@@ -63,6 +63,24 @@ fusec.model @pairs inputs ["x"] outputs ["y"] {
 
 // -----
 
+// Channels that lie side by side are loaded once, too, and stored as planes.
+// CHECK-LABEL: FUSEC_KERNEL(128) add_0(
+// CHECK: fusec::forEachVector<4>(count
+// CHECK: const auto [[ALL:.*]] = fusec::load<3 * V>(t_x +
+// CHECK-NEXT: fusec::takeEvery<3, 0>([[ALL]])
+// CHECK: fusec::takeEvery<3, 1>([[ALL]])
+// CHECK: fusec::takeEvery<3, 2>([[ALL]])
+// CHECK-NOT: fusec::load<3 * V>
+// CHECK-COUNT-3: fusec::store<V>(t_y +
+fusec.model @channels inputs ["x", "z"] outputs ["y"] {
+^bb0(%x: tensor<6x16x3xf32>, %z: tensor<6x3x16xf32>):
+  %0 = fusec.transpose %x [0, 2, 1] : tensor<6x16x3xf32> to tensor<6x3x16xf32>
+  %1 = fusec.add %0, %z : tensor<6x3x16xf32>
+  fusec.output %1 : tensor<6x3x16xf32>
+}
+
+// -----
+
 // Rows of odd length go by vectors of the whole, of which each lane finds its
 // column.
 // CHECK-LABEL: FUSEC_KERNEL(128) add_mul_0(

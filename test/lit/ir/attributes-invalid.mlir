@@ -52,8 +52,13 @@
 
 // -----
 
-// expected-error @+1 {{expected a power of two of elements an access, got 3}}
-"test.op"() {a = #fusec.accesses<width = 4, loads = [4, 3]>} : () -> ()
+// expected-error @+1 {{expected a power of two of elements a load, or three times 4 lanes, got 3}}
+"test.op"() {a = #fusec.accesses<width = 4, loads = [4, 12, 3]>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{expected a power of two of elements an access, got 12}}
+"test.op"() {a = #fusec.accesses<width = 4, loads = [12], stores = [12]>} : () -> ()
 
 // -----
 
