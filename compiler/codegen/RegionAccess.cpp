@@ -39,6 +39,8 @@ ScalarEmitter::Sources fusec::declarePassing(KernelWriter &writer,
   SmallVector<unsigned> reads = getReads(program);
   for (int64_t read : accesses.getPassingReads()) {
     Value value = program[reads[read]].value;
+    if (passing.contains(value))
+      continue;
     BufferOp buffer = writer.getStep().getInputBuffer(value);
     std::string pointer = writer.pointer(buffer, true);
     std::string name = writer.uniqueName(pointer + "_once");

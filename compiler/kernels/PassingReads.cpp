@@ -33,15 +33,20 @@ static bool isOfNamedRows(const ScalarNode &load) {
   return usesIndices(load) && !usesIndirect(load.indices.back());
 }
 
-/// Whether each element is asked for once.
+/// Whether each element is asked for once, by one of so many loads.
 static bool isReadOnce(const ScalarProgram &program, unsigned load,
-                       double elements) {
+                       double elements, unsigned readers) {
   if (!program.variesEverywhere(load) || usesIndices(program[load]))
+    return false;
+  // Loads that share them out, as halves or pairs, and none by two.
+  Expr points = getElementCount(program.getSizes(), program.getContext());
+  if (readers > 1 &&
+      readers * double(getSampledValue(points, typicalDim)) > elements)
     return false;
   // The only dim may be several that became one, of which it varies with some.
   ArrayRef<Expr> sizes = program.getSizes();
   return sizes.size() != 1 ||
-         2 * elements > double(getSampledValue(sizes[0], typicalDim));
+         2 * elements > readers * double(getSampledValue(sizes[0], typicalDim));
 }
 
 SmallVector<int64_t> fusec::findPassingReads(StepOp step,
@@ -55,14 +60,14 @@ SmallVector<int64_t> fusec::findPassingReads(StepOp step,
     ++readers[program[node].value];
   for (auto [place, node] : llvm::enumerate(reads)) {
     Value value = program[node].value;
-    if (program[node].kind != ScalarNode::Kind::Load || readers[value] != 1)
+    if (program[node].kind != ScalarNode::Kind::Load)
       continue;
     BufferOp buffer = step.getInputBuffer(value);
     Expr count = getElementCount(getSizes(buffer.getType()), step.getContext());
     double elements = double(getSampledValue(count, typicalDim)),
            bytes = elements * getElementBytes(buffer.getElementType());
-    bool passes = isReadOnce(program, node, elements) ||
-                  (stay && isOfNamedRows(program[node]));
+    bool passes = isReadOnce(program, node, elements, readers[value]) ||
+                  (stay && readers[value] == 1 && isOfNamedRows(program[node]));
     if (passes && isReadLast(step, buffer) && bytes >= costs.leastBytes &&
         bytes <= costs.mostBytes)
       passing.push_back(place);

@@ -50,6 +50,43 @@ def makeLongMoves():
         yield case
 
 
+# What several loads share out: halves, neighbours in pairs, three parts, and channels.
+SHARED = [("f16", (5, 18000)), ("f32", (3, 12288)), ("bf16", (3, 16386)), ("f16", (3, 13002))]
+
+
+def makeSharedReads():
+    for kind, sizes in SHARED:
+        columns, norm = sizes[1], {"f32": 1e-6, "f16": 1e-3, "bf16": 1e-2}[kind]
+        for form in ("halves", "pairs"):
+            case = Case(nameOf("long_" + form, kind, sizes), norm)
+            x = case.draw(kind, *sizes)
+            name = case.input("x", x)
+            first, second = ((slice(0, columns // 2), slice(columns // 2, None)) if form == "halves" else
+                             (slice(0, None, 2), slice(1, None, 2)))
+            a, b = [case.node("Slice", name, *[case.constant(numpy.array([number])) for number in
+                                               (place.start, place.stop or columns, 1, place.step or 1)])
+                    for place in (first, second)]
+            joined = case.node("Concat", case.node("Sub", a, b), case.node("Add", a, b), axis=1)
+            case.nodes.append(helper.make_node("Neg", [joined], ["y"]))
+            wide = x.astype(float)
+            case.output("y", -numpy.concatenate([wide[:, first] - wide[:, second], wide[:, first] + wide[:, second]], 1),
+                        kind)
+            yield case
+        case = Case(nameOf("long_split", kind, sizes), 0)
+        x = case.draw(kind, *sizes)
+        case.nodes.append(helper.make_node("Split", [case.input("x", x)], ["a", "b", "c"], axis=1))
+        for name, part in zip("abc", numpy.split(x, 3, 1)):
+            case.nodes.append(helper.make_node("Neg", [name], [name + "_negative"]))
+            case.output(name + "_negative", -part, kind)
+        yield case
+        case = Case(nameOf("long_image", kind, (sizes[0], 24, 256, 3)), 0)
+        x = case.draw(kind, sizes[0], 24, 256, 3)
+        turned = case.node("Transpose", case.input("x", x), perm=(0, 3, 1, 2))
+        case.nodes.append(helper.make_node("Neg", [turned], ["y"]))
+        case.output("y", -x.transpose(0, 3, 1, 2), kind)
+        yield case
+
+
 def makeLongRows():
     for kind, sizes in [("f16", (7, 12288)), ("bf16", (5, 8192)), ("f16", (3, 9999)), ("f32", (3, 6144)), ("f16", (7, 999, 96))]:
         case = Case(nameOf("long_norm", kind, sizes), {"f32": 1e-5, "f16": 2e-3, "bf16": 2e-2}[kind])
@@ -83,5 +120,5 @@ def makeLongScans():
 
 
 def makeAll():
-    for make in (makeLongMoves, makeLongRows, makeLongScans):
+    for make in (makeLongMoves, makeSharedReads, makeLongRows, makeLongScans):
         yield from make()
