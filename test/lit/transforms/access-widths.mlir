@@ -55,11 +55,12 @@ fusec.model @beside inputs ["x", "s", "b"] outputs ["y"] {
 // -----
 
 // Loads of neighbours that begin anywhere are vectors, too: of each lane, or of
-// those that ask for a piece. What is around them is there, by a guard.
+// those that ask for a piece. What is around them is there, by a guard. Between
+// them they ask for each element once.
 // CHECK: fusec.plan @sm_90a of @halves
 // CHECK: buffer = @x>]
-// CHECK-SAME: accesses = [#fusec.accesses<walk = memory, width = 8, loads = [8, 8], stores = [8], shifted = [0, 1]>]
-// CHECK: accesses = [#fusec.accesses<loads = [1, 1], stores = [1]>]
+// CHECK-SAME: accesses = [#fusec.accesses<walk = memory, width = 8, loads = [8, 8], stores = [8], passing = [0, 1], shifted = [0, 1]>]
+// CHECK: accesses = [#fusec.accesses<loads = [1, 1], stores = [1], passing = [0, 1]>]
 fusec.model @halves inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<7777x2730xbf16>):
   %0 = fusec.slice %x offsets [#fusec.expr<0>, #fusec.expr<0>] steps [1, 1] : tensor<7777x2730xbf16> to tensor<7777x1365xbf16>
