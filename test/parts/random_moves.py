@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes cases of moves at random to a folder: pads (negative ones, too), slices,
 concats of few and of many parts, rotations, differences of halves and interleaved
-channels that are taken apart, one behind another, whose rows begin anywhere. usage: random_moves.py FOLDER COUNT [FIRST]"""
+channels that are taken apart, one behind another, whose rows begin anywhere.
+usage: random_moves.py FOLDER COUNT [FIRST]"""
 
 import pathlib
 import sys
@@ -94,7 +95,7 @@ class Moves:
             (a, left), (b, right) = self.cut(axis, 0, size // 2), self.cut(axis, size - size // 2, size)
             self.add("Sub", (left - right).astype(left.dtype), a, b)
 
-    def separateChannels(self, axis):
+    def separateChannels(self, _):
         channels = 2 + self.below(3)
         *across, row = self.value.shape
         pixels = row // channels
