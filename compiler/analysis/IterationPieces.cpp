@@ -137,8 +137,7 @@ static void cutSpace(PointSpace space, ScalarProgram::Inside isInside,
 static std::optional<Cut> getInterleaved(StepOp step,
                                          const ScalarProgram &program) {
   for (size_t n = 0; n < program.size(); ++n)
-    if (program[n].kind != Kind::Load && program[n].kind != Kind::Splat &&
-        program[n].kind != Kind::Compute)
+    if (!program[n].isPlain())
       return std::nullopt;
   MLIRContext *context = program.getContext();
   unsigned rank = program.getSizes().size();
@@ -171,6 +170,7 @@ static std::optional<Cut> getInterleaved(StepOp step,
 static std::optional<PointwiseIteration>
 storeTogether(StepOp step, PointSpace space, ScalarProgram::Inside isInside,
               InputStrides inputStrides) {
+  // The only piece may be one that a cut has left.
   PointwiseIteration iteration = refinePoints(space, isInside);
   std::optional<Cut> cut = getInterleaved(step, iteration.program);
   if (!cut || space.stored.size() * cut->starts.size() > mostStores)

@@ -38,6 +38,11 @@ struct ScalarNode {
   llvm::SmallVector<IndexCondition> conditions = {};
   llvm::SmallVector<unsigned> rows = {}; // of a Gather: GatherRow nodes
   IndexPolicy policy = IndexPolicy::Flag;
+
+  /// A value, or what is computed of values alone.
+  bool isPlain() const {
+    return kind == Kind::Load || kind == Kind::Splat || kind == Kind::Compute;
+  }
 };
 
 class ScalarProgram {

@@ -242,6 +242,7 @@ struct Access {
   int64_t bytes; // of an element
   bool isStore, takesTurns = false;
   std::optional<unsigned> load = std::nullopt; // its node
+  bool fillsGaps = false; // what lies between its elements is loaded, too
 };
 } // namespace
 
@@ -279,7 +280,8 @@ static SmallVector<Access> collectAccesses(StepOp step,
       continue; // one element for all lanes
     accesses.push_back(
         {step.getInputBuffer(node.value), getLoadOffset(step, program, n),
-         getElementBytes(node.type), false, false, static_cast<unsigned>(n)});
+         getElementBytes(node.type), false, false, static_cast<unsigned>(n),
+         isAmongOthers(step, program, n, dim)});
   }
   return accesses;
 }
@@ -328,9 +330,8 @@ fusec::analyzeVectorAccesses(StepOp step, const ScalarProgram &program,
     BufferOp buffer = a.buffer;
     Expr extent =
         getExtent(getSizes(buffer.getType()), buffer.getStrideExprs());
-    bool fillsGaps = a.load && isAmongOthers(step, program, *a.load, dim);
     return findLaneAccess(a.offset, dim, result.width, a.bytes, alignment,
-                          extent, program.getRanges(), fillsGaps)
+                          extent, program.getRanges(), a.fillsGaps)
         .has_value();
   };
   SmallVector<unsigned> shiftable;

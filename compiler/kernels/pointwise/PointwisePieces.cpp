@@ -23,17 +23,11 @@ PointwiseIteration fusec::flatten(const PointwiseIteration &iteration) {
   return flat;
 }
 
-/// Of a value, of functions of it alone.
-static bool isPlain(const ScalarNode &node) {
-  return node.kind == Kind::Load || node.kind == Kind::Splat ||
-         node.kind == Kind::Compute;
-}
-
 /// Whether every lane may divide for itself, and ask for its piece: what guards
 /// reads stays as it is.
 static bool canFlatten(const ScalarProgram &program) {
   for (size_t n = 0; n < program.size(); ++n)
-    if (!isPlain(program[n]) && program[n].kind != Kind::Piecewise &&
+    if (!program[n].isPlain() && program[n].kind != Kind::Piecewise &&
         program[n].kind != Kind::Index)
       return false;
   return program.getSizes().size() > 1;
@@ -105,7 +99,7 @@ static int64_t getRowWidth(StepOp step, const PointwiseIteration &iteration,
   const ScalarProgram &program = iteration.program;
   ArrayRef<Expr> sizes = program.getSizes();
   for (size_t n = 0; n < program.size(); ++n)
-    if (!isPlain(program[n]))
+    if (!program[n].isPlain())
       return 1;
   if (sizes.size() < 2)
     return 1;
