@@ -173,46 +173,6 @@ std::string ScalarEmitter::emitLoad(unsigned id) {
                  toCompute(node.type, getElement(node, access)));
 }
 
-void ScalarEmitter::leaveRoundingToStores(ArrayRef<unsigned> stored) {
-  roundedByStores.insert(stored.begin(), stored.end());
-  for (unsigned id = 0; id < program.size(); ++id)
-    for (unsigned operand : program[id].operands)
-      roundedByStores.erase(operand);
-}
-
-/// What is computed in more than the node's type, in its type.
-std::string ScalarEmitter::round(unsigned id, const std::string &value) const {
-  Type type = program[id].type;
-  bool isHalf = type.isF16() || type.isBF16();
-  return isHalf && !roundedByStores.contains(id)
-             ? toCompute(type, toStorage(type, value))
-             : value;
-}
-
-bool ScalarEmitter::isFast(const ScalarNode &node) const {
-  return isa<PointwiseOpInterface>(node.op) && !isa<CastOp>(node.op) &&
-         program[node.operands.back()].type.isF32() &&
-         writer.storesHalvesOnly();
-}
-
-std::string ScalarEmitter::spell(const ScalarNode &node,
-                                 ArrayRef<std::string> operands) const {
-  auto op = cast<PointwiseOpInterface>(node.op);
-  TypeClass typeClass = getTypeClass(program[node.operands.back()].type);
-  StringRef spelling =
-      isFast(node) ? op.getFastCudaSpelling() : op.getCudaSpelling(typeClass);
-  std::string text;
-  for (size_t i = 0; i < spelling.size(); ++i) {
-    if (spelling[i] == '{') {
-      text += operands[spelling[i + 1] - '0'];
-      i += 2;
-    } else {
-      text += spelling[i];
-    }
-  }
-  return text;
-}
-
 std::string ScalarEmitter::emitCompute(unsigned id) {
   const ScalarNode &node = program[id];
   SmallVector<std::string> operands;
@@ -237,7 +197,8 @@ std::string ScalarEmitter::emitCompute(unsigned id) {
   } else {
     // An op computes in its own type: 16-bit results are rounded, and narrow
     // integers wrap instead of being promoted.
-    value = round(id, spell(node, operands));
+    value = round(id, isFoundWithOther(id) ? spellWithOther(node, operands)
+                                           : spell(node, operands));
     if (isa<IntegerType>(type) && !type.isInteger(1) && !isa<SelectOp>(node.op))
       value = fmt::format("{}({})", storageType(type), value);
   }

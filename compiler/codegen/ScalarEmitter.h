@@ -128,6 +128,11 @@ private:
   bool isFast(const ScalarNode &node) const;
   std::string spell(const ScalarNode &node,
                     llvm::ArrayRef<std::string> operands) const;
+  /// Whether it is the sine or cosine of an angle whose other one is stored,
+  /// too.
+  bool isFoundWithOther(unsigned id) const;
+  std::string spellWithOther(const ScalarNode &node,
+                             llvm::ArrayRef<std::string> operands);
   std::string emitCompute(unsigned id);
   std::string declareResult(unsigned id, const std::string &type,
                             const std::string &value, bool isVector);

@@ -124,6 +124,19 @@ FUSEC_FUNCTION(cosh, coshf, cosh)
 FUSEC_FUNCTION(tanh, tanhf, tanh)
 #undef FUSEC_FUNCTION
 
+/// Both of one angle, for little more than either.
+template <class Float> struct SineAndCosine { Float sine, cosine; };
+FUSEC_DEVICE SineAndCosine<float> sinCos(float x) {
+  SineAndCosine<float> both;
+  ::sincosf(x, &both.sine, &both.cosine);
+  return both;
+}
+FUSEC_DEVICE SineAndCosine<double> sinCos(double x) {
+  SineAndCosine<double> both;
+  ::sincos(x, &both.sine, &both.cosine);
+  return both;
+}
+
 FUSEC_DEVICE float pow(float x, float y) { return ::powf(x, y); }
 FUSEC_DEVICE double pow(double x, double y) { return ::pow(x, y); }
 /// The remainder with the sign of the dividend.

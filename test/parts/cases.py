@@ -8,7 +8,8 @@ import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-TYPES = {"bf16": (ml_dtypes.bfloat16, TensorProto.BFLOAT16), "f16": (numpy.float16, TensorProto.FLOAT16), "f32": (numpy.float32, TensorProto.FLOAT),
+TYPES = {"bf16": (ml_dtypes.bfloat16, TensorProto.BFLOAT16), "f16": (numpy.float16, TensorProto.FLOAT16),
+         "f32": (numpy.float32, TensorProto.FLOAT), "f64": (numpy.float64, TensorProto.DOUBLE),
          "i8": (numpy.int8, TensorProto.INT8), "i32": (numpy.int32, TensorProto.INT32),
          "i64": (numpy.int64, TensorProto.INT64), "i16": (numpy.int16, TensorProto.INT16),
          "u8": (numpy.uint8, TensorProto.UINT8), "bool": (numpy.bool_, TensorProto.BOOL)}
