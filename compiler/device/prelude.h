@@ -201,6 +201,25 @@ FUSEC_DEVICE u32 loadOnce(const u32 *p) {
   asm volatile("ld.global.L1::no_allocate.u32 %0, [%1];" : "=r"(v) : "l"(p));
   return v;
 }
+/// Loads an element and lets L2 fetch its line.
+template <class Word> FUSEC_DEVICE Word loadOfLine(const Word *p) { return *p; }
+FUSEC_DEVICE Word8 loadOfLine(const Word8 *p) {
+  Word8 v;
+  asm volatile("ld.global.L2::128B.v2.u32 {%0,%1}, [%2];"
+               : "=r"(v.x), "=r"(v.y)
+               : "l"(p));
+  return v;
+}
+FUSEC_DEVICE u32 loadOfLine(const u32 *p) {
+  u32 v;
+  asm volatile("ld.global.L2::128B.u32 %0, [%1];" : "=r"(v) : "l"(p));
+  return v;
+}
+FUSEC_DEVICE u16 loadOfLine(const u16 *p) {
+  u16 v;
+  asm volatile("ld.global.L2::128B.u16 %0, [%1];" : "=h"(v) : "l"(p));
+  return v;
+}
 /// What L2 does with lines: those of streams go first, others last.
 FUSEC_DEVICE u64 streamPolicy() {
   u64 policy;
@@ -230,6 +249,13 @@ FUSEC_DEVICE u32 loadBy(const u32 *p, u64 policy) {
   u32 v;
   asm volatile("ld.global.L2::cache_hint.u32 %0, [%1], %2;"
                : "=r"(v)
+               : "l"(p), "l"(policy));
+  return v;
+}
+FUSEC_DEVICE u16 loadBy(const u16 *p, u64 policy) {
+  u16 v;
+  asm volatile("ld.global.L2::cache_hint.u16 %0, [%1], %2;"
+               : "=h"(v)
                : "l"(p), "l"(policy));
   return v;
 }

@@ -181,6 +181,7 @@ struct alignas(8) Word8 {
   }
 };
 template <class T> inline T loadOnce(const T *p) { return *p; }
+template <class T> inline T loadOfLine(const T *p) { return *p; }
 template <class T> inline T loadPassing(const T *p) { return *p; }
 template <class T> inline T loadStaying(const T *p) { return *p; }
 template <class T> inline void storeOnce(T *p, T v) { *p = v; }

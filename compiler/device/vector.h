@@ -63,20 +63,20 @@ FUSEC_DEVICE Vec<T, V> loadWords(const T *p, Read read) {
   typedef typename decltype(u)::Word Word;
   auto *words = reinterpret_cast<const Word *>(p);
   FUSEC_UNROLL
-  for (int i = 0; i < u.count; ++i) {
-    if constexpr (sizeof(Word) >= 4)
-      u.words[i] = read(words + i);
-    else
-      u.words[i] = words[i];
-  }
+  for (int i = 0; i < u.count; ++i)
+    u.words[i] = read(words + i);
   return u.vector;
 }
 } // namespace detail
 
 /// The same, past L1: for data that is read once.
 template <int V, class T> FUSEC_DEVICE Vec<T, V> loadStream(const T *p) {
-  return detail::loadWords<V>(
-      p, [](const auto *word) { return primitive::loadOnce(word); });
+  return detail::loadWords<V>(p, [](const auto *word) {
+    if constexpr (sizeof(*word) >= 4)
+      return primitive::loadOnce(word);
+    else
+      return *word;
+  });
 }
 
 /// A pointer to data that is read once. Its lines leave L2 before others, or
@@ -98,7 +98,9 @@ template <class T> using Passing = ReadOnce<T, false>;
 template <class T> using Staying = ReadOnce<T, true>;
 namespace detail {
 template <bool Stays, class Word> FUSEC_DEVICE Word readOnce(const Word *word) {
-  if constexpr (Stays)
+  if constexpr (sizeof(Word) == 1)
+    return *word;
+  else if constexpr (Stays)
     return primitive::loadStaying(word);
   else
     return primitive::loadPassing(word);
@@ -108,6 +110,23 @@ template <int V, class T, bool Stays>
 FUSEC_DEVICE Vec<T, V> load(ReadOnce<T, Stays> p) {
   return detail::loadWords<V>(
       p.at, [](const auto *word) { return detail::readOnce<Stays>(word); });
+}
+
+/// A pointer to data of which elements are picked here and there until little
+/// of it is left: L2 fetches whole lines for them.
+template <class T> struct PickedFrom {
+  const T *at;
+  FUSEC_DEVICE explicit PickedFrom(const T *at) : at(at) {}
+  template <class Index> FUSEC_DEVICE PickedFrom operator+(Index i) const {
+    return PickedFrom(at + i);
+  }
+  template <class Index> FUSEC_DEVICE T operator[](Index i) const {
+    return load<1>(*this + i)[0];
+  }
+};
+template <int V, class T> FUSEC_DEVICE Vec<T, V> load(PickedFrom<T> p) {
+  return detail::loadWords<V>(
+      p.at, [](const auto *word) { return primitive::loadOfLine(word); });
 }
 
 template <int V, class T> FUSEC_DEVICE void store(T *p, Vec<T, V> value) {

@@ -324,7 +324,8 @@ def makeComputedSides():
 PICKS = [("f16", (515, 4096), 1000, False), ("f32", (1031, 999), 333, False), ("f32", (517, 2048), 1028, True),
          ("f16", (13, 100), 7, False), ("f32", (9, 39), 10, True),
          # Of odd widths, several elements of a thread.
-         ("f32", (1031, 999), 601, False), ("f16", (517, 1001), 601, True), ("i64", (7, 127), 1001, True)]
+         ("f32", (1031, 999), 601, False), ("f16", (517, 1001), 601, True), ("i64", (7, 127), 1001, True),
+         ("i8", (33, 130), 99, True)]
 
 
 def makePicks():

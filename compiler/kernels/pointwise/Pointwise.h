@@ -38,6 +38,11 @@ std::optional<PickedRow> findPickedRow(StepOp step,
 int64_t getFillWidth(StepOp step, const PointwiseIteration &iteration,
                      const PickedRow &row, Alignments alignments);
 
+/// Whether so much is picked of rows that no kernel has stored that few of
+/// their sectors are left.
+bool picksMost(StepOp step, const PointwiseIteration &iteration,
+               const PickedRow &row);
+
 /// Of a thread's loads of the row, so many are on their way together, as in
 /// held_rows.h.
 constexpr int64_t getFillsTogether(int64_t width) { return width > 1 ? 4 : 8; }

@@ -46,6 +46,7 @@ private:
   void printVectors(const PointwisePiece &piece, std::optional<Expr> blocks);
   void printRows(const PointwisePiece &piece, std::optional<Expr> blocks);
   void printHeldRows(const PointwisePiece &piece);
+  void declarePicked(Value value);
   void printBody(const PointwisePiece &piece,
                  const std::vector<std::string> &dims);
   std::string getNumber(Expr size);
@@ -85,12 +86,30 @@ void PiecePrinter::print(const PointwisePiece &piece,
   accesses = accessesOfPiece;
   sources = declarePassing(writer, piece.iteration.program, accesses,
                            readsStay(writer.getStep()), shared);
+  if (auto row = findPickedRow(writer.getStep(), piece.iteration);
+      row && !piece.row && picksMost(writer.getStep(), piece.iteration, *row))
+    declarePicked(piece.iteration.program[row->load].value);
   if (piece.row)
     printHeldRows(piece);
   else if (piece.isByRows())
     printRows(piece, blocks);
   else
     printVectors(piece, blocks);
+}
+
+void PiecePrinter::declarePicked(Value value) {
+  std::string pointer = shared.load(value).pointer;
+  std::string name = writer.uniqueName(pointer + "_picked");
+  writer.line(
+      "const fusec::PickedFrom<{}> {}({});",
+      storageType(writer.getStep().getInputBuffer(value).getElementType()),
+      name, pointer);
+  sources.load = [load = sources.load, value, name](Value other) {
+    ScalarEmitter::Access access = load(other);
+    if (other == value)
+      access.pointer = name;
+    return access;
+  };
 }
 
 void PiecePrinter::printVectors(const PointwisePiece &piece,

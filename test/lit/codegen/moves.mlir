@@ -184,13 +184,12 @@ fusec.model @triangle inputs ["x"] outputs ["y"] {
 
 // -----
 
-// Rows that begin anywhere, where a tile turns them: loaded by whole vectors. Halves
-// are stored one by one, each thread's of one place across.
-// CHECK-LABEL: FUSEC_KERNEL_RESIDENT(256, 8) transpose_0(
-// CHECK: FUSEC_SHARED fusec::TransposeTile<fusec::f16, 64, 32> tile;
-// CHECK: fusec::fillTileByRows<8, 256, 0>(tile, {{.*}}, t_x, int(4185079),
-// CHECK: fusec::forEachOfColumns<56, 32, 256>(along - alongFirst, across - acrossFirst, [&](int a, int b) {
-// CHECK: fusec::readTile<V>(tile, a, b, [&](int lane) {
+// Rows that begin anywhere, where a tile turns them: single elements of many threads.
+// CHECK-LABEL: FUSEC_KERNEL_RESIDENT(512, 4) transpose_0(
+// CHECK: FUSEC_SHARED fusec::TransposeTile<fusec::f16, 32, 128> tile;
+// CHECK: fusec::fillTile<1, 512>(tile, {{.*}}, [&](int a, int b) {
+// CHECK: return t_x + d0 + d1 * 4099;
+// CHECK: fusec::forEachInTile<1, 32, 128, 512>(along - alongFirst, across - acrossFirst, [&](int a, int b) {
 // CHECK: fusec::store<V>(t_y + d0 * 1021 + d1, result);
 fusec.model @tile inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<1021x4099xf16>):
@@ -200,16 +199,12 @@ fusec.model @tile inputs ["x"] outputs ["y"] {
 
 // -----
 
-// Words are stored by vectors, as far before their place in the tile as rows of what
-// is stored begin before one.
-// CHECK-LABEL: FUSEC_KERNEL_RESIDENT(256, 4) transpose_0(
-// CHECK: FUSEC_SHARED fusec::TransposeTile<float, 68, 67> tile;
-// CHECK: acrossTiles = (across + 66) / 64;
-// CHECK: fusec::fillTileByRows<4, 256, 3, true>(tile, {{.*}}, t_x,
-// CHECK-NEXT: int(33599503), [&](int b) {
-// CHECK: fusec::forEachChunkInTile<4, 64, 64, 256>(along - alongFirst, [&](int a, int chunk) {
-// CHECK: fusec::forColumns<4>(first, across, [&](int column, auto width) {
-// CHECK: fusec::readTile<V>(tile, a, b + 3, [&](int lane) {
+// What is read of so much stays in L2.
+// CHECK-LABEL: FUSEC_KERNEL_RESIDENT(512, 4) transpose_0(
+// CHECK: const fusec::Staying<float> [[X:.*]](t_x);
+// CHECK: FUSEC_SHARED fusec::TransposeTile<float, 32, 128> tile;
+// CHECK: fusec::fillTile<1, 512>(tile, {{.*}}, [&](int a, int b) {
+// CHECK: return [[X]] + d0 + d1 * 8197;
 // CHECK: fusec::store<V>(t_y + d0 * 4099 + d1, result);
 fusec.model @words inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<4099x8197xf32>):
@@ -247,9 +242,9 @@ fusec.model @whole_rows inputs ["x"] outputs ["y"] {
 // Not where the last row ends within a vector, or those of another matrix begin
 // within one.
 // CHECK-LABEL: // relu
-// CHECK: fusec::fillTile<1, 256>
+// CHECK: fusec::fillTile<1, 512>
 // CHECK-LABEL: // neg
-// CHECK: fusec::fillTile<1, 256>
+// CHECK: fusec::fillTile<1, 512>
 fusec.model @no_whole_vectors inputs ["x", "z"] outputs ["y", "w"] {
 ^bb0(%x: tensor<65533x39xf32>, %z: tensor<64x333x77xf32>):
   %0 = fusec.transpose %x [1, 0] : tensor<65533x39xf32> to tensor<39x65533xf32>
@@ -442,6 +437,29 @@ fusec.model @picks inputs ["x", "i"] outputs ["y"] {
   %0 = fusec.broadcast %i [1] : tensor<1024xi64> to tensor<8192x1024xi64>
   %1 = fusec.gather %x [0, -1](%0) flag : (tensor<8192x4096xf16>, tensor<8192x1024xi64>) -> tensor<8192x1024xf16>
   fusec.output %1 : tensor<8192x1024xf16>
+}
+
+// -----
+
+// Of so many picks few sectors of a row are left: L2 fetches its lines.
+// CHECK-LABEL: gather_0(
+// CHECK: const fusec::PickedFrom<fusec::f16> [[X:.*]](t_x);
+// CHECK: fusec::cast<float>([[X]][d0 * 1024 + row1]);
+fusec.model @many_picks inputs ["x", "i"] outputs ["y"] {
+^bb0(%x: tensor<8192x1024xf16>, %i: tensor<8192x100xi64>):
+  %0 = fusec.gather %x [0, -1](%i) flag : (tensor<8192x1024xf16>, tensor<8192x100xi64>) -> tensor<8192x100xf16>
+  fusec.output %0 : tensor<8192x100xf16>
+}
+
+// -----
+
+// Of a few most are left.
+// CHECK-LABEL: gather_0(
+// CHECK: fusec::cast<float>(t_x[d0 * 1024 + row1]);
+fusec.model @few_picks inputs ["x", "i"] outputs ["y"] {
+^bb0(%x: tensor<8192x1024xf16>, %i: tensor<8192x10xi64>):
+  %0 = fusec.gather %x [0, -1](%i) flag : (tensor<8192x1024xf16>, tensor<8192x10xi64>) -> tensor<8192x10xf16>
+  fusec.output %0 : tensor<8192x10xf16>
 }
 
 // -----
