@@ -299,8 +299,8 @@ std::string KernelWriter::capture(unsigned atDepth,
 /// Stands for references to the kernel's tables, which its end knows.
 static constexpr StringRef tablesMark = "@tables";
 
-void KernelWriter::openReturned() {
-  open(Twine("return [=") + tablesMark + "]");
+void KernelWriter::openReturned(StringRef parameters) {
+  open(Twine("return [=") + tablesMark + "]" + parameters);
 }
 
 KernelSource KernelWriter::finish(VariantAttr variant) {

@@ -85,7 +85,7 @@ public:
   /// Opens a function that is returned, with what it needs by value: it
   /// outlives the body's variables. But for tables of pointers: of a copy,
   /// which is indexed at run time, every thread would have one in local memory.
-  void openReturned();
+  void openReturned(llvm::StringRef parameters = "");
   /// What `emit` writes, apart from the kernel's body.
   std::string capture(unsigned atDepth, llvm::function_ref<void()> emit);
 

@@ -46,7 +46,7 @@ static bool isReadOnce(const ScalarProgram &program, unsigned load,
   // The only dim may be several that became one, of which it varies with some.
   ArrayRef<Expr> sizes = program.getSizes();
   return sizes.size() != 1 ||
-         2 * elements > readers * double(getSampledValue(sizes[0], typicalDim));
+         2 * elements > double(getSampledValue(sizes[0], typicalDim));
 }
 
 SmallVector<int64_t> fusec::findPassingReads(StepOp step,
@@ -94,8 +94,4 @@ bool fusec::readsStay(StepOp step) {
          (moved > costs.heldBytes ||
           moved + written <= costs.mostStayingBytes) &&
          written >= leastStored * double(bytes.read);
-}
-
-bool fusec::staysInL2(StepOp step, BufferOp buffer) {
-  return isReadLast(step, buffer) && readsStay(step);
 }

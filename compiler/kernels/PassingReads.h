@@ -23,8 +23,6 @@ llvm::SmallVector<int64_t> findPassingReads(StepOp step,
 bool isHeldByL2(StepOp step);
 /// Whether what the kernel reads is to stay.
 bool readsStay(StepOp step);
-/// Whether an input of which it reads each element once is.
-bool staysInL2(StepOp step, BufferOp buffer);
 
 } // namespace fusec
 

@@ -132,12 +132,9 @@ struct ScanCosts {
 struct TransposeCosts {
   double alongWaste, acrossWaste; // powers of the points they have too many
   double smallTileLoss;           // of those that are not full
-  double lastPart;                // of rows that begin anywhere, with one wave
-  // Stored rows that begin anywhere: vectors, also by their elements, or single
-  // elements.
-  double storedVectorsLoss, storedElementLoss, storedSinglesLoss;
-  double neighbourPart;        // of what neighbours have, too, a cache lacks
-  double neighbourSinglesPart; // the same where single elements are stored
+  // What a single element counts as a vector of, where a block has so many
+  // threads that others hide what each of them waits for.
+  double manyThreadsWidth;
 };
 
 /// Of bags, in latencies of the memory.

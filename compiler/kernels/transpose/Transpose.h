@@ -12,8 +12,10 @@ namespace fusec {
 
 extern const KernelFamily transposeFamily;
 
-/// Of a block, and vectors of which a thread loads what is in no tile together.
-constexpr int64_t transposeThreads = 256, mostAtOnce = 4;
+/// Of a block, and of one that moves single elements, so many of them each.
+constexpr int64_t transposeThreads = 256, manyThreads = 512, leastOfMany = 8;
+/// Vectors of which a thread loads what is in no tile together.
+constexpr int64_t mostAtOnce = 4;
 
 llvm::SmallVector<VariantAttr>
 chooseTransposeVariants(StepOp step, const Target &target, Products products);

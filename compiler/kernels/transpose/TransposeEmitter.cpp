@@ -29,21 +29,13 @@ private:
   int64_t countVectors() const;
   int64_t countAtOnce() const;
   bool loadsBeside() const;
-  bool storesColumns() const;
   void storeVectors();
-  void storeRows();
+  ScalarEmitter::Sources getPointSources();
   void storePoints();
   void readTiles(ArrayRef<std::string> names);
-  bool loadsAlign(unsigned node) const;
   bool loadsWholeRows(unsigned node) const;
   int64_t getLoadWidth(unsigned node) const;
-  std::string getRowOffset(unsigned node, StringRef b) const;
-  /// Rows of what is stored begin anywhere: a tile is as far before its place
-  /// in each row as vectors are.
-  bool storesByRows() const { return accesses.getWalk() == Walk::Memory; }
-  int64_t getBefore() const {
-    return storesByRows() ? accesses.getWidth() - 1 : 0;
-  }
+  std::string getTileOffset(unsigned node) const;
 
   KernelWriter &writer;
   const TransposeIteration &iteration;
@@ -53,6 +45,7 @@ private:
   std::string index;
   std::vector<std::string> dims;
   std::vector<std::string> tiles; // a load
+  ScalarEmitter::Sources sources;
 };
 } // namespace
 
@@ -77,22 +70,15 @@ void TilePrinter::declareTiles() {
                   schedule.getAcross(), tiles.back());
     else
       writer.line("FUSEC_SHARED fusec::TransposeTile<{}, {}, {}> {};", type,
-                  schedule.getAlong() +
-                      (loadsAlign(node) ? 0 : getLoadWidth(node)),
-                  schedule.getAcross() + getBefore(), tiles.back());
+                  schedule.getAlong(), schedule.getAcross(), tiles.back());
   }
 }
 
 void TilePrinter::openTiles() {
   auto declareExtent = [&](unsigned dim, const char *name, int64_t extent) {
     std::string size = writer.print(iteration.getSize(dim), {});
-    if (dim == iteration.across() && storesByRows())
-      writer.line("const {0} {1} = {2}, {1}Tiles = ({1} + {4}) / {3};", index,
-                  name, size, extent, getBefore() + extent - 1);
-    else
-      writer.line("const {0} {1} = {2}, {1}Tiles = {1} / {3} + ({1} % {3} != "
-                  "0);",
-                  index, name, size, extent);
+    writer.line("const {0} {1} = {2}, {1}Tiles = {1} / {3} + ({1} % {3} != 0);",
+                index, name, size, extent);
   };
   declareExtent(iteration.along, "along", schedule.getAlong());
   declareExtent(iteration.across(), "across", schedule.getAcross());
@@ -127,66 +113,41 @@ int64_t TilePrinter::getLoadWidth(unsigned node) const {
   return accesses.getLoadWidths()[llvm::find(reads, node) - reads.begin()];
 }
 
-/// Whether rows of what is loaded begin where vectors do, if the buffer does.
-bool TilePrinter::loadsAlign(unsigned node) const {
-  constexpr unsigned always = 256;
-  int64_t width = getLoadWidth(node);
-  return width == 1 ||
-         (isWhole(iteration.getSize(iteration.along), width) &&
-          isVectorAccess(getLoadOffset(writer.getStep(), program, node),
-                         iteration.along, width,
-                         getElementBytes(program[node].type), always));
-}
-
 /// Whether a tile's rows are whole and lie one behind the other, from where
 /// vectors do.
 bool TilePrinter::loadsWholeRows(unsigned node) const {
-  return !getBefore() &&
-         isOfWholeRows(writer.getStep(), iteration, node, schedule);
+  return isOfWholeRows(writer.getStep(), iteration, node, schedule);
 }
 
-/// Where the tile's row `b` begins in what is loaded.
-std::string TilePrinter::getRowOffset(unsigned node, StringRef b) const {
+/// Where the tile begins in what is loaded.
+std::string TilePrinter::getTileOffset(unsigned node) const {
   std::vector<std::string> begin = dims;
   begin[iteration.along] = "alongFirst";
-  begin[iteration.across()] = fmt::format("(acrossFirst + {})", b.str());
+  begin[iteration.across()] = "acrossFirst";
   return writer.print(getLoadOffset(writer.getStep(), program, node), begin);
 }
 
 void TilePrinter::fillTiles() {
   for (auto [node, tile] : llvm::zip_equal(iteration.loads, tiles)) {
-    BufferOp buffer = writer.getStep().getInputBuffer(program[node].value);
-    std::string pointer = writer.pointer(buffer, true);
-    StringRef stays = staysInL2(writer.getStep(), buffer) ? ", true" : "";
-    if (loadsAlign(node) && !getBefore()) {
-      writer.open("fusec::fillTile<{}, {}{}>({}, along - alongFirst, "
-                  "across - acrossFirst, [&](int a, int b)",
-                  getLoadWidth(node), transposeThreads, stays.str(), tile);
-      declarePoint();
-      writer.line(
-          "return {} + {};", pointer,
-          writer.print(getLoadOffset(writer.getStep(), program, node), dims));
-      writer.close("});");
-      continue;
-    }
+    std::string pointer = sources.load(program[node].value).pointer;
     if (loadsWholeRows(node)) {
       // The last tile has fewer rows.
       writer.line("fusec::fillTileOfWholeRows<{0}, {1}>({2}, int(across - "
                   "acrossFirst < {3} ? across - acrossFirst : {3}) * {4}, {5} "
                   "+ {6});",
-                  getLoadWidth(node), transposeThreads, tile,
+                  getLoadWidth(node), schedule.getThreads(), tile,
                   schedule.getAcross(),
                   *iteration.getSize(iteration.along).getConstant(), pointer,
-                  getRowOffset(node, "0"));
+                  getTileOffset(node));
       continue;
     }
-    std::string extent = writer.print(
-        getExtent(getSizes(buffer.getType()), buffer.getStrideExprs()), {});
-    writer.open("fusec::fillTileByRows<{}, {}, {}{}>({}, along - alongFirst, "
-                "acrossFirst, across - acrossFirst, {}, {}({}), [&](int b)",
-                getLoadWidth(node), transposeThreads, getBefore(), stays.str(),
-                tile, pointer, index, extent);
-    writer.line("return {};", getRowOffset(node, "b"));
+    writer.open("fusec::fillTile<{}, {}>({}, along - alongFirst, across - "
+                "acrossFirst, [&](int a, int b)",
+                getLoadWidth(node), schedule.getThreads(), tile);
+    declarePoint();
+    writer.line(
+        "return {} + {};", pointer,
+        writer.print(getLoadOffset(writer.getStep(), program, node), dims));
     writer.close("});");
   }
   writer.line("fusec::launch::barrier();");
@@ -198,10 +159,7 @@ void TilePrinter::storeTiles() {
   fillTiles();
   if (loadsBeside())
     writer.close("};");
-  if (storesByRows())
-    storeRows();
-  else
-    storeVectors();
+  storeVectors();
   // The tiles are filled anew.
   writer.line("fusec::launch::barrier();");
 }
@@ -210,7 +168,7 @@ void TilePrinter::storeTiles() {
 int64_t TilePrinter::countVectors() const {
   int64_t vectors =
       schedule.getAlong() * schedule.getAcross() / accesses.getWidth();
-  return vectors % transposeThreads ? 0 : vectors / transposeThreads;
+  return vectors % schedule.getThreads() ? 0 : vectors / schedule.getThreads();
 }
 
 /// Of a thread that are loaded together: as many as there are registers for
@@ -246,26 +204,14 @@ bool TilePrinter::loadsBeside() const {
   return readsBesideTiles(iteration) && countVectors();
 }
 
-/// Whether single elements are stored of tiles whose rows begin anywhere, so
-/// that there is much to find for each column.
-bool TilePrinter::storesColumns() const {
-  return accesses.getWidth() == 1 && !readsBesideTiles(iteration) &&
-         llvm::any_of(iteration.loads, [&](unsigned node) {
-           return !loadsAlign(node) && !loadsWholeRows(node);
-         });
-}
-
 void TilePrinter::storeVectors() {
-  std::string extents = fmt::format("{}, {}, {}", schedule.getAlong(),
-                                    schedule.getAcross(), transposeThreads);
+  std::string extents =
+      fmt::format("{}, {}, {}", schedule.getAlong(), schedule.getAcross(),
+                  schedule.getThreads());
   if (loadsBeside())
     writer.open("fusec::forEachBesideTile<{}, {}, {}>(along - alongFirst, "
-                "across - acrossFirst, fill, [&](int a, int b)",
+                "across - acrossFirst, fill, [&](int a, int b, bool isThere)",
                 accesses.getWidth(), extents, countAtOnce());
-  else if (storesColumns())
-    writer.open("fusec::forEachOfColumns<{}>(along - alongFirst, across - "
-                "acrossFirst, [&](int a, int b)",
-                extents);
   else
     writer.open("fusec::forEachInTile<{}, {}>(along - alongFirst, across - "
                 "acrossFirst, [&](int a, int b)",
@@ -276,70 +222,46 @@ void TilePrinter::storeVectors() {
   writer.close("});");
 }
 
-void TilePrinter::storeRows() {
-  int64_t width = accesses.getWidth();
-  std::string extents =
-      fmt::format("{}, {}, {}, {}", width, schedule.getAlong(),
-                  schedule.getAcross(), transposeThreads);
-  std::vector<std::string> begin = dims;
-  begin[iteration.along] = "(alongFirst + a)";
-  begin[iteration.across()] = "0";
-  std::string first =
-      fmt::format("acrossFirst + chunk * {0} - ({1}) % {0}", width,
-                  writer.print(iteration.points.stores[0].offset, begin));
-  auto storeColumn = [&] {
-    writer.line("constexpr int V = decltype(width)::value;");
-    writer.line("const int b = int(column - acrossFirst);");
-    declarePoint();
-    storePoints();
-    writer.close("});");
-  };
-  if (loadsBeside()) {
-    writer.open("const auto first = [&](int a, int chunk)");
-    writer.line("return {}({});", index, first);
-    writer.close("};");
-    writer.open("fusec::forEachChunkBesideTile<{}>(along - alongFirst, across, "
-                "fill, first, [&](int a, {} column, auto width)",
-                extents, index);
-    return storeColumn();
-  }
-  writer.open("fusec::forEachChunkInTile<{}>(along - alongFirst, "
-              "[&](int a, int chunk)",
-              extents);
-  writer.line("const {} first = {};", index, first);
-  writer.open("fusec::forColumns<{}>(first, across, [&]({} column, auto width)",
-              width, index);
-  storeColumn();
-  writer.close("});");
+void TilePrinter::readTiles(ArrayRef<std::string> names) {
+  for (auto [tile, name] : llvm::zip_equal(tiles, names))
+    writer.line("const auto {} = fusec::readTile<V>({}, a, b);", name, tile);
 }
 
-void TilePrinter::readTiles(ArrayRef<std::string> names) {
-  std::string row = getBefore() ? fmt::format("b + {}", getBefore()) : "b";
-  for (auto [node, tile, name] :
-       llvm::zip_equal(iteration.loads, tiles, names)) {
-    if (loadsAlign(node) || loadsWholeRows(node)) {
-      writer.line("const auto {} = fusec::readTile<V>({}, a, {});", name, tile,
-                  row);
+/// Beyond an edge no point reads what is in no tile.
+ScalarEmitter::Sources TilePrinter::getPointSources() {
+  if (!loadsBeside())
+    return sources;
+  llvm::MapVector<Value, std::string> points;
+  for (unsigned node : getReads(program)) {
+    Value value = program[node].value;
+    if (llvm::is_contained(iteration.loads, node) || points.contains(value))
       continue;
-    }
-    writer.open("const auto {} = fusec::readTile<V>({}, a, {}, [&](int lane)",
-                name, tile, row);
-    writer.line("return int(({}) % {});", getRowOffset(node, "b + lane"),
-                getLoadWidth(node));
-    writer.close("});");
+    std::string pointer = sources.load(value).pointer;
+    points[value] = writer.uniqueName(pointer + "_of");
+    writer.line("const fusec::OfPoint {}({}, isThere);", points[value],
+                pointer);
   }
+  ScalarEmitter::Sources ofPoints = sources;
+  ofPoints.load = [points, load = sources.load](Value value) {
+    ScalarEmitter::Access access = load(value);
+    if (auto it = points.find(value); it != points.end())
+      access.pointer = it->second;
+    return access;
+  };
+  return ofPoints;
 }
 
 void TilePrinter::storePoints() {
   ScalarEmitter::Lanes lanes(iteration.across(), accesses, loadsBeside());
-  ScalarEmitter emitter(writer, program, dims, lanes, getRegionSources(writer));
+  ScalarEmitter emitter(writer, program, dims, lanes, getPointSources());
   std::vector<std::string> names;
   for (auto [node, tile] : llvm::zip_equal(iteration.loads, tiles)) {
     names.push_back(writer.uniqueName(tile + "_at"));
     emitter.bindVector(node, names.back());
   }
   auto goOn = [&] {
-    writer.openReturned();
+    writer.openReturned("(int a, int b)");
+    declarePoint();
     // Not filled before.
     readTiles(names);
   };
@@ -356,6 +278,8 @@ void TilePrinter::storePoints() {
 
 void TilePrinter::print() {
   writer.declareBuffers();
+  sources = declarePassing(writer, program, accesses, /*stay=*/true,
+                           getRegionSources(writer));
   declareTiles();
   openTiles();
   storeTiles();

@@ -9,14 +9,6 @@ using namespace fusec;
 
 /// Elements of all tiles but the smallest, at least.
 static constexpr int64_t fullTile = 1536;
-/// What stored rows that begin anywhere lose: vectors by what finds their place
-/// in each row of the tile, single elements by being many.
-static double getStoredRowsLoss(const TransposeCosts &costs, int64_t store) {
-  return store > 1
-             ? costs.storedVectorsLoss + costs.storedElementLoss * double(store)
-             : costs.storedSinglesLoss;
-}
-
 /// Points of whole tiles for each that there is.
 static double getWaste(Expr size, int64_t extent) {
   double points = getSampledValue(size, typicalDim);
@@ -50,18 +42,15 @@ Candidate TransposeProblem::getCandidate(StepOp step, const Target &target,
   int64_t load = schedule.getLoad(), store = schedule.getStore();
   Expr along = iteration.getSize(iteration.along),
        across = iteration.getSize(iteration.across());
-  // Single elements are stored where vectors of rows can be.
-  double narrowest = storesByRows
-                         ? widest(loads, load)
-                         : std::min(widest(loads, load), widest(stores, store));
+  double narrowest = std::min(widest(loads, load), widest(stores, store));
+  if (schedule.getThreads() > transposeThreads)
+    narrowest *= costs.manyThreadsWidth;
   Overlap time(target);
-  // A tile is loaded, then stored: of rows that begin anywhere one vector of a
-  // thread after another, and so many together that wait for what is in no
-  // tile.
+  // A tile is loaded, then stored: so many vectors of a thread together that
+  // wait for what is in no tile.
   int64_t vectors = llvm::divideCeil(schedule.getAlong() * schedule.getAcross(),
-                                     store * transposeThreads),
-          rounds = storesByRows && store > 1 ? vectors
-                   : readsBesideTiles(iteration)
+                                     store * schedule.getThreads()),
+          rounds = readsBesideTiles(iteration)
                        ? llvm::divideCeil(vectors, mostAtOnce)
                        : 1;
   time.exposeClocks((1 + rounds) * target.rates.memoryLatency);
@@ -70,16 +59,10 @@ Candidate TransposeProblem::getCandidate(StepOp step, const Target &target,
                               std::pair(across, schedule.getAcross())})
     tiles *= std::ceil(double(getSampledValue(size, typicalDim)) / extent);
   time.add(TimeBound::Launch, tiles * target.rates.place);
-  // Of rows that begin anywhere neighbours of a tile are loaded with it; a
-  // cache has them.
-  double split = getSplitSectors(loads, load, schedule.getAlong()) +
-                 getSplitSectors(stores, store, schedule.getAcross());
-  if (loadsByRows && load > 1)
-    split += double(load - 1) / schedule.getAlong() *
-             (storesByRows && store == 1 ? costs.neighbourSinglesPart
-                                         : costs.neighbourPart);
-  if (storesByRows && store > 1)
-    split += double(store - 1) / schedule.getAcross() * costs.neighbourPart;
+  // What is loaded of a neighbour's sectors L2 has; what is stored of them is
+  // written in parts.
+  double split = getSplitSectors(loads, load, schedule.getAlong()) / 4 +
+                 getSplitSectors(stores, store, schedule.getAcross()) * 5 / 8;
   // Threads without an element leave fewer loads on their way, most where a
   // warp has them.
   double waste =
@@ -89,20 +72,8 @@ Candidate TransposeProblem::getCandidate(StepOp step, const Target &target,
            : 1);
   if (load > 1 && schedule.getAlong() * schedule.getAcross() < fullTile)
     waste *= costs.smallTileLoss;
-  if (storesByRows)
-    waste *= getStoredRowsLoss(costs, store);
-  if (loadsByRows && load > 1) {
-    double before = storesByRows && store > 1 ? double(store) - 1 : 0,
-           turns = double(schedule.getAlong() / load + 1) *
-                   (double(schedule.getAcross()) + before) / transposeThreads;
-    waste *= std::pow(std::ceil(turns) / turns, costs.alongWaste);
-    // In one wave all tiles are loaded, then all are stored.
-    double waves = tiles * transposeThreads /
-                   (double(target.threads) * target.multiprocessors);
-    waste *= 1 + costs.lastPart / std::max(1.0, waves);
-  }
   time.add(TimeBound::Memory, (bytes.read + bytes.written) /
                                   getStreamingRate(target, narrowest) * waste *
-                                  (1 + split / 2));
+                                  (1 + split));
   return {schedule, time.get()};
 }

@@ -24,8 +24,6 @@ struct TransposeAccesses {
 struct TransposeProblem {
   TransposeIteration iteration;
   TransposeAccesses loads, stores;
-  // Of rows that begin anywhere.
-  bool loadsByRows = false, storesByRows = false;
   // Of tiles of whole rows, else one; a guarded variant's.
   int64_t wholeRowLoad = 1;
   /// That are read as results are stored.

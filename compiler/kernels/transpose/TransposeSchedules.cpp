@@ -52,45 +52,6 @@ static void chooseWidth(TransposeAccesses &accesses, Expr size, unsigned dim) {
     accesses.width /= 2;
 }
 
-/// Of stores whose rows begin anywhere, at the same elements: of vectors from
-/// where they are aligned, few enough for the elements before and behind them
-/// to be few.
-static int64_t getWidthOfStoredRows(const TransposeIteration &iteration,
-                                    const TransposeAccesses &stores) {
-  int64_t bytes = 1;
-  for (TransposeAccess access : stores.all) {
-    bytes = std::max<int64_t>(bytes,
-                              getElementBytes(access.buffer.getElementType()));
-    if (access.offset != stores.all[0].offset ||
-        getAlignmentIfGuarded(access.buffer) < guardedAlignment)
-      return 1;
-  }
-  auto size = iteration.getSize(iteration.across()).getConstant();
-  return size && *size >= 32 && bytes > 1 ? 16 / bytes : 1;
-}
-
-/// Shorter rows, those of 39 elements of a tile of 64, are loaded slower by
-/// their vectors than one by one.
-static constexpr int64_t leastLoadedRow = 128;
-
-/// Of loads whose rows begin anywhere: of whole vectors of memory, long enough
-/// for those that two rows share to be few.
-static int64_t getWidthOfLoadedRows(const TransposeIteration &iteration,
-                                    const TransposeAccesses &loads,
-                                    unsigned dim) {
-  int64_t bytes = 1;
-  for (TransposeAccess access : loads.all) {
-    auto along = getDimCoefficient(access.offset, dim);
-    bytes = std::max<int64_t>(bytes,
-                              getElementBytes(access.buffer.getElementType()));
-    if (!along || !along->isConstant(1) ||
-        getAlignmentIfGuarded(access.buffer) < guardedAlignment)
-      return 1;
-  }
-  auto size = iteration.getSize(dim).getConstant();
-  return size && *size >= leastLoadedRow && bytes > 1 ? 16 / bytes : 1;
-}
-
 bool fusec::readsBesideTiles(const TransposeIteration &iteration) {
   const ScalarProgram &program = iteration.points.program;
   for (unsigned node = 0; node < program.size(); ++node)
@@ -138,6 +99,9 @@ bool fusec::isOfWholeRows(StepOp step, const TransposeIteration &iteration,
          isWholeVectors(iteration.getSize(iteration.across()) * *across);
 }
 
+/// Longer rows are as fast by tiles that have them in part.
+static constexpr int64_t leastPartedRow = 128;
+
 /// Of loads of tiles of whole rows, if there are such tiles.
 static int64_t getWidthOfWholeRows(StepOp step,
                                    const TransposeIteration &iteration,
@@ -145,7 +109,7 @@ static int64_t getWidthOfWholeRows(StepOp step,
                                    int64_t store) {
   int64_t bytes = 1;
   auto size = iteration.getSize(iteration.along).getConstant();
-  if (!size || *size >= leastLoadedRow)
+  if (!size || *size >= leastPartedRow)
     return 1;
   for (TransposeAccess access : loads.all) {
     bytes = std::max<int64_t>(bytes,
@@ -155,11 +119,11 @@ static int64_t getWidthOfWholeRows(StepOp step,
   }
   return llvm::any_of(shapes,
                       [&](TileShape shape) {
-                        return areOfWholeRows(step, iteration,
-                                              TransposeScheduleAttr::get(
-                                                  step.getContext(),
-                                                  shape.along, shape.across,
-                                                  16 / bytes, store, 32));
+                        return areOfWholeRows(
+                            step, iteration,
+                            TransposeScheduleAttr::get(
+                                step.getContext(), shape.along, shape.across,
+                                16 / bytes, store, 32, transposeThreads));
                       })
              ? 16 / bytes
              : 1;
@@ -181,18 +145,7 @@ static FailureOr<TransposeProblem> analyzeTransposeProblem(StepOp step) {
   unsigned along = problem.iteration.along, across = problem.iteration.across();
   chooseWidth(problem.loads, problem.iteration.getSize(along), along);
   chooseWidth(problem.stores, problem.iteration.getSize(across), across);
-  if (problem.loads.width == 1) {
-    problem.loads.width =
-        getWidthOfLoadedRows(problem.iteration, problem.loads, along);
-    problem.loadsByRows = problem.loads.width > 1;
-  }
-  if (problem.stores.width == 1) {
-    problem.stores.width =
-        getWidthOfStoredRows(problem.iteration, problem.stores);
-    problem.storesByRows = problem.stores.width > 1;
-  }
-  // Beside rows that are stored so, tiles have those before them, too.
-  if (problem.loads.width == 1 && !problem.storesByRows)
+  if (problem.loads.width == 1)
     problem.wholeRowLoad = getWidthOfWholeRows(
         step, problem.iteration, problem.loads, problem.stores.width);
   for (unsigned node = 0; node < points.program.size(); ++node) {
@@ -200,14 +153,10 @@ static FailureOr<TransposeProblem> analyzeTransposeProblem(StepOp step) {
         llvm::is_contained(problem.iteration.loads, node))
       continue;
     BufferOp buffer = step.getInputBuffer(points.program[node].value);
-    bool isVector =
-        problem.storesByRows
-            ? isBesideStores(step, points, node, problem.stores.width,
-                             getAlignmentIfGuarded)
-            : isVectorAccess(getLoadOffset(step, points.program, node), across,
-                             problem.stores.width,
-                             getElementBytes(buffer.getElementType()),
-                             getAlignmentIfGuarded(buffer));
+    bool isVector = isVectorAccess(getLoadOffset(step, points.program, node),
+                                   across, problem.stores.width,
+                                   getElementBytes(buffer.getElementType()),
+                                   getAlignmentIfGuarded(buffer));
     if (isVector)
       problem.others.push_back(buffer);
   }
@@ -243,28 +192,28 @@ SmallVector<Candidate> TransposeProblem::getCandidates(StepOp step,
   SmallVector<TileShape> all = getShapes(iteration);
   if (isGuarded && gainsByLargeTiles())
     all.insert(all.begin(), {largeTile, largeTile});
-  // With what its rows have more, each thread loads as much as any other, and
-  // blocks are small enough for some to load while others store.
-  if (loadsByRows && isGuarded)
-    all.insert(all.begin(), {64 - loads.width, 32});
   for (TileShape shape : all) {
     int64_t load = isGuarded ? loads.width : 1,
             store = isGuarded ? stores.width : 1;
     auto whole =
         TransposeScheduleAttr::get(step.getContext(), shape.along, shape.across,
-                                   wholeRowLoad, store, bits);
+                                   wholeRowLoad, store, bits, transposeThreads);
     if (isGuarded && areOfWholeRows(step, iteration, whole))
       load = wholeRowLoad;
-    auto add = [&](int64_t elements) {
-      candidates.push_back(getCandidate(
-          step, target,
-          TransposeScheduleAttr::get(step.getContext(), shape.along,
-                                     shape.across, load, elements, bits)));
+    auto add = [&](int64_t threads) {
+      candidates.push_back(
+          getCandidate(step, target,
+                       TransposeScheduleAttr::get(step.getContext(),
+                                                  shape.along, shape.across,
+                                                  load, store, bits, threads)));
     };
-    if (isGuarded && loadsByRows && storesByRows &&
-        !readsBesideTiles(iteration))
-      add(1);
-    add(store);
+    // Single elements are many: more threads have them on their way. Beside
+    // tiles that are not square, what is held of them spills.
+    if ((load == 1 || store == 1) &&
+        shape.along * shape.across >= manyThreads * leastOfMany &&
+        (shape.along == shape.across || !readsBesideTiles(iteration)))
+      add(manyThreads);
+    add(transposeThreads);
   }
   return candidates;
 }

@@ -29,9 +29,10 @@ fusec.model @tiles inputs ["x"] outputs ["y"] {
 // CHECK: const auto fill = [&] {
 // CHECK: fusec::fillTile<8, 256>(tile
 // CHECK: fusec::forEachBesideTile<8, 64, 64, 256, 2>({{.*}}, fill,
-// CHECK: fusec::load<V>(t_y
-// CHECK-NEXT: return [=] {
-// CHECK-NEXT: fusec::readTile<V>(tile, a, b);
+// CHECK: const fusec::OfPoint [[Y:.*]](t_y, isThere);
+// CHECK: fusec::load<V>([[Y]]
+// CHECK-NEXT: return [=](int a, int b) {
+// CHECK: fusec::readTile<V>(tile, a, b);
 // CHECK-LABEL: // add
 // CHECK: fusec::forEachBesideTile<4, 64, 64, 256, 4>
 fusec.model @beside_tiles inputs ["x", "y", "z", "w"] outputs ["a", "b"] {
@@ -45,11 +46,10 @@ fusec.model @beside_tiles inputs ["x", "y", "z", "w"] outputs ["a", "b"] {
 
 // -----
 
-// The same of rows that begin anywhere: vectors from where both are aligned.
-// CHECK: fusec::forEachChunkBesideTile<4, {{.*}}>(along - alongFirst, across, fill, first, [&](int a, int column,
-// CHECK: fusec::load<V>(t_y
-// CHECK-NEXT: return [=] {
-// CHECK-NEXT: fusec::readTile<V>(tile, a, b + 3,
+// The same of rows that begin anywhere: single elements of many threads.
+// CHECK: fusec::fillTile<1, 512>(tile
+// CHECK: fusec::forEachBesideTile<1, 64, 64, 512, 4>(along - alongFirst, across - acrossFirst, fill, [&](int a, int b,
+// CHECK: fusec::load<V>(t_y_of
 fusec.model @beside_tiles_of_rows inputs ["x", "y"] outputs ["a"] {
 ^bb0(%x: tensor<333x517xf32>, %y: tensor<517x333xf32>):
   %0 = fusec.transpose %x [1, 0] : tensor<333x517xf32> to tensor<517x333xf32>

@@ -70,56 +70,66 @@ FUSEC_DEVICE void storeWords(T *to, const Vec<T, V> &vector) {
   }
 }
 
-/// Loads what a tile has, of lines that stay in L2, or past L1.
-template <int V, bool Stays, class T>
-FUSEC_DEVICE Vec<T, V> loadOfTile(const T *from) {
-  if constexpr (Stays)
-    return load<V>(Staying<T>(from));
-  else
-    return loadStream<V>(from);
+/// Loads what a tile has, past L1 or as its pointer says.
+template <int V, class T> FUSEC_DEVICE Vec<T, V> loadOfTile(const T *from) {
+  return loadStream<V>(from);
+}
+template <int V, class T, bool Stays>
+FUSEC_DEVICE Vec<T, V> loadOfTile(ReadOnce<T, Stays> from) {
+  return load<V>(from);
+}
+
+/// Where a thread's n-th of the things is that lie InRow to a row. A thread
+/// keeps to its column, if it can: so its addresses are as far from one another
+/// as constants say, and are found once.
+struct PlaceInRows {
+  int row, column;
+};
+template <int InRow, int Threads> FUSEC_DEVICE PlaceInRows placeInRows(int n) {
+  constexpr int threads = threadsOf<Threads>;
+  const int thread = firstOf<Threads>(0);
+  if constexpr (threads % InRow == 0)
+    return {thread / InRow + n * (threads / InRow), thread % InRow};
+  const int i = thread + n * threads;
+  return {i / InRow, i % InRow};
 }
 
 /// Loads V elements at a time from address(a, b), for all that is left in the
 /// tile's dimensions; up to eight loads of a thread are on their way together,
 /// sixteen of single elements.
-template <int V, int Threads, bool Stays = false, class T, int Along,
-          int Across, int Pitch, class Index, class Address>
+template <int V, int Threads, class T, int Along, int Across, int Pitch,
+          class Index, class Address>
 FUSEC_DEVICE void fillTile(TransposeTile<T, Along, Across, Pitch> &tile,
                            Index alongLeft, Index acrossLeft, Address address) {
   // More at once would leave registers for fewer blocks.
   constexpr int vectors = Along / V, count = vectors * Across,
-                all = (count + Threads - 1) / Threads, most = V == 1 ? 16 : 8,
+                all = turnsOf<count, Threads>, most = V == 1 ? 16 : 8,
                 steps = all < most ? all : most;
-  constexpr int threads = threadsOf<Threads>;
-  for (int turn = 0; turn < turnsOf<count, Threads, steps>; ++turn) {
-    const int first = firstOf<Threads, steps>(turn);
+  for (int first = 0; first < all; first += steps) {
     Vec<T, V> loaded[steps];
-    auto isInside = [&](int i) {
-      return i < count && i % vectors * V < alongLeft &&
-             i / vectors < acrossLeft;
+    auto placeOf = [&](int s) {
+      return placeInRows<vectors, Threads>(first + s);
+    };
+    auto isInside = [&](PlaceInRows at) {
+      return (count % threadsOf<Threads> == 0 || at.row < Across) &&
+             at.column * V < alongLeft && at.row < acrossLeft;
     };
     FUSEC_UNROLL
-    for (int s = 0; s < steps; ++s) {
-      int i = first + s * threads;
-      if (isInside(i))
-        loaded[s] = loadOfTile<V, Stays>(address(i % vectors * V, i / vectors));
-    }
+    for (int s = 0; s < steps; ++s)
+      if (const PlaceInRows at = placeOf(s); isInside(at))
+        loaded[s] = loadOfTile<V>(address(at.column * V, at.row));
+    launch::warpBarrier(); // None is stored before all are on their way.
     FUSEC_UNROLL
-    for (int s = 0; s < steps; ++s) {
-      int i = first + s * threads;
-      T *to = tile.at + i / vectors * tile.pitch + i % vectors * V;
-      if (!isInside(i))
-        continue;
-      storeWords(to, loaded[s]);
-    }
+    for (int s = 0; s < steps; ++s)
+      if (const PlaceInRows at = placeOf(s); isInside(at))
+        storeWords(tile.at + at.row * tile.pitch + at.column * V, loaded[s]);
   }
 }
 
 /// fillTile of whole rows that lie one behind the other, as they do in the
 /// tile: `count` elements from an aligned address on.
-template <int V, int Threads, class Tile>
-FUSEC_DEVICE void fillTileOfWholeRows(Tile &tile, int count,
-                                      const typename Tile::Element *from) {
+template <int V, int Threads, class Tile, class Pointer>
+FUSEC_DEVICE void fillTileOfWholeRows(Tile &tile, int count, Pointer from) {
   constexpr int most = Tile::pitch * Tile::across / V,
                 steps = (most + Threads - 1) / Threads;
   constexpr int threads = threadsOf<Threads>;
@@ -129,67 +139,11 @@ FUSEC_DEVICE void fillTileOfWholeRows(Tile &tile, int count,
     FUSEC_UNROLL
     for (int s = 0; s < steps; ++s)
       if (int i = (first + s * threads) * V; i < count)
-        loaded[s] = loadStream<V>(from + i);
+        loaded[s] = loadOfTile<V>(from + i);
     FUSEC_UNROLL
     for (int s = 0; s < steps; ++s)
       if (int i = (first + s * threads) * V; i < count)
         store<V>(tile.at + i, loaded[s]);
-  }
-}
-
-/// fillTile of rows that begin anywhere in memory, from offsetOf(b) on in
-/// `buffer`, whose first element is aligned and which has `extent`: by the
-/// whole vectors of memory, so that a row begins in the tile as far behind a
-/// multiple of V as it does there. The tile has V elements along more for that.
-/// Its first `Before` rows are those before the first one, as far as there are.
-template <int V, int Threads, int Before, bool Stays = false, class T,
-          int Along, int Across, class Index, class OffsetOf>
-FUSEC_DEVICE void fillTileByRows(TransposeTile<T, Along, Across> &tile,
-                                 Index alongLeft, Index acrossFirst,
-                                 Index acrossLeft, const T *buffer,
-                                 Index extent, OffsetOf offsetOf) {
-  constexpr int vectors = Along / V, count = vectors * Across,
-                all = (count + Threads - 1) / Threads,
-                most = V == 1              ? 8
-                       : sizeof(Index) > 4 ? 1
-                                           : 3,
-                steps = all < most ? all : most, threads = threadsOf<Threads>;
-  for (int turn = 0; turn < turnsOf<count, Threads, steps>; ++turn) {
-    const int first = firstOf<Threads, steps>(turn);
-    Index at[steps];
-    bool isThere[steps], isInside = true;
-    FUSEC_UNROLL
-    for (int s = 0; s < steps; ++s) {
-      const int i = first + s * threads, b = i / vectors - Before;
-      const Index begin = offsetOf(b);
-      at[s] = begin - begin % V + i % vectors * V;
-      isThere[s] = i < count && b < acrossLeft && acrossFirst + b >= 0 &&
-                   at[s] < begin + alongLeft;
-      isInside &= !isThere[s] || at[s] + V <= extent;
-    }
-    auto toOf = [&](int s) {
-      const int i = first + s * threads;
-      return tile.at + i / vectors * tile.pitch + i % vectors * V;
-    };
-    if (!isInside) {
-      FUSEC_UNROLL
-      for (int s = 0; s < steps; ++s) {
-        FUSEC_UNROLL_BY(1)
-        for (int lane = 0; isThere[s] && lane < V && at[s] + lane < extent;
-             ++lane)
-          toOf(s)[lane] = buffer[at[s] + lane];
-      }
-      continue;
-    }
-    Vec<T, V> loaded[steps];
-    FUSEC_UNROLL
-    for (int s = 0; s < steps; ++s)
-      if (isThere[s])
-        loaded[s] = loadOfTile<V, Stays>(buffer + at[s]);
-    FUSEC_UNROLL
-    for (int s = 0; s < steps; ++s)
-      if (isThere[s])
-        storeWords(toOf(s), loaded[s]);
   }
 }
 
@@ -205,106 +159,50 @@ FUSEC_DEVICE void forEachInTile(Index alongLeft, Index acrossLeft, Body body) {
       body(placeOf<V>(i / vectors), placeOf<V>(i % vectors * V));
 }
 
-/// The same where points need more than the tile, which `fill` fills: a body
-/// loads that and returns what is left to do. Of a whole tile `AtOnce` vectors
-/// of a thread load together, the first ones before the tile is filled.
+/// What a point of a tile reads, of which there is none beyond an edge.
+template <class Pointer> struct OfPoint {
+  Pointer at;
+  bool isThere;
+  FUSEC_DEVICE OfPoint(Pointer at, bool isThere) : at(at), isThere(isThere) {}
+  template <class Index> FUSEC_DEVICE OfPoint operator+(Index i) const {
+    return OfPoint(at + i, isThere);
+  }
+  template <class Index> FUSEC_DEVICE auto operator[](Index i) const {
+    return load<1>(*this + i)[0];
+  }
+};
+template <int V, class Pointer>
+FUSEC_DEVICE auto load(const OfPoint<Pointer> &point) {
+  decltype(load<V>(point.at)) loaded = {};
+  if (point.isThere)
+    loaded = load<V>(point.at);
+  return loaded;
+}
+
+/// The same where points need more than the tile, which `fill` fills: a
+/// body(a, b, isThere) loads that, and returns what is left to do for the point
+/// (a, b), if it is there. `AtOnce` vectors of a thread load together, the
+/// first ones before the tile is filled.
 template <int V, int Along, int Across, int Threads, int AtOnce, class Index,
           class Fill, class Body>
 FUSEC_DEVICE void forEachBesideTile(Index alongLeft, Index acrossLeft,
                                     Fill fill, Body body) {
-  constexpr int vectors = Across / V, count = vectors * Along,
-                threads = threadsOf<Threads>, step = AtOnce * threads;
-  auto begin = [&](int i) { return body(i / vectors, i % vectors * V); };
-  if (alongLeft >= Along && acrossLeft >= Across && count % step == 0) {
-    // Divided by a shift, these threads would wait for the tile first: 3% of
-    // 8192 x 8192.
-    detail::beginTogether<AtOnce>(launch::thread(), threads, begin, fill);
-    for (int first = step; first < count; first += step)
-      detail::beginTogether<AtOnce>(first + launch::thread(), threads, begin);
-    return;
-  }
-  fill();
-  for (int i = firstOf<Threads>(0); i < count; i += threads)
-    if (i / vectors < alongLeft && i % vectors * V < acrossLeft)
-      detail::goOn(begin(i));
-}
-
-/// Calls body(a, b) for all that is left in the tile's dimensions: a thread
-/// keeps to one place across, so that what depends on it is found once.
-template <int Along, int Across, int Threads, class Index, class Body>
-FUSEC_DEVICE void forEachOfColumns(Index alongLeft, Index acrossLeft,
-                                   Body body) {
-  static_assert(Threads % Across == 0, "a thread has no part of a column");
-  constexpr int step = Threads / Across;
-  for (int turn = 0; turn < turnsOf<Threads, Threads>; ++turn) {
-    const int t = firstOf<Threads>(turn);
-    const int b = t % Across, first = t / Across;
-    if (b >= acrossLeft)
-      continue;
-    if (alongLeft >= Along) {
-      FUSEC_UNROLL_BY(8)
-      for (int a = 0; a < Along; a += step)
-        if (Along % step == 0 || first + a < Along)
-          body(first + a, b);
-    } else {
-      FUSEC_UNROLL_BY(1)
-      for (int a = first; a < alongLeft; a += step)
-        body(a, b);
-    }
-  }
-}
-
-/// Calls body(a, chunk) for each chunk of V that a row across has of a tile.
-template <int V, int Along, int Across, int Threads, class Index, class Body>
-FUSEC_DEVICE void forEachChunkInTile(Index alongLeft, Body body) {
-  constexpr int chunks = Across / V, count = chunks * Along;
-  FUSEC_UNROLL_BY(1)
-  for (int turn = 0; turn < turnsOf<count, Threads>; ++turn)
-    if (const int i = firstOf<Threads>(turn);
-        i < count && i / chunks < alongLeft)
-      body(placeOf<V>(i / chunks), placeOf<V>(i % chunks));
-}
-
-/// The same where points need more than the tile, which `fill` fills: calls
-/// body(a, column, tag) for the columns of each chunk, from firstColumn(a,
-/// chunk) on: together, or one by one where a row of `columns` begins or ends
-/// within. A body loads, and returns what is left to do. A thread's first one
-/// begins before the tile is filled, without a whole chunk for others' columns.
-template <int V, int Along, int Across, int Threads, class Index, class Fill,
-          class FirstColumn, class Body>
-FUSEC_DEVICE void forEachChunkBesideTile(Index alongLeft, Index columns,
-                                         Fill fill, FirstColumn firstColumn,
-                                         Body body) {
-  constexpr int chunks = Across / V, count = chunks * Along;
-  auto isThere = [&](int i) { return i < count && i / chunks < alongLeft; };
-  auto isWhole = [&](Index first) {
-    return first >= 0 && first + V <= columns;
+  constexpr int vectors = Across / V, threads = threadsOf<Threads>,
+                count = vectors * Along / threads;
+  static_assert(vectors * Along % (AtOnce * threads) == 0, "of all the same");
+  auto begin = [&](int n) {
+    const PlaceInRows place = placeInRows<vectors, Threads>(n);
+    const int a = place.row, b = place.column * V;
+    const bool isThere = a < alongLeft && b < acrossLeft;
+    const auto begun = body(a, b, isThere);
+    return [=] {
+      if (isThere)
+        begun(a, b);
+    };
   };
-  auto takeOnes = [&](int a, Index first) {
-    for (int lane = 0; lane < V; ++lane)
-      if (const Index column = first + lane; column >= 0 && column < columns)
-        detail::goOn(body(a, column, Width<1>()));
-  };
-  const int i = firstOf<Threads>(0);
-  const int a = placeOf<V>(isThere(i) ? i / chunks : 0);
-  const Index first = firstColumn(a, placeOf<V>(i % chunks));
-  const auto begun =
-      body(a, isWhole(first) ? first : (first % V + V) % V, Width<V>());
-  fill();
-  if (isThere(i) && isWhole(first))
-    detail::goOn(begun);
-  else if (isThere(i))
-    takeOnes(a, first);
-  FUSEC_UNROLL_BY(1)
-  for (int turn = 1; turn < turnsOf<count, Threads>; ++turn)
-    if (const int at = firstOf<Threads>(turn); isThere(at)) {
-      const int row = placeOf<V>(at / chunks);
-      const Index column = firstColumn(row, placeOf<V>(at % chunks));
-      if (isWhole(column))
-        detail::goOn(body(row, column, Width<V>()));
-      else
-        takeOnes(row, column);
-    }
+  detail::beginTogether<AtOnce>(0, 1, begin, fill);
+  for (int n = AtOnce; n < count; n += AtOnce)
+    detail::beginTogether<AtOnce>(n, 1, begin);
 }
 
 /// V neighbours across.
@@ -317,17 +215,6 @@ FUSEC_DEVICE Vec<typename Tile::Element, V> readTile(const Tile &tile, int a,
     read[lane] = tile.at[(b + lane) * tile.pitch + a];
   return read;
 }
-/// The same of a tile whose rows begin beginOf(lane) elements behind its own.
-template <int V, class Tile, class BeginOf>
-FUSEC_DEVICE Vec<typename Tile::Element, V> readTile(const Tile &tile, int a,
-                                                     int b, BeginOf beginOf) {
-  Vec<typename Tile::Element, V> read;
-  FUSEC_UNROLL
-  for (int lane = 0; lane < V; ++lane)
-    read[lane] = tile.at[(b + lane) * tile.pitch + a + beginOf(lane)];
-  return read;
-}
-
 } // namespace fusec
 
 #endif // FUSEC_DEVICE_TRANSPOSE_H
