@@ -159,14 +159,14 @@ ANGLES = [("f32", (13, 127)), ("f32", (1, 1000)), ("f64", (7, 33)), ("f16", (13,
 
 
 def makeAngles():
-    """Sine and cosine of one angle, both stored, and only one of another."""
+    """Sine and cosine of one angle, both stored, and of another the product of both."""
     for kind, sizes in ANGLES:
         case = Case(nameOf("angles", kind, sizes), 2e-3 if kind == "f16" else 1e-6)
         x, z = case.draw(kind, *sizes), case.draw(kind, *sizes)
         if kind != "f16":
             x[:, ::5] *= 1e6
-        case.input("x", x), case.input("z", z)
-        sine = case.node("Sin", "z")
+        case.input("x", x)
+        sine = case.node("Sin", case.input("z", z))
         case.nodes += [helper.make_node("Sin", ["x"], ["y"]), helper.make_node("Cos", ["x"], ["w"]),
                        helper.make_node("Mul", [sine, case.node("Cos", "z")], ["product"])]
         wide, other = x.astype(float), z.astype(float)
