@@ -119,12 +119,12 @@ FUSEC_DEVICE Around<T, V> loadAround(const T *at, From from, To to,
   return {at, detail::clampLane<V>(from), detail::clampLane<V>(to), end,
           [](const auto *word) { return *word; }};
 }
-template <int V, class T, bool Stays, class From, class To>
+template <int V, class T, class Rule, class From, class To>
 FUSEC_DEVICE Around<T, V>
-loadAround(ReadOnce<T, Stays> p, From from, To to,
-           ReadOnce<T, Stays> end = ReadOnce<T, Stays>(nullptr)) {
+loadAround(ReadBy<T, Rule> p, From from, To to,
+           ReadBy<T, Rule> end = ReadBy<T, Rule>(nullptr)) {
   return {p.at, detail::clampLane<V>(from), detail::clampLane<V>(to), end.at,
-          [](const auto *word) { return detail::readOnce<Stays>(word); }};
+          [](const auto *word) { return Rule::load(word); }};
 }
 /// The same of all of them.
 template <int V, class Pointer> FUSEC_DEVICE auto loadAround(Pointer at) {

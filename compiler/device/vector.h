@@ -79,55 +79,55 @@ template <int V, class T> FUSEC_DEVICE Vec<T, V> loadStream(const T *p) {
   });
 }
 
-/// A pointer to data that is read once. Its lines leave L2 before others, or
-/// stay longer, so that what the kernel stores is written back soon.
-template <class T, bool Stays> struct ReadOnce {
+/// A pointer to data that is loaded by a rule: Rule::load(word).
+template <class T, class Rule> struct ReadBy {
   const T *at;
-  FUSEC_DEVICE explicit ReadOnce(const T *at) : at(at) {}
-  template <class Index> FUSEC_DEVICE ReadOnce operator+(Index i) const {
-    return ReadOnce(at + i);
+  FUSEC_DEVICE explicit ReadBy(const T *at) : at(at) {}
+  template <class Index> FUSEC_DEVICE ReadBy operator+(Index i) const {
+    return ReadBy(at + i);
   }
-  template <class Index> FUSEC_DEVICE ReadOnce operator-(Index i) const {
-    return ReadOnce(at - i);
+  template <class Index> FUSEC_DEVICE ReadBy operator-(Index i) const {
+    return ReadBy(at - i);
   }
   template <class Index> FUSEC_DEVICE T operator[](Index i) const {
     return load<1>(*this + i)[0];
   }
 };
-template <class T> using Passing = ReadOnce<T, false>;
-template <class T> using Staying = ReadOnce<T, true>;
-namespace detail {
-template <bool Stays, class Word> FUSEC_DEVICE Word readOnce(const Word *word) {
-  if constexpr (sizeof(Word) == 1)
-    return *word;
-  else if constexpr (Stays)
-    return primitive::loadStaying(word);
-  else
-    return primitive::loadPassing(word);
-}
-} // namespace detail
-template <int V, class T, bool Stays>
-FUSEC_DEVICE Vec<T, V> load(ReadOnce<T, Stays> p) {
+template <int V, class T, class Rule>
+FUSEC_DEVICE Vec<T, V> load(ReadBy<T, Rule> p) {
   return detail::loadWords<V>(
-      p.at, [](const auto *word) { return detail::readOnce<Stays>(word); });
+      p.at, [](const auto *word) { return Rule::load(word); });
 }
 
-/// A pointer to data of which elements are picked here and there until little
-/// of it is left: L2 fetches whole lines for them.
-template <class T> struct PickedFrom {
-  const T *at;
-  FUSEC_DEVICE explicit PickedFrom(const T *at) : at(at) {}
-  template <class Index> FUSEC_DEVICE PickedFrom operator+(Index i) const {
-    return PickedFrom(at + i);
-  }
-  template <class Index> FUSEC_DEVICE T operator[](Index i) const {
-    return load<1>(*this + i)[0];
+/// Of data that is read once: its lines leave L2 before others.
+struct LeavesFirst {
+  template <class Word> static FUSEC_DEVICE Word load(const Word *word) {
+    if constexpr (sizeof(Word) == 1)
+      return *word;
+    else
+      return primitive::loadPassing(word);
   }
 };
-template <int V, class T> FUSEC_DEVICE Vec<T, V> load(PickedFrom<T> p) {
-  return detail::loadWords<V>(
-      p.at, [](const auto *word) { return primitive::loadOfLine(word); });
-}
+/// The same, but they stay longer, so that what the kernel stores is written
+/// back soon.
+struct StaysLonger {
+  template <class Word> static FUSEC_DEVICE Word load(const Word *word) {
+    if constexpr (sizeof(Word) == 1)
+      return *word;
+    else
+      return primitive::loadStaying(word);
+  }
+};
+/// Of data of which elements are picked here and there until little of it is
+/// left: L2 fetches whole lines for them.
+struct FetchesLine {
+  template <class Word> static FUSEC_DEVICE Word load(const Word *word) {
+    return primitive::loadOfLine(word);
+  }
+};
+template <class T> using Passing = ReadBy<T, LeavesFirst>;
+template <class T> using Staying = ReadBy<T, StaysLonger>;
+template <class T> using PickedFrom = ReadBy<T, FetchesLine>;
 
 template <int V, class T> FUSEC_DEVICE void store(T *p, Vec<T, V> value) {
   detail::VecWords<T, V> u;

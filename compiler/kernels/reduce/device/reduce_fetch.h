@@ -25,8 +25,8 @@ FUSEC_DEVICE void fetchForBlock(const T *items, int count) {
 #endif
 }
 
-template <bool Stays, class T, bool LoadsStay>
-FUSEC_DEVICE void fetchForBlock(ReadOnce<T, LoadsStay> items, int count) {
+template <bool Stays, class T, class Rule>
+FUSEC_DEVICE void fetchForBlock(ReadBy<T, Rule> items, int count) {
   fetchForBlock<Stays>(items.at, count);
 }
 

@@ -74,8 +74,8 @@ FUSEC_DEVICE void storeWords(T *to, const Vec<T, V> &vector) {
 template <int V, class T> FUSEC_DEVICE Vec<T, V> loadOfTile(const T *from) {
   return loadStream<V>(from);
 }
-template <int V, class T, bool Stays>
-FUSEC_DEVICE Vec<T, V> loadOfTile(ReadOnce<T, Stays> from) {
+template <int V, class T, class Rule>
+FUSEC_DEVICE Vec<T, V> loadOfTile(ReadBy<T, Rule> from) {
   return load<V>(from);
 }
 
