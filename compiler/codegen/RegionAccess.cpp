@@ -48,13 +48,7 @@ ScalarEmitter::Sources fusec::declarePassing(KernelWriter &writer,
                 storageType(buffer.getElementType()), name, pointer);
     passing[value] = name;
   }
-  sources.load = [passing = std::move(passing),
-                  load = std::move(sources.load)](Value value) {
-    ScalarEmitter::Access access = load(value);
-    if (auto it = passing.find(value); it != passing.end())
-      access.pointer = it->second;
-    return access;
-  };
+  sources.rename(std::move(passing));
   return sources;
 }
 

@@ -7,6 +7,16 @@ using namespace mlir;
 using namespace fusec;
 using Kind = ScalarNode::Kind;
 
+void ScalarEmitter::Sources::rename(
+    llvm::DenseMap<Value, std::string> pointers) {
+  load = [pointers = std::move(pointers), load = std::move(load)](Value value) {
+    Access access = load(value);
+    if (auto it = pointers.find(value); it != pointers.end())
+      access.pointer = it->second;
+    return access;
+  };
+}
+
 ScalarEmitter::ScalarEmitter(KernelWriter &writer, const ScalarProgram &program,
                              std::vector<std::string> dims,
                              std::optional<Lanes> lanes, Sources sources)

@@ -27,6 +27,9 @@ public:
     std::function<Access(mlir::Value)> load;
     std::function<std::string(mlir::Value)> root;
     std::function<std::string(LookupOp)> tables;
+
+    /// Loads the values by other pointers than before.
+    void rename(llvm::DenseMap<mlir::Value, std::string> pointers);
   };
 
   /// Lanes 0..V-1 lie along the dim; V is `width`, or 1 in a tail. `loads` are

@@ -104,12 +104,7 @@ void PiecePrinter::declarePicked(Value value) {
       "const fusec::PickedFrom<{}> {}({});",
       storageType(writer.getStep().getInputBuffer(value).getElementType()),
       name, pointer);
-  sources.load = [load = sources.load, value, name](Value other) {
-    ScalarEmitter::Access access = load(other);
-    if (other == value)
-      access.pointer = name;
-    return access;
-  };
+  sources.rename({{value, name}});
 }
 
 void PiecePrinter::printVectors(const PointwisePiece &piece,

@@ -231,7 +231,7 @@ void TilePrinter::readTiles(ArrayRef<std::string> names) {
 ScalarEmitter::Sources TilePrinter::getPointSources() {
   if (!loadsBeside())
     return sources;
-  llvm::MapVector<Value, std::string> points;
+  llvm::DenseMap<Value, std::string> points;
   for (unsigned node : getReads(program)) {
     Value value = program[node].value;
     if (llvm::is_contained(iteration.loads, node) || points.contains(value))
@@ -242,12 +242,7 @@ ScalarEmitter::Sources TilePrinter::getPointSources() {
                 pointer);
   }
   ScalarEmitter::Sources ofPoints = sources;
-  ofPoints.load = [points, load = sources.load](Value value) {
-    ScalarEmitter::Access access = load(value);
-    if (auto it = points.find(value); it != points.end())
-      access.pointer = it->second;
-    return access;
-  };
+  ofPoints.rename(std::move(points));
   return ofPoints;
 }
 
