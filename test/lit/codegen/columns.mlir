@@ -34,7 +34,7 @@ fusec.model @parts inputs ["p", "b"] outputs ["y"] {
 // CHECK: constexpr int V = [[V:[0-9]]];
 // CHECK: fusec::Vec<float, [[V]]> kept[fusec::keptSteps<Scope, [[STEPS:[0-9]+]]>];
 // CHECK: fusec::forEachKept<Scope, 1, [[STEPS]], true>(length, [&](int step, int k) {
-// CHECK: kept[step] = fusec::load<[[V]]>(t_x_once + row * 128000 + k * 128 + column);
+// CHECK: kept[step] = fusec::load<[[V]]>(t_x + row * 128000 + k * 128 + column);
 // CHECK: fusec::reduceKeptColumns<Scope, fusec::Max<float>, [[V]], [[STEPS]], true>(length, [&](int step, int k,
 // CHECK: add(lane, kept[step][lane]);
 // CHECK: fusec::reduceKeptColumns<Scope, fusec::Sum<float>, [[V]], [[STEPS]], true>
@@ -174,13 +174,13 @@ fusec.model @phases inputs ["x"] outputs ["y"] {
 // -----
 
 // While columns are reduced that a block keeps, L2 fetches a share of a later
-// row of columns.
+// row of columns, to stay until it is loaded.
 // CHECK-LABEL: // mul_reduce_div
 // CHECK: fusec::forEachColumns<Scope, true>(
 // CHECK: const auto reduce = fusec::reduceKeptColumns<Scope, fusec::Sum<float>,
 // CHECK: const int later = row + 25;
 // CHECK: if (later < 64) {
-// CHECK: fusec::fetchForBlock<true>(t_x_once + later * 128000 + 0 * 128 + column / 16 * 16000, 16000);
+// CHECK: fusec::fetchForBlock<true>(t_x + later * 128000 + 0 * 128 + column / 16 * 16000, 16000);
 // CHECK: fusec::store<V>(
 fusec.model @fetched inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<64x1000x128xf32>):
