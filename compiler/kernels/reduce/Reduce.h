@@ -60,6 +60,13 @@ AccessesAttr getAccesses(StepOp step, VariantAttr variant, const RowWalk &walk);
 llvm::SmallVector<RegionStore> getFullStores(const RowIteration &iteration);
 llvm::SmallVector<RegionStore> getOnceStores(const RowIteration &iteration);
 
+/// Whether some reduction tells where it found its result.
+inline bool findsPlaces(const RowIteration &iteration) {
+  return llvm::any_of(iteration.reductions, [](const RowReduction &reduction) {
+    return mlir::isa<ArgReduceOp>(reduction.op);
+  });
+}
+
 /// Whether a warp reduces several rows at a time.
 inline bool sharesWarp(ReduceScheduleAttr schedule) {
   return schedule.getScope() == ReduceScope::Warp && schedule.getGroups() > 1;
@@ -184,7 +191,8 @@ struct RowSizes {
 
   bool findsPlaces = false; // by ArgMax or ArgMin
   bool selects = false;     // by conditions
-  bool divides = false;     // what its stores need, item by item
+  bool divides = false;     // what its stores need, item by item, or takes
+                            // exponentials for them
   /// What a schedule can keep of each item: so many loads, and whether some of
   /// their elements have less than 32 bits, and some have not.
   unsigned keptLoads = 1;

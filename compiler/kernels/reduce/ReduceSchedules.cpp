@@ -63,15 +63,11 @@ static SmallVector<ReduceScheduleAttr>
 getPhasedSchedules(MLIRContext *context, const RowIteration &iteration,
                    int64_t vector, int64_t bits) {
   constexpr int64_t shared = 32 << 10, ofFloat = 4, ofPlace = 16;
-  bool findsPlaces =
-      llvm::any_of(iteration.reductions, [](const RowReduction &reduction) {
-        return isa<ArgReduceOp>(reduction.op);
-      });
   int64_t found = 0;
   for (const RowReduction &reduction : iteration.reductions)
     found += std::max(
         ofFloat, getElementBytes(getElementType(reduction.op->getResult(0))));
-  if (findsPlaces)
+  if (findsPlaces(iteration))
     found = ofPlace;
   SmallVector<ReduceScheduleAttr> schedules;
   for (int64_t threads : {1024, 512, 256})

@@ -23,7 +23,7 @@ RowPrinter::RowPrinter(KernelWriter &writer, const RowIteration &iteration,
   if (this->form.ofColumns)
     lanes = ScalarEmitter::Lanes(2, accesses);
   else if (schedule.getVector() > 1 || this->form.kept ||
-           schedule.getOnline() || findsPlaces() || iteration.isWide)
+           schedule.getOnline() || findsPlaces(iteration) || iteration.isWide)
     lanes = ScalarEmitter::Lanes(1, accesses);
   emitter.emplace(writer, iteration.program, this->form.dims, lanes, sources);
   emitter->nameLeader(this->form.leader);

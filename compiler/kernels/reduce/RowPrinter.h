@@ -51,12 +51,6 @@ public:
   forEachResult(llvm::function_ref<void(unsigned i, llvm::StringRef name)> use);
 
 private:
-  /// Whether some reduction tells where it found its result.
-  bool findsPlaces() const {
-    return llvm::any_of(iteration.reductions, [](const RowReduction &r) {
-      return mlir::isa<ArgReduceOp>(r.op);
-    });
-  }
   void openRows();
   void openWideRows();
   /// Keeps what blocks that store parts of wide rows read, and goes on by the
