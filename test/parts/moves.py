@@ -49,7 +49,9 @@ def makeOddTransposes():
 
 # The same of what is computed of one tensor alone, so that nothing is read beside tiles.
 COMPUTED = [("f16", (333, 999)), ("f16", (1000, 127)), ("f16", (39, 1001)), ("f32", (127, 333)), ("f16", (999, 1000)),
-            ("f32", (2, 127, 333)), ("i16", (333, 333)), ("i64", (130, 517)), ("f32", (1021, 515)), ("f16", (517, 1021))]
+            ("f32", (2, 127, 333)), ("i16", (333, 333)), ("i64", (130, 517)), ("f32", (1021, 515)), ("f16", (517, 1021)),
+            # So many that only wide tiles all run together.
+            ("f16", (1021, 4099))]
 
 
 def makeComputedTransposes():

@@ -15,6 +15,9 @@ static double getWaste(Expr size, int64_t extent) {
   return points ? std::ceil(points / extent) * extent / points : 1;
 }
 
+/// What of a neighbour's sectors is loaded L2 has, and what is stored of them
+/// is written in parts: of which these shares are moved, as 41 odd shapes say.
+static constexpr double splitLoads = 0.25, splitStores = 0.625;
 /// How much more is moved where rows of a tile begin anywhere: the cache has
 /// sectors of 32 bytes.
 static double getSplitSectors(const TransposeAccesses &accesses, int64_t width,
@@ -53,16 +56,21 @@ Candidate TransposeProblem::getCandidate(StepOp step, const Target &target,
           rounds = readsBesideTiles(iteration)
                        ? llvm::divideCeil(vectors, mostAtOnce)
                        : 1;
-  time.exposeClocks((1 + rounds) * target.rates.memoryLatency);
   double tiles = getSampledValue(iteration.getBatch(), typicalDim);
   for (auto [size, extent] : {std::pair(along, schedule.getAlong()),
                               std::pair(across, schedule.getAcross())})
     tiles *= std::ceil(double(getSampledValue(size, typicalDim)) / extent);
+  // Single elements of tiles that do not all run together are waited for once
+  // more.
+  bool waitsAgain = schedule.getThreads() > transposeThreads && load == 1 &&
+                    store == 1 &&
+                    tiles > double(target.multiprocessors) * target.threads /
+                                double(schedule.getThreads());
+  time.exposeClocks((1 + rounds + waitsAgain) * target.rates.memoryLatency);
   time.add(TimeBound::Launch, tiles * target.rates.place);
-  // What is loaded of a neighbour's sectors L2 has; what is stored of them is
-  // written in parts.
-  double split = getSplitSectors(loads, load, schedule.getAlong()) / 4 +
-                 getSplitSectors(stores, store, schedule.getAcross()) * 5 / 8;
+  double split =
+      getSplitSectors(loads, load, schedule.getAlong()) * splitLoads +
+      getSplitSectors(stores, store, schedule.getAcross()) * splitStores;
   // Threads without an element leave fewer loads on their way, most where a
   // warp has them.
   double waste =

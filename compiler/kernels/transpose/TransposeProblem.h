@@ -35,6 +35,7 @@ struct TransposeProblem {
   Candidate getCandidate(StepOp step, const Target &target,
                          TransposeScheduleAttr schedule) const;
   bool gainsByLargeTiles() const;
+  bool areSingleHalves(bool isGuarded) const;
 };
 
 } // namespace fusec

@@ -10,7 +10,7 @@ def Fusec_TransposeScheduleAttr : Fusec_Attr<"TransposeSchedule", "transpose_sch
   let description = [{
     `along` is the tile's extent in the dimension along which it is filled,
     `across` in the one along which results are stored; `load` and `store` are
-    elements of an access in these.
+    elements of an access in these. A block has `threads`.
   }];
   let parameters = (ins "int64_t":$along, "int64_t":$across, "int64_t":$load, "int64_t":$store,
       "int64_t":$indexBits, DefaultValuedParameter<"int64_t", "256">:$threads);

@@ -22,6 +22,9 @@ static constexpr TileShape shapes[] = {{64, 64},  {16, 256}, {256, 16},
 
 /// Of one operand of two bytes alone.
 static constexpr int64_t largeTile = 128;
+/// Of single elements of two bytes: twice as many of a thread are on their way,
+/// and half as many tiles may all run together.
+static constexpr TileShape wideTile = {16, 512};
 
 /// Those, and behind a row that is no multiple of theirs tiles of whole rows:
 /// 48 x 64 rows of 80 fill five eighths of tiles of 128.
@@ -184,6 +187,19 @@ bool TransposeProblem::gainsByLargeTiles() const {
          isFar(stores.all[0], stores.width, iteration.along);
 }
 
+/// Whether what is moved, and no more than that, is single elements of two
+/// bytes.
+bool TransposeProblem::areSingleHalves(bool isGuarded) const {
+  auto areHalves = [&](ArrayRef<TransposeAccess> accesses, int64_t width) {
+    if (accesses.size() != 1 || (width > 1 && isGuarded))
+      return false;
+    BufferOp buffer = accesses[0].buffer;
+    return getElementBytes(buffer.getElementType()) == 2;
+  };
+  return areHalves(loads.all, std::max(loads.width, wholeRowLoad)) &&
+         areHalves(stores.all, stores.width) && !readsBesideTiles(iteration);
+}
+
 SmallVector<Candidate> TransposeProblem::getCandidates(StepOp step,
                                                        const Target &target,
                                                        bool isGuarded,
@@ -192,6 +208,8 @@ SmallVector<Candidate> TransposeProblem::getCandidates(StepOp step,
   SmallVector<TileShape> all = getShapes(iteration);
   if (isGuarded && gainsByLargeTiles())
     all.insert(all.begin(), {largeTile, largeTile});
+  if (areSingleHalves(isGuarded))
+    all.push_back(wideTile);
   for (TileShape shape : all) {
     int64_t load = isGuarded ? loads.width : 1,
             store = isGuarded ? stores.width : 1;
@@ -213,7 +231,8 @@ SmallVector<Candidate> TransposeProblem::getCandidates(StepOp step,
         shape.along * shape.across >= manyThreads * leastOfMany &&
         (shape.along == shape.across || !readsBesideTiles(iteration)))
       add(manyThreads);
-    add(transposeThreads);
+    if (shape.across != wideTile.across)
+      add(transposeThreads);
   }
   return candidates;
 }

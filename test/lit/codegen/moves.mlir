@@ -184,12 +184,13 @@ fusec.model @triangle inputs ["x"] outputs ["y"] {
 
 // -----
 
-// Rows that begin anywhere, where a tile turns them: single elements of many threads.
+// Rows that begin anywhere, where a tile turns them: single elements of many threads,
+// by tiles that all run together.
 // CHECK-LABEL: FUSEC_KERNEL_RESIDENT(512, 4) transpose_0(
-// CHECK: FUSEC_SHARED fusec::TransposeTile<fusec::f16, 32, 128> tile;
+// CHECK: FUSEC_SHARED fusec::TransposeTile<fusec::f16, 16, 512> tile;
 // CHECK: fusec::fillTile<1, 512>(tile, {{.*}}, [&](int a, int b) {
 // CHECK: return t_x + d0 + d1 * 4099;
-// CHECK: fusec::forEachInTile<1, 32, 128, 512>(along - alongFirst, across - acrossFirst, [&](int a, int b) {
+// CHECK: fusec::forEachInTile<1, 16, 512, 512>(along - alongFirst, across - acrossFirst, [&](int a, int b) {
 // CHECK: fusec::store<V>(t_y + d0 * 1021 + d1, result);
 fusec.model @tile inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<1021x4099xf16>):
