@@ -102,11 +102,15 @@ static LogicalResult importBatchNormalization(Node &node) {
         failed(setRunning(node, 2, given->variance, used.variance, momentum)))
       return failure();
   }
-  Value epsilon = b.splatLike(node.getFloat("epsilon", 1e-5f), used.variance);
-  Value deviation = b.unary<SqrtOp>(b.binary<AddOp>(used.variance, epsilon));
+  // Scale and deviation are one factor of a channel, where each element would
+  // have a division.
+  Type wide = type.getIntOrFloatBitWidth() == 16 ? b.getF32Type() : type;
+  Value variance = b.cast(used.variance, wide);
+  Value epsilon = b.splatLike(node.getFloat("epsilon", 1e-5f), variance);
+  Value deviation = b.unary<SqrtOp>(b.binary<AddOp>(variance, epsilon));
+  Value factor = b.binary<DivOp>(b.cast(used.scale, wide), deviation);
   Value result = b.binary<SubOp>(x, spread(used.mean));
-  result = b.binary<DivOp>(result, spread(deviation));
-  result = b.binary<MulOp>(result, spread(used.scale));
+  result = b.binary<MulOp>(result, spread(b.cast(factor, type)));
   result = b.binary<AddOp>(result, spread(used.bias));
   return node.setOutput(0, b.cast(result, node.getInputType(0)));
 }
