@@ -109,9 +109,12 @@ void fusec::buildFusionStage(PassManager &manager,
   FormFusionsOptions fusion;
   fusion.fuse = options.fuse;
   model.addPass(createFormFusions(fusion));
-  // 2. Precision inside regions, where rounding costs nothing but accuracy.
-  if (options.numerics != Numerics::Onnx)
+  // 2. Precision inside regions, where rounding costs nothing but accuracy, and
+  //    a unit in the last place saves most of the instructions.
+  if (options.numerics != Numerics::Onnx) {
+    model.addPass(createInvertSums());
     model.addPass(createWidenPointwise());
+  }
   manager.addPass(verifyLevel("fused"));
 }
 

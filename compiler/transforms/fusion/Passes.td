@@ -25,12 +25,31 @@ def FormFusions : Pass<"fusec-form-fusions", "::fusec::ModelOp"> {
            "off: every op is a kernel of its own">];
 }
 
+def InvertSums : Pass<"fusec-invert-sums", "::fusec::ModelOp"> {
+  let summary = "softmax multiplies by its sum's inverse inside a kernel";
+  let description = [{
+    A division of fp32 takes a dozen instructions and a branch; a row has one,
+    and its elements are products, which differ by a unit in the last place.
+    Only exponentials of what is below the row's largest, over their own sum:
+    its inverse is no more than 1. What becomes a kernel is decided before: a
+    product by a row's factor could move elsewhere.
+
+    ```mlir
+    %e = fusec.exp %belowLargest       %e = fusec.exp %belowLargest
+    %s = fusec.reduce sum %e           %s = fusec.reduce sum %e
+    %r = fusec.broadcast %s      ->    %i = fusec.reciprocal %s
+    %y = fusec.div %e, %r              %r = fusec.broadcast %i
+                                       %y = fusec.mul %e, %r
+    ```
+  }];
+}
+
 def WidenPointwise : Pass<"fusec-widen-pointwise", "::fusec::ModelOp"> {
   let summary = "chains of 16-bit floats compute in fp32 inside a kernel";
   let description = [{
-    The one pass that changes values beyond the tensor rewrites: a value is
-    rounded where it is stored instead of after each op, and a matmul's sum is
-    not rounded before its epilogue. Casts of the model stay.
+    Beside fusec-invert-sums the one pass that changes values beyond the tensor
+    rewrites: a value is rounded where it is stored instead of after each op, and
+    a matmul's sum is not rounded before its epilogue. Casts of the model stay.
 
     ```mlir
     %0 = fusec.add %a, %b : f16       %a32 = fusec.cast %a : f16 to f32
