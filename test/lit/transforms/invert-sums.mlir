@@ -29,8 +29,9 @@ fusec.model @softmax inputs ["x"] outputs ["y"] {
 
 // CHECK-LABEL: fusec.model @others
 // CHECK-NOT: fusec.reciprocal
-// CHECK-COUNT-4: fusec.div
-fusec.model @others inputs ["x", "h"] outputs ["y", "z", "q", "w"] {
+// CHECK-COUNT-5: fusec.div
+// CHECK-NOT: fusec.reciprocal
+fusec.model @others inputs ["x", "h"] outputs ["y", "z", "q", "w", "v"] {
 ^bb0(%x: tensor<4x8xf32>, %h: tensor<4x8xf16>):
   %0:3 = fusec.fusion reduce "reduce_div" (%x) : (tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {
   ^bb0(%a: tensor<4x8xf32>):
@@ -55,5 +56,17 @@ fusec.model @others inputs ["x", "h"] outputs ["y", "z", "q", "w"] {
     %10 = fusec.div %7, %9 : tensor<4x8xf16>
     fusec.yield %10 : tensor<4x8xf16>
   }
-  fusec.output %0#0, %0#1, %0#2, %6 : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf16>
+  // Below the largest of other rows than are summed.
+  %11 = fusec.fusion reduce "reduce_sub_exp_div" (%x) : (tensor<4x8xf32>) -> tensor<4x8xf32> {
+  ^bb0(%a: tensor<4x8xf32>):
+    %l = fusec.reduce max %a axes [0] : tensor<4x8xf32> to tensor<8xf32>
+    %r = fusec.broadcast %l [1] : tensor<8xf32> to tensor<4x8xf32>
+    %d = fusec.sub %a, %r : tensor<4x8xf32>
+    %e = fusec.exp %d : tensor<4x8xf32>
+    %s = fusec.reduce sum %e axes [1] : tensor<4x8xf32> to tensor<4xf32>
+    %t = fusec.broadcast %s [0] : tensor<4xf32> to tensor<4x8xf32>
+    %q = fusec.div %e, %t : tensor<4x8xf32>
+    fusec.yield %q : tensor<4x8xf32>
+  }
+  fusec.output %0#0, %0#1, %0#2, %6, %11 : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf16>, tensor<4x8xf32>
 }
