@@ -144,10 +144,9 @@ void ScanPrinter::openParts() {
                   fmt::format("{}, {}, {}", flags, writer.print(strips, {}),
                               iteration.parts->count);
   if (words)
-    writer.line("fusec::ScanChain<Form::Op::Value, {}{}> turn({});",
+    writer.line("fusec::ScanChain<Form::Op::Value, {}, {}> turn({});",
                 getStripColumns(iteration, schedule),
-                isRun(iteration, schedule) ? ", fusec::ScanWords::ofRun" : "",
-                arguments);
+                getGroupParts(iteration, schedule), arguments);
   else
     writer.line("fusec::ScanTurn turn({});", arguments);
   if (isRun(iteration, schedule)) {

@@ -28,7 +28,7 @@ int64_t fusec::getGroupParts(const ScanIteration &iteration,
                              ReduceScheduleAttr schedule) {
   return isRun(iteration, schedule) ? ScanWords::ofRun
          : schedule.isOfColumns()   ? ScanWords::ofColumns
-                                    : ScanWords::ofRow;
+                                    : ScanWords::ofRow(schedule.getThreads());
 }
 
 std::optional<int64_t> fusec::getFlagWords(const ScanIteration &iteration,

@@ -23,7 +23,10 @@ using namespace fusec;
 
 /// What parts must gain: about what the cost model errs by.
 static constexpr double leastScanGain = 1.15;
-static constexpr int64_t leastPart = 64, mostParts = 4096;
+static constexpr int64_t leastPart = 64;
+/// Blocks hold those of a row of 2^33 items. One that has none is left to one
+/// block: 2^28 floats would take 11 ms for .6.
+static constexpr int64_t mostParts = 1 << 20;
 
 namespace {
 /// A step with parts, which stands before the one that it replaces.

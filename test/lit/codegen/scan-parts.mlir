@@ -7,7 +7,7 @@
 // CHECK-LABEL: FUSEC_KERNEL_RESIDENT(256, 2) cumsum_neg_0(
 // CHECK-NOT: t_sums
 // CHECK: fusec::u32 *flags
-// CHECK: fusec::ScanChain<Form::Op::Value, [[C:[0-9]+]]> turn(flags, [[S:[0-9]+]], [[P:[0-9]+]]);
+// CHECK: fusec::ScanChain<Form::Op::Value, [[C:[0-9]+]], 16> turn(flags, [[S:[0-9]+]], [[P:[0-9]+]]);
 // CHECK: turn.forEachVector<Scope>(all, [&](int group, bool isMine) {
 // CHECK: const int part = turn.part();
 // CHECK-NEXT: const int first = part * [[L:[0-9]+]];
@@ -31,7 +31,7 @@ fusec.model @columns inputs ["x"] outputs ["y"] {
 // From the end, the last part is the first.
 // CHECK-LABEL: cumsum_0(
 // CHECK: typedef fusec::ScanForm<float, 4, true, true, float> Form;
-// CHECK: fusec::ScanChain<Form::Op::Value, 1> turn(flags, 3, [[P:[0-9]+]]);
+// CHECK: fusec::ScanChain<Form::Op::Value, 1, {{[0-9]+}}> turn(flags, 3, [[P:[0-9]+]]);
 // CHECK: const int row = turn.strip();
 // CHECK: const int part = [[LAST:[0-9]+]] - turn.part();
 // CHECK: const auto fetch = [&](int strip, int number) {
@@ -124,7 +124,7 @@ fusec.model @few inputs ["x"] outputs ["y"] {
 // CHECK-LABEL: FUSEC_KERNEL_RESIDENT(256, 4) cumsum_0(
 // CHECK: typedef fusec::ScanForm<float, 1, false, false, float> Form;
 // CHECK: typedef fusec::ColumnScope<256, 64> Scope;
-// CHECK: fusec::ScanChain<Form::Op::Value, 4, fusec::ScanWords::ofRun> turn(flags, 1, 489);
+// CHECK: fusec::ScanChain<Form::Op::Value, 4, 512> turn(flags, 1, 489);
 // CHECK: const int begin = first * columns;
 // CHECK: const auto load = [&](int k, auto width, auto put) {
 // CHECK: fusec::load<V>(t_x + (begin + k));

@@ -35,3 +35,16 @@ fusec.model @others inputs ["a", "b", "c", "d"] outputs ["p", "q", "r", "s"] {
   %3 = fusec.cumsum %d axis 0 : tensor<64x8xf32> to tensor<64x8xf32>
   fusec.output %0, %1, %2, %3 : tensor<8192x4096xf32>, tensor<?x16xf32, #fusec.sizes<[batch, 16]>>, tensor<1000000xi8>, tensor<64x8xf32>
 }
+
+// -----
+
+// A row of more items than 4096 blocks hold, and one whose length is prime.
+// CHECK-LABEL: of @long
+// CHECK: fusec.reduce sum {{.*}} axes [0] parts 16384
+// CHECK: fusec.reduce sum {{.*}} axes [0] parts 4098
+fusec.model @long inputs ["a", "b"] outputs ["p", "q"] {
+^bb0(%a: tensor<268435456xf32>, %b: tensor<33566777xf32>):
+  %0 = fusec.cumsum %a axis 0 : tensor<268435456xf32> to tensor<268435456xf32>
+  %1 = fusec.cumsum %b axis 0 : tensor<33566777xf32> to tensor<33566777xf32>
+  fusec.output %0, %1 : tensor<268435456xf32>, tensor<33566777xf32>
+}

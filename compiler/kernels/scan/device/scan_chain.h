@@ -22,10 +22,9 @@ template <class T> FUSEC_DEVICE void fromBits(u32 bits, T &value) {
 }
 } // namespace detail
 
-/// The block's part, and the words behind `flags`, with `Columns` of a strip.
-template <class T, int Columns,
-          int Group = Columns == 1 ? ScanWords::ofRow : ScanWords::ofColumns>
-class ScanChain : public ScanPlace {
+/// The block's part, and the words behind `flags`, with `Columns` of a strip
+/// and sums of all parts up to every `Group`-th.
+template <class T, int Columns, int Group> class ScanChain : public ScanPlace {
   static_assert(sizeof(T) == 4, "a word holds 32 bits beside the launch");
 
 public:
