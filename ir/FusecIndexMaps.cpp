@@ -194,63 +194,72 @@ static IndexMap reductionMap(Operation *op, unsigned rank,
   return map;
 }
 
-static SmallVector<Expr> getReducedSizes(ReduceOp op) {
+// What ReduceOp and ArgReduceOp share.
+static SmallVector<int64_t> getAxesOf(ReduceOp op) {
+  return SmallVector<int64_t>(op.getAxes());
+}
+static SmallVector<int64_t> getAxesOf(ArgReduceOp op) {
+  return {int64_t(op.getAxis())};
+}
+template <class Op> static SmallVector<Expr> getReducedSizes(Op op) {
   SmallVector<Expr> reduced;
   for (auto [i, size] : llvm::enumerate(getSizes(op.getOperand())))
-    if (llvm::is_contained(op.getAxes(), static_cast<int64_t>(i)))
+    if (llvm::is_contained(getAxesOf(op), static_cast<int64_t>(i)))
       reduced.push_back(size);
   return reduced;
+}
+template <class Op> static Expr getLengthOf(Op op) {
+  Expr count = op.getReducedCount();
+  // Vectors of any width begin where a part does.
+  constexpr int64_t whole = 64;
+  if (!op.getParts())
+    return count;
+  return count.ceilDiv(
+             Expr::constant(op.getContext(), whole * *op.getParts())) *
+         whole;
+}
+template <class Op> static SmallVector<Expr> getReductionSizes(Op op) {
+  SmallVector<Expr> sizes = resultSizes(op);
+  if (op.getParts())
+    sizes.push_back(op.getLength());
+  else
+    llvm::append_range(sizes, getReducedSizes(op));
+  return sizes;
+}
+template <class Op> static IndexMap getReductionMap(Op op) {
+  SmallVector<int64_t> axes = getAxesOf(op);
+  if (!op.getParts())
+    return reductionMap(op, getRank(op.getOperand()), axes);
+  // Of part p the k-th, of all that is reduced.
+  unsigned rank = getRank(op.getResult());
+  Expr at = dimOf(op, 0) * op.getLength() + dimOf(op, rank);
+  SmallVector<Expr> reduced = delinearize(at, getReducedSizes(op));
+  IndexMap map;
+  unsigned kept = 1, next = 0;
+  for (int64_t i = 0; i < getRank(op.getOperand()); ++i)
+    map.results.push_back(llvm::is_contained(axes, i) ? reduced[next++]
+                                                      : dimOf(op, kept++));
+  map.conditions.push_back({at, zeroOf(op), op.getReducedCount()});
+  return map;
 }
 
 Expr ReduceOp::getReducedCount() {
   return getElementCount(getReducedSizes(*this), getContext());
 }
-Expr ReduceOp::getLength() {
-  Expr count = getReducedCount();
-  // Vectors of any width begin where a part does.
-  constexpr int64_t whole = 64;
-  if (!getParts())
-    return count;
-  return count.ceilDiv(Expr::constant(getContext(), whole * *getParts())) *
-         whole;
-}
-
+Expr ReduceOp::getLength() { return getLengthOf(*this); }
 FusionKind ReduceOp::getFusionKind() { return FusionKind::Reduce; }
 SmallVector<Expr> ReduceOp::getIterationSizes() {
-  SmallVector<Expr> sizes = resultSizes(*this);
-  if (getParts())
-    sizes.push_back(getLength());
-  else
-    llvm::append_range(sizes, getReducedSizes(*this));
-  return sizes;
+  return getReductionSizes(*this);
 }
-IndexMap ReduceOp::getOperandMap(unsigned) {
-  if (!getParts())
-    return reductionMap(*this, getRank(getOperand()), getAxes());
-  // Of part p the k-th, of all that is reduced.
-  unsigned rank = getRank(getResult());
-  Expr at = dimOf(*this, 0) * getLength() + dimOf(*this, rank);
-  SmallVector<Expr> reduced = delinearize(at, getReducedSizes(*this));
-  IndexMap map;
-  unsigned kept = 1, next = 0;
-  for (int64_t i = 0; i < getRank(getOperand()); ++i)
-    map.results.push_back(llvm::is_contained(getAxes(), i)
-                              ? reduced[next++]
-                              : dimOf(*this, kept++));
-  map.conditions.push_back({at, zeroOf(*this), getReducedCount()});
-  return map;
-}
+IndexMap ReduceOp::getOperandMap(unsigned) { return getReductionMap(*this); }
 
+Expr ArgReduceOp::getReducedCount() { return getReducedSizes(*this)[0]; }
+Expr ArgReduceOp::getLength() { return getLengthOf(*this); }
 FusionKind ArgReduceOp::getFusionKind() { return FusionKind::ArgReduce; }
 SmallVector<Expr> ArgReduceOp::getIterationSizes() {
-  SmallVector<Expr> sizes = resultSizes(*this);
-  sizes.push_back(getSizes(getOperand())[getAxis()]);
-  return sizes;
+  return getReductionSizes(*this);
 }
-IndexMap ArgReduceOp::getOperandMap(unsigned) {
-  int64_t axis = getAxis();
-  return reductionMap(*this, getRank(getOperand()), axis);
-}
+IndexMap ArgReduceOp::getOperandMap(unsigned) { return getReductionMap(*this); }
 
 FusionKind CumSumOp::getFusionKind() { return FusionKind::Scan; }
 // A walk along the axis visits each point once, with what was before it.

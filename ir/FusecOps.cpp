@@ -199,24 +199,30 @@ LogicalResult ConcatOp::verify() {
 // Reductions, matmul
 //===----------------------------------------------------------------------===//
 
+/// With as many results of parts as the op asks for.
+template <class Op>
+static LogicalResult expectReduced(Op op, ArrayRef<int64_t> axes,
+                                   Type element) {
+  auto sizes =
+      inferReduceSizes(getSizes(op.getOperand()), axes,
+                       [&](const Twine &message) { op.emitOpError(message); });
+  if (auto parts = op.getParts(); parts && succeeded(sizes)) {
+    if (*parts < 1)
+      return op.emitOpError("expected at least one part, got ") << *parts;
+    sizes->insert(sizes->begin(), Expr::constant(op.getContext(), *parts));
+  }
+  return expectResult(op, sizes, element);
+}
+
 LogicalResult ReduceOp::verify() {
   if (getElementType(getOperand()).isInteger(1) &&
       getKind() != ReduceKind::Max && getKind() != ReduceKind::Min)
     return emitOpError("expected max or min on bool");
-  auto sizes = inferReduceSizes(getSizes(getOperand()), getAxes(), FUSEC_EMIT);
-  if (auto parts = getParts(); parts && succeeded(sizes)) {
-    if (*parts < 1)
-      return emitOpError("expected at least one part, got ") << *parts;
-    sizes->insert(sizes->begin(), Expr::constant(getContext(), *parts));
-  }
-  return expectResult(*this, sizes, getElementType(getOperand()));
+  return expectReduced(*this, getAxes(), getElementType(getOperand()));
 }
 
 LogicalResult ArgReduceOp::verify() {
-  int64_t axis = getAxis();
-  return expectResult(
-      *this, inferReduceSizes(getSizes(getOperand()), axis, FUSEC_EMIT),
-      getElementType(getResult()));
+  return expectReduced(*this, int64_t(getAxis()), getElementType(getResult()));
 }
 
 LogicalResult CumSumOp::verify() {

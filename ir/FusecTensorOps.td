@@ -234,10 +234,34 @@ def Fusec_ReduceOp : Fusec_IndexedOp<"reduce"> {
 
 def Fusec_ArgReduceOp : Fusec_IndexedOp<"arg_reduce"> {
   let summary = "where along an axis the extreme is; the first place, or the last if asked";
-  let arguments = (ins Fusec_ArgKindAttr:$kind, Fusec_Tensor:$operand, I64Attr:$axis, UnitAttr:$last);
+  let description = [{
+    A NaN is more extreme than every number. Over nothing the result is 0. With
+    `parts` as of `reduce`, of which none is empty, it is the place in a part.
+
+    ```mlir
+    %r = fusec.arg_reduce max %a axis 1 : tensor<8x10xf32> to tensor<8xi64>
+    %p = fusec.arg_reduce max %a axis 1 parts 4 : tensor<8x1000xf32> to tensor<4x8xi64>
+    ```
+  }];
+  let arguments = (ins Fusec_ArgKindAttr:$kind, Fusec_Tensor:$operand, I64Attr:$axis, UnitAttr:$last,
+      OptionalAttr<I64Attr>:$parts);
   let results = (outs RankedTensorOf<[I64]>:$result);
-  let assemblyFormat = "$kind $operand `axis` $axis (`last` $last^)? attr-dict `:` type($operand) `to` type($result)";
+  let builders = [
+    OpBuilder<(ins "::mlir::Type":$type, "::fusec::ArgKind":$kind, "::mlir::Value":$operand,
+                   "int64_t":$axis, "bool":$last), [{
+      build($_builder, $_state, type, kind, operand, axis, last, ::mlir::IntegerAttr());
+    }]>
+  ];
+  let assemblyFormat = [{
+    $kind $operand `axis` $axis (`last` $last^)? (`parts` $parts^)? attr-dict
+    `:` type($operand) `to` type($result)
+  }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// As of ReduceOp.
+    ::fusec::Expr getReducedCount();
+    ::fusec::Expr getLength();
+  }];
 }
 
 def Fusec_CumSumOp : Fusec_IndexedOp<"cumsum"> {

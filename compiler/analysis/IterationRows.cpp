@@ -42,8 +42,16 @@ SmallVector<int64_t> fusec::getReducedAxes(Operation *op) {
 }
 
 std::optional<int64_t> fusec::getReducedParts(Operation *op) {
-  auto reduce = dyn_cast<ReduceOp>(op);
-  return reduce ? reduce.getParts() : std::nullopt;
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    return reduce.getParts();
+  return cast<ArgReduceOp>(op).getParts();
+}
+
+/// What one result reduces: all, or a part's, which may be fewer.
+static Expr getPartLength(Operation *op) {
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    return reduce.getLength();
+  return cast<ArgReduceOp>(op).getLength();
 }
 
 bool fusec::areNeighbourParts(Operation *op) {
@@ -187,9 +195,7 @@ FailureOr<RowIteration> fusec::analyzeRowsOf(ArrayRef<Operation *> items,
     (llvm::is_contained(axes, static_cast<int64_t>(i)) ? reduced : kept)
         .push_back(size);
   Expr rows = getElementCount(kept, context),
-       length = getElementCount(reduced, context);
-  if (parts)
-    length = cast<ReduceOp>(reduces[0]).getLength();
+       length = getPartLength(reduces[0]);
   SmallVector<Expr> space = {rows, length};
   std::optional<int64_t> wide;
   if (areWide)

@@ -163,13 +163,14 @@ fusec::chooseGridLimit(const Target &target, int64_t threads, Expr blocks,
 
 /// One number says which part of which row: where that begins is found from the
 /// number times what rows are apart, minus what that is too much.
-static Expr getExtentOfParts(ReduceOp reduce) {
-  SmallVector<Expr> sizes = getSizes(reduce.getOperand());
+static Expr getExtentOfParts(Operation *reduce) {
+  SmallVector<Expr> sizes = getSizes(reduce->getOperand(0));
+  SmallVector<int64_t> axes = getReducedAxes(reduce);
   ArrayRef<Expr> kept(sizes);
   int64_t axis = 0;
-  for (; !kept.empty() && llvm::is_contained(reduce.getAxes(), axis); ++axis)
+  for (; !kept.empty() && llvm::is_contained(axes, axis); ++axis)
     kept = kept.drop_front();
-  return getElementCount(kept, reduce.getContext()) * *reduce.getParts();
+  return getElementCount(kept, reduce->getContext()) * *getReducedParts(reduce);
 }
 
 IndexWidth fusec::getIndexWidth(StepOp step) {
@@ -193,10 +194,9 @@ IndexWidth fusec::getIndexWidth(StepOp step) {
   for (Operation &op : step.getBody().front().without_terminator()) {
     extents.push_back(getElementCount(
         cast<IndexedOpInterface>(op).getIterationSizes(), context));
-    if (auto reduce = dyn_cast<ReduceOp>(op);
-        reduce && reduce.getParts() && step.getFamily() == Family::Reduce &&
-        !areNeighbourParts(reduce))
-      extents.push_back(getExtentOfParts(reduce));
+    if (isa<ReduceOp, ArgReduceOp>(op) && getReducedParts(&op) &&
+        step.getFamily() == Family::Reduce && !areNeighbourParts(&op))
+      extents.push_back(getExtentOfParts(&op));
   }
   IndexWidth width;
   width.alwaysNarrow = true;

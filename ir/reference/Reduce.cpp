@@ -186,7 +186,9 @@ TensorOr evaluateArgReduce(ArgReduceOp op, const Tensor &operand,
   auto result = env.allocate(op->getOpResult(0));
   if (failed(result))
     return failure();
-  int64_t axis = op.getAxis(), size = operand.getSizes()[axis];
+  int64_t axis = op.getAxis(), size = operand.getSizes()[axis],
+          length = std::max<int64_t>(
+              env.dims.evaluate(op.getLength()).value_or(INT64_MAX), 1);
   SmallVector<int64_t> strides = getDenseStrides(operand.getSizes()), outer,
                        kept;
   for (int64_t d = 0; d < operand.getRank(); ++d)
@@ -203,15 +205,17 @@ TensorOr evaluateArgReduce(ArgReduceOp op, const Tensor &operand,
     std::unique_ptr<T[]> in(new T[count]);
     load<T>(operand, 0, {in.get(), count});
     int64_t *to = result->getMutableElements<int64_t>().data();
-    forEachOffset(outer, kept, 0, [&](int64_t offset) {
-      int64_t best = 0;
-      for (int64_t i = 1; i < size; ++i)
-        if (isBetter<T>(op.getKind(), op.getLast(),
-                        in[offset + best * strides[axis]],
-                        in[offset + i * strides[axis]]))
-          best = i;
-      *to++ = best;
-    });
+    for (int64_t part = 0, parts = op.getParts().value_or(1); part < parts;
+         ++part)
+      forEachOffset(outer, kept, 0, [&](int64_t offset) {
+        int64_t begin = part * length, best = begin;
+        for (int64_t i = begin + 1; i < size && i - begin < length; ++i)
+          if (isBetter<T>(op.getKind(), op.getLast(),
+                          in[offset + best * strides[axis]],
+                          in[offset + i * strides[axis]]))
+            best = i;
+        *to++ = best - begin;
+      });
   });
   return result;
 }

@@ -32,12 +32,27 @@ static constexpr int64_t mostParts = 16384, leastPart = 256;
 /// The longest that a block's registers hold.
 static constexpr int64_t mostKeptPart = 16384;
 
-static SmallVector<int64_t> getPartCounts(ReduceOp reduce) {
-  int64_t length = getSampledValue(reduce.getReducedCount(), typicalDim);
+/// Of all that an op reduces.
+static Expr getReducedCount(Operation *op) {
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    return reduce.getReducedCount();
+  return cast<ArgReduceOp>(op).getReducedCount();
+}
+
+/// So many parts or fewer, of which none is empty: that has no place.
+static int64_t countFilled(int64_t length, int64_t parts) {
+  constexpr int64_t whole = 64; // as of ReduceOp
+  return llvm::divideCeil(length,
+                          llvm::divideCeil(length, whole * parts) * whole);
+}
+
+static SmallVector<int64_t> getPartCounts(ArrayRef<Operation *> reductions) {
+  int64_t length = getSampledValue(getReducedCount(reductions[0]), typicalDim);
+  bool findsPlaces = llvm::any_of(reductions, llvm::IsaPred<ArgReduceOp>);
   SmallVector<int64_t> counts;
   for (int64_t parts = 2; parts <= mostParts && length / parts >= leastPart;
        parts *= 2)
-    counts.push_back(parts);
+    counts.push_back(findsPlaces ? countFilled(length, parts) : parts);
   return counts;
 }
 
@@ -54,69 +69,155 @@ static SmallVector<int64_t> getKeptPartCounts(ReduceOp most) {
 
 /// The reductions of a step that can be split: each reduces what no other one
 /// gave, and nothing is stored but results of rows.
-static SmallVector<ReduceOp> getSplittableReductions(StepOp step) {
+static SmallVector<Operation *> getSplittableReductions(StepOp step) {
   Block &body = step.getBody().front();
-  if (step.getFamily() != Family::Reduce || !body.getOps<ArgReduceOp>().empty())
+  if (step.getFamily() != Family::Reduce)
     return {};
-  SmallVector<ReduceOp> reductions = llvm::to_vector(body.getOps<ReduceOp>());
+  SmallVector<Operation *> reductions;
   llvm::DenseSet<Value> reduced; // what depends on a reduction
   for (Operation &op : body.without_terminator()) {
     bool depends = llvm::any_of(op.getOperands(),
-                                [&](Value v) { return reduced.contains(v); });
-    auto reduce = dyn_cast<ReduceOp>(op);
-    if (reduce && (depends || reduce.getParts()))
+                                [&](Value v) { return reduced.contains(v); }),
+         reduces = isa<ReduceOp, ArgReduceOp>(op);
+    if (reduces && (depends || getReducedParts(&op)))
       return {};
-    if (reduce || depends)
+    // How many parts have something is to be known.
+    if (isa<ArgReduceOp>(op) && !getReducedCount(&op).getConstant())
+      return {};
+    if (reduces)
+      reductions.push_back(&op);
+    if (reduces || depends)
       reduced.insert(op.getResults().begin(), op.getResults().end());
   }
   Expr rows =
-      getElementCount(getSizes(reductions[0].getResult()), step.getContext());
+      getElementCount(getSizes(reductions[0]->getResult(0)), step.getContext());
   bool storesRows =
       llvm::all_of(body.getTerminator()->getOperands(), [&](Value value) {
         return getElementCount(getSizes(value), step.getContext()) == rows;
       });
-  return storesRows ? reductions : SmallVector<ReduceOp>();
+  return storesRows ? reductions : SmallVector<Operation *>();
 }
 
-/// The step as two, which stand before it. What lies between is fp32 where
-/// sums are kept so.
-static CutStep splitReductions(StepOp step, ArrayRef<ReduceOp> reductions,
-                               int64_t parts) {
-  CutStep split;
-  Location loc = step.getLoc();
-  StepBuilder first(step, Family::Reduce, step.getName() + "_parts"),
-      second(step, Family::Reduce, step.getName());
-  OpBuilder &builder = first.builder;
-  SmallVector<Attribute> refs;
-  SmallVector<Value> partial;
-  for (ReduceOp reduce : reductions) {
-    first.clone(reduce.getOperand());
-    Value operand = first.mapping.lookup(reduce.getOperand());
-    Type element = getElementType(operand), kept = element;
-    if (isa<FloatType>(element) && getElementBytes(element) < 4)
-      kept = builder.getF32Type();
-    SmallVector<Expr> sizes = getSizes(reduce.getResult());
-    if (kept != element)
-      operand = CastOp::create(builder, loc,
-                               getTensorType(getSizes(operand), kept), operand);
-    RankedTensorType whole = getTensorType(sizes, kept);
+namespace {
+/// The two steps while reductions are put into them one by one.
+class Splitting {
+public:
+  Splitting(StepOp step, int64_t parts)
+      : step(step), parts(parts),
+        first(step, Family::Reduce, step.getName() + "_parts"),
+        second(step, Family::Reduce, step.getName()) {}
+
+  /// What lies between is fp32 where sums are kept so.
+  void add(ReduceOp reduce);
+  /// Each part's extreme lies between, and its place in the part.
+  void add(ArgReduceOp find);
+  CutStep finish() {
+    split.first = first.finish(refs, partial);
+    split.second = second.finishAll();
+    return std::move(split);
+  }
+
+private:
+  /// Of parts, each with what the second step is to reduce to `sizes`.
+  RankedTensorType getPartsType(SmallVector<Expr> sizes, Type element) {
     sizes.insert(sizes.begin(), Expr::constant(step.getContext(), parts));
-    RankedTensorType type = getTensorType(sizes, kept);
-    partial.push_back(ReduceOp::create(builder, loc, type, reduce.getKind(),
-                                       operand, reduce.getAxes(),
-                                       builder.getI64IntegerAttr(parts)));
+    return getTensorType(sizes, element);
+  }
+  IntegerAttr getPartsAttr() { return first.builder.getI64IntegerAttr(parts); }
+  Value getOperand(Operation *reduce) {
+    first.clone(reduce->getOperand(0));
+    return first.mapping.lookup(reduce->getOperand(0));
+  }
+  /// Stored by the first step and read by the second.
+  Value pass(Value ofParts) {
+    auto type = cast<RankedTensorType>(ofParts.getType());
+    partial.push_back(ofParts);
     split.parts.push_back(createSlot(step, "parts", type));
     refs.push_back(FlatSymbolRefAttr::get(split.parts.back()));
-    Value value = ReduceOp::create(second.builder, loc, whole, reduce.getKind(),
-                                   second.addInput(refs.back(), type),
-                                   ArrayRef<int64_t>{0});
-    if (kept != element)
-      value = CastOp::create(second.builder, loc, reduce.getType(), value);
-    second.mapping.map(reduce.getResult(), value);
+    return second.addInput(refs.back(), type);
   }
-  split.first = first.finish(refs, partial);
-  split.second = second.finishAll();
-  return split;
+
+  StepOp step;
+  int64_t parts;
+  StepBuilder first, second;
+  CutStep split;
+  SmallVector<Attribute> refs;
+  SmallVector<Value> partial;
+};
+} // namespace
+
+void Splitting::add(ReduceOp reduce) {
+  Location loc = step.getLoc();
+  Value operand = getOperand(reduce);
+  Type element = getElementType(operand), kept = element;
+  if (isa<FloatType>(element) && getElementBytes(element) < 4)
+    kept = first.builder.getF32Type();
+  if (kept != element)
+    operand = CastOp::create(first.builder, loc,
+                             getTensorType(getSizes(operand), kept), operand);
+  SmallVector<Expr> sizes = getSizes(reduce.getResult());
+  Value ofParts = pass(ReduceOp::create(
+      first.builder, loc, getPartsType(sizes, kept), reduce.getKind(), operand,
+      reduce.getAxes(), getPartsAttr()));
+  Value value =
+      ReduceOp::create(second.builder, loc, getTensorType(sizes, kept),
+                       reduce.getKind(), ofParts, ArrayRef<int64_t>{0});
+  if (kept != element)
+    value = CastOp::create(second.builder, loc, reduce.getType(), value);
+  second.mapping.map(reduce.getResult(), value);
+}
+
+void Splitting::add(ArgReduceOp find) {
+  Location loc = step.getLoc();
+  OpBuilder &builder = second.builder;
+  Value operand = getOperand(find);
+  SmallVector<Expr> sizes = getSizes(find.getResult());
+  RankedTensorType places = getPartsType(sizes, builder.getI64Type()),
+                   flags = getPartsType(sizes, builder.getI1Type());
+  ReduceKind kind =
+      find.getKind() == ArgKind::Max ? ReduceKind::Max : ReduceKind::Min;
+  Value extremes = pass(ReduceOp::create(
+            first.builder, loc, getPartsType(sizes, getElementType(operand)),
+            kind, operand, ArrayRef<int64_t>{int64_t(find.getAxis())},
+            getPartsAttr())),
+        within = pass(ArgReduceOp::create(
+            first.builder, loc, places, find.getKind(), operand, find.getAxis(),
+            find.getLast(), getPartsAttr()));
+  auto splat = [&](RankedTensorType type, int64_t value) -> Value {
+    return SplatOp::create(builder, loc, type,
+                           builder.getI64IntegerAttr(value));
+  };
+  // The part that has it, where that begins, and the place in it.
+  RankedTensorType type = find.getType();
+  Value part = ArgReduceOp::create(builder, loc, type, find.getKind(), extremes,
+                                   /*axis=*/0, find.getLast());
+  int64_t length = *cast<ArgReduceOp>(partial.back().getDefiningOp())
+                        .getLength()
+                        .getConstant();
+  Value begin = MulOp::create(builder, loc, type, part, splat(type, length));
+  auto behindParts = llvm::to_vector(llvm::seq<int64_t>(1, getRank(within)));
+  Value isIt = EqualOp::create(
+            builder, loc, flags, IotaOp::create(builder, loc, places, 0),
+            BroadcastOp::create(builder, loc, places, part, behindParts)),
+        own = SelectOp::create(builder, loc, places, isIt, within,
+                               splat(places, 0)),
+        place = ReduceOp::create(builder, loc, type, ReduceKind::Sum, own,
+                                 ArrayRef<int64_t>{0});
+  second.mapping.map(find.getResult(),
+                     AddOp::create(builder, loc, type, begin, place));
+}
+
+/// The step as two, which stand before it.
+static CutStep splitReductions(StepOp step, ArrayRef<Operation *> reductions,
+                               int64_t parts) {
+  Splitting splitting(step, parts);
+  for (Operation *op : reductions) {
+    if (auto reduce = dyn_cast<ReduceOp>(op))
+      splitting.add(reduce);
+    else
+      splitting.add(cast<ArgReduceOp>(op));
+  }
+  return splitting.finish();
 }
 
 namespace {
@@ -130,9 +231,9 @@ struct SplitReductions : fusec::impl::SplitReductionsBase<SplitReductions> {
       return signalPassFailure();
     PlanBuffers buffers(plan);
     for (StepOp step : llvm::to_vector(plan.getOps<StepOp>()))
-      if (SmallVector<ReduceOp> reductions = getSplittableReductions(step);
+      if (SmallVector<Operation *> reductions = getSplittableReductions(step);
           !reductions.empty())
-        trySplit(step, getPartCounts(reductions[0]), equalGain,
+        trySplit(step, getPartCounts(reductions), equalGain,
                  [&](int64_t parts) {
                    return splitReductions(step, reductions, parts);
                  });

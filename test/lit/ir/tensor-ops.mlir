@@ -79,6 +79,8 @@ fusec.model @indexed inputs ["t", "u", "i", "j", "n", "f"] outputs [] {
   %qu = fusec.bag sum (%t) at (%j) flag scales [1.0] padding upto [3] : (tensor<100x16xf32>) at(tensor<8x2xi32>) -> tensor<8x16xf32>
   // CHECK: fusec.arg_reduce min %{{.*}} axis 0 last : tensor<100x16xf32> to tensor<16xi64>
   %4 = fusec.arg_reduce min %t axis 0 last : tensor<100x16xf32> to tensor<16xi64>
+  // CHECK: fusec.arg_reduce max %{{.*}} axis 0 parts 2 : tensor<100x16xf32> to tensor<2x16xi64>
+  %pa = fusec.arg_reduce max %t axis 0 parts 2 : tensor<100x16xf32> to tensor<2x16xi64>
   // CHECK: fusec.matmul %{{.*}}, %{{.*}} transposed : tensor<100x16xf32>, tensor<50x16xf32> to tensor<100x50xf32>
   %5 = fusec.matmul %t, %u transposed : tensor<100x16xf32>, tensor<50x16xf32> to tensor<100x50xf32>
   // CHECK: fusec.matmul %{{.*}} transposed, %{{.*}} : tensor<100x16xf32>, tensor<100x50xf32> to tensor<16x50xf32>

@@ -27,16 +27,17 @@ fusec.model @all inputs ["x"] outputs ["y"] {
 
 // -----
 
-// Rows enough for all multiprocessors, a softmax, and an index that is found.
+// Rows enough for all multiprocessors, a softmax, and a place in how many items
+// nobody knows.
 // CHECK-LABEL: of @others
 // CHECK-NOT: parts
 fusec.model @others inputs ["x", "s", "i"] outputs ["a", "b", "c"] {
-^bb0(%x: tensor<65536x512xf32>, %s: tensor<2x65536xf32>, %i: tensor<1000000xf32>):
+^bb0(%x: tensor<65536x512xf32>, %s: tensor<2x65536xf32>, %i: tensor<?xf32, #fusec.sizes<[n]>>):
   %0 = fusec.reduce sum %x axes [1] : tensor<65536x512xf32> to tensor<65536xf32>
   %1 = fusec.reduce max %s axes [1] : tensor<2x65536xf32> to tensor<2xf32>
   %2 = fusec.broadcast %1 [0] : tensor<2xf32> to tensor<2x65536xf32>
   %3 = fusec.sub %s, %2 : tensor<2x65536xf32>
-  %4 = fusec.arg_reduce max %i axis 0 : tensor<1000000xf32> to tensor<i64>
+  %4 = fusec.arg_reduce max %i axis 0 : tensor<?xf32, #fusec.sizes<[n]>> to tensor<i64>
   fusec.output %0, %3, %4 : tensor<65536xf32>, tensor<2x65536xf32>, tensor<i64>
 }
 
@@ -95,4 +96,24 @@ fusec.model @whole inputs ["x", "z"] outputs ["y", "a"] {
   %11 = fusec.exp %10 : tensor<1x262144xf32>
   %12 = fusec.reduce sum %11 axes [1] : tensor<1x262144xf32> to tensor<1xf32>
   fusec.output %6, %12 : tensor<256x65536xf32>, tensor<1xf32>
+}
+
+// -----
+
+// A part tells its extreme and the place in it, and the first part that has the
+// row's extreme where that is.
+// CHECK-LABEL: of @places
+// CHECK: fusec.step reduce "arg_reduce_parts"
+// CHECK: fusec.reduce max %{{.*}} axes [1] parts [[P:[0-9]+]] : tensor<1x16777216xf16>
+// CHECK: fusec.arg_reduce max %{{.*}} axis 1 last parts [[P]] : tensor<1x16777216xf16>
+// CHECK: fusec.step reduce "arg_reduce"
+// CHECK: %[[I:.+]] = fusec.arg_reduce max %{{.*}} axis 0 last
+// CHECK: fusec.equal
+// CHECK: fusec.select
+// CHECK: fusec.reduce sum
+// CHECK: fusec.add
+fusec.model @places inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<1x16777216xf16>):
+  %0 = fusec.arg_reduce max %x axis 1 last : tensor<1x16777216xf16> to tensor<1xi64>
+  fusec.output %0 : tensor<1xi64>
 }
