@@ -13,6 +13,7 @@ using namespace fusec;
 namespace {
 struct TileShape {
   int64_t along, across;
+  bool takesMany = false; // of threads, and not fewer
 };
 } // namespace
 
@@ -24,7 +25,7 @@ static constexpr TileShape shapes[] = {{64, 64},  {16, 256}, {256, 16},
 static constexpr int64_t largeTile = 128;
 /// Of single elements of two bytes: twice as many of a thread are on their way,
 /// and half as many tiles may all run together.
-static constexpr TileShape wideTile = {16, 512};
+static constexpr TileShape wideTile = {16, 512, /*takesMany=*/true};
 
 /// Those, and behind a row that is no multiple of theirs tiles of whole rows:
 /// 48 x 64 rows of 80 fill five eighths of tiles of 128.
@@ -231,7 +232,7 @@ SmallVector<Candidate> TransposeProblem::getCandidates(StepOp step,
         shape.along * shape.across >= manyThreads * leastOfMany &&
         (shape.along == shape.across || !readsBesideTiles(iteration)))
       add(manyThreads);
-    if (shape.across != wideTile.across)
+    if (!shape.takesMany)
       add(transposeThreads);
   }
   return candidates;
