@@ -126,7 +126,8 @@ REDUCTIONS = [
     *rows("min", "fp32", (16777259,), axes=(0,)), *rows("prod", BOTH, (131072, 64), axes=(1,)),
     *rows("prod", "fp32", (65536, 27, 16), axes=(1,)),
     *rows("argmax", "fp16", (8192, 32000), (2048, 50257), axes=(1,)),
-    *rows("argmax", "fp32", (65536, 10), axes=(1,)),
+    *rows("argmax", "fp32", (65536, 10), (3, 1000003), axes=(1,)),
+    *rows("argmax", "fp16", (1, 1 << 24), axes=(1,)), *rows("argmin", "fp32", (1000003, 3), axes=(0,)),
     *rows("argmax", "fp16", (64, 21, 224, 224), axes=(1,)),
     *rows("argmin", "fp32", (16384, 1024), axes=(1,)),
     *rows("argmin", "fp32", (4096, 1001), axes=(0,)), *rows("l2", BOTH, (65536, 768), axes=(1,)),
@@ -201,7 +202,7 @@ OTHERS = [
 SCANS = [
     *rows("cumsum", BOTH, (65536, 512), (8192, 8192), axis=0),
     *rows("cumsum", BOTH, (8192, 8192), (64, 1 << 20), axis=1),
-    *rows("cumsum", "fp32", (1 << 24,), (1000003, 3), axis=0),
+    *rows("cumsum", "fp32", (1 << 24,), (33566777,), (1 << 28,), (1000003, 3), axis=0),
     *rows("cumsum", "fp32", (64, 1024, 512), axis=1), *rows("cumsum", "fp32", (4, 65536), axis=1),
     *rows("cumsum", "fp16", (2047, 50257), (65536, 39), axis=1),
 ]
