@@ -113,22 +113,24 @@ def keep(path, results, pair, hashes, options, caches):
     """name -> verdict of the rows that the build before was measured with."""
     patterns = options.only.split(",") if options.only else ["*"]
     found = {}
-    for name, row in results["workloads"].items():
-        if sources.getKey(row) != hashes[0] or name not in WORKLOADS or not any(
-                fnmatch.fnmatch(name, pattern) for pattern in patterns):
-            continue
-        found[name] = judge(pair, name, caches, options.library is None)
-        print(f"{name}: {found[name]}", flush=True)
-        if found[name] == SAME:
-            row.setdefault("measured", row["sources"])
-            row["sources"] = hashes[1]
-            if options.library:
-                row["library"] = options.library
-    if options.drop:
-        dropOthers(results, hashes[1])
-    if not options.dry_run:
-        keepProfiles(profiles.pathBeside(path), results["workloads"], hashes)
-        path.write_text(compare.formatJson(compare.roundNumbers(results)), "utf-8")
+    try:
+        for name, row in results["workloads"].items():
+            if sources.getKey(row) != hashes[0] or name not in WORKLOADS or not any(
+                    fnmatch.fnmatch(name, pattern) for pattern in patterns):
+                continue
+            found[name] = judge(pair, name, caches, options.library is None)
+            print(f"{name}: {found[name]}", flush=True)
+            if found[name] == SAME:
+                row.setdefault("measured", row["sources"])
+                row["sources"] = hashes[1]
+                if options.library:
+                    row["library"] = options.library
+        if options.drop:
+            dropOthers(results, hashes[1])
+    finally:  # an interrupted run keeps what it has found, and the next one goes on
+        if not options.dry_run:
+            keepProfiles(profiles.pathBeside(path), results["workloads"], hashes)
+            path.write_text(compare.formatJson(compare.roundNumbers(results)), "utf-8")
     return found
 
 

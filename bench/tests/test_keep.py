@@ -83,6 +83,16 @@ class KeepTest(unittest.TestCase):
         self.assertEqual((status, self.results.read_text()), (keep.DONE, before))
         self.assertNotIn(NAMES[1], said)
 
+    def testAnInterruptedRunKeepsWhatItFound(self):
+        def interrupted(pair, name, *_):
+            if name != NAMES[0]:
+                raise KeyboardInterrupt
+            return ["same", "same"]
+
+        with unittest.mock.patch(f"{__name__}.program", interrupted), self.assertRaises(KeyboardInterrupt):
+            self.keep()
+        self.assertEqual([self.rows()[name]["sources"] for name in NAMES], [NEW, OLD, OLDER])
+
     def testAnotherLibraryThatRunsTheSame(self):
         self.assertEqual(self.keep("--library", "loading")[0], keep.DONE)
         rows = self.rows()
