@@ -48,13 +48,17 @@ def normaliseRms(x, shape, weight=None, eps=None):
     return (result if weight is None else result * weight).to(x.dtype)
 
 
-def decomposeNorms(module, inputs):
-    """On a GPU PyTorch makes RMSNorm one operator, which its ONNX exporter does not know."""
+def exportProgram(module, inputs):
+    """What to export, and the types of its outputs. On a GPU PyTorch makes RMSNorm one
+    operator, which its ONNX exporter does not know. Nothing is computed: on a CPU the largest
+    products take minutes."""
     program = torch.export.export(module, inputs, strict=False)
+    outputs, own = program.graph.output_node().args[0], program.graph_signature.user_outputs
+    types = [node.meta["val"].dtype for node in outputs if node.name in own]
     norm = torch.ops.aten.rms_norm.default
-    if not any(node.target is norm for node in program.graph.nodes):
-        return module
-    return program.run_decompositions({norm: normaliseRms})
+    if any(node.target is norm for node in program.graph.nodes):
+        return program.run_decompositions({norm: normaliseRms}), types
+    return module, types
 
 
 def exportOnnx(setting):
@@ -69,10 +73,11 @@ def exportOnnx(setting):
     names = nameInputs(setting)
     start = time.monotonic()
     with torch.inference_mode(False), torch.no_grad():
-        torch.onnx.export(decomposeNorms(setting.module, setting.inputs), setting.inputs, str(path),
-                          dynamo=True, verbose=False, input_names=names, output_names=["out"],
+        exported, types = exportProgram(setting.module, setting.inputs)
+        torch.onnx.export(exported, setting.inputs, str(path), dynamo=True, verbose=False,
+                          input_names=names, output_names=["out"],
                           external_data=countStateBytes(setting.module) > EXTERNAL_BYTES)
-        restoreTypes(path, [t.dtype for t in listTensors(setting.module(*setting.inputs))])
+        restoreTypes(path, types)
     setting.onnx = path, time.monotonic() - start
     if kept:
         kept.parent.mkdir(parents=True, exist_ok=True)

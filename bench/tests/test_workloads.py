@@ -85,10 +85,10 @@ class PartsTest(unittest.TestCase):
         for name, size in self.BYTES.items():
             self.assertAlmostEqual(WORKLOADS[name].leastWork()[1] / size, 1, places=5, msg=name)
 
-    def testFromFourKilobytesToAGigabyte(self):
+    def testFromFourKilobytesToTwoGigabytes(self):
         self.assertGreaterEqual(len(PARTS), 200)
         for workload in PARTS:
-            self.assertTrue(1 << 12 <= workload.leastWork()[1] <= 1 << 30, workload.name)
+            self.assertTrue(1 << 12 <= workload.leastWork()[1] <= 1 << 31, workload.name)
 
     def testEveryKindIsMeasured(self):
         self.assertEqual({workload.kind for workload in PARTS}, set(tensors.TENSORS))
