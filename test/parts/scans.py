@@ -49,7 +49,9 @@ def makeScans():
 # Nothing but the sums, of rows that clusters hold, of which as many blocks as registers
 # allow run together: vectors of threads that have all of theirs and that have not.
 ALONE = [("i32", (3, 12288)), ("f32", (2, 20003)), ("i32", (2, 20003)), ("f32", (2, 24576)), ("i32", (2, 24576)), ("i32", (33, 20003)),
-         ("i32", (33, 50257)), ("f32", (3, 65536)), ("f16", (2, 65536)), ("bf16", (2, 65536)), ("bf16", (2, 40005)), ("f16", (3, 30004))]
+         ("i32", (33, 50257)), ("f32", (3, 65536)), ("f16", (2, 65536)), ("bf16", (2, 65536)), ("bf16", (2, 40005)), ("f16", (3, 30004)),
+         # In parts by memory's vectors, of rows that begin anywhere.
+         ("f32", (1, 70003)), ("i32", (3, 262143)), ("f16", (2, 300001)), ("bf16", (3, 131073)), ("i32", (5, 100002))]
 
 
 def makeLoneScans():

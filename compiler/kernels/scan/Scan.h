@@ -29,7 +29,8 @@ inline bool isOfCluster(ReduceScheduleAttr schedule) {
   return schedule.getScope() == ReduceScope::Cluster;
 }
 /// From a row to the next where all that is stored lies as densely as the axis;
-/// a block sums such rows by memory's vectors, wherever they begin.
+/// a block sums such rows, or their parts, by memory's vectors, wherever they
+/// begin.
 std::optional<int64_t> getSpanPitch(const ScanIteration &iteration,
                                     ReduceScheduleAttr schedule);
 /// Of such rows, by vectors wider than `narrower`; those of rows that are no

@@ -170,7 +170,7 @@ SmallVector<Candidate> ScanProblem::getCandidates(StepOp step,
   if (iteration.parts) {
     // Parts are as long as vectors in registers allow, wherever these begin.
     if (iteration.isAlongRows())
-      vector = accesses.width;
+      vector = std::max(accesses.width, ofSpans.width);
     for (ReduceScheduleAttr schedule :
          getSchedulesOfParts(context, vector, isAligned, bits)) {
       auto add = [&](ReduceScheduleAttr own) {

@@ -8,24 +8,37 @@
 using namespace mlir;
 using namespace fusec;
 
+/// Whether parts that begin with memory's vectors have all of a row, wherever
+/// that begins.
+static bool holdSpans(const ScanParts &parts, int64_t length, int64_t vector) {
+  std::optional<int64_t> part = parts.length.getConstant();
+  return part && parts.count * *part >= length + vector - 1;
+}
+
 std::optional<int64_t> fusec::getSpanPitch(const ScanIteration &iteration,
                                            ReduceScheduleAttr schedule) {
   // Shorter rows are cut vectors for the most part.
   constexpr int64_t leastVectors = 8;
   int64_t vector = schedule.getVector();
   std::optional<int64_t> length = iteration.program.getSizes()[1].getConstant();
-  if (!iteration.isAlongRows() || iteration.parts || vector == 1 ||
+  if (!iteration.isAlongRows() || vector == 1 ||
       (schedule.getScope() != ReduceScope::Block && !isOfCluster(schedule)) ||
       !length || *length % vector == 0 || *length < leastVectors * vector)
     return std::nullopt;
+  if (iteration.parts && (!getFlagWords(iteration, schedule) ||
+                          !holdSpans(*iteration.parts, *length, vector)))
+    return std::nullopt;
+  bool isOne = iteration.program.getSizes()[0].isConstant(1);
+  auto getPitch = [&](Expr offset) {
+    auto rows = getDimCoefficient(offset, 0);
+    return isOne ? length : rows ? rows->getConstant() : std::nullopt;
+  };
   std::optional<int64_t> pitch;
   for (const RegionStore &store : iteration.stores) {
-    auto along = getDimCoefficient(store.offset, 1),
-         rows = getDimCoefficient(store.offset, 0);
-    if (!along || !along->isConstant(1) || !rows)
-      return std::nullopt;
-    std::optional<int64_t> own = rows->getConstant();
-    if (!own || *own < *length || pitch.value_or(*own) != *own)
+    auto along = getDimCoefficient(store.offset, 1);
+    std::optional<int64_t> own = getPitch(store.offset);
+    if (!along || !along->isConstant(1) || !own || *own < *length ||
+        pitch.value_or(*own) != *own)
       return std::nullopt;
     pitch = own;
   }

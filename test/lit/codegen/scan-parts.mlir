@@ -155,3 +155,22 @@ fusec.model @shared inputs ["x", "scale"] outputs ["y"] {
   %1 = fusec.cumsum %0 axis 1 : tensor<64x1024x512xf32> to tensor<64x1024x512xf32>
   fusec.output %1 : tensor<64x1024x512xf32>
 }
+
+// -----
+
+// Rows that begin anywhere: parts begin with memory's vectors, and the first and
+// the last of a row may have fewer items.
+// CHECK-LABEL: cumsum_0(
+// CHECK: typedef fusec::ScanForm<float, 4, false, false, float> Form;
+// CHECK: const int row = turn.strip();
+// CHECK-NEXT: const int part = turn.part();
+// CHECK-NEXT: const int begin = row * 1000003, end = begin + 1000003;
+// CHECK-NEXT: const int origin = begin / 4 * 4 + part * [[L:[0-9]+]], last = origin + [[L]];
+// CHECK: const auto load = [&](int k, auto width, auto put) {
+// CHECK: fusec::load<V>(t_x{{.*}} + k)
+// CHECK: fusec::scanChainOfSpan<Scope, Form, {{[0-9]+}}, {{true|false}}>(turn, origin, int([[L]]), span, load, store,
+fusec.model @spans inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<3x1000003xf32>):
+  %0 = fusec.cumsum %x axis 1 : tensor<3x1000003xf32> to tensor<3x1000003xf32>
+  fusec.output %0 : tensor<3x1000003xf32>
+}

@@ -38,10 +38,10 @@ fusec.model @others inputs ["a", "b", "c", "d"] outputs ["p", "q", "r", "s"] {
 
 // -----
 
-// A row of more items than 4096 blocks hold, and one whose length is prime.
+// A row of more items than 4096 blocks hold, and one whose length is prime, by vectors, too.
 // CHECK-LABEL: of @long
 // CHECK: fusec.reduce sum {{.*}} axes [0] parts 16384
-// CHECK: fusec.reduce sum {{.*}} axes [0] parts 4098
+// CHECK: fusec.reduce sum {{.*}} axes [0] parts 2049
 fusec.model @long inputs ["a", "b"] outputs ["p", "q"] {
 ^bb0(%a: tensor<268435456xf32>, %b: tensor<33566777xf32>):
   %0 = fusec.cumsum %a axis 0 : tensor<268435456xf32> to tensor<268435456xf32>
