@@ -49,17 +49,24 @@ static double getMeetingLevels(double groups) {
   return levels;
 }
 
-/// What threads beside each other read of a row.
+/// What comes from memory together.
+static constexpr double line = 128;
+
+/// What threads beside each other read in one piece: of a row, or of several
+/// that follow one another, but where threads keep to rows of one phase, or
+/// shift vectors of each row: by these a maximum of 1000003 x 7 halves took
+/// 14.7 us for 14.2.
 static double getPieceBytes(const RowSizes &sizes,
                             ReduceScheduleAttr schedule) {
   double columns = double(schedule.getThreads() / schedule.getGroups() *
                           schedule.getVector());
+  if (sizes.columns <= columns && !sizes.phasesLoad && !sizes.areShifted)
+    return line;
   return std::min(sizes.columns, columns) * sizes.element;
 }
 
 /// By how much longer memory takes for pieces of less than a line.
 static double getPiecesLoss(double lost, double pieceBytes) {
-  constexpr double line = 128;
   return pieceBytes < line ? 1 + lost * (line / pieceBytes - 1) : 1;
 }
 
