@@ -99,8 +99,8 @@ FUSEC_DEVICE Vec<T, V> load(ReadBy<T, Rule> p) {
       p.at, [](const auto *word) { return Rule::load(word); });
 }
 
-/// Of data that is read once: its lines leave L2 before others. No load of bytes
-/// has a policy, and one that is made for nothing keeps a loop from being
+/// Of data that is read once: its lines leave L2 before others. No load of
+/// bytes has a policy, and one that is made for nothing keeps a loop from being
 /// unrolled.
 struct LeavesFirst {
   template <class Word> static FUSEC_DEVICE Word load(const Word *word) {
