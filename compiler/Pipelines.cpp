@@ -164,6 +164,11 @@ void fusec::buildPlanStage(PassManager &manager,
   plan.addPass(createFoldSteps());
   // 5. The others.
   if (options.fuse) {
+    // Those of one tensor, before they are divided.
+    JoinSiblingsOptions ofRows;
+    ofRows.reductions = true;
+    ofRows.always = options.joinAlways;
+    plan.addPass(createJoinSiblings(ofRows));
     SplitReductionsOptions reductions;
     reductions.always = options.joinAlways;
     plan.addPass(createSplitReductions(reductions));

@@ -72,13 +72,17 @@ struct RowReduction {
 struct RowStore : RegionStore {
   bool isFull; // at every (row, k), else once a row
 };
+/// Whether one finds where the other's result is, of an operand or its cast.
+bool findSameExtreme(const ScalarProgram &program, const RowReduction &a,
+                     const RowReduction &b);
 /// A reduction over rows: dim 0 is the row, dim 1 runs along it. All reductions
 /// of the region share both.
 struct RowIteration {
   ScalarProgram program;
   /// Of a row, in terms of dim 0: dim 1's size, or less of the last parts.
   Expr length;
-  llvm::SmallVector<RowReduction> reductions; // in order of dependence
+  /// In order of dependence, an extreme and its place side by side.
+  llvm::SmallVector<RowReduction> reductions;
   llvm::SmallVector<RowStore> stores;
   /// Whether rows of more points are stored than are reduced: dim 1 then is a
   /// point of what is stored, and `length` of them are reduced.
@@ -243,7 +247,11 @@ mlir::FailureOr<ChainIteration> analyzeChain(StepOp step, std::string &reason);
 
 /// The axes of a ReduceOp or ArgReduceOp, ascending.
 llvm::SmallVector<int64_t> getReducedAxes(mlir::Operation *op);
+/// What finds the extreme whose place the op finds.
+ReduceKind getExtremeKind(ArgReduceOp op);
 
+/// Whether those are the last ones, all of them.
+bool reducesLastAxes(mlir::Operation *op);
 /// Of a ReduceOp that has them; they are the first dimension of its result.
 std::optional<int64_t> getReducedParts(mlir::Operation *op);
 /// Whether there are parts, and those of a row follow one another, as they do

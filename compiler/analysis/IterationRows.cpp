@@ -41,6 +41,10 @@ SmallVector<int64_t> fusec::getReducedAxes(Operation *op) {
   return {static_cast<int64_t>(cast<ArgReduceOp>(op).getAxis())};
 }
 
+ReduceKind fusec::getExtremeKind(ArgReduceOp op) {
+  return op.getKind() == ArgKind::Max ? ReduceKind::Max : ReduceKind::Min;
+}
+
 std::optional<int64_t> fusec::getReducedParts(Operation *op) {
   if (auto reduce = dyn_cast<ReduceOp>(op))
     return reduce.getParts();
@@ -54,11 +58,15 @@ static Expr getPartLength(Operation *op) {
   return cast<ArgReduceOp>(op).getLength();
 }
 
-bool fusec::areNeighbourParts(Operation *op) {
+bool fusec::reducesLastAxes(Operation *op) {
   SmallVector<int64_t> axes = getReducedAxes(op);
+  return axes[0] + int64_t(axes.size()) == getRank(op->getOperand(0));
+}
+
+bool fusec::areNeighbourParts(Operation *op) {
   int64_t rank = getRank(op->getOperand(0));
-  return getReducedParts(op) && rank > int64_t(axes.size()) &&
-         axes[0] + int64_t(axes.size()) == rank;
+  return getReducedParts(op) && rank > int64_t(getReducedAxes(op).size()) &&
+         reducesLastAxes(op);
 }
 
 /// The row's index in each of the sizes that are kept, of which that of parts
@@ -74,10 +82,52 @@ static SmallVector<Expr> getRowIndices(Operation *op, Expr row,
   return indices;
 }
 
+bool fusec::findSameExtreme(const ScalarProgram &program, const RowReduction &a,
+                            const RowReduction &b) {
+  auto find = dyn_cast<ArgReduceOp>(a.op);
+  auto reduce = dyn_cast<ReduceOp>(b.op);
+  if (!find || !reduce)
+    return isa<ArgReduceOp>(b.op) && isa<ReduceOp>(a.op) &&
+           findSameExtreme(program, b, a);
+  return skipExactCast(program, a.operand) ==
+             skipExactCast(program, b.operand) &&
+         reduce.getKind() == getExtremeKind(find);
+}
+
+/// Places and extremes need the same, so that the later one may be as early as
+/// the other.
+static void putExtremesTogether(const ScalarProgram &program,
+                                SmallVectorImpl<RowReduction> &reductions) {
+  for (auto *first = reductions.begin(); first != reductions.end(); ++first)
+    for (auto *later = first + 1; later != reductions.end(); ++later)
+      if (findSameExtreme(program, *first, *later)) {
+        std::rotate(first + 1, later, later + 1);
+        ++first;
+        break;
+      }
+}
+
 FailureOr<RowIteration> fusec::analyzeRows(ArrayRef<Value> outputs,
                                            ScalarProgram::Inside isInside,
                                            OutputStrides outputStrides) {
   return analyzeRowsOf({}, outputs, isInside, outputStrides);
+}
+
+static bool beginsWith(ArrayRef<Expr> sizes, ArrayRef<Expr> rows) {
+  return sizes.size() > rows.size() && sizes.take_front(rows.size()) == rows;
+}
+
+/// Points that each of the rows has of such an output, one row behind the
+/// other.
+static std::optional<int64_t>
+countPoints(ArrayRef<Expr> own, ArrayRef<Expr> rows, MLIRContext *context) {
+  if (beginsWith(own, rows))
+    return getElementCount(own.drop_front(rows.size()), context).getConstant();
+  auto all = getElementCount(own, context).getConstant(),
+       count = getElementCount(rows, context).getConstant();
+  if (!all || !count || *count == 0 || *all % *count != 0)
+    return std::nullopt;
+  return *all / *count;
 }
 
 /// Points of the rows that are stored, where these are longer than those that
@@ -91,13 +141,7 @@ static std::optional<int64_t> getWideLength(ArrayRef<Value> outputs,
   std::optional<int64_t> reduced = kept[0].getConstant(), length;
   kept.erase(kept.begin());
   for (Value output : outputs) {
-    SmallVector<Expr> own = getSizes(output);
-    if (own.size() <= kept.size() ||
-        ArrayRef(own).take_front(kept.size()) != ArrayRef(kept))
-      return std::nullopt;
-    auto points = getElementCount(ArrayRef(own).drop_front(kept.size()),
-                                  reduces[0]->getContext())
-                      .getConstant();
+    auto points = countPoints(getSizes(output), kept, reduces[0]->getContext());
     if (!points || !reduced || *points <= *reduced ||
         (length && points != length))
       return std::nullopt;
@@ -143,9 +187,14 @@ static std::optional<OutputPlace> findOutputPlace(Place row, Place point,
                                                   bool isWide,
                                                   MLIRContext *context) {
   if (isWide) {
+    Expr k = Expr::dim(context, 1);
+    if (!beginsWith(own, row.sizes)) {
+      Expr first = linearize(row.indices, row.sizes, context) *
+                   *countPoints(own, row.sizes, context);
+      return OutputPlace{delinearize(first + k, own), true};
+    }
     SmallVector<Expr> indices(row.indices);
-    llvm::append_range(indices, delinearize(Expr::dim(context, 1),
-                                            own.drop_front(indices.size())));
+    llvm::append_range(indices, delinearize(k, own.drop_front(indices.size())));
     return OutputPlace{indices, true};
   }
   Expr count = getElementCount(own, context);
@@ -228,6 +277,7 @@ FailureOr<RowIteration> fusec::analyzeRowsOf(ArrayRef<Operation *> items,
   for (Operation *op : reduces)
     result.reductions.push_back(
         {op, program.build(op->getOperand(0), full, isInside)});
+  putExtremesTogether(program, result.reductions);
 
   for (auto [i, output] : llvm::enumerate(outputs)) {
     auto place = findOutputPlace({kept, rowIndices}, {sizes, full},

@@ -257,3 +257,18 @@ bool ScalarProgram::variesEverywhere(unsigned node) const {
       return false;
   return true;
 }
+
+bool fusec::isExactCast(Type from, Type to) {
+  if (from.isF16() || from.isBF16())
+    return to.isF32();
+  return !from.isInteger(1) && isa<IntegerType>(from) && isa<IntegerType>(to) &&
+         getElementBytes(from) < getElementBytes(to);
+}
+
+unsigned fusec::skipExactCast(const ScalarProgram &program, unsigned node) {
+  const ScalarNode &own = program[node];
+  if (!isa_and_nonnull<CastOp>(own.op))
+    return node;
+  unsigned narrow = own.operands[0];
+  return isExactCast(program[narrow].type, own.type) ? narrow : node;
+}

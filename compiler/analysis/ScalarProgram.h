@@ -106,6 +106,11 @@ private:
   mutable llvm::DenseMap<std::pair<unsigned, unsigned>, bool> variance;
 };
 
+/// Whether a cast keeps every number.
+bool isExactCast(mlir::Type from, mlir::Type to);
+/// The node, or the narrower number that it is exactly a cast of.
+unsigned skipExactCast(const ScalarProgram &program, unsigned node);
+
 /// Offset in elements of `indices` in a tensor with `strides`.
 Expr getOffset(llvm::ArrayRef<Expr> indices, llvm::ArrayRef<Expr> strides,
                mlir::MLIRContext *context);

@@ -15,21 +15,6 @@ static bool sumsParts(ReduceOp parts, CumSumOp op) {
          parts.getAxes() == ArrayRef<int64_t>(op.getAxis());
 }
 
-/// The operand, or what it is exactly a cast of.
-static unsigned findItem(const ScalarProgram &program, unsigned operand) {
-  const ScalarNode &node = program[operand];
-  if (!isa_and_nonnull<CastOp>(node.op))
-    return operand;
-  Type narrow = program[node.operands[0]].type;
-  bool isExact = narrow.isF16() || narrow.isBF16() ? node.type.isF32()
-                 : narrow.isInteger(1)
-                     ? false
-                     : isa<IntegerType>(narrow) &&
-                           isa<IntegerType>(node.type) &&
-                           getElementBytes(narrow) < getElementBytes(node.type);
-  return isExact ? node.operands[0] : operand;
-}
-
 FailureOr<ScanIteration> fusec::analyzeScan(ArrayRef<Value> outputs,
                                             ScalarProgram::Inside isInside,
                                             OutputStrides outputStrides) {
@@ -64,7 +49,7 @@ FailureOr<ScanIteration> fusec::analyzeScan(ArrayRef<Value> outputs,
   for (Expr &index : indices)
     index = ranges.simplify(index);
   result.operand = program.build(op.getOperand(), indices, isInside);
-  result.item = findItem(program, result.operand);
+  result.item = skipExactCast(program, result.operand);
   for (auto [i, output] : llvm::enumerate(outputs)) {
     if (parts && output == parts.getResult()) {
       SmallVector<Expr> at = indices;

@@ -101,9 +101,12 @@ bool isComputedOf(const ScalarProgram &program, unsigned from,
                   std::optional<unsigned> known = {});
 
 /// Reductions that one walk along a row finds: neighbours of which none needs
-/// another's result.
+/// another's result, or a place and the extreme that is there.
 llvm::SmallVector<llvm::ArrayRef<RowReduction>>
 getPasses(const RowIteration &iteration);
+/// Those of a pass that the walk combines: the extreme beside a place comes
+/// with it.
+llvm::ArrayRef<RowReduction> getCombined(llvm::ArrayRef<RowReduction> pass);
 
 /// Bytes of registers that a thread may keep: a multiprocessor has 256 bytes
 /// for each of 1024 threads in all. Blocks of 512 that keep more are alone on

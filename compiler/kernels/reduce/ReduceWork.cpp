@@ -36,7 +36,7 @@ double fusec::countInstructions(const OpCosts &costs,
   double all = 0;
   for (ArrayRef<RowReduction> pass : getPasses(iteration)) {
     Points points{costs, iteration.program, {}};
-    for (const RowReduction &reduction : pass) {
+    for (const RowReduction &reduction : getCombined(pass)) {
       points.add(reduction.operand);
       all += isa<ArgReduceOp>(reduction.op) ? costs.find : 1;
     }

@@ -181,7 +181,8 @@ static std::string nest(ArrayRef<std::string> elements) {
              : braced({elements[0], nest(elements.drop_front())});
 }
 
-void RowPrinter::printPass(ArrayRef<RowReduction> pass) {
+void RowPrinter::printPass(ArrayRef<RowReduction> all) {
+  ArrayRef<RowReduction> pass = getCombined(all);
   SmallVector<unsigned> operands;
   for (const RowReduction &reduction : pass) {
     operands.push_back(reduction.operand);
@@ -197,10 +198,10 @@ void RowPrinter::printPass(ArrayRef<RowReduction> pass) {
                          : getPassCombiner(pass) + "::Value";
   std::string held;
   auto replaced = llvm::find_if(kept, [&](const auto &load) {
-    return isReplaced(iteration, pass, load.first);
+    return isReplaced(iteration, all, load.first);
   });
   bool replaces = replaced != kept.end();
-  if (form.kept && isWorthHolding(iteration, pass, schedule, replaces))
+  if (form.kept && isWorthHolding(iteration, all, schedule, replaces))
     held = replaces ? replaced->second : declareKept(operands[0], "held");
   openLoop(fmt::format("const auto {} = fusec::{}", name, loop),
            lanes ? ", auto add)" : ") -> " + item, form.length);
@@ -227,6 +228,10 @@ void RowPrinter::printPass(ArrayRef<RowReduction> pass) {
     kept[operands[0]] = held;
   if (form.ofColumns)
     name += form.hasPhases ? "[own]" : "[lane]";
+  for (const RowReduction &reduction : all)
+    if (isArg && isa<ReduceOp>(reduction.op))
+      results[reduction.op->getResult(0).getAsOpaquePointer()] =
+          name + ".value";
   for (size_t i = 0; i < pass.size(); ++i) {
     bool isLast = i + 1 == pass.size();
     results[pass[i].op->getResult(0).getAsOpaquePointer()] = getReducedValue(

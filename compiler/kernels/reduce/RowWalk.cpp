@@ -357,19 +357,32 @@ int64_t fusec::countStepsAhead(const RowIteration &iteration,
 /// What is found together is in registers together.
 static constexpr size_t mostTogether = 4;
 
+ArrayRef<RowReduction> fusec::getCombined(ArrayRef<RowReduction> pass) {
+  const auto *find = llvm::find_if(pass, [](const RowReduction &reduction) {
+    return isa<ArgReduceOp>(reduction.op);
+  });
+  return find == pass.end() ? pass : ArrayRef(*find);
+}
+
 SmallVector<ArrayRef<RowReduction>>
 fusec::getPasses(const RowIteration &iteration) {
   SmallVector<ArrayRef<RowReduction>> passes;
   ArrayRef<RowReduction> rest = iteration.reductions;
   while (!rest.empty()) {
     size_t count = 1;
+    auto isPair = [&](size_t first) {
+      return first + 1 < rest.size() &&
+             findSameExtreme(iteration.program, rest[first], rest[first + 1]);
+    };
     auto joins = [&](const RowReduction &next) {
       return count < mostTogether && isa<ReduceOp>(next.op) &&
              !needsResult(iteration.program, next.operand,
                           rest.take_front(count));
     };
-    if (isa<ReduceOp>(rest[0].op))
-      while (count < rest.size() && joins(rest[count]))
+    if (isPair(0))
+      count = 2;
+    else if (isa<ReduceOp>(rest[0].op))
+      while (count < rest.size() && joins(rest[count]) && !isPair(count))
         ++count;
     passes.push_back(rest.take_front(count));
     rest = rest.drop_front(count);

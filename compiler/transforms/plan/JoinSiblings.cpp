@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pointwise steps that do not read one another become one where they read the
-// same, or are so short that a launch shows: q and k that are rotated, the
-// parts that a tensor is split into.
+// Steps that do not read one another become one where they read the same:
+// pointwise ones, also where they are so short that a launch shows (q and k
+// that are rotated, the parts that a tensor is split into), and reductions (a
+// sum and a maximum of one tensor, or the maximum and its place).
 
 #include "compiler/Passes.h"
 #include "compiler/kernels/pointwise/Pointwise.h"
+#include "compiler/kernels/reduce/Reduce.h"
 #include "compiler/schedule/Schedules.h"
 #include "compiler/transforms/plan/JoinPairs.h"
 
@@ -20,26 +22,41 @@ using namespace fusec;
 
 /// Steps back that a sibling may be, and stores and ops of a kernel: more are
 /// long to read, and what they load is in registers together.
-static constexpr size_t mostBack = 4, mostStores = 8, mostOps = 64;
+static constexpr size_t mostBack = 4, mostStores = 8, mostOps = 64,
+                        mostReductions = 8;
 
 static std::string nameSiblings(StepOp first, StepOp second) {
   std::string name = (first.getName() + "_" + second.getName()).str();
   return name.size() < 48 ? name : first.getName().str();
 }
 
-/// Whether a step only moves and computes elements: what is looked up by
-/// indices is in flight best alone.
-static bool isPlain(StepOp step) {
-  return step.getFamily() == Family::Pointwise &&
-         step.getOutputs().size() <= mostStores &&
+/// Whether a step of the family looks nothing up by indices: that is in flight
+/// best alone.
+static bool isPlain(StepOp step, Family family) {
+  return step.getFamily() == family && step.getOutputs().size() <= mostStores &&
          step.getBody().front().getOps<GatherOp>().empty() &&
          step.getBody().front().getOps<LookupOp>().empty();
 }
 
-static std::string checkSiblings(StepOp joined) {
+static bool isTooLong(StepOp joined) {
   Block &body = joined.getBody().front();
-  if (joined.getOutputs().size() > mostStores ||
-      llvm::range_size(body.without_terminator()) > mostOps)
+  return joined.getOutputs().size() > mostStores ||
+         llvm::range_size(body.without_terminator()) > mostOps;
+}
+
+static std::string checkReductions(StepOp joined) {
+  if (isTooLong(joined))
+    return "one kernel would have too many results or ops";
+  FailureOr<RowIteration> rows = analyzeRows(joined);
+  if (failed(rows))
+    return "they reduce other rows";
+  if (rows->reductions.size() > mostReductions)
+    return "one kernel would have too many reductions";
+  return "";
+}
+
+static std::string checkPointwise(StepOp joined) {
+  if (isTooLong(joined))
     return "one kernel would have too many results or ops";
   auto pieces = analyzePointwisePieces(joined, getAlignmentIfGuarded);
   if (failed(pieces))
@@ -73,18 +90,22 @@ struct JoinSiblings : fusec::impl::JoinSiblingsBase<JoinSiblings> {
     const Target *target = getPlanTarget(plan);
     if (!target)
       return signalPassFailure();
+    Family family = reductions ? Family::Reduce : Family::Pointwise;
     PairJoiner joiner(plan, *target, {},
-                      {remarks::joinSiblings, Family::Pointwise,
-                       siblingTolerance, nameSiblings, checkSiblings,
+                      {remarks::joinSiblings, family, siblingTolerance,
+                       nameSiblings,
+                       reductions ? checkReductions : checkPointwise,
                        "they share no kernel", always});
     // A launch less shows then, whatever the steps read.
     auto isShort = [&](StepOp step) {
+      if (reductions)
+        return false;
       auto time = estimateStep(step, *target, {}, typicalDim)[0];
       return time && time->microseconds < target->pointwise.siblingMicros;
     };
     SmallVector<StepOp> before; // the last ones
     for (StepOp step : llvm::to_vector(plan.getOps<StepOp>())) {
-      if (!isPlain(step))
+      if (!isPlain(step, family))
         continue;
       while (true) {
         SmallVector<StepOp> producers = joiner.getProducers(step), siblings;

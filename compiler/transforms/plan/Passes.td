@@ -184,10 +184,10 @@ def SplitLongProducts : Pass<"fusec-split-long-products", "::fusec::PlanOp"> {
 def SplitReductions : Pass<"fusec-split-reductions", "::fusec::PlanOp"> {
   let summary = "reductions of few and long rows are those of parts, then of what these gave";
   let description = [{
-    A reduce step that stores results of rows alone becomes two where the cost
-    model says that both are faster over all sizes of the named dimensions: the
-    first reduces parts of the rows, the second what they gave, in order, and has
-    what follows the reductions.
+    A reduce step becomes two where the cost model says that both are faster over
+    all sizes of the named dimensions: the first reduces parts of the rows, the
+    second what they gave, in order, and has what follows the reductions. Where
+    that is stored at every point, rows are such that no block's registers hold.
 
     ```mlir
     fusec.step reduce "mul_reduce_sqrt" inputs [@x] outputs [@y] ...
@@ -211,6 +211,8 @@ def SplitReductions : Pass<"fusec-split-reductions", "::fusec::PlanOp"> {
     sums exponentials below it, and stores results of rows or of all points. A
     part has a largest item of its own, and exponentials below that; the second
     step puts their sums below the row's. Its blocks store a part of a row each.
+    Of rows that are summed, as the squares of what is apart from their mean, a
+    part has the squares of what is apart from its own mean.
   }];
   let options = [
     Option<"always", "always", "bool", /*default=*/"false",
@@ -270,11 +272,11 @@ def NestReductions : Pass<"fusec-nest-reductions", "::fusec::PlanOp"> {
 }
 
 def JoinSiblings : Pass<"fusec-join-siblings", "::fusec::PlanOp"> {
-  let summary = "pointwise steps that read the same, but not one another, become one";
+  let summary = "steps that read the same, but not one another, become one";
   let description = [{
-    Where the cost model says that one kernel gains enough at all sizes of the
-    named dimensions. Results of other numbers of elements are computed by other
-    blocks of it.
+    Pointwise steps, or reductions over the same rows, where the cost model says
+    that one kernel gains enough at all sizes of the named dimensions. Pointwise
+    results of other numbers of elements are computed by other blocks of it.
 
     ```mlir
     fusec.step pointwise "sin" inputs [@x] outputs [@s] ...
@@ -286,6 +288,8 @@ def JoinSiblings : Pass<"fusec-join-siblings", "::fusec::PlanOp"> {
     ```
   }];
   let options = [
+    Option<"reductions", "reductions", "bool", /*default=*/"false",
+           "join reductions, not pointwise steps">,
     Option<"always", "always", "bool", /*default=*/"false",
            "join wherever there is a kernel, whatever its time: for tests">];
 }

@@ -2,6 +2,7 @@
 
 // RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-form-transposes,fusec-join-siblings))" %s | FileCheck %s
 // RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-form-transposes,fusec-join-siblings))" --remarks-filter=fusion %s 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-join-siblings{reductions}))" %s | FileCheck %s --check-prefix=ROWS
 
 // What both read is read once.
 // CHECK-LABEL: of @both
@@ -78,4 +79,25 @@ fusec.model @before inputs ["x", "y", "w"] outputs ["a", "b", "c", "d"] {
   %3 = fusec.relu %2 : tensor<100x39xf32>
   %4 = fusec.exp %x : tensor<100x7xf32>
   fusec.output %0, %1, %3, %4 : tensor<100x7xf32>, tensor<100x16xf32>, tensor<100x39xf32>, tensor<100x7xf32>
+}
+
+// -----
+
+// Reductions of one tensor over the same axis; one over another axis, and of
+// another tensor, stay apart, and pointwise steps are left to the other pass.
+// ROWS-LABEL: of @both
+// ROWS-NOT: outputs [@s, @c]
+// ROWS-LABEL: of @reductions
+// ROWS: fusec.step reduce "reduce_arg_reduce_reduce" inputs [@x] outputs [@a, @b, @c]
+// ROWS: fusec.step reduce "reduce" inputs [@x] outputs [@d]
+// ROWS: fusec.step reduce "reduce" inputs [@y] outputs [@e]
+// ROWS-NOT: fusec.step
+fusec.model @reductions inputs ["x", "y"] outputs ["a", "b", "c", "d", "e"] {
+^bb0(%x: tensor<8192x4096xf32>, %y: tensor<8192x4096xf32>):
+  %0 = fusec.reduce max %x axes [1] : tensor<8192x4096xf32> to tensor<8192xf32>
+  %1 = fusec.arg_reduce max %x axis 1 : tensor<8192x4096xf32> to tensor<8192xi64>
+  %2 = fusec.reduce sum %x axes [1] : tensor<8192x4096xf32> to tensor<8192xf32>
+  %3 = fusec.reduce sum %x axes [0] : tensor<8192x4096xf32> to tensor<4096xf32>
+  %4 = fusec.reduce sum %y axes [1] : tensor<8192x4096xf32> to tensor<8192xf32>
+  fusec.output %0, %1, %2, %3, %4 : tensor<8192xf32>, tensor<8192xi64>, tensor<8192xf32>, tensor<4096xf32>, tensor<8192xf32>
 }
