@@ -2,6 +2,7 @@
 
 #include "compiler/transforms/plan/OnlineParts.h"
 #include "compiler/kernels/reduce/Reduce.h"
+#include "compiler/transforms/plan/RowParts.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -27,22 +28,7 @@ std::optional<OnlineReductions> fusec::getOnlineReductions(StepOp step) {
 }
 
 namespace {
-/// Ops on tensors of floats, in one place.
-struct Ops {
-  OpBuilder &builder;
-  Location loc;
-
-  Value reduce(ReduceKind kind, Value operand, int64_t axis,
-               RankedTensorType type, int64_t parts = 0) {
-    auto attr = parts ? builder.getI64IntegerAttr(parts) : IntegerAttr();
-    return ReduceOp::create(builder, loc, type, kind, operand,
-                            ArrayRef<int64_t>{axis}, attr);
-  }
-  Value splat(Value like, double value) {
-    auto type = cast<RankedTensorType>(like.getType());
-    return SplatOp::create(builder, loc, type,
-                           builder.getF32FloatAttr(float(value)));
-  }
+struct OnlineOps : RowParts {
   /// The value where it is finite, else 0: infinite items then have
   /// exponentials that are no NaN.
   Value finiteOrZero(Value value) {
@@ -50,16 +36,10 @@ struct Ops {
     auto flags = RankedTensorType::get(type.getShape(), builder.getI1Type(),
                                        type.getEncoding());
     Value absolute = AbsOp::create(builder, loc, type, value),
-          infinity = splat(value, std::numeric_limits<double>::infinity()),
+          infinity = splat(type, std::numeric_limits<double>::infinity()),
           isFinite = LessOp::create(builder, loc, flags, absolute, infinity);
     return SelectOp::create(builder, loc, type, isFinite, value,
-                            splat(value, 0));
-  }
-  Value broadcast(Value value, ArrayRef<Expr> sizes,
-                  ArrayRef<int64_t> dimensions) {
-    return BroadcastOp::create(builder, loc,
-                               getTensorType(sizes, getElementType(value)),
-                               value, dimensions);
+                            splat(type, 0));
   }
   /// exp(value - most).
   Value expBelow(Value value, Value most) {
@@ -70,48 +50,14 @@ struct Ops {
 };
 } // namespace
 
-/// What each part has, for each item of the row: [parts, rows..] to [rows..,
-/// length].
-static Value spreadOverRows(Ops ops, Value ofPart, ArrayRef<Expr> sizes,
-                            Expr partLength) {
-  SmallVector<Expr> own = getSizes(ofPart), order(own);
-  size_t rank = own.size();
-  std::rotate(order.begin(), order.begin() + 1, order.end());
-  Type element = getElementType(ofPart);
-  auto permutation = llvm::to_vector(llvm::seq<int64_t>(1, rank));
-  permutation.push_back(0);
-  Value value = TransposeOp::create(
-      ops.builder, ops.loc, getTensorType(order, element), ofPart, permutation);
-  order.push_back(partLength);
-  value =
-      ops.broadcast(value, order, llvm::to_vector(llvm::seq<int64_t>(0, rank)));
-  SmallVector<Attribute> groups;
-  for (int64_t i = 0; i + 1 < int64_t(rank); ++i)
-    groups.push_back(ops.builder.getI64ArrayAttr({i}));
-  groups.push_back(
-      ops.builder.getI64ArrayAttr({int64_t(rank) - 1, int64_t(rank)}));
-  SmallVector<Expr> whole(sizes);
-  whole.back() = own[0] * partLength;
-  value =
-      CollapseOp::create(ops.builder, ops.loc, getTensorType(whole, element),
-                         value, ops.builder.getArrayAttr(groups));
-  if (whole.back() == sizes.back())
-    return value;
-  Attribute zero = Expr::constant(ops.builder.getContext(), 0).getAttr();
-  return SliceOp::create(
-      ops.builder, ops.loc, getTensorType(sizes, element), value,
-      ops.builder.getArrayAttr(SmallVector<Attribute>(sizes.size(), zero)),
-      SmallVector<int64_t>(sizes.size(), 1));
-}
-
 CutStep fusec::splitOnline(StepOp step, const OnlineReductions &reductions,
                            int64_t parts) {
   CutStep split;
   ReduceOp most = reductions.most, sum = reductions.sum;
   StepBuilder first(step, Family::Reduce, step.getName() + "_parts"),
       second(step, Family::Reduce, step.getName());
-  Ops ofParts{first.builder, step.getLoc()},
-      ofRows{second.builder, step.getLoc()};
+  OnlineOps ofParts{{first.builder, step.getLoc()}},
+      ofRows{{second.builder, step.getLoc()}};
   SmallVector<Expr> sizes = getSizes(most.getOperand()),
                     kept = getSizes(most.getResult());
   int64_t axis = most.getAxes()[0];
@@ -120,12 +66,12 @@ CutStep fusec::splitOnline(StepOp step, const OnlineReductions &reductions,
   RankedTensorType type = getTensorType(own, first.builder.getF32Type());
   first.clone(most.getOperand());
   Value row = first.mapping.lookup(most.getOperand()),
-        partMost = ofParts.reduce(ReduceKind::Max, row, axis, type, parts);
+        partMost = ofParts.reduce(ReduceKind::Max, row, {axis}, type, parts);
   Expr partLength = partMost.getDefiningOp<ReduceOp>().getLength();
-  Value spread = spreadOverRows(ofParts, ofParts.finiteOrZero(partMost), sizes,
+  Value spread = ofParts.spread(ofParts.finiteOrZero(partMost), sizes, {axis},
                                 partLength),
         partSum = ofParts.reduce(ReduceKind::Sum, ofParts.expBelow(row, spread),
-                                 axis, type, parts);
+                                 {axis}, type, parts);
   for (StringRef name : {"mosts", "sums"})
     split.parts.push_back(createSlot(step, name, type));
   SmallVector<Attribute> refs =
@@ -137,14 +83,12 @@ CutStep fusec::splitOnline(StepOp step, const OnlineReductions &reductions,
   auto whole = cast<RankedTensorType>(most.getType());
   Value mosts = second.addInput(refs[0], type),
         sums = second.addInput(refs[1], type),
-        rowMost = ofRows.reduce(ReduceKind::Max, mosts, 0, whole);
-  auto behindParts = llvm::to_vector(llvm::seq<int64_t>(1, own.size()));
+        rowMost = ofRows.reduce(ReduceKind::Max, mosts, {0}, whole);
   Value scale = ofRows.expBelow(
-            mosts,
-            ofRows.broadcast(ofRows.finiteOrZero(rowMost), own, behindParts)),
+            mosts, ofRows.repeat(ofRows.finiteOrZero(rowMost), type)),
         scaled =
             MulOp::create(second.builder, step.getLoc(), type, sums, scale),
-        rowSum = ofRows.reduce(ReduceKind::Sum, scaled, 0, whole);
+        rowSum = ofRows.reduce(ReduceKind::Sum, scaled, {0}, whole);
   // NaN where the largest is infinite.
   if (!reductions.isFinite)
     rowSum = AddOp::create(

@@ -7,9 +7,11 @@
 #include "compiler/Passes.h"
 #include "compiler/Remarks.h"
 #include "compiler/schedule/Schedules.h"
+#include "compiler/transforms/plan/MomentParts.h"
 #include "compiler/transforms/plan/OnlineParts.h"
 #include "ir/PlanBuffers.h"
 #include <fmt/core.h>
+#include <map>
 
 using namespace mlir;
 
@@ -39,6 +41,10 @@ static Expr getReducedCount(Operation *op) {
   return cast<ArgReduceOp>(op).getReducedCount();
 }
 
+static bool isExtreme(ReduceKind kind) {
+  return kind == ReduceKind::Max || kind == ReduceKind::Min;
+}
+
 /// So many parts or fewer, of which none is empty: that has no place.
 static int64_t countFilled(int64_t length, int64_t parts) {
   constexpr int64_t whole = 64; // as of ReduceOp
@@ -58,17 +64,18 @@ static SmallVector<int64_t> getPartCounts(ArrayRef<Operation *> reductions) {
 
 /// Parts that a block's registers hold, of which the lengths are powers of two
 /// or hardly less.
-static SmallVector<int64_t> getKeptPartCounts(ReduceOp most) {
-  int64_t length = *most.getReducedCount().getConstant();
+static SmallVector<int64_t> getKeptPartCounts(ReduceOp reduce) {
+  int64_t length = *reduce.getReducedCount().getConstant();
   SmallVector<int64_t> counts;
   for (int64_t part = mostKeptPart; part >= leastPart; part /= 2)
     if (length > part)
-      counts.push_back(llvm::divideCeil(length, part));
+      counts.push_back(countFilled(length, llvm::divideCeil(length, part)));
   return counts;
 }
 
 /// The reductions of a step that can be split: each reduces what no other one
-/// gave, and nothing is stored but results of rows.
+/// gave, and nothing is stored but results of rows, or what follows from these
+/// at every point of rows that no block's registers hold.
 static SmallVector<Operation *> getSplittableReductions(StepOp step) {
   Block &body = step.getBody().front();
   if (step.getFamily() != Family::Reduce)
@@ -89,11 +96,17 @@ static SmallVector<Operation *> getSplittableReductions(StepOp step) {
     if (reduces || depends)
       reduced.insert(op.getResults().begin(), op.getResults().end());
   }
-  Expr rows =
-      getElementCount(getSizes(reductions[0]->getResult(0)), step.getContext());
+  auto getCount = [&](Value value) {
+    return getElementCount(getSizes(value), step.getContext());
+  };
+  Expr rows = getCount(reductions[0]->getResult(0)),
+       items = getCount(reductions[0]->getOperand(0));
+  std::optional<int64_t> length = getReducedCount(reductions[0]).getConstant();
+  bool areLong = length > mostKeptPart && reducesLastAxes(reductions[0]);
   bool storesRows =
       llvm::all_of(body.getTerminator()->getOperands(), [&](Value value) {
-        return getElementCount(getSizes(value), step.getContext()) == rows;
+        Expr count = getCount(value);
+        return count == rows || (areLong && count == items);
       });
   return storesRows ? reductions : SmallVector<Operation *>();
 }
@@ -107,7 +120,8 @@ public:
         first(step, Family::Reduce, step.getName() + "_parts"),
         second(step, Family::Reduce, step.getName()) {}
 
-  /// What lies between is fp32 where sums are kept so.
+  /// What lies between is fp32 where sums are kept so, and extremes as they
+  /// are.
   void add(ReduceOp reduce);
   /// Each part's extreme lies between, and its place in the part.
   void add(ArgReduceOp find);
@@ -124,9 +138,9 @@ private:
     return getTensorType(sizes, element);
   }
   IntegerAttr getPartsAttr() { return first.builder.getI64IntegerAttr(parts); }
-  Value getOperand(Operation *reduce) {
-    first.clone(reduce->getOperand(0));
-    return first.mapping.lookup(reduce->getOperand(0));
+  Value take(Value operand) {
+    first.clone(operand);
+    return first.mapping.lookup(operand);
   }
   /// Stored by the first step and read by the second.
   Value pass(Value ofParts) {
@@ -137,28 +151,49 @@ private:
     return second.addInput(refs.back(), type);
   }
 
+  /// What parts give, each once: the extremes of one operand are asked for
+  /// beside their places, too.
+  Value passReduced(ReduceKind kind, Value operand, ArrayRef<int64_t> axes,
+                    ArrayRef<Expr> sizes) {
+    Value &passed = reduced[{operand.getAsOpaquePointer(), kind}];
+    if (!passed)
+      passed = pass(ReduceOp::create(
+          first.builder, step.getLoc(),
+          getPartsType(SmallVector<Expr>(sizes), getElementType(operand)), kind,
+          operand, axes, getPartsAttr()));
+    return passed;
+  }
+
   StepOp step;
   int64_t parts;
   StepBuilder first, second;
   CutStep split;
   SmallVector<Attribute> refs;
   SmallVector<Value> partial;
+  std::map<std::pair<void *, ReduceKind>, Value> reduced;
 };
 } // namespace
 
 void Splitting::add(ReduceOp reduce) {
   Location loc = step.getLoc();
-  Value operand = getOperand(reduce);
-  Type element = getElementType(operand), kept = element;
-  if (isa<FloatType>(element) && getElementBytes(element) < 4)
+  Value summed = reduce.getOperand();
+  Type element = getElementType(summed);
+  // Extremes are some of the items, whatever these are cast to.
+  if (auto cast = summed.getDefiningOp<CastOp>();
+      cast && isExtreme(reduce.getKind()) &&
+      isExactCast(getElementType(cast.getOperand()), element))
+    summed = cast.getOperand();
+  Value operand = take(summed);
+  Type kept = getElementType(operand);
+  if (isa<FloatType>(kept) && getElementBytes(kept) < 4 &&
+      !isExtreme(reduce.getKind())) {
     kept = first.builder.getF32Type();
-  if (kept != element)
     operand = CastOp::create(first.builder, loc,
                              getTensorType(getSizes(operand), kept), operand);
+  }
   SmallVector<Expr> sizes = getSizes(reduce.getResult());
-  Value ofParts = pass(ReduceOp::create(
-      first.builder, loc, getPartsType(sizes, kept), reduce.getKind(), operand,
-      reduce.getAxes(), getPartsAttr()));
+  Value ofParts =
+      passReduced(reduce.getKind(), operand, reduce.getAxes(), sizes);
   Value value =
       ReduceOp::create(second.builder, loc, getTensorType(sizes, kept),
                        reduce.getKind(), ofParts, ArrayRef<int64_t>{0});
@@ -170,16 +205,12 @@ void Splitting::add(ReduceOp reduce) {
 void Splitting::add(ArgReduceOp find) {
   Location loc = step.getLoc();
   OpBuilder &builder = second.builder;
-  Value operand = getOperand(find);
+  Value operand = take(find.getOperand());
   SmallVector<Expr> sizes = getSizes(find.getResult());
   RankedTensorType places = getPartsType(sizes, builder.getI64Type()),
                    flags = getPartsType(sizes, builder.getI1Type());
-  ReduceKind kind =
-      find.getKind() == ArgKind::Max ? ReduceKind::Max : ReduceKind::Min;
-  Value extremes = pass(ReduceOp::create(
-            first.builder, loc, getPartsType(sizes, getElementType(operand)),
-            kind, operand, ArrayRef<int64_t>{int64_t(find.getAxis())},
-            getPartsAttr())),
+  Value extremes = passReduced(getExtremeKind(find), operand,
+                               {int64_t(find.getAxis())}, sizes),
         within = pass(ArgReduceOp::create(
             first.builder, loc, places, find.getKind(), operand, find.getAxis(),
             find.getLast(), getPartsAttr()));
@@ -240,6 +271,10 @@ struct SplitReductions : fusec::impl::SplitReductionsBase<SplitReductions> {
       else if (auto online = getOnlineReductions(step))
         trySplit(step, getKeptPartCounts(online->most), 1, [&](int64_t parts) {
           return splitOnline(step, *online, parts);
+        });
+      else if (auto moments = getMoments(step))
+        trySplit(step, getKeptPartCounts(moments->sum), 1, [&](int64_t parts) {
+          return splitMoments(step, *moments, parts);
         });
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-split-reductions))" %s | FileCheck %s
-// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-split-reductions))" --remarks-filter=fusion %s 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-join-siblings{reductions},fusec-split-reductions))" %s | FileCheck %s
+// RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-join-siblings{reductions},fusec-split-reductions))" --remarks-filter=fusion %s 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 
 // Sums of halves pass in fp32; two reductions of one reading split together.
 // CHECK-LABEL: of @all
@@ -116,4 +116,63 @@ fusec.model @places inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<1x16777216xf16>):
   %0 = fusec.arg_reduce max %x axis 1 last : tensor<1x16777216xf16> to tensor<1xi64>
   fusec.output %0 : tensor<1xi64>
+}
+
+// -----
+
+// A part has the squares of what is apart from its own mean; the row has those,
+// and what the means of parts are apart from its own, for each of their items.
+// The last part of one has fewer.
+// CHECK-LABEL: of @norm
+// CHECK: fusec.step reduce "{{.+}}_parts" inputs [@x] outputs [@sums, @squares]
+// CHECK: %[[S:.+]] = fusec.reduce sum %[[X:.+]] axes [1] parts [[P:[0-9]+]] : tensor<1x1000003xf32> to tensor<[[P]]x1xf32>
+// CHECK: %[[L:.+]] = fusec.equal
+// CHECK: %[[I:.+]] = fusec.select %[[L]], %{{.+}}, %{{.+}} : {{.*}}tensor<[[P]]x1xf32>
+// CHECK: %[[M:.+]] = fusec.mul %[[S]], %[[I]]
+// CHECK: %[[A:.+]] = fusec.sub %[[X]], %{{.+}} : tensor<1x1000003xf32>
+// CHECK: %[[Q:.+]] = fusec.mul %[[A]], %[[A]]
+// CHECK: fusec.reduce sum %[[Q]] axes [1] parts [[P]]
+// CHECK: fusec.step reduce "{{.+}}" inputs [@sums, @squares, @x] outputs [@y]
+// CHECK: fusec.reduce sum %{{.+}} axes [0] : tensor<[[P]]x1xf32> to tensor<1xf32>
+// CHECK: fusec.reduce sum %{{.+}} axes [0] : tensor<[[P]]x1xf32> to tensor<1xf32>
+// REMARK: parts of each row
+fusec.model @norm inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<1x1000003xf32>):
+  %n = fusec.splat 1000003.0 : f32 : tensor<1xf32>
+  %0 = fusec.reduce sum %x axes [1] : tensor<1x1000003xf32> to tensor<1xf32>
+  %1 = fusec.div %0, %n : tensor<1xf32>
+  %2 = fusec.broadcast %1 [0] : tensor<1xf32> to tensor<1x1000003xf32>
+  %3 = fusec.sub %x, %2 : tensor<1x1000003xf32>
+  %4 = fusec.mul %3, %3 : tensor<1x1000003xf32>
+  %5 = fusec.reduce sum %4 axes [1] : tensor<1x1000003xf32> to tensor<1xf32>
+  %6 = fusec.div %5, %n : tensor<1xf32>
+  %7 = fusec.rsqrt %6 : tensor<1xf32>
+  %8 = fusec.broadcast %7 [0] : tensor<1xf32> to tensor<1x1000003xf32>
+  %9 = fusec.mul %3, %8 : tensor<1x1000003xf32>
+  fusec.output %9 : tensor<1x1000003xf32>
+}
+
+// -----
+
+// What follows at every point from extremes, stored in another shape, and the
+// place of one of them, for which the extremes of parts pass once.
+// CHECK-LABEL: of @ranges
+// CHECK: fusec.step reduce "{{.+}}_parts" inputs [@x] outputs [@parts, @parts_0]
+// CHECK: fusec.step reduce "{{.+}}" inputs [@parts, @parts_0, @x] outputs [@y]
+// CHECK: fusec.step reduce "{{.+}}_parts" inputs [@z] outputs [@parts_1, @parts_2]
+// CHECK: fusec.reduce max %{{.+}} axes [1] parts [[P:[0-9]+]] : tensor<2x1048576xf16> to tensor<[[P]]x2xf16>
+// CHECK: fusec.arg_reduce max %{{.+}} axis 1 parts [[P]]
+// CHECK: fusec.step reduce "{{.+}}" inputs [@parts_1, @parts_2] outputs [@m, @p]
+fusec.model @ranges inputs ["x", "z"] outputs ["y", "m", "p"] {
+^bb0(%x: tensor<2x1048576xf32>, %z: tensor<2x1048576xf16>):
+  %0 = fusec.reduce min %x axes [1] : tensor<2x1048576xf32> to tensor<2xf32>
+  %1 = fusec.reduce max %x axes [1] : tensor<2x1048576xf32> to tensor<2xf32>
+  %2 = fusec.sub %1, %0 : tensor<2xf32>
+  %3 = fusec.broadcast %2 [0] : tensor<2xf32> to tensor<2x1048576xf32>
+  %4 = fusec.div %x, %3 : tensor<2x1048576xf32>
+  %5 = fusec.expand %4 [[0], [1, 2]] : tensor<2x1048576xf32> to tensor<2x1024x1024xf32>
+  %6 = fusec.cast %z : tensor<2x1048576xf16> to tensor<2x1048576xf32>
+  %7 = fusec.reduce max %6 axes [1] : tensor<2x1048576xf32> to tensor<2xf32>
+  %8 = fusec.arg_reduce max %z axis 1 : tensor<2x1048576xf16> to tensor<2xi64>
+  fusec.output %5, %7, %8 : tensor<2x1024x1024xf32>, tensor<2xf32>, tensor<2xi64>
 }
