@@ -166,6 +166,7 @@ NORMS = [
     *rows("layer_norm", "bf16", (8192, 8192)),
     *rows("layer_norm", "fp32", (12608, 768), (1001, 999)),
     *rows("layer_norm", "fp16", (64, 16384), (8, 768)),
+    *rows("layer_norm", "fp32", (1, 1048576)),
     *rows("layer_norm_gelu", BOTH, (16384, 3072)),
     *rows("add_layer_norm", "fp16 bf16", (16384, 1024)),
     *rows("add_layer_norm", "fp32", (12608, 768)),
@@ -180,6 +181,8 @@ NORMS = [
     *rows("batch_norm_add_relu", "fp16", (33, 2048, 7, 7)),
     *rows("group_norm", BOTH, (16, 320, 64, 64), groups=32),
     *rows("group_norm", "fp32", (7, 96, 33, 33), groups=32),
+    *rows("group_norm", "fp16", (8, 64, 128, 128), groups=1),
+    *rows("group_norm", "fp32", (1, 64, 512, 512), groups=64),  # instances
     *rows("group_norm_silu", BOTH, (16, 512, 32, 32), groups=32),
 ]
 
