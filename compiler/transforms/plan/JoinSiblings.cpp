@@ -22,8 +22,7 @@ using namespace fusec;
 
 /// Steps back that a sibling may be, and stores and ops of a kernel: more are
 /// long to read, and what they load is in registers together.
-static constexpr size_t mostBack = 4, mostStores = 8, mostOps = 64,
-                        mostReductions = 8;
+static constexpr size_t mostBack = 4, mostStores = 8, mostOps = 64;
 
 static std::string nameSiblings(StepOp first, StepOp second) {
   std::string name = (first.getName() + "_" + second.getName()).str();
@@ -44,14 +43,19 @@ static bool isTooLong(StepOp joined) {
          llvm::range_size(body.without_terminator()) > mostOps;
 }
 
+/// Of reductions, what registers hold of a row is little where one walk finds
+/// all of it, and nothing waits for it to be stored: kernels of both largest
+/// and smallest places, or of a softmax and its logarithm, were spilled.
 static std::string checkReductions(StepOp joined) {
   if (isTooLong(joined))
     return "one kernel would have too many results or ops";
   FailureOr<RowIteration> rows = analyzeRows(joined);
   if (failed(rows))
     return "they reduce other rows";
-  if (rows->reductions.size() > mostReductions)
-    return "one kernel would have too many reductions";
+  if (getPasses(*rows).size() > 1)
+    return "one walk along a row does not find all of it";
+  if (!getFullStores(*rows).empty())
+    return "something is stored at every point of a row";
   return "";
 }
 

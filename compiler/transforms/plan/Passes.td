@@ -274,9 +274,10 @@ def NestReductions : Pass<"fusec-nest-reductions", "::fusec::PlanOp"> {
 def JoinSiblings : Pass<"fusec-join-siblings", "::fusec::PlanOp"> {
   let summary = "steps that read the same, but not one another, become one";
   let description = [{
-    Pointwise steps, or reductions over the same rows, where the cost model says
-    that one kernel gains enough at all sizes of the named dimensions. Pointwise
-    results of other numbers of elements are computed by other blocks of it.
+    Pointwise steps, or reductions that one walk along the same rows finds, where
+    the cost model says that one kernel gains enough at all sizes of the named
+    dimensions. Pointwise results of other numbers of elements are computed by
+    other blocks of it.
 
     ```mlir
     fusec.step pointwise "sin" inputs [@x] outputs [@s] ...
