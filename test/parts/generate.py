@@ -15,6 +15,7 @@ import length_bags
 import masked_bags
 import moves
 import norm_bags
+import norms
 import pointwise
 import rows
 import scans
@@ -87,7 +88,7 @@ def makeReductions():
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    for make in (makeTransposes, moves.makeAll, pointwise.makeAll, makeReductions, rows.makeAll, scans.makeAll,
+    for make in (makeTransposes, moves.makeAll, pointwise.makeAll, makeReductions, rows.makeAll, norms.makeAll, scans.makeAll,
                  bags.makeAll, masked_bags.makeAll, length_bags.makeAll, norm_bags.makeAll, staying.makeAll):
         for case in make():
             case.write(folder)

@@ -182,72 +182,6 @@ def makeExtremes():
         yield case
 
 
-# Rows that blocks reduce in parts and store a part of each: of whole vectors and odd,
-# whose last part has fewer items, and of several axes.
-LONG_NORMS = [("f32", (1, 300007)), ("f16", (2, 262144)), ("f32", (3, 140001)), ("bf16", (1, 1 << 20)), ("f32", (2, 12, 96, 130)),
-              ("f16", (1, 3, 300, 301))]
-
-
-# Variances of few long rows: of columns, of several axes apart, and of everything.
-LONG_VARIANCES = [("f32", (300007, 3), (0,)), ("f16", (2, 262147), (1,)), ("f32", (40, 25, 3001), (0, 2)), ("f16", (1024, 1030), (0, 1)),
-                  ("f32", (20001, 64), (0,)), ("f32", (512, 512), (0,))]
-
-
-def makeLongVariances():
-    for kind, sizes, axes in LONG_VARIANCES:
-        case = Case(nameOf("long_variance", kind, sizes, *axes), 2e-3 if kind == "f16" else 1e-4)
-        x = (case.draw(kind, *sizes) + 1).astype(TYPES[kind][0])
-        apart = case.node("Sub", case.input("x", x), case.node("ReduceMean", "x", axes=axes))
-        square = case.node("Mul", apart, apart)
-        case.nodes.append(helper.make_node("ReduceMean", [square], ["y"], axes=axes, keepdims=0))
-        case.output("y", x.astype(float).var(axes), kind)
-        yield case
-
-
-def makeLongNorms():
-    for kind, sizes in LONG_NORMS:
-        # On the host a thread adds up a part item by item.
-        allowed = {"f32": 1e-4, "f16": 2e-3, "bf16": 2e-2}[kind]
-        x = Case("draws", 0).draw(kind, *sizes)
-        x = (x / 2 + 1).astype(TYPES[kind][0])
-        wide = x.astype(float)
-        rest = tuple(range(1, len(sizes)))
-        apart = wide - wide.mean(rest, keepdims=True)
-        normal = apart / numpy.sqrt((apart * apart).mean(rest, keepdims=True) + 1e-5)
-        scale = Case("draws", 0).draw(kind, *sizes[1:])
-        case = Case(nameOf("long_norm", kind, sizes), allowed, batch={"x": "batch"})
-        case.nodes.append(helper.make_node("LayerNormalization", [case.input("x", x), case.input("s", scale)], ["y"], axis=1))
-        case.output("y", normal * scale, kind)
-        yield case
-        # Of one reduction, and of two that do not depend on one another.
-        case = Case(nameOf("long_ranges", kind, sizes), allowed)
-        name, axes = case.input("x", x), list(rest)
-        least, most = (case.node(operator, name, axes=axes, keepdims=1) for operator in ("ReduceMin", "ReduceMax"))
-        case.nodes.append(helper.make_node("Div", [case.node("Sub", name, least), case.node("Sub", most, least)], ["y"]))
-        low, high = wide.min(rest, keepdims=True), wide.max(rest, keepdims=True)
-        case.output("y", (wide - low) / (high - low), kind)
-        yield case
-        if len(sizes) < 4:
-            continue
-        case = Case(nameOf("long_instance_norm", kind, sizes), allowed)
-        factor, shift = case.draw(kind, sizes[1]), case.draw(kind, sizes[1])
-        case.nodes.append(helper.make_node("InstanceNormalization",
-                                           [case.input("x", x), case.constant(factor), case.constant(shift)], ["y"]))
-        apart = wide - wide.mean((2, 3), keepdims=True)
-        normal = apart / numpy.sqrt((apart * apart).mean((2, 3), keepdims=True) + 1e-5)
-        case.output("y", normal * factor[:, None, None] + shift[:, None, None], kind)
-        yield case
-        # Of a named batch it is one block's, as makeGroups() has them.
-        case = Case(nameOf("long_group_norm", kind, sizes), allowed, batch=None, opset=21)
-        factor, shift = case.draw(kind, sizes[1]), case.draw(kind, sizes[1])
-        case.nodes.append(helper.make_node("GroupNormalization",
-                                           [case.input("x", x), case.constant(factor), case.constant(shift)], ["y"], num_groups=1))
-        apart = wide - wide.mean(rest, keepdims=True)
-        normal = apart / numpy.sqrt((apart * apart).mean(rest, keepdims=True) + 1e-5)
-        case.output("y", normal * factor[:, None, None] + shift[:, None, None], kind)
-        yield case
-
-
 # Odd lengths, of which a thread has one item, a few, and more than one vector; masks
 # by the place in the row, scales and biases along it, and rows that are divided.
 ODD = [1, 7, 13, 39, 127, 333, 999, 1000]
@@ -484,6 +418,5 @@ def makeGroups():
 
 def makeAll():
     for make in (makeRows, makeFetchedRows, makeSumsInParts, makeSumsOfExponentials, makePlaces, makeExtremes,
-                 makeLongVariances, makeLongNorms, makeOddRows, makeNested, makeColumns, makePieces, makeWeighted, makePasses,
-                 makePhases, makeGroups):
+                 makeOddRows, makeNested, makeColumns, makePieces, makeWeighted, makePasses, makePhases, makeGroups):
         yield from make()
