@@ -83,12 +83,14 @@ fusec.model @before inputs ["x", "y", "w"] outputs ["a", "b", "c", "d"] {
 
 // -----
 
-// Reductions of one tensor over the same axis; one over another axis, and of
-// another tensor, stay apart, and pointwise steps are left to the other pass.
+// Reductions of one tensor that one walk finds; a sum beside these, one over
+// another axis, and one of another tensor stay apart, and pointwise steps are
+// left to the other pass.
 // ROWS-LABEL: of @both
 // ROWS-NOT: outputs [@s, @c]
 // ROWS-LABEL: of @reductions
-// ROWS: fusec.step reduce "reduce_arg_reduce_reduce" inputs [@x] outputs [@a, @b, @c]
+// ROWS: fusec.step reduce "reduce_arg_reduce" inputs [@x] outputs [@a, @b]
+// ROWS: fusec.step reduce "reduce" inputs [@x] outputs [@c]
 // ROWS: fusec.step reduce "reduce" inputs [@x] outputs [@d]
 // ROWS: fusec.step reduce "reduce" inputs [@y] outputs [@e]
 // ROWS-NOT: fusec.step
