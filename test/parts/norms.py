@@ -7,8 +7,8 @@ from onnx import helper
 from cases import TYPES, Case, nameOf
 
 # Variances of few long rows: of columns, of several axes apart, and of everything.
-LONG_VARIANCES = [("f32", (300007, 3), (0,)), ("f16", (2, 262147), (1,)), ("f32", (40, 25, 3001), (0, 2)), ("f16", (1024, 1030), (0, 1)),
-                  ("f32", (20001, 64), (0,)), ("f32", (512, 512), (0,))]
+LONG_VARIANCES = [("f32", (100003, 3), (0,)), ("f16", (1, 262147), (1,)), ("f32", (60, 2, 5001), (0, 2)), ("f16", (512, 515), (0, 1)),
+                  ("f32", (20001, 16), (0,)), ("f32", (512, 512), (0,))]
 
 
 def makeLongVariances():
@@ -24,8 +24,7 @@ def makeLongVariances():
 
 # Rows that blocks reduce in parts and store a part of each: of whole vectors and odd,
 # whose last part has fewer items, and of several axes.
-LONG_NORMS = [("f32", (1, 300007)), ("f16", (2, 262144)), ("f32", (3, 140001)), ("bf16", (1, 1 << 20)), ("f32", (2, 12, 96, 130)),
-              ("f16", (1, 3, 300, 301))]
+LONG_NORMS = [("f32", (1, 300007)), ("f16", (1, 262144)), ("bf16", (2, 140001)), ("f32", (2, 12, 96, 130))]
 
 
 def makeLongNorms():
