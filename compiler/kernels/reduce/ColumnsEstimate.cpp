@@ -49,18 +49,19 @@ static double getMeetingLevels(double groups) {
   return levels;
 }
 
-/// What comes from memory together.
-static constexpr double line = 128;
+/// What comes from memory together, and the least part of it.
+static constexpr double line = 128, sector = 32;
 
-/// What threads beside each other read in one piece: of a row, or of several
-/// that follow one another, but where threads keep to rows of one phase, or
-/// shift vectors of each row: by these a maximum of 1000003 x 7 halves took
-/// 14.7 us for 14.2.
+/// What threads beside each other read in one piece: of a row, or, where rows
+/// are shorter than a sector, of several that follow one another, but where
+/// threads keep to rows of one phase, or shift vectors of each row: by these a
+/// maximum of 1000003 x 7 halves took 14.7 us for 14.2.
 static double getPieceBytes(const RowSizes &sizes,
                             ReduceScheduleAttr schedule) {
   double columns = double(schedule.getThreads() / schedule.getGroups() *
                           schedule.getVector());
-  if (sizes.columns <= columns && !sizes.phasesLoad && !sizes.areShifted)
+  if (sizes.columns <= columns && sizes.columns * sizes.element < sector &&
+      !sizes.phasesLoad && !sizes.areShifted)
     return line;
   return std::min(sizes.columns, columns) * sizes.element;
 }
