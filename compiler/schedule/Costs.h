@@ -81,7 +81,9 @@ struct PointwiseCosts {
   double instructionClocks; // one of a function, that few threads do not hide
   double waitsPart;         // by which memory takes longer, as functions wait
   double narrowWaitsPart;   // the same of long ones, where halves are stored
+  double rowWaitsPart;      // and of rows that indices name
   double pickedPart;        // of the memory's rate, elements in random places
+  double rowBytes;          // that a row in a random place takes beside its own
   double singleFillClocks;  // of a warp that puts elements into a held row
   double widerBlocksPart;   // of the time, that wider blocks must promise
   double siblingMicros; // shorter ones gain by being one, whatever they read
@@ -123,6 +125,7 @@ struct ScanCosts {
   double narrowClusterRegisters, leastNarrowRegisters;
   double stepClocks;  // of one of its accesses
   double placeMicros; // a block, with its cluster's others
+  double mostOfShare; // of memory, that a multiprocessor moves of what it keeps
   // Where blocks hold rows.
   double itemClocks; // an item, which waits for the one before
   double heldBytes;  // that a multiprocessor has for rows

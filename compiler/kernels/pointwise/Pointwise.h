@@ -157,6 +157,7 @@ struct PointwiseWork {
   double vectors = 0;  // of any width
   double blocks = 0;   // where the grid has no limit
   bool readsRows = false;
+  double besideRows = 0; // what rows in random places take beside their own
   double waits = 0; // by which part memory takes longer for what is computed
   double functions = 0; // instructions of a point, for functions
 };
@@ -173,8 +174,7 @@ struct PickedWork {
   bool hasOwnIndices = false; // each row of indices of its own, from memory
 };
 /// Every element on its own; a thread has as many on their way as the schedule
-/// says. Of rows that indices name, each turn after the first exposes two
-/// latencies.
+/// says. What indices name waits for them, and lies anywhere.
 Estimate estimatePointwise(const Target &target, const PointwiseWork &work,
                            PointwiseScheduleAttr schedule);
 /// The same where rows are put together first.

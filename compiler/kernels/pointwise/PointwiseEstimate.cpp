@@ -21,16 +21,12 @@ Estimate fusec::estimatePointwise(const Target &target,
                       target.pointwise.instructionClocks);
   double bytes = isFull ? perElement / 2 * schedule.getVector() : 16;
   double longer = addPlacing(time, target, work.blocks, schedule.getBlocks());
-  double memory = longer * (1 + work.waits) * (work.bytes + work.partly) /
-                  getStreamingRate(target, std::min(16.0, bytes));
-  if (work.readsRows) {
-    double turns = threads / (double(target.threads) * target.multiprocessors);
-    addExposed(time, target, memory,
-               2 * std::max(0.0, turns - 1) * target.rates.memoryLatency /
-                   (target.rates.clock * 1e3));
-  } else {
-    time.add(TimeBound::Memory, memory);
-  }
+  if (work.readsRows)
+    time.exposeClocks(target.rates.memoryLatency); // of the first indices
+  time.add(TimeBound::Memory,
+           longer * (1 + work.waits) *
+               (work.bytes + work.partly + work.besideRows) /
+               getStreamingRate(target, std::min(16.0, bytes)));
   time.addClocks(TimeBound::Arithmetic,
                  work.vectors * target.pointwise.instructions /
                      target.rates.issuedThreads / target.multiprocessors);
@@ -43,7 +39,8 @@ Estimate fusec::estimateAssembled(const Target &target,
                                   PointwiseScheduleAttr schedule) {
   const PartsCosts &costs = target.parts;
   Overlap time(target);
-  time.exposeClocks(target.rates.memoryLatency);
+  // Loads, and stores behind all threads' loads.
+  time.exposeClocks(target.rates.memoryLatency + target.rates.l2Latency);
   double threads = double(schedule.getThreads()),
          resident = std::max(
              1.0, std::floor(std::min(

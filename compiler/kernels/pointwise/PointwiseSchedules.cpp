@@ -101,7 +101,8 @@ static int64_t getHoldingThreads(StepOp step, const PointwisePiece &piece,
 
 /// By which part memory takes longer where an element waits for a function of a
 /// function in float, or for a long one of halves, and other elements of a
-/// thread do not hide it. Halves of several operands hide one another's.
+/// thread do not hide it. Halves of several operands hide one another's. Rows
+/// wait for the indices that name them.
 static double getWaits(StepOp step, const Target &target,
                        const PointwisePiece &piece, int64_t vector) {
   const ScalarProgram &program = piece.iteration.program;
@@ -130,6 +131,8 @@ static double getWaits(StepOp step, const Target &target,
                    step.getOutputBuffer(store.output).getElementType()) >= 4;
       });
   double atOnce = double(piece.getAtOnce(vector));
+  if (piece.countRows())
+    return target.pointwise.rowWaitsPart / atOnce;
   // Two accesses of floats hide as much as four: the logarithm of exponentials
   // of 8192 x 8192 took 130.8 us and 135.4, by single ones 161.
   if (isWide)
@@ -149,12 +152,57 @@ static double countFunctionInstructions(const Target &target,
   return all;
 }
 
+/// How many rows, of whole dimensions of the source, indices name.
+static double countRows(GatherOp gather, int64_t dim) {
+  SmallVector<Expr> source = getSizes(gather.getSource());
+  ArrayRef<int64_t> positions = gather.getPositions();
+  size_t first = positions.size();
+  while (first && positions[first - 1] >= 0)
+    --first;
+  auto count = [&](ArrayRef<Expr> sizes) {
+    return double(
+        getSampledValue(getElementCount(sizes, gather.getContext()), dim));
+  };
+  return count(getSizes(gather.getResult())) /
+         std::max(1.0, count(ArrayRef(source).drop_front(first)));
+}
+
+/// Bytes that rows in random places take beside their own: those of all tables
+/// at most, of which memory gives nothing twice.
+static double getBytesBesideRows(StepOp step, const Target &target,
+                                 int64_t dim) {
+  double beside = 0;
+  auto getBytes = [&](ValueRange values) {
+    double bytes = 0;
+    for (Value value : values)
+      bytes += double(getSampledValue(
+                   getElementCount(getSizes(value), step.getContext()), dim)) *
+               getElementBytes(getElementType(value));
+    return bytes;
+  };
+  auto add = [&](double rows, ValueRange tables, Value result) {
+    double others = std::max(0.0, getBytes(tables) - getBytes(result));
+    beside += std::min(rows * target.pointwise.rowBytes, others);
+  };
+  step.getBody().walk([&](Operation *op) {
+    if (auto gather = dyn_cast<GatherOp>(op))
+      add(countRows(gather, dim), gather.getSource(), gather.getResult());
+    if (auto lookup = dyn_cast<LookupOp>(op))
+      add(double(getSampledValue(
+              getElementCount(getSizes(lookup.getIndices()), step.getContext()),
+              dim)),
+          lookup.getTables(), lookup.getResult());
+  });
+  return beside;
+}
+
 /// Of the pieces' points, `vector` elements a thread at most.
 static PointwiseWork getWork(StepOp step, const Target &target,
                              const PointwisePieces &pieces, int64_t vector,
                              int64_t dim) {
   StepBytes bytes = getStepBytesAt(step, dim);
   PointwiseWork work{double(bytes.read + bytes.written)};
+  work.besideRows = getBytesBesideRows(step, target, dim);
   for (const PointwisePiece &piece : pieces) {
     double points = getSampledValue(piece.count, dim);
     work.elements += points;

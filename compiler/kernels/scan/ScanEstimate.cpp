@@ -230,7 +230,7 @@ Estimate ScanProblem::estimateCluster(StepOp step, const Target &target,
                   double(schedule.getKept()) * target.scan.stepClocks;
   double memory = getMemoryMicros(target, bytes, schedule.getVector()) * idle;
   // A multiprocessor moves no more than so much of its share.
-  memory *= std::max(1.0, 1 / (target.row.mostOfShare * share));
+  memory *= std::max(1.0, 1 / (target.scan.mostOfShare * share));
   addExposed(time, target, std::max(memory, blocks * target.scan.placeMicros),
              std::max(1.0, waves * few / held) * clocks /
                  (target.rates.clock * 1e3));

@@ -45,9 +45,11 @@ Candidate TransposeProblem::getCandidate(StepOp step, const Target &target,
   int64_t load = schedule.getLoad(), store = schedule.getStore();
   Expr along = iteration.getSize(iteration.along),
        across = iteration.getSize(iteration.across());
-  double narrowest = std::min(widest(loads, load), widest(stores, store));
-  if (schedule.getThreads() > transposeThreads)
-    narrowest *= costs.manyThreadsWidth;
+  double narrower =
+      schedule.getThreads() > transposeThreads ? costs.manyThreadsWidth : 1;
+  auto getRate = [&](const TransposeAccesses &accesses, int64_t width) {
+    return getStreamingRate(target, widest(accesses, width) * narrower);
+  };
   Overlap time(target);
   // A tile is loaded, then stored: so many vectors of a thread together that
   // wait for what is in no tile.
@@ -80,8 +82,8 @@ Candidate TransposeProblem::getCandidate(StepOp step, const Target &target,
            : 1);
   if (load > 1 && schedule.getAlong() * schedule.getAcross() < fullTile)
     waste *= costs.smallTileLoss;
-  time.add(TimeBound::Memory, (bytes.read + bytes.written) /
-                                  getStreamingRate(target, narrowest) * waste *
-                                  (1 + split));
+  time.add(TimeBound::Memory, (double(bytes.read) / getRate(loads, load) +
+                               double(bytes.written) / getRate(stores, store)) *
+                                  waste * (1 + split));
   return {schedule, time.get()};
 }
