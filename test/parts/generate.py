@@ -12,6 +12,7 @@ from onnx import helper
 
 import bags
 import length_bags
+import long_columns
 import masked_bags
 import moves
 import norm_bags
@@ -88,7 +89,7 @@ def makeReductions():
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    for make in (makeTransposes, moves.makeAll, pointwise.makeAll, makeReductions, rows.makeAll, norms.makeAll, scans.makeAll,
+    for make in (makeTransposes, moves.makeAll, pointwise.makeAll, makeReductions, rows.makeAll, norms.makeAll, long_columns.makeAll, scans.makeAll,
                  bags.makeAll, masked_bags.makeAll, length_bags.makeAll, norm_bags.makeAll, staying.makeAll):
         for case in make():
             case.write(folder)

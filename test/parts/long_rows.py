@@ -40,6 +40,15 @@ def makeNodes(operator):
         return [helper.make_node("ReduceMean", ["x"], ["mean"], axes=[1]), helper.make_node("Sub", ["x", "mean"], ["apart"]),
                 helper.make_node("Mul", ["apart", "apart"], ["square"]),
                 helper.make_node("ReduceMean", ["square"], ["y"], axes=[1], keepdims=0)], False
+    if operator == "ColumnRange":
+        least, most = (helper.make_node(f"Reduce{kind}", ["x"], [kind], axes=[1]) for kind in ("Min", "Max"))
+        return [least, most, helper.make_node("Sub", ["Max", "Min"], ["range"]), helper.make_node("Div", ["x", "range"], ["y"])], True
+    if operator == "ColumnNorm":
+        return [helper.make_node("ReduceMean", ["x"], ["mean"], axes=[1]), helper.make_node("Sub", ["x", "mean"], ["apart"]),
+                helper.make_node("Mul", ["apart", "apart"], ["square"]), helper.make_node("ReduceMean", ["square"], ["variance"], axes=[1]),
+                helper.make_node("Sqrt", ["variance"], ["deviation"]), helper.make_node("Div", ["apart", "deviation"], ["y"])], True
+    if operator == "ColumnSoftmax":
+        return [helper.make_node("Softmax", ["x"], ["y"], axis=1)], True
     node, isWhole = makeNode(operator)
     return [node], isWhole
 
@@ -83,8 +92,8 @@ def main():
     work.mkdir(parents=True, exist_ok=True)
     count, slow = 0, 0
     ofKinds = itertools.product(("ReduceSum", "ReduceMax", "ArgMax", "CumSum"), KINDS, SHAPES)
-    ofFloats = itertools.product(("LayerNormalization", "Softmax", "Range", "Variance"), ("fp32", "fp16"),
-                                 [sizes for sizes in SHAPES if sizes[1] * sizes[2] <= MOST_STORED])
+    ofFloats = itertools.product(("LayerNormalization", "Softmax", "Range", "Variance", "ColumnNorm", "ColumnSoftmax", "ColumnRange"),
+                                 ("fp32", "fp16"), [sizes for sizes in SHAPES if sizes[1] * sizes[2] <= MOST_STORED])
     for operator, kind, sizes in itertools.chain(ofKinds, ofFloats):
         moved = save(work / "model.onnx", operator, kind, sizes)
         taken, asked = explain(fusec, work / "model.onnx"), MOST * (moved / BYTES_A_MICROSECOND + LAUNCH_MICROSECONDS)

@@ -28,21 +28,24 @@ SmallVector<int64_t> fusec::getDecisiveDims(StepOp step) {
                     : llvm::to_vector(sampledDims);
 }
 
-/// What the two may lose at one of the sizes: about what the cost model errs
+/// What the steps may lose at one of the sizes: about what the cost model errs
 /// by.
 static constexpr double mostLoss = 1.03;
 
-CutGain fusec::getGain(const CutStep &cut, const Estimates &whole,
+CutGain fusec::getGain(ArrayRef<StepOp> steps, const Estimates &whole,
                        const Target &target, Products products,
                        ArrayRef<int64_t> dims, bool always) {
-  Estimates first = estimateStep(cut.first, target, products, dims),
-            second = estimateStep(cut.second, target, products, dims);
+  SmallVector<double> times(dims.size(), -estimateOverlap(target) *
+                                             double(steps.size() - 1));
+  for (StepOp step : steps)
+    for (auto [time, estimate] :
+         llvm::zip_equal(times, estimateStep(step, target, products, dims)))
+      time += estimate ? estimate->microseconds : INFINITY;
   double gained = 0, most = 0;
   CutGain gain;
-  for (auto [dim, one, a, b] : llvm::zip_equal(dims, whole, first, second)) {
-    if (!one || !a || !b)
+  for (auto [dim, one, apart] : llvm::zip_equal(dims, whole, times)) {
+    if (!one || std::isinf(apart))
       return {};
-    double apart = a->microseconds + b->microseconds - estimateOverlap(target);
     double factor = one->microseconds / apart;
     if (factor < 1 / mostLoss && !always)
       return {};

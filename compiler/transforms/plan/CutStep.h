@@ -25,7 +25,7 @@ struct CutStep {
 /// for all where the step's results name none.
 llvm::SmallVector<int64_t> getDecisiveDims(StepOp step);
 
-/// How much faster the two are than the step over all these sizes, and the
+/// How much faster the steps are than the whole over all these sizes, and the
 /// times in microseconds at the one where they gain most.
 struct CutGain {
   double factor = 0; // 0: at one size they are slower, or of no family's form
@@ -33,7 +33,7 @@ struct CutGain {
   int64_t dim = typicalDim;
 };
 /// `always`: wherever there are kernels, whatever they lose.
-CutGain getGain(const CutStep &cut, const Estimates &whole,
+CutGain getGain(llvm::ArrayRef<StepOp> steps, const Estimates &whole,
                 const Target &target, Products products,
                 llvm::ArrayRef<int64_t> dims, bool always);
 

@@ -151,17 +151,12 @@ CutStep fusec::splitMoments(StepOp step, const Moments &moments,
         partSquares = ofParts.reduce(ReduceKind::Sum,
                                      ofParts.compute<MulOp>(apart, apart),
                                      sum.getAxes(), type, parts);
-  for (StringRef name : {"sums", "squares"})
-    split.parts.push_back(createSlot(step, name, type));
-  SmallVector<Attribute> refs =
-      llvm::map_to_vector(split.parts, [](BufferOp buffer) -> Attribute {
-        return FlatSymbolRefAttr::get(buffer);
-      });
-  split.first = first.finish(refs, {partSum, partSquares});
+  SmallVector<Value> read =
+      passParts(split, step, first, second,
+                {{"sums", partSum}, {"squares", partSquares}});
 
   auto whole = cast<RankedTensorType>(sum.getType());
-  Value sums = second.addInput(refs[0], type),
-        squares = second.addInput(refs[1], type),
+  Value sums = read[0], squares = read[1],
         rowSum = ofRows.reduce(ReduceKind::Sum, sums, {0}, whole),
         mean = ofRows.compute<MulOp>(rowSum,
                                      ofRows.splat(whole, 1 / double(count))),

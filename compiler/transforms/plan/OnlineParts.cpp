@@ -18,11 +18,8 @@ std::optional<OnlineReductions> fusec::getOnlineReductions(StepOp step) {
     return std::nullopt;
   auto most = cast<ReduceOp>(rows->reductions[0].op),
        sum = cast<ReduceOp>(rows->reductions[1].op);
-  Value operand = most.getOperand();
-  bool isLast = most.getAxes().size() == 1 &&
-                most.getAxes()[0] == int64_t(getRank(operand)) - 1;
-  if (!isLast || most.getParts() || !most.getReducedCount().getConstant() ||
-      !isa<Float32Type>(getElementType(operand)))
+  if (most.getParts() || !most.getReducedCount().getConstant() ||
+      !isa<Float32Type>(getElementType(most.getOperand())))
     return std::nullopt;
   return OnlineReductions{most, sum, pair->isFinite};
 }
@@ -60,29 +57,23 @@ CutStep fusec::splitOnline(StepOp step, const OnlineReductions &reductions,
       ofRows{{second.builder, step.getLoc()}};
   SmallVector<Expr> sizes = getSizes(most.getOperand()),
                     kept = getSizes(most.getResult());
-  int64_t axis = most.getAxes()[0];
+  SmallVector<int64_t> axes = getReducedAxes(most);
   SmallVector<Expr> own = kept;
   own.insert(own.begin(), Expr::constant(step.getContext(), parts));
   RankedTensorType type = getTensorType(own, first.builder.getF32Type());
   first.clone(most.getOperand());
   Value row = first.mapping.lookup(most.getOperand()),
-        partMost = ofParts.reduce(ReduceKind::Max, row, {axis}, type, parts);
+        partMost = ofParts.reduce(ReduceKind::Max, row, axes, type, parts);
   Expr partLength = partMost.getDefiningOp<ReduceOp>().getLength();
-  Value spread = ofParts.spread(ofParts.finiteOrZero(partMost), sizes, {axis},
+  Value spread = ofParts.spread(ofParts.finiteOrZero(partMost), sizes, axes,
                                 partLength),
         partSum = ofParts.reduce(ReduceKind::Sum, ofParts.expBelow(row, spread),
-                                 {axis}, type, parts);
-  for (StringRef name : {"mosts", "sums"})
-    split.parts.push_back(createSlot(step, name, type));
-  SmallVector<Attribute> refs =
-      llvm::map_to_vector(split.parts, [](BufferOp buffer) -> Attribute {
-        return FlatSymbolRefAttr::get(buffer);
-      });
-  split.first = first.finish(refs, {partMost, partSum});
+                                 axes, type, parts);
+  SmallVector<Value> read = passParts(split, step, first, second,
+                                      {{"mosts", partMost}, {"sums", partSum}});
 
   auto whole = cast<RankedTensorType>(most.getType());
-  Value mosts = second.addInput(refs[0], type),
-        sums = second.addInput(refs[1], type),
+  Value mosts = read[0], sums = read[1],
         rowMost = ofRows.reduce(ReduceKind::Max, mosts, {0}, whole);
   Value scale = ofRows.expBelow(
             mosts, ofRows.repeat(ofRows.finiteOrZero(rowMost), type)),

@@ -207,12 +207,16 @@ def SplitReductions : Pass<"fusec-split-reductions", "::fusec::PlanOp"> {
       %2 = fusec.sqrt %1 : tensor<f16>
     ```
 
-    So does one that finds the largest item of rows that lie along memory and
-    sums exponentials below it, and stores results of rows or of all points. A
+    So does one that finds the largest item of rows and sums exponentials below
+    it, and stores results of rows, or of all points of rows along memory. A
     part has a largest item of its own, and exponentials below that; the second
     step puts their sums below the row's. Its blocks store a part of a row each.
     Of rows that are summed, as the squares of what is apart from their mean, a
     part has the squares of what is apart from its own mean.
+
+    What is stored at every point of rows that do not lie along memory becomes a
+    pointwise step, if that is faster: it reads what the reductions gave of rows,
+    and these may have parts.
   }];
   let options = [
     Option<"always", "always", "bool", /*default=*/"false",

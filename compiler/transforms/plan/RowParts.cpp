@@ -74,3 +74,20 @@ Value RowParts::spread(Value ofParts, ArrayRef<Expr> sizes,
   }
   return TransposeOp::create(builder, loc, getType(sizes), value, places);
 }
+
+SmallVector<Value>
+fusec::passParts(CutStep &split, StepOp step, StepBuilder &first,
+                 StepBuilder &second,
+                 ArrayRef<std::pair<StringRef, Value>> ofParts) {
+  SmallVector<Attribute> refs;
+  SmallVector<Value> values, read;
+  for (auto [name, value] : ofParts) {
+    auto type = cast<RankedTensorType>(value.getType());
+    split.parts.push_back(createSlot(step, name, type));
+    refs.push_back(FlatSymbolRefAttr::get(split.parts.back()));
+    values.push_back(value);
+    read.push_back(second.addInput(refs.back(), type));
+  }
+  split.first = first.finish(refs, values);
+  return read;
+}

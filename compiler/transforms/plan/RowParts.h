@@ -28,6 +28,12 @@ struct RowParts {
                      llvm::ArrayRef<int64_t> axes, Expr partLength);
 };
 
+/// Ends the first step with what it has of parts, each in a slot of the name,
+/// and returns what the second one reads of them.
+llvm::SmallVector<mlir::Value>
+passParts(CutStep &split, StepOp step, StepBuilder &first, StepBuilder &second,
+          llvm::ArrayRef<std::pair<llvm::StringRef, mlir::Value>> ofParts);
+
 } // namespace fusec
 
 #endif // FUSEC_COMPILER_TRANSFORMS_PLAN_ROWPARTS_H

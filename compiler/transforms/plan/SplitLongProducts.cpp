@@ -89,7 +89,8 @@ void SplitLongProducts::trySplit(StepOp step) {
     CutStep split = splitProduct(step, product, parts);
     bool fits = llvm::all_of(
         dims, [&](int64_t dim) { return hasRoom(step, split, dim); });
-    CutGain gain = fits ? getGain(split, whole, *target, products, dims, always)
+    CutGain gain = fits ? getGain({split.first, split.second}, whole, *target,
+                                  products, dims, always)
                         : CutGain();
     if (gain.factor > best.factor) {
       best = gain;

@@ -9,7 +9,7 @@
 #include "compiler/schedule/Schedules.h"
 #include "compiler/transforms/plan/MomentParts.h"
 #include "compiler/transforms/plan/OnlineParts.h"
-#include "ir/PlanBuffers.h"
+#include "compiler/transforms/plan/StoreApart.h"
 #include <fmt/core.h>
 #include <map>
 
@@ -252,6 +252,32 @@ static CutStep splitReductions(StepOp step, ArrayRef<Operation *> reductions,
 }
 
 namespace {
+/// How a step may be split.
+struct Way {
+  SmallVector<int64_t> counts; // of parts, in increasing order
+  double equal; // of counts that gain as much but for this factor, the last
+  std::function<CutStep(int64_t parts)> split;
+};
+} // namespace
+
+static std::optional<Way> findWay(StepOp step) {
+  if (SmallVector<Operation *> reductions = getSplittableReductions(step);
+      !reductions.empty())
+    return Way{getPartCounts(reductions), equalGain, [=](int64_t parts) {
+                 return splitReductions(step, reductions, parts);
+               }};
+  if (auto online = getOnlineReductions(step))
+    return Way{getKeptPartCounts(online->most), 1, [=](int64_t parts) {
+                 return splitOnline(step, *online, parts);
+               }};
+  if (auto moments = getMoments(step))
+    return Way{getKeptPartCounts(moments->sum), 1, [=](int64_t parts) {
+                 return splitMoments(step, *moments, parts);
+               }};
+  return std::nullopt;
+}
+
+namespace {
 struct SplitReductions : fusec::impl::SplitReductionsBase<SplitReductions> {
   using SplitReductionsBase::SplitReductionsBase;
 
@@ -260,55 +286,87 @@ struct SplitReductions : fusec::impl::SplitReductionsBase<SplitReductions> {
     target = getPlanTarget(plan);
     if (!target)
       return signalPassFailure();
-    PlanBuffers buffers(plan);
     for (StepOp step : llvm::to_vector(plan.getOps<StepOp>()))
-      if (SmallVector<Operation *> reductions = getSplittableReductions(step);
-          !reductions.empty())
-        trySplit(step, getPartCounts(reductions), equalGain,
-                 [&](int64_t parts) {
-                   return splitReductions(step, reductions, parts);
-                 });
-      else if (auto online = getOnlineReductions(step))
-        trySplit(step, getKeptPartCounts(online->most), 1, [&](int64_t parts) {
-          return splitOnline(step, *online, parts);
-        });
-      else if (auto moments = getMoments(step))
-        trySplit(step, getKeptPartCounts(moments->sum), 1, [&](int64_t parts) {
-          return splitMoments(step, *moments, parts);
-        });
+      if (!trySplit(step))
+        tryApart(step);
   }
 
-  /// In one of these numbers of parts, in increasing order; of some that gain
-  /// as much but for this factor, the last.
-  void trySplit(StepOp step, ArrayRef<int64_t> counts, double equal,
-                llvm::function_ref<CutStep(int64_t)> split);
+  /// In the number of parts that gains most.
+  bool trySplit(StepOp step);
+  /// What is stored at every point in a step of its own, and the others in
+  /// parts, or not.
+  void tryApart(StepOp step);
+  /// Whether it is enough; says so.
+  bool accept(StepOp step, const CutGain &gain, StringRef what);
 
   const Target *target = nullptr;
 };
 } // namespace
 
-void SplitReductions::trySplit(StepOp step, ArrayRef<int64_t> counts,
-                               double equal,
-                               llvm::function_ref<CutStep(int64_t)> split) {
+bool SplitReductions::accept(StepOp step, const CutGain &gain, StringRef what) {
+  if (gain.factor == 0 || (gain.factor < leastSumGain && !always))
+    return false;
+  remarkPassed(remarks::splitReduction, step.getLoc())
+      << fmt::format("'{}' {}: {:.1f} us instead of {:.1f} us, at dimensions "
+                     "of {}",
+                     step.getName(), what, gain.cut, gain.whole, gain.dim);
+  return true;
+}
+
+bool SplitReductions::trySplit(StepOp step) {
+  std::optional<Way> way = findWay(step);
+  if (!way)
+    return false;
   SmallVector<int64_t> dims = getDecisiveDims(step);
   Estimates whole = estimateStep(step, *target, {}, dims);
   CutGain best;
   int64_t bestParts = 0;
-  for (int64_t parts : counts) {
-    CutStep cut = split(parts);
-    CutGain gain = getGain(cut, whole, *target, {}, dims, always);
-    if (gain.factor > best.factor * equal) {
+  for (int64_t parts : way->counts) {
+    CutStep cut = way->split(parts);
+    CutGain gain =
+        getGain({cut.first, cut.second}, whole, *target, {}, dims, always);
+    if (gain.factor > best.factor * way->equal) {
       best = gain;
       bestParts = parts;
     }
     cut.erase();
   }
-  if (!bestParts || (best.factor < leastSumGain && !always))
+  if (!accept(step, best,
+              fmt::format("reduces {} parts of each row", bestParts)))
+    return false;
+  way->split(bestParts);
+  step.erase();
+  return true;
+}
+
+void SplitReductions::tryApart(StepOp step) {
+  std::optional<CutStep> cut = storeApart(step);
+  if (!cut)
     return;
-  split(bestParts);
-  remarkPassed(remarks::splitReduction, step.getLoc())
-      << fmt::format("'{}' reduces {} parts of each row: {:.1f} us instead "
-                     "of {:.1f} us, at dimensions of {}",
-                     step.getName(), bestParts, best.cut, best.whole, best.dim);
+  SmallVector<int64_t> dims = getDecisiveDims(step);
+  Estimates whole = estimateStep(step, *target, {}, dims);
+  CutGain best =
+      getGain({cut->first, cut->second}, whole, *target, {}, dims, always);
+  int64_t bestParts = 1;
+  std::optional<Way> way = findWay(cut->first);
+  for (int64_t parts : way ? way->counts : SmallVector<int64_t>()) {
+    CutStep split = way->split(parts);
+    CutGain gain = getGain({split.first, split.second, cut->second}, whole,
+                           *target, {}, dims, always);
+    if (gain.factor > best.factor * way->equal) {
+      best = gain;
+      bestParts = parts;
+    }
+    split.erase();
+  }
+  if (!accept(step, best,
+              fmt::format("stores apart from what it reduces, of which each "
+                          "row has {} parts",
+                          bestParts)))
+    return cut->erase();
+  if (bestParts > 1) {
+    way->split(bestParts);
+    cut->first.erase();
+  }
   step.erase();
 }
