@@ -48,10 +48,10 @@ def makeOddTransposes():
 
 
 # The same of what is computed of one tensor alone, so that nothing is read beside tiles.
-COMPUTED = [("f16", (333, 999)), ("f16", (1000, 127)), ("f16", (39, 1001)), ("f32", (127, 333)), ("f16", (999, 1000)),
-            ("f32", (2, 127, 333)), ("i16", (333, 333)), ("i64", (130, 517)), ("f32", (1021, 515)), ("f16", (517, 1021)),
+COMPUTED = [("f16", (333, 999)), ("f16", (1000, 127)), ("f16", (39, 1001)), ("f32", (127, 333)), ("f16", (499, 1000)),
+            ("f32", (2, 127, 333)), ("i16", (333, 333)), ("i64", (130, 517)), ("f32", (509, 515)), ("f16", (517, 517)),
             # So many that only wide tiles all run together.
-            ("f16", (1021, 4099))]
+            ("f16", (1021, 2307))]
 
 
 def makeComputedTransposes():
@@ -323,10 +323,10 @@ def makeComputedSides():
 
 # Rows of a matrix, what is picked of each, and whether each row has indices of its own:
 # long rows that blocks hold, of whole vectors and not, and short ones.
-PICKS = [("f16", (515, 4096), 1000, False), ("f32", (1031, 999), 333, False), ("f32", (517, 2048), 1028, True),
+PICKS = [("f16", (265, 4096), 1000, False), ("f32", (1031, 999), 333, False), ("f32", (265, 2048), 1028, True),
          ("f16", (13, 100), 7, False), ("f32", (9, 39), 10, True),
          # Of odd widths, several elements of a thread.
-         ("f32", (1031, 999), 601, False), ("f16", (517, 1001), 601, True), ("i64", (7, 127), 1001, True),
+         ("f32", (265, 999), 601, False), ("f16", (517, 1001), 601, True), ("i64", (7, 127), 1001, True),
          ("i8", (33, 130), 99, True)]
 
 
