@@ -176,3 +176,28 @@ fusec.model @ranges inputs ["x", "z"] outputs ["y", "m", "p"] {
   %8 = fusec.arg_reduce max %z axis 1 : tensor<2x1048576xf16> to tensor<2xi64>
   fusec.output %5, %7, %8 : tensor<2x1024x1024xf32>, tensor<2xf32>, tensor<2xi64>
 }
+
+// -----
+
+// What is stored at every point of long columns is a step of its own, which
+// reads what the others gave of rows. A result of rows stays with these.
+// CHECK-LABEL: of @columns
+// CHECK: fusec.buffer @rows slot {{.*}} : tensor<64xf32>
+// CHECK: fusec.step reduce "reduce_sub_neg_rows_parts" inputs [@x] outputs [@parts]
+// CHECK: fusec.reduce max %{{.+}} axes [0] parts [[P:[0-9]+]]
+// CHECK: fusec.step reduce "reduce_sub_neg_rows" inputs [@parts] outputs [@z, @rows]
+// CHECK: fusec.reduce max %{{.+}} axes [0] : tensor<[[P]]x64xf32>
+// CHECK: fusec.neg
+// CHECK: fusec.step pointwise "reduce_sub_neg" inputs [@rows, @x] outputs [@y]
+// CHECK-NOT: fusec.reduce
+// CHECK: fusec.sub
+// REMARK: 'reduce_sub_neg' stores apart from what it reduces, of which each row has {{[0-9]+}} parts
+fusec.model @columns inputs ["x"] outputs ["y", "z"] {
+^bb0(%x: tensor<65536x64xf32>):
+  %0 = fusec.reduce max %x axes [0] : tensor<65536x64xf32> to tensor<64xf32>
+  %1 = fusec.expand %0 [[0, 1]] : tensor<64xf32> to tensor<1x64xf32>
+  %2 = fusec.broadcast %0 [1] : tensor<64xf32> to tensor<65536x64xf32>
+  %3 = fusec.sub %x, %2 : tensor<65536x64xf32>
+  %4 = fusec.neg %1 : tensor<1x64xf32>
+  fusec.output %3, %4 : tensor<65536x64xf32>, tensor<1x64xf32>
+}
