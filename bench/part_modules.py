@@ -157,6 +157,8 @@ EXPRESSIONS = {
     "l2": lambda x, axes, **_: torch.sqrt((x * x).sum(axes)),
     "logsumexp": lambda x, axes, **_: torch.logsumexp(x, axes),
     "variance": lambda x, axes, **_: x.var(axes, correction=0),
+    "standardise": lambda x, axes, **_: (x - x.mean(axes, keepdim=True)) * torch.rsqrt(
+        x.var(axes, correction=0, keepdim=True) + EPSILON),
     "dot": lambda x, y, axes, **_: (x * y).sum(axes),
     "squared_error": lambda x, y, axes, **_: ((x - y) * (x - y)).mean(axes),
     "cosine": lambda x, y, axes, **_: (x * y).sum(axes) * torch.rsqrt(

@@ -151,6 +151,7 @@ SOFTMAXES = [
     *rows("softmax", "fp16", (32, 12, 512, 512), axis=3),
     *rows("softmax", "fp32", (4097, 1001), (1, 262144), axis=1),
     *rows("softmax", "fp32", (64, 1000, 128), axis=1),
+    *rows("softmax", BOTH, (8, 16384, 64), axis=1), *rows("softmax", "fp16", (65536, 512), axis=0),
     *rows("softmax", "fp16", (8192, 39), (4, 1024), axis=1),
     *rows("log_softmax", BOTH, (4096, 32000), axis=1),
     *rows("log_softmax", "fp16", (2047, 50257), axis=1),
@@ -184,6 +185,9 @@ NORMS = [
     *rows("group_norm", "fp16", (8, 64, 128, 128), groups=1),
     *rows("group_norm", "fp32", (1, 64, 512, 512), groups=64),  # instances
     *rows("group_norm_silu", BOTH, (16, 512, 32, 32), groups=32),
+    # Instances whose channels come last, and a batch's own moments.
+    *rows("standardise", BOTH, (8, 16384, 64), axes=(1,)),
+    *rows("standardise", "fp32", (65536, 512), axes=(0,)),
 ]
 
 OTHERS = [

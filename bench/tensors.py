@@ -209,7 +209,7 @@ TENSORS = {
                                  "variance")},
     "prod": reduce(values="near one"), "argmax": reduce(dtype="i64"), "argmin": reduce(dtype="i64"),
     "dot": reduce(2), "squared_error": reduce(2), "cosine": reduce(2), "gelu_mean": reduce(),
-    "normalise_l2": same(1),
+    "normalise_l2": same(1), "standardise": lambda shape, axes: same(1)(shape),
     "weighted_sum": lambda shape: ([Tensor(shape), Tensor(shape[:2])],
                                    [Tensor((shape[0], shape[2]))]),
     # Softmax.

@@ -165,6 +165,8 @@ EXPRESSIONS = {
     "l2": lambda x, axes, **_: jnp.sqrt((x * x).sum(axes)),
     "logsumexp": lambda x, axes, **_: jax.nn.logsumexp(promote(x), axes).astype(x.dtype),
     "variance": lambda x, axes, **_: x.var(axes),
+    "standardise": lambda x, axes, **_: (x - x.mean(axes, keepdims=True)) * jax.lax.rsqrt(
+        x.var(axes, keepdims=True) + EPSILON),
     "dot": lambda x, y, axes, **_: (x * y).sum(axes),
     "squared_error": lambda x, y, axes, **_: ((x - y) * (x - y)).mean(axes),
     "cosine": lambda x, y, axes, **_: (x * y).sum(axes) * jax.lax.rsqrt(
