@@ -10,6 +10,11 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 report=$root/test/gpu/report.py
+case ${1:-} in
+  -h | --help) sed -n '3,/^set/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+  --pack | --sanitize) ;;
+  -*) echo "expected --pack, --sanitize, --help or a folder, got '$1'" >&2; exit 2 ;;
+esac
 if [ "${1:-}" = --pack ]; then
   exec python3 "$report" pack "$root/build/release" "${2:?expected a folder after --pack}"
 fi
