@@ -92,7 +92,11 @@ int64_t fusec::getScanResident(const ScanIteration &iteration,
   double threads = isOfWords && !ofHalves ? costs.residentThreads
                    : isOfWords || isSpan  ? costs.narrowResidentThreads
                                           : 0;
-  return int64_t(threads) / schedule.getThreads();
+  auto blocks = int64_t(threads) / schedule.getThreads();
+  // Of a named number of rows they would spill 8 bytes.
+  return isSpan && blocks > 1 && !iteration.program.getSizes()[0].isConstant()
+             ? blocks - 1
+             : blocks;
 }
 
 int64_t fusec::getClusterResident(const ScanIteration &iteration,
@@ -103,11 +107,16 @@ int64_t fusec::getClusterResident(const ScanIteration &iteration,
   constexpr double registers = 1 << 16, together = 8, mostThreads = 2048;
   double threads = double(schedule.getThreads()), kept = double(keptBytes) / 4,
          own = costs.clusterRegisters + kept;
-  if (areHalves(iteration) && !CumSumOp(iteration.op).getReverse() &&
-      schedule.getIndexBits() <= 32)
+  CumSumOp scan(iteration.op);
+  bool isForwards = areHalves(iteration) && !scan.getReverse() &&
+                    schedule.getIndexBits() <= 32;
+  if (isForwards)
     own = std::max(costs.leastNarrowRegisters,
                    costs.narrowClusterRegisters + kept);
-  else if (getSpanPitch(iteration, schedule))
+  // Halves before which all others are summed spilled 40 bytes, of a named
+  // number of rows.
+  if (getSpanPitch(iteration, schedule) &&
+      !(isForwards && !scan.getExclusive()))
     own += costs.cutRowRegisters;
   own = std::ceil(own / together) * together;
   return int64_t(
