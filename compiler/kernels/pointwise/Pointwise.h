@@ -173,6 +173,9 @@ struct PickedWork {
   double fillWidth = 1;       // elements of an access that fills a held row
   bool hasOwnIndices = false; // each row of indices of its own, from memory
 };
+/// Bytes that rows in random places take beside their own: those of all tables
+/// at most, of which memory gives nothing twice.
+double getBytesBesideRows(StepOp step, const Target &target, int64_t dim);
 /// Every element on its own; a thread has as many on their way as the schedule
 /// says. What indices name waits for them, and lies anywhere.
 Estimate estimatePointwise(const Target &target, const PointwiseWork &work,
