@@ -232,17 +232,41 @@ FUSEC_DEVICE void beginTogether(Index i, Index step, Body body,
 }
 } // namespace detail
 
+/// Blocks of a grid that run a loop, and which of them this one is.
+struct Share {
+  i64 block, blocks;
+  bool isMine;
+  static FUSEC_DEVICE Share ofAll() {
+    return {i64(launch::block()), i64(launch::blocks()), true};
+  }
+};
+
+template <int N> struct Width { static constexpr int value = N; };
+
+namespace detail {
+/// What is left behind the last whole vector of V items begins with the last of
+/// the threads: where each has a vector at most, these have none.
+template <int V, class Index, class Body>
+FUSEC_DEVICE void forRest(Index count, Index thread, Index threads, Body body) {
+  const Index whole = count / V * V;
+  if constexpr (V > 1) {
+    FUSEC_UNROLL_BY(1)
+    for (Index i = threads - 1 - thread; i < count - whole; i += threads)
+      body(whole + i, Width<1>());
+  }
+}
+} // namespace detail
+
 /// Calls body(base, tag) for vectors of V items and, where `count` is not a
-/// multiple of V, body(i, tag) for each item of the tail; decltype(tag)::value
+/// multiple of V, body(i, tag) for each item of the rest; decltype(tag)::value
 /// is the width, V or 1. Where `AtOnce` is more than 1, a body loads and
 /// returns what is left to do, which may do so again, and so many of a thread
-/// load before the first goes on. Of a grid whose blocks do several things,
-/// `blocks` from `block` on take part.
-template <int N> struct Width { static constexpr int value = N; };
+/// load before the first goes on.
 template <int V, int AtOnce = 1, class Index, class Body>
-FUSEC_DEVICE void forEachVector(Index count, Body body,
-                                Index block = Index(launch::block()),
-                                Index blocks = Index(launch::blocks())) {
+FUSEC_DEVICE void forEachVector(Share share, Index count, Body body) {
+  if (!share.isMine)
+    return;
+  const Index block = Index(share.block), blocks = Index(share.blocks);
   const Index threads = Index(launch::threads()), step = blocks * threads;
   const Index whole = count / V, thread = Index(launch::thread());
   auto one = [&](Index i, auto width) {
@@ -262,9 +286,30 @@ FUSEC_DEVICE void forEachVector(Index count, Body body,
   }
   for (Index i = first + block * threads + thread; i < whole; i += step)
     one(i * V, Width<V>());
-  if constexpr (V > 1)
-    for (Index i = whole * V + block * threads + thread; i < count; i += step)
-      one(i, Width<1>());
+  detail::forRest<V>(count, block * threads + thread, step, one);
+}
+template <int V, int AtOnce = 1, class Index, class Body>
+FUSEC_DEVICE void forEachVector(Index count, Body body) {
+  forEachVector<V, AtOnce>(Share::ofAll(), count, body);
+}
+
+/// The same of blocks that have a thread for each vector: a loop that no thread
+/// of a GPU takes twice is not unrolled, which would be to divide first.
+template <int V, class Index, class Body>
+FUSEC_DEVICE void forOwnVector(Share share, Index count, Body body) {
+  if (!share.isMine)
+    return;
+  const Index threads = Index(share.blocks) * Index(launch::threads()),
+              thread = Index(share.block) * Index(launch::threads()) +
+                       Index(launch::thread());
+  FUSEC_UNROLL_BY(1)
+  for (Index i = thread; i < count / V; i += threads)
+    body(i * V, Width<V>());
+  detail::forRest<V>(count, thread, threads, body);
+}
+template <int V, class Index, class Body>
+FUSEC_DEVICE void forOwnVector(Index count, Body body) {
+  forOwnVector<V>(Share::ofAll(), count, body);
 }
 
 /// Calls body(column, tag) for the V columns from `first` on, as far as a row
@@ -303,33 +348,45 @@ FUSEC_DEVICE void forPart(Index part, Index begin, Index count, Body body) {
     body(column, Width<1>());
 }
 
-/// Calls body(row, part) for `parts` of each row; blocks as above.
+/// Calls body(row, part) for `parts` of each row.
 template <class Index, class Body>
-FUSEC_DEVICE void forEachPart(Index rows, Index parts, Body body,
-                              Index block = Index(launch::block()),
-                              Index blocks = Index(launch::blocks())) {
+FUSEC_DEVICE void forEachPart(Share share, Index rows, Index parts, Body body) {
+  if (!share.isMine)
+    return;
   const Index threads = Index(launch::threads());
-  for (Index i = block * threads + Index(launch::thread()); i < rows * parts;
-       i += blocks * threads)
+  for (Index i = Index(share.block) * threads + Index(launch::thread());
+       i < rows * parts; i += Index(share.blocks) * threads)
     body(i / parts, i % parts);
 }
+template <class Index, class Body>
+FUSEC_DEVICE void forEachPart(Index rows, Index parts, Body body) {
+  forEachPart(Share::ofAll(), rows, parts, body);
+}
 
-/// A grid of which each of several loops has some blocks.
+/// The same of blocks that have a thread for each part.
+template <class Index, class Body>
+FUSEC_DEVICE void forOwnPart(Share share, Index rows, Index parts, Body body) {
+  if (!share.isMine)
+    return;
+  const Index threads = Index(launch::threads());
+  FUSEC_UNROLL_BY(1)
+  for (Index i = Index(share.block) * threads + Index(launch::thread());
+       i < rows * parts; i += Index(share.blocks) * threads)
+    body(i / parts, i % parts);
+}
+template <class Index, class Body>
+FUSEC_DEVICE void forOwnPart(Index rows, Index parts, Body body) {
+  forOwnPart(Share::ofAll(), rows, parts, body);
+}
+
+/// A grid whose blocks do several things, one after another.
 class SharedGrid {
 public:
-  /// Runs the loop on the next `blocks`.
-  template <int V, int AtOnce = 1, class Index, class Body>
-  FUSEC_DEVICE void forEachVector(i64 blocks, Index count, Body body) {
-    if (block >= 0 && block < blocks)
-      fusec::forEachVector<V, AtOnce>(count, body, Index(block), Index(blocks));
+  /// The next `blocks` of it.
+  FUSEC_DEVICE Share take(i64 blocks) {
+    const Share share = {block, blocks, block >= 0 && block < blocks};
     block -= blocks;
-  }
-  template <class Index, class Body>
-  FUSEC_DEVICE void forEachPart(i64 blocks, Index rows, Index parts,
-                                Body body) {
-    if (block >= 0 && block < blocks)
-      fusec::forEachPart(rows, parts, body, Index(block), Index(blocks));
-    block -= blocks;
+    return share;
   }
 
 private:
@@ -343,36 +400,23 @@ class MixedGrid {
 public:
   /// Of so many blocks in all.
   FUSEC_DEVICE explicit MixedGrid(u32 blocks) : left(blocks) {}
-  template <int V, int AtOnce = 1, class Index, class Body>
-  FUSEC_DEVICE void forEachVector(u32 blocks, Index count, Body body) {
-    if (takes(blocks))
-      fusec::forEachVector<V, AtOnce>(count, body, Index(own), Index(blocks));
-  }
-  template <class Index, class Body>
-  FUSEC_DEVICE void forEachPart(u32 blocks, Index rows, Index parts,
-                                Body body) {
-    if (takes(blocks))
-      fusec::forEachPart(rows, parts, body, Index(own), Index(blocks));
-  }
-
-private:
-  /// Whether the block, one of those left, is one of the next `blocks`. How
-  /// many are left is known when compiling, whichever loop took the block: a
-  /// thread divides nothing.
-  FUSEC_DEVICE bool takes(u32 blocks) {
+  /// As many of those that are left. How many these are is known when
+  /// compiling, whichever loop took the block: a thread divides nothing.
+  FUSEC_DEVICE Share take(u32 blocks) {
     const bool takesAll = blocks >= left;
     const u32 part =
         takesAll ? 0 : u32(((u64(blocks) << 32) + left - 1) / left);
     left -= blocks;
     if (isTaken)
-      return false;
-    own = takesAll ? block : u32(u64(block) * part >> 32);
+      return {0, blocks, false};
+    const u32 own = takesAll ? block : u32(u64(block) * part >> 32);
     isTaken = takesAll || u32(u64(block + 1) * part >> 32) != own;
     block -= own;
-    return isTaken;
+    return {own, blocks, isTaken};
   }
 
-  u32 left, block = u32(launch::block()), own = 0;
+private:
+  u32 left, block = u32(launch::block());
   bool isTaken = false;
 };
 

@@ -327,7 +327,9 @@ PICKS = [("f16", (265, 4096), 1000, False), ("f32", (1031, 999), 333, False), ("
          ("f16", (13, 100), 7, False), ("f32", (9, 39), 10, True),
          # Of odd widths, several elements of a thread.
          ("f32", (265, 999), 601, False), ("f16", (517, 1001), 601, True), ("i64", (7, 127), 1001, True),
-         ("i8", (33, 130), 99, True)]
+         ("i8", (33, 130), 99, True),
+         # Several that a block holds at once, of which the last blocks have fewer.
+         ("f16", (1031, 512), 48, True), ("i8", (1031, 256), 64, True)]
 
 
 def makePicks():

@@ -30,8 +30,10 @@ struct PickedRow {
   Expr begin;    // in elements of the buffer
   int64_t size;
 };
+/// Of a multiprocessor's shared memory, so that it has room for six blocks.
+constexpr int64_t mostHeldRowBytes = 32 << 10;
 /// Of an iteration whose last dim walks through what is picked; nothing where
-/// nothing is, or more than shared memory holds.
+/// nothing is, or more than that.
 std::optional<PickedRow> findPickedRow(StepOp step,
                                        const PointwiseIteration &iteration);
 /// How many elements of it lie together wherever it is, at most 16 bytes.

@@ -38,19 +38,22 @@ class PiecePrinter {
 public:
   PiecePrinter(KernelWriter &writer, PointwiseScheduleAttr schedule)
       : writer(writer), shared(getRegionSources(writer)), schedule(schedule) {}
-  /// All that the kernel does, or what some blocks of it do.
+  /// What `blocks` do: all of the kernel's, unless the grid is shared.
   void print(const PointwisePiece &piece, AccessesAttr accesses,
-             std::optional<Expr> blocks);
+             const Expr &blocks, bool isShared);
 
 private:
-  void printVectors(const PointwisePiece &piece, std::optional<Expr> blocks);
-  void printRows(const PointwisePiece &piece, std::optional<Expr> blocks);
+  void printVectors(const PointwisePiece &piece, const Expr &blocks,
+                    bool isShared);
+  void printRows(const PointwisePiece &piece, const Expr &blocks,
+                 bool isShared);
   void printHeldRows(const PointwisePiece &piece);
   void declarePicked(Value value);
   void printBody(const PointwisePiece &piece,
                  const std::vector<std::string> &dims);
   std::string getNumber(Expr size);
-  std::string getWidths(const PointwisePiece &piece) const;
+  std::string getShare(const Expr &blocks, bool isShared);
+  bool hasThreads(const Expr &blocks, const Expr &items) const;
   int64_t getWidth(const PointwisePiece &piece) const {
     return piece.getWidth(schedule.getVector());
   }
@@ -66,10 +69,16 @@ private:
 };
 } // namespace
 
-std::string PiecePrinter::getWidths(const PointwisePiece &piece) const {
-  int64_t atOnce = getAtOnce(piece);
-  return fmt::format("{}{}", getWidth(piece),
-                     atOnce > 1 ? fmt::format(", {}", atOnce) : "");
+/// An argument of loops, if the grid is shared.
+std::string PiecePrinter::getShare(const Expr &blocks, bool isShared) {
+  return isShared ? fmt::format("grid.take({}), ", writer.print(blocks, {}))
+                  : "";
+}
+
+/// Whether blocks are known to have a thread for each of the items.
+bool PiecePrinter::hasThreads(const Expr &blocks, const Expr &items) const {
+  std::optional<int64_t> some = blocks.getConstant(), all = items.getConstant();
+  return some && all && *some * schedule.getThreads() >= *all;
 }
 
 /// Of the type of indices.
@@ -81,8 +90,8 @@ std::string PiecePrinter::getNumber(Expr size) {
 }
 
 void PiecePrinter::print(const PointwisePiece &piece,
-                         AccessesAttr accessesOfPiece,
-                         std::optional<Expr> blocks) {
+                         AccessesAttr accessesOfPiece, const Expr &blocks,
+                         bool isShared) {
   accesses = accessesOfPiece;
   sources = declarePassing(writer, piece.iteration.program, accesses,
                            readsStay(writer.getStep()), shared);
@@ -92,9 +101,9 @@ void PiecePrinter::print(const PointwisePiece &piece,
   if (piece.row)
     printHeldRows(piece);
   else if (piece.isByRows())
-    printRows(piece, blocks);
+    printRows(piece, blocks, isShared);
   else
-    printVectors(piece, blocks);
+    printVectors(piece, blocks, isShared);
 }
 
 void PiecePrinter::declarePicked(Value value) {
@@ -107,36 +116,38 @@ void PiecePrinter::declarePicked(Value value) {
   sources.rename({{value, name}});
 }
 
-void PiecePrinter::printVectors(const PointwisePiece &piece,
-                                std::optional<Expr> blocks) {
-  std::string count = "count", call = "fusec::forEachVector", own;
-  if (blocks) {
-    call = "grid.forEachVector";
-    own = writer.print(*blocks, {}) + ", ";
+void PiecePrinter::printVectors(const PointwisePiece &piece, const Expr &blocks,
+                                bool isShared) {
+  std::string count = "count", loop;
+  if (isShared)
     count = getNumber(piece.count);
-  } else {
+  else
     writer.line("const {} count = {};", writer.indexType(),
                 writer.print(piece.count, {}));
-  }
-  writer.open("{}<{}>({}{}, [&]({} base, auto width)", call, getWidths(piece),
-              own, count, writer.indexType());
+  int64_t width = getWidth(piece), atOnce = getAtOnce(piece);
+  if (atOnce > 1)
+    loop = fmt::format("forEachVector<{}, {}>", width, atOnce);
+  else if (hasThreads(blocks, piece.count.floorDiv(
+                                  Expr::constant(writer.getContext(), width))))
+    loop = fmt::format("forOwnVector<{}>", width);
+  else
+    loop = fmt::format("forEachVector<{}>", width);
+  writer.open("fusec::{}({}{}, [&]({} base, auto width)", loop,
+              getShare(blocks, isShared), count, writer.indexType());
   writer.line("constexpr int V = decltype(width)::value;");
   printBody(piece,
             declareDims(writer, piece.iteration.program.getSizes(), "base"));
   writer.close("});");
 }
 
-void PiecePrinter::printRows(const PointwisePiece &piece,
-                             std::optional<Expr> blocks) {
+void PiecePrinter::printRows(const PointwisePiece &piece, const Expr &blocks,
+                             bool isShared) {
   ArrayRef<Expr> sizes = piece.iteration.program.getSizes();
-  std::string index = writer.indexType(),
-              call = blocks ? "grid.forEachPart" : "fusec::forEachPart",
-              own = blocks ? writer.print(*blocks, {}) + ", " : "",
-              rows = getNumber(
-                  getElementCount(sizes.drop_back(), writer.getContext())),
-              parts = getNumber(piece.getParts()),
-              columns = getNumber(sizes.back());
-  writer.open("{}({}{}, {}, [&]({} row, {} part)", call, own, rows, parts,
+  std::string index = writer.indexType(), columns = getNumber(sizes.back());
+  Expr rows = piece.countOuter(), parts = piece.getParts();
+  writer.open("fusec::{}({}{}, {}, [&]({} row, {} part)",
+              hasThreads(blocks, rows * parts) ? "forOwnPart" : "forEachPart",
+              getShare(blocks, isShared), getNumber(rows), getNumber(parts),
               index, index);
   std::vector<std::string> dims = declareDims(writer, sizes.drop_back(), "row");
   SmallVector<Expr> begin =
@@ -171,9 +182,9 @@ void PiecePrinter::printHeldRows(const PointwisePiece &piece) {
   int64_t &fill = loads[llvm::find(reads, piece.row->load) - reads.begin()];
 
   writer.addHeader("held_rows.h");
-  writer.line("FUSEC_SHARED fusec::HeldRow<{}, {}> {};",
+  writer.line("FUSEC_SHARED fusec::HeldRows<{}, {}, {}, {}> {};",
               storageType(program[piece.row->load].type), piece.row->size,
-              held);
+              schedule.getHolds(), schedule.getThreads(), held);
   writer.open("const auto begin = [&]({} row)", index);
   std::vector<std::string> dims = declareDims(writer, sizes.drop_back(), "row");
   writer.line("return {} + {};", writer.pointer(buffer, true),
@@ -296,7 +307,7 @@ FailureOr<KernelSource> fusec::emitPointwise(StepOp step, VariantAttr variant,
     writer.line("fusec::SharedGrid grid;");
   }
   for (auto [i, some] : llvm::enumerate(blocks))
-    printer.print((*pieces)[i], variant.getLaunch().getLoopAccesses(i),
-                  isShared ? std::optional(some) : std::nullopt);
+    printer.print((*pieces)[i], variant.getLaunch().getLoopAccesses(i), some,
+                  isShared);
   return writer.finish(variant);
 }

@@ -10,9 +10,6 @@ using namespace mlir;
 using namespace fusec;
 using Kind = ScalarNode::Kind;
 
-/// Of a multiprocessor's shared memory, so that it has room for six blocks.
-static constexpr int64_t mostHeldBytes = 32 << 10;
-
 std::optional<PickedRow>
 fusec::findPickedRow(StepOp step, const PointwiseIteration &iteration) {
   const ScalarProgram &program = iteration.program;
@@ -37,7 +34,7 @@ fusec::findPickedRow(StepOp step, const PointwiseIteration &iteration) {
   auto size = getSizes(load.value).back().getConstant();
   if (indices.back().getKind() != ExprKind::Indirect ||
       !strides.back().isConstant(1) || !size || *size < 1 ||
-      *size * getElementBytes(load.type) > mostHeldBytes)
+      *size * getElementBytes(load.type) > mostHeldRowBytes)
     return std::nullopt;
   for (unsigned n = 0; n < program.size(); ++n)
     if (n != *picked && program[n].kind == Kind::Load &&
@@ -103,11 +100,13 @@ Estimate fusec::estimatePicks(const Target &target, const PointwiseWork &work,
   double whole = picked.rows * picked.rowBytes,
          rate = target.rates.memory * 1e3;
   if (schedule.getHolds()) {
-    // A block waits for its row, then for the indices; others of the
+    // A part of a block waits for its row, then for the indices; others of the
     // multiprocessor go on.
-    double blocks = std::min(double(target.threads / schedule.getThreads()),
-                             target.sharedBytes / picked.rowBytes),
-           turns = picked.rows / (blocks * target.multiprocessors);
+    double together = double(schedule.getHolds()),
+           held = std::min(double(target.threads / schedule.getThreads()) *
+                               together,
+                           target.sharedBytes / picked.rowBytes),
+           turns = picked.rows / (held * target.multiprocessors);
     double clocks = std::max(0.0, turns - 1) *
                     (target.rates.memoryLatency + target.rates.l2Latency);
     // Rows that begin anywhere are filled by single elements.

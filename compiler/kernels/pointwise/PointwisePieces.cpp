@@ -318,9 +318,11 @@ FailureOr<PointwisePieces> fusec::takePointwisePieces(StepOp step,
 
 SmallVector<Expr> fusec::getBlocks(const PointwisePieces &pieces,
                                    PointwiseScheduleAttr schedule) {
-  if (schedule.getHolds())
-    return {limitBlocks(pieces[0].countOuter(), schedule.getBlocks())};
   MLIRContext *context = pieces[0].count.getContext();
+  if (int64_t held = schedule.getHolds())
+    return {limitBlocks(
+        pieces[0].countOuter().ceilDiv(Expr::constant(context, held)),
+        schedule.getBlocks())};
   Expr all = Expr::constant(context, 0);
   for (const PointwisePiece &piece : pieces)
     all = all + piece.count;

@@ -87,15 +87,17 @@ static PointwiseWork withoutPicks(PointwiseWork work,
   return work;
 }
 
-/// Threads of blocks that hold rows: each loads as much of one as is on its way
-/// together.
+/// Blocks that hold rows have so many threads at least.
+static constexpr int64_t leastHoldingThreads = 64;
+
+/// Threads that hold a row: each loads as much of it as is on its way together.
 static int64_t getHoldingThreads(StepOp step, const PointwisePiece &piece,
                                  const PickedRow &row) {
   int64_t width =
               getFillWidth(step, piece.iteration, row, getAlignmentIfGuarded),
           loads = llvm::divideCeil(row.size, width),
           threads = llvm::divideCeil(loads, getFillsTogether(width));
-  return std::clamp<int64_t>(llvm::PowerOf2Ceil(threads), 64,
+  return std::clamp<int64_t>(llvm::PowerOf2Ceil(threads), 32,
                              2 * pointwiseThreads);
 }
 
@@ -214,7 +216,7 @@ static void addAssembled(StepOp step, const Target &target,
     for (int64_t together : {8, 16, 32, 64}) {
       auto get = [&](int64_t limit) {
         return PointwiseScheduleAttr::get(context, threads, 16 / bytes, bits,
-                                          limit, /*holds=*/false, together);
+                                          limit, /*holds=*/0, together);
       };
       if (!rows.fits(step, get(0)))
         continue;
@@ -249,7 +251,7 @@ static SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
   if (row)
     picked = getPickedWork(step, pieces[0], *row, dim);
   SmallVector<Candidate> candidates;
-  auto add = [&](int64_t threads, int64_t vector, bool holds) {
+  auto add = [&](int64_t threads, int64_t vector, int64_t holds = 0) {
     PointwiseWork work = getWork(step, target, pieces, vector, dim);
     if (row)
       work = withoutPicks(work, picked);
@@ -271,19 +273,24 @@ static SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
         }));
   };
   for (int64_t vector : vectors)
-    add(pointwiseThreads, vector, false);
+    add(pointwiseThreads, vector);
   // Rows that begin anywhere have blocks of their own, of which a device may
   // place fewer than memory serves.
   double enough = target.pointwise.widerBlocksPart *
                   getFastest(candidates).estimate.microseconds;
   if (pieces.size() == 1)
     for (int64_t vector : vectors) {
-      add(2 * pointwiseThreads, vector, false);
+      add(2 * pointwiseThreads, vector);
       if (candidates.back().estimate.microseconds > enough)
         candidates.pop_back();
     }
   if (row && mayHold)
-    add(getHoldingThreads(step, pieces[0], *row), vectors[0], true);
+    for (int64_t own = getHoldingThreads(step, pieces[0], *row), together = 1;
+         own * together <= 2 * pointwiseThreads &&
+         picked.rowBytes * double(together) <= double(mostHeldRowBytes);
+         together *= 2)
+      if (own * together >= leastHoldingThreads)
+        add(own * together, vectors[0], together);
   if (rows)
     addAssembled(step, target, *rows,
                  getWork(step, target, pieces, vectors[0], dim), bits, dim,

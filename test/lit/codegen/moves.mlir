@@ -7,10 +7,10 @@
 // CHECK-LABEL: FUSEC_KERNEL(128) concat_relu_0(
 // CHECK-NOT: if (
 // CHECK: fusec::MixedGrid grid(2);
-// CHECK: grid.forEachVector<4>(
+// CHECK: fusec::forOwnVector<4>(grid.take(1), 
 // CHECK: fusec::load<V>(t_x + base)
 // CHECK: fusec::store<V>(t_z + d0 * 96 + d1, result
-// CHECK: grid.forEachVector<4>(
+// CHECK: fusec::forOwnVector<4>(grid.take(1), 
 // CHECK: fusec::load<V>(t_y + base)
 // CHECK: fusec::store<V>(t_z + d0 * 96 + d1 + 32, result
 fusec.model @pieces inputs ["x", "y"] outputs ["z"] {
@@ -24,11 +24,11 @@ fusec.model @pieces inputs ["x", "y"] outputs ["z"] {
 
 // Those of one width are stores of one iteration, beside another piece.
 // CHECK-LABEL: FUSEC_KERNEL(128) concat_relu_0(
-// CHECK: grid.forEachVector<4>(
+// CHECK: fusec::forOwnVector<4>(grid.take(1), 
 // CHECK-COUNT-2: fusec::store<V>(t_z
-// CHECK: grid.forEachVector<4>(
+// CHECK: fusec::forOwnVector<4>(grid.take(1), 
 // CHECK-COUNT-1: fusec::store<V>(t_z
-// CHECK-NOT: grid.forEachVector<4>(
+// CHECK-NOT: fusec::forOwnVector<4>(grid.take(1), 
 // CHECK: #fusec.launch
 fusec.model @runs inputs ["w", "x", "y"] outputs ["z"] {
 ^bb0(%w: tensor<6x32xf32>, %x: tensor<6x32xf32>, %y: tensor<6x64xf32>):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows of which points pick elements by indices: a block reads each as it lies,
-// and picks in shared memory. Picked from memory, every element would be a
+// Rows of which points pick elements by indices: a block reads them as they
+// lie, and picks in shared memory. Picked from memory, every element would be a
 // sector of its own, and every lane of a warp a line of L1.
 
 #ifndef FUSEC_DEVICE_HELD_ROWS_H
@@ -11,23 +11,31 @@
 
 namespace fusec {
 
-/// The row that a block holds.
-template <class T, int Size> struct HeldRow {
-  alignas(16) T at[Size]; // written by vectors
+/// Rows of `Size` elements that a block of `Threads` holds, each for a part of
+/// its threads, which finds the elements of its own by their places.
+template <class T, int Size, int Rows, int Threads> struct HeldRows {
+  static_assert(Threads % Rows == 0, "parts of the block");
+  static constexpr int rows = Rows / launch::workersOf(Rows),
+                       ofRow = Threads / Rows,
+                       threads = ofRow / launch::workersOf(ofRow); // of a row
+  alignas(16) T at[rows][Size]; // written by vectors
+  static FUSEC_DEVICE int own() { return launch::thread() / threads; }
+  static FUSEC_DEVICE int rank() { return launch::thread() % threads; }
   template <class Index> FUSEC_DEVICE const T &operator[](Index i) const {
-    return at[i];
+    return at[own()][i];
   }
 };
 
 namespace detail {
 /// V elements at a time; several loads of a thread are on their way together.
-template <int V, class T, int Size>
-FUSEC_DEVICE void fillRow(HeldRow<T, Size> &row, const T *from) {
+template <int V, class T, int Size, int Rows, int Threads>
+FUSEC_DEVICE void fillRow(HeldRows<T, Size, Rows, Threads> &held,
+                          const T *from) {
   static_assert(Size % V == 0, "whole vectors");
-  constexpr int count = Size / V, together = V > 1 ? 4 : 8;
-  const int threads = launch::threads();
-  for (int first = launch::thread(); first < count;
-       first += together * threads) {
+  constexpr int count = Size / V, together = V > 1 ? 4 : 8,
+                threads = HeldRows<T, Size, Rows, Threads>::threads;
+  T *row = held.at[held.own()];
+  for (int first = held.rank(); first < count; first += together * threads) {
     Vec<T, V> loaded[together];
     FUSEC_UNROLL
     for (int i = 0; i < together; ++i)
@@ -36,34 +44,35 @@ FUSEC_DEVICE void fillRow(HeldRow<T, Size> &row, const T *from) {
     FUSEC_UNROLL
     for (int i = 0; i < together; ++i)
       if (first + i * threads < count)
-        store<V>(row.at + (first + i * threads) * V, loaded[i]);
+        store<V>(row + (first + i * threads) * V, loaded[i]);
   }
 }
 } // namespace detail
 
 /// Calls body(row, column, tag) for vectors of V of the `columns` points, a
 /// multiple of V, of each of `rows`, and what it returns once the row is held:
-/// `Size` elements from begin(row) on, by vectors of `Fill`. A block has a row
-/// at a time. What a thread's first body loads is on its way beside the row:
-/// behind the barrier it would wait for the memory again.
-template <int Fill, int V, class T, int Size, class Index, class Begin,
-          class Body>
-FUSEC_DEVICE void forEachHeldRow(HeldRow<T, Size> &held, Index rows,
-                                 Index columns, Begin begin, Body body) {
+/// `Size` elements from begin(row) on, by vectors of `Fill`. A part of a block
+/// has a row at a time. What a thread's first body loads is on its way beside
+/// the row: behind the barrier it would wait for the memory again.
+template <int Fill, int V, class Held, class Index, class Begin, class Body>
+FUSEC_DEVICE void forEachHeldRow(Held &held, Index rows, Index columns,
+                                 Begin begin, Body body) {
   if (columns <= 0)
     return;
-  const Index own = Index(launch::thread()) * V,
-              step = Index(launch::threads()) * V;
-  const bool hasOwn = own < columns;
-  for (Index row = Index(launch::block()); row < rows;
-       row += Index(launch::blocks())) {
-    auto first = body(row, hasOwn ? own : 0, Width<V>());
-    detail::fillRow<Fill>(held, begin(row));
+  const Index own = Index(held.rank()) * V, step = Index(held.threads) * V;
+  for (Index first = Index(launch::block()) * held.rows; first < rows;
+       first += Index(launch::blocks()) * held.rows) {
+    const Index row = first + held.own();
+    const bool hasRow = row < rows, hasOwn = hasRow && own < columns;
+    auto begun = body(hasRow ? row : first, hasOwn ? own : 0, Width<V>());
+    if (hasRow)
+      detail::fillRow<Fill>(held, begin(row));
     launch::barrier();
     if (hasOwn)
-      detail::goOn(first);
-    for (Index column = own + step; column < columns; column += step)
-      detail::goOn(body(row, column, Width<V>()));
+      detail::goOn(begun);
+    if (hasRow)
+      for (Index column = own + step; column < columns; column += step)
+        detail::goOn(body(row, column, Width<V>()));
     launch::barrier();
   }
 }
