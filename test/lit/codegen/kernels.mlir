@@ -4,7 +4,7 @@
 
 // Halves are read once, vectors of four, and stored into both slices.
 // CHECK-LABEL: FUSEC_KERNEL(128) sub_add_concat
-// CHECK: forEachVector<4>
+// CHECK: forOwnVector<4>
 // CHECK-COUNT-2: fusec::load<V>(t_x
 // CHECK-NOT: fusec::load<V>(t_x
 // CHECK-COUNT-2: fusec::store<V>(t_y

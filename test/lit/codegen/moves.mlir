@@ -65,7 +65,7 @@ fusec.model @pairs inputs ["x"] outputs ["y"] {
 
 // Channels that lie side by side are loaded once, too, and stored as planes.
 // CHECK-LABEL: FUSEC_KERNEL(128) add_0(
-// CHECK: fusec::forEachVector<4>(count
+// CHECK: fusec::forOwnVector<4>(count
 // CHECK: const auto [[ALL:.*]] = fusec::load<3 * V>(t_x +
 // CHECK-NEXT: fusec::takeEvery<3, 0>([[ALL]])
 // CHECK: fusec::takeEvery<3, 1>([[ALL]])
@@ -84,7 +84,7 @@ fusec.model @channels inputs ["x", "z"] outputs ["y"] {
 // Rows of odd length go by vectors of the whole, of which each lane finds its
 // column.
 // CHECK-LABEL: FUSEC_KERNEL(128) add_mul_0(
-// CHECK: fusec::forEachVector<4>(count
+// CHECK: fusec::forOwnVector<4>(count
 // CHECK: fusec::load<V>(t_x + base)
 // CHECK: t_b[(base + lane) - ((base + lane) / 7) * 7]
 // CHECK: fusec::store<V>(t_y + base, result);
@@ -127,7 +127,7 @@ fusec.model @single inputs ["x"] outputs ["y"] {
 
 // Few elements have a thread each.
 // CHECK-LABEL: FUSEC_KERNEL(128) slice_0(
-// CHECK: fusec::forEachVector<1>(count
+// CHECK: fusec::forOwnVector<1>(count
 fusec.model @few inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<82x3072xf16>):
   %0 = fusec.slice %x offsets [#fusec.expr<0>, #fusec.expr<0>] steps [1, 3] : tensor<82x3072xf16> to tensor<82x1024xf16>
@@ -140,7 +140,7 @@ fusec.model @few inputs ["x"] outputs ["y"] {
 // loaded and shifted. None of it is read behind the end. With blocks of 128
 // there would be more than a device places meanwhile.
 // CHECK-LABEL: FUSEC_KERNEL(256) slice_0(
-// CHECK: fusec::forEachPart(8191, 205, [&](int row, int part) {
+// CHECK: fusec::forOwnPart(8191, 205, [&](int row, int part) {
 // CHECK: const int begin = (row * 1535) % 8;
 // CHECK: fusec::forPart<8>(part, begin, 1535, [&](int column, auto width) {
 // CHECK: const auto t_x_once_around = fusec::loadAround<V>(t_x_once + row * 1537 + column + 1, t_x_once + 12589567);
@@ -156,7 +156,7 @@ fusec.model @rows inputs ["x"] outputs ["y"] {
 
 // Of short ones a thread takes the single elements of an end one by one.
 // CHECK-LABEL: FUSEC_KERNEL(256) slice_0(
-// CHECK: fusec::forEachPart(32768, 14, [&](int row, int part) {
+// CHECK: fusec::forOwnPart(32768, 14, [&](int row, int part) {
 // CHECK: fusec::forColumns<4>(part * 4 - begin, 49, [&](int column, auto width) {
 fusec.model @short_rows inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<32768x51xf16>):
@@ -168,7 +168,7 @@ fusec.model @short_rows inputs ["x"] outputs ["y"] {
 
 // Where a place decides, and all else is dense, lanes find their own.
 // CHECK-LABEL: // less_or_equal_select
-// CHECK: fusec::forEachVector<8>(count, [&](int base, auto width) {
+// CHECK: fusec::forOwnVector<8>(count, [&](int base, auto width) {
 // CHECK: fusec::load<V>(t_x + base);
 // CHECK: (base + lane) - quotient * 333
 // CHECK: fusec::store<V>(t_y + base, result);
@@ -260,7 +260,7 @@ fusec.model @no_whole_vectors inputs ["x", "z"] outputs ["y", "w"] {
 // Points of short rows are walked as if they were one row. What is the same for
 // a row is loaded for the first and the last lane of a vector.
 // CHECK-LABEL: FUSEC_KERNEL(128) mul_0(
-// CHECK: fusec::forEachVector<8>(count, [&](int base, auto width) {
+// CHECK: fusec::forOwnVector<8>(count, [&](int base, auto width) {
 // CHECK: fusec::load<V>(t_x{{.*}} + base);
 // CHECK: [[FIRST:t_s_at.*]] = {{.*}}t_s[base / 49
 // CHECK: const auto last = base + (V - 1);
@@ -279,7 +279,7 @@ fusec.model @images inputs ["x", "s"] outputs ["y"] {
 // A factor of each row beside a summand of each column: lanes know from the
 // first one's quotient where they are.
 // CHECK-LABEL: FUSEC_KERNEL(128) mul_add
-// CHECK: fusec::forEachVector<8>(count, [&](int base, auto width) {
+// CHECK: fusec::forOwnVector<8>(count, [&](int base, auto width) {
 // CHECK: const auto left = 333 - base % 333;
 // CHECK: const auto quotient = base / 333 + (lane >= left);
 // CHECK: t_b[(base + lane) - quotient * 333]
@@ -310,7 +310,7 @@ fusec.model @outer inputs ["s", "b"] outputs ["y"] {
 
 // Nor does a mask by lengths divide for each lane.
 // CHECK-LABEL: FUSEC_KERNEL(128) {{.*}}less_cast_mul
-// CHECK: fusec::forEachVector<8>(count, [&](int base, auto width) {
+// CHECK: fusec::forOwnVector<8>(count, [&](int base, auto width) {
 // CHECK: t_n[base / 9933]
 // CHECK: const auto last = base + (V - 1);
 // CHECK: t_n[last / 9933]
@@ -423,7 +423,7 @@ fusec.model @rows inputs ["t", "i"] outputs ["y"] {
 // A block holds the long row that its points pick elements of; the indices are
 // on their way beside it.
 // CHECK-LABEL: FUSEC_KERNEL(128) gather_0(
-// CHECK: FUSEC_SHARED fusec::HeldRow<fusec::f16, 4096> held;
+// CHECK: FUSEC_SHARED fusec::HeldRows<fusec::f16, 4096, 1, 128> held;
 // CHECK: const auto begin = [&](int row) {
 // CHECK-NEXT: return t_x + row * 4096;
 // CHECK: fusec::forEachHeldRow<8, {{.*}}>(held, 8192, 1024, begin, [&](int row, int column, auto width) {

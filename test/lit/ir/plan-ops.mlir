@@ -17,13 +17,13 @@ fusec.plan @sm_90a of @main slots [#fusec.expr<batch * 40>, #fusec.expr<256>] {
   // CHECK: fusec.buffer @y output 0 at <0> strides
   fusec.buffer @y output 0 at <0> strides [#fusec.expr<10>, #fusec.expr<1>] : tensor<?x10xf32, #sizes>
   // CHECK: fusec.step pointwise "relu" inputs [@x] outputs [@t]
-  // CHECK-SAME: variants [#fusec.variant<[<kind = aligned, lhs = <0>, rhs = <16>, buffer = @x>, <kind = le, lhs = <batch>, rhs = <64>>], #fusec.pointwise_schedule<threads = 256, vector = 4, indexBits = 32, blocks = 264, holds = true>>,
+  // CHECK-SAME: variants [#fusec.variant<[<kind = aligned, lhs = <0>, rhs = <16>, buffer = @x>, <kind = le, lhs = <batch>, rhs = <64>>], #fusec.pointwise_schedule<threads = 256, vector = 4, indexBits = 32, blocks = 264, holds = 2>>,
   // CHECK-SAME: #fusec.variant<[], #fusec.pointwise_schedule<threads = 256, vector = 1, indexBits = 64>>]
   // CHECK-SAME: sources ["/Relu"] {
   fusec.step pointwise "relu" inputs [@x] outputs [@t]
     variants [
       #fusec.variant<[<kind = aligned, lhs = <0>, rhs = <16>, buffer = @x>, <kind = le, lhs = <batch>, rhs = <64>>],
-        #fusec.pointwise_schedule<threads = 256, vector = 4, indexBits = 32, blocks = 264, holds = true>>,
+        #fusec.pointwise_schedule<threads = 256, vector = 4, indexBits = 32, blocks = 264, holds = 2>>,
       #fusec.variant<[], #fusec.pointwise_schedule<threads = 256, vector = 1, indexBits = 64>>]
     sources ["/Relu"] {
   ^bb0(%x: tensor<?x10xf32, #sizes>):
