@@ -105,7 +105,7 @@ fusec.plan @sm_90a of @main slots [] {
   fusec.buffer @y output 0 at <0> strides [#fusec.expr<8>, #fusec.expr<1>] : tensor<4x8xf32>
   // expected-error @+1 {{'fusec.step' op has a schedule that holds rows, but no points that pick elements of one}}
   fusec.step pointwise "relu" inputs [@x] outputs [@y]
-    variants [#fusec.variant<[], #fusec.pointwise_schedule<threads = 128, vector = 4, indexBits = 32, holds = true>
+    variants [#fusec.variant<[], #fusec.pointwise_schedule<threads = 128, vector = 4, indexBits = 32, holds = 1>
       launch <blocks = <1>, threads = 128, accesses = [#fusec.accesses<width = 4, loads = [4], stores = [4]>]>>]
     sources [] {
   ^bb0(%x: tensor<4x8xf32>):
