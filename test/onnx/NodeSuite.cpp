@@ -5,7 +5,7 @@
 //
 //   fusec-node-suite CASES --device=reference|cuda|compile
 //                    [--mode=static|symbolic|both] [--filter=REGEX]
-//                    [--arch=T,T] [--shard=I/N]
+//                    [--arch=T,T] [--shard=I/N] [--every-kernel]
 //
 // CASES/<name>/case.json is as generate.py states it. One JSON line a result:
 //   {"test", "mode", "result": "pass"|"fail"|"refused", "message", "error",
@@ -14,9 +14,16 @@
 // compiles it for the device and runs it; `compile` compiles it for every
 // target. Exits with 0 when all is as the cases expect, 77 without a device,
 // else with 1.
+//
+// `compile` takes a batch's kernels by length, the longest first, and of them
+// those with a statement that no kernel before has (Statements.h): sizes alone
+// make no other code, and what holds most in registers is longest. Left out
+// are other combinations of the same statements, which --every-kernel compiles
+// too, and `cuda` always.
 
 #include "runtime/src/Failure.h"
 #include "test/gpu/Shard.h"
+#include "test/onnx/Statements.h"
 #include "test/onnx/Verdict.h"
 #include "tools/fusec/DeviceRun.h"
 #include "tools/fusec/Failure.h"
@@ -26,6 +33,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 using namespace fusec;
 
@@ -34,6 +42,7 @@ struct Options {
   std::string cases, device = "reference", mode = "both", filter;
   std::vector<std::string> targets;
   Shard shard;
+  bool everyKernel = false;
 };
 
 /// Cases whose kernels are compiled together, so that all cores are busy.
@@ -59,6 +68,8 @@ private:
   void runBatch(llvm::MutableArrayRef<Job> jobs);
   void import(Job &job);
   void compileAll(llvm::MutableArrayRef<Job> jobs);
+  llvm::Expected<std::vector<CompiledKernel>>
+  compileNew(llvm::ArrayRef<CompileRequest> requests);
   Verdict execute(Job &job);
   Verdict runOnReference(Job &job);
   Verdict runOnDevice(Job &job);
@@ -68,6 +79,8 @@ private:
   KernelCompiler compiler;
   std::unique_ptr<rt::Device> device;
   std::vector<SuiteCase> cases;
+  StatementSet statements;
+  size_t compiled = 0, leftOut = 0;
   bool asExpected = true;
 };
 } // namespace
@@ -90,6 +103,40 @@ void Suite::import(Job &job) {
       job.verdict = fromError(std::move(error));
 }
 
+/// Those with a new statement; the others get an image without text, so that
+/// their bundles are written all the same.
+llvm::Expected<std::vector<CompiledKernel>>
+Suite::compileNew(llvm::ArrayRef<CompileRequest> requests) {
+  std::vector<size_t> order(requests.size());
+  std::iota(order.begin(), order.end(), 0);
+  llvm::stable_sort(order, [&](size_t a, size_t b) {
+    return requests[a].source.size() > requests[b].source.size();
+  });
+  std::vector<size_t> chosen;
+  std::vector<CompileRequest> chosenRequests;
+  std::vector<CompiledKernel> images(requests.size());
+  for (size_t i : order) {
+    const CompileRequest &request = requests[i];
+    if (statements.add(request.source, request.target)) {
+      chosen.push_back(i);
+      chosenRequests.push_back(request);
+      continue;
+    }
+    images[i].name = request.name;
+    images[i].target = request.target;
+    images[i].isPtx = request.target == "ptx";
+  }
+  compiled += chosen.size();
+  leftOut += requests.size() - chosen.size();
+  llvm::Expected<std::vector<CompiledKernel>> answers =
+      compiler.compileAll(chosenRequests);
+  if (!answers)
+    return answers.takeError();
+  for (auto [i, answer] : llvm::zip_equal(chosen, *answers))
+    images[i] = std::move(answer);
+  return images;
+}
+
 void Suite::compileAll(llvm::MutableArrayRef<Job> jobs) {
   std::vector<CompileRequest> requests;
   for (Job &job : jobs) {
@@ -100,8 +147,9 @@ void Suite::compileAll(llvm::MutableArrayRef<Job> jobs) {
       requests.push_back(std::move(request));
     job.requests = requests.size() - job.firstRequest;
   }
+  bool isEvery = options.everyKernel || options.device != "compile";
   llvm::Expected<std::vector<CompiledKernel>> images =
-      compiler.compileAll(requests);
+      isEvery ? compiler.compileAll(requests) : compileNew(requests);
   if (!images)
     llvm::consumeError(images.takeError());
   for (Job &job : jobs) {
@@ -244,6 +292,9 @@ int Suite::run() {
   for (size_t i = 0; i < jobs.size(); i += step)
     runBatch(
         llvm::MutableArrayRef(jobs).slice(i, std::min(step, jobs.size() - i)));
+  if (compiled)
+    llvm::errs() << compiled << " kernels compiled, " << leftOut
+                 << " of the same statements left out\n";
   return asExpected ? 0 : 1;
 }
 
@@ -269,6 +320,8 @@ int main(int argc, char **argv) {
          },
          "of N processes that share the cases, the I-th, from 0")
       ->type_name("I/N");
+  app.add_flag("--every-kernel", options.everyKernel,
+               "compile those of known statements, too");
   CLI11_PARSE(app, argc, argv);
   return Suite(std::move(options)).run();
 }
