@@ -8,7 +8,7 @@ from onnx import helper
 from cases import TYPES, Case, nameOf
 
 # Few columns, a line of them and more, and parts that are not full.
-COLUMNS = [("f32", (40003, 3), (0,)), ("f16", (20011, 24), (0,)), ("f32", (2, 9001, 40), (1,)), ("bf16", (8192, 64), (0,))]
+COLUMNS = [("f32", (40003, 3), (0,)), ("f16", (12011, 24), (0,)), ("f32", (2, 6001, 40), (1,)), ("bf16", (8192, 64), (0,))]
 
 
 def makeNorms():
