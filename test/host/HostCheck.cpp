@@ -85,12 +85,21 @@ std::string checkPlan(
                            expected->faults, result->faults);
     return judge(result->outputs);
   };
+  // Tensors of whole vectors are as aligned before the end of a page as guards
+  // ask: one round does for both.
+  auto isOfVectors = [](const reference::Tensor &tensor) {
+    return tensor.getBytes().size() % 16 == 0;
+  };
+  bool isFlush = llvm::all_of(inputs, isOfVectors) &&
+                 llvm::all_of(expected->outputs, isOfVectors);
+  Placement placement = isFlush ? Placement::Flush : Placement::Aligned;
   for (unsigned choice = 0; choice < choices; ++choice)
-    if (std::string error = runRound({Placement::Aligned, choice, 0xff});
-        !error.empty())
+    if (std::string error = runRound({placement, choice, 0xff}); !error.empty())
       return llvm::formatv("variant {0} of each step: {1}", choice, error);
-  if (std::string error = runRound({Placement::Flush, 0, 0xa5}); !error.empty())
-    return "tensors before the end of a page: " + error;
+  if (!isFlush)
+    if (std::string error = runRound({Placement::Flush, 0, 0xa5});
+        !error.empty())
+      return "tensors before the end of a page: " + error;
   if (std::string error = runRound({Placement::Shifted, 0, 0xa5});
       !error.empty())
     return "tensors not aligned: " + error;
