@@ -46,46 +46,28 @@ FUSEC_DEVICE void beginTogether(Index i, Index step, Body body,
 }
 } // namespace detail
 
-/// Blocks of a grid that run a loop, and which of them this one is.
-struct Share {
-  i64 block, blocks;
-  bool isMine;
-  static FUSEC_DEVICE Share ofAll() {
-    return {i64(launch::block()), i64(launch::blocks()), true};
-  }
-};
-
 template <int N> struct Width { static constexpr int value = N; };
 
 namespace detail {
-/// What is left behind the last whole vector of V items begins with the last of
-/// the threads: where each has a vector at most, these have none.
-template <int V, class Index, class Body>
-FUSEC_DEVICE void forRest(Index count, Index thread, Index threads, Body body) {
-  const Index whole = count / V * V;
-  if constexpr (V > 1) {
-    FUSEC_UNROLL_BY(1)
-    for (Index i = threads - 1 - thread; i < count - whole; i += threads)
-      body(whole + i, Width<1>());
+/// Calls body(i) from `first` on: once at most, but on the host, whose threads
+/// stand for many.
+template <class Index, class Body>
+FUSEC_DEVICE void forOwn(Index first, Index count, Index threads, Body body) {
+  for (Index i = first; i < count; i += threads) {
+    body(i);
+    if constexpr (launch::workersOf(2) == 1)
+      break;
   }
 }
-} // namespace detail
 
-/// Calls body(base, tag) for vectors of V items and, where `count` is not a
-/// multiple of V, body(i, tag) for each item of the rest; decltype(tag)::value
-/// is the width, V or 1. Where `AtOnce` is more than 1, a body loads and
-/// returns what is left to do, which may do so again, and so many of a thread
-/// load before the first goes on.
-template <int V, int AtOnce = 1, class Index, class Body>
-FUSEC_DEVICE void forEachVector(Share share, Index count, Body body) {
-  if (!share.isMine)
-    return;
-  const Index block = Index(share.block), blocks = Index(share.blocks);
+template <int V, int AtOnce, class Index, class Body>
+FUSEC_DEVICE void forEachVector(Index count, Body body, Index block,
+                                Index blocks) {
   const Index threads = Index(launch::threads()), step = blocks * threads;
   const Index whole = count / V, thread = Index(launch::thread());
   auto one = [&](Index i, auto width) {
     if constexpr (AtOnce > 1)
-      detail::goOn(body(i, width));
+      goOn(body(i, width));
     else
       body(i, width);
   };
@@ -93,37 +75,70 @@ FUSEC_DEVICE void forEachVector(Share share, Index count, Body body) {
   if constexpr (AtOnce > 1) {
     const Index tile = threads * AtOnce, tiles = whole / tile;
     for (Index i = block; i < tiles; i += blocks)
-      detail::beginTogether<AtOnce>(i * tile + thread, threads, [&](Index at) {
-        return body(at * V, Width<V>());
-      });
+      beginTogether<AtOnce>(i * tile + thread, threads,
+                            [&](Index at) { return body(at * V, Width<V>()); });
     first = tiles * tile;
   }
   for (Index i = first + block * threads + thread; i < whole; i += step)
     one(i * V, Width<V>());
-  detail::forRest<V>(count, block * threads + thread, step, one);
-}
-template <int V, int AtOnce = 1, class Index, class Body>
-FUSEC_DEVICE void forEachVector(Index count, Body body) {
-  forEachVector<V, AtOnce>(Share::ofAll(), count, body);
+  if constexpr (V > 1)
+    for (Index i = whole * V + block * threads + thread; i < count; i += step)
+      one(i, Width<1>());
 }
 
-/// The same of blocks that have a thread for each vector: a loop that no thread
-/// of a GPU takes twice is not unrolled, which would be to divide first.
+template <class Index, class Body>
+FUSEC_DEVICE void forEachPart(Index rows, Index parts, Body body, Index block,
+                              Index blocks) {
+  const Index threads = Index(launch::threads());
+  for (Index i = block * threads + Index(launch::thread()); i < rows * parts;
+       i += blocks * threads)
+    body(i / parts, i % parts);
+}
+} // namespace detail
+
+/// Blocks of a grid that run a loop, and which of them this one is.
+struct Share {
+  i64 block, blocks;
+  bool isMine;
+};
+
+/// Calls body(base, tag) for vectors of V items and, where `count` is not a
+/// multiple of V, body(i, tag) for each item of the rest; decltype(tag)::value
+/// is the width, V or 1. Where `AtOnce` is more than 1, a body loads and
+/// returns what is left to do, which may do so again, and so many of a thread
+/// load before the first goes on.
+template <int V, int AtOnce = 1, class Index, class Body>
+FUSEC_DEVICE void forEachVector(Index count, Body body) {
+  detail::forEachVector<V, AtOnce>(count, body, Index(launch::block()),
+                                   Index(launch::blocks()));
+}
+template <int V, int AtOnce = 1, class Index, class Body>
+FUSEC_DEVICE void forEachVector(Share share, Index count, Body body) {
+  if (share.isMine)
+    detail::forEachVector<V, AtOnce>(count, body, Index(share.block),
+                                     Index(share.blocks));
+}
+
+/// The same of a grid that has a thread for each vector, and no loop: it would
+/// be unrolled, which is to divide first. What is left behind the last whole
+/// vector begins with the last thread, which has no other where there is room.
 template <int V, class Index, class Body>
 FUSEC_DEVICE void forOwnVector(Share share, Index count, Body body) {
   if (!share.isMine)
     return;
   const Index threads = Index(share.blocks) * Index(launch::threads()),
               thread = Index(share.block) * Index(launch::threads()) +
-                       Index(launch::thread());
-  FUSEC_UNROLL_BY(1)
-  for (Index i = thread; i < count / V; i += threads)
-    body(i * V, Width<V>());
-  detail::forRest<V>(count, thread, threads, body);
+                       Index(launch::thread()),
+              whole = count / V, rest = count - whole * V;
+  detail::forOwn(thread, whole, threads,
+                 [&](Index i) { body(i * V, Width<V>()); });
+  if (rest)
+    detail::forOwn(threads - 1 - thread, rest, threads,
+                   [&](Index i) { body(whole * V + i, Width<1>()); });
 }
 template <int V, class Index, class Body>
 FUSEC_DEVICE void forOwnVector(Index count, Body body) {
-  forOwnVector<V>(Share::ofAll(), count, body);
+  forOwnVector<V>(Share{launch::block(), launch::blocks(), true}, count, body);
 }
 
 /// Calls body(column, tag) for the V columns from `first` on, as far as a row
@@ -164,33 +179,27 @@ FUSEC_DEVICE void forPart(Index part, Index begin, Index count, Body body) {
 
 /// Calls body(row, part) for `parts` of each row.
 template <class Index, class Body>
-FUSEC_DEVICE void forEachPart(Share share, Index rows, Index parts, Body body) {
-  if (!share.isMine)
-    return;
-  const Index threads = Index(launch::threads());
-  for (Index i = Index(share.block) * threads + Index(launch::thread());
-       i < rows * parts; i += Index(share.blocks) * threads)
-    body(i / parts, i % parts);
+FUSEC_DEVICE void forEachPart(Index rows, Index parts, Body body) {
+  detail::forEachPart(rows, parts, body, Index(launch::block()),
+                      Index(launch::blocks()));
 }
 template <class Index, class Body>
-FUSEC_DEVICE void forEachPart(Index rows, Index parts, Body body) {
-  forEachPart(Share::ofAll(), rows, parts, body);
+FUSEC_DEVICE void forEachPart(Share share, Index rows, Index parts, Body body) {
+  if (share.isMine)
+    detail::forEachPart(rows, parts, body, Index(share.block),
+                        Index(share.blocks));
 }
 
-/// The same of blocks that have a thread for each part.
-template <class Index, class Body>
-FUSEC_DEVICE void forOwnPart(Share share, Index rows, Index parts, Body body) {
-  if (!share.isMine)
-    return;
-  const Index threads = Index(launch::threads());
-  FUSEC_UNROLL_BY(1)
-  for (Index i = Index(share.block) * threads + Index(launch::thread());
-       i < rows * parts; i += Index(share.blocks) * threads)
-    body(i / parts, i % parts);
-}
+/// The same of a grid that has a thread for each part.
 template <class Index, class Body>
 FUSEC_DEVICE void forOwnPart(Index rows, Index parts, Body body) {
-  forOwnPart(Share::ofAll(), rows, parts, body);
+  forOwnVector<1>(rows * parts,
+                  [&](Index i, auto) { body(i / parts, i % parts); });
+}
+template <class Index, class Body>
+FUSEC_DEVICE void forOwnPart(Share share, Index rows, Index parts, Body body) {
+  forOwnVector<1>(share, rows * parts,
+                  [&](Index i, auto) { body(i / parts, i % parts); });
 }
 
 /// A grid whose blocks do several things, one after another.
