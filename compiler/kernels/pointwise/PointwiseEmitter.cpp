@@ -75,10 +75,15 @@ std::string PiecePrinter::getShare(const Expr &blocks, bool isShared) {
                   : "";
 }
 
-/// Whether blocks are known to have a thread for each of the items.
+/// Whether blocks are known to have a thread for each of the items, and all of
+/// them to begin at once: of many that follow one another it is memory that is
+/// waited for, and loops, whose threads ask for a little less of it together,
+/// were faster by up to a percent.
 bool PiecePrinter::hasThreads(const Expr &blocks, const Expr &items) const {
+  const Target &target = getTarget(writer.getStep());
   std::optional<int64_t> some = blocks.getConstant(), all = items.getConstant();
-  return some && all && *some * schedule.getThreads() >= *all;
+  return some && all && *some * schedule.getThreads() >= *all &&
+         *all <= int64_t(target.multiprocessors) * target.threads;
 }
 
 /// Of the type of indices.

@@ -25,9 +25,9 @@ using namespace fusec;
 /// What a split must gain over all sizes of the named dimensions: about what
 /// the cost model errs by.
 static constexpr double leastSumGain = 1.15;
-/// The same of what is stored apart: blocks that walk 64 or 512 columns again to
-/// store take 1 to 56% longer than they are said to (those of three columns 16
-/// to 33% less), the three steps 23% less to 6% more.
+/// The same of what is stored apart: blocks that walk 64 or 512 columns again
+/// to store take 1 to 56% longer than they are said to (those of three columns
+/// 16 to 33% less), the three steps 23% less to 6% more.
 static constexpr double leastApartGain = 1.05;
 /// Of equals the one with more parts is taken: blocks then end at the same
 /// time.

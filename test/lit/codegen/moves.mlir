@@ -140,7 +140,7 @@ fusec.model @few inputs ["x"] outputs ["y"] {
 // loaded and shifted. None of it is read behind the end. With blocks of 128
 // there would be more than a device places meanwhile.
 // CHECK-LABEL: FUSEC_KERNEL(256) slice_0(
-// CHECK: fusec::forOwnPart(8191, 205, [&](int row, int part) {
+// CHECK: fusec::forEachPart(8191, 205, [&](int row, int part) {
 // CHECK: const int begin = (row * 1535) % 8;
 // CHECK: fusec::forPart<8>(part, begin, 1535, [&](int column, auto width) {
 // CHECK: const auto t_x_once_around = fusec::loadAround<V>(t_x_once + row * 1537 + column + 1, t_x_once + 12589567);
@@ -156,7 +156,7 @@ fusec.model @rows inputs ["x"] outputs ["y"] {
 
 // Of short ones a thread takes the single elements of an end one by one.
 // CHECK-LABEL: FUSEC_KERNEL(256) slice_0(
-// CHECK: fusec::forOwnPart(32768, 14, [&](int row, int part) {
+// CHECK: fusec::forEachPart(32768, 14, [&](int row, int part) {
 // CHECK: fusec::forColumns<4>(part * 4 - begin, 49, [&](int column, auto width) {
 fusec.model @short_rows inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<32768x51xf16>):
@@ -279,7 +279,7 @@ fusec.model @images inputs ["x", "s"] outputs ["y"] {
 // A factor of each row beside a summand of each column: lanes know from the
 // first one's quotient where they are.
 // CHECK-LABEL: FUSEC_KERNEL(128) mul_add
-// CHECK: fusec::forOwnVector<8>(count, [&](int base, auto width) {
+// CHECK: fusec::forEachVector<8>(count, [&](int base, auto width) {
 // CHECK: const auto left = 333 - base % 333;
 // CHECK: const auto quotient = base / 333 + (lane >= left);
 // CHECK: t_b[(base + lane) - quotient * 333]
@@ -310,7 +310,7 @@ fusec.model @outer inputs ["s", "b"] outputs ["y"] {
 
 // Nor does a mask by lengths divide for each lane.
 // CHECK-LABEL: FUSEC_KERNEL(128) {{.*}}less_cast_mul
-// CHECK: fusec::forOwnVector<8>(count, [&](int base, auto width) {
+// CHECK: fusec::forEachVector<8>(count, [&](int base, auto width) {
 // CHECK: t_n[base / 9933]
 // CHECK: const auto last = base + (V - 1);
 // CHECK: t_n[last / 9933]

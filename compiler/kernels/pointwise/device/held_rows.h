@@ -15,12 +15,21 @@ namespace fusec {
 /// its threads, which finds the elements of its own by their places.
 template <class T, int Size, int Rows, int Threads> struct HeldRows {
   static_assert(Threads % Rows == 0, "parts of the block");
-  static constexpr int rows = Rows / launch::workersOf(Rows),
-                       ofRow = Threads / Rows,
-                       threads = ofRow / launch::workersOf(ofRow); // of a row
+  static constexpr int rows = Rows / launch::workersOf(Rows);
   alignas(16) T at[rows][Size]; // written by vectors
-  static FUSEC_DEVICE int own() { return launch::thread() / threads; }
-  static FUSEC_DEVICE int rank() { return launch::thread() % threads; }
+  /// Of a row. A whole block's are asked for: what is known of a loop that is
+  /// taken once or twice only makes it long.
+  static FUSEC_DEVICE int threads() {
+    constexpr int part = Threads / Rows;
+    return rows > 1 ? part / launch::workersOf(part) : launch::threads();
+  }
+  /// The row of a thread, and its place among those of the row.
+  static FUSEC_DEVICE int own() {
+    return rows > 1 ? launch::thread() / threads() : 0;
+  }
+  static FUSEC_DEVICE int rank() {
+    return rows > 1 ? launch::thread() % threads() : launch::thread();
+  }
   template <class Index> FUSEC_DEVICE const T &operator[](Index i) const {
     return at[own()][i];
   }
@@ -32,8 +41,8 @@ template <int V, class T, int Size, int Rows, int Threads>
 FUSEC_DEVICE void fillRow(HeldRows<T, Size, Rows, Threads> &held,
                           const T *from) {
   static_assert(Size % V == 0, "whole vectors");
-  constexpr int count = Size / V, together = V > 1 ? 4 : 8,
-                threads = HeldRows<T, Size, Rows, Threads>::threads;
+  constexpr int count = Size / V, together = V > 1 ? 4 : 8;
+  const int threads = held.threads();
   T *row = held.at[held.own()];
   for (int first = held.rank(); first < count; first += together * threads) {
     Vec<T, V> loaded[together];
@@ -59,7 +68,7 @@ FUSEC_DEVICE void forEachHeldRow(Held &held, Index rows, Index columns,
                                  Begin begin, Body body) {
   if (columns <= 0)
     return;
-  const Index own = Index(held.rank()) * V, step = Index(held.threads) * V;
+  const Index own = Index(held.rank()) * V, step = Index(held.threads()) * V;
   for (Index first = Index(launch::block()) * held.rows; first < rows;
        first += Index(launch::blocks()) * held.rows) {
     const Index row = first + held.own();
