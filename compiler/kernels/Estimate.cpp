@@ -25,6 +25,13 @@ void fusec::addExposed(Overlap &time, const Target &target, double memory,
       std::pow(std::pow(memory, power) + std::pow(latency, power), 1 / power));
 }
 
+void fusec::exposeFirstTurn(Overlap &time, const Target &target, double bytes) {
+  constexpr double ofThread = 32; // a vector that it loads, one that it stores
+  double atOnce = ofThread * target.threads * target.multiprocessors;
+  time.expose(target.stream.firstPart * std::min(bytes, atOnce) /
+              (target.rates.memory * 1e3));
+}
+
 double fusec::addPlacing(Overlap &time, const Target &target, double blocks,
                          int64_t limit) {
   bool strides = limit && blocks > limit;

@@ -64,6 +64,9 @@ double getStreamingRate(const Target &target, double accessBytes);
 /// in part.
 void addExposed(Overlap &time, const Target &target, double memory,
                 double latency);
+/// Exposes a part of what threads that run at once move, of `bytes` in all:
+/// nothing that others do hides it.
+void exposeFirstTurn(Overlap &time, const Target &target, double bytes);
 /// Adds what placing a grid of `blocks` takes under a schedule's limit. Returns
 /// by how much longer memory takes where there is more than the limit.
 double addPlacing(Overlap &time, const Target &target, double blocks,

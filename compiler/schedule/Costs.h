@@ -58,6 +58,7 @@ struct StreamCosts {
   double widthBytes;   // by which accesses gain the whole rate
   double stridedPart;  // of that rate, where threads take several vectors
   double exposed;      // the power in which latency and memory add up
+  double firstPart;    // of what threads that run at once move: nothing hides it
   double fetchedBytes; // that come from memory together
 };
 

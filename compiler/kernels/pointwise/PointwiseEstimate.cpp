@@ -23,6 +23,7 @@ Estimate fusec::estimatePointwise(const Target &target,
   double longer = addPlacing(time, target, work.blocks, schedule.getBlocks());
   if (work.readsRows)
     time.exposeClocks(target.rates.memoryLatency); // of the first indices
+  exposeFirstTurn(time, target, work.bytes);
   time.add(TimeBound::Memory,
            longer * (1 + work.waits) *
                (work.bytes + work.partly + work.besideRows) /

@@ -107,8 +107,8 @@ Estimate fusec::estimatePicks(const Target &target, const PointwiseWork &work,
                                together,
                            target.sharedBytes / picked.rowBytes),
            turns = picked.rows / (held * target.multiprocessors);
-    double clocks = std::max(0.0, turns - 1) *
-                    (target.rates.memoryLatency + target.rates.l2Latency);
+    double clocks =
+        turns * (target.rates.memoryLatency + target.rates.l2Latency);
     // Rows that begin anywhere are filled by single elements.
     if (picked.fillWidth == 1)
       clocks += whole / picked.elementBytes / warp / target.multiprocessors *

@@ -104,6 +104,7 @@ static Estimate estimateKeptColumns(const Target &target, const RowSizes &sizes,
                                         std::pow(beside, costs.besidePower));
   addPlacing(time, target, blocks, schedule.getBlocks());
   time.expose(costs.startMicros);
+  exposeFirstTurn(time, target, sizes.bytes);
   addBeside(time, costs.exposed, memory, latency, work);
   return time.get();
 }

@@ -52,7 +52,8 @@ Estimate fusec::estimateNested(const Target &target, const RowSizes &sizes,
       waves * (sizes.passes * schedule.getKept() * walk + ofRows * meeting) /
       (target.rates.clock * 1e3);
   addPlacing(time, target, blocks, schedule.getBlocks());
-  time.exposeClocks(target.rates.memoryLatency);
+  // Loads, and results that meet twice behind all of them.
+  time.exposeClocks(target.rates.memoryLatency + target.rates.l2Latency);
   // Groups of a warp read items that follow one another: one piece, if a row's
   // lanes have all of its items. Other pieces of less than a line, here and
   // there, lose some, and those of less than a sector what is not theirs.
