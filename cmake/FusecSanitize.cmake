@@ -2,7 +2,9 @@
 # The sanitizers of a build (FUSEC_SANITIZE), and what the fuzzers need.
 
 if(FUSEC_SANITIZE)
-  add_compile_options(-fsanitize=${FUSEC_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined -g1)
+  # What object-size finds ASan finds, too, and it takes a sixth of compiling.
+  add_compile_options(-fsanitize=${FUSEC_SANITIZE} -fno-sanitize=object-size -fno-omit-frame-pointer
+                      -fno-sanitize-recover=undefined -g1)
   add_link_options(-fsanitize=${FUSEC_SANITIZE})
 endif()
 # libFuzzer follows what code an input reaches.
