@@ -113,12 +113,12 @@ def pieces(graph, count):
 
 # n of each, such that a case takes some seconds under valgrind.
 CASES = {
-    opsInARow: 120,
-    opsSideBySide: 30,
-    matmulsInARow: 30,
-    matmulsOfOneValue: 30,
-    tablesByColumns: 120,
-    pieces: 30,
+    opsInARow: 200,
+    opsSideBySide: 50,
+    matmulsInARow: 50,
+    matmulsOfOneValue: 50,
+    tablesByColumns: 200,
+    pieces: 50,
 }
 
 
