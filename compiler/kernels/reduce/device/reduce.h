@@ -204,6 +204,9 @@ FUSEC_DEVICE typename Op::Value reduceLanes(typename Op::Value v) {
 // Scopes: who works on one row. rank() of size() workers; maxSize is size() on
 // the GPU; group() of groups() counts the rows in flight over the grid.
 
+/// Whether they are those of several blocks: block() of blocks, `threads` each.
+template <class Scope> constexpr bool isOfBlocks = false;
+
 struct ThreadScope {
   static constexpr int maxSize = 1;
   static FUSEC_DEVICE int rank() { return 0; }

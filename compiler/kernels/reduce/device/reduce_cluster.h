@@ -160,6 +160,9 @@ template <int Threads, int Blocks> struct ClusterScope {
   }
 };
 
+template <int Threads, int Blocks>
+constexpr bool isOfBlocks<ClusterScope<Threads, Blocks>> = true;
+
 /// Calls body(row) for each row, each row by one cluster.
 template <class Scope, bool IsOnce = false, class Body>
 FUSEC_DEVICE void forEachRowOfCluster(i64 rows, Body body) {

@@ -15,6 +15,18 @@ template <class Scope, int Steps>
 constexpr int keptSteps = Steps *launch::workersOf(Scope::maxSize);
 
 namespace detail {
+/// Where in a row of `count` items the worker's step begins. Workers take
+/// turns; but of rows of which all have as many items each block has a part
+/// that lies side by side, as it fetches it.
+template <class Scope, int V, int Steps, class Index>
+FUSEC_DEVICE Index placeOfStep(int step, Index count) {
+  if constexpr (isOfBlocks<Scope> && launch::workersOf(2) == 1)
+    if (Index(Steps) * Index(Scope::size()) * V == count)
+      return ((Index(Scope::block()) * Steps + step) * Scope::threads +
+              launch::thread()) *
+             V;
+  return Index(step * Scope::size() + Scope::rank()) * V;
+}
 /// Whether a worker has the step at `k`. Of steps that all workers have, a free
 /// one does not ask, so that nothing is under a condition.
 template <class Scope, int V, bool IsFree, class Index>
@@ -32,36 +44,37 @@ template <class Scope, int V, int Steps, bool IsFree = false, class Index,
 FUSEC_DEVICE void forEachKept(Index count, Body body) {
   FUSEC_UNROLL
   for (int step = 0; step < keptSteps<Scope, Steps>; ++step) {
-    const Index k = Index(step * Scope::size() + Scope::rank()) * V;
+    const Index k = detail::placeOfStep<Scope, V, Steps>(step, count);
     if (detail::hasStep<Scope, V, IsFree>(step, k, count))
       body(step, k);
   }
 }
 
 namespace detail {
-/// Begins `Count` steps from `step` on, and goes on with each that is there
-/// once `Window` others behind it have begun. What is not there loads what the
-/// worker's first one does.
-template <class Scope, int V, int Count, int Window, bool IsFree, class Index,
-          class Body, class... Begun>
+/// Begins `Count` of the `Steps`, from `step` on, and goes on with each that is
+/// there once `Window` others behind it have begun. What is not there loads
+/// what the worker's first one does.
+template <class Scope, int V, int Steps, int Count, int Window, bool IsFree,
+          class Index, class Body, class... Begun>
 FUSEC_DEVICE void beginKept(int step, Index count, Body body, Begun... begun);
 
-template <class Scope, int V, int Count, int Window, bool IsFree, class Index,
-          class Body, class First, class... Begun>
+template <class Scope, int V, int Steps, int Count, int Window, bool IsFree,
+          class Index, class Body, class First, class... Begun>
 FUSEC_DEVICE void finishKept(int step, Index count, Body body, First first,
                              Begun... begun) {
   first();
-  beginKept<Scope, V, Count, Window, IsFree>(step, count, body, begun...);
+  beginKept<Scope, V, Steps, Count, Window, IsFree>(step, count, body,
+                                                    begun...);
 }
 
-template <class Scope, int V, int Count, int Window, bool IsFree, class Index,
-          class Body, class... Begun>
+template <class Scope, int V, int Steps, int Count, int Window, bool IsFree,
+          class Index, class Body, class... Begun>
 FUSEC_DEVICE void beginKept(int step, Index count, Body body, Begun... begun) {
   if constexpr (Count == 0) {
     (begun(), ...);
   } else {
-    const Index own = Index(Scope::rank()) * V,
-                k = Index(step * Scope::size()) * V + own;
+    const Index own = placeOfStep<Scope, V, Steps>(0, count),
+                k = placeOfStep<Scope, V, Steps>(step, count);
     const bool isThere = hasStep<Scope, V, IsFree>(step, k, count);
     auto rest = body(step, isThere ? k : own);
     auto next = [=]() mutable {
@@ -69,11 +82,11 @@ FUSEC_DEVICE void beginKept(int step, Index count, Body body, Begun... begun) {
         rest();
     };
     if constexpr (sizeof...(Begun) < Window)
-      beginKept<Scope, V, Count - 1, Window, IsFree>(step + 1, count, body,
-                                                     begun..., next);
+      beginKept<Scope, V, Steps, Count - 1, Window, IsFree>(
+          step + 1, count, body, begun..., next);
     else
-      finishKept<Scope, V, Count - 1, Window, IsFree>(step + 1, count, body,
-                                                      begun..., next);
+      finishKept<Scope, V, Steps, Count - 1, Window, IsFree>(
+          step + 1, count, body, begun..., next);
   }
 }
 } // namespace detail
@@ -88,7 +101,8 @@ FUSEC_DEVICE void forEachKeptBehindLoads(Index count, Body body) {
     return;
   // On the host a worker does what others do here, too.
   for (int step = 0; step < keptSteps<Scope, Steps>; step += Steps)
-    detail::beginKept<Scope, V, Steps, Window, IsFree>(step, count, body);
+    detail::beginKept<Scope, V, Steps, Steps, Window, IsFree>(step, count,
+                                                              body);
 }
 
 /// Combines what body(step, k, add) adds; every worker gets the result.
