@@ -254,9 +254,12 @@ ReduceKind getExtremeKind(ArgReduceOp op);
 bool reducesLastAxes(mlir::Operation *op);
 /// Of a ReduceOp that has them; they are the first dimension of its result.
 std::optional<int64_t> getReducedParts(mlir::Operation *op);
-/// Whether there are parts, and those of a row follow one another, as they do
-/// in memory: where the last of several axes are reduced.
-bool areNeighbourParts(mlir::Operation *op);
+/// What one result reduces: all, or a part's, of which the last may have fewer.
+Expr getPartLength(mlir::Operation *op);
+/// Behind how many of the dimensions that are kept parts are walked, so that
+/// those of a row follow one another as they do in memory: 0 where the first
+/// axis is reduced, and where there are none.
+size_t getPlaceOfParts(mlir::Operation *op);
 
 /// The ops inside that the outputs depend on, in order.
 llvm::SmallVector<mlir::Operation *>

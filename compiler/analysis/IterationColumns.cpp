@@ -84,8 +84,8 @@ FailureOr<RowIteration> fusec::analyzeColumns(StepOp step) {
   for (auto [i, size] : llvm::enumerate(getSizes(reduction->getOperand(0))))
     if (!llvm::is_contained(axes, static_cast<int64_t>(i)))
       kept.push_back(size);
-  if (areNeighbourParts(reduction))
-    std::rotate(kept.begin(), kept.begin() + 1, kept.end());
+  if (size_t place = getPlaceOfParts(reduction))
+    std::rotate(kept.begin(), kept.begin() + 1, kept.begin() + place + 1);
 
   // Of equals the one with most columns: the more threads find work side by
   // side.

@@ -51,8 +51,7 @@ std::optional<int64_t> fusec::getReducedParts(Operation *op) {
   return cast<ArgReduceOp>(op).getParts();
 }
 
-/// What one result reduces: all, or a part's, which may be fewer.
-static Expr getPartLength(Operation *op) {
+Expr fusec::getPartLength(Operation *op) {
   if (auto reduce = dyn_cast<ReduceOp>(op))
     return reduce.getLength();
   return cast<ArgReduceOp>(op).getLength();
@@ -63,22 +62,20 @@ bool fusec::reducesLastAxes(Operation *op) {
   return axes[0] + int64_t(axes.size()) == getRank(op->getOperand(0));
 }
 
-bool fusec::areNeighbourParts(Operation *op) {
-  int64_t rank = getRank(op->getOperand(0));
-  return getReducedParts(op) && rank > int64_t(getReducedAxes(op).size()) &&
-         reducesLastAxes(op);
+size_t fusec::getPlaceOfParts(Operation *op) {
+  return getReducedParts(op) ? getReducedAxes(op)[0] : 0;
 }
 
 /// The row's index in each of the sizes that are kept, of which that of parts
-/// comes first; neighbours are where areNeighbourParts() says.
+/// comes first; the walk has it at getPlaceOfParts().
 static SmallVector<Expr> getRowIndices(Operation *op, Expr row,
                                        ArrayRef<Expr> kept) {
-  if (!areNeighbourParts(op))
-    return delinearize(row, kept);
+  size_t place = getPlaceOfParts(op);
   SmallVector<Expr> order(kept);
-  std::rotate(order.begin(), order.begin() + 1, order.end());
+  std::rotate(order.begin(), order.begin() + 1, order.begin() + place + 1);
   SmallVector<Expr> indices = delinearize(row, order);
-  std::rotate(indices.begin(), indices.end() - 1, indices.end());
+  std::rotate(indices.begin(), indices.begin() + place,
+              indices.begin() + place + 1);
   return indices;
 }
 

@@ -102,6 +102,11 @@ struct Share {
   bool isMine;
 };
 
+/// All of a grid's blocks, of which the first to begin take what lies last.
+FUSEC_DEVICE Share lastFirst() {
+  return {i64(launch::blocks()) - 1 - launch::block(), launch::blocks(), true};
+}
+
 /// Calls body(base, tag) for vectors of V items and, where `count` is not a
 /// multiple of V, body(i, tag) for each item of the rest; decltype(tag)::value
 /// is the width, V or 1. Where `AtOnce` is more than 1, a body loads and

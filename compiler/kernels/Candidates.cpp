@@ -162,15 +162,23 @@ fusec::chooseGridLimit(const Target &target, int64_t threads, Expr blocks,
 }
 
 /// One number says which part of which row: where that begins is found from the
-/// number times what rows are apart, minus what that is too much.
+/// number times what rows, or parts that follow one another, are apart, minus
+/// what that is too much.
 static Expr getExtentOfParts(Operation *reduce) {
   SmallVector<Expr> sizes = getSizes(reduce->getOperand(0));
   SmallVector<int64_t> axes = getReducedAxes(reduce);
-  ArrayRef<Expr> kept(sizes);
-  int64_t axis = 0;
-  for (; !kept.empty() && llvm::is_contained(axes, axis); ++axis)
-    kept = kept.drop_front();
-  return getElementCount(kept, reduce->getContext()) * *getReducedParts(reduce);
+  Expr extent = Expr::constant(reduce->getContext(), *getReducedParts(reduce));
+  bool areNeighbours = getPlaceOfParts(reduce) > 0;
+  if (areNeighbours)
+    extent = extent * getPartLength(reduce);
+  int64_t first = 0;
+  while (!areNeighbours && llvm::is_contained(axes, first))
+    ++first;
+  for (auto [axis, size] : llvm::enumerate(sizes))
+    if (int64_t(axis) >= first &&
+        !(areNeighbours && llvm::is_contained(axes, int64_t(axis))))
+      extent = extent * size;
+  return extent;
 }
 
 IndexWidth fusec::getIndexWidth(StepOp step) {
@@ -195,7 +203,7 @@ IndexWidth fusec::getIndexWidth(StepOp step) {
     extents.push_back(getElementCount(
         cast<IndexedOpInterface>(op).getIterationSizes(), context));
     if (isa<ReduceOp, ArgReduceOp>(op) && getReducedParts(&op) &&
-        step.getFamily() == Family::Reduce && !areNeighbourParts(&op))
+        step.getFamily() == Family::Reduce)
       extents.push_back(getExtentOfParts(&op));
   }
   IndexWidth width;

@@ -9,14 +9,31 @@
 using namespace mlir;
 using namespace fusec;
 
-/// Whether a later kernel reads the buffer.
+static bool reads(Operation *op, BufferOp buffer) {
+  auto step = dyn_cast<StepOp>(op);
+  return step &&
+         llvm::is_contained(step.getInputs(), FlatSymbolRefAttr::get(buffer));
+}
+/// Whether a kernel before, or a later one, reads the buffer.
+static bool isReadEarlier(StepOp step, BufferOp buffer) {
+  for (Operation *op = step->getPrevNode(); op; op = op->getPrevNode())
+    if (reads(op, buffer))
+      return true;
+  return false;
+}
 static bool isReadLater(StepOp step, BufferOp buffer) {
   for (Operation *op = step->getNextNode(); op; op = op->getNextNode())
-    if (auto later = dyn_cast<StepOp>(op))
-      for (Attribute input : later.getInputs())
-        if (cast<FlatSymbolRefAttr>(input).getValue() == buffer.getSymName())
-          return true;
+    if (reads(op, buffer))
+      return true;
   return false;
+}
+
+static double countElements(BufferOp buffer) {
+  Expr count = getElementCount(getSizes(buffer.getType()), buffer.getContext());
+  return double(getSampledValue(count, typicalDim));
+}
+static double getBytes(BufferOp buffer) {
+  return countElements(buffer) * getElementBytes(buffer.getElementType());
 }
 
 /// Whether nobody reads the buffer's bytes behind the step.
@@ -63,16 +80,24 @@ SmallVector<int64_t> fusec::findPassingReads(StepOp step,
     if (program[node].kind != ScalarNode::Kind::Load)
       continue;
     BufferOp buffer = step.getInputBuffer(value);
-    Expr count = getElementCount(getSizes(buffer.getType()), step.getContext());
-    double elements = double(getSampledValue(count, typicalDim)),
-           bytes = elements * getElementBytes(buffer.getElementType());
-    bool passes = isReadOnce(program, node, elements, readers[value]) ||
-                  (stay && readers[value] == 1 && isOfNamedRows(program[node]));
+    double bytes = getBytes(buffer);
+    bool passes =
+        isReadOnce(program, node, countElements(buffer), readers[value]) ||
+        (stay && readers[value] == 1 && isOfNamedRows(program[node]));
     if (passes && isReadLast(step, buffer) && bytes >= costs.leastBytes &&
         bytes <= costs.mostBytes)
       passing.push_back(place);
   }
   return passing;
+}
+
+bool fusec::readsAgain(StepOp step) {
+  return llvm::any_of(step.getBody().getArguments(), [&](Value argument) {
+    BufferOp buffer = step.getInputBuffer(argument);
+    return buffer.getKind() == BufferKind::Input &&
+           getBytes(buffer) >= getTarget(step).passing.leastBytes &&
+           isReadEarlier(step, buffer);
+  });
 }
 
 static double getMovedBytes(StepBytes bytes) {

@@ -54,11 +54,11 @@ struct Reached {
 
 /// Kernels that read and write memory once, element by element.
 struct StreamCosts {
-  double narrowPart;   // of the memory's rate, of accesses of no width
-  double widthBytes;   // by which accesses gain the whole rate
-  double stridedPart;  // of that rate, where threads take several vectors
-  double exposed;      // the power in which latency and memory add up
-  double firstPart;    // of what threads that run at once move: nothing hides it
+  double narrowPart;  // of the memory's rate, of accesses of no width
+  double widthBytes;  // by which accesses gain the whole rate
+  double stridedPart; // of that rate, where threads take several vectors
+  double exposed;     // the power in which latency and memory add up
+  double firstPart;   // of what threads that run at once move: nothing hides it
   double fetchedBytes; // that come from memory together
 };
 

@@ -62,13 +62,14 @@ def makeTransposes():
 
 # Rows that are split into parts, and such that are not; the last part is short. Rows that
 # begin anywhere, columns of lengths that threads do not share evenly, and columns of which
-# each multiprocessor has a block of 20.
+# each multiprocessor has a block of 20. Parts of several rows of columns that follow one another.
 REDUCTIONS = [("f16", (1003, 997), (0, 1)), ("f32", (70001, 13), (0,)), ("f32", (7, 100003), (1,)),
               ("f16", (2, 5000, 64), (1,)), ("f32", (4, 3, 30000), (0, 2)), ("f32", (0, 70000), (0, 1)),
               ("f32", (1, 65536), (0, 1)), ("f32", (3, 1, 5, 1), (1, 3)), ("f16", (5, 1, 9), (1, 2)),
               ("f16", (9, 10007), (1,)), ("f32", (5, 5003), (1,)), ("f16", (2, 197, 1024), (1,)),
               ("f32", (2, 127, 513), (1,)), ("f16", (2, 1000, 512), (1,)), ("f32", (3, 13, 256), (1,)),
-              ("f16", (130, 37, 256), (1,)), ("f32", (27, 601, 95), (1,))]
+              ("f16", (130, 37, 256), (1,)), ("f32", (27, 601, 95), (1,)), ("f32", (3, 20003, 7), (1,)),
+              ("f16", (5, 8197, 40), (1,)), ("f32", (2, 3, 10007, 5), (2,))]
 
 
 def makeReductions():

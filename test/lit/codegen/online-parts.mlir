@@ -57,3 +57,26 @@ fusec.model @log_sum_exp inputs ["x"] outputs ["y"] {
   %6 = fusec.add %5, %0 : tensor<7xf32>
   fusec.output %6 : tensor<7xf32>
 }
+
+// -----
+
+// Columns that no block holds are stored by a step of its own. Their parts are
+// walked as they lie in memory, and what is stored begins with the last ones,
+// which L2 holds.
+// CHECK-LABEL: // reduce_sub_exp_div_rows_parts{{$}}
+// CHECK: kept[step] = fusec::load<2>(t_x + row * [[R:[0-9]+]] + k * 64 + column);
+// CHECK-LABEL: // reduce_sub_exp_div_rows{{$}}
+// CHECK-NOT: lastFirst
+// CHECK-LABEL: // reduce_sub_exp_div{{$}}
+// CHECK: fusec::forEachVector<{{.*}}>(fusec::lastFirst(), count, [&](int base, auto width) {
+fusec.model @columns inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<8x16384x64xf32>):
+  %0 = fusec.reduce max %x axes [1] : tensor<8x16384x64xf32> to tensor<8x64xf32>
+  %1 = fusec.broadcast %0 [0, 2] : tensor<8x64xf32> to tensor<8x16384x64xf32>
+  %2 = fusec.sub %x, %1 : tensor<8x16384x64xf32>
+  %3 = fusec.exp %2 : tensor<8x16384x64xf32>
+  %4 = fusec.reduce sum %3 axes [1] : tensor<8x16384x64xf32> to tensor<8x64xf32>
+  %5 = fusec.broadcast %4 [0, 2] : tensor<8x64xf32> to tensor<8x16384x64xf32>
+  %6 = fusec.div %3, %5 : tensor<8x16384x64xf32>
+  fusec.output %6 : tensor<8x16384x64xf32>
+}

@@ -50,17 +50,45 @@ fusec.model @tiles inputs ["x"] outputs ["y"] {
 
 // -----
 
-// 32 bits count 2^28 halves, but not what a part's begin is found from: one
-// number of up to 16 x 64, times the 2^22 halves that rows are apart.
+// Parts that follow one another begin a part's length behind each other.
 // CHECK-LABEL: fusec.plan @sm_90a of @parts
 // CHECK: fusec.step reduce
-// CHECK: indexBits = 64
-// CHECK-NOT: indexBits = 32
+// CHECK: indexBits = 32
 // CHECK: parts 16
 fusec.model @parts inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<64x8192x512xf16>):
   %0 = fusec.reduce sum %x axes [1] parts 16 : tensor<64x8192x512xf16> to tensor<16x64x512xf16>
   fusec.output %0 : tensor<16x64x512xf16>
+}
+
+// -----
+
+// 32 bits count 1.9 x 10^9 halves, but of 4097 items 16 parts have 320 each, so
+// that the last row's begin is found from 2.3 x 10^9 less what that is too much.
+// CHECK-LABEL: fusec.plan @sm_90a of @uneven
+// CHECK: fusec.step reduce
+// CHECK: indexBits = 64
+// CHECK-NOT: indexBits = 32
+// CHECK: parts 16
+fusec.model @uneven inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<900x4097x512xf16>):
+  %0 = fusec.reduce sum %x axes [1] parts 16 : tensor<900x4097x512xf16> to tensor<16x900x512xf16>
+  fusec.output %0 : tensor<16x900x512xf16>
+}
+
+// -----
+
+// Where the first axis is reduced the number of a part counts all of its rows:
+// 32 bits count 2^30 halves, but not 16 x 2^19 rows, 2^10 halves apart.
+// CHECK-LABEL: fusec.plan @sm_90a of @apart
+// CHECK: fusec.step reduce
+// CHECK: indexBits = 64
+// CHECK-NOT: indexBits = 32
+// CHECK: parts 16
+fusec.model @apart inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<2x524288x1024xf16>):
+  %0 = fusec.reduce sum %x axes [0, 2] parts 16 : tensor<2x524288x1024xf16> to tensor<16x524288xf16>
+  fusec.output %0 : tensor<16x524288xf16>
 }
 
 // -----
