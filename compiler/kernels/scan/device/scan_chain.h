@@ -1,26 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How blocks tell one another sums of 32 bits: by words that also hold the
-// launch's number, so that no flag is waited for or cleared. Sums of groups
-// save asking all parts.
+// How blocks tell one another sums of 32 bits by words. Sums of groups save
+// asking all parts.
 
 #ifndef FUSEC_KERNELS_SCAN_CHAIN_H
 #define FUSEC_KERNELS_SCAN_CHAIN_H
 
+#include "launch_words.h"
 #include "scan_parts.h"
 
 namespace fusec {
-
-namespace detail {
-FUSEC_DEVICE u32 toBits(float value) { return primitive::bitsOf(value); }
-template <class T> FUSEC_DEVICE u32 toBits(T value) { return u32(value); }
-FUSEC_DEVICE void fromBits(u32 bits, float &value) {
-  value = primitive::floatOf(bits);
-}
-template <class T> FUSEC_DEVICE void fromBits(u32 bits, T &value) {
-  value = T(bits);
-}
-} // namespace detail
 
 /// The block's part, and the words behind `flags`, with `Columns` of a strip
 /// and sums of all parts up to every `Group`-th.
@@ -36,10 +25,10 @@ public:
   static constexpr bool asksOnce = Group != ScanWords::ofColumns;
 
   FUSEC_DEVICE ScanChain(u32 *flags, int strips, int parts)
-      : ScanPlace(flags, strips), parts(parts) {
+      : ScanPlace(flags, strips), told(flags), parts(parts) {
     if (!asksOnce || launch::thread() == 0)
-      before = primitive::peekFlag(flags + ScanWords::launches);
-    u64 *words = reinterpret_cast<u64 *>(flags + ScanWords::flags);
+      told.ask();
+    u64 *words = told.words();
     ofParts = words + strip() * parts * Columns;
     const int groups = (parts + group - 1) / group;
     ofGroups = words + (strips * parts + strip() * groups) * Columns;
@@ -48,10 +37,10 @@ public:
   /// Tells the block which launch it is: two calls, around a barrier.
   FUSEC_DEVICE void shareLaunch(u32 &shared) const {
     if (asksOnce && launch::thread() == 0)
-      shared = before + 1;
+      shared = told.getAsked();
   }
   FUSEC_DEVICE void takeLaunch(const u32 &shared) {
-    launch = asksOnce ? shared : before + 1;
+    told.setNumber(asksOnce ? shared : told.getAsked());
   }
   /// Whether groups come behind its own.
   FUSEC_DEVICE bool endsGroup() const {
@@ -72,16 +61,10 @@ public:
     if (column < Columns && endsGroup())
       primitive::fetch(ofGroup(part() / group, column));
   }
-  FUSEC_DEVICE void tell(u64 *word, T sum) const {
-    primitive::tellWord(word, u64(launch) << 32 | detail::toBits(sum));
-  }
+  FUSEC_DEVICE void tell(u64 *word, T sum) const { told.tell(word, sum); }
   /// What the word holds, of which `seen` was there before.
   FUSEC_DEVICE T await(const u64 *word, u64 seen) const {
-    while (u32(seen >> 32) != launch)
-      seen = primitive::peekWord(word);
-    T sum;
-    detail::fromBits(u32(seen), sum);
-    return sum;
+    return told.template await<T>(word, seen);
   }
 
   /// Calls fetch(strip, part) of the block that is so many behind this one, if
@@ -97,21 +80,15 @@ public:
   /// is called at its end.
   FUSEC_DEVICE void leave() {
     if (launch::thread() == 0 && isLast)
-      left = primitive::takeTurn(flags + 1, u32(launch::blocks()) - 1);
+      told.leave();
   }
   FUSEC_DEVICE void end() const {
-    if (launch::thread() != 0 || !isLast || left + 1 != u32(launch::blocks()))
-      return;
-    // Numbers begin again: what is there must not be taken for new.
-    const bool begins = launch == ~u32(0);
-    flags[ScanWords::launches] = begins ? 0 : launch;
-    const u32 end = begins ? flags[ScanWords::size] : 0;
-    for (u32 word = ScanWords::flags; word < end; ++word)
-      flags[word] = 0;
+    if (launch::thread() == 0 && isLast)
+      told.end();
   }
 
 private:
-  u32 before, launch, left = 0;
+  LaunchWords told;
   int parts;
   u64 *ofParts, *ofGroups;
 };

@@ -5,6 +5,8 @@
 #ifndef FUSEC_KERNELS_SCAN_CONFIG_H
 #define FUSEC_KERNELS_SCAN_CONFIG_H
 
+#include "flag_words.h"
+
 #ifndef FUSEC_DEVICE
 #define FUSEC_DEVICE inline
 #define FUSEC_DEVICE_PLAIN
@@ -39,14 +41,9 @@ struct ScanFields {
 };
 
 /// Words of 64 bits behind a launch's flags, in which blocks tell sums of 32
-/// bits beside the number of the launch: parts of a strip follow one another,
-/// then come, for each group of parts, the sums of all groups up to it.
-struct ScanWords {
-  /// Of the flags: 64 that are zero before and after a launch, how many
-  /// launches there were, and how many flags there are.
-  static constexpr int flags = 66, launches = 64, size = 65;
-  /// What a bundle may ask for: 16 MiB.
-  static constexpr int mostFlags = 1 << 22;
+/// bits: parts of a strip follow one another, then come, for each group of
+/// parts, the sums of all groups up to it.
+struct ScanWords : FlagWords {
   /// Parts of a group: of strips of columns, and of a few columns, whose groups
   /// follow one another as those of a row.
   static constexpr int ofColumns = 16, ofRun = 512;
