@@ -181,7 +181,8 @@ FailureOr<format::Param> ManifestBuilder::getParam(const KernelParam &param,
   case KernelParam::Kind::Fault:
     return format::Param(format::FaultParam());
   case KernelParam::Kind::Flags:
-    return format::Param(format::FlagsParam{unsigned(param.words)});
+    return format::Param(
+        format::FlagsParam{unsigned(param.words), unsigned(param.team)});
   case KernelParam::Kind::Size: {
     FailureOr<format::Expr> value = exprs.convert(param.size);
     if (failed(value))

@@ -20,6 +20,7 @@ struct KernelParam {
   Expr size = {};          // of a Size
   unsigned bits = 64;      // of a Size: 32 or 64
   int64_t words = 64;      // of Flags
+  int64_t team = 1;        // blocks that wait for one another through them
   /// Whether it lies in the same struct parameter as the one before.
   bool continues = false;
   TensorMapShape map = {}; // of a TensorMap, over `buffer`

@@ -155,11 +155,12 @@ std::string KernelWriter::faultCounter() {
   return fault;
 }
 
-std::string KernelWriter::flags(int64_t words) {
+std::string KernelWriter::flags(int64_t words, int64_t team) {
   std::string name = uniqueName("flags");
   signature.push_back({"fusec::u32 *", name});
   params.push_back({KernelParam::Kind::Flags});
   params.back().words = words;
+  params.back().team = team;
   return name;
 }
 

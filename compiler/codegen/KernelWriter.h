@@ -51,7 +51,7 @@ public:
   std::string tensorMap(BufferOp buffer, TensorMapShape shape);
   std::string faultCounter();
   /// Words that are zero before and after the launch.
-  std::string flags(int64_t words = 64);
+  std::string flags(int64_t words = 64, int64_t team = 1);
   /// The parameter that holds a named dimension.
   std::string symbolParam(Expr symbol);
   /// C text of a size that the kernel counts with an `int`: a number, or a

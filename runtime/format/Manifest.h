@@ -92,6 +92,9 @@ inline constexpr unsigned flagWords = 64, flagSizeWord = flagWords + 1,
                           mostFlagWords = 1 << 22;
 struct FlagsParam {
   unsigned words = flagWords;
+  // Blocks that follow one another in the grid and wait for one another: a
+  // device has to have room for so many at a time. Since 0.9.
+  unsigned team = 1;
 };
 
 using Param =

@@ -138,8 +138,12 @@ Param readParam(const JsonReader &json) {
       json.expectObject({"kind"});
       return FlagsParam();
     }
-    json.expectObject({"kind", "words"});
+    json.expectObject({"kind", "words", "team"});
     FlagsParam flags{json["words"].uint32()};
+    if (json.has("team"))
+      flags.team = json["team"].uint32();
+    if (flags.team < 1)
+      json["team"].fail("expected 1 block or more, found 0");
     if (flags.words <= flagSizeWord || flags.words > mostFlagWords)
       json["words"].fail("expected " + std::to_string(flagSizeWord + 1) +
                          " to " + std::to_string(mostFlagWords) +

@@ -84,7 +84,10 @@ Json toJson(const FaultParam &) { return Json::object({{"kind", "fault"}}); }
 Json toJson(const FlagsParam &param) {
   if (param.words == flagWords)
     return Json::object({{"kind", "flags"}});
-  return Json::object({{"kind", "flags"}, {"words", param.words}});
+  if (param.team == 1)
+    return Json::object({{"kind", "flags"}, {"words", param.words}});
+  return Json::object(
+      {{"kind", "flags"}, {"words", param.words}, {"team", param.team}});
 }
 
 Json toJson(const Param &param) {

@@ -144,6 +144,7 @@ private:
       return ready;
     if (launch.cooperative)
       keepResident(ready, what);
+    checkTeam(ready, what);
     // The block ends with its last parameter: the driver refuses a size that is
     // not the kernel's own, even one rounded up to the alignment.
     ready.blockBytes = format::paramBytes(launch);
@@ -164,11 +165,32 @@ private:
     return ready;
   }
 
+  // Whether those that wait for one another run at the same time.
+  void checkTeam(const ReadyLaunch &ready, const std::string &what) {
+    unsigned team = 1;
+    for (const format::Param &param : ready.launch->params)
+      if (const auto *flags = std::get_if<format::FlagsParam>(&param))
+        team = std::max(team, flags->team);
+    uint64_t room = team == 1 ? 1 : countResident(ready);
+    if (room < team)
+      fail(FUSEC_UNSUPPORTED,
+           what + ": " + std::to_string(team) +
+               " blocks wait for one another, and the device has room for " +
+               std::to_string(room));
+  }
+
   // No more blocks than run at the same time.
   void keepResident(ReadyLaunch &ready, const std::string &what) {
+    uint64_t most = countResident(ready);
+    if (most < 1)
+      fail(FUSEC_UNSUPPORTED, what + ": the device has no room for its blocks");
+    ready.grid[0] = unsigned(std::min<uint64_t>(ready.grid[0], most));
+  }
+
+  // Blocks that the device runs at the same time, in whole clusters.
+  uint64_t countResident(const ReadyLaunch &ready) {
     const cuda::Driver &driver = model.device().driver();
     const format::Launch &launch = *ready.launch;
-    unsigned cluster = launch.cluster[0];
     int most = 0;
     if (ready.hasCluster()) {
       cuda::LaunchAttribute attribute = {};
@@ -184,15 +206,12 @@ private:
           1};
       driver.check(driver.maxActiveClusters(&most, ready.function, &config),
                    "cuOccupancyMaxActiveClusters");
-    } else {
-      driver.check(driver.maxActiveBlocks(&most, ready.function,
-                                          int(launch.block[0]), launch.smem),
-                   "cuOccupancyMaxActiveBlocksPerMultiprocessor");
-      most *= int(model.device().multiprocessors());
+      return uint64_t(most) * launch.cluster[0];
     }
-    if (most < 1)
-      fail(FUSEC_UNSUPPORTED, what + ": the device has no room for its blocks");
-    ready.grid[0] = std::min(ready.grid[0], unsigned(most) * cluster);
+    driver.check(driver.maxActiveBlocks(&most, ready.function,
+                                        int(launch.block[0]), launch.smem),
+                 "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    return uint64_t(most) * model.device().multiprocessors();
   }
 
   template <typename T>

@@ -43,11 +43,18 @@ TEST(Manifest, KeepsLargeNumbers) {
 
 TEST(Manifest, KeepsWordsOfFlags) {
   Manifest manifest = makeManifest(), parsed;
-  vectorLaunch(manifest).params.back() = FlagsParam{66};
-  std::string error;
-  ASSERT_TRUE(parseManifest(writeManifest(manifest), parsed, error)) << error;
-  EXPECT_EQ(std::get<FlagsParam>(vectorLaunch(parsed).params.back()).words,
-            66u);
+  vectorLaunch(manifest).params.back() = FlagsParam{66, 32};
+  std::string error, text = writeManifest(manifest);
+  ASSERT_TRUE(parseManifest(text, parsed, error)) << error;
+  const Param &param = vectorLaunch(parsed).params.back();
+  EXPECT_EQ(std::get<FlagsParam>(param).words, 66u);
+  EXPECT_EQ(std::get<FlagsParam>(param).team, 32u);
+
+  const std::string team = "\"team\":32";
+  text.replace(text.find(team), team.size(), "\"team\":0");
+  EXPECT_FALSE(parseManifest(text, parsed, error));
+  EXPECT_NE(error.find("expected 1 block or more, found 0"), std::string::npos)
+      << error;
 }
 
 TEST(Manifest, TextErrors) {

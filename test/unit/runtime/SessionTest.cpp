@@ -68,6 +68,24 @@ TEST_F(SessionTest, LaunchesMayAskForMoreFlags) {
     EXPECT_EQ(flags[i], i == format::flagSizeWord ? words : 0) << i;
 }
 
+TEST_F(SessionTest, BlocksThatWaitForOneAnotherHaveRoom) {
+  auto ask = [&](unsigned team) {
+    Session session(load([&](format::Manifest &m) {
+      m.plans[1].steps[1].variants[0].launches[0].params.back() =
+          format::FlagsParam{66, team};
+    }));
+    tensors.bind(session, 100);
+    session.prepare();
+  };
+  fake->activeClusters = 3; // of two blocks
+  EXPECT_NO_THROW(ask(6));
+  std::string message = messageOf(FUSEC_UNSUPPORTED, [&] { ask(7); });
+  EXPECT_NE(message.find("7 blocks wait for one another, and the device has "
+                         "room for 6"),
+            std::string::npos)
+      << message;
+}
+
 // Only the driver knows where tensor maps lie in a kernel's constant bank.
 TEST_F(SessionTest, ParametersOfKernelsWithMapsArePassedOneByOne) {
   fake->driverVersion = 12000;
