@@ -168,16 +168,18 @@ static Expr getExtentOfParts(Operation *reduce) {
   SmallVector<Expr> sizes = getSizes(reduce->getOperand(0));
   SmallVector<int64_t> axes = getReducedAxes(reduce);
   Expr extent = Expr::constant(reduce->getContext(), *getReducedParts(reduce));
-  bool areNeighbours = getPlaceOfParts(reduce) > 0;
-  if (areNeighbours)
+  if (getPlaceOfParts(reduce) > 0) {
     extent = extent * getPartLength(reduce);
-  int64_t first = 0;
-  while (!areNeighbours && llvm::is_contained(axes, first))
+    for (auto [axis, size] : llvm::enumerate(sizes))
+      if (!llvm::is_contained(axes, int64_t(axis)))
+        extent = extent * size;
+    return extent;
+  }
+  size_t first = 0; // behind the leading axes that are reduced
+  while (llvm::is_contained(axes, int64_t(first)))
     ++first;
-  for (auto [axis, size] : llvm::enumerate(sizes))
-    if (int64_t(axis) >= first &&
-        !(areNeighbours && llvm::is_contained(axes, int64_t(axis))))
-      extent = extent * size;
+  for (Expr size : ArrayRef(sizes).drop_front(std::min(first, sizes.size())))
+    extent = extent * size;
   return extent;
 }
 

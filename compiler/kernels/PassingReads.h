@@ -19,8 +19,8 @@ namespace fusec {
 llvm::SmallVector<int64_t> findPassingReads(StepOp step,
                                             const ScalarProgram &program);
 
-/// Whether the kernel reads all of an input that one before has read. L2 holds
-/// the last of what that one has read.
+/// Whether the kernel reads an input that one before has read. L2 holds the
+/// last of what that one has read.
 bool readsAgain(StepOp step);
 /// Whether L2 holds all that the kernel reads and stores.
 bool isHeldByL2(StepOp step);
