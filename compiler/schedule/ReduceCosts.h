@@ -61,6 +61,7 @@ struct RowCosts {
   double laneClocks;        // a step in which neighbouring lanes meet
   double warpClocks;        // to meet in shared memory, a warp
   double clusterClocks;     // to meet in that of all blocks of a cluster
+  double teamMicros;        // to meet in memory, for each doubling of a team
   double itemClocks;        // an item of a thread, in each pass
   double instructionClocks; // and an instruction of it
   double stepClocks;        // an access, in each pass

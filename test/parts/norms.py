@@ -71,6 +71,38 @@ def makeLongNorms():
         yield case
 
 
+# Rows that the registers of many blocks hold together, which meet in memory: groups of
+# several channels, fewer and more rows than there are such teams at a time.
+TEAM_NORMS = [("f32", (3, 4, 131072)), ("f32", (12, 1, 524288)), ("f16", (8, 2, 524288)), ("bf16", (8, 1, 524288))]
+
+
+def makeTeamNorms():
+    for kind, sizes in TEAM_NORMS:
+        allowed = {"f32": 1e-4, "f16": 4e-3, "bf16": 2e-2}[kind]
+        case = Case(nameOf("team_norm", kind, sizes), allowed, opset=21)
+        x = (case.draw(kind, *sizes) / 2 + 1).astype(TYPES[kind][0])
+        factor, shift = case.draw(kind, sizes[1]), case.draw(kind, sizes[1])
+        case.nodes.append(helper.make_node("GroupNormalization",
+                                           [case.input("x", x), case.constant(factor), case.constant(shift)], ["y"], num_groups=1))
+        wide = x.astype(float)
+        apart = wide - wide.mean((1, 2), keepdims=True)
+        normal = apart / numpy.sqrt((apart * apart).mean((1, 2), keepdims=True) + 1e-5)
+        case.output("y", normal * factor[:, None] + shift[:, None], kind)
+        yield case
+    # With the mean and the deviation's inverse beside it. The evaluator and the host add
+    # up a row item by item, whose mean is no farther from 0 therefore.
+    case = Case(nameOf("team_norm", "f32", (2, 524288), "moments"), 2e-3)
+    x = (case.draw("f32", 2, 524288) + 4).astype(numpy.float32)
+    case.nodes.append(helper.make_node("LayerNormalization", [case.input("x", x), case.constant(numpy.ones(1, numpy.float32))],
+                                       ["y", "mean", "inverse"], axis=1))
+    apart = x - x.astype(float).mean(1, keepdims=True)
+    inverse = 1 / numpy.sqrt((apart * apart).mean(1, keepdims=True) + 1e-5)
+    case.output("y", apart * inverse, "f32")
+    case.output("mean", x.astype(float).mean(1, keepdims=True), "f32")
+    case.output("inverse", inverse, "f32")
+    yield case
+
+
 def makeAll():
-    for make in (makeLongVariances, makeLongNorms):
+    for make in (makeLongVariances, makeLongNorms, makeTeamNorms):
         yield from make()

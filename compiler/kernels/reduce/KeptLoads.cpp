@@ -82,8 +82,8 @@ fusec::getLaneLoads(const RowIteration &iteration,
 
 int64_t fusec::getMostKept(ReduceScheduleAttr schedule) {
   int64_t threads = schedule.getThreads();
-  bool areAlone =
-      threads > 256 && schedule.getCluster() == 1 && !schedule.isOfColumns();
+  bool areAlone = threads > 256 && schedule.getBlocksTogether() == 1 &&
+                  !schedule.isOfColumns();
   return threads > 512 || areAlone ? 96 : 256;
 }
 
@@ -96,7 +96,7 @@ bool fusec::paysAhead(const Target &target, const RowSizes &kept,
                       const RowSizes &ahead, ReduceScheduleAttr schedule) {
   double items = double(schedule.getKept() * schedule.getVector()),
          loads = double(ahead.keptLoads) - double(kept.keptLoads);
-  if (loads <= 0 || !schedule.getKept() ||
+  if (loads <= 0 || !schedule.getKept() || schedule.isOfTeam() ||
       !hasRegisters(target, ahead, schedule))
     return false;
   if (loadsAheadByWarps(schedule.asAhead()) && schedule.getVector() > 1)

@@ -148,6 +148,18 @@ struct OnlinePair {
 };
 std::optional<OnlinePair> findOnlinePair(const RowIteration &iteration);
 
+/// The two reductions of a kernel that are all it reduces: the sum of rows, and
+/// that of squares of what is apart from their mean.
+struct Moments {
+  unsigned summed; // the node
+  ReduceOp sum, squares;
+  mlir::Type rounded; // the mean, before it is wide again; null: it is not
+};
+std::optional<Moments> findMoments(const RowIteration &iteration);
+/// Whether a team can find them: its threads keep as many accesses each, and
+/// flags have words for all rows.
+bool fitsTeam(const RowWalk &walk, ReduceScheduleAttr schedule);
+
 /// Points of a wide row that each of so many blocks stores: whole vectors.
 inline int64_t getStoredPart(int64_t points, int64_t blocks) {
   constexpr int64_t whole = 64;
@@ -252,7 +264,8 @@ bool isFollowed(const Target &target, const RowSizes &sizes,
 /// what only stores need, too, as `ahead` says: warps do, and rows that all
 /// begin at once, which have no others to hide its latency, and registers for
 /// it. Of blocks that others follow those gain up to 3% that keep one load
-/// beside one factor; by two factors some lose a tenth.
+/// beside one factor; by two factors some lose a tenth. Teams have registers
+/// for what they keep alone.
 bool paysAhead(const Target &target, const RowSizes &kept,
                const RowSizes &ahead, ReduceScheduleAttr schedule);
 /// Of items by `sizes`, and then of rows of `columns` of them, so many times.

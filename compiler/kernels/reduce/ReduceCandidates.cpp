@@ -18,14 +18,14 @@ using namespace fusec;
 /// blocks as they have registers for: left to itself the compiler widens all
 /// items at once, by 96 registers instead of 72 for a norm of 96 halves, which
 /// took 18.1 us for 17.3. With a row a warp nothing was gained, nor with floats
-/// beside the halves, of which some were spilled.
+/// beside the halves, of which some were spilled. Teams' schedules say it.
 int64_t ReduceProblem::getResident(const Target &target, const RowSizes &sizes,
                                    ReduceScheduleAttr schedule) const {
   double threads = schedule.getThreads(),
          items = double(schedule.getKept() * schedule.getVector()) *
                  sizes.keptLoads,
          blocks = std::ceil(sizes.rows / double(schedule.getRowsAtOnce())) *
-                  double(schedule.getCluster());
+                  double(schedule.getBlocksTogether());
   bool isSpan = pitch && schedule.getVector() > 1,
        isNarrow = !ofColumns && !isSpan && sizes.keepsNarrow,
        areSingles = !ofColumns && schedule.getVector() == 1;
@@ -37,7 +37,8 @@ int64_t ReduceProblem::getResident(const Target &target, const RowSizes &sizes,
     return isNarrow && !sizes.keepsWide && sharesWarp(schedule)
                ? ofGrid(getResidentBlocks(target, sizes, schedule))
                : 0;
-  if (!schedule.getKept() || sharesWarp(schedule) || sizes.element > 4 ||
+  if (!schedule.getKept() || schedule.isOfTeam() || sharesWarp(schedule) ||
+      sizes.element > 4 ||
       (schedule.getAhead() && isFollowed(target, sizes, schedule)) ||
       (isNarrow && items > target.row.mostFreeItems) ||
       (isSpan && !sizes.keepsNarrow &&
@@ -103,7 +104,7 @@ ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
     if (!pitch && paysAhead(target, sizes, ahead, unlimited))
       unlimited = unlimited.asAhead();
     Expr atOnce = Expr::constant(context, unlimited.getRowsAtOnce()),
-         blocks = getRows().ceilDiv(atOnce) * unlimited.getCluster();
+         blocks = getRows().ceilDiv(atOnce) * unlimited.getBlocksTogether();
     RowSizes walked = sizes;
     if (hasPhases) {
       blocks = getPhasedBlocks(iteration, unlimited);
@@ -112,8 +113,8 @@ ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
       // The last one is loaded for the one before, and sectors have two.
       walked.phasesLoad = (vectors + 1) / (vectors - 1);
     }
-    auto getAt = [&](int64_t limit) -> Candidate {
-      auto schedule = unlimited.withBlocks(limit);
+    auto getAt = [&](int64_t limit) -> Candidate { // a team has one row
+      auto schedule = unlimited.withBlocks(unlimited.isOfTeam() ? 0 : limit);
       return {schedule, estimateReduce(target, walked, schedule)};
     };
     Candidate candidate =

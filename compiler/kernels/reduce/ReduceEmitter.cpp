@@ -26,6 +26,9 @@ static std::string scopeType(ReduceScheduleAttr schedule, bool knowsLength,
   case ReduceScope::Cluster:
     return fmt::format("fusec::ClusterScope<{}, {}>", schedule.getThreads(),
                        schedule.getCluster());
+  case ReduceScope::Team:
+    return fmt::format("fusec::TeamScope<{}, {}>", schedule.getThreads(),
+                       schedule.getGroups());
   case ReduceScope::Columns:
     return fmt::format("fusec::{}Scope<{}, {}>", hasPhases ? "Phase" : "Column",
                        schedule.getThreads(), schedule.getGroups());
@@ -44,6 +47,16 @@ static LogicalResult checkNested(StepOp step, VariantAttr variant,
       takeAccesses(step, variant, 0, {nested.items.program, 2, width, {}}) &&
       takeAccesses(step, variant, 1,
                    {nested.rows.program, 1, width, {full, once}}));
+}
+
+/// With an error where a team is to reduce what it cannot.
+static LogicalResult checkTeam(StepOp step, const RowWalk &walk,
+                               ReduceScheduleAttr schedule) {
+  if (schedule.isOfTeam() && !fitsTeam(walk, schedule))
+    return step.emitOpError("has a schedule of teams, which find means and "
+                            "squares of rows of which all threads keep as many "
+                            "whole accesses");
+  return success();
 }
 
 FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
@@ -65,6 +78,7 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
   writer.addHeader(form.hasPhases              ? "reduce_phases.h"
                    : schedule.isOfColumns()    ? "reduce_columns.h"
                    : schedule.getCluster() > 1 ? "reduce_cluster.h"
+                   : schedule.isOfTeam()       ? "reduce_team.h"
                                                : "reduce.h");
   if (schedule.getKept() && !schedule.isOfColumns())
     writer.addHeader("reduce_kept.h");
@@ -73,6 +87,8 @@ FailureOr<KernelSource> fusec::emitReduce(StepOp step, VariantAttr variant,
   if (schedule.getResident() && !schedule.getKept())
     return step.emitOpError("has a schedule of rows of which all is kept, but "
                             "keeps none");
+  if (failed(checkTeam(step, *walk, schedule)))
+    return failure();
   writer.declareBuffers();
   bool knowsLength = walk->iteration.length.getConstant() || schedule.getKept();
   writer.line("typedef {} Scope;",

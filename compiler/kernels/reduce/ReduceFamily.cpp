@@ -59,10 +59,10 @@ static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {
   Expr blocks = rows.ceilDiv(atOnce) * schedule.getStoring();
   if (succeeded(walk) && areColumnsPhased(walk->iteration, schedule))
     blocks = getPhasedBlocks(walk->iteration, schedule);
-  int64_t cluster = schedule.getCluster();
+  int64_t together = schedule.getBlocksTogether();
   auto launch = LaunchAttr::get(
-      limitBlocks(blocks, schedule.getBlocks() / cluster) * cluster,
-      schedule.getThreads(), /*shared=*/0, cluster);
+      limitBlocks(blocks, schedule.getBlocks() / together) * together,
+      schedule.getThreads(), /*shared=*/0, schedule.getCluster());
   if (failed(walk))
     return launch;
   return launch.withResident(countResident(step, *walk, schedule))

@@ -19,6 +19,8 @@ struct ReduceProblem : RowWalk {
   /// What accesses of `vector` elements can keep.
   llvm::SmallVector<unsigned> getKeptLoads(StepOp step, int64_t vector,
                                            bool ahead = false) const;
+  /// Bytes of that, of an item.
+  int64_t getKeptBytes(StepOp step, int64_t vector) const;
   /// Those of `schedules` that can; more of an item if a block is alone on its
   /// multiprocessor.
   llvm::SmallVector<ReduceScheduleAttr>
@@ -52,6 +54,10 @@ struct ReduceProblem : RowWalk {
                                                      const Target &target,
                                                      int64_t vector,
                                                      int64_t bits) const;
+  llvm::SmallVector<ReduceScheduleAttr> getTeams(StepOp step,
+                                                 const Target &target,
+                                                 int64_t vector,
+                                                 int64_t bits) const;
   int64_t getResident(const Target &target, const RowSizes &sizes,
                       ReduceScheduleAttr schedule) const;
   mlir::Attribute getFirst(llvm::ArrayRef<Candidate> candidates) const;

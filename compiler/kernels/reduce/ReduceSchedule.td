@@ -8,7 +8,7 @@
 include "ir/FusecAttributes.td"
 
 def Fusec_ReduceScope : Fusec_Enum<"ReduceScope", "who reduces a row together",
-    ["Thread", "Warp", "Block", "Cluster", "Columns"]>;
+    ["Thread", "Warp", "Block", "Cluster", "Team", "Columns"]>;
 
 def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
   let summary = "who reduces or scans a row, threads a block, index width, elements an access, blocks";
@@ -16,7 +16,8 @@ def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
     Accesses are along the row; of columns across rows, which then are
     neighbours in memory: threads beside each other take vectors of them, and
     `groups` threads share one. `groups` of a warp reduce as many rows at a
-    time; a cluster has as many blocks, which reduce a row together; of a row of
+    time; a cluster has as many blocks, which reduce a row together; so has a
+    team, whose blocks run on any multiprocessors and meet in memory; of a row of
     which more is stored than is reduced as many blocks store a part each, and
     all reduce it. `blocks` is
     the most that the grid has: whoever reduces a row of a larger problem takes
@@ -58,23 +59,27 @@ def Fusec_ReduceScheduleAttr : Fusec_Attr<"ReduceSchedule", "reduce_schedule"> {
       case ::fusec::ReduceScope::Block:
         return getThreads();
       case ::fusec::ReduceScope::Cluster:
+      case ::fusec::ReduceScope::Team:
         return getThreads() * getGroups();
       case ::fusec::ReduceScope::Columns:
         return getGroups();
       }
       return 1;
     }
-    /// Blocks that reduce a row together.
+    /// Blocks of a cluster.
     int64_t getCluster() const {
       return getScope() == ::fusec::ReduceScope::Cluster ? getGroups() : 1;
     }
+    bool isOfTeam() const { return getScope() == ::fusec::ReduceScope::Team; }
+    /// Blocks that reduce a row together, of a cluster or of a team.
+    int64_t getBlocksTogether() const { return isOfTeam() ? getGroups() : getCluster(); }
     /// Blocks that store a part of a row each, which all of them reduce.
     int64_t getStoring() const {
       return getScope() == ::fusec::ReduceScope::Block ? getGroups() : 1;
     }
-    /// Rows that a block, or a cluster, reduces at a time.
+    /// Rows that a block, or those that reduce one together, reduce at a time.
     int64_t getRowsAtOnce() const {
-      return getThreads() * getCluster() / getThreadsTogether() * (isOfColumns() ? getVector() : 1);
+      return getThreads() * getBlocksTogether() / getThreadsTogether() * (isOfColumns() ? getVector() : 1);
     }
     /// The same schedule on a grid of at most so many.
     ReduceScheduleAttr withBlocks(int64_t blocks) const {

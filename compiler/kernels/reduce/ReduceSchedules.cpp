@@ -12,6 +12,13 @@ static constexpr int64_t mostKeptSteps = 32;
 /// Of one pass: 39 floats took 58 us by 40 registers, 48 by 20.
 static constexpr int64_t mostStepsOfPass = 16, mostKeptOfPass = 128;
 
+int64_t ReduceProblem::getKeptBytes(StepOp step, int64_t vector) const {
+  int64_t bytes = 0;
+  for (unsigned node : getKeptLoads(step, vector))
+    bytes += getElementBytes(iteration.program[node].type);
+  return bytes;
+}
+
 /// Those of `schedules` that can keep rows.
 SmallVector<ReduceScheduleAttr>
 ReduceProblem::keep(StepOp step, ArrayRef<ReduceScheduleAttr> schedules,
@@ -23,9 +30,7 @@ ReduceProblem::keep(StepOp step, ArrayRef<ReduceScheduleAttr> schedules,
   // Of a span a thread asks for each vector whether it is there.
   if (usesDim(iteration.length, 0) && !(pitch && schedules[0].getVector() > 1))
     return keeping;
-  int64_t bytes = 0;
-  for (unsigned node : getKeptLoads(step, schedules[0].getVector()))
-    bytes += getElementBytes(iteration.program[node].type);
+  int64_t bytes = getKeptBytes(step, schedules[0].getVector());
   bool isOne = isOnePass(iteration);
   for (ReduceScheduleAttr schedule : schedules) {
     int64_t vector = schedule.getVector(), along = ofColumns ? 1 : vector,
@@ -153,6 +158,55 @@ ReduceProblem::getColumnSchedules(StepOp step, const Target &target,
   return schedules;
 }
 
+/// For as many blocks of a multiprocessor as it has registers for, if it has,
+/// and for one less, which is there for kernels that would spill else. Norms of
+/// 64 rows of 262144 floats took 41.3 us by three blocks, 44.2 by two. Of an
+/// item so many bytes are kept.
+static SmallVector<ReduceScheduleAttr>
+getResidents(const Target &target, ReduceScheduleAttr schedule, int64_t bytes) {
+  // Of little but what it keeps does a thread need much at a time, but halves
+  // are widened some time before they are stored: of more than so many there
+  // are registers where a block of many threads is alone.
+  constexpr int64_t words = 1 << 16, ofWord = 4, least = 48, mostHalves = 64,
+                    alone = 512;
+  // Teams that a device has room for at a time, at least (reduce_team.h).
+  constexpr int64_t leastTeams = 4;
+  int64_t items = schedule.getKept() * schedule.getVector(),
+          threads = schedule.getThreads(),
+          // A single half has a register as well.
+      ofItem = schedule.getVector() > 1 ? bytes : llvm::alignTo(bytes, 4),
+          registers = std::max(
+              items * ofItem / ofWord + (bytes % ofWord ? 36 : 20), least),
+          most = words / (registers * threads);
+  SmallVector<ReduceScheduleAttr> schedules;
+  if (bytes % ofWord && items > mostHalves && threads < alone)
+    return schedules;
+  for (int64_t resident : {most, most - 1})
+    if (leastTeams * schedule.getBlocksTogether() <=
+        resident * target.multiprocessors)
+      schedules.push_back(schedule.withResident(resident));
+  return schedules;
+}
+
+/// Of rows that few blocks cannot hold.
+SmallVector<ReduceScheduleAttr> ReduceProblem::getTeams(StepOp step,
+                                                        const Target &target,
+                                                        int64_t vector,
+                                                        int64_t bits) const {
+  SmallVector<ReduceScheduleAttr> teams, all;
+  if (target.major < 9 || (pitch && vector > 1) || !findMoments(iteration))
+    return all;
+  for (int64_t threads : {256, 512})
+    for (int64_t blocks : {16, 32, 64})
+      teams.push_back(ReduceScheduleAttr::get(
+          step.getContext(), ReduceScope::Team, threads, bits, vector, blocks));
+  for (ReduceScheduleAttr schedule : keep(step, teams))
+    if (fitsTeam(*this, schedule))
+      llvm::append_range(
+          all, getResidents(target, schedule, getKeptBytes(step, vector)));
+  return all;
+}
+
 /// The smallest last.
 SmallVector<ReduceScheduleAttr>
 ReduceProblem::getSchedules(StepOp step, const Target &target, int64_t vector,
@@ -188,6 +242,7 @@ ReduceProblem::getSchedules(StepOp step, const Target &target, int64_t vector,
       for (int64_t blocks : {2, 4, 8})
         all.push_back(get(ReduceScope::Cluster, threads, vector, blocks));
   SmallVector<ReduceScheduleAttr> keeping = keep(step, all);
+  llvm::append_range(keeping, getTeams(step, target, vector, bits));
   // Rows that nothing holds.
   if (keeping.empty() && getLength().isConstant() &&
       !getKeptLoads(step, vector).empty()) {

@@ -50,9 +50,12 @@ void RowPrinter::openRows() {
   StringRef loop = isOfGroup                   ? "OfWarp"
                    : schedule.getCluster() > 1 ? "OfCluster"
                                                : "";
-  writer.open("fusec::forEachRow{}<{}>({}, [&](fusec::i64 group{})", loop,
-              getTurns(schedule), writer.print(sizes[0], {}),
-              isOfGroup ? ", bool isMine" : "");
+  if (schedule.isOfTeam())
+    openRowsOfTeams();
+  else
+    writer.open("fusec::forEachRow{}<{}>({}, [&](fusec::i64 group{})", loop,
+                getTurns(schedule), writer.print(sizes[0], {}),
+                isOfGroup ? ", bool isMine" : "");
   writer.line("const {0} row = {0}(group);", index);
   if (form.pitch) {
     std::string begin = emitter->print(form.begin);
@@ -311,6 +314,8 @@ std::string RowPrinter::keepFound(unsigned node, StringRef base) {
 }
 
 void RowPrinter::printReductions() {
+  if (schedule.isOfTeam())
+    return printMoments(*findMoments(iteration));
   std::optional<OnlinePair> pair;
   if (schedule.getOnline())
     pair = findOnlinePair(iteration);

@@ -79,6 +79,8 @@ private:
   void printFetches();
   void printOnlinePair(const RowReduction &most, mlir::Operation *sum,
                        bool isFinite);
+  void openRowsOfTeams();
+  void printMoments(const Moments &moments);
 
   KernelWriter &writer;
   const RowIteration &iteration;

@@ -27,7 +27,7 @@ static std::optional<Fetched> findFetched(const RowIteration &iteration,
   if (!rows || !length)
     return std::nullopt;
   if (!schedule.isOfColumns())
-    return Fetched{*rows, *length, schedule.getCluster()};
+    return Fetched{*rows, *length, schedule.getBlocksTogether()};
   std::optional<int64_t> columns = sizes[2].getConstant();
   int64_t together = schedule.getRowsAtOnce();
   if (!columns || *columns % together)
@@ -68,6 +68,7 @@ static bool keepsOnce(const RowIteration &iteration,
                       ReduceScheduleAttr schedule) {
   bool ofBlocks = schedule.getScope() == ReduceScope::Block ||
                   schedule.getScope() == ReduceScope::Cluster ||
+                  schedule.isOfTeam() ||
                   (schedule.isOfColumns() && !isOnePass(iteration) &&
                    !areColumnsShifted(iteration, schedule));
   return ofBlocks && schedule.getKept() && !schedule.getBlocks() &&
@@ -100,6 +101,10 @@ int64_t fusec::getRowsAhead(StepOp step, const Target &target,
   }
   double most = schedule.isOfColumns() ? target.keptColumns.fetchedBytes
                                        : target.row.fetchedBytes;
+  // Later rows' teams begin one behind another, since blocks end so: norms of
+  // 64 rows of 1 MB took 40.8 us by 16 rows ahead, 41.7 by 24, 43.5 by none.
+  if (schedule.isOfTeam())
+    most *= 2;
   auto ahead = int64_t(most * target.multiprocessors /
                        double(std::max<int64_t>(bytes, 1)));
   return bytes && ahead < fetched->rows ? ahead : 0;

@@ -7,16 +7,12 @@
 #ifndef FUSEC_COMPILER_TRANSFORMS_PLAN_MOMENTPARTS_H
 #define FUSEC_COMPILER_TRANSFORMS_PLAN_MOMENTPARTS_H
 
+#include "compiler/kernels/reduce/Reduce.h"
 #include "compiler/transforms/plan/CutStep.h"
 
 namespace fusec {
 
-/// The two reductions of a step that are all it reduces: the sum of rows, and
-/// that of squares of what is apart from their mean.
-struct Moments {
-  ReduceOp sum, squares;
-  mlir::Type rounded; // the mean, before it is wide again; null: it is not
-};
+/// Of a step that reduces nothing else.
 std::optional<Moments> getMoments(StepOp step);
 
 /// The step as two, which stand before it. No part may be empty. The formula is

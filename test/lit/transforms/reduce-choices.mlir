@@ -202,3 +202,29 @@ fusec.model @even inputs ["x"] outputs ["y"] {
   %0 = fusec.reduce sum %x axes [1] : tensor<33x1001x77xf32> to tensor<33x77xf32>
   fusec.output %0 : tensor<33x77xf32>
 }
+
+// -----
+
+// A cluster's registers hold no such row, which would be read twice: 83 us, by
+// teams 47.
+// CHECK-LABEL: fusec.plan @sm_90a of @team
+// CHECK: fusec.step reduce
+// CHECK: #fusec.variant<[{{.+}}], #fusec.reduce_schedule<scope = team, threads = {{256|512}}, indexBits = 32, vector = 4
+// CHECK-NOT: fusec.step reduce
+fusec.model @team inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<16x1048576xf32>):
+  %n = fusec.splat 1048576.0 : f32 : tensor<16xf32>
+  %e = fusec.splat 1.0e-05 : f32 : tensor<16xf32>
+  %0 = fusec.reduce sum %x axes [1] : tensor<16x1048576xf32> to tensor<16xf32>
+  %1 = fusec.div %0, %n : tensor<16xf32>
+  %2 = fusec.broadcast %1 [0] : tensor<16xf32> to tensor<16x1048576xf32>
+  %3 = fusec.sub %x, %2 : tensor<16x1048576xf32>
+  %4 = fusec.mul %3, %3 : tensor<16x1048576xf32>
+  %5 = fusec.reduce sum %4 axes [1] : tensor<16x1048576xf32> to tensor<16xf32>
+  %6 = fusec.div %5, %n : tensor<16xf32>
+  %7 = fusec.add %6, %e : tensor<16xf32>
+  %8 = fusec.rsqrt %7 : tensor<16xf32>
+  %9 = fusec.broadcast %8 [0] : tensor<16xf32> to tensor<16x1048576xf32>
+  %10 = fusec.mul %3, %9 : tensor<16x1048576xf32>
+  fusec.output %10 : tensor<16x1048576xf32>
+}

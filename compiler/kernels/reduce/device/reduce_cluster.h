@@ -2,14 +2,14 @@
 //
 // Rows that the blocks of a cluster reduce together: each keeps a share of the
 // row in registers that no block alone could hold, and sends what it found to
-// the shared memory of all others. On the host the first block does it all.
+// the shared memory of all others.
 
 #ifndef FUSEC_KERNELS_REDUCE_CLUSTER_H
 #define FUSEC_KERNELS_REDUCE_CLUSTER_H
 
 #include "prelude_cluster.h"
 #include "prelude_hopper.h"
-#include "reduce.h"
+#include "reduce_blocks.h"
 
 namespace fusec {
 
@@ -110,20 +110,9 @@ private:
 
 /// A scope like those of reduce.h of `Blocks` blocks of `Threads` threads; rows
 /// by forEachRowOfCluster.
-template <int Threads, int Blocks> struct ClusterScope {
-  static constexpr int maxSize = Threads * Blocks, threads = Threads;
-  /// Which of the row's blocks it is, of how many.
-  static constexpr int blocks = Blocks / launch::workersOf(Blocks);
-  static FUSEC_DEVICE int block() { return launch::block() % blocks; }
-  static FUSEC_DEVICE int rank() {
-    return launch::block() % Blocks * (Threads / launch::workersOf(Threads)) +
-           launch::thread();
-  }
-  static constexpr FUSEC_DEVICE int size() {
-    return maxSize / launch::workersOf(maxSize);
-  }
-  static FUSEC_DEVICE i64 group() { return launch::block() / Blocks; }
-  static FUSEC_DEVICE i64 groups() { return launch::blocks() / Blocks; }
+template <int Threads, int Blocks>
+struct ClusterScope : BlocksOfRow<Threads, Blocks> {
+  using BlocksOfRow<Threads, Blocks>::blocks;
 
   template <class Op>
   static FUSEC_DEVICE typename Op::Value reduce(typename Op::Value v) {
