@@ -22,6 +22,8 @@ public:
   /// Prepares the session, which has all its inputs, and poisons its outputs.
   void bindOutputs();
   std::vector<uint8_t> readLastOutput() const;
+  /// So that only what the next run writes is read.
+  void poisonLastOutput() { memory.back().poison(); }
   /// Whether no kernel wrote beside it.
   bool isLastOutputIntact() const { return memory.back().isIntact(); }
 
