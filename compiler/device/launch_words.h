@@ -47,16 +47,24 @@ public:
       seen = primitive::peekWord(word);
     return valueOf<T>(seen);
   }
-  /// What two words beside each other hold. Both are asked for at once, each
+  /// What some words beside one another hold. All are asked for at once, each
   /// time.
-  template <class T> struct Two { T first, second; };
-  template <class T> FUSEC_DEVICE Two<T> awaitTwo(const u64 *words) const {
-    u64 first, second;
+  template <class T, int Count>
+  FUSEC_DEVICE void awaitAll(const u64 *words, T (&values)[Count]) const {
+    u64 seen[Count];
+    bool areThere;
     do {
-      first = primitive::peekWord(words);
-      second = primitive::peekWord(words + 1);
-    } while (!isOfLaunch(first) || !isOfLaunch(second));
-    return {valueOf<T>(first), valueOf<T>(second)};
+      FUSEC_UNROLL
+      for (int word = 0; word < Count; ++word)
+        seen[word] = primitive::peekWord(words + word);
+      areThere = true;
+      FUSEC_UNROLL
+      for (int word = 0; word < Count; ++word)
+        areThere &= isOfLaunch(seen[word]);
+    } while (!areThere);
+    FUSEC_UNROLL
+    for (int word = 0; word < Count; ++word)
+      values[word] = valueOf<T>(seen[word]);
   }
 
   /// By one thread: says that its block knows the launch and waits for nobody
@@ -86,7 +94,7 @@ private:
   }
 
   u32 *flags;
-  u32 before = 0, number = 0, left = 0;
+  u32 before, number, left; // once asked, told and left
 };
 
 } // namespace fusec

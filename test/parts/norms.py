@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Cases of norms, ranges and variances of few long rows, which are reduced in parts."""
+"""Cases of norms, ranges, variances and softmaxes of few long rows, which are reduced in
+parts or by teams of blocks."""
 
 import numpy
-from onnx import helper
+from onnx import TensorProto, helper
 
 from cases import TYPES, Case, nameOf
 
@@ -103,6 +104,35 @@ def makeTeamNorms():
     yield case
 
 
+def makeTeamSquares():
+    """By their squares alone, which need no mean."""
+    for kind, sizes in (("f32", (3, 524288)), ("bf16", (8, 524288))):
+        case = Case(nameOf("team_squares", kind, sizes), {"f32": 1e-4, "bf16": 2e-2}[kind])
+        x = case.draw(kind, *sizes)
+        wider = case.node("Cast", case.input("x", x), to=TensorProto.FLOAT)
+        mean = case.node("ReduceMean", case.node("Mul", wider, wider), axes=[1])
+        ratio = case.node("Div", wider, case.node("Sqrt", mean))
+        case.nodes.append(helper.make_node("Cast", [ratio], ["y"], to=TYPES[kind][1]))
+        wide = x.astype(float)
+        case.output("y", wide / numpy.sqrt((wide * wide).mean(1, keepdims=True)), kind)
+        yield case
+
+
+def makeTeamSoftmax():
+    for form in ("Softmax", "LogSoftmax"):
+        case = Case(nameOf("team_" + form.lower(), "f32", (8, 524288)), 1e-4)
+        x = case.draw("f32", 8, 524288)
+        # All of one value but a largest; infinities, of which some blocks have nothing else.
+        x[0], x[0, 300001] = 0, 60
+        x[1, 7::2], x[2, :400000] = -numpy.inf, -numpy.inf
+        case.nodes.append(helper.make_node(form, [case.input("x", x)], ["y"], axis=1))
+        below = x.astype(float) - x.max(1, keepdims=True)
+        powers = numpy.exp(below)
+        total = powers.sum(1, keepdims=True)
+        case.output("y", powers / total if form == "Softmax" else below - numpy.log(total), "f32")
+        yield case
+
+
 def makeAll():
-    for make in (makeLongVariances, makeLongNorms, makeTeamNorms):
+    for make in (makeLongVariances, makeLongNorms, makeTeamNorms, makeTeamSquares, makeTeamSoftmax):
         yield from make()

@@ -65,16 +65,20 @@ std::optional<OnlinePair> fusec::findOnlinePair(const RowIteration &iteration) {
   return std::nullopt;
 }
 
+std::string RowPrinter::getOnlineCombiner() {
+  writer.addHeader("reduce_online.h");
+  return fmt::format("fusec::OnlineSum<fusec::{}Exp>",
+                     writer.storesHalvesOnly() ? "Fast" : "Precise");
+}
+
 /// Both reductions in one pass.
 void RowPrinter::printOnlinePair(const RowReduction &most, Operation *sum,
                                  bool isFinite) {
-  writer.addHeader("reduce_online.h");
   emitter->hoist(most.operand, 1);
   std::string name = writer.uniqueName("online");
-  openLoop(fmt::format("const auto {} = fusec::reduceOnline<Scope, "
-                       "fusec::OnlineSum<fusec::{}Exp>, {}{}>",
-                       name, writer.storesHalvesOnly() ? "Fast" : "Precise",
-                       schedule.getVector(), isFinite ? ", true" : ""),
+  openLoop(fmt::format("const auto {} = fusec::reduceOnline<Scope, {}, {}{}>",
+                       name, getOnlineCombiner(), schedule.getVector(),
+                       isFinite ? ", true" : ""),
            ", auto add)", form.length);
   emitter->forEachLane(most.operand, [&](unsigned, StringRef element) {
     writer.line("add(lane, {});", element);

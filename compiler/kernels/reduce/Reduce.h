@@ -156,8 +156,11 @@ struct Moments {
   mlir::Type rounded; // the mean, before it is wide again; null: it is not
 };
 std::optional<Moments> findMoments(const RowIteration &iteration);
-/// Whether a team can find them: its threads keep as many accesses each, and
-/// flags have words for all rows.
+/// Whether a team finds all that is reduced by one meeting: moments, a maximum
+/// and the sum of exponentials below it, or what one walk finds.
+bool canTeamFind(const RowIteration &iteration);
+/// Whether a team can do so: its threads keep as many accesses each, and flags
+/// have words for all rows.
 bool fitsTeam(const RowWalk &walk, ReduceScheduleAttr schedule);
 
 /// Points of a wide row that each of so many blocks stores: whole vectors.
@@ -186,7 +189,9 @@ Estimates estimateNestedStep(StepOp step, const NestedIteration &nested,
                              const Target &target,
                              llvm::ArrayRef<int64_t> dims);
 
-/// Of an item, in all walks along its row.
+/// Of an item, in all walks along its row that reduce it.
+double countFinding(const OpCosts &costs, const RowIteration &iteration);
+/// The same in those that store it, too.
 double countInstructions(const OpCosts &costs, const RowIteration &iteration);
 
 /// Bytes of the widest element that varies along the row.
@@ -205,6 +210,7 @@ struct RowSizes {
   double instructions; // of an item, in all walks
 
   bool findsPlaces = false; // by ArgMax or ArgMin
+  double found = 0;         // instructions of an item, in walks that reduce it
   bool selects = false;     // by conditions
   bool divides = false;     // what its stores need, item by item, or takes
                             // exponentials for them

@@ -53,9 +53,10 @@ static LogicalResult checkNested(StepOp step, VariantAttr variant,
 static LogicalResult checkTeam(StepOp step, const RowWalk &walk,
                                ReduceScheduleAttr schedule) {
   if (schedule.isOfTeam() && !fitsTeam(walk, schedule))
-    return step.emitOpError("has a schedule of teams, which find means and "
-                            "squares of rows of which all threads keep as many "
-                            "whole accesses");
+    return step.emitOpError(
+        "has a schedule of teams, which find what one "
+        "meeting of blocks can, of rows of which all threads "
+        "keep as many whole accesses");
   return success();
 }
 

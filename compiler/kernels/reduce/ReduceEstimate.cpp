@@ -253,6 +253,29 @@ static double getRowsMemory(const Target &target, const RowSizes &sizes,
   return memory;
 }
 
+/// Microseconds that blocks of teams wait for one another, which nothing hides:
+/// for the words and for all to have left, longer where items are walked twice
+/// before they meet, and in each turn of those that run together. Of what
+/// costly functions of floats take before that nothing is hidden either, unless
+/// there is one turn of several blocks a multiprocessor, and others begin late:
+/// log-softmax of 64 rows of 262144 took 51.2 us by the schedule by which a
+/// norm by squares took 39.9.
+static double getTeamMicros(const Target &target, const RowSizes &sizes,
+                            ReduceScheduleAttr schedule,
+                            const RowPlaces &places) {
+  constexpr double once = 0.6, twice = 2.6, cheap = 4, longer = 2.2;
+  double items = places.resident *
+                 double(schedule.getThreads() * schedule.getKept() *
+                        schedule.getVector()),
+         costly = sizes.keepsNarrow ? 0 : std::max(0.0, sizes.found - cheap),
+         exposed = longer * costly * items / target.rates.issuedThreads /
+                   (target.rates.clock * 1e3);
+  return (sizes.reductions > 1 ? twice : once) +
+         places.waves * target.row.teamMicros *
+             (std::log2(double(schedule.getBlocksTogether())) - 2) +
+         (places.resident > 1 ? places.waves - 1 : places.waves) * exposed;
+}
+
 static Estimate estimateRows(const Target &target, const RowSizes &sizes,
                              ReduceScheduleAttr schedule) {
   const RowCosts &costs = target.row;
@@ -276,15 +299,8 @@ static Estimate estimateRows(const Target &target, const RowSizes &sizes,
   addPlacing(time, target, places.share * target.multiprocessors,
              schedule.getBlocks());
   time.expose(costs.startMicros);
-  // Blocks that meet in memory wait for one another in each turn, the first
-  // ones for the words, too, and the last for all to have left. That is 1.6 to
-  // 2.5 us of norms that take 9 to 17; by 2.6 those of them stay in parts that
-  // are faster so, though two launches are to promise 15%.
-  constexpr double apart = 2.6;
   if (schedule.isOfTeam())
-    time.expose(apart +
-                places.waves * costs.teamMicros *
-                    (std::log2(double(schedule.getBlocksTogether())) - 2));
+    time.expose(getTeamMicros(target, sizes, schedule, places));
   addBeside(time, costs.exposed, memory, latency, work);
   Estimate estimate = time.get();
   if (loadsAheadByWarps(schedule))

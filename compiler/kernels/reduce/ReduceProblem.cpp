@@ -66,9 +66,11 @@ RowSizes ReduceProblem::getSizesAt(StepOp step, const Target &target,
           ofColumns ? double(getSampledValue(space[2], dim)) : 1,
           unsigned(element),
           countInstructions(target.ops, iteration),
-          llvm::any_of(iteration.reductions, [](const RowReduction &reduction) {
-            return isa<ArgReduceOp>(reduction.op);
-          })};
+          llvm::any_of(iteration.reductions,
+                       [](const RowReduction &reduction) {
+                         return isa<ArgReduceOp>(reduction.op);
+                       }),
+          countFinding(target.ops, iteration)};
 }
 
 int64_t ReduceProblem::getPhasedVector() const {

@@ -194,7 +194,7 @@ SmallVector<ReduceScheduleAttr> ReduceProblem::getTeams(StepOp step,
                                                         int64_t vector,
                                                         int64_t bits) const {
   SmallVector<ReduceScheduleAttr> teams, all;
-  if (target.major < 9 || (pitch && vector > 1) || !findMoments(iteration))
+  if (target.major < 9 || (pitch && vector > 1) || !canTeamFind(iteration))
     return all;
   for (int64_t threads : {256, 512})
     for (int64_t blocks : {16, 32, 64})

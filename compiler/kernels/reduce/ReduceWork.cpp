@@ -31,8 +31,8 @@ struct Points {
 };
 } // namespace
 
-double fusec::countInstructions(const OpCosts &costs,
-                                const RowIteration &iteration) {
+double fusec::countFinding(const OpCosts &costs,
+                           const RowIteration &iteration) {
   double all = 0;
   for (ArrayRef<RowReduction> pass : getPasses(iteration)) {
     Points points{costs, iteration.program, {}};
@@ -42,6 +42,12 @@ double fusec::countInstructions(const OpCosts &costs,
     }
     all += points.instructions;
   }
+  return all;
+}
+
+double fusec::countInstructions(const OpCosts &costs,
+                                const RowIteration &iteration) {
+  double all = countFinding(costs, iteration);
   Points points{costs, iteration.program, {}};
   for (const RegionStore &store : getFullStores(iteration)) {
     points.add(store.node);

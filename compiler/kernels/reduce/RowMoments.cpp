@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Means, and squares of what is apart from them: where a step finds both, and
-// how blocks of a team do so with one meeting.
+// Means, and squares of what is apart from them: where a step finds both.
 
-#include "compiler/device/flag_words.h"
-#include "compiler/kernels/reduce/RowPrinter.h"
+#include "compiler/kernels/reduce/Reduce.h"
 #include <cmath>
-#include <fmt/core.h>
 
 using namespace mlir;
 using namespace fusec;
@@ -82,59 +79,4 @@ std::optional<Moments> fusec::findMoments(const RowIteration &iteration) {
   if (!isMean(program, mean, sum.getResult(), double(*count)))
     return std::nullopt;
   return Moments{iteration.reductions[0].operand, sum, squares, rounded};
-}
-
-/// Flags for the words in which blocks tell what they found.
-static std::optional<int64_t> countFlags(const RowIteration &iteration,
-                                         ReduceScheduleAttr schedule) {
-  std::optional<int64_t> rows = iteration.program.getSizes()[0].getConstant();
-  int64_t ofRow = schedule.getBlocksTogether() * FlagWords::ofTeamBlock *
-                  FlagWords::flagsOfWord;
-  if (!rows || *rows > (FlagWords::mostFlags - FlagWords::flags) / ofRow)
-    return std::nullopt;
-  return FlagWords::flags + *rows * ofRow;
-}
-
-bool fusec::fitsTeam(const RowWalk &walk, ReduceScheduleAttr schedule) {
-  const RowIteration &iteration = walk.iteration;
-  return !walk.pitch && !iteration.isWide && schedule.getKept() &&
-         !schedule.getBlocks() &&
-         iteration.length.isConstant(schedule.getKept() *
-                                     schedule.getThreadsTogether() *
-                                     schedule.getVector()) &&
-         findMoments(iteration) && countFlags(iteration, schedule);
-}
-
-void RowPrinter::openRowsOfTeams() {
-  std::string flags = writer.flags(*countFlags(iteration, schedule),
-                                   schedule.getBlocksTogether());
-  writer.line("fusec::Team<Scope> team({});", flags);
-  writer.open("team.forRow([&](fusec::i64 group)");
-}
-
-void RowPrinter::printMoments(const Moments &moments) {
-  emitter->hoist(moments.summed, 1);
-  std::string name = writer.uniqueName("moments"),
-              arguments = form.length.str();
-  if (schedule.getFetched()) {
-    std::string fetch = writer.uniqueName("fetch");
-    writer.open("auto {} = [&]", fetch);
-    printFetches();
-    writer.close("};");
-    arguments += ", " + fetch;
-  }
-  std::string mean =
-      moments.rounded ? fmt::format(", {}", storageType(moments.rounded)) : "";
-  openLoop(fmt::format("const auto {} = team.findMoments<{}, {}{}>", name,
-                       keptVector(), form.kept, mean),
-           ", auto add)", arguments);
-  emitter->forEachLane(moments.summed, [&](unsigned, StringRef element) {
-    writer.line("add({});", element);
-  });
-  closeLoop();
-  auto setResult = [&](ReduceOp op, StringRef member) {
-    results[op.getResult().getAsOpaquePointer()] = (name + member).str();
-  };
-  setResult(moments.sum, ".sum");
-  setResult(moments.squares, ".squares");
 }

@@ -155,26 +155,31 @@ static StringRef takeOwnRest(Expr length, ReduceScheduleAttr schedule) {
 /// The loop that finds the results of a pass, up to its length.
 std::string RowPrinter::nameLoop(ArrayRef<RowReduction> pass) const {
   std::string combiner = getPassCombiner(pass);
+  if (schedule.isOfTeam())
+    return fmt::format("team.reduce<{}, {}, {}>", combiner, keptVector(),
+                       form.kept);
   if (form.hasPhases)
-    return fmt::format("reducePhases<Scope, {}, V>", combiner);
+    return fmt::format("fusec::reducePhases<Scope, {}, V>", combiner);
   if (form.ofColumns)
-    return fmt::format("reduce{}Columns<{}, {}, {}{}>", form.kept ? "Kept" : "",
-                       form.scope, combiner, schedule.getVector(),
+    return fmt::format("fusec::reduce{}Columns<{}, {}, {}{}>",
+                       form.kept ? "Kept" : "", form.scope, combiner,
+                       schedule.getVector(),
                        form.kept ? keptSteps()
                        : form.scope != "Scope"
                            ? ""
                            : takeOwnRest(iteration.length, schedule).str());
   if (form.kept)
-    return fmt::format("reduceKept<Scope, {}{}>", combiner, keptArguments());
+    return fmt::format("fusec::reduceKept<Scope, {}{}>", combiner,
+                       keptArguments());
   if (isa<ArgReduceOp>(pass[0].op)) {
     writer.addHeader("reduce_places.h");
-    return fmt::format("findInRow<Scope, {}, {}>", combiner,
+    return fmt::format("fusec::findInRow<Scope, {}, {}>", combiner,
                        schedule.getVector());
   }
   if (lanes)
-    return fmt::format("reduceRowVectors<Scope, {}, {}>", combiner,
+    return fmt::format("fusec::reduceRowVectors<Scope, {}, {}>", combiner,
                        schedule.getVector());
-  return fmt::format("reduceRow<Scope, {}>", combiner);
+  return fmt::format("fusec::reduceRow<Scope, {}>", combiner);
 }
 
 /// Several are added as one, {first, {second, third}}.
@@ -182,6 +187,16 @@ static std::string nest(ArrayRef<std::string> elements) {
   return elements.size() == 1
              ? elements[0]
              : braced({elements[0], nest(elements.drop_front())});
+}
+
+std::string RowPrinter::declareHeld(ArrayRef<RowReduction> pass) {
+  auto replaced = llvm::find_if(kept, [&](const auto &load) {
+    return isReplaced(iteration, pass, load.first);
+  });
+  bool replaces = replaced != kept.end();
+  if (!form.kept || !isWorthHolding(iteration, pass, schedule, replaces))
+    return "";
+  return replaces ? replaced->second : declareKept(pass[0].operand, "held");
 }
 
 void RowPrinter::printPass(ArrayRef<RowReduction> all) {
@@ -199,15 +214,11 @@ void RowPrinter::printPass(ArrayRef<RowReduction> all) {
   std::string item = pass.size() == 1
                          ? computeType(getElementType(op->getOperand(0)))
                          : getPassCombiner(pass) + "::Value";
-  std::string held;
-  auto replaced = llvm::find_if(kept, [&](const auto &load) {
-    return isReplaced(iteration, all, load.first);
-  });
-  bool replaces = replaced != kept.end();
-  if (form.kept && isWorthHolding(iteration, all, schedule, replaces))
-    held = replaces ? replaced->second : declareKept(operands[0], "held");
-  openLoop(fmt::format("const auto {} = fusec::{}", name, loop),
-           lanes ? ", auto add)" : ") -> " + item, form.length);
+  std::string held = declareHeld(all);
+  std::string arguments =
+      schedule.isOfTeam() ? printTeamArguments() : form.length.str();
+  openLoop(fmt::format("const auto {} = {}", name, loop),
+           lanes ? ", auto add)" : ") -> " + item, arguments);
   SmallVector<std::string> elements;
   emitter->forEachLane(operands, [&](unsigned, StringRef element) {
     elements.push_back(element.str());
@@ -315,7 +326,7 @@ std::string RowPrinter::keepFound(unsigned node, StringRef base) {
 
 void RowPrinter::printReductions() {
   if (schedule.isOfTeam())
-    return printMoments(*findMoments(iteration));
+    return printTeamReductions();
   std::optional<OnlinePair> pair;
   if (schedule.getOnline())
     pair = findOnlinePair(iteration);

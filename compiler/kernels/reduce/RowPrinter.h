@@ -75,12 +75,21 @@ private:
   void printStoresBehindLoads(llvm::ArrayRef<RegionStore> stores,
                               llvm::ArrayRef<int64_t> widths);
   std::string nameLoop(llvm::ArrayRef<RowReduction> pass) const;
+  /// What holds the items that the pass reduces, if later ones do well to have
+  /// them; else nothing.
+  std::string declareHeld(llvm::ArrayRef<RowReduction> pass);
   void printPass(llvm::ArrayRef<RowReduction> pass);
   void printFetches();
   void printOnlinePair(const RowReduction &most, mlir::Operation *sum,
                        bool isFinite);
+  /// The combiner of a maximum and the sum of exponentials below it.
+  std::string getOnlineCombiner();
   void openRowsOfTeams();
-  void printMoments(const Moments &moments);
+  /// Of what a team finds: the length, and what fetches a later row.
+  std::string printTeamArguments();
+  std::string printTeamFind(llvm::StringRef base, llvm::StringRef find,
+                            unsigned node, llvm::StringRef held = "");
+  void printTeamReductions();
 
   KernelWriter &writer;
   const RowIteration &iteration;

@@ -6,38 +6,61 @@
 // CHECK-LABEL: // reduce_sub_exp_div
 // CHECK: cluster 8
 // CHECK: typedef fusec::ClusterScope<512, 8> Scope;
-// CHECK: fusec::forEachRowOfCluster<Scope>(2, [&](fusec::i64 group) {
+// CHECK: fusec::forEachRowOfCluster<Scope>(9, [&](fusec::i64 group) {
 // CHECK: fusec::Vec<float, 4> kept[fusec::keptSteps<Scope, 16>];
 // CHECK: kept[step] = fusec::load<4>(
 fusec.model @cluster inputs ["x"] outputs ["y"] {
-^bb0(%x: tensor<2x262144xf32>):
-  %0 = fusec.reduce max %x axes [1] : tensor<2x262144xf32> to tensor<2xf32>
-  %1 = fusec.broadcast %0 [0] : tensor<2xf32> to tensor<2x262144xf32>
-  %2 = fusec.sub %x, %1 : tensor<2x262144xf32>
-  %3 = fusec.exp %2 : tensor<2x262144xf32>
-  %4 = fusec.reduce sum %3 axes [1] : tensor<2x262144xf32> to tensor<2xf32>
-  %5 = fusec.broadcast %4 [0] : tensor<2xf32> to tensor<2x262144xf32>
-  %6 = fusec.div %3, %5 : tensor<2x262144xf32>
-  fusec.output %6 : tensor<2x262144xf32>
+^bb0(%x: tensor<9x262144xf32>):
+  %0 = fusec.reduce max %x axes [1] : tensor<9x262144xf32> to tensor<9xf32>
+  %1 = fusec.broadcast %0 [0] : tensor<9xf32> to tensor<9x262144xf32>
+  %2 = fusec.sub %x, %1 : tensor<9x262144xf32>
+  %3 = fusec.exp %2 : tensor<9x262144xf32>
+  %4 = fusec.reduce sum %3 axes [1] : tensor<9x262144xf32> to tensor<9xf32>
+  %5 = fusec.broadcast %4 [0] : tensor<9xf32> to tensor<9x262144xf32>
+  %6 = fusec.div %3, %5 : tensor<9x262144xf32>
+  fusec.output %6 : tensor<9x262144xf32>
 }
 
 // -----
 
-// One of a million lies in none: it is read twice.
+// One of eight millions lies in none, nor in those of a team: it is read twice.
 // CHECK-LABEL: // reduce_sub_exp_div
 // CHECK: const auto online = fusec::reduceOnline<Scope, fusec::OnlineSum<fusec::PreciseExp>, 4>(length,
 // CHECK: - online.most
 // CHECK: fusec::divide<V>(operand, online.sum)
 fusec.model @online inputs ["x"] outputs ["y"] {
-^bb0(%x: tensor<2x1048576xf32>):
-  %0 = fusec.reduce max %x axes [1] : tensor<2x1048576xf32> to tensor<2xf32>
-  %1 = fusec.broadcast %0 [0] : tensor<2xf32> to tensor<2x1048576xf32>
-  %2 = fusec.sub %x, %1 : tensor<2x1048576xf32>
-  %3 = fusec.exp %2 : tensor<2x1048576xf32>
-  %4 = fusec.reduce sum %3 axes [1] : tensor<2x1048576xf32> to tensor<2xf32>
-  %5 = fusec.broadcast %4 [0] : tensor<2xf32> to tensor<2x1048576xf32>
-  %6 = fusec.div %3, %5 : tensor<2x1048576xf32>
-  fusec.output %6 : tensor<2x1048576xf32>
+^bb0(%x: tensor<2x8388608xf32>):
+  %0 = fusec.reduce max %x axes [1] : tensor<2x8388608xf32> to tensor<2xf32>
+  %1 = fusec.broadcast %0 [0] : tensor<2xf32> to tensor<2x8388608xf32>
+  %2 = fusec.sub %x, %1 : tensor<2x8388608xf32>
+  %3 = fusec.exp %2 : tensor<2x8388608xf32>
+  %4 = fusec.reduce sum %3 axes [1] : tensor<2x8388608xf32> to tensor<2xf32>
+  %5 = fusec.broadcast %4 [0] : tensor<2xf32> to tensor<2x8388608xf32>
+  %6 = fusec.div %3, %5 : tensor<2x8388608xf32>
+  fusec.output %6 : tensor<2x8388608xf32>
+}
+
+// -----
+
+// Blocks of a team meet once, behind exponentials below their own maxima.
+// CHECK: // grid 1024
+// CHECK: fusec::Team<Scope> team(flags);
+// CHECK: team.forRow([&](fusec::i64 group) {
+// CHECK: kept[step] = fusec::load<4>(
+// CHECK: const auto online = team.findMostAndSum<fusec::OnlineSum<fusec::PreciseExp>, 4, {{8|16}}>(length, {{.+}}, kept,
+// CHECK: add(kept[step][lane]);
+// CHECK-NOT: exp(
+// CHECK: fusec::store<V>(
+fusec.model @team inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<32x524288xf32>):
+  %0 = fusec.reduce max %x axes [1] : tensor<32x524288xf32> to tensor<32xf32>
+  %1 = fusec.broadcast %0 [0] : tensor<32xf32> to tensor<32x524288xf32>
+  %2 = fusec.sub %x, %1 : tensor<32x524288xf32>
+  %3 = fusec.exp %2 : tensor<32x524288xf32>
+  %4 = fusec.reduce sum %3 axes [1] : tensor<32x524288xf32> to tensor<32xf32>
+  %5 = fusec.broadcast %4 [0] : tensor<32xf32> to tensor<32x524288xf32>
+  %6 = fusec.div %3, %5 : tensor<32x524288xf32>
+  fusec.output %6 : tensor<32x524288xf32>
 }
 
 // -----

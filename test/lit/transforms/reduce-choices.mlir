@@ -228,3 +228,22 @@ fusec.model @team inputs ["x"] outputs ["y"] {
   %10 = fusec.mul %3, %9 : tensor<16x1048576xf32>
   fusec.output %10 : tensor<16x1048576xf32>
 }
+
+// -----
+
+// The same of softmax, whose powers stay in registers: 78 us, by teams 53.
+// CHECK-LABEL: fusec.plan @sm_90a of @team_softmax
+// CHECK: fusec.step reduce
+// CHECK: #fusec.variant<[{{.+}}], #fusec.reduce_schedule<scope = team, threads = {{256|512}}, indexBits = 32, vector = 4
+// CHECK-NOT: fusec.step reduce
+fusec.model @team_softmax inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<32x524288xf32>):
+  %0 = fusec.reduce max %x axes [1] : tensor<32x524288xf32> to tensor<32xf32>
+  %1 = fusec.broadcast %0 [0] : tensor<32xf32> to tensor<32x524288xf32>
+  %2 = fusec.sub %x, %1 : tensor<32x524288xf32>
+  %3 = fusec.exp %2 : tensor<32x524288xf32>
+  %4 = fusec.reduce sum %3 axes [1] : tensor<32x524288xf32> to tensor<32xf32>
+  %5 = fusec.broadcast %4 [0] : tensor<32xf32> to tensor<32x524288xf32>
+  %6 = fusec.div %3, %5 : tensor<32x524288xf32>
+  fusec.output %6 : tensor<32x524288xf32>
+}

@@ -164,17 +164,17 @@ fusec.model @norm inputs ["x"] outputs ["y"] {
 // CHECK: fusec.arg_reduce max %{{.+}} axis 1 parts [[P]]
 // CHECK: fusec.step reduce "{{.+}}" inputs [@parts_1, @parts_2] outputs [@m, @p]
 fusec.model @ranges inputs ["x", "z"] outputs ["y", "m", "p"] {
-^bb0(%x: tensor<2x1048576xf32>, %z: tensor<2x1048576xf16>):
-  %0 = fusec.reduce min %x axes [1] : tensor<2x1048576xf32> to tensor<2xf32>
-  %1 = fusec.reduce max %x axes [1] : tensor<2x1048576xf32> to tensor<2xf32>
+^bb0(%x: tensor<2x2097152xf32>, %z: tensor<2x1048576xf16>):
+  %0 = fusec.reduce min %x axes [1] : tensor<2x2097152xf32> to tensor<2xf32>
+  %1 = fusec.reduce max %x axes [1] : tensor<2x2097152xf32> to tensor<2xf32>
   %2 = fusec.sub %1, %0 : tensor<2xf32>
-  %3 = fusec.broadcast %2 [0] : tensor<2xf32> to tensor<2x1048576xf32>
-  %4 = fusec.div %x, %3 : tensor<2x1048576xf32>
-  %5 = fusec.expand %4 [[0], [1, 2]] : tensor<2x1048576xf32> to tensor<2x1024x1024xf32>
+  %3 = fusec.broadcast %2 [0] : tensor<2xf32> to tensor<2x2097152xf32>
+  %4 = fusec.div %x, %3 : tensor<2x2097152xf32>
+  %5 = fusec.expand %4 [[0], [1, 2]] : tensor<2x2097152xf32> to tensor<2x2048x1024xf32>
   %6 = fusec.cast %z : tensor<2x1048576xf16> to tensor<2x1048576xf32>
   %7 = fusec.reduce max %6 axes [1] : tensor<2x1048576xf32> to tensor<2xf32>
   %8 = fusec.arg_reduce max %z axis 1 : tensor<2x1048576xf16> to tensor<2xi64>
-  fusec.output %5, %7, %8 : tensor<2x1024x1024xf32>, tensor<2xf32>, tensor<2xi64>
+  fusec.output %5, %7, %8 : tensor<2x2048x1024xf32>, tensor<2xf32>, tensor<2xi64>
 }
 
 // -----

@@ -18,13 +18,25 @@ struct FastExp {
 };
 
 /// A combiner like those of reduce.h.
-template <class Exp> struct OnlineSum {
+template <class ExpOf> struct OnlineSum {
   typedef MostAndSum Value;
+  typedef ExpOf Exp;
   static FUSEC_DEVICE Value identity() {
     return {detail::lowestOf<float>(), 0.0f};
   }
   static FUSEC_DEVICE bool isInfinite(float x) {
     return absolute(x) == detail::highestOf<float>();
+  }
+  /// What exponentials are below, of such a largest value.
+  static FUSEC_DEVICE float getFrom(float most) {
+    return isInfinite(most) ? 0.0f : most;
+  }
+  /// What two passes give: a sum that is NaN where the largest value is
+  /// infinite, or with `isFinite` one of exponentials of the items themselves.
+  template <bool isFinite> static FUSEC_DEVICE Value getResult(Value total) {
+    if (!isFinite)
+      total.sum += total.most - total.most;
+    return total;
   }
   /// exp(x - most) of x <= most, which may both be infinite.
   static FUSEC_DEVICE float below(float x, float most) {
@@ -41,7 +53,7 @@ template <class Exp> struct OnlineSum {
     for (int i = 0; i < V; ++i)
       most = maxNan(most, values[i]);
     float sum = total.sum * below(total.most, most);
-    const float from = isInfinite(most) ? 0.0f : most;
+    const float from = getFrom(most);
     FUSEC_UNROLL
     for (int i = 0; i < V; ++i)
       sum += Exp::of(values[i] - from);
@@ -55,9 +67,7 @@ template <class Index> FUSEC_DEVICE bool isEmptyRow(Index count) {
 }
 
 /// body(base, width, add) calls add(lane, value) for each of the items that
-/// forEachVectorIn would give it. Every worker gets what two passes give: a sum
-/// that is NaN where the largest value is infinite, or with `isFinite` one of
-/// exponentials of the items themselves.
+/// forEachVectorIn would give it. Every worker gets the combiner's result.
 template <class Scope, class Op, int V, bool isFinite = false, class Count,
           class Body>
 FUSEC_DEVICE MostAndSum reduceOnline(Count count, Body body) {
@@ -68,9 +78,7 @@ FUSEC_DEVICE MostAndSum reduceOnline(Count count, Body body) {
     total = Op::add(total, values);
   });
   total = Scope::template reduce<Op>(total);
-  if (!isFinite && !isEmptyRow(count))
-    total.sum += total.most - total.most;
-  return total;
+  return isEmptyRow(count) ? total : Op::template getResult<isFinite>(total);
 }
 
 } // namespace fusec

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows whose means, and squares of what is apart from them, a team of blocks
-// finds: any that follow one another in the grid, on any multiprocessors, which
-// hold a part of the row each and meet once, in memory. Of clusters a device
-// has room for fewer blocks at a time, and of shorter rows.
+// Rows that a team of blocks reduces: any that follow one another in the grid,
+// on any multiprocessors, which hold a part of the row each and meet once, in
+// memory. Of clusters a device has room for fewer blocks at a time, and of
+// shorter rows.
 //
 // Blocks wait for others of their team, some of which may have begun later. A
 // GPU begins blocks in the order of their numbers (placeOfBlock), and those of
-// a grid before those of the next of the same priority (Amert and others, GPU
-// Scheduling on the NVIDIA TX2: Hidden Details Revealed, 2017): one team of
-// each priority at most is not all there, and all others end. So there is no
-// waiting for ever where a device has room for these. Teams have at most a
-// quarter of it; the loader refuses a device without room for one.
+// a grid before those of the next of the same priority, even where there is
+// room for the next one's alone (Amert and others, GPU Scheduling on the NVIDIA
+// TX2: Hidden Details Revealed, 2017; so does an H200): one team of each
+// priority at most is not all there, and all others end. So there is no waiting
+// for ever where a device has room for these. Teams have at most a quarter of
+// it; the loader refuses a device without room for one.
 
 #ifndef FUSEC_KERNELS_REDUCE_TEAM_H
 #define FUSEC_KERNELS_REDUCE_TEAM_H
@@ -75,60 +76,179 @@ public:
       told.end();
   }
 
-  /// Of a row of `count` items, of which each thread has `Steps` vectors:
-  /// body(step, k, add) calls add(item) for those of a vector, and is called
-  /// twice. What squares are apart from is the mean as a `Mean`. `fetch` is
-  /// called once all items are there, before the block waits for others.
+  // Of a row of `count` items, of which each thread has `Steps` vectors:
+  // body(step, k, add) calls add(item) for those of a vector. `fetch` is called
+  // once all items are there, before the block waits for others. Every thread
+  // gets the result.
+
+  /// Combines them.
+  template <class Op, int V, int Steps, class Index, class Fetch, class Body>
+  FUSEC_DEVICE typename Op::Value reduce(Index count, Fetch fetch, Body body) {
+    const auto own =
+        reduceOwn<Op, V, Steps>(count, body, [](auto total, auto item) {
+          return Op::combine(total, item);
+        });
+    fetch();
+    return meet(own, combineAll<Op>);
+  }
+
+  /// Their sum, and that of squares of what they are apart from their mean as a
+  /// `Mean`. The body is called twice.
   template <int V, int Steps, class Mean = float, class Index, class Fetch,
             class Body>
   FUSEC_DEVICE Moments findMoments(Index count, Fetch fetch, Body body) {
-    typedef BlockScope<Scope::threads> Block;
-    auto addAll = [&](auto add) {
-      float total = 0.0f;
-      forEachKept<Scope, V, Steps, true>(count, [&](int step, Index k) {
-        body(step, k, [&](float item) { add(total, item); });
-      });
-      return Block::template reduce<Sum<float>>(total);
-    };
-    const float items = float(count);
+    const float items = float(count), ownItems = items / float(Scope::blocks);
     detail::Spread own;
-    own.mean = addAll([](float &sum, float item) { sum += item; }) /
-               (items / float(Scope::blocks));
-    own.squares = addAll([&](float &sum, float item) {
-      const float apart = item - own.mean;
-      sum += apart * apart;
-    });
+    own.mean =
+        reduceOwn<Sum<float>, V, Steps>(
+            count, body, [](float sum, float item) { return sum + item; }) /
+        ownItems;
+    own.squares = reduceOwn<Sum<float>, V, Steps>(
+        count, body, [&](float sum, float item) {
+          const float apart = item - own.mean;
+          return sum + apart * apart;
+        });
     fetch();
-    return meet<Mean>(own, items);
+    return meet(own, [&](const Found<detail::Spread> &found) -> Moments {
+      float mean = 0.0f, squares = 0.0f;
+      found.forEach([&](detail::Spread of) { mean += of.mean; });
+      mean = reduceLanes<Sum<float>>(mean) / float(Scope::blocks);
+      const float rounded = cast<float>(cast<Mean>(mean));
+      found.forEach([&](detail::Spread of) {
+        squares += of.squaresFrom(rounded, ownItems);
+      });
+      return {mean * items, reduceLanes<Sum<float>>(squares)};
+    });
   }
-  template <int V, int Steps, class Mean = float, class Index, class Body>
-  FUSEC_DEVICE Moments findMoments(Index count, Body body) {
-    return findMoments<V, Steps, Mean>(
-        count, [] {}, body);
+
+  /// The largest, and the sum of exponentials below it, as reduceOnline
+  /// (reduce_online.h) finds them. The body is called twice.
+  template <class Op, int V, int Steps, bool isFinite = false, class Index,
+            class Fetch, class Body>
+  FUSEC_DEVICE MostAndSum findMostAndSum(Index count, Fetch fetch, Body body) {
+    struct Nothing {
+      FUSEC_DEVICE void put(int, int, float) {}
+      FUSEC_DEVICE void scale(float) {}
+    };
+    return findMostAndSum<Op, V, Steps, isFinite>(count, fetch, body,
+                                                  Nothing());
+  }
+  /// The same, which keeps the exponentials for what comes behind: in place of
+  /// the items, if these are there.
+  template <class Op, int V, int Steps, bool isFinite = false, class Index,
+            class Fetch, int Kept, class Body>
+  FUSEC_DEVICE MostAndSum findMostAndSum(Index count, Fetch fetch,
+                                         Vec<float, V> (&kept)[Kept],
+                                         Body body) {
+    struct Powers {
+      Vec<float, V> (&kept)[Kept];
+      FUSEC_DEVICE void put(int step, int lane, float power) {
+        kept[step][lane] = power;
+      }
+      FUSEC_DEVICE void scale(float factor) {
+        FUSEC_UNROLL
+        for (int step = 0; step < Kept; ++step)
+          FUSEC_UNROLL
+        for (int lane = 0; lane < V; ++lane)
+          kept[step][lane] *= factor;
+      }
+    };
+    return findMostAndSum<Op, V, Steps, isFinite>(count, fetch, body,
+                                                  Powers{kept});
   }
 
 private:
-  static constexpr int ofBlock = FlagWords::ofTeamBlock;
+  static constexpr int ofBlock = FlagWords::ofTeamBlock,
+                       asked = (Scope::blocks + 31) / 32;
 
-  template <class Mean> static FUSEC_DEVICE float round(float mean) {
-    return cast<float>(cast<Mean>(mean));
+  /// What a lane has learnt of some of the blocks.
+  template <class T> struct Found {
+    T values[asked];
+    template <class Body> FUSEC_DEVICE void forEach(Body body) const {
+      FUSEC_UNROLL
+      for (int n = 0; n < asked; ++n)
+        if (isAsked(n))
+          body(values[n]);
+    }
+  };
+  /// Whether the lane asks a block for the n-th time: every 32nd of them.
+  static FUSEC_DEVICE bool isAsked(int n) {
+    return n * 32 + launch::lane() < Scope::blocks;
+  }
+  /// The words in which a block tells what it found.
+  template <class T> union Words {
+    static constexpr int count = int(sizeof(T) / sizeof(u32));
+    static_assert(count * sizeof(u32) == sizeof(T) && count <= ofBlock);
+    T value;
+    u32 words[count];
+    FUSEC_DEVICE Words() {}
+  };
+
+  /// What add(total, item) makes of the block's own items.
+  template <class Op, int V, int Steps, class Index, class Body, class Add>
+  static FUSEC_DEVICE typename Op::Value reduceOwn(Index count, Body body,
+                                                   Add add) {
+    auto total = Op::identity();
+    forEachKept<Scope, V, Steps, true>(count, [&](int step, Index k) {
+      body(step, k, [&](typename Op::Value item) { total = add(total, item); });
+    });
+    return BlockScope<Scope::threads>::template reduce<Op>(total);
   }
 
-  template <class Mean>
-  FUSEC_DEVICE Moments meet(detail::Spread own, float items) {
-    if (launch::lanes() == 1)
-      return {own.mean * items, own.squaresFrom(round<Mean>(own.mean), items)};
-    FUSEC_SHARED Moments all;
+  /// The block's exponentials are below its own largest until all have met.
+  template <class Op, int V, int Steps, bool isFinite, class Index, class Fetch,
+            class Body, class Powers>
+  FUSEC_DEVICE MostAndSum findMostAndSum(Index count, Fetch fetch, Body body,
+                                         Powers powers) {
+    MostAndSum own;
+    own.most =
+        reduceOwn<Max<float>, V, Steps>(count, body, Max<float>::combine);
+    const float from = Op::getFrom(own.most);
+    own.sum = 0.0f;
+    forEachKept<Scope, V, Steps, true>(count, [&](int step, Index k) {
+      int lane = 0;
+      body(step, k, [&](float item) {
+        const float power = Op::Exp::of(item - from);
+        powers.put(step, lane++, power);
+        own.sum += power;
+      });
+    });
+    own.sum = BlockScope<Scope::threads>::template reduce<Sum<float>>(own.sum);
+    fetch();
+    const MostAndSum all = meet(own, combineAll<Op>);
+    powers.scale(Op::below(own.most, all.most));
+    return Op::template getResult<isFinite>(all);
+  }
+
+  template <class Op>
+  static FUSEC_DEVICE typename Op::Value
+  combineAll(const Found<typename Op::Value> &found) {
+    auto total = Op::identity();
+    found.forEach([&](auto value) { total = Op::combine(total, value); });
+    return reduceLanes<Op>(total);
+  }
+
+  /// What join(found) makes of what all blocks have, by the lanes of a warp.
+  template <class T, class Join>
+  FUSEC_DEVICE auto meet(const T &own, Join join)
+      -> decltype(join(Found<T>())) {
+    Found<T> found;
+    if (launch::lanes() == 1) {
+      found.values[0] = own;
+      return join(found);
+    }
+    FUSEC_SHARED decltype(join(found)) all;
     if (launch::warp() == 0) {
       told.setNumber(primitive::shuffle(told.getAsked(), 0));
+      if (launch::lane() == 0)
+        tell(own);
+      FUSEC_UNROLL
+      for (int n = 0; n < asked; ++n)
+        if (isAsked(n))
+          found.values[n] = await<T>(n * 32 + launch::lane());
+      const auto joined = join(found);
       if (launch::lane() == 0) {
-        u64 *word = words + Scope::block() * ofBlock;
-        told.tell(word, own.mean);
-        told.tell(word + 1, own.squares);
-      }
-      const Moments found = awaitAll<Mean>(items);
-      if (launch::lane() == 0) {
-        all = found;
+        all = joined;
         told.leave();
       }
     }
@@ -136,28 +256,17 @@ private:
     return all;
   }
 
-  /// By a warp, each lane of which asks for what every 32nd block has found.
-  template <class Mean> FUSEC_DEVICE Moments awaitAll(float items) const {
-    constexpr int asked = (Scope::blocks + 31) / 32;
-    detail::Spread found[asked];
-    auto forEachAsked = [&](auto body) {
-      FUSEC_UNROLL
-      for (int n = 0; n < asked; ++n)
-        if (const int block = n * 32 + launch::lane(); block < Scope::blocks)
-          body(found[n], words + block * ofBlock);
-    };
-    float mean = 0.0f, squares = 0.0f;
-    forEachAsked([&](detail::Spread &of, const u64 *word) {
-      const auto both = told.template awaitTwo<float>(word);
-      of = {both.first, both.second};
-      mean += of.mean;
-    });
-    mean = reduceLanes<Sum<float>>(mean) / float(Scope::blocks);
-    const float rounded = round<Mean>(mean);
-    forEachAsked([&](const detail::Spread &of, const u64 *) {
-      squares += of.squaresFrom(rounded, items / float(Scope::blocks));
-    });
-    return {mean * items, reduceLanes<Sum<float>>(squares)};
+  template <class T> FUSEC_DEVICE void tell(const T &own) const {
+    Words<T> sent;
+    sent.value = own;
+    FUSEC_UNROLL
+    for (int word = 0; word < Words<T>::count; ++word)
+      told.tell(words + Scope::block() * ofBlock + word, sent.words[word]);
+  }
+  template <class T> FUSEC_DEVICE T await(int block) const {
+    Words<T> came;
+    told.awaitAll(words + block * ofBlock, came.words);
+    return came.value;
   }
 
   LaunchWords told;
