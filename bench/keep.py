@@ -162,14 +162,14 @@ def main(arguments=None):
         files = loadAll(options.results)
         pair = [builds.findBuild("before", options.before),
                 builds.findBuild("fusec", pathlib.Path(options.fusec).parent)]
+        hashes = [sources.findSources(build["fusec"]) for build in pair]
     except ValueError as failure:
         print(failure, file=sys.stderr)
         return USAGE
-    hashes = [sources.findSources(build["fusec"]) for build in pair]
     for build, found in zip(pair, hashes):
         if not found:
             print(f"{build['fusec']}: expected a file `{sources.BESIDE}` beside it that says "
-                  "which sources made it", file=sys.stderr)
+                  "which sources made it, as bench/builds.py writes", file=sys.stderr)
             return USAGE
     found = {}
     with tempfile.TemporaryDirectory(prefix="fusec-keep-caches-") as folder:

@@ -187,7 +187,10 @@ def findFusec(options):
     if not options.library or not os.path.exists(options.library):
         return (f"{options.library or options.fusec}: expected libfusec_rt.so beside it, or in "
                 "../lib or ../runtime; name it with --library")
-    options.sources = options.sources or sources.findSources(options.fusec)
+    try:
+        options.sources = options.sources or sources.findSources(options.fusec)
+    except ValueError as failure:
+        return str(failure)
     if not options.sources:
         print(f"{options.fusec}: its sources are unknown; --sources names them", file=sys.stderr)
     return None

@@ -4,11 +4,14 @@ of them; where it was not known, what tells rows apart is the run that made them
 
 import collections
 import functools
+import hashlib
 import pathlib
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-BESIDE = "sources"  # a file beside binaries that were taken elsewhere
+# A file beside binaries that were taken elsewhere: the hash of their sources, and that of
+# fusec itself, so that it is not taken for another one's. `builds.py TO` writes it.
+BESIDE = "sources"
 UNKNOWN = "unknown sources, run of "
 SHOWN = 12  # digits of a hash
 
@@ -24,14 +27,22 @@ def hashTree():
     return process.stdout.strip() or None
 
 
+def hashFile(path):
+    return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+
+
 def findSources(fusec):
     """Of a binary: what the file beside it says, else this tree's where it lies in
-    it; None where neither is so."""
+    it; None where neither is so. ValueError where the file is another binary's."""
     fusec = pathlib.Path(fusec).resolve()
     beside = fusec.parent / BESIDE
-    if beside.exists():
-        return beside.read_text().split()[0]
-    return hashTree() if ROOT in fusec.parents else None
+    if not beside.exists():
+        return hashTree() if ROOT in fusec.parents else None
+    words = beside.read_text().split()
+    if len(words) != 2 or words[1] != hashFile(fusec):
+        raise ValueError(f"{beside}: expected the hash of sources and that of {fusec.name} beside it, "
+                         f"{hashFile(fusec)}, got '{' '.join(words)}'; bench/builds.py writes it")
+    return words[0]
 
 
 def getKey(row):

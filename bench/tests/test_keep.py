@@ -10,6 +10,7 @@ import unittest
 import unittest.mock
 
 import keep
+import sources
 from tests.test_sources import measured
 
 OLD, NEW, OLDER = "a" * 64, "b" * 64, "c" * 64
@@ -40,7 +41,11 @@ class KeepTest(unittest.TestCase):
             for name in ("fusec", "libfusec_rt.so"):
                 (self.folder / build / name).write_text("")
                 (self.folder / build / name).chmod(0o755)
-            (self.folder / build / "sources").write_text(made)
+            self.label(build, made)
+
+    def label(self, build, made):
+        fusec = self.folder / build / "fusec"
+        (fusec.parent / "sources").write_text(f"{made} {sources.hashFile(fusec)}")
 
     def keep(self, *words, files=("device.json", "device-profiles.json")):
         said = io.StringIO()
@@ -71,8 +76,8 @@ class KeepTest(unittest.TestCase):
 
     def testWhatWasMeasuredStaysNamed(self):
         self.keep()
-        (self.folder / "old" / "sources").write_text(NEW)
-        (self.folder / "new" / "sources").write_text("d" * 64)
+        self.label("old", NEW)
+        self.label("new", "d" * 64)
         self.assertEqual(self.keep()[0], keep.DONE)
         row = self.rows()[NAMES[0]]
         self.assertEqual((row["sources"], row["measured"]), ("d" * 64, OLD))

@@ -69,9 +69,17 @@ class SourcesTest(unittest.TestCase):
     def testABinaryHasTheSourcesThatLieBesideIt(self):
         with tempfile.TemporaryDirectory() as folder:
             fusec = pathlib.Path(folder) / "fusec"
+            fusec.write_bytes(b"one")
             self.assertIsNone(sources.findSources(fusec))
-            (fusec.parent / "sources").write_text("abc\n")
+            beside = fusec.parent / "sources"
+            beside.write_text(f"abc {sources.hashFile(fusec)}\n")
             self.assertEqual(sources.findSources(fusec), "abc")
+            # Of another one, of an older form, and of nothing.
+            fusec.write_bytes(b"two")
+            for text in (beside.read_text(), "abc\n", ""):
+                beside.write_text(text)
+                with self.assertRaisesRegex(ValueError, "sources: expected the hash of sources and that of fusec"):
+                    sources.findSources(fusec)
         with unittest.mock.patch("sources.hashTree", lambda: "tree"):
             self.assertEqual(sources.findSources(sources.ROOT / "build" / "fusec"), "tree")
 
