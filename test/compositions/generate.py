@@ -10,6 +10,7 @@ as in test/models/generate.py. CTest runs few; run.py runs thousands after a
 change of passes or emitters.
 """
 
+import argparse
 import json
 import pathlib
 import shutil
@@ -136,12 +137,14 @@ def generate(out, first, count):
     return names
 
 
-def main(out, count, first="0"):
-    names = generate(out, int(first), int(count))
+def main(out, count, first):
+    names = generate(out, first, count)
     print(f"{len(names)} models in {out}")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (3, 4):
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("count", type=int)
+    parser.add_argument("first", type=int, nargs="?", default=0)
+    main(**vars(parser.parse_args()))

@@ -10,10 +10,10 @@ the other operand. None is larger than its kernels need: the host runs them, too
 expected results are numpy's in double precision, of operands rounded as the model
 rounds them."""
 
+import argparse
 import json
 import math
 import pathlib
-import sys
 
 import numpy
 import onnx
@@ -196,7 +196,9 @@ class Case:
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    folder = parser.parse_args().folder
     for seed, arguments in enumerate(CASES):
         Case(*arguments, seed=seed).write(folder)
 

@@ -10,6 +10,7 @@ An output of a case has "norm" in place of rtol and atol: the bound on
 |got - expected| / |expected| over the whole tensor.
 """
 
+import argparse
 import hashlib
 import json
 import pathlib
@@ -104,6 +105,6 @@ def main(out):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        raise SystemExit(__doc__)
-    sys.exit(main(pathlib.Path(sys.argv[1])))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=pathlib.Path)
+    sys.exit(main(parser.parse_args().out))

@@ -9,9 +9,9 @@ by indices of rows and columns or of places, in any order; exact products of fp3
 The expected results are numpy's in double precision, of products rounded as the model
 rounds them."""
 
+import argparse
 import json
 import pathlib
-import sys
 
 import numpy
 import onnx
@@ -155,7 +155,9 @@ class Case:
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    folder = parser.parse_args().folder
     for seed, arguments in enumerate(CASES):
         Case(*arguments, seed=seed).write(folder)
 

@@ -4,8 +4,8 @@
 reductions, rows and embedding bags, of aligned sizes and odd ones, with expected
 results of numpy in double precision."""
 
+import argparse
 import pathlib
-import sys
 
 import numpy
 from onnx import helper
@@ -89,7 +89,9 @@ def makeReductions():
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    folder = parser.parse_args().folder
     for make in (makeTransposes, moves.makeAll, pointwise.makeAll, makeReductions, rows.makeAll, norms.makeAll, long_columns.makeAll, scans.makeAll,
                  bags.makeAll, masked_bags.makeAll, length_bags.makeAll, norm_bags.makeAll, staying.makeAll):
         for case in make():
