@@ -50,35 +50,47 @@ static std::vector<uint8_t> makeRows(int64_t rows, int64_t length,
   return bytes;
 }
 
-/// The largest error of rows that are to have a mean of 0 and a variance of 1.
-template <class Element>
-static double getNormError(int64_t rows, int64_t length,
-                           const std::vector<uint8_t> &input,
-                           const std::vector<uint8_t> &output) {
+/// The largest of what addErrors(in, out, add) adds of each row; infinity where
+/// one is no number.
+template <class Element, class AddErrors>
+static double
+getLargestError(int64_t rows, int64_t length, const std::vector<uint8_t> &input,
+                const std::vector<uint8_t> &output, AddErrors addErrors) {
   if (output.size() != input.size())
     return INFINITY;
   double worst = 0;
   std::mutex turn;
   forEachPart(rows, [&](int64_t begin, int64_t end) {
     double own = 0;
-    for (int64_t row = begin; row != end; ++row) {
-      const Element *in = view<Element>(input) + row * length,
-                    *out = view<Element>(output) + row * length;
-      double mean = 0, squares = 0;
-      for (int64_t i = 0; i != length; ++i)
-        mean += get(in[i]) / double(length);
-      for (int64_t i = 0; i != length; ++i)
-        squares += (get(in[i]) - mean) * (get(in[i]) - mean);
-      double factor = 1 / std::sqrt(squares / double(length) + 1e-5);
-      for (int64_t i = 0; i != length; ++i) {
-        double error = std::abs(get(out[i]) - (get(in[i]) - mean) * factor);
-        own = std::isnan(error) ? INFINITY : std::max(own, error);
-      }
-    }
+    for (int64_t row = begin; row != end; ++row)
+      addErrors(view<Element>(input) + row * length,
+                view<Element>(output) + row * length, [&](double error) {
+                  own = std::isnan(error) ? INFINITY
+                                          : std::max(own, std::abs(error));
+                });
     std::lock_guard<std::mutex> lock(turn);
     worst = std::max(worst, own);
   });
   return worst;
+}
+
+/// The largest error of rows that are to have a mean of 0 and a variance of 1.
+template <class Element>
+static double getNormError(int64_t rows, int64_t length,
+                           const std::vector<uint8_t> &input,
+                           const std::vector<uint8_t> &output) {
+  return getLargestError<Element>(
+      rows, length, input, output,
+      [=](const Element *in, const Element *out, auto add) {
+        double mean = 0, squares = 0;
+        for (int64_t i = 0; i != length; ++i)
+          mean += get(in[i]) / double(length);
+        for (int64_t i = 0; i != length; ++i)
+          squares += (get(in[i]) - mean) * (get(in[i]) - mean);
+        double factor = 1 / std::sqrt(squares / double(length) + 1e-5);
+        for (int64_t i = 0; i != length; ++i)
+          add(get(out[i]) - (get(in[i]) - mean) * factor);
+      });
 }
 
 /// Rows of more than the blocks of a cluster keep in registers.
@@ -115,27 +127,15 @@ static StreamCase makeNorm(int64_t rows, int64_t length, double bound) {
 static double getSoftmaxError(int64_t rows, int64_t length,
                               const std::vector<uint8_t> &input,
                               const std::vector<uint8_t> &output) {
-  if (output.size() != input.size())
-    return INFINITY;
-  double worst = 0;
-  std::mutex turn;
-  forEachPart(rows, [&](int64_t begin, int64_t end) {
-    double own = 0;
-    for (int64_t row = begin; row != end; ++row) {
-      const float *in = view<float>(input) + row * length,
-                  *out = view<float>(output) + row * length;
-      double most = *std::max_element(in, in + length), sum = 0;
-      for (int64_t i = 0; i != length; ++i)
-        sum += std::exp(in[i] - most);
-      for (int64_t i = 0; i != length; ++i) {
-        double error = std::abs(out[i] * sum - std::exp(in[i] - most));
-        own = std::isnan(error) ? INFINITY : std::max(own, error);
-      }
-    }
-    std::lock_guard<std::mutex> lock(turn);
-    worst = std::max(worst, own);
-  });
-  return worst;
+  return getLargestError<float>(
+      rows, length, input, output,
+      [=](const float *in, const float *out, auto add) {
+        double most = *std::max_element(in, in + length), sum = 0;
+        for (int64_t i = 0; i != length; ++i)
+          sum += std::exp(in[i] - most);
+        for (int64_t i = 0; i != length; ++i)
+          add(out[i] * sum - std::exp(in[i] - most));
+      });
 }
 
 static StreamCase makeSoftmax(int64_t rows, int64_t length) {

@@ -74,7 +74,7 @@ def makeLongNorms():
 
 # Rows that the registers of many blocks hold together, which meet in memory: groups of
 # several channels, fewer and more rows than there are such teams at a time.
-TEAM_NORMS = [("f32", (3, 4, 131072)), ("f32", (12, 1, 524288)), ("f16", (8, 2, 524288)), ("bf16", (8, 1, 524288))]
+TEAM_NORMS = [("f32", (12, 1, 524288)), ("f16", (8, 2, 524288))]
 
 
 def makeTeamNorms():
