@@ -60,7 +60,9 @@ struct ReduceProblem : RowWalk {
                                                  int64_t bits) const;
   int64_t getResident(const Target &target, const RowSizes &sizes,
                       ReduceScheduleAttr schedule) const;
-  mlir::Attribute getFirst(llvm::ArrayRef<Candidate> candidates) const;
+  bool gainsByTwin(const Target &target, ReduceScheduleAttr schedule) const;
+  mlir::Attribute getFirst(const Target &target,
+                           llvm::ArrayRef<Candidate> candidates) const;
   llvm::SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
                                              int64_t vector, int64_t bits,
                                              int64_t dim) const;

@@ -231,7 +231,20 @@ fusec.model @team inputs ["x"] outputs ["y"] {
 
 // -----
 
-// The same of softmax, whose powers stay in registers: 78 us, by teams 53.
+// Half as many blocks of twice the threads, which read pieces twice as wide: 23.4 us for
+// 23.8.
+// CHECK-LABEL: fusec.plan @sm_90a of @twin
+// CHECK: #fusec.variant<[{{.*}}], #fusec.reduce_schedule<scope = columns, threads = 512, indexBits = 32, vector = 4, groups = 16, kept = 16, resident = 1>
+fusec.model @twin inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<256x256x512xf16>):
+  %0 = fusec.cast %x : tensor<256x256x512xf16> to tensor<256x256x512xf32>
+  %1 = fusec.reduce sum %0 axes [1] : tensor<256x256x512xf32> to tensor<256x512xf32>
+  fusec.output %1 : tensor<256x512xf32>
+}
+
+// -----
+
+// Softmax by a team, whose powers stay in registers: 78 us, by teams 53.
 // CHECK-LABEL: fusec.plan @sm_90a of @team_softmax
 // CHECK: fusec.step reduce
 // CHECK: #fusec.variant<[{{.+}}], #fusec.reduce_schedule<scope = team, threads = {{256|512}}, indexBits = 32, vector = 4
