@@ -144,6 +144,25 @@ inline float minNan(float a, float b) {
     return a != a ? a : b;
   return a < b || (a == b && std::signbit(a)) ? a : b;
 }
+/// function(a, b) of each of two 16-bit floats.
+template <class T, class Function>
+u32 ofPairs(u32 a, u32 b, Function function) {
+  const auto ofHalf = [&](int shift) {
+    const float value =
+        function(toFloat(T{u16(a >> shift)}), toFloat(T{u16(b >> shift)}));
+    if constexpr (isSame<T, f16>)
+      return u32(toF16(value).bits) << shift;
+    else
+      return u32(toBf16(value).bits) << shift;
+  };
+  return ofHalf(0) | ofHalf(16);
+}
+template <class T> u32 maxNanOfPairs(u32 a, u32 b) {
+  return ofPairs<T>(a, b, [](float x, float y) { return maxNan(x, y); });
+}
+template <class T> u32 minNanOfPairs(u32 a, u32 b) {
+  return ofPairs<T>(a, b, [](float x, float y) { return minNan(x, y); });
+}
 inline float rsqrt(float x) { return 1.0f / ::sqrtf(x); }
 inline double rsqrt(double x) { return 1.0 / ::sqrt(x); }
 inline float sinApproximate(float x) { return ::sinf(x); }

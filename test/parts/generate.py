@@ -88,11 +88,38 @@ def makeReductions():
         yield case
 
 
+# What threads walk along without keeping it, and shorter columns that they keep: extremes of halves,
+# two at a time; planes 4 MB apart, which are begun in other places. NaN in some columns, infinities
+# that are all there is in others.
+WALKS = [("ReduceMax", "f16", (4, 2048, 1024), 1), ("ReduceMin", "bf16", (3, 8192, 256), 1), ("ReduceMin", "f16", (33, 130, 384), 1),
+         ("ReduceMax", "bf16", (10007, 40), 0), ("ReduceMax", "f16", (3, 130, 64), 1), ("ReduceMin", "f16", (257, 6), 0),
+         ("ReduceSum", "f16", (4, 4096, 512), 1), ("ReduceSum", "bf16", (33, 133, 768), 1)]
+
+
+def makeWalks():
+    for operator, kind, sizes, axis in WALKS:
+        sums = operator == "ReduceSum"
+        case = Case(nameOf("walk_" + operator[6:].lower(), kind, sizes, axis), {"f16": 2e-3, "bf16": 2e-2}[kind] if sums else 0, opset=18)
+        x = case.draw(kind, *sizes) / TYPES[kind][0](64 if sums else 1)
+        if not sums:
+            columns = x.reshape(-1, sizes[-1])
+            columns[len(columns) // 3, 1] = numpy.nan
+            columns[:, 2] = numpy.inf
+            columns[:, 3] = -numpy.inf
+        case.input("x", x)
+        # Sums are of what takes several instructions, which none keeps.
+        items = case.node("Sigmoid", "x") if sums else "x"
+        case.nodes.append(helper.make_node(operator, [items, case.constant(numpy.array([axis]))], ["y"], keepdims=0))
+        find = {"ReduceSum": lambda x, axis: (1 / (1 + numpy.exp(-x))).sum(axis), "ReduceMax": numpy.max, "ReduceMin": numpy.min}[operator]
+        case.output("y", find(x.astype(float), axis), kind)
+        yield case
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     folder = parser.parse_args().folder
-    for make in (makeTransposes, moves.makeAll, pointwise.makeAll, makeReductions, rows.makeAll, norms.makeAll, long_columns.makeAll, scans.makeAll,
+    for make in (makeTransposes, moves.makeAll, pointwise.makeAll, makeReductions, makeWalks, rows.makeAll, norms.makeAll, long_columns.makeAll, scans.makeAll,
                  bags.makeAll, masked_bags.makeAll, length_bags.makeAll, norm_bags.makeAll, staying.makeAll):
         for case in make():
             case.write(folder)

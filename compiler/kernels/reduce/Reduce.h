@@ -60,6 +60,19 @@ AccessesAttr getAccesses(StepOp step, VariantAttr variant, const RowWalk &walk);
 llvm::SmallVector<RegionStore> getFullStores(const RowIteration &iteration);
 llvm::SmallVector<RegionStore> getOnceStores(const RowIteration &iteration);
 
+/// How threads walk along columns.
+struct ColumnSteps {
+  /// Vectors that a thread asks for together, by the registers that so many
+  /// blocks of a multiprocessor leave it. Twice as many as usual of few blocks:
+  /// means of GELUs of 197 x 768 halves took 26.3 us for 26.7, means of 1024 x
+  /// 512 22.6 for 22.8.
+  int64_t together = 8, resident = 1;
+  /// Rows by which each plane's are begun behind those of the one before.
+  int64_t behind = 0;
+};
+ColumnSteps getColumnSteps(StepOp step, const RowIteration &columns,
+                           ReduceScheduleAttr schedule);
+
 /// Whether some reduction tells where it found its result.
 inline bool findsPlaces(const RowIteration &iteration) {
   return llvm::any_of(iteration.reductions, [](const RowReduction &reduction) {

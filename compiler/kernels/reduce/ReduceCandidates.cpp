@@ -171,7 +171,7 @@ static bool isTwin(ReduceScheduleAttr twin, ReduceScheduleAttr schedule) {
 
 /// Of one pass over columns that all threads have as many items of, where many
 /// blocks begin one behind another: by half as many, which read pieces twice as
-/// wide, sums of 65536 x 512 halves took 23.4 us for 23.8, of 131072 x 256
+/// wide, sums of 65536 x 512 halves took 23.5 us for 23.8, of 131072 x 256
 /// floats 39.3 for 39.8. Columns that are no whole number of such pieces take
 /// longer.
 bool ReduceProblem::gainsByTwin(const Target &target,

@@ -30,7 +30,8 @@ static int64_t countResident(StepOp step, const RowWalk &walk,
     return std::clamp<int64_t>(
         llvm::divideCeil(rows, int64_t(getTarget(step).multiprocessors)), 1,
         llvm::divideCeil(together, threads));
-  return std::max<int64_t>(1, schedule.getResident());
+  return std::max({schedule.getResident(), int64_t(1),
+                   getColumnSteps(step, walk.iteration, schedule).resident});
 }
 
 static LaunchAttr getLaunch(StepOp step, VariantAttr variant) {

@@ -41,6 +41,8 @@ struct ReduceProblem : RowWalk {
   int64_t getPhasedVector() const;
   std::optional<ReduceScheduleAttr>
   getEvenTile(const Target &target, int64_t vector, int64_t bits) const;
+  llvm::SmallVector<ReduceScheduleAttr>
+  getWholeRows(const Target &target, int64_t vector, int64_t bits) const;
   /// Of wide rows.
   llvm::SmallVector<Candidate> getWideCandidates(StepOp step,
                                                  const Target &target,

@@ -142,19 +142,12 @@ static std::string getPassCombiner(ArrayRef<RowReduction> pass) {
                                         getPassCombiner(pass.drop_front()));
 }
 
-/// ", true" of columns of which some warps have an item more than others.
-static StringRef takeOwnRest(Expr length, ReduceScheduleAttr schedule) {
-  constexpr int64_t warp = 32;
-  std::optional<int64_t> known = length.getConstant();
-  int64_t groups = schedule.getGroups();
-  return known && *known % groups && schedule.getThreads() / groups % warp == 0
-             ? ", true"
-             : "";
-}
-
 /// The loop that finds the results of a pass, up to its length.
 std::string RowPrinter::nameLoop(ArrayRef<RowReduction> pass) const {
   std::string combiner = getPassCombiner(pass);
+  if (std::optional<unsigned> node = findPairs(pass))
+    combiner = fmt::format("fusec::OfPairs<{}, {}>", combiner,
+                           storageType(iteration.program[*node].type));
   if (schedule.isOfTeam())
     return fmt::format("team.reduce<{}, {}, {}>", combiner, keptVector(),
                        form.kept);
@@ -164,10 +157,7 @@ std::string RowPrinter::nameLoop(ArrayRef<RowReduction> pass) const {
     return fmt::format("fusec::reduce{}Columns<{}, {}, {}{}>",
                        form.kept ? "Kept" : "", form.scope, combiner,
                        schedule.getVector(),
-                       form.kept ? keptSteps()
-                       : form.scope != "Scope"
-                           ? ""
-                           : takeOwnRest(iteration.length, schedule).str());
+                       form.kept ? keptSteps() : walkArguments());
   if (form.kept)
     return fmt::format("fusec::reduceKept<Scope, {}{}>", combiner,
                        keptArguments());
@@ -201,10 +191,11 @@ std::string RowPrinter::declareHeld(ArrayRef<RowReduction> pass) {
 
 void RowPrinter::printPass(ArrayRef<RowReduction> all) {
   ArrayRef<RowReduction> pass = getCombined(all);
+  std::optional<unsigned> pairs = findPairs(pass);
   SmallVector<unsigned> operands;
   for (const RowReduction &reduction : pass) {
-    operands.push_back(reduction.operand);
-    emitter->hoist(reduction.operand, 1);
+    operands.push_back(pairs.value_or(reduction.operand));
+    emitter->hoist(operands.back(), 1);
   }
   Operation *op = pass[0].op;
   std::string name = writer.uniqueName(op->getName().stripDialect());
@@ -219,8 +210,13 @@ void RowPrinter::printPass(ArrayRef<RowReduction> all) {
       schedule.isOfTeam() ? printTeamArguments() : form.length.str();
   openLoop(fmt::format("const auto {} = {}", name, loop),
            lanes ? ", auto add)" : ") -> " + item, arguments);
+  if (int64_t behind = getSteps().behind) {
+    writer.line("const {} at = fusec::wrapRow(k, row * {}, length);", index,
+                behind);
+    emitter->nameIndex(1, "at");
+  }
   SmallVector<std::string> elements;
-  emitter->forEachLane(operands, [&](unsigned, StringRef element) {
+  auto addElement = [&](unsigned, StringRef element) {
     elements.push_back(element.str());
     if (elements.size() < pass.size())
       return;
@@ -236,7 +232,8 @@ void RowPrinter::printPass(ArrayRef<RowReduction> all) {
       writer.line("add({}{});", namesLane ? "lane, " : "", added);
     else
       writer.line("return {};", added);
-  });
+  };
+  emitter->forEachLane(operands, addElement, /*inStorage=*/pairs.has_value());
   closeLoop();
   if (!held.empty())
     kept[operands[0]] = held;

@@ -71,9 +71,15 @@ private:
   }
   std::string keptSteps() const;
   std::string keptArguments() const;
+  ColumnSteps getSteps() const;
+  /// ", Own, Steps": how a thread walks along columns.
+  std::string walkArguments() const;
   int64_t countStepsAhead() const;
   void printStoresBehindLoads(llvm::ArrayRef<RegionStore> stores,
                               llvm::ArrayRef<int64_t> widths);
+  /// The 16-bit floats, as they are loaded, of which columns' extremes are
+  /// found, two by an instruction; whatever they are cast to.
+  std::optional<unsigned> findPairs(llvm::ArrayRef<RowReduction> pass) const;
   std::string nameLoop(llvm::ArrayRef<RowReduction> pass) const;
   /// What holds the items that the pass reduces, if later ones do well to have
   /// them; else nothing.

@@ -93,16 +93,37 @@ fusec.model @long inputs ["x"] outputs ["y"] {
 
 // -----
 
-// Of a length that warps do not share evenly each takes what it has.
-// CHECK-LABEL: FUSEC_KERNEL(256) gelu_cast_reduce
-// CHECK: fusec::ColumnScope<256, 4> Scope;
-// CHECK: fusec::reduceColumns<Scope, fusec::Sum<float>, {{[0-9]}}, true>(length,
+// Of a length that warps do not share evenly each takes what it has. A block has all
+// columns of a plane, and threads that have few others beside them ask for sixteen
+// vectors together.
+// CHECK-LABEL: FUSEC_KERNEL_RESIDENT(384, 2) gelu_cast_reduce
+// CHECK: fusec::ColumnScope<384, 4> Scope;
+// CHECK: fusec::reduceColumns<Scope, fusec::Sum<float>, 8, true, 16>(length,
 fusec.model @uneven inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<256x197x768xf16>):
   %0 = fusec.gelu %x : tensor<256x197x768xf16>
   %1 = fusec.cast %0 : tensor<256x197x768xf16> to tensor<256x197x768xf32>
   %2 = fusec.reduce sum %1 axes [1] : tensor<256x197x768xf32> to tensor<256x768xf32>
   fusec.output %2 : tensor<256x768xf32>
+}
+
+// -----
+
+// Extremes of halves are found two at a time, as they are loaded. Planes 4 MB apart are
+// not all begun with their first row.
+// CHECK-LABEL: FUSEC_KERNEL_RESIDENT(256, 2) cast_reduce
+// CHECK: fusec::reduceColumns<Scope, fusec::OfPairs<fusec::Min<float>, fusec::f16>, 8, false,
+// CHECK-NEXT: 16>(length, [&](int k, auto add) {
+// CHECK: const int at = fusec::wrapRow(k, row * 128, length);
+// CHECK: [[X:t_x.*_at]] = fusec::load<V>(t_x{{.*}} + row * 2097152 + at * 512 + column);
+// CHECK: add(lane, [[X]][lane]);
+// CHECK: result[lane] = fusec::cast<fusec::f16>(reduce[lane]);
+fusec.model @pairs inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<32x4096x512xf16>):
+  %0 = fusec.cast %x : tensor<32x4096x512xf16> to tensor<32x4096x512xf32>
+  %1 = fusec.reduce min %0 axes [1] : tensor<32x4096x512xf32> to tensor<32x512xf32>
+  %2 = fusec.cast %1 : tensor<32x512xf32> to tensor<32x512xf16>
+  fusec.output %2 : tensor<32x512xf16>
 }
 
 // -----

@@ -6,9 +6,10 @@
 // RUN: fusec-opt --split-input-file --pass-pipeline="builtin.module(fusec.model(fusec-contractions,fusec-form-fusions),fusec-build-plans{targets=sm_90a},fusec.plan(fusec-assign-storage,fusec-choose-schedules))" %s | FileCheck %s
 
 // One group of threads would be 96 blocks of 132, of which each computes a GELU
-// an item: 45 us. Two are 192, 34 us, four 27.
+// an item: 45 us. Two are 192, 34 us, four 27, and 26 where a block has all columns of
+// a plane.
 // CHECK-LABEL: fusec.plan @sm_90a of @expensive
-// CHECK: #fusec.variant<[{{.*}}], #fusec.reduce_schedule<scope = columns, threads = 256, indexBits = 32, vector = {{8|4}}, groups = {{4|8}}>
+// CHECK: #fusec.variant<[{{.*}}], #fusec.reduce_schedule<scope = columns, threads = 384, indexBits = 32, vector = 8, groups = 4>
 fusec.model @expensive inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<256x197x768xf16>):
   %0 = fusec.gelu %x : tensor<256x197x768xf16>
@@ -231,7 +232,7 @@ fusec.model @team inputs ["x"] outputs ["y"] {
 
 // -----
 
-// Half as many blocks of twice the threads, which read pieces twice as wide: 23.4 us for
+// Half as many blocks of twice the threads, which read pieces twice as wide: 23.5 us for
 // 23.8.
 // CHECK-LABEL: fusec.plan @sm_90a of @twin
 // CHECK: #fusec.variant<[{{.*}}], #fusec.reduce_schedule<scope = columns, threads = 512, indexBits = 32, vector = 4, groups = 16, kept = 16, resident = 1>

@@ -98,6 +98,13 @@ FUSEC_DEVICE void forEachColumns(i64 count, Body body) {
   });
 }
 
+/// The k-th of `count` rows from `first` on, with row 0 behind the last.
+template <class Index>
+FUSEC_DEVICE Index wrapRow(Index k, Index first, Index count) {
+  const Index row = first + k;
+  return row < count ? row : row - count;
+}
+
 /// The extremes of a worker's columns.
 template <class Op, int V, class Index> struct LaneExtremes {
   typedef decltype(Op::Value::value) Element;
@@ -116,6 +123,49 @@ template <class Op, int V, class Index> struct LaneExtremes {
     value[lane] = takes ? v : value[lane];
     at[lane] = takes ? place : at[lane];
   }
+};
+
+/// A maximum or minimum, `Op`, whose items are 16-bit floats, of which an
+/// instruction compares two.
+template <class Op, class T> struct OfPairs : Op {
+  typedef T Item;
+  static FUSEC_DEVICE u32 combinePairs(u32 a, u32 b) {
+    if constexpr (isSame<Op, Max<float>>)
+      return primitive::maxNanOfPairs<T>(a, b);
+    else
+      return primitive::minNanOfPairs<T>(a, b);
+  }
+};
+template <class Op> constexpr bool comparesPairs = false;
+template <class Op, class T>
+constexpr bool comparesPairs<OfPairs<Op, T>> = true;
+
+/// The extremes of a worker's columns, two in a register. Each item's lanes are
+/// to come in order.
+template <class Op, int V> class LanePairs {
+public:
+  typedef typename Op::Item Item;
+  static_assert(V % 2 == 0, "whole pairs");
+
+  FUSEC_DEVICE LanePairs() {
+    const u32 bits = cast<Item>(Op::identity()).bits;
+    FUSEC_UNROLL
+    for (int pair = 0; pair < V / 2; ++pair)
+      pairs[pair] = bits << 16 | bits;
+  }
+  FUSEC_DEVICE void take(int lane, Item item) {
+    if (lane % 2 == 0)
+      first = item.bits;
+    else
+      pairs[lane / 2] =
+          Op::combinePairs(pairs[lane / 2], u32(item.bits) << 16 | first);
+  }
+  FUSEC_DEVICE float operator[](int lane) const {
+    return cast<float>(Item{u16(pairs[lane / 2] >> lane % 2 * 16)});
+  }
+
+private:
+  u32 pairs[V / 2], first = 0;
 };
 
 namespace detail {
@@ -137,6 +187,14 @@ FUSEC_DEVICE auto combineColumns(ForEachOwn forEachOwn, Reduce reduce) {
     for (int lane = 0; lane < int(sizeof(all) / sizeof(all[0])); ++lane)
       all[lane].index = all[lane].index < 0 ? 0 : all[lane].index;
     return all;
+  } else if constexpr (comparesPairs<Op>) {
+    LanePairs<Op, V> found;
+    forEachOwn(
+        [&](int lane, typename Op::Item item) { found.take(lane, item); });
+    FUSEC_UNROLL
+    for (int lane = 0; lane < V; ++lane)
+      total[lane] = found[lane];
+    return reduce(total);
   } else {
     FUSEC_UNROLL
     for (int lane = 0; lane < V; ++lane)
@@ -159,12 +217,12 @@ FUSEC_DEVICE Vec<typename Op::Value, V> combineColumns(ForEachOwn forEachOwn) {
 
 /// Combines V columns: body(k, add) calls add(lane, value) for each lane, with
 /// each k of [0, count); all threads that share the columns get the results.
-/// `Own` as of forEachStep.
-template <class Scope, class Op, int V, bool Own = false, class Index,
-          class Body>
+/// `Own` and `Steps` as of forEachStep.
+template <class Scope, class Op, int V, bool Own = false,
+          int Steps = stepsAtOnce, class Index, class Body>
 FUSEC_DEVICE Vec<typename Op::Value, V> reduceColumns(Index count, Body body) {
   return detail::combineColumns<Scope, Op, V, Index>([&](auto add) {
-    forEachStep<stepsAtOnce, Scope, Own>(count, [&](Index k) { body(k, add); });
+    forEachStep<Steps, Scope, Own>(count, [&](Index k) { body(k, add); });
   });
 }
 
