@@ -229,6 +229,10 @@ def Fusec_ReduceOp : Fusec_IndexedOp<"reduce"> {
     ::fusec::Expr getReducedCount();
     /// How many of them a result reduces: all, or a part's, which may be fewer.
     ::fusec::Expr getLength();
+    /// Whether a result is one of the elements.
+    bool findsExtreme() {
+      return getKind() == ::fusec::ReduceKind::Max || getKind() == ::fusec::ReduceKind::Min;
+    }
   }];
 }
 

@@ -5,6 +5,7 @@
 #include "compiler/analysis/Leads.h"
 #include "compiler/analysis/Tables.h"
 #include "compiler/bundle/LaunchWork.h"
+#include "compiler/device/flag_words.h"
 #include "compiler/kernels/gemm/device/gemm_config.h"
 #include "compiler/schedule/Targets.h"
 #include "llvm/Support/JSON.h"
@@ -14,6 +15,10 @@ using namespace fusec;
 
 static_assert(format::mostSize32 == mostExtent,
               "launches check what kernels count");
+static_assert(format::flagWords == FlagWords::launches &&
+                  format::flagSizeWord == FlagWords::size &&
+                  format::mostFlagWords == FlagWords::mostFlags,
+              "kernels find flags where sessions have them");
 
 /// The oldest driver that loads what this NVRTC writes: cubins load on every
 /// driver of the same major version that knows the device, PTX on those that

@@ -12,10 +12,8 @@ std::optional<unsigned>
 RowPrinter::findPairs(ArrayRef<RowReduction> pass) const {
   const ScalarProgram &program = iteration.program;
   auto reduce = dyn_cast<ReduceOp>(pass[0].op);
-  bool isExtreme = reduce && (reduce.getKind() == ReduceKind::Max ||
-                              reduce.getKind() == ReduceKind::Min);
-  if (!isExtreme || pass.size() > 1 || !form.ofColumns || form.hasPhases ||
-      schedule.getVector() % 2)
+  if (!reduce || !reduce.findsExtreme() || pass.size() > 1 || !form.ofColumns ||
+      form.hasPhases || schedule.getVector() % 2)
     return std::nullopt;
   unsigned node = pass[0].operand;
   if (isa_and_present<CastOp>(program[node].op) && program[node].type.isF32())
@@ -36,19 +34,11 @@ static bool takesOwnRest(Expr length, ReduceScheduleAttr schedule) {
   return known && *known % groups && schedule.getThreads() / groups % warp == 0;
 }
 
-ColumnSteps RowPrinter::getSteps() const {
-  // Items of rows are found by threads that walk as they find them.
-  return form.ofColumns && form.scope == "Scope"
-             ? getColumnSteps(writer.getStep(), iteration, schedule)
-             : ColumnSteps();
-}
-
 std::string RowPrinter::walkArguments() const {
   if (form.scope != "Scope")
     return "";
   bool ownRest = takesOwnRest(iteration.length, schedule);
-  if (int64_t together = getSteps().together;
-      together != ColumnSteps().together)
-    return fmt::format(", {}, {}", ownRest, together);
+  if (columnSteps.together != ColumnSteps().together)
+    return fmt::format(", {}, {}", ownRest, columnSteps.together);
   return ownRest ? ", true" : "";
 }

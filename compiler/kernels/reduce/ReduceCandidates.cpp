@@ -68,6 +68,50 @@ static double getFetchedPart(const Target &target,
   return schedule.isOfTeam() ? ofTeams : target.row.fetchedPart;
 }
 
+/// The same schedule by twice the threads, each of which does as much.
+static bool isTwin(ReduceScheduleAttr twin, ReduceScheduleAttr schedule) {
+  return twin.getThreads() == 2 * schedule.getThreads() &&
+         twin.getVector() == schedule.getVector() &&
+         twin.getGroups() == schedule.getGroups() &&
+         twin.getKept() == schedule.getKept() &&
+         twin.getResident() == schedule.getResident();
+}
+
+/// Of one pass over columns that all threads have as many items of, where many
+/// blocks begin one behind another: by half as many, which read pieces twice as
+/// wide, sums of 65536 x 512 halves took 23.5 us for 23.8, of 131072 x 256
+/// floats 39.3 for 39.8. Columns that are no whole number of such pieces take
+/// longer.
+bool ReduceProblem::gainsByTwin(const Target &target,
+                                ReduceScheduleAttr schedule) const {
+  constexpr int64_t leastBlocks = 8; // of a multiprocessor
+  std::optional<int64_t> rows = getRows().getConstant();
+  int64_t atOnce = schedule.getRowsAtOnce();
+  Expr columns = iteration.program.getSizes()[2],
+       piece = Expr::constant(columns.getContext(), 2 * atOnce);
+  return schedule.getKept() && rows && isOnePass(iteration) &&
+         iteration.length.isConstant(schedule.getGroups() *
+                                     schedule.getKept()) &&
+         columns.mod(piece).isConstant(0) &&
+         *rows / atOnce >= leastBlocks * target.multiprocessors;
+}
+
+void ReduceProblem::adjustTwins(const Target &target,
+                                MutableArrayRef<Candidate> candidates) const {
+  constexpr double ofTwin = 0.99;
+  if (!ofColumns)
+    return;
+  for (Candidate &candidate : candidates) {
+    auto twin = cast<ReduceScheduleAttr>(candidate.schedule);
+    for (const Candidate &other : candidates)
+      if (auto schedule = cast<ReduceScheduleAttr>(other.schedule);
+          isTwin(twin, schedule) && gainsByTwin(target, schedule))
+        candidate.estimate.microseconds =
+            std::min(candidate.estimate.microseconds,
+                     ofTwin * other.estimate.microseconds);
+  }
+}
+
 SmallVector<Candidate>
 ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
                              int64_t bits, int64_t dim) const {
@@ -104,7 +148,6 @@ ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
     }
     candidates.push_back(candidate);
   };
-  MLIRContext *context = step.getContext();
   for (ReduceScheduleAttr unlimited :
        getSchedules(step, target, vector, bits)) {
     if (!hasRegisters(target, sizes, unlimited) ||
@@ -113,7 +156,7 @@ ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
       continue;
     if (!pitch && paysAhead(target, sizes, ahead, unlimited))
       unlimited = unlimited.asAhead();
-    Expr atOnce = Expr::constant(context, unlimited.getRowsAtOnce()),
+    Expr atOnce = Expr::constant(step.getContext(), unlimited.getRowsAtOnce()),
          blocks = getRows().ceilDiv(atOnce) * unlimited.getBlocksTogether();
     RowSizes walked = sizes;
     if (hasPhases) {
@@ -151,6 +194,7 @@ ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
     for (Candidate &candidate : candidates)
       candidate.estimate.microseconds =
           getShownMicros(target, sizes, candidate.estimate.microseconds);
+  adjustTwins(target, candidates);
   // Narrower vectors, or single items, are there beside those that memory's
   // places ask for.
   if (isShifted || pitch)
@@ -160,38 +204,9 @@ ReduceProblem::getCandidates(StepOp step, const Target &target, int64_t vector,
   return candidates;
 }
 
-/// The same schedule by twice the threads, each of which does as much.
-static bool isTwin(ReduceScheduleAttr twin, ReduceScheduleAttr schedule) {
-  return twin.getThreads() == 2 * schedule.getThreads() &&
-         twin.getVector() == schedule.getVector() &&
-         twin.getGroups() == schedule.getGroups() &&
-         twin.getKept() == schedule.getKept() &&
-         twin.getResident() == schedule.getResident();
-}
-
-/// Of one pass over columns that all threads have as many items of, where many
-/// blocks begin one behind another: by half as many, which read pieces twice as
-/// wide, sums of 65536 x 512 halves took 23.5 us for 23.8, of 131072 x 256
-/// floats 39.3 for 39.8. Columns that are no whole number of such pieces take
-/// longer.
-bool ReduceProblem::gainsByTwin(const Target &target,
-                                ReduceScheduleAttr schedule) const {
-  constexpr int64_t leastBlocks = 8; // of a multiprocessor
-  std::optional<int64_t> rows = getRows().getConstant();
-  int64_t atOnce = schedule.getRowsAtOnce();
-  Expr columns = iteration.program.getSizes()[2],
-       piece = Expr::constant(columns.getContext(), 2 * atOnce);
-  return schedule.getKept() && rows && isOnePass(iteration) &&
-         iteration.length.isConstant(schedule.getGroups() *
-                                     schedule.getKept()) &&
-         columns.mod(piece).isConstant(0) &&
-         *rows / atOnce >= leastBlocks * target.multiprocessors;
-}
-
 /// Of columns that are said to take as long, those of most threads, each of
 /// which holds less: softmax of 64 x 1000 x 128 took 23.1 us, by 256 25.6.
-Attribute ReduceProblem::getFirst(const Target &target,
-                                  ArrayRef<Candidate> candidates) const {
+Attribute ReduceProblem::getFirst(ArrayRef<Candidate> candidates) const {
   constexpr double same = 1.001;
   ReduceScheduleAttr first;
   if (!ofColumns)
@@ -203,12 +218,6 @@ Attribute ReduceProblem::getFirst(const Target &target,
         (!first || schedule.getThreads() > first.getThreads()))
       first = schedule;
   }
-  if (gainsByTwin(target, first))
-    for (const Candidate &candidate : candidates) {
-      auto schedule = cast<ReduceScheduleAttr>(candidate.schedule);
-      if (isTwin(schedule, first))
-        return schedule;
-    }
   return first;
 }
 
@@ -234,7 +243,7 @@ fusec::chooseReduceVariants(StepOp step, const Target &target, Products) {
     SmallVector<Candidate> candidates =
         problem->getCandidates(step, target, vector, bits, typicalDim);
     return makeVariant(context, guards, candidates, typicalDim,
-                       problem->getFirst(target, candidates));
+                       problem->getFirst(candidates));
   };
   IndexWidth width = getIndexWidth(step);
   int64_t fastBits = width.neverNarrow ? 64 : 32,

@@ -63,8 +63,10 @@ struct ReduceProblem : RowWalk {
   int64_t getResident(const Target &target, const RowSizes &sizes,
                       ReduceScheduleAttr schedule) const;
   bool gainsByTwin(const Target &target, ReduceScheduleAttr schedule) const;
-  mlir::Attribute getFirst(const Target &target,
-                           llvm::ArrayRef<Candidate> candidates) const;
+  /// Makes what twins take follow from what the schedules they stand for do.
+  void adjustTwins(const Target &target,
+                   llvm::MutableArrayRef<Candidate> candidates) const;
+  mlir::Attribute getFirst(llvm::ArrayRef<Candidate> candidates) const;
   llvm::SmallVector<Candidate> getCandidates(StepOp step, const Target &target,
                                              int64_t vector, int64_t bits,
                                              int64_t dim) const;

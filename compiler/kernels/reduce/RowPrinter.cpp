@@ -20,6 +20,9 @@ RowPrinter::RowPrinter(KernelWriter &writer, const RowIteration &iteration,
   sources.root = [&](Value value) {
     return results[value.getAsOpaquePointer()];
   };
+  // Items of rows are found by threads that walk as they find them.
+  if (this->form.ofColumns && this->form.scope == "Scope")
+    columnSteps = getColumnSteps(writer.getStep(), iteration, schedule);
   if (this->form.ofColumns)
     lanes = ScalarEmitter::Lanes(2, accesses);
   else if (schedule.getVector() > 1 || this->form.kept ||
@@ -210,9 +213,9 @@ void RowPrinter::printPass(ArrayRef<RowReduction> all) {
       schedule.isOfTeam() ? printTeamArguments() : form.length.str();
   openLoop(fmt::format("const auto {} = {}", name, loop),
            lanes ? ", auto add)" : ") -> " + item, arguments);
-  if (int64_t behind = getSteps().behind) {
+  if (columnSteps.behind) {
     writer.line("const {} at = fusec::wrapRow(k, row * {}, length);", index,
-                behind);
+                columnSteps.behind);
     emitter->nameIndex(1, "at");
   }
   SmallVector<std::string> elements;

@@ -71,7 +71,6 @@ private:
   }
   std::string keptSteps() const;
   std::string keptArguments() const;
-  ColumnSteps getSteps() const;
   /// ", Own, Steps": how a thread walks along columns.
   std::string walkArguments() const;
   int64_t countStepsAhead() const;
@@ -102,6 +101,7 @@ private:
   RowForm form;
   ReduceScheduleAttr schedule;
   AccessesAttr accesses;
+  ColumnSteps columnSteps; // of threads that walk along columns
   std::string index, pieceArguments;
   std::map<void *, std::string> results;
   std::optional<ScalarEmitter::Lanes> lanes;

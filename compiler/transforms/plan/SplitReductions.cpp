@@ -49,10 +49,6 @@ static Expr getReducedCount(Operation *op) {
   return cast<ArgReduceOp>(op).getReducedCount();
 }
 
-static bool isExtreme(ReduceKind kind) {
-  return kind == ReduceKind::Max || kind == ReduceKind::Min;
-}
-
 /// So many parts or fewer, of which none is empty: that has no place.
 static int64_t countFilled(int64_t length, int64_t parts) {
   constexpr int64_t whole = 64; // as of ReduceOp
@@ -188,13 +184,13 @@ void Splitting::add(ReduceOp reduce) {
   Type element = getElementType(summed);
   // Extremes are some of the items, whatever these are cast to.
   if (auto cast = summed.getDefiningOp<CastOp>();
-      cast && isExtreme(reduce.getKind()) &&
+      cast && reduce.findsExtreme() &&
       isExactCast(getElementType(cast.getOperand()), element))
     summed = cast.getOperand();
   Value operand = take(summed);
   Type kept = getElementType(operand);
   if (isa<FloatType>(kept) && getElementBytes(kept) < 4 &&
-      !isExtreme(reduce.getKind())) {
+      !reduce.findsExtreme()) {
     kept = first.builder.getF32Type();
     operand = CastOp::create(first.builder, loc,
                              getTensorType(getSizes(operand), kept), operand);
