@@ -123,19 +123,15 @@ FUSEC_DEVICE float minNan(float a, float b) {
   asm("min.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
   return c;
 }
-/// Of each of two 16-bit floats.
-template <class T> FUSEC_DEVICE u32 maxNanOfPairs(u32 a, u32 b) {
+/// The larger or smaller of each of two 16-bit floats.
+template <class T, bool isMax> FUSEC_DEVICE u32 extremesOfPairs(u32 a, u32 b) {
   u32 c;
-  if constexpr (isSame<T, f16>)
+  if constexpr (isSame<T, f16> && isMax)
     asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(c) : "r"(a), "r"(b));
-  else
-    asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(c) : "r"(a), "r"(b));
-  return c;
-}
-template <class T> FUSEC_DEVICE u32 minNanOfPairs(u32 a, u32 b) {
-  u32 c;
-  if constexpr (isSame<T, f16>)
+  else if constexpr (isSame<T, f16>)
     asm("min.NaN.f16x2 %0, %1, %2;" : "=r"(c) : "r"(a), "r"(b));
+  else if constexpr (isMax)
+    asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(c) : "r"(a), "r"(b));
   else
     asm("min.NaN.bf16x2 %0, %1, %2;" : "=r"(c) : "r"(a), "r"(b));
   return c;

@@ -157,11 +157,10 @@ u32 ofPairs(u32 a, u32 b, Function function) {
   };
   return ofHalf(0) | ofHalf(16);
 }
-template <class T> u32 maxNanOfPairs(u32 a, u32 b) {
-  return ofPairs<T>(a, b, [](float x, float y) { return maxNan(x, y); });
-}
-template <class T> u32 minNanOfPairs(u32 a, u32 b) {
-  return ofPairs<T>(a, b, [](float x, float y) { return minNan(x, y); });
+template <class T, bool isMax> u32 extremesOfPairs(u32 a, u32 b) {
+  return ofPairs<T>(a, b, [](float x, float y) {
+    return isMax ? maxNan(x, y) : minNan(x, y);
+  });
 }
 inline float rsqrt(float x) { return 1.0f / ::sqrtf(x); }
 inline double rsqrt(double x) { return 1.0 / ::sqrt(x); }

@@ -130,10 +130,7 @@ template <class Op, int V, class Index> struct LaneExtremes {
 template <class Op, class T> struct OfPairs : Op {
   typedef T Item;
   static FUSEC_DEVICE u32 combinePairs(u32 a, u32 b) {
-    if constexpr (isSame<Op, Max<float>>)
-      return primitive::maxNanOfPairs<T>(a, b);
-    else
-      return primitive::minNanOfPairs<T>(a, b);
+    return primitive::extremesOfPairs<T, isSame<Op, Max<float>>>(a, b);
   }
 };
 template <class Op> constexpr bool comparesPairs = false;
