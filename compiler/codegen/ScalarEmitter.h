@@ -131,8 +131,8 @@ private:
   bool isFast(const ScalarNode &node) const;
   std::string spell(const ScalarNode &node,
                     llvm::ArrayRef<std::string> operands) const;
-  /// Whether it is the sine or cosine of an angle whose other one is stored,
-  /// too.
+  /// Whether it is the sine or cosine of an angle whose other one is found
+  /// beside it.
   bool isFoundWithOther(unsigned id) const;
   std::string spellWithOther(const ScalarNode &node,
                              llvm::ArrayRef<std::string> operands);

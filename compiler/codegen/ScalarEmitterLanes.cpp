@@ -253,7 +253,8 @@ void ScalarEmitter::prepareFunctions(unsigned id, Visited &visited) {
                         variesByLane(divisor) ? makeVector(divisor)
                                               : emit(divisor));
   } else {
-    value = spell(node, vector);
+    value = isFoundWithOther(id) ? spellWithOther(node, vector)
+                                 : spell(node, vector);
   }
   declareResult(id, "auto", value, /*isVector=*/true);
 }

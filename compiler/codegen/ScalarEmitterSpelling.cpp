@@ -55,19 +55,28 @@ std::string ScalarEmitter::spell(const ScalarNode &node,
 bool ScalarEmitter::isFoundWithOther(unsigned id) const {
   const ScalarNode &node = program[id];
   bool isSine = isa<SinOp>(node.op);
-  if ((!isSine && !isa<CosOp>(node.op)) || isFast(node) || !isOnlyMoved(id))
+  if (!isSine && !isa<CosOp>(node.op))
     return false;
-  for (size_t other = 0; other < program.size(); ++other)
-    if (program[other].kind == Kind::Compute &&
-        (isSine ? isa<CosOp>(program[other].op)
-                : isa<SinOp>(program[other].op)) &&
-        program[other].operands == node.operands && isOnlyMoved(other))
-      return true;
+  auto isOther = [&](unsigned id) {
+    const ScalarNode &other = program[id];
+    return other.kind == Kind::Compute && other.operands == node.operands &&
+           (isSine ? isa<CosOp>(other.op) : isa<SinOp>(other.op)) &&
+           isFast(other) == isFast(node);
+  };
+  // RoPE in fp32, which computes with both, takes as long either way.
+  auto gains = [&](unsigned id) {
+    return isFast(program[id]) || isOnlyMoved(id);
+  };
+  for (unsigned other = 0; other < program.size(); ++other)
+    if (isOther(other))
+      return gains(id) && gains(other);
   return false;
 }
 
 std::string ScalarEmitter::spellWithOther(const ScalarNode &node,
                                           ArrayRef<std::string> operands) {
-  return declareOnce("turned", fmt::format("fusec::sinCos({})", operands[0])) +
+  return declareOnce("turned",
+                     fmt::format("fusec::{}sinCos({})",
+                                 isFast(node) ? "fast::" : "", operands[0])) +
          (isa<SinOp>(node.op) ? ".sine" : ".cosine");
 }

@@ -326,6 +326,32 @@ FUSEC_DEVICE float sin(float x) {
 FUSEC_DEVICE float cos(float x) {
   return isNear(x) ? cosNear(x) : fusec::cos(x);
 }
+/// Both, each to 2e-6 of itself, for two thirds of the instructions. They
+/// change places every quarter turn, of which polynomials take an eighth either
+/// way, fitted so that the largest relative error is the least.
+FUSEC_DEVICE SineAndCosine<float> sinCosNear(float x) {
+  float shifted = multiplyAdd(x, 0.636619772367581343076f, roundingShift),
+        quarters = shifted - roundingShift;
+  float r = multiplyAdd(quarters, -1.57079625129699707f, x);
+  r = multiplyAdd(quarters, -7.54978995489e-8f, r);
+  float square = r * r;
+  float sine = multiplyAdd(square, 8.16224314e-3f, -0.1666335f);
+  sine = r * multiplyAdd(square, sine, 1.0f);
+  float cosine = multiplyAdd(square, -1.35900116e-3f, 4.16556406e-2f);
+  cosine =
+      multiplyAdd(square, multiplyAdd(square, cosine, -0.499998826f), 1.0f);
+  u32 quarter = primitive::bitsOf(shifted);
+  bool areSwapped = quarter & 1u;
+  auto withSign = [](float value, u32 quarter) {
+    return primitive::floatOf(primitive::bitsOf(value) ^
+                              (quarter << 30 & 0x80000000u));
+  };
+  return {withSign(areSwapped ? cosine : sine, quarter),
+          withSign(areSwapped ? sine : cosine, quarter + 1)};
+}
+FUSEC_DEVICE SineAndCosine<float> sinCos(float x) {
+  return isNear(x) ? sinCosNear(x) : fusec::sinCos(x);
+}
 } // namespace fast
 
 } // namespace fusec

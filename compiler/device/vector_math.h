@@ -15,8 +15,9 @@ namespace detail {
 /// it any() stands once, in a loop that keeps to registers because the elements
 /// move on instead of an index.
 template <int V, class Near, class Any>
-FUSEC_DEVICE Vec<float, V> ofAngles(Vec<float, V> x, Near near, Any any) {
-  Vec<float, V> y;
+FUSEC_DEVICE auto ofAngles(Vec<float, V> x, Near near, Any any)
+    -> Vec<decltype(near(x[0])), V> {
+  Vec<decltype(near(x[0])), V> y;
   bool areNear = true;
   FUSEC_UNROLL
   for (int i = 0; i < V; ++i) {
@@ -27,7 +28,7 @@ FUSEC_DEVICE Vec<float, V> ofAngles(Vec<float, V> x, Near near, Any any) {
     return y;
   FUSEC_UNROLL_BY(1)
   for (int turn = 0; turn < V; ++turn) {
-    float next = any(x[0]);
+    const auto next = any(x[0]);
     FUSEC_UNROLL
     for (int i = 1; i < V; ++i) {
       x[i - 1] = x[i];
@@ -123,6 +124,19 @@ template <int V> FUSEC_DEVICE Vec<float, V> cos(const Vec<float, V> &x) {
   return detail::ofAngles(
       x, [](float angle) { return cosNear(angle); },
       [](float angle) { return cos(angle); });
+}
+template <int V>
+FUSEC_DEVICE SineAndCosine<Vec<float, V>> sinCos(const Vec<float, V> &x) {
+  const auto each = detail::ofAngles(
+      x, [](float angle) { return sinCosNear(angle); },
+      [](float angle) { return sinCos(angle); });
+  SineAndCosine<Vec<float, V>> both;
+  FUSEC_UNROLL
+  for (int i = 0; i < V; ++i) {
+    both.sine[i] = each[i].sine;
+    both.cosine[i] = each[i].cosine;
+  }
+  return both;
 }
 } // namespace fast
 

@@ -85,7 +85,7 @@ SmallVector<int64_t> fusec::findPassingReads(StepOp step,
         isReadOnce(program, node, countElements(buffer), readers[value]) ||
         (stay && readers[value] == 1 && isOfNamedRows(program[node]));
     if (passes && isReadLast(step, buffer) && bytes >= costs.leastBytes &&
-        bytes <= costs.mostBytes)
+        (stay || bytes <= costs.mostBytes))
       passing.push_back(place);
   }
   return passing;

@@ -66,8 +66,8 @@ struct StreamCosts {
 /// or behind it.
 struct PassingCosts {
   double leastBytes; // of a tensor
-  // Of a tensor: of more L2 keeps so little that what it saves is less than
-  // what loads that pass it by lose.
+  // Of a tensor whose lines leave first: of more L2 keeps so little that what
+  // it saves is less than what loads that pass it by lose.
   double mostBytes;
   double heldBytes; // read and written by a kernel, of which L2 holds all
   // The same: of more what is read stays longer than what is stored.

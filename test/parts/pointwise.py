@@ -155,16 +155,17 @@ def makePatches():
 
 
 # Their sizes; some angles are so large that they are reduced by many digits.
-ANGLES = [("f32", (13, 127)), ("f32", (1, 1000)), ("f64", (7, 33)), ("f16", (13, 127))]
+ANGLES = [("f32", (13, 127)), ("f32", (1, 1000)), ("f64", (7, 33)), ("f16", (13, 127)), ("f16", (8, 1000)),
+          ("bf16", (7, 128))]
+LARGE_ANGLES = {"f16": 1e3}  # finite in it
 
 
 def makeAngles():
     """Sine and cosine of one angle, both stored, and of another the product of both."""
     for kind, sizes in ANGLES:
-        case = Case(nameOf("angles", kind, sizes), 2e-3 if kind == "f16" else 1e-6)
+        case = Case(nameOf("angles", kind, sizes), {"f16": 2e-3, "bf16": 2e-2}.get(kind, 1e-6))
         x, z = case.draw(kind, *sizes), case.draw(kind, *sizes)
-        if kind != "f16":
-            x[:, ::5] *= 1e6
+        x[:, ::5] *= LARGE_ANGLES.get(kind, 1e6)
         case.input("x", x)
         sine = case.node("Sin", case.input("z", z))
         case.nodes += [helper.make_node("Sin", ["x"], ["y"]), helper.make_node("Cos", ["x"], ["w"]),

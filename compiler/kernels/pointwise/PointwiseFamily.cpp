@@ -13,26 +13,6 @@ static Attribute getPlain(MLIRContext *context) {
   return PointwiseScheduleAttr::get(context, 256, 1, 64);
 }
 
-/// Whether a piece computes sines or cosines of vectors. Beside them two reads
-/// of a row's halves took 2% longer where they stay (RoPE in fp16, which finds
-/// both), and in fp32 as long.
-static bool turnsAngles(const ScalarProgram &program) {
-  for (size_t n = 0; n < program.size(); ++n)
-    if (program[n].kind == ScalarNode::Kind::Compute)
-      if (auto op = dyn_cast<PointwiseOpInterface>(program[n].op))
-        if (op.isFasterOfVectors())
-          return true;
-  return false;
-}
-
-/// Whether it is not the only read of what it reads.
-static bool isSharedOut(const ScalarProgram &program, ArrayRef<unsigned> reads,
-                        unsigned read) {
-  return llvm::count_if(reads, [&](unsigned other) {
-           return program[other].value == program[read].value;
-         }) > 1;
-}
-
 /// Reads of a piece that pass through L2, or stay there: of several pieces, one
 /// may find there what another read. Those that pass gain while all that is
 /// moved has a place in L2, and what is read takes none from what is still to
@@ -45,10 +25,8 @@ static SmallVector<int64_t> getPassing(StepOp step, const PointwisePiece &piece,
   const ScalarProgram &program = piece.iteration.program;
   SmallVector<unsigned> reads = getReads(program);
   SmallVector<int64_t> passing = findPassingReads(step, program);
-  bool areSlow = turnsAngles(program);
   llvm::erase_if(passing, [&](int64_t read) {
     return (!stay && llvm::is_contained(shifted, read)) ||
-           (areSlow && isSharedOut(program, reads, reads[read])) ||
            (piece.row && piece.row->load == reads[read]);
   });
   return passing;

@@ -48,15 +48,16 @@ fusec.model @rounding inputs ["x"] outputs ["y", "z"] {
 
 // -----
 
-// Sines whose results are rounded to 16 bits are computed of all lanes at once,
-// when all loads are on their way.
+// Sines and cosines whose results are rounded to 16 bits are computed of all
+// lanes at once, both of one angle together, when all loads are on their way.
 // CHECK-LABEL: FUSEC_KERNEL(128) cast_sin_cos
 // CHECK: fusec::load<V>(t_x
 // CHECK: fusec::load<V>(t_z
 // CHECK: fusec::Vec<float, V> [[ANGLES:.*]];
 // CHECK: [[ANGLES]][lane] =
-// CHECK: const auto [[SINE:.*]] = fusec::fast::sin([[ANGLES]]);
-// CHECK: const auto [[COSINE:.*]] = fusec::fast::cos([[ANGLES]]);
+// CHECK: const auto [[BOTH:.*]] = fusec::fast::sinCos([[ANGLES]]);
+// CHECK: const auto [[SINE:.*]] = [[BOTH]].sine;
+// CHECK: const auto [[COSINE:.*]] = [[BOTH]].cosine;
 // CHECK: [[SINE]][lane] * [[COSINE]][lane]
 fusec.model @sines inputs ["x", "z"] outputs ["y"] {
 ^bb0(%x: tensor<6x8xf16>, %z: tensor<6x8xf16>):

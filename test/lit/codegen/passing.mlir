@@ -17,7 +17,7 @@ fusec.model @once inputs ["x", "b"] outputs ["y"] {
 
 // -----
 
-// Of 64 MB it stays, so that what is stored is written back soon; of 25 MB, too,
+// Of 64 and of 1024 MB it stays, so that what is stored is written back soon; of 25 MB, too,
 // of which what a next kernel stores has room beside it, and not of 38 MB.
 // CHECK-LABEL: FUSEC_KERNEL(128) exp
 // CHECK: const fusec::Staying<float> t_x_once(t_x);
@@ -26,6 +26,16 @@ fusec.model @large inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<8192x1024xf32>):
   %0 = fusec.exp %x : tensor<8192x1024xf32>
   fusec.output %0 : tensor<8192x1024xf32>
+}
+
+// -----
+
+// CHECK-LABEL: FUSEC_KERNEL({{[0-9]+}}) exp
+// CHECK: const fusec::Staying<float> t_x_once(t_x);
+fusec.model @huge inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<16384x8192xf32>):
+  %0 = fusec.exp %x : tensor<16384x8192xf32>
+  fusec.output %0 : tensor<16384x8192xf32>
 }
 
 // -----

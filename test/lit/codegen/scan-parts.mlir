@@ -79,7 +79,7 @@ fusec.model @wide inputs ["x"] outputs ["y"] {
 // CHECK-LABEL: FUSEC_KERNEL_RESIDENT(256, 3) cast_cumsum_0(
 // CHECK: typedef fusec::ScanForm<float, 8, false, false, fusec::f16> Form;
 // CHECK: const auto load = [&](int k, auto width, auto put) {
-// CHECK: fusec::load<V>(t_x + k);
+// CHECK: fusec::load<V>(t_x_once + k);
 // CHECK: const fusec::Span<int> span = {begin, begin + 300001};
 // CHECK: fusec::scanSpan<Scope, Form>(span, load, store);
 fusec.model @anywhere inputs ["x"] outputs ["y"] {

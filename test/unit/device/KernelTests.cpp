@@ -175,11 +175,17 @@ TEST(Vector, SinesOfVectorsAreThoseOfTheirElements) {
   for (const auto &x : {near, mixed}) {
     fusec::Vec<float, 8> sines = fusec::fast::sin(x),
                          cosines = fusec::fast::cos(x);
+    auto both = fusec::fast::sinCos(x);
     for (int i = 0; i < 8; ++i) {
       EXPECT_EQ(fusec::primitive::bitsOf(sines[i]),
                 fusec::primitive::bitsOf(fusec::fast::sin(x[i])));
       EXPECT_EQ(fusec::primitive::bitsOf(cosines[i]),
                 fusec::primitive::bitsOf(fusec::fast::cos(x[i])));
+      auto ofOne = fusec::fast::sinCos(x[i]);
+      EXPECT_EQ(fusec::primitive::bitsOf(both.sine[i]),
+                fusec::primitive::bitsOf(ofOne.sine));
+      EXPECT_EQ(fusec::primitive::bitsOf(both.cosine[i]),
+                fusec::primitive::bitsOf(ofOne.cosine));
     }
   }
 }

@@ -196,6 +196,14 @@ TEST(FastScalars, SineAndCosineAreCloseEverywhere) {
     float at = float(x);
     EXPECT_NEAR(fusec::fast::sin(at), std::sin(double(at)), 0x1p-21) << at;
     EXPECT_NEAR(fusec::fast::cos(at), std::cos(double(at)), 0x1p-21) << at;
+    // Beside steps of the angle itself, where what is found is near 0.
+    auto both = fusec::fast::sinCos(at);
+    EXPECT_NEAR(both.sine, std::sin(double(at)),
+                2e-6 * std::abs(std::sin(double(at))) + 1e-8)
+        << at;
+    EXPECT_NEAR(both.cosine, std::cos(double(at)),
+                2e-6 * std::abs(std::cos(double(at))) + 1e-8)
+        << at;
   }
   // Small angles keep their digits.
   for (double x = 1e-6; x < 0.7; x *= 1.1)
@@ -203,6 +211,11 @@ TEST(FastScalars, SineAndCosineAreCloseEverywhere) {
                 0x1p-18);
   EXPECT_TRUE(std::isnan(fusec::fast::sin(infinity)));
   EXPECT_TRUE(std::isnan(fusec::fast::cos(nan)));
+  EXPECT_TRUE(std::isnan(fusec::fast::sinCos(nan).sine));
+  EXPECT_TRUE(std::isnan(fusec::fast::sinCos(-infinity).cosine));
+  EXPECT_EQ(fusec::primitive::bitsOf(fusec::fast::sinCos(-0.0f).sine),
+            fusec::primitive::bitsOf(-0.0f));
+  EXPECT_EQ(fusec::fast::sinCos(0.0f).cosine, 1.0f);
 }
 
 TEST(FastScalars, ActivationsAreCloseAndKeepTheirLimits) {
