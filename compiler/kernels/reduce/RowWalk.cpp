@@ -146,9 +146,11 @@ SmallVector<int64_t> fusec::getPassingReads(StepOp step,
                                              : SmallVector<int64_t>();
   // Of those that store at every point none gained by reads that leave first,
   // and some lost a quarter. Threads that keep many items have no registers
-  // left for reads that stay.
+  // left for reads that stay, but in teams, whose blocks have one row.
   double items = double(schedule.getKept() * schedule.getVector());
-  if (!items || items >= getTarget(step).row.manyItems || !readsStay(step))
+  bool isFull = items >= getTarget(step).row.manyItems &&
+                schedule.getScope() != ReduceScope::Team;
+  if (!items || isFull || !readsStay(step))
     return {};
   // Columns that L2 has fetched to stay need stay no longer once they are
   // loaded: softmax of 64 x 1000 x 128 floats took 24.4 us for 21.9. Rows took

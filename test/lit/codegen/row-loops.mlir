@@ -269,6 +269,22 @@ fusec.model @again inputs ["x"] outputs ["y", "z"] {
 
 // -----
 
+// Of a row that teams normalise L2 fetches a quarter, and what is read stays.
+// CHECK-LABEL: // mul_reduce_div
+// CHECK: typedef fusec::TeamScope<256, 16> Scope;
+// CHECK: const fusec::Staying<float> t_x_once(t_x);
+// CHECK: fusec::fetchForBlock<true>(t_x_once + later * 262144 + Scope::block() * 16384, 4096);
+fusec.model @team_norm inputs ["x"] outputs ["y"] {
+^bb0(%x: tensor<128x262144xf32>):
+  %0 = fusec.mul %x, %x : tensor<128x262144xf32>
+  %1 = fusec.reduce sum %0 axes [1] : tensor<128x262144xf32> to tensor<128xf32>
+  %2 = fusec.broadcast %1 [0] : tensor<128xf32> to tensor<128x262144xf32>
+  %3 = fusec.div %x, %2 : tensor<128x262144xf32>
+  fusec.output %3 : tensor<128x262144xf32>
+}
+
+// -----
+
 // While a row is reduced that a block keeps, L2 fetches a later one, which is
 // not its own.
 // CHECK-LABEL: // mul_reduce_div
