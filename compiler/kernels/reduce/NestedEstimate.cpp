@@ -72,5 +72,7 @@ Estimate fusec::estimateNested(const Target &target, const RowSizes &sizes,
            unmodelled * apart * alone *
                getColumnsTraffic(target, sizes, sizes.passes) /
                getStreamingRate(target, access));
-  return time.get();
+  Estimate estimate = time.get();
+  estimate.microseconds += getReadMicros(target, sizes, estimate.microseconds);
+  return estimate;
 }

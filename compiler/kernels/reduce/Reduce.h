@@ -250,6 +250,11 @@ double getColumnsTraffic(const Target &target, const RowSizes &sizes,
                          double passes);
 Estimate estimateColumns(const Target &target, const RowSizes &sizes,
                          ReduceScheduleAttr schedule);
+/// Of rows that leave little behind, microseconds until L2 has written back
+/// what others left there and has room for what they read, as far as such a
+/// time is the memory's. Those that are stored were measured with it.
+double getReadMicros(const Target &target, const RowSizes &sizes,
+                     double micros);
 /// What is seen of such a time of rows. Of many each block begins when another
 /// one ends, so that others hide what it waits for and computes, but for the
 /// first and the last. Which schedule is best is not asked by it.

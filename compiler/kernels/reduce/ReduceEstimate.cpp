@@ -309,13 +309,29 @@ static Estimate estimateRows(const Target &target, const RowSizes &sizes,
   return estimate;
 }
 
+/// Until what the memory moves is there, and no more.
+static double getLeastMicros(const Target &target, const RowSizes &sizes) {
+  return target.rates.launch + target.row.startMicros +
+         sizes.bytes / (target.rates.memory * 1e3);
+}
+
+double fusec::getReadMicros(const Target &target, const RowSizes &sizes,
+                            double micros) {
+  constexpr double leastStored = 0.25, someBytes = 3e6;
+  if (sizes.bytes - sizes.read >= leastStored * sizes.read)
+    return 0;
+  double memoryPart = std::min(1.0, getLeastMicros(target, sizes) / micros);
+  return target.row.readMicros * std::min(1.0, sizes.read / someBytes) *
+         std::pow(memoryPart, 3);
+}
+
 double fusec::getShownMicros(const Target &target, const RowSizes &sizes,
                              double micros) {
-  double least = target.rates.launch + target.row.startMicros +
-                 sizes.bytes / (target.rates.memory * 1e3),
+  double least = getLeastMicros(target, sizes),
          shown = std::max(target.row.shownBytes / std::max(1.0, sizes.bytes),
                           target.row.shownRows / std::max(1.0, sizes.rows));
-  return least + std::min(1.0, shown) * (micros - least);
+  return least + std::min(1.0, shown) * (micros - least) +
+         getReadMicros(target, sizes, micros);
 }
 
 bool fusec::isFollowed(const Target &target, const RowSizes &sizes,
