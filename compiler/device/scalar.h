@@ -326,7 +326,7 @@ FUSEC_DEVICE float sin(float x) {
 FUSEC_DEVICE float cos(float x) {
   return isNear(x) ? cosNear(x) : fusec::cos(x);
 }
-/// Both, each to 2e-6 of itself, for two thirds of the instructions. They
+/// Both, each to 2e-6 of itself, for three quarters of the instructions. They
 /// change places every quarter turn, of which polynomials take an eighth either
 /// way, fitted so that the largest relative error is the least.
 FUSEC_DEVICE SineAndCosine<float> sinCosNear(float x) {

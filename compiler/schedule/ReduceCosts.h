@@ -91,7 +91,7 @@ struct RowCosts {
   double startMicros; // until the first loads have come
   // Of more bytes and rows than these, others hide what blocks wait for.
   double shownBytes, shownRows;
-  double readMicros; // of rows that leave little behind
+  double readMicros;  // of rows that leave little behind
   double wholeWaves;  // of fewer waves each ends before the next begins
   double mostOfShare; // of its share of memory, that a multiprocessor moves
   double mostAhead;   // items that a thread loads before its stores need them

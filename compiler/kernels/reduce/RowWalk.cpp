@@ -148,8 +148,7 @@ SmallVector<int64_t> fusec::getPassingReads(StepOp step,
   // and some lost a quarter. Threads that keep many items have no registers
   // left for reads that stay, but in teams, whose blocks have one row.
   double items = double(schedule.getKept() * schedule.getVector());
-  bool isFull = items >= getTarget(step).row.manyItems &&
-                schedule.getScope() != ReduceScope::Team;
+  bool isFull = items >= getTarget(step).row.manyItems && !schedule.isOfTeam();
   if (!items || isFull || !readsStay(step))
     return {};
   // Columns that L2 has fetched to stay need stay no longer once they are
